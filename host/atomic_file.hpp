@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// atomic_file.hpp - files that are either whole or not there.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace clam {
+
+/// Writes under a temporary name in the same folder, syncs, renames. A path that is a device or a
+/// pipe (/dev/stdout) is written in place. Throws IoError with the path and the system's reason;
+/// what was there before then stays as it was.
+void write_file(const std::string& path, std::string_view bytes);
+
+/// Whole file. Throws BadArgument with the path and the system's reason.
+std::string read_file(const std::string& path);
+
+}  // namespace clam

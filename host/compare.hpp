@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// compare.hpp - holds an output against its reference, and says how far it is off in every measure.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "op.hpp"
+#include "tensor.hpp"
+
+namespace clam {
+
+/// The bit pattern that outputs are filled with before a run; a NaN for f32 and f16, and distinct
+/// for every `iteration`, so an element that nobody wrote is seen.
+std::uint32_t poison_bits(Dtype dtype, int iteration = 0);
+void fill_poison(HostTensor& tensor, int iteration = 0);
+
+struct Verdict {
+  bool pass = false;
+  bool blind = false;      ///< bounds so wide that zeros would pass in over 10 % of the elements
+  std::string reason;      ///< empty when it passes; else one sentence with the worst element
+  double worst_ratio = 0;  ///< largest |out - ref| / bound (bit-exact: 0 or inf)
+  std::int64_t worst_index = -1;
+  double worst_value = 0, worst_reference = 0, worst_bound = 0;
+  double max_abs = 0, max_ulp = 0, rms = 0, snr_db = 0, bias = 0;
+  double fraction_over = 0;  ///< share of elements over their bound
+  std::int64_t nans = 0, infs = 0, poison = 0, elements = 0;
+  double variance = 0, reference_variance = 0;
+  double cosine = 0;  ///< printed because vendor tools print it; it sees almost nothing
+};
+
+Verdict compare(const HostTensor& output, const Expected& expected, int iteration = 0);
+nlohmann::json to_json(const Verdict& verdict);
+/// All metrics, a line each.
+std::string to_text(const Verdict& verdict);
+
+}  // namespace clam

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// device.hpp - facts about an OpenCL device, as data: read once, then printed, stored, planned for.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace clam {
+
+struct DeviceInfo {
+  std::string name, vendor, platform, platform_version;
+  std::string device_version, driver_version, opencl_c_version;
+  std::string type;  ///< "gpu", "cpu", "accelerator", "custom"
+  std::string extensions;  ///< as the driver gives them, space separated
+  std::uint32_t vendor_id = 0;
+  std::int64_t compute_units = 1;
+  std::int64_t max_clock_mhz = 0;
+  std::int64_t max_work_group = 256;
+  std::vector<std::int64_t> max_work_items{256, 256, 256};
+  std::int64_t local_mem_bytes = 32768;
+  std::int64_t global_mem_bytes = 1 << 30;
+  std::int64_t max_alloc_bytes = 1 << 28;
+  std::int64_t mem_base_addr_align = 128;  ///< bytes (OpenCL reports bits)
+  std::int64_t global_cache_bytes = 0;
+  std::int64_t address_bits = 64;
+  std::int64_t timer_resolution_ns = 0;
+  bool images = false;
+  bool fp16 = false;         ///< cl_khr_fp16
+  bool denormals_f32 = true;  ///< CL_FP_DENORM
+  bool fma_f32 = true;       ///< CL_FP_FMA: fma() is fused
+
+  bool has_extension(const std::string& extension) const;
+  bool operator==(const DeviceInfo&) const;
+};
+
+/// A modest OpenCL 1.2 device with fp16, for plans made without hardware and for golden files.
+DeviceInfo generic_device();
+
+nlohmann::json to_json(const DeviceInfo& info);
+/// Unknown keys are ignored, missing ones keep their default. Throws BadArgument on a wrong type.
+DeviceInfo device_from_json(const nlohmann::json& json);
+/// "key: value" lines in the manner of clinfo; parse_device reads them back.
+std::string to_text(const DeviceInfo& info);
+DeviceInfo parse_device(const std::string& text);
+
+}  // namespace clam

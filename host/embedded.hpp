@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// embedded.hpp - files that the build put into the library as bytes (tools/embed.cmake).
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace clam {
+
+struct EmbeddedFile {
+  std::string_view name;  ///< file name without folder
+  std::string_view text;
+};
+
+const std::vector<EmbeddedFile>& embedded_kernels();    ///< kernels/*.cl
+const std::vector<EmbeddedFile>& embedded_workloads();  ///< bench/workloads/*.json
+
+}  // namespace clam

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// error.hpp - what the library throws. It never prints, aborts or keeps globals.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace clam {
+
+/// Base of everything the library throws; `what()` is one sentence that says what to do.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The caller asked for something that has no meaning: an unknown word, contradicting shapes,
+/// a value out of range, a damaged input file. Thrown before any launch. Exit code 2.
+class BadArgument : public Error {
+ public:
+  using Error::Error;
+};
+
+/// The result could not be written (disk full, no permission). Exit code 2.
+class IoError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// OpenCL or its driver failed, or a device is missing. `code` is the OpenCL status (0 if none).
+/// Exit code 3.
+class DeviceError : public Error {
+ public:
+  explicit DeviceError(const std::string& what, int code = 0) : Error(what), code(code) {}
+  int code;
+};
+
+/// There is no OpenCL device at all. Exit code 77: nothing could run here.
+class NoDevice : public DeviceError {
+ public:
+  using DeviceError::DeviceError;
+};
+
+/// A kernel did not build: `what()` names file, options, device and quotes the driver's log.
+class BuildFailure : public DeviceError {
+ public:
+  BuildFailure(std::string file, std::string options, std::string device, std::string log,
+               int code);
+  std::string file, options, device, log;
+};
+
+/// This problem cannot run on this device, and why. Not a fault: a skip with a reason.
+class Unsupported : public Error {
+ public:
+  using Error::Error;
+};
+
+/// The symbolic name of an OpenCL status, e.g. "CL_OUT_OF_RESOURCES".
+const char* cl_status_name(int code);
+
+}  // namespace clam

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#include "op.hpp"
+
+#include <fmt/core.h>
+
+#include "error.hpp"
+
+namespace clam {
+namespace {
+
+/// Finds by name or throws "unknown WHAT 'NAME'; OWNER knows A B C".
+template <typename Items>
+const auto& find_named(const Items& items, std::string_view name, const std::string& what,
+                       const std::string& owner) {
+  std::string known;
+  for (const auto& item : items) {
+    if (item.name == name) return item;
+    known += " " + item.name;
+  }
+  throw BadArgument(fmt::format("unknown {} '{}'; {} knows{}", what, name.substr(0, 60), owner, known));
+}
+
+}  // namespace
+
+const Op& find_op(std::string_view name) {
+  std::string known;
+  for (const Op* op : all_ops()) {
+    if (op->name == name) return *op;
+    known += " " + op->name;
+  }
+  throw BadArgument(fmt::format("unknown op '{}'; clam knows{}", name.substr(0, 60), known));
+}
+
+const Variant& find_variant(const Op& op, const std::string& name) {
+  return find_named(op.variants, name, "variant", op.name);
+}
+
+const DataSet& find_data_set(const Op& op, const std::string& name) {
+  return find_named(op.data_sets, name, "data set", op.name);
+}
+
+Tensors make_inputs(const Problem& problem, const DataSet& set, std::uint64_t seed) {
+  Tensors inputs;
+  for (const TensorSpec& spec : problem.op().tensors(problem)) {
+    if (spec.role == TensorSpec::Role::input) inputs.emplace(spec.name, HostTensor(spec.dtype, spec.shape));
+  }
+  set.fill(problem, seed, inputs);
+  return inputs;
+}
+
+}  // namespace clam

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// plan.hpp - how a Problem is computed, as data: an ordered list of launches.
+//
+// A Plan holds no OpenCL object, so it prints, compares, serialises and is tested without a
+// device. It may name any .cl file, so a foreign kernel runs and is recorded like our own.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "device.hpp"
+#include "problem.hpp"
+#include "tensor.hpp"
+
+namespace clam {
+
+/// Kernel arguments. A buffer is a tensor of the Plan or one of its scratch or packed buffers.
+struct BufferArg {
+  std::string name;
+  std::int64_t offset = 0;  ///< bytes; a multiple of the device's mem_base_addr_align
+};
+struct LocalArg {
+  std::int64_t bytes;
+};
+struct NullArg {};  ///< a buffer argument that is not used: a null pointer
+using Arg = std::variant<BufferArg, std::int32_t, float, LocalArg, NullArg>;
+
+struct Launch {
+  std::string file;     ///< "dense.cl"
+  std::string kernel;   ///< "dense_packed"
+  std::string options;  ///< "-DDENSE_M0=4"
+  std::array<std::int64_t, 3> global{1, 1, 1};
+  std::array<std::int64_t, 3> local{1, 1, 1};
+  std::vector<Arg> args;
+};
+
+struct BufferSpec {
+  enum class Role { scratch, packed };
+  std::string name;
+  Role role = Role::scratch;
+  std::int64_t bytes = 0;
+};
+
+struct Plan {
+  std::string problem;  ///< canonical text, or any text for a foreign plan
+  std::string variant;  ///< "dense_packed"
+  DeviceInfo device;    ///< the facts it was planned for; only the identifying ones are printed
+  std::vector<TensorSpec> tensors;
+  std::vector<BufferSpec> buffers;
+  std::vector<Launch> pack;      ///< run once per set of constant inputs
+  std::vector<Launch> launches;  ///< run every time
+
+  const TensorSpec* tensor(const std::string& name) const;  ///< nullptr when absent
+  const BufferSpec* buffer(const std::string& name) const;
+};
+
+/// The versioned JSON form, read by other hosts too; it grows only by new keys.
+nlohmann::json to_json(const Plan& plan);
+/// Throws BadArgument naming the key that is missing or wrong.
+Plan plan_from_json(const nlohmann::json& json);
+/// A listing for people.
+std::string to_text(const Plan& plan);
+/// Checks a plan that came from outside: names resolve, sizes are positive, global is a multiple
+/// of local. Throws BadArgument.
+void check(const Plan& plan);
+
+/// What the caller may choose about a plan; everything else follows from Problem and DeviceInfo.
+struct PlanOptions {
+  std::string variant;     ///< empty: the first that supports the problem
+  int max_work_group = 0;  ///< upper bound on work-items per group; 0: the variant's default
+};
+
+/// Pure function of its arguments. Throws Unsupported with the reason when nothing fits, and
+/// BadArgument for a variant that the op does not have.
+Plan make_plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& options = {});
+
+/// One line a variant: chosen, possible, or the reason why not.
+std::string explain_plan(const Problem& problem, const DeviceInfo& device,
+                         const PlanOptions& options = {});
+
+}  // namespace clam

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+#include "problem.hpp"
+
+#include <fmt/core.h>
+
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "error.hpp"
+#include "op.hpp"
+
+namespace clam {
+namespace {
+
+std::vector<std::string_view> split_words(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  std::vector<std::string_view> words;
+  for (std::size_t at = text.find_first_not_of(kSpace); at != text.npos;
+       at = text.find_first_not_of(kSpace, at)) {
+    const std::size_t end = std::min(text.find_first_of(kSpace, at), text.size());
+    words.push_back(text.substr(at, end - at));
+    at = end;
+  }
+  return words;
+}
+
+const Field* find_field(const Op& op, std::string_view name) {
+  for (const Field& field : op.fields) {
+    if (field.name == name) return &field;
+  }
+  return nullptr;
+}
+
+std::string known_words(const Op& op) {
+  std::string words;
+  for (const Field& field : op.fields) {
+    words += words.empty() ? "" : " ";
+    words += field.name;
+  }
+  return words;
+}
+
+/// Words quoted in an error are cut, so that a hostile line cannot flood a terminal.
+std::string quote(std::string_view word) {
+  constexpr std::size_t kLongest = 60;
+  std::string quoted = "'";
+  for (const char c : word.substr(0, kLongest)) quoted += (c >= ' ' && c <= '~') ? c : '?';
+  return quoted + (word.size() > kLongest ? "...'" : "'");
+}
+
+[[noreturn]] void bad_value(const Op& op, const Field& field, std::string_view value,
+                            std::string_view rule) {
+  throw BadArgument(fmt::format("{}: {}={}, {}", op.name, field.name, quote(value), rule));
+}
+
+std::string canonical_integer(const Op& op, const Field& field, std::string_view text) {
+  const bool is_extent = field.kind == Field::Kind::extent;
+  const std::int64_t low = is_extent ? 1 : field.min;
+  const std::int64_t high = is_extent ? 2147483647 : field.max;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range || (error == std::errc() && (value < low || value > high))) {
+    bad_value(op, field, text, fmt::format("needs {} to {}", low, high));
+  }
+  if (error != std::errc() || end != text.data() + text.size()) {
+    bad_value(op, field, text, "needs a whole number");
+  }
+  return std::to_string(value);
+}
+
+std::string canonical_number(const Op& op, const Field& field, std::string_view text) {
+  float value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range) bad_value(op, field, text, "does not fit a float");
+  if (error != std::errc() || end != text.data() + text.size() || std::isnan(value)) {
+    bad_value(op, field, text, "needs a number, inf or -inf");
+  }
+  return fmt::format("{}", value == 0 ? 0.0f : value);  // -0 and 0 are one number here
+}
+
+std::string canonical(const Op& op, const Field& field, std::string_view text) {
+  switch (field.kind) {
+    case Field::Kind::extent:
+    case Field::Kind::integer:
+      return canonical_integer(op, field, text);
+    case Field::Kind::number:
+      return canonical_number(op, field, text);
+    case Field::Kind::flag:
+      if (text != "0" && text != "1") bad_value(op, field, text, "is a flag: write it or leave it out");
+      return std::string(text);
+    case Field::Kind::choice:
+      for (const std::string& choice : field.choices) {
+        if (text == choice) return choice;
+      }
+      std::string choices;
+      for (const std::string& choice : field.choices) choices += " " + choice;
+      bad_value(op, field, text, "knows" + choices);
+  }
+  throw std::logic_error("unknown kind of field");
+}
+
+}  // namespace
+
+const char* name(Dtype dtype) {
+  return dtype == Dtype::f32 ? "f32" : dtype == Dtype::f16 ? "f16" : "i32";
+}
+
+int size_of(Dtype dtype) { return dtype == Dtype::f16 ? 2 : 4; }
+
+Dtype parse_dtype(std::string_view word) {
+  for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::i32}) {
+    if (word == name(dtype)) return dtype;
+  }
+  throw BadArgument(fmt::format("unknown dtype {}; clam knows f32 f16 i32", quote(word)));
+}
+
+Field extent(std::string name, std::string about, std::string fallback) {
+  return {std::move(name), Field::Kind::extent, std::move(fallback), std::move(about), {}};
+}
+Field integer(std::string name, std::string about, std::string fallback, std::int64_t min,
+              std::int64_t max) {
+  return {std::move(name), Field::Kind::integer, std::move(fallback), std::move(about), {}, min, max};
+}
+Field number(std::string name, std::string about, std::string fallback) {
+  return {std::move(name), Field::Kind::number, std::move(fallback), std::move(about), {}};
+}
+Field flag(std::string name, std::string about) {
+  return {std::move(name), Field::Kind::flag, "0", std::move(about), {}};
+}
+Field choice(std::string name, std::string about, std::vector<std::string> choices,
+             std::string fallback) {
+  return {std::move(name), Field::Kind::choice, std::move(fallback), std::move(about),
+          std::move(choices)};
+}
+Field dtype_field() {
+  Field field = choice("dtype", "how tensors are stored", {"f32", "f16"}, "");
+  field.always_written = true;
+  return field;
+}
+
+Problem Problem::parse(std::string_view text) {
+  const std::vector<std::string_view> words = split_words(text);
+  if (words.empty()) throw BadArgument("empty problem: write an op and its extents, see `clam list`");
+  const Op& op = find_op(words[0]);
+  std::map<std::string, std::string> values;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::size_t equals = words[i].find('=');
+    const std::string_view word = words[i].substr(0, equals);
+    const Field* field = find_field(op, word);
+    if (!field) {
+      throw BadArgument(
+          fmt::format("{}: unknown word {}; it knows {}", op.name, quote(word), known_words(op)));
+    }
+    if (equals == std::string_view::npos && field->kind != Field::Kind::flag) {
+      throw BadArgument(fmt::format("{}: {} needs a value: {}=...", op.name, word, word));
+    }
+    const std::string_view value =
+        equals == std::string_view::npos ? std::string_view("1") : words[i].substr(equals + 1);
+    if (!values.emplace(word, value).second) {
+      throw BadArgument(fmt::format("{}: {} is given twice", op.name, word));
+    }
+  }
+  return make(op, values);
+}
+
+Problem Problem::make(const Op& op, const std::map<std::string, std::string>& values) {
+  Problem problem(op);
+  for (const auto& [key, value] : values) {
+    if (!find_field(op, key)) {
+      throw BadArgument(
+          fmt::format("{}: unknown word {}; it knows {}", op.name, quote(key), known_words(op)));
+    }
+  }
+  for (const Field& field : op.fields) {
+    const auto given = values.find(field.name);
+    if (given == values.end() && field.fallback.empty()) {
+      throw BadArgument(fmt::format("{}: {} is missing ({})", op.name, field.name, field.about));
+    }
+    problem.values_[field.name] =
+        given == values.end() ? field.fallback : canonical(op, field, given->second);
+  }
+  op.check(problem, problem.values_);
+  for (const TensorSpec& spec : op.tensors(problem)) {
+    if (spec.span() > 2147483647 / size_of(spec.dtype)) {
+      throw BadArgument(fmt::format("{}: tensor {} of {} bytes is over the limit of 2147483647",
+                                    op.name, spec.name, spec.span() * size_of(spec.dtype)));
+    }
+  }
+  return problem;
+}
+
+Problem Problem::from_json(const nlohmann::json& json) {
+  if (!json.is_object() || !json.contains("op") || !json["op"].is_string()) {
+    throw BadArgument("a problem in JSON needs the key \"op\"");
+  }
+  const Op& op = find_op(json["op"].get<std::string>());
+  std::map<std::string, std::string> values;
+  for (const auto& [key, value] : json.items()) {
+    if (key == "op") continue;
+    if (value.is_boolean()) {
+      values[key] = value.get<bool>() ? "1" : "0";
+    } else if (value.is_number_float()) {
+      values[key] = fmt::format("{}", value.get<float>());
+    } else if (value.is_string()) {
+      values[key] = value.get<std::string>();
+    } else {
+      values[key] = value.dump();
+    }
+  }
+  return make(op, values);
+}
+
+nlohmann::json Problem::to_json() const {
+  nlohmann::json json{{"op", op_->name}};
+  for (const Field& field : op_->fields) {
+    const std::string& text = values_.at(field.name);
+    switch (field.kind) {
+      case Field::Kind::extent:
+      case Field::Kind::integer:
+        json[field.name] = integer(field.name);
+        break;
+      case Field::Kind::number:
+        // Text for infinities: JSON has no word for them.
+        if (std::isfinite(number(field.name))) {
+          json[field.name] = nlohmann::json::parse(text);
+        } else {
+          json[field.name] = text;
+        }
+        break;
+      case Field::Kind::flag:
+        json[field.name] = text == "1";
+        break;
+      case Field::Kind::choice:
+        json[field.name] = text;
+    }
+  }
+  return json;
+}
+
+std::string Problem::text() const {
+  std::string text = op_->name;
+  for (const Field& field : op_->fields) {
+    const std::string& value = values_.at(field.name);
+    if (value == field.fallback && !field.always_written) continue;
+    text += field.kind == Field::Kind::flag ? " " + field.name
+                                            : fmt::format(" {}={}", field.name, value);
+  }
+  return text;
+}
+
+const std::string& Problem::value(std::string_view field, Field::Kind kind) const {
+  const Field* found = find_field(*op_, field);
+  const bool whole = found && found->kind == Field::Kind::extent && kind == Field::Kind::integer;
+  if (!found || (found->kind != kind && !whole)) {
+    throw std::logic_error(fmt::format("{} has no such field: {}", op_->name, field));
+  }
+  return values_.find(field)->second;
+}
+
+int Problem::integer(std::string_view field) const {
+  return std::stoi(value(field, Field::Kind::integer));
+}
+float Problem::number(std::string_view field) const {
+  const std::string& text = value(field, Field::Kind::number);
+  float number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+bool Problem::flag(std::string_view field) const { return value(field, Field::Kind::flag) == "1"; }
+const std::string& Problem::choice(std::string_view field) const {
+  return value(field, Field::Kind::choice);
+}
+Dtype Problem::dtype() const { return parse_dtype(choice("dtype")); }
+
+Problem Problem::with(std::string_view field, std::string_view value) const {
+  std::map<std::string, std::string> values(values_.begin(), values_.end());
+  values[std::string(field)] = value;
+  return make(*op_, values);
+}
+
+void bad_field(const Problem& problem, std::string_view field, std::string_view rule) {
+  const nlohmann::json json = problem.to_json();
+  const nlohmann::json& value = json.at(std::string(field));
+  throw BadArgument(fmt::format("{}: {}={}, {}", problem.op().name, field,
+                                value.is_string() ? value.get<std::string>() : value.dump(), rule));
+}
+
+}  // namespace clam

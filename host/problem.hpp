@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// problem.hpp - what is to be computed, as data: an op's name and its typed fields.
+//
+// A Problem has one canonical text form, which parses back, and which is used everywhere: the
+// command line, the benchmark's row, the test's name, workload files and error messages.
+//     dense m=192 n=512 k=512 dtype=f16 bias act=gelu
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace clam {
+
+struct Op;
+
+enum class Dtype { f32, f16, i32 };
+
+const char* name(Dtype dtype);
+/// Bytes of one element.
+int size_of(Dtype dtype);
+/// Throws BadArgument for a word that is no dtype.
+Dtype parse_dtype(std::string_view word);
+
+/// One word of an op's Problem line.
+struct Field {
+  enum class Kind {
+    extent,  ///< int >= 1
+    integer, ///< int in [min, max]
+    number,  ///< float; inf and -inf allowed, nan not
+    flag,    ///< present or absent
+    choice,  ///< one of `choices`
+  };
+  std::string name;
+  Kind kind;
+  std::string fallback;              ///< canonical text of the default; empty = must be given
+  std::string about;                 ///< one phrase for people
+  std::vector<std::string> choices;  ///< for Kind::choice
+  std::int64_t min = -1, max = 2147483647;  ///< for Kind::integer
+  bool always_written = false;       ///< printed even when it has its default (dtype)
+};
+
+/// Shorthands for an op's table of fields.
+Field extent(std::string name, std::string about, std::string fallback = "");
+Field integer(std::string name, std::string about, std::string fallback, std::int64_t min,
+              std::int64_t max = 2147483647);
+Field number(std::string name, std::string about, std::string fallback);
+Field flag(std::string name, std::string about);
+Field choice(std::string name, std::string about, std::vector<std::string> choices,
+             std::string fallback);
+Field dtype_field();  ///< dtype=f32|f16, always written
+
+/// An immutable, checked Problem. Two are equal when their canonical texts are.
+class Problem {
+ public:
+  /// Parses a Problem line and applies the op's cross-field rules.
+  /// Throws BadArgument naming the op, the word and the words it knows.
+  static Problem parse(std::string_view text);
+  static Problem from_json(const nlohmann::json& json);
+  /// Builds from (name, value) texts; a flag's value is "1" or "0".
+  static Problem make(const Op& op, const std::map<std::string, std::string>& values);
+
+  const Op& op() const { return *op_; }
+  std::string text() const;
+  nlohmann::json to_json() const;
+
+  // Access by field name; asking for a field that the op does not have is a std::logic_error.
+  int integer(std::string_view field) const;
+  float number(std::string_view field) const;
+  bool flag(std::string_view field) const;
+  const std::string& choice(std::string_view field) const;
+  Dtype dtype() const;
+
+  /// A copy with one field changed; checked like a parsed one.
+  Problem with(std::string_view field, std::string_view value) const;
+
+  bool operator==(const Problem& other) const { return text() == other.text(); }
+  bool operator!=(const Problem& other) const { return !(*this == other); }
+
+ private:
+  explicit Problem(const Op& op) : op_(&op) {}
+  const std::string& value(std::string_view field, Field::Kind kind) const;
+
+  const Op* op_;
+  std::map<std::string, std::string, std::less<>> values_;  ///< canonical text of every field
+};
+
+/// Throws BadArgument "OP: FIELD=VALUE, RULE".
+[[noreturn]] void bad_field(const Problem& problem, std::string_view field, std::string_view rule);
+
+}  // namespace clam

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+#include "program_cache.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "atomic_file.hpp"
+#include "error.hpp"
+
+namespace clam {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kFormat = 1;
+
+std::string hash_text(const std::string& bytes) {
+  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+/// What device.txt holds: who the entry is for, and what its binary must look like.
+std::string device_text(const DeviceInfo& info, const std::string& binary) {
+  return fmt::format("format: {}\nprogram.bin: {} bytes, xxh3 {}\n{}", kFormat, binary.size(),
+                     hash_text(binary), to_text(info));
+}
+
+std::string read_or_empty(const std::string& path) {
+  try {
+    return read_file(path);
+  } catch (const Error&) {
+    return "";
+  }
+}
+
+std::string binary_of(const cl::Program& program) {
+  const std::vector<std::vector<unsigned char>> binaries = program.getInfo<CL_PROGRAM_BINARIES>();
+  if (binaries.empty()) return "";
+  return std::string(binaries[0].begin(), binaries[0].end());
+}
+
+std::string build_log(const cl::Program& program, const cl::Device& device) {
+  try {
+    return program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device);
+  } catch (const cl::Error&) {
+    return "(the driver gave no build log)";
+  }
+}
+
+std::string joined(const std::string& options, const std::string& more) {
+  return more.empty() ? options : options.empty() ? more : options + " " + more;
+}
+
+}  // namespace
+
+ProgramCache::ProgramCache(cl::Context context, cl::Device device, DeviceInfo info, std::string dir)
+    : context_(std::move(context)),
+      device_(std::move(device)),
+      info_(std::move(info)),
+      dir_(std::move(dir)) {}
+
+std::string ProgramCache::default_dir() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value ? value : "");
+  };
+  const std::string own = variable("CLAM_CACHE_DIR");
+  if (own == "off") return "";
+  if (!own.empty()) return own;
+  if (!variable("XDG_CACHE_HOME").empty()) return variable("XDG_CACHE_HOME") + "/clam/programs";
+  if (!variable("HOME").empty()) return variable("HOME") + "/.cache/clam/programs";
+  return "";
+}
+
+std::string ProgramCache::key(const KernelSource& source, const std::string& options) const {
+  // Two builds of Arm's driver can differ in the device version's last digits alone: all strings
+  // that the driver gives about itself are in the key.
+  std::string text;
+  for (const std::string& part :
+       {source.text, options, info_.name, info_.device_version, info_.driver_version,
+        info_.platform, info_.platform_version, info_.vendor, std::to_string(kFormat)}) {
+    text += part;
+    text += '\0';
+  }
+  return hash_text(text);
+}
+
+std::string ProgramCache::entry_dir(const KernelSource& source, const std::string& options) const {
+  return dir_.empty() ? "" : (fs::path(dir_) / key(source, joined(options, source.options))).string();
+}
+
+cl::Kernel ProgramCache::kernel(const KernelSource& source, const std::string& options,
+                                const std::string& kernel) {
+  const std::string all_options = joined(options, source.options);
+  const std::string name = key(source, all_options);
+  auto found = entries_.find(name);
+  if (found != entries_.end()) {
+    ++counters_.from_memory;
+  } else {
+    found = entries_.emplace(name, load_or_build(source, all_options, name)).first;
+  }
+  Entry& entry = found->second;
+  try {
+    cl::Kernel created(entry.program, kernel.c_str());
+    if (!entry.stored) store(source, all_options, entry);
+    return created;
+  } catch (const cl::Error& error) {
+    if (error.err() == CL_INVALID_KERNEL_NAME) {
+      throw BadArgument(fmt::format("{} has no kernel named '{}'", source.file, kernel));
+    }
+    throw BuildFailure(source.file, all_options, info_.name,
+                       fmt::format("creating kernel {} failed\n{}", kernel, build_log(entry.program, device_)),
+                       error.err());
+  }
+}
+
+ProgramCache::Entry ProgramCache::load_or_build(const KernelSource& source, const std::string& options,
+                                                const std::string& key) {
+  Entry entry;
+  if (!dir_.empty() && load(source, options, (fs::path(dir_) / key).string(), entry)) return entry;
+  if (on_build_) on_build_(source.file, counters_.built);
+  try {
+    entry.program = cl::Program(context_, source.text);
+    entry.program.build({device_}, options.c_str());
+  } catch (const cl::Error& error) {
+    throw BuildFailure(source.file, options, info_.name, build_log(entry.program, device_), error.err());
+  }
+  ++counters_.built;
+  entry.stored = dir_.empty();
+  return entry;
+}
+
+bool ProgramCache::load(const KernelSource& source, const std::string& options, const std::string& dir,
+                        Entry& entry) {
+  std::error_code error;
+  if (!fs::exists(dir, error)) return false;
+  const std::string binary = read_or_empty(dir + "/program.bin");
+  const bool whole = !binary.empty() && read_or_empty(dir + "/source.cl") == source.text &&
+                     read_or_empty(dir + "/options.txt") == options + "\n" &&
+                     read_or_empty(dir + "/device.txt") == device_text(info_, binary);
+  if (whole) {
+    try {
+      entry.program = cl::Program(context_, {device_}, {{binary.begin(), binary.end()}});
+      entry.program.build({device_}, options.c_str());
+      entry.stored = true;
+      ++counters_.from_disk;
+      return true;
+    } catch (const cl::Error&) {
+      // The driver refuses its own binary: built from source instead, and rewritten.
+    }
+  }
+  ++counters_.binaries_refused;
+  return false;
+}
+
+void ProgramCache::store(const KernelSource& source, const std::string& options, Entry& entry) {
+  entry.stored = true;  // one attempt a process, whatever comes of it
+  const std::string target = (fs::path(dir_) / key(source, options)).string();
+  const std::string temporary = fmt::format("{}.{}", target, ::getpid());
+  try {
+    const std::string binary = binary_of(entry.program);
+    if (binary.empty()) return;  // a driver that keeps its binaries to itself
+    fs::create_directories(temporary);
+    write_file(temporary + "/source.cl", source.text);
+    write_file(temporary + "/options.txt", options + "\n");
+    write_file(temporary + "/build.log", build_log(entry.program, device_));
+    write_file(temporary + "/program.bin", binary);
+    write_file(temporary + "/device.txt", device_text(info_, binary));
+    fs::remove_all(target);
+    fs::rename(temporary, target);
+  } catch (const std::exception& error) {
+    // Only speed is lost; the reason is kept for whoever asks.
+    std::error_code ignored;
+    fs::remove_all(temporary, ignored);
+    if (counters_.writes_failed++ == 0) counters_.write_error = error.what();
+  }
+}
+
+nlohmann::json to_json(const ProgramCache::Counters& counters) {
+  return {{"built", counters.built},
+          {"from_disk", counters.from_disk},
+          {"from_memory", counters.from_memory},
+          {"binaries_refused", counters.binaries_refused},
+          {"writes_failed", counters.writes_failed},
+          {"write_error", counters.write_error}};
+}
+
+}  // namespace clam

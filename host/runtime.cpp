@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT
+#include "runtime.hpp"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "error.hpp"
+
+namespace clam {
+namespace {
+
+std::int64_t product(const std::array<std::int64_t, 3>& size) { return size[0] * size[1] * size[2]; }
+
+cl::NDRange range(const std::array<std::int64_t, 3>& size) {
+  return {static_cast<cl::size_type>(size[0]), static_cast<cl::size_type>(size[1]),
+          static_cast<cl::size_type>(size[2])};
+}
+
+std::int64_t largest_group(const Plan& plan) {
+  std::int64_t largest = 1;
+  for (const auto* launches : {&plan.pack, &plan.launches}) {
+    for (const Launch& launch : *launches) largest = std::max(largest, product(launch.local));
+  }
+  return largest;
+}
+
+cl::Buffer region(const cl::Buffer& buffer, std::int64_t offset) {
+  if (offset == 0) return buffer;
+  cl_buffer_region region{static_cast<std::size_t>(offset),
+                          buffer.getInfo<CL_MEM_SIZE>() - static_cast<std::size_t>(offset)};
+  return const_cast<cl::Buffer&>(buffer).createSubBuffer(CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION,
+                                                         &region);
+}
+
+/// The buffer of a name: the executable's own, or the caller's, which must be large enough.
+const cl::Buffer& resolve(const std::string& name, const Plan& plan, const Bindings& own,
+                          const Bindings& bindings) {
+  if (const auto found = own.find(name); found != own.end()) return found->second;
+  const auto found = bindings.find(name);
+  if (found == bindings.end() || !found->second()) {
+    throw BadArgument(fmt::format("{}: no buffer is bound to '{}'", plan.problem, name));
+  }
+  const auto have = static_cast<std::int64_t>(found->second.getInfo<CL_MEM_SIZE>());
+  const std::int64_t need = plan.tensor(name)->bytes();
+  if (have < need) {
+    throw BadArgument(fmt::format("{}: '{}' needs {} bytes, its buffer has {}", plan.problem, name, need, have));
+  }
+  return found->second;
+}
+
+LaunchTime times_of(const cl::Event& event) {
+  return {event.getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>(),
+          event.getProfilingInfo<CL_PROFILING_COMMAND_SUBMIT>(),
+          event.getProfilingInfo<CL_PROFILING_COMMAND_START>(),
+          event.getProfilingInfo<CL_PROFILING_COMMAND_END>()};
+}
+
+}  // namespace
+
+std::int64_t Executable::device_bytes() const {
+  return std::accumulate(plan_.buffers.begin(), plan_.buffers.end(), std::int64_t{0},
+                         [](std::int64_t sum, const BufferSpec& b) { return sum + b.bytes; });
+}
+
+Runtime::Runtime(cl::Context context, cl::CommandQueue queue, Options options)
+    : context_(std::move(context)),
+      queue_(std::move(queue)),
+      options_(std::move(options)),
+      info_(query_device(queue_.getInfo<CL_QUEUE_DEVICE>())),
+      programs_(context_, queue_.getInfo<CL_QUEUE_DEVICE>(), info_, options_.cache_dir) {
+  const cl_command_queue_properties properties = queue_.getInfo<CL_QUEUE_PROPERTIES>();
+  if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) {
+    throw BadArgument("the queue is out of order; a plan's launches need an in-order queue");
+  }
+  if (options_.max_in_flight < 1) throw BadArgument("max_in_flight must be at least 1");
+  profiling_ = properties & CL_QUEUE_PROFILING_ENABLE;
+}
+
+Runtime::~Runtime() {
+  // Buffers must not be released under running kernels; errors have no one left to hear them.
+  for (const cl::Event& event : in_flight_) {
+    try {
+      event.wait();
+    } catch (const cl::Error&) {
+    }
+  }
+}
+
+void Runtime::set_plan_dir(const std::string& dir) { options_.files = options_.files.with_plan_dir(dir); }
+
+Executable Runtime::build(const Plan& plan) {
+  Executable executable;
+  executable.plan_ = plan;
+  const auto build_all = [&](const std::vector<Launch>& launches, std::vector<cl::Kernel>& kernels) {
+    for (const Launch& launch : launches) {
+      kernels.push_back(programs_.kernel(options_.files.get(launch.file), launch.options, launch.kernel));
+    }
+  };
+  build_all(plan.pack, executable.pack_);
+  build_all(plan.launches, executable.launches_);
+  return executable;
+}
+
+Reason Runtime::group_refused(const Executable& executable) const {
+  const cl::Device device = queue_.getInfo<CL_QUEUE_DEVICE>();
+  const auto check = [&](const std::vector<Launch>& launches,
+                         const std::vector<cl::Kernel>& kernels) -> Reason {
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+      // The device's own limit promises more than a register-heavy kernel gets (T860: 64 of 256).
+      const auto allowed =
+          static_cast<std::int64_t>(kernels[i].getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(device));
+      const std::int64_t wanted = product(launches[i].local);
+      if (wanted > allowed) {
+        return fmt::format("kernel {} wants {} work-items a group, {} allows {}", launches[i].kernel,
+                           wanted, info_.name, allowed);
+      }
+    }
+    return {};
+  };
+  const Reason reason = check(executable.plan_.pack, executable.pack_);
+  return reason ? reason : check(executable.plan_.launches, executable.launches_);
+}
+
+void Runtime::allocate(Executable& executable) {
+  for (const BufferSpec& spec : executable.plan_.buffers) {
+    try {
+      executable.own_[spec.name] =
+          cl::Buffer(context_, CL_MEM_READ_WRITE, static_cast<cl::size_type>(spec.bytes));
+    } catch (const cl::Error& error) {
+      throw DeviceError(fmt::format("{}: cannot allocate {} bytes for {}: {}", executable.plan_.problem,
+                                    spec.bytes, spec.name, describe(error)),
+                        error.err());
+    }
+  }
+}
+
+Executable Runtime::prepare(const Problem& problem, PlanOptions options) {
+  require_sound();
+  constexpr std::int64_t kSmallestGroup = 16;
+  for (;;) {
+    Plan plan = make_plan(problem, info_, options);
+    const auto learned = group_limit_.find(plan.variant);
+    if (learned != group_limit_.end() && largest_group(plan) > learned->second) {
+      options.max_work_group = learned->second;
+      plan = make_plan(problem, info_, options);
+    }
+    Executable executable = build(plan);
+    const Reason refused = group_refused(executable);
+    if (!refused) {
+      allocate(executable);
+      return executable;
+    }
+    const std::int64_t half = largest_group(plan) / 2;
+    if (half < kSmallestGroup) throw Unsupported(fmt::format("{}: {}", plan.problem, *refused));
+    options.max_work_group = group_limit_[plan.variant] = static_cast<int>(half);
+    ++counters_.groups_halved;
+  }
+}
+
+Executable Runtime::prepare(const Plan& plan) {
+  require_sound();
+  check(plan);
+  Executable executable = build(plan);
+  if (const Reason refused = group_refused(executable)) {
+    throw Unsupported(fmt::format("{}: {}", plan.problem, *refused));
+  }
+  allocate(executable);
+  return executable;
+}
+
+std::vector<LaunchTime> Runtime::pack(Executable& executable, const Bindings& bindings) {
+  require_sound();
+  const std::vector<LaunchTime> before = finish();
+  for (std::size_t i = 0; i < executable.pack_.size(); ++i) {
+    launch(executable.plan_.pack[i], executable.pack_[i], executable, bindings);
+  }
+  const std::vector<LaunchTime> times = finish();
+  times_ = before;
+  return times;
+}
+
+void Runtime::enqueue(Executable& executable, const Bindings& bindings) {
+  require_sound();
+  for (std::size_t i = 0; i < executable.launches_.size(); ++i) {
+    launch(executable.plan_.launches[i], executable.launches_[i], executable, bindings);
+  }
+}
+
+void Runtime::launch(const Launch& launch, cl::Kernel& kernel, const Executable& executable,
+                     const Bindings& bindings) {
+  struct Setter {
+    cl::Kernel& kernel;
+    const Executable& executable;
+    const Bindings& bindings;
+    cl_uint index = 0;
+    std::vector<cl::Buffer> alive{};  // setting an argument does not retain it, enqueueing does
+    void operator()(const BufferArg& a) {
+      alive.push_back(region(resolve(a.name, executable.plan(), executable.own_, bindings), a.offset));
+      kernel.setArg(index, alive.back());
+    }
+    void operator()(std::int32_t value) { kernel.setArg(index, static_cast<cl_int>(value)); }
+    void operator()(float value) { kernel.setArg(index, value); }
+    void operator()(const LocalArg& a) { kernel.setArg(index, cl::Local(static_cast<cl::size_type>(a.bytes))); }
+    void operator()(const NullArg&) {
+      const cl_mem none = nullptr;
+      kernel.setArg(index, sizeof none, &none);
+    }
+  };
+  try {
+    Setter setter{kernel, executable, bindings};
+    for (const Arg& arg : launch.args) {
+      std::visit(setter, arg);
+      ++setter.index;
+    }
+    if (in_flight_.size() >= static_cast<std::size_t>(options_.max_in_flight)) {
+      ++counters_.waits;
+      retire_oldest();
+    }
+    cl::Event event;
+    queue_.enqueueNDRangeKernel(kernel, cl::NullRange, range(launch.global), range(launch.local),
+                                nullptr, &event);
+    in_flight_.push_back(event);
+    ++counters_.launches;
+  } catch (const cl::Error& error) {
+    taint(fmt::format("{}: launch of {}:{} failed: {}", executable.plan_.problem, launch.file,
+                      launch.kernel, describe(error)),
+          error.err());
+  }
+}
+
+void Runtime::retire_oldest() {
+  const cl::Event event = in_flight_.front();
+  in_flight_.pop_front();
+  // A wait on an event of a queue that was never flushed can block for ever (seen on G52).
+  queue_.flush();
+  int status = CL_COMPLETE;
+  try {
+    event.wait();
+  } catch (const cl::Error& error) {
+    status = error.err();
+  }
+  const cl_int own_status = event.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>();
+  if (own_status != CL_COMPLETE) status = own_status;
+  if (status != CL_COMPLETE) {
+    taint(fmt::format("a kernel ended with {} ({})", cl_status_name(status), status), status);
+  }
+  if (profiling_) times_.push_back(times_of(event));
+}
+
+std::vector<LaunchTime> Runtime::finish() {
+  require_sound();
+  try {
+    while (!in_flight_.empty()) retire_oldest();
+  } catch (const cl::Error& error) {
+    taint("waiting failed: " + describe(error), error.err());
+  }
+  return std::exchange(times_, {});
+}
+
+void Runtime::require_sound() const {
+  if (tainted()) {
+    throw DeviceError("this runtime is unusable since an earlier device error: " + taint_ +
+                      "; make a new context");
+  }
+}
+
+void Runtime::taint(const std::string& what, int code) {
+  taint_ = what;
+  throw DeviceError(what, code);
+}
+
+nlohmann::json counters_json(Runtime& runtime) {
+  const Runtime::Counters& counters = runtime.counters();
+  return {{"programs", to_json(runtime.programs().counters())},
+          {"launches", counters.launches},
+          {"waits", counters.waits},
+          {"groups_halved", counters.groups_halved}};
+}
+
+}  // namespace clam

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// verify.hpp - runs a Problem on a device between guard bands and holds it against its reference.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compare.hpp"
+#include "op.hpp"
+#include "runtime.hpp"
+
+namespace clam {
+
+/// A tensor on the device between two guard bands. Gaps between strided rows, and the bands, hold
+/// a pattern (NaN for floats), so a read outside shows in the result and a write outside is seen.
+class GuardedBuffer {
+ public:
+  GuardedBuffer(Runtime& runtime, const TensorSpec& spec);
+  /// Writes the tensor's elements; everything else becomes the pattern.
+  void upload(const HostTensor& tensor);
+  /// Fills the elements with poison_bits(dtype, iteration), everything else with the pattern.
+  void poison(int iteration);
+  HostTensor download();
+  /// Empty, or which byte outside the tensor was overwritten. Looks at the last download.
+  Reason trespass() const;
+  const cl::Buffer& buffer() const { return window_; }
+  const TensorSpec& spec() const { return spec_; }
+
+ private:
+  std::vector<std::uint8_t> image(const HostTensor& tensor) const;
+  Runtime* runtime_;
+  TensorSpec spec_;
+  std::int64_t guard_;
+  cl::Buffer whole_, window_;
+  std::vector<std::uint8_t> expected_, seen_;
+};
+
+/// A prepared Problem with its tensors on the device.
+class Trial {
+ public:
+  Trial(Runtime& runtime, const Problem& problem, const PlanOptions& options = {});
+  Trial(Runtime& runtime, const Plan& plan);
+  void upload(const Tensors& inputs);  ///< and runs the pack launches
+  void poison(int iteration = 0);
+  void enqueue();
+  /// poison, enqueue, finish. Returns the launches' times.
+  std::vector<LaunchTime> run(int iteration = 0);
+  Tensors download();   ///< outputs by name
+  Reason trespass() const;  ///< after download: names the tensor and the byte
+  const Plan& plan() const { return executable_.plan(); }
+  const Bindings& bindings() const { return bindings_; }
+
+ private:
+  void allocate();
+  Runtime* runtime_;
+  Executable executable_;
+  std::map<std::string, GuardedBuffer> buffers_;
+  Bindings bindings_;
+};
+
+/// The verdict over all outputs of one problem with one data set.
+struct Verification {
+  std::string problem, variant, data_set;
+  std::map<std::string, Verdict> outputs;
+  Reason fault;  ///< guard band overwritten, or outputs that do not depend on the inputs
+  bool pass() const;
+  std::string reason() const;  ///< empty, or "y: ..." of the first output that fails
+  double worst_ratio() const;
+};
+
+Verification judge(const Problem& problem, const DataSet& set, const Tensors& inputs,
+                   const Tensors& outputs, Reason trespass, const DeviceInfo& device,
+                   int iteration = 0);
+/// prepare, run, compare in full.
+Verification verify(Runtime& runtime, const Problem& problem, const DataSet& set,
+                    std::uint64_t seed, const PlanOptions& options = {});
+
+}  // namespace clam

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+#include "runtime.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "error.hpp"
+#include "foreign_plan.hpp"
+#include "test_errors.hpp"
+#include "verify.hpp"
+
+namespace clam {
+namespace {
+
+class runtime_device : public testing::Test {
+ protected:
+  void SetUp() override {
+    CLAM_NEEDS_DEVICE();
+    test::write_scale_kernel(folder_);
+    runtime_ = test::runtime_with_kernels(folder_);
+  }
+  cl::Buffer buffer(std::int64_t floats) {
+    return {runtime_->context(), CL_MEM_READ_WRITE, static_cast<cl::size_type>(4 * floats)};
+  }
+  static HostTensor counting(std::int64_t n) {
+    HostTensor tensor(Dtype::f32, {n});
+    for (std::int64_t i = 0; i < n; ++i) tensor.set(i, static_cast<double>(i));
+    return tensor;
+  }
+
+  test::TemporaryFolder folder_;
+  std::unique_ptr<Runtime> runtime_;
+};
+
+TEST_F(runtime_device, runs_a_foreign_plan) {
+  Trial trial(*runtime_, test::scale_plan(37, 2));
+  trial.upload({{"src", counting(37)}});
+  trial.run();
+  const HostTensor dst = trial.download().at("dst");
+  for (std::int64_t i = 0; i < 37; ++i) EXPECT_EQ(dst.get(i), 2.0 * static_cast<double>(i));
+  EXPECT_FALSE(trial.trespass());
+}
+
+TEST_F(runtime_device, takes_local_null_and_offset_arguments) {
+  const std::int64_t align = runtime_->device().mem_base_addr_align;
+  Plan plan = test::scale_plan(16, 1);
+  plan.device = runtime_->device();
+  plan.buffers = {{"middle", BufferSpec::Role::scratch, align + 64}};
+  plan.launches[0].args[1] = BufferArg{"middle", align};
+  plan.launches.push_back({"scale.cl", "reverse", "", {16, 1, 1}, {16, 1, 1},
+                           {BufferArg{"middle", align}, BufferArg{"dst"}, LocalArg{64}, NullArg{}, std::int32_t{16}}});
+  Trial trial(*runtime_, plan);
+  trial.upload({{"src", counting(16)}});
+  trial.run();
+  const HostTensor dst = trial.download().at("dst");
+  for (std::int64_t i = 0; i < 16; ++i) EXPECT_EQ(dst.get(i), static_cast<double>(15 - i));
+}
+
+TEST_F(runtime_device, bounds_what_is_in_flight) {
+  RuntimeOptions options;
+  options.max_in_flight = 4;
+  options.cache_dir.clear();
+  options.files = KernelFiles(folder_.path());
+  const auto bounded = test::fresh_runtime(options);
+  Executable executable = bounded->prepare(test::scale_plan(16, 2));
+  const Bindings bindings{{"src", buffer(16)}, {"dst", buffer(16)}};
+  for (int i = 0; i < 20; ++i) bounded->enqueue(executable, bindings);
+  EXPECT_EQ(bounded->counters().waits, 16);
+  const std::vector<LaunchTime> times = bounded->finish();
+  ASSERT_EQ(times.size(), 20u);
+  for (const LaunchTime& time : times) EXPECT_GE(time.ended, time.started);
+  EXPECT_TRUE(bounded->finish().empty());
+  options.max_in_flight = 0;
+  EXPECT_THROWS_SAYING(test::fresh_runtime(options), BadArgument, "max_in_flight must be at least 1");
+}
+
+TEST_F(runtime_device, pack_launches_run_apart_and_are_timed_apart) {
+  Plan plan = test::scale_plan(16, 3);
+  plan.buffers = {{"packed", BufferSpec::Role::packed, 64}};
+  plan.pack = plan.launches;
+  plan.pack[0].args[1] = BufferArg{"packed"};
+  plan.launches[0].args[0] = BufferArg{"packed"};
+  Executable executable = runtime_->prepare(plan);
+  EXPECT_EQ(executable.device_bytes(), 64);
+  const Bindings bindings{{"src", buffer(16)}, {"dst", buffer(16)}};
+  runtime_->enqueue(executable, bindings);
+  EXPECT_EQ(runtime_->pack(executable, {{"src", bindings.at("src")}}).size(), 1u);
+  EXPECT_EQ(runtime_->finish().size(), 1u) << "the enqueued launch's time is kept";
+}
+
+TEST_F(runtime_device, unbound_and_small_buffers_are_refused_before_the_launch) {
+  Executable executable = runtime_->prepare(test::scale_plan(16, 2));
+  EXPECT_THROWS_SAYING(runtime_->enqueue(executable, {{"src", buffer(16)}}), BadArgument,
+                       "no buffer is bound to 'dst'");
+  EXPECT_THROWS_SAYING(runtime_->enqueue(executable, {{"src", buffer(15)}, {"dst", buffer(16)}}), BadArgument,
+                       "'src' needs 64 bytes, its buffer has 60");
+  EXPECT_FALSE(runtime_->tainted());
+  EXPECT_EQ(runtime_->counters().launches, 0);
+}
+
+TEST_F(runtime_device, a_device_error_taints) {
+  Plan plan = test::scale_plan(64, 2);
+  plan.launches[0].kernel = "scale64";  // requires groups of 64, is launched with 16
+  Executable executable = runtime_->prepare(plan);
+  const Bindings bindings{{"src", buffer(64)}, {"dst", buffer(64)}};
+  EXPECT_THROWS_SAYING(runtime_->enqueue(executable, bindings), DeviceError,
+                       "launch of scale.cl:scale64 failed: clEnqueueNDRangeKernel: CL_INVALID_WORK_GROUP_SIZE (-54)");
+  EXPECT_TRUE(runtime_->tainted());
+  EXPECT_THROWS_SAYING(runtime_->enqueue(executable, bindings), DeviceError,
+                       "unusable since an earlier device error");
+  EXPECT_THROWS_SAYING(runtime_->finish(), DeviceError, "CL_INVALID_WORK_GROUP_SIZE");
+  EXPECT_THROWS_SAYING(runtime_->prepare(plan), DeviceError, "make a new context");
+}
+
+TEST_F(runtime_device, a_group_over_the_kernels_limit_cannot_run_here) {
+  Plan plan = test::scale_plan(1 << 20, 2);
+  plan.launches[0].global = plan.launches[0].local = {1 << 20, 1, 1};
+  EXPECT_THROWS_SAYING(runtime_->prepare(plan), Unsupported, "kernel scale wants 1048576 work-items a group");
+  EXPECT_FALSE(runtime_->tainted());
+}
+
+TEST_F(runtime_device, an_out_of_order_queue_is_refused) {
+  const cl::Device device = runtime_->queue().getInfo<CL_QUEUE_DEVICE>();
+  if (!(device.getInfo<CL_DEVICE_QUEUE_PROPERTIES>() & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)) {
+    GTEST_SKIP() << "the device has no out-of-order queues";
+  }
+  const cl::CommandQueue queue(runtime_->context(), device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+  EXPECT_THROWS_SAYING(Runtime(runtime_->context(), queue), BadArgument, "the queue is out of order");
+}
+
+TEST_F(runtime_device, counters_are_written_as_json) {
+  Executable executable = runtime_->prepare(test::scale_plan(16, 2));
+  runtime_->enqueue(executable, {{"src", buffer(16)}, {"dst", buffer(16)}});
+  runtime_->finish();
+  const nlohmann::json counters = counters_json(*runtime_);
+  EXPECT_EQ(counters["launches"], 1);
+  EXPECT_EQ(counters["programs"]["built"], 1);
+}
+
+}  // namespace
+}  // namespace clam

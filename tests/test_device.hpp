@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// test_device.hpp - the device that the `*_device` suites run on, opened once.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "clam.hpp"
+
+namespace clam::test {
+
+/// Empty when there is a device, else why not.
+const std::string& no_device_reason();
+
+/// The shared Runtime on the device of CLAM_DEVICE, else the best one. Call after
+/// CLAM_NEEDS_DEVICE().
+Runtime& runtime();
+
+/// Another Runtime on the same context, with a queue of its own.
+std::unique_ptr<Runtime> fresh_runtime(RuntimeOptions options = {});
+
+/// The seed of random tests: CLAM_TEST_SEED, else fixed. Printed once, by main.
+std::uint64_t seed();
+
+/// A folder that is removed with everything in it at the end of the scope.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::string& path() const { return path_; }
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+/// Puts the embedded kernel `file` into `folder` with `from` replaced by `to`, everywhere. Throws
+/// std::logic_error when `from` is not in it, so a fault can never be silently absent.
+void break_kernel(const TemporaryFolder& folder, const std::string& file, const std::string& from,
+                  const std::string& to);
+
+/// A Runtime that takes its kernels from `folder`, without a disk cache.
+std::unique_ptr<Runtime> runtime_with_kernels(const TemporaryFolder& folder);
+
+}  // namespace clam::test
+
+#define CLAM_NEEDS_DEVICE()                          \
+  if (!::clam::test::no_device_reason().empty()) {   \
+    GTEST_SKIP() << ::clam::test::no_device_reason(); \
+  }                                                  \
+  static_assert(true, "")
+
+#define CLAM_NEEDS_F16()                                                              \
+  CLAM_NEEDS_DEVICE();                                                                \
+  if (!::clam::test::runtime().device().fp16) {                                       \
+    GTEST_SKIP() << ::clam::test::runtime().device().name << " has no cl_khr_fp16"; \
+  }                                                                                   \
+  static_assert(true, "")
