@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+// get_valid_counts: its Problem line, and its three plans.
+//
+//     get_valid_counts_one     one launch, a work-group per batch item
+//     get_valid_counts_two     count, scatter; each group of scatter adds all counts up again
+//     get_valid_counts_three   count, scan, scatter
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "../error.hpp"
+#include "get_valid_counts_cases.hpp"
+
+namespace clam {
+namespace {
+
+constexpr std::int64_t kLargestInt = 2147483647;
+constexpr int kSmallestGroup = 16, kLargestGroup = 256;
+constexpr int kRowsPerItem = 4, kRowsPerWord = 32, kWordBytes = 8;
+
+constexpr int kRowsOfOne = 2048;  ///< past them two launches are quicker
+constexpr int kGroup = 64;        ///< work-items of count and scatter, by default
+/// Each group of scatter reads all counts, which is quadratic work: 4096 counts at the most.
+constexpr int kRowsOfTwo = 4096 * kRowsPerItem * kGroup;
+
+void check(const Problem& p, std::map<std::string, std::string, std::less<>>&) {
+  const int e = p.integer("e");
+  if (e < 5) bad_field(p, "e", "needs at least 5: a score and four coordinates");
+  const std::string range = fmt::format("needs an index under e={}", e);
+  if (p.integer("id_index") >= e) bad_field(p, "id_index", range + ", or -1 for no class");
+  if (p.integer("score_index") >= e) bad_field(p, "score_index", range);
+  if (p.integer("id_index") == p.integer("score_index")) {
+    bad_field(p, "id_index", "needs another index than score_index");
+  }
+  const std::int64_t limit = kLargestInt / size_of(p.dtype());
+  if (p.integer("n") > limit / e / p.integer("batch")) {
+    bad_field(p, "n",
+              fmt::format("makes data of over {} bytes (batch * n * e elements)", kLargestInt));
+  }
+}
+
+std::vector<TensorSpec> tensors(const Problem& p) {
+  using Role = TensorSpec::Role;
+  const std::int64_t batch = p.integer("batch"), n = p.integer("n"), e = p.integer("e");
+  return {{"data", Role::input, p.dtype(), {batch, n, e}, {}, 0},
+          {"count", Role::output, Dtype::i32, {batch}, {}, 0},
+          {"out", Role::output, p.dtype(), {batch, n, e}, {}, 0},
+          {"indices", Role::output, Dtype::i32, {batch, n}, {}, 0}};
+}
+
+std::int64_t group_count(const Problem& p, int group) {
+  const int rows = kRowsPerItem * group;
+  return (static_cast<std::int64_t>(p.integer("n")) + rows - 1) / rows;
+}
+
+std::int64_t word_bytes(const Problem& p, int group) {
+  const int words = kRowsPerItem * group / kRowsPerWord;
+  return p.integer("batch") * group_count(p, group) * words * kWordBytes;
+}
+
+Reason no_group(const DeviceInfo& device) {
+  if (std::min(device.max_work_group, device.max_work_items[0]) >= kSmallestGroup) return {};
+  return fmt::format("the device has no work-groups of {} work-items", kSmallestGroup);
+}
+
+Reason supports_one(const Problem& p, const DeviceInfo& device) {
+  if (p.integer("n") <= kRowsOfOne) return no_group(device);
+  return fmt::format("n={} is over {}: too long for one work-group", p.integer("n"), kRowsOfOne);
+}
+
+Reason supports_three(const Problem& p, const DeviceInfo& device) {
+  const std::int64_t bytes = word_bytes(p, kLargestGroup);
+  if (bytes <= std::min(kLargestInt, device.max_alloc_bytes)) return no_group(device);
+  return fmt::format("its scratch buffer may need {} bytes, over the limit of the device or of int",
+                     bytes);
+}
+
+Reason supports_two(const Problem& p, const DeviceInfo& device) {
+  if (p.integer("n") <= kRowsOfTwo) return supports_three(p, device);
+  return fmt::format("n={} is over {}: adding the counts up again and again takes too long",
+                     p.integer("n"), kRowsOfTwo);
+}
+
+/// The largest legal group within the caller's bound, or within `preferred` if there is none.
+int choose_group(int preferred, const DeviceInfo& device, const PlanOptions& options) {
+  const std::int64_t bound =
+      std::min<std::int64_t>({options.max_work_group ? options.max_work_group : preferred,
+                              device.max_work_group, device.max_work_items[0]});
+  if (bound < kSmallestGroup) {
+    throw Unsupported(fmt::format("get_valid_counts: needs work-groups of {} work-items, not of {}",
+                                  kSmallestGroup, bound));
+  }
+  int group = kLargestGroup;
+  while (group > bound) group /= 2;
+  return group;
+}
+
+/// The widest step that divides a row.
+int copy_unit(const Problem& p) {
+  int unit = 16;
+  while (p.integer("e") * size_of(p.dtype()) % unit != 0) unit /= 2;
+  return unit;
+}
+
+std::string build_options(const Problem& p, int group) {
+  const bool f16 = p.dtype() == Dtype::f16;
+  const bool pair = !f16 && p.integer("e") % 2 == 0 && p.integer("id_index") == 0 &&
+                    p.integer("score_index") == 1;
+  return fmt::format("-DGVC_WG={} -DGVC_UNIT={}{}{}", group, copy_unit(p),
+                     pair ? " -DGVC_PAIR=1" : "", f16 ? " -DCLAM_F16" : "");
+}
+
+/// A launch of `groups` work-groups for each batch item.
+Launch launch(const Problem& p, const char* kernel, int group, std::int64_t groups,
+              std::vector<Arg> args) {
+  return {"get_valid_counts.cl",   kernel,
+          build_options(p, group), {groups * group, p.integer("batch"), 1},
+          {group, 1, 1},           std::move(args)};
+}
+
+Launch count_launch(const Problem& p, int group) {
+  return launch(
+      p, "get_valid_counts_count", group, group_count(p, group),
+      {BufferArg{"data"}, BufferArg{"words"}, BufferArg{"counts"}, p.integer("n"), p.integer("e"),
+       p.integer("id_index"), p.integer("score_index"), p.number("score_threshold")});
+}
+
+Launch scatter_launch(const Problem& p, int group, const char* counts) {
+  return launch(p, "get_valid_counts_scatter", group, group_count(p, group),
+                {BufferArg{"data"}, BufferArg{"count"}, BufferArg{"out"}, BufferArg{"indices"},
+                 BufferArg{"words"}, BufferArg{counts}, p.integer("n"), p.integer("e")});
+}
+
+std::vector<BufferSpec> scratch(const Problem& p, int group) {
+  const std::int64_t counts = p.integer("batch") * group_count(p, group);
+  return {{"words", BufferSpec::Role::scratch, word_bytes(p, group)},
+          {"counts", BufferSpec::Role::scratch, 4 * counts}};
+}
+
+void plan_one(const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
+  plan.launches = {
+      launch(p, "get_valid_counts_one", choose_group(kLargestGroup, device, options), 1,
+             {BufferArg{"data"}, BufferArg{"count"}, BufferArg{"out"}, BufferArg{"indices"},
+              p.integer("n"), p.integer("e"), p.integer("id_index"), p.integer("score_index"),
+              p.number("score_threshold")})};
+}
+
+void plan_two(const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
+  const int group = choose_group(kGroup, device, options);
+  plan.buffers = scratch(p, group);
+  plan.launches = {count_launch(p, group), scatter_launch(p, group, "counts")};
+}
+
+void plan_three(const Problem& p, const DeviceInfo& device, const PlanOptions& options,
+                Plan& plan) {
+  const int group = choose_group(kGroup, device, options);
+  const auto groups = static_cast<int>(group_count(p, group));
+  plan.buffers = scratch(p, group);
+  plan.buffers.push_back(
+      {"before", BufferSpec::Role::scratch, 4 * p.integer("batch") * (groups + 1LL)});
+  const Launch scan = launch(p, "get_valid_counts_scan", group, 1,
+                             {BufferArg{"counts"}, BufferArg{"before"}, groups});
+  Launch scatter = scatter_launch(p, group, "before");
+  scatter.options += " -DGVC_SCANNED=1";
+  plan.launches = {count_launch(p, group), scan, scatter};
+}
+
+}  // namespace
+
+const Op& get_valid_counts_op() {
+  static const Op op = {
+      "get_valid_counts",
+      "keeps the rows with score > score_threshold and id >= 0, in order; the rest becomes -1",
+      {extent("batch", "independent sets of rows", "1"), extent("n", "rows of a set"),
+       extent("e", "elements of a row, 5 or more", "6"), dtype_field(),
+       number("score_threshold", "a valid row has a higher score", "0"),
+       integer("id_index", "element that holds the class; -1: there is none", "0", -1),
+       integer("score_index", "element that holds the score", "1", 0)},
+      check,
+      tensors,
+      {{"get_valid_counts_one", "one launch, for few rows", supports_one, plan_one},
+       {"get_valid_counts_two", "two launches, for up to a million rows", supports_two, plan_two},
+       {"get_valid_counts_three", "one launch more, so that work stays linear in n", supports_three,
+        plan_three}},
+      get_valid_counts_data_sets(),
+      get_valid_counts_reference,
+      get_valid_counts_flops,
+      get_valid_counts_bytes,
+      get_valid_counts_cases()};
+  return op;
+}
+
+}  // namespace clam
