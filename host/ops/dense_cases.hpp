@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// dense_cases.hpp - the problems, data and counts of dense, for tests and benches.
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "../op.hpp"
+#include "random.hpp"
+
+namespace clam {
+
+/// Why no kernel computes the problem, on any device; empty when one does.
+Reason dense_not_offered(const Problem& problem);
+
+Reference dense_reference(const Problem& problem, const Tensors& inputs,
+                          const ReferenceOptions& options);
+
+inline double dense_flops(const Problem& problem) {
+  const double sums = static_cast<double>(problem.integer("m")) * problem.integer("n");
+  return 2 * sums * (static_cast<double>(problem.integer("k")) + problem.integer("k2"));
+}
+
+inline double dense_bytes(const Problem& problem) {
+  double bytes = 0;
+  for (const TensorSpec& spec : problem.op().tensors(problem)) {
+    bytes += static_cast<double>(count(spec.shape)) * size_of(spec.dtype);
+  }
+  return bytes;
+}
+
+namespace dense_data {
+
+/// Fills every input by number(random, name, i), i counting the elements of a tensor.
+template <typename Number>
+void fill(std::uint64_t seed, Tensors& inputs, const Number& number) {
+  Random random(seed);
+  for (auto& [name, tensor] : inputs) {
+    for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, number(random, name, i));
+  }
+}
+
+inline void zero_mean(const Problem&, std::uint64_t seed, Tensors& inputs) {
+  fill(seed, inputs,
+       [](Random& random, const std::string&, std::int64_t) { return random.normal(); });
+}
+
+/// -1, 0 and 1. No product with the last k is 0, and neighbouring columns differ in its sign: a
+/// product left out, or a column in the wrong place, shows at any extent.
+inline void exact(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  const bool trans_w = problem.integer("trans_w") == 1;
+  const std::int64_t n = problem.integer("n"), k = problem.integer("k");
+  fill(seed, inputs, [=](Random& random, const std::string& name, std::int64_t i) -> double {
+    const int number = random.integer(-1, 1);
+    if (name == "x" && i % k == k - 1) return 2 * random.integer(0, 1) - 1;
+    if (name != "w") return number;
+    const std::int64_t column = trans_w ? i / k : i % n, at = trans_w ? i % k : i / n;
+    return at < k - 1 ? number : column % 2 == 0 ? 1 : -1;
+  });
+}
+
+inline void positive(const Problem&, std::uint64_t seed, Tensors& inputs) {
+  fill(seed, inputs,
+       [](Random& random, const std::string&, std::int64_t) { return 0.5 + random.uniform(); });
+}
+
+/// x holds one outlier in 64; elsewhere they would overflow the products of half numbers.
+inline void outliers(const Problem&, std::uint64_t seed, Tensors& inputs) {
+  fill(seed, inputs, [](Random& random, const std::string& name, std::int64_t) {
+    const double factor = name == "x" && random.integer(0, 63) == 0 ? 1000 : 1;
+    return factor * random.normal();
+  });
+}
+
+}  // namespace dense_data
+
+inline std::vector<DataSet> dense_data_sets() {
+  return {
+      {"zero_mean", Check::zero_mean, "N(0,1); an all-zero or constant output fails",
+       dense_data::zero_mean},
+      {"exact", Check::exact,
+       "-1, 0 and 1, so that the sum over k is exact: bit for bit where nothing after it rounds "
+       "(act none, relu or relu6, alpha a power of two), else within what follows the sum",
+       dense_data::exact},
+      {"positive", Check::hard, "0.5 to 1.5; a narrow accumulator drifts away",
+       dense_data::positive},
+      {"outliers", Check::hard, "N(0,1) with one x in 64 a thousand times larger",
+       dense_data::outliers},
+  };
+}
+
+/// Tiles are 1, 2, 4 or 6 rows (the more outputs, the higher) by 4 columns; groups are 16, 8 or 4
+/// tiles wide and 4, 8 or 16 high.
+inline std::vector<std::string> dense_cases() {
+  return {
+      // Small extents, around one tile.
+      "dense m=1 n=1 k=1",
+      "dense m=1 n=3 k=2",
+      "dense m=2 n=4 k=3",
+      "dense m=3 n=5 k=4",
+      "dense m=4 n=8 k=5",
+      "dense m=5 n=7 k=8",
+      "dense m=7 n=11 k=13",
+      // Around one group.
+      "dense m=15 n=15 k=16",
+      "dense m=16 n=16 k=17",
+      "dense m=17 n=17 k=20",
+      "dense m=3 n=63 k=12",
+      "dense m=4 n=64 k=31",
+      "dense m=5 n=65 k=12",
+      // Higher tiles, around their last row and group.
+      "dense m=96 n=100 k=12",
+      "dense m=97 n=101 k=8",
+      "dense m=127 n=192 k=9",
+      "dense m=129 n=191 k=16",
+      "dense m=191 n=259 k=8",
+      "dense m=192 n=260 k=13",
+      "dense m=193 n=257 k=12",
+      // What models run.
+      "dense m=192 n=32 k=2",
+      "dense m=192 n=1 k=256 bias",
+      "dense m=192 n=256 k=256 bias",
+      "dense m=192 n=256 k=512 bias residual",
+      "dense m=192 n=768 k=256 bias",
+      "dense m=192 n=512 k=512 bias",
+      // Slices of wider matrices, aligned and not.
+      "dense m=9 n=20 k=12 ldx=16 ldw=20 ldy=24 offx=4 offw=8 offy=4",
+      "dense m=9 n=20 k=12 ldx=13 ldw=15 ldy=21 offx=1 offw=3 offy=2",
+      "dense m=9 n=20 k=10 ldx=12 ldw=12",
+      "dense m=9 n=20 k=12 residual ldr=24 offr=4",
+      "dense m=9 n=20 k=12 residual ldr=23 offr=1",
+      // The other order of w.
+      "dense m=9 n=20 k=12 trans_w=0",
+      "dense m=9 n=20 k=11 trans_w=0",
+      "dense m=9 n=21 k=12 trans_w=0",
+      "dense m=9 n=20 k=12 trans_w=0 ldw=24 offw=4",
+      "dense m=9 n=20 k=12 trans_w=0 ldw=23 offw=1",
+      "dense m=193 n=256 k=16 trans_w=0",
+      // What follows the sum.
+      "dense m=9 n=20 k=24 alpha=0.5",
+      "dense m=9 n=20 k=24 alpha=-1.7",
+      "dense m=9 n=20 k=24 alpha=-2 bias residual",
+      "dense m=9 n=20 k=24 bias act=relu",
+      "dense m=9 n=20 k=24 bias act=relu6",
+      "dense m=9 n=20 k=24 bias act=silu",
+      "dense m=9 n=20 k=24 bias act=gelu",
+      "dense m=9 n=20 k=24 bias act=gelu_tanh",
+      "dense m=9 n=20 k=24 bias act=sigmoid",
+      "dense m=9 n=20 k=24 bias act=tanh",
+      "dense m=9 n=20 k=24 alpha=0.0078125 bias act=exp",
+      "dense m=9 n=20 k=24 bias residual act=gelu",
+  };
+}
+
+}  // namespace clam

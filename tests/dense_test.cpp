@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: MIT
+// dense_test.cpp - problems, plans, references and kernels of dense.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "dense_faults.hpp"
+#include "ops/random.hpp"
+#include "test_device.hpp"
+#include "test_errors.hpp"
+
+namespace clam {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+Problem parse(const std::string& line, const std::string& dtype = "f32") {
+  return Problem::parse(line + " dtype=" + dtype);
+}
+
+const DataSet& data_set(const std::string& name) { return find_data_set(find_op("dense"), name); }
+
+Expected reference(const Problem& problem, const Tensors& inputs, Check check) {
+  return problem.op().reference(problem, inputs, {check}).at("y");
+}
+
+double multiply_adds(const Problem& problem) { return dense_flops(problem) / 2; }
+
+/// Calls body(problem) for every case in both dtypes.
+template <typename Body>
+void for_each_case(const Body& body) {
+  for (const std::string& line : find_op("dense").cases) {
+    for (const char* dtype : {"f32", "f16"}) {
+      const Problem problem = parse(line, dtype);
+      SCOPED_TRACE(problem.text());
+      body(problem);
+    }
+  }
+}
+
+HostTensor tensor(Dtype dtype, Shape shape, const std::vector<double>& values) {
+  HostTensor tensor(dtype, std::move(shape));
+  for (std::int64_t i = 0; i < tensor.size(); ++i)
+    tensor.set(i, values[static_cast<std::size_t>(i)]);
+  return tensor;
+}
+
+// ---- problems ----
+
+TEST(dense, canonical_text_has_extents_then_dtype_then_attributes_then_strides) {
+  EXPECT_EQ(Problem::parse("dense ldy=24 act=gelu k=12 bias alpha=0.5 n=20 m=9 offx=4 ldx=12 "
+                           "trans_w=1 residual dtype=f16 ldr=20")
+                .text(),
+            "dense m=9 n=20 k=12 dtype=f16 alpha=0.5 bias residual act=gelu ldy=24 offx=4");
+}
+
+TEST(dense, a_stride_equal_to_its_default_is_left_out) {
+  EXPECT_EQ(parse("dense m=2 n=8 k=12 ldx=12 ldw=12 ldy=8"), parse("dense m=2 n=8 k=12"));
+  EXPECT_EQ(parse("dense m=2 n=8 k=12 trans_w=0 ldw=8"), parse("dense m=2 n=8 k=12 trans_w=0"));
+  EXPECT_EQ(parse("dense m=2 n=8 k=12 k2=4 ldw=16 ldx2=4"), parse("dense m=2 n=8 k=12 k2=4"));
+  EXPECT_NE(parse("dense m=2 n=8 k=12 trans_w=0 ldw=12"), parse("dense m=2 n=8 k=12 trans_w=0"));
+}
+
+TEST(dense, tensors_carry_strides_and_offsets) {
+  const Problem problem = parse("dense m=3 n=5 k=4 bias residual trans_w=0 ldw=7 offw=2 offy=3");
+  const std::vector<TensorSpec> specs = problem.op().tensors(problem);
+  ASSERT_EQ(specs.size(), 5u);
+  EXPECT_EQ(specs[1], (TensorSpec{"w", TensorSpec::Role::input, Dtype::f32, {4, 5}, {7, 1}, 2}));
+  EXPECT_EQ(specs[4], (TensorSpec{"y", TensorSpec::Role::output, Dtype::f32, {3, 5}, {}, 3}));
+  EXPECT_EQ(dense_flops(problem), 2.0 * 3 * 5 * 4);
+  EXPECT_EQ(dense_bytes(problem), 4.0 * (3 * 4 + 4 * 5 + 5 + 3 * 5 + 3 * 5));
+}
+
+TEST(dense, bad_arguments_say_what_is_wrong) {
+  const auto expect = [](const std::string& line, const std::string& words) {
+    EXPECT_THROWS_SAYING(parse(line), BadArgument, words);
+  };
+  expect("dense m=0 n=2 k=3", "dense: m='0', needs 1 to 2147483647");
+  expect("dense m=-4 n=2 k=3", "dense: m='-4', needs 1 to 2147483647");
+  expect("dense m=4 n=2", "dense: k is missing");
+  expect("dense m=4 n=2 k=3 beta=1", "dense: unknown word 'beta'");
+  expect("dense m=4 n=2 k=3 act=swish", "dense: act='swish', knows none relu");
+  expect("dense m=4 n=2 k=3 alpha=inf", "dense: alpha=inf, needs a finite number");
+  expect("dense m=4 n=2 k=3 alpha=nan", "dense: alpha='nan', needs a number");
+  expect("dense m=4 n=2 k=3 trans_w=2", "dense: trans_w='2', needs 0 to 1");
+  expect("dense m=4 n=2 k=3 ldx=2", "dense: ldx=2, is under the 3 elements of a row");
+  expect("dense m=4 n=2 k=3 ldw=2", "dense: ldw=2, is under the 3 elements of a row");
+  expect("dense m=4 n=2 k=3 k2=2 ldw=4", "dense: ldw=4, is under the 5 elements of a row");
+  expect("dense m=4 n=5 k=3 trans_w=0 ldw=4", "dense: ldw=4, is under the 5 elements of a row");
+  expect("dense m=4 n=2 k=3 ldy=1", "dense: ldy=1, is under the 2 elements of a row");
+  expect("dense m=4 n=2 k=3 ldr=4", "dense: ldr=4, needs residual");
+  expect("dense m=4 n=2 k=3 offr=4", "dense: offr=4, needs residual");
+  expect("dense m=4 n=2 k=3 offx2=4", "dense: offx2=4, needs k2");
+  expect("dense m=65536 n=65536 k=3", "over 2147483647 elements");
+  expect("dense m=4 n=2 k=2147483647", "over 2147483647 elements");
+  expect("dense m=20000 n=2 k=20000 ldx=30000", "over the limit of 2147483647");
+  expect("dense m=4 n=2 k=3 offy=2147483647", "over the limit of 2147483647");
+}
+
+TEST(dense, what_no_kernel_does_is_refused_by_every_variant) {
+  const auto expect = [](const std::string& line, const std::string& words) {
+    const Problem problem = parse(line);
+    for (const Variant& variant : problem.op().variants) {
+      EXPECT_THROWS_SAYING(make_plan(problem, generic_device(), {variant.name}), Unsupported,
+                           words);
+    }
+    EXPECT_THROWS_SAYING(make_plan(problem, generic_device()), Unsupported, words);
+    const Tensors inputs = make_inputs(problem, data_set("zero_mean"), 1);
+    EXPECT_THROWS_SAYING(reference(problem, inputs, Check::hard), Unsupported, words);
+  };
+  expect("dense m=4 n=4 k=4 acc=chunk", "no kernel accumulates with acc=chunk");
+  expect("dense m=4 n=4 k=4 acc=f16", "no kernel accumulates with acc=f16");
+  expect("dense m=4 n=4 k=4 k2=4", "no kernel reads a second source of k");
+}
+
+// ---- plans ----
+
+std::string refusal(const std::string& line, const std::string& variant,
+                    const DeviceInfo& device = generic_device()) {
+  const Problem problem = parse(line);
+  return find_variant(problem.op(), variant).supports(problem, device).value_or("");
+}
+
+TEST(dense, variants_refuse_with_a_reason) {
+  EXPECT_EQ(refusal("dense m=4 n=8 k=8", "dense_nt"), "");
+  EXPECT_EQ(refusal("dense m=4 n=8 k=8", "dense_nn"), "w lies as w[n,k]");
+  EXPECT_EQ(refusal("dense m=4 n=8 k=8 trans_w=0", "dense_nt"), "w lies as w[k,n]");
+  EXPECT_EQ(refusal("dense m=4 n=8 k=8 trans_w=0", "dense_nn"), "");
+  EXPECT_EQ(refusal("dense m=4 n=3 k=8", "dense_nt"), "n=3 is under the 4 columns of a tile");
+  EXPECT_EQ(refusal("dense m=4 n=8 k=7", "dense_nt"),
+            "k=7 is no multiple of 4, and raw w is not padded");
+  EXPECT_EQ(refusal("dense m=4 n=8 k=8 ldw=9", "dense_nt"),
+            "w with row stride 9 and offset 0 has unaligned rows");
+  EXPECT_EQ(refusal("dense m=4 n=8 k=8 offw=2", "dense_nt"),
+            "w with row stride 8 and offset 2 has unaligned rows");
+  EXPECT_EQ(refusal("dense m=4 n=9 k=8 trans_w=0", "dense_nn"), "n=9 is no multiple of 4");
+  DeviceInfo small = generic_device();
+  small.max_alloc_bytes = 4096;
+  EXPECT_EQ(refusal("dense m=4 n=8 k=64", "dense_packed", small),
+            "packed w would take 16384 bytes, over the limit of 4096");
+  EXPECT_EQ(refusal("dense m=200 n=8 k=7", "dense_packed", small),
+            "padded x would take 6400 bytes, over the limit of 4096");
+  EXPECT_EQ(make_plan(parse("dense m=4 n=8 k=64"), small).variant, "dense_nt");
+  EXPECT_EQ(make_plan(parse("dense m=4 n=8 k=63"), small).variant, "dense_plain");
+}
+
+TEST(dense, rows_that_are_not_aligned_are_padded_first) {
+  const auto launches = [](const std::string& line) {
+    std::string names;
+    for (const Launch& launch : make_plan(parse(line), generic_device()).launches) {
+      names += launch.kernel + " ";
+    }
+    return names;
+  };
+  EXPECT_EQ(launches("dense m=4 n=8 k=8"), "dense_packed ");
+  EXPECT_EQ(launches("dense m=4 n=8 k=8 ldx=12 offx=4"), "dense_packed ");
+  EXPECT_EQ(launches("dense m=4 n=8 k=8 ldx=9"), "dense_pack_x dense_packed ");
+  EXPECT_EQ(launches("dense m=4 n=8 k=8 offx=1"), "dense_pack_x dense_packed ");
+  EXPECT_EQ(launches("dense m=4 n=8 k=7 ldx=8"), "dense_pack_x dense_packed ");
+}
+
+TEST(dense, tiles_fit_the_problem_and_groups_the_limit) {
+  for (const int limit : {1, 2, 16, 32, 64, 100, 128, 256, 1024}) {
+    for_each_case([&](const Problem& problem) {
+      for (const Variant& variant : problem.op().variants) {
+        if (variant.supports(problem, generic_device())) continue;
+        const Plan plan = make_plan(problem, generic_device(), {variant.name, limit});
+        for (const Launch& launch : plan.launches) {
+          EXPECT_LE(launch.local[0] * launch.local[1], std::min(limit, 256)) << variant.name;
+          EXPECT_EQ(launch.file, "dense.cl");
+        }
+      }
+    });
+  }
+}
+
+TEST(dense, large_problems_fix_their_strides) {
+  const auto options = [](const std::string& line, const std::string& variant) {
+    return make_plan(parse(line), generic_device(), {variant}).launches.back().options;
+  };
+  const std::string small = "dense m=16 n=64 k=64", large = "dense m=192 n=256 k=256 ldx=320";
+  EXPECT_EQ(options(small, "").find("LDX"), std::string::npos);
+  EXPECT_NE(options(large, "").find("-DDENSE_LDX=320"), std::string::npos);
+  EXPECT_NE(options(large, "dense_nt").find("-DDENSE_LDX=320 -DDENSE_LDW=256"), std::string::npos);
+}
+
+TEST(dense, tiles_are_as_high_as_the_model_finds_best) {
+  DeviceInfo g610 = generic_device();
+  g610.compute_units = 4;
+  const auto rows = [&](const std::string& extents) {
+    const std::string options = make_plan(parse("dense " + extents), g610).launches.back().options;
+    return options.substr(options.find("DENSE_M0=") + 9, 1);
+  };
+  EXPECT_EQ(rows("m=192 n=512 k=512"), "6");
+  EXPECT_EQ(rows("m=192 n=256 k=256"), "4");
+  EXPECT_EQ(rows("m=192 n=1 k=256"), "1");
+  EXPECT_EQ(rows("m=5 n=4096 k=256"), "4");
+  EXPECT_EQ(rows("m=3 n=32768 k=256"), "2");
+}
+
+// ---- the reference ----
+
+TEST(dense, the_reference_is_the_formula) {
+  const Problem problem = parse("dense m=2 n=3 k=2 alpha=2 bias residual act=relu");
+  const Tensors inputs{{"x", tensor(Dtype::f32, {2, 2}, {1, 2, 3, 4})},
+                       {"w", tensor(Dtype::f32, {3, 2}, {1, 0, 0, 1, -1, -1})},
+                       {"b", tensor(Dtype::f32, {3}, {10, 20, 30})},
+                       {"r", tensor(Dtype::f32, {2, 3}, {.5, .5, .5, -100, -100, -100})}};
+  const std::vector<double> y{12.5, 24.5, 24.5, -84, -72, -84};
+  EXPECT_EQ(reference(problem, inputs, Check::hard).value, y);
+  Tensors transposed = inputs;
+  transposed.at("w") = tensor(Dtype::f32, {2, 3}, {1, 0, -1, 0, 1, -1});
+  EXPECT_EQ(reference(problem.with("trans_w", "0"), transposed, Check::hard).value, y);
+}
+
+TEST(dense, bounds_are_those_of_the_contract) {
+  const Problem f32 = parse("dense m=1 n=1 k=3 alpha=0.5 bias"), f16 = f32.with("dtype", "f16");
+  const Tensors inputs{{"x", tensor(Dtype::f32, {1, 3}, {4, 2, 1})},
+                       {"w", tensor(Dtype::f32, {1, 3}, {1, -1, 8})},
+                       {"b", tensor(Dtype::f32, {1}, {3})}};
+  // Partial sums 4, 2, 10; times 0.5 they are 2, 1, 5; then 5 again for alpha, and 8 with the bias.
+  const double u = 0x1p-24, worst = 2 + 1 + 5 + 5 + 8, root = std::sqrt(4. + 1 + 25 + 25 + 64);
+  EXPECT_DOUBLE_EQ(reference(f32, inputs, Check::hard).bound[0], u * worst + u * 8 + 0x1p-149);
+  EXPECT_DOUBLE_EQ(reference(f32, inputs, Check::zero_mean).bound[0],
+                   6 * u * root + u * 8 + 0x1p-149);
+  EXPECT_DOUBLE_EQ(reference(f16, inputs, Check::hard).bound[0], u * worst + 0x1p-11 * 8 + 0x1p-25);
+  const Expected flushed = f32.op().reference(f32, inputs, {Check::hard, false}).at("y");
+  EXPECT_GT(flushed.bound[0], reference(f32, inputs, Check::hard).bound[0]);
+}
+
+TEST(dense, an_exact_check_is_bit_exact_where_nothing_rounds) {
+  const auto bit_exact = [](const std::string& line) {
+    const Problem problem = parse(line);
+    return reference(problem, make_inputs(problem, data_set("exact"), 1), Check::exact).bit_exact();
+  };
+  EXPECT_TRUE(bit_exact("dense m=3 n=3 k=9 bias residual"));
+  EXPECT_TRUE(bit_exact("dense m=3 n=3 k=9 bias alpha=-0.25 act=relu6"));
+  EXPECT_FALSE(bit_exact("dense m=3 n=3 k=9 alpha=0.3"));
+  EXPECT_FALSE(bit_exact("dense m=3 n=3 k=9 act=gelu"));
+  const Problem problem = parse("dense m=3 n=3 k=9");
+  const Tensors inputs = make_inputs(problem, data_set("zero_mean"), 1);
+  EXPECT_THROWS_SAYING(reference(problem, inputs, Check::exact), BadArgument,
+                       "inputs of -1, 0 and 1");
+}
+
+TEST(dense, activations_pass_errors_on_within_their_bound) {
+  Random random(test::seed());
+  for (const std::string& name : activation_names()) {
+    const Activation act = parse_activation(name);
+    for (int i = 0; i < 20000; ++i) {
+      const double z = 6 * random.normal(), error = std::exp(3 * random.normal() - 6);
+      const double there = z + error * (2 * random.uniform() - 1);
+      EXPECT_LE(std::fabs(activate(act, there) - activate(act, z)),
+                activation_error(act, z, error) * (1 + 1e-9))
+          << name << " " << z << " " << error;
+    }
+  }
+  EXPECT_THROWS_SAYING(parse_activation("swish"), BadArgument, "unknown activation 'swish'");
+}
+
+// ---- tests of the tests ----
+
+void expect_caught(const HostTensor& faulty, const Expected& expected, const char* fault) {
+  EXPECT_FALSE(compare(faulty, expected).pass) << fault;
+}
+
+TEST(dense, honest_outputs_pass_every_set) {
+  for_each_case([](const Problem& problem) {
+    for (const DataSet& set : problem.op().data_sets) {
+      const Tensors inputs = make_inputs(problem, set, test::seed());
+      const Expected expected = reference(problem, inputs, set.check);
+      const Verdict verdict = compare(test::rounded(problem, expected), expected);
+      EXPECT_TRUE(verdict.pass) << set.name << ": " << verdict.reason;
+      if (multiply_adds(problem) > 1e6) continue;
+      const Verdict summed = compare(test::computed(problem, inputs, Dtype::f32), expected);
+      EXPECT_TRUE(summed.pass) << set.name << ", summed in float: " << summed.reason;
+    }
+  });
+}
+
+TEST(dense, exact_catches_what_is_in_the_wrong_place_or_left_out) {
+  for_each_case([](const Problem& problem) {
+    const DataSet& set = data_set("exact");
+    const Tensors inputs = make_inputs(problem, set, test::seed());
+    const Expected expected = reference(problem, inputs, set.check);
+    const HostTensor y = test::rounded(problem, expected);
+    const auto honest = [&](const Tensors& other) {
+      return test::rounded(problem, reference(problem, other, Check::hard));
+    };
+    expect_caught(honest(test::without_last_k(problem, inputs)), expected, "dropped last k");
+    if (problem.integer("n") > 1)
+      expect_caught(test::swapped_columns(y), expected, "swapped columns");
+    if (problem.integer("m") > 1) expect_caught(test::wrong_tile(y), expected, "wrong tile");
+    if (problem.integer("k") < 4) return;  // so few products may be the same by chance
+    const HostTensor before = honest(make_inputs(problem, set, test::seed() + 1));
+    expect_caught(test::stale_last_row(y, before), expected, "stale scratch");
+  });
+}
+
+TEST(dense, zero_mean_catches_all_zero_and_constant_outputs) {
+  for_each_case([](const Problem& problem) {
+    const DataSet& set = data_set("zero_mean");
+    const Expected expected =
+        reference(problem, make_inputs(problem, set, test::seed()), set.check);
+    const HostTensor y = test::rounded(problem, expected);
+    expect_caught(test::all_zero(y), expected, "all zero");
+    if (y.size() > 1) expect_caught(test::constant(y), expected, "constant");
+  });
+}
+
+TEST(dense, hard_sets_catch_a_half_accumulator) {
+  for_each_case([](const Problem& problem) {
+    const bool saturates = problem.choice("act") == "sigmoid" || problem.choice("act") == "tanh" ||
+                           problem.choice("act") == "relu6";
+    // In half outputs the final rounding hides a few roundings before it, and so do flat slopes.
+    const bool visible = problem.dtype() == Dtype::f32 || problem.integer("k") >= 8;
+    if (!visible || saturates || multiply_adds(problem) > 1e6) return;
+    for (const char* name : {"positive", "outliers"}) {
+      const DataSet& set = data_set(name);
+      const Tensors inputs = make_inputs(problem, set, test::seed());
+      expect_caught(test::computed(problem, inputs, Dtype::f16),
+                    reference(problem, inputs, set.check), name);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace clam
