@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+// The embedded workloads keep to their form, and a file that does not is refused with a sentence
+// that names the file, the node and the key.
+#include "workload.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "error.hpp"
+#include "op.hpp"
+
+namespace clam {
+namespace {
+
+using nlohmann::json;
+
+/// A small workload that is right; tests change one thing in it.
+json good() {
+  return json::parse(R"({
+    "clam_workload": 1, "name": "tiny", "title": "Tiny", "about": "two layers",
+    "published_on": {"device": "Mali-G610 MP4", "gflops_f32": 470},
+    "columns": [{"key": "tvm", "title": "TVM"}],
+    "nodes": [
+      {"name": "first", "what": "a matrix product", "problem": "dense m=4 n=4 k=4 dtype=f32",
+       "calls": 2, "published_us": {"tvm": 10}},
+      {"name": "bias", "what": "its bias", "calls": 4, "published_us": {"tvm": 1.5},
+       "folded_into": "first"},
+      {"name": "later", "what": "another op", "problem": "attention heads=1 nq=4 nk=4 d=4 dtype=f32",
+       "calls": 1}
+    ]})");
+}
+
+std::string refusal(const json& workload) {
+  try {
+    parse_workload(workload.dump(), "tiny.json");
+  } catch (const BadArgument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(workload, embedded_files_are_whole) {
+  const std::set<std::string> names = [] {
+    const auto all = workload_names();
+    return std::set<std::string>(all.begin(), all.end());
+  }();
+  for (const char* name :
+       {"conv1x1-348-2084", "dcmt", "lightglue-192", "ssd512-mobilenet1.0-voc"}) {
+    EXPECT_EQ(names.count(name), 1u) << name;
+  }
+  for (const std::string& name : names) {
+    SCOPED_TRACE(name);
+    const Workload workload = read_workload(name);
+    EXPECT_EQ(workload.name, name);
+    EXPECT_LE(workload.title.size(), 80u);
+    for (const Workload::Node& node : workload.nodes) {
+      if (!node.problem) continue;
+      EXPECT_EQ(node.problem->text(), node.line) << "the line is not canonical";
+    }
+  }
+}
+
+TEST(workload, embedded_lines_say_f32) {
+  for (const std::string& name : workload_names()) {
+    for (const Workload::Node& node : read_workload(name).nodes) {
+      if (node.line.empty()) continue;
+      EXPECT_NE(node.line.find(" dtype=f32"), std::string::npos) << name << ": " << node.line;
+    }
+  }
+}
+
+TEST(workload, lightglue_has_its_published_matrix_products) {
+  const Workload workload = read_workload("lightglue-192");
+  const Workload::Node* node = workload.node("dense_3");
+  ASSERT_NE(node, nullptr);
+  ASSERT_TRUE(node->problem);
+  EXPECT_EQ(node->problem->text(), "dense m=192 n=512 k=512 dtype=f32 bias");
+  EXPECT_EQ(node->calls, 36);
+  EXPECT_EQ(node->published_us.at("tvm"), 8575.9);
+  EXPECT_EQ(workload.published_device.substr(0, 9), "Mali-G610");
+}
+
+TEST(workload, nodes_of_ops_not_built_are_not_yet) {
+  const Workload workload = parse_workload(good().dump(), "tiny.json");
+  EXPECT_FALSE(workload.node("first")->not_yet());
+  EXPECT_FALSE(workload.node("bias")->not_yet()) << "a folded node has nothing to build";
+  bool built = false;
+  for (const Op* op : all_ops()) built = built || op->name == "attention";
+  EXPECT_EQ(workload.node("later")->not_yet(), !built);
+  EXPECT_EQ(workload.node("later")->op, "attention");
+  EXPECT_EQ(workload.node("nothing"), nullptr);
+}
+
+TEST(workload, problems_are_listed_once) {
+  json workload = good();
+  json again = workload["nodes"][0];
+  again["name"] = "again";
+  workload["nodes"].push_back(again);
+  std::vector<std::string> texts;
+  for (const Problem& problem : parse_workload(workload.dump(), "tiny.json").problems()) {
+    texts.push_back(problem.text());
+  }
+  EXPECT_EQ(std::count(texts.begin(), texts.end(), "dense m=4 n=4 k=4 dtype=f32"), 1);
+}
+
+TEST(workload, folded_times_are_summed_per_call) {
+  const Workload workload = parse_workload(good().dump(), "tiny.json");
+  const auto time = published_time(workload, *workload.node("first"), "tvm");
+  ASSERT_TRUE(time);
+  EXPECT_DOUBLE_EQ(time->us, 10 + 1.5 * 4 / 2);
+  EXPECT_FALSE(time->at_least);
+  EXPECT_FALSE(published_time(workload, *workload.node("later"), "tvm"));
+}
+
+TEST(workload, a_folded_time_known_as_a_range_is_never_summed) {
+  json file = good();
+  file["nodes"][1].erase("published_us");
+  file["nodes"][1]["published_us_between"] = {{"tvm", {1, 3}}};
+  const Workload workload = parse_workload(file.dump(), "tiny.json");
+  const auto time = published_time(workload, *workload.node("first"), "tvm");
+  ASSERT_TRUE(time);
+  EXPECT_EQ(time->us, 10);
+  EXPECT_TRUE(time->at_least);
+}
+
+TEST(workload, reads_a_path) {
+  const std::string path = ::testing::TempDir() + "clam_tiny_workload.json";
+  std::ofstream(path) << good().dump();
+  EXPECT_EQ(read_workload(path).title, "Tiny");
+  std::remove(path.c_str());
+  try {
+    read_workload(path);
+    FAIL() << "a missing file was accepted";
+  } catch (const BadArgument& error) {
+    EXPECT_NE(std::string(error.what()).find(path), std::string::npos) << error.what();
+  }
+}
+
+TEST(workload, unknown_name_lists_the_names) {
+  try {
+    read_workload("lightglue");
+    FAIL() << "an unknown name was accepted";
+  } catch (const BadArgument& error) {
+    EXPECT_STREQ(error.what(),
+                 "unknown workload 'lightglue'; there is conv1x1-348-2084 dcmt lightglue-192 "
+                 "ssd512-mobilenet1.0-voc, or give a file's path");
+  }
+}
+
+/// One change to the good file, and a part of the sentence that refuses it.
+struct Damage {
+  const char* what;
+  void (*change)(json&);
+  const char* sentence;
+};
+
+const Damage kDamages[] = {
+    {"version", [](json& w) { w["clam_workload"] = 2; }, "tiny.json: clam_workload is not 1"},
+    {"no version", [](json& w) { w.erase("clam_workload"); },
+     "tiny.json: clam_workload is missing"},
+    {"no name", [](json& w) { w.erase("name"); }, "tiny.json: name is missing"},
+    {"empty title", [](json& w) { w["title"] = ""; },
+     "tiny.json: title needs a text that is not empty"},
+    {"unknown key", [](json& w) { w["colour"] = 1; }, "tiny.json: unknown key 'colour'"},
+    {"no nodes", [](json& w) { w["nodes"] = json::array(); },
+     "tiny.json: nodes needs a list of at least one node"},
+    {"node is a number", [](json& w) { w["nodes"][1] = 7; },
+     "tiny.json: node 1: is no JSON object"},
+    {"node without name", [](json& w) { w["nodes"][1].erase("name"); },
+     "tiny.json: node 1: name is missing"},
+    {"name twice", [](json& w) { w["nodes"][1]["name"] = "first"; },
+     "tiny.json: node 'first': name is there twice"},
+    {"unknown node key", [](json& w) { w["nodes"][0]["call"] = 1; },
+     "tiny.json: node 'first': unknown key 'call'"},
+    {"calls of 0", [](json& w) { w["nodes"][0]["calls"] = 0; },
+     "tiny.json: node 'first': calls needs a whole number of at least 1"},
+    {"calls of 1.5", [](json& w) { w["nodes"][0]["calls"] = 1.5; },
+     "tiny.json: node 'first': calls needs a whole number of at least 1"},
+    {"no problem", [](json& w) { w["nodes"][0].erase("problem"); },
+     "tiny.json: node 'first': problem is missing"},
+    {"op misspelt", [](json& w) { w["nodes"][2]["problem"] = "atention heads=1"; },
+     "tiny.json: node 'later': problem: unknown op 'atention'"},
+    {"extent of 0", [](json& w) { w["nodes"][0]["problem"] = "dense m=0 n=4 k=4 dtype=f32"; },
+     "tiny.json: node 'first': problem: dense: m='0'"},
+    {"time of 0", [](json& w) { w["nodes"][0]["published_us"]["tvm"] = 0; },
+     "tiny.json: node 'first': published_us.tvm needs a number above 0"},
+    {"time is a list", [](json& w) { w["nodes"][0]["published_us"] = {1}; },
+     "tiny.json: node 'first': published_us needs an object by column key"},
+    {"no such column",
+     [](json& w) {
+       w["nodes"][0]["published_us"] = {{"ncnn", 3}};
+     },
+     "tiny.json: node 'first': published_us names 'ncnn', which is no column's key"},
+    {"range turned",
+     [](json& w) {
+       w["nodes"][1]["calls_between"] = {36, 18};
+     },
+     "tiny.json: node 'bias': calls_between needs [least, most]"},
+    {"folded into nothing", [](json& w) { w["nodes"][1]["folded_into"] = "conv"; },
+     "tiny.json: node 'bias': folded_into 'conv' is no node of this file"},
+    {"folded into itself", [](json& w) { w["nodes"][1]["folded_into"] = "bias"; },
+     "tiny.json: node 'bias': folded_into 'bias' is folded itself"},
+    {"column twice",
+     [](json& w) {
+       w["columns"].push_back({{"key", "tvm"}, {"title", "again"}});
+     },
+     "tiny.json: column 1: key 'tvm' is there twice"},
+    {"no device", [](json& w) { w.erase("published_on"); }, "tiny.json: columns need published_on"},
+    {"claim in words", [](json& w) { w["nodes"][0]["claimed_gflops"] = "7122"; },
+     "tiny.json: node 'first': claimed_gflops needs a number above 0"},
+    {"rate of -1", [](json& w) { w["published_on"]["gflops_f32"] = -1; },
+     "tiny.json: published_on: gflops_f32 needs a number above 0"},
+};
+
+TEST(workload, bad_files_are_refused_with_a_sentence) {
+  EXPECT_EQ(refusal(good()), "accepted");
+  for (const Damage& damage : kDamages) {
+    json workload = good();
+    damage.change(workload);
+    const std::string sentence = refusal(workload);
+    EXPECT_EQ(sentence.substr(0, std::string(damage.sentence).size()), damage.sentence)
+        << damage.what;
+  }
+}
+
+TEST(workload, text_that_is_no_json_is_refused) {
+  for (const char* text : {"", "{", "[1,2", "hello", "3"}) {
+    try {
+      parse_workload(text, "tiny.json");
+      ADD_FAILURE() << "accepted: " << text;
+    } catch (const BadArgument& error) {
+      EXPECT_EQ(std::string(error.what()).substr(0, 10), "tiny.json:") << error.what();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace clam
