@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// cli.hpp - what the subcommands share: global options, and one function each to register.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "output.hpp"
+
+namespace clam::cli {
+
+enum ExitCode { kFine = 0, kCheckFailed = 1, kBadUsage = 2, kDeviceFailed = 3, kNothingRan = 77 };
+
+struct Cli {
+  Output out;
+  std::string device;            ///< --device: "P:D", part of a name, or empty
+  std::function<int()> command;  ///< set by the subcommand that the command line names
+};
+
+void add_info(CLI::App& app, Cli& cli);
+void add_list(CLI::App& app, Cli& cli);
+void add_plan(CLI::App& app, Cli& cli);
+void add_manifest(CLI::App& app, Cli& cli);
+void add_verify(CLI::App& app, Cli& cli);
+void add_run(CLI::App& app, Cli& cli);
+
+/// Problem lines from command-line words. A line may come whole, in quotes, or as words of its own:
+/// a word that is no op's name belongs to the line before it.
+std::vector<std::string> problem_lines(const std::vector<std::string>& words);
+/// The same, for commands that take one problem. Throws BadArgument unless there is exactly one.
+std::string one_problem_line(const std::vector<std::string>& words);
+
+}  // namespace clam::cli

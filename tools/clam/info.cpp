@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// info.cpp - `clam info`: the devices, in the manner of clinfo, and what clam itself would use.
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli.hpp"
+#include "error.hpp"
+#include "kernels.hpp"
+#include "opencl.hpp"
+#include "program_cache.hpp"
+
+namespace clam::cli {
+namespace {
+
+using nlohmann::json;
+
+std::string id(const DeviceEntry& entry) {
+  return fmt::format("{}:{}", entry.platform, entry.index);
+}
+
+std::string indented(const std::string& text) {
+  std::string result;
+  for (std::size_t at = 0, end; at < text.size(); at = end + 1) {
+    end = std::min(text.find('\n', at), text.size());
+    result += "  " + text.substr(at, end - at) + "\n";
+  }
+  return result;
+}
+
+/// All devices, or the one that --device asks for; `chosen` is the one that commands would use.
+std::vector<DeviceEntry> wanted_devices(const Cli& cli, std::string& chosen) {
+  const DeviceEntry best = select_device(cli.device);
+  chosen = id(best);
+  if (!cli.device.empty()) return {best};
+  return list_devices();
+}
+
+void print_own(Cli& cli, const KernelFiles& files) {
+  const std::string cache = ProgramCache::default_dir();
+  cli.out.line("clam " CLAM_VERSION);
+  cli.out.line(fmt::format("  kernel files: {} built in", embedded_files().size()));
+  for (const std::string& line : files.overrides()) cli.out.line("  kernel replaced: " + line);
+  cli.out.line("  program cache: " + (cache.empty() ? "off" : cache));
+}
+
+json own_json(const KernelFiles& files) {
+  json kernels = json::array();
+  for (const std::string& file : embedded_files()) {
+    const KernelSource source = files.get(file);
+    kernels.push_back({{"file", file}, {"origin", source.origin}, {"xxh3", source.hash()}});
+  }
+  return {{"clam_info", 1},
+          {"version", CLAM_VERSION},
+          {"cache_dir", ProgramCache::default_dir()},
+          {"kernel_files", kernels},
+          {"kernel_overrides", files.overrides()},
+          {"devices", json::array()}};
+}
+
+int info(Cli& cli, bool names_only) {
+  const KernelFiles files = KernelFiles::from_environment();
+  json result = own_json(files);
+  if (!names_only) print_own(cli, files);
+  std::vector<DeviceEntry> entries;
+  std::string chosen;
+  try {
+    entries = wanted_devices(cli, chosen);
+  } catch (const NoDevice& error) {
+    cli.out.json(result);
+    cli.out.error(error.what());
+    return kNothingRan;
+  }
+  for (const DeviceEntry& entry : entries) {
+    const DeviceInfo facts = query_device(entry.device);
+    const bool is_chosen = id(entry) == chosen;
+    if (names_only) {
+      cli.out.line(fmt::format("{} {}", id(entry), facts.name));
+    } else {
+      cli.out.line(fmt::format("\ndevice {}{}", id(entry), is_chosen ? " (chosen)" : ""));
+      cli.out.text(indented(to_text(facts)));
+    }
+    json device = to_json(facts);
+    device["id"] = id(entry);
+    device["chosen"] = is_chosen;
+    result["devices"].push_back(std::move(device));
+  }
+  cli.out.json(result);
+  return kFine;
+}
+
+}  // namespace
+
+void add_info(CLI::App& app, Cli& cli) {
+  auto names_only = std::make_shared<bool>(false);
+  CLI::App* sub = app.add_subcommand("info", "OpenCL devices, replaced kernels, program cache");
+  sub->add_flag("-l,--list", *names_only, "one line a device: P:D and its name");
+  sub->callback(
+      [&cli, names_only] { cli.command = [&cli, names_only] { return info(cli, *names_only); }; });
+}
+
+}  // namespace clam::cli

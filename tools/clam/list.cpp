@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// list.cpp - `clam list`: the ops and what a problem line of each may say.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli.hpp"
+#include "op.hpp"
+
+namespace clam::cli {
+namespace {
+
+using nlohmann::json;
+
+const char* kind_name(Field::Kind kind) {
+  switch (kind) {
+    case Field::Kind::extent:
+      return "extent";
+    case Field::Kind::integer:
+      return "integer";
+    case Field::Kind::number:
+      return "number";
+    case Field::Kind::flag:
+      return "flag";
+    case Field::Kind::choice:
+      return "choice";
+  }
+  throw std::logic_error("unknown kind of field");
+}
+
+const char* check_name(Check check) {
+  return check == Check::exact ? "exact" : check == Check::zero_mean ? "zero_mean" : "hard";
+}
+
+/// "m=", "act=none", "bias": how the field stands in a problem line.
+std::string usage(const Field& field) {
+  if (field.kind == Field::Kind::flag) return fmt::format("[{}]", field.name);
+  if (field.fallback.empty()) return field.name + "=";
+  return fmt::format("[{}={}]", field.name, field.fallback);
+}
+
+std::string field_text(const Field& field) {
+  std::string values;
+  for (const std::string& choice : field.choices) values += (values.empty() ? "" : "|") + choice;
+  const bool required = field.fallback.empty() && field.kind != Field::Kind::flag;
+  const bool shows_default = !required && field.kind != Field::Kind::flag;
+  return fmt::format("  {:<16} {:<8} {}{}{}\n", field.name, kind_name(field.kind), field.about,
+                     values.empty() ? "" : ": " + values,
+                     required        ? " (required)"
+                     : shows_default ? fmt::format(" (default {})", field.fallback)
+                                     : "");
+}
+
+/// The case with the most tensors, to show them by.
+Problem example(const Op& op) {
+  const auto tensors = [&](const std::string& line) {
+    return op.tensors(Problem::parse(line + " dtype=f32")).size();
+  };
+  const auto most = std::max_element(
+      op.cases.begin(), op.cases.end(),
+      [&](const std::string& a, const std::string& b) { return tensors(a) < tensors(b); });
+  return Problem::parse(*most + " dtype=f32");
+}
+
+std::string tensor_text(const TensorSpec& spec) {
+  return fmt::format("  {:<16} {:<8} {}[{}]\n", spec.name,
+                     spec.role == TensorSpec::Role::input ? "input" : "output", name(spec.dtype),
+                     to_string(spec.shape));
+}
+
+std::string op_text(const Op& op) {
+  std::string text = fmt::format("{}\n  {}\n\nwords\n", op.name, op.about);
+  for (const Field& field : op.fields) text += field_text(field);
+  const Problem problem = example(op);
+  text += fmt::format("\ntensors of '{}'\n", problem.text());
+  for (const TensorSpec& spec : op.tensors(problem)) text += tensor_text(spec);
+  text += "\nvariants, preferred first\n";
+  for (const Variant& variant : op.variants) {
+    text += fmt::format("  {:<28} {}\n", variant.name, variant.about);
+  }
+  text += "\ndata sets\n";
+  for (const DataSet& set : op.data_sets) {
+    text += fmt::format("  {:<16} {:<10} {}\n", set.name, check_name(set.check), set.about);
+  }
+  return text + fmt::format("\n{} cases for `clam verify --all`\n", op.cases.size());
+}
+
+std::string short_text(const Op& op) {
+  std::string words;
+  for (const Field& field : op.fields) words += " " + usage(field);
+  return fmt::format("{}{}\n  {}\n", op.name, words, op.about);
+}
+
+json field_json(const Field& field) {
+  json result{{"name", field.name}, {"kind", kind_name(field.kind)}, {"about", field.about}};
+  if (!field.fallback.empty()) result["default"] = field.fallback;
+  if (!field.choices.empty()) result["choices"] = field.choices;
+  if (field.kind == Field::Kind::integer) result["min"] = field.min, result["max"] = field.max;
+  return result;
+}
+
+json op_json(const Op& op) {
+  json fields = json::array(), variants = json::array(), sets = json::array();
+  for (const Field& field : op.fields) fields.push_back(field_json(field));
+  for (const Variant& variant : op.variants) {
+    variants.push_back({{"name", variant.name}, {"about", variant.about}});
+  }
+  for (const DataSet& set : op.data_sets) {
+    sets.push_back({{"name", set.name}, {"check", check_name(set.check)}, {"about", set.about}});
+  }
+  const Problem problem = example(op);
+  return {{"name", op.name},
+          {"about", op.about},
+          {"fields", fields},
+          {"example", {{"problem", problem.text()}, {"tensors", op.tensors(problem)}}},
+          {"variants", variants},
+          {"data_sets", sets},
+          {"cases", op.cases}};
+}
+
+int list(Cli& cli, const std::vector<std::string>& names) {
+  std::vector<const Op*> ops;
+  for (const std::string& name : names) ops.push_back(&find_op(name));
+  if (names.empty()) ops = all_ops();
+  json result{{"clam_list", 1}, {"version", CLAM_VERSION}, {"ops", json::array()}};
+  std::string text;
+  for (const Op* op : ops) {
+    if (!text.empty() && !names.empty()) text += "\n";
+    text += names.empty() ? short_text(*op) : op_text(*op);
+    result["ops"].push_back(op_json(*op));
+  }
+  cli.out.text(text);
+  cli.out.json(result);
+  return kFine;
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, Cli& cli) {
+  auto names = std::make_shared<std::vector<std::string>>();
+  CLI::App* sub = app.add_subcommand("list", "the ops; with names, all about these");
+  sub->add_option("op", *names, "ops to show in full");
+  sub->callback([&cli, names] { cli.command = [&cli, names] { return list(cli, *names); }; });
+}
+
+}  // namespace clam::cli

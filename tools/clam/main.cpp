@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+// main.cpp - the command line `clam`: one file a subcommand, and every exit code in one place.
+#include <fmt/core.h>
+
+#include <new>
+#include <sstream>
+
+#include "cli.hpp"
+#include "error.hpp"
+#include "op.hpp"
+#include "opencl.hpp"
+
+namespace clam::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "A problem is one line of text, such as 'dense m=192 n=512 k=512 dtype=f32 bias act=relu';\n"
+    "`clam list` shows the ops and `clam list OP` their words.\n\n"
+    "Exit codes: 0 fine, 1 a check failed, 2 bad usage or input, 3 device or driver error,\n"
+    "77 nothing could run here.\n"
+    "Environment: CLAM_DEVICE, CLAM_KERNEL_DIR (folder of .cl files that replace the built-in\n"
+    "ones), CLAM_CACHE_DIR (folder of built programs, or off), NO_COLOR.\n";
+
+/// The options that every subcommand takes, before or after its name.
+void add_global_options(CLI::App& app, Cli& cli) {
+  app.add_option("--device", cli.device,
+                 "device to use: P:D as `clam info -l` shows, or part of a name");
+  app.add_option_function<std::string>(
+      "--json", [&cli](const std::string& path) { cli.out.set_json(path); },
+      "write the result as JSON to this file (- for standard output)");
+  app.add_flag_callback(
+      "--quiet", [&cli] { cli.out.set_quiet(true); }, "errors and results only");
+  app.set_version_flag("--version", "clam " CLAM_VERSION);
+  app.fallthrough();
+  app.footer(kFooter);
+}
+
+std::vector<std::string> subcommand_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
+  return names;
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  for (const CLI::App* sub : app.get_subcommands()) {
+    for (const std::string& name : option_names(*sub)) names.push_back(name);
+  }
+  return names;
+}
+
+/// One sentence for what CLI11 has to say about a bad command line.
+std::string sentence(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> rest = app.remaining(true);
+  const bool extra = dynamic_cast<const CLI::ExtrasError*>(&error) && !rest.empty();
+  if (extra && rest[0][0] == '-') {
+    return fmt::format("unknown option '{}'{}", rest[0], did_you_mean(rest[0], option_names(app)));
+  }
+  if (extra && app.get_subcommands().empty()) {
+    const std::string near = did_you_mean(rest[0], subcommand_names(app));
+    return fmt::format("unknown command '{}'{}", rest[0],
+                       near.empty() ? "; see `clam --help`" : near);
+  }
+  if (extra) return fmt::format("'{}' is one argument too many", rest[0]);
+  const std::string what = error.what();
+  return what.substr(0, what.find('\n'));
+}
+
+int parse_and_run(CLI::App& app, Cli& cli, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help and --version
+    std::ostringstream text;
+    app.exit(success, text, text);
+    cli.out.raw(text.str());
+    return kFine;
+  } catch (const CLI::ParseError& error) {
+    cli.out.error(sentence(app, error));
+    return kBadUsage;
+  }
+  if (cli.command) return cli.command();
+  cli.out.error("which command?\n\n" + app.help());
+  return kBadUsage;
+}
+
+/// The exit code that stands for the exception in flight, after one sentence about it.
+int report(Output& out) {
+  try {
+    throw;
+  } catch (const Unsupported& error) {
+    out.error(error.what());
+    return kNothingRan;
+  } catch (const NoDevice& error) {
+    out.error(error.what());
+    return kNothingRan;
+  } catch (const DeviceError& error) {
+    out.error(error.what());
+    return kDeviceFailed;
+  } catch (const cl::Error& error) {
+    out.error(describe(error));
+    return kDeviceFailed;
+  } catch (const std::bad_alloc&) {
+    out.error("not enough memory on the host for this");
+    return kBadUsage;
+  } catch (const std::exception& error) {  // BadArgument and IoError among them
+    out.error(error.what());
+    return kBadUsage;
+  }
+}
+
+bool is_op(const std::string& word) {
+  const auto& ops = all_ops();
+  return std::any_of(ops.begin(), ops.end(), [&](const Op* op) { return op->name == word; });
+}
+
+}  // namespace
+
+std::vector<std::string> problem_lines(const std::vector<std::string>& words) {
+  std::vector<std::string> lines;
+  for (const std::string& word : words) {
+    const bool whole_line = word.find_first_of(" \t") != word.npos;
+    if (lines.empty() || whole_line || is_op(word)) {
+      lines.push_back(word);
+    } else {
+      lines.back() += " " + word;
+    }
+  }
+  return lines;
+}
+
+std::string one_problem_line(const std::vector<std::string>& words) {
+  const std::vector<std::string> lines = problem_lines(words);
+  if (lines.empty()) throw BadArgument("which problem? Write one in quotes, see `clam list`");
+  if (lines.size() > 1) {
+    throw BadArgument(fmt::format("one problem at a time: '{}' is a second one", lines[1]));
+  }
+  return lines[0];
+}
+
+}  // namespace clam::cli
+
+int main(int argc, char** argv) {
+  using namespace clam::cli;
+  Cli cli;
+  CLI::App app("OpenCL kernels for Arm Mali GPUs: look, plan, run, verify.", "clam");
+  add_global_options(app, cli);
+  for (const auto add : {add_info, add_list, add_plan, add_manifest, add_verify, add_run}) {
+    add(app, cli);
+  }
+  try {
+    return parse_and_run(app, cli, argc, argv);
+  } catch (...) {
+    return report(cli.out);
+  }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// manifest.cpp - `clam manifest`: the contracts of the kernel files, from their tags, as JSON.
+#include "manifest.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "atomic_file.hpp"
+#include "cli.hpp"
+
+namespace clam::cli {
+namespace {
+
+/// A name is looked up like a plan's file; with a folder in it, it is a path.
+KernelSource source_of(const KernelFiles& files, const std::string& file) {
+  if (file.find('/') == file.npos) return files.get(file);
+  return {file, read_file(file), file, ""};
+}
+
+int manifest(Cli& cli, std::vector<std::string> names) {
+  const KernelFiles files = KernelFiles::from_environment();
+  if (names.empty()) names = embedded_files();
+  nlohmann::json result{
+      {"clam_manifest", 1}, {"version", CLAM_VERSION}, {"files", nlohmann::json::array()}};
+  for (const std::string& name : names) {
+    result["files"].push_back(to_json(read_tags(source_of(files, name))));
+  }
+  if (!cli.out.wants_json()) cli.out.set_json("-");
+  cli.out.json(result);
+  return kFine;
+}
+
+}  // namespace
+
+void add_manifest(CLI::App& app, Cli& cli) {
+  auto names = std::make_shared<std::vector<std::string>>();
+  CLI::App* sub = app.add_subcommand("manifest", "contracts of the kernels, as JSON");
+  sub->add_option("file", *names, "kernel files: built-in names, or paths; all when none is named");
+  sub->callback([&cli, names] { cli.command = [&cli, names] { return manifest(cli, *names); }; });
+}
+
+}  // namespace clam::cli

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// plan.cpp - `clam plan`: how a problem would be computed. Needs no device.
+#include "plan.hpp"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli.hpp"
+#include "error.hpp"
+#include "op.hpp"
+#include "opencl.hpp"
+
+namespace clam::cli {
+namespace {
+
+struct PlanRequest {
+  std::vector<std::string> words;
+  PlanOptions options;
+  bool why = false, generic = false;
+};
+
+/// The device to plan for. Without any, a generic one; one that was asked for must be there.
+DeviceInfo planned_for(Cli& cli, bool generic) {
+  if (generic) return generic_device();
+  try {
+    return query_device(select_device(cli.device).device);
+  } catch (const NoDevice&) {
+    cli.out.note("no OpenCL device here, so this is the plan for a generic one");
+    return generic_device();
+  }
+}
+
+int plan(Cli& cli, const PlanRequest& request) {
+  const Problem problem = Problem::parse(one_problem_line(request.words));
+  if (!request.options.variant.empty()) find_variant(problem.op(), request.options.variant);
+  const DeviceInfo device = planned_for(cli, request.generic);
+  if (request.why) cli.out.text(explain_plan(problem, device, request.options));
+  const Plan plan = make_plan(problem, device, request.options);
+  cli.out.text((request.why ? "\n" : "") + to_text(plan));
+  cli.out.json(to_json(plan));
+  return kFine;
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, Cli& cli) {
+  auto request = std::make_shared<PlanRequest>();
+  CLI::App* sub = app.add_subcommand("plan", "how a problem would be computed, launch by launch");
+  sub->add_option("problem", request->words, "a problem line");
+  sub->add_option("--variant", request->options.variant,
+                  "plan this variant, not the preferred one");
+  sub->add_option("--max-work-group", request->options.max_work_group,
+                  "at most this many work-items a group")
+      ->check(CLI::PositiveNumber);
+  sub->add_flag("--why", request->why, "say for every variant why it is chosen or not");
+  sub->add_flag("--generic", request->generic, "plan for a generic device, not for one here");
+  sub->callback([&cli, request] { cli.command = [&cli, request] { return plan(cli, *request); }; });
+}
+
+}  // namespace clam::cli

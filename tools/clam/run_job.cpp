@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "run_job.hpp"
+
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "atomic_file.hpp"
+#include "cli.hpp"
+#include "error.hpp"
+#include "manifest.hpp"
+
+namespace clam::cli {
+namespace {
+
+using Role = TensorSpec::Role;
+
+std::string type_text(Dtype dtype, const Shape& shape) {
+  return fmt::format("{}[{}]", name(dtype), to_string(shape));
+}
+
+std::vector<std::string> tensor_names(const std::vector<TensorSpec>& tensors, Role role) {
+  std::vector<std::string> names;
+  for (const TensorSpec& spec : tensors) {
+    if (spec.role == role) names.push_back(spec.name);
+  }
+  return names;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+/// "NAME=FILE" texts by tensor; each name must be one of `names`, once.
+std::map<std::string, std::string> files_by_tensor(const char* option,
+                                                   const std::vector<std::string>& texts,
+                                                   const std::vector<std::string>& names) {
+  std::map<std::string, std::string> files;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    if (equals == text.npos || equals + 1 == text.size()) {
+      throw BadArgument(fmt::format("{} {}: write NAME=FILE.npy", option, text));
+    }
+    const std::string tensor = text.substr(0, equals);
+    if (std::find(names.begin(), names.end(), tensor) == names.end()) {
+      throw BadArgument(fmt::format("{} {}: there is no tensor '{}' here, only {}{}", option, text,
+                                    tensor, joined(names), did_you_mean(tensor, names)));
+    }
+    if (!files.emplace(tensor, text.substr(equals + 1)).second) {
+      throw BadArgument(fmt::format("{}: {} is given twice", option, tensor));
+    }
+  }
+  return files;
+}
+
+HostTensor read_input(const TensorSpec& spec, const std::string& file) {
+  HostTensor tensor = read_npy(file);
+  if (tensor.dtype() == spec.dtype && tensor.shape() == spec.shape) return tensor;
+  const bool same_shape = tensor.shape() == spec.shape;
+  throw BadArgument(fmt::format("{}: {} holds {}, but {} is needed{}", spec.name, file,
+                                type_text(tensor.dtype(), tensor.shape()),
+                                type_text(spec.dtype, spec.shape),
+                                same_shape ? "; convert it first, as with NumPy's astype" : ""));
+}
+
+/// The files given, and the rest from a data set when one is named.
+Tensors make_run_inputs(const RunRequest& request, const RunJob& job) {
+  Tensors inputs;
+  if (!request.fill.empty()) {
+    inputs =
+        make_inputs(*job.problem, find_data_set(job.problem->op(), request.fill), request.seed);
+  }
+  const auto files = files_by_tensor("--in", request.in, tensor_names(job.tensors, Role::input));
+  std::vector<std::string> missing;
+  for (const TensorSpec& spec : job.tensors) {
+    if (spec.role != Role::input) continue;
+    const auto file = files.find(spec.name);
+    if (file != files.end()) {
+      inputs[spec.name] = read_input(spec, file->second);
+    } else if (inputs.count(spec.name) == 0) {
+      missing.push_back(spec.name);
+    }
+  }
+  if (!missing.empty()) {
+    throw BadArgument(
+        fmt::format("inputs without a file: {}; add --in {}=FILE.npy, or --fill SET "
+                    "to make up what is not given",
+                    joined(missing), missing[0]));
+  }
+  return inputs;
+}
+
+/// Kernels that carry tags say what they need; a plan that contradicts them would only show as a
+/// crash or garbage on the device.
+void hold_to_tags(const Plan& plan, const KernelFiles& files) {
+  for (const auto* launches : {&plan.pack, &plan.launches}) {
+    for (const Launch& launch : *launches) {
+      const KernelSource source = files.get(launch.file);
+      if (source.text.find("//@kernel " + launch.kernel) == std::string::npos) continue;
+      if (const Reason reason = contradiction(read_tags(source), plan, launch)) {
+        throw BadArgument("plan: " + *reason);
+      }
+    }
+  }
+}
+
+/// The problem that a plan says it computes, if its words and its tensors are those of an op here.
+std::optional<Problem> problem_of(const Plan& plan, std::string& why_not) {
+  try {
+    const Problem problem = Problem::parse(plan.problem);
+    for (const TensorSpec& spec : problem.op().tensors(problem)) {
+      const TensorSpec* own = plan.tensor(spec.name);
+      if (own && own->role == spec.role && own->dtype == spec.dtype && own->shape == spec.shape) {
+        continue;
+      }
+      why_not = fmt::format("its tensors are not those of '{}': {} should be {}", plan.problem,
+                            spec.name, type_text(spec.dtype, spec.shape));
+      return std::nullopt;
+    }
+    return problem;
+  } catch (const BadArgument& error) {
+    why_not = error.what();
+    return std::nullopt;
+  }
+}
+
+Plan read_plan(const std::string& path) {
+  const nlohmann::json json = nlohmann::json::parse(read_file(path), nullptr, false);
+  if (json.is_discarded()) throw BadArgument(path + ": this is no JSON");
+  try {
+    return plan_from_json(json);
+  } catch (const BadArgument& error) {
+    throw BadArgument(fmt::format("{}: {}", path, error.what()));
+  }
+}
+
+RunJob job_of_plan(const RunRequest& request) {
+  if (!request.words.empty()) throw BadArgument("give a problem or --plan, not both");
+  if (!request.variant.empty()) throw BadArgument("--variant goes with a problem; a plan has one");
+  RunJob job;
+  job.plan = read_plan(request.plan_file);
+  job.tensors = job.plan->tensors;
+  const std::filesystem::path folder = std::filesystem::path(request.plan_file).parent_path();
+  job.plan_dir = folder.empty() ? "." : folder.string();
+  hold_to_tags(*job.plan, KernelFiles::from_environment().with_plan_dir(job.plan_dir));
+  std::string why_not;
+  job.problem = problem_of(*job.plan, why_not);
+  if (!job.problem && (request.check || !request.fill.empty())) {
+    throw BadArgument(fmt::format("{} needs a problem that clam knows, and this plan has none: {}",
+                                  request.check ? "--check" : "--fill", why_not));
+  }
+  return job;
+}
+
+RunJob job_of_problem(const RunRequest& request) {
+  RunJob job;
+  job.problem = Problem::parse(one_problem_line(request.words));
+  if (!request.variant.empty()) find_variant(job.problem->op(), request.variant);
+  job.tensors = job.problem->op().tensors(*job.problem);
+  return job;
+}
+
+}  // namespace
+
+RunJob make_job(const RunRequest& request) {
+  RunJob job = request.plan_file.empty() ? job_of_problem(request) : job_of_plan(request);
+  job.out_files = files_by_tensor("--out", request.out, tensor_names(job.tensors, Role::output));
+  job.inputs = make_run_inputs(request, job);
+  return job;
+}
+
+}  // namespace clam::cli

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// run_job.hpp - what `clam run` was asked to run, checked before any device is opened.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "op.hpp"
+#include "plan.hpp"
+
+namespace clam::cli {
+
+struct RunRequest {
+  std::vector<std::string> words;
+  std::string plan_file, variant, fill;
+  std::vector<std::string> in, out;  ///< "NAME=FILE.npy"
+  std::uint64_t seed = 1;
+  bool check = false;
+};
+
+/// A problem of ours, or a plan from a file, which may be about a problem of ours.
+struct RunJob {
+  std::optional<Problem> problem;
+  std::optional<Plan> plan;
+  std::string plan_dir;  ///< where a foreign plan's kernel files lie
+  std::vector<TensorSpec> tensors;
+  std::map<std::string, std::string> out_files;  ///< by tensor
+  Tensors inputs;
+};
+
+/// Throws BadArgument for whatever does not fit together.
+RunJob make_job(const RunRequest& request);
+
+}  // namespace clam::cli

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#include "session.hpp"
+
+#include <fmt/core.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+
+#include "error.hpp"
+
+namespace clam::cli {
+namespace {
+
+std::unique_ptr<Runtime> make_runtime(const cl::Device& device) {
+  try {
+    const cl::Context context(device);
+    const cl::CommandQueue queue(context, device, CL_QUEUE_PROFILING_ENABLE);
+    return std::make_unique<Runtime>(context, queue);
+  } catch (const cl::Error& error) {
+    throw DeviceError("cannot open the device: " + describe(error), error.err());
+  }
+}
+
+}  // namespace
+
+Session::Session(Cli& cli)
+    : out_(cli.out), entry_(select_device(cli.device)), runtime_(make_runtime(entry_.device)) {
+  for (const std::string& line : runtime_->files().overrides()) {
+    out_.note("kernel replaced: " + line);
+  }
+}
+
+std::string Session::title() const {
+  const DeviceInfo& info = runtime_->device();
+  return fmt::format("{}:{} {} ({}, driver {})", entry_.platform, entry_.index, info.name,
+                     info.platform, info.driver_version);
+}
+
+void Session::build(const std::vector<Plan>& plans) {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kPatience = std::chrono::seconds(3);
+  std::set<std::tuple<std::string, std::string, std::string>> kernels;
+  std::set<std::pair<std::string, std::string>> programs, started;
+  for (const Plan& plan : plans) {
+    for (const auto* launches : {&plan.pack, &plan.launches}) {
+      for (const Launch& launch : *launches) {
+        programs.emplace(launch.file, launch.options);
+        kernels.emplace(launch.file, launch.options, launch.kernel);
+      }
+    }
+  }
+  const Clock::time_point start = Clock::now();
+  runtime_->programs().on_build([&](const std::string& file, int) {
+    if (Clock::now() - start < kPatience) return;
+    out_.notice(fmt::format("building kernel {} of {}: {}", started.size(), programs.size(), file));
+  });
+  for (const auto& [file, options, kernel] : kernels) {
+    started.emplace(file, options);
+    try {
+      runtime_->programs().kernel(runtime_->files().get(file), options, kernel);
+    } catch (const Error&) {
+      // Reported with its problem, when that is run.
+    }
+  }
+  runtime_->programs().on_build({});
+}
+
+nlohmann::json Session::json() {
+  return {{"version", CLAM_VERSION},
+          {"device_id", fmt::format("{}:{}", entry_.platform, entry_.index)},
+          {"device", to_json(runtime_->device())},
+          {"kernel_overrides", runtime_->files().overrides()},
+          {"counters", counters_json(*runtime_)}};
+}
+
+std::string Session::repeat(const std::string& arguments) const {
+  const char* folder = std::getenv("CLAM_KERNEL_DIR");
+  const std::string prefix =
+      folder && *folder ? fmt::format("CLAM_KERNEL_DIR={} ", shell_quoted(folder)) : "";
+  return fmt::format("{}clam {} --device {}:{}", prefix, arguments, entry_.platform, entry_.index);
+}
+
+std::string shell_quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+}  // namespace clam::cli

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// session.hpp - an opened device with its Runtime, and what reports say about it.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "cli.hpp"
+#include "runtime.hpp"
+
+namespace clam::cli {
+
+class Session {
+ public:
+  /// Opens the device that --device asks for. Throws NoDevice when there is none at all.
+  explicit Session(Cli& cli);
+
+  Runtime& runtime() { return *runtime_; }
+  /// "0:0 Mali-G610 (ARM Platform, driver 2.0)"
+  std::string title() const;
+  /// Builds the programs of the plans that are not built yet; from three seconds on it says how
+  /// far it is. Failures are left to whoever runs the plan.
+  void build(const std::vector<Plan>& plans);
+  /// Device, counters and kernel overrides, for --json.
+  nlohmann::json json();
+  /// A command line that does the same again: kernel folder, `arguments`, device.
+  std::string repeat(const std::string& arguments) const;
+
+ private:
+  Output& out_;
+  DeviceEntry entry_;
+  std::unique_ptr<Runtime> runtime_;
+};
+
+/// "'it'" in a form that a shell reads back as one word.
+std::string shell_quoted(const std::string& text);
+
+}  // namespace clam::cli

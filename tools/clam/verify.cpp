@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// verify.cpp - `clam verify`: problems held against their references, one line each.
+#include "verify.hpp"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "error.hpp"
+#include "verify_rows.hpp"
+
+namespace clam::cli {
+namespace {
+
+using Status = VerifyRow::Status;
+
+void run_row(Runtime& runtime, const VerifyRequest& request, VerifyRow& row) {
+  try {
+    for (const DataSet& set : row.problem->op().data_sets) {
+      if (request.set != "all" && set.name != request.set) continue;
+      row.sets.push_back(verify(runtime, *row.problem, set, request.seed, {row.variant, 0}));
+      row.variant = row.sets.back().variant;
+    }
+    conclude(row);
+  } catch (const Unsupported& error) {
+    row.status = Status::skip;
+    row.reason = error.what();
+  } catch (const DeviceError& error) {
+    row.status = Status::error;
+    row.reason = error.what();
+  }
+}
+
+std::vector<Plan> plans_of(const std::vector<VerifyRow>& rows, const DeviceInfo& device) {
+  std::vector<Plan> plans;
+  for (const VerifyRow& row : rows) {
+    if (!row.problem) continue;
+    try {
+      plans.push_back(make_plan(*row.problem, device, {row.variant, 0}));
+    } catch (const Unsupported&) {
+      // Said in the row's own line.
+    }
+  }
+  return plans;
+}
+
+/// How many rows ended in each way.
+struct Totals {
+  int passed = 0, failed = 0, skipped = 0, not_yet = 0, not_run = 0;
+  bool device_failed = false;
+
+  explicit Totals(const std::vector<VerifyRow>& rows) {
+    for (const VerifyRow& row : rows) {
+      passed += row.status == Status::pass;
+      failed += row.is_bad();
+      skipped += row.status == Status::skip;
+      not_yet += row.status == Status::not_yet;
+      not_run += row.status == Status::waiting;
+      device_failed = device_failed || row.status == Status::error;
+    }
+  }
+  std::string text() const {
+    return fmt::format("{} passed, {} failed, {} skipped{}{}", passed, failed, skipped,
+                       not_yet ? fmt::format(", {} not yet", not_yet) : "",
+                       not_run ? fmt::format(", {} not run", not_run) : "");
+  }
+  ExitCode code() const {
+    if (device_failed) return kDeviceFailed;
+    return failed ? kCheckFailed : passed ? kFine : kNothingRan;
+  }
+};
+
+nlohmann::json report(Session& session, const VerifyRequest& request,
+                      const std::vector<VerifyRow>& rows) {
+  const Totals totals(rows);
+  nlohmann::json report = session.json();
+  report["clam_verify"] = 1;
+  report["passed"] = totals.passed;
+  report["failed"] = totals.failed;
+  report["skipped"] = totals.skipped;
+  report["not_yet"] = totals.not_yet;
+  report["not_run"] = totals.not_run;
+  report["results"] = nlohmann::json::array();
+  for (const VerifyRow& row : rows) report["results"].push_back(row_json(session, request, row));
+  return report;
+}
+
+int run_verify(Cli& cli, const VerifyRequest& request) {
+  std::vector<VerifyRow> rows = select_rows(request);
+  Session session(cli);
+  rows = rows_on(session.runtime().device(), request, rows);
+  session.build(plans_of(rows, session.runtime().device()));
+  cli.out.text(fmt::format("device {}\n{:<7} {:>8}  {:<12} {:<26} {}\n", session.title(), "verdict",
+                           "of bound", "data set", "variant", "problem"));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].problem) {
+      cli.out.progress(fmt::format("[{}/{}] {}", i + 1, rows.size(), rows[i].text));
+      run_row(session.runtime(), request, rows[i]);
+    }
+    print_row(cli.out, session, request, rows[i]);
+    if (session.runtime().tainted()) break;  // nothing that follows could be trusted
+  }
+  const Totals totals(rows);
+  cli.out.line(totals.text());
+  cli.out.json(report(session, request, rows));
+  return totals.code();
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app, Cli& cli) {
+  auto request = std::make_shared<VerifyRequest>();
+  CLI::App* sub = app.add_subcommand("verify", "hold problems against their references");
+  sub->add_option("problem", request->words, "problem lines, each in quotes");
+  sub->add_flag("--all", request->all, "every case of every op, in every dtype of the device");
+  sub->add_option("--workload", request->workload, "the layers of a model: a name or a file");
+  sub->add_option("--set", request->set, "data set to use (default: all of them)");
+  sub->add_option("--variant", request->variant, "variant to run, or all (default: the preferred)");
+  sub->add_option("--seed", request->seed, "seed of the data (default 1)")
+      ->check(CLI::NonNegativeNumber);
+  sub->add_option("--dtype", request->dtype, "run in this dtype, whatever the problems say");
+  sub->callback(
+      [&cli, request] { cli.command = [&cli, request] { return run_verify(cli, *request); }; });
+}
+
+}  // namespace clam::cli

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+// verify_rows.cpp - from the words of the command line to the rows of the report.
+#include "verify_rows.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "error.hpp"
+#include "workload.hpp"
+
+namespace clam::cli {
+namespace {
+
+using Rows = std::vector<VerifyRow>;
+
+/// `line` in the dtype asked for, whatever it says itself.
+Problem parse_as(const std::string& line, const std::string& dtype) {
+  if (dtype.empty()) return Problem::parse(line);
+  if (line.find(" dtype=") == line.npos) return Problem::parse(line + " dtype=" + dtype);
+  return Problem::parse(line).with("dtype", dtype);
+}
+
+VerifyRow row_of(const Problem& problem) {
+  VerifyRow row;
+  row.text = problem.text();
+  row.problem = problem;
+  return row;
+}
+
+Rows rows_of_all_cases(const std::string& dtype) {
+  const std::vector<std::string> dtypes =
+      dtype.empty() ? std::vector<std::string>{"f32", "f16"} : std::vector<std::string>{dtype};
+  Rows rows;
+  for (const Op* op : all_ops()) {
+    for (const std::string& each : dtypes) {
+      for (const std::string& line : op->cases) rows.push_back(row_of(parse_as(line, each)));
+    }
+  }
+  return rows;
+}
+
+/// "conv1, conv2": the layers of the model that are this very problem.
+std::string layers_of(const Workload& workload, const Problem& problem) {
+  std::string names;
+  for (const Workload::Node& node : workload.nodes) {
+    if (!node.problem || *node.problem != problem) continue;
+    names += (names.empty() ? "" : ", ") + node.name;
+  }
+  return names;
+}
+
+Rows rows_of_workload(const std::string& name, const std::string& dtype) {
+  const Workload workload = read_workload(name);
+  Rows rows;
+  for (const Problem& problem : workload.problems()) {
+    rows.push_back(row_of(dtype.empty() ? problem : problem.with("dtype", dtype)));
+    rows.back().layers = layers_of(workload, problem);
+  }
+  for (const Workload::Node& node : workload.nodes) {
+    if (!node.not_yet()) continue;
+    VerifyRow row;
+    row.text = node.line;
+    row.layers = node.name;
+    row.status = VerifyRow::Status::not_yet;
+    row.reason = fmt::format("the op {} is not built yet", node.op);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Rows named_rows(const VerifyRequest& request) {
+  const int sources = !request.words.empty() + request.all + !request.workload.empty();
+  if (sources != 1) {
+    throw BadArgument("verify what? Give problems, or --all, or --workload NAME, one of the three");
+  }
+  if (!request.dtype.empty()) parse_dtype(request.dtype);
+  if (request.all) return rows_of_all_cases(request.dtype);
+  if (!request.workload.empty()) return rows_of_workload(request.workload, request.dtype);
+  Rows rows;
+  for (const std::string& line : problem_lines(request.words)) {
+    rows.push_back(row_of(parse_as(line, request.dtype)));
+  }
+  return rows;
+}
+
+template <typename Items>
+bool has(const Items& items, const std::string& name) {
+  return std::any_of(items.begin(), items.end(), [&](const auto& i) { return i.name == name; });
+}
+
+bool knows(const Op& op, const VerifyRequest& request) {
+  const bool any_variant = request.variant.empty() || request.variant == "all";
+  return (any_variant || has(op.variants, request.variant)) &&
+         (request.set == "all" || has(op.data_sets, request.set));
+}
+
+/// Says which of the two words the op does not know.
+[[noreturn]] void refuse(const Op& op, const VerifyRequest& request) {
+  const bool any_variant = request.variant.empty() || request.variant == "all";
+  if (!any_variant) find_variant(op, request.variant);
+  find_data_set(op, request.set);
+  throw BadArgument(
+      fmt::format("no op has both variant '{}' and data set '{}'", request.variant, request.set));
+}
+
+bool can_plan(const Problem& problem, const DeviceInfo& device, const std::string& variant) {
+  try {
+    make_plan(problem, device, {variant, 0});
+    return true;
+  } catch (const Unsupported&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+Rows select_rows(const VerifyRequest& request) {
+  Rows rows = named_rows(request);
+  const auto unknown = [&](const VerifyRow& row) {
+    return row.problem && !knows(row.problem->op(), request);
+  };
+  const auto first = std::find_if(rows.begin(), rows.end(), unknown);
+  if (first == rows.end()) return rows;
+  const Op& op = first->problem->op();
+  const bool all_unknown = std::all_of(
+      rows.begin(), rows.end(), [&](const VerifyRow& row) { return !row.problem || unknown(row); });
+  // Asked for by name, every op must know the words; over many ops, those that do are run.
+  if (all_unknown || !request.words.empty()) refuse(op, request);
+  rows.erase(std::remove_if(rows.begin(), rows.end(), unknown), rows.end());
+  return rows;
+}
+
+Rows rows_on(const DeviceInfo& device, const VerifyRequest& request, const Rows& rows) {
+  const bool only_f32 = request.all && request.dtype.empty() && !device.fp16;
+  Rows chosen;
+  for (VerifyRow row : rows) {
+    if (only_f32 && row.problem->dtype() == Dtype::f16) continue;
+    row.variant = request.variant == "all" ? "" : request.variant;
+    const std::size_t before = chosen.size();
+    if (row.problem && request.variant == "all") {
+      for (const Variant& each : row.problem->op().variants) {
+        if (!can_plan(*row.problem, device, each.name)) continue;
+        chosen.push_back(row);
+        chosen.back().variant = each.name;
+      }
+    }
+    if (chosen.size() == before) chosen.push_back(std::move(row));
+  }
+  return chosen;
+}
+
+bool is_only_blind(const Verification& verification) {
+  if (verification.fault || verification.pass()) return false;
+  return std::all_of(
+      verification.outputs.begin(), verification.outputs.end(),
+      [](const auto& each) { return each.second.poison == 0 && each.second.worst_ratio <= 1; });
+}
+
+void conclude(VerifyRow& row) {
+  bool passed = false;
+  row.status = VerifyRow::Status::blind;
+  row.reason = "every check is blind: its bounds would let zeros pass";
+  for (const Verification& each : row.sets) {
+    passed = passed || each.pass();
+    if (each.pass() || is_only_blind(each)) continue;
+    row.status = VerifyRow::Status::fail;
+    row.reason = each.data_set + ": " + each.reason();
+    return;
+  }
+  if (!passed) return;
+  row.status = VerifyRow::Status::pass;
+  row.reason.clear();
+}
+
+}  // namespace clam::cli
