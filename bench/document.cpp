@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#include "document.hpp"
+
+#include <fmt/core.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+namespace clam::bench {
+namespace {
+
+using nlohmann::json;
+
+const char* name(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::not_run:
+      return "not run";
+    case Outcome::fine:
+      return "fine";
+    case Outcome::skipped:
+      return "skipped";
+    case Outcome::check_failed:
+      return "check failed";
+    case Outcome::bad_input:
+      return "bad input";
+    case Outcome::device_error:
+      return "device error";
+  }
+  return "unknown";
+}
+
+/// What repeats the row: kernel folder, problem, variant, device.
+std::string command(const Row& row, const Options& options) {
+  const char* kernels = std::getenv("CLAM_KERNEL_DIR");
+  std::string words = kernels && *kernels ? fmt::format("CLAM_KERNEL_DIR='{}' ", kernels) : "";
+  words += fmt::format("clam-bench --problem '{}'", row.problem.text());
+  if (!row.variant.empty()) words += " --variant " + row.variant;
+  if (!options.device.empty()) words += fmt::format(" --device '{}'", options.device);
+  return words;
+}
+
+json to_json(const Row& row, const Result& result, const Options& options) {
+  json value = {{"name", row.name},
+                {"problem", row.problem.text()},
+                {"outcome", name(result.outcome)},
+                {"command", command(row, options)}};
+  if (!result.reason.empty()) value["reason"] = result.reason;
+  if (result.variant.empty()) return value;
+  value["variant"] = result.variant;
+  value["data_set"] = result.data_set;
+  value["launches"] = result.launches;
+  for (const auto& [output, verdict] : result.verification.outputs) {
+    value["outputs"][output] = clam::to_json(verdict);
+  }
+  if (result.outcome != Outcome::fine) return value;
+  value["iterations"] = result.iterations;
+  value["us"] = {{"median", result.us}, {"min", result.us_min}, {"cv", result.cv}};
+  value["gb_per_s"] = result.gb_per_s();
+  if (result.flops > 0) value["gflop_per_s"] = result.gflops();
+  return value;
+}
+
+json to_json(const Block& block, const Selection& selection) {
+  const Workload& workload = block.workload;
+  json value = {{"name", workload.name}, {"nodes", json::array()}, {"not_yet", json::array()}};
+  for (const Line& line : block.lines) {
+    json node = {{"row", selection.rows[line.row].name}};
+    if (const Workload::Node* shown = block.node(line)) {
+      node["name"] = shown->name;
+      if (shown->calls > 0) node["calls"] = shown->calls;
+      if (!shown->folded_into.empty()) node["folded_into"] = shown->folded_into;
+      for (const Workload::Column& column : workload.columns) {
+        const auto time = published_time(workload, *shown, column.key);
+        if (!time) continue;
+        node["published_us"][column.key] = {{"us", time->us}, {"at_least", time->at_least}};
+      }
+    }
+    value["nodes"].push_back(node);
+  }
+  for (const Workload::Node& node : workload.nodes) {
+    if (node.not_yet()) value["not_yet"].push_back({{"name", node.name}, {"problem", node.line}});
+  }
+  if (!workload.published_device.empty()) value["published_on"] = workload.published_device;
+  return value;
+}
+
+/// Drivers' strings and logs may hold any byte, which Google Benchmark passes on; JSON may not.
+std::string printable(std::string text) {
+  for (char& c : text) {
+    const bool plain = (c >= ' ' && c <= '~') || c == '\n' || c == '\t' || c == '\r';
+    if (!plain) c = '?';
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string make_document(const std::string& google, const Options& options,
+                          const Selection& selection, const std::vector<Result>& results,
+                          Runtime& runtime) {
+  json document =
+      google.empty() ? json{{"benchmarks", json::array()}} : json::parse(printable(google));
+  json& own = document["clam"];
+  own = {{"version", CLAM_VERSION},
+         {"device", clam::to_json(runtime.device())},
+         {"counters", counters_json(runtime)},
+         {"replaced_kernels", runtime.files().overrides()},
+         {"rows", json::array()},
+         {"workloads", json::array()}};
+  for (std::size_t i = 0; i < selection.rows.size(); ++i) {
+    own["rows"].push_back(to_json(selection.rows[i], results[i], options));
+  }
+  for (const Block& block : selection.blocks) {
+    own["workloads"].push_back(to_json(block, selection));
+  }
+  return document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace clam::bench

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// document.hpp - the file of --json: Google Benchmark's form, with everything else under "clam".
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "measure.hpp"
+#include "options.hpp"
+#include "rows.hpp"
+
+namespace clam::bench {
+
+/// `google`: Google Benchmark's JSON, or empty when nothing was run.
+std::string make_document(const std::string& google, const Options& options,
+                          const Selection& selection, const std::vector<Result>& results,
+                          Runtime& runtime);
+
+}  // namespace clam::bench

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "options.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace clam::bench {
+namespace {
+
+constexpr const char* kAbout =
+    "Times problems on an OpenCL device by their events, and checks every timed buffer in full.\n"
+    "Without --workload and --problem it runs all embedded workloads.";
+
+constexpr const char* kFooter =
+    "Every --benchmark_* flag of Google Benchmark works too, such as\n"
+    "  --benchmark_filter=REGEX  --benchmark_min_time=0.1  --benchmark_repetitions=5\n"
+    "  --benchmark_format=json   --benchmark_list_tests=true\n"
+    "A filter is matched against the row's name followed by /manual_time.\n"
+    "Exit codes: 0 fine, 1 a check failed, 2 bad usage or input, 3 device or driver error,\n"
+    "77 nothing could run here.";
+
+bool is_google(const std::string& word) {
+  return word.rfind("--benchmark_", 0) == 0 || word.rfind("--v=", 0) == 0;
+}
+
+void add_list(CLI::App& app, const std::string& flag, std::vector<std::string>& values,
+              const std::string& about, const std::string& type) {
+  app.add_option(flag, values, about)->allow_extra_args(false)->type_name(type);
+}
+
+}  // namespace
+
+std::optional<std::string> Options::google_flag(const std::string& name) const {
+  std::optional<std::string> value;
+  const std::string start = "--" + name;
+  for (const std::string& word : google) {
+    if (word == start) value = "true";
+    if (word.rfind(start + "=", 0) == 0) value = word.substr(start.size() + 1);
+  }
+  return value;
+}
+
+std::optional<int> parse_options(int argc, char** argv, Options& options) {
+  std::vector<std::string> own;  // last word first, as CLI11 takes it
+  for (int i = argc - 1; i > 0; --i) {
+    const std::string word = argv[i];
+    if (is_google(word)) {
+      options.google.insert(options.google.begin(), word);
+    } else {
+      own.push_back(word);
+    }
+  }
+  CLI::App app(kAbout, "clam-bench");
+  app.footer(kFooter);
+  add_list(app, "--workload", options.workloads, "a workload's name or file; repeatable", "W");
+  add_list(app, "--problem", options.problems, "a problem line; repeatable", "LINE");
+  app.add_option("--device", options.device, "P:D, or part of a device's or platform's name")
+      ->type_name("D");
+  app.add_option("--dtype", options.dtypes, "instead of the dtype of the lines, e.g. f32,f16")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("T,..");
+  add_list(app, "--variant", options.variants, "only this variant, or 'all'; repeatable", "V");
+  app.add_flag("--quick", options.quick, "short measurements; ends within a minute");
+  app.add_option("--json", options.json, "also write all results to a file")->type_name("FILE");
+  app.add_flag("--list", options.list, "list the rows and end; needs no device");
+  try {
+    app.parse(own);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  return std::nullopt;
+}
+
+}  // namespace clam::bench

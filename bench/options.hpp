@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// options.hpp - the command line of clam-bench.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace clam::bench {
+
+struct Options {
+  std::vector<std::string> workloads, problems, dtypes, variants;
+  std::string device, json;
+  bool quick = false, list = false;
+  std::vector<std::string> google;  ///< --benchmark_* and --v, as given
+
+  /// The value of a Google Benchmark flag given as --NAME=VALUE; nothing when absent.
+  std::optional<std::string> google_flag(const std::string& name) const;
+};
+
+/// Returns the exit code when the program should end here (help, or a wrong command line).
+std::optional<int> parse_options(int argc, char** argv, Options& options);
+
+}  // namespace clam::bench

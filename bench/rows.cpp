@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#include "rows.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "error.hpp"
+#include "op.hpp"
+#include "plan.hpp"
+
+namespace clam::bench {
+namespace {
+
+bool has_variant(const Op& op, const std::string& name) {
+  return std::any_of(op.variants.begin(), op.variants.end(),
+                     [&](const Variant& variant) { return variant.name == name; });
+}
+
+std::string default_variant(const Problem& problem, const DeviceInfo& device) {
+  try {
+    return make_plan(problem, device).variant;
+  } catch (const Unsupported&) {
+    return "";  // the row itself says why
+  }
+}
+
+class Selector {
+ public:
+  Selector(const Options& options, const DeviceInfo& device) : options_(options), device_(device) {
+    for (const std::string& variant : options.variants) require_known(variant);
+    for (const std::string& dtype : options.dtypes) parse_dtype(dtype);
+  }
+
+  void add(Workload workload) {
+    Block block{std::move(workload), {}};
+    for (std::size_t i = 0; i < block.workload.nodes.size(); ++i) {
+      const Workload::Node& node = block.workload.nodes[i];
+      if (node.problem) add_lines(*node.problem, node.name, i, block);
+    }
+    selection_.blocks.push_back(std::move(block));
+  }
+
+  void add_problems(const std::vector<std::string>& lines) {
+    if (lines.empty()) return;
+    Block block;
+    for (const std::string& line : lines) add_lines(Problem::parse(line), "", 0, block);
+    selection_.blocks.push_back(std::move(block));
+  }
+
+  Selection take() { return std::move(selection_); }
+
+ private:
+  static void require_known(const std::string& variant) {
+    std::string known;
+    for (const Op* op : all_ops()) {
+      if (has_variant(*op, variant)) return;
+      for (const Variant& each : op->variants) known += " " + each.name;
+    }
+    if (variant == "all") return;
+    throw BadArgument(
+        fmt::format("unknown variant '{}'; there is all{}", variant.substr(0, 60), known));
+  }
+
+  std::vector<std::string> variants_of(const Op& op) const {
+    if (options_.variants.empty()) return {""};
+    std::vector<std::string> names;
+    for (const Variant& variant : op.variants) {
+      const auto asked = [&](const std::string& v) { return v == "all" || v == variant.name; };
+      if (std::any_of(options_.variants.begin(), options_.variants.end(), asked)) {
+        names.push_back(variant.name);
+      }
+    }
+    return names;
+  }
+
+  void add_lines(const Problem& problem, const std::string& node, std::size_t index, Block& block) {
+    std::vector<Problem> typed;
+    for (const std::string& dtype : options_.dtypes) typed.push_back(problem.with("dtype", dtype));
+    if (typed.empty()) typed.push_back(problem);
+    for (const Problem& each : typed) {
+      for (const std::string& variant : variants_of(each.op())) {
+        block.lines.push_back({row_of(each, variant), node, index});
+      }
+    }
+  }
+
+  std::size_t row_of(const Problem& problem, const std::string& variant) {
+    const bool plain = variant.empty() || variant == default_variant(problem, device_);
+    const std::string name = plain ? problem.text() : problem.text() + "/" + variant;
+    const auto same = [&](const Row& row) { return row.name == name; };
+    auto& rows = selection_.rows;
+    const auto found = std::find_if(rows.begin(), rows.end(), same);
+    if (found != rows.end()) return static_cast<std::size_t>(found - rows.begin());
+    rows.push_back({name, problem, plain ? "" : variant});
+    return rows.size() - 1;
+  }
+
+  const Options& options_;
+  const DeviceInfo& device_;
+  Selection selection_;
+};
+
+}  // namespace
+
+Selection select_rows(const Options& options, const DeviceInfo& device) {
+  Selector selector(options, device);
+  std::vector<std::string> workloads = options.workloads;
+  if (workloads.empty() && options.problems.empty()) workloads = workload_names();
+  for (const std::string& workload : workloads) selector.add(read_workload(workload));
+  selector.add_problems(options.problems);
+  return selector.take();
+}
+
+std::string not_yet(const Workload& workload) {
+  std::vector<std::pair<std::string, int>> ops;
+  for (const Workload::Node& node : workload.nodes) {
+    if (!node.not_yet()) continue;
+    const auto same = [&](const auto& op) { return op.first == node.op; };
+    auto found = std::find_if(ops.begin(), ops.end(), same);
+    if (found == ops.end()) found = ops.insert(ops.end(), {node.op, 0});
+    ++found->second;
+  }
+  std::string text;
+  for (const auto& [op, count] : ops) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", op, count);
+  }
+  return text;
+}
+
+std::string to_text(const Selection& selection) {
+  std::string text;
+  for (const Block& block : selection.blocks) {
+    const Workload& workload = block.workload;
+    if (!workload.name.empty()) text += fmt::format("{}: {}\n", workload.name, workload.title);
+    for (const Line& line : block.lines) {
+      text += fmt::format("  {:<24}{}\n", line.node, selection.rows[line.row].name);
+    }
+    for (const Workload::Node& node : workload.nodes) {
+      if (node.not_yet()) text += fmt::format("  {:<24}not yet: {}\n", node.name, node.line);
+    }
+  }
+  return text;
+}
+
+}  // namespace clam::bench

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+#include "table.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <sstream>
+
+namespace clam::bench {
+namespace {
+
+constexpr std::size_t kNoBlock = static_cast<std::size_t>(-1);
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+bool was_run(const Result& result) {
+  return result.outcome != Outcome::not_run && result.outcome != Outcome::skipped;
+}
+
+/// Four digits where the number is small, none after the point where it is large.
+std::string number(double value) {
+  return fmt::format(value < 10 ? "{:.3f}" : value < 1000 ? "{:.1f}" : "{:.0f}", value);
+}
+
+}  // namespace
+
+std::string describe_device(const DeviceInfo& device) {
+  return fmt::format("{} ({}, driver {}; {}, {} compute units)", device.name, device.platform,
+                     device.driver_version, device.type, device.compute_units);
+}
+
+bool same_device(const std::string& published, const DeviceInfo& device) {
+  std::istringstream words(published);
+  std::string model, size;
+  words >> model >> size;
+  if (model.empty() || lower(device.name).find(lower(model)) == std::string::npos) return false;
+  if (size.rfind("MP", 0) != 0) return true;
+  return size.substr(2) == std::to_string(device.compute_units);
+}
+
+std::string short_reason(const Row& row, const Result& result) {
+  const std::string start = row.problem.text() + ": ";
+  return result.reason.rfind(start, 0) == 0 ? result.reason.substr(start.size()) : result.reason;
+}
+
+Table::Table(const Selection& selection, const std::vector<Result>& results,
+             const DeviceInfo& device, std::FILE* out)
+    : selection_(selection), results_(results), device_(device), out_(out), shown_block_(kNoBlock) {
+  for (std::size_t b = 0; b < selection.blocks.size(); ++b) {
+    for (std::size_t l = 0; l < selection.blocks[b].lines.size(); ++l) places_.push_back({b, l});
+  }
+}
+
+void Table::head(const std::vector<std::string>& overrides) {
+  fmt::print(out_, "device: {}\n", describe_device(device_));
+  if (device_.type == "cpu") {
+    fmt::print(out_, "This is a CPU: its times say nothing about a GPU.\n");
+  }
+  for (const std::string& line : overrides) fmt::print(out_, "replaced: {}\n", line);
+  std::fflush(out_);
+}
+
+std::string Table::published_cell(const Block& block, const Line& line,
+                                  const std::string& column) const {
+  const Workload::Node* node = block.node(line);
+  if (!node) return "";
+  if (const auto time = published_time(block.workload, *node, column)) {
+    const std::string us = (time->at_least ? ">" : "") + number(time->us);
+    const Result& result = results_[line.row];
+    if (result.us <= 0 || !same_device(block.workload.published_device, device_)) return us;
+    return fmt::format("{} ({:.2f}x)", us, time->us / result.us);
+  }
+  return "-";
+}
+
+std::size_t Table::column_width(const Block& block, const Workload::Column& column) const {
+  constexpr std::size_t kRatio = 10;  // " (123.45x)"
+  const bool compared = same_device(block.workload.published_device, device_);
+  std::size_t width = column.title.size();
+  for (const Line& line : block.lines) {
+    width = std::max(width, published_cell(block, line, column.key).size() + compared * kRatio);
+  }
+  return width;
+}
+
+void Table::show_head(const Block& block) {
+  const Workload& workload = block.workload;
+  fmt::print(out_, "\n{}\n",
+             workload.name.empty() ? "problems of the command line"
+                                   : workload.name + ": " + workload.title);
+  if (!workload.columns.empty()) {
+    fmt::print(out_, "published times are us a call on {}{}\n", workload.published_device,
+               same_device(workload.published_device, device_)
+                   ? "; (x) is published / measured"
+                   : ", which is not this device: they are not comparable");
+  }
+  fmt::print(out_, "{:<22} {:>10} {:>8} {:>8} {:>8} {:>9} {:>5}", "node", "us", "GFLOP/s", "GB/s",
+             "launches", "err/bound", "calls");
+  for (const Workload::Column& column : workload.columns) {
+    fmt::print(out_, "  {:>{}}", column.title, column_width(block, column));
+  }
+  fmt::print(out_, "  problem, variant\n");
+}
+
+void Table::show(const Place& place) {
+  const Block& block = selection_.blocks[place.block];
+  const Line& line = block.lines[place.line];
+  const Row& row = selection_.rows[line.row];
+  const Result& result = results_[line.row];
+  if (!was_run(result)) return;
+  if (shown_block_ != place.block) show_head(block);
+  shown_block_ = place.block;
+  const Workload::Node* node = block.node(line);
+  const std::string name = node && !node->folded_into.empty()
+                               ? fmt::format("{} (in {})", line.node, node->folded_into)
+                               : line.node;
+  if (result.outcome != Outcome::fine) {
+    fmt::print(out_, "{:<22} {} {}: {}\n", name,
+               result.outcome == Outcome::check_failed ? "INVALID" : "ERROR", row.name,
+               short_reason(row, result));
+    return;
+  }
+  fmt::print(out_, "{:<22} {:>10} {:>8} {:>8} {:>8} {:>9.3f} {:>5}", name, number(result.us),
+             result.flops > 0 ? number(result.gflops()) : "-", number(result.gb_per_s()),
+             result.launches, result.error_over_bound,
+             node && node->calls > 0 ? std::to_string(node->calls) : "-");
+  for (const Workload::Column& column : block.workload.columns) {
+    fmt::print(out_, "  {:>{}}", published_cell(block, line, column.key),
+               column_width(block, column));
+  }
+  const bool claim = node && node->claimed_gflops > 0;
+  fmt::print(out_, "  {}, {}{}\n", row.problem.text(), result.variant,
+             claim ? fmt::format(" (published claim: {:.0f} GFLOP/s)", node->claimed_gflops) : "");
+}
+
+void Table::row_done(std::size_t row) {
+  const auto shows = [&](const Place& place) {
+    return selection_.blocks[place.block].lines[place.line].row == row;
+  };
+  const auto first = places_.begin() + static_cast<std::ptrdiff_t>(next_);
+  auto place = std::find_if(first, places_.end(), shows);
+  if (place == places_.end()) return;  // a repetition out of order: foot() has the counts
+  // Rows before this one that were filtered out have no result and print nothing.
+  for (auto each = first; each <= place; ++each) show(*each);
+  next_ = static_cast<std::size_t>(place - places_.begin()) + 1;
+  std::fflush(out_);
+}
+
+void Table::foot() {
+  for (; next_ < places_.size(); ++next_) show(places_[next_]);
+  std::string pending;
+  for (const Block& block : selection_.blocks) {
+    const std::string ops = not_yet(block.workload);
+    if (!ops.empty()) pending += fmt::format("\n  {:<26}{}", block.workload.name, ops);
+  }
+  if (!pending.empty()) fmt::print(out_, "\nnot yet (nodes whose op is not built):{}\n", pending);
+  std::map<std::string, int> reasons;
+  int fine = 0, failed = 0, skipped = 0;
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    const Outcome outcome = results_[i].outcome;
+    fine += outcome == Outcome::fine;
+    failed += was_run(results_[i]) && outcome != Outcome::fine;
+    skipped += outcome == Outcome::skipped;
+    if (outcome == Outcome::skipped) ++reasons[short_reason(selection_.rows[i], results_[i])];
+  }
+  fmt::print(out_, "\n");
+  for (const auto& [reason, count] : reasons) {
+    fmt::print(out_, "skipped ({}): {}\n", count, reason);
+  }
+  fmt::print(out_, "{} passed, {} failed, {} skipped\n", fine, failed, skipped);
+}
+
+}  // namespace clam::bench

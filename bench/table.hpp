@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// table.hpp - the table for people: a block for each workload, a line for each of its nodes.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "measure.hpp"
+#include "rows.hpp"
+
+namespace clam::bench {
+
+class Table {
+ public:
+  /// `results` runs beside `selection.rows`, and may still change.
+  Table(const Selection& selection, const std::vector<Result>& results, const DeviceInfo& device,
+        std::FILE* out);
+
+  /// Device, driver, replaced kernels.
+  void head(const std::vector<std::string>& overrides);
+  /// Prints the lines up to the next one that shows this row.
+  void row_done(std::size_t row);
+  /// What is not yet built, what was skipped and why, and the counts. Call once, at the end.
+  void foot();
+
+ private:
+  struct Place {
+    std::size_t block, line;
+  };
+  void show(const Place& place);
+  void show_head(const Block& block);
+  std::string published_cell(const Block& block, const Line& line, const std::string& column) const;
+  std::size_t column_width(const Block& block, const Workload::Column& column) const;
+
+  const Selection& selection_;
+  const std::vector<Result>& results_;
+  const DeviceInfo& device_;
+  std::FILE* out_;
+  std::vector<Place> places_;  ///< every line, in order
+  std::size_t next_ = 0;       ///< the first place that is not shown
+  std::size_t shown_block_;    ///< whose head was printed last
+};
+
+/// "Mali-G610 r0p0 (ARM Platform, driver 3.0; gpu, 4 compute units)"
+std::string describe_device(const DeviceInfo& device);
+
+/// Whether the published device ("Mali-G610 MP4 (RK3588)") is of the model and size of this one.
+bool same_device(const std::string& published, const DeviceInfo& device);
+
+/// Why the row failed or was skipped, without the problem it starts with.
+std::string short_reason(const Row& row, const Result& result);
+
+}  // namespace clam::bench

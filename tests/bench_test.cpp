@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+// clam-bench as a person runs it: rows, counters, files, and what it says when something is wrong.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "../bench/event_times.hpp"
+#include "atomic_file.hpp"
+#include "command.hpp"
+#include "test_device.hpp"
+#include "test_errors.hpp"
+#include "workload.hpp"
+
+namespace clam::test {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kDense = "dense m=33 n=20 k=48 dtype=f32 bias";
+constexpr const char* kCounts = "get_valid_counts n=1000 dtype=f32 score_threshold=0.01";
+
+/// clam-bench with `words`, on the device of the tests.
+Finished run_bench(std::vector<std::string> words,
+                   const std::vector<std::string>& environment = {}) {
+  words.insert(words.begin(), CLAM_BENCH_BINARY);
+  return run_command(words, environment);
+}
+
+std::vector<std::string> short_run(std::vector<std::string> words) {
+  words.push_back("--benchmark_min_time=0.001");
+  return words;
+}
+
+json row_of(const json& document, const std::string& name) {
+  for (const json& row : document.at("benchmarks")) {
+    if (row.at("name") == name) return row;
+  }
+  return {};
+}
+
+TEST(bench_device, rows_counters_and_context_are_in_the_json) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const std::string file = folder.file("out.json");
+  const Finished done =
+      run_bench(short_run({"--problem", kDense, "--problem", kCounts, "--json", file}));
+  ASSERT_EQ(done.code, 0) << done.out << done.err;
+  EXPECT_NE(done.out.find("2 passed, 0 failed, 0 skipped"), std::string::npos) << done.out;
+  EXPECT_NE(done.out.find("device: " + runtime().device().name), std::string::npos) << done.out;
+  const json document = json::parse(read_file(file));
+  for (const char* name : {kDense, kCounts}) {
+    SCOPED_TRACE(name);
+    const json row = row_of(document, name);
+    ASSERT_FALSE(row.is_null()) << document.dump(2);
+    for (const char* counter : {"GB/s", "launches", "err/bound", "us", "us_min"}) {
+      ASSERT_TRUE(row.contains(counter)) << counter;
+    }
+    EXPECT_GT(row.at("GB/s").get<double>(), 0);
+    EXPECT_GE(row.at("launches").get<double>(), 1);
+    EXPECT_LE(row.at("err/bound").get<double>(), 1);
+    EXPECT_GT(row.at("us").get<double>(), 0);
+    EXPECT_LE(row.at("us_min"), row.at("us"));
+    EXPECT_EQ(row.at("time_unit"), "us");
+  }
+  EXPECT_GT(row_of(document, kDense).at("GFLOP/s").get<double>(), 0);
+  EXPECT_FALSE(row_of(document, kCounts).contains("GFLOP/s")) << "it has no floating-point work";
+  const json& context = document.at("context");
+  EXPECT_EQ(context.at("device"), runtime().device().name);
+  EXPECT_EQ(context.at("driver_version"), runtime().device().driver_version);
+  EXPECT_EQ(context.at("kernel dense.cl"), "embedded " + KernelFiles().get("dense.cl").hash());
+}
+
+TEST(bench_device, json_holds_verdicts_and_the_command_that_repeats_a_row) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const std::string file = folder.file("out.json");
+  ASSERT_EQ(run_bench(short_run({"--problem", kDense, "--json", file})).code, 0);
+  const json own = json::parse(read_file(file)).at("clam");
+  const json& row = own.at("rows").at(0);
+  EXPECT_EQ(row.at("problem"), kDense);
+  EXPECT_EQ(row.at("outcome"), "fine");
+  EXPECT_EQ(row.at("command"), std::string("clam-bench --problem '") + kDense + "'");
+  EXPECT_TRUE(row.at("outputs").at("y").at("pass").get<bool>());
+  EXPECT_EQ(own.at("device").at("name"), runtime().device().name);
+}
+
+TEST(bench_device, second_start_builds_no_program) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const std::string file = folder.file("out.json");
+  const std::vector<std::string> cache = {"CLAM_CACHE_DIR=" + folder.file("cache")};
+  const auto built = [&] {
+    EXPECT_EQ(run_bench(short_run({"--problem", kDense, "--json", file}), cache).code, 0);
+    return json::parse(read_file(file)).at("clam").at("counters").at("programs").at("built");
+  };
+  EXPECT_GT(built(), 0);
+  EXPECT_EQ(built(), 0);
+}
+
+TEST(bench_device, every_variant_is_a_row) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const std::string file = folder.file("out.json");
+  const Finished done =
+      run_bench(short_run({"--problem", kDense, "--variant", "all", "--json", file}));
+  ASSERT_EQ(done.code, 0) << done.out << done.err;
+  const Problem problem = Problem::parse(kDense);
+  const json document = json::parse(read_file(file));
+  const std::string standard = make_plan(problem, runtime().device()).variant;
+  for (const Variant& variant : problem.op().variants) {
+    if (variant.supports(problem, runtime().device())) continue;  // it gives a reason: it cannot
+    const std::string name =
+        kDense + (variant.name == standard ? std::string() : "/" + variant.name);
+    EXPECT_FALSE(row_of(document, name).is_null()) << name;
+  }
+}
+
+TEST(bench_device, a_wrong_kernel_is_an_error_row) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const std::string file = folder.file("out.json");
+  break_kernel(folder, "get_valid_counts.cl", "indices[place] = row;", "indices[place] = row + 1;");
+  const Finished done =
+      run_bench(short_run({"--problem", kDense, "--problem", kCounts, "--json", file}),
+                {"CLAM_KERNEL_DIR=" + folder.path()});
+  EXPECT_EQ(done.code, 1) << done.err;
+  EXPECT_NE(done.out.find("replaced: get_valid_counts.cl: " + folder.path()), std::string::npos);
+  EXPECT_NE(done.out.find("INVALID get_valid_counts"), std::string::npos) << done.out;
+  EXPECT_NE(done.out.find("1 passed, 1 failed, 0 skipped"), std::string::npos) << done.out;
+  const json document = json::parse(read_file(file));
+  EXPECT_FALSE(row_of(document, kDense).contains("error_occurred"));
+  const json row = row_of(document, kCounts);
+  EXPECT_TRUE(row.at("error_occurred").get<bool>());
+  EXPECT_NE(row.at("error_message").get<std::string>().find("indices: element"), std::string::npos);
+}
+
+TEST(bench_device, a_kernel_that_writes_nothing_is_caught) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  break_kernel(folder, "get_valid_counts.cl", "indices[place] = row;", "");
+  const Finished done =
+      run_bench(short_run({"--problem", kCounts}), {"CLAM_KERNEL_DIR=" + folder.path()});
+  EXPECT_EQ(done.code, 1) << done.out << done.err;
+  EXPECT_NE(done.out.find("were never written"), std::string::npos) << done.out;
+}
+
+TEST(bench_device, a_kernel_that_does_not_build_names_its_file) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  write_file(folder.file("get_valid_counts.cl"), "kernel void broken( {\n");
+  const Finished done =
+      run_bench(short_run({"--problem", kCounts}), {"CLAM_KERNEL_DIR=" + folder.path()});
+  EXPECT_EQ(done.code, 3) << done.out << done.err;
+  EXPECT_NE(done.out.find("get_valid_counts.cl"), std::string::npos) << done.out;
+  EXPECT_NE(done.out.find("ERROR"), std::string::npos) << done.out;
+}
+
+TEST(bench_device, a_filter_picks_rows) {
+  CLAM_NEEDS_DEVICE();
+  const Finished one = run_bench(short_run(
+      {"--problem", kDense, "--problem", kCounts, "--benchmark_filter=^get_valid_counts n=1000"}));
+  EXPECT_EQ(one.code, 0) << one.err;
+  EXPECT_NE(one.out.find("1 passed"), std::string::npos) << one.out;
+  EXPECT_EQ(one.out.find("dense"), std::string::npos) << one.out;
+  const Finished none = run_bench(short_run({"--problem", kDense, "--benchmark_filter=conv2d"}));
+  EXPECT_EQ(none.code, 2) << none.out;
+}
+
+TEST(bench_device, half_runs_or_is_skipped_with_a_reason) {
+  CLAM_NEEDS_DEVICE();
+  const Finished done = run_bench(short_run({"--problem", kDense, "--dtype", "f32,f16"}));
+  EXPECT_EQ(done.code, 0) << done.out << done.err;
+  if (runtime().device().fp16) {
+    EXPECT_NE(done.out.find("2 passed, 0 failed, 0 skipped"), std::string::npos) << done.out;
+    return;
+  }
+  EXPECT_NE(done.out.find("1 passed, 0 failed, 1 skipped"), std::string::npos) << done.out;
+  EXPECT_NE(done.out.find("skipped (1): cannot run on"), std::string::npos) << done.out;
+  EXPECT_NE(done.out.find("cl_khr_fp16"), std::string::npos) << done.out;
+  EXPECT_EQ(run_bench(short_run({"--problem", kDense, "--dtype", "f16"})).code, 77);
+}
+
+TEST(bench_device, published_times_stand_beside_the_rows_of_a_workload) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const std::string file = folder.file("tiny.json");
+  json workload = {{"clam_workload", 1},
+                   {"name", "tiny"},
+                   {"title", "Tiny"},
+                   {"about", "one"},
+                   {"published_on", {{"device", "Mali-G610 MP4"}}},
+                   {"columns", {{{"key", "tvm"}, {"title", "TVM untuned"}}}},
+                   {"nodes",
+                    {{{"name", "ffn"},
+                      {"what", "a product"},
+                      {"problem", kDense},
+                      {"calls", 36},
+                      {"published_us", {{"tvm", 8575.9}}}}}}};
+  write_file(file, workload.dump());
+  const std::vector<std::string> words = short_run({"--workload", file});
+  const Finished other = run_bench(words);
+  ASSERT_EQ(other.code, 0) << other.err;
+  EXPECT_NE(other.out.find("on Mali-G610 MP4, which is not this device"), std::string::npos)
+      << other.out;
+  EXPECT_NE(other.out.find(" 8576  dense"), std::string::npos) << other.out;
+  workload["published_on"]["device"] = runtime().device().name.substr(0, 8);
+  write_file(file, workload.dump());
+  const Finished same = run_bench(words);
+  EXPECT_NE(same.out.find("(x) is published / measured"), std::string::npos) << same.out;
+  EXPECT_NE(same.out.find(" 8576 ("), std::string::npos) << same.out;
+}
+
+TEST(bench_device, standard_formats_leave_standard_output_clean) {
+  CLAM_NEEDS_DEVICE();
+  const Finished done = run_bench(short_run({"--problem", kDense, "--benchmark_format=json"}));
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(row_of(json::parse(done.out), kDense).at("name"), kDense);
+  const Finished csv = run_bench(short_run({"--problem", kDense, "--benchmark_format=csv"}));
+  EXPECT_EQ(csv.out.rfind("name,iterations", 0), 0u) << csv.out;
+}
+
+TEST(bench_device, repetitions_give_aggregates) {
+  CLAM_NEEDS_DEVICE();
+  const Finished done = run_bench(
+      short_run({"--problem", kDense, "--benchmark_repetitions=3", "--benchmark_format=json"}));
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_FALSE(row_of(json::parse(done.out), std::string(kDense) + "_median").is_null())
+      << done.out;
+}
+
+TEST(bench_device, a_full_disk_loses_no_table) {
+  CLAM_NEEDS_DEVICE();
+  const Finished done = run_bench(short_run({"--problem", kDense, "--json", "/dev/full"}));
+  EXPECT_EQ(done.code, 2);
+  EXPECT_NE(done.out.find("1 passed"), std::string::npos) << done.out;
+  EXPECT_NE(done.err.find("/dev/full"), std::string::npos) << done.err;
+}
+
+TEST(bench, list_needs_no_device) {
+  const TemporaryFolder empty;
+  const Finished done = run_bench({"--list"}, {"OCL_ICD_VENDORS=" + empty.path()});
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_NE(done.out.find("lightglue-192: "), std::string::npos);
+  EXPECT_NE(done.out.find("dense m=192 n=512 k=512 dtype=f32 bias\n"), std::string::npos);
+  EXPECT_NE(done.out.find("get_valid_counts n=122640 dtype=f32 score_threshold=0.01\n"),
+            std::string::npos);
+}
+
+TEST(bench, google_benchmark_lists_names_without_a_device) {
+  const TemporaryFolder empty;
+  const Finished done = run_bench({"--workload", "lightglue-192", "--benchmark_list_tests=true"},
+                                  {"OCL_ICD_VENDORS=" + empty.path()});
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_NE(done.out.find("dense m=192 n=512 k=512 dtype=f32 bias/manual_time\n"),
+            std::string::npos)
+      << done.out;
+}
+
+TEST(bench, no_device_is_77) {
+  const TemporaryFolder empty;
+  const Finished done = run_bench({"--problem", kDense}, {"OCL_ICD_VENDORS=" + empty.path()});
+  EXPECT_EQ(done.code, 77);
+  EXPECT_NE(done.err.find("no OpenCL device"), std::string::npos) << done.err;
+}
+
+TEST(bench, wrong_input_is_2_with_a_sentence) {
+  const struct {
+    std::vector<std::string> words;
+    const char* sentence;
+  } cases[] = {
+      {{"--workload", "lightglue"}, "clam-bench: unknown workload 'lightglue'; there is "},
+      {{"--workload", "/nowhere/x.json"}, "/nowhere/x.json"},
+      {{"--problem", "dens m=1"}, "clam-bench: unknown op 'dens'"},
+      {{"--problem", "dense m=1 n=1"}, "clam-bench: dense: "},
+      {{"--problem", kDense, "--variant", "fast"}, "clam-bench: unknown variant 'fast'; there is "},
+      {{"--problem", kDense, "--dtype", "f64"}, "f64"},
+      {{"--problem", kDense, "--json", "/nowhere/out.json"}, "there is no folder /nowhere"},
+      {{"--problem", kDense, "--json", "/"}, "is a folder"},
+      {{"--fast"}, "--fast"},
+      {{"--problem", kDense, "--benchmark_colour=1"}, "benchmark_colour"},
+  };
+  for (const auto& each : cases) {
+    const Finished done = run_bench(each.words);
+    EXPECT_EQ(done.code, 2) << each.sentence;
+    EXPECT_NE(done.err.find(each.sentence), std::string::npos) << done.err;
+    EXPECT_EQ(done.out, "");
+  }
+  const Finished folder = run_bench({"--problem", kDense}, {"CLAM_KERNEL_DIR=/nowhere"});
+  EXPECT_NE(folder.err.find("CLAM_KERNEL_DIR=/nowhere is no folder"), std::string::npos);
+}
+
+TEST(bench_device, a_workload_of_ops_that_are_not_built_is_77) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const std::string file = folder.file("tiny.json");
+  write_file(file, R"({"clam_workload": 1, "name": "tiny", "title": "Tiny", "about": "one",
+    "columns": [], "nodes": [{"name": "head", "what": "-", "calls": 1,
+    "problem": "multibox_prior h=2 w=2 dtype=f32"}]})");
+  if (!read_workload(file).node("head")->not_yet()) GTEST_SKIP() << "multibox_prior is built";
+  const Finished done = run_bench({"--workload", file});
+  EXPECT_EQ(done.code, 77) << done.err;
+  EXPECT_NE(done.out.find("tiny                      multibox_prior 1"), std::string::npos)
+      << done.out;
+}
+
+TEST(bench_device, an_unknown_device_is_3) {
+  CLAM_NEEDS_DEVICE();
+  const Finished done = run_bench({"--problem", kDense, "--device", "Mali-T1"});
+  EXPECT_EQ(done.code, 3);
+  EXPECT_NE(done.err.find("no OpenCL device matches 'Mali-T1'"), std::string::npos) << done.err;
+}
+
+TEST(bench, event_times_are_summed_per_iteration) {
+  const std::vector<LaunchTime> times = {
+      {0, 0, 10, 14}, {0, 0, 20, 21}, {0, 0, 30, 37}, {0, 0, 40, 42}};
+  EXPECT_EQ(bench::iteration_times(times, 2, 100), (std::vector<double>{5, 9}));
+  EXPECT_EQ(bench::iteration_times(times, 1, 100), (std::vector<double>{4, 1, 7, 2}));
+}
+
+TEST(bench, event_times_that_cannot_be_true_are_refused) {
+  const auto times = [](std::uint64_t started, std::uint64_t ended) {
+    return bench::iteration_times({{0, 0, 10, 20}, {0, 0, started, ended}}, 1, 50);
+  };
+  EXPECT_EQ(times(100, 150).size(), 2u);
+  for (const auto& [started, ended] : {std::pair{100, 100}, {100, 90}, {100, 151}, {100, 0}}) {
+    EXPECT_THROWS_SAYING(
+        times(static_cast<std::uint64_t>(started), static_cast<std::uint64_t>(ended)),
+        bench::CheckFailed, "cannot be believed");
+  }
+}
+
+TEST(bench, help_names_the_flags) {
+  const Finished done = run_bench({"--help"});
+  EXPECT_EQ(done.code, 0);
+  for (const char* flag : {"--workload", "--problem", "--device", "--dtype", "--variant", "--quick",
+                           "--json", "--list", "--benchmark_filter"}) {
+    EXPECT_NE(done.out.find(flag), std::string::npos) << flag;
+  }
+}
+
+}  // namespace
+}  // namespace clam::test
