@@ -1,0 +1,575 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# tools_test.sh [WORD] - tests of the scripts in tools/, or of those whose name has WORD in it.
+#
+# Every test gets a made-up machine: a copy of the scripts, programs of its own in front of PATH, a
+# folder that stands for / where devices and drivers are looked up, and an empty home. Nothing is
+# installed, built or downloaded. One line a test, and the sum as the last line.
+# shellcheck disable=SC2016  # what a made-up program says is expanded when it runs
+set -euo pipefail
+
+tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+box=       # the made-up machine of the running test
+problems=  # what the running test found wrong
+path=$PATH
+unset CLAM_DEVICE CLAM_DEBIAN_MIRROR CLAM_TEST_FULL CLAM_OPENCL_LIBRARY LD_LIBRARY_PATH
+
+# ---- the made-up machine ------------------------------------------------------------------------
+
+# program NAME: an executable of the machine; its text comes from standard input.
+program() {
+  mkdir -p "$(dirname "$box/bin/$1")"
+  { echo '#!/usr/bin/env bash' && cat; } >"$box/bin/$1"
+  chmod +x "$box/bin/$1"
+}
+
+# built NAME: a program in build/, as the build would leave it.
+built() { program "../tree/build/$1"; }
+
+# A PC on which all is installed, Mesa 25 included, with one passing test program.
+make_machine() {
+  mkdir -p "$box"/{bin,tree/tests,root/etc/OpenCL/vendors,home}
+  cp -r "$tree/tools" "$box/tree/tools"
+  touch "$box"/{missing,calls} "$box"/root/etc/OpenCL/vendors/{pocl,rusticl}.icd
+  echo 25.0.7-2 >"$box/mesa"
+  echo 0 >"$box/uid"
+  echo lists >"$box/lists"
+  echo 'Inst ninja-build (1.11 Debian [amd64])' >"$box/plan"
+  echo 'echo "2 passed, 0 failed, 0 skipped"' >"$box/tree/tests/tools_test.sh"
+  make_packaging
+  program cmake <<<'echo "cmake $*" >>"$BOX/calls"'
+  program ninja <<<'echo "ninja $*" >>"$BOX/calls"'
+  built clam <<<'echo "0:0 a CPU"'
+  built clam-tests <<<'[[ $1 != --gtest_list_tests ]] || { echo dense_device. && exit; }
+    echo "$OCL_ICD_VENDORS $*" >>"$BOX/calls"; echo "5 passed, 0 failed, 1 skipped"'
+}
+
+make_packaging() {
+  program dpkg-query <<'END'
+case $1:$3 in
+  -W:*Status*) shift 3; for name; do grep -qx "$name" "$BOX/missing" || echo "$name installed"; done ;;
+  -W:*Version*) cat "$BOX/mesa" 2>/dev/null ;;
+  -S:*) cat "$BOX/owner" 2>/dev/null ;;
+esac
+END
+  program apt-get <<'END'
+echo "apt-get $*" >>"$BOX/calls"
+case " $* " in
+  *" indextargets "*) cat "$BOX/lists" ;;
+  *" -s "*) cat "$BOX/plan"; ! grep -q ^E: "$BOX/plan" ;;
+  *" --print-uris "*) echo "'a' a.deb 3000000 hash" ;;
+  *" update "*) echo lists >"$BOX/lists" ;;
+  *" install "*) [[ ! -e $BOX/broken ]] ;;
+esac
+END
+  program apt-cache <<'END'
+case $1 in policy) echo "  Candidate: $(cat "$BOX/candidate")" ;; show) echo 'Installed-Size: 5000' ;; esac
+END
+  program id <<<'[[ $1 == -u ]] && cat "$BOX/uid" || echo someone'
+  program sudo <<<'[[ $1 != -n ]] || { [[ -e $BOX/sudo ]]; exit; }; echo "sudo $*" >>"$BOX/calls"; "$@"'
+}
+
+# A PC without a Mesa of its own that is new enough, where bubblewrap may enter a private folder.
+make_old_mesa() {
+  rm "$box/root/etc/OpenCL/vendors/rusticl.icd"
+  program dpkg <<<'echo amd64'
+  program bwrap <<<'while [[ $1 != -- ]]; do shift; done; shift; exec "$@"'
+  program mmdebstrap <<'END'
+echo "mmdebstrap $*" >>"$BOX/calls"
+[[ ! -e $BOX/slow ]] || sleep 1
+work=$(mktemp -d) && cd "$work" && mkdir -p usr etc/OpenCL/vendors && tar -c ./usr ./etc
+rm -rf "$work"
+END
+  echo a-mirror >"$box/lists"
+}
+
+make_board() {
+  mkdir -p "$box/root/dev" "$box/root/usr/lib"
+  touch "$box/root/dev/mali0"
+  rm "$box"/root/etc/OpenCL/vendors/*.icd
+}
+
+# ---- running and judging ------------------------------------------------------------------------
+
+# run TOOL [ARGUMENT...]: leaves its exit code, standard output and standard error.
+run() {
+  code=0
+  (cd "$box/tree" && BOX=$box PATH=$box/bin:$path HOME=$box/home XDG_CACHE_HOME=$box/home/cache \
+    CLAM_SYSROOT=$box/root bash "tools/$1" "${@:2}") \
+    >"$box/out" 2>"$box/err" </dev/null || code=$?
+}
+
+wrong() { problems+="    $*"$'\n'; }
+
+code_is() { [[ $code == "$1" ]] || wrong "exit code $code, not $1"; }
+
+# says out|err|calls TEXT: one line of it has that text;  lacks: none has.
+says() { grep -qF -e "$2" "$box/$1" || wrong "not in $1: $2"; }
+lacks() { ! grep -qF -e "$2" "$box/$1" || wrong "in $1: $2"; }
+silent() { [[ ! -s $box/out && ! -s $box/err ]] || wrong "it is not silent"; }
+last_line_is() { [[ $(tail -n 1 "$box/out") == "$1" ]] || wrong "the last line is not: $1"; }
+one_sentence() { [[ $(wc -l <"$box/err") == 1 ]] || wrong "not one line on standard error"; }
+
+# ---- setup --------------------------------------------------------------------------------------
+
+test_setup_is_silent_when_nothing_is_missing() {
+  run setup
+  code_is 0
+  silent
+  lacks calls apt-get
+}
+
+test_setup_shows_packages_and_size_before_it_installs() {
+  echo ninja-build >"$box/missing"
+  run setup build
+  code_is 0
+  says err 'missing packages: ninja-build'
+  says err '1 packages, 3 MB to download, about 5 MB on disk'
+  says calls 'apt-get install -y --no-install-recommends ninja-build'
+}
+
+test_setup_without_root_or_sudo_names_the_command() {
+  echo ninja-build >"$box/missing"
+  echo 1000 >"$box/uid"
+  run setup build
+  code_is 3
+  says err 'run sudo apt-get install -y --no-install-recommends ninja-build'
+  lacks calls 'apt-get install'
+}
+
+test_setup_uses_sudo_that_asks_nothing() {
+  echo ninja-build >"$box/missing"
+  echo 1000 >"$box/uid"
+  touch "$box/sudo"
+  run setup build
+  code_is 0
+  says calls 'sudo env DEBIAN_FRONTEND=noninteractive apt-get install'
+}
+
+test_setup_refreshes_empty_lists_and_says_so() {
+  echo ninja-build >"$box/missing"
+  : >"$box/lists"
+  run setup build
+  code_is 0
+  says err "apt's lists of packages are empty, so they are refreshed first"
+  says calls 'apt-get update'
+  says calls 'apt-get install -y'
+}
+
+test_setup_refuses_to_remove_a_package() {
+  echo ninja-build >"$box/missing"
+  echo 'Remv precious [1.0]' >>"$box/plan"
+  run setup build
+  code_is 3
+  says err 'apt would remove precious'
+  lacks calls 'apt-get install'
+}
+
+test_setup_tells_what_apt_cannot_do() {
+  echo ninja-build >"$box/missing"
+  echo 'E: Unable to locate package ninja-build' >"$box/plan"
+  run setup build
+  code_is 3
+  says err 'E: Unable to locate package ninja-build'
+  says err 'apt-get update'
+}
+
+test_setup_tries_again_with_fresh_lists() {
+  echo ninja-build >"$box/missing"
+  touch "$box/broken"
+  run setup build
+  code_is 3
+  says calls 'apt-get update'
+  says err 'apt could not install ninja-build'
+}
+
+test_setup_names_the_groups_it_knows() {
+  run setup buidl
+  code_is 2
+  says err "no group 'buidl'; there are build pocl llvmpipe mesa peers"
+}
+
+test_setup_takes_mesa_where_it_is_new_enough() {
+  make_old_mesa
+  printf '%s\n' bubblewrap mesa-opencl-icd >"$box/missing"
+  echo 25.2.0-1 >"$box/candidate"
+  run setup llvmpipe
+  says err 'missing packages: mesa-opencl-icd'
+  echo 22.3.6-1 >"$box/candidate"
+  run setup llvmpipe
+  says err 'missing packages: bubblewrap'
+}
+
+test_setup_does_not_take_an_old_mesa_for_llvmpipe() {
+  echo 22.3.6-1 >"$box/mesa"
+  echo 22.3.6-1 >"$box/candidate"
+  echo bubblewrap >"$box/missing"
+  run setup llvmpipe
+  says err 'missing packages: bubblewrap'
+}
+
+test_setup_on_a_system_without_apt_goes_on_with_the_tools_there() {
+  rm "$box"/bin/{apt-get,dpkg-query}
+  local name only=$box/only
+  mkdir "$only"
+  for name in bash env dirname sed awk grep paste sort cat id; do ln -s "$(type -P "$name")" "$only"; done
+  path=$only
+  touch "$only/c++" && chmod +x "$only/c++"
+  run setup build
+  code_is 0
+  says err 'this system has no apt; clam needs'
+  rm "$box/bin/ninja"
+  run setup build
+  code_is 3
+}
+
+# ---- boards -------------------------------------------------------------------------------------
+
+test_board_gets_no_pocl() {
+  make_board
+  printf '%s\n' pocl-opencl-icd ninja-build >"$box/missing"
+  run setup pocl
+  code_is 0
+  silent
+  run setup build pocl
+  says calls 'install -y --no-install-recommends ninja-build'
+  lacks calls pocl
+}
+
+test_board_by_its_kernel_driver_gets_no_pocl() {
+  local name
+  echo pocl-opencl-icd >"$box/missing"
+  for name in panfrost panthor; do
+    mkdir -p "$box/root/sys/class/drm/renderD128/device" "$box/root/drivers/$name"
+    ln -sfn "../../../../../drivers/$name" "$box/root/sys/class/drm/renderD128/device/driver"
+    run setup pocl
+    code_is 0
+    silent
+  done
+  ln -sfn ../../../../../drivers/amdgpu "$box/root/sys/class/drm/renderD128/device/driver"
+  run setup pocl
+  says calls 'pocl-opencl-icd'
+}
+
+test_board_keeps_the_vendors_opencl() {
+  make_board
+  touch "$box/root/usr/lib/libOpenCL.so.1"
+  echo 'libmali-g610:arm64: /usr/lib/libOpenCL.so.1' >"$box/owner"
+  printf '%s\n' ocl-icd-opencl-dev opencl-c-headers >"$box/missing"
+  run setup build
+  code_is 0
+  says calls opencl-c-headers
+  lacks calls ocl-icd-opencl-dev
+  echo libclblast-dev >>"$box/missing"
+  run setup peers
+  code_is 0
+  lacks calls libclblast-dev
+  echo 'ocl-icd-libopencl1:arm64: /usr/lib/libOpenCL.so.1' >"$box/owner"
+  run setup build
+  says calls ocl-icd-opencl-dev
+}
+
+test_other_machines_keep_their_opencl_and_get_all() {
+  mkdir -p "$box/root/usr/lib"
+  touch "$box/root/usr/lib/libOpenCL.so.1"
+  echo ocl-icd-opencl-dev >"$box/missing"
+  run setup build
+  says calls 'install -y --no-install-recommends ocl-icd-opencl-dev'
+}
+
+test_board_refuses_to_replace_a_vendor_package() {
+  make_board
+  echo ninja-build >"$box/missing"
+  echo 'Inst libmali-g610 [1.0] (2.0 Board [arm64])' >>"$box/plan"
+  run setup build
+  code_is 3
+  says err 'apt would replace libmali-g610'
+  lacks calls 'apt-get install'
+}
+
+test_board_runs_on_its_own_driver_alone() {
+  make_board
+  built clam <<<'echo "0:0 Mali-G610 r0p0"'
+  run test
+  code_is 0
+  last_line_is '7 passed, 0 failed, 1 skipped'
+  lacks out pocl
+  lacks calls pocl
+}
+
+test_board_without_a_visible_mali_is_77() {
+  make_board
+  run test
+  code_is 77
+  says err "the kernel runs Arm's driver, so install your board's libmali"
+  last_line_is '0 passed, 0 failed, 1 skipped'
+  built clam-bench <<<'touch "$BOX/measured"'
+  run bench --quick
+  code_is 77
+  [[ ! -e $box/measured ]] || wrong "a row was measured"
+  run bench --device pocl
+  code_is 0
+}
+
+# ---- with-driver --------------------------------------------------------------------------------
+
+test_driver_passes_exit_code_and_output() {
+  local driver
+  for driver in auto pocl llvmpipe; do
+    run with-driver "$driver" bash -c 'echo "to out"; echo "to err" >&2; exit 9'
+    code_is 9
+    [[ $(cat "$box/out" "$box/err") == $'to out\nto err' ]] || wrong "$driver: something else was said"
+  done
+}
+
+test_driver_passes_standard_input() {
+  local out
+  out=$(echo text | CLAM_SYSROOT=$box/root "$box/tree/tools/with-driver" pocl cat)
+  [[ $out == text ]] || wrong "standard input was lost"
+}
+
+test_driver_shows_one_icd() {
+  export OCL_ICD_VENDORS=/another CLAM_OPENCL_LIBRARY=/another.so CLAM_DEVICE=another
+  run with-driver pocl bash -c '! env | grep another'
+  code_is 0
+  unset OCL_ICD_VENDORS CLAM_OPENCL_LIBRARY CLAM_DEVICE
+  run with-driver pocl printenv OCL_ICD_VENDORS
+  says out "$box/root/etc/OpenCL/vendors/pocl.icd"
+  run with-driver llvmpipe bash -c 'echo $OCL_ICD_VENDORS $RUSTICL_ENABLE $RUSTICL_FEATURES'
+  says out "$box/root/etc/OpenCL/vendors/rusticl.icd llvmpipe fp16"
+}
+
+test_driver_that_is_missing_is_77() {
+  rm "$box/root/etc/OpenCL/vendors/pocl.icd"
+  run with-driver pocl true
+  code_is 77
+  one_sentence
+  says err 'install pocl-opencl-icd'
+}
+
+test_driver_usage() {
+  run with-driver pocl
+  code_is 2
+  run with-driver nosuch true
+  code_is 2
+  says err "no driver 'nosuch'; there are pocl, llvmpipe and auto"
+  run with-driver auto nosuch
+  code_is 2
+  run with-driver --help
+  code_is 0
+  says out 'tools/with-driver DRIVER PROGRAM'
+}
+
+test_llvmpipe_is_made_once() {
+  make_old_mesa
+  touch "$box/slow"
+  run with-driver --check llvmpipe &
+  run with-driver llvmpipe bash -c 'exit 4'
+  wait
+  code_is 4
+  [[ $(grep -c mmdebstrap "$box/calls") == 1 ]] || wrong "it was made more than once"
+  says calls '--mode=root'
+  says calls 'a-mirror trixie main'
+  [[ -z $(compgen -G "$box/home/cache/clam/drivers/*.part") ]] || wrong "a part is left"
+}
+
+test_llvmpipe_without_root_is_made_by_unshare() {
+  make_old_mesa
+  echo 1000 >"$box/uid"
+  CLAM_DEBIAN_MIRROR=other-mirror run with-driver --check llvmpipe
+  code_is 0
+  says calls '--mode=unshare'
+  says calls 'other-mirror trixie main'
+  says err '480 MB on disk'
+}
+
+test_llvmpipe_that_cannot_be_made_is_77() {
+  make_old_mesa
+  program mmdebstrap <<<'echo "E: no such mirror" >&2; exit 1'
+  run with-driver llvmpipe true
+  code_is 77
+  says err 'could not be made: E: no such mirror'
+  [[ -z $(compgen -G "$box/home/cache/clam/drivers/llvmpipe*") ]] || wrong "a part is left"
+}
+
+test_llvmpipe_that_cannot_be_entered_is_77() {
+  make_old_mesa
+  program bwrap <<<'echo "bwrap: No permissions to create new namespace" >&2; exit 1'
+  run with-driver llvmpipe true
+  code_is 77
+  says err "bubblewrap says 'bwrap: No permissions to create new namespace'"
+}
+
+test_llvmpipe_on_another_architecture_is_77() {
+  make_old_mesa
+  program dpkg <<<'echo riscv64'
+  run with-driver llvmpipe true
+  code_is 77
+  one_sentence
+  says err 'amd64 and arm64 only'
+}
+
+# ---- test ---------------------------------------------------------------------------------------
+
+test_sums_are_added_up() {
+  run test
+  code_is 0
+  last_line_is '12 passed, 0 failed, 2 skipped'
+  says out 'pocl: 5 passed, 0 failed, 1 skipped ('
+  says calls 'pocl.icd --gtest_filter=*'
+  says calls 'rusticl.icd --gtest_filter=*_device.*'
+  says calls 'cmake -G Ninja'
+}
+
+test_failures_are_added_up() {
+  built clam-tests <<<'echo dense_device.; echo "4 passed, 2 failed, 0 skipped"; exit 1'
+  run test
+  code_is 1
+  last_line_is '10 passed, 4 failed, 0 skipped'
+}
+
+test_crash_is_a_named_failure() {
+  built clam-tests <<'END'
+[[ $1 != --gtest_list_tests ]] || { echo dense_device.; exit; }
+[[ $OCL_ICD_VENDORS == *pocl* ]] || { echo '3 passed, 0 failed, 0 skipped'; exit; }
+echo '[ RUN      ] dense_device.edges'
+kill -SEGV $$
+END
+  run test
+  code_is 1
+  last_line_is '5 passed, 1 failed, 0 skipped'
+  says out 'pocl: the program crashed (signal SEGV, no sum) in or after dense_device.edges'
+}
+
+test_crash_after_the_sum_is_a_failure() {
+  built clam-tests <<<'echo dense_device.; echo "4 passed, 0 failed, 0 skipped"; kill -ABRT $$'
+  run test
+  code_is 1
+  last_line_is '10 passed, 2 failed, 0 skipped'
+}
+
+test_missing_driver_is_a_skip_with_its_sentence() {
+  rm "$box/root/etc/OpenCL/vendors/pocl.icd"
+  run test
+  code_is 0
+  says err 'PoCL is not on this machine: install pocl-opencl-icd'
+  last_line_is '7 passed, 0 failed, 2 skipped'
+  says calls 'rusticl.icd --gtest_filter=*'
+  lacks calls '_device'
+}
+
+test_nothing_that_could_run_is_77() {
+  built clam-tests <<<'echo dense_device.; echo "0 passed, 0 failed, 9 skipped"; exit 77'
+  echo 'echo "0 passed, 0 failed, 0 skipped"' >"$box/tree/tests/tools_test.sh"
+  run test
+  code_is 77
+  last_line_is '0 passed, 0 failed, 18 skipped'
+  built clam-tests <<<'echo dense_device.; exit 77'
+  run test
+  last_line_is '0 passed, 0 failed, 2 skipped'
+}
+
+test_room_selects_its_suites() {
+  run test dense --gtest_repeat=2
+  code_is 0
+  says calls '--gtest_filter=dense.*:*/dense.*:dense_device.*:*/dense_device.* --gtest_repeat=2'
+  says calls '--gtest_filter=dense_device.*:*/dense_device.* --gtest_repeat=2'
+  last_line_is '10 passed, 0 failed, 2 skipped'
+}
+
+test_room_without_device_tests_runs_once() {
+  built clam-tests <<<'[[ $1 == --gtest_list_tests ]] || echo "3 passed, 0 failed, 0 skipped"'
+  run test plan
+  code_is 0
+  last_line_is '3 passed, 0 failed, 0 skipped'
+}
+
+test_unknown_room_is_2() {
+  built clam-tests <<<'echo "clam-tests: no test is selected; there are the rooms dense" >&2; exit 2'
+  run test desne
+  code_is 2
+  says out 'there are the rooms dense'
+  run test dense softmax
+  code_is 2
+  run test --fulll
+  code_is 2
+}
+
+test_full_is_passed_by_environment() {
+  built clam-tests <<<'echo dense_device.; echo "${CLAM_TEST_FULL:-0} passed, 0 failed, 0 skipped"'
+  run test dense
+  code_is 77
+  run test dense --full
+  last_line_is '2 passed, 0 failed, 0 skipped'
+}
+
+test_build_that_fails_is_3() {
+  program ninja <<<'echo "error: no such thing" >&2; exit 1'
+  run test
+  code_is 3
+  says err 'error: no such thing'
+  program cmake <<<'echo "CMake Error: fmt is not found"; exit 1'
+  run test
+  code_is 3
+  says err 'CMake Error: fmt is not found'
+}
+
+# ---- bench --------------------------------------------------------------------------------------
+
+test_bench_passes_flags_and_names_the_file() {
+  built clam-bench <<<'echo "$*" >"$BOX/flags"; echo table; touch -d +1min "${@: -1}"; exit 1'
+  run bench --quick --benchmark_filter=dense
+  code_is 1
+  says flags "--quick --benchmark_filter=dense --json $box/tree/build/bench.json"
+  says err "the rows are in $box/tree/build/bench.json"
+  [[ $(<"$box/out") == table ]] || wrong "standard output is not the table alone"
+  run bench --json "$box/mine.json"
+  says flags "--json $box/mine.json"
+  lacks flags bench.json
+  says err "the rows are in $box/mine.json"
+}
+
+test_bench_installs_pocl_only_without_a_device() {
+  built clam-bench <<<'true'
+  echo pocl-opencl-icd >"$box/missing"
+  run bench
+  code_is 0
+  lacks calls pocl-opencl-icd
+  built clam <<<'echo "clam: there is no OpenCL device" >&2; exit 77'
+  run bench --list
+  lacks calls pocl-opencl-icd
+  run bench
+  says calls 'install -y --no-install-recommends pocl-opencl-icd'
+}
+
+# ---- all of them --------------------------------------------------------------------------------
+
+main() {
+  local test passed=0 failed=0
+  while read -r test; do
+    if run_one "$test"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+  done < <(declare -F | awk -v word="${1:-}" '$3 ~ /^test_/ && index($3, word) { print $3 }')
+  echo "$passed passed, $failed failed, 0 skipped"
+  [[ $failed == 0 ]]
+}
+
+run_one() {
+  problems=
+  path=$PATH
+  box=$(mktemp -d)
+  make_machine
+  "$1"
+  local name=${1#test_}
+  if [[ -z $problems ]]; then
+    echo "ok      ${name//_/ }"
+  else
+    echo "FAILED  ${name//_/ }"
+    printf '%s' "$problems"
+    sed 's/^/    err: /' "$box/err" | tail -n 5
+    sed 's/^/    out: /' "$box/out" | tail -n 5
+  fi
+  rm -rf "$box"
+  [[ -z $problems ]]
+}
+
+main "$@"
