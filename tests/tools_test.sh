@@ -12,6 +12,7 @@ tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 box=       # the made-up machine of the running test
 problems=  # what the running test found wrong
 path=$PATH
+full=${CLAM_TEST_FULL:-}
 unset CLAM_DEVICE CLAM_DEBIAN_MIRROR CLAM_TEST_FULL CLAM_OPENCL_LIBRARY LD_LIBRARY_PATH
 
 # ---- the made-up machine ------------------------------------------------------------------------
@@ -541,6 +542,43 @@ test_bench_installs_pocl_only_without_a_device() {
   run bench
   says calls 'install -y --no-install-recommends pocl-opencl-icd'
 }
+
+# ---- new-op -------------------------------------------------------------------------------------
+
+# The whole project, in place of the scripts alone.
+copy_project() {
+  cp -r "$tree"/{CMakeLists.txt,kernels,host,tests,bench} "$box/tree/"
+}
+
+test_new_op_refuses_what_is_no_name_or_exists() {
+  copy_project
+  run new-op
+  code_is 2
+  says err 'usage: tools/new-op NAME'
+  run new-op Bad-Name
+  code_is 2
+  says err "'Bad-Name' is no op name"
+  run new-op dense
+  code_is 2
+  says err 'kernels/dense.cl exists already; nothing was written'
+}
+
+# Slow, as it builds, so with --full only: a room passes its own test as new-op writes it.
+[[ -z $full ]] ||
+  test_new_op_writes_a_room_that_builds_and_passes() {
+    copy_project
+    run new-op shiny
+    code_is 0
+    says out 'next: tools/test shiny'
+    (
+      cd "$box/tree"
+      cmake -S . -B build -DCLAM_OPS=shiny -DCLAM_BUILD_CLI=OFF -DCLAM_BUILD_BENCH=OFF -G Ninja &&
+        cmake --build build --target clam-tests &&
+        build/clam-tests --gtest_filter='shiny*'
+    ) >"$box/out" 2>"$box/err" || wrong "the new room does not build, or fails its test"
+    grep -qx '    shiny' "$box/tree/CMakeLists.txt" || wrong "shiny is not in CLAM_OPS"
+    says out '2 passed, 0 failed, 0 skipped'
+  }
 
 # ---- all of them --------------------------------------------------------------------------------
 
