@@ -136,7 +136,8 @@ Verdict compare(const HostTensor& output, const Expected& expected, int iteratio
     if (!std::isfinite(out) || !std::isfinite(reference)) continue;
     sums.add(out, reference);
     verdict.max_abs = std::max(verdict.max_abs, std::fabs(out - reference));
-    verdict.max_ulp = std::max(verdict.max_ulp, std::fabs(out - reference) / ulp(output.dtype(), reference));
+    const double larger = std::max(std::fabs(out), std::fabs(reference));
+    verdict.max_ulp = std::max(verdict.max_ulp, std::fabs(out - reference) / ulp(output.dtype(), larger));
   }
   fill_statistics(sums, verdict);
   verdict.fraction_over = static_cast<double>(over) / static_cast<double>(output.size());

@@ -26,6 +26,13 @@ BuildFailure::BuildFailure(std::string file, std::string options, std::string de
       device(std::move(device)),
       log(std::move(log)) {}
 
+std::string in_quotes(std::string_view word) {
+  constexpr std::size_t kLongest = 60;
+  std::string text = "'";
+  for (const char c : word.substr(0, kLongest)) text += (c >= ' ' && c <= '~') ? c : '?';
+  return text + (word.size() > kLongest ? "...'" : "'");
+}
+
 const char* cl_status_name(int code) {
   // In the order of their numbers, from 0 down; CL/cl.h.
   static constexpr std::array kNames = {

@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace clam {
@@ -54,6 +55,10 @@ class Unsupported : public Error {
  public:
   using Error::Error;
 };
+
+/// A word in quotes for an error's sentence: cut after 60 characters, unprintable ones as '?', so
+/// that a hostile input cannot flood or recolour a terminal.
+std::string in_quotes(std::string_view word);
 
 /// The symbolic name of an OpenCL status, e.g. "CL_OUT_OF_RESOURCES".
 const char* cl_status_name(int code);

@@ -17,7 +17,7 @@ const auto& find_named(const Items& items, std::string_view name, const std::str
     if (item.name == name) return item;
     known += " " + item.name;
   }
-  throw BadArgument(fmt::format("unknown {} '{}'; {} knows{}", what, name.substr(0, 60), owner, known));
+  throw BadArgument(fmt::format("unknown {} {}; {} knows{}", what, in_quotes(name), owner, known));
 }
 
 }  // namespace
@@ -28,7 +28,7 @@ const Op& find_op(std::string_view name) {
     if (op->name == name) return *op;
     known += " " + op->name;
   }
-  throw BadArgument(fmt::format("unknown op '{}'; clam knows{}", name.substr(0, 60), known));
+  throw BadArgument(fmt::format("unknown op {}; clam knows{}", in_quotes(name), known));
 }
 
 const Variant& find_variant(const Op& op, const std::string& name) {

@@ -41,17 +41,9 @@ std::string known_words(const Op& op) {
   return words;
 }
 
-/// Words quoted in an error are cut, so that a hostile line cannot flood a terminal.
-std::string quote(std::string_view word) {
-  constexpr std::size_t kLongest = 60;
-  std::string quoted = "'";
-  for (const char c : word.substr(0, kLongest)) quoted += (c >= ' ' && c <= '~') ? c : '?';
-  return quoted + (word.size() > kLongest ? "...'" : "'");
-}
-
 [[noreturn]] void bad_value(const Op& op, const Field& field, std::string_view value,
                             std::string_view rule) {
-  throw BadArgument(fmt::format("{}: {}={}, {}", op.name, field.name, quote(value), rule));
+  throw BadArgument(fmt::format("{}: {}={}, {}", op.name, field.name, in_quotes(value), rule));
 }
 
 std::string canonical_integer(const Op& op, const Field& field, std::string_view text) {
@@ -112,7 +104,7 @@ Dtype parse_dtype(std::string_view word) {
   for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::i32}) {
     if (word == name(dtype)) return dtype;
   }
-  throw BadArgument(fmt::format("unknown dtype {}; clam knows f32 f16 i32", quote(word)));
+  throw BadArgument(fmt::format("unknown dtype {}; clam knows f32 f16 i32", in_quotes(word)));
 }
 
 Field extent(std::string name, std::string about, std::string fallback) {
@@ -150,7 +142,7 @@ Problem Problem::parse(std::string_view text) {
     const Field* field = find_field(op, word);
     if (!field) {
       throw BadArgument(
-          fmt::format("{}: unknown word {}; it knows {}", op.name, quote(word), known_words(op)));
+          fmt::format("{}: unknown word {}; it knows {}", op.name, in_quotes(word), known_words(op)));
     }
     if (equals == std::string_view::npos && field->kind != Field::Kind::flag) {
       throw BadArgument(fmt::format("{}: {} needs a value: {}=...", op.name, word, word));
@@ -169,7 +161,7 @@ Problem Problem::make(const Op& op, const std::map<std::string, std::string>& va
   for (const auto& [key, value] : values) {
     if (!find_field(op, key)) {
       throw BadArgument(
-          fmt::format("{}: unknown word {}; it knows {}", op.name, quote(key), known_words(op)));
+          fmt::format("{}: unknown word {}; it knows {}", op.name, in_quotes(key), known_words(op)));
     }
   }
   for (const Field& field : op.fields) {
