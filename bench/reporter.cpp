@@ -2,7 +2,9 @@
 #include "reporter.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
+#include <iterator>
 
 namespace clam::bench {
 namespace {
@@ -20,6 +22,13 @@ std::unique_ptr<benchmark::BenchmarkReporter> standard_reporter(const std::strin
     reporter->SetErrorStream(&std::cerr);
   }
   return reporter;
+}
+
+/// The variation of counters that are all 0 is 0/0, and JSON has no word for that.
+void drop_not_finite(benchmark::UserCounters& counters) {
+  for (auto counter = counters.begin(); counter != counters.end();) {
+    counter = std::isfinite(counter->second.value) ? std::next(counter) : counters.erase(counter);
+  }
 }
 
 }  // namespace
@@ -45,6 +54,7 @@ std::vector<benchmark::BenchmarkReporter::Run> Reporter::renamed(
     kept.push_back(run);
     kept.back().run_name.time_type.clear();
     kept.back().run_name.min_time.clear();
+    drop_not_finite(kept.back().counters);
   }
   return kept;
 }

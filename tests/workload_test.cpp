@@ -29,8 +29,8 @@ json good() {
        "calls": 2, "published_us": {"tvm": 10}},
       {"name": "bias", "what": "its bias", "calls": 4, "published_us": {"tvm": 1.5},
        "folded_into": "first"},
-      {"name": "later", "what": "another op", "problem": "attention heads=1 nq=4 nk=4 d=4 dtype=f32",
-       "calls": 1}
+      {"name": "later", "what": "another op", "calls": 1,
+       "problem": "attention heads=1 nq=4 nk=4 d=4 dtype=f32"}
     ]})");
 }
 

@@ -41,7 +41,7 @@ std::string Session::title() const {
 
 void Session::build(const std::vector<Plan>& plans) {
   using Clock = std::chrono::steady_clock;
-  constexpr auto kPatience = std::chrono::seconds(3);
+  constexpr auto kPatience = std::chrono::seconds(3), kPause = std::chrono::seconds(1);
   std::set<std::tuple<std::string, std::string, std::string>> kernels;
   std::set<std::pair<std::string, std::string>> programs, started;
   for (const Plan& plan : plans) {
@@ -52,9 +52,10 @@ void Session::build(const std::vector<Plan>& plans) {
       }
     }
   }
-  const Clock::time_point start = Clock::now();
+  Clock::time_point next = Clock::now() + kPatience;
   runtime_->programs().on_build([&](const std::string& file, int) {
-    if (Clock::now() - start < kPatience) return;
+    if (Clock::now() < next) return;
+    next = Clock::now() + kPause;
     out_.notice(fmt::format("building kernel {} of {}: {}", started.size(), programs.size(), file));
   });
   for (const auto& [file, options, kernel] : kernels) {

@@ -90,6 +90,9 @@ int run_verify(Cli& cli, const VerifyRequest& request) {
   Session session(cli);
   rows = rows_on(session.runtime().device(), request, rows);
   session.build(plans_of(rows, session.runtime().device()));
+  if (request.all && request.dtype.empty() && !session.runtime().device().fp16) {
+    cli.out.note("f16 is left out, because the device has no cl_khr_fp16");
+  }
   cli.out.text(fmt::format("device {}\n{:<7} {:>8}  {:<12} {:<26} {}\n", session.title(), "verdict",
                            "of bound", "data set", "variant", "problem"));
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -67,17 +67,28 @@ std::string line_text(const Output& out, const VerifyRow& row) {
   return line + "\n";
 }
 
+std::string indented(const std::string& text) {
+  std::string result;
+  for (std::size_t at = 0, end; at < text.size(); at = end + 1) {
+    end = std::min(text.find('\n', at), text.size());
+    result += "  " + text.substr(at, end - at) + "\n";
+  }
+  return result;
+}
+
 /// Every measure of the outputs that failed, and the command that repeats each data set.
 std::string details(const Session& session, const VerifyRequest& request, const VerifyRow& row) {
-  std::string text = fmt::format("  {}\n", row.reason);
+  if (row.sets.empty()) return indented(row.reason);
+  std::string text;
   for (const Verification& each : row.sets) {
     if (each.pass() || (row.status == Status::fail && is_only_blind(each))) continue;
+    if (each.fault) text += fmt::format("{}: {}\n", each.data_set, *each.fault);
     for (const auto& [name, verdict] : each.outputs) {
-      if (!verdict.pass) text += fmt::format("  {}, {}: {}", each.data_set, name, to_text(verdict));
+      if (!verdict.pass) text += fmt::format("{}, {}: {}", each.data_set, name, to_text(verdict));
     }
-    text += "  repeat with: " + repeat_command(session, request, row, each.data_set) + "\n";
+    text += "repeat with: " + repeat_command(session, request, row, each.data_set) + "\n";
   }
-  return text;
+  return indented(text);
 }
 
 }  // namespace
