@@ -195,21 +195,37 @@ std::string fault(Trial& trial, const Reference& reference) {
   return {};
 }
 
+struct Sample {
+  std::string set;
+  Tensors inputs;
+  Reference reference;
+};
+
+/// The data of every data set, and what is expected of it.
+std::vector<Sample> samples_of(const Problem& problem) {
+  std::vector<Sample> samples;
+  for (const DataSet& set : op().data_sets) {
+    Tensors inputs = make_inputs(problem, set, test::seed());
+    Reference reference = op().reference(problem, inputs, {});
+    samples.push_back({set.name, std::move(inputs), std::move(reference)});
+  }
+  return samples;
+}
+
 /// Holds every variant that supports the problem, in groups of each size, against the reference,
-/// for every data set.
+/// for every data set; each finds the scratch of the one before.
 void expect_exact(const Problem& problem, const std::vector<int>& groups) {
   Runtime& runtime = test::runtime();
-  for (const DataSet& set : op().data_sets) {
-    const Tensors inputs = make_inputs(problem, set, test::seed());
-    const Reference reference = op().reference(problem, inputs, {});
-    for (const Variant& variant : op().variants) {
-      if (variant.supports(problem, runtime.device())) continue;
-      for (const int group : groups) {
-        Trial trial(runtime, problem, {variant.name, group});
-        trial.upload(inputs);
-        EXPECT_EQ(fault(trial, reference), "")
+  const std::vector<Sample> samples = samples_of(problem);
+  for (const Variant& variant : op().variants) {
+    if (variant.supports(problem, runtime.device())) continue;
+    for (const int group : groups) {
+      Trial trial(runtime, problem, {variant.name, group});
+      for (const Sample& sample : samples) {
+        trial.upload(sample.inputs);
+        EXPECT_EQ(fault(trial, sample.reference), "")
             << problem.text() << "\n"
-            << variant.name << " " << set.name << " group " << group;
+            << variant.name << " " << sample.set << " group " << group;
       }
     }
   }
