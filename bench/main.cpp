@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 
 #include "atomic_file.hpp"
@@ -23,18 +22,6 @@ namespace {
 
 constexpr double kQuickSeconds = 0.05;  // of measured time a row
 constexpr auto kQuickLimit = std::chrono::seconds(45);
-
-void require_writable(const std::string& path) {
-  namespace fs = std::filesystem;
-  const fs::path folder = fs::absolute(path).parent_path();
-  if (!fs::is_directory(folder)) {
-    throw IoError(fmt::format("--json {}: there is no folder {}", path, folder.string()));
-  }
-  if (fs::is_directory(path)) throw IoError(fmt::format("--json {}: this is a folder", path));
-  if (::access(fs::exists(path) ? path.c_str() : folder.c_str(), W_OK) != 0) {
-    throw IoError(fmt::format("--json {}: may not be written", path));
-  }
-}
 
 std::size_t count_programs(const Selection& selection, const DeviceInfo& device) {
   std::set<std::string> programs;

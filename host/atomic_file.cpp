@@ -78,6 +78,18 @@ void write_file(const std::string& path, std::string_view bytes) {
   }
 }
 
+void require_writable(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::path folder = fs::absolute(path).parent_path();
+  if (!fs::is_directory(folder, ignored)) {
+    throw IoError(fmt::format("cannot write {}: there is no folder {}", path, folder.string()));
+  }
+  if (fs::is_directory(path, ignored)) fail(path, EISDIR);
+  const std::string target = fs::exists(path, ignored) ? path : folder.string();
+  if (::access(target.c_str(), W_OK) != 0) fail(path, errno);
+}
+
 std::string read_file(const std::string& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) {

@@ -93,6 +93,9 @@ DeviceInfo device_from_json(const nlohmann::json& json) {
       throw BadArgument(fmt::format("device: key \"{}\" has the wrong type", key));
     }
   });
+  if (info.mem_base_addr_align < 1) {
+    throw BadArgument(fmt::format("device: mem_base_addr_align={}, needs 1 or more", info.mem_base_addr_align));
+  }
   return info;
 }
 

@@ -26,6 +26,20 @@ bool is_file(const std::string& path) {
   return !path.empty() && std::filesystem::exists(path, error);
 }
 
+/// The .cl files of a folder that have no embedded namesake: perhaps misspelt.
+std::vector<std::string> strangers(const std::string& dir) {
+  std::vector<std::string> names;
+  if (dir.empty()) return names;
+  const std::vector<std::string> known = embedded_files();
+  for (const auto& entry : std::filesystem::directory_iterator(dir)) {
+    const std::string name = entry.path().filename().string();
+    const bool is_kernel = entry.path().extension() == ".cl";
+    if (is_kernel && std::find(known.begin(), known.end(), name) == known.end()) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 /// Options files may end in a newline; a build option may not.
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
@@ -83,6 +97,10 @@ std::vector<std::string> KernelFiles::overrides() const {
     if (source.origin == "embedded") continue;
     lines.push_back(fmt::format("{}: {} {}{}{}", file, source.origin, source.hash(),
                                 source.options.empty() ? "" : " options ", source.options));
+  }
+  for (const std::string& file : strangers(override_dir_)) {
+    lines.push_back(fmt::format("{}: {}/{} replaces nothing, as no kernel file has this name", file,
+                                override_dir_, file));
   }
   return lines;
 }

@@ -30,7 +30,8 @@ class KernelFiles {
   /// Throws BadArgument saying where it looked.
   KernelSource get(const std::string& file) const;
   KernelFiles with_plan_dir(std::string plan_dir) const;
-  /// One line for each kernel file that is not the embedded one: "dense.cl: DIR/dense.cl 0123..".
+  /// One line for each kernel file that is not the embedded one, "dense.cl: DIR/dense.cl 0123..",
+  /// and for each .cl file in CLAM_KERNEL_DIR that replaces none.
   std::vector<std::string> overrides() const;
 
  private:

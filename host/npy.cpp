@@ -2,8 +2,8 @@
 // npy.cpp - NumPy's .npy files. Format: numpy.lib.format, versions 1.0 and 2.0.
 #include <fmt/core.h>
 
+#include <charconv>
 #include <cstring>
-#include <regex>
 
 #include "atomic_file.hpp"
 #include "error.hpp"
@@ -34,23 +34,42 @@ std::pair<std::string, std::size_t> split_header(const std::string& path, const 
   return {file.substr(start, length), start + length};
 }
 
-std::string field(const std::string& path, const std::string& header, const std::string& pattern,
-                  const char* what) {
-  std::smatch match;
-  if (!std::regex_search(header, match, std::regex(pattern))) {
-    reject(path, fmt::format("its header has no {}", what));
-  }
-  return match[1];
+/// What follows "'key':" in the header, a Python dictionary. Read by hand: a damaged header can be
+/// long, and std::regex recurses once a letter.
+std::string_view value_of(const std::string& path, std::string_view header, const std::string& key) {
+  const std::string quoted_key = "'" + key + "'";
+  const std::size_t at = header.find(quoted_key);
+  if (at == header.npos) reject(path, fmt::format("its header has no {}", quoted_key));
+  const std::size_t colon = header.find_first_not_of(' ', at + quoted_key.size());
+  if (colon == header.npos || header[colon] != ':') reject(path, "its header is damaged at " + quoted_key);
+  const std::size_t start = header.find_first_not_of(' ', colon + 1);
+  return start == header.npos ? "" : header.substr(start);
 }
 
-Shape parse_shape(const std::string& path, const std::string& text) {
+std::string parse_descr(const std::string& path, std::string_view header) {
+  const std::string_view value = value_of(path, header, "descr");
+  const std::size_t end = value.find('\'', 1);
+  if (value.empty() || value[0] != '\'' || end == value.npos) {
+    reject(path, "its element type is none of <f4 <f2 <i4 <f8 <i8");
+  }
+  return std::string(value.substr(1, end - 1));
+}
+
+Shape parse_shape(const std::string& path, std::string_view header) {
+  constexpr std::size_t kMostAxes = 8;
+  const std::string_view value = value_of(path, header, "shape");
+  const std::size_t end = value.find(')');
+  if (value.empty() || value[0] != '(' || end == value.npos) reject(path, "its 'shape' is damaged");
+  std::string_view rest = value.substr(1, end - 1);
   Shape shape;
-  const std::regex number("[0-9]+");
-  for (auto it = std::sregex_iterator(text.begin(), text.end(), number);
-       it != std::sregex_iterator(); ++it) {
-    if (it->str().size() > 10) reject(path, "an extent is too large");
-    shape.push_back(std::stoll(it->str()));
-    if (shape.back() < 1) reject(path, "an extent is 0");
+  for (std::size_t at; (at = rest.find_first_not_of(" ,")) != rest.npos;) {
+    std::int64_t extent = 0;
+    const auto [stop, error] = std::from_chars(rest.data() + at, rest.data() + rest.size(), extent);
+    if (error == std::errc::result_out_of_range) reject(path, "an extent is too large");
+    if (error != std::errc() || shape.size() == kMostAxes) reject(path, "its 'shape' is damaged");
+    if (extent < 1) reject(path, "an extent is 0");
+    shape.push_back(extent);
+    rest.remove_prefix(static_cast<std::size_t>(stop - rest.data()));
   }
   return shape;
 }
@@ -68,7 +87,7 @@ HostTensor convert(const std::string& path, const std::string& descr, const Shap
                    std::string_view data) {
   const bool wide = descr == "<f8" || descr == "<i8";
   if (!wide && descr != "<f4" && descr != "<f2" && descr != "<i4") {
-    reject(path, fmt::format("element type '{}' is none of <f4 <f2 <i4 <f8 <i8", descr));
+    reject(path, fmt::format("element type {} is none of <f4 <f2 <i4 <f8 <i8", in_quotes(descr)));
   }
   const Dtype dtype = descr[1] == 'i' ? Dtype::i32 : descr == "<f2" ? Dtype::f16 : Dtype::f32;
   const std::size_t needed =
@@ -103,12 +122,14 @@ HostTensor convert(const std::string& path, const std::string& descr, const Shap
 HostTensor read_npy(const std::string& path) {
   const std::string file = read_file(path);
   const auto [header, start] = split_header(path, file);
-  const std::string descr = field(path, header, R"('descr'\s*:\s*'([^']*)')", "'descr'");
-  const std::string fortran =
-      field(path, header, R"('fortran_order'\s*:\s*(True|False))", "'fortran_order'");
-  const std::string shape_text = field(path, header, R"('shape'\s*:\s*\(([0-9,\s]*)\))", "'shape'");
-  if (fortran == "True") reject(path, "it is in Fortran order; save it with np.ascontiguousarray");
-  return convert(path, descr, parse_shape(path, shape_text), std::string_view(file).substr(start));
+  const std::string descr = parse_descr(path, header);
+  const Shape shape = parse_shape(path, header);
+  const std::string_view fortran = value_of(path, header, "fortran_order");
+  if (fortran.rfind("True", 0) == 0) {
+    reject(path, "it is in Fortran order; save it with np.ascontiguousarray");
+  }
+  if (fortran.rfind("False", 0) != 0) reject(path, "its 'fortran_order' is damaged");
+  return convert(path, descr, shape, std::string_view(file).substr(start));
 }
 
 void write_npy(const std::string& path, const HostTensor& tensor) {

@@ -36,6 +36,13 @@ std::string launch_text(const char* title, const Launch& launch) {
                      launch.options.empty() ? "none" : launch.options);
 }
 
+/// Size of a tensor or buffer of the plan; 0 when it has none of that name.
+std::int64_t bytes_of(const Plan& plan, const std::string& name) {
+  if (const TensorSpec* tensor = plan.tensor(name)) return tensor->bytes();
+  const BufferSpec* buffer = plan.buffer(name);
+  return buffer ? buffer->bytes : 0;
+}
+
 void check(const Plan& plan, const Launch& launch) {
   const auto reject = [&](const std::string& why) {
     throw BadArgument(fmt::format("plan: launch of {}: {}", launch.kernel, why));
@@ -54,10 +61,14 @@ void check(const Plan& plan, const Launch& launch) {
     }
     const auto* buffer = std::get_if<BufferArg>(&arg);
     if (!buffer) continue;
-    if (!plan.tensor(buffer->name) && !plan.buffer(buffer->name)) {
+    const std::int64_t bytes = bytes_of(plan, buffer->name);
+    if (bytes == 0) {
       reject(fmt::format("argument '{}' is neither a tensor nor a buffer of the plan", buffer->name));
     }
-    if (buffer->offset < 0 || buffer->offset % plan.device.mem_base_addr_align != 0) {
+    if (buffer->offset < 0 || buffer->offset >= bytes) {
+      reject(fmt::format("offset {} is outside '{}' of {} bytes", buffer->offset, buffer->name, bytes));
+    }
+    if (buffer->offset % plan.device.mem_base_addr_align != 0) {
       reject(fmt::format("offset {} of '{}' is no multiple of {}", buffer->offset, buffer->name,
                          plan.device.mem_base_addr_align));
     }
@@ -118,6 +129,11 @@ const BufferSpec* Plan::buffer(const std::string& name) const {
 
 void check(const Plan& plan) {
   if (plan.launches.empty()) throw BadArgument("plan: it has no launches");
+  for (const TensorSpec& tensor : plan.tensors) {
+    if (plan.tensor(tensor.name) != &tensor) {
+      throw BadArgument(fmt::format("plan: '{}' names two tensors", tensor.name));
+    }
+  }
   for (const BufferSpec& buffer : plan.buffers) {
     if (buffer.bytes < 1) throw BadArgument(fmt::format("plan: buffer {} has no bytes", buffer.name));
     if (plan.tensor(buffer.name)) {

@@ -5,7 +5,10 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -38,10 +41,14 @@ std::string read_or_empty(const std::string& path) {
   }
 }
 
-std::string binary_of(const cl::Program& program) {
+/// The binary for one of the program's devices; empty when the driver keeps it to itself.
+std::string binary_of(const cl::Program& program, const cl::Device& device) {
+  const std::vector<cl::Device> devices = program.getInfo<CL_PROGRAM_DEVICES>();
   const std::vector<std::vector<unsigned char>> binaries = program.getInfo<CL_PROGRAM_BINARIES>();
-  if (binaries.empty()) return "";
-  return std::string(binaries[0].begin(), binaries[0].end());
+  for (std::size_t i = 0; i < std::min(devices.size(), binaries.size()); ++i) {
+    if (devices[i]() == device()) return {binaries[i].begin(), binaries[i].end()};
+  }
+  return "";
 }
 
 std::string build_log(const cl::Program& program, const cl::Device& device) {
@@ -161,11 +168,12 @@ bool ProgramCache::load(const KernelSource& source, const std::string& options, 
 void ProgramCache::store(const KernelSource& source, const std::string& options, Entry& entry) {
   entry.stored = true;  // one attempt a process, whatever comes of it
   const std::string target = (fs::path(dir_) / key(source, options)).string();
-  const std::string temporary = fmt::format("{}.{}", target, ::getpid());
+  std::string temporary = target + ".XXXXXX";
   try {
-    const std::string binary = binary_of(entry.program);
-    if (binary.empty()) return;  // a driver that keeps its binaries to itself
-    fs::create_directories(temporary);
+    const std::string binary = binary_of(entry.program, device_);
+    if (binary.empty()) return;
+    fs::create_directories(dir_);
+    if (!::mkdtemp(temporary.data())) throw IoError(fmt::format("cannot write in {}: {}", dir_, std::strerror(errno)));
     write_file(temporary + "/source.cl", source.text);
     write_file(temporary + "/options.txt", options + "\n");
     write_file(temporary + "/build.log", build_log(entry.program, device_));

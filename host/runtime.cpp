@@ -26,12 +26,17 @@ std::int64_t largest_group(const Plan& plan) {
   return largest;
 }
 
+/// The part of a buffer from `offset` on. A sub-buffer cannot be cut again, but its parent can.
 cl::Buffer region(const cl::Buffer& buffer, std::int64_t offset) {
   if (offset == 0) return buffer;
-  cl_buffer_region region{static_cast<std::size_t>(offset),
-                          buffer.getInfo<CL_MEM_SIZE>() - static_cast<std::size_t>(offset)};
-  return const_cast<cl::Buffer&>(buffer).createSubBuffer(CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION,
-                                                         &region);
+  const auto skipped = static_cast<std::size_t>(offset);
+  cl_buffer_region region{skipped, buffer.getInfo<CL_MEM_SIZE>() - skipped};
+  cl::Buffer parent = buffer;
+  if (const cl_mem whole = buffer.getInfo<CL_MEM_ASSOCIATED_MEMOBJECT>()()) {
+    region.origin += buffer.getInfo<CL_MEM_OFFSET>();
+    parent = cl::Buffer(whole, true);
+  }
+  return parent.createSubBuffer(CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region);
 }
 
 /// The buffer of a name: the executable's own, or the caller's, which must be large enough.
@@ -96,6 +101,11 @@ Executable Runtime::build(const Plan& plan) {
   const auto build_all = [&](const std::vector<Launch>& launches, std::vector<cl::Kernel>& kernels) {
     for (const Launch& launch : launches) {
       kernels.push_back(programs_.kernel(options_.files.get(launch.file), launch.options, launch.kernel));
+      const cl_uint takes = kernels.back().getInfo<CL_KERNEL_NUM_ARGS>();
+      if (takes != launch.args.size()) {
+        throw BadArgument(fmt::format("{}: kernel {} takes {} arguments, the launch gives {}", plan.problem,
+                                      launch.kernel, takes, launch.args.size()));
+      }
     }
   };
   build_all(plan.pack, executable.pack_);
@@ -159,8 +169,10 @@ Executable Runtime::prepare(const Problem& problem, PlanOptions options) {
   }
 }
 
-Executable Runtime::prepare(const Plan& plan) {
+Executable Runtime::prepare(const Plan& foreign) {
   require_sound();
+  Plan plan = foreign;
+  plan.device = info_;  // offsets must suit this device, whichever the plan was made for
   check(plan);
   Executable executable = build(plan);
   if (const Reason refused = group_refused(executable)) {
@@ -188,14 +200,15 @@ void Runtime::enqueue(Executable& executable, const Bindings& bindings) {
   }
 }
 
-void Runtime::launch(const Launch& launch, cl::Kernel& kernel, const Executable& executable,
-                     const Bindings& bindings) {
+std::vector<cl::Buffer> Runtime::set_arguments(const Launch& launch, cl::Kernel& kernel,
+                                               const Executable& executable,
+                                               const Bindings& bindings) const {
   struct Setter {
     cl::Kernel& kernel;
     const Executable& executable;
     const Bindings& bindings;
     cl_uint index = 0;
-    std::vector<cl::Buffer> alive{};  // setting an argument does not retain it, enqueueing does
+    std::vector<cl::Buffer> alive{};
     void operator()(const BufferArg& a) {
       alive.push_back(region(resolve(a.name, executable.plan(), executable.own_, bindings), a.offset));
       kernel.setArg(index, alive.back());
@@ -208,12 +221,24 @@ void Runtime::launch(const Launch& launch, cl::Kernel& kernel, const Executable&
       kernel.setArg(index, sizeof none, &none);
     }
   };
+  Setter setter{kernel, executable, bindings};
   try {
-    Setter setter{kernel, executable, bindings};
     for (const Arg& arg : launch.args) {
       std::visit(setter, arg);
       ++setter.index;
     }
+  } catch (const cl::Error& error) {
+    throw BadArgument(fmt::format("{}: argument {} does not suit kernel {}: {}", executable.plan().problem,
+                                  setter.index, launch.kernel, describe(error)));
+  }
+  return setter.alive;
+}
+
+void Runtime::launch(const Launch& launch, cl::Kernel& kernel, const Executable& executable,
+                     const Bindings& bindings) {
+  // Setting an argument does not retain its buffer, enqueueing does.
+  const std::vector<cl::Buffer> alive = set_arguments(launch, kernel, executable, bindings);
+  try {
     if (in_flight_.size() >= static_cast<std::size_t>(options_.max_in_flight)) {
       ++counters_.waits;
       retire_oldest();

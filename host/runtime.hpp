@@ -72,10 +72,11 @@ class Runtime {
   /// bound.
   std::vector<LaunchTime> pack(Executable& executable, const Bindings& bindings);
   /// Enqueues the launches; returns when all are enqueued and at most max_in_flight unfinished.
-  /// Throws BadArgument when a tensor is not bound or its buffer is too small.
+  /// Throws BadArgument when a tensor is not bound, its buffer is too small, or an argument does
+  /// not suit the kernel.
   void enqueue(Executable& executable, const Bindings& bindings);
   /// Waits for all, checks each event's execution status, returns the times since the last finish
-  /// in order of launch.
+  /// in order of launch. On a profiling queue the times are kept until then: call it now and then.
   std::vector<LaunchTime> finish();
 
   const DeviceInfo& device() const { return info_; }
@@ -91,6 +92,9 @@ class Runtime {
   Executable build(const Plan& plan);
   void allocate(Executable& executable);
   Reason group_refused(const Executable& executable) const;
+  std::vector<cl::Buffer> set_arguments(const Launch& launch, cl::Kernel& kernel,
+                                        const Executable& executable,
+                                        const Bindings& bindings) const;
   void launch(const Launch& launch, cl::Kernel& kernel, const Executable& executable,
               const Bindings& bindings);
   void retire_oldest();

@@ -63,7 +63,7 @@ class Trial {
 struct Verification {
   std::string problem, variant, data_set;
   std::map<std::string, Verdict> outputs;
-  Reason fault;  ///< guard band overwritten, or outputs that do not depend on the inputs
+  Reason fault;  ///< memory around a tensor or an input overwritten, or an output missing
   bool pass() const;
   std::string reason() const;  ///< empty, or "y: ..." of the first output that fails
   double worst_ratio() const;

@@ -24,8 +24,7 @@
 //
 //@define CLAM_F16    off                    store tensors as half
 //@define GVC_WG      64 {16,32,64,128,256}  work-items of a group; each looks after 4 rows
-//@define GVC_UNIT    0 {0,2,4,8,16}         bytes of a step of copying, a divisor of a row's; 0:
-//one T
+//@define GVC_UNIT    0 {0,2,4,8,16}         bytes copied at a time; they divide a row; 0: one T
 //@define GVC_PAIR    0 {0,1}                T is float, e even, id element 0, score element 1
 //@define GVC_SCANNED 0 {0,1}                scatter: scan has added the counts up
 

@@ -283,7 +283,7 @@ TEST(bench, wrong_input_is_2_with_a_sentence) {
       {{"--problem", kDense, "--variant", "fast"}, "clam-bench: unknown variant 'fast'; there is "},
       {{"--problem", kDense, "--dtype", "f64"}, "f64"},
       {{"--problem", kDense, "--json", "/nowhere/out.json"}, "there is no folder /nowhere"},
-      {{"--problem", kDense, "--json", "/"}, "is a folder"},
+      {{"--problem", kDense, "--json", "/"}, "Is a directory"},
       {{"--fast"}, "--fast"},
       {{"--problem", kDense, "--benchmark_colour=1"}, "benchmark_colour"},
   };

@@ -48,7 +48,7 @@ TEST(cli, info_shows_replaced_kernels) {
   EXPECT_EQ(parse_out(run_clam({"info", "--json", "-"}, environment))["kernel_overrides"].size(),
             1u);
   const Finished run = run_clam({"run", kCounts, "--fill", "mixed"}, environment);
-  EXPECT_TRUE(contains(run.err, "kernel replaced: get_valid_counts.cl: " + path)) << run.err;
+  EXPECT_TRUE(contains(run.err, "kernel file get_valid_counts.cl: " + path)) << run.err;
 }
 
 TEST(cli, a_device_that_is_not_there) {

@@ -43,7 +43,7 @@ TEST(cli, damaged_npy_files_are_refused) {
       {"fortran", "it is in Fortran order", npy("<f4", "True", "(1, 5, 6)", 120)},
       {"big_endian", "'>f4' is none of", npy(">f4", "False", "(1, 5, 6)", 120)},
       {"complex", "'<c8' is none of", npy("<c8", "False", "(1, 5, 6)", 240)},
-      {"no_shape", "no 'shape'", npy("<f4", "False", "5", 120)},
+      {"no_shape", "its 'shape' is damaged", npy("<f4", "False", "5", 120)},
       {"zero", "an extent is 0", npy("<f4", "False", "(0, 5, 6)", 0)},
       {"huge", "has over 2147483647 elements", npy("<f4", "False", "(99999999, 99999999, 6)", 120)},
       {"large", "needs 8000000000 bytes of data, it has 120",

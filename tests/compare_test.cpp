@@ -96,6 +96,11 @@ TEST(compare, bounds_that_would_let_zeros_pass_are_blind) {
   EXPECT_FALSE(verdict.pass);
   // Zeros of a relu, and values that are crumbs beside the others, blind nobody.
   EXPECT_FALSE(compare(tensor_of(Dtype::f32, {0, 0, 0, 4}), within({0, 0, 0, 4}, 1e-6)).blind);
+  // A few huge elements hide no blindness of the others.
+  std::vector<double> values(100, 1);
+  values[7] = 1e9;
+  EXPECT_TRUE(compare(tensor_of(Dtype::f32, values), within(values, 2)).blind);
+  EXPECT_TRUE(compare(tensor_of(Dtype::f32, {0, 0}), within({0, 0}, 1e-9)).blind) << "nothing to see";
 }
 
 TEST(compare, bit_exact_means_every_bit) {

@@ -50,6 +50,7 @@ TEST(device, damaged_forms_are_refused) {
   EXPECT_THROWS_SAYING(parse_device("nmae: PoCL"), BadArgument, "unknown key 'nmae'");
   EXPECT_THROWS_SAYING(parse_device("compute_units: many"), BadArgument, "compute_units has no value");
   EXPECT_THROWS_SAYING(parse_device("compute_units: \"4\""), BadArgument, "\"compute_units\" has the wrong type");
+  EXPECT_THROWS_SAYING(parse_device("mem_base_addr_align: 0"), BadArgument, "needs 1 or more");
   EXPECT_THROWS_SAYING(device_from_json(3), BadArgument, "needs to be an object");
 }
 

@@ -147,13 +147,13 @@ TEST(get_valid_counts, rows_are_copied_by_the_widest_step_and_pairs_loaded_where
 TEST(get_valid_counts, data_sets_hold_what_they_promise) {
   const Problem problem = parse("batch=3 n=5000 score_threshold=0.01");
   EXPECT_EQ(valid_rows(problem, "none", 1), 0);
-  EXPECT_EQ(valid_rows(problem, "all", 1), 5000);
+  EXPECT_EQ(valid_rows(problem, "every", 1), 5000);
   EXPECT_EQ(valid_rows(problem, "one", 1), 1);
   EXPECT_EQ(valid_rows(problem, "few", 1, 2), 400);
   for (int item = 0; item < 3; ++item) {
     EXPECT_NEAR(valid_rows(problem, "mixed", 1, item), 5000 * 0.3 * (1 + item), 200);
   }
-  EXPECT_EQ(valid_rows(parse("n=300 score_threshold=inf"), "all", 1), 0);
+  EXPECT_EQ(valid_rows(parse("n=300 score_threshold=inf"), "every", 1), 0);
 }
 
 TEST(get_valid_counts, the_reference_takes_a_hand_made_example) {
@@ -296,15 +296,19 @@ bool same_bits(Trial& trial, const Reference& reference) {
 
 TEST(get_valid_counts_device, a_hundred_runs_in_groups_of_any_size_give_the_same_bits) {
   CLAM_NEEDS_DEVICE();
-  const Problem problem = Problem::parse(kBoxesOfSsd);
-  const Tensors inputs = make_inputs(problem, op().data_sets[0], test::seed());
-  const Reference reference = op().reference(problem, inputs, {});
-  for (const int group : group_sizes()) {
-    Trial trial(test::runtime(), problem, {"", group});
-    trial.upload(inputs);
-    int others = 0;
-    for (int run = 0; run < 100; ++run) others += !same_bits(trial, reference);
-    EXPECT_EQ(others, 0) << "of 100 runs in groups of " << group;
+  const std::pair<const char*, Problem> runs[] = {{kOne, parse("n=2048")},
+                                                  {kTwo, Problem::parse(kBoxesOfSsd)},
+                                                  {kThree, Problem::parse(kBoxesOfSsd)}};
+  for (const auto& [variant, problem] : runs) {
+    const Tensors inputs = make_inputs(problem, op().data_sets[0], test::seed());
+    const Reference reference = op().reference(problem, inputs, {});
+    for (const int group : group_sizes()) {
+      Trial trial(test::runtime(), problem, {variant, group});
+      trial.upload(inputs);
+      int others = 0;
+      for (int run = 0; run < 100; ++run) others += !same_bits(trial, reference);
+      EXPECT_EQ(others, 0) << "of 100 runs of " << variant << " in groups of " << group;
+    }
   }
 }
 
@@ -357,7 +361,7 @@ TEST(get_valid_counts_device, a_broken_comparison_is_caught) {
       {"a NaN score is valid", " && order(x) <= INFINITE", "", kOne, "n=300", "special"},
       {"-0 is no class", "(uint)order(id)", "as_uint(id)", kOne, "n=300", "special"},
       {"the class is not looked at", "is_class(pair.x) && ", "", kOne, "n=300", "mixed"},
-      {"the last row is left out", "r < rows", "r + 1 < rows", kOne, "n=300", "all"},
+      {"the last row is left out", "r < rows", "r + 1 < rows", kOne, "n=300", "every"},
   };
   for (const Breakage& breakage : breakages) expect_caught(breakage);
 }
@@ -366,7 +370,7 @@ TEST(get_valid_counts_device, a_broken_move_is_caught) {
   CLAM_NEEDS_DEVICE();
   const Breakage breakages[] = {
       {"early return", "if (!(word.x & bit)) return;", "if (!(word.x & bit) || row > 200) return;",
-       kOne, "n=300", "all"},
+       kOne, "n=300", "every"},
       {"the row's own bit is counted", "(bit - 1)", "(bit - 1 | bit)", kOne, "n=300", "few"},
       {"the last step of a row is left out", "end = from + bytes", "end = from + bytes - 8", kOne,
        "n=300", "mixed"},

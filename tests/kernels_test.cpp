@@ -45,6 +45,9 @@ TEST(kernels, a_folder_replaces_single_files_and_adds_options) {
   ASSERT_EQ(files.overrides().size(), 1u);
   EXPECT_EQ(files.overrides()[0].rfind("dense.cl: " + folder.file("dense.cl"), 0), 0u);
   EXPECT_TRUE(KernelFiles().overrides().empty());
+  write_file(folder.file("dnse.cl"), "// misspelt\n");
+  ASSERT_EQ(files.overrides().size(), 2u);
+  EXPECT_NE(files.overrides()[1].find("dnse.cl replaces nothing"), std::string::npos);
 }
 
 TEST(kernels, a_plans_own_folder_comes_first) {

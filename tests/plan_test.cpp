@@ -67,7 +67,7 @@ TEST(plan, json_round_trips_for_every_case_and_variant) {
 
 TEST(plan, every_form_of_argument_round_trips) {
   Plan plan = test::scale_plan(10, 1);
-  plan.buffers = {{"tmp", BufferSpec::Role::scratch, 64}, {"w", BufferSpec::Role::packed, 128}};
+  plan.buffers = {{"tmp", BufferSpec::Role::scratch, 64}, {"w", BufferSpec::Role::packed, 256}};
   const float infinity = std::numeric_limits<float>::infinity();
   plan.launches[0].args = {BufferArg{"tmp"}, BufferArg{"w", 128}, 0.1f,         -infinity, infinity,
                            std::nanf(""),    1e-45f,              std::int32_t{-2147483647 - 1}, LocalArg{256}, NullArg{}};
@@ -127,6 +127,10 @@ TEST(plan, broken_json_is_refused_in_one_sentence) {
   refuse("/launches/0/local", {0, 1, 1}, "sizes must be at least 1");
   refuse("/launches/0/args/0", {{"buffer", "nosuch"}}, "'nosuch' is neither a tensor nor a buffer");
   refuse("/launches/0/args/0", {{"buffer", "src"}, {"offset", 3}}, "no multiple of 128");
+  refuse("/launches/0/args/0", {{"buffer", "src"}, {"offset", 128}}, "offset 128 is outside 'src' of 40 bytes");
+  refuse("/launches/0/args/0", {{"buffer", "src"}, {"offset", -128}}, "offset -128 is outside 'src'");
+  refuse("/device/mem_base_addr_align", 0, "mem_base_addr_align=0, needs 1 or more");
+  refuse("/tensors/1/name", "src", "'src' names two tensors");
   refuse("/launches/0/args/3", {{"int", 5000000000}}, "does not fit an int");
   refuse("/launches/0/args/2", {{"float", "1.0f"}}, "'1.0f' is no float");
   refuse("/launches/0/args/2", {{"image", json::object()}}, "image arguments are not supported");

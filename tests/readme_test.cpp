@@ -55,6 +55,15 @@ bool has_heading(const std::string& text, const std::string& wanted) {
   return false;
 }
 
+TEST(readme, nothing_is_left_to_fill_in) {
+  for (const std::string& path : readmes()) {
+    std::istringstream stream(read_file(path));
+    for (std::string line; std::getline(stream, line);) {
+      EXPECT_FALSE(std::regex_search(line, std::regex("^@[A-Z]+@$"))) << path << ": " << line;
+    }
+  }
+}
+
 TEST(readme, links_lead_somewhere) {
   const std::regex link("\\]\\(([^)]+)\\)");
   for (const std::string& path : readmes()) {

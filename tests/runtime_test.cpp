@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <nlohmann/json.hpp>
 
 #include "error.hpp"
@@ -55,6 +57,35 @@ TEST_F(runtime_device, takes_local_null_and_offset_arguments) {
   trial.run();
   const HostTensor dst = trial.download().at("dst");
   for (std::int64_t i = 0; i < 16; ++i) EXPECT_EQ(dst.get(i), static_cast<double>(15 - i));
+}
+
+TEST_F(runtime_device, an_offset_into_a_sub_buffer_counts_from_its_start) {
+  const std::int64_t align = runtime_->device().mem_base_addr_align;
+  const std::int64_t skipped = align / 4, n = skipped + 16;
+  Plan plan = test::scale_plan(n, 2);  // the tensors of a Trial are sub-buffers
+  plan.device = runtime_->device();
+  plan.launches[0].args = {BufferArg{"src", align}, BufferArg{"dst", align}, 2.0f, std::int32_t{16}};
+  Trial trial(*runtime_, plan);
+  trial.upload({{"src", counting(n)}});
+  trial.run();
+  const HostTensor dst = trial.download().at("dst");
+  EXPECT_EQ(dst.get(skipped), 2.0 * static_cast<double>(skipped));
+  EXPECT_EQ(dst.get(n - 1), 2.0 * static_cast<double>(n - 1));
+  EXPECT_TRUE(std::isnan(dst.get(skipped - 1))) << "nobody writes before the offset";
+  EXPECT_FALSE(trial.trespass());
+}
+
+TEST_F(runtime_device, arguments_that_do_not_suit_the_kernel_are_refused_without_taint) {
+  Plan plan = test::scale_plan(16, 2);
+  const std::vector<Arg> args = plan.launches[0].args;
+  plan.launches[0].args.pop_back();
+  EXPECT_THROWS_SAYING(runtime_->prepare(plan), BadArgument, "kernel scale takes 4 arguments, the launch gives 3");
+  plan.launches[0].args = args;
+  plan.launches[0].args[0] = std::int32_t{8};
+  Executable executable = runtime_->prepare(plan);
+  EXPECT_THROWS_SAYING(runtime_->enqueue(executable, {{"src", buffer(16)}, {"dst", buffer(16)}}), BadArgument,
+                       "argument 0 does not suit kernel scale");
+  EXPECT_FALSE(runtime_->tainted());
 }
 
 TEST_F(runtime_device, bounds_what_is_in_flight) {

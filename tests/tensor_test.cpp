@@ -112,6 +112,30 @@ TEST_F(npy, damaged_files_are_refused_in_one_sentence) {
   EXPECT_THROWS_SAYING(read_npy(with("<f4", ">f4")), BadArgument, "element type '>f4'");
   EXPECT_THROWS_SAYING(read_npy(with("(2,3,)", "(2,0,)")), BadArgument, "an extent is 0");
   EXPECT_THROWS_SAYING(read_npy(with("'shape'", "'shap_'")), BadArgument, "no 'shape'");
+  EXPECT_THROWS_SAYING(read_npy(with("(2,3,)", "(2,x,)")), BadArgument, "its 'shape' is damaged");
+  EXPECT_THROWS_SAYING(read_npy(with("(2,3,)", "[2,3,]")), BadArgument, "its 'shape' is damaged");
+  EXPECT_THROWS_SAYING(read_npy(with("'<f4'", "\"<f4\"")), BadArgument, "its element type is none of");
+  EXPECT_THROWS_SAYING(read_npy(with("False", "Maybe")), BadArgument, "'fortran_order' is damaged");
+}
+
+TEST_F(npy, long_damaged_headers_are_refused) {
+  const auto file = [&](const std::string& dictionary) {
+    std::string header = std::string("\x93NUMPY\x01", 7) + '\0';
+    header += static_cast<char>(dictionary.size() & 255);
+    header += static_cast<char>(dictionary.size() >> 8);
+    return save(header + dictionary);
+  };
+  const std::string rest = ", 'fortran_order': False, 'shape': (2,), }";
+  EXPECT_THROWS_SAYING(read_npy(file("{'descr': '" + std::string(60000, 'f') + "'" + rest)), BadArgument,
+                       "none of <f4");
+  EXPECT_THROWS_SAYING(read_npy(file("{'descr': '<f4', 'fortran_order': False, 'shape': (" +
+                                     std::string(60000, ' ') + "), }")),
+                       BadArgument, "needs 4 bytes of data");
+  std::string extents;
+  for (int i = 0; i < 20000; ++i) extents += "1,";
+  EXPECT_THROWS_SAYING(read_npy(file("{'descr': '<f4', 'fortran_order': False, 'shape': (" + extents + "), }")),
+                       BadArgument, "its 'shape' is damaged");
+  EXPECT_THROWS_SAYING(read_npy(file(std::string(60000, '\''))), BadArgument, "no 'descr'");
 }
 
 TEST_F(npy, a_failed_write_leaves_the_old_file) {

@@ -125,7 +125,7 @@ double activate(Activation act, double z) {
     case Activation::silu:
       return z * sigmoid(z);
     case Activation::gelu:
-      return z * normal_cdf(z);
+      return std::isinf(z) && z < 0 ? 0 : z * normal_cdf(z);  // the limit, not -inf * 0
     case Activation::gelu_tanh:
       return z * tanh_cdf(z);
     case Activation::sigmoid:

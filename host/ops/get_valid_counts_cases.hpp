@@ -117,7 +117,7 @@ inline std::vector<DataSet> get_valid_counts_data_sets() {
       {"mixed", Check::exact, "30 % of the rows are valid; 60 and 90 in further batch items",
        data::mixed},
       {"none", Check::exact, "no row is valid: everything is filled", data::none},
-      {"all", Check::exact, "every row is valid: nothing is filled", data::all},
+      {"every", Check::exact, "every row is valid: nothing is filled", data::all},
       {"one", Check::exact, "one row is valid", data::one},
       {"few", Check::exact, "400 rows are valid, as after a detector's threshold", data::few},
       {"special", Check::exact, "NaN with payload, infinities, -0, denormals, the threshold itself",

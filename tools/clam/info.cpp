@@ -40,7 +40,7 @@ void print_own(Cli& cli, const KernelFiles& files) {
   const std::string cache = ProgramCache::default_dir();
   cli.out.line("clam " CLAM_VERSION);
   cli.out.line(fmt::format("  kernel files: {} built in", embedded_files().size()));
-  for (const std::string& line : files.overrides()) cli.out.line("  kernel replaced: " + line);
+  for (const std::string& line : files.overrides()) cli.out.line("  kernel file " + line);
   cli.out.line("  program cache: " + (cache.empty() ? "off" : cache));
 }
 

@@ -56,6 +56,11 @@ Output::Output() {
   if (nowhere >= 0 && nowhere != STDOUT_FILENO) ::dup2(nowhere, STDOUT_FILENO);
 }
 
+void Output::set_json(const std::string& path) {
+  if (path != "-") require_writable(path);
+  json_ = path;
+}
+
 void Output::text(std::string_view lines) {
   if (json_ != "-" && json_ != "/dev/stdout") raw(lines);
 }

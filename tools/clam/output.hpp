@@ -18,8 +18,9 @@ class Output {
   /// No progress, no notes, no line about a check that passed.
   void set_quiet(bool quiet) { quiet_ = quiet; }
   bool quiet() const { return quiet_; }
-  /// Where --json goes: a path, "-" for standard output, which then carries nothing else.
-  void set_json(std::string path) { json_ = std::move(path); }
+  /// Where --json goes: a path, "-" for standard output, which then carries nothing else. Throws
+  /// IoError at once for a path that cannot be written.
+  void set_json(const std::string& path);
   bool wants_json() const { return !json_.empty(); }
 
   /// The result for people, whole lines.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "atomic_file.hpp"
 #include "error.hpp"
 #include "run_job.hpp"
 #include "session.hpp"
@@ -138,6 +139,7 @@ json report(Session& session, const RunJob& job, const Outcome& outcome) {
 
 int run(Cli& cli, const RunRequest& request) {
   const RunJob job = make_job(request);
+  for (const auto& [tensor, file] : job.out_files) require_writable(file);
   Session session(cli);
   const Outcome outcome = execute(session, request, job);
   for (const auto& [tensor, file] : job.out_files) write_npy(file, outcome.outputs.at(tensor));

@@ -29,7 +29,7 @@ std::unique_ptr<Runtime> make_runtime(const cl::Device& device) {
 Session::Session(Cli& cli)
     : out_(cli.out), entry_(select_device(cli.device)), runtime_(make_runtime(entry_.device)) {
   for (const std::string& line : runtime_->files().overrides()) {
-    out_.note("kernel replaced: " + line);
+    out_.note("kernel file " + line);
   }
 }
 
