@@ -28,7 +28,8 @@ double ulp(Dtype dtype, double value) {
 
 /// |out - ref| / bound; 0 when both are the same special value, infinite when only one is.
 double error_ratio(Dtype dtype, double out, double reference, double bound) {
-  if (std::isnan(reference) || std::isnan(out)) return std::isnan(reference) == std::isnan(out) ? 0 : kInfinity;
+  if (std::isnan(reference) || std::isnan(out))
+    return std::isnan(reference) == std::isnan(out) ? 0 : kInfinity;
   if (std::isinf(out)) {
     const bool same_side = std::signbit(out) == std::signbit(reference);
     return same_side && std::fabs(reference) + bound > largest_finite(dtype) ? 0 : kInfinity;
@@ -122,10 +123,12 @@ void fill_poison(HostTensor& tensor, int iteration) {
 
 Verdict compare(const HostTensor& output, const Expected& expected, int iteration) {
   const bool exact = expected.bit_exact();
-  const auto wanted = exact ? expected.exact.size() : static_cast<std::int64_t>(expected.value.size());
+  const auto wanted =
+      exact ? expected.exact.size() : static_cast<std::int64_t>(expected.value.size());
   if (wanted != output.size() || (exact && expected.exact.dtype() != output.dtype())) {
-    throw BadArgument(fmt::format("an output of {} elements cannot be compared with a reference of {}",
-                                  output.size(), wanted));
+    throw BadArgument(
+        fmt::format("an output of {} elements cannot be compared with a reference of {}",
+                    output.size(), wanted));
   }
   const std::uint32_t poison = poison_bits(output.dtype(), iteration);
   Verdict verdict;
@@ -134,12 +137,14 @@ Verdict compare(const HostTensor& output, const Expected& expected, int iteratio
   std::int64_t over = 0;
   for (std::int64_t i = 0; i < output.size(); ++i) {
     const double out = output.get(i);
-    const double reference = exact ? expected.exact.get(i) : expected.value[static_cast<std::size_t>(i)];
+    const double reference =
+        exact ? expected.exact.get(i) : expected.value[static_cast<std::size_t>(i)];
     const double bound = exact ? 0 : expected.bound[static_cast<std::size_t>(i)];
     const bool same_bits = exact && output.bits(i) == expected.exact.bits(i);
     const bool unwritten = !same_bits && output.bits(i) == poison;
-    const double ratio = exact ? (same_bits ? 0 : kInfinity)
-                         : unwritten ? kInfinity : error_ratio(output.dtype(), out, reference, bound);
+    const double ratio = exact       ? (same_bits ? 0 : kInfinity)
+                         : unwritten ? kInfinity
+                                     : error_ratio(output.dtype(), out, reference, bound);
     verdict.poison += unwritten;
     verdict.nans += std::isnan(out);
     verdict.infs += std::isinf(out);
@@ -152,7 +157,8 @@ Verdict compare(const HostTensor& output, const Expected& expected, int iteratio
     sums.add(out, reference);
     verdict.max_abs = std::max(verdict.max_abs, std::fabs(out - reference));
     const double larger = std::max(std::fabs(out), std::fabs(reference));
-    verdict.max_ulp = std::max(verdict.max_ulp, std::fabs(out - reference) / ulp(output.dtype(), larger));
+    verdict.max_ulp =
+        std::max(verdict.max_ulp, std::fabs(out - reference) / ulp(output.dtype(), larger));
   }
   fill_statistics(sums, verdict);
   verdict.fraction_over = static_cast<double>(over) / static_cast<double>(output.size());
@@ -190,13 +196,19 @@ nlohmann::json to_json(const Verdict& verdict) {
 }
 
 std::string to_text(const Verdict& v) {
-  std::string text = fmt::format("{}{}\n", v.pass ? "pass" : v.blind ? "BLIND" : "FAIL",
+  std::string text = fmt::format("{}{}\n",
+                                 v.pass    ? "pass"
+                                 : v.blind ? "BLIND"
+                                           : "FAIL",
                                  v.reason.empty() ? "" : ": " + v.reason);
-  text += fmt::format("  worst error / bound  {:.4g} at element {} ({:.9g}, expected {:.9g} +- {:.3g})\n",
-                      v.worst_ratio, v.worst_index, v.worst_value, v.worst_reference, v.worst_bound);
+  text += fmt::format(
+      "  worst error / bound  {:.4g} at element {} ({:.9g}, expected {:.9g} +- {:.3g})\n",
+      v.worst_ratio, v.worst_index, v.worst_value, v.worst_reference, v.worst_bound);
   text += fmt::format("  max abs, max ulp     {:.4g}, {:.4g}\n", v.max_abs, v.max_ulp);
-  text += fmt::format("  rms, snr, bias       {:.4g}, {:.2f} dB, {:.4g}\n", v.rms, v.snr_db, v.bias);
-  text += fmt::format("  over their bound     {:.4g} % of {} elements\n", 100 * v.fraction_over, v.elements);
+  text +=
+      fmt::format("  rms, snr, bias       {:.4g}, {:.2f} dB, {:.4g}\n", v.rms, v.snr_db, v.bias);
+  text += fmt::format("  over their bound     {:.4g} % of {} elements\n", 100 * v.fraction_over,
+                      v.elements);
   text += fmt::format("  NaN, inf, unwritten  {}, {}, {}\n", v.nans, v.infs, v.poison);
   text += fmt::format("  variance, reference  {:.4g}, {:.4g}\n", v.variance, v.reference_variance);
   text += fmt::format("  cosine               {:.9f} (blind to most faults)\n", v.cosine);

@@ -55,7 +55,9 @@ bool DeviceInfo::has_extension(const std::string& extension) const {
   return (" " + extensions + " ").find(" " + extension + " ") != std::string::npos;
 }
 
-bool DeviceInfo::operator==(const DeviceInfo& other) const { return to_json(*this) == to_json(other); }
+bool DeviceInfo::operator==(const DeviceInfo& other) const {
+  return to_json(*this) == to_json(other);
+}
 
 DeviceInfo generic_device() {
   DeviceInfo info;
@@ -94,7 +96,8 @@ DeviceInfo device_from_json(const nlohmann::json& json) {
     }
   });
   if (info.mem_base_addr_align < 1) {
-    throw BadArgument(fmt::format("device: mem_base_addr_align={}, needs 1 or more", info.mem_base_addr_align));
+    throw BadArgument(
+        fmt::format("device: mem_base_addr_align={}, needs 1 or more", info.mem_base_addr_align));
   }
   return info;
 }
@@ -116,7 +119,8 @@ DeviceInfo parse_device(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     const std::size_t colon = line.find(':');
-    if (colon == std::string::npos) throw BadArgument(fmt::format("device: no 'key:' in the line '{}'", line));
+    if (colon == std::string::npos)
+      throw BadArgument(fmt::format("device: no 'key:' in the line '{}'", line));
     const std::string key = line.substr(0, colon);
     const std::size_t start = line.find_first_not_of(' ', colon + 1);
     const std::string value = start == std::string::npos ? "" : line.substr(start);

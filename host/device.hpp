@@ -12,7 +12,7 @@ namespace clam {
 struct DeviceInfo {
   std::string name, vendor, platform, platform_version;
   std::string device_version, driver_version, opencl_c_version;
-  std::string type;  ///< "gpu", "cpu", "accelerator", "custom"
+  std::string type;        ///< "gpu", "cpu", "accelerator", "custom"
   std::string extensions;  ///< as the driver gives them, space separated
   std::uint32_t vendor_id = 0;
   std::int64_t compute_units = 1;
@@ -27,9 +27,9 @@ struct DeviceInfo {
   std::int64_t address_bits = 64;
   std::int64_t timer_resolution_ns = 0;
   bool images = false;
-  bool fp16 = false;         ///< cl_khr_fp16
+  bool fp16 = false;          ///< cl_khr_fp16
   bool denormals_f32 = true;  ///< CL_FP_DENORM
-  bool fma_f32 = true;       ///< CL_FP_FMA: fma() is fused
+  bool fma_f32 = true;        ///< CL_FP_FMA: fma() is fused
 
   bool has_extension(const std::string& extension) const;
   bool operator==(const DeviceInfo&) const;

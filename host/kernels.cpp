@@ -34,7 +34,8 @@ std::vector<std::string> strangers(const std::string& dir) {
   for (const auto& entry : std::filesystem::directory_iterator(dir)) {
     const std::string name = entry.path().filename().string();
     const bool is_kernel = entry.path().extension() == ".cl";
-    if (is_kernel && std::find(known.begin(), known.end(), name) == known.end()) names.push_back(name);
+    if (is_kernel && std::find(known.begin(), known.end(), name) == known.end())
+      names.push_back(name);
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -85,9 +86,10 @@ KernelSource KernelFiles::get(const std::string& file) const {
   for (const EmbeddedFile& embedded : embedded_kernels()) {
     if (embedded.name == file) return {file, std::string(embedded.text), "embedded", ""};
   }
-  throw BadArgument(fmt::format("kernel file '{}' is not embedded{}{}", file,
-                                plan_dir_.empty() ? "" : " and not in " + plan_dir_,
-                                override_dir_.empty() || has_folder(file) ? "" : " and not in " + override_dir_));
+  throw BadArgument(
+      fmt::format("kernel file '{}' is not embedded{}{}", file,
+                  plan_dir_.empty() ? "" : " and not in " + plan_dir_,
+                  override_dir_.empty() || has_folder(file) ? "" : " and not in " + override_dir_));
 }
 
 std::vector<std::string> KernelFiles::overrides() const {

@@ -8,10 +8,10 @@
 namespace clam {
 
 struct KernelSource {
-  std::string file;     ///< "dense.cl"
-  std::string text;     ///< exactly as the driver gets it
-  std::string origin;   ///< "embedded" or the path it was read from
-  std::string options;  ///< appended to the build options: DIR/dense.options, else empty
+  std::string file;          ///< "dense.cl"
+  std::string text;          ///< exactly as the driver gets it
+  std::string origin;        ///< "embedded" or the path it was read from
+  std::string options;       ///< appended to the build options: DIR/dense.options, else empty
   std::string hash() const;  ///< 16 hex digits of XXH3 of the text
 };
 

@@ -36,12 +36,14 @@ std::pair<std::string, std::size_t> split_header(const std::string& path, const 
 
 /// What follows "'key':" in the header, a Python dictionary. Read by hand: a damaged header can be
 /// long, and std::regex recurses once a letter.
-std::string_view value_of(const std::string& path, std::string_view header, const std::string& key) {
+std::string_view value_of(const std::string& path, std::string_view header,
+                          const std::string& key) {
   const std::string quoted_key = "'" + key + "'";
   const std::size_t at = header.find(quoted_key);
   if (at == header.npos) reject(path, fmt::format("its header has no {}", quoted_key));
   const std::size_t colon = header.find_first_not_of(' ', at + quoted_key.size());
-  if (colon == header.npos || header[colon] != ':') reject(path, "its header is damaged at " + quoted_key);
+  if (colon == header.npos || header[colon] != ':')
+    reject(path, "its header is damaged at " + quoted_key);
   const std::size_t start = header.find_first_not_of(' ', colon + 1);
   return start == header.npos ? "" : header.substr(start);
 }

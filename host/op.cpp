@@ -42,7 +42,8 @@ const DataSet& find_data_set(const Op& op, const std::string& name) {
 Tensors make_inputs(const Problem& problem, const DataSet& set, std::uint64_t seed) {
   Tensors inputs;
   for (const TensorSpec& spec : problem.op().tensors(problem)) {
-    if (spec.role == TensorSpec::Role::input) inputs.emplace(spec.name, HostTensor(spec.dtype, spec.shape));
+    if (spec.role == TensorSpec::Role::input)
+      inputs.emplace(spec.name, HostTensor(spec.dtype, spec.shape));
   }
   set.fill(problem, seed, inputs);
   return inputs;

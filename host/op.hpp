@@ -40,7 +40,7 @@ enum class Check {
 
 /// A named way to fill an op's inputs.
 struct DataSet {
-  std::string name;   ///< "exact", "zero_mean", "positive", ...
+  std::string name;  ///< "exact", "zero_mean", "positive", ...
   Check check;
   std::string about;  ///< what it provokes
   void (*fill)(const Problem&, std::uint64_t seed, Tensors& inputs);
@@ -48,9 +48,9 @@ struct DataSet {
 
 /// The expected value of one output: either exact bits, or a value and a bound per element.
 struct Expected {
-  HostTensor exact;            ///< set when the check is bit for bit
-  std::vector<double> value;   ///< else: the double-precision result ...
-  std::vector<double> bound;   ///< ... and the largest error allowed, per element
+  HostTensor exact;           ///< set when the check is bit for bit
+  std::vector<double> value;  ///< else: the double-precision result ...
+  std::vector<double> bound;  ///< ... and the largest error allowed, per element
   bool bit_exact() const { return value.empty(); }
 };
 using Reference = std::map<std::string, Expected>;
@@ -63,7 +63,7 @@ struct ReferenceOptions {
 /// An op: data and pure functions, no state.
 struct Op {
   std::string name;
-  std::string about;   ///< the formula, one line
+  std::string about;  ///< the formula, one line
   std::vector<Field> fields;
   /// Cross-field rules and normal form (a stride equal to its default becomes the default).
   void (*check)(const Problem&, std::map<std::string, std::string, std::less<>>& values);

@@ -85,7 +85,8 @@ DeviceInfo read_facts(const cl::Device& device) {
   info.global_cache_bytes = bytes(device.getInfo<CL_DEVICE_GLOBAL_MEM_CACHE_SIZE>());
   info.mem_base_addr_align = std::max(1u, device.getInfo<CL_DEVICE_MEM_BASE_ADDR_ALIGN>() / 8);
   info.address_bits = device.getInfo<CL_DEVICE_ADDRESS_BITS>();
-  info.timer_resolution_ns = static_cast<std::int64_t>(device.getInfo<CL_DEVICE_PROFILING_TIMER_RESOLUTION>());
+  info.timer_resolution_ns =
+      static_cast<std::int64_t>(device.getInfo<CL_DEVICE_PROFILING_TIMER_RESOLUTION>());
   info.images = device.getInfo<CL_DEVICE_IMAGE_SUPPORT>();
   info.fp16 = info.has_extension("cl_khr_fp16");
   const cl_device_fp_config f32 = device.getInfo<CL_DEVICE_SINGLE_FP_CONFIG>();
@@ -148,7 +149,8 @@ DeviceEntry select_device(const std::string& wanted) {
   for (const DeviceEntry& entry : entries) {
     if (matches(entry, choice)) return entry;
   }
-  throw DeviceError(fmt::format("no OpenCL device matches '{}'; there is {}", choice, listing(entries)));
+  throw DeviceError(
+      fmt::format("no OpenCL device matches '{}'; there is {}", choice, listing(entries)));
 }
 
 }  // namespace clam

@@ -16,7 +16,8 @@ void parallel_for(std::int64_t n, const Body& body) {
   const std::int64_t workers =
       std::min<std::int64_t>(n, std::max(1u, std::thread::hardware_concurrency()));
   std::atomic<std::int64_t> next{0};
-  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(std::max<std::int64_t>(workers, 0)));
+  std::vector<std::exception_ptr> errors(
+      static_cast<std::size_t>(std::max<std::int64_t>(workers, 0)));
   const auto work = [&](std::size_t worker) {
     try {
       for (std::int64_t i; (i = next.fetch_add(1)) < n;) body(i);
@@ -25,7 +26,8 @@ void parallel_for(std::int64_t n, const Body& body) {
     }
   };
   std::vector<std::thread> threads;
-  for (std::int64_t t = 1; t < workers; ++t) threads.emplace_back(work, static_cast<std::size_t>(t));
+  for (std::int64_t t = 1; t < workers; ++t)
+    threads.emplace_back(work, static_cast<std::size_t>(t));
   if (workers > 0) work(0);
   for (std::thread& thread : threads) thread.join();
   for (const std::exception_ptr& error : errors) {

@@ -31,9 +31,9 @@ std::string size_text(const std::array<std::int64_t, 3>& size) {
 std::string launch_text(const char* title, const Launch& launch) {
   std::string args;
   for (const Arg& arg : launch.args) args += (args.empty() ? "" : ", ") + arg_text(arg);
-  return fmt::format("{} {}:{} global {} local {}\n    args ({})\n    options {}\n", title, launch.file,
-                     launch.kernel, size_text(launch.global), size_text(launch.local), args,
-                     launch.options.empty() ? "none" : launch.options);
+  return fmt::format("{} {}:{} global {} local {}\n    args ({})\n    options {}\n", title,
+                     launch.file, launch.kernel, size_text(launch.global), size_text(launch.local),
+                     args, launch.options.empty() ? "none" : launch.options);
 }
 
 /// Size of a tensor or buffer of the plan; 0 when it has none of that name.
@@ -63,10 +63,12 @@ void check(const Plan& plan, const Launch& launch) {
     if (!buffer) continue;
     const std::int64_t bytes = bytes_of(plan, buffer->name);
     if (bytes == 0) {
-      reject(fmt::format("argument '{}' is neither a tensor nor a buffer of the plan", buffer->name));
+      reject(
+          fmt::format("argument '{}' is neither a tensor nor a buffer of the plan", buffer->name));
     }
     if (buffer->offset < 0 || buffer->offset >= bytes) {
-      reject(fmt::format("offset {} is outside '{}' of {} bytes", buffer->offset, buffer->name, bytes));
+      reject(fmt::format("offset {} is outside '{}' of {} bytes", buffer->offset, buffer->name,
+                         bytes));
     }
     if (buffer->offset % plan.device.mem_base_addr_align != 0) {
       reject(fmt::format("offset {} of '{}' is no multiple of {}", buffer->offset, buffer->name,
@@ -135,7 +137,8 @@ void check(const Plan& plan) {
     }
   }
   for (const BufferSpec& buffer : plan.buffers) {
-    if (buffer.bytes < 1) throw BadArgument(fmt::format("plan: buffer {} has no bytes", buffer.name));
+    if (buffer.bytes < 1)
+      throw BadArgument(fmt::format("plan: buffer {} has no bytes", buffer.name));
     if (plan.tensor(buffer.name)) {
       throw BadArgument(fmt::format("plan: '{}' names a tensor and a buffer", buffer.name));
     }
@@ -145,15 +148,18 @@ void check(const Plan& plan) {
 }
 
 std::string to_text(const Plan& plan) {
-  std::string text = fmt::format("{}\nvariant {} for {}\n", plan.problem, plan.variant, plan.device.name);
+  std::string text =
+      fmt::format("{}\nvariant {} for {}\n", plan.problem, plan.variant, plan.device.name);
   for (const TensorSpec& spec : plan.tensors) {
-    text += fmt::format("{:<7} {} {}[{}]{}\n", spec.role == TensorSpec::Role::input ? "input" : "output",
-                        spec.name, name(spec.dtype), to_string(spec.shape),
+    text += fmt::format("{:<7} {} {}[{}]{}\n",
+                        spec.role == TensorSpec::Role::input ? "input" : "output", spec.name,
+                        name(spec.dtype), to_string(spec.shape),
                         spec.is_dense() ? "" : fmt::format(" in {} elements", spec.span()));
   }
   for (const BufferSpec& spec : plan.buffers) {
-    text += fmt::format("{:<7} {} {} bytes\n", spec.role == BufferSpec::Role::packed ? "packed" : "scratch",
-                        spec.name, spec.bytes);
+    text += fmt::format("{:<7} {} {} bytes\n",
+                        spec.role == BufferSpec::Role::packed ? "packed" : "scratch", spec.name,
+                        spec.bytes);
   }
   for (const Launch& launch : plan.pack) text += launch_text("pack  ", launch);
   for (const Launch& launch : plan.launches) text += launch_text("launch", launch);
@@ -165,7 +171,8 @@ Plan make_plan(const Problem& problem, const DeviceInfo& device, const PlanOptio
   for (const Variant* variant : candidates(problem.op(), options)) {
     const Reason reason = cannot_run(*variant, problem, device);
     if (!reason) return plan_variant(*variant, problem, device, options);
-    if (reasons.find(*reason) == std::string::npos) reasons += (reasons.empty() ? "" : "; ") + *reason;
+    if (reasons.find(*reason) == std::string::npos)
+      reasons += (reasons.empty() ? "" : "; ") + *reason;
   }
   throw Unsupported(fmt::format("{}: cannot run on {}: {}", problem.text(), device.name, reasons));
 }
@@ -179,8 +186,11 @@ std::string explain_plan(const Problem& problem, const DeviceInfo& device,
     const bool wanted = options.variant.empty() || options.variant == variant.name;
     const bool choose = !reason && wanted && !chosen;
     chosen = chosen || choose;
-    text += fmt::format("{:<8} {}: {}\n", choose ? "chosen" : reason ? "no" : "possible", variant.name,
-                        reason ? *reason : variant.about);
+    text += fmt::format("{:<8} {}: {}\n",
+                        choose   ? "chosen"
+                        : reason ? "no"
+                                 : "possible",
+                        variant.name, reason ? *reason : variant.about);
   }
   return text;
 }

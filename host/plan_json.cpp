@@ -84,7 +84,8 @@ Launch read_launch(const json& from) {
 BufferSpec read_buffer(const json& from) {
   const std::string role = from.at("role").get<std::string>();
   if (role != "scratch" && role != "packed") {
-    throw BadArgument(fmt::format("plan: role '{}' of a buffer is neither scratch nor packed", role));
+    throw BadArgument(
+        fmt::format("plan: role '{}' of a buffer is neither scratch nor packed", role));
   }
   return {from.at("name").get<std::string>(),
           role == "packed" ? BufferSpec::Role::packed : BufferSpec::Role::scratch,
@@ -97,8 +98,10 @@ Plan read_plan(const json& from) {
   plan.variant = from.value("variant", std::string());
   if (from.contains("device")) plan.device = device_from_json(from.at("device"));
   plan.tensors = from.at("tensors").get<std::vector<TensorSpec>>();
-  for (const json& buffer : from.value("buffers", json::array())) plan.buffers.push_back(read_buffer(buffer));
-  for (const json& launch : from.value("pack", json::array())) plan.pack.push_back(read_launch(launch));
+  for (const json& buffer : from.value("buffers", json::array()))
+    plan.buffers.push_back(read_buffer(buffer));
+  for (const json& launch : from.value("pack", json::array()))
+    plan.pack.push_back(read_launch(launch));
   for (const json& launch : from.at("launches")) plan.launches.push_back(read_launch(launch));
   return plan;
 }
@@ -114,9 +117,14 @@ nlohmann::json to_json(const Plan& plan) {
   }
   for (const Launch& launch : plan.pack) pack.push_back(launch_json(launch));
   for (const Launch& launch : plan.launches) launches.push_back(launch_json(launch));
-  return {{"clam_plan", kVersion},  {"problem", plan.problem}, {"variant", plan.variant},
-          {"device", to_json(plan.device)}, {"tensors", plan.tensors}, {"buffers", buffers},
-          {"pack", pack},           {"launches", launches}};
+  return {{"clam_plan", kVersion},
+          {"problem", plan.problem},
+          {"variant", plan.variant},
+          {"device", to_json(plan.device)},
+          {"tensors", plan.tensors},
+          {"buffers", buffers},
+          {"pack", pack},
+          {"launches", launches}};
 }
 
 Plan plan_from_json(const nlohmann::json& from) {

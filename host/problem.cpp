@@ -52,7 +52,8 @@ std::string canonical_integer(const Op& op, const Field& field, std::string_view
   const std::int64_t high = is_extent ? 2147483647 : field.max;
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc::result_out_of_range || (error == std::errc() && (value < low || value > high))) {
+  if (error == std::errc::result_out_of_range ||
+      (error == std::errc() && (value < low || value > high))) {
     bad_value(op, field, text, fmt::format("needs {} to {}", low, high));
   }
   if (error != std::errc() || end != text.data() + text.size()) {
@@ -79,7 +80,8 @@ std::string canonical(const Op& op, const Field& field, std::string_view text) {
     case Field::Kind::number:
       return canonical_number(op, field, text);
     case Field::Kind::flag:
-      if (text != "0" && text != "1") bad_value(op, field, text, "is a flag: write it or leave it out");
+      if (text != "0" && text != "1")
+        bad_value(op, field, text, "is a flag: write it or leave it out");
       return std::string(text);
     case Field::Kind::choice:
       for (const std::string& choice : field.choices) {
@@ -112,7 +114,8 @@ Field extent(std::string name, std::string about, std::string fallback) {
 }
 Field integer(std::string name, std::string about, std::string fallback, std::int64_t min,
               std::int64_t max) {
-  return {std::move(name), Field::Kind::integer, std::move(fallback), std::move(about), {}, min, max};
+  return {
+      std::move(name), Field::Kind::integer, std::move(fallback), std::move(about), {}, min, max};
 }
 Field number(std::string name, std::string about, std::string fallback) {
   return {std::move(name), Field::Kind::number, std::move(fallback), std::move(about), {}};
@@ -133,7 +136,8 @@ Field dtype_field() {
 
 Problem Problem::parse(std::string_view text) {
   const std::vector<std::string_view> words = split_words(text);
-  if (words.empty()) throw BadArgument("empty problem: write an op and its extents, see `clam list`");
+  if (words.empty())
+    throw BadArgument("empty problem: write an op and its extents, see `clam list`");
   const Op& op = find_op(words[0]);
   std::map<std::string, std::string> values;
   for (std::size_t i = 1; i < words.size(); ++i) {
@@ -141,8 +145,8 @@ Problem Problem::parse(std::string_view text) {
     const std::string_view word = words[i].substr(0, equals);
     const Field* field = find_field(op, word);
     if (!field) {
-      throw BadArgument(
-          fmt::format("{}: unknown word {}; it knows {}", op.name, in_quotes(word), known_words(op)));
+      throw BadArgument(fmt::format("{}: unknown word {}; it knows {}", op.name, in_quotes(word),
+                                    known_words(op)));
     }
     if (equals == std::string_view::npos && field->kind != Field::Kind::flag) {
       throw BadArgument(fmt::format("{}: {} needs a value: {}=...", op.name, word, word));
@@ -160,8 +164,8 @@ Problem Problem::make(const Op& op, const std::map<std::string, std::string>& va
   Problem problem(op);
   for (const auto& [key, value] : values) {
     if (!find_field(op, key)) {
-      throw BadArgument(
-          fmt::format("{}: unknown word {}; it knows {}", op.name, in_quotes(key), known_words(op)));
+      throw BadArgument(fmt::format("{}: unknown word {}; it knows {}", op.name, in_quotes(key),
+                                    known_words(op)));
     }
   }
   for (const Field& field : op.fields) {

@@ -28,11 +28,11 @@ Dtype parse_dtype(std::string_view word);
 /// One word of an op's Problem line.
 struct Field {
   enum class Kind {
-    extent,  ///< int >= 1
-    integer, ///< int in [min, max]
-    number,  ///< float; inf and -inf allowed, nan not
-    flag,    ///< present or absent
-    choice,  ///< one of `choices`
+    extent,   ///< int >= 1
+    integer,  ///< int in [min, max]
+    number,   ///< float; inf and -inf allowed, nan not
+    flag,     ///< present or absent
+    choice,   ///< one of `choices`
   };
   std::string name;
   Kind kind;
@@ -40,7 +40,7 @@ struct Field {
   std::string about;                 ///< one phrase for people
   std::vector<std::string> choices;  ///< for Kind::choice
   std::int64_t min = -1, max = 2147483647;  ///< for Kind::integer
-  bool always_written = false;       ///< printed even when it has its default (dtype)
+  bool always_written = false;              ///< printed even when it has its default (dtype)
 };
 
 /// Shorthands for an op's table of fields.

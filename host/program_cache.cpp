@@ -98,7 +98,8 @@ std::string ProgramCache::key(const KernelSource& source, const std::string& opt
 }
 
 std::string ProgramCache::entry_dir(const KernelSource& source, const std::string& options) const {
-  return dir_.empty() ? "" : (fs::path(dir_) / key(source, joined(options, source.options))).string();
+  return dir_.empty() ? ""
+                      : (fs::path(dir_) / key(source, joined(options, source.options))).string();
 }
 
 cl::Kernel ProgramCache::kernel(const KernelSource& source, const std::string& options,
@@ -120,13 +121,15 @@ cl::Kernel ProgramCache::kernel(const KernelSource& source, const std::string& o
     if (error.err() == CL_INVALID_KERNEL_NAME) {
       throw BadArgument(fmt::format("{} has no kernel named '{}'", source.file, kernel));
     }
-    throw BuildFailure(source.file, all_options, info_.name,
-                       fmt::format("creating kernel {} failed\n{}", kernel, build_log(entry.program, device_)),
-                       error.err());
+    throw BuildFailure(
+        source.file, all_options, info_.name,
+        fmt::format("creating kernel {} failed\n{}", kernel, build_log(entry.program, device_)),
+        error.err());
   }
 }
 
-ProgramCache::Entry ProgramCache::load_or_build(const KernelSource& source, const std::string& options,
+ProgramCache::Entry ProgramCache::load_or_build(const KernelSource& source,
+                                                const std::string& options,
                                                 const std::string& key) {
   Entry entry;
   if (!dir_.empty() && load(source, options, (fs::path(dir_) / key).string(), entry)) return entry;
@@ -135,15 +138,16 @@ ProgramCache::Entry ProgramCache::load_or_build(const KernelSource& source, cons
     entry.program = cl::Program(context_, source.text);
     entry.program.build({device_}, options.c_str());
   } catch (const cl::Error& error) {
-    throw BuildFailure(source.file, options, info_.name, build_log(entry.program, device_), error.err());
+    throw BuildFailure(source.file, options, info_.name, build_log(entry.program, device_),
+                       error.err());
   }
   ++counters_.built;
   entry.stored = dir_.empty();
   return entry;
 }
 
-bool ProgramCache::load(const KernelSource& source, const std::string& options, const std::string& dir,
-                        Entry& entry) {
+bool ProgramCache::load(const KernelSource& source, const std::string& options,
+                        const std::string& dir, Entry& entry) {
   std::error_code error;
   if (!fs::exists(dir, error)) return false;
   const std::string binary = read_or_empty(dir + "/program.bin");
@@ -173,7 +177,8 @@ void ProgramCache::store(const KernelSource& source, const std::string& options,
     const std::string binary = binary_of(entry.program, device_);
     if (binary.empty()) return;
     fs::create_directories(dir_);
-    if (!::mkdtemp(temporary.data())) throw IoError(fmt::format("cannot write in {}: {}", dir_, std::strerror(errno)));
+    if (!::mkdtemp(temporary.data()))
+      throw IoError(fmt::format("cannot write in {}: {}", dir_, std::strerror(errno)));
     write_file(temporary + "/source.cl", source.text);
     write_file(temporary + "/options.txt", options + "\n");
     write_file(temporary + "/build.log", build_log(entry.program, device_));

@@ -22,12 +22,12 @@ namespace clam {
 class ProgramCache {
  public:
   struct Counters {
-    int built = 0;             ///< compiled from source
-    int from_disk = 0;         ///< loaded as a binary
+    int built = 0;      ///< compiled from source
+    int from_disk = 0;  ///< loaded as a binary
     int from_memory = 0;
     int binaries_refused = 0;  ///< damaged, or not taken by the driver
     int writes_failed = 0;
-    std::string write_error;   ///< of the first failed write: one sentence
+    std::string write_error;  ///< of the first failed write: one sentence
   };
   /// Called before a build from source with the file's name and how many were built before it.
   using OnBuild = std::function<void(const std::string& file, int built)>;

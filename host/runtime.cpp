@@ -11,7 +11,9 @@
 namespace clam {
 namespace {
 
-std::int64_t product(const std::array<std::int64_t, 3>& size) { return size[0] * size[1] * size[2]; }
+std::int64_t product(const std::array<std::int64_t, 3>& size) {
+  return size[0] * size[1] * size[2];
+}
 
 cl::NDRange range(const std::array<std::int64_t, 3>& size) {
   return {static_cast<cl::size_type>(size[0]), static_cast<cl::size_type>(size[1]),
@@ -50,7 +52,8 @@ const cl::Buffer& resolve(const std::string& name, const Plan& plan, const Bindi
   const auto have = static_cast<std::int64_t>(found->second.getInfo<CL_MEM_SIZE>());
   const std::int64_t need = plan.tensor(name)->bytes();
   if (have < need) {
-    throw BadArgument(fmt::format("{}: '{}' needs {} bytes, its buffer has {}", plan.problem, name, need, have));
+    throw BadArgument(
+        fmt::format("{}: '{}' needs {} bytes, its buffer has {}", plan.problem, name, need, have));
   }
   return found->second;
 }
@@ -93,18 +96,22 @@ Runtime::~Runtime() {
   }
 }
 
-void Runtime::set_plan_dir(const std::string& dir) { options_.files = options_.files.with_plan_dir(dir); }
+void Runtime::set_plan_dir(const std::string& dir) {
+  options_.files = options_.files.with_plan_dir(dir);
+}
 
 Executable Runtime::build(const Plan& plan) {
   Executable executable;
   executable.plan_ = plan;
-  const auto build_all = [&](const std::vector<Launch>& launches, std::vector<cl::Kernel>& kernels) {
+  const auto build_all = [&](const std::vector<Launch>& launches,
+                             std::vector<cl::Kernel>& kernels) {
     for (const Launch& launch : launches) {
-      kernels.push_back(programs_.kernel(options_.files.get(launch.file), launch.options, launch.kernel));
+      kernels.push_back(
+          programs_.kernel(options_.files.get(launch.file), launch.options, launch.kernel));
       const cl_uint takes = kernels.back().getInfo<CL_KERNEL_NUM_ARGS>();
       if (takes != launch.args.size()) {
-        throw BadArgument(fmt::format("{}: kernel {} takes {} arguments, the launch gives {}", plan.problem,
-                                      launch.kernel, takes, launch.args.size()));
+        throw BadArgument(fmt::format("{}: kernel {} takes {} arguments, the launch gives {}",
+                                      plan.problem, launch.kernel, takes, launch.args.size()));
       }
     }
   };
@@ -123,8 +130,8 @@ Reason Runtime::group_refused(const Executable& executable) const {
           static_cast<std::int64_t>(kernels[i].getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(device));
       const std::int64_t wanted = product(launches[i].local);
       if (wanted > allowed) {
-        return fmt::format("kernel {} wants {} work-items a group, {} allows {}", launches[i].kernel,
-                           wanted, info_.name, allowed);
+        return fmt::format("kernel {} wants {} work-items a group, {} allows {}",
+                           launches[i].kernel, wanted, info_.name, allowed);
       }
     }
     return {};
@@ -139,9 +146,10 @@ void Runtime::allocate(Executable& executable) {
       executable.own_[spec.name] =
           cl::Buffer(context_, CL_MEM_READ_WRITE, static_cast<cl::size_type>(spec.bytes));
     } catch (const cl::Error& error) {
-      throw DeviceError(fmt::format("{}: cannot allocate {} bytes for {}: {}", executable.plan_.problem,
-                                    spec.bytes, spec.name, describe(error)),
-                        error.err());
+      throw DeviceError(
+          fmt::format("{}: cannot allocate {} bytes for {}: {}", executable.plan_.problem,
+                      spec.bytes, spec.name, describe(error)),
+          error.err());
     }
   }
 }
@@ -210,12 +218,15 @@ std::vector<cl::Buffer> Runtime::set_arguments(const Launch& launch, cl::Kernel&
     cl_uint index = 0;
     std::vector<cl::Buffer> alive{};
     void operator()(const BufferArg& a) {
-      alive.push_back(region(resolve(a.name, executable.plan(), executable.own_, bindings), a.offset));
+      alive.push_back(
+          region(resolve(a.name, executable.plan(), executable.own_, bindings), a.offset));
       kernel.setArg(index, alive.back());
     }
     void operator()(std::int32_t value) { kernel.setArg(index, static_cast<cl_int>(value)); }
     void operator()(float value) { kernel.setArg(index, value); }
-    void operator()(const LocalArg& a) { kernel.setArg(index, cl::Local(static_cast<cl::size_type>(a.bytes))); }
+    void operator()(const LocalArg& a) {
+      kernel.setArg(index, cl::Local(static_cast<cl::size_type>(a.bytes)));
+    }
     void operator()(const NullArg&) {
       const cl_mem none = nullptr;
       kernel.setArg(index, sizeof none, &none);
@@ -228,8 +239,9 @@ std::vector<cl::Buffer> Runtime::set_arguments(const Launch& launch, cl::Kernel&
       ++setter.index;
     }
   } catch (const cl::Error& error) {
-    throw BadArgument(fmt::format("{}: argument {} does not suit kernel {}: {}", executable.plan().problem,
-                                  setter.index, launch.kernel, describe(error)));
+    throw BadArgument(fmt::format("{}: argument {} does not suit kernel {}: {}",
+                                  executable.plan().problem, setter.index, launch.kernel,
+                                  describe(error)));
   }
   return setter.alive;
 }

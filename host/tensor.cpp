@@ -40,7 +40,8 @@ Imath::half half_from_bits(std::uint16_t bits) {
 std::int64_t count(const Shape& shape) {
   std::int64_t elements = 1;
   for (const std::int64_t extent : shape) {
-    if (extent < 1) throw BadArgument(fmt::format("shape {} has an extent under 1", to_string(shape)));
+    if (extent < 1)
+      throw BadArgument(fmt::format("shape {} has an extent under 1", to_string(shape)));
     if (elements > 2147483647 / extent) {
       throw BadArgument(fmt::format("shape {} has over 2147483647 elements", to_string(shape)));
     }
@@ -51,7 +52,8 @@ std::int64_t count(const Shape& shape) {
 
 std::string to_string(const Shape& shape) {
   std::string text;
-  for (const std::int64_t extent : shape) text += (text.empty() ? "" : "x") + std::to_string(extent);
+  for (const std::int64_t extent : shape)
+    text += (text.empty() ? "" : "x") + std::to_string(extent);
   return text.empty() ? "scalar" : text;
 }
 
@@ -91,7 +93,8 @@ void from_json(const nlohmann::json& json, TensorSpec& spec) {
   spec.name = json.at("name").get<std::string>();
   const std::string role = json.at("role").get<std::string>();
   if (role != "input" && role != "output") {
-    throw BadArgument(fmt::format("tensor {}: role is '{}', needs input or output", spec.name, role));
+    throw BadArgument(
+        fmt::format("tensor {}: role is '{}', needs input or output", spec.name, role));
   }
   spec.role = role == "input" ? TensorSpec::Role::input : TensorSpec::Role::output;
   spec.dtype = parse_dtype(json.at("dtype").get<std::string>());
@@ -113,7 +116,8 @@ HostTensor::HostTensor(Dtype dtype, Shape shape)
 
 double HostTensor::get(std::int64_t i) const {
   const std::uint32_t raw = bits(i);
-  if (dtype_ == Dtype::f16) return static_cast<float>(half_from_bits(static_cast<std::uint16_t>(raw)));
+  if (dtype_ == Dtype::f16)
+    return static_cast<float>(half_from_bits(static_cast<std::uint16_t>(raw)));
   if (dtype_ == Dtype::i32) return static_cast<std::int32_t>(raw);
   float value;
   std::memcpy(&value, &raw, sizeof value);
@@ -122,7 +126,8 @@ double HostTensor::get(std::int64_t i) const {
 
 void HostTensor::set(std::int64_t i, double value) {
   if (dtype_ == Dtype::f16) return set_bits(i, half_bits(value));
-  if (dtype_ == Dtype::i32) return set_bits(i, static_cast<std::uint32_t>(static_cast<std::int32_t>(value)));
+  if (dtype_ == Dtype::i32)
+    return set_bits(i, static_cast<std::uint32_t>(static_cast<std::int32_t>(value)));
   const float narrowed = static_cast<float>(value);
   std::memcpy(data_.data() + 4 * i, &narrowed, sizeof narrowed);
 }

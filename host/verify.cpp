@@ -28,11 +28,12 @@ GuardedBuffer::GuardedBuffer(Runtime& runtime, const TensorSpec& spec)
   try {
     whole_ = cl::Buffer(runtime.context(), CL_MEM_READ_WRITE,
                         static_cast<cl::size_type>(2 * guard_ + spec.bytes()));
-    cl_buffer_region region{static_cast<std::size_t>(guard_), static_cast<std::size_t>(spec.bytes())};
+    cl_buffer_region region{static_cast<std::size_t>(guard_),
+                            static_cast<std::size_t>(spec.bytes())};
     window_ = whole_.createSubBuffer(CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region);
   } catch (const cl::Error& error) {
-    throw DeviceError(fmt::format("cannot allocate {} bytes for tensor {}: {}", spec.bytes(), spec.name,
-                                  describe(error)),
+    throw DeviceError(fmt::format("cannot allocate {} bytes for tensor {}: {}", spec.bytes(),
+                                  spec.name, describe(error)),
                       error.err());
   }
 }
@@ -55,14 +56,16 @@ std::vector<std::uint8_t> GuardedBuffer::image(const HostTensor& tensor) const {
 
 void GuardedBuffer::upload(const HostTensor& tensor) {
   if (tensor.dtype() != spec_.dtype || tensor.shape() != spec_.shape) {
-    throw BadArgument(fmt::format("tensor {} is {}[{}], needs {}[{}]", spec_.name, name(tensor.dtype()),
-                                  to_string(tensor.shape()), name(spec_.dtype), to_string(spec_.shape)));
+    throw BadArgument(fmt::format("tensor {} is {}[{}], needs {}[{}]", spec_.name,
+                                  name(tensor.dtype()), to_string(tensor.shape()),
+                                  name(spec_.dtype), to_string(spec_.shape)));
   }
   expected_ = image(tensor);
   try {
     runtime_->queue().enqueueWriteBuffer(whole_, CL_TRUE, 0, expected_.size(), expected_.data());
   } catch (const cl::Error& error) {
-    throw DeviceError(fmt::format("cannot write tensor {}: {}", spec_.name, describe(error)), error.err());
+    throw DeviceError(fmt::format("cannot write tensor {}: {}", spec_.name, describe(error)),
+                      error.err());
   }
 }
 
@@ -77,7 +80,8 @@ HostTensor GuardedBuffer::download() {
   try {
     runtime_->queue().enqueueReadBuffer(whole_, CL_TRUE, 0, seen_.size(), seen_.data());
   } catch (const cl::Error& error) {
-    throw DeviceError(fmt::format("cannot read tensor {}: {}", spec_.name, describe(error)), error.err());
+    throw DeviceError(fmt::format("cannot read tensor {}: {}", spec_.name, describe(error)),
+                      error.err());
   }
   HostTensor tensor(spec_.dtype, spec_.shape);
   const auto size = static_cast<std::size_t>(size_of(spec_.dtype));
@@ -95,8 +99,8 @@ Reason GuardedBuffer::trespass() const {
   for (std::size_t i = 0; i < seen_.size(); ++i) {
     if (seen_[i] == expected_[i]) continue;
     return fmt::format("{} tensor {} was overwritten at byte {} (its {} bytes start at 0)",
-                       spec_.role == TensorSpec::Role::output ? "memory around" : "input", spec_.name,
-                       static_cast<std::int64_t>(i) - guard_, spec_.bytes());
+                       spec_.role == TensorSpec::Role::output ? "memory around" : "input",
+                       spec_.name, static_cast<std::int64_t>(i) - guard_, spec_.bytes());
   }
   return {};
 }
@@ -106,7 +110,8 @@ Trial::Trial(Runtime& runtime, const Problem& problem, const PlanOptions& option
   allocate();
 }
 
-Trial::Trial(Runtime& runtime, const Plan& plan) : runtime_(&runtime), executable_(runtime.prepare(plan)) {
+Trial::Trial(Runtime& runtime, const Plan& plan)
+    : runtime_(&runtime), executable_(runtime.prepare(plan)) {
   allocate();
 }
 
@@ -121,7 +126,8 @@ void Trial::upload(const Tensors& inputs) {
   for (auto& [name, buffer] : buffers_) {
     if (buffer.spec().role == TensorSpec::Role::output) continue;
     const auto found = inputs.find(name);
-    if (found == inputs.end()) throw BadArgument(fmt::format("{}: input '{}' is missing", plan().problem, name));
+    if (found == inputs.end())
+      throw BadArgument(fmt::format("{}: input '{}' is missing", plan().problem, name));
     buffer.upload(found->second);
   }
   runtime_->pack(executable_, bindings_);
@@ -174,7 +180,8 @@ double Verification::worst_ratio() const {
 }
 
 Verification judge(const Problem& problem, const DataSet& set, const Tensors& inputs,
-                   const Tensors& outputs, Reason trespass, const DeviceInfo& device, int iteration) {
+                   const Tensors& outputs, Reason trespass, const DeviceInfo& device,
+                   int iteration) {
   const Reference reference =
       problem.op().reference(problem, inputs, {set.check, device.denormals_f32});
   Verification verification;
@@ -192,8 +199,8 @@ Verification judge(const Problem& problem, const DataSet& set, const Tensors& in
   return verification;
 }
 
-Verification verify(Runtime& runtime, const Problem& problem, const DataSet& set, std::uint64_t seed,
-                    const PlanOptions& options) {
+Verification verify(Runtime& runtime, const Problem& problem, const DataSet& set,
+                    std::uint64_t seed, const PlanOptions& options) {
   constexpr int kIteration = 1;
   Trial trial(runtime, problem, options);
   const Tensors inputs = make_inputs(problem, set, seed);

@@ -46,7 +46,7 @@ class Trial {
   void enqueue();
   /// poison, enqueue, finish. Returns the launches' times.
   std::vector<LaunchTime> run(int iteration = 0);
-  Tensors download();   ///< outputs by name
+  Tensors download();       ///< outputs by name
   Reason trespass() const;  ///< after download: names the tensor and the byte
   const Plan& plan() const { return executable_.plan(); }
   const Bindings& bindings() const { return bindings_; }

@@ -102,9 +102,7 @@ float gelu(float z) {
 }
 
 // z / 2 * (1 + tanh(u)) = z * sigmoid(2 u), u = sqrt(2 / pi) * (z + 0.044715 z^3)
-float gelu_tanh(float z) {
-  return z / (1.0f + exp(-1.5957691216f * fma(0.044715f * z * z, z, z)));
-}
+float gelu_tanh(float z) { return z / (1.0f + exp(-1.5957691216f * fma(0.044715f * z * z, z, z))); }
 
 // ---- memory: a 64-bit base and an unsigned byte offset cost Mali compilers the least ----
 
@@ -150,12 +148,17 @@ void store_own(float4 v, __global char* p, uint at, Tile tile, int whole) {
 
 // ---- the sum ----
 
-// sum + x[0..3] * w[0..3], for four columns at once.
-float4 add4(float4 sum, float4 x, float4 w0, float4 w1, float4 w2, float4 w3) {
+// sum + x[0..3] * w[0..3], where w0 to w3 hold four columns each at one k ...
+float4 add_columns(float4 sum, float4 x, float4 w0, float4 w1, float4 w2, float4 w3) {
   sum = fma((float4)(x.x), w0, sum);
   sum = fma((float4)(x.y), w1, sum);
   sum = fma((float4)(x.z), w2, sum);
   return fma((float4)(x.w), w3, sum);
+}
+
+// ... and where w holds one column at four k.
+float add_along_k(float sum, float4 x, float4 w) {
+  return fma(x.w, w.w, fma(x.z, w.z, fma(x.y, w.y, fma(x.x, w.x, sum))));
 }
 
 // The low half of the address at which a loop over k ends. Compared instead of a trip count: one
@@ -171,25 +174,25 @@ void sum_columns(float4* sum, __global const char* x, uint x_stride, __global co
     const float4 w0 = load4(w, 0), w1 = load4(w, w_stride);
     const float4 w2 = load4(w, 2 * w_stride), w3 = load4(w, 3 * w_stride);
     for (int i = 0; i < DENSE_M0; ++i) {
-      sum[i] = add4(sum[i], load4(x, i * x_stride), w0, w1, w2, w3);
+      sum[i] = add_columns(sum[i], load4(x, i * x_stride), w0, w1, w2, w3);
     }
     x += 4 * SIZE;
     w += 4 * w_stride;
   } while (low(x) != end);
 }
 
-// w holds four rows along k, one every w_stride bytes; they are transposed in registers.
+// w holds four rows along k, one every w_stride bytes.
 void sum_rows(float4* sum, __global const char* x, uint x_stride, __global const char* w,
               uint w_stride, int k) {
   const uint end = low(x + k * SIZE);
   for (int i = 0; i < DENSE_M0; ++i) sum[i] = (float4)(0.0f);
   do {
-    const float4 a = load4(w, 0), b = load4(w, w_stride);
-    const float4 c = load4(w, 2 * w_stride), d = load4(w, 3 * w_stride);
+    const float4 w0 = load4(w, 0), w1 = load4(w, w_stride);
+    const float4 w2 = load4(w, 2 * w_stride), w3 = load4(w, 3 * w_stride);
     for (int i = 0; i < DENSE_M0; ++i) {
-      sum[i] = add4(sum[i], load4(x, i * x_stride), (float4)(a.x, b.x, c.x, d.x),
-                    (float4)(a.y, b.y, c.y, d.y), (float4)(a.z, b.z, c.z, d.z),
-                    (float4)(a.w, b.w, c.w, d.w));
+      const float4 v = load4(x, i * x_stride);
+      sum[i] = (float4)(add_along_k(sum[i].x, v, w0), add_along_k(sum[i].y, v, w1),
+                        add_along_k(sum[i].z, v, w2), add_along_k(sum[i].w, v, w3));
     }
     x += 4 * SIZE;
     w += 4 * SIZE;
@@ -240,7 +243,7 @@ void finish(const float4* sum, Tile tile, float alpha, int n, __global const T* 
 //@kernel dense_packed
 //@arg    0  x      in   T[m*ldx]
 //@arg    1  wp     in   T[ceil(n/(4*DENSE_LX))*k*4*DENSE_LX]
-//@layout wp[(n/(4*DENSE_LX)*k + i)*4*DENSE_LX + n%(4*DENSE_LX)] = w[n][i], zeros beyond n and k
+//@layout wp[(n/(4*DENSE_LX)*k + i)*4*DENSE_LX + n%(4*DENSE_LX)] = w[n][i], else 0
 //@arg    2  b      in   T[n]      null without DENSE_BIAS
 //@arg    3  r      in   T[m*ldr]  null without DENSE_RESIDUAL
 //@arg    4  y      out  T[m*ldy]  may be r
@@ -256,7 +259,8 @@ void finish(const float4* sum, Tile tile, float alpha, int n, __global const T* 
 //@arg    14 alpha  float          factor of the sum
 //@global ceil(n/(4*DENSE_LX))*DENSE_LX ceil(m/(DENSE_M0*DENSE_LY))*DENSE_LY
 //@local  DENSE_LX DENSE_LY
-//@needs  m >= DENSE_M0, n >= 1, k >= 4, k % 4 == 0, ldx % 4 == 0, offx % 4 == 0
+//@needs  m >= DENSE_M0, n >= 1, k >= 4, k % 4 == 0
+//@needs  ldx % 4 == 0, offx % 4 == 0
 __kernel GROUP void dense_packed(__global const T* x, __global const T* wp, __global const T* b,
                                  __global const T* r, __global T* y, int m, int n, int k, int ldx,
                                  int ldr, int ldy, int offx, int offr, int offy, float alpha) {
@@ -267,8 +271,8 @@ __kernel GROUP void dense_packed(__global const T* x, __global const T* wp, __gl
   const uint x_at = (offx + tile.row * x_stride) * SIZE;
   const uint w_at = ((int)get_group_id(0) * k * DENSE_LX + (int)get_local_id(0)) * 4 * SIZE;
   float4 sum[DENSE_M0];
-  sum_columns(sum, (__global const char*)x + x_at, x_stride * SIZE,
-              (__global const char*)wp + w_at, 4 * DENSE_LX * SIZE, k);
+  sum_columns(sum, (__global const char*)x + x_at, x_stride * SIZE, (__global const char*)wp + w_at,
+              4 * DENSE_LX * SIZE, k);
   finish(sum, tile, alpha, n, b, r, ldr, offr, y, ldy, offy);
 }
 
@@ -294,7 +298,8 @@ __kernel GROUP void dense_packed(__global const T* x, __global const T* wp, __gl
 //@arg    16 alpha  float          factor of the sum
 //@global ceil(n/(4*DENSE_LX))*DENSE_LX ceil(m/(DENSE_M0*DENSE_LY))*DENSE_LY
 //@local  DENSE_LX DENSE_LY
-//@needs  m >= DENSE_M0, n >= 4, k >= 4, k % 4 == 0, ldx % 4 == 0, offx % 4 == 0, ldw % 4 == 0, offw % 4 == 0
+//@needs  m >= DENSE_M0, n >= 4, k >= 4, k % 4 == 0
+//@needs  ldx % 4 == 0, offx % 4 == 0, ldw % 4 == 0, offw % 4 == 0
 __kernel GROUP void dense_nt(__global const T* x, __global const T* w, __global const T* b,
                              __global const T* r, __global T* y, int m, int n, int k, int ldx,
                              int ldw, int ldr, int ldy, int offx, int offw, int offr, int offy,
@@ -332,7 +337,8 @@ __kernel GROUP void dense_nt(__global const T* x, __global const T* w, __global 
 //@arg    16 alpha  float          factor of the sum
 //@global ceil(n/(4*DENSE_LX))*DENSE_LX ceil(m/(DENSE_M0*DENSE_LY))*DENSE_LY
 //@local  DENSE_LX DENSE_LY
-//@needs  m >= DENSE_M0, n % 4 == 0, k >= 4, k % 4 == 0, ldx % 4 == 0, offx % 4 == 0, ldw % 4 == 0, offw % 4 == 0
+//@needs  m >= DENSE_M0, n % 4 == 0, k >= 4, k % 4 == 0
+//@needs  ldx % 4 == 0, offx % 4 == 0, ldw % 4 == 0, offw % 4 == 0
 __kernel GROUP void dense_nn(__global const T* x, __global const T* w, __global const T* b,
                              __global const T* r, __global T* y, int m, int n, int k, int ldx,
                              int ldw, int ldr, int ldy, int offx, int offw, int offr, int offy,
@@ -343,8 +349,8 @@ __kernel GROUP void dense_nn(__global const T* x, __global const T* w, __global 
   const int x_stride = DENSE_LDX ? DENSE_LDX : ldx, w_stride = DENSE_LDW ? DENSE_LDW : ldw;
   const uint x_at = (offx + tile.row * x_stride) * SIZE, w_at = (offw + col) * SIZE;
   float4 sum[DENSE_M0];
-  sum_columns(sum, (__global const char*)x + x_at, x_stride * SIZE,
-              (__global const char*)w + w_at, w_stride * SIZE, k);
+  sum_columns(sum, (__global const char*)x + x_at, x_stride * SIZE, (__global const char*)w + w_at,
+              w_stride * SIZE, k);
   finish(sum, tile, alpha, n, b, r, ldr, offr, y, ldy, offy);
 }
 
@@ -401,7 +407,7 @@ T4 padded4(__global const T* p, int step, int end) {
 //@kernel dense_pack_w
 //@arg    0  w      in   T[n*step_n + k*step_k]
 //@arg    1  wp     out  T[ceil(n/(4*DENSE_LX))*ceil(k/4)*4*4*DENSE_LX]
-//@layout wp[(n/(4*DENSE_LX)*ceil(k/4)*4 + i)*4*DENSE_LX + n%(4*DENSE_LX)] = w[n][i], zeros beyond n and k
+//@layout wp[(n/(4*DENSE_LX)*ceil(k/4)*4 + i)*4*DENSE_LX + n%(4*DENSE_LX)] = w[n][i], else 0
 //@arg    2  n      int            columns
 //@arg    3  k      int            products of a sum
 //@arg    4  step_n int            from a column's weights to the next's
@@ -424,7 +430,7 @@ __kernel GROUP void dense_pack_w(__global const T* w, __global T* wp, int n, int
 //@kernel dense_pack_x
 //@arg    0  x      in   T[m*ldx]
 //@arg    1  xp     out  T[m*ceil(k/4)*4]
-//@layout xp[m*ceil(k/4)*4 + i] = x[m][i], zeros beyond k
+//@layout xp[m*ceil(k/4)*4 + i] = x[m][i], else 0
 //@arg    2  m      int            rows
 //@arg    3  k      int            elements of a row
 //@arg    4  ldx    int

@@ -17,7 +17,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 HostTensor tensor_of(Dtype dtype, const std::vector<double>& values) {
   HostTensor tensor(dtype, {static_cast<std::int64_t>(values.size())});
-  for (std::size_t i = 0; i < values.size(); ++i) tensor.set(static_cast<std::int64_t>(i), values[i]);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    tensor.set(static_cast<std::int64_t>(i), values[i]);
   return tensor;
 }
 
@@ -36,7 +37,8 @@ TEST(compare, an_error_inside_its_bound_passes_and_one_outside_is_named) {
   EXPECT_EQ(verdict.worst_index, 2);
   EXPECT_NEAR(verdict.worst_ratio, 50, 1e-3);
   EXPECT_EQ(verdict.fraction_over, 0.5);
-  EXPECT_NE(verdict.reason.find("element 2 is 3.5, expected 3 +- 0.01"), std::string::npos) << verdict.reason;
+  EXPECT_NE(verdict.reason.find("element 2 is 3.5, expected 3 +- 0.01"), std::string::npos)
+      << verdict.reason;
 }
 
 TEST(compare, metrics_match_their_formulas) {
@@ -74,11 +76,15 @@ TEST(compare, poison_differs_between_iterations_and_is_nan) {
 
 TEST(compare, special_values_must_match) {
   const Expected expected = within({std::nan(""), kInfinity, -kInfinity, 1}, 0.5);
-  EXPECT_TRUE(compare(tensor_of(Dtype::f32, {std::nan(""), kInfinity, -kInfinity, 1}), expected).pass);
+  EXPECT_TRUE(
+      compare(tensor_of(Dtype::f32, {std::nan(""), kInfinity, -kInfinity, 1}), expected).pass);
   EXPECT_FALSE(compare(tensor_of(Dtype::f32, {0, kInfinity, -kInfinity, 1}), expected).pass);
-  EXPECT_FALSE(compare(tensor_of(Dtype::f32, {std::nan(""), -kInfinity, -kInfinity, 1}), expected).pass);
+  EXPECT_FALSE(
+      compare(tensor_of(Dtype::f32, {std::nan(""), -kInfinity, -kInfinity, 1}), expected).pass);
   EXPECT_FALSE(compare(tensor_of(Dtype::f32, {std::nan(""), 3e38, -kInfinity, 1}), expected).pass);
-  EXPECT_FALSE(compare(tensor_of(Dtype::f32, {std::nan(""), kInfinity, -kInfinity, std::nan("")}), expected).pass);
+  EXPECT_FALSE(
+      compare(tensor_of(Dtype::f32, {std::nan(""), kInfinity, -kInfinity, std::nan("")}), expected)
+          .pass);
 }
 
 TEST(compare, half_may_overflow_only_where_the_bound_reaches_the_limit) {
@@ -100,7 +106,8 @@ TEST(compare, bounds_that_would_let_zeros_pass_are_blind) {
   std::vector<double> values(100, 1);
   values[7] = 1e9;
   EXPECT_TRUE(compare(tensor_of(Dtype::f32, values), within(values, 2)).blind);
-  EXPECT_TRUE(compare(tensor_of(Dtype::f32, {0, 0}), within({0, 0}, 1e-9)).blind) << "nothing to see";
+  EXPECT_TRUE(compare(tensor_of(Dtype::f32, {0, 0}), within({0, 0}, 1e-9)).blind)
+      << "nothing to see";
 }
 
 TEST(compare, bit_exact_means_every_bit) {
@@ -123,7 +130,8 @@ TEST(compare, an_expected_nan_with_the_poison_pattern_is_no_unwritten_element) {
 }
 
 TEST(compare, sizes_must_agree) {
-  EXPECT_THROWS_SAYING(compare(tensor_of(Dtype::f32, {1, 2}), within({1}, 1)), BadArgument, "2 elements");
+  EXPECT_THROWS_SAYING(compare(tensor_of(Dtype::f32, {1, 2}), within({1}, 1)), BadArgument,
+                       "2 elements");
 }
 
 TEST(compare, a_verdict_prints_in_json_whatever_its_values) {

@@ -48,8 +48,10 @@ TEST(device, hostile_driver_strings_become_printable) {
 TEST(device, damaged_forms_are_refused) {
   EXPECT_THROWS_SAYING(parse_device("name PoCL"), BadArgument, "no 'key:'");
   EXPECT_THROWS_SAYING(parse_device("nmae: PoCL"), BadArgument, "unknown key 'nmae'");
-  EXPECT_THROWS_SAYING(parse_device("compute_units: many"), BadArgument, "compute_units has no value");
-  EXPECT_THROWS_SAYING(parse_device("compute_units: \"4\""), BadArgument, "\"compute_units\" has the wrong type");
+  EXPECT_THROWS_SAYING(parse_device("compute_units: many"), BadArgument,
+                       "compute_units has no value");
+  EXPECT_THROWS_SAYING(parse_device("compute_units: \"4\""), BadArgument,
+                       "\"compute_units\" has the wrong type");
   EXPECT_THROWS_SAYING(parse_device("mem_base_addr_align: 0"), BadArgument, "needs 1 or more");
   EXPECT_THROWS_SAYING(device_from_json(3), BadArgument, "needs to be an object");
 }
@@ -68,11 +70,13 @@ TEST(device_device, facts_are_plausible_and_round_trip) {
 TEST(device_device, is_found_by_number_and_by_part_of_its_name) {
   CLAM_NEEDS_DEVICE();
   const DeviceEntry first = list_devices().front();
-  EXPECT_EQ(select_device(std::to_string(first.platform) + ":" + std::to_string(first.index)).device(),
-            first.device());
+  EXPECT_EQ(
+      select_device(std::to_string(first.platform) + ":" + std::to_string(first.index)).device(),
+      first.device());
   const std::string name = test::runtime().device().name;
   EXPECT_EQ(query_device(select_device(name.substr(1)).device).name, name);
-  EXPECT_THROWS_SAYING(select_device("nosuch"), DeviceError, "no OpenCL device matches 'nosuch'; there is");
+  EXPECT_THROWS_SAYING(select_device("nosuch"), DeviceError,
+                       "no OpenCL device matches 'nosuch'; there is");
   EXPECT_THROWS_SAYING(select_device("9:9"), DeviceError, "no OpenCL device matches '9:9'");
 }
 

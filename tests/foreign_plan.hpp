@@ -37,7 +37,11 @@ inline Plan scale_plan(std::int64_t n, float factor) {
   plan.variant = "scale";
   plan.tensors = {{"src", TensorSpec::Role::input, Dtype::f32, {n}, {}, 0},
                   {"dst", TensorSpec::Role::output, Dtype::f32, {n}, {}, 0}};
-  plan.launches = {{"scale.cl", "scale", "", {(n + 15) / 16 * 16, 1, 1}, {16, 1, 1},
+  plan.launches = {{"scale.cl",
+                    "scale",
+                    "",
+                    {(n + 15) / 16 * 16, 1, 1},
+                    {16, 1, 1},
                     {BufferArg{"src"}, BufferArg{"dst"}, factor, static_cast<std::int32_t>(n)}}};
   return plan;
 }

@@ -28,7 +28,9 @@ TEST(kernels, kernel_files_are_ascii_and_licensed) {
   for (const std::string& file : embedded_files()) {
     const std::string text = KernelFiles().get(file).text;
     EXPECT_EQ(text.rfind("// SPDX-License-Identifier: MIT\n// " + file, 0), 0u) << file;
-    EXPECT_TRUE(std::all_of(text.begin(), text.end(), [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); })) << file;
+    EXPECT_TRUE(std::all_of(text.begin(), text.end(), [](char c) {
+      return c == '\n' || (c >= ' ' && c <= '~');
+    })) << file;
     EXPECT_EQ(text.find("#include"), std::string::npos) << file;
   }
 }

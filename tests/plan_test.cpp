@@ -24,15 +24,18 @@ using nlohmann::json;
 /// is seen in review. CLAM_UPDATE_GOLDEN=1 writes the files anew.
 const std::map<std::string, std::vector<std::string>> kGolden = {
     {"dense",
-     {"dense m=192 n=512 k=512 dtype=f32 bias", "dense m=192 n=256 k=256 dtype=f16 bias act=gelu residual",
-      "dense m=192 n=32 k=2 dtype=f32", "dense m=5 n=7 k=9 dtype=f32 trans_w=0 ldx=11 offx=3"}},
+     {"dense m=192 n=512 k=512 dtype=f32 bias",
+      "dense m=192 n=256 k=256 dtype=f16 bias act=gelu residual", "dense m=192 n=32 k=2 dtype=f32",
+      "dense m=5 n=7 k=9 dtype=f32 trans_w=0 ldx=11 offx=3"}},
     {"get_valid_counts",
-     {"get_valid_counts n=122640 dtype=f32 score_threshold=0.01", "get_valid_counts batch=3 n=1000 dtype=f16",
+     {"get_valid_counts n=122640 dtype=f32 score_threshold=0.01",
+      "get_valid_counts batch=3 n=1000 dtype=f16",
       "get_valid_counts n=5000 e=5 dtype=f16 id_index=-1 score_index=0"}}};
 
 std::string plans_text(const std::vector<std::string>& lines) {
   std::string text;
-  for (const std::string& line : lines) text += to_text(make_plan(Problem::parse(line), generic_device())) + "\n";
+  for (const std::string& line : lines)
+    text += to_text(make_plan(Problem::parse(line), generic_device())) + "\n";
   return text;
 }
 
@@ -58,7 +61,8 @@ TEST(plan, json_round_trips_for_every_case_and_variant) {
           if (variant.supports(problem, device)) continue;
           const Plan plan = make_plan(problem, device, options);
           const json written = to_json(plan);
-          ASSERT_EQ(to_json(plan_from_json(json::parse(written.dump()))), written) << problem.text();
+          ASSERT_EQ(to_json(plan_from_json(json::parse(written.dump()))), written)
+              << problem.text();
         }
       }
     }
@@ -69,8 +73,16 @@ TEST(plan, every_form_of_argument_round_trips) {
   Plan plan = test::scale_plan(10, 1);
   plan.buffers = {{"tmp", BufferSpec::Role::scratch, 64}, {"w", BufferSpec::Role::packed, 256}};
   const float infinity = std::numeric_limits<float>::infinity();
-  plan.launches[0].args = {BufferArg{"tmp"}, BufferArg{"w", 128}, 0.1f,         -infinity, infinity,
-                           std::nanf(""),    1e-45f,              std::int32_t{-2147483647 - 1}, LocalArg{256}, NullArg{}};
+  plan.launches[0].args = {BufferArg{"tmp"},
+                           BufferArg{"w", 128},
+                           0.1f,
+                           -infinity,
+                           infinity,
+                           std::nanf(""),
+                           1e-45f,
+                           std::int32_t{-2147483647 - 1},
+                           LocalArg{256},
+                           NullArg{}};
   plan.pack = plan.launches;
   const json written = to_json(plan);
   EXPECT_EQ(to_json(plan_from_json(json::parse(written.dump()))), written);
@@ -79,7 +91,8 @@ TEST(plan, every_form_of_argument_round_trips) {
 
 TEST(plan, is_a_pure_function) {
   const Problem problem = Problem::parse("dense m=192 n=512 k=512 dtype=f16 bias");
-  EXPECT_EQ(to_json(make_plan(problem, generic_device())), to_json(make_plan(problem, generic_device())));
+  EXPECT_EQ(to_json(make_plan(problem, generic_device())),
+            to_json(make_plan(problem, generic_device())));
 }
 
 TEST(plan, what_cannot_run_says_why) {
@@ -89,14 +102,15 @@ TEST(plan, what_cannot_run_says_why) {
   EXPECT_THROWS_SAYING(make_plan(half, device), Unsupported, "the device has no cl_khr_fp16");
   EXPECT_NE(explain_plan(half, device).find("no       dense"), std::string::npos);
   device.max_alloc_bytes = 1000;
-  EXPECT_THROWS_SAYING(make_plan(Problem::parse("dense m=100 n=1 k=100 dtype=f32"), device), Unsupported,
-                       "tensor x needs 40000 bytes, the device allows 1000");
+  EXPECT_THROWS_SAYING(make_plan(Problem::parse("dense m=100 n=1 k=100 dtype=f32"), device),
+                       Unsupported, "tensor x needs 40000 bytes, the device allows 1000");
   EXPECT_THROWS_SAYING(make_plan(half, generic_device(), {"dense_magic", 0}), BadArgument,
                        "unknown variant 'dense_magic'; dense knows dense_packed");
 }
 
 TEST(plan, explains_its_choice_once) {
-  const std::string text = explain_plan(Problem::parse("dense m=8 n=8 k=8 dtype=f32"), generic_device());
+  const std::string text =
+      explain_plan(Problem::parse("dense m=8 n=8 k=8 dtype=f32"), generic_device());
   EXPECT_EQ(text.find("chosen"), text.rfind("chosen")) << text;
   EXPECT_NE(text.find("chosen"), std::string::npos) << text;
 }
@@ -127,8 +141,10 @@ TEST(plan, broken_json_is_refused_in_one_sentence) {
   refuse("/launches/0/local", {0, 1, 1}, "sizes must be at least 1");
   refuse("/launches/0/args/0", {{"buffer", "nosuch"}}, "'nosuch' is neither a tensor nor a buffer");
   refuse("/launches/0/args/0", {{"buffer", "src"}, {"offset", 3}}, "no multiple of 128");
-  refuse("/launches/0/args/0", {{"buffer", "src"}, {"offset", 128}}, "offset 128 is outside 'src' of 40 bytes");
-  refuse("/launches/0/args/0", {{"buffer", "src"}, {"offset", -128}}, "offset -128 is outside 'src'");
+  refuse("/launches/0/args/0", {{"buffer", "src"}, {"offset", 128}},
+         "offset 128 is outside 'src' of 40 bytes");
+  refuse("/launches/0/args/0", {{"buffer", "src"}, {"offset", -128}},
+         "offset -128 is outside 'src'");
   refuse("/device/mem_base_addr_align", 0, "mem_base_addr_align=0, needs 1 or more");
   refuse("/tensors/1/name", "src", "'src' names two tensors");
   refuse("/launches/0/args/3", {{"int", 5000000000}}, "does not fit an int");
@@ -136,8 +152,10 @@ TEST(plan, broken_json_is_refused_in_one_sentence) {
   refuse("/launches/0/args/2", {{"image", json::object()}}, "image arguments are not supported");
   refuse("/launches/0/args/2", {{"double", 1}}, "unknown form of argument");
   refuse("/launches/0/args/2", {{"local_bytes", 0}}, "local_bytes must be at least 1");
-  refuse("/buffers", {{{"name", "src"}, {"role", "scratch"}, {"bytes", 4}}}, "names a tensor and a buffer");
-  refuse("/buffers", {{{"name", "t"}, {"role", "temp"}, {"bytes", 4}}}, "neither scratch nor packed");
+  refuse("/buffers", {{{"name", "src"}, {"role", "scratch"}, {"bytes", 4}}},
+         "names a tensor and a buffer");
+  refuse("/buffers", {{{"name", "t"}, {"role", "temp"}, {"bytes", 4}}},
+         "neither scratch nor packed");
   refuse("/buffers", {{{"name", "t"}, {"role", "scratch"}, {"bytes", 0}}}, "has no bytes");
   EXPECT_THROWS_SAYING(plan_from_json(json::array()), BadArgument, "this is no plan");
 }

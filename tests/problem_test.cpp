@@ -16,21 +16,26 @@ namespace {
 
 /// A random legal text for a field, or "" to leave it out.
 std::string random_value(const Field& field, std::mt19937_64& random) {
-  const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n)); };
+  const auto below = [&](std::int64_t n) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
+  };
   if (!field.fallback.empty() && below(2) == 0) return "";
   switch (field.kind) {
     case Field::Kind::extent:
       return std::to_string(1 + below(below(2) ? 8 : 300));
     case Field::Kind::integer:
-      return std::to_string(field.min + below(std::min<std::int64_t>(field.max - field.min + 1, 600)));
+      return std::to_string(field.min +
+                            below(std::min<std::int64_t>(field.max - field.min + 1, 600)));
     case Field::Kind::number: {
-      const char* numbers[] = {"0", "-0", "0.01", "1e-45", "3.4028235e38", "inf", "-inf", "0.1000000015"};
+      const char* numbers[] = {"0",   "-0",   "0.01",        "1e-45", "3.4028235e38",
+                               "inf", "-inf", "0.1000000015"};
       return numbers[below(8)];
     }
     case Field::Kind::flag:
       return "1";
     case Field::Kind::choice:
-      return field.choices[static_cast<std::size_t>(below(static_cast<std::int64_t>(field.choices.size())))];
+      return field.choices[static_cast<std::size_t>(
+          below(static_cast<std::int64_t>(field.choices.size())))];
   }
   return "";
 }
@@ -78,23 +83,36 @@ TEST(problem, a_changed_copy_is_checked_too) {
 
 TEST(problem, bad_lines_are_refused_in_one_sentence) {
   EXPECT_THROWS_SAYING(Problem::parse(""), BadArgument, "empty problem");
-  EXPECT_THROWS_SAYING(Problem::parse("densse m=1"), BadArgument, "unknown op 'densse'; clam knows dense");
-  EXPECT_THROWS_SAYING(Problem::parse("dense mm=1"), BadArgument, "unknown word 'mm'; it knows m n k");
+  EXPECT_THROWS_SAYING(Problem::parse("densse m=1"), BadArgument,
+                       "unknown op 'densse'; clam knows dense");
+  EXPECT_THROWS_SAYING(Problem::parse("dense mm=1"), BadArgument,
+                       "unknown word 'mm'; it knows m n k");
   EXPECT_THROWS_SAYING(Problem::parse("dense m=1 n=1 k=1"), BadArgument, "dense: dtype is missing");
-  EXPECT_THROWS_SAYING(Problem::parse("dense n=1 k=1 dtype=f32"), BadArgument, "dense: m is missing");
-  EXPECT_THROWS_SAYING(Problem::parse("dense m=1 m=1 n=1 k=1 dtype=f32"), BadArgument, "m is given twice");
+  EXPECT_THROWS_SAYING(Problem::parse("dense n=1 k=1 dtype=f32"), BadArgument,
+                       "dense: m is missing");
+  EXPECT_THROWS_SAYING(Problem::parse("dense m=1 m=1 n=1 k=1 dtype=f32"), BadArgument,
+                       "m is given twice");
   EXPECT_THROWS_SAYING(Problem::parse("dense m n=1 k=1 dtype=f32"), BadArgument, "m needs a value");
-  EXPECT_THROWS_SAYING(Problem::parse("dense m=x n=1 k=1 dtype=f32"), BadArgument, "m='x', needs a whole number");
-  EXPECT_THROWS_SAYING(Problem::parse("dense m=1.5 n=1 k=1 dtype=f32"), BadArgument, "needs a whole number");
-  EXPECT_THROWS_SAYING(Problem::parse("dense m=-3 n=1 k=1 dtype=f32"), BadArgument, "needs 1 to 2147483647");
-  EXPECT_THROWS_SAYING(Problem::parse("dense m=99999999999999999999 n=1 k=1 dtype=f32"), BadArgument,
+  EXPECT_THROWS_SAYING(Problem::parse("dense m=x n=1 k=1 dtype=f32"), BadArgument,
+                       "m='x', needs a whole number");
+  EXPECT_THROWS_SAYING(Problem::parse("dense m=1.5 n=1 k=1 dtype=f32"), BadArgument,
+                       "needs a whole number");
+  EXPECT_THROWS_SAYING(Problem::parse("dense m=-3 n=1 k=1 dtype=f32"), BadArgument,
                        "needs 1 to 2147483647");
-  EXPECT_THROWS_SAYING(Problem::parse("dense m=1 n=1 k=1 dtype=f64"), BadArgument, "dtype='f64', knows f32 f16");
-  EXPECT_THROWS_SAYING(Problem::parse("dense m=1 n=1 k=1 dtype=f32 bias=2"), BadArgument, "is a flag");
-  EXPECT_THROWS_SAYING(Problem::parse("dense m=1 n=1 k=1 dtype=f32 alpha=nan"), BadArgument, "needs a number");
-  EXPECT_THROWS_SAYING(Problem::parse("dense m=1 n=1 k=1 dtype=f32 alpha=1e99"), BadArgument, "does not fit a float");
-  EXPECT_THROWS_SAYING(Problem::parse("dense m=65536 n=65536 k=1 dtype=f32"), BadArgument, "2147483647");
-  EXPECT_THROWS_SAYING(Problem::from_json(nlohmann::json::array()), BadArgument, "needs the key \"op\"");
+  EXPECT_THROWS_SAYING(Problem::parse("dense m=99999999999999999999 n=1 k=1 dtype=f32"),
+                       BadArgument, "needs 1 to 2147483647");
+  EXPECT_THROWS_SAYING(Problem::parse("dense m=1 n=1 k=1 dtype=f64"), BadArgument,
+                       "dtype='f64', knows f32 f16");
+  EXPECT_THROWS_SAYING(Problem::parse("dense m=1 n=1 k=1 dtype=f32 bias=2"), BadArgument,
+                       "is a flag");
+  EXPECT_THROWS_SAYING(Problem::parse("dense m=1 n=1 k=1 dtype=f32 alpha=nan"), BadArgument,
+                       "needs a number");
+  EXPECT_THROWS_SAYING(Problem::parse("dense m=1 n=1 k=1 dtype=f32 alpha=1e99"), BadArgument,
+                       "does not fit a float");
+  EXPECT_THROWS_SAYING(Problem::parse("dense m=65536 n=65536 k=1 dtype=f32"), BadArgument,
+                       "2147483647");
+  EXPECT_THROWS_SAYING(Problem::from_json(nlohmann::json::array()), BadArgument,
+                       "needs the key \"op\"");
 }
 
 TEST(problem, hostile_lines_are_quoted_short_and_printable) {

@@ -70,7 +70,8 @@ TEST_F(program_cache_device, damaged_entries_are_rebuilt_and_mended) {
   const std::string good = read_file(entry + "/program.bin");
   std::string flipped = good;
   flipped[flipped.size() / 2] ^= 1;
-  for (const std::string& damaged : {std::string(), good.substr(0, good.size() / 2), flipped, std::string("x")}) {
+  for (const std::string& damaged :
+       {std::string(), good.substr(0, good.size() / 2), flipped, std::string("x")}) {
     write_file(entry + "/program.bin", damaged);
     expect_second_start(1, 1);
     expect_second_start(0, 0);
@@ -102,7 +103,8 @@ TEST_F(program_cache_device, no_half_written_entry_is_left) {
 
 TEST_F(program_cache_device, a_kernel_that_does_not_build_shows_log_file_and_options) {
   ProgramCache one = cache();
-  const KernelSource broken{"broken.cl", "__kernel void broken(__global float* x) { *x = nosuch; }", "test", ""};
+  const KernelSource broken{"broken.cl", "__kernel void broken(__global float* x) { *x = nosuch; }",
+                            "test", ""};
   try {
     one.kernel(broken, "-DSOMETHING=1", "broken");
     FAIL() << "it builds";
@@ -117,13 +119,15 @@ TEST_F(program_cache_device, a_kernel_that_does_not_build_shows_log_file_and_opt
 
 TEST_F(program_cache_device, a_kernel_that_is_not_in_the_file_is_named) {
   ProgramCache one = cache();
-  EXPECT_THROWS_SAYING(one.kernel(source_, "", "nosuch"), BadArgument, "scale.cl has no kernel named 'nosuch'");
+  EXPECT_THROWS_SAYING(one.kernel(source_, "", "nosuch"), BadArgument,
+                       "scale.cl has no kernel named 'nosuch'");
 }
 
 TEST_F(program_cache_device, progress_is_told_before_a_build) {
   ProgramCache one = cache("");
   std::vector<std::string> seen;
-  one.on_build([&](const std::string& file, int built) { seen.push_back(file + std::to_string(built)); });
+  one.on_build(
+      [&](const std::string& file, int built) { seen.push_back(file + std::to_string(built)); });
   one.kernel(source_, "", "scale");
   one.kernel(source_, "-DUNUSED=2", "scale");
   EXPECT_EQ(seen, (std::vector<std::string>{"scale.cl0", "scale.cl1"}));

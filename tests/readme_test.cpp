@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 const std::string kSource = CLAM_SOURCE_DIR;
 
 std::vector<std::string> readmes() {
-  return {kSource + "/README.md", kSource + "/kernels/README.md", kSource + "/bench/workloads/README.md"};
+  return {kSource + "/README.md", kSource + "/kernels/README.md",
+          kSource + "/bench/workloads/README.md"};
 }
 
 /// The lines of all ```sh blocks, without comments.
@@ -42,7 +43,8 @@ std::string anchor(const std::string& heading) {
   std::string name;
   for (const char c : heading) {
     if (c == ' ' || c == '-') name += '-';
-    if (std::isalnum(static_cast<unsigned char>(c)) || c == '_') name += static_cast<char>(std::tolower(c));
+    if (std::isalnum(static_cast<unsigned char>(c)) || c == '_')
+      name += static_cast<char>(std::tolower(c));
   }
   return name;
 }
@@ -50,7 +52,8 @@ std::string anchor(const std::string& heading) {
 bool has_heading(const std::string& text, const std::string& wanted) {
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) {
-    if (line.rfind('#', 0) == 0 && anchor(line.substr(line.find_first_not_of("# "))) == wanted) return true;
+    if (line.rfind('#', 0) == 0 && anchor(line.substr(line.find_first_not_of("# "))) == wanted)
+      return true;
   }
   return false;
 }
@@ -73,10 +76,12 @@ TEST(readme, links_lead_somewhere) {
       if (target.rfind("https://", 0) == 0) continue;
       const std::size_t hash = target.find('#');
       const std::string file = target.substr(0, hash);
-      const std::string place = file.empty() ? path : (fs::path(path).parent_path() / file).string();
+      const std::string place =
+          file.empty() ? path : (fs::path(path).parent_path() / file).string();
       EXPECT_TRUE(fs::exists(place)) << path << ": " << target;
       if (hash != target.npos && fs::exists(place)) {
-        EXPECT_TRUE(has_heading(read_file(place), target.substr(hash + 1))) << path << ": " << target;
+        EXPECT_TRUE(has_heading(read_file(place), target.substr(hash + 1)))
+            << path << ": " << target;
       }
     }
   }
@@ -91,7 +96,8 @@ void furnish(const test::TemporaryFolder& folder) {
   fs::create_symlink(CLAM_BINARY, folder.file("build/clam"));
   const Op& op = find_op("get_valid_counts");
   const Problem problem = Problem::parse("get_valid_counts n=1000 dtype=f32");
-  write_npy(folder.file("boxes.npy"), make_inputs(problem, op.data_sets[0], test::seed()).at("data"));
+  write_npy(folder.file("boxes.npy"),
+            make_inputs(problem, op.data_sets[0], test::seed()).at("data"));
 }
 
 TEST(readme_device, commands_run) {

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-
 #include <nlohmann/json.hpp>
 
 #include "error.hpp"
@@ -50,8 +49,13 @@ TEST_F(runtime_device, takes_local_null_and_offset_arguments) {
   plan.device = runtime_->device();
   plan.buffers = {{"middle", BufferSpec::Role::scratch, align + 64}};
   plan.launches[0].args[1] = BufferArg{"middle", align};
-  plan.launches.push_back({"scale.cl", "reverse", "", {16, 1, 1}, {16, 1, 1},
-                           {BufferArg{"middle", align}, BufferArg{"dst"}, LocalArg{64}, NullArg{}, std::int32_t{16}}});
+  plan.launches.push_back(
+      {"scale.cl",
+       "reverse",
+       "",
+       {16, 1, 1},
+       {16, 1, 1},
+       {BufferArg{"middle", align}, BufferArg{"dst"}, LocalArg{64}, NullArg{}, std::int32_t{16}}});
   Trial trial(*runtime_, plan);
   trial.upload({{"src", counting(16)}});
   trial.run();
@@ -64,7 +68,8 @@ TEST_F(runtime_device, an_offset_into_a_sub_buffer_counts_from_its_start) {
   const std::int64_t skipped = align / 4, n = skipped + 16;
   Plan plan = test::scale_plan(n, 2);  // the tensors of a Trial are sub-buffers
   plan.device = runtime_->device();
-  plan.launches[0].args = {BufferArg{"src", align}, BufferArg{"dst", align}, 2.0f, std::int32_t{16}};
+  plan.launches[0].args = {BufferArg{"src", align}, BufferArg{"dst", align}, 2.0f,
+                           std::int32_t{16}};
   Trial trial(*runtime_, plan);
   trial.upload({{"src", counting(n)}});
   trial.run();
@@ -79,12 +84,13 @@ TEST_F(runtime_device, arguments_that_do_not_suit_the_kernel_are_refused_without
   Plan plan = test::scale_plan(16, 2);
   const std::vector<Arg> args = plan.launches[0].args;
   plan.launches[0].args.pop_back();
-  EXPECT_THROWS_SAYING(runtime_->prepare(plan), BadArgument, "kernel scale takes 4 arguments, the launch gives 3");
+  EXPECT_THROWS_SAYING(runtime_->prepare(plan), BadArgument,
+                       "kernel scale takes 4 arguments, the launch gives 3");
   plan.launches[0].args = args;
   plan.launches[0].args[0] = std::int32_t{8};
   Executable executable = runtime_->prepare(plan);
-  EXPECT_THROWS_SAYING(runtime_->enqueue(executable, {{"src", buffer(16)}, {"dst", buffer(16)}}), BadArgument,
-                       "argument 0 does not suit kernel scale");
+  EXPECT_THROWS_SAYING(runtime_->enqueue(executable, {{"src", buffer(16)}, {"dst", buffer(16)}}),
+                       BadArgument, "argument 0 does not suit kernel scale");
   EXPECT_FALSE(runtime_->tainted());
 }
 
@@ -103,7 +109,8 @@ TEST_F(runtime_device, bounds_what_is_in_flight) {
   for (const LaunchTime& time : times) EXPECT_GE(time.ended, time.started);
   EXPECT_TRUE(bounded->finish().empty());
   options.max_in_flight = 0;
-  EXPECT_THROWS_SAYING(test::fresh_runtime(options), BadArgument, "max_in_flight must be at least 1");
+  EXPECT_THROWS_SAYING(test::fresh_runtime(options), BadArgument,
+                       "max_in_flight must be at least 1");
 }
 
 TEST_F(runtime_device, pack_launches_run_apart_and_are_timed_apart) {
@@ -124,8 +131,8 @@ TEST_F(runtime_device, unbound_and_small_buffers_are_refused_before_the_launch) 
   Executable executable = runtime_->prepare(test::scale_plan(16, 2));
   EXPECT_THROWS_SAYING(runtime_->enqueue(executable, {{"src", buffer(16)}}), BadArgument,
                        "no buffer is bound to 'dst'");
-  EXPECT_THROWS_SAYING(runtime_->enqueue(executable, {{"src", buffer(15)}, {"dst", buffer(16)}}), BadArgument,
-                       "'src' needs 64 bytes, its buffer has 60");
+  EXPECT_THROWS_SAYING(runtime_->enqueue(executable, {{"src", buffer(15)}, {"dst", buffer(16)}}),
+                       BadArgument, "'src' needs 64 bytes, its buffer has 60");
   EXPECT_FALSE(runtime_->tainted());
   EXPECT_EQ(runtime_->counters().launches, 0);
 }
@@ -136,7 +143,8 @@ TEST_F(runtime_device, a_device_error_taints) {
   Executable executable = runtime_->prepare(plan);
   const Bindings bindings{{"src", buffer(64)}, {"dst", buffer(64)}};
   EXPECT_THROWS_SAYING(runtime_->enqueue(executable, bindings), DeviceError,
-                       "launch of scale.cl:scale64 failed: clEnqueueNDRangeKernel: CL_INVALID_WORK_GROUP_SIZE (-54)");
+                       "launch of scale.cl:scale64 failed: clEnqueueNDRangeKernel: "
+                       "CL_INVALID_WORK_GROUP_SIZE (-54)");
   EXPECT_TRUE(runtime_->tainted());
   EXPECT_THROWS_SAYING(runtime_->enqueue(executable, bindings), DeviceError,
                        "unusable since an earlier device error");
@@ -147,7 +155,8 @@ TEST_F(runtime_device, a_device_error_taints) {
 TEST_F(runtime_device, a_group_over_the_kernels_limit_cannot_run_here) {
   Plan plan = test::scale_plan(1 << 20, 2);
   plan.launches[0].global = plan.launches[0].local = {1 << 20, 1, 1};
-  EXPECT_THROWS_SAYING(runtime_->prepare(plan), Unsupported, "kernel scale wants 1048576 work-items a group");
+  EXPECT_THROWS_SAYING(runtime_->prepare(plan), Unsupported,
+                       "kernel scale wants 1048576 work-items a group");
   EXPECT_FALSE(runtime_->tainted());
 }
 
@@ -157,7 +166,8 @@ TEST_F(runtime_device, an_out_of_order_queue_is_refused) {
     GTEST_SKIP() << "the device has no out-of-order queues";
   }
   const cl::CommandQueue queue(runtime_->context(), device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-  EXPECT_THROWS_SAYING(Runtime(runtime_->context(), queue), BadArgument, "the queue is out of order");
+  EXPECT_THROWS_SAYING(Runtime(runtime_->context(), queue), BadArgument,
+                       "the queue is out of order");
 }
 
 TEST_F(runtime_device, counters_are_written_as_json) {

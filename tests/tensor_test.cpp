@@ -80,7 +80,8 @@ class npy : public testing::Test {
 TEST_F(npy, every_dtype_round_trips_bit_for_bit) {
   for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::i32}) {
     HostTensor tensor(dtype, {2, 3, 5});
-    for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set_bits(i, 0x7FC1u * static_cast<std::uint32_t>(i));
+    for (std::int64_t i = 0; i < tensor.size(); ++i)
+      tensor.set_bits(i, 0x7FC1u * static_cast<std::uint32_t>(i));
     write_npy(folder_.file("t.npy"), tensor);
     EXPECT_EQ(read_npy(folder_.file("t.npy")), tensor) << name(dtype);
     EXPECT_EQ(read_file(folder_.file("t.npy")).find("\n") % 64, 63u);
@@ -103,7 +104,8 @@ TEST_F(npy, damaged_files_are_refused_in_one_sentence) {
   EXPECT_THROWS_SAYING(read_npy(folder_.file("nosuch.npy")), BadArgument, "No such file");
   EXPECT_THROWS_SAYING(read_npy(folder_.path()), BadArgument, "it is a folder");
   EXPECT_THROWS_SAYING(read_npy(save("")), BadArgument, "does not start as one");
-  EXPECT_THROWS_SAYING(read_npy(save("PK\x03\x04 something else")), BadArgument, "does not start as one");
+  EXPECT_THROWS_SAYING(read_npy(save("PK\x03\x04 something else")), BadArgument,
+                       "does not start as one");
   EXPECT_THROWS_SAYING(read_npy(save(good().substr(0, 40))), BadArgument, "header is cut short");
   EXPECT_THROWS_SAYING(read_npy(save(good().substr(0, good().size() - 1))), BadArgument,
                        "shape 2x3 needs 24 bytes of data, it has 23");
@@ -114,7 +116,8 @@ TEST_F(npy, damaged_files_are_refused_in_one_sentence) {
   EXPECT_THROWS_SAYING(read_npy(with("'shape'", "'shap_'")), BadArgument, "no 'shape'");
   EXPECT_THROWS_SAYING(read_npy(with("(2,3,)", "(2,x,)")), BadArgument, "its 'shape' is damaged");
   EXPECT_THROWS_SAYING(read_npy(with("(2,3,)", "[2,3,]")), BadArgument, "its 'shape' is damaged");
-  EXPECT_THROWS_SAYING(read_npy(with("'<f4'", "\"<f4\"")), BadArgument, "its element type is none of");
+  EXPECT_THROWS_SAYING(read_npy(with("'<f4'", "\"<f4\"")), BadArgument,
+                       "its element type is none of");
   EXPECT_THROWS_SAYING(read_npy(with("False", "Maybe")), BadArgument, "'fortran_order' is damaged");
 }
 
@@ -126,22 +129,24 @@ TEST_F(npy, long_damaged_headers_are_refused) {
     return save(header + dictionary);
   };
   const std::string rest = ", 'fortran_order': False, 'shape': (2,), }";
-  EXPECT_THROWS_SAYING(read_npy(file("{'descr': '" + std::string(60000, 'f') + "'" + rest)), BadArgument,
-                       "none of <f4");
+  EXPECT_THROWS_SAYING(read_npy(file("{'descr': '" + std::string(60000, 'f') + "'" + rest)),
+                       BadArgument, "none of <f4");
   EXPECT_THROWS_SAYING(read_npy(file("{'descr': '<f4', 'fortran_order': False, 'shape': (" +
                                      std::string(60000, ' ') + "), }")),
                        BadArgument, "needs 4 bytes of data");
   std::string extents;
   for (int i = 0; i < 20000; ++i) extents += "1,";
-  EXPECT_THROWS_SAYING(read_npy(file("{'descr': '<f4', 'fortran_order': False, 'shape': (" + extents + "), }")),
-                       BadArgument, "its 'shape' is damaged");
+  EXPECT_THROWS_SAYING(
+      read_npy(file("{'descr': '<f4', 'fortran_order': False, 'shape': (" + extents + "), }")),
+      BadArgument, "its 'shape' is damaged");
   EXPECT_THROWS_SAYING(read_npy(file(std::string(60000, '\''))), BadArgument, "no 'descr'");
 }
 
 TEST_F(npy, a_failed_write_leaves_the_old_file) {
   HostTensor tensor(Dtype::f32, {4});
   EXPECT_THROWS_SAYING(write_npy("/dev/full", tensor), IoError, "No space left on device");
-  EXPECT_THROWS_SAYING(write_npy(folder_.file("no/such/folder.npy"), tensor), IoError, "cannot write");
+  EXPECT_THROWS_SAYING(write_npy(folder_.file("no/such/folder.npy"), tensor), IoError,
+                       "cannot write");
   EXPECT_THROWS_SAYING(write_npy(folder_.path(), tensor), IoError, "Is a directory");
 }
 

@@ -45,7 +45,9 @@ const std::string& no_device_reason() { return opened().reason; }
 
 Runtime& runtime() { return *opened().runtime; }
 
-std::unique_ptr<Runtime> fresh_runtime(RuntimeOptions options) { return opened().make(std::move(options)); }
+std::unique_ptr<Runtime> fresh_runtime(RuntimeOptions options) {
+  return opened().make(std::move(options));
+}
 
 std::uint64_t seed() {
   const char* variable = std::getenv("CLAM_TEST_SEED");

@@ -48,15 +48,15 @@ std::unique_ptr<Runtime> runtime_with_kernels(const TemporaryFolder& folder);
 
 }  // namespace clam::test
 
-#define CLAM_NEEDS_DEVICE()                          \
-  if (!::clam::test::no_device_reason().empty()) {   \
+#define CLAM_NEEDS_DEVICE()                           \
+  if (!::clam::test::no_device_reason().empty()) {    \
     GTEST_SKIP() << ::clam::test::no_device_reason(); \
-  }                                                  \
+  }                                                   \
   static_assert(true, "")
 
-#define CLAM_NEEDS_F16()                                                              \
-  CLAM_NEEDS_DEVICE();                                                                \
-  if (!::clam::test::runtime().device().fp16) {                                       \
+#define CLAM_NEEDS_F16()                                                            \
+  CLAM_NEEDS_DEVICE();                                                              \
+  if (!::clam::test::runtime().device().fp16) {                                     \
     GTEST_SKIP() << ::clam::test::runtime().device().name << " has no cl_khr_fp16"; \
-  }                                                                                   \
+  }                                                                                 \
   static_assert(true, "")

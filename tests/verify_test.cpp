@@ -48,8 +48,10 @@ TEST_F(verify_device, an_honest_kernel_trespasses_nowhere) {
 TEST_F(verify_device, a_write_past_the_end_is_seen) {
   const Reason reason = run_with("dst[i] = 1.0f;")->trespass();
   ASSERT_TRUE(reason);
-  EXPECT_NE(reason->find("memory around tensor dst was overwritten at byte 96 (its 96 bytes start at 0)"),
-            std::string::npos) << *reason;
+  EXPECT_NE(
+      reason->find("memory around tensor dst was overwritten at byte 96 (its 96 bytes start at 0)"),
+      std::string::npos)
+      << *reason;
 }
 
 TEST_F(verify_device, a_write_before_the_start_is_seen) {

@@ -13,7 +13,8 @@ namespace clam {
 namespace {
 
 constexpr int kColumns = 4;      ///< of a tile
-constexpr int kPanelLanes = 16;  ///< work-items that read one row of weights side by side
+constexpr int kPanelLanes = 16;  ///< work-items of a group that read a row of w side by side
+constexpr int kSquareLanes = 4;  ///< ... that read rows of w each: as many as read rows of x
 
 int round_up(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
 int ceil_div(int value, int divisor) { return (value + divisor - 1) / divisor; }
@@ -183,6 +184,9 @@ int choose_rows(const Problem& problem, const DeviceInfo& device) {
   constexpr Tile kTiles[] = {{6, 146}, {4, 106}, {2, 66}, {1, 52}};
   constexpr double kWarp = 16, kPerClock = 4, kLatency = 12.5;
   const int m = problem.integer("m"), columns = ceil_div(problem.integer("n"), kColumns);
+  // Beside 24 sums there is no room for the longest activations: they would spill.
+  const std::string& act = problem.choice("act");
+  const int highest = std::min(m, act == "gelu" || act == "tanh" ? 4 : 6);
   const auto clocks = [&](const Tile& tile) {
     const double warps = std::ceil(static_cast<double>(ceil_div(m, tile.rows)) * columns / kWarp);
     const double issue = warps / (kPerClock * static_cast<double>(device.compute_units));
@@ -190,17 +194,17 @@ int choose_rows(const Problem& problem, const DeviceInfo& device) {
   };
   const Tile* best = nullptr;
   for (const Tile& tile : kTiles) {
-    if (tile.rows <= m && (!best || clocks(tile) < clocks(*best))) best = &tile;
+    if (tile.rows <= highest && (!best || clocks(tile) < clocks(*best))) best = &tile;
   }
   return best->rows;
 }
 
 // ---- launches ----
 
-/// The options that every kernel of the file knows.
-std::string common_options(const Problem& problem, Group group) {
+/// All launches of a problem take these, whether they use them or not, so that they share programs.
+std::string common_options(const Problem& problem, Group group, int rows) {
   std::string options = problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "";
-  options += fmt::format("-DDENSE_LX={} -DDENSE_LY={}", group.x, group.y);
+  options += fmt::format("-DDENSE_LX={} -DDENSE_LY={} -DDENSE_M0={}", group.x, group.y, rows);
   if (problem.flag("bias")) options += " -DDENSE_BIAS=1";
   if (problem.flag("residual")) options += " -DDENSE_RESIDUAL=1";
   if (problem.choice("act") != "none") options += " -DDENSE_ACT=" + problem.choice("act");
@@ -224,8 +228,7 @@ Launch launch(std::string kernel, const std::string& options, Group group, int c
           std::move(args)};
 }
 
-/// What the kernels of tiles have in common. Their launches share one program, so all have the
-/// same options.
+/// What the kernels of tiles have in common.
 struct Tiles {
   Dense dense;
   int columns, rows;  ///< of tiles; `rows` of y in each
@@ -241,8 +244,7 @@ struct Tiles {
         group(choose_group(columns, widest, device, wanted)),
         padded(dense.needs_padding()),
         x(padded ? Matrix{dense.padded_k(), 0} : dense.x),
-        options(common_options(problem, group) + fmt::format(" -DDENSE_M0={}", rows) +
-                fixed_stride(dense, "DENSE_LDX", x.ld)) {}
+        options(common_options(problem, group, rows) + fixed_stride(dense, "DENSE_LDX", x.ld)) {}
 };
 
 void add_padding(const Tiles& tiles, Plan& plan) {
@@ -254,18 +256,33 @@ void add_padding(const Tiles& tiles, Plan& plan) {
       {BufferArg{"x"}, BufferArg{"x_padded"}, dense.m, dense.k, dense.x.ld, dense.x.offset}));
 }
 
-/// The kernel's arguments up to y.
-std::vector<Arg> buffers(const Dense& dense, const char* x, const char* w) {
-  return {BufferArg{x}, BufferArg{w}, dense.bias ? Arg(BufferArg{"b"}) : Arg(NullArg{}),
-          dense.residual ? Arg(BufferArg{"r"}) : Arg(NullArg{}), BufferArg{"y"}};
+/// The arguments of a kernel that computes y: buffers, ints, alpha.
+std::vector<Arg> arguments(const Dense& dense, const char* x, const char* w,
+                           std::initializer_list<int> ints) {
+  std::vector<Arg> args;
+  const auto add = [&](bool present, const char* name) {
+    if (present) {
+      args.emplace_back(BufferArg{name});
+    } else {
+      args.emplace_back(NullArg{});
+    }
+  };
+  add(true, x);
+  add(true, w);
+  add(dense.bias, "b");
+  add(dense.residual, "r");
+  add(true, "y");
+  args.insert(args.end(), ints.begin(), ints.end());
+  args.push_back(dense.alpha);
+  return args;
 }
 
 void add_tiles(const char* kernel, const Tiles& tiles, const char* w,
-               const std::vector<Arg>& scalars, Plan& plan) {
-  std::vector<Arg> args = buffers(tiles.dense, tiles.padded ? "x_padded" : "x", w);
-  args.insert(args.end(), scalars.begin(), scalars.end());
+               std::initializer_list<int> ints, Plan& plan) {
+  const char* x = tiles.padded ? "x_padded" : "x";
   plan.launches.push_back(launch(kernel, tiles.options, tiles.group, tiles.columns,
-                                 ceil_div(tiles.dense.m, tiles.rows), std::move(args)));
+                                 ceil_div(tiles.dense.m, tiles.rows),
+                                 arguments(tiles.dense, x, w, ints)));
 }
 
 /// dense_nt and dense_nn, which differ in how they read w.
@@ -277,7 +294,7 @@ void plan_raw(const char* kernel, int widest, const Problem& problem, const Devi
   add_padding(tiles, plan);
   add_tiles(kernel, tiles, "w",
             {dense.m, dense.n, dense.k, tiles.x.ld, dense.w.ld, dense.r.ld, dense.y.ld,
-             tiles.x.offset, dense.w.offset, dense.r.offset, dense.y.offset, dense.alpha},
+             tiles.x.offset, dense.w.offset, dense.r.offset, dense.y.offset},
             plan);
 }
 
@@ -296,8 +313,9 @@ Reason cannot_vectorise_x(const Dense& dense, const DeviceInfo& device) {
 }
 
 Reason cannot_vectorise_w(const Dense& dense) {
-  if (dense.k % 4 != 0)
+  if (dense.k % 4 != 0) {
     return fmt::format("k={} is no multiple of 4, and raw w is not padded", dense.k);
+  }
   if (dense.w.aligned()) return {};
   return fmt::format("w with row stride {} and offset {} has unaligned rows", dense.w.ld,
                      dense.w.offset);
@@ -329,7 +347,7 @@ void plan_packed(const Problem& problem, const DeviceInfo& device, const PlanOpt
   add_padding(tiles, plan);
   add_tiles("dense_packed", tiles, "w_packed",
             {dense.m, dense.n, k, tiles.x.ld, dense.r.ld, dense.y.ld, tiles.x.offset,
-             dense.r.offset, dense.y.offset, dense.alpha},
+             dense.r.offset, dense.y.offset},
             plan);
 }
 
@@ -337,18 +355,16 @@ Reason supports_nt(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = dense_not_offered(problem)) return reason;
   const Dense dense(problem);
   if (!dense.trans_w) return "w lies as w[k,n]";
-  if (dense.n < kColumns)
+  if (dense.n < kColumns) {
     return fmt::format("n={} is under the {} columns of a tile", dense.n, kColumns);
+  }
   if (Reason reason = cannot_vectorise_w(dense)) return reason;
   return cannot_vectorise_x(dense, device);
 }
 
 void plan_nt(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
              Plan& plan) {
-  // Each lane along n touches four rows of w, each lane along m four of x: a square warp shares
-  // best.
-  constexpr int kLanes = 4;
-  plan_raw("dense_nt", kLanes, problem, device, wanted, plan);
+  plan_raw("dense_nt", kSquareLanes, problem, device, wanted, plan);
 }
 
 Reason supports_nn(const Problem& problem, const DeviceInfo& device) {
@@ -372,13 +388,14 @@ Reason supports_plain(const Problem& problem, const DeviceInfo&) {
 void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                 Plan& plan) {
   const Dense dense(problem);
-  const Group group = choose_group(dense.n, kPanelLanes, device, wanted);
-  std::vector<Arg> args = buffers(dense, "x", "w");
-  args.insert(args.end(), {dense.m, dense.n, dense.k, dense.x.ld, dense.step_n(), dense.step_k(),
-                           dense.r.ld, dense.y.ld, dense.x.offset, dense.w.offset, dense.r.offset,
-                           dense.y.offset, dense.alpha});
-  plan.launches.push_back(launch("dense_plain", common_options(problem, group), group, dense.n,
-                                 dense.m, std::move(args)));
+  const int widest = dense.trans_w ? kSquareLanes : kPanelLanes;
+  const Group group = choose_group(dense.n, widest, device, wanted);
+  const std::string options = common_options(problem, group, choose_rows(problem, device));
+  std::vector<Arg> args =
+      arguments(dense, "x", "w",
+                {dense.m, dense.n, dense.k, dense.x.ld, dense.step_n(), dense.step_k(), dense.r.ld,
+                 dense.y.ld, dense.x.offset, dense.w.offset, dense.r.offset, dense.y.offset});
+  plan.launches.push_back(launch("dense_plain", options, group, dense.n, dense.m, std::move(args)));
 }
 
 }  // namespace
