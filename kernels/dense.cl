@@ -4,9 +4,10 @@
 // Builds alone, as is (float) or with -DCLAM_F16 (half storage; needs cl_khr_fp16). Every kernel
 // sums in the order of k, in one float per output, by fma; what follows the sum is float too.
 //
-// x, w, r and y are matrices with a row stride (ld) and a first element (off), in elements; every
-// byte offset into them fits an int. An absent b counts as zeros, and an absent r is not added;
-// both may then be null. y may be r, element on element; else no output overlaps an input.
+// x, w, r and y are matrices with a row stride (ld) and a first element (off), in elements;
+// every byte offset into them fits an int. Buffers start on multiples of 16 bytes, as OpenCL's
+// do. An absent b counts as zeros, and an absent r is not added; both may then be null. y may be
+// r, element on element; else no output overlaps an input.
 //
 // dense_packed, dense_nt and dense_nn give a work-item a tile of DENSE_M0 rows x 4 columns and
 // take 4 k a trip, by aligned 4-vectors. A tile that would hang over the last row is moved up, so
@@ -16,8 +17,8 @@
 //   row 3      .  .  .  :  .  .  .  :  .  .   start at row 3, which they compute but do not store
 //   row 4..6   own         own         own
 //
-// A second source of k takes the places after the first's: x2 after x, k2 after k, ldx2 after ldx,
-// offx2 after offx.
+// Reserved, not there yet: a second source of k takes the places after the first's, x2 after x, k2
+// after k, ldx2 after ldx, offx2 after offx.
 //
 //@define CLAM_F16        off                                     store tensors as half
 //@define DENSE_M0        4 {1,2,4,6}                             rows of a tile
@@ -57,8 +58,11 @@
 #if DENSE_M0 != 1 && DENSE_M0 != 2 && DENSE_M0 != 4 && DENSE_M0 != 6
 #error "dense.cl: DENSE_M0 must be 1, 2, 4 or 6"
 #endif
-#if DENSE_LX < 1 || DENSE_LX > 16 || DENSE_LY < 1 || DENSE_LY > 256
-#error "dense.cl: DENSE_LX must be 1 to 16, DENSE_LY 1 to 256"
+#if DENSE_LX < 1 || DENSE_LX > 16 || DENSE_LX & (DENSE_LX - 1)
+#error "dense.cl: DENSE_LX must be a power of two up to 16"
+#endif
+#if DENSE_LY < 1 || DENSE_LY > 256 || DENSE_LY & (DENSE_LY - 1)
+#error "dense.cl: DENSE_LY must be a power of two up to 256"
 #endif
 #if DENSE_LDX % 4 != 0 || DENSE_LDW % 4 != 0
 #error "dense.cl: DENSE_LDX and DENSE_LDW must be multiples of 4, so that vector loads are aligned"

@@ -19,15 +19,6 @@ std::string id(const DeviceEntry& entry) {
   return fmt::format("{}:{}", entry.platform, entry.index);
 }
 
-std::string indented(const std::string& text) {
-  std::string result;
-  for (std::size_t at = 0, end; at < text.size(); at = end + 1) {
-    end = std::min(text.find('\n', at), text.size());
-    result += "  " + text.substr(at, end - at) + "\n";
-  }
-  return result;
-}
-
 /// All devices, or the one that --device asks for; `chosen` is the one that commands would use.
 std::vector<DeviceEntry> wanted_devices(const Cli& cli, std::string& chosen) {
   const DeviceEntry best = select_device(cli.device);

@@ -114,6 +114,15 @@ std::string dump(const nlohmann::json& value) {
   return value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
+std::string indented(const std::string& text) {
+  std::string result;
+  for (std::size_t at = 0, end; at < text.size(); at = end + 1) {
+    end = std::min(text.find('\n', at), text.size());
+    result += "  " + text.substr(at, end - at) + "\n";
+  }
+  return result;
+}
+
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
   constexpr std::size_t kNear = 2, kLongest = 40;
   const std::string* nearest = nullptr;

@@ -54,6 +54,9 @@ class Output {
 /// JSON text for files and pipes; bytes of driver strings that are no UTF-8 are replaced.
 std::string dump(const nlohmann::json& value);
 
+/// Every line two blanks to the right.
+std::string indented(const std::string& text);
+
 /// "; did you mean 'softmax'?" when one of the words is near, else nothing.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
 

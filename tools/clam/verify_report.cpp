@@ -67,15 +67,6 @@ std::string line_text(const Output& out, const VerifyRow& row) {
   return line + "\n";
 }
 
-std::string indented(const std::string& text) {
-  std::string result;
-  for (std::size_t at = 0, end; at < text.size(); at = end + 1) {
-    end = std::min(text.find('\n', at), text.size());
-    result += "  " + text.substr(at, end - at) + "\n";
-  }
-  return result;
-}
-
 /// Every measure of the outputs that failed, and the command that repeats each data set.
 std::string details(const Session& session, const VerifyRequest& request, const VerifyRow& row) {
   if (row.sets.empty()) return indented(row.reason);
