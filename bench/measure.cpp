@@ -75,12 +75,7 @@ struct Meter::Subject {
   /// Holds what the timed group left on the device against the reference.
   Verification check(int group) {
     const Tensors outputs = trial.download();
-    Verification verification;
-    verification.fault = trial.trespass();
-    for (const auto& [output, expected] : reference) {
-      verification.outputs[output] = compare(outputs.at(output), expected, group);
-    }
-    return verification;
+    return compare_all(reference, outputs, trial.trespass(), group);
   }
 
   std::string name;

@@ -2,6 +2,7 @@
 // parallel.hpp - a loop over [0, n) on all host cores, for references.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <exception>

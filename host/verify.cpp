@@ -179,14 +179,9 @@ double Verification::worst_ratio() const {
   return worst;
 }
 
-Verification judge(const Problem& problem, const DataSet& set, const Tensors& inputs,
-                   const Tensors& outputs, Reason trespass, const DeviceInfo& device,
-                   int iteration) {
-  const Reference reference =
-      problem.op().reference(problem, inputs, {set.check, device.denormals_f32});
+Verification compare_all(const Reference& reference, const Tensors& outputs, Reason trespass,
+                         int iteration) {
   Verification verification;
-  verification.problem = problem.text();
-  verification.data_set = set.name;
   verification.fault = std::move(trespass);
   for (const auto& [name, expected] : reference) {
     const auto output = outputs.find(name);
@@ -196,6 +191,17 @@ Verification judge(const Problem& problem, const DataSet& set, const Tensors& in
     }
     verification.outputs[name] = compare(output->second, expected, iteration);
   }
+  return verification;
+}
+
+Verification judge(const Problem& problem, const DataSet& set, const Tensors& inputs,
+                   const Tensors& outputs, Reason trespass, const DeviceInfo& device,
+                   int iteration) {
+  const Reference reference =
+      problem.op().reference(problem, inputs, {set.check, device.denormals_f32});
+  Verification verification = compare_all(reference, outputs, std::move(trespass), iteration);
+  verification.problem = problem.text();
+  verification.data_set = set.name;
   return verification;
 }
 

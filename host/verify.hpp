@@ -69,6 +69,10 @@ struct Verification {
   double worst_ratio() const;
 };
 
+/// Every output of the reference against what was downloaded; a missing one is a fault.
+Verification compare_all(const Reference& reference, const Tensors& outputs, Reason trespass,
+                         int iteration);
+/// The same, with the reference computed from the inputs for the data set's check.
 Verification judge(const Problem& problem, const DataSet& set, const Tensors& inputs,
                    const Tensors& outputs, Reason trespass, const DeviceInfo& device,
                    int iteration = 0);

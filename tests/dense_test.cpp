@@ -266,9 +266,9 @@ TEST(dense, activations_pass_errors_on_within_their_bound) {
   EXPECT_THROWS_SAYING(parse_activation("swish"), BadArgument, "unknown activation 'swish'");
 }
 
-// ---- tests of the tests: the seed is fixed, so that small cases cannot pass or fail by chance
-// ----
+// ---- tests of the tests ----
 
+// Fixed, so that small cases cannot pass or fail by chance.
 constexpr std::uint64_t kSeed = 1;
 
 void expect_caught(const HostTensor& faulty, const Expected& expected, const char* fault) {
@@ -534,6 +534,17 @@ TEST_F(dense_device, infinities_and_negative_zeros_are_numbers) {
     inputs.at("x").set(4 * 12 + 3, kInfinity);
     inputs.at("w").set(7 * 12 + 5, -kInfinity);
     for (std::int64_t i = 0; i < 12; ++i) inputs.at("x").set(2 * 12 + i, -0.0);
+    expect_like_reference(problem, inputs);
+  }
+}
+
+TEST_F(dense_device, every_activation_takes_infinities_as_its_reference_does) {
+  for (const std::string& act : activation_names()) {
+    const Problem problem = parse("dense m=8 n=4 k=4 act=" + act);
+    Tensors inputs = make_inputs(problem, data_set("positive"), test::seed());
+    inputs.at("x").set(0, kInfinity);
+    inputs.at("x").set(4, -kInfinity);
+    for (std::int64_t i = 0; i < 16; ++i) inputs.at("w").set(i, 0.5);
     expect_like_reference(problem, inputs);
   }
 }

@@ -95,6 +95,13 @@ TEST_F(verify_device, inputs_must_be_given_and_agree) {
                        "tensor src is f16[24], needs f32[24]");
 }
 
+TEST(verify, an_output_that_is_missing_is_a_fault) {
+  Reference reference;
+  reference["y"].exact = HostTensor(Dtype::f32, {2});
+  EXPECT_EQ(compare_all(reference, {}, {}, 0).reason(), "output 'y' is missing");
+  EXPECT_TRUE(compare_all(reference, {{"y", HostTensor(Dtype::f32, {2})}}, {}, 0).pass());
+}
+
 TEST(verify, a_verification_without_outputs_fails) {
   EXPECT_FALSE(Verification{}.pass());
   EXPECT_EQ(Verification{}.reason(), "nothing was compared");
