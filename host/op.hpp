@@ -76,6 +76,9 @@ struct Op {
   double (*bytes)(const Problem&);  ///< each tensor moved once
   /// Problems worth testing on every device: one per line, without dtype; edges of every tile.
   std::vector<std::string> cases;
+  /// As `cases`, but of at most two tiles and one more in each extent, so that a simulator is
+  /// through them soon. With all variants they launch every kernel of the op.
+  std::vector<std::string> small_cases;
 };
 
 /// Every op, in the order of CLAM_OPS in CMakeLists.txt.

@@ -72,6 +72,37 @@ std::string canonical_number(const Op& op, const Field& field, std::string_view 
   return fmt::format("{}", value == 0 ? 0.0f : value);  // -0 and 0 are one number here
 }
 
+std::string canonical_choice(const Op& op, const Field& field, std::string_view text) {
+  std::string choices;
+  for (const std::string& choice : field.choices) {
+    if (text == choice) return choice;
+    choices += " " + choice;
+  }
+  bad_value(op, field, text, "knows" + choices);
+}
+
+/// Extents between the letters x.
+std::string canonical_shape(const Op& op, const Field& field, std::string_view text) {
+  constexpr int kMostExtents = 8;
+  if (text == "none" && field.fallback == "none") return "none";
+  std::string canonical;
+  int extents = 0;
+  for (std::size_t at = 0; at <= text.size(); ++extents) {
+    const std::size_t end = std::min(text.find('x', at), text.size());
+    int extent = 0;
+    const char* stop = text.data() + end;
+    const auto [read, error] = std::from_chars(text.data() + at, stop, extent);
+    if (error != std::errc() || read != stop || extent < 1 || extents == kMostExtents) {
+      bad_value(
+          op, field, text,
+          fmt::format("needs 1 to {} extents of 1 to 2147483647, like 4x192x192", kMostExtents));
+    }
+    canonical += (canonical.empty() ? "" : "x") + std::to_string(extent);
+    at = end + 1;
+  }
+  return canonical;
+}
+
 std::string canonical(const Op& op, const Field& field, std::string_view text) {
   switch (field.kind) {
     case Field::Kind::extent:
@@ -84,12 +115,9 @@ std::string canonical(const Op& op, const Field& field, std::string_view text) {
         bad_value(op, field, text, "is a flag: write it or leave it out");
       return std::string(text);
     case Field::Kind::choice:
-      for (const std::string& choice : field.choices) {
-        if (text == choice) return choice;
-      }
-      std::string choices;
-      for (const std::string& choice : field.choices) choices += " " + choice;
-      bad_value(op, field, text, "knows" + choices);
+      return canonical_choice(op, field, text);
+    case Field::Kind::shape:
+      return canonical_shape(op, field, text);
   }
   throw std::logic_error("unknown kind of field");
 }
@@ -127,6 +155,9 @@ Field choice(std::string name, std::string about, std::vector<std::string> choic
              std::string fallback) {
   return {std::move(name), Field::Kind::choice, std::move(fallback), std::move(about),
           std::move(choices)};
+}
+Field shape(std::string name, std::string about, std::string fallback) {
+  return {std::move(name), Field::Kind::shape, std::move(fallback), std::move(about), {}};
 }
 Field dtype_field() {
   Field field = choice("dtype", "how tensors are stored", {"f32", "f16"}, "");
@@ -228,6 +259,7 @@ nlohmann::json Problem::to_json() const {
         json[field.name] = text == "1";
         break;
       case Field::Kind::choice:
+      case Field::Kind::shape:
         json[field.name] = text;
     }
   }
@@ -266,6 +298,15 @@ float Problem::number(std::string_view field) const {
 bool Problem::flag(std::string_view field) const { return value(field, Field::Kind::flag) == "1"; }
 const std::string& Problem::choice(std::string_view field) const {
   return value(field, Field::Kind::choice);
+}
+std::vector<std::int64_t> Problem::shape(std::string_view field) const {
+  const std::string& text = value(field, Field::Kind::shape);
+  std::vector<std::int64_t> extents;
+  if (text == "none") return extents;
+  for (std::size_t at = 0; at <= text.size(); at = std::min(text.find('x', at), text.size()) + 1) {
+    extents.push_back(std::stoi(text.substr(at)));
+  }
+  return extents;
 }
 Dtype Problem::dtype() const { return parse_dtype(choice("dtype")); }
 

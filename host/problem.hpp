@@ -33,6 +33,7 @@ struct Field {
     number,   ///< float; inf and -inf allowed, nan not
     flag,     ///< present or absent
     choice,   ///< one of `choices`
+    shape,    ///< extents >= 1, "4x192x192"; or "none" where that is the default
   };
   std::string name;
   Kind kind;
@@ -51,6 +52,7 @@ Field number(std::string name, std::string about, std::string fallback);
 Field flag(std::string name, std::string about);
 Field choice(std::string name, std::string about, std::vector<std::string> choices,
              std::string fallback);
+Field shape(std::string name, std::string about, std::string fallback = "");
 Field dtype_field();  ///< dtype=f32|f16, always written
 
 /// An immutable, checked Problem. Two are equal when their canonical texts are.
@@ -72,6 +74,7 @@ class Problem {
   float number(std::string_view field) const;
   bool flag(std::string_view field) const;
   const std::string& choice(std::string_view field) const;
+  std::vector<std::int64_t> shape(std::string_view field) const;  ///< "none" is empty
   Dtype dtype() const;
 
   /// A copy with one field changed; checked like a parsed one.

@@ -7,7 +7,9 @@
 #include <limits>
 
 #include "dense_faults.hpp"
-#include "ops/random.hpp"
+#include "faults.hpp"
+#include "op_device.hpp"
+#include "ops/shared/random.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
 
@@ -271,6 +273,10 @@ TEST(dense, activations_pass_errors_on_within_their_bound) {
 // Fixed, so that small cases cannot pass or fail by chance.
 constexpr std::uint64_t kSeed = 1;
 
+HostTensor y_rounded(const Problem& problem, const Expected& expected) {
+  return test::rounded(expected, problem.dtype(), {problem.integer("m"), problem.integer("n")});
+}
+
 void expect_caught(const HostTensor& faulty, const Expected& expected, const char* fault) {
   EXPECT_FALSE(compare(faulty, expected).pass) << fault;
 }
@@ -280,7 +286,7 @@ TEST(dense, honest_outputs_pass_every_set) {
     for (const DataSet& set : problem.op().data_sets) {
       const Tensors inputs = make_inputs(problem, set, kSeed);
       const Expected expected = reference(problem, inputs, set.check);
-      const Verdict verdict = compare(test::rounded(problem, expected), expected);
+      const Verdict verdict = compare(y_rounded(problem, expected), expected);
       EXPECT_TRUE(verdict.pass) << set.name << ": " << verdict.reason;
       if (multiply_adds(problem) > 2e5) continue;
       const Verdict summed = compare(test::computed(problem, inputs, Dtype::f32), expected);
@@ -294,19 +300,19 @@ TEST(dense, exact_catches_what_is_in_the_wrong_place_or_left_out) {
     const DataSet& set = data_set("exact");
     const Tensors inputs = make_inputs(problem, set, kSeed);
     const Expected expected = reference(problem, inputs, set.check);
-    const HostTensor y = test::rounded(problem, expected);
+    const HostTensor y = y_rounded(problem, expected);
     const auto honest = [&](const Tensors& other) {
-      return test::rounded(problem, reference(problem, other, Check::hard));
+      return y_rounded(problem, reference(problem, other, Check::hard));
     };
     expect_caught(honest(test::without_last_k(problem, inputs)), expected, "dropped last k");
     if (problem.integer("n") > 1)
-      expect_caught(test::swapped_columns(y), expected, "swapped columns");
+      expect_caught(test::swapped_columns(y, problem.integer("n")), expected, "swapped columns");
     if (problem.integer("m") > 1 || problem.integer("n") > 4) {
-      expect_caught(test::wrong_tile(y), expected, "wrong tile");
+      expect_caught(test::wrong_tile(y, problem.integer("n")), expected, "wrong tile");
     }
     if (problem.integer("k") < 4) return;  // so few products may be the same by chance
     const HostTensor before = honest(make_inputs(problem, set, kSeed + 1));
-    expect_caught(test::stale_last_row(y, before), expected, "stale scratch");
+    expect_caught(test::stale_last_row(y, before, problem.integer("n")), expected, "stale scratch");
   });
 }
 
@@ -314,7 +320,7 @@ TEST(dense, zero_mean_catches_all_zero_and_constant_outputs) {
   for_each_case([](const Problem& problem) {
     const DataSet& set = data_set("zero_mean");
     const Expected expected = reference(problem, make_inputs(problem, set, kSeed), set.check);
-    const HostTensor y = test::rounded(problem, expected);
+    const HostTensor y = y_rounded(problem, expected);
     expect_caught(test::all_zero(y), expected, "all zero");
     if (y.size() > 1) expect_caught(test::constant(y), expected, "constant");
   });
@@ -338,60 +344,10 @@ TEST(dense, hard_sets_catch_a_half_accumulator) {
 
 // ---- kernels ----
 
-class dense_device : public testing::Test {
+class dense_device : public test::OpDevice {
  protected:
-  void SetUp() override { CLAM_NEEDS_DEVICE(); }
-
-  static Expected expected(const Problem& problem, const Tensors& inputs, Check check) {
-    const ReferenceOptions options{check, test::runtime().device().denormals_f32};
-    return problem.op().reference(problem, inputs, options).at("y");
-  }
-
-  static HostTensor run(Trial& trial, const Tensors& inputs) {
-    trial.upload(inputs);
-    trial.run(1);
-    const HostTensor y = trial.download().at("y");
-    EXPECT_FALSE(trial.trespass()) << *trial.trespass();
-    return y;
-  }
-
-  static void expect_pass(Trial& trial, const Tensors& inputs, const Expected& expected) {
-    const Verdict verdict = compare(run(trial, inputs), expected, 1);
-    EXPECT_TRUE(verdict.pass) << verdict.reason;
-  }
-
-  /// Calls body(trial) for each variant that supports the problem.
-  template <typename Body>
-  static void for_each_variant(const Problem& problem, int max_work_group, const Body& body) {
-    for (const Variant& variant : problem.op().variants) {
-      if (variant.supports(problem, test::runtime().device())) continue;
-      SCOPED_TRACE(fmt::format("{} {} {}", problem.text(), variant.name, max_work_group));
-      Trial trial(test::runtime(), problem, {variant.name, max_work_group});
-      body(trial);
-    }
-  }
-
-  static void expect_all_sets_pass(const Problem& problem, int max_work_group = 0) {
-    std::vector<std::pair<Tensors, Expected>> sets;
-    for (const DataSet& set : problem.op().data_sets) {
-      Tensors inputs = make_inputs(problem, set, test::seed());
-      Expected y = expected(problem, inputs, set.check);
-      sets.emplace_back(std::move(inputs), std::move(y));
-    }
-    for_each_variant(problem, max_work_group, [&](Trial& trial) {
-      for (const auto& [inputs, y] : sets) expect_pass(trial, inputs, y);
-    });
-  }
-
-  /// Inputs of the reference's own kind, which may hold NaN, infinities and denormals.
-  static void expect_like_reference(const Problem& problem, const Tensors& inputs) {
-    const Expected y = expected(problem, inputs, Check::hard);
-    for_each_variant(problem, 0, [&](Trial& trial) { expect_pass(trial, inputs, y); });
-  }
-
-  static std::vector<std::string> dtypes() {
-    if (test::runtime().device().fp16) return {"f32", "f16"};
-    return {"f32"};
+  static HostTensor run_y(Trial& trial, const Tensors& inputs) {
+    return run(trial, inputs).at("y");
   }
 };
 
@@ -408,11 +364,11 @@ TEST_F(dense_device, every_group_size_gives_the_same_bits) {
   for (const std::string& dtype : dtypes()) {
     const Problem problem = parse("dense m=13 n=70 k=20", dtype);
     const Tensors inputs = make_inputs(problem, data_set("zero_mean"), test::seed());
-    const Expected y = expected(problem, inputs, Check::zero_mean);
+    const Expected y = expected(problem, inputs, Check::zero_mean).at("y");
     HostTensor first;
     for (const int limit : {1, 16, 64, 256}) {
       for_each_variant(problem, limit, [&](Trial& trial) {
-        const HostTensor output = run(trial, inputs);
+        const HostTensor output = run_y(trial, inputs);
         if (first.size() == 0) first = output;
         EXPECT_TRUE(output == first);
       });
@@ -472,9 +428,9 @@ TEST_F(dense_device, other_inputs_give_other_outputs_and_the_same_inputs_the_sam
   const Tensors one = make_inputs(problem, data_set("zero_mean"), 1);
   const Tensors two = make_inputs(problem, data_set("zero_mean"), 2);
   for_each_variant(problem, 0, [&](Trial& trial) {
-    const HostTensor first = run(trial, one), second = run(trial, two);
+    const HostTensor first = run_y(trial, one), second = run_y(trial, two);
     for (std::int64_t i = 0; i < first.size(); ++i) EXPECT_NE(first.bits(i), second.bits(i)) << i;
-    EXPECT_TRUE(run(trial, one) == first);
+    EXPECT_TRUE(run_y(trial, one) == first);
   });
 }
 
@@ -482,7 +438,7 @@ TEST_F(dense_device, weights_may_be_packed_once_for_many_inputs) {
   const Problem problem = parse("dense m=9 n=15 k=12");
   Trial trial(test::runtime(), problem, {"dense_packed"});
   const Tensors one = make_inputs(problem, data_set("zero_mean"), 1);
-  const HostTensor first = run(trial, one);
+  const HostTensor first = run_y(trial, one);
   trial.run(2);
   EXPECT_TRUE(trial.download().at("y") == first);
 }
@@ -490,7 +446,7 @@ TEST_F(dense_device, weights_may_be_packed_once_for_many_inputs) {
 TEST_F(dense_device, y_may_be_r) {
   const Problem problem = parse("dense m=97 n=101 k=8 residual");
   const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
-  const Expected y = expected(problem, inputs, Check::exact);
+  const Expected y = expected(problem, inputs, Check::exact).at("y");
   for_each_variant(problem, 0, [&](Trial& trial) {
     trial.upload(inputs);
     Executable executable = test::runtime().prepare(trial.plan());
@@ -518,7 +474,7 @@ TEST_F(dense_device, nan_stays_in_its_row_or_column) {
       inputs.at("w").set(7 * k + 2, kNan);      // column 7
       expect_like_reference(problem, inputs);
       for_each_variant(problem, 0, [&](Trial& trial) {
-        const HostTensor y = run(trial, inputs);
+        const HostTensor y = run_y(trial, inputs);
         for (std::int64_t i = 0; i < y.size(); ++i) {
           EXPECT_EQ(std::isnan(y.get(i)), i / 15 == 4 || i % 15 == 7) << i;
         }
@@ -556,11 +512,11 @@ TEST_F(dense_device, denormals_are_kept_where_the_device_has_them) {
     const double step = dtype == "f16" ? 0x1p-20 : 0x1p-138;
     HostTensor& x = inputs.at("x");
     for (std::int64_t i = 0; i < x.size(); ++i) x.set(i, step * static_cast<double>(i % 7 - 3));
-    const Expected y = expected(problem, inputs, Check::hard);
+    const Expected y = expected(problem, inputs, Check::hard).at("y");
     for_each_variant(problem, 0, [&](Trial& trial) {
       // A device without denormals may give zeros: then the bound says so, and the verdict is
       // blind.
-      EXPECT_LE(compare(run(trial, inputs), y, 1).worst_ratio, 1);
+      EXPECT_LE(compare(run_y(trial, inputs), y, 1).worst_ratio, 1);
     });
   }
 }
@@ -572,7 +528,7 @@ TEST_F(dense_device, the_largest_halves_add_up_and_overflow_like_ieee) {
   inputs.at("x") = tensor(Dtype::f16, {3, 2}, {65504, -65504, 65504, 65504, -65504, 0});
   for (std::int64_t i = 0; i < inputs.at("w").size(); ++i) inputs.at("w").set(i, 1);
   for_each_variant(problem, 0, [&](Trial& trial) {
-    const HostTensor y = run(trial, inputs);
+    const HostTensor y = run_y(trial, inputs);
     EXPECT_EQ(y.get(0), 0);
     EXPECT_EQ(y.get(15), kInfinity);
     EXPECT_EQ(y.get(30), -65504);
@@ -581,12 +537,8 @@ TEST_F(dense_device, the_largest_halves_add_up_and_overflow_like_ieee) {
 
 // ---- broken kernels ----
 
-struct Fault {
-  const char *what, *from, *to, *line, *variant, *set;
-};
-
 TEST_F(dense_device, broken_kernels_are_caught) {
-  const Fault faults[] = {
+  const test::KernelFault faults[] = {
       {"wrong tile", "offx + tile.row * x_stride", "offx + tile.row / 2 * x_stride",
        "dense m=9 n=15 k=12", "dense_packed", "exact"},
       {"wrong column", "tile.col) * SIZE, tile, whole)", "(tile.col ^ 4)) * SIZE, tile, whole)",
@@ -612,16 +564,7 @@ TEST_F(dense_device, broken_kernels_are_caught) {
       {"no bias", "fma((float4)(alpha), sum, bias)", "alpha * sum", "dense m=9 n=15 k=24 bias",
        "dense_packed", "exact"},
   };
-  for (const Fault& fault : faults) {
-    SCOPED_TRACE(fmt::format("{}: {} {}", fault.what, fault.line, fault.variant));
-    const test::TemporaryFolder folder;
-    test::break_kernel(folder, "dense.cl", fault.from, fault.to);
-    const auto runtime = test::runtime_with_kernels(folder);
-    const Verification verification =
-        verify(*runtime, parse(fault.line), data_set(fault.set), test::seed(), {fault.variant});
-    EXPECT_FALSE(verification.pass());
-    EXPECT_EQ(verification.variant, fault.variant);
-  }
+  for (const test::KernelFault& fault : faults) expect_caught("dense.cl", fault);
 }
 
 }  // namespace

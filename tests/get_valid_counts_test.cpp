@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "ops/random.hpp"
+#include "ops/shared/random.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
 

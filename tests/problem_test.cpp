@@ -36,6 +36,13 @@ std::string random_value(const Field& field, std::mt19937_64& random) {
     case Field::Kind::choice:
       return field.choices[static_cast<std::size_t>(
           below(static_cast<std::int64_t>(field.choices.size())))];
+    case Field::Kind::shape: {
+      std::string text = std::to_string(1 + below(40));
+      for (std::int64_t more = below(4); more > 0; --more) {
+        text += "x" + std::to_string(1 + below(20));
+      }
+      return text;
+    }
   }
   return "";
 }

@@ -6,8 +6,9 @@
 #include <cmath>
 
 #include "../error.hpp"
-#include "activation.hpp"
 #include "dense_cases.hpp"
+#include "shared/activation.hpp"
+#include "shared/geometry.hpp"
 
 namespace clam {
 namespace {
@@ -15,15 +16,6 @@ namespace {
 constexpr int kColumns = 4;      ///< of a tile
 constexpr int kPanelLanes = 16;  ///< work-items of a group that read a row of w side by side
 constexpr int kSquareLanes = 4;  ///< ... that read rows of w each: as many as read rows of x
-
-int round_up(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
-int ceil_div(int value, int divisor) { return (value + divisor - 1) / divisor; }
-
-int floor_power_of_two(std::int64_t value) {
-  int power = 1;
-  while (power * 2 <= value) power *= 2;
-  return power;
-}
 
 // ---- the problem ----
 
@@ -153,50 +145,14 @@ std::vector<TensorSpec> dense_tensors(const Problem& problem) {
   return specs;
 }
 
-// ---- geometry ----
-
-/// Work-items of a group along n and m.
-struct Group {
-  int x, y;
-};
-
-/// `columns`: work-items that the problem has along n; `widest`: the most that may share a row.
-Group choose_group(int columns, int widest, const DeviceInfo& device, const PlanOptions& options) {
-  constexpr int kDefault = 64, kLargest = 256;
-  const int wanted = options.max_work_group > 0 ? options.max_work_group : kDefault;
-  const int items =
-      floor_power_of_two(std::min<std::int64_t>({wanted, kLargest, device.max_work_group}));
-  Group group{1, 1};
-  while (group.x < std::min({columns, widest, items}) && 2 * group.x <= device.max_work_items[0]) {
-    group.x *= 2;
-  }
-  group.y = floor_power_of_two(std::min<std::int64_t>(items / group.x, device.max_work_items[1]));
-  return group;
-}
-
-/// Rows of a tile. A high tile does more multiply-adds an instruction, a low one makes more warps:
-/// the time is that of all warps' instructions, four a clock and core, or one warp's latency.
-int choose_rows(const Problem& problem, const DeviceInfo& device) {
-  struct Tile {
-    int rows;
-    double instructions;  ///< of a trip of 4 k: Mesa 25.0, Mali-G610, f32
-  };
-  constexpr Tile kTiles[] = {{6, 146}, {4, 106}, {2, 66}, {1, 52}};
-  constexpr double kWarp = 16, kPerClock = 4, kLatency = 12.5;
-  const int m = problem.integer("m"), columns = ceil_div(problem.integer("n"), kColumns);
+/// Rows of a tile. The costs are of a trip of 4 k: Mesa 25.0, Mali-G610, f32.
+int tile_rows(const Problem& problem, const DeviceInfo& device) {
+  const int m = problem.integer("m");
   // Beside 24 sums there is no room for the longest activations: they would spill.
   const std::string& act = problem.choice("act");
   const int highest = std::min(m, act == "gelu" || act == "tanh" ? 4 : 6);
-  const auto clocks = [&](const Tile& tile) {
-    const double warps = std::ceil(static_cast<double>(ceil_div(m, tile.rows)) * columns / kWarp);
-    const double issue = warps / (kPerClock * static_cast<double>(device.compute_units));
-    return tile.instructions * std::max(issue, kLatency);
-  };
-  const Tile* best = nullptr;
-  for (const Tile& tile : kTiles) {
-    if (tile.rows <= highest && (!best || clocks(tile) < clocks(*best))) best = &tile;
-  }
-  return best->rows;
+  return choose_rows({{6, 146}, {4, 106}, {2, 66}, {1, 52}}, m,
+                     ceil_div(problem.integer("n"), kColumns), highest, device);
 }
 
 // ---- launches ----
@@ -240,7 +196,7 @@ struct Tiles {
   Tiles(const Problem& problem, int widest, const DeviceInfo& device, const PlanOptions& wanted)
       : dense(problem),
         columns(ceil_div(dense.n, kColumns)),
-        rows(choose_rows(problem, device)),
+        rows(tile_rows(problem, device)),
         group(choose_group(columns, widest, device, wanted)),
         padded(dense.needs_padding()),
         x(padded ? Matrix{dense.padded_k(), 0} : dense.x),
@@ -299,13 +255,6 @@ void plan_raw(const char* kernel, int widest, const Problem& problem, const Devi
 }
 
 // ---- variants ----
-
-/// Bytes that a device cannot hold in one buffer, or that int offsets cannot reach.
-Reason too_large(const char* what, std::int64_t bytes, const DeviceInfo& device) {
-  const std::int64_t limit = std::min<std::int64_t>(2147483647, device.max_alloc_bytes);
-  if (bytes <= limit) return {};
-  return fmt::format("{} would take {} bytes, over the limit of {}", what, bytes, limit);
-}
 
 Reason cannot_vectorise_x(const Dense& dense, const DeviceInfo& device) {
   if (!dense.needs_padding()) return {};
@@ -390,7 +339,7 @@ void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOpti
   const Dense dense(problem);
   const int widest = dense.trans_w ? kSquareLanes : kPanelLanes;
   const Group group = choose_group(dense.n, widest, device, wanted);
-  const std::string options = common_options(problem, group, choose_rows(problem, device));
+  const std::string options = common_options(problem, group, tile_rows(problem, device));
   std::vector<Arg> args =
       arguments(dense, "x", "w",
                 {dense.m, dense.n, dense.k, dense.x.ld, dense.step_n(), dense.step_k(), dense.r.ld,
@@ -424,6 +373,7 @@ const Op& dense_op() {
       dense_flops,
       dense_bytes,
       dense_cases(),
+      dense_small_cases(),
   };
   return op;
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "../op.hpp"
-#include "random.hpp"
+#include "shared/product_sets.hpp"
 
 namespace clam {
 
@@ -32,26 +32,11 @@ inline double dense_bytes(const Problem& problem) {
 
 namespace dense_data {
 
-/// Fills every input by number(random, name, i), i counting the elements of a tensor.
-template <typename Number>
-void fill(std::uint64_t seed, Tensors& inputs, const Number& number) {
-  Random random(seed);
-  for (auto& [name, tensor] : inputs) {
-    for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, number(random, name, i));
-  }
-}
-
-inline void zero_mean(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill(seed, inputs,
-       [](Random& random, const std::string&, std::int64_t) { return random.normal(); });
-}
-
 /// -1, 0 and 1, so that every partial sum is exact. A product left out, or a column in the wrong
 /// place, shows at any extent: no product with the last k is 0, and the columns of a pair differ in
 /// that product alone.
 inline void exact(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  fill(seed, inputs,
-       [](Random& random, const std::string&, std::int64_t) { return random.integer(-1, 1); });
+  product_sets::ternary(seed, inputs);
   const std::int64_t n = problem.integer("n"), k = inputs.at("x").shape()[1];
   const bool trans_w = problem.integer("trans_w") == 1;
   HostTensor &x = inputs.at("x"), &w = inputs.at("w");
@@ -66,35 +51,9 @@ inline void exact(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   }
 }
 
-inline void positive(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill(seed, inputs,
-       [](Random& random, const std::string&, std::int64_t) { return 0.5 + random.uniform(); });
-}
-
-/// x holds one outlier in 64; elsewhere they would overflow the products of half numbers.
-inline void outliers(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill(seed, inputs, [](Random& random, const std::string& name, std::int64_t) {
-    const double factor = name == "x" && random.integer(0, 63) == 0 ? 1000 : 1;
-    return factor * random.normal();
-  });
-}
-
 }  // namespace dense_data
 
-inline std::vector<DataSet> dense_data_sets() {
-  return {
-      {"zero_mean", Check::zero_mean, "N(0,1); an all-zero or constant output fails",
-       dense_data::zero_mean},
-      {"exact", Check::exact,
-       "-1, 0 and 1, so that the sum over k is exact: bit for bit where nothing after it rounds "
-       "(act none, relu or relu6, alpha a power of two), else within what follows the sum",
-       dense_data::exact},
-      {"positive", Check::hard, "0.5 to 1.5; a narrow accumulator drifts away",
-       dense_data::positive},
-      {"outliers", Check::hard, "N(0,1) with one x in 64 a thousand times larger",
-       dense_data::outliers},
-  };
-}
+inline std::vector<DataSet> dense_data_sets() { return product_sets::all(dense_data::exact); }
 
 /// Tiles are 1, 2, 4 or 6 rows (the more outputs, the higher) by 4 columns; groups are 16, 8 or 4
 /// tiles wide and 4, 8 or 16 high.
@@ -157,6 +116,12 @@ inline std::vector<std::string> dense_cases() {
       "dense m=9 n=15 k=24 alpha=0.0078125 bias act=exp",
       "dense m=9 n=15 k=24 bias residual act=gelu",
   };
+}
+
+inline std::vector<std::string> dense_small_cases() {
+  return {"dense m=1 n=1 k=1", "dense m=5 n=9 k=11 bias residual act=gelu",
+          "dense m=9 n=9 k=8 ldx=12 offx=4 bias act=silu", "dense m=9 n=8 k=12 trans_w=0 residual",
+          "dense m=9 n=7 k=5 trans_w=0 ldw=9 offw=1"};
 }
 
 }  // namespace clam

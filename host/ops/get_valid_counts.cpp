@@ -186,7 +186,8 @@ const Op& get_valid_counts_op() {
       get_valid_counts_reference,
       get_valid_counts_flops,
       get_valid_counts_bytes,
-      get_valid_counts_cases()};
+      get_valid_counts_cases(),
+      get_valid_counts_small_cases()};
   return op;
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "../op.hpp"
-#include "random.hpp"
+#include "shared/random.hpp"
 
 namespace clam {
 
@@ -141,6 +141,11 @@ inline std::vector<std::string> get_valid_counts_cases() {
     cases.push_back(with("n=" + std::to_string(n)));
   }
   return cases;
+}
+
+inline std::vector<std::string> get_valid_counts_small_cases() {
+  return {"get_valid_counts n=1", "get_valid_counts batch=2 n=513",
+          "get_valid_counts n=257 e=5 id_index=-1 score_index=0"};
 }
 
 }  // namespace clam

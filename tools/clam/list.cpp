@@ -25,6 +25,8 @@ const char* kind_name(Field::Kind kind) {
       return "flag";
     case Field::Kind::choice:
       return "choice";
+    case Field::Kind::shape:
+      return "shape";
   }
   throw std::logic_error("unknown kind of field");
 }

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../error.hpp"
+#include "../../error.hpp"
 
 namespace clam {
 namespace {

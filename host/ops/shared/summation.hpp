@@ -9,7 +9,7 @@
 
 #include <cmath>
 
-#include "../op.hpp"
+#include "../../op.hpp"
 
 namespace clam {
 

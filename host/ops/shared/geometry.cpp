@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include "geometry.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace clam {
+
+int round_up(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+int ceil_div(int value, int divisor) { return (value + divisor - 1) / divisor; }
+
+int floor_power_of_two(std::int64_t value) {
+  int power = 1;
+  while (power * 2 <= value) power *= 2;
+  return power;
+}
+
+Group choose_group(int columns, int widest, const DeviceInfo& device, const PlanOptions& options) {
+  constexpr int kDefault = 64, kLargest = 256;
+  const int wanted = options.max_work_group > 0 ? options.max_work_group : kDefault;
+  const int items =
+      floor_power_of_two(std::min<std::int64_t>({wanted, kLargest, device.max_work_group}));
+  Group group{1, 1};
+  while (group.x < std::min({columns, widest, items}) && 2 * group.x <= device.max_work_items[0]) {
+    group.x *= 2;
+  }
+  group.y = floor_power_of_two(std::min<std::int64_t>(items / group.x, device.max_work_items[1]));
+  return group;
+}
+
+int choose_rows(std::initializer_list<TileCost> tiles, int rows, std::int64_t columns, int highest,
+                const DeviceInfo& device) {
+  constexpr double kWarp = 16, kPerClock = 4, kLatency = 12.5;
+  const auto clocks = [&](const TileCost& tile) {
+    const double items = static_cast<double>(ceil_div(rows, tile.rows)) * columns;
+    const double warps = std::ceil(items / kWarp);
+    const double issue = warps / (kPerClock * static_cast<double>(device.compute_units));
+    return tile.instructions * std::max(issue, kLatency);
+  };
+  const TileCost* best = nullptr;
+  for (const TileCost& tile : tiles) {
+    if (tile.rows <= highest && (!best || clocks(tile) < clocks(*best))) best = &tile;
+  }
+  return best->rows;
+}
+
+Reason too_large(const char* what, std::int64_t bytes, const DeviceInfo& device) {
+  const std::int64_t limit = std::min<std::int64_t>(2147483647, device.max_alloc_bytes);
+  if (bytes <= limit) return {};
+  return fmt::format("{} would take {} bytes, over the limit of {}", what, bytes, limit);
+}
+
+}  // namespace clam

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// product_sets.hpp - data sets for ops that sum products.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "../../op.hpp"
+#include "random.hpp"
+
+namespace clam::product_sets {
+
+/// Fills every input by number(random, name, i), i counting the elements of a tensor.
+template <typename Number>
+void fill(std::uint64_t seed, Tensors& inputs, const Number& number) {
+  Random random(seed);
+  for (auto& [name, tensor] : inputs) {
+    for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, number(random, name, i));
+  }
+}
+
+inline void zero_mean(const Problem&, std::uint64_t seed, Tensors& inputs) {
+  fill(seed, inputs,
+       [](Random& random, const std::string&, std::int64_t) { return random.normal(); });
+}
+
+/// -1, 0 and 1, so that every partial sum is exact.
+inline void ternary(std::uint64_t seed, Tensors& inputs) {
+  fill(seed, inputs,
+       [](Random& random, const std::string&, std::int64_t) { return random.integer(-1, 1); });
+}
+
+inline void positive(const Problem&, std::uint64_t seed, Tensors& inputs) {
+  fill(seed, inputs,
+       [](Random& random, const std::string&, std::int64_t) { return 0.5 + random.uniform(); });
+}
+
+/// The first operand holds one outlier in 64; elsewhere they would overflow the products of half
+/// numbers.
+inline void outliers(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  const std::string first = problem.op().tensors(problem).front().name;
+  fill(seed, inputs, [&](Random& random, const std::string& name, std::int64_t) {
+    const double factor = name == first && random.integer(0, 63) == 0 ? 1000 : 1;
+    return factor * random.normal();
+  });
+}
+
+/// All four, with the op's own exact set: -1, 0 and 1 in places such that a product left out or in
+/// the wrong place shows.
+inline std::vector<DataSet> all(void (*exact)(const Problem&, std::uint64_t, Tensors&)) {
+  return {
+      {"zero_mean", Check::zero_mean, "N(0,1); an all-zero or constant output fails", zero_mean},
+      {"exact", Check::exact,
+       "-1, 0 and 1, so that the sum is exact: bit for bit where nothing after it rounds (act "
+       "none, relu or relu6, a factor that is a power of two), else within what follows the sum",
+       exact},
+      {"positive", Check::hard, "0.5 to 1.5; a narrow accumulator drifts away", positive},
+      {"outliers", Check::hard,
+       "N(0,1) with one in 64 of the first operand a thousand times larger", outliers},
+  };
+}
+
+}  // namespace clam::product_sets
