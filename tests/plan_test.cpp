@@ -8,11 +8,13 @@
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "atomic_file.hpp"
 #include "error.hpp"
 #include "foreign_plan.hpp"
+#include "manifest.hpp"
 #include "op.hpp"
 #include "test_errors.hpp"
 
@@ -64,6 +66,34 @@ TEST(plan, json_round_trips_for_every_case_and_variant) {
         }
       }
     }
+  }
+}
+
+std::set<std::string> kernels_of(const Op& op) {
+  std::set<std::string> names;
+  for (const std::string& file : embedded_files()) {
+    if (file != op.name + ".cl" && file.rfind(op.name + "_", 0) != 0) continue;
+    for (const KernelTags& kernel : read_tags(KernelFiles().get(file)).kernels) {
+      names.insert(kernel.name);
+    }
+  }
+  return names;
+}
+
+TEST(plan, small_cases_launch_every_kernel) {
+  const DeviceInfo device = generic_device();
+  for (const Op* op : all_ops()) {
+    std::set<std::string> launched;
+    for (const std::string& line : op->small_cases) {
+      const Problem problem = Problem::parse(line + " dtype=f32");
+      for (const Variant& variant : op->variants) {
+        if (variant.supports(problem, device)) continue;
+        const Plan plan = make_plan(problem, device, {variant.name, 0});
+        for (const Launch& launch : plan.pack) launched.insert(launch.kernel);
+        for (const Launch& launch : plan.launches) launched.insert(launch.kernel);
+      }
+    }
+    EXPECT_EQ(launched, kernels_of(*op)) << op->name;
   }
 }
 

@@ -187,7 +187,7 @@ test_setup_tries_again_with_fresh_lists() {
 test_setup_names_the_groups_it_knows() {
   run setup buidl
   code_is 2
-  says err "no group 'buidl'; there are build pocl llvmpipe mesa peers"
+  says err "no group 'buidl'; there are build pocl llvmpipe mesa oclgrind python peers"
 }
 
 test_setup_takes_mesa_where_it_is_new_enough() {
@@ -348,12 +348,35 @@ test_driver_that_is_missing_is_77() {
   says err 'install pocl-opencl-icd'
 }
 
+# An oclgrind that reports what STRAY holds.
+make_oclgrind() {
+  program oclgrind <<'END'
+while [[ $1 == --* ]]; do
+  [[ $1 != --log || -z ${STRAY:-} ]] || echo "$STRAY" >"$2"
+  case $1 in --log | --max-errors) shift 2 ;; *) shift ;; esac
+done
+exec "$@"
+END
+}
+
+test_simulator_report_is_a_failure() {
+  make_oclgrind
+  run with-driver oclgrind bash -c 'echo "$CLAM_CACHE_DIR"'
+  code_is 0
+  says out off
+  STRAY="Invalid read" run with-driver oclgrind true
+  code_is 1
+  says err "Invalid read"
+  STRAY="Invalid read" run with-driver oclgrind bash -c 'exit 3'
+  code_is 3
+}
+
 test_driver_usage() {
   run with-driver pocl
   code_is 2
   run with-driver nosuch true
   code_is 2
-  says err "no driver 'nosuch'; there are pocl, llvmpipe and auto"
+  says err "no driver 'nosuch'; there are pocl, llvmpipe, oclgrind and auto"
   run with-driver auto nosuch
   code_is 2
   run with-driver --help
