@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "error.hpp"
+#include "overlap.hpp"
 
 namespace clam {
 namespace {
@@ -63,6 +64,36 @@ LaunchTime times_of(const cl::Event& event) {
           event.getProfilingInfo<CL_PROFILING_COMMAND_SUBMIT>(),
           event.getProfilingInfo<CL_PROFILING_COMMAND_START>(),
           event.getProfilingInfo<CL_PROFILING_COMMAND_END>()};
+}
+
+/// Where a tensor's buffer lies: the memory that it is a part of, and its first byte there.
+struct Place {
+  cl_mem memory;
+  std::int64_t begin;
+};
+
+Place place_of(const cl::Buffer& buffer) {
+  if (const cl_mem whole = buffer.getInfo<CL_MEM_ASSOCIATED_MEMOBJECT>()()) {
+    return {whole, static_cast<std::int64_t>(buffer.getInfo<CL_MEM_OFFSET>())};
+  }
+  return {buffer(), 0};
+}
+
+void refuse_overlaps(const Plan& plan, const Bindings& bindings) {
+  for (const TensorSpec& output : plan.tensors) {
+    const auto bound = bindings.find(output.name);
+    if (output.role != TensorSpec::Role::output || bound == bindings.end()) continue;
+    const Place place = place_of(bound->second);
+    for (const TensorSpec& other : plan.tensors) {
+      const auto its = bindings.find(other.name);
+      if (&other == &output || its == bindings.end()) continue;
+      const Place its_place = place_of(its->second);
+      if (place.memory != its_place.memory) continue;
+      if (Reason reason = overlap({&output, place.begin}, {&other, its_place.begin})) {
+        throw BadArgument(fmt::format("{}: {}; bind another buffer", plan.problem, *reason));
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -203,6 +234,7 @@ std::vector<LaunchTime> Runtime::pack(Executable& executable, const Bindings& bi
 
 void Runtime::enqueue(Executable& executable, const Bindings& bindings) {
   require_sound();
+  refuse_overlaps(executable.plan_, bindings);
   for (std::size_t i = 0; i < executable.launches_.size(); ++i) {
     launch(executable.plan_.launches[i], executable.launches_[i], executable, bindings);
   }

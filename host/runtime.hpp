@@ -72,8 +72,8 @@ class Runtime {
   /// bound.
   std::vector<LaunchTime> pack(Executable& executable, const Bindings& bindings);
   /// Enqueues the launches; returns when all are enqueued and at most max_in_flight unfinished.
-  /// Throws BadArgument when a tensor is not bound, its buffer is too small, or an argument does
-  /// not suit the kernel.
+  /// Throws BadArgument when a tensor is not bound, its buffer is too small, an argument does not
+  /// suit the kernel, or an output lies on another tensor and the plan does not say that it may.
   void enqueue(Executable& executable, const Bindings& bindings);
   /// Waits for all, checks each event's execution status, returns the times since the last finish
   /// in order of launch. On a profiling queue the times are kept until then: call it now and then.

@@ -77,7 +77,7 @@ std::int64_t TensorSpec::position(std::int64_t i) const {
 
 bool TensorSpec::operator==(const TensorSpec& other) const {
   return name == other.name && role == other.role && dtype == other.dtype && shape == other.shape &&
-         strides == other.strides && offset == other.offset;
+         strides == other.strides && offset == other.offset && may_be == other.may_be;
 }
 
 void to_json(nlohmann::json& json, const TensorSpec& spec) {
@@ -87,6 +87,7 @@ void to_json(nlohmann::json& json, const TensorSpec& spec) {
           {"shape", spec.shape}};
   if (!spec.strides.empty()) json["strides"] = spec.strides;
   if (spec.offset) json["offset"] = spec.offset;
+  if (!spec.may_be.empty()) json["may_be"] = spec.may_be;
 }
 
 void from_json(const nlohmann::json& json, TensorSpec& spec) {
@@ -101,6 +102,7 @@ void from_json(const nlohmann::json& json, TensorSpec& spec) {
   spec.shape = json.at("shape").get<Shape>();
   spec.strides = json.value("strides", std::vector<std::int64_t>{});
   spec.offset = json.value("offset", std::int64_t{0});
+  spec.may_be = json.value("may_be", "");
   count(spec.shape);
   if (!spec.strides.empty() && spec.strides.size() != spec.shape.size()) {
     throw BadArgument(fmt::format("tensor {}: {} strides for {} axes", spec.name,

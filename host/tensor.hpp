@@ -27,6 +27,8 @@ struct TensorSpec {
   Shape shape;
   std::vector<std::int64_t> strides;  ///< of every axis, in elements; empty = dense row-major
   std::int64_t offset = 0;            ///< first element, in elements
+  /// The input that an output may lie on, element on element; else it lies on none.
+  std::string may_be = {};
 
   /// Elements from the buffer's start to one past the last element of the tensor.
   std::int64_t span() const;

@@ -142,6 +142,7 @@ std::vector<TensorSpec> dense_tensors(const Problem& problem) {
   if (problem.flag("bias")) specs.push_back({"b", Role::input, dtype, {n}, {}, 0});
   if (problem.flag("residual")) specs.push_back(spec("r", Role::input, {m, n}));
   specs.push_back(spec("y", Role::output, {m, n}));
+  if (problem.flag("residual")) specs.back().may_be = "r";
   return specs;
 }
 

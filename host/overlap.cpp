@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include "overlap.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace clam {
+namespace {
+
+struct Bytes {
+  std::int64_t first, end;
+};
+
+/// Of the tensor's elements, from the first to past the last.
+Bytes extent(const PlacedTensor& tensor) {
+  const std::int64_t size = size_of(tensor.spec->dtype);
+  return {tensor.begin + tensor.spec->offset * size, tensor.begin + tensor.spec->bytes()};
+}
+
+bool meet(const Bytes& a, const Bytes& b) { return a.first < b.end && b.first < a.end; }
+
+/// Of each row along the last axis, sorted.
+std::vector<Bytes> rows(const PlacedTensor& tensor) {
+  const TensorSpec& spec = *tensor.spec;
+  const std::int64_t size = size_of(spec.dtype), length = spec.shape.back();
+  std::vector<Bytes> rows;
+  for (std::int64_t i = 0; i < count(spec.shape); i += length) {
+    rows.push_back({tensor.begin + spec.position(i) * size,
+                    tensor.begin + (spec.position(i + length - 1) + 1) * size});
+  }
+  std::sort(rows.begin(), rows.end(),
+            [](const Bytes& a, const Bytes& b) { return a.first < b.first; });
+  return rows;
+}
+
+/// The distance between neighbours of an axis, in elements.
+std::int64_t stride(const TensorSpec& spec, std::size_t axis) {
+  if (!spec.strides.empty()) return spec.strides[axis];
+  std::int64_t stride = 1;
+  for (std::size_t inner = axis + 1; inner < spec.shape.size(); ++inner) {
+    stride *= spec.shape[inner];
+  }
+  return stride;
+}
+
+}  // namespace
+
+bool share_bytes(const PlacedTensor& a, const PlacedTensor& b) {
+  if (!meet(extent(a), extent(b))) return false;
+  const std::vector<Bytes> ours = rows(a), theirs = rows(b);
+  // Sorted by their first bytes, so that those which begin before a row ends come first; the row
+  // meets one of them when the farthest of their ends lies inside it.
+  std::size_t next = 0;
+  std::int64_t reach = 0;
+  for (const Bytes& row : ours) {
+    for (; next < theirs.size() && theirs[next].first < row.end; ++next) {
+      reach = std::max(reach, theirs[next].end);
+    }
+    if (reach > row.first) return true;
+  }
+  return false;
+}
+
+bool coincide(const PlacedTensor& a, const PlacedTensor& b) {
+  if (a.spec->dtype != b.spec->dtype || a.spec->shape != b.spec->shape) return false;
+  if (extent(a).first != extent(b).first) return false;
+  for (std::size_t axis = 0; axis < a.spec->shape.size(); ++axis) {
+    if (a.spec->shape[axis] > 1 && stride(*a.spec, axis) != stride(*b.spec, axis)) return false;
+  }
+  return true;
+}
+
+Reason overlap(const PlacedTensor& output, const PlacedTensor& other) {
+  if (!share_bytes(output, other)) return {};
+  const bool allowed = output.spec->may_be == other.spec->name;
+  if (allowed && coincide(output, other)) return {};
+  return fmt::format("output '{}' lies on '{}' in memory{}", output.spec->name, other.spec->name,
+                     allowed ? ", which it may be, but element on element only" : "");
+}
+
+}  // namespace clam
