@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""drop_in.py MANIFEST PLANS KERNELS: a foreign host of clam's kernels, with none of clam's code.
+
+It runs every plan of a folder (`clam plan --json`) by the .cl files of another, holds the outputs against numpy, and
+fails when a kernel of the manifest (`clam manifest`) is launched by no plan."""
+import functools, json, math, pathlib, sys
+import numpy as np
+import pyopencl as cl
+
+DTYPES = {"f32": np.float32, "f16": np.float16, "i32": np.int32}
+random, programs = np.random.default_rng(1), {}
+
+def tensor(spec):
+    """The tensor and the buffer that it lies in, whose gaps hold NaN or -7, which no result may show."""
+    shape, dtype, first = spec["shape"], np.dtype(DTYPES[spec["dtype"]]), spec.get("offset", 0)
+    strides = spec.get("strides") or [math.prod(shape[axis + 1:]) for axis in range(len(shape))]
+    buffer = np.full(first + np.dot(np.array(shape) - 1, strides) + 1, -7 if dtype == np.int32 else np.nan, dtype)
+    return np.lib.stride_tricks.as_strided(buffer[first:], shape, np.array(strides) * dtype.itemsize), buffer
+
+def run(plan, kernels, queue, inputs, launched):
+    """The outputs by name. A launch is built from its own file with its own options."""
+    tensors, buffers = {}, {}
+    for spec in plan["tensors"]:
+        name, (view, buffer), flags = spec["name"], tensor(spec), cl.mem_flags.COPY_HOST_PTR
+        view[...] = inputs.get(name, view)
+        tensors[name], buffers[name] = (view, buffer), cl.Buffer(queue.context, flags, hostbuf=buffer)
+    for spec in plan.get("buffers", []):
+        buffers[spec["name"]] = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, spec["bytes"])
+    forms = {"buffer": lambda name, first=0: buffers[name][first:] if first else buffers[name], "int": np.int32,
+             "float": np.float32, "local_bytes": cl.LocalMemory, "none": lambda _: None}
+    for launch in plan.get("pack", []) + plan["launches"]:
+        key = launch["file"], launch["options"]
+        if key not in programs:
+            programs[key] = cl.Program(queue.context, (kernels / key[0]).read_text()).build(key[1].split())
+        kernel = cl.Kernel(programs[key], launch["kernel"])
+        kernel.set_args(*(next(forms[k](v, *filter(None, [arg.get("offset")])) for k, v in arg.items() if k in forms)
+                          for arg in launch["args"]))
+        cl.enqueue_nd_range_kernel(queue, kernel, launch["global"], launch["local"])
+        launched.add(launch["kernel"])
+    for name, (_, buffer) in tensors.items():
+        cl.enqueue_copy(queue, buffer, buffers[name])
+    return {name: view for name, (view, _) in tensors.items()}
+
+ACTIVATIONS = {
+    "none": lambda z: z, "relu": lambda z: np.maximum(z, 0), "silu": lambda z: z / (1 + np.exp(-z)),
+    "gelu": lambda z: z * (1 + np.vectorize(math.erf)(z / 2**.5)) / 2}
+
+def dense(p, x, w, b=0, r=0):
+    z = p.get("alpha", 1) * x @ (w.T if p.get("trans_w", 1) else w) + b
+    return {"y": ACTIVATIONS[p.get("act", "none")](z) + r}
+
+def batch_matmul(p, a, b, mask=0):
+    a, b = a.swapaxes(1, 2) if p.get("ta") else a, b.swapaxes(1, 2) if p.get("tb") else b
+    return {"c": ACTIVATIONS[p.get("act", "none")](p.get("scale", 1) * a @ b + mask)}
+
+def softmax(p, src, mask=0):
+    z, axis = p.get("scale", 1) * src + mask, int(p.get("axis", -1))
+    e = np.exp(z - z.max(axis, keepdims=True))
+    return {"dst": (np.log if p.get("log") else np.array)(e / e.sum(axis, keepdims=True))}
+
+def conv2d(p, x, w, b=0, r=0):
+    (top, left, bottom, right), (down, across), (dh, dw) = (
+        [int(p.get(f"{name}_{side}", p.get(name, default))) for side in sides]
+        for name, sides, default in (("pad", "tlbr", 0), ("stride", "hw", 1), ("dilation", "hw", 1)))
+    k, c, rows, cols = w.shape
+    x = np.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)))
+    x = np.lib.stride_tricks.sliding_window_view(x, (dh * (rows - 1) + 1, dw * (cols - 1) + 1), (2, 3))
+    x = x[:, :, ::down, ::across, ::dh, ::dw]
+    x, w = x.reshape(len(x), -1, c, *x.shape[2:]), w.reshape(int(p.get("groups", 1)), -1, c, rows, cols)
+    y = np.einsum("ngchwrs,gkcrs->ngkhw", x, w).reshape(len(x), k, *x.shape[3:5])
+    return {"y": ACTIVATIONS[p.get("act", "none")](y + np.reshape(b, (-1, 1, 1))) + r}
+
+def get_valid_counts(p, data):
+    out, indices, klass = np.full(data.shape, -1.), np.full(data.shape[:2], -1), int(p.get("id_index", 0))
+    for item, rows in enumerate(data):
+        valid = rows[:, int(p.get("score_index", 1))] > p.get("score_threshold", 0)
+        kept, = np.where(valid & ((klass < 0) | (rows[:, klass] >= 0)))
+        out[item, :len(kept)], indices[item, :len(kept)] = rows[kept], kept
+    return {"count": (indices >= 0).sum(1), "out": out, "indices": indices}
+
+def nms(p, data, count, indices=None):
+    score, klass, first, best, most = (int(p.get(name, default)) for name, default in (
+        ("score_index", 1), ("id_index", 0), ("coord_start", 2), ("top_k", -1), ("max_output_size", -1)))
+    exceeds = np.greater if p.get("compare") == "gt" else np.greater_equal
+    out, boxes = np.full(data.shape, -1.), np.full(data.shape[:2], -1)
+    for item, rows in enumerate(data):
+        low, high = np.sort(rows[:, first:first + 4].reshape(-1, 2, 2), 1).swapaxes(0, 1)
+        area, kept, order = (high - low).prod(1), [], np.argsort(-rows[:int(count[item]), score], kind="stable")
+        for place, j in enumerate(order[:best] if best > 0 else order):
+            inter = np.clip(np.minimum(high[j], high[kept]) - np.maximum(low[j], low[kept]), 0, None).prod(1)
+            same = p.get("force_suppress") or klass < 0 or rows[kept, klass] == rows[j, klass]
+            hit = exceeds(inter, p.get("iou_threshold", .5) * (area[j] + area[kept] - inter)) & same
+            if rows[j, score] > p.get("score_min", 0) and not hit.any() and not 0 < most <= len(kept):
+                out[item, len(kept) if p.get("invalid_to_bottom") else place] = rows[j]
+                boxes[item, len(kept)] = j if indices is None else indices[item, j]
+                kept.append(j)
+    counts = (boxes >= 0).sum(1, keepdims=True)
+    return {"box_indices": boxes, "box_count": counts} if p.get("return_indices") else {"out": out}
+
+def main(manifest, plans, kernels):
+    queue, launched = cl.CommandQueue(cl.create_some_context(interactive=False)), set()
+    for path in sorted(pathlib.Path(plans).iterdir()):
+        plan = json.loads(path.read_text())
+        op, *words = plan["problem"].split()
+        p = {key: True if not text else float(text) if text.strip("-.0123456789") == "" else text
+             for key, _, text in (word.partition("=") for word in words)}
+        draw = functools.partial(random.integers, 0, 8) if op == "nms" else random.normal
+        inputs = {spec["name"]: draw(size=spec["shape"]).astype(DTYPES[spec["dtype"]])
+                  for spec in plan["tensors"] if spec["role"] == "input"}
+        outputs = run(plan, pathlib.Path(kernels), queue, inputs, launched)
+        for name, expected in globals()[op](p, **{n: t.astype(np.float64) for n, t in inputs.items()}).items():
+            np.testing.assert_allclose(outputs[name], expected, 1e-4, 1e-5, err_msg=f"{name} of {plan['problem']}")
+        print("pass", plan["variant"], "-", plan["problem"])
+    contracts = json.loads(pathlib.Path(manifest).read_text())
+    missing = {kernel["name"] for file in contracts["files"] for kernel in file["kernels"]} - launched
+    return f"no plan launches {', '.join(sorted(missing))}" if missing else 0
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// drop_in_test.cpp - a host without any of clam's code runs every kernel, from the manifest, plans
+// as JSON and the .cl files alone.
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "run_clam.hpp"
+
+namespace clam {
+namespace {
+
+constexpr const char* kPython =
+    "/usr/bin/python3";  // Debian's, for which python3-pyopencl is built
+const std::string kSource = CLAM_SOURCE_DIR;
+
+/// Small problems of every op, in every variant, as files.
+void write_plans(const std::string& folder) {
+  int plans = 0;
+  for (const Op* op : all_ops()) {
+    for (const std::string& line : op->small_cases) {
+      const Problem problem = Problem::parse(line + " dtype=f32");
+      for (const Variant& variant : op->variants) {
+        if (variant.supports(problem, generic_device())) continue;
+        const Plan plan = make_plan(problem, generic_device(), {variant.name, 0});
+        write_file(folder + "/" + std::to_string(plans++) + ".json", to_json(plan).dump(1));
+      }
+    }
+  }
+}
+
+test::Finished run_drop_in(const std::string& plans, const std::string& kernels) {
+  const test::TemporaryFolder folder;
+  write_file(folder.file("manifest.json"), test::run_clam({"manifest"}).out);
+  return test::run_command({kPython, kSource + "/tests/drop_in/drop_in.py",
+                            folder.file("manifest.json"), plans, kernels},
+                           {"PYOPENCL_NO_CACHE=1"});
+}
+
+class drop_in : public testing::Test {
+ protected:
+  void SetUp() override {
+    CLAM_NEEDS_DEVICE();
+    if (test::run_command({kPython, "-c", "import pyopencl"}).code != 0) {
+      GTEST_SKIP() << "pyopencl is not here (tools/setup python)";
+    }
+    write_plans(plans_.path());
+  }
+
+  test::TemporaryFolder plans_;
+};
+
+TEST_F(drop_in, a_foreign_host_runs_every_kernel) {
+  const test::Finished finished = run_drop_in(plans_.path(), kSource + "/kernels");
+  EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
+}
+
+TEST_F(drop_in, a_wrong_result_is_seen) {
+  const test::TemporaryFolder kernels;
+  for (const std::string& file : embedded_files()) {
+    write_file(kernels.file(file), KernelFiles().get(file).text);
+  }
+  test::break_kernel(kernels, "dense.cl", "fma((float4)(alpha), sum, bias)", "sum");
+  const test::Finished finished = run_drop_in(plans_.path(), kernels.path());
+  EXPECT_NE(finished.code, 0);
+  EXPECT_TRUE(test::contains(finished.err, "y of dense")) << finished.err;
+}
+
+TEST_F(drop_in, a_kernel_that_no_plan_launches_is_named) {
+  const test::TemporaryFolder one;
+  std::filesystem::copy_file(plans_.file("0.json"), one.file("0.json"));
+  const test::Finished finished = run_drop_in(one.path(), kSource + "/kernels");
+  EXPECT_NE(finished.code, 0);
+  EXPECT_TRUE(test::contains(finished.err, "no plan launches")) << finished.err;
+}
+
+}  // namespace
+}  // namespace clam
