@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: MIT
+// batch_matmul.cpp - the fields of batch_matmul, and how it is computed.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "../error.hpp"
+#include "batch_matmul_cases.hpp"
+#include "shared/activation.hpp"
+#include "shared/geometry.hpp"
+
+namespace clam {
+namespace {
+
+constexpr int kColumns = 4;      ///< of a tile
+constexpr int kPanelLanes = 16;  ///< work-items of a group that read a row of b side by side
+constexpr int kSquareLanes = 4;  ///< ... that read rows of b each: as many as read rows of a
+
+// ---- the problem ----
+
+/// A stack of matrices in memory, in elements.
+struct Stack {
+  int items, rows, columns;
+  int ld, stride, offset;  ///< stride 0: one matrix for all batch items
+
+  /// Every row starts on a multiple of four elements, so aligned 4-vectors can be loaded.
+  bool aligned() const { return ld % 4 == 0 && stride % 4 == 0 && offset % 4 == 0; }
+};
+
+/// The same from a problem's words, by the name of its tensor.
+Stack stack(const Problem& problem, const std::string& name, int items, int rows, int columns) {
+  const int given = problem.integer("ld" + name), ld = given == 0 ? columns : given;
+  const int stride = problem.integer("stride" + name);
+  return {items,
+          rows,
+          columns,
+          ld,
+          items == 1    ? 0
+          : stride == 0 ? rows * ld
+                        : stride,
+          problem.integer("off" + name)};
+}
+
+int items_of(const Problem& problem, const char* field) {
+  const int items = problem.integer(field);
+  return items == 0 ? problem.integer("batch") : items;
+}
+
+/// The extents, and where the matrices lie.
+struct BatchMatmul {
+  int batch, m, n, k;
+  bool ta, tb;
+  Dtype dtype;
+  float scale;
+  std::string mask;
+  Stack a, b, c;
+
+  explicit BatchMatmul(const Problem& problem)
+      : batch(problem.integer("batch")),
+        m(problem.integer("m")),
+        n(problem.integer("n")),
+        k(problem.integer("k")),
+        ta(problem.integer("ta") == 1),
+        tb(problem.integer("tb") == 1),
+        dtype(problem.dtype()),
+        scale(problem.number("scale")),
+        mask(problem.choice("mask")),
+        a(stack(problem, "a", items_of(problem, "batch_a"), ta ? k : m, ta ? m : k)),
+        b(stack(problem, "b", items_of(problem, "batch_b"), tb ? n : k, tb ? k : n)),
+        c(stack(problem, "c", batch, m, n)) {}
+
+  int mask_stride() const { return mask == "bmn" && batch > 1 ? m * n : 0; }
+  double multiply_adds() const { return 1.0 * batch * m * n * k; }
+};
+
+using Values = std::map<std::string, std::string, std::less<>>;
+
+/// Row and batch stride of a tensor, with defaults filled in. 64 bits: nothing is checked yet.
+struct Strides {
+  std::int64_t row, batch;
+};
+
+Strides strides(const Problem& problem, const std::string& name, std::int64_t rows,
+                std::int64_t columns) {
+  const std::int64_t ld = problem.integer("ld" + name), row = ld == 0 ? columns : ld;
+  const std::int64_t batch = problem.integer("stride" + name);
+  return {row, batch == 0 ? rows * row : batch};
+}
+
+/// A row stride holds a row. Strides are left out where they are the default, and a batch stride
+/// also where there is one item.
+void check_strides(const Problem& problem, Values& values, const std::string& name, int items,
+                   std::int64_t rows, std::int64_t columns) {
+  const std::string ld = "ld" + name, stride = "stride" + name;
+  const Strides given = strides(problem, name, rows, columns);
+  if (given.row < columns) {
+    bad_field(problem, ld, fmt::format("is under the {} elements of a row", columns));
+  }
+  if (given.row == columns) values[ld] = "0";
+  if (items == 1 || given.batch == rows * given.row) values[stride] = "0";
+}
+
+void check_items(const Problem& problem, Values& values, const std::string& field) {
+  const int items = problem.integer(field), batch = problem.integer("batch");
+  if (items > 1 && items != batch) {
+    bad_field(problem, field, fmt::format("needs 1 or the batch, {}", batch));
+  }
+  if (items == batch) values[field] = "0";
+}
+
+/// Each element of c has a place of its own: its items follow each other, or lie side by side.
+void check_distinct(const Problem& problem) {
+  const std::int64_t batch = problem.integer("batch");
+  const std::int64_t m = problem.integer("m"), n = problem.integer("n");
+  const Strides c = strides(problem, "c", m, n);
+  const std::int64_t last = (m - 1) * c.row + n;
+  const bool in_turn = c.batch >= last;
+  const bool side_by_side = c.batch >= n && c.row >= (batch - 1) * c.batch + n;
+  if (batch == 1 || in_turn || side_by_side) return;
+  bad_field(problem, "stridec",
+            fmt::format("lets batch items of c overlap: it needs {} or more, or, side by side, {} "
+                        "or more and ldc of {} or more",
+                        last, n, (batch - 1) * std::max(c.batch, n) + n));
+}
+
+void check_batch_matmul(const Problem& problem, Values& values) {
+  const std::int64_t m = problem.integer("m"), n = problem.integer("n"), k = problem.integer("k");
+  const bool ta = problem.integer("ta") == 1, tb = problem.integer("tb") == 1;
+  if (!std::isfinite(problem.number("scale"))) bad_field(problem, "scale", "needs a finite number");
+  check_items(problem, values, "batch_a");
+  check_items(problem, values, "batch_b");
+  check_strides(problem, values, "a", items_of(problem, "batch_a"), ta ? k : m, ta ? m : k);
+  check_strides(problem, values, "b", items_of(problem, "batch_b"), tb ? n : k, tb ? k : n);
+  check_strides(problem, values, "c", problem.integer("batch"), m, n);
+  check_distinct(problem);
+}
+
+std::vector<Field> batch_matmul_fields() {
+  const auto place = [](const char* name, const char* about) {
+    return integer(name, about, "0", 0);
+  };
+  return {extent("batch", "matrices of a, b and c", "1"),
+          extent("m", "rows of c"),
+          extent("n", "columns of c"),
+          extent("k", "products of a sum"),
+          dtype_field(),
+          choice("acc", "accumulator", {"f32", "chunk", "f16"}, "f32"),
+          integer("ta", "0: a lies as a[m,k]; 1: as a[k,m]", "0", 0, 1),
+          integer("tb", "0: b lies as b[k,n]; 1: as b[n,k]", "0", 0, 1),
+          number("scale", "factor of the sum", "1"),
+          choice("mask", "extents of the mask that is added after scale", {"none", "mn", "bmn"},
+                 "none"),
+          choice("act", "activation", activation_names(), "none"),
+          place("batch_a", "matrices of a; 0: batch; 1: one for all"),
+          place("batch_b", "matrices of b; 0: batch; 1: one for all"),
+          place("lda", "row stride of a, in elements; 0: its row's length"),
+          place("ldb", "row stride of b"),
+          place("ldc", "row stride of c"),
+          place("stridea", "batch stride of a, in elements; 0: its rows times lda"),
+          place("strideb", "batch stride of b"),
+          place("stridec", "batch stride of c"),
+          place("offa", "first element of a"),
+          place("offb", "first element of b"),
+          place("offc", "first element of c")};
+}
+
+std::vector<TensorSpec> batch_matmul_tensors(const Problem& problem) {
+  using Role = TensorSpec::Role;
+  const std::int64_t batch = problem.integer("batch");
+  const std::int64_t m = problem.integer("m"), n = problem.integer("n"), k = problem.integer("k");
+  const Dtype dtype = problem.dtype();
+  const auto spec = [&](const char* name, Role role, std::int64_t items, std::int64_t rows,
+                        std::int64_t columns) {
+    const std::string word(name);
+    const bool dense = problem.integer("ld" + word) == 0 && problem.integer("stride" + word) == 0;
+    const Strides given = strides(problem, name, rows, columns);
+    std::vector<std::int64_t> steps;
+    if (!dense) steps = {given.batch, given.row, 1};
+    return TensorSpec{
+        name, role, dtype, {items, rows, columns}, std::move(steps), problem.integer("off" + word)};
+  };
+  const bool ta = problem.integer("ta") == 1, tb = problem.integer("tb") == 1;
+  std::vector<TensorSpec> specs{
+      spec("a", Role::input, items_of(problem, "batch_a"), ta ? k : m, ta ? m : k),
+      spec("b", Role::input, items_of(problem, "batch_b"), tb ? n : k, tb ? k : n)};
+  const std::string& mask = problem.choice("mask");
+  if (mask == "mn") specs.push_back({"mask", Role::input, dtype, {m, n}, {}, 0});
+  if (mask == "bmn") specs.push_back({"mask", Role::input, dtype, {batch, m, n}, {}, 0});
+  specs.push_back(spec("c", Role::output, batch, m, n));
+  return specs;
+}
+
+// ---- launches ----
+
+/// Strides as constants spare the loop over k an instruction or two a load, and registers. They
+/// cost a build of their own, which only a large problem repays.
+bool fixes_strides(const BatchMatmul& product) { return product.multiply_adds() >= 1 << 22; }
+
+/// Rows of a tile. The costs are of a trip of 4 k: Mesa 25.0, Mali-G610. Beside 24 sums there is no
+/// room for the longest activations: they would spill.
+int tile_rows(const Problem& problem, const DeviceInfo& device) {
+  const BatchMatmul product(problem);
+  if (product.ta && product.tb) return 4;
+  const std::int64_t columns = std::int64_t{product.batch} * ceil_div(product.n, kColumns);
+  const std::string& act = problem.choice("act");
+  const int most = act == "gelu" || act == "tanh" ? 4 : 8;
+  if (product.ta) {
+    const int highest = std::min(round_up(product.m, 4), most);
+    return choose_rows({{8, 186}, {4, 106}}, product.m, columns, highest, device);
+  }
+  const int highest = std::min(product.m, most);
+  if (product.dtype == Dtype::f32 || !fixes_strides(product)) {
+    return choose_rows({{6, 146}, {4, 106}, {2, 66}, {1, 52}}, product.m, columns, highest, device);
+  }
+  // Halves that wait to be widened leave room for 8 rows, where floats along k would spill.
+  return choose_rows({{8, 234}, {6, 188}, {4, 138}, {2, 90}, {1, 68}}, product.m, columns, highest,
+                     device);
+}
+
+int widest_group(const BatchMatmul& product) { return product.tb ? kSquareLanes : kPanelLanes; }
+
+/// All launches of a problem take these, whether they use them or not, so that they share programs.
+std::string common_options(const Problem& problem, Group group, int rows) {
+  const BatchMatmul product(problem);
+  std::string options = product.dtype == Dtype::f16 ? "-DCLAM_F16 " : "";
+  options += fmt::format("-DBMM_LX={} -DBMM_LY={}", group.x, group.y);
+  if (!product.ta) options += fmt::format(" -DBMM_M0={}", rows);
+  if (product.ta && !product.tb) options += fmt::format(" -DBMM_M4={}", rows / 4);
+  if (product.mask != "none") options += " -DBMM_MASK=1";
+  if (problem.choice("act") != "none") options += " -DBMM_ACT=" + problem.choice("act");
+  return options;
+}
+
+std::string fixed_strides(const BatchMatmul& product, const Stack& a, const Stack& b) {
+  if (!fixes_strides(product)) return "";
+  return fmt::format(" -DBMM_LDA={} -DBMM_LDB={}", a.ld, b.ld);
+}
+
+Launch launch(std::string kernel, const std::string& options, Group group, int columns, int rows,
+              int items, std::vector<Arg> args) {
+  return {"batch_matmul.cl",
+          std::move(kernel),
+          options,
+          {round_up(columns, group.x), round_up(rows, group.y), items},
+          {group.x, group.y, 1},
+          std::move(args)};
+}
+
+/// The arguments of a kernel that computes c: buffers, ints, scale.
+std::vector<Arg> arguments(const BatchMatmul& product, const char* a, const char* b,
+                           std::initializer_list<int> ints) {
+  std::vector<Arg> args{BufferArg{a}, BufferArg{b}};
+  if (product.mask == "none") {
+    args.emplace_back(NullArg{});
+  } else {
+    args.emplace_back(BufferArg{"mask"});
+  }
+  args.emplace_back(BufferArg{"c"});
+  args.insert(args.end(), ints.begin(), ints.end());
+  args.push_back(product.scale);
+  return args;
+}
+
+// ---- padding ----
+
+/// An operand of the kernels of tiles: read as it is, or copied into whole, aligned vectors first.
+struct Operand {
+  std::string name;    ///< of its tensor
+  std::string source;  ///< of the buffer that the kernel reads
+  Stack raw, read;
+
+  bool padded() const { return source != name; }
+  std::int64_t bytes(Dtype dtype) const {
+    return std::int64_t{read.items} * read.rows * read.ld * size_of(dtype);
+  }
+};
+
+/// `vectors`: vectors lie along the rows, over k or, where `along_k` is false, over m or n. k is
+/// filled up in both directions, so that products with it are 0. `least`: rows of a tile.
+Operand operand(const char* name, const Stack& raw, int k, bool along_k, int least) {
+  const bool whole = raw.columns % 4 == 0 && k % 4 == 0 && raw.rows >= least;
+  if (whole && raw.aligned()) return {name, name, raw, raw};
+  const int rows = along_k ? std::max(raw.rows, least) : round_up(raw.rows, 4);
+  const int ld = round_up(raw.columns, 4);
+  const auto stride = static_cast<int>(std::int64_t{rows} * ld);  // supports() sees to its size
+  const Stack read{raw.items, rows, ld, ld, raw.items == 1 ? 0 : stride, 0};
+  return {name, std::string(name) + "_padded", raw, read};
+}
+
+Operand operand_a(const BatchMatmul& product) {
+  return operand("a", product.a, product.k, !product.ta, 1);
+}
+
+Operand operand_b(const BatchMatmul& product) {
+  return operand("b", product.b, product.k, product.tb, product.tb ? kColumns : 1);
+}
+
+void add_padding(const Operand& operand, Dtype dtype, const std::string& options, Group group,
+                 Plan& plan) {
+  if (!operand.padded()) return;
+  const Stack &raw = operand.raw, &read = operand.read;
+  plan.buffers.push_back({operand.source, BufferSpec::Role::scratch, operand.bytes(dtype)});
+  plan.launches.push_back(launch("batch_matmul_pad", options, group, read.ld / 4, read.rows,
+                                 raw.items,
+                                 {BufferArg{operand.name}, BufferArg{operand.source}, raw.rows,
+                                  raw.columns, read.rows, raw.ld, raw.stride, raw.offset}));
+}
+
+// ---- variants ----
+
+/// Copies cost a launch each: a problem that is over before they have started does not wait.
+Reason not_worth_padding(const BatchMatmul& product) {
+  constexpr double kRepays = 1 << 16;
+  if (product.multiply_adds() >= kRepays) return {};
+  return fmt::format("{} products do not repay a launch that aligns a or b",
+                     product.multiply_adds());
+}
+
+Reason cannot_pad(const Operand& operand, Dtype dtype, const DeviceInfo& device) {
+  if (!operand.padded()) return {};
+  return too_large(("padded " + operand.name).c_str(), operand.bytes(dtype), device);
+}
+
+template <bool ta, bool tb>
+Reason supports_tiles(const Problem& problem, const DeviceInfo& device) {
+  if (Reason reason = batch_matmul_not_offered(problem)) return reason;
+  const BatchMatmul product(problem);
+  if (product.ta != ta) return product.ta ? "a lies as a[k,m]" : "a lies as a[m,k]";
+  if (product.tb != tb) return product.tb ? "b lies as b[n,k]" : "b lies as b[k,n]";
+  const Operand a = operand_a(product), b = operand_b(product);
+  if (!a.padded() && !b.padded()) return {};
+  if (Reason reason = not_worth_padding(product)) return reason;
+  if (Reason reason = cannot_pad(a, product.dtype, device)) return reason;
+  return cannot_pad(b, product.dtype, device);
+}
+
+void plan_tiles(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+                Plan& plan) {
+  const BatchMatmul product(problem);
+  const Operand a = operand_a(product), b = operand_b(product);
+  const int columns = ceil_div(product.n, kColumns), rows = tile_rows(problem, device);
+  const Group group = choose_group(columns, widest_group(product), device, wanted);
+  const std::string options =
+      common_options(problem, group, rows) + fixed_strides(product, a.read, b.read);
+  add_padding(a, product.dtype, options, group, plan);
+  add_padding(b, product.dtype, options, group, plan);
+  const Stack& c = product.c;
+  plan.launches.push_back(
+      launch(plan.variant, options, group, columns, ceil_div(product.m, rows), product.batch,
+             arguments(product, a.source.c_str(), b.source.c_str(),
+                       {product.m, product.n, round_up(product.k, 4), a.read.ld, b.read.ld, c.ld,
+                        a.read.stride, b.read.stride, product.mask_stride(), c.stride,
+                        a.read.offset, b.read.offset, c.offset})));
+}
+
+Reason supports_plain(const Problem& problem, const DeviceInfo&) {
+  return batch_matmul_not_offered(problem);
+}
+
+void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+                Plan& plan) {
+  const BatchMatmul product(problem);
+  const Stack &a = product.a, &b = product.b, &c = product.c;
+  const Group group = choose_group(product.n, widest_group(product), device, wanted);
+  const std::string options = common_options(problem, group, tile_rows(problem, device));
+  const int a_m = product.ta ? 1 : a.ld, a_k = product.ta ? a.ld : 1;
+  const int b_k = product.tb ? 1 : b.ld, b_n = product.tb ? b.ld : 1;
+  plan.launches.push_back(
+      launch(plan.variant, options, group, product.n, product.m, product.batch,
+             arguments(product, "a", "b",
+                       {product.m, product.n, product.k, a_m, a_k, b_k, b_n, c.ld, a.stride,
+                        b.stride, product.mask_stride(), c.stride, a.offset, b.offset, c.offset})));
+}
+
+}  // namespace
+
+Reason batch_matmul_not_offered(const Problem& problem) {
+  if (problem.choice("acc") == "f32") return {};
+  return fmt::format("no kernel accumulates with acc={}", problem.choice("acc"));
+}
+
+const Op& batch_matmul_op() {
+  static const Op op{
+      "batch_matmul",
+      "c[i,m,n] = act(scale * sum_k a[i,m,k] * b[i,k,n] + mask[m,n])",
+      batch_matmul_fields(),
+      check_batch_matmul,
+      batch_matmul_tensors,
+      {{"batch_matmul_nt", "a[m,k] and b[n,k]", supports_tiles<false, true>, plan_tiles},
+       {"batch_matmul_nn", "a[m,k] and b[k,n]", supports_tiles<false, false>, plan_tiles},
+       {"batch_matmul_tn", "a[k,m] and b[k,n]", supports_tiles<true, false>, plan_tiles},
+       {"batch_matmul_tt", "a[k,m] and b[n,k]", supports_tiles<true, true>, plan_tiles},
+       {"batch_matmul_plain", "any stride, offset and extent", supports_plain, plan_plain}},
+      batch_matmul_data_sets(),
+      batch_matmul_reference,
+      batch_matmul_flops,
+      batch_matmul_bytes,
+      batch_matmul_cases(),
+      batch_matmul_small_cases(),
+  };
+  return op;
+}
+
+}  // namespace clam

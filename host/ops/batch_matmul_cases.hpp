@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+// batch_matmul_cases.hpp - the problems, data and counts of batch_matmul, for tests and benches.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "../op.hpp"
+#include "shared/product_sets.hpp"
+
+namespace clam {
+
+/// Why no kernel computes the problem, on any device; empty when one does.
+Reason batch_matmul_not_offered(const Problem& problem);
+
+Reference batch_matmul_reference(const Problem& problem, const Tensors& inputs,
+                                 const ReferenceOptions& options);
+
+inline double batch_matmul_flops(const Problem& problem) {
+  const double sums = static_cast<double>(problem.integer("batch")) * problem.integer("m");
+  return 2 * sums * problem.integer("n") * problem.integer("k");
+}
+
+inline double batch_matmul_bytes(const Problem& problem) {
+  double bytes = 0;
+  for (const TensorSpec& spec : problem.op().tensors(problem)) {
+    bytes += static_cast<double>(count(spec.shape)) * size_of(spec.dtype);
+  }
+  return bytes;
+}
+
+namespace batch_matmul_data {
+
+/// Where elements of a and b lie in their dense tensors.
+struct Places {
+  std::int64_t m, n, k;
+  bool ta, tb;
+
+  explicit Places(const Problem& problem)
+      : m(problem.integer("m")),
+        n(problem.integer("n")),
+        k(problem.integer("k")),
+        ta(problem.integer("ta") == 1),
+        tb(problem.integer("tb") == 1) {}
+  std::int64_t a(std::int64_t item, std::int64_t row, std::int64_t i) const {
+    return item * m * k + (ta ? i * m + row : row * k + i);
+  }
+  std::int64_t b(std::int64_t item, std::int64_t i, std::int64_t column) const {
+    return item * k * n + (tb ? column * k + i : i * n + column);
+  }
+};
+
+/// Batch items of a or of b hold the same elements.
+inline bool overlaps(const Problem& problem) {
+  for (const TensorSpec& spec : problem.op().tensors(problem)) {
+    if (spec.span() - spec.offset < count(spec.shape)) return true;
+  }
+  return false;
+}
+
+/// Batch items that overlap share numbers: the last one written stays.
+inline void share_places(const Problem& problem, Tensors& inputs) {
+  if (!overlaps(problem)) return;
+  for (const TensorSpec& spec : problem.op().tensors(problem)) {
+    if (spec.role == TensorSpec::Role::output || spec.strides.empty()) continue;
+    HostTensor& tensor = inputs.at(spec.name);
+    std::map<std::int64_t, double> numbers;
+    for (std::int64_t i = 0; i < tensor.size(); ++i) numbers[spec.position(i)] = tensor.get(i);
+    for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, numbers.at(spec.position(i)));
+  }
+}
+
+/// A set for one product, made one for batches.
+template <void (*fill)(const Problem&, std::uint64_t, Tensors&)>
+void shared(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  fill(problem, seed, inputs);
+  share_places(problem, inputs);
+}
+
+/// The last product is never 0, and columns of a pair differ in it alone, so that a product left
+/// out and columns in the wrong place show at any extent.
+inline void mark_last_product(const Places& at, HostTensor& a, HostTensor& b) {
+  for (std::int64_t item = 0; item < a.shape()[0]; ++item) {
+    for (std::int64_t row = 0; row < at.m; ++row) {
+      const std::int64_t last = at.a(item, row, at.k - 1);
+      a.set(last, a.get(last) < 0 ? -1 : 1);
+    }
+  }
+  for (std::int64_t item = 0; item < b.shape()[0]; ++item) {
+    for (std::int64_t column = 0; column < at.n; ++column) {
+      const std::int64_t left = column - column % 2;
+      for (std::int64_t i = 0; i < at.k; ++i)
+        b.set(at.b(item, i, column), b.get(at.b(item, i, left)));
+      b.set(at.b(item, at.k - 1, column), column % 2 == 0 ? 1 : -1);
+    }
+  }
+}
+
+/// Odd batch items are those before them but for signs: b's at the last k, so that a wrong b
+/// changes every sum by 2, and a's at the k before that, so that a wrong a changes every sum by 1,
+/// and both together by an odd number. (With k = 1 there is no such place for a.)
+inline void mark_odd_items(const Places& at, HostTensor& a, HostTensor& b) {
+  const std::int64_t k = at.k;
+  const bool several = a.shape()[0] > 1;
+  for (std::int64_t item = 0; several && item < a.shape()[0]; ++item) {
+    for (std::int64_t row = 0; row < at.m; ++row) {
+      const std::int64_t before = item - item % 2;
+      for (std::int64_t i = 0; i < k; ++i) a.set(at.a(item, row, i), a.get(at.a(before, row, i)));
+      if (k > 1) a.set(at.a(item, row, k - 2), item % 2 == 0 ? 0 : 1);
+    }
+  }
+  for (std::int64_t item = 0; item < b.shape()[0]; ++item) {
+    for (std::int64_t column = 0; column < at.n; ++column) {
+      const std::int64_t before = item - item % 2;
+      for (std::int64_t i = 0; i < k; ++i)
+        b.set(at.b(item, i, column), b.get(at.b(before, i, column)));
+      if (several && k > 1) b.set(at.b(item, k - 2, column), 1);
+      const std::int64_t last = at.b(item, k - 1, column);
+      if (item % 2 == 1) b.set(last, -b.get(last));
+    }
+  }
+}
+
+/// Never 0, and other than in the batch item before.
+inline void mark_mask(HostTensor& mask) {
+  const bool batched = mask.shape().size() == 3;
+  const std::int64_t size = batched ? mask.size() / mask.shape()[0] : mask.size();
+  for (std::int64_t i = 0; i < mask.size(); ++i) {
+    const bool odd = i / size % 2 == 1;
+    mask.set(i, odd ? -mask.get(i - size) : mask.get(i) < 0 ? -1 : 1);
+  }
+}
+
+/// -1, 0 and 1, so that every partial sum is exact. Batch items that overlap have no room for
+/// marks; theirs are -1 and 1, lest a sum of zeros has the sign of its products on some devices.
+inline void exact(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  if (overlaps(problem)) {
+    product_sets::fill(seed, inputs, [](Random& random, const std::string&, std::int64_t) {
+      return 2 * random.integer(0, 1) - 1;
+    });
+    return;
+  }
+  product_sets::ternary(seed, inputs);
+  const Places at(problem);
+  mark_last_product(at, inputs.at("a"), inputs.at("b"));
+  mark_odd_items(at, inputs.at("a"), inputs.at("b"));
+  if (inputs.count("mask")) mark_mask(inputs.at("mask"));
+}
+
+}  // namespace batch_matmul_data
+
+inline std::vector<DataSet> batch_matmul_data_sets() {
+  using batch_matmul_data::shared;
+  std::vector<DataSet> sets = product_sets::all(shared<batch_matmul_data::exact>);
+  for (DataSet& set : sets) {
+    if (set.fill == product_sets::zero_mean) set.fill = shared<product_sets::zero_mean>;
+    if (set.fill == product_sets::positive) set.fill = shared<product_sets::positive>;
+    if (set.fill == product_sets::outliers) set.fill = shared<product_sets::outliers>;
+  }
+  return sets;
+}
+
+/// Tiles are 1, 2, 4, 6 or 8 rows (4 or 8 where a is transposed) by 4 columns; groups are 16, 8 or
+/// 4 tiles wide and 4, 8 or 16 high.
+inline std::vector<std::string> batch_matmul_cases() {
+  return {
+      // Extents of 1, and around one tile; few products, so that any form may take one launch.
+      "batch_matmul m=1 n=1 k=1",
+      "batch_matmul batch=3 m=1 n=1 k=1 mask=bmn",
+      "batch_matmul batch=2 m=1 n=9 k=2 tb=1",
+      "batch_matmul batch=2 m=7 n=1 k=5 ta=1",
+      "batch_matmul batch=3 m=5 n=7 k=1 ta=1 tb=1 mask=mn",
+      "batch_matmul batch=2 m=3 n=4 k=4 tb=1",
+      "batch_matmul batch=2 m=4 n=5 k=8 tb=1",
+      "batch_matmul batch=2 m=5 n=8 k=4",
+      "batch_matmul batch=3 m=4 n=4 k=4 ta=1",
+      "batch_matmul batch=3 m=8 n=7 k=8 ta=1 tb=1",
+      // Around one group.
+      "batch_matmul batch=2 m=63 n=15 k=12 tb=1",
+      "batch_matmul batch=2 m=64 n=16 k=12 tb=1",
+      "batch_matmul batch=2 m=65 n=17 k=12 tb=1",
+      "batch_matmul batch=2 m=15 n=64 k=12",
+      "batch_matmul batch=2 m=17 n=68 k=12",
+      "batch_matmul batch=2 m=16 n=60 k=12 ta=1",
+      "batch_matmul batch=2 m=20 n=68 k=12 ta=1",
+      "batch_matmul batch=2 m=64 n=15 k=12 ta=1 tb=1",
+      "batch_matmul batch=2 m=68 n=17 k=12 ta=1 tb=1",
+      // Higher tiles, around their last row and group.
+      "batch_matmul batch=3 m=96 n=132 k=8 tb=1 mask=bmn",
+      "batch_matmul batch=3 m=97 n=131 k=8 tb=1 mask=bmn",
+      "batch_matmul batch=2 m=191 n=192 k=8",
+      "batch_matmul batch=2 m=193 n=192 k=12 mask=mn",
+      "batch_matmul batch=5 m=188 n=196 k=8 ta=1",
+      "batch_matmul batch=5 m=196 n=188 k=4 ta=1 mask=bmn",
+      // Padded first: rows that are no whole vectors, or fewer than a tile has.
+      "batch_matmul batch=3 m=41 n=43 k=47 tb=1",
+      "batch_matmul batch=3 m=41 n=43 k=47",
+      "batch_matmul batch=3 m=41 n=43 k=47 ta=1",
+      "batch_matmul batch=3 m=41 n=43 k=47 ta=1 tb=1",
+      "batch_matmul batch=2 m=131 n=3 k=256 tb=1",
+      "batch_matmul batch=2 m=1 n=131 k=256 ta=1",
+      "batch_matmul batch=3 m=64 n=64 k=18 ta=1",
+      // What models run.
+      "batch_matmul batch=4 m=192 n=192 k=64 tb=1 scale=0.125",
+      "batch_matmul batch=4 m=192 n=64 k=192",
+      "batch_matmul m=192 n=192 k=256 tb=1 scale=0.0625",
+      "batch_matmul batch=4 m=192 n=192 k=64 tb=1 scale=0.125 mask=mn",
+      "batch_matmul batch=4 m=192 n=192 k=64 tb=1 scale=0.125 mask=bmn",
+      // Heads in place: of inputs, and of the output.
+      "batch_matmul batch=4 m=192 n=192 k=64 tb=1 scale=0.125 lda=256 ldb=256 stridea=64 "
+      "strideb=64",
+      "batch_matmul batch=4 m=192 n=64 k=192 ldb=256 ldc=256 strideb=64 stridec=64",
+      "batch_matmul batch=2 m=9 n=11 k=8 tb=1 lda=24 ldb=24 ldc=33 stridea=8 strideb=8 stridec=11 "
+      "offa=8 offb=8 offc=11",
+      "batch_matmul batch=3 m=12 n=8 k=12 ta=1 lda=36 ldb=24 ldc=24 stridea=12 strideb=8 stridec=8",
+      // One matrix for all batch items.
+      "batch_matmul batch=3 m=9 n=15 k=12 tb=1 batch_a=1",
+      "batch_matmul batch=3 m=9 n=15 k=12 tb=1 batch_b=1 mask=bmn",
+      "batch_matmul batch=3 m=9 n=16 k=12 batch_a=1 batch_b=1",
+      "batch_matmul batch=3 m=43 n=41 k=33 ta=1 batch_a=1",
+      "batch_matmul batch=3 m=43 n=41 k=33 ta=1 tb=1 batch_b=1",
+      // Slices, aligned and not; batch items that overlap.
+      "batch_matmul batch=2 m=9 n=16 k=12 lda=16 ldb=20 ldc=24 stridea=160 strideb=244 stridec=220 "
+      "offa=4 offb=8 offc=4",
+      "batch_matmul batch=2 m=9 n=16 k=12 tb=1 ldc=17 offc=3 stridec=155",
+      "batch_matmul batch=2 m=9 n=15 k=12 lda=13 ldb=17 ldc=18 offa=1 offb=2 offc=3",
+      "batch_matmul batch=3 m=41 n=43 k=44 tb=1 lda=45 offb=2 stridea=1847",
+      "batch_matmul batch=3 m=44 n=40 k=44 ta=1 tb=1 stridea=1938 strideb=1762",
+      "batch_matmul batch=4 m=6 n=8 k=12 tb=1 stridea=12 strideb=24",
+      "batch_matmul batch=4 m=5 n=7 k=6 lda=6 ldb=7 stridea=1 strideb=7",
+      // What follows the sum.
+      "batch_matmul batch=2 m=9 n=15 k=24 tb=1 scale=-1.7 mask=bmn",
+      "batch_matmul batch=2 m=9 n=15 k=24 tb=1 scale=2 mask=mn act=relu",
+      "batch_matmul batch=2 m=9 n=16 k=24 scale=0.5 mask=mn act=relu6",
+      "batch_matmul batch=2 m=9 n=16 k=24 scale=0.5 act=silu",
+      "batch_matmul batch=2 m=9 n=16 k=24 scale=0.5 mask=bmn act=gelu",
+      "batch_matmul batch=2 m=9 n=16 k=24 scale=0.5 act=gelu_tanh",
+      "batch_matmul batch=2 m=9 n=16 k=24 scale=0.5 act=sigmoid",
+      "batch_matmul batch=2 m=9 n=16 k=24 scale=0.5 act=tanh",
+      "batch_matmul batch=2 m=9 n=16 k=24 scale=0.0078125 mask=bmn act=exp",
+  };
+}
+
+/// The last of them have more tiles than others: copies are made from 65536 products on only.
+inline std::vector<std::string> batch_matmul_small_cases() {
+  return {
+      "batch_matmul m=1 n=1 k=1",
+      "batch_matmul batch=3 m=9 n=9 k=8 tb=1 mask=bmn scale=0.125",
+      "batch_matmul batch=2 m=9 n=8 k=12 ldc=16 stridec=8 mask=mn act=silu",
+      "batch_matmul batch=2 m=12 n=8 k=8 ta=1 batch_b=1",
+      "batch_matmul batch=2 m=8 n=9 k=8 ta=1 tb=1 lda=16 stridea=8 offa=16",
+      "batch_matmul batch=3 m=5 n=7 k=6 lda=13 offb=1",
+      "batch_matmul m=41 n=43 k=39 tb=1",
+      "batch_matmul batch=2 m=31 n=35 k=33 ta=1",
+  };
+}
+
+}  // namespace clam
