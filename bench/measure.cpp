@@ -63,7 +63,7 @@ struct Meter::Subject {
         trial(runtime, row.problem, {row.variant, 0}),
         inputs(make_inputs(row.problem, set, kSeed)),
         reference(row.problem.op().reference(row.problem, inputs,
-                                             {set.check, runtime.device().denormals_f32})) {
+                                             reference_options(set.check, runtime.device()))) {
     trial.upload(inputs);
     const Clock::time_point start = Clock::now();
     for (int i = 0; i < kWarmUpRuns && (i == 0 || Clock::now() - start < kWarmUp); ++i) {

@@ -39,6 +39,7 @@ void for_each_fact(Info& info, Visit&& visit) {
   visit("fp16", info.fp16);
   visit("denormals_f32", info.denormals_f32);
   visit("fma_f32", info.fma_f32);
+  visit("native_exp2_ulp", info.native_exp2_ulp);
   visit("extensions", info.extensions);
 }
 

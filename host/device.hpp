@@ -30,6 +30,8 @@ struct DeviceInfo {
   bool fp16 = false;          ///< cl_khr_fp16
   bool denormals_f32 = true;  ///< CL_FP_DENORM
   bool fma_f32 = true;        ///< CL_FP_FMA: fma() is fused
+  /// Largest error of native_exp2, as a Runtime measured it; 0: not measured, < 0: it could not be.
+  double native_exp2_ulp = 0;
 
   bool has_extension(const std::string& extension) const;
   bool operator==(const DeviceInfo&) const;

@@ -39,6 +39,10 @@ const DataSet& find_data_set(const Op& op, const std::string& name) {
   return find_named(op.data_sets, name, "data set", op.name);
 }
 
+ReferenceOptions reference_options(Check check, const DeviceInfo& device) {
+  return {check, device.denormals_f32, device.native_exp2_ulp};
+}
+
 Tensors make_inputs(const Problem& problem, const DataSet& set, std::uint64_t seed) {
   Tensors inputs;
   for (const TensorSpec& spec : problem.op().tensors(problem)) {

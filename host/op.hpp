@@ -57,8 +57,12 @@ using Reference = std::map<std::string, Expected>;
 
 struct ReferenceOptions {
   Check check = Check::hard;
-  bool denormals = true;  ///< the device keeps f32 denormals (DeviceInfo::denormals_f32)
+  bool denormals = true;       ///< the device keeps f32 denormals (DeviceInfo::denormals_f32)
+  double native_exp2_ulp = 0;  ///< DeviceInfo::native_exp2_ulp, for ops whose plans look at it
 };
+
+/// What a reference must know of the device whose results it bounds.
+ReferenceOptions reference_options(Check check, const DeviceInfo& device);
 
 /// An op: data and pure functions, no state.
 struct Op {
@@ -79,6 +83,8 @@ struct Op {
   /// As `cases`, but of at most two tiles and one more in each extent, so that a simulator is
   /// through them soon. With all variants they launch every kernel of the op.
   std::vector<std::string> small_cases;
+  /// Plans look at DeviceInfo::native_exp2_ulp: a Runtime measures it before it plans.
+  bool measures_native_exp2 = false;
 };
 
 /// Every op, in the order of CLAM_OPS in CMakeLists.txt.

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "error.hpp"
+#include "native_exp2.hpp"
 #include "overlap.hpp"
 
 namespace clam {
@@ -185,8 +186,14 @@ void Runtime::allocate(Executable& executable) {
   }
 }
 
+void Runtime::measure_for(const Op& op) {
+  if (!op.measures_native_exp2 || info_.native_exp2_ulp != 0) return;
+  info_.native_exp2_ulp = native_exp2_ulp(queue_, info_, options_.cache_dir);
+}
+
 Executable Runtime::prepare(const Problem& problem, PlanOptions options) {
   require_sound();
+  measure_for(problem.op());
   constexpr std::int64_t kSmallestGroup = 16;
   for (;;) {
     Plan plan = make_plan(problem, info_, options);

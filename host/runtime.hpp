@@ -99,6 +99,7 @@ class Runtime {
               const Bindings& bindings);
   void retire_oldest();
   void require_sound() const;
+  void measure_for(const Op& op);
   [[noreturn]] void taint(const std::string& what, int code);
 
   cl::Context context_;

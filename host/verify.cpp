@@ -54,6 +54,22 @@ std::vector<std::uint8_t> GuardedBuffer::image(const HostTensor& tensor) const {
   return bytes;
 }
 
+void GuardedBuffer::refuse_shared_places(const HostTensor& tensor) const {
+  if (spec_.strides.empty()) return;
+  const auto size = static_cast<std::size_t>(size_of(spec_.dtype));
+  for (std::int64_t i = 0; i < tensor.size(); ++i) {
+    const auto element = static_cast<std::size_t>(i),
+               place = static_cast<std::size_t>(spec_.position(i));
+    if (std::memcmp(expected_.data() + guard_ + place * size, tensor.data() + element * size,
+                    size) != 0) {
+      throw BadArgument(
+          fmt::format("tensor {}: element {} lies on another, which has another value; "
+                      "elements that share a place must be equal",
+                      spec_.name, i));
+    }
+  }
+}
+
 void GuardedBuffer::upload(const HostTensor& tensor) {
   if (tensor.dtype() != spec_.dtype || tensor.shape() != spec_.shape) {
     throw BadArgument(fmt::format("tensor {} is {}[{}], needs {}[{}]", spec_.name,
@@ -61,6 +77,7 @@ void GuardedBuffer::upload(const HostTensor& tensor) {
                                   name(spec_.dtype), to_string(spec_.shape)));
   }
   expected_ = image(tensor);
+  refuse_shared_places(tensor);
   try {
     runtime_->queue().enqueueWriteBuffer(whole_, CL_TRUE, 0, expected_.size(), expected_.data());
   } catch (const cl::Error& error) {
@@ -198,7 +215,7 @@ Verification judge(const Problem& problem, const DataSet& set, const Tensors& in
                    const Tensors& outputs, Reason trespass, const DeviceInfo& device,
                    int iteration) {
   const Reference reference =
-      problem.op().reference(problem, inputs, {set.check, device.denormals_f32});
+      problem.op().reference(problem, inputs, reference_options(set.check, device));
   Verification verification = compare_all(reference, outputs, std::move(trespass), iteration);
   verification.problem = problem.text();
   verification.data_set = set.name;

@@ -17,7 +17,8 @@ namespace clam {
 class GuardedBuffer {
  public:
   GuardedBuffer(Runtime& runtime, const TensorSpec& spec);
-  /// Writes the tensor's elements; everything else becomes the pattern.
+  /// Writes the tensor's elements; everything else becomes the pattern. Throws BadArgument when
+  /// elements that share a place (an input's batch items may) differ.
   void upload(const HostTensor& tensor);
   /// Fills the elements with poison_bits(dtype, iteration), everything else with the pattern.
   void poison(int iteration);
@@ -29,6 +30,7 @@ class GuardedBuffer {
 
  private:
   std::vector<std::uint8_t> image(const HostTensor& tensor) const;
+  void refuse_shared_places(const HostTensor& tensor) const;
   Runtime* runtime_;
   TensorSpec spec_;
   std::int64_t guard_;

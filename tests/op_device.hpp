@@ -35,7 +35,7 @@ class OpDevice : public testing::Test {
   }
 
   static Reference expected(const Problem& problem, const Tensors& inputs, Check check) {
-    return problem.op().reference(problem, inputs, {check, runtime().device().denormals_f32});
+    return problem.op().reference(problem, inputs, reference_options(check, runtime().device()));
   }
 
   /// Runs between poison and guard bands; a trespass is a failure.

@@ -95,6 +95,17 @@ TEST_F(verify_device, inputs_must_be_given_and_agree) {
                        "tensor src is f16[24], needs f32[24]");
 }
 
+TEST_F(verify_device, elements_that_share_a_place_must_be_equal) {
+  TensorSpec spec{"a", TensorSpec::Role::input, Dtype::f32, {2, 3}, {2, 1}, 0};
+  GuardedBuffer buffer(test::runtime(), spec);
+  HostTensor tensor(Dtype::f32, {2, 3});
+  for (std::int64_t i = 0; i < 6; ++i) tensor.set(i, static_cast<double>(i < 3 ? i : i - 1));
+  EXPECT_NO_THROW(buffer.upload(tensor));
+  tensor.set(3, 7);
+  EXPECT_THROWS_SAYING(buffer.upload(tensor), BadArgument,
+                       "tensor a: element 2 lies on another, which has another value");
+}
+
 TEST(verify, an_output_that_is_missing_is_a_fault) {
   Reference reference;
   reference["y"].exact = HostTensor(Dtype::f32, {2});

@@ -31,8 +31,8 @@ struct Task {
         problem(problem),
         set(find_data_set(problem.op(), "zero_mean")),
         inputs(make_inputs(problem, set, kSeed)),
-        reference(
-            problem.op().reference(problem, inputs, {set.check, runtime.device().denormals_f32})),
+        reference(problem.op().reference(problem, inputs,
+                                         reference_options(set.check, runtime.device()))),
         trial(runtime, problem),
         peer_y(runtime, *trial.plan().tensor("y")) {
     trial.upload(inputs);
