@@ -353,7 +353,7 @@ make_oclgrind() {
   program oclgrind <<'END'
 while [[ $1 == --* ]]; do
   [[ $1 != --log || -z ${STRAY:-} ]] || echo "$STRAY" >"$2"
-  case $1 in --log | --max-errors) shift 2 ;; *) shift ;; esac
+  case $1 in --log | --max-errors | --build-options) shift 2 ;; *) shift ;; esac
 done
 exec "$@"
 END
