@@ -54,15 +54,28 @@ TEST_F(drop_in, a_foreign_host_runs_every_kernel) {
   EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
 }
 
-TEST_F(drop_in, a_wrong_result_is_seen) {
-  const test::TemporaryFolder kernels;
-  for (const std::string& file : embedded_files()) {
-    write_file(kernels.file(file), KernelFiles().get(file).text);
+TEST_F(drop_in, a_wrong_result_of_any_op_is_seen) {
+  const struct {
+    const char *file, *from, *to, *output;
+  } faults[] = {
+      {"dense.cl", "fma((float4)(alpha), sum, bias)", "sum", "y of dense"},
+      {"batch_matmul.cl", "fma(scale, sum, addend)", "sum + addend", "c of batch_matmul"},
+      {"conv2d.cl", "CONV2D_BIAS ? (float)b[k] : 0.0f", "0.0f", "y of conv2d"},
+      {"softmax.cl", "? 0.0f : 1.0f / sum", "? 0.0f : 2.0f / sum", "dst of softmax"},
+      {"get_valid_counts.cl", "order(score_threshold) + 1", "order(score_threshold) + 0x3F800000",
+       "of get_valid_counts"},
+      {"nms.cl", "const float inter = w * h;", "const float inter = w;", "of nms"},
+  };
+  for (const auto& fault : faults) {
+    const test::TemporaryFolder kernels;
+    for (const std::string& file : embedded_files()) {
+      write_file(kernels.file(file), KernelFiles().get(file).text);
+    }
+    test::break_kernel(kernels, fault.file, fault.from, fault.to);
+    const test::Finished finished = run_drop_in(plans_.path(), kernels.path());
+    EXPECT_NE(finished.code, 0) << fault.file;
+    EXPECT_TRUE(test::contains(finished.err, fault.output)) << fault.file << finished.err;
   }
-  test::break_kernel(kernels, "dense.cl", "fma((float4)(alpha), sum, bias)", "sum");
-  const test::Finished finished = run_drop_in(plans_.path(), kernels.path());
-  EXPECT_NE(finished.code, 0);
-  EXPECT_TRUE(test::contains(finished.err, "y of dense")) << finished.err;
 }
 
 TEST_F(drop_in, a_kernel_that_no_plan_launches_is_named) {
