@@ -8,7 +8,7 @@
 #include "ops/batch_matmul_cases.hpp"
 #include "ops/shared/activation.hpp"
 
-namespace clam::test {
+namespace clam::batch_matmul_faults {
 
 /// A batch_matmul computed like a kernel, with the sum in the accumulator's dtype.
 inline HostTensor computed(const Problem& problem, const Tensors& inputs, Dtype accumulator) {
@@ -61,4 +61,4 @@ inline Tensors scaled_mask(double factor, Tensors inputs) {
   return inputs;
 }
 
-}  // namespace clam::test
+}  // namespace clam::batch_matmul_faults

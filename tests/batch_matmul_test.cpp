@@ -409,7 +409,8 @@ TEST(batch_matmul, honest_outputs_pass_every_set) {
       const Verdict verdict = compare(c_rounded(problem, expected), expected);
       EXPECT_TRUE(verdict.pass) << set.name << ": " << verdict.reason;
       if (multiply_adds(problem) > 2e5) continue;
-      const Verdict summed = compare(test::computed(problem, inputs, Dtype::f32), expected);
+      const Verdict summed =
+          compare(batch_matmul_faults::computed(problem, inputs, Dtype::f32), expected);
       EXPECT_TRUE(summed.pass) << set.name << ", summed in float: " << summed.reason;
     }
   });
@@ -426,7 +427,8 @@ TEST(batch_matmul, exact_catches_what_is_in_the_wrong_place_or_left_out) {
     const auto honest = [&](const Tensors& other) {
       return c_rounded(problem, reference(problem, other, Check::hard));
     };
-    expect_caught(honest(test::without_last_k(problem, inputs)), expected, "dropped last k");
+    expect_caught(honest(batch_matmul_faults::without_last_k(problem, inputs)), expected,
+                  "dropped last k");
     if (n > 1) expect_caught(test::swapped_columns(c, n), expected, "swapped columns");
     if (problem.integer("k") < 4) return;  // so few products may be the same by chance
     expect_caught(test::wrong_tile(c, n), expected, "wrong tile");
@@ -447,16 +449,21 @@ std::vector<std::pair<std::string, Tensors>> misread(const Problem& problem, con
   };
   // One product has no room for marks of both a and b.
   const bool marked = check != Check::exact || problem.integer("k") > 1;
-  if (has_items("a") && marked) faults.push_back({"first a", test::first_item_of("a", inputs)});
-  if (has_items("b")) faults.push_back({"first b", test::first_item_of("b", inputs)});
+  if (has_items("a") && marked)
+    faults.push_back({"first a", batch_matmul_faults::first_item_of("a", inputs)});
+  if (has_items("b"))
+    faults.push_back({"first b", batch_matmul_faults::first_item_of("b", inputs)});
   if (has_items("a") && has_items("b") && marked) {
-    faults.push_back({"first a and b", test::first_item_of("a", test::first_item_of("b", inputs))});
+    faults.push_back({"first a and b", batch_matmul_faults::first_item_of(
+                                           "a", batch_matmul_faults::first_item_of("b", inputs))});
   }
-  if (has_items("mask")) faults.push_back({"first mask", test::first_item_of("mask", inputs)});
+  if (has_items("mask"))
+    faults.push_back({"first mask", batch_matmul_faults::first_item_of("mask", inputs)});
   if (inputs.count("mask")) {
     const double scale = static_cast<double>(problem.number("scale"));
-    faults.push_back({"no mask", test::scaled_mask(0, inputs)});
-    if (scale != 1) faults.push_back({"scale after mask", test::scaled_mask(scale, inputs)});
+    faults.push_back({"no mask", batch_matmul_faults::scaled_mask(0, inputs)});
+    if (scale != 1)
+      faults.push_back({"scale after mask", batch_matmul_faults::scaled_mask(scale, inputs)});
   }
   return faults;
 }
@@ -497,7 +504,7 @@ TEST(batch_matmul, hard_sets_catch_a_half_accumulator) {
     for (const char* name : {"positive", "outliers"}) {
       const DataSet& set = data_set(name);
       const Tensors inputs = make_inputs(problem, set, kSeed);
-      expect_caught(test::computed(problem, inputs, Dtype::f16),
+      expect_caught(batch_matmul_faults::computed(problem, inputs, Dtype::f16),
                     reference(problem, inputs, set.check), name);
     }
   });

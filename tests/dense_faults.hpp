@@ -7,7 +7,7 @@
 #include "ops/dense_cases.hpp"
 #include "ops/shared/activation.hpp"
 
-namespace clam::test {
+namespace clam::dense_faults {
 
 /// A dense computed like a kernel, with the sum in the accumulator's dtype.
 inline HostTensor computed(const Problem& problem, const Tensors& inputs, Dtype accumulator) {
@@ -43,4 +43,4 @@ inline Tensors without_last_k(const Problem& problem, Tensors inputs) {
   return inputs;
 }
 
-}  // namespace clam::test
+}  // namespace clam::dense_faults

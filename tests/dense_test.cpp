@@ -289,7 +289,7 @@ TEST(dense, honest_outputs_pass_every_set) {
       const Verdict verdict = compare(y_rounded(problem, expected), expected);
       EXPECT_TRUE(verdict.pass) << set.name << ": " << verdict.reason;
       if (multiply_adds(problem) > 2e5) continue;
-      const Verdict summed = compare(test::computed(problem, inputs, Dtype::f32), expected);
+      const Verdict summed = compare(dense_faults::computed(problem, inputs, Dtype::f32), expected);
       EXPECT_TRUE(summed.pass) << set.name << ", summed in float: " << summed.reason;
     }
   });
@@ -304,7 +304,8 @@ TEST(dense, exact_catches_what_is_in_the_wrong_place_or_left_out) {
     const auto honest = [&](const Tensors& other) {
       return y_rounded(problem, reference(problem, other, Check::hard));
     };
-    expect_caught(honest(test::without_last_k(problem, inputs)), expected, "dropped last k");
+    expect_caught(honest(dense_faults::without_last_k(problem, inputs)), expected,
+                  "dropped last k");
     if (problem.integer("n") > 1)
       expect_caught(test::swapped_columns(y, problem.integer("n")), expected, "swapped columns");
     if (problem.integer("m") > 1 || problem.integer("n") > 4) {
@@ -336,7 +337,7 @@ TEST(dense, hard_sets_catch_a_half_accumulator) {
     for (const char* name : {"positive", "outliers"}) {
       const DataSet& set = data_set(name);
       const Tensors inputs = make_inputs(problem, set, kSeed);
-      expect_caught(test::computed(problem, inputs, Dtype::f16),
+      expect_caught(dense_faults::computed(problem, inputs, Dtype::f16),
                     reference(problem, inputs, set.check), name);
     }
   });

@@ -58,6 +58,21 @@ TEST_F(oclgrind, finds_a_race) {
                 "get_valid_counts_two", "data race");
 }
 
+/// A race or a read of what nobody wrote yet, in some work-item. Processors run the items of a
+/// group in turn, so most of these give the right result there.
+TEST_F(oclgrind, finds_a_missing_barrier) {
+  const char* barrier = "barrier(CLK_LOCAL_MEM_FENCE);";
+  expect_report("get_valid_counts.cl", barrier, "", "get_valid_counts n=513 dtype=f32",
+                "get_valid_counts_two", "Entity: ");
+  expect_report("softmax.cl", barrier, "", "softmax shape=5x70 dtype=f32", "softmax_row",
+                "Entity: ");
+  expect_report("conv2d_1x1.cl", barrier, "", "conv2d c=64 h=4 w=8 k=5 r=1 dtype=f32", "conv2d_1x1",
+                "Entity: ");
+  expect_report("conv2d.cl", barrier, "", "conv2d c=64 h=2 w=8 k=5 r=3 dtype=f32 pad=1",
+                "conv2d_3x3", "Entity: ");
+  expect_report("nms.cl", barrier, "", "nms n=129 dtype=f32", "nms_mask", "Entity: ");
+}
+
 TEST_F(oclgrind, finds_a_misaligned_vector) {
   expect_report("dense.cl", "(offx + tile.row * x_stride) * SIZE",
                 "(offx + tile.row * x_stride + 1) * SIZE", "dense m=9 n=9 k=8 ldx=12 dtype=f32",

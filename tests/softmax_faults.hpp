@@ -6,12 +6,12 @@
 
 #include "ops/softmax_cases.hpp"
 
-namespace clam::test {
+namespace clam::softmax_faults {
 
-enum class SoftmaxFault { none, drop_last, half_sum, maximum_not_subtracted, one_fma };
+enum class Fault { none, drop_last, half_sum, maximum_not_subtracted, one_fma };
 
 /// A softmax computed like a kernel, in float, element after element.
-inline HostTensor computed(const Problem& problem, const Tensors& inputs, SoftmaxFault fault) {
+inline HostTensor computed(const Problem& problem, const Tensors& inputs, Fault fault) {
   constexpr float kLog2E = 1.44269504f;
   const SoftmaxRows rows(problem);
   const float scale = problem.number("scale");
@@ -27,15 +27,15 @@ inline HostTensor computed(const Problem& problem, const Tensors& inputs, Softma
     const std::int64_t first = row / rows.inner * rows.n * rows.inner + row % rows.inner;
     float m = -std::numeric_limits<float>::max(), sum = 0;
     for (std::int64_t i = 0; i < rows.n; ++i) m = std::fmax(m, number(first + i * rows.inner));
-    if (fault == SoftmaxFault::maximum_not_subtracted) m = 0;
+    if (fault == Fault::maximum_not_subtracted) m = 0;
     const auto exponential = [&](float x) {
-      if (fault == SoftmaxFault::one_fma) return std::exp2(std::fma(x, kLog2E, -m * kLog2E));
+      if (fault == Fault::one_fma) return std::exp2(std::fma(x, kLog2E, -m * kLog2E));
       return std::exp2((x - m) * kLog2E);
     };
     for (std::int64_t i = 0; i < rows.n; ++i) {
-      if (fault == SoftmaxFault::drop_last && i == rows.n - 1) break;
+      if (fault == Fault::drop_last && i == rows.n - 1) break;
       sum += exponential(number(first + i * rows.inner));
-      if (fault == SoftmaxFault::half_sum) sum = static_cast<float>(round_to_half(sum));
+      if (fault == Fault::half_sum) sum = static_cast<float>(round_to_half(sum));
     }
     const float last = sum == 0 ? 0 : log ? std::log(sum) : 1 / sum;
     for (std::int64_t i = 0; i < rows.n; ++i) {
@@ -46,4 +46,4 @@ inline HostTensor computed(const Problem& problem, const Tensors& inputs, Softma
   return dst;
 }
 
-}  // namespace clam::test
+}  // namespace clam::softmax_faults

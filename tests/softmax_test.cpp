@@ -311,8 +311,8 @@ struct Sample {
   void expect_caught(const HostTensor& faulty, const char* fault) const {
     EXPECT_FALSE(compare(faulty, expected).pass) << fault;
   }
-  void expect_caught(test::SoftmaxFault fault, const char* what) const {
-    expect_caught(test::computed(problem, inputs, fault), what);
+  void expect_caught(softmax_faults::Fault fault, const char* what) const {
+    expect_caught(softmax_faults::computed(problem, inputs, fault), what);
   }
 };
 
@@ -327,8 +327,9 @@ TEST(softmax, honest_outputs_pass_every_set) {
       const Sample sample(problem, set.name.c_str());
       const Verdict verdict = compare(sample.honest, sample.expected);
       EXPECT_TRUE(verdict.pass) << set.name << ": " << verdict.reason;
-      const Verdict in_float = compare(
-          test::computed(problem, sample.inputs, test::SoftmaxFault::none), sample.expected);
+      const Verdict in_float =
+          compare(softmax_faults::computed(problem, sample.inputs, softmax_faults::Fault::none),
+                  sample.expected);
       EXPECT_TRUE(in_float.pass) << set.name << ", in float: " << in_float.reason;
     }
   });
@@ -368,7 +369,7 @@ TEST(softmax, a_set_catches_a_last_row_that_is_left_as_it_was) {
 TEST(softmax, peaked_rows_catch_a_sum_without_its_last_element) {
   for_each_case([](const Problem& problem) {
     if (is_trivial(problem)) return;
-    Sample(problem, "peaked").expect_caught(test::SoftmaxFault::drop_last, "last one dropped");
+    Sample(problem, "peaked").expect_caught(softmax_faults::Fault::drop_last, "last one dropped");
   });
 }
 
@@ -376,17 +377,18 @@ TEST(softmax, sets_catch_a_half_accumulator_and_a_maximum_that_is_not_subtracted
   for_each_case([](const Problem& problem) {
     if (is_trivial(problem)) return;
     Sample(problem, "spread")
-        .expect_caught(test::SoftmaxFault::maximum_not_subtracted, "no maximum");
+        .expect_caught(softmax_faults::Fault::maximum_not_subtracted, "no maximum");
     // In half outputs the final rounding hides a few roundings before it.
     const bool visible = problem.dtype() == Dtype::f32 && SoftmaxRows(problem).n < 1000;
-    if (visible) Sample(problem, "zero_mean").expect_caught(test::SoftmaxFault::half_sum, "half");
+    if (visible)
+      Sample(problem, "zero_mean").expect_caught(softmax_faults::Fault::half_sum, "half");
   });
 }
 
 TEST(softmax, spread_rows_catch_an_error_that_grows_with_the_maximum) {
   for (const char* line : {"softmax shape=33x21 log=1", "softmax shape=192x192 log=1",
                            "softmax shape=192x192 axis=0 log=1"}) {
-    Sample(parse(line), "spread").expect_caught(test::SoftmaxFault::one_fma, line);
+    Sample(parse(line), "spread").expect_caught(softmax_faults::Fault::one_fma, line);
   }
 }
 

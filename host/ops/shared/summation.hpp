@@ -7,6 +7,7 @@
 // textbook K*u*sum|a*b|, which an all-zero output would pass.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "../../op.hpp"
@@ -32,6 +33,8 @@ class Summation {
     squares_ = squares_ * factor * factor + sum_ * sum_;
     magnitudes_ = magnitudes_ * std::fabs(factor) + std::fabs(sum_);
   }
+  /// The worst case is at least u * magnitudes: for sums that a device may add in another order.
+  void allow(double magnitudes) { magnitudes_ = std::max(magnitudes_, magnitudes); }
   double value() const { return sum_; }
   /// Largest error allowed for accumulators of roundoff u.
   double bound(Check check, double u) const {

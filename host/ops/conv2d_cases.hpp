@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+// conv2d_cases.hpp - the problems, data and counts of conv2d, for tests and benches.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "../op.hpp"
+#include "shared/product_sets.hpp"
+
+namespace clam {
+
+/// The extents of a checked problem, with every word that stands for several taken apart.
+struct Conv2d {
+  static constexpr int kTile = 4;    ///< channels of a tile, and pixels of a vector
+  static constexpr int kParts = 16;  ///< work-items that may share the sums of a tile
+
+  int n, c, h, w, k, r, s;
+  int stride_h, stride_w, pad_t, pad_l, pad_b, pad_r, dilation_h, dilation_w, groups;
+  bool nhwc, bias, residual;
+  Dtype dtype;
+
+  explicit Conv2d(const Problem& problem)
+      : n(problem.integer("n")),
+        c(problem.integer("c")),
+        h(problem.integer("h")),
+        w(problem.integer("w")),
+        k(problem.integer("k")),
+        r(problem.integer("r")),
+        s(or_else(problem, "s", 0, r)),
+        stride_h(or_else(problem, "stride_h", 0, problem.integer("stride"))),
+        stride_w(or_else(problem, "stride_w", 0, problem.integer("stride"))),
+        pad_t(or_else(problem, "pad_t", -1, problem.integer("pad"))),
+        pad_l(or_else(problem, "pad_l", -1, problem.integer("pad"))),
+        pad_b(or_else(problem, "pad_b", -1, problem.integer("pad"))),
+        pad_r(or_else(problem, "pad_r", -1, problem.integer("pad"))),
+        dilation_h(or_else(problem, "dilation_h", 0, problem.integer("dilation"))),
+        dilation_w(or_else(problem, "dilation_w", 0, problem.integer("dilation"))),
+        groups(problem.integer("groups")),
+        nhwc(problem.choice("layout") == "nhwc"),
+        bias(problem.flag("bias")),
+        residual(problem.flag("residual")),
+        dtype(problem.dtype()) {}
+
+  /// Channels of a group of channels.
+  int cg() const { return c / groups; }
+  int kg() const { return k / groups; }
+  /// Input channels that each part of a sum takes, where it is summed in parts.
+  int part() const { return ((cg() + kParts - 1) / kParts + kTile - 1) / kTile * kTile; }
+  /// Rows and columns of x with its padding, less those from the first tap to the last.
+  std::int64_t free_h() const { return padded(h, pad_t, pad_b) - reach(r, dilation_h); }
+  std::int64_t free_w() const { return padded(w, pad_l, pad_r) - reach(s, dilation_w); }
+  int oh() const { return static_cast<int>(free_h() / stride_h) + 1; }
+  int ow() const { return static_cast<int>(free_w() / stride_w) + 1; }
+  std::int64_t outputs() const { return std::int64_t{n} * k * oh() * ow(); }
+  /// Products of an output, those that padding leaves out included.
+  std::int64_t products() const { return std::int64_t{cg()} * r * s; }
+
+  static std::int64_t padded(int extent, int before, int after) {
+    return std::int64_t{extent} + before + after;
+  }
+  static std::int64_t reach(int taps, int dilation) { return (taps - 1LL) * dilation + 1; }
+
+ private:
+  static int or_else(const Problem& problem, const char* field, int absent, int other) {
+    const int value = problem.integer(field);
+    return value == absent ? other : value;
+  }
+};
+
+/// Why no kernel computes the problem, on any device; empty when one does.
+Reason conv2d_not_offered(const Problem& problem);
+
+Reference conv2d_reference(const Problem& problem, const Tensors& inputs,
+                           const ReferenceOptions& options);
+
+inline double conv2d_flops(const Problem& problem) {
+  const Conv2d conv(problem);
+  return 2.0 * static_cast<double>(conv.outputs()) * static_cast<double>(conv.products());
+}
+
+inline double conv2d_bytes(const Problem& problem) {
+  double bytes = 0;
+  for (const TensorSpec& spec : problem.op().tensors(problem)) {
+    bytes += static_cast<double>(count(spec.shape)) * size_of(spec.dtype);
+  }
+  return bytes;
+}
+
+namespace conv2d_data {
+
+/// -1, 0 and 1, so that every partial sum is exact. In the last channel of every group neither x
+/// nor w has a zero, so a tap of it that is left out changes the sum by one, a row of an odd number
+/// of taps by an odd number, and so does the channel itself wherever an odd number of taps lies
+/// inside. Output channels 2j and 2j+1 of a group differ in that channel alone, by sign: changed
+/// places show.
+inline void exact(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  product_sets::ternary(seed, inputs);
+  const Conv2d conv(problem);
+  const std::int64_t map = std::int64_t{conv.h} * conv.w, taps = std::int64_t{conv.r} * conv.s;
+  HostTensor &x = inputs.at("x"), &w = inputs.at("w");
+  const auto make_one = [](HostTensor& tensor, std::int64_t i) {
+    tensor.set(i, tensor.bits(i) == 0 ? 1 : tensor.get(i));
+  };
+  for (std::int64_t plane = conv.cg() - 1; plane < std::int64_t{conv.n} * conv.c;
+       plane += conv.cg()) {
+    for (std::int64_t i = 0; i < map; ++i) make_one(x, plane * map + i);
+  }
+  const std::int64_t last = conv.products() - taps;
+  for (std::int64_t k = 0; k < conv.k; ++k) {
+    const std::int64_t row = k * conv.products();
+    const bool second = k % conv.kg() % 2 == 1;
+    for (std::int64_t i = 0; i < conv.products(); ++i) {
+      if (second) w.set(row + i, w.get(row - conv.products() + i));
+      if (i < last) continue;
+      make_one(w, row + i);
+      if (second) w.set(row + i, -w.get(row + i));
+    }
+  }
+}
+
+}  // namespace conv2d_data
+
+inline std::vector<DataSet> conv2d_data_sets() { return product_sets::all(conv2d_data::exact); }
+
+/// Tiles are 4 channels x 4 pixels, or 4 x 8 in conv2d_1x1 and up to 4 x 4 pixels in
+/// conv2d_depthwise; groups are 16 or 4 tiles along the map and 4 or 1 along the channels.
+inline std::vector<std::string> conv2d_cases() {
+  return {
+      // Small extents.
+      "conv2d c=1 h=1 w=1 k=1 r=1",
+      "conv2d c=2 h=3 w=3 k=3 r=1",
+      "conv2d c=3 h=2 w=2 k=4 r=1",
+      "conv2d n=2 c=3 h=3 w=5 k=5 r=3",
+      // 1x1: around a group of 4 and 16 vectors, and around parts of 4 channels.
+      "conv2d c=4 h=4 w=3 k=3 r=1",
+      "conv2d n=2 c=5 h=4 w=4 k=7 r=1",
+      "conv2d c=7 h=4 w=5 k=8 r=1",
+      "conv2d c=13 h=6 w=10 k=9 r=1",
+      "conv2d c=64 h=8 w=8 k=15 r=1",
+      "conv2d c=65 h=4 w=17 k=17 r=1",
+      "conv2d n=2 c=127 h=2 w=2 k=5 r=1",
+      // 1x1 in tiles of two vectors: the last tile of a map whole, moved or missing.
+      "conv2d c=3 h=4 w=32 k=501 r=1",
+      "conv2d c=4 h=4 w=33 k=501 r=1",
+      "conv2d c=5 h=4 w=49 k=501 r=1",
+      "conv2d n=2 c=6 h=12 w=12 k=260 r=1",
+      // 3x3, stride 1: around a tile, and around a group along the map and the channels.
+      "conv2d c=1 h=1 w=4 k=1 r=3 pad=1",
+      "conv2d c=3 h=2 w=4 k=4 r=3 pad=1",
+      "conv2d n=2 c=5 h=3 w=8 k=5 r=3 pad=1",
+      "conv2d c=4 h=5 w=12 k=63 r=3 pad=1",
+      "conv2d c=5 h=16 w=16 k=13 r=3 pad=1",
+      "conv2d c=5 h=17 w=16 k=17 r=3 pad=1",
+      "conv2d c=3 h=33 w=32 k=101 r=3 pad=1",
+      // 3x3, stride 2: the last tile of a row may need one vector only.
+      "conv2d c=2 h=4 w=4 k=3 r=3 stride=2 pad=1",
+      "conv2d c=3 h=7 w=12 k=5 r=3 stride=2 pad=1",
+      "conv2d n=2 c=5 h=8 w=20 k=4 r=3 stride=2 pad=1",
+      "conv2d c=3 h=64 w=64 k=32 r=3 stride=2 pad=1 bias act=relu",
+      // 3x3 in parts.
+      "conv2d c=63 h=4 w=4 k=6 r=3 pad=1",
+      "conv2d c=64 h=5 w=8 k=5 r=3 pad=1",
+      "conv2d n=2 c=65 h=4 w=4 k=7 r=3 stride=2 pad=1",
+      // Pads that differ, and none where the kernels count on one.
+      "conv2d c=3 h=6 w=8 k=5 r=3 pad_t=2 pad_l=1 pad_b=1",
+      "conv2d c=3 h=6 w=8 k=5 r=3 pad_l=1 pad_r=1",
+      "conv2d c=3 h=6 w=8 k=5 r=3 pad_l=1 pad_r=2",
+      "conv2d c=3 h=6 w=8 k=5 r=3 stride=2 pad_b=1 pad_r=1",
+      "conv2d c=3 h=4 w=5 k=5 r=2 pad=3",
+      // Inputs smaller than the filter.
+      "conv2d c=8 h=1 w=1 k=9 r=3 pad=1",
+      "conv2d c=33 h=2 w=2 k=84 r=3 pad=1",
+      "conv2d c=20 h=2 w=2 k=16 r=3 stride=2 pad=1",
+      "conv2d c=3 h=2 w=3 k=4 r=7 pad=3",
+      // Other filters, strides and dilations.
+      "conv2d c=3 h=9 w=11 k=6 r=5 pad=2",
+      "conv2d c=3 h=15 w=13 k=8 r=7 stride=2 pad=3",
+      "conv2d c=5 h=6 w=9 k=7 r=1 s=3 pad_l=1 pad_r=1",
+      "conv2d c=5 h=9 w=6 k=7 r=3 s=1",
+      "conv2d c=5 h=9 w=10 k=7 r=1 stride=2",
+      "conv2d c=3 h=11 w=13 k=5 r=2 stride=3",
+      "conv2d c=3 h=11 w=13 k=5 r=3 stride_h=2 stride_w=3 pad=1",
+      "conv2d c=3 h=9 w=12 k=5 r=3 pad=2 dilation=2",
+      "conv2d c=3 h=9 w=12 k=5 r=3 pad=1 dilation_w=3",
+      // Groups of channels.
+      "conv2d c=6 h=5 w=8 k=10 r=3 pad=1 groups=2",
+      "conv2d n=2 c=12 h=4 w=6 k=6 r=3 groups=3",
+      "conv2d c=4 h=4 w=5 k=8 r=3 pad=1 groups=4",
+      "conv2d c=70 h=4 w=4 k=14 r=1 groups=2",
+      // Depthwise: tiles of 1, 2 and 4 rows, and their edges.
+      "conv2d c=3 h=1 w=4 k=3 r=3 pad=1 groups=3",
+      "conv2d n=2 c=5 h=6 w=8 k=5 r=3 pad=1 groups=5",
+      "conv2d c=5 h=7 w=8 k=5 r=3 stride=2 pad=1 groups=5",
+      "conv2d c=5 h=6 w=12 k=5 r=3 pad_l=1 groups=5",
+      "conv2d c=40 h=17 w=20 k=40 r=3 pad=1 groups=40",
+      "conv2d c=40 h=34 w=36 k=40 r=3 stride=2 pad=1 groups=40",
+      "conv2d n=2 c=65 h=13 w=16 k=65 r=3 pad=1 groups=65",
+      "conv2d c=130 h=23 w=32 k=130 r=3 stride=2 pad=1 groups=130",
+      "conv2d c=6 h=5 w=7 k=6 r=3 pad=1 groups=6",
+      // What models run, scaled down where they are large.
+      "conv2d c=16 h=32 w=32 k=84 r=3 pad=1 bias",
+      "conv2d c=96 h=8 w=8 k=126 r=3 pad=1 bias",
+      "conv2d c=128 h=4 w=4 k=24 r=3 pad=1 bias",
+      "conv2d c=256 h=1 w=1 k=16 r=3 pad=1 bias",
+      "conv2d c=20 h=12 w=12 k=2084 r=1 bias act=silu",
+      // What follows the sum.
+      "conv2d n=2 c=5 h=4 w=4 k=7 r=3 pad=1 bias residual",
+      "conv2d c=24 h=4 w=4 k=7 r=3 pad=1 bias residual act=relu6",
+      "conv2d c=24 h=4 w=4 k=6 r=1 bias residual act=gelu",
+      "conv2d c=5 h=6 w=8 k=5 r=3 pad=1 groups=5 bias residual act=tanh",
+      "conv2d c=5 h=4 w=4 k=6 r=1 bias act=gelu_tanh",
+      "conv2d c=5 h=4 w=4 k=6 r=1 bias act=sigmoid",
+  };
+}
+
+inline std::vector<std::string> conv2d_small_cases() {
+  return {
+      "conv2d c=1 h=1 w=1 k=1 r=1",
+      "conv2d c=9 h=4 w=5 k=7 r=1 bias residual act=silu",
+      "conv2d c=5 h=3 w=8 k=5 r=3 pad=1 bias act=silu",
+      "conv2d c=9 h=5 w=4 k=5 r=3 stride=2 pad=1",
+      "conv2d n=2 c=4 h=5 w=7 k=6 r=3 s=2 stride_w=2 pad_t=1 groups=2 residual",
+      "conv2d c=3 h=5 w=8 k=3 r=3 pad=1 groups=3 bias",
+  };
+}
+
+}  // namespace clam

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// conv2d_reference.cpp - y[n,k,oy,ox] = act(sum_c,r,s w[k,c,r,s] * x[n,c,iy,ix] + b[k]) + r in
+// double, with iy = oy * stride_h - pad_t + r * dilation_h and ix likewise; taps outside x are left
+// out of the sum. With it, how far from it a device may be.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "../error.hpp"
+#include "../parallel.hpp"
+#include "conv2d_cases.hpp"
+#include "shared/epilogue.hpp"
+
+namespace clam {
+namespace {
+
+using std::size_t;
+
+/// The problem's numbers, widened.
+struct Operands {
+  Conv2d conv;
+  Epilogue epilogue;
+  std::vector<double> x, w, b, r;  ///< b and r empty when absent
+
+  Operands(const Problem& problem, const Tensors& inputs)
+      : conv(problem),
+        epilogue{"conv2d", 1, parse_activation(problem.choice("act")), problem.dtype()},
+        x(values(inputs.at("x"))),
+        w(values(inputs.at("w"))) {
+    if (conv.bias) b = values(inputs.at("b"));
+    if (conv.residual) r = values(inputs.at("r"));
+  }
+
+  /// What denormals may cost an output of channel k. A weight that is no number may belong to a tap
+  /// that is left out.
+  double crumb(bool denormals, std::int64_t k) const {
+    double magnitudes = 0;
+    const std::int64_t products = conv.products();
+    for (std::int64_t i = k * products; i < (k + 1) * products; ++i) {
+      const double weight = std::fabs(w[static_cast<size_t>(i)]);
+      if (std::isfinite(weight)) magnitudes += weight;
+    }
+    return epilogue.crumb(denormals, magnitudes);
+  }
+};
+
+/// A sum in the order of c, r, s, and its worst case in parts too: there each range of c is summed
+/// from 0, and the ranges' sums are added up.
+template <bool in_parts>
+class ConvSum {
+ public:
+  void add(double term) {
+    whole_.add(term);
+    if constexpr (in_parts) own_ += std::fabs(whole_.value() - begin_);
+  }
+  void end_part() {
+    if constexpr (in_parts) {
+      begin_ = whole_.value();
+      own_ += std::fabs(begin_);
+    }
+  }
+  Summation sum() const {
+    Summation sum = whole_;
+    if constexpr (in_parts) sum.allow(own_);
+    return sum;
+  }
+
+ private:
+  Summation whole_;
+  double begin_ = 0, own_ = 0;
+};
+
+/// Sums of outputs side by side, so few that they stay in registers.
+constexpr int kSums = 4;
+using Sums = std::array<Summation, kSums>;
+constexpr std::int64_t kPiece = 32;  ///< outputs of a row that a thread takes at a time
+
+/// A row of outputs; `w` is also the length of a row of x.
+struct Extents {
+  std::int64_t h, w, oh, ow;
+
+  /// Where no tap reaches beyond its own pixel, a map is one long row.
+  explicit Extents(const Conv2d& conv) : h(conv.h), w(conv.w), oh(conv.oh()), ow(conv.ow()) {
+    const bool pointwise = conv.r == 1 && conv.s == 1 && conv.stride_h == 1 && conv.stride_w == 1;
+    if (!pointwise || oh != h || ow != w || conv.pad_t > 0 || conv.pad_l > 0) return;
+    w = ow = h * w;
+    h = oh = 1;
+  }
+};
+
+/// Channel k, row oy and columns from ox on of image n.
+template <bool in_parts>
+Sums sum(const Operands& in, const Extents& extents, std::int64_t n, std::int64_t k,
+         std::int64_t oy, std::int64_t ox) {
+  const Conv2d& conv = in.conv;
+  const std::int64_t h = extents.h, w = extents.w, stride = conv.stride_w;
+  const double* plane = in.x.data() + (n * conv.c + k / conv.kg() * conv.cg()) * h * w;
+  const double* weight = in.w.data() + k * conv.products();
+  std::array<ConvSum<in_parts>, kSums> sums;
+  for (std::int64_t c = 0; c < conv.cg(); ++c, plane += h * w) {
+    for (std::int64_t r = 0; r < conv.r; ++r) {
+      const std::int64_t iy = oy * conv.stride_h - conv.pad_t + r * conv.dilation_h;
+      for (std::int64_t s = 0; s < conv.s; ++s, ++weight) {
+        if (iy < 0 || iy >= h) continue;
+        const std::int64_t ix = ox * stride - conv.pad_l + s * conv.dilation_w;
+        const std::int64_t at = iy * w + ix;
+        if (ix >= 0 && ix + (kSums - 1) * stride < w) {
+          for (int j = 0; j < kSums; ++j) sums[j].add(*weight * plane[at + j * stride]);
+          continue;
+        }
+        for (int j = 0; j < kSums; ++j) {
+          const bool inside = ix + j * stride >= 0 && ix + j * stride < w;
+          if (inside) sums[j].add(*weight * plane[at + j * stride]);
+        }
+      }
+    }
+    if ((c + 1) % conv.part() == 0 || c + 1 == conv.cg()) {
+      for (auto& each : sums) each.end_part();
+    }
+  }
+  Sums result;
+  for (size_t j = 0; j < kSums; ++j) result[j] = sums[j].sum();
+  return result;
+}
+
+}  // namespace
+
+Reference conv2d_reference(const Problem& problem, const Tensors& inputs,
+                           const ReferenceOptions& options) {
+  if (const Reason reason = conv2d_not_offered(problem)) throw Unsupported("conv2d: " + *reason);
+  const Operands in(problem, inputs);
+  const Conv2d& conv = in.conv;
+  const Extents extents(conv);
+  if (options.check == Check::exact) in.epilogue.require_exact_operands(inputs, conv.products());
+  std::vector<double> crumbs;
+  for (std::int64_t k = 0; k < conv.k; ++k) crumbs.push_back(in.crumb(options.denormals, k));
+  Expected y;
+  y.value.resize(static_cast<size_t>(conv.outputs()));
+  y.bound.resize(y.value.size());
+  // Only the worst case asks for the parts.
+  const bool in_parts = options.check == Check::hard && conv.part() < conv.cg();
+  const auto summed = in_parts ? sum<true> : sum<false>;
+  // All channels of a few pixels in turn: what they read of x stays in the cache.
+  const std::int64_t pieces = (extents.ow + kPiece - 1) / kPiece, rows = conv.n * extents.oh;
+  parallel_for(rows * pieces, [&](std::int64_t task) {
+    const std::int64_t n = task / pieces / extents.oh, oy = task / pieces % extents.oh;
+    const std::int64_t begin = task % pieces * kPiece, end = std::min(begin + kPiece, extents.ow);
+    for (std::int64_t k = 0; k < conv.k; ++k) {
+      for (std::int64_t ox = begin; ox < end; ox += kSums) {
+        const Sums sums = summed(in, extents, n, k, oy, ox);
+        for (std::int64_t j = 0; j < std::min<std::int64_t>(kSums, end - ox); ++j) {
+          const auto i =
+              static_cast<size_t>(((n * conv.k + k) * extents.oh + oy) * extents.ow + ox + j);
+          const Epilogue::Result result = in.epilogue.finish(
+              sums[static_cast<size_t>(j)], in.b.empty() ? nullptr : &in.b[static_cast<size_t>(k)],
+              in.r.empty() ? nullptr : &in.r[i], options.check, crumbs[static_cast<size_t>(k)]);
+          y.value[i] = result.value;
+          y.bound[i] = result.bound;
+        }
+      }
+    }
+  });
+  if (options.check == Check::exact && in.epilogue.stays_exact(conv.products())) {
+    Epilogue::make_exact(y, problem.dtype(), {conv.n, conv.k, conv.oh(), conv.ow()});
+  }
+  return {{"y", std::move(y)}};
+}
+
+}  // namespace clam

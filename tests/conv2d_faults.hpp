@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// conv2d_faults.hpp - a conv2d of another accumulator, or without some of its products, on the
+// host.
+#pragma once
+
+#include "ops/conv2d_cases.hpp"
+#include "ops/shared/activation.hpp"
+
+namespace clam::conv2d_faults {
+
+/// A conv2d computed like a kernel, with the sum in the accumulator's dtype.
+inline HostTensor computed(const Problem& problem, const Tensors& inputs, Dtype accumulator) {
+  const Conv2d conv(problem);
+  const Activation act = parse_activation(problem.choice("act"));
+  const auto narrow = [&](double value) {
+    return accumulator == Dtype::f16 ? round_to_half(value)
+                                     : static_cast<double>(static_cast<float>(value));
+  };
+  const HostTensor &x = inputs.at("x"), &w = inputs.at("w");
+  const int oh = conv.oh(), ow = conv.ow();
+  HostTensor y(problem.dtype(), {conv.n, conv.k, oh, ow});
+  for (std::int64_t i = 0; i < y.size(); ++i) {
+    const std::int64_t plane = i / ow / oh, k = plane % conv.k, oy = i / ow % oh, ox = i % ow;
+    const std::int64_t first = plane / conv.k * conv.c + k / conv.kg() * conv.cg();
+    double sum = 0;
+    for (std::int64_t j = 0; j < conv.products(); ++j) {
+      const std::int64_t c = j / conv.s / conv.r, r = j / conv.s % conv.r, s = j % conv.s;
+      const std::int64_t iy = oy * conv.stride_h - conv.pad_t + r * conv.dilation_h;
+      const std::int64_t ix = ox * conv.stride_w - conv.pad_l + s * conv.dilation_w;
+      if (iy < 0 || iy >= conv.h || ix < 0 || ix >= conv.w) continue;
+      sum = narrow(
+          x.get(((first + c) * conv.h + iy) * conv.w + ix) * w.get(k * conv.products() + j) + sum);
+    }
+    const double bias = conv.bias ? inputs.at("b").get(k) : 0;
+    const double z = static_cast<double>(static_cast<float>(sum + bias));
+    const double residual = conv.residual ? inputs.at("r").get(i) : 0;
+    y.set(i, static_cast<double>(static_cast<float>(activate(act, z))) + residual);
+  }
+  return y;
+}
+
+/// The weights of every output channel from the one at `first` on become zero.
+inline Tensors without_products_from(const Problem& problem, Tensors inputs, std::int64_t first) {
+  const Conv2d conv(problem);
+  HostTensor& w = inputs.at("w");
+  for (std::int64_t i = 0; i < w.size(); ++i) {
+    if (i % conv.products() >= first) w.set(i, 0);
+  }
+  return inputs;
+}
+
+/// Whether tap t of `taps`, at least, lies inside x for some of `outputs` outputs.
+inline bool is_ever_inside(int t, int stride, int pad, int dilation, int extent, int outputs) {
+  for (std::int64_t o = 0; o < outputs; ++o) {
+    const std::int64_t i = o * stride - pad + std::int64_t{t} * dilation;
+    if (i >= 0 && i < extent) return true;
+  }
+  return false;
+}
+
+/// Output channels 2j and 2j+1 of a group change places.
+inline HostTensor swapped_channels(const Problem& problem, const HostTensor& y) {
+  const Conv2d conv(problem);
+  const std::int64_t map = std::int64_t{conv.oh()} * conv.ow();
+  HostTensor result(y.dtype(), y.shape());
+  for (std::int64_t i = 0; i < y.size(); ++i) {
+    const std::int64_t in_group = i / map % conv.k % conv.kg(), other = in_group ^ 1;
+    result.set_bits(i, y.bits(other < conv.kg() ? i + (other - in_group) * map : i));
+  }
+  return result;
+}
+
+}  // namespace clam::conv2d_faults

@@ -1,0 +1,850 @@
+// SPDX-License-Identifier: MIT
+// conv2d_test.cpp - problems, plans, references and kernels of conv2d.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "conv2d_faults.hpp"
+#include "faults.hpp"
+#include "op_device.hpp"
+#include "ops/shared/random.hpp"
+#include "test_device.hpp"
+#include "test_errors.hpp"
+#include "workload.hpp"
+
+namespace clam {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+Problem parse(const std::string& line, const std::string& dtype = "f32") {
+  return Problem::parse(line + " dtype=" + dtype);
+}
+
+const DataSet& data_set(const std::string& name) { return find_data_set(find_op("conv2d"), name); }
+
+Expected reference(const Problem& problem, const Tensors& inputs, Check check) {
+  return problem.op().reference(problem, inputs, {check}).at("y");
+}
+
+double multiply_adds(const Problem& problem) { return conv2d_flops(problem) / 2; }
+
+/// Calls body(problem) for every case in both dtypes.
+template <typename Body>
+void for_each_case(const Body& body) {
+  for (const std::string& line : find_op("conv2d").cases) {
+    for (const char* dtype : {"f32", "f16"}) {
+      const Problem problem = parse(line, dtype);
+      SCOPED_TRACE(problem.text());
+      body(problem);
+    }
+  }
+}
+
+HostTensor tensor(Dtype dtype, Shape shape, const std::vector<double>& values) {
+  HostTensor tensor(dtype, std::move(shape));
+  for (std::int64_t i = 0; i < tensor.size(); ++i)
+    tensor.set(i, values[static_cast<std::size_t>(i)]);
+  return tensor;
+}
+
+// ---- problems ----
+
+TEST(conv2d, canonical_text_has_extents_then_dtype_then_attributes) {
+  EXPECT_EQ(Problem::parse("conv2d act=relu bias pad=1 stride=2 dtype=f32 r=3 k=32 w=512 h=512 c=3")
+                .text(),
+            "conv2d c=3 h=512 w=512 k=32 r=3 dtype=f32 stride=2 pad=1 bias act=relu");
+  EXPECT_EQ(
+      Problem::parse("conv2d residual groups=2 dilation=3 n=2 s=5 dtype=f16 r=3 k=4 w=20 h=20 "
+                     "c=6 layout=nhwc")
+          .text(),
+      "conv2d n=2 c=6 h=20 w=20 k=4 r=3 s=5 dtype=f16 dilation=3 groups=2 layout=nhwc "
+      "residual");
+}
+
+TEST(conv2d, what_can_be_said_in_two_ways_has_one_text) {
+  const auto expect = [](const std::string& words, const std::string& canonical) {
+    const Problem problem = parse("conv2d c=3 h=9 w=9 k=2 r=3 " + words);
+    EXPECT_EQ(problem.text(), "conv2d c=3 h=9 w=9 k=2 r=3 dtype=f32" + canonical);
+    EXPECT_EQ(Problem::parse(problem.text()), problem);
+    EXPECT_EQ(Problem::from_json(problem.to_json()), problem);
+    EXPECT_EQ(problem.with("act", "relu").with("act", "none"), problem);
+  };
+  expect("", "");
+  expect("s=3 stride=1 pad=0 dilation=1 groups=1 n=1", "");
+  expect("stride_h=2 stride_w=2", " stride=2");
+  expect("stride=2 stride_h=2", " stride=2");
+  expect("stride_h=1 stride_w=2", " stride_w=2");
+  expect("stride_h=3 stride_w=2", " stride_h=3 stride_w=2");
+  expect("pad_t=1 pad_l=1 pad_b=1 pad_r=1", " pad=1");
+  expect("pad=2 pad_r=2", " pad=2");
+  expect("pad_t=0 pad_r=1", " pad_r=1");
+  expect("dilation_h=2 dilation_w=2", " dilation=2");
+  expect("dilation_h=2", " dilation_h=2");
+}
+
+TEST(conv2d, tensors_have_the_extents_of_the_formula) {
+  const Problem problem = parse(
+      "conv2d n=2 c=6 h=9 w=11 k=4 r=3 s=2 stride_h=2 stride_w=3 pad_t=1 pad_r=4 dilation_w=2 "
+      "groups=2 bias residual");
+  const std::vector<TensorSpec> specs = problem.op().tensors(problem);
+  using Role = TensorSpec::Role;
+  ASSERT_EQ(specs.size(), 5u);
+  EXPECT_EQ(specs[0], (TensorSpec{"x", Role::input, Dtype::f32, {2, 6, 9, 11}, {}, 0}));
+  EXPECT_EQ(specs[1], (TensorSpec{"w", Role::input, Dtype::f32, {4, 3, 3, 2}, {}, 0}));
+  EXPECT_EQ(specs[2], (TensorSpec{"b", Role::input, Dtype::f32, {4}, {}, 0}));
+  EXPECT_EQ(specs[3], (TensorSpec{"r", Role::input, Dtype::f32, {2, 4, 4, 5}, {}, 0}));
+  EXPECT_EQ(specs[4], (TensorSpec{"y", Role::output, Dtype::f32, {2, 4, 4, 5}, {}, 0, "r"}));
+  EXPECT_EQ(conv2d_flops(problem), 2.0 * 2 * 4 * 4 * 5 * 3 * 3 * 2);
+  EXPECT_EQ(conv2d_bytes(problem), 4.0 * (1188 + 72 + 4 + 160 + 160));
+  const Problem nhwc = problem.with("layout", "nhwc");
+  EXPECT_EQ(nhwc.op().tensors(nhwc)[0].shape, (Shape{2, 9, 11, 6}));
+  EXPECT_EQ(nhwc.op().tensors(nhwc)[1].shape, (Shape{4, 3, 2, 3}));
+  EXPECT_EQ(nhwc.op().tensors(nhwc)[4].shape, (Shape{2, 4, 5, 4}));
+}
+
+TEST(conv2d, bad_arguments_say_what_is_wrong) {
+  const auto expect = [](const std::string& words, const std::string& sentence) {
+    EXPECT_THROWS_SAYING(parse("conv2d " + words), BadArgument, "conv2d: " + sentence);
+  };
+  expect("c=0 h=4 w=4 k=2 r=1", "c='0', needs 1 to 2147483647");
+  expect("c=3 h=4 w=4 k=-2 r=1", "k='-2', needs 1 to 2147483647");
+  expect("c=3 h=4 w=4 k=2", "r is missing");
+  expect("c=3 h=4 w=4 k=2 r=1 bais", "unknown word 'bais'");
+  expect("c=3 h=4 w=4 k=2 r=1 s=-1", "s='-1', needs 0 to 2147483647");
+  expect("c=3 h=4 w=4 k=2 r=1 stride=0", "stride='0', needs 1 to 1048576");
+  expect("c=3 h=4 w=4 k=2 r=1 pad=-1", "pad='-1', needs 0 to 1048576");
+  expect("c=3 h=4 w=4 k=2 r=1 pad_l=2000000", "pad_l='2000000', needs -1 to 1048576");
+  expect("c=3 h=4 w=4 k=2 r=1 dilation=0", "dilation='0', needs 1 to 1048576");
+  expect("c=3 h=4 w=4 k=2 r=1 layout=chwn", "layout='chwn', knows nchw nhwc");
+  expect("c=3 h=4 w=4 k=2 r=1 stride=2 stride_w=1", "stride_w=1, contradicts stride=2");
+  expect("c=3 h=4 w=4 k=2 r=1 pad=2 pad_b=0", "pad_b=0, contradicts pad=2");
+  expect("c=3 h=9 w=9 k=2 r=1 dilation=2 dilation_h=3", "dilation_h=3, contradicts dilation=2");
+  expect("c=6 h=4 w=4 k=4 r=1 groups=4", "groups=4, does not divide c=6");
+  expect("c=6 h=4 w=4 k=4 r=1 groups=3", "groups=3, does not divide k=4");
+  expect("c=3 h=2 w=9 k=2 r=3",
+         "r=3, makes a filter of 3 taps reach over 3 rows, but the padded input has 2");
+  expect("c=3 h=9 w=2 k=2 r=3",
+         "r=3, makes a filter of 3 taps reach over 3 columns, but the padded input has 2");
+  expect("c=3 h=9 w=4 k=2 r=1 s=3 pad_r=1 dilation=3",
+         "s=3, makes a filter of 3 taps reach over 7 columns, but the padded input has 5");
+  expect("c=3 h=9 w=9 k=2 r=2147483647 dilation=1048576", "r=2147483647, makes a filter");
+  EXPECT_THROWS_SAYING(parse("conv2d c=3 h=65536 w=65536 k=2 r=1"), BadArgument,
+                       "over 2147483647 elements");
+  EXPECT_THROWS_SAYING(parse("conv2d c=1 h=1 w=1 k=1 r=1 pad=1048576"), BadArgument,
+                       "over 2147483647 elements");
+  EXPECT_THROWS_SAYING(parse("conv2d c=1 h=30000 w=30000 k=1 r=1"), BadArgument,
+                       "over the limit of 2147483647");
+}
+
+TEST(conv2d, what_no_kernel_does_is_refused_by_every_variant) {
+  const auto expect = [](const std::string& words, const std::string& reason) {
+    const Problem problem = parse("conv2d c=4 h=4 w=4 k=4 r=1 " + words);
+    for (const Variant& variant : problem.op().variants) {
+      EXPECT_THROWS_SAYING(make_plan(problem, generic_device(), {variant.name}), Unsupported,
+                           reason);
+    }
+    EXPECT_THROWS_SAYING(make_plan(problem, generic_device()), Unsupported, reason);
+    const Tensors inputs = make_inputs(problem, data_set("zero_mean"), 1);
+    EXPECT_THROWS_SAYING(reference(problem, inputs, Check::hard), Unsupported, reason);
+  };
+  expect("acc=chunk", "no kernel accumulates with acc=chunk");
+  expect("acc=f16", "no kernel accumulates with acc=f16");
+  expect("layout=nhwc", "no kernel reads layout=nhwc");
+}
+
+TEST(conv2d, the_layers_of_ssd512_are_as_published) {
+  double flops = 0;
+  std::set<std::string> distinct;
+  for (const Workload::Node& node : read_workload("ssd512-mobilenet1.0-voc").nodes) {
+    if (node.op != "conv2d") continue;
+    ASSERT_TRUE(node.problem) << node.name;
+    EXPECT_EQ(node.problem->text(), node.line);
+    flops += static_cast<double>(node.calls) * conv2d_flops(*node.problem);
+    distinct.insert(node.line);
+  }
+  EXPECT_EQ(distinct.size(), 39u);
+  EXPECT_NEAR(flops, 8.387e9, 0.001e9);
+}
+
+// ---- plans ----
+
+std::string refusal(const std::string& words, const std::string& variant,
+                    const DeviceInfo& device = generic_device()) {
+  const Problem problem = parse("conv2d " + words);
+  return find_variant(problem.op(), variant).supports(problem, device).value_or("");
+}
+
+TEST(conv2d, variants_refuse_with_a_reason) {
+  EXPECT_EQ(refusal("c=8 h=4 w=4 k=8 r=1", "conv2d_1x1"), "");
+  EXPECT_EQ(refusal("c=8 h=4 w=4 k=8 r=3", "conv2d_1x1"), "the filter is 3x3, not 1x1");
+  EXPECT_EQ(refusal("c=8 h=4 w=4 k=8 r=1 stride_w=2", "conv2d_1x1"), "the stride is over 1");
+  EXPECT_EQ(refusal("c=8 h=4 w=4 k=8 r=1 pad_b=1", "conv2d_1x1"), "the input is padded");
+  EXPECT_EQ(refusal("c=8 h=4 w=4 k=8 r=1 groups=2", "conv2d_1x1"), "groups=2 is over 1");
+  EXPECT_EQ(refusal("c=8 h=3 w=3 k=8 r=1", "conv2d_1x1"), "h*w=9 is no multiple of 4");
+  EXPECT_EQ(refusal("c=8 h=4 w=4 k=8 r=3 pad=1", "conv2d_3x3"), "");
+  EXPECT_EQ(refusal("c=8 h=4 w=4 k=8 r=3 s=1 pad=1", "conv2d_3x3"), "the filter is 3x1, not 3x3");
+  EXPECT_EQ(refusal("c=8 h=4 w=4 k=8 r=3 stride=3 pad=1", "conv2d_3x3"),
+            "the stride is neither 1 nor 2");
+  EXPECT_EQ(refusal("c=8 h=8 w=8 k=8 r=3 dilation=2 pad=1", "conv2d_3x3"),
+            "the dilation is over 1");
+  EXPECT_EQ(refusal("c=8 h=4 w=4 k=8 r=3", "conv2d_3x3"), "pad_l=0, not 1");
+  EXPECT_EQ(refusal("c=8 h=4 w=6 k=8 r=3 pad=1", "conv2d_3x3"), "w=6 is no multiple of 4");
+  EXPECT_EQ(refusal("c=8 h=4 w=4 k=8 r=3 pad_l=1 pad_r=2", "conv2d_3x3"),
+            "pad_r=2 makes rows of y longer than those of x");
+  EXPECT_EQ(refusal("c=8 h=4 w=4 k=8 r=3 pad=1 groups=8", "conv2d_depthwise"), "");
+  EXPECT_EQ(refusal("c=8 h=4 w=4 k=8 r=3 pad=1 groups=4", "conv2d_depthwise"),
+            "groups=4 is not both c=8 and k=8");
+  EXPECT_EQ(refusal("c=8 h=4 w=4 k=16 r=3 pad=1 groups=8", "conv2d_depthwise"),
+            "groups=8 is not both c=8 and k=16");
+  DeviceInfo small = generic_device();
+  small.max_alloc_bytes = 4096;
+  EXPECT_EQ(refusal("c=8 h=4 w=4 k=8 r=1", "conv2d_1x1", small),
+            "packed w would take 32768 bytes, over the limit of 4096");
+  EXPECT_EQ(make_plan(parse("conv2d c=8 h=4 w=4 k=8 r=1"), small).variant, "conv2d_plain");
+}
+
+TEST(conv2d, the_first_variant_that_can_is_chosen) {
+  const auto variant = [](const std::string& words) {
+    return make_plan(parse("conv2d " + words), generic_device()).variant;
+  };
+  EXPECT_EQ(variant("c=8 h=4 w=4 k=8 r=1"), "conv2d_1x1");
+  EXPECT_EQ(variant("c=8 h=3 w=3 k=8 r=1"), "conv2d_direct");
+  EXPECT_EQ(variant("c=8 h=4 w=4 k=8 r=3 pad=1 groups=8"), "conv2d_depthwise");
+  EXPECT_EQ(variant("c=8 h=4 w=4 k=8 r=3 pad=1"), "conv2d_3x3");
+  EXPECT_EQ(variant("c=8 h=1 w=1 k=8 r=3 pad=1"), "conv2d_direct");
+}
+
+TEST(conv2d, groups_of_work_items_keep_to_the_limit) {
+  for (const int limit : {1, 2, 16, 32, 64, 100, 128, 256, 1024}) {
+    for_each_case([&](const Problem& problem) {
+      for (const Variant& variant : problem.op().variants) {
+        if (variant.supports(problem, generic_device())) continue;
+        const Plan plan = make_plan(problem, generic_device(), {variant.name, limit});
+        for (const Launch& launch : plan.launches) {
+          EXPECT_LE(launch.local[0] * launch.local[1] * launch.local[2], std::min(limit, 256))
+              << variant.name;
+        }
+      }
+    });
+  }
+}
+
+std::string options_on(int cores, const std::string& words, const std::string& variant = "") {
+  DeviceInfo device = generic_device();
+  device.compute_units = cores;
+  return make_plan(parse("conv2d " + words), device, {variant}).launches.back().options;
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(conv2d, few_tiles_are_summed_in_parts) {
+  EXPECT_TRUE(has(options_on(4, "c=512 h=32 w=32 k=16 r=3 pad=1"), "PARTS=16"));
+  EXPECT_TRUE(has(options_on(4, "c=512 h=32 w=32 k=84 r=3 pad=1"), "PARTS=1 "));
+  EXPECT_TRUE(has(options_on(4, "c=256 h=1 w=1 k=84 r=3 pad=1"), "PARTS=16"));
+  EXPECT_TRUE(has(options_on(4, "c=4 h=1 w=1 k=84 r=3 pad=1"), "PARTS=1"));
+  EXPECT_TRUE(has(options_on(4, "c=512 h=4 w=4 k=256 r=1"), "PARTS=16"));
+  EXPECT_TRUE(has(options_on(4, "c=512 h=32 w=32 k=512 r=1"), "PARTS=1 -DCONV2D_VECTORS=2"));
+}
+
+TEST(conv2d, depthwise_tiles_are_as_high_as_the_model_finds_best) {
+  EXPECT_TRUE(has(options_on(4, "c=64 h=64 w=64 k=64 r=3 pad=1 groups=64"), "ROWS=4"));
+  EXPECT_TRUE(has(options_on(4, "c=8 h=8 w=8 k=8 r=3 pad=1 groups=8"), "ROWS=1"));
+}
+
+TEST(conv2d, the_layers_of_ssd512_share_a_dozen_programs) {
+  for (const int cores : {1, 2, 4, 16}) {
+    DeviceInfo device = generic_device();
+    device.compute_units = cores;
+    std::set<std::string> programs;
+    for (const Workload::Node& node : read_workload("ssd512-mobilenet1.0-voc").nodes) {
+      if (node.op != "conv2d") continue;
+      const Launch launch = make_plan(*node.problem, device).launches.back();
+      programs.insert(launch.file + launch.kernel + launch.options);
+    }
+    EXPECT_LE(programs.size(), 12u) << cores;
+  }
+}
+
+/// The part of a kernel file that is between two comments.
+std::string part_of(const std::string& file, const std::string& from, const std::string& to) {
+  const std::string text = KernelFiles().get(file).text;
+  const std::size_t begin = text.find('\n', text.find(from));
+  return text.substr(begin, text.find(to) - begin);
+}
+
+TEST(conv2d, activations_are_one_text_in_every_file) {
+  const auto activations = [](const std::string& file) {
+    return part_of(file, "// ---- activations", "// ---- memory");
+  };
+  EXPECT_GT(activations("conv2d.cl").size(), 1000u);
+  EXPECT_EQ(activations("conv2d_1x1.cl"), activations("conv2d.cl"));
+  EXPECT_EQ(activations("conv2d_depthwise.cl"), activations("conv2d.cl"));
+}
+
+// ---- the reference ----
+
+TEST(conv2d, the_reference_is_the_formula) {
+  const Problem problem =
+      parse("conv2d c=2 h=2 w=3 k=2 r=2 pad_t=1 stride_w=2 bias residual act=relu");
+  const Tensors inputs{
+      {"x", tensor(Dtype::f32, {1, 2, 2, 3}, {1, 2, 3, 4, 5, 6, 10, 20, 30, 40, 50, 60})},
+      {"w", tensor(Dtype::f32, {2, 2, 2, 2}, {1, 0, 0, 1, 0, 1, 1, 0, -1, 0, 0, 0, 0, 0, 0, 0})},
+      {"b", tensor(Dtype::f32, {2}, {100, 3})},
+      {"r", tensor(Dtype::f32, {1, 2, 2, 1}, {.5, .25, 7, 8})}};
+  // Channel 0: x0[iy][ix] + x0[iy+1][ix+1] + x1[iy][ix+1] + x1[iy+1][ix], from row -1 on.
+  const std::vector<double> y{2 + 10 + 100 + .5, 1 + 5 + 20 + 40 + 100 + .25, 3 + 7, 2 + 8};
+  EXPECT_EQ(reference(problem, inputs, Check::hard).value, y);
+}
+
+TEST(conv2d, the_reference_knows_groups_dilations_and_images) {
+  const Problem problem =
+      parse("conv2d n=2 c=2 h=1 w=5 k=2 r=1 s=2 stride_w=2 dilation_w=3 groups=2 pad_r=1");
+  std::vector<double> x(20);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i);
+  const Tensors inputs{{"x", tensor(Dtype::f32, {2, 2, 1, 5}, x)},
+                       {"w", tensor(Dtype::f32, {2, 1, 1, 2}, {1, 100, 2, 1000})}};
+  // Row p: x[p] and x[p+3], then x[p+2] and, outside, x[p+5].
+  const std::vector<double> y{300, 2, 5 * 2 + 8000, 7 * 2, 10 + 1300, 12, 15 * 2 + 18000, 17 * 2};
+  EXPECT_EQ(reference(problem, inputs, Check::hard).value, y);
+}
+
+TEST(conv2d, bounds_are_those_of_the_contract) {
+  const Problem f32 = parse("conv2d c=3 h=1 w=1 k=1 r=1 bias"), f16 = f32.with("dtype", "f16");
+  const Tensors inputs{{"x", tensor(Dtype::f32, {1, 3, 1, 1}, {4, 2, 1})},
+                       {"w", tensor(Dtype::f32, {1, 3, 1, 1}, {1, -1, 8})},
+                       {"b", tensor(Dtype::f32, {1}, {3})}};
+  // Partial sums 4, 2, 10, then 13 with the bias.
+  const double u = 0x1p-24, worst = 4 + 2 + 10 + 13, root = std::sqrt(16. + 4 + 100 + 169);
+  EXPECT_DOUBLE_EQ(reference(f32, inputs, Check::hard).bound[0], u * worst + u * 13 + 0x1p-149);
+  EXPECT_DOUBLE_EQ(reference(f32, inputs, Check::zero_mean).bound[0],
+                   6 * u * root + u * 13 + 0x1p-149);
+  EXPECT_DOUBLE_EQ(reference(f16, inputs, Check::hard).bound[0],
+                   u * worst + 0x1p-11 * 13 + 0x1p-25);
+  Tensors zeros = inputs;
+  for (const char* name : {"x", "b"})
+    zeros.at(name) = HostTensor(Dtype::f32, inputs.at(name).shape());
+  EXPECT_EQ(reference(f32, zeros, Check::hard).bound[0], 0x1p-149);
+  const Expected flushed = f32.op().reference(f32, zeros, {Check::hard, false}).at("y");
+  EXPECT_EQ(flushed.bound[0], 0x1p-126 * (1 + 1 + 1 + 8));
+}
+
+TEST(conv2d, an_exact_check_is_bit_exact_where_nothing_rounds) {
+  const auto bit_exact = [](const std::string& words) {
+    const Problem problem = parse("conv2d c=3 h=4 w=4 k=3 r=3 pad=1 " + words);
+    return reference(problem, make_inputs(problem, data_set("exact"), 1), Check::exact).bit_exact();
+  };
+  EXPECT_TRUE(bit_exact("bias residual"));
+  EXPECT_TRUE(bit_exact("bias act=relu6"));
+  EXPECT_FALSE(bit_exact("act=gelu"));
+  const Problem problem = parse("conv2d c=3 h=4 w=4 k=3 r=3");
+  const Tensors inputs = make_inputs(problem, data_set("zero_mean"), 1);
+  EXPECT_THROWS_SAYING(reference(problem, inputs, Check::exact), BadArgument,
+                       "inputs of -1, 0 and 1");
+}
+
+// ---- tests of the tests ----
+
+// Fixed, so that small cases cannot pass or fail by chance.
+constexpr std::uint64_t kSeed = 1;
+
+HostTensor y_rounded(const Problem& problem, const Expected& expected) {
+  const Conv2d conv(problem);
+  return test::rounded(expected, problem.dtype(), {conv.n, conv.k, conv.oh(), conv.ow()});
+}
+
+void expect_caught(const HostTensor& faulty, const Expected& expected, const char* fault) {
+  EXPECT_FALSE(compare(faulty, expected).pass) << fault;
+}
+
+TEST(conv2d, honest_outputs_pass_every_set) {
+  for_each_case([](const Problem& problem) {
+    for (const DataSet& set : problem.op().data_sets) {
+      const Tensors inputs = make_inputs(problem, set, kSeed);
+      const Expected expected = reference(problem, inputs, set.check);
+      const Verdict verdict = compare(y_rounded(problem, expected), expected);
+      EXPECT_TRUE(verdict.pass) << set.name << ": " << verdict.reason;
+      if (multiply_adds(problem) > 2e5) continue;
+      const Verdict summed =
+          compare(conv2d_faults::computed(problem, inputs, Dtype::f32), expected);
+      EXPECT_TRUE(summed.pass) << set.name << ", summed in float: " << summed.reason;
+    }
+  });
+}
+
+TEST(conv2d, exact_catches_what_is_in_the_wrong_place_or_left_out) {
+  for_each_case([](const Problem& problem) {
+    const Conv2d conv(problem);
+    const Tensors inputs = make_inputs(problem, data_set("exact"), kSeed);
+    const Expected expected = reference(problem, inputs, Check::exact);
+    const HostTensor y = y_rounded(problem, expected);
+    const auto without_from = [&](std::int64_t product) {
+      const Tensors fewer = conv2d_faults::without_products_from(problem, inputs, product);
+      return y_rounded(problem, reference(problem, fewer, Check::hard));
+    };
+    const std::int64_t taps = std::int64_t{conv.r} * conv.s, all = conv.products();
+    expect_caught(without_from(all - taps), expected, "dropped last channel");
+    const bool row = conv2d_faults::is_ever_inside(conv.r - 1, conv.stride_h, conv.pad_t,
+                                                   conv.dilation_h, conv.h, conv.oh());
+    const bool column = conv2d_faults::is_ever_inside(conv.s - 1, conv.stride_w, conv.pad_l,
+                                                      conv.dilation_w, conv.w, conv.ow());
+    if (row) expect_caught(without_from(all - conv.s), expected, "dropped last row of taps");
+    if (row && column) expect_caught(without_from(all - 1), expected, "dropped last tap");
+    if (conv.kg() > 1)
+      expect_caught(conv2d_faults::swapped_channels(problem, y), expected, "swapped");
+    if (conv.ow() > 4 || conv.k > 1)
+      expect_caught(test::wrong_tile(y, conv.ow()), expected, "wrong tile");
+    if (all < 4) return;  // so few products may be the same by chance
+    const Tensors other = make_inputs(problem, data_set("exact"), kSeed + 1);
+    const HostTensor before = y_rounded(problem, reference(problem, other, Check::hard));
+    const std::int64_t map = std::int64_t{conv.oh()} * conv.ow();
+    expect_caught(test::stale_last_row(y, before, map), expected, "stale output");
+  });
+}
+
+TEST(conv2d, zero_mean_catches_all_zero_and_constant_outputs) {
+  for_each_case([](const Problem& problem) {
+    const DataSet& set = data_set("zero_mean");
+    const Expected expected = reference(problem, make_inputs(problem, set, kSeed), set.check);
+    const HostTensor y = y_rounded(problem, expected);
+    expect_caught(test::all_zero(y), expected, "all zero");
+    if (y.size() > 1) expect_caught(test::constant(y), expected, "constant");
+  });
+}
+
+TEST(conv2d, hard_sets_catch_a_half_accumulator) {
+  for_each_case([](const Problem& problem) {
+    const std::string& act = problem.choice("act");
+    const bool saturates = act == "sigmoid" || act == "tanh" || act == "relu6";
+    // In half outputs the final rounding hides a few roundings before it, and so do flat slopes.
+    const Conv2d conv(problem);
+    const int inside = conv.cg() * std::min(conv.r, conv.h) * std::min(conv.s, conv.w);
+    const bool visible = problem.dtype() == Dtype::f32 || inside >= 18;
+    if (!visible || saturates || multiply_adds(problem) > 2e5) return;
+    for (const char* name : {"positive", "outliers"}) {
+      const DataSet& set = data_set(name);
+      const Tensors inputs = make_inputs(problem, set, kSeed);
+      expect_caught(conv2d_faults::computed(problem, inputs, Dtype::f16),
+                    reference(problem, inputs, set.check), name);
+    }
+  });
+}
+
+// ---- kernels ----
+
+class conv2d_device : public test::OpDevice {
+ protected:
+  static HostTensor run_y(Trial& trial, const Tensors& inputs) {
+    return run(trial, inputs).at("y");
+  }
+};
+
+TEST_F(conv2d_device, every_case_passes_every_set_in_f32) {
+  for (const std::string& line : find_op("conv2d").cases) expect_all_sets_pass(parse(line));
+}
+
+TEST_F(conv2d_device, every_case_passes_every_set_in_f16) {
+  CLAM_NEEDS_F16();
+  for (const std::string& line : find_op("conv2d").cases) expect_all_sets_pass(parse(line, "f16"));
+}
+
+TEST_F(conv2d_device, every_group_size_gives_the_same_bits) {
+  for (const std::string& dtype : dtypes()) {
+    for (const char* line : {"conv2d c=37 h=4 w=20 k=13 r=1", "conv2d c=5 h=6 w=8 k=9 r=3 pad=1",
+                             "conv2d c=3 h=9 w=8 k=3 r=3 pad=1 groups=3"}) {
+      expect_same_bits_in_every_group(parse(line, dtype), data_set("zero_mean"));
+    }
+  }
+}
+
+TEST_F(conv2d_device, groups_too_small_for_parts_compute_the_same) {
+  const Problem problem = parse("conv2d c=37 h=4 w=8 k=5 r=3 pad=1");
+  const Tensors inputs = make_inputs(problem, data_set("zero_mean"), test::seed());
+  const Reference reference = expected(problem, inputs, Check::zero_mean);
+  for (const int limit : {1, 8}) {
+    for_each_variant(problem, limit, [&](Trial& trial) { expect_pass(trial, inputs, reference); });
+  }
+}
+
+/// The plan with tiles of another height; small problems would never choose the high ones.
+Plan with_rows(Plan plan, int oh, int rows) {
+  Launch& launch = plan.launches.back();
+  launch.options.replace(launch.options.find("ROWS=") + 5, 1, std::to_string(rows));
+  const std::int64_t tiles = (oh + rows - 1) / rows, group = launch.local[1];
+  launch.global[1] = (tiles + group - 1) / group * group;
+  return plan;
+}
+
+TEST_F(conv2d_device, every_height_of_a_depthwise_tile_is_right_at_its_edges) {
+  for (const int stride : {1, 2}) {
+    for (const int rows : {1, 2, 4}) {
+      for (const int h : {1, 2, rows * stride, rows * stride + 1, 2 * rows * stride - 1}) {
+        const Problem problem =
+            parse(fmt::format("conv2d c=2 h={} w=12 k=2 r=3 stride={} pad=1 groups=2", h, stride));
+        SCOPED_TRACE(fmt::format("{} rows {}", problem.text(), rows));
+        const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
+        const Plan plan = make_plan(problem, test::runtime().device(), {"conv2d_depthwise"});
+        Trial trial(test::runtime(), with_rows(plan, Conv2d(problem).oh(), rows));
+        expect_pass(trial, inputs, expected(problem, inputs, Check::exact));
+      }
+    }
+  }
+}
+
+/// conv2d_1x1 as a device of one core would run it: tiles of two vectors pay sooner there.
+Plan on_one_core(const Problem& problem, DeviceInfo device) {
+  device.compute_units = 1;
+  const Plan plan = make_plan(problem, device, {"conv2d_1x1"});
+  EXPECT_TRUE(has(plan.launches.back().options, "VECTORS=2")) << problem.text();
+  return plan;
+}
+
+TEST_F(conv2d_device, tiles_of_two_vectors_are_right_at_the_end_of_a_map) {
+  for (const std::string& dtype : dtypes()) {
+    for (const int w : {32, 33, 47, 48, 49, 63, 65}) {
+      const Problem problem = parse(fmt::format("conv2d c=5 h=4 w={} k=301 r=1", w), dtype);
+      const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
+      Trial trial(test::runtime(), on_one_core(problem, test::runtime().device()));
+      expect_pass(trial, inputs, expected(problem, inputs, Check::exact));
+    }
+  }
+}
+
+TEST_F(conv2d_device, a_tile_of_two_vectors_that_is_not_moved_is_caught) {
+  const test::TemporaryFolder folder;
+  test::break_kernel(folder, "conv2d_1x1.cl", "moved ? own - CONV2D_LX", "moved ? own - 1");
+  const auto broken = test::runtime_with_kernels(folder);
+  const Problem problem = parse("conv2d c=5 h=4 w=33 k=301 r=1");
+  const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
+  Trial trial(*broken, on_one_core(problem, broken->device()));
+  const Expected y = expected(problem, inputs, Check::exact).at("y");
+  EXPECT_FALSE(compare(run_y(trial, inputs), y, 1).pass);
+}
+
+TEST_F(conv2d_device, sums_whole_and_in_parts_are_right_at_the_edges_of_parts) {
+  for (const char* rest : {"h=4 w=8 k=5 r=1", "h=2 w=8 k=5 r=3 pad=1", "h=2 w=3 k=5 r=3 pad=1"}) {
+    for (const int c : {15, 16, 17, 63, 64, 65, 68, 69}) {
+      const Problem problem = parse(fmt::format("conv2d c={} {}", c, rest));
+      SCOPED_TRACE(problem.text());
+      const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
+      const Reference reference = expected(problem, inputs, Check::exact);
+      for (const int limit : {8, 64}) {
+        for_each_variant(problem, limit,
+                         [&](Trial& trial) { expect_pass(trial, inputs, reference); });
+      }
+    }
+  }
+}
+
+TEST_F(conv2d_device, sums_that_cancel_between_parts_stay_within_their_bound) {
+  const Problem problem = parse("conv2d c=64 h=4 w=8 k=5 r=1");
+  const Conv2d conv(problem);
+  Tensors inputs = make_inputs(problem, data_set("positive"), test::seed());
+  // In order, one partial sum is large; in parts, all of the second part's are.
+  const std::int64_t last = conv.part() - 1, first = conv.part();
+  for (std::int64_t i = 0; i < 32; ++i) {
+    inputs.at("x").set(last * 32 + i, 3e6);
+    inputs.at("x").set(first * 32 + i, -3e6);
+  }
+  for (std::int64_t k = 0; k < 5; ++k) {
+    inputs.at("w").set(k * 64 + last, 1);
+    inputs.at("w").set(k * 64 + first, 1);
+  }
+  expect_like_reference(problem, inputs);
+}
+
+TEST_F(conv2d_device, random_problems_pass) {
+  Random random(test::seed());
+  for (int i = 0; i < 12; ++i) {
+    const int groups = random.integer(1, 3), r = random.integer(1, 4), s = random.integer(1, 4);
+    const int pads[] = {random.integer(0, 3), random.integer(0, 3), random.integer(0, 3),
+                        random.integer(0, 3)};
+    std::string line = fmt::format(
+        "conv2d n={} c={} h={} w={} k={} r={} s={} stride_h={} stride_w={} pad_t={} pad_l={} "
+        "pad_b={} pad_r={} dilation_h={} dilation_w={} groups={}",
+        random.integer(1, 2), groups * random.integer(1, 9), random.integer(10, 20),
+        random.integer(10, 20), groups * random.integer(1, 9), r, s, random.integer(1, 3),
+        random.integer(1, 3), pads[0], pads[1], pads[2], pads[3], random.integer(1, 3),
+        random.integer(1, 3), groups);
+    if (random.integer(0, 1) == 1) line += " bias residual";
+    for (const std::string& dtype : dtypes()) expect_all_sets_pass(parse(line, dtype));
+  }
+}
+
+TEST_F(conv2d_device, other_inputs_give_other_outputs_and_the_same_inputs_the_same) {
+  for (const char* line : {"conv2d c=11 h=4 w=8 k=5 r=1", "conv2d c=2 h=4 w=8 k=5 r=3 pad=1",
+                           "conv2d c=3 h=4 w=8 k=3 r=3 pad=1 groups=3"}) {
+    const Problem problem = parse(line);
+    const Tensors one = make_inputs(problem, data_set("zero_mean"), 1);
+    const Tensors two = make_inputs(problem, data_set("zero_mean"), 2);
+    for_each_variant(problem, 0, [&](Trial& trial) {
+      const HostTensor first = run_y(trial, one), second = run_y(trial, two);
+      for (std::int64_t i = 0; i < first.size(); ++i) EXPECT_NE(first.bits(i), second.bits(i)) << i;
+      EXPECT_TRUE(run_y(trial, one) == first);
+      trial.run(2);
+      EXPECT_TRUE(trial.download().at("y") == first) << "weights are packed once";
+    });
+  }
+}
+
+TEST_F(conv2d_device, y_may_be_r) {
+  for (const char* line : {"conv2d c=24 h=4 w=4 k=6 r=1 bias residual",
+                           "conv2d n=2 c=5 h=4 w=4 k=7 r=3 pad=1 bias residual",
+                           "conv2d c=5 h=6 w=8 k=5 r=3 pad=1 groups=5 bias residual"}) {
+    const Problem problem = parse(line);
+    const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
+    const Expected y = expected(problem, inputs, Check::exact).at("y");
+    for_each_variant(problem, 0, [&](Trial& trial) {
+      trial.upload(inputs);
+      Executable executable = test::runtime().prepare(trial.plan());
+      Bindings bindings = trial.bindings();
+      bindings["y"] = bindings["r"];
+      test::runtime().pack(executable, bindings);
+      test::runtime().enqueue(executable, bindings);
+      test::runtime().finish();
+      HostTensor output(Dtype::f32, inputs.at("r").shape());
+      test::runtime().queue().enqueueReadBuffer(bindings["r"], CL_TRUE, 0, output.bytes(),
+                                                output.data());
+      EXPECT_TRUE(compare(output, y).pass) << compare(output, y).reason;
+    });
+  }
+}
+
+TEST_F(conv2d_device, nan_stays_in_its_window_and_its_channel) {
+  for (const std::string& dtype : dtypes()) {
+    for (const char* line :
+         {"conv2d c=5 h=6 w=8 k=5 r=3 pad=1", "conv2d c=5 h=8 w=8 k=5 r=3 stride=2 pad=1",
+          "conv2d c=5 h=6 w=8 k=5 r=1", "conv2d c=5 h=7 w=7 k=5 r=3 pad=1 dilation=2",
+          "conv2d c=5 h=6 w=8 k=5 r=3 pad=1 groups=5",
+          "conv2d c=5 h=8 w=8 k=5 r=3 stride=2 pad=1 groups=5"}) {
+      const Problem problem = parse(line, dtype);
+      const Conv2d conv(problem);
+      // A pixel at a corner is next to the padding, one inside is not.
+      for (const std::int64_t pixel :
+           {std::int64_t{0}, std::int64_t{conv.h} * conv.w - 1, std::int64_t{3} * conv.w + 4}) {
+        Tensors inputs = make_inputs(problem, data_set("zero_mean"), test::seed());
+        inputs.at("x").set(4 * conv.h * conv.w + pixel, kNan);
+        inputs.at("w").set(2 * conv.products(), kNan);  // its first tap
+        expect_like_reference(problem, inputs);
+      }
+    }
+  }
+}
+
+TEST_F(conv2d_device, taps_in_the_padding_are_left_out_whatever_their_weight) {
+  for (const std::string& dtype : dtypes()) {
+    for (const char* line :
+         {"conv2d c=3 h=1 w=4 k=3 r=3 pad=1", "conv2d c=20 h=1 w=4 k=3 r=3 pad=1",
+          "conv2d c=3 h=2 w=4 k=3 r=3 stride=2 pad=1", "conv2d c=3 h=1 w=1 k=3 r=3 pad=1",
+          "conv2d c=3 h=1 w=4 k=3 r=3 pad=1 groups=3",
+          "conv2d c=3 h=1 w=4 k=3 r=3 stride=2 pad=1 groups=3"}) {
+      const Problem problem = parse(line, dtype);
+      const Conv2d conv(problem);
+      for (const double value : {kInfinity, -kInfinity, kNan}) {
+        Tensors inputs = make_inputs(problem, data_set("zero_mean"), test::seed());
+        HostTensor& w = inputs.at("w");
+        for (std::int64_t i = 0; i < w.size(); i += 3) w.set(i, value);  // the left column ...
+        for (std::int64_t i = 0; i < w.size(); ++i) {
+          if (i % 9 < 3) w.set(i, value);  // ... and the upper row of taps
+        }
+        const Expected y = expected(problem, inputs, Check::hard).at("y");
+        EXPECT_TRUE(std::isfinite(y.value[0]));
+        expect_like_reference(problem, inputs);
+      }
+    }
+  }
+}
+
+TEST_F(conv2d_device, infinities_and_negative_zeros_are_numbers) {
+  for (const std::string& dtype : dtypes()) {
+    for (const char* line : {"conv2d c=5 h=6 w=8 k=5 r=3 pad=1", "conv2d c=5 h=6 w=8 k=5 r=1",
+                             "conv2d c=5 h=6 w=8 k=5 r=3 pad=1 groups=5"}) {
+      const Problem problem = parse(line, dtype);
+      Tensors inputs = make_inputs(problem, data_set("positive"), test::seed());
+      HostTensor& x = inputs.at("x");
+      for (std::int64_t i = 0; i < 20; ++i) x.set(i, -0.0);
+      x.set(48, kInfinity);           // the first pixel of channel 1
+      x.set(2 * 48 - 1, -kInfinity);  // the last one
+      inputs.at("w").set(3, -kInfinity);
+      expect_like_reference(problem, inputs);
+    }
+  }
+}
+
+/// One kernel a file, since the activations of a file are those of all its kernels.
+TEST_F(conv2d_device, every_activation_takes_infinities_as_its_reference_does) {
+  const std::pair<const char*, const char*> kernels[] = {
+      {"conv2d_1x1", "conv2d c=1 h=2 w=4 k=2 r=1"},
+      {"conv2d_depthwise", "conv2d c=1 h=2 w=4 k=1 r=3 pad=1"},
+      {"conv2d_plain", "conv2d c=1 h=2 w=4 k=2 r=1"}};
+  for (const std::string& act : activation_names()) {
+    for (const auto& [variant, line] : kernels) {
+      const Problem problem = parse(std::string(line) + " act=" + act);
+      SCOPED_TRACE(problem.text() + " " + variant);
+      Tensors inputs = make_inputs(problem, data_set("positive"), test::seed());
+      for (int i = 0; i < 8; ++i) inputs.at("x").set(i, i - 2.5);
+      Trial trial(test::runtime(), problem, {variant});
+      expect_pass(trial, inputs, expected(problem, inputs, Check::hard));
+      inputs.at("x").set(0, kInfinity);
+      inputs.at("x").set(7, -kInfinity);
+      // Where most outputs are no numbers, a verdict may be blind.
+      const Expected y = expected(problem, inputs, Check::hard).at("y");
+      EXPECT_LE(compare(run_y(trial, inputs), y, 1).worst_ratio, 1);
+    }
+  }
+}
+
+TEST_F(conv2d_device, denormals_are_kept_where_the_device_has_them) {
+  for (const std::string& dtype : dtypes()) {
+    const Problem problem = parse("conv2d c=5 h=6 w=8 k=5 r=3 pad=1", dtype);
+    Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
+    const double step = dtype == "f16" ? 0x1p-20 : 0x1p-138;
+    HostTensor& x = inputs.at("x");
+    for (std::int64_t i = 0; i < x.size(); ++i) x.set(i, step * static_cast<double>(i % 7 - 3));
+    const Expected y = expected(problem, inputs, Check::hard).at("y");
+    for_each_variant(problem, 0, [&](Trial& trial) {
+      // A device without denormals may give zeros: then the bound says so, and the verdict is
+      // blind.
+      EXPECT_LE(compare(run_y(trial, inputs), y, 1).worst_ratio, 1);
+    });
+  }
+}
+
+TEST_F(conv2d_device, the_largest_halves_add_up_and_overflow_like_ieee) {
+  CLAM_NEEDS_F16();
+  const Problem problem = parse("conv2d c=2 h=2 w=2 k=5 r=1", "f16");
+  Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
+  inputs.at("x") =
+      tensor(Dtype::f16, {1, 2, 2, 2}, {65504, 65504, -65504, 0, -65504, 65504, 0, -65504});
+  for (std::int64_t i = 0; i < inputs.at("w").size(); ++i) inputs.at("w").set(i, 1);
+  for_each_variant(problem, 0, [&](Trial& trial) {
+    const HostTensor y = run_y(trial, inputs);
+    EXPECT_EQ(y.get(0), 0);
+    EXPECT_EQ(y.get(1), kInfinity);
+    EXPECT_EQ(y.get(2), -65504);
+    EXPECT_EQ(y.get(3), -65504);
+  });
+}
+
+// ---- broken kernels ----
+
+struct FileFault {
+  const char* file;
+  test::KernelFault fault;
+};
+
+TEST_F(conv2d_device, broken_kernels_are_caught) {
+  const char *conv = "conv2d.cl", *pointwise = "conv2d_1x1.cl", *depthwise = "conv2d_depthwise.cl";
+  const char *one = "conv2d c=5 h=6 w=8 k=9 r=1", *three = "conv2d n=2 c=4 h=5 w=8 k=6 r=3 pad=1";
+  const char *parts = "conv2d c=64 h=4 w=8 k=5 r=3 pad=1",
+             *one_parts = "conv2d c=64 h=4 w=4 k=5 r=1";
+  const char* strided = "conv2d c=3 h=7 w=12 k=5 r=3 stride=2 pad=1";
+  const char* general = "conv2d c=3 h=6 w=7 k=5 r=3 pad=1 dilation=2";
+  const char* grouped = "conv2d c=6 h=5 w=8 k=10 r=3 pad=1 groups=2";
+  const char* each = "conv2d n=2 c=5 h=6 w=8 k=5 r=3 pad=1 groups=5 bias act=relu";
+  const FileFault faults[] = {
+      {pointwise,
+       {"wrong tile", "min(own, vectors - 1)", "min(own / 2, vectors - 1)", one, "conv2d_1x1",
+        "exact"}},
+      {pointwise,
+       {"dropped last channel", "min(range, c - begin)", "min(range, c - begin - 1)", one,
+        "conv2d_1x1", "exact"}},
+      {pointwise,
+       {"early return", "own >= vectors || channel >= k", "own + 1 >= vectors || channel >= k",
+        "conv2d c=5 h=6 w=8 k=9 r=1 bias act=sigmoid", "conv2d_1x1", "zero_mean"}},
+      {pointwise,
+       {"missing barrier", "barrier(CLK_LOCAL_MEM_FENCE);", "if (part > 3) return;", one_parts,
+        "conv2d_1x1", "exact"}},
+      {pointwise,
+       {"lost part", "i < CONV2D_PARTS; ++i", "i < CONV2D_PARTS - 1; ++i", one_parts, "conv2d_1x1",
+        "exact"}},
+      {pointwise,
+       {"wrong image", "(n * c + begin)", "(begin)", "conv2d n=2 c=5 h=4 w=4 k=7 r=1", "conv2d_1x1",
+        "exact"}},
+      {pointwise,
+       {"last channels not packed", "channel + 2 < k)", "channel + 4 < k)",
+        "conv2d n=2 c=5 h=4 w=4 k=7 r=1", "conv2d_1x1", "exact"}},
+      {conv,
+       {"wrong column", "(map - row * columns) * 4", "(map - row * columns) / 2 * 8", three,
+        "conv2d_3x3", "exact"}},
+      {conv,
+       {"dropped last channel", "min(range, cg - tile->begin)", "min(range, cg - tile->begin - 1)",
+        three, "conv2d_3x3", "exact"}},
+      {conv,
+       {"dropped last row of taps", "if (in2)", "if (in2 && h < 0)", three, "conv2d_3x3", "exact"}},
+      {conv, {"dropped left column", "ix > 0", "ix > 4", three, "conv2d_3x3", "exact"}},
+      {conv, {"dropped right column", "ix + 4 < w;", "ix + 8 < w;", three, "conv2d_3x3", "exact"}},
+      {conv,
+       {"second vector not read", "CONV2D_STRIDE == 1 || has_high", "CONV2D_STRIDE == 1", strided,
+        "conv2d_3x3", "exact"}},
+      {conv,
+       {"early return", "CONV2D_PARTS == 1 && !tile.stored",
+        "CONV2D_PARTS == 1 && (!tile.stored || tile.oy + 1 == oh)", three, "conv2d_3x3",
+        "zero_mean"}},
+      {conv,
+       {"missing barrier", "barrier(CLK_LOCAL_MEM_FENCE);", "if (part > 3) return;", parts,
+        "conv2d_3x3", "exact"}},
+      {conv,
+       {"lost part", "i < CONV2D_PARTS; ++i", "i < CONV2D_PARTS - 1; ++i", parts, "conv2d_direct",
+        "exact"}},
+      {conv,
+       {"wrong image", "(tile.n * groups + tile.g) * cg", "(tile.g) * cg", three, "conv2d_3x3",
+        "exact"}},
+      {conv,
+       {"wrong group of channels", "(tile.n * groups + tile.g) * cg", "(tile.n * groups) * cg",
+        grouped, "conv2d_direct", "exact"}},
+      {conv,
+       {"dropped last tap", "j < column1", "j < column1 - 1", general, "conv2d_direct", "exact"}},
+      {conv,
+       {"dropped first row", "const int row0 = first_tap(iy, dilation_h)",
+        "const int row0 = 1 + first_tap(iy, dilation_h)", general, "conv2d_direct", "exact"}},
+      {conv,
+       {"right padding read", "(uint)(column + stride_w) < (uint)w",
+        "(uint)(column + stride_w) <= (uint)w", "conv2d c=3 h=6 w=8 k=5 r=3 pad=1 dilation=2",
+        "conv2d_direct", "exact"}},
+      {conv,
+       {"tail pixels stored over the next row", "pixels > 3) store1", "pixels > -9) store1",
+        "conv2d c=3 h=6 w=7 k=5 r=3 pad=1", "conv2d_direct", "exact"}},
+      {conv,
+       {"tail channels stored over the next group", "in_group >= out.kg", "in_group > out.kg + 8",
+        grouped, "conv2d_3x3", "exact"}},
+      {conv,
+       {"last channels not packed", "channels > 2", "channels > 4",
+        "conv2d n=2 c=5 h=4 w=4 k=7 r=3 pad=1", "conv2d_direct", "exact"}},
+      {conv,
+       {"dropped last tap", "j < columns; ++j", "j < columns - 1; ++j", three, "conv2d_plain",
+        "exact"}},
+      {conv,
+       {"no bias", "CONV2D_BIAS ? (float)b[k] : 0.0f", "0.0f",
+        "conv2d c=5 h=4 w=4 k=7 r=3 pad=1 bias", "conv2d_3x3", "exact"}},
+      {conv,
+       {"no activation", "CONV2D_ACT(v.x)", "v.x", "conv2d c=5 h=4 w=4 k=7 r=3 pad=1 bias act=relu",
+        "conv2d_3x3", "exact"}},
+      {depthwise,
+       {"wrong channel", "load_filter(&f1, weights + channel * 9 + 3,",
+        "load_filter(&f1, weights + (channel ^ 1) % channels * 9 + 3,", each, "conv2d_depthwise",
+        "exact"}},
+      {depthwise,
+       {"dropped last row of taps", "&f2, weights + channel * 9 + 6,",
+        "&f2, weights + channel * 9 + 3,", each, "conv2d_depthwise", "exact"}},
+      {depthwise,
+       {"row outside added", "(uint)(iy + (i)) < (uint)h", "iy + (i) < h && plane + iy > 0", each,
+        "conv2d_depthwise", "exact"}},
+      {depthwise,
+       {"early return", "plane >= planes", "plane + 1 >= planes", each, "conv2d_depthwise",
+        "positive"}},
+      {depthwise,
+       {"dropped right column", "ix + 4 < w ?", "ix + 8 < w ?", each, "conv2d_depthwise", "exact"}},
+  };
+  for (const FileFault& each_fault : faults) expect_caught(each_fault.file, each_fault.fault);
+}
+
+}  // namespace
+}  // namespace clam
