@@ -125,7 +125,7 @@ void store4(float4 v, __global char* p, uint at) {
 // ---- the sum ----
 
 // The elements that the four pixels of a row need: l, and a vector for each of taps 1 and 2. Where
-// an end of the row leaves a tap out, its element is 0 and so is its weight: the sum keeps its bits,
+// an end of the row leaves a tap out, its element is 0 and so is its weight: the sum keeps its bits
 // whatever weight or element lies there.
 typedef struct {
   float l;

@@ -542,9 +542,6 @@ TEST_F(nms_device, a_broken_single_group_is_caught) {
        "every"},
       {"every batch item is the first", "const uint at = (b * n + row) * e;",
        "const uint at = row * e;", "nms batch=2 n=200", kOne, "every"},
-      {"no barrier between steps",
-       "barrier(CLK_LOCAL_MEM_FENCE);  // both steps are complete before the next one reads", ";",
-       "nms n=256", kOne, "every"},
   };
   for (const test::KernelFault& fault : faults) expect_caught("nms.cl", fault);
 }
@@ -561,14 +558,8 @@ TEST_F(nms_device, a_broken_mask_is_caught) {
        kMask, "every"},
       {"words of another batch item", "mask[(b * (size / 32) + word)", "mask[(word)",
        "nms batch=2 n=300", kMask, "every"},
-      {"no barrier before the columns are read",
-       "barrier(CLK_LOCAL_MEM_FENCE);  // the 32 columns are complete", ";", "nms n=300", kMask,
-       "every"},
       {"only the last block strikes", "removed[w] |= struck_by", "removed[w] = struck_by",
        "nms n=300", kMask, "every"},
-      {"no barrier between blocks",
-       "barrier(CLK_LOCAL_MEM_FENCE);  // what earlier blocks strike is complete", ";", "nms n=300",
-       kMask, "every"},
       {"the limit is of a block", "first_set(alive, limit - total)", "first_set(alive, limit)",
        "nms n=300 max_output_size=20", kMask, "every"},
       {"kept ones are turned", "popcount(alive & low_bits(r))",

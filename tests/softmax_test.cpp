@@ -556,8 +556,6 @@ TEST_F(softmax_device, broken_kernels_are_caught) {
        "EXP2((d + 1024.0f) * LOG2_E - 1024.0f * LOG2_E)", "softmax shape=33x21", row, "zero_mean"},
       {"the last unit is left out of the sum", "sum += e;", "if (i < SOFTMAX_HELD - 1) sum += e;",
        "softmax shape=5x192", row, "peaked"},
-      {"no barrier", "barrier(CLK_LOCAL_MEM_FENCE);  // every lane's sum is there", "",
-       "softmax shape=5x192", row, "zero_mean"},
       {"the rows of a group share a sum", "partials + row * (SOFTMAX_LANES / 4)", "partials",
        "softmax shape=5x192", row, "zero_mean"},
       {"wrong row", "min(y, (uint)rows - 1)", "min(y / 2, (uint)rows - 1)", "softmax shape=5x192",

@@ -218,6 +218,7 @@ inline std::vector<std::string> conv2d_small_cases() {
   return {
       "conv2d c=1 h=1 w=1 k=1 r=1",
       "conv2d c=9 h=4 w=5 k=7 r=1 bias residual act=silu",
+      "conv2d c=20 h=4 w=5 k=7 r=1",
       "conv2d c=5 h=3 w=8 k=5 r=3 pad=1 bias act=silu",
       "conv2d c=9 h=5 w=4 k=5 r=3 stride=2 pad=1",
       "conv2d n=2 c=4 h=5 w=7 k=6 r=3 s=2 stride_w=2 pad_t=1 groups=2 residual",

@@ -302,7 +302,8 @@ inline std::vector<std::string> nms_cases() {
 }
 
 inline std::vector<std::string> nms_small_cases() {
-  return {"nms n=1", "nms batch=2 n=65 return_indices max_output_size=20",
+  return {"nms n=200 iou_threshold=1", "nms n=1",
+          "nms batch=2 n=65 return_indices max_output_size=20",
           "nms n=129 e=5 id_index=-1 score_index=0 coord_start=1 invalid_to_bottom",
           "nms n=1025 top_k=40"};
 }
