@@ -20,9 +20,10 @@ Bytes extent(const PlacedTensor& tensor) {
 
 bool meet(const Bytes& a, const Bytes& b) { return a.first < b.end && b.first < a.end; }
 
-/// Of each row along the last axis, sorted.
+/// Of each row along the last axis, sorted; a tensor without strides is one row.
 std::vector<Bytes> rows(const PlacedTensor& tensor) {
   const TensorSpec& spec = *tensor.spec;
+  if (spec.strides.empty()) return {extent(tensor)};
   const std::int64_t size = size_of(spec.dtype), length = spec.shape.back();
   std::vector<Bytes> rows;
   for (std::int64_t i = 0; i < count(spec.shape); i += length) {
@@ -72,9 +73,9 @@ bool coincide(const PlacedTensor& a, const PlacedTensor& b) {
 }
 
 Reason overlap(const PlacedTensor& output, const PlacedTensor& other) {
-  if (!share_bytes(output, other)) return {};
   const bool allowed = output.spec->may_be == other.spec->name;
   if (allowed && coincide(output, other)) return {};
+  if (!share_bytes(output, other)) return {};
   return fmt::format("output '{}' lies on '{}' in memory{}", output.spec->name, other.spec->name,
                      allowed ? ", which it may be, but element on element only" : "");
 }

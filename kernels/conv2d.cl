@@ -353,6 +353,8 @@ int end_tap(int first, int dilation, int extent, int taps) {
 //@global ceil(ceil(ow/4)*oh/CONV2D_LX)*CONV2D_LX ceil(groups*ceil(kg/4)/CONV2D_LY)*CONV2D_LY n*CONV2D_PARTS
 //@local  CONV2D_LX CONV2D_LY CONV2D_PARTS
 //@needs  groups >= 1, cg >= 1, kg >= 1, rows >= 1, columns >= 1, pad_t >= 0, pad_l >= 0
+//@needs  h >= 1, w >= 1, oh >= 1, ow >= 1
+//@needs  stride_h >= 1, stride_w >= 1, dilation_h >= 1, dilation_w >= 1
 __kernel GROUP void conv2d_direct(__global const T* x, __global const T* wp, __global const T* b,
                                   __global const T* r, __global T* y, int groups, int cg, int h,
                                   int w, int kg, int rows, int columns, int oh, int ow,
@@ -458,6 +460,8 @@ __kernel FLAT_GROUP void conv2d_pack(__global const T* w, __global T* wp, int gr
 //@global ceil(ow/CONV2D_LX)*CONV2D_LX ceil(oh/CONV2D_LY)*CONV2D_LY n*groups*kg
 //@local  CONV2D_LX CONV2D_LY
 //@needs  groups >= 1, cg >= 1, kg >= 1, rows >= 1, columns >= 1, pad_t >= 0, pad_l >= 0
+//@needs  h >= 1, w >= 1, oh >= 1, ow >= 1
+//@needs  stride_h >= 1, stride_w >= 1, dilation_h >= 1, dilation_w >= 1
 __kernel FLAT_GROUP void conv2d_plain(__global const T* x, __global const T* weights,
                                       __global const T* b, __global const T* r, __global T* y,
                                       int groups, int cg, int h, int w, int kg, int rows,

@@ -204,8 +204,8 @@ void finish_row(float4 sum, int oy, int ox, int oh, int ow, int plane, float bia
 
 // ---- the kernel ----
 
-// One work-item a tile. Row i of x feeds row i of the filter in the tile's first row of outputs, and
-// so on: it is read once, and added where it belongs.
+// One work-item a tile. Row i of x feeds row i of the filter in the tile's first row of outputs,
+// and so on: it is read once, and added where it belongs.
 //@kernel conv2d_depthwise
 //@arg    0  x         in   T[planes*h*w]
 //@arg    1  weights   in   T[channels*9]

@@ -33,6 +33,8 @@
 // Counts stay on the device: launches are sized for the worst case, and a group that has nothing to
 // do leaves before its first barrier.
 //
+// Buffers start on multiples of 16 bytes, as OpenCL's do; vectors lie on multiples of their size.
+//
 // Builds alone, as is (float) or with -DCLAM_F16 (half storage). Half is read by vload_half only,
 // so no extension is needed.
 //
@@ -299,7 +301,7 @@ uint higher_keys(__global const ulong* keys, uint length, ulong key) {
 //@arg   12 id_index    int                                     -1: classes are not compared
 //@global ceil(n/1024)*1024, batch
 //@local  NMS_WG
-//@needs  n >= 1, top >= 1, top <= n, id_index >= -1, id_index < e
+//@needs  n >= 1, top >= 1, top <= n, id_index >= -1, id_index < e; batch*n*e*sizeof(T) < 2^31
 //@needs  coord_start >= 0, coord_start + 4 <= e
 __kernel GROUP void nms_place(__global const T* data, __global const int* count,
                               __global const ulong* keys, __global const int* found,
@@ -584,7 +586,8 @@ __kernel GROUP void nms_walk(__global const int* candidates, __global const uint
 //@global NMS_SORT_WG, batch
 //@local  NMS_SORT_WG
 //@needs  n >= 1, n <= 1024, top >= 1, top <= n, top <= 256, limit >= 1
-//@needs  coord_start >= 0, coord_start + 4 <= e, id_index >= -1, id_index < e, score_index < e
+//@needs  coord_start >= 0, coord_start + 4 <= e, id_index >= -1, id_index < e
+//@needs  score_index >= 0, score_index < e; batch*n*e*sizeof(T) < 2^31
 __kernel SORT_GROUP void nms_one(__global const T* data, __global const int* count,
                                  __global int* rows, __global int* candidates, __global uint* keep,
                                  __global int* kept, __global int* totals, int n, int e, int top,

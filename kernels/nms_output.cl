@@ -92,7 +92,7 @@ void fill_rows(__global T* out, uint begin, uint end, uint e) {
 //@arg   11 compact    int                           1: kept rows stand together
 //@global ceil(n/(4*NMS_WG))*NMS_WG, batch
 //@local  NMS_WG
-//@needs  n >= 1, e >= 1, top >= 1, top <= n, chunks >= 1
+//@needs  n >= 1, e >= 1, top >= 1, top <= n, chunks >= 1; batch*n*e*sizeof(T) < 2^31
 __kernel GROUP void nms_rows(__global const T* data, __global T* out, __global const int* rows,
                              __global const int* candidates, __global const uint* keep,
                              __global const int* kept, __global const int* totals, int n, int e,

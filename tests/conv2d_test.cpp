@@ -122,9 +122,6 @@ TEST(conv2d, bad_arguments_say_what_is_wrong) {
   expect("c=3 h=4 w=4 k=2 r=1 pad_l=2000000", "pad_l='2000000', needs -1 to 1048576");
   expect("c=3 h=4 w=4 k=2 r=1 dilation=0", "dilation='0', needs 1 to 1048576");
   expect("c=3 h=4 w=4 k=2 r=1 layout=chwn", "layout='chwn', knows nchw nhwc");
-  expect("c=3 h=4 w=4 k=2 r=1 stride=2 stride_w=1", "stride_w=1, contradicts stride=2");
-  expect("c=3 h=4 w=4 k=2 r=1 pad=2 pad_b=0", "pad_b=0, contradicts pad=2");
-  expect("c=3 h=9 w=9 k=2 r=1 dilation=2 dilation_h=3", "dilation_h=3, contradicts dilation=2");
   expect("c=6 h=4 w=4 k=4 r=1 groups=4", "groups=4, does not divide c=6");
   expect("c=6 h=4 w=4 k=4 r=1 groups=3", "groups=3, does not divide k=4");
   expect("c=3 h=2 w=9 k=2 r=3",
@@ -203,9 +200,9 @@ TEST(conv2d, variants_refuse_with_a_reason) {
   EXPECT_EQ(refusal("c=8 h=4 w=4 k=16 r=3 pad=1 groups=8", "conv2d_depthwise"),
             "groups=8 is not both c=8 and k=16");
   DeviceInfo small = generic_device();
-  small.max_alloc_bytes = 4096;
+  small.max_alloc_bytes = 1024;
   EXPECT_EQ(refusal("c=8 h=4 w=4 k=8 r=1", "conv2d_1x1", small),
-            "packed w would take 32768 bytes, over the limit of 4096");
+            "packed w would take 2048 bytes, over the limit of 1024");
   EXPECT_EQ(make_plan(parse("conv2d c=8 h=4 w=4 k=8 r=1"), small).variant, "conv2d_plain");
 }
 
@@ -314,6 +311,15 @@ TEST(conv2d, the_reference_knows_groups_dilations_and_images) {
   // Row p: x[p] and x[p+3], then x[p+2] and, outside, x[p+5].
   const std::vector<double> y{300, 2, 5 * 2 + 8000, 7 * 2, 10 + 1300, 12, 15 * 2 + 18000, 17 * 2};
   EXPECT_EQ(reference(problem, inputs, Check::hard).value, y);
+}
+
+TEST(conv2d, a_word_for_one_side_goes_before_the_word_for_all) {
+  const std::string extents = "conv2d c=3 h=9 w=9 k=2 r=1 ";
+  EXPECT_EQ(parse(extents + "stride=2 stride_w=1"), parse(extents + "stride_h=2"));
+  EXPECT_EQ(parse(extents + "pad=2 pad_b=0"), parse(extents + "pad_t=2 pad_l=2 pad_r=2"));
+  EXPECT_EQ(parse(extents + "dilation=2 dilation_h=3"),
+            parse(extents + "dilation_h=3 dilation_w=2"));
+  EXPECT_EQ(parse(extents + "stride=1 stride_h=2 stride_w=2"), parse(extents + "stride=2"));
 }
 
 TEST(conv2d, bounds_are_those_of_the_contract) {

@@ -116,8 +116,9 @@ void check_distinct(const Problem& problem) {
   const Strides c = strides(problem, "c", m, n);
   const std::int64_t last = (m - 1) * c.row + n;
   const bool in_turn = c.batch >= last;
+  if (batch == 1 || in_turn) return;
   const bool side_by_side = c.batch >= n && c.row >= (batch - 1) * c.batch + n;
-  if (batch == 1 || in_turn || side_by_side) return;
+  if (side_by_side) return;
   bad_field(problem, "stridec",
             fmt::format("lets batch items of c overlap: it needs {} or more, or, side by side, {} "
                         "or more and ldc of {} or more",

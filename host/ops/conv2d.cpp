@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kTile = Conv2d::kTile;
 constexpr int kParts = Conv2d::kParts;
+constexpr int kHighest = 16;  ///< tiles of a group along the channels
 /// Strides, pads and dilations: kernels multiply them by indices, in int.
 constexpr int kLargestStep = 1 << 20;
 
@@ -21,17 +22,11 @@ constexpr int kLargestStep = 1 << 20;
 
 using Values = std::map<std::string, std::string, std::less<>>;
 
-/// `whole` stands for all of `parts`. Given beside one, it must agree; parts that are alike become
-/// the whole, and parts with the default of the whole are left out.
-void unite(const Problem& problem, Values& values, const std::string& whole,
+/// `whole` stands for those of `parts` that are not given. Parts that are alike become the whole,
+/// and parts with the default of the whole are left out.
+void unite(Values& values, const std::string& whole,
            const std::vector<std::pair<std::string, int>>& parts, const std::string& absent,
            int fallback) {
-  const int common = problem.integer(whole);
-  for (const auto& [part, value] : parts) {
-    if (common != fallback && value != common) {
-      bad_field(problem, part, fmt::format("contradicts {}={}", whole, common));
-    }
-  }
   const int first = parts.front().second;
   const bool alike =
       std::all_of(parts.begin(), parts.end(), [&](const auto& p) { return p.second == first; });
@@ -61,14 +56,13 @@ void check_conv2d(const Problem& problem, Values& values) {
   check_extent(problem, problem.integer("s") == 0 ? "r" : "s", conv.s,
                Conv2d::reach(conv.s, conv.dilation_w),
                Conv2d::padded(conv.w, conv.pad_l, conv.pad_r), "columns");
-  unite(problem, values, "stride", {{"stride_h", conv.stride_h}, {"stride_w", conv.stride_w}}, "0",
-        1);
+  unite(values, "stride", {{"stride_h", conv.stride_h}, {"stride_w", conv.stride_w}}, "0", 1);
   unite(
-      problem, values, "pad",
+      values, "pad",
       {{"pad_t", conv.pad_t}, {"pad_l", conv.pad_l}, {"pad_b", conv.pad_b}, {"pad_r", conv.pad_r}},
       "-1", 0);
-  unite(problem, values, "dilation",
-        {{"dilation_h", conv.dilation_h}, {"dilation_w", conv.dilation_w}}, "0", 1);
+  unite(values, "dilation", {{"dilation_h", conv.dilation_h}, {"dilation_w", conv.dilation_w}}, "0",
+        1);
   if (conv.s == conv.r) values["s"] = "0";
 }
 
@@ -195,7 +189,7 @@ void choose_lanes(Tiling& tiling, const DeviceInfo& device, const PlanOptions& w
   if (items < tiling.parts) tiling.parts = 1;
   const int tiles = std::min(items / tiling.parts, tiling.parts > 1 ? kParts : items);
   tiling.lx = std::min(tiles, tiling.parts > 1 || tiling.columns < 16 ? 4 : 16);
-  tiling.ly = tiles / tiling.lx;
+  tiling.ly = std::min(tiles / tiling.lx, kHighest);
 }
 
 std::string geometry_options(const Tiling& tiling) {
@@ -230,9 +224,8 @@ void add_packed(const Conv2d& conv, const char* file, const char* kernel, const 
 // ---- conv2d_1x1 ----
 
 Reason packed_too_large(const Conv2d& conv, const DeviceInfo& device) {
-  constexpr std::int64_t kHighestGroup = 256;
   const std::int64_t tiles = std::int64_t{conv.groups} * ceil_div(conv.kg(), kTile);
-  const std::int64_t rows = (tiles + kHighestGroup - 1) / kHighestGroup * kHighestGroup;
+  const std::int64_t rows = (tiles + kHighest - 1) / kHighest * kHighest;
   return too_large("packed w", rows * kTile * conv.products() * size_of(conv.dtype), device);
 }
 
