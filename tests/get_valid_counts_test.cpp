@@ -353,7 +353,7 @@ void expect_caught(const Breakage& breakage) {
   EXPECT_FALSE(result.pass()) << breakage.what;
 }
 
-TEST(get_valid_counts_device, a_broken_comparison_is_caught) {
+TEST(get_valid_counts_broken, a_broken_comparison_is_caught) {
   CLAM_NEEDS_DEVICE();
   const Breakage breakages[] = {
       {">= for >", "order(score_threshold) + 1", "order(score_threshold)", kOne, "n=300",
@@ -366,7 +366,7 @@ TEST(get_valid_counts_device, a_broken_comparison_is_caught) {
   for (const Breakage& breakage : breakages) expect_caught(breakage);
 }
 
-TEST(get_valid_counts_device, a_broken_move_is_caught) {
+TEST(get_valid_counts_broken, a_broken_move_is_caught) {
   CLAM_NEEDS_DEVICE();
   const Breakage breakages[] = {
       {"early return", "if (!(word.x & bit)) return;", "if (!(word.x & bit) || row > 200) return;",
@@ -385,7 +385,7 @@ TEST(get_valid_counts_device, a_broken_move_is_caught) {
   for (const Breakage& breakage : breakages) expect_caught(breakage);
 }
 
-TEST(get_valid_counts_device, a_broken_fill_is_caught) {
+TEST(get_valid_counts_broken, a_broken_fill_is_caught) {
   CLAM_NEEDS_DEVICE();
   const Breakage breakages[] = {
       {"rows are not filled", "((__global uint4*)out)[i] = (uint4)(MINUS_ONES);", ";", kOne,

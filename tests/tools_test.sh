@@ -13,6 +13,7 @@ box=       # the made-up machine of the running test
 problems=  # what the running test found wrong
 path=$PATH
 full=${CLAM_TEST_FULL:-}
+export CLAM_TEST_JOBS=1 # one process a driver, unless a test says otherwise
 unset CLAM_DEVICE CLAM_DEBIAN_MIRROR CLAM_TEST_FULL CLAM_OPENCL_LIBRARY LD_LIBRARY_PATH
 
 # ---- the made-up machine ------------------------------------------------------------------------
@@ -496,9 +497,22 @@ test_nothing_that_could_run_is_77() {
 test_room_selects_its_suites() {
   run test dense --gtest_repeat=2
   code_is 0
-  says calls '--gtest_filter=dense.*:*/dense.*:dense_device.*:*/dense_device.* --gtest_repeat=2'
+  says calls '--gtest_filter=dense.*:*/dense.*:dense_device.*:*/dense_device.*:dense_broken.* --gtest_repeat=2'
   says calls '--gtest_filter=dense_device.*:*/dense_device.* --gtest_repeat=2'
   last_line_is '10 passed, 0 failed, 2 skipped'
+}
+
+test_two_processes_share_the_tests() {
+  export CLAM_TEST_JOBS=2
+  built clam-tests <<<'[[ $1 != --gtest_list_tests ]] || { echo dense_device. && exit; }
+    echo "shard $GTEST_SHARD_INDEX of $GTEST_TOTAL_SHARDS"; echo "5 passed, $GTEST_SHARD_INDEX failed, 0 skipped"
+    exit "$GTEST_SHARD_INDEX"'
+  run test
+  export CLAM_TEST_JOBS=1
+  code_is 1
+  says out 'shard 0 of 2'
+  says out 'shard 1 of 2'
+  says out '22 passed, 2 failed, 0 skipped'
 }
 
 test_room_without_device_tests_runs_once() {
