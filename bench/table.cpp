@@ -78,6 +78,18 @@ std::string Table::published_cell(const Block& block, const Line& line,
   return "-";
 }
 
+std::string Table::name_of(const Block& block, const Line& line) {
+  const Workload::Node* node = block.node(line);
+  if (!node || node->folded_into.empty()) return line.node;
+  return fmt::format("{} (in {})", line.node, node->folded_into);
+}
+
+std::size_t Table::name_width(const Block& block) {
+  std::size_t width = std::string("node").size();
+  for (const Line& line : block.lines) width = std::max(width, name_of(block, line).size());
+  return width;
+}
+
 std::size_t Table::column_width(const Block& block, const Workload::Column& column) const {
   constexpr std::size_t kRatio = 10;  // " (123.45x)"
   const bool compared = same_device(block.workload.published_device, device_);
@@ -99,8 +111,8 @@ void Table::show_head(const Block& block) {
                    ? "; (x) is published / measured"
                    : ", which is not this device: they are not comparable");
   }
-  fmt::print(out_, "{:<22} {:>10} {:>8} {:>8} {:>8} {:>9} {:>5}", "node", "us", "GFLOP/s", "GB/s",
-             "launches", "err/bound", "calls");
+  fmt::print(out_, "{:<{}} {:>10} {:>8} {:>8} {:>8} {:>9} {:>5}", "node", name_width(block), "us",
+             "GFLOP/s", "GB/s", "launches", "err/bound", "calls");
   for (const Workload::Column& column : workload.columns) {
     fmt::print(out_, "  {:>{}}", column.title, column_width(block, column));
   }
@@ -116,16 +128,15 @@ void Table::show(const Place& place) {
   if (shown_block_ != place.block) show_head(block);
   shown_block_ = place.block;
   const Workload::Node* node = block.node(line);
-  const std::string name = node && !node->folded_into.empty()
-                               ? fmt::format("{} (in {})", line.node, node->folded_into)
-                               : line.node;
+  const std::string name = name_of(block, line);
+  const std::size_t width = name_width(block);
   if (result.outcome != Outcome::fine) {
-    fmt::print(out_, "{:<22} {} {}: {}\n", name,
+    fmt::print(out_, "{:<{}} {} {}: {}\n", name, width,
                result.outcome == Outcome::check_failed ? "INVALID" : "ERROR", row.name,
                short_reason(row, result));
     return;
   }
-  fmt::print(out_, "{:<22} {:>10} {:>8} {:>8} {:>8} {:>9.3f} {:>5}", name, number(result.us),
+  fmt::print(out_, "{:<{}} {:>10} {:>8} {:>8} {:>8} {:>9.3f} {:>5}", name, width, number(result.us),
              result.flops > 0 ? number(result.gflops()) : "-", number(result.gb_per_s()),
              result.launches, result.error_over_bound,
              node && node->calls > 0 ? std::to_string(node->calls) : "-");

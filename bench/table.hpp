@@ -31,6 +31,8 @@ class Table {
   void show(const Place& place);
   void show_head(const Block& block);
   std::string published_cell(const Block& block, const Line& line, const std::string& column) const;
+  static std::string name_of(const Block& block, const Line& line);
+  static std::size_t name_width(const Block& block);
   std::size_t column_width(const Block& block, const Workload::Column& column) const;
 
   const Selection& selection_;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // drop_in_test.cpp - a host without any of clam's code runs every kernel, from the manifest, plans
 // as JSON and the .cl files alone.
-#include <filesystem>
+#include <fmt/core.h>
+
 #include <nlohmann/json.hpp>
 
 #include "run_clam.hpp"
@@ -13,17 +14,15 @@ constexpr const char* kPython =
     "/usr/bin/python3";  // Debian's, for which python3-pyopencl is built
 const std::string kSource = CLAM_SOURCE_DIR;
 
-/// Small problems of every op, in every variant, as files.
-void write_plans(const std::string& folder) {
+/// Small problems of an op, in every variant, as files OP-0.json and so on.
+void write_plans(const Op& op, const std::string& folder) {
   int plans = 0;
-  for (const Op* op : all_ops()) {
-    for (const std::string& line : op->small_cases) {
-      const Problem problem = Problem::parse(line + " dtype=f32");
-      for (const Variant& variant : op->variants) {
-        if (variant.supports(problem, generic_device())) continue;
-        const Plan plan = make_plan(problem, generic_device(), {variant.name, 0});
-        write_file(folder + "/" + std::to_string(plans++) + ".json", to_json(plan).dump(1));
-      }
+  for (const std::string& line : op.small_cases) {
+    const Problem problem = Problem::parse(line + " dtype=f32");
+    for (const Variant& variant : op.variants) {
+      if (variant.supports(problem, generic_device())) continue;
+      const Plan plan = make_plan(problem, generic_device(), {variant.name, 0});
+      write_file(fmt::format("{}/{}-{}.json", folder, op.name, plans++), to_json(plan).dump(1));
     }
   }
 }
@@ -43,45 +42,46 @@ class drop_in : public testing::Test {
     if (test::run_command({kPython, "-c", "import pyopencl"}).code != 0) {
       GTEST_SKIP() << "pyopencl is not here (tools/setup python)";
     }
-    write_plans(plans_.path());
   }
-
-  test::TemporaryFolder plans_;
 };
 
 TEST_F(drop_in, a_foreign_host_runs_every_kernel) {
-  const test::Finished finished = run_drop_in(plans_.path(), kSource + "/kernels");
+  const test::TemporaryFolder plans;
+  for (const Op* op : all_ops()) write_plans(*op, plans.path());
+  const test::Finished finished = run_drop_in(plans.path(), kSource + "/kernels");
   EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
 }
 
 TEST_F(drop_in, a_wrong_result_of_any_op_is_seen) {
   const struct {
-    const char *file, *from, *to, *output;
+    const char *op, *file, *from, *to, *output;
   } faults[] = {
-      {"dense.cl", "fma((float4)(alpha), sum, bias)", "sum", "y of dense"},
-      {"batch_matmul.cl", "fma(scale, sum, addend)", "sum + addend", "c of batch_matmul"},
-      {"conv2d.cl", "CONV2D_BIAS ? (float)b[k] : 0.0f", "0.0f", "y of conv2d"},
-      {"softmax.cl", "? 0.0f : 1.0f / sum", "? 0.0f : 2.0f / sum", "dst of softmax"},
-      {"get_valid_counts.cl", "order(score_threshold) + 1", "order(score_threshold) + 0x3F800000",
-       "of get_valid_counts"},
-      {"nms.cl", "const float inter = w * h;", "const float inter = w;", "of nms"},
+      {"dense", "dense.cl", "fma((float4)(alpha), sum, bias)", "sum", "y of dense"},
+      {"batch_matmul", "batch_matmul.cl", "fma(scale, sum, addend)", "sum + addend",
+       "c of batch_matmul"},
+      {"conv2d", "conv2d.cl", "CONV2D_BIAS ? (float)b[k] : 0.0f", "0.0f", "y of conv2d"},
+      {"softmax", "softmax.cl", "? 0.0f : 1.0f / sum", "? 0.0f : 2.0f / sum", "dst of softmax"},
+      {"get_valid_counts", "get_valid_counts.cl", "order(score_threshold) + 1",
+       "order(score_threshold) + 0x3F800000", "of get_valid_counts"},
+      {"nms", "nms.cl", "const float inter = w * h;", "const float inter = w;", "of nms"},
   };
   for (const auto& fault : faults) {
-    const test::TemporaryFolder kernels;
+    const test::TemporaryFolder kernels, plans;
+    write_plans(find_op(fault.op), plans.path());
     for (const std::string& file : embedded_files()) {
       write_file(kernels.file(file), KernelFiles().get(file).text);
     }
     test::break_kernel(kernels, fault.file, fault.from, fault.to);
-    const test::Finished finished = run_drop_in(plans_.path(), kernels.path());
+    const test::Finished finished = run_drop_in(plans.path(), kernels.path());
     EXPECT_NE(finished.code, 0) << fault.file;
     EXPECT_TRUE(test::contains(finished.err, fault.output)) << fault.file << finished.err;
   }
 }
 
 TEST_F(drop_in, a_kernel_that_no_plan_launches_is_named) {
-  const test::TemporaryFolder one;
-  std::filesystem::copy_file(plans_.file("0.json"), one.file("0.json"));
-  const test::Finished finished = run_drop_in(one.path(), kSource + "/kernels");
+  const test::TemporaryFolder plans;
+  write_plans(find_op("dense"), plans.path());
+  const test::Finished finished = run_drop_in(plans.path(), kSource + "/kernels");
   EXPECT_NE(finished.code, 0);
   EXPECT_TRUE(test::contains(finished.err, "no plan launches")) << finished.err;
 }

@@ -3,6 +3,8 @@
 // misaligned vectors and accesses outside a buffer: what processors forgive and a GPU does not.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "run_clam.hpp"
 
 namespace clam {
@@ -97,6 +99,7 @@ bool is_reported(const Op& op, const std::string& file, const std::string& kerne
 /// A race, or a read of what another work-item has not written yet. Processors run the items of a
 /// group in turn, and a GPU those of a warp together: there most of these give the right result.
 TEST_F(oclgrind, finds_every_barrier_that_is_missing) {
+  if (!std::getenv("CLAM_TEST_FULL")) GTEST_SKIP() << "slow: tools/test --full";
   int barriers = 0;
   for (const Op* op : all_ops()) {
     for (const std::string& file : embedded_files()) {
