@@ -16,18 +16,30 @@ std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-/// Bytes around and between elements: NaN for floats, an odd number for integers.
-int pattern(Dtype dtype) { return dtype == Dtype::i32 ? 0xA5 : 0xFF; }
+/// Bytes around and between elements: NaN or an odd number around inputs, so that a read outside
+/// shows; around outputs no NaN, which a kernel that reads one might write back unseen.
+int pattern(const TensorSpec& spec) {
+  if (spec.role == TensorSpec::Role::output) return 0x5A;
+  return spec.dtype == Dtype::i32 ? 0xA5 : 0xFF;
+}
+
+/// A simulator sees itself what happens outside a buffer; bands would hide it.
+std::int64_t guard_bytes(const DeviceInfo& device) {
+  if (device.name.find("Oclgrind") != std::string::npos) return 0;
+  return round_up(kGuardBytes, device.mem_base_addr_align);
+}
 
 }  // namespace
 
 GuardedBuffer::GuardedBuffer(Runtime& runtime, const TensorSpec& spec)
-    : runtime_(&runtime),
-      spec_(spec),
-      guard_(round_up(kGuardBytes, runtime.device().mem_base_addr_align)) {
+    : runtime_(&runtime), spec_(spec), guard_(guard_bytes(runtime.device())) {
   try {
     whole_ = cl::Buffer(runtime.context(), CL_MEM_READ_WRITE,
                         static_cast<cl::size_type>(2 * guard_ + spec.bytes()));
+    if (guard_ == 0) {
+      window_ = whole_;
+      return;
+    }
     cl_buffer_region region{static_cast<std::size_t>(guard_),
                             static_cast<std::size_t>(spec.bytes())};
     window_ = whole_.createSubBuffer(CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region);
@@ -40,7 +52,7 @@ GuardedBuffer::GuardedBuffer(Runtime& runtime, const TensorSpec& spec)
 
 std::vector<std::uint8_t> GuardedBuffer::image(const HostTensor& tensor) const {
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(2 * guard_ + spec_.bytes()),
-                                  static_cast<std::uint8_t>(pattern(spec_.dtype)));
+                                  static_cast<std::uint8_t>(pattern(spec_)));
   std::uint8_t* base = bytes.data() + guard_;
   if (spec_.strides.empty()) {
     std::memcpy(base + spec_.offset * size_of(spec_.dtype), tensor.data(), tensor.bytes());

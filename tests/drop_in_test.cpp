@@ -74,7 +74,7 @@ TEST_F(drop_in, a_wrong_result_of_any_op_is_seen) {
     test::break_kernel(kernels, fault.file, fault.from, fault.to);
     const test::Finished finished = run_drop_in(plans.path(), kernels.path());
     EXPECT_NE(finished.code, 0) << fault.file;
-    EXPECT_TRUE(test::contains(finished.err, fault.output)) << fault.file << finished.err;
+    EXPECT_TRUE(test::contains(finished.err, fault.output)) << fault.file << ": " << finished.err;
   }
 }
 
