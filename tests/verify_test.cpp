@@ -95,6 +95,19 @@ TEST_F(verify_device, inputs_must_be_given_and_agree) {
                        "tensor src is f16[24], needs f32[24]");
 }
 
+/// As a kernel without its bounds check would, which passes on the NaN that it read past an input.
+TEST_F(verify_device, a_nan_written_past_the_end_is_seen) {
+  const TensorSpec spec{"y", TensorSpec::Role::output, Dtype::f32, {5}, {}, 0};
+  GuardedBuffer buffer(test::runtime(), spec);
+  buffer.poison(1);
+  const cl::Buffer& window = buffer.buffer();
+  const cl::Buffer whole(window.getInfo<CL_MEM_ASSOCIATED_MEMOBJECT>()(), true);
+  const cl::size_type end = window.getInfo<CL_MEM_OFFSET>() + spec.bytes();
+  test::runtime().queue().enqueueFillBuffer(whole, cl_uint{0xFFFFFFFF}, end, 4);
+  buffer.download();
+  EXPECT_TRUE(buffer.trespass());
+}
+
 TEST_F(verify_device, elements_that_share_a_place_must_be_equal) {
   TensorSpec spec{"a", TensorSpec::Role::input, Dtype::f32, {2, 3}, {2, 1}, 0};
   GuardedBuffer buffer(test::runtime(), spec);
