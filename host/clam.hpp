@@ -5,6 +5,7 @@
 #include "compare.hpp"
 #include "device.hpp"
 #include "error.hpp"
+#include "gpu.hpp"
 #include "kernels.hpp"
 #include "op.hpp"
 #include "opencl.hpp"

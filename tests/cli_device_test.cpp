@@ -36,6 +36,9 @@ TEST(cli, info_shows_the_device) {
   const json report = parse_out(run_clam({"info", "--json", "-"}));
   ASSERT_GE(report.at("devices").size(), 1u);
   EXPECT_EQ(report["cache_dir"], suite_cache());
+  const json identity = report["devices"][0].at("identity");
+  EXPECT_TRUE(identity.contains("gpu") && identity.contains("quirks")) << identity;
+  EXPECT_TRUE(contains(text.out, "  identity: " + identity["text"].get<std::string>() + "\n"));
 }
 
 TEST(cli, info_shows_replaced_kernels) {

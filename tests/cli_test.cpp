@@ -79,6 +79,25 @@ TEST(cli, plan_needs_no_device) {
   EXPECT_EQ(run_clam({"plan", "--generic", kCounts}).err, "");
 }
 
+TEST(cli, plan_for_a_gpu_that_is_not_here) {
+  const Finished text = run_clam({"plan", "--gpu", "g610", kCounts}, kNoOpenCl);
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_TRUE(contains(text.out, " for Mali-G610 (Panfrost)")) << text.out;
+  EXPECT_TRUE(contains(text.err, "as on RK3588, 4 cores")) << text.err;
+  const Finished why = run_clam({"plan", kCounts, "--why", "--gpu", "t860", "--quiet"}, kNoOpenCl);
+  EXPECT_TRUE(contains(why.out, "chosen") && contains(why.out, "Mali-T860")) << why.out;
+  EXPECT_EQ(why.err, "");
+  const json written = parse_out(run_clam({"plan", "--gpu", "g52", kCounts, "--json", "-"}));
+  EXPECT_EQ(written, to_json(make_plan(Problem::parse(kCounts), gpu_device(find_gpu("g52")))));
+  expect_refusal(run_clam({"plan", "--gpu", "g611", kCounts}), 2,
+                 "unknown GPU 'g611'; clam knows g720");
+  expect_refusal(run_clam({"plan", "--gpu", "g611", kCounts}), 2, "; did you mean 'g61");
+  expect_refusal(run_clam({"plan", "--gpu", "", kCounts}), 2, "unknown GPU ''");
+  const std::string one = "--gpu, --generic and --device exclude each other";
+  expect_refusal(run_clam({"plan", "--gpu", "g610", "--generic", kCounts}), 2, one);
+  expect_refusal(run_clam({"plan", "--gpu", "g610", "--device", "0:0", kCounts}), 2, one);
+}
+
 TEST(cli, plan_as_json_reads_back) {
   const json written = parse_out(run_clam({"plan", "--generic", kCounts, "--json", "-"}));
   EXPECT_EQ(to_json(plan_from_json(written)), written);

@@ -4,16 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
-#include "atomic_file.hpp"
 #include "error.hpp"
 #include "foreign_plan.hpp"
+#include "golden.hpp"
 #include "manifest.hpp"
 #include "op.hpp"
 #include "test_errors.hpp"
@@ -23,29 +21,15 @@ namespace {
 
 using nlohmann::json;
 
-/// tests/golden/OP.txt holds plans for the generic device, each under its problem's line: a change
-/// of plan is seen in review. To add one, write its line after an empty one; CLAM_UPDATE_GOLDEN=1
-/// writes the files anew.
-std::string plans_anew(const std::string& golden) {
-  std::string text;
-  std::istringstream lines(golden);
-  bool first_of_block = true;
-  for (std::string line; std::getline(lines, line); first_of_block = line.empty()) {
-    if (!first_of_block || line.empty()) continue;
-    text += to_text(make_plan(Problem::parse(line), generic_device())) + "\n";
-  }
-  return text;
-}
-
+/// tests/golden/OP.txt: plans for the generic device, each under its problem's line.
 TEST(plan, golden_files) {
-  const char* update = std::getenv("CLAM_UPDATE_GOLDEN");
   for (const Op* op : all_ops()) {
-    const std::string path = std::string(CLAM_SOURCE_DIR) + "/tests/golden/" + op->name + ".txt";
-    if (!std::filesystem::exists(path)) continue;  // an op is new before it has golden plans
-    const std::string text = read_file(path), anew = plans_anew(text);
-    EXPECT_NE(anew, "") << path;
-    if (update && std::string(update) == "1") write_file(path, anew);
-    EXPECT_EQ(read_file(path), anew) << "if this is meant: CLAM_UPDATE_GOLDEN=1 build/clam-tests";
+    const std::string name = op->name + ".txt";
+    const std::string folder = std::string(CLAM_SOURCE_DIR) + "/tests/golden/";
+    if (!std::filesystem::exists(folder + name)) continue;  // an op is new before it has plans
+    test::expect_golden(name, [](const std::string& line) {
+      return to_text(make_plan(Problem::parse(line), generic_device()));
+    });
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "cli.hpp"
 #include "error.hpp"
+#include "gpu.hpp"
 #include "kernels.hpp"
 #include "opencl.hpp"
 #include "program_cache.hpp"
@@ -49,6 +50,16 @@ json own_json(const KernelFiles& files) {
           {"devices", json::array()}};
 }
 
+/// Who the device is, and the faults that others have met on its drivers.
+std::string identity_text(const Identity& who) {
+  std::string text = "identity: " + who.text() + "\n";
+  if (!who.gpu) return text;
+  for (const Quirk& quirk : who.gpu->quirks) {
+    text += fmt::format("reported on it: {}: {} ({})\n", quirk.name, quirk.about, quirk.source);
+  }
+  return text;
+}
+
 int info(Cli& cli, bool names_only) {
   const KernelFiles files = KernelFiles::from_environment();
   json result = own_json(files);
@@ -64,16 +75,18 @@ int info(Cli& cli, bool names_only) {
   }
   for (const DeviceEntry& entry : entries) {
     const DeviceInfo facts = query_device(entry.device);
+    const Identity who = identify(facts);
     const bool is_chosen = id(entry) == chosen;
     if (names_only) {
       cli.out.line(fmt::format("{} {}", id(entry), facts.name));
     } else {
       cli.out.line(fmt::format("\ndevice {}{}", id(entry), is_chosen ? " (chosen)" : ""));
-      cli.out.text(indented(to_text(facts)));
+      cli.out.text(indented(identity_text(who) + to_text(facts)));
     }
     json device = to_json(facts);
     device["id"] = id(entry);
     device["chosen"] = is_chosen;
+    device["identity"] = to_json(who);
     result["devices"].push_back(std::move(device));
   }
   cli.out.json(result);

@@ -5,9 +5,11 @@
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli.hpp"
 #include "error.hpp"
+#include "gpu.hpp"
 #include "op.hpp"
 #include "opencl.hpp"
 
@@ -17,12 +19,37 @@ namespace {
 struct PlanRequest {
   std::vector<std::string> words;
   PlanOptions options;
+  std::optional<std::string> gpu;
   bool why = false, generic = false;
 };
 
+const Gpu& gpu_named(const std::string& key) {
+  try {
+    return find_gpu(key);
+  } catch (const BadArgument& error) {
+    std::vector<std::string> keys;
+    for (const Gpu& gpu : all_gpus()) keys.push_back(gpu.key);
+    throw BadArgument(error.what() + did_you_mean(key, keys));
+  }
+}
+
+/// The facts of a board that is not here.
+DeviceInfo board_with(Cli& cli, const std::string& key) {
+  const Gpu& gpu = gpu_named(key);
+  cli.out.note(
+      fmt::format("the plan for Mali-{} as on {}, {} core{}, with Mesa's driver: no device "
+                  "was asked",
+                  gpu.model, gpu.board, gpu.cores, gpu.cores == 1 ? "" : "s"));
+  return gpu_device(gpu);
+}
+
 /// The device to plan for. Without any, a generic one; one that was asked for must be there.
-DeviceInfo planned_for(Cli& cli, bool generic) {
-  if (generic) return generic_device();
+DeviceInfo planned_for(Cli& cli, const PlanRequest& request) {
+  if (request.gpu.has_value() + request.generic + !cli.device.empty() > 1) {
+    throw BadArgument("plan for one device: --gpu, --generic and --device exclude each other");
+  }
+  if (request.gpu) return board_with(cli, *request.gpu);
+  if (request.generic) return generic_device();
   try {
     return query_device(select_device(cli.device).device);
   } catch (const NoDevice&) {
@@ -34,7 +61,7 @@ DeviceInfo planned_for(Cli& cli, bool generic) {
 int plan(Cli& cli, const PlanRequest& request) {
   const Problem problem = Problem::parse(one_problem_line(request.words));
   if (!request.options.variant.empty()) find_variant(problem.op(), request.options.variant);
-  const DeviceInfo device = planned_for(cli, request.generic);
+  const DeviceInfo device = planned_for(cli, request);
   if (request.why) cli.out.text(explain_plan(problem, device, request.options));
   const Plan plan = make_plan(problem, device, request.options);
   cli.out.text((request.why ? "\n" : "") + to_text(plan));
@@ -54,6 +81,7 @@ void add_plan(CLI::App& app, Cli& cli) {
                   "at most this many work-items a group")
       ->check(CLI::PositiveNumber);
   sub->add_flag("--why", request->why, "say for every variant why it is chosen or not");
+  sub->add_option("--gpu", request->gpu, "plan for a board with this Mali, g610 or t860 or ...");
   sub->add_flag("--generic", request->generic, "plan for a generic device, not for one here");
   sub->callback([&cli, request] { cli.command = [&cli, request] { return plan(cli, *request); }; });
 }

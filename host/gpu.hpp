@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// gpu.hpp - the Mali GPUs: who a device is, and what its cores can do.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device.hpp"
+
+namespace clam {
+
+/// A known fault or trap of a GPU's drivers, with a public source.
+struct Quirk {
+  const char* name;    ///< "queue-flood"
+  const char* about;   ///< the symptom and what to do, one phrase
+  const char* source;  ///< "apache/tvm#16276"
+};
+
+/// One GPU model. Rates are per core and clock.
+struct Gpu {
+  enum class Family { midgard, bifrost, valhall, fifth };
+  const char* key;    ///< "g610": what --gpu takes
+  const char* model;  ///< "G610": what stands behind "Mali-" in a device's name
+  Family family;
+  std::uint32_t arch_major, product;  ///< of the GPU_ID register; Midgard: 0 and the upper half
+  int warp;                           ///< lanes that run together; Midgard: 1
+  double fma_f32, fma_f16;            ///< multiply-adds of one value each
+  int cores;                          ///< of the board that `board` names
+  const char* board;                  ///< a board or chip that has it: "RK3588"
+  double gb_per_s;                    ///< of that board's memory
+  bool bandwidth_measured;            ///< published as measured; else assumed
+  std::uint32_t mesa_id;              ///< what Mesa's compiler takes it by; 0: it knows none
+  std::vector<Quirk> quirks;
+};
+
+const char* name(Gpu::Family family);
+
+/// All that clam knows, newest family first.
+const std::vector<Gpu>& all_gpus();
+/// Throws BadArgument naming the keys that exist.
+const Gpu& find_gpu(std::string_view key);
+
+/// Who a device says it is.
+struct Identity {
+  enum class By { id, name, guess, nothing };
+  const Gpu* gpu = nullptr;  ///< nullptr with By::nothing only
+  By by = By::nothing;
+  std::int64_t cores = 0;  ///< as the device reports them, else as its name does; 0: unknown
+  std::string from;        ///< "by its id 0xa8670000", "a guess from its name 'Mali-LODX r0p0'"
+  /// "Mali-G610, Valhall, 4 cores, warps of 16, 64 fp32 and 128 fp16 multiply-adds a core and clock
+  /// (by its id 0xa8670000)"; a guess says that it is one, and from what.
+  std::string text() const;
+};
+/// By the GPU_ID register in vendor_id where the driver is Arm's, else by the name.
+Identity identify(const DeviceInfo& device);
+nlohmann::json to_json(const Identity& who);
+
+/// The facts of a board with that GPU and Mesa's driver, for plans made without one.
+DeviceInfo gpu_device(const Gpu& gpu);
+
+}  // namespace clam
