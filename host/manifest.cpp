@@ -109,9 +109,11 @@ class TagReader {
     if (tag == "layout") return static_cast<void>(kernel.layouts.emplace_back(rest));
     if (tag == "global") return read_geometry(rest, tag, kernel.global);
     if (tag == "local") return read_geometry(rest, tag, kernel.local);
+    if (tag == "loop") return read_loop(rest, kernel);
     if (tag != "needs") {
-      reject(fmt::format("unknown tag //@{}; there is define kernel arg layout global local needs",
-                         tag.substr(0, 40)));
+      reject(fmt::format(
+          "unknown tag //@{}; there is define kernel arg layout global local needs loop",
+          tag.substr(0, 40)));
     }
     kernel.needs.emplace_back(rest);
   }
@@ -201,6 +203,24 @@ class TagReader {
           "//@{} has over 3 sizes; write each without blanks, and two blanks before prose", tag));
   }
 
+  void read_loop(std::string_view rest, KernelTags& kernel) const {
+    const std::string word = take_word(rest);
+    const std::size_t dots = word.find("..");
+    LoopTag loop;
+    loop.least = word.substr(0, dots);
+    loop.most = dots == word.npos ? word : word.substr(dots + 2);
+    loop.is_range = dots != word.npos;
+    if (loop.least.empty() || loop.most.empty() || loop.most.find("..") != word.npos) {
+      reject(fmt::format("//@loop needs TRIPS or LEAST..MOST, not '{}'", word.substr(0, 40)));
+    }
+    if (rest.substr(0, 3) == "if ") {
+      take_word(rest);
+      loop.condition = take_word(rest);
+    }
+    loop.about = rest;
+    kernel.loops.push_back(std::move(loop));
+  }
+
   FileTags tags_;
   std::string comment_;
   int line_ = 0;
@@ -223,12 +243,19 @@ nlohmann::json to_json(const ArgTag& arg) {
   return json;
 }
 
+nlohmann::json to_json(const LoopTag& loop) {
+  nlohmann::json json{{"least", loop.least}, {"most", loop.most}, {"about", loop.about}};
+  if (!loop.condition.empty()) json["if"] = loop.condition;
+  return json;
+}
+
 nlohmann::json to_json(const KernelTags& kernel) {
-  nlohmann::json args = nlohmann::json::array();
+  nlohmann::json args = nlohmann::json::array(), loops = nlohmann::json::array();
   for (const ArgTag& arg : kernel.args) args.push_back(to_json(arg));
+  for (const LoopTag& loop : kernel.loops) loops.push_back(to_json(loop));
   return {{"name", kernel.name},      {"about", kernel.about},   {"arguments", args},
           {"layout", kernel.layouts}, {"global", kernel.global}, {"local", kernel.local},
-          {"needs", kernel.needs}};
+          {"needs", kernel.needs},    {"loops", loops}};
 }
 
 }  // namespace

@@ -10,6 +10,14 @@
 //     //@global SIZE, SIZE, SIZE  prose                 no blanks inside a size, two before prose
 //     //@local  SIZE, SIZE, SIZE  prose
 //     //@needs  condition, condition
+//     //@loop   TRIPS if CONDITION about                no blanks inside either; `if` may be absent
+//
+// A kernel has one //@loop for each loop of its compiled code, in the order of the code: that of
+// the text with functions written out where they are called, an outer loop before what is in it.
+// TRIPS are those of a work-item each time it reaches the loop, on average where they differ from
+// time to time: a formula over scalar arguments and defines, or LEAST..MOST where they depend on
+// the data or on which work-item it is. A formula of defines alone is a loop that compilers may
+// unroll. CONDITION, of defines, says that the text has the loop.
 #pragma once
 
 #include <map>
@@ -44,12 +52,20 @@ struct ArgTag {
 };
 const char* name(ArgTag::Kind kind);
 
+struct LoopTag {
+  std::string least, most;  ///< formulas; the same one where the tag has no range
+  bool is_range = false;    ///< work-items may differ, also where the ends are the same
+  std::string condition;    ///< empty: the text has the loop always
+  std::string about;
+};
+
 struct KernelTags {
   std::string name, about;
   std::vector<ArgTag> args;
   std::vector<std::string> layouts;
   std::vector<std::string> global, local;  ///< one formula an axis
   std::vector<std::string> needs;          ///< one text a tag
+  std::vector<LoopTag> loops;
 };
 
 /// The tags of one kernel file.
@@ -69,8 +85,19 @@ nlohmann::json to_json(const FileTags& tags);
 /// kind of its arguments, its geometry, and the needs that are formulas. Empty when all agree.
 Reason contradiction(const FileTags& tags, const Plan& plan, const Launch& launch);
 
+/// How often a loop runs each time it is reached.
+struct Trips {
+  double least = 0, most = 0;
+  /// Follows from the options alone, for every work-item: a compiler may have unrolled the loop.
+  bool fixed = false;
+};
+/// The loops that the launch's kernel has, in the order of its tags. Throws BadArgument naming the
+/// kernel and the formula that is no count.
+std::vector<Trips> trips(const FileTags& tags, const Launch& launch);
+
 /// The value of a formula such as "ceil(n/(4*WG))*WG" or "k % 4 == 0" (1 or 0); nothing when it is
-/// prose or uses an unknown name. Division is exact; ceil, floor, min and max are known.
+/// prose or uses an unknown name. Division is exact; ceil, floor, log2, exp2, min and max
+/// are known.
 std::optional<double> evaluate(std::string_view formula,
                                const std::map<std::string, double, std::less<>>& names);
 

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "error.hpp"
 #include "manifest.hpp"
 
 namespace clam {
@@ -116,6 +117,8 @@ class Formula {
     if (!take(")")) return fail();
     if (!two && function == "ceil") return std::ceil(a);
     if (!two && function == "floor") return std::floor(a);
+    if (!two && function == "log2") return a > 0 ? std::log2(a) : fail();
+    if (!two && function == "exp2") return std::exp2(a);
     if (two && function == "min") return std::min(a, b);
     if (two && function == "max") return std::max(a, b);
     return fail();
@@ -126,24 +129,33 @@ class Formula {
   bool ok_ = true;
 };
 
-/// The numbers that a launch gives to the names of its kernel's formulas.
-Names names_of(const FileTags& tags, const KernelTags& kernel, const Launch& launch) {
+void set_number(Names& names, const std::string& name, const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size()) names[name] = value;
+}
+
+/// The defines that are numbers, by a launch's options.
+Names defines_of(const FileTags& tags, const Launch& launch) {
   Names names;
-  const auto set = [&](const std::string& name, const std::string& text) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc() && end == text.data() + text.size()) names[name] = value;
-  };
-  for (const DefineTag& define : tags.defines)
-    set(define.name, define.is_switch() ? "0" : define.fallback);
+  for (const DefineTag& define : tags.defines) {
+    set_number(names, define.name, define.is_switch() ? "0" : define.fallback);
+  }
   const auto options = launch.options + " ";
   for (std::size_t at = 0, end; (end = options.find(' ', at)) != options.npos; at = end + 1) {
     const std::string option = options.substr(at, end - at);
     const std::size_t equals = option.find('=');
     if (option.substr(0, 2) != "-D") continue;
-    set(option.substr(2, equals - 2), equals == option.npos ? "1" : option.substr(equals + 1));
+    set_number(names, option.substr(2, equals - 2),
+               equals == option.npos ? "1" : option.substr(equals + 1));
   }
-  for (std::size_t i = 0; i < kernel.args.size(); ++i) {
+  return names;
+}
+
+/// The numbers that a launch gives to the names of its kernel's formulas.
+Names names_of(const FileTags& tags, const KernelTags& kernel, const Launch& launch) {
+  Names names = defines_of(tags, launch);
+  for (std::size_t i = 0; i < std::min(kernel.args.size(), launch.args.size()); ++i) {
     if (const auto* whole = std::get_if<std::int32_t>(&launch.args[i]))
       names[kernel.args[i].name] = *whole;
     if (const auto* real = std::get_if<float>(&launch.args[i])) {
@@ -255,6 +267,37 @@ Reason bad_kernel(const FileTags& tags, const Plan& plan, const Launch& launch) 
 
 std::optional<double> evaluate(std::string_view formula, const Names& names) {
   return Formula(formula, names).value();
+}
+
+std::vector<Trips> trips(const FileTags& tags, const Launch& launch) {
+  const KernelTags* kernel = tags.kernel(launch.kernel);
+  const auto reject = [&](const std::string& why) {
+    throw BadArgument(fmt::format("{}: kernel {}: {}", tags.file, launch.kernel, why));
+  };
+  if (!kernel) reject("it is not tagged");
+  const Names names = names_of(tags, *kernel, launch), defines = defines_of(tags, launch);
+  const auto number = [&](const std::string& formula, const Names& known, const char* what) {
+    const std::optional<double> value = evaluate(formula, known);
+    if (!value || *value < 0 || !std::isfinite(*value)) {
+      reject(fmt::format("//@loop: {} is no {}", formula, what));
+    }
+    return *value;
+  };
+  std::vector<Trips> trips;
+  for (const LoopTag& loop : kernel->loops) {
+    const bool there = loop.condition.empty() ||
+                       number(loop.condition, defines, "condition of defines alone") != 0;
+    if (!there) continue;
+    const Trips one{number(loop.least, names, "count of trips"),
+                    number(loop.most, names, "count of trips"),
+                    !loop.is_range && evaluate(loop.most, defines)};
+    if (one.least > one.most) {
+      reject(fmt::format("//@loop: {} is {}, and {} is {}, which is less", loop.least, one.least,
+                         loop.most, one.most));
+    }
+    trips.push_back(one);
+  }
+  return trips;
 }
 
 Reason contradiction(const FileTags& tags, const Plan& plan, const Launch& launch) {

@@ -348,6 +348,7 @@ void finish(const float4* sum, int rows, Tile tile, Output out, __global const T
 //@needs  m >= BMM_M0, n >= 1, b has at least 4 rows; those from n on are read and not used
 //@needs  k >= 4, k % 4 == 0, lda % 4 == 0, stridea % 4 == 0, offa % 4 == 0
 //@needs  ldb % 4 == 0, strideb % 4 == 0, offb % 4 == 0, c overlaps no input
+//@loop   k/4  over k, four a trip
 __kernel GROUP void batch_matmul_nt(__global const T* a, __global const T* b,
                                     __global const T* mask, __global T* c, int m, int n, int k,
                                     int lda, int ldb, int ldc, int stridea, int strideb,
@@ -394,6 +395,7 @@ __kernel GROUP void batch_matmul_nt(__global const T* a, __global const T* b,
 //@needs  every row of b has ceil(n/4)*4 columns; those from n on are read and not used
 //@needs  k >= 4, k % 4 == 0, lda % 4 == 0, stridea % 4 == 0, offa % 4 == 0
 //@needs  ldb % 4 == 0, strideb % 4 == 0, offb % 4 == 0, c overlaps no input
+//@loop   k/4  over k, four a trip
 __kernel GROUP void batch_matmul_nn(__global const T* a, __global const T* b,
                                     __global const T* mask, __global T* c, int m, int n, int k,
                                     int lda, int ldb, int ldc, int stridea, int strideb,
@@ -441,6 +443,7 @@ __kernel GROUP void batch_matmul_nn(__global const T* a, __global const T* b,
 //@needs  every row of b has ceil(n/4)*4 columns; those from n on are read and not used
 //@needs  k >= 4, k % 4 == 0, lda % 4 == 0, stridea % 4 == 0, offa % 4 == 0
 //@needs  ldb % 4 == 0, strideb % 4 == 0, offb % 4 == 0, c overlaps no input
+//@loop   k/4  over k, four a trip
 __kernel GROUP void batch_matmul_tn(__global const T* a, __global const T* b,
                                     __global const T* mask, __global T* c, int m, int n, int k,
                                     int lda, int ldb, int ldc, int stridea, int strideb,
@@ -489,6 +492,7 @@ __kernel GROUP void batch_matmul_tn(__global const T* a, __global const T* b,
 //@needs  b has at least 4 rows; those from n on are read and not used
 //@needs  k >= 4, k % 4 == 0, lda % 4 == 0, stridea % 4 == 0, offa % 4 == 0
 //@needs  ldb % 4 == 0, strideb % 4 == 0, offb % 4 == 0, c overlaps no input
+//@loop   k/4  over k, four a trip
 __kernel GROUP void batch_matmul_tt(__global const T* a, __global const T* b,
                                     __global const T* mask, __global T* c, int m, int n, int k,
                                     int lda, int ldb, int ldc, int stridea, int strideb,
@@ -535,6 +539,7 @@ __kernel GROUP void batch_matmul_tt(__global const T* a, __global const T* b,
 //@global ceil(n/BMM_LX)*BMM_LX ceil(m/BMM_LY)*BMM_LY batch
 //@local  BMM_LX BMM_LY 1
 //@needs  m >= 1, n >= 1, k >= 1, c overlaps no input
+//@loop   k  over k
 __kernel GROUP void batch_matmul_plain(__global const T* a, __global const T* b,
                                        __global const T* mask, __global T* c, int m, int n, int k,
                                        int a_m, int a_k, int b_k, int b_n, int ldc, int stridea,

@@ -285,6 +285,8 @@ void add_row(float4* sum, __global const char* x, uint at, uint high, int has_lo
 //@global ceil(ceil(ow/4)*oh/CONV2D_LX)*CONV2D_LX ceil(groups*ceil(kg/4)/CONV2D_LY)*CONV2D_LY n*CONV2D_PARTS
 //@local  CONV2D_LX CONV2D_LY CONV2D_PARTS
 //@needs  groups >= 1, cg >= 1, kg >= 1, w % 4 == 0, ow*CONV2D_STRIDE <= w, pad_t >= 0
+//@loop   max(cg-(CONV2D_PARTS-1)*ceil(cg/(4*CONV2D_PARTS))*4,0)..min(ceil(cg/(4*CONV2D_PARTS))*4,cg)  over the input channels of a part
+//@loop   CONV2D_PARTS-1  over the other parts
 __kernel GROUP void conv2d_3x3(__global const T* x, __global const T* wp, __global const T* b,
                                __global const T* r, __global T* y, int groups, int cg, int h, int w,
                                int kg, int oh, int ow, int pad_t) {
@@ -355,6 +357,10 @@ int end_tap(int first, int dilation, int extent, int taps) {
 //@needs  groups >= 1, cg >= 1, kg >= 1, rows >= 1, columns >= 1, pad_t >= 0, pad_l >= 0
 //@needs  h >= 1, w >= 1, oh >= 1, ow >= 1
 //@needs  stride_h >= 1, stride_w >= 1, dilation_h >= 1, dilation_w >= 1
+//@loop   max(cg-(CONV2D_PARTS-1)*ceil(cg/(4*CONV2D_PARTS))*4,0)..min(ceil(cg/(4*CONV2D_PARTS))*4,cg)  over the input channels of a part
+//@loop   max(min(rows,ceil((h+pad_t-(oh-1)*stride_h)/dilation_h))-ceil(pad_t/dilation_h),0)..min(rows,ceil(h/dilation_h))  over the rows of the filter that lie inside x
+//@loop   max(min(columns,ceil((w+pad_l-(ceil(ow/4)*4-4)*stride_w)/dilation_w))-ceil(max(pad_l-3*stride_w,0)/dilation_w),0)..min(columns,ceil((w+3*stride_w)/dilation_w))  over its columns
+//@loop   CONV2D_PARTS-1  over the other parts
 __kernel GROUP void conv2d_direct(__global const T* x, __global const T* wp, __global const T* b,
                                   __global const T* r, __global T* y, int groups, int cg, int h,
                                   int w, int kg, int rows, int columns, int oh, int ow,
@@ -462,6 +468,9 @@ __kernel FLAT_GROUP void conv2d_pack(__global const T* w, __global T* wp, int gr
 //@needs  groups >= 1, cg >= 1, kg >= 1, rows >= 1, columns >= 1, pad_t >= 0, pad_l >= 0
 //@needs  h >= 1, w >= 1, oh >= 1, ow >= 1
 //@needs  stride_h >= 1, stride_w >= 1, dilation_h >= 1, dilation_w >= 1
+//@loop   cg  over the input channels
+//@loop   rows  over the rows of the filter
+//@loop   columns  over its columns
 __kernel FLAT_GROUP void conv2d_plain(__global const T* x, __global const T* weights,
                                       __global const T* b, __global const T* r, __global T* y,
                                       int groups, int cg, int h, int w, int kg, int rows,

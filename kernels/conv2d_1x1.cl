@@ -190,6 +190,9 @@ void finish_vector(float4 sum, int channel, int vector, int image, int hw, int k
 //@global ceil(hw/(4*CONV2D_VECTORS*CONV2D_LX))*CONV2D_LX ceil(k/(4*CONV2D_LY))*CONV2D_LY n*CONV2D_PARTS
 //@local  CONV2D_LX CONV2D_LY CONV2D_PARTS
 //@needs  c >= 1, k >= 1, hw % 4 == 0, hw >= (CONV2D_VECTORS - 1)*8*CONV2D_LX
+//@loop   floor(max(c-(CONV2D_PARTS-1)*ceil(c/(4*CONV2D_PARTS))*4,0)/4)..floor(min(ceil(c/(4*CONV2D_PARTS))*4,c)/4)  over the input channels of a part, four a trip
+//@loop   (CONV2D_PARTS==1)*(c%4)..c%4  over those that are left
+//@loop   CONV2D_PARTS-1  over the other parts
 __kernel GROUP void conv2d_1x1(__global const T* x, __global const T* wp, __global const T* b,
                                __global const T* r, __global T* y, int c, int hw, int k) {
   const int vectors = hw / 4, n = get_group_id(2), part = get_local_id(2);

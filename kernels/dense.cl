@@ -265,6 +265,7 @@ void finish(const float4* sum, Tile tile, float alpha, int n, __global const T* 
 //@local  DENSE_LX DENSE_LY
 //@needs  m >= DENSE_M0, n >= 1, k >= 4, k % 4 == 0
 //@needs  ldx % 4 == 0, offx % 4 == 0
+//@loop   k/4  over k, four a trip
 __kernel GROUP void dense_packed(__global const T* x, __global const T* wp, __global const T* b,
                                  __global const T* r, __global T* y, int m, int n, int k, int ldx,
                                  int ldr, int ldy, int offx, int offr, int offy, float alpha) {
@@ -304,6 +305,7 @@ __kernel GROUP void dense_packed(__global const T* x, __global const T* wp, __gl
 //@local  DENSE_LX DENSE_LY
 //@needs  m >= DENSE_M0, n >= 4, k >= 4, k % 4 == 0
 //@needs  ldx % 4 == 0, offx % 4 == 0, ldw % 4 == 0, offw % 4 == 0
+//@loop   k/4  over k, four a trip
 __kernel GROUP void dense_nt(__global const T* x, __global const T* w, __global const T* b,
                              __global const T* r, __global T* y, int m, int n, int k, int ldx,
                              int ldw, int ldr, int ldy, int offx, int offw, int offr, int offy,
@@ -343,6 +345,7 @@ __kernel GROUP void dense_nt(__global const T* x, __global const T* w, __global 
 //@local  DENSE_LX DENSE_LY
 //@needs  m >= DENSE_M0, n % 4 == 0, k >= 4, k % 4 == 0
 //@needs  ldx % 4 == 0, offx % 4 == 0, ldw % 4 == 0, offw % 4 == 0
+//@loop   k/4  over k, four a trip
 __kernel GROUP void dense_nn(__global const T* x, __global const T* w, __global const T* b,
                              __global const T* r, __global T* y, int m, int n, int k, int ldx,
                              int ldw, int ldr, int ldy, int offx, int offw, int offr, int offy,
@@ -382,6 +385,7 @@ __kernel GROUP void dense_nn(__global const T* x, __global const T* w, __global 
 //@global ceil(n/DENSE_LX)*DENSE_LX ceil(m/DENSE_LY)*DENSE_LY
 //@local  DENSE_LX DENSE_LY
 //@needs  m >= 1, n >= 1, k >= 1
+//@loop   k  over k
 __kernel GROUP void dense_plain(__global const T* x, __global const T* w, __global const T* b,
                                 __global const T* r, __global T* y, int m, int n, int k, int ldx,
                                 int step_n, int step_k, int ldr, int ldy, int offx, int offw,

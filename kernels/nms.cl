@@ -252,6 +252,14 @@ uint sort_rows(__global const T* data, __local ulong* keys, uint b, uint first, 
 //@global ceil(n/1024)*NMS_SORT_WG, batch
 //@local  NMS_SORT_WG
 //@needs  n >= 1, e >= 1, score_index >= 0, score_index < e; batch*n*e*sizeof(T) < 2^31
+//@loop   0..ceil(exp2(max(2,ceil(log2(min(n,1024)))))/NMS_SORT_WG)  over the keys that it makes
+//@loop   0..ceil(exp2(max(2,ceil(log2(min(n,1024)))))/4/NMS_SORT_WG)  over the fours that it sorts
+//@loop   0..max(2,ceil(log2(min(n,1024))))-2  over the lengths of runs
+//@loop   0..ceil(exp2(max(2,ceil(log2(min(n,1024)))))/4/NMS_SORT_WG)/2  over its fours, for a single step: every other length has one
+//@loop   0..(max(2,ceil(log2(min(n,1024))))+2)/4  over the pairs of steps, on average over the lengths
+//@loop   0..ceil(exp2(max(2,ceil(log2(min(n,1024)))))/4/NMS_SORT_WG)  over its fours, for a pair of steps
+//@loop   0..max(2,ceil(log2(min(n,1024))))+1  over the halves where the candidates may end
+//@loop   0..ceil(min(n,1024)/NMS_SORT_WG)  over the keys that it stores
 __kernel SORT_GROUP void nms_sort(__global const T* data, __global const int* count,
                                   __global ulong* keys, __global int* found, int n, int e,
                                   int score_index, float score_min) {
@@ -303,6 +311,9 @@ uint higher_keys(__global const ulong* keys, uint length, ulong key) {
 //@local  NMS_WG
 //@needs  n >= 1, top >= 1, top <= n, id_index >= -1, id_index < e; batch*n*e*sizeof(T) < 2^31
 //@needs  coord_start >= 0, coord_start + 4 <= e
+//@loop   0..ceil(n/1024)  over the blocks, for their sum
+//@loop   0..ceil(n/1024)  over the other blocks
+//@loop   0..floor(log2(min(min(n,1024),top)))+1  over the halves where its key may lie
 __kernel GROUP void nms_place(__global const T* data, __global const int* count,
                               __global const ulong* keys, __global const int* found,
                               __global float4* boxes, __global int* classes, __global int* rows,
@@ -390,6 +401,8 @@ uint meets(float4 box, int own_class, __local const float4* boxes, __local const
 //@global ceil(size/NMS_WG)*NMS_WG, batch
 //@local  NMS_WG
 //@needs  top >= 1, size >= 32, size % 32 == 0, chunk >= 1, chunk < chunks, chunks == ceil(top/size)
+//@loop   0..ceil(chunk*size/32)  over the kept candidates, 32 a trip
+//@loop   0..ceil(32/NMS_WG)  over those that it loads
 __kernel GROUP void nms_meet(__global const float4* boxes, __global const int* classes,
                              __global const int* candidates, __global const int* kept,
                              __global const int* totals, __global uint* dead, int top, int size,
@@ -439,6 +452,7 @@ __kernel GROUP void nms_meet(__global const float4* boxes, __global const int* c
 //@global ceil(size/NMS_WG)*NMS_WG, size/32, batch
 //@local  NMS_WG
 //@needs  top >= 1, size >= 32, size % 32 == 0, size <= 4096, chunk >= 0
+//@loop   0..ceil(32/NMS_WG)  over the columns that it loads
 __kernel GROUP void nms_mask(__global const float4* boxes, __global const int* classes,
                              __global const int* candidates, __global uint* mask, int top, int size,
                              int chunk, float iou_threshold) {
@@ -532,6 +546,11 @@ void append(uint alive, uint first, __global int* kept) {
 //@global NMS_WG, batch
 //@local  NMS_WG
 //@needs  top >= 1, size >= 32, size % 32 == 0, size <= 4096, chunk >= 0, chunk < chunks, limit >= 1
+//@loop   0..ceil(ceil(min(size,top-chunk*size)/32)/NMS_WG)  over the words that it clears, or makes of flags
+//@loop   0..ceil(min(size,top-chunk*size)/32)  over the candidates, 32 a trip
+//@loop   0..32*(limit<top)  over those past the limit
+//@loop   0..ceil(ceil(min(size,top-chunk*size)/32)/NMS_WG)  over the words that are struck
+//@loop   0..ceil(32/NMS_WG)  over the kept that it stores
 __kernel GROUP void nms_walk(__global const int* candidates, __global const uint* mask,
                              __global const uint* dead, __global uint* keep, __global int* kept,
                              __global int* totals, int top, int size, int chunks, int chunk,
@@ -588,6 +607,20 @@ __kernel GROUP void nms_walk(__global const int* candidates, __global const uint
 //@needs  n >= 1, n <= 1024, top >= 1, top <= n, top <= 256, limit >= 1
 //@needs  coord_start >= 0, coord_start + 4 <= e, id_index >= -1, id_index < e
 //@needs  score_index >= 0, score_index < e; batch*n*e*sizeof(T) < 2^31
+//@loop   0..max(2,ceil(log2(min(n,1024))))-2  over the lengths up to that of the keys
+//@loop   0..ceil(exp2(max(2,ceil(log2(min(n,1024)))))/NMS_SORT_WG)  over the keys that it makes
+//@loop   0..ceil(exp2(max(2,ceil(log2(min(n,1024)))))/4/NMS_SORT_WG)  over the fours that it sorts
+//@loop   0..max(2,ceil(log2(min(n,1024))))-2  over the lengths of runs
+//@loop   0..ceil(exp2(max(2,ceil(log2(min(n,1024)))))/4/NMS_SORT_WG)/2  over its fours, for a single step: every other length has one
+//@loop   0..(max(2,ceil(log2(min(n,1024))))+2)/4  over the pairs of steps, on average over the lengths
+//@loop   0..ceil(exp2(max(2,ceil(log2(min(n,1024)))))/4/NMS_SORT_WG)  over its fours, for a pair of steps
+//@loop   0..max(2,ceil(log2(min(n,1024))))+1  over the halves where the candidates may end
+//@loop   0..ceil(ceil(top/32)*32/NMS_SORT_WG)  over the candidates that it loads
+//@loop   0..ceil(top/32)  over the candidates, 32 a trip
+//@loop   0..ceil(32/NMS_SORT_WG)  over the 32, each against all
+//@loop   0..32*(limit<top)  over those past the limit
+//@loop   0..ceil(max(top-32,0)/NMS_SORT_WG)  over the later candidates
+//@loop   0..ceil(32/NMS_SORT_WG)  over the kept that it stores
 __kernel SORT_GROUP void nms_one(__global const T* data, __global const int* count,
                                  __global int* rows, __global int* candidates, __global uint* keep,
                                  __global int* kept, __global int* totals, int n, int e, int top,

@@ -93,6 +93,11 @@ void fill_rows(__global T* out, uint begin, uint end, uint e) {
 //@global ceil(n/(4*NMS_WG))*NMS_WG, batch
 //@local  NMS_WG
 //@needs  n >= 1, e >= 1, top >= 1, top <= n, chunks >= 1; batch*n*e*sizeof(T) < 2^31
+//@loop   0..4  over its rows
+//@loop   0..e  over the elements of a row that is not kept
+//@loop   0..e*(4-2*CLAM_F16)/max(NMS_UNIT,(NMS_UNIT==0)*(4-2*CLAM_F16))  over the units of a kept row
+//@loop   0..e*(4-2*CLAM_F16)/max(NMS_UNIT,(NMS_UNIT==0)*(4-2*CLAM_F16))  over them, where kept rows stand together
+//@loop   0..ceil(e*(4-2*CLAM_F16)/4)  over the rows past the last, 16 bytes a trip
 __kernel GROUP void nms_rows(__global const T* data, __global T* out, __global const int* rows,
                              __global const int* candidates, __global const uint* keep,
                              __global const int* kept, __global const int* totals, int n, int e,

@@ -275,6 +275,8 @@ void put_again(float2 agreed, uint lane, uint units, __global const T* src, uint
 //@local  SOFTMAX_LANES, SOFTMAX_ROWS
 //@needs  rows >= 1, n >= 1, n % SOFTMAX_UNIT == 0
 //@needs  SOFTMAX_HELD == ceil(n/(SOFTMAX_UNIT*SOFTMAX_LANES))
+//@loop   SOFTMAX_LANES/4-1  over the maxima of the other lanes
+//@loop   SOFTMAX_LANES/4-1  over their sums
 __kernel ROW_GROUP void softmax_row(__global const T* src, __global const T* mask, __global T* dst,
                                     int rows, int n, float scale) {
   __local float4 maxima[PARTIALS], sums[PARTIALS];
@@ -300,6 +302,10 @@ __kernel ROW_GROUP void softmax_row(__global const T* src, __global const T* mas
 //@global SOFTMAX_LANES, rows, blocks
 //@local  SOFTMAX_LANES, SOFTMAX_ROWS
 //@needs  rows >= 1, n >= 1, n % SOFTMAX_UNIT == 0, SOFTMAX_ROWS == 1
+//@loop   floor(n/SOFTMAX_UNIT/SOFTMAX_LANES)..ceil(n/SOFTMAX_UNIT/SOFTMAX_LANES)  over the units of a lane, for maximum and sum
+//@loop   SOFTMAX_LANES/4-1  over the maxima of the other lanes
+//@loop   SOFTMAX_LANES/4-1  over their sums
+//@loop   floor(n/SOFTMAX_UNIT/SOFTMAX_LANES)..ceil(n/SOFTMAX_UNIT/SOFTMAX_LANES)  over them again, for the result
 __kernel ROW_GROUP void softmax_row_long(__global const T* src, __global const T* mask,
                                          __global T* dst, int rows, int n, float scale) {
   __local float4 maxima[PARTIALS], sums[PARTIALS];
@@ -332,6 +338,8 @@ __kernel ROW_GROUP void softmax_row_long(__global const T* src, __global const T
 //@local  SOFTMAX_ROWS, SOFTMAX_LANES
 //@needs  outer >= 1, n >= 1, inner >= 1, mask_period >= 1, inner % mask_period == 0
 //@needs  SOFTMAX_UNIT == 1, SOFTMAX_HELD == ceil(n/SOFTMAX_LANES)
+//@loop   SOFTMAX_LANES/4-1  over the maxima of the other lanes
+//@loop   SOFTMAX_LANES/4-1  over their sums
 __kernel COLUMN_GROUP void softmax_column(__global const T* src, __global const T* mask,
                                           __global T* dst, int outer, int n, int inner,
                                           int mask_step, int mask_period, float scale) {
@@ -363,6 +371,10 @@ __kernel COLUMN_GROUP void softmax_column(__global const T* src, __global const 
 //@local  SOFTMAX_ROWS, SOFTMAX_LANES
 //@needs  outer >= 1, n >= 1, inner >= 1, mask_period >= 1, inner % mask_period == 0
 //@needs  SOFTMAX_UNIT == 1
+//@loop   (inner%SOFTMAX_ROWS==0)*floor(n/SOFTMAX_LANES)..ceil(n/SOFTMAX_LANES)  over the elements of a lane, for maximum and sum
+//@loop   SOFTMAX_LANES/4-1  over the maxima of the other lanes
+//@loop   SOFTMAX_LANES/4-1  over their sums
+//@loop   (inner%SOFTMAX_ROWS==0)*floor(n/SOFTMAX_LANES)..ceil(n/SOFTMAX_LANES)  over them again, for the result
 __kernel COLUMN_GROUP void softmax_column_long(__global const T* src, __global const T* mask,
                                                __global T* dst, int outer, int n, int inner,
                                                int mask_step, int mask_period, float scale) {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "error.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
 
@@ -38,6 +39,8 @@ const char* const kTagged = R"(// SPDX-License-Identifier: MIT
 //@global ceil(n/SCALE_WG)*SCALE_WG, batch   one group more is fine
 //@local  SCALE_WG
 //@needs  n >= 1, n % 2 == 0, src does not overlap dst
+//@loop   n/2  over pairs
+//@loop   0..SCALE_WG/8 if SCALE_BIAS==1  over the biases of others
 __kernel void scale() {}
 )";
 
@@ -84,6 +87,16 @@ TEST(manifest, reads_every_tag) {
   EXPECT_EQ(kernel.global, (std::vector<std::string>{"ceil(n/SCALE_WG)*SCALE_WG", "batch"}));
   EXPECT_EQ(kernel.local, std::vector<std::string>{"SCALE_WG"});
   EXPECT_EQ(kernel.layouts, std::vector<std::string>{"src[i] = x[i]"});
+  ASSERT_EQ(kernel.loops.size(), 2u);
+  EXPECT_EQ(kernel.loops[0].least, "n/2");
+  EXPECT_EQ(kernel.loops[0].most, "n/2");
+  EXPECT_FALSE(kernel.loops[0].is_range);
+  EXPECT_EQ(kernel.loops[0].about, "over pairs");
+  EXPECT_EQ(kernel.loops[1].least, "0");
+  EXPECT_EQ(kernel.loops[1].most, "SCALE_WG/8");
+  EXPECT_TRUE(kernel.loops[1].is_range);
+  EXPECT_EQ(kernel.loops[1].condition, "SCALE_BIAS==1");
+  EXPECT_EQ(kernel.loops[1].about, "over the biases of others");
 }
 
 TEST(manifest, json_has_every_part) {
@@ -94,9 +107,12 @@ TEST(manifest, json_has_every_part) {
   EXPECT_EQ(written["defines"][1]["values"], json({"off", "on"}));
   EXPECT_FALSE(written["defines"][2].contains("values")) << "any value is legal";
   const json& kernel = written["kernels"][0];
-  for (const char* key : {"name", "about", "arguments", "layout", "global", "local", "needs"}) {
+  for (const char* key :
+       {"name", "about", "arguments", "layout", "global", "local", "needs", "loops"}) {
     EXPECT_TRUE(kernel.contains(key)) << key;
   }
+  EXPECT_EQ(kernel["loops"][0], json({{"least", "n/2"}, {"most", "n/2"}, {"about", "over pairs"}}));
+  EXPECT_EQ(kernel["loops"][1]["if"], "SCALE_BIAS==1");
   EXPECT_EQ(kernel["arguments"][0]["kind"], "in");
   EXPECT_FALSE(kernel["arguments"][4].contains("size")) << "a scalar has no size";
 }
@@ -120,6 +136,10 @@ TEST(manifest, broken_tags_are_refused_with_their_line) {
       {"//@local  SCALE_WG", "//@local  1 2 3 4", "scale.cl:19: //@local has over 3 sizes"},
       {"//@needs  n >= 1, n % 2 == 0, src does not overlap dst", "//@needs",
        "scale.cl:20: //@needs is empty"},
+      {"//@loop   n/2  over pairs", "//@loop", "scale.cl:21: //@loop is empty"},
+      {"n/2", "..n", "scale.cl:21: //@loop needs TRIPS or LEAST..MOST, not '..n'"},
+      {"n/2", "n..", "scale.cl:21: //@loop needs TRIPS or LEAST..MOST, not 'n..'"},
+      {"n/2", "0..n..2", "scale.cl:21: //@loop needs TRIPS or LEAST..MOST, not '0..n..2'"},
   };
   for (const auto& fault : faults) {
     EXPECT_THROWS_SAYING(tags_of(replaced(kTagged, fault.from, fault.to)), BadArgument,
@@ -135,17 +155,60 @@ TEST(manifest, formulas) {
   const struct {
     const char* text;
     double value;
-  } formulas[] = {{"7", 7},           {"n*WG", 40},   {"n - 2 - 3", 5},   {"ceil(n/(2*WG))*WG", 8},
-                  {"n % WG", 2},      {"n/WG", 2.5},  {"n >= 10", 1},     {"n < WG", 0},
-                  {"n%2 == 0", 1},    {"-n + 1", -9}, {"max(n, WG)", 10}, {"min(n,WG+1)", 5},
-                  {"floor(n/WG)", 2}, {"n != 10", 0}, {"(n <= 9)", 0}};
+  } formulas[] = {
+      {"7", 7},           {"n*WG", 40},       {"n - 2 - 3", 5},   {"ceil(n/(2*WG))*WG", 8},
+      {"n % WG", 2},      {"n/WG", 2.5},      {"n >= 10", 1},     {"n < WG", 0},
+      {"log2(WG)", 2},    {"exp2(WG)", 16},   {"n%2 == 0", 1},    {"-n + 1", -9},
+      {"max(n, WG)", 10}, {"min(n,WG+1)", 5}, {"floor(n/WG)", 2}, {"n != 10", 0},
+      {"(n <= 9)", 0}};
   for (const auto& formula : formulas) {
     EXPECT_EQ(evaluate(formula.text, names), formula.value) << formula.text;
   }
-  for (const char* prose : {"", "batch", "n batch", "n in [0, 4)", "2^3", "ceil(n", "n >=", "f(n)",
-                            "min(n)", "sizeof(T)", "n * ", "the n"}) {
+  for (const char* prose :
+       {"", "batch", "n batch", "n in [0, 4)", "2^3", "ceil(n", "n >=", "f(n)", "min(n)", "log2(0)",
+        "log2(-n)", "log2(n,2)", "sizeof(T)", "n * ", "the n"}) {
     EXPECT_EQ(evaluate(prose, names), std::nullopt) << prose;
   }
+}
+
+TEST(manifest, trips_of_a_launch) {
+  Launch launch = scale_plan().launches[0];
+  std::vector<Trips> loops = trips(tags_of(kTagged), launch);
+  ASSERT_EQ(loops.size(), 1u) << "SCALE_BIAS is off";
+  EXPECT_EQ(loops[0].least, 50);
+  EXPECT_EQ(loops[0].most, 50);
+  EXPECT_FALSE(loops[0].fixed) << "n is known to no compiler";
+  launch.options += " -DSCALE_BIAS";
+  loops = trips(tags_of(kTagged), launch);
+  ASSERT_EQ(loops.size(), 2u);
+  EXPECT_EQ(loops[1].least, 0);
+  EXPECT_EQ(loops[1].most, 4);
+  EXPECT_FALSE(loops[1].fixed) << "work-items differ";
+  loops = trips(tags_of(replaced(kTagged, "n/2", "SCALE_WG/4")), launch);
+  EXPECT_EQ(loops[0].most, 8);
+  EXPECT_TRUE(loops[0].fixed);
+}
+
+TEST(manifest, trips_that_cannot_be_counted_are_refused_by_kernel) {
+  const Launch launch = scale_plan().launches[0];
+  const struct {
+    const char *from, *to, *sentence;
+  } faults[] = {
+      {"n/2", "m/2", "scale.cl: kernel scale: //@loop: m/2 is no count of trips"},
+      {"n/2", "n-200", "//@loop: n-200 is no count of trips"},
+      {"n/2", "n/0", "//@loop: n/0 is no count of trips"},
+      {"n/2", "0/0", "//@loop: 0/0 is no count of trips"},
+      {"n/2", "n..n/2", "//@loop: n is 100, and n/2 is 50, which is less"},
+      {"SCALE_BIAS==1", "n==1", "//@loop: n==1 is no condition of defines alone"},
+      {"//@kernel scale", "//@kernel other", "scale.cl: kernel scale: it is not tagged"},
+  };
+  for (const auto& fault : faults) {
+    EXPECT_THROWS_SAYING(trips(tags_of(replaced(kTagged, fault.from, fault.to)), launch),
+                         BadArgument, fault.sentence);
+  }
+  Launch short_of = launch;
+  short_of.args.resize(1);
+  EXPECT_THROWS_SAYING(trips(tags_of(kTagged), short_of), BadArgument, "n/2 is no count of trips");
 }
 
 TEST(manifest, a_plan_that_contradicts_the_tags_is_caught) {
@@ -221,6 +284,21 @@ TEST(manifest, tags_agree_with_every_plan) {
       EXPECT_EQ(launched.count(kernel.name), 1u) << "no case launches " << kernel.name;
     }
   }
+}
+
+TEST(manifest, trips_of_every_launch_are_known) {
+  std::map<std::string, FileTags> tags;
+  for (const std::string& file : embedded_files()) tags[file] = read_tags(KernelFiles().get(file));
+  int launches = 0, failures = 0;
+  for_each_launch([&](const Plan& plan, const Launch& launch) {
+    ++launches;
+    try {
+      trips(tags.at(launch.file), launch);
+    } catch (const BadArgument& error) {
+      if (++failures <= 10) ADD_FAILURE() << plan.problem << "\n" << error.what();
+    }
+  });
+  EXPECT_GT(launches, 1000);
 }
 
 TEST(manifest, variants_are_named_after_their_op) {
