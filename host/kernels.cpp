@@ -50,6 +50,11 @@ std::string one_line(std::string text) {
 
 }  // namespace
 
+std::string hash_text(std::string_view bytes) {
+  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
 std::string KernelSource::hash() const {
   return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }

@@ -3,9 +3,13 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace clam {
+
+/// 32 hex digits of XXH3: names of cache entries.
+std::string hash_text(std::string_view bytes);
 
 struct KernelSource {
   std::string file;          ///< "dense.cl"

@@ -85,6 +85,8 @@ struct Op {
   std::vector<std::string> small_cases;
   /// Plans look at DeviceInfo::native_exp2_ulp: a Runtime measures it before it plans.
   bool measures_native_exp2 = false;
+  /// Each two of `flops` are a multiply-add of a sum of products.
+  bool sums_products = false;
 };
 
 /// Every op, in the order of CLAM_OPS in CMakeLists.txt.

@@ -3,7 +3,6 @@
 
 #include <fmt/core.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -21,11 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kFormat = 1;
-
-std::string hash_text(const std::string& bytes) {
-  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
-}
 
 /// What device.txt holds: who the entry is for, and what its binary must look like.
 std::string device_text(const DeviceInfo& info, const std::string& binary) {

@@ -38,6 +38,7 @@ make_machine() {
   echo lists >"$box/lists"
   echo 'Inst ninja-build (1.11 Debian [amd64])' >"$box/plan"
   echo 'echo "2 passed, 0 failed, 0 skipped"' >"$box/tree/tests/tools_test.sh"
+  echo 'echo "3 passed, 0 failed, 0 skipped"' >"$box/tree/tests/aarch64_test.sh"
   make_packaging
   program cmake <<<'echo "cmake $*" >>"$BOX/calls"'
   program ninja <<<'echo "ninja $*" >>"$BOX/calls"'
@@ -79,10 +80,28 @@ make_old_mesa() {
   program mmdebstrap <<'END'
 echo "mmdebstrap $*" >>"$BOX/calls"
 [[ ! -e $BOX/slow ]] || sleep 1
-work=$(mktemp -d) && cd "$work" && mkdir -p usr etc/OpenCL/vendors && tar -c ./usr ./etc
+work=$(mktemp -d) && cd "$work" && mkdir -p etc/OpenCL/vendors usr/share/doc/mesa-opencl-icd
+echo 'mesa (25.0.7-2+deb13u1) trixie; urgency=high' | gzip >usr/share/doc/mesa-opencl-icd/changelog.Debian.gz
+tar -c ./usr ./etc
 rm -rf "$work"
 END
   echo a-mirror >"$box/lists"
+}
+
+# A PC that has the emulator, and an aarch64 program, which the emulator only pretends to run.
+make_emulator() {
+  make_old_mesa
+  program qemu-aarch64-static <<<'echo "$$ $*" >>"$BOX/calls"; env; echo "to err" >&2; exit 6'
+  printf '\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\2\0\267\0' >"$box/arm-program"
+  chmod +x "$box/arm-program"
+}
+
+# only_these PROGRAM...: the machine has these of the real one's programs, and none else.
+only_these() {
+  local name only=$box/only
+  mkdir -p "$only"
+  for name in "$@"; do ln -sf "$(type -P "$name")" "$only"; done
+  path=$only
 }
 
 make_board() {
@@ -188,7 +207,7 @@ test_setup_tries_again_with_fresh_lists() {
 test_setup_names_the_groups_it_knows() {
   run setup buidl
   code_is 2
-  says err "no group 'buidl'; there are build pocl llvmpipe mesa oclgrind python peers"
+  says err "no group 'buidl'; there are build pocl llvmpipe mesa mali aarch64 oclgrind python peers"
 }
 
 test_setup_takes_mesa_where_it_is_new_enough() {
@@ -210,13 +229,25 @@ test_setup_does_not_take_an_old_mesa_for_llvmpipe() {
   says err 'missing packages: bubblewrap'
 }
 
+test_setup_mali_asks_for_what_this_machine_lacks() {
+  program dpkg <<<'echo amd64'
+  printf '%s\n' qemu-user-static gcc-aarch64-linux-gnu uidmap bubblewrap >"$box/missing"
+  run setup mali
+  code_is 0
+  says err 'missing packages: gcc-aarch64-linux-gnu qemu-user-static'
+  program dpkg <<<'echo arm64'
+  run setup mali
+  says err 'missing packages: bubblewrap'
+  echo 1000 >"$box/uid"
+  touch "$box/sudo"
+  run setup mali
+  says err 'missing packages: bubblewrap uidmap'
+}
+
 test_setup_on_a_system_without_apt_goes_on_with_the_tools_there() {
   rm "$box"/bin/{apt-get,dpkg-query}
-  local name only=$box/only
-  mkdir "$only"
-  for name in bash env dirname sed awk grep paste sort cat id; do ln -s "$(type -P "$name")" "$only"; done
-  path=$only
-  touch "$only/c++" && chmod +x "$only/c++"
+  only_these bash env dirname sed awk grep paste sort cat id
+  touch "$box/only/c++" && chmod +x "$box/only/c++"
   run setup build
   code_is 0
   says err 'this system has no apt; clam needs'
@@ -236,6 +267,27 @@ test_board_gets_no_pocl() {
   run setup build pocl
   says calls 'install -y --no-install-recommends ninja-build'
   lacks calls pocl
+}
+
+test_board_gets_nothing_that_builds_for_boards() {
+  make_board
+  printf '%s\n' qemu-user-static g++-aarch64-linux-gnu gcc-aarch64-linux-gnu mmdebstrap >"$box/missing"
+  run setup mali aarch64
+  code_is 0
+  silent
+  lacks calls apt-get
+  program mmdebstrap <<<'touch "$BOX/made"'
+  local driver
+  for driver in mali arm64; do
+    run with-driver "$driver" true
+    code_is 77
+    one_sentence
+    says err 'not installed on a board: run it on a PC'
+  done
+  run build-aarch64
+  code_is 77
+  says err 'a board builds for itself'
+  [[ ! -e $box/made ]] || wrong "a folder was made"
 }
 
 test_board_by_its_kernel_driver_gets_no_pocl() {
@@ -377,12 +429,15 @@ test_driver_usage() {
   code_is 2
   run with-driver nosuch true
   code_is 2
-  says err "no driver 'nosuch'; there are pocl, llvmpipe, oclgrind and auto"
+  says err "no driver 'nosuch'; there are pocl, llvmpipe, oclgrind, arm64, mali and auto"
   run with-driver auto nosuch
   code_is 2
   run with-driver --help
   code_is 0
   says out 'tools/with-driver DRIVER PROGRAM'
+  run with-driver --version pocl
+  code_is 2
+  says err 'llvmpipe, arm64 and mali'
 }
 
 test_llvmpipe_is_made_once() {
@@ -414,7 +469,7 @@ test_llvmpipe_that_cannot_be_made_is_77() {
   run with-driver llvmpipe true
   code_is 77
   says err 'could not be made: E: no such mirror'
-  [[ -z $(compgen -G "$box/home/cache/clam/drivers/llvmpipe*") ]] || wrong "a part is left"
+  [[ -z $(compgen -G "$box/home/cache/clam/drivers/mesa*[0-9]") ]] || wrong "a part is left"
 }
 
 test_llvmpipe_that_cannot_be_entered_is_77() {
@@ -432,6 +487,145 @@ test_llvmpipe_on_another_architecture_is_77() {
   code_is 77
   one_sentence
   says err 'amd64 and arm64 only'
+}
+
+test_mali_runs_in_the_emulator_with_its_shim() {
+  make_emulator
+  PAN_GPU_ID=0x7212 run with-driver mali "$box/arm-program" one two
+  code_is 6
+  says calls " -E LD_PRELOAD=/usr/lib/aarch64-linux-gnu/libpanfrost_noop_drm_shim.so $box/arm-program one two"
+  local setting root=$box/home/cache/clam/drivers/mesa-debian13-arm64
+  for setting in RUSTICL_ENABLE=panfrost RUSTICL_FEATURES=fp16 MESA_SHADER_CACHE_DISABLE=true \
+    "QEMU_LD_PREFIX=$root" "OCL_ICD_VENDORS=$root/etc/OpenCL/vendors/rusticl.icd" PAN_GPU_ID=0x7212; do
+    says out "$setting"
+  done
+  run with-driver mali "$box/arm-program"
+  says out PAN_GPU_ID=0xa867
+  [[ $(<"$box/err") == "to err" ]] || wrong "standard error is not the program's own"
+}
+
+test_arm64_shares_the_folder_of_mali() {
+  make_emulator
+  run with-driver --check mali
+  code_is 0
+  says calls '--architectures=arm64'
+  run with-driver arm64 "$box/arm-program"
+  code_is 6
+  says out RUSTICL_ENABLE=llvmpipe
+  lacks calls LD_PRELOAD
+  [[ $(grep -c mmdebstrap "$box/calls") == 1 ]] || wrong "it was made more than once"
+}
+
+test_emulated_program_is_the_process_that_was_started() {
+  make_emulator
+  run with-driver --check arm64
+  (
+    cd "$box/tree"
+    echo "pid $BASHPID" >>"$box/calls"
+    exec env BOX="$box" PATH="$box/bin:$path" XDG_CACHE_HOME="$box/home/cache" CLAM_SYSROOT="$box/root" \
+      tools/with-driver arm64 "$box/arm-program" >/dev/null 2>&1
+  ) || true
+  says calls "$(sed -n 's/^pid //p' "$box/calls") $box/arm-program"
+}
+
+test_emulator_refuses_programs_of_this_machine() {
+  make_emulator
+  local driver
+  for driver in mali arm64; do
+    run with-driver "$driver" true
+    code_is 2
+    says err "'true' is no aarch64 program, which $driver wants"
+  done
+}
+
+test_missing_emulator_is_77() {
+  make_old_mesa
+  rm -f "$box/bin/qemu-aarch64-static"
+  only_these bash env dirname sed cat id uname readlink
+  run with-driver --check mali
+  code_is 77
+  one_sentence
+  says err 'the Mali compiler needs qemu-aarch64-static, which is not here: install it (tools/setup mali)'
+  run with-driver arm64 true
+  code_is 77
+  one_sentence
+  says err 'install it (tools/setup aarch64)'
+}
+
+test_missing_maker_of_folders_is_77() {
+  make_emulator
+  rm "$box/bin/mmdebstrap"
+  only_these bash env dirname sed cat id uname readlink
+  run with-driver --check mali
+  code_is 77
+  one_sentence
+  says err 'is made by mmdebstrap, which is not here: install it (tools/setup mali)'
+}
+
+test_arm64_machine_enters_the_folder() {
+  make_emulator
+  program dpkg <<<'echo arm64'
+  run with-driver mali bash -c 'echo "$LD_PRELOAD $RUSTICL_ENABLE"; exit 5'
+  code_is 5
+  says out 'libpanfrost_noop_drm_shim.so panfrost'
+  says calls '--architectures=arm64'
+  lacks calls ' -E '
+}
+
+test_version_of_mesa() {
+  make_emulator
+  local driver
+  for driver in mali arm64 llvmpipe; do
+    run with-driver --version "$driver"
+    code_is 0
+    [[ $(<"$box/out") == 'Mesa 25.0.7-2+deb13u1' ]] || wrong "$driver has another version"
+  done
+  lacks calls arm-program
+  rm -r "$box/home/cache/clam/drivers/mesa-debian13-arm64/usr/share/doc"
+  run with-driver --version mali
+  code_is 77
+  one_sentence
+}
+
+test_version_of_the_machines_own_mesa() {
+  run with-driver --version llvmpipe
+  [[ $(<"$box/out") == 'Mesa 25.0.7-2' ]] || wrong "another version"
+}
+
+# ---- build-aarch64 ------------------------------------------------------------------------------
+
+# What it calls, where the sysroot is there; the build leaves an archive.
+make_cross_compiler() {
+  mkdir -p "$box/home/cache/clam/drivers/sysroot-debian12-arm64"
+  program aarch64-linux-gnu-g++ <<<'true'
+  program cpack <<<'echo "cpack $PWD" >>"$BOX/calls"; touch clam-0-linux-aarch64.tar.zst'
+}
+
+test_build_for_aarch64_prints_the_archive() {
+  make_cross_compiler
+  run build-aarch64 "$box/elsewhere"
+  code_is 0
+  [[ $(<"$box/out") == "$box/elsewhere/clam-0-linux-aarch64.tar.zst" ]] || wrong "it is not the path alone"
+  says calls "cmake --preset aarch64 -B $box/elsewhere"
+  run build-aarch64
+  says out /tree/build-aarch64/clam-0-linux-aarch64.tar.zst
+}
+
+test_build_for_aarch64_that_fails_is_3() {
+  make_cross_compiler
+  program cmake <<<'echo "error: no such thing"; exit 1'
+  run build-aarch64
+  code_is 3
+  says err 'error: no such thing'
+  [[ ! -s $box/out ]] || wrong "an archive is named"
+}
+
+test_build_for_aarch64_without_its_compiler_is_77() {
+  only_these bash env dirname sed realpath readlink
+  run build-aarch64
+  code_is 77
+  one_sentence
+  says err 'needs aarch64-linux-gnu-g++, which is not here: install it (tools/setup build aarch64)'
 }
 
 # ---- test ---------------------------------------------------------------------------------------
@@ -539,6 +733,32 @@ test_full_is_passed_by_environment() {
   code_is 77
   run test dense --full
   last_line_is '2 passed, 0 failed, 0 skipped'
+}
+
+test_aarch64_is_a_part_of_full_alone() {
+  run test
+  lacks out '== aarch64'
+  run test --full
+  code_is 0
+  says out '== aarch64'
+  last_line_is '15 passed, 0 failed, 2 skipped'
+  run test aarch64
+  last_line_is '3 passed, 0 failed, 0 skipped'
+  echo 'echo "what to install" >&2; echo "0 passed, 0 failed, 1 skipped"; exit 77' \
+    >"$box/tree/tests/aarch64_test.sh"
+  run test --full
+  code_is 0
+  says out 'what to install'
+  last_line_is '12 passed, 0 failed, 3 skipped'
+}
+
+test_full_installs_what_it_needs_and_plain_does_not() {
+  program dpkg <<<'echo amd64'
+  printf '%s\n' qemu-user-static >"$box/missing"
+  run test
+  lacks calls qemu-user-static
+  run test --full
+  says calls 'install -y --no-install-recommends qemu-user-static'
 }
 
 test_build_that_fails_is_3() {

@@ -32,7 +32,7 @@ paint() {
 # The comment at the head of a script is its help.
 print_help() { sed -n '2,/^[^#]/{/^# SPDX/d; s/^# \{0,1\}//p}' "$0"; }
 
-groups_known() { sed -n 's/^\[\([a-z]*\)\].*/\1/p' "$tree/tools/packages.txt"; }
+groups_known() { sed -n 's/^\[\([a-z0-9]*\)\].*/\1/p' "$tree/tools/packages.txt"; }
 
 packages_of() {
   awk -v group="[$1]" '/^\[/ { inside = ($1 == group); next } inside && NF && !/^#/ { print $1 }' \

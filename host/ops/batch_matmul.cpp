@@ -399,6 +399,8 @@ const Op& batch_matmul_op() {
       batch_matmul_bytes,
       batch_matmul_cases(),
       batch_matmul_small_cases(),
+      false,  // measures_native_exp2
+      true,   // sums_products
   };
   return op;
 }

@@ -456,6 +456,8 @@ const Op& conv2d_op() {
       conv2d_bytes,
       conv2d_cases(),
       conv2d_small_cases(),
+      false,  // measures_native_exp2
+      true,   // sums_products
   };
   return op;
 }

@@ -375,6 +375,8 @@ const Op& dense_op() {
       dense_bytes,
       dense_cases(),
       dense_small_cases(),
+      false,  // measures_native_exp2
+      true,   // sums_products
   };
   return op;
 }

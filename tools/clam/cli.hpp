@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "output.hpp"
+#include "problem.hpp"
 
 namespace clam::cli {
 
@@ -25,11 +26,14 @@ void add_plan(CLI::App& app, Cli& cli);
 void add_manifest(CLI::App& app, Cli& cli);
 void add_verify(CLI::App& app, Cli& cli);
 void add_run(CLI::App& app, Cli& cli);
+void add_mali(CLI::App& app, Cli& cli);
 
 /// Problem lines from command-line words. A line may come whole, in quotes, or as words of its own:
 /// a word that is no op's name belongs to the line before it.
 std::vector<std::string> problem_lines(const std::vector<std::string>& words);
 /// The same, for commands that take one problem. Throws BadArgument unless there is exactly one.
 std::string one_problem_line(const std::vector<std::string>& words);
+/// The problem of a line, in `dtype` whatever the line says; as it says where `dtype` is empty.
+Problem parse_as(const std::string& line, const std::string& dtype);
 
 }  // namespace clam::cli

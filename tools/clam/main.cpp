@@ -140,6 +140,12 @@ std::string one_problem_line(const std::vector<std::string>& words) {
   return lines[0];
 }
 
+Problem parse_as(const std::string& line, const std::string& dtype) {
+  if (dtype.empty()) return Problem::parse(line);
+  if (line.find(" dtype=") == line.npos) return Problem::parse(line + " dtype=" + dtype);
+  return Problem::parse(line).with("dtype", dtype);
+}
+
 }  // namespace clam::cli
 
 int main(int argc, char** argv) {
@@ -147,7 +153,8 @@ int main(int argc, char** argv) {
   Cli cli;
   CLI::App app("OpenCL kernels for Arm Mali GPUs: look, plan, run, verify.", "clam");
   add_global_options(app, cli);
-  for (const auto add : {add_info, add_list, add_plan, add_manifest, add_verify, add_run}) {
+  for (const auto add :
+       {add_info, add_list, add_plan, add_manifest, add_verify, add_run, add_mali}) {
     add(app, cli);
   }
   try {

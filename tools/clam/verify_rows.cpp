@@ -14,13 +14,6 @@ namespace {
 
 using Rows = std::vector<VerifyRow>;
 
-/// `line` in the dtype asked for, whatever it says itself.
-Problem parse_as(const std::string& line, const std::string& dtype) {
-  if (dtype.empty()) return Problem::parse(line);
-  if (line.find(" dtype=") == line.npos) return Problem::parse(line + " dtype=" + dtype);
-  return Problem::parse(line).with("dtype", dtype);
-}
-
 VerifyRow row_of(const Problem& problem) {
   VerifyRow row;
   row.text = problem.text();

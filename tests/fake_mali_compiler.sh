@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Stands in for tools/mali/compile: prints a listing of one instruction for each kernel of each job,
+# and does what a word in a kernel's body says: CRASH, HANG, REFUSE, MUMBLE (a listing that nobody
+# understands), or LATE (crashes when the listings are out). CLAM_FAKE_LOG counts its starts.
+set -euo pipefail
+
+[[ ${1:-} != --version ]] || { echo "Mesa 0.0-fake" && exit; }
+[[ ${CLAM_FAKE_START:-} != none ]] || { echo "no compiler here" && exit 77; }
+[[ -z ${CLAM_FAKE_LOG:-} ]] || echo "$PAN_GPU_ID" >>"$CLAM_FAKE_LOG"
+echo "clam: device Fake, driver 0.0"
+
+listing() {
+  echo "shader: MESA_SHADER_KERNEL"
+  echo "decl_function __wrapped_$1 () (entrypoint)"
+  echo "   $2.end "
+  echo "SHADER-DB: MESA_SHADER_KERNEL shader: 1 inst, 0.0 cycles, 0.0 fma, 0.015625 cvt, 0.0 sfu, 0.0 v, 0.0 t, 0.0 ls, 1 quadwords, 2 threads, 0 loops, 0:0 spills:fills"
+}
+
+while IFS=$'\t' read -r name source options; do
+  echo "clam: begin $name"
+  text=$(<"$source")
+  case $text in
+    *CRASH*) echo "thread panicked at half log" && kill -ABRT $$ ;;
+    *HANG*) exec sleep 1000 ;;
+    *REFUSE*)
+      printf 'clam: end %s failed\n%s\n' "$name" "input.cl:1:1: error: refused with $options"
+      echo "clam: log end"
+      continue
+      ;;
+  esac
+  word=NOP
+  [[ $text != *MUMBLE* ]] || word=MUMBLE.i32
+  for kernel in $(sed -n 's/^__kernel void \([a-z0-9_]*\).*/\1/p' "$source"); do
+    listing "$kernel" "$word"
+    listing "$kernel" "$word"
+  done
+  [[ $text != *LATE* ]] || kill -SEGV $$
+  echo "clam: end $name ok"
+done <"$1"

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "error.hpp"
+#include "mali/compile.hpp"
+#include "mali/expectations.hpp"
+#include "mali/gate.hpp"
+#include "manifest.hpp"
+#include "op.hpp"
+#include "test_errors.hpp"
+
+namespace clam::mali {
+namespace {
+
+using Verdict = Judgement::Verdict;
+
+/// A kernel `k` of 100 instructions with one loop of 40 instructions and 24 multiply-adds.
+KernelCode code_of(double issued = 100, double loop = 40, double mac = 24, int threads = 2) {
+  KernelCode code{"a.cl", "-DX=1", "k", KernelCode::Status::compiled, "", "", {}};
+  Shader& shader = code.shader;
+  shader.kernel = "k";
+  shader.threads = threads;
+  shader.whole.issued = issued;
+  shader.blocks.resize(3);
+  shader.blocks[0].counts.issued = issued - loop;
+  shader.blocks[0].next = {1};
+  shader.blocks[1].counts.issued = loop;
+  shader.blocks[1].counts.mac = mac;
+  shader.blocks[1].next = {1, 2};
+  shader.loops = {{1, 1, -1}};
+  return code;
+}
+
+Expectations expectations_of(const std::string& lines) {
+  return parse_expectations(
+      "compiler Mesa 1\n" + lines + "\ngpu g610\n100 24/40 full a.cl:k -DX=1\n", "there");
+}
+
+Verdict verdict(const KernelCode& code, const std::string& lines = "") {
+  return judge("g610", code, expectations_of(lines)).verdict;
+}
+
+TEST(mali, figures_are_of_the_hot_loop) {
+  const Figures figures = figures_of(code_of().shader);
+  EXPECT_EQ(figures.issued, 100);
+  EXPECT_EQ(figures.loop_issued, 40);
+  EXPECT_EQ(figures.loop_mac, 24);
+  EXPECT_TRUE(figures.full_occupancy);
+  EXPECT_EQ(figures.loop_cost(), 40.0 / 24);
+}
+
+TEST(mali, gate_tells_worse_from_better) {
+  EXPECT_EQ(verdict(code_of()), Verdict::as_expected);
+  EXPECT_EQ(verdict(code_of(101)), Verdict::worse);
+  EXPECT_EQ(verdict(code_of(99)), Verdict::better);
+  EXPECT_EQ(verdict(code_of(100, 41)), Verdict::worse);
+  EXPECT_EQ(verdict(code_of(100, 40, 23)), Verdict::worse);
+  EXPECT_EQ(verdict(code_of(120, 39)), Verdict::better) << "the loop counts before the whole";
+  EXPECT_EQ(verdict(code_of(90, 41)), Verdict::worse);
+  EXPECT_EQ(verdict(code_of(100, 40, 24, 1), "half k  it pays"), Verdict::worse);
+  const Judgement worse = judge("g610", code_of(101), expectations_of(""));
+  EXPECT_EQ(worse.sentence,
+            "worse: 101 inst, 24/40 in the loop, full occupancy; it was 100 inst, 24/40 in the "
+            "loop, full occupancy");
+}
+
+TEST(mali, gate_forbids_what_no_acceptance_can_allow) {
+  KernelCode code = code_of();
+  code.shader.spills = 1;
+  EXPECT_EQ(verdict(code), Verdict::forbidden);
+  code = code_of();
+  code.shader.scratch_bytes = 16;
+  EXPECT_EQ(verdict(code), Verdict::forbidden);
+  EXPECT_EQ(verdict(code_of(100, 40, 24, 1)), Verdict::forbidden);
+  EXPECT_EQ(verdict(code_of(100, 40, 24, 1), "half other  it pays"), Verdict::forbidden);
+  code = code_of();
+  code.status = KernelCode::Status::crashed;
+  code.reason = "signal 6";
+  EXPECT_EQ(verdict(code), Verdict::forbidden);
+  EXPECT_EQ(judge("g610", code, expectations_of("")).sentence, "crashed: signal 6");
+}
+
+TEST(mali, gate_knows_what_cannot_be_compiled_and_when_it_can_again) {
+  KernelCode code = code_of();
+  const std::string line = "cannot g610 k 2026-11-21 aborts";
+  EXPECT_EQ(verdict(code, line), Verdict::mended);
+  code.status = KernelCode::Status::crashed;
+  EXPECT_EQ(verdict(code, line), Verdict::known_failure);
+  EXPECT_EQ(verdict(code, "cannot t860 k 2026-11-21 aborts"), Verdict::forbidden);
+}
+
+TEST(mali, gate_wants_a_line_for_every_kernel) {
+  KernelCode code = code_of();
+  code.options = "-DX=2";
+  EXPECT_EQ(verdict(code), Verdict::missing);
+  EXPECT_TRUE(judge("g610", code, expectations_of("")).fails());
+  EXPECT_EQ(judge("g52", code_of(), expectations_of("")).verdict, Verdict::missing);
+}
+
+TEST(mali, figures_of_another_compiler_are_not_judged_but_its_spills_are) {
+  const Expectations expectations = expectations_of("");
+  EXPECT_FALSE(judge("g610", code_of(500), expectations, false).fails());
+  KernelCode code = code_of();
+  code.shader.fills = 3;
+  EXPECT_TRUE(judge("g610", code, expectations, false).fails());
+}
+
+TEST(mali, expectations_round_trip) {
+  const Expectations first = expectations_of(
+      "# a comment\n\nhalf dense_*  sums in registers\ncannot t860 k 2026-11-21 why: it aborts");
+  const Expectations again = parse_expectations(to_text(first), "again");
+  EXPECT_EQ(to_text(again), to_text(first));
+  ASSERT_EQ(again.figures.size(), 1u);
+  EXPECT_EQ(again.figures.begin()->first.options, "-DX=1");
+  EXPECT_EQ(again.half_reason("dense_nt")->reason, "sums in registers");
+  EXPECT_EQ(again.half_reason("softmax_row"), nullptr);
+  EXPECT_EQ(again.known_failure("t860", "k")->reason, "why: it aborts");
+  EXPECT_EQ(again.compiler, "Mesa 1");
+}
+
+TEST(mali, wrong_expectations_say_where) {
+  const auto read = [](const std::string& text) { return parse_expectations(text, "there"); };
+  EXPECT_THROWS_SAYING(read("100 24/40 full a.cl:k"), BadArgument, "there:1: figures need a line");
+  EXPECT_THROWS_SAYING(read("gpu g\nx 1/1 full a.cl:k"), BadArgument, "there:2: ISSUED needs");
+  EXPECT_THROWS_SAYING(read("gpu g\n1 11 full a.cl:k"), BadArgument, "a / between");
+  EXPECT_THROWS_SAYING(read("gpu g\n1 1/1 most a.cl:k"), BadArgument, "full or half");
+  EXPECT_THROWS_SAYING(read("gpu g\n1 1/1 full k"), BadArgument, "colon");
+  EXPECT_THROWS_SAYING(read("gpu g\n1 1/1 full a:k\n1 1/1 full a:k"), BadArgument, "twice");
+  EXPECT_THROWS_SAYING(read("half k"), BadArgument, "reason is missing");
+  EXPECT_THROWS_SAYING(read("cannot g610"), BadArgument, "KERNEL is missing");
+  EXPECT_THROWS_SAYING(read("gpu"), BadArgument, "NAME is missing");
+  EXPECT_THROWS_SAYING(read("gpu g\n99999999999999999999 1/1 full a:k"), BadArgument,
+                       "whole number");
+}
+
+TEST(mali, gate_sees_every_kernel_of_every_op) {
+  std::set<std::string> seen, all;
+  for (const Program& program : programs_of(gate_plans(find_gpu("g610")))) {
+    seen.insert(program.kernels.begin(), program.kernels.end());
+  }
+  for (const std::string& file : embedded_files()) {
+    for (const KernelTags& kernel : read_tags(KernelFiles().get(file)).kernels) {
+      all.insert(kernel.name);
+    }
+  }
+  EXPECT_EQ(seen, all);
+}
+
+TEST(mali, gate_sees_few_kernels_of_most_gpus) {
+  for (const Gpu* gpu : gate_gpus()) {
+    const std::string key = gpu->key;
+    int kernels = 0;
+    std::set<std::string> names;
+    for (const Program& program : programs_of(gate_plans(*gpu))) {
+      kernels += static_cast<int>(program.kernels.size());
+      names.insert(program.kernels.begin(), program.kernels.end());
+    }
+    if (key == "g610" || key == "g52") continue;
+    EXPECT_LE(kernels, kFewKernels) << key;
+    EXPECT_GE(kernels, 10) << key;
+    if (gpu->family == Gpu::Family::midgard) {
+      EXPECT_EQ(names.count("conv2d_3x3"), 0u);
+      EXPECT_EQ(names.count("conv2d_direct"), 1u);
+    }
+    EXPECT_EQ(names.count("nms_walk"), 1u) << key;
+  }
+}
+
+}  // namespace
+}  // namespace clam::mali

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: MIT
+// mali.cpp - `clam mali`: kernels through the real Mali compilers, on any machine. Nothing runs.
+#include <fmt/core.h>
+#include <fnmatch.h>
+
+#include <chrono>
+#include <filesystem>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "atomic_file.hpp"
+#include "cli.hpp"
+#include "error.hpp"
+#include "mali/gate.hpp"
+#include "mali_report.hpp"
+#include "op.hpp"
+#include "parallel.hpp"
+
+namespace clam::cli {
+namespace {
+
+struct MaliRequest {
+  std::vector<std::string> words;
+  std::string gpus, workload, dtype, asm_dir;
+  std::string expectations = "tests/mali_expectations.txt";
+  bool gate = false, accept = false;
+
+  bool judges() const { return gate || accept; }
+};
+
+/// What the words of the command line ask for: kernels by a pattern, or problems.
+struct Asked {
+  std::string pattern;  ///< of kernels; empty: all
+  std::vector<MaliProblem> problems;
+  std::optional<Workload> workload;
+};
+
+// ---- what is asked for ----
+
+std::vector<const Gpu*> chosen_gpus(const MaliRequest& request) {
+  if (request.gpus.empty() && request.judges()) return mali::gate_gpus();
+  if (request.gpus.empty()) return {&find_gpu("g610")};
+  std::vector<const Gpu*> gpus;
+  if (request.gpus == "all") {
+    for (const Gpu& gpu : all_gpus()) {
+      if (gpu.mesa_id != 0) gpus.push_back(&gpu);
+    }
+    return gpus;
+  }
+  std::istringstream keys(request.gpus);
+  for (std::string key; std::getline(keys, key, ',');) gpus.push_back(&find_gpu(key));
+  return gpus;
+}
+
+/// What the model runs today: the nodes that are not folded into one that clam has.
+bool runs_today(const Workload& workload, const Workload::Node& node) {
+  if (node.line.empty()) return false;
+  if (node.folded_into.empty()) return true;
+  const Workload::Node* host = workload.node(node.folded_into);
+  return host && host->not_yet() && node.problem;
+}
+
+std::vector<MaliProblem> problems_of(const Workload& workload, const std::string& dtype) {
+  std::vector<MaliProblem> problems;
+  for (const Workload::Node& node : workload.nodes) {
+    if (!runs_today(workload, node)) continue;
+    MaliProblem asked;
+    asked.node = node.name;
+    asked.calls = node.calls > 0 ? static_cast<double>(node.calls) : 1;
+    asked.text = node.line;
+    if (node.problem) {
+      asked.problem = dtype.empty() ? *node.problem : node.problem->with("dtype", dtype);
+      asked.text = asked.problem->text();
+    }
+    problems.push_back(std::move(asked));
+  }
+  return problems;
+}
+
+Asked read_words(const MaliRequest& request) {
+  Asked asked;
+  if (!request.dtype.empty()) parse_dtype(request.dtype);
+  if (!request.workload.empty()) {
+    asked.workload = read_workload(request.workload);
+    asked.problems = problems_of(*asked.workload, request.dtype);
+  }
+  const auto is_problem = [](const std::string& word) { return word.find('=') != word.npos; };
+  if (std::any_of(request.words.begin(), request.words.end(), is_problem)) {
+    if (request.judges()) throw BadArgument("a gate takes a pattern of kernels, not problems");
+    if (asked.workload) throw BadArgument("give problems or --workload, one of the two");
+    for (const std::string& line : problem_lines(request.words)) {
+      const Problem problem = parse_as(line, request.dtype);
+      asked.problems.push_back({problem.text(), problem, "", 1, std::nullopt});
+    }
+  } else if (request.words.size() == 1) {
+    asked.pattern = request.words[0];
+  } else if (!request.words.empty()) {
+    throw BadArgument(
+        fmt::format("'{}': one pattern at a time, such as 'dense*'", request.words[1]));
+  }
+  return asked;
+}
+
+/// `pattern` is of a kernel, of its file, or of its op's name.
+bool matches(const std::string& pattern, const std::string& file, const std::string& kernel) {
+  const std::string stem = file.substr(0, file.rfind(".cl"));
+  for (const std::string& text : {kernel, file, stem}) {
+    if (pattern.empty() || ::fnmatch(pattern.c_str(), text.c_str(), 0) == 0) return true;
+  }
+  return false;
+}
+
+std::vector<mali::Program> only_matching(std::vector<mali::Program> programs,
+                                         const std::string& pattern) {
+  std::vector<mali::Program> kept;
+  for (mali::Program& program : programs) {
+    std::vector<std::string> kernels;
+    for (const std::string& kernel : program.kernels) {
+      if (matches(pattern, program.file, kernel)) kernels.push_back(kernel);
+    }
+    program.kernels = std::move(kernels);
+    if (!program.kernels.empty()) kept.push_back(std::move(program));
+  }
+  return kept;
+}
+
+// ---- one GPU ----
+
+/// Says how far the compilers are: always on a terminal, else now and then.
+class Progress {
+ public:
+  explicit Progress(Output& out) : out_(out) {}
+
+  void report(const std::string& gpu, int done, int total) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    counts_[gpu] = fmt::format("{} {}/{}", gpu, done, total);
+    std::string line = "compiled";
+    for (const auto& [key, text] : counts_) line += " " + text;
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_) return out_.progress(line);
+    if (done < total) out_.notice(line);
+    next_ = now + std::chrono::seconds(20);
+  }
+
+ private:
+  Output& out_;
+  std::mutex mutex_;
+  std::map<std::string, std::string> counts_;
+  std::chrono::steady_clock::time_point next_;
+};
+
+class OneGpu {
+ public:
+  OneGpu(const Gpu& gpu, const MaliRequest& request, const Asked& asked)
+      : request_(request), asked_(asked), device_(gpu_device(gpu)) {
+    report_.gpu = &gpu;
+  }
+
+  MaliReport compile(const KernelFiles& files, mali::CompilerOptions options, Progress& progress) {
+    const std::string key = report_.gpu->key;
+    options.progress = [&](int done, int total) { progress.report(key, done, total); };
+    mali::Compiler compiler(*report_.gpu, files, options);
+    report_.compiler = compiler.version();
+    report_.kernels = compiler.compile(programs());
+    if (!request_.judges()) ask_malioc_too(files);
+    for (const MaliProblem& problem : asked_.problems) report_.rows.push_back(row(problem, files));
+    return std::move(report_);
+  }
+
+ private:
+  std::vector<mali::Program> programs() const {
+    std::vector<Plan> plans;
+    for (const MaliProblem& asked : asked_.problems) {
+      if (!asked.problem) continue;
+      try {
+        plans.push_back(make_plan(*asked.problem, device_));
+      } catch (const Unsupported&) {
+        // Said in the problem's own line.
+      }
+    }
+    if (request_.judges()) {
+      plans = mali::gate_plans(*report_.gpu);
+    } else if (asked_.problems.empty()) {
+      plans = mali::every_plan(*report_.gpu);
+    }
+    return only_matching(mali::programs_of(plans), asked_.pattern);
+  }
+
+  /// A second opinion where Arm's own compiler is installed; one that it lacks stays empty.
+  void ask_malioc_too(const KernelFiles& files) {
+    const std::string malioc = mali::find_malioc();
+    if (malioc.empty()) return;
+    for (const mali::KernelCode& code : report_.kernels) {
+      try {
+        report_.malioc.push_back(mali::ask_malioc(malioc, *report_.gpu, files.get(code.file),
+                                                  code.options, code.kernel));
+      } catch (const DeviceError& error) {
+        report_.malioc.emplace_back();
+        report_.malioc_error = error.what();
+      }
+    }
+  }
+
+  mali::Compiled find(const Launch& launch, const KernelFiles& files) {
+    for (const mali::KernelCode& code : report_.kernels) {
+      if (code.file != launch.file || code.options != launch.options ||
+          code.kernel != launch.kernel) {
+        continue;
+      }
+      if (code.status != mali::KernelCode::Status::compiled) break;
+      auto tags = tags_.find(code.file);
+      if (tags == tags_.end())
+        tags = tags_.emplace(code.file, read_tags(files.get(code.file))).first;
+      return {&code.shader, &tags->second};
+    }
+    throw Unsupported(fmt::format("kernel {} was not compiled", launch.kernel));
+  }
+
+  static double products(const Problem& problem) {
+    return problem.op().sums_products ? problem.op().flops(problem) / 2 : 0;
+  }
+
+  MaliRow row(const MaliProblem& asked, const KernelFiles& files) {
+    MaliRow row{&asked, "", "", std::nullopt, 0};
+    if (!asked.problem) {
+      row.reason = "its op is not built yet";
+      return row;
+    }
+    try {
+      const Plan plan = make_plan(*asked.problem, device_);
+      row.variant = plan.variant;
+      row.floor_us = mali::floor_us(*asked.problem, *report_.gpu);
+      row.time = mali::predict(
+          plan, products(*asked.problem), [&](const Launch& launch) { return find(launch, files); },
+          *report_.gpu);
+    } catch (const Unsupported& error) {
+      row.reason = error.what();
+    } catch (const BadArgument& error) {
+      row.reason = error.what();
+    }
+    return row;
+  }
+
+  const MaliRequest& request_;
+  const Asked& asked_;
+  DeviceInfo device_;
+  MaliReport report_{};
+  std::map<std::string, FileTags> tags_;
+};
+
+// ---- the gate ----
+
+/// How many kernels of the reports ended in each way.
+struct GateSums {
+  int passed = 0, failed = 0, better = 0;
+};
+
+/// Figures are held against those of the same compiler only.
+void judge_all(Cli& cli, MaliReport& report, const mali::Expectations& expectations) {
+  const bool same = report.compiler == expectations.compiler;
+  if (!same) {
+    cli.out.note(
+        fmt::format("{}: the expectations are of {}, and this is {}: only spills, scratch "
+                    "memory and occupancy are judged",
+                    report.gpu->key, expectations.compiler, report.compiler));
+  }
+  for (const mali::KernelCode& code : report.kernels) {
+    report.judgements.push_back(mali::judge(report.gpu->key, code, expectations, same));
+  }
+}
+
+void print_judgements(Output& out, const MaliReport& report, GateSums& sums) {
+  using Verdict = mali::Judgement::Verdict;
+  out.text(
+      fmt::format("{}: {} kernels, {}\n", report.gpu->key, report.kernels.size(), report.compiler));
+  for (std::size_t i = 0; i < report.kernels.size(); ++i) {
+    const mali::Judgement& judgement = report.judgements[i];
+    judgement.fails() ? ++sums.failed : ++sums.passed;
+    sums.better += judgement.verdict == Verdict::better || judgement.verdict == Verdict::mended;
+    if (judgement.sentence.empty()) continue;
+    const std::string word = judgement.fails() ? out.red("FAIL") : out.yellow("note");
+    out.text(fmt::format("{} {} {} {}\n     {}\n", word, report.gpu->key, report.kernels[i].kernel,
+                         report.kernels[i].options, judgement.sentence));
+  }
+}
+
+/// The figures of the reports replace those of their GPUs; what was written by hand stays, but for
+/// what is mended. A pattern replaces the lines of its kernels alone.
+mali::Expectations accepted(mali::Expectations expectations, const std::vector<MaliReport>& reports,
+                            const std::string& pattern) {
+  for (const MaliReport& report : reports) {
+    const std::string gpu = report.gpu->key;
+    expectations.compiler = report.compiler;
+    for (auto at = expectations.figures.begin(); at != expectations.figures.end();) {
+      const bool goes = at->first.gpu == gpu && matches(pattern, at->first.file, at->first.kernel);
+      at = goes ? expectations.figures.erase(at) : std::next(at);
+    }
+    for (const mali::KernelCode& code : report.kernels) {
+      if (code.status != mali::KernelCode::Status::compiled) continue;
+      expectations.figures[{gpu, code.file, code.kernel, code.options}] =
+          mali::figures_of(code.shader);
+      auto& cannot = expectations.cannot;
+      if (const auto* known = expectations.known_failure(gpu, code.kernel)) {
+        cannot.erase(cannot.begin() + (known - cannot.data()));
+      }
+    }
+  }
+  return expectations;
+}
+
+/// The first acceptance has no file to begin with.
+mali::Expectations read_expectations(const MaliRequest& request) {
+  if (request.accept && !std::filesystem::exists(request.expectations)) return {};
+  return mali::parse_expectations(read_file(request.expectations), request.expectations);
+}
+
+int gate(Cli& cli, const MaliRequest& request, const Asked& asked,
+         std::vector<MaliReport>& reports) {
+  mali::Expectations expectations = read_expectations(request);
+  if (request.accept) {
+    expectations = accepted(std::move(expectations), reports, asked.pattern);
+    write_file(request.expectations, mali::to_text(expectations));
+    cli.out.note(fmt::format("{} has the figures of now: read it before it is committed",
+                             request.expectations));
+  }
+  GateSums sums;
+  for (MaliReport& report : reports) {
+    judge_all(cli, report, expectations);
+    print_judgements(cli.out, report, sums);
+  }
+  if (sums.better > 0) {
+    cli.out.line(
+        fmt::format("{} kernels are better than expected: clam mali --accept", sums.better));
+  }
+  cli.out.line(fmt::format("{} passed, {} failed, 0 skipped", sums.passed, sums.failed));
+  return sums.failed > 0 ? kCheckFailed : sums.passed > 0 ? kFine : kNothingRan;
+}
+
+// ---- the command ----
+
+/// DIR/GPU/KERNEL-HASH.txt, each with the options that it was compiled with in its first line.
+void write_listings(const std::string& dir, const MaliReport& report) {
+  const std::filesystem::path folder = std::filesystem::path(dir) / report.gpu->key;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  for (const mali::KernelCode& code : report.kernels) {
+    if (code.status != mali::KernelCode::Status::compiled) continue;
+    const std::string name =
+        fmt::format("{}-{}.txt", code.kernel, hash_text(code.file + code.options).substr(0, 8));
+    write_file((folder / name).string(),
+               fmt::format("// {} {} {}\n// {}, {}\n{}", code.file, code.kernel, code.options,
+                           report.gpu->key, report.compiler, code.listing));
+  }
+}
+
+std::vector<MaliReport> compile_all(Cli& cli, const MaliRequest& request, const Asked& asked) {
+  const std::vector<const Gpu*> gpus = chosen_gpus(request);
+  const KernelFiles files = KernelFiles::from_environment();
+  for (const std::string& line : files.overrides()) cli.out.note("kernel file " + line);
+  const mali::CompilerOptions options = mali::default_compiler();
+  Progress progress(cli.out);
+  std::vector<MaliReport> reports(gpus.size());
+  parallel_for(static_cast<std::int64_t>(gpus.size()), [&](std::int64_t i) {
+    const std::size_t at = static_cast<std::size_t>(i);
+    reports[at] = OneGpu(*gpus[at], request, asked).compile(files, options, progress);
+  });
+  return reports;
+}
+
+bool all_compiled(const MaliReport& report) {
+  return std::all_of(report.kernels.begin(), report.kernels.end(), [](const auto& code) {
+    return code.status == mali::KernelCode::Status::compiled;
+  });
+}
+
+void add_published(Asked& asked, const Gpu& gpu) {
+  const Workload& workload = *asked.workload;
+  if (workload.published_device.find(fmt::format("Mali-{} ", gpu.model)) == std::string::npos)
+    return;
+  for (MaliProblem& problem : asked.problems) {
+    const auto time =
+        published_time(workload, *workload.node(problem.node), workload.columns[0].key);
+    if (time) problem.published_us = time->us;
+  }
+}
+
+int run_mali(Cli& cli, const MaliRequest& request) {
+  Asked asked = read_words(request);
+  if (request.judges()) read_expectations(request);  // a bad file is refused before long work
+  if (asked.workload) add_published(asked, *chosen_gpus(request)[0]);
+  std::vector<MaliReport> reports = compile_all(cli, request, asked);
+  const Workload* workload = asked.workload ? &*asked.workload : nullptr;
+  if (reports[0].kernels.empty()) {
+    throw BadArgument(fmt::format("no kernel of any plan matches '{}'; `clam manifest` names them",
+                                  asked.pattern));
+  }
+  int code = kFine;
+  if (request.judges()) {
+    code = gate(cli, request, asked, reports);
+  } else {
+    for (const MaliReport& report : reports) {
+      print_kernels(cli.out, report);
+      if (!report.malioc_error.empty()) cli.out.note(report.malioc_error);
+      print_predictions(cli.out, report, workload);
+      if (!all_compiled(report)) code = kCheckFailed;
+    }
+  }
+  nlohmann::json result{
+      {"clam_mali", 1}, {"version", CLAM_VERSION}, {"gpus", nlohmann::json::array()}};
+  for (const MaliReport& report : reports) {
+    if (!request.asm_dir.empty()) write_listings(request.asm_dir, report);
+    result["gpus"].push_back(to_json(report, workload));
+  }
+  cli.out.json(result);
+  return code;
+}
+
+}  // namespace
+
+void add_mali(CLI::App& app, Cli& cli) {
+  auto request = std::make_shared<MaliRequest>();
+  CLI::App* sub = app.add_subcommand(
+      "mali", "kernels through the real Mali compilers: figures, listings, predicted times");
+  sub->add_option("what", request->words,
+                  "kernels by a pattern such as 'dense*', or problem lines; nothing: every kernel");
+  sub->add_option("--gpu", request->gpus, "GPUs, such as g610,g52, or all (default g610)");
+  sub->add_option("--workload", request->workload, "the layers of a model: a name or a file");
+  sub->add_option("--dtype", request->dtype, "in this dtype, whatever the problems say");
+  sub->add_option("--asm", request->asm_dir, "write the listings into this folder");
+  sub->add_flag("--gate", request->gate, "hold every kernel against the expectations");
+  sub->add_flag("--accept", request->accept, "write what the kernels are now as the expectations");
+  sub->add_option("--expectations", request->expectations,
+                  "file of the gate (default tests/mali_expectations.txt)");
+  sub->callback(
+      [&cli, request] { cli.command = [&cli, request] { return run_mali(cli, *request); }; });
+}
+
+}  // namespace clam::cli

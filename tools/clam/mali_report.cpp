@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+#include "mali_report.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace clam::cli {
+namespace {
+
+using nlohmann::json;
+using Status = mali::KernelCode::Status;
+
+constexpr std::size_t kWorst = 5;  ///< nodes named at the end of a workload
+
+std::string title(const MaliReport& report) {
+  const Gpu& gpu = *report.gpu;
+  return fmt::format("Mali-{} ({}), {} cores as on {}; {}", gpu.model, name(gpu.family), gpu.cores,
+                     gpu.board, report.compiler);
+}
+
+// ---- kernels ----
+
+std::string ratio(double over, double under) {
+  return under > 0 ? fmt::format("{:.2f}", over / under) : "-";
+}
+
+std::string kernel_line(Output& out, const MaliReport& report, std::size_t i) {
+  const mali::KernelCode& code = report.kernels[i];
+  const std::string what =
+      fmt::format("{}{}{}", code.kernel, code.options.empty() ? "" : "  ", code.options);
+  if (code.status != Status::compiled) {
+    return fmt::format("{:>6}  {}\n        {}\n", out.red(name(code.status)), what, code.reason);
+  }
+  const mali::Shader& shader = code.shader;
+  const int hot = mali::hot_loop(shader);
+  const mali::Counts loop = hot < 0 ? mali::Counts{} : mali::own_trip(shader, std::size_t(hot));
+  const bool leaks = shader.spills + shader.fills + shader.scratch_bytes > 0;
+  const std::string spills =
+      fmt::format("{}:{}+{}", shader.spills, shader.fills, shader.scratch_bytes);
+  std::string malioc;
+  if (!report.malioc.empty()) {
+    malioc =
+        fmt::format(" {:>7.1f} {:<10}", report.malioc[i].total_cycles, report.malioc[i].bound_by);
+  }
+  return fmt::format(
+      "{:>6.0f} {:>4.0f} {:>4.0f} {:>4.0f} {:>4.0f} {:>6.0f} {:>6} {:>7} {:>5} {:>7}{}  {}\n",
+      shader.whole.issued, shader.whole.fma, shader.whole.cvt, shader.whole.sfu,
+      shader.whole.load_store, loop.issued, ratio(loop.mac, loop.issued),
+      ratio(16 * loop.mac, loop.load_bytes), shader.full_occupancy() ? "full" : "half",
+      leaks ? out.red(spills) : spills, malioc, what);
+}
+
+// ---- predictions ----
+
+double middle(const mali::Interval& interval) { return (interval.low + interval.high) / 2; }
+
+std::string interval_text(const mali::Interval& us) {
+  return fmt::format("{:.0f} to {:.0f}", us.low, us.high);
+}
+
+std::string row_line(const MaliRow& row) {
+  const MaliProblem& asked = *row.asked;
+  const std::string what =
+      fmt::format("{}{}{}", asked.node, asked.node.empty() ? "" : ": ", asked.text);
+  if (!row.time)
+    return fmt::format("{:>18} {:>8} {:>6} {:>4} {:>6}  {}: {}\n", "-", "-", "-", "-", "-", what,
+                       row.reason);
+  const mali::PlanTime& time = *row.time;
+  return fmt::format(
+      "{:>18} {:>8.0f} {:>6} {:>4} {:>6}  {}  [{}]{}\n", interval_text(time.us), row.floor_us,
+      time.mac > 0 ? fmt::format("{:.2f}", time.mac_per_issued()) : "-", time.launches.size(),
+      asked.node.empty() ? "-" : fmt::format("{:g}", asked.calls), what, row.variant,
+      asked.published_us ? fmt::format("  published {:.0f} us", *asked.published_us) : "");
+}
+
+/// The sums of a workload, each node as often as one run of the model has it.
+struct Sums {
+  mali::Interval us;
+  double floor_us = 0;
+  int left_out = 0;  ///< nodes without a prediction
+  std::vector<const MaliRow*> worst;
+
+  static double excess(const MaliRow* row) {
+    return row->asked->calls * (middle(row->time->us) - row->floor_us);
+  }
+  explicit Sums(const std::vector<MaliRow>& rows) {
+    for (const MaliRow& row : rows) {
+      if (!row.time) {
+        ++left_out;
+        continue;
+      }
+      const double calls = row.asked->calls;
+      us += {calls * row.time->us.low, calls * row.time->us.high};
+      floor_us += calls * row.floor_us;
+      worst.push_back(&row);
+    }
+    std::sort(worst.begin(), worst.end(),
+              [](const MaliRow* a, const MaliRow* b) { return excess(a) > excess(b); });
+    if (worst.size() > kWorst) worst.resize(kWorst);
+  }
+};
+
+std::string sums_text(const Sums& sums, const Workload& workload) {
+  std::string text = fmt::format(
+      "\n{}: {:.2f} to {:.2f} ms predicted, floor {:.2f} ms{}\nfarthest above the floor:\n",
+      workload.name, sums.us.low / 1000, sums.us.high / 1000, sums.floor_us / 1000,
+      sums.left_out ? fmt::format(", without {} nodes that have no prediction", sums.left_out)
+                    : "");
+  for (const MaliRow* row : sums.worst) {
+    text += fmt::format("  {:>8.2f} ms  {} x {}\n", Sums::excess(row) / 1000, row->asked->calls,
+                        row->asked->node);
+  }
+  return text;
+}
+
+// ---- JSON ----
+
+json counts_json(const mali::Counts& counts) {
+  return {{"issued", counts.issued},
+          {"fma", counts.fma},
+          {"cvt", counts.cvt},
+          {"sfu", counts.sfu},
+          {"load_store", counts.load_store},
+          {"texture", counts.texture},
+          {"control", counts.control},
+          {"mac", counts.mac},
+          {"loads", counts.loads},
+          {"stores", counts.stores},
+          {"load_bytes", counts.load_bytes},
+          {"store_bytes", counts.store_bytes}};
+}
+
+json kernel_json(const MaliReport& report, std::size_t i) {
+  const mali::KernelCode& code = report.kernels[i];
+  json result{{"file", code.file},
+              {"kernel", code.kernel},
+              {"options", code.options},
+              {"status", name(code.status)}};
+  if (!report.judgements.empty()) {
+    result["passes"] = !report.judgements[i].fails();
+    result["verdict"] = report.judgements[i].sentence;
+  }
+  if (code.status != Status::compiled) {
+    result["reason"] = code.reason;
+    return result;
+  }
+  const mali::Shader& shader = code.shader;
+  result["whole"] = counts_json(shader.whole);
+  result["full_occupancy"] = shader.full_occupancy();
+  result["spills"] = shader.spills;
+  result["fills"] = shader.fills;
+  result["scratch_bytes"] = shader.scratch_bytes;
+  result["hot_loop"] = mali::hot_loop(shader);
+  result["loops"] = json::array();
+  for (std::size_t loop = 0; loop < shader.loops.size(); ++loop) {
+    json trip = counts_json(mali::own_trip(shader, loop));
+    trip["inside"] = shader.loops[loop].parent;
+    result["loops"].push_back(std::move(trip));
+  }
+  if (!report.malioc.empty()) {
+    result["malioc"] = {{"total_cycles", report.malioc[i].total_cycles},
+                        {"longest_path_cycles", report.malioc[i].longest_path_cycles},
+                        {"bound_by", report.malioc[i].bound_by},
+                        {"work_registers", report.malioc[i].work_registers},
+                        {"occupancy_percent", report.malioc[i].occupancy_percent},
+                        {"spills", report.malioc[i].spills}};
+  }
+  return result;
+}
+
+json interval_json(const mali::Interval& interval) { return {interval.low, interval.high}; }
+
+json launch_json(const mali::LaunchTime& launch) {
+  return {{"kernel", launch.kernel},
+          {"items", launch.items},
+          {"issued_per_item", {launch.least.issued, launch.most.issued}},
+          {"issue_us", interval_json(launch.issue)},
+          {"latency_us", interval_json(launch.latency)},
+          {"load_us", interval_json(launch.load)},
+          {"dram_us", interval_json(launch.dram)}};
+}
+
+json row_json(const MaliRow& row) {
+  json result{{"problem", row.asked->text}, {"calls", row.asked->calls}};
+  if (!row.asked->node.empty()) result["node"] = row.asked->node;
+  if (row.asked->published_us) result["published_us"] = *row.asked->published_us;
+  if (!row.time) {
+    result["reason"] = row.reason;
+    return result;
+  }
+  result["variant"] = row.variant;
+  result["predicted_us"] = interval_json(row.time->us);
+  result["floor_us"] = row.floor_us;
+  if (row.time->mac > 0) result["mac_per_issued"] = row.time->mac_per_issued();
+  for (const mali::LaunchTime& launch : row.time->launches) {
+    result["launches"].push_back(launch_json(launch));
+  }
+  return result;
+}
+
+}  // namespace
+
+void print_kernels(Output& out, const MaliReport& report) {
+  out.text(fmt::format("{}\n", title(report)));
+  out.text(
+      fmt::format("{:>6} {:>4} {:>4} {:>4} {:>4} {:>6} {:>6} {:>7} {:>5} {:>7}{}  {}\n", "inst",
+                  "fma", "cvt", "sfu", "ls", "loop", "MAC/i", "MAC/16B", "warps", "spills",
+                  report.malioc.empty() ? "" : fmt::format(" {:>7} {:<10}", "malioc", "bound by"),
+                  "kernel and options"));
+  for (std::size_t i = 0; i < report.kernels.size(); ++i) out.text(kernel_line(out, report, i));
+}
+
+void print_predictions(Output& out, const MaliReport& report, const Workload* workload) {
+  if (report.rows.empty()) return;
+  out.text(fmt::format("\nPredicted at 1 GHz, never run:\n{:>18} {:>8} {:>6} {:>4} {:>6}  {}\n",
+                       "us", "floor us", "MAC/i", "runs", "calls", "problem [variant]"));
+  for (const MaliRow& row : report.rows) out.text(row_line(row));
+  if (workload) out.text(sums_text(Sums(report.rows), *workload));
+  out.text(mali::leaves_out());
+}
+
+json to_json(const MaliReport& report, const Workload* workload) {
+  json result{{"gpu", report.gpu->key},
+              {"compiler", report.compiler},
+              {"kernels", json::array()},
+              {"problems", json::array()}};
+  for (std::size_t i = 0; i < report.kernels.size(); ++i) {
+    result["kernels"].push_back(kernel_json(report, i));
+  }
+  for (const MaliRow& row : report.rows) result["problems"].push_back(row_json(row));
+  if (!report.rows.empty()) result["leaves_out"] = mali::leaves_out();
+  if (!workload) return result;
+  const Sums sums(report.rows);
+  result["workload"] = {{"name", workload->name},
+                        {"predicted_us", interval_json(sums.us)},
+                        {"floor_us", sums.floor_us},
+                        {"nodes_left_out", sums.left_out},
+                        {"farthest_above_floor", json::array()}};
+  for (const MaliRow* row : sums.worst) {
+    result["workload"]["farthest_above_floor"].push_back(
+        {{"node", row->asked->node}, {"us", Sums::excess(row)}});
+  }
+  return result;
+}
+
+}  // namespace clam::cli

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// mali_report.hpp - what `clam mali` found out about a GPU, for people and for programs.
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "mali/compile.hpp"
+#include "mali/expectations.hpp"
+#include "mali/malioc.hpp"
+#include "mali/predict.hpp"
+#include "output.hpp"
+#include "workload.hpp"
+
+namespace clam::cli {
+
+/// A problem, or a node of a workload, that was asked about.
+struct MaliProblem {
+  std::string text;                    ///< the problem line
+  std::optional<Problem> problem;      ///< unset for a node whose op is not built yet
+  std::string node;                    ///< of a workload; else empty
+  double calls = 1;                    ///< in one run of the model
+  std::optional<double> published_us;  ///< a call, on the same GPU
+};
+
+/// A problem on one GPU.
+struct MaliRow {
+  const MaliProblem* asked;
+  std::string variant, reason;  ///< reason: why there is no prediction
+  std::optional<mali::PlanTime> time;
+  double floor_us = 0;
+};
+
+struct MaliReport {
+  const Gpu* gpu;
+  std::string compiler;  ///< "Mesa 25.0.7-2+deb13u1"
+  std::vector<mali::KernelCode> kernels;
+  std::vector<mali::Judgement> judgements;  ///< of a gate: one a kernel
+  std::vector<mali::MaliocReport> malioc;   ///< one a kernel where malioc is installed, else empty
+  std::string malioc_error;                 ///< of the last kernel that it gave no report of
+  std::vector<MaliRow> rows;
+};
+
+/// One line a kernel: figures, hot loop, what is wrong with it.
+void print_kernels(Output& out, const MaliReport& report);
+/// One line a problem with its prediction; of a workload the sum, the floor and the worst nodes.
+void print_predictions(Output& out, const MaliReport& report, const Workload* workload);
+nlohmann::json to_json(const MaliReport& report, const Workload* workload);
+
+}  // namespace clam::cli

@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: MIT
+#include "compile.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <deque>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "atomic_file.hpp"
+#include "error.hpp"
+#include "process.hpp"
+#include "program_cache.hpp"
+#include "scratch_folder.hpp"
+
+namespace clam::mali {
+namespace {
+
+namespace fs = std::filesystem;
+using Status = KernelCode::Status;
+
+// Goes into every key of the cache: a new one leaves all old entries aside.
+constexpr int kFormat = 1;
+
+bool starts_with(std::string_view text, std::string_view start) {
+  return text.substr(0, start.size()) == start;
+}
+
+// ---- one kernel of a file ----
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+/// Where the comment or string at `at` ends; `at` itself when there is none.
+std::size_t skip_dead_text(std::string_view text, std::size_t at) {
+  const std::string_view rest = text.substr(at);
+  if (starts_with(rest, "//")) return std::min(text.find('\n', at), text.size());
+  if (starts_with(rest, "/*")) return std::min(text.find("*/", at + 2), text.size() - 2) + 2;
+  if (rest[0] != '"') return at;
+  std::size_t end = at + 1;
+  while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
+  return std::min(end + 1, text.size());
+}
+
+/// A kernel's text: [begin, end).
+struct KernelText {
+  std::string name;
+  std::size_t begin, end;
+};
+
+/// The next `(` or the end of the block that `{` at `open` begins; npos when there is none.
+std::size_t end_of_block(std::string_view text, std::size_t open) {
+  int depth = 0;
+  for (std::size_t at = open; at < text.size(); ++at) {
+    at = skip_dead_text(text, at);
+    if (at >= text.size()) break;
+    if (text[at] == '{') ++depth;
+    if (text[at] == '}' && --depth == 0) return at + 1;
+  }
+  return text.npos;
+}
+
+/// The kernel whose `__kernel` stands at `begin`: its name is the last word before a parenthesis
+/// that a word other than __attribute__ or a macro's stands before, that is after `void`.
+bool read_kernel(std::string_view text, std::size_t begin, KernelText& kernel) {
+  const std::size_t is_void = text.find("void", begin), open = text.find('{', begin);
+  if (is_void == text.npos || open == text.npos || is_void > open) return false;
+  std::size_t name = text.find_first_not_of(" \t\n", is_void + 4);
+  std::size_t end = name;
+  while (end < text.size() && is_word(text[end])) ++end;
+  kernel = {std::string(text.substr(name, end - name)), begin, end_of_block(text, open)};
+  return kernel.end != text.npos;
+}
+
+/// All kernels of a file in order; empty when one of them is not understood.
+std::vector<KernelText> kernel_texts(std::string_view text) {
+  std::vector<KernelText> kernels;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const std::size_t after = skip_dead_text(text, at);
+    if (after != at) {
+      at = after - 1;
+      continue;
+    }
+    if (at > 0 && is_word(text[at - 1])) continue;
+    const std::string_view rest = text.substr(at);
+    if (!starts_with(rest, "__kernel ") && !starts_with(rest, "kernel ")) continue;
+    KernelText kernel;
+    if (!read_kernel(text, at, kernel)) return {};
+    at = kernel.end - 1;
+    kernels.push_back(std::move(kernel));
+  }
+  return kernels;
+}
+
+/// What the compiler makes one kernel of: the text without the other kernels, comments and blanks
+/// at the ends of lines. Two texts that agree in it give the same listing.
+std::string code_of(std::string_view text, const std::string& kernel) {
+  const std::string cut = only_kernels(text, {kernel});
+  std::string code;
+  for (std::size_t at = 0; at < cut.size();) {
+    const std::size_t after = skip_dead_text(cut, at);
+    const bool is_comment = after != at && cut[at] == '/';
+    if (!is_comment) code.append(cut, at, std::max(after, at + 1) - at);
+    at = std::max(after, at + 1);
+    if (code.empty() || code.back() != '\n') continue;
+    code.pop_back();
+    code.erase(code.find_last_not_of(" \t\n") + 1);
+    code += '\n';
+  }
+  return code;
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string first_line(std::string_view text) {
+  return std::string(text.substr(0, text.find('\n')));
+}
+
+// ---- the cache ----
+
+/// One file a kernel: its status, then its listing or reason.
+class Cache {
+ public:
+  Cache(std::string dir, std::string driver) : dir_(std::move(dir)), driver_(std::move(driver)) {}
+
+  bool load(const KernelSource& source, KernelCode& code) const {
+    if (dir_.empty()) return false;
+    std::string text;
+    try {
+      text = read_file(path(source, code));
+    } catch (const Error&) {
+      return false;
+    }
+    const std::string line = first_line(text);
+    const std::string rest = text.size() > line.size() ? text.substr(line.size() + 1) : "";
+    if (line == name(Status::compiled)) return take_listing(rest, code);
+    for (const Status status : {Status::refused, Status::crashed}) {
+      if (line != name(status)) continue;
+      code.status = status;
+      code.reason = first_line(rest);
+      return true;
+    }
+    return false;
+  }
+
+  /// A process that was ended from outside or took too long says nothing about its kernel.
+  void store(const KernelSource& source, const KernelCode& code) const {
+    if (dir_.empty() || code.status == Status::hung) return;
+    std::error_code error;
+    fs::create_directories(dir_, error);
+    const bool compiled = code.status == Status::compiled;
+    try {
+      write_file(path(source, code),
+                 fmt::format("{}\n{}", name(code.status), compiled ? code.listing : code.reason));
+    } catch (const IoError&) {
+      // It only costs the next run its time.
+    }
+  }
+
+  static bool take_listing(const std::string& listing, KernelCode& code) {
+    try {
+      code.shader = parse_listing(listing);
+    } catch (const BadArgument&) {
+      return false;
+    }
+    code.listing = listing;
+    code.status = Status::compiled;
+    return code.shader.kernel == code.kernel;
+  }
+
+ private:
+  std::string path(const KernelSource& source, const KernelCode& code) const {
+    std::string key;
+    for (const std::string& part : {code_of(source.text, code.kernel), source.options, code.options,
+                                    code.kernel, driver_, std::to_string(kFormat)}) {
+      key += part;
+      key += '\0';
+    }
+    return (fs::path(dir_) / (hash_text(key) + ".txt")).string();
+  }
+
+  std::string dir_, driver_;  ///< driver and GPU
+};
+
+// ---- a run of the compiler ----
+
+/// One program to compile: a source text, and which results it fills.
+struct Job {
+  std::string name;
+  KernelSource source;
+  std::string options;
+  std::vector<KernelCode*> kernels;
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> result;
+    for (const KernelCode* code : kernels) result.push_back(code->kernel);
+    return result;
+  }
+};
+
+std::string write_jobs(const ScratchFolder& folder, const std::deque<Job>& jobs) {
+  std::string list;
+  for (const Job& job : jobs) {
+    const std::string path = folder.file(job.name + ".cl");
+    write_file(path, only_kernels(job.source.text, job.names()));
+    list += fmt::format("{}\t{}\t{} {}\n", job.name, path, job.options, job.source.options);
+  }
+  const std::string path = folder.file("jobs");
+  write_file(path, list);
+  return path;
+}
+
+/// What the process printed since its last job began, read apart.
+struct Transcript {
+  std::string dump;                             ///< of the shader that is being printed
+  std::map<std::string, std::string> listings;  ///< by kernel; the last of a name counts
+  std::map<std::string, int> printed;           ///< how often, by kernel
+  std::string last_words;                       ///< the last line that belongs to no listing
+  std::string unread;                           ///< why a listing could not be read
+
+  /// A compiler prints each kernel twice; the one without a global offset comes last.
+  void add(const std::string& line) {
+    if (starts_with(line, "shader: ")) dump.clear();
+    const bool in_dump = !dump.empty() || starts_with(line, "shader: ");
+    if (!in_dump && line.find_first_not_of(" \t") != line.npos) last_words = line;
+    if (in_dump) dump += line + "\n";
+    if (line.find("SHADER-DB:") == line.npos) return;
+    try {
+      const std::string text = essence(dump);
+      const std::string kernel = parse_listing(text).kernel;
+      listings[kernel] = text;
+      ++printed[kernel];
+    } catch (const BadArgument& error) {
+      unread = error.what();
+    }
+    dump.clear();
+  }
+
+  /// The compiler was through with the kernel before whatever happened then: a driver that runs
+  /// nothing may stumble over the constants of a program that is compiled.
+  bool has_whole(const std::string& kernel) const {
+    const auto found = printed.find(kernel);
+    return found != printed.end() && found->second >= 2;
+  }
+};
+
+void conclude(const Job& job, const Transcript& transcript, bool built) {
+  for (KernelCode* code : job.kernels) {
+    const auto found = transcript.listings.find(code->kernel);
+    if (found != transcript.listings.end() && Cache::take_listing(found->second, *code)) continue;
+    code->status = Status::refused;
+    code->reason = !built ? "it does not build: " + transcript.last_words
+                   : transcript.unread.empty()
+                       ? "the compiler printed no listing of it"
+                       : "its listing is not understood: " + transcript.unread;
+  }
+}
+
+/// Compiles jobs one after the other in as many processes as it takes.
+class Run {
+ public:
+  using OnDone = std::function<void(const KernelCode&)>;
+
+  Run(const CompilerOptions& options, const Gpu& gpu, std::deque<Job> jobs, OnDone on_done)
+      : options_(options), gpu_(gpu), jobs_(std::move(jobs)), on_done_(std::move(on_done)) {}
+
+  void finish_all() {
+    while (!jobs_.empty()) run_process();
+  }
+
+ private:
+  struct Loss {
+    Status status;
+    std::string reason;
+    int code = 0;  ///< how the process ended
+  };
+
+  void run_process() {
+    const ScratchFolder folder;
+    std::vector<std::string> words = options_.command;
+    words.push_back(write_jobs(folder, jobs_));
+    Process process(words,
+                    {fmt::format("PAN_GPU_ID={:#x}", gpu_.mesa_id),
+                     "BIFROST_MESA_DEBUG=shaders,shaderdb", "MIDGARD_MESA_DEBUG=shaders,shaderdb"});
+    const std::size_t jobs_before = jobs_.size();
+    Transcript transcript;
+    bool in_job = false;
+    std::string line;
+    Process::Read read;
+    while ((read = process.read_line(line, options_.patience)) == Process::Read::line) {
+      if (starts_with(line, "clam: begin ")) {
+        in_job = true;
+        transcript = {};
+      } else if (starts_with(line, "clam: end ")) {
+        in_job = false;
+        take(read_end(process, line, transcript), transcript);
+        if (jobs_.empty()) return;
+      } else {
+        transcript.add(line);
+      }
+    }
+    if (read == Process::Read::nothing) process.kill();
+    const Loss loss = loss_of(process, read, transcript);
+    if (in_job) {
+      lose(loss, transcript);
+    } else if (jobs_.size() == jobs_before) {
+      throw_no_start(loss);
+    }
+  }
+
+  Loss loss_of(Process& process, Process::Read read, const Transcript& transcript) {
+    if (read == Process::Read::nothing) {
+      return {Status::hung,
+              fmt::format("nothing came from the compiler for {} s", options_.patience.count())};
+    }
+    const int code = process.wait();
+    const std::string end =
+        code > 128 ? fmt::format("signal {}", code - 128) : fmt::format("exit code {}", code);
+    return {Status::crashed,
+            fmt::format("the compiler ended with {}{}{}", end,
+                        transcript.last_words.empty() ? "" : ": ", transcript.last_words),
+            code};
+  }
+
+  /// After "failed" the log follows; of it the first error is kept.
+  bool read_end(Process& process, const std::string& line, Transcript& transcript) {
+    if (line.size() >= 3 && line.substr(line.size() - 3) == " ok") return true;
+    std::string error, log;
+    while (process.read_line(log, options_.patience) == Process::Read::line &&
+           log != "clam: log end") {
+      if (error.empty() && log.find("error") != log.npos) error = log;
+    }
+    transcript.last_words = error.empty() ? "the compiler gives no reason" : error;
+    return false;
+  }
+
+  void take(bool built, const Transcript& transcript) {
+    conclude(jobs_.front(), transcript, built);
+    for (const KernelCode* code : jobs_.front().kernels) on_done_(*code);
+    jobs_.pop_front();
+  }
+
+  /// The job in hand killed the process. Of several kernels it is not known which one did; so each
+  /// that was not through gets a job of its own.
+  void lose(const Loss& loss, const Transcript& transcript) {
+    const Job job = std::move(jobs_.front());
+    jobs_.pop_front();
+    std::vector<KernelCode*> suspects;
+    for (KernelCode* code : job.kernels) {
+      const bool whole = transcript.has_whole(code->kernel) &&
+                         Cache::take_listing(transcript.listings.at(code->kernel), *code);
+      if (whole) on_done_(*code);
+      if (!whole) suspects.push_back(code);
+    }
+    if (suspects.size() == 1) {
+      suspects[0]->status = loss.status;
+      suspects[0]->reason = loss.reason;
+      on_done_(*suspects[0]);
+      return;
+    }
+    for (KernelCode* code : suspects) {
+      jobs_.push_front({job.name + "-" + code->kernel, job.source, job.options, {code}});
+    }
+  }
+
+  [[noreturn]] void throw_no_start(const Loss& loss) {
+    const std::string sentence =
+        fmt::format("the Mali compiler for {} does not start: {}", gpu_.key, loss.reason);
+    if (loss.code == 77) throw Unsupported(sentence);
+    throw DeviceError(sentence);
+  }
+
+  const CompilerOptions& options_;
+  const Gpu& gpu_;
+  std::deque<Job> jobs_;
+  OnDone on_done_;
+};
+
+std::string version_of(const std::vector<std::string>& command, std::chrono::seconds patience) {
+  std::vector<std::string> words = command;
+  words.push_back("--version");
+  Process process(words, {});
+  std::string line, last;
+  while (process.read_line(line, patience) == Process::Read::line) last = line;
+  const int code = process.wait();
+  if (code == 0 && !last.empty()) return last;
+  if (code == 77) throw Unsupported(last);
+  throw DeviceError(fmt::format("{} --version failed (exit code {}): {}", command[0], code, last));
+}
+
+}  // namespace
+
+const char* name(KernelCode::Status status) {
+  switch (status) {
+    case Status::compiled:
+      return "compiled";
+    case Status::refused:
+      return "refused";
+    case Status::crashed:
+      return "crashed";
+    case Status::hung:
+      return "hung";
+  }
+  throw std::logic_error("unknown status of a kernel");
+}
+
+std::vector<Program> programs_of(const std::vector<Plan>& plans) {
+  std::vector<Program> programs;
+  std::map<std::pair<std::string, std::string>, std::size_t> places;
+  for (const Plan& plan : plans) {
+    for (const auto* launches : {&plan.pack, &plan.launches}) {
+      for (const Launch& launch : *launches) {
+        const auto [place, is_new] =
+            places.emplace(std::pair(launch.file, launch.options), programs.size());
+        if (is_new) programs.push_back({launch.file, launch.options, {}});
+        std::vector<std::string>& kernels = programs[place->second].kernels;
+        if (!contains(kernels, launch.kernel)) kernels.push_back(launch.kernel);
+      }
+    }
+  }
+  for (Program& program : programs) std::sort(program.kernels.begin(), program.kernels.end());
+  return programs;
+}
+
+std::string only_kernels(std::string_view text, const std::vector<std::string>& wanted) {
+  std::string result(text);
+  for (const KernelText& kernel : kernel_texts(text)) {
+    if (contains(wanted, kernel.name)) continue;
+    for (std::size_t i = kernel.begin; i < kernel.end; ++i) {
+      if (result[i] != '\n') result[i] = ' ';
+    }
+  }
+  return result;
+}
+
+CompilerOptions default_compiler() {
+  CompilerOptions options;
+  const std::string programs = ProgramCache::default_dir();
+  if (!programs.empty()) options.cache_dir = (fs::path(programs) / "mali").string();
+  const char* own = std::getenv("CLAM_MALI_COMPILER");
+  if (own && *own) {
+    options.command = {own};
+    return options;
+  }
+  std::error_code error;
+  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const char* place : {"../share/clam/tools", "../tools"}) {
+    const fs::path script = here / place / "mali" / "compile";
+    if (fs::exists(script, error)) {
+      options.command = {fs::weakly_canonical(script, error).string()};
+      return options;
+    }
+  }
+  throw Unsupported(
+      "tools/mali/compile, which runs Mesa's Mali compilers, is not beside this program: set "
+      "CLAM_MALI_COMPILER to its path");
+}
+
+Compiler::Compiler(const Gpu& gpu, KernelFiles files, CompilerOptions options)
+    : gpu_(gpu), files_(std::move(files)), options_(std::move(options)) {
+  if (gpu.mesa_id == 0) {
+    throw Unsupported(fmt::format("Mesa's compiler knows no id for the Mali-{}", gpu.model));
+  }
+  version_ = version_of(options_.command, options_.patience);
+}
+
+std::vector<KernelCode> Compiler::compile(const std::vector<Program>& programs) {
+  const Cache cache(options_.cache_dir, fmt::format("{} {:#x}", version_, gpu_.mesa_id));
+  std::vector<KernelCode> codes;
+  for (const Program& program : programs) {
+    for (const std::string& kernel : program.kernels) {
+      codes.push_back({program.file, program.options, kernel, Status::compiled, "", "", {}});
+    }
+  }
+  std::deque<Job> jobs;
+  int done = 0;
+  auto code = codes.begin();
+  for (const Program& program : programs) {
+    Job job{fmt::format("{}", jobs.size()), files_.get(program.file), program.options, {}};
+    for (std::size_t i = 0; i < program.kernels.size(); ++i, ++code) {
+      const bool known = cache.load(job.source, *code);
+      done += known;
+      if (!known) job.kernels.push_back(&*code);
+    }
+    if (!job.kernels.empty()) jobs.push_back(std::move(job));
+  }
+  const auto report = [&] {
+    if (options_.progress) options_.progress(done, static_cast<int>(codes.size()));
+  };
+  report();
+  Run(options_, gpu_, std::move(jobs), [&](const KernelCode& fresh) {
+    cache.store(files_.get(fresh.file), fresh);
+    ++done;
+    report();
+  }).finish_all();
+  return codes;
+}
+
+}  // namespace clam::mali

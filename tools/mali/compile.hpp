@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// compile.hpp - kernels through Mesa's Mali compilers: which programs plans need, and a process
+// that compiles them for one GPU. A kernel that crashes the compiler or never ends is lost alone.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu.hpp"
+#include "kernels.hpp"
+#include "listing.hpp"
+#include "plan.hpp"
+
+namespace clam::mali {
+
+/// A kernel file with the options of a plan, and those of its kernels that plans launch.
+struct Program {
+  std::string file, options;
+  std::vector<std::string> kernels;  ///< sorted
+};
+/// The distinct programs of the plans, in the order of their first launch, packs included.
+std::vector<Program> programs_of(const std::vector<Plan>& plans);
+
+/// The text with the bodies of all kernels but `wanted` left out, line for line, since a compiler
+/// takes its time for each. A text that is not understood stays whole.
+std::string only_kernels(std::string_view text, const std::vector<std::string>& wanted);
+
+/// What became of one kernel.
+struct KernelCode {
+  enum class Status { compiled, refused, crashed, hung };
+  std::string file, options, kernel;
+  Status status = Status::compiled;
+  std::string reason;   ///< unless compiled: one line
+  std::string listing;  ///< if compiled: essence() of what the compiler printed
+  Shader shader;        ///< of the listing
+};
+const char* name(KernelCode::Status status);
+
+struct CompilerOptions {
+  /// Runs the compiler: `WORDS... --version` prints which it is, `WORDS... JOBS` compiles (the form
+  /// of JOBS is loader.c's) for the GPU that PAN_GPU_ID names.
+  std::vector<std::string> command;
+  std::string cache_dir;               ///< of listings; empty: none is kept
+  std::chrono::seconds patience{180};  ///< with a compiler that prints nothing
+  /// Called from the thread that compiles: kernels done, and kernels in all.
+  std::function<void(int done, int total)> progress;
+};
+
+/// The command and the folder that the environment and the place of this program give:
+/// CLAM_MALI_COMPILER, else mali/compile beside with-driver. Throws Unsupported where neither is.
+CompilerOptions default_compiler();
+
+class Compiler {
+ public:
+  /// Asks the command for its version. Throws Unsupported with its sentence when it cannot run
+  /// here, or when Mesa knows no such GPU.
+  Compiler(const Gpu& gpu, KernelFiles files, CompilerOptions options);
+
+  /// "Mesa 25.0.7-2+deb13u1"
+  const std::string& version() const { return version_; }
+  /// One entry a kernel, in the order of the programs. What is in the cache starts no process.
+  /// Throws DeviceError when the compiler does not start.
+  std::vector<KernelCode> compile(const std::vector<Program>& programs);
+
+ private:
+  const Gpu& gpu_;
+  KernelFiles files_;
+  CompilerOptions options_;
+  std::string version_;
+};
+
+}  // namespace clam::mali

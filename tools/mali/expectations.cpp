@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+#include "expectations.hpp"
+
+#include <fmt/core.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+#include <tuple>
+
+#include "error.hpp"
+
+namespace clam::mali {
+namespace {
+
+using Verdict = Judgement::Verdict;
+
+constexpr const char* kHead =
+    R"(# What Mesa's Mali compilers make of the kernels. `clam mali --accept` writes the figures; the reasons
+# of half occupancy and the list of what cannot be compiled are written by hand and kept.
+#
+#   half KERNEL  why half the warps are worth it
+#   cannot GPU KERNEL  DATE  what the compiler says
+#   ISSUED  MAC/LOOP  OCCUPANCY  FILE:KERNEL  OPTIONS
+#
+# ISSUED: instructions of the kernel (Bifrost: tuples, Midgard: bundles). MAC/LOOP: multiply-adds and
+# instructions in one trip of the hot loop, 0/0 without a loop. 0 spills and no scratch memory anywhere.
+)";
+
+/// One line, word by word, with the sentence to say when it is wrong.
+class Line {
+ public:
+  Line(std::string text, std::string where) : words_(text), where_(std::move(where)) {}
+
+  std::string word(const char* what) {
+    std::string word;
+    if (!(words_ >> word)) fail(fmt::format("{} is missing", what));
+    return word;
+  }
+  int number(const char* what, const std::string& text) const {
+    const bool digits =
+        !text.empty() && text.size() < 9 &&
+        std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+    if (!digits) fail(fmt::format("{} needs a whole number, not {}", what, in_quotes(text)));
+    return std::stoi(text);
+  }
+  std::string rest() {
+    std::string rest;
+    std::getline(words_ >> std::ws, rest);
+    return rest;
+  }
+  std::string text(const char* what) {
+    const std::string text = rest();
+    if (text.empty()) fail(fmt::format("{} is missing", what));
+    return text;
+  }
+  [[noreturn]] void fail(const std::string& what) const {
+    throw BadArgument(fmt::format("{}: {}", where_, what));
+  }
+
+ private:
+  std::istringstream words_;
+  std::string where_;
+};
+
+void read_figures(Line& line, const std::string& issued, const std::string& gpu,
+                  Expectations& expectations) {
+  if (gpu.empty()) line.fail("figures need a line 'gpu NAME' above them");
+  Figures figures;
+  figures.issued = line.number("ISSUED", issued);
+  const std::string loop = line.word("MAC/LOOP");
+  const std::size_t slash = loop.find('/');
+  if (slash == loop.npos) line.fail("MAC/LOOP needs two numbers with a / between");
+  figures.loop_mac = line.number("MAC", loop.substr(0, slash));
+  figures.loop_issued = line.number("LOOP", loop.substr(slash + 1));
+  const std::string occupancy = line.word("full or half");
+  if (occupancy != "full" && occupancy != "half") line.fail("occupancy is full or half");
+  figures.full_occupancy = occupancy == "full";
+  const std::string kernel = line.word("FILE:KERNEL");
+  const std::size_t colon = kernel.find(':');
+  if (colon == kernel.npos) line.fail("FILE:KERNEL needs a colon");
+  const Expectations::Key key{gpu, kernel.substr(0, colon), kernel.substr(colon + 1), line.rest()};
+  if (!expectations.figures.emplace(key, figures).second) line.fail("this kernel is there twice");
+}
+
+std::string options_or_none(const std::string& options) {
+  return options.empty() ? "" : "  " + options;
+}
+
+template <typename... Parts>
+Judgement judgement(Verdict verdict, fmt::format_string<Parts...> format, Parts&&... parts) {
+  return {verdict, fmt::format(format, std::forward<Parts>(parts)...)};
+}
+
+/// What no acceptance can allow; as_expected when there is nothing.
+Judgement judge_rules(const Shader& shader, const Expectations& expectations) {
+  if (shader.spills > 0 || shader.fills > 0) {
+    return judgement(Verdict::forbidden, "{} spills and {} fills, and there must be none",
+                     shader.spills, shader.fills);
+  }
+  if (shader.scratch_bytes > 0) {
+    return judgement(Verdict::forbidden, "{} bytes of scratch memory, and there must be none",
+                     shader.scratch_bytes);
+  }
+  if (!shader.full_occupancy() && !expectations.half_reason(shader.kernel)) {
+    return judgement(Verdict::forbidden,
+                     "half occupancy, and no line 'half {}  REASON' says why it is worth it",
+                     shader.kernel);
+  }
+  return {};
+}
+
+/// Below 0: `now` is better; above 0: worse.
+int compare(const Figures& now, const Figures& then) {
+  const auto sign = [](double difference) { return (difference > 1e-9) - (difference < -1e-9); };
+  if (now.full_occupancy != then.full_occupancy) return now.full_occupancy ? -1 : 1;
+  if (const int loop = sign(now.loop_cost() - then.loop_cost())) return loop;
+  return sign(now.issued - then.issued);
+}
+
+}  // namespace
+
+double Figures::loop_cost() const {
+  return loop_mac > 0 ? static_cast<double>(loop_issued) / loop_mac : loop_issued;
+}
+
+bool Figures::operator==(const Figures& other) const {
+  return std::tie(issued, loop_mac, loop_issued, full_occupancy) ==
+         std::tie(other.issued, other.loop_mac, other.loop_issued, other.full_occupancy);
+}
+
+Figures figures_of(const Shader& shader) {
+  Figures figures;
+  figures.issued = static_cast<int>(std::lround(shader.whole.issued));
+  figures.full_occupancy = shader.full_occupancy();
+  const int hot = hot_loop(shader);
+  if (hot < 0) return figures;
+  const Counts trip = own_trip(shader, static_cast<std::size_t>(hot));
+  figures.loop_mac = static_cast<int>(std::lround(trip.mac));
+  figures.loop_issued = static_cast<int>(std::lround(trip.issued));
+  return figures;
+}
+
+std::string to_text(const Figures& figures) {
+  return fmt::format("{} inst, {}/{} in the loop, {} occupancy", figures.issued, figures.loop_mac,
+                     figures.loop_issued, figures.full_occupancy ? "full" : "half");
+}
+
+bool Expectations::Key::operator<(const Key& other) const {
+  return std::tie(gpu, file, kernel, options) <
+         std::tie(other.gpu, other.file, other.kernel, other.options);
+}
+
+const Expectations::Half* Expectations::half_reason(const std::string& kernel) const {
+  for (const Half& line : half) {
+    if (::fnmatch(line.kernel.c_str(), kernel.c_str(), 0) == 0) return &line;
+  }
+  return nullptr;
+}
+
+const Expectations::Cannot* Expectations::known_failure(const std::string& gpu,
+                                                        const std::string& kernel) const {
+  for (const Cannot& line : cannot) {
+    if (line.gpu == gpu && ::fnmatch(line.kernel.c_str(), kernel.c_str(), 0) == 0) return &line;
+  }
+  return nullptr;
+}
+
+Expectations parse_expectations(std::string_view text, const std::string& origin) {
+  Expectations expectations;
+  std::istringstream lines{std::string(text)};
+  std::string gpu;
+  int number = 0;
+  for (std::string content; std::getline(lines, content);) {
+    Line line(content, fmt::format("{}:{}", origin, ++number));
+    if (content.find_first_not_of(" \t") == content.npos || content[0] == '#') continue;
+    const std::string first = line.word("a word");
+    if (first == "compiler") {
+      expectations.compiler = line.text("the compiler's version");
+    } else if (first == "half") {
+      const std::string kernel = line.word("KERNEL");
+      expectations.half.push_back({kernel, line.text("the reason")});
+    } else if (first == "cannot") {
+      const std::string on = line.word("GPU"), kernel = line.word("KERNEL");
+      const std::string date = line.word("DATE");
+      expectations.cannot.push_back({on, kernel, date, line.text("the reason")});
+    } else if (first == "gpu") {
+      gpu = line.word("NAME");
+    } else {
+      read_figures(line, first, gpu, expectations);
+    }
+  }
+  return expectations;
+}
+
+std::string to_text(const Expectations& expectations) {
+  std::string text = kHead;
+  text += fmt::format("\ncompiler {}\n\n", expectations.compiler);
+  for (const auto& half : expectations.half) {
+    text += fmt::format("half {:<20} {}\n", half.kernel, half.reason);
+  }
+  text += "\n";
+  for (const auto& cannot : expectations.cannot) {
+    text += fmt::format("cannot {} {:<20} {}  {}\n", cannot.gpu, cannot.kernel, cannot.date,
+                        cannot.reason);
+  }
+  std::string gpu;
+  for (const auto& [key, figures] : expectations.figures) {
+    if (key.gpu != gpu) text += fmt::format("\ngpu {}\n", gpu = key.gpu);
+    text += fmt::format("{:>6} {:>9}  {}  {}:{}{}\n", figures.issued,
+                        fmt::format("{}/{}", figures.loop_mac, figures.loop_issued),
+                        figures.full_occupancy ? "full" : "half", key.file, key.kernel,
+                        options_or_none(key.options));
+  }
+  return text;
+}
+
+Judgement judge(const std::string& gpu, const KernelCode& code, const Expectations& expectations,
+                bool same_compiler) {
+  const Expectations::Cannot* known = expectations.known_failure(gpu, code.kernel);
+  if (code.status != KernelCode::Status::compiled) {
+    if (known) {
+      return judgement(Verdict::known_failure, "not compiled, as known since {}: {}", known->date,
+                       known->reason);
+    }
+    return judgement(Verdict::forbidden, "{}: {}", name(code.status), code.reason);
+  }
+  if (known) {
+    return judgement(Verdict::mended, "it compiles; its line 'cannot {} {}' can go", gpu,
+                     known->kernel);
+  }
+  Judgement rules = judge_rules(code.shader, expectations);
+  if (rules.fails() || !same_compiler) return rules;
+  const auto then = expectations.figures.find({gpu, code.file, code.kernel, code.options});
+  if (then == expectations.figures.end()) {
+    return judgement(Verdict::missing, "no line expects it; clam mali --accept writes one");
+  }
+  const Figures now = figures_of(code.shader);
+  if (now == then->second) return {};
+  const int order = compare(now, then->second);
+  if (order > 0) {
+    return judgement(Verdict::worse, "worse: {}; it was {}", to_text(now), to_text(then->second));
+  }
+  return judgement(Verdict::better, "better: {}; it was {}; clam mali --accept writes it down",
+                   to_text(now), to_text(then->second));
+}
+
+}  // namespace clam::mali

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// expectations.hpp - what every kernel was when somebody last looked, as a text file that a review
+// reads: a kernel that got worse is an error, a better one asks to be written down.
+//
+//     compiler Mesa 25.0.7-2+deb13u1
+//     half KERNEL  why half the warps are worth it      KERNEL may hold * and ?
+//     cannot GPU KERNEL  DATE  what the compiler says
+//     gpu g610
+//     ISSUED  MAC/LOOP  full|half  FILE:KERNEL  OPTIONS
+//
+// ISSUED: instructions of the kernel (Bifrost: tuples, Midgard: bundles). MAC/LOOP: multiply-adds
+// and instructions in one trip of the hot loop, 0/0 without a loop.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compile.hpp"
+
+namespace clam::mali {
+
+/// The figures that a kernel is judged by.
+struct Figures {
+  int issued = 0;
+  int loop_mac = 0, loop_issued = 0;  ///< one trip of the hot loop
+  bool full_occupancy = true;
+
+  /// Instructions a multiply-add of the hot loop, or a trip where it has none.
+  double loop_cost() const;
+  bool operator==(const Figures& other) const;
+};
+Figures figures_of(const Shader& shader);
+/// "605 inst, 96/146 in the loop, half occupancy"
+std::string to_text(const Figures& figures);
+
+struct Expectations {
+  struct Half {
+    std::string kernel, reason;
+  };
+  struct Cannot {
+    std::string gpu, kernel, date, reason;
+  };
+  struct Key {
+    std::string gpu, file, kernel, options;
+    bool operator<(const Key& other) const;
+  };
+
+  std::string compiler;
+  std::vector<Half> half;
+  std::vector<Cannot> cannot;
+  std::map<Key, Figures> figures;
+
+  const Half* half_reason(const std::string& kernel) const;
+  const Cannot* known_failure(const std::string& gpu, const std::string& kernel) const;
+};
+
+/// Throws BadArgument "ORIGIN:LINE: what is wrong".
+Expectations parse_expectations(std::string_view text, const std::string& origin);
+/// parse_expectations reads it back.
+std::string to_text(const Expectations& expectations);
+
+struct Judgement {
+  enum class Verdict { as_expected, better, worse, missing, forbidden, known_failure, mended };
+  Verdict verdict = Verdict::as_expected;
+  std::string sentence;  ///< empty when as expected
+
+  bool fails() const {
+    return verdict == Verdict::worse || verdict == Verdict::missing ||
+           verdict == Verdict::forbidden;
+  }
+};
+/// Spills, scratch memory, half occupancy without a reason and kernels that do not compile are
+/// forbidden whatever was accepted. Else occupancy counts first, then the hot loop, then the whole.
+/// With `same_compiler` false the figures are another compiler's and are not held against these.
+Judgement judge(const std::string& gpu, const KernelCode& code, const Expectations& expectations,
+                bool same_compiler = true);
+
+}  // namespace clam::mali

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include "gate.hpp"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "error.hpp"
+#include "op.hpp"
+
+namespace clam::mali {
+namespace {
+
+constexpr const char* kDtypes[] = {"f32", "f16"};
+
+/// Nothing where the variant does not take the problem.
+void add_plan(const Problem& problem, const DeviceInfo& device, const std::string& variant,
+              std::vector<Plan>& plans) {
+  try {
+    plans.push_back(make_plan(problem, device, {variant, 0}));
+  } catch (const Unsupported&) {
+    // Said by `clam plan --why`, and no kernel's fault.
+  }
+}
+
+std::vector<Plan> workload_plans(const DeviceInfo& device) {
+  std::vector<Plan> plans;
+  for (const char* dtype : kDtypes) {
+    for (const std::string& name : workload_names()) {
+      for (const Problem& problem : read_workload(name).problems()) {
+        add_plan(problem.with("dtype", dtype), device, "", plans);
+      }
+    }
+  }
+  return plans;
+}
+
+using KernelKey = std::tuple<std::string, std::string, std::string>;  // file, kernel, options
+
+std::vector<KernelKey> kernels_of(const Plan& plan) {
+  std::vector<KernelKey> kernels;
+  for (const auto* launches : {&plan.pack, &plan.launches}) {
+    for (const Launch& launch : *launches) {
+      kernels.emplace_back(launch.file, launch.kernel, launch.options);
+    }
+  }
+  return kernels;
+}
+
+/// Plans with a kernel that none before has in its dtype, then the others; as many as fit.
+std::vector<Plan> first_of_each(const std::vector<Plan>& plans, std::size_t most) {
+  std::vector<Plan> chosen;
+  std::set<std::pair<std::string, bool>> seen;  // kernel, whether it is of halves
+  std::set<KernelKey> kernels;
+  const auto seen_key = [](const KernelKey& key) {
+    return std::pair(std::get<1>(key), std::get<2>(key).find("-DCLAM_F16") != std::string::npos);
+  };
+  const auto take = [&](const Plan& plan) {
+    std::set<KernelKey> more = kernels;
+    for (const KernelKey& key : kernels_of(plan)) more.insert(key);
+    if (more.size() > most || more.size() == kernels.size()) return;
+    kernels = std::move(more);
+    chosen.push_back(plan);
+    for (const KernelKey& key : kernels_of(plan)) seen.insert(seen_key(key));
+  };
+  for (const Plan& plan : plans) {
+    const std::vector<KernelKey> own = kernels_of(plan);
+    const bool brings_new = std::any_of(own.begin(), own.end(), [&](const KernelKey& key) {
+      return seen.count(seen_key(key)) == 0;
+    });
+    if (brings_new) take(plan);
+  }
+  for (const Plan& plan : plans) take(plan);
+  return chosen;
+}
+
+std::vector<Plan> ssd_head_plans(const DeviceInfo& device) {
+  const std::set<std::string> whole{"dense", "softmax", "get_valid_counts", "nms"};
+  std::vector<Plan> plans;
+  for (const char* dtype : kDtypes) {
+    for (const std::string& name : workload_names()) {
+      for (const Problem& problem : read_workload(name).problems()) {
+        const Problem wanted = problem.with("dtype", dtype);
+        if (whole.count(problem.op().name)) add_plan(wanted, device, "", plans);
+        if (problem.op().name == "conv2d") add_plan(wanted, device, "conv2d_direct", plans);
+      }
+    }
+  }
+  return plans;
+}
+
+}  // namespace
+
+std::vector<Plan> every_plan(const Gpu& gpu) {
+  const DeviceInfo device = gpu_device(gpu);
+  std::vector<Plan> plans = workload_plans(device);
+  for (const Op* op : all_ops()) {
+    for (const std::string& line : op->small_cases) {
+      for (const char* dtype : kDtypes) {
+        const Problem problem = Problem::parse(line + " dtype=" + dtype);
+        for (const Variant& variant : op->variants) add_plan(problem, device, variant.name, plans);
+      }
+    }
+  }
+  return plans;
+}
+
+std::vector<const Gpu*> gate_gpus() {
+  std::vector<const Gpu*> gpus;
+  for (const char* key : {"g610", "g52", "g310", "g57", "g76", "g72", "g31", "g51", "t860"}) {
+    gpus.push_back(&find_gpu(key));
+  }
+  return gpus;
+}
+
+std::vector<Plan> gate_plans(const Gpu& gpu) {
+  const std::string key = gpu.key;
+  if (key == "g610" || key == "g52") return every_plan(gpu);
+  const DeviceInfo device = gpu_device(gpu);
+  const bool is_midgard = gpu.family == Gpu::Family::midgard;
+  return first_of_each(is_midgard ? ssd_head_plans(device) : workload_plans(device), kFewKernels);
+}
+
+}  // namespace clam::mali

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// gate.hpp - which plans the gate compiles for which GPU.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gpu.hpp"
+#include "plan.hpp"
+#include "workload.hpp"
+
+namespace clam::mali {
+
+/// The plans of every workload, in both dtypes, and of every small case with each of its variants:
+/// with them each kernel of each op is launched. For a device with this GPU.
+std::vector<Plan> every_plan(const Gpu& gpu);
+
+/// The gate's GPUs, the two that see everything first.
+std::vector<const Gpu*> gate_gpus();
+/// What the gate compiles: of the first two GPUs every plan; of the others the preferred plans of
+/// the workloads, at most kFewKernels kernels, each kernel once in each dtype before a second time;
+/// of Midgard what an SSD head needs: dense, direct conv2d, softmax, get_valid_counts, nms.
+std::vector<Plan> gate_plans(const Gpu& gpu);
+
+constexpr int kFewKernels = 30;
+
+}  // namespace clam::mali

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+#include "listing.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+#include "error.hpp"
+#include "listing_parts.hpp"
+
+namespace clam::mali {
+namespace {
+
+constexpr std::string_view kHead = "shader: MESA_SHADER_KERNEL";
+constexpr std::string_view kFigures = "SHADER-DB: MESA_SHADER_KERNEL shader: ";
+constexpr std::string_view kScratch = "scratch: ";
+constexpr std::string_view kFunction = "decl_function ";
+constexpr std::string_view kEntry = "(entrypoint)";
+constexpr std::string_view kWrapped = "__wrapped_";  // Mesa's prefix of a kernel's entry
+constexpr std::string_view kFirstClause = "clause_0:";
+
+bool starts_with(std::string_view text, std::string_view head) {
+  return text.substr(0, head.size()) == head;
+}
+
+std::string_view without_blanks_at_ends(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+/// The word that a kernel's name is: letters, digits and underscores.
+std::string_view leading_name(std::string_view text) {
+  const auto in_name = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  return text.substr(0, static_cast<std::size_t>(
+                            std::find_if_not(text.begin(), text.end(), in_name) - text.begin()));
+}
+
+/// The entry's name, or nothing when the line declares no entry.
+std::string_view entry_name(std::string_view line) {
+  if (!starts_with(line, kFunction) || line.find(kEntry) == std::string_view::npos) return {};
+  line.remove_prefix(kFunction.size());
+  if (starts_with(line, kWrapped)) line.remove_prefix(kWrapped.size());
+  return leading_name(line);
+}
+
+/// An instruction of Valhall's final listing: three blanks, then a mnemonic. The listings of the
+/// compiler's own passes begin with a result in small letters and end in a brace.
+bool is_valhall_row(std::string_view line) {
+  return line.size() > 3 && starts_with(line, "   ") && line[3] >= 'A' && line[3] <= 'Z';
+}
+
+std::vector<std::string_view> valhall_rows(const std::vector<std::string_view>& lines) {
+  std::vector<std::string_view> rows;
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    const std::string_view row = without_blanks_at_ends(*line);
+    if (row.empty()) continue;
+    if (!is_valhall_row(*line)) break;
+    rows.push_back(row);
+  }
+  std::reverse(rows.begin(), rows.end());
+  return rows;
+}
+
+/// The final listing begins at the last first clause: the passes before it number no clauses.
+std::vector<std::string_view> bifrost_rows(const std::vector<std::string_view>& lines) {
+  const auto first = std::find(lines.rbegin(), lines.rend(), kFirstClause);
+  if (first == lines.rend()) throw BadArgument("the listing has no 'clause_0:': the dump is cut");
+  std::vector<std::string_view> rows;
+  for (auto line = first.base() - 1; line != lines.end(); ++line) {
+    const std::string_view row = without_blanks_at_ends(*line);
+    if (!row.empty() && row != "{" && row != "}") rows.push_back(row);
+  }
+  return rows;
+}
+
+enum class Family { valhall, bifrost, midgard };
+
+bool has_figure(const Cut& cut, std::string_view name) {
+  return cut.figures.find(fmt::format(" {},", name)) != std::string_view::npos;
+}
+
+Family family_of(const Cut& cut) {
+  if (has_figure(cut, "tuples")) return Family::bifrost;
+  if (has_figure(cut, "bundles")) return Family::midgard;
+  return Family::valhall;
+}
+
+/// Lines up to the SHADER-DB line, which is left out; it goes to `figures`.
+std::vector<std::string_view> lines_of_shader(std::string_view text, std::string_view& figures) {
+  std::vector<std::string_view> lines = lines_of(text);
+  const auto is_figures = [](std::string_view line) { return starts_with(line, kFigures); };
+  const auto last = std::find_if(lines.begin(), lines.end(), is_figures);
+  if (last == lines.end())
+    throw BadArgument("the listing has no SHADER-DB line of a kernel: the compiler did not finish");
+  if (std::find_if(last + 1, lines.end(), is_figures) != lines.end())
+    throw BadArgument("the text holds more than one listing: cut it after each SHADER-DB line");
+  figures = without_blanks_at_ends(last->substr(kFigures.size()));
+  lines.erase(last, lines.end());
+  return lines;
+}
+
+Cut cut_out(std::string_view text) {
+  Cut cut;
+  const std::vector<std::string_view> lines = lines_of_shader(text, cut.figures);
+  for (const std::string_view line : lines) {
+    if (const std::string_view name = entry_name(line); !name.empty()) cut.kernel = name;
+    if (starts_with(line, kScratch))
+      cut.scratch_bytes = leading_int(line.substr(kScratch.size()), "the bytes of scratch");
+  }
+  if (cut.kernel.empty())
+    throw BadArgument(
+        "the listing names no kernel: it needs the line 'decl_function NAME () "
+        "(entrypoint)'");
+  const Family family = family_of(cut);
+  if (family == Family::valhall) cut.rows = valhall_rows(lines);
+  if (family == Family::bifrost) cut.rows = bifrost_rows(lines);
+  return cut;
+}
+
+/// Occupancy: 1, 2 or, on Midgard, 4.
+int threads_of(const Cut& cut) {
+  const double threads = figure(cut, "threads");
+  if (threads != 1 && threads != 2 && threads != 4)
+    throw BadArgument(fmt::format("kernel '{}': {} threads in its SHADER-DB line, needs 1, 2 or 4",
+                                  cut.kernel, threads));
+  return static_cast<int>(threads);
+}
+
+void read_spills(const Cut& cut, Shader& shader) {
+  const std::size_t end = cut.figures.find(" spills:fills");
+  const std::size_t before = cut.figures.rfind(' ', end == std::string_view::npos ? 0 : end - 1);
+  if (end == std::string_view::npos || before == std::string_view::npos)
+    throw BadArgument(fmt::format("kernel '{}': no spills in its SHADER-DB line", cut.kernel));
+  const std::string_view pair = cut.figures.substr(before + 1, end - before - 1);
+  const std::size_t colon = std::min(pair.find(':'), pair.size() - 1);
+  shader.spills = leading_int(pair, "the spills of the SHADER-DB line");
+  shader.fills = leading_int(pair.substr(colon + 1), "the fills of the SHADER-DB line");
+}
+
+}  // namespace
+
+int leading_int(std::string_view text, std::string_view what) {
+  int value = 0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (result.ec != std::errc() || result.ptr == text.data())
+    throw BadArgument(fmt::format("{} is {}, which is no number", what, in_quotes(text)));
+  return value;
+}
+
+double figure(const Cut& cut, std::string_view name) {
+  for (std::size_t begin = 0; begin < cut.figures.size();) {
+    const std::size_t end = std::min(cut.figures.find(", ", begin), cut.figures.size());
+    const std::string part(cut.figures.substr(begin, end - begin));
+    const std::size_t blank = std::min(part.find(' '), part.size());
+    char* stop = nullptr;
+    const double value = std::strtod(part.c_str(), &stop);
+    if (part.substr(std::min(blank + 1, part.size())) == name && stop == part.c_str() + blank &&
+        std::isfinite(value))
+      return value;
+    begin = end + 2;
+  }
+  throw BadArgument(
+      fmt::format("kernel '{}': its SHADER-DB line has no figure '{}'", cut.kernel, name));
+}
+
+void expect_figure(const Cut& cut, std::string_view name, double count) {
+  constexpr double kPrinted = 1e-5;  // the line has six decimals
+  const double expected = figure(cut, name);
+  if (std::fabs(expected - count) > kPrinted)
+    throw BadArgument(fmt::format(
+        "kernel '{}': the compiler says {} {}, its listing has {}: the dump is cut, or the tables "
+        "of instructions do not fit this compiler",
+        cut.kernel, expected, name, count));
+}
+
+UnitTable::UnitTable(std::initializer_list<Row> rows) {
+  for (const Row& row : rows) {
+    std::string_view names = row.names;
+    while (!names.empty()) {
+      const std::size_t end = std::min(names.find(' '), names.size());
+      if (end > 0) units_.emplace(names.substr(0, end), row.unit);
+      names.remove_prefix(std::min(end + 1, names.size()));
+    }
+  }
+}
+
+Mnemonic UnitTable::find(std::string_view word) const {
+  for (std::string_view name = word; !name.empty();) {
+    if (const auto unit = units_.find(name); unit != units_.end())
+      return {unit->first, unit->second};
+    const std::size_t dot = name.rfind('.');
+    name = name.substr(0, dot == std::string_view::npos ? 0 : dot);
+  }
+  throw BadArgument(
+      fmt::format("the listing has the unknown instruction {}: add it to the tables in tools/mali, "
+                  "with its unit",
+                  in_quotes(word)));
+}
+
+Counts& Counts::operator+=(const Counts& other) {
+  issued += other.issued;
+  fma += other.fma, cvt += other.cvt, sfu += other.sfu;
+  load_store += other.load_store, texture += other.texture, control += other.control;
+  mac += other.mac;
+  loads += other.loads, stores += other.stores;
+  load_bytes += other.load_bytes, store_bytes += other.store_bytes;
+  return *this;
+}
+
+Counts& Counts::operator*=(double factor) {
+  issued *= factor;
+  fma *= factor, cvt *= factor, sfu *= factor;
+  load_store *= factor, texture *= factor, control *= factor;
+  mac *= factor;
+  loads *= factor, stores *= factor;
+  load_bytes *= factor, store_bytes *= factor;
+  return *this;
+}
+
+namespace {
+
+void count_unit(Unit unit, Counts& counts) {
+  switch (unit) {
+    case Unit::fma:
+      counts.fma += 1;
+      break;
+    case Unit::cvt:
+      counts.cvt += 1;
+      break;
+    case Unit::sfu:
+      counts.sfu += 1;
+      break;
+    case Unit::load_store:
+      counts.load_store += 1;
+      break;
+    case Unit::texture:
+      counts.texture += 1;
+      break;
+    case Unit::control:
+      counts.control += 1;
+      break;
+    case Unit::none:
+      break;
+  }
+}
+
+/// Bytes of the last word of "LOAD.i128".
+double bytes_of(std::string_view name) {
+  return leading_int(name.substr(name.rfind(".i") + 2), "the bits of a memory access") / 8.0;
+}
+
+}  // namespace
+
+void count_instruction(const Mnemonic& mnemonic, Counts& counts) {
+  count_unit(mnemonic.unit, counts);
+  const std::string_view name = mnemonic.name;
+  const std::string_view base = name.substr(0, name.find('.'));
+  if (name == "FMA.f32") counts.mac += 1;
+  if (name == "FMA.v2f16") counts.mac += 2;
+  if (base == "IDP") counts.mac += 4;
+  const bool atomic = starts_with(base, "ATOM") && base != "ATOM_CX" && base != "ATOM_PRE" &&
+                      base != "ATOM_POST";  // Bifrost's steps around the access itself
+  const bool exchange = base == "AXCHG" || base == "ACMPXCHG";
+  const bool returns = exchange || (atomic && name.find("_RETURN") != std::string_view::npos);
+  if (base == "LOAD" || base == "LD_BUFFER" || returns)
+    counts.loads += 1, counts.load_bytes += bytes_of(name);
+  if (base == "STORE" || base == "ACMPSTORE" || atomic || exchange)
+    counts.stores += 1, counts.store_bytes += bytes_of(name);
+}
+
+std::string essence(std::string_view dump) {
+  const Cut cut = cut_out(dump);
+  std::string text = fmt::format("{}\n", kHead);
+  if (cut.scratch_bytes != 0) text += fmt::format("{}{}\n", kScratch, cut.scratch_bytes);
+  text += fmt::format("{}{} () {}\n", kFunction, cut.kernel, kEntry);
+  for (const std::string_view row : cut.rows) {
+    if (family_of(cut) == Family::valhall) text += "   ";
+    text.append(row) += '\n';
+  }
+  return text += fmt::format("{}{}\n", kFigures, cut.figures);
+}
+
+Shader parse_listing(std::string_view listing) {
+  const Cut cut = cut_out(listing);
+  Shader shader;
+  shader.kernel = cut.kernel;
+  shader.scratch_bytes = cut.scratch_bytes;
+  shader.threads = threads_of(cut);
+  read_spills(cut, shader);
+  const Family family = family_of(cut);
+  if (family == Family::midgard) {
+    shader.full_threads = 4;
+    shader.whole.issued = figure(cut, "bundles");
+    return shader;
+  }
+  build_blocks(family == Family::valhall ? valhall_steps(cut) : bifrost_steps(cut), shader);
+  return shader;
+}
+
+}  // namespace clam::mali

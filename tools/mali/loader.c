@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// loader.c - builds OpenCL programs on whatever driver it is run on, and launches nothing.
+//
+//     loader JOBS       JOBS has one line a program: NAME <tab> SOURCE FILE <tab> BUILD OPTIONS
+//
+// The driver prints its listings on standard error; between them stand the lines of this program:
+//     clam: device NAME, driver VERSION
+//     clam: begin NAME
+//     clam: end NAME ok              or "failed", and after it the build log up to "clam: log end"
+// Built with -rdynamic, since it also stands in for three functions of libdrm (below).
+// It ends with _exit, because drivers that never ran anything may crash on their way out.
+#include <CL/cl.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { kMaxKernels = 64 };  // of a program
+
+// The simulated kernel driver knows no fences, and Mesa 25.0 crashes for want of one when it uploads
+// the tables of a kernel (log has one). Nothing is ever computed, so every fence is reached at once.
+int drmSyncobjExportSyncFile(int fd, uint32_t handle, int* sync_file) {
+  (void)fd, (void)handle;
+  *sync_file = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  return *sync_file < 0;
+}
+
+int drmSyncobjImportSyncFile(int fd, uint32_t handle, int sync_file) {
+  (void)fd, (void)handle, (void)sync_file;
+  return 0;
+}
+
+int drmSyncobjWait(int fd, uint32_t* handles, unsigned count, int64_t timeout, unsigned flags,
+                   uint32_t* first) {
+  (void)fd, (void)handles, (void)count, (void)timeout, (void)flags;
+  if (first) *first = 0;
+  return 0;
+}
+
+static void stop(const char* what, int code) {
+  fprintf(stderr, "clam: stop %s (%d)\n", what, code);
+  _exit(3);
+}
+
+static cl_device_id first_device(void) {
+  cl_platform_id platforms[8];
+  cl_uint count = 0;
+  cl_device_id device;
+  if (clGetPlatformIDs(8, platforms, &count) != CL_SUCCESS) count = 0;
+  for (cl_uint i = 0; i < count && i < 8; ++i) {
+    if (clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 1, &device, NULL) == CL_SUCCESS) {
+      return device;
+    }
+  }
+  stop("the driver shows no device", (int)count);
+  return NULL;
+}
+
+static char* read_text(const char* path) {
+  FILE* file = fopen(path, "rb");
+  if (!file || fseek(file, 0, SEEK_END) != 0) stop(path, -1);
+  const long size = ftell(file);
+  rewind(file);
+  char* text = size < 0 ? NULL : malloc((size_t)size + 1);
+  if (!text || fread(text, 1, (size_t)size, file) != (size_t)size) stop(path, -1);
+  text[size] = '\0';
+  fclose(file);
+  return text;
+}
+
+static void print_log(cl_program program, cl_device_id device) {
+  size_t size = 0;
+  clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
+  char* log = calloc(size + 1, 1);
+  if (log) clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log, NULL);
+  fprintf(stderr, "%s\nclam: log end\n", log ? log : "");
+  free(log);
+}
+
+static void build(cl_context context, cl_device_id device, const char* name, const char* path,
+                  const char* options) {
+  fprintf(stderr, "clam: begin %s\n", name);
+  char* text = read_text(path);
+  const char* source = text;
+  cl_int error = CL_SUCCESS;
+  cl_program program = clCreateProgramWithSource(context, 1, &source, NULL, &error);
+  if (error == CL_SUCCESS) error = clBuildProgram(program, 1, &device, options, NULL, NULL);
+  if (error == CL_SUCCESS) {
+    // Some drivers compile here, not at the build.
+    cl_kernel kernels[kMaxKernels];
+    cl_uint count = 0;
+    error = clCreateKernelsInProgram(program, kMaxKernels, kernels, &count);
+    for (cl_uint i = 0; error == CL_SUCCESS && i < count; ++i) clReleaseKernel(kernels[i]);
+  }
+  fprintf(stderr, "clam: end %s %s\n", name, error == CL_SUCCESS ? "ok" : "failed");
+  if (error != CL_SUCCESS) print_log(program, device);
+  fflush(stderr);
+  clReleaseProgram(program);
+  free(text);
+}
+
+int main(int count, char** arguments) {
+  if (count != 2) stop("usage: loader JOBS", count);
+  const cl_device_id device = first_device();
+  char name[256] = "", version[256] = "";
+  clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof name - 1, name, NULL);
+  clGetDeviceInfo(device, CL_DRIVER_VERSION, sizeof version - 1, version, NULL);
+  fprintf(stderr, "clam: device %s, driver %s\n", name, version);
+  cl_int error = CL_SUCCESS;
+  const cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
+  if (error != CL_SUCCESS) stop("no context", error);
+  char* jobs = read_text(arguments[1]);
+  for (char* line = strtok(jobs, "\n"); line; line = strtok(NULL, "\n")) {
+    char* path = strchr(line, '\t');
+    char* options = path ? strchr(path + 1, '\t') : NULL;
+    if (!options) stop("a job needs NAME, SOURCE and OPTIONS", -1);
+    *path++ = '\0';
+    *options++ = '\0';
+    build(context, device, line, path, options);
+  }
+  fflush(stderr);
+  _exit(0);
+}

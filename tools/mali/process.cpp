@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include "process.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "error.hpp"
+
+namespace clam::mali {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// What the new process does until it is the program; async-signal-safe but for putenv, which the
+/// parent has prepared the strings for.
+[[noreturn]] void become(int output, std::vector<char*>& argv, std::vector<char*>& settings) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const int nothing = ::open("/dev/null", O_RDONLY);
+  if (nothing < 0 || ::dup2(nothing, STDIN_FILENO) < 0 || ::dup2(output, STDOUT_FILENO) < 0 ||
+      ::dup2(output, STDERR_FILENO) < 0) {
+    ::_exit(126);
+  }
+  for (char* setting : settings) ::putenv(setting);
+  ::execvp(argv[0], argv.data());
+  ::_exit(127);
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (std::string& text : texts) result.push_back(text.data());
+  return result;
+}
+
+}  // namespace
+
+Process::Process(const std::vector<std::string>& words,
+                 const std::vector<std::string>& environment) {
+  std::vector<std::string> own_words = words, own_environment = environment;
+  std::vector<char*> argv = pointers(own_words), settings = pointers(own_environment);
+  argv.push_back(nullptr);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    throw IoError(std::string("no pipe to another program: ") + std::strerror(errno));
+  }
+  child_ = ::fork();
+  if (child_ == 0) become(ends[1], argv, settings);
+  ::close(ends[1]);
+  stream_ = ends[0];
+  if (child_ < 0) {
+    ::close(stream_);
+    throw IoError("cannot start " + words[0] + ": " + std::strerror(errno));
+  }
+  ::setpgid(child_, child_);
+}
+
+Process::~Process() {
+  kill();
+  wait();
+  ::close(stream_);
+}
+
+bool Process::take_line(std::string& line) {
+  const std::size_t end = pending_.find('\n', taken_);
+  if (end == std::string::npos) return false;
+  line.assign(pending_, taken_, end - taken_);
+  taken_ = end + 1;
+  return true;
+}
+
+Process::Read Process::read_line(std::string& line, std::chrono::milliseconds patience) {
+  const Clock::time_point until = Clock::now() + patience;
+  while (!take_line(line)) {
+    pending_.erase(0, taken_);
+    taken_ = 0;
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+    pollfd waited{stream_, POLLIN, 0};
+    const int ready = ::poll(&waited, 1, static_cast<int>(std::max(left.count(), {})));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready == 0) return Read::nothing;
+    char buffer[1 << 16];
+    const ssize_t size = ::read(stream_, buffer, sizeof buffer);
+    if (size < 0 && errno == EINTR) continue;
+    if (size > 0) {
+      pending_.append(buffer, static_cast<std::size_t>(size));
+      continue;
+    }
+    if (pending_.empty()) return Read::end;
+    pending_ += '\n';  // the last line had no end
+  }
+  return Read::line;
+}
+
+int Process::wait() {
+  if (child_ < 0) return 0;
+  int status = 0;
+  while (::waitpid(child_, &status, 0) < 0 && errno == EINTR) {
+  }
+  child_ = -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void Process::kill() {
+  if (child_ > 0) ::kill(-child_, SIGKILL);
+}
+
+}  // namespace clam::mali

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// process.hpp - a program run beside this one, its output read line by line.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace clam::mali {
+
+class Process {
+ public:
+  enum class Read { line, end, nothing };
+
+  /// Starts words[0] with standard output and error in one stream and nothing to read.
+  /// `environment`: "NAME=VALUE" texts on top of this process's. It dies with the thread that
+  /// started it. Throws IoError when it cannot be started.
+  Process(const std::vector<std::string>& words, const std::vector<std::string>& environment);
+  /// Ends it and what it started, if it still runs.
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  /// The next line, without its end; `end` when there is no more; `nothing` when none came within
+  /// `patience`.
+  Read read_line(std::string& line, std::chrono::milliseconds patience);
+  /// Waits for its end: the exit code, or 128 + the signal that ended it.
+  int wait();
+  void kill();
+
+ private:
+  bool take_line(std::string& line);
+
+  pid_t child_ = -1;
+  int stream_ = -1;
+  std::string pending_;  ///< read and not yet given out, from taken_ on
+  std::size_t taken_ = 0;
+};
+
+}  // namespace clam::mali

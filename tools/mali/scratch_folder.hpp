@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// scratch_folder.hpp - a temporary folder that goes with its contents at the end of the scope.
+#pragma once
+
+#include <stdlib.h>
+
+#include <filesystem>
+#include <string>
+
+#include "error.hpp"
+
+namespace clam::mali {
+
+class ScratchFolder {
+ public:
+  /// Throws IoError where the system's folder for such files cannot be written.
+  ScratchFolder() {
+    std::error_code error;
+    std::string pattern =
+        (std::filesystem::temp_directory_path(error) / "clam-mali-XXXXXX").string();
+    if (!::mkdtemp(pattern.data())) throw IoError("cannot make a temporary folder " + pattern);
+    path_ = pattern;
+  }
+  ~ScratchFolder() {
+    std::error_code error;
+    std::filesystem::remove_all(path_, error);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace clam::mali
