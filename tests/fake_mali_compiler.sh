@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Stands in for tools/mali/compile: prints a listing of one instruction for each kernel of each job,
 # and does what a word in a kernel's body says: CRASH, HANG, REFUSE, MUMBLE (a listing that nobody
-# understands), or LATE (crashes when the listings are out). CLAM_FAKE_LOG counts its starts.
+# understands), or LATE (crashes when the listings are out). Of a kernel that has one in the folder
+# CLAM_FAKE_LISTINGS it prints that listing. CLAM_FAKE_LOG counts its starts.
 set -euo pipefail
 
 [[ ${1:-} != --version ]] || { echo "Mesa 0.0-fake" && exit; }
@@ -11,6 +12,8 @@ set -euo pipefail
 echo "clam: device Fake, driver 0.0"
 
 listing() {
+  local stored=${CLAM_FAKE_LISTINGS:-/nowhere}/valhall_$1.txt
+  [[ ! -e $stored ]] || { cat "$stored" && return; }
   echo "shader: MESA_SHADER_KERNEL"
   echo "decl_function __wrapped_$1 () (entrypoint)"
   echo "   $2.end "
@@ -31,10 +34,10 @@ while IFS=$'\t' read -r name source options; do
   esac
   word=NOP
   [[ $text != *MUMBLE* ]] || word=MUMBLE.i32
-  for kernel in $(sed -n 's/^__kernel void \([a-z0-9_]*\).*/\1/p' "$source"); do
+  while read -r kernel; do
     listing "$kernel" "$word"
     listing "$kernel" "$word"
-  done
+  done < <(sed -n 's/^__kernel .*void \([a-z0-9_]*\)(.*/\1/p' "$source")
   [[ $text != *LATE* ]] || kill -SEGV $$
   echo "clam: end $name ok"
 done <"$1"

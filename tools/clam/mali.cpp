@@ -148,7 +148,9 @@ class Progress {
   Output& out_;
   std::mutex mutex_;
   std::map<std::string, std::string> counts_;
-  std::chrono::steady_clock::time_point next_;
+  std::chrono::steady_clock::time_point next_ =
+      std::chrono::steady_clock::now() +
+      std::chrono::seconds(3);  // what is soon done needs no word
 };
 
 class OneGpu {

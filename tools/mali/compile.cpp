@@ -277,7 +277,8 @@ class Run {
   struct Loss {
     Status status;
     std::string reason;
-    int code = 0;  ///< how the process ended
+    int code = 0;       ///< how the process ended
+    std::string words;  ///< the last that it said
   };
 
   void run_process() {
@@ -315,16 +316,17 @@ class Run {
 
   Loss loss_of(Process& process, Process::Read read, const Transcript& transcript) {
     if (read == Process::Read::nothing) {
-      return {Status::hung,
-              fmt::format("nothing came from the compiler for {} s", options_.patience.count())};
+      const std::string reason =
+          fmt::format("nothing came from the compiler for {} s", options_.patience.count());
+      return {Status::hung, reason, 0, ""};
     }
     const int code = process.wait();
+    const std::string& words = transcript.last_words;
     const std::string end =
         code > 128 ? fmt::format("signal {}", code - 128) : fmt::format("exit code {}", code);
     return {Status::crashed,
-            fmt::format("the compiler ended with {}{}{}", end,
-                        transcript.last_words.empty() ? "" : ": ", transcript.last_words),
-            code};
+            fmt::format("the compiler ended with {}{}{}", end, words.empty() ? "" : ": ", words),
+            code, words};
   }
 
   /// After "failed" the log follows; of it the first error is kept.
@@ -369,10 +371,9 @@ class Run {
   }
 
   [[noreturn]] void throw_no_start(const Loss& loss) {
-    const std::string sentence =
-        fmt::format("the Mali compiler for {} does not start: {}", gpu_.key, loss.reason);
-    if (loss.code == 77) throw Unsupported(sentence);
-    throw DeviceError(sentence);
+    if (loss.code == 77) throw Unsupported(loss.words);
+    throw DeviceError(
+        fmt::format("the Mali compiler for {} does not start: {}", gpu_.key, loss.reason));
   }
 
   const CompilerOptions& options_;

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+// The command line of `clam mali`, with a stand-in for the compiler; and where --full asks for it,
+// with the real one.
+#include <filesystem>
+
+#include "run_clam.hpp"
+
+namespace clam::test {
+namespace {
+
+using nlohmann::json;
+
+const std::string kTests = std::string(CLAM_SOURCE_DIR) + "/tests";
+const std::string kQk = "batch_matmul batch=4 m=192 n=192 k=64 dtype=f32 tb=1 scale=0.125";
+
+std::vector<std::string> fake(std::vector<std::string> more = {}) {
+  more.push_back("CLAM_MALI_COMPILER=" + kTests + "/fake_mali_compiler.sh");
+  more.push_back("CLAM_FAKE_LISTINGS=" + kTests + "/listings");
+  more.push_back("PATH=/usr/bin:/bin");
+  return more;
+}
+
+Finished run_mali(std::vector<std::string> words, std::vector<std::string> environment = {}) {
+  words.insert(words.begin(), "mali");
+  return run_clam(words, fake(std::move(environment)));
+}
+
+TEST(cli, mali_shows_a_kernel_and_predicts_its_problem) {
+  const Finished finished = run_mali({kQk});
+  EXPECT_EQ(finished.code, 0) << finished.err;
+  EXPECT_TRUE(contains(finished.out, "Mali-G610 (Valhall), 4 cores as on RK3588; Mesa 0.0-fake"));
+  EXPECT_TRUE(contains(finished.out, "0.66")) << finished.out;
+  EXPECT_TRUE(contains(finished.out, "Predicted at 1 GHz, never run:"));
+  EXPECT_TRUE(contains(finished.out, "Left out:"));
+  EXPECT_FALSE(contains(finished.out, "malioc"));
+  const json out = parse_out(run_mali({kQk, "--json", "-"}));
+  const json& kernel = out["gpus"][0]["kernels"][0];
+  EXPECT_EQ(kernel["kernel"], "batch_matmul_nt");
+  EXPECT_EQ(kernel["loops"][0]["mac"], 96);
+  EXPECT_EQ(kernel["full_occupancy"], false);
+  const json& problem = out["gpus"][0]["problems"][0];
+  EXPECT_EQ(problem["problem"], kQk);
+  EXPECT_GT(problem["predicted_us"][0], problem["floor_us"]);
+  EXPECT_GE(problem["predicted_us"][1], problem["predicted_us"][0]);
+  EXPECT_GT(problem["mac_per_issued"], 0.5);
+  EXPECT_LT(problem["mac_per_issued"], 0.66);
+}
+
+TEST(cli, mali_sums_a_workload_and_says_what_is_missing) {
+  const json out = parse_out(run_mali({"--workload", "lightglue-192", "--json", "-"}));
+  const json& sums = out["gpus"][0]["workload"];
+  EXPECT_EQ(sums["name"], "lightglue-192");
+  EXPECT_GT(sums["nodes_left_out"], 0);
+  double low = 0, floor = 0;
+  for (const json& problem : out["gpus"][0]["problems"]) {
+    if (!problem.contains("predicted_us")) {
+      EXPECT_NE(problem["reason"], "") << problem;
+      continue;
+    }
+    low += problem["calls"].get<double>() * problem["predicted_us"][0].get<double>();
+    floor += problem["calls"].get<double>() * problem["floor_us"].get<double>();
+  }
+  EXPECT_DOUBLE_EQ(sums["predicted_us"][0].get<double>(), low);
+  EXPECT_DOUBLE_EQ(sums["floor_us"].get<double>(), floor);
+  EXPECT_LE(sums["farthest_above_floor"].size(), 5u);
+  EXPECT_TRUE(contains(run_mali({"--workload", "lightglue-192"}).out, "farthest above the floor"));
+}
+
+TEST(cli, mali_has_a_column_of_malioc_where_it_is_installed) {
+  const TemporaryFolder folder;
+  std::filesystem::create_symlink(kTests + "/fake_malioc.sh", folder.file("malioc"));
+  const std::string path = "PATH=" + folder.path() + ":/usr/bin:/bin";
+  std::vector<std::string> environment = fake();
+  environment.push_back(path);
+  const Finished finished = run_clam({"mali", kQk, "--json", "-"}, environment);
+  const json kernel = parse_out(finished)["gpus"][0]["kernels"][0];
+  EXPECT_GT(kernel["malioc"]["total_cycles"], 0) << finished.err;
+  EXPECT_TRUE(contains(run_clam({"mali", kQk}, environment).out, "bound by"));
+  const Finished other = run_clam({"mali", "softmax shape=4x8 dtype=f32"}, environment);
+  EXPECT_EQ(other.code, 0) << other.err;
+  EXPECT_TRUE(contains(other.err, "malioc gives no report of softmax_row")) << other.err;
+}
+
+TEST(cli, mali_names_a_kernel_that_crashes_the_compiler_and_goes_on) {
+  const TemporaryFolder folder;
+  const std::string text = read_file(std::string(CLAM_SOURCE_DIR) + "/kernels/softmax.cl");
+  const std::size_t body = text.find('{', text.find("void softmax_row("));
+  write_file(folder.file("softmax.cl"),
+             text.substr(0, body + 1) + " CRASH" + text.substr(body + 1));
+  const Finished finished =
+      run_mali({"softmax shape=4x8 dtype=f32", kQk}, {"CLAM_KERNEL_DIR=" + folder.path()});
+  EXPECT_EQ(finished.code, 1);
+  EXPECT_TRUE(contains(finished.out, "crashed  softmax_row")) << finished.out;
+  EXPECT_TRUE(contains(finished.out, "thread panicked at half log"));
+  EXPECT_TRUE(contains(finished.out, "  batch_matmul_nt  -D"));
+}
+
+TEST(cli, mali_writes_listings) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(run_mali({kQk, "--asm", folder.path()}).code, 0);
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.file("g610"))) {
+    const std::string text = read_file(entry.path().string());
+    EXPECT_EQ(text.substr(0, 35), "// batch_matmul.cl batch_matmul_nt ");
+    EXPECT_TRUE(contains(text, "FMA.f32"));
+    ++files;
+  }
+  EXPECT_EQ(files, 1);
+}
+
+TEST(cli, mali_refuses_what_it_cannot_mean) {
+  expect_refusal(run_mali({"nothing*"}), 2, "no kernel of any plan matches 'nothing*'");
+  expect_refusal(run_mali({"dense*", "conv*"}), 2, "one pattern at a time");
+  expect_refusal(run_mali({kQk, "--gpu", "g99"}), 2, "g99");
+  expect_refusal(run_mali({kQk, "--gpu", "g610,,"}), 2, "unknown GPU ''");
+  expect_refusal(run_mali({kQk, "--gate"}), 2, "a pattern of kernels, not problems");
+  expect_refusal(run_mali({kQk, "--workload", "dcmt"}), 2, "one of the two");
+  expect_refusal(run_mali({kQk, "--dtype", "f8"}), 2, "f8");
+  expect_refusal(run_mali({kQk, "--gpu", "g78"}), 77, "Mesa's compiler knows no id");
+  expect_refusal(run_mali({kQk}, {"CLAM_FAKE_START=none", "CLAM_CACHE_DIR=off"}), 77,
+                 "no compiler here");
+  expect_refusal(run_mali({"dense_pack_x", "--gate", "--expectations", "/nowhere/file"}), 2,
+                 "/nowhere/file");
+}
+
+/// What an acceptance wrote is what the gate then expects.
+TEST(cli, mali_gate_accepts_then_judges) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("expectations.txt");
+  const std::vector<std::string> gate{"nms_rows", "--gate",         "--gpu",
+                                      "g610",     "--expectations", file};
+  const auto accept = [&] {
+    return run_mali({"nms_rows", "--accept", "--gpu", "g610", "--expectations", file});
+  };
+  EXPECT_EQ(accept().code, 0);
+  EXPECT_EQ(run_mali(gate).code, 0);
+  const std::string expected = read_file(file);
+  std::string worse = expected;  // one instruction less was expected
+  const std::size_t at = worse.find("     1       0/0");
+  ASSERT_NE(at, worse.npos) << expected;
+  worse[at + 5] = '0';
+  write_file(file, worse);
+  const Finished failed = run_mali(gate);
+  EXPECT_EQ(failed.code, 1);
+  EXPECT_TRUE(contains(failed.out, "worse: 1 inst")) << failed.out;
+  EXPECT_TRUE(contains(failed.out, "it was 0 inst"));
+  EXPECT_TRUE(contains(failed.out, " failed, 0 skipped\n"));
+  accept();
+  EXPECT_EQ(read_file(file), expected);
+}
+
+// ---- the real compiler ----
+
+bool has_real_compiler() {
+  const std::string with_driver = std::string(CLAM_SOURCE_DIR) + "/tools/with-driver";
+  return run_command({with_driver, "--check", "mali"}).code == 0;
+}
+
+Finished run_real(std::vector<std::string> words, const std::string& kernel_dir) {
+  words.insert(words.begin(), "mali");
+  return run_clam(words,
+                  {"CLAM_MALI_COMPILER=" + std::string(CLAM_SOURCE_DIR) + "/tools/mali/compile",
+                   "CLAM_KERNEL_DIR=" + kernel_dir});
+}
+
+#define NEEDS_REAL_COMPILER()                                                    \
+  if (!std::getenv("CLAM_TEST_FULL")) GTEST_SKIP() << "slow: tools/test --full"; \
+  if (!has_real_compiler()) GTEST_SKIP() << "no Mali compilers: tools/with-driver --check mali"
+
+/// Mesa 25.0 aborts at log() of a half.
+TEST(cli, real_mali_compiler_loses_one_kernel_to_half_log) {
+  NEEDS_REAL_COMPILER();
+  const TemporaryFolder folder;
+  const std::string text = read_file(std::string(CLAM_SOURCE_DIR) + "/kernels/softmax.cl");
+  const std::size_t body = text.find('{', text.find("void softmax_row("));
+  write_file(folder.file("softmax.cl"), text.substr(0, body + 1) +
+                                            "\n  dst[0] = (T)log((half)get_global_id(0));" +
+                                            text.substr(body + 1));
+  const Finished finished =
+      run_real({"softmax shape=4x8 dtype=f16", "get_valid_counts n=9 dtype=f16"}, folder.path());
+  EXPECT_EQ(finished.code, 1) << finished.err;
+  EXPECT_TRUE(contains(finished.out, "crashed  softmax_row")) << finished.out;
+  EXPECT_TRUE(contains(finished.out, "full   0:0+0  get_valid_counts")) << finished.out;
+}
+
+/// A kernel made worse on purpose, by a store that it hardly ever comes to.
+TEST(cli, real_mali_gate_sees_a_worse_kernel) {
+  NEEDS_REAL_COMPILER();
+  const TemporaryFolder folder;
+  std::string text = read_file(std::string(CLAM_SOURCE_DIR) + "/kernels/conv2d_depthwise.cl");
+  const std::size_t body = text.find('{', text.find("void conv2d_depthwise("));
+  text.insert(body + 1, "\n  if (get_global_id(0) == 12345u) dst[0] = x[1];");
+  write_file(folder.file("conv2d_depthwise.cl"), text);
+  const std::vector<std::string> gate{"conv2d_depthwise",
+                                      "--gate",
+                                      "--gpu",
+                                      "g610",
+                                      "--expectations",
+                                      kTests + "/mali_expectations.txt"};
+  const Finished same = run_real(gate, "");
+  EXPECT_EQ(same.code, 0) << same.out << same.err;
+  const Finished worse = run_real(gate, folder.path());
+  EXPECT_EQ(worse.code, 1) << worse.out << worse.err;
+  EXPECT_TRUE(contains(worse.out, "worse: ")) << worse.out;
+  EXPECT_TRUE(contains(worse.out, "; it was ")) << worse.out;
+}
+
+}  // namespace
+}  // namespace clam::test
