@@ -12,6 +12,7 @@
 #include "error.hpp"
 #include "foreign_plan.hpp"
 #include "mali/compile.hpp"
+#include "mali/kernel_text.hpp"
 #include "mali/process.hpp"
 #include "manifest.hpp"
 #include "op.hpp"
@@ -113,6 +114,7 @@ TEST(mali, only_kernels_keeps_lines_and_all_that_is_no_kernel) {
   const std::string cut = only_kernels(text, {"two"});
   EXPECT_EQ(std::count(cut.begin(), cut.end(), '\n'), std::count(text.begin(), text.end(), '\n'));
   EXPECT_EQ(cut.find("one"), cut.npos);
+  EXPECT_EQ(cut.find("const char"), cut.npos) << "a brace in quotes ends no block";
   EXPECT_NE(cut.find("helper"), cut.npos);
   EXPECT_NE(cut.find("__kernel void two(int a) { }\n#define LAST 1\n"), cut.npos);
   EXPECT_EQ(only_kernels(text, {"one", "two"}), text);

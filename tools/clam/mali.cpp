@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // mali.cpp - `clam mali`: kernels through the real Mali compilers, on any machine. Nothing runs.
 #include <fmt/core.h>
-#include <fnmatch.h>
 
 #include <chrono>
 #include <filesystem>
@@ -14,6 +13,7 @@
 #include "cli.hpp"
 #include "error.hpp"
 #include "mali/gate.hpp"
+#include "mali_gate.hpp"
 #include "mali_report.hpp"
 #include "op.hpp"
 #include "parallel.hpp"
@@ -24,10 +24,10 @@ namespace {
 struct MaliRequest {
   std::vector<std::string> words;
   std::string gpus, workload, dtype, asm_dir;
-  std::string expectations = "tests/mali_expectations.txt";
-  bool gate = false, accept = false;
+  bool judges_all = false;
+  GateRequest gate;
 
-  bool judges() const { return gate || accept; }
+  bool judges() const { return judges_all || gate.accept; }
 };
 
 /// What the words of the command line ask for: kernels by a pattern, or problems.
@@ -103,29 +103,6 @@ Asked read_words(const MaliRequest& request) {
   return asked;
 }
 
-/// `pattern` is of a kernel, of its file, or of its op's name.
-bool matches(const std::string& pattern, const std::string& file, const std::string& kernel) {
-  const std::string stem = file.substr(0, file.rfind(".cl"));
-  for (const std::string& text : {kernel, file, stem}) {
-    if (pattern.empty() || ::fnmatch(pattern.c_str(), text.c_str(), 0) == 0) return true;
-  }
-  return false;
-}
-
-std::vector<mali::Program> only_matching(std::vector<mali::Program> programs,
-                                         const std::string& pattern) {
-  std::vector<mali::Program> kept;
-  for (mali::Program& program : programs) {
-    std::vector<std::string> kernels;
-    for (const std::string& kernel : program.kernels) {
-      if (matches(pattern, program.file, kernel)) kernels.push_back(kernel);
-    }
-    program.kernels = std::move(kernels);
-    if (!program.kernels.empty()) kept.push_back(std::move(program));
-  }
-  return kept;
-}
-
 // ---- one GPU ----
 
 /// Says how far the compilers are: always on a terminal, else now and then.
@@ -187,7 +164,7 @@ class OneGpu {
     } else if (asked_.problems.empty()) {
       plans = mali::every_plan(*report_.gpu);
     }
-    return only_matching(mali::programs_of(plans), asked_.pattern);
+    return mali::matching(mali::programs_of(plans), asked_.pattern);
   }
 
   /// A second opinion where Arm's own compiler is installed; one that it lacks stays empty.
@@ -252,94 +229,6 @@ class OneGpu {
   std::map<std::string, FileTags> tags_;
 };
 
-// ---- the gate ----
-
-/// How many kernels of the reports ended in each way.
-struct GateSums {
-  int passed = 0, failed = 0, better = 0;
-};
-
-/// Figures are held against those of the same compiler only.
-void judge_all(Cli& cli, MaliReport& report, const mali::Expectations& expectations) {
-  const bool same = report.compiler == expectations.compiler;
-  if (!same) {
-    cli.out.note(
-        fmt::format("{}: the expectations are of {}, and this is {}: only spills, scratch "
-                    "memory and occupancy are judged",
-                    report.gpu->key, expectations.compiler, report.compiler));
-  }
-  for (const mali::KernelCode& code : report.kernels) {
-    report.judgements.push_back(mali::judge(report.gpu->key, code, expectations, same));
-  }
-}
-
-void print_judgements(Output& out, const MaliReport& report, GateSums& sums) {
-  using Verdict = mali::Judgement::Verdict;
-  out.text(
-      fmt::format("{}: {} kernels, {}\n", report.gpu->key, report.kernels.size(), report.compiler));
-  for (std::size_t i = 0; i < report.kernels.size(); ++i) {
-    const mali::Judgement& judgement = report.judgements[i];
-    judgement.fails() ? ++sums.failed : ++sums.passed;
-    sums.better += judgement.verdict == Verdict::better || judgement.verdict == Verdict::mended;
-    if (judgement.sentence.empty()) continue;
-    const std::string word = judgement.fails() ? out.red("FAIL") : out.yellow("note");
-    out.text(fmt::format("{} {} {} {}\n     {}\n", word, report.gpu->key, report.kernels[i].kernel,
-                         report.kernels[i].options, judgement.sentence));
-  }
-}
-
-/// The figures of the reports replace those of their GPUs; what was written by hand stays, but for
-/// what is mended. A pattern replaces the lines of its kernels alone.
-mali::Expectations accepted(mali::Expectations expectations, const std::vector<MaliReport>& reports,
-                            const std::string& pattern) {
-  for (const MaliReport& report : reports) {
-    const std::string gpu = report.gpu->key;
-    expectations.compiler = report.compiler;
-    for (auto at = expectations.figures.begin(); at != expectations.figures.end();) {
-      const bool goes = at->first.gpu == gpu && matches(pattern, at->first.file, at->first.kernel);
-      at = goes ? expectations.figures.erase(at) : std::next(at);
-    }
-    for (const mali::KernelCode& code : report.kernels) {
-      if (code.status != mali::KernelCode::Status::compiled) continue;
-      expectations.figures[{gpu, code.file, code.kernel, code.options}] =
-          mali::figures_of(code.shader);
-      auto& cannot = expectations.cannot;
-      if (const auto* known = expectations.known_failure(gpu, code.kernel)) {
-        cannot.erase(cannot.begin() + (known - cannot.data()));
-      }
-    }
-  }
-  return expectations;
-}
-
-/// The first acceptance has no file to begin with.
-mali::Expectations read_expectations(const MaliRequest& request) {
-  if (request.accept && !std::filesystem::exists(request.expectations)) return {};
-  return mali::parse_expectations(read_file(request.expectations), request.expectations);
-}
-
-int gate(Cli& cli, const MaliRequest& request, const Asked& asked,
-         std::vector<MaliReport>& reports) {
-  mali::Expectations expectations = read_expectations(request);
-  if (request.accept) {
-    expectations = accepted(std::move(expectations), reports, asked.pattern);
-    write_file(request.expectations, mali::to_text(expectations));
-    cli.out.note(fmt::format("{} has the figures of now: read it before it is committed",
-                             request.expectations));
-  }
-  GateSums sums;
-  for (MaliReport& report : reports) {
-    judge_all(cli, report, expectations);
-    print_judgements(cli.out, report, sums);
-  }
-  if (sums.better > 0) {
-    cli.out.line(
-        fmt::format("{} kernels are better than expected: clam mali --accept", sums.better));
-  }
-  cli.out.line(fmt::format("{} passed, {} failed, 0 skipped", sums.passed, sums.failed));
-  return sums.failed > 0 ? kCheckFailed : sums.passed > 0 ? kFine : kNothingRan;
-}
-
 // ---- the command ----
 
 /// DIR/GPU/KERNEL-HASH.txt, each with the options that it was compiled with in its first line.
@@ -390,7 +279,7 @@ void add_published(Asked& asked, const Gpu& gpu) {
 
 int run_mali(Cli& cli, const MaliRequest& request) {
   Asked asked = read_words(request);
-  if (request.judges()) read_expectations(request);  // a bad file is refused before long work
+  if (request.judges()) check_expectations(request.gate);  // a bad file is refused before long work
   if (asked.workload) add_published(asked, *chosen_gpus(request)[0]);
   std::vector<MaliReport> reports = compile_all(cli, request, asked);
   const Workload* workload = asked.workload ? &*asked.workload : nullptr;
@@ -400,7 +289,7 @@ int run_mali(Cli& cli, const MaliRequest& request) {
   }
   int code = kFine;
   if (request.judges()) {
-    code = gate(cli, request, asked, reports);
+    code = judge(cli, request.gate, asked.pattern, reports);
   } else {
     for (const MaliReport& report : reports) {
       print_kernels(cli.out, report);
@@ -431,9 +320,10 @@ void add_mali(CLI::App& app, Cli& cli) {
   sub->add_option("--workload", request->workload, "the layers of a model: a name or a file");
   sub->add_option("--dtype", request->dtype, "in this dtype, whatever the problems say");
   sub->add_option("--asm", request->asm_dir, "write the listings into this folder");
-  sub->add_flag("--gate", request->gate, "hold every kernel against the expectations");
-  sub->add_flag("--accept", request->accept, "write what the kernels are now as the expectations");
-  sub->add_option("--expectations", request->expectations,
+  sub->add_flag("--gate", request->judges_all, "hold every kernel against the expectations");
+  sub->add_flag("--accept", request->gate.accept,
+                "write what the kernels are now as the expectations");
+  sub->add_option("--expectations", request->gate.expectations,
                   "file of the gate (default tests/mali_expectations.txt)");
   sub->callback(
       [&cli, request] { cli.command = [&cli, request] { return run_mali(cli, *request); }; });

@@ -2,9 +2,9 @@
 #include "compile.hpp"
 
 #include <fmt/core.h>
+#include <fnmatch.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
@@ -13,6 +13,7 @@
 
 #include "atomic_file.hpp"
 #include "error.hpp"
+#include "kernel_text.hpp"
 #include "process.hpp"
 #include "program_cache.hpp"
 #include "scratch_folder.hpp"
@@ -28,89 +29,6 @@ constexpr int kFormat = 1;
 
 bool starts_with(std::string_view text, std::string_view start) {
   return text.substr(0, start.size()) == start;
-}
-
-// ---- one kernel of a file ----
-
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-
-/// Where the comment or string at `at` ends; `at` itself when there is none.
-std::size_t skip_dead_text(std::string_view text, std::size_t at) {
-  const std::string_view rest = text.substr(at);
-  if (starts_with(rest, "//")) return std::min(text.find('\n', at), text.size());
-  if (starts_with(rest, "/*")) return std::min(text.find("*/", at + 2), text.size() - 2) + 2;
-  if (rest[0] != '"') return at;
-  std::size_t end = at + 1;
-  while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
-  return std::min(end + 1, text.size());
-}
-
-/// A kernel's text: [begin, end).
-struct KernelText {
-  std::string name;
-  std::size_t begin, end;
-};
-
-/// The next `(` or the end of the block that `{` at `open` begins; npos when there is none.
-std::size_t end_of_block(std::string_view text, std::size_t open) {
-  int depth = 0;
-  for (std::size_t at = open; at < text.size(); ++at) {
-    at = skip_dead_text(text, at);
-    if (at >= text.size()) break;
-    if (text[at] == '{') ++depth;
-    if (text[at] == '}' && --depth == 0) return at + 1;
-  }
-  return text.npos;
-}
-
-/// The kernel whose `__kernel` stands at `begin`: its name is the last word before a parenthesis
-/// that a word other than __attribute__ or a macro's stands before, that is after `void`.
-bool read_kernel(std::string_view text, std::size_t begin, KernelText& kernel) {
-  const std::size_t is_void = text.find("void", begin), open = text.find('{', begin);
-  if (is_void == text.npos || open == text.npos || is_void > open) return false;
-  std::size_t name = text.find_first_not_of(" \t\n", is_void + 4);
-  std::size_t end = name;
-  while (end < text.size() && is_word(text[end])) ++end;
-  kernel = {std::string(text.substr(name, end - name)), begin, end_of_block(text, open)};
-  return kernel.end != text.npos;
-}
-
-/// All kernels of a file in order; empty when one of them is not understood.
-std::vector<KernelText> kernel_texts(std::string_view text) {
-  std::vector<KernelText> kernels;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const std::size_t after = skip_dead_text(text, at);
-    if (after != at) {
-      at = after - 1;
-      continue;
-    }
-    if (at > 0 && is_word(text[at - 1])) continue;
-    const std::string_view rest = text.substr(at);
-    if (!starts_with(rest, "__kernel ") && !starts_with(rest, "kernel ")) continue;
-    KernelText kernel;
-    if (!read_kernel(text, at, kernel)) return {};
-    at = kernel.end - 1;
-    kernels.push_back(std::move(kernel));
-  }
-  return kernels;
-}
-
-/// What the compiler makes one kernel of: the text without the other kernels, comments and blanks
-/// at the ends of lines. Two texts that agree in it give the same listing.
-std::string code_of(std::string_view text, const std::string& kernel) {
-  const std::string cut = only_kernels(text, {kernel});
-  std::string code;
-  for (std::size_t at = 0; at < cut.size();) {
-    const std::size_t after = skip_dead_text(cut, at);
-    const bool is_comment = after != at && cut[at] == '/';
-    if (!is_comment) code.append(cut, at, std::max(after, at + 1) - at);
-    at = std::max(after, at + 1);
-    if (code.empty() || code.back() != '\n') continue;
-    code.pop_back();
-    code.erase(code.find_last_not_of(" \t\n") + 1);
-    code += '\n';
-  }
-  return code;
 }
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
@@ -428,15 +346,25 @@ std::vector<Program> programs_of(const std::vector<Plan>& plans) {
   return programs;
 }
 
-std::string only_kernels(std::string_view text, const std::vector<std::string>& wanted) {
-  std::string result(text);
-  for (const KernelText& kernel : kernel_texts(text)) {
-    if (contains(wanted, kernel.name)) continue;
-    for (std::size_t i = kernel.begin; i < kernel.end; ++i) {
-      if (result[i] != '\n') result[i] = ' ';
-    }
+bool matches(const std::string& pattern, const std::string& file, const std::string& kernel) {
+  const std::string stem = file.substr(0, file.rfind(".cl"));
+  for (const std::string& text : {kernel, file, stem}) {
+    if (pattern.empty() || ::fnmatch(pattern.c_str(), text.c_str(), 0) == 0) return true;
   }
-  return result;
+  return false;
+}
+
+std::vector<Program> matching(std::vector<Program> programs, const std::string& pattern) {
+  std::vector<Program> kept;
+  for (Program& program : programs) {
+    std::vector<std::string> kernels;
+    for (const std::string& kernel : program.kernels) {
+      if (matches(pattern, program.file, kernel)) kernels.push_back(kernel);
+    }
+    program.kernels = std::move(kernels);
+    if (!program.kernels.empty()) kept.push_back(std::move(program));
+  }
+  return kept;
 }
 
 CompilerOptions default_compiler() {

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "gpu.hpp"
@@ -24,9 +23,10 @@ struct Program {
 /// The distinct programs of the plans, in the order of their first launch, packs included.
 std::vector<Program> programs_of(const std::vector<Plan>& plans);
 
-/// The text with the bodies of all kernels but `wanted` left out, line for line, since a compiler
-/// takes its time for each. A text that is not understood stays whole.
-std::string only_kernels(std::string_view text, const std::vector<std::string>& wanted);
+/// Whether a pattern with * and ? is of the kernel, its file or the file's stem; "" is of all.
+bool matches(const std::string& pattern, const std::string& file, const std::string& kernel);
+/// The programs with those of their kernels that match.
+std::vector<Program> matching(std::vector<Program> programs, const std::string& pattern);
 
 /// What became of one kernel.
 struct KernelCode {

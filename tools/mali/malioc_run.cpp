@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "atomic_file.hpp"
-#include "compile.hpp"
 #include "error.hpp"
+#include "kernel_text.hpp"
 #include "malioc.hpp"
 #include "process.hpp"
 #include "scratch_folder.hpp"

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// mali_gate.hpp - `clam mali --gate` and `--accept`: kernels held against a file of expectations.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli.hpp"
+#include "mali_report.hpp"
+
+namespace clam::cli {
+
+struct GateRequest {
+  std::string expectations = "tests/mali_expectations.txt";  ///< path of the file
+  bool accept = false;  ///< write what the kernels are now, then judge
+};
+
+/// Throws BadArgument for a file that is not there or cannot be read.
+void check_expectations(const GateRequest& request);
+/// Fills the reports' judgements, prints what is not as expected and the line "N passed, N failed,
+/// N skipped"; gives the exit code. `pattern`: of the kernels that the reports are limited to.
+int judge(Cli& cli, const GateRequest& request, const std::string& pattern,
+          std::vector<MaliReport>& reports);
+
+}  // namespace clam::cli
