@@ -155,6 +155,8 @@ const Gpu* by_architecture(std::uint32_t vendor_id) {
   return nullptr;
 }
 
+bool is_midgard(const Gpu* gpu) { return gpu && gpu->family == Gpu::Family::midgard; }
+
 std::string cores_text(std::int64_t cores) {
   if (cores == 0) return "cores unknown";
   return fmt::format("{} core{}", cores, cores == 1 ? "" : "s");
@@ -206,6 +208,8 @@ Identity identify(const DeviceInfo& device) {
   };
   const Gpu* named = by_model(name);
   const Gpu* coded = by_alias(name);
+  // Midgard's ids know no architecture: that of a T604 would pass for a Bifrost's.
+  const Gpu* nearest = by_nearest_model(name);
   if (arm && is(by_id(device.vendor_id, who.cores, named), Identity::By::id, "by " + its_id)) {
     const Gpu* told = named ? named : coded;
     if (told && told != who.gpu) who.from += "; " + its_name + " says otherwise";
@@ -213,9 +217,11 @@ Identity identify(const DeviceInfo& device) {
   }
   is(named, Identity::By::name, "by " + its_name) ||
       is(coded, Identity::By::guess, "a guess from " + its_name) ||
+      is(is_midgard(nearest) ? nearest : nullptr, Identity::By::guess,
+         "a guess from " + its_name) ||
       is(arm ? by_architecture(device.vendor_id) : nullptr, Identity::By::guess,
          "a guess from " + its_id) ||
-      is(by_nearest_model(name), Identity::By::guess, "a guess from " + its_name);
+      is(nearest, Identity::By::guess, "a guess from " + its_name);
   return who;
 }
 

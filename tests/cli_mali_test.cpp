@@ -108,10 +108,33 @@ TEST(cli, mali_writes_listings) {
   EXPECT_EQ(files, 1);
 }
 
+TEST(cli, mali_tells_a_gpu_that_cannot_be_had_beside_one_that_can) {
+  const Finished finished = run_mali({kQk, "--gpu", "g78,g610"});
+  EXPECT_EQ(finished.code, 1);
+  EXPECT_TRUE(contains(finished.out, "g78: Mesa's compiler knows no id for the Mali-G78"));
+  EXPECT_TRUE(contains(finished.out, "  batch_matmul_nt  -D"));
+}
+
+TEST(cli, mali_sets_published_times_beside_those_of_their_gpu_alone) {
+  const std::string published = "(TVM untuned on a board: 711 us)";
+  EXPECT_TRUE(contains(run_mali({"--workload", "lightglue-192"}).out, published));
+  EXPECT_FALSE(contains(run_mali({"--workload", "lightglue-192", "--dtype", "f16"}).out, "board:"));
+  EXPECT_FALSE(contains(run_mali({"--workload", "lightglue-192", "--gpu", "g57"}).out, "board:"));
+}
+
+TEST(cli, mali_says_why_a_workload_has_no_kernel) {
+  const Finished finished = run_mali({"--workload", "dcmt"});
+  EXPECT_EQ(finished.code, 0) << finished.err;
+  EXPECT_TRUE(contains(finished.out, "its op is not built yet")) << finished.out;
+}
+
 TEST(cli, mali_refuses_what_it_cannot_mean) {
   expect_refusal(run_mali({"nothing*"}), 2, "no kernel of any plan matches 'nothing*'");
   expect_refusal(run_mali({"dense*", "conv*"}), 2, "one pattern at a time");
   expect_refusal(run_mali({kQk, "--gpu", "g99"}), 2, "g99");
+  expect_refusal(run_mali({kQk, "--gpu", "g611"}), 2, "did you mean 'g6");
+  expect_refusal(run_mali({kQk, "--gpu", ""}), 2, "unknown GPU ''");
+  expect_refusal(run_mali({"--gate", "--dtype", "f16"}), 2, "a gate has its own plans");
   expect_refusal(run_mali({kQk, "--gpu", "g610,,"}), 2, "unknown GPU ''");
   expect_refusal(run_mali({kQk, "--gate"}), 2, "a pattern of kernels, not problems");
   expect_refusal(run_mali({kQk, "--workload", "dcmt"}), 2, "one of the two");
@@ -127,10 +150,10 @@ TEST(cli, mali_refuses_what_it_cannot_mean) {
 TEST(cli, mali_gate_accepts_then_judges) {
   const TemporaryFolder folder;
   const std::string file = folder.file("expectations.txt");
-  const std::vector<std::string> gate{"nms_rows", "--gate",         "--gpu",
-                                      "g610",     "--expectations", file};
+  const std::vector<std::string> gate{"dense_pack_x", "--gate",         "--gpu",
+                                      "g610",         "--expectations", file};
   const auto accept = [&] {
-    return run_mali({"nms_rows", "--accept", "--gpu", "g610", "--expectations", file});
+    return run_mali({"dense_pack_x", "--accept", "--gpu", "g610", "--expectations", file});
   };
   EXPECT_EQ(accept().code, 0);
   EXPECT_EQ(run_mali(gate).code, 0);
@@ -147,6 +170,15 @@ TEST(cli, mali_gate_accepts_then_judges) {
   EXPECT_TRUE(contains(failed.out, " failed, 0 skipped\n"));
   accept();
   EXPECT_EQ(read_file(file), expected);
+}
+
+/// The stand-in's listings have no loops.
+TEST(cli, mali_gate_sees_tags_that_speak_of_other_loops) {
+  const TemporaryFolder folder;
+  const Finished finished = run_mali(
+      {"nms_rows", "--accept", "--gpu", "g610", "--expectations", folder.file("expectations.txt")});
+  EXPECT_EQ(finished.code, 1);
+  EXPECT_TRUE(contains(finished.out, "compiled code has 0 loops")) << finished.out;
 }
 
 // ---- the real compiler ----
@@ -189,7 +221,7 @@ TEST(cli, real_mali_gate_sees_a_worse_kernel) {
   const TemporaryFolder folder;
   std::string text = read_file(std::string(CLAM_SOURCE_DIR) + "/kernels/conv2d_depthwise.cl");
   const std::size_t body = text.find('{', text.find("void conv2d_depthwise("));
-  text.insert(body + 1, "\n  if (get_global_id(0) == 12345u) dst[0] = x[1];");
+  text.insert(body + 1, "\n  if (get_global_id(0) == 12345u) y[0] = x[1];");
   write_file(folder.file("conv2d_depthwise.cl"), text);
   const std::vector<std::string> gate{"conv2d_depthwise",
                                       "--gate",

@@ -117,8 +117,9 @@ TEST(gpu, published_devices) {
       {arm_device("Mali-G610 MC6 r0p0", 0xa8670000, 6), "g610", By::id},  // sgminer-arm#12
       {arm_device("Mali-G52", 0x72120000, 2), "g52", By::id},             // ComputeLibrary#999
       {arm_device("Mali-G71", 0x60a00002, 8), "g71", By::id},             // 96boards-hikey/linux#59
-      {arm_device("Mali-T860", 0x08602000, 4), "t860", By::id},       // stripe-terminal-android#185
-      {arm_device("Mali-T628", 0x06200010, 2), "t760", By::guess},    // plaidml#227
+      {arm_device("Mali-T860", 0x08602000, 4), "t860", By::id},     // stripe-terminal-android#185
+      {arm_device("Mali-T628", 0x06200010, 2), "t760", By::guess},  // plaidml#227
+      {arm_device("Mali-T604", 0x69560000, 4), "t760", By::guess},
       {arm_device("Mali-LODX r0p0", 0xa8670000, 4), "g610", By::id},  // armnn#704, its name
       {arm_device("Mali-G710 r0p0", 0, 7), "g710", By::name},         // GPGPUTasks2025#60
       {other_device("Mali-G610 (Panfrost)", "rusticl", 0), "g610", By::name},  // Mesa 25.0

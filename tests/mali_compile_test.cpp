@@ -81,21 +81,23 @@ TEST(mali, process_gives_lines_and_the_exit_code) {
   EXPECT_EQ(process.wait(), 7);
 }
 
-TEST(mali, process_that_is_silent_is_ended_with_what_it_started) {
-  const test::TemporaryFolder folder;
-  const std::string pid_file = folder.file("pid");
+TEST(mali, process_that_is_silent_is_ended) {
+  std::string line;
+  pid_t child = 0;
   {
-    Process process({"sh", "-c", "sleep 1000 & echo $! > " + pid_file + "; echo on; wait"}, {});
-    std::string line;
+    Process process({"sh", "-c", "echo $$; exec sleep 1000"}, {});
     ASSERT_EQ(process.read_line(line, seconds(20)), Process::Read::line);
+    child = std::stoi(line);
     EXPECT_EQ(process.read_line(line, milliseconds(50)), Process::Read::nothing);
   }
-  const pid_t child = std::stoi(read_file(pid_file));
-  for (int i = 0; i < 200 && ::kill(child, 0) == 0; ++i) ::usleep(10000);
-  const std::string status = "/proc/" + std::to_string(child) + "/stat";
-  const bool gone = !std::filesystem::exists(status) ||
-                    read_file(status).find(") Z ") != std::string::npos;  // not yet reaped
-  EXPECT_TRUE(gone);
+  EXPECT_EQ(::kill(child, 0), -1);
+}
+
+TEST(mali, process_that_only_closed_its_output_is_ended) {
+  Process process({"sh", "-c", "exec >/dev/null 2>&1; exec sleep 1000"}, {});
+  std::string line;
+  EXPECT_EQ(process.read_line(line, seconds(20)), Process::Read::end);
+  EXPECT_EQ(process.wait(), 128 + SIGKILL);
 }
 
 TEST(mali, process_that_does_not_exist_says_so) {
@@ -219,6 +221,27 @@ TEST(mali, refused_and_misread_kernels_say_why) {
   EXPECT_EQ(codes[3].reason, "the compiler printed no listing of it");
 }
 
+TEST(mali, kernel_that_does_not_build_fails_alone_and_can_be_mended) {
+  FakeCompiler fake;
+  fake.write("a.cl", {"", "REFUSE", ""});
+  fake.write("b.cl", {""});
+  const std::vector<Program> programs{{"a.cl", "", {"k0", "k1", "k2"}}, {"b.cl", "", {"k0"}}};
+  EXPECT_EQ(
+      statuses(fake.compile(programs)),
+      (std::vector<Status>{Status::compiled, Status::refused, Status::compiled, Status::compiled}));
+  fake.write("a.cl", {"", "", ""});
+  EXPECT_EQ(statuses(fake.compile(programs)), std::vector<Status>(4, Status::compiled));
+}
+
+TEST(mali, crashes_are_tried_again) {
+  FakeCompiler fake;
+  fake.write("a.cl", {"CRASH"});
+  const std::vector<Program> programs{{"a.cl", "", {"k0"}}};
+  EXPECT_EQ(fake.compile(programs)[0].status, Status::crashed);
+  EXPECT_EQ(fake.compile(programs)[0].status, Status::crashed);
+  EXPECT_EQ(fake.starts(), 2);
+}
+
 TEST(mali, crash_after_the_listings_loses_nothing) {
   FakeCompiler fake;
   fake.write("a.cl", {"LATE", ""});
@@ -235,6 +258,11 @@ TEST(mali, compiler_that_cannot_run_here_says_why) {
   EXPECT_THROWS_SAYING(fake.compile(programs), Unsupported, "no compiler here");
   fake.options.command = {"/nowhere/compiler"};
   EXPECT_THROWS_SAYING(fake.compile(programs), DeviceError, "/nowhere/compiler");
+  fake.options.command = {"/bin/sh", "-c", "exit 77"};
+  EXPECT_THROWS_SAYING(fake.compile(programs), Unsupported, "for the reason above");
+  fake.options.patience = seconds(1);
+  fake.options.command = {"/bin/sh", "-c", "exec sleep 1000"};
+  EXPECT_THROWS_SAYING(fake.compile(programs), DeviceError, "says nothing");
   EXPECT_THROW(Compiler(find_gpu("g78"), KernelFiles(), fake.options), Unsupported);
 }
 

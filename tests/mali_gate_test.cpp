@@ -34,12 +34,15 @@ KernelCode code_of(double issued = 100, double loop = 40, double mac = 24, int t
 }
 
 Expectations expectations_of(const std::string& lines) {
-  return parse_expectations(
-      "compiler Mesa 1\n" + lines + "\ngpu g610\n100 24/40 full a.cl:k -DX=1\n", "there");
+  return parse_expectations(lines + "\ngpu g610  Mesa 1\n100 24/40 full a.cl:k -DX=1\n", "there");
+}
+
+Judgement judged(const KernelCode& code, const std::string& lines = "") {
+  return judge("g610", "Mesa 1", code, expectations_of(lines));
 }
 
 Verdict verdict(const KernelCode& code, const std::string& lines = "") {
-  return judge("g610", code, expectations_of(lines)).verdict;
+  return judged(code, lines).verdict;
 }
 
 TEST(mali, figures_are_of_the_hot_loop) {
@@ -60,10 +63,24 @@ TEST(mali, gate_tells_worse_from_better) {
   EXPECT_EQ(verdict(code_of(120, 39)), Verdict::better) << "the loop counts before the whole";
   EXPECT_EQ(verdict(code_of(90, 41)), Verdict::worse);
   EXPECT_EQ(verdict(code_of(100, 40, 24, 1), "half k  it pays"), Verdict::worse);
-  const Judgement worse = judge("g610", code_of(101), expectations_of(""));
-  EXPECT_EQ(worse.sentence,
+  EXPECT_EQ(judged(code_of(101)).sentence,
             "worse: 101 inst, 24/40 in the loop, full occupancy; it was 100 inst, 24/40 in the "
             "loop, full occupancy");
+}
+
+TEST(mali, gate_is_not_fooled_by_a_better_loop_in_a_far_larger_kernel) {
+  EXPECT_EQ(verdict(code_of(126, 39)), Verdict::worse);
+  EXPECT_EQ(verdict(code_of(6000, 3, 2)), Verdict::worse);
+}
+
+/// Unrolled, or rolled: it has to be read and accepted.
+TEST(mali, gate_wants_other_code_to_be_looked_at) {
+  EXPECT_EQ(verdict(code_of(100, 80, 48)), Verdict::changed);
+  EXPECT_EQ(verdict(code_of(100, 40, 0)), Verdict::changed);
+  KernelCode unrolled = code_of(60);
+  unrolled.shader.loops.clear();
+  EXPECT_EQ(verdict(unrolled), Verdict::changed);
+  EXPECT_TRUE(judged(unrolled).fails());
 }
 
 TEST(mali, gate_forbids_what_no_acceptance_can_allow) {
@@ -75,11 +92,13 @@ TEST(mali, gate_forbids_what_no_acceptance_can_allow) {
   EXPECT_EQ(verdict(code), Verdict::forbidden);
   EXPECT_EQ(verdict(code_of(100, 40, 24, 1)), Verdict::forbidden);
   EXPECT_EQ(verdict(code_of(100, 40, 24, 1), "half other  it pays"), Verdict::forbidden);
+  EXPECT_EQ(verdict(code_of(100, 40, 24, 1), "half t860:k  it pays"), Verdict::forbidden);
+  EXPECT_EQ(verdict(code_of(100, 40, 24, 1), "half g610:k  it pays"), Verdict::worse);
   code = code_of();
   code.status = KernelCode::Status::crashed;
   code.reason = "signal 6";
   EXPECT_EQ(verdict(code), Verdict::forbidden);
-  EXPECT_EQ(judge("g610", code, expectations_of("")).sentence, "crashed: signal 6");
+  EXPECT_EQ(judged(code).sentence, "crashed: signal 6");
 }
 
 TEST(mali, gate_knows_what_cannot_be_compiled_and_when_it_can_again) {
@@ -88,23 +107,32 @@ TEST(mali, gate_knows_what_cannot_be_compiled_and_when_it_can_again) {
   EXPECT_EQ(verdict(code, line), Verdict::mended);
   code.status = KernelCode::Status::crashed;
   EXPECT_EQ(verdict(code, line), Verdict::known_failure);
+  EXPECT_TRUE(judged(code, line).is_skip());
   EXPECT_EQ(verdict(code, "cannot t860 k 2026-11-21 aborts"), Verdict::forbidden);
+  EXPECT_EQ(verdict(code, "cannot g610 k:f16 2026-11-21 aborts"), Verdict::forbidden);
+  code.options = "-DCLAM_F16 -DX=1";
+  EXPECT_EQ(verdict(code, "cannot g610 k:f16 2026-11-21 aborts"), Verdict::known_failure);
+  KernelCode spills = code_of();
+  spills.shader.spills = 3;
+  EXPECT_EQ(verdict(spills, line), Verdict::known_failure);
 }
 
 TEST(mali, gate_wants_a_line_for_every_kernel) {
   KernelCode code = code_of();
   code.options = "-DX=2";
   EXPECT_EQ(verdict(code), Verdict::missing);
-  EXPECT_TRUE(judge("g610", code, expectations_of("")).fails());
-  EXPECT_EQ(judge("g52", code_of(), expectations_of("")).verdict, Verdict::missing);
+  EXPECT_TRUE(judged(code).fails());
+  EXPECT_EQ(judge("g52", "Mesa 1", code_of(), expectations_of("")).verdict, Verdict::missing);
 }
 
 TEST(mali, figures_of_another_compiler_are_not_judged_but_its_spills_are) {
   const Expectations expectations = expectations_of("");
-  EXPECT_FALSE(judge("g610", code_of(500), expectations, false).fails());
+  const Judgement other = judge("g610", "Mesa 2", code_of(500), expectations);
+  EXPECT_EQ(other.verdict, Verdict::unjudged);
+  EXPECT_TRUE(other.is_skip());
   KernelCode code = code_of();
   code.shader.fills = 3;
-  EXPECT_TRUE(judge("g610", code, expectations, false).fails());
+  EXPECT_TRUE(judge("g610", "Mesa 2", code, expectations).fails());
 }
 
 TEST(mali, expectations_round_trip) {
@@ -114,24 +142,25 @@ TEST(mali, expectations_round_trip) {
   EXPECT_EQ(to_text(again), to_text(first));
   ASSERT_EQ(again.figures.size(), 1u);
   EXPECT_EQ(again.figures.begin()->first.options, "-DX=1");
-  EXPECT_EQ(again.half_reason("dense_nt")->reason, "sums in registers");
-  EXPECT_EQ(again.half_reason("softmax_row"), nullptr);
-  EXPECT_EQ(again.known_failure("t860", "k")->reason, "why: it aborts");
-  EXPECT_EQ(again.compiler, "Mesa 1");
+  EXPECT_EQ(again.half_reason("g610", "dense_nt")->reason, "sums in registers");
+  EXPECT_EQ(again.half_reason("g610", "softmax_row"), nullptr);
+  EXPECT_EQ(again.known_failure("t860", code_of())->reason, "why: it aborts");
+  EXPECT_EQ(again.compilers.at("g610"), "Mesa 1");
 }
 
 TEST(mali, wrong_expectations_say_where) {
   const auto read = [](const std::string& text) { return parse_expectations(text, "there"); };
   EXPECT_THROWS_SAYING(read("100 24/40 full a.cl:k"), BadArgument, "there:1: figures need a line");
-  EXPECT_THROWS_SAYING(read("gpu g\nx 1/1 full a.cl:k"), BadArgument, "there:2: ISSUED needs");
-  EXPECT_THROWS_SAYING(read("gpu g\n1 11 full a.cl:k"), BadArgument, "a / between");
-  EXPECT_THROWS_SAYING(read("gpu g\n1 1/1 most a.cl:k"), BadArgument, "full or half");
-  EXPECT_THROWS_SAYING(read("gpu g\n1 1/1 full k"), BadArgument, "colon");
-  EXPECT_THROWS_SAYING(read("gpu g\n1 1/1 full a:k\n1 1/1 full a:k"), BadArgument, "twice");
+  EXPECT_THROWS_SAYING(read("gpu g M\nx 1/1 full a.cl:k"), BadArgument, "there:2: ISSUED needs");
+  EXPECT_THROWS_SAYING(read("gpu g M\n1 11 full a.cl:k"), BadArgument, "a / between");
+  EXPECT_THROWS_SAYING(read("gpu g M\n1 1/1 most a.cl:k"), BadArgument, "full or half");
+  EXPECT_THROWS_SAYING(read("gpu g M\n1 1/1 full k"), BadArgument, "colon");
+  EXPECT_THROWS_SAYING(read("gpu g M\n1 1/1 full a:k\n1 1/1 full a:k"), BadArgument, "twice");
   EXPECT_THROWS_SAYING(read("half k"), BadArgument, "reason is missing");
   EXPECT_THROWS_SAYING(read("cannot g610"), BadArgument, "KERNEL is missing");
+  EXPECT_THROWS_SAYING(read("gpu g610"), BadArgument, "compiler's version is missing");
   EXPECT_THROWS_SAYING(read("gpu"), BadArgument, "NAME is missing");
-  EXPECT_THROWS_SAYING(read("gpu g\n99999999999999999999 1/1 full a:k"), BadArgument,
+  EXPECT_THROWS_SAYING(read("gpu g M\n99999999999999999999 1/1 full a:k"), BadArgument,
                        "whole number");
 }
 

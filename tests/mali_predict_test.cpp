@@ -105,8 +105,9 @@ TEST(mali, predict_meets_the_published_times_of_dense) {
 }
 
 // TVM's batch_matmul kernels: 4096 outputs a work-group of 64, so that a core has few warps. The
-// clocks that the board took for an instruction of a warp are those of the regenerated kernels.
-TEST(mali, predict_has_the_published_times_of_batch_matmul_inside) {
+// clocks that the board took for an instruction of a warp are those of the regenerated kernels; so
+// this holds the constant of the latency bound, and that the bound is the one that counts there.
+TEST(mali, predict_takes_few_warps_for_bound_by_latency) {
   const struct {
     const char* node;
     std::int64_t groups;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "gpu.hpp"
 #include "output.hpp"
 #include "problem.hpp"
 
@@ -35,5 +36,7 @@ std::vector<std::string> problem_lines(const std::vector<std::string>& words);
 std::string one_problem_line(const std::vector<std::string>& words);
 /// The problem of a line, in `dtype` whatever the line says; as it says where `dtype` is empty.
 Problem parse_as(const std::string& line, const std::string& dtype);
+/// As find_gpu, with the nearest key for a misspelt one.
+const Gpu& gpu_named(const std::string& key);
 
 }  // namespace clam::cli

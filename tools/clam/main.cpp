@@ -146,6 +146,16 @@ Problem parse_as(const std::string& line, const std::string& dtype) {
   return Problem::parse(line).with("dtype", dtype);
 }
 
+const Gpu& gpu_named(const std::string& key) {
+  try {
+    return find_gpu(key);
+  } catch (const BadArgument& error) {
+    std::vector<std::string> keys;
+    for (const Gpu& gpu : all_gpus()) keys.push_back(gpu.key);
+    throw BadArgument(error.what() + did_you_mean(key, keys));
+  }
+}
+
 }  // namespace clam::cli
 
 int main(int argc, char** argv) {

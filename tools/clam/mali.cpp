@@ -23,7 +23,8 @@ namespace {
 
 struct MaliRequest {
   std::vector<std::string> words;
-  std::string gpus, workload, dtype, asm_dir;
+  std::optional<std::string> gpus;
+  std::string workload, dtype, asm_dir;
   bool judges_all = false;
   GateRequest gate;
 
@@ -40,17 +41,17 @@ struct Asked {
 // ---- what is asked for ----
 
 std::vector<const Gpu*> chosen_gpus(const MaliRequest& request) {
-  if (request.gpus.empty() && request.judges()) return mali::gate_gpus();
-  if (request.gpus.empty()) return {&find_gpu("g610")};
+  if (!request.gpus && request.judges()) return mali::gate_gpus();
+  if (!request.gpus) return {&find_gpu("g610")};
   std::vector<const Gpu*> gpus;
-  if (request.gpus == "all") {
+  if (*request.gpus == "all") {
     for (const Gpu& gpu : all_gpus()) {
       if (gpu.mesa_id != 0) gpus.push_back(&gpu);
     }
     return gpus;
   }
-  std::istringstream keys(request.gpus);
-  for (std::string key; std::getline(keys, key, ',');) gpus.push_back(&find_gpu(key));
+  std::istringstream keys(*request.gpus + ",");
+  for (std::string key; std::getline(keys, key, ',');) gpus.push_back(&gpu_named(key));
   return gpus;
 }
 
@@ -81,6 +82,9 @@ std::vector<MaliProblem> problems_of(const Workload& workload, const std::string
 
 Asked read_words(const MaliRequest& request) {
   Asked asked;
+  if (request.judges() && !(request.workload + request.dtype).empty()) {
+    throw BadArgument("a gate has its own plans: no --workload and no --dtype");
+  }
   if (!request.dtype.empty()) parse_dtype(request.dtype);
   if (!request.workload.empty()) {
     asked.workload = read_workload(request.workload);
@@ -92,7 +96,7 @@ Asked read_words(const MaliRequest& request) {
     if (asked.workload) throw BadArgument("give problems or --workload, one of the two");
     for (const std::string& line : problem_lines(request.words)) {
       const Problem problem = parse_as(line, request.dtype);
-      asked.problems.push_back({problem.text(), problem, "", 1, std::nullopt});
+      asked.problems.push_back({problem.text(), problem, "", 1});
     }
   } else if (request.words.size() == 1) {
     asked.pattern = request.words[0];
@@ -142,14 +146,21 @@ class OneGpu {
     options.progress = [&](int done, int total) { progress.report(key, done, total); };
     mali::Compiler compiler(*report_.gpu, files, options);
     report_.compiler = compiler.version();
-    report_.kernels = compiler.compile(programs());
-    if (!request_.judges()) ask_malioc_too(files);
+    const std::vector<Plan> plans = wanted_plans();
+    report_.kernels = compiler.compile(mali::matching(mali::programs_of(plans), asked_.pattern));
+    if (request_.judges()) {
+      check_tags(plans, files);
+    } else {
+      ask_malioc_too(files);
+    }
     for (const MaliProblem& problem : asked_.problems) report_.rows.push_back(row(problem, files));
     return std::move(report_);
   }
 
  private:
-  std::vector<mali::Program> programs() const {
+  std::vector<Plan> wanted_plans() const {
+    if (request_.judges()) return mali::gate_plans(*report_.gpu);
+    if (asked_.problems.empty()) return mali::every_plan(*report_.gpu);
     std::vector<Plan> plans;
     for (const MaliProblem& asked : asked_.problems) {
       if (!asked.problem) continue;
@@ -159,12 +170,28 @@ class OneGpu {
         // Said in the problem's own line.
       }
     }
-    if (request_.judges()) {
-      plans = mali::gate_plans(*report_.gpu);
-    } else if (asked_.problems.empty()) {
-      plans = mali::every_plan(*report_.gpu);
+    return plans;
+  }
+
+  /// Every launch must be one whose time can be predicted: its loops are those of its tags.
+  void check_tags(const std::vector<Plan>& plans, const KernelFiles& files) {
+    if (report_.gpu->family == Gpu::Family::midgard) return;  // its listings show no loops
+    for (const Plan& plan : plans) {
+      for (const auto* launches : {&plan.pack, &plan.launches}) {
+        for (const Launch& launch : *launches) check_tags_of(launch, plan, files);
+      }
     }
-    return mali::matching(mali::programs_of(plans), asked_.pattern);
+  }
+
+  void check_tags_of(const Launch& launch, const Plan& plan, const KernelFiles& files) {
+    const mali::KernelCode* code = find_code(launch);
+    if (!code || code->status != mali::KernelCode::Status::compiled) return;
+    try {
+      mali::predict(launch, plan, {&code->shader, &tags_of(code->file, files)}, *report_.gpu);
+    } catch (const BadArgument& error) {
+      const std::size_t i = static_cast<std::size_t>(code - report_.kernels.data());
+      report_.wrong_tags[i] = error.what();
+    }
   }
 
   /// A second opinion where Arm's own compiler is installed; one that it lacks stays empty.
@@ -182,19 +209,39 @@ class OneGpu {
     }
   }
 
-  mali::Compiled find(const Launch& launch, const KernelFiles& files) {
+  const mali::KernelCode* find_code(const Launch& launch) const {
     for (const mali::KernelCode& code : report_.kernels) {
-      if (code.file != launch.file || code.options != launch.options ||
-          code.kernel != launch.kernel) {
-        continue;
+      if (code.file == launch.file && code.options == launch.options &&
+          code.kernel == launch.kernel) {
+        return &code;
       }
-      if (code.status != mali::KernelCode::Status::compiled) break;
-      auto tags = tags_.find(code.file);
-      if (tags == tags_.end())
-        tags = tags_.emplace(code.file, read_tags(files.get(code.file))).first;
-      return {&code.shader, &tags->second};
     }
-    throw Unsupported(fmt::format("kernel {} was not compiled", launch.kernel));
+    return nullptr;
+  }
+
+  const FileTags& tags_of(const std::string& file, const KernelFiles& files) {
+    auto tags = tags_.find(file);
+    if (tags == tags_.end()) tags = tags_.emplace(file, read_tags(files.get(file))).first;
+    return tags->second;
+  }
+
+  mali::Compiled find(const Launch& launch, const KernelFiles& files) {
+    const mali::KernelCode* code = find_code(launch);
+    if (!code || code->status != mali::KernelCode::Status::compiled) {
+      throw Unsupported(fmt::format("kernel {} was not compiled", launch.kernel));
+    }
+    return {&code->shader, &tags_of(code->file, files)};
+  }
+
+  /// The workload's first column, where it is of this GPU and these problems are in its dtype.
+  std::string published(const MaliProblem& asked) const {
+    if (!asked_.workload || !request_.dtype.empty()) return "";
+    const Workload& workload = *asked_.workload;
+    const std::string model = fmt::format("Mali-{} ", report_.gpu->model);
+    if (workload.published_device.find(model) == std::string::npos) return "";
+    const Workload::Column& column = workload.columns[0];
+    const auto time = published_time(workload, *workload.node(asked.node), column.key);
+    return time ? fmt::format("({} on a board: {:.0f} us)", column.title, time->us) : "";
   }
 
   static double products(const Problem& problem) {
@@ -202,7 +249,7 @@ class OneGpu {
   }
 
   MaliRow row(const MaliProblem& asked, const KernelFiles& files) {
-    MaliRow row{&asked, "", "", std::nullopt, 0};
+    MaliRow row{&asked, "", "", std::nullopt, 0, published(asked)};
     if (!asked.problem) {
       row.reason = "its op is not built yet";
       return row;
@@ -255,9 +302,20 @@ std::vector<MaliReport> compile_all(Cli& cli, const MaliRequest& request, const 
   std::vector<MaliReport> reports(gpus.size());
   parallel_for(static_cast<std::int64_t>(gpus.size()), [&](std::int64_t i) {
     const std::size_t at = static_cast<std::size_t>(i);
-    reports[at] = OneGpu(*gpus[at], request, asked).compile(files, options, progress);
+    try {
+      reports[at] = OneGpu(*gpus[at], request, asked).compile(files, options, progress);
+    } catch (const Error& error) {
+      reports[at].gpu = gpus[at];
+      reports[at].failure = std::current_exception();
+      reports[at].failure_text = error.what();
+      reports[at].cannot_run = dynamic_cast<const Unsupported*>(&error) != nullptr;
+    }
   });
-  return reports;
+  // One that works is worth a report, and the others are told in it.
+  for (const MaliReport& report : reports) {
+    if (!report.failure) return reports;
+  }
+  std::rethrow_exception(reports[0].failure);
 }
 
 bool all_compiled(const MaliReport& report) {
@@ -266,24 +324,26 @@ bool all_compiled(const MaliReport& report) {
   });
 }
 
-void add_published(Asked& asked, const Gpu& gpu) {
-  const Workload& workload = *asked.workload;
-  if (workload.published_device.find(fmt::format("Mali-{} ", gpu.model)) == std::string::npos)
-    return;
-  for (MaliProblem& problem : asked.problems) {
-    const auto time =
-        published_time(workload, *workload.node(problem.node), workload.columns[0].key);
-    if (time) problem.published_us = time->us;
+int print_report(Cli& cli, const MaliReport& report, const Workload* workload) {
+  if (report.failure) {
+    cli.out.text(fmt::format("{}: {}\n", report.gpu->key, report.failure_text));
+    return kCheckFailed;
   }
+  print_kernels(cli.out, report);
+  if (!report.malioc_error.empty()) cli.out.note(report.malioc_error);
+  print_predictions(cli.out, report, workload);
+  return all_compiled(report) ? kFine : kCheckFailed;
 }
 
 int run_mali(Cli& cli, const MaliRequest& request) {
-  Asked asked = read_words(request);
+  const Asked asked = read_words(request);
   if (request.judges()) check_expectations(request.gate);  // a bad file is refused before long work
-  if (asked.workload) add_published(asked, *chosen_gpus(request)[0]);
   std::vector<MaliReport> reports = compile_all(cli, request, asked);
   const Workload* workload = asked.workload ? &*asked.workload : nullptr;
-  if (reports[0].kernels.empty()) {
+  const bool none = std::all_of(reports.begin(), reports.end(), [](const MaliReport& report) {
+    return !report.failure && report.kernels.empty();
+  });
+  if (none && !asked.pattern.empty()) {
     throw BadArgument(fmt::format("no kernel of any plan matches '{}'; `clam manifest` names them",
                                   asked.pattern));
   }
@@ -291,12 +351,8 @@ int run_mali(Cli& cli, const MaliRequest& request) {
   if (request.judges()) {
     code = judge(cli, request.gate, asked.pattern, reports);
   } else {
-    for (const MaliReport& report : reports) {
-      print_kernels(cli.out, report);
-      if (!report.malioc_error.empty()) cli.out.note(report.malioc_error);
-      print_predictions(cli.out, report, workload);
-      if (!all_compiled(report)) code = kCheckFailed;
-    }
+    for (const MaliReport& report : reports)
+      code = std::max(code, print_report(cli, report, workload));
   }
   nlohmann::json result{
       {"clam_mali", 1}, {"version", CLAM_VERSION}, {"gpus", nlohmann::json::array()}};
@@ -325,6 +381,14 @@ void add_mali(CLI::App& app, Cli& cli) {
                 "write what the kernels are now as the expectations");
   sub->add_option("--expectations", request->gate.expectations,
                   "file of the gate (default tests/mali_expectations.txt)");
+  sub->footer(
+      "Columns: inst, what the kernel has in all, then by unit; loop, one trip of its hot loop; "
+      "MAC/i,\n"
+      "multiply-adds an instruction of it; MAC/16B, a 16 bytes loaded in it; warps, whether a core "
+      "can\n"
+      "hold all it has room for; spills, SPILLS:FILLS+BYTES of scratch memory. CLAM_MALI_COMPILER "
+      "is\n"
+      "what runs the compilers, in place of tools/mali/compile.");
   sub->callback(
       [&cli, request] { cli.command = [&cli, request] { return run_mali(cli, *request); }; });
 }

@@ -3,54 +3,86 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "atomic_file.hpp"
+#include "error.hpp"
 
 namespace clam::cli {
 namespace {
 
-/// How many kernels of the reports ended in each way.
+/// How many kernels of the reports ended in each way; a GPU without a compiler counts as one.
 struct GateSums {
-  int passed = 0, failed = 0, better = 0;
+  int passed = 0, failed = 0, skipped = 0, better = 0;
+
+  void add(const mali::Judgement& judgement) {
+    using Verdict = mali::Judgement::Verdict;
+    ++(judgement.fails() ? failed : judgement.is_skip() ? skipped : passed);
+    better += judgement.verdict == Verdict::better || judgement.verdict == Verdict::mended;
+  }
 };
 
-/// Figures are held against those of the same compiler only.
-void judge_all(Cli& cli, MaliReport& report, const mali::Expectations& expectations) {
-  const bool same = report.compiler == expectations.compiler;
-  if (!same) {
-    cli.out.note(
-        fmt::format("{}: the expectations are of {}, and this is {}: only spills, scratch "
-                    "memory and occupancy are judged",
-                    report.gpu->key, expectations.compiler, report.compiler));
+/// A kernel that cannot be predicted, because its loops are not those that its tags speak of, is as
+/// wrong as one that spills.
+mali::Judgement judge_kernel(const MaliReport& report, std::size_t i,
+                             const mali::Expectations& expectations) {
+  const mali::KernelCode& code = report.kernels[i];
+  const auto wrong = report.wrong_tags.find(i);
+  if (wrong != report.wrong_tags.end()) {
+    return {mali::Judgement::Verdict::forbidden, wrong->second};
   }
-  for (const mali::KernelCode& code : report.kernels) {
-    report.judgements.push_back(mali::judge(report.gpu->key, code, expectations, same));
-  }
+  return mali::judge(report.gpu->key, report.compiler, code, expectations);
 }
 
+/// Unjudged kernels are told in one line, known failures once a reason.
 void print_judgements(Output& out, const MaliReport& report, GateSums& sums) {
   using Verdict = mali::Judgement::Verdict;
   out.text(
       fmt::format("{}: {} kernels, {}\n", report.gpu->key, report.kernels.size(), report.compiler));
+  bool told_unjudged = false;
   for (std::size_t i = 0; i < report.kernels.size(); ++i) {
     const mali::Judgement& judgement = report.judgements[i];
-    judgement.fails() ? ++sums.failed : ++sums.passed;
-    sums.better += judgement.verdict == Verdict::better || judgement.verdict == Verdict::mended;
-    if (judgement.sentence.empty()) continue;
-    const std::string word = judgement.fails() ? out.red("FAIL") : out.yellow("note");
-    out.text(fmt::format("{} {} {} {}\n     {}\n", word, report.gpu->key, report.kernels[i].kernel,
-                         report.kernels[i].options, judgement.sentence));
+    sums.add(judgement);
+    const bool is_unjudged = judgement.verdict == Verdict::unjudged;
+    if (judgement.sentence.empty() || (is_unjudged && told_unjudged)) continue;
+    told_unjudged = told_unjudged || is_unjudged;
+    const std::string word = judgement.fails()     ? out.red("FAIL")
+                             : judgement.is_skip() ? out.yellow("skip")
+                                                   : out.yellow("note");
+    out.text(fmt::format("{} {} {}{}{}\n     {}{}\n", word, report.gpu->key,
+                         report.kernels[i].kernel, report.kernels[i].options.empty() ? "" : "  ",
+                         report.kernels[i].options, judgement.sentence,
+                         is_unjudged ? " (and so are the others)" : ""));
   }
 }
 
+/// Whether a line `cannot` is still needed by one of the report's kernels.
+bool is_needed(const mali::Expectations::Cannot& line, const MaliReport& report) {
+  mali::Expectations alone;
+  alone.cannot = {line};
+  alone.half = {{"*", "not the question here"}};
+  for (const mali::KernelCode& code : report.kernels) {
+    const auto verdict = mali::judge(report.gpu->key, report.compiler, code, alone).verdict;
+    if (verdict == mali::Judgement::Verdict::known_failure) return true;
+  }
+  return false;
+}
+
 /// The figures of the reports replace those of their GPUs; what was written by hand stays, but for
-/// what is mended. A pattern replaces the lines of its kernels alone.
+/// what is mended. With a pattern, the lines of its kernels alone, and of the same compiler.
 mali::Expectations accepted(mali::Expectations expectations, const std::vector<MaliReport>& reports,
                             const std::string& pattern) {
   for (const MaliReport& report : reports) {
     const std::string gpu = report.gpu->key;
-    expectations.compiler = report.compiler;
+    std::string& compiler = expectations.compilers[gpu];
+    if (!pattern.empty() && !compiler.empty() && compiler != report.compiler) {
+      throw BadArgument(
+          fmt::format("the figures of {} are of {}, and this is {}: accept them all, "
+                      "without a pattern",
+                      gpu, compiler, report.compiler));
+    }
+    compiler = report.compiler;
     for (auto at = expectations.figures.begin(); at != expectations.figures.end();) {
       const bool goes =
           at->first.gpu == gpu && mali::matches(pattern, at->first.file, at->first.kernel);
@@ -60,11 +92,14 @@ mali::Expectations accepted(mali::Expectations expectations, const std::vector<M
       if (code.status != mali::KernelCode::Status::compiled) continue;
       expectations.figures[{gpu, code.file, code.kernel, code.options}] =
           mali::figures_of(code.shader);
-      auto& cannot = expectations.cannot;
-      if (const auto* known = expectations.known_failure(gpu, code.kernel)) {
-        cannot.erase(cannot.begin() + (known - cannot.data()));
-      }
     }
+    auto& cannot = expectations.cannot;
+    cannot.erase(std::remove_if(cannot.begin(), cannot.end(),
+                                [&](const auto& line) {
+                                  return line.gpu == gpu && pattern.empty() &&
+                                         !is_needed(line, report);
+                                }),
+                 cannot.end());
   }
   return expectations;
 }
@@ -90,14 +125,23 @@ int judge(Cli& cli, const GateRequest& request, const std::string& pattern,
   }
   GateSums sums;
   for (MaliReport& report : reports) {
-    judge_all(cli, report, expectations);
+    if (report.failure) {
+      cli.out.text(
+          fmt::format("{} {}: {}\n", cli.out.yellow("skip"), report.gpu->key, report.failure_text));
+      ++(report.cannot_run ? sums.skipped : sums.failed);
+      continue;
+    }
+    for (std::size_t i = 0; i < report.kernels.size(); ++i) {
+      report.judgements.push_back(judge_kernel(report, i, expectations));
+    }
     print_judgements(cli.out, report, sums);
   }
   if (sums.better > 0) {
     cli.out.line(
         fmt::format("{} kernels are better than expected: clam mali --accept", sums.better));
   }
-  cli.out.line(fmt::format("{} passed, {} failed, 0 skipped", sums.passed, sums.failed));
+  cli.out.line(
+      fmt::format("{} passed, {} failed, {} skipped", sums.passed, sums.failed, sums.skipped));
   return sums.failed > 0 ? kCheckFailed : sums.passed > 0 ? kFine : kNothingRan;
 }
 

@@ -14,10 +14,17 @@ using Status = mali::KernelCode::Status;
 
 constexpr std::size_t kWorst = 5;  ///< nodes named at the end of a workload
 
+/// What a listing counts.
+const char* unit(const Gpu& gpu) {
+  if (gpu.family == Gpu::Family::midgard) return "bundles, units unknown";
+  return gpu.family == Gpu::Family::bifrost ? "tuples, fma and cvt are their slots"
+                                            : "instructions by unit";
+}
+
 std::string title(const MaliReport& report) {
   const Gpu& gpu = *report.gpu;
-  return fmt::format("Mali-{} ({}), {} cores as on {}; {}", gpu.model, name(gpu.family), gpu.cores,
-                     gpu.board, report.compiler);
+  return fmt::format("Mali-{} ({}), {} cores as on {}; {}; inst: {}", gpu.model, name(gpu.family),
+                     gpu.cores, gpu.board, report.compiler, unit(gpu));
 }
 
 // ---- kernels ----
@@ -41,15 +48,19 @@ std::string kernel_line(Output& out, const MaliReport& report, std::size_t i) {
       fmt::format("{}:{}+{}", shader.spills, shader.fills, shader.scratch_bytes);
   std::string malioc;
   if (!report.malioc.empty()) {
-    malioc =
-        fmt::format(" {:>7.1f} {:<10}", report.malioc[i].total_cycles, report.malioc[i].bound_by);
+    const auto& told = report.malioc[i];
+    malioc = fmt::format(" {:>7} {:<10}", told ? fmt::format("{:.1f}", told->total_cycles) : "-",
+                         told ? told->bound_by : "-");
   }
+  const auto units = [&](double count) {
+    return shader.blocks.empty() ? std::string("-") : fmt::format("{:.0f}", count);
+  };
   return fmt::format(
-      "{:>6.0f} {:>4.0f} {:>4.0f} {:>4.0f} {:>4.0f} {:>6.0f} {:>6} {:>7} {:>5} {:>7}{}  {}\n",
-      shader.whole.issued, shader.whole.fma, shader.whole.cvt, shader.whole.sfu,
-      shader.whole.load_store, loop.issued, ratio(loop.mac, loop.issued),
-      ratio(16 * loop.mac, loop.load_bytes), shader.full_occupancy() ? "full" : "half",
-      leaks ? out.red(spills) : spills, malioc, what);
+      "{:>6.0f} {:>4} {:>4} {:>4} {:>4} {:>6} {:>6} {:>7} {:>5} {:>7}{}  {}\n", shader.whole.issued,
+      units(shader.whole.fma), units(shader.whole.cvt), units(shader.whole.sfu),
+      units(shader.whole.load_store), hot < 0 ? "-" : fmt::format("{:.0f}", loop.issued),
+      ratio(loop.mac, loop.issued), ratio(16 * loop.mac, loop.load_bytes),
+      shader.full_occupancy() ? "full" : "half", leaks ? out.red(spills) : spills, malioc, what);
 }
 
 // ---- predictions ----
@@ -72,7 +83,7 @@ std::string row_line(const MaliRow& row) {
       "{:>18} {:>8.0f} {:>6} {:>4} {:>6}  {}  [{}]{}\n", interval_text(time.us), row.floor_us,
       time.mac > 0 ? fmt::format("{:.2f}", time.mac_per_issued()) : "-", time.launches.size(),
       asked.node.empty() ? "-" : fmt::format("{:g}", asked.calls), what, row.variant,
-      asked.published_us ? fmt::format("  published {:.0f} us", *asked.published_us) : "");
+      row.published.empty() ? "" : "  " + row.published);
 }
 
 /// The sums of a workload, each node as often as one run of the model has it.
@@ -159,13 +170,13 @@ json kernel_json(const MaliReport& report, std::size_t i) {
     trip["inside"] = shader.loops[loop].parent;
     result["loops"].push_back(std::move(trip));
   }
-  if (!report.malioc.empty()) {
-    result["malioc"] = {{"total_cycles", report.malioc[i].total_cycles},
-                        {"longest_path_cycles", report.malioc[i].longest_path_cycles},
-                        {"bound_by", report.malioc[i].bound_by},
-                        {"work_registers", report.malioc[i].work_registers},
-                        {"occupancy_percent", report.malioc[i].occupancy_percent},
-                        {"spills", report.malioc[i].spills}};
+  if (!report.malioc.empty() && report.malioc[i]) {
+    result["malioc"] = {{"total_cycles", report.malioc[i]->total_cycles},
+                        {"longest_path_cycles", report.malioc[i]->longest_path_cycles},
+                        {"bound_by", report.malioc[i]->bound_by},
+                        {"work_registers", report.malioc[i]->work_registers},
+                        {"occupancy_percent", report.malioc[i]->occupancy_percent},
+                        {"spills", report.malioc[i]->spills}};
   }
   return result;
 }
@@ -185,7 +196,7 @@ json launch_json(const mali::LaunchTime& launch) {
 json row_json(const MaliRow& row) {
   json result{{"problem", row.asked->text}, {"calls", row.asked->calls}};
   if (!row.asked->node.empty()) result["node"] = row.asked->node;
-  if (row.asked->published_us) result["published_us"] = *row.asked->published_us;
+  if (!row.published.empty()) result["published"] = row.published;
   if (!row.time) {
     result["reason"] = row.reason;
     return result;
@@ -226,6 +237,7 @@ json to_json(const MaliReport& report, const Workload* workload) {
               {"compiler", report.compiler},
               {"kernels", json::array()},
               {"problems", json::array()}};
+  if (report.failure) result["failure"] = report.failure_text;
   for (std::size_t i = 0; i < report.kernels.size(); ++i) {
     result["kernels"].push_back(kernel_json(report, i));
   }

@@ -2,6 +2,7 @@
 // mali_report.hpp - what `clam mali` found out about a GPU, for people and for programs.
 #pragma once
 
+#include <exception>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -20,11 +21,10 @@ namespace clam::cli {
 
 /// A problem, or a node of a workload, that was asked about.
 struct MaliProblem {
-  std::string text;                    ///< the problem line
-  std::optional<Problem> problem;      ///< unset for a node whose op is not built yet
-  std::string node;                    ///< of a workload; else empty
-  double calls = 1;                    ///< in one run of the model
-  std::optional<double> published_us;  ///< a call, on the same GPU
+  std::string text;                ///< the problem line
+  std::optional<Problem> problem;  ///< unset for a node whose op is not built yet
+  std::string node;                ///< of a workload; else empty
+  double calls = 1;                ///< in one run of the model
 };
 
 /// A problem on one GPU.
@@ -33,16 +33,25 @@ struct MaliRow {
   std::string variant, reason;  ///< reason: why there is no prediction
   std::optional<mali::PlanTime> time;
   double floor_us = 0;
+  std::string published;  ///< "TVM untuned on a board: 8576 us", of the same GPU, else empty
 };
 
 struct MaliReport {
   const Gpu* gpu;
   std::string compiler;  ///< "Mesa 25.0.7-2+deb13u1"
   std::vector<mali::KernelCode> kernels;
+  std::map<std::size_t, std::string>
+      wrong_tags;                           ///< of a gate: by kernel, why it has no prediction
   std::vector<mali::Judgement> judgements;  ///< of a gate: one a kernel
-  std::vector<mali::MaliocReport> malioc;   ///< one a kernel where malioc is installed, else empty
-  std::string malioc_error;                 ///< of the last kernel that it gave no report of
+  /// One a kernel where malioc is installed, else empty; nothing for one that it gave no report of.
+  std::vector<std::optional<mali::MaliocReport>> malioc;
+  std::string malioc_error;  ///< of the last of those
   std::vector<MaliRow> rows;
+
+  /// What kept this GPU's compiler from working; then all of the above is empty.
+  std::exception_ptr failure;
+  std::string failure_text;
+  bool cannot_run = false;  ///< it cannot run here, rather than it went wrong
 };
 
 /// One line a kernel: figures, hot loop, what is wrong with it.

@@ -23,16 +23,6 @@ struct PlanRequest {
   bool why = false, generic = false;
 };
 
-const Gpu& gpu_named(const std::string& key) {
-  try {
-    return find_gpu(key);
-  } catch (const BadArgument& error) {
-    std::vector<std::string> keys;
-    for (const Gpu& gpu : all_gpus()) keys.push_back(gpu.key);
-    throw BadArgument(error.what() + did_you_mean(key, keys));
-  }
-}
-
 /// The facts of a board that is not here.
 DeviceInfo board_with(Cli& cli, const std::string& key) {
   const Gpu& gpu = gpu_named(key);

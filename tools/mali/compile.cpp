@@ -57,18 +57,16 @@ class Cache {
     const std::string line = first_line(text);
     const std::string rest = text.size() > line.size() ? text.substr(line.size() + 1) : "";
     if (line == name(Status::compiled)) return take_listing(rest, code);
-    for (const Status status : {Status::refused, Status::crashed}) {
-      if (line != name(status)) continue;
-      code.status = status;
-      code.reason = first_line(rest);
-      return true;
-    }
-    return false;
+    if (line != name(Status::refused)) return false;
+    code.status = Status::refused;
+    code.reason = first_line(rest);
+    return true;
   }
 
-  /// A process that was ended from outside or took too long says nothing about its kernel.
+  /// A process that ended early or took too long may say more about the machine than the kernel.
   void store(const KernelSource& source, const KernelCode& code) const {
-    if (dir_.empty() || code.status == Status::hung) return;
+    const bool is_sure = code.status == Status::compiled || code.status == Status::refused;
+    if (dir_.empty() || !is_sure) return;
     std::error_code error;
     fs::create_directories(dir_, error);
     const bool compiled = code.status == Status::compiled;
@@ -206,9 +204,8 @@ class Run {
     Process process(words,
                     {fmt::format("PAN_GPU_ID={:#x}", gpu_.mesa_id),
                      "BIFROST_MESA_DEBUG=shaders,shaderdb", "MIDGARD_MESA_DEBUG=shaders,shaderdb"});
-    const std::size_t jobs_before = jobs_.size();
     Transcript transcript;
-    bool in_job = false;
+    bool in_job = false, any_done = false;
     std::string line;
     Process::Read read;
     while ((read = process.read_line(line, options_.patience)) == Process::Read::line) {
@@ -217,17 +214,17 @@ class Run {
         transcript = {};
       } else if (starts_with(line, "clam: end ")) {
         in_job = false;
+        any_done = true;
         take(read_end(process, line, transcript), transcript);
         if (jobs_.empty()) return;
       } else {
         transcript.add(line);
       }
     }
-    if (read == Process::Read::nothing) process.kill();
     const Loss loss = loss_of(process, read, transcript);
     if (in_job) {
       lose(loss, transcript);
-    } else if (jobs_.size() == jobs_before) {
+    } else if (!any_done) {
       throw_no_start(loss);
     }
   }
@@ -259,7 +256,14 @@ class Run {
     return false;
   }
 
+  /// Of several kernels that do not build together each gets a job of its own, to fail alone.
   void take(bool built, const Transcript& transcript) {
+    if (!built && jobs_.front().kernels.size() > 1) {
+      const Job job = std::move(jobs_.front());
+      jobs_.pop_front();
+      split(job, job.kernels);
+      return;
+    }
     conclude(jobs_.front(), transcript, built);
     for (const KernelCode* code : jobs_.front().kernels) on_done_(*code);
     jobs_.pop_front();
@@ -283,8 +287,13 @@ class Run {
       on_done_(*suspects[0]);
       return;
     }
-    for (KernelCode* code : suspects) {
-      jobs_.push_front({job.name + "-" + code->kernel, job.source, job.options, {code}});
+    split(job, suspects);
+  }
+
+  /// At the end, as the process in hand goes on with the next.
+  void split(const Job& job, const std::vector<KernelCode*>& codes) {
+    for (KernelCode* code : codes) {
+      jobs_.push_back({job.name + "-" + code->kernel, job.source, job.options, {code}});
     }
   }
 
@@ -303,12 +312,19 @@ class Run {
 std::string version_of(const std::vector<std::string>& command, std::chrono::seconds patience) {
   std::vector<std::string> words = command;
   words.push_back("--version");
-  Process process(words, {});
+  Process process(words, {}, Process::Errors::own);
   std::string line, last;
-  while (process.read_line(line, patience) == Process::Read::line) last = line;
+  Process::Read read;
+  while ((read = process.read_line(line, patience)) == Process::Read::line) last = line;
+  if (read == Process::Read::nothing) {
+    throw DeviceError(
+        fmt::format("{} --version says nothing for {} s", command[0], patience.count()));
+  }
   const int code = process.wait();
   if (code == 0 && !last.empty()) return last;
-  if (code == 77) throw Unsupported(last);
+  if (code == 77) {
+    throw Unsupported("the Mali compilers cannot be had here, for the reason above");
+  }
   throw DeviceError(fmt::format("{} --version failed (exit code {}): {}", command[0], code, last));
 }
 
@@ -427,6 +443,10 @@ std::vector<KernelCode> Compiler::compile(const std::vector<Program>& programs) 
     ++done;
     report();
   }).finish_all();
+  // The first Bifrost GPUs share their registers out in one way only: no kernel has more warps.
+  for (KernelCode& each : codes) {
+    if (gpu_.arch_major == 6) each.shader.full_threads = 1;
+  }
   return codes;
 }
 

@@ -20,12 +20,14 @@ constexpr const char* kHead =
     R"(# What Mesa's Mali compilers make of the kernels. `clam mali --accept` writes the figures; the reasons
 # of half occupancy and the list of what cannot be compiled are written by hand and kept.
 #
-#   half KERNEL  why half the warps are worth it
-#   cannot GPU KERNEL  DATE  what the compiler says
+#   half KERNEL|GPU:KERNEL  why half the warps are worth it
+#   cannot GPU KERNEL|KERNEL:f16|KERNEL:f32  DATE  what the compiler does
+#   gpu NAME  COMPILER
 #   ISSUED  MAC/LOOP  OCCUPANCY  FILE:KERNEL  OPTIONS
 #
 # ISSUED: instructions of the kernel (Bifrost: tuples, Midgard: bundles). MAC/LOOP: multiply-adds and
-# instructions in one trip of the hot loop, 0/0 without a loop. 0 spills and no scratch memory anywhere.
+# instructions in one trip of the hot loop, 0/0 without a loop. Spills and scratch memory: none, but for the
+# lines `cannot`.
 )";
 
 /// One line, word by word, with the sentence to say when it is wrong.
@@ -94,7 +96,12 @@ Judgement judgement(Verdict verdict, fmt::format_string<Parts...> format, Parts&
 }
 
 /// What no acceptance can allow; as_expected when there is nothing.
-Judgement judge_rules(const Shader& shader, const Expectations& expectations) {
+Judgement judge_rules(const std::string& gpu, const KernelCode& code,
+                      const Expectations& expectations) {
+  if (code.status != KernelCode::Status::compiled) {
+    return judgement(Verdict::forbidden, "{}: {}", name(code.status), code.reason);
+  }
+  const Shader& shader = code.shader;
   if (shader.spills > 0 || shader.fills > 0) {
     return judgement(Verdict::forbidden, "{} spills and {} fills, and there must be none",
                      shader.spills, shader.fills);
@@ -103,20 +110,34 @@ Judgement judge_rules(const Shader& shader, const Expectations& expectations) {
     return judgement(Verdict::forbidden, "{} bytes of scratch memory, and there must be none",
                      shader.scratch_bytes);
   }
-  if (!shader.full_occupancy() && !expectations.half_reason(shader.kernel)) {
+  if (!shader.full_occupancy() && !expectations.half_reason(gpu, code.kernel)) {
     return judgement(Verdict::forbidden,
                      "half occupancy, and no line 'half {}  REASON' says why it is worth it",
-                     shader.kernel);
+                     code.kernel);
   }
   return {};
 }
 
-/// Below 0: `now` is better; above 0: worse.
-int compare(const Figures& now, const Figures& then) {
-  const auto sign = [](double difference) { return (difference > 1e-9) - (difference < -1e-9); };
-  if (now.full_occupancy != then.full_occupancy) return now.full_occupancy ? -1 : 1;
-  if (const int loop = sign(now.loop_cost() - then.loop_cost())) return loop;
-  return sign(now.issued - then.issued);
+/// A better loop is no excuse for a kernel that grew by more than this.
+constexpr double kMostGrowth = 1.25;
+
+Verdict compare(const Figures& now, const Figures& then) {
+  if (now == then) return Verdict::as_expected;
+  if (now.full_occupancy != then.full_occupancy) {
+    return now.full_occupancy ? Verdict::better : Verdict::worse;
+  }
+  const bool same_kind =
+      (now.loop_issued > 0) == (then.loop_issued > 0) && (now.loop_mac > 0) == (then.loop_mac > 0);
+  if (!same_kind) return Verdict::changed;  // unrolled, say, which may be either
+  const double loop = now.loop_cost() - then.loop_cost();
+  constexpr double kNothing = 1e-9;
+  if (loop > kNothing || now.issued > kMostGrowth * then.issued) return Verdict::worse;
+  if (loop < -kNothing || now.issued < then.issued) return Verdict::better;
+  return now.issued > then.issued ? Verdict::worse : Verdict::changed;
+}
+
+bool matches_pattern(const std::string& pattern, const std::string& text) {
+  return ::fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
 }
 
 }  // namespace
@@ -152,17 +173,24 @@ bool Expectations::Key::operator<(const Key& other) const {
          std::tie(other.gpu, other.file, other.kernel, other.options);
 }
 
-const Expectations::Half* Expectations::half_reason(const std::string& kernel) const {
+const Expectations::Half* Expectations::half_reason(const std::string& gpu,
+                                                    const std::string& kernel) const {
   for (const Half& line : half) {
-    if (::fnmatch(line.kernel.c_str(), kernel.c_str(), 0) == 0) return &line;
+    if (matches_pattern(line.kernel, kernel) || matches_pattern(line.kernel, gpu + ":" + kernel)) {
+      return &line;
+    }
   }
   return nullptr;
 }
 
 const Expectations::Cannot* Expectations::known_failure(const std::string& gpu,
-                                                        const std::string& kernel) const {
+                                                        const KernelCode& code) const {
+  const bool is_f16 = code.options.find("-DCLAM_F16") != std::string::npos;
+  const std::string typed = code.kernel + (is_f16 ? ":f16" : ":f32");
   for (const Cannot& line : cannot) {
-    if (line.gpu == gpu && ::fnmatch(line.kernel.c_str(), kernel.c_str(), 0) == 0) return &line;
+    const bool is_it =
+        matches_pattern(line.kernel, code.kernel) || matches_pattern(line.kernel, typed);
+    if (line.gpu == gpu && is_it) return &line;
   }
   return nullptr;
 }
@@ -176,9 +204,7 @@ Expectations parse_expectations(std::string_view text, const std::string& origin
     Line line(content, fmt::format("{}:{}", origin, ++number));
     if (content.find_first_not_of(" \t") == content.npos || content[0] == '#') continue;
     const std::string first = line.word("a word");
-    if (first == "compiler") {
-      expectations.compiler = line.text("the compiler's version");
-    } else if (first == "half") {
+    if (first == "half") {
       const std::string kernel = line.word("KERNEL");
       expectations.half.push_back({kernel, line.text("the reason")});
     } else if (first == "cannot") {
@@ -187,6 +213,7 @@ Expectations parse_expectations(std::string_view text, const std::string& origin
       expectations.cannot.push_back({on, kernel, date, line.text("the reason")});
     } else if (first == "gpu") {
       gpu = line.word("NAME");
+      expectations.compilers[gpu] = line.text("the compiler's version");
     } else {
       read_figures(line, first, gpu, expectations);
     }
@@ -196,7 +223,7 @@ Expectations parse_expectations(std::string_view text, const std::string& origin
 
 std::string to_text(const Expectations& expectations) {
   std::string text = kHead;
-  text += fmt::format("\ncompiler {}\n\n", expectations.compiler);
+  text += "\n";
   for (const auto& half : expectations.half) {
     text += fmt::format("half {:<20} {}\n", half.kernel, half.reason);
   }
@@ -207,7 +234,10 @@ std::string to_text(const Expectations& expectations) {
   }
   std::string gpu;
   for (const auto& [key, figures] : expectations.figures) {
-    if (key.gpu != gpu) text += fmt::format("\ngpu {}\n", gpu = key.gpu);
+    if (key.gpu != gpu) {
+      gpu = key.gpu;
+      text += fmt::format("\ngpu {}  {}\n", gpu, expectations.compilers.at(gpu));
+    }
     text += fmt::format("{:>6} {:>9}  {}  {}:{}{}\n", figures.issued,
                         fmt::format("{}/{}", figures.loop_mac, figures.loop_issued),
                         figures.full_occupancy ? "full" : "half", key.file, key.kernel,
@@ -216,34 +246,36 @@ std::string to_text(const Expectations& expectations) {
   return text;
 }
 
-Judgement judge(const std::string& gpu, const KernelCode& code, const Expectations& expectations,
-                bool same_compiler) {
-  const Expectations::Cannot* known = expectations.known_failure(gpu, code.kernel);
-  if (code.status != KernelCode::Status::compiled) {
-    if (known) {
-      return judgement(Verdict::known_failure, "not compiled, as known since {}: {}", known->date,
-                       known->reason);
+Judgement judge(const std::string& gpu, const std::string& compiler, const KernelCode& code,
+                const Expectations& expectations) {
+  const Judgement rules = judge_rules(gpu, code, expectations);
+  if (const Expectations::Cannot* known = expectations.known_failure(gpu, code)) {
+    if (!rules.fails()) {
+      return judgement(Verdict::mended, "nothing is wrong with it: 'cannot {} {}' may be too much",
+                       gpu, known->kernel);
     }
-    return judgement(Verdict::forbidden, "{}: {}", name(code.status), code.reason);
+    return judgement(Verdict::known_failure, "{}, as known since {}: {}", rules.sentence,
+                     known->date, known->reason);
   }
-  if (known) {
-    return judgement(Verdict::mended, "it compiles; its line 'cannot {} {}' can go", gpu,
-                     known->kernel);
+  if (rules.fails()) return rules;
+  const auto of = expectations.compilers.find(gpu);
+  if (of != expectations.compilers.end() && of->second != compiler) {
+    return judgement(Verdict::unjudged, "its figures are of {}, and this is {}", of->second,
+                     compiler);
   }
-  Judgement rules = judge_rules(code.shader, expectations);
-  if (rules.fails() || !same_compiler) return rules;
   const auto then = expectations.figures.find({gpu, code.file, code.kernel, code.options});
   if (then == expectations.figures.end()) {
     return judgement(Verdict::missing, "no line expects it; clam mali --accept writes one");
   }
   const Figures now = figures_of(code.shader);
-  if (now == then->second) return {};
-  const int order = compare(now, then->second);
-  if (order > 0) {
-    return judgement(Verdict::worse, "worse: {}; it was {}", to_text(now), to_text(then->second));
-  }
-  return judgement(Verdict::better, "better: {}; it was {}; clam mali --accept writes it down",
-                   to_text(now), to_text(then->second));
+  const Verdict verdict = compare(now, then->second);
+  if (verdict == Verdict::as_expected) return {};
+  return judgement(verdict, "{}: {}; it was {}{}",
+                   verdict == Verdict::worse    ? "worse"
+                   : verdict == Verdict::better ? "better"
+                                                : "other code",
+                   to_text(now), to_text(then->second),
+                   verdict == Verdict::worse ? "" : "; clam mali --accept writes it down");
 }
 
 }  // namespace clam::mali

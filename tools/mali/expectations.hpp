@@ -2,10 +2,9 @@
 // expectations.hpp - what every kernel was when somebody last looked, as a text file that a review
 // reads: a kernel that got worse is an error, a better one asks to be written down.
 //
-//     compiler Mesa 25.0.7-2+deb13u1
-//     half KERNEL  why half the warps are worth it      KERNEL may hold * and ?
-//     cannot GPU KERNEL  DATE  what the compiler says
-//     gpu g610
+//     half KERNEL  why half the warps are worth it      KERNEL, GPU:KERNEL, with * and ?
+//     cannot GPU KERNEL  DATE  what the compiler does   KERNEL, KERNEL:f16 or KERNEL:f32, same
+//     gpu g610  Mesa 25.0.7-2+deb13u1
 //     ISSUED  MAC/LOOP  full|half  FILE:KERNEL  OPTIONS
 //
 // ISSUED: instructions of the kernel (Bifrost: tuples, Midgard: bundles). MAC/LOOP: multiply-adds
@@ -48,13 +47,13 @@ struct Expectations {
     bool operator<(const Key& other) const;
   };
 
-  std::string compiler;
+  std::map<std::string, std::string> compilers;  ///< that the figures are of, by GPU
   std::vector<Half> half;
   std::vector<Cannot> cannot;
   std::map<Key, Figures> figures;
 
-  const Half* half_reason(const std::string& kernel) const;
-  const Cannot* known_failure(const std::string& gpu, const std::string& kernel) const;
+  const Half* half_reason(const std::string& gpu, const std::string& kernel) const;
+  const Cannot* known_failure(const std::string& gpu, const KernelCode& code) const;
 };
 
 /// Throws BadArgument "ORIGIN:LINE: what is wrong".
@@ -63,19 +62,27 @@ Expectations parse_expectations(std::string_view text, const std::string& origin
 std::string to_text(const Expectations& expectations);
 
 struct Judgement {
-  enum class Verdict { as_expected, better, worse, missing, forbidden, known_failure, mended };
+  enum class Verdict {
+    as_expected,
+    better,
+    unjudged,       ///< its figures are another compiler's
+    known_failure,  ///< a line `cannot` lets it pass
+    mended,         ///< it has such a line, and no need of it
+    worse,
+    changed,  ///< neither better nor worse can be said
+    missing,  ///< no line expects it
+    forbidden,
+  };
   Verdict verdict = Verdict::as_expected;
   std::string sentence;  ///< empty when as expected
 
-  bool fails() const {
-    return verdict == Verdict::worse || verdict == Verdict::missing ||
-           verdict == Verdict::forbidden;
-  }
+  bool fails() const { return verdict >= Verdict::worse; }
+  bool is_skip() const { return verdict == Verdict::unjudged || verdict == Verdict::known_failure; }
 };
 /// Spills, scratch memory, half occupancy without a reason and kernels that do not compile are
-/// forbidden whatever was accepted. Else occupancy counts first, then the hot loop, then the whole.
-/// With `same_compiler` false the figures are another compiler's and are not held against these.
-Judgement judge(const std::string& gpu, const KernelCode& code, const Expectations& expectations,
-                bool same_compiler = true);
+/// forbidden whatever was accepted, but for a line `cannot`. Of the figures occupancy counts first,
+/// then the hot loop, then the whole. `compiler`: what `code` was compiled with.
+Judgement judge(const std::string& gpu, const std::string& compiler, const KernelCode& code,
+                const Expectations& expectations);
 
 }  // namespace clam::mali

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "error.hpp"
 
@@ -21,12 +22,14 @@ using Clock = std::chrono::steady_clock;
 
 /// What the new process does until it is the program; async-signal-safe but for putenv, which the
 /// parent has prepared the strings for.
-[[noreturn]] void become(int output, std::vector<char*>& argv, std::vector<char*>& settings) {
-  ::setpgid(0, 0);
+[[noreturn]] void become(int output, Process::Errors errors, std::vector<char*>& argv,
+                         std::vector<char*>& settings) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int nothing = ::open("/dev/null", O_RDONLY);
-  if (nothing < 0 || ::dup2(nothing, STDIN_FILENO) < 0 || ::dup2(output, STDOUT_FILENO) < 0 ||
-      ::dup2(output, STDERR_FILENO) < 0) {
+  if (nothing < 0 || ::dup2(nothing, STDIN_FILENO) < 0 || ::dup2(output, STDOUT_FILENO) < 0) {
+    ::_exit(126);
+  }
+  if (errors == Process::Errors::with_output && ::dup2(output, STDERR_FILENO) < 0) {
     ::_exit(126);
   }
   for (char* setting : settings) ::putenv(setting);
@@ -42,8 +45,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 }  // namespace
 
-Process::Process(const std::vector<std::string>& words,
-                 const std::vector<std::string>& environment) {
+Process::Process(const std::vector<std::string>& words, const std::vector<std::string>& environment,
+                 Errors errors) {
   std::vector<std::string> own_words = words, own_environment = environment;
   std::vector<char*> argv = pointers(own_words), settings = pointers(own_environment);
   argv.push_back(nullptr);
@@ -52,14 +55,13 @@ Process::Process(const std::vector<std::string>& words,
     throw IoError(std::string("no pipe to another program: ") + std::strerror(errno));
   }
   child_ = ::fork();
-  if (child_ == 0) become(ends[1], argv, settings);
+  if (child_ == 0) become(ends[1], errors, argv, settings);
   ::close(ends[1]);
   stream_ = ends[0];
   if (child_ < 0) {
     ::close(stream_);
     throw IoError("cannot start " + words[0] + ": " + std::strerror(errno));
   }
-  ::setpgid(child_, child_);
 }
 
 Process::~Process() {
@@ -101,15 +103,19 @@ Process::Read Process::read_line(std::string& line, std::chrono::milliseconds pa
 
 int Process::wait() {
   if (child_ < 0) return 0;
+  const Clock::time_point until = Clock::now() + std::chrono::seconds(5);
   int status = 0;
-  while (::waitpid(child_, &status, 0) < 0 && errno == EINTR) {
+  pid_t ended = 0;
+  while ((ended = ::waitpid(child_, &status, WNOHANG)) == 0 || (ended < 0 && errno == EINTR)) {
+    if (Clock::now() > until) kill();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   child_ = -1;
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 void Process::kill() {
-  if (child_ > 0) ::kill(-child_, SIGKILL);
+  if (child_ > 0) ::kill(child_, SIGKILL);
 }
 
 }  // namespace clam::mali

@@ -13,12 +13,14 @@ namespace clam::mali {
 class Process {
  public:
   enum class Read { line, end, nothing };
+  /// Where its standard error goes: with its output, or to that of this process.
+  enum class Errors { with_output, own };
 
-  /// Starts words[0] with standard output and error in one stream and nothing to read.
-  /// `environment`: "NAME=VALUE" texts on top of this process's. It dies with the thread that
-  /// started it. Throws IoError when it cannot be started.
-  Process(const std::vector<std::string>& words, const std::vector<std::string>& environment);
-  /// Ends it and what it started, if it still runs.
+  /// Starts words[0] with nothing to read. `environment`: "NAME=VALUE" texts on top of this
+  /// process's. It dies with the thread that started it. Throws IoError when it cannot be started.
+  Process(const std::vector<std::string>& words, const std::vector<std::string>& environment,
+          Errors errors = Errors::with_output);
+  /// Ends it, if it still runs.
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -26,7 +28,7 @@ class Process {
   /// The next line, without its end; `end` when there is no more; `nothing` when none came within
   /// `patience`.
   Read read_line(std::string& line, std::chrono::milliseconds patience);
-  /// Waits for its end: the exit code, or 128 + the signal that ended it.
+  /// The exit code, or 128 + the signal that ended it. It is given five seconds, then ended.
   int wait();
   void kill();
 
