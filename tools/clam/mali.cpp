@@ -351,8 +351,10 @@ int run_mali(Cli& cli, const MaliRequest& request) {
   if (request.judges()) {
     code = judge(cli, request.gate, asked.pattern, reports);
   } else {
-    for (const MaliReport& report : reports)
+    for (const MaliReport& report : reports) {
       code = std::max(code, print_report(cli, report, workload));
+    }
+    if (!asked.problems.empty()) cli.out.text(mali::leaves_out());
   }
   nlohmann::json result{
       {"clam_mali", 1}, {"version", CLAM_VERSION}, {"gpus", nlohmann::json::array()}};

@@ -76,11 +76,11 @@ std::string row_line(const MaliRow& row) {
   const std::string what =
       fmt::format("{}{}{}", asked.node, asked.node.empty() ? "" : ": ", asked.text);
   if (!row.time)
-    return fmt::format("{:>18} {:>8} {:>6} {:>4} {:>6}  {}: {}\n", "-", "-", "-", "-", "-", what,
+    return fmt::format("{:>18} {:>8} {:>6} {:>8} {:>6}  {}: {}\n", "-", "-", "-", "-", "-", what,
                        row.reason);
   const mali::PlanTime& time = *row.time;
   return fmt::format(
-      "{:>18} {:>8.0f} {:>6} {:>4} {:>6}  {}  [{}]{}\n", interval_text(time.us), row.floor_us,
+      "{:>18} {:>8.0f} {:>6} {:>8} {:>6}  {}  [{}]{}\n", interval_text(time.us), row.floor_us,
       time.mac > 0 ? fmt::format("{:.2f}", time.mac_per_issued()) : "-", time.launches.size(),
       asked.node.empty() ? "-" : fmt::format("{:g}", asked.calls), what, row.variant,
       row.published.empty() ? "" : "  " + row.published);
@@ -225,11 +225,10 @@ void print_kernels(Output& out, const MaliReport& report) {
 
 void print_predictions(Output& out, const MaliReport& report, const Workload* workload) {
   if (report.rows.empty()) return;
-  out.text(fmt::format("\nPredicted at 1 GHz, never run:\n{:>18} {:>8} {:>6} {:>4} {:>6}  {}\n",
-                       "us", "floor us", "MAC/i", "runs", "calls", "problem [variant]"));
+  out.text(fmt::format("\nPredicted at 1 GHz, never run:\n{:>18} {:>8} {:>6} {:>8} {:>6}  {}\n",
+                       "us", "floor us", "MAC/i", "launches", "calls", "problem [variant]"));
   for (const MaliRow& row : report.rows) out.text(row_line(row));
   if (workload) out.text(sums_text(Sums(report.rows), *workload));
-  out.text(mali::leaves_out());
 }
 
 json to_json(const MaliReport& report, const Workload* workload) {

@@ -107,7 +107,7 @@ std::vector<Plan> every_plan(const Gpu& gpu) {
 
 std::vector<const Gpu*> gate_gpus() {
   std::vector<const Gpu*> gpus;
-  for (const char* key : {"g610", "g52", "g310", "g57", "g76", "g72", "g31", "g51", "t860"}) {
+  for (const char* key : {"g610", "g52", "t860", "g310", "g57", "g76", "g72", "g31", "g51"}) {
     gpus.push_back(&find_gpu(key));
   }
   return gpus;

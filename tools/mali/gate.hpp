@@ -15,7 +15,7 @@ namespace clam::mali {
 /// with them each kernel of each op is launched. For a device with this GPU.
 std::vector<Plan> every_plan(const Gpu& gpu);
 
-/// The gate's GPUs, the two that see everything first.
+/// The gate's GPUs, those that take longest first.
 std::vector<const Gpu*> gate_gpus();
 /// What the gate compiles: of the first two GPUs every plan; of the others the preferred plans of
 /// the workloads, at most kFewKernels kernels, each kernel once in each dtype before a second time;
