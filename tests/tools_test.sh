@@ -735,13 +735,16 @@ test_full_is_passed_by_environment() {
   last_line_is '2 passed, 0 failed, 0 skipped'
 }
 
-test_aarch64_is_a_part_of_full_alone() {
+test_slow_parts_are_of_full_alone() {
+  built clam <<<'[[ "$1 $2" == "mali --gate" ]] && echo "4 passed, 0 failed, 1 skipped"'
   run test
   lacks out '== aarch64'
+  lacks out '== the Mali compilers'
   run test --full
   code_is 0
   says out '== aarch64'
-  last_line_is '15 passed, 0 failed, 2 skipped'
+  says out '== the Mali compilers'
+  last_line_is '19 passed, 0 failed, 3 skipped'
   run test aarch64
   last_line_is '3 passed, 0 failed, 0 skipped'
   echo 'echo "what to install" >&2; echo "0 passed, 0 failed, 1 skipped"; exit 77' \
@@ -749,7 +752,18 @@ test_aarch64_is_a_part_of_full_alone() {
   run test --full
   code_is 0
   says out 'what to install'
-  last_line_is '12 passed, 0 failed, 3 skipped'
+  last_line_is '16 passed, 0 failed, 4 skipped'
+}
+
+test_gate_that_cannot_run_is_a_skip_and_one_that_cannot_read_a_failure() {
+  built clam <<<'echo "install qemu" >&2; exit 77'
+  run test --full
+  code_is 0
+  says out 'install qemu'
+  built clam <<<'echo "expectations:3: no such word" >&2; exit 2'
+  run test --full
+  code_is 1
+  says out 'expectations:3: no such word'
 }
 
 test_full_installs_what_it_needs_and_plain_does_not() {

@@ -47,31 +47,56 @@ std::vector<KernelKey> kernels_of(const Plan& plan) {
   return kernels;
 }
 
+using DtypedKernel = std::pair<std::string, bool>;  // kernel, whether it is of halves
+
+std::vector<DtypedKernel> dtyped_kernels(const Plan& plan) {
+  std::vector<DtypedKernel> kernels;
+  for (const auto& [file, kernel, options] : kernels_of(plan)) {
+    kernels.emplace_back(kernel, options.find("-DCLAM_F16") != std::string::npos);
+  }
+  return kernels;
+}
+
+void add_kernels(const Plan& plan, std::set<DtypedKernel>& seen) {
+  for (const DtypedKernel& kernel : dtyped_kernels(plan)) seen.insert(kernel);
+}
+
+bool brings_new(const Plan& plan, const std::set<DtypedKernel>& seen) {
+  const std::vector<DtypedKernel> own = dtyped_kernels(plan);
+  return std::any_of(own.begin(), own.end(),
+                     [&](const DtypedKernel& kernel) { return seen.count(kernel) == 0; });
+}
+
 /// Plans with a kernel that none before has in its dtype, then the others; as many as fit.
 std::vector<Plan> first_of_each(const std::vector<Plan>& plans, std::size_t most) {
   std::vector<Plan> chosen;
-  std::set<std::pair<std::string, bool>> seen;  // kernel, whether it is of halves
+  std::set<DtypedKernel> seen;
   std::set<KernelKey> kernels;
-  const auto seen_key = [](const KernelKey& key) {
-    return std::pair(std::get<1>(key), std::get<2>(key).find("-DCLAM_F16") != std::string::npos);
-  };
   const auto take = [&](const Plan& plan) {
     std::set<KernelKey> more = kernels;
     for (const KernelKey& key : kernels_of(plan)) more.insert(key);
     if (more.size() > most || more.size() == kernels.size()) return;
     kernels = std::move(more);
     chosen.push_back(plan);
-    for (const KernelKey& key : kernels_of(plan)) seen.insert(seen_key(key));
+    add_kernels(plan, seen);
   };
   for (const Plan& plan : plans) {
-    const std::vector<KernelKey> own = kernels_of(plan);
-    const bool brings_new = std::any_of(own.begin(), own.end(), [&](const KernelKey& key) {
-      return seen.count(seen_key(key)) == 0;
-    });
-    if (brings_new) take(plan);
+    if (brings_new(plan, seen)) take(plan);
   }
   for (const Plan& plan : plans) take(plan);
   return chosen;
+}
+
+/// Every small case with each of its variants.
+std::vector<Plan> small_plans(const DeviceInfo& device, const char* dtype) {
+  std::vector<Plan> plans;
+  for (const Op* op : all_ops()) {
+    for (const std::string& line : op->small_cases) {
+      const Problem problem = Problem::parse(line + " dtype=" + dtype);
+      for (const Variant& variant : op->variants) add_plan(problem, device, variant.name, plans);
+    }
+  }
+  return plans;
 }
 
 std::vector<Plan> ssd_head_plans(const DeviceInfo& device) {
@@ -94,12 +119,12 @@ std::vector<Plan> ssd_head_plans(const DeviceInfo& device) {
 std::vector<Plan> every_plan(const Gpu& gpu) {
   const DeviceInfo device = gpu_device(gpu);
   std::vector<Plan> plans = workload_plans(device);
-  for (const Op* op : all_ops()) {
-    for (const std::string& line : op->small_cases) {
-      for (const char* dtype : kDtypes) {
-        const Problem problem = Problem::parse(line + " dtype=" + dtype);
-        for (const Variant& variant : op->variants) add_plan(problem, device, variant.name, plans);
-      }
+  std::set<DtypedKernel> seen;
+  for (const Plan& plan : plans) add_kernels(plan, seen);
+  for (const char* dtype : kDtypes) {
+    for (const Plan& plan : small_plans(device, dtype)) {
+      if (dtype == kDtypes[0] || brings_new(plan, seen)) plans.push_back(plan);
+      add_kernels(plan, seen);
     }
   }
   return plans;
