@@ -90,13 +90,14 @@ std::string row_line(const MaliRow& row) {
 struct Sums {
   mali::Interval us;
   double floor_us = 0;
+  std::size_t nodes = 0;
   int left_out = 0;  ///< nodes without a prediction
   std::vector<const MaliRow*> worst;
 
   static double excess(const MaliRow* row) {
     return row->asked->calls * (middle(row->time->us) - row->floor_us);
   }
-  explicit Sums(const std::vector<MaliRow>& rows) {
+  explicit Sums(const std::vector<MaliRow>& rows) : nodes(rows.size()) {
     for (const MaliRow& row : rows) {
       if (!row.time) {
         ++left_out;
@@ -117,7 +118,7 @@ std::string sums_text(const Sums& sums, const Workload& workload) {
   std::string text = fmt::format(
       "\n{}: {:.2f} to {:.2f} ms predicted, floor {:.2f} ms{}\nfarthest above the floor:\n",
       workload.name, sums.us.low / 1000, sums.us.high / 1000, sums.floor_us / 1000,
-      sums.left_out ? fmt::format(", without {} nodes that have no prediction", sums.left_out)
+      sums.left_out ? fmt::format("; {} of {} nodes have no prediction", sums.left_out, sums.nodes)
                     : "");
   for (const MaliRow* row : sums.worst) {
     text += fmt::format("  {:>8.2f} ms  {} x {}\n", Sums::excess(row) / 1000, row->asked->calls,
