@@ -28,7 +28,9 @@ Finished run_mali(std::vector<std::string> words, std::vector<std::string> envir
 TEST(cli, mali_shows_a_kernel_and_predicts_its_problem) {
   const Finished finished = run_mali({kQk});
   EXPECT_EQ(finished.code, 0) << finished.err;
-  EXPECT_TRUE(contains(finished.out, "Mali-G610 (Valhall), 4 cores as on RK3588; Mesa 0.0-fake"));
+  EXPECT_TRUE(
+      contains(finished.out,
+               "Mali-G610 (Valhall), 4 cores as on RK3588; Mesa 0.0-fake; 27.2 GB/s measured"));
   EXPECT_TRUE(contains(finished.out, "0.66")) << finished.out;
   EXPECT_TRUE(contains(finished.out, "Predicted at 1 GHz, never run:"));
   EXPECT_TRUE(contains(finished.out, "Left out:"));

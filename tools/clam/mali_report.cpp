@@ -23,8 +23,9 @@ const char* unit(const Gpu& gpu) {
 
 std::string title(const MaliReport& report) {
   const Gpu& gpu = *report.gpu;
-  return fmt::format("Mali-{} ({}), {} cores as on {}; {}; inst: {}", gpu.model, name(gpu.family),
-                     gpu.cores, gpu.board, report.compiler, unit(gpu));
+  return fmt::format("Mali-{} ({}), {} cores as on {}; {}; {:.1f} GB/s {}; inst: {}", gpu.model,
+                     name(gpu.family), gpu.cores, gpu.board, report.compiler, gpu.gb_per_s,
+                     gpu.bandwidth_measured ? "measured" : "assumed", unit(gpu));
 }
 
 // ---- kernels ----
