@@ -214,11 +214,15 @@ TEST(mali, refused_and_misread_kernels_say_why) {
   fake.write("c.cl", {""});
   const std::vector<KernelCode> codes = fake.compile(
       {{"a.cl", "-DX=1", {"k0"}}, {"b.cl", "", {"k0"}}, {"c.cl", "", {"k0", "not_there"}}});
-  EXPECT_EQ(statuses(codes), (std::vector<Status>{Status::refused, Status::refused,
-                                                  Status::compiled, Status::refused}));
+  EXPECT_EQ(statuses(codes), (std::vector<Status>{Status::refused, Status::unread, Status::compiled,
+                                                  Status::unread}));
   EXPECT_NE(codes[0].reason.find("error: refused with -DX=1"), std::string::npos);
   EXPECT_NE(codes[1].reason.find("MUMBLE"), std::string::npos) << codes[1].reason;
   EXPECT_EQ(codes[3].reason, "the compiler printed no listing of it");
+  fake.compile({{"a.cl", "-DX=1", {"k0"}}});
+  EXPECT_EQ(fake.starts(), 1) << "what does not build is remembered";
+  fake.compile({{"b.cl", "", {"k0"}}});
+  EXPECT_EQ(fake.starts(), 2) << "a better reader may understand the listing";
 }
 
 TEST(mali, kernel_that_does_not_build_fails_alone_and_can_be_mended) {

@@ -63,7 +63,8 @@ class Cache {
     return true;
   }
 
-  /// A process that ended early or took too long may say more about the machine than the kernel.
+  /// A process that ended early or took too long may say more about the machine than the kernel,
+  /// and a listing that is not understood more about its reader.
   void store(const KernelSource& source, const KernelCode& code) const {
     const bool is_sure = code.status == Status::compiled || code.status == Status::refused;
     if (dir_.empty() || !is_sure) return;
@@ -169,7 +170,7 @@ void conclude(const Job& job, const Transcript& transcript, bool built) {
   for (KernelCode* code : job.kernels) {
     const auto found = transcript.listings.find(code->kernel);
     if (found != transcript.listings.end() && Cache::take_listing(found->second, *code)) continue;
-    code->status = Status::refused;
+    code->status = built ? Status::unread : Status::refused;
     code->reason = !built ? "it does not build: " + transcript.last_words
                    : transcript.unread.empty()
                        ? "the compiler printed no listing of it"
@@ -336,6 +337,8 @@ const char* name(KernelCode::Status status) {
       return "compiled";
     case Status::refused:
       return "refused";
+    case Status::unread:
+      return "unread";
     case Status::crashed:
       return "crashed";
     case Status::hung:

@@ -30,7 +30,8 @@ std::vector<Program> matching(std::vector<Program> programs, const std::string& 
 
 /// What became of one kernel.
 struct KernelCode {
-  enum class Status { compiled, refused, crashed, hung };
+  /// unread: it built, but its listing is missing or not understood.
+  enum class Status { compiled, refused, unread, crashed, hung };
   std::string file, options, kernel;
   Status status = Status::compiled;
   std::string reason;   ///< unless compiled: one line
