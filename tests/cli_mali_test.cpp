@@ -31,7 +31,7 @@ TEST(cli, mali_shows_a_kernel_and_predicts_its_problem) {
   EXPECT_TRUE(
       contains(finished.out,
                "Mali-G610 (Valhall), 4 cores as on RK3588; Mesa 0.0-fake; 27.2 GB/s measured"));
-  EXPECT_TRUE(contains(finished.out, "0.66")) << finished.out;
+  EXPECT_TRUE(contains(finished.out, "0.73")) << finished.out;
   EXPECT_TRUE(contains(finished.out, "Predicted at 1 GHz, never run:"));
   EXPECT_TRUE(contains(finished.out, "Left out:"));
   EXPECT_FALSE(contains(finished.out, "malioc"));
@@ -122,6 +122,31 @@ TEST(cli, mali_sets_published_times_beside_those_of_their_gpu_alone) {
   EXPECT_TRUE(contains(run_mali({"--workload", "lightglue-192"}).out, published));
   EXPECT_FALSE(contains(run_mali({"--workload", "lightglue-192", "--dtype", "f16"}).out, "board:"));
   EXPECT_FALSE(contains(run_mali({"--workload", "lightglue-192", "--gpu", "g57"}).out, "board:"));
+}
+
+/// Each release's listings are kept apart.
+TEST(cli, mali_asks_the_compilers_of_testing) {
+  const std::vector<std::string> words{"mali", "dense_pack_x", "--gpu", "g610"};
+  const TemporaryFolder cache;
+  const std::vector<std::string> environment{
+      "CLAM_MALI_COMPILER=" + kTests + "/fake_mali_compiler.sh", "PATH=/usr/bin:/bin",
+      "CLAM_FAKE_LOG=" + cache.file("starts"), "CLAM_CACHE_DIR=" + cache.path()};
+  const auto run_with = [&](const std::string& mesa) {
+    std::vector<std::string> all = words;
+    if (!mesa.empty()) all.insert(all.end(), {"--mesa", mesa});
+    return run_clam(all, environment);
+  };
+  const Finished newer = run_with("testing");
+  EXPECT_EQ(newer.code, 0) << newer.err;
+  EXPECT_TRUE(contains(newer.out, "Mesa 26-fake")) << newer.out;
+  EXPECT_TRUE(contains(run_with("debian13").out, "Mesa 0.0-fake"));
+  EXPECT_TRUE(contains(run_with("").out, "Mesa 0.0-fake"));
+  run_with("testing");
+  EXPECT_EQ(read_file(cache.file("starts")), "0xa867\n0xa867\n") << "one start a release";
+  expect_refusal(run_with("sid"), 2, "there is no Mesa 'sid': there are debian13 and testing");
+  const Finished accepted =
+      run_mali({"dense_pack_x", "--accept", "--gpu", "g610", "--mesa", "testing"});
+  expect_refusal(accepted, 2, "is of Debian 13's compilers: give --expectations another file");
 }
 
 TEST(cli, mali_says_why_a_workload_has_no_kernel) {

@@ -3,10 +3,16 @@
 # Stands in for tools/mali/compile: prints a listing of one instruction for each kernel of each job,
 # and does what a word in a kernel's body says: CRASH, HANG, REFUSE, MUMBLE (a listing that nobody
 # understands), or LATE (crashes when the listings are out). Of a kernel that has one in the folder
-# CLAM_FAKE_LISTINGS it prints that listing. CLAM_FAKE_LOG counts its starts.
+# CLAM_FAKE_LISTINGS it prints that listing. CLAM_FAKE_LOG counts its starts. With --testing it is another
+# version, and its listings have the SHADER-DB line of Mesa 26.
 set -euo pipefail
 
-[[ ${1:-} != --version ]] || { echo "Mesa 0.0-fake" && exit; }
+version=0.0-fake
+if [[ ${1:-} == --testing ]]; then
+  version=26-fake
+  shift
+fi
+[[ ${1:-} != --version ]] || { echo "Mesa $version" && exit; }
 [[ ${CLAM_FAKE_START:-} != none ]] || { echo "no compiler here" && exit 77; }
 [[ -z ${CLAM_FAKE_LOG:-} ]] || echo "$PAN_GPU_ID" >>"$CLAM_FAKE_LOG"
 echo "clam: device Fake, driver 0.0"
@@ -17,7 +23,11 @@ listing() {
   echo "shader: MESA_SHADER_KERNEL"
   echo "decl_function __wrapped_$1 () (entrypoint)"
   echo "   $2.end "
-  echo "SHADER-DB: MESA_SHADER_KERNEL shader: 1 inst, 0.0 cycles, 0.0 fma, 0.015625 cvt, 0.0 sfu, 0.0 v, 0.0 t, 0.0 ls, 1 quadwords, 2 threads, 0 loops, 0:0 spills:fills"
+  if [[ $version == 26-fake ]]; then
+    echo "MESA_SHADER_KERNEL shader: 1 instrs, 0.0 cycles, 0.0 fma, 0.015625 cvt, 0.0 sfu, 0.0 v, 0.0 t, 0.0 ls, 128 code size, 2 threads, 0 loops, 0:0 spills:fills, 0 spill cost, 4 registers used, 0 uniforms used"
+  else
+    echo "SHADER-DB: MESA_SHADER_KERNEL shader: 1 inst, 0.0 cycles, 0.0 fma, 0.015625 cvt, 0.0 sfu, 0.0 v, 0.0 t, 0.0 ls, 1 quadwords, 2 threads, 0 loops, 0:0 spills:fills"
+  fi
 }
 
 while IFS=$'\t' read -r name source options; do

@@ -207,7 +207,7 @@ test_setup_tries_again_with_fresh_lists() {
 test_setup_names_the_groups_it_knows() {
   run setup buidl
   code_is 2
-  says err "no group 'buidl'; there are build pocl llvmpipe mesa mali aarch64 oclgrind python peers"
+  says err "no group 'buidl'; there are build pocl llvmpipe mesa mali aarch64 oclgrind python peers mali-testing"
 }
 
 test_setup_takes_mesa_where_it_is_new_enough() {
@@ -244,6 +244,27 @@ test_setup_mali_asks_for_what_this_machine_lacks() {
   says err 'missing packages: bubblewrap uidmap'
 }
 
+# The folder is made beside that of Debian 13, and nothing but its own word asks for it.
+test_setup_mali_testing_makes_its_folder() {
+  make_emulator
+  echo qemu-user-static >"$box/missing"
+  run setup mali
+  code_is 0
+  lacks calls mmdebstrap
+  : >"$box/missing"
+  run setup mali-testing
+  code_is 0
+  says calls 'Acquire::Check-Valid-Until "false"'
+  says calls 'a-mirror testing main'
+  [[ -d $box/home/cache/clam/drivers/mesa-debiantesting-arm64 ]] || wrong "no folder was made"
+  [[ ! -e $box/home/cache/clam/drivers/mesa-debian13-arm64 ]] || wrong "Debian 13's folder was made too"
+  : >"$box/calls"
+  echo qemu-user-static >"$box/missing"
+  run setup mali-testing
+  says err 'missing packages: qemu-user-static'
+  lacks calls mmdebstrap
+}
+
 test_setup_on_a_system_without_apt_goes_on_with_the_tools_there() {
   rm "$box"/bin/{apt-get,dpkg-query}
   only_these bash env dirname sed awk grep paste sort cat id
@@ -278,7 +299,7 @@ test_board_gets_nothing_that_builds_for_boards() {
   lacks calls apt-get
   program mmdebstrap <<<'touch "$BOX/made"'
   local driver
-  for driver in mali arm64; do
+  for driver in mali mali-testing arm64; do
     run with-driver "$driver" true
     code_is 77
     one_sentence
@@ -429,7 +450,7 @@ test_driver_usage() {
   code_is 2
   run with-driver nosuch true
   code_is 2
-  says err "no driver 'nosuch'; there are pocl, llvmpipe, oclgrind, arm64, mali and auto"
+  says err "no driver 'nosuch'; there are pocl, llvmpipe, oclgrind, arm64, mali, mali-testing and auto"
   run with-driver auto nosuch
   code_is 2
   run with-driver --help
@@ -437,7 +458,7 @@ test_driver_usage() {
   says out 'tools/with-driver DRIVER PROGRAM'
   run with-driver --version pocl
   code_is 2
-  says err 'llvmpipe, arm64 and mali'
+  says err 'llvmpipe, arm64, mali and mali-testing'
 }
 
 test_llvmpipe_is_made_once() {
@@ -502,6 +523,53 @@ test_mali_runs_in_the_emulator_with_its_shim() {
   run with-driver mali "$box/arm-program"
   says out PAN_GPU_ID=0xa867
   [[ $(<"$box/err") == "to err" ]] || wrong "standard error is not the program's own"
+}
+
+# Mesa 26 would complain of the feature.
+test_mali_of_testing_has_a_folder_of_its_own() {
+  make_emulator
+  RUSTICL_FEATURES=fp16 run with-driver mali-testing "$box/arm-program"
+  code_is 6
+  says out "QEMU_LD_PREFIX=$box/home/cache/clam/drivers/mesa-debiantesting-arm64"
+  says out PAN_GPU_ID=0xa867
+  lacks out RUSTICL_FEATURES
+  says calls 'a-mirror testing main'
+  run with-driver --check mali
+  says calls 'a-mirror trixie main'
+  [[ $(grep -c Check-Valid "$box/calls") == 1 ]] || wrong "an expired list of Debian 13 is taken too"
+}
+
+test_made_makes_nothing() {
+  make_emulator
+  local driver
+  for driver in mali mali-testing; do
+    run with-driver --made "$driver"
+    code_is 77
+    one_sentence
+    says err 'is not made yet'
+    lacks calls mmdebstrap
+  done
+  run with-driver --check mali-testing
+  run with-driver --made mali-testing
+  code_is 0
+  run with-driver --made mali
+  code_is 77
+}
+
+test_mali_compile_chooses_a_release() {
+  make_emulator
+  run mali/compile --version
+  [[ $(<"$box/out") == 'Mesa 25.0.7-2+deb13u1' ]] || wrong "another version"
+  cp "$box/arm-program" \
+    "$box/home/cache/clam/drivers/mali-loader-$(cksum <"$tree/tools/mali/loader.c" | tr ' ' -)"
+  run mali/compile --testing JOBS
+  says out "QEMU_LD_PREFIX=$box/home/cache/clam/drivers/mesa-debiantesting-arm64"
+  says calls 'JOBS'
+  run mali/compile JOBS
+  says out "QEMU_LD_PREFIX=$box/home/cache/clam/drivers/mesa-debian13-arm64"
+  run mali/compile --testing
+  code_is 2
+  says err 'usage: tools/mali/compile [--testing] JOBS'
 }
 
 test_arm64_shares_the_folder_of_mali() {
@@ -575,7 +643,7 @@ test_arm64_machine_enters_the_folder() {
 test_version_of_mesa() {
   make_emulator
   local driver
-  for driver in mali arm64 llvmpipe; do
+  for driver in mali mali-testing arm64 llvmpipe; do
     run with-driver --version "$driver"
     code_is 0
     [[ $(<"$box/out") == 'Mesa 25.0.7-2+deb13u1' ]] || wrong "$driver has another version"
@@ -812,6 +880,30 @@ test_bench_installs_pocl_only_without_a_device() {
   lacks calls pocl-opencl-icd
   run bench
   says calls 'install -y --no-install-recommends pocl-opencl-icd'
+}
+
+test_bench_peers_has_a_program_and_a_file_of_its_own() {
+  printf '%s\n' libclblast-dev libopenblas-dev >"$box/missing"
+  built clam-bench <<<'touch "$BOX/alone"'
+  built clam-bench-peers <<<'echo "$*" >"$BOX/flags"; touch -d +1min "${@: -1}"; exit 1'
+  run bench --peers --node 'dense*'
+  code_is 1
+  says calls 'install -y --no-install-recommends libclblast-dev libopenblas-dev'
+  says flags "--node dense* --json $box/tree/build/peers.json"
+  lacks flags --peers
+  says err "the rows are in $box/tree/build/peers.json"
+  [[ ! -e $box/alone ]] || wrong "clam-bench ran too"
+  run bench --json "$box/mine.json" --peers
+  says flags "--json $box/mine.json"
+  lacks flags peers.json
+}
+
+test_bench_peers_without_clblast_is_77() {
+  built clam-bench <<<'touch "$BOX/alone"'
+  run bench --peers
+  code_is 77
+  says err 'CLBlast is not on this machine: install libclblast-dev'
+  [[ ! -e $box/alone ]] || wrong "clam-bench ran instead"
 }
 
 # ---- new-op -------------------------------------------------------------------------------------

@@ -15,6 +15,8 @@ root=          # its folder
 root_size=     # what it costs
 root_arch=     # Debian's name of its architecture
 root_suite=    # the release of Debian
+root_apt=()    # options of apt, each as --aptopt=...
+root_only=     # no root is made: one that is not there is refused
 root_packages= # with commas between
 root_sources=  # source packages, whose files go to usr/src
 root_folders=  # what is kept of the packages
@@ -34,10 +36,15 @@ this_architecture() {
   esac
 }
 
-# mesa_root ARCHITECTURE: describes Debian 13's Mesa, the newest OpenCL of a Debian release.
+# mesa_root ARCHITECTURE [testing]: describes Debian 13's Mesa, the newest OpenCL of a Debian release, or
+# that of Debian testing, which is newer. A mirror may be a snapshot, whose list of testing has expired.
 mesa_root() {
   root=$drivers/mesa-debian13-$1
-  root_arch=$1 root_suite=trixie root_sources='' root_finish=true
+  root_arch=$1 root_suite=trixie root_apt=() root_sources='' root_finish=true
+  if [[ ${2:-} == testing ]]; then
+    root=$drivers/mesa-debiantesting-$1
+    root_suite=testing root_apt=(--aptopt='Acquire::Check-Valid-Until "false"')
+  fi
   root_packages=mesa-opencl-icd,mesa-drm-shim,ocl-icd-libopencl1,libgcc-s1,libstdc++6
   root_folders="./usr ./etc/OpenCL"
   root_size="about 110 MB to download, 480 MB on disk"
@@ -46,6 +53,7 @@ mesa_root() {
 # Makes the root under another name and renames it when complete; one process at a time.
 need_root() {
   [[ ! -d $root ]] || return 0
+  [[ -z $root_only ]] || cannot "the folder of $root_words is not made yet"
   has mmdebstrap || cannot "$root_words is made by mmdebstrap, which is not here: install it" \
     "(tools/setup $root_group)"
   mkdir -p "$drivers" 2>/dev/null || cannot "the folder $drivers for $root_words cannot be made: set" \
@@ -84,7 +92,7 @@ extract_packages() {
     cd "$1/usr/src" && APT_CONFIG=$MMDEBSTRAP_APT_CONFIG apt-get source -qq --download-only '"$root_sources")
   # shellcheck disable=SC2086  # the folders are words
   mmdebstrap --mode="$mode" --variant=extract --format=tar --architectures="$root_arch" \
-    --include="$root_packages" "$root_suite" - "deb $signed $mirror $root_suite main" "${sources[@]}" |
+    "${root_apt[@]}" --include="$root_packages" "$root_suite" - "deb $signed $mirror $root_suite main" "${sources[@]}" |
     tar -x -C "$part" --no-same-owner $root_folders || return 1
   mkdir -p "$part"/usr/{bin,sbin,local,src,hostlib}
   for name in bin sbin lib lib64; do [[ -e $part/$name ]] || ln -s "usr/$name" "$part/$name"; done

@@ -24,7 +24,7 @@ namespace {
 struct MaliRequest {
   std::vector<std::string> words;
   std::optional<std::string> gpus;
-  std::string workload, dtype, asm_dir;
+  std::string workload, dtype, acc, asm_dir, mesa = "debian13";
   bool judges_all = false;
   GateRequest gate;
 
@@ -63,7 +63,14 @@ bool runs_today(const Workload& workload, const Workload::Node& node) {
   return host && host->not_yet() && node.problem;
 }
 
-std::vector<MaliProblem> problems_of(const Workload& workload, const std::string& dtype) {
+/// The problem in the dtype and with the accumulator asked for, where it has one.
+Problem as_asked(const Problem& problem, const MaliRequest& request) {
+  const Problem typed = request.dtype.empty() ? problem : problem.with("dtype", request.dtype);
+  if (request.acc.empty() || !problem.op().sums_products) return typed;
+  return typed.with("acc", request.acc);
+}
+
+std::vector<MaliProblem> problems_of(const Workload& workload, const MaliRequest& request) {
   std::vector<MaliProblem> problems;
   for (const Workload::Node& node : workload.nodes) {
     if (!runs_today(workload, node)) continue;
@@ -72,7 +79,7 @@ std::vector<MaliProblem> problems_of(const Workload& workload, const std::string
     asked.calls = node.calls > 0 ? static_cast<double>(node.calls) : 1;
     asked.text = node.line;
     if (node.problem) {
-      asked.problem = dtype.empty() ? *node.problem : node.problem->with("dtype", dtype);
+      asked.problem = as_asked(*node.problem, request);
       asked.text = asked.problem->text();
     }
     problems.push_back(std::move(asked));
@@ -82,20 +89,20 @@ std::vector<MaliProblem> problems_of(const Workload& workload, const std::string
 
 Asked read_words(const MaliRequest& request) {
   Asked asked;
-  if (request.judges() && !(request.workload + request.dtype).empty()) {
-    throw BadArgument("a gate has its own plans: no --workload and no --dtype");
+  if (request.judges() && !(request.workload + request.dtype + request.acc).empty()) {
+    throw BadArgument("a gate has its own plans: no --workload, no --dtype and no --acc");
   }
   if (!request.dtype.empty()) parse_dtype(request.dtype);
   if (!request.workload.empty()) {
     asked.workload = read_workload(request.workload);
-    asked.problems = problems_of(*asked.workload, request.dtype);
+    asked.problems = problems_of(*asked.workload, request);
   }
   const auto is_problem = [](const std::string& word) { return word.find('=') != word.npos; };
   if (std::any_of(request.words.begin(), request.words.end(), is_problem)) {
     if (request.judges()) throw BadArgument("a gate takes a pattern of kernels, not problems");
     if (asked.workload) throw BadArgument("give problems or --workload, one of the two");
     for (const std::string& line : problem_lines(request.words)) {
-      const Problem problem = parse_as(line, request.dtype);
+      const Problem problem = as_asked(parse_as(line, request.dtype), request);
       asked.problems.push_back({problem.text(), problem, "", 1});
     }
   } else if (request.words.size() == 1) {
@@ -235,7 +242,7 @@ class OneGpu {
 
   /// The workload's first column, where it is of this GPU and these problems are in its dtype.
   std::string published(const MaliProblem& asked) const {
-    if (!asked_.workload || !request_.dtype.empty()) return "";
+    if (!asked_.workload || !(request_.dtype + request_.acc).empty()) return "";
     const Workload& workload = *asked_.workload;
     const std::string model = fmt::format("Mali-{} ", report_.gpu->model);
     if (workload.published_device.find(model) == std::string::npos) return "";
@@ -297,7 +304,7 @@ std::vector<MaliReport> compile_all(Cli& cli, const MaliRequest& request, const 
   const std::vector<const Gpu*> gpus = chosen_gpus(request);
   const KernelFiles files = KernelFiles::from_environment();
   for (const std::string& line : files.overrides()) cli.out.note("kernel file " + line);
-  const mali::CompilerOptions options = mali::default_compiler();
+  const mali::CompilerOptions options = mali::default_compiler(mali::parse_mesa(request.mesa));
   Progress progress(cli.out);
   std::vector<MaliReport> reports(gpus.size());
   parallel_for(static_cast<std::int64_t>(gpus.size()), [&](std::int64_t i) {
@@ -335,8 +342,20 @@ int print_report(Cli& cli, const MaliReport& report, const Workload* workload) {
   return all_compiled(report) ? kFine : kCheckFailed;
 }
 
+/// The usual file of expectations is of one release's compilers.
+void expect_file_of_its_own(const MaliRequest& request) {
+  const bool is_usual = request.gate.expectations == GateRequest{}.expectations;
+  if (request.gate.accept && is_usual && mali::parse_mesa(request.mesa) != mali::Mesa::debian13) {
+    throw BadArgument(
+        fmt::format("{} is of Debian 13's compilers: give --expectations another file for those of "
+                    "--mesa {}",
+                    request.gate.expectations, request.mesa));
+  }
+}
+
 int run_mali(Cli& cli, const MaliRequest& request) {
   const Asked asked = read_words(request);
+  expect_file_of_its_own(request);
   if (request.judges()) check_expectations(request.gate);  // a bad file is refused before long work
   std::vector<MaliReport> reports = compile_all(cli, request, asked);
   const Workload* workload = asked.workload ? &*asked.workload : nullptr;
@@ -375,8 +394,14 @@ void add_mali(CLI::App& app, Cli& cli) {
   sub->add_option("what", request->words,
                   "kernels by a pattern such as 'dense*', or problem lines; nothing: every kernel");
   sub->add_option("--gpu", request->gpus, "GPUs, such as g610,g52, or all (default g610)");
+  sub->add_option("--mesa", request->mesa,
+                  "whose compilers: debian13 (default), or testing, the newer ones of Debian "
+                  "testing (tools/setup mali-testing makes them ready)");
   sub->add_option("--workload", request->workload, "the layers of a model: a name or a file");
   sub->add_option("--dtype", request->dtype, "in this dtype, whatever the problems say");
+  sub->add_option("--acc", request->acc,
+                  "with this accumulator (f32, chunk, f16), where products are summed; chunk and "
+                  "f16 need --dtype f16");
   sub->add_option("--asm", request->asm_dir, "write the listings into this folder");
   sub->add_flag("--gate", request->judges_all, "hold every kernel against the expectations");
   sub->add_flag("--accept", request->gate.accept,

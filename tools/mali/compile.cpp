@@ -27,6 +27,9 @@ using Status = KernelCode::Status;
 // Goes into every key of the cache: a new one leaves all old entries aside.
 constexpr int kFormat = 1;
 
+// As much longer than for a kernel a compiler is waited for until it begins.
+constexpr int kStartsIn = 3;
+
 bool starts_with(std::string_view text, std::string_view start) {
   return text.substr(0, start.size()) == start;
 }
@@ -146,7 +149,7 @@ struct Transcript {
     const bool in_dump = !dump.empty() || starts_with(line, "shader: ");
     if (!in_dump && line.find_first_not_of(" \t") != line.npos) last_words = line;
     if (in_dump) dump += line + "\n";
-    if (line.find("SHADER-DB:") == line.npos) return;
+    if (!ends_listing(line)) return;
     try {
       const std::string text = essence(dump);
       const std::string kernel = parse_listing(text).kernel;
@@ -209,8 +212,11 @@ class Run {
     bool in_job = false, any_done = false;
     std::string line;
     Process::Read read;
-    while ((read = process.read_line(line, options_.patience)) == Process::Read::line) {
+    // Before its first job a compiler reads its library of functions: a minute of work in Mesa 26.
+    std::chrono::seconds patience = kStartsIn * options_.patience;
+    while ((read = process.read_line(line, patience)) == Process::Read::line) {
       if (starts_with(line, "clam: begin ")) {
+        patience = options_.patience;
         in_job = true;
         transcript = {};
       } else if (starts_with(line, "clam: end ")) {
@@ -222,7 +228,7 @@ class Run {
         transcript.add(line);
       }
     }
-    const Loss loss = loss_of(process, read, transcript);
+    const Loss loss = loss_of(process, read, patience, transcript);
     if (in_job) {
       lose(loss, transcript);
     } else if (!any_done) {
@@ -230,10 +236,11 @@ class Run {
     }
   }
 
-  Loss loss_of(Process& process, Process::Read read, const Transcript& transcript) {
+  Loss loss_of(Process& process, Process::Read read, std::chrono::seconds patience,
+               const Transcript& transcript) {
     if (read == Process::Read::nothing) {
       const std::string reason =
-          fmt::format("nothing came from the compiler for {} s", options_.patience.count());
+          fmt::format("nothing came from the compiler for {} s", patience.count());
       return {Status::hung, reason, 0, ""};
     }
     const int code = process.wait();
@@ -386,27 +393,39 @@ std::vector<Program> matching(std::vector<Program> programs, const std::string& 
   return kept;
 }
 
-CompilerOptions default_compiler() {
-  CompilerOptions options;
-  const std::string programs = ProgramCache::default_dir();
-  if (!programs.empty()) options.cache_dir = (fs::path(programs) / "mali").string();
+namespace {
+
+/// The program that runs the compilers.
+std::string compiler_script() {
   const char* own = std::getenv("CLAM_MALI_COMPILER");
-  if (own && *own) {
-    options.command = {own};
-    return options;
-  }
+  if (own && *own) return own;
   std::error_code error;
   const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
   for (const char* place : {"../share/clam/tools", "../tools"}) {
     const fs::path script = here / place / "mali" / "compile";
-    if (fs::exists(script, error)) {
-      options.command = {fs::weakly_canonical(script, error).string()};
-      return options;
-    }
+    if (fs::exists(script, error)) return fs::weakly_canonical(script, error).string();
   }
   throw Unsupported(
       "tools/mali/compile, which runs Mesa's Mali compilers, is not beside this program: set "
       "CLAM_MALI_COMPILER to its path");
+}
+
+}  // namespace
+
+Mesa parse_mesa(const std::string& word) {
+  if (word == "debian13") return Mesa::debian13;
+  if (word == "testing") return Mesa::testing;
+  throw BadArgument(
+      fmt::format("there is no Mesa {}: there are debian13 and testing", in_quotes(word)));
+}
+
+CompilerOptions default_compiler(Mesa mesa) {
+  CompilerOptions options;
+  const std::string programs = ProgramCache::default_dir();
+  if (!programs.empty()) options.cache_dir = (fs::path(programs) / "mali").string();
+  options.command = {compiler_script()};
+  if (mesa == Mesa::testing) options.command.push_back("--testing");
+  return options;
 }
 
 Compiler::Compiler(const Gpu& gpu, KernelFiles files, CompilerOptions options)

@@ -50,9 +50,15 @@ struct CompilerOptions {
   std::function<void(int done, int total)> progress;
 };
 
+/// Whose Mesa: Debian 13's, or the newer one of Debian testing.
+enum class Mesa { debian13, testing };
+/// Throws BadArgument for a word that is neither.
+Mesa parse_mesa(const std::string& word);
+
 /// The command and the folder that the environment and the place of this program give:
-/// CLAM_MALI_COMPILER, else mali/compile beside with-driver. Throws Unsupported where neither is.
-CompilerOptions default_compiler();
+/// CLAM_MALI_COMPILER, else mali/compile beside with-driver; --testing is a word of the command.
+/// Throws Unsupported where neither is.
+CompilerOptions default_compiler(Mesa mesa = Mesa::debian13);
 
 class Compiler {
  public:

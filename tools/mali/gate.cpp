@@ -91,8 +91,7 @@ std::vector<Plan> first_of_each(const std::vector<Plan>& plans, std::size_t most
 std::vector<Plan> small_plans(const DeviceInfo& device, const char* dtype) {
   std::vector<Plan> plans;
   for (const Op* op : all_ops()) {
-    for (const std::string& line : op->small_cases) {
-      const Problem problem = Problem::parse(line + " dtype=" + dtype);
+    for (const Problem& problem : problems_of(op->small_cases, dtype)) {
       for (const Variant& variant : op->variants) add_plan(problem, device, variant.name, plans);
     }
   }

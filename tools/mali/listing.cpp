@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::string_view kHead = "shader: MESA_SHADER_KERNEL";
 constexpr std::string_view kFigures = "SHADER-DB: MESA_SHADER_KERNEL shader: ";
+constexpr std::string_view kNewFigures = "MESA_SHADER_KERNEL shader: ";  // Mesa 26
 constexpr std::string_view kScratch = "scratch: ";
 constexpr std::string_view kFunction = "decl_function ";
 constexpr std::string_view kEntry = "(entrypoint)";
@@ -65,10 +66,15 @@ bool is_valhall_row(std::string_view line) {
   return line.size() > 3 && starts_with(line, "   ") && line[3] >= 'A' && line[3] <= 'Z';
 }
 
+/// What Mesa 26 prints of an instruction that its disassembler has no name for. Between blocks it
+/// prints lines without blanks.
+constexpr std::string_view kUnnamedRow = "   ";
+
 std::vector<std::string_view> valhall_rows(const std::vector<std::string_view>& lines) {
   std::vector<std::string_view> rows;
   for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
     const std::string_view row = without_blanks_at_ends(*line);
+    if (*line == kUnnamedRow) rows.push_back(kUnnamed);
     if (row.empty()) continue;
     if (!is_valhall_row(*line)) break;
     rows.push_back(row);
@@ -91,6 +97,13 @@ std::vector<std::string_view> bifrost_rows(const std::vector<std::string_view>& 
 
 enum class Family { valhall, bifrost, midgard };
 
+/// The head of a SHADER-DB line, or nothing when the line is another.
+std::string_view head_of_figures(std::string_view line) {
+  for (const std::string_view head : {kFigures, kNewFigures})
+    if (starts_with(line, head)) return head;
+  return {};
+}
+
 bool has_figure(const Cut& cut, std::string_view name) {
   return cut.figures.find(fmt::format(" {},", name)) != std::string_view::npos;
 }
@@ -104,13 +117,12 @@ Family family_of(const Cut& cut) {
 /// Lines up to the SHADER-DB line, which is left out; it goes to `figures`.
 std::vector<std::string_view> lines_of_shader(std::string_view text, std::string_view& figures) {
   std::vector<std::string_view> lines = lines_of(text);
-  const auto is_figures = [](std::string_view line) { return starts_with(line, kFigures); };
-  const auto last = std::find_if(lines.begin(), lines.end(), is_figures);
+  const auto last = std::find_if(lines.begin(), lines.end(), ends_listing);
   if (last == lines.end())
     throw BadArgument("the listing has no SHADER-DB line of a kernel: the compiler did not finish");
-  if (std::find_if(last + 1, lines.end(), is_figures) != lines.end())
+  if (std::find_if(last + 1, lines.end(), ends_listing) != lines.end())
     throw BadArgument("the text holds more than one listing: cut it after each SHADER-DB line");
-  figures = without_blanks_at_ends(last->substr(kFigures.size()));
+  figures = without_blanks_at_ends(last->substr(head_of_figures(*last).size()));
   lines.erase(last, lines.end());
   return lines;
 }
@@ -142,6 +154,13 @@ int threads_of(const Cut& cut) {
   return static_cast<int>(threads);
 }
 
+/// What Mesa 26 calls a figure.
+std::string_view new_name_of(std::string_view figure) {
+  if (figure == "inst") return "instrs";
+  if (figure == "texture") return "t";
+  return figure;
+}
+
 void read_spills(const Cut& cut, Shader& shader) {
   const std::size_t end = cut.figures.find(" spills:fills");
   const std::size_t before = cut.figures.rfind(' ', end == std::string_view::npos ? 0 : end - 1);
@@ -164,15 +183,16 @@ int leading_int(std::string_view text, std::string_view what) {
 }
 
 double figure(const Cut& cut, std::string_view name) {
+  const std::string_view new_name = new_name_of(name);
   for (std::size_t begin = 0; begin < cut.figures.size();) {
     const std::size_t end = std::min(cut.figures.find(", ", begin), cut.figures.size());
     const std::string part(cut.figures.substr(begin, end - begin));
     const std::size_t blank = std::min(part.find(' '), part.size());
     char* stop = nullptr;
     const double value = std::strtod(part.c_str(), &stop);
-    if (part.substr(std::min(blank + 1, part.size())) == name && stop == part.c_str() + blank &&
-        std::isfinite(value))
-      return value;
+    const std::string_view own = std::string_view(part).substr(std::min(blank + 1, part.size()));
+    const bool is_number = stop == part.c_str() + blank && std::isfinite(value);
+    if ((own == name || own == new_name) && is_number) return value;
     begin = end + 2;
   }
   throw BadArgument(
@@ -283,6 +303,8 @@ void count_instruction(const Mnemonic& mnemonic, Counts& counts) {
   if (base == "STORE" || base == "ACMPSTORE" || atomic || exchange)
     counts.stores += 1, counts.store_bytes += bytes_of(name);
 }
+
+bool ends_listing(std::string_view line) { return !head_of_figures(line).empty(); }
 
 std::string essence(std::string_view dump) {
   const Cut cut = cut_out(dump);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // listing.hpp - what Mesa's Mali compilers print about a kernel, as data: blocks, loops, counts.
 //
-// A listing is the text between "shader: MESA_SHADER_KERNEL" and its "SHADER-DB:" line. Valhall
-// lists instructions, with branches by distance; Bifrost lists tuples of an FMA and an ADD slot,
-// with branches by block; of Midgard the SHADER-DB line alone is read.
+// A listing is the text between "shader: MESA_SHADER_KERNEL" and its SHADER-DB line, which begins
+// with that word up to Mesa 25 and with "MESA_SHADER_KERNEL shader:" in Mesa 26. Valhall lists
+// instructions, with branches by distance; Bifrost lists tuples of an FMA and an ADD slot, with
+// branches by block; of Midgard the SHADER-DB line alone is read.
 #pragma once
 
 #include <cstddef>
@@ -59,6 +60,9 @@ struct Shader {
 /// Throws BadArgument naming what it does not understand: an unknown mnemonic is an error, and so
 /// are counts that differ from those of the SHADER-DB line.
 Shader parse_listing(std::string_view listing);
+
+/// Whether it is a SHADER-DB line, a listing's last one.
+bool ends_listing(std::string_view line);
 
 /// The part of a compiler's dump that parse_listing reads: the kernel's name and scratch, the final
 /// listing and the SHADER-DB line. Throws BadArgument where one of them is missing.

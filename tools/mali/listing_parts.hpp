@@ -58,6 +58,9 @@ struct Step {
   static constexpr int kNowhere = -1;
 };
 
+/// How a listing's essence writes a row of Valhall that has no name.
+constexpr std::string_view kUnnamed = "UNNAMED";
+
 std::vector<Step> valhall_steps(const Cut& cut);
 std::vector<Step> bifrost_steps(const Cut& cut);
 

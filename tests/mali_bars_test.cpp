@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+// The bars of tests/mali_bars.txt: what the hot loops of main kernels must reach, whichever of the
+// compilers is at hand. Slow, so with CLAM_TEST_FULL only:
+//     CLAM_TEST_FULL=1 build/clam-tests --gtest_filter='mali.bars*'
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <sstream>
+
+#include "atomic_file.hpp"
+#include "command.hpp"
+#include "error.hpp"
+#include "mali/compile.hpp"
+#include "plan.hpp"
+#include "problem.hpp"
+#include "test_errors.hpp"
+
+namespace clam::mali {
+namespace {
+
+const std::string kTree = CLAM_SOURCE_DIR;
+
+struct Bar {
+  const Gpu* gpu = nullptr;
+  double minimum = 0;
+  Plan plan;
+};
+
+/// The word variant=NAME is no word of the problem.
+Bar parse_bar(const std::string& line) {
+  std::istringstream words(line);
+  Bar bar;
+  std::string gpu, problem;
+  PlanOptions options;
+  if (!(words >> gpu >> bar.minimum)) throw BadArgument("a bar needs GPU, MINIMUM and PROBLEM");
+  constexpr std::string_view kVariant = "variant=";
+  for (std::string word; words >> word;) {
+    if (word.compare(0, kVariant.size(), kVariant) == 0) {
+      options.variant = word.substr(kVariant.size());
+    } else {
+      problem += (problem.empty() ? "" : " ") + word;
+    }
+  }
+  bar.gpu = &find_gpu(gpu);
+  bar.plan = make_plan(Problem::parse(problem), gpu_device(*bar.gpu), options);
+  return bar;
+}
+
+/// Throws BadArgument naming the line.
+std::vector<Bar> parse_bars(const std::string& text) {
+  std::vector<Bar> bars;
+  std::istringstream lines(text);
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (line.empty() || line[0] == '#') continue;
+    try {
+      bars.push_back(parse_bar(line));
+    } catch (const Error& error) {
+      throw BadArgument(fmt::format("line {}: {}", number, error.what()));
+    }
+  }
+  return bars;
+}
+
+std::vector<Bar> own_bars() { return parse_bars(read_file(kTree + "/tests/mali_bars.txt")); }
+
+Counts hot_trip(const Shader& shader) {
+  const int hot = hot_loop(shader);
+  return hot < 0 ? Counts{} : own_trip(shader, static_cast<std::size_t>(hot));
+}
+
+/// Of the plan's kernels the one with the most multiply-adds in a trip of its hot loop; nullptr
+/// where none was compiled.
+const KernelCode* main_kernel(const Plan& plan, const std::vector<KernelCode>& codes) {
+  const KernelCode* main = nullptr;
+  for (const Launch& launch : plan.launches) {
+    for (const KernelCode& code : codes) {
+      if (code.file != launch.file || code.options != launch.options) continue;
+      if (code.kernel != launch.kernel || code.status != KernelCode::Status::compiled) continue;
+      if (!main || hot_trip(code.shader).mac > hot_trip(main->shader).mac) main = &code;
+    }
+  }
+  return main;
+}
+
+/// What is wrong with the plan's kernels; empty where they reach the bar.
+std::string judge_bar(const Bar& bar, const std::vector<KernelCode>& codes) {
+  const KernelCode* main = main_kernel(bar.plan, codes);
+  if (!main) return "none of its kernels was compiled";
+  const Shader& shader = main->shader;
+  const Counts trip = hot_trip(shader);
+  const double reached = trip.issued > 0 ? trip.mac / trip.issued : 0;
+  if (shader.spills + shader.fills > 0)
+    return fmt::format("{} has {}:{} spills:fills", main->kernel, shader.spills, shader.fills);
+  if (reached < bar.minimum)
+    return fmt::format("{} has {:.0f} multiply-adds in {:.0f} instructions of its hot loop: {:.3f}",
+                       main->kernel, trip.mac, trip.issued, reached);
+  return "";
+}
+
+/// All bars of a GPU, with the compilers of one release.
+void judge_bars(const std::vector<Bar>& bars, const Gpu& gpu, Mesa mesa) {
+  std::vector<Plan> plans;
+  for (const Bar& bar : bars) {
+    if (bar.gpu != &gpu) continue;
+    plans.push_back(bar.plan);
+    plans.back().pack.clear();  // it runs once
+  }
+  if (plans.empty()) return;
+  ::setenv("CLAM_MALI_COMPILER", (kTree + "/tools/mali/compile").c_str(), /*overwrite=*/0);
+  Compiler compiler(gpu, KernelFiles::from_environment(), default_compiler(mesa));
+  const std::vector<KernelCode> codes = compiler.compile(programs_of(plans));
+  for (const Bar& bar : bars) {
+    if (bar.gpu != &gpu) continue;
+    const std::string wrong = judge_bar(bar, codes);
+    EXPECT_EQ(wrong, "") << fmt::format("{} {} must reach {} ({}, {})", gpu.key, bar.plan.problem,
+                                        bar.minimum, bar.plan.variant, compiler.version());
+  }
+}
+
+int with_driver(const std::string& what, const std::string& driver) {
+  return test::run_command({kTree + "/tools/with-driver", what, driver}).code;
+}
+
+void judge_all_bars(Mesa mesa) {
+  const std::vector<Bar> bars = own_bars();
+  ASSERT_FALSE(bars.empty());
+  for (const Gpu& gpu : all_gpus()) judge_bars(bars, gpu, mesa);
+}
+
+TEST(mali, bars_are_reached_with_the_compilers_of_debian_13) {
+  if (!::getenv("CLAM_TEST_FULL")) GTEST_SKIP() << "slow: tools/test --full";
+  if (with_driver("--check", "mali") != 0)
+    GTEST_SKIP() << "no Mali compilers: tools/with-driver --check mali";
+  judge_all_bars(Mesa::debian13);
+}
+
+/// Its folder is an addition: it is not made for this.
+TEST(mali, bars_are_reached_with_the_compilers_of_testing) {
+  if (!::getenv("CLAM_TEST_FULL")) GTEST_SKIP() << "slow: tools/test --full";
+  if (with_driver("--made", "mali-testing") != 0)
+    GTEST_SKIP() << "no Mali compilers of Debian testing: tools/setup mali-testing";
+  judge_all_bars(Mesa::testing);
+}
+
+// ---- the judge itself -------------------------------------------------------------------------
+
+/// A kernel whose loop of 40 instructions has so many multiply-adds.
+KernelCode code_of(const Launch& launch, double mac) {
+  KernelCode code{launch.file, launch.options, launch.kernel, KernelCode::Status::compiled, "", "",
+                  {}};
+  code.shader.blocks.resize(2);
+  code.shader.blocks[0].counts.issued = 40;
+  code.shader.blocks[0].counts.mac = mac;
+  code.shader.blocks[0].next = {0, 1};
+  code.shader.loops = {{0, 0, -1}};
+  return code;
+}
+
+std::vector<Launch> launches_of(const Bar& bar) { return bar.plan.launches; }
+
+TEST(mali, bars_that_are_missed_are_told_with_their_figures) {
+  const Bar bar = parse_bar("g610 0.5 dense m=192 n=512 k=512 dtype=f32");
+  std::vector<KernelCode> codes;
+  for (const Launch& launch : launches_of(bar)) codes.push_back(code_of(launch, 1));
+  codes.back() = code_of(launches_of(bar).back(), 20);
+  EXPECT_EQ(judge_bar(bar, codes), "") << "just reached, and other kernels do not count";
+  codes.back() = code_of(launches_of(bar).back(), 19);
+  EXPECT_EQ(
+      judge_bar(bar, codes),
+      codes.back().kernel + " has 19 multiply-adds in 40 instructions of its hot loop: 0.475");
+  codes.back() = code_of(launches_of(bar).back(), 39);
+  codes.back().shader.spills = 1;
+  EXPECT_EQ(judge_bar(bar, codes), codes.back().kernel + " has 1:0 spills:fills");
+  codes.back().shader.spills = 0;
+  codes.back().shader.loops.clear();
+  codes.back().shader.blocks[0].next = {1};
+  EXPECT_NE(judge_bar(bar, codes), "") << "unrolled: no loop reaches the bar";
+  for (KernelCode& code : codes) code.status = KernelCode::Status::crashed;
+  EXPECT_EQ(judge_bar(bar, codes), "none of its kernels was compiled");
+}
+
+TEST(mali, bars_name_gpu_problem_and_variant) {
+  const Bar bar = parse_bar("g52 0.7 dense m=192 n=512 k=512 dtype=f32 variant=dense_plain");
+  EXPECT_STREQ(bar.gpu->key, "g52");
+  EXPECT_EQ(bar.minimum, 0.7);
+  EXPECT_EQ(bar.plan.variant, "dense_plain");
+  EXPECT_EQ(parse_bars("# nothing\n\n").size(), 0u);
+  EXPECT_THROWS_SAYING(parse_bars("\ng610 dense m=1"), BadArgument, "line 2: a bar needs");
+  EXPECT_THROWS_SAYING(parse_bars("g610 1 dense m=1"), BadArgument, "line 1: ");
+  EXPECT_THROWS_SAYING(parse_bars("g9 1 dense m=4 n=4 k=4 dtype=f32"), BadArgument, "g9");
+  EXPECT_FALSE(own_bars().empty());
+}
+
+}  // namespace
+}  // namespace clam::mali
