@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// main.cpp - clam-bench-peers: clam beside CLBlast and OpenBLAS, in turns, in one run.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "atomic_file.hpp"
+#include "clblast.hpp"
+#include "openblas.hpp"
+#include "options.hpp"
+#include "report.hpp"
+
+namespace clam::peers {
+namespace {
+
+constexpr double kTurnSeconds = 0.05;
+constexpr int kMostCalls = 200;
+
+using Sides = std::vector<std::unique_ptr<Side>>;
+
+/// A B A B, so that a change of clock or load meets all alike.
+void take_turns(Sides& sides, int turns) {
+  double slowest = 0;
+  for (const auto& side : sides) {
+    side->seconds(1);  // builds, first touch
+    slowest = std::max(slowest, side->seconds(1));
+  }
+  const int calls = std::clamp(static_cast<int>(kTurnSeconds / slowest), 1, kMostCalls);
+  for (int turn = 1; turn <= turns; ++turn) {
+    for (const auto& side : sides) side->take_turn(turn, calls);
+  }
+}
+
+Result measure(Runtime& runtime, const Problem& problem, const std::optional<OpenBlas>& openblas,
+               int turns) {
+  Task task(runtime, problem);
+  Sides sides;
+  sides.push_back(std::make_unique<ClamSide>(task));
+  sides.push_back(make_clblast(task));
+  if (openblas) {
+    if (auto side = make_openblas(task, *openblas)) sides.push_back(std::move(side));
+  }
+  take_turns(sides, turns);
+  Result result;
+  result.variant = task.trial.plan().variant;
+  result.routine = clblast_routine(problem);
+  result.flops = problem.op().flops(problem);
+  result.clam_us = sides[0]->median_us();
+  result.clblast_us = sides[1]->median_us();
+  if (sides.size() > 2) result.openblas_us = sides[2]->median_us();
+  return result;
+}
+
+Result failure(Outcome outcome, const std::string& reason) {
+  Result result;
+  result.outcome = outcome;
+  result.reason = reason;
+  return result;
+}
+
+/// A row that fails does not end the run, unless the queue is lost.
+Result guarded_measure(Runtime& runtime, const Problem& problem,
+                       const std::optional<OpenBlas>& openblas, int turns) {
+  if (const Reason reason = clblast_lacks(problem)) return failure(Outcome::no_peer, *reason);
+  try {
+    return measure(runtime, problem, openblas, turns);
+  } catch (const Unsupported& error) {
+    return failure(Outcome::unsupported, error.what());
+  } catch (const DeviceError& error) {
+    if (runtime.tainted()) throw;
+    return failure(Outcome::device_error, error.what());
+  } catch (const Error& error) {
+    return failure(Outcome::check_failed, error.what());
+  }
+}
+
+int exit_code(const std::vector<Result>& results) {
+  const auto any = [&](Outcome outcome) {
+    return std::any_of(results.begin(), results.end(),
+                       [&](const Result& result) { return result.outcome == outcome; });
+  };
+  if (any(Outcome::device_error)) return 3;
+  if (any(Outcome::check_failed)) return 1;
+  return any(Outcome::fine) ? 0 : 77;
+}
+
+int measure_rows(const Options& options, const std::vector<Row>& rows) {
+  const DeviceEntry entry = select_device(options.device);
+  const cl::Context context(entry.device);
+  Runtime runtime(context, cl::CommandQueue(context, entry.device, CL_QUEUE_PROFILING_ENABLE));
+  std::optional<OpenBlas> openblas;
+  if (runtime.device().type == "cpu") openblas = OpenBlas::load();
+  const std::string about = openblas ? openblas->about() : "";
+  print_head(runtime, options, about);
+  std::vector<Result> results;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    results.push_back(guarded_measure(runtime, rows[i].problem, openblas, options.turns));
+    print_row(rows[i], i > 0 ? &rows[i - 1] : nullptr, results.back());
+  }
+  print_foot(rows, results);
+  if (!options.json.empty()) {
+    write_file(options.json, make_document(runtime, options, about, rows, results));
+  }
+  return exit_code(results);
+}
+
+int run(const Options& options) {
+  // Wrong input is said before a device is asked for.
+  const std::vector<Row> rows = select_rows(options);
+  if (!options.list) {
+    if (!options.json.empty()) require_writable(options.json);
+    return measure_rows(options, rows);
+  }
+  for (const Row& row : rows) {
+    const Reason reason = clblast_lacks(row.problem);
+    fmt::print("{:<40} {}{}\n", row.node.empty() ? "-" : row.workload + "/" + row.node,
+               row.problem.text(), reason ? "  no peer: " + *reason : "");
+  }
+  return 0;
+}
+
+int guarded(const Options& options) {
+  const auto fail = [](const std::string& what, int code) {
+    std::fflush(stdout);
+    fmt::print(stderr, "clam-bench-peers: {}\n", what);
+    return code;
+  };
+  try {
+    return run(options);
+  } catch (const NoDevice& error) {
+    return fail(error.what(), 77);
+  } catch (const DeviceError& error) {
+    return fail(error.what(), 3);
+  } catch (const cl::Error& error) {
+    return fail(describe(error), 3);
+  } catch (const std::exception& error) {
+    return fail(error.what(), 2);
+  }
+}
+
+}  // namespace
+}  // namespace clam::peers
+
+int main(int argc, char** argv) {
+  clam::peers::Options options;
+  if (const auto code = clam::peers::parse_options(argc, argv, options)) return *code;
+  return clam::peers::guarded(options);
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// options.hpp - the command line of clam-bench-peers, and the problems that it names.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "problem.hpp"
+
+namespace clam::peers {
+
+struct Options {
+  std::vector<std::string> workloads, problems;
+  std::string node, device, json;
+  int turns = 7;
+  bool list = false;
+};
+
+/// Returns the exit code when the program should end here (help, or a wrong command line).
+std::optional<int> parse_options(int argc, char** argv, Options& options);
+
+struct Row {
+  std::string workload, node;  ///< empty: the problem was given as a line
+  Problem problem;             ///< bare()
+};
+
+/// The nodes of at least 1 MFLOP of the workloads that are asked for, or else of all, and the
+/// problems of the command line. A problem that stands there twice is one row.
+std::vector<Row> select_rows(const Options& options);
+
+}  // namespace clam::peers

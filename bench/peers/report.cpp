@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+#include "report.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace clam::peers {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kAll = "all";
+constexpr std::size_t kNodeWidth = 16;
+
+double gflops(const Result& result, double us) { return result.flops / us * 1e-3; }
+
+const char* name(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::fine:
+      return "fine";
+    case Outcome::no_peer:
+      return "no peer";
+    case Outcome::check_failed:
+      return "check failed";
+    case Outcome::unsupported:
+      return "skipped";
+    case Outcome::device_error:
+      return "device error";
+  }
+  return "unknown";
+}
+
+const char* word(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::check_failed:
+      return "INVALID";
+    case Outcome::device_error:
+      return "ERROR";
+    default:
+      return name(outcome);
+  }
+}
+
+void print_means(const char* peer, const std::map<std::string, Mean>& means) {
+  if (means.empty()) return;
+  fmt::print("\n{}'s time / clam's (above 1: clam is faster)\n", peer);
+  const auto print = [](const std::string& op, const Mean& mean) {
+    fmt::print("  {:<13} geometric mean of {:>2}: {:.2f}; least {:.2f}, {}; {} below 1\n", op,
+               mean.count, mean.geometric(), mean.least, mean.least_node, mean.below_one);
+  };
+  for (const auto& [op, mean] : means) {
+    if (op != kAll) print(op, mean);
+  }
+  print(kAll, means.at(kAll));
+}
+
+json to_json(const std::map<std::string, Mean>& means) {
+  json value = json::object();
+  for (const auto& [op, mean] : means) {
+    value[op] = {{"count", mean.count},
+                 {"geometric_mean", mean.geometric()},
+                 {"least", mean.least},
+                 {"least_node", mean.least_node},
+                 {"below_one", mean.below_one}};
+  }
+  return value;
+}
+
+json to_json(const Row& row, const Result& result) {
+  json value = {{"problem", row.problem.text()}, {"outcome", name(result.outcome)}};
+  if (!row.node.empty()) value["workload"] = row.workload, value["node"] = row.node;
+  if (!result.reason.empty()) value["reason"] = result.reason;
+  if (result.outcome != Outcome::fine) return value;
+  value["variant"] = result.variant;
+  value["flops"] = result.flops;
+  value["clam"] = {{"us", result.clam_us}, {"gflop_per_s", gflops(result, result.clam_us)}};
+  value["clblast"] = {{"routine", result.routine},
+                      {"us", result.clblast_us},
+                      {"gflop_per_s", gflops(result, result.clblast_us)},
+                      {"over_clam", result.clblast_ratio()}};
+  if (result.openblas_us > 0) {
+    value["openblas"] = {{"us", result.openblas_us},
+                         {"gflop_per_s", gflops(result, result.openblas_us)},
+                         {"over_clam", result.openblas_ratio()}};
+  }
+  return value;
+}
+
+}  // namespace
+
+void Mean::add(double ratio, const std::string& node) {
+  if (count == 0 || ratio < least) least = ratio, least_node = node;
+  ++count;
+  below_one += ratio < 1;
+  logs += std::log(ratio);
+}
+
+double Mean::geometric() const { return std::exp(logs / count); }
+
+Summary summarise(const std::vector<Row>& rows, const std::vector<Result>& results) {
+  Summary summary;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (results[i].outcome != Outcome::fine) continue;
+    for (const std::string& group : {rows[i].problem.op().name, std::string(kAll)}) {
+      summary.clblast[group].add(results[i].clblast_ratio(), name_of(rows[i]));
+      if (results[i].openblas_us == 0) continue;
+      summary.openblas[group].add(results[i].openblas_ratio(), name_of(rows[i]));
+    }
+  }
+  return summary;
+}
+
+std::string name_of(const Row& row) { return row.node.empty() ? row.problem.text() : row.node; }
+
+void print_head(const Runtime& runtime, const Options& options, const std::string& openblas) {
+  const DeviceInfo& device = runtime.device();
+  fmt::print("device: {} ({}, driver {}; {}, {} compute units)\n", device.name, device.platform,
+             device.driver_version, device.type, device.compute_units);
+  if (device.type == "cpu") fmt::print("This is a CPU: its times say nothing about a GPU.\n");
+  for (const std::string& line : runtime.files().overrides()) fmt::print("replaced: {}\n", line);
+  if (!openblas.empty()) fmt::print("OpenBLAS, on the same cores: {}\n", openblas);
+  fmt::print(
+      "Bare products and convolutions; wall time a call, median of {} turns of each, A B A B, "
+      "every "
+      "turn checked.\nclam packs constant weights once, outside of the time; the others are as "
+      "installed.\nA ratio is the peer's time / clam's: above 1, clam is faster.\n",
+      options.turns);
+}
+
+void print_row(const Row& row, const Row* previous, const Result& result) {
+  if (!previous || previous->workload != row.workload) {
+    fmt::print(
+        "\n{:<{}} {:>10} {:>8} {:>10} {:>8} {:>7} {:>9} {:>7}  problem, clam's variant, {}\n",
+        row.workload.empty() ? "problem" : row.workload, kNodeWidth, "clam us", "GFLOP/s",
+        "CLBlast us", "GFLOP/s", "ratio", "OpenBLAS", "ratio", "CLBlast's routine");
+  }
+  const std::string node = row.node.empty() ? "-" : row.node;
+  if (result.outcome != Outcome::fine) {
+    fmt::print("{:<{}} {}: {}: {}\n", node, kNodeWidth, word(result.outcome), row.problem.text(),
+               result.reason);
+  } else {
+    const bool openblas = result.openblas_us > 0;
+    fmt::print("{:<{}} {:>10.1f} {:>8.2f} {:>10.1f} {:>8.2f} {:>7.2f} {:>9} {:>7}  {}, {}, {}\n",
+               node, kNodeWidth, result.clam_us, gflops(result, result.clam_us), result.clblast_us,
+               gflops(result, result.clblast_us), result.clblast_ratio(),
+               openblas ? fmt::format("{:.1f}", result.openblas_us) : "-",
+               openblas ? fmt::format("{:.2f}", result.openblas_ratio()) : "-", row.problem.text(),
+               result.variant, result.routine);
+  }
+  std::fflush(stdout);
+}
+
+void print_foot(const std::vector<Row>& rows, const std::vector<Result>& results) {
+  const Summary summary = summarise(rows, results);
+  print_means("CLBlast", summary.clblast);
+  print_means("OpenBLAS", summary.openblas);
+  std::map<Outcome, int> counts;
+  for (const Result& result : results) ++counts[result.outcome];
+  fmt::print("\n{} compared, {} without a peer, {} skipped, {} failed\n", counts[Outcome::fine],
+             counts[Outcome::no_peer], counts[Outcome::unsupported],
+             counts[Outcome::check_failed] + counts[Outcome::device_error]);
+  std::fflush(stdout);
+}
+
+std::string make_document(Runtime& runtime, const Options& options, const std::string& openblas,
+                          const std::vector<Row>& rows, const std::vector<Result>& results) {
+  const Summary summary = summarise(rows, results);
+  json document = {
+      {"version", CLAM_VERSION},
+      {"device", clam::to_json(runtime.device())},
+      {"replaced_kernels", runtime.files().overrides()},
+      {"turns", options.turns},
+      {"rows", json::array()},
+      {"over_clam",
+       {{"clblast", to_json(summary.clblast)}, {"openblas", to_json(summary.openblas)}}}};
+  if (!openblas.empty()) document["openblas"] = openblas;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    document["rows"].push_back(to_json(rows[i], results[i]));
+  }
+  return document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace clam::peers

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// report.hpp - rows of clam beside its peers: the table, the means and the JSON document.
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "clam.hpp"
+#include "options.hpp"
+
+namespace clam::peers {
+
+enum class Outcome { fine, no_peer, check_failed, unsupported, device_error };
+
+struct Result {
+  Outcome outcome = Outcome::fine;
+  std::string reason;  ///< unless fine
+  std::string variant, routine;
+  double flops = 0;
+  double clam_us = 0, clblast_us = 0;
+  double openblas_us = 0;  ///< 0: it was not measured
+
+  /// A peer's time over clam's: above 1, clam is faster.
+  double clblast_ratio() const { return clblast_us / clam_us; }
+  double openblas_ratio() const { return openblas_us / clam_us; }
+};
+
+/// Of a peer's ratios: their geometric mean, and the least with its node.
+struct Mean {
+  int count = 0, below_one = 0;
+  double logs = 0, least = 0;
+  std::string least_node;
+
+  void add(double ratio, const std::string& node);
+  double geometric() const;
+};
+
+/// Means by op, and "all" of them.
+struct Summary {
+  std::map<std::string, Mean> clblast, openblas;
+};
+Summary summarise(const std::vector<Row>& rows, const std::vector<Result>& results);
+
+std::string name_of(const Row& row);
+void print_head(const Runtime& runtime, const Options& options, const std::string& openblas);
+/// `previous`: the row printed before, or null; a new workload gets a heading.
+void print_row(const Row& row, const Row* previous, const Result& result);
+void print_foot(const std::vector<Row>& rows, const std::vector<Result>& results);
+
+std::string make_document(Runtime& runtime, const Options& options, const std::string& openblas,
+                          const std::vector<Row>& rows, const std::vector<Result>& results);
+
+}  // namespace clam::peers
