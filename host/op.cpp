@@ -43,6 +43,17 @@ ReferenceOptions reference_options(Check check, const DeviceInfo& device) {
   return {check, device.denormals_f32, device.native_exp2_ulp};
 }
 
+std::vector<Problem> problems_of(const std::vector<std::string>& cases, const std::string& dtype) {
+  std::vector<Problem> problems;
+  for (const std::string& line : cases) {
+    const bool sums_halves =
+        line.find(" acc=chunk") != line.npos || line.find(" acc=f16") != line.npos;
+    if (!sums_halves || dtype == "f16")
+      problems.push_back(Problem::parse(line + " dtype=" + dtype));
+  }
+  return problems;
+}
+
 Tensors make_inputs(const Problem& problem, const DataSet& set, std::uint64_t seed) {
   Tensors inputs;
   for (const TensorSpec& spec : problem.op().tensors(problem)) {

@@ -97,6 +97,10 @@ const Op& find_op(std::string_view name);
 const Variant& find_variant(const Op& op, const std::string& name);
 const DataSet& find_data_set(const Op& op, const std::string& name);
 
+/// An op's cases as problems of a dtype, without those that it gives no meaning: a half accumulator
+/// (acc=chunk, acc=f16) is of f16 alone.
+std::vector<Problem> problems_of(const std::vector<std::string>& cases, const std::string& dtype);
+
 /// The inputs of a Problem, filled by one of its data sets and rounded to their dtype.
 Tensors make_inputs(const Problem& problem, const DataSet& set, std::uint64_t seed);
 

@@ -251,9 +251,8 @@ template <typename Visit>
 void for_each_launch(const Visit& visit) {
   const DeviceInfo device = generic_device();
   for (const Op* op : all_ops()) {
-    for (const std::string& line : op->cases) {
-      for (const char* dtype : {" dtype=f32", " dtype=f16"}) {
-        const Problem problem = Problem::parse(line + dtype);
+    for (const char* dtype : {"f32", "f16"}) {
+      for (const Problem& problem : problems_of(op->cases, dtype)) {
         for (const Variant& variant : op->variants) {
           if (variant.supports(problem, device)) continue;
           for (const int group : {0, 16, 64}) {

@@ -24,8 +24,7 @@ test::Finished simulate(const std::string& problem, const std::string& variant,
 /// Calls body(problem, variant, set) for the small cases of an op, until it returns true.
 template <typename Body>
 void for_small_cases(const Op& op, const Body& body) {
-  for (const std::string& line : op.small_cases) {
-    const Problem problem = Problem::parse(line + " dtype=f32");
+  for (const Problem& problem : problems_of(op.small_cases, "f32")) {
     for (const Variant& variant : op.variants) {
       if (variant.supports(problem, generic_device())) continue;
       for (const DataSet& set : op.data_sets) {
@@ -116,13 +115,13 @@ TEST_F(oclgrind, finds_every_barrier_that_is_missing) {
 }
 
 TEST_F(oclgrind, finds_a_misaligned_vector) {
-  expect_report("dense.cl", "(offx + tile.row * x_stride) * SIZE",
-                "(offx + tile.row * x_stride + 1) * SIZE", "dense m=9 n=9 k=8 ldx=12 dtype=f32",
+  expect_report("dense.cl", "ADDRESS(x, x_at * SIZE)",
+                "ADDRESS(x, (x_at + 1) * SIZE)", "dense m=9 n=9 k=8 ldx=12 dtype=f32",
                 "dense_packed", "not aligned");
 }
 
 TEST_F(oclgrind, finds_a_read_outside) {
-  expect_report("dense.cl", "low(x + k * SIZE)", "low(x + (k + 4) * SIZE)",
+  expect_report("dense.cl", "LOW(x) + k * SIZE", "LOW(x) + (k + 4) * SIZE",
                 "dense m=9 n=9 k=8 dtype=f32", "dense_packed", "Invalid read");
 }
 

@@ -36,9 +36,8 @@ TEST(plan, golden_files) {
 TEST(plan, json_round_trips_for_every_case_and_variant) {
   const DeviceInfo device = generic_device();
   for (const Op* op : all_ops()) {
-    for (const std::string& line : op->cases) {
-      for (const char* dtype : {"f32", "f16"}) {
-        const Problem problem = Problem::parse(line + " dtype=" + dtype);
+    for (const char* dtype : {"f32", "f16"}) {
+      for (const Problem& problem : problems_of(op->cases, dtype)) {
         for (const Variant& variant : op->variants) {
           PlanOptions options;
           options.variant = variant.name;
@@ -68,13 +67,14 @@ TEST(plan, small_cases_launch_every_kernel) {
   const DeviceInfo device = generic_device();
   for (const Op* op : all_ops()) {
     std::set<std::string> launched;
-    for (const std::string& line : op->small_cases) {
-      const Problem problem = Problem::parse(line + " dtype=f32");
-      for (const Variant& variant : op->variants) {
-        if (variant.supports(problem, device)) continue;
-        const Plan plan = make_plan(problem, device, {variant.name, 0});
-        for (const Launch& launch : plan.pack) launched.insert(launch.kernel);
-        for (const Launch& launch : plan.launches) launched.insert(launch.kernel);
+    for (const char* dtype : {"f32", "f16"}) {
+      for (const Problem& problem : problems_of(op->small_cases, dtype)) {
+        for (const Variant& variant : op->variants) {
+          if (variant.supports(problem, device)) continue;
+          const Plan plan = make_plan(problem, device, {variant.name, 0});
+          for (const Launch& launch : plan.pack) launched.insert(launch.kernel);
+          for (const Launch& launch : plan.launches) launched.insert(launch.kernel);
+        }
       }
     }
     EXPECT_EQ(launched, kernels_of(*op)) << op->name;

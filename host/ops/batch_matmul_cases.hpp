@@ -239,6 +239,16 @@ inline std::vector<std::string> batch_matmul_cases() {
       "batch_matmul batch=2 m=9 n=16 k=24 scale=0.5 act=sigmoid",
       "batch_matmul batch=2 m=9 n=16 k=24 scale=0.5 act=tanh",
       "batch_matmul batch=2 m=9 n=16 k=24 scale=0.0078125 mask=bmn act=exp",
+      // Sums in half: around a chunk, and all that follows.
+      "batch_matmul batch=2 m=5 n=8 k=31 tb=1 acc=chunk",
+      "batch_matmul batch=2 m=16 n=60 k=32 ta=1 acc=chunk",
+      "batch_matmul batch=3 m=9 n=15 k=33 tb=1 acc=chunk mask=bmn",
+      "batch_matmul batch=2 m=41 n=44 k=68 acc=chunk scale=0.5 act=silu",
+      "batch_matmul batch=2 m=41 n=43 k=65 ta=1 tb=1 acc=chunk scale=-1.7",
+      "batch_matmul batch=4 m=192 n=192 k=64 tb=1 scale=0.125 acc=chunk",
+      "batch_matmul batch=4 m=192 n=64 k=192 acc=chunk",
+      "batch_matmul batch=3 m=9 n=15 k=33 tb=1 acc=f16 mask=mn",
+      "batch_matmul batch=2 m=9 n=16 k=64 acc=f16 act=relu",
   };
 }
 
@@ -253,6 +263,8 @@ inline std::vector<std::string> batch_matmul_small_cases() {
       "batch_matmul batch=3 m=5 n=7 k=6 lda=13 offb=1",
       "batch_matmul m=41 n=43 k=39 tb=1",
       "batch_matmul batch=2 m=31 n=35 k=33 ta=1",
+      "batch_matmul batch=2 m=5 n=9 k=36 tb=1 acc=chunk scale=0.125",
+      "batch_matmul batch=2 m=5 n=8 k=36 acc=f16",
   };
 }
 

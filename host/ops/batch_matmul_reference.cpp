@@ -41,7 +41,7 @@ struct Operands {
         items_a(static_cast<std::size_t>(inputs.at("a").shape()[0])),
         items_b(static_cast<std::size_t>(inputs.at("b").shape()[0])),
         epilogue{"batch_matmul", static_cast<double>(problem.number("scale")),
-                 parse_activation(problem.choice("act")), problem.dtype()},
+                 parse_activation(problem.choice("act")), problem.dtype(), accumulator(problem)},
         a(values(inputs.at("a"))),
         b(values(inputs.at("b"))) {
     if (problem.integer("ta") == 1) a = transposed(a, items_a, k, m);
@@ -76,13 +76,25 @@ std::vector<double> crumbs(const Operands& in, bool denormals) {
   return crumbs;
 }
 
-std::vector<Summation> sums_of_row(const Operands& in, std::size_t item, std::size_t i) {
+/// The sums of row i of a batch item, each of them begun as `zero`.
+template <typename Sum>
+std::vector<Summation> sums_of_row(const Operands& in, std::size_t item, std::size_t i, Check check,
+                                   Sum zero) {
   const double *a = in.a_row(item, i), *b = in.b_matrix(item);
-  std::vector<Summation> sums(in.n);
+  std::vector<Sum> sums(in.n, zero);
   for (std::size_t kk = 0; kk < in.k; ++kk) {
     for (std::size_t j = 0; j < in.n; ++j) sums[j].add(a[kk] * b[kk * in.n + j]);
   }
-  return sums;
+  std::vector<Summation> totals;
+  for (const Sum& sum : sums) totals.push_back(sum.total(check));
+  return totals;
+}
+
+std::vector<Summation> sums_of_row(const Operands& in, std::size_t item, std::size_t i,
+                                   Check check) {
+  const Acc acc = in.epilogue.acc;
+  if (acc == Acc::f32) return sums_of_row(in, item, i, check, Summation());
+  return sums_of_row(in, item, i, check, HalfSummation(products_in_half(acc)));
 }
 
 }  // namespace
@@ -102,7 +114,7 @@ Reference batch_matmul_reference(const Problem& problem, const Tensors& inputs,
   parallel_for(static_cast<std::int64_t>(in.batch * in.m), [&](std::int64_t row) {
     const std::size_t item = static_cast<std::size_t>(row) / in.m;
     const std::size_t i = static_cast<std::size_t>(row) % in.m;
-    const std::vector<Summation> sums = sums_of_row(in, item, i);
+    const std::vector<Summation> sums = sums_of_row(in, item, i, options.check);
     for (std::size_t j = 0; j < in.n; ++j) {
       const Epilogue::Result result =
           in.epilogue.finish(sums[j], in.addend(item, i, j), nullptr, options.check,

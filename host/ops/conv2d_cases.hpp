@@ -56,6 +56,17 @@ struct Conv2d {
   /// Products of an output, those that padding leaves out included.
   std::int64_t products() const { return std::int64_t{cg()} * r * s; }
 
+  /// Where channel c of a pixel lies in x, and a tap of input channel c in w.
+  std::int64_t x_at(std::int64_t image, std::int64_t channel, std::int64_t pixel) const {
+    const std::int64_t map = std::int64_t{h} * w;
+    return nhwc ? (image * map + pixel) * c + channel : (image * c + channel) * map + pixel;
+  }
+  std::int64_t w_at(std::int64_t out, std::int64_t channel, std::int64_t tap) const {
+    const std::int64_t at = nhwc ? tap * cg() + channel : channel * r * s + tap;
+    return out * products() + at;
+  }
+  Shape y_shape() const { return nhwc ? Shape{n, oh(), ow(), k} : Shape{n, k, oh(), ow()}; }
+
   static std::int64_t padded(int extent, int before, int after) {
     return std::int64_t{extent} + before + after;
   }
@@ -102,19 +113,17 @@ inline void exact(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   const auto make_one = [](HostTensor& tensor, std::int64_t i) {
     tensor.set(i, tensor.bits(i) == 0 ? 1 : tensor.get(i));
   };
-  for (std::int64_t plane = conv.cg() - 1; plane < std::int64_t{conv.n} * conv.c;
-       plane += conv.cg()) {
-    for (std::int64_t i = 0; i < map; ++i) make_one(x, plane * map + i);
+  for (std::int64_t c = conv.cg() - 1; c < conv.c; c += conv.cg()) {
+    for (std::int64_t i = 0; i < conv.n * map; ++i) make_one(x, conv.x_at(i / map, c, i % map));
   }
-  const std::int64_t last = conv.products() - taps;
   for (std::int64_t k = 0; k < conv.k; ++k) {
-    const std::int64_t row = k * conv.products();
     const bool second = k % conv.kg() % 2 == 1;
     for (std::int64_t i = 0; i < conv.products(); ++i) {
-      if (second) w.set(row + i, w.get(row - conv.products() + i));
-      if (i < last) continue;
-      make_one(w, row + i);
-      if (second) w.set(row + i, -w.get(row + i));
+      const std::int64_t c = i / taps, at = conv.w_at(k, c, i % taps);
+      if (second) w.set(at, w.get(at - conv.products()));
+      if (c + 1 < conv.cg()) continue;
+      make_one(w, at);
+      if (second) w.set(at, -w.get(at));
     }
   }
 }
@@ -211,6 +220,53 @@ inline std::vector<std::string> conv2d_cases() {
       "conv2d c=5 h=6 w=8 k=5 r=3 pad=1 groups=5 bias residual act=tanh",
       "conv2d c=5 h=4 w=4 k=6 r=1 bias act=gelu_tanh",
       "conv2d c=5 h=4 w=4 k=6 r=1 bias act=sigmoid",
+      // Sums in half: around a chunk, and all that follows.
+      "conv2d c=31 h=4 w=4 k=7 r=1 acc=chunk",
+      "conv2d n=2 c=33 h=4 w=5 k=9 r=1 acc=chunk bias act=silu",
+      "conv2d c=64 h=8 w=8 k=15 r=1 acc=chunk residual",
+      "conv2d c=3 h=5 w=8 k=5 r=3 pad=1 acc=chunk",
+      "conv2d n=2 c=37 h=5 w=8 k=5 r=3 pad=1 acc=chunk bias act=silu",
+      "conv2d c=65 h=8 w=8 k=7 r=3 stride=2 pad=1 acc=chunk",
+      "conv2d c=5 h=6 w=8 k=5 r=3 pad=1 groups=5 acc=chunk",
+      "conv2d c=12 h=9 w=11 k=6 r=5 pad=2 groups=3 acc=chunk",
+      "conv2d c=33 h=4 w=5 k=9 r=1 acc=f16",
+      "conv2d c=9 h=5 w=8 k=5 r=3 pad=1 acc=f16 bias act=relu",
+      "conv2d c=5 h=6 w=8 k=5 r=3 pad=1 groups=5 acc=f16",
+      // 3x3 in tiles of two vectors, with extents as constants; in chunks of 8, 4, 3, 2 and 1.
+      "conv2d c=8 h=64 w=64 k=40 r=3 pad=1 bias act=relu",
+      "conv2d c=6 h=66 w=80 k=65 r=3 stride=2 pad=1",
+      "conv2d c=16 h=9 w=16 k=40 r=3 pad=1 acc=chunk",
+      "conv2d n=2 c=12 h=8 w=12 k=9 r=3 stride=2 pad=1 acc=chunk",
+      "conv2d c=14 h=5 w=8 k=5 r=3 pad=1 acc=chunk",
+      "conv2d c=8 h=64 w=64 k=40 r=3 pad=1 acc=chunk",
+      // layout=nhwc: around a tile of 4 channels x 4 pixels, a group of 16 tiles, the ends of rows.
+      "conv2d c=1 h=1 w=1 k=1 r=1 layout=nhwc",
+      "conv2d c=4 h=4 w=4 k=3 r=1 layout=nhwc",
+      "conv2d n=2 c=8 h=5 w=7 k=9 r=1 layout=nhwc bias act=silu",
+      "conv2d c=4 h=1 w=4 k=1 r=3 pad=1 layout=nhwc",
+      "conv2d n=2 c=4 h=3 w=5 k=5 r=3 pad=1 layout=nhwc",
+      "conv2d c=12 h=6 w=9 k=63 r=3 pad=1 layout=nhwc",
+      "conv2d c=8 h=7 w=8 k=65 r=3 pad=1 layout=nhwc bias residual act=relu6",
+      "conv2d c=8 h=8 w=13 k=17 r=3 stride=2 pad=1 layout=nhwc",
+      "conv2d c=16 h=64 w=64 k=8 r=3 pad=1 layout=nhwc",
+      "conv2d c=5 h=6 w=7 k=6 r=3 pad=1 layout=nhwc",
+      "conv2d c=4 h=6 w=8 k=5 r=3 pad_l=1 pad_r=2 layout=nhwc",
+      "conv2d c=8 h=1 w=1 k=9 r=3 pad=1 layout=nhwc",
+      "conv2d c=4 h=15 w=13 k=8 r=7 stride=2 pad=3 layout=nhwc",
+      "conv2d c=4 h=9 w=12 k=5 r=3 pad=2 dilation=2 layout=nhwc",
+      "conv2d n=2 c=8 h=4 w=6 k=6 r=3 groups=2 pad=1 layout=nhwc",
+      "conv2d c=12 h=5 w=8 k=8 r=2 s=3 stride_w=2 groups=2 layout=nhwc",
+      // Depthwise: around a run of 8 pixels and a vector of channels.
+      "conv2d c=8 h=2 w=3 k=8 r=3 pad=1 groups=8 layout=nhwc",
+      "conv2d n=2 c=8 h=5 w=7 k=8 r=3 pad=1 groups=8 layout=nhwc bias act=relu",
+      "conv2d c=68 h=4 w=9 k=68 r=3 pad=1 groups=68 layout=nhwc",
+      "conv2d c=4 h=7 w=17 k=4 r=3 stride=2 pad=1 groups=4 layout=nhwc residual",
+      "conv2d c=4 h=6 w=8 k=4 r=3 pad_r=2 groups=4 layout=nhwc",
+      "conv2d c=5 h=6 w=8 k=5 r=3 pad=1 groups=5 layout=nhwc",
+      "conv2d c=64 h=96 w=96 k=64 r=3 pad=1 groups=64 layout=nhwc",
+      "conv2d c=32 h=5 w=7 k=9 r=3 pad=1 acc=chunk layout=nhwc",
+      "conv2d n=2 c=12 h=5 w=6 k=9 r=3 pad=1 acc=chunk layout=nhwc bias act=silu",
+      "conv2d c=8 h=6 w=9 k=8 r=3 pad=1 groups=8 acc=chunk layout=nhwc",
   };
 }
 
@@ -223,6 +279,10 @@ inline std::vector<std::string> conv2d_small_cases() {
       "conv2d c=9 h=5 w=4 k=5 r=3 stride=2 pad=1",
       "conv2d n=2 c=4 h=5 w=7 k=6 r=3 s=2 stride_w=2 pad_t=1 groups=2 residual",
       "conv2d c=3 h=5 w=8 k=3 r=3 pad=1 groups=3 bias",
+      "conv2d c=9 h=4 w=4 k=5 r=3 pad=1 acc=chunk bias",
+      "conv2d c=35 h=4 w=4 k=5 r=1 acc=f16",
+      "conv2d c=4 h=4 w=5 k=6 r=3 pad=1 layout=nhwc bias",
+      "conv2d c=4 h=3 w=9 k=4 r=3 pad=1 groups=4 layout=nhwc",
   };
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <type_traits>
 
 #include "../error.hpp"
 #include "../parallel.hpp"
@@ -24,7 +25,8 @@ struct Operands {
 
   Operands(const Problem& problem, const Tensors& inputs)
       : conv(problem),
-        epilogue{"conv2d", 1, parse_activation(problem.choice("act")), problem.dtype()},
+        epilogue{"conv2d", 1, parse_activation(problem.choice("act")), problem.dtype(),
+                 accumulator(problem)},
         x(values(inputs.at("x"))),
         w(values(inputs.at("w"))) {
     if (conv.bias) b = values(inputs.at("b"));
@@ -46,22 +48,19 @@ struct Operands {
 
 /// A sum in the order of c, r, s, and its worst case in parts too: there each range of c is summed
 /// from 0, and the ranges' sums are added up.
-template <bool in_parts>
-class ConvSum {
+class SumInParts {
  public:
   void add(double term) {
     whole_.add(term);
-    if constexpr (in_parts) own_ += std::fabs(whole_.value() - begin_);
+    own_ += std::fabs(whole_.value() - begin_);
   }
   void end_part() {
-    if constexpr (in_parts) {
-      begin_ = whole_.value();
-      own_ += std::fabs(begin_);
-    }
+    begin_ = whole_.value();
+    own_ += std::fabs(begin_);
   }
-  Summation sum() const {
+  Summation total(Check) const {
     Summation sum = whole_;
-    if constexpr (in_parts) sum.allow(own_);
+    sum.allow(own_);
     return sum;
   }
 
@@ -88,39 +87,60 @@ struct Extents {
   }
 };
 
-/// Channel k, row oy and columns from ox on of image n.
-template <bool in_parts>
-Sums sum(const Operands& in, const Extents& extents, std::int64_t n, std::int64_t k,
-         std::int64_t oy, std::int64_t ox) {
+/// Channel k, row oy and columns from ox on of image n; each sum begun as `zero`.
+template <typename Sum>
+Sums sum(const Operands& in, const Extents& extents, Check check, const Sum& zero, std::int64_t n,
+         std::int64_t k, std::int64_t oy, std::int64_t ox) {
   const Conv2d& conv = in.conv;
   const std::int64_t h = extents.h, w = extents.w, stride = conv.stride_w;
-  const double* plane = in.x.data() + (n * conv.c + k / conv.kg() * conv.cg()) * h * w;
   const double* weight = in.w.data() + k * conv.products();
-  std::array<ConvSum<in_parts>, kSums> sums;
-  for (std::int64_t c = 0; c < conv.cg(); ++c, plane += h * w) {
+  // From a pixel, and from a channel, to the next.
+  const std::int64_t pixel = conv.nhwc ? conv.c : 1, channel = conv.nhwc ? 1 : h * w;
+  const std::int64_t first = n * conv.c * h * w + k / conv.kg() * conv.cg() * channel;
+  std::array<Sum, kSums> sums{zero, zero, zero, zero};
+  const auto add = [&](std::int64_t c, std::int64_t r, std::int64_t s, double factor) {
+    const std::int64_t iy = oy * conv.stride_h - conv.pad_t + r * conv.dilation_h;
+    if (iy < 0 || iy >= h) return;
+    const std::int64_t ix = ox * stride - conv.pad_l + s * conv.dilation_w;
+    const double* x = in.x.data() + first + c * channel + (iy * w + ix) * pixel;
+    const bool all_inside = ix >= 0 && ix + (kSums - 1) * stride < w;
+    for (int j = 0; j < kSums; ++j) {
+      const bool inside = all_inside || (ix + j * stride >= 0 && ix + j * stride < w);
+      if (inside) sums[j].add(factor * x[j * stride * pixel]);
+    }
+  };
+  if (conv.nhwc) {
     for (std::int64_t r = 0; r < conv.r; ++r) {
-      const std::int64_t iy = oy * conv.stride_h - conv.pad_t + r * conv.dilation_h;
-      for (std::int64_t s = 0; s < conv.s; ++s, ++weight) {
-        if (iy < 0 || iy >= h) continue;
-        const std::int64_t ix = ox * stride - conv.pad_l + s * conv.dilation_w;
-        const std::int64_t at = iy * w + ix;
-        if (ix >= 0 && ix + (kSums - 1) * stride < w) {
-          for (int j = 0; j < kSums; ++j) sums[j].add(*weight * plane[at + j * stride]);
-          continue;
-        }
-        for (int j = 0; j < kSums; ++j) {
-          const bool inside = ix + j * stride >= 0 && ix + j * stride < w;
-          if (inside) sums[j].add(*weight * plane[at + j * stride]);
-        }
+      for (std::int64_t s = 0; s < conv.s; ++s) {
+        for (std::int64_t c = 0; c < conv.cg(); ++c) add(c, r, s, *weight++);
       }
     }
-    if ((c + 1) % conv.part() == 0 || c + 1 == conv.cg()) {
-      for (auto& each : sums) each.end_part();
+  } else {
+    for (std::int64_t c = 0; c < conv.cg(); ++c) {
+      for (std::int64_t r = 0; r < conv.r; ++r) {
+        for (std::int64_t s = 0; s < conv.s; ++s) add(c, r, s, *weight++);
+      }
+      if constexpr (std::is_same_v<Sum, SumInParts>) {
+        if ((c + 1) % conv.part() != 0 && c + 1 != conv.cg()) continue;
+        for (Sum& each : sums) each.end_part();
+      }
     }
   }
   Sums result;
-  for (size_t j = 0; j < kSums; ++j) result[j] = sums[j].sum();
+  for (size_t j = 0; j < kSums; ++j) result[j] = sums[j].total(check);
   return result;
+}
+
+/// The same with the accumulator that the problem asks for. Only the worst case asks for parts.
+Sums sum(const Operands& in, const Extents& extents, Check check, std::int64_t n, std::int64_t k,
+         std::int64_t oy, std::int64_t ox) {
+  const Acc acc = in.epilogue.acc;
+  if (acc != Acc::f32) {
+    return sum(in, extents, check, HalfSummation(products_in_half(acc)), n, k, oy, ox);
+  }
+  const bool in_parts = check == Check::hard && !in.conv.nhwc && in.conv.part() < in.conv.cg();
+  if (in_parts) return sum(in, extents, check, SumInParts(), n, k, oy, ox);
+  return sum(in, extents, check, Summation(), n, k, oy, ox);
 }
 
 }  // namespace
@@ -137,9 +157,6 @@ Reference conv2d_reference(const Problem& problem, const Tensors& inputs,
   Expected y;
   y.value.resize(static_cast<size_t>(conv.outputs()));
   y.bound.resize(y.value.size());
-  // Only the worst case asks for the parts.
-  const bool in_parts = options.check == Check::hard && conv.part() < conv.cg();
-  const auto summed = in_parts ? sum<true> : sum<false>;
   // All channels of a few pixels in turn: what they read of x stays in the cache.
   const std::int64_t pieces = (extents.ow + kPiece - 1) / kPiece, rows = conv.n * extents.oh;
   parallel_for(rows * pieces, [&](std::int64_t task) {
@@ -147,10 +164,12 @@ Reference conv2d_reference(const Problem& problem, const Tensors& inputs,
     const std::int64_t begin = task % pieces * kPiece, end = std::min(begin + kPiece, extents.ow);
     for (std::int64_t k = 0; k < conv.k; ++k) {
       for (std::int64_t ox = begin; ox < end; ox += kSums) {
-        const Sums sums = summed(in, extents, n, k, oy, ox);
+        const Sums sums = sum(in, extents, options.check, n, k, oy, ox);
         for (std::int64_t j = 0; j < std::min<std::int64_t>(kSums, end - ox); ++j) {
+          const std::int64_t pixel = (n * extents.oh + oy) * extents.ow + ox + j;
+          const std::int64_t map = (n * conv.k + k) * extents.oh + oy;
           const auto i =
-              static_cast<size_t>(((n * conv.k + k) * extents.oh + oy) * extents.ow + ox + j);
+              static_cast<size_t>(conv.nhwc ? pixel * conv.k + k : map * extents.ow + ox + j);
           const Epilogue::Result result = in.epilogue.finish(
               sums[static_cast<size_t>(j)], in.b.empty() ? nullptr : &in.b[static_cast<size_t>(k)],
               in.r.empty() ? nullptr : &in.r[i], options.check, crumbs[static_cast<size_t>(k)]);
@@ -161,7 +180,7 @@ Reference conv2d_reference(const Problem& problem, const Tensors& inputs,
     }
   });
   if (options.check == Check::exact && in.epilogue.stays_exact(conv.products())) {
-    Epilogue::make_exact(y, problem.dtype(), {conv.n, conv.k, conv.oh(), conv.ow()});
+    Epilogue::make_exact(y, problem.dtype(), conv.y_shape());
   }
   return {{"y", std::move(y)}};
 }

@@ -115,13 +115,29 @@ inline std::vector<std::string> dense_cases() {
       "dense m=9 n=15 k=24 bias act=tanh",
       "dense m=9 n=15 k=24 alpha=0.0078125 bias act=exp",
       "dense m=9 n=15 k=24 bias residual act=gelu",
+      // Sums in half: around a chunk, and all that follows.
+      "dense m=5 n=7 k=31 acc=chunk",
+      "dense m=9 n=16 k=32 acc=chunk",
+      "dense m=17 n=17 k=33 acc=chunk bias act=silu",
+      "dense m=9 n=15 k=100 acc=chunk alpha=-1.7 bias residual act=gelu",
+      "dense m=9 n=15 k=42 acc=chunk ldx=45 ldw=43 ldy=21 offx=1 offw=3 offy=2",
+      "dense m=9 n=16 k=64 acc=chunk trans_w=0",
+      "dense m=193 n=257 k=36 acc=chunk",
+      "dense m=192 n=512 k=512 acc=chunk bias",
+      "dense m=9 n=15 k=33 acc=f16",
+      "dense m=17 n=20 k=256 acc=f16 bias act=relu",
+      "dense m=9 n=16 k=64 acc=f16 trans_w=0",
   };
 }
 
 inline std::vector<std::string> dense_small_cases() {
-  return {"dense m=1 n=1 k=1", "dense m=5 n=9 k=11 bias residual act=gelu",
-          "dense m=9 n=9 k=8 ldx=12 offx=4 bias act=silu", "dense m=9 n=8 k=12 trans_w=0 residual",
-          "dense m=9 n=7 k=5 trans_w=0 ldw=9 offw=1"};
+  return {"dense m=1 n=1 k=1",
+          "dense m=5 n=9 k=11 bias residual act=gelu",
+          "dense m=9 n=9 k=8 ldx=12 offx=4 bias act=silu",
+          "dense m=9 n=8 k=12 trans_w=0 residual",
+          "dense m=9 n=7 k=5 trans_w=0 ldw=9 offw=1",
+          "dense m=5 n=9 k=35 acc=chunk bias act=silu",
+          "dense m=5 n=9 k=35 acc=f16"};
 }
 
 }  // namespace clam

@@ -30,7 +30,7 @@ struct Operands {
         n(static_cast<std::size_t>(problem.integer("n"))),
         k(static_cast<std::size_t>(problem.integer("k"))),
         epilogue{"dense", static_cast<double>(problem.number("alpha")),
-                 parse_activation(problem.choice("act")), problem.dtype()},
+                 parse_activation(problem.choice("act")), problem.dtype(), accumulator(problem)},
         x(values(inputs.at("x"))),
         w(values(inputs.at("w"))) {
     if (problem.integer("trans_w") == 1) w = transposed(w, n, k);
@@ -51,6 +51,24 @@ std::vector<double> crumbs(const Operands& in, bool denormals) {
   return crumbs;
 }
 
+/// The sums of row i, each of them begun as `zero`.
+template <typename Sum>
+std::vector<Summation> sums_of_row(const Operands& in, std::size_t i, Check check, Sum zero) {
+  std::vector<Sum> sums(in.n, zero);
+  for (std::size_t kk = 0; kk < in.k; ++kk) {
+    for (std::size_t j = 0; j < in.n; ++j) sums[j].add(in.x[i * in.k + kk] * in.w[kk * in.n + j]);
+  }
+  std::vector<Summation> totals;
+  for (const Sum& sum : sums) totals.push_back(sum.total(check));
+  return totals;
+}
+
+std::vector<Summation> sums_of_row(const Operands& in, std::size_t i, Check check) {
+  const Acc acc = in.epilogue.acc;
+  if (acc == Acc::f32) return sums_of_row(in, i, check, Summation());
+  return sums_of_row(in, i, check, HalfSummation(products_in_half(acc)));
+}
+
 }  // namespace
 
 Reference dense_reference(const Problem& problem, const Tensors& inputs,
@@ -65,12 +83,7 @@ Reference dense_reference(const Problem& problem, const Tensors& inputs,
   y.bound.resize(in.m * in.n);
   parallel_for(static_cast<std::int64_t>(in.m), [&](std::int64_t row) {
     const auto i = static_cast<std::size_t>(row);
-    std::vector<Summation> sums(in.n);
-    for (std::size_t kk = 0; kk < in.k; ++kk) {
-      for (std::size_t j = 0; j < in.n; ++j) {
-        sums[j].add(in.x[i * in.k + kk] * in.w[kk * in.n + j]);
-      }
-    }
+    const std::vector<Summation> sums = sums_of_row(in, i, options.check);
     for (std::size_t j = 0; j < in.n; ++j) {
       const Epilogue::Result result =
           in.epilogue.finish(sums[j], in.b.empty() ? nullptr : &in.b[j],

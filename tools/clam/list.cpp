@@ -56,13 +56,11 @@ std::string field_text(const Field& field) {
 
 /// The case with the most tensors, to show them by.
 Problem example(const Op& op) {
-  const auto tensors = [&](const std::string& line) {
-    return op.tensors(Problem::parse(line + " dtype=f32")).size();
-  };
-  const auto most = std::max_element(
-      op.cases.begin(), op.cases.end(),
-      [&](const std::string& a, const std::string& b) { return tensors(a) < tensors(b); });
-  return Problem::parse(*most + " dtype=f32");
+  const std::vector<Problem> problems = problems_of(op.cases, "f32");
+  return *std::max_element(problems.begin(), problems.end(),
+                           [&](const Problem& a, const Problem& b) {
+                             return op.tensors(a).size() < op.tensors(b).size();
+                           });
 }
 
 std::string tensor_text(const TensorSpec& spec) {

@@ -27,7 +27,7 @@ Rows rows_of_all_cases(const std::string& dtype) {
   Rows rows;
   for (const Op* op : all_ops()) {
     for (const std::string& each : dtypes) {
-      for (const std::string& line : op->cases) rows.push_back(row_of(parse_as(line, each)));
+      for (const Problem& problem : problems_of(op->cases, each)) rows.push_back(row_of(problem));
     }
   }
   return rows;

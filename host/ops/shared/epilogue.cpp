@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "epilogue.hpp"
 
+#include <fmt/core.h>
+
 #include <cmath>
 
 #include "../../error.hpp"
@@ -25,6 +27,9 @@ Epilogue::Result Epilogue::finish(Summation sum, const double* addend, const dou
   if (act == Activation::none && residual) sum.add(*residual);
   double value = sum.value() + 0.0;  // no -0: an absent addend counts as +0
   double error = sum.bound(check, kFloat);
+  if (std::isfinite(value) && std::isinf(error)) {
+    return {activate(act, value) + (act != Activation::none && residual ? *residual : 0), error};
+  }
   if (act != Activation::none) {
     error = std::isfinite(value) ? activation_error(act, value, error) : 0;
     value = activate(act, value);
@@ -58,7 +63,10 @@ void Epilogue::require_exact_operands(const Tensors& inputs, std::int64_t produc
       }
     }
   }
-  if (products > 1 << 24) throw BadArgument(op + ": an exact check sums up to 2^24 products");
+  const int digits = acc == Acc::f16 ? 11 : 24;  // a chunk is short of 2^11, and its total is float
+  if (products > 1 << digits) {
+    throw BadArgument(fmt::format("{}: an exact check sums up to 2^{} products", op, digits));
+  }
 }
 
 void Epilogue::make_exact(Expected& output, Dtype dtype, const Shape& shape) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../../op.hpp"
+#include "accumulator.hpp"
 #include "activation.hpp"
 #include "summation.hpp"
 
@@ -17,11 +18,13 @@ struct Epilogue {
   double factor = 1;
   Activation act = Activation::none;
   Dtype dtype = Dtype::f32;
+  Acc acc = Acc::f32;  ///< of the sum; what follows it is float
 
   struct Result {
     double value, bound;
   };
   /// An absent addend or residual is a null pointer. `crumb` is what denormals may cost: see below.
+  /// Where a sum of halves may overflow on its way, the bound is infinite.
   Result finish(Summation sum, const double* addend, const double* residual, Check check,
                 double crumb) const;
 
@@ -29,11 +32,12 @@ struct Epilogue {
   bool stays_exact(std::int64_t products) const;
 
   /// The least error allowed: half the smallest number of dtype; for f32 on a device that takes
-  /// denormals for zero, 2^-126 * (1 + magnitudes), the sum of the magnitudes of one operand.
+  /// denormals for zero, 2^-126 * (1 + magnitudes), the sum of the magnitudes of one operand. What
+  /// denormals cost inside a sum of halves, 2^-25 a product, comes with the sum (HalfSummation).
   double crumb(bool denormals, double magnitudes) const;
 
-  /// Throws BadArgument unless all numbers are -1, 0 or 1, so that float sums of `products`
-  /// products are exact.
+  /// Throws BadArgument unless all numbers are -1, 0 or 1 and every partial sum of `products`
+  /// products is exact in the accumulator.
   void require_exact_operands(const Tensors& inputs, std::int64_t products) const;
 
   /// Turns values into bits where nothing rounds: `output` becomes bit-exact.

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../../gpu.hpp"
+
 namespace clam {
 
 int round_up(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
@@ -31,14 +33,26 @@ Group choose_group(int columns, int widest, const DeviceInfo& device, const Plan
   return group;
 }
 
+double predicted_clocks(double items, double instructions, const DeviceInfo& device) {
+  constexpr double kLatency = 12.5;
+  const Gpu* gpu = identify(device).gpu;
+  const double warp = gpu && gpu->warp > 1 ? gpu->warp : 16;
+  const double warps_per_clock = gpu && gpu->warp > 1 ? gpu->fma_f32 / gpu->warp : 4;
+  const double rate = warps_per_clock * static_cast<double>(device.compute_units);
+  return instructions * std::max(std::ceil(items / warp) / rate, kLatency);
+}
+
+bool splits_addresses(const DeviceInfo& device) {
+  const Gpu* gpu = identify(device).gpu;
+  return device.platform == "rusticl" && gpu && gpu->family != Gpu::Family::midgard;
+}
+
 int choose_rows(std::initializer_list<TileCost> tiles, int rows, std::int64_t columns, int highest,
                 const DeviceInfo& device) {
-  constexpr double kWarp = 16, kPerClock = 4, kLatency = 12.5;
   const auto clocks = [&](const TileCost& tile) {
-    const double items = static_cast<double>(ceil_div(rows, tile.rows)) * columns;
-    const double warps = std::ceil(items / kWarp);
-    const double issue = warps / (kPerClock * static_cast<double>(device.compute_units));
-    return tile.instructions * std::max(issue, kLatency);
+    const double items =
+        static_cast<double>(ceil_div(rows, tile.rows)) * static_cast<double>(columns);
+    return predicted_clocks(items, tile.instructions, device);
   };
   const TileCost* best = nullptr;
   for (const TileCost& tile : tiles) {

@@ -24,6 +24,17 @@ struct Group {
 /// x; `widest`: the most of a group that may lie along x.
 Group choose_group(int columns, int widest, const DeviceInfo& device, const PlanOptions& options);
 
+/// Clocks that a GPU takes for `items` work-items of `instructions` each: those of all warps at its
+/// rate, or one warp's latency. Rates are those of the Mali that the device is, else a G610's (four
+/// warps of 16 a clock and core); a warp alone takes 25 clocks an instruction at most, by TVM's
+/// batch_matmul kernels on a G610, and half of that here.
+double predicted_clocks(double items, double instructions, const DeviceInfo& device);
+
+/// The device is a Mali (Bifrost or newer) behind Mesa's driver, whose compilers spend less on a
+/// load where only the lower half of its address is summed; others fold a constant distance into
+/// the load.
+bool splits_addresses(const DeviceInfo& device);
+
 /// A tile `rows` high and what one trip of its loop costs, in instructions of a Mali-G610.
 struct TileCost {
   int rows;

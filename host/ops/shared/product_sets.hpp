@@ -2,10 +2,13 @@
 // product_sets.hpp - data sets for ops that sum products.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
 #include "../../op.hpp"
+#include "accumulator.hpp"
 #include "random.hpp"
 
 namespace clam::product_sets {
@@ -37,12 +40,29 @@ inline void positive(const Problem&, std::uint64_t seed, Tensors& inputs) {
 
 /// The first operand holds one outlier in 64; elsewhere they would overflow the products of half
 /// numbers.
-inline void outliers(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+inline void signed_outliers(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   const std::string first = problem.op().tensors(problem).front().name;
   fill(seed, inputs, [&](Random& random, const std::string& name, std::int64_t) {
     const double factor = name == first && random.integer(0, 63) == 0 ? 1000 : 1;
     return factor * random.normal();
   });
+}
+
+/// For sums in half: what outliers of both signs leave of each other, their worst case would hide,
+/// so all are positive; and a sum holds 16 of them or one in 64, whichever is less, so that it
+/// stays under 65504.
+inline void positive_outliers(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  const std::string first = problem.op().tensors(problem).front().name;
+  const std::int64_t one_in = std::max<std::int64_t>(64, products_of_sum(problem) / 16);
+  fill(seed, inputs, [&](Random& random, const std::string& name, std::int64_t) {
+    const bool is_outlier = name == first && random.integer(0, static_cast<int>(one_in) - 1) == 0;
+    return (is_outlier ? 1000 : 1) * std::fabs(random.normal());
+  });
+}
+
+inline void outliers(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  const bool half = accumulator(problem) != Acc::f32;
+  (half ? positive_outliers : signed_outliers)(problem, seed, inputs);
 }
 
 /// All four, with the op's own exact set: -1, 0 and 1 in places such that a product left out or in
@@ -56,7 +76,10 @@ inline std::vector<DataSet> all(void (*exact)(const Problem&, std::uint64_t, Ten
        exact},
       {"positive", Check::hard, "0.5 to 1.5; a narrow accumulator drifts away", positive},
       {"outliers", Check::hard,
-       "N(0,1) with one in 64 of the first operand a thousand times larger", outliers},
+       "N(0,1) with one in 64 of the first operand a thousand times larger; for half sums "
+       "positive, "
+       "and at most 16 in a sum",
+       outliers},
   };
 }
 
