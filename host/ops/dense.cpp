@@ -4,16 +4,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "../error.hpp"
+#include "../gpu.hpp"
 #include "dense_cases.hpp"
+#include "shared/accumulator.hpp"
 #include "shared/activation.hpp"
 #include "shared/geometry.hpp"
 
 namespace clam {
 namespace {
 
-constexpr int kColumns = 4;      ///< of a tile
+constexpr int kVector = 4;       ///< columns of a vector
+constexpr int kParts = 4;        ///< work-items that share the k of a tile, where they do
+constexpr int kPartLanes = 16;   ///< work-items of a group that have the same part
 constexpr int kPanelLanes = 16;  ///< work-items of a group that read a row of w side by side
 constexpr int kSquareLanes = 4;  ///< ... that read rows of w each: as many as read rows of x
 
@@ -37,6 +42,7 @@ struct Dense {
   int m, n, k;
   bool trans_w, bias, residual;
   Dtype dtype;
+  Acc acc;
   float alpha;
   Matrix x, w, r, y;
 
@@ -48,6 +54,7 @@ struct Dense {
         bias(problem.flag("bias")),
         residual(problem.flag("residual")),
         dtype(problem.dtype()),
+        acc(accumulator(problem)),
         alpha(problem.number("alpha")),
         x(matrix(problem, "x", k)),
         w(matrix(problem, "w", trans_w ? k + problem.integer("k2") : n)),
@@ -86,6 +93,7 @@ void check_presence(const Problem& problem, bool present, const std::string& nam
 
 void check_dense(const Problem& problem, Values& values) {
   const std::int64_t n = problem.integer("n"), k = problem.integer("k"), k2 = problem.integer("k2");
+  check_acc(problem);
   if (!std::isfinite(problem.number("alpha"))) bad_field(problem, "alpha", "needs a finite number");
   check_presence(problem, k2 > 0, "x2", "k2");
   check_presence(problem, problem.flag("residual"), "r", "residual");
@@ -105,7 +113,7 @@ std::vector<Field> dense_fields() {
           extent("k", "products of a sum"),
           integer("k2", "products of a sum that come from a second source, x2", "0", 0),
           dtype_field(),
-          choice("acc", "accumulator", {"f32", "chunk", "f16"}, "f32"),
+          acc_field(),
           integer("trans_w", "1: weights lie as w[n,k]; 0: as w[k,n]", "1", 0, 1),
           number("alpha", "factor of the sum", "1"),
           flag("bias", "b[n] is added"),
@@ -146,62 +154,186 @@ std::vector<TensorSpec> dense_tensors(const Problem& problem) {
   return specs;
 }
 
-/// Rows of a tile. The costs are of a trip of 4 k: Mesa 25.0, Mali-G610, f32.
-int tile_rows(const Problem& problem, const DeviceInfo& device) {
-  const int m = problem.integer("m");
-  // Beside 24 sums there is no room for the longest activations: they would spill.
+// ---- tiles ----
+
+/// How a kernel reads w: packed or raw, by vectors of columns or in rows of k.
+enum class Weights { packed, columns, rows };
+
+/// A tile, and what a work-item issues for it on a Mali-G610 (Mesa 25.0): for 4 k, and around the
+/// loop over k.
+struct Tile {
+  int rows, columns;
+  double four_k, rest;
+};
+
+/// Of the kernels with addresses in two halves. Sums of more than 24 (32 by vectors of columns)
+/// numbers would spill.
+const std::vector<Tile>& mali_tiles(Weights weights, Acc acc, Dtype dtype) {
+  static const std::vector<Tile> f32{{4, 8, 169, 260}, {6, 4, 138, 220}, {4, 4, 98, 170},
+                                     {2, 8, 107, 170}, {2, 4, 59, 120},  {1, 4, 45, 90}};
+  static const std::vector<Tile> f32_rows{
+      {6, 4, 131, 220}, {4, 4, 95, 170}, {2, 4, 66, 120}, {1, 4, 52, 90}};
+  static const std::vector<Tile> half_packed{
+      {4, 8, 185, 300}, {6, 4, 163, 250}, {4, 4, 114, 190}, {2, 4, 75, 130}, {1, 4, 56, 100}};
+  static const std::vector<Tile> half_columns{
+      {4, 8, 217, 300}, {6, 4, 187, 250}, {4, 4, 131, 190}, {2, 4, 90, 130}, {1, 4, 68, 100}};
+  static const std::vector<Tile> half_rows{
+      {8, 4, 217, 320}, {6, 4, 178, 250}, {4, 4, 131, 190}, {2, 4, 90, 130}, {1, 4, 68, 100}};
+  static const std::vector<Tile> chunks{
+      {6, 4, 87.1, 260}, {4, 4, 62.9, 200}, {2, 4, 40.3, 140}, {1, 4, 30, 100}};
+  static const std::vector<Tile> chunks_rows{{4, 4, 63.6, 200}, {2, 4, 45, 140}, {1, 4, 33, 100}};
+  static const std::vector<Tile> halves{
+      {4, 8, 99, 280}, {4, 4, 63, 190}, {2, 4, 40, 130}, {1, 4, 30, 100}};
+  const bool rows = weights == Weights::rows;
+  if (acc == Acc::f16) return rows ? chunks_rows : halves;
+  if (acc == Acc::chunk) return rows ? chunks_rows : chunks;
+  if (dtype == Dtype::f32) return rows ? f32_rows : f32;
+  return rows ? half_rows : weights == Weights::packed ? half_packed : half_columns;
+}
+
+/// Where compilers add up whole addresses: none with two vectors, which cost PoCL half its speed.
+const std::vector<Tile>& other_tiles() {
+  static const std::vector<Tile> tiles{
+      {6, 4, 146, 220}, {4, 4, 106, 170}, {2, 4, 66, 120}, {1, 4, 52, 90}};
+  return tiles;
+}
+
+/// The registers of a Midgard hold no more.
+const std::vector<Tile>& midgard_tiles() {
+  static const std::vector<Tile> tiles{{4, 4, 106, 170}, {2, 4, 66, 120}, {1, 4, 52, 90}};
+  return tiles;
+}
+
+const std::vector<Tile>& tiles_of(Weights weights, const Dense& dense, const DeviceInfo& device) {
+  if (splits_addresses(device)) return mali_tiles(weights, dense.acc, dense.dtype);
+  const Gpu* gpu = identify(device).gpu;
+  return gpu && gpu->family == Gpu::Family::midgard ? midgard_tiles() : other_tiles();
+}
+
+/// How a kernel cuts y.
+struct Cut {
+  Tile tile;
+  Group group;
+  int parts = 1;
+  int columns = 0;  ///< of tiles
+
+  int panel() const { return tile.columns * group.x; }
+};
+
+/// A stride as a constant spares the loop over k an instruction or two a load, and registers. It
+/// costs a build of its own, which only a large problem repays.
+bool fixes_strides(const Dense& dense) { return dense.multiply_adds() >= 1 << 22; }
+
+bool has_long_activation(const Problem& problem) {
   const std::string& act = problem.choice("act");
-  const int highest = std::min(m, act == "gelu" || act == "tanh" ? 4 : 6);
-  return choose_rows({{6, 146}, {4, 106}, {2, 66}, {1, 52}}, m,
-                     ceil_div(problem.integer("n"), kColumns), highest, device);
+  return act == "gelu" || act == "tanh";
+}
+
+bool fits(const Tile& tile, Weights weights, const Problem& problem, const DeviceInfo& device) {
+  constexpr int kFew = 16;  // sums: more would spill beside a long activation or strides
+  const Dense dense(problem);
+  const bool two_vectors = tile.columns > kVector;
+  if (tile.rows > dense.m) return false;
+  if (two_vectors && device.max_work_items[0] < kPanelLanes) return false;
+  if (two_vectors && weights == Weights::columns && dense.n % (tile.columns * kPanelLanes) != 0) {
+    return false;
+  }
+  const bool few =
+      has_long_activation(problem) || (splits_addresses(device) && !fixes_strides(dense));
+  return !few || tile.rows * tile.columns <= kFew;
+}
+
+/// Items share k where a part is long enough to repay adding up, through local memory.
+bool can_share(const Dense& dense, const Cut& cut, const DeviceInfo& device) {
+  constexpr int kLeast = 2 * kChunk;  // k of a part
+  constexpr int kBesidePart = 24;     // sums; more would spill
+  const std::int64_t items = std::int64_t{cut.group.x} * cut.group.y;
+  const std::int64_t bytes = std::int64_t{kPartLanes} * kParts * cut.tile.rows * cut.tile.columns *
+                             std::int64_t{sizeof(float)};
+  return dense.padded_k() >= kLeast * kParts && cut.tile.rows * cut.tile.columns <= kBesidePart &&
+         device.type != "cpu" && items >= kParts && bytes <= device.local_mem_bytes &&
+         device.max_work_items.size() > 2 && device.max_work_items[2] >= kParts;
+}
+
+/// The cut that the time model finds best: a large tile does more multiply-adds an instruction, a
+/// small one or one in parts makes more warps.
+Cut choose_cut(const Problem& problem, Weights weights, const DeviceInfo& device,
+               const PlanOptions& wanted) {
+  constexpr double kAddUp = 12;  // instructions for a sum of four, in parts
+  const Dense dense(problem);
+  const int lanes = weights == Weights::rows ? kSquareLanes : kPanelLanes;
+  Cut best;
+  double least = HUGE_VAL;
+  for (const Tile& tile : tiles_of(weights, dense, device)) {
+    if (!fits(tile, weights, problem, device)) continue;
+    Cut cut{tile, {}, 1, ceil_div(dense.n, tile.columns)};
+    cut.group = choose_group(cut.columns, lanes, device, wanted);
+    const double tiles = 1.0 * ceil_div(dense.m, tile.rows) * cut.columns;
+    const double fours = dense.padded_k() / 4.0, sums = tile.rows * tile.columns / 4.0;
+    const double whole = predicted_clocks(tiles, fours * tile.four_k + tile.rest, device);
+    if (whole < least) least = whole, best = cut;
+    if (!can_share(dense, cut, device)) continue;
+    const double shared = predicted_clocks(
+        tiles * kParts, fours / kParts * tile.four_k + tile.rest + sums * kAddUp, device);
+    if (shared >= least) continue;
+    least = shared, best = cut;
+    best.parts = kParts;
+    const int lanes_of_part = std::min(kPartLanes, cut.group.x * cut.group.y / kParts);
+    best.group.x = std::min(cut.group.x, lanes_of_part);
+    best.group.y = lanes_of_part / best.group.x;
+  }
+  return best;
 }
 
 // ---- launches ----
 
 /// All launches of a problem take these, whether they use them or not, so that they share programs.
-std::string common_options(const Problem& problem, Group group, int rows) {
-  std::string options = problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "";
-  options += fmt::format("-DDENSE_LX={} -DDENSE_LY={} -DDENSE_M0={}", group.x, group.y, rows);
-  if (problem.flag("bias")) options += " -DDENSE_BIAS=1";
-  if (problem.flag("residual")) options += " -DDENSE_RESIDUAL=1";
+std::string common_options(const Problem& problem, const Cut& cut, const DeviceInfo& device) {
+  const Dense dense(problem);
+  std::string options = dense.dtype == Dtype::f16 ? "-DCLAM_F16 " : "";
+  options += fmt::format("-DDENSE_LX={} -DDENSE_LY={} -DDENSE_M0={}", cut.group.x, cut.group.y,
+                         cut.tile.rows);
+  if (cut.tile.columns != kVector) options += fmt::format(" -DDENSE_N0={}", cut.tile.columns);
+  if (cut.tile.columns != kVector && dense.padded_k() % 8 == 0) options += " -DDENSE_K0=8";
+  if (cut.parts > 1) options += fmt::format(" -DDENSE_PARTS={}", cut.parts);
+  if (dense.acc == Acc::chunk) options += " -DDENSE_ACC=1";
+  if (dense.acc == Acc::f16) options += " -DDENSE_ACC=2";
+  if (splits_addresses(device)) options += " -DDENSE_SPLIT=1";
+  if (dense.bias) options += " -DDENSE_BIAS=1";
+  if (dense.residual) options += " -DDENSE_RESIDUAL=1";
   if (problem.choice("act") != "none") options += " -DDENSE_ACT=" + problem.choice("act");
   return options;
 }
 
-/// A stride as a constant spares the loop over k an instruction or two a load. It costs a build of
-/// its own, which only a large problem repays.
 std::string fixed_stride(const Dense& dense, const char* define, int stride) {
-  constexpr double kLarge = 1 << 22;
-  return dense.multiply_adds() < kLarge ? "" : fmt::format(" -D{}={}", define, stride);
+  return fixes_strides(dense) ? fmt::format(" -D{}={}", define, stride) : "";
 }
 
 Launch launch(std::string kernel, const std::string& options, Group group, int columns, int rows,
-              std::vector<Arg> args) {
+              std::vector<Arg> args, int parts = 1) {
   return {"dense.cl",
           std::move(kernel),
           options,
-          {round_up(columns, group.x), round_up(rows, group.y), 1},
-          {group.x, group.y, 1},
+          {round_up(columns, group.x), round_up(rows, group.y), parts},
+          {group.x, group.y, parts},
           std::move(args)};
 }
 
 /// What the kernels of tiles have in common.
 struct Tiles {
   Dense dense;
-  int columns, rows;  ///< of tiles; `rows` of y in each
-  Group group;
+  Cut cut;
   bool padded;  ///< x is copied into rows of whole, aligned vectors first
   Matrix x;     ///< as the kernel reads it
   std::string options;
 
-  Tiles(const Problem& problem, int widest, const DeviceInfo& device, const PlanOptions& wanted)
+  Tiles(const Problem& problem, Weights weights, const DeviceInfo& device,
+        const PlanOptions& wanted)
       : dense(problem),
-        columns(ceil_div(dense.n, kColumns)),
-        rows(tile_rows(problem, device)),
-        group(choose_group(columns, widest, device, wanted)),
+        cut(choose_cut(problem, weights, device, wanted)),
         padded(dense.needs_padding()),
         x(padded ? Matrix{dense.padded_k(), 0} : dense.x),
-        options(common_options(problem, group, rows) + fixed_stride(dense, "DENSE_LDX", x.ld)) {}
+        options(common_options(problem, cut, device) + fixed_stride(dense, "DENSE_LDX", x.ld)) {}
 };
 
 void add_padding(const Tiles& tiles, Plan& plan) {
@@ -209,7 +341,7 @@ void add_padding(const Tiles& tiles, Plan& plan) {
   const Dense& dense = tiles.dense;
   plan.buffers.push_back({"x_padded", BufferSpec::Role::scratch, dense.padded_bytes()});
   plan.launches.push_back(launch(
-      "dense_pack_x", tiles.options, tiles.group, tiles.x.ld / 4, dense.m,
+      "dense_pack_x", tiles.options, tiles.cut.group, tiles.x.ld / 4, dense.m,
       {BufferArg{"x"}, BufferArg{"x_padded"}, dense.m, dense.k, dense.x.ld, dense.x.offset}));
 }
 
@@ -237,15 +369,15 @@ std::vector<Arg> arguments(const Dense& dense, const char* x, const char* w,
 void add_tiles(const char* kernel, const Tiles& tiles, const char* w,
                std::initializer_list<int> ints, Plan& plan) {
   const char* x = tiles.padded ? "x_padded" : "x";
-  plan.launches.push_back(launch(kernel, tiles.options, tiles.group, tiles.columns,
-                                 ceil_div(tiles.dense.m, tiles.rows),
-                                 arguments(tiles.dense, x, w, ints)));
+  plan.launches.push_back(launch(kernel, tiles.options, tiles.cut.group, tiles.cut.columns,
+                                 ceil_div(tiles.dense.m, tiles.cut.tile.rows),
+                                 arguments(tiles.dense, x, w, ints), tiles.cut.parts));
 }
 
 /// dense_nt and dense_nn, which differ in how they read w.
-void plan_raw(const char* kernel, int widest, const Problem& problem, const DeviceInfo& device,
+void plan_raw(const char* kernel, Weights weights, const Problem& problem, const DeviceInfo& device,
               const PlanOptions& wanted, Plan& plan) {
-  Tiles tiles(problem, widest, device, wanted);
+  Tiles tiles(problem, weights, device, wanted);
   const Dense& dense = tiles.dense;
   tiles.options += fixed_stride(dense, "DENSE_LDW", dense.w.ld);
   add_padding(tiles, plan);
@@ -271,27 +403,30 @@ Reason cannot_vectorise_w(const Dense& dense) {
                      dense.w.offset);
 }
 
+/// Packed weights are stored as they are summed: in float where sums are.
 std::int64_t packed_bytes(const Dense& dense, int panel) {
   const std::int64_t panels = ceil_div(dense.n, panel);
-  return panels * panel * dense.padded_k() * size_of(dense.dtype);
+  const Dtype stored = dense.acc == Acc::f32 ? Dtype::f32 : Dtype::f16;
+  return panels * panel * dense.padded_k() * size_of(stored);
 }
 
 Reason supports_packed(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = dense_not_offered(problem)) return reason;
   const Dense dense(problem);
-  const std::int64_t bytes = packed_bytes(dense, kColumns * kPanelLanes);
+  const std::int64_t bytes = packed_bytes(dense, 2 * kVector * kPanelLanes);
   if (Reason reason = too_large("packed w", bytes, device)) return reason;
   return cannot_vectorise_x(dense, device);
 }
 
 void plan_packed(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                  Plan& plan) {
-  const Tiles tiles(problem, kPanelLanes, device, wanted);
+  const Tiles tiles(problem, Weights::packed, device, wanted);
   const Dense& dense = tiles.dense;
   const int k = dense.padded_k();
   plan.buffers.push_back(
-      {"w_packed", BufferSpec::Role::packed, packed_bytes(dense, kColumns * tiles.group.x)});
-  plan.pack.push_back(launch("dense_pack_w", tiles.options, tiles.group, tiles.columns, k,
+      {"w_packed", BufferSpec::Role::packed, packed_bytes(dense, tiles.cut.panel())});
+  plan.pack.push_back(launch("dense_pack_w", tiles.options, tiles.cut.group,
+                             ceil_div(dense.n, tiles.cut.panel()) * tiles.cut.panel() / kVector, k,
                              {BufferArg{"w"}, BufferArg{"w_packed"}, dense.n, dense.k,
                               dense.step_n(), dense.step_k(), dense.w.offset}));
   add_padding(tiles, plan);
@@ -305,8 +440,8 @@ Reason supports_nt(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = dense_not_offered(problem)) return reason;
   const Dense dense(problem);
   if (!dense.trans_w) return "w lies as w[k,n]";
-  if (dense.n < kColumns) {
-    return fmt::format("n={} is under the {} columns of a tile", dense.n, kColumns);
+  if (dense.n < kVector) {
+    return fmt::format("n={} is under the {} columns of a tile", dense.n, kVector);
   }
   if (Reason reason = cannot_vectorise_w(dense)) return reason;
   return cannot_vectorise_x(dense, device);
@@ -314,21 +449,21 @@ Reason supports_nt(const Problem& problem, const DeviceInfo& device) {
 
 void plan_nt(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
              Plan& plan) {
-  plan_raw("dense_nt", kSquareLanes, problem, device, wanted, plan);
+  plan_raw("dense_nt", Weights::rows, problem, device, wanted, plan);
 }
 
 Reason supports_nn(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = dense_not_offered(problem)) return reason;
   const Dense dense(problem);
   if (dense.trans_w) return "w lies as w[n,k]";
-  if (dense.n % kColumns != 0) return fmt::format("n={} is no multiple of {}", dense.n, kColumns);
+  if (dense.n % kVector != 0) return fmt::format("n={} is no multiple of {}", dense.n, kVector);
   if (Reason reason = cannot_vectorise_w(dense)) return reason;
   return cannot_vectorise_x(dense, device);
 }
 
 void plan_nn(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
              Plan& plan) {
-  plan_raw("dense_nn", kPanelLanes, problem, device, wanted, plan);
+  plan_raw("dense_nn", Weights::columns, problem, device, wanted, plan);
 }
 
 Reason supports_plain(const Problem& problem, const DeviceInfo&) {
@@ -338,22 +473,22 @@ Reason supports_plain(const Problem& problem, const DeviceInfo&) {
 void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                 Plan& plan) {
   const Dense dense(problem);
-  const int widest = dense.trans_w ? kSquareLanes : kPanelLanes;
-  const Group group = choose_group(dense.n, widest, device, wanted);
-  const std::string options = common_options(problem, group, tile_rows(problem, device));
+  Cut cut = choose_cut(problem, dense.trans_w ? Weights::rows : Weights::columns, device, wanted);
+  cut.group = choose_group(dense.n, dense.trans_w ? kSquareLanes : kPanelLanes, device, wanted);
+  cut.parts = 1;
+  const std::string options = common_options(problem, cut, device);
   std::vector<Arg> args =
       arguments(dense, "x", "w",
                 {dense.m, dense.n, dense.k, dense.x.ld, dense.step_n(), dense.step_k(), dense.r.ld,
                  dense.y.ld, dense.x.offset, dense.w.offset, dense.r.offset, dense.y.offset});
-  plan.launches.push_back(launch("dense_plain", options, group, dense.n, dense.m, std::move(args)));
+  plan.launches.push_back(
+      launch("dense_plain", options, cut.group, dense.n, dense.m, std::move(args)));
 }
 
 }  // namespace
 
 Reason dense_not_offered(const Problem& problem) {
-  if (problem.choice("acc") != "f32") {
-    return fmt::format("no kernel accumulates with acc={}", problem.choice("acc"));
-  }
+  if (Reason reason = acc_not_offered(problem)) return reason;
   if (problem.integer("k2") > 0) return "no kernel reads a second source of k (k2)";
   return {};
 }
