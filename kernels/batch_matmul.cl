@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
 // batch_matmul.cl - c[i,m,n] = act(scale * sum_k a[i,m,k] * b[i,k,n] + mask[m,n])
 //
-// Builds alone, as is (float) or with -DCLAM_F16 (half storage; needs cl_khr_fp16). Every kernel
-// sums in the order of k, in one float per output, by fma; what follows the sum is float too.
+// Builds alone, as is (float) or with -DCLAM_F16 (half storage; needs cl_khr_fp16). What follows
+// the sum is float. BMM_ACC says how sums are kept; in each mode every kernel adds in the order of
+// k (batch_matmul_nt, where it is not 0, even and odd k apart, until the chunk ends):
+//
+//   0  in one float per output, by fma
+//   1  in half inside a chunk of 32 k, or of 4 behind the last whole one; the chunks in float
+//   2  in half
 //
 // a, b and c are stacks of matrices: a batch stride, a row stride (ld) and a first element (off),
 // in elements; every byte offset into them fits an int. So a head, whose rows are pieces of longer
@@ -13,37 +18,48 @@
 // counts as zeros, and may be null. No output overlaps an input.
 //
 // The two letters of a kernel say how a and b lie: n as in the formula, t transposed. But for
-// batch_matmul_plain, a work-item has a tile of 4 columns and takes 4 k a trip, by aligned
-// 4-vectors. A tile that would hang over an edge is moved back, so that it ends there: it then
-// shares rows or columns with its neighbour, and stores only its own.
+// batch_matmul_plain, a work-item has a tile of 4 or 8 columns and takes 4 k a trip, or a chunk, by
+// aligned 4-vectors. A tile that would hang over an edge is moved back, so that it ends there: it
+// then shares rows or columns with its neighbour, and stores only its own.
 //
-//     kernel   a vector of a holds   a vector of b holds    rows of a tile
-//     _nt      4 k of a row          4 k of a column        BMM_M0
-//     _nn      4 k of a row          4 columns at one k     BMM_M0
-//     _tn      4 rows at one k       4 columns at one k     4*BMM_M4
-//     _tt      4 rows at one k       4 k of a column        4
+//     kernel   a vector of a holds   a vector of b holds    rows x columns of a tile
+//     _nt      4 k of a row          4 k of a column        BMM_M0 x 4
+//     _nn      4 k of a row          4 columns at one k     BMM_M0 x BMM_N0
+//     _tn      4 rows at one k       4 columns at one k     BMM_M0 x BMM_N0, BMM_M0 4 or 8
+//     _tt      4 rows at one k       4 k of a column        4 x 4, sums in float
+//
+// The second vector of columns of a tile of 8 lies 4*BMM_LX further on, so that those of a group's
+// work-items lie side by side.
 //
 //@define CLAM_F16  off                          store tensors as half
-//@define BMM_M0    4 {1,2,4,6,8}                rows of a tile of _nt and _nn
-//@define BMM_M4    1 {1,2}                      vectors of 4 rows of a tile of _tn
+//@define BMM_ACC   0 {0,1,2}                    sums in float, chunks, half
+//@define BMM_M0    4 {1,2,4,6,8}                rows of a tile
+//@define BMM_N0    4 {4,8}                      columns of a tile of _nn and _tn
 //@define BMM_LX    16 {1,2,4,8,16}              work-items of a group along n
 //@define BMM_LY    4 {1,2,4,8,16,32,64,128,256} work-items of a group along m
+//@define BMM_SPLIT 0 {0,1}                      addresses in two halves
 //@define BMM_LDA   0                            fixes lda where it is not 0
 //@define BMM_LDB   0                            fixes ldb where it is not 0
 //@define BMM_MASK  0 {0,1}                      mask is added
 //@define BMM_ACT   none {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp}  activation
 
+#ifndef BMM_ACC
+#define BMM_ACC 0
+#endif
 #ifndef BMM_M0
 #define BMM_M0 4
 #endif
-#ifndef BMM_M4
-#define BMM_M4 1
+#ifndef BMM_N0
+#define BMM_N0 4
 #endif
 #ifndef BMM_LX
 #define BMM_LX 16
 #endif
 #ifndef BMM_LY
 #define BMM_LY 4
+#endif
+#ifndef BMM_SPLIT
+#define BMM_SPLIT 0
 #endif
 #ifndef BMM_LDA
 #define BMM_LDA 0
@@ -58,17 +74,26 @@
 #define BMM_ACT none
 #endif
 
+#if BMM_ACC < 0 || BMM_ACC > 2
+#error "batch_matmul.cl: BMM_ACC must be 0, 1 or 2"
+#endif
+#if BMM_ACC != 0 && !defined(CLAM_F16)
+#error "batch_matmul.cl: BMM_ACC 1 and 2 sum in half, and need CLAM_F16"
+#endif
 #if BMM_M0 != 1 && BMM_M0 != 2 && BMM_M0 != 4 && BMM_M0 != 6 && BMM_M0 != 8
 #error "batch_matmul.cl: BMM_M0 must be 1, 2, 4, 6 or 8"
 #endif
-#if BMM_M4 != 1 && BMM_M4 != 2
-#error "batch_matmul.cl: BMM_M4 must be 1 or 2"
+#if BMM_N0 != 4 && BMM_N0 != 8
+#error "batch_matmul.cl: BMM_N0 must be 4 or 8"
 #endif
 #if BMM_LX < 1 || BMM_LX > 16 || BMM_LX & (BMM_LX - 1)
 #error "batch_matmul.cl: BMM_LX must be a power of two up to 16"
 #endif
 #if BMM_LY < 1 || BMM_LY > 256 || BMM_LY & (BMM_LY - 1)
 #error "batch_matmul.cl: BMM_LY must be a power of two up to 256"
+#endif
+#if BMM_SPLIT != 0 && BMM_SPLIT != 1
+#error "batch_matmul.cl: BMM_SPLIT must be 0 or 1"
 #endif
 #if BMM_LDA % 4 != 0 || BMM_LDB % 4 != 0
 #error "batch_matmul.cl: BMM_LDA and BMM_LDB must be multiples of 4, for aligned vector loads"
@@ -85,6 +110,11 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
+
+#define ROWS BMM_M0
+#define VECTORS (BMM_N0 / 4)
+#define ACC BMM_ACC
+#define SPLIT BMM_SPLIT
 
 #define SIZE ((uint)sizeof(T))
 #define GROUP __attribute__((reqd_work_group_size(BMM_LX, BMM_LY, 1)))
@@ -132,156 +162,383 @@ void store4(float4 v, __global char* p, uint at) {
   *(__global T4*)(p + at) = (T4)((T)v.x, (T)v.y, (T)v.z, (T)v.w);
 }
 
-// What a work-item computes: rows from `row` on, four columns from `col` on. What it owns: rows
-// from own_row on, and of the four columns those in [first, end).
-typedef struct {
-  int row, col, own_row, first, end;
-} Tile;
+// ---- addresses that a loop moves along ----
 
-int owns(Tile tile, int i) { return i >= tile.first && i < tile.end; }
+// With SPLIT, a load adds to the lower half of an address alone: Mesa's compilers for Mali spend
+// two instructions on that, and three and more registers on a sum of 64 bits. Right only where base
+// and what is read have the same upper half: see ends_above.
+#if SPLIT
+typedef uint2 Address;
+#define ADDRESS(base, at) (as_uint2((ulong)(base)) + (uint2)(at, 0))
+#define PLACE(address, at) as_ulong((uint2)((address).x + (at), (address).y))
+#define MOVE(address, bytes) (address).x += (bytes)
+#define LOW(address) (address).x
+#else
+typedef __global const char* Address;
+#define ADDRESS(base, at) ((__global const char*)(base) + (at))
+#define PLACE(address, at) ((address) + (at))
+#define MOVE(address, bytes) (address) += (bytes)
+#define LOW(address) ((uint)(ulong)(address))
+#endif
 
-// The tile's own elements of four; `whole` when all four are its own and aligned.
-float4 load_own(__global const char* p, uint at, Tile tile, int whole) {
-  if (whole) return load4(p, at);
-  return (float4)(owns(tile, 0) ? load1(p, at) : 0.0f, owns(tile, 1) ? load1(p, at + SIZE) : 0.0f,
-                  owns(tile, 2) ? load1(p, at + 2 * SIZE) : 0.0f,
-                  owns(tile, 3) ? load1(p, at + 3 * SIZE) : 0.0f);
+// Whether the last of `bytes` from the base on has another upper half than the base.
+int ends_above(__global const void* base, uint bytes) {
+  return SPLIT && (uint)(ulong)base + (bytes - 1) < (uint)(ulong)base;
 }
 
-void store_own(float4 v, __global char* p, uint at, Tile tile, int whole) {
-  if (whole) {
-    store4(v, p, at);
-    return;
+// ---- sums ----
+
+// What is multiplied and summed, until a chunk ends.
+#if ACC == 0
+typedef float S;
+typedef float4 S4;
+#else
+typedef half S;
+typedef half2 S2;
+typedef half4 S4;
+#endif
+
+#define CHUNK 32  // k of a chunk
+
+// Through components: some compilers lack the conversions of half vectors.
+float4 widen(S4 v) { return (float4)((float)v.x, (float)v.y, (float)v.z, (float)v.w); }
+
+S4 load_t(__global const T4* p) {
+  const T4 v = *p;
+  return (S4)((S)v.x, (S)v.y, (S)v.z, (S)v.w);
+}
+
+// Sums are variables of their own: arrays cost Mesa's compilers a fifth of the loop. t0_1 is that
+// of row 0 and vector 1 of columns, and c0_1 the total of its chunks.
+#if ROWS == 1
+#define EACH_ROW(DO, v, a) DO(0, v, a)
+#elif ROWS == 2
+#define EACH_ROW(DO, v, a) DO(0, v, a) DO(1, v, a)
+#elif ROWS == 4
+#define EACH_ROW(DO, v, a) DO(0, v, a) DO(1, v, a) DO(2, v, a) DO(3, v, a)
+#elif ROWS == 6
+#define EACH_ROW(DO, v, a) \
+  DO(0, v, a) DO(1, v, a) DO(2, v, a) DO(3, v, a) DO(4, v, a) DO(5, v, a)
+#else
+#define EACH_ROW(DO, v, a)                                                \
+  DO(0, v, a) DO(1, v, a) DO(2, v, a) DO(3, v, a) DO(4, v, a) DO(5, v, a) \
+  DO(6, v, a) DO(7, v, a)
+#endif
+#if BMM_N0 == 4
+#define EACH_VECTOR(DO, a, b, c) DO(0, a, b, c)
+#define EACH_SUM(DO) EACH_ROW(DO, 0, )
+#else
+#define EACH_VECTOR(DO, a, b, c) DO(0, a, b, c) DO(1, a, b, c)
+#define EACH_SUM(DO) EACH_ROW(DO, 0, ) EACH_ROW(DO, 1, )
+#endif
+
+#if ACC == 1
+#define DECLARE(i, v, none_) float4 c##i##_##v = (float4)(0.0f); S4 t##i##_##v;
+#define ADD_UP(i, v, none_) c##i##_##v += widen(t##i##_##v);
+#define HAND_OVER(i, v, none_) sum[i * VECTORS + v] = c##i##_##v;
+#else
+#define DECLARE(i, v, none_) S4 t##i##_##v = (S4)((S)0);
+#define ADD_UP(i, v, none_)
+#define HAND_OVER(i, v, none_) sum[i * VECTORS + v] = widen(t##i##_##v);
+#endif
+
+// Four k: x by rows of k, then for each k its vectors of w, each for all rows. The first product of
+// a chunk is not added to a zero: Mesa 25 would then not multiply halves in pairs.
+#if ACC == 1
+#define FIRST_BY(i, v, factor) t##i##_##v = (S4)(factor) * w##v;
+#else
+#define FIRST_BY NEXT_BY
+#endif
+#define NEXT_BY(i, v, factor) t##i##_##v = fma((S4)(factor), w##v, t##i##_##v);
+#define FIRST(i, v, k_of) FIRST_BY(i, v, x##i.k_of)
+#define NEXT(i, v, k_of) NEXT_BY(i, v, x##i.k_of)
+#define LOAD_X(i, k_at, none_) \
+  const S4 x##i = load_t((__global const T4*)PLACE(x, i * x_stride + (k_at) * SIZE));
+#define LOAD_W(v, k_at) \
+  const S4 w##v = load_t((__global const T4*)PLACE(w, (k_at) * w_stride + v * w_apart));
+#define WITH_W(v, ADD, k_of, k_at)   \
+  {                                  \
+    LOAD_W(v, k_at)                  \
+    EACH_ROW(ADD, v, k_of)           \
   }
-  if (owns(tile, 0)) store1(v.x, p, at);
-  if (owns(tile, 1)) store1(v.y, p, at + SIZE);
-  if (owns(tile, 2)) store1(v.z, p, at + 2 * SIZE);
-  if (owns(tile, 3)) store1(v.w, p, at + 3 * SIZE);
+#define FOUR_K(ADD, k_at)                     \
+  {                                           \
+    EACH_ROW(LOAD_X, k_at, )                  \
+    EACH_VECTOR(WITH_W, ADD, x, k_at)         \
+    EACH_VECTOR(WITH_W, NEXT, y, (k_at) + 1)  \
+    EACH_VECTOR(WITH_W, NEXT, z, (k_at) + 2)  \
+    EACH_VECTOR(WITH_W, NEXT, w, (k_at) + 3)  \
+  }
+
+// The sums, `FOUR` k after the other: x moves on by x_step bytes a k, w by w_step.
+#if ACC == 1
+#define SUM(FOUR, x_step, w_step)                                             \
+  const uint end = LOW(x) + k * (x_step);                                     \
+  const uint rest = LOW(x) + k / CHUNK * CHUNK * (x_step);                    \
+  EACH_SUM(DECLARE)                                                           \
+  if (LOW(x) != rest) {                                                       \
+    do {                                                                      \
+      FOUR(FIRST, 0) FOUR(NEXT, 4) FOUR(NEXT, 8) FOUR(NEXT, 12)               \
+      FOUR(NEXT, 16) FOUR(NEXT, 20) FOUR(NEXT, 24) FOUR(NEXT, 28)             \
+      EACH_SUM(ADD_UP)                                                        \
+      MOVE(x, CHUNK * (x_step));                                              \
+      MOVE(w, CHUNK * (w_step));                                              \
+    } while (LOW(x) != rest);                                                 \
+  }                                                                           \
+  if (LOW(x) != end) {                                                        \
+    do {                                                                      \
+      FOUR(FIRST, 0)                                                          \
+      EACH_SUM(ADD_UP)                                                        \
+      MOVE(x, 4 * (x_step));                                                  \
+      MOVE(w, 4 * (w_step));                                                  \
+    } while (LOW(x) != end);                                                  \
+  }                                                                           \
+  EACH_SUM(HAND_OVER)
+#else
+#define SUM(FOUR, x_step, w_step)                                             \
+  const uint end = LOW(x) + k * (x_step);                                     \
+  EACH_SUM(DECLARE)                                                           \
+  do {                                                                        \
+    FOUR(NEXT, 0)                                                             \
+    MOVE(x, 4 * (x_step));                                                    \
+    MOVE(w, 4 * (w_step));                                                    \
+  } while (LOW(x) != end);                                                    \
+  EACH_SUM(HAND_OVER)
+#endif
+
+// x holds rows of k. w holds vectors of four columns at one k, the tile's second `w_apart` bytes
+// behind its first.
+void sum_columns(float4* sum, Address x, uint x_stride, Address w, uint w_stride, uint w_apart,
+                 int k) {
+  SUM(FOUR_K, SIZE, w_stride)
 }
 
-// ---- tiles ----
+#if ROWS % 4 == 0
+// Both hold vectors at one k: x one of four rows, or two.
+#define LOAD_ROWS(i, k_at) \
+  const S4 x##i = load_t((__global const T4*)PLACE(x, (k_at) * x_stride + i * SIZE));
+#if ROWS == 4
+#define EACH_FOUR_ROWS(ADD, v) ADD(0, v, x0.x) ADD(1, v, x0.y) ADD(2, v, x0.z) ADD(3, v, x0.w)
+#define LOAD_ALL_ROWS(k_at) LOAD_ROWS(0, k_at)
+#else
+#define EACH_FOUR_ROWS(ADD, v)                                               \
+  ADD(0, v, x0.x) ADD(1, v, x0.y) ADD(2, v, x0.z) ADD(3, v, x0.w)            \
+  ADD(4, v, x4.x) ADD(5, v, x4.y) ADD(6, v, x4.z) ADD(7, v, x4.w)
+#define LOAD_ALL_ROWS(k_at) LOAD_ROWS(0, k_at) LOAD_ROWS(4, k_at)
+#endif
+#define OUTER(v, ADD, k_at, none_) \
+  {                                \
+    LOAD_W(v, k_at)                \
+    EACH_FOUR_ROWS(ADD##_BY, v)    \
+  }
+#define ONE_K(ADD, k_at)            \
+  {                                 \
+    LOAD_ALL_ROWS(k_at)             \
+    EACH_VECTOR(OUTER, ADD, k_at, ) \
+  }
+#define FOUR_K_OF_VECTORS(ADD, k_at) \
+  ONE_K(ADD, k_at) ONE_K(NEXT, (k_at) + 1) ONE_K(NEXT, (k_at) + 2) ONE_K(NEXT, (k_at) + 3)
 
-// Four columns that a tile may read even past the last of n, but not store.
-Tile tile_at(int row, int own_row, int col, int n) {
-  const Tile tile = {row, col, own_row, 0, min(n - col, 4)};
-  return tile;
+void sum_vectors(float4* sum, Address x, uint x_stride, Address w, uint w_stride, uint w_apart,
+                 int k) {
+  SUM(FOUR_K_OF_VECTORS, x_stride, w_stride)
 }
+#endif
 
-// Four columns that end at the last of n; where n < 4, those past it are read, but not stored.
-Tile tile_within(int row, int own_row, int own_col, int n) {
-  const int col = max(min(own_col, n - 4), 0);
-  const Tile tile = {row, col, own_row, own_col - col, min(n, 4)};
-  return tile;
+#if VECTORS == 1
+// Both hold rows of k, w four of them; x is loaded row by row.
+#if ACC == 0
+float add_row(float sum, S4 x, S4 w) {
+  return fma(x.w, w.w, fma(x.z, w.z, fma(x.y, w.y, fma(x.x, w.x, sum))));
 }
-
-// ---- the sum ----
-
-#define MOST_ROWS 8
-
-// sum + x[0..3] * w[0..3], where w0 to w3 hold four numbers each at one k ...
-float4 add_vectors(float4 sum, float4 x, float4 w0, float4 w1, float4 w2, float4 w3) {
-  sum = fma((float4)(x.x), w0, sum);
-  sum = fma((float4)(x.y), w1, sum);
-  sum = fma((float4)(x.z), w2, sum);
-  return fma((float4)(x.w), w3, sum);
+#define FIRST_ROW(i, none_, k_at)                        \
+  {                                                      \
+    LOAD_X(i, k_at, )                                    \
+    t##i##_0.x = add_row(t##i##_0.x, x##i, w0);          \
+    t##i##_0.y = add_row(t##i##_0.y, x##i, w1);          \
+    t##i##_0.z = add_row(t##i##_0.z, x##i, w2);          \
+    t##i##_0.w = add_row(t##i##_0.w, x##i, w3);          \
+  }
+#define NEXT_ROW FIRST_ROW
+#else
+// p0_1 is the sum of row 0 and column 1: of its even k and of its odd k.
+S2 first_pair(S4 x, S4 w) { return fma(x.zw, w.zw, x.xy * w.xy); }
+S2 add_pair(S2 sum, S4 x, S4 w) { return fma(x.zw, w.zw, fma(x.xy, w.xy, sum)); }
+#define DECLARE_PAIRS(i, none1_, none2_) S2 p##i##_0, p##i##_1, p##i##_2, p##i##_3;
+#define FIRST_ROW(i, none_, k_at)       \
+  {                                     \
+    LOAD_X(i, k_at, )                   \
+    p##i##_0 = first_pair(x##i, w0);    \
+    p##i##_1 = first_pair(x##i, w1);    \
+    p##i##_2 = first_pair(x##i, w2);    \
+    p##i##_3 = first_pair(x##i, w3);    \
+  }
+#define NEXT_ROW(i, none_, k_at)               \
+  {                                            \
+    LOAD_X(i, k_at, )                          \
+    p##i##_0 = add_pair(p##i##_0, x##i, w0);   \
+    p##i##_1 = add_pair(p##i##_1, x##i, w1);   \
+    p##i##_2 = add_pair(p##i##_2, x##i, w2);   \
+    p##i##_3 = add_pair(p##i##_3, x##i, w3);   \
+  }
+float4 join(S2 p0, S2 p1, S2 p2, S2 p3) {
+  return (float4)((float)(p0.x + p0.y), (float)(p1.x + p1.y), (float)(p2.x + p2.y),
+                  (float)(p3.x + p3.y));
 }
+#endif
 
-// ... and where each w holds one number's four k, and x0 to x3 are x at those k.
+#define LOAD_W_ROW(n, k_at) \
+  const S4 w##n = load_t((__global const T4*)PLACE(w, n * w_stride + (k_at) * SIZE));
+#define FOUR_K_OF_ROWS(ROW, k_at)                                                   \
+  {                                                                                 \
+    LOAD_W_ROW(0, k_at) LOAD_W_ROW(1, k_at) LOAD_W_ROW(2, k_at) LOAD_W_ROW(3, k_at) \
+    EACH_ROW(ROW, 0, k_at)                                                          \
+  }
+
+void sum_rows(float4* sum, Address x, uint x_stride, Address w, uint w_stride, int k) {
+  EACH_ROW(DECLARE, 0, )
+#if ACC == 0
+  const uint end = LOW(x) + k * SIZE;
+  do {
+    FOUR_K_OF_ROWS(NEXT_ROW, 0)
+    MOVE(x, 4 * SIZE);
+    MOVE(w, 4 * SIZE);
+  } while (LOW(x) != end);
+#elif ACC == 1
+  EACH_ROW(DECLARE_PAIRS, 0, )
+#define ADD_UP_PAIRS(i, none1_, none2_) c##i##_0 += join(p##i##_0, p##i##_1, p##i##_2, p##i##_3);
+  const uint rest = LOW(x) + k / CHUNK * CHUNK * SIZE;
+  if (LOW(x) != rest) {
+    do {
+      FOUR_K_OF_ROWS(FIRST_ROW, 0)
+      FOUR_K_OF_ROWS(NEXT_ROW, 4)
+      FOUR_K_OF_ROWS(NEXT_ROW, 8)
+      FOUR_K_OF_ROWS(NEXT_ROW, 12)
+      FOUR_K_OF_ROWS(NEXT_ROW, 16)
+      FOUR_K_OF_ROWS(NEXT_ROW, 20)
+      FOUR_K_OF_ROWS(NEXT_ROW, 24)
+      FOUR_K_OF_ROWS(NEXT_ROW, 28)
+      EACH_ROW(ADD_UP_PAIRS, 0, )
+      MOVE(x, CHUNK * SIZE);
+      MOVE(w, CHUNK * SIZE);
+    } while (LOW(x) != rest);
+  }
+  const uint end = rest + k % CHUNK * SIZE;
+  if (rest != end) {
+    do {
+      FOUR_K_OF_ROWS(FIRST_ROW, 0)
+      EACH_ROW(ADD_UP_PAIRS, 0, )
+      MOVE(x, 4 * SIZE);
+      MOVE(w, 4 * SIZE);
+    } while (LOW(x) != end);
+  }
+#else
+#define DECLARE_ZERO_PAIRS(i, none1_, none2_) \
+  S2 p##i##_0 = (S2)((S)0), p##i##_1 = p##i##_0, p##i##_2 = p##i##_0, p##i##_3 = p##i##_0;
+#define JOIN_PAIRS(i, none1_, none2_) sum[i] = join(p##i##_0, p##i##_1, p##i##_2, p##i##_3);
+  EACH_ROW(DECLARE_ZERO_PAIRS, 0, )
+  const uint end = LOW(x) + k * SIZE;
+  do {
+    FOUR_K_OF_ROWS(NEXT_ROW, 0)
+    MOVE(x, 4 * SIZE);
+    MOVE(w, 4 * SIZE);
+  } while (LOW(x) != end);
+  EACH_ROW(JOIN_PAIRS, 0, )
+  return;
+#endif
+#define HAND_OVER_ROW(i, none1_, none2_) HAND_OVER(i, 0, )
+  EACH_ROW(HAND_OVER_ROW, 0, )
+}
+#endif
+
+#if ACC == 0
+// x holds vectors of four rows at one k, w four rows of k.
 float add_along_k(float sum, float x0, float x1, float x2, float x3, float4 w) {
   return fma(x3, w.w, fma(x2, w.z, fma(x1, w.y, fma(x0, w.x, sum))));
 }
 
-float4 add_rows(float4 sum, float x0, float x1, float x2, float x3, float4 w0, float4 w1, float4 w2,
-                float4 w3) {
+float4 add_columns(float4 sum, float x0, float x1, float x2, float x3, float4 w0, float4 w1,
+                   float4 w2, float4 w3) {
   return (float4)(add_along_k(sum.x, x0, x1, x2, x3, w0), add_along_k(sum.y, x0, x1, x2, x3, w1),
                   add_along_k(sum.z, x0, x1, x2, x3, w2), add_along_k(sum.w, x0, x1, x2, x3, w3));
 }
 
-void clear(float4* sum, int rows) {
-  for (int i = 0; i < rows; ++i) sum[i] = (float4)(0.0f);
-}
-
-// The low half of the address at which a loop over k ends. Compared instead of a trip count: one
-// instruction less a trip, and no constant count that a compiler would unroll whole, and spill.
-uint low(__global const char* p) { return (uint)(ulong)p; }
-
-// x holds rows of k, w holds vectors at one k; a row or vector every so many bytes.
-void sum_rows_by_vectors(float4* sum, int rows, __global const char* x, uint x_stride,
-                         __global const char* w, uint w_stride, int k) {
-  const uint end = low(x + k * SIZE);
-  clear(sum, rows);
-  do {
-    const float4 w0 = load4(w, 0), w1 = load4(w, w_stride);
-    const float4 w2 = load4(w, 2 * w_stride), w3 = load4(w, 3 * w_stride);
-    for (int i = 0; i < rows; ++i) {
-      sum[i] = add_vectors(sum[i], load4(x, i * x_stride), w0, w1, w2, w3);
-    }
-    x += 4 * SIZE;
-    w += 4 * w_stride;
-  } while (low(x) != end);
-}
-
-// Both hold rows of k.
-void sum_rows_by_rows(float4* sum, int rows, __global const char* x, uint x_stride,
-                      __global const char* w, uint w_stride, int k) {
-  const uint end = low(x + k * SIZE);
-  clear(sum, rows);
-  do {
-    const float4 w0 = load4(w, 0), w1 = load4(w, w_stride);
-    const float4 w2 = load4(w, 2 * w_stride), w3 = load4(w, 3 * w_stride);
-    for (int i = 0; i < rows; ++i) {
-      const float4 v = load4(x, i * x_stride);
-      sum[i] = add_rows(sum[i], v.x, v.y, v.z, v.w, w0, w1, w2, w3);
-    }
-    x += 4 * SIZE;
-    w += 4 * SIZE;
-  } while (low(x) != end);
-}
-
-// x holds vectors of four rows at one k, w holds rows of k.
 void sum_vectors_by_rows(float4* sum, __global const char* x, uint x_stride,
                          __global const char* w, uint w_stride, int k) {
-  const uint end = low(w + k * SIZE);
-  clear(sum, 4);
+  const uint end = (uint)(ulong)w + k * SIZE;
+  float4 t0 = (float4)(0.0f), t1 = t0, t2 = t0, t3 = t0;
   do {
     const float4 x0 = load4(x, 0), x1 = load4(x, x_stride);
     const float4 x2 = load4(x, 2 * x_stride), x3 = load4(x, 3 * x_stride);
     const float4 w0 = load4(w, 0), w1 = load4(w, w_stride);
     const float4 w2 = load4(w, 2 * w_stride), w3 = load4(w, 3 * w_stride);
-    sum[0] = add_rows(sum[0], x0.x, x1.x, x2.x, x3.x, w0, w1, w2, w3);
-    sum[1] = add_rows(sum[1], x0.y, x1.y, x2.y, x3.y, w0, w1, w2, w3);
-    sum[2] = add_rows(sum[2], x0.z, x1.z, x2.z, x3.z, w0, w1, w2, w3);
-    sum[3] = add_rows(sum[3], x0.w, x1.w, x2.w, x3.w, w0, w1, w2, w3);
+    t0 = add_columns(t0, x0.x, x1.x, x2.x, x3.x, w0, w1, w2, w3);
+    t1 = add_columns(t1, x0.y, x1.y, x2.y, x3.y, w0, w1, w2, w3);
+    t2 = add_columns(t2, x0.z, x1.z, x2.z, x3.z, w0, w1, w2, w3);
+    t3 = add_columns(t3, x0.w, x1.w, x2.w, x3.w, w0, w1, w2, w3);
     x += 4 * x_stride;
     w += 4 * SIZE;
-  } while (low(w) != end);
+  } while ((uint)(ulong)w != end);
+  sum[0] = t0;
+  sum[1] = t1;
+  sum[2] = t2;
+  sum[3] = t3;
+}
+#endif
+
+// One output's sum by scalar loads, a k every x_step and w_step bytes. `pairs`: as sum_rows adds.
+float sum_one(__global const char* x, uint x_step, __global const char* w, uint w_step, int pairs,
+              int k) {
+  float total = 0.0f;
+  while (k > 0) {
+    const int products = ACC != 1 ? k : (k < CHUNK ? min(k, 4) : CHUNK);
+    S even = (S)0, odd = (S)0;
+    for (int i = 0; i < products; ++i) {
+      const S v = (S)*(__global const T*)x, weight = (S)*(__global const T*)w;
+      if (pairs && (i & 1)) {
+        odd = fma(v, weight, odd);
+      } else {
+        even = fma(v, weight, even);
+      }
+      x += x_step;
+      w += w_step;
+    }
+    total += (float)(pairs ? even + odd : even);
+    k -= products;
+  }
+  return total;
 }
 
-// Both hold vectors at one k; x `rows` / 4 of them side by side.
-void sum_vectors_by_vectors(float4* sum, int rows, __global const char* x, uint x_stride,
-                            __global const char* w, uint w_stride, int k) {
-  const uint end = low(x + k * x_stride);
-  clear(sum, rows);
-  do {
-    for (int step = 0; step < 4; ++step) {
-      const float4 right = load4(w, step * w_stride);
-      for (int i = 0; i < rows; i += 4) {
-        const float4 left = load4(x, step * x_stride + i * SIZE);
-        sum[i] = fma((float4)(left.x), right, sum[i]);
-        sum[i + 1] = fma((float4)(left.y), right, sum[i + 1]);
-        sum[i + 2] = fma((float4)(left.z), right, sum[i + 2]);
-        sum[i + 3] = fma((float4)(left.w), right, sum[i + 3]);
-      }
-    }
-    x += 4 * x_stride;
-    w += 4 * w_stride;
-  } while (low(x) != end);
+// ---- tiles ----
+
+// What a work-item computes: rows from `row` on, and vectors of four columns, one every APART from
+// `col` on. What it owns: rows from own_row on, and of a vector the columns from `first` on that c
+// has.
+typedef struct {
+  int row, own_row, col, first;
+} Tile;
+
+#define APART (4 * BMM_LX)
+
+// Vectors that a tile may read even past the last of n, but not store. `last`: the last row at
+// which a tile may start.
+Tile tile_at(int own_row, int last) {
+  const int col = (int)get_group_id(0) * (VECTORS * APART) + (int)get_local_id(0) * 4;
+  const Tile tile = {min(own_row, last), own_row, col, 0};
+  return tile;
+}
+
+// Four columns that end at the last of n; where n < 4, those past it are read, but not stored.
+Tile tile_within(int own_row, int last, int n) {
+  const int own_col = (int)get_global_id(0) * 4, col = max(min(own_col, n - 4), 0);
+  const Tile tile = {min(own_row, last), own_row, col, own_col - col};
+  return tile;
 }
 
 // ---- from the sum to the output ----
 
-// A batch item of c and of mask: its extents, its first elements, and whether every tile has four
-// columns of its own, aligned.
+// A batch item of c and of mask: its extents, its first elements, and whether every tile has
+// vectors of its own, aligned.
 typedef struct {
   int m, n, ldc, c_at, mask_at, whole;
   float scale;
@@ -293,36 +550,73 @@ Output output_of(int item, int m, int n, int ldc, int stridem, int stridec, int 
   return out;
 }
 
-void finish_row(float4 sum, int row, Tile tile, Output out, __global const T* mask,
-                __global T* c) {
-  if (row < tile.own_row || row >= out.m) return;
-  float4 addend = (float4)(0.0f);
-  if (BMM_MASK) {
-    addend = load_own((__global const char*)mask, (out.mask_at + row * out.n + tile.col) * SIZE,
-                      tile, out.whole);
-  }
-  const float4 z = fma((float4)(out.scale), sum, addend);
-  const float4 v = (float4)(BMM_ACT(z.x), BMM_ACT(z.y), BMM_ACT(z.z),
-                            BMM_ACT(z.w));
-  store_own(v, (__global char*)c, (out.c_at + row * out.ldc + tile.col) * SIZE, tile, out.whole);
+int owns(int i, int first, int end) { return i >= first && i < end; }
+
+// The own elements of a vector; `whole` when all four are its own and aligned.
+float4 load_own(__global const char* p, uint at, int first, int end, int whole) {
+  if (whole) return load4(p, at);
+  return (float4)(owns(0, first, end) ? load1(p, at) : 0.0f,
+                  owns(1, first, end) ? load1(p, at + SIZE) : 0.0f,
+                  owns(2, first, end) ? load1(p, at + 2 * SIZE) : 0.0f,
+                  owns(3, first, end) ? load1(p, at + 3 * SIZE) : 0.0f);
 }
 
-// Row by row in the text: a loop is left rolled where the activation is long, and the sums then
-// live in memory through the loop over k as well.
-void finish(const float4* sum, int rows, Tile tile, Output out, __global const T* mask,
-            __global T* c) {
-  finish_row(sum[0], tile.row, tile, out, mask, c);
-  if (rows > 1) finish_row(sum[1], tile.row + 1, tile, out, mask, c);
-  if (rows > 2) finish_row(sum[2], tile.row + 2, tile, out, mask, c);
-  if (rows > 2) finish_row(sum[3], tile.row + 3, tile, out, mask, c);
-  if (rows > 4) finish_row(sum[4], tile.row + 4, tile, out, mask, c);
-  if (rows > 4) finish_row(sum[5], tile.row + 5, tile, out, mask, c);
-  if (rows > 6) finish_row(sum[6], tile.row + 6, tile, out, mask, c);
-  if (rows > 6) finish_row(sum[7], tile.row + 7, tile, out, mask, c);
+void store_own(float4 v, __global char* p, uint at, int first, int end, int whole) {
+  if (whole) {
+    store4(v, p, at);
+    return;
+  }
+  if (owns(0, first, end)) store1(v.x, p, at);
+  if (owns(1, first, end)) store1(v.y, p, at + SIZE);
+  if (owns(2, first, end)) store1(v.z, p, at + 2 * SIZE);
+  if (owns(3, first, end)) store1(v.w, p, at + 3 * SIZE);
+}
+
+// A vector of the tile at `row` and `col`.
+void finish_vector(float4 sum, int row, int col, Tile tile, Output out, __global const T* mask,
+                   __global T* c) {
+  if (row < tile.own_row || row >= out.m || col >= out.n) return;
+  const int first = tile.first, end = out.n - col;
+  float4 addend = (float4)(0.0f);
+  if (BMM_MASK) {
+    addend = load_own((__global const char*)mask, (out.mask_at + row * out.n + col) * SIZE, first,
+                      end, out.whole);
+  }
+  const float4 z = fma((float4)(out.scale), sum, addend);
+  const float4 v = (float4)(BMM_ACT(z.x), BMM_ACT(z.y), BMM_ACT(z.z), BMM_ACT(z.w));
+  store_own(v, (__global char*)c, (out.c_at + row * out.ldc + col) * SIZE, first, end, out.whole);
+}
+
+#define SUMS (ROWS * VECTORS)
+#define TAKE(i, v, none_) \
+  finish_vector(sum[i * VECTORS + v], tile.row + i, tile.col + v * APART, tile, out, mask, c);
+
+// All sums of a tile by scalar loads: from x on, a row every x_stride bytes and a k every x_step;
+// from w on, a vector every w_apart, a column every w_column, a k every w_step.
+void sum_slowly(__global const char* x, uint x_stride, uint x_step, __global const char* w,
+                uint w_apart, uint w_column, uint w_step, int pairs, int k, Tile tile, Output out,
+                __global const T* mask, __global T* c) {
+  for (int i = 0; i < SUMS; ++i) {
+    float4 sum = (float4)(0.0f);
+    for (int column = 0; column < 4; ++column) {
+      const float one = sum_one(x + i / VECTORS * x_stride, x_step,
+                                w + i % VECTORS * w_apart + column * w_column, w_step, pairs, k);
+      sum = (float4)(sum.yzw, one);
+    }
+    finish_vector(sum, tile.row + i / VECTORS, tile.col + i % VECTORS * APART, tile, out, mask, c);
+  }
 }
 
 // ---- the kernels ----
 
+// min(own_row, m - ROWS), written so that a compiler does not keep the one from before the loop
+// over k in a register until behind it.
+int row_again(int own_row, int m) { return m - max(m - own_row, ROWS); }
+
+// The elements from a stack's start to the end of `rows` rows of `row` elements.
+int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row; }
+
+#if VECTORS == 1
 // One work-item a tile; a in rows along k, b in rows along k: both rows are read along k.
 //@kernel batch_matmul_nt
 //@arg    0  a        in   T[offa + batch*stridea]
@@ -345,29 +639,43 @@ void finish(const float4* sum, int rows, Tile tile, Output out, __global const T
 //@arg    17 scale    float    factor of the sum
 //@global ceil(n/(4*BMM_LX))*BMM_LX ceil(m/(BMM_M0*BMM_LY))*BMM_LY batch
 //@local  BMM_LX BMM_LY 1
-//@needs  m >= BMM_M0, n >= 1, b has at least 4 rows; those from n on are read and not used
+//@needs  m >= BMM_M0, n >= 1, BMM_N0 == 4
+//@needs  b has at least 4 rows; those from n on are read and not used
 //@needs  k >= 4, k % 4 == 0, lda % 4 == 0, stridea % 4 == 0, offa % 4 == 0
 //@needs  ldb % 4 == 0, strideb % 4 == 0, offb % 4 == 0, c overlaps no input
-//@loop   k/4  over k, four a trip
+//@loop   k/4 if BMM_ACC!=1  over k, four a trip
+//@loop   floor(k/32) if BMM_ACC==1  over the chunks
+//@loop   (k-floor(k/32)*32)/4 if BMM_ACC==1  over the k that are left, four a trip
+//@loop   0*k if BMM_SPLIT*(BMM_M0*BMM_N0>4)  over the sums of a tile that lies across 4 GiB
+//@loop   0*k if BMM_SPLIT  over the columns of such a sum
+//@loop   0*k if BMM_SPLIT  over its chunks, or once
+//@loop   0*k if BMM_SPLIT  over the k of a column
 __kernel GROUP void batch_matmul_nt(__global const T* a, __global const T* b,
                                     __global const T* mask, __global T* c, int m, int n, int k,
                                     int lda, int ldb, int ldc, int stridea, int strideb,
                                     int stridem, int stridec, int offa, int offb, int offc,
                                     float scale) {
-  const int own_row = (int)get_global_id(1) * BMM_M0, own_col = (int)get_global_id(0) * 4;
+  const int own_row = (int)get_global_id(1) * ROWS, own_col = (int)get_global_id(0) * 4;
   if (own_row >= m || own_col >= n) return;
+  Tile tile = tile_within(own_row, m - ROWS, n);
   const int item = get_global_id(2);
-  const Tile tile = tile_within(min(own_row, m - BMM_M0), own_row, own_col, n);
-  const int a_row = BMM_LDA ? BMM_LDA : lda;
-  const int b_row = BMM_LDB ? BMM_LDB : ldb;
-  const uint a_at = (offa + item * stridea + tile.row * a_row) * SIZE;
-  const uint b_at = (offb + item * strideb + tile.col * b_row) * SIZE;
-  float4 sum[MOST_ROWS];
-  sum_rows_by_rows(sum, BMM_M0, (__global const char*)a + a_at, a_row * SIZE,
-                   (__global const char*)b + b_at, b_row * SIZE, k);
-  finish(sum, BMM_M0, tile,
-         output_of(item, m, n, ldc, stridem, stridec, offc, scale), mask, c);
+  const int a_row = BMM_LDA ? BMM_LDA : lda, b_row = BMM_LDB ? BMM_LDB : ldb;
+  const int a_at = offa + item * stridea + tile.row * a_row;
+  const int b_at = offb + item * strideb + tile.col * b_row;
+  if (ends_above(a, reach(a_at, ROWS, a_row, k) * SIZE) ||
+      ends_above(b, reach(b_at, 4, b_row, k) * SIZE)) {
+    sum_slowly((__global const char*)(a + a_at), a_row * SIZE, SIZE,
+               (__global const char*)(b + b_at), 0, b_row * SIZE, SIZE, ACC != 0, k, tile,
+               output_of(item, m, n, ldc, stridem, stridec, offc, scale), mask, c);
+    return;
+  }
+  float4 sum[SUMS];
+  sum_rows(sum, ADDRESS(a, a_at * SIZE), a_row * SIZE, ADDRESS(b, b_at * SIZE), b_row * SIZE, k);
+  tile.row = row_again(tile.own_row, m);
+  const Output out = output_of(item, m, n, ldc, stridem, stridec, offc, scale);
+  EACH_SUM(TAKE)
 }
+#endif
 
 // One work-item a tile; a in rows along k, b in rows along n.
 //@kernel batch_matmul_nn
@@ -389,33 +697,47 @@ __kernel GROUP void batch_matmul_nt(__global const T* a, __global const T* b,
 //@arg    15 offb     int
 //@arg    16 offc     int
 //@arg    17 scale    float    factor of the sum
-//@global ceil(n/(4*BMM_LX))*BMM_LX ceil(m/(BMM_M0*BMM_LY))*BMM_LY batch
+//@global ceil(n/(BMM_N0*BMM_LX))*BMM_LX ceil(m/(BMM_M0*BMM_LY))*BMM_LY batch
 //@local  BMM_LX BMM_LY 1
-//@needs  m >= BMM_M0, n >= 1, ldb >= ceil(n/4)*4
+//@needs  m >= BMM_M0, n >= 1, ldb >= ceil(n/4)*4, n % (8*BMM_LX) == 0 || BMM_N0 == 4
 //@needs  every row of b has ceil(n/4)*4 columns; those from n on are read and not used
 //@needs  k >= 4, k % 4 == 0, lda % 4 == 0, stridea % 4 == 0, offa % 4 == 0
 //@needs  ldb % 4 == 0, strideb % 4 == 0, offb % 4 == 0, c overlaps no input
-//@loop   k/4  over k, four a trip
+//@loop   k/4 if BMM_ACC!=1  over k, four a trip
+//@loop   floor(k/32) if BMM_ACC==1  over the chunks
+//@loop   (k-floor(k/32)*32)/4 if BMM_ACC==1  over the k that are left, four a trip
+//@loop   0*k if BMM_SPLIT*(BMM_M0*BMM_N0>4)  over the sums of a tile that lies across 4 GiB
+//@loop   0*k if BMM_SPLIT  over the columns of such a sum
+//@loop   0*k if BMM_SPLIT  over its chunks, or once
+//@loop   0*k if BMM_SPLIT  over the k of a column
 __kernel GROUP void batch_matmul_nn(__global const T* a, __global const T* b,
                                     __global const T* mask, __global T* c, int m, int n, int k,
                                     int lda, int ldb, int ldc, int stridea, int strideb,
                                     int stridem, int stridec, int offa, int offb, int offc,
                                     float scale) {
-  const int own_row = (int)get_global_id(1) * BMM_M0, col = (int)get_global_id(0) * 4;
-  if (own_row >= m || col >= n) return;
+  const int own_row = (int)get_global_id(1) * ROWS;
+  Tile tile = tile_at(own_row, m - ROWS);
+  if (own_row >= m || tile.col >= n) return;
   const int item = get_global_id(2);
-  const Tile tile = tile_at(min(own_row, m - BMM_M0), own_row, col, n);
-  const int a_row = BMM_LDA ? BMM_LDA : lda;
-  const int b_row = BMM_LDB ? BMM_LDB : ldb;
-  const uint a_at = (offa + item * stridea + tile.row * a_row) * SIZE;
-  const uint b_at = (offb + item * strideb + col) * SIZE;
-  float4 sum[MOST_ROWS];
-  sum_rows_by_vectors(sum, BMM_M0, (__global const char*)a + a_at, a_row * SIZE,
-                      (__global const char*)b + b_at, b_row * SIZE, k);
-  finish(sum, BMM_M0, tile,
-         output_of(item, m, n, ldc, stridem, stridec, offc, scale), mask, c);
+  const int a_row = BMM_LDA ? BMM_LDA : lda, b_row = BMM_LDB ? BMM_LDB : ldb;
+  const int a_at = offa + item * stridea + tile.row * a_row;
+  const int b_at = offb + item * strideb + tile.col;
+  if (ends_above(a, reach(a_at, ROWS, a_row, k) * SIZE) ||
+      ends_above(b, reach(b_at, k, b_row, (VECTORS - 1) * APART + 4) * SIZE)) {
+    sum_slowly((__global const char*)(a + a_at), a_row * SIZE, SIZE,
+               (__global const char*)(b + b_at), APART * SIZE, SIZE, b_row * SIZE, 0, k, tile,
+               output_of(item, m, n, ldc, stridem, stridec, offc, scale), mask, c);
+    return;
+  }
+  float4 sum[SUMS];
+  sum_columns(sum, ADDRESS(a, a_at * SIZE), a_row * SIZE, ADDRESS(b, b_at * SIZE), b_row * SIZE,
+              APART * SIZE, k);
+  tile.row = row_again(tile.own_row, m);
+  const Output out = output_of(item, m, n, ldc, stridem, stridec, offc, scale);
+  EACH_SUM(TAKE)
 }
 
+#if ROWS % 4 == 0
 // One work-item a tile; a in rows along m, b in rows along n: outer products of vectors.
 //@kernel batch_matmul_tn
 //@arg    0  a        in   T[offa + batch*stridea]
@@ -436,35 +758,50 @@ __kernel GROUP void batch_matmul_nn(__global const T* a, __global const T* b,
 //@arg    15 offb     int
 //@arg    16 offc     int
 //@arg    17 scale    float    factor of the sum
-//@global ceil(n/(4*BMM_LX))*BMM_LX ceil(m/(4*BMM_M4*BMM_LY))*BMM_LY batch
+//@global ceil(n/(BMM_N0*BMM_LX))*BMM_LX ceil(m/(BMM_M0*BMM_LY))*BMM_LY batch
 //@local  BMM_LX BMM_LY 1
-//@needs  m >= 1, ceil(m/4) >= BMM_M4, lda >= ceil(m/4)*4, n >= 1, ldb >= ceil(n/4)*4
+//@needs  BMM_M0 % 4 == 0, m >= 1, ceil(m/4)*4 >= BMM_M0, lda >= ceil(m/4)*4
+//@needs  n >= 1, ldb >= ceil(n/4)*4, n % (8*BMM_LX) == 0 || BMM_N0 == 4
 //@needs  every row of a has ceil(m/4)*4 columns; those from m on are read and not used
 //@needs  every row of b has ceil(n/4)*4 columns; those from n on are read and not used
 //@needs  k >= 4, k % 4 == 0, lda % 4 == 0, stridea % 4 == 0, offa % 4 == 0
 //@needs  ldb % 4 == 0, strideb % 4 == 0, offb % 4 == 0, c overlaps no input
-//@loop   k/4  over k, four a trip
+//@loop   k/4 if BMM_ACC!=1  over k, four a trip
+//@loop   floor(k/32) if BMM_ACC==1  over the chunks
+//@loop   (k-floor(k/32)*32)/4 if BMM_ACC==1  over the k that are left, four a trip
+//@loop   0*k if BMM_SPLIT*(BMM_M0*BMM_N0>4)  over the sums of a tile that lies across 4 GiB
+//@loop   0*k if BMM_SPLIT  over the columns of such a sum
+//@loop   0*k if BMM_SPLIT  over its chunks, or once
+//@loop   0*k if BMM_SPLIT  over the k of a column
 __kernel GROUP void batch_matmul_tn(__global const T* a, __global const T* b,
                                     __global const T* mask, __global T* c, int m, int n, int k,
                                     int lda, int ldb, int ldc, int stridea, int strideb,
                                     int stridem, int stridec, int offa, int offb, int offc,
                                     float scale) {
-  const int own_row = (int)get_global_id(1) * (4 * BMM_M4);
-  const int col = (int)get_global_id(0) * 4, padded_m = (m + 3) & ~3;
-  if (own_row >= m || col >= n) return;
+  const int own_row = (int)get_global_id(1) * ROWS, padded_m = (m + 3) & ~3;
+  Tile tile = tile_at(own_row, padded_m - ROWS);
+  if (own_row >= m || tile.col >= n) return;
   const int item = get_global_id(2);
-  const Tile tile = tile_at(min(own_row, padded_m - 4 * BMM_M4), own_row, col, n);
-  const int a_row = BMM_LDA ? BMM_LDA : lda;
-  const int b_row = BMM_LDB ? BMM_LDB : ldb;
-  const uint a_at = (offa + item * stridea + tile.row) * SIZE;
-  const uint b_at = (offb + item * strideb + col) * SIZE;
-  float4 sum[MOST_ROWS];
-  sum_vectors_by_vectors(sum, 4 * BMM_M4, (__global const char*)a + a_at, a_row * SIZE,
-                         (__global const char*)b + b_at, b_row * SIZE, k);
-  finish(sum, 4 * BMM_M4, tile,
-         output_of(item, m, n, ldc, stridem, stridec, offc, scale), mask, c);
+  const int a_row = BMM_LDA ? BMM_LDA : lda, b_row = BMM_LDB ? BMM_LDB : ldb;
+  const int a_at = offa + item * stridea + tile.row;
+  const int b_at = offb + item * strideb + tile.col;
+  if (ends_above(a, reach(a_at, k, a_row, ROWS) * SIZE) ||
+      ends_above(b, reach(b_at, k, b_row, (VECTORS - 1) * APART + 4) * SIZE)) {
+    sum_slowly((__global const char*)(a + a_at), SIZE, a_row * SIZE,
+               (__global const char*)(b + b_at), APART * SIZE, SIZE, b_row * SIZE, 0, k, tile,
+               output_of(item, m, n, ldc, stridem, stridec, offc, scale), mask, c);
+    return;
+  }
+  float4 sum[SUMS];
+  sum_vectors(sum, ADDRESS(a, a_at * SIZE), a_row * SIZE, ADDRESS(b, b_at * SIZE), b_row * SIZE,
+              APART * SIZE, k);
+  tile.row = row_again(tile.own_row, padded_m);
+  const Output out = output_of(item, m, n, ldc, stridem, stridec, offc, scale);
+  EACH_SUM(TAKE)
 }
+#endif
 
+#if ACC == 0
 // One work-item a tile; a in rows along m, b in rows along k.
 //@kernel batch_matmul_tt
 //@arg    0  a        in   T[offa + batch*stridea]
@@ -487,7 +824,7 @@ __kernel GROUP void batch_matmul_tn(__global const T* a, __global const T* b,
 //@arg    17 scale    float    factor of the sum
 //@global ceil(n/(4*BMM_LX))*BMM_LX ceil(m/(4*BMM_LY))*BMM_LY batch
 //@local  BMM_LX BMM_LY 1
-//@needs  m >= 1, lda >= ceil(m/4)*4, n >= 1
+//@needs  m >= 1, lda >= ceil(m/4)*4, n >= 1, BMM_ACC == 0
 //@needs  every row of a has ceil(m/4)*4 columns; those from m on are read and not used
 //@needs  b has at least 4 rows; those from n on are read and not used
 //@needs  k >= 4, k % 4 == 0, lda % 4 == 0, stridea % 4 == 0, offa % 4 == 0
@@ -500,17 +837,20 @@ __kernel GROUP void batch_matmul_tt(__global const T* a, __global const T* b,
                                     float scale) {
   const int row = (int)get_global_id(1) * 4, own_col = (int)get_global_id(0) * 4;
   if (row >= m || own_col >= n) return;
+  const Tile tile = tile_within(row, row, n);
   const int item = get_global_id(2);
-  const Tile tile = tile_within(row, row, own_col, n);
-  const int a_row = BMM_LDA ? BMM_LDA : lda;
-  const int b_row = BMM_LDB ? BMM_LDB : ldb;
-  const uint a_at = (offa + item * stridea + row) * SIZE;
-  const uint b_at = (offb + item * strideb + tile.col * b_row) * SIZE;
-  float4 sum[MOST_ROWS];
-  sum_vectors_by_rows(sum, (__global const char*)a + a_at, a_row * SIZE,
-                      (__global const char*)b + b_at, b_row * SIZE, k);
-  finish(sum, 4, tile, output_of(item, m, n, ldc, stridem, stridec, offc, scale), mask, c);
+  const int a_row = BMM_LDA ? BMM_LDA : lda, b_row = BMM_LDB ? BMM_LDB : ldb;
+  const int a_at = offa + item * stridea + row, b_at = offb + item * strideb + tile.col * b_row;
+  float4 sum[4];
+  sum_vectors_by_rows(sum, (__global const char*)(a + a_at), a_row * SIZE,
+                      (__global const char*)(b + b_at), b_row * SIZE, k);
+  const Output out = output_of(item, m, n, ldc, stridem, stridec, offc, scale);
+  finish_vector(sum[0], row, tile.col, tile, out, mask, c);
+  finish_vector(sum[1], row + 1, tile.col, tile, out, mask, c);
+  finish_vector(sum[2], row + 2, tile.col, tile, out, mask, c);
+  finish_vector(sum[3], row + 3, tile.col, tile, out, mask, c);
 }
+#endif
 
 // One work-item an output, by scalar loads: any stride, any offset, either order of a and b.
 //@kernel batch_matmul_plain
@@ -539,7 +879,10 @@ __kernel GROUP void batch_matmul_tt(__global const T* a, __global const T* b,
 //@global ceil(n/BMM_LX)*BMM_LX ceil(m/BMM_LY)*BMM_LY batch
 //@local  BMM_LX BMM_LY 1
 //@needs  m >= 1, n >= 1, k >= 1, c overlaps no input
-//@loop   k  over k
+//@loop   floor(k/32)+ceil((k-floor(k/32)*32)/4) if BMM_ACC==1  over the chunks
+//@loop   0*k..min(k,32) if BMM_ACC==1  over the k of a chunk
+//@loop   1*(k>0) if BMM_ACC!=1  once
+//@loop   k if BMM_ACC!=1  over k
 __kernel GROUP void batch_matmul_plain(__global const T* a, __global const T* b,
                                        __global const T* mask, __global T* c, int m, int n, int k,
                                        int a_m, int a_k, int b_k, int b_n, int ldc, int stridea,
@@ -547,14 +890,9 @@ __kernel GROUP void batch_matmul_plain(__global const T* a, __global const T* b,
                                        int offc, float scale) {
   const int row = get_global_id(1), col = get_global_id(0), item = get_global_id(2);
   if (row >= m || col >= n) return;
-  uint a_at = (offa + item * stridea + row * a_m) * SIZE;
-  uint b_at = (offb + item * strideb + col * b_n) * SIZE;
-  float sum = 0.0f;
-  for (int i = 0; i < k; ++i) {
-    sum = fma(load1((__global const char*)a, a_at), load1((__global const char*)b, b_at), sum);
-    a_at += a_k * SIZE;
-    b_at += b_k * SIZE;
-  }
+  const float sum =
+      sum_one((__global const char*)(a + (offa + item * stridea + row * a_m)), a_k * SIZE,
+              (__global const char*)(b + (offb + item * strideb + col * b_n)), b_k * SIZE, 0, k);
   const float addend = BMM_MASK ? (float)mask[item * stridem + row * n + col] : 0.0f;
   const float z = fma(scale, sum, addend);
   c[offc + item * stridec + row * ldc + col] = (T)BMM_ACT(z);

@@ -9,6 +9,7 @@
 
 #include "batch_matmul_faults.hpp"
 #include "faults.hpp"
+#include "gpu.hpp"
 #include "op_device.hpp"
 #include "ops/shared/random.hpp"
 #include "test_device.hpp"
@@ -37,9 +38,8 @@ double multiply_adds(const Problem& problem) { return batch_matmul_flops(problem
 /// Calls body(problem) for every case in both dtypes.
 template <typename Body>
 void for_each_case(const Body& body) {
-  for (const std::string& line : find_op("batch_matmul").cases) {
-    for (const char* dtype : {"f32", "f16"}) {
-      const Problem problem = Problem::parse(line + " dtype=" + dtype);
+  for (const char* dtype : {"f32", "f16"}) {
+    for (const Problem& problem : problems_of(find_op("batch_matmul").cases, dtype)) {
       SCOPED_TRACE(problem.text());
       body(problem);
     }
@@ -173,24 +173,29 @@ TEST(batch_matmul, accepted_strides_of_c_never_share_a_place) {
   EXPECT_GT(accepted, 500);
 }
 
-TEST(batch_matmul, what_no_kernel_does_is_refused_by_every_variant) {
+TEST(batch_matmul, half_sums_need_half_tensors) {
   for (const char* acc : {"chunk", "f16"}) {
-    const Problem problem = parse(fmt::format("m=4 n=4 k=4 acc={}", acc));
-    const std::string words = fmt::format("no kernel accumulates with acc={}", acc);
-    for (const Variant& variant : problem.op().variants) {
-      EXPECT_THROWS_SAYING(make_plan(problem, generic_device(), {variant.name}), Unsupported,
-                           words);
-    }
-    const Tensors inputs = make_inputs(problem, data_set("zero_mean"), 1);
-    EXPECT_THROWS_SAYING(reference(problem, inputs, Check::hard), Unsupported, words);
+    EXPECT_THROWS_SAYING(parse(fmt::format("m=4 n=4 k=4 acc={}", acc)), BadArgument,
+                         "needs dtype=f16: f32 tensors are summed in float");
+    EXPECT_NO_THROW(parse(fmt::format("m=4 n=4 k=4 acc={}", acc), "f16"));
   }
+}
+
+TEST(batch_matmul, what_no_kernel_does_is_refused_by_every_variant) {
+  const Problem problem = parse("m=4 n=4 k=1025 acc=f16", "f16");
+  const std::string words = "acc=f16 sums at most 1024 products, not 1025";
+  for (const Variant& variant : problem.op().variants) {
+    EXPECT_THROWS_SAYING(make_plan(problem, generic_device(), {variant.name}), Unsupported, words);
+  }
+  const Tensors inputs = make_inputs(problem, data_set("zero_mean"), 1);
+  EXPECT_THROWS_SAYING(reference(problem, inputs, Check::hard), Unsupported, words);
 }
 
 // ---- plans ----
 
 std::string refusal(const std::string& words, const std::string& how,
-                    const DeviceInfo& device = generic_device()) {
-  const Problem problem = parse(words);
+                    const DeviceInfo& device = generic_device(), const std::string& dtype = "f32") {
+  const Problem problem = parse(words, dtype);
   return find_variant(problem.op(), "batch_matmul_" + how).supports(problem, device).value_or("");
 }
 
@@ -205,6 +210,11 @@ TEST(batch_matmul, variants_refuse_with_a_reason) {
   EXPECT_EQ(refusal("m=4 n=8 k=8 ta=1 tb=1", "tt"), "");
   EXPECT_EQ(refusal("m=4 n=8 k=7", "nn"), "224 products do not repay a launch that aligns a or b");
   EXPECT_EQ(refusal("batch=3 m=41 n=43 k=47", "nn"), "");
+  for (const char* acc : {"chunk", "f16"}) {
+    const std::string words = fmt::format("m=4 n=8 k=8 ta=1 tb=1 acc={}", acc);
+    EXPECT_EQ(refusal(words, "tt", generic_device(), "f16"), "this variant sums in float");
+    EXPECT_EQ(refusal(words, "plain", generic_device(), "f16"), "");
+  }
   DeviceInfo small = generic_device();
   small.max_alloc_bytes = 4096;
   EXPECT_EQ(refusal("m=41 n=40 k=48 lda=49", "nn", small),
@@ -284,6 +294,21 @@ TEST(batch_matmul, large_problems_fix_their_strides) {
             std::string::npos);
 }
 
+TEST(batch_matmul, addresses_are_split_for_the_compilers_of_mesa_alone) {
+  const auto options = [](const std::string& words, const DeviceInfo& device) {
+    return make_plan(parse(words), device).launches.back().options;
+  };
+  DeviceInfo board = gpu_device(find_gpu("g610"));
+  const char* const split = "-DBMM_SPLIT=1";
+  for (const char* words : {"m=64 n=64 k=64", "m=64 n=64 k=64 tb=1", "m=64 n=64 k=64 ta=1"}) {
+    EXPECT_NE(options(words, board).find(split), std::string::npos) << words;
+  }
+  EXPECT_EQ(options("m=64 n=64 k=64 ta=1 tb=1", board).find(split), std::string::npos);
+  board.platform = "ARM Platform";
+  EXPECT_EQ(options("m=64 n=64 k=64", board).find(split), std::string::npos);
+  EXPECT_EQ(options("m=64 n=64 k=64", generic_device()).find(split), std::string::npos);
+}
+
 TEST(batch_matmul, tiles_are_as_high_as_the_model_finds_best) {
   DeviceInfo g610 = generic_device();
   g610.compute_units = 4;
@@ -297,8 +322,8 @@ TEST(batch_matmul, tiles_are_as_high_as_the_model_finds_best) {
   EXPECT_EQ(rows("batch=64 m=30 n=64 k=24", "BMM_M0", "f16"), "6");
   EXPECT_EQ(rows("m=16 n=64 k=64", "BMM_M0", "f32"), "1");
   EXPECT_EQ(rows("batch=4096 m=3 n=64 k=64", "BMM_M0", "f32"), "2");
-  EXPECT_EQ(rows("batch=4 m=192 n=192 k=64 ta=1", "BMM_M4", "f32"), "2");
-  EXPECT_EQ(rows("batch=4096 m=4 n=64 k=64 ta=1", "BMM_M4", "f32"), "1");
+  EXPECT_EQ(rows("batch=4 m=192 n=192 k=64 ta=1", "BMM_M0", "f32"), "8");
+  EXPECT_EQ(rows("batch=4096 m=4 n=64 k=64 ta=1", "BMM_M0", "f32"), "4");
 }
 
 // ---- the reference ----
@@ -496,6 +521,7 @@ TEST(batch_matmul, zero_mean_catches_all_zero_and_constant_outputs) {
 
 TEST(batch_matmul, hard_sets_catch_a_half_accumulator) {
   for_each_case([](const Problem& problem) {
+    if (accumulator(problem) != Acc::f32) return;
     const bool saturates = problem.choice("act") == "sigmoid" || problem.choice("act") == "tanh" ||
                            problem.choice("act") == "relu6";
     // In half outputs the final rounding hides a few roundings before it, and so do flat slopes.
@@ -526,15 +552,15 @@ class batch_matmul_device : public test::OpDevice {
 class batch_matmul_broken : public test::OpDevice {};
 
 TEST_F(batch_matmul_device, every_case_passes_every_set_in_f32) {
-  for (const std::string& line : find_op("batch_matmul").cases) {
-    expect_all_sets_pass(OpDevice::parse(line));
+  for (const Problem& problem : problems_of(find_op("batch_matmul").cases, "f32")) {
+    expect_all_sets_pass(problem);
   }
 }
 
 TEST_F(batch_matmul_device, every_case_passes_every_set_in_f16) {
   CLAM_NEEDS_F16();
-  for (const std::string& line : find_op("batch_matmul").cases) {
-    expect_all_sets_pass(OpDevice::parse(line, "f16"));
+  for (const Problem& problem : problems_of(find_op("batch_matmul").cases, "f16")) {
+    expect_all_sets_pass(problem);
   }
 }
 
@@ -547,46 +573,103 @@ TEST_F(batch_matmul_device, every_group_size_gives_the_same_bits) {
   }
 }
 
-/// The plan with tiles of another height; small problems would never choose the high ones.
-Plan with_rows(Plan plan, int m, const std::string& define, int number, int rows) {
+/// The plan with other tiles; small problems would never choose the high ones, nor the wide.
+Plan with_tile(Plan plan, const Problem& problem, int rows, int columns) {
   for (Launch& launch : plan.launches) {
-    launch.options.replace(launch.options.find(define + "=") + define.size() + 1, 1,
-                           std::to_string(number));
+    std::string& options = launch.options;
+    options.replace(options.find("BMM_M0=") + 7, 1, std::to_string(rows));
+    const std::size_t width = options.find("BMM_N0=");
+    if (width != options.npos) options.replace(width + 7, 1, std::to_string(columns));
+    if (width == options.npos) options += fmt::format(" -DBMM_N0={}", columns);
   }
   Launch& tiles = plan.launches.back();
-  const std::int64_t tile_rows = (m + rows - 1) / rows, group = tiles.local[1];
-  tiles.global[1] = (tile_rows + group - 1) / group * group;
+  const std::int64_t extents[] = {(problem.integer("n") + columns - 1) / columns,
+                                  (problem.integer("m") + rows - 1) / rows};
+  for (const int i : {0, 1}) {
+    const std::int64_t group = tiles.local[i];
+    tiles.global[i] = (extents[i] + group - 1) / group * group;
+  }
   return plan;
 }
 
-TEST_F(batch_matmul_device, every_tile_height_is_right_at_its_edges) {
-  struct Kind {
-    const char *how, *rest, *define;
-    int number, rows;
-  };
-  std::vector<Kind> kinds{{"nt", "n=15 k=12 tb=1", "BMM_M0", 0, 0},
-                          {"nn", "n=16 k=12", "BMM_M0", 0, 0}};
-  const auto check = [&](const Kind& kind, int m) {
-    const Problem problem = parse(fmt::format("batch=2 m={} {}", m, kind.rest));
-    const std::string variant = std::string("batch_matmul_") + kind.how;
+/// acc=f32 in f32, and where the device has half, everything that sums halves.
+std::vector<std::pair<std::string, std::string>> sums_of(const std::vector<std::string>& dtypes) {
+  std::vector<std::pair<std::string, std::string>> sums;
+  for (const std::string& dtype : dtypes) {
+    sums.emplace_back(dtype, "");
+    if (dtype != "f16") continue;
+    sums.emplace_back(dtype, " acc=chunk");
+    sums.emplace_back(dtype, " acc=f16");
+  }
+  return sums;
+}
+
+struct TileCase {
+  const char *how, *rest;
+  int columns;
+  std::vector<int> rows;
+};
+
+// n=128 is one panel of tiles of 8 columns.
+const TileCase kTiles[] = {{"nt", "n=15 k=36 tb=1", 4, {1, 2, 4, 6, 8}},
+                           {"nn", "n=16 k=36", 4, {1, 2, 4, 6, 8}},
+                           {"nn", "n=128 k=36", 8, {4}},
+                           {"tn", "n=16 k=36 ta=1", 4, {4, 8}},
+                           {"tn", "n=128 k=36 ta=1", 8, {4}},
+                           {"tn", "n=15 k=370 ta=1", 4, {4, 8}}};
+
+TEST_F(batch_matmul_device, every_tile_is_right_at_its_edges) {
+  const auto check = [&](const TileCase& tile, int rows, int m, const auto& sum) {
+    const Problem problem =
+        parse(fmt::format("batch=2 m={} {}{}", m, tile.rest, sum.second), sum.first);
+    const std::string variant = std::string("batch_matmul_") + tile.how;
     if (find_variant(problem.op(), variant).supports(problem, test::runtime().device())) return;
-    SCOPED_TRACE(fmt::format("{} {} rows {}", problem.text(), variant, kind.rows));
+    SCOPED_TRACE(fmt::format("{} {} tile {}x{}", problem.text(), variant, rows, tile.columns));
     const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
     const Plan plan = make_plan(problem, test::runtime().device(), {variant});
-    Trial trial(test::runtime(), with_rows(plan, m, kind.define, kind.number, kind.rows));
+    Trial trial(test::runtime(), with_tile(plan, problem, rows, tile.columns));
     expect_pass(trial, inputs, expected(problem, inputs, Check::exact));
   };
-  for (Kind kind : kinds) {
-    for (const int rows : {1, 2, 4, 6, 8}) {
-      kind.number = kind.rows = rows;
-      for (const int m : {rows, rows + 1, 2 * rows - 1, 2 * rows, 3 * rows + 1}) check(kind, m);
+  for (const auto& sum : sums_of(dtypes())) {
+    for (const TileCase& tile : kTiles) {
+      for (const int rows : tile.rows) {
+        for (const int m : {rows, rows + 1, 3 * rows - 1}) check(tile, rows, m, sum);
+      }
     }
   }
-  for (const int vectors : {1, 2}) {
-    const Kind kind{"tn", "n=16 k=12 ta=1", "BMM_M4", vectors, 4 * vectors};
-    for (const int m : {8, 12, 16, 20, 36}) check(kind, m);
-    const Kind padded{"tn", "n=15 k=370 ta=1", "BMM_M4", vectors, 4 * vectors};
-    for (const int m : {7, 8, 9, 13, 17}) check(padded, m);
+}
+
+/// The plan for a compiler that gains by split addresses.
+Plan with_split(Plan plan) {
+  std::string& options = plan.launches.back().options;
+  if (options.find("BMM_SPLIT") == options.npos) options += " -DBMM_SPLIT=1";
+  return plan;
+}
+
+TEST_F(batch_matmul_device, split_addresses_give_the_same_bits_on_either_way) {
+  const test::TemporaryFolder folder;
+  test::break_kernel(folder, "batch_matmul.cl", "(bytes - 1) < (uint)(ulong)base",
+                     "(bytes - 1) >= 0u * (uint)(ulong)base");
+  const auto carrying = test::runtime_with_kernels(folder);
+  const char* const cases[][3] = {{"nt", "batch=2 m=9 n=15 k=68 tb=1 mask=bmn", "4"},
+                                  {"nn", "batch=2 m=9 n=16 k=68 lda=72 offb=4", "4"},
+                                  {"nn", "m=9 n=128 k=36 act=relu", "8"},
+                                  {"tn", "batch=2 m=12 n=16 k=68 ta=1", "4"},
+                                  {"tn", "m=12 n=128 k=36 ta=1", "8"}};
+  for (const auto& [dtype, acc] : sums_of(dtypes())) {
+    for (const auto& [how, words, columns] : cases) {
+      const Problem problem = parse(words + acc, dtype);
+      SCOPED_TRACE(problem.text());
+      const Plan plan = with_tile(
+          make_plan(problem, test::runtime().device(), {std::string("batch_matmul_") + how}),
+          problem, 4, std::stoi(columns));
+      const Tensors inputs = make_inputs(problem, data_set("zero_mean"), test::seed());
+      Trial whole(test::runtime(), plan), split(test::runtime(), with_split(plan));
+      Trial carried(*carrying, with_split(plan));
+      const HostTensor c = run_c(whole, inputs);
+      EXPECT_TRUE(run_c(split, inputs) == c);
+      EXPECT_TRUE(run_c(carried, inputs) == c);
+    }
   }
 }
 
@@ -764,21 +847,24 @@ TEST_F(batch_matmul_broken, broken_kernels_are_caught) {
        tn, "tn", "all"},
       {"scale after mask", "fma(scale, sum, addend)", "scale * (sum + addend)", nn, "plain", "all"},
       {"wrong tile", "tile.row * a_row", "tile.row / 2 * a_row", nt, "nt", "all"},
-      {"wrong tile", "(offb + item * strideb + col)", "(offb + item * strideb + (col ^ 4))", nn,
-       "nn", "all"},
-      {"wrong tile", "(offa + item * stridea + row)", "(offa + item * stridea + (row ^ 4))", tt,
-       "tt", "all"},
-      {"dropped last k", "low(x + k * SIZE)", "low(x + (k - 4) * SIZE)", nt, "nt", "all"},
-      {"dropped last k", "low(w + k * SIZE)", "low(w + (k - 4) * SIZE)", tt, "tt", "all"},
-      {"dropped last k", "low(x + k * x_stride)", "low(x + (k - 4) * x_stride)", tn, "tn", "all"},
-      {"dropped last k", "i < k; ++i", "i < k - 1; ++i", nn, "plain", "all"},
+      {"wrong tile", "strideb + tile.col;", "strideb + (tile.col ^ 4);", nn, "nn", "all"},
+      {"wrong tile", "stridea + row,", "stridea + (row ^ 4),", tt, "tt", "all"},
+      {"wrong row of a vector", "ADD(1, v, x0.y)", "ADD(1, v, x0.z)", tn, "tn", "all"},
+      {"dropped last k", "const uint end = LOW(x) + k * SIZE",
+       "const uint end = LOW(x) + (k - 4) * SIZE", nt, "nt", "all"},
+      {"dropped last k", "(uint)(ulong)w + k * SIZE", "(uint)(ulong)w + (k - 4) * SIZE", tt, "tt",
+       "all"},
+      {"dropped last k", "LOW(x) + k * (x_step)", "LOW(x) + (k - 4) * (x_step)", tn, "tn", "all"},
+      {"dropped last k", "LOW(x) + k * (x_step)", "LOW(x) + (k - 4) * (x_step)", nn, "nn", "all"},
+      {"dropped last k", "i < products; ++i", "i < products - 1; ++i", nn, "plain", "all"},
       {"early return", "own_row >= m || own_col >= n", "own_row >= m || own_col + 4 >= n", nt, "nt",
        "all"},
-      {"early return", "own_row >= m || col >= n", "own_row + 1 >= m || col >= n", nn, "nn", "all"},
+      {"early return", "own_row >= m || tile.col >= n", "own_row + 1 >= m || tile.col >= n", nn,
+       "nn", "all"},
       {"early return", "row >= m || col >= n", "row >= m || col + 1 >= n", nn, "plain", "all"},
-      {"tail columns stored over the next row", "i >= tile.first && i < tile.end", "1", padded,
-       "nn", "exact"},
-      {"rows past the last stored", "|| row >= out.m", "",
+      {"tail columns stored over the next row", "i >= first && i < end", "1", padded, "nn",
+       "exact"},
+      {"rows past the last stored", "|| row >= out.m ||", "||",
        "batch_matmul batch=1 m=41 n=43 k=47 dtype=f32 ta=1", "tn", "exact"},
       {"padding that is not zero", "T4 v = (T4)((T)0)", "T4 v = (T4)((T)NAN)", padded, "nn", "all"},
       {"padding that is not written", "i >= vectors", "i + 1 >= vectors", padded, "nn", "exact"},

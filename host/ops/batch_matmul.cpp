@@ -7,13 +7,14 @@
 
 #include "../error.hpp"
 #include "batch_matmul_cases.hpp"
+#include "shared/accumulator.hpp"
 #include "shared/activation.hpp"
 #include "shared/geometry.hpp"
 
 namespace clam {
 namespace {
 
-constexpr int kColumns = 4;      ///< of a tile
+constexpr int kColumns = 4;      ///< of a vector
 constexpr int kPanelLanes = 16;  ///< work-items of a group that read a row of b side by side
 constexpr int kSquareLanes = 4;  ///< ... that read rows of b each: as many as read rows of a
 
@@ -52,6 +53,7 @@ struct BatchMatmul {
   int batch, m, n, k;
   bool ta, tb;
   Dtype dtype;
+  Acc acc;
   float scale;
   std::string mask;
   Stack a, b, c;
@@ -64,6 +66,7 @@ struct BatchMatmul {
         ta(problem.integer("ta") == 1),
         tb(problem.integer("tb") == 1),
         dtype(problem.dtype()),
+        acc(accumulator(problem)),
         scale(problem.number("scale")),
         mask(problem.choice("mask")),
         a(stack(problem, "a", items_of(problem, "batch_a"), ta ? k : m, ta ? m : k)),
@@ -128,6 +131,7 @@ void check_distinct(const Problem& problem) {
 void check_batch_matmul(const Problem& problem, Values& values) {
   const std::int64_t m = problem.integer("m"), n = problem.integer("n"), k = problem.integer("k");
   const bool ta = problem.integer("ta") == 1, tb = problem.integer("tb") == 1;
+  check_acc(problem);
   if (!std::isfinite(problem.number("scale"))) bad_field(problem, "scale", "needs a finite number");
   check_items(problem, values, "batch_a");
   check_items(problem, values, "batch_b");
@@ -146,7 +150,7 @@ std::vector<Field> batch_matmul_fields() {
           extent("n", "columns of c"),
           extent("k", "products of a sum"),
           dtype_field(),
-          choice("acc", "accumulator", {"f32", "chunk", "f16"}, "f32"),
+          acc_field(),
           integer("ta", "0: a lies as a[m,k]; 1: as a[k,m]", "0", 0, 1),
           integer("tb", "0: b lies as b[k,n]; 1: as b[n,k]", "0", 0, 1),
           number("scale", "factor of the sum", "1"),
@@ -198,36 +202,113 @@ std::vector<TensorSpec> batch_matmul_tensors(const Problem& problem) {
 /// cost a build of their own, which only a large problem repays.
 bool fixes_strides(const BatchMatmul& product) { return product.multiply_adds() >= 1 << 22; }
 
-/// Rows of a tile. The costs are of a trip of 4 k: Mesa 25.0, Mali-G610. Beside 24 sums there is no
-/// room for the longest activations: they would spill.
-int tile_rows(const Problem& problem, const DeviceInfo& device) {
-  const BatchMatmul product(problem);
-  if (product.ta && product.tb) return 4;
-  const std::int64_t columns = std::int64_t{product.batch} * ceil_div(product.n, kColumns);
-  const std::string& act = problem.choice("act");
-  const int most = act == "gelu" || act == "tanh" ? 4 : 8;
-  if (product.ta) {
-    const int highest = std::min(round_up(product.m, 4), most);
-    return choose_rows({{8, 186}, {4, 106}}, product.m, columns, highest, device);
-  }
-  const int highest = std::min(product.m, most);
-  if (product.dtype == Dtype::f32 || !fixes_strides(product)) {
-    return choose_rows({{6, 146}, {4, 106}, {2, 66}, {1, 52}}, product.m, columns, highest, device);
-  }
+/// A tile, and what a work-item issues for it on a Mali-G610 (Mesa 25.0): for 4 k, and around the
+/// loop over k.
+struct Tile {
+  int rows, columns;
+  double four_k, rest;
+};
+
+/// Of batch_matmul_tn, which reads vectors of rows. Its loop suits any compiler.
+const std::vector<Tile>& outer_tiles(const BatchMatmul& product) {
+  static const std::vector<Tile> f32{{8, 4, 179, 300}, {4, 4, 99, 190}};
+  static const std::vector<Tile> half{{8, 4, 224, 300}, {4, 4, 131, 190}};
+  static const std::vector<Tile> chunk{{4, 4, 61, 200}};
+  if (product.acc == Acc::chunk) return chunk;
+  return product.dtype == Dtype::f16 && product.acc == Acc::f32 ? half : f32;
+}
+
+/// Of batch_matmul_nt and _nn with addresses in two halves. More sums would spill.
+const std::vector<Tile>& mali_tiles(const BatchMatmul& product) {
+  // Mesa 25 does not multiply in pairs what a loop carries: acc=f16 takes the time of f32.
+  static const std::vector<Tile> f32_nn{
+      {4, 8, 179, 260}, {6, 4, 139, 220}, {4, 4, 99, 170}, {2, 4, 59, 120}, {1, 4, 45, 90}};
+  static const std::vector<Tile> f32_nt{
+      {6, 4, 131, 220}, {4, 4, 93, 170}, {2, 4, 66, 120}, {1, 4, 52, 90}};
+  static const std::vector<Tile> f16_nt{{4, 4, 93, 200}, {2, 4, 66, 140}, {1, 4, 52, 100}};
+  static const std::vector<Tile> half_nn{
+      {4, 8, 225, 300}, {6, 4, 179, 250}, {4, 4, 131, 190}, {2, 4, 90, 130}, {1, 4, 68, 100}};
+  static const std::vector<Tile> half_nt{
+      {8, 4, 217, 320}, {6, 4, 171, 250}, {4, 4, 131, 190}, {2, 4, 90, 130}, {1, 4, 68, 100}};
+  static const std::vector<Tile> chunk_nn{
+      {6, 4, 87, 260}, {4, 4, 63, 200}, {2, 4, 40, 140}, {1, 4, 30, 100}};
+  static const std::vector<Tile> chunk_nt{{4, 4, 64, 200}, {2, 4, 45, 140}, {1, 4, 33, 100}};
+  if (product.acc == Acc::chunk) return product.tb ? chunk_nt : chunk_nn;
+  if (product.acc == Acc::f16) return product.tb ? f16_nt : f32_nn;
+  if (product.dtype == Dtype::f32) return product.tb ? f32_nt : f32_nn;
+  return product.tb ? half_nt : half_nn;
+}
+
+/// Where compilers add up whole addresses: none with two vectors, which cost PoCL half its speed.
+const std::vector<Tile>& other_tiles(const BatchMatmul& product) {
+  static const std::vector<Tile> tiles{
+      {6, 4, 146, 220}, {4, 4, 106, 170}, {2, 4, 66, 120}, {1, 4, 52, 90}};
   // Halves that wait to be widened leave room for 8 rows, where floats along k would spill.
-  return choose_rows({{8, 234}, {6, 188}, {4, 138}, {2, 90}, {1, 68}}, product.m, columns, highest,
-                     device);
+  static const std::vector<Tile> high{
+      {8, 4, 234, 320}, {6, 4, 188, 250}, {4, 4, 138, 190}, {2, 4, 90, 130}, {1, 4, 68, 100}};
+  const bool widened = product.dtype == Dtype::f16 && product.acc == Acc::f32;
+  return widened && fixes_strides(product) ? high : tiles;
 }
 
 int widest_group(const BatchMatmul& product) { return product.tb ? kSquareLanes : kPanelLanes; }
 
+/// The most sums of a work-item that do not spill.
+int most_sums(const Problem& problem, const DeviceInfo& device) {
+  const BatchMatmul product(problem);
+  const std::string& act = problem.choice("act");
+  const bool long_activation = act == "gelu" || act == "tanh";
+  if (long_activation || (product.tb && product.acc != Acc::f32)) return 16;  // even and odd apart
+  if (product.ta || fixes_strides(product)) return 32;
+  const bool waiting = product.dtype == Dtype::f16 && product.acc == Acc::f32;  // to be widened
+  return product.tb || waiting || !splits_addresses(device) ? 24 : 16;
+}
+
+bool fits(const Tile& tile, const Problem& problem, const DeviceInfo& device,
+          const PlanOptions& wanted) {
+  const BatchMatmul product(problem);
+  if (tile.rows * tile.columns > most_sums(problem, device)) return false;
+  if (tile.rows > (product.ta ? round_up(product.m, 4) : product.m)) return false;
+  if (tile.columns == kColumns) return true;
+  // The second vectors of a group's tiles lie behind all of its first.
+  if (product.n % tile.columns != 0) return false;
+  const Group group = choose_group(product.n / tile.columns, widest_group(product), device, wanted);
+  return product.n % (tile.columns * group.x) == 0;
+}
+
+/// The tile that the time model finds best: a large one does more multiply-adds an instruction, a
+/// small one makes more warps.
+Tile choose_tile(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
+  const BatchMatmul product(problem);
+  if (product.ta && product.tb) return {4, kColumns, 0, 0};
+  Tile best{};
+  double least = HUGE_VAL;
+  for (const Tile& tile : product.ta                 ? outer_tiles(product)
+                          : splits_addresses(device) ? mali_tiles(product)
+                                                     : other_tiles(product)) {
+    if (!fits(tile, problem, device, wanted)) continue;
+    const double tiles =
+        1.0 * product.batch * ceil_div(product.m, tile.rows) * ceil_div(product.n, tile.columns);
+    const double clocks =
+        predicted_clocks(tiles, ceil_div(product.k, 4) * tile.four_k + tile.rest, device);
+    if (clocks < least) least = clocks, best = tile;
+  }
+  return best;
+}
+
+std::string tile_options(const BatchMatmul& product, const Tile& tile, const DeviceInfo& device) {
+  std::string options = fmt::format(" -DBMM_M0={}", tile.rows);
+  if (tile.columns != kColumns) options += fmt::format(" -DBMM_N0={}", tile.columns);
+  if (splits_addresses(device) && !(product.ta && product.tb)) options += " -DBMM_SPLIT=1";
+  return options;
+}
+
 /// All launches of a problem take these, whether they use them or not, so that they share programs.
-std::string common_options(const Problem& problem, Group group, int rows) {
+std::string common_options(const Problem& problem, Group group) {
   const BatchMatmul product(problem);
   std::string options = product.dtype == Dtype::f16 ? "-DCLAM_F16 " : "";
   options += fmt::format("-DBMM_LX={} -DBMM_LY={}", group.x, group.y);
-  if (!product.ta) options += fmt::format(" -DBMM_M0={}", rows);
-  if (product.ta && !product.tb) options += fmt::format(" -DBMM_M4={}", rows / 4);
+  if (product.acc != Acc::f32)
+    options += product.acc == Acc::chunk ? " -DBMM_ACC=1" : " -DBMM_ACC=2";
   if (product.mask != "none") options += " -DBMM_MASK=1";
   if (problem.choice("act") != "none") options += " -DBMM_ACT=" + problem.choice("act");
   return options;
@@ -329,6 +410,7 @@ Reason supports_tiles(const Problem& problem, const DeviceInfo& device) {
   const BatchMatmul product(problem);
   if (product.ta != ta) return product.ta ? "a lies as a[k,m]" : "a lies as a[m,k]";
   if (product.tb != tb) return product.tb ? "b lies as b[n,k]" : "b lies as b[k,n]";
+  if (ta && tb && product.acc != Acc::f32) return "this variant sums in float";
   const Operand a = operand_a(product), b = operand_b(product);
   if (!a.padded() && !b.padded()) return {};
   if (Reason reason = not_worth_padding(product)) return reason;
@@ -340,15 +422,16 @@ void plan_tiles(const Problem& problem, const DeviceInfo& device, const PlanOpti
                 Plan& plan) {
   const BatchMatmul product(problem);
   const Operand a = operand_a(product), b = operand_b(product);
-  const int columns = ceil_div(product.n, kColumns), rows = tile_rows(problem, device);
+  const Tile tile = choose_tile(problem, device, wanted);
+  const int columns = ceil_div(product.n, tile.columns), rows = ceil_div(product.m, tile.rows);
   const Group group = choose_group(columns, widest_group(product), device, wanted);
-  const std::string options =
-      common_options(problem, group, rows) + fixed_strides(product, a.read, b.read);
+  const std::string options = common_options(problem, group) + tile_options(product, tile, device) +
+                              fixed_strides(product, a.read, b.read);
   add_padding(a, product.dtype, options, group, plan);
   add_padding(b, product.dtype, options, group, plan);
   const Stack& c = product.c;
   plan.launches.push_back(
-      launch(plan.variant, options, group, columns, ceil_div(product.m, rows), product.batch,
+      launch(plan.variant, options, group, columns, rows, product.batch,
              arguments(product, a.source.c_str(), b.source.c_str(),
                        {product.m, product.n, round_up(product.k, 4), a.read.ld, b.read.ld, c.ld,
                         a.read.stride, b.read.stride, product.mask_stride(), c.stride,
@@ -364,7 +447,7 @@ void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOpti
   const BatchMatmul product(problem);
   const Stack &a = product.a, &b = product.b, &c = product.c;
   const Group group = choose_group(product.n, widest_group(product), device, wanted);
-  const std::string options = common_options(problem, group, tile_rows(problem, device));
+  const std::string options = common_options(problem, group);
   const int a_m = product.ta ? 1 : a.ld, a_k = product.ta ? a.ld : 1;
   const int b_k = product.tb ? 1 : b.ld, b_n = product.tb ? b.ld : 1;
   plan.launches.push_back(
@@ -376,10 +459,7 @@ void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOpti
 
 }  // namespace
 
-Reason batch_matmul_not_offered(const Problem& problem) {
-  if (problem.choice("acc") == "f32") return {};
-  return fmt::format("no kernel accumulates with acc={}", problem.choice("acc"));
-}
+Reason batch_matmul_not_offered(const Problem& problem) { return acc_not_offered(problem); }
 
 const Op& batch_matmul_op() {
   static const Op op{
