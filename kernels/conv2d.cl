@@ -11,23 +11,17 @@
 // r, element on element; else no output overlaps an input. Output channels of a group of channels
 // read the input channels of that group alone.
 //
-// conv2d_3x3 and conv2d_direct give a work-item a tile of 4 channels of one group x 4 pixels of a
-// row. Tiles lie along x as the pixels of a map do, and along y by channel, group after group. A
-// tile over the end of a row or of a group of channels computes what it does not store.
+// conv2d_direct gives a work-item a tile of 4 channels of one group x 4 pixels of a row. Tiles lie
+// along x as the pixels of a map do, and along y by channel, group after group. A tile over the end
+// of a row or of a group of channels computes what it does not store.
 //
 //   ow = 10, oh = 2:   tile  0 0 0 0  1 1 1 1  2 2 . .      kg = 6:  0 0 0 0  1 1 . .
 //                            3 3 3 3  4 4 4 4  5 5 . .               2 2 2 2  3 3 . .
-//
-// What conv2d_3x3 reads of a row of x for the four pixels of a tile, with pad_l = 1:
-//
-//   stride 1   l | m m m m | h       l, h: one element each, left out at the ends of the row
-//   stride 2   l | m m m m | h h h h
 //
 //@define CLAM_F16         off                           store tensors as half
 //@define CONV2D_LX        16 {1,2,4,8,16}               work-items of a group along the map
 //@define CONV2D_LY        4 {1,2,4,8,16,32,64,128,256}  work-items of a group along k
 //@define CONV2D_PARTS     1 {1,16}                      work-items that share the sums of a tile
-//@define CONV2D_STRIDE    1 {1,2}                       stride of conv2d_3x3
 //@define CONV2D_BIAS      0 {0,1}                       b is added
 //@define CONV2D_RESIDUAL  0 {0,1}                       r is added
 //@define CONV2D_ACT       none {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp}  activation
@@ -40,9 +34,6 @@
 #endif
 #ifndef CONV2D_PARTS
 #define CONV2D_PARTS 1
-#endif
-#ifndef CONV2D_STRIDE
-#define CONV2D_STRIDE 1
 #endif
 #ifndef CONV2D_BIAS
 #define CONV2D_BIAS 0
@@ -66,10 +57,6 @@
 #if CONV2D_PARTS > 1 && CONV2D_LX * CONV2D_LY > 16
 #error "conv2d.cl: CONV2D_LX * CONV2D_LY must be up to 16 where sums are in parts"
 #endif
-#if CONV2D_STRIDE != 1 && CONV2D_STRIDE != 2
-#error "conv2d.cl: CONV2D_STRIDE must be 1 or 2"
-#endif
-
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half T;
@@ -228,98 +215,7 @@ void finish(const float4* sum, Tile tile, Outputs out, __global const T* b, __gl
 #endif
 }
 
-// ---- three taps of a row of x, for conv2d_3x3 ----
-
-void add_tap(float4* sum, float4 x, float4 w) {
-  sum[0] = fma((float4)(x.x), w, sum[0]);
-  sum[1] = fma((float4)(x.y), w, sum[1]);
-  sum[2] = fma((float4)(x.z), w, sum[2]);
-  sum[3] = fma((float4)(x.w), w, sum[3]);
-}
-
-// `at`: where m of the file's picture lies; `high`: from there to h. A tap outside the row is left
-// out, not multiplied by zero: its weight may be infinite.
-void add_row(float4* sum, __global const char* x, uint at, uint high, int has_low, int has_high,
-             __global const char* w) {
-  const float4 w0 = load4(w, 0), w1 = load4(w, WEIGHT_STEP), w2 = load4(w, 2 * WEIGHT_STEP);
-  const float4 m = load4(x, at);
-  if (has_low) sum[0] = fma((float4)(load1(x, at - SIZE)), w0, sum[0]);
-#if CONV2D_STRIDE == 1
-  sum[1] = fma((float4)(m.x), w0, sum[1]);
-  sum[2] = fma((float4)(m.y), w0, sum[2]);
-  sum[3] = fma((float4)(m.z), w0, sum[3]);
-  add_tap(sum, m, w1);
-  sum[0] = fma((float4)(m.y), w2, sum[0]);
-  sum[1] = fma((float4)(m.z), w2, sum[1]);
-  sum[2] = fma((float4)(m.w), w2, sum[2]);
-  if (has_high) sum[3] = fma((float4)(load1(x, at + high)), w2, sum[3]);
-#else
-  const float4 h = load4(x, at + high);
-  sum[1] = fma((float4)(m.y), w0, sum[1]);
-  sum[2] = fma((float4)(m.w), w0, sum[2]);
-  sum[3] = fma((float4)(h.y), w0, sum[3]);
-  add_tap(sum, (float4)(m.x, m.z, h.x, h.z), w1);
-  add_tap(sum, (float4)(m.y, m.w, h.y, h.w), w2);
-#endif
-}
-
 // ---- the kernels ----
-
-// One work-item a tile, or CONV2D_PARTS of them, each with its range of c. w is packed by
-// conv2d_pack, so that the vectors which a group reads for one tap lie side by side.
-//@kernel conv2d_3x3
-//@arg    0  x       in   T[n*groups*cg*h*w]
-//@arg    1  wp      in   T[ceil(groups*ceil(kg/4)/CONV2D_LY)*cg*9*4*CONV2D_LY]
-//@layout as conv2d_pack writes it
-//@arg    2  b       in   T[groups*kg]          null without CONV2D_BIAS
-//@arg    3  r       in   T[n*groups*kg*oh*ow]  null without CONV2D_RESIDUAL
-//@arg    4  y       out  T[n*groups*kg*oh*ow]  may be r
-//@arg    5  groups  int                        groups of channels
-//@arg    6  cg      int                        input channels of a group
-//@arg    7  h       int                        rows of x
-//@arg    8  w       int                        columns of x
-//@arg    9  kg      int                        output channels of a group
-//@arg    10 oh      int                        rows of y
-//@arg    11 ow      int                        columns of y
-//@arg    12 pad_t   int                        rows of padding above x; left of it lies one column
-//@global ceil(ceil(ow/4)*oh/CONV2D_LX)*CONV2D_LX ceil(groups*ceil(kg/4)/CONV2D_LY)*CONV2D_LY n*CONV2D_PARTS
-//@local  CONV2D_LX CONV2D_LY CONV2D_PARTS
-//@needs  groups >= 1, cg >= 1, kg >= 1, w % 4 == 0, ow*CONV2D_STRIDE <= w, pad_t >= 0
-//@loop   max(cg-(CONV2D_PARTS-1)*ceil(cg/(4*CONV2D_PARTS))*4,0)..min(ceil(cg/(4*CONV2D_PARTS))*4,cg)  over the input channels of a part
-//@loop   CONV2D_PARTS-1  over the other parts
-__kernel GROUP void conv2d_3x3(__global const T* x, __global const T* wp, __global const T* b,
-                               __global const T* r, __global T* y, int groups, int cg, int h, int w,
-                               int kg, int oh, int ow, int pad_t) {
-  __local float4 partial[PARTIAL_SIZE];
-  Tile tile;
-  own_tile(&tile, groups, cg, kg, oh, ow);
-  if (CONV2D_PARTS == 1 && !tile.stored) return;
-  const int iy = tile.oy * CONV2D_STRIDE - pad_t, ix = tile.ox * CONV2D_STRIDE;
-  const int in0 = (uint)iy < (uint)h, in1 = (uint)(iy + 1) < (uint)h;
-  const int in2 = (uint)(iy + 2) < (uint)h;
-  const int has_low = ix > 0, has_high = ix + 4 < w;
-  // With stride 2 the last tile of a row may need less than two vectors.
-  const uint high = CONV2D_STRIDE == 1 || has_high ? 4 * SIZE : 0;
-  const uint row = w * SIZE, plane = h * row;
-  const int first = (tile.n * groups + tile.g) * cg + tile.begin;
-  // iy may be -1 or less: the sum is right again, modulo 2^32, for every row inside.
-  uint at = first * plane + iy * row + ix * SIZE;
-  const uint end = at + tile.channels * plane;
-  __global const char* xs = (__global const char*)x;
-  __global const char* ws = (__global const char*)wp +
-      (((int)get_group_id(1) * cg + tile.begin) * 9 * CONV2D_LY + (int)get_local_id(1)) * 4 * SIZE;
-  float4 sum[4];
-  for (int i = 0; i < 4; ++i) sum[i] = (float4)(0.0f);
-  while (at != end) {
-    if (in0) add_row(sum, xs, at, high, has_low, has_high, ws);
-    if (in1) add_row(sum, xs, at + row, high, has_low, has_high, ws + 3 * WEIGHT_STEP);
-    if (in2) add_row(sum, xs, at + 2 * row, high, has_low, has_high, ws + 6 * WEIGHT_STEP);
-    at += plane;
-    ws += 9 * WEIGHT_STEP;
-  }
-  const Outputs out = {groups, kg, oh, ow};
-  finish(sum, tile, out, b, r, y, partial);
-}
 
 // The first tap t >= 0 with first + t * dilation >= 0.
 int first_tap(int first, int dilation) { return first < 0 ? (dilation - 1 - first) / dilation : 0; }
@@ -329,7 +225,8 @@ int end_tap(int first, int dilation, int extent, int taps) {
   return first < extent ? min((extent - first + dilation - 1) / dilation, taps) : 0;
 }
 
-// The same for filters, strides, pads and dilations of any size, by scalar loads of x.
+// One work-item a tile, or CONV2D_PARTS of them, each with its range of c; by scalar loads of x. w
+// is packed by conv2d_pack, so that the vectors which a group reads for one tap lie side by side.
 //@kernel conv2d_direct
 //@arg    0  x           in   T[n*groups*cg*h*w]
 //@arg    1  wp          in   T[ceil(groups*ceil(kg/4)/CONV2D_LY)*cg*rows*columns*4*CONV2D_LY]
@@ -413,7 +310,8 @@ __kernel GROUP void conv2d_direct(__global const T* x, __global const T* wp, __g
   finish(sum, tile, out, b, r, y, partial);
 }
 
-// w into the panels that the kernels above read; one work-item for four channels at one tap.
+// w into the panels that conv2d_direct, conv2d_3x3 and conv2d_nhwc read; one work-item for four
+// channels at one tap. With layout=nhwc the order of t is that of w: (r*columns + s)*cg + c.
 //@kernel conv2d_pack
 //@arg    0  w       in   T[groups*kg*taps]
 //@arg    1  wp      out  T[ceil(groups*ceil(kg/4)/CONV2D_LY)*taps*4*CONV2D_LY]

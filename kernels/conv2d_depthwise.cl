@@ -4,7 +4,8 @@
 //                       taps outside x are left out
 //
 // Builds alone, as is (float) or with -DCLAM_F16 (half storage; needs cl_khr_fp16). Sums in the
-// order of r, s by fma, in one float per output; what follows the sum is float too.
+// order of r, s by fma, in one float per output, or in one half with CONV2D_CHUNK. What follows the
+// sum is float.
 //
 // All tensors are dense and start on multiples of 16 bytes; every byte offset into them fits an
 // int. An absent b counts as zeros, and an absent r is not added; both may then be null. y may be
@@ -22,6 +23,9 @@
 //@define CONV2D_LZ        4 {1,2,4,8,16,32,64,128,256}    maps of a group
 //@define CONV2D_ROWS      4 {1,2,4}                       rows of a tile
 //@define CONV2D_STRIDE    1 {1,2}                         stride
+//@define CONV2D_CHUNK     0 {0,9}                         products that are summed in half; 0: none
+//@define CONV2D_H         0                               fixes h where it is not 0
+//@define CONV2D_W         0                               fixes w where it is not 0
 //@define CONV2D_BIAS      0 {0,1}                         b is added
 //@define CONV2D_RESIDUAL  0 {0,1}                         r is added
 //@define CONV2D_ACT       none {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp}  activation
@@ -40,6 +44,15 @@
 #endif
 #ifndef CONV2D_STRIDE
 #define CONV2D_STRIDE 1
+#endif
+#ifndef CONV2D_CHUNK
+#define CONV2D_CHUNK 0
+#endif
+#ifndef CONV2D_H
+#define CONV2D_H 0
+#endif
+#ifndef CONV2D_W
+#define CONV2D_W 0
 #endif
 #ifndef CONV2D_BIAS
 #define CONV2D_BIAS 0
@@ -67,6 +80,16 @@
 #error "conv2d_depthwise.cl: CONV2D_STRIDE must be 1 or 2"
 #endif
 
+#if CONV2D_CHUNK != 0 && CONV2D_CHUNK != 9
+#error "conv2d_depthwise.cl: CONV2D_CHUNK must be 0 or 9"
+#endif
+#if CONV2D_CHUNK > 0 && !defined(CLAM_F16)
+#error "conv2d_depthwise.cl: CONV2D_CHUNK sums in half, so it needs CLAM_F16"
+#endif
+#if CONV2D_W % 4 != 0
+#error "conv2d_depthwise.cl: CONV2D_W must be a multiple of 4, so that vector loads are aligned"
+#endif
+
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half T;
@@ -74,6 +97,15 @@ typedef half4 T4;
 #else
 typedef float T;
 typedef float4 T4;
+#endif
+
+// Of operands and sums.
+#if CONV2D_CHUNK
+typedef half S;
+typedef half4 S4;
+#else
+typedef float S;
+typedef float4 S4;
 #endif
 
 #define SIZE ((uint)sizeof(T))
@@ -124,64 +156,72 @@ void store4(float4 v, __global char* p, uint at) {
 
 // ---- the sum ----
 
+S get1(__global const char* p, uint at) { return (S)*(__global const T*)(p + at); }
+
+S4 get4(__global const char* p, uint at) {
+  const T4 v = *(__global const T4*)(p + at);
+  return (S4)((S)v.x, (S)v.y, (S)v.z, (S)v.w);
+}
+
 // The elements that the four pixels of a row need: l, and a vector for each of taps 1 and 2. Where
 // an end of the row leaves a tap out, its element is 0 and so is its weight: the sum keeps its bits
 // whatever weight or element lies there.
 typedef struct {
-  float l;
-  float4 tap1, tap2;
+  S l;
+  S4 tap1, tap2;
 } Row;
 
 // One row of the filter: the first pixel's weight of tap 0 and the last pixel's of tap 2 may be 0.
 typedef struct {
-  float first0, w0, w1, w2, last2;
+  S first0, w0, w1, w2, last2;
 } Filter;
 
 // `at`: where m of the file's picture lies; `low` and `high`: from there to l and h, or 0, so that
 // nothing outside the row is read. Through a pointer: Oclgrind cannot take what a compiler makes of
 // a struct that is returned.
 void load_row(Row* row, __global const char* x, uint at, uint low, uint high) {
-  const float4 m = load4(x, at);
-  const float l = low ? load1(x, at - low) : 0.0f;
+  const S4 m = get4(x, at);
+  const S l = low ? get1(x, at - low) : (S)0;
   row->l = l;
 #if CONV2D_STRIDE == 1
-  const float h = high ? load1(x, at + high) : 0.0f;
+  const S h = high ? get1(x, at + high) : (S)0;
   row->tap1 = m;
-  row->tap2 = (float4)(m.y, m.z, m.w, h);
+  row->tap2 = (S4)(m.y, m.z, m.w, h);
 #else
-  const float4 h = load4(x, at + high);
-  row->tap1 = (float4)(m.x, m.z, h.x, h.z);
-  row->tap2 = (float4)(m.y, m.w, h.y, h.w);
+  const S4 h = get4(x, at + high);
+  row->tap1 = (S4)(m.x, m.z, h.x, h.z);
+  row->tap2 = (S4)(m.y, m.w, h.y, h.w);
 #endif
 }
 
 // Tap 0 of a pixel is tap 1 (stride 1) or tap 2 (stride 2) of the pixel before it.
-float4 add_taps(float4 sum, Row row, Filter f) {
-  const float4 before = CONV2D_STRIDE == 1 ? row.tap1 : row.tap2;
+S4 add_taps(S4 sum, Row row, Filter f) {
+  const S4 before = CONV2D_STRIDE == 1 ? row.tap1 : row.tap2;
   sum.x = fma(f.first0, row.l, sum.x);
   sum.y = fma(f.w0, before.x, sum.y);
   sum.z = fma(f.w0, before.y, sum.z);
   sum.w = fma(f.w0, before.z, sum.w);
-  sum = fma((float4)(f.w1), row.tap1, sum);
-  return fma((float4)(f.w2, f.w2, f.w2, f.last2), row.tap2, sum);
+  sum = fma((S4)(f.w1), row.tap1, sum);
+  return fma((S4)(f.w2, f.w2, f.w2, f.last2), row.tap2, sum);
 }
 
 void load_filter(Filter* f, __global const T* w, uint low, uint high) {
-  f->w0 = (float)w[0];
-  f->w1 = (float)w[1];
-  f->w2 = (float)w[2];
-  f->first0 = low ? f->w0 : 0.0f;
-  f->last2 = CONV2D_STRIDE == 2 || high ? f->w2 : 0.0f;
+  f->w0 = (S)w[0];
+  f->w1 = (S)w[1];
+  f->w2 = (S)w[2];
+  f->first0 = low ? f->w0 : (S)0;
+  f->last2 = CONV2D_STRIDE == 2 || high ? f->w2 : (S)0;
 }
 
 // ---- from the sum to the output ----
 
-void finish_row(float4 sum, int oy, int ox, int oh, int ow, int plane, float bias,
+void finish_row(S4 sum, int oy, int ox, int oh, int ow, int plane, float bias,
                 __global const T* r, __global T* y) {
   if (oy >= oh) return;
   const uint at = ((plane * oh + oy) * ow + ox) * SIZE;
   const int pixels = ow - ox, whole = (ow & 3) == 0;
-  const float4 z = sum + (float4)(bias);
+  const float4 z =
+      (float4)((float)sum.x, (float)sum.y, (float)sum.z, (float)sum.w) + (float4)(bias);
   float4 v = (float4)(CONV2D_ACT(z.x), CONV2D_ACT(z.y), CONV2D_ACT(z.z), CONV2D_ACT(z.w));
   __global const char* from = (__global const char*)r;
   __global char* to = (__global char*)y;
@@ -222,32 +262,35 @@ void finish_row(float4 sum, int oy, int ox, int oh, int ow, int plane, float bia
 //@global ceil(ceil(ow/4)/CONV2D_LX)*CONV2D_LX ceil(ceil(oh/CONV2D_ROWS)/CONV2D_LY)*CONV2D_LY ceil(planes/CONV2D_LZ)*CONV2D_LZ
 //@local  CONV2D_LX CONV2D_LY CONV2D_LZ
 //@needs  channels >= 1, planes % channels == 0, w % 4 == 0, ow*CONV2D_STRIDE <= w, pad_t >= 0
+//@needs  CONV2D_H is 0 or h, and CONV2D_W is 0 or both w and ow*CONV2D_STRIDE
 __kernel GROUP void conv2d_depthwise(__global const T* x, __global const T* weights,
                                      __global const T* b, __global const T* r, __global T* y,
                                      int channels, int planes, int h, int w, int oh, int ow,
                                      int pad_t) {
+  const int rows = CONV2D_H ? CONV2D_H : h, columns = CONV2D_W ? CONV2D_W : w;
+  const int across = CONV2D_W ? CONV2D_W / CONV2D_STRIDE : ow;
   const int ox = (int)get_global_id(0) * 4, oy = (int)get_global_id(1) * CONV2D_ROWS;
   const int plane = get_global_id(2);
-  if (ox >= ow || oy >= oh || plane >= planes) return;
+  if (ox >= across || oy >= oh || plane >= planes) return;
   const int channel = plane % channels;
   const int ix = ox * CONV2D_STRIDE, iy = oy * CONV2D_STRIDE - pad_t;
-  const uint low = ix > 0 ? SIZE : 0, high = ix + 4 < w ? 4 * SIZE : 0;
-  const uint row = w * SIZE, at = ((plane * h + iy) * w + ix) * SIZE;
+  const uint low = ix > 0 ? SIZE : 0, high = ix + 4 < columns ? 4 * SIZE : 0;
+  const uint row = columns * SIZE, at = ((plane * rows + iy) * columns + ix) * SIZE;
   __global const char* xs = (__global const char*)x;
   Filter f0, f1, f2;
   load_filter(&f0, weights + channel * 9, low, high);
   load_filter(&f1, weights + channel * 9 + 3, low, high);
   load_filter(&f2, weights + channel * 9 + 6, low, high);
-  float4 sum0 = (float4)(0.0f);
+  S4 sum0 = (S4)((S)0);
 #if CONV2D_ROWS > 1
-  float4 sum1 = (float4)(0.0f);
+  S4 sum1 = (S4)((S)0);
 #endif
 #if CONV2D_ROWS > 2
-  float4 sum2 = (float4)(0.0f), sum3 = (float4)(0.0f);
+  S4 sum2 = (S4)((S)0), sum3 = (S4)((S)0);
 #endif
 // In the text, not in a loop: each row of x goes to other sums.
 #define WITH_ROW(i, add)                         \
-  if ((uint)(iy + (i)) < (uint)h) {              \
+  if ((uint)(iy + (i)) < (uint)rows) {              \
     Row v;                                       \
     load_row(&v, xs, at + (i) * row, low, high); \
     add                                          \
@@ -293,12 +336,12 @@ __kernel GROUP void conv2d_depthwise(__global const T* x, __global const T* weig
 #undef ADD
 #undef WITH_ROW
   const float bias = CONV2D_BIAS ? (float)b[channel] : 0.0f;
-  finish_row(sum0, oy, ox, oh, ow, plane, bias, r, y);
+  finish_row(sum0, oy, ox, oh, across, plane, bias, r, y);
 #if CONV2D_ROWS > 1
-  finish_row(sum1, oy + 1, ox, oh, ow, plane, bias, r, y);
+  finish_row(sum1, oy + 1, ox, oh, across, plane, bias, r, y);
 #endif
 #if CONV2D_ROWS > 2
-  finish_row(sum2, oy + 2, ox, oh, ow, plane, bias, r, y);
-  finish_row(sum3, oy + 3, ox, oh, ow, plane, bias, r, y);
+  finish_row(sum2, oy + 2, ox, oh, across, plane, bias, r, y);
+  finish_row(sum3, oy + 3, ox, oh, across, plane, bias, r, y);
 #endif
 }

@@ -18,18 +18,23 @@ inline HostTensor computed(const Problem& problem, const Tensors& inputs, Dtype 
   };
   const HostTensor &x = inputs.at("x"), &w = inputs.at("w");
   const int oh = conv.oh(), ow = conv.ow();
-  HostTensor y(problem.dtype(), {conv.n, conv.k, oh, ow});
+  HostTensor y(problem.dtype(), conv.y_shape());
   for (std::int64_t i = 0; i < y.size(); ++i) {
-    const std::int64_t plane = i / ow / oh, k = plane % conv.k, oy = i / ow % oh, ox = i % ow;
-    const std::int64_t first = plane / conv.k * conv.c + k / conv.kg() * conv.cg();
+    const std::int64_t map = std::int64_t{oh} * ow, image = i / conv.k / map;
+    const std::int64_t k = conv.nhwc ? i % conv.k : i / map % conv.k;
+    const std::int64_t pixel = conv.nhwc ? i / conv.k % map : i % map;
+    const std::int64_t taps = std::int64_t{conv.r} * conv.s;
     double sum = 0;
     for (std::int64_t j = 0; j < conv.products(); ++j) {
-      const std::int64_t c = j / conv.s / conv.r, r = j / conv.s % conv.r, s = j % conv.s;
-      const std::int64_t iy = oy * conv.stride_h - conv.pad_t + r * conv.dilation_h;
-      const std::int64_t ix = ox * conv.stride_w - conv.pad_l + s * conv.dilation_w;
+      const std::int64_t c = conv.nhwc ? j % conv.cg() : j / taps;
+      const std::int64_t tap = conv.nhwc ? j / conv.cg() : j % taps;
+      const std::int64_t iy =
+          pixel / ow * conv.stride_h - conv.pad_t + tap / conv.s * conv.dilation_h;
+      const std::int64_t ix =
+          pixel % ow * conv.stride_w - conv.pad_l + tap % conv.s * conv.dilation_w;
       if (iy < 0 || iy >= conv.h || ix < 0 || ix >= conv.w) continue;
-      sum = narrow(
-          x.get(((first + c) * conv.h + iy) * conv.w + ix) * w.get(k * conv.products() + j) + sum);
+      const std::int64_t at = conv.x_at(image, k / conv.kg() * conv.cg() + c, iy * conv.w + ix);
+      sum = narrow(x.get(at) * w.get(conv.w_at(k, c, tap)) + sum);
     }
     const double bias = conv.bias ? inputs.at("b").get(k) : 0;
     const double z = static_cast<double>(static_cast<float>(sum + bias));
@@ -39,12 +44,15 @@ inline HostTensor computed(const Problem& problem, const Tensors& inputs, Dtype 
   return y;
 }
 
-/// The weights of every output channel from the one at `first` on become zero.
+/// The weights of every output channel from the one at `first` on, in the order of c, r, s, become
+/// zero.
 inline Tensors without_products_from(const Problem& problem, Tensors inputs, std::int64_t first) {
   const Conv2d conv(problem);
   HostTensor& w = inputs.at("w");
-  for (std::int64_t i = 0; i < w.size(); ++i) {
-    if (i % conv.products() >= first) w.set(i, 0);
+  const std::int64_t taps = std::int64_t{conv.r} * conv.s;
+  for (std::int64_t k = 0; k < conv.k; ++k) {
+    for (std::int64_t j = first; j < conv.products(); ++j)
+      w.set(conv.w_at(k, j / taps, j % taps), 0);
   }
   return inputs;
 }
@@ -61,11 +69,11 @@ inline bool is_ever_inside(int t, int stride, int pad, int dilation, int extent,
 /// Output channels 2j and 2j+1 of a group change places.
 inline HostTensor swapped_channels(const Problem& problem, const HostTensor& y) {
   const Conv2d conv(problem);
-  const std::int64_t map = std::int64_t{conv.oh()} * conv.ow();
+  const std::int64_t step = conv.nhwc ? 1 : std::int64_t{conv.oh()} * conv.ow();
   HostTensor result(y.dtype(), y.shape());
   for (std::int64_t i = 0; i < y.size(); ++i) {
-    const std::int64_t in_group = i / map % conv.k % conv.kg(), other = in_group ^ 1;
-    result.set_bits(i, y.bits(other < conv.kg() ? i + (other - in_group) * map : i));
+    const std::int64_t in_group = i / step % conv.k % conv.kg(), other = in_group ^ 1;
+    result.set_bits(i, y.bits(other < conv.kg() ? i + (other - in_group) * step : i));
   }
   return result;
 }

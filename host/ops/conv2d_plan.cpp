@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+#include "conv2d_plan.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "../gpu.hpp"
+#include "../op.hpp"
+
+namespace clam::conv2d_plan {
+
+std::string options(const Problem& problem, const std::string& geometry) {
+  std::string text = problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "";
+  text += geometry;
+  if (problem.flag("bias")) text += " -DCONV2D_BIAS=1";
+  if (problem.flag("residual")) text += " -DCONV2D_RESIDUAL=1";
+  if (problem.choice("act") != "none") text += " -DCONV2D_ACT=" + problem.choice("act");
+  return text;
+}
+
+std::vector<Arg> arguments(const Conv2d& conv, const char* weights,
+                           std::initializer_list<int> ints) {
+  const auto optional = [](bool present, const char* name) -> Arg {
+    if (present) return BufferArg{name};
+    return NullArg{};
+  };
+  std::vector<Arg> args{BufferArg{"x"}, BufferArg{weights}, optional(conv.bias, "b"),
+                        optional(conv.residual, "r"), BufferArg{"y"}};
+  args.insert(args.end(), ints.begin(), ints.end());
+  return args;
+}
+
+int group_items(const DeviceInfo& device, const PlanOptions& wanted) {
+  const Group group = choose_group(1, 1, device, wanted);
+  return group.y;
+}
+
+double predicted(double items, double instructions, const DeviceInfo& device) {
+  constexpr double kWarp = 16, kPerClock = 4, kLatency = 12.5;
+  const double warps = std::ceil(items / kWarp);
+  return instructions *
+         std::max(warps / (kPerClock * static_cast<double>(device.compute_units)), kLatency);
+}
+
+double predicted(const Conv2d& conv, const ConvTiling& tiling, const ConvWork& work,
+                 const DeviceInfo& device) {
+  constexpr double kAddingUp = 200;
+  const double items = 1.0 * tiling.columns * tiling.rows * conv.n;
+  if (tiling.parts == 1) return predicted(items, work.channel * conv.cg() + work.rest, device);
+  return predicted(items * tiling.parts, work.channel * conv.part() + work.rest + kAddingUp,
+                   device);
+}
+
+int choose_parts(const Conv2d& conv, const ConvTiling& tiling, const ConvWork& work,
+                 const DeviceInfo& device) {
+  ConvTiling whole = tiling, cut = tiling;
+  whole.parts = 1;
+  cut.parts = Conv2d::kParts;
+  const bool can = device.max_work_items.size() > 2 && device.max_work_items[2] >= cut.parts;
+  const bool pays = predicted(conv, cut, work, device) < predicted(conv, whole, work, device);
+  return can && pays ? cut.parts : 1;
+}
+
+void choose_lanes(ConvTiling& tiling, const DeviceInfo& device, const PlanOptions& wanted) {
+  const int items = group_items(device, wanted);
+  if (items < tiling.parts) tiling.parts = 1;
+  const int tiles = std::min(items / tiling.parts, tiling.parts > 1 ? Conv2d::kParts : items);
+  tiling.lx = std::min(tiles, tiling.parts > 1 || tiling.columns < 16 ? 4 : 16);
+  tiling.ly = std::min(tiles / tiling.lx, kConvHighest);
+}
+
+std::string geometry_options(const ConvTiling& tiling) {
+  return fmt::format("-DCONV2D_LX={} -DCONV2D_LY={} -DCONV2D_PARTS={}", tiling.lx, tiling.ly,
+                     tiling.parts);
+}
+
+Launch tile_launch(const char* file, const char* kernel, const std::string& options,
+                   const ConvTiling& tiling, int n, std::vector<Arg> args) {
+  return {file,
+          kernel,
+          options,
+          {round_up(tiling.columns, tiling.lx), round_up(tiling.rows, tiling.ly), n * tiling.parts},
+          {tiling.lx, tiling.ly, tiling.parts},
+          std::move(args)};
+}
+
+void add_packed(const Conv2d& conv, const char* file, const char* kernel, const ConvTiling& tiling,
+                const std::string& options, int taps, std::vector<Arg> args, Plan& plan) {
+  const std::int64_t rows = round_up(tiling.rows, tiling.ly);
+  plan.buffers.push_back({"w_packed", BufferSpec::Role::packed,
+                          rows * kConvTile * conv.products() * size_of(conv.dtype)});
+  plan.pack.push_back({file,
+                       kernel,
+                       options,
+                       {round_up(taps, tiling.lx), rows, 1},
+                       {tiling.lx, tiling.ly, 1},
+                       std::move(args)});
+}
+
+std::string fixed(const Conv2d& conv, std::initializer_list<std::pair<const char*, int>> extents) {
+  constexpr double kLarge = 1 << 22;
+  if (static_cast<double>(conv.outputs()) * static_cast<double>(conv.products()) < kLarge)
+    return {};
+  std::string text;
+  for (const auto& [name, value] : extents) text += fmt::format(" -D{}={}", name, value);
+  return text;
+}
+
+std::string split_addresses(const DeviceInfo& device) {
+  const bool mesa = device.platform == "rusticl" && identify(device).gpu != nullptr;
+  return mesa ? " -DCONV2D_SPLIT=1" : "";
+}
+
+void add_pack(const Conv2d& conv, const ConvTiling& tiling, Plan& plan) {
+  // No more options than it looks at: plans of other kernels share its program.
+  const std::string options =
+      fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={}", conv.dtype == Dtype::f16 ? "-DCLAM_F16 " : "",
+                  tiling.lx, tiling.ly);
+  const auto taps = static_cast<int>(conv.products());
+  add_packed(conv, "conv2d.cl", "conv2d_pack", tiling, options, taps,
+             {BufferArg{"w"}, BufferArg{"w_packed"}, conv.groups, conv.kg(), taps}, plan);
+}
+
+Reason packed_too_large(const Conv2d& conv, const DeviceInfo& device) {
+  const std::int64_t tiles = std::int64_t{conv.groups} * ceil_div(conv.kg(), kConvTile);
+  const std::int64_t rows = (tiles + kConvHighest - 1) / kConvHighest * kConvHighest;
+  return too_large("packed w", rows * kConvTile * conv.products() * size_of(conv.dtype), device);
+}
+
+std::vector<Arg> any_filter_arguments(const Conv2d& conv, const char* weights) {
+  return arguments(
+      conv, weights,
+      {conv.groups, conv.cg(), conv.h, conv.w, conv.kg(), conv.r, conv.s, conv.oh(), conv.ow(),
+       conv.stride_h, conv.stride_w, conv.pad_t, conv.pad_l, conv.dilation_h, conv.dilation_w});
+}
+
+}  // namespace clam::conv2d_plan
