@@ -17,8 +17,7 @@ const std::string kSource = CLAM_SOURCE_DIR;
 /// Small problems of an op, in every variant, as files OP-0.json and so on.
 void write_plans(const Op& op, const std::string& folder) {
   int plans = 0;
-  for (const std::string& line : op.small_cases) {
-    const Problem problem = Problem::parse(line + " dtype=f32");
+  for (const Problem& problem : problems_of(op.small_cases, "f32")) {
     for (const Variant& variant : op.variants) {
       if (variant.supports(problem, generic_device())) continue;
       const Plan plan = make_plan(problem, generic_device(), {variant.name, 0});
@@ -56,7 +55,7 @@ TEST_F(drop_in, a_wrong_result_of_any_op_is_seen) {
   const struct {
     const char *op, *file, *from, *to, *output;
   } faults[] = {
-      {"dense", "dense.cl", "fma((float4)(alpha), sum, bias)", "sum", "y of dense"},
+      {"dense", "dense.cl", "fma((float4)(out.alpha), sum, z)", "2.0f * sum", "y of dense"},
       {"batch_matmul", "batch_matmul.cl", "fma(scale, sum, addend)", "sum + addend",
        "c of batch_matmul"},
       {"conv2d", "conv2d.cl", "CONV2D_BIAS ? (float)b[k] : 0.0f", "0.0f", "y of conv2d"},

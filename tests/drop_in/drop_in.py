@@ -2,9 +2,7 @@
 """drop_in.py MANIFEST PLANS KERNELS: a foreign host of clam's kernels, with none of clam's code. It runs every plan of a
 folder (`clam plan --json`) by the .cl files of another, holds the outputs against numpy, and fails when a kernel of the
 manifest (`clam manifest`) is launched by no plan."""
-import json, math, pathlib, sys
-import numpy as np
-import pyopencl as cl
+import json, math, pathlib, sys, numpy as np, pyopencl as cl
 
 DTYPES, random, programs = {"f32": np.float32, "i32": np.int32}, np.random.default_rng(1), {}
 
@@ -16,8 +14,7 @@ def tensor(spec):
     return np.lib.stride_tricks.as_strided(buffer[first:], shape, np.array(strides) * dtype.itemsize), buffer
 
 def run(plan, kernels, queue, inputs, launched):
-    """All tensors by name. A launch is built from its own file with its own options."""
-    tensors, buffers = {}, {}
+    tensors, buffers = {}, {}  # by name
     for spec in plan["tensors"]:
         name, (view, buffer), flags = spec["name"], tensor(spec), cl.mem_flags.COPY_HOST_PTR
         view[...] = inputs.get(name, view)
@@ -57,6 +54,8 @@ def softmax(p, src, mask=0):
     return {"dst": (np.log if p.get("log") else np.array)(e / e.sum(axis, keepdims=True))}
 
 def conv2d(p, x, w, b=0, r=0):
+    turn = p.get("layout") == "nhwc"
+    x, w, r = (np.moveaxis(t, -1, 1) if turn and np.ndim(t) else t for t in (x, w, r))
     (top, left, bottom, right), (down, across), (dh, dw) = (
         [int(p.get(f"{name}_{side}", p.get(name, default))) for side in sides]
         for name, sides, default in (("pad", "tlbr", 0), ("stride", "hw", 1), ("dilation", "hw", 1)))
@@ -66,7 +65,8 @@ def conv2d(p, x, w, b=0, r=0):
     x = x[:, :, ::down, ::across, ::dh, ::dw]
     x, w = x.reshape(len(x), -1, c, *x.shape[2:]), w.reshape(int(p.get("groups", 1)), -1, c, rows, cols)
     y = np.einsum("ngchwrs,gkcrs->ngkhw", x, w).reshape(len(x), k, *x.shape[3:5])
-    return {"y": ACTIVATIONS[p.get("act", "none")](y + np.reshape(b, (-1, 1, 1))) + r}
+    y = ACTIVATIONS[p.get("act", "none")](y + np.reshape(b, (-1, 1, 1))) + r
+    return {"y": np.moveaxis(y, 1, -1) if turn else y}
 
 def get_valid_counts(p, data):
     out, indices, klass = np.full(data.shape, -1.), np.full(data.shape[:2], -1), int(p.get("id_index", 0))
