@@ -177,6 +177,35 @@ Plan make_plan(const Problem& problem, const DeviceInfo& device, const PlanOptio
   throw Unsupported(fmt::format("{}: cannot run on {}: {}", problem.text(), device.name, reasons));
 }
 
+namespace {
+
+/// 0 where there is no plan, or its tile was not chosen by predicted clocks.
+double predicted_clocks_of(const Problem& problem, const DeviceInfo& device) {
+  try {
+    return make_plan(problem, device).clocks;
+  } catch (const Unsupported&) {
+    return 0;
+  }
+}
+
+std::string compare_accumulators(const Problem& problem, const DeviceInfo& device) {
+  if (!problem.op().sums_products || problem.dtype() != Dtype::f16) return "";
+  if (problem.choice("acc") != "f32") return "";
+  const double f16 = predicted_clocks_of(problem, device);
+  const double f32 = predicted_clocks_of(problem.with("dtype", "f32"), device);
+  if (f16 == 0 || f32 == 0 || f16 <= f32) return "";
+  std::string text = fmt::format(
+      "note     dtype=f16 with float sums is predicted to take {:.2f} of the time of dtype=f32",
+      f16 / f32);
+  for (const char* acc : {"chunk", "f16"}) {
+    const double half = predicted_clocks_of(problem.with("acc", acc), device);
+    if (half > 0 && half < f32) text += fmt::format("; acc={} {:.2f}", acc, half / f32);
+  }
+  return text + "\n";
+}
+
+}  // namespace
+
 std::string explain_plan(const Problem& problem, const DeviceInfo& device,
                          const PlanOptions& options) {
   std::string text;
@@ -192,7 +221,7 @@ std::string explain_plan(const Problem& problem, const DeviceInfo& device,
                                  : "possible",
                         variant.name, reason ? *reason : variant.about);
   }
-  return text;
+  return text + compare_accumulators(problem, device);
 }
 
 }  // namespace clam

@@ -53,6 +53,8 @@ struct Plan {
   std::vector<BufferSpec> buffers;
   std::vector<Launch> pack;      ///< run once per set of constant inputs
   std::vector<Launch> launches;  ///< run every time
+  /// What the cost function that chose the tile predicts for the main launch; 0: it chose none.
+  double clocks = 0;
 
   const TensorSpec* tensor(const std::string& name) const;  ///< nullptr when absent
   const BufferSpec* buffer(const std::string& name) const;
@@ -78,7 +80,8 @@ struct PlanOptions {
 /// BadArgument for a variant that the op does not have.
 Plan make_plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& options = {});
 
-/// One line a variant: chosen, possible, or the reason why not.
+/// One line a variant: chosen, possible, or the reason why not. And where float sums of halves are
+/// predicted to be slower than f32, that, and the accumulator that mends it.
 std::string explain_plan(const Problem& problem, const DeviceInfo& device,
                          const PlanOptions& options = {});
 

@@ -12,6 +12,7 @@
 #include "error.hpp"
 #include "foreign_plan.hpp"
 #include "golden.hpp"
+#include "gpu.hpp"
 #include "manifest.hpp"
 #include "op.hpp"
 #include "test_errors.hpp"
@@ -79,6 +80,22 @@ TEST(plan, small_cases_launch_every_kernel) {
     }
     EXPECT_EQ(launched, kernels_of(*op)) << op->name;
   }
+}
+
+TEST(plan, why_says_where_halves_are_slower_and_what_mends_it) {
+  const DeviceInfo mali = gpu_device(find_gpu("g610"));
+  const auto note = [&](const std::string& line) {
+    const std::string text = explain_plan(Problem::parse(line), mali);
+    const std::size_t at = text.find("note ");
+    return at == std::string::npos ? "" : text.substr(at);
+  };
+  const std::string slower = note("dense m=192 n=512 k=512 dtype=f16");
+  EXPECT_NE(slower.find("dtype=f16 with float sums is predicted to take 1."), std::string::npos);
+  EXPECT_NE(slower.find("acc=chunk 0."), std::string::npos) << slower;
+  EXPECT_NE(note("conv2d c=512 h=32 w=32 k=512 r=1 dtype=f16"), "");
+  EXPECT_EQ(note("dense m=192 n=512 k=512 dtype=f32"), "");
+  EXPECT_EQ(note("dense m=192 n=512 k=512 dtype=f16 acc=chunk"), "");
+  EXPECT_EQ(note("softmax shape=4x8 dtype=f16"), "");
 }
 
 TEST(plan, every_form_of_argument_round_trips) {

@@ -275,6 +275,12 @@ bool fits(const Tile& tile, const Problem& problem, const DeviceInfo& device,
   return product.n % (tile.columns * group.x) == 0;
 }
 
+double clocks_of(const Tile& tile, const BatchMatmul& product, const DeviceInfo& device) {
+  const double tiles =
+      1.0 * product.batch * ceil_div(product.m, tile.rows) * ceil_div(product.n, tile.columns);
+  return predicted_clocks(tiles, ceil_div(product.k, 4) * tile.four_k + tile.rest, device);
+}
+
 /// The tile that the time model finds best: a large one does more multiply-adds an instruction, a
 /// small one makes more warps.
 Tile choose_tile(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
@@ -286,10 +292,7 @@ Tile choose_tile(const Problem& problem, const DeviceInfo& device, const PlanOpt
                           : splits_addresses(device) ? mali_tiles(product)
                                                      : other_tiles(product)) {
     if (!fits(tile, problem, device, wanted)) continue;
-    const double tiles =
-        1.0 * product.batch * ceil_div(product.m, tile.rows) * ceil_div(product.n, tile.columns);
-    const double clocks =
-        predicted_clocks(tiles, ceil_div(product.k, 4) * tile.four_k + tile.rest, device);
+    const double clocks = clocks_of(tile, product, device);
     if (clocks < least) least = clocks, best = tile;
   }
   return best;
@@ -436,6 +439,7 @@ void plan_tiles(const Problem& problem, const DeviceInfo& device, const PlanOpti
                        {product.m, product.n, round_up(product.k, 4), a.read.ld, b.read.ld, c.ld,
                         a.read.stride, b.read.stride, product.mask_stride(), c.stride,
                         a.read.offset, b.read.offset, c.offset})));
+  plan.clocks = clocks_of(tile, product, device);
 }
 
 Reason supports_plain(const Problem& problem, const DeviceInfo&) {

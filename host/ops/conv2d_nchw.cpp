@@ -119,6 +119,7 @@ void plan_1x1(const Problem& problem, const DeviceInfo& device, const PlanOption
   const int plane = map * static_cast<int>(size_of(conv.dtype));
   plan.launches.push_back(tile_launch("conv2d_1x1.cl", "conv2d_1x1", text, tiling, conv.n,
                                       arguments(conv, "w_packed", {conv.c, map, conv.k, plane})));
+  plan.clocks = predicted(conv, tiling, work_1x1(problem, tiling.vectors), device);
 }
 
 // ---- conv2d_depthwise ----
@@ -253,6 +254,7 @@ void plan_3x3(const Problem& problem, const DeviceInfo& device, const PlanOption
                                       arguments(conv, "w_packed",
                                                 {conv.groups, conv.cg(), conv.h, conv.w, conv.kg(),
                                                  conv.oh(), conv.ow(), conv.pad_t})));
+  plan.clocks = predicted(conv, tiling, work_3x3(conv, tiling.vectors, chunk), device);
 }
 
 Reason supports_direct(const Problem& problem, const DeviceInfo& device) {

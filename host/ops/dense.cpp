@@ -216,6 +216,7 @@ struct Cut {
   Group group;
   int parts = 1;
   int columns = 0;  ///< of tiles
+  double clocks = HUGE_VAL;
 
   int panel() const { return tile.columns * group.x; }
 };
@@ -263,7 +264,6 @@ Cut choose_cut(const Problem& problem, Weights weights, const DeviceInfo& device
   const Dense dense(problem);
   const int lanes = weights == Weights::rows ? kSquareLanes : kPanelLanes;
   Cut best;
-  double least = HUGE_VAL;
   for (const Tile& tile : tiles_of(weights, dense, device)) {
     if (!fits(tile, weights, problem, device)) continue;
     Cut cut{tile, {}, 1, ceil_div(dense.n, tile.columns)};
@@ -271,12 +271,14 @@ Cut choose_cut(const Problem& problem, Weights weights, const DeviceInfo& device
     const double tiles = 1.0 * ceil_div(dense.m, tile.rows) * cut.columns;
     const double fours = dense.padded_k() / 4.0, sums = tile.rows * tile.columns / 4.0;
     const double whole = predicted_clocks(tiles, fours * tile.four_k + tile.rest, device);
-    if (whole < least) least = whole, best = cut;
+    cut.clocks = whole;
+    if (whole < best.clocks) best = cut;
     if (!can_share(dense, cut, device)) continue;
     const double shared = predicted_clocks(
         tiles * kParts, fours / kParts * tile.four_k + tile.rest + sums * kAddUp, device);
-    if (shared >= least) continue;
-    least = shared, best = cut;
+    if (shared >= best.clocks) continue;
+    best = cut;
+    best.clocks = shared;
     best.parts = kParts;
     const int lanes_of_part = std::min(kPartLanes, cut.group.x * cut.group.y / kParts);
     best.group.x = std::min(cut.group.x, lanes_of_part);
@@ -372,6 +374,7 @@ void add_tiles(const char* kernel, const Tiles& tiles, const char* w,
   plan.launches.push_back(launch(kernel, tiles.options, tiles.cut.group, tiles.cut.columns,
                                  ceil_div(tiles.dense.m, tiles.cut.tile.rows),
                                  arguments(tiles.dense, x, w, ints), tiles.cut.parts));
+  plan.clocks = tiles.cut.clocks;
 }
 
 /// dense_nt and dense_nn, which differ in how they read w.
