@@ -208,7 +208,7 @@ TEST(dense, tiles_are_those_that_the_model_finds_best) {
     const char *gpu, *line, *packed, *raw;
   } table[] = {
       {"g610", "dense m=192 n=512 k=512 dtype=f32", "4x8", "6x4"},
-      {"g610", "dense m=192 n=256 k=256 dtype=f32", "6x4/4", "6x4/4"},
+      {"g610", "dense m=192 n=256 k=256 dtype=f32", "4x4", "4x4"},
       {"g610", "dense m=192 n=768 k=256 dtype=f32", "4x8", "6x4"},
       {"g610", "dense m=384 n=512 k=512 dtype=f32", "4x8", "6x4"},
       {"g610", "dense m=1 n=1000 k=1024 dtype=f32", "1x4/4", "1x4/4"},

@@ -75,10 +75,12 @@ bool is_whole_trips(const Problem& problem) {
 }
 
 /// Whether Mesa's compilers keep the sums of two vectors in registers: not beside the longest
-/// activations, nor in half storage beside float ones.
+/// activations, nor beside any but the shortest where c leaves a rest, nor in half storage beside
+/// float ones.
 bool holds_two_vectors(const Problem& problem) {
   const std::string& act = problem.choice("act");
-  if (act == "gelu" || act == "tanh") return false;
+  const bool is_short = act == "none" || act == "relu" || act == "relu6";
+  if (act == "gelu" || act == "tanh" || (!is_short && !is_whole_trips(problem))) return false;
   return problem.dtype() == Dtype::f32 || accumulator(problem) == Acc::f16;
 }
 

@@ -249,7 +249,7 @@ bool fits(const Tile& tile, Weights weights, const Problem& problem, const Devic
 /// Items share k where a part is long enough to repay adding up, through local memory.
 bool can_share(const Dense& dense, const Cut& cut, const DeviceInfo& device) {
   constexpr int kLeast = 2 * kChunk;  // k of a part
-  constexpr int kBesidePart = 24;     // sums; more would spill
+  constexpr int kBesidePart = 16;     // sums; more would spill
   const std::int64_t items = std::int64_t{cut.group.x} * cut.group.y;
   const std::int64_t bytes = std::int64_t{kPartLanes} * kParts * cut.tile.rows * cut.tile.columns *
                              std::int64_t{sizeof(float)};
