@@ -24,6 +24,21 @@ TEST(kernels, embedded_bytes_are_the_files_own) {
   }
 }
 
+/// The lines of a file behind the heading that begins so, up to the next heading.
+std::string section(const std::string& file, const std::string& heading) {
+  const std::string text = KernelFiles().get(file).text;
+  const std::size_t begin = text.find('\n', text.find("\n// ---- " + heading) + 1);
+  return text.substr(begin, text.find("\n// ---- ", begin) - begin);
+}
+
+TEST(kernels, sections_that_stand_in_several_files_are_one_text) {
+  for (const char* heading : {"activations", "memory", "addresses"}) {
+    EXPECT_GT(section("dense.cl", heading).size(), 300u) << heading;
+    EXPECT_EQ(section("dense.cl", heading), section("batch_matmul.cl", heading)) << heading;
+  }
+  EXPECT_EQ(section("dense.cl", "addresses"), section("conv2d_1x1.cl", "addresses"));
+}
+
 TEST(kernels, kernel_files_are_ascii_and_licensed) {
   for (const std::string& file : embedded_files()) {
     const std::string text = KernelFiles().get(file).text;
