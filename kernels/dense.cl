@@ -8,16 +8,15 @@
 //   1  in half inside a chunk of 32 k, or of 4 behind the last whole one; the chunks in float
 //   2  in half
 //
-// With DENSE_PARTS, each part of k so, and then the parts in float, in their order. In half,
-// dense_nt adds even and odd k apart.
+// With DENSE_PARTS, each part of k so, and then the parts in float, in their order.
 //
 // x, w, r and y are matrices with a row stride (ld) and a first element (off), in elements;
 // every byte offset into them fits an int. Buffers start on multiples of 16 bytes, as OpenCL's
 // do. An absent b counts as zeros, and an absent r is not added; both may then be null. y may be
 // r, element on element; else no output overlaps an input.
 //
-// dense_packed, dense_nt and dense_nn give a work-item a tile of DENSE_M0 rows x DENSE_N0 columns,
-// in vectors of 4 columns. The vectors of a group's items lie side by side, so that 16 lanes read
+// dense_packed reads weights that dense_pack_w has packed; dense_raw.cl takes weights that change.
+// It gives a work-item a tile of DENSE_M0 rows x DENSE_N0 columns, in vectors of 4 columns. The vectors of a group's items lie side by side, so that 16 lanes read
 // four lines of memory: with DENSE_LX = 4 and DENSE_N0 = 8
 //
 //   column          0..3    4..7    8..11   12..15  16..19  20..23  24..27  28..31
@@ -44,7 +43,6 @@
 //@define DENSE_PARTS     1 {1,4}                                 work-items that share a tile's k
 //@define DENSE_SPLIT     0 {0,1}                                 addresses in two halves
 //@define DENSE_LDX       0                                       fixes ldx where it is not 0
-//@define DENSE_LDW       0                                       fixes ldw where it is not 0
 //@define DENSE_BIAS      0 {0,1}                                 b is added
 //@define DENSE_RESIDUAL  0 {0,1}                                 r is added
 //@define DENSE_ACT       none {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp}  activation
@@ -75,9 +73,6 @@
 #endif
 #ifndef DENSE_LDX
 #define DENSE_LDX 0
-#endif
-#ifndef DENSE_LDW
-#define DENSE_LDW 0
 #endif
 #ifndef DENSE_BIAS
 #define DENSE_BIAS 0
@@ -116,8 +111,8 @@
 #if DENSE_PARTS > 1 && DENSE_LX * DENSE_LY > 16
 #error "dense.cl: DENSE_LX * DENSE_LY must be up to 16 where items share k"
 #endif
-#if DENSE_LDX % 4 != 0 || DENSE_LDW % 4 != 0
-#error "dense.cl: DENSE_LDX and DENSE_LDW must be multiples of 4, so that vector loads are aligned"
+#if DENSE_LDX % 4 != 0
+#error "dense.cl: DENSE_LDX must be a multiple of 4, so that vector loads are aligned"
 #endif
 
 #ifdef CLAM_F16
@@ -321,138 +316,8 @@ S4 load_t(__global const T4* p) {
   EACH_SUM(HAND_OVER)
 #endif
 
-// x holds rows of k. w holds vectors of four columns at one k, the tile's second `w_apart` bytes
-// behind its first: packed ones ...
-void sum_packed(float4* sum, Address x, uint x_stride, Address w, uint w_stride, uint w_apart,
-                int k) {
-#if ACC == 2 && VECTORS == 2
-// Both vectors by one load: Mesa 26 takes them apart for nothing.
-#define LOAD_W(v, at) LOAD_W_##v(at)
-#define LOAD_W_0(at)                                          \
-  const uint4 both = *(__global const uint4*)PLACE(w, at);    \
-  const S4 w0 = as_half4(both.xy);
-#define LOAD_W_1(at) const S4 w1 = as_half4(both.zw);
-#else
-#define LOAD_W(v, at) const S4 w##v = *(__global const S4*)PLACE(w, at + v * w_apart);
-#endif
-  SUM_COLUMNS
-#undef LOAD_W
-}
-
-// ... or raw ones.
-void sum_columns(float4* sum, Address x, uint x_stride, Address w, uint w_stride, uint w_apart,
-                 int k) {
-#define LOAD_W(v, at) const S4 w##v = load_t((__global const T4*)PLACE(w, at + v * w_apart));
-  SUM_COLUMNS
-#undef LOAD_W
-}
-
-// Both hold rows of k, w four of them; x is loaded row by row.
-#if ACC == 0
-float add_row(float sum, S4 x, S4 w) {
-  return fma(x.w, w.w, fma(x.z, w.z, fma(x.y, w.y, fma(x.x, w.x, sum))));
-}
-#define FIRST_ROW(i, unused, k_at)                        \
-  {                                                      \
-    LOAD_X(i, k_at, )                                    \
-    t##i##_0.x = add_row(t##i##_0.x, x##i, w0);          \
-    t##i##_0.y = add_row(t##i##_0.y, x##i, w1);          \
-    t##i##_0.z = add_row(t##i##_0.z, x##i, w2);          \
-    t##i##_0.w = add_row(t##i##_0.w, x##i, w3);          \
-  }
-#define NEXT_ROW FIRST_ROW
-#else
-// p0_1 is the sum of row 0 and column 1: of its even k and of its odd k.
-S2 first_pair(S4 x, S4 w) { return fma(x.zw, w.zw, x.xy * w.xy); }
-S2 add_pair(S2 sum, S4 x, S4 w) { return fma(x.zw, w.zw, fma(x.xy, w.xy, sum)); }
-#define DECLARE_PAIRS(i, unused1, unused2) S2 p##i##_0, p##i##_1, p##i##_2, p##i##_3;
-#define FIRST_ROW(i, unused, k_at)       \
-  {                                     \
-    LOAD_X(i, k_at, )                   \
-    p##i##_0 = first_pair(x##i, w0);    \
-    p##i##_1 = first_pair(x##i, w1);    \
-    p##i##_2 = first_pair(x##i, w2);    \
-    p##i##_3 = first_pair(x##i, w3);    \
-  }
-#define NEXT_ROW(i, unused, k_at)               \
-  {                                            \
-    LOAD_X(i, k_at, )                          \
-    p##i##_0 = add_pair(p##i##_0, x##i, w0);   \
-    p##i##_1 = add_pair(p##i##_1, x##i, w1);   \
-    p##i##_2 = add_pair(p##i##_2, x##i, w2);   \
-    p##i##_3 = add_pair(p##i##_3, x##i, w3);   \
-  }
-float4 join(S2 p0, S2 p1, S2 p2, S2 p3) {
-  return (float4)((float)(p0.x + p0.y), (float)(p1.x + p1.y), (float)(p2.x + p2.y),
-                  (float)(p3.x + p3.y));
-}
-#endif
-
-#define LOAD_W_ROW(n, k_at) \
-  const S4 w##n = load_t((__global const T4*)PLACE(w, n * w_stride + (k_at) * SIZE));
-#define FOUR_K_OF_ROWS(ROW, k_at)                                                   \
-  {                                                                                 \
-    LOAD_W_ROW(0, k_at) LOAD_W_ROW(1, k_at) LOAD_W_ROW(2, k_at) LOAD_W_ROW(3, k_at) \
-    EACH_ROW(ROW, 0, k_at)                                                          \
-  }
-
-void sum_rows(float4* sum, Address x, uint x_stride, Address w, uint w_stride, int k) {
-  EACH_ROW(DECLARE, 0, )
-#if ACC == 0
-  const uint end = LOW(x) + k * SIZE;
-  do {
-    FOUR_K_OF_ROWS(NEXT_ROW, 0)
-    MOVE(x, 4 * SIZE);
-    MOVE(w, 4 * SIZE);
-  } while (LOW(x) != end);
-#elif ACC == 1
-  EACH_ROW(DECLARE_PAIRS, 0, )
-#define ADD_UP_PAIRS(i, unused1, unused2) c##i##_0 += join(p##i##_0, p##i##_1, p##i##_2, p##i##_3);
-  const uint rest = LOW(x) + k / CHUNK * CHUNK * SIZE;
-  if (LOW(x) != rest) {
-    do {
-      FOUR_K_OF_ROWS(FIRST_ROW, 0)
-      FOUR_K_OF_ROWS(NEXT_ROW, 4)
-      FOUR_K_OF_ROWS(NEXT_ROW, 8)
-      FOUR_K_OF_ROWS(NEXT_ROW, 12)
-      FOUR_K_OF_ROWS(NEXT_ROW, 16)
-      FOUR_K_OF_ROWS(NEXT_ROW, 20)
-      FOUR_K_OF_ROWS(NEXT_ROW, 24)
-      FOUR_K_OF_ROWS(NEXT_ROW, 28)
-      EACH_ROW(ADD_UP_PAIRS, 0, )
-      MOVE(x, CHUNK * SIZE);
-      MOVE(w, CHUNK * SIZE);
-    } while (LOW(x) != rest);
-  }
-  const uint end = rest + k % CHUNK * SIZE;
-  if (rest != end) {
-    do {
-      FOUR_K_OF_ROWS(FIRST_ROW, 0)
-      EACH_ROW(ADD_UP_PAIRS, 0, )
-      MOVE(x, 4 * SIZE);
-      MOVE(w, 4 * SIZE);
-    } while (LOW(x) != end);
-  }
-#else
-#define DECLARE_ZERO_PAIRS(i, unused1, unused2) \
-  S2 p##i##_0 = (S2)((S)0), p##i##_1 = p##i##_0, p##i##_2 = p##i##_0, p##i##_3 = p##i##_0;
-#define JOIN_PAIRS(i, unused1, unused2) sum[i] = join(p##i##_0, p##i##_1, p##i##_2, p##i##_3);
-  EACH_ROW(DECLARE_ZERO_PAIRS, 0, )
-  const uint end = LOW(x) + k * SIZE;
-  do {
-    FOUR_K_OF_ROWS(NEXT_ROW, 0)
-    MOVE(x, 4 * SIZE);
-    MOVE(w, 4 * SIZE);
-  } while (LOW(x) != end);
-  EACH_ROW(JOIN_PAIRS, 0, )
-  return;
-#endif
-#define HAND_OVER_ROW(i, unused1, unused2) HAND_OVER(i, 0, )
-  EACH_ROW(HAND_OVER_ROW, 0, )
-}
-
-// One output's sum by scalar loads: rows of x and w, or of x and columns of w. `pairs`: as
-// sum_rows adds.
+// One output's sum by scalar loads: rows of x and w, or of x and columns of w. `pairs`: even and
+// odd k apart.
 float sum_one(__global const char* x, __global const char* w, uint w_step, int packed, int pairs,
               int k) {
   float total = 0.0f;
@@ -476,6 +341,26 @@ float sum_one(__global const char* x, __global const char* w, uint w_step, int p
   return total;
 }
 
+// ---- sums with packed weights ----
+
+// x holds rows of k. w holds vectors of four columns at one k, the tile's second `w_apart` bytes
+// behind its first.
+void sum_packed(float4* sum, Address x, uint x_stride, Address w, uint w_stride, uint w_apart,
+                int k) {
+#if ACC == 2 && VECTORS == 2
+// Both vectors by one load: Mesa 26 takes them apart for nothing.
+#define LOAD_W(v, at) LOAD_W_##v(at)
+#define LOAD_W_0(at)                                          \
+  const uint4 both = *(__global const uint4*)PLACE(w, at);    \
+  const S4 w0 = as_half4(both.xy);
+#define LOAD_W_1(at) const S4 w1 = as_half4(both.zw);
+#else
+#define LOAD_W(v, at) const S4 w##v = *(__global const S4*)PLACE(w, at + v * w_apart);
+#endif
+  SUM_COLUMNS
+#undef LOAD_W
+}
+
 // ---- tiles ----
 
 // What a work-item computes: rows from `row` on, and vectors of four columns, one every APART from
@@ -495,14 +380,6 @@ void own_tile(Tile* tile, int m) {
   tile->row = min(tile->own_row, m - ROWS);
   tile->col = (int)get_group_id(0) * PANEL + (int)get_local_id(0) * (ACC == 2 ? DENSE_N0 : 4);
   tile->first = 0;
-}
-
-// Four columns that end at the last one of y or before.
-void own_square_tile(Tile* tile, int m, int n) {
-  const int own_col = (int)get_global_id(0) * 4;
-  own_tile(tile, m);
-  tile->col = min(own_col, n - 4);
-  tile->first = own_col - tile->col;
 }
 
 // The k that an item sums: all, or a part, which begins a trip of the loop.
@@ -679,133 +556,6 @@ __kernel GROUP void dense_packed(__global const T* x, __global const S* wp, __gl
     float4 sum[SUMS];
     sum_packed(sum, ADDRESS(x, x_at * SIZE), x_stride * SIZE, ADDRESS(wp, w_at * s_size),
                PANEL * s_size, APART * s_size, range.products);
-    EACH_SUM(TAKE)
-  }
-  finish_parts(tile, out, b, r, y, partial);
-}
-
-#if VECTORS == 1
-// The same with w as it is, in rows along k. A tile that would hang over the last column is moved
-// left as others are moved up.
-//@kernel dense_nt
-//@arg    0  x      in   T[m*ldx]
-//@arg    1  w      in   T[n*ldw]
-//@arg    2  b      in   T[n]      null without DENSE_BIAS
-//@arg    3  r      in   T[m*ldr]  null without DENSE_RESIDUAL
-//@arg    4  y      out  T[m*ldy]  may be r
-//@arg    5  m      int            rows
-//@arg    6  n      int            columns
-//@arg    7  k      int            products of a sum
-//@arg    8  ldx    int
-//@arg    9  ldw    int
-//@arg    10 ldr    int            n without DENSE_RESIDUAL
-//@arg    11 ldy    int
-//@arg    12 offx   int
-//@arg    13 offw   int
-//@arg    14 offr   int            0 without DENSE_RESIDUAL
-//@arg    15 offy   int
-//@arg    16 alpha  float          factor of the sum
-//@global ceil(n/(DENSE_N0*DENSE_LX))*DENSE_LX ceil(m/(DENSE_M0*DENSE_LY))*DENSE_LY DENSE_PARTS
-//@local  DENSE_LX DENSE_LY DENSE_PARTS
-//@needs  m >= DENSE_M0, n >= 4, DENSE_N0 == 4
-//@needs  k % DENSE_K0 == 0, k >= DENSE_K0*DENSE_PARTS
-//@needs  k >= 32*DENSE_PARTS*(DENSE_PARTS>1)*(DENSE_ACC==1)
-//@needs  ldx % 4 == 0, offx % 4 == 0, ldw % 4 == 0, offw % 4 == 0
-//@loop   floor(k/(4*DENSE_PARTS))..k/4-floor(k/(4*DENSE_PARTS))*(DENSE_PARTS-1) if DENSE_ACC!=1  over the k of a part, four a trip
-//@loop   floor(k/(32*DENSE_PARTS))..floor(k/32)-floor(k/(32*DENSE_PARTS))*(DENSE_PARTS-1) if DENSE_ACC==1  over the chunks of a part
-//@loop   0..(k-floor(k/32)*32)/4 if DENSE_ACC==1  over the k that are left, four a trip
-//@loop   0*k if DENSE_SPLIT*(DENSE_M0*DENSE_N0>4)  over the sums of a tile that lies across 4 GiB
-//@loop   0*k if DENSE_SPLIT  over the columns of such a sum
-//@loop   0*k if DENSE_SPLIT  over its chunks, or once
-//@loop   0*k if DENSE_SPLIT  over the k of a column
-//@loop   floor((DENSE_M0*DENSE_N0/4-1)/DENSE_PARTS)..ceil(DENSE_M0*DENSE_N0/4/DENSE_PARTS) if DENSE_PARTS>1  over its share of the sums
-//@loop   DENSE_PARTS-1 if DENSE_PARTS>1  over the other parts
-__kernel GROUP void dense_nt(__global const T* x, __global const T* w, __global const T* b,
-                             __global const T* r, __global T* y, int m, int n, int k, int ldx,
-                             int ldw, int ldr, int ldy, int offx, int offw, int offr, int offy,
-                             float alpha) {
-  __local float4 partial[PARTIAL_SIZE];
-  Tile tile;
-  Range range;
-  own_square_tile(&tile, m, n);
-  own_range(&range, k);
-  if (DENSE_PARTS == 1 && (tile.own_row >= m || tile.first > 3)) return;
-  const int x_stride = DENSE_LDX ? DENSE_LDX : ldx, w_stride = DENSE_LDW ? DENSE_LDW : ldw;
-  const int x_at = offx + tile.row * x_stride + range.begin;
-  const int w_at = offw + tile.col * w_stride + range.begin;
-  const Output out = {n, ldr, ldy, offr, offy, alpha};
-  if (ends_above(x, reach(x_at, ROWS, x_stride, range.products) * SIZE) ||
-      ends_above(w, reach(w_at, 4, w_stride, range.products) * SIZE)) {
-    sum_slowly((__global const char*)(x + x_at), x_stride * SIZE, (__global const char*)(w + w_at),
-               0, w_stride * SIZE, SIZE, 0, ACC != 0, range.products, tile, out, b, r, y, partial);
-  } else {
-    float4 sum[SUMS];
-    sum_rows(sum, ADDRESS(x, x_at * SIZE), x_stride * SIZE, ADDRESS(w, w_at * SIZE),
-             w_stride * SIZE, range.products);
-    EACH_SUM(TAKE)
-  }
-  finish_parts(tile, out, b, r, y, partial);
-}
-#endif
-
-// The same with w as it is, transposed: in rows along n.
-//@kernel dense_nn
-//@arg    0  x      in   T[m*ldx]
-//@arg    1  w      in   T[k*ldw]
-//@arg    2  b      in   T[n]      null without DENSE_BIAS
-//@arg    3  r      in   T[m*ldr]  null without DENSE_RESIDUAL
-//@arg    4  y      out  T[m*ldy]  may be r
-//@arg    5  m      int            rows
-//@arg    6  n      int            columns
-//@arg    7  k      int            products of a sum
-//@arg    8  ldx    int
-//@arg    9  ldw    int
-//@arg    10 ldr    int            n without DENSE_RESIDUAL
-//@arg    11 ldy    int
-//@arg    12 offx   int
-//@arg    13 offw   int
-//@arg    14 offr   int            0 without DENSE_RESIDUAL
-//@arg    15 offy   int
-//@arg    16 alpha  float          factor of the sum
-//@global ceil(n/(DENSE_N0*DENSE_LX))*DENSE_LX ceil(m/(DENSE_M0*DENSE_LY))*DENSE_LY DENSE_PARTS
-//@local  DENSE_LX DENSE_LY DENSE_PARTS
-//@needs  m >= DENSE_M0, n % 4 == 0, n % (8*DENSE_LX*(DENSE_N0==8)+4*(DENSE_N0==4)) == 0
-//@needs  k % DENSE_K0 == 0, k >= DENSE_K0*DENSE_PARTS
-//@needs  k >= 32*DENSE_PARTS*(DENSE_PARTS>1)*(DENSE_ACC==1)
-//@needs  ldx % 4 == 0, offx % 4 == 0, ldw % 4 == 0, offw % 4 == 0
-//@loop   floor(k/(DENSE_K0*DENSE_PARTS))..k/DENSE_K0-floor(k/(DENSE_K0*DENSE_PARTS))*(DENSE_PARTS-1) if DENSE_ACC!=1  over the k of a part
-//@loop   floor(k/(32*DENSE_PARTS))..floor(k/32)-floor(k/(32*DENSE_PARTS))*(DENSE_PARTS-1) if DENSE_ACC==1  over the chunks of a part
-//@loop   0..(k-floor(k/32)*32)/4 if DENSE_ACC==1  over the k that are left, four a trip
-//@loop   0*k if DENSE_SPLIT*(DENSE_M0*DENSE_N0>4)  over the sums of a tile that lies across 4 GiB
-//@loop   0*k if DENSE_SPLIT  over the columns of such a sum
-//@loop   0*k if DENSE_SPLIT  over its chunks, or once
-//@loop   0*k if DENSE_SPLIT  over the k of a column
-//@loop   floor((DENSE_M0*DENSE_N0/4-1)/DENSE_PARTS)..ceil(DENSE_M0*DENSE_N0/4/DENSE_PARTS) if DENSE_PARTS>1  over its share of the sums
-//@loop   DENSE_PARTS-1 if DENSE_PARTS>1  over the other parts
-__kernel GROUP void dense_nn(__global const T* x, __global const T* w, __global const T* b,
-                             __global const T* r, __global T* y, int m, int n, int k, int ldx,
-                             int ldw, int ldr, int ldy, int offx, int offw, int offr, int offy,
-                             float alpha) {
-  __local float4 partial[PARTIAL_SIZE];
-  Tile tile;
-  Range range;
-  own_tile(&tile, m);
-  own_range(&range, k);
-  if (DENSE_PARTS == 1 && (tile.own_row >= m || tile.col >= n)) return;
-  const int x_stride = DENSE_LDX ? DENSE_LDX : ldx, w_stride = DENSE_LDW ? DENSE_LDW : ldw;
-  const int x_at = offx + tile.row * x_stride + range.begin;
-  // Items beyond the last column read what another one reads.
-  const int w_at = offw + range.begin * w_stride + min(tile.col, n - (VECTORS - 1) * APART - 4);
-  const Output out = {n, ldr, ldy, offr, offy, alpha};
-  if (ends_above(x, reach(x_at, ROWS, x_stride, range.products) * SIZE) ||
-      ends_above(w, reach(w_at, range.products, w_stride, (VECTORS - 1) * APART + 4) * SIZE)) {
-    sum_slowly((__global const char*)(x + x_at), x_stride * SIZE, (__global const char*)(w + w_at),
-               APART * SIZE, SIZE, w_stride * SIZE, 0, 0, range.products, tile, out, b, r, y,
-               partial);
-  } else {
-    float4 sum[SUMS];
-    sum_columns(sum, ADDRESS(x, x_at * SIZE), x_stride * SIZE, ADDRESS(w, w_at * SIZE),
-                w_stride * SIZE, APART * SIZE, range.products);
     EACH_SUM(TAKE)
   }
   finish_parts(tile, out, b, r, y, partial);

@@ -172,7 +172,8 @@ TEST(dense, tiles_fit_the_problem_and_groups_the_limit) {
         const Plan plan = make_plan(problem, generic_device(), {variant.name, limit});
         for (const Launch& launch : plan.launches) {
           EXPECT_LE(launch.local[0] * launch.local[1], std::min(limit, 256)) << variant.name;
-          EXPECT_EQ(launch.file, "dense.cl");
+          const bool raw = launch.kernel == "dense_nt" || launch.kernel == "dense_nn";
+          EXPECT_EQ(launch.file, raw ? "dense_raw.cl" : "dense.cl");
         }
       }
     });
@@ -611,7 +612,9 @@ TEST_F(dense_device, plans_for_a_mali_are_right_here_too) {
 
 TEST_F(dense_device, tiles_that_lie_across_4_gib_have_the_same_bits) {
   const test::TemporaryFolder folder;
-  test::break_kernel(folder, "dense.cl", "(bytes - 1) < (uint)", "(bytes - 1) >= 0 * (uint)");
+  for (const char* file : {"dense.cl", "dense_raw.cl"}) {
+    test::break_kernel(folder, file, "(bytes - 1) < (uint)", "(bytes - 1) >= 0 * (uint)");
+  }
   const auto across = test::runtime_with_kernels(folder);
   for (const std::string& dtype : dtypes()) {
     for_each_mali_plan(dtype, [&](const Plan& plan) {
@@ -626,9 +629,11 @@ TEST_F(dense_device, tiles_that_lie_across_4_gib_have_the_same_bits) {
 
 TEST_F(dense_broken, broken_kernels_are_caught) {
   const test::KernelFault faults[] = {
-      {"wrong tile", "offx + tile.row * x_stride",
-       "offx + tile.row / 2 * x_stride", "dense m=9 n=15 k=12", "dense_packed", "exact"},
+      {"wrong tile", "offx + tile.row * x_stride", "offx + tile.row / 2 * x_stride",
+       "dense m=9 n=15 k=12", "dense_packed", "exact"},
       {"wrong column", "out.ldy + col) * SIZE, first", "out.ldy + (col ^ 4)) * SIZE, first",
+       "dense m=9 n=16 k=12", "dense_nt", "exact"},
+      {"a row of weights twice", "n * w_stride + (k_at)", "n / 2 * w_stride + (k_at)",
        "dense m=9 n=16 k=12", "dense_nt", "exact"},
       {"dropped last k", "LOW(x) + k * SIZE", "LOW(x) + (k - 4) * SIZE", "dense m=9 n=15 k=12",
        "dense_packed", "exact"},
@@ -652,7 +657,9 @@ TEST_F(dense_broken, broken_kernels_are_caught) {
       {"no bias", "if (DENSE_BIAS) z", "if (0) z", "dense m=9 n=15 k=24 bias", "dense_packed",
        "exact"},
   };
-  for (const test::KernelFault& fault : faults) expect_caught("dense.cl", fault);
+  for (const test::KernelFault& fault : faults) {
+    expect_caught(std::string(fault.variant) == "dense_nt" ? "dense_raw.cl" : "dense.cl", fault);
+  }
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 namespace clam {
 namespace {
 
+constexpr const char* kFile = "dense.cl";
 constexpr int kVector = 4;       ///< columns of a vector
 constexpr int kParts = 4;        ///< work-items that share the k of a tile, where they do
 constexpr int kPartLanes = 16;   ///< work-items of a group that have the same part
@@ -313,9 +314,9 @@ std::string fixed_stride(const Dense& dense, const char* define, int stride) {
   return fixes_strides(dense) ? fmt::format(" -D{}={}", define, stride) : "";
 }
 
-Launch launch(std::string kernel, const std::string& options, Group group, int columns, int rows,
-              std::vector<Arg> args, int parts = 1) {
-  return {"dense.cl",
+Launch launch(const char* file, std::string kernel, const std::string& options, Group group,
+              int columns, int rows, std::vector<Arg> args, int parts = 1) {
+  return {file,
           std::move(kernel),
           options,
           {round_up(columns, group.x), round_up(rows, group.y), parts},
@@ -345,7 +346,7 @@ void add_padding(const Tiles& tiles, Plan& plan) {
   const Dense& dense = tiles.dense;
   plan.buffers.push_back({"x_padded", BufferSpec::Role::scratch, dense.padded_bytes()});
   plan.launches.push_back(launch(
-      "dense_pack_x", tiles.options, tiles.cut.group, tiles.x.ld / 4, dense.m,
+      kFile, "dense_pack_x", tiles.options, tiles.cut.group, tiles.x.ld / 4, dense.m,
       {BufferArg{"x"}, BufferArg{"x_padded"}, dense.m, dense.k, dense.x.ld, dense.x.offset}));
 }
 
@@ -370,10 +371,10 @@ std::vector<Arg> arguments(const Dense& dense, const char* x, const char* w,
   return args;
 }
 
-void add_tiles(const char* kernel, const Tiles& tiles, const char* w,
+void add_tiles(const char* file, const char* kernel, const Tiles& tiles, const char* w,
                std::initializer_list<int> ints, Plan& plan) {
   const char* x = tiles.padded ? "x_padded" : "x";
-  plan.launches.push_back(launch(kernel, tiles.options, tiles.cut.group, tiles.cut.columns,
+  plan.launches.push_back(launch(file, kernel, tiles.options, tiles.cut.group, tiles.cut.columns,
                                  ceil_div(tiles.dense.m, tiles.cut.tile.rows),
                                  arguments(tiles.dense, x, w, ints), tiles.cut.parts));
   plan.clocks = tiles.cut.clocks;
@@ -384,9 +385,9 @@ void plan_raw(const char* kernel, Weights weights, const Problem& problem, const
               const PlanOptions& wanted, Plan& plan) {
   Tiles tiles(problem, weights, device, wanted);
   const Dense& dense = tiles.dense;
-  tiles.options += fixed_stride(dense, "DENSE_LDW", dense.w.ld);
   add_padding(tiles, plan);
-  add_tiles(kernel, tiles, "w",
+  tiles.options += fixed_stride(dense, "DENSE_LDW", dense.w.ld);
+  add_tiles("dense_raw.cl", kernel, tiles, "w",
             {dense.m, dense.n, dense.k, tiles.x.ld, dense.w.ld, dense.r.ld, dense.y.ld,
              tiles.x.offset, dense.w.offset, dense.r.offset, dense.y.offset},
             plan);
@@ -430,12 +431,12 @@ void plan_packed(const Problem& problem, const DeviceInfo& device, const PlanOpt
   const int k = dense.padded_k();
   plan.buffers.push_back(
       {"w_packed", BufferSpec::Role::packed, packed_bytes(dense, tiles.cut.panel())});
-  plan.pack.push_back(launch("dense_pack_w", tiles.options, tiles.cut.group,
+  plan.pack.push_back(launch(kFile, "dense_pack_w", tiles.options, tiles.cut.group,
                              ceil_div(dense.n, tiles.cut.panel()) * tiles.cut.panel() / kVector, k,
                              {BufferArg{"w"}, BufferArg{"w_packed"}, dense.n, dense.k,
                               dense.step_n(), dense.step_k(), dense.w.offset}));
   add_padding(tiles, plan);
-  add_tiles("dense_packed", tiles, "w_packed",
+  add_tiles(kFile, "dense_packed", tiles, "w_packed",
             {dense.m, dense.n, k, tiles.x.ld, dense.r.ld, dense.y.ld, tiles.x.offset,
              dense.r.offset, dense.y.offset},
             plan);
@@ -487,7 +488,7 @@ void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOpti
                 {dense.m, dense.n, dense.k, dense.x.ld, dense.step_n(), dense.step_k(), dense.r.ld,
                  dense.y.ld, dense.x.offset, dense.w.offset, dense.r.offset, dense.y.offset});
   plan.launches.push_back(
-      launch("dense_plain", options, cut.group, dense.n, dense.m, std::move(args)));
+      launch(kFile, "dense_plain", options, cut.group, dense.n, dense.m, std::move(args)));
 }
 
 }  // namespace
