@@ -159,8 +159,10 @@ void Trial::upload(const Tensors& inputs) {
       throw BadArgument(fmt::format("{}: input '{}' is missing", plan().problem, name));
     buffer.upload(found->second);
   }
-  runtime_->pack(executable_, bindings_);
+  pack();
 }
+
+std::vector<LaunchTime> Trial::pack() { return runtime_->pack(executable_, bindings_); }
 
 void Trial::poison(int iteration) {
   for (auto& [name, buffer] : buffers_) {
@@ -234,10 +236,12 @@ Verification judge(const Problem& problem, const DataSet& set, const Tensors& in
   return verification;
 }
 
-Verification verify(Runtime& runtime, const Problem& problem, const DataSet& set,
-                    std::uint64_t seed, const PlanOptions& options) {
+namespace {
+
+Verification run_and_judge(Runtime& runtime, Trial& trial, const DataSet& set,
+                           std::uint64_t seed) {
   constexpr int kIteration = 1;
-  Trial trial(runtime, problem, options);
+  const Problem problem = Problem::parse(trial.plan().problem);
   const Tensors inputs = make_inputs(problem, set, seed);
   trial.upload(inputs);
   trial.run(kIteration);
@@ -246,6 +250,19 @@ Verification verify(Runtime& runtime, const Problem& problem, const DataSet& set
       judge(problem, set, inputs, outputs, trial.trespass(), runtime.device(), kIteration);
   verification.variant = trial.plan().variant;
   return verification;
+}
+
+}  // namespace
+
+Verification verify(Runtime& runtime, const Problem& problem, const DataSet& set,
+                    std::uint64_t seed, const PlanOptions& options) {
+  Trial trial(runtime, problem, options);
+  return run_and_judge(runtime, trial, set, seed);
+}
+
+Verification verify(Runtime& runtime, const Plan& plan, const DataSet& set, std::uint64_t seed) {
+  Trial trial(runtime, plan);
+  return run_and_judge(runtime, trial, set, seed);
 }
 
 }  // namespace clam

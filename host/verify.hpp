@@ -43,7 +43,9 @@ class Trial {
  public:
   Trial(Runtime& runtime, const Problem& problem, const PlanOptions& options = {});
   Trial(Runtime& runtime, const Plan& plan);
-  void upload(const Tensors& inputs);  ///< and runs the pack launches
+  void upload(const Tensors& inputs);  ///< and packs
+  /// Runs the pack launches. Returns their times.
+  std::vector<LaunchTime> pack();
   void poison(int iteration = 0);
   void enqueue();
   /// poison, enqueue, finish. Returns the launches' times.
@@ -81,5 +83,7 @@ Verification judge(const Problem& problem, const DataSet& set, const Tensors& in
 /// prepare, run, compare in full.
 Verification verify(Runtime& runtime, const Problem& problem, const DataSet& set,
                     std::uint64_t seed, const PlanOptions& options = {});
+/// The same of a plan, which may be one for another device.
+Verification verify(Runtime& runtime, const Plan& plan, const DataSet& set, std::uint64_t seed);
 
 }  // namespace clam

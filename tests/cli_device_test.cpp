@@ -91,6 +91,24 @@ TEST(cli, verify_passes_and_counts) {
   EXPECT_TRUE(report["counters"].contains("programs"));
 }
 
+TEST(cli, verify_runs_the_plan_of_a_mali_that_is_not_here) {
+  CLAM_NEEDS_DEVICE();
+  const std::string problem = "dense m=5 n=9 k=260 dtype=f32";
+  const test::TemporaryFolder folder;
+  // Only work-items that share k add up so, and no processor's plan has them.
+  test::break_kernel(folder, "dense.cl", "part = 1; part < DENSE_PARTS",
+                     "part = 2; part < DENSE_PARTS");
+  const std::vector<std::string> broken{"CLAM_KERNEL_DIR=" + folder.path(), "CLAM_CACHE_DIR=off"};
+  EXPECT_EQ(run_clam({"verify", problem, "--gpu", "g610"}).code, 0);
+  EXPECT_EQ(run_clam({"verify", problem}, broken).code, 0);
+  const Finished failed = run_clam({"verify", problem, "--gpu", "g610"}, broken);
+  EXPECT_EQ(failed.code, 1) << failed.out << failed.err;
+  EXPECT_TRUE(contains(failed.out, "plans of Mali-G610")) << failed.out;
+  EXPECT_TRUE(contains(failed.out, "--seed 1 --gpu g610"))
+      << "the command that repeats it: " << failed.out;
+  EXPECT_EQ(run_clam({"verify", problem, "--gpu", "g9"}).code, 2);
+}
+
 TEST(cli, verify_one_set_quietly) {
   CLAM_NEEDS_DEVICE();
   const std::string set = find_op("get_valid_counts").data_sets[0].name;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 // oclgrind_test.cpp - every kernel under a simulator that sees races, reads of what nobody wrote,
 // misaligned vectors and accesses outside a buffer: what processors forgive and a GPU does not.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
+#include "gpu.hpp"
 #include "run_clam.hpp"
 
 namespace clam {
@@ -12,25 +15,38 @@ namespace {
 
 const std::string kWithDriver = CLAM_SOURCE_DIR "/tools/with-driver";
 
-/// Holds a problem against its reference in the simulator. One variant and data set a process: the
-/// simulator takes memory that is used again for uninitialised.
-test::Finished simulate(const std::string& problem, const std::string& variant,
-                        const std::string& set, const std::string& kernels = "") {
-  return test::run_command(
-      {kWithDriver, "oclgrind", CLAM_BINARY, "verify", problem, "--variant", variant, "--set", set},
-      {"CLAM_KERNEL_DIR=" + kernels});
-}
+/// What is simulated: one variant and data set a process, as the simulator takes memory that is
+/// used again for uninitialised.
+struct Simulation {
+  std::string problem, variant, set;
+  std::string gpu = "";      ///< the Mali whose plan it is, or none
+  std::string kernels = "";  ///< the folder of the kernels that replace the built-in ones
 
-/// Calls body(problem, variant, set) for the small cases of an op, until it returns true.
+  test::Finished run() const {
+    std::vector<std::string> command{kWithDriver, "oclgrind", CLAM_BINARY, "verify", problem,
+                                     "--variant", variant,    "--set",     set};
+    if (!gpu.empty()) command.insert(command.end(), {"--gpu", gpu});
+    return test::run_command(command, {"CLAM_KERNEL_DIR=" + kernels});
+  }
+  std::string text() const { return fmt::format("{} {} {} {}", variant, problem, set, gpu); }
+};
+
+/// Calls body(Simulation, Plan) for the small cases of an op, as planned for any device and, where
+/// that differs, for a Mali, until it returns true.
 template <typename Body>
 void for_small_cases(const Op& op, const Body& body) {
+  const DeviceInfo generic = generic_device(), mali = gpu_device(find_gpu("g610"));
   for (const Problem& problem : problems_of(op.small_cases, "f32")) {
     for (const Variant& variant : op.variants) {
-      if (variant.supports(problem, generic_device())) continue;
+      if (variant.supports(problem, generic)) continue;
+      const Plan plan = make_plan(problem, generic, {variant.name, 0});
+      const Plan other = make_plan(problem, mali, {variant.name, 0});
       for (const DataSet& set : op.data_sets) {
         // Where rows may be valid or not, all of them once more: that is the most work.
         if (set.name != op.data_sets.front().name && set.name != "every") continue;
-        if (body(problem, variant.name, set.name)) return;
+        if (body(Simulation{problem.text(), variant.name, set.name}, plan)) return;
+        if (to_text(other) == to_text(plan)) continue;
+        if (body(Simulation{problem.text(), variant.name, set.name, "g610"}, other)) return;
       }
     }
   }
@@ -48,8 +64,8 @@ class oclgrind : public testing::Test {
                             const std::string& words) {
     const test::TemporaryFolder folder;
     test::break_kernel(folder, file, from, to);
-    const test::Finished finished = simulate(
-        problem, variant, Problem::parse(problem).op().data_sets.front().name, folder.path());
+    const std::string set = Problem::parse(problem).op().data_sets.front().name;
+    const test::Finished finished = Simulation{problem, variant, set, "", folder.path()}.run();
     EXPECT_NE(finished.code, 0);
     EXPECT_TRUE(test::contains(finished.err, words)) << finished.out << finished.err;
   }
@@ -57,13 +73,11 @@ class oclgrind : public testing::Test {
 
 TEST_F(oclgrind, says_nothing_about_any_kernel) {
   for (const Op* op : all_ops()) {
-    for_small_cases(
-        *op, [](const Problem& problem, const std::string& variant, const std::string& set) {
-          const test::Finished finished = simulate(problem.text(), variant, set);
-          EXPECT_EQ(finished.code, 0) << variant << ": " << problem.text() << " " << set << "\n"
-                                      << finished.out << finished.err;
-          return false;
-        });
+    for_small_cases(*op, [](const Simulation& simulation, const Plan&) {
+      const test::Finished finished = simulation.run();
+      EXPECT_EQ(finished.code, 0) << simulation.text() << "\n" << finished.out << finished.err;
+      return false;
+    });
   }
 }
 
@@ -84,14 +98,13 @@ std::string without_barrier(const std::string& text, int i) {
 /// Whether the simulator reports anything in the small cases that take `file`.
 bool is_reported(const Op& op, const std::string& file, const std::string& kernels) {
   bool reported = false;
-  for_small_cases(op,
-                  [&](const Problem& problem, const std::string& variant, const std::string& set) {
-                    const Plan plan = make_plan(problem, generic_device(), {variant, 0});
-                    if (plan.launches.front().file != file) return false;
-                    const test::Finished finished = simulate(problem.text(), variant, set, kernels);
-                    reported = test::contains(finished.err, "Kernel: ");
-                    return reported;
-                  });
+  for_small_cases(op, [&](Simulation simulation, const Plan& plan) {
+    const auto is_in_file = [&](const Launch& launch) { return launch.file == file; };
+    if (std::none_of(plan.launches.begin(), plan.launches.end(), is_in_file)) return false;
+    simulation.kernels = kernels;
+    reported = test::contains(simulation.run().err, "Kernel: ");
+    return reported;
+  });
   return reported;
 }
 
@@ -115,9 +128,8 @@ TEST_F(oclgrind, finds_every_barrier_that_is_missing) {
 }
 
 TEST_F(oclgrind, finds_a_misaligned_vector) {
-  expect_report("dense.cl", "ADDRESS(x, x_at * SIZE)",
-                "ADDRESS(x, (x_at + 1) * SIZE)", "dense m=9 n=9 k=8 ldx=12 dtype=f32",
-                "dense_packed", "not aligned");
+  expect_report("dense.cl", "ADDRESS(x, x_at * SIZE)", "ADDRESS(x, (x_at + 1) * SIZE)",
+                "dense m=9 n=9 k=8 ldx=12 dtype=f32", "dense_packed", "not aligned");
 }
 
 TEST_F(oclgrind, finds_a_read_outside) {

@@ -136,6 +136,9 @@ inline std::vector<std::string> dense_small_cases() {
           "dense m=9 n=9 k=8 ldx=12 offx=4 bias act=silu",
           "dense m=9 n=8 k=12 trans_w=0 residual",
           "dense m=9 n=7 k=5 trans_w=0 ldw=9 offw=1",
+          "dense m=5 n=9 k=257 bias",
+          "dense m=5 n=12 k=260 trans_w=0",
+          "dense m=5 n=9 k=260",
           "dense m=5 n=9 k=35 acc=chunk bias act=silu",
           "dense m=5 n=9 k=35 acc=f16"};
 }

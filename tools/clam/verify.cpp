@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "error.hpp"
+#include "gpu.hpp"
 #include "verify_rows.hpp"
 
 namespace clam::cli {
@@ -14,11 +15,29 @@ namespace {
 
 using Status = VerifyRow::Status;
 
+/// The device that is planned for: the one here or, so that its kernels can be looked at without
+/// it, a Mali.
+DeviceInfo planned_for(const DeviceInfo& here, const VerifyRequest& request) {
+  if (request.gpu.empty()) return here;
+  DeviceInfo mali = gpu_device(gpu_named(request.gpu));
+  mali.fp16 = mali.fp16 && here.fp16;
+  return mali;
+}
+
+Verification verify_set(Runtime& runtime, const VerifyRequest& request, const VerifyRow& row,
+                        const DataSet& set) {
+  if (request.gpu.empty()) {
+    return verify(runtime, *row.problem, set, request.seed, {row.variant, 0});
+  }
+  const DeviceInfo device = planned_for(runtime.device(), request);
+  return verify(runtime, make_plan(*row.problem, device, {row.variant, 0}), set, request.seed);
+}
+
 void run_row(Runtime& runtime, const VerifyRequest& request, VerifyRow& row) {
   try {
     for (const DataSet& set : row.problem->op().data_sets) {
       if (request.set != "all" && set.name != request.set) continue;
-      row.sets.push_back(verify(runtime, *row.problem, set, request.seed, {row.variant, 0}));
+      row.sets.push_back(verify_set(runtime, request, row, set));
       row.variant = row.sets.back().variant;
     }
     conclude(row);
@@ -75,6 +94,7 @@ nlohmann::json report(Session& session, const VerifyRequest& request,
   const Totals totals(rows);
   nlohmann::json report = session.json();
   report["clam_verify"] = 1;
+  if (!request.gpu.empty()) report["planned_for"] = gpu_named(request.gpu).key;
   report["passed"] = totals.passed;
   report["failed"] = totals.failed;
   report["skipped"] = totals.skipped;
@@ -87,14 +107,18 @@ nlohmann::json report(Session& session, const VerifyRequest& request,
 
 int run_verify(Cli& cli, const VerifyRequest& request) {
   std::vector<VerifyRow> rows = select_rows(request);
+  if (!request.gpu.empty()) gpu_named(request.gpu);
   Session session(cli);
-  rows = rows_on(session.runtime().device(), request, rows);
-  session.build(plans_of(rows, session.runtime().device()));
+  const DeviceInfo device = planned_for(session.runtime().device(), request);
+  rows = rows_on(device, request, rows);
+  session.build(plans_of(rows, device));
   if (request.all && request.dtype.empty() && !session.runtime().device().fp16) {
     cli.out.note("f16 is left out, because the device has no cl_khr_fp16");
   }
-  cli.out.text(fmt::format("device {}\n{:<7} {:>8}  {:<12} {:<26} {}\n", session.title(), "verdict",
-                           "of bound", "data set", "variant", "problem"));
+  const std::string planned =
+      request.gpu.empty() ? "" : fmt::format(", plans of Mali-{}", gpu_named(request.gpu).model);
+  cli.out.text(fmt::format("device {}{}\n{:<7} {:>8}  {:<12} {:<26} {}\n", session.title(), planned,
+                           "verdict", "of bound", "data set", "variant", "problem"));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].problem) {
       cli.out.progress(fmt::format("[{}/{}] {}", i + 1, rows.size(), rows[i].text));
@@ -119,6 +143,8 @@ void add_verify(CLI::App& app, Cli& cli) {
   sub->add_option("--workload", request->workload, "the layers of a model: a name or a file");
   sub->add_option("--set", request->set, "data set to use (default: all of them)");
   sub->add_option("--variant", request->variant, "variant to run, or all (default: the preferred)");
+  sub->add_option("--gpu", request->gpu,
+                  "run here what would be planned for this Mali, g610 or ...");
   sub->add_option("--seed", request->seed, "seed of the data (default 1)")
       ->check(CLI::NonNegativeNumber);
   sub->add_option("--dtype", request->dtype, "run in this dtype, whatever the problems say");

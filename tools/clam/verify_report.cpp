@@ -33,8 +33,9 @@ const char* word(Status status) {
 
 std::string repeat_command(const Session& session, const VerifyRequest& request,
                            const VerifyRow& row, const std::string& set) {
-  return session.repeat(fmt::format("verify {} --variant {} --set {} --seed {}",
-                                    shell_quoted(row.text), row.variant, set, request.seed));
+  return session.repeat(fmt::format("verify {} --variant {} --set {} --seed {}{}",
+                                    shell_quoted(row.text), row.variant, set, request.seed,
+                                    request.gpu.empty() ? "" : " --gpu " + request.gpu));
 }
 
 /// The data set to show in the row's line: a failed one, else the nearest to its bound.

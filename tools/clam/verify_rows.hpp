@@ -19,6 +19,7 @@ struct VerifyRequest {
   bool all = false;
   std::string workload;
   std::string set = "all", variant, dtype;
+  std::string gpu;  ///< plans are those for this Mali, where it is named
   std::uint64_t seed = 1;
 };
 
