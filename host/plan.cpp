@@ -101,6 +101,13 @@ Reason cannot_run(const Variant& variant, const Problem& problem, const DeviceIn
   return variant.supports(problem, device);
 }
 
+/// Why it is not the best choice, where the caller leaves it to the plan.
+Reason is_outdone(const Variant& variant, const Problem& problem, const DeviceInfo& device,
+                  const PlanOptions& options) {
+  if (!options.variant.empty() || !variant.outdone) return {};
+  return variant.outdone(problem, device);
+}
+
 Plan plan_variant(const Variant& variant, const Problem& problem, const DeviceInfo& device,
                   const PlanOptions& options) {
   Plan plan;
@@ -169,7 +176,8 @@ std::string to_text(const Plan& plan) {
 Plan make_plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& options) {
   std::string reasons;
   for (const Variant* variant : candidates(problem.op(), options)) {
-    const Reason reason = cannot_run(*variant, problem, device);
+    Reason reason = cannot_run(*variant, problem, device);
+    if (!reason) reason = is_outdone(*variant, problem, device, options);
     if (!reason) return plan_variant(*variant, problem, device, options);
     if (reasons.find(*reason) == std::string::npos)
       reasons += (reasons.empty() ? "" : "; ") + *reason;
@@ -213,13 +221,18 @@ std::string explain_plan(const Problem& problem, const DeviceInfo& device,
   for (const Variant& variant : problem.op().variants) {
     const Reason reason = cannot_run(variant, problem, device);
     const bool wanted = options.variant.empty() || options.variant == variant.name;
-    const bool choose = !reason && wanted && !chosen;
+    Reason outdone;
+    if (!reason) outdone = is_outdone(variant, problem, device, options);
+    const bool choose = !reason && !outdone && wanted && !chosen;
     chosen = chosen || choose;
     text += fmt::format("{:<8} {}: {}\n",
                         choose   ? "chosen"
                         : reason ? "no"
                                  : "possible",
-                        variant.name, reason ? *reason : variant.about);
+                        variant.name,
+                        reason    ? *reason
+                        : outdone ? fmt::format("{}; {}", variant.about, *outdone)
+                                  : variant.about);
   }
   return text + compare_accumulators(problem, device);
 }

@@ -72,7 +72,7 @@ void check(const Plan& plan);
 
 /// What the caller may choose about a plan; everything else follows from Problem and DeviceInfo.
 struct PlanOptions {
-  std::string variant;     ///< empty: the first that supports the problem
+  std::string variant;     ///< empty: the first that supports the problem and is not outdone
   int max_work_group = 0;  ///< upper bound on work-items per group; 0: the variant's default
 };
 

@@ -15,16 +15,19 @@
 // do. An absent b counts as zeros, and an absent r is not added; both may then be null. y may be
 // r, element on element; else no output overlaps an input.
 //
-// dense_packed reads weights that dense_pack_w has packed; dense_raw.cl takes weights that change.
-// It gives a work-item a tile of DENSE_M0 rows x DENSE_N0 columns, in vectors of 4 columns. The vectors of a group's items lie side by side, so that 16 lanes read
-// four lines of memory: with DENSE_LX = 4 and DENSE_N0 = 8
+// dense_packed reads weights that dense_pack_w has packed, and dense_both_packed an x that is
+// packed too, by dense_pack_x_panels or by the kernel that computes it; dense_raw.cl takes weights
+// that change. A work-item computes a tile of DENSE_M0 rows x DENSE_N0 columns, in vectors of 4
+// columns. The vectors of a group's items lie side by side, so that 16 lanes read four lines of
+// memory: with DENSE_LX = 4 and DENSE_N0 = 8
 //
 //   column          0..3    4..7    8..11   12..15  16..19  20..23  24..27  28..31
 //   item            0       1       2       3       0       1       2       3
 //   DENSE_ACC = 2   0       0       1       1       2       2       3       3
 //
-// A tile that would hang over the last row is moved up, so that it ends there: it then shares rows
-// with the tile above, and stores only its own.
+// A tile of dense_packed that would hang over the last row is moved up, so that it ends there: it
+// then shares rows with the tile above, and stores only its own. dense_both_packed does not move
+// tiles: its x has zeros there.
 //
 //        columns 0..3   4..7   8..9           m = 7, n = 10, DENSE_M0 = 4: the tiles of rows 4..7
 //   row 3      .  .  .  :  .  .  .  :  .  .   start at row 3, which they compute but do not store
@@ -246,13 +249,16 @@ S4 load_t(__global const T4* p) {
 #define EACH_SUM(DO) EACH_ROW(DO, 0, ) EACH_ROW(DO, 1, )
 #endif
 
+// What becomes of a sum before the loop, as a trip of it begins and ends, and behind it.
 #if ACC == 1
-#define DECLARE(i, v, unused) float4 c##i##_##v = (float4)(0.0f); S4 t##i##_##v;
-#define ADD_UP(i, v, unused) c##i##_##v += widen(t##i##_##v);
+#define DECLARE(i, v, unused) float4 c##i##_##v = (float4)(0.0f);
+#define BEGIN(i, v, unused) S4 t##i##_##v;
+#define END(i, v, unused) c##i##_##v += widen(t##i##_##v);
 #define HAND_OVER(i, v, unused) sum[i * VECTORS + v] = c##i##_##v;
 #else
 #define DECLARE(i, v, unused) S4 t##i##_##v = (S4)((S)0);
-#define ADD_UP(i, v, unused)
+#define BEGIN(i, v, unused)
+#define END(i, v, unused)
 #define HAND_OVER(i, v, unused) sum[i * VECTORS + v] = widen(t##i##_##v);
 #endif
 
@@ -277,42 +283,39 @@ S4 load_t(__global const T4* p) {
   }
 
 #if DENSE_K0 == 4
-#define TRIP FOUR_K(NEXT, 0)
+#define TRIP(FOUR) FOUR(NEXT, 0)
 #else
-#define TRIP FOUR_K(NEXT, 0) FOUR_K(NEXT, 4)
+#define TRIP(FOUR) FOUR(NEXT, 0) FOUR(NEXT, 4)
 #endif
 
+#define TRIPS(DO, step, x_step, end) \
+  do {                               \
+    EACH_SUM(BEGIN)                  \
+    DO                               \
+    EACH_SUM(END)                    \
+    MOVE(x, (step) * x_step);        \
+    MOVE(w, (step) * w_stride);      \
+  } while (LOW(x) != end);
+
+// All k. FOUR sums four of them; the next k lies x_step bytes on in x.
 #if ACC == 1
-#define SUM_COLUMNS                                                                         \
-  const uint end = LOW(x) + k * SIZE, rest = LOW(x) + k / CHUNK * CHUNK * SIZE;             \
-  EACH_SUM(DECLARE)                                                                         \
-  if (LOW(x) != rest) {                                                                     \
-    do {                                                                                    \
-      FOUR_K(FIRST, 0) FOUR_K(NEXT, 4) FOUR_K(NEXT, 8) FOUR_K(NEXT, 12)                      \
-      FOUR_K(NEXT, 16) FOUR_K(NEXT, 20) FOUR_K(NEXT, 24) FOUR_K(NEXT, 28)                    \
-      EACH_SUM(ADD_UP)                                                                      \
-      MOVE(x, CHUNK * SIZE);                                                                \
-      MOVE(w, CHUNK * w_stride);                                                            \
-    } while (LOW(x) != rest);                                                               \
-  }                                                                                         \
-  if (LOW(x) != end) {                                                                      \
-    do {                                                                                    \
-      FOUR_K(FIRST, 0)                                                                      \
-      EACH_SUM(ADD_UP)                                                                      \
-      MOVE(x, 4 * SIZE);                                                                    \
-      MOVE(w, 4 * w_stride);                                                                \
-    } while (LOW(x) != end);                                                                \
-  }                                                                                         \
+#define SUM(FOUR, x_step)                                                                     \
+  const uint rest = LOW(x) + k / CHUNK * CHUNK * x_step;                                      \
+  EACH_SUM(DECLARE)                                                                           \
+  if (LOW(x) != rest) {                                                                       \
+    TRIPS(FOUR(FIRST, 0) FOUR(NEXT, 4) FOUR(NEXT, 8) FOUR(NEXT, 12) FOUR(NEXT, 16)            \
+          FOUR(NEXT, 20) FOUR(NEXT, 24) FOUR(NEXT, 28), CHUNK, x_step, rest)                  \
+  }                                                                                           \
+  const uint end = rest + k % CHUNK * x_step;                                                 \
+  if (rest != end) {                                                                          \
+    TRIPS(FOUR(FIRST, 0), 4, x_step, end)                                                     \
+  }                                                                                           \
   EACH_SUM(HAND_OVER)
 #else
-#define SUM_COLUMNS                                                                         \
-  const uint end = LOW(x) + k * SIZE;                                                       \
-  EACH_SUM(DECLARE)                                                                         \
-  do {                                                                                      \
-    TRIP                                                                                    \
-    MOVE(x, DENSE_K0 * SIZE);                                                               \
-    MOVE(w, DENSE_K0 * w_stride);                                                           \
-  } while (LOW(x) != end);                                                                  \
+#define SUM(FOUR, x_step)                   \
+  const uint end = LOW(x) + k * x_step;     \
+  EACH_SUM(DECLARE)                         \
+  TRIPS(TRIP(FOUR), DENSE_K0, x_step, end)  \
   EACH_SUM(HAND_OVER)
 #endif
 
@@ -343,10 +346,8 @@ float sum_one(__global const char* x, __global const char* w, uint w_step, int p
 
 // ---- sums with packed weights ----
 
-// x holds rows of k. w holds vectors of four columns at one k, the tile's second `w_apart` bytes
-// behind its first.
-void sum_packed(float4* sum, Address x, uint x_stride, Address w, uint w_stride, uint w_apart,
-                int k) {
+// w holds vectors of four columns at one k, the tile's second `w_apart` bytes behind its first, and
+// x rows of k.
 #if ACC == 2 && VECTORS == 2
 // Both vectors by one load: Mesa 26 takes them apart for nothing.
 #define LOAD_W(v, at) LOAD_W_##v(at)
@@ -357,17 +358,90 @@ void sum_packed(float4* sum, Address x, uint x_stride, Address w, uint w_stride,
 #else
 #define LOAD_W(v, at) const S4 w##v = *(__global const S4*)PLACE(w, at + v * w_apart);
 #endif
-  SUM_COLUMNS
-#undef LOAD_W
+#if ACC == 2 && DENSE_K0 == 8
+// Eight k of a row of x by one load, too.
+#define EIGHT_OF_X(i, unused1, unused2) \
+  const uint4 e##i = *(__global const uint4*)PLACE(x, i * x_stride);
+#undef LOAD_X
+#define LOAD_X(i, k_at, unused) const S4 x##i = as_half4((k_at) == 0 ? e##i.xy : e##i.zw);
+#define EIGHT_K EACH_ROW(EIGHT_OF_X, 0, ) FOUR_K(NEXT, 0) FOUR_K(NEXT, 4)
+#endif
+
+void sum_packed(float4* sum, Address x, uint x_stride, Address w, uint w_stride, uint w_apart,
+                int k) {
+#ifdef EIGHT_K
+  const uint end = LOW(x) + k * SIZE;
+  EACH_SUM(DECLARE)
+  TRIPS(EIGHT_K, 8, SIZE, end)
+  EACH_SUM(HAND_OVER)
+#else
+  SUM(FOUR_K, SIZE)
+#endif
 }
+
+// Where x is packed too: M0 rows at one k, then those at the next.
+#define PACKED_ROWS (DENSE_PARTS == 1 && ROWS % 4 == 0)
+#if PACKED_ROWS
+#define X_OF_0 x0.x
+#define X_OF_1 x0.y
+#define X_OF_2 x0.z
+#define X_OF_3 x0.w
+#define X_OF_4 x4.x
+#define X_OF_5 x4.y
+#define X_OF_6 x4.z
+#define X_OF_7 x4.w
+#if ACC == 1
+#define FIRST_PACKED(i, v, unused) t##i##_##v = (S4)(X_OF_##i) * w##v;
+#else
+#define FIRST_PACKED NEXT_PACKED
+#endif
+#define NEXT_PACKED(i, v, unused) t##i##_##v = fma((S4)(X_OF_##i), w##v, t##i##_##v);
+#define LOAD_X_OF(i, k_at) \
+  const S4 x##i = *(__global const S4*)PLACE(x, ((k_at) * ROWS + i) * (uint)sizeof(S));
+#if ROWS == 4
+#define LOAD_PACKED_X(k_at) LOAD_X_OF(0, k_at)
+#else
+#define LOAD_PACKED_X(k_at) LOAD_X_OF(0, k_at) LOAD_X_OF(4, k_at)
+#endif
+#define ONE_K(ADD, k_at) { LOAD_PACKED_X(k_at) EACH_VECTOR(WITH_W, ADD, , k_at) }
+#define FOUR_PACKED_K(ADD, k_at)                             \
+  ONE_K(ADD##_PACKED, k_at) ONE_K(NEXT_PACKED, k_at + 1)     \
+  ONE_K(NEXT_PACKED, k_at + 2) ONE_K(NEXT_PACKED, k_at + 3)
+
+void sum_both_packed(float4* sum, Address x, Address w, uint w_stride, uint w_apart, int k) {
+  const uint x_step = ROWS * (uint)sizeof(S);
+  SUM(FOUR_PACKED_K, x_step)
+}
+
+// One output's sum by scalar loads.
+float sum_one_packed(__global const S* x, __global const S* w, int w_step, int k) {
+  float total = 0.0f;
+  while (k > 0) {
+    const int products = ACC != 1 ? k : (k < CHUNK ? min(k, 4) : CHUNK);
+    S t = (S)0;
+    for (int i = 0; i < products; ++i) {
+      t = fma(*x, *w, t);
+      x += ROWS;
+      w += w_step;
+    }
+    total += (float)t;
+    k -= products;
+  }
+  return total;
+}
+#endif
 
 // ---- tiles ----
 
 // What a work-item computes: rows from `row` on, and vectors of four columns, one every APART from
-// `col` on. What it owns: rows from own_row on, and of a vector the columns from `first` on that y
-// has.
+// `col` on. What it owns: all rows but those of the tile above, the first ones, and of a vector the
+// columns from `first` on that y has.
+//
+// Where an odd number of values lives through the loop over k, Mesa's register allocator loses a
+// register there, and each load a move: so what is needed behind the loop is kept in as many as
+// make it even, by both versions' counts.
 typedef struct {
-  int row, own_row, col, first;
+  int row, above, col, first;
 } Tile;
 
 #define PANEL (DENSE_N0 * DENSE_LX)  // columns of a group's tiles
@@ -376,8 +450,9 @@ typedef struct {
 // Columns of a panel, from a multiple of four on and all inside of it. Through a pointer: Oclgrind
 // cannot take what a compiler makes of a struct that is returned.
 void own_tile(Tile* tile, int m) {
-  tile->own_row = (int)get_global_id(1) * ROWS;
-  tile->row = min(tile->own_row, m - ROWS);
+  const int own_row = (int)get_global_id(1) * ROWS;
+  tile->row = min(own_row, m - ROWS);
+  tile->above = own_row - tile->row;
   tile->col = (int)get_group_id(0) * PANEL + (int)get_local_id(0) * (ACC == 2 ? DENSE_N0 : 4);
   tile->first = 0;
 }
@@ -423,12 +498,14 @@ void store_own(float4 v, __global char* p, uint at, int first, int end, int whol
   if (owns(3, first, end)) store1(v.w, p, at + 3 * SIZE);
 }
 
-// A vector of the tile at `row` and `col`.
-void finish_vector(float4 sum, int row, int col, Tile tile, Output out, __global const T* b,
+// Sum i of the tile.
+void finish_vector(float4 sum, int i, Tile tile, Output out, __global const T* b,
                    __global const T* r, __global T* y) {
-  if (row < tile.own_row || col >= out.n) return;
+  const int row = tile.row + i / VECTORS, col = tile.col + i % VECTORS * APART;
+  const int end = out.n - col;
+  if (i / VECTORS < tile.above || end <= 0) return;
   const int whole = ((out.n | out.ldr | out.ldy | out.offr | out.offy) & 3) == 0;
-  const int first = tile.first, end = out.n - col;
+  const int first = tile.first;
   float4 z = (float4)(0.0f);
   if (DENSE_BIAS) z = load_own((__global const char*)b, col * SIZE, first, end, whole);
   z = fma((float4)(out.alpha), sum, z);
@@ -452,7 +529,7 @@ void finish_vector(float4 sum, int row, int col, Tile tile, Output out, __global
 void take(float4 sum, int i, Tile tile, Output out, __global const T* b, __global const T* r,
           __global T* y, __local float4* partial) {
 #if DENSE_PARTS == 1
-  finish_vector(sum, tile.row + i / VECTORS, tile.col + i % VECTORS * APART, tile, out, b, r, y);
+  finish_vector(sum, i, tile, out, b, r, y);
 #else
   const int lane = (int)get_local_id(1) * DENSE_LX + (int)get_local_id(0);
   partial[((int)get_local_id(2) * SUMS + i) * DENSE_LX * DENSE_LY + lane] = sum;
@@ -467,10 +544,11 @@ void finish_parts(Tile tile, Output out, __global const T* b, __global const T* 
   const int lanes = DENSE_LX * DENSE_LY;
   // Every part's sums are there before any is read.
   barrier(CLK_LOCAL_MEM_FENCE);
+  if (tile.first > 3) return;  // another item has these columns
   for (int i = get_local_id(2); i < SUMS; i += DENSE_PARTS) {
     float4 sum = partial[i * lanes + lane];
     for (int part = 1; part < DENSE_PARTS; ++part) sum += partial[(part * SUMS + i) * lanes + lane];
-    finish_vector(sum, tile.row + i / VECTORS, tile.col + i % VECTORS * APART, tile, out, b, r, y);
+    finish_vector(sum, i, tile, out, b, r, y);
   }
 #endif
 }
@@ -524,6 +602,7 @@ int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row
 //@needs  k % DENSE_K0 == 0, k >= DENSE_K0*DENSE_PARTS
 //@needs  k >= 32*DENSE_PARTS*(DENSE_PARTS>1)*(DENSE_ACC==1)
 //@needs  ldx % 4 == 0, offx % 4 == 0
+//@needs  ldx % 8 == 0 || DENSE_ACC != 2 || DENSE_K0 == 4, offx % 8 == 0 || DENSE_ACC != 2 || DENSE_K0 == 4
 //@loop   floor(k/(DENSE_K0*DENSE_PARTS))..k/DENSE_K0-floor(k/(DENSE_K0*DENSE_PARTS))*(DENSE_PARTS-1) if DENSE_ACC!=1  over the k of a part
 //@loop   floor(k/(32*DENSE_PARTS))..floor(k/32)-floor(k/(32*DENSE_PARTS))*(DENSE_PARTS-1) if DENSE_ACC==1  over the chunks of a part
 //@loop   0..(k-floor(k/32)*32)/4 if DENSE_ACC==1  over the k that are left, four a trip
@@ -541,13 +620,15 @@ __kernel GROUP void dense_packed(__global const T* x, __global const S* wp, __gl
   Range range;
   own_tile(&tile, m);
   own_range(&range, k);
-  if (DENSE_PARTS == 1 && (tile.own_row >= m || tile.col >= n)) return;
+  if (DENSE_PARTS == 1 && (tile.above >= ROWS || tile.col >= n)) return;
   const int x_stride = DENSE_LDX ? DENSE_LDX : ldx;
   const int x_at = offx + tile.row * x_stride + range.begin;
   const int w_at = ((int)get_group_id(0) * k + range.begin) * PANEL + tile.col % PANEL;
   const uint s_size = sizeof(S);
   const Output out = {n, ldr, ldy, offr, offy, alpha};
-  if (ends_above(x, reach(x_at, ROWS, x_stride, range.products) * SIZE) ||
+  // Not ||: that would be two branches to one place, and what is used there would be kept in
+  // registers through the loop.
+  if (ends_above(x, reach(x_at, ROWS, x_stride, range.products) * SIZE) |
       ends_above(wp, (w_at + range.products * PANEL) * s_size)) {
     sum_slowly((__global const char*)(x + x_at), x_stride * SIZE, (__global const char*)(wp + w_at),
                APART * s_size, s_size, PANEL * s_size, 1, 0, range.products, tile, out, b, r, y,
@@ -560,6 +641,82 @@ __kernel GROUP void dense_packed(__global const T* x, __global const S* wp, __gl
   }
   finish_parts(tile, out, b, r, y, partial);
 }
+
+#if PACKED_ROWS
+// Of a panel of x the rows from `left` on lie behind the last of y: those are not stored.
+#define TAKE_ROW(i, v, unused) \
+  take_row(sum[i * VECTORS + v], i * VECTORS + v, left, tile, out, b, r, y);
+void take_row(float4 sum, int i, int left, Tile tile, Output out, __global const T* b,
+              __global const T* r, __global T* y) {
+  if (i / VECTORS < left) finish_vector(sum, i, tile, out, b, r, y);
+}
+
+// All sums of a tile by scalar loads.
+void sum_packed_slowly(__global const S* x, __global const S* w, int k, int left, Tile tile,
+                       Output out, __global const T* b, __global const T* r, __global T* y) {
+  for (int i = 0; i < SUMS; ++i) {
+    float4 sum = (float4)(0.0f);
+    for (int column = 0; column < 4; ++column) {
+      const float one =
+          sum_one_packed(x + i / VECTORS, w + (i % VECTORS * APART + column), PANEL, k);
+      sum = (float4)(sum.yzw, one);
+    }
+    take_row(sum, i, left, tile, out, b, r, y);
+  }
+}
+
+// One work-item a tile, with x packed as well as w: into panels of as many rows as a tile has. A
+// kernel that computes x may store it so itself; else dense_pack_x_panels copies it.
+//@kernel dense_both_packed
+//@arg    0  xp     in   S[ceil(m/DENSE_M0)*k*DENSE_M0]
+//@layout xp[(m/DENSE_M0*k + i)*DENSE_M0 + m%DENSE_M0] = x[m][i], else 0; S is half where CLAM_F16 and DENSE_ACC > 0, else float
+//@arg    1  wp     in   S[ceil(n/(DENSE_N0*DENSE_LX))*k*DENSE_N0*DENSE_LX]
+//@layout with P = DENSE_N0*DENSE_LX: wp[(n/P*k + i)*P + n%P] = w[n][i], else 0
+//@arg    2  b      in   T[n]      null without DENSE_BIAS
+//@arg    3  r      in   T[m*ldr]  null without DENSE_RESIDUAL
+//@arg    4  y      out  T[m*ldy]  may be r
+//@arg    5  m      int            rows
+//@arg    6  n      int            columns
+//@arg    7  k      int            products of a sum, the zeros that fill up xp and wp included
+//@arg    8  ldr    int            n without DENSE_RESIDUAL
+//@arg    9  ldy    int
+//@arg    10 offr   int            0 without DENSE_RESIDUAL
+//@arg    11 offy   int
+//@arg    12 alpha  float          factor of the sum
+//@global ceil(n/(DENSE_N0*DENSE_LX))*DENSE_LX ceil(m/(DENSE_M0*DENSE_LY))*DENSE_LY
+//@local  DENSE_LX DENSE_LY
+//@needs  m >= 1, n >= 1, DENSE_M0 % 4 == 0, DENSE_PARTS == 1
+//@needs  k % DENSE_K0 == 0, k >= DENSE_K0
+//@loop   k/DENSE_K0 if DENSE_ACC!=1  over k
+//@loop   floor(k/32) if DENSE_ACC==1  over the chunks
+//@loop   0..(k-floor(k/32)*32)/4 if DENSE_ACC==1  over the k that are left, four a trip
+//@loop   0*k if DENSE_SPLIT  over the sums of a tile that lies across 4 GiB
+//@loop   0*k if DENSE_SPLIT  over the columns of such a sum
+//@loop   0*k if DENSE_SPLIT  over its chunks, or once
+//@loop   0*k if DENSE_SPLIT  over the k of a column
+__kernel GROUP void dense_both_packed(__global const S* xp, __global const S* wp,
+                                      __global const T* b, __global const T* r, __global T* y,
+                                      int m, int n, int k, int ldr, int ldy, int offr, int offy,
+                                      float alpha) {
+  const int row = (int)get_global_id(1) * ROWS;
+  const int col = (int)get_group_id(0) * PANEL + (int)get_local_id(0) * (ACC == 2 ? DENSE_N0 : 4);
+  const int left = m - row;
+  if (left <= 0 || col >= n) return;
+  const Tile tile = {row, 0, col, 0};
+  const int x_at = row * k;
+  const int w_at = (int)get_group_id(0) * k * PANEL + col % PANEL;
+  const uint s_size = sizeof(S);
+  const Output out = {n, ldr, ldy, offr, offy, alpha};
+  if (ends_above(xp, (x_at + k * ROWS) * s_size) | ends_above(wp, (w_at + k * PANEL) * s_size)) {
+    sum_packed_slowly(xp + x_at, wp + w_at, k, left, tile, out, b, r, y);
+  } else {
+    float4 sum[SUMS];
+    sum_both_packed(sum, ADDRESS(xp, x_at * s_size), ADDRESS(wp, w_at * s_size), PANEL * s_size,
+                    APART * s_size, k);
+    EACH_SUM(TAKE_ROW)
+  }
+}
+#endif
 
 // One work-item an output, by scalar loads: any stride, any offset, either order of w.
 //@kernel dense_plain
@@ -651,3 +808,44 @@ __kernel FLAT_GROUP void dense_pack_x(__global const T* x, __global T* xp, int m
   if (i >= k4 || row >= m) return;
   ((__global T4*)xp)[row * k4 + i] = padded4(x + (offx + row * ldx + 4 * i), 1, k - 4 * i);
 }
+
+#if PACKED_ROWS
+// Four elements of a row from the k-th on; zeros where there are none.
+T4 four_of_row(__global const T* x, int row, int i, int m, int k, int ldx, int offx) {
+  if (row >= m) return (T4)((T)0);
+  __global const T* p = x + (offx + row * ldx + i);
+  if (((k | ldx | offx) & 3) == 0) return *(__global const T4*)p;
+  return padded4(p, 1, k - i);
+}
+
+void store_column(__global S* p, T a, T b, T c, T d) {
+  *(__global S4*)p = (S4)((S)a, (S)b, (S)c, (S)d);
+}
+
+// x into the panels that dense_both_packed reads; one work-item for four rows at four k.
+//@kernel dense_pack_x_panels
+//@arg    0  x      in   T[m*ldx]
+//@arg    1  xp     out  S[ceil(m/DENSE_M0)*ceil(k/4)*4*DENSE_M0]
+//@layout xp[(m/DENSE_M0*ceil(k/4)*4 + i)*DENSE_M0 + m%DENSE_M0] = x[m][i], else 0
+//@arg    2  m      int            rows
+//@arg    3  k      int            elements of a row
+//@arg    4  ldx    int
+//@arg    5  offx   int
+//@global ceil(ceil(k/4)/DENSE_LX)*DENSE_LX ceil(ceil(m/DENSE_M0)*DENSE_M0/4/DENSE_LY)*DENSE_LY
+//@local  DENSE_LX DENSE_LY
+//@needs  m >= 1, k >= 1, DENSE_M0 % 4 == 0, DENSE_PARTS == 1
+__kernel FLAT_GROUP void dense_pack_x_panels(__global const T* x, __global S* xp, int m, int k,
+                                             int ldx, int offx) {
+  const int i = (int)get_global_id(0) * 4, row = (int)get_global_id(1) * 4, k4 = (k + 3) / 4 * 4;
+  if (i >= k4 || row >= (m + ROWS - 1) / ROWS * ROWS) return;
+  const T4 v0 = four_of_row(x, row, i, m, k, ldx, offx);
+  const T4 v1 = four_of_row(x, row + 1, i, m, k, ldx, offx);
+  const T4 v2 = four_of_row(x, row + 2, i, m, k, ldx, offx);
+  const T4 v3 = four_of_row(x, row + 3, i, m, k, ldx, offx);
+  __global S* p = xp + ((row / ROWS * k4 + i) * ROWS + row % ROWS);
+  store_column(p, v0.x, v1.x, v2.x, v3.x);
+  store_column(p + ROWS, v0.y, v1.y, v2.y, v3.y);
+  store_column(p + 2 * ROWS, v0.z, v1.z, v2.z, v3.z);
+  store_column(p + 3 * ROWS, v0.w, v1.w, v2.w, v3.w);
+}
+#endif

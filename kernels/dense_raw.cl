@@ -250,13 +250,16 @@ S4 load_t(__global const T4* p) {
 #define EACH_SUM(DO) EACH_ROW(DO, 0, ) EACH_ROW(DO, 1, )
 #endif
 
+// What becomes of a sum before the loop, as a trip of it begins and ends, and behind it.
 #if ACC == 1
-#define DECLARE(i, v, unused) float4 c##i##_##v = (float4)(0.0f); S4 t##i##_##v;
-#define ADD_UP(i, v, unused) c##i##_##v += widen(t##i##_##v);
+#define DECLARE(i, v, unused) float4 c##i##_##v = (float4)(0.0f);
+#define BEGIN(i, v, unused) S4 t##i##_##v;
+#define END(i, v, unused) c##i##_##v += widen(t##i##_##v);
 #define HAND_OVER(i, v, unused) sum[i * VECTORS + v] = c##i##_##v;
 #else
 #define DECLARE(i, v, unused) S4 t##i##_##v = (S4)((S)0);
-#define ADD_UP(i, v, unused)
+#define BEGIN(i, v, unused)
+#define END(i, v, unused)
 #define HAND_OVER(i, v, unused) sum[i * VECTORS + v] = widen(t##i##_##v);
 #endif
 
@@ -281,42 +284,39 @@ S4 load_t(__global const T4* p) {
   }
 
 #if DENSE_K0 == 4
-#define TRIP FOUR_K(NEXT, 0)
+#define TRIP(FOUR) FOUR(NEXT, 0)
 #else
-#define TRIP FOUR_K(NEXT, 0) FOUR_K(NEXT, 4)
+#define TRIP(FOUR) FOUR(NEXT, 0) FOUR(NEXT, 4)
 #endif
 
+#define TRIPS(DO, step, x_step, end) \
+  do {                               \
+    EACH_SUM(BEGIN)                  \
+    DO                               \
+    EACH_SUM(END)                    \
+    MOVE(x, (step) * x_step);        \
+    MOVE(w, (step) * w_stride);      \
+  } while (LOW(x) != end);
+
+// All k. FOUR sums four of them; the next k lies x_step bytes on in x.
 #if ACC == 1
-#define SUM_COLUMNS                                                                         \
-  const uint end = LOW(x) + k * SIZE, rest = LOW(x) + k / CHUNK * CHUNK * SIZE;             \
-  EACH_SUM(DECLARE)                                                                         \
-  if (LOW(x) != rest) {                                                                     \
-    do {                                                                                    \
-      FOUR_K(FIRST, 0) FOUR_K(NEXT, 4) FOUR_K(NEXT, 8) FOUR_K(NEXT, 12)                      \
-      FOUR_K(NEXT, 16) FOUR_K(NEXT, 20) FOUR_K(NEXT, 24) FOUR_K(NEXT, 28)                    \
-      EACH_SUM(ADD_UP)                                                                      \
-      MOVE(x, CHUNK * SIZE);                                                                \
-      MOVE(w, CHUNK * w_stride);                                                            \
-    } while (LOW(x) != rest);                                                               \
-  }                                                                                         \
-  if (LOW(x) != end) {                                                                      \
-    do {                                                                                    \
-      FOUR_K(FIRST, 0)                                                                      \
-      EACH_SUM(ADD_UP)                                                                      \
-      MOVE(x, 4 * SIZE);                                                                    \
-      MOVE(w, 4 * w_stride);                                                                \
-    } while (LOW(x) != end);                                                                \
-  }                                                                                         \
+#define SUM(FOUR, x_step)                                                                     \
+  const uint rest = LOW(x) + k / CHUNK * CHUNK * x_step;                                      \
+  EACH_SUM(DECLARE)                                                                           \
+  if (LOW(x) != rest) {                                                                       \
+    TRIPS(FOUR(FIRST, 0) FOUR(NEXT, 4) FOUR(NEXT, 8) FOUR(NEXT, 12) FOUR(NEXT, 16)            \
+          FOUR(NEXT, 20) FOUR(NEXT, 24) FOUR(NEXT, 28), CHUNK, x_step, rest)                  \
+  }                                                                                           \
+  const uint end = rest + k % CHUNK * x_step;                                                 \
+  if (rest != end) {                                                                          \
+    TRIPS(FOUR(FIRST, 0), 4, x_step, end)                                                     \
+  }                                                                                           \
   EACH_SUM(HAND_OVER)
 #else
-#define SUM_COLUMNS                                                                         \
-  const uint end = LOW(x) + k * SIZE;                                                       \
-  EACH_SUM(DECLARE)                                                                         \
-  do {                                                                                      \
-    TRIP                                                                                    \
-    MOVE(x, DENSE_K0 * SIZE);                                                               \
-    MOVE(w, DENSE_K0 * w_stride);                                                           \
-  } while (LOW(x) != end);                                                                  \
+#define SUM(FOUR, x_step)                   \
+  const uint end = LOW(x) + k * x_step;     \
+  EACH_SUM(DECLARE)                         \
+  TRIPS(TRIP(FOUR), DENSE_K0, x_step, end)  \
   EACH_SUM(HAND_OVER)
 #endif
 
@@ -347,12 +347,19 @@ float sum_one(__global const char* x, __global const char* w, uint w_step, int p
 
 // ---- sums with raw weights ----
 
+// Where rows of x begin is reckoned once: Mesa does not move products out of a loop.
+#define ROW_OF_X(i, unused1, unused2) const uint x_at##i = i * x_stride;
+#undef LOAD_X
+#define LOAD_X(i, k_at, unused) \
+  const S4 x##i = load_t((__global const T4*)PLACE(x, x_at##i + (k_at) * SIZE));
+
 // x holds rows of k. w holds vectors of four columns at one k, the tile's second `w_apart` bytes
 // behind its first.
 void sum_columns(float4* sum, Address x, uint x_stride, Address w, uint w_stride, uint w_apart,
                  int k) {
 #define LOAD_W(v, at) const S4 w##v = load_t((__global const T4*)PLACE(w, at + v * w_apart));
-  SUM_COLUMNS
+  EACH_ROW(ROW_OF_X, 0, )
+  SUM(FOUR_K, SIZE)
 #undef LOAD_W
 }
 
@@ -398,7 +405,7 @@ float4 join(S2 p0, S2 p1, S2 p2, S2 p3) {
 #endif
 
 #define LOAD_W_ROW(n, k_at) \
-  const S4 w##n = load_t((__global const T4*)PLACE(w, n * w_stride + (k_at) * SIZE));
+  const S4 w##n = load_t((__global const T4*)PLACE(w, w_at##n + (k_at) * SIZE));
 #define FOUR_K_OF_ROWS(ROW, k_at)                                                   \
   {                                                                                 \
     LOAD_W_ROW(0, k_at) LOAD_W_ROW(1, k_at) LOAD_W_ROW(2, k_at) LOAD_W_ROW(3, k_at) \
@@ -406,6 +413,8 @@ float4 join(S2 p0, S2 p1, S2 p2, S2 p3) {
   }
 
 void sum_rows(float4* sum, Address x, uint x_stride, Address w, uint w_stride, int k) {
+  const uint w_at0 = 0, w_at1 = w_stride, w_at2 = 2 * w_stride, w_at3 = 3 * w_stride;
+  EACH_ROW(ROW_OF_X, 0, )
   EACH_ROW(DECLARE, 0, )
 #if ACC == 0
   const uint end = LOW(x) + k * SIZE;
@@ -463,10 +472,14 @@ void sum_rows(float4* sum, Address x, uint x_stride, Address w, uint w_stride, i
 // ---- tiles ----
 
 // What a work-item computes: rows from `row` on, and vectors of four columns, one every APART from
-// `col` on. What it owns: rows from own_row on, and of a vector the columns from `first` on that y
-// has.
+// `col` on. What it owns: all rows but those of the tile above, the first ones, and of a vector the
+// columns from `first` on that y has.
+//
+// Where an odd number of values lives through the loop over k, Mesa's register allocator loses a
+// register there, and each load a move: so what is needed behind the loop is kept in as many as
+// make it even, by both versions' counts.
 typedef struct {
-  int row, own_row, col, first;
+  int row, above, col, first;
 } Tile;
 
 #define PANEL (DENSE_N0 * DENSE_LX)  // columns of a group's tiles
@@ -475,17 +488,23 @@ typedef struct {
 // Columns of a panel, from a multiple of four on and all inside of it. Through a pointer: Oclgrind
 // cannot take what a compiler makes of a struct that is returned.
 void own_tile(Tile* tile, int m) {
-  tile->own_row = (int)get_global_id(1) * ROWS;
-  tile->row = min(tile->own_row, m - ROWS);
+  const int own_row = (int)get_global_id(1) * ROWS;
+  tile->row = min(own_row, m - ROWS);
+  tile->above = own_row - tile->row;
   tile->col = (int)get_group_id(0) * PANEL + (int)get_local_id(0) * (ACC == 2 ? DENSE_N0 : 4);
   tile->first = 0;
 }
 
 // Four columns that end at the last one of y or before.
-void own_square_tile(Tile* tile, int m, int n) {
-  const int own_col = (int)get_global_id(0) * 4;
+void own_square_tile(Tile* tile, int own_col, int m, int n) {
   own_tile(tile, m);
   tile->col = min(own_col, n - 4);
+  tile->first = own_col - tile->col;
+}
+
+// The same columns, written so that a compiler does not keep those from before the loop.
+void own_columns_again(Tile* tile, int own_col, int n) {
+  tile->col = n - max(n - own_col, 4);
   tile->first = own_col - tile->col;
 }
 
@@ -530,12 +549,14 @@ void store_own(float4 v, __global char* p, uint at, int first, int end, int whol
   if (owns(3, first, end)) store1(v.w, p, at + 3 * SIZE);
 }
 
-// A vector of the tile at `row` and `col`.
-void finish_vector(float4 sum, int row, int col, Tile tile, Output out, __global const T* b,
+// Sum i of the tile.
+void finish_vector(float4 sum, int i, Tile tile, Output out, __global const T* b,
                    __global const T* r, __global T* y) {
-  if (row < tile.own_row || col >= out.n) return;
+  const int row = tile.row + i / VECTORS, col = tile.col + i % VECTORS * APART;
+  const int end = out.n - col;
+  if (i / VECTORS < tile.above || end <= 0) return;
   const int whole = ((out.n | out.ldr | out.ldy | out.offr | out.offy) & 3) == 0;
-  const int first = tile.first, end = out.n - col;
+  const int first = tile.first;
   float4 z = (float4)(0.0f);
   if (DENSE_BIAS) z = load_own((__global const char*)b, col * SIZE, first, end, whole);
   z = fma((float4)(out.alpha), sum, z);
@@ -559,7 +580,7 @@ void finish_vector(float4 sum, int row, int col, Tile tile, Output out, __global
 void take(float4 sum, int i, Tile tile, Output out, __global const T* b, __global const T* r,
           __global T* y, __local float4* partial) {
 #if DENSE_PARTS == 1
-  finish_vector(sum, tile.row + i / VECTORS, tile.col + i % VECTORS * APART, tile, out, b, r, y);
+  finish_vector(sum, i, tile, out, b, r, y);
 #else
   const int lane = (int)get_local_id(1) * DENSE_LX + (int)get_local_id(0);
   partial[((int)get_local_id(2) * SUMS + i) * DENSE_LX * DENSE_LY + lane] = sum;
@@ -574,10 +595,11 @@ void finish_parts(Tile tile, Output out, __global const T* b, __global const T* 
   const int lanes = DENSE_LX * DENSE_LY;
   // Every part's sums are there before any is read.
   barrier(CLK_LOCAL_MEM_FENCE);
+  if (tile.first > 3) return;  // another item has these columns
   for (int i = get_local_id(2); i < SUMS; i += DENSE_PARTS) {
     float4 sum = partial[i * lanes + lane];
     for (int part = 1; part < DENSE_PARTS; ++part) sum += partial[(part * SUMS + i) * lanes + lane];
-    finish_vector(sum, tile.row + i / VECTORS, tile.col + i % VECTORS * APART, tile, out, b, r, y);
+    finish_vector(sum, i, tile, out, b, r, y);
   }
 #endif
 }
@@ -650,14 +672,19 @@ __kernel GROUP void dense_nt(__global const T* x, __global const T* w, __global 
   __local float4 partial[PARTIAL_SIZE];
   Tile tile;
   Range range;
-  own_square_tile(&tile, m, n);
+  const int own_col = (int)get_global_id(0) * 4;
+  own_square_tile(&tile, own_col, m, n);
   own_range(&range, k);
-  if (DENSE_PARTS == 1 && (tile.own_row >= m || tile.first > 3)) return;
+  if (DENSE_PARTS == 1 && (tile.above >= ROWS || own_col >= n)) return;
   const int x_stride = DENSE_LDX ? DENSE_LDX : ldx, w_stride = DENSE_LDW ? DENSE_LDW : ldw;
   const int x_at = offx + tile.row * x_stride + range.begin;
   const int w_at = offw + tile.col * w_stride + range.begin;
   const Output out = {n, ldr, ldy, offr, offy, alpha};
-  if (ends_above(x, reach(x_at, ROWS, x_stride, range.products) * SIZE) ||
+  // Not ||: that would be two branches to one place, and what is used there would be kept in
+  // registers through the loop.
+  // Not ||: that would be two branches to one place, and what is used there would be kept in
+  // registers through the loop.
+  if (ends_above(x, reach(x_at, ROWS, x_stride, range.products) * SIZE) |
       ends_above(w, reach(w_at, 4, w_stride, range.products) * SIZE)) {
     sum_slowly((__global const char*)(x + x_at), x_stride * SIZE, (__global const char*)(w + w_at),
                0, w_stride * SIZE, SIZE, 0, ACC != 0, range.products, tile, out, b, r, y, partial);
@@ -665,6 +692,7 @@ __kernel GROUP void dense_nt(__global const T* x, __global const T* w, __global 
     float4 sum[SUMS];
     sum_rows(sum, ADDRESS(x, x_at * SIZE), x_stride * SIZE, ADDRESS(w, w_at * SIZE),
              w_stride * SIZE, range.products);
+    own_columns_again(&tile, own_col, n);
     EACH_SUM(TAKE)
   }
   finish_parts(tile, out, b, r, y, partial);
@@ -714,13 +742,13 @@ __kernel GROUP void dense_nn(__global const T* x, __global const T* w, __global 
   Range range;
   own_tile(&tile, m);
   own_range(&range, k);
-  if (DENSE_PARTS == 1 && (tile.own_row >= m || tile.col >= n)) return;
+  if (DENSE_PARTS == 1 && (tile.above >= ROWS || tile.col >= n)) return;
   const int x_stride = DENSE_LDX ? DENSE_LDX : ldx, w_stride = DENSE_LDW ? DENSE_LDW : ldw;
   const int x_at = offx + tile.row * x_stride + range.begin;
   // Items beyond the last column read what another one reads.
   const int w_at = offw + range.begin * w_stride + min(tile.col, n - (VECTORS - 1) * APART - 4);
   const Output out = {n, ldr, ldy, offr, offy, alpha};
-  if (ends_above(x, reach(x_at, ROWS, x_stride, range.products) * SIZE) ||
+  if (ends_above(x, reach(x_at, ROWS, x_stride, range.products) * SIZE) |
       ends_above(w, reach(w_at, range.products, w_stride, (VECTORS - 1) * APART + 4) * SIZE)) {
     sum_slowly((__global const char*)(x + x_at), x_stride * SIZE, (__global const char*)(w + w_at),
                APART * SIZE, SIZE, w_stride * SIZE, 0, 0, range.products, tile, out, b, r, y,

@@ -232,6 +232,45 @@ TEST(dense, tiles_are_those_that_the_model_finds_best) {
   }
 }
 
+TEST(dense, x_is_packed_too_where_the_sum_wins) {
+  const struct {
+    const char *gpu, *line;
+    bool wins;
+  } table[] = {
+      // A loop that widens halves loses more than a launch that widens them once, where each is
+      // read by enough columns.
+      {"g610", "dense m=192 n=512 k=512 dtype=f16", false},
+      {"g610", "dense m=192 n=768 k=512 dtype=f16", true},
+      {"g610", "dense m=1024 n=1024 k=1024 dtype=f16", true},
+      {"g610", "dense m=1024 n=256 k=1024 dtype=f16", false},
+      {"g610", "dense m=1 n=1000 k=1024 dtype=f16", false},
+      {"g610", "dense m=192 n=512 k=512 dtype=f16 acc=chunk", false},
+      {"g610", "dense m=1024 n=1024 k=1024 dtype=f16 acc=chunk", false},
+      // Floats gain a hundredth.
+      {"g610", "dense m=192 n=512 k=512 dtype=f32", false},
+      {"g610", "dense m=1024 n=2048 k=2048 dtype=f32", false},
+      {"g610", "dense m=1024 n=16384 k=1024 dtype=f32", true},
+      {"t860", "dense m=1024 n=16384 k=1024 dtype=f32", false},
+  };
+  for (const auto& row : table) {
+    SCOPED_TRACE(std::string(row.gpu) + " " + row.line);
+    const Problem problem = Problem::parse(row.line);
+    const DeviceInfo device = gpu_device(find_gpu(row.gpu));
+    const auto clocks = [&](const char* variant) {
+      return make_plan(problem, device, {variant}).clocks;
+    };
+    EXPECT_EQ(make_plan(problem, device).variant, row.wins ? "dense_both_packed" : "dense_packed");
+    if (device.name.find("T860") == std::string::npos && problem.choice("acc") == "f32") {
+      EXPECT_EQ(clocks("dense_both_packed") < clocks("dense_packed"), row.wins);
+    }
+    const std::string why = explain_plan(problem, device);
+    const char* first = row.wins ? "possible dense_packed: weights packed once; the fastest; "
+                                   "dense_both_packed is predicted to take 0.9"
+                                 : "chosen   dense_packed: ";
+    EXPECT_EQ(why.rfind(first, 0), 0u) << why;
+  }
+}
+
 TEST(dense, a_cpu_gets_one_vector_of_columns_and_no_parts) {
   DeviceInfo cpu = generic_device();
   cpu.type = "cpu";
@@ -450,6 +489,40 @@ TEST_F(dense_device, every_tile_height_is_right_at_its_edges) {
   }
 }
 
+/// The plan of dense_both_packed with panels of another height.
+Plan with_panels(Plan plan, int m, int rows) {
+  const int panels = (m + rows - 1) / rows;
+  for (Launch* launch : {&plan.pack[0], &plan.launches[0], &plan.launches[1]}) {
+    const std::size_t at = launch->options.find("DENSE_M0=") + 9;
+    launch->options.replace(at, 1, std::to_string(rows));
+  }
+  const auto set_rows = [](Launch& launch, std::int64_t items) {
+    const std::int64_t group = launch.local[1];
+    launch.global[1] = (items + group - 1) / group * group;
+  };
+  set_rows(plan.launches[0], panels * rows / 4);
+  set_rows(plan.launches[1], panels);
+  for (BufferSpec& buffer : plan.buffers) {
+    if (buffer.name == "x_packed") buffer.bytes = std::int64_t{panels} * rows * 12 * 4;
+  }
+  return plan;
+}
+
+TEST_F(dense_device, every_height_of_a_panel_is_right_at_its_edges) {
+  for (const int rows : {4, 8}) {
+    for (const int m : {1, rows - 1, rows, rows + 1, 2 * rows + 3, 3 * rows}) {
+      for (const char* rest : {"n=15 k=12", "n=64 k=11 ldx=13 offx=1", "n=17 k=9 trans_w=0"}) {
+        const Problem problem = parse(fmt::format("dense m={} {}", m, rest));
+        SCOPED_TRACE(fmt::format("{} rows {}", problem.text(), rows));
+        const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
+        const Plan plan = make_plan(problem, test::runtime().device(), {"dense_both_packed"});
+        Trial trial(test::runtime(), with_panels(plan, m, rows));
+        expect_pass(trial, inputs, expected(problem, inputs, Check::exact));
+      }
+    }
+  }
+}
+
 TEST_F(dense_device, random_problems_pass) {
   Random random(test::seed());
   const auto slice = [&](const char* name, int row) {
@@ -588,7 +661,9 @@ void for_each_mali_plan(const std::string& dtype, const std::function<void(const
   std::vector<std::string> lines = find_op("dense").cases;
   lines.insert(lines.end(), {"dense m=3 n=9 k=1021 bias", "dense m=5 n=64 k=516 trans_w=0",
                              "dense m=12 n=384 k=264 act=relu residual bias",
-                             "dense m=12 n=384 k=260 trans_w=0 ldx=268 offx=4"});
+                             "dense m=12 n=384 k=260 trans_w=0 ldx=268 offx=4",
+                             "dense m=100 n=512 k=128 acc=f16 ldx=136 offx=8 bias",
+                             "dense m=100 n=512 k=128 acc=f16 ldx=132"});
   for (const Problem& problem : problems_of(lines, dtype)) {
     for (const Variant& variant : problem.op().variants) {
       if (!variant.supports(problem, mali)) body(make_plan(problem, mali, {variant.name}));
@@ -633,17 +708,17 @@ TEST_F(dense_broken, broken_kernels_are_caught) {
        "dense m=9 n=15 k=12", "dense_packed", "exact"},
       {"wrong column", "out.ldy + col) * SIZE, first", "out.ldy + (col ^ 4)) * SIZE, first",
        "dense m=9 n=16 k=12", "dense_nt", "exact"},
-      {"a row of weights twice", "n * w_stride + (k_at)", "n / 2 * w_stride + (k_at)",
-       "dense m=9 n=16 k=12", "dense_nt", "exact"},
-      {"dropped last k", "LOW(x) + k * SIZE", "LOW(x) + (k - 4) * SIZE", "dense m=9 n=15 k=12",
-       "dense_packed", "exact"},
+      {"a row of weights twice", "w_at##n + (k_at)", "w_at0 + (k_at)", "dense m=9 n=16 k=12",
+       "dense_nt", "exact"},
+      {"dropped last k", "LOW(x) + k * x_step;", "LOW(x) + (k - 4) * x_step;",
+       "dense m=9 n=15 k=12", "dense_packed", "exact"},
       {"dropped last k", "i < products; ++i", "i < products - 1; ++i", "dense m=9 n=15 k=12",
        "dense_plain", "exact"},
-      {"early return", "tile.own_row >= m || tile.col >= n",
-       "tile.own_row + 1 >= m || tile.col >= n", "dense m=9 n=15 k=12", "dense_packed",
+      {"early return", "tile.above >= ROWS || tile.col >= n",
+       "tile.above + 1 >= ROWS || tile.col >= n", "dense m=9 n=15 k=12", "dense_packed",
        "zero_mean"},
-      {"early return", "tile.own_row >= m || tile.first > 3",
-       "tile.own_row >= m || tile.col + 4 >= n", "dense m=9 n=15 k=12", "dense_nt", "zero_mean"},
+      {"early return", "tile.above >= ROWS || own_col >= n",
+       "tile.above >= ROWS || own_col + 4 >= n", "dense m=9 n=15 k=12", "dense_nt", "zero_mean"},
       {"padding that is not zero", "p[3 * step] : (T)0", "p[3 * step] : (T)NAN",
        "dense m=9 n=15 k=11", "dense_packed", "exact"},
       {"padding that is not written", "if (i >= k4 || row >= m)", "if (4 * i + 4 > k || row >= m)",
@@ -656,6 +731,16 @@ TEST_F(dense_broken, broken_kernels_are_caught) {
        "dense_packed", "exact"},
       {"no bias", "if (DENSE_BIAS) z", "if (0) z", "dense m=9 n=15 k=24 bias", "dense_packed",
        "exact"},
+      {"wrong panel of x", "x_at = row * k;", "x_at = row / 2 * k;", "dense m=9 n=15 k=12",
+       "dense_both_packed", "exact"},
+      {"dropped last k", "LOW(x) + k * x_step;", "LOW(x) + (k - 4) * x_step;",
+       "dense m=9 n=15 k=12", "dense_both_packed", "exact"},
+      {"rows stored behind the last", "if (i / VECTORS < left)", "if (i / VECTORS <= left)",
+       "dense m=9 n=15 k=12", "dense_both_packed", "exact"},
+      {"rows of a panel in the wrong order", "v0.y, v1.y", "v1.y, v0.y", "dense m=9 n=15 k=12",
+       "dense_both_packed", "exact"},
+      {"k of a panel in the wrong place", "p + 2 * ROWS, v0.z", "p + 2 * ROWS, v0.w",
+       "dense m=9 n=15 k=12", "dense_both_packed", "exact"},
   };
   for (const test::KernelFault& fault : faults) {
     expect_caught(std::string(fault.variant) == "dense_nt" ? "dense_raw.cl" : "dense.cl", fault);

@@ -157,8 +157,8 @@ std::vector<TensorSpec> dense_tensors(const Problem& problem) {
 
 // ---- tiles ----
 
-/// How a kernel reads w: packed or raw, by vectors of columns or in rows of k.
-enum class Weights { packed, columns, rows };
+/// How a kernel reads w: packed (and x packed too), or raw, by vectors of columns or in rows of k.
+enum class Weights { both_packed, packed, columns, rows };
 
 /// A tile, and what a work-item issues for it on a Mali-G610 (Mesa 25.0): for 4 k, and around the
 /// loop over k.
@@ -194,6 +194,15 @@ const std::vector<Tile>& mali_tiles(Weights weights, Acc acc, Dtype dtype) {
   return rows ? half_rows : weights == Weights::packed ? half_packed : half_columns;
 }
 
+/// Of dense_both_packed, whose operands are stored as they are summed: halves with float sums are
+/// floats to it.
+const std::vector<Tile>& both_packed_tiles(Acc acc) {
+  static const std::vector<Tile> floats{{8, 4, 167, 260}, {4, 4, 90.5, 170}};
+  static const std::vector<Tile> chunks{{8, 4, 109, 300}, {4, 4, 68.4, 200}};
+  static const std::vector<Tile> halves{{4, 8, 183, 280}, {4, 4, 97, 190}};
+  return acc == Acc::f32 ? floats : acc == Acc::chunk ? chunks : halves;
+}
+
 /// Where compilers add up whole addresses: none with two vectors, which cost PoCL half its speed.
 const std::vector<Tile>& other_tiles() {
   static const std::vector<Tile> tiles{
@@ -208,6 +217,7 @@ const std::vector<Tile>& midgard_tiles() {
 }
 
 const std::vector<Tile>& tiles_of(Weights weights, const Dense& dense, const DeviceInfo& device) {
+  if (weights == Weights::both_packed) return both_packed_tiles(dense.acc);
   if (splits_addresses(device)) return mali_tiles(weights, dense.acc, dense.dtype);
   const Gpu* gpu = identify(device).gpu;
   return gpu && gpu->family == Gpu::Family::midgard ? midgard_tiles() : other_tiles();
@@ -219,6 +229,7 @@ struct Cut {
   Group group;
   int parts = 1;
   int columns = 0;  ///< of tiles
+  int trip = 4;     ///< k that a loop sums before it starts again
   double clocks = HUGE_VAL;
 
   int panel() const { return tile.columns * group.x; }
@@ -237,13 +248,13 @@ bool fits(const Tile& tile, Weights weights, const Problem& problem, const Devic
   constexpr int kFew = 16;  // sums: more would spill beside a long activation or strides
   const Dense dense(problem);
   const bool two_vectors = tile.columns > kVector;
-  if (tile.rows > dense.m) return false;
+  if (weights != Weights::both_packed && tile.rows > dense.m) return false;
   if (two_vectors && device.max_work_items[0] < kPanelLanes) return false;
   if (two_vectors && weights == Weights::columns && dense.n % (tile.columns * kPanelLanes) != 0) {
     return false;
   }
-  const bool few =
-      has_long_activation(problem) || (splits_addresses(device) && !fixes_strides(dense));
+  const bool strides = weights != Weights::both_packed && !fixes_strides(dense);
+  const bool few = has_long_activation(problem) || (splits_addresses(device) && strides);
   return !few || tile.rows * tile.columns <= kFew;
 }
 
@@ -259,6 +270,17 @@ bool can_share(const Dense& dense, const Cut& cut, const DeviceInfo& device) {
          device.max_work_items.size() > 2 && device.max_work_items[2] >= kParts;
 }
 
+/// A longer trip pays where loads leave it the registers. With acc=f16 it loads eight k of x at
+/// once.
+bool sums_eight_k(const Dense& dense, const Tile& tile, Weights weights) {
+  if (dense.padded_k() % 8 != 0) return false;
+  const Matrix x = dense.needs_padding() ? Matrix{dense.padded_k(), 0} : dense.x;
+  if (dense.acc == Acc::f16 && weights == Weights::packed && (x.ld | x.offset) % 8 != 0) {
+    return false;
+  }
+  return tile.columns != kVector || weights == Weights::both_packed;
+}
+
 /// The cut that the time model finds best: a large tile does more multiply-adds an instruction, a
 /// small one or one in parts makes more warps.
 Cut choose_cut(const Problem& problem, Weights weights, const DeviceInfo& device,
@@ -270,13 +292,14 @@ Cut choose_cut(const Problem& problem, Weights weights, const DeviceInfo& device
   for (const Tile& tile : tiles_of(weights, dense, device)) {
     if (!fits(tile, weights, problem, device)) continue;
     Cut cut{tile, {}, 1, ceil_div(dense.n, tile.columns)};
+    if (sums_eight_k(dense, tile, weights)) cut.trip = 8;
     cut.group = choose_group(cut.columns, lanes, device, wanted);
     const double tiles = 1.0 * ceil_div(dense.m, tile.rows) * cut.columns;
     const double fours = dense.padded_k() / 4.0, sums = tile.rows * tile.columns / 4.0;
     const double whole = predicted_clocks(tiles, fours * tile.four_k + tile.rest, device);
     cut.clocks = whole;
     if (whole < best.clocks) best = cut;
-    if (!can_share(dense, cut, device)) continue;
+    if (weights == Weights::both_packed || !can_share(dense, cut, device)) continue;
     const double shared = predicted_clocks(
         tiles * kParts, fours / kParts * tile.four_k + tile.rest + sums * kAddUp, device);
     if (shared >= best.clocks) continue;
@@ -299,7 +322,7 @@ std::string common_options(const Problem& problem, const Cut& cut, const DeviceI
   options += fmt::format("-DDENSE_LX={} -DDENSE_LY={} -DDENSE_M0={}", cut.group.x, cut.group.y,
                          cut.tile.rows);
   if (cut.tile.columns != kVector) options += fmt::format(" -DDENSE_N0={}", cut.tile.columns);
-  if (cut.tile.columns != kVector && dense.padded_k() % 8 == 0) options += " -DDENSE_K0=8";
+  if (cut.trip != 4) options += fmt::format(" -DDENSE_K0={}", cut.trip);
   if (cut.parts > 1) options += fmt::format(" -DDENSE_PARTS={}", cut.parts);
   if (dense.acc == Acc::chunk) options += " -DDENSE_ACC=1";
   if (dense.acc == Acc::f16) options += " -DDENSE_ACC=2";
@@ -409,38 +432,112 @@ Reason cannot_vectorise_w(const Dense& dense) {
                      dense.w.offset);
 }
 
-/// Packed weights are stored as they are summed: in float where sums are.
-std::int64_t packed_bytes(const Dense& dense, int panel) {
-  const std::int64_t panels = ceil_div(dense.n, panel);
+/// Of `lines` columns of w or rows of x in panels. Packed operands are stored as they are summed:
+/// in float where sums are.
+std::int64_t packed_bytes(const Dense& dense, int lines, int panel) {
   const Dtype stored = dense.acc == Acc::f32 ? Dtype::f32 : Dtype::f16;
-  return panels * panel * dense.padded_k() * size_of(stored);
+  return std::int64_t{ceil_div(lines, panel)} * panel * dense.padded_k() * size_of(stored);
 }
 
 Reason supports_packed(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = dense_not_offered(problem)) return reason;
   const Dense dense(problem);
-  const std::int64_t bytes = packed_bytes(dense, 2 * kVector * kPanelLanes);
+  const std::int64_t bytes = packed_bytes(dense, dense.n, 2 * kVector * kPanelLanes);
   if (Reason reason = too_large("packed w", bytes, device)) return reason;
   return cannot_vectorise_x(dense, device);
+}
+
+void add_packed_w(const Dense& dense, const Cut& cut, const std::string& options, Plan& plan) {
+  plan.buffers.push_back(
+      {"w_packed", BufferSpec::Role::packed, packed_bytes(dense, dense.n, cut.panel())});
+  plan.pack.push_back(launch(kFile, "dense_pack_w", options, cut.group,
+                             ceil_div(dense.n, cut.panel()) * cut.panel() / kVector,
+                             dense.padded_k(),
+                             {BufferArg{"w"}, BufferArg{"w_packed"}, dense.n, dense.k,
+                              dense.step_n(), dense.step_k(), dense.w.offset}));
 }
 
 void plan_packed(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                  Plan& plan) {
   const Tiles tiles(problem, Weights::packed, device, wanted);
   const Dense& dense = tiles.dense;
-  const int k = dense.padded_k();
-  plan.buffers.push_back(
-      {"w_packed", BufferSpec::Role::packed, packed_bytes(dense, tiles.cut.panel())});
-  plan.pack.push_back(launch(kFile, "dense_pack_w", tiles.options, tiles.cut.group,
-                             ceil_div(dense.n, tiles.cut.panel()) * tiles.cut.panel() / kVector, k,
-                             {BufferArg{"w"}, BufferArg{"w_packed"}, dense.n, dense.k,
-                              dense.step_n(), dense.step_k(), dense.w.offset}));
+  add_packed_w(dense, tiles.cut, tiles.options, plan);
   add_padding(tiles, plan);
   add_tiles(kFile, "dense_packed", tiles, "w_packed",
-            {dense.m, dense.n, k, tiles.x.ld, dense.r.ld, dense.y.ld, tiles.x.offset,
+            {dense.m, dense.n, dense.padded_k(), tiles.x.ld, dense.r.ld, dense.y.ld, tiles.x.offset,
              dense.r.offset, dense.y.offset},
             plan);
 }
+
+// ---- x packed too ----
+
+Reason supports_both_packed(const Problem& problem, const DeviceInfo& device) {
+  if (Reason reason = supports_packed(problem, device)) return reason;
+  constexpr int kHighest = 8;
+  const Dense dense(problem);
+  return too_large("packed x", packed_bytes(dense, dense.m, kHighest), device);
+}
+
+/// What a launch that writes x anew adds to the time of a problem: its own instructions or bytes,
+/// and what lies between two launches.
+double x_launch_clocks(const Dense& dense, double item_instructions, int item_elements,
+                       std::int64_t written, const DeviceInfo& device) {
+  constexpr double kUsBetweenLaunches = 10;    // an estimate: nobody has published a measured one
+  constexpr double kMhz = 1000, kGbPerS = 10;  // of a Mali-G610's board, where a device says none
+  const Gpu* gpu = identify(device).gpu;
+  const double mhz = device.max_clock_mhz > 0 ? static_cast<double>(device.max_clock_mhz) : kMhz;
+  const double elements = 1.0 * dense.m * dense.padded_k();
+  const double bytes = elements * size_of(dense.dtype) + static_cast<double>(written);
+  const double us = bytes / 1e3 / (gpu ? gpu->gb_per_s : kGbPerS);
+  return std::max(predicted_clocks(elements / item_elements, item_instructions, device), us * mhz) +
+         kUsBetweenLaunches * mhz;
+}
+
+double pack_clocks(const Dense& dense, const Cut& cut, const DeviceInfo& device) {
+  constexpr double kInstructions = 150;  // of four rows at four k
+  return x_launch_clocks(dense, kInstructions, 16, packed_bytes(dense, dense.m, cut.tile.rows),
+                         device);
+}
+
+double padding_clocks(const Dense& dense, const DeviceInfo& device) {
+  constexpr double kInstructions = 50;  // of four k
+  if (!dense.needs_padding()) return 0;
+  return x_launch_clocks(dense, kInstructions, kVector, dense.padded_bytes(), device);
+}
+
+/// Whether packing x each time pays: known of Mesa's Mali compilers alone.
+Reason packed_outdone(const Problem& problem, const DeviceInfo& device) {
+  if (!splits_addresses(device) || supports_both_packed(problem, device)) return {};
+  const Dense dense(problem);
+  if (dense.acc == Acc::chunk) return {};  // its tile of 8 rows spills beside an activation
+  const Cut both = choose_cut(problem, Weights::both_packed, device, {});
+  const Cut packed = choose_cut(problem, Weights::packed, device, {});
+  const double theirs = both.clocks + pack_clocks(dense, both, device);
+  const double own = packed.clocks + padding_clocks(dense, device);
+  if (theirs >= own) return {};
+  return fmt::format("dense_both_packed is predicted to take {:.3f} of its time", theirs / own);
+}
+
+void plan_both_packed(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+                      Plan& plan) {
+  const Dense dense(problem);
+  const Cut cut = choose_cut(problem, Weights::both_packed, device, wanted);
+  const std::string options = common_options(problem, cut, device);
+  const int k = dense.padded_k(), tiles = ceil_div(dense.m, cut.tile.rows);
+  add_packed_w(dense, cut, options, plan);
+  plan.buffers.push_back(
+      {"x_packed", BufferSpec::Role::scratch, packed_bytes(dense, dense.m, cut.tile.rows)});
+  plan.launches.push_back(launch(
+      kFile, "dense_pack_x_panels", options, cut.group, k / 4, tiles * cut.tile.rows / 4,
+      {BufferArg{"x"}, BufferArg{"x_packed"}, dense.m, dense.k, dense.x.ld, dense.x.offset}));
+  plan.launches.push_back(launch(
+      kFile, "dense_both_packed", options, cut.group, cut.columns, tiles,
+      arguments(dense, "x_packed", "w_packed",
+                {dense.m, dense.n, k, dense.r.ld, dense.y.ld, dense.r.offset, dense.y.offset})));
+  plan.clocks = cut.clocks + pack_clocks(dense, cut, device);
+}
+
+// ---- w as it is ----
 
 Reason supports_nt(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = dense_not_offered(problem)) return reason;
@@ -506,7 +603,10 @@ const Op& dense_op() {
       dense_fields(),
       check_dense,
       dense_tensors,
-      {{"dense_packed", "weights packed once; the fastest", supports_packed, plan_packed},
+      {{"dense_packed", "weights packed once; the fastest", supports_packed, plan_packed,
+        packed_outdone},
+       {"dense_both_packed", "weights packed once, x each time", supports_both_packed,
+        plan_both_packed},
        {"dense_nt", "weights that change, as w[n,k]", supports_nt, plan_nt},
        {"dense_nn", "weights that change, as w[k,n]", supports_nn, plan_nn},
        {"dense_plain", "any stride, offset and extent", supports_plain, plan_plain}},

@@ -138,7 +138,7 @@ inline std::vector<std::string> dense_small_cases() {
           "dense m=9 n=7 k=5 trans_w=0 ldw=9 offw=1",
           "dense m=5 n=9 k=257 bias",
           "dense m=5 n=12 k=260 trans_w=0",
-          "dense m=5 n=9 k=260",
+          "dense m=5 n=12 k=260",
           "dense m=5 n=9 k=35 acc=chunk bias act=silu",
           "dense m=5 n=9 k=35 acc=f16"};
 }
