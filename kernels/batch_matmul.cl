@@ -9,6 +9,8 @@
 //   1  in half inside a chunk of 32 k, or of 4 behind the last whole one; the chunks in float
 //   2  in half
 //
+// With BMM_PARTS, each part of k so, and then the parts in float, in their order.
+//
 // a, b and c are stacks of matrices: a batch stride, a row stride (ld) and a first element (off),
 // in elements; every byte offset into them fits an int. So a head, whose rows are pieces of longer
 // rows, is read and written in place. stridea = 0 or strideb = 0: one matrix for all batch items.
@@ -17,16 +19,15 @@
 // OpenCL's do. mask is dense; stridem is m*n, or 0 for one mask for all batch items. An absent mask
 // counts as zeros, and may be null. No output overlaps an input.
 //
-// The two letters of a kernel say how a and b lie: n as in the formula, t transposed. But for
-// batch_matmul_plain, a work-item has a tile of 4 or 8 columns and takes 4 k a trip, or a chunk, by
-// aligned 4-vectors. A tile that would hang over an edge is moved back, so that it ends there: it
-// then shares rows or columns with its neighbour, and stores only its own.
+// The two letters of a kernel say how a and b lie: n as in the formula, t transposed; _tn and _tt
+// are in batch_matmul_transposed.cl. A work-item has a tile of 4 or 8 columns (batch_matmul_plain:
+// one output) and takes 4 k a trip, or a chunk, by aligned 4-vectors. A tile that would hang over
+// an edge is moved back, so that it ends there: it then shares rows or columns with its neighbour,
+// and stores only its own.
 //
 //     kernel   a vector of a holds   a vector of b holds    rows x columns of a tile
 //     _nt      4 k of a row          4 k of a column        BMM_M0 x 4
 //     _nn      4 k of a row          4 columns at one k     BMM_M0 x BMM_N0
-//     _tn      4 rows at one k       4 columns at one k     BMM_M0 x BMM_N0, BMM_M0 4 or 8
-//     _tt      4 rows at one k       4 k of a column        4 x 4, sums in float
 //
 // The second vector of columns of a tile of 8 lies 4*BMM_LX further on, so that those of a group's
 // work-items lie side by side.
@@ -34,14 +35,16 @@
 //@define CLAM_F16  off                          store tensors as half
 //@define BMM_ACC   0 {0,1,2}                    sums in float, chunks, half
 //@define BMM_M0    4 {1,2,4,6,8}                rows of a tile
-//@define BMM_N0    4 {4,8}                      columns of a tile of _nn and _tn
+//@define BMM_N0    4 {4,8}                      columns of a tile of _nn
 //@define BMM_LX    16 {1,2,4,8,16}              work-items of a group along n
 //@define BMM_LY    4 {1,2,4,8,16,32,64,128,256} work-items of a group along m
+//@define BMM_PARTS 1 {1,2,4}                    work-items that share a tile's k
 //@define BMM_SPLIT 0 {0,1}                      addresses in two halves
 //@define BMM_LDA   0                            fixes lda where it is not 0
 //@define BMM_LDB   0                            fixes ldb where it is not 0
 //@define BMM_MASK  0 {0,1}                      mask is added
 //@define BMM_ACT   none {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp}  activation
+
 
 #ifndef BMM_ACC
 #define BMM_ACC 0
@@ -57,6 +60,9 @@
 #endif
 #ifndef BMM_LY
 #define BMM_LY 4
+#endif
+#ifndef BMM_PARTS
+#define BMM_PARTS 1
 #endif
 #ifndef BMM_SPLIT
 #define BMM_SPLIT 0
@@ -92,6 +98,12 @@
 #if BMM_LY < 1 || BMM_LY > 256 || BMM_LY & (BMM_LY - 1)
 #error "batch_matmul.cl: BMM_LY must be a power of two up to 256"
 #endif
+#if BMM_PARTS != 1 && BMM_PARTS != 2 && BMM_PARTS != 4
+#error "batch_matmul.cl: BMM_PARTS must be 1, 2 or 4"
+#endif
+#if BMM_PARTS > 1 && BMM_LX * BMM_LY * BMM_PARTS > 64
+#error "batch_matmul.cl: BMM_LX * BMM_LY * BMM_PARTS must be up to 64 where items share k"
+#endif
 #if BMM_SPLIT != 0 && BMM_SPLIT != 1
 #error "batch_matmul.cl: BMM_SPLIT must be 0 or 1"
 #endif
@@ -117,7 +129,8 @@ typedef float4 T4;
 #define SPLIT BMM_SPLIT
 
 #define SIZE ((uint)sizeof(T))
-#define GROUP __attribute__((reqd_work_group_size(BMM_LX, BMM_LY, 1)))
+#define GROUP __attribute__((reqd_work_group_size(BMM_LX, BMM_LY, BMM_PARTS)))
+#define FLAT_GROUP __attribute__((reqd_work_group_size(BMM_LX, BMM_LY, 1)))
 
 // ---- activations: BMM_ACT is the name of one of these, or of a built-in ----
 
@@ -242,33 +255,16 @@ S4 load_t(__global const T4* p) {
 #define HAND_OVER(i, v, none_) sum[i * VECTORS + v] = widen(t##i##_##v);
 #endif
 
-// Four k: x by rows of k, then for each k its vectors of w, each for all rows. The first product of
-// a chunk is not added to a zero: Mesa 25 would then not multiply halves in pairs.
+// The first product of a chunk is not added to a zero: Mesa 25 would then not multiply halves in
+// pairs.
 #if ACC == 1
 #define FIRST_BY(i, v, factor) t##i##_##v = (S4)(factor) * w##v;
 #else
 #define FIRST_BY NEXT_BY
 #endif
 #define NEXT_BY(i, v, factor) t##i##_##v = fma((S4)(factor), w##v, t##i##_##v);
-#define FIRST(i, v, k_of) FIRST_BY(i, v, x##i.k_of)
-#define NEXT(i, v, k_of) NEXT_BY(i, v, x##i.k_of)
-#define LOAD_X(i, k_at, none_) \
-  const S4 x##i = load_t((__global const T4*)PLACE(x, i * x_stride + (k_at) * SIZE));
 #define LOAD_W(v, k_at) \
   const S4 w##v = load_t((__global const T4*)PLACE(w, (k_at) * w_stride + v * w_apart));
-#define WITH_W(v, ADD, k_of, k_at)   \
-  {                                  \
-    LOAD_W(v, k_at)                  \
-    EACH_ROW(ADD, v, k_of)           \
-  }
-#define FOUR_K(ADD, k_at)                     \
-  {                                           \
-    EACH_ROW(LOAD_X, k_at, )                  \
-    EACH_VECTOR(WITH_W, ADD, x, k_at)         \
-    EACH_VECTOR(WITH_W, NEXT, y, (k_at) + 1)  \
-    EACH_VECTOR(WITH_W, NEXT, z, (k_at) + 2)  \
-    EACH_VECTOR(WITH_W, NEXT, w, (k_at) + 3)  \
-  }
 
 // The sums, `FOUR` k after the other: x moves on by x_step bytes a k, w by w_step.
 #if ACC == 1
@@ -306,44 +302,59 @@ S4 load_t(__global const T4* p) {
   EACH_SUM(HAND_OVER)
 #endif
 
+// One output's sum by scalar loads, a k every x_step and w_step bytes. `pairs`: as sum_rows adds.
+float sum_one(__global const char* x, uint x_step, __global const char* w, uint w_step, int pairs,
+              int k) {
+  float total = 0.0f;
+  while (k > 0) {
+    const int products = ACC != 1 ? k : (k < CHUNK ? min(k, 4) : CHUNK);
+    S even = (S)0, odd = (S)0;
+    for (int i = 0; i < products; ++i) {
+      const S v = (S)*(__global const T*)x, weight = (S)*(__global const T*)w;
+      if (pairs && (i & 1)) {
+        odd = fma(v, weight, odd);
+      } else {
+        even = fma(v, weight, even);
+      }
+      x += x_step;
+      w += w_step;
+    }
+    total += (float)(pairs ? even + odd : even);
+    k -= products;
+  }
+  return total;
+}
+
+// ---- sums over rows of k ----
+
+// Four k: x by rows of k, then for each k its vectors of w, each for all rows.
+#define FIRST(i, v, k_of) FIRST_BY(i, v, x##i.k_of)
+#define NEXT(i, v, k_of) NEXT_BY(i, v, x##i.k_of)
+// Where rows of x begin: reckoned once, for Mesa does not move products out of a loop.
+#define ROW_OF_X(i, none1_, none2_) const uint x_at##i = i * x_stride;
+#define LOAD_X(i, k_at, none_) \
+  const S4 x##i = load_t((__global const T4*)PLACE(x, x_at##i + (k_at) * SIZE));
+#define WITH_W(v, ADD, k_of, k_at)   \
+  {                                  \
+    LOAD_W(v, k_at)                  \
+    EACH_ROW(ADD, v, k_of)           \
+  }
+#define FOUR_K(ADD, k_at)                     \
+  {                                           \
+    EACH_ROW(LOAD_X, k_at, )                  \
+    EACH_VECTOR(WITH_W, ADD, x, k_at)         \
+    EACH_VECTOR(WITH_W, NEXT, y, (k_at) + 1)  \
+    EACH_VECTOR(WITH_W, NEXT, z, (k_at) + 2)  \
+    EACH_VECTOR(WITH_W, NEXT, w, (k_at) + 3)  \
+  }
+
 // x holds rows of k. w holds vectors of four columns at one k, the tile's second `w_apart` bytes
 // behind its first.
 void sum_columns(float4* sum, Address x, uint x_stride, Address w, uint w_stride, uint w_apart,
                  int k) {
+  EACH_ROW(ROW_OF_X, 0, )
   SUM(FOUR_K, SIZE, w_stride)
 }
-
-#if ROWS % 4 == 0
-// Both hold vectors at one k: x one of four rows, or two.
-#define LOAD_ROWS(i, k_at) \
-  const S4 x##i = load_t((__global const T4*)PLACE(x, (k_at) * x_stride + i * SIZE));
-#if ROWS == 4
-#define EACH_FOUR_ROWS(ADD, v) ADD(0, v, x0.x) ADD(1, v, x0.y) ADD(2, v, x0.z) ADD(3, v, x0.w)
-#define LOAD_ALL_ROWS(k_at) LOAD_ROWS(0, k_at)
-#else
-#define EACH_FOUR_ROWS(ADD, v)                                               \
-  ADD(0, v, x0.x) ADD(1, v, x0.y) ADD(2, v, x0.z) ADD(3, v, x0.w)            \
-  ADD(4, v, x4.x) ADD(5, v, x4.y) ADD(6, v, x4.z) ADD(7, v, x4.w)
-#define LOAD_ALL_ROWS(k_at) LOAD_ROWS(0, k_at) LOAD_ROWS(4, k_at)
-#endif
-#define OUTER(v, ADD, k_at, none_) \
-  {                                \
-    LOAD_W(v, k_at)                \
-    EACH_FOUR_ROWS(ADD##_BY, v)    \
-  }
-#define ONE_K(ADD, k_at)            \
-  {                                 \
-    LOAD_ALL_ROWS(k_at)             \
-    EACH_VECTOR(OUTER, ADD, k_at, ) \
-  }
-#define FOUR_K_OF_VECTORS(ADD, k_at) \
-  ONE_K(ADD, k_at) ONE_K(NEXT, (k_at) + 1) ONE_K(NEXT, (k_at) + 2) ONE_K(NEXT, (k_at) + 3)
-
-void sum_vectors(float4* sum, Address x, uint x_stride, Address w, uint w_stride, uint w_apart,
-                 int k) {
-  SUM(FOUR_K_OF_VECTORS, x_stride, w_stride)
-}
-#endif
 
 #if VECTORS == 1
 // Both hold rows of k, w four of them; x is loaded row by row.
@@ -388,7 +399,7 @@ float4 join(S2 p0, S2 p1, S2 p2, S2 p3) {
 #endif
 
 #define LOAD_W_ROW(n, k_at) \
-  const S4 w##n = load_t((__global const T4*)PLACE(w, n * w_stride + (k_at) * SIZE));
+  const S4 w##n = load_t((__global const T4*)PLACE(w, w_at##n + (k_at) * SIZE));
 #define FOUR_K_OF_ROWS(ROW, k_at)                                                   \
   {                                                                                 \
     LOAD_W_ROW(0, k_at) LOAD_W_ROW(1, k_at) LOAD_W_ROW(2, k_at) LOAD_W_ROW(3, k_at) \
@@ -396,6 +407,8 @@ float4 join(S2 p0, S2 p1, S2 p2, S2 p3) {
   }
 
 void sum_rows(float4* sum, Address x, uint x_stride, Address w, uint w_stride, int k) {
+  const uint w_at0 = 0, w_at1 = w_stride, w_at2 = 2 * w_stride, w_at3 = 3 * w_stride;
+  EACH_ROW(ROW_OF_X, 0, )
   EACH_ROW(DECLARE, 0, )
 #if ACC == 0
   const uint end = LOW(x) + k * SIZE;
@@ -451,64 +464,6 @@ void sum_rows(float4* sum, Address x, uint x_stride, Address w, uint w_stride, i
 }
 #endif
 
-#if ACC == 0
-// x holds vectors of four rows at one k, w four rows of k.
-float add_along_k(float sum, float x0, float x1, float x2, float x3, float4 w) {
-  return fma(x3, w.w, fma(x2, w.z, fma(x1, w.y, fma(x0, w.x, sum))));
-}
-
-float4 add_columns(float4 sum, float x0, float x1, float x2, float x3, float4 w0, float4 w1,
-                   float4 w2, float4 w3) {
-  return (float4)(add_along_k(sum.x, x0, x1, x2, x3, w0), add_along_k(sum.y, x0, x1, x2, x3, w1),
-                  add_along_k(sum.z, x0, x1, x2, x3, w2), add_along_k(sum.w, x0, x1, x2, x3, w3));
-}
-
-void sum_vectors_by_rows(float4* sum, __global const char* x, uint x_stride,
-                         __global const char* w, uint w_stride, int k) {
-  const uint end = (uint)(ulong)w + k * SIZE;
-  float4 t0 = (float4)(0.0f), t1 = t0, t2 = t0, t3 = t0;
-  do {
-    const float4 x0 = load4(x, 0), x1 = load4(x, x_stride);
-    const float4 x2 = load4(x, 2 * x_stride), x3 = load4(x, 3 * x_stride);
-    const float4 w0 = load4(w, 0), w1 = load4(w, w_stride);
-    const float4 w2 = load4(w, 2 * w_stride), w3 = load4(w, 3 * w_stride);
-    t0 = add_columns(t0, x0.x, x1.x, x2.x, x3.x, w0, w1, w2, w3);
-    t1 = add_columns(t1, x0.y, x1.y, x2.y, x3.y, w0, w1, w2, w3);
-    t2 = add_columns(t2, x0.z, x1.z, x2.z, x3.z, w0, w1, w2, w3);
-    t3 = add_columns(t3, x0.w, x1.w, x2.w, x3.w, w0, w1, w2, w3);
-    x += 4 * x_stride;
-    w += 4 * SIZE;
-  } while ((uint)(ulong)w != end);
-  sum[0] = t0;
-  sum[1] = t1;
-  sum[2] = t2;
-  sum[3] = t3;
-}
-#endif
-
-// One output's sum by scalar loads, a k every x_step and w_step bytes. `pairs`: as sum_rows adds.
-float sum_one(__global const char* x, uint x_step, __global const char* w, uint w_step, int pairs,
-              int k) {
-  float total = 0.0f;
-  while (k > 0) {
-    const int products = ACC != 1 ? k : (k < CHUNK ? min(k, 4) : CHUNK);
-    S even = (S)0, odd = (S)0;
-    for (int i = 0; i < products; ++i) {
-      const S v = (S)*(__global const T*)x, weight = (S)*(__global const T*)w;
-      if (pairs && (i & 1)) {
-        odd = fma(v, weight, odd);
-      } else {
-        even = fma(v, weight, even);
-      }
-      x += x_step;
-      w += w_step;
-    }
-    total += (float)(pairs ? even + odd : even);
-    k -= products;
-  }
-  return total;
-}
-
 // ---- tiles ----
 
 // What a work-item computes: rows from `row` on, and vectors of four columns, one every APART from
@@ -533,6 +488,18 @@ Tile tile_within(int own_row, int last, int n) {
   const int own_col = (int)get_global_id(0) * 4, col = max(min(own_col, n - 4), 0);
   const Tile tile = {min(own_row, last), own_row, col, own_col - col};
   return tile;
+}
+
+// The k that an item sums: all, or a part, which begins a trip of the loop.
+typedef struct {
+  int begin, products;
+} Range;
+
+Range own_range(int k) {
+  const int trip = ACC == 1 ? CHUNK : 4, part = k / (trip * BMM_PARTS) * trip;
+  const int at = BMM_PARTS > 1 ? (int)get_local_id(2) : 0;
+  const Range range = {at * part, at < BMM_PARTS - 1 ? part : k - at * part};
+  return range;
 }
 
 // ---- from the sum to the output ----
@@ -588,14 +555,49 @@ void finish_vector(float4 sum, int row, int col, Tile tile, Output out, __global
 }
 
 #define SUMS (ROWS * VECTORS)
+
+#if BMM_PARTS == 1
+#define PARTIAL_SIZE 1
+#else
+#define PARTIAL_SIZE (BMM_PARTS * SUMS * BMM_LX * BMM_LY)
+#endif
+
+// Sum i of the tile: finished, or, in parts, put where the others find it.
+void take(float4 sum, int i, Tile tile, Output out, __global const T* mask, __global T* c,
+          __local float4* partial) {
+#if BMM_PARTS == 1
+  finish_vector(sum, tile.row + i / VECTORS, tile.col + i % VECTORS * APART, tile, out, mask, c);
+#else
+  const int lane = (int)get_local_id(1) * BMM_LX + (int)get_local_id(0);
+  partial[((int)get_local_id(2) * SUMS + i) * BMM_LX * BMM_LY + lane] = sum;
+#endif
+}
+
+// Items share out the sums of their tile; each adds those of all parts, in their order.
+void finish_parts(Tile tile, Output out, __global const T* mask, __global T* c,
+                  __local const float4* partial) {
+#if BMM_PARTS > 1
+  const int lane = (int)get_local_id(1) * BMM_LX + (int)get_local_id(0);
+  const int lanes = BMM_LX * BMM_LY;
+  // Every part's sums are there before any is read.
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (tile.first > 3) return;  // another item has these columns
+  for (int i = get_local_id(2); i < SUMS; i += BMM_PARTS) {
+    float4 sum = partial[i * lanes + lane];
+    for (int part = 1; part < BMM_PARTS; ++part) sum += partial[(part * SUMS + i) * lanes + lane];
+    finish_vector(sum, tile.row + i / VECTORS, tile.col + i % VECTORS * APART, tile, out, mask, c);
+  }
+#endif
+}
+
 #define TAKE(i, v, none_) \
-  finish_vector(sum[i * VECTORS + v], tile.row + i, tile.col + v * APART, tile, out, mask, c);
+  take(sum[i * VECTORS + v], i * VECTORS + v, tile, out, mask, c, partial);
 
 // All sums of a tile by scalar loads: from x on, a row every x_stride bytes and a k every x_step;
 // from w on, a vector every w_apart, a column every w_column, a k every w_step.
 void sum_slowly(__global const char* x, uint x_stride, uint x_step, __global const char* w,
                 uint w_apart, uint w_column, uint w_step, int pairs, int k, Tile tile, Output out,
-                __global const T* mask, __global T* c) {
+                __global const T* mask, __global T* c, __local float4* partial) {
   for (int i = 0; i < SUMS; ++i) {
     float4 sum = (float4)(0.0f);
     for (int column = 0; column < 4; ++column) {
@@ -603,7 +605,7 @@ void sum_slowly(__global const char* x, uint x_stride, uint x_step, __global con
                                 w + i % VECTORS * w_apart + column * w_column, w_step, pairs, k);
       sum = (float4)(sum.yzw, one);
     }
-    finish_vector(sum, tile.row + i / VECTORS, tile.col + i % VECTORS * APART, tile, out, mask, c);
+    take(sum, i, tile, out, mask, c, partial);
   }
 }
 
@@ -637,43 +639,53 @@ int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row
 //@arg    15 offb     int
 //@arg    16 offc     int
 //@arg    17 scale    float    factor of the sum
-//@global ceil(n/(4*BMM_LX))*BMM_LX ceil(m/(BMM_M0*BMM_LY))*BMM_LY batch
-//@local  BMM_LX BMM_LY 1
+//@global ceil(n/(4*BMM_LX))*BMM_LX ceil(m/(BMM_M0*BMM_LY))*BMM_LY batch*BMM_PARTS
+//@local  BMM_LX BMM_LY BMM_PARTS
 //@needs  m >= BMM_M0, n >= 1, BMM_N0 == 4
 //@needs  b has at least 4 rows; those from n on are read and not used
-//@needs  k >= 4, k % 4 == 0, lda % 4 == 0, stridea % 4 == 0, offa % 4 == 0
+//@needs  k >= 4*BMM_PARTS, k >= 32*BMM_PARTS*(BMM_PARTS>1)*(BMM_ACC==1)
+//@needs  k % 4 == 0, lda % 4 == 0, stridea % 4 == 0, offa % 4 == 0
 //@needs  ldb % 4 == 0, strideb % 4 == 0, offb % 4 == 0, c overlaps no input
-//@loop   k/4 if BMM_ACC!=1  over k, four a trip
-//@loop   floor(k/32) if BMM_ACC==1  over the chunks
-//@loop   (k-floor(k/32)*32)/4 if BMM_ACC==1  over the k that are left, four a trip
+//@loop   floor(k/(4*BMM_PARTS))..k/4-floor(k/(4*BMM_PARTS))*(BMM_PARTS-1) if BMM_ACC!=1  over the k of a part
+//@loop   floor(k/(32*BMM_PARTS))..floor(k/32)-floor(k/(32*BMM_PARTS))*(BMM_PARTS-1) if BMM_ACC==1  over the chunks of a part
+//@loop   0..(k-floor(k/32)*32)/4 if BMM_ACC==1  over the k that are left, four a trip
 //@loop   0*k if BMM_SPLIT*(BMM_M0*BMM_N0>4)  over the sums of a tile that lies across 4 GiB
 //@loop   0*k if BMM_SPLIT  over the columns of such a sum
 //@loop   0*k if BMM_SPLIT  over its chunks, or once
 //@loop   0*k if BMM_SPLIT  over the k of a column
+//@loop   floor((BMM_M0*BMM_N0/4-1)/BMM_PARTS)..ceil(BMM_M0*BMM_N0/4/BMM_PARTS) if BMM_PARTS>1  over its share of the sums
+//@loop   BMM_PARTS-1 if BMM_PARTS>1  over the other parts
 __kernel GROUP void batch_matmul_nt(__global const T* a, __global const T* b,
                                     __global const T* mask, __global T* c, int m, int n, int k,
                                     int lda, int ldb, int ldc, int stridea, int strideb,
                                     int stridem, int stridec, int offa, int offb, int offc,
                                     float scale) {
+  __local float4 partial[PARTIAL_SIZE];
   const int own_row = (int)get_global_id(1) * ROWS, own_col = (int)get_global_id(0) * 4;
-  if (own_row >= m || own_col >= n) return;
+  if (BMM_PARTS == 1 && (own_row >= m || own_col >= n)) return;
   Tile tile = tile_within(own_row, m - ROWS, n);
-  const int item = get_global_id(2);
+  const int item = get_group_id(2);
+  const Range range = own_range(k);
   const int a_row = BMM_LDA ? BMM_LDA : lda, b_row = BMM_LDB ? BMM_LDB : ldb;
-  const int a_at = offa + item * stridea + tile.row * a_row;
-  const int b_at = offb + item * strideb + tile.col * b_row;
-  if (ends_above(a, reach(a_at, ROWS, a_row, k) * SIZE) ||
-      ends_above(b, reach(b_at, 4, b_row, k) * SIZE)) {
+  const int a_at = offa + item * stridea + tile.row * a_row + range.begin;
+  const int b_at = offb + item * strideb + tile.col * b_row + range.begin;
+  // Not ||: that would be two branches to one place, and what is used there would be kept in
+  // registers through the loop.
+  if (ends_above(a, reach(a_at, ROWS, a_row, range.products) * SIZE) |
+      ends_above(b, reach(b_at, 4, b_row, range.products) * SIZE)) {
+    const Output out = output_of(item, m, n, ldc, stridem, stridec, offc, scale);
     sum_slowly((__global const char*)(a + a_at), a_row * SIZE, SIZE,
-               (__global const char*)(b + b_at), 0, b_row * SIZE, SIZE, ACC != 0, k, tile,
-               output_of(item, m, n, ldc, stridem, stridec, offc, scale), mask, c);
-    return;
+               (__global const char*)(b + b_at), 0, b_row * SIZE, SIZE, ACC != 0, range.products,
+               tile, out, mask, c, partial);
+  } else {
+    float4 sum[SUMS];
+    sum_rows(sum, ADDRESS(a, a_at * SIZE), a_row * SIZE, ADDRESS(b, b_at * SIZE), b_row * SIZE,
+             range.products);
+    tile.row = row_again(tile.own_row, m);
+    const Output out = output_of(item, m, n, ldc, stridem, stridec, offc, scale);
+    EACH_SUM(TAKE)
   }
-  float4 sum[SUMS];
-  sum_rows(sum, ADDRESS(a, a_at * SIZE), a_row * SIZE, ADDRESS(b, b_at * SIZE), b_row * SIZE, k);
-  tile.row = row_again(tile.own_row, m);
-  const Output out = output_of(item, m, n, ldc, stridem, stridec, offc, scale);
-  EACH_SUM(TAKE)
+  finish_parts(tile, output_of(item, m, n, ldc, stridem, stridec, offc, scale), mask, c, partial);
 }
 #endif
 
@@ -697,160 +709,54 @@ __kernel GROUP void batch_matmul_nt(__global const T* a, __global const T* b,
 //@arg    15 offb     int
 //@arg    16 offc     int
 //@arg    17 scale    float    factor of the sum
-//@global ceil(n/(BMM_N0*BMM_LX))*BMM_LX ceil(m/(BMM_M0*BMM_LY))*BMM_LY batch
-//@local  BMM_LX BMM_LY 1
+//@global ceil(n/(BMM_N0*BMM_LX))*BMM_LX ceil(m/(BMM_M0*BMM_LY))*BMM_LY batch*BMM_PARTS
+//@local  BMM_LX BMM_LY BMM_PARTS
 //@needs  m >= BMM_M0, n >= 1, ldb >= ceil(n/4)*4, n % (8*BMM_LX) == 0 || BMM_N0 == 4
 //@needs  every row of b has ceil(n/4)*4 columns; those from n on are read and not used
-//@needs  k >= 4, k % 4 == 0, lda % 4 == 0, stridea % 4 == 0, offa % 4 == 0
+//@needs  k >= 4*BMM_PARTS, k >= 32*BMM_PARTS*(BMM_PARTS>1)*(BMM_ACC==1)
+//@needs  k % 4 == 0, lda % 4 == 0, stridea % 4 == 0, offa % 4 == 0
 //@needs  ldb % 4 == 0, strideb % 4 == 0, offb % 4 == 0, c overlaps no input
-//@loop   k/4 if BMM_ACC!=1  over k, four a trip
-//@loop   floor(k/32) if BMM_ACC==1  over the chunks
-//@loop   (k-floor(k/32)*32)/4 if BMM_ACC==1  over the k that are left, four a trip
+//@loop   floor(k/(4*BMM_PARTS))..k/4-floor(k/(4*BMM_PARTS))*(BMM_PARTS-1) if BMM_ACC!=1  over the k of a part
+//@loop   floor(k/(32*BMM_PARTS))..floor(k/32)-floor(k/(32*BMM_PARTS))*(BMM_PARTS-1) if BMM_ACC==1  over the chunks of a part
+//@loop   0..(k-floor(k/32)*32)/4 if BMM_ACC==1  over the k that are left, four a trip
 //@loop   0*k if BMM_SPLIT*(BMM_M0*BMM_N0>4)  over the sums of a tile that lies across 4 GiB
 //@loop   0*k if BMM_SPLIT  over the columns of such a sum
 //@loop   0*k if BMM_SPLIT  over its chunks, or once
 //@loop   0*k if BMM_SPLIT  over the k of a column
+//@loop   floor((BMM_M0*BMM_N0/4-1)/BMM_PARTS)..ceil(BMM_M0*BMM_N0/4/BMM_PARTS) if BMM_PARTS>1  over its share of the sums
+//@loop   BMM_PARTS-1 if BMM_PARTS>1  over the other parts
 __kernel GROUP void batch_matmul_nn(__global const T* a, __global const T* b,
                                     __global const T* mask, __global T* c, int m, int n, int k,
                                     int lda, int ldb, int ldc, int stridea, int strideb,
                                     int stridem, int stridec, int offa, int offb, int offc,
                                     float scale) {
+  __local float4 partial[PARTIAL_SIZE];
   const int own_row = (int)get_global_id(1) * ROWS;
   Tile tile = tile_at(own_row, m - ROWS);
-  if (own_row >= m || tile.col >= n) return;
-  const int item = get_global_id(2);
+  if (BMM_PARTS == 1 && (own_row >= m || tile.col >= n)) return;
+  const int item = get_group_id(2);
+  const Range range = own_range(k);
   const int a_row = BMM_LDA ? BMM_LDA : lda, b_row = BMM_LDB ? BMM_LDB : ldb;
-  const int a_at = offa + item * stridea + tile.row * a_row;
-  const int b_at = offb + item * strideb + tile.col;
-  if (ends_above(a, reach(a_at, ROWS, a_row, k) * SIZE) ||
-      ends_above(b, reach(b_at, k, b_row, (VECTORS - 1) * APART + 4) * SIZE)) {
+  const int a_at = offa + item * stridea + tile.row * a_row + range.begin;
+  // Items beyond the last column read what another one reads.
+  const int col = BMM_PARTS == 1 ? tile.col : min(tile.col, (n - 1) / 4 * 4);
+  const int b_at = offb + item * strideb + range.begin * b_row + col;
+  if (ends_above(a, reach(a_at, ROWS, a_row, range.products) * SIZE) |
+      ends_above(b, reach(b_at, range.products, b_row, (VECTORS - 1) * APART + 4) * SIZE)) {
+    const Output out = output_of(item, m, n, ldc, stridem, stridec, offc, scale);
     sum_slowly((__global const char*)(a + a_at), a_row * SIZE, SIZE,
-               (__global const char*)(b + b_at), APART * SIZE, SIZE, b_row * SIZE, 0, k, tile,
-               output_of(item, m, n, ldc, stridem, stridec, offc, scale), mask, c);
-    return;
+               (__global const char*)(b + b_at), APART * SIZE, SIZE, b_row * SIZE, 0,
+               range.products, tile, out, mask, c, partial);
+  } else {
+    float4 sum[SUMS];
+    sum_columns(sum, ADDRESS(a, a_at * SIZE), a_row * SIZE, ADDRESS(b, b_at * SIZE), b_row * SIZE,
+                APART * SIZE, range.products);
+    tile.row = row_again(tile.own_row, m);
+    const Output out = output_of(item, m, n, ldc, stridem, stridec, offc, scale);
+    EACH_SUM(TAKE)
   }
-  float4 sum[SUMS];
-  sum_columns(sum, ADDRESS(a, a_at * SIZE), a_row * SIZE, ADDRESS(b, b_at * SIZE), b_row * SIZE,
-              APART * SIZE, k);
-  tile.row = row_again(tile.own_row, m);
-  const Output out = output_of(item, m, n, ldc, stridem, stridec, offc, scale);
-  EACH_SUM(TAKE)
+  finish_parts(tile, output_of(item, m, n, ldc, stridem, stridec, offc, scale), mask, c, partial);
 }
-
-#if ROWS % 4 == 0
-// One work-item a tile; a in rows along m, b in rows along n: outer products of vectors.
-//@kernel batch_matmul_tn
-//@arg    0  a        in   T[offa + batch*stridea]
-//@arg    1  b        in   T[offb + batch*strideb]
-//@arg    2  mask     in   T[m*n + (batch-1)*stridem]  null without BMM_MASK
-//@arg    3  c        out  T[offc + batch*stridec]
-//@arg    4  m        int      rows of c
-//@arg    5  n        int      columns of c
-//@arg    6  k        int      products of a sum, the zeros that fill up a and b included
-//@arg    7  lda      int
-//@arg    8  ldb      int
-//@arg    9  ldc      int
-//@arg    10 stridea  int      0: one matrix for all batch items
-//@arg    11 strideb  int      0: one matrix for all batch items
-//@arg    12 stridem  int      m*n, or 0: one mask for all batch items
-//@arg    13 stridec  int
-//@arg    14 offa     int
-//@arg    15 offb     int
-//@arg    16 offc     int
-//@arg    17 scale    float    factor of the sum
-//@global ceil(n/(BMM_N0*BMM_LX))*BMM_LX ceil(m/(BMM_M0*BMM_LY))*BMM_LY batch
-//@local  BMM_LX BMM_LY 1
-//@needs  BMM_M0 % 4 == 0, m >= 1, ceil(m/4)*4 >= BMM_M0, lda >= ceil(m/4)*4
-//@needs  n >= 1, ldb >= ceil(n/4)*4, n % (8*BMM_LX) == 0 || BMM_N0 == 4
-//@needs  every row of a has ceil(m/4)*4 columns; those from m on are read and not used
-//@needs  every row of b has ceil(n/4)*4 columns; those from n on are read and not used
-//@needs  k >= 4, k % 4 == 0, lda % 4 == 0, stridea % 4 == 0, offa % 4 == 0
-//@needs  ldb % 4 == 0, strideb % 4 == 0, offb % 4 == 0, c overlaps no input
-//@loop   k/4 if BMM_ACC!=1  over k, four a trip
-//@loop   floor(k/32) if BMM_ACC==1  over the chunks
-//@loop   (k-floor(k/32)*32)/4 if BMM_ACC==1  over the k that are left, four a trip
-//@loop   0*k if BMM_SPLIT*(BMM_M0*BMM_N0>4)  over the sums of a tile that lies across 4 GiB
-//@loop   0*k if BMM_SPLIT  over the columns of such a sum
-//@loop   0*k if BMM_SPLIT  over its chunks, or once
-//@loop   0*k if BMM_SPLIT  over the k of a column
-__kernel GROUP void batch_matmul_tn(__global const T* a, __global const T* b,
-                                    __global const T* mask, __global T* c, int m, int n, int k,
-                                    int lda, int ldb, int ldc, int stridea, int strideb,
-                                    int stridem, int stridec, int offa, int offb, int offc,
-                                    float scale) {
-  const int own_row = (int)get_global_id(1) * ROWS, padded_m = (m + 3) & ~3;
-  Tile tile = tile_at(own_row, padded_m - ROWS);
-  if (own_row >= m || tile.col >= n) return;
-  const int item = get_global_id(2);
-  const int a_row = BMM_LDA ? BMM_LDA : lda, b_row = BMM_LDB ? BMM_LDB : ldb;
-  const int a_at = offa + item * stridea + tile.row;
-  const int b_at = offb + item * strideb + tile.col;
-  if (ends_above(a, reach(a_at, k, a_row, ROWS) * SIZE) ||
-      ends_above(b, reach(b_at, k, b_row, (VECTORS - 1) * APART + 4) * SIZE)) {
-    sum_slowly((__global const char*)(a + a_at), SIZE, a_row * SIZE,
-               (__global const char*)(b + b_at), APART * SIZE, SIZE, b_row * SIZE, 0, k, tile,
-               output_of(item, m, n, ldc, stridem, stridec, offc, scale), mask, c);
-    return;
-  }
-  float4 sum[SUMS];
-  sum_vectors(sum, ADDRESS(a, a_at * SIZE), a_row * SIZE, ADDRESS(b, b_at * SIZE), b_row * SIZE,
-              APART * SIZE, k);
-  tile.row = row_again(tile.own_row, padded_m);
-  const Output out = output_of(item, m, n, ldc, stridem, stridec, offc, scale);
-  EACH_SUM(TAKE)
-}
-#endif
-
-#if ACC == 0
-// One work-item a tile; a in rows along m, b in rows along k.
-//@kernel batch_matmul_tt
-//@arg    0  a        in   T[offa + batch*stridea]
-//@arg    1  b        in   T[offb + batch*strideb]
-//@arg    2  mask     in   T[m*n + (batch-1)*stridem]  null without BMM_MASK
-//@arg    3  c        out  T[offc + batch*stridec]
-//@arg    4  m        int      rows of c
-//@arg    5  n        int      columns of c
-//@arg    6  k        int      products of a sum, the zeros that fill up a and b included
-//@arg    7  lda      int
-//@arg    8  ldb      int
-//@arg    9  ldc      int
-//@arg    10 stridea  int      0: one matrix for all batch items
-//@arg    11 strideb  int      0: one matrix for all batch items
-//@arg    12 stridem  int      m*n, or 0: one mask for all batch items
-//@arg    13 stridec  int
-//@arg    14 offa     int
-//@arg    15 offb     int
-//@arg    16 offc     int
-//@arg    17 scale    float    factor of the sum
-//@global ceil(n/(4*BMM_LX))*BMM_LX ceil(m/(4*BMM_LY))*BMM_LY batch
-//@local  BMM_LX BMM_LY 1
-//@needs  m >= 1, lda >= ceil(m/4)*4, n >= 1, BMM_ACC == 0
-//@needs  every row of a has ceil(m/4)*4 columns; those from m on are read and not used
-//@needs  b has at least 4 rows; those from n on are read and not used
-//@needs  k >= 4, k % 4 == 0, lda % 4 == 0, stridea % 4 == 0, offa % 4 == 0
-//@needs  ldb % 4 == 0, strideb % 4 == 0, offb % 4 == 0, c overlaps no input
-//@loop   k/4  over k, four a trip
-__kernel GROUP void batch_matmul_tt(__global const T* a, __global const T* b,
-                                    __global const T* mask, __global T* c, int m, int n, int k,
-                                    int lda, int ldb, int ldc, int stridea, int strideb,
-                                    int stridem, int stridec, int offa, int offb, int offc,
-                                    float scale) {
-  const int row = (int)get_global_id(1) * 4, own_col = (int)get_global_id(0) * 4;
-  if (row >= m || own_col >= n) return;
-  const Tile tile = tile_within(row, row, n);
-  const int item = get_global_id(2);
-  const int a_row = BMM_LDA ? BMM_LDA : lda, b_row = BMM_LDB ? BMM_LDB : ldb;
-  const int a_at = offa + item * stridea + row, b_at = offb + item * strideb + tile.col * b_row;
-  float4 sum[4];
-  sum_vectors_by_rows(sum, (__global const char*)(a + a_at), a_row * SIZE,
-                      (__global const char*)(b + b_at), b_row * SIZE, k);
-  const Output out = output_of(item, m, n, ldc, stridem, stridec, offc, scale);
-  finish_vector(sum[0], row, tile.col, tile, out, mask, c);
-  finish_vector(sum[1], row + 1, tile.col, tile, out, mask, c);
-  finish_vector(sum[2], row + 2, tile.col, tile, out, mask, c);
-  finish_vector(sum[3], row + 3, tile.col, tile, out, mask, c);
-}
-#endif
 
 // One work-item an output, by scalar loads: any stride, any offset, either order of a and b.
 //@kernel batch_matmul_plain
@@ -883,11 +789,11 @@ __kernel GROUP void batch_matmul_tt(__global const T* a, __global const T* b,
 //@loop   0*k..min(k,32) if BMM_ACC==1  over the k of a chunk
 //@loop   1*(k>0) if BMM_ACC!=1  once
 //@loop   k if BMM_ACC!=1  over k
-__kernel GROUP void batch_matmul_plain(__global const T* a, __global const T* b,
-                                       __global const T* mask, __global T* c, int m, int n, int k,
-                                       int a_m, int a_k, int b_k, int b_n, int ldc, int stridea,
-                                       int strideb, int stridem, int stridec, int offa, int offb,
-                                       int offc, float scale) {
+__kernel FLAT_GROUP void batch_matmul_plain(__global const T* a, __global const T* b,
+                                            __global const T* mask, __global T* c, int m, int n,
+                                            int k, int a_m, int a_k, int b_k, int b_n, int ldc,
+                                            int stridea, int strideb, int stridem, int stridec,
+                                            int offa, int offb, int offc, float scale) {
   const int row = get_global_id(1), col = get_global_id(0), item = get_global_id(2);
   if (row >= m || col >= n) return;
   const float sum =
@@ -913,8 +819,8 @@ __kernel GROUP void batch_matmul_plain(__global const T* a, __global const T* b,
 //@global ceil(ceil(cols/4)/BMM_LX)*BMM_LX ceil(padded/BMM_LY)*BMM_LY batch
 //@local  BMM_LX BMM_LY 1
 //@needs  rows >= 1, cols >= 1, padded >= rows
-__kernel GROUP void batch_matmul_pad(__global const T* src, __global T* dst, int rows, int cols,
-                                     int padded, int ld, int stride, int off) {
+__kernel FLAT_GROUP void batch_matmul_pad(__global const T* src, __global T* dst, int rows,
+                                          int cols, int padded, int ld, int stride, int off) {
   const int i = get_global_id(0), row = get_global_id(1), item = get_global_id(2);
   const int vectors = (cols + 3) / 4, end = row < rows ? cols - 4 * i : 0;
   if (i >= vectors || row >= padded) return;

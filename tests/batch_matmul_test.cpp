@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <set>
 
@@ -326,6 +327,38 @@ TEST(batch_matmul, tiles_are_as_high_as_the_model_finds_best) {
   EXPECT_EQ(rows("batch=4096 m=4 n=64 k=64 ta=1", "BMM_M0", "f32"), "4");
 }
 
+/// "MxN" or, where items share k, "MxN/parts": the tile of the plan.
+std::string cut_of(const std::string& words, const char* dtype, const DeviceInfo& device) {
+  const std::string options = make_plan(parse(words, dtype), device).launches.back().options + " ";
+  const auto value = [&](const std::string& name, const std::string& otherwise) {
+    const std::size_t at = options.find("-D" + name + "=");
+    if (at == options.npos) return otherwise;
+    const std::size_t begin = at + name.size() + 3;
+    return options.substr(begin, options.find(' ', begin) - begin);
+  };
+  const std::string parts = value("BMM_PARTS", "");
+  return value("BMM_M0", "4") + "x" + value("BMM_N0", "4") + (parts.empty() ? "" : "/" + parts);
+}
+
+TEST(batch_matmul, items_share_k_where_tiles_are_too_few) {
+  const DeviceInfo g610 = gpu_device(find_gpu("g610"));
+  const char* const values = "batch=4 m=192 n=64 k=192";
+  const char* const scores = "batch=4 m=192 n=192 k=64 tb=1";
+  EXPECT_EQ(cut_of(values, "f32", g610), "4x8/2");
+  EXPECT_EQ(cut_of(values, "f16", g610), "4x8/2");
+  EXPECT_EQ(cut_of(std::string(values) + " acc=chunk", "f16", g610), "4x4");
+  EXPECT_EQ(cut_of(scores, "f32", g610), "6x4");
+  EXPECT_EQ(cut_of("m=192 n=192 k=256 tb=1", "f32", g610), "6x4/2");
+  EXPECT_EQ(cut_of("batch=64 m=192 n=64 k=192", "f32", g610), "4x8");
+  EXPECT_EQ(cut_of("m=192 n=192 k=256 ta=1", "f32", g610), "4x4");
+  DeviceInfo other = g610;
+  other.type = "cpu";
+  EXPECT_EQ(cut_of(values, "f32", other).find('/'), std::string::npos);
+  other = g610;
+  other.local_mem_bytes = 1024;
+  EXPECT_EQ(cut_of(values, "f32", other), "4x4");
+}
+
 // ---- the reference ----
 
 TEST(batch_matmul, the_reference_is_the_formula) {
@@ -639,6 +672,67 @@ TEST_F(batch_matmul_device, every_tile_is_right_at_its_edges) {
   }
 }
 
+/// The plan with items that share k: `parts` in place of as many groups along m.
+Plan in_parts(Plan plan, int parts) {
+  Launch& tiles = plan.launches.back();
+  for (Launch& launch : plan.launches) {
+    launch.options += fmt::format(" -DBMM_PARTS={}", parts);
+    for (const auto& [name, items] : {std::pair<const char*, int>{"BMM_LX=", 4}, {"BMM_LY=", 2}}) {
+      const std::size_t begin = launch.options.find(name) + std::strlen(name);
+      launch.options.replace(begin, launch.options.find(' ', begin) - begin, std::to_string(items));
+    }
+    launch.global[0] = (launch.global[0] + 3) / 4 * 4;
+    launch.global[1] = (launch.global[1] + 1) / 2 * 2;
+    launch.local = {4, 2, 1};
+  }
+  tiles.global[2] *= parts;
+  tiles.local[2] = parts;
+  return plan;
+}
+
+TEST_F(batch_matmul_device, items_that_share_k_add_up_to_the_sum) {
+  const char* const cases[][2] = {{"nt", "batch=2 m=9 n=15 k=148 tb=1 mask=bmn scale=0.5"},
+                                  {"nt", "batch=3 m=13 n=20 k=160 tb=1"},
+                                  {"nn", "batch=2 m=9 n=16 k=148 act=relu"},
+                                  {"nn", "batch=3 m=13 n=39 k=160 ldc=41"}};
+  for (const auto& [dtype, acc] : sums_of(dtypes())) {
+    for (const auto& [how, words] : cases) {
+      const Problem problem = parse(words + acc, dtype);
+      const Plan plan =
+          make_plan(problem, test::runtime().device(), {std::string("batch_matmul_") + how});
+      for (const int parts : {2, 4}) {
+        SCOPED_TRACE(fmt::format("{} in {} parts", problem.text(), parts));
+        for (const char* set : {"exact", "zero_mean", "positive"}) {
+          const Tensors inputs = make_inputs(problem, data_set(set), test::seed());
+          Trial trial(test::runtime(), in_parts(plan, parts));
+          expect_pass(trial, inputs, expected(problem, inputs, data_set(set).check));
+        }
+      }
+    }
+  }
+}
+
+TEST_F(batch_matmul_broken, faulty_parts_are_caught) {
+  const Problem problem = clam::parse("batch=2 m=9 n=16 k=148");
+  const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
+  const char* const faults[][2] = {
+      {"at * part, at <", "0 * part, at <"},
+      {"int part = 1; part < BMM_PARTS", "int part = 2; part < BMM_PARTS"},
+      {"k - at * part", "part"},
+      {"item * strideb + range.begin * b_row", "item * strideb"},
+      {"tile.row * a_row + range.begin", "tile.row * a_row"}};
+  const Expected c = expected(problem, inputs, Check::exact).at("c");
+  for (const auto& [from, to] : faults) {
+    SCOPED_TRACE(from);
+    const test::TemporaryFolder folder;
+    test::break_kernel(folder, "batch_matmul.cl", from, to);
+    const auto broken = test::runtime_with_kernels(folder);
+    const Plan plan = make_plan(problem, broken->device(), {"batch_matmul_nn"});
+    Trial trial(*broken, in_parts(plan, 2));
+    EXPECT_FALSE(compare(run(trial, inputs).at("c"), c).pass);
+  }
+}
+
 /// The plan for a compiler that gains by split addresses.
 Plan with_split(Plan plan) {
   std::string& options = plan.launches.back().options;
@@ -648,8 +742,10 @@ Plan with_split(Plan plan) {
 
 TEST_F(batch_matmul_device, split_addresses_give_the_same_bits_on_either_way) {
   const test::TemporaryFolder folder;
-  test::break_kernel(folder, "batch_matmul.cl", "(bytes - 1) < (uint)(ulong)base",
-                     "(bytes - 1) >= 0u * (uint)(ulong)base");
+  for (const char* file : {"batch_matmul.cl", "batch_matmul_transposed.cl"}) {
+    test::break_kernel(folder, file, "(bytes - 1) < (uint)(ulong)base",
+                       "(bytes - 1) >= 0u * (uint)(ulong)base");
+  }
   const auto carrying = test::runtime_with_kernels(folder);
   const char* const cases[][3] = {{"nt", "batch=2 m=9 n=15 k=68 tb=1 mask=bmn", "4"},
                                   {"nn", "batch=2 m=9 n=16 k=68 lda=72 offb=4", "4"},
@@ -811,11 +907,16 @@ TEST_F(batch_matmul_device, the_largest_halves_add_up_and_overflow_like_ieee) {
 
 // ---- broken kernels ----
 
+/// The file of a variant's kernel.
+std::string file_of(const std::string& how) {
+  return how == "tn" || how == "tt" ? "batch_matmul_transposed.cl" : "batch_matmul.cl";
+}
+
 /// A fault that the sets named must notice; "all" stands for each of the op's sets.
 void expect_caught_by(const test::KernelFault& fault) {
   const Problem problem = Problem::parse(fault.line);
   const test::TemporaryFolder folder;
-  test::break_kernel(folder, "batch_matmul.cl", fault.from, fault.to);
+  test::break_kernel(folder, file_of(fault.variant), fault.from, fault.to);
   const auto broken = test::runtime_with_kernels(folder);
   for (const DataSet& set : problem.op().data_sets) {
     if (fault.set != std::string("all") && fault.set != set.name) continue;
@@ -847,7 +948,7 @@ TEST_F(batch_matmul_broken, broken_kernels_are_caught) {
        tn, "tn", "all"},
       {"scale after mask", "fma(scale, sum, addend)", "scale * (sum + addend)", nn, "plain", "all"},
       {"wrong tile", "tile.row * a_row", "tile.row / 2 * a_row", nt, "nt", "all"},
-      {"wrong tile", "strideb + tile.col;", "strideb + (tile.col ^ 4);", nn, "nn", "all"},
+      {"wrong tile", "b_row + col;", "b_row + (col ^ 4);", nn, "nn", "all"},
       {"wrong tile", "stridea + row,", "stridea + (row ^ 4),", tt, "tt", "all"},
       {"wrong row of a vector", "ADD(1, v, x0.y)", "ADD(1, v, x0.z)", tn, "tn", "all"},
       {"dropped last k", "const uint end = LOW(x) + k * SIZE",

@@ -39,6 +39,10 @@ TEST(kernels, sections_that_stand_in_several_files_are_one_text) {
   for (const char* heading : {"activations", "memory", "addresses", "sums", "from the sum"}) {
     EXPECT_EQ(section("dense.cl", heading), section("dense_raw.cl", heading)) << heading;
   }
+  for (const char* heading : {"activations", "memory", "addresses", "sums"}) {
+    EXPECT_EQ(section("batch_matmul.cl", heading), section("batch_matmul_transposed.cl", heading))
+        << heading;
+  }
   EXPECT_EQ(section("dense.cl", "addresses"), section("conv2d_1x1.cl", "addresses"));
 }
 

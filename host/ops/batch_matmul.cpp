@@ -17,6 +17,8 @@ namespace {
 constexpr int kColumns = 4;      ///< of a vector
 constexpr int kPanelLanes = 16;  ///< work-items of a group that read a row of b side by side
 constexpr int kSquareLanes = 4;  ///< ... that read rows of b each: as many as read rows of a
+constexpr int kChunk = 32;       ///< k of a chunk
+constexpr int kSharing = 64;     ///< work-items of a group that share k, and sums in local memory
 
 // ---- the problem ----
 
@@ -211,8 +213,8 @@ struct Tile {
 
 /// Of batch_matmul_tn, which reads vectors of rows. Its loop suits any compiler.
 const std::vector<Tile>& outer_tiles(const BatchMatmul& product) {
-  static const std::vector<Tile> f32{{8, 4, 179, 300}, {4, 4, 99, 190}};
-  static const std::vector<Tile> half{{8, 4, 224, 300}, {4, 4, 131, 190}};
+  static const std::vector<Tile> f32{{8, 4, 169, 300}, {4, 4, 99, 190}};
+  static const std::vector<Tile> half{{8, 4, 217, 300}, {4, 4, 131, 190}};
   static const std::vector<Tile> chunk{{4, 4, 61, 200}};
   if (product.acc == Acc::chunk) return chunk;
   return product.dtype == Dtype::f16 && product.acc == Acc::f32 ? half : f32;
@@ -222,12 +224,12 @@ const std::vector<Tile>& outer_tiles(const BatchMatmul& product) {
 const std::vector<Tile>& mali_tiles(const BatchMatmul& product) {
   // Mesa 25 does not multiply in pairs what a loop carries: acc=f16 takes the time of f32.
   static const std::vector<Tile> f32_nn{
-      {4, 8, 179, 260}, {6, 4, 139, 220}, {4, 4, 99, 170}, {2, 4, 59, 120}, {1, 4, 45, 90}};
+      {4, 8, 171, 260}, {6, 4, 139, 220}, {4, 4, 99, 170}, {2, 4, 59, 120}, {1, 4, 45, 90}};
   static const std::vector<Tile> f32_nt{
       {6, 4, 131, 220}, {4, 4, 93, 170}, {2, 4, 66, 120}, {1, 4, 52, 90}};
   static const std::vector<Tile> f16_nt{{4, 4, 93, 200}, {2, 4, 66, 140}, {1, 4, 52, 100}};
   static const std::vector<Tile> half_nn{
-      {4, 8, 225, 300}, {6, 4, 179, 250}, {4, 4, 131, 190}, {2, 4, 90, 130}, {1, 4, 68, 100}};
+      {4, 8, 217, 300}, {6, 4, 179, 250}, {4, 4, 131, 190}, {2, 4, 90, 130}, {1, 4, 68, 100}};
   static const std::vector<Tile> half_nt{
       {8, 4, 217, 320}, {6, 4, 171, 250}, {4, 4, 131, 190}, {2, 4, 90, 130}, {1, 4, 68, 100}};
   static const std::vector<Tile> chunk_nn{
@@ -248,6 +250,13 @@ const std::vector<Tile>& other_tiles(const BatchMatmul& product) {
       {8, 4, 234, 320}, {6, 4, 188, 250}, {4, 4, 138, 190}, {2, 4, 90, 130}, {1, 4, 68, 100}};
   const bool widened = product.dtype == Dtype::f16 && product.acc == Acc::f32;
   return widened && fixes_strides(product) ? high : tiles;
+}
+
+const std::vector<Tile>& tiles_of(const BatchMatmul& product, const DeviceInfo& device) {
+  static const std::vector<Tile> square{{4, kColumns, 106, 170}};
+  if (product.ta && product.tb) return square;
+  if (product.ta) return outer_tiles(product);
+  return splits_addresses(device) ? mali_tiles(product) : other_tiles(product);
 }
 
 int widest_group(const BatchMatmul& product) { return product.tb ? kSquareLanes : kPanelLanes; }
@@ -275,32 +284,69 @@ bool fits(const Tile& tile, const Problem& problem, const DeviceInfo& device,
   return product.n % (tile.columns * group.x) == 0;
 }
 
-double clocks_of(const Tile& tile, const BatchMatmul& product, const DeviceInfo& device) {
-  const double tiles =
-      1.0 * product.batch * ceil_div(product.m, tile.rows) * ceil_div(product.n, tile.columns);
-  return predicted_clocks(tiles, ceil_div(product.k, 4) * tile.four_k + tile.rest, device);
+/// How a kernel cuts c.
+struct Cut {
+  Tile tile{};
+  Group group{};
+  int parts = 1;  ///< work-items that share a tile's k
+  double clocks = HUGE_VAL;
+};
+
+/// The lanes of a group that has as many items once each lane has `parts` of them.
+Group group_of_parts(Group group, int parts) {
+  const int lanes = std::max(1, group.x * group.y / parts);
+  const int x = std::min(group.x, lanes);
+  return {x, lanes / x};
 }
 
-/// The tile that the time model finds best: a large one does more multiply-adds an instruction, a
-/// small one makes more warps.
-Tile choose_tile(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
+/// Items share k where a part is long enough to repay adding up, through local memory.
+bool can_share(const BatchMatmul& product, const Cut& cut, const DeviceInfo& device) {
+  constexpr int kLeast = 2 * kChunk;  // k of a part
+  const std::int64_t items = std::int64_t{cut.group.x} * cut.group.y;
+  const std::int64_t sums = std::int64_t{cut.tile.rows} * cut.tile.columns;
+  return !product.ta && round_up(product.k, 4) >= kLeast * cut.parts && device.type != "cpu" &&
+         fixes_strides(product) && items >= cut.parts && items <= kSharing &&
+         items * sums * std::int64_t{sizeof(float)} <= device.local_mem_bytes &&
+         device.max_work_items.size() > 2 && device.max_work_items[2] >= cut.parts;
+}
+
+double clocks_of(const Cut& cut, const BatchMatmul& product, const DeviceInfo& device) {
+  constexpr double kAddUp = 12;    // instructions for a sum of four, in parts
+  constexpr double kMoves = 0.08;  // of the loop in parts, by the listings: _nt 0.06, chunks 0.08
+  const Tile& tile = cut.tile;
+  const double tiles =
+      1.0 * product.batch * ceil_div(product.m, tile.rows) * ceil_div(product.n, tile.columns);
+  const double fours = ceil_div(product.k, 4) * 1.0 / cut.parts;
+  if (cut.parts == 1) return predicted_clocks(tiles, fours * tile.four_k + tile.rest, device);
+  const double moves = product.tb || product.acc == Acc::chunk ? kMoves : 0;
+  const double added = tile.rows * tile.columns / 4.0 * kAddUp;
+  return predicted_clocks(tiles * cut.parts, fours * tile.four_k * (1 + moves) + tile.rest + added,
+                          device);
+}
+
+/// The cut that the time model finds best: a large tile does more multiply-adds an instruction, a
+/// small one or one in parts makes more warps.
+Cut choose_cut(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
   const BatchMatmul product(problem);
-  if (product.ta && product.tb) return {4, kColumns, 0, 0};
-  Tile best{};
-  double least = HUGE_VAL;
-  for (const Tile& tile : product.ta                 ? outer_tiles(product)
-                          : splits_addresses(device) ? mali_tiles(product)
-                                                     : other_tiles(product)) {
+  Cut best;
+  for (const Tile& tile : tiles_of(product, device)) {
     if (!fits(tile, problem, device, wanted)) continue;
-    const double clocks = clocks_of(tile, product, device);
-    if (clocks < least) least = clocks, best = tile;
+    for (const int parts : {1, 2, 4}) {
+      const int columns = ceil_div(product.n, tile.columns);
+      Cut cut{tile, choose_group(columns, widest_group(product), device, wanted), parts};
+      if (parts > 1 && !can_share(product, cut, device)) continue;
+      if (parts > 1) cut.group = group_of_parts(cut.group, parts);
+      cut.clocks = clocks_of(cut, product, device);
+      if (cut.clocks < best.clocks) best = cut;
+    }
   }
   return best;
 }
 
-std::string tile_options(const BatchMatmul& product, const Tile& tile, const DeviceInfo& device) {
-  std::string options = fmt::format(" -DBMM_M0={}", tile.rows);
-  if (tile.columns != kColumns) options += fmt::format(" -DBMM_N0={}", tile.columns);
+std::string tile_options(const BatchMatmul& product, const Cut& cut, const DeviceInfo& device) {
+  std::string options = fmt::format(" -DBMM_M0={}", cut.tile.rows);
+  if (cut.tile.columns != kColumns) options += fmt::format(" -DBMM_N0={}", cut.tile.columns);
+  if (cut.parts > 1) options += fmt::format(" -DBMM_PARTS={}", cut.parts);
   if (splits_addresses(device) && !(product.ta && product.tb)) options += " -DBMM_SPLIT=1";
   return options;
 }
@@ -323,12 +369,13 @@ std::string fixed_strides(const BatchMatmul& product, const Stack& a, const Stac
 }
 
 Launch launch(std::string kernel, const std::string& options, Group group, int columns, int rows,
-              int items, std::vector<Arg> args) {
-  return {"batch_matmul.cl",
+              int items, std::vector<Arg> args, int parts = 1) {
+  const bool transposed = kernel == "batch_matmul_tn" || kernel == "batch_matmul_tt";
+  return {transposed ? "batch_matmul_transposed.cl" : "batch_matmul.cl",
           std::move(kernel),
           options,
-          {round_up(columns, group.x), round_up(rows, group.y), items},
-          {group.x, group.y, 1},
+          {round_up(columns, group.x), round_up(rows, group.y), items * parts},
+          {group.x, group.y, parts},
           std::move(args)};
 }
 
@@ -425,21 +472,23 @@ void plan_tiles(const Problem& problem, const DeviceInfo& device, const PlanOpti
                 Plan& plan) {
   const BatchMatmul product(problem);
   const Operand a = operand_a(product), b = operand_b(product);
-  const Tile tile = choose_tile(problem, device, wanted);
-  const int columns = ceil_div(product.n, tile.columns), rows = ceil_div(product.m, tile.rows);
-  const Group group = choose_group(columns, widest_group(product), device, wanted);
-  const std::string options = common_options(problem, group) + tile_options(product, tile, device) +
+  const Cut cut = choose_cut(problem, device, wanted);
+  const Group group = cut.group;
+  const int columns = ceil_div(product.n, cut.tile.columns);
+  const int rows = ceil_div(product.m, cut.tile.rows);
+  const std::string options = common_options(problem, group) + tile_options(product, cut, device) +
                               fixed_strides(product, a.read, b.read);
   add_padding(a, product.dtype, options, group, plan);
   add_padding(b, product.dtype, options, group, plan);
   const Stack& c = product.c;
-  plan.launches.push_back(
-      launch(plan.variant, options, group, columns, rows, product.batch,
-             arguments(product, a.source.c_str(), b.source.c_str(),
-                       {product.m, product.n, round_up(product.k, 4), a.read.ld, b.read.ld, c.ld,
-                        a.read.stride, b.read.stride, product.mask_stride(), c.stride,
-                        a.read.offset, b.read.offset, c.offset})));
-  plan.clocks = clocks_of(tile, product, device);
+  plan.launches.push_back(launch(
+      plan.variant, options, group, columns, rows, product.batch,
+      arguments(
+          product, a.source.c_str(), b.source.c_str(),
+          {product.m, product.n, round_up(product.k, 4), a.read.ld, b.read.ld, c.ld, a.read.stride,
+           b.read.stride, product.mask_stride(), c.stride, a.read.offset, b.read.offset, c.offset}),
+      cut.parts));
+  plan.clocks = cut.clocks;
 }
 
 Reason supports_plain(const Problem& problem, const DeviceInfo&) {

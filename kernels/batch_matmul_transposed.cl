@@ -1,0 +1,601 @@
+// SPDX-License-Identifier: MIT
+// batch_matmul_transposed.cl - c[i,m,n] = act(scale * sum_k a[i,m,k] * b[i,k,n] + mask[m,n])
+//
+// Builds alone, as is (float) or with -DCLAM_F16 (half storage; needs cl_khr_fp16). What follows
+// the sum is float. BMM_ACC says how sums are kept; in each mode every kernel adds in the order of
+// k:
+//
+//   0  in one float per output, by fma
+//   1  in half inside a chunk of 32 k, or of 4 behind the last whole one; the chunks in float
+//   2  in half
+//
+// a, b and c are stacks of matrices: a batch stride, a row stride (ld) and a first element (off),
+// in elements; every byte offset into them fits an int. So a head, whose rows are pieces of longer
+// rows, is read and written in place. stridea = 0 or strideb = 0: one matrix for all batch items.
+// Elements of c lie in distinct places: stridec >= (m-1)*ldc + n, or, where batch items lie side by
+// side, stridec >= n and ldc >= (batch-1)*stridec + n. Buffers start on multiples of 16 bytes, as
+// OpenCL's do. mask is dense; stridem is m*n, or 0 for one mask for all batch items. An absent mask
+// counts as zeros, and may be null. No output overlaps an input.
+//
+// The two letters of a kernel say how a and b lie: n as in the formula, t transposed; _nn and _nt
+// are in batch_matmul.cl. A work-item has a tile of 4 or 8 columns and takes 4 k a trip, or a
+// chunk, by aligned 4-vectors. A tile that would hang over an edge is moved back, so that it ends
+// there: it then shares rows or columns with its neighbour, and stores only its own.
+//
+//     kernel   a vector of a holds   a vector of b holds    rows x columns of a tile
+//     _tn      4 rows at one k       4 columns at one k     BMM_M0 x BMM_N0, BMM_M0 4 or 8
+//     _tt      4 rows at one k       4 k of a column        4 x 4, sums in float
+//
+// The second vector of columns of a tile of 8 lies 4*BMM_LX further on, so that those of a group's
+// work-items lie side by side.
+//
+//@define CLAM_F16  off                          store tensors as half
+//@define BMM_ACC   0 {0,1,2}                    sums in float, chunks, half
+//@define BMM_M0    4 {4,8}                      rows of a tile
+//@define BMM_N0    4 {4,8}                      columns of a tile of _tn
+//@define BMM_LX    16 {1,2,4,8,16}              work-items of a group along n
+//@define BMM_LY    4 {1,2,4,8,16,32,64,128,256} work-items of a group along m
+//@define BMM_SPLIT 0 {0,1}                      addresses in two halves
+//@define BMM_LDA   0                            fixes lda where it is not 0
+//@define BMM_LDB   0                            fixes ldb where it is not 0
+//@define BMM_MASK  0 {0,1}                      mask is added
+//@define BMM_ACT   none {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp}  activation
+
+
+#ifndef BMM_ACC
+#define BMM_ACC 0
+#endif
+#ifndef BMM_M0
+#define BMM_M0 4
+#endif
+#ifndef BMM_N0
+#define BMM_N0 4
+#endif
+#ifndef BMM_LX
+#define BMM_LX 16
+#endif
+#ifndef BMM_LY
+#define BMM_LY 4
+#endif
+#ifndef BMM_SPLIT
+#define BMM_SPLIT 0
+#endif
+#ifndef BMM_LDA
+#define BMM_LDA 0
+#endif
+#ifndef BMM_LDB
+#define BMM_LDB 0
+#endif
+#ifndef BMM_MASK
+#define BMM_MASK 0
+#endif
+#ifndef BMM_ACT
+#define BMM_ACT none
+#endif
+
+#if BMM_ACC < 0 || BMM_ACC > 2
+#error "batch_matmul_transposed.cl: BMM_ACC must be 0, 1 or 2"
+#endif
+#if BMM_ACC != 0 && !defined(CLAM_F16)
+#error "batch_matmul_transposed.cl: BMM_ACC 1 and 2 sum in half, and need CLAM_F16"
+#endif
+#if BMM_M0 != 4 && BMM_M0 != 8
+#error "batch_matmul_transposed.cl: BMM_M0 must be 4 or 8"
+#endif
+#if BMM_N0 != 4 && BMM_N0 != 8
+#error "batch_matmul_transposed.cl: BMM_N0 must be 4 or 8"
+#endif
+#if BMM_LX < 1 || BMM_LX > 16 || BMM_LX & (BMM_LX - 1)
+#error "batch_matmul_transposed.cl: BMM_LX must be a power of two up to 16"
+#endif
+#if BMM_LY < 1 || BMM_LY > 256 || BMM_LY & (BMM_LY - 1)
+#error "batch_matmul_transposed.cl: BMM_LY must be a power of two up to 256"
+#endif
+#if BMM_SPLIT != 0 && BMM_SPLIT != 1
+#error "batch_matmul_transposed.cl: BMM_SPLIT must be 0 or 1"
+#endif
+#if BMM_LDA % 4 != 0 || BMM_LDB % 4 != 0
+#error "batch_matmul_transposed.cl: BMM_LDA and BMM_LDB must be multiples of 4, for vector loads"
+#endif
+#if BMM_MASK != 0 && BMM_MASK != 1
+#error "batch_matmul_transposed.cl: BMM_MASK must be 0 or 1"
+#endif
+
+#ifdef CLAM_F16
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+typedef half T;
+typedef half4 T4;
+#else
+typedef float T;
+typedef float4 T4;
+#endif
+
+#define ROWS BMM_M0
+#define VECTORS (BMM_N0 / 4)
+#define ACC BMM_ACC
+#define SPLIT BMM_SPLIT
+
+#define SIZE ((uint)sizeof(T))
+#define GROUP __attribute__((reqd_work_group_size(BMM_LX, BMM_LY, 1)))
+
+// ---- activations: BMM_ACT is the name of one of these, or of a built-in ----
+
+float none(float z) { return z; }
+
+// Written so that NaN stays NaN; fmax would swallow it.
+float relu(float z) { return z < 0.0f ? 0.0f : z; }
+
+float relu6(float z) { return z < 0.0f ? 0.0f : (z > 6.0f ? 6.0f : z); }
+
+float sigmoid(float z) { return 1.0f / (1.0f + exp(-z)); }
+
+float silu(float z) { return z / (1.0f + exp(-z)); }
+
+// z * Phi(z), by Abramowitz and Stegun 7.1.26 for the tail of the normal distribution: within
+// 2.6e-7 of the exact value. Past 16 the tail is 0 in float; the clamp keeps 0 * inf out.
+float gelu(float z) {
+  const float a = fmin(fabs(z), 16.0f);
+  const float t = 1.0f / fma(0.231641887f, a, 1.0f);
+  float p = fma(1.061405429f, t, -1.453152027f);
+  p = fma(p, t, 1.421413741f);
+  p = fma(p, t, -0.284496736f);
+  p = fma(p, t, 0.254829592f);
+  return relu(z) - 0.5f * a * p * t * exp(-0.5f * a * a);
+}
+
+// z / 2 * (1 + tanh(u)) = z * sigmoid(2 u), u = sqrt(2 / pi) * (z + 0.044715 z^3)
+float gelu_tanh(float z) { return z / (1.0f + exp(-1.5957691216f * fma(0.044715f * z * z, z, z))); }
+
+// ---- memory: a 64-bit base and an unsigned byte offset cost Mali compilers the least ----
+
+float load1(__global const char* p, uint at) { return (float)*(__global const T*)(p + at); }
+
+float4 load4(__global const char* p, uint at) {
+  const T4 v = *(__global const T4*)(p + at);
+  return (float4)((float)v.x, (float)v.y, (float)v.z, (float)v.w);
+}
+
+void store1(float v, __global char* p, uint at) { *(__global T*)(p + at) = (T)v; }
+
+void store4(float4 v, __global char* p, uint at) {
+  *(__global T4*)(p + at) = (T4)((T)v.x, (T)v.y, (T)v.z, (T)v.w);
+}
+
+// ---- addresses that a loop moves along ----
+
+// With SPLIT, a load adds to the lower half of an address alone: Mesa's compilers for Mali spend
+// two instructions on that, and three and more registers on a sum of 64 bits. Right only where base
+// and what is read have the same upper half: see ends_above.
+#if SPLIT
+typedef uint2 Address;
+#define ADDRESS(base, at) (as_uint2((ulong)(base)) + (uint2)(at, 0))
+#define PLACE(address, at) as_ulong((uint2)((address).x + (at), (address).y))
+#define MOVE(address, bytes) (address).x += (bytes)
+#define LOW(address) (address).x
+#else
+typedef __global const char* Address;
+#define ADDRESS(base, at) ((__global const char*)(base) + (at))
+#define PLACE(address, at) ((address) + (at))
+#define MOVE(address, bytes) (address) += (bytes)
+#define LOW(address) ((uint)(ulong)(address))
+#endif
+
+// Whether the last of `bytes` from the base on has another upper half than the base.
+int ends_above(__global const void* base, uint bytes) {
+  return SPLIT && (uint)(ulong)base + (bytes - 1) < (uint)(ulong)base;
+}
+
+// ---- sums ----
+
+// What is multiplied and summed, until a chunk ends.
+#if ACC == 0
+typedef float S;
+typedef float4 S4;
+#else
+typedef half S;
+typedef half2 S2;
+typedef half4 S4;
+#endif
+
+#define CHUNK 32  // k of a chunk
+
+// Through components: some compilers lack the conversions of half vectors.
+float4 widen(S4 v) { return (float4)((float)v.x, (float)v.y, (float)v.z, (float)v.w); }
+
+S4 load_t(__global const T4* p) {
+  const T4 v = *p;
+  return (S4)((S)v.x, (S)v.y, (S)v.z, (S)v.w);
+}
+
+// Sums are variables of their own: arrays cost Mesa's compilers a fifth of the loop. t0_1 is that
+// of row 0 and vector 1 of columns, and c0_1 the total of its chunks.
+#if ROWS == 1
+#define EACH_ROW(DO, v, a) DO(0, v, a)
+#elif ROWS == 2
+#define EACH_ROW(DO, v, a) DO(0, v, a) DO(1, v, a)
+#elif ROWS == 4
+#define EACH_ROW(DO, v, a) DO(0, v, a) DO(1, v, a) DO(2, v, a) DO(3, v, a)
+#elif ROWS == 6
+#define EACH_ROW(DO, v, a) \
+  DO(0, v, a) DO(1, v, a) DO(2, v, a) DO(3, v, a) DO(4, v, a) DO(5, v, a)
+#else
+#define EACH_ROW(DO, v, a)                                                \
+  DO(0, v, a) DO(1, v, a) DO(2, v, a) DO(3, v, a) DO(4, v, a) DO(5, v, a) \
+  DO(6, v, a) DO(7, v, a)
+#endif
+#if BMM_N0 == 4
+#define EACH_VECTOR(DO, a, b, c) DO(0, a, b, c)
+#define EACH_SUM(DO) EACH_ROW(DO, 0, )
+#else
+#define EACH_VECTOR(DO, a, b, c) DO(0, a, b, c) DO(1, a, b, c)
+#define EACH_SUM(DO) EACH_ROW(DO, 0, ) EACH_ROW(DO, 1, )
+#endif
+
+#if ACC == 1
+#define DECLARE(i, v, none_) float4 c##i##_##v = (float4)(0.0f); S4 t##i##_##v;
+#define ADD_UP(i, v, none_) c##i##_##v += widen(t##i##_##v);
+#define HAND_OVER(i, v, none_) sum[i * VECTORS + v] = c##i##_##v;
+#else
+#define DECLARE(i, v, none_) S4 t##i##_##v = (S4)((S)0);
+#define ADD_UP(i, v, none_)
+#define HAND_OVER(i, v, none_) sum[i * VECTORS + v] = widen(t##i##_##v);
+#endif
+
+// The first product of a chunk is not added to a zero: Mesa 25 would then not multiply halves in
+// pairs.
+#if ACC == 1
+#define FIRST_BY(i, v, factor) t##i##_##v = (S4)(factor) * w##v;
+#else
+#define FIRST_BY NEXT_BY
+#endif
+#define NEXT_BY(i, v, factor) t##i##_##v = fma((S4)(factor), w##v, t##i##_##v);
+#define LOAD_W(v, k_at) \
+  const S4 w##v = load_t((__global const T4*)PLACE(w, (k_at) * w_stride + v * w_apart));
+
+// The sums, `FOUR` k after the other: x moves on by x_step bytes a k, w by w_step.
+#if ACC == 1
+#define SUM(FOUR, x_step, w_step)                                             \
+  const uint end = LOW(x) + k * (x_step);                                     \
+  const uint rest = LOW(x) + k / CHUNK * CHUNK * (x_step);                    \
+  EACH_SUM(DECLARE)                                                           \
+  if (LOW(x) != rest) {                                                       \
+    do {                                                                      \
+      FOUR(FIRST, 0) FOUR(NEXT, 4) FOUR(NEXT, 8) FOUR(NEXT, 12)               \
+      FOUR(NEXT, 16) FOUR(NEXT, 20) FOUR(NEXT, 24) FOUR(NEXT, 28)             \
+      EACH_SUM(ADD_UP)                                                        \
+      MOVE(x, CHUNK * (x_step));                                              \
+      MOVE(w, CHUNK * (w_step));                                              \
+    } while (LOW(x) != rest);                                                 \
+  }                                                                           \
+  if (LOW(x) != end) {                                                        \
+    do {                                                                      \
+      FOUR(FIRST, 0)                                                          \
+      EACH_SUM(ADD_UP)                                                        \
+      MOVE(x, 4 * (x_step));                                                  \
+      MOVE(w, 4 * (w_step));                                                  \
+    } while (LOW(x) != end);                                                  \
+  }                                                                           \
+  EACH_SUM(HAND_OVER)
+#else
+#define SUM(FOUR, x_step, w_step)                                             \
+  const uint end = LOW(x) + k * (x_step);                                     \
+  EACH_SUM(DECLARE)                                                           \
+  do {                                                                        \
+    FOUR(NEXT, 0)                                                             \
+    MOVE(x, 4 * (x_step));                                                    \
+    MOVE(w, 4 * (w_step));                                                    \
+  } while (LOW(x) != end);                                                    \
+  EACH_SUM(HAND_OVER)
+#endif
+
+// One output's sum by scalar loads, a k every x_step and w_step bytes. `pairs`: as sum_rows adds.
+float sum_one(__global const char* x, uint x_step, __global const char* w, uint w_step, int pairs,
+              int k) {
+  float total = 0.0f;
+  while (k > 0) {
+    const int products = ACC != 1 ? k : (k < CHUNK ? min(k, 4) : CHUNK);
+    S even = (S)0, odd = (S)0;
+    for (int i = 0; i < products; ++i) {
+      const S v = (S)*(__global const T*)x, weight = (S)*(__global const T*)w;
+      if (pairs && (i & 1)) {
+        odd = fma(v, weight, odd);
+      } else {
+        even = fma(v, weight, even);
+      }
+      x += x_step;
+      w += w_step;
+    }
+    total += (float)(pairs ? even + odd : even);
+    k -= products;
+  }
+  return total;
+}
+
+// ---- sums over vectors of rows ----
+
+// Both hold vectors at one k: x one of four rows, or two.
+#define LOAD_ROWS(i, k_at) \
+  const S4 x##i = load_t((__global const T4*)PLACE(x, (k_at) * x_stride + i * SIZE));
+#if ROWS == 4
+#define EACH_FOUR_ROWS(ADD, v) ADD(0, v, x0.x) ADD(1, v, x0.y) ADD(2, v, x0.z) ADD(3, v, x0.w)
+#define LOAD_ALL_ROWS(k_at) LOAD_ROWS(0, k_at)
+#else
+#define EACH_FOUR_ROWS(ADD, v)                                               \
+  ADD(0, v, x0.x) ADD(1, v, x0.y) ADD(2, v, x0.z) ADD(3, v, x0.w)            \
+  ADD(4, v, x4.x) ADD(5, v, x4.y) ADD(6, v, x4.z) ADD(7, v, x4.w)
+#define LOAD_ALL_ROWS(k_at) LOAD_ROWS(0, k_at) LOAD_ROWS(4, k_at)
+#endif
+#define OUTER(v, ADD, k_at, none_) \
+  {                                \
+    LOAD_W(v, k_at)                \
+    EACH_FOUR_ROWS(ADD##_BY, v)    \
+  }
+#define ONE_K(ADD, k_at)            \
+  {                                 \
+    LOAD_ALL_ROWS(k_at)             \
+    EACH_VECTOR(OUTER, ADD, k_at, ) \
+  }
+#define FOUR_K_OF_VECTORS(ADD, k_at) \
+  ONE_K(ADD, k_at) ONE_K(NEXT, (k_at) + 1) ONE_K(NEXT, (k_at) + 2) ONE_K(NEXT, (k_at) + 3)
+
+void sum_vectors(float4* sum, Address x, uint x_stride, Address w, uint w_stride, uint w_apart,
+                 int k) {
+  SUM(FOUR_K_OF_VECTORS, x_stride, w_stride)
+}
+
+#if ACC == 0
+// x holds vectors of four rows at one k, w four rows of k.
+float add_along_k(float sum, float x0, float x1, float x2, float x3, float4 w) {
+  return fma(x3, w.w, fma(x2, w.z, fma(x1, w.y, fma(x0, w.x, sum))));
+}
+
+float4 add_columns(float4 sum, float x0, float x1, float x2, float x3, float4 w0, float4 w1,
+                   float4 w2, float4 w3) {
+  return (float4)(add_along_k(sum.x, x0, x1, x2, x3, w0), add_along_k(sum.y, x0, x1, x2, x3, w1),
+                  add_along_k(sum.z, x0, x1, x2, x3, w2), add_along_k(sum.w, x0, x1, x2, x3, w3));
+}
+
+void sum_vectors_by_rows(float4* sum, __global const char* x, uint x_stride,
+                         __global const char* w, uint w_stride, int k) {
+  const uint end = (uint)(ulong)w + k * SIZE;
+  float4 t0 = (float4)(0.0f), t1 = t0, t2 = t0, t3 = t0;
+  do {
+    const float4 x0 = load4(x, 0), x1 = load4(x, x_stride);
+    const float4 x2 = load4(x, 2 * x_stride), x3 = load4(x, 3 * x_stride);
+    const float4 w0 = load4(w, 0), w1 = load4(w, w_stride);
+    const float4 w2 = load4(w, 2 * w_stride), w3 = load4(w, 3 * w_stride);
+    t0 = add_columns(t0, x0.x, x1.x, x2.x, x3.x, w0, w1, w2, w3);
+    t1 = add_columns(t1, x0.y, x1.y, x2.y, x3.y, w0, w1, w2, w3);
+    t2 = add_columns(t2, x0.z, x1.z, x2.z, x3.z, w0, w1, w2, w3);
+    t3 = add_columns(t3, x0.w, x1.w, x2.w, x3.w, w0, w1, w2, w3);
+    x += 4 * x_stride;
+    w += 4 * SIZE;
+  } while ((uint)(ulong)w != end);
+  sum[0] = t0;
+  sum[1] = t1;
+  sum[2] = t2;
+  sum[3] = t3;
+}
+#endif
+
+// ---- tiles ----
+
+// What a work-item computes: rows from `row` on, and vectors of four columns, one every APART from
+// `col` on. What it owns: rows from own_row on, and of a vector the columns from `first` on that c
+// has.
+typedef struct {
+  int row, own_row, col, first;
+} Tile;
+
+#define APART (4 * BMM_LX)
+
+// Vectors that a tile may read even past the last of n, but not store. `last`: the last row at
+// which a tile may start.
+Tile tile_at(int own_row, int last) {
+  const int col = (int)get_group_id(0) * (VECTORS * APART) + (int)get_local_id(0) * 4;
+  const Tile tile = {min(own_row, last), own_row, col, 0};
+  return tile;
+}
+
+// Four columns that end at the last of n; where n < 4, those past it are read, but not stored.
+Tile tile_within(int own_row, int last, int n) {
+  const int own_col = (int)get_global_id(0) * 4, col = max(min(own_col, n - 4), 0);
+  const Tile tile = {min(own_row, last), own_row, col, own_col - col};
+  return tile;
+}
+
+// ---- from the sum to the output ----
+
+// A batch item of c and of mask: its extents, its first elements, and whether every tile has
+// vectors of its own, aligned.
+typedef struct {
+  int m, n, ldc, c_at, mask_at, whole;
+  float scale;
+} Output;
+
+Output output_of(int item, int m, int n, int ldc, int stridem, int stridec, int offc, float scale) {
+  const int whole = ((n | ldc | offc | stridec) & 3) == 0;
+  const Output out = {m, n, ldc, offc + item * stridec, item * stridem, whole, scale};
+  return out;
+}
+
+int owns(int i, int first, int end) { return i >= first && i < end; }
+
+// The own elements of a vector; `whole` when all four are its own and aligned.
+float4 load_own(__global const char* p, uint at, int first, int end, int whole) {
+  if (whole) return load4(p, at);
+  return (float4)(owns(0, first, end) ? load1(p, at) : 0.0f,
+                  owns(1, first, end) ? load1(p, at + SIZE) : 0.0f,
+                  owns(2, first, end) ? load1(p, at + 2 * SIZE) : 0.0f,
+                  owns(3, first, end) ? load1(p, at + 3 * SIZE) : 0.0f);
+}
+
+void store_own(float4 v, __global char* p, uint at, int first, int end, int whole) {
+  if (whole) {
+    store4(v, p, at);
+    return;
+  }
+  if (owns(0, first, end)) store1(v.x, p, at);
+  if (owns(1, first, end)) store1(v.y, p, at + SIZE);
+  if (owns(2, first, end)) store1(v.z, p, at + 2 * SIZE);
+  if (owns(3, first, end)) store1(v.w, p, at + 3 * SIZE);
+}
+
+// A vector of the tile at `row` and `col`.
+void finish_vector(float4 sum, int row, int col, Tile tile, Output out, __global const T* mask,
+                   __global T* c) {
+  if (row < tile.own_row || row >= out.m || col >= out.n) return;
+  const int first = tile.first, end = out.n - col;
+  float4 addend = (float4)(0.0f);
+  if (BMM_MASK) {
+    addend = load_own((__global const char*)mask, (out.mask_at + row * out.n + col) * SIZE, first,
+                      end, out.whole);
+  }
+  const float4 z = fma((float4)(out.scale), sum, addend);
+  const float4 v = (float4)(BMM_ACT(z.x), BMM_ACT(z.y), BMM_ACT(z.z), BMM_ACT(z.w));
+  store_own(v, (__global char*)c, (out.c_at + row * out.ldc + col) * SIZE, first, end, out.whole);
+}
+
+#define SUMS (ROWS * VECTORS)
+#define TAKE(i, v, none_) \
+  finish_vector(sum[i * VECTORS + v], tile.row + i, tile.col + v * APART, tile, out, mask, c);
+
+// All sums of a tile by scalar loads: from x on, a row every x_stride bytes and a k every x_step;
+// from w on, a vector every w_apart, a column every w_column, a k every w_step.
+void sum_slowly(__global const char* x, uint x_stride, uint x_step, __global const char* w,
+                uint w_apart, uint w_column, uint w_step, int pairs, int k, Tile tile, Output out,
+                __global const T* mask, __global T* c) {
+  for (int i = 0; i < SUMS; ++i) {
+    float4 sum = (float4)(0.0f);
+    for (int column = 0; column < 4; ++column) {
+      const float one = sum_one(x + i / VECTORS * x_stride, x_step,
+                                w + i % VECTORS * w_apart + column * w_column, w_step, pairs, k);
+      sum = (float4)(sum.yzw, one);
+    }
+    finish_vector(sum, tile.row + i / VECTORS, tile.col + i % VECTORS * APART, tile, out, mask, c);
+  }
+}
+
+// ---- the kernels ----
+
+// min(own_row, m - ROWS), written so that a compiler does not keep the one from before the loop
+// over k in a register until behind it.
+int row_again(int own_row, int m) { return m - max(m - own_row, ROWS); }
+
+// The elements from a stack's start to the end of `rows` rows of `row` elements.
+int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row; }
+
+// One work-item a tile; a in rows along m, b in rows along n: outer products of vectors.
+//@kernel batch_matmul_tn
+//@arg    0  a        in   T[offa + batch*stridea]
+//@arg    1  b        in   T[offb + batch*strideb]
+//@arg    2  mask     in   T[m*n + (batch-1)*stridem]  null without BMM_MASK
+//@arg    3  c        out  T[offc + batch*stridec]
+//@arg    4  m        int      rows of c
+//@arg    5  n        int      columns of c
+//@arg    6  k        int      products of a sum, the zeros that fill up a and b included
+//@arg    7  lda      int
+//@arg    8  ldb      int
+//@arg    9  ldc      int
+//@arg    10 stridea  int      0: one matrix for all batch items
+//@arg    11 strideb  int      0: one matrix for all batch items
+//@arg    12 stridem  int      m*n, or 0: one mask for all batch items
+//@arg    13 stridec  int
+//@arg    14 offa     int
+//@arg    15 offb     int
+//@arg    16 offc     int
+//@arg    17 scale    float    factor of the sum
+//@global ceil(n/(BMM_N0*BMM_LX))*BMM_LX ceil(m/(BMM_M0*BMM_LY))*BMM_LY batch
+//@local  BMM_LX BMM_LY 1
+//@needs  m >= 1, ceil(m/4)*4 >= BMM_M0, lda >= ceil(m/4)*4
+//@needs  n >= 1, ldb >= ceil(n/4)*4, n % (8*BMM_LX) == 0 || BMM_N0 == 4
+//@needs  every row of a has ceil(m/4)*4 columns; those from m on are read and not used
+//@needs  every row of b has ceil(n/4)*4 columns; those from n on are read and not used
+//@needs  k >= 4, k % 4 == 0, lda % 4 == 0, stridea % 4 == 0, offa % 4 == 0
+//@needs  ldb % 4 == 0, strideb % 4 == 0, offb % 4 == 0, c overlaps no input
+//@loop   k/4 if BMM_ACC!=1  over k, four a trip
+//@loop   floor(k/32) if BMM_ACC==1  over the chunks
+//@loop   (k-floor(k/32)*32)/4 if BMM_ACC==1  over the k that are left, four a trip
+//@loop   0*k if BMM_SPLIT*(BMM_M0*BMM_N0>4)  over the sums of a tile that lies across 4 GiB
+//@loop   0*k if BMM_SPLIT  over the columns of such a sum
+//@loop   0*k if BMM_SPLIT  over its chunks, or once
+//@loop   0*k if BMM_SPLIT  over the k of a column
+__kernel GROUP void batch_matmul_tn(__global const T* a, __global const T* b,
+                                    __global const T* mask, __global T* c, int m, int n, int k,
+                                    int lda, int ldb, int ldc, int stridea, int strideb,
+                                    int stridem, int stridec, int offa, int offb, int offc,
+                                    float scale) {
+  const int own_row = (int)get_global_id(1) * ROWS, padded_m = (m + 3) & ~3;
+  Tile tile = tile_at(own_row, padded_m - ROWS);
+  if (own_row >= m || tile.col >= n) return;
+  const int item = get_global_id(2);
+  const int a_row = BMM_LDA ? BMM_LDA : lda, b_row = BMM_LDB ? BMM_LDB : ldb;
+  const int a_at = offa + item * stridea + tile.row;
+  const int b_at = offb + item * strideb + tile.col;
+  // Not ||: that would be two branches to one place, and what is used there would be kept in
+  // registers through the loop.
+  if (ends_above(a, reach(a_at, k, a_row, ROWS) * SIZE) |
+      ends_above(b, reach(b_at, k, b_row, (VECTORS - 1) * APART + 4) * SIZE)) {
+    sum_slowly((__global const char*)(a + a_at), SIZE, a_row * SIZE,
+               (__global const char*)(b + b_at), APART * SIZE, SIZE, b_row * SIZE, 0, k, tile,
+               output_of(item, m, n, ldc, stridem, stridec, offc, scale), mask, c);
+    return;
+  }
+  float4 sum[SUMS];
+  sum_vectors(sum, ADDRESS(a, a_at * SIZE), a_row * SIZE, ADDRESS(b, b_at * SIZE), b_row * SIZE,
+              APART * SIZE, k);
+  tile.row = row_again(tile.own_row, padded_m);
+  const Output out = output_of(item, m, n, ldc, stridem, stridec, offc, scale);
+  EACH_SUM(TAKE)
+}
+
+#if ACC == 0
+// One work-item a tile; a in rows along m, b in rows along k.
+//@kernel batch_matmul_tt
+//@arg    0  a        in   T[offa + batch*stridea]
+//@arg    1  b        in   T[offb + batch*strideb]
+//@arg    2  mask     in   T[m*n + (batch-1)*stridem]  null without BMM_MASK
+//@arg    3  c        out  T[offc + batch*stridec]
+//@arg    4  m        int      rows of c
+//@arg    5  n        int      columns of c
+//@arg    6  k        int      products of a sum, the zeros that fill up a and b included
+//@arg    7  lda      int
+//@arg    8  ldb      int
+//@arg    9  ldc      int
+//@arg    10 stridea  int      0: one matrix for all batch items
+//@arg    11 strideb  int      0: one matrix for all batch items
+//@arg    12 stridem  int      m*n, or 0: one mask for all batch items
+//@arg    13 stridec  int
+//@arg    14 offa     int
+//@arg    15 offb     int
+//@arg    16 offc     int
+//@arg    17 scale    float    factor of the sum
+//@global ceil(n/(4*BMM_LX))*BMM_LX ceil(m/(4*BMM_LY))*BMM_LY batch
+//@local  BMM_LX BMM_LY 1
+//@needs  m >= 1, lda >= ceil(m/4)*4, n >= 1, BMM_ACC == 0
+//@needs  every row of a has ceil(m/4)*4 columns; those from m on are read and not used
+//@needs  b has at least 4 rows; those from n on are read and not used
+//@needs  k >= 4, k % 4 == 0, lda % 4 == 0, stridea % 4 == 0, offa % 4 == 0
+//@needs  ldb % 4 == 0, strideb % 4 == 0, offb % 4 == 0, c overlaps no input
+//@loop   k/4  over k, four a trip
+__kernel GROUP void batch_matmul_tt(__global const T* a, __global const T* b,
+                                    __global const T* mask, __global T* c, int m, int n, int k,
+                                    int lda, int ldb, int ldc, int stridea, int strideb,
+                                    int stridem, int stridec, int offa, int offb, int offc,
+                                    float scale) {
+  const int row = (int)get_global_id(1) * 4, own_col = (int)get_global_id(0) * 4;
+  if (row >= m || own_col >= n) return;
+  const Tile tile = tile_within(row, row, n);
+  const int item = get_global_id(2);
+  const int a_row = BMM_LDA ? BMM_LDA : lda, b_row = BMM_LDB ? BMM_LDB : ldb;
+  const int a_at = offa + item * stridea + row, b_at = offb + item * strideb + tile.col * b_row;
+  float4 sum[4];
+  sum_vectors_by_rows(sum, (__global const char*)(a + a_at), a_row * SIZE,
+                      (__global const char*)(b + b_at), b_row * SIZE, k);
+  const Output out = output_of(item, m, n, ldc, stridem, stridec, offc, scale);
+  finish_vector(sum[0], row, tile.col, tile, out, mask, c);
+  finish_vector(sum[1], row + 1, tile.col, tile, out, mask, c);
+  finish_vector(sum[2], row + 2, tile.col, tile, out, mask, c);
+  finish_vector(sum[3], row + 3, tile.col, tile, out, mask, c);
+}
+#endif
