@@ -27,9 +27,9 @@
 //   stride 2   l | m m m m   m m m m
 //
 // A load is the cheapest on Mali where its address is a sum of 32 bits: CONV2D_SPLIT keeps the
-// upper half of an address as it is and adds to the lower one. Where the bytes that a work-item
-// reads lie on both sides of a multiple of 4 GiB, it goes through them by 64-bit sums instead, in
-// the same order.
+// upper half of an address as it is and adds to the lower one. Where a multiple of 4 GiB lies
+// between the start of a tensor and the last byte that a work-item reads of it, it goes through
+// them by 64-bit sums instead, in the same order.
 //
 //@define CLAM_F16         off                           store tensors as half
 //@define CONV2D_LX        16 {1,2,4,8,16}               work-items of a group along the map
@@ -196,10 +196,20 @@ __global const char* place(Address a, uint offset, int carry) {
 
 Address advanced(Address a, uint offset, int carry) { return address_of(place(a, offset, carry)); }
 
-// Whether `bytes` bytes from p on lie on both sides of a multiple of 4 GiB.
-int crosses(__global const char* p, uint bytes) {
-  const ulong first = (ulong)p;
-  return CONV2D_SPLIT && first >> 32 != (first + bytes - 1) >> 32;
+// base + offset with the upper half of the base, which takes no register.
+Address beside(__global const void* base, int offset) {
+#if CONV2D_SPLIT
+  const uint2 halves = as_uint2((ulong)base);
+  const Address address = {halves.x + (uint)offset, halves.y};
+  return address;
+#else
+  return (__global const char*)base + offset;
+#endif
+}
+
+// Whether the last of `bytes` from the base on has another upper half than the base.
+int ends_above(__global const void* base, uint bytes) {
+  return CONV2D_SPLIT && (uint)(ulong)base + (bytes - 1) < (uint)(ulong)base;
 }
 
 T4 get4(Address a, uint at, int carry) { return *(__global const T4*)place(a, at, carry); }
@@ -408,38 +418,31 @@ void add_row(float4* sum, const Reads* in, Address x, uint at, Address w, uint w
 #endif
 }
 
-// Element by element, wherever the rows lie. Loops end at addresses: compilers would unroll a loop
-// over three taps, and spill.
-void add_row_anywhere(float4* sum, const Reads* in, Address x, Address w) {
-  const uint begin = low_half(w), middle = begin + WEIGHT_STEP, end = begin + 3 * WEIGHT_STEP;
-  x = advanced(x, -SIZE, 1);
-  do {
-    const int is_first = low_half(w) == begin, is_last = low_half(w) - middle == WEIGHT_STEP;
-    const float4 weights = load4(w, 0, 1);
-    for (int i = 0; i < PIXELS; ++i) {
-      if (i == 0 && is_first && !has_low(in)) continue;
-      if (CONV2D_STRIDE == 1 && i == PIXELS - 1 && is_last && !has_high(in)) continue;
-      // Pixels past the end of x's row are no outputs.
-      if (CONV2D_STRIDE == 2 && i > 1 && in->second == 0) continue;
-      sum[i] = fma((float4)(load1(x, CONV2D_STRIDE * i * SIZE, 1)), weights, sum[i]);
+// Pixel by pixel and tap by tap, wherever the rows lie: few registers, so that it does not spill
+// where the loop over whole rows does not. What lies inside x is asked anew for each row of taps.
+float4 pixel_anywhere(const Reads* in, int pixel) {
+  Address x = advanced(in->x, (CONV2D_STRIDE * pixel - 1) * (int)SIZE, 1), w = in->w;
+  float4 sum = (float4)(0.0f);
+  for (int c = 0; c < in->channels; ++c) {
+    for (int i = first_row(in); i < end_row(in); ++i) {
+      const int column = in->ix + CONV2D_STRIDE * pixel;
+      for (int j = max(1 - column, 0); j < min(in->columns - column + 1, 3); ++j) {
+        const float v = load1(x, i * in->row + j * SIZE, 1);
+        sum = fma((float4)(v), load4(w, (3 * i + j) * WEIGHT_STEP, 1), sum);
+      }
     }
-    x = advanced(x, SIZE, 1);
-    w = advanced(w, WEIGHT_STEP, 1);
-  } while (low_half(w) != end);
+    x = advanced(x, in->plane, 1);
+    w = advanced(w, 9 * WEIGHT_STEP, 1);
+  }
+  return sum;
 }
 
 void sum_anywhere(float4* sum, const Reads* in) {
-  Address x = advanced(in->x, first_row(in) * in->row, 1);
-  Address w = advanced(in->w, first_row(in) * 3 * WEIGHT_STEP, 1);
-  const int inside = end_row(in) - first_row(in);  // rows of taps
-  for (int c = 0; c < in->channels; ++c) {
-    for (int i = 0; i < inside; ++i) {
-      add_row_anywhere(sum, in, x, w);
-      x = advanced(x, in->row, 1);
-      w = advanced(w, 3 * WEIGHT_STEP, 1);
+  for (int i = 0; i < PIXELS; ++i) {
+    const float4 v = pixel_anywhere(in, i);
+    for (int j = 0; j < PIXELS; ++j) {
+      if (j == i) sum[j] = v;
     }
-    x = advanced(x, in->plane - inside * in->row, 1);
-    w = advanced(w, (3 - inside) * 3 * WEIGHT_STEP, 1);
   }
 }
 
@@ -603,7 +606,8 @@ void sum_channels(float4* sum, const Reads* in) {
 //@needs  w % (4*CONV2D_VECTORS*max(CONV2D_STRIDE*(CONV2D_VECTORS-1),1)) == 0
 //@needs  CONV2D_H is 0 or h, and CONV2D_W is 0 or both w and ow*CONV2D_STRIDE
 //@loop   max(cg-(CONV2D_PARTS-1)*ceil(cg/(4*CONV2D_PARTS))*4,0)..min(ceil(cg/(4*CONV2D_PARTS))*4,cg) if CONV2D_CHUNK==0  over the input channels of a part
-//@loop   0*cg if CONV2D_SPLIT*(CONV2D_CHUNK==0)  the same where bytes lie across 4 GiB
+//@loop   0*cg if CONV2D_SPLIT*(CONV2D_CHUNK==0)  over the pixels, where bytes lie across 4 GiB
+//@loop   0*cg if CONV2D_SPLIT*(CONV2D_CHUNK==0)  over the input channels, there
 //@loop   0*cg if CONV2D_SPLIT*(CONV2D_CHUNK==0)  over the rows of taps, there
 //@loop   0*cg if CONV2D_SPLIT*(CONV2D_CHUNK==0)  over the taps of a row, there
 //@loop   min(3,h) if CONV2D_CHUNK>0  over the rows of taps; one less at an end of the map
@@ -631,9 +635,10 @@ __kernel GROUP void conv2d_3x3(__global const T* x, __global const T* wp, __glob
   out.whole = (across & 3) == 0;
   const int iy = tile.oy * CONV2D_STRIDE - pad_t, ix = tile.ox * CONV2D_STRIDE;
   const uint row = columns * SIZE, plane = rows * row;
-  __global const char* xs =
-      (__global const char*)x + ((tile.n * groups + tile.g) * cg + tile.begin) * plane;
-  __global const char* ws = (__global const char*)wp +
+  // iy may be -1 or less: the sum is right again, modulo 2^32, for every row inside.
+  const uint x_at = ((tile.n * groups + tile.g) * cg + tile.begin) * plane;
+  const int first = (int)x_at + iy * (int)row + ix * (int)SIZE;
+  const uint w_at =
       (((int)get_group_id(1) * cg + tile.begin) * 9 * CONV2D_LY + (int)get_local_id(1)) * 4 * SIZE;
   Reads in;
   in.row = row;
@@ -646,22 +651,18 @@ __kernel GROUP void conv2d_3x3(__global const T* x, __global const T* wp, __glob
   // With stride 2 the last tile of a row may need less than two vectors.
   const int always = CONV2D_VECTORS == 2 || (CONV2D_W > 0 && CONV2D_W % 8 == 0);
   in.second = always || has_high(&in) ? 4 * SIZE : 0;
-  // iy may be -1 or less: the sum is right again, modulo 2^64, for every row inside.
-  in.x = address_of(xs + (iy * (int)row + ix * (int)SIZE));
-  in.w = address_of(ws);
   float4 sum[PIXELS];
   for (int i = 0; i < PIXELS; ++i) sum[i] = (float4)(0.0f);
-#if CONV2D_SPLIT
-  if (crosses(xs, max(in.channels, 1) * plane) ||
-      crosses(ws, max(in.channels, 1) * 9 * WEIGHT_STEP)) {
+  // `|` makes one branch, and so leaves fewer values in registers than `||`.
+  if (ends_above(x, x_at + tile.channels * plane) |
+      ends_above(wp, w_at + tile.channels * 9 * WEIGHT_STEP)) {
+    in.x = address_of((__global const char*)x + first);
+    in.w = address_of((__global const char*)wp + w_at);
     sum_anywhere(sum, &in);
   } else {
-    // The row before the first may lie below a multiple of 4 GiB: it is not read.
-    in.x.hi = address_of(xs).hi;
+    in.x = beside(x, first);
+    in.w = beside(wp, w_at);
     sum_channels(sum, &in);
   }
-#else
-  sum_channels(sum, &in);
-#endif
   finish(sum, out, b, r, y, partial);
 }

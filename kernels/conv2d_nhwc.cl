@@ -26,9 +26,9 @@
 // A tile over the end of a row or of a group of channels computes what it does not store.
 //
 // A load is the cheapest on Mali where its address is a sum of 32 bits: CONV2D_SPLIT keeps the
-// upper half of an address as it is and adds to the lower one. Where the bytes that a work-item
-// reads for a tap lie on both sides of a multiple of 4 GiB, it goes through them by 64-bit sums
-// instead, in the same order.
+// upper half of an address as it is and adds to the lower one. Where a multiple of 4 GiB lies
+// between the start of a tensor and the last byte that a work-item reads of it for a tap, it goes
+// through them by 64-bit sums instead, in the same order.
 //
 //@define CLAM_F16         off                           store tensors as half
 //@define CONV2D_LX        16 {1,2,4,8,16}               work-items of a group along k
@@ -36,6 +36,7 @@
 //@define CONV2D_STRIDE    1 {1,2}                       stride of conv2d_nhwc_depthwise
 //@define CONV2D_CHUNK     0 {0,4,8,16,32}               products that are summed in half; 0: none
 //@define CONV2D_PIXEL     0                             fixes stride_w*groups*cg where it is not 0
+//@define CONV2D_RUN       8 {4,8}                       pixels of an item of conv2d_nhwc_depthwise
 //@define CONV2D_SPLIT     0 {0,1}                       addresses are kept in two halves
 //@define CONV2D_BIAS      0 {0,1}                       b is added
 //@define CONV2D_RESIDUAL  0 {0,1}                       r is added
@@ -55,6 +56,9 @@
 #endif
 #ifndef CONV2D_PIXEL
 #define CONV2D_PIXEL 0
+#endif
+#ifndef CONV2D_RUN
+#define CONV2D_RUN 8
 #endif
 #ifndef CONV2D_SPLIT
 #define CONV2D_SPLIT 0
@@ -85,6 +89,9 @@
 #if CONV2D_CHUNK > 0 && !defined(CLAM_F16)
 #error "conv2d_nhwc.cl: CONV2D_CHUNK sums in half, so it needs CLAM_F16"
 #endif
+#if CONV2D_RUN != 4 && CONV2D_RUN != 8
+#error "conv2d_nhwc.cl: CONV2D_RUN must be 4 or 8"
+#endif
 #if CONV2D_PIXEL % 4 != 0
 #error "conv2d_nhwc.cl: CONV2D_PIXEL must be a multiple of 4, so that vector loads are aligned"
 #endif
@@ -102,7 +109,7 @@ typedef float4 T4;
 
 #define SIZE ((uint)sizeof(T))
 #define PIXELS 4  // of a tile of conv2d_nhwc: beside 8 of them, operands would not fit in registers
-#define RUN 8     // pixels of an item of conv2d_nhwc_depthwise
+#define RUN CONV2D_RUN  // pixels of an item of conv2d_nhwc_depthwise
 #define GROUP __attribute__((reqd_work_group_size(CONV2D_LX, CONV2D_LY, 1)))
 
 // ---- activations: CONV2D_ACT is the name of one of these, or of a built-in ----
@@ -175,10 +182,20 @@ __global const char* place(Address a, uint offset, int carry) {
 
 Address advanced(Address a, uint offset, int carry) { return address_of(place(a, offset, carry)); }
 
-// Whether `bytes` bytes from p on lie on both sides of a multiple of 4 GiB.
-int crosses(__global const char* p, uint bytes) {
-  const ulong first = (ulong)p;
-  return CONV2D_SPLIT && first >> 32 != (first + bytes - 1) >> 32;
+// base + offset with the upper half of the base, which takes no register.
+Address beside(__global const void* base, int offset) {
+#if CONV2D_SPLIT
+  const uint2 halves = as_uint2((ulong)base);
+  const Address address = {halves.x + (uint)offset, halves.y};
+  return address;
+#else
+  return (__global const char*)base + offset;
+#endif
+}
+
+// Whether the last of `bytes` from the base on has another upper half than the base.
+int ends_above(__global const void* base, uint bytes) {
+  return CONV2D_SPLIT && (uint)(ulong)base + (bytes - 1) < (uint)(ulong)base;
 }
 
 T4 get4(Address a, uint at, int carry) { return *(__global const T4*)place(a, at, carry); }
@@ -337,14 +354,6 @@ void add_tap_anywhere(float4* sum, Tap tap, int column, int stride, int w) {
 
 #endif
 
-// The first tap t >= 0 with first + t * dilation >= 0.
-int first_tap(int first, int dilation) { return first < 0 ? (dilation - 1 - first) / dilation : 0; }
-
-// Past the last tap of `taps` with first + t * dilation < extent.
-int end_tap(int first, int dilation, int extent, int taps) {
-  return first < extent ? min((extent - first + dilation - 1) / dilation, taps) : 0;
-}
-
 // ---- the kernels ----
 
 // One work-item a tile. w is packed by conv2d_pack of conv2d.cl with CONV2D_LY = CONV2D_LX, so
@@ -377,8 +386,8 @@ int end_tap(int first, int dilation, int extent, int taps) {
 //@needs  groups >= 1, cg >= 1, kg >= 1, rows >= 1, columns >= 1, pad_t >= 0, pad_l >= 0
 //@needs  h >= 1, w >= 1, oh >= 1, ow >= 1, cg % 4 == 0, cg % max(CONV2D_CHUNK,1) == 0
 //@needs  stride_h >= 1, stride_w >= 1, dilation_h >= 1, dilation_w >= 1
-//@loop   min(rows,h)  over the rows of the filter that lie inside x
-//@loop   min(columns,w)  over its columns
+//@loop   rows  over the rows of the filter
+//@loop   columns  over its columns; of rows that lie inside x
 //@loop   cg/max(CONV2D_CHUNK,4)  over the channels of a tap
 //@loop   0*cg  over channels of taps that some pixels do not have: few, and not counted
 //@loop   0*cg if CONV2D_CHUNK>0  over the channels of a chunk, there
@@ -392,32 +401,32 @@ __kernel GROUP void conv2d_nhwc(__global const T* x, __global const T* wp, __glo
   if (tile >= groups * tiles || at >= across * oh) return;
   const int group = tile / tiles, in_group = 4 * (tile - group * tiles);
   const int oy = at / across, ox = (at - oy * across) * PIXELS;
-  const int iy = oy * stride_h - pad_t, ix = ox * stride_w - pad_l, c_all = groups * cg;
-  // Taps of which at least one pixel of the tile may lie inside.
-  const int row0 = first_tap(iy, dilation_h), row1 = end_tap(iy, dilation_h, h, rows);
-  const int column0 = first_tap(ix + (PIXELS - 1) * stride_w, dilation_w);
-  const int column1 = end_tap(ix, dilation_w, w, columns);
-  __global const char* xs = (__global const char*)x + group * cg * SIZE;
-  __global const char* ws = (__global const char*)wp +
+  const int c_all = groups * cg;
+  const uint panel =
       ((int)get_group_id(0) * rows * columns * cg * CONV2D_LX + (int)get_local_id(0)) * 4 * SIZE;
   Tap tap;
   tap.pixel = (CONV2D_PIXEL ? CONV2D_PIXEL : stride_w * c_all) * SIZE;
   tap.channels = cg;
   float4 sum[PIXELS];
   for (int i = 0; i < PIXELS; ++i) sum[i] = (float4)(0.0f);
-  for (int i = row0; i < row1; ++i) {
-    for (int j = column0; j < column1; ++j) {
-      const int column = ix + j * dilation_w;
-      const int all_inside = column >= 0 && column + (PIXELS - 1) * stride_w < w;
-      __global const char* from =
-          xs + ((n * h + iy + i * dilation_h) * w + column) * c_all * (int)SIZE;
-      __global const char* weights = ws + (i * columns + j) * cg * WEIGHT_STEP;
-      tap.x = address_of(from);
-      tap.w = address_of(weights);
-      if (!all_inside || crosses(from, (PIXELS - 1) * tap.pixel + cg * SIZE) ||
-          crosses(weights, cg * WEIGHT_STEP)) {
+  for (int i = 0; i < rows; ++i) {
+    const int row = oy * stride_h - pad_t + i * dilation_h;
+    if ((uint)row >= (uint)h) continue;
+    for (int j = 0; j < columns; ++j) {
+      const int column = ox * stride_w - pad_l + j * dilation_w;
+      const int last = column + (PIXELS - 1) * stride_w;
+      if (column >= w || last < 0) continue;
+      // Of a column left of the row, and of a later one that lies inside.
+      const int x_at = (((n * h + row) * w + column) * c_all + group * cg) * (int)SIZE;
+      const uint w_at = panel + (i * columns + j) * cg * WEIGHT_STEP;
+      if (column < 0 || last >= w || ends_above(x, x_at + (PIXELS - 1) * tap.pixel + cg * SIZE) ||
+          ends_above(wp, w_at + cg * WEIGHT_STEP)) {
+        tap.x = address_of((__global const char*)x + x_at);
+        tap.w = address_of((__global const char*)wp + w_at);
         add_tap_anywhere(sum, tap, column, stride_w, w);
       } else {
+        tap.x = beside(x, x_at);
+        tap.w = beside(wp, w_at);
         add_tap(sum, tap);
       }
     }
@@ -484,7 +493,7 @@ void add_row_of_taps(Sum* sum, __global const char* from, uint column, int insid
 //@arg    9  ow        int                       columns of y
 //@arg    10 pad_t     int                       rows of padding above x
 //@arg    11 pad_l     int                       columns of padding left of x
-//@global ceil(channels/(4*CONV2D_LX))*CONV2D_LX ceil(ceil(ow/8)*oh/CONV2D_LY)*CONV2D_LY n
+//@global ceil(channels/(4*CONV2D_LX))*CONV2D_LX ceil(ceil(ow/CONV2D_RUN)*oh/CONV2D_LY)*CONV2D_LY n
 //@local  CONV2D_LX CONV2D_LY
 //@needs  channels >= 4, channels % 4 == 0, h >= 1, w >= 1, pad_t >= 0, pad_l >= 0
 __kernel GROUP void conv2d_nhwc_depthwise(__global const T* x, __global const T* wp,
@@ -523,10 +532,12 @@ __kernel GROUP void conv2d_nhwc_depthwise(__global const T* x, __global const T*
   FINISH(1)
   FINISH(2)
   FINISH(3)
+#if RUN > 4
   FINISH(4)
   FINISH(5)
   FINISH(6)
   FINISH(7)
+#endif
 #undef FINISH
 }
 

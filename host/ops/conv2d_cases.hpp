@@ -161,12 +161,12 @@ inline std::vector<std::string> conv2d_cases() {
       "conv2d c=4 h=5 w=12 k=63 r=3 pad=1",
       "conv2d c=5 h=16 w=16 k=13 r=3 pad=1",
       "conv2d c=5 h=17 w=16 k=17 r=3 pad=1",
-      "conv2d c=3 h=33 w=32 k=101 r=3 pad=1",
+      "conv2d c=3 h=33 w=32 k=149 r=3 pad=1",
       // 3x3, stride 2: the last tile of a row may need one vector only.
       "conv2d c=2 h=4 w=4 k=3 r=3 stride=2 pad=1",
       "conv2d c=3 h=7 w=12 k=5 r=3 stride=2 pad=1",
       "conv2d n=2 c=5 h=8 w=20 k=4 r=3 stride=2 pad=1",
-      "conv2d c=3 h=64 w=64 k=32 r=3 stride=2 pad=1 bias act=relu",
+      "conv2d c=3 h=64 w=64 k=156 r=3 stride=2 pad=1 bias act=relu",
       // 3x3 in parts.
       "conv2d c=63 h=4 w=4 k=6 r=3 pad=1",
       "conv2d c=64 h=5 w=8 k=5 r=3 pad=1",
@@ -243,6 +243,7 @@ inline std::vector<std::string> conv2d_cases() {
       "conv2d c=1 h=1 w=1 k=1 r=1 layout=nhwc",
       "conv2d c=4 h=4 w=4 k=3 r=1 layout=nhwc",
       "conv2d n=2 c=8 h=5 w=7 k=9 r=1 layout=nhwc bias act=silu",
+      "conv2d n=2 c=13 h=5 w=7 k=9 r=1 layout=nhwc bias residual act=gelu",
       "conv2d c=4 h=1 w=4 k=1 r=3 pad=1 layout=nhwc",
       "conv2d n=2 c=4 h=3 w=5 k=5 r=3 pad=1 layout=nhwc",
       "conv2d c=12 h=6 w=9 k=63 r=3 pad=1 layout=nhwc",
@@ -266,6 +267,8 @@ inline std::vector<std::string> conv2d_cases() {
       "conv2d c=64 h=96 w=96 k=64 r=3 pad=1 groups=64 layout=nhwc",
       "conv2d c=32 h=5 w=7 k=9 r=3 pad=1 acc=chunk layout=nhwc",
       "conv2d n=2 c=12 h=5 w=6 k=9 r=3 pad=1 acc=chunk layout=nhwc bias act=silu",
+      "conv2d n=2 c=37 h=5 w=6 k=9 r=1 acc=chunk layout=nhwc residual",
+      "conv2d c=36 h=5 w=6 k=9 r=1 acc=f16 layout=nhwc bias",
       "conv2d c=8 h=6 w=9 k=8 r=3 pad=1 groups=8 acc=chunk layout=nhwc",
   };
 }

@@ -27,10 +27,6 @@ Reason sums_in_half_throughout(const Problem& problem) {
 
 // ---- conv2d_1x1 ----
 
-bool has_pads(const Conv2d& conv) {
-  return conv.pad_t > 0 || conv.pad_l > 0 || conv.pad_b > 0 || conv.pad_r > 0;
-}
-
 /// The problem with the dtype of its packed weights: that of its sums, so that the loop over c need
 /// not convert them.
 Conv2d with_packed_dtype(const Problem& problem) {
@@ -42,10 +38,7 @@ Conv2d with_packed_dtype(const Problem& problem) {
 Reason supports_1x1(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = cannot_read(problem)) return reason;
   const Conv2d conv(problem);
-  if (conv.r > 1 || conv.s > 1) return fmt::format("the filter is {}x{}, not 1x1", conv.r, conv.s);
-  if (conv.stride_h > 1 || conv.stride_w > 1) return "the stride is over 1";
-  if (has_pads(conv)) return "the input is padded";
-  if (conv.groups > 1) return fmt::format("groups={} is over 1", conv.groups);
+  if (Reason reason = not_pointwise(conv)) return reason;
   if (conv.h * conv.w % kTile != 0) {
     return fmt::format("h*w={} is no multiple of {}", conv.h * conv.w, kTile);
   }
@@ -228,14 +221,16 @@ ConvWork work_3x3(const Conv2d& conv, int vectors, int chunk) {
   return {channel, kAround * vectors};
 }
 
-/// Two vectors a tile where rows hold them and that is quicker.
+/// Two vectors a tile where rows hold them and that is quicker. Beside their sums, extents that are
+/// not fixed have no registers.
 ConvTiling tiling_3x3(const Conv2d& conv, int chunk, const DeviceInfo& device,
                       const PlanOptions& wanted) {
   const auto tiling = [&](int vectors) {
     return tiling_rows(conv, vectors, work_3x3(conv, vectors, chunk), device, wanted);
   };
   const ConvTiling one = tiling(1);
-  if (chunk > 0 || conv.w % (2 * kTile * conv.stride_w) != 0) return one;
+  const bool holds_two = conv.w % (2 * kTile * conv.stride_w) == 0 && !fixed_map(conv).empty();
+  if (chunk > 0 || !holds_two) return one;
   const ConvTiling two = tiling(2);
   const double time_one = predicted(conv, one, work_3x3(conv, 1, chunk), device);
   return predicted(conv, two, work_3x3(conv, 2, chunk), device) < time_one ? two : one;

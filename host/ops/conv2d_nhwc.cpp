@@ -12,7 +12,6 @@ namespace {
 using namespace conv2d_plan;
 
 constexpr int kTile = kConvTile;  ///< channels, and pixels, of a tile
-constexpr int kRun = 8;           ///< pixels of a work-item of conv2d_nhwc_depthwise
 
 Reason cannot_read(const Problem& problem) {
   if (Reason reason = conv2d_not_offered(problem)) return reason;
@@ -59,20 +58,52 @@ Reason supports_depthwise(const Problem& problem, const DeviceInfo&) {
 void plan_depthwise(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                     Plan& plan) {
   const Conv2d conv(problem);
+  const std::string pixel = fixed(conv, {{"CONV2D_PIXEL", conv.c}});
+  // Pixels of a work-item: places that are no constants need the registers of four.
+  const int run = pixel.empty() ? 4 : 8;
   const Group group = channel_group(conv.c / kTile, device, wanted);
   const char* chunk = accumulator(problem) == Acc::f32 ? "" : " -DCONV2D_CHUNK=16";
   const std::string text =
-      options(problem, fmt::format("{} -DCONV2D_STRIDE={}{}{}", group_options(group), conv.stride_h,
-                                   chunk, fixed(conv, {{"CONV2D_PIXEL", conv.c}})));
+      options(problem, fmt::format("{} -DCONV2D_STRIDE={} -DCONV2D_RUN={}{}{}",
+                                   group_options(group), conv.stride_h, run, chunk, pixel));
   plan.buffers.push_back(
       {"w_packed", BufferSpec::Role::packed, std::int64_t{9} * conv.c * size_of(conv.dtype)});
   plan.pack.push_back(launch("conv2d_nhwc_transpose", text, group, conv.c, 9, 1,
                              {BufferArg{"w"}, BufferArg{"w_packed"}, conv.c}));
   plan.launches.push_back(
       launch("conv2d_nhwc_depthwise", text, group, conv.c / kTile,
-             ceil_div(conv.ow(), kRun) * conv.oh(), conv.n,
+             ceil_div(conv.ow(), run) * conv.oh(), conv.n,
              arguments(conv, "w_packed",
                        {conv.c, conv.h, conv.w, conv.oh(), conv.ow(), conv.pad_t, conv.pad_l})));
+}
+
+// ---- conv2d_nhwc_1x1 ----
+
+/// Pixels and channels lie as the rows and columns of dense do.
+Problem as_dense(const Problem& problem) {
+  const Conv2d conv(problem);
+  const auto given = [&](const char* flag) { return problem.flag(flag) ? "1" : "0"; };
+  return Problem::make(find_op("dense"), {{"m", std::to_string(conv.n * conv.h * conv.w)},
+                                          {"n", std::to_string(conv.k)},
+                                          {"k", std::to_string(conv.c)},
+                                          {"dtype", name(conv.dtype)},
+                                          {"acc", problem.choice("acc")},
+                                          {"bias", given("bias")},
+                                          {"residual", given("residual")},
+                                          {"act", problem.choice("act")}});
+}
+
+const Variant& dense_packed() { return find_variant(find_op("dense"), "dense_packed"); }
+
+Reason supports_1x1(const Problem& problem, const DeviceInfo& device) {
+  if (Reason reason = cannot_read(problem)) return reason;
+  if (Reason reason = not_pointwise(Conv2d(problem))) return reason;
+  return dense_packed().supports(as_dense(problem), device);
+}
+
+void plan_1x1(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+              Plan& plan) {
+  dense_packed().plan(as_dense(problem), device, wanted, plan);
 }
 
 // ---- conv2d_nhwc ----
@@ -138,11 +169,13 @@ void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOpti
 }  // namespace
 
 std::vector<Variant> conv2d_nhwc_variants() {
-  return {{"conv2d_nhwc_depthwise", "layout=nhwc: a 3x3 filter for each channel",
-           supports_depthwise, plan_depthwise},
-          {"conv2d_nhwc", "layout=nhwc: any filter; weights packed once", supports_any, plan_any},
-          {"conv2d_nhwc_plain", "layout=nhwc: any filter; weights that change", supports_plain,
-           plan_plain}};
+  return {
+      {"conv2d_nhwc_depthwise", "layout=nhwc: a 3x3 filter for each channel", supports_depthwise,
+       plan_depthwise},
+      {"conv2d_nhwc_1x1", "layout=nhwc: a matrix product, by dense_packed", supports_1x1, plan_1x1},
+      {"conv2d_nhwc", "layout=nhwc: any filter; weights packed once", supports_any, plan_any},
+      {"conv2d_nhwc_plain", "layout=nhwc: any filter; weights that change", supports_plain,
+       plan_plain}};
 }
 
 }  // namespace clam

@@ -4,9 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 
-#include "../gpu.hpp"
 #include "../op.hpp"
 
 namespace clam::conv2d_plan {
@@ -37,20 +35,15 @@ int group_items(const DeviceInfo& device, const PlanOptions& wanted) {
   return group.y;
 }
 
-double predicted(double items, double instructions, const DeviceInfo& device) {
-  constexpr double kWarp = 16, kPerClock = 4, kLatency = 12.5;
-  const double warps = std::ceil(items / kWarp);
-  return instructions *
-         std::max(warps / (kPerClock * static_cast<double>(device.compute_units)), kLatency);
-}
-
 double predicted(const Conv2d& conv, const ConvTiling& tiling, const ConvWork& work,
                  const DeviceInfo& device) {
   constexpr double kAddingUp = 200;
   const double items = 1.0 * tiling.columns * tiling.rows * conv.n;
-  if (tiling.parts == 1) return predicted(items, work.channel * conv.cg() + work.rest, device);
-  return predicted(items * tiling.parts, work.channel * conv.part() + work.rest + kAddingUp,
-                   device);
+  if (tiling.parts == 1) {
+    return predicted_clocks(items, work.channel * conv.cg() + work.rest, device);
+  }
+  return predicted_clocks(items * tiling.parts, work.channel * conv.part() + work.rest + kAddingUp,
+                          device);
 }
 
 int choose_parts(const Conv2d& conv, const ConvTiling& tiling, const ConvWork& work,
@@ -109,8 +102,17 @@ std::string fixed(const Conv2d& conv, std::initializer_list<std::pair<const char
 }
 
 std::string split_addresses(const DeviceInfo& device) {
-  const bool mesa = device.platform == "rusticl" && identify(device).gpu != nullptr;
-  return mesa ? " -DCONV2D_SPLIT=1" : "";
+  return splits_addresses(device) ? " -DCONV2D_SPLIT=1" : "";
+}
+
+Reason not_pointwise(const Conv2d& conv) {
+  if (conv.r > 1 || conv.s > 1) return fmt::format("the filter is {}x{}, not 1x1", conv.r, conv.s);
+  if (conv.stride_h > 1 || conv.stride_w > 1) return "the stride is over 1";
+  if (conv.pad_t > 0 || conv.pad_l > 0 || conv.pad_b > 0 || conv.pad_r > 0) {
+    return "the input is padded";
+  }
+  if (conv.groups > 1) return fmt::format("groups={} is over 1", conv.groups);
+  return {};
 }
 
 void add_pack(const Conv2d& conv, const ConvTiling& tiling, Plan& plan) {

@@ -39,9 +39,11 @@ std::string options(const Problem& problem, const std::string& geometry);
 /// of their own, which only a large problem repays: empty for others.
 std::string fixed(const Conv2d& conv, std::initializer_list<std::pair<const char*, int>> extents);
 
-/// " -DCONV2D_SPLIT=1" where the compiler is Mesa's for Mali: others fold a constant offset into a
-/// load.
+/// " -DCONV2D_SPLIT=1" where the device gains by it.
 std::string split_addresses(const DeviceInfo& device);
+
+/// Why the problem is no plain product of pixels and weights; empty when it is one.
+Reason not_pointwise(const Conv2d& conv);
 
 /// x, weights, b, r, y, and then ints.
 std::vector<Arg> arguments(const Conv2d& conv, const char* weights,
@@ -52,9 +54,7 @@ std::vector<Arg> any_filter_arguments(const Conv2d& conv, const char* weights);
 /// The work-items that a device and the caller allow in a group.
 int group_items(const DeviceInfo& device, const PlanOptions& wanted);
 
-/// The time of all warps by the model: four a clock and core, or one warp's latency.
-double predicted(double items, double instructions, const DeviceInfo& device);
-/// Of a tiling, parts included.
+/// Clocks of a tiling by the model of predicted_clocks, parts included.
 double predicted(const Conv2d& conv, const ConvTiling& tiling, const ConvWork& work,
                  const DeviceInfo& device);
 /// Sums are cut into parts where tiles are too few to keep a device busy.
