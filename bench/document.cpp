@@ -39,6 +39,12 @@ std::string command(const Row& row, const Options& options) {
   return words;
 }
 
+json to_json(const Packing& packing) {
+  return {{"launches", packing.launches},
+          {"bytes", packing.bytes},
+          {"us", {{"median", packing.us}, {"min", packing.us_min}}}};
+}
+
 json to_json(const Row& row, const Result& result, const Options& options) {
   json value = {{"name", row.name},
                 {"problem", row.problem.text()},
@@ -55,6 +61,7 @@ json to_json(const Row& row, const Result& result, const Options& options) {
   if (result.outcome != Outcome::fine) return value;
   value["iterations"] = result.iterations;
   value["us"] = {{"median", result.us}, {"min", result.us_min}, {"cv", result.cv}};
+  if (result.packing.launches > 0) value["pack"] = to_json(result.packing);
   value["gb_per_s"] = result.gb_per_s();
   if (result.flops > 0) value["gflop_per_s"] = result.gflops();
   return value;

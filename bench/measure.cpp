@@ -19,6 +19,7 @@ constexpr std::uint64_t kSeed = 1;
 constexpr std::int64_t kBatch = 16;  // iterations enqueued before the host waits for them
 constexpr auto kWarmUp = std::chrono::milliseconds(50);
 constexpr int kWarmUpRuns = 20;
+constexpr int kPackRuns = 5;
 
 double nanoseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
@@ -31,6 +32,32 @@ const DataSet& data_of(const Op& op) {
   return found == op.data_sets.end() ? op.data_sets.front() : *found;
 }
 
+double median(const std::vector<double>& sorted) {
+  const std::size_t n = sorted.size();
+  return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+}
+
+/// Packs again and again, always from the same inputs: the last leaves what the first did.
+Packing measure_packing(Trial& trial) {
+  Packing packing;
+  packing.launches = static_cast<std::int64_t>(trial.plan().pack.size());
+  if (packing.launches == 0) return packing;
+  for (const BufferSpec& buffer : trial.plan().buffers) {
+    if (buffer.role == BufferSpec::Role::packed) packing.bytes += buffer.bytes;
+  }
+  std::vector<double> times_ns;
+  for (int i = 0; i < kPackRuns; ++i) {
+    const Clock::time_point start = Clock::now();
+    const std::vector<LaunchTime> times = trial.pack();
+    times_ns.push_back(
+        iteration_times(times, trial.plan().pack.size(), nanoseconds_since(start)).at(0));
+  }
+  std::sort(times_ns.begin(), times_ns.end());
+  packing.us = median(times_ns) * 1e-3;
+  packing.us_min = times_ns.front() * 1e-3;
+  return packing;
+}
+
 void summarise(std::vector<double> times_ns, Result& result) {
   std::sort(times_ns.begin(), times_ns.end());
   const std::size_t n = times_ns.size();
@@ -38,7 +65,7 @@ void summarise(std::vector<double> times_ns, Result& result) {
   double squares = 0;
   for (const double time : times_ns) squares += (time - mean) * (time - mean);
   result.iterations = static_cast<std::int64_t>(n);
-  result.us = (times_ns[(n - 1) / 2] + times_ns[n / 2]) / 2 * 1e-3;
+  result.us = median(times_ns) * 1e-3;
   result.us_min = times_ns.front() * 1e-3;
   result.cv = std::sqrt(squares / double(n)) / mean;
 }
@@ -51,6 +78,7 @@ void set_counters(benchmark::State& state, const Result& result) {
   state.counters["us"] = result.us;
   state.counters["us_min"] = result.us_min;
   state.counters["cv_iterations"] = result.cv;
+  state.counters["pack_us"] = result.packing.us;
 }
 
 }  // namespace
@@ -65,6 +93,7 @@ struct Meter::Subject {
         reference(row.problem.op().reference(row.problem, inputs,
                                              reference_options(set.check, runtime.device()))) {
     trial.upload(inputs);
+    packing = measure_packing(trial);
     const Clock::time_point start = Clock::now();
     for (int i = 0; i < kWarmUpRuns && (i == 0 || Clock::now() - start < kWarmUp); ++i) {
       trial.enqueue();
@@ -83,6 +112,7 @@ struct Meter::Subject {
   Trial trial;
   Tensors inputs;
   Reference reference;
+  Packing packing;
 };
 
 Meter::Meter(Runtime& runtime, Deadline deadline) : runtime_(runtime), deadline_(deadline) {}
@@ -99,6 +129,7 @@ void Meter::measure(benchmark::State& state, const Row& row, Result& result) {
   result.variant = trial.plan().variant;
   result.data_set = subject_->set.name;
   result.launches = static_cast<std::int64_t>(trial.plan().launches.size());
+  result.packing = subject_->packing;
   result.flops = row.problem.op().flops(row.problem);
   result.bytes = row.problem.op().bytes(row.problem);
 

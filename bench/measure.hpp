@@ -17,6 +17,13 @@ namespace clam::bench {
 
 enum class Outcome { not_run, fine, skipped, check_failed, bad_input, device_error };
 
+/// Packing of constant inputs: once for a model, so apart from the times of a row.
+struct Packing {
+  std::int64_t launches = 0;  ///< 0: the plan packs nothing
+  std::int64_t bytes = 0;     ///< of the packed buffers
+  double us = 0, us_min = 0;  ///< median and minimum of all runs of the pack launches
+};
+
 /// What is known about a row after its last timed group.
 struct Result {
   Outcome outcome = Outcome::not_run;
@@ -27,6 +34,7 @@ struct Result {
   std::int64_t iterations = 0;        ///< of the last group
   double us = 0, us_min = 0, cv = 0;  ///< median, minimum, deviation/mean of the iterations
   double flops = 0, bytes = 0;        ///< of one iteration, nominal
+  Packing packing;                    ///< in none of the times above
   double error_over_bound = 0;        ///< worst of all groups
   Verification verification;
 

@@ -58,6 +58,7 @@ Table::Table(const Selection& selection, const std::vector<Result>& results,
 
 void Table::head(const std::vector<std::string>& overrides) {
   fmt::print(out_, "device: {}\n", describe_device(device_));
+  fmt::print(out_, "us: of one call; pack us: of constant inputs, once before the first call.\n");
   if (device_.type == "cpu") {
     fmt::print(out_, "This is a CPU: its times say nothing about a GPU.\n");
   }
@@ -111,8 +112,8 @@ void Table::show_head(const Block& block) {
                    ? "; (x) is published / measured"
                    : ", which is not this device: they are not comparable");
   }
-  fmt::print(out_, "{:<{}} {:>10} {:>8} {:>8} {:>8} {:>9} {:>5}", "node", name_width(block), "us",
-             "GFLOP/s", "GB/s", "launches", "err/bound", "calls");
+  fmt::print(out_, "{:<{}} {:>10} {:>8} {:>8} {:>8} {:>8} {:>9} {:>5}", "node", name_width(block),
+             "us", "pack us", "GFLOP/s", "GB/s", "launches", "err/bound", "calls");
   for (const Workload::Column& column : workload.columns) {
     fmt::print(out_, "  {:>{}}", column.title, column_width(block, column));
   }
@@ -136,7 +137,8 @@ void Table::show(const Place& place) {
                short_reason(row, result));
     return;
   }
-  fmt::print(out_, "{:<{}} {:>10} {:>8} {:>8} {:>8} {:>9.3f} {:>5}", name, width, number(result.us),
+  fmt::print(out_, "{:<{}} {:>10} {:>8} {:>8} {:>8} {:>8} {:>9.3f} {:>5}", name, width,
+             number(result.us), result.packing.launches > 0 ? number(result.packing.us) : "-",
              result.flops > 0 ? number(result.gflops()) : "-", number(result.gb_per_s()),
              result.launches, result.error_over_bound,
              node && node->calls > 0 ? std::to_string(node->calls) : "-");

@@ -9,6 +9,7 @@
 #include "../bench/event_times.hpp"
 #include "atomic_file.hpp"
 #include "command.hpp"
+#include "plan.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
 #include "workload.hpp"
@@ -54,7 +55,7 @@ TEST(bench_device, rows_counters_and_context_are_in_the_json) {
     SCOPED_TRACE(name);
     const json row = row_of(document, name);
     ASSERT_FALSE(row.is_null()) << document.dump(2);
-    for (const char* counter : {"GB/s", "launches", "err/bound", "us", "us_min"}) {
+    for (const char* counter : {"GB/s", "launches", "err/bound", "us", "us_min", "pack_us"}) {
       ASSERT_TRUE(row.contains(counter)) << counter;
     }
     EXPECT_GT(row.at("GB/s").get<double>(), 0);
@@ -84,6 +85,58 @@ TEST(bench_device, json_holds_verdicts_and_the_command_that_repeats_a_row) {
   EXPECT_EQ(row.at("command"), std::string("clam-bench --problem '") + kDense + "'");
   EXPECT_TRUE(row.at("outputs").at("y").at("pass").get<bool>());
   EXPECT_EQ(own.at("device").at("name"), runtime().device().name);
+}
+
+/// The row of the problem in the document's own part, of a run with one more variable.
+json own_row(const std::string& problem, const std::vector<std::string>& environment = {}) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("out.json");
+  const Finished done = run_bench(short_run({"--problem", problem, "--json", file}), environment);
+  EXPECT_EQ(done.code, 0) << done.out << done.err;
+  return json::parse(read_file(file)).at("clam").at("rows").at(0);
+}
+
+TEST(bench_device, packing_is_told_where_a_plan_packs) {
+  CLAM_NEEDS_DEVICE();
+  const Plan plan = make_plan(Problem::parse(kDense), runtime().device());
+  ASSERT_FALSE(plan.pack.empty());
+  const json row = own_row(kDense);
+  EXPECT_EQ(row.at("launches"), plan.launches.size()) << "packing is no part of a call";
+  const json& pack = row.at("pack");
+  EXPECT_EQ(pack.at("launches"), plan.pack.size());
+  EXPECT_GE(pack.at("bytes").get<int>(), 20 * 48 * 4) << "all of w is packed";
+  EXPECT_GT(pack.at("us").at("min").get<double>(), 0);
+  EXPECT_LE(pack.at("us").at("min"), pack.at("us").at("median"));
+  EXPECT_FALSE(own_row(kCounts).contains("pack"));
+}
+
+TEST(bench_device, a_slow_pack_is_not_in_the_time_of_the_product) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const std::string store = "*(__global S4*)(wp + at) = ";
+  break_kernel(folder, "dense.cl", store,
+               "for (volatile int again = 0; again < 100000; ++again) " + store);
+  const json row = own_row(kDense, {"CLAM_KERNEL_DIR=" + folder.path()});
+  EXPECT_GT(row.at("pack").at("us").at("min").get<double>(),
+            10 * row.at("us").at("min").get<double>())
+      << row.dump(2);
+}
+
+TEST(bench_device, table_has_a_column_for_packing) {
+  CLAM_NEEDS_DEVICE();
+  const Finished done = run_bench(short_run({"--problem", kDense, "--problem", kCounts}));
+  std::istringstream lines(done.out);
+  std::vector<std::string> packing;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string us, pack_us;
+    const bool is_row = line.find(", dense_") != line.npos || line.find(", get_valid") != line.npos;
+    if (is_row && words >> us >> pack_us) packing.push_back(pack_us);
+  }
+  ASSERT_EQ(packing.size(), 2u) << done.out;
+  EXPECT_GT(std::atof(packing[0].c_str()), 0) << done.out;
+  EXPECT_EQ(packing[1], "-") << done.out;
+  EXPECT_NE(done.out.find("pack us: of constant inputs, once"), std::string::npos) << done.out;
 }
 
 TEST(bench_device, second_start_builds_no_program) {
