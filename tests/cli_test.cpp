@@ -79,6 +79,14 @@ TEST(cli, plan_needs_no_device) {
   EXPECT_EQ(run_clam({"plan", "--generic", kCounts}).err, "");
 }
 
+TEST(cli, plan_tells_packing_from_a_call) {
+  const Finished packs = run_clam({"plan", "--generic", "dense m=8 n=8 k=8 dtype=f32"});
+  EXPECT_TRUE(contains(packs.out, "\npack ")) << packs.out;
+  EXPECT_TRUE(contains(packs.out, "once: 1 pack launch, ")) << packs.out;
+  EXPECT_TRUE(contains(packs.out, " bytes packed; a call: 1 launch\n")) << packs.out;
+  EXPECT_FALSE(contains(run_clam({"plan", "--generic", kCounts}).out, "packed")) << kCounts;
+}
+
 TEST(cli, plan_for_a_gpu_that_is_not_here) {
   const Finished text = run_clam({"plan", "--gpu", "g610", kCounts}, kNoOpenCl);
   EXPECT_EQ(text.code, 0) << text.err;

@@ -48,13 +48,25 @@ DeviceInfo planned_for(Cli& cli, const PlanRequest& request) {
   }
 }
 
+/// Constant inputs are packed once, which is no part of a call.
+std::string packing_text(const Plan& plan) {
+  if (plan.pack.empty()) return "";
+  std::int64_t bytes = 0;
+  for (const BufferSpec& buffer : plan.buffers) {
+    if (buffer.role == BufferSpec::Role::packed) bytes += buffer.bytes;
+  }
+  return fmt::format("once: {} pack launch{}, {} bytes packed; a call: {} launch{}\n",
+                     plan.pack.size(), plan.pack.size() == 1 ? "" : "es", bytes,
+                     plan.launches.size(), plan.launches.size() == 1 ? "" : "es");
+}
+
 int plan(Cli& cli, const PlanRequest& request) {
   const Problem problem = Problem::parse(one_problem_line(request.words));
   if (!request.options.variant.empty()) find_variant(problem.op(), request.options.variant);
   const DeviceInfo device = planned_for(cli, request);
   if (request.why) cli.out.text(explain_plan(problem, device, request.options));
   const Plan plan = make_plan(problem, device, request.options);
-  cli.out.text((request.why ? "\n" : "") + to_text(plan));
+  cli.out.text((request.why ? "\n" : "") + to_text(plan) + packing_text(plan));
   cli.out.json(to_json(plan));
   return kFine;
 }
