@@ -27,7 +27,7 @@ struct Variant {
   Reason (*supports)(const Problem&, const DeviceInfo&);
   /// Fills buffers, pack and launches; problem, variant, device and tensors are set already.
   void (*plan)(const Problem&, const DeviceInfo&, const PlanOptions&, Plan&);
-  /// Why a later variant, which supports the problem too, is predicted to be as fast or faster.
+  /// Why a later variant, which supports the problem too, is predicted to be faster.
   /// Asked only of what it supports, where the caller names no variant. Null: never.
   Reason (*outdone)(const Problem&, const DeviceInfo&) = nullptr;
 };

@@ -53,7 +53,7 @@ struct Plan {
   std::vector<BufferSpec> buffers;
   std::vector<Launch> pack;      ///< run once per set of constant inputs
   std::vector<Launch> launches;  ///< run every time
-  /// What the cost function that chose the tile predicts for the main launch; 0: it chose none.
+  /// What the cost function that chose the tile predicts for a call; 0: it chose none.
   double clocks = 0;
 
   const TensorSpec* tensor(const std::string& name) const;  ///< nullptr when absent

@@ -35,7 +35,7 @@
 //@define CONV2D_LY        4 {1,2,4,8,16,32,64,128,256}  work-items of a group along the map
 //@define CONV2D_STRIDE    1 {1,2}                       stride of conv2d_nhwc_depthwise
 //@define CONV2D_CHUNK     0 {0,4,8,16,32}               products that are summed in half; 0: none
-//@define CONV2D_PIXEL     0                             fixes stride_w*groups*cg where it is not 0
+//@define CONV2D_PIXEL     0                             fixes stride_w*groups*cg, of depthwise channels, where it is not 0
 //@define CONV2D_RUN       8 {4,8}                       pixels of an item of conv2d_nhwc_depthwise
 //@define CONV2D_SPLIT     0 {0,1}                       addresses are kept in two halves
 //@define CONV2D_BIAS      0 {0,1}                       b is added

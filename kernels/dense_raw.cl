@@ -682,8 +682,6 @@ __kernel GROUP void dense_nt(__global const T* x, __global const T* w, __global 
   const Output out = {n, ldr, ldy, offr, offy, alpha};
   // Not ||: that would be two branches to one place, and what is used there would be kept in
   // registers through the loop.
-  // Not ||: that would be two branches to one place, and what is used there would be kept in
-  // registers through the loop.
   if (ends_above(x, reach(x_at, ROWS, x_stride, range.products) * SIZE) |
       ends_above(w, reach(w_at, 4, w_stride, range.products) * SIZE)) {
     sum_slowly((__global const char*)(x + x_at), x_stride * SIZE, (__global const char*)(w + w_at),

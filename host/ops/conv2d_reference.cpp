@@ -46,32 +46,10 @@ struct Operands {
   }
 };
 
-/// A sum in the order of c, r, s, and its worst case in parts too: there each range of c is summed
-/// from 0, and the ranges' sums are added up.
-class SumInParts {
- public:
-  void add(double term) {
-    whole_.add(term);
-    own_ += std::fabs(whole_.value() - begin_);
-  }
-  void end_part() {
-    begin_ = whole_.value();
-    own_ += std::fabs(begin_);
-  }
-  Summation total(Check) const {
-    Summation sum = whole_;
-    sum.allow(own_);
-    return sum;
-  }
-
- private:
-  Summation whole_;
-  double begin_ = 0, own_ = 0;
-};
-
 /// Sums of outputs side by side, so few that they stay in registers.
 constexpr int kSums = 4;
 using Sums = std::array<Summation, kSums>;
+constexpr int kDenseParts = 4;       ///< of a sum of nhwc 1x1, which the kernels of dense compute
 constexpr std::int64_t kPiece = 32;  ///< outputs of a row that a thread takes at a time
 
 /// A row of outputs; `w` is also the length of a row of x.
@@ -112,7 +90,13 @@ Sums sum(const Operands& in, const Extents& extents, Check check, const Sum& zer
   if (conv.nhwc) {
     for (std::int64_t r = 0; r < conv.r; ++r) {
       for (std::int64_t s = 0; s < conv.s; ++s) {
-        for (std::int64_t c = 0; c < conv.cg(); ++c) add(c, r, s, *weight++);
+        for (std::int64_t c = 0; c < conv.cg(); ++c) {
+          add(c, r, s, *weight++);
+          if constexpr (std::is_same_v<Sum, SumInParts>) {
+            if (!ends_part(c, conv.cg(), kDenseParts)) continue;
+            for (Sum& each : sums) each.end_part();
+          }
+        }
       }
     }
   } else {
@@ -138,7 +122,9 @@ Sums sum(const Operands& in, const Extents& extents, Check check, std::int64_t n
   if (acc != Acc::f32) {
     return sum(in, extents, check, HalfSummation(products_in_half(acc)), n, k, oy, ox);
   }
-  const bool in_parts = check == Check::hard && !in.conv.nhwc && in.conv.part() < in.conv.cg();
+  const bool as_dense = in.conv.nhwc && in.conv.r == 1 && in.conv.s == 1;
+  const bool in_parts =
+      check == Check::hard && (as_dense || (!in.conv.nhwc && in.conv.part() < in.conv.cg()));
   if (in_parts) return sum(in, extents, check, SumInParts(), n, k, oy, ox);
   return sum(in, extents, check, Summation(), n, k, oy, ox);
 }

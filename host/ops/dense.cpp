@@ -364,6 +364,27 @@ struct Tiles {
         options(common_options(problem, cut, device) + fixed_stride(dense, "DENSE_LDX", x.ld)) {}
 };
 
+/// What a launch that writes x anew adds to the time of a problem: its own instructions or bytes,
+/// and what lies between two launches.
+double x_launch_clocks(const Dense& dense, double item_instructions, int item_elements,
+                       std::int64_t written, const DeviceInfo& device) {
+  constexpr double kUsBetweenLaunches = 10;    // an estimate: nobody has published a measured one
+  constexpr double kMhz = 1000, kGbPerS = 10;  // of a Mali-G610's board, where a device says none
+  const Gpu* gpu = identify(device).gpu;
+  const double mhz = device.max_clock_mhz > 0 ? static_cast<double>(device.max_clock_mhz) : kMhz;
+  const double elements = 1.0 * dense.m * dense.padded_k();
+  const double bytes = elements * size_of(dense.dtype) + static_cast<double>(written);
+  const double us = bytes / 1e3 / (gpu ? gpu->gb_per_s : kGbPerS);
+  return std::max(predicted_clocks(elements / item_elements, item_instructions, device), us * mhz) +
+         kUsBetweenLaunches * mhz;
+}
+
+double padding_clocks(const Dense& dense, const DeviceInfo& device) {
+  constexpr double kInstructions = 50;  // of four k
+  if (!dense.needs_padding()) return 0;
+  return x_launch_clocks(dense, kInstructions, kVector, dense.padded_bytes(), device);
+}
+
 void add_padding(const Tiles& tiles, Plan& plan) {
   if (!tiles.padded) return;
   const Dense& dense = tiles.dense;
@@ -395,12 +416,12 @@ std::vector<Arg> arguments(const Dense& dense, const char* x, const char* w,
 }
 
 void add_tiles(const char* file, const char* kernel, const Tiles& tiles, const char* w,
-               std::initializer_list<int> ints, Plan& plan) {
+               std::initializer_list<int> ints, const DeviceInfo& device, Plan& plan) {
   const char* x = tiles.padded ? "x_padded" : "x";
   plan.launches.push_back(launch(file, kernel, tiles.options, tiles.cut.group, tiles.cut.columns,
                                  ceil_div(tiles.dense.m, tiles.cut.tile.rows),
                                  arguments(tiles.dense, x, w, ints), tiles.cut.parts));
-  plan.clocks = tiles.cut.clocks;
+  plan.clocks = tiles.cut.clocks + padding_clocks(tiles.dense, device);
 }
 
 /// dense_nt and dense_nn, which differ in how they read w.
@@ -413,7 +434,7 @@ void plan_raw(const char* kernel, Weights weights, const Problem& problem, const
   add_tiles("dense_raw.cl", kernel, tiles, "w",
             {dense.m, dense.n, dense.k, tiles.x.ld, dense.w.ld, dense.r.ld, dense.y.ld,
              tiles.x.offset, dense.w.offset, dense.r.offset, dense.y.offset},
-            plan);
+            device, plan);
 }
 
 // ---- variants ----
@@ -466,7 +487,7 @@ void plan_packed(const Problem& problem, const DeviceInfo& device, const PlanOpt
   add_tiles(kFile, "dense_packed", tiles, "w_packed",
             {dense.m, dense.n, dense.padded_k(), tiles.x.ld, dense.r.ld, dense.y.ld, tiles.x.offset,
              dense.r.offset, dense.y.offset},
-            plan);
+            device, plan);
 }
 
 // ---- x packed too ----
@@ -478,31 +499,10 @@ Reason supports_both_packed(const Problem& problem, const DeviceInfo& device) {
   return too_large("packed x", packed_bytes(dense, dense.m, kHighest), device);
 }
 
-/// What a launch that writes x anew adds to the time of a problem: its own instructions or bytes,
-/// and what lies between two launches.
-double x_launch_clocks(const Dense& dense, double item_instructions, int item_elements,
-                       std::int64_t written, const DeviceInfo& device) {
-  constexpr double kUsBetweenLaunches = 10;    // an estimate: nobody has published a measured one
-  constexpr double kMhz = 1000, kGbPerS = 10;  // of a Mali-G610's board, where a device says none
-  const Gpu* gpu = identify(device).gpu;
-  const double mhz = device.max_clock_mhz > 0 ? static_cast<double>(device.max_clock_mhz) : kMhz;
-  const double elements = 1.0 * dense.m * dense.padded_k();
-  const double bytes = elements * size_of(dense.dtype) + static_cast<double>(written);
-  const double us = bytes / 1e3 / (gpu ? gpu->gb_per_s : kGbPerS);
-  return std::max(predicted_clocks(elements / item_elements, item_instructions, device), us * mhz) +
-         kUsBetweenLaunches * mhz;
-}
-
 double pack_clocks(const Dense& dense, const Cut& cut, const DeviceInfo& device) {
   constexpr double kInstructions = 150;  // of four rows at four k
   return x_launch_clocks(dense, kInstructions, 16, packed_bytes(dense, dense.m, cut.tile.rows),
                          device);
-}
-
-double padding_clocks(const Dense& dense, const DeviceInfo& device) {
-  constexpr double kInstructions = 50;  // of four k
-  if (!dense.needs_padding()) return 0;
-  return x_launch_clocks(dense, kInstructions, kVector, dense.padded_bytes(), device);
 }
 
 /// Whether packing x each time pays: known of Mesa's Mali compilers alone.
@@ -603,7 +603,7 @@ const Op& dense_op() {
       dense_fields(),
       check_dense,
       dense_tensors,
-      {{"dense_packed", "weights packed once; the fastest", supports_packed, plan_packed,
+      {{"dense_packed", "weights packed once", supports_packed, plan_packed,
         packed_outdone},
        {"dense_both_packed", "weights packed once, x each time", supports_both_packed,
         plan_both_packed},

@@ -65,6 +65,15 @@ std::vector<Summation> sums_of_row(const Operands& in, std::size_t i, Check chec
 
 std::vector<Summation> sums_of_row(const Operands& in, std::size_t i, Check check) {
   const Acc acc = in.epilogue.acc;
+  if (acc == Acc::f32 && check == Check::hard) {
+    return sums_in_any_parts(in.n, static_cast<std::int64_t>(in.k),
+                             [&](auto& sums, std::int64_t product) {
+                               const auto kk = static_cast<std::size_t>(product);
+                               for (std::size_t j = 0; j < in.n; ++j) {
+                                 sums[j].add(in.x[i * in.k + kk] * in.w[kk * in.n + j]);
+                               }
+                             });
+  }
   if (acc == Acc::f32) return sums_of_row(in, i, check, Summation());
   return sums_of_row(in, i, check, HalfSummation(products_in_half(acc)));
 }

@@ -21,6 +21,7 @@ DeviceInfo planned_for(const DeviceInfo& here, const VerifyRequest& request) {
   if (request.gpu.empty()) return here;
   DeviceInfo mali = gpu_device(gpu_named(request.gpu));
   mali.fp16 = mali.fp16 && here.fp16;
+  mali.native_exp2_ulp = here.native_exp2_ulp;  // it is the one here that computes
   return mali;
 }
 

@@ -41,6 +41,7 @@ class Summation {
   }
   /// The worst case is at least u * magnitudes: for sums that a device may add in another order.
   void allow(double magnitudes) { magnitudes_ = std::max(magnitudes_, magnitudes); }
+  void allow(const Summation& other) { allow(other.magnitudes_); }
   /// The terms were off by so much before they were added.
   void inherit(double error) { inherited_ += error; }
   double value() const { return sum_; }
@@ -55,6 +56,57 @@ class Summation {
  private:
   double sum_ = 0, squares_ = 0, magnitudes_ = 0, inherited_ = 0;
 };
+
+/// A sum in order, and its worst case in parts too: there each part is summed from 0, and the
+/// parts' sums are added up.
+class SumInParts {
+ public:
+  void add(double term) {
+    whole_.add(term);
+    own_ += std::fabs(whole_.value() - begin_);
+  }
+  void end_part() {
+    begin_ = whole_.value();
+    own_ += std::fabs(begin_);
+  }
+  Summation total(Check) const {
+    Summation sum = whole_;
+    sum.allow(own_);
+    return sum;
+  }
+
+ private:
+  Summation whole_;
+  double begin_ = 0, own_ = 0;
+};
+
+/// Whether a part ends behind product i of a product of matrices whose k work-items share: all
+/// parts but the last have as many whole vectors of four.
+inline bool ends_part(std::int64_t i, std::int64_t products, int parts) {
+  const std::int64_t part = (products + 3) / 4 / parts * 4, end = i + 1;
+  return end == products || (part > 0 && end % part == 0 && end / part < parts);
+}
+
+/// `count` sums in the order of k, and their worst case however many work-items share that.
+/// add_k(sums, i) adds product i to each of them.
+template <typename AddK>
+std::vector<Summation> sums_in_any_parts(std::size_t count, std::int64_t products,
+                                         const AddK& add_k) {
+  constexpr std::int64_t kLeastShared = 128;
+  std::vector<Summation> worst(count);
+  for (std::int64_t i = 0; i < products; ++i) add_k(worst, i);
+  if (products < kLeastShared) return worst;
+  for (const int parts : {2, 4}) {
+    std::vector<SumInParts> sums(count);
+    for (std::int64_t i = 0; i < products; ++i) {
+      add_k(sums, i);
+      if (!ends_part(i, products, parts)) continue;
+      for (SumInParts& sum : sums) sum.end_part();
+    }
+    for (std::size_t j = 0; j < count; ++j) worst[j].allow(sums[j].total(Check::hard));
+  }
+  return worst;
+}
 
 /// A sum of products in half, in chunks of at most `chunk` of them, whose sums are added in float.
 /// What makes a chunk and in which order it is summed is the device's choice, and whether it rounds
