@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "error.hpp"
@@ -175,6 +176,34 @@ TEST(mali, gate_sees_every_kernel_of_every_op) {
     }
   }
   EXPECT_EQ(seen, all);
+}
+
+/// A kernel at a size and with an accumulator that a board would run.
+TEST(mali, gate_sees_the_large_tiles_of_each_accumulator) {
+  const std::vector<Program> programs = programs_of(gate_plans(find_gpu("g610")));
+  const auto is_seen = [&](const std::string& kernel, const std::string& option,
+                           const std::string& small_tile) {
+    return std::any_of(programs.begin(), programs.end(), [&](const Program& program) {
+      const auto& names = program.kernels;
+      return std::find(names.begin(), names.end(), kernel) != names.end() &&
+             program.options.find(option) != program.options.npos &&
+             (small_tile.empty() || program.options.find(small_tile) == program.options.npos);
+    });
+  };
+  for (const char* kernel : {"dense_packed", "dense_nt", "dense_nn"}) {
+    for (const char* acc : {"-DDENSE_ACC=1", "-DDENSE_ACC=2"}) {
+      EXPECT_TRUE(is_seen(kernel, acc, "-DDENSE_M0=1 ")) << kernel << " " << acc;
+    }
+  }
+  for (const char* kernel : {"batch_matmul_nt", "batch_matmul_nn", "batch_matmul_tn"}) {
+    for (const char* acc : {"-DBMM_ACC=1", "-DBMM_ACC=2"}) {
+      EXPECT_TRUE(is_seen(kernel, acc, "-DBMM_M0=1 ")) << kernel << " " << acc;
+    }
+  }
+  EXPECT_TRUE(is_seen("conv2d_1x1", "-DCONV2D_ACC=2", ""));
+  for (const char* kernel : {"conv2d_3x3", "conv2d_depthwise", "conv2d_nhwc"}) {
+    EXPECT_TRUE(is_seen(kernel, "-DCONV2D_CHUNK=", "")) << kernel;
+  }
 }
 
 TEST(mali, gate_sees_few_kernels_of_most_gpus) {

@@ -12,6 +12,7 @@
 #include "atomic_file.hpp"
 #include "cli.hpp"
 #include "error.hpp"
+#include "mali/figures.hpp"
 #include "mali/gate.hpp"
 #include "mali_gate.hpp"
 #include "mali_report.hpp"
@@ -24,7 +25,7 @@ namespace {
 struct MaliRequest {
   std::vector<std::string> words;
   std::optional<std::string> gpus;
-  std::string workload, dtype, acc, asm_dir, mesa = "debian13";
+  std::string workload, dtype, acc, asm_dir, figures, mesa = "debian13";
   bool judges_all = false;
   GateRequest gate;
 
@@ -353,7 +354,24 @@ void expect_file_of_its_own(const MaliRequest& request) {
   }
 }
 
+/// The tables of a README, from the expectations alone: no compiler is asked.
+int write_figures(Cli& cli, const MaliRequest& request) {
+  const bool asks_more =
+      request.judges() || request.gpus || !request.words.empty() ||
+      !(request.workload + request.dtype + request.acc + request.asm_dir).empty();
+  if (asks_more) throw BadArgument("--figures takes --expectations and no other word");
+  const std::string& file = request.gate.expectations;
+  const mali::Expectations expectations = mali::parse_expectations(read_file(file), file);
+  const std::string text = read_file(request.figures);
+  const std::string anew = mali::with_figures(text, expectations);
+  if (anew != text) write_file(request.figures, anew);
+  cli.out.note(fmt::format("{} {} the figures of {}", request.figures,
+                           anew == text ? "already has" : "now has", file));
+  return kFine;
+}
+
 int run_mali(Cli& cli, const MaliRequest& request) {
+  if (!request.figures.empty()) return write_figures(cli, request);
   const Asked asked = read_words(request);
   expect_file_of_its_own(request);
   if (request.judges()) check_expectations(request.gate);  // a bad file is refused before long work
@@ -406,6 +424,9 @@ void add_mali(CLI::App& app, Cli& cli) {
   sub->add_flag("--gate", request->judges_all, "hold every kernel against the expectations");
   sub->add_flag("--accept", request->gate.accept,
                 "write what the kernels are now as the expectations");
+  sub->add_option("--figures", request->figures,
+                  "write the tables of this file, kernels/README.md, anew from the expectations; "
+                  "nothing is compiled");
   sub->add_option("--expectations", request->gate.expectations,
                   "file of the gate (default tests/mali_expectations.txt)");
   sub->footer(

@@ -12,6 +12,24 @@ namespace clam::mali {
 namespace {
 
 constexpr const char* kDtypes[] = {"f32", "f16"};
+constexpr const char* kHalfAccs[] = {"chunk", "f16"};
+
+/// What no workload has: other orders of operands, at the workloads' sizes. Small cases have these
+/// too, but not their tiles.
+struct LargeCase {
+  const char* problem;
+  const char* variant;
+};
+constexpr LargeCase kLarge[] = {
+    {"dense m=192 n=512 k=512 dtype=f32", "dense_packed"},
+    {"dense m=192 n=512 k=512 dtype=f32", "dense_both_packed"},
+    {"dense m=192 n=512 k=512 dtype=f32", "dense_nt"},
+    {"dense m=192 n=512 k=512 dtype=f32 trans_w=0", "dense_nn"},
+    {"batch_matmul batch=4 m=192 n=192 k=192 dtype=f32 ta=1", "batch_matmul_tn"},
+    {"conv2d c=256 h=32 w=32 k=256 r=3 dtype=f32 layout=nhwc pad=1 bias", "conv2d_nhwc"},
+    {"conv2d c=512 h=32 w=32 k=512 r=3 dtype=f32 layout=nhwc pad=1 groups=512 bias",
+     "conv2d_nhwc_depthwise"},
+};
 
 /// Nothing where the variant does not take the problem.
 void add_plan(const Problem& problem, const DeviceInfo& device, const std::string& variant,
@@ -47,12 +65,15 @@ std::vector<KernelKey> kernels_of(const Plan& plan) {
   return kernels;
 }
 
-using DtypedKernel = std::pair<std::string, bool>;  // kernel, whether it is of halves
+using DtypedKernel = std::pair<std::string, std::string>;  // kernel, its dtype and accumulator
 
 std::vector<DtypedKernel> dtyped_kernels(const Plan& plan) {
+  const Problem problem = Problem::parse(plan.problem);
+  const std::string acc = problem.op().sums_products ? problem.choice("acc") : "";
   std::vector<DtypedKernel> kernels;
   for (const auto& [file, kernel, options] : kernels_of(plan)) {
-    kernels.emplace_back(kernel, options.find("-DCLAM_F16") != std::string::npos);
+    const bool is_half = options.find("-DCLAM_F16") != std::string::npos;
+    kernels.emplace_back(kernel, (is_half ? "f16 " : "f32 ") + acc);
   }
   return kernels;
 }
@@ -98,6 +119,41 @@ std::vector<Plan> small_plans(const DeviceInfo& device, const char* dtype) {
   return plans;
 }
 
+/// The problem of f32 in halves with each accumulator that it takes.
+std::vector<Problem> with_half_accs(const Problem& problem) {
+  std::vector<Problem> problems;
+  if (!problem.op().sums_products) return problems;
+  for (const char* acc : kHalfAccs) {
+    try {
+      problems.push_back(problem.with("dtype", "f16").with("acc", acc));
+    } catch (const BadArgument&) {
+      // More products than half sums are allowed to have.
+    }
+  }
+  return problems;
+}
+
+/// The large cases in everything, then the workloads with the accumulators of half: among these are
+/// problems of a few elements, whose tiles are small.
+std::vector<Plan> large_plans(const DeviceInfo& device) {
+  std::vector<Plan> plans;
+  for (const LargeCase& large : kLarge) {
+    const Problem problem = Problem::parse(large.problem);
+    for (const char* dtype : kDtypes) {
+      add_plan(problem.with("dtype", dtype), device, large.variant, plans);
+    }
+    for (const Problem& half : with_half_accs(problem)) {
+      add_plan(half, device, large.variant, plans);
+    }
+  }
+  for (const std::string& name : workload_names()) {
+    for (const Problem& problem : read_workload(name).problems()) {
+      for (const Problem& half : with_half_accs(problem)) add_plan(half, device, "", plans);
+    }
+  }
+  return plans;
+}
+
 std::vector<Plan> ssd_head_plans(const DeviceInfo& device) {
   const std::set<std::string> whole{"dense", "softmax", "get_valid_counts", "nms"};
   std::vector<Plan> plans;
@@ -120,6 +176,10 @@ std::vector<Plan> every_plan(const Gpu& gpu) {
   std::vector<Plan> plans = workload_plans(device);
   std::set<DtypedKernel> seen;
   for (const Plan& plan : plans) add_kernels(plan, seen);
+  for (const Plan& plan : large_plans(device)) {
+    if (brings_new(plan, seen)) plans.push_back(plan);
+    add_kernels(plan, seen);
+  }
   for (const char* dtype : kDtypes) {
     for (const Plan& plan : small_plans(device, dtype)) {
       if (dtype == kDtypes[0] || brings_new(plan, seen)) plans.push_back(plan);

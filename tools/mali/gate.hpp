@@ -11,9 +11,11 @@
 
 namespace clam::mali {
 
-/// The plans of every workload in both dtypes, and of every small case with each of its variants in
-/// f32, in f16 where a kernel was not yet there in that: each kernel of each op is launched in
-/// both. For a device with this GPU.
+/// The plans of every workload in both dtypes; then those that launch a kernel which was not yet
+/// there in their dtype and with their accumulator: of the workloads with the accumulators of half,
+/// of other orders of operands at such sizes, of every small case with each of its variants (in f32
+/// all of these). So each kernel of each op is there in both dtypes, with each accumulator. For a
+/// device with this GPU.
 std::vector<Plan> every_plan(const Gpu& gpu);
 
 /// The gate's GPUs, those that take longest first.

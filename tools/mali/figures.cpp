@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: MIT
+#include "figures.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <sstream>
+#include <tuple>
+#include <vector>
+
+#include "error.hpp"
+#include "gpu.hpp"
+
+namespace clam::mali {
+namespace {
+
+/// The options that make a tile, as the files of kernels name them; others shape groups, fix
+/// extents or add to the epilogue.
+constexpr const char* kTileDefines[] = {"DENSE_M0",     "DENSE_N0",     "BMM_M0",
+                                        "BMM_N0",       "CONV2D_ROWS",  "CONV2D_VECTORS",
+                                        "SOFTMAX_UNIT", "SOFTMAX_HELD", "CONV2D_RUN"};
+constexpr const char* kStride = "CONV2D_STRIDE";
+constexpr const char* kAccumulators[] = {"DENSE_ACC", "BMM_ACC", "CONV2D_ACC"};
+constexpr const char* kChunk = "CONV2D_CHUNK";
+/// f16 has no row of its own where all its figures are this near to those of f32.
+constexpr double kAlike = .05;
+
+using Defines = std::map<std::string, std::string>;
+
+Defines read_defines(const std::string& options) {
+  Defines defines;
+  std::istringstream words(options);
+  for (std::string word; words >> word;) {
+    if (word.compare(0, 2, "-D") != 0) continue;
+    const std::size_t equals = std::min(word.find('='), word.size());
+    defines[word.substr(2, equals - 2)] = word.substr(std::min(equals + 1, word.size()));
+  }
+  return defines;
+}
+
+std::string value_of(const Defines& defines, const std::string& name) {
+  const auto found = defines.find(name);
+  return found == defines.end() ? "" : found->second;
+}
+
+/// In the order of rows.
+constexpr const char* kTypes[] = {"f32", "f16", "f16 acc=chunk", "f16 acc=f16"};
+enum Type { kF32, kF16, kChunkSums, kHalfSums };
+
+Type type_of(const Defines& defines) {
+  if (defines.count("CLAM_F16") == 0) return kF32;
+  std::string acc =
+      value_of(defines, kChunk).empty() || value_of(defines, kChunk) == "0" ? "" : "1";
+  for (const char* name : kAccumulators) acc += value_of(defines, name);
+  return acc == "1" ? kChunkSums : acc == "2" ? kHalfSums : kF16;
+}
+
+/// "DENSE_M0" and 4: "M0=4"; empty where it is not defined.
+std::string short_define(const Defines& defines, const std::string& name) {
+  const std::string value = value_of(defines, name);
+  return value.empty() ? "" : fmt::format("{}={}", name.substr(name.find('_') + 1), value);
+}
+
+std::string tile_of(const Defines& defines) {
+  std::string tile;
+  for (const char* name : kTileDefines) {
+    const std::string word = short_define(defines, name);
+    if (!word.empty()) tile += (tile.empty() ? "" : " ") + word;
+  }
+  return tile;
+}
+
+/// Multiply-adds an instruction of the hot loop.
+double rate(const Figures& figures) {
+  return figures.loop_issued > 0 ? double(figures.loop_mac) / figures.loop_issued : 0;
+}
+
+/// Of one tile the slowest loop is shown, so that no plan of it does worse, and then the shortest
+/// kernel, which is the one with the plainest epilogue.
+bool is_shown_before(const Figures& a, const Figures& b) {
+  return std::make_pair(rate(a), a.issued) < std::make_pair(rate(b), b.issued);
+}
+
+using Cells = std::map<std::string, Figures>;  ///< by GPU
+using Tiles = std::map<std::string, Cells>;
+
+struct RowKey {
+  std::string kernel, stride;
+  Type type;
+  bool operator<(const RowKey& other) const {
+    return std::tie(kernel, stride, type) < std::tie(other.kernel, other.stride, other.type);
+  }
+};
+using Groups = std::map<RowKey, Tiles>;
+
+bool is_of(const Op& op, const std::string& file) {
+  const std::string stem = file.substr(0, file.rfind('.'));
+  return stem == op.name || stem.compare(0, op.name.size() + 1, op.name + "_") == 0;
+}
+
+Groups groups_of(const Op& op, const Expectations& expectations) {
+  Groups groups;
+  for (const auto& [key, figures] : expectations.figures) {
+    if (!is_of(op, key.file)) continue;
+    const Defines defines = read_defines(key.options);
+    const RowKey row{key.kernel, short_define(defines, kStride), type_of(defines)};
+    Cells& cells = groups[row][tile_of(defines)];
+    const auto [cell, is_first] = cells.emplace(key.gpu, figures);
+    if (!is_first && is_shown_before(figures, cell->second)) cell->second = figures;
+  }
+  return groups;
+}
+
+/// The tiles that are the best of the kernel on one of the GPUs. Midgard's listings show no loops.
+std::set<std::string> fastest_tiles(const Tiles& tiles) {
+  std::map<std::string, std::pair<std::string, Figures>> best;  // by GPU
+  for (const auto& [tile, cells] : tiles) {
+    for (const auto& [gpu, figures] : cells) {
+      if (figures.loop_mac == 0) continue;
+      const auto [entry, is_first] = best.emplace(gpu, std::make_pair(tile, figures));
+      if (!is_first && rate(figures) > rate(entry->second.second)) entry->second = {tile, figures};
+    }
+  }
+  std::set<std::string> names;
+  for (const auto& [gpu, entry] : best) names.insert(entry.first);
+  return names;
+}
+
+/// The tile that most GPUs have, and of several the largest kernel.
+std::string commonest_tile(const Tiles& tiles) {
+  const auto weight = [](const Cells& cells) {
+    int most = 0;
+    for (const auto& [gpu, figures] : cells) most = std::max(most, figures.issued);
+    return std::make_pair(cells.size(), most);
+  };
+  return std::max_element(
+             tiles.begin(), tiles.end(),
+             [&](const auto& a, const auto& b) { return weight(a.second) < weight(b.second); })
+      ->first;
+}
+
+struct Row {
+  std::string kernel, type, tile;
+  Cells cells;
+};
+
+/// The rate says something of a kernel whose loop sums products.
+bool sums_in_a_loop(const Op& op, const Tiles& tiles) {
+  return op.sums_products && std::any_of(tiles.begin(), tiles.end(), [](const auto& tile) {
+           return std::any_of(tile.second.begin(), tile.second.end(),
+                              [](const auto& cell) { return cell.second.loop_mac > 1; });
+         });
+}
+
+std::vector<Row> rows_of(const Op& op, const Groups& groups) {
+  std::vector<Row> rows;
+  for (const auto& [key, tiles] : groups) {
+    const bool loops = sums_in_a_loop(op, tiles);
+    const std::set<std::string> shown =
+        loops ? fastest_tiles(tiles) : std::set<std::string>{commonest_tile(tiles)};
+    for (const std::string& tile : shown) {
+      const std::string gap = tile.empty() || key.stride.empty() ? "" : " ";
+      rows.push_back({key.kernel, kTypes[key.type], tile + gap + key.stride, tiles.at(tile)});
+    }
+  }
+  return rows;
+}
+
+bool are_alike(double a, double b) { return std::abs(a - b) <= kAlike * std::max(a, b); }
+
+/// Whether the f32 row says what this row of f16 would.
+bool says_the_same(const Row& f32, const Row& f16) {
+  if (f32.kernel != f16.kernel || f32.tile != f16.tile) return false;
+  return std::all_of(f16.cells.begin(), f16.cells.end(), [&](const auto& cell) {
+    const auto other = f32.cells.find(cell.first);
+    return other != f32.cells.end() && are_alike(other->second.issued, cell.second.issued) &&
+           are_alike(rate(other->second), rate(cell.second)) &&
+           other->second.full_occupancy == cell.second.full_occupancy;
+  });
+}
+
+std::vector<Row> merged(std::vector<Row> rows) {
+  for (Row& f32 : rows) {
+    if (f32.type != "f32") continue;
+    const auto same = std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
+      return row.type == "f16" && says_the_same(f32, row);
+    });
+    if (same == rows.end()) continue;
+    f32.type = "f32, f16";
+    same->kernel.clear();
+  }
+  rows.erase(
+      std::remove_if(rows.begin(), rows.end(), [](const Row& row) { return row.kernel.empty(); }),
+      rows.end());
+  return rows;
+}
+
+/// ".76 1611h"; of an op that sums no products "305 (47)", with one trip of its loop
+std::string cell_text(const Op& op, const Figures& figures) {
+  std::string text = fmt::format("{}{}", figures.issued, figures.full_occupancy ? "" : "h");
+  if (op.sums_products && figures.loop_mac > 1) {
+    const std::string digits = fmt::format("{:.2f}", rate(figures));
+    return (digits[0] == '0' ? digits.substr(1) : digits) + " " + text;
+  }
+  if (figures.loop_issued > 0) text += fmt::format(" ({})", figures.loop_issued);
+  return text;
+}
+
+/// Whether the compiler is known to fail, with some options at least.
+bool is_known_to_fail(const std::string& gpu, const Row& row, const Expectations& expectations) {
+  KernelCode code;
+  code.kernel = row.kernel;
+  if (row.type.compare(0, 3, "f16") == 0) code.options = "-DCLAM_F16";
+  return expectations.known_failure(gpu, code) != nullptr;
+}
+
+std::vector<const Gpu*> columns_of(const std::vector<Row>& rows) {
+  std::vector<const Gpu*> columns;
+  for (const Gpu& gpu : all_gpus()) {
+    const auto has_it = [&](const Row& row) { return row.cells.count(gpu.key) > 0; };
+    if (std::any_of(rows.begin(), rows.end(), has_it)) columns.push_back(&gpu);
+  }
+  return columns;
+}
+
+std::string compilers_text(const std::vector<const Gpu*>& columns,
+                           const Expectations& expectations) {
+  std::set<std::string> versions;
+  for (const Gpu* gpu : columns) versions.insert(expectations.compilers.at(gpu->key));
+  std::string text;
+  for (const std::string& version : versions) text += (text.empty() ? "" : ", ") + version;
+  return text;
+}
+
+std::string row_text(const Op& op, const Row& row, const std::vector<const Gpu*>& columns,
+                     const Expectations& expectations) {
+  std::string text = fmt::format("| {} | {} | {} |", row.kernel, row.type, row.tile);
+  for (const Gpu* gpu : columns) {
+    const auto cell = row.cells.find(gpu->key);
+    const bool fails = is_known_to_fail(gpu->key, row, expectations);
+    const std::string figures = cell == row.cells.end() ? "" : cell_text(op, cell->second);
+    text += fmt::format(" {}{} |", figures, fails ? (figures.empty() ? "s" : " s") : "");
+  }
+  return text + "\n";
+}
+
+constexpr std::string_view kBegin = "<!-- figures of ", kEnd = "<!-- end of figures -->";
+
+/// The op that a line begins a section of; empty where it begins none.
+std::string section_of(const std::string& line) {
+  if (line.compare(0, kBegin.size(), kBegin) != 0) return "";
+  const std::string rest = line.substr(kBegin.size());
+  return rest.substr(0, rest.find(' '));
+}
+
+void skip_to_end(std::istringstream& lines, const std::string& section) {
+  for (std::string line; std::getline(lines, line);) {
+    if (line == kEnd) return;
+    if (!section_of(line).empty()) break;
+  }
+  throw BadArgument(fmt::format("the figures of {} do not end: write '{}' where they should",
+                                in_quotes(section), kEnd));
+}
+
+}  // namespace
+
+std::string figures_table(const Op& op, const Expectations& expectations) {
+  const std::vector<Row> rows = merged(rows_of(op, groups_of(op, expectations)));
+  const std::vector<const Gpu*> columns = columns_of(rows);
+  std::string head = fmt::format("| {} | of | tile |", compilers_text(columns, expectations));
+  std::string rule = "|---|---|---|";
+  for (const Gpu* gpu : columns) {
+    head += fmt::format(" {} |", gpu->model);
+    rule += "---|";
+  }
+  std::string table = head + "\n" + rule + "\n";
+  for (const Row& row : rows) table += row_text(op, row, columns, expectations);
+  return table;
+}
+
+std::vector<std::string> figures_defines() {
+  std::vector<std::string> names{kStride, kChunk};
+  names.insert(names.end(), std::begin(kTileDefines), std::end(kTileDefines));
+  names.insert(names.end(), std::begin(kAccumulators), std::end(kAccumulators));
+  return names;
+}
+
+std::string with_figures(std::string_view text, const Expectations& expectations) {
+  std::istringstream lines{std::string(text)};
+  std::string result;
+  bool any = false;
+  for (std::string line; std::getline(lines, line);) {
+    result += line + "\n";
+    const std::string section = section_of(line);
+    if (section.empty()) continue;
+    any = true;
+    skip_to_end(lines, section);
+    result += figures_table(find_op(section), expectations) + std::string(kEnd) + "\n";
+  }
+  if (!any) throw BadArgument(fmt::format("there is no section '{}OP -->' to write", kBegin));
+  return result;
+}
+
+}  // namespace clam::mali
