@@ -545,7 +545,10 @@ void finish_parts(Tile tile, Output out, __global const T* b, __global const T* 
   // Every part's sums are there before any is read.
   barrier(CLK_LOCAL_MEM_FENCE);
   if (tile.first > 3) return;  // another item has these columns
-  for (int i = get_local_id(2); i < SUMS; i += DENSE_PARTS) {
+  // As many trips for all: llvmpipe goes wrong where items leave such a loop one by one.
+  for (int j = 0; j < SUMS; j += DENSE_PARTS) {
+    const int i = j + (int)get_local_id(2);
+    if (i >= SUMS) continue;
     float4 sum = partial[i * lanes + lane];
     for (int part = 1; part < DENSE_PARTS; ++part) sum += partial[(part * SUMS + i) * lanes + lane];
     finish_vector(sum, i, tile, out, b, r, y);

@@ -264,5 +264,23 @@ TEST(cli, real_mali_gate_sees_a_worse_kernel) {
   EXPECT_TRUE(contains(worse.out, "; it was ")) << worse.out;
 }
 
+TEST(cli, mali_figures_writes_a_file) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("README.md"), figures = folder.file("expectations");
+  write_file(file, "<!-- figures of dense -->\n<!-- end of figures -->\n");
+  write_file(figures,
+             "gpu g610  Mesa 1\n"
+             "1650 256/341 half dense.cl:dense_packed -DDENSE_M0=4 -DDENSE_N0=8\n");
+  const std::vector<std::string> words = {"mali", "--figures", file, "--expectations", figures};
+  const Finished first = run_clam(words);
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_NE(first.err.find("now has the figures of"), std::string::npos) << first.err;
+  EXPECT_NE(read_file(file).find("| .75 1650h |"), std::string::npos);
+  EXPECT_NE(run_clam(words).err.find("already has"), std::string::npos);
+  const Finished more = run_clam({"mali", "--figures", file, "--gate"});
+  EXPECT_EQ(more.code, 2);
+  EXPECT_NE(more.err.find("--figures takes --expectations"), std::string::npos) << more.err;
+}
+
 }  // namespace
 }  // namespace clam::test

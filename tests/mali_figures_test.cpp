@@ -10,10 +10,10 @@
 
 #include "atomic_file.hpp"
 #include "command.hpp"
+#include "error.hpp"
 #include "kernels.hpp"
 #include "mali/figures.hpp"
 #include "manifest.hpp"
-#include "run_clam.hpp"
 #include "test_errors.hpp"
 
 namespace clam::mali {
@@ -163,22 +163,6 @@ TEST(mali, figures_sections_that_cannot_be_written_are_refused) {
                        BadArgument, "the figures of 'dense' do not end");
   EXPECT_THROWS_SAYING(write("<!-- figures of dens -->\n<!-- end of figures -->\n"), BadArgument,
                        "unknown op 'dens'");
-}
-
-TEST(mali, figures_command_writes_a_file) {
-  const test::TemporaryFolder folder;
-  const std::string file = folder.file("README.md"), figures = folder.file("expectations");
-  write_file(file, "<!-- figures of dense -->\n<!-- end of figures -->\n");
-  write_file(figures, kDense);
-  const std::vector<std::string> words = {"mali", "--figures", file, "--expectations", figures};
-  const test::Finished first = test::run_clam(words);
-  EXPECT_EQ(first.code, 0) << first.err;
-  EXPECT_NE(first.err.find("now has the figures of"), std::string::npos) << first.err;
-  EXPECT_NE(read_file(file).find("| .75 1650h |"), std::string::npos);
-  EXPECT_NE(test::run_clam(words).err.find("already has"), std::string::npos);
-  const test::Finished more = test::run_clam({"mali", "--figures", file, "--gate"});
-  EXPECT_EQ(more.code, 2);
-  EXPECT_NE(more.err.find("--figures takes --expectations"), std::string::npos) << more.err;
 }
 
 }  // namespace
