@@ -613,8 +613,6 @@ int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row
 //@loop   0*k if DENSE_SPLIT  over the columns of such a sum
 //@loop   0*k if DENSE_SPLIT  over its chunks, or once
 //@loop   0*k if DENSE_SPLIT  over the k of a column
-//@loop   floor((DENSE_M0*DENSE_N0/4-1)/DENSE_PARTS)..ceil(DENSE_M0*DENSE_N0/4/DENSE_PARTS) if DENSE_PARTS>1  over its share of the sums
-//@loop   DENSE_PARTS-1 if DENSE_PARTS>1  over the other parts
 __kernel GROUP void dense_packed(__global const T* x, __global const S* wp, __global const T* b,
                                  __global const T* r, __global T* y, int m, int n, int k, int ldx,
                                  int ldr, int ldy, int offx, int offr, int offy, float alpha) {

@@ -666,8 +666,6 @@ int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row
 //@loop   0*k if DENSE_SPLIT  over the columns of such a sum
 //@loop   0*k if DENSE_SPLIT  over its chunks, or once
 //@loop   0*k if DENSE_SPLIT  over the k of a column
-//@loop   floor((DENSE_M0*DENSE_N0/4-1)/DENSE_PARTS)..ceil(DENSE_M0*DENSE_N0/4/DENSE_PARTS) if DENSE_PARTS>1  over its share of the sums
-//@loop   DENSE_PARTS-1 if DENSE_PARTS>1  over the other parts
 __kernel GROUP void dense_nt(__global const T* x, __global const T* w, __global const T* b,
                              __global const T* r, __global T* y, int m, int n, int k, int ldx,
                              int ldw, int ldr, int ldy, int offx, int offw, int offr, int offy,
@@ -732,8 +730,6 @@ __kernel GROUP void dense_nt(__global const T* x, __global const T* w, __global 
 //@loop   0*k if DENSE_SPLIT  over the columns of such a sum
 //@loop   0*k if DENSE_SPLIT  over its chunks, or once
 //@loop   0*k if DENSE_SPLIT  over the k of a column
-//@loop   floor((DENSE_M0*DENSE_N0/4-1)/DENSE_PARTS)..ceil(DENSE_M0*DENSE_N0/4/DENSE_PARTS) if DENSE_PARTS>1  over its share of the sums
-//@loop   DENSE_PARTS-1 if DENSE_PARTS>1  over the other parts
 __kernel GROUP void dense_nn(__global const T* x, __global const T* w, __global const T* b,
                              __global const T* r, __global T* y, int m, int n, int k, int ldx,
                              int ldw, int ldr, int ldy, int offx, int offw, int offr, int offy,
