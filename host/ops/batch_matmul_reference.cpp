@@ -76,15 +76,20 @@ std::vector<double> crumbs(const Operands& in, bool denormals) {
   return crumbs;
 }
 
+/// Product kk of every sum of row i of a batch item.
+template <typename Sum>
+void add_products(const Operands& in, std::size_t item, std::size_t i, std::size_t kk,
+                  std::vector<Sum>& sums) {
+  const double a = in.a_row(item, i)[kk], *b = in.b_matrix(item) + kk * in.n;
+  for (std::size_t j = 0; j < in.n; ++j) sums[j].add(a * b[j]);
+}
+
 /// The sums of row i of a batch item, each of them begun as `zero`.
 template <typename Sum>
 std::vector<Summation> sums_of_row(const Operands& in, std::size_t item, std::size_t i, Check check,
                                    Sum zero) {
-  const double *a = in.a_row(item, i), *b = in.b_matrix(item);
   std::vector<Sum> sums(in.n, zero);
-  for (std::size_t kk = 0; kk < in.k; ++kk) {
-    for (std::size_t j = 0; j < in.n; ++j) sums[j].add(a[kk] * b[kk * in.n + j]);
-  }
+  for (std::size_t kk = 0; kk < in.k; ++kk) add_products(in, item, i, kk, sums);
   std::vector<Summation> totals;
   for (const Sum& sum : sums) totals.push_back(sum.total(check));
   return totals;
@@ -94,13 +99,9 @@ std::vector<Summation> sums_of_row(const Operands& in, std::size_t item, std::si
                                    Check check) {
   const Acc acc = in.epilogue.acc;
   if (acc == Acc::f32 && check == Check::hard) {
-    const double *a = in.a_row(item, i), *b = in.b_matrix(item);
     return sums_in_any_parts(in.n, static_cast<std::int64_t>(in.k),
                              [&](auto& sums, std::int64_t product) {
-                               const auto kk = static_cast<std::size_t>(product);
-                               for (std::size_t j = 0; j < in.n; ++j) {
-                                 sums[j].add(a[kk] * b[kk * in.n + j]);
-                               }
+                               add_products(in, item, i, static_cast<std::size_t>(product), sums);
                              });
   }
   if (acc == Acc::f32) return sums_of_row(in, item, i, check, Summation());

@@ -51,13 +51,17 @@ std::vector<double> crumbs(const Operands& in, bool denormals) {
   return crumbs;
 }
 
+/// Product kk of every sum of row i.
+template <typename Sum>
+void add_products(const Operands& in, std::size_t i, std::size_t kk, std::vector<Sum>& sums) {
+  for (std::size_t j = 0; j < in.n; ++j) sums[j].add(in.x[i * in.k + kk] * in.w[kk * in.n + j]);
+}
+
 /// The sums of row i, each of them begun as `zero`.
 template <typename Sum>
 std::vector<Summation> sums_of_row(const Operands& in, std::size_t i, Check check, Sum zero) {
   std::vector<Sum> sums(in.n, zero);
-  for (std::size_t kk = 0; kk < in.k; ++kk) {
-    for (std::size_t j = 0; j < in.n; ++j) sums[j].add(in.x[i * in.k + kk] * in.w[kk * in.n + j]);
-  }
+  for (std::size_t kk = 0; kk < in.k; ++kk) add_products(in, i, kk, sums);
   std::vector<Summation> totals;
   for (const Sum& sum : sums) totals.push_back(sum.total(check));
   return totals;
@@ -68,10 +72,7 @@ std::vector<Summation> sums_of_row(const Operands& in, std::size_t i, Check chec
   if (acc == Acc::f32 && check == Check::hard) {
     return sums_in_any_parts(in.n, static_cast<std::int64_t>(in.k),
                              [&](auto& sums, std::int64_t product) {
-                               const auto kk = static_cast<std::size_t>(product);
-                               for (std::size_t j = 0; j < in.n; ++j) {
-                                 sums[j].add(in.x[i * in.k + kk] * in.w[kk * in.n + j]);
-                               }
+                               add_products(in, i, static_cast<std::size_t>(product), sums);
                              });
   }
   if (acc == Acc::f32) return sums_of_row(in, i, check, Summation());
