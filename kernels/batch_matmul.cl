@@ -40,6 +40,7 @@
 //@define BMM_LY    4 {1,2,4,8,16,32,64,128,256} work-items of a group along m
 //@define BMM_PARTS 1 {1,2,4}                    work-items that share a tile's k
 //@define BMM_SPLIT 0 {0,1}                      addresses in two halves
+//@define BMM_WHOLE 0 {0,1}                      c and mask in aligned vectors of 4
 //@define BMM_LDA   0                            fixes lda where it is not 0
 //@define BMM_LDB   0                            fixes ldb where it is not 0
 //@define BMM_MASK  0 {0,1}                      mask is added
@@ -66,6 +67,9 @@
 #endif
 #ifndef BMM_SPLIT
 #define BMM_SPLIT 0
+#endif
+#ifndef BMM_WHOLE
+#define BMM_WHOLE 0
 #endif
 #ifndef BMM_LDA
 #define BMM_LDA 0
@@ -467,10 +471,10 @@ void sum_rows(float4* sum, Address x, uint x_stride, Address w, uint w_stride, i
 // ---- tiles ----
 
 // What a work-item computes: rows from `row` on, and vectors of four columns, one every APART from
-// `col` on. What it owns: rows from own_row on, and of a vector the columns from `first` on that c
-// has.
+// `col` on. What it owns: all rows but those of the tile above, the first ones, and of a vector the
+// columns from `first` on that c has.
 typedef struct {
-  int row, own_row, col, first;
+  int row, above, col, first;
 } Tile;
 
 #define APART (4 * BMM_LX)
@@ -479,14 +483,16 @@ typedef struct {
 // which a tile may start.
 Tile tile_at(int own_row, int last) {
   const int col = (int)get_group_id(0) * (VECTORS * APART) + (int)get_local_id(0) * 4;
-  const Tile tile = {min(own_row, last), own_row, col, 0};
+  const int row = min(own_row, last);
+  const Tile tile = {row, own_row - row, col, 0};
   return tile;
 }
 
 // Four columns that end at the last of n; where n < 4, those past it are read, but not stored.
 Tile tile_within(int own_row, int last, int n) {
   const int own_col = (int)get_global_id(0) * 4, col = max(min(own_col, n - 4), 0);
-  const Tile tile = {min(own_row, last), own_row, col, own_col - col};
+  const int row = min(own_row, last);
+  const Tile tile = {row, own_row - row, col, own_col - col};
   return tile;
 }
 
@@ -512,7 +518,7 @@ typedef struct {
 } Output;
 
 Output output_of(int item, int m, int n, int ldc, int stridem, int stridec, int offc, float scale) {
-  const int whole = ((n | ldc | offc | stridec) & 3) == 0;
+  const int whole = BMM_WHOLE || ((n | ldc | offc | stridec) & 3) == 0;
   const Output out = {m, n, ldc, offc + item * stridec, item * stridem, whole, scale};
   return out;
 }
@@ -539,10 +545,11 @@ void store_own(float4 v, __global char* p, uint at, int first, int end, int whol
   if (owns(3, first, end)) store1(v.w, p, at + 3 * SIZE);
 }
 
-// A vector of the tile at `row` and `col`.
-void finish_vector(float4 sum, int row, int col, Tile tile, Output out, __global const T* mask,
+// Vector v of row i of the tile.
+void finish_vector(float4 sum, int i, int v, Tile tile, Output out, __global const T* mask,
                    __global T* c) {
-  if (row < tile.own_row || row >= out.m || col >= out.n) return;
+  const int row = tile.row + i, col = tile.col + v * APART;
+  if (i < tile.above || row >= out.m || col >= out.n) return;
   const int first = tile.first, end = out.n - col;
   float4 addend = (float4)(0.0f);
   if (BMM_MASK) {
@@ -550,8 +557,8 @@ void finish_vector(float4 sum, int row, int col, Tile tile, Output out, __global
                       end, out.whole);
   }
   const float4 z = fma((float4)(out.scale), sum, addend);
-  const float4 v = (float4)(BMM_ACT(z.x), BMM_ACT(z.y), BMM_ACT(z.z), BMM_ACT(z.w));
-  store_own(v, (__global char*)c, (out.c_at + row * out.ldc + col) * SIZE, first, end, out.whole);
+  const float4 result = (float4)(BMM_ACT(z.x), BMM_ACT(z.y), BMM_ACT(z.z), BMM_ACT(z.w));
+  store_own(result, (__global char*)c, (out.c_at + row * out.ldc + col) * SIZE, first, end, out.whole);
 }
 
 #define SUMS (ROWS * VECTORS)
@@ -566,7 +573,7 @@ void finish_vector(float4 sum, int row, int col, Tile tile, Output out, __global
 void take(float4 sum, int i, Tile tile, Output out, __global const T* mask, __global T* c,
           __local float4* partial) {
 #if BMM_PARTS == 1
-  finish_vector(sum, tile.row + i / VECTORS, tile.col + i % VECTORS * APART, tile, out, mask, c);
+  finish_vector(sum, i / VECTORS, i % VECTORS, tile, out, mask, c);
 #else
   const int lane = (int)get_local_id(1) * BMM_LX + (int)get_local_id(0);
   partial[((int)get_local_id(2) * SUMS + i) * BMM_LX * BMM_LY + lane] = sum;
@@ -582,10 +589,13 @@ void finish_parts(Tile tile, Output out, __global const T* mask, __global T* c,
   // Every part's sums are there before any is read.
   barrier(CLK_LOCAL_MEM_FENCE);
   if (tile.first > 3) return;  // another item has these columns
-  for (int i = get_local_id(2); i < SUMS; i += BMM_PARTS) {
+  // As many trips for all: llvmpipe goes wrong where items leave such a loop one by one.
+  for (int j = 0; j < SUMS; j += BMM_PARTS) {
+    const int i = j + (int)get_local_id(2);
+    if (i >= SUMS) continue;
     float4 sum = partial[i * lanes + lane];
     for (int part = 1; part < BMM_PARTS; ++part) sum += partial[(part * SUMS + i) * lanes + lane];
-    finish_vector(sum, tile.row + i / VECTORS, tile.col + i % VECTORS * APART, tile, out, mask, c);
+    finish_vector(sum, i / VECTORS, i % VECTORS, tile, out, mask, c);
   }
 #endif
 }
@@ -611,9 +621,12 @@ void sum_slowly(__global const char* x, uint x_stride, uint x_step, __global con
 
 // ---- the kernels ----
 
-// min(own_row, m - ROWS), written so that a compiler does not keep the one from before the loop
-// over k in a register until behind it.
-int row_again(int own_row, int m) { return m - max(m - own_row, ROWS); }
+// The rows of a tile again, written so that a compiler does not keep those from before the loop
+// over k in registers until behind it.
+void own_rows_again(Tile* tile, int own_row, int m) {
+  tile->row = m - max(m - own_row, ROWS);
+  tile->above = own_row - tile->row;
+}
 
 // The elements from a stack's start to the end of `rows` rows of `row` elements.
 int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row; }
@@ -646,6 +659,8 @@ int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row
 //@needs  k >= 4*BMM_PARTS, k >= 32*BMM_PARTS*(BMM_PARTS>1)*(BMM_ACC==1)
 //@needs  k % 4 == 0, lda % 4 == 0, stridea % 4 == 0, offa % 4 == 0
 //@needs  ldb % 4 == 0, strideb % 4 == 0, offb % 4 == 0, c overlaps no input
+//@needs  n % 4 == 0 || BMM_WHOLE == 0, ldc % 4 == 0 || BMM_WHOLE == 0
+//@needs  stridec % 4 == 0 || BMM_WHOLE == 0, offc % 4 == 0 || BMM_WHOLE == 0
 //@loop   floor(k/(4*BMM_PARTS))..k/4-floor(k/(4*BMM_PARTS))*(BMM_PARTS-1) if BMM_ACC!=1  over the k of a part
 //@loop   floor(k/(32*BMM_PARTS))..floor(k/32)-floor(k/(32*BMM_PARTS))*(BMM_PARTS-1) if BMM_ACC==1  over the chunks of a part
 //@loop   0..(k-floor(k/32)*32)/4 if BMM_ACC==1  over the k that are left, four a trip
@@ -653,8 +668,6 @@ int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row
 //@loop   0*k if BMM_SPLIT  over the columns of such a sum
 //@loop   0*k if BMM_SPLIT  over its chunks, or once
 //@loop   0*k if BMM_SPLIT  over the k of a column
-//@loop   floor((BMM_M0*BMM_N0/4-1)/BMM_PARTS)..ceil(BMM_M0*BMM_N0/4/BMM_PARTS) if BMM_PARTS>1  over its share of the sums
-//@loop   BMM_PARTS-1 if BMM_PARTS>1  over the other parts
 __kernel GROUP void batch_matmul_nt(__global const T* a, __global const T* b,
                                     __global const T* mask, __global T* c, int m, int n, int k,
                                     int lda, int ldb, int ldc, int stridea, int strideb,
@@ -663,12 +676,13 @@ __kernel GROUP void batch_matmul_nt(__global const T* a, __global const T* b,
   __local float4 partial[PARTIAL_SIZE];
   const int own_row = (int)get_global_id(1) * ROWS, own_col = (int)get_global_id(0) * 4;
   if (BMM_PARTS == 1 && (own_row >= m || own_col >= n)) return;
-  Tile tile = tile_within(own_row, m - ROWS, n);
+  Tile tile = BMM_WHOLE ? tile_at(own_row, m - ROWS) : tile_within(own_row, m - ROWS, n);
   const int item = get_group_id(2);
   const Range range = own_range(k);
   const int a_row = BMM_LDA ? BMM_LDA : lda, b_row = BMM_LDB ? BMM_LDB : ldb;
   const int a_at = offa + item * stridea + tile.row * a_row + range.begin;
-  const int b_at = offb + item * strideb + tile.col * b_row + range.begin;
+  const int col = BMM_PARTS == 1 ? tile.col : min(tile.col, (n - 1) / 4 * 4);
+  const int b_at = offb + item * strideb + col * b_row + range.begin;
   // Not ||: that would be two branches to one place, and what is used there would be kept in
   // registers through the loop.
   if (ends_above(a, reach(a_at, ROWS, a_row, range.products) * SIZE) |
@@ -681,7 +695,7 @@ __kernel GROUP void batch_matmul_nt(__global const T* a, __global const T* b,
     float4 sum[SUMS];
     sum_rows(sum, ADDRESS(a, a_at * SIZE), a_row * SIZE, ADDRESS(b, b_at * SIZE), b_row * SIZE,
              range.products);
-    tile.row = row_again(tile.own_row, m);
+    if (!BMM_WHOLE) own_rows_again(&tile, own_row, m);
     const Output out = output_of(item, m, n, ldc, stridem, stridec, offc, scale);
     EACH_SUM(TAKE)
   }
@@ -716,6 +730,8 @@ __kernel GROUP void batch_matmul_nt(__global const T* a, __global const T* b,
 //@needs  k >= 4*BMM_PARTS, k >= 32*BMM_PARTS*(BMM_PARTS>1)*(BMM_ACC==1)
 //@needs  k % 4 == 0, lda % 4 == 0, stridea % 4 == 0, offa % 4 == 0
 //@needs  ldb % 4 == 0, strideb % 4 == 0, offb % 4 == 0, c overlaps no input
+//@needs  n % 4 == 0 || BMM_WHOLE == 0, ldc % 4 == 0 || BMM_WHOLE == 0
+//@needs  stridec % 4 == 0 || BMM_WHOLE == 0, offc % 4 == 0 || BMM_WHOLE == 0
 //@loop   floor(k/(4*BMM_PARTS))..k/4-floor(k/(4*BMM_PARTS))*(BMM_PARTS-1) if BMM_ACC!=1  over the k of a part
 //@loop   floor(k/(32*BMM_PARTS))..floor(k/32)-floor(k/(32*BMM_PARTS))*(BMM_PARTS-1) if BMM_ACC==1  over the chunks of a part
 //@loop   0..(k-floor(k/32)*32)/4 if BMM_ACC==1  over the k that are left, four a trip
@@ -723,8 +739,6 @@ __kernel GROUP void batch_matmul_nt(__global const T* a, __global const T* b,
 //@loop   0*k if BMM_SPLIT  over the columns of such a sum
 //@loop   0*k if BMM_SPLIT  over its chunks, or once
 //@loop   0*k if BMM_SPLIT  over the k of a column
-//@loop   floor((BMM_M0*BMM_N0/4-1)/BMM_PARTS)..ceil(BMM_M0*BMM_N0/4/BMM_PARTS) if BMM_PARTS>1  over its share of the sums
-//@loop   BMM_PARTS-1 if BMM_PARTS>1  over the other parts
 __kernel GROUP void batch_matmul_nn(__global const T* a, __global const T* b,
                                     __global const T* mask, __global T* c, int m, int n, int k,
                                     int lda, int ldb, int ldc, int stridea, int strideb,
@@ -751,7 +765,7 @@ __kernel GROUP void batch_matmul_nn(__global const T* a, __global const T* b,
     float4 sum[SUMS];
     sum_columns(sum, ADDRESS(a, a_at * SIZE), a_row * SIZE, ADDRESS(b, b_at * SIZE), b_row * SIZE,
                 APART * SIZE, range.products);
-    tile.row = row_again(tile.own_row, m);
+    own_rows_again(&tile, own_row, m);
     const Output out = output_of(item, m, n, ldc, stridem, stridec, offc, scale);
     EACH_SUM(TAKE)
   }

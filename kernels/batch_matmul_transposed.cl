@@ -36,6 +36,7 @@
 //@define BMM_LX    16 {1,2,4,8,16}              work-items of a group along n
 //@define BMM_LY    4 {1,2,4,8,16,32,64,128,256} work-items of a group along m
 //@define BMM_SPLIT 0 {0,1}                      addresses in two halves
+//@define BMM_WHOLE 0 {0,1}                      c and mask in aligned vectors of 4
 //@define BMM_LDA   0                            fixes lda where it is not 0
 //@define BMM_LDB   0                            fixes ldb where it is not 0
 //@define BMM_MASK  0 {0,1}                      mask is added
@@ -59,6 +60,9 @@
 #endif
 #ifndef BMM_SPLIT
 #define BMM_SPLIT 0
+#endif
+#ifndef BMM_WHOLE
+#define BMM_WHOLE 0
 #endif
 #ifndef BMM_LDA
 #define BMM_LDA 0
@@ -381,10 +385,10 @@ void sum_vectors_by_rows(float4* sum, __global const char* x, uint x_stride,
 // ---- tiles ----
 
 // What a work-item computes: rows from `row` on, and vectors of four columns, one every APART from
-// `col` on. What it owns: rows from own_row on, and of a vector the columns from `first` on that c
-// has.
+// `col` on. What it owns: all rows but those of the tile above, the first ones, and of a vector the
+// columns from `first` on that c has.
 typedef struct {
-  int row, own_row, col, first;
+  int row, above, col, first;
 } Tile;
 
 #define APART (4 * BMM_LX)
@@ -393,14 +397,16 @@ typedef struct {
 // which a tile may start.
 Tile tile_at(int own_row, int last) {
   const int col = (int)get_group_id(0) * (VECTORS * APART) + (int)get_local_id(0) * 4;
-  const Tile tile = {min(own_row, last), own_row, col, 0};
+  const int row = min(own_row, last);
+  const Tile tile = {row, own_row - row, col, 0};
   return tile;
 }
 
 // Four columns that end at the last of n; where n < 4, those past it are read, but not stored.
 Tile tile_within(int own_row, int last, int n) {
   const int own_col = (int)get_global_id(0) * 4, col = max(min(own_col, n - 4), 0);
-  const Tile tile = {min(own_row, last), own_row, col, own_col - col};
+  const int row = min(own_row, last);
+  const Tile tile = {row, own_row - row, col, own_col - col};
   return tile;
 }
 
@@ -414,7 +420,7 @@ typedef struct {
 } Output;
 
 Output output_of(int item, int m, int n, int ldc, int stridem, int stridec, int offc, float scale) {
-  const int whole = ((n | ldc | offc | stridec) & 3) == 0;
+  const int whole = BMM_WHOLE || ((n | ldc | offc | stridec) & 3) == 0;
   const Output out = {m, n, ldc, offc + item * stridec, item * stridem, whole, scale};
   return out;
 }
@@ -441,10 +447,11 @@ void store_own(float4 v, __global char* p, uint at, int first, int end, int whol
   if (owns(3, first, end)) store1(v.w, p, at + 3 * SIZE);
 }
 
-// A vector of the tile at `row` and `col`.
-void finish_vector(float4 sum, int row, int col, Tile tile, Output out, __global const T* mask,
+// Vector v of row i of the tile.
+void finish_vector(float4 sum, int i, int v, Tile tile, Output out, __global const T* mask,
                    __global T* c) {
-  if (row < tile.own_row || row >= out.m || col >= out.n) return;
+  const int row = tile.row + i, col = tile.col + v * APART;
+  if (i < tile.above || row >= out.m || col >= out.n) return;
   const int first = tile.first, end = out.n - col;
   float4 addend = (float4)(0.0f);
   if (BMM_MASK) {
@@ -452,13 +459,13 @@ void finish_vector(float4 sum, int row, int col, Tile tile, Output out, __global
                       end, out.whole);
   }
   const float4 z = fma((float4)(out.scale), sum, addend);
-  const float4 v = (float4)(BMM_ACT(z.x), BMM_ACT(z.y), BMM_ACT(z.z), BMM_ACT(z.w));
-  store_own(v, (__global char*)c, (out.c_at + row * out.ldc + col) * SIZE, first, end, out.whole);
+  const float4 result = (float4)(BMM_ACT(z.x), BMM_ACT(z.y), BMM_ACT(z.z), BMM_ACT(z.w));
+  store_own(result, (__global char*)c, (out.c_at + row * out.ldc + col) * SIZE, first, end, out.whole);
 }
 
 #define SUMS (ROWS * VECTORS)
 #define TAKE(i, v, none_) \
-  finish_vector(sum[i * VECTORS + v], tile.row + i, tile.col + v * APART, tile, out, mask, c);
+  finish_vector(sum[i * VECTORS + v], i, v, tile, out, mask, c);
 
 // All sums of a tile by scalar loads: from x on, a row every x_stride bytes and a k every x_step;
 // from w on, a vector every w_apart, a column every w_column, a k every w_step.
@@ -472,15 +479,18 @@ void sum_slowly(__global const char* x, uint x_stride, uint x_step, __global con
                                 w + i % VECTORS * w_apart + column * w_column, w_step, pairs, k);
       sum = (float4)(sum.yzw, one);
     }
-    finish_vector(sum, tile.row + i / VECTORS, tile.col + i % VECTORS * APART, tile, out, mask, c);
+    finish_vector(sum, i / VECTORS, i % VECTORS, tile, out, mask, c);
   }
 }
 
 // ---- the kernels ----
 
-// min(own_row, m - ROWS), written so that a compiler does not keep the one from before the loop
-// over k in a register until behind it.
-int row_again(int own_row, int m) { return m - max(m - own_row, ROWS); }
+// The rows of a tile again, written so that a compiler does not keep those from before the loop
+// over k in registers until behind it.
+void own_rows_again(Tile* tile, int own_row, int m) {
+  tile->row = m - max(m - own_row, ROWS);
+  tile->above = own_row - tile->row;
+}
 
 // The elements from a stack's start to the end of `rows` rows of `row` elements.
 int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row; }
@@ -513,6 +523,8 @@ int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row
 //@needs  every row of b has ceil(n/4)*4 columns; those from n on are read and not used
 //@needs  k >= 4, k % 4 == 0, lda % 4 == 0, stridea % 4 == 0, offa % 4 == 0
 //@needs  ldb % 4 == 0, strideb % 4 == 0, offb % 4 == 0, c overlaps no input
+//@needs  n % 4 == 0 || BMM_WHOLE == 0, ldc % 4 == 0 || BMM_WHOLE == 0
+//@needs  stridec % 4 == 0 || BMM_WHOLE == 0, offc % 4 == 0 || BMM_WHOLE == 0
 //@loop   k/4 if BMM_ACC!=1  over k, four a trip
 //@loop   floor(k/32) if BMM_ACC==1  over the chunks
 //@loop   (k-floor(k/32)*32)/4 if BMM_ACC==1  over the k that are left, four a trip
@@ -544,7 +556,7 @@ __kernel GROUP void batch_matmul_tn(__global const T* a, __global const T* b,
   float4 sum[SUMS];
   sum_vectors(sum, ADDRESS(a, a_at * SIZE), a_row * SIZE, ADDRESS(b, b_at * SIZE), b_row * SIZE,
               APART * SIZE, k);
-  tile.row = row_again(tile.own_row, padded_m);
+  own_rows_again(&tile, own_row, padded_m);
   const Output out = output_of(item, m, n, ldc, stridem, stridec, offc, scale);
   EACH_SUM(TAKE)
 }
@@ -577,6 +589,8 @@ __kernel GROUP void batch_matmul_tn(__global const T* a, __global const T* b,
 //@needs  b has at least 4 rows; those from n on are read and not used
 //@needs  k >= 4, k % 4 == 0, lda % 4 == 0, stridea % 4 == 0, offa % 4 == 0
 //@needs  ldb % 4 == 0, strideb % 4 == 0, offb % 4 == 0, c overlaps no input
+//@needs  n % 4 == 0 || BMM_WHOLE == 0, ldc % 4 == 0 || BMM_WHOLE == 0
+//@needs  stridec % 4 == 0 || BMM_WHOLE == 0, offc % 4 == 0 || BMM_WHOLE == 0
 //@loop   k/4  over k, four a trip
 __kernel GROUP void batch_matmul_tt(__global const T* a, __global const T* b,
                                     __global const T* mask, __global T* c, int m, int n, int k,
@@ -593,9 +607,9 @@ __kernel GROUP void batch_matmul_tt(__global const T* a, __global const T* b,
   sum_vectors_by_rows(sum, (__global const char*)(a + a_at), a_row * SIZE,
                       (__global const char*)(b + b_at), b_row * SIZE, k);
   const Output out = output_of(item, m, n, ldc, stridem, stridec, offc, scale);
-  finish_vector(sum[0], row, tile.col, tile, out, mask, c);
-  finish_vector(sum[1], row + 1, tile.col, tile, out, mask, c);
-  finish_vector(sum[2], row + 2, tile.col, tile, out, mask, c);
-  finish_vector(sum[3], row + 3, tile.col, tile, out, mask, c);
+  finish_vector(sum[0], 0, 0, tile, out, mask, c);
+  finish_vector(sum[1], 1, 0, tile, out, mask, c);
+  finish_vector(sum[2], 2, 0, tile, out, mask, c);
+  finish_vector(sum[3], 3, 0, tile, out, mask, c);
 }
 #endif

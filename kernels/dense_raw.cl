@@ -41,8 +41,9 @@
 //@define DENSE_K0        4 {4,8}                                 k a trip, but for chunks
 //@define DENSE_LX        16 {1,2,4,8,16}                         work-items of a group along n
 //@define DENSE_LY        4 {1,2,4,8,16,32,64,128,256}            work-items of a group along m
-//@define DENSE_PARTS     1 {1,4}                                 work-items that share a tile's k
+//@define DENSE_PARTS     1 {1,2,4}                               work-items that share a tile's k
 //@define DENSE_SPLIT     0 {0,1}                                 addresses in two halves
+//@define DENSE_WHOLE     0 {0,1}                                 y, r and b in aligned vectors of 4
 //@define DENSE_LDX       0                                       fixes ldx where it is not 0
 //@define DENSE_LDW       0                                       fixes ldw where it is not 0
 //@define DENSE_BIAS      0 {0,1}                                 b is added
@@ -72,6 +73,9 @@
 #endif
 #ifndef DENSE_SPLIT
 #define DENSE_SPLIT 0
+#endif
+#ifndef DENSE_WHOLE
+#define DENSE_WHOLE 0
 #endif
 #ifndef DENSE_LDX
 #define DENSE_LDX 0
@@ -110,11 +114,11 @@
 #if DENSE_LY < 1 || DENSE_LY > 256 || DENSE_LY & (DENSE_LY - 1)
 #error "dense_raw.cl: DENSE_LY must be a power of two up to 256"
 #endif
-#if DENSE_PARTS != 1 && DENSE_PARTS != 4
-#error "dense_raw.cl: DENSE_PARTS must be 1 or 4"
+#if DENSE_PARTS != 1 && DENSE_PARTS != 2 && DENSE_PARTS != 4
+#error "dense_raw.cl: DENSE_PARTS must be 1, 2 or 4"
 #endif
-#if DENSE_PARTS > 1 && DENSE_LX * DENSE_LY > 16
-#error "dense_raw.cl: DENSE_LX * DENSE_LY must be up to 16 where items share k"
+#if DENSE_PARTS > 1 && DENSE_LX * DENSE_LY * DENSE_PARTS > 64
+#error "dense_raw.cl: a group must have up to 64 work-items where they share k"
 #endif
 #if DENSE_LDX % 4 != 0 || DENSE_LDW % 4 != 0
 #error "dense_raw.cl: DENSE_LDX and DENSE_LDW must be multiples of 4, so that vector loads are aligned"
@@ -555,7 +559,7 @@ void finish_vector(float4 sum, int i, Tile tile, Output out, __global const T* b
   const int row = tile.row + i / VECTORS, col = tile.col + i % VECTORS * APART;
   const int end = out.n - col;
   if (i / VECTORS < tile.above || end <= 0) return;
-  const int whole = ((out.n | out.ldr | out.ldy | out.offr | out.offy) & 3) == 0;
+  const int whole = DENSE_WHOLE || ((out.n | out.ldr | out.ldy | out.offr | out.offy) & 3) == 0;
   const int first = tile.first;
   float4 z = (float4)(0.0f);
   if (DENSE_BIAS) z = load_own((__global const char*)b, col * SIZE, first, end, whole);
@@ -659,6 +663,9 @@ int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row
 //@needs  k % DENSE_K0 == 0, k >= DENSE_K0*DENSE_PARTS
 //@needs  k >= 32*DENSE_PARTS*(DENSE_PARTS>1)*(DENSE_ACC==1)
 //@needs  ldx % 4 == 0, offx % 4 == 0, ldw % 4 == 0, offw % 4 == 0
+//@needs  n % 4 == 0 || DENSE_WHOLE == 0, ldr % 4 == 0 || DENSE_WHOLE == 0
+//@needs  ldy % 4 == 0 || DENSE_WHOLE == 0, offr % 4 == 0 || DENSE_WHOLE == 0
+//@needs  offy % 4 == 0 || DENSE_WHOLE == 0
 //@loop   floor(k/(4*DENSE_PARTS))..k/4-floor(k/(4*DENSE_PARTS))*(DENSE_PARTS-1) if DENSE_ACC!=1  over the k of a part, four a trip
 //@loop   floor(k/(32*DENSE_PARTS))..floor(k/32)-floor(k/(32*DENSE_PARTS))*(DENSE_PARTS-1) if DENSE_ACC==1  over the chunks of a part
 //@loop   0..(k-floor(k/32)*32)/4 if DENSE_ACC==1  over the k that are left, four a trip
@@ -723,6 +730,9 @@ __kernel GROUP void dense_nt(__global const T* x, __global const T* w, __global 
 //@needs  k % DENSE_K0 == 0, k >= DENSE_K0*DENSE_PARTS
 //@needs  k >= 32*DENSE_PARTS*(DENSE_PARTS>1)*(DENSE_ACC==1)
 //@needs  ldx % 4 == 0, offx % 4 == 0, ldw % 4 == 0, offw % 4 == 0
+//@needs  n % 4 == 0 || DENSE_WHOLE == 0, ldr % 4 == 0 || DENSE_WHOLE == 0
+//@needs  ldy % 4 == 0 || DENSE_WHOLE == 0, offr % 4 == 0 || DENSE_WHOLE == 0
+//@needs  offy % 4 == 0 || DENSE_WHOLE == 0
 //@loop   floor(k/(DENSE_K0*DENSE_PARTS))..k/DENSE_K0-floor(k/(DENSE_K0*DENSE_PARTS))*(DENSE_PARTS-1) if DENSE_ACC!=1  over the k of a part
 //@loop   floor(k/(32*DENSE_PARTS))..floor(k/32)-floor(k/(32*DENSE_PARTS))*(DENSE_PARTS-1) if DENSE_ACC==1  over the chunks of a part
 //@loop   0..(k-floor(k/32)*32)/4 if DENSE_ACC==1  over the k that are left, four a trip

@@ -295,6 +295,30 @@ TEST(batch_matmul, large_problems_fix_their_strides) {
             std::string::npos);
 }
 
+TEST(batch_matmul, large_problems_without_odd_rows_leave_out_the_code_for_them) {
+  const auto whole = [](const std::string& words) {
+    const Plan plan = make_plan(parse("batch=4 m=192 k=64 " + words), generic_device());
+    return plan.launches.back().options.find("-DBMM_WHOLE=1") != std::string::npos;
+  };
+  EXPECT_TRUE(whole("n=192"));
+  EXPECT_TRUE(whole("n=192 tb=1 mask=bmn ldc=196 offc=4"));
+  for (const char* words : {"n=16", "n=191", "n=192 ldc=193", "n=192 offc=2",
+                            "n=192 ldc=192 stridec=36866"}) {
+    EXPECT_FALSE(whole(words)) << words;
+  }
+}
+
+TEST(batch_matmul, a_group_is_lower_where_that_leaves_fewer_items_idle) {
+  const DeviceInfo g610 = gpu_device(find_gpu("g610"));
+  const auto local = [&](const std::string& words) {
+    return make_plan(parse(words, "f16"), g610).launches.back().local;
+  };
+  using Local = std::array<std::int64_t, 3>;
+  EXPECT_EQ(local("batch=4 m=192 n=192 k=64 tb=1"), (Local{4, 8, 1}));   // 24 tiles along m
+  EXPECT_EQ(local("batch=4 m=256 n=256 k=64 tb=1"), (Local{4, 16, 1}));  // 32
+  EXPECT_EQ(local("batch=4 m=8 n=4096 k=64 tb=1"), (Local{4, 8, 1}));    // one
+}
+
 TEST(batch_matmul, addresses_are_split_for_the_compilers_of_mesa_alone) {
   const auto options = [](const std::string& words, const DeviceInfo& device) {
     return make_plan(parse(words), device).launches.back().options;
@@ -667,6 +691,27 @@ TEST_F(batch_matmul_device, every_tile_is_right_at_its_edges) {
     for (const TileCase& tile : kTiles) {
       for (const int rows : tile.rows) {
         for (const int m : {rows, rows + 1, 3 * rows - 1}) check(tile, rows, m, sum);
+      }
+    }
+  }
+}
+
+/// Plans as a Mali gets them: split addresses, two vectors of columns, items that share k.
+TEST_F(batch_matmul_device, plans_for_a_mali_are_right_here_too) {
+  const DeviceInfo mali = gpu_device(find_gpu("g610"));
+  const char* const words[] = {"batch=4 m=193 n=192 k=64 tb=1 mask=mn scale=0.125",
+                               "batch=2 m=193 n=192 k=132 tb=1", "batch=4 m=193 n=64 k=196",
+                               "batch=4 m=193 n=66 k=196", "batch=3 m=195 n=128 k=68 ta=1",
+                               "batch=3 m=195 n=128 k=68 ta=1 tb=1"};
+  for (const auto& [dtype, acc] : sums_of(dtypes())) {
+    for (const char* const word : words) {
+      const Problem problem = parse(word + acc, dtype);
+      const Plan plan = make_plan(problem, mali);
+      SCOPED_TRACE(problem.text() + " " + plan.variant);
+      for (const char* set : {"exact", "zero_mean"}) {
+        const Tensors inputs = make_inputs(problem, data_set(set), test::seed());
+        Trial trial(test::runtime(), plan);
+        expect_pass(trial, inputs, expected(problem, inputs, data_set(set).check));
       }
     }
   }

@@ -190,6 +190,19 @@ TEST(dense, large_problems_fix_their_strides) {
   EXPECT_NE(options(large, "dense_nt").find("-DDENSE_LDX=320 -DDENSE_LDW=256"), std::string::npos);
 }
 
+TEST(dense, large_problems_without_odd_rows_leave_out_the_code_for_them) {
+  const auto whole = [](const std::string& words) {
+    const Plan plan = make_plan(parse("dense m=192 k=256 " + words), generic_device(), {});
+    return plan.launches.back().options.find("-DDENSE_WHOLE=1") != std::string::npos;
+  };
+  EXPECT_TRUE(whole("n=256"));
+  EXPECT_TRUE(whole("n=256 residual ldr=260 offr=8 ldy=264 offy=4"));
+  for (const char* words : {"n=16", "n=255", "n=256 ldy=257", "n=256 offy=2",
+                            "n=256 residual ldr=258", "n=256 residual offr=1"}) {
+    EXPECT_FALSE(whole(words)) << words;
+  }
+}
+
 /// "MxN" or, in parts, "MxN/parts": the tile of the plan's last launch.
 std::string tile_on(const DeviceInfo& device, const std::string& line, const std::string& variant) {
   const std::string options =
@@ -209,14 +222,17 @@ TEST(dense, tiles_are_those_that_the_model_finds_best) {
     const char *gpu, *line, *packed, *raw;
   } table[] = {
       {"g610", "dense m=192 n=512 k=512 dtype=f32", "4x8", "6x4"},
-      {"g610", "dense m=192 n=256 k=256 dtype=f32", "4x4", "4x4"},
+      {"g610", "dense m=192 n=256 k=256 dtype=f32", "4x8/2", "6x4/2"},
+      {"g610", "dense m=192 n=256 k=256 dtype=f32 act=gelu", "4x4", "4x4"},
+      {"g610", "dense m=64 n=256 k=256 dtype=f32", "4x4/4", "4x4/4"},
       {"g610", "dense m=192 n=768 k=256 dtype=f32", "4x8", "6x4"},
       {"g610", "dense m=384 n=512 k=512 dtype=f32", "4x8", "6x4"},
       {"g610", "dense m=1 n=1000 k=1024 dtype=f32", "1x4/4", "1x4/4"},
-      {"g610", "dense m=4 n=16384 k=256 dtype=f32", "4x4", "4x4"},
+      {"g610", "dense m=4 n=16384 k=256 dtype=f32", "4x8/2", "4x4"},
       {"g610", "dense m=192 n=512 k=512 dtype=f16", "4x8", "8x4"},
       {"g610", "dense m=192 n=512 k=512 dtype=f16 acc=chunk", "6x4", "4x4"},
-      {"g610", "dense m=192 n=256 k=256 dtype=f16 acc=chunk", "4x4", "4x4"},
+      {"g610", "dense m=192 n=256 k=256 dtype=f16 acc=chunk", "6x4/2", "4x4"},
+      {"g610", "dense m=192 n=256 k=256 dtype=f16 acc=f16", "4x4", "4x4"},
       {"g610", "dense m=192 n=512 k=512 dtype=f16 acc=f16", "4x8", "4x4"},
       {"g52", "dense m=192 n=256 k=256 dtype=f32", "4x8", "6x4"},
       {"g52", "dense m=192 n=256 k=256 dtype=f16 acc=chunk", "6x4", "4x4"},
@@ -662,6 +678,9 @@ void for_each_mali_plan(const std::string& dtype, const std::function<void(const
   lines.insert(lines.end(), {"dense m=3 n=9 k=1021 bias", "dense m=5 n=64 k=516 trans_w=0",
                              "dense m=12 n=384 k=264 act=relu residual bias",
                              "dense m=12 n=384 k=260 trans_w=0 ldx=268 offx=4",
+                             "dense m=193 n=256 k=132 bias residual ldr=260",
+                             "dense m=193 n=260 k=132 trans_w=0", "dense m=191 n=256 k=260",
+                             "dense m=193 n=256 k=164 acc=chunk bias",
                              "dense m=100 n=512 k=128 acc=f16 ldx=136 offx=8 bias",
                              "dense m=100 n=512 k=128 acc=f16 ldx=132"});
   for (const Problem& problem : problems_of(lines, dtype)) {

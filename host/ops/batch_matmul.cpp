@@ -335,7 +335,11 @@ Cut choose_cut(const Problem& problem, const DeviceInfo& device, const PlanOptio
       const int columns = ceil_div(product.n, tile.columns);
       Cut cut{tile, choose_group(columns, widest_group(product), device, wanted), parts};
       if (parts > 1 && !can_share(product, cut, device)) continue;
-      if (parts > 1) cut.group = group_of_parts(cut.group, parts);
+      if (parts > 1) {
+        cut.group = group_of_parts(cut.group, parts);
+      } else if (fixes_strides(product)) {
+        cut.group = lower_group(cut.group, ceil_div(product.m, tile.rows));
+      }
       cut.clocks = clocks_of(cut, product, device);
       if (cut.clocks < best.clocks) best = cut;
     }
@@ -365,7 +369,9 @@ std::string common_options(const Problem& problem, Group group) {
 
 std::string fixed_strides(const BatchMatmul& product, const Stack& a, const Stack& b) {
   if (!fixes_strides(product)) return "";
-  return fmt::format(" -DBMM_LDA={} -DBMM_LDB={}", a.ld, b.ld);
+  // c and mask by aligned vectors alone: without the other way a kernel is shorter.
+  const bool whole = product.n % 4 == 0 && product.c.aligned();
+  return fmt::format(" -DBMM_LDA={} -DBMM_LDB={}{}", a.ld, b.ld, whole ? " -DBMM_WHOLE=1" : "");
 }
 
 Launch launch(std::string kernel, const std::string& options, Group group, int columns, int rows,

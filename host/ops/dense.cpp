@@ -18,7 +18,6 @@ namespace {
 
 constexpr const char* kFile = "dense.cl";
 constexpr int kVector = 4;       ///< columns of a vector
-constexpr int kParts = 4;        ///< work-items that share the k of a tile, where they do
 constexpr int kPartLanes = 16;   ///< work-items of a group that have the same part
 constexpr int kPanelLanes = 16;  ///< work-items of a group that read a row of w side by side
 constexpr int kSquareLanes = 4;  ///< ... that read rows of w each: as many as read rows of x
@@ -239,6 +238,11 @@ struct Cut {
 /// costs a build of its own, which only a large problem repays.
 bool fixes_strides(const Dense& dense) { return dense.multiply_adds() >= 1 << 22; }
 
+/// y, r and b can be written and read by aligned vectors: without the other way a kernel is shorter.
+bool has_whole_rows(const Dense& dense) {
+  return dense.n % kVector == 0 && dense.y.aligned() && (!dense.residual || dense.r.aligned());
+}
+
 bool has_long_activation(const Problem& problem) {
   const std::string& act = problem.choice("act");
   return act == "gelu" || act == "tanh";
@@ -258,16 +262,26 @@ bool fits(const Tile& tile, Weights weights, const Problem& problem, const Devic
   return !few || tile.rows * tile.columns <= kFew;
 }
 
+/// The lanes of a group of which each has `parts` work-items, in a row but for chunks: by the
+/// listings, their loop has a register to spare where a group has two rows, and the others' where
+/// it has one.
+Group group_of_parts(const Dense& dense, Group group, int parts) {
+  const int lanes = std::max(1, group.x * group.y / parts);
+  const int most = dense.acc == Acc::chunk ? lanes : std::min(lanes, kPartLanes);
+  const int x = std::min(group.x, most);
+  return {x, most / x};
+}
+
 /// Items share k where a part is long enough to repay adding up, through local memory.
 bool can_share(const Dense& dense, const Cut& cut, const DeviceInfo& device) {
   constexpr int kLeast = 2 * kChunk;  // k of a part
-  constexpr int kBesidePart = 16;     // sums; more would spill
-  const std::int64_t items = std::int64_t{cut.group.x} * cut.group.y;
-  const std::int64_t bytes = std::int64_t{kPartLanes} * kParts * cut.tile.rows * cut.tile.columns *
-                             std::int64_t{sizeof(float)};
-  return dense.padded_k() >= kLeast * kParts && cut.tile.rows * cut.tile.columns <= kBesidePart &&
-         device.type != "cpu" && items >= kParts && bytes <= device.local_mem_bytes &&
-         device.max_work_items.size() > 2 && device.max_work_items[2] >= kParts;
+  constexpr int kHalves = 16;         // sums carried in half; more would spill
+  const int sums = cut.tile.rows * cut.tile.columns;
+  const std::int64_t items = std::int64_t{cut.group.x} * cut.group.y * cut.parts;
+  return dense.padded_k() >= kLeast * cut.parts &&
+         (dense.acc != Acc::f16 || sums <= kHalves) && device.type != "cpu" &&
+         items * sums * std::int64_t{sizeof(float)} <= device.local_mem_bytes &&
+         device.max_work_items.size() > 2 && device.max_work_items[2] >= cut.parts;
 }
 
 /// A longer trip pays where loads leave it the registers. With acc=f16 it loads eight k of x at
@@ -281,34 +295,41 @@ bool sums_eight_k(const Dense& dense, const Tile& tile, Weights weights) {
   return tile.columns != kVector || weights == Weights::both_packed;
 }
 
+double clocks_of(const Cut& cut, Weights weights, const Dense& dense, const DeviceInfo& device) {
+  constexpr double kAddUp = 12;    // instructions for a sum of four, in parts
+  constexpr double kMoves = 0.06;  // of the loop in parts, by the listings, where it has some
+  constexpr double kWait = 0.03;   // an estimate: for the others' parts, which the model leaves out
+  const Tile& tile = cut.tile;
+  const double tiles = 1.0 * ceil_div(dense.m, tile.rows) * cut.columns;
+  const double fours = dense.padded_k() / 4.0 / cut.parts;
+  if (cut.parts == 1) return predicted_clocks(tiles, fours * tile.four_k + tile.rest, device);
+  const bool moves = weights == Weights::rows || (dense.acc == Acc::chunk && cut.group.y == 1);
+  const double added = tile.rows * tile.columns / 4.0 * kAddUp;
+  const double loop = fours * tile.four_k * (moves ? 1 + kMoves : 1);
+  return (1 + kWait) * predicted_clocks(tiles * cut.parts, loop + tile.rest + added, device);
+}
+
 /// The cut that the time model finds best: a large tile does more multiply-adds an instruction, a
 /// small one or one in parts makes more warps.
 Cut choose_cut(const Problem& problem, Weights weights, const DeviceInfo& device,
                const PlanOptions& wanted) {
-  constexpr double kAddUp = 12;  // instructions for a sum of four, in parts
   const Dense dense(problem);
   const int lanes = weights == Weights::rows ? kSquareLanes : kPanelLanes;
   Cut best;
   for (const Tile& tile : tiles_of(weights, dense, device)) {
     if (!fits(tile, weights, problem, device)) continue;
-    Cut cut{tile, {}, 1, ceil_div(dense.n, tile.columns)};
-    if (sums_eight_k(dense, tile, weights)) cut.trip = 8;
-    cut.group = choose_group(cut.columns, lanes, device, wanted);
-    const double tiles = 1.0 * ceil_div(dense.m, tile.rows) * cut.columns;
-    const double fours = dense.padded_k() / 4.0, sums = tile.rows * tile.columns / 4.0;
-    const double whole = predicted_clocks(tiles, fours * tile.four_k + tile.rest, device);
-    cut.clocks = whole;
-    if (whole < best.clocks) best = cut;
-    if (weights == Weights::both_packed || !can_share(dense, cut, device)) continue;
-    const double shared = predicted_clocks(
-        tiles * kParts, fours / kParts * tile.four_k + tile.rest + sums * kAddUp, device);
-    if (shared >= best.clocks) continue;
-    best = cut;
-    best.clocks = shared;
-    best.parts = kParts;
-    const int lanes_of_part = std::min(kPartLanes, cut.group.x * cut.group.y / kParts);
-    best.group.x = std::min(cut.group.x, lanes_of_part);
-    best.group.y = lanes_of_part / best.group.x;
+    for (const int parts : {1, 2, 4}) {
+      Cut cut{tile, {}, parts, ceil_div(dense.n, tile.columns)};
+      if (sums_eight_k(dense, tile, weights)) cut.trip = 8;
+      const Group group = choose_group(cut.columns, lanes, device, wanted);
+      cut.group = parts > 1 ? group_of_parts(dense, group, parts) : group;
+      if (parts > 1 && (weights == Weights::both_packed || group.x * group.y < parts ||
+                        !can_share(dense, cut, device))) {
+        continue;
+      }
+      cut.clocks = clocks_of(cut, weights, dense, device);
+      if (cut.clocks < best.clocks) best = cut;
+    }
   }
   return best;
 }
@@ -327,6 +348,7 @@ std::string common_options(const Problem& problem, const Cut& cut, const DeviceI
   if (dense.acc == Acc::chunk) options += " -DDENSE_ACC=1";
   if (dense.acc == Acc::f16) options += " -DDENSE_ACC=2";
   if (splits_addresses(device)) options += " -DDENSE_SPLIT=1";
+  if (fixes_strides(dense) && has_whole_rows(dense)) options += " -DDENSE_WHOLE=1";
   if (dense.bias) options += " -DDENSE_BIAS=1";
   if (dense.residual) options += " -DDENSE_RESIDUAL=1";
   if (problem.choice("act") != "none") options += " -DDENSE_ACT=" + problem.choice("act");

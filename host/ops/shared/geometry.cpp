@@ -33,6 +33,14 @@ Group choose_group(int columns, int widest, const DeviceInfo& device, const Plan
   return group;
 }
 
+Group lower_group(Group group, int rows) {
+  constexpr int kFewest = 32;
+  while (group.x * group.y / 2 >= kFewest && round_up(rows, group.y / 2) < round_up(rows, group.y)) {
+    group.y /= 2;
+  }
+  return group;
+}
+
 double predicted_clocks(double items, double instructions, const DeviceInfo& device) {
   constexpr double kLatency = 12.5;
   const Gpu* gpu = identify(device).gpu;

@@ -24,6 +24,9 @@ struct Group {
 /// x; `widest`: the most of a group that may lie along x.
 Group choose_group(int columns, int widest, const DeviceInfo& device, const PlanOptions& options);
 
+/// The group, or a lower one of at least 32 items where that leaves fewer beyond the last of `rows`.
+Group lower_group(Group group, int rows);
+
 /// Clocks that a GPU takes for `items` work-items of `instructions` each: those of all warps at its
 /// rate, or one warp's latency. Rates are those of the Mali that the device is, else a G610's (four
 /// warps of 16 a clock and core); a warp alone takes 25 clocks an instruction at most, by TVM's
