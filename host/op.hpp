@@ -29,7 +29,7 @@ struct Variant {
   void (*plan)(const Problem&, const DeviceInfo&, const PlanOptions&, Plan&);
   /// Why a later variant, which supports the problem too, is predicted to be faster.
   /// Asked only of what it supports, where the caller names no variant. Null: never.
-  Reason (*outdone)(const Problem&, const DeviceInfo&) = nullptr;
+  Reason (*outdone)(const Problem&, const DeviceInfo&, const PlanOptions&) = nullptr;
 };
 
 using Tensors = std::map<std::string, HostTensor>;

@@ -105,7 +105,7 @@ Reason cannot_run(const Variant& variant, const Problem& problem, const DeviceIn
 Reason is_outdone(const Variant& variant, const Problem& problem, const DeviceInfo& device,
                   const PlanOptions& options) {
   if (!options.variant.empty() || !variant.outdone) return {};
-  return variant.outdone(problem, device);
+  return variant.outdone(problem, device, options);
 }
 
 Plan plan_variant(const Variant& variant, const Problem& problem, const DeviceInfo& device,

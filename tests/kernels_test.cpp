@@ -44,6 +44,14 @@ TEST(kernels, sections_that_stand_in_several_files_are_one_text) {
         << heading;
   }
   EXPECT_EQ(section("dense.cl", "addresses"), section("conv2d_1x1.cl", "addresses"));
+  EXPECT_EQ(section("dense.cl", "memory"), section("conv2d_depthwise.cl", "memory"));
+  int files = 0;
+  for (const std::string& file : embedded_files()) {
+    if (KernelFiles().get(file).text.find("\n// ---- activations") == std::string::npos) continue;
+    EXPECT_EQ(section("dense.cl", "activations"), section(file, "activations")) << file;
+    ++files;
+  }
+  EXPECT_GE(files, 9);
 }
 
 TEST(kernels, kernel_files_are_ascii_and_licensed) {

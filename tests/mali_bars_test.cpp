@@ -6,15 +6,21 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
+#include <map>
 #include <sstream>
+#include <tuple>
 
 #include "atomic_file.hpp"
 #include "command.hpp"
 #include "error.hpp"
+#include "manifest.hpp"
 #include "mali/compile.hpp"
+#include "mali/predict.hpp"
 #include "plan.hpp"
 #include "problem.hpp"
 #include "test_errors.hpp"
+#include "workload.hpp"
 
 namespace clam::mali {
 namespace {
@@ -143,6 +149,59 @@ TEST(mali, bars_are_reached_with_the_compilers_of_testing) {
   if (with_driver("--made", "mali-testing") != 0)
     GTEST_SKIP() << "no Mali compilers of Debian testing: tools/setup mali-testing";
   judge_all_bars(Mesa::testing);
+}
+
+/// Predicted for all calls of a workload's nodes of these ops on a G610, in ms: issued instructions
+/// alone, without launches.
+double predicted_ms(const std::string& workload, const std::vector<std::string>& ops,
+                    const std::string& dtype, const std::string& acc) {
+  const Gpu& gpu = find_gpu("g610");
+  std::vector<std::pair<Plan, double>> calls;
+  std::vector<Plan> plans;
+  for (const Workload::Node& node : read_workload(workload).nodes) {
+    if (!node.problem || !node.folded_into.empty()) continue;
+    if (std::find(ops.begin(), ops.end(), node.op) == ops.end()) continue;
+    const Problem problem = node.problem->with("dtype", dtype).with("acc", acc);
+    plans.push_back(make_plan(problem, gpu_device(gpu)));
+    calls.emplace_back(plans.back(), static_cast<double>(node.calls));
+    plans.back().pack.clear();  // it runs once
+  }
+  const KernelFiles files = KernelFiles::from_environment();
+  const std::vector<KernelCode> codes =
+      Compiler(gpu, files, default_compiler(Mesa::debian13)).compile(programs_of(plans));
+  std::map<std::string, FileTags> tags;
+  const auto find = [&](const Launch& launch) {
+    for (const KernelCode& code : codes) {
+      if (std::tie(code.file, code.options, code.kernel) !=
+          std::tie(launch.file, launch.options, launch.kernel)) {
+        continue;
+      }
+      const auto [at, is_new] = tags.try_emplace(code.file);
+      if (is_new) at->second = read_tags(files.get(code.file));
+      return Compiled{&code.shader, &at->second};
+    }
+    throw BadArgument("no code of " + launch.kernel);
+  };
+  double us = 0;
+  for (const auto& [plan, count] : calls) {
+    for (const LaunchTime& launch : predict(plan, 0, find, gpu).launches) {
+      us += count * launch.issue.high;
+    }
+  }
+  return us / 1000;
+}
+
+TEST(mali, products_of_the_workloads_keep_to_their_time) {
+  if (!::getenv("CLAM_TEST_FULL")) GTEST_SKIP() << "slow: tools/test --full";
+  if (with_driver("--check", "mali") != 0)
+    GTEST_SKIP() << "no Mali compilers: tools/with-driver --check mali";
+  ::setenv("CLAM_MALI_COMPILER", (kTree + "/tools/mali/compile").c_str(), /*overwrite=*/0);
+  const std::vector<std::string> products{"dense", "batch_matmul"}, convolutions{"conv2d"};
+  EXPECT_LE(predicted_ms("lightglue-192", products, "f32", "f32"), 28);
+  EXPECT_LE(predicted_ms("lightglue-192", products, "f16", "f32"), 31);
+  EXPECT_LE(predicted_ms("lightglue-192", products, "f16", "chunk"), 20);
+  EXPECT_LE(predicted_ms("ssd512-mobilenet1.0-voc", convolutions, "f32", "f32"), 32);
+  EXPECT_LE(predicted_ms("ssd512-mobilenet1.0-voc", convolutions, "f16", "chunk"), 25);
 }
 
 // ---- the judge itself -------------------------------------------------------------------------

@@ -528,12 +528,13 @@ double pack_clocks(const Dense& dense, const Cut& cut, const DeviceInfo& device)
 }
 
 /// Whether packing x each time pays: known of Mesa's Mali compilers alone.
-Reason packed_outdone(const Problem& problem, const DeviceInfo& device) {
+Reason packed_outdone(const Problem& problem, const DeviceInfo& device,
+                      const PlanOptions& wanted) {
   if (!splits_addresses(device) || supports_both_packed(problem, device)) return {};
   const Dense dense(problem);
   if (dense.acc == Acc::chunk) return {};  // its tile of 8 rows spills beside an activation
-  const Cut both = choose_cut(problem, Weights::both_packed, device, {});
-  const Cut packed = choose_cut(problem, Weights::packed, device, {});
+  const Cut both = choose_cut(problem, Weights::both_packed, device, wanted);
+  const Cut packed = choose_cut(problem, Weights::packed, device, wanted);
   const double theirs = both.clocks + pack_clocks(dense, both, device);
   const double own = packed.clocks + padding_clocks(dense, device);
   if (theirs >= own) return {};

@@ -169,9 +169,10 @@ std::vector<Plan> ssd_head_plans(const DeviceInfo& device) {
   return plans;
 }
 
-}  // namespace
+/// Of the small cases in f32 all, or those alone that bring a kernel.
+enum class Small { all, new_kernels };
 
-std::vector<Plan> every_plan(const Gpu& gpu) {
+std::vector<Plan> plans_of(const Gpu& gpu, Small small) {
   const DeviceInfo device = gpu_device(gpu);
   std::vector<Plan> plans = workload_plans(device);
   std::set<DtypedKernel> seen;
@@ -182,12 +183,17 @@ std::vector<Plan> every_plan(const Gpu& gpu) {
   }
   for (const char* dtype : kDtypes) {
     for (const Plan& plan : small_plans(device, dtype)) {
-      if (dtype == kDtypes[0] || brings_new(plan, seen)) plans.push_back(plan);
+      const bool wanted = small == Small::all && dtype == kDtypes[0];
+      if (wanted || brings_new(plan, seen)) plans.push_back(plan);
       add_kernels(plan, seen);
     }
   }
   return plans;
 }
+
+}  // namespace
+
+std::vector<Plan> every_plan(const Gpu& gpu) { return plans_of(gpu, Small::all); }
 
 std::vector<const Gpu*> gate_gpus() {
   std::vector<const Gpu*> gpus;
@@ -199,7 +205,8 @@ std::vector<const Gpu*> gate_gpus() {
 
 std::vector<Plan> gate_plans(const Gpu& gpu) {
   const std::string key = gpu.key;
-  if (key == "g610" || key == "g52") return every_plan(gpu);
+  if (key == "g610") return every_plan(gpu);
+  if (key == "g52") return plans_of(gpu, Small::new_kernels);
   const DeviceInfo device = gpu_device(gpu);
   const bool is_midgard = gpu.family == Gpu::Family::midgard;
   return first_of_each(is_midgard ? ssd_head_plans(device) : workload_plans(device), kFewKernels);
