@@ -765,7 +765,7 @@ __kernel GROUP void batch_matmul_nn(__global const T* a, __global const T* b,
     float4 sum[SUMS];
     sum_columns(sum, ADDRESS(a, a_at * SIZE), a_row * SIZE, ADDRESS(b, b_at * SIZE), b_row * SIZE,
                 APART * SIZE, range.products);
-    own_rows_again(&tile, own_row, m);
+    if (!BMM_WHOLE || ACC != 1) own_rows_again(&tile, own_row, m);
     const Output out = output_of(item, m, n, ldc, stridem, stridec, offc, scale);
     EACH_SUM(TAKE)
   }
