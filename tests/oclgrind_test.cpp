@@ -95,6 +95,16 @@ TEST_F(oclgrind, finds_a_race) {
                 "get_valid_counts_two", "data race");
 }
 
+TEST_F(oclgrind, finds_the_race_of_the_scan_in_place) {
+  const test::Finished finished = test::run_command(
+      {kWithDriver, "oclgrind", CLAM_BINARY, "run", "--plan",
+       CLAM_SOURCE_DIR "/tests/probes/gvc-inplace-scan/plan.json", "--fill", "mixed"});
+  EXPECT_NE(finished.code, 0);
+  for (const char* words : {"data race at global memory", "Kernel: gvc_2019_scan"}) {
+    EXPECT_TRUE(test::contains(finished.err, words)) << finished.out << finished.err;
+  }
+}
+
 /// The file with its i-th barrier, counted from 0, left out; empty when it has no so many.
 std::string without_barrier(const std::string& text, int i) {
   std::size_t at = text.find("  barrier(");
