@@ -119,6 +119,51 @@ TEST(bench_peers_device, a_wrong_kernel_is_an_invalid_row_that_names_the_side) {
   EXPECT_TRUE(document.at("over_clam").at("clblast").empty());
 }
 
+// The trees have a root alone, a clipped node on each level, none clipped.
+TEST(bench_peers_device, the_tail_is_held_against_its_yardsticks) {
+  CLAM_NEEDS_PEERS();
+  CLAM_NEEDS_DEVICE();
+  const std::vector<std::pair<std::string, std::string>> lines = {
+      {"get_valid_counts n=1 dtype=f32", "a tree, 5 launches"},
+      {"get_valid_counts batch=2 n=517 e=7 dtype=f32 id_index=6 score_index=2",
+       "a tree, 25 launches"},
+      {"get_valid_counts n=2048 dtype=f32 id_index=-1", "a tree, 27 launches"}};
+  const TemporaryFolder folder;
+  const json document = measure({lines[0].first, lines[1].first, lines[2].first,
+                                 "nms n=300 dtype=f32 iou_threshold=0.45 top_k=40"},
+                                folder);
+  ASSERT_EQ(document.at("rows").size(), 10u) << "three data sets, and one";
+  for (std::size_t i = 0; i < 10; ++i) {
+    const json& row = document.at("rows").at(i);
+    SCOPED_TRACE(row.dump());
+    ASSERT_EQ(row.at("outcome"), "fine");
+    const json& floor = row.at("floor");
+    EXPECT_EQ(floor.at("bar"), i < 9 ? 2 : 3);
+    EXPECT_NEAR(floor.at("clam_over").get<double>() * floor.at("over_clam").get<double>(), 1, 1e-6);
+    EXPECT_EQ(row.contains("scan_form"), i < 9);
+    if (i < 9) {
+      EXPECT_EQ(row.at("scan_form").at("about"), lines[i / 3].second);
+    }
+  }
+  EXPECT_TRUE(document.at("over_clam").at("clblast").empty()) << "they are in no mean";
+}
+
+TEST(bench_peers_device, a_wrong_form_is_an_invalid_row_that_names_it) {
+  CLAM_NEEDS_PEERS();
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const std::string from = "sums[last] += left;";
+  std::string text = read_file(CLAM_SOURCE_DIR "/bench/peers/scan_form.cl");
+  ASSERT_NE(text.find(from), text.npos);
+  write_file(folder.file("scan_form.cl"), text.erase(text.find(from), from.size()));
+  write_file(folder.file("floor.cl"), read_file(CLAM_SOURCE_DIR "/bench/peers/floor.cl"));
+  const Finished done = run_peers(
+      {"--turns", "1", "--problem", "get_valid_counts n=9 dtype=f32", "--forms", folder.path()});
+  EXPECT_EQ(done.code, 1) << done.out << done.err;
+  EXPECT_NE(done.out.find("INVALID: get_valid_counts"), std::string::npos) << done.out;
+  EXPECT_NE(done.out.find(": scan_form: "), std::string::npos) << done.out;
+}
+
 TEST(bench_peers_device, nothing_to_compare_is_77_with_reasons) {
   CLAM_NEEDS_PEERS();
   CLAM_NEEDS_DEVICE();
@@ -159,9 +204,10 @@ TEST(bench_peers, wrong_input_is_2_with_a_sentence) {
   } cases[] = {
       {{"--workload", "lightglue"}, "unknown workload 'lightglue'"},
       {{"--problem", "dense m=1 n=1"}, "clam-bench-peers: dense: "},
-      {{"--node", "nothing*"}, "no node of at least 1 MFLOP fits 'nothing*'"},
+      {{"--node", "nothing*"}, "no node of at least 1 MFLOP, nor of the tail, fits 'nothing*'"},
       {{"--problem", kDense, "--json", "/nowhere/out.json"}, "there is no folder /nowhere"},
       {{"--turns", "0"}, "--turns"},
+      {{"--forms", "/nowhere"}, "--forms"},
       {{"--fast"}, "--fast"},
   };
   for (const auto& each : cases) {

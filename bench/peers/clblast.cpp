@@ -23,7 +23,8 @@ clblast::Transpose transpose(const Matrix& matrix) {
 class ClBlastSide : public Side {
  public:
   explicit ClBlastSide(Task& task)
-      : Side(task, "CLBlast"),
+      : Side("CLBlast", task.reference),
+        task_(task),
         product_(product_of(task.problem)),
         routine_(clblast_routine(task.problem)),
         bindings_(task.trial.bindings()),
@@ -41,7 +42,7 @@ class ClBlastSide : public Side {
   }
   void wait() override { task_.runtime.queue().finish(); }
   void poison(int turn) override { y_.poison(turn); }
-  HostTensor output() override { return y_.download(); }
+  Tensors outputs() override { return {{task_.output, y_.download()}}; }
   Reason trespass() const override { return y_.trespass(); }
 
   cl_mem buffer(const Matrix& matrix) { return bindings_.at(matrix.tensor)(); }
@@ -67,6 +68,7 @@ class ClBlastSide : public Side {
         size(conv.n), bindings_.at("x")(), 0, bindings_.at("w")(), 0, y_.buffer()(), 0, &queue_);
   }
 
+  Task& task_;
   std::optional<Product> product_;
   std::string routine_;
   Bindings bindings_;

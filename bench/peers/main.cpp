@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// main.cpp - clam-bench-peers: clam beside CLBlast and OpenBLAS, in turns, in one run.
+// main.cpp - clam-bench-peers: clam beside CLBlast and OpenBLAS, and the SSD tail beside another
+// form, in turns, in one run.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -9,33 +10,16 @@
 #include "openblas.hpp"
 #include "options.hpp"
 #include "report.hpp"
+#include "tail.hpp"
 
 namespace clam::peers {
 namespace {
 
-constexpr double kTurnSeconds = 0.05;
-constexpr int kMostCalls = 200;
-
-using Sides = std::vector<std::unique_ptr<Side>>;
-
-/// A B A B, so that a change of clock or load meets all alike.
-void take_turns(Sides& sides, int turns) {
-  double slowest = 0;
-  for (const auto& side : sides) {
-    side->seconds(1);  // builds, first touch
-    slowest = std::max(slowest, side->seconds(1));
-  }
-  const int calls = std::clamp(static_cast<int>(kTurnSeconds / slowest), 1, kMostCalls);
-  for (int turn = 1; turn <= turns; ++turn) {
-    for (const auto& side : sides) side->take_turn(turn, calls);
-  }
-}
-
-Result measure(Runtime& runtime, const Problem& problem, const std::optional<OpenBlas>& openblas,
+Result measure(Runtime& runtime, const Row& row, const std::optional<OpenBlas>& openblas,
                int turns) {
-  Task task(runtime, problem);
+  Task task(runtime, row.problem, row.set);
   Sides sides;
-  sides.push_back(std::make_unique<ClamSide>(task));
+  sides.push_back(std::make_unique<PlanSide>("clam", task));
   sides.push_back(make_clblast(task));
   if (openblas) {
     if (auto side = make_openblas(task, *openblas)) sides.push_back(std::move(side));
@@ -43,8 +27,8 @@ Result measure(Runtime& runtime, const Problem& problem, const std::optional<Ope
   take_turns(sides, turns);
   Result result;
   result.variant = task.trial.plan().variant;
-  result.routine = clblast_routine(problem);
-  result.flops = problem.op().flops(problem);
+  result.routine = clblast_routine(row.problem);
+  result.flops = row.problem.op().flops(row.problem);
   result.clam_us = sides[0]->median_us();
   result.clblast_us = sides[1]->median_us();
   if (sides.size() > 2) result.openblas_us = sides[2]->median_us();
@@ -58,12 +42,18 @@ Result failure(Outcome outcome, const std::string& reason) {
   return result;
 }
 
+/// Empty, or why there is nothing to compare with.
+Reason lacks(const Problem& problem) {
+  return tail_sets(problem).empty() ? clblast_lacks(problem) : Reason();
+}
+
 /// A row that fails does not end the run, unless the queue is lost.
-Result guarded_measure(Runtime& runtime, const Problem& problem,
-                       const std::optional<OpenBlas>& openblas, int turns) {
-  if (const Reason reason = clblast_lacks(problem)) return failure(Outcome::no_peer, *reason);
+Result guarded_measure(Runtime& runtime, const Row& row, const std::optional<OpenBlas>& openblas,
+                       int turns) {
+  if (const Reason reason = lacks(row.problem)) return failure(Outcome::no_peer, *reason);
   try {
-    return measure(runtime, problem, openblas, turns);
+    if (!tail_sets(row.problem).empty()) return measure_tail(runtime, row, turns);
+    return measure(runtime, row, openblas, turns);
   } catch (const Unsupported& error) {
     return failure(Outcome::unsupported, error.what());
   } catch (const DeviceError& error) {
@@ -88,13 +78,14 @@ int measure_rows(const Options& options, const std::vector<Row>& rows) {
   const DeviceEntry entry = select_device(options.device);
   const cl::Context context(entry.device);
   Runtime runtime(context, cl::CommandQueue(context, entry.device, CL_QUEUE_PROFILING_ENABLE));
+  runtime.set_plan_dir(options.forms);
   std::optional<OpenBlas> openblas;
   if (runtime.device().type == "cpu") openblas = OpenBlas::load();
   const std::string about = openblas ? openblas->about() : "";
   print_head(runtime, options, about);
   std::vector<Result> results;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    results.push_back(guarded_measure(runtime, rows[i].problem, openblas, options.turns));
+    results.push_back(guarded_measure(runtime, rows[i], openblas, options.turns));
     print_row(rows[i], i > 0 ? &rows[i - 1] : nullptr, results.back());
   }
   print_foot(rows, results);
@@ -112,7 +103,7 @@ int run(const Options& options) {
     return measure_rows(options, rows);
   }
   for (const Row& row : rows) {
-    const Reason reason = clblast_lacks(row.problem);
+    const Reason reason = lacks(row.problem);
     fmt::print("{:<40} {}{}\n", row.node.empty() ? "-" : row.workload + "/" + row.node,
                row.problem.text(), reason ? "  no peer: " + *reason : "");
   }

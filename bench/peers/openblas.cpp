@@ -34,7 +34,8 @@ std::vector<float> image(const TensorSpec& spec, const HostTensor& tensor) {
 class OpenBlasSide : public Side {
  public:
   OpenBlasSide(Task& task, const OpenBlas& library, Product product)
-      : Side(task, "OpenBLAS"),
+      : Side("OpenBLAS", task.reference),
+        task_(task),
         sgemm_(library.sgemm()),
         product_(std::move(product)),
         a_(image(spec(product_.a), task.inputs.at(product_.a.tensor))),
@@ -58,7 +59,7 @@ class OpenBlasSide : public Side {
     const std::uint32_t bits = poison_bits(Dtype::f32, turn);
     for (float& value : c_) std::memcpy(&value, &bits, sizeof(value));
   }
-  HostTensor output() override {
+  Tensors outputs() override {
     const TensorSpec& c = spec(product_.c);
     HostTensor tensor(Dtype::f32, c.shape);
     for (std::int64_t i = 0; i < tensor.size(); ++i) {
@@ -66,7 +67,7 @@ class OpenBlasSide : public Side {
       std::memcpy(&bits, &c_[static_cast<std::size_t>(c.position(i))], sizeof(bits));
       tensor.set_bits(i, bits);
     }
-    return tensor;
+    return {{task_.output, std::move(tensor)}};
   }
   Reason trespass() const override { return {}; }
 
@@ -74,6 +75,7 @@ class OpenBlasSide : public Side {
     return *task_.trial.plan().tensor(matrix.tensor);
   }
 
+  Task& task_;
   OpenBlas::Sgemm sgemm_;
   Product product_;
   std::vector<float> a_, b_, c_;

@@ -10,6 +10,7 @@
 #include "error.hpp"
 #include "op.hpp"
 #include "product.hpp"
+#include "tail.hpp"
 #include "workload.hpp"
 
 namespace clam::peers {
@@ -22,7 +23,9 @@ constexpr const char* kAbout =
     "Times clam beside CLBlast, and on a CPU beside OpenBLAS, in turns in one run, and checks "
     "what\n"
     "every turn left in full. Without --workload and --problem it takes the nodes of all embedded\n"
-    "workloads that compute at least 1 MFLOP, each without bias, mask, residual and activation.";
+    "workloads that compute at least 1 MFLOP, each without bias, mask, residual and activation;\n"
+    "and get_valid_counts and nms, beside another form of the same and what they take at the "
+    "least.";
 
 constexpr const char* kFooter =
     "Exit codes: 0 fine, 1 a check failed, 2 bad usage or input, 3 device or driver error,\n"
@@ -54,6 +57,11 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
   app.add_option("--turns", options.turns, "turns of each side; the median counts (7)")
       ->check(CLI::Range(1, kMostTurns))
       ->type_name("N");
+  options.forms = CLAM_FORMS;
+  app.add_option("--forms", options.forms,
+                 "the folder of scan_form.cl and floor.cl (" CLAM_FORMS ")")
+      ->check(CLI::ExistingDirectory)
+      ->type_name("DIR");
   app.add_option("--json", options.json, "also write all results to a file")->type_name("FILE");
   app.add_flag("--list", options.list, "list the rows and end; needs no device");
   try {
@@ -69,22 +77,26 @@ std::vector<Row> select_rows(const Options& options) {
   std::set<std::string> seen;
   const auto add = [&](const std::string& workload, const std::string& node,
                        const Problem& problem) {
-    if (seen.insert(problem.text()).second) rows.push_back({workload, node, problem});
+    if (!seen.insert(problem.text()).second) return;
+    std::vector<std::string> sets = tail_sets(problem);
+    if (sets.empty()) sets = {"zero_mean"};
+    for (const std::string& set : sets) rows.push_back({workload, node, problem, set});
   };
   const bool all = options.workloads.empty() && options.problems.empty();
   for (const std::string& name : all ? workload_names() : options.workloads) {
     const Workload workload = read_workload(name);
     for (const Workload::Node& node : workload.nodes) {
       if (!node.problem || !matches(options.node, workload.name, node.name)) continue;
-      if (node.problem->op().flops(*node.problem) < kLeastFlops) continue;
+      const bool small = node.problem->op().flops(*node.problem) < kLeastFlops;
+      if (small && tail_sets(*node.problem).empty()) continue;
       add(workload.name, node.name, bare(*node.problem));
     }
   }
   for (const std::string& line : options.problems) add("", "", bare(Problem::parse(line)));
   if (rows.empty()) {
-    throw BadArgument(
-        fmt::format("no node of at least 1 MFLOP fits {}: --list shows those that are",
-                    in_quotes(options.node)));
+    throw BadArgument(fmt::format(
+        "no node of at least 1 MFLOP, nor of the tail, fits {}: --list shows those that are",
+        in_quotes(options.node)));
   }
   return rows;
 }

@@ -57,6 +57,23 @@ void print_means(const char* peer, const std::map<std::string, Mean>& means) {
   print(kAll, means.at(kAll));
 }
 
+/// What clam is held against, a line each.
+void print_yardsticks(const Row& row, const Result& result) {
+  fmt::print("{:<{}} {:>10.1f}  {}, data set {}, {}\n", row.node.empty() ? "-" : row.node,
+             kNodeWidth, result.clam_us, row.problem.text(), row.set, result.variant);
+  for (const Yardstick& yardstick : result.yardsticks) {
+    fmt::print("{:>{}} {:>10.1f}  {:.2f} of clam's{}: {}\n", yardstick.name, kNodeWidth,
+               yardstick.us, yardstick.us / result.clam_us,
+               yardstick.bar == 0
+                   ? ""
+                   : fmt::format("; clam takes {:.2f} times as long, {} {:.0f}",
+                                 result.clam_us / yardstick.us,
+                                 result.clam_us <= yardstick.bar * yardstick.us ? "within" : "OVER",
+                                 yardstick.bar),
+               yardstick.about);
+  }
+}
+
 json to_json(const std::map<std::string, Mean>& means) {
   json value = json::object();
   for (const auto& [op, mean] : means) {
@@ -75,6 +92,20 @@ json to_json(const Row& row, const Result& result) {
   if (!result.reason.empty()) value["reason"] = result.reason;
   if (result.outcome != Outcome::fine) return value;
   value["variant"] = result.variant;
+  if (!result.yardsticks.empty()) {
+    value["data_set"] = row.set;
+    value["clam"] = {{"us", result.clam_us}};
+    for (const Yardstick& yardstick : result.yardsticks) {
+      json& one = value[yardstick.name];
+      one = {{"about", yardstick.about},
+             {"us", yardstick.us},
+             {"over_clam", yardstick.us / result.clam_us}};
+      if (yardstick.bar == 0) continue;
+      one["clam_over"] = result.clam_us / yardstick.us;
+      one["bar"] = yardstick.bar;  // of clam_over
+    }
+    return value;
+  }
   value["flops"] = result.flops;
   value["clam"] = {{"us", result.clam_us}, {"gflop_per_s", gflops(result, result.clam_us)}};
   value["clblast"] = {{"routine", result.routine},
@@ -103,7 +134,7 @@ double Mean::geometric() const { return std::exp(logs / count); }
 Summary summarise(const std::vector<Row>& rows, const std::vector<Result>& results) {
   Summary summary;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    if (results[i].outcome != Outcome::fine) continue;
+    if (results[i].clblast_us == 0) continue;
     for (const std::string& group : {rows[i].problem.op().name, std::string(kAll)}) {
       summary.clblast[group].add(results[i].clblast_ratio(), name_of(rows[i]));
       if (results[i].openblas_us == 0) continue;
@@ -141,6 +172,8 @@ void print_row(const Row& row, const Row* previous, const Result& result) {
   if (result.outcome != Outcome::fine) {
     fmt::print("{:<{}} {}: {}: {}\n", node, kNodeWidth, word(result.outcome), row.problem.text(),
                result.reason);
+  } else if (!result.yardsticks.empty()) {
+    print_yardsticks(row, result);
   } else {
     const bool openblas = result.openblas_us > 0;
     fmt::print("{:<{}} {:>10.1f} {:>8.2f} {:>10.1f} {:>8.2f} {:>7.2f} {:>9} {:>7}  {}, {}, {}\n",

@@ -14,13 +14,21 @@ namespace clam::peers {
 
 enum class Outcome { fine, no_peer, check_failed, unsupported, device_error };
 
+/// Something that clam's time is held against, where no library has the op.
+struct Yardstick {
+  std::string name, about;
+  double us = 0;
+  double bar = 0;  ///< clam is to take at most so many times as long; 0: nothing is asked
+};
+
 struct Result {
   Outcome outcome = Outcome::fine;
   std::string reason;  ///< unless fine
   std::string variant, routine;
   double flops = 0;
   double clam_us = 0, clblast_us = 0;
-  double openblas_us = 0;  ///< 0: it was not measured
+  double openblas_us = 0;             ///< 0: it was not measured
+  std::vector<Yardstick> yardsticks;  ///< of the tail, which has no times of libraries
 
   /// A peer's time over clam's: above 1, clam is faster.
   double clblast_ratio() const { return clblast_us / clam_us; }

@@ -12,19 +12,27 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kInFlight = 16;  // calls between two waits, the same for all sides
+constexpr double kTurnSeconds = 0.05;
+constexpr int kMostCalls = 200;
 constexpr std::uint64_t kSeed = 1;
 
 }  // namespace
 
-Task::Task(Runtime& runtime, const Problem& problem)
+Subject::Subject(Runtime& runtime, const Plan& plan, Tensors inputs, Reference reference)
     : runtime(runtime),
-      problem(problem),
-      set(find_data_set(problem.op(), "zero_mean")),
-      inputs(make_inputs(problem, set, kSeed)),
-      reference(
-          problem.op().reference(problem, inputs, reference_options(set.check, runtime.device()))),
-      trial(runtime, problem),
-      output(reference.begin()->first) {
+      trial(runtime, plan),
+      inputs(std::move(inputs)),
+      reference(std::move(reference)) {
+  trial.upload(this->inputs);
+}
+
+Task::Task(Runtime& runtime, const Problem& problem, const std::string& set)
+    : Subject(runtime, Trial(runtime, problem)), problem(problem) {
+  const DataSet& data = find_data_set(problem.op(), set);
+  inputs = make_inputs(problem, data, kSeed);
+  reference =
+      problem.op().reference(problem, inputs, reference_options(data.check, runtime.device()));
+  output = reference.begin()->first;
   trial.upload(inputs);
 }
 
@@ -40,16 +48,26 @@ double Side::seconds(int calls) {
 void Side::take_turn(int turn, int calls) {
   poison(turn);
   us_.push_back(seconds(calls) / calls * 1e6);
-  const HostTensor y = output();
-  if (const Reason reason = trespass()) throw Error(fmt::format("{}: {}", name_, *reason));
-  const Verdict verdict = compare(y, task_.reference.at(task_.output), turn);
-  if (!verdict.pass) throw Error(fmt::format("{}: {}", name_, verdict.reason));
+  const Tensors left = outputs();
+  const Verification result = compare_all(reference_, left, trespass(), turn);
+  if (!result.pass()) throw Error(fmt::format("{}: {}", name_, result.reason()));
 }
 
 double Side::median_us() const {
   std::vector<double> sorted = us_;
   std::sort(sorted.begin(), sorted.end());
   return sorted[sorted.size() / 2];
+}
+
+void take_turns(const Sides& sides, int turns) {
+  std::vector<int> calls;
+  for (const auto& side : sides) {
+    side->seconds(1);  // builds, first touch
+    calls.push_back(std::clamp(static_cast<int>(kTurnSeconds / side->seconds(1)), 1, kMostCalls));
+  }
+  for (int turn = 1; turn <= turns; ++turn) {
+    for (std::size_t i = 0; i < sides.size(); ++i) sides[i]->take_turn(turn, calls[i]);
+  }
 }
 
 }  // namespace clam::peers

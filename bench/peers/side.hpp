@@ -1,29 +1,40 @@
 // SPDX-License-Identifier: MIT
-// side.hpp - one library's way through a problem: called in turns with the others, timed, checked.
+// side.hpp - one way through a problem: called in turns with the others, timed, checked.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "clam.hpp"
 
 namespace clam::peers {
 
-/// A Problem with its inputs on the device, and the result that every side must reach.
-struct Task {
-  Task(Runtime& runtime, const Problem& problem);
+/// A plan on the device with its inputs, and the result that it must reach.
+struct Subject {
+  Subject(Runtime& runtime, const Plan& plan, Tensors inputs, Reference reference);
 
   Runtime& runtime;
-  Problem problem;
-  const DataSet& set;
+  Trial trial;
   Tensors inputs;
   Reference reference;
-  Trial trial;               ///< clam's
-  const std::string output;  ///< the tensor that is compared
+
+ protected:
+  Subject(Runtime& runtime, Trial trial) : runtime(runtime), trial(std::move(trial)) {}
+};
+
+/// A Problem by clam's plan, on one of its data sets.
+struct Task : Subject {
+  Task(Runtime& runtime, const Problem& problem, const std::string& set);
+
+  Problem problem;
+  std::string output;  ///< the first that is compared; products have no other
 };
 
 class Side {
  public:
-  Side(Task& task, std::string name) : task_(task), name_(std::move(name)) {}
+  /// Borrows the reference.
+  Side(std::string name, const Reference& reference)
+      : name_(std::move(name)), reference_(reference) {}
   virtual ~Side() = default;
 
   /// Wall time of `calls` calls, waited for.
@@ -32,31 +43,39 @@ class Side {
   /// wrong.
   void take_turn(int turn, int calls);
   double median_us() const;
-  const std::string& name() const { return name_; }
 
  protected:
   virtual void call() = 0;
   virtual void wait() = 0;
   virtual void poison(int turn) = 0;
-  virtual HostTensor output() = 0;
+  virtual Tensors outputs() = 0;
   virtual Reason trespass() const = 0;
-  Task& task_;
 
  private:
   std::string name_;
+  const Reference& reference_;
   std::vector<double> us_;
 };
 
-class ClamSide : public Side {
+/// A plan, clam's or another's.
+class PlanSide : public Side {
  public:
-  explicit ClamSide(Task& task) : Side(task, "clam") {}
+  PlanSide(std::string name, Subject& subject)
+      : Side(std::move(name), subject.reference), subject_(subject) {}
 
  private:
-  void call() override { task_.trial.enqueue(); }
-  void wait() override { task_.runtime.finish(); }
-  void poison(int turn) override { task_.trial.poison(turn); }
-  HostTensor output() override { return task_.trial.download().at(task_.output); }
-  Reason trespass() const override { return task_.trial.trespass(); }
+  void call() override { subject_.trial.enqueue(); }
+  void wait() override { subject_.runtime.finish(); }
+  void poison(int turn) override { subject_.trial.poison(turn); }
+  Tensors outputs() override { return subject_.trial.download(); }
+  Reason trespass() const override { return subject_.trial.trespass(); }
+
+  Subject& subject_;
 };
+
+using Sides = std::vector<std::unique_ptr<Side>>;
+
+/// A B A B, so that a change of clock or load meets all alike; each for the same time a turn.
+void take_turns(const Sides& sides, int turns);
 
 }  // namespace clam::peers
