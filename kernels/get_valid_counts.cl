@@ -86,18 +86,19 @@ int order(float x) {
   return bits < 0 ? INT_MIN - bits : bits;
 }
 
+// & and |, not && and ||: what the data decides must be no branch, which a CPU would guess wrong.
 bool is_class(float id) { return (uint)order(id) <= (uint)INFINITE; }  // id >= 0
-bool is_score(float x, int least) { return order(x) >= least && order(x) <= INFINITE; }
+bool is_score(float x, int least) { return (order(x) >= least) & (order(x) <= INFINITE); }
 
 // Whether the row that begins at element `row` is valid; `least` is the lowest order() of a score.
 bool is_valid(__global const T* data, uint row, int id_index, int score_index, int least) {
 #if GVC_PAIR
   const float2 pair = *(__global const float2*)(data + row);
-  return is_class(pair.x) && is_score(pair.y, least);
+  return is_class(pair.x) & is_score(pair.y, least);
 #else
   const float id = LOAD(data, row + max(id_index, 0));
   const float score = LOAD(data, row + score_index);
-  return (id_index < 0 || is_class(id)) && is_score(score, least);
+  return ((id_index < 0) | is_class(id)) & is_score(score, least);
 #endif
 }
 
@@ -115,7 +116,7 @@ void mark_rows(__global const T* data, uint first, uint rows, uint e, int id_ind
     const uint r = k * GVC_WG + lane;
     // Past the end the last row is read once more, so that the loads need no branch.
     const uint row = (first + min(r, rows - 1)) * e;
-    const bool valid = is_valid(data, row, id_index, score_index, least) && r < rows;
+    const bool valid = is_valid(data, row, id_index, score_index, least) & (r < rows);
     // This is slot(r), as slot only moves bits; the first part is a constant.
     ((__local uchar*)flags)[slot(k * GVC_WG) + slot(lane)] = valid;
   }

@@ -85,6 +85,14 @@ TEST(get_valid_counts, the_preferred_variant_follows_n) {
   }
 }
 
+TEST(get_valid_counts, on_a_cpu_a_third_launch_comes_early) {
+  DeviceInfo device = generic_device();
+  device.type = "cpu";
+  EXPECT_EQ(make_plan(parse("n=16384"), device).variant, kTwo);
+  EXPECT_EQ(make_plan(parse("n=16385"), device).variant, kThree);
+  EXPECT_EQ(make_plan(parse("n=16385"), device, {kTwo, 0}).variant, kTwo);
+}
+
 TEST(get_valid_counts, what_cannot_run_says_why) {
   const DeviceInfo device = generic_device();
   DeviceInfo tiny = device;
@@ -358,9 +366,9 @@ TEST(get_valid_counts_broken, a_broken_comparison_is_caught) {
   const Breakage breakages[] = {
       {">= for >", "order(score_threshold) + 1", "order(score_threshold)", kOne, "n=300",
        "special"},
-      {"a NaN score is valid", " && order(x) <= INFINITE", "", kOne, "n=300", "special"},
+      {"a NaN score is valid", " & (order(x) <= INFINITE)", "", kOne, "n=300", "special"},
       {"-0 is no class", "(uint)order(id)", "as_uint(id)", kOne, "n=300", "special"},
-      {"the class is not looked at", "is_class(pair.x) && ", "", kOne, "n=300", "mixed"},
+      {"the class is not looked at", "is_class(pair.x) & ", "", kOne, "n=300", "mixed"},
       {"the last row is left out", "r < rows", "r + 1 < rows", kOne, "n=300", "every"},
   };
   for (const Breakage& breakage : breakages) expect_caught(breakage);

@@ -22,6 +22,8 @@ constexpr int kRowsOfOne = 2048;  ///< past them two launches are quicker
 constexpr int kGroup = 64;        ///< work-items of count and scatter, by default
 /// Each group of scatter reads all counts, which is quadratic work: 4096 counts at the most.
 constexpr int kRowsOfTwo = 4096 * kRowsPerItem * kGroup;
+/// On a CPU, which takes the barriers of a sum one by one, a third launch is quicker past these.
+constexpr int kRowsOfTwoOnCpu = 64 * kRowsPerItem * kGroup;
 
 void check(const Problem& p, std::map<std::string, std::string, std::less<>>&) {
   const int e = p.integer("e");
@@ -79,6 +81,11 @@ Reason supports_two(const Problem& p, const DeviceInfo& device) {
   if (p.integer("n") <= kRowsOfTwo) return supports_three(p, device);
   return fmt::format("n={} is over {}: adding the counts up again and again takes too long",
                      p.integer("n"), kRowsOfTwo);
+}
+
+Reason two_outdone(const Problem& p, const DeviceInfo& device) {
+  if (device.type != "cpu" || p.integer("n") <= kRowsOfTwoOnCpu) return {};
+  return fmt::format("on a CPU get_valid_counts_three is quicker for n over {}", kRowsOfTwoOnCpu);
 }
 
 /// The largest legal group within the caller's bound, or within `preferred` if there is none.
@@ -179,7 +186,8 @@ const Op& get_valid_counts_op() {
       check,
       tensors,
       {{"get_valid_counts_one", "one launch, for few rows", supports_one, plan_one},
-       {"get_valid_counts_two", "two launches, for up to a million rows", supports_two, plan_two},
+       {"get_valid_counts_two", "two launches, for up to a million rows", supports_two, plan_two,
+        two_outdone},
        {"get_valid_counts_three", "one launch more, so that work stays linear in n", supports_three,
         plan_three}},
       get_valid_counts_data_sets(),
