@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: MIT
+#include "box_picture.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+namespace clam {
+namespace {
+
+using Mark = PictureBox::Mark;
+
+constexpr double kWidth = 800, kMargin = 24, kLine = 18, kLetter = 7.2;  ///< units of the picture
+constexpr double kLeastHeight = 120, kMostHeight = 1000;  ///< of the view that boxes lie in
+constexpr double kRim = 0.04;                             ///< of the view, around the boxes
+constexpr std::size_t kMostLabels = 60, kMostClasses = 8, kLongestLine = 110;
+
+/// Dark enough for white ground, and apart for most eyes.
+constexpr std::array<const char*, 8> kColours = {"#1f6fb4", "#2a8a3e", "#8e4fb0", "#c2670c",
+                                                 "#0f8b8d", "#7a5230", "#c23b87", "#5a6b1f"};
+constexpr const char* kRed = "#d00000";
+
+/// Text between tags or in quotes: what XML means something by is written out, and what a file must
+/// not hold is a question mark.
+std::string escaped(const std::string& text) {
+  std::string safe;
+  for (const char c : text.substr(0, kLongestLine)) {
+    const bool printable = c >= ' ' && c <= '~';
+    if (c == '&')
+      safe += "&amp;";
+    else if (c == '<')
+      safe += "&lt;";
+    else if (c == '>')
+      safe += "&gt;";
+    else if (c == '"')
+      safe += "&quot;";
+    else
+      safe += printable ? c : '?';
+  }
+  return text.size() > kLongestLine ? safe + "..." : safe;
+}
+
+std::size_t colour_index(double id) {
+  const double count = static_cast<double>(kColours.size());
+  return static_cast<std::size_t>(id - count * std::floor(id / count)) % kColours.size();
+}
+
+std::string colour(const PictureBox& box) {
+  return box.mark == Mark::suspect ? kRed : kColours[colour_index(box.box.id)];
+}
+
+/// What a legend counts: all boxes that were given, drawn or not.
+struct Totals {
+  std::size_t kept = 0, suppressed = 0, suspect = 0, not_finite = 0;
+  std::map<double, std::size_t> classes;  ///< kept boxes of each
+
+  explicit Totals(const std::vector<PictureBox>& boxes) {
+    for (const PictureBox& box : boxes) {
+      not_finite += !box.box.is_finite();
+      suspect += box.mark == Mark::suspect;
+      suppressed += box.mark == Mark::suppressed;
+      if (box.mark != Mark::kept) continue;
+      ++kept;
+      if (std::isfinite(box.box.id)) ++classes[box.box.id];
+    }
+  }
+};
+
+/// The boxes to draw, the most important one first.
+std::vector<PictureBox> chosen(const std::vector<PictureBox>& boxes) {
+  std::vector<PictureBox> chosen;
+  for (const PictureBox& box : boxes) {
+    if (box.box.is_finite()) chosen.push_back(box);
+  }
+  std::stable_sort(chosen.begin(), chosen.end(), [](const PictureBox& a, const PictureBox& b) {
+    return a.mark != b.mark ? a.mark > b.mark : a.box.score > b.box.score;
+  });
+  if (chosen.size() > kMostDrawn) chosen.resize(kMostDrawn);
+  return chosen;
+}
+
+/// From the boxes' coordinates to the picture's.
+class View {
+ public:
+  /// Suspects do not count, where there are others: one of them can be so far off that nothing else
+  /// would be seen.
+  explicit View(const std::vector<PictureBox>& boxes, double top) : top_(top) {
+    const bool only_suspects = std::all_of(boxes.begin(), boxes.end(), [](const PictureBox& box) {
+      return box.mark == Mark::suspect;
+    });
+    bool any = false;
+    for (const auto& [box, mark, row] : boxes) {
+      if (mark == Mark::suspect && !only_suspects) continue;
+      const double x0 = std::min(box.x0, box.x1), x1 = std::max(box.x0, box.x1);
+      const double y0 = std::min(box.y0, box.y1), y1 = std::max(box.y0, box.y1);
+      left = any ? std::min(left, x0) : x0;
+      right = any ? std::max(right, x1) : x1;
+      upper = any ? std::min(upper, y0) : y0;
+      lower = any ? std::max(lower, y1) : y1;
+      any = true;
+    }
+    const double least = 1e-6 * std::max({1.0, std::fabs(left), std::fabs(upper)});
+    const double w = std::max(right - left, least), h = std::max(lower - upper, least);
+    const double inside = (kWidth - 2 * kMargin) / (1 + 2 * kRim);
+    height_ = std::clamp(inside * h / w, kLeastHeight, kMostHeight);
+    scale_ = std::min(inside / w, height_ / h);
+    height_ *= 1 + 2 * kRim;
+    x_ = kWidth / 2 - scale_ * (left + right) / 2;
+    y_ = top + height_ / 2 - scale_ * (upper + lower) / 2;
+  }
+
+  double x(double value) const { return bounded(x_ + scale_ * value); }
+  double y(double value) const { return bounded(y_ + scale_ * value); }
+  double top() const { return top_; }
+  double height() const { return height_; }
+
+  double left = 0, right = 1, upper = 0, lower = 1;  ///< the boxes' extents
+
+ private:
+  /// Viewers give up on huge numbers; what is so far outside is cut off anyway.
+  static double bounded(double value) { return std::clamp(value, -1e5, 1e5); }
+
+  double top_, height_, scale_, x_, y_;
+};
+
+std::string text(double x, double y, const std::string& words, const std::string& attributes = "") {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\"{}>{}</text>\n", x, y,
+                     attributes.empty() ? "" : " " + attributes, escaped(words));
+}
+
+std::string rectangle(const View& view, const PictureBox& drawn) {
+  const Box& box = drawn.box;
+  const double x0 = view.x(std::min(box.x0, box.x1)), x1 = view.x(std::max(box.x0, box.x1));
+  const double y0 = view.y(std::min(box.y0, box.y1)), y1 = view.y(std::max(box.y0, box.y1));
+  const char* marks[] = {"suppressed", "kept", "suspect"};
+  const char* mark = marks[static_cast<int>(drawn.mark)];
+  const std::string stroke =
+      drawn.mark == Mark::kept ? fmt::format(" stroke=\"{}\"", colour(drawn)) : "";
+  return fmt::format(
+      "<rect class=\"{}\" x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\"{}/>\n", mark,
+      x0, y0, x1 - x0, y1 - y0, stroke);
+}
+
+/// A kept box's class and score, or a suspect's row, on the upper edge.
+std::string label(const View& view, const PictureBox& drawn, bool has_classes) {
+  const Box& box = drawn.box;
+  const std::string words = drawn.mark == Mark::suspect ? fmt::format("row {}", drawn.row)
+                            : has_classes ? fmt::format("{:g}: {:.2f}", box.id, box.score)
+                                          : fmt::format("{:.2f}", box.score);
+  const double x = std::clamp(view.x(std::min(box.x0, box.x1)), kMargin, kWidth - 3 * kMargin);
+  const double y =
+      std::clamp(view.y(std::min(box.y0, box.y1)), view.top(), view.top() + view.height() - kLine);
+  return text(x + 3, y + 13, words,
+              fmt::format("class=\"label\" style=\"fill:{}\"", colour(drawn)));
+}
+
+/// Swatches and their meanings in lines, from the line `y` on; `y` becomes the line after them.
+class Legend {
+ public:
+  explicit Legend(double y) : y_(y) {}
+
+  void entry(const std::string& swatch, const std::string& words) {
+    place(24, words);
+    svg_ += fmt::format("<rect {} x=\"{:.1f}\" y=\"{:.1f}\" width=\"18\" height=\"10\"/>\n", swatch,
+                        x_, y_ - 10);
+    svg_ += text(x_ + 24, y_, words);
+    x_ = end_;
+  }
+  void words(const std::string& words) {
+    place(0, words);
+    svg_ += text(x_, y_, words);
+    x_ = end_;
+  }
+  void new_line() {
+    if (x_ > kMargin) x_ = kMargin, y_ += kLine;
+  }
+  const std::string& svg() const { return svg_; }
+  double y() const { return y_; }
+
+ private:
+  void place(double swatch, const std::string& words) {
+    const double width = swatch + kLetter * static_cast<double>(words.size());
+    if (x_ + width > kWidth - kMargin) new_line();
+    end_ = x_ + width + kMargin;
+  }
+
+  std::string svg_;
+  double x_ = kMargin, y_, end_ = kMargin;
+};
+
+Legend legend(const BoxPicture& picture, const Totals& totals, std::size_t drawn, double y) {
+  Legend legend(y);
+  if (totals.suspect > 0) {
+    legend.entry("class=\"red\"", fmt::format("{} {}", totals.suspect, picture.suspect));
+  }
+  legend.entry("class=\"black\"", fmt::format("{} {}", totals.kept, picture.kept));
+  if (totals.suppressed > 0) {
+    legend.entry("class=\"grey\"", fmt::format("{} {}", totals.suppressed, picture.suppressed));
+  }
+  legend.new_line();
+  std::size_t listed = 0;
+  for (const auto& [id, count] : totals.classes) {
+    if (!picture.has_classes || ++listed > kMostClasses) break;
+    legend.entry(fmt::format("stroke=\"{}\" stroke-width=\"2\"", kColours[colour_index(id)]),
+                 fmt::format("class {:g}: {}", id, count));
+  }
+  if (listed > kMostClasses) {
+    legend.words(fmt::format("and {} more", totals.classes.size() - kMostClasses));
+  }
+  legend.new_line();
+  std::vector<std::string> notes = picture.notes;
+  const std::size_t finite = picture.boxes.size() - totals.not_finite;
+  if (totals.not_finite > 0) {
+    notes.push_back(fmt::format("{} with NaN or infinities not drawn", totals.not_finite));
+  }
+  if (drawn < finite)
+    notes.push_back(fmt::format("{} of {} boxes drawn, the best by score", drawn, finite));
+  for (const std::string& note : notes) {
+    legend.words(note);
+    legend.new_line();
+  }
+  return legend;
+}
+
+constexpr const char* kStyle =
+    "<style>\n"
+    "text { font: 13px sans-serif; fill: #222 }\n"
+    "rect { fill: none }\n"
+    ".title { font-weight: bold; font-size: 14px }\n"
+    ".small { font-size: 11px; fill: #666 }\n"
+    ".label { font-size: 12px; font-weight: bold; paint-order: stroke; stroke: #fff; "
+    "stroke-width: 3px }\n"
+    ".kept { stroke-width: 2px }\n"
+    ".suppressed { stroke: #9a9a9a; stroke-width: 0.8px; stroke-dasharray: 4 3 }\n"
+    ".suspect { stroke: #d00000; stroke-width: 2.5px }\n"
+    ".frame { stroke: #cccccc }\n"
+    ".grey { stroke: #9a9a9a; stroke-dasharray: 4 3 }\n"
+    ".black { stroke: #222; stroke-width: 2px }\n"
+    ".red { stroke: #d00000; stroke-width: 2.5px }\n"
+    "</style>\n";
+
+/// The ends of the axes, under and beside the view.
+std::string axes(const View& view) {
+  const double bottom = view.top() + view.height() + 14;
+  const auto x_end = [&](double value, const char* anchor) {
+    return text(view.x(value), bottom, fmt::format("x {:.6g}", value),
+                fmt::format("class=\"small\" text-anchor=\"{}\"", anchor));
+  };
+  const auto y_end = [&](double value) {
+    return fmt::format(
+        "<text class=\"small\" transform=\"translate({:.1f} {:.1f}) rotate(-90)\" "
+        "text-anchor=\"middle\">y {:.6g}</text>\n",
+        kMargin - 6, view.y(value), value);
+  };
+  return x_end(view.left, "middle") + x_end(view.right, "middle") + y_end(view.upper) +
+         y_end(view.lower);
+}
+
+}  // namespace
+
+std::string to_svg(const BoxPicture& picture) {
+  const std::vector<PictureBox> drawn = chosen(picture.boxes);
+  const Totals totals(picture.boxes);
+  double y = kMargin + 4;
+  const std::string title = text(kMargin, y, picture.title, "class=\"title\"");
+  const Legend under = legend(picture, totals, drawn.size(), y + kLine + 2);
+  const View view(drawn, under.y() - 4);
+  const double height = view.top() + view.height() + kMargin;
+  const std::string place =
+      fmt::format("x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"", kMargin,
+                  view.top(), kWidth - 2 * kMargin, view.height());
+  std::string svg = fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" "
+      "width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} {1:.0f}\">\n",
+      kWidth, height);
+  svg += kStyle;
+  svg += fmt::format("<clipPath id=\"field\"><rect {}/></clipPath>\n", place);
+  svg += "<rect width=\"100%\" height=\"100%\" style=\"fill:#ffffff\"/>\n" + title + under.svg();
+  svg += fmt::format("<rect class=\"frame\" {}/>\n<g clip-path=\"url(#field)\">\n", place);
+  for (auto box = drawn.rbegin(); box != drawn.rend(); ++box) svg += rectangle(view, *box);
+  std::string labels;  // over all boxes, the best one on top
+  std::size_t labelled = 0;
+  for (const PictureBox& box : drawn) {
+    if (box.mark == Mark::suppressed || ++labelled > kMostLabels) break;
+    labels = label(view, box, picture.has_classes) + labels;
+  }
+  return svg + labels + "</g>\n" + axes(view) + "</svg>\n";
+}
+
+}  // namespace clam
