@@ -9,6 +9,7 @@
 #include "atomic_file.hpp"
 #include "error.hpp"
 #include "run_job.hpp"
+#include "run_picture.hpp"
 #include "session.hpp"
 #include "verify.hpp"
 
@@ -140,9 +141,14 @@ json report(Session& session, const RunJob& job, const Outcome& outcome) {
 int run(Cli& cli, const RunRequest& request) {
   const RunJob job = make_job(request);
   for (const auto& [tensor, file] : job.out_files) require_writable(file);
+  if (!request.svg.empty()) {
+    require_boxes(job);
+    require_writable(request.svg);
+  }
   Session session(cli);
   const Outcome outcome = execute(session, request, job);
   for (const auto& [tensor, file] : job.out_files) write_npy(file, outcome.outputs.at(tensor));
+  if (!request.svg.empty()) write_file(request.svg, to_svg(run_picture(job, outcome.outputs)));
   if (!cli.out.quiet()) print(cli.out, session, job, outcome);
   cli.out.json(report(session, job, outcome));
   if (outcome.trespass) cli.out.error(*outcome.trespass);
@@ -164,6 +170,8 @@ void add_run(CLI::App& app, Cli& cli) {
   sub->add_option("--seed", request->seed, "seed of --fill (default 1)")
       ->check(CLI::NonNegativeNumber);
   sub->add_option("--variant", request->variant, "run this variant, not the preferred one");
+  sub->add_option("--svg", request->svg,
+                  "draw the boxes of get_valid_counts or nms to this file, kept and suppressed");
   sub->add_flag("--check", request->check, "hold the outputs against the reference");
   sub->callback([&cli, request] { cli.command = [&cli, request] { return run(cli, *request); }; });
 }
