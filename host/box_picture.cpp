@@ -16,7 +16,7 @@ using Mark = PictureBox::Mark;
 constexpr double kWidth = 800, kMargin = 24, kLine = 18, kLetter = 7.2;  ///< units of the picture
 constexpr double kLeastHeight = 120, kMostHeight = 1000;  ///< of the view that boxes lie in
 constexpr double kRim = 0.04;                             ///< of the view, around the boxes
-constexpr std::size_t kMostLabels = 60, kMostClasses = 8, kLongestLine = 110;
+constexpr std::size_t kCrowd = 200, kMostLabels = 40, kMostClasses = 8, kLongestLine = 110;
 
 /// Dark enough for white ground, and apart for most eyes.
 constexpr std::array<const char*, 8> kColours = {"#1f6fb4", "#2a8a3e", "#8e4fb0", "#c2670c",
@@ -200,15 +200,19 @@ Legend legend(const BoxPicture& picture, const Totals& totals, std::size_t drawn
   if (totals.suppressed > 0) {
     legend.entry("class=\"grey\"", fmt::format("{} {}", totals.suppressed, picture.suppressed));
   }
+  if (totals.kept > 0 && picture.has_classes) legend.words("labels are class: score");
   legend.new_line();
-  std::size_t listed = 0;
-  for (const auto& [id, count] : totals.classes) {
-    if (!picture.has_classes || ++listed > kMostClasses) break;
+  std::vector<std::pair<double, std::size_t>> classes(totals.classes.begin(), totals.classes.end());
+  std::stable_sort(classes.begin(), classes.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  const std::size_t listed = picture.has_classes ? std::min(classes.size(), kMostClasses) : 0;
+  for (std::size_t i = 0; i < listed; ++i) {
+    const auto& [id, count] = classes[i];
     legend.entry(fmt::format("stroke=\"{}\" stroke-width=\"2\"", kColours[colour_index(id)]),
                  fmt::format("class {:g}: {}", id, count));
   }
-  if (listed > kMostClasses) {
-    legend.words(fmt::format("and {} more", totals.classes.size() - kMostClasses));
+  if (listed > 0 && listed < classes.size()) {
+    legend.words(fmt::format("and {} more", classes.size() - listed));
   }
   legend.new_line();
   std::vector<std::string> notes = picture.notes;
@@ -234,6 +238,8 @@ constexpr const char* kStyle =
     ".label { font-size: 12px; font-weight: bold; paint-order: stroke; stroke: #fff; "
     "stroke-width: 3px }\n"
     ".kept { stroke-width: 2px }\n"
+    ".crowd .kept { stroke-width: 1px }\n"
+    ".crowd .suppressed { stroke-width: 0.4px }\n"
     ".suppressed { stroke: #9a9a9a; stroke-width: 0.8px; stroke-dasharray: 4 3 }\n"
     ".suspect { stroke: #d00000; stroke-width: 2.5px }\n"
     ".frame { stroke: #cccccc }\n"
@@ -246,13 +252,13 @@ constexpr const char* kStyle =
 std::string axes(const View& view) {
   const double bottom = view.top() + view.height() + 14;
   const auto x_end = [&](double value, const char* anchor) {
-    return text(view.x(value), bottom, fmt::format("x {:.6g}", value),
+    return text(view.x(value), bottom, fmt::format("x {:.4g}", value),
                 fmt::format("class=\"small\" text-anchor=\"{}\"", anchor));
   };
   const auto y_end = [&](double value) {
     return fmt::format(
         "<text class=\"small\" transform=\"translate({:.1f} {:.1f}) rotate(-90)\" "
-        "text-anchor=\"middle\">y {:.6g}</text>\n",
+        "text-anchor=\"middle\">y {:.4g}</text>\n",
         kMargin - 6, view.y(value), value);
   };
   return x_end(view.left, "middle") + x_end(view.right, "middle") + y_end(view.upper) +
@@ -279,7 +285,8 @@ std::string to_svg(const BoxPicture& picture) {
   svg += kStyle;
   svg += fmt::format("<clipPath id=\"field\"><rect {}/></clipPath>\n", place);
   svg += "<rect width=\"100%\" height=\"100%\" style=\"fill:#ffffff\"/>\n" + title + under.svg();
-  svg += fmt::format("<rect class=\"frame\" {}/>\n<g clip-path=\"url(#field)\">\n", place);
+  svg += fmt::format("<rect class=\"frame\" {}/>\n<g clip-path=\"url(#field)\"{}>\n", place,
+                     drawn.size() > kCrowd ? " class=\"crowd\"" : "");
   for (auto box = drawn.rbegin(); box != drawn.rend(); ++box) svg += rectangle(view, *box);
   std::string labels;  // over all boxes, the best one on top
   std::size_t labelled = 0;

@@ -87,17 +87,22 @@ TEST(readme, links_lead_somewhere) {
   }
 }
 
-/// A folder that looks like the project's, with the built programs and a user's boxes.npy in it.
+/// A folder that looks like the project's, with the built programs and a user's boxes in it: those
+/// that went into get_valid_counts, and what the user's runtime made of them.
 void furnish(const test::TemporaryFolder& folder) {
   for (const char* name : {"kernels", "tools", "bench", "tests"}) {
     fs::create_directory_symlink(fs::path(kSource) / name, folder.file(name));
   }
   fs::create_directory(folder.file("build"));
   fs::create_symlink(CLAM_BINARY, folder.file("build/clam"));
-  const Op& op = find_op("get_valid_counts");
-  const Problem problem = Problem::parse("get_valid_counts n=1000 dtype=f32");
-  write_npy(folder.file("boxes.npy"),
-            make_inputs(problem, op.data_sets[0], test::seed()).at("data"));
+  const Op& nms = find_op("nms");
+  const HostTensor boxes =
+      make_inputs(Problem::parse("nms n=1000 dtype=f32"), find_data_set(nms, "boxes"), test::seed())
+          .at("data");
+  const Problem counts = Problem::parse("get_valid_counts n=1000 dtype=f32 score_threshold=0.01");
+  write_npy(folder.file("boxes.npy"), boxes);
+  write_npy(folder.file("mine.npy"),
+            counts.op().reference(counts, {{"data", boxes}}, {Check::exact}).at("out").exact);
 }
 
 TEST(readme_device, commands_run) {

@@ -106,9 +106,10 @@ BoxPicture picture(const DiagnoseRequest& request, const BoxRows& boxes,
                              row % boxes.n()});
   }
   for (const Finding& finding : diagnosis.findings) {
+    std::string note = fmt::format("{} ({})", finding.signature, name(finding.sure));
     const std::size_t rows = finding.rows.size();
-    picture.notes.push_back(fmt::format("{} ({}): {} row{}", finding.signature, name(finding.sure),
-                                        rows, rows == 1 ? "" : "s"));
+    if (rows > 0) note += fmt::format(": {} row{}", rows, rows == 1 ? "" : "s");
+    picture.notes.push_back(note);
   }
   return picture;
 }
