@@ -403,14 +403,15 @@ class Report {
         rows_text(signs.not_finite.size(), "hold", "holds") + " NaN or an infinity",
         signs.not_finite,
         "get_valid_counts and nms copy rows and make no such value: diagnose the rows that went "
-        "in, "
-        "and if those are fine, " +
+        "in, and if those are fine, " +
             commands_.probe_counts());
+    const std::string logits = "; where scores are no probabilities, this says nothing";
     add("stale_rows", signs.foreign_twice ? Sure::likely : Sure::hint,
-        rows_text(signs.foreign.size(), "are", "is") +
+        rows_text(signs.foreign.size(), "look like rows", "looks like one") +
             " of another tensor: a score over 1, a class that is no whole number, or corners "
-            "turned "
-            "over within 0..2; places that nobody wrote still hold what lay in that memory before",
+            "turned over within 0..2; places that nobody wrote still hold what lay in that memory "
+            "before" +
+            (signs.foreign_twice ? "" : logits),
         signs.foreign,
         "rows past the count are read, or rows are lost by the scan: " + commands_.rerun_counts() +
             ", and " + commands_.probe_counts());
@@ -430,7 +431,7 @@ class Report {
     } else {
       add("torn_rows", Sure::hint,
           rows_text(signs.turned.size(), "are", "is") +
-              " turned over (x1 < x0 or y1 < y0), as when its corners are those of two boxes: two "
+              " turned over (x1 < x0 or y1 < y0), as when corners are those of two boxes: two "
               "work-items wrote one place",
           signs.turned, two_writers());
     }
@@ -462,8 +463,7 @@ class Report {
             " a higher score than the row before: the sort is wrong",
         signs.ascending,
         commands_.probe_nms() +
-            "; if these are rows of get_valid_counts, say --format "
-            "get_valid_counts");
+            "; if these are rows of get_valid_counts, say --format get_valid_counts");
   }
   void differences(const Signs& signs) {
     add("out_of_order", Sure::certain,
@@ -474,11 +474,10 @@ class Report {
         commands_.probe_counts() + ", and `clam verify " + commands_.nms + " --variant all`");
     add("unlike_good", Sure::hint,
         rows_text(signs.unlike.size(), "are", "is") +
-            " none of the good ones, bit for bit, and show no known fault",
+            " none of the good ones, bit for bit, for no known reason",
         signs.unlike,
         "if both came from the same input, " + commands_.probe_counts() +
-            "; else make the good ones from this one's input, by `clam run` on a "
-            "stand-in driver");
+            "; else make the good ones from this one's input, by `clam run` on a stand-in driver");
     if (signs.lost == 0) return;
     findings_.push_back(
         {"lost_rows",

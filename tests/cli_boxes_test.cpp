@@ -39,8 +39,9 @@ TEST(cli, diagnose_names_a_fault_its_rows_and_what_to_do) {
   write_npy(good, five_boxes(0.8));
   const Finished text = run_clam({"diagnose", bad});
   EXPECT_EQ(text.code, 1);
-  for (const char* words : {"\nstale_rows (hint): 1 row is of another tensor", "  row 1: 1 1.58 60",
-                            "next: ", "`clam verify \"get_valid_counts n=6 dtype=f32\""}) {
+  for (const char* words :
+       {"\nstale_rows (hint): 1 row looks like one of another tensor", "  row 1: 1 1.58 60",
+        "next: ", "`clam verify \"get_valid_counts n=6 dtype=f32\""}) {
     EXPECT_TRUE(contains(text.out, words)) << words << "\n" << text.out;
   }
   const Finished finished = run_clam({"diagnose", bad, good, "--json", "-"});

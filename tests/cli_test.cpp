@@ -19,7 +19,8 @@ TEST(cli, version_and_help) {
   EXPECT_EQ(run_clam({"--version"}).out, "clam " CLAM_VERSION "\n");
   const Finished help = run_clam({"--help"});
   EXPECT_EQ(help.code, 0);
-  for (const char* word : {"info", "list", "plan", "manifest", "verify", "run", "--device", "77"}) {
+  for (const char* word :
+       {"info", "list", "plan", "manifest", "verify", "run", "diagnose", "--device", "77"}) {
     EXPECT_TRUE(contains(help.out, word)) << word;
   }
   const Finished plan = run_clam({"plan", "--help"});
