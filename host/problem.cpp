@@ -103,6 +103,23 @@ std::string canonical_shape(const Op& op, const Field& field, std::string_view t
   return canonical;
 }
 
+/// Numbers between the letters x.
+std::string canonical_numbers(const Op& op, const Field& field, std::string_view text) {
+  constexpr int kMostNumbers = 16;
+  std::string canonical;
+  int numbers = 0;
+  for (std::size_t at = 0; at <= text.size(); ++numbers) {
+    const std::size_t end = std::min(text.find('x', at), text.size());
+    if (numbers == kMostNumbers) {
+      bad_value(op, field, text, fmt::format("needs 1 to {} numbers, like 0.1x0.2", kMostNumbers));
+    }
+    canonical +=
+        (canonical.empty() ? "" : "x") + canonical_number(op, field, text.substr(at, end - at));
+    at = end + 1;
+  }
+  return canonical;
+}
+
 std::string canonical(const Op& op, const Field& field, std::string_view text) {
   switch (field.kind) {
     case Field::Kind::extent:
@@ -118,6 +135,8 @@ std::string canonical(const Op& op, const Field& field, std::string_view text) {
       return canonical_choice(op, field, text);
     case Field::Kind::shape:
       return canonical_shape(op, field, text);
+    case Field::Kind::numbers:
+      return canonical_numbers(op, field, text);
   }
   throw std::logic_error("unknown kind of field");
 }
@@ -158,6 +177,9 @@ Field choice(std::string name, std::string about, std::vector<std::string> choic
 }
 Field shape(std::string name, std::string about, std::string fallback) {
   return {std::move(name), Field::Kind::shape, std::move(fallback), std::move(about), {}};
+}
+Field numbers(std::string name, std::string about, std::string fallback) {
+  return {std::move(name), Field::Kind::numbers, std::move(fallback), std::move(about), {}};
 }
 Field dtype_field() {
   Field field = choice("dtype", "how tensors are stored", {"f32", "f16"}, "");
@@ -260,6 +282,7 @@ nlohmann::json Problem::to_json() const {
         break;
       case Field::Kind::choice:
       case Field::Kind::shape:
+      case Field::Kind::numbers:
         json[field.name] = text;
     }
   }
@@ -307,6 +330,14 @@ std::vector<std::int64_t> Problem::shape(std::string_view field) const {
     extents.push_back(std::stoi(text.substr(at)));
   }
   return extents;
+}
+std::vector<float> Problem::numbers(std::string_view field) const {
+  const std::string& text = value(field, Field::Kind::numbers);
+  std::vector<float> numbers;
+  for (const char *at = text.data(), *end = at + text.size(); at < end; ++at) {
+    at = std::from_chars(at, end, numbers.emplace_back()).ptr;
+  }
+  return numbers;
 }
 Dtype Problem::dtype() const { return parse_dtype(choice("dtype")); }
 

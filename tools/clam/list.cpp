@@ -27,6 +27,8 @@ const char* kind_name(Field::Kind kind) {
       return "choice";
     case Field::Kind::shape:
       return "shape";
+    case Field::Kind::numbers:
+      return "numbers";
   }
   throw std::logic_error("unknown kind of field");
 }
