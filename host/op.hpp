@@ -54,6 +54,9 @@ struct Expected {
   HostTensor exact;           ///< set when the check is bit for bit
   std::vector<double> value;  ///< else: the double-precision result ...
   std::vector<double> bound;  ///< ... and the largest error allowed, per element
+  /// A second value that is as right, where rounding decides which side of a threshold a number
+  /// falls on; NaN where there is none. Empty: nowhere.
+  std::vector<double> other = {};
   bool bit_exact() const { return value.empty(); }
 };
 using Reference = std::map<std::string, Expected>;

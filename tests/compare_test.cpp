@@ -111,6 +111,17 @@ TEST(compare, bounds_that_would_let_zeros_pass_are_blind) {
   EXPECT_NE(zeros.reason.find("the right result is zero everywhere"), std::string::npos);
 }
 
+TEST(compare, a_second_value_is_as_right_where_there_is_one) {
+  Expected expected = within({1, 2, 3, 0}, 0.001);
+  expected.other = {std::nan(""), -1, std::nan(""), std::nan("")};
+  EXPECT_TRUE(compare(tensor_of(Dtype::f32, {1, 2, 3, 0}), expected).pass);
+  EXPECT_TRUE(compare(tensor_of(Dtype::f32, {1, -1.0005, 3, 0}), expected).pass);
+  EXPECT_FALSE(compare(tensor_of(Dtype::f32, {1, 0.5, 3, 0}), expected).pass) << "between the two";
+  EXPECT_FALSE(compare(tensor_of(Dtype::f32, {1, -1.002, 3, 0}), expected).pass);
+  EXPECT_FALSE(compare(tensor_of(Dtype::f32, {-1, 2, 3, 0}), expected).pass) << "it has one value";
+  EXPECT_FALSE(compare(tensor_of(Dtype::f32, {1, 2, std::nan(""), 0}), expected).pass);
+}
+
 TEST(compare, bit_exact_means_every_bit) {
   Expected expected;
   expected.exact = tensor_of(Dtype::f32, {0, 1, std::nan("")});
