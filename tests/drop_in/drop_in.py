@@ -68,6 +68,22 @@ def conv2d(p, x, w, b=0, r=0):
     y = ACTIVATIONS[p.get("act", "none")](y + np.reshape(b, (-1, 1, 1))) + r
     return {"y": np.moveaxis(y, 1, -1) if turn else y}
 
+def numbers(p, name, default):
+    return np.array([float(text) for text in str(p.get(name, default)).split("x")])
+
+def decode_box(p, offsets, centre, size):
+    v = numbers(p, "variances", "0.1x0.1x0.2x0.2")
+    centre, half = offsets[..., :2] * v[:2] * size + centre, np.exp(offsets[..., 2:] * v[2:]) * size / 2
+    return np.concatenate([centre - half, centre + half], -1)
+
+def ssd_decode(p, cls, box, anchors):
+    score = softmax({}, cls)["dst"][..., 1:].swapaxes(1, 2)
+    klass = np.broadcast_to(np.arange(score.shape[1])[:, None], score.shape)
+    valid, box = score > p.get("threshold", .01), decode_box(p, box, anchors[..., :2], anchors[..., 2:])
+    label = np.stack([np.where(valid, klass, -1), np.where(valid, score, 0)], -1)
+    box = np.broadcast_to(box[:, None], (*score.shape, 4))
+    return {"data": np.concatenate([label, box], -1).reshape(len(cls), -1, 6)}
+
 def get_valid_counts(p, data):
     out, indices, klass = np.full(data.shape, -1.), np.full(data.shape[:2], -1), int(p.get("id_index", 0))
     for item, rows in enumerate(data):

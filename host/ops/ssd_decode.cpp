@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// ssd_decode: its Problem line, and its plan.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "shared/boxes.hpp"
+#include "shared/geometry.hpp"
+#include "ssd_decode_cases.hpp"
+
+namespace clam {
+namespace {
+
+constexpr int kLanes = 4;  ///< work-items that share an anchor
+
+void check(const Problem& problem, std::map<std::string, std::string, std::less<>>&) {
+  check_classes(problem);
+  check_variances(problem);
+}
+
+std::vector<TensorSpec> tensors(const Problem& p) {
+  using Role = TensorSpec::Role;
+  const std::int64_t batch = p.integer("batch"), n = p.integer("n"), classes = p.integer("classes");
+  return {{"cls", Role::input, p.dtype(), {batch, n, classes}, {}, 0},
+          {"box", Role::input, p.dtype(), {batch, n, 4}, {}, 0},
+          {"anchors", Role::input, p.dtype(), {1, n, 4}, {}, 0},
+          {"data", Role::output, p.dtype(), {batch, (classes - 1) * n, 6}, {}, 0}};
+}
+
+std::int64_t most_items(const DeviceInfo& device) {
+  return std::min({device.max_work_group, device.max_work_items[0], device.max_work_items[1]});
+}
+
+Reason supports(const Problem&, const DeviceInfo& device) {
+  if (most_items(device) >= kLanes) return {};
+  return fmt::format("{} work-items share an anchor, a group has at most {}", kLanes,
+                     most_items(device));
+}
+
+/// Of a group of 64 items, or of the caller's bound, but never less than one.
+int anchors_of_group(const DeviceInfo& device, const PlanOptions& options) {
+  constexpr int kItems = 64, kMostItems = 256;
+  const int wanted = options.max_work_group > 0 ? options.max_work_group : kItems;
+  const std::int64_t items = std::min<std::int64_t>({wanted, kMostItems, most_items(device)});
+  return floor_power_of_two(std::max<std::int64_t>(items / kLanes, 1));
+}
+
+void plan(const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
+  const int n = p.integer("n"), anchors = anchors_of_group(device, options);
+  const std::vector<float> v = p.numbers("variances");
+  plan.launches = {{"ssd_decode.cl",
+                    "ssd_decode_rows",
+                    fmt::format("{}-DSSD_DECODE_ANCHORS={}",
+                                p.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "", anchors),
+                    {kLanes, round_up(n, anchors), p.integer("batch")},
+                    {kLanes, anchors, 1},
+                    {BufferArg{"cls"}, BufferArg{"box"}, BufferArg{"anchors"}, BufferArg{"data"}, n,
+                     p.integer("classes"), p.number("threshold"), v[0], v[1], v[2], v[3]}}};
+}
+
+}  // namespace
+
+const Op& ssd_decode_op() {
+  static const Op op = {
+      "ssd_decode",
+      "rows (id, score, box) of every class and anchor: softmax of the scores, boxes from offsets",
+      {extent("batch", "independent images", "1"),
+       extent("classes", "scores of an anchor, with the background"), extent("n", "anchors"),
+       dtype_field(), number("threshold", "a class has a higher score, else id -1", "0.01"),
+       variances_field()},
+      check,
+      tensors,
+      {{"ssd_decode_rows", "the only one", supports, plan}},
+      ssd_decode_data_sets(),
+      ssd_decode_reference,
+      ssd_decode_flops,
+      ssd_decode_bytes,
+      ssd_decode_cases(),
+      ssd_decode_small_cases()};
+  return op;
+}
+
+}  // namespace clam

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+// ssd_decode_test.cpp - problems, plans, references and kernels of ssd_decode.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "faults.hpp"
+#include "op_device.hpp"
+#include "ops/shared/random.hpp"
+#include "test_device.hpp"
+#include "test_errors.hpp"
+
+namespace clam {
+namespace {
+
+constexpr const char* kVoc = "ssd_decode classes=21 n=6132";
+
+Problem parse(const std::string& line, const std::string& dtype = "f32") {
+  return Problem::parse(line + " dtype=" + dtype);
+}
+
+Tensors inputs_of(const Problem& problem, const char* set) {
+  return make_inputs(problem, find_data_set(problem.op(), set), test::seed());
+}
+
+Expected reference(const Problem& problem, const Tensors& inputs) {
+  return problem.op().reference(problem, inputs, {Check::hard}).at("data");
+}
+
+// ---- the problem and its plan ----
+
+TEST(ssd_decode, defaults_are_those_of_gluoncv) {
+  const Problem problem = Problem::parse("ssd_decode classes=21 n=6132 dtype=f32");
+  EXPECT_EQ(problem.text(), "ssd_decode classes=21 n=6132 dtype=f32");
+  EXPECT_EQ(problem.number("threshold"), 0.01f);
+  EXPECT_EQ(problem.numbers("variances"), (std::vector<float>{0.1f, 0.1f, 0.2f, 0.2f}));
+  EXPECT_EQ(problem.op().tensors(problem).back().shape, (Shape{1, 122640, 6}));
+}
+
+TEST(ssd_decode, bad_arguments_say_what_is_wrong) {
+  const auto expect = [](const std::string& line, const std::string& words) {
+    EXPECT_THROWS_SAYING(Problem::parse(line), BadArgument, words);
+  };
+  expect("ssd_decode n=5 dtype=f32", "classes is missing");
+  expect("ssd_decode classes=1 n=5 dtype=f32", "classes=1, needs 2 to 16777216, of which");
+  expect("ssd_decode classes=2050 n=5 dtype=f16", "classes=2050, needs 2 to 2049, of which");
+  expect("ssd_decode classes=3 n=5 dtype=f32 variances=0.1", "variances=0.1, needs four finite");
+  expect("ssd_decode classes=3 n=5 dtype=f32 variances=1x1x1xinf", "needs four finite numbers");
+  expect("ssd_decode classes=3 n=5 dtype=f32 variances=1x1xax1", "needs a number, inf or -inf");
+  expect("ssd_decode classes=3 n=5 dtype=f32 variances=1xx1", "needs a number, inf or -inf");
+  expect("ssd_decode classes=3 n=5 dtype=f32 variances=1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1",
+         "needs 1 to 16 numbers");
+  expect("ssd_decode classes=3 n=5 dtype=f32 threshold=nan", "threshold='nan'");
+  expect("ssd_decode classes=21 n=6000000 dtype=f32", "over the limit of 2147483647");
+  expect("ssd_decode batch=2147483647 classes=16777216 n=2147483647 dtype=f32", "2147483647");
+}
+
+TEST(ssd_decode, groups_are_legal_and_bounded) {
+  const auto anchors = [](int bound, const DeviceInfo& device) {
+    return make_plan(parse(kVoc), device, {"", bound}).launches[0].local[1];
+  };
+  const DeviceInfo device = generic_device();
+  EXPECT_EQ(anchors(0, device), 16);
+  EXPECT_EQ(anchors(256, device), 64);
+  EXPECT_EQ(anchors(1000, device), 64);
+  EXPECT_EQ(anchors(31, device), 4);
+  EXPECT_EQ(anchors(1, device), 1);
+  DeviceInfo tiny = device;
+  tiny.max_work_group = 3;
+  EXPECT_THROWS_SAYING(make_plan(parse(kVoc), tiny), Unsupported, "a group has at most 3");
+}
+
+// ---- the reference ----
+
+/// One anchor in the middle of a unit square, three classes.
+Tensors by_hand(const std::vector<double>& scores, const std::vector<double>& offsets) {
+  Tensors inputs = inputs_of(parse("ssd_decode classes=3 n=1"), "zero_mean");
+  const double anchor[] = {0.5, 0.5, 0.2, 0.4};
+  for (int i = 0; i < 3; ++i) inputs.at("cls").set(i, scores[static_cast<std::size_t>(i)]);
+  for (int i = 0; i < 4; ++i) inputs.at("box").set(i, offsets[static_cast<std::size_t>(i)]);
+  for (int i = 0; i < 4; ++i) inputs.at("anchors").set(i, anchor[i]);
+  return inputs;
+}
+
+TEST(ssd_decode, the_reference_takes_a_hand_made_example) {
+  const Problem problem = parse("ssd_decode classes=3 n=1 threshold=0.2");
+  const Expected data =
+      reference(problem, by_hand({std::log(7), std::log(1), std::log(2)}, {1, -1, 5, 0}));
+  const double half = std::exp(1) * 0.1;
+  const double wanted[] = {-1, 0,   0.52 - half, 0.26, 0.52 + half, 0.66,   // class 1: 0.1
+                           -1, 0.2, 0.52 - half, 0.26, 0.52 + half, 0.66};  // class 2: 0.2
+  for (std::size_t i = 0; i < 12; ++i) {
+    if (i == 6 || i == 7) continue;
+    EXPECT_NEAR(data.value[i], wanted[i], 1e-6) << i;
+    EXPECT_LT(data.bound[i], 1e-6) << i;
+    EXPECT_TRUE(std::isnan(data.other[i])) << i;
+  }
+  // 0.2 is the threshold: rounding decides.
+  EXPECT_EQ(std::max(data.value[6], data.other[6]), 1);
+  EXPECT_EQ(std::min(data.value[6], data.other[6]), -1);
+  EXPECT_NEAR(std::max(data.value[7], data.other[7]), 0.2, 1e-6);
+  EXPECT_EQ(std::min(data.value[7], data.other[7]), 0);
+}
+
+TEST(ssd_decode, what_is_no_number_has_no_class) {
+  const Problem problem = parse("ssd_decode classes=3 n=1");
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const double score : {kInfinity, std::nan("")}) {
+    const Expected data = reference(problem, by_hand({0, score, 1}, {0, 0, 0, 0}));
+    for (const std::size_t row : {0, 6}) {
+      EXPECT_EQ(data.value[row], -1);
+      EXPECT_EQ(data.value[row + 1], 0);
+      EXPECT_NEAR(data.value[row + 2], 0.4, 1e-6) << "the box is written";
+    }
+  }
+  const Expected data = reference(problem, by_hand({0, -kInfinity, 1}, {0, 0, 0, 0}));
+  EXPECT_EQ(data.value[0], -1);
+  EXPECT_EQ(data.value[6], 1);
+}
+
+TEST(ssd_decode, rows_near_the_threshold_are_few_but_where_they_are_meant) {
+  const Problem problem = parse("ssd_decode classes=21 n=1000");
+  const auto undecided = [&](const char* set) {
+    const Expected data = reference(problem, inputs_of(problem, set));
+    return std::count_if(data.other.begin(), data.other.end(),
+                         [](double other) { return !std::isnan(other); });
+  };
+  EXPECT_LT(undecided("zero_mean"), 10);
+  EXPECT_LT(undecided("detector"), 10);
+  EXPECT_GT(undecided("threshold"), 1000);
+}
+
+TEST(ssd_decode, faulty_outputs_are_caught) {
+  for (const char* dtype : {"f32", "f16"}) {
+    const Problem problem = parse("ssd_decode batch=2 classes=5 n=33", dtype);
+    const Expected data = reference(problem, inputs_of(problem, "zero_mean"));
+    const HostTensor y = test::rounded(data, problem.dtype(), {2, 132, 6});
+    EXPECT_TRUE(compare(y, data).pass) << compare(y, data).reason;
+    EXPECT_FALSE(compare(test::all_zero(y), data).pass);
+    EXPECT_FALSE(compare(test::constant(y), data).pass);
+    EXPECT_FALSE(compare(test::swapped_columns(y, 6), data).pass);
+    const auto anchor_major = [](std::int64_t i) {
+      const std::int64_t row = i / 6 % 132;
+      return i + 6 * (row % 33 * 4 + row / 33 - row);
+    };
+    EXPECT_FALSE(compare(test::moved(y, anchor_major), data).pass);
+  }
+}
+
+// ---- on a device ----
+
+class ssd_decode_device : public test::OpDevice {};
+class ssd_decode_broken : public test::OpDevice {};
+
+TEST_F(ssd_decode_device, every_case_is_within_its_bound) {
+  for (const std::string& dtype : dtypes()) {
+    for (const Problem& problem : problems_of(find_op("ssd_decode").cases, dtype)) {
+      expect_all_sets_pass(problem);
+    }
+  }
+}
+
+TEST_F(ssd_decode_device, groups_of_any_size_give_the_same_bits) {
+  for (const std::string& dtype : dtypes()) {
+    for (const char* set : {"detector", "threshold"}) {
+      const Problem problem = parse("ssd_decode batch=2 classes=21 n=131", dtype);
+      expect_same_bits_in_every_group(problem, find_data_set(problem.op(), set));
+    }
+  }
+}
+
+TEST_F(ssd_decode_device, random_problems_are_within_their_bound) {
+  Random random(test::seed());
+  for (int i = 0; i < 20; ++i) {
+    const std::string line =
+        fmt::format("ssd_decode batch={} classes={} n={} threshold={:.3f}", random.integer(1, 3),
+                    random.integer(2, 40), random.integer(1, 300), random.uniform() / 4);
+    for (const std::string& dtype : dtypes()) expect_all_sets_pass(parse(line, dtype));
+  }
+}
+
+TEST_F(ssd_decode_device, other_inputs_give_other_outputs) {
+  const Problem problem = parse("ssd_decode classes=21 n=100");
+  Trial trial(test::runtime(), problem);
+  const HostTensor first = run(trial, inputs_of(problem, "detector")).at("data");
+  EXPECT_FALSE(first == run(trial, inputs_of(problem, "zero_mean")).at("data"));
+}
+
+TEST_F(ssd_decode_broken, broken_kernels_are_caught) {
+  const char* rows = "ssd_decode_rows";
+  const char* small = "ssd_decode batch=2 classes=21 n=33";
+  const test::KernelFault faults[] = {
+      {"the background has rows", "id + 1, (uint)classes", "id, (uint)classes", small, rows,
+       "detector"},
+      {"the maximum is not subtracted", "exp2((load_score(cls, first, c) - m) * LOG2_E)",
+       "exp2(load_score(cls, first, c) * LOG2_E)", small, rows, "spread"},
+      {"each score multiplied before the difference", "(load_score(cls, first, c) - m) * LOG2_E",
+       "(load_score(cls, first, c) - m + 1024.0f) * LOG2_E - 1024.0f * LOG2_E", small, rows,
+       "zero_mean"},
+      {"the last class twice in the sum", "c < classes ? e : 0.0f", "e", small, rows, "zero_mean"},
+      {"the sum of one lane", "s.x + s.y + (s.z + s.w)", "4.0f * s.x", small, rows, "zero_mean"},
+      {"the anchors of a group share a sum", "return partials[anchor];", "return partials[0];",
+       small, rows, "zero_mean"},
+      {"the last row is left out", "if (id < (uint)classes - 1 &&", "if (id + 2 < (uint)classes &&",
+       small, rows, "zero_mean"},
+      {"early return", "get_global_id(1) < (uint)n", "get_global_id(1) + 1 < (uint)n", small, rows,
+       "zero_mean"},
+      {"score without a class", "(float2)(-1.0f, 0.0f)", "(float2)(-1.0f, score)", small, rows,
+       "detector"},
+      {"no threshold", "score > threshold ?", "score >= 0.0f ?", small, rows, "detector"},
+      {"rows in the order of anchors", "row + id * n", "row - anchor + anchor * (classes - 1) + id",
+       small, rows, "detector"},
+      {"the boxes of the first image", "load4(box, batch * n + anchor)", "load4(box, anchor)",
+       small, rows, "detector"},
+      {"whole sizes for halves", "* size * 0.5f", "* size", small, rows, "detector"},
+      {"variances the wrong way round", "exp(p.hi * variances.hi)", "exp(p.hi * variances.lo)",
+       small, rows, "detector"},
+      {"an exponential of 18 bits", "exp(p.hi * variances.hi)",
+       "(1.0f + 0x1p-18f) * exp(p.hi * variances.hi)", small, rows, "detector"},
+      {"a class by its number", "(float2)((float)id, score)", "(float2)((float)(id + 1), score)",
+       small, rows, "zero_mean"},
+  };
+  for (const test::KernelFault& fault : faults) expect_caught("ssd_decode.cl", fault);
+}
+
+}  // namespace
+}  // namespace clam
