@@ -61,6 +61,8 @@ TEST_F(drop_in, a_wrong_result_of_any_op_is_seen) {
       {"conv2d", "conv2d.cl", "CONV2D_BIAS ? (float)b[k] : 0.0f", "0.0f", "y of conv2d"},
       {"softmax", "softmax.cl", "? 0.0f : 1.0f / sum", "? 0.0f : 2.0f / sum", "dst of softmax"},
       {"ssd_decode", "ssd_decode.cl", "* size * 0.5f", "* size", "data of ssd_decode"},
+      {"multibox_transform_loc", "multibox_transform_loc.cl", "(float)(found - 1)", "(float)found",
+       "out of multibox_transform_loc"},
       {"get_valid_counts", "get_valid_counts.cl", "order(score_threshold) + 1",
        "order(score_threshold) + 0x3F800000", "of get_valid_counts"},
       {"nms", "nms.cl", "const float inter = w * h;", "const float inter = w;", "of nms"},

@@ -84,6 +84,16 @@ def ssd_decode(p, cls, box, anchors):
     box = np.broadcast_to(box[:, None], (*score.shape, 4))
     return {"data": np.concatenate([label, box], -1).reshape(len(cls), -1, 6)}
 
+def multibox_transform_loc(p, cls_prob, loc, anchors):
+    low, high = anchors[..., :2], anchors[..., 2:]
+    box = decode_box(p, loc.reshape(len(loc), -1, 4), (low + high) / 2, high - low)
+    box = np.clip(box, 0, 1) if p.get("clip", 1) else box
+    klass, score = cls_prob[:, 1:].argmax(1), cls_prob[:, 1:].max(1)
+    valid, out = score >= p.get("threshold", .01), np.full((*score.shape, 6), -1.)
+    for item, kept in enumerate(valid):
+        out[item, :kept.sum()] = np.column_stack([klass[item], score[item], box[item]])[kept]
+    return {"out": out, "count": valid.sum(1)}
+
 def get_valid_counts(p, data):
     out, indices, klass = np.full(data.shape, -1.), np.full(data.shape[:2], -1), int(p.get("id_index", 0))
     for item, rows in enumerate(data):
