@@ -63,6 +63,7 @@ TEST_F(drop_in, a_wrong_result_of_any_op_is_seen) {
       {"ssd_decode", "ssd_decode.cl", "* size * 0.5f", "* size", "data of ssd_decode"},
       {"multibox_transform_loc", "multibox_transform_loc.cl", "(float)(found - 1)", "(float)found",
        "out of multibox_transform_loc"},
+      {"multibox_prior", "multibox_prior.cl", "sqrt(ratio)", "ratio", "anchors of multibox_prior"},
       {"get_valid_counts", "get_valid_counts.cl", "order(score_threshold) + 1",
        "order(score_threshold) + 0x3F800000", "of get_valid_counts"},
       {"nms", "nms.cl", "const float inter = w * h;", "const float inter = w;", "of nms"},

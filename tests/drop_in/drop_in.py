@@ -94,6 +94,16 @@ def multibox_transform_loc(p, cls_prob, loc, anchors):
         out[item, :kept.sum()] = np.column_stack([klass[item], score[item], box[item]])[kept]
     return {"out": out, "count": valid.sum(1)}
 
+def multibox_prior(p):
+    h, w, sizes, ratios = int(p["h"]), int(p["w"]), numbers(p, "sizes", "1"), numbers(p, "ratios", "1")
+    size, root = np.append(sizes, sizes[:1].repeat(len(ratios) - 1)), np.sqrt(np.append(sizes**0, ratios[1:]))
+    half = np.stack([size * h / w * root, size / root], -1) / 2
+    steps = [step if step > 0 else 1 / n for step, n in zip(numbers(p, "steps", "-1x-1"), (h, w))]
+    y, x = (np.indices((h, w)) + numbers(p, "offsets", ".5x.5")[:, None, None]) * np.reshape(steps, (2, 1, 1))
+    centre = np.stack([x, y], -1)[:, :, None]
+    box = np.concatenate([centre - half, centre + half], -1).reshape(1, -1, 4)
+    return {"anchors": np.clip(box, 0, 1) if p.get("clip", 0) else box}
+
 def get_valid_counts(p, data):
     out, indices, klass = np.full(data.shape, -1.), np.full(data.shape[:2], -1), int(p.get("id_index", 0))
     for item, rows in enumerate(data):

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// multibox_prior: its Problem line, and its plan.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "multibox_prior_cases.hpp"
+#include "shared/geometry.hpp"
+
+namespace clam {
+namespace {
+
+constexpr int kSmallestGroup = 16, kGroup = 64, kLargestGroup = 256;
+
+template <typename Legal>
+void check_numbers(const Problem& problem, const char* field, std::size_t count, const Legal& legal,
+                   const char* rule) {
+  const std::vector<float> numbers = problem.numbers(field);
+  const bool all = std::all_of(numbers.begin(), numbers.end(), legal);
+  if (!all || (count > 0 && numbers.size() != count)) bad_field(problem, field, rule);
+}
+
+void check(const Problem& problem, std::map<std::string, std::string, std::less<>>&) {
+  const auto finite = [](float number) { return std::isfinite(number); };
+  const auto positive = [](float number) { return std::isfinite(number) && number > 0; };
+  for (const char* field : {"sizes", "ratios"}) {
+    check_numbers(problem, field, 0, positive, "needs finite numbers above 0");
+  }
+  check_numbers(problem, "steps", 2, finite, "needs two finite numbers, of y and x");
+  check_numbers(problem, "offsets", 2, finite, "needs two finite numbers, of y and x");
+}
+
+std::vector<TensorSpec> tensors(const Problem& p) {
+  const std::int64_t cells = std::int64_t{1} * p.integer("h") * p.integer("w");
+  return {{"anchors",
+           TensorSpec::Role::output,
+           p.dtype(),
+           {1, cells * multibox_prior_boxes(p), 4},
+           {},
+           0}};
+}
+
+std::int64_t most_items(const DeviceInfo& device) {
+  return std::min(device.max_work_group, device.max_work_items[0]);
+}
+
+Reason supports(const Problem&, const DeviceInfo& device) {
+  if (most_items(device) >= kSmallestGroup) return {};
+  return fmt::format("the device has no work-groups of {} work-items", kSmallestGroup);
+}
+
+/// "0.2f,0.272f"; an option has no spaces.
+std::string literals(const std::vector<float>& numbers) {
+  std::string text;
+  for (const float number : numbers) {
+    text += fmt::format("{}{:#}f", text.empty() ? "" : ",", number);
+  }
+  return text;
+}
+
+/// A step that is not given divides the map's side of 1.
+float step(float given, int cells) { return given > 0 ? given : 1.0f / static_cast<float>(cells); }
+
+void plan(const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
+  const int h = p.integer("h"), w = p.integer("w");
+  const int wanted = options.max_work_group > 0 ? options.max_work_group : kGroup;
+  const int group = floor_power_of_two(std::max<std::int64_t>(
+      std::min<std::int64_t>({wanted, kLargestGroup, most_items(device)}), kSmallestGroup));
+  const std::vector<float> steps = p.numbers("steps"), offsets = p.numbers("offsets");
+  plan.launches = {
+      {"multibox_prior.cl",
+       "multibox_prior_boxes",
+       fmt::format("{}-DMULTIBOX_PRIOR_WG={} -DMULTIBOX_PRIOR_SIZES={} -DMULTIBOX_PRIOR_RATIOS={}",
+                   p.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "", group,
+                   literals(p.numbers("sizes")), literals(p.numbers("ratios"))),
+       {round_up(w * multibox_prior_boxes(p), group), h, 1},
+       {group, 1, 1},
+       {BufferArg{"anchors"}, h, w, step(steps[0], h), step(steps[1], w), offsets[0], offsets[1],
+        p.integer("clip")}}};
+}
+
+}  // namespace
+
+int multibox_prior_boxes(const Problem& p) {
+  return static_cast<int>(p.numbers("sizes").size() + p.numbers("ratios").size()) - 1;
+}
+
+const Op& multibox_prior_op() {
+  static const Op op = {
+      "multibox_prior",
+      "the corners of every cell's boxes: one a size, and one a ratio but the first",
+      {extent("h", "rows of the feature map"), extent("w", "columns of the feature map"),
+       dtype_field(), numbers("sizes", "of the boxes, in heights of the map", "1"),
+       numbers("ratios", "of width to height", "1"),
+       numbers("steps", "between cells, of y and x; up to 0: that fills the map", "-1x-1"),
+       numbers("offsets", "of the centre in its cell, of y and x", "0.5x0.5"),
+       integer("clip", "1: corners are kept between 0 and 1", "0", 0, 1)},
+      check,
+      tensors,
+      {{"multibox_prior_boxes", "the only one", supports, plan}},
+      multibox_prior_data_sets(),
+      multibox_prior_reference,
+      multibox_prior_flops,
+      multibox_prior_bytes,
+      multibox_prior_cases(),
+      multibox_prior_small_cases()};
+  return op;
+}
+
+}  // namespace clam

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// multibox_prior in double, as the formula reads. Let u = 2^-24. In float
+//   centre   is off by 3 u |centre|: the sum, the product, and a step that is 1 / cells
+//   half     by 13 u |half|: u of a product, 5 u of the quotient (2.5 ulp), 6 u of the root (3 ulp)
+//            and u of the product with it
+//   corner   by another u |corner|
+#include <algorithm>
+#include <cmath>
+
+#include "../parallel.hpp"
+#include "multibox_prior_cases.hpp"
+#include "shared/boxes.hpp"
+
+namespace clam {
+namespace {
+
+constexpr double kFloat = 0x1p-24;  ///< unit roundoff of everything in between
+
+/// The middle of cell number `cell` of `cells` along an axis.
+double centre_of(std::int64_t cell, int cells, float step, float offset) {
+  const double from_cell_to_cell = step > 0 ? static_cast<double>(step) : 1.0 / cells;
+  return (static_cast<double>(cell) + static_cast<double>(offset)) * from_cell_to_cell;
+}
+
+struct Size {
+  double width, height;
+};
+
+std::vector<Size> sizes_of_boxes(const Problem& p) {
+  const std::vector<float> sizes = p.numbers("sizes"), ratios = p.numbers("ratios");
+  const double aspect = static_cast<double>(p.integer("h")) / p.integer("w");
+  std::vector<Size> boxes;
+  for (const float size : sizes) {
+    boxes.push_back({static_cast<double>(size) * aspect, static_cast<double>(size)});
+  }
+  for (std::size_t i = 1; i < ratios.size(); ++i) {
+    const double root = std::sqrt(static_cast<double>(ratios[i]));
+    boxes.push_back({boxes[0].width * root, boxes[0].height / root});
+  }
+  return boxes;
+}
+
+Bounded corner(double centre, double half, bool clip, Dtype dtype) {
+  const double error = 3 * std::fabs(centre) + 13 * std::fabs(half) + std::fabs(centre + half);
+  const Bounded exact{centre + half, kFloat * error + 0x1p-126};
+  return stored(clip ? clipped(exact) : exact, dtype);
+}
+
+}  // namespace
+
+Reference multibox_prior_reference(const Problem& p, const Tensors&, const ReferenceOptions&) {
+  const int h = p.integer("h"), w = p.integer("w");
+  const std::vector<float> steps = p.numbers("steps"), offsets = p.numbers("offsets");
+  const std::vector<Size> boxes = sizes_of_boxes(p);
+  Expected anchors;
+  anchors.value.resize(4 * boxes.size() * static_cast<std::size_t>(h) *
+                       static_cast<std::size_t>(w));
+  anchors.bound.resize(anchors.value.size());
+  parallel_for(std::int64_t{1} * h * w, [&](std::int64_t cell) {
+    const double y = centre_of(cell / w, h, steps[0], offsets[0]);
+    const double x = centre_of(cell % w, w, steps[1], offsets[1]);
+    auto at = static_cast<std::size_t>(cell) * boxes.size() * 4;
+    for (const Size& box : boxes) {
+      for (const int side : {-1, 1}) {
+        for (const auto& [centre, size] : {std::pair{x, box.width}, std::pair{y, box.height}}) {
+          const Bounded one = corner(centre, side * size / 2, p.integer("clip") == 1, p.dtype());
+          anchors.value[at] = one.value;
+          anchors.bound[at++] = one.error;
+        }
+      }
+    }
+  });
+  return {{"anchors", std::move(anchors)}};
+}
+
+}  // namespace clam
