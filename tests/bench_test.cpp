@@ -356,11 +356,11 @@ TEST(bench_device, a_workload_of_ops_that_are_not_built_is_77) {
   const std::string file = folder.file("tiny.json");
   write_file(file, R"({"clam_workload": 1, "name": "tiny", "title": "Tiny", "about": "one",
     "columns": [], "nodes": [{"name": "head", "what": "-", "calls": 1,
-    "problem": "multibox_prior h=2 w=2 dtype=f32"}]})");
-  if (!read_workload(file).node("head")->not_yet()) GTEST_SKIP() << "multibox_prior is built";
+    "problem": "match_assignment m=2 n=2 dtype=f32"}]})");
+  if (!read_workload(file).node("head")->not_yet()) GTEST_SKIP() << "match_assignment is built";
   const Finished done = run_bench({"--workload", file});
   EXPECT_EQ(done.code, 77) << done.err;
-  EXPECT_NE(done.out.find("tiny                      multibox_prior 1"), std::string::npos)
+  EXPECT_NE(done.out.find("tiny                      match_assignment 1"), std::string::npos)
       << done.out;
 }
 
