@@ -83,7 +83,7 @@ Reason supports_two(const Problem& p, const DeviceInfo& device) {
                      p.integer("n"), kRowsOfTwo);
 }
 
-Reason two_outdone(const Problem& p, const DeviceInfo& device) {
+Reason two_outdone(const Problem& p, const DeviceInfo& device, const PlanOptions&) {
   if (device.type != "cpu" || p.integer("n") <= kRowsOfTwoOnCpu) return {};
   return fmt::format("on a CPU get_valid_counts_three is quicker for n over {}", kRowsOfTwoOnCpu);
 }
