@@ -27,6 +27,7 @@ constexpr double kHalfEnd = 65504;       ///< the largest half
 constexpr double kFarLarger = 8;         ///< a side, compared with all other boxes' sides
 constexpr std::size_t kFewestToCompare = 8, kLargeShare = 20;  ///< at most one box in 20 is large
 constexpr std::int64_t kFewestPairs = 32, kPairsAnAscent = 16;
+constexpr std::int64_t kFewestAlike = 8;  ///< equal rows of a batch item: fewer are copies
 constexpr int kFewestOfPart = 2;  ///< elements that say which row they are of
 
 /// Rows as bits, widened to float, or rounded to half; a row's parts are keys.
@@ -184,7 +185,7 @@ bool Examination::is_constant() const {
       if (good_bits_[0].row(row) == bits_.row(first)) return false;
     }
   }
-  return valid > boxes_.batch() || one_value;
+  return valid >= boxes_.batch() * kFewestAlike || one_value;
 }
 
 /// Those of this batch item, filled ones too.
@@ -228,6 +229,7 @@ void Examination::find_torn(std::int64_t item, const Rows& candidates) {
     Counts heads, tails;
     for (std::int64_t i = 0; i < good_->n(); ++i) {
       const std::int64_t row = item * good_->n() + i;
+      if (good_->is_filled(row)) continue;  // -1 begins and ends what some kernels leave of a row
       ++heads[good_bits_[0].part(row, 0, cut)];
       ++tails[good_bits_[0].part(row, cut, good_->e())];
     }
@@ -300,14 +302,17 @@ void Examination::judge_order(std::int64_t item) {
 
 /// Rows that stand behind one which they stand before among the good ones.
 void Examination::find_moved(std::int64_t item, const Rows& valid) {
-  Counts places;
+  Counts places, often;
   for (std::int64_t i = 0; i < good_->n(); ++i) {
-    places.emplace(good_bits_[0].row(item * good_->n() + i), i);
+    const std::string_view bits = good_bits_[0].row(item * good_->n() + i);
+    places.emplace(bits, i);
+    ++often[bits];
   }
   std::int64_t last = -1;
   for (const std::int64_t row : valid) {
     const auto place = places.find(bits_.row(row));
-    if (is_explained(row) || place == places.end()) continue;
+    // Of rows that are there more than once, nobody can tell which one this is.
+    if (is_explained(row) || place == places.end() || often.at(place->first) > 1) continue;
     if (place->second < last) signs_.moved.push_back(row);
     last = place->second;
   }

@@ -747,7 +747,9 @@ __kernel GROUP void batch_matmul_nn(__global const T* a, __global const T* b,
   __local float4 partial[PARTIAL_SIZE];
   const int own_row = (int)get_global_id(1) * ROWS;
   Tile tile = tile_at(own_row, m - ROWS);
-  if (BMM_PARTS == 1 && (own_row >= m || tile.col >= n)) return;
+  // For chunks not as it is asked behind the loop: Mesa 25 would keep the answer through it.
+  const int beyond = ACC == 1 ? n - tile.col <= 0 : tile.col >= n;
+  if (BMM_PARTS == 1 && (own_row >= m || beyond)) return;
   const int item = get_group_id(2);
   const Range range = own_range(k);
   const int a_row = BMM_LDA ? BMM_LDA : lda, b_row = BMM_LDB ? BMM_LDB : ldb;
@@ -765,7 +767,7 @@ __kernel GROUP void batch_matmul_nn(__global const T* a, __global const T* b,
     float4 sum[SUMS];
     sum_columns(sum, ADDRESS(a, a_at * SIZE), a_row * SIZE, ADDRESS(b, b_at * SIZE), b_row * SIZE,
                 APART * SIZE, range.products);
-    if (!BMM_WHOLE || ACC != 1) own_rows_again(&tile, own_row, m);
+    own_rows_again(&tile, own_row, m);
     const Output out = output_of(item, m, n, ldc, stridem, stridec, offc, scale);
     EACH_SUM(TAKE)
   }

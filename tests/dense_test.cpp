@@ -165,7 +165,18 @@ TEST(dense, rows_that_are_not_aligned_are_padded_first) {
 }
 
 TEST(dense, tiles_fit_the_problem_and_groups_the_limit) {
+  const DeviceInfo g610 = gpu_device(find_gpu("g610"));
   for (const int limit : {1, 2, 16, 32, 64, 100, 128, 256, 1024}) {
+    for (const char* line : {"dense m=192 n=256 k=256 dtype=f16 acc=chunk",
+                             "dense m=1 n=1000 k=1024 dtype=f16 acc=chunk",
+                             "dense m=192 n=256 k=256 dtype=f32"}) {
+      for (const char* variant : {"dense_packed", "dense_nt"}) {
+        const auto local = make_plan(Problem::parse(line), g610, {variant, limit}).launches[0].local;
+        const std::int64_t items = local[0] * local[1] * local[2];
+        EXPECT_LE(items, limit) << line;
+        EXPECT_TRUE(local[2] == 1 || items <= 64) << line;
+      }
+    }
     for_each_case([&](const Problem& problem) {
       for (const Variant& variant : problem.op().variants) {
         if (variant.supports(problem, generic_device())) continue;
@@ -680,7 +691,7 @@ void for_each_mali_plan(const std::string& dtype, const std::function<void(const
                              "dense m=12 n=384 k=260 trans_w=0 ldx=268 offx=4",
                              "dense m=193 n=256 k=132 bias residual ldr=260",
                              "dense m=193 n=260 k=132 trans_w=0", "dense m=191 n=256 k=260",
-                             "dense m=193 n=256 k=164 acc=chunk bias",
+                             "dense m=193 n=252 k=260 acc=chunk bias",
                              "dense m=100 n=512 k=128 acc=f16 ldx=136 offx=8 bias",
                              "dense m=100 n=512 k=128 acc=f16 ldx=132"});
   for (const Problem& problem : problems_of(lines, dtype)) {

@@ -278,6 +278,34 @@ TEST(diagnose, an_infinity_in_half_is_an_overflow) {
   }
 }
 
+TEST(diagnose, rows_that_are_there_twice_are_no_fault) {
+  Table good(300, 100);
+  good.copy(10, 40);
+  good.copy(10, 41);
+  EXPECT_EQ(signatures(look(good, &good)), "");
+  Table bad = good;
+  bad.swap(20, 60);
+  EXPECT_EQ(signatures(look(bad, &good)), "out_of_order");
+}
+
+/// As kernels do that leave a suppressed row's box and take its score and class.
+TEST(diagnose, a_row_without_score_and_class_is_not_torn) {
+  const Table good(300, 100);
+  Table bad = good;
+  for (const int row : {100, 101}) {
+    bad.copy(row - 60, row);
+    bad.set(row, 0, -1);
+    bad.set(row, 1, -1);
+  }
+  EXPECT_EQ(signatures(look(bad, &good)).find("torn_rows"), std::string::npos);
+}
+
+TEST(diagnose, two_equal_rows_are_copies) {
+  Table two(300, 1);
+  two.copy(0, 1);
+  EXPECT_EQ(signatures(look(two)), "copies");
+}
+
 TEST(diagnose, every_place_between_two_elements_can_tear) {
   const Table good(300, 100);
   for (const int cut : {2, 3, 4}) {

@@ -209,6 +209,8 @@ TEST_F(ssd_decode_broken, broken_kernels_are_caught) {
       {"score without a class", "(float2)(-1.0f, 0.0f)", "(float2)(-1.0f, score)", small, rows,
        "detector"},
       {"no threshold", "score > threshold ?", "score >= 0.0f ?", small, rows, "detector"},
+      {"at the threshold", "score > threshold ?", "score >= threshold ?",
+       "ssd_decode batch=2 classes=7 n=65 threshold=0", rows, "special"},
       {"rows in the order of anchors", "row + id * n", "row - anchor + anchor * (classes - 1) + id",
        small, rows, "detector"},
       {"the boxes of the first image", "load4(box, batch * n + anchor)", "load4(box, anchor)",

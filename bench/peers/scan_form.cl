@@ -29,6 +29,7 @@ __kernel void scan_copy(__global const int* flags, __global int* sums, int n) {
 
 // A node becomes the sum of its two halves.
 __kernel void scan_up(__global int* sums, int n, int width) {
+  if ((int)get_global_id(0) > (n - 1) / width) return;
   const int start = get_global_id(0) * width;
   const int middle = start + width / 2;
   if (middle >= n) return;
@@ -45,6 +46,7 @@ __kernel void scan_root(__global int* sums, __global int* count, int n) {
 
 // A node holds what lies before it; its halves get that, and that and the left half.
 __kernel void scan_down(__global int* sums, int n, int width) {
+  if ((int)get_global_id(0) > (n - 1) / width) return;
   const int start = get_global_id(0) * width;
   const int middle = start + width / 2;
   if (middle >= n) return;

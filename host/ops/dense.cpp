@@ -18,7 +18,8 @@ namespace {
 
 constexpr const char* kFile = "dense.cl";
 constexpr int kVector = 4;       ///< columns of a vector
-constexpr int kPartLanes = 16;   ///< work-items of a group that have the same part
+constexpr int kSharing = 64;     ///< work-items of a group that share k, at most
+constexpr int kPartLanes = 16;   ///< ... that have the same part, but of chunks
 constexpr int kPanelLanes = 16;  ///< work-items of a group that read a row of w side by side
 constexpr int kSquareLanes = 4;  ///< ... that read rows of w each: as many as read rows of x
 
@@ -262,14 +263,13 @@ bool fits(const Tile& tile, Weights weights, const Problem& problem, const Devic
   return !few || tile.rows * tile.columns <= kFew;
 }
 
-/// The lanes of a group of which each has `parts` work-items, in a row but for chunks: by the
-/// listings, their loop has a register to spare where a group has two rows, and the others' where
-/// it has one.
+/// The lanes of a group of which each has `parts` work-items. Beside packed weights they are best
+/// in one row, but of chunks in two: by the listings, that leaves the loop a register to spare.
 Group group_of_parts(const Dense& dense, Group group, int parts) {
-  const int lanes = std::max(1, group.x * group.y / parts);
-  const int most = dense.acc == Acc::chunk ? lanes : std::min(lanes, kPartLanes);
-  const int x = std::min(group.x, most);
-  return {x, most / x};
+  const int most = dense.acc == Acc::chunk ? kSharing / parts : kPartLanes;
+  const int lanes = std::clamp(group.x * group.y / parts, 1, most);
+  const int x = std::min(group.x, lanes);
+  return {x, lanes / x};
 }
 
 /// Items share k where a part is long enough to repay adding up, through local memory.

@@ -11,6 +11,7 @@
 namespace clam {
 namespace {
 
+constexpr std::int64_t kMostCells = 2147483647;
 constexpr int kSmallestGroup = 16, kGroup = 64, kLargestGroup = 256;
 
 template <typename Legal>
@@ -32,7 +33,8 @@ void check(const Problem& problem, std::map<std::string, std::string, std::less<
 }
 
 std::vector<TensorSpec> tensors(const Problem& p) {
-  const std::int64_t cells = std::int64_t{1} * p.integer("h") * p.integer("w");
+  // No more than a tensor may have, so that the product stays one: that is refused all the same.
+  const std::int64_t cells = std::min(std::int64_t{1} * p.integer("h") * p.integer("w"), kMostCells);
   return {{"anchors",
            TensorSpec::Role::output,
            p.dtype(),

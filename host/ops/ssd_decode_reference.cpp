@@ -42,7 +42,7 @@ void put_label(Expected& data, std::size_t at, int id, Bounded score, double thr
   const Bounded out = stored(score, dtype);
   const std::array<double, 2> label{static_cast<double>(id), out.value}, none{-1, 0};
   for (std::size_t i = 0; i < 2; ++i) data.value[at + i] = valid ? label[i] : none[i];
-  const bool either = std::fabs(score.value - threshold) <= score.error;
+  const bool either = score.error > 0 && std::fabs(score.value - threshold) <= score.error;
   if (valid || either) data.bound[at + 1] = out.error;
   if (!either) return;
   for (std::size_t i = 0; i < 2; ++i) data.other[at + i] = valid ? none[i] : label[i];

@@ -35,7 +35,8 @@ Group choose_group(int columns, int widest, const DeviceInfo& device, const Plan
 
 Group lower_group(Group group, int rows) {
   constexpr int kFewest = 32;
-  while (group.x * group.y / 2 >= kFewest && round_up(rows, group.y / 2) < round_up(rows, group.y)) {
+  while (group.y > 1 && group.x * group.y / 2 >= kFewest &&
+         round_up(rows, group.y / 2) < round_up(rows, group.y)) {
     group.y /= 2;
   }
   return group;

@@ -4,8 +4,8 @@
 // kernels/get_valid_counts.cl is right.
 //
 //   flags    flags[j] = 1 where row j is valid; sums[j + 1] = flags[j], sums[0] = 0
-//   scan     sums, in place: each becomes the sum of those up to it, so sums[j] is the place of row
-//   j scatter  valid rows go to their places, the rest becomes -1
+//   scan     sums, in place: each becomes the sum up to it, so sums[j] is the place of row j
+//   scatter  valid rows go to their places, the rest becomes -1
 //
 // The scan doubles its step until it spans all sums. Lane l of its only group looks after the sums
 // l, l + 256, l + 512, ...; in a step of 2:
