@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
-// nms.cl - non-maximum suppression over data[batch,n,e], as TVM's non_max_suppression defines it.
+// nms.cl - non-maximum suppression: the one core of nms, onnx_nms, box_nms and torchvision_nms.
 //
-// Of the first count[b] rows of a batch item, those with score > score_min are sorted by score,
-// descending, ties by lower row; the best `top` are the candidates, walked in that order. One that
-// lives is kept, and kills every later one of its class that it overlaps enough:
+// It works on independent sets of n rows. Row r of set s has its score at
+// scores[(s*n + r)*score_step + score_index]; its box and class are in row r of data[items,n,e],
+// item s / (sets / items): several sets may share boxes, as the classes of onnx_nms do. Of the
+// first count[s] rows of a set, or of all, those with score > score_min (-inf: those without NaN)
+// are sorted by score, descending, ties by lower row; the best `top` are the candidates, walked in
+// that order. One that lives is kept, and kills every later one of its class that it overlaps
+// enough:
 //
 //   inter = w * h,  uni = (A + B) - inter,  killed: inter >= iou_threshold * uni   (> with NMS_GT)
 //
@@ -24,14 +28,14 @@
 //             32..63             o   x   x        w are neighbours, so that the walk loads them as
 //             64..95                 o   x        eight uint4
 //
-//   walk    one group a batch item takes 32 candidates at a time: who lives follows from the words
+//   walk    one group a set takes 32 candidates at a time: who lives follows from the words
 //           on the diagonal (o) in a register; their words to the right (x) then strike columns
 //
-// nms_output.cl then writes the outputs. one does all of the above for few candidates. Each address
-// has one writer in a launch and no work-group reads what another one wrote in the same launch, so
-// there are no atomics, and the result is the same bits for every timing and every work-group size.
-// Counts stay on the device: launches are sized for the worst case, and a group that has nothing to
-// do leaves before its first barrier.
+// nms_output.cl or onnx_nms.cl then writes the outputs. one does all of the above for few
+// candidates. Each address has one writer in a launch and no work-group reads what another one
+// wrote in the same launch, so there are no atomics, and the result is the same bits for every
+// timing and every work-group size. Counts stay on the device: launches are sized for the worst
+// case, and a group that has nothing to do leaves before its first barrier.
 //
 // Buffers start on multiples of 16 bytes, as OpenCL's do; vectors lie on multiples of their size.
 //
@@ -42,6 +46,8 @@
 //@define NMS_SORT_WG 256 {16,32,64,128,256}   work-items of a group of sort and one
 //@define NMS_WG      64 {16,32,64,128,256}    work-items of a group of the other kernels
 //@define NMS_GT      0 {0,1}                  1: the overlap must be over the threshold, not at it
+//@define NMS_CENTER  0 {0,1}                  1: boxes are (middle x, y, width, height)
+//@define NMS_TURNED  0 {0,1}                  1: a box of negative width or height overlaps none
 
 #ifndef NMS_SORT_WG
 #define NMS_SORT_WG 256
@@ -51,6 +57,12 @@
 #endif
 #ifndef NMS_GT
 #define NMS_GT 0
+#endif
+#ifndef NMS_CENTER
+#define NMS_CENTER 0
+#endif
+#ifndef NMS_TURNED
+#define NMS_TURNED 0
 #endif
 
 #if NMS_SORT_WG != 16 && NMS_SORT_WG != 32 && NMS_SORT_WG != 64 && NMS_SORT_WG != 128 && \
@@ -62,6 +74,12 @@
 #endif
 #if NMS_GT != 0 && NMS_GT != 1
 #error "nms.cl: NMS_GT must be 0 or 1"
+#endif
+#if NMS_CENTER != 0 && NMS_CENTER != 1
+#error "nms.cl: NMS_CENTER must be 0 or 1"
+#endif
+#if NMS_TURNED != 0 && NMS_TURNED != 1
+#error "nms.cl: NMS_TURNED must be 0 or 1"
 #endif
 
 // The overlap is defined operation by operation: no fused multiply-add.
@@ -100,12 +118,23 @@ int order(float x) {
 float lower(float a, float b) { return order(a) < order(b) ? a : b; }
 float upper(float a, float b) { return order(a) < order(b) ? b : a; }
 
-// The corners of the box whose four coordinates begin at element `at`, lower ones first. A NaN
-// stays in, and makes every overlap with the box NaN, which reaches no threshold.
+// The corners of the box whose four coordinates begin at element `at`, lower ones first unless
+// NMS_TURNED. A NaN stays in, and makes every overlap with the box NaN, which reaches no threshold.
 float4 corners(__global const T* data, uint at) {
-  const float x0 = LOAD(data, at), y0 = LOAD(data, at + 1);
-  const float x1 = LOAD(data, at + 2), y1 = LOAD(data, at + 3);
+  float x0 = LOAD(data, at), y0 = LOAD(data, at + 1);
+  float x1 = LOAD(data, at + 2), y1 = LOAD(data, at + 3);
+#if NMS_CENTER
+  const float x = x0, y = y0, half_width = 0.5f * x1, half_height = 0.5f * y1;
+  x0 = x - half_width;
+  y0 = y - half_height;
+  x1 = x + half_width;
+  y1 = y + half_height;
+#endif
+#if NMS_TURNED
+  return (float4)(x0, y0, x1, y1);
+#else
   return (float4)(lower(x0, x1), lower(y0, y1), upper(x0, x1), upper(y0, y1));
+#endif
 }
 
 float area(float4 box) { return (box.z - box.x) * (box.w - box.y); }
@@ -119,8 +148,10 @@ int class_of(__global const T* data, uint row, int id_index) {
   return id > INFINITE || id < -INFINITE ? NO_CLASS : id;
 }
 
-// Rows of batch item b that are valid.
-uint valid_rows(__global const int* count, uint b, int n) { return clamp(count[b], 0, n); }
+// Rows of a set that are valid.
+uint valid_rows(__global const int* count, uint set, int n) {
+  return count ? clamp(count[set], 0, n) : n;
+}
 
 // Candidates of the chunk that starts at candidate `first`.
 uint in_chunk(int candidates, uint first, uint size) {
@@ -198,16 +229,27 @@ uint sorted_size(uint rows) {
   return size;
 }
 
-// Keys of the rows [first, first + rows) of batch item b, sorted falling; rows <= BLOCK. Returns
-// how many are candidates: the others are 0, behind them. All items must call it.
-uint sort_rows(__global const T* data, __local ulong* keys, uint b, uint first, uint rows, int n,
-               int e, int score_index, float score_min) {
+// The key of row `row` of a set whose scores begin at element `at`.
+ulong key_at(__global const T* scores, uint at, uint row, int score_step, int score_index,
+             int background_index, float background, int least) {
+  at += row * score_step;
+  const bool filtered = background_index >= 0;
+  if (filtered && class_of(scores, at, background_index) == order(background)) return 0;
+  return key_of(LOAD(scores, at + score_index), least, row);
+}
+
+// Keys of the rows [first, first + rows) of a set, sorted falling; rows <= BLOCK. Returns how many
+// are candidates: the others are 0, behind them. All items must call it.
+uint sort_rows(__global const T* scores, __local ulong* keys, uint set, uint first, uint rows,
+               int n, int score_step, int score_index, int background_index, float background,
+               float score_min) {
   const uint lane = get_local_id(0);
   const uint size = sorted_size(rows);
-  const int least = order(score_min) + 1;  // score > score_min
+  const int least = order(score_min) + (order(score_min) > -INFINITE);  // score > score_min, or all
   for (uint i = lane; i < size; i += NMS_SORT_WG) {
-    const uint row = first + i;
-    keys[i] = i < rows ? key_of(LOAD(data, (b * n + row) * e + score_index), least, row) : 0;
+    keys[i] = i < rows ? key_at(scores, set * n * score_step, first + i, score_step, score_index,
+                                background_index, background, least)
+                       : 0;
   }
   barrier(CLK_LOCAL_MEM_FENCE);  // keys are complete
   // All items make the same number of trips: where they did not, Mesa 25.0's llvmpipe crashed.
@@ -241,17 +283,20 @@ uint sort_rows(__global const T* data, __local ulong* keys, uint b, uint first, 
 
 // A work-group sorts BLOCK rows.
 //@kernel nms_sort
-//@arg    0 data        in      T[batch*n*e]
-//@arg    1 count       in      int[batch]                   valid rows; clamped to 0..n
-//@arg    2 keys        scratch ulong[batch*ceil(n/1024)*1024]
-//@arg    3 found       scratch int[batch*ceil(n/1024)]      candidates of each block
-//@arg    4 n           int                                  rows of a batch item
-//@arg    5 e           int                                  elements of a row
-//@arg    6 score_index int
-//@arg    7 score_min   float                                a candidate has a higher score
-//@global ceil(n/1024)*NMS_SORT_WG, batch
+//@arg    0 scores      in      T[sets*n*score_step]
+//@arg    1 count       in      int[sets]                    valid rows; clamped to 0..n; null: all
+//@arg    2 keys        scratch ulong[sets*ceil(n/1024)*1024]
+//@arg    3 found       scratch int[sets*ceil(n/1024)]       candidates of each block
+//@arg    4 n           int                                  rows of a set
+//@arg    5 score_step  int                                  elements from a score to the next
+//@arg    6 score_index int                                  element of the first score
+//@arg    7 background_index int                             element of the class; -1: all are wanted
+//@arg    8 background  float                                rows of this class are no candidates
+//@arg    9 score_min   float                                a candidate has a higher score
+//@global ceil(n/1024)*NMS_SORT_WG, sets
 //@local  NMS_SORT_WG
-//@needs  n >= 1, e >= 1, score_index >= 0, score_index < e; batch*n*e*sizeof(T) < 2^31
+//@needs  n >= 1, score_step >= 1, score_index >= 0, score_index < score_step
+//@needs  background_index >= -1, background_index < score_step; sets*n*score_step*sizeof(T) < 2^31
 //@loop   0..ceil(exp2(max(2,ceil(log2(min(n,1024)))))/NMS_SORT_WG)  over the keys that it makes
 //@loop   0..ceil(exp2(max(2,ceil(log2(min(n,1024)))))/4/NMS_SORT_WG)  over the fours that it sorts
 //@loop   0..max(2,ceil(log2(min(n,1024))))-2  over the lengths of runs
@@ -260,19 +305,20 @@ uint sort_rows(__global const T* data, __local ulong* keys, uint b, uint first, 
 //@loop   0..ceil(exp2(max(2,ceil(log2(min(n,1024)))))/4/NMS_SORT_WG)  over its fours, for a pair of steps
 //@loop   0..max(2,ceil(log2(min(n,1024))))+1  over the halves where the candidates may end
 //@loop   0..ceil(min(n,1024)/NMS_SORT_WG)  over the keys that it stores
-__kernel SORT_GROUP void nms_sort(__global const T* data, __global const int* count,
-                                  __global ulong* keys, __global int* found, int n, int e,
-                                  int score_index, float score_min) {
+__kernel SORT_GROUP void nms_sort(__global const T* scores, __global const int* count,
+                                  __global ulong* keys, __global int* found, int n, int score_step,
+                                  int score_index, int background_index, float background,
+                                  float score_min) {
   __local ulong sorted[BLOCK];
   const uint lane = get_local_id(0);
-  const uint b = get_group_id(1);
-  const uint block = b * get_num_groups(0) + get_group_id(0);
+  const uint set = get_group_id(1);
+  const uint block = set * get_num_groups(0) + get_group_id(0);
   const uint first = get_group_id(0) * BLOCK;
-  const uint valid = valid_rows(count, b, n);
+  const uint valid = valid_rows(count, set, n);
   if (first >= valid) return;  // the same for the whole group
   const uint rows = min(valid - first, (uint)BLOCK);
-  const uint candidates =
-      sort_rows(data, sorted, b, first, rows, n, e, score_index, score_min);
+  const uint candidates = sort_rows(scores, sorted, set, first, rows, n, score_step, score_index,
+                                    background_index, background, score_min);
   for (uint i = lane; i < candidates; i += NMS_SORT_WG) keys[block * BLOCK + i] = sorted[i];
   if (lane == 0) found[block] = candidates;
 }
@@ -292,24 +338,24 @@ uint higher_keys(__global const ulong* keys, uint length, ulong key) {
 }
 
 // A work-item finds the rank of a key among all. If that is under `top`, its row is the candidate
-// of that number. The first item of a batch item writes how many there are.
+// of that number. The first item of a set writes how many there are.
 //@kernel nms_place
-//@arg    0 data        in      T[batch*n*e]
-//@arg    1 count       in      int[batch]
-//@arg    2 keys        in      ulong[batch*ceil(n/1024)*1024]  written by sort
-//@arg    3 found       in      int[batch*ceil(n/1024)]         written by sort
-//@arg    4 boxes       scratch float4[batch*top]               corners, lower ones first
-//@arg    5 classes     scratch int[batch*top]
-//@arg    6 rows        scratch int[batch*top]
-//@arg    7 candidates  scratch int[batch]                      how many there are, at most top
+//@arg    0 data        in      T[items*n*e]
+//@arg    1 count       in      int[sets]                      null: all rows are valid
+//@arg    2 keys        in      ulong[sets*ceil(n/1024)*1024]  written by sort
+//@arg    3 found       in      int[sets*ceil(n/1024)]         written by sort
+//@arg    4 boxes       scratch float4[sets*top]               corners, lower ones first
+//@arg    5 classes     scratch int[sets*top]
+//@arg    6 rows        scratch int[sets*top]
+//@arg    7 candidates  scratch int[sets]                      how many there are, at most top
 //@arg    8 n           int
-//@arg    9 e           int
-//@arg   10 top         int                                     most candidates of a batch item
-//@arg   11 coord_start int                                     element of the first coordinate
-//@arg   12 id_index    int                                     -1: classes are not compared
-//@global ceil(n/1024)*1024, batch
+//@arg    9 e           int                                    elements of a row of data
+//@arg   10 top         int                                    most candidates of a set
+//@arg   11 coord_start int                                    element of the first coordinate
+//@arg   12 id_index    int                                    -1: classes are not compared
+//@global ceil(n/1024)*1024, sets/items, items
 //@local  NMS_WG
-//@needs  n >= 1, top >= 1, top <= n, id_index >= -1, id_index < e; batch*n*e*sizeof(T) < 2^31
+//@needs  n >= 1, top >= 1, top <= n, id_index >= -1, id_index < e; items*n*e*sizeof(T) < 2^31
 //@needs  coord_start >= 0, coord_start + 4 <= e
 //@loop   0..ceil(n/1024)  over the blocks, for their sum
 //@loop   0..ceil(n/1024)  over the other blocks
@@ -319,17 +365,18 @@ __kernel GROUP void nms_place(__global const T* data, __global const int* count,
                               __global float4* boxes, __global int* classes, __global int* rows,
                               __global int* candidates, int n, int e, int top, int coord_start,
                               int id_index) {
-  const uint b = get_group_id(1);
+  const uint item = get_group_id(2);
+  const uint set = item * get_num_groups(1) + get_group_id(1);
   const uint block = get_group_id(0) / (BLOCK / NMS_WG);
   const uint index = get_global_id(0) % BLOCK;
   const uint blocks = get_num_groups(0) / (BLOCK / NMS_WG);
-  const uint used = (valid_rows(count, b, n) + BLOCK - 1) / BLOCK;
-  found += b * blocks;
-  keys += b * blocks * BLOCK;
+  const uint used = (valid_rows(count, set, n) + BLOCK - 1) / BLOCK;
+  found += set * blocks;
+  keys += set * blocks * BLOCK;
   if (get_global_id(0) == 0) {
     uint sum = 0;
     for (uint i = 0; i < used; ++i) sum += found[i];
-    candidates[b] = min(sum, (uint)top);
+    candidates[set] = min(sum, (uint)top);
   }
   if (block >= used || index >= (uint)found[block]) return;
   const ulong key = keys[block * BLOCK + index];
@@ -340,8 +387,8 @@ __kernel GROUP void nms_place(__global const T* data, __global const int* count,
   }
   if (rank >= top) return;
   const uint row = row_of(key);
-  const uint at = (b * n + row) * e;
-  const uint place = b * top + rank;
+  const uint at = (item * n + row) * e;
+  const uint place = set * top + rank;
   boxes[place] = corners(data, at + coord_start);
   classes[place] = class_of(data, at, id_index);
   rows[place] = row;
@@ -387,18 +434,18 @@ uint meets(float4 box, int own_class, __local const float4* boxes, __local const
 // A work-item looks after one candidate of the chunk, and looks for one that was kept before and
 // kills it.
 //@kernel nms_meet
-//@arg    0 boxes      in      float4[batch*top]     written by place
-//@arg    1 classes    in      int[batch*top]        written by place
-//@arg    2 candidates in      int[batch]            written by place
-//@arg    3 kept       in      int[batch*top]        written by walk: kept candidates, in order
-//@arg    4 totals     in      int[batch*chunks]     written by walk: kept up to the end of a chunk
-//@arg    5 dead       scratch uint[batch*size]      1: killed
+//@arg    0 boxes      in      float4[sets*top]     written by place
+//@arg    1 classes    in      int[sets*top]        written by place
+//@arg    2 candidates in      int[sets]            written by place
+//@arg    3 kept       in      int[sets*top]        written by walk: kept candidates, in order
+//@arg    4 totals     in      int[sets*chunks]     written by walk: kept up to the end of a chunk
+//@arg    5 dead       scratch uint[sets*size]      1: killed
 //@arg    6 top        int
 //@arg    7 size       int                           candidates of a chunk
 //@arg    8 chunks     int
 //@arg    9 chunk      int
 //@arg   10 iou_threshold float
-//@global ceil(size/NMS_WG)*NMS_WG, batch
+//@global ceil(size/NMS_WG)*NMS_WG, sets
 //@local  NMS_WG
 //@needs  top >= 1, size >= 32, size % 32 == 0, chunk >= 1, chunk < chunks, chunks == ceil(top/size)
 //@loop   0..ceil(chunk*size/32)  over the kept candidates, 32 a trip
@@ -410,17 +457,17 @@ __kernel GROUP void nms_meet(__global const float4* boxes, __global const int* c
   __local float4 kept_boxes[32];
   __local int2 kept_rest[32];
   const uint lane = get_local_id(0);
-  const uint b = get_group_id(1);
+  const uint set = get_group_id(1);
   const uint column = get_global_id(0);
   const uint first = chunk * size;
-  const uint left = in_chunk(candidates[b], first, size);
+  const uint left = in_chunk(candidates[set], first, size);
   const uint columns = (left + 31) / 32 * 32;       // that the walk reads
   if (get_group_id(0) * NMS_WG >= columns) return;  // the same for the whole group
-  const uint item = b * top;
+  const uint item = set * top;
   const bool own = column < left;
   const float4 box = own ? boxes[item + first + column] : (float4)(0.0f);
   const int own_class = own ? classes[item + first + column] : NO_CLASS;
-  const uint total = totals[b * chunks + chunk - 1];
+  const uint total = totals[set * chunks + chunk - 1];
   uint hits = 0;
   for (uint begin = 0; begin < total; begin += 32) {
     for (uint i = lane; i < 32; i += NMS_WG) {
@@ -434,22 +481,22 @@ __kernel GROUP void nms_meet(__global const float4* boxes, __global const int* c
     if (hits == 0) hits = meets(box, own_class, kept_boxes, kept_rest, iou_threshold);
     barrier(CLK_LOCAL_MEM_FENCE);  // all have read them; they may be written again
   }
-  if (column < columns) dead[b * size + column] = hits != 0;
+  if (column < columns) dead[set * size + column] = hits != 0;
 }
 
 // A work-item looks after one candidate, a row, and makes its word for the 32 candidates, columns,
 // that the group shares.
 //@kernel nms_mask
-//@arg    0 boxes      in      float4[batch*top]         written by place
-//@arg    1 classes    in      int[batch*top]            written by place
-//@arg    2 candidates in      int[batch]                written by place
-//@arg    3 mask       scratch uint[batch*size/32*size]
+//@arg    0 boxes      in      float4[sets*top]         written by place
+//@arg    1 classes    in      int[sets*top]            written by place
+//@arg    2 candidates in      int[sets]                written by place
+//@arg    3 mask       scratch uint[sets*size/32*size]
 //@arg    4 top        int
 //@arg    5 size       int                               candidates of a chunk
 //@arg    6 chunk      int
 //@arg    7 iou_threshold float
-//@layout mask[(b*size/32 + w)*size + i], bit j = candidate i of the chunk kills candidate 32*w + j
-//@global ceil(size/NMS_WG)*NMS_WG, size/32, batch
+//@layout mask[(s*size/32 + w)*size + i], bit j = candidate i of the chunk kills candidate 32*w + j
+//@global ceil(size/NMS_WG)*NMS_WG, size/32, sets
 //@local  NMS_WG
 //@needs  top >= 1, size >= 32, size % 32 == 0, size <= 4096, chunk >= 0
 //@loop   0..ceil(32/NMS_WG)  over the columns that it loads
@@ -460,13 +507,13 @@ __kernel GROUP void nms_mask(__global const float4* boxes, __global const int* c
   __local int2 column_rest[32];
   const uint lane = get_local_id(0);
   const uint word = get_group_id(1);
-  const uint b = get_group_id(2);
+  const uint set = get_group_id(2);
   const uint row = get_global_id(0);
   const uint first = chunk * size;
-  const uint left = in_chunk(candidates[b], first, size);
+  const uint left = in_chunk(candidates[set], first, size);
   const uint end = 32 * word + 32;  // rows from here on lie below the diagonal
   if (32 * word >= left || get_group_id(0) * NMS_WG >= end) return;  // the same for all
-  const uint item = b * top + first;
+  const uint item = set * top + first;
   for (uint j = lane; j < 32; j += NMS_WG) {
     const uint column = 32 * word + j;
     const bool there = column < left;
@@ -481,7 +528,7 @@ __kernel GROUP void nms_mask(__global const float4* boxes, __global const int* c
     bits = meets(boxes[item + row], classes[item + row], column_boxes, column_rest, iou_threshold);
     if (row >= 32 * word) bits &= 0xFFFFFFFEu << (row & 31);  // only later ones
   }
-  mask[(b * (size / 32) + word) * size + row] = bits;
+  mask[(set * (size / 32) + word) * size + row] = bits;
 }
 
 // ---- walking ----
@@ -530,22 +577,22 @@ void append(uint alive, uint first, __global int* kept) {
   }
 }
 
-// One work-group per batch item decides who of a chunk is kept.
+// One work-group per set decides who of a chunk is kept.
 //@kernel nms_walk
-//@arg    0 candidates in      int[batch]                written by place
-//@arg    1 mask       in      uint[batch*size/32*size]  written by mask
-//@arg    2 dead       in      uint[batch*size]          written by meet; null if chunks == 1
-//@arg    3 keep       scratch uint[batch*ceil(top/32)]  bit j of word w: 32*w + j is kept
-//@arg    4 kept       scratch int[batch*top]            kept candidates, in order
-//@arg    5 totals     inout   int[batch*chunks]         kept up to the end of a chunk
+//@arg    0 candidates in      int[sets]                written by place
+//@arg    1 mask       in      uint[sets*size/32*size]  written by mask
+//@arg    2 dead       in      uint[sets*size]          written by meet; null if chunks == 1
+//@arg    3 keep       scratch uint[sets*ceil(top/32)]  bit j of word w: 32*w + j is kept
+//@arg    4 kept       scratch int[sets*top]            kept candidates, in order
+//@arg    5 totals     inout   int[sets*chunks]         kept up to the end of a chunk
 //@arg    6 top        int
 //@arg    7 size       int                               candidates of a chunk
 //@arg    8 chunks     int
 //@arg    9 chunk      int
 //@arg   10 limit      int                               most boxes that are kept
-//@global NMS_WG, batch
+//@global NMS_WG, sets
 //@local  NMS_WG
-//@needs  top >= 1, size >= 32, size % 32 == 0, size <= 4096, chunk >= 0, chunk < chunks, limit >= 1
+//@needs  top >= 1, size >= 32, size % 32 == 0, size <= 4096, chunk >= 0, chunk < chunks, limit >= 0
 //@loop   0..ceil(ceil(min(size,top-chunk*size)/32)/NMS_WG)  over the words that it clears, or makes of flags
 //@loop   0..ceil(min(size,top-chunk*size)/32)  over the candidates, 32 a trip
 //@loop   0..32*(limit<top)  over those past the limit
@@ -557,18 +604,18 @@ __kernel GROUP void nms_walk(__global const int* candidates, __global const uint
                              int limit) {
   __local uint removed[CHUNK_WORDS];
   const uint lane = get_local_id(0);
-  const uint b = get_group_id(1);
+  const uint set = get_group_id(1);
   const uint first = chunk * size;
-  const uint left = in_chunk(candidates[b], first, size);
+  const uint left = in_chunk(candidates[set], first, size);
   const uint words = (left + 31) / 32;
   for (uint w = lane; w < words; w += NMS_WG) {
-    removed[w] = chunk == 0 ? 0 : gather_bits((__global const uint4*)(dead + b * size) + 8 * w);
+    removed[w] = chunk == 0 ? 0 : gather_bits((__global const uint4*)(dead + set * size) + 8 * w);
   }
-  uint total = chunk == 0 ? 0 : totals[b * chunks + chunk - 1];
+  uint total = chunk == 0 ? 0 : totals[set * chunks + chunk - 1];
   for (uint block = 0; block < words; ++block) {
     barrier(CLK_LOCAL_MEM_FENCE);  // what earlier blocks strike is complete
     // The words of these 32 rows; those of word w are `size` further on for each w.
-    __global const uint* rows = mask + b * (size / 32) * size + 32 * block;
+    __global const uint* rows = mask + set * (size / 32) * size + 32 * block;
     uint alive = low_bits(left - 32 * block) & ~removed[block];
     alive = survivors(alive, (__global const uint4*)(rows + block * size));
     alive = first_set(alive, limit - total);
@@ -577,36 +624,41 @@ __kernel GROUP void nms_walk(__global const int* candidates, __global const uint
         removed[w] |= struck_by(alive, (__global const uint4*)(rows + w * size));
       }
     }
-    append(alive, first + 32 * block, kept + b * top + total);
-    if (lane == 0) keep[b * ((top + 31) / 32) + first / 32 + block] = alive;
+    append(alive, first + 32 * block, kept + set * top + total);
+    if (lane == 0) keep[set * ((top + 31) / 32) + first / 32 + block] = alive;
     total += popcount(alive);
   }
-  if (lane == 0) totals[b * chunks + chunk] = total;
+  if (lane == 0) totals[set * chunks + chunk] = total;
 }
 
-// One work-group per batch item does all of this for few candidates, without a mask.
+// One work-group per set does all of this for few candidates, without a mask.
 //@kernel nms_one
-//@arg    0 data        in      T[batch*n*e]
-//@arg    1 count       in      int[batch]                valid rows; clamped to 0..n
-//@arg    2 rows        scratch int[batch*top]            rows of the candidates
-//@arg    3 candidates  scratch int[batch]                how many there are, at most top
-//@arg    4 keep        scratch uint[batch*ceil(top/32)]  bit j of word w: 32*w + j is kept
-//@arg    5 kept        scratch int[batch*top]            kept candidates, in order
-//@arg    6 totals      scratch int[batch]                kept boxes
-//@arg    7 n           int                               rows of a batch item
-//@arg    8 e           int                               elements of a row
-//@arg    9 top         int                               most candidates of a batch item
-//@arg   10 coord_start int                               element of the first coordinate
-//@arg   11 score_index int
-//@arg   12 id_index    int                               -1: classes are not compared
-//@arg   13 limit       int                               most boxes that are kept
-//@arg   14 score_min   float                             a candidate has a higher score
-//@arg   15 iou_threshold float
-//@global NMS_SORT_WG, batch
+//@arg    0 scores      in      T[sets*n*score_step]
+//@arg    1 data        in      T[items*n*e]
+//@arg    2 count       in      int[sets]                valid rows; clamped to 0..n; null: all
+//@arg    3 rows        scratch int[sets*top]            rows of the candidates
+//@arg    4 candidates  scratch int[sets]                how many there are, at most top
+//@arg    5 keep        scratch uint[sets*ceil(top/32)]  bit j of word w: 32*w + j is kept
+//@arg    6 kept        scratch int[sets*top]            kept candidates, in order
+//@arg    7 totals      scratch int[sets]                kept boxes
+//@arg    8 n           int                              rows of a set
+//@arg    9 score_step  int                              elements from a score to the next
+//@arg   10 score_index int                              element of the first score
+//@arg   11 background_index int                         element of the class; -1: all are wanted
+//@arg   12 background  float                            rows of this class are no candidates
+//@arg   13 score_min   float                            a candidate has a higher score
+//@arg   14 e           int                              elements of a row of data
+//@arg   15 top         int                              most candidates of a set
+//@arg   16 coord_start int                              element of the first coordinate
+//@arg   17 id_index    int                              -1: classes are not compared
+//@arg   18 limit       int                              most boxes that are kept
+//@arg   19 iou_threshold float
+//@global NMS_SORT_WG, sets/items, items
 //@local  NMS_SORT_WG
-//@needs  n >= 1, n <= 1024, top >= 1, top <= n, top <= 256, limit >= 1
+//@needs  n >= 1, n <= 1024, top >= 1, top <= n, top <= 256, limit >= 0
 //@needs  coord_start >= 0, coord_start + 4 <= e, id_index >= -1, id_index < e
-//@needs  score_index >= 0, score_index < e; batch*n*e*sizeof(T) < 2^31
+//@needs  score_step >= 1, score_index >= 0, score_index < score_step; items*n*e*sizeof(T) < 2^31
+//@needs  background_index >= -1, background_index < score_step; sets*n*score_step*sizeof(T) < 2^31
 //@loop   0..max(2,ceil(log2(min(n,1024))))-2  over the lengths up to that of the keys
 //@loop   0..ceil(exp2(max(2,ceil(log2(min(n,1024)))))/NMS_SORT_WG)  over the keys that it makes
 //@loop   0..ceil(exp2(max(2,ceil(log2(min(n,1024)))))/4/NMS_SORT_WG)  over the fours that it sorts
@@ -621,28 +673,32 @@ __kernel GROUP void nms_walk(__global const int* candidates, __global const uint
 //@loop   0..32*(limit<top)  over those past the limit
 //@loop   0..ceil(max(top-32,0)/NMS_SORT_WG)  over the later candidates
 //@loop   0..ceil(32/NMS_SORT_WG)  over the kept that it stores
-__kernel SORT_GROUP void nms_one(__global const T* data, __global const int* count,
-                                 __global int* rows, __global int* candidates, __global uint* keep,
-                                 __global int* kept, __global int* totals, int n, int e, int top,
-                                 int coord_start, int score_index, int id_index, int limit,
-                                 float score_min, float iou_threshold) {
+__kernel SORT_GROUP void nms_one(__global const T* scores, __global const T* data,
+                                 __global const int* count, __global int* rows,
+                                 __global int* candidates, __global uint* keep, __global int* kept,
+                                 __global int* totals, int n, int score_step, int score_index,
+                                 int background_index, float background, float score_min, int e,
+                                 int top, int coord_start, int id_index, int limit,
+                                 float iou_threshold) {
   __local ulong keys[BLOCK];
   __local float4 boxes[ONE_MAX];
   __local int2 rest[ONE_MAX];
   __local uint2 block_rows[32];  // (those it strikes within the block, its own bit if it lives)
   const uint lane = get_local_id(0);
-  const uint b = get_group_id(1);
-  uint found = sort_rows(data, keys, b, 0, valid_rows(count, b, n), n, e, score_index, score_min);
+  const uint item = get_group_id(2);
+  const uint set = item * get_num_groups(1) + get_group_id(1);
+  uint found = sort_rows(scores, keys, set, 0, valid_rows(count, set, n), n, score_step,
+                         score_index, background_index, background, score_min);
   found = min(found, (uint)top);
   const uint words = (found + 31) / 32;
   for (uint i = lane; i < 32 * words; i += NMS_SORT_WG) {
     const bool there = i < found;
     const uint row = there ? row_of(keys[i]) : 0;
-    const uint at = (b * n + row) * e;
+    const uint at = (item * n + row) * e;
     const float4 box = there ? corners(data, at + coord_start) : (float4)(0.0f);
     boxes[i] = box;
     rest[i] = rest_of(box, there ? class_of(data, at, id_index) : NO_CLASS);
-    if (there) rows[b * top + i] = row;
+    if (there) rows[set * top + i] = row;
   }
   uint total = 0;
   for (uint block = 0; block < words; ++block) {
@@ -669,12 +725,12 @@ __kernel SORT_GROUP void nms_one(__global const T* data, __global const int* cou
         if (bits & alive) keys[i] = 0;  // struck
       }
     }
-    append(alive, first, kept + b * top + total);
-    if (lane == 0) keep[b * ((top + 31) / 32) + block] = alive;
+    append(alive, first, kept + set * top + total);
+    if (lane == 0) keep[set * ((top + 31) / 32) + block] = alive;
     total += popcount(alive);
   }
   if (lane == 0) {
-    candidates[b] = found;
-    totals[b] = total;
+    candidates[set] = found;
+    totals[set] = total;
   }
 }

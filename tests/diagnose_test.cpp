@@ -16,7 +16,7 @@
 namespace clam {
 namespace {
 
-using nms_data::Row;
+using box_sets::Row;
 
 constexpr int kE = 6;
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -27,7 +27,7 @@ class Table {
   Table(int rows, int valid, Dtype dtype = Dtype::f32) : tensor(dtype, {1, rows, kE}) {
     for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, -1);
     Random random(test::seed());
-    const nms_data::Detector detector(test::seed());
+    const box_sets::Detector detector(test::seed());
     for (int row = 0; row < valid; ++row) put(row, detector(random, 0, row));
   }
 

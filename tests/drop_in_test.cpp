@@ -67,6 +67,9 @@ TEST_F(drop_in, a_wrong_result_of_any_op_is_seen) {
       {"get_valid_counts", "get_valid_counts.cl", "order(score_threshold) + 1",
        "order(score_threshold) + 0x3F800000", "of get_valid_counts"},
       {"nms", "nms.cl", "const float inter = w * h;", "const float inter = w;", "of nms"},
+      {"onnx_nms", "onnx_nms.cl", "own >= sum.y", "own > sum.y", "selected of onnx_nms"},
+      {"box_nms", "nms_output.cl", "0.5f * (a + c)", "a + c", "out of box_nms"},
+      {"torchvision_nms", "nms.cl", "((a) > (b))", "((a) + 0.1f > (b))", "of torchvision_nms"},
   };
   for (const auto& fault : faults) {
     const test::TemporaryFolder kernels, plans;

@@ -424,6 +424,16 @@ TEST_F(nms_device, the_example_of_tvm) {
   }
 }
 
+TEST_F(nms_device, denormal_coordinates_count_where_the_device_has_them) {
+  if (!test::runtime().device().denormals_f32) GTEST_SKIP() << "this device has no denormals";
+  const double tiny = std::numeric_limits<float>::denorm_min();
+  const Tensors inputs =
+      rows_of({{0, 0.9, 0, 0, 64, tiny}, {0, 0.8, 0, 0, 64, tiny}, {0, 0.7, 0, 0, 1, 1}});
+  EXPECT_EQ(kept_rows("iou_threshold=0 compare=gt", inputs), "0 ");
+  expect_like_reference(problem_of("n=3 iou_threshold=0 compare=gt return_indices"), inputs,
+                        Check::exact);
+}
+
 TEST_F(nms_device, random_problems_are_exact) {
   Random random(test::seed());
   for (int i = 0; i < 16; ++i) {
@@ -522,13 +532,13 @@ TEST_F(nms_broken, broken_numbers_are_caught) {
       {"-0 is lower than 0", "INT_MIN - bits", "INT_MIN - bits - 1", "nms n=200 score_min=-1", kOne,
        "ties"},
       {"a NaN score is kept", " || place > INFINITE", "", "nms n=200", kOne, "special"},
-      {"a score of score_min is kept", "order(score_min) + 1", "order(score_min)", "nms n=200",
+      {"a score of score_min is kept", "order(score_min) + (order(score_min) > -INFINITE)", "order(score_min)", "nms n=200",
        kOne, "ties"},
       {"> for >=", "((a) >= (b))", "((a) > (b))", "nms n=200", kOne, "boundary"},
       {"classes are not looked at", "own_class == rest[j].y", "true", "nms n=200", kOne, "boxes"},
       {"0 / 0 is an overlap", "uni <= 0.0f ? zero : ", "", "nms n=250 id_index=-1", kOne,
        "special"},
-      {"counts are not clamped", "clamp(count[b], 0, n)", "min(count[b], n) & 0xFF",
+      {"counts are not clamped", "clamp(count[set], 0, n)", "min(count[set], n) & 0xFF",
        "nms batch=2 n=256", kOne, "special"},
       {"+1 in widths", "fmin(a.z, b.z) - fmax(a.x, b.x)", "1.0f + fmin(a.z, b.z) - fmax(a.x, b.x)",
        "nms n=200", kOne, "boundary"},
@@ -543,7 +553,7 @@ TEST_F(nms_broken, a_broken_single_group_is_caught) {
       {"later blocks are not struck", "keys[i] = 0;", ";", "nms n=200", kOne, "every"},
       {"a block does not strike itself", "struck |= own ? row.x : 0;", ";", "nms n=200", kOne,
        "every"},
-      {"every batch item is the first", "const uint at = (b * n + row) * e;",
+      {"every batch item is the first", "const uint at = (item * n + row) * e;",
        "const uint at = row * e;", "nms batch=2 n=200", kOne, "every"},
   };
   for (const test::KernelFault& fault : faults) expect_caught("nms.cl", fault);
@@ -551,15 +561,15 @@ TEST_F(nms_broken, a_broken_single_group_is_caught) {
 
 TEST_F(nms_broken, a_broken_mask_is_caught) {
   const test::KernelFault faults[] = {
-      {"neighbours change places", "const uint place = b * top + rank;",
-       "const uint place = b * top + (rank ^ 1);", "nms n=1200", kMask, "every"},
+      {"neighbours change places", "const uint place = set * top + rank;",
+       "const uint place = set * top + (rank ^ 1);", "nms n=1200", kMask, "every"},
       {"boxes of another batch item", "boxes[place] = corners", "boxes[rank] = corners",
        "nms batch=2 n=300", kMask, "every"},
       {"a candidate strikes itself", "bits &= 0xFFFFFFFEu << (row & 31);  // only later ones", ";",
        "nms n=300", kMask, "every"},
       {"early return", "  if (row >= end) return;", "  if (row % 32 == 31) return;", "nms n=300",
        kMask, "every"},
-      {"words of another batch item", "mask[(b * (size / 32) + word)", "mask[(word)",
+      {"words of another batch item", "mask[(set * (size / 32) + word)", "mask[(word)",
        "nms batch=2 n=300", kMask, "every"},
       {"only the last block strikes", "removed[w] |= struck_by", "removed[w] = struck_by",
        "nms n=300", kMask, "every"},
@@ -573,7 +583,7 @@ TEST_F(nms_broken, a_broken_mask_is_caught) {
 
 TEST_F(nms_broken, broken_chunks_are_caught) {
   const test::KernelFault faults[] = {
-      {"chunks do not meet", "dead[b * size + column] = hits != 0;", "dead[b * size + column] = 0;",
+      {"chunks do not meet", "dead[set * size + column] = hits != 0;", "dead[set * size + column] = 0;",
        "nms n=300", kChunks, "every"},
       {"a chunk meets 32 kept ones only", "begin < total; begin += 32",
        "begin < min(total, 32u); begin += 32", "nms n=300", kChunks, "every"},
@@ -600,7 +610,7 @@ TEST_F(nms_broken, a_broken_output_is_caught) {
        "nms n=200 return_indices", kOne, "every"},
       {"the count is not written", "box_count[b] = total;", ";", "nms n=200 return_indices", kOne,
        "every"},
-      {"indices of another batch item", "indices[b * n + rows", "indices[rows",
+      {"indices of another batch item", "indices[b * n + row]", "indices[row]",
        "nms batch=2 n=200 return_indices", kOne, "every"},
   };
   for (const test::KernelFault& fault : faults) expect_caught("nms_output.cl", fault);

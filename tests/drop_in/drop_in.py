@@ -112,24 +112,68 @@ def get_valid_counts(p, data):
         out[item, :len(kept)], indices[item, :len(kept)] = rows[kept], kept
     return {"count": (indices >= 0).sum(1), "out": out, "indices": indices}
 
+def suppress(box, score, threshold, exceeds=np.greater, klass=0, least=-np.inf, best=-1, most=-1, turn=False):
+    """The best rows by score, and those of their places that are kept."""
+    low, high = np.sort(box.reshape(-1, 2, 2), 1).swapaxes(0, 1) if turn else (box[:, :2], box[:, 2:])
+    area, kept, order = (high - low).prod(1), [], np.argsort(-score, kind="stable")
+    klass, order = np.broadcast_to(klass, score.shape), order[:best] if best > 0 else order
+    for place, j in enumerate(order):
+        k = order[kept]
+        inter = np.clip(np.minimum(high[j], high[k]) - np.maximum(low[j], low[k]), 0, None).prod(1)
+        union = area[j] + area[k] - inter
+        hit = exceeds(inter, threshold * np.where(union > 0, union, 1)) & (klass[k] == klass[j])
+        if (score[j] > least or least == -np.inf) and not hit.any() and not 0 <= most <= len(kept):
+            kept.append(place)
+    return order, kept
+
 def nms(p, data, count, indices=None):
     score, klass, first, best, most = (int(p.get(name, default)) for name, default in (
         ("score_index", 1), ("id_index", 0), ("coord_start", 2), ("top_k", -1), ("max_output_size", -1)))
-    exceeds = np.greater if p.get("compare") == "gt" else np.greater_equal
     out, boxes = np.full(data.shape, -1.), np.full(data.shape[:2], -1)
     for item, rows in enumerate(data):
-        low, high = np.sort(rows[:, first:first + 4].reshape(-1, 2, 2), 1).swapaxes(0, 1)
-        area, kept, order = (high - low).prod(1), [], np.argsort(-rows[:int(count[item]), score], kind="stable")
-        for place, j in enumerate(order[:best] if best > 0 else order):
-            inter = np.clip(np.minimum(high[j], high[kept]) - np.maximum(low[j], low[kept]), 0, None).prod(1)
-            same = p.get("force_suppress") or klass < 0 or rows[kept, klass] == rows[j, klass]
-            union = area[j] + area[kept] - inter
-            hit = exceeds(inter, p.get("iou_threshold", .5) * np.where(union > 0, union, 1)) & same
-            if rows[j, score] > p.get("score_min", 0) and not hit.any() and not 0 < most <= len(kept):
-                out[item, len(kept) if p.get("invalid_to_bottom") else place] = rows[j]
-                boxes[item, len(kept)] = j if indices is None else indices[item, j]
-                kept.append(j)
+        rows = rows[:int(count[item])]
+        order, kept = suppress(
+            rows[:, first:first + 4], rows[:, score], p.get("iou_threshold", .5),
+            np.greater if p.get("compare") == "gt" else np.greater_equal,
+            0 if p.get("force_suppress") or klass < 0 else rows[:, klass], p.get("score_min", 0), best, most or -1, True)
+        out[item, range(len(kept)) if p.get("invalid_to_bottom") else kept] = rows[order[kept]]
+        boxes[item, :len(kept)] = order[kept] if indices is None else indices[item, order[kept]]
     return {"out": out, "box_indices": boxes, "box_count": (boxes >= 0).sum(1, keepdims=True)}
+
+def to_corners(box):
+    return np.concatenate([box[..., :2] - box[..., 2:] / 2, box[..., :2] + box[..., 2:] / 2], -1)
+
+def box_nms(p, data):
+    score, klass, first, best, background = (int(p.get(name, default)) for name, default in (
+        ("score_index", 1), ("id_index", -1), ("coord_start", 2), ("topk", -1), ("background_id", -1)))
+    out, place = np.full(data.shape, -1.), slice(first, first + 4)
+    for item, rows in enumerate(data):
+        rows = rows[rows[:, klass] != background] if background >= 0 else rows
+        corner = to_corners(rows[:, place]) if p.get("in_format") == "center" else rows[:, place]
+        order, kept = suppress(corner, rows[:, score], p.get("iou_threshold", .5), best=best,
+                               klass=0 if p.get("force_suppress") or klass < 0 else rows[:, klass],
+                               least=p.get("valid_thresh", 0))
+        low, high = corner[:, :2], corner[:, 2:]
+        rows[:, place] = np.c_[(low + high) / 2, high - low] if p.get("out_format") == "center" else corner
+        out[item, :len(kept)] = rows[order[kept]]
+    return {"out": out}
+
+def onnx_nms(p, boxes, scores):
+    most, triples = int(p.get("max_output", 0)), []
+    for (item, klass), score in ((place, scores[place]) for place in np.ndindex(scores.shape[:2])):
+        box = to_corners(boxes[item]) if p.get("center") else boxes[item]
+        order, kept = suppress(box, score, p.get("iou_threshold", 0), least=p.get("score_threshold", -np.inf), most=most,
+                               turn=True)
+        triples += [(item, klass, row) for row in order[kept]]
+    selected = np.full((max(1, scores.shape[0] * scores.shape[1] * min(scores.shape[2], most)), 3), -1)
+    selected[:len(triples)] = np.array(triples).reshape(-1, 3)
+    return {"selected": selected, "selected_count": np.array([len(triples)])}
+
+def torchvision_nms(p, boxes, scores):
+    order, kept = suppress(boxes, scores, p.get("iou_threshold", .5))
+    rows = np.full(len(scores), -1)
+    rows[:len(kept)] = order[kept]
+    return {"keep_rows": rows, "keep_count": np.array([len(kept)])}
 
 def main(manifest, plans, kernels):
     queue, launched = cl.CommandQueue(cl.create_some_context(interactive=False)), set()
@@ -138,7 +182,7 @@ def main(manifest, plans, kernels):
         op, *words = plan["problem"].split()
         p = {key: True if not text else float(text) if text.strip("-.0123456789") == "" else text
              for key, _, text in (word.partition("=") for word in words)}
-        draw = {"f32": lambda size: random.integers(0, 8, size) if op == "nms" else random.normal(size=size),
+        draw = {"f32": lambda size: random.integers(0, 8, size) if op.endswith("nms") else random.normal(size=size),
                 "i32": lambda size: random.integers(0, 2000, size)}
         inputs = {spec["name"]: draw[spec["dtype"]](spec["shape"]).astype(DTYPES[spec["dtype"]])
                   for spec in plan["tensors"] if spec["role"] == "input"}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// onnx_nms: its Problem line, what it asks of the core of nms, and the launch of its output.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "onnx_nms_cases.hpp"
+#include "shared/suppression.hpp"
+
+namespace clam {
+namespace {
+
+using Values = std::map<std::string, std::string, std::less<>>;
+
+void check_onnx_nms(const Problem& p, Values&) {
+  const float threshold = p.number("iou_threshold");
+  if (!(threshold >= 0 && threshold <= 1)) bad_field(p, "iou_threshold", "needs 0 to 1");
+}
+
+std::vector<Field> onnx_nms_fields() {
+  return {extent("batch", "images", "1"),
+          extent("classes", "scores of a box; each class is suppressed by itself"),
+          extent("n", "boxes of an image"),
+          dtype_field(),
+          integer("max_output", "most boxes that a class keeps; 0: none", "0", 0),
+          number("iou_threshold", "a kept box kills later ones that overlap it more", "0"),
+          number("score_threshold", "a kept box has a higher score; -inf: any but NaN", "-inf"),
+          flag("center", "boxes are (middle x, y, width, height), not two corners")};
+}
+
+std::vector<TensorSpec> onnx_nms_tensors(const Problem& p) {
+  using Role = TensorSpec::Role;
+  const std::int64_t batch = p.integer("batch"), classes = p.integer("classes"), n = p.integer("n");
+  const std::int64_t sets = p.integer("max_output") > 0 ? batch * classes : 1;
+  return {{"boxes", Role::input, p.dtype(), {batch, n, 4}, {}, 0},
+          {"scores", Role::input, p.dtype(), {batch, classes, n}, {}, 0},
+          {"selected", Role::output, Dtype::i32, {sets * onnx_nms_most(p), 3}, {}, 0},
+          {"selected_count", Role::output, Dtype::i32, {1}, {}, 0}};
+}
+
+Launch output(const Problem& p, const Decided& decided) {
+  const Suppression s = onnx_nms_asks(p);
+  const auto narrow = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
+  const std::int64_t most = onnx_nms_most(p);
+  return {"onnx_nms.cl",
+          "onnx_nms_selected",
+          fmt::format("-DONNX_NMS_WG={}", decided.group),
+          {(most + decided.group - 1) / decided.group * decided.group, s.sets, 1},
+          {decided.group, 1, 1},
+          {BufferArg{"selected"}, BufferArg{"selected_count"}, BufferArg{"rows"}, BufferArg{"kept"},
+           BufferArg{"totals"}, narrow(s.sets), narrow(s.sets / s.items), narrow(decided.top),
+           narrow(most), narrow(decided.chunks)}};
+}
+
+constexpr FrontEnd kFrontEnd{onnx_nms_asks, output};
+
+}  // namespace
+
+std::int64_t onnx_nms_most(const Problem& p) {
+  return std::clamp(p.integer("max_output"), 1, p.integer("n"));
+}
+
+Suppression onnx_nms_asks(const Problem& p) {
+  Suppression s;
+  s.limit = p.integer("max_output");
+  // Where nothing is wanted, one set that keeps nothing fills the one row of the output.
+  s.items = s.limit > 0 ? p.integer("batch") : 1;
+  s.sets = s.limit > 0 ? s.items * p.integer("classes") : 1;
+  s.n = p.integer("n");
+  s.scores = "scores";
+  s.boxes = "boxes";
+  s.iou_threshold = p.number("iou_threshold");
+  s.score_min = p.number("score_threshold");
+  s.center = p.flag("center");
+  s.gt = true;
+  return s;
+}
+
+const Op& onnx_nms_op() {
+  static const Op op = {"onnx_nms",
+                        "non-maximum suppression by class, as ONNX's NonMaxSuppression defines it",
+                        onnx_nms_fields(),
+                        check_onnx_nms,
+                        onnx_nms_tensors,
+                        suppression_variants<kFrontEnd>(),
+                        onnx_nms_data_sets(),
+                        onnx_nms_reference,
+                        nms_flops,
+                        nms_bytes,
+                        onnx_nms_cases(),
+                        onnx_nms_small_cases()};
+  return op;
+}
+
+}  // namespace clam

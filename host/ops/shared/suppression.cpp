@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+// The plans of non-maximum suppression, up to its outputs:
+//
+//     nms_one      one work-group a set decides: 1 launch
+//     nms_mask     sort, place, one mask of all candidates, walk: 4 launches
+//     nms_chunks   sort, place, for each chunk of candidates (meet,) mask, walk
+#include "suppression.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "../../error.hpp"
+#include "geometry.hpp"
+
+namespace clam {
+namespace {
+
+constexpr int kSmallestGroup = 16, kLargestGroup = 256;
+constexpr int kSortGroup = 256, kGroup = 64;  ///< work-items, by default
+constexpr int kBlock = 1024;                  ///< rows that are sorted together
+constexpr int kCandidatesOfOne = 256;         ///< past them a mask is quicker
+constexpr int kLargestChunk = 4096, kSmallestChunk = 64;
+constexpr int kMostChunks = 1024;  ///< three launches each; the work is quadratic
+constexpr std::int64_t kMostMaskBytes = 64 << 20;  ///< of all sets
+constexpr int kLocalBytes = 16384;
+
+// ---- scratch ----
+
+/// How the candidates are cut: `count` chunks of `size`, the last one shorter.
+struct Chunks {
+  std::int64_t size, count;
+};
+
+std::int64_t blocks(const Suppression& s) { return (s.n + kBlock - 1) / kBlock; }
+
+Chunks one_chunk(const Suppression& s) { return {(s.top() + 31) / 32 * 32, 1}; }
+
+std::int64_t mask_bytes(const Suppression& s, std::int64_t size) { return s.sets * size * size / 8; }
+
+/// Why a mask is not to be had, if so.
+Reason mask_too_large(const Suppression& s, std::int64_t size, const DeviceInfo& device) {
+  const std::int64_t bytes = mask_bytes(s, size);
+  if (bytes <= kMostMaskBytes) return too_large("mask", bytes, device);
+  return fmt::format("masks of {} candidates for each of {} sets would take {} bytes, over {}", size,
+                     s.sets, bytes, kMostMaskBytes);
+}
+
+/// Large chunks make few launches; at least two, and a mask that the device can hold.
+Chunks several_chunks(const Suppression& s, const DeviceInfo& device) {
+  std::int64_t size = kLargestChunk;
+  while (size > kSmallestChunk && (size > s.top() / 2 || mask_too_large(s, size, device))) size /= 2;
+  return {size, (s.top() + size - 1) / size};
+}
+
+std::vector<BufferSpec> decision_buffers(const Suppression& s, std::int64_t chunks) {
+  constexpr auto kScratch = BufferSpec::Role::scratch;
+  return {{"rows", kScratch, 4 * s.sets * s.top()},
+          {"candidates", kScratch, 4 * s.sets},
+          {"keep", kScratch, 4 * s.sets * ((s.top() + 31) / 32)},
+          {"kept", kScratch, 4 * s.sets * s.top()},
+          {"totals", kScratch, 4 * s.sets * chunks}};
+}
+
+std::vector<BufferSpec> buffers(const Suppression& s, const Chunks& chunks) {
+  constexpr auto kScratch = BufferSpec::Role::scratch;
+  std::vector<BufferSpec> all = decision_buffers(s, chunks.count);
+  all.push_back({"keys", kScratch, 8 * s.sets * blocks(s) * kBlock});
+  all.push_back({"found", kScratch, 4 * s.sets * blocks(s)});
+  all.push_back({"candidate_boxes", kScratch, 16 * s.sets * s.top()});
+  all.push_back({"classes", kScratch, 4 * s.sets * s.top()});
+  all.push_back({"mask", kScratch, mask_bytes(s, chunks.size)});
+  if (chunks.count > 1) all.push_back({"dead", kScratch, 4 * s.sets * chunks.size});
+  return all;
+}
+
+/// Each buffer, and all of them together with the tensors, fit the device.
+Reason no_room(const Problem& p, const std::vector<BufferSpec>& scratch, const DeviceInfo& device) {
+  std::int64_t sum = 0;
+  for (const BufferSpec& buffer : scratch) {
+    if (Reason reason = too_large(buffer.name.c_str(), buffer.bytes, device)) return reason;
+    sum += buffer.bytes;
+  }
+  for (const TensorSpec& spec : p.op().tensors(p)) sum += spec.bytes();
+  if (sum <= device.global_mem_bytes) return {};
+  return fmt::format("tensors and scratch would take {} bytes, over the limit of {}", sum,
+                     device.global_mem_bytes);
+}
+
+// ---- what the device can do ----
+
+Reason no_group(const DeviceInfo& device) {
+  if (std::min(device.max_work_group, device.max_work_items[0]) < kSmallestGroup) {
+    return fmt::format("the device has no work-groups of {} work-items", kSmallestGroup);
+  }
+  if (device.local_mem_bytes >= kLocalBytes) return {};
+  return fmt::format("the device has {} bytes of local memory, under the {} needed",
+                     device.local_mem_bytes, kLocalBytes);
+}
+
+// ---- launches ----
+
+/// The work-items of groups, within the caller's bound.
+struct Groups {
+  int sort, rest;
+
+  Groups(const DeviceInfo& device, const PlanOptions& options)
+      : sort(choose(kSortGroup, device, options)), rest(choose(kGroup, device, options)) {}
+
+  static int choose(int preferred, const DeviceInfo& device, const PlanOptions& options) {
+    const int wanted = options.max_work_group > 0 ? options.max_work_group : preferred;
+    const std::int64_t bound = std::min<std::int64_t>(
+        {wanted, kLargestGroup, device.max_work_group, device.max_work_items[0]});
+    if (bound < kSmallestGroup) {
+      throw Unsupported(
+          fmt::format("nms: needs work-groups of {} work-items, not of {}", kSmallestGroup, bound));
+    }
+    return floor_power_of_two(bound);
+  }
+};
+
+const char* half_option(const Problem& p) { return p.dtype() == Dtype::f16 ? " -DCLAM_F16" : ""; }
+
+/// What the launches of a plan have in common.
+struct Launcher {
+  const Problem& p;
+  Suppression s;
+  Groups groups;
+  Chunks chunks;
+
+  static std::int32_t narrow(std::int64_t value) { return static_cast<std::int32_t>(value); }
+  std::int32_t n() const { return narrow(s.n); }
+  std::int32_t top() const { return narrow(s.top()); }
+  std::int32_t size() const { return narrow(chunks.size); }
+  std::int32_t count() const { return narrow(chunks.count); }
+  std::int64_t groups_of(std::int64_t items) const {
+    return (items + groups.rest - 1) / groups.rest;
+  }
+  Arg valid() const { return s.count.empty() ? Arg{NullArg{}} : Arg{BufferArg{s.count}}; }
+
+  std::string options() const {
+    return fmt::format("-DNMS_SORT_WG={} -DNMS_WG={}{}{}{}{}", groups.sort, groups.rest,
+                       s.gt ? " -DNMS_GT=1" : "", s.center ? " -DNMS_CENTER=1" : "",
+                       s.turned ? " -DNMS_TURNED=1" : "", half_option(p));
+  }
+
+  /// A launch of nms.cl: x groups of `group` items, y and z groups of one.
+  Launch launch(const char* kernel, int group, std::int64_t x, std::int64_t y, std::int64_t z,
+                std::vector<Arg> args) const {
+    return {"nms.cl", kernel, options(), {x * group, y, z}, {group, 1, 1}, std::move(args)};
+  }
+
+  Launch sort() const {
+    return launch("nms_sort", groups.sort, blocks(s), s.sets, 1,
+                  {BufferArg{s.scores}, valid(), BufferArg{"keys"}, BufferArg{"found"}, n(),
+                   s.score_step, s.score_index, s.background_index, s.background, s.score_min});
+  }
+
+  Launch place() const {
+    return launch("nms_place", groups.rest, groups_of(blocks(s) * kBlock), s.sets / s.items, s.items,
+                  {BufferArg{s.boxes}, valid(), BufferArg{"keys"}, BufferArg{"found"},
+                   BufferArg{"candidate_boxes"}, BufferArg{"classes"}, BufferArg{"rows"},
+                   BufferArg{"candidates"}, n(), s.e, top(), s.coord_start, s.id_index});
+  }
+
+  Launch meet(int chunk) const {
+    return launch("nms_meet", groups.rest, groups_of(chunks.size), s.sets, 1,
+                  {BufferArg{"candidate_boxes"}, BufferArg{"classes"}, BufferArg{"candidates"},
+                   BufferArg{"kept"}, BufferArg{"totals"}, BufferArg{"dead"}, top(), size(),
+                   count(), chunk, s.iou_threshold});
+  }
+
+  Launch mask(int chunk) const {
+    return launch("nms_mask", groups.rest, groups_of(chunks.size), chunks.size / 32, s.sets,
+                  {BufferArg{"candidate_boxes"}, BufferArg{"classes"}, BufferArg{"candidates"},
+                   BufferArg{"mask"}, top(), size(), chunk, s.iou_threshold});
+  }
+
+  Launch walk(int chunk) const {
+    const Arg dead = chunks.count > 1 ? Arg{BufferArg{"dead"}} : Arg{NullArg{}};
+    return launch("nms_walk", groups.rest, 1, s.sets, 1,
+                  {BufferArg{"candidates"}, BufferArg{"mask"}, dead, BufferArg{"keep"},
+                   BufferArg{"kept"}, BufferArg{"totals"}, top(), size(), count(), chunk, s.limit});
+  }
+
+  Launch one() const {
+    return launch("nms_one", groups.sort, 1, s.sets / s.items, s.items,
+                  {BufferArg{s.scores}, BufferArg{s.boxes}, valid(), BufferArg{"rows"},
+                   BufferArg{"candidates"}, BufferArg{"keep"}, BufferArg{"kept"},
+                   BufferArg{"totals"}, n(), s.score_step, s.score_index, s.background_index,
+                   s.background, s.score_min, s.e, top(), s.coord_start, s.id_index, s.limit,
+                   s.iou_threshold});
+  }
+
+  Decided decided() const { return {groups.rest, s.top(), chunks.count}; }
+};
+
+void plan_chunks(const Problem& p, const FrontEnd& op, const Groups& groups, const Chunks& chunks,
+                 Plan& plan) {
+  const Suppression s = op.asks(p);
+  const Launcher launcher{p, s, groups, chunks};
+  plan.buffers = buffers(s, chunks);
+  plan.launches = {launcher.sort(), launcher.place()};
+  for (int chunk = 0; chunk < chunks.count; ++chunk) {
+    if (chunk > 0) plan.launches.push_back(launcher.meet(chunk));
+    plan.launches.push_back(launcher.mask(chunk));
+    plan.launches.push_back(launcher.walk(chunk));
+  }
+  plan.launches.push_back(op.output(p, launcher.decided()));
+}
+
+}  // namespace
+
+// ---- the problem ----
+
+void check_row(const Problem& p) {
+  const int e = p.integer("e"), coord = p.integer("coord_start");
+  const int score = p.integer("score_index"), id = p.integer("id_index");
+  const std::string range = fmt::format("needs an index under e={}", e);
+  const auto in_box = [&](int index) { return index >= coord && index < coord + 4; };
+  if (e < 5) bad_field(p, "e", "needs at least 5: a score and four coordinates");
+  if (coord > e - 4) {
+    bad_field(p, "coord_start", fmt::format("leaves no room for four coordinates in e={}", e));
+  }
+  if (score >= e) bad_field(p, "score_index", range);
+  if (id >= e) bad_field(p, "id_index", range + ", or -1 for no class");
+  if (in_box(score)) bad_field(p, "score_index", "lies among the coordinates");
+  if (in_box(id)) bad_field(p, "id_index", "lies among the coordinates");
+  if (id == score) bad_field(p, "id_index", "needs another index than score_index");
+}
+
+// ---- the variants ----
+
+Reason suppression_in_one(const Problem& p, const Suppression& s, const DeviceInfo& device) {
+  if (s.n > kBlock) return fmt::format("n={} is over {}: too long for one work-group", s.n, kBlock);
+  if (s.top() > kCandidatesOfOne) {
+    return fmt::format("{} candidates are over {}: too many for one work-group", s.top(),
+                       kCandidatesOfOne);
+  }
+  if (Reason reason = no_room(p, decision_buffers(s, 1), device)) return reason;
+  return no_group(device);
+}
+
+Reason suppression_by_mask(const Problem& p, const Suppression& s, const DeviceInfo& device) {
+  const Chunks chunk = one_chunk(s);
+  if (s.top() > kLargestChunk) {
+    return fmt::format("mask of {} candidates would take {} bytes, over the limit of {}", s.top(),
+                       mask_bytes(s, chunk.size), mask_bytes(s, kLargestChunk));
+  }
+  if (Reason reason = mask_too_large(s, chunk.size, device)) return reason;
+  if (Reason reason = no_room(p, buffers(s, chunk), device)) return reason;
+  return no_group(device);
+}
+
+Reason suppression_in_chunks(const Problem& p, const Suppression& s, const DeviceInfo& device) {
+  const Chunks chunks = several_chunks(s, device);
+  if (chunks.count > kMostChunks) {
+    return fmt::format("{} candidates make {} chunks, over the limit of {}: give a top_k", s.top(),
+                       chunks.count, kMostChunks);
+  }
+  if (Reason reason = no_room(p, buffers(s, chunks), device)) return reason;
+  return no_group(device);
+}
+
+void plan_in_one(const Problem& p, const FrontEnd& op, const DeviceInfo& device,
+                 const PlanOptions& options, Plan& plan) {
+  const Suppression s = op.asks(p);
+  const Launcher launcher{p, s, Groups(device, options), one_chunk(s)};
+  plan.buffers = decision_buffers(s, 1);
+  plan.launches = {launcher.one(), op.output(p, launcher.decided())};
+}
+
+void plan_by_mask(const Problem& p, const FrontEnd& op, const DeviceInfo& device,
+                  const PlanOptions& options, Plan& plan) {
+  plan_chunks(p, op, Groups(device, options), one_chunk(op.asks(p)), plan);
+}
+
+void plan_in_chunks(const Problem& p, const FrontEnd& op, const DeviceInfo& device,
+                    const PlanOptions& options, Plan& plan) {
+  plan_chunks(p, op, Groups(device, options), several_chunks(op.asks(p), device), plan);
+}
+
+// ---- outputs ----
+
+Launch rows_output(const Problem& p, const Suppression& s, const Decided& decided, bool compact,
+                   BoxForm form) {
+  constexpr int kRowsPerItem = 4;
+  int unit = 16;
+  while (s.e * size_of(p.dtype()) % unit != 0) unit /= 2;
+  const std::int64_t rows = kRowsPerItem * decided.group;
+  const char* to[] = {"", " -DNMS_TO=1", " -DNMS_TO=2"};
+  return {"nms_output.cl",
+          "nms_rows",
+          fmt::format("-DNMS_WG={} -DNMS_UNIT={}{}{}", decided.group, unit,
+                      to[static_cast<int>(form)], half_option(p)),
+          {(s.n + rows - 1) / rows * decided.group, s.sets, 1},
+          {decided.group, 1, 1},
+          {BufferArg{s.boxes}, BufferArg{"out"}, BufferArg{"rows"}, BufferArg{"candidates"},
+           BufferArg{"keep"}, BufferArg{"kept"}, BufferArg{"totals"}, Launcher::narrow(s.n), s.e,
+           Launcher::narrow(decided.top), Launcher::narrow(decided.chunks), compact ? 1 : 0,
+           s.coord_start}};
+}
+
+/// No element of data is touched, so one program serves every dtype.
+Launch indices_output(const Suppression& s, const Decided& decided, const std::string& indices,
+                      const std::string& to, const std::string& count) {
+  return {"nms_output.cl",
+          "nms_indices",
+          fmt::format("-DNMS_WG={}", decided.group),
+          {(s.n + decided.group - 1) / decided.group * decided.group, s.sets, 1},
+          {decided.group, 1, 1},
+          {indices.empty() ? Arg{NullArg{}} : Arg{BufferArg{indices}}, BufferArg{to},
+           BufferArg{count}, BufferArg{"rows"}, BufferArg{"kept"}, BufferArg{"totals"},
+           Launcher::narrow(s.n), Launcher::narrow(decided.top), Launcher::narrow(decided.chunks)}};
+}
+
+}  // namespace clam

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// torchvision_nms: its Problem line, and what it asks of the core of nms.
+#include <limits>
+
+#include "shared/suppression.hpp"
+#include "torchvision_nms_cases.hpp"
+
+namespace clam {
+namespace {
+
+using Values = std::map<std::string, std::string, std::less<>>;
+
+void check_torchvision_nms(const Problem&, Values&) {}
+
+std::vector<Field> torchvision_nms_fields() {
+  return {extent("n", "boxes"), dtype_field(),
+          number("iou_threshold", "a kept box kills later ones that overlap it more", "0.5")};
+}
+
+std::vector<TensorSpec> torchvision_nms_tensors(const Problem& p) {
+  using Role = TensorSpec::Role;
+  const std::int64_t n = p.integer("n");
+  return {{"boxes", Role::input, p.dtype(), {n, 4}, {}, 0},
+          {"scores", Role::input, p.dtype(), {n}, {}, 0},
+          {"keep_rows", Role::output, Dtype::i32, {n}, {}, 0},
+          {"keep_count", Role::output, Dtype::i32, {1}, {}, 0}};
+}
+
+Launch output(const Problem& p, const Decided& decided) {
+  return indices_output(torchvision_nms_asks(p), decided, "", "keep_rows", "keep_count");
+}
+
+constexpr FrontEnd kFrontEnd{torchvision_nms_asks, output};
+
+}  // namespace
+
+Suppression torchvision_nms_asks(const Problem& p) {
+  Suppression s;
+  s.n = p.integer("n");
+  s.scores = "scores";
+  s.boxes = "boxes";
+  s.iou_threshold = p.number("iou_threshold");
+  s.score_min = -std::numeric_limits<float>::infinity();
+  s.gt = s.turned = true;
+  return s;
+}
+
+const Op& torchvision_nms_op() {
+  static const Op op = {"torchvision_nms",
+                        "row numbers of kept boxes by falling score, as torchvision.ops.nms",
+                        torchvision_nms_fields(),
+                        check_torchvision_nms,
+                        torchvision_nms_tensors,
+                        suppression_variants<kFrontEnd>(),
+                        torchvision_nms_data_sets(),
+                        torchvision_nms_reference,
+                        nms_flops,
+                        nms_bytes,
+                        torchvision_nms_cases(),
+                        torchvision_nms_small_cases()};
+  return op;
+}
+
+}  // namespace clam
