@@ -88,6 +88,8 @@
 #define BLOCK 1024        // rows that are sorted together
 #define ONE_MAX 256       // candidates of the kernel one
 #define CHUNK_WORDS 128   // words of 32 candidates in the largest chunk
+#define PARTS (NMS_WG < 64 ? 1 : 4)  // of the 32 rows that walk takes at a time, by work-items
+#define STRIKERS (32 / PARTS)        // rows of a part
 #define GROUP __attribute__((reqd_work_group_size(NMS_WG, 1, 1)))
 #define SORT_GROUP __attribute__((reqd_work_group_size(NMS_SORT_WG, 1, 1)))
 
@@ -338,7 +340,8 @@ uint higher_keys(__global const ulong* keys, uint length, ulong key) {
 }
 
 // A work-item finds the rank of a key among all. If that is under `top`, its row is the candidate
-// of that number. The first item of a set writes how many there are.
+// of that number; so of each block only the first `top` keys matter. The first item of a set writes
+// how many candidates there are.
 //@kernel nms_place
 //@arg    0 data        in      T[items*n*e]
 //@arg    1 count       in      int[sets]                      null: all rows are valid
@@ -353,10 +356,11 @@ uint higher_keys(__global const ulong* keys, uint length, ulong key) {
 //@arg   10 top         int                                    most candidates of a set
 //@arg   11 coord_start int                                    element of the first coordinate
 //@arg   12 id_index    int                                    -1: classes are not compared
-//@global ceil(n/1024)*1024, sets/items, items
+//@arg   13 sets_of_item int                                   that share the boxes of an item
+//@global ceil(min(top,1024)/NMS_WG)*NMS_WG, ceil(n/1024), sets
 //@local  NMS_WG
 //@needs  n >= 1, top >= 1, top <= n, id_index >= -1, id_index < e; items*n*e*sizeof(T) < 2^31
-//@needs  coord_start >= 0, coord_start + 4 <= e
+//@needs  coord_start >= 0, coord_start + 4 <= e, sets_of_item >= 1
 //@loop   0..ceil(n/1024)  over the blocks, for their sum
 //@loop   0..ceil(n/1024)  over the other blocks
 //@loop   0..floor(log2(min(min(n,1024),top)))+1  over the halves where its key may lie
@@ -364,16 +368,15 @@ __kernel GROUP void nms_place(__global const T* data, __global const int* count,
                               __global const ulong* keys, __global const int* found,
                               __global float4* boxes, __global int* classes, __global int* rows,
                               __global int* candidates, int n, int e, int top, int coord_start,
-                              int id_index) {
-  const uint item = get_group_id(2);
-  const uint set = item * get_num_groups(1) + get_group_id(1);
-  const uint block = get_group_id(0) / (BLOCK / NMS_WG);
-  const uint index = get_global_id(0) % BLOCK;
-  const uint blocks = get_num_groups(0) / (BLOCK / NMS_WG);
+                              int id_index, int sets_of_item) {
+  const uint index = get_global_id(0);
+  const uint block = get_group_id(1);
+  const uint set = get_group_id(2);
+  const uint blocks = get_num_groups(1);
   const uint used = (valid_rows(count, set, n) + BLOCK - 1) / BLOCK;
   found += set * blocks;
   keys += set * blocks * BLOCK;
-  if (get_global_id(0) == 0) {
+  if (index == 0 && block == 0) {
     uint sum = 0;
     for (uint i = 0; i < used; ++i) sum += found[i];
     candidates[set] = min(sum, (uint)top);
@@ -387,7 +390,7 @@ __kernel GROUP void nms_place(__global const T* data, __global const int* count,
   }
   if (rank >= top) return;
   const uint row = row_of(key);
-  const uint at = (item * n + row) * e;
+  const uint at = (set / (uint)sets_of_item * n + row) * e;
   const uint place = set * top + rank;
   boxes[place] = corners(data, at + coord_start);
   classes[place] = class_of(data, at, id_index);
@@ -549,10 +552,10 @@ uint survivors(uint alive, __global const uint4* diagonal) {
   return alive;
 }
 
-// What the rows `alive` strike, by their 32 words.
+// What the first of the rows `alive` strike, by their STRIKERS words.
 uint struck_by(uint alive, __global const uint4* words) {
   uint struck = 0;
-  for (uint i = 0; i < 8; ++i) {
+  for (uint i = 0; i < STRIKERS / 4; ++i) {
     const uint4 w = words[i];
     struck |= STRUCK(alive, 1u << 4 * i, w.x) | STRUCK(alive, 2u << 4 * i, w.y) |
               STRUCK(alive, 4u << 4 * i, w.z) | STRUCK(alive, 8u << 4 * i, w.w);
@@ -593,35 +596,45 @@ void append(uint alive, uint first, __global int* kept) {
 //@global NMS_WG, sets
 //@local  NMS_WG
 //@needs  top >= 1, size >= 32, size % 32 == 0, size <= 4096, chunk >= 0, chunk < chunks, limit >= 0
-//@loop   0..ceil(ceil(min(size,top-chunk*size)/32)/NMS_WG)  over the words that it clears, or makes of flags
+//@loop   0..ceil(ceil(min(size,top-chunk*size)/32)/ceil(NMS_WG/(1+3*min(1,floor(NMS_WG/64)))))  over the words that it clears, or makes of flags
 //@loop   0..ceil(min(size,top-chunk*size)/32)  over the candidates, 32 a trip
 //@loop   0..32*(limit<top)  over those past the limit
-//@loop   0..ceil(ceil(min(size,top-chunk*size)/32)/NMS_WG)  over the words that are struck
+//@loop   0..ceil(ceil(min(size,top-chunk*size)/32)/ceil(NMS_WG/(1+3*min(1,floor(NMS_WG/64)))))  over the words that are struck
 //@loop   0..ceil(32/NMS_WG)  over the kept that it stores
 __kernel GROUP void nms_walk(__global const int* candidates, __global const uint* mask,
                              __global const uint* dead, __global uint* keep, __global int* kept,
                              __global int* totals, int top, int size, int chunks, int chunk,
                              int limit) {
-  __local uint removed[CHUNK_WORDS];
+  __local uint removed[PARTS * CHUNK_WORDS];  // by each part of the rows before
   const uint lane = get_local_id(0);
+  const uint part = lane / (NMS_WG / PARTS);
+  const uint own = lane % (NMS_WG / PARTS);
   const uint set = get_group_id(1);
   const uint first = chunk * size;
   const uint left = in_chunk(candidates[set], first, size);
   const uint words = (left + 31) / 32;
-  for (uint w = lane; w < words; w += NMS_WG) {
-    removed[w] = chunk == 0 ? 0 : gather_bits((__global const uint4*)(dead + set * size) + 8 * w);
+  for (uint w = own; w < words; w += NMS_WG / PARTS) {
+    uint bits = 0;
+    if (chunk > 0 && part == 0) {
+      bits = gather_bits((__global const uint4*)(dead + set * size) + 8 * w);
+    }
+    removed[part * CHUNK_WORDS + w] = bits;
   }
   uint total = chunk == 0 ? 0 : totals[set * chunks + chunk - 1];
   for (uint block = 0; block < words; ++block) {
     barrier(CLK_LOCAL_MEM_FENCE);  // what earlier blocks strike is complete
     // The words of these 32 rows; those of word w are `size` further on for each w.
     __global const uint* rows = mask + set * (size / 32) * size + 32 * block;
-    uint alive = low_bits(left - 32 * block) & ~removed[block];
+    uint struck = removed[block];
+    for (uint i = 1; i < PARTS; ++i) struck |= removed[i * CHUNK_WORDS + block];
+    uint alive = low_bits(left - 32 * block) & ~struck;
     alive = survivors(alive, (__global const uint4*)(rows + block * size));
     alive = first_set(alive, limit - total);
     if (alive) {
-      for (uint w = block + 1 + lane; w < words; w += NMS_WG) {
-        removed[w] |= struck_by(alive, (__global const uint4*)(rows + w * size));
+      __global const uint* own_rows = rows + part * STRIKERS;
+      for (uint w = block + 1 + own; w < words; w += NMS_WG / PARTS) {
+        removed[part * CHUNK_WORDS + w] |=
+            struck_by(alive >> (part * STRIKERS), (__global const uint4*)(own_rows + w * size));
       }
     }
     append(alive, first + 32 * block, kept + set * top + total);

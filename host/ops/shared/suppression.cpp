@@ -157,10 +157,12 @@ struct Launcher {
   }
 
   Launch place() const {
-    return launch("nms_place", groups.rest, groups_of(blocks(s) * kBlock), s.sets / s.items, s.items,
+    return launch("nms_place", groups.rest, groups_of(std::min<std::int64_t>(s.top(), kBlock)),
+                  blocks(s), s.sets,
                   {BufferArg{s.boxes}, valid(), BufferArg{"keys"}, BufferArg{"found"},
                    BufferArg{"candidate_boxes"}, BufferArg{"classes"}, BufferArg{"rows"},
-                   BufferArg{"candidates"}, n(), s.e, top(), s.coord_start, s.id_index});
+                   BufferArg{"candidates"}, n(), s.e, top(), s.coord_start, s.id_index,
+                   narrow(s.sets / s.items)});
   }
 
   Launch meet(int chunk) const {
