@@ -300,10 +300,13 @@ TEST(manifest, trips_of_every_launch_are_known) {
   EXPECT_GT(launches, 1000);
 }
 
+/// Or after the one whose kernels they launch: box_nms has nms_mask.
 TEST(manifest, variants_are_named_after_their_op) {
   for (const Op* op : all_ops()) {
+    const std::string core = op->name.substr(op->name.rfind("_nms") + 1);
     for (const Variant& variant : op->variants) {
-      EXPECT_EQ(variant.name.substr(0, op->name.size() + 1), op->name + "_");
+      EXPECT_TRUE(variant.name.rfind(op->name + "_", 0) == 0 || variant.name.rfind(core + "_", 0) == 0)
+          << variant.name << " of " << op->name;
     }
   }
 }
@@ -337,7 +340,9 @@ TEST(manifest, a_doctored_tag_is_caught_in_every_file) {
     EXPECT_GT(doctored("//@kernel", "//@kernel another"), 0) << file;
     EXPECT_GT(doctored("//@local", "//@local 7\n//@arg " + next + " more int"), 0) << file;
     EXPECT_GT(doctored("//@needs", "//@needs 1 > 2"), 0) << file;
-    EXPECT_GT(doctored("//@define CLAM_F16", "//@define CLAM_F8 off"), 0) << file;
+    if (text.find("//@define CLAM_F16") != std::string::npos) {
+      EXPECT_GT(doctored("//@define CLAM_F16", "//@define CLAM_F8 off"), 0) << file;
+    }
   }
 }
 

@@ -571,7 +571,7 @@ TEST_F(nms_broken, a_broken_mask_is_caught) {
        kMask, "every"},
       {"words of another batch item", "mask[(set * (size / 32) + word)", "mask[(word)",
        "nms batch=2 n=300", kMask, "every"},
-      {"only the last block strikes", "removed[w] |= struck_by", "removed[w] = struck_by",
+      {"only the last block strikes", "CHUNK_WORDS + w] |=", "CHUNK_WORDS + w] =",
        "nms n=300", kMask, "every"},
       {"the limit is of a block", "first_set(alive, limit - total)", "first_set(alive, limit)",
        "nms n=300 max_output_size=20", kMask, "every"},
