@@ -46,6 +46,7 @@ class Reader {
     }
   }
 
+  const std::string& where() const { return where_; }
   bool has(const char* key) const { return object_.contains(key); }
   const json& at(const char* key) const {
     if (!has(key)) fail(key, "is missing");
@@ -144,25 +145,167 @@ std::optional<Problem> parse_line(const Reader& reader, const std::string& line,
                           fmt::join(std::begin(kPlannedOps), std::end(kPlannedOps), " ")));
 }
 
+// ---- the graph ----
+
+/// Names of tensors are names of files too.
+void check_name(const Reader& reader, const std::string& key, const std::string& name) {
+  constexpr const char* kLetters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+  if (!name.empty() && name[0] != '.' && name.find_first_not_of(kLetters) == name.npos) return;
+  reader.fail(key,
+              fmt::format("names {}; a name has letters, digits and _ - . alone", in_quotes(name)));
+}
+
+/// One factor of a product in braces: a number, or a parameter's name.
+std::int64_t factor(const Reader& reader, const Parameters& parameters, const std::string& word) {
+  const auto found = parameters.find(word);
+  if (found != parameters.end()) return found->second;
+  const bool digits =
+      !word.empty() && word.size() < 10 && word.find_first_not_of("0123456789") == word.npos;
+  if (digits) return std::stoll(word);
+  std::string known;
+  for (const auto& [name, value] : parameters) known += " " + name;
+  reader.fail("", fmt::format("{} is no parameter; there is{}", in_quotes(word),
+                              known.empty() ? " none" : known));
+}
+
+/// "n={2*n}" with the parameters' values in place of the braces.
+std::string substituted(const Reader& reader, const Parameters& parameters, std::string text) {
+  for (std::size_t begin; (begin = text.find('{')) != text.npos;) {
+    const std::size_t end = text.find('}', begin);
+    if (end == text.npos) reader.fail("", "a { has no }: write {n}, or a product like {2*n}");
+    std::int64_t product = 1;
+    for (std::size_t at = begin + 1; at <= end;) {
+      const std::size_t next = std::min(text.find('*', at), end);
+      const std::int64_t value = factor(reader, parameters, text.substr(at, next - at));
+      if (value > 2147483647 / std::max<std::int64_t>(product, 1)) {
+        reader.fail("", fmt::format("{} is over 2147483647",
+                                    in_quotes(text.substr(begin, end - begin + 1))));
+      }
+      product *= value;
+      at = next + 1;
+    }
+    text.replace(begin, end - begin + 1, std::to_string(product));
+  }
+  return text;
+}
+
+Parameters read_parameters(const Reader& file, const Parameters& given) {
+  Parameters parameters;
+  if (file.has("parameters")) {
+    const json& object = file.at("parameters");
+    if (!object.is_object()) file.fail("parameters", "needs an object of whole numbers by name");
+    const Reader reader(object, file.where() + ": parameters");
+    for (const auto& [name, value] : object.items()) {
+      check_name(file, "parameters", name);
+      parameters[name] = reader.whole(name.c_str());
+    }
+  }
+  for (const auto& [name, value] : given) {
+    const auto known = parameters.find(name);
+    if (known == parameters.end()) factor(file, parameters, name);  // says which there are
+    if (value < 1) file.fail(name, fmt::format("= {}, needs at least 1", value));
+    parameters[name] = value;
+  }
+  return parameters;
+}
+
+Shape read_shape(const Reader& reader, const Parameters& parameters) {
+  const json& list = reader.at("shape");
+  if (!list.is_array() || list.empty()) reader.fail("shape", "needs a list of extents");
+  Shape shape;
+  for (const json& extent : list) {
+    const std::string text = extent.is_string()
+                                 ? substituted(reader, parameters, extent.get<std::string>())
+                                 : extent.dump();
+    const bool digits = text.size() < 11 && text.find_first_not_of("0123456789") == text.npos;
+    if (!digits || text.empty() || std::stoll(text) < 1) {
+      reader.fail("shape", fmt::format("has {}; an extent is a whole number of at least 1, or a "
+                                       "text like {{n}}",
+                                       in_quotes(extent.dump())));
+    }
+    shape.push_back(std::stoll(text));
+  }
+  try {
+    count(shape);
+  } catch (const BadArgument& error) {
+    reader.fail("shape:", error.what());
+  }
+  return shape;
+}
+
+Dtype read_dtype(const Reader& reader) {
+  for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::i32}) {
+    if (reader.text("dtype") == name(dtype)) return dtype;
+  }
+  reader.fail("dtype",
+              fmt::format("is {}; it may be f32 f16 i32", in_quotes(reader.text("dtype"))));
+}
+
+Workload::Tensor read_tensor(const json& value, const std::string& where,
+                             const Parameters& parameters) {
+  const Reader reader(value, where);
+  reader.only({"shape", "dtype", "fill", "scale", "view_of"});
+  Workload::Tensor tensor;
+  tensor.shape = read_shape(reader, parameters);
+  if (reader.has("dtype")) tensor.dtype = read_dtype(reader);
+  if (reader.has("fill")) tensor.fill = reader.text("fill");
+  if (reader.has("scale")) tensor.scale = reader.positive("scale", reader.at("scale"));
+  if (reader.has("view_of")) tensor.view_of = reader.text("view_of");
+  if (!tensor.view_of.empty() && reader.has("fill")) {
+    reader.fail("view_of", "goes without fill: a view has the bytes of another tensor");
+  }
+  return tensor;
+}
+
+void read_tensors(const Reader& file, Workload& workload) {
+  if (!file.has("tensors")) return;
+  const json& object = file.at("tensors");
+  if (!object.is_object()) file.fail("tensors", "needs an object by name");
+  for (const auto& [name, value] : object.items()) {
+    check_name(file, "tensors", name);
+    workload.tensors[name] =
+        read_tensor(value, fmt::format("{}: tensor '{}'", file.where(), name), workload.parameters);
+  }
+}
+
+/// What the op's tensors are called in the graph.
+std::map<std::string, std::string> read_names(const Reader& reader, const char* key) {
+  std::map<std::string, std::string> names;
+  if (!reader.has(key)) return names;
+  const json& object = reader.at(key);
+  if (!object.is_object()) reader.fail(key, "needs an object: the op's tensor, the graph's name");
+  for (const auto& [own, name] : object.items()) {
+    if (!name.is_string()) reader.fail(key, fmt::format("{} needs a name", in_quotes(own)));
+    check_name(reader, key, name.get<std::string>());
+    names[own] = name.get<std::string>();
+  }
+  return names;
+}
+
 Workload::Node read_node(const json& value, const std::string& origin, const Workload& workload) {
   const Reader unnamed(value, fmt::format("{}: node {}", origin, workload.nodes.size()));
   Workload::Node node;
   node.name = unnamed.text("name");
   const Reader reader(value, fmt::format("{}: node '{}'", origin, node.name.substr(0, 60)));
   reader.only({"name", "what", "problem", "calls", "calls_between", "published_us",
-               "published_us_between", "claimed_gflops", "folded_into"});
+               "published_us_between", "claimed_gflops", "folded_into", "inputs", "outputs"});
   if (workload.node(node.name)) reader.fail("name", "is there twice");
   node.what = reader.text("what");
   if (reader.has("folded_into")) node.folded_into = reader.text("folded_into");
   if (reader.has("calls")) node.calls = reader.whole("calls");
   if (reader.has("calls_between")) reader.range("calls_between", reader.at("calls_between"));
   if (reader.has("problem")) {
-    node.line = reader.text("problem");
+    node.line = substituted(reader, workload.parameters, reader.text("problem"));
     node.op = node.line.substr(0, node.line.find(' '));
     node.problem = parse_line(reader, node.line, node.op);
   } else if (node.folded_into.empty()) {
     reader.fail("problem", "is missing; a node needs a problem, folded_into, or both");
   }
+  node.inputs = read_names(reader, "inputs");
+  node.outputs = read_names(reader, "outputs");
+  if (node.in_graph() && node.line.empty())
+    reader.fail("problem:", "a node of the graph needs one");
   by_column(reader, workload, "published_us",
             [&](const std::string& column, const std::string& key, const json& us) {
               node.published_us[column] = reader.positive(key, us);
@@ -197,6 +340,10 @@ const Workload::Node* Workload::node(std::string_view wanted) const {
   return found == nodes.end() ? nullptr : &*found;
 }
 
+bool Workload::has_graph() const {
+  return std::any_of(nodes.begin(), nodes.end(), [](const Node& n) { return n.in_graph(); });
+}
+
 std::vector<Problem> Workload::problems() const {
   std::vector<Problem> unique;
   std::set<std::string> seen;
@@ -227,7 +374,8 @@ std::optional<PublishedTime> published_time(const Workload& workload, const Work
   return sum;
 }
 
-Workload parse_workload(std::string_view text, const std::string& origin) {
+Workload parse_workload(std::string_view text, const std::string& origin,
+                        const Parameters& parameters) {
   json value;
   try {
     value = json::parse(text);
@@ -238,13 +386,16 @@ Workload parse_workload(std::string_view text, const std::string& origin) {
   if (reader.at("clam_workload") != 1) {
     reader.fail("clam_workload", "is not 1, the version that this program reads");
   }
-  reader.only({"clam_workload", "name", "title", "about", "published_on", "columns", "nodes"});
+  reader.only({"clam_workload", "name", "title", "about", "published_on", "columns", "parameters",
+               "tensors", "nodes"});
   Workload workload;
   workload.name = reader.text("name");
   workload.title = reader.text("title");
   workload.about = reader.text("about");
   if (reader.has("published_on")) read_published_on(reader.at("published_on"), origin, workload);
   read_columns(reader, origin, workload);
+  workload.parameters = read_parameters(reader, parameters);
+  read_tensors(reader, workload);
   if (!reader.at("nodes").is_array() || reader.at("nodes").empty()) {
     reader.fail("nodes", "needs a list of at least one node");
   }
@@ -255,15 +406,16 @@ Workload parse_workload(std::string_view text, const std::string& origin) {
   return workload;
 }
 
-Workload read_workload(const std::string& name_or_path) {
+Workload read_workload(const std::string& name_or_path, const Parameters& parameters) {
   for (const EmbeddedFile& file : embedded_workloads()) {
-    if (stem(file.name) == name_or_path) return parse_workload(file.text, std::string(file.name));
+    if (stem(file.name) != name_or_path) continue;
+    return parse_workload(file.text, std::string(file.name), parameters);
   }
   if (name_or_path.find('/') == std::string::npos && stem(name_or_path) == name_or_path) {
     throw BadArgument(fmt::format("unknown workload '{}'; there is {}, or give a file's path",
                                   name_or_path.substr(0, 60), fmt::join(workload_names(), " ")));
   }
-  return parse_workload(read_file(name_or_path), name_or_path);
+  return parse_workload(read_file(name_or_path), name_or_path, parameters);
 }
 
 std::vector<std::string> workload_names() {

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: MIT
+#include "graph.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+#include "error.hpp"
+#include "graph_fill.hpp"
+
+namespace clam {
+namespace {
+
+using Role = TensorSpec::Role;
+using Names = std::map<std::string, std::string>;
+
+/// Puts a graph together; every refusal begins with the workload's name and the node's.
+class Builder {
+ public:
+  Builder(const Workload& workload, const std::string& dtype) : workload_(workload) {
+    graph_.name = workload.name;
+    for (const Workload::Node& node : workload.nodes) {
+      if (node.in_graph()) pending_.push_back(made(node, dtype));
+    }
+    for (const Pending& node : pending_) name_makers(node);
+    declare_tensors(dtype);
+    for (const Pending& node : pending_) require_sources(node);
+    require_readers();
+    put_in_order();
+    check_types();
+  }
+
+  Graph take() { return std::move(graph_); }
+
+ private:
+  /// A node before it has a place in the order.
+  struct Pending {
+    const Workload::Node* node;
+    std::optional<Problem> problem;  ///< unset: its op is not built yet
+    Names inputs, outputs;
+    std::vector<TensorSpec> specs;
+    bool placed = false;
+  };
+
+  [[noreturn]] void fail(const std::string& node, const std::string& what) const {
+    throw BadArgument(fmt::format("{}: node '{}': {}", workload_.name, node, what));
+  }
+  [[noreturn]] void fail_tensor(const std::string& tensor, const std::string& what) const {
+    throw BadArgument(fmt::format("{}: tensor '{}' {}", workload_.name, tensor, what));
+  }
+
+  Pending made(const Workload::Node& node, const std::string& dtype) const {
+    Pending pending{&node, node.problem, node.inputs, node.outputs, {}};
+    if (!node.problem) return pending;
+    if (!dtype.empty()) pending.problem = node.problem->with("dtype", dtype);
+    pending.specs = pending.problem->op().tensors(*pending.problem);
+    const auto check_names = [&](const Names& names, Role role, const char* what) {
+      for (const auto& [own, name] : names) {
+        const auto same = [&own = own, role](const TensorSpec& spec) {
+          return spec.name == own && spec.role == role;
+        };
+        if (std::any_of(pending.specs.begin(), pending.specs.end(), same)) continue;
+        fail(node.name, fmt::format("{} has no {} {}", node.op, what, in_quotes(own)));
+      }
+    };
+    check_names(node.inputs, Role::input, "input");
+    check_names(node.outputs, Role::output, "output");
+    for (const TensorSpec& spec : pending.specs) {
+      if (!spec.is_dense()) {
+        fail(node.name, fmt::format("{} lies in rows with gaps, which a graph has not", spec.name));
+      }
+      if (spec.role == Role::output) {
+        pending.outputs.emplace(spec.name, node.name + "." + spec.name);
+      } else if (node.inputs.count(spec.name) == 0) {
+        fail(node.name, fmt::format("its input '{}', {}, has no tensor", spec.name,
+                                    type_text(spec.dtype, spec.shape)));
+      }
+    }
+    return pending;
+  }
+
+  void name_makers(const Pending& node) {
+    for (const auto& [own, name] : node.outputs) {
+      Graph::Tensor tensor;
+      tensor.maker = node.node->name;
+      for (const TensorSpec& spec : node.specs) {
+        if (spec.role != Role::output || spec.name != own) continue;
+        tensor.dtype = spec.dtype;
+        tensor.shape = spec.shape;
+      }
+      const auto [at, fresh] = graph_.tensors.emplace(name, tensor);
+      if (fresh) continue;
+      fail(node.node->name,
+           fmt::format("'{}' is made by node '{}' already", name, at->second.maker));
+    }
+  }
+
+  void declare_tensors(const std::string& dtype) {
+    for (const auto& [name, said] : workload_.tensors) {
+      const bool follows = !dtype.empty() && said.dtype != Dtype::i32;
+      const auto made = graph_.tensors.find(name);
+      if (made == graph_.tensors.end()) {
+        graph_.tensors[name] = {follows ? parse_dtype(dtype) : said.dtype,
+                                said.shape,
+                                "",
+                                said.fill,
+                                said.scale,
+                                said.view_of};
+        if (!said.fill.empty()) check_fill(workload_.name, name, graph_.tensors[name]);
+        continue;
+      }
+      const Graph::Tensor& tensor = made->second;
+      if (!said.fill.empty() || !said.view_of.empty()) {
+        fail(tensor.maker, fmt::format("it makes '{}', which has fill or view_of too", name));
+      }
+      if (tensor.shape.empty() || tensor.shape == said.shape) continue;
+      fail(tensor.maker, fmt::format("it makes '{}' as {}, the file says {}", name,
+                                     to_string(tensor.shape), to_string(said.shape)));
+    }
+    for (auto& [name, tensor] : graph_.tensors) check_view(name, tensor);
+  }
+
+  void check_view(const std::string& name, Graph::Tensor& tensor) {
+    if (tensor.view_of.empty()) return;
+    const auto base = graph_.tensors.find(tensor.view_of);
+    if (base == graph_.tensors.end()) {
+      fail_tensor(name, fmt::format("is a view of {}, which is none", in_quotes(tensor.view_of)));
+    }
+    if (!base->second.view_of.empty()) {
+      fail_tensor(name, fmt::format("is a view of a view; take '{}'", base->second.view_of));
+    }
+    tensor.dtype = base->second.dtype;
+    if (base->second.shape.empty() || count(base->second.shape) == count(tensor.shape)) return;
+    fail_tensor(name, fmt::format("has {} elements ({}), '{}' has {} ({})", count(tensor.shape),
+                                  to_string(tensor.shape), tensor.view_of,
+                                  count(base->second.shape), to_string(base->second.shape)));
+  }
+
+  void require_sources(const Pending& node) const {
+    for (const auto& [own, name] : node.inputs) {
+      if (graph_.tensors.count(name)) continue;
+      fail(node.node->name,
+           fmt::format("its input '{}' reads '{}', which no node makes and \"tensors\" has not",
+                       own, name));
+    }
+  }
+
+  /// A name that is nowhere else is a typing error.
+  void require_readers() const {
+    std::set<std::string> read;
+    for (const Pending& node : pending_) {
+      for (const auto& [own, name] : node.inputs) read.insert({name, graph_.holder(name)});
+    }
+    for (const auto& [name, said] : workload_.tensors) {
+      if (!graph_.tensors.at(name).maker.empty() || read.count(name)) continue;
+      fail_tensor(name, "is read by no node, and made by none");
+    }
+  }
+
+  /// The first input whose maker is not placed yet; nullptr when all are.
+  const std::string* awaited(const Pending& node) const {
+    for (const auto& [own, name] : node.inputs) {
+      const std::string& maker = graph_.tensors.at(graph_.holder(name)).maker;
+      if (!maker.empty() && placed_.count(maker) == 0) return &name;
+    }
+    return nullptr;
+  }
+
+  /// Each node as soon as those that it reads from are placed, else in the order of the file.
+  void put_in_order() {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (Pending& node : pending_) {
+        if (node.placed || awaited(node)) continue;
+        place(node);
+        moved = true;
+        break;
+      }
+    }
+    for (const Pending& node : pending_) {
+      if (node.placed) continue;
+      const std::string& name = *awaited(node);
+      fail(node.node->name, fmt::format("it reads '{}' of node '{}', which waits for it: a cycle",
+                                        name, graph_.tensors.at(graph_.holder(name)).maker));
+    }
+  }
+
+  void place(Pending& node) {
+    node.placed = true;
+    placed_.insert(node.node->name);
+    std::string reason;
+    if (!node.problem) reason = fmt::format("the op {} is not built yet", node.node->op);
+    for (const auto& [own, name] : node.inputs) {
+      const std::string& maker = graph_.tensors.at(graph_.holder(name)).maker;
+      if (reason.empty() && waiting_.count(maker)) {
+        reason = fmt::format("it reads '{}' of node '{}', which is not yet", name, maker);
+      }
+    }
+    if (reason.empty()) {
+      graph_.nodes.push_back({node.node->name, *node.problem, node.inputs, node.outputs});
+    } else {
+      waiting_.insert(node.node->name);
+      graph_.not_yet.push_back({node.node->name, node.node->line, reason});
+    }
+  }
+
+  void check_types() const {
+    for (const Pending& node : pending_) {
+      for (const TensorSpec& spec : node.specs) {
+        if (spec.role != Role::input) continue;
+        const std::string& name = node.inputs.at(spec.name);
+        const Graph::Tensor& tensor = graph_.tensors.at(name);
+        const bool unknown = tensor.shape.empty();  // of an op that is not built yet
+        if (unknown || (tensor.dtype == spec.dtype && tensor.shape == spec.shape)) continue;
+        fail(node.node->name, fmt::format("its input '{}' is {}, the tensor '{}' is {}", spec.name,
+                                          type_text(spec.dtype, spec.shape), name,
+                                          type_text(tensor.dtype, tensor.shape)));
+      }
+    }
+  }
+
+  const Workload& workload_;
+  Graph graph_;
+  std::vector<Pending> pending_;
+  std::set<std::string> placed_, waiting_;
+};
+
+HostTensor input_from(const std::string& file, const std::string& name, const Graph& graph) {
+  const Graph::Tensor& tensor = graph.tensors.at(name);
+  HostTensor values = read_npy(file);
+  if (values.dtype() == tensor.dtype && values.shape() == tensor.shape) return values;
+  throw BadArgument(fmt::format("{}: node '{}': its tensor '{}' is {}, {} holds {}", graph.name,
+                                graph.reader(name), name, type_text(tensor.dtype, tensor.shape),
+                                file, type_text(values.dtype(), values.shape())));
+}
+
+}  // namespace
+
+const Graph::Node& Graph::node(const std::string& wanted) const {
+  std::string known;
+  for (const Node& each : nodes) {
+    if (each.name == wanted) return each;
+    known += " " + each.name;
+  }
+  throw BadArgument(fmt::format("{}: no node {} in the graph; it has{}", name, in_quotes(wanted),
+                                known.empty() ? " none" : known));
+}
+
+const std::string& Graph::holder(const std::string& tensor) const {
+  const auto found = tensors.find(tensor);
+  return found == tensors.end() || found->second.view_of.empty() ? tensor : found->second.view_of;
+}
+
+std::string Graph::reader(const std::string& tensor) const {
+  for (const Node& each : nodes) {
+    for (const auto& [own, read] : each.inputs) {
+      if (holder(read) == tensor) return each.name;
+    }
+  }
+  return "";
+}
+
+Graph make_graph(const Workload& workload, const std::string& dtype) {
+  return Builder(workload, dtype).take();
+}
+
+std::string type_text(Dtype dtype, const Shape& shape) {
+  return fmt::format("{}[{}]", name(dtype), to_string(shape));
+}
+
+Tensors graph_inputs(const Graph& graph, std::uint64_t seed, const std::string& folder) {
+  Tensors inputs;
+  for (const auto& [name, tensor] : graph.tensors) {
+    const std::string reader = graph.reader(name);
+    if (!tensor.is_input() || reader.empty()) continue;
+    const std::string file = folder + "/" + name + ".npy";
+    if (!folder.empty() && (tensor.fill.empty() || std::filesystem::exists(file))) {
+      if (!std::filesystem::exists(file)) {
+        throw BadArgument(
+            fmt::format("{}: node '{}': its tensor '{}', {}, is not there: {} is "
+                        "missing",
+                        graph.name, reader, name, type_text(tensor.dtype, tensor.shape), file));
+      }
+      inputs.emplace(name, input_from(file, name, graph));
+    } else if (tensor.fill.empty()) {
+      throw BadArgument(
+          fmt::format("{}: node '{}': its tensor '{}', {}, has no fill; give a "
+                      "folder with {}.npy",
+                      graph.name, reader, name, type_text(tensor.dtype, tensor.shape), name));
+    } else {
+      inputs.emplace(name, filled(name, tensor, seed));
+    }
+  }
+  return inputs;
+}
+
+HostTensor reshaped(const HostTensor& tensor, const Shape& shape) {
+  HostTensor result(tensor.dtype(), shape);
+  std::memcpy(result.data(), tensor.data(), tensor.bytes());
+  return result;
+}
+
+Tensors inputs_of(const Graph& graph, const Graph::Node& node, const Tensors& tensors) {
+  Tensors inputs;
+  for (const auto& [own, name] : node.inputs) {
+    inputs.emplace(own, reshaped(tensors.at(graph.holder(name)), graph.tensors.at(name).shape));
+  }
+  return inputs;
+}
+
+ReferenceChain run_references(const Graph& graph, const Tensors& inputs, const DeviceInfo& device) {
+  ReferenceChain chain{inputs, {}};
+  for (const Graph::Node& node : graph.nodes) {
+    Reference reference =
+        node.problem.op().reference(node.problem, inputs_of(graph, node, chain.tensors),
+                                    reference_options(Check::hard, device));
+    for (const auto& [own, name] : node.outputs) {
+      const Graph::Tensor& tensor = graph.tensors.at(name);
+      chain.tensors[name] = as_tensor(reference.at(own), tensor.dtype, tensor.shape);
+    }
+    chain.nodes[node.name] = std::move(reference);
+  }
+  return chain;
+}
+
+HostTensor as_tensor(const Expected& expected, Dtype dtype, const Shape& shape) {
+  if (expected.bit_exact()) return reshaped(expected.exact, shape);
+  HostTensor tensor(dtype, shape);
+  for (std::int64_t i = 0; i < tensor.size(); ++i) {
+    tensor.set(i, expected.value[static_cast<std::size_t>(i)]);
+  }
+  return tensor;
+}
+
+}  // namespace clam

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+// graph_fill.cpp - inputs made up: random numbers, and what a detector predicts.
+//
+// ssd_anchors, ssd_scores and ssd_offsets go together: 6132 anchors of six maps over an image of
+// 512 pixels, laid out as GluonCV's ssd_512_mobilenet1.0_voc has them; and predictions that find
+// some 30 objects an image, each by the anchors that overlap it well.
+#include "graph_fill.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "error.hpp"
+#include "ops/shared/random.hpp"
+
+namespace clam {
+namespace {
+
+// ---- random numbers ----
+
+Reason any_shape(const Shape&) { return {}; }
+
+void normal(std::uint64_t own, std::uint64_t, HostTensor& tensor) {
+  Random random(own);
+  for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, random.normal());
+}
+
+void uniform(std::uint64_t own, std::uint64_t, HostTensor& tensor) {
+  Random random(own);
+  for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, random.uniform());
+}
+
+void ones(std::uint64_t, std::uint64_t, HostTensor& tensor) {
+  for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, 1);
+}
+
+// ---- a detector's predictions ----
+
+constexpr std::int64_t kAnchors = 6132;
+
+/// Centre and size, in pixels.
+struct Box {
+  double x, y, w, h;
+};
+
+/// Anchors of a map: at each place one of the map's size, one between it and the next map's, and
+/// one for each further ratio of width to height.
+void add_map(int map, std::vector<Box>& anchors) {
+  constexpr double kSizes[] = {51.2, 102.4, 189.4, 276.4, 363.52, 450.6, 492};
+  const std::vector<double> ratios =
+      map >= 1 && map <= 3 ? std::vector<double>{2, 0.5, 3, 1.0 / 3} : std::vector<double>{2, 0.5};
+  const int side = 32 >> map, step = 512 / side;
+  const double size = kSizes[map], between = std::sqrt(size * kSizes[map + 1]);
+  for (int place = 0; place < side * side; ++place) {
+    const double x = (place % side + 0.5) * step, y = (place / side + 0.5) * step;
+    anchors.push_back({x, y, size, size});
+    anchors.push_back({x, y, between, between});
+    for (const double ratio : ratios) {
+      anchors.push_back({x, y, size * std::sqrt(ratio), size / std::sqrt(ratio)});
+    }
+  }
+}
+
+const std::vector<Box>& ssd_boxes() {
+  static const std::vector<Box> anchors = [] {
+    std::vector<Box> made;
+    for (int map = 0; map < 6; ++map) add_map(map, made);
+    return made;
+  }();
+  return anchors;
+}
+
+double overlap(const Box& a, const Box& b) {
+  const auto shared = [](double x, double w, double other, double wide) {
+    return std::max(0.0,
+                    std::min(x + w / 2, other + wide / 2) - std::max(x - w / 2, other - wide / 2));
+  };
+  const double inter = shared(a.x, a.w, b.x, b.w) * shared(a.y, a.h, b.y, b.h);
+  return inter / (a.w * a.h + b.w * b.h - inter);
+}
+
+/// An image's objects, and of each anchor the one that it overlaps best.
+class Scene {
+ public:
+  Scene(std::uint64_t seed, std::int64_t image) {
+    constexpr int kObjects = 30;
+    Random random(seed * 0x2545F491 + static_cast<std::uint64_t>(image));
+    for (int i = 0; i < kObjects; ++i) {
+      const double size = 40 * std::pow(7, random.uniform());  // 40 to 280
+      const double stretch = std::pow(2, random.uniform() - 0.5);
+      objects_.push_back(
+          {512 * random.uniform(), 512 * random.uniform(), size * stretch, size / stretch});
+      classes_.push_back(random.uniform());
+    }
+    for (const Box& anchor : ssd_boxes()) matches_.push_back(match(anchor));
+  }
+
+  struct Match {
+    std::size_t object;
+    double overlap;
+    bool found() const { return overlap > 0.45; }
+  };
+  const Match& at(std::int64_t anchor) const { return matches_[static_cast<std::size_t>(anchor)]; }
+  const Box& object(const Match& match) const { return objects_[match.object]; }
+  /// In [0, 1).
+  double class_of(const Match& match) const { return classes_[match.object]; }
+
+ private:
+  Match match(const Box& anchor) const {
+    Match best{0, 0};
+    for (std::size_t i = 0; i < objects_.size(); ++i) {
+      const double here = overlap(anchor, objects_[i]);
+      if (here > best.overlap) best = {i, here};
+    }
+    return best;
+  }
+
+  std::vector<Box> objects_;
+  std::vector<double> classes_;
+  std::vector<Match> matches_;
+};
+
+Reason needs_anchors(const Shape& shape) {
+  if (shape.size() == 3 && shape[1] == kAnchors && shape[2] == 4) return {};
+  return fmt::format("needs batch x {} x 4", kAnchors);
+}
+
+Reason needs_classes(const Shape& shape) {
+  if (shape.size() == 3 && shape[1] == kAnchors && shape[2] > 1) return {};
+  return fmt::format("needs batch x {} x classes", kAnchors);
+}
+
+void ssd_anchors(std::uint64_t, std::uint64_t, HostTensor& tensor) {
+  for (std::int64_t i = 0; i < tensor.size() / 4; ++i) {
+    const Box& box = ssd_boxes()[static_cast<std::size_t>(i % kAnchors)];
+    const double values[] = {box.x, box.y, box.w, box.h};
+    for (int j = 0; j < 4; ++j) tensor.set(4 * i + j, values[j]);
+  }
+}
+
+/// The background stands 8 over the noise of the other classes; where an anchor overlaps an object,
+/// the object's class stands over that, the more the better they overlap.
+void ssd_scores(std::uint64_t own, std::uint64_t shared, HostTensor& tensor) {
+  const std::int64_t classes = tensor.shape()[2];
+  Random random(own);
+  for (std::int64_t image = 0; image < tensor.shape()[0]; ++image) {
+    const Scene scene(shared, image);
+    for (std::int64_t anchor = 0; anchor < kAnchors; ++anchor) {
+      const Scene::Match& match = scene.at(anchor);
+      const auto wanted =
+          1 + static_cast<std::int64_t>(scene.class_of(match) * static_cast<double>(classes - 1));
+      for (std::int64_t c = 0; c < classes; ++c) {
+        double score = random.normal() + (c == 0 ? 8 : 0);
+        if (match.found() && c == wanted) score += 2 + 12 * match.overlap;
+        tensor.set((image * kAnchors + anchor) * classes + c, score);
+      }
+    }
+  }
+}
+
+/// Offsets as training encodes them (variances .1 .1 .2 .2), with noise; small where nothing is.
+void ssd_offsets(std::uint64_t own, std::uint64_t shared, HostTensor& tensor) {
+  Random random(own);
+  for (std::int64_t image = 0; image < tensor.shape()[0]; ++image) {
+    const Scene scene(shared, image);
+    for (std::int64_t anchor = 0; anchor < kAnchors; ++anchor) {
+      const Scene::Match& match = scene.at(anchor);
+      const Box &from = ssd_boxes()[static_cast<std::size_t>(anchor)], &to = scene.object(match);
+      const double exact[] = {(to.x - from.x) / from.w / 0.1, (to.y - from.y) / from.h / 0.1,
+                              std::log(to.w / from.w) / 0.2, std::log(to.h / from.h) / 0.2};
+      for (int j = 0; j < 4; ++j) {
+        const double noise = 0.3 * random.normal();
+        tensor.set(4 * (image * kAnchors + anchor) + j, noise + (match.found() ? exact[j] : 0));
+      }
+    }
+  }
+}
+
+/// FNV-1a: the same on every machine.
+std::uint64_t hash(const std::string& text) {
+  std::uint64_t value = 0xCBF29CE484222325u;
+  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  return value;
+}
+
+/// Null when there is no such way.
+const Fill* find_fill(const std::string& wanted) {
+  const std::vector<Fill>& fills = all_fills();
+  const auto found = std::find_if(fills.begin(), fills.end(),
+                                  [&](const Fill& fill) { return fill.name == wanted; });
+  return found == fills.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+const std::vector<Fill>& all_fills() {
+  static const std::vector<Fill> fills = {
+      {"normal", "N(0,1)", any_shape, normal},
+      {"uniform", "from 0 to 1", any_shape, uniform},
+      {"ones", "1 everywhere", any_shape, ones},
+      {"ssd_anchors", "the 6132 anchors of SSD 512, centre and size in pixels", needs_anchors,
+       ssd_anchors},
+      {"ssd_scores", "class scores of these anchors: some 30 objects, else background",
+       needs_classes, ssd_scores},
+      {"ssd_offsets", "their offsets to the boxes of the objects", needs_anchors, ssd_offsets}};
+  return fills;
+}
+
+void check_fill(const std::string& graph, const std::string& name, const Graph::Tensor& tensor) {
+  const auto fail = [&](const std::string& what) {
+    throw BadArgument(fmt::format("{}: tensor '{}': {}", graph, name, what));
+  };
+  const Fill* fill = find_fill(tensor.fill);
+  if (!fill) {
+    std::string known;
+    for (const Fill& each : all_fills()) known += " " + each.name;
+    fail(fmt::format("unknown fill {}; there is{}", in_quotes(tensor.fill), known));
+  }
+  if (const Reason reason = fill->refuses(tensor.shape)) {
+    fail(fmt::format("{} {}, not {}", fill->name, *reason, to_string(tensor.shape)));
+  }
+}
+
+HostTensor filled(const std::string& name, const Graph::Tensor& tensor, std::uint64_t seed) {
+  HostTensor values(tensor.dtype, tensor.shape);
+  find_fill(tensor.fill)->fill(seed ^ hash(name), seed, values);
+  if (tensor.scale == 1) return values;
+  for (std::int64_t i = 0; i < values.size(); ++i) values.set(i, tensor.scale * values.get(i));
+  return values;
+}
+
+}  // namespace clam

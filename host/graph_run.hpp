@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// graph_run.hpp - a graph on a device: each node alone on the references' inputs, or chained.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "graph.hpp"
+#include "verify.hpp"
+
+namespace clam {
+
+struct GraphOptions {
+  std::set<std::string> on_cpu;             ///< nodes whose outputs are the reference's
+  int max_work_group = 0;                   ///< PlanOptions::max_work_group of every node
+  const DeviceInfo* planned_for = nullptr;  ///< null: the runtime's own device
+  /// Called before each step that may take seconds, with what it is.
+  std::function<void(const std::string&)> progress = [](const std::string&) {};
+};
+
+/// How a node went.
+struct NodeResult {
+  std::string node, variant;  ///< no variant: on the CPU
+  double ms = 0;              ///< of its launches, by their events; 0 on the CPU
+  /// Each output under its bound, against the reference of the very inputs that the node had.
+  Verification own;
+  /// Chained: each output against the references' own chain, which no device has touched. There is
+  /// no bound for that, so these say only how errors grow.
+  std::map<std::string, Verdict> chain;
+  Reason constant;  ///< isolated: two inputs, one output
+
+  bool on_cpu() const { return variant.empty(); }
+  bool pass() const { return on_cpu() || (own.pass() && !constant); }
+  /// Of the outputs against the references' chain, the largest rms error over the rms of the
+  /// reference; not a number where nothing of it is compared.
+  double grown() const;
+};
+
+/// A graph on the device, prepared: every tensor in a buffer of its own between guard bands, so
+/// that all can be looked at afterwards. Refuses, before any launch, what the device cannot hold or
+/// run: Unsupported with the node's name and the numbers.
+class DeviceGraph {
+ public:
+  DeviceGraph(Runtime& runtime, const Graph& graph, GraphOptions options = {});
+  void upload(const Tensors& inputs);
+  /// Poisons what the nodes write, and runs them one after another; only a node on the CPU, and one
+  /// that packs its weights, waits for those before it. Returns the milliseconds of each node.
+  std::vector<double> run(int iteration = 0);
+  Tensors download();  ///< every tensor but views
+  HostTensor download(const std::string& tensor);
+  /// After download: around a node's outputs or in its inputs; names the tensor and the byte.
+  Reason trespass(const Graph::Node& node) const;
+  std::string variant(std::size_t node) const;  ///< empty: on the CPU
+
+ private:
+  void place_tensors();
+  void run_on_cpu(const Graph::Node& node);
+  Bindings bindings(const Graph::Node& node) const;
+
+  Runtime* runtime_;
+  const Graph* graph_;
+  GraphOptions options_;
+  std::map<std::string, Executable> executables_;
+  std::map<std::string, GuardedBuffer> buffers_;
+};
+
+/// What a run of a graph left, for the report and for files.
+struct GraphRun {
+  std::vector<NodeResult> nodes;  ///< in the graph's order
+  ReferenceChain reference;
+  Tensors device;  ///< inputs, and what the device made
+};
+
+/// Each node gets the reference's inputs. Then once more those made from `second`: an output that
+/// stays the same where the references' two are further apart than their bounds is constant.
+GraphRun verify_isolated(Runtime& runtime, const Graph& graph, const Tensors& inputs,
+                         const Tensors& second, const GraphOptions& options = {});
+/// Each node gets what the device made before.
+GraphRun verify_chained(Runtime& runtime, const Graph& graph, const Tensors& inputs,
+                        const GraphOptions& options = {});
+
+}  // namespace clam
