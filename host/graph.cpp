@@ -180,12 +180,26 @@ class Builder {
         break;
       }
     }
-    for (const Pending& node : pending_) {
-      if (node.placed) continue;
-      const std::string& name = *awaited(node);
-      fail(node.node->name, fmt::format("it reads '{}' of node '{}', which waits for it: a cycle",
-                                        name, graph_.tensors.at(graph_.holder(name)).maker));
-    }
+    refuse_cycle();
+  }
+
+  /// Of nodes that wait for each other one that itself is waited for.
+  void refuse_cycle() const {
+    const auto waits = std::find_if(pending_.begin(), pending_.end(),
+                                    [](const Pending& node) { return !node.placed; });
+    if (waits == pending_.end()) return;
+    std::set<std::string> passed;
+    const Pending* node = &*waits;
+    while (passed.insert(node->node->name).second) node = &maker_of(*awaited(*node));
+    const std::string& name = *awaited(*node);
+    fail(node->node->name, fmt::format("it reads '{}' of node '{}', which waits for it: a cycle",
+                                       name, maker_of(name).node->name));
+  }
+
+  const Pending& maker_of(const std::string& tensor) const {
+    const std::string& maker = graph_.tensors.at(graph_.holder(tensor)).maker;
+    return *std::find_if(pending_.begin(), pending_.end(),
+                         [&](const Pending& node) { return node.node->name == maker; });
   }
 
   void place(Pending& node) {

@@ -70,7 +70,7 @@ std::vector<std::pair<std::string, Plan>> plans_of(const Runtime& runtime, const
       refuse(graph, node.name, error.what());
     }
   }
-  require_room(graph, plans, runtime.device(), together);
+  require_room(graph, plans, planned_for(runtime, options), together);
   return plans;
 }
 
@@ -254,10 +254,13 @@ HostTensor DeviceGraph::download(const std::string& tensor) {
 }
 
 Reason DeviceGraph::trespass(const Graph::Node& node) const {
-  for (const auto* side : {&node.outputs, &node.inputs}) {
-    for (const auto& [own, name] : *side) {
-      if (const Reason reason = buffers_.at(graph_->holder(name)).trespass()) return reason;
-    }
+  std::vector<std::string> names;
+  for (const auto& [own, name] : node.outputs) names.push_back(name);
+  for (const auto& [own, name] : node.inputs) {
+    if (graph_->tensors.at(graph_->holder(name)).is_input()) names.push_back(graph_->holder(name));
+  }
+  for (const std::string& name : names) {
+    if (const Reason reason = buffers_.at(name).trespass()) return reason;
   }
   return {};
 }

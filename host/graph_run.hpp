@@ -51,7 +51,8 @@ class DeviceGraph {
   std::vector<double> run(int iteration = 0);
   Tensors download();  ///< every tensor but views
   HostTensor download(const std::string& tensor);
-  /// After download: around a node's outputs or in its inputs; names the tensor and the byte.
+  /// After download: around what the node makes, or in what it reads of the graph's inputs; names
+  /// the tensor and the byte.
   Reason trespass(const Graph::Node& node) const;
   std::string variant(std::size_t node) const;  ///< empty: on the CPU
 

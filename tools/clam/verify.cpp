@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// verify.cpp - `clam verify`: problems held against their references, one line each.
+// verify.cpp - `clam verify`: problems, and the graphs of workloads, held against their references,
+// one line each.
 #include "verify.hpp"
 
 #include <fmt/core.h>
@@ -8,12 +9,10 @@
 
 #include "error.hpp"
 #include "gpu.hpp"
-#include "verify_rows.hpp"
+#include "verify_graph.hpp"
 
 namespace clam::cli {
 namespace {
-
-using Status = VerifyRow::Status;
 
 /// The device that is planned for: the one here or, so that its kernels can be looked at without
 /// it, a Mali.
@@ -66,23 +65,28 @@ std::vector<Plan> plans_of(const std::vector<VerifyRow>& rows, const DeviceInfo&
 
 /// How many rows ended in each way.
 struct Totals {
-  int passed = 0, failed = 0, skipped = 0, not_yet = 0, not_run = 0;
+  int passed = 0, failed = 0, skipped = 0, not_yet = 0, not_run = 0, on_cpu = 0;
   bool device_failed = false;
 
-  explicit Totals(const std::vector<VerifyRow>& rows) {
-    for (const VerifyRow& row : rows) {
-      passed += row.status == Status::pass;
-      failed += row.is_bad();
-      skipped += row.status == Status::skip;
-      not_yet += row.status == Status::not_yet;
-      not_run += row.status == Status::waiting;
-      device_failed = device_failed || row.status == Status::error;
-    }
+  Totals(const std::vector<VerifyRow>& rows, const std::optional<GraphCheck>& graph) {
+    for (const VerifyRow& row : rows) add(row.status);
+    if (!graph) return;
+    for (const NodeVerdict& node : graph->nodes()) add(node.status);
+  }
+  void add(Status status) {
+    passed += status == Status::pass;
+    failed += is_bad(status);
+    skipped += status == Status::skip;
+    not_yet += status == Status::not_yet;
+    not_run += status == Status::waiting;
+    on_cpu += status == Status::on_cpu;
+    device_failed = device_failed || status == Status::error;
   }
   std::string text() const {
-    return fmt::format("{} passed, {} failed, {} skipped{}{}", passed, failed, skipped,
+    return fmt::format("{} passed, {} failed, {} skipped{}{}{}", passed, failed, skipped,
                        not_yet ? fmt::format(", {} not yet", not_yet) : "",
-                       not_run ? fmt::format(", {} not run", not_run) : "");
+                       not_run ? fmt::format(", {} not run", not_run) : "",
+                       on_cpu ? fmt::format(", {} on the CPU", on_cpu) : "");
   }
   ExitCode code() const {
     if (device_failed) return kDeviceFailed;
@@ -91,8 +95,8 @@ struct Totals {
 };
 
 nlohmann::json report(Session& session, const VerifyRequest& request,
-                      const std::vector<VerifyRow>& rows) {
-  const Totals totals(rows);
+                      const std::vector<VerifyRow>& rows, const std::optional<GraphCheck>& graph) {
+  const Totals totals(rows, graph);
   nlohmann::json report = session.json();
   report["clam_verify"] = 1;
   if (!request.gpu.empty()) report["planned_for"] = gpu_named(request.gpu).key;
@@ -103,11 +107,28 @@ nlohmann::json report(Session& session, const VerifyRequest& request,
   report["not_run"] = totals.not_run;
   report["results"] = nlohmann::json::array();
   for (const VerifyRow& row : rows) report["results"].push_back(row_json(session, request, row));
+  if (graph) report["graph"] = graph->json(session);
   return report;
 }
 
+void run_rows(Cli& cli, Session& session, const VerifyRequest& request,
+              std::vector<VerifyRow>& rows) {
+  if (rows.empty()) return;
+  cli.out.text(fmt::format("{:<7} {:>8}  {:<12} {:<26} {}\n", "verdict", "of bound", "data set",
+                           "variant", "problem"));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].problem) {
+      cli.out.progress(fmt::format("[{}/{}] {}", i + 1, rows.size(), rows[i].text));
+      run_row(session.runtime(), request, rows[i]);
+    }
+    print_row(cli.out, session, request, rows[i]);
+    if (session.runtime().tainted()) break;  // nothing that follows could be trusted
+  }
+}
+
 int run_verify(Cli& cli, const VerifyRequest& request) {
-  std::vector<VerifyRow> rows = select_rows(request);
+  std::optional<GraphCheck> graph = GraphCheck::select(request);
+  std::vector<VerifyRow> rows = select_rows(request, graph ? &graph->graph() : nullptr);
   if (!request.gpu.empty()) gpu_named(request.gpu);
   Session session(cli);
   const DeviceInfo device = planned_for(session.runtime().device(), request);
@@ -118,39 +139,70 @@ int run_verify(Cli& cli, const VerifyRequest& request) {
   }
   const std::string planned =
       request.gpu.empty() ? "" : fmt::format(", plans of Mali-{}", gpu_named(request.gpu).model);
-  cli.out.text(fmt::format("device {}{}\n{:<7} {:>8}  {:<12} {:<26} {}\n", session.title(), planned,
-                           "verdict", "of bound", "data set", "variant", "problem"));
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].problem) {
-      cli.out.progress(fmt::format("[{}/{}] {}", i + 1, rows.size(), rows[i].text));
-      run_row(session.runtime(), request, rows[i]);
-    }
-    print_row(cli.out, session, request, rows[i]);
-    if (session.runtime().tainted()) break;  // nothing that follows could be trusted
+  cli.out.line(fmt::format("device {}{}", session.title(), planned));
+  run_rows(cli, session, request, rows);
+  if (graph && !session.runtime().tainted()) {
+    graph->run(session, cli.out, request.gpu.empty() ? nullptr : &device);
+    graph->print(session, cli.out);
   }
-  const Totals totals(rows);
+  const Totals totals(rows, graph);
   cli.out.line(totals.text());
-  cli.out.json(report(session, request, rows));
+  cli.out.json(report(session, request, rows, graph));
   return totals.code();
+}
+
+/// `--set` names the data set, or with NAME=VALUE sets a parameter of the workload.
+void take_sets(const std::vector<std::string>& texts, VerifyRequest& request) {
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    if (equals == text.npos) {
+      request.set = text;
+      continue;
+    }
+    const std::string value = text.substr(equals + 1);
+    const bool digits =
+        !value.empty() && value.size() < 11 && value.find_first_not_of("0123456789") == value.npos;
+    if (!digits) throw BadArgument(fmt::format("--set {}: write NAME=WHOLE_NUMBER", text));
+    request.parameters[text.substr(0, equals)] = std::stoll(value);
+  }
+  if (!request.parameters.empty() && request.workload.empty()) {
+    throw BadArgument("--set NAME=VALUE goes with --workload, whose parameter it sets");
+  }
 }
 
 }  // namespace
 
 void add_verify(CLI::App& app, Cli& cli) {
   auto request = std::make_shared<VerifyRequest>();
+  auto sets = std::make_shared<std::vector<std::string>>();
   CLI::App* sub = app.add_subcommand("verify", "hold problems against their references");
   sub->add_option("problem", request->words, "problem lines, each in quotes");
   sub->add_flag("--all", request->all, "every case of every op, in every dtype of the device");
   sub->add_option("--workload", request->workload, "the layers of a model: a name or a file");
-  sub->add_option("--set", request->set, "data set to use (default: all of them)");
+  sub->add_option("--set", *sets,
+                  "data set to use (default: all of them); NAME=VALUE: a workload's parameter")
+      ->allow_extra_args(false);
+  sub->add_option("--mode", request->mode,
+                  "of a workload's graph alone: isolated, each node on the references' inputs, or "
+                  "chained, on what the device made");
+  sub->add_option("--on-cpu", request->on_cpu, "nodes of the graph to leave to the reference")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  sub->add_option("--tensors", request->tensors,
+                  "folder of NAME.npy for the inputs of the graph (default: made up)");
+  sub->add_option("--dump", request->dump, "write the tensors of the graph to this folder");
   sub->add_option("--variant", request->variant, "variant to run, or all (default: the preferred)");
   sub->add_option("--gpu", request->gpu,
                   "run here what would be planned for this Mali, g610 or ...");
   sub->add_option("--seed", request->seed, "seed of the data (default 1)")
       ->check(CLI::NonNegativeNumber);
   sub->add_option("--dtype", request->dtype, "run in this dtype, whatever the problems say");
-  sub->callback(
-      [&cli, request] { cli.command = [&cli, request] { return run_verify(cli, *request); }; });
+  sub->callback([&cli, request, sets] {
+    cli.command = [&cli, request, sets] {
+      take_sets(*sets, *request);
+      return run_verify(cli, *request);
+    };
+  });
 }
 
 }  // namespace clam::cli

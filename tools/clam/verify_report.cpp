@@ -9,28 +9,6 @@
 namespace clam::cli {
 namespace {
 
-using Status = VerifyRow::Status;
-
-const char* word(Status status) {
-  switch (status) {
-    case Status::waiting:
-      return "not run";
-    case Status::pass:
-      return "pass";
-    case Status::fail:
-      return "FAIL";
-    case Status::blind:
-      return "BLIND";
-    case Status::skip:
-      return "skip";
-    case Status::error:
-      return "ERROR";
-    case Status::not_yet:
-      return "not yet";
-  }
-  throw std::logic_error("unknown status");
-}
-
 std::string repeat_command(const Session& session, const VerifyRequest& request,
                            const VerifyRow& row, const std::string& set) {
   return session.repeat(fmt::format("verify {} --variant {} --set {} --seed {}{}",
@@ -52,13 +30,10 @@ const Verification* shown_set(const VerifyRow& row) {
 }
 
 std::string line_text(const Output& out, const VerifyRow& row) {
-  const std::string verdict = fmt::format("{:<7}", word(row.status));
-  const std::string coloured = row.status == Status::pass ? out.green(verdict)
-                               : row.is_bad()             ? out.red(verdict)
-                                                          : out.yellow(verdict);
+  const std::string verdict = coloured(out, row.status, fmt::format("{:<7}", word(row.status)));
   const Verification* set = shown_set(row);
   std::string line = fmt::format(
-      "{} {:>8}  {:<12} {:<26} {}", coloured, set ? fmt::format("{:.3g}", set->worst_ratio()) : "-",
+      "{} {:>8}  {:<12} {:<26} {}", verdict, set ? fmt::format("{:.3g}", set->worst_ratio()) : "-",
       set ? set->data_set : "-", row.variant.empty() ? "-" : row.variant, row.text);
   if (!row.layers.empty()) line += fmt::format(" ({})", row.layers);
   for (const Verification& each : row.sets) {
@@ -84,6 +59,41 @@ std::string details(const Session& session, const VerifyRequest& request, const 
 }
 
 }  // namespace
+
+const char* word(Status status) {
+  switch (status) {
+    case Status::waiting:
+      return "not run";
+    case Status::pass:
+      return "pass";
+    case Status::fail:
+      return "FAIL";
+    case Status::blind:
+      return "BLIND";
+    case Status::constant:
+      return "CONST";
+    case Status::skip:
+      return "skip";
+    case Status::error:
+      return "ERROR";
+    case Status::not_yet:
+      return "not yet";
+    case Status::on_cpu:
+      return "on cpu";
+  }
+  throw std::logic_error("unknown status");
+}
+
+bool is_bad(Status status) {
+  return status == Status::fail || status == Status::blind || status == Status::constant ||
+         status == Status::error;
+}
+
+std::string coloured(const Output& out, Status status, const std::string& text) {
+  return status == Status::pass ? out.green(text)
+         : is_bad(status)       ? out.red(text)
+                                : out.yellow(text);
+}
 
 void print_row(Output& out, const Session& session, const VerifyRequest& request,
                const VerifyRow& row) {

@@ -43,8 +43,19 @@ std::string layers_of(const Workload& workload, const Problem& problem) {
   return names;
 }
 
-Rows rows_of_workload(const std::string& name, const std::string& dtype) {
-  const Workload workload = read_workload(name);
+/// Without the nodes that the graph has.
+Workload standing_alone(Workload workload) {
+  auto& nodes = workload.nodes;
+  nodes.erase(std::remove_if(nodes.begin(), nodes.end(),
+                             [](const Workload::Node& node) { return node.in_graph(); }),
+              nodes.end());
+  return workload;
+}
+
+Rows rows_of_workload(const VerifyRequest& request, bool with_graph) {
+  const std::string& dtype = request.dtype;
+  Workload workload = read_workload(request.workload, request.parameters);
+  if (!with_graph) workload = standing_alone(std::move(workload));
   Rows rows;
   for (const Problem& problem : workload.problems()) {
     rows.push_back(row_of(dtype.empty() ? problem : problem.with("dtype", dtype)));
@@ -55,21 +66,22 @@ Rows rows_of_workload(const std::string& name, const std::string& dtype) {
     VerifyRow row;
     row.text = node.line;
     row.layers = node.name;
-    row.status = VerifyRow::Status::not_yet;
+    row.status = Status::not_yet;
     row.reason = fmt::format("the op {} is not built yet", node.op);
     rows.push_back(std::move(row));
   }
   return rows;
 }
 
-Rows named_rows(const VerifyRequest& request) {
+Rows named_rows(const VerifyRequest& request, const Graph* graph) {
   const int sources = !request.words.empty() + request.all + !request.workload.empty();
   if (sources != 1) {
     throw BadArgument("verify what? Give problems, or --all, or --workload NAME, one of the three");
   }
   if (!request.dtype.empty()) parse_dtype(request.dtype);
   if (request.all) return rows_of_all_cases(request.dtype);
-  if (!request.workload.empty()) return rows_of_workload(request.workload, request.dtype);
+  if (graph && !request.mode.empty()) return {};
+  if (!request.workload.empty()) return rows_of_workload(request, graph == nullptr);
   Rows rows;
   for (const std::string& line : problem_lines(request.words)) {
     rows.push_back(row_of(parse_as(line, request.dtype)));
@@ -108,8 +120,8 @@ bool can_plan(const Problem& problem, const DeviceInfo& device, const std::strin
 
 }  // namespace
 
-Rows select_rows(const VerifyRequest& request) {
-  Rows rows = named_rows(request);
+Rows select_rows(const VerifyRequest& request, const Graph* graph) {
+  Rows rows = named_rows(request, graph);
   const auto unknown = [&](const VerifyRow& row) {
     return row.problem && !knows(row.problem->op(), request);
   };
@@ -152,17 +164,17 @@ bool is_only_blind(const Verification& verification) {
 
 void conclude(VerifyRow& row) {
   bool passed = false;
-  row.status = VerifyRow::Status::blind;
+  row.status = Status::blind;
   row.reason = "every check is blind: its bounds would let zeros pass";
   for (const Verification& each : row.sets) {
     passed = passed || each.pass();
     if (each.pass() || is_only_blind(each)) continue;
-    row.status = VerifyRow::Status::fail;
+    row.status = Status::fail;
     row.reason = each.data_set + ": " + each.reason();
     return;
   }
   if (!passed) return;
-  row.status = VerifyRow::Status::pass;
+  row.status = Status::pass;
   row.reason.clear();
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "graph.hpp"
 #include "session.hpp"
 #include "verify.hpp"
 
@@ -19,12 +20,36 @@ struct VerifyRequest {
   bool all = false;
   std::string workload;
   std::string set = "all", variant, dtype;
-  std::string gpu;  ///< plans are those for this Mali, where it is named
+  Parameters parameters;  ///< of the workload, in place of its own
+  std::string gpu;        ///< plans are those for this Mali, where it is named
   std::uint64_t seed = 1;
+  // Of the workload's graph:
+  std::string mode;  ///< "isolated", "chained"; empty: isolated, beside the nodes that stand alone
+  std::vector<std::string> on_cpu;
+  std::string tensors, dump;  ///< folders of .npy files
+
+  bool chained() const { return mode == "chained"; }
 };
 
+/// How a problem or a node of a graph went.
+enum class Status {
+  waiting,
+  pass,
+  fail,
+  blind,
+  constant,  ///< two inputs, one output
+  skip,
+  error,
+  not_yet,
+  on_cpu,
+};
+/// "pass", "FAIL", ...
+const char* word(Status status);
+bool is_bad(Status status);
+/// `text` in the colour of the verdict.
+std::string coloured(const Output& out, Status status, const std::string& text);
+
 struct VerifyRow {
-  enum class Status { waiting, pass, fail, blind, skip, error, not_yet };
   std::string text;
   std::optional<Problem> problem;  ///< unset for a layer whose op is not built yet
   std::string layers;              ///< of a workload: the names of those that are this problem
@@ -33,14 +58,12 @@ struct VerifyRow {
   std::string reason;
   std::vector<Verification> sets;
 
-  bool is_bad() const {
-    return status == Status::fail || status == Status::blind || status == Status::error;
-  }
+  bool is_bad() const { return clam::cli::is_bad(status); }
 };
 
-/// The rows that the command line names. Needs no device, so bad lines are refused before one
-/// opens.
-std::vector<VerifyRow> select_rows(const VerifyRequest& request);
+/// The rows that the command line names, without those of `graph`, the workload's graph when it is
+/// run as one. Needs no device, so bad lines are refused before one opens.
+std::vector<VerifyRow> select_rows(const VerifyRequest& request, const Graph* graph);
 /// The rows for this device: without f16 when nobody asked for it and the device lacks it; with
 /// --variant all, one for each variant that can compute the problem.
 std::vector<VerifyRow> rows_on(const DeviceInfo& device, const VerifyRequest& request,

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT
+#include "verify_graph.hpp"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "atomic_file.hpp"
+#include "error.hpp"
+
+namespace clam::cli {
+namespace {
+
+constexpr double kHighCosine = 0.99;
+
+constexpr const char* kIsolated =
+    "graph, isolated: each node on the references' inputs, under its bound; and on those of a "
+    "second "
+    "seed\n";
+constexpr const char* kChained =
+    "graph, chained: each node on what the device made before.\n"
+    "  own: against the reference of these very inputs, under its bound (exact: bit for bit)\n"
+    "  chain: against references alone, from the graph's inputs on; no bound holds there, and a "
+    "row "
+    "that moves is an error\n";
+
+void refuse_options(const VerifyRequest& request) {
+  const std::pair<const char*, bool> options[] = {{"--mode", !request.mode.empty()},
+                                                  {"--on-cpu", !request.on_cpu.empty()},
+                                                  {"--tensors", !request.tensors.empty()},
+                                                  {"--dump", !request.dump.empty()}};
+  for (const auto& [option, given] : options) {
+    if (!given) continue;
+    throw BadArgument(
+        fmt::format("{} needs the graph of a workload: --workload NAME whose nodes name their "
+                    "tensors, and neither a data set nor --variant, which check nodes alone",
+                    option));
+  }
+}
+
+/// The output to show in the node's line: one that failed, else the nearest to its bound, else the
+/// largest.
+const std::pair<const std::string, Verdict>* shown(const std::map<std::string, Verdict>& outputs) {
+  const auto rank = [](const Verdict& v) {
+    return std::make_tuple(!v.pass, v.worst_ratio, v.elements);
+  };
+  const std::pair<const std::string, Verdict>* best = nullptr;
+  for (const auto& each : outputs) {
+    if (!best || rank(each.second) > rank(best->second)) best = &each;
+  }
+  return best;
+}
+
+bool is_exact(const Verdict& verdict) {
+  return verdict.worst_ratio == 0 && verdict.worst_bound == 0;
+}
+
+std::string header(bool chained) {
+  std::string text =
+      fmt::format("{}{:<7} {:>8} {:>9} {:>9} {:>8} {:>9} {:>7} {:>9} {:>6} {:>9} ",
+                  chained ? kChained : kIsolated, "verdict", "of bound", "worst at", "max abs",
+                  "max ulp", "rms", "snr dB", "bias", "over %", "nan/inf/-");
+  text += fmt::format("{:>9} {:>9} {:>9} ", "variance", "of ref", "cosine");
+  if (chained) text += fmt::format("{:>9} {:>6} ", "chain rms", "grown");
+  return text + fmt::format("{:>8}  {}\n", "ms", "node");
+}
+
+std::string measures(const Verdict& v) {
+  const bool fooled = v.cosine > kHighCosine && !v.pass;
+  return fmt::format(
+      "{:>8} {:>9} {:>9.3g} {:>8.3g} {:>9.3g} {:>7.2f} {:>9.2g} {:>6.2g} {:>9} {:>9.3g} {:>9.3g} "
+      "{:>8.6f}{} ",
+      is_exact(v) ? "exact" : fmt::format("{:.3g}", v.worst_ratio), v.worst_index, v.max_abs,
+      v.max_ulp, v.rms, v.snr_db, v.bias, 100 * v.fraction_over,
+      fmt::format("{}/{}/{}", v.nans, v.infs, v.poison), v.variance, v.reference_variance, v.cosine,
+      fooled ? "!" : " ");
+}
+
+std::string relative(double value) {
+  return std::isnan(value) ? "-" : fmt::format("{:.2g}", value);
+}
+
+nlohmann::json verdicts_json(const std::map<std::string, Verdict>& verdicts) {
+  nlohmann::json outputs = nlohmann::json::object();
+  for (const auto& [name, verdict] : verdicts) outputs[name] = to_json(verdict);
+  return outputs;
+}
+
+}  // namespace
+
+std::optional<GraphCheck> GraphCheck::select(const VerifyRequest& request) {
+  if (!request.mode.empty() && request.mode != "isolated" && !request.chained()) {
+    throw BadArgument(
+        fmt::format("--mode is {}; it may be isolated or chained", in_quotes(request.mode)));
+  }
+  const bool alone = request.set != "all" || !request.variant.empty();
+  std::optional<Workload> workload;
+  if (!request.workload.empty()) workload = read_workload(request.workload, request.parameters);
+  if (alone || !workload || !workload->has_graph()) {
+    // A workload without a graph has nodes that are isolated anyway.
+    VerifyRequest rest = request;
+    if (workload && !alone && !request.chained()) rest.mode.clear();
+    refuse_options(rest);
+    return std::nullopt;
+  }
+  if (!request.dtype.empty()) parse_dtype(request.dtype);
+  GraphCheck check;
+  check.request_ = request;
+  check.graph_ = make_graph(*workload, request.dtype);
+  for (const std::string& node : request.on_cpu) check.graph_.node(node);
+  check.inputs_ = graph_inputs(check.graph_, request.seed, request.tensors);
+  if (!request.chained()) {
+    check.second_ = graph_inputs(check.graph_, request.seed + 1, request.tensors);
+  }
+  if (!request.dump.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(request.dump, error);
+    require_writable(request.dump + "/x.npy");
+  }
+  return check;
+}
+
+void GraphCheck::run(Session& session, Output& out, const DeviceInfo* planned_for) {
+  GraphOptions options;
+  options.on_cpu = {request_.on_cpu.begin(), request_.on_cpu.end()};
+  options.planned_for = planned_for;
+  options.progress = [&out](const std::string& what) { out.progress("graph: " + what); };
+  try {
+    Runtime& runtime = session.runtime();
+    run_ = request_.chained() ? verify_chained(runtime, graph_, inputs_, options)
+                              : verify_isolated(runtime, graph_, inputs_, second_, options);
+  } catch (const Unsupported& error) {
+    refused_ = Status::skip;
+    reason_ = error.what();
+  } catch (const DeviceError& error) {
+    refused_ = Status::error;
+    reason_ = error.what();
+  }
+  if (!request_.dump.empty() && refused_ == Status::waiting) dump();
+}
+
+void GraphCheck::dump() const {
+  for (const auto& [name, tensor] : graph_.tensors) {
+    const auto made = run_.device.find(graph_.holder(name));
+    if (made == run_.device.end()) continue;
+    const std::string path = request_.dump + "/" + name;
+    write_npy(path + ".npy", reshaped(made->second, tensor.shape));
+    if (tensor.is_input()) continue;
+    write_npy(path + ".reference.npy",
+              reshaped(run_.reference.tensors.at(graph_.holder(name)), tensor.shape));
+  }
+}
+
+std::vector<NodeVerdict> GraphCheck::nodes() const {
+  std::vector<NodeVerdict> verdicts;
+  for (const Graph::Node& node : graph_.nodes) {
+    verdicts.push_back({node.name, node.problem.text(), refused_, reason_, nullptr});
+    if (run_.nodes.size() < verdicts.size()) continue;
+    const NodeResult& result = run_.nodes[verdicts.size() - 1];
+    NodeVerdict& verdict = verdicts.back();
+    verdict.result = &result;
+    verdict.reason = result.on_cpu()   ? ""
+                     : result.constant ? *result.constant
+                                       : result.own.reason();
+    verdict.status = result.on_cpu()             ? Status::on_cpu
+                     : result.constant           ? Status::constant
+                     : result.own.pass()         ? Status::pass
+                     : is_only_blind(result.own) ? Status::blind
+                                                 : Status::fail;
+  }
+  for (const Graph::NotYet& node : graph_.not_yet) {
+    verdicts.push_back({node.name, node.line, Status::not_yet, node.reason, nullptr});
+  }
+  return verdicts;
+}
+
+/// How many times the error of the node's inputs, the largest of them, its own is.
+double GraphCheck::growth(const std::string& node) const {
+  double before = 0, own = 0;
+  for (const NodeResult& result : run_.nodes) {
+    if (result.node == node) own = result.grown();
+    for (const auto& [input, name] : graph_.node(node).inputs) {
+      if (graph_.tensors.at(graph_.holder(name)).maker == result.node) {
+        before = std::max(before, result.grown());
+      }
+    }
+  }
+  return before > 0 ? own / before : std::nan("");
+}
+
+std::string GraphCheck::line(const Output& out, const NodeVerdict& node) const {
+  std::string text = coloured(out, node.status, fmt::format("{:<7}", word(node.status))) + " ";
+  if (!node.result) return text + fmt::format("{}: {}\n", node.node, node.problem);
+  const NodeResult& result = *node.result;
+  const auto* output = shown(result.on_cpu() ? result.chain : result.own.outputs);
+  text += output && !result.on_cpu() ? measures(output->second) : std::string(119, ' ');
+  if (request_.chained()) {
+    text += fmt::format("{:>9} {:>6} ", relative(result.grown()), relative(growth(node.node)));
+  }
+  return text + fmt::format("{:>8.3f}  {}{}{}: {}\n", result.ms, node.node,
+                            output ? "." + output->first : "",
+                            result.on_cpu() ? "" : " by " + result.variant, node.problem);
+}
+
+std::string GraphCheck::repeat_command(const Session& session) const {
+  std::string words =
+      fmt::format("verify --workload {} --mode {} --seed {}", shell_quoted(request_.workload),
+                  request_.chained() ? "chained" : "isolated", request_.seed);
+  for (const auto& [name, value] : request_.parameters) {
+    words += fmt::format(" --set {}={}", name, value);
+  }
+  for (const std::string& node : request_.on_cpu) words += " --on-cpu " + node;
+  if (!request_.dtype.empty()) words += " --dtype " + request_.dtype;
+  if (!request_.gpu.empty()) words += " --gpu " + request_.gpu;
+  if (!request_.tensors.empty()) words += " --tensors " + shell_quoted(request_.tensors);
+  return session.repeat(words);
+}
+
+std::string GraphCheck::details(const Session& session, const NodeVerdict& node) const {
+  if (!node.result) return indented(node.reason);
+  std::string text;
+  if (node.result->constant) text += *node.result->constant + "\n";
+  if (node.result->own.fault) text += *node.result->own.fault + "\n";
+  for (const auto& [name, verdict] : node.result->own.outputs) {
+    if (!verdict.pass) text += name + ": " + to_text(verdict);
+  }
+  return indented(text + "repeat with: " + repeat_command(session));
+}
+
+void GraphCheck::print(const Session& session, Output& out) const {
+  if (!out.quiet()) out.text(header(request_.chained()));
+  bool fooled = false;
+  std::string said;
+  for (const NodeVerdict& node : nodes()) {
+    const bool bad = is_bad(node.status);
+    if (out.quiet() && !bad) continue;
+    // What the device cannot run at all is the reason of every node, and said once.
+    const bool explained = !node.reason.empty() && node.reason != said;
+    said = node.reason;
+    out.text(line(out, node) + (explained ? details(session, node) : ""));
+    for (const auto& [name, verdict] :
+         node.result ? node.result->own.outputs : std::map<std::string, Verdict>{}) {
+      fooled = fooled || (!verdict.pass && verdict.cosine > kHighCosine);
+    }
+  }
+  if (fooled)
+    out.text("  ! a cosine above .99 where the bound fails: it does not see this fault\n");
+}
+
+nlohmann::json GraphCheck::json(const Session& session) const {
+  nlohmann::json lines = nlohmann::json::array();
+  for (const NodeVerdict& node : nodes()) {
+    nlohmann::json line{{"node", node.node},
+                        {"problem", node.problem},
+                        {"status", word(node.status)},
+                        {"reason", node.reason}};
+    if (node.result) {
+      const NodeResult& result = *node.result;
+      line["variant"] = result.variant;
+      line["ms"] = result.ms;
+      line["two_inputs_one_output"] = result.constant.has_value();
+      line["own"] = verdicts_json(result.own.outputs);
+      line["chain"] = verdicts_json(result.chain);
+      if (!result.chain.empty()) line["chain_rms"] = result.grown();
+    }
+    lines.push_back(line);
+  }
+  return {{"mode", request_.chained() ? "chained" : "isolated"},
+          {"seed", request_.seed},
+          {"parameters", request_.parameters},
+          {"on_cpu", request_.on_cpu},
+          {"nodes", lines},
+          {"repeat", repeat_command(session)}};
+}
+
+}  // namespace clam::cli

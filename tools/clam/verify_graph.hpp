@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// verify_graph.hpp - the graph of a workload in a `clam verify` report, one line a node.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph_run.hpp"
+#include "verify_rows.hpp"
+
+namespace clam::cli {
+
+/// A line of the report.
+struct NodeVerdict {
+  std::string node, problem;
+  Status status = Status::waiting;
+  std::string reason;
+  const NodeResult* result = nullptr;  ///< of a node that has run
+};
+
+/// The graph that the command line names, and how it went.
+class GraphCheck {
+ public:
+  /// Nothing when the nodes are to be checked each alone: there is no graph, or a data set or a
+  /// variant is named. Makes the graph's inputs. Needs no device, so whatever does not fit together
+  /// is refused before one opens.
+  static std::optional<GraphCheck> select(const VerifyRequest& request);
+
+  const Graph& graph() const { return graph_; }
+  /// `planned_for` null: the device itself. What it cannot run becomes the verdict of every node.
+  void run(Session& session, Output& out, const DeviceInfo* planned_for);
+  std::vector<NodeVerdict> nodes() const;
+  void print(const Session& session, Output& out) const;
+  nlohmann::json json(const Session& session) const;
+
+ private:
+  std::string repeat_command(const Session& session) const;
+  std::string details(const Session& session, const NodeVerdict& node) const;
+  std::string line(const Output& out, const NodeVerdict& node) const;
+  double growth(const std::string& node) const;
+  void dump() const;
+
+  VerifyRequest request_;
+  Graph graph_;
+  Tensors inputs_, second_;
+  GraphRun run_;
+  Status refused_ = Status::waiting;  ///< skip or error, of all nodes
+  std::string reason_;
+};
+
+}  // namespace clam::cli
