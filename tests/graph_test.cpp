@@ -93,6 +93,13 @@ TEST(graph, what_waits_for_an_op_that_is_not_built_is_not_yet) {
   EXPECT_EQ(graph_inputs(graph, 1).count("w2"), 0u) << "nobody reads it";
 }
 
+TEST(graph, the_readme_knows_every_fill) {
+  const std::string readme = read_file(CLAM_SOURCE_DIR "/bench/workloads/README.md");
+  for (const Fill& fill : all_fills()) {
+    EXPECT_NE(readme.find("`" + fill.name + "`"), std::string::npos) << fill.name;
+  }
+}
+
 // ---- what is refused ----
 
 /// One change to the tiny graph, and the sentence that refuses it, or its beginning.

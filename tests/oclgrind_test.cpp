@@ -89,6 +89,28 @@ TEST_F(oclgrind, says_nothing_about_any_kernel) {
   }
 }
 
+/// The tail of a detector: what one op leaves unwritten, or past a count, the next must not read.
+TEST_F(oclgrind, says_nothing_about_a_chain) {
+  const test::TemporaryFolder folder;
+  write_file(folder.file("tail.json"), R"({"clam_workload": 1, "name": "tail", "title": "Tail",
+    "about": "a small detector", "columns": [], "tensors": {
+    "cls": {"shape": [1, 33, 4], "fill": "normal"}, "box": {"shape": [1, 33, 4], "fill": "normal"},
+    "anchors": {"shape": [1, 33, 4], "fill": "uniform", "scale": 100}}, "nodes": [
+    {"name": "decode", "what": "boxes", "problem": "ssd_decode classes=4 n=33 dtype=f32",
+     "inputs": {"cls": "cls", "box": "box", "anchors": "anchors"}, "outputs": {"data": "rows"}},
+    {"name": "valid", "what": "those over 0.3", "inputs": {"data": "rows"},
+     "problem": "get_valid_counts n=99 dtype=f32 score_threshold=0.3",
+     "outputs": {"count": "count", "out": "valid_rows"}},
+    {"name": "nms", "what": "suppression", "problem": "nms n=99 dtype=f32 top_k=20",
+     "inputs": {"data": "valid_rows", "count": "count"}}]})");
+  const test::Finished finished =
+      test::run_command({kWithDriver, "oclgrind", CLAM_BINARY, "verify", "--workload",
+                         folder.file("tail.json"), "--mode", "chained"},
+                        {});
+  EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
+  EXPECT_TRUE(test::contains(finished.out, "3 passed")) << finished.out;
+}
+
 TEST_F(oclgrind, finds_a_race) {
   expect_report("get_valid_counts.cl", "if (lane == GVC_WORDS - 1) counts[group] = word.y",
                 "counts[group] = word.y", "get_valid_counts n=513 dtype=f32",
