@@ -98,6 +98,16 @@ Reason constant_output(const Tensors& first, const Tensors& second, const Refere
   return {};
 }
 
+/// Builds every kernel. To prepare a problem may measure the device, and bounds follow what that
+/// finds: the references come after it.
+void prepare_all(Runtime& runtime, const Graph& graph, const GraphOptions& options) {
+  for (const Graph::Node& node : graph.nodes) {
+    if (options.on_cpu.count(node.name) || options.planned_for) continue;
+    options.progress(node.name);
+    runtime.prepare(node.problem, {"", options.max_work_group});
+  }
+}
+
 Trial trial_of(Runtime& runtime, const Graph::Node& node, const GraphOptions& options) {
   const PlanOptions plan{"", options.max_work_group};
   if (!options.planned_for) return {runtime, node.problem, plan};
@@ -141,6 +151,7 @@ double NodeResult::grown() const {
 GraphRun verify_isolated(Runtime& runtime, const Graph& graph, const Tensors& inputs,
                          const Tensors& second, const GraphOptions& options) {
   plans_of(runtime, graph, options, false);
+  prepare_all(runtime, graph, options);
   options.progress("the references");
   GraphRun run{{}, run_references(graph, inputs, runtime.device()), {}};
   const ReferenceChain other = run_references(graph, second, runtime.device());

@@ -120,6 +120,19 @@ TEST_F(graph_device, an_exponential_that_is_constant_is_called_so) {
   EXPECT_FALSE(results.at("softmax").constant);
 }
 
+/// A plan with native_exp2 needs the bound that the device's own error gives.
+TEST_F(graph_device, bounds_follow_what_plans_measure) {
+  const auto fresh = test::fresh_runtime();
+  ASSERT_EQ(fresh->device().native_exp2_ulp, 0);
+  const Graph graph = tiny();
+  const Tensors inputs = graph_inputs(graph, 1);
+  const GraphRun run = verify_isolated(*fresh, graph, inputs, inputs);
+  ASSERT_NE(fresh->device().native_exp2_ulp, 0);
+  const ReferenceChain after = run_references(graph, inputs, fresh->device());
+  EXPECT_EQ(run.reference.nodes.at("softmax").at("dst").bound,
+            after.nodes.at("softmax").at("dst").bound);
+}
+
 /// With the same inputs twice, equal outputs say nothing.
 TEST_F(graph_device, equal_inputs_make_no_constant) {
   const Graph graph = tiny();

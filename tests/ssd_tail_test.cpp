@@ -110,6 +110,30 @@ TEST_F(ssd_tail_device, each_node_passes_on_the_references_inputs) {
   }
 }
 
+/// Whichever kernel is broken, its node fails, and neither of the others does.
+TEST_F(ssd_tail_device, a_broken_kernel_is_found) {
+  const struct {
+    const char *node, *file, *from, *to;
+  } faults[] = {
+      {"ssd_decode", "ssd_decode.cl", "s.x + s.y + (s.z + s.w)", "4.0f * s.x"},
+      {"get_valid_counts", "get_valid_counts.cl", "indices[place] = row",
+       "indices[place] = row + 1"},
+      {"nms", "nms.cl", "fmin(a.z, b.z) - fmax(a.x, b.x)",
+       "40.0f + fmin(a.z, b.z) - fmax(a.x, b.x)"},
+  };
+  const Graph graph = tail("f32");
+  const Tensors inputs = graph_inputs(graph, test::seed());
+  for (const auto& fault : faults) {
+    SCOPED_TRACE(fault.to);
+    const test::TemporaryFolder folder;
+    test::break_kernel(folder, fault.file, fault.from, fault.to);
+    const auto broken = test::runtime_with_kernels(folder);
+    for (const NodeResult& node : verify_chained(*broken, graph, inputs).nodes) {
+      EXPECT_EQ(node.pass(), node.node != fault.node) << node.node << ": " << node.own.reason();
+    }
+  }
+}
+
 /// 100 runs in groups of 64, the default; as many in the others where time does not matter.
 TEST_F(ssd_tail_device, has_the_same_bits_in_every_run_and_group) {
   for (const std::string& dtype : dtypes()) {

@@ -196,7 +196,8 @@ std::string GraphCheck::line(const Output& out, const NodeVerdict& node) const {
   if (!node.result) return text + fmt::format("{}: {}\n", node.node, node.problem);
   const NodeResult& result = *node.result;
   const auto* output = shown(result.on_cpu() ? result.chain : result.own.outputs);
-  text += output && !result.on_cpu() ? measures(output->second) : std::string(119, ' ');
+  text +=
+      output && !result.on_cpu() ? measures(output->second) : std::string(measures({}).size(), ' ');
   if (request_.chained()) {
     text += fmt::format("{:>9} {:>6} ", relative(result.grown()), relative(growth(node.node)));
   }
