@@ -52,22 +52,25 @@ class Builder {
     throw BadArgument(fmt::format("{}: tensor '{}' {}", workload_.name, tensor, what));
   }
 
+  void require_known(const Workload::Node& node, const Names& names, Role role,
+                     const std::vector<TensorSpec>& specs) const {
+    for (const auto& [own, name] : names) {
+      const auto same = [&own = own, role](const TensorSpec& spec) {
+        return spec.name == own && spec.role == role;
+      };
+      if (std::any_of(specs.begin(), specs.end(), same)) continue;
+      fail(node.name, fmt::format("{} has no {} {}", node.op,
+                                  role == Role::input ? "input" : "output", in_quotes(own)));
+    }
+  }
+
   Pending made(const Workload::Node& node, const std::string& dtype) const {
     Pending pending{&node, node.problem, node.inputs, node.outputs, {}};
     if (!node.problem) return pending;
     if (!dtype.empty()) pending.problem = node.problem->with("dtype", dtype);
     pending.specs = pending.problem->op().tensors(*pending.problem);
-    const auto check_names = [&](const Names& names, Role role, const char* what) {
-      for (const auto& [own, name] : names) {
-        const auto same = [&own = own, role](const TensorSpec& spec) {
-          return spec.name == own && spec.role == role;
-        };
-        if (std::any_of(pending.specs.begin(), pending.specs.end(), same)) continue;
-        fail(node.name, fmt::format("{} has no {} {}", node.op, what, in_quotes(own)));
-      }
-    };
-    check_names(node.inputs, Role::input, "input");
-    check_names(node.outputs, Role::output, "output");
+    require_known(node, node.inputs, Role::input, pending.specs);
+    require_known(node, node.outputs, Role::output, pending.specs);
     for (const TensorSpec& spec : pending.specs) {
       if (!spec.is_dense()) {
         fail(node.name, fmt::format("{} lies in rows with gaps, which a graph has not", spec.name));
@@ -101,14 +104,10 @@ class Builder {
   void declare_tensors(const std::string& dtype) {
     for (const auto& [name, said] : workload_.tensors) {
       const bool follows = !dtype.empty() && said.dtype != Dtype::i32;
+      const Dtype type = follows ? parse_dtype(dtype) : said.dtype;
       const auto made = graph_.tensors.find(name);
       if (made == graph_.tensors.end()) {
-        graph_.tensors[name] = {follows ? parse_dtype(dtype) : said.dtype,
-                                said.shape,
-                                "",
-                                said.fill,
-                                said.scale,
-                                said.view_of};
+        graph_.tensors[name] = {type, said.shape, "", said.fill, said.scale, said.view_of};
         if (!said.fill.empty()) check_fill(workload_.name, name, graph_.tensors[name]);
         continue;
       }
@@ -116,9 +115,11 @@ class Builder {
       if (!said.fill.empty() || !said.view_of.empty()) {
         fail(tensor.maker, fmt::format("it makes '{}', which has fill or view_of too", name));
       }
-      if (tensor.shape.empty() || tensor.shape == said.shape) continue;
-      fail(tensor.maker, fmt::format("it makes '{}' as {}, the file says {}", name,
-                                     to_string(tensor.shape), to_string(said.shape)));
+      const bool unknown = tensor.shape.empty();  // of an op that is not built yet
+      if (unknown || (tensor.dtype == type && tensor.shape == said.shape)) continue;
+      fail(tensor.maker,
+           fmt::format("it makes '{}' as {}, the file says {}", name,
+                       type_text(tensor.dtype, tensor.shape), type_text(type, said.shape)));
     }
     for (auto& [name, tensor] : graph_.tensors) check_view(name, tensor);
   }

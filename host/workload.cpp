@@ -147,13 +147,13 @@ std::optional<Problem> parse_line(const Reader& reader, const std::string& line,
 
 // ---- the graph ----
 
-/// Names of tensors are names of files too.
+/// Names of tensors, of which those of nodes are a part, are names of files too.
 void check_name(const Reader& reader, const std::string& key, const std::string& name) {
   constexpr const char* kLetters =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
   if (!name.empty() && name[0] != '.' && name.find_first_not_of(kLetters) == name.npos) return;
   reader.fail(key,
-              fmt::format("names {}; a name has letters, digits and _ - . alone", in_quotes(name)));
+              fmt::format("has {}; a name is of letters, digits and _ - . alone", in_quotes(name)));
 }
 
 /// One factor of a product in braces: a number, or a parameter's name.
@@ -304,6 +304,7 @@ Workload::Node read_node(const json& value, const std::string& origin, const Wor
   }
   node.inputs = read_names(reader, "inputs");
   node.outputs = read_names(reader, "outputs");
+  if (node.in_graph()) check_name(reader, "name", node.name);
   if (node.in_graph() && node.line.empty())
     reader.fail("problem:", "a node of the graph needs one");
   by_column(reader, workload, "published_us",

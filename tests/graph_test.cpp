@@ -158,10 +158,16 @@ const Damage kDamages[] = {
      [](json& w) {
        w["tensors"]["spare"] = {{"shape", {2}}, {"fill", "ones"}};
      }},
-    {"tiny: node 'project': it makes 'projected' as 24x40, the file says 25x40",
+    {"tiny: node 'project': it makes 'projected' as f32[24x40], the file says f32[25x40]",
      [](json& w) {
        w["tensors"]["projected"] = {{"shape", {25, 40}}};
      }},
+    {"tiny: node 'project': it makes 'projected' as f32[24x40], the file says i32[24x40]",
+     [](json& w) {
+       w["tensors"]["projected"] = {{"shape", {24, 40}}, {"dtype", "i32"}};
+     }},
+    {"tiny.json: node '../project': name has '../project'; a name is of letters, digits",
+     [](json& w) { w["nodes"][2]["name"] = "../project"; }},
     {"tiny: node 'project': it makes 'projected', which has fill or view_of too",
      [](json& w) {
        w["tensors"]["projected"] = {{"shape", {24, 40}}, {"fill", "ones"}};
@@ -192,7 +198,7 @@ const Damage kDamages[] = {
     {"tiny.json: tensor 'flat': view_of goes without fill",
      [](json& w) { w["tensors"]["flat"]["fill"] = "ones"; }},
     {"tiny.json: tensor 'x': unknown key 'color'", [](json& w) { w["tensors"]["x"]["color"] = 1; }},
-    {"tiny.json: node 'project': inputs names '../x'",
+    {"tiny.json: node 'project': inputs has '../x'",
      [](json& w) { w["nodes"][2]["inputs"]["x"] = "../x"; }},
     {"tiny.json: node 'project': inputs 'x' needs a name",
      [](json& w) { w["nodes"][2]["inputs"]["x"] = 7; }},
