@@ -60,7 +60,8 @@ Tensors inputs_of(const Rows& rows) {
   const auto n = static_cast<std::int64_t>(rows.size());
   Tensors inputs{{"data", HostTensor(Dtype::f32, {1, n, 6})}};
   for (std::int64_t i = 0; i < 6 * n; ++i) {
-    inputs.at("data").set(i, rows[static_cast<std::size_t>(i / 6)][static_cast<std::size_t>(i % 6)]);
+    inputs.at("data").set(i,
+                          rows[static_cast<std::size_t>(i / 6)][static_cast<std::size_t>(i % 6)]);
   }
   return inputs;
 }
@@ -118,8 +119,8 @@ TEST(box_nms, the_reference_takes_hand_made_examples) {
 
 TEST(box_nms, without_its_own_words_it_is_nms) {
   const Problem ours = problem_of("n=700 id_index=0 topk=300");
-  const Problem theirs = Problem::parse(
-      "nms n=700 dtype=f32 top_k=300 invalid_to_bottom compare=gt");
+  const Problem theirs =
+      Problem::parse("nms n=700 dtype=f32 top_k=300 invalid_to_bottom compare=gt");
   Tensors inputs = make_inputs(theirs, find_data_set(find_op("nms"), "every"), test::seed());
   const Reference expected = find_op("nms").reference(theirs, inputs, {});
   inputs.erase("count");
@@ -153,7 +154,8 @@ TEST_F(box_nms_broken, broken_forms_of_boxes_are_caught) {
       {"the background is kept", "const bool filtered = background_index >= 0;",
        "const bool filtered = false;", "box_nms n=200 id_index=0 background_id=0", "nms_one",
        "every"},
-      {"a turned box is turned back", "#if NMS_TURNED\n  return", "#if 0\n  return", "box_nms n=250", "nms_one", "special"},
+      {"a turned box is turned back", "#if NMS_TURNED\n  return", "#if 0\n  return",
+       "box_nms n=250", "nms_one", "special"},
       {"sizes are not halved", "half_width = 0.5f * x1", "half_width = x1",
        "box_nms n=200 in_format=center", "nms_one", "every"},
       {"boxes with a corner of center boxes", "#if NMS_CENTER", "#if 0",
@@ -161,8 +163,8 @@ TEST_F(box_nms_broken, broken_forms_of_boxes_are_caught) {
   };
   for (const test::KernelFault& fault : core) expect_caught("nms.cl", fault);
   const test::KernelFault output[] = {
-      {"not converted", "#if NMS_TO\n  convert", "#if 0\n  convert", "box_nms n=200 out_format=center",
-       "nms_one", "every"},
+      {"not converted", "#if NMS_TO\n  convert", "#if 0\n  convert",
+       "box_nms n=200 out_format=center", "nms_one", "every"},
       {"the middle is the corner", "STORE(0.5f * (a + c), out, to);", "STORE(a, out, to);",
        "box_nms n=200 out_format=center", "nms_one", "every"},
       {"the other corner", "STORE(b + 0.5f * d, out, to + 3);", "STORE(b - 0.5f * d, out, to + 3);",

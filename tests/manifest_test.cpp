@@ -305,7 +305,8 @@ TEST(manifest, variants_are_named_after_their_op) {
   for (const Op* op : all_ops()) {
     const std::string core = op->name.substr(op->name.rfind("_nms") + 1);
     for (const Variant& variant : op->variants) {
-      EXPECT_TRUE(variant.name.rfind(op->name + "_", 0) == 0 || variant.name.rfind(core + "_", 0) == 0)
+      EXPECT_TRUE(variant.name.rfind(op->name + "_", 0) == 0 ||
+                  variant.name.rfind(core + "_", 0) == 0)
           << variant.name << " of " << op->name;
     }
   }

@@ -532,8 +532,8 @@ TEST_F(nms_broken, broken_numbers_are_caught) {
       {"-0 is lower than 0", "INT_MIN - bits", "INT_MIN - bits - 1", "nms n=200 score_min=-1", kOne,
        "ties"},
       {"a NaN score is kept", " || place > INFINITE", "", "nms n=200", kOne, "special"},
-      {"a score of score_min is kept", "order(score_min) + (order(score_min) > -INFINITE)", "order(score_min)", "nms n=200",
-       kOne, "ties"},
+      {"a score of score_min is kept", "order(score_min) + (order(score_min) > -INFINITE)",
+       "order(score_min)", "nms n=200", kOne, "ties"},
       {"> for >=", "((a) >= (b))", "((a) > (b))", "nms n=200", kOne, "boundary"},
       {"classes are not looked at", "own_class == rest[j].y", "true", "nms n=200", kOne, "boxes"},
       {"0 / 0 is an overlap", "uni <= 0.0f ? zero : ", "", "nms n=250 id_index=-1", kOne,
@@ -571,8 +571,8 @@ TEST_F(nms_broken, a_broken_mask_is_caught) {
        kMask, "every"},
       {"words of another batch item", "mask[(set * (size / 32) + word)", "mask[(word)",
        "nms batch=2 n=300", kMask, "every"},
-      {"only the last block strikes", "CHUNK_WORDS + w] |=", "CHUNK_WORDS + w] =",
-       "nms n=300", kMask, "every"},
+      {"only the last block strikes", "CHUNK_WORDS + w] |=", "CHUNK_WORDS + w] =", "nms n=300",
+       kMask, "every"},
       {"the limit is of a block", "first_set(alive, limit - total)", "first_set(alive, limit)",
        "nms n=300 max_output_size=20", kMask, "every"},
       {"kept ones are turned", "popcount(alive & low_bits(r))",
@@ -583,8 +583,8 @@ TEST_F(nms_broken, a_broken_mask_is_caught) {
 
 TEST_F(nms_broken, broken_chunks_are_caught) {
   const test::KernelFault faults[] = {
-      {"chunks do not meet", "dead[set * size + column] = hits != 0;", "dead[set * size + column] = 0;",
-       "nms n=300", kChunks, "every"},
+      {"chunks do not meet", "dead[set * size + column] = hits != 0;",
+       "dead[set * size + column] = 0;", "nms n=300", kChunks, "every"},
       {"a chunk meets 32 kept ones only", "begin < total; begin += 32",
        "begin < min(total, 32u); begin += 32", "nms n=300", kChunks, "every"},
       {"kept ones are not added up", "uint total = chunk == 0 ? 0 :", "uint total = true ? 0 :",

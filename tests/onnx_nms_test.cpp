@@ -57,8 +57,7 @@ TEST(onnx_nms, the_output_holds_all_that_may_be_selected) {
 }
 
 TEST(onnx_nms, masks_of_many_classes_stay_small) {
-  const Plan plan =
-      make_plan(problem_of("classes=80 n=8400 max_output=100"), generic_device());
+  const Plan plan = make_plan(problem_of("classes=80 n=8400 max_output=100"), generic_device());
   EXPECT_EQ(plan.variant, "nms_chunks");
   EXPECT_EQ(plan.buffer("mask")->bytes, 80 * 2048 * 2048 / 8)
       << "2048 candidates of each class at a time";
@@ -104,16 +103,16 @@ Tensors inputs_of(const Example& example) {
 
 /// The selected triples, as text.
 std::string selected(const std::string& words, const Example& example) {
-  const Problem problem = problem_of(
-      fmt::format("batch={} classes={} n=6 {}", example.batch, example.classes, words));
+  const Problem problem =
+      problem_of(fmt::format("batch={} classes={} n=6 {}", example.batch, example.classes, words));
   const Reference reference = op().reference(problem, inputs_of(example), {});
   const HostTensor& triples = reference.at("selected").exact;
   const auto count = static_cast<std::int64_t>(reference.at("selected_count").exact.get(0));
   for (std::int64_t i = 3 * count; i < triples.size(); ++i) EXPECT_EQ(triples.get(i), -1) << i;
   std::string text;
   for (std::int64_t i = 0; i < count; ++i) {
-    text += fmt::format("{}{}{} ", triples.get(3 * i), triples.get(3 * i + 1),
-                        triples.get(3 * i + 2));
+    text +=
+        fmt::format("{}{}{} ", triples.get(3 * i), triples.get(3 * i + 1), triples.get(3 * i + 2));
   }
   return text;
 }
@@ -168,7 +167,8 @@ TEST_F(onnx_nms_device, groups_of_every_size_give_the_same_bits) {
 
 TEST_F(onnx_nms_broken, broken_sets_are_caught) {
   const test::KernelFault core[] = {
-      {"boxes of the first image", "const uint at = (item * n + row) * e;", "const uint at = row * e;",
+      {"boxes of the first image", "const uint at = (item * n + row) * e;",
+       "const uint at = row * e;",
        "onnx_nms batch=2 classes=3 n=100 max_output=100 iou_threshold=0.5", "nms_one", "every"},
       {"scores of the first class", "set * n * score_step", "0",
        "onnx_nms classes=3 n=100 max_output=100 iou_threshold=0.5", "nms_one", "every"},

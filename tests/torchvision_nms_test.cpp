@@ -28,7 +28,8 @@ struct Box {
 /// The kept rows in order, as text.
 std::string kept_rows(const std::string& words, const std::vector<Box>& boxes) {
   const auto n = static_cast<std::int64_t>(boxes.size());
-  Tensors inputs{{"boxes", HostTensor(Dtype::f32, {n, 4})}, {"scores", HostTensor(Dtype::f32, {n})}};
+  Tensors inputs{{"boxes", HostTensor(Dtype::f32, {n, 4})},
+                 {"scores", HostTensor(Dtype::f32, {n})}};
   for (std::int64_t i = 0; i < n; ++i) {
     const Box& box = boxes[static_cast<std::size_t>(i)];
     const double corners[4] = {box.x0, box.y0, box.x1, box.y1};
@@ -90,15 +91,16 @@ TEST_F(torchvision_nms_device, groups_of_every_size_give_the_same_bits) {
 
 TEST_F(torchvision_nms_broken, broken_rules_are_caught) {
   const test::KernelFault core[] = {
-      {"the rows are none", "count ? clamp(count[set], 0, n) : n", "count ? clamp(count[set], 0, n) : 0",
-       "torchvision_nms n=200", "nms_one", "every"},
+      {"the rows are none", "count ? clamp(count[set], 0, n) : n",
+       "count ? clamp(count[set], 0, n) : 0", "torchvision_nms n=200", "nms_one", "every"},
       {">= for >", "((a) > (b))", "((a) >= (b))", "torchvision_nms n=200", "nms_one", "boundary"},
       {"scores of boxes", "at += row * score_step;", "at += row * 4;", "torchvision_nms n=50",
        "nms_one", "every"},
   };
   for (const test::KernelFault& fault : core) expect_caught("nms.cl", fault);
-  expect_caught("nms_output.cl", {"ranks for rows", "rows[b * top + kept[b * top + i]]",
-                                  "kept[b * top + i]", "torchvision_nms n=200", "nms_one", "every"});
+  expect_caught("nms_output.cl",
+                {"ranks for rows", "rows[b * top + kept[b * top + i]]", "kept[b * top + i]",
+                 "torchvision_nms n=200", "nms_one", "every"});
 }
 
 }  // namespace

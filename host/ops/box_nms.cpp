@@ -76,18 +76,13 @@ BoxForm box_nms_form(const Problem& p) {
 }
 
 const Op& box_nms_op() {
-  static const Op op = {"box_nms",
-                        "non-maximum suppression of rows, as MXNet's box_nms defines it",
-                        box_nms_fields(),
-                        check_box_nms,
-                        box_nms_tensors,
-                        suppression_variants<kFrontEnd>(),
-                        box_nms_data_sets(),
-                        box_nms_reference,
-                        nms_flops,
-                        nms_bytes,
-                        box_nms_cases(),
-                        box_nms_small_cases()};
+  static const Op op = {
+      "box_nms",           "non-maximum suppression of rows, as MXNet's box_nms defines it",
+      box_nms_fields(),    check_box_nms,
+      box_nms_tensors,     suppression_variants<kFrontEnd>(),
+      box_nms_data_sets(), box_nms_reference,
+      nms_flops,           nms_bytes,
+      box_nms_cases(),     box_nms_small_cases()};
   return op;
 }
 

@@ -70,8 +70,8 @@ inline std::vector<std::string> onnx_nms_cases() {
 
 inline std::vector<std::string> onnx_nms_small_cases() {
   return {"onnx_nms batch=2 classes=3 n=65 max_output=20 iou_threshold=0.5",
-          "onnx_nms classes=2 n=300 max_output=40 iou_threshold=0.5 center", "onnx_nms classes=2 n=9",
-          "onnx_nms classes=1 n=1025 max_output=40 iou_threshold=0.5"};
+          "onnx_nms classes=2 n=300 max_output=40 iou_threshold=0.5 center",
+          "onnx_nms classes=2 n=9", "onnx_nms classes=1 n=1025 max_output=40 iou_threshold=0.5"};
 }
 
 }  // namespace clam

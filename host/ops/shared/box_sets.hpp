@@ -54,7 +54,9 @@ void fill(const Rows& rows, std::uint64_t seed, const Valid& valid, const Make& 
     const int count = std::clamp<int>(valid(item), 0, rows.n);
     if (rows.count) rows.count(item, count);
     for (int row = 0; row < rows.n; ++row) {
-      const auto other = [&] { return rows.count ? rest(random, item, row) : minus_one(random, 0, 0); };
+      const auto other = [&] {
+        return rows.count ? rest(random, item, row) : minus_one(random, 0, 0);
+      };
       rows.put(item, row, row < count ? make(random, item, row) : other());
     }
   }
@@ -109,18 +111,10 @@ inline void at_most(const Rows& rows, std::uint64_t seed, int count) {
       rows, seed, [count](int) { return count; }, Detector(seed), decoy);
 }
 
-inline void none(const Rows& rows, std::uint64_t seed) {
-  at_most(rows, seed, 0);
-}
-inline void one(const Rows& rows, std::uint64_t seed) {
-  at_most(rows, seed, 1);
-}
-inline void few(const Rows& rows, std::uint64_t seed) {
-  at_most(rows, seed, 400);
-}
-inline void every(const Rows& rows, std::uint64_t seed) {
-  at_most(rows, seed, rows.n);
-}
+inline void none(const Rows& rows, std::uint64_t seed) { at_most(rows, seed, 0); }
+inline void one(const Rows& rows, std::uint64_t seed) { at_most(rows, seed, 1); }
+inline void few(const Rows& rows, std::uint64_t seed) { at_most(rows, seed, 400); }
+inline void every(const Rows& rows, std::uint64_t seed) { at_most(rows, seed, rows.n); }
 
 /// Five scores for all, of which two are 0.
 inline void ties(const Rows& rows, std::uint64_t seed) {

@@ -21,7 +21,7 @@ constexpr int kSortGroup = 256, kGroup = 64;  ///< work-items, by default
 constexpr int kBlock = 1024;                  ///< rows that are sorted together
 constexpr int kCandidatesOfOne = 256;         ///< past them a mask is quicker
 constexpr int kLargestChunk = 4096, kSmallestChunk = 64;
-constexpr int kMostChunks = 1024;  ///< three launches each; the work is quadratic
+constexpr int kMostChunks = 1024;                  ///< three launches each; the work is quadratic
 constexpr std::int64_t kMostMaskBytes = 64 << 20;  ///< of all sets
 constexpr int kLocalBytes = 16384;
 
@@ -36,20 +36,23 @@ std::int64_t blocks(const Suppression& s) { return (s.n + kBlock - 1) / kBlock; 
 
 Chunks one_chunk(const Suppression& s) { return {(s.top() + 31) / 32 * 32, 1}; }
 
-std::int64_t mask_bytes(const Suppression& s, std::int64_t size) { return s.sets * size * size / 8; }
+std::int64_t mask_bytes(const Suppression& s, std::int64_t size) {
+  return s.sets * size * size / 8;
+}
 
 /// Why a mask is not to be had, if so.
 Reason mask_too_large(const Suppression& s, std::int64_t size, const DeviceInfo& device) {
   const std::int64_t bytes = mask_bytes(s, size);
   if (bytes <= kMostMaskBytes) return too_large("mask", bytes, device);
-  return fmt::format("masks of {} candidates for each of {} sets would take {} bytes, over {}", size,
-                     s.sets, bytes, kMostMaskBytes);
+  return fmt::format("masks of {} candidates for each of {} sets would take {} bytes, over {}",
+                     size, s.sets, bytes, kMostMaskBytes);
 }
 
 /// Large chunks make few launches; at least two, and a mask that the device can hold.
 Chunks several_chunks(const Suppression& s, const DeviceInfo& device) {
   std::int64_t size = kLargestChunk;
-  while (size > kSmallestChunk && (size > s.top() / 2 || mask_too_large(s, size, device))) size /= 2;
+  while (size > kSmallestChunk && (size > s.top() / 2 || mask_too_large(s, size, device)))
+    size /= 2;
   return {size, (s.top() + size - 1) / size};
 }
 
@@ -187,10 +190,25 @@ struct Launcher {
 
   Launch one() const {
     return launch("nms_one", groups.sort, 1, s.sets / s.items, s.items,
-                  {BufferArg{s.scores}, BufferArg{s.boxes}, valid(), BufferArg{"rows"},
-                   BufferArg{"candidates"}, BufferArg{"keep"}, BufferArg{"kept"},
-                   BufferArg{"totals"}, n(), s.score_step, s.score_index, s.background_index,
-                   s.background, s.score_min, s.e, top(), s.coord_start, s.id_index, s.limit,
+                  {BufferArg{s.scores},
+                   BufferArg{s.boxes},
+                   valid(),
+                   BufferArg{"rows"},
+                   BufferArg{"candidates"},
+                   BufferArg{"keep"},
+                   BufferArg{"kept"},
+                   BufferArg{"totals"},
+                   n(),
+                   s.score_step,
+                   s.score_index,
+                   s.background_index,
+                   s.background,
+                   s.score_min,
+                   s.e,
+                   top(),
+                   s.coord_start,
+                   s.id_index,
+                   s.limit,
                    s.iou_threshold});
   }
 

@@ -42,9 +42,9 @@ void check_row(const Problem&);
 /// What the launch that writes an op's outputs must know of those before it, which leave buffers
 /// `rows`, `candidates`, `keep`, `kept` and `totals` (see nms_output.cl).
 struct Decided {
-  int group;           ///< work-items of a group
-  std::int64_t top;    ///< most candidates of a set
-  std::int64_t chunks; ///< entries of `totals` for each set
+  int group;            ///< work-items of a group
+  std::int64_t top;     ///< most candidates of a set
+  std::int64_t chunks;  ///< entries of `totals` for each set
 };
 
 /// An op in front of the core.
