@@ -60,6 +60,8 @@ TEST_F(drop_in, a_wrong_result_of_any_op_is_seen) {
        "c of batch_matmul"},
       {"conv2d", "conv2d.cl", "CONV2D_BIAS ? (float)b[k] : 0.0f", "0.0f", "y of conv2d"},
       {"softmax", "softmax.cl", "? 0.0f : 1.0f / sum", "? 0.0f : 2.0f / sum", "dst of softmax"},
+      {"layer_norm", "layer_norm.cl", "(float)n + eps", "(float)n + 2.0f * eps",
+       "dst of layer_norm"},
       {"ssd_decode", "ssd_decode.cl", "* size * 0.5f", "* size", "data of ssd_decode"},
       {"multibox_transform_loc", "multibox_transform_loc.cl", "(float)(found - 1)", "(float)found",
        "out of multibox_transform_loc"},

@@ -53,6 +53,10 @@ def softmax(p, src, mask=0):
     e = np.exp(z - z.max(axis, keepdims=True))
     return {"dst": (np.log if p.get("log") else np.array)(e / e.sum(axis, keepdims=True))}
 
+def layer_norm(p, src, gamma, beta):
+    z = (src - src.mean(1, keepdims=True)) / np.sqrt(src.var(1, keepdims=True) + p.get("eps", 1e-5)) * gamma + beta
+    return {"dst": ACTIVATIONS[p.get("act", "none")](z)}
+
 def conv2d(p, x, w, b=0, r=0):
     turn = p.get("layout") == "nhwc"
     x, w, r = (np.moveaxis(t, -1, 1) if turn and np.ndim(t) else t for t in (x, w, r))

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// layer_norm.cpp - the fields of layer_norm, and how it is computed.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "layer_norm_cases.hpp"
+#include "shared/activation.hpp"
+#include "shared/geometry.hpp"
+
+namespace clam {
+namespace {
+
+constexpr int kHeld = 16;        ///< elements of a row that a lane holds in registers
+constexpr int kVector = 4;       ///< elements of a vector load
+constexpr int kFewestLanes = 4;  ///< of a row: they read each other's partial results as a vector
+constexpr int kSmallestGroup = 16;
+constexpr int kLargestGroup = 64;  ///< more lanes would add up more terms than the bound allows
+constexpr double kMostUlp = 16;    ///< of native_exp2: beyond it gelu takes exp
+
+// ---- the problem ----
+
+void check_layer_norm(const Problem& problem, std::map<std::string, std::string, std::less<>>&) {
+  const float eps = problem.number("eps");
+  if (!std::isnormal(eps) || eps < 0) bad_field(problem, "eps", "needs a finite number above 0");
+}
+
+std::vector<TensorSpec> layer_norm_tensors(const Problem& problem) {
+  using Role = TensorSpec::Role;
+  const Dtype dtype = problem.dtype();
+  const Shape shape{problem.integer("rows"), problem.integer("n")}, row{problem.integer("n")};
+  std::vector<TensorSpec> specs{{"src", Role::input, dtype, shape, {}, 0},
+                                {"gamma", Role::input, dtype, row, {}, 0},
+                                {"beta", Role::input, dtype, row, {}, 0},
+                                {"dst", Role::output, dtype, shape, {}, 0}};
+  specs.back().may_be = "src";
+  return specs;
+}
+
+// ---- launches ----
+
+/// How a group shares rows.
+struct Share {
+  int unit, lanes, rows;
+  int held;  ///< units of a lane
+  bool fits() const { return held * unit <= kHeld; }
+};
+
+/// Of a group, and along either of its axes.
+std::int64_t most_items(const DeviceInfo& device) {
+  return std::min({device.max_work_group, device.max_work_items[0], device.max_work_items[1]});
+}
+
+/// Items of a group: what the caller allows, else as many as may be.
+int group_items(const DeviceInfo& device, const PlanOptions& options) {
+  const int wanted = options.max_work_group > 0 ? options.max_work_group : kLargestGroup;
+  return floor_power_of_two(std::max<std::int64_t>(
+      std::min<std::int64_t>({wanted, kLargestGroup, most_items(device)}), kSmallestGroup));
+}
+
+/// As few lanes as hold a row, and as many rows as fill a group.
+Share share_row(int n, const DeviceInfo& device, const PlanOptions& options) {
+  const int items = group_items(device, options);
+  Share share{n % kVector == 0 ? kVector : 1, kFewestLanes, 1, 0};
+  const int units = n / share.unit;
+  while (share.lanes < items && ceil_div(units, share.lanes) * share.unit > kHeld) share.lanes *= 2;
+  share.held = ceil_div(units, share.lanes);
+  share.rows = items / share.lanes;
+  return share;
+}
+
+/// A row a group.
+Share share_long_row(int n, const DeviceInfo& device, const PlanOptions& options) {
+  return {n % kVector == 0 ? kVector : 1, group_items(device, options), 1, 0};
+}
+
+bool use_native(const Problem& problem, const DeviceInfo& device) {
+  return problem.choice("act") == "gelu" && device.native_exp2_ulp > 0 &&
+         device.native_exp2_ulp <= kMostUlp;
+}
+
+std::string options_of(const Problem& problem, const Share& share, const DeviceInfo& device) {
+  std::string options = problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "";
+  options += fmt::format("-DLAYER_NORM_UNIT={} -DLAYER_NORM_LANES={} -DLAYER_NORM_ROWS={}",
+                         share.unit, share.lanes, share.rows);
+  if (share.held > 0) options += fmt::format(" -DLAYER_NORM_HELD={}", share.held);
+  if (problem.choice("act") != "none") options += " -DLAYER_NORM_ACT=" + problem.choice("act");
+  if (use_native(problem, device)) options += " -DLAYER_NORM_NATIVE=1";
+  return options;
+}
+
+void add_launch(const char* kernel, const Problem& problem, const Share& share,
+                const DeviceInfo& device, Plan& plan) {
+  const int rows = problem.integer("rows"), n = problem.integer("n");
+  plan.launches.push_back({"layer_norm.cl",
+                           kernel,
+                           options_of(problem, share, device),
+                           {share.lanes, round_up(rows, share.rows), 1},
+                           {share.lanes, share.rows, 1},
+                           {BufferArg{"src"}, BufferArg{"gamma"}, BufferArg{"beta"},
+                            BufferArg{"dst"}, rows, n, problem.number("eps")}});
+}
+
+// ---- variants ----
+
+Reason supports_long_row(const Problem&, const DeviceInfo& device) {
+  if (most_items(device) >= kSmallestGroup) return {};
+  return fmt::format("the device has no work-groups of {} work-items", kSmallestGroup);
+}
+
+Reason supports_row(const Problem& problem, const DeviceInfo& device) {
+  if (Reason reason = supports_long_row(problem, device)) return reason;
+  const int n = problem.integer("n");
+  const Share share = share_row(n, device, {});
+  if (share.fits()) return {};
+  return fmt::format("n={} is over the {} elements that {} lanes hold", n, kHeld * share.lanes,
+                     share.lanes);
+}
+
+void plan_long_row(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+                   Plan& plan) {
+  const Share share = share_long_row(problem.integer("n"), device, wanted);
+  add_launch("layer_norm_row_long", problem, share, device, plan);
+}
+
+/// A row that the lanes of a smaller group cannot hold is read three times.
+void plan_row(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+              Plan& plan) {
+  const Share share = share_row(problem.integer("n"), device, wanted);
+  if (!share.fits()) return plan_long_row(problem, device, wanted, plan);
+  add_launch("layer_norm_row", problem, share, device, plan);
+}
+
+}  // namespace
+
+const Op& layer_norm_op() {
+  static const Op op{
+      "layer_norm",
+      "dst = act((src - mean) / sqrt(variance + eps) * gamma + beta), row by row",
+      {extent("rows", "rows of src and dst"), extent("n", "elements of a row"), dtype_field(),
+       number("eps", "added to the variance", "1e-05"),
+       choice("act", "activation of the result", activation_names(), "none")},
+      check_layer_norm,
+      layer_norm_tensors,
+      {{"layer_norm_row", "rows held in registers: one read", supports_row, plan_row},
+       {"layer_norm_row_long", "rows of any length: three reads", supports_long_row,
+        plan_long_row}},
+      layer_norm_data_sets(),
+      layer_norm_reference,
+      layer_norm_flops,
+      layer_norm_bytes,
+      layer_norm_cases(),
+      layer_norm_small_cases(),
+      true,  // measures_native_exp2
+  };
+  return op;
+}
+
+}  // namespace clam
