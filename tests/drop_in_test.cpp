@@ -62,6 +62,7 @@ TEST_F(drop_in, a_wrong_result_of_any_op_is_seen) {
       {"softmax", "softmax.cl", "? 0.0f : 1.0f / sum", "? 0.0f : 2.0f / sum", "dst of softmax"},
       {"layer_norm", "layer_norm.cl", "(float)n + eps", "(float)n + 2.0f * eps",
        "dst of layer_norm"},
+      {"unary", "unary.cl", "z, (float4)(shift)", "z, (float4)(0.0f)", "dst of unary"},
       {"ssd_decode", "ssd_decode.cl", "* size * 0.5f", "* size", "data of ssd_decode"},
       {"multibox_transform_loc", "multibox_transform_loc.cl", "(float)(found - 1)", "(float)found",
        "out of multibox_transform_loc"},

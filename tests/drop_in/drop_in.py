@@ -57,6 +57,12 @@ def layer_norm(p, src, gamma, beta):
     z = (src - src.mean(1, keepdims=True)) / np.sqrt(src.var(1, keepdims=True) + p.get("eps", 1e-5)) * gamma + beta
     return {"dst": ACTIVATIONS[p.get("act", "none")](z)}
 
+UNARY = {**ACTIVATIONS, "erf": np.vectorize(math.erf), "rsqrt": lambda z: z**-.5,
+         "sigmoid": lambda z: 1 / (1 + np.exp(-z)), "relu6": lambda z: np.clip(z, 0, 6)}
+
+def unary(p, src):
+    return {"dst": (UNARY.get(p["op"]) or getattr(np, p["op"]))(p.get("scale", 1) * src + p.get("shift", 0))}
+
 def conv2d(p, x, w, b=0, r=0):
     turn = p.get("layout") == "nhwc"
     x, w, r = (np.moveaxis(t, -1, 1) if turn and np.ndim(t) else t for t in (x, w, r))

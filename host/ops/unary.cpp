@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// unary.cpp - the fields of unary, and how it is computed.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "shared/geometry.hpp"
+#include "unary_cases.hpp"
+
+namespace clam {
+namespace {
+
+constexpr int kVector = 4;  ///< elements of an item
+constexpr int kSmallestGroup = 16, kGroup = 64, kLargestGroup = 256;
+
+std::vector<std::string> names() {
+  std::vector<std::string> names;
+  for (const UnaryRange& range : unary_ranges()) names.push_back(range.op);
+  return names;
+}
+
+void check_unary(const Problem& problem, std::map<std::string, std::string, std::less<>>&) {
+  count(problem.shape("shape"));
+  for (const char* field : {"scale", "shift"}) {
+    if (!std::isfinite(problem.number(field))) bad_field(problem, field, "needs a finite number");
+  }
+}
+
+std::vector<TensorSpec> unary_tensors(const Problem& problem) {
+  using Role = TensorSpec::Role;
+  const Shape shape = problem.shape("shape");
+  std::vector<TensorSpec> specs{{"src", Role::input, problem.dtype(), shape, {}, 0},
+                                {"dst", Role::output, problem.dtype(), shape, {}, 0}};
+  specs.back().may_be = "src";
+  return specs;
+}
+
+std::int64_t most_items(const DeviceInfo& device) {
+  return std::min(device.max_work_group, device.max_work_items[0]);
+}
+
+Reason supports(const Problem&, const DeviceInfo& device) {
+  if (most_items(device) >= kSmallestGroup) return {};
+  return fmt::format("the device has no work-groups of {} work-items", kSmallestGroup);
+}
+
+std::string options_of(const Problem& problem, int group) {
+  const std::string& op = problem.choice("op");
+  std::string options = problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "";
+  options += fmt::format("-DUNARY_WG={} -DUNARY_OP={}", group, op == "erf" ? "erf_rational" : op);
+  if (!is_affine(problem)) options += " -DUNARY_AFFINE=0";
+  if (count(problem.shape("shape")) % kVector == 0) options += " -DUNARY_WHOLE=1";
+  return options;
+}
+
+void plan_vector(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+                 Plan& plan) {
+  const auto n = static_cast<int>(count(problem.shape("shape")));
+  const int items = wanted.max_work_group > 0 ? wanted.max_work_group : kGroup;
+  const int group = floor_power_of_two(std::max<std::int64_t>(
+      std::min<std::int64_t>({items, kLargestGroup, most_items(device)}), kSmallestGroup));
+  plan.launches = {
+      {"unary.cl",
+       "unary_vector",
+       options_of(problem, group),
+       {round_up(ceil_div(n, kVector), group), 1, 1},
+       {group, 1, 1},
+       {BufferArg{"src"}, BufferArg{"dst"}, n, problem.number("scale"), problem.number("shift")}}};
+}
+
+}  // namespace
+
+const std::vector<UnaryRange>& unary_ranges() {
+  static const std::vector<UnaryRange> ranges{
+      {"exp", -8, 8, -20, 6, true},           {"log", 0.0625, 16, -120, 120, false},
+      {"erf", -4, 4, -100, 7, true},          {"gelu", -6, 6, -20, 7, true},
+      {"gelu_tanh", -6, 6, -100, 7, true},    {"sigmoid", -6, 6, -20, 7, true},
+      {"silu", -6, 6, -100, 7, true},         {"tanh", -6, 6, -100, 7, true},
+      {"relu", -8, 8, -120, 120, true},       {"relu6", -3, 9, -120, 120, true},
+      {"sqrt", 0.0625, 16, -120, 120, false}, {"rsqrt", 0.0625, 16, -120, 120, false},
+      {"sin", -10, 10, -100, 10, true},       {"cos", -10, 10, -20, 10, true},
+  };
+  return ranges;
+}
+
+const UnaryRange& unary_range(const Problem& problem) {
+  const std::vector<UnaryRange>& ranges = unary_ranges();
+  return *std::find_if(ranges.begin(), ranges.end(),
+                       [&](const UnaryRange& range) { return problem.choice("op") == range.op; });
+}
+
+const Op& unary_op() {
+  static const Op op{
+      "unary",
+      "dst = op(scale * src + shift), element by element",
+      {choice("op", "the function", names(), ""), shape("shape", "extents of src and dst"),
+       dtype_field(), number("scale", "factor of src", "1"), number("shift", "added to it", "0")},
+      check_unary,
+      unary_tensors,
+      {{"unary_vector", "the only one", supports, plan_vector}},
+      unary_data_sets(),
+      unary_reference,
+      unary_flops,
+      unary_bytes,
+      unary_cases(),
+      unary_small_cases()};
+  return op;
+}
+
+}  // namespace clam
