@@ -63,6 +63,11 @@ UNARY = {**ACTIVATIONS, "erf": np.vectorize(math.erf), "rsqrt": lambda z: z**-.5
 def unary(p, src):
     return {"dst": (UNARY.get(p["op"]) or getattr(np, p["op"]))(p.get("scale", 1) * src + p.get("shift", 0))}
 
+BINARY = {"sub": np.subtract, "mul": np.multiply, "div": np.divide, "max": np.maximum, "min": np.minimum}
+
+def binary(p, a, b):
+    return {"c": BINARY.get(p["op"], np.add)(a, b)}
+
 def conv2d(p, x, w, b=0, r=0):
     turn = p.get("layout") == "nhwc"
     x, w, r = (np.moveaxis(t, -1, 1) if turn and np.ndim(t) else t for t in (x, w, r))

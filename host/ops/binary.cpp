@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+// binary.cpp - the fields of binary, how shapes broadcast, and how it is computed.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "binary_cases.hpp"
+#include "shared/geometry.hpp"
+
+namespace clam {
+namespace {
+
+constexpr int kVector = 4;  ///< elements of an item of binary_vector
+constexpr std::size_t kMostExtents = 4;
+constexpr int kSmallestGroup = 16, kLargestGroup = 256;
+
+/// Words of a Problem line, and the functions of binary.cl.
+struct Operation {
+  const char *word, *function;
+};
+constexpr Operation kOperations[] = {{"add", "sum"},     {"sub", "difference"},
+                                     {"mul", "product"}, {"div", "quotient"},
+                                     {"max", "larger"},  {"min", "smaller"}};
+
+std::vector<std::string> words() {
+  std::vector<std::string> words;
+  for (const Operation& operation : kOperations) words.push_back(operation.word);
+  return words;
+}
+
+const char* function_of(const Problem& problem) {
+  return std::find_if(
+             std::begin(kOperations), std::end(kOperations),
+             [&](const Operation& operation) { return problem.choice("op") == operation.word; })
+      ->function;
+}
+
+/// Extent of axis i, counted from the last one; 1 where the shape has no such axis.
+std::int64_t extent_from_end(const Shape& shape, std::size_t i) {
+  return i < shape.size() ? shape[shape.size() - 1 - i] : 1;
+}
+
+// ---- the problem ----
+
+void check_shapes(const Problem& problem, std::map<std::string, std::string, std::less<>>& values) {
+  const Shape a = binary_shape_a(problem), b = binary_shape_b(problem);
+  if (a.size() > kMostExtents) bad_field(problem, "shape", "needs up to 4 extents");
+  if (b.size() > kMostExtents) bad_field(problem, "shape_b", "needs up to 4 extents");
+  for (std::size_t i = 0; i < kMostExtents; ++i) {
+    const std::int64_t of_a = extent_from_end(a, i), of_b = extent_from_end(b, i);
+    if (of_a != of_b && of_a != 1 && of_b != 1) {
+      bad_field(problem, "shape_b",
+                fmt::format("needs extents that are 1 or those of shape={}", to_string(a)));
+    }
+  }
+  count(a);
+  count(b);
+  count(BinaryAxes(problem).shape);
+  if (a == b) values["shape_b"] = "none";
+}
+
+std::vector<TensorSpec> binary_tensors(const Problem& problem) {
+  using Role = TensorSpec::Role;
+  const Dtype dtype = problem.dtype();
+  const Shape a = binary_shape_a(problem), b = binary_shape_b(problem);
+  const Shape c = BinaryAxes(problem).shape;
+  std::vector<TensorSpec> specs{{"a", Role::input, dtype, a, {}, 0},
+                                {"b", Role::input, dtype, b, {}, 0},
+                                {"c", Role::output, dtype, c, {}, 0}};
+  if (a == c) {
+    specs.back().may_be = "a";
+  } else if (b == c) {
+    specs.back().may_be = "b";
+  }
+  return specs;
+}
+
+// ---- launches ----
+
+std::string options_of(const Problem& problem, const BinaryAxes& axes, Group group, bool vectors) {
+  const BinaryAxis& row = axes.merged[0];
+  std::string options = problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "";
+  options += fmt::format("-DBINARY_OP={} -DBINARY_X={} -DBINARY_Y={} -DBINARY_RANK={}",
+                         function_of(problem), group.x, group.y, axes.rank);
+  if (row.step_a == 0) options += " -DBINARY_A=0";
+  if (row.step_b == 0) options += " -DBINARY_B=0";
+  if (vectors && row.extent % kVector == 0) options += " -DBINARY_WHOLE=1";
+  return options;
+}
+
+/// Items of `elements` each along the rows of c.
+void add_launch(const char* kernel, int elements, const Problem& problem, const DeviceInfo& device,
+                const PlanOptions& wanted, Plan& plan) {
+  const BinaryAxes axes(problem);
+  const auto& [n0, n1, n2, n3] = axes.merged;
+  const auto number = [](std::int64_t value) { return static_cast<int>(value); };
+  const int columns = ceil_div(number(n0.extent), elements), rows = number(n1.extent);
+  const Group group = lower_group(choose_group(columns, kLargestGroup, device, wanted), rows);
+  plan.launches = {{"binary.cl",
+                    kernel,
+                    options_of(problem, axes, group, elements == kVector),
+                    {round_up(columns, group.x), round_up(rows, group.y), n2.extent * n3.extent},
+                    {group.x, group.y, 1},
+                    {BufferArg{"a"}, BufferArg{"b"}, BufferArg{"c"}, number(n0.extent), rows,
+                     number(n2.extent), number(n1.step_a), number(n2.step_a), number(n3.step_a),
+                     number(n1.step_b), number(n2.step_b), number(n3.step_b)}}};
+}
+
+// ---- variants ----
+
+Reason supports_plain(const Problem&, const DeviceInfo& device) {
+  if (std::min(device.max_work_group, device.max_work_items[0]) >= kSmallestGroup) return {};
+  return fmt::format("the device has no work-groups of {} work-items", kSmallestGroup);
+}
+
+Reason supports_vector(const Problem& problem, const DeviceInfo& device) {
+  if (Reason reason = supports_plain(problem, device)) return reason;
+  const BinaryAxes axes(problem);
+  const std::int64_t n = axes.merged[0].extent;
+  if (axes.rank == 1 || n % kVector == 0) return {};
+  return fmt::format("rows of {} elements do not all start on a vector of {}", n, kVector);
+}
+
+void plan_vector(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+                 Plan& plan) {
+  add_launch("binary_vector", kVector, problem, device, wanted, plan);
+}
+
+void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+                Plan& plan) {
+  add_launch("binary_plain", 1, problem, device, wanted, plan);
+}
+
+}  // namespace
+
+Shape binary_shape_a(const Problem& problem) { return problem.shape("shape"); }
+
+Shape binary_shape_b(const Problem& problem) {
+  const Shape shape = problem.shape("shape_b");
+  return shape.empty() ? binary_shape_a(problem) : shape;
+}
+
+BinaryAxes::BinaryAxes(const Problem& problem) {
+  const Shape a = binary_shape_a(problem), b = binary_shape_b(problem);
+  std::int64_t step_a = 1, step_b = 1;
+  int used = 0;
+  for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
+    const std::int64_t of_a = extent_from_end(a, i), of_b = extent_from_end(b, i);
+    const std::int64_t extent = std::max(of_a, of_b);
+    shape.insert(shape.begin(), extent);
+    if (extent == 1) continue;
+    const BinaryAxis axis{extent, of_a == 1 ? 0 : step_a, of_b == 1 ? 0 : step_b};
+    step_a *= of_a;
+    step_b *= of_b;
+    all.push_back(axis);
+    BinaryAxis* inner = used > 0 ? &merged[static_cast<std::size_t>(used - 1)] : nullptr;
+    if (inner && (inner->step_a == 0) == (axis.step_a == 0) &&
+        (inner->step_b == 0) == (axis.step_b == 0)) {
+      inner->extent *= extent;
+    } else {
+      merged[static_cast<std::size_t>(used++)] = axis;
+    }
+  }
+  rank = std::max(used, 1);
+}
+
+std::array<std::int64_t, 2> BinaryAxes::operands(std::int64_t i) const {
+  std::array<std::int64_t, 2> at{0, 0};
+  for (const BinaryAxis& axis : all) {
+    at[0] += i % axis.extent * axis.step_a;
+    at[1] += i % axis.extent * axis.step_b;
+    i /= axis.extent;
+  }
+  return at;
+}
+
+const Op& binary_op() {
+  static const Op op{
+      "binary",
+      "c = a op b, element by element, each repeated along the axes that it does not have",
+      {choice("op", "the operation", words(), ""), shape("shape", "extents of a, up to 4"),
+       dtype_field(),
+       shape("shape_b", "extents of b; the same from the last one on, or 1 in either; none: a's",
+             "none")},
+      check_shapes,
+      binary_tensors,
+      {{"binary_vector", "rows of whole vectors, or one row: four elements an item",
+        supports_vector, plan_vector},
+       {"binary_plain", "any rows: an element an item", supports_plain, plan_plain}},
+      binary_data_sets(),
+      binary_reference,
+      binary_flops,
+      binary_bytes,
+      binary_cases(),
+      binary_small_cases()};
+  return op;
+}
+
+}  // namespace clam

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// binary_cases.hpp - the problems, data and counts of binary, for tests and benches.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "../op.hpp"
+#include "shared/random.hpp"
+
+namespace clam {
+
+Reference binary_reference(const Problem& problem, const Tensors& inputs,
+                           const ReferenceOptions& options);
+
+/// The shape of an operand as its field says it; of b where none is given, a's.
+Shape binary_shape_a(const Problem& problem);
+Shape binary_shape_b(const Problem& problem);
+
+/// An axis of c and how far an operand's elements are apart along it; 0 where it repeats.
+struct BinaryAxis {
+  std::int64_t extent = 1, step_a = 0, step_b = 0;
+};
+
+/// The axes of c, the last one first, without those of one element.
+struct BinaryAxes {
+  Shape shape;  ///< of c, as a problem says it: the first axis first
+  std::vector<BinaryAxis> all;
+  /// Neighbours along which the same operands repeat made one; four, of which `rank` count.
+  std::array<BinaryAxis, 4> merged;
+  int rank = 1;
+  /// Of shapes that agree: binary's check has seen to that.
+  explicit BinaryAxes(const Problem& problem);
+  /// Element of a and b for element i of c.
+  std::array<std::int64_t, 2> operands(std::int64_t i) const;
+};
+
+inline double binary_flops(const Problem& problem) {
+  return static_cast<double>(count(BinaryAxes(problem).shape));
+}
+
+inline double binary_bytes(const Problem& problem) {
+  double bytes = 0;
+  for (const TensorSpec& spec : problem.op().tensors(problem)) {
+    bytes += static_cast<double>(count(spec.shape)) * size_of(spec.dtype);
+  }
+  return bytes;
+}
+
+namespace binary_data {
+
+template <typename Number>
+void fill(std::uint64_t seed, Tensors& inputs, const Number& number) {
+  Random random(seed);
+  for (const char* name : {"a", "b"}) {
+    HostTensor& tensor = inputs.at(name);
+    for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, number(random));
+  }
+}
+
+inline void zero_mean(const Problem&, std::uint64_t seed, Tensors& inputs) {
+  fill(seed, inputs, [](Random& random) { return random.normal(); });
+}
+
+inline void wide(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  const int most = problem.dtype() == Dtype::f16 ? 7 : 60;  // so that products stay finite
+  fill(seed, inputs, [most](Random& random) {
+    const double size = std::exp2(most * (2 * random.uniform() - 1));
+    return random.integer(0, 1) == 0 ? size : -size;
+  });
+}
+
+inline void special(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const bool half = problem.dtype() == Dtype::f16;
+  const double tiny = half ? 0x1p-24 : 0x1p-140, most = half ? 65504 : 0x1.fffffep+127;
+  const double values[] = {kNan, kInfinity, -kInfinity, 0, -0.0, tiny, -tiny, most, -most, 1};
+  fill(seed, inputs, [&](Random& random) {
+    const double number = random.normal();
+    return random.integer(0, 3) == 0 ? values[random.integer(0, 9)] : number;
+  });
+}
+
+}  // namespace binary_data
+
+inline std::vector<DataSet> binary_data_sets() {
+  return {
+      {"zero_mean", Check::hard, "N(0,1)", binary_data::zero_mean},
+      {"wide", Check::hard, "numbers of all sizes and both signs", binary_data::wide},
+      {"special", Check::hard,
+       "NaN, infinities, zeros, denormals and the largest numbers among them",
+       binary_data::special},
+  };
+}
+
+/// An item has 4 elements or 1, a group 16 to 256 items.
+inline std::vector<std::string> binary_cases() {
+  std::vector<std::string> cases{
+      // The same shape, or one number.
+      "binary op=add shape=1",
+      "binary op=add shape=3",
+      "binary op=add shape=255",
+      "binary op=add shape=256",
+      "binary op=add shape=257",
+      "binary op=mul shape=3x5x7x9",
+      "binary op=mul shape=5x7 shape_b=1",
+      "binary op=sub shape=1 shape_b=5x8",
+      "binary op=div shape=10007 shape_b=1x1",
+      // Rows and columns, on either side.
+      "binary op=add shape=33x20 shape_b=20",
+      "binary op=sub shape=33x21 shape_b=21",
+      "binary op=mul shape=33x20 shape_b=33x1",
+      "binary op=div shape=21 shape_b=33x21",
+      "binary op=sub shape=20 shape_b=33x1",
+      "binary op=sub shape=33x1 shape_b=1x21",
+      "binary op=max shape=1000x3 shape_b=3",
+      "binary op=max shape=3x1000 shape_b=3x1",
+      "binary op=add shape=70x65 shape_b=70x1",
+      // Axes that stay apart, and some that do not.
+      "binary op=add shape=2x8x5x5 shape_b=8x1x1",
+      "binary op=mul shape=2x8x6x6 shape_b=2x8x1x1",
+      "binary op=sub shape=2x3x4x8 shape_b=2x1x4x1",
+      "binary op=sub shape=3x1x5x1 shape_b=1x4x1x7",
+      "binary op=sub shape=1x3x1x12 shape_b=2x1x5x1",
+      "binary op=min shape=1x1x1x1 shape_b=2x1x3x1",
+      "binary op=add shape=4x1x192 shape_b=4x192x1",
+      // What models run.
+      "binary op=mul shape=4x192x192 shape_b=192x192",
+  };
+  for (const char* op : {"add", "sub", "mul", "div", "max", "min"}) {
+    cases.push_back(std::string("binary op=") + op + " shape=4099");
+    cases.push_back(std::string("binary op=") + op + " shape=25x40 shape_b=40");
+  }
+  return cases;
+}
+
+inline std::vector<std::string> binary_small_cases() {
+  return {"binary op=add shape=7x37", "binary op=sub shape=17x8 shape_b=8",
+          "binary op=mul shape=17x9 shape_b=17x1", "binary op=max shape=2x3x2x4 shape_b=2x1x2x1",
+          "binary op=div shape=66 shape_b=1"};
+}
+
+}  // namespace clam
