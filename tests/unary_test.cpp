@@ -193,6 +193,14 @@ TEST(unary, a_device_without_denormals_may_take_them_for_zero) {
   EXPECT_TRUE(std::isnan(dst.other[1]));
 }
 
+TEST(unary, the_sign_of_an_argument_that_is_zero_may_be_either) {
+  EXPECT_TRUE(expected_of("rsqrt", {0}).other.empty());
+  const Expected dst = expected_of("rsqrt scale=-2", {0, 1});
+  EXPECT_EQ(std::fabs(dst.value[0]), kInfinity);
+  EXPECT_EQ(dst.other[0], -dst.value[0]);
+  EXPECT_TRUE(std::isnan(dst.other[1]));
+}
+
 // ---- tests of the tests ----
 
 // Fixed, so that small cases cannot pass or fail by chance.

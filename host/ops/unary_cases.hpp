@@ -82,7 +82,7 @@ inline void special(const Problem& problem, std::uint64_t seed, Tensors& inputs)
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const bool half = problem.dtype() == Dtype::f16;
-  const double tiny = half ? 0x1p-24 : 0x1p-140;
+  const double tiny = half ? 0x1p-24 : is_affine(problem) ? 0x1p-100 : 0x1p-140;
   const bool periodic = problem.choice("op") == "sin" || problem.choice("op") == "cos";
   const double most = periodic ? 1000 : half ? 65504 : 0x1.fffffep+127;
   const double values[] = {kNan, kInfinity, -kInfinity, 0, -0.0, tiny, -tiny, most, -most, -1};

@@ -132,12 +132,15 @@ Result element(const Operands& in, double x) {
           passed_on(function, z, moved) + own + unit_roundoff(in.dtype) * std::fabs(value) + crumb};
 }
 
-/// What is as right where a device takes denormal numbers for 0; NaN where there is no such number.
-double with_zeros(const Operands& in, double x) {
-  const auto zero = [](double number) {
-    return std::fabs(number) < kSmallest ? std::copysign(0.0, number) : number;
+/// What is as right; NaN where there is no such number. A device may take denormal numbers for 0,
+/// and of a product and a sum that are 0 drivers do not agree on the sign.
+double other_value(const Operands& in, double x) {
+  const auto zero = [&](double number) {
+    const bool is_lost = !in.denormals && std::fabs(number) < kSmallest;
+    return is_lost ? std::copysign(0.0, number) : number;
   };
   const double z = zero(in.argument(zero(x)));
+  if (in.affine && z == 0) return in.function.value(-z);
   return z == in.argument(x) ? kNan : in.function.value(z);
 }
 
@@ -150,7 +153,7 @@ Reference unary_reference(const Problem& problem, const Tensors& inputs,
   Expected dst;
   dst.value.resize(static_cast<std::size_t>(src.size()));
   dst.bound.resize(dst.value.size());
-  if (!in.denormals) dst.other.resize(dst.value.size());
+  if (!in.denormals || in.affine) dst.other.resize(dst.value.size());
   constexpr std::int64_t kSlice = 4096;  // a thread's share at a time
   parallel_for((src.size() + kSlice - 1) / kSlice, [&](std::int64_t slice) {
     const std::int64_t end = std::min((slice + 1) * kSlice, src.size());
@@ -159,7 +162,7 @@ Reference unary_reference(const Problem& problem, const Tensors& inputs,
       const auto at = static_cast<std::size_t>(i);
       dst.value[at] = result.value;
       dst.bound[at] = result.bound;
-      if (!in.denormals) dst.other[at] = with_zeros(in, src.get(i));
+      if (!dst.other.empty()) dst.other[at] = other_value(in, src.get(i));
     }
   });
   return {{"dst", std::move(dst)}};
