@@ -9,30 +9,14 @@
 #include "conv2d_plan.hpp"
 #include "shared/accumulator.hpp"
 #include "shared/activation.hpp"
+#include "shared/sides.hpp"
 
 namespace clam {
 namespace {
 
-/// Strides, pads and dilations: kernels multiply them by indices, in int.
-constexpr int kLargestStep = 1 << 20;
-
 // ---- the problem ----
 
 using Values = std::map<std::string, std::string, std::less<>>;
-
-/// `whole` stands for those of `parts` that are not given. Parts that are alike become the whole,
-/// and parts with the default of the whole are left out.
-void unite(Values& values, const std::string& whole,
-           const std::vector<std::pair<std::string, int>>& parts, const std::string& absent,
-           int fallback) {
-  const int first = parts.front().second;
-  const bool alike =
-      std::all_of(parts.begin(), parts.end(), [&](const auto& p) { return p.second == first; });
-  values[whole] = std::to_string(alike ? first : fallback);
-  for (const auto& [part, value] : parts) {
-    values[part] = alike || value == fallback ? absent : std::to_string(value);
-  }
-}
 
 /// The filter lies within the padded input at least once.
 void check_extent(const Problem& problem, const std::string& field, int taps, std::int64_t reach,
@@ -66,9 +50,6 @@ void check_conv2d(const Problem& problem, Values& values) {
 }
 
 std::vector<Field> conv2d_fields() {
-  const auto step = [](const char* name, const char* about, const char* fallback) {
-    return integer(name, about, fallback, std::min(1, std::stoi(fallback)), kLargestStep);
-  };
   return {extent("n", "images", "1"),
           extent("c", "input channels"),
           extent("h", "rows of x"),
@@ -78,17 +59,17 @@ std::vector<Field> conv2d_fields() {
           integer("s", "columns of the filter; 0: as many as rows", "0", 0),
           dtype_field(),
           acc_field(),
-          step("stride", "rows and columns of x from an output to the next", "1"),
-          step("stride_h", "rows alone; 0: as stride", "0"),
-          step("stride_w", "columns alone; 0: as stride", "0"),
-          step("pad", "rows and columns around x that are left out of the sums", "0"),
-          step("pad_t", "rows above x; -1: as pad", "-1"),
-          step("pad_l", "columns left of x; -1: as pad", "-1"),
-          step("pad_b", "rows below x; -1: as pad", "-1"),
-          step("pad_r", "columns right of x; -1: as pad", "-1"),
-          step("dilation", "rows and columns of x from a tap to the next", "1"),
-          step("dilation_h", "rows alone; 0: as dilation", "0"),
-          step("dilation_w", "columns alone; 0: as dilation", "0"),
+          step_field("stride", "rows and columns of x from an output to the next", "1"),
+          step_field("stride_h", "rows alone; 0: as stride", "0"),
+          step_field("stride_w", "columns alone; 0: as stride", "0"),
+          step_field("pad", "rows and columns around x that are left out of the sums", "0"),
+          step_field("pad_t", "rows above x; -1: as pad", "-1"),
+          step_field("pad_l", "columns left of x; -1: as pad", "-1"),
+          step_field("pad_b", "rows below x; -1: as pad", "-1"),
+          step_field("pad_r", "columns right of x; -1: as pad", "-1"),
+          step_field("dilation", "rows and columns of x from a tap to the next", "1"),
+          step_field("dilation_h", "rows alone; 0: as dilation", "0"),
+          step_field("dilation_w", "columns alone; 0: as dilation", "0"),
           extent("groups", "groups of channels that see only each other", "1"),
           choice("layout", "order of the axes", {"nchw", "nhwc"}, "nchw"),
           flag("bias", "b[k] is added"),

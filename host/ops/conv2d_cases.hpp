@@ -7,6 +7,7 @@
 
 #include "../op.hpp"
 #include "shared/product_sets.hpp"
+#include "shared/sides.hpp"
 
 namespace clam {
 
@@ -71,12 +72,6 @@ struct Conv2d {
     return std::int64_t{extent} + before + after;
   }
   static std::int64_t reach(int taps, int dilation) { return (taps - 1LL) * dilation + 1; }
-
- private:
-  static int or_else(const Problem& problem, const char* field, int absent, int other) {
-    const int value = problem.integer(field);
-    return value == absent ? other : value;
-  }
 };
 
 /// Why no kernel computes the problem, on any device; empty when one does.

@@ -83,6 +83,23 @@ def conv2d(p, x, w, b=0, r=0):
     y = ACTIVATIONS[p.get("act", "none")](y + np.reshape(b, (-1, 1, 1))) + r
     return {"y": np.moveaxis(y, 1, -1) if turn else y}
 
+def pool2d(p, x):
+    turn = p.get("layout") == "nhwc"
+    x = np.moveaxis(x, -1, 1) if turn else x
+    rows = int(p.get("r", 0)) or x.shape[2]
+    window = rows, int(p.get("s", 0)) or (x.shape[3] if p.get("global") else rows)
+    (top, left, bottom, right), (down, across) = (
+        [int(p.get(f"{name}_{side}", p.get(name, default))) for side in sides]
+        for name, sides, default in (("pad", "tlbr", 0), ("stride", "hw", 1)))
+    def windows(t, outside):
+        t = np.pad(t, ((0, 0), (0, 0), (top, bottom), (left, right)), constant_values=outside)
+        return np.lib.stride_tricks.sliding_window_view(t, window, (2, 3))[:, :, ::down, ::across]
+    if p.get("mode") == "max":
+        y = windows(x, -np.inf).max((4, 5))
+    else:
+        y = windows(x, 0).sum((4, 5)) / windows(np.ones_like(x), p.get("count_include_pad", 0)).sum((4, 5))
+    return {"y": np.moveaxis(y, 1, -1) if turn else y}
+
 def numbers(p, name, default):
     return np.array([float(text) for text in str(p.get(name, default)).split("x")])
 

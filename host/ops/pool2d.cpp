@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT
+// pool2d.cpp - the fields of pool2d, and how it is computed.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "../error.hpp"
+#include "pool2d_cases.hpp"
+#include "shared/geometry.hpp"
+
+namespace clam {
+namespace {
+
+constexpr int kVector = 4;       ///< elements of a vector load
+constexpr int kFewestLanes = 4;  ///< of a map: they read each other's results as a vector
+constexpr int kLargestGroup = 256;
+constexpr int kAcross = 16;     ///< items side by side, which fill a cache line
+constexpr int kMostTaps = 7;    ///< rows and columns of a window that an item unrolls
+constexpr int kMostStride = 4;  ///< its rows from an output to the next
+
+using Values = std::map<std::string, std::string, std::less<>>;
+
+// ---- the problem ----
+
+/// A map taken whole has no window of its own.
+void check_global(const Problem& problem) {
+  const std::pair<const char*, int> without[] = {
+      {"r", 0},   {"s", 0},      {"stride", 1}, {"stride_h", 0}, {"stride_w", 0},
+      {"pad", 0}, {"pad_t", -1}, {"pad_l", -1}, {"pad_b", -1},   {"pad_r", -1}};
+  for (const auto& [field, fallback] : without) {
+    if (problem.integer(field) == fallback) continue;
+    bad_field(problem, field, "but global takes the whole map");
+  }
+}
+
+/// So that every window has an element of x.
+void check_pads(const Problem& problem, const Pool2d& pool) {
+  const struct {
+    const char* field;
+    int pad, taps;
+    const char* what;
+  } sides[] = {{"pad_t", pool.pad_t, pool.r, "rows"},
+               {"pad_l", pool.pad_l, pool.s, "columns"},
+               {"pad_b", pool.pad_b, pool.r, "rows"},
+               {"pad_r", pool.pad_r, pool.s, "columns"}};
+  for (const auto& side : sides) {
+    if (side.pad < side.taps) continue;
+    bad_field(problem, problem.integer(side.field) < 0 ? "pad" : side.field,
+              fmt::format("needs fewer than the window's {} {}", side.taps, side.what));
+  }
+}
+
+void check_window(const Problem& problem, const Pool2d& pool) {
+  if (pool.r < 1) bad_field(problem, "r", "needs 1 or more, or global");
+  check_pads(problem, pool);
+  const std::int64_t rows = std::int64_t{pool.h} + pool.pad_t + pool.pad_b;
+  const std::int64_t columns = std::int64_t{pool.w} + pool.pad_l + pool.pad_r;
+  if (pool.r > rows) bad_field(problem, "r", fmt::format("but x has {} rows with its pads", rows));
+  if (pool.s <= columns) return;
+  bad_field(problem, problem.integer("s") == 0 ? "r" : "s",
+            fmt::format("but x has {} columns with its pads", columns));
+}
+
+/// A window that takes the whole map is `global`, and so all its words are left out.
+void unite_words(const Pool2d& pool, Values& values) {
+  const bool whole = !pool.pads() && pool.r == pool.h && pool.s == pool.w;
+  unite(values, "stride", {{"stride_h", pool.stride_h}, {"stride_w", pool.stride_w}}, "0", 1);
+  unite(
+      values, "pad",
+      {{"pad_t", pool.pad_t}, {"pad_l", pool.pad_l}, {"pad_b", pool.pad_b}, {"pad_r", pool.pad_r}},
+      "-1", 0);
+  if (pool.s == pool.r) values["s"] = "0";
+  if (pool.max || !pool.pads()) values["count_include_pad"] = "0";
+  if (!whole) return;
+  for (const char* field : {"r", "s", "stride_h", "stride_w"}) values[field] = "0";
+  values["global"] = values["stride"] = "1";
+}
+
+void check(const Problem& problem, Values& values) {
+  const Pool2d pool(problem);
+  pool.global ? check_global(problem) : check_window(problem, pool);
+  unite_words(pool, values);
+}
+
+std::vector<Field> fields() {
+  return {extent("n", "images"),
+          extent("c", "channels"),
+          extent("h", "rows of x"),
+          extent("w", "columns of x"),
+          integer("r", "rows of the window", "0", 0),
+          integer("s", "columns of the window; 0: as many as rows", "0", 0),
+          dtype_field(),
+          choice("mode", "what of the window's elements", {"avg", "max"}, "avg"),
+          flag("global", "the window is the whole map"),
+          step_field("stride", "rows and columns of x from an output to the next", "1"),
+          step_field("stride_h", "rows alone; 0: as stride", "0"),
+          step_field("stride_w", "columns alone; 0: as stride", "0"),
+          step_field("pad", "rows and columns around x that windows reach over", "0"),
+          step_field("pad_t", "rows above x; -1: as pad", "-1"),
+          step_field("pad_l", "columns left of x; -1: as pad", "-1"),
+          step_field("pad_b", "rows below x; -1: as pad", "-1"),
+          step_field("pad_r", "columns right of x; -1: as pad", "-1"),
+          integer("count_include_pad", "1: a mean counts what is outside x as zeros", "0", 0, 1),
+          choice("layout", "order of the axes", {"nchw", "nhwc"}, "nchw")};
+}
+
+std::vector<TensorSpec> tensors(const Problem& problem) {
+  const Pool2d pool(problem);
+  return {{"x", TensorSpec::Role::input, pool.dtype, pool.shape(pool.h, pool.w), {}, 0},
+          {"y", TensorSpec::Role::output, pool.dtype, pool.shape(pool.oh(), pool.ow()), {}, 0}};
+}
+
+// ---- launches ----
+
+std::int64_t most_items(const DeviceInfo& device) {
+  return std::min({device.max_work_group, device.max_work_items[0], device.max_work_items[1]});
+}
+
+/// Items of a group: what the caller allows, else `wanted`; the lanes of a map at the least.
+int group_items(int wanted, const DeviceInfo& device, const PlanOptions& options) {
+  const int items = options.max_work_group > 0 ? options.max_work_group : wanted;
+  return std::max(
+      kFewestLanes,
+      floor_power_of_two(std::min<std::int64_t>({items, kLargestGroup, most_items(device)})));
+}
+
+int power_of_two_over(std::int64_t value) {
+  const int below = floor_power_of_two(value);
+  return below == value ? value : 2 * below;
+}
+
+std::string common_options(const Pool2d& pool) {
+  return fmt::format("{}{}", pool.dtype == Dtype::f16 ? "-DCLAM_F16 " : "",
+                     pool.max ? "-DPOOL2D_MAX=1 " : "");
+}
+
+int as_int(std::int64_t value) { return static_cast<int>(value); }
+
+/// How a group shares maps.
+struct Share {
+  int lanes, maps;
+};
+
+/// Few lanes read many vectors each; more where maps are too few to keep a device busy.
+Share share_maps(const Pool2d& pool, const DeviceInfo& device, const PlanOptions& options) {
+  constexpr int kVectors = 16, kFewVectors = 4, kItems = 64;
+  constexpr std::int64_t kBusy = 4096;
+  const std::int64_t vectors = pool.pixels() / kVector;
+  const bool long_maps = vectors > kVectors * kItems;
+  const int items = group_items(long_maps ? kLargestGroup : kItems, device, options);
+  int lanes = kFewestLanes;
+  while (lanes < items && (vectors > kVectors * lanes ||
+                           (vectors > kFewVectors * lanes && pool.maps() * lanes < kBusy))) {
+    lanes *= 2;
+  }
+  return {lanes, std::min(items / lanes, power_of_two_over(pool.maps()))};
+}
+
+void plan_global(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+                 Plan& plan) {
+  const Pool2d pool(problem);
+  const Share share = share_maps(pool, device, wanted);
+  const int maps = as_int(pool.maps());
+  plan.launches.push_back(
+      {"pool2d.cl",
+       "pool2d_global",
+       fmt::format("{}-DPOOL2D_LANES={} -DPOOL2D_MAPS={}", common_options(pool), share.lanes,
+                   share.maps),
+       {share.lanes, std::int64_t{ceil_div(maps, share.maps)} * share.maps, 1},
+       {share.lanes, share.maps, 1},
+       {BufferArg{"x"}, BufferArg{"y"}, maps, as_int(pool.pixels()), pool.scale()}});
+}
+
+int unit_of(const Pool2d& pool) { return pool.c % kVector == 0 ? kVector : 1; }
+
+void plan_nhwc_global(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+                      Plan& plan) {
+  const Pool2d pool(problem);
+  const int unit = unit_of(pool), units = pool.c / unit;
+  const int items = group_items(kLargestGroup, device, wanted);
+  const int columns = std::min({kAcross, power_of_two_over(units), items / kFewestLanes});
+  const int lanes =
+      std::max(kFewestLanes, std::min(items / columns, power_of_two_over(pool.pixels())));
+  plan.launches.push_back(
+      {"pool2d.cl",
+       "pool2d_nhwc_global",
+       fmt::format("{}-DPOOL2D_UNIT={} -DPOOL2D_LANES={} -DPOOL2D_MAPS={}", common_options(pool),
+                   unit, lanes, columns),
+       {round_up(units, columns), lanes, pool.n},
+       {columns, lanes, 1},
+       {BufferArg{"x"}, BufferArg{"y"}, as_int(pool.pixels()), pool.c, pool.scale()}});
+}
+
+std::string window_options(const Pool2d& pool, const Group& group) {
+  return fmt::format("{}{}-DPOOL2D_LX={} -DPOOL2D_LY={}", common_options(pool),
+                     pool.counts() ? "-DPOOL2D_COUNT=1 " : "", group.x, group.y);
+}
+
+/// Outputs of an item of pool2d_run: as many as the time model likes. A load takes six
+/// instructions, an output a dozen, and an item 40 before it has read anything (listings of a
+/// G610).
+int choose_run(const Pool2d& pool, const DeviceInfo& device) {
+  int best = 1;
+  double least = 0;
+  for (const int run : {4, 2, 1}) {
+    const double loads = ((run - 1.0) * pool.stride_h + pool.r) * pool.s;
+    const double items = static_cast<double>(pool.maps()) * pool.ow() * ceil_div(pool.oh(), run);
+    const double clocks = predicted_clocks(items, 6 * loads + 12 * run + 40, device);
+    if (least > 0 && clocks >= least) continue;
+    least = clocks;
+    best = run;
+  }
+  return best;
+}
+
+void plan_run(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+              Plan& plan) {
+  const Pool2d pool(problem);
+  const int oh = pool.oh(), ow = pool.ow(), run = choose_run(pool, device);
+  const int tiles = ceil_div(oh, run);
+  const Group group = lower_group(choose_group(ow, kAcross, device, wanted), tiles);
+  plan.launches.push_back(
+      {"pool2d.cl",
+       "pool2d_run",
+       fmt::format("{} -DPOOL2D_R={} -DPOOL2D_S={} -DPOOL2D_STRIDE={} -DPOOL2D_RUN={}{}",
+                   window_options(pool, group), pool.r, pool.s, pool.stride_h, run,
+                   pool.pads() ? "" : " -DPOOL2D_PAD=0"),
+       {round_up(ow, group.x), round_up(tiles, group.y), pool.maps()},
+       {group.x, group.y, 1},
+       {BufferArg{"x"}, BufferArg{"y"}, pool.h, pool.w, oh, ow, pool.stride_w, pool.pad_t,
+        pool.pad_l, pool.scale()}});
+}
+
+void plan_window(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+                 Plan& plan) {
+  const Pool2d pool(problem);
+  const int oh = pool.oh(), ow = pool.ow();
+  const Group group = lower_group(choose_group(ow, kAcross, device, wanted), oh);
+  plan.launches.push_back({"pool2d.cl",
+                           "pool2d_window",
+                           window_options(pool, group),
+                           {round_up(ow, group.x), round_up(oh, group.y), pool.maps()},
+                           {group.x, group.y, 1},
+                           {BufferArg{"x"}, BufferArg{"y"}, pool.h, pool.w, pool.r, pool.s, oh, ow,
+                            pool.stride_h, pool.stride_w, pool.pad_t, pool.pad_l, pool.scale()}});
+}
+
+void plan_nhwc(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+               Plan& plan) {
+  const Pool2d pool(problem);
+  const int oh = pool.oh(), ow = pool.ow(), unit = unit_of(pool), units = pool.c / unit;
+  const Group group = lower_group(choose_group(units, kAcross, device, wanted), ow);
+  plan.launches.push_back(
+      {"pool2d.cl",
+       "pool2d_nhwc",
+       fmt::format("{} -DPOOL2D_UNIT={}", window_options(pool, group), unit),
+       {round_up(units, group.x), round_up(ow, group.y), std::int64_t{pool.n} * oh},
+       {group.x, group.y, 1},
+       {BufferArg{"x"}, BufferArg{"y"}, pool.c, pool.h, pool.w, pool.r, pool.s, oh, ow,
+        pool.stride_h, pool.stride_w, pool.pad_t, pool.pad_l, pool.scale()}});
+}
+
+// ---- variants ----
+
+Reason group_too_small(const DeviceInfo& device) {
+  if (most_items(device) >= kFewestLanes) return {};
+  return fmt::format("{} lanes share a map, a group has at most {} items", kFewestLanes,
+                     most_items(device));
+}
+
+Reason other_layout(const Pool2d& pool, bool nhwc) {
+  if (pool.nhwc == nhwc) return {};
+  return std::string(nhwc ? "it reads nhwc, the layout is nchw"
+                          : "it reads nchw, the layout is nhwc");
+}
+
+Reason supports_global(const Problem& problem, const DeviceInfo& device, bool nhwc) {
+  const Pool2d pool(problem);
+  if (Reason reason = other_layout(pool, nhwc)) return reason;
+  if (!pool.global) return "the window is not the whole map";
+  return group_too_small(device);
+}
+
+Reason supports_nchw_global(const Problem& problem, const DeviceInfo& device) {
+  return supports_global(problem, device, false);
+}
+
+Reason supports_nhwc_global(const Problem& problem, const DeviceInfo& device) {
+  return supports_global(problem, device, true);
+}
+
+Reason supports_window(const Problem& problem, const DeviceInfo&) {
+  return other_layout(Pool2d(problem), false);
+}
+
+Reason supports_run(const Problem& problem, const DeviceInfo&) {
+  const Pool2d pool(problem);
+  if (Reason reason = other_layout(pool, false)) return reason;
+  if (pool.r > kMostTaps || pool.s > kMostTaps) {
+    return fmt::format("a window of {} x {} is over {} x {}", pool.r, pool.s, kMostTaps, kMostTaps);
+  }
+  if (pool.stride_h <= kMostStride) return {};
+  return fmt::format("stride_h={} is over {}", pool.stride_h, kMostStride);
+}
+
+Reason supports_nhwc(const Problem& problem, const DeviceInfo&) {
+  return other_layout(Pool2d(problem), true);
+}
+
+}  // namespace
+
+const Op& pool2d_op() {
+  static const Op op{
+      "pool2d",
+      "y = mean or max of the elements of a window of x",
+      fields(),
+      check,
+      tensors,
+      {{"pool2d_global", "whole nchw maps: lanes along a map, in aligned vectors",
+        supports_nchw_global, plan_global},
+       {"pool2d_run", "nchw, windows of up to 7 x 7: a column of outputs an item", supports_run,
+        plan_run},
+       {"pool2d_window", "nchw, any window: an output an item", supports_window, plan_window},
+       {"pool2d_nhwc_global", "whole nhwc maps: lanes down a map", supports_nhwc_global,
+        plan_nhwc_global},
+       {"pool2d_nhwc", "nhwc, any window: one or four channels of an output an item", supports_nhwc,
+        plan_nhwc}},
+      pool2d_data_sets(),
+      pool2d_reference,
+      pool2d_flops,
+      pool2d_bytes,
+      pool2d_cases(),
+      pool2d_small_cases()};
+  return op;
+}
+
+}  // namespace clam
