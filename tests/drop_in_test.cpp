@@ -65,6 +65,7 @@ TEST_F(drop_in, a_wrong_result_of_any_op_is_seen) {
       {"unary", "unary.cl", "z, (float4)(shift)", "z, (float4)(0.0f)", "dst of unary"},
       {"binary", "binary.cl", "return y * step1;", "return 0;", "c of binary"},
       {"pool2d", "pool2d.cl", "return all * scale;", "return all;", "y of pool2d"},
+      {"rotary", "rotary.cl", "fma(-b, s0, a * c0)", "fma(b, s0, a * c0)", "dst of rotary"},
       {"ssd_decode", "ssd_decode.cl", "* size * 0.5f", "* size", "data of ssd_decode"},
       {"multibox_transform_loc", "multibox_transform_loc.cl", "(float)(found - 1)", "(float)found",
        "out of multibox_transform_loc"},

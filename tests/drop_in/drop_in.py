@@ -100,6 +100,15 @@ def pool2d(p, x):
         y = windows(x, 0).sum((4, 5)) / windows(np.ones_like(x), p.get("count_include_pad", 0)).sum((4, 5))
     return {"y": np.moveaxis(y, 1, -1) if turn else y}
 
+def rotary(p, src, cos, sin):
+    dim = int(p.get("rotary_dim", 0)) or src.shape[-1]
+    t = src[..., :dim]
+    if p.get("pairing") == "halves":
+        turned = np.concatenate([-t[..., dim // 2:], t[..., :dim // 2]], -1)
+    else:
+        turned = np.stack([-t[..., 1::2], t[..., ::2]], -1).reshape(t.shape)
+    return {"dst": np.concatenate([t * cos[:, :dim] + turned * sin[:, :dim], src[..., dim:]], -1)}
+
 def numbers(p, name, default):
     return np.array([float(text) for text in str(p.get(name, default)).split("x")])
 

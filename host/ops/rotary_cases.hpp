@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// rotary_cases.hpp - the problems, data and counts of rotary, for tests and benches.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "../op.hpp"
+#include "shared/random.hpp"
+
+namespace clam {
+
+/// The extents of a checked problem.
+struct Rotary {
+  int matrices, n, d, rotary_dim;
+  bool halves;
+
+  explicit Rotary(const Problem& problem)
+      : matrices(problem.integer("batch") * problem.integer("heads")),
+        n(problem.integer("n")),
+        d(problem.integer("d")),
+        rotary_dim(problem.integer("rotary_dim") == 0 ? d : problem.integer("rotary_dim")),
+        halves(problem.choice("pairing") == "halves") {}
+
+  /// The element that element j of a row is rotated with, j < rotary_dim.
+  int partner(int j) const { return halves ? (j + rotary_dim / 2) % rotary_dim : j ^ 1; }
+  /// Whether j comes first of the two.
+  bool is_first(int j) const { return j < partner(j); }
+};
+
+Reference rotary_reference(const Problem& problem, const Tensors& inputs,
+                           const ReferenceOptions& options);
+
+/// Two products and a sum a rotated element.
+inline double rotary_flops(const Problem& problem) {
+  const Rotary rotary(problem);
+  return 3.0 * rotary.matrices * rotary.n * rotary.rotary_dim;
+}
+
+inline double rotary_bytes(const Problem& problem) {
+  double bytes = 0;
+  for (const TensorSpec& spec : problem.op().tensors(problem)) {
+    bytes += static_cast<double>(count(spec.shape)) * size_of(spec.dtype);
+  }
+  return bytes;
+}
+
+namespace rotary_data {
+
+template <typename Value>
+void fill(HostTensor& tensor, const Value& value) {
+  for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, value(i));
+}
+
+/// Products and sums of -1, 0 and 1; sin has no zero, cos has some.
+inline void exact(const Problem&, std::uint64_t seed, Tensors& inputs) {
+  Random random(seed);
+  fill(inputs.at("src"), [&](std::int64_t) { return random.integer(-7, 7); });
+  fill(inputs.at("cos"), [&](std::int64_t) { return random.integer(-1, 1); });
+  fill(inputs.at("sin"), [&](std::int64_t) { return random.integer(0, 1) * 4 - 2; });
+}
+
+/// Every element has a cosine and a sine of its own, as no model has them: a wrong column shows.
+inline void zero_mean(const Problem&, std::uint64_t seed, Tensors& inputs) {
+  Random random(seed);
+  for (auto& [name, tensor] : inputs) fill(tensor, [&](std::int64_t) { return random.normal(); });
+}
+
+/// Angles i * 10000^(-2 j / rotary_dim), as in models.
+inline void angles(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  const Rotary rotary(problem);
+  Random random(seed);
+  const auto angle = [&](std::int64_t at) {
+    const int i = static_cast<int>(at / rotary.d), j = static_cast<int>(at % rotary.d);
+    const int pair = rotary.halves ? j % std::max(1, rotary.rotary_dim / 2) : j / 2;
+    return i * std::pow(10000.0, -2.0 * pair / rotary.rotary_dim);
+  };
+  fill(inputs.at("src"), [&](std::int64_t) { return random.normal(); });
+  fill(inputs.at("cos"), [&](std::int64_t at) { return std::cos(angle(at)); });
+  fill(inputs.at("sin"), [&](std::int64_t at) { return std::sin(angle(at)); });
+}
+
+/// NaN, infinities and -0 in places; where elements are copied, too.
+inline void special(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  angles(problem, seed, inputs);
+  HostTensor& src = inputs.at("src");
+  for (std::int64_t i = 0; i < src.size(); ++i) {
+    if (i % 61 == 11) src.set(i, std::numeric_limits<double>::quiet_NaN());
+    if (i % 53 == 31) src.set(i, i % 2 == 0 ? kInfinity : -kInfinity);
+    if (i % 7 == 3) src.set(i, -0.0);
+  }
+}
+
+}  // namespace rotary_data
+
+inline std::vector<DataSet> rotary_data_sets() {
+  return {
+      {"exact", Check::exact, "small whole numbers", rotary_data::exact},
+      {"zero_mean", Check::hard, "N(0,1), tables too: a wrong column shows",
+       rotary_data::zero_mean},
+      {"angles", Check::hard, "cosines and sines of the angles of models", rotary_data::angles},
+      {"special", Check::hard, "NaN, infinities and -0 in places", rotary_data::special},
+  };
+}
+
+/// Vectors of 4 where d and rotary_dim allow; 1, 2 or 4 matrices an item; groups 16 wide.
+inline std::vector<std::string> rotary_cases() {
+  std::vector<std::string> cases;
+  for (const char* words :
+       {"batch=1 heads=4 n=192 d=64", "batch=2 heads=4 n=192 d=64", "batch=1 heads=1 n=1 d=2",
+        "batch=1 heads=3 n=5 d=6", "batch=3 heads=2 n=7 d=20", "batch=1 heads=5 n=17 d=8",
+        "batch=2 heads=2 n=9 d=128", "batch=1 heads=4 n=33 d=68", "batch=1 heads=1 n=63 d=34",
+        "batch=1 heads=7 n=3 d=96 rotary_dim=32", "batch=2 heads=1 n=65 d=80 rotary_dim=20",
+        "batch=1 heads=2 n=5 d=7 rotary_dim=6", "batch=1 heads=2 n=5 d=24 rotary_dim=2",
+        "batch=1 heads=1 n=300 d=16 rotary_dim=12"}) {
+    for (const char* pairing : {"", " pairing=halves"}) {
+      cases.push_back(std::string("rotary ") + words + pairing);
+    }
+  }
+  return cases;
+}
+
+inline std::vector<std::string> rotary_small_cases() {
+  return {"rotary batch=1 heads=2 n=5 d=8", "rotary batch=1 heads=3 n=3 d=7 rotary_dim=4",
+          "rotary batch=1 heads=4 n=5 d=12 rotary_dim=8 pairing=halves",
+          "rotary batch=1 heads=1 n=3 d=6 rotary_dim=4 pairing=halves"};
+}
+
+}  // namespace clam
