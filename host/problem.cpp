@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -120,6 +121,21 @@ std::string canonical_numbers(const Op& op, const Field& field, std::string_view
   return canonical;
 }
 
+/// Digits between hyphens: each of 0 to n-1 once.
+std::string canonical_axes(const Op& op, const Field& field, std::string_view text) {
+  constexpr std::size_t kMostAxes = 8;
+  const std::size_t axes = (text.size() + 1) / 2;
+  std::string digits;
+  for (std::size_t at = 0; at < text.size(); at += 2) digits += text[at];
+  std::sort(digits.begin(), digits.end());
+  bool good = text.size() % 2 == 1 && axes <= kMostAxes;
+  for (std::size_t at = 1; at < text.size(); at += 2) good = good && text[at] == '-';
+  if (!good || digits != std::string("01234567").substr(0, axes)) {
+    bad_value(op, field, text, "needs the axes from 0 on, each once, like 0-2-1");
+  }
+  return std::string(text);
+}
+
 std::string canonical(const Op& op, const Field& field, std::string_view text) {
   switch (field.kind) {
     case Field::Kind::extent:
@@ -137,6 +153,8 @@ std::string canonical(const Op& op, const Field& field, std::string_view text) {
       return canonical_shape(op, field, text);
     case Field::Kind::numbers:
       return canonical_numbers(op, field, text);
+    case Field::Kind::axes:
+      return canonical_axes(op, field, text);
   }
   throw std::logic_error("unknown kind of field");
 }
@@ -180,6 +198,9 @@ Field shape(std::string name, std::string about, std::string fallback) {
 }
 Field numbers(std::string name, std::string about, std::string fallback) {
   return {std::move(name), Field::Kind::numbers, std::move(fallback), std::move(about), {}};
+}
+Field axes(std::string name, std::string about, std::string fallback) {
+  return {std::move(name), Field::Kind::axes, std::move(fallback), std::move(about), {}};
 }
 Field dtype_field() {
   Field field = choice("dtype", "how tensors are stored", {"f32", "f16"}, "");
@@ -283,6 +304,7 @@ nlohmann::json Problem::to_json() const {
       case Field::Kind::choice:
       case Field::Kind::shape:
       case Field::Kind::numbers:
+      case Field::Kind::axes:
         json[field.name] = text;
     }
   }
@@ -338,6 +360,12 @@ std::vector<float> Problem::numbers(std::string_view field) const {
     at = std::from_chars(at, end, numbers.emplace_back()).ptr;
   }
   return numbers;
+}
+std::vector<int> Problem::axes(std::string_view field) const {
+  const std::string& text = value(field, Field::Kind::axes);
+  std::vector<int> axes;
+  for (std::size_t at = 0; at < text.size(); at += 2) axes.push_back(text[at] - '0');
+  return axes;
 }
 Dtype Problem::dtype() const { return parse_dtype(choice("dtype")); }
 

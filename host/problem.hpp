@@ -35,6 +35,7 @@ struct Field {
     choice,   ///< one of `choices`
     shape,    ///< extents >= 1, "4x192x192"; or "none" where that is the default
     numbers,  ///< floats as of number, "0.1x0.1x0.2x0.2"
+    axes,     ///< 0 to n-1 in any order, "0-2-1"
   };
   std::string name;
   Kind kind;
@@ -55,6 +56,7 @@ Field choice(std::string name, std::string about, std::vector<std::string> choic
              std::string fallback);
 Field shape(std::string name, std::string about, std::string fallback = "");
 Field numbers(std::string name, std::string about, std::string fallback);
+Field axes(std::string name, std::string about, std::string fallback = "");
 Field dtype_field();  ///< dtype=f32|f16, always written
 
 /// An immutable, checked Problem. Two are equal when their canonical texts are.
@@ -78,6 +80,7 @@ class Problem {
   const std::string& choice(std::string_view field) const;
   std::vector<std::int64_t> shape(std::string_view field) const;  ///< "none" is empty
   std::vector<float> numbers(std::string_view field) const;
+  std::vector<int> axes(std::string_view field) const;
   Dtype dtype() const;
 
   /// A copy with one field changed; checked like a parsed one.

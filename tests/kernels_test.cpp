@@ -54,6 +54,9 @@ TEST(kernels, sections_that_stand_in_several_files_are_one_text) {
   EXPECT_GE(files, 9);
   EXPECT_GT(section("ssd_decode.cl", "boxes").size(), 300u);
   EXPECT_EQ(section("ssd_decode.cl", "boxes"), section("multibox_transform_loc.cl", "boxes"));
+  for (const char* file : {"concat.cl", "gather.cl"}) {
+    EXPECT_EQ(section("transpose.cl", "units"), section(file, "units")) << file;
+  }
 }
 
 TEST(kernels, kernel_files_are_ascii_and_licensed) {

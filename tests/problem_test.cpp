@@ -40,6 +40,10 @@ std::string random_value(const Field& field, std::mt19937_64& random) {
       const char* lists[] = {"1", "0.1x0.1x0.2x0.2", "-1x0.5", "1e-05x3e+10", "inf", "-0x0x0x0"};
       return lists[below(6)];
     }
+    case Field::Kind::axes: {
+      const char* orders[] = {"0", "1-0", "0-2-1", "2-1-0", "0-1-2", "3-0-2-1", "0-2-1-3"};
+      return orders[below(7)];
+    }
     case Field::Kind::shape: {
       std::string text = std::to_string(1 + below(40));
       for (std::int64_t more = below(4); more > 0; --more) {

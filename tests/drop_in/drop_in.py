@@ -109,6 +109,16 @@ def rotary(p, src, cos, sin):
         turned = np.stack([-t[..., 1::2], t[..., ::2]], -1).reshape(t.shape)
     return {"dst": np.concatenate([t * cos[:, :dim] + turned * sin[:, :dim], src[..., dim:]], -1)}
 
+def transpose(p, src):
+    return {"dst": src.transpose([int(axis) for axis in str(p["perm"]).split("-")])}
+
+def concat(p, a, b):
+    return {"dst": np.concatenate([a, b], int(p["axis"]))}
+
+def gather(p, src, index):
+    axis = int(p.get("axis", 0))
+    return {"dst": src.take(index.astype(int), axis, mode="clip")}
+
 def numbers(p, name, default):
     return np.array([float(text) for text in str(p.get(name, default)).split("x")])
 

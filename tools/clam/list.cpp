@@ -29,6 +29,8 @@ const char* kind_name(Field::Kind kind) {
       return "shape";
     case Field::Kind::numbers:
       return "numbers";
+    case Field::Kind::axes:
+      return "axes";
   }
   throw std::logic_error("unknown kind of field");
 }

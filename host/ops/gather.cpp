@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// gather.cpp - the fields of gather, and how it is computed.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "../error.hpp"
+#include "gather_cases.hpp"
+#include "shared/geometry.hpp"
+
+namespace clam {
+namespace {
+
+constexpr int kAcross = 64;  ///< items side by side along a slice at most
+constexpr int kMostAxes = 8;
+
+void check(const Problem& problem, std::map<std::string, std::string, std::less<>>& values) {
+  const int axes = static_cast<int>(problem.shape("shape").size()), axis = problem.integer("axis");
+  if (axis < -axes || axis >= axes) {
+    bad_field(problem, "axis", fmt::format("needs {} to {}", -axes, axes - 1));
+  }
+  values["axis"] = std::to_string(axis < 0 ? axis + axes : axis);
+}
+
+std::vector<Field> fields() {
+  return {shape("shape", "extents of src"), dtype_field(),
+          integer("axis", "along which slices are gathered; negative ones count from the end", "0",
+                  -kMostAxes, kMostAxes - 1),
+          extent("count", "slices of dst: indices")};
+}
+
+std::vector<TensorSpec> tensors(const Problem& problem) {
+  using Role = TensorSpec::Role;
+  const Shape shape = problem.shape("shape");
+  const int axis = problem.integer("axis"), count = problem.integer("count");
+  Shape gathered = shape;
+  gathered[static_cast<std::size_t>(axis < 0 ? axis + static_cast<int>(shape.size()) : axis)] =
+      count;
+  return {{"src", Role::input, problem.dtype(), shape, {}, 0},
+          {"index", Role::input, Dtype::i32, {count}, {}, 0},
+          {"dst", Role::output, problem.dtype(), gathered, {}, 0}};
+}
+
+Reason supports(const Problem&, const DeviceInfo&) { return {}; }
+
+void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted, Plan& plan) {
+  const Gather gather(problem);
+  const int count = static_cast<int>(gather.count), inner = static_cast<int>(gather.inner),
+            unit = copy_unit({inner}, problem.dtype()), units = inner / unit;
+  const Group group = lower_group(choose_group(units, kAcross, device, wanted), count);
+  plan.launches.push_back(
+      {"gather.cl",
+       "gather_slices",
+       fmt::format("{}-DGATHER_UNIT={} -DGATHER_LX={} -DGATHER_LY={}",
+                   problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "", unit, group.x, group.y),
+       {round_up(units, group.x), round_up(count, group.y), gather.outer},
+       {group.x, group.y, 1},
+       {BufferArg{"src"}, BufferArg{"index"}, BufferArg{"dst"}, static_cast<int>(gather.extent),
+        count, inner}});
+}
+
+}  // namespace
+
+Gather::Gather(const Problem& problem)
+    : outer(1), extent(1), inner(1), count(problem.integer("count")) {
+  const Shape shape = problem.shape("shape");
+  const auto axis = static_cast<std::size_t>(problem.integer("axis"));
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    (i < axis ? outer : i == axis ? extent : inner) *= shape[i];
+  }
+}
+
+const Op& gather_op() {
+  static const Op op{
+      "gather",
+      "dst = the slices of src along an axis that an index names",
+      fields(),
+      check,
+      tensors,
+      {{"gather_slices", "the only one: in units of up to 16 bytes", supports, plan}},
+      gather_data_sets(),
+      gather_reference,
+      copy_flops,
+      gather_bytes,
+      gather_cases(),
+      gather_small_cases()};
+  return op;
+}
+
+}  // namespace clam

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// concat_test.cpp - problems, plans, references and kernels of concat.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include "faults.hpp"
+#include "op_device.hpp"
+#include "ops/concat_cases.hpp"
+#include "test_errors.hpp"
+
+namespace clam {
+namespace {
+
+Problem parse(const std::string& words, const std::string& dtype = "f32") {
+  return Problem::parse("concat " + words + " dtype=" + dtype);
+}
+
+Expected reference(const Problem& problem, const Tensors& inputs) {
+  return problem.op().reference(problem, inputs, {Check::exact}).at("dst");
+}
+
+// ---- problems and plans ----
+
+TEST(concat, canonical_text_and_tensors) {
+  const Problem problem = parse("axis=-1 shape_a=2x3 shape_b=2x5", "f16");
+  EXPECT_EQ(problem.text(), "concat axis=1 shape_a=2x3 shape_b=2x5 dtype=f16");
+  EXPECT_EQ(problem.op().tensors(problem)[2].shape, (Shape{2, 8}));
+  EXPECT_EQ(problem.op().bytes(problem), 2.0 * 2 * 16);
+}
+
+TEST(concat, bad_arguments_say_what_is_wrong) {
+  const auto expect = [](const std::string& words, const std::string& sentence) {
+    EXPECT_THROWS_SAYING(parse(words), BadArgument, sentence);
+  };
+  expect("shape_a=2 shape_b=2", "axis is missing");
+  expect("axis=2 shape_a=2x3 shape_b=2x3", "concat: axis=2, needs -2 to 1");
+  expect("axis=0 shape_a=2x3 shape_b=2x4",
+         "concat: shape_b=2x4, needs the extents of shape_a but along the axis");
+  expect("axis=0 shape_a=2x3 shape_b=2", "needs the extents of shape_a but along the axis");
+  expect("axis=0 shape_a=2147483647 shape_b=1", "2147483647");
+}
+
+TEST(concat, units_divide_both_rows) {
+  const auto unit = [](const std::string& words, const char* dtype) {
+    const std::string options =
+        make_plan(parse(words, dtype), generic_device()).launches.at(0).options;
+    return options.substr(options.find("UNIT="), 6);
+  };
+  EXPECT_EQ(unit("axis=1 shape_a=3x8 shape_b=3x12", "f32"), "UNIT=4");
+  EXPECT_EQ(unit("axis=1 shape_a=3x8 shape_b=3x12", "f16"), "UNIT=4");
+  EXPECT_EQ(unit("axis=1 shape_a=3x8 shape_b=3x16", "f16"), "UNIT=8");
+  EXPECT_EQ(unit("axis=1 shape_a=3x8 shape_b=3x10", "f32"), "UNIT=2");
+  EXPECT_EQ(unit("axis=1 shape_a=3x8 shape_b=3x11", "f32"), "UNIT=1");
+}
+
+TEST(concat, groups_stay_within_the_limit) {
+  for (const Problem& problem : problems_of(find_op("concat").cases, "f32")) {
+    for (const int limit : {1, 16, 100, 1024}) {
+      const Launch launch = make_plan(problem, generic_device(), {"", limit}).launches.at(0);
+      EXPECT_LE(launch.local[0] * launch.local[1], std::min(limit, 256)) << problem.text();
+    }
+  }
+}
+
+// ---- the reference ----
+
+TEST(concat, the_reference_takes_a_hand_made_example) {
+  const Problem problem = parse("axis=1 shape_a=2x2 shape_b=2x1");
+  Tensors inputs = make_inputs(problem, find_data_set(problem.op(), "numbered"), 1);
+  for (std::int64_t i = 0; i < 2; ++i) inputs.at("b").set_bits(i, 10 + static_cast<unsigned>(i));
+  const HostTensor dst = reference(problem, inputs).exact;
+  const std::uint32_t wanted[] = {0, 1, 10, 2, 3, 11};
+  for (std::int64_t i = 0; i < 6; ++i) EXPECT_EQ(dst.bits(i), wanted[i]) << i;
+}
+
+TEST(concat, faulty_outputs_are_caught) {
+  for (const char* dtype : {"f32", "f16"}) {
+    for (const Problem& problem : problems_of(find_op("concat").cases, dtype)) {
+      const Tensors inputs = make_inputs(problem, find_data_set(problem.op(), "bits"), 1);
+      const Expected dst = reference(problem, inputs);
+      EXPECT_TRUE(compare(dst.exact, dst).pass);
+      EXPECT_FALSE(compare(test::all_zero(dst.exact), dst).pass);
+      EXPECT_FALSE(compare(test::constant(dst.exact), dst).pass);
+      EXPECT_FALSE(compare(test::swapped_columns(dst.exact, dst.exact.size()), dst).pass);
+    }
+  }
+}
+
+// ---- kernels ----
+
+class concat_device : public test::OpDevice {};
+class concat_broken : public test::OpDevice {};
+
+TEST_F(concat_device, every_case_passes_every_set) {
+  for (const std::string& dtype : dtypes()) {
+    for (const Problem& problem : problems_of(find_op("concat").cases, dtype)) {
+      expect_all_sets_pass(problem);
+    }
+  }
+}
+
+TEST_F(concat_device, groups_of_any_size_give_the_same_bits) {
+  for (const std::string& dtype : dtypes()) {
+    const Problem problem = OpDevice::parse("concat axis=1 shape_a=65x8 shape_b=65x16", dtype);
+    expect_same_bits_in_every_group(problem, problem.op().data_sets[0]);
+  }
+}
+
+TEST_F(concat_device, random_problems_pass) {
+  Random random(test::seed());
+  for (int i = 0; i < 6; ++i) {
+    Shape a;
+    for (int axes = random.integer(1, 4); axes > 0; --axes) a.push_back(random.integer(1, 20));
+    const int axis = random.integer(0, static_cast<int>(a.size()) - 1);
+    Shape b = a;
+    b[static_cast<std::size_t>(axis)] = random.integer(1, 20);
+    const std::string line =
+        fmt::format("concat axis={} shape_a={} shape_b={}", axis, to_string(a), to_string(b));
+    for (const std::string& dtype : dtypes()) expect_all_sets_pass(OpDevice::parse(line, dtype));
+  }
+}
+
+TEST_F(concat_broken, broken_kernels_are_caught) {
+  const char *rows = "concat_rows", *line = "concat axis=1 shape_a=17x6 shape_b=17x10";
+  const test::KernelFault faults[] = {
+      {"a for b", "FROM(Unit, b, ", "FROM(Unit, a, ", line, rows, "bits"},
+      {"b begins too late", "row * nb + i - na", "row * nb + i", line, rows, "bits"},
+      {"one unit of a more", "i < (uint)na", "i <= (uint)na", line, rows, "bits"},
+      {"the rows of b are as long as those of a", "row * nb", "row * na", line, rows, "bits"},
+      {"the last row is left out", "row >= (uint)rows", "row + 1 >= (uint)rows", line, rows,
+       "bits"},
+      {"the last unit is left out", "i >= n ||", "i + UNIT >= n ||", line, rows, "bits"},
+  };
+  for (const test::KernelFault& fault : faults) expect_caught("concat.cl", fault);
+}
+
+}  // namespace
+}  // namespace clam

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// gather_test.cpp - problems, plans, references and kernels of gather.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "faults.hpp"
+#include "op_device.hpp"
+#include "ops/gather_cases.hpp"
+#include "test_errors.hpp"
+
+namespace clam {
+namespace {
+
+Problem parse(const std::string& words, const std::string& dtype = "f32") {
+  return Problem::parse("gather " + words + " dtype=" + dtype);
+}
+
+Expected reference(const Problem& problem, const Tensors& inputs) {
+  return problem.op().reference(problem, inputs, {Check::exact}).at("dst");
+}
+
+// ---- problems and plans ----
+
+TEST(gather, canonical_text_and_tensors) {
+  const Problem problem = parse("axis=-2 count=7 shape=2x3x5", "f16");
+  EXPECT_EQ(problem.text(), "gather shape=2x3x5 dtype=f16 axis=1 count=7");
+  const std::vector<TensorSpec> specs = problem.op().tensors(problem);
+  EXPECT_EQ(specs[1].dtype, Dtype::i32);
+  EXPECT_EQ(specs[1].shape, Shape{7});
+  EXPECT_EQ(specs[2].shape, (Shape{2, 7, 5}));
+  EXPECT_EQ(gather_bytes(problem), 2.0 * 2 * 70 + 4 * 7);
+  EXPECT_EQ(parse("shape=2x3 axis=-2 count=1").text(), "gather shape=2x3 dtype=f32 count=1");
+}
+
+TEST(gather, bad_arguments_say_what_is_wrong) {
+  const auto expect = [](const std::string& words, const std::string& sentence) {
+    EXPECT_THROWS_SAYING(parse(words), BadArgument, sentence);
+  };
+  expect("shape=2x3", "count is missing");
+  expect("shape=2x3 count=0", "count='0', needs 1 to");
+  expect("shape=2x3 axis=2 count=1", "gather: axis=2, needs -2 to 1");
+  expect("shape=2x65536 count=65536", "2147483647");
+}
+
+TEST(gather, groups_stay_within_the_limit) {
+  for (const Problem& problem : problems_of(find_op("gather").cases, "f32")) {
+    for (const int limit : {1, 16, 100, 1024}) {
+      const Launch launch = make_plan(problem, generic_device(), {"", limit}).launches.at(0);
+      EXPECT_LE(launch.local[0] * launch.local[1], std::min(limit, 256)) << problem.text();
+    }
+  }
+}
+
+// ---- the reference ----
+
+TEST(gather, the_reference_takes_a_hand_made_example) {
+  const Problem problem = parse("shape=2x3 axis=1 count=4");
+  Tensors inputs = make_inputs(problem, find_data_set(problem.op(), "numbered"), 1);
+  const int index[] = {2, 0, -5, 9};
+  for (std::int64_t j = 0; j < 4; ++j) inputs.at("index").set(j, index[j]);
+  const HostTensor dst = reference(problem, inputs).exact;
+  const std::uint32_t wanted[] = {2, 0, 0, 2, 5, 3, 3, 5};
+  for (std::int64_t i = 0; i < 8; ++i) EXPECT_EQ(dst.bits(i), wanted[i]) << i;
+}
+
+TEST(gather, faulty_outputs_are_caught) {
+  for (const char* dtype : {"f32", "f16"}) {
+    for (const Problem& problem : problems_of(find_op("gather").cases, dtype)) {
+      const Tensors inputs = make_inputs(problem, find_data_set(problem.op(), "bits"), 1);
+      const Expected dst = reference(problem, inputs);
+      EXPECT_TRUE(compare(dst.exact, dst).pass);
+      EXPECT_FALSE(compare(test::all_zero(dst.exact), dst).pass);
+      if (Gather(problem).extent * Gather(problem).inner == 1) continue;
+      EXPECT_FALSE(compare(test::constant(dst.exact), dst).pass);
+      EXPECT_FALSE(compare(test::swapped_columns(dst.exact, dst.exact.size()), dst).pass);
+    }
+  }
+}
+
+// ---- kernels ----
+
+class gather_device : public test::OpDevice {};
+class gather_broken : public test::OpDevice {};
+
+TEST_F(gather_device, every_case_passes_every_set) {
+  for (const std::string& dtype : dtypes()) {
+    for (const Problem& problem : problems_of(find_op("gather").cases, dtype)) {
+      expect_all_sets_pass(problem);
+    }
+  }
+}
+
+TEST_F(gather_device, groups_of_any_size_give_the_same_bits) {
+  for (const std::string& dtype : dtypes()) {
+    const Problem problem = OpDevice::parse("gather shape=3x4x5x8 axis=2 count=9", dtype);
+    expect_same_bits_in_every_group(problem, problem.op().data_sets[0]);
+  }
+}
+
+TEST_F(gather_device, an_index_that_names_no_slice_is_clamped) {
+  for (const std::string& dtype : dtypes()) {
+    const Problem problem = OpDevice::parse("gather shape=2x5x7 axis=1 count=6", dtype);
+    Tensors inputs = make_inputs(problem, problem.op().data_sets[0], test::seed());
+    const double index[] = {5, -1, 4, 0, 2147483647, -2147483648.0};
+    for (std::int64_t j = 0; j < 6; ++j) inputs.at("index").set(j, index[j]);
+    expect_like_reference(problem, inputs, Check::exact);
+  }
+}
+
+TEST_F(gather_device, random_problems_pass) {
+  Random random(test::seed());
+  for (int i = 0; i < 6; ++i) {
+    Shape shape;
+    for (int axes = random.integer(1, 4); axes > 0; --axes) shape.push_back(random.integer(1, 20));
+    const std::string line =
+        fmt::format("gather shape={} axis={} count={}", to_string(shape),
+                    random.integer(0, static_cast<int>(shape.size()) - 1), random.integer(1, 40));
+    for (const std::string& dtype : dtypes()) expect_all_sets_pass(OpDevice::parse(line, dtype));
+  }
+}
+
+TEST_F(gather_broken, broken_kernels_are_caught) {
+  const char *slices = "gather_slices", *line = "gather shape=3x4x5x8 axis=2 count=9";
+  const test::KernelFault faults[] = {
+      {"the slices as they lie", "clamp(index[j], 0, extent - 1)", "clamp((int)j, 0, extent - 1)",
+       line, slices, "bits"},
+      {"the last slice is never taken", "0, extent - 1)", "0, extent - 2)", line, slices, "bits"},
+      {"src as long as dst", "outer * extent + slice", "outer * count + slice",
+       "gather shape=3x9x8 axis=1 count=5", slices, "bits"},
+      {"the last slice is left out", "j >= (uint)count", "j + 1 >= (uint)count", line, slices,
+       "bits"},
+      {"the last unit is left out", "i >= (uint)inner", "i + UNIT >= (uint)inner", line, slices,
+       "bits"},
+  };
+  for (const test::KernelFault& fault : faults) expect_caught("gather.cl", fault);
+}
+
+}  // namespace
+}  // namespace clam
