@@ -22,12 +22,10 @@
 //
 //@define CLAM_F16       off                        store tensors as half
 //@define POOL2D_MAX     0 {0,1}                    the largest element; else the mean
-//@define POOL2D_COUNT   0 {0,1}                    a mean divides by the elements inside x, not by
-//scale
+//@define POOL2D_COUNT   0 {0,1}                    divide by the elements inside x, not by scale
 //@define POOL2D_UNIT    1 {1,4}                    channels of an item, where they lie side by side
 //@define POOL2D_LANES   16 {4,8,16,32,64,128,256}  work-items that share a map
-//@define POOL2D_MAPS    4 {1,2,4,8,16,32,64}       maps of a group; units of channels of one in
-//nhwc
+//@define POOL2D_MAPS    4 {1,2,4,8,16,32,64}       maps of a group, in nhwc units of channels
 //@define POOL2D_R       3 {1,2,3,4,5,6,7}          rows of a window, for pool2d_run
 //@define POOL2D_S       3 {1,2,3,4,5,6,7}          columns
 //@define POOL2D_STRIDE  1 {1,2,3,4}                rows of x from an output to the next
@@ -184,8 +182,7 @@ float finish1(float all, float scale, int inside) {
 //@global POOL2D_LANES, ceil(maps/POOL2D_MAPS)*POOL2D_MAPS
 //@local  POOL2D_LANES, POOL2D_MAPS
 //@needs  maps >= 1, n >= 1, POOL2D_COUNT == 0
-//@loop   max(0,floor(floor((n-3)/4)/POOL2D_LANES))..ceil(floor(n/4)/POOL2D_LANES)  over the vectors
-//of a lane
+//@loop   max(0,floor(floor((n-3)/4)/POOL2D_LANES))..ceil(floor(n/4)/POOL2D_LANES)  over the vectors of a lane
 //@loop   POOL2D_LANES/4-1  over the results of the other lanes
 __kernel MAP_GROUP void pool2d_global(__global const T* x, __global T* y, int maps, int n,
                                       float scale) {

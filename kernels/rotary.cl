@@ -19,8 +19,7 @@
 //
 //@define CLAM_F16      off                            store tensors as half
 //@define ROTARY_UNIT   1 {1,4}                        elements that an item loads at a time
-//@define ROTARY_HEADS  1 {1,2,4}                      matrices of an item, for one load of its
-//tables
+//@define ROTARY_HEADS  1 {1,2,4}                      matrices of an item, for one load of tables
 //@define ROTARY_LX     16 {1,2,4,8,16,32,64,128,256}  work-items of a group along a row
 //@define ROTARY_LY     4 {1,2,4,8,16,32,64,128,256}   and rows
 

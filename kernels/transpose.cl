@@ -19,8 +19,7 @@
 // fits an int. Buffers start on multiples of 16 bytes, as OpenCL's do. dst is not src.
 //
 //@define CLAM_F16        off                            elements are halves
-//@define TRANSPOSE_UNIT  1 {1,2,4,8}                    elements that transpose_rows moves at a
-//time
+//@define TRANSPOSE_UNIT  1 {1,2,4,8}                    elements that transpose_rows moves
 //@define TRANSPOSE_LX    16 {1,2,4,8,16,32,64,128,256}  work-items of a group along x; of a tile 16
 //@define TRANSPOSE_LY    4 {1,2,4,8,16,32,64,128,256}   and along y; of a tile up to 16
 
@@ -94,7 +93,6 @@ typedef uint4 T4;
 //@arg    9 dst_z     int
 //@arg    10 dst_plane int
 //@global ceil(n/TRANSPOSE_UNIT/TRANSPOSE_LX)*TRANSPOSE_LX, ceil(rows/TRANSPOSE_LY)*TRANSPOSE_LY, z
-//the extent of an axis
 //@local  TRANSPOSE_LX, TRANSPOSE_LY
 //@needs  n >= 1, rows >= 1, planes >= 1, n % TRANSPOSE_UNIT == 0, src_row % TRANSPOSE_UNIT == 0
 //@needs  src_z % TRANSPOSE_UNIT == 0, src_plane % TRANSPOSE_UNIT == 0, and so those of dst
@@ -125,8 +123,7 @@ __kernel GROUP void transpose_rows(__global const T* src, __global T* dst, int n
 //@arg    8 dst_a     int         elements of dst from an a to the next
 //@arg    9 dst_z     int
 //@arg    10 dst_plane int
-//@global ceil(a/4/TRANSPOSE_LX)*TRANSPOSE_LX, ceil(b/4/TRANSPOSE_LY)*TRANSPOSE_LY, z  the extent of
-//an axis
+//@global ceil(a/4/TRANSPOSE_LX)*TRANSPOSE_LX, ceil(b/4/TRANSPOSE_LY)*TRANSPOSE_LY, z
 //@local  TRANSPOSE_LX, TRANSPOSE_LY
 //@needs  a >= 4, b >= 4, planes >= 1, a % 4 == 0, b % 4 == 0, src_b % 4 == 0, dst_a % 4 == 0
 //@needs  src_z % 4 == 0, src_plane % 4 == 0, dst_z % 4 == 0, dst_plane % 4 == 0
@@ -166,7 +163,7 @@ __kernel GROUP void transpose_blocks(__global const T* src, __global T* dst, int
 //@arg    8 dst_a     int         elements of dst from an a to the next
 //@arg    9 dst_z     int
 //@arg    10 dst_plane int
-//@global ceil(a/16)*16, ceil(b/16)*TRANSPOSE_LY, z  the extent of an axis
+//@global ceil(a/16)*16, ceil(b/16)*TRANSPOSE_LY, z
 //@local  TRANSPOSE_LX, TRANSPOSE_LY
 //@needs  a >= 1, b >= 1, planes >= 1, TRANSPOSE_LX == 16, TRANSPOSE_LY <= 16
 //@loop   planes  over the planes

@@ -231,7 +231,7 @@ def main(manifest, plans, kernels):
     for path in sorted(pathlib.Path(plans).iterdir()):
         plan = json.loads(path.read_text())
         op, *words = plan["problem"].split()
-        p = {key: True if not text else float(text) if text.strip("-.0123456789") == "" else text
+        p = {key: True if not text else float(text) if text.lstrip("-").strip(".0123456789") == "" else text
              for key, _, text in (word.partition("=") for word in words)}
         draw = {"f32": lambda size: random.integers(0, 8, size) if op.endswith("nms") else random.normal(size=size),
                 "i32": lambda size: random.integers(0, 2000, size)}
