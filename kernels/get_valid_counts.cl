@@ -14,22 +14,31 @@
 //   place = valid rows of the groups before  +  word.y  +  popcount(word.x below the row's bit)
 //            (counts, added up)                 (valid rows of the group before the word)
 //
-// count writes words and counts, scan adds the counts up when they are very many, scatter moves the
-// rows; one does all of it in a single work-group. Each address has one writer and no work-group
-// reads what another one wrote in the same launch, so there are no atomics, and the result is the
-// same bits for every timing and every work-group size.
+// count writes words and counts, scatter adds up the counts before its own and moves the rows, or
+// leaves the adding to scan, where there are so many that each group would take too long over it;
+// one does all of it in a single work-group. Each address has one writer and no work-group reads
+// what another one wrote in the same launch, so there are no atomics, and the result is the same
+// bits for every timing and every work-group size.
+//
+// On a GPU neighbouring items take neighbouring rows. On a CPU an item takes all rows of a word
+// (GVC_RUN), and the other items rest: it goes from one valid row to the next, and the data makes
+// it guess a branch wrong once in a word, not once in a row.
 //
 // Builds alone, as is (float) or with -DCLAM_F16 (half storage). Half is read by vload_half only,
 // so no extension is needed. Rows are copied as integers: NaN payloads and denormals survive.
 //
 //@define CLAM_F16    off                    store tensors as half
-//@define GVC_WG      64 {16,32,64,128,256}  work-items of a group; each looks after 4 rows
+//@define GVC_WG      64 {16,32,64,128,256}  work-items of a group, which has 4 * GVC_WG rows
+//@define GVC_RUN     1 {1,32}               neighbouring rows of an item; 32: for a CPU
 //@define GVC_UNIT    0 {0,2,4,8,16}         bytes copied at a time; they divide a row; 0: one T
 //@define GVC_PAIR    0 {0,1}                T is float, e even, id element 0, score element 1
 //@define GVC_SCANNED 0 {0,1}                scatter: scan has added the counts up
 
 #ifndef GVC_WG
 #define GVC_WG 64
+#endif
+#ifndef GVC_RUN
+#define GVC_RUN 1
 #endif
 #ifndef GVC_UNIT
 #define GVC_UNIT 0
@@ -43,6 +52,9 @@
 
 #if GVC_WG != 16 && GVC_WG != 32 && GVC_WG != 64 && GVC_WG != 128 && GVC_WG != 256
 #error "get_valid_counts.cl: GVC_WG must be 16, 32, 64, 128 or 256"
+#endif
+#if GVC_RUN != 1 && GVC_RUN != 32
+#error "get_valid_counts.cl: GVC_RUN must be 1 or 32"
 #endif
 #if GVC_PAIR && defined(CLAM_F16)
 #error "get_valid_counts.cl: GVC_PAIR loads two floats at once; leave it out with CLAM_F16"
@@ -102,6 +114,14 @@ bool is_valid(__global const T* data, uint row, int id_index, int score_index, i
 #endif
 }
 
+// Whether row r of the group is valid; it has `rows` rows, from row `first` of the tensor on.
+bool is_valid_of(__global const T* data, uint first, uint rows, uint r, uint e, int id_index,
+                 int score_index, int least) {
+  // Past the end the last row is read once more, so that the loads need no branch.
+  const uint row = (first + min(r, rows - 1)) * e;
+  return is_valid(data, row, id_index, score_index, least) & (r < rows);
+}
+
 // Where the flag of a row lies: within 32 bytes, row 8 * j + i is byte 4 * i + j. The mask of the
 // 32 rows is then the sum of eight uints, the i-th shifted by i.
 uint slot(uint row) { return (row & ~31u) | (row & 7) << 2 | (row >> 3 & 3); }
@@ -112,13 +132,21 @@ void mark_rows(__global const T* data, uint first, uint rows, uint e, int id_ind
                float score_threshold, __local uint4* flags, __local uint* masks) {
   const uint lane = get_local_id(0);
   const int least = order(score_threshold) + 1;  // score > score_threshold
+#if GVC_RUN == 32
+  if (lane < GVC_WORDS) {
+    uint mask = 0;
+    for (uint i = 0; i < 32; ++i) {
+      const uint r = 32 * lane + i;
+      mask |= (uint)is_valid_of(data, first, rows, r, e, id_index, score_index, least) << i;
+    }
+    masks[lane] = mask;
+  }
+#else
   for (uint k = 0; k < 4; ++k) {
     const uint r = k * GVC_WG + lane;
-    // Past the end the last row is read once more, so that the loads need no branch.
-    const uint row = (first + min(r, rows - 1)) * e;
-    const bool valid = is_valid(data, row, id_index, score_index, least) & (r < rows);
     // This is slot(r), as slot only moves bits; the first part is a constant.
-    ((__local uchar*)flags)[slot(k * GVC_WG) + slot(lane)] = valid;
+    ((__local uchar*)flags)[slot(k * GVC_WG) + slot(lane)] =
+        is_valid_of(data, first, rows, r, e, id_index, score_index, least);
   }
   barrier(CLK_LOCAL_MEM_FENCE);  // flags are complete
   if (lane < GVC_WORDS) {
@@ -126,6 +154,7 @@ void mark_rows(__global const T* data, uint first, uint rows, uint e, int id_ind
     const uint4 b = flags[2 * lane + 1];
     masks[lane] = a.x | a.y << 1 | a.z << 2 | a.w << 3 | b.x << 4 | b.y << 5 | b.z << 6 | b.w << 7;
   }
+#endif
   barrier(CLK_LOCAL_MEM_FENCE);  // masks are complete, and flags may be written again
 }
 
@@ -136,13 +165,10 @@ uint2 word_of(__local const uint* masks, uint w) {
   return (uint2)(masks[w], before);
 }
 
-// Moves row `row` of the batch item to its place if its bit in `word` is set. The batch item begins
-// at row `item` of the tensor, and `before` rows of the groups before are valid.
-void place_row(__global const T* data, __global T* out, __global int* indices, uint item, uint row,
-               uint e, uint2 word, uint before) {
-  const uint bit = 1u << (row & 31);
-  if (!(word.x & bit)) return;
-  const uint place = item + before + word.y + popcount(word.x & (bit - 1));
+// Copies row `row` of the batch item, which begins at row `item` of the tensor, to row `place` of
+// the tensor.
+void move_row(__global const T* data, __global T* out, __global int* indices, uint item, uint row,
+              uint e, uint place) {
   const uint bytes = e * sizeof(Element);
   __global const char* src = (__global const char*)data;
   __global char* dst = (__global char*)out;
@@ -152,6 +178,24 @@ void place_row(__global const T* data, __global T* out, __global int* indices, u
     *(__global Unit*)(dst + to) = *(__global const Unit*)(src + from);
   }
   indices[place] = row;
+}
+
+// Moves those of the GVC_RUN rows from row `row` of the batch item on, whose bits in `word` are
+// set, to their places. The batch item begins at row `item` of the tensor, and `before` rows of the
+// groups before are valid.
+void place_rows(__global const T* data, __global T* out, __global int* indices, uint item, uint row,
+                uint e, uint2 word, uint before) {
+  const uint first = item + before + word.y;
+#if GVC_RUN == 32
+  uint place = first;
+  for (uint left = word.x; left != 0; left &= left - 1) {  // clears the lowest bit
+    move_row(data, out, indices, item, row + popcount(~left & (left - 1)), e, place++);
+  }
+#else
+  const uint bit = 1u << (row & 31);
+  if (!(word.x & bit)) return;
+  move_row(data, out, indices, item, row, e, first + popcount(word.x & (bit - 1)));
+#endif
 }
 
 // Writes -1 to the rows [begin, end) of the tensor: 16 bytes a store, except at the ends.
@@ -196,6 +240,7 @@ uint2 sum_over_group(uint2 value, __local uint2* sums) {
 //@local  GVC_WG
 //@needs  n >= 1, e >= 1, id_index >= -1, id_index < e, score_index >= 0, score_index < e
 //@needs  batch*n*e*sizeof(T) < 2^31
+//@loop   32..32 if GVC_RUN==32  over the rows of its word
 //@loop   0..GVC_WG/8-1  over the words before its own
 __kernel GROUP void get_valid_counts_count(__global const T* data, __global uint2* words,
                                            __global int* counts, int n, int e, int id_index,
@@ -264,7 +309,8 @@ __kernel GROUP void get_valid_counts_scan(__global const int* counts, __global i
 //@local  GVC_WG
 //@needs  n >= 1, e >= 1, both and GVC_WG as for count
 //@loop   floor(ceil(n/(4*GVC_WG))/GVC_WG)..ceil(ceil(n/(4*GVC_WG))/GVC_WG) if GVC_SCANNED==0  over the counts of all groups
-//@loop   4..4  over its rows
+//@loop   4..4 if GVC_RUN==1  over its rows
+//@loop   0..32 if GVC_RUN==32  over the valid rows of its word
 //@loop   0..e*(4-2*CLAM_F16)/max(GVC_UNIT,(GVC_UNIT==0)*(4-2*CLAM_F16))  over the units of a row that it moves
 //@loop   0..ceil(e*(4-2*CLAM_F16)/4)  over the rows past the total, 16 bytes a trip
 //@loop   0..4  over their indices
@@ -293,8 +339,8 @@ __kernel GROUP void get_valid_counts_scatter(__global const T* data, __global in
   const uint item = batch * n;
   const uint first = group * GVC_ROWS;
   const uint word = (batch * groups + group) * GVC_WORDS;
-  for (uint r = lane; r < GVC_ROWS; r += GVC_WG) {
-    place_row(data, out, indices, item, first + r, e, words[word + r / 32], before);
+  for (uint r = GVC_RUN * lane; r < GVC_ROWS; r += GVC_RUN * GVC_WG) {
+    place_rows(data, out, indices, item, first + r, e, words[word + r / 32], before);
   }
   fill_rows(out, indices, item + max(first, total), item + min(first + GVC_ROWS, (uint)n), e);
   if (group == 0 && lane == 0) count[batch] = total;
@@ -316,8 +362,10 @@ __kernel GROUP void get_valid_counts_scatter(__global const T* data, __global in
 //@needs  n >= 1, e >= 1, id_index >= -1, id_index < e, score_index >= 0, score_index < e
 //@needs  batch*n*e*sizeof(T) < 2^31
 //@loop   ceil(n/(4*GVC_WG))  over the rows, GVC_ROWS a trip
+//@loop   32..32 if GVC_RUN==32  over the rows of its word
 //@loop   0..GVC_WG/8-1  over the words before its own
-//@loop   4..4  over its rows
+//@loop   4..4 if GVC_RUN==1  over its rows
+//@loop   0..32 if GVC_RUN==32  over the valid rows of its word
 //@loop   0..e*(4-2*CLAM_F16)/max(GVC_UNIT,(GVC_UNIT==0)*(4-2*CLAM_F16))  over the units of a row that it moves
 //@loop   0..ceil(n*e*(4-2*CLAM_F16)/(16*GVC_WG))  over the rows past the total, 16 bytes a trip
 //@loop   0..ceil(n/GVC_WG)  over their indices
@@ -336,8 +384,8 @@ __kernel GROUP void get_valid_counts_one(__global const T* data, __global int* c
               score_threshold, flags, masks);
     if (lane < GVC_WORDS) words[lane] = word_of(masks, lane);
     barrier(CLK_LOCAL_MEM_FENCE);  // words are complete
-    for (uint r = lane; r < GVC_ROWS; r += GVC_WG) {
-      place_row(data, out, indices, item, first + r, e, words[r / 32], before);
+    for (uint r = GVC_RUN * lane; r < GVC_ROWS; r += GVC_RUN * GVC_WG) {
+      place_rows(data, out, indices, item, first + r, e, words[r / 32], before);
     }
     before += words[GVC_WORDS - 1].y + popcount(words[GVC_WORDS - 1].x);
   }

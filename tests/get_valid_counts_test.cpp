@@ -150,6 +150,16 @@ TEST(get_valid_counts, rows_are_copied_by_the_widest_step_and_pairs_loaded_where
   }
 }
 
+TEST(get_valid_counts, on_a_cpu_an_item_takes_a_word_of_rows) {
+  DeviceInfo device = generic_device();
+  device.type = "cpu";
+  for (const char* variant : {kTwo, kThree}) {
+    for (const Launch& launch : make_plan(parse("n=5000"), device, {variant, 0}).launches) {
+      EXPECT_NE(launch.options.find(" -DGVC_RUN=32"), std::string::npos) << launch.kernel;
+    }
+  }
+}
+
 // ---- data and reference ----
 
 TEST(get_valid_counts, data_sets_hold_what_they_promise) {
@@ -191,6 +201,16 @@ const std::vector<int>& group_sizes() {
   return sizes;
 }
 
+/// The form of GPUs, an item a row at a time, and that of CPUs, an item a word: any device runs
+/// both.
+const char* const kForms[] = {"gpu", "cpu"};
+
+Plan plan_of_form(const char* form, const Problem& problem, const PlanOptions& options = {}) {
+  DeviceInfo device = test::runtime().device();
+  device.type = form;
+  return make_plan(problem, device, options);
+}
+
 /// Runs once between poison and guard bands; empty when all bits are as the reference says.
 std::string fault(Trial& trial, const Reference& reference) {
   trial.run();
@@ -220,21 +240,27 @@ std::vector<Sample> samples_of(const Problem& problem) {
   return samples;
 }
 
-/// Holds every variant that supports the problem, in groups of each size, against the reference,
-/// for every data set; each finds the scratch of the one before.
+/// Holds a variant against the reference for every data set; each finds the scratch of the one
+/// before.
+void expect_exact(const Problem& problem, const std::vector<Sample>& samples, const char* form,
+                  const PlanOptions& options) {
+  Trial trial(test::runtime(), plan_of_form(form, problem, options));
+  for (const Sample& sample : samples) {
+    trial.upload(sample.inputs);
+    EXPECT_EQ(fault(trial, sample.reference), "")
+        << problem.text() << "\n"
+        << options.variant << " " << sample.set << " group " << options.max_work_group << " "
+        << form;
+  }
+}
+
+/// Holds every variant that supports the problem, in both forms and in groups of each size.
 void expect_exact(const Problem& problem, const std::vector<int>& groups) {
-  Runtime& runtime = test::runtime();
   const std::vector<Sample> samples = samples_of(problem);
   for (const Variant& variant : op().variants) {
-    if (variant.supports(problem, runtime.device())) continue;
+    if (variant.supports(problem, test::runtime().device())) continue;
     for (const int group : groups) {
-      Trial trial(runtime, problem, {variant.name, group});
-      for (const Sample& sample : samples) {
-        trial.upload(sample.inputs);
-        EXPECT_EQ(fault(trial, sample.reference), "")
-            << problem.text() << "\n"
-            << variant.name << " " << sample.set << " group " << group;
-      }
+      for (const char* form : kForms) expect_exact(problem, samples, form, {variant.name, group});
     }
   }
 }
@@ -311,11 +337,14 @@ TEST(get_valid_counts_device, a_hundred_runs_in_groups_of_any_size_give_the_same
     const Tensors inputs = make_inputs(problem, op().data_sets[0], test::seed());
     const Reference reference = op().reference(problem, inputs, {});
     for (const int group : group_sizes()) {
-      Trial trial(test::runtime(), problem, {variant, group});
-      trial.upload(inputs);
-      int others = 0;
-      for (int run = 0; run < 100; ++run) others += !same_bits(trial, reference);
-      EXPECT_EQ(others, 0) << "of 100 runs of " << variant << " in groups of " << group;
+      for (const char* form : kForms) {
+        Trial trial(test::runtime(), plan_of_form(form, problem, {variant, group}));
+        trial.upload(inputs);
+        int others = 0;
+        for (int run = 0; run < 100; ++run) others += !same_bits(trial, reference);
+        EXPECT_EQ(others, 0) << "of 100 runs of " << variant << " in groups of " << group << " "
+                             << form;
+      }
     }
   }
 }
@@ -352,12 +381,12 @@ struct Breakage {
   const char *variant, *words, *set;
 };
 
-void expect_caught(const Breakage& breakage) {
+void expect_caught(const Breakage& breakage, const char* form = "gpu") {
   const test::TemporaryFolder folder;
   test::break_kernel(folder, "get_valid_counts.cl", breakage.from, breakage.to);
   const auto broken = test::runtime_with_kernels(folder);
-  const Verification result = verify(*broken, parse(breakage.words),
-                                     find_data_set(op(), breakage.set), 1, {breakage.variant, 16});
+  const Plan plan = plan_of_form(form, parse(breakage.words), {breakage.variant, 16});
+  const Verification result = verify(*broken, plan, find_data_set(op(), breakage.set), 1);
   EXPECT_FALSE(result.pass()) << breakage.what;
 }
 
@@ -391,6 +420,28 @@ TEST(get_valid_counts_broken, a_broken_move_is_caught) {
        kThree, "n=3000", "mixed"},
   };
   for (const Breakage& breakage : breakages) expect_caught(breakage);
+}
+
+TEST(get_valid_counts_broken, a_broken_word_is_caught) {
+  CLAM_NEEDS_DEVICE();
+  const Breakage breakages[] = {
+      {"the last row of a word is not looked at", "i < 32; ++i", "i < 31; ++i", kOne, "n=300",
+       "every"},
+      {"the last word is not looked at", "if (lane < GVC_WORDS) {\n    uint mask = 0;",
+       "masks[lane % GVC_WORDS] = 0;\n  if (lane + 1 < GVC_WORDS) {\n    uint mask = 0;", kTwo,
+       "n=300", "every"},
+      {"all words are the first", "r = 32 * lane + i", "r = i", kOne, "n=300", "mixed"},
+      {"the last row is left out", "r < rows", "r + 1 < rows", kOne, "n=300", "every"},
+      {"the lowest row alone", "left &= left - 1", "left = 0", kTwo, "n=300", "mixed"},
+      {"a place for the whole word", "place++", "place", kThree, "n=300", "mixed"},
+      {"the row behind", "popcount(~left & (left - 1))", "popcount(left ^ (left - 1))", kOne,
+       "n=300", "few"},
+      {"the words before are not counted", "first = item + before + word.y",
+       "first = item + before", kTwo, "n=300", "every"},
+      {"a word an item, but in the steps of rows", "GVC_RUN * lane; r", "lane; r", kOne, "n=300",
+       "mixed"},
+  };
+  for (const Breakage& breakage : breakages) expect_caught(breakage, "cpu");
 }
 
 TEST(get_valid_counts_broken, a_broken_fill_is_caught) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "atomic_file.hpp"
 #include "gpu.hpp"
 #include "run_clam.hpp"
 
@@ -109,6 +110,16 @@ TEST_F(oclgrind, says_nothing_about_a_chain) {
                         {});
   EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
   EXPECT_TRUE(test::contains(finished.out, "3 passed")) << finished.out;
+/// The simulator is no CPU, whose form of the kernels it is given by an option.
+TEST_F(oclgrind, says_nothing_about_the_valid_rows_of_a_cpu) {
+  const test::TemporaryFolder folder;
+  write_file(folder.file("get_valid_counts.options"), "-DGVC_RUN=32");
+  for_small_cases(find_op("get_valid_counts"), [&](Simulation simulation, const Plan&) {
+    simulation.kernels = folder.path();
+    const test::Finished finished = simulation.run();
+    EXPECT_EQ(finished.code, 0) << simulation.text() << "\n" << finished.out << finished.err;
+    return false;
+  });
 }
 
 TEST_F(oclgrind, finds_a_race) {

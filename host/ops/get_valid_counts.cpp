@@ -109,31 +109,37 @@ int copy_unit(const Problem& p) {
   return unit;
 }
 
-std::string build_options(const Problem& p, int group) {
+/// On a CPU an item takes a word of rows: no branch a row, and less to share.
+std::string build_options(const Problem& p, const DeviceInfo& device, int group) {
   const bool f16 = p.dtype() == Dtype::f16;
   const bool pair = !f16 && p.integer("e") % 2 == 0 && p.integer("id_index") == 0 &&
                     p.integer("score_index") == 1;
-  return fmt::format("-DGVC_WG={} -DGVC_UNIT={}{}{}", group, copy_unit(p),
-                     pair ? " -DGVC_PAIR=1" : "", f16 ? " -DCLAM_F16" : "");
+  return fmt::format("-DGVC_WG={} -DGVC_UNIT={}{}{}{}", group, copy_unit(p),
+                     pair ? " -DGVC_PAIR=1" : "",
+                     device.type == "cpu" ? fmt::format(" -DGVC_RUN={}", kRowsPerWord) : "",
+                     f16 ? " -DCLAM_F16" : "");
 }
 
 /// A launch of `groups` work-groups for each batch item.
-Launch launch(const Problem& p, const char* kernel, int group, std::int64_t groups,
-              std::vector<Arg> args) {
-  return {"get_valid_counts.cl",   kernel,
-          build_options(p, group), {groups * group, p.integer("batch"), 1},
-          {group, 1, 1},           std::move(args)};
+Launch launch(const Problem& p, const DeviceInfo& device, const char* kernel, int group,
+              std::int64_t groups, std::vector<Arg> args) {
+  return {"get_valid_counts.cl",
+          kernel,
+          build_options(p, device, group),
+          {groups * group, p.integer("batch"), 1},
+          {group, 1, 1},
+          std::move(args)};
 }
 
-Launch count_launch(const Problem& p, int group) {
+Launch count_launch(const Problem& p, const DeviceInfo& device, int group) {
   return launch(
-      p, "get_valid_counts_count", group, group_count(p, group),
+      p, device, "get_valid_counts_count", group, group_count(p, group),
       {BufferArg{"data"}, BufferArg{"words"}, BufferArg{"counts"}, p.integer("n"), p.integer("e"),
        p.integer("id_index"), p.integer("score_index"), p.number("score_threshold")});
 }
 
-Launch scatter_launch(const Problem& p, int group, const char* counts) {
-  return launch(p, "get_valid_counts_scatter", group, group_count(p, group),
+Launch scatter_launch(const Problem& p, const DeviceInfo& device, int group, const char* counts) {
+  return launch(p, device, "get_valid_counts_scatter", group, group_count(p, group),
                 {BufferArg{"data"}, BufferArg{"count"}, BufferArg{"out"}, BufferArg{"indices"},
                  BufferArg{"words"}, BufferArg{counts}, p.integer("n"), p.integer("e")});
 }
@@ -146,7 +152,7 @@ std::vector<BufferSpec> scratch(const Problem& p, int group) {
 
 void plan_one(const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
   plan.launches = {
-      launch(p, "get_valid_counts_one", choose_group(kLargestGroup, device, options), 1,
+      launch(p, device, "get_valid_counts_one", choose_group(kLargestGroup, device, options), 1,
              {BufferArg{"data"}, BufferArg{"count"}, BufferArg{"out"}, BufferArg{"indices"},
               p.integer("n"), p.integer("e"), p.integer("id_index"), p.integer("score_index"),
               p.number("score_threshold")})};
@@ -155,7 +161,7 @@ void plan_one(const Problem& p, const DeviceInfo& device, const PlanOptions& opt
 void plan_two(const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
   const int group = choose_group(kGroup, device, options);
   plan.buffers = scratch(p, group);
-  plan.launches = {count_launch(p, group), scatter_launch(p, group, "counts")};
+  plan.launches = {count_launch(p, device, group), scatter_launch(p, device, group, "counts")};
 }
 
 void plan_three(const Problem& p, const DeviceInfo& device, const PlanOptions& options,
@@ -165,11 +171,11 @@ void plan_three(const Problem& p, const DeviceInfo& device, const PlanOptions& o
   plan.buffers = scratch(p, group);
   plan.buffers.push_back(
       {"before", BufferSpec::Role::scratch, 4 * p.integer("batch") * (groups + 1LL)});
-  const Launch scan = launch(p, "get_valid_counts_scan", group, 1,
+  const Launch scan = launch(p, device, "get_valid_counts_scan", group, 1,
                              {BufferArg{"counts"}, BufferArg{"before"}, groups});
-  Launch scatter = scatter_launch(p, group, "before");
+  Launch scatter = scatter_launch(p, device, group, "before");
   scatter.options += " -DGVC_SCANNED=1";
-  plan.launches = {count_launch(p, group), scan, scatter};
+  plan.launches = {count_launch(p, device, group), scan, scatter};
 }
 
 }  // namespace
