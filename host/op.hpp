@@ -55,7 +55,8 @@ struct Expected {
   std::vector<double> value;  ///< else: the double-precision result ...
   std::vector<double> bound;  ///< ... and the largest error allowed, per element
   /// A second value that is as right, where rounding decides which side of a threshold a number
-  /// falls on; NaN where there is none. Empty: nowhere.
+  /// falls on; NaN where there is none. Empty: nowhere. Neighbours that have one stand and fall
+  /// together, as id and score of a row do: all are their first value, or all their second.
   std::vector<double> other = {};
   bool bit_exact() const { return value.empty(); }
 };

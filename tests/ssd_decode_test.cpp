@@ -103,6 +103,42 @@ TEST(ssd_decode, the_reference_takes_a_hand_made_example) {
   EXPECT_EQ(std::min(data.value[7], data.other[7]), 0);
 }
 
+/// A device whose every operation is off by all that OpenCL allows it, in the worst direction.
+TEST(ssd_decode, scores_are_bounded_by_what_a_device_may_do) {
+  constexpr double u = 0x1p-24;
+  const auto exponential = [](double x, int side) {  // of x <= 0, too large or too small
+    const double log2_e = side > 0 ? 1.44269504f : 1.4426950408889634;
+    return std::exp2(x * (1 - side * u) * log2_e * (1 - side * u)) * (1 + side * 6 * u);
+  };
+  const Problem problem = parse("ssd_decode classes=3 n=1 threshold=0");
+  for (const double d : {0.0, 0.5, 5.0, 50.0}) {
+    const Expected data = reference(problem, by_hand({0, -d, -d}, {0, 0, 0, 0}));
+    EXPECT_NEAR(data.value[1], std::exp(-d) / (1 + 2 * std::exp(-d)), 1e-15);
+    // Each of the four items has at most one score: two additions after another.
+    const double sum = (exponential(0, -1) + 2 * exponential(-d, -1)) * (1 - u) * (1 - u);
+    const double score = exponential(-d, 1) / sum * (1 + 5 * u) * (1 + u);
+    const double ratio = std::fabs(score - data.value[1]) / data.bound[1];
+    EXPECT_LE(ratio, 1) << d;
+    EXPECT_GT(ratio, 0.95) << d << ": the bound is no looser than it must be";
+  }
+}
+
+TEST(ssd_decode, a_row_at_the_threshold_is_one_of_two) {
+  const Problem problem = parse("ssd_decode classes=3 n=1 threshold=0.2");
+  const Expected data =
+      reference(problem, by_hand({std::log(7), std::log(1), std::log(2)}, {1, -1, 5, 0}));
+  HostTensor y = test::rounded(data, Dtype::f32, {1, 2, 6});
+  const auto passes = [&](double id, double score) {
+    y.set(6, id);
+    y.set(7, score);
+    return compare(y, data).pass;
+  };
+  EXPECT_TRUE(passes(1, 0.2));
+  EXPECT_TRUE(passes(-1, 0));
+  EXPECT_FALSE(passes(1, 0)) << "a class without a score";
+  EXPECT_FALSE(passes(-1, 0.2)) << "a score without a class";
+}
+
 TEST(ssd_decode, what_is_no_number_has_no_class) {
   const Problem problem = parse("ssd_decode classes=3 n=1");
   constexpr double kInfinity = std::numeric_limits<double>::infinity();

@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: MIT
 // ssd_decode_reference.cpp - ssd_decode in double, and how far from it a device may be.
 //
-// A score is a softmax: within p_i * u * (2 d_i + 6 + classes) for d_i = max - x_i and u = 2^-24,
-// as softmax_reference.cpp derives. Where it is that close to the threshold, both rows are right:
-// (class - 1, score) and (-1, 0). Boxes are those of boxes.hpp.
+// A score is a softmax p_i. Let u = 2^-24, d_i = max - x_i, D = sum_j p_j d_j; an ulp is up to 2 u.
+// What a device computes in float is off, relative to its value, by
+//   exp2(d_i log2(e))    2.25 u * d_i from the difference, the product (u each) and the constant
+//                        (0.23 u), and 6 u of its own: OpenCL allows it 3 ulp
+//   the sum              2.25 u * D + 6 u, the mean of its terms' errors, and u for each addition
+//   in
+//                        a row: ceil(classes/4) - 1 of an item's own, and 2 of the four items'
+//   1 / sum              5 u: OpenCL allows a division 2.5 ulp
+//   the product          u
+// so with k = 2.25 (d_i + D) + 19 + ceil(classes/4) a score is within p_i * k u / (1 - k u), which
+// covers products of such factors (N. Higham, Accuracy and Stability of Numerical Algorithms, 3.1).
+// Where it is that close to the threshold, both rows are right: (class - 1, score) and (-1, 0).
+// Boxes are those of boxes.hpp.
 #include <cmath>
 #include <limits>
 
@@ -19,18 +29,23 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 /// The softmax of an anchor's scores.
 std::vector<Bounded> softmax(const std::vector<double>& x, bool denormals) {
-  constexpr double kExp = 6;  // exp2: 3 ulp of up to 2 u each
-  const double crumb = denormals ? (1 + kExp / 2) * 0x1p-149 : 0x1p-126;
-  double m = -HUGE_VAL, sum = 0;
+  constexpr double kUlps = 3, kArgument = 2.25, kRest = 19, kLanes = 4;
+  const double crumb = denormals ? (1 + kUlps) * 0x1p-149 : 0x1p-126;
+  double m = -HUGE_VAL, sum = 0, mean = 0;
   for (const double value : x) m = std::isnan(value) ? kNan : value > m ? value : m;
-  const bool empty = m == -HUGE_VAL;
-  for (const double value : x) sum += empty ? 0 : std::exp(value - m);
+  if (m == -HUGE_VAL) return std::vector<Bounded>(x.size());
+  for (const double value : x) {
+    const double e = std::exp(value - m);
+    sum += e;
+    mean += e == 0 ? 0 : e * (m - value);
+  }
+  mean /= sum;
+  const double rest = kRest + std::ceil(static_cast<double>(x.size()) / kLanes);
   std::vector<Bounded> scores;
   for (const double value : x) {
-    const double e = empty ? 0 : std::exp(value - m), d = e == 0 ? 0 : m - value;
-    const double score = empty ? 0 : e / sum;
-    const double error = score * kFloat * (2 * d + kExp + static_cast<double>(x.size())) + crumb;
-    scores.push_back({score, score == 0 ? 0 : error});
+    const double score = std::exp(value - m) / sum, d = score == 0 ? 0 : m - value;
+    const double k = (kArgument * (d + mean) + rest) * kFloat;
+    scores.push_back({score, score == 0 ? 0 : score * k / (1 - k) + crumb});
   }
   return scores;
 }
