@@ -28,7 +28,10 @@ constexpr double kFarLarger = 8;         ///< a side, compared with all other bo
 constexpr std::size_t kFewestToCompare = 8, kLargeShare = 20;  ///< at most one box in 20 is large
 constexpr std::int64_t kFewestPairs = 32, kPairsAnAscent = 16;
 constexpr std::int64_t kFewestAlike = 8;  ///< equal rows of a batch item: fewer are copies
-constexpr int kFewestOfPart = 2;  ///< elements that say which row they are of
+constexpr int kFewestOfPart = 2;          ///< elements that say which row they are of
+/// The last place between elements where a row is sought to be torn: boxes end before it. Each
+/// place is another walk through all rows.
+constexpr std::int64_t kMostOfHead = 32;
 
 /// Rows as bits, widened to float, or rounded to half; a row's parts are keys.
 class RowBits {
@@ -225,7 +228,8 @@ void Examination::examine(std::int64_t item) {
 /// Rows whose first elements are those of one good row, and whose others are those of another.
 void Examination::find_torn(std::int64_t item, const Rows& candidates) {
   if (!good_ || candidates.empty()) return;
-  for (std::int64_t cut = kFewestOfPart; cut <= boxes_.e() - kFewestOfPart; ++cut) {
+  const std::int64_t last = std::min(boxes_.e() - kFewestOfPart, kMostOfHead);
+  for (std::int64_t cut = kFewestOfPart; cut <= last; ++cut) {
     Counts heads, tails;
     for (std::int64_t i = 0; i < good_->n(); ++i) {
       const std::int64_t row = item * good_->n() + i;
@@ -348,11 +352,13 @@ void Examination::find_large() {
 
 // ---- from signs to findings ----
 
-/// The problems of the two ops on rows like these, for command lines.
+/// The problems of the two ops on rows like these, for command lines, and what they advise. The op
+/// is nms where the rows are said to be its own, else get_valid_counts.
 struct Commands {
   std::string counts, nms;
+  bool of_nms;
 
-  explicit Commands(const BoxRows& boxes) {
+  Commands(const BoxRows& boxes, BoxOrigin origin) : of_nms(origin == BoxOrigin::nms) {
     const BoxFormat& f = boxes.format();
     const auto word = [](const char* key, std::int64_t value, std::int64_t usual) {
       return value == usual ? std::string() : fmt::format(" {}={}", key, value);
@@ -364,13 +370,20 @@ struct Commands {
     nms = "\"nms" + extents + " top_k=400" + word("coord_start", f.coord_start, 2) + row + "\"";
   }
 
-  std::string probe_counts() const {
-    return fmt::format("probe the driver with `clam verify {} --variant all`", counts);
-  }
   std::string probe_nms() const {
     return fmt::format("probe the driver with `clam verify {} --variant all`", nms);
   }
-  std::string rerun_counts() const {
+  std::string probe() const {
+    if (of_nms) return probe_nms();
+    return fmt::format("probe the driver with `clam verify {} --variant all`", counts);
+  }
+  std::string rerun() const {
+    if (of_nms) {
+      return fmt::format(
+          "run the rows that went into nms through `clam run {} --in data=INPUT.npy --in "
+          "count=COUNT.npy --check`",
+          nms);
+    }
     return fmt::format(
         "run the rows that went into get_valid_counts through `clam run {} --in "
         "data=INPUT.npy --check`",
@@ -394,7 +407,7 @@ class Report {
                           : fmt::format("all {} valid rows are the same", valid.size()),
         valid,
         "the kernel did not run, or wrote elsewhere: check the status of the launch, then " +
-            commands_.probe_counts());
+            commands_.probe());
   }
   void values(const Signs& signs) {
     add("half_overflow", Sure::likely,
@@ -409,7 +422,7 @@ class Report {
         signs.not_finite,
         "get_valid_counts and nms copy rows and make no such value: diagnose the rows that went "
         "in, and if those are fine, " +
-            commands_.probe_counts());
+            commands_.probe());
     const std::string logits = "; where scores are no probabilities, this says nothing";
     add("stale_rows", signs.foreign_twice ? Sure::likely : Sure::hint,
         rows_text(signs.foreign.size(), "look like rows", "looks like one") +
@@ -418,8 +431,9 @@ class Report {
             "before" +
             (signs.foreign_twice ? "" : logits),
         signs.foreign,
-        "rows past the count are read, or rows are lost by the scan: " + commands_.rerun_counts() +
-            ", and " + commands_.probe_counts());
+        std::string("rows past the count are read") +
+            (commands_.of_nms ? "" : ", or rows are lost by the scan") + ": " + commands_.rerun() +
+            ", and " + commands_.probe());
   }
   void corners(const Signs& signs) {
     add("torn_rows", Sure::certain,
@@ -455,13 +469,13 @@ class Report {
     add("too_many_rows", Sure::certain,
         rows_text(signs.extra.size(), "are", "is") + " valid beyond the number of good ones",
         signs.extra,
-        "compare `count` with the valid rows of the input: " + commands_.rerun_counts() + ", and " +
-            commands_.probe_counts());
+        (commands_.of_nms ? "" : "compare `count` with the valid rows of the input: ") +
+            commands_.rerun() + ", and " + commands_.probe());
     add("rows_behind_the_end", signs.surely_counts || with_good ? Sure::certain : Sure::hint,
         rows_text(signs.behind.size(), "are", "is") +
             " valid behind rows of -1, which get_valid_counts puts behind all valid ones",
         signs.behind,
-        "the scan of its counts is wrong: " + commands_.probe_counts() +
+        "the scan of its counts is wrong: " + commands_.probe() +
             "; if these are rows of nms, say --format nms");
     add("not_by_score", signs.surely_nms || with_good ? Sure::certain : Sure::likely,
         rows_text(signs.ascending.size(), "have", "has") +
@@ -476,12 +490,14 @@ class Report {
             " behind a row that it comes before among the good ones: get_valid_counts keeps the "
             "order of its input, and nms that of equal scores",
         signs.moved,
-        commands_.probe_counts() + ", and `clam verify " + commands_.nms + " --variant all`");
+        commands_.of_nms
+            ? commands_.probe()
+            : commands_.probe() + ", and `clam verify " + commands_.nms + " --variant all`");
     add("unlike_good", Sure::hint,
         rows_text(signs.unlike.size(), "are", "is") +
             " none of the good ones, bit for bit, for no known reason",
         signs.unlike,
-        "if both came from the same input, " + commands_.probe_counts() +
+        "if both came from the same input, " + commands_.probe() +
             "; else make the good ones from this one's input, by `clam run` on a stand-in driver");
     if (signs.lost == 0) return;
     findings_.push_back(
@@ -490,8 +506,7 @@ class Report {
          fmt::format("{} of the good rows {} not here, the first is row {} of its file", signs.lost,
                      signs.lost == 1 ? "is" : "are", signs.first_lost),
          {},
-         "another row took their places: " + commands_.rerun_counts() + ", and " +
-             commands_.probe_counts()});
+         "another row took their places: " + commands_.rerun() + ", and " + commands_.probe()});
   }
 
  private:
@@ -500,8 +515,9 @@ class Report {
     if (!rows.empty()) findings_.push_back({signature, sure, what, rows, next});
   }
   std::string two_writers() const {
-    return "a scan whose barrier does not order what it must gives one place away twice: " +
-           commands_.rerun_counts() + ", and " + commands_.probe_counts();
+    return std::string(commands_.of_nms ? "a sort" : "a scan") +
+           " whose barrier does not order what it must gives one place away twice: " +
+           commands_.rerun() + ", and " + commands_.probe();
   }
 
   const Commands& commands_;
@@ -536,7 +552,7 @@ Diagnosis diagnose(const BoxRows& boxes, const BoxRows* good, BoxOrigin origin) 
     diagnosis.filled += boxes.is_filled(row);
   }
   diagnosis.valid = static_cast<std::int64_t>(valid.size());
-  const Commands commands(boxes);
+  const Commands commands(boxes, origin);
   Report report(commands, diagnosis);
   Examination examination(boxes, good, origin);
   if (examination.is_constant()) {

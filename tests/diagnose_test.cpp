@@ -428,6 +428,36 @@ TEST(diagnose, advice_can_be_typed) {
   }
 }
 
+TEST(diagnose, rows_said_to_be_of_nms_are_advised_nms) {
+  const std::regex command("`clam (verify|run) \"(\\w+) ");
+  for (const Plant& plant : plants()) {
+    const Table good = in_order(300, 100);
+    Table bad = good;
+    plant.plant(bad);
+    for (const Finding& finding : look(bad, &good, BoxOrigin::nms).findings) {
+      std::sregex_iterator it(finding.next.begin(), finding.next.end(), command), end;
+      EXPECT_NE(it, end) << finding.signature << ": " << finding.next;
+      for (; it != end; ++it) EXPECT_EQ((*it)[2], "nms") << finding.signature;
+    }
+  }
+}
+
+TEST(diagnose, rows_of_very_many_elements_are_torn_near_their_begin) {
+  constexpr int kRows = 40, kLong = 20000;
+  HostTensor good(Dtype::f32, {kRows, kLong});
+  for (std::int64_t i = 0; i < good.size(); ++i) {
+    const std::int64_t row = i / kLong;
+    good.set(i, i % kLong == 0 ? 3 : i % kLong == 1 ? 0.9 - 0.01 * row : 20 + row + i % kLong);
+  }
+  for (const int cut : {2, 32, 33}) {
+    HostTensor bad = good;
+    for (int i = cut; i < kLong; ++i) bad.set_bits(5 * kLong + i, good.bits(9 * kLong + i));
+    const BoxRows rows("bad", bad, {}), good_rows("good", good, {});
+    const std::string wanted = cut <= 32 ? "torn_rows lost_rows" : "unlike_good lost_rows";
+    EXPECT_EQ(signatures(diagnose(rows, &good_rows)), wanted) << cut;
+  }
+}
+
 // ---- what is refused ----
 
 TEST(diagnose, tensors_that_are_no_box_rows) {
