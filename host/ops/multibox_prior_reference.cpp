@@ -4,6 +4,7 @@
 //   half     by 13 u |half|: u of a product, 5 u of the quotient (2.5 ulp), 6 u of the root (3 ulp)
 //            and u of the product with it
 //   corner   by another u |corner|
+// and what is beyond the largest float on its way, in the order of the kernel, is infinite.
 #include <algorithm>
 #include <cmath>
 
@@ -19,7 +20,7 @@ constexpr double kFloat = 0x1p-24;  ///< unit roundoff of everything in between
 /// The middle of cell number `cell` of `cells` along an axis.
 double centre_of(std::int64_t cell, int cells, float step, float offset) {
   const double from_cell_to_cell = step > 0 ? static_cast<double>(step) : 1.0 / cells;
-  return (static_cast<double>(cell) + static_cast<double>(offset)) * from_cell_to_cell;
+  return in_float((static_cast<double>(cell) + static_cast<double>(offset)) * from_cell_to_cell);
 }
 
 struct Size {
@@ -28,21 +29,22 @@ struct Size {
 
 std::vector<Size> sizes_of_boxes(const Problem& p) {
   const std::vector<float> sizes = p.numbers("sizes"), ratios = p.numbers("ratios");
-  const double aspect = static_cast<double>(p.integer("h")) / p.integer("w");
   std::vector<Size> boxes;
   for (const float size : sizes) {
-    boxes.push_back({static_cast<double>(size) * aspect, static_cast<double>(size)});
+    const double wide = in_float(static_cast<double>(size) * p.integer("h"));
+    boxes.push_back({wide / p.integer("w"), static_cast<double>(size)});
   }
   for (std::size_t i = 1; i < ratios.size(); ++i) {
     const double root = std::sqrt(static_cast<double>(ratios[i]));
-    boxes.push_back({boxes[0].width * root, boxes[0].height / root});
+    boxes.push_back({in_float(boxes[0].width * root), in_float(boxes[0].height / root)});
   }
   return boxes;
 }
 
 Bounded corner(double centre, double half, bool clip, Dtype dtype) {
   const double error = 3 * std::fabs(centre) + 13 * std::fabs(half) + std::fabs(centre + half);
-  const Bounded exact{centre + half, kFloat * error + 0x1p-126};
+  const double value = in_float(centre + half);
+  const Bounded exact{value, std::isfinite(value) ? kFloat * error + 0x1p-126 : 0};
   return stored(clip ? clipped(exact) : exact, dtype);
 }
 

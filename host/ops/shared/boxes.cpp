@@ -12,16 +12,15 @@ namespace {
 
 constexpr double kFloat = 0x1p-24;  ///< unit roundoff of everything in between
 
-/// Infinite where it is beyond the largest float.
-double in_float(double value) {
-  constexpr double kLargest = static_cast<double>(std::numeric_limits<float>::max());
-  return std::fabs(value) > kLargest ? std::copysign(HUGE_VAL, value) : value;
-}
-
 /// NaN and infinities have no error.
 Bounded bounded(double value, double error) { return {value, std::isfinite(value) ? error : 0}; }
 
 }  // namespace
+
+double in_float(double value) {
+  constexpr double kLargest = static_cast<double>(std::numeric_limits<float>::max());
+  return std::fabs(value) > kLargest ? std::copysign(HUGE_VAL, value) : value;
+}
 
 Field variances_field() {
   return numbers("variances", "factors of the offsets of x, y, w, h", "0.1x0.1x0.2x0.2");

@@ -20,6 +20,9 @@ struct Bounded {
   double value, error;
 };
 
+/// Infinite where it is beyond the largest float.
+double in_float(double value);
+
 /// An anchor by its centre and size, and its box's offsets, in the order x y w h.
 struct BoxOperands {
   std::array<double, 4> anchor, offsets, variances;
