@@ -123,6 +123,19 @@ TEST(mali, figures_halves_share_a_row_where_they_are_alike) {
             std::string::npos);
 }
 
+TEST(mali, figures_halves_have_a_row_of_their_own_where_they_alone_fail) {
+  const std::string figures =
+      "gpu g610 Mesa 1\n769 1/51 full nms.cl:nms_mask -DNMS_WG=64\n"
+      "769 1/51 full nms.cl:nms_mask -DNMS_WG=64 -DCLAM_F16\n";
+  const auto table = [&](const std::string& known) { return table_of("nms", known + figures); };
+  const std::string halves = "cannot g610 nms_mask:f16 2026-11-21 it spills\n";
+  EXPECT_NE(table("").find("| nms_mask | f32, f16 |  | 769 (51) |"), std::string::npos);
+  EXPECT_NE(table(halves).find("| nms_mask | f32 |  | 769 (51) |"), std::string::npos);
+  EXPECT_NE(table(halves).find("| nms_mask | f16 |  | 769 (51) s |"), std::string::npos);
+  const std::string both = "cannot g610 nms_mask 2026-11-21 it spills\n";
+  EXPECT_NE(table(both).find("| nms_mask | f32, f16 |  | 769 (51) s |"), std::string::npos);
+}
+
 TEST(mali, figures_strides_have_rows_and_known_failures_a_mark) {
   const std::string table =
       table_of("conv2d",

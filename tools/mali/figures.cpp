@@ -182,11 +182,31 @@ bool says_the_same(const Row& f32, const Row& f16) {
   });
 }
 
-std::vector<Row> merged(std::vector<Row> rows) {
+/// Whether the compiler is known to fail, with some options at least.
+bool is_known_to_fail(const std::string& gpu, const Row& row, const Expectations& expectations) {
+  const auto fails = [&](const char* options) {
+    KernelCode code;
+    code.kernel = row.kernel;
+    code.options = options;
+    return expectations.known_failure(gpu, code) != nullptr;
+  };
+  return (row.type.find("f32") != std::string::npos && fails("")) ||
+         (row.type.find("f16") != std::string::npos && fails("-DCLAM_F16"));
+}
+
+/// Whether neither is known to fail where the other is not: a row of both would hide which.
+bool fail_alike(const Row& a, const Row& b, const Expectations& expectations) {
+  const std::vector<Gpu>& gpus = all_gpus();
+  return std::all_of(gpus.begin(), gpus.end(), [&](const Gpu& gpu) {
+    return is_known_to_fail(gpu.key, a, expectations) == is_known_to_fail(gpu.key, b, expectations);
+  });
+}
+
+std::vector<Row> merged(std::vector<Row> rows, const Expectations& expectations) {
   for (Row& f32 : rows) {
     if (f32.type != "f32") continue;
     const auto same = std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
-      return row.type == "f16" && says_the_same(f32, row);
+      return row.type == "f16" && says_the_same(f32, row) && fail_alike(f32, row, expectations);
     });
     if (same == rows.end()) continue;
     f32.type = "f32, f16";
@@ -207,18 +227,6 @@ std::string cell_text(const Op& op, const Figures& figures) {
   }
   if (figures.loop_issued > 0) text += fmt::format(" ({})", figures.loop_issued);
   return text;
-}
-
-/// Whether the compiler is known to fail, with some options at least.
-bool is_known_to_fail(const std::string& gpu, const Row& row, const Expectations& expectations) {
-  const auto fails = [&](const char* options) {
-    KernelCode code;
-    code.kernel = row.kernel;
-    code.options = options;
-    return expectations.known_failure(gpu, code) != nullptr;
-  };
-  return (row.type.find("f32") != std::string::npos && fails("")) ||
-         (row.type.find("f16") != std::string::npos && fails("-DCLAM_F16"));
 }
 
 std::vector<const Gpu*> columns_of(const std::vector<Row>& rows) {
@@ -272,7 +280,7 @@ void skip_to_end(std::istringstream& lines, const std::string& section) {
 }  // namespace
 
 std::string figures_table(const Op& op, const Expectations& expectations) {
-  const std::vector<Row> rows = merged(rows_of(op, groups_of(op, expectations)));
+  const std::vector<Row> rows = merged(rows_of(op, groups_of(op, expectations)), expectations);
   const std::vector<const Gpu*> columns = columns_of(rows);
   std::string head = fmt::format("| {} | of | tile |", compilers_text(columns, expectations));
   std::string rule = "|---|---|---|";
