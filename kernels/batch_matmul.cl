@@ -117,6 +117,9 @@
 #if BMM_MASK != 0 && BMM_MASK != 1
 #error "batch_matmul.cl: BMM_MASK must be 0 or 1"
 #endif
+#if BMM_WHOLE != 0 && BMM_WHOLE != 1
+#error "batch_matmul.cl: BMM_WHOLE must be 0 or 1"
+#endif
 
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
@@ -622,7 +625,8 @@ void sum_slowly(__global const char* x, uint x_stride, uint x_step, __global con
 // ---- the kernels ----
 
 // The rows of a tile again, written so that a compiler does not keep those from before the loop
-// over k in registers until behind it.
+// over k in registers until behind it. The listings say where that pays: on a G610 nn is 661
+// instructions with it and 699 without, but nt of whole rows 466 with it and 437 without.
 void own_rows_again(Tile* tile, int own_row, int m) {
   tile->row = m - max(m - own_row, ROWS);
   tile->above = own_row - tile->row;

@@ -104,6 +104,9 @@
 #if BMM_MASK != 0 && BMM_MASK != 1
 #error "batch_matmul_transposed.cl: BMM_MASK must be 0 or 1"
 #endif
+#if BMM_WHOLE != 0 && BMM_WHOLE != 1
+#error "batch_matmul_transposed.cl: BMM_WHOLE must be 0 or 1"
+#endif
 
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable

@@ -121,6 +121,9 @@
 #if DENSE_LDX % 4 != 0
 #error "dense.cl: DENSE_LDX must be a multiple of 4, so that vector loads are aligned"
 #endif
+#if DENSE_WHOLE != 0 && DENSE_WHOLE != 1
+#error "dense.cl: DENSE_WHOLE must be 0 or 1"
+#endif
 
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable

@@ -123,6 +123,9 @@
 #if DENSE_LDX % 4 != 0 || DENSE_LDW % 4 != 0
 #error "dense_raw.cl: DENSE_LDX and DENSE_LDW must be multiples of 4, so that vector loads are aligned"
 #endif
+#if DENSE_WHOLE != 0 && DENSE_WHOLE != 1
+#error "dense_raw.cl: DENSE_WHOLE must be 0 or 1"
+#endif
 
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable

@@ -209,6 +209,27 @@ TEST(mali, gate_sees_the_large_tiles_of_each_accumulator) {
   }
 }
 
+/// Rows of no whole vectors have code of their own, at the same tiles.
+TEST(mali, gate_sees_large_tiles_of_rows_that_are_not_whole) {
+  for (const char* gpu : {"g610", "g52"}) {
+    const std::vector<Program> programs = programs_of(gate_plans(find_gpu(gpu)));
+    const auto is_seen = [&](const std::string& kernel, bool half) {
+      return std::any_of(programs.begin(), programs.end(), [&](const Program& program) {
+        const auto has = [&](const char* option) {
+          return program.options.find(option) != program.options.npos;
+        };
+        const auto& names = program.kernels;
+        return std::find(names.begin(), names.end(), kernel) != names.end() &&
+               has("CLAM_F16") == half && !has("_WHOLE=1") && !has("_M0=1 ") && !has("_M0=2 ");
+      });
+    };
+    for (const char* kernel : {"dense_packed", "dense_both_packed", "dense_nt", "dense_nn",
+                               "batch_matmul_nt", "batch_matmul_nn", "batch_matmul_tn"}) {
+      for (const bool half : {false, true}) EXPECT_TRUE(is_seen(kernel, half)) << kernel << half;
+    }
+  }
+}
+
 TEST(mali, gate_sees_few_kernels_of_most_gpus) {
   for (const Gpu* gpu : gate_gpus()) {
     const std::string key = gpu->key;

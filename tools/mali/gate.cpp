@@ -30,6 +30,16 @@ constexpr LargeCase kLarge[] = {
     {"conv2d c=512 h=32 w=32 k=512 r=3 dtype=f32 layout=nhwc pad=1 groups=512 bias",
      "conv2d_nhwc_depthwise"},
 };
+/// The same where rows of the output are no whole vectors, for which the kernels have other code.
+constexpr LargeCase kNotWhole[] = {
+    {"dense m=192 n=511 k=512 dtype=f32", "dense_packed"},
+    {"dense m=192 n=511 k=512 dtype=f32", "dense_both_packed"},
+    {"dense m=192 n=511 k=512 dtype=f32", "dense_nt"},
+    {"dense m=192 n=512 k=512 dtype=f32 trans_w=0 ldy=513", "dense_nn"},
+    {"batch_matmul batch=4 m=192 n=191 k=192 dtype=f32 tb=1", "batch_matmul_nt"},
+    {"batch_matmul batch=4 m=192 n=192 k=192 dtype=f32 ldc=193", "batch_matmul_nn"},
+    {"batch_matmul batch=4 m=192 n=192 k=192 dtype=f32 ta=1 ldc=193", "batch_matmul_tn"},
+};
 
 /// Nothing where the variant does not take the problem.
 void add_plan(const Problem& problem, const DeviceInfo& device, const std::string& variant,
@@ -133,19 +143,22 @@ std::vector<Problem> with_half_accs(const Problem& problem) {
   return problems;
 }
 
+/// The case in both dtypes, and with each accumulator.
+void add_large(const LargeCase& large, const DeviceInfo& device, std::vector<Plan>& plans) {
+  const Problem problem = Problem::parse(large.problem);
+  for (const char* dtype : kDtypes) {
+    add_plan(problem.with("dtype", dtype), device, large.variant, plans);
+  }
+  for (const Problem& half : with_half_accs(problem)) {
+    add_plan(half, device, large.variant, plans);
+  }
+}
+
 /// The large cases in everything, then the workloads with the accumulators of half: among these are
 /// problems of a few elements, whose tiles are small.
 std::vector<Plan> large_plans(const DeviceInfo& device) {
   std::vector<Plan> plans;
-  for (const LargeCase& large : kLarge) {
-    const Problem problem = Problem::parse(large.problem);
-    for (const char* dtype : kDtypes) {
-      add_plan(problem.with("dtype", dtype), device, large.variant, plans);
-    }
-    for (const Problem& half : with_half_accs(problem)) {
-      add_plan(half, device, large.variant, plans);
-    }
-  }
+  for (const LargeCase& large : kLarge) add_large(large, device, plans);
   for (const std::string& name : workload_names()) {
     for (const Problem& problem : read_workload(name).problems()) {
       for (const Problem& half : with_half_accs(problem)) add_plan(half, device, "", plans);
@@ -181,6 +194,7 @@ std::vector<Plan> plans_of(const Gpu& gpu, Small small) {
     if (brings_new(plan, seen)) plans.push_back(plan);
     add_kernels(plan, seen);
   }
+  for (const LargeCase& large : kNotWhole) add_large(large, device, plans);
   for (const char* dtype : kDtypes) {
     for (const Plan& plan : small_plans(device, dtype)) {
       const bool wanted = small == Small::all && dtype == kDtypes[0];

@@ -14,15 +14,16 @@ namespace clam::mali {
 /// The plans of every workload in both dtypes; then those that launch a kernel which was not yet
 /// there in their dtype and with their accumulator: of the workloads with the accumulators of half,
 /// of other orders of operands at such sizes, of every small case with each of its variants (in f32
-/// all of these). So each kernel of each op is there in both dtypes, with each accumulator. For a
-/// device with this GPU.
+/// all of these). Between them stand large problems whose rows are no whole vectors. So each kernel
+/// of each op is there in both dtypes, with each accumulator. For a device with this GPU.
 std::vector<Plan> every_plan(const Gpu& gpu);
 
 /// The gate's GPUs, those that take longest first.
 std::vector<const Gpu*> gate_gpus();
 /// What the gate compiles: of the G610 every plan; of the G52 the same, but of the small cases those
-/// alone that bring a kernel in a dtype; of the others the preferred plans of the workloads, at most kFewKernels kernels, each kernel once in each dtype before a second time;
-/// of Midgard what an SSD head needs: dense, direct conv2d, softmax, get_valid_counts, nms.
+/// alone that bring a kernel in a dtype; of the others the preferred plans of the workloads, at most
+/// kFewKernels kernels, each kernel once in each dtype before a second time; of Midgard what an SSD
+/// head needs: dense, direct conv2d, softmax, get_valid_counts, nms.
 std::vector<Plan> gate_plans(const Gpu& gpu);
 
 constexpr int kFewKernels = 24;
