@@ -113,11 +113,13 @@ TEST_F(oclgrind, says_nothing_about_a_chain) {
 /// The simulator is no CPU, whose form of the kernels it is given by an option.
 TEST_F(oclgrind, says_nothing_about_the_valid_rows_of_a_cpu) {
   const test::TemporaryFolder folder;
+  write_file(folder.file("get_valid_counts.cl"), KernelFiles().get("get_valid_counts.cl").text);
   write_file(folder.file("get_valid_counts.options"), "-DGVC_RUN=32");
   for_small_cases(find_op("get_valid_counts"), [&](Simulation simulation, const Plan&) {
     simulation.kernels = folder.path();
     const test::Finished finished = simulation.run();
     EXPECT_EQ(finished.code, 0) << simulation.text() << "\n" << finished.out << finished.err;
+    EXPECT_TRUE(test::contains(finished.err, "options -DGVC_RUN=32")) << finished.err;
     return false;
   });
 }

@@ -303,7 +303,8 @@ double clocks_of(const Cut& cut, Weights weights, const Dense& dense, const Devi
   const double tiles = 1.0 * ceil_div(dense.m, tile.rows) * cut.columns;
   const double fours = dense.padded_k() / 4.0 / cut.parts;
   if (cut.parts == 1) return predicted_clocks(tiles, fours * tile.four_k + tile.rest, device);
-  const bool moves = weights == Weights::rows || (dense.acc == Acc::chunk && cut.group.y == 1);
+  const bool best_group = (cut.group.y == 1) == (dense.acc != Acc::chunk);  // of group_of_parts
+  const bool moves = weights == Weights::rows || !best_group;
   const double added = tile.rows * tile.columns / 4.0 * kAddUp;
   const double loop = fours * tile.four_k * (moves ? 1 + kMoves : 1);
   return (1 + kWait) * predicted_clocks(tiles * cut.parts, loop + tile.rest + added, device);
