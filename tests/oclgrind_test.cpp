@@ -110,6 +110,8 @@ TEST_F(oclgrind, says_nothing_about_a_chain) {
                         {});
   EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
   EXPECT_TRUE(test::contains(finished.out, "3 passed")) << finished.out;
+}
+
 /// The simulator is no CPU, whose form of the kernels it is given by an option.
 TEST_F(oclgrind, says_nothing_about_the_valid_rows_of_a_cpu) {
   const test::TemporaryFolder folder;
