@@ -41,28 +41,32 @@ double error_ratio(Dtype dtype, double out, double reference, double bound) {
   return bound > 0 ? error / bound : kInfinity;
 }
 
-/// The largest error_ratio of elements [begin, end) of the output, beside `values`.
+/// The largest error_ratio of elements [begin, end) of the output that have a second value, beside
+/// `values`.
 double worst_ratio(const HostTensor& output, const Expected& expected,
                    const std::vector<double>& values, std::size_t begin, std::size_t end) {
   double worst = 0;
   for (std::size_t i = begin; i < end; ++i) {
+    if (std::isnan(expected.other[i])) continue;
     const double out = output.get(static_cast<std::int64_t>(i));
     worst = std::max(worst, error_ratio(output.dtype(), out, values[i], expected.bound[i]));
   }
   return worst;
 }
 
-/// What the output is held against: the first values, but where neighbours have second ones, those
-/// of the two that are nearer.
+/// What the output is held against: the first values, but where elements of one choice have second
+/// ones, those of the two that are nearer.
 std::vector<double> nearer_values(const HostTensor& output, const Expected& expected) {
   std::vector<double> values = expected.value;
   const std::vector<double>& other = expected.other;
-  for (std::size_t begin = 0, end = 0; begin < other.size(); begin = end + 1) {
-    end = begin;
-    while (end < other.size() && !std::isnan(other[end])) ++end;
-    if (worst_ratio(output, expected, other, begin, end) <
+  for (std::size_t begin = 0; begin < other.size(); begin += expected.together) {
+    const std::size_t end = std::min(begin + expected.together, other.size());
+    if (worst_ratio(output, expected, other, begin, end) >=
         worst_ratio(output, expected, expected.value, begin, end)) {
-      for (std::size_t i = begin; i < end; ++i) values[i] = other[i];
+      continue;
+    }
+    for (std::size_t i = begin; i < end; ++i) {
+      if (!std::isnan(other[i])) values[i] = other[i];
     }
   }
   return values;

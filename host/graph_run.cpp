@@ -84,6 +84,7 @@ double milliseconds(const std::vector<LaunchTime>& times) {
 bool differ(const Expected& a, const Expected& b) {
   if (a.bit_exact()) return !(a.exact == b.exact);
   for (std::size_t i = 0; i < a.value.size(); ++i) {
+    if (std::isnan(a.value[i]) != std::isnan(b.value[i])) return true;
     if (std::fabs(a.value[i] - b.value[i]) > a.bound[i] + b.bound[i]) return true;
   }
   return false;

@@ -55,9 +55,11 @@ struct Expected {
   std::vector<double> value;  ///< else: the double-precision result ...
   std::vector<double> bound;  ///< ... and the largest error allowed, per element
   /// A second value that is as right, where rounding decides which side of a threshold a number
-  /// falls on; NaN where there is none. Empty: nowhere. Neighbours that have one stand and fall
-  /// together, as id and score of a row do: all are their first value, or all their second.
+  /// falls on; NaN where there is none. Empty: nowhere.
   std::vector<double> other = {};
+  /// Each so many elements are of one choice, as id and score of a row are: those that have a second
+  /// value have all their first, or all their second.
+  std::size_t together = 1;
   bool bit_exact() const { return value.empty(); }
 };
 using Reference = std::map<std::string, Expected>;

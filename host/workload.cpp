@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -156,6 +157,14 @@ void check_name(const Reader& reader, const std::string& key, const std::string&
               fmt::format("has {}; a name is of letters, digits and _ - . alone", in_quotes(name)));
 }
 
+[[noreturn]] void fail_for_parameter(const Reader& reader, const Parameters& parameters,
+                                     const std::string& word) {
+  std::string known;
+  for (const auto& [name, value] : parameters) known += " " + name;
+  reader.fail("", fmt::format("{} is no parameter; there is{}", in_quotes(word),
+                              known.empty() ? " none" : known));
+}
+
 /// One factor of a product in braces: a number, or a parameter's name.
 std::int64_t factor(const Reader& reader, const Parameters& parameters, const std::string& word) {
   const auto found = parameters.find(word);
@@ -163,10 +172,7 @@ std::int64_t factor(const Reader& reader, const Parameters& parameters, const st
   const bool digits =
       !word.empty() && word.size() < 10 && word.find_first_not_of("0123456789") == word.npos;
   if (digits) return std::stoll(word);
-  std::string known;
-  for (const auto& [name, value] : parameters) known += " " + name;
-  reader.fail("", fmt::format("{} is no parameter; there is{}", in_quotes(word),
-                              known.empty() ? " none" : known));
+  fail_for_parameter(reader, parameters, word);
 }
 
 /// "n={2*n}" with the parameters' values in place of the braces.
@@ -198,12 +204,16 @@ Parameters read_parameters(const Reader& file, const Parameters& given) {
     const Reader reader(object, file.where() + ": parameters");
     for (const auto& [name, value] : object.items()) {
       check_name(file, "parameters", name);
+      if (std::isdigit(static_cast<unsigned char>(name[0]))) {
+        file.fail("parameters",
+                  fmt::format("has {}; a name begins with a letter", in_quotes(name)));
+      }
       parameters[name] = reader.whole(name.c_str());
     }
   }
   for (const auto& [name, value] : given) {
     const auto known = parameters.find(name);
-    if (known == parameters.end()) factor(file, parameters, name);  // says which there are
+    if (known == parameters.end()) fail_for_parameter(file, parameters, name);
     if (value < 1) file.fail(name, fmt::format("= {}, needs at least 1", value));
     parameters[name] = value;
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // concat.cl - dst = a and b, one behind the other along an axis
 //
-//   dst[row] = a[row], b[row]      row: the extents before the axis; the elements of a row of a,
-//   and
-//                                  of b, are those along the axis and behind it
+//   dst[row] = a[row], b[row]
+//
+// A row is of the extents before the axis; its elements are those along the axis and behind it.
 //
 //   dst   |.... a, row 0 ....|.. b, row 0 ..|.... a, row 1 ....|.. b, row 1 ..|...
 //

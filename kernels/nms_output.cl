@@ -54,7 +54,7 @@ typedef float T;
 typedef uint Element;
 #define MINUS_ONES 0xBF800000u
 #define LOAD(p, i) (p)[i]
-#define STORE(x, p, i) (p)[i] = (x)
+#define STORE(x, p, i) ((__global Element*)(p))[i] = as_uint(x)
 #endif
 
 #if NMS_UNIT == 0

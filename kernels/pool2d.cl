@@ -12,11 +12,12 @@
 // from the first element to the last and rounded to T once. A window that holds a NaN gives NaN; of
 // -0 and +0 the largest may be either.
 //
-//   kernel               windows                        what lies side by side for the lanes
-//   pool2d_global        all of an nchw map             elements of the map, as aligned vectors
-//   pool2d_run           up to 7 x 7, nchw              outputs of a row; an item has a column of
-//   them pool2d_window        any, nchw                      outputs of a row pool2d_nhwc any, nhwc
-//   channels, as vectors pool2d_nhwc_global   all of an nhwc map             channels, as vectors
+//   kernel               windows             what lies side by side for the lanes
+//   pool2d_global        all of an nchw map  elements of the map, as aligned vectors
+//   pool2d_run           up to 7 x 7, nchw   outputs of a row; an item has a column of them
+//   pool2d_window        any, nchw           outputs of a row
+//   pool2d_nhwc          any, nhwc           channels, as vectors
+//   pool2d_nhwc_global   all of an nhwc map  channels, as vectors
 //
 // Every byte offset fits an int. Buffers start on multiples of 16 bytes, as OpenCL's do.
 //

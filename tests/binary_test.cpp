@@ -233,6 +233,9 @@ TEST(binary, a_device_without_denormals_may_take_them_for_zero) {
   EXPECT_EQ(product.other[0], 0);
   EXPECT_TRUE(std::isnan(expected_of("mul", 2, 3, Dtype::f32, false).other[0]));
   EXPECT_EQ(expected_of("div", 1, 1e-40, Dtype::f32, false).other[0], kInfinity);
+  EXPECT_EQ(expected_of("div", 1e-40, 1e-40, Dtype::f32, false).bound[0], kInfinity) << "0 / 0";
+  EXPECT_EQ(expected_of("mul", kInfinity, 1e-40, Dtype::f32, false).bound[0], kInfinity);
+  EXPECT_LT(expected_of("div", 1e-40, 1e-40).bound[0], 1e-6);
 }
 
 // ---- tests of the tests ----

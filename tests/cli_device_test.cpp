@@ -135,11 +135,11 @@ TEST(cli, verify_a_workload) {
   write_file(folder.file("tiny.json"), R"({"clam_workload": 1, "name": "tiny", "title": "Tiny",
     "about": "two layers", "columns": [], "nodes": [
     {"name": "boxes", "what": "valid boxes", "problem": "get_valid_counts n=50 dtype=f32"},
-    {"name": "head", "what": "suppression", "problem": "match_assignment m=2 n=4 dtype=f32"}]})");
+    {"name": "head", "what": "suppression", "problem": "slice shape=4 dtype=f32"}]})");
   const Finished finished = run_clam({"verify", "--workload", folder.file("tiny.json")});
   EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
   EXPECT_TRUE(contains(finished.out, "1 passed, 0 failed, 0 skipped, 1 not yet")) << finished.out;
-  EXPECT_TRUE(contains(finished.out, "match_assignment m=2 n=4 dtype=f32 (head)")) << finished.out;
+  EXPECT_TRUE(contains(finished.out, "slice shape=4 dtype=f32 (head)")) << finished.out;
 }
 
 TEST(cli, verify_reports_a_failure_and_how_to_repeat_it) {

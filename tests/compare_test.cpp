@@ -122,22 +122,25 @@ TEST(compare, a_second_value_is_as_right_where_there_is_one) {
   EXPECT_FALSE(compare(tensor_of(Dtype::f32, {1, 2, std::nan(""), 0}), expected).pass);
 }
 
-TEST(compare, neighbours_with_second_values_are_of_one_choice) {
-  Expected expected = within({7, 0.5, 3, 8, 0.25}, 0.001);
-  expected.other = {-1, 0, std::nan(""), -1, 0};
+TEST(compare, elements_that_stand_together_are_of_one_choice) {
+  Expected expected = within({7, 0.5, 3, 9, 8, 0.25}, 0.001);
+  expected.other = {-1, 0, std::nan(""), std::nan(""), -1, 0};
   const auto passes = [&](const std::vector<double>& row) {
     return compare(tensor_of(Dtype::f32, row), expected).pass;
   };
-  EXPECT_TRUE(passes({7, 0.5, 3, 8, 0.25}));
-  EXPECT_TRUE(passes({-1, 0, 3, 8, 0.25}));
-  EXPECT_TRUE(passes({7, 0.5, 3, -1, 0}));
-  EXPECT_TRUE(passes({-1, 0, 3, -1, 0}));
-  EXPECT_FALSE(passes({7, 0, 3, 8, 0.25})) << "the class of one and the score of the other";
-  EXPECT_FALSE(passes({-1, 0.5, 3, 8, 0.25}));
-  EXPECT_FALSE(passes({7, 0.5, 3, 8, 0})) << "up to the last";
-  const Verdict other = compare(tensor_of(Dtype::f32, {-1, 0, 3, -1, 0}), expected);
+  EXPECT_TRUE(passes({7, 0, 3, 9, -1, 0.25})) << "each has a choice of its own";
+  expected.together = 2;
+  EXPECT_TRUE(passes({7, 0.5, 3, 9, 8, 0.25}));
+  EXPECT_TRUE(passes({-1, 0, 3, 9, 8, 0.25}));
+  EXPECT_TRUE(passes({7, 0.5, 3, 9, -1, 0}));
+  EXPECT_TRUE(passes({-1, 0, 3, 9, -1, 0}));
+  EXPECT_FALSE(passes({7, 0, 3, 9, 8, 0.25})) << "the class of one and the score of the other";
+  EXPECT_FALSE(passes({-1, 0.5, 3, 9, 8, 0.25}));
+  EXPECT_FALSE(passes({7, 0.5, 3, 9, 8, 0})) << "up to the last";
+  EXPECT_FALSE(passes({7, 0.5, 3, -1, 8, 0.25})) << "it has one value";
+  const Verdict other = compare(tensor_of(Dtype::f32, {-1, 0, 3, 9, -1, 0}), expected);
   EXPECT_EQ(other.max_abs, 0) << "measures are those beside the choice";
-  EXPECT_EQ(compare(tensor_of(Dtype::f32, {7, 0, 3, 8, 0.25}), expected).fraction_over, 0.2);
+  EXPECT_EQ(compare(tensor_of(Dtype::f32, {7, 0, 3, 9, 8, 0.25}), expected).fraction_over, 1.0 / 6);
 }
 
 TEST(compare, bit_exact_means_every_bit) {

@@ -222,6 +222,8 @@ TEST(graph, bad_graphs_are_refused_with_a_sentence) {
 TEST(graph, a_parameter_that_is_none_is_refused) {
   EXPECT_THROWS_SAYING(graph_of(test::tiny_graph(), {{"n", 4}}), BadArgument,
                        "tiny.json: 'n' is no parameter; there is rows");
+  EXPECT_THROWS_SAYING(graph_of(test::tiny_graph(), {{"4", 7}}), BadArgument,
+                       "tiny.json: '4' is no parameter");
   EXPECT_THROWS_SAYING(graph_of(test::tiny_graph(), {{"rows", 0}}), BadArgument,
                        "tiny.json: rows = 0, needs at least 1");
   EXPECT_THROWS_SAYING(read_workload("dcmt", {{"n", 4}}), BadArgument, "there is none");

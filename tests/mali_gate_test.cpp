@@ -211,22 +211,20 @@ TEST(mali, gate_sees_the_large_tiles_of_each_accumulator) {
 
 /// Rows of no whole vectors have code of their own, at the same tiles.
 TEST(mali, gate_sees_large_tiles_of_rows_that_are_not_whole) {
-  for (const char* gpu : {"g610", "g52"}) {
-    const std::vector<Program> programs = programs_of(gate_plans(find_gpu(gpu)));
-    const auto is_seen = [&](const std::string& kernel, bool half) {
-      return std::any_of(programs.begin(), programs.end(), [&](const Program& program) {
-        const auto has = [&](const char* option) {
-          return program.options.find(option) != program.options.npos;
-        };
-        const auto& names = program.kernels;
-        return std::find(names.begin(), names.end(), kernel) != names.end() &&
-               has("CLAM_F16") == half && !has("_WHOLE=1") && !has("_M0=1 ") && !has("_M0=2 ");
-      });
-    };
-    for (const char* kernel : {"dense_packed", "dense_both_packed", "dense_nt", "dense_nn",
-                               "batch_matmul_nt", "batch_matmul_nn", "batch_matmul_tn"}) {
-      for (const bool half : {false, true}) EXPECT_TRUE(is_seen(kernel, half)) << kernel << half;
-    }
+  const std::vector<Program> programs = programs_of(gate_plans(find_gpu("g610")));
+  const auto is_seen = [&](const std::string& kernel, bool half) {
+    return std::any_of(programs.begin(), programs.end(), [&](const Program& program) {
+      const auto has = [&](const char* option) {
+        return program.options.find(option) != program.options.npos;
+      };
+      const auto& names = program.kernels;
+      return std::find(names.begin(), names.end(), kernel) != names.end() &&
+             has("CLAM_F16") == half && !has("_WHOLE=1") && !has("_M0=1 ") && !has("_M0=2 ");
+    });
+  };
+  for (const char* kernel : {"dense_packed", "dense_both_packed", "dense_nt", "dense_nn",
+                             "batch_matmul_nt", "batch_matmul_nn", "batch_matmul_tn"}) {
+    for (const bool half : {false, true}) EXPECT_TRUE(is_seen(kernel, half)) << kernel << half;
   }
 }
 
@@ -246,7 +244,8 @@ TEST(mali, gate_sees_few_kernels_of_most_gpus) {
       EXPECT_EQ(names.count("conv2d_3x3"), 0u);
       EXPECT_EQ(names.count("conv2d_direct"), 1u);
     }
-    EXPECT_EQ(names.count("nms_walk"), 1u) << key;
+    const bool is_midgard = gpu->family == Gpu::Family::midgard;
+    EXPECT_EQ(names.count(is_midgard ? "nms_walk" : "dense_packed"), 1u) << key;
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "atomic_file.hpp"
 #include "gpu.hpp"
+#include "parallel.hpp"
 #include "run_clam.hpp"
 
 namespace clam {
@@ -80,13 +81,23 @@ class oclgrind : public testing::Test {
   }
 };
 
+/// A simulation keeps one core busy: as many run at a time as there are.
 TEST_F(oclgrind, says_nothing_about_any_kernel) {
+  std::vector<Simulation> simulations;
   for (const Op* op : all_ops()) {
-    for_small_cases(*op, [](const Simulation& simulation, const Plan&) {
-      const test::Finished finished = simulation.run();
-      EXPECT_EQ(finished.code, 0) << simulation.text() << "\n" << finished.out << finished.err;
+    for_small_cases(*op, [&](const Simulation& simulation, const Plan&) {
+      simulations.push_back(simulation);
       return false;
     });
+  }
+  std::vector<test::Finished> finished(simulations.size());
+  parallel_for(static_cast<std::int64_t>(simulations.size()), [&](std::int64_t i) {
+    const auto at = static_cast<std::size_t>(i);
+    finished[at] = simulations[at].run();
+  });
+  for (std::size_t i = 0; i < finished.size(); ++i) {
+    EXPECT_EQ(finished[i].code, 0)
+        << simulations[i].text() << "\n" << finished[i].out << finished[i].err;
   }
 }
 

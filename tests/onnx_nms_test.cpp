@@ -76,6 +76,7 @@ constexpr double kScores[6] = {0.9, 0.75, 0.6, 0.95, 0.5, 0.3};
 struct Example {
   int batch = 1, classes = 1;
   bool turned = false, center = false, all_alike = false;
+  bool negative = false;  ///< widths, of center boxes
 };
 
 Tensors inputs_of(const Example& example) {
@@ -90,6 +91,7 @@ Tensors inputs_of(const Example& example) {
       if (example.center) {
         const auto middle = box_sets::centered({box[0], box[1], box[2], box[3]});
         std::copy(middle.begin(), middle.end(), values);
+        if (example.negative) values[2] = -values[2];
       }
       for (int k = 0; k < 4; ++k) inputs.at("boxes").set((b * 6 + i) * 4 + k, values[k]);
       for (int c = 0; c < example.classes; ++c) {
@@ -134,6 +136,9 @@ TEST(onnx_nms, the_reference_takes_the_examples_of_onnx) {
             "003 000 013 010 ");
   EXPECT_EQ(selected("iou_threshold=0.5", two_classes), "") << "max_output is 0 by default";
   EXPECT_EQ(selected("max_output=9 iou_threshold=1", alike), "000 001 002 003 004 005 ");
+  alike.center = alike.negative = true;
+  EXPECT_EQ(selected("max_output=9 center", alike), "000 001 002 003 004 005 ")
+      << "a box of negative width overlaps nothing";
 }
 
 // ---- on a device ----

@@ -16,6 +16,7 @@ namespace clam {
 namespace {
 
 constexpr double kSmallest = 0x1p-126;  ///< less than it may count as 0
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 using Function = double (*)(double a, double b);
@@ -63,6 +64,14 @@ struct Operation {
     const auto zero = [](double x) { return std::fabs(x) < kSmallest ? std::copysign(0.0, x) : x; };
     return zero(a) == a && zero(b) == b ? kNan : value(zero(a), zero(b));
   }
+
+  /// 0 / 0 and the like, of numbers that a device takes for 0: then NaN is as right as the value,
+  /// which no second value can say.
+  bool is_nan_with_zeros(double a, double b) const {
+    const auto is_denormal = [](double x) { return x != 0 && std::fabs(x) < kSmallest; };
+    if (!is_denormal(a) && !is_denormal(b)) return false;
+    return !std::isnan(value(a, b)) && std::isnan(with_zeros(a, b));
+  }
 };
 
 }  // namespace
@@ -85,7 +94,9 @@ Reference binary_reference(const Problem& problem, const Tensors& inputs,
       const auto at = static_cast<std::size_t>(i);
       c.value[at] = operation.value(x, y);
       c.bound[at] = operation.bound(c.value[at]);
-      if (!operation.denormals) c.other[at] = operation.with_zeros(x, y);
+      if (operation.denormals) continue;
+      c.other[at] = operation.with_zeros(x, y);
+      if (operation.is_nan_with_zeros(x, y)) c.bound[at] = kInfinity;
     }
   });
   return {{"c", std::move(c)}};

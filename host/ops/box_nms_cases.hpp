@@ -28,10 +28,19 @@ inline box_sets::Rows rows(const Problem& p, Tensors& inputs) {
   return rows;
 }
 
+inline void special(const Problem& p, std::uint64_t seed, Tensors& inputs) {
+  const int e = p.integer("e"), coord = p.integer("coord_start");
+  if (p.choice("in_format") == "corner") return nms_data::special(p, seed, inputs);
+  box_sets::every(rows(p, inputs), seed);
+  Random random(seed);
+  box_sets::negate_sizes(inputs.at("data"), e, coord);
+  box_sets::make_special_rows(inputs.at("data"), random, e, coord);
+}
+
 }  // namespace box_nms_data
 
 inline std::vector<DataSet> box_nms_data_sets() {
-  return suppression_data_sets<box_nms_data::rows, nms_data::special>();
+  return suppression_data_sets<box_nms_data::rows, box_nms_data::special>();
 }
 
 /// What nms has no word for, and one case of each way through the core.

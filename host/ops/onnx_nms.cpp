@@ -72,6 +72,7 @@ Suppression onnx_nms_asks(const Problem& p) {
   s.iou_threshold = p.number("iou_threshold");
   s.score_min = p.number("score_threshold");
   s.center = p.flag("center");
+  s.turned = s.center;  // only two corners may be of any diagonal
   s.gt = true;
   return s;
 }

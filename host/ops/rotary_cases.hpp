@@ -54,7 +54,7 @@ void fill(HostTensor& tensor, const Value& value) {
   for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, value(i));
 }
 
-/// Products and sums of -1, 0 and 1; sin has no zero, cos has some.
+/// Sums of products of small whole numbers; sin has no zero, cos has some.
 inline void exact(const Problem&, std::uint64_t seed, Tensors& inputs) {
   Random random(seed);
   fill(inputs.at("src"), [&](std::int64_t) { return random.integer(-7, 7); });

@@ -75,6 +75,7 @@ Reference ssd_decode_reference(const Problem& p, const Tensors& inputs,
   data.value.resize(static_cast<std::size_t>(p.integer("batch") * (classes - 1) * n * 6));
   data.bound.resize(data.value.size());
   data.other.assign(data.value.size(), kNan);
+  data.together = 2;  // id and score of a row of six
   parallel_for(p.integer("batch") * n, [&](std::int64_t i) {
     std::vector<double> x;
     for (std::int64_t c = 0; c < classes; ++c) x.push_back(inputs.at("cls").get(i * classes + c));

@@ -119,6 +119,7 @@ inline std::vector<std::string> unary_cases() {
       "unary op=exp shape=2x3x4x5x6",
       "unary op=exp shape=1x4x31x31 scale=0.1 shift=1",
       "unary op=relu shape=10007 scale=-2",
+      "unary op=rsqrt shape=1600 scale=-1.7",
       "unary op=exp shape=1001 scale=0 shift=-1.5",
   };
   for (const UnaryRange& range : unary_ranges()) {

@@ -57,6 +57,9 @@ double of_gelu_tanh(double z) {
   return (1 - sigmoid(a)) * 6 * (std::fabs(a) + 1) + 6;
 }
 
+/// z times a sigmoid that a device may take for 0; past 104 it is 0 in float.
+double lost_sigmoid(double z) { return std::min(std::fabs(z), 104.0) * 0x1p-127; }
+
 const Function& find_function(const std::string& name) {
   static const Function functions[] = {
       {"exp", std::exp, units<6>, nothing, true, 0},
@@ -65,10 +68,10 @@ const Function& find_function(const std::string& name) {
       {"gelu", [](double z) { return activate(Activation::gelu, z); }, nothing,
        [](double z) { return activation_error(Activation::gelu, z, 0); }, false, 1.13},
       {"gelu_tanh", [](double z) { return activate(Activation::gelu_tanh, z); }, of_gelu_tanh,
-       [](double z) { return std::fabs(z) * 0x1p-127; }, false, 1.13},
+       lost_sigmoid, false, 1.13},
       {"sigmoid", sigmoid, of_sigmoid, [](double) { return 0x1p-127; }, true, 0},
-      {"silu", [](double z) { return activate(Activation::silu, z); }, of_sigmoid,
-       [](double z) { return std::fabs(z) * 0x1p-127; }, false, 1.1},
+      {"silu", [](double z) { return activate(Activation::silu, z); }, of_sigmoid, lost_sigmoid,
+       false, 1.1},
       {"tanh", std::tanh, units<10>, nothing, true, 0},
       {"relu", [](double z) { return activate(Activation::relu, z); }, nothing, nothing, true, 0},
       {"relu6", [](double z) { return activate(Activation::relu6, z); }, nothing, nothing, true, 0},
@@ -120,7 +123,8 @@ Result element(const Operands& in, double x) {
   const Function& function = in.function;
   const double z = in.argument(x), value = function.value(z);
   if (!std::isfinite(z) || !std::isfinite(value)) {
-    return {value, std::isfinite(value) ? (kFloat * function.own(z) + unit_roundoff(in.dtype)) : 0};
+    const double relative = kFloat * function.own(0) + unit_roundoff(in.dtype);
+    return {value, std::isfinite(value) ? relative * std::fabs(value) : 0};
   }
   const double crumb = in.dtype == Dtype::f16 ? 0x1p-25
                        : in.denormals         ? (1 + function.own(z) / 2) * 0x1p-149

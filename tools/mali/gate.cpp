@@ -182,32 +182,41 @@ std::vector<Plan> ssd_head_plans(const DeviceInfo& device) {
   return plans;
 }
 
-/// Of the small cases in f32 all, or those alone that bring a kernel.
-enum class Small { all, new_kernels };
-
-std::vector<Plan> plans_of(const Gpu& gpu, Small small) {
-  const DeviceInfo device = gpu_device(gpu);
-  std::vector<Plan> plans = workload_plans(device);
-  std::set<DtypedKernel> seen;
-  for (const Plan& plan : plans) add_kernels(plan, seen);
-  for (const Plan& plan : large_plans(device)) {
-    if (brings_new(plan, seen)) plans.push_back(plan);
+/// Those of `plans` that have a kernel which no plan before has in its dtype and accumulator.
+void add_new(const std::vector<Plan>& plans, std::set<DtypedKernel>& seen,
+             std::vector<Plan>& chosen) {
+  for (const Plan& plan : plans) {
+    if (brings_new(plan, seen)) chosen.push_back(plan);
     add_kernels(plan, seen);
   }
-  for (const LargeCase& large : kNotWhole) add_large(large, device, plans);
-  for (const char* dtype : kDtypes) {
-    for (const Plan& plan : small_plans(device, dtype)) {
-      const bool wanted = small == Small::all && dtype == kDtypes[0];
-      if (wanted || brings_new(plan, seen)) plans.push_back(plan);
-      add_kernels(plan, seen);
-    }
-  }
+}
+
+/// Each kernel once in every dtype and accumulator, at a large tile where it has one.
+std::vector<Plan> once_of_each(const DeviceInfo& device) {
+  std::vector<Plan> plans;
+  std::set<DtypedKernel> seen;
+  add_new(large_plans(device), seen, plans);
+  add_new(workload_plans(device), seen, plans);
+  for (const char* dtype : kDtypes) add_new(small_plans(device, dtype), seen, plans);
   return plans;
 }
 
 }  // namespace
 
-std::vector<Plan> every_plan(const Gpu& gpu) { return plans_of(gpu, Small::all); }
+std::vector<Plan> every_plan(const Gpu& gpu) {
+  const DeviceInfo device = gpu_device(gpu);
+  std::vector<Plan> plans = workload_plans(device);
+  std::set<DtypedKernel> seen;
+  for (const Plan& plan : plans) add_kernels(plan, seen);
+  add_new(large_plans(device), seen, plans);
+  for (const LargeCase& large : kNotWhole) add_large(large, device, plans);
+  for (const Plan& plan : small_plans(device, kDtypes[0])) {
+    plans.push_back(plan);
+    add_kernels(plan, seen);
+  }
+  add_new(small_plans(device, kDtypes[1]), seen, plans);
+  return plans;
+}
 
 std::vector<const Gpu*> gate_gpus() {
   std::vector<const Gpu*> gpus;
@@ -220,8 +229,8 @@ std::vector<const Gpu*> gate_gpus() {
 std::vector<Plan> gate_plans(const Gpu& gpu) {
   const std::string key = gpu.key;
   if (key == "g610") return every_plan(gpu);
-  if (key == "g52") return plans_of(gpu, Small::new_kernels);
   const DeviceInfo device = gpu_device(gpu);
+  if (key == "g52") return once_of_each(device);
   const bool is_midgard = gpu.family == Gpu::Family::midgard;
   return first_of_each(is_midgard ? ssd_head_plans(device) : workload_plans(device), kFewKernels);
 }

@@ -230,6 +230,16 @@ inline void turn_boxes(HostTensor& data, int e, int coord_start) {
   }
 }
 
+/// Of rows of e elements whose boxes are (middle x, y, width, height), makes every fifth width
+/// negative and every seventh height 0.
+inline void negate_sizes(HostTensor& data, int e, int coord_start) {
+  for (std::int64_t row = 0; row < data.size() / e; ++row) {
+    const std::int64_t box = row * e + coord_start;
+    if (row % 5 == 0) data.set(box + 2, -data.get(box + 2));
+    if (row % 7 == 0) data.set(box + 3, 0);
+  }
+}
+
 }  // namespace box_sets
 
 /// Fills rows, where RowsOf says they go, with one of the sets above.

@@ -278,6 +278,7 @@ Reason suppression_in_chunks(const Problem& p, const Suppression& s, const Devic
     return fmt::format("{} candidates make {} chunks, over the limit of {}: give a top_k", s.top(),
                        chunks.count, kMostChunks);
   }
+  if (Reason reason = mask_too_large(s, chunks.size, device)) return reason;
   if (Reason reason = no_room(p, buffers(s, chunks), device)) return reason;
   return no_group(device);
 }
