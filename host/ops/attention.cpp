@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: MIT
+// attention.cpp - the fields of attention, and how it is computed.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "../error.hpp"
+#include "attention_cases.hpp"
+#include "shared/geometry.hpp"
+
+namespace clam {
+namespace {
+
+constexpr int kVector = 4;  ///< elements of a vector, keys of a unit
+
+using Values = std::map<std::string, std::string, std::less<>>;
+
+// ---- the problem ----
+
+/// A tensor's extents and where its elements lie, in elements.
+struct Heads {
+  std::int64_t batch, heads, rows, columns;
+  std::int64_t ld, head, stride, offset;
+
+  /// Every row starts on a multiple of four elements, so aligned 4-vectors can be loaded.
+  bool aligned() const {
+    return ld % kVector == 0 && head % kVector == 0 && stride % kVector == 0 &&
+           offset % kVector == 0;
+  }
+};
+
+std::int64_t given_or(const Problem& problem, const std::string& field, std::int64_t fallback) {
+  const int given = problem.integer(field);
+  return given == 0 ? fallback : given;
+}
+
+/// Heads lie one behind the other, or side by side in longer rows: batch items lie behind all.
+std::int64_t usual_stride(std::int64_t heads, std::int64_t head, std::int64_t rows,
+                          std::int64_t ld) {
+  return std::max(heads * head, rows * ld);
+}
+
+Heads heads_of(const Problem& problem, const std::string& name) {
+  const AttentionExtents at(problem);
+  const bool shared = name == "k" || name == "v";
+  Heads it{at.batch,
+           shared ? at.kv_heads : at.heads,
+           shared ? at.nk : at.nq,
+           name == "q" || name == "k" ? at.d : at.dv,
+           0,
+           0,
+           0,
+           problem.integer("off" + name)};
+  it.ld = given_or(problem, "ld" + name, it.columns);
+  it.head = given_or(problem, "head" + name, it.rows * it.ld);
+  it.stride = given_or(problem, "stride" + name, usual_stride(it.heads, it.head, it.rows, it.ld));
+  return it;
+}
+
+/// A row stride holds a row. Strides are left out where they are the default, or of one item.
+void check_strides(const Problem& problem, Values& values, const std::string& name) {
+  const Heads it = heads_of(problem, name);
+  if (it.ld < it.columns) {
+    bad_field(problem, "ld" + name, fmt::format("is under the {} elements of a row", it.columns));
+  }
+  if (it.ld == it.columns) values["ld" + name] = "0";
+  if (it.heads == 1 || it.head == it.rows * it.ld) values["head" + name] = "0";
+  const std::int64_t usual = usual_stride(it.heads, it.head, it.rows, it.ld);
+  if (it.batch == 1 || it.stride == usual) values["stride" + name] = "0";
+}
+
+/// Each element of o has a place of its own: ordered by stride, what repeats reaches past what lies
+/// inside it.
+void check_distinct(const Problem& problem) {
+  const Heads o = heads_of(problem, "o");
+  struct Axis {
+    std::int64_t stride, extent;
+    const char* field;
+  };
+  std::array<Axis, 3> axes{
+      {{o.ld, o.rows, "ldo"}, {o.head, o.heads, "heado"}, {o.stride, o.batch, "strideo"}}};
+  std::sort(axes.begin(), axes.end(),
+            [](const Axis& a, const Axis& b) { return a.stride < b.stride; });
+  std::int64_t reach = o.columns;
+  for (const Axis& axis : axes) {
+    if (axis.extent == 1) continue;
+    if (axis.stride < reach) {
+      bad_field(problem, axis.field,
+                fmt::format("lets elements of o share places: it needs {} or more", reach));
+    }
+    reach += (axis.extent - 1) * axis.stride;
+  }
+}
+
+void check_attention(const Problem& problem, Values& values) {
+  const int heads = problem.integer("heads"), kv_heads = problem.integer("kv_heads");
+  check_acc(problem);
+  if (!std::isfinite(problem.number("scale"))) bad_field(problem, "scale", "needs a finite number");
+  if (kv_heads > 0 && heads % kv_heads != 0) {
+    bad_field(problem, "kv_heads", fmt::format("needs a divisor of heads={}", heads));
+  }
+  if (kv_heads == heads) values["kv_heads"] = "0";
+  if (problem.integer("dv") == problem.integer("d")) values["dv"] = "0";
+  const float usual = 1 / std::sqrt(static_cast<float>(problem.integer("d")));
+  if (problem.number("scale") == usual) values["scale"] = "0";
+  for (const char* name : {"q", "k", "v", "o"}) check_strides(problem, values, name);
+  check_distinct(problem);
+}
+
+std::vector<Field> attention_fields() {
+  std::vector<Field> fields{
+      extent("batch", "items of all tensors", "1"),
+      extent("heads", "heads of q and o"),
+      extent("nq", "queries: rows of q and o"),
+      extent("nk", "keys: rows of k and v"),
+      extent("d", "columns of q and k"),
+      dtype_field(),
+      acc_field(),
+      integer("dv", "columns of v and o; 0: d", "0", 0),
+      integer("kv_heads", "heads of k and v, each for as many of q; 0: heads", "0", 0),
+      integer("causal", "1: query i sees keys 0 to i alone", "0", 0, 1),
+      number("scale", "factor of the scores; 0: 1/sqrt(d)", "0"),
+      choice("mask", "extents of the mask that is added after scale", {"none", "qk", "bqk", "bhqk"},
+             "none")};
+  const struct {
+    const char *word, *about;
+  } places[] = {{"ld", "row stride of {}, in elements; 0: its row's length"},
+                {"head", "head stride of {}; 0: its rows times ld"},
+                {"stride", "batch stride of {}; 0: behind the heads before"},
+                {"off", "first element of {}"}};
+  for (const auto& place : places) {
+    for (const char* name : {"q", "k", "v", "o"}) {
+      fields.push_back(integer(std::string(place.word) + name,
+                               fmt::format(fmt::runtime(place.about), name), "0", 0));
+    }
+  }
+  return fields;
+}
+
+TensorSpec spec_of(const Problem& problem, const char* name, TensorSpec::Role role) {
+  const Heads it = heads_of(problem, name);
+  const std::string word(name);
+  const bool dense = problem.integer("ld" + word) == 0 && problem.integer("head" + word) == 0 &&
+                     problem.integer("stride" + word) == 0;
+  std::vector<std::int64_t> steps;
+  if (!dense) steps = {it.stride, it.head, it.ld, 1};
+  return {
+      name,     role, problem.dtype(), {it.batch, it.heads, it.rows, it.columns}, std::move(steps),
+      it.offset};
+}
+
+std::vector<TensorSpec> attention_tensors(const Problem& problem) {
+  using Role = TensorSpec::Role;
+  const AttentionExtents at(problem);
+  std::vector<TensorSpec> specs{spec_of(problem, "q", Role::input),
+                                spec_of(problem, "k", Role::input),
+                                spec_of(problem, "v", Role::input)};
+  const std::string& mask = problem.choice("mask");
+  Shape shape{at.nq, at.nk};
+  if (mask == "bqk") shape = {at.batch, at.nq, at.nk};
+  if (mask == "bhqk") shape = {at.batch, at.heads, at.nq, at.nk};
+  if (mask != "none") specs.push_back({"mask", Role::input, problem.dtype(), shape, {}, 0});
+  specs.push_back(spec_of(problem, "o", Role::output));
+  return specs;
+}
+
+// ---- launches ----
+
+/// Strides as constants spare the loops registers. They cost a build of their own, which only a
+/// large problem repays.
+bool fixes_strides(const Problem& problem) { return attention_flops(problem) >= 2 << 22; }
+
+/// How work-items share a head.
+struct Cut {
+  int rows, tiles, lanes, pieces;
+  double clocks = HUGE_VAL;
+};
+
+/// Of a group, and along either of its axes.
+int most_items(const DeviceInfo& device, const PlanOptions& wanted) {
+  constexpr int kLargest = 256;
+  const int items = wanted.max_work_group > 0 ? wanted.max_work_group : kLargest;
+  return static_cast<int>(
+      std::min<std::int64_t>({items, kLargest, device.max_work_group, device.max_work_items[1]}));
+}
+
+/// Local memory of an item: a partial result a row, a unit of weights a row, its sums, and where
+/// its rows start and its outputs go.
+std::int64_t local_bytes(const Cut& cut) {
+  const std::int64_t item = 4 * cut.rows + 16 * cut.rows + 16 * (1 + cut.rows) + 32;
+  return cut.tiles * (cut.lanes * item + 32);
+}
+
+/// As many lanes as v has vectors of columns, in fours, and then tiles that lie side by side.
+Cut cut_in(int rows, const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
+  constexpr int kMostLanes = 64, kMostTiles = 4;
+  const AttentionExtents at(problem);
+  const int items = most_items(device, wanted);
+  const int vectors = ceil_div(static_cast<int>(at.dv), kVector);
+  Cut cut{rows, 1, std::min({round_up(vectors, 4), kMostLanes, std::max(items / 4 * 4, 4)}), 1};
+  while (cut.lanes > 4 && local_bytes(cut) > device.local_mem_bytes) cut.lanes -= 4;
+  while (cut.tiles < kMostTiles && cut.tiles * rows < at.nq && 2 * cut.tiles * cut.lanes <= items &&
+         2 * cut.tiles <= device.max_work_items[0] &&
+         2 * local_bytes(cut) <= device.local_mem_bytes) {
+    cut.tiles *= 2;
+  }
+  cut.pieces = ceil_div(vectors, cut.lanes);
+  return cut;
+}
+
+/// What a work-item issues on a Mali-G610 (Mesa 25.0) for 4 c of a unit's scores, for 4 keys'
+/// outputs, and for what lies between, once a block.
+struct Cost {
+  int rows;
+  double scores, outputs, block;
+};
+
+const std::array<Cost, 3>& costs(const Problem& problem) {
+  static const std::array<Cost, 3> f32{{{4, 99, 103, 420}, {2, 66, 66, 300}, {1, 52, 50, 240}}};
+  static const std::array<Cost, 3> half{{{4, 131, 119, 420}, {2, 90, 82, 300}, {1, 68, 66, 240}}};
+  static const std::array<Cost, 3> chunk{{{4, 69, 71, 470}, {2, 45, 46, 340}, {1, 33, 34, 270}}};
+  if (accumulator(problem) == Acc::chunk) return chunk;
+  return problem.dtype() == Dtype::f16 ? half : f32;
+}
+
+/// The height of a tile that the time model finds best: a high one does more multiply-adds an
+/// instruction, a low one makes more warps.
+Cut choose_cut(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
+  constexpr double kRest = 350;  // around the loop over blocks
+  const AttentionExtents at(problem);
+  Cut best{};
+  for (const Cost& cost : costs(problem)) {
+    if (cost.rows > at.nq) continue;
+    Cut cut = cut_in(cost.rows, problem, device, wanted);
+    const auto units = ceil_div(static_cast<int>(at.nk), kVector);
+    const double blocks = ceil_div(units, cut.lanes);
+    const double fours = ceil_div(static_cast<int>(at.d), 4);
+    const double items = static_cast<double>(at.batch * at.heads * cut.pieces) *
+                         ceil_div(static_cast<int>(at.nq), cost.rows) * cut.lanes;
+    cut.clocks = predicted_clocks(
+        items, blocks * (fours * cost.scores + cost.block) + units * cost.outputs + kRest, device);
+    if (cut.clocks < best.clocks) best = cut;
+  }
+  return best;
+}
+
+std::string common_options(const Problem& problem, const Cut& cut, const DeviceInfo& device) {
+  constexpr double kMostUlp = 16;  // of native_exp2: beyond it exp2 is used
+  const AttentionExtents at(problem);
+  std::string options = problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "";
+  options += fmt::format("-DATT_TILES={} -DATT_LANES={}", cut.tiles, cut.lanes);
+  if (accumulator(problem) == Acc::chunk) options += " -DATT_ACC=1";
+  if (cut.pieces > 1) options += fmt::format(" -DATT_PIECES={}", cut.pieces);
+  if (at.heads != at.kv_heads) options += fmt::format(" -DATT_SHARE={}", at.heads / at.kv_heads);
+  if (problem.choice("mask") != "none") options += " -DATT_MASK=1";
+  if (at.causal) options += " -DATT_CAUSAL=1";
+  if (device.native_exp2_ulp > 0 && device.native_exp2_ulp <= kMostUlp) {
+    options += " -DATT_NATIVE=1";
+  }
+  return options;
+}
+
+/// mask and o by aligned vectors alone.
+bool is_whole(const Problem& problem) {
+  const AttentionExtents at(problem);
+  const bool mask = problem.choice("mask") == "none" || at.nk % kVector == 0;
+  return mask && at.dv % kVector == 0 && heads_of(problem, "o").aligned();
+}
+
+/// Head and batch stride of the mask.
+std::array<std::int64_t, 2> mask_strides(const Problem& problem) {
+  const AttentionExtents at(problem);
+  const std::string& mask = problem.choice("mask");
+  const std::int64_t size = at.nq * at.nk;
+  if (mask == "bhqk") return {size, at.heads * size};
+  return {0, mask == "bqk" ? size : 0};
+}
+
+/// Arguments of the kernels that compute o.
+std::vector<Arg> arguments(const Problem& problem, const std::array<std::string, 3>& sources,
+                           const std::array<Heads, 4>& tensors, std::int64_t d) {
+  const AttentionExtents at(problem);
+  const std::array<std::int64_t, 2> mask = mask_strides(problem);
+  std::vector<Arg> args;
+  for (const std::string& source : sources) args.emplace_back(BufferArg{source});
+  if (problem.choice("mask") == "none") {
+    args.emplace_back(NullArg{});
+  } else {
+    args.emplace_back(BufferArg{"mask"});
+  }
+  args.emplace_back(BufferArg{"o"});
+  const auto add = [&](std::int64_t value) { args.emplace_back(static_cast<int>(value)); };
+  for (const std::int64_t extent : {at.nq, at.nk, d, at.dv}) add(extent);
+  for (const Heads& tensor : tensors) add(tensor.ld);
+  for (const Heads& tensor : tensors) add(tensor.head);
+  add(mask[0]);
+  for (const Heads& tensor : tensors) add(tensor.stride);
+  add(mask[1]);
+  for (const Heads& tensor : tensors) add(tensor.offset);
+  args.emplace_back(at.scale);
+  return args;
+}
+
+Launch launch(const char* kernel, const std::string& options, const Cut& cut, std::int64_t x,
+              std::int64_t y, std::int64_t z, std::vector<Arg> args) {
+  return {"attention.cl", kernel, options, {x, y, z}, {cut.tiles, cut.lanes, 1}, std::move(args)};
+}
+
+// ---- padding ----
+
+/// An operand of attention_online: read as it is, or copied into whole, aligned rows first.
+struct Operand {
+  std::string name;    ///< of its tensor
+  std::string source;  ///< of the buffer that the kernel reads
+  Heads raw, read;
+
+  bool padded() const { return source != name; }
+  std::int64_t bytes(Dtype dtype) const { return read.batch * read.stride * size_of(dtype); }
+};
+
+Operand operand(const Problem& problem, const char* name, std::int64_t least_rows) {
+  const Heads raw = heads_of(problem, name);
+  if (raw.aligned() && raw.columns % kVector == 0 && raw.rows >= least_rows) {
+    return {name, name, raw, raw};
+  }
+  Heads read = raw;
+  read.rows = std::max(raw.rows, least_rows);
+  read.columns = read.ld = (raw.columns + kVector - 1) / kVector * kVector;
+  read.head = read.rows * read.ld;
+  read.stride = read.heads * read.head;
+  read.offset = 0;
+  return {name, std::string(name) + "_padded", raw, read};
+}
+
+/// A lone block of keys has whole units of them, if of zeros.
+std::array<Operand, 3> operands(const Problem& problem, int lanes) {
+  const int nk = problem.integer("nk");
+  const int rows = nk < kVector * lanes ? round_up(nk, kVector) : nk;
+  return {operand(problem, "q", 1), operand(problem, "k", rows), operand(problem, "v", rows)};
+}
+
+void add_padding(const Operand& operand, Dtype dtype, const std::string& options, const Cut& cut,
+                 Plan& plan) {
+  if (!operand.padded()) return;
+  const Heads &raw = operand.raw, &read = operand.read;
+  std::vector<Arg> args{BufferArg{operand.name}, BufferArg{operand.source}};
+  for (const std::int64_t value :
+       {raw.heads, raw.rows, raw.columns, read.rows, raw.ld, raw.head, raw.stride, raw.offset}) {
+    args.emplace_back(static_cast<int>(value));
+  }
+  plan.buffers.push_back({operand.source, BufferSpec::Role::scratch, operand.bytes(dtype)});
+  plan.launches.push_back(launch(
+      "attention_pad", options, cut, round_up(static_cast<int>(read.ld) / kVector, cut.tiles),
+      round_up(static_cast<int>(read.rows), cut.lanes), raw.batch * raw.heads, std::move(args)));
+}
+
+// ---- variants ----
+
+Reason supports_plain(const Problem& problem, const DeviceInfo& device) {
+  if (Reason reason = attention_not_offered(problem)) return reason;
+  constexpr int kFewest = 4;
+  const int items = most_items(device, {});
+  if (items >= kFewest) return {};
+  return fmt::format("a group has at least {} items, and at most {} here", kFewest, items);
+}
+
+Reason supports_online(const Problem& problem, const DeviceInfo& device) {
+  if (Reason reason = supports_plain(problem, device)) return reason;
+  const Cut cut = cut_in(1, problem, device, {});
+  for (const Operand& operand : operands(problem, cut.lanes)) {
+    if (!operand.padded()) continue;
+    const std::string what = "padded " + operand.name;
+    if (Reason reason = too_large(what.c_str(), operand.bytes(problem.dtype()), device)) {
+      return reason;
+    }
+  }
+  if (local_bytes(cut) <= device.local_mem_bytes) return {};
+  return fmt::format("a group needs {} bytes of local memory, of {}", local_bytes(cut),
+                     device.local_mem_bytes);
+}
+
+void plan_online(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+                 Plan& plan) {
+  const AttentionExtents at(problem);
+  const Cut cut = choose_cut(problem, device, wanted);
+  const auto [q, k, v] = operands(problem, cut.lanes);
+  std::string options = common_options(problem, cut, device);
+  if (cut.rows != 4) options += fmt::format(" -DATT_ROWS={}", cut.rows);
+  if (splits_addresses(device)) options += " -DATT_SPLIT=1";
+  if (is_whole(problem)) options += " -DATT_WHOLE=1";
+  if (fixes_strides(problem)) {
+    options +=
+        fmt::format(" -DATT_LDQ={} -DATT_LDK={} -DATT_LDV={}", q.read.ld, k.read.ld, v.read.ld);
+  }
+  for (const Operand& operand : {q, k, v}) {
+    add_padding(operand, problem.dtype(), options, cut, plan);
+  }
+  const int tiles = ceil_div(static_cast<int>(at.nq), cut.rows);
+  plan.launches.push_back(
+      launch("attention_online", options, cut, round_up(tiles, cut.tiles), cut.lanes * at.heads,
+             at.batch * cut.pieces,
+             arguments(problem, {q.source, k.source, v.source},
+                       {q.read, k.read, v.read, heads_of(problem, "o")}, q.read.columns)));
+  plan.clocks = cut.clocks;
+}
+
+void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+                Plan& plan) {
+  const AttentionExtents at(problem);
+  Cut cut = cut_in(1, problem, device, wanted);
+  cut.pieces = ceil_div(static_cast<int>(at.dv), cut.lanes);
+  plan.launches.push_back(launch("attention_plain", common_options(problem, cut, device), cut,
+                                 round_up(static_cast<int>(at.nq), cut.tiles), cut.lanes * at.heads,
+                                 at.batch * cut.pieces,
+                                 arguments(problem, {"q", "k", "v"},
+                                           {heads_of(problem, "q"), heads_of(problem, "k"),
+                                            heads_of(problem, "v"), heads_of(problem, "o")},
+                                           at.d)));
+}
+
+}  // namespace
+
+AttentionExtents::AttentionExtents(const Problem& problem)
+    : batch(problem.integer("batch")),
+      heads(problem.integer("heads")),
+      kv_heads(given_or(problem, "kv_heads", heads)),
+      nq(problem.integer("nq")),
+      nk(problem.integer("nk")),
+      d(problem.integer("d")),
+      dv(given_or(problem, "dv", d)),
+      causal(problem.integer("causal") == 1),
+      scale(problem.number("scale") == 0 ? 1 / std::sqrt(static_cast<float>(d))
+                                         : problem.number("scale")) {}
+
+Reason attention_not_offered(const Problem& problem) {
+  if (accumulator(problem) != Acc::f16) return {};
+  return "scores and outputs are summed in float or in chunks: use acc=f32 or acc=chunk";
+}
+
+const Op& attention_op() {
+  static const Op op{
+      "attention",
+      "o = softmax(scale * q k^T + mask) v, head by head",
+      attention_fields(),
+      check_attention,
+      attention_tensors,
+      {{"attention_online", "blocks of keys, maxima and sums brought up to date", supports_online,
+        plan_online},
+       {"attention_plain", "any stride, offset and extent, no scratch", supports_plain,
+        plan_plain}},
+      attention_data_sets(),
+      attention_reference,
+      attention_flops,
+      attention_bytes,
+      attention_cases(),
+      attention_small_cases(),
+      true,  // measures_native_exp2
+      true,  // sums_products
+  };
+  return op;
+}
+
+}  // namespace clam
