@@ -637,9 +637,25 @@ typedef struct {
 //@needs  ldq % 4 == 0, headq % 4 == 0, strideq % 4 == 0, offq % 4 == 0
 //@needs  ldk % 4 == 0, headk % 4 == 0, stridek % 4 == 0, offk % 4 == 0
 //@needs  ldv % 4 == 0, headv % 4 == 0, stridev % 4 == 0, offv % 4 == 0
-//@needs  nk % 4 == 0 || ATT_WHOLE == 0, dv % 4 == 0 || ATT_WHOLE == 0, ldo % 4 == 0 || ATT_WHOLE == 0
+//@needs  nk % 4 == 0 || ATT_WHOLE*ATT_MASK == 0, dv % 4 == 0 || ATT_WHOLE == 0, ldo % 4 == 0 || ATT_WHOLE == 0
 //@needs  heado % 4 == 0 || ATT_WHOLE == 0, strideo % 4 == 0 || ATT_WHOLE == 0, offo % 4 == 0 || ATT_WHOLE == 0
 //@needs  o overlaps no input
+//@loop   0*nk if ATT_SPLIT  over the rows of a tile whose head lies across 4 GiB
+//@loop   0*nk if ATT_SPLIT  over its columns
+//@loop   0*nk if ATT_SPLIT  over the keys, for the maximum
+//@loop   0*nk if ATT_SPLIT  over the products of a score
+//@loop   0*nk if ATT_SPLIT  over the keys again
+//@loop   0*nk if ATT_SPLIT  over the products of a score
+//@loop   ceil(nk/(4*ATT_LANES)) if ATT_CAUSAL==0  over blocks of keys
+//@loop   1*(nk>0)..ceil(nk/(4*ATT_LANES)) if ATT_CAUSAL  over blocks of keys
+//@loop   d/4 if ATT_ACC==0  over the products of a score, four a trip
+//@loop   floor(d/32) if ATT_ACC==1  over the chunks of a score
+//@loop   (d-floor(d/32)*32)/4 if ATT_ACC==1  over the products that are left, four a trip
+//@loop   ATT_LANES/4-1  over the maxima of the other lanes
+//@loop   ceil(nk/4)/ceil(nk/(4*ATT_LANES)) if ATT_ACC==0  over the units of a block
+//@loop   floor(nk/32/ceil(nk/(4*ATT_LANES)))..ceil(ATT_LANES/8)*(nk>0) if ATT_ACC==1  over the chunks of a block
+//@loop   0*nk..min(7,ATT_LANES-floor(ATT_LANES/8)*8+ceil(nk/4)-floor(nk/32)*8) if ATT_ACC==1  over the units that are left
+//@loop   ATT_LANES/4-1  over the sums of the other lanes
 __kernel GROUP void attention_online(__global const T* q, __global const T* k, __global const T* v,
                                      __global const T* mask, __global T* o, int nq, int nk, int d,
                                      int dv, int ldq, int ldk, int ldv, int ldo, int headq,
@@ -746,6 +762,12 @@ __kernel GROUP void attention_online(__global const T* q, __global const T* k, _
 //@global ceil(nq/ATT_TILES)*ATT_TILES ATT_LANES*heads batch*ATT_PIECES
 //@local  ATT_TILES ATT_LANES 1
 //@needs  nq >= 1, nk >= 1, d >= 1, dv >= 1, ATT_PIECES == ceil(dv/ATT_LANES), o overlaps no input
+//@loop   nk if ATT_CAUSAL==0  over the keys, for the maximum
+//@loop   1*(nk>0)..nk if ATT_CAUSAL  over the keys, for the maximum
+//@loop   d  over the products of a score
+//@loop   nk if ATT_CAUSAL==0  over the keys again
+//@loop   1*(nk>0)..nk if ATT_CAUSAL  over the keys again
+//@loop   d  over the products of a score
 __kernel GROUP void attention_plain(__global const T* q, __global const T* k, __global const T* v,
                                      __global const T* mask, __global T* o, int nq, int nk, int d,
                                      int dv, int ldq, int ldk, int ldv, int ldo, int headq,

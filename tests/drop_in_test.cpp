@@ -59,6 +59,8 @@ TEST_F(drop_in, a_wrong_result_of_any_op_is_seen) {
       {"batch_matmul", "batch_matmul.cl", "fma(scale, sum, addend)", "sum + addend",
        "c of batch_matmul"},
       {"conv2d", "conv2d.cl", "CONV2D_BIAS ? (float)b[k] : 0.0f", "0.0f", "y of conv2d"},
+      {"attention", "attention.cl", "const float4 down = maxima.down[tile];",
+       "const float4 down = 0.5f * maxima.down[tile];", "o of attention"},
       {"softmax", "softmax.cl", "? 0.0f : 1.0f / sum", "? 0.0f : 2.0f / sum", "dst of softmax"},
       {"layer_norm", "layer_norm.cl", "(float)n + eps", "(float)n + 2.0f * eps",
        "dst of layer_norm"},
