@@ -326,19 +326,21 @@ Tensors inputs_of(const Graph& graph, const Graph::Node& node, const Tensors& te
   return inputs;
 }
 
-ReferenceChain run_references(const Graph& graph, const Tensors& inputs, const DeviceInfo& device) {
-  ReferenceChain chain{inputs, {}};
-  for (const Graph::Node& node : graph.nodes) {
-    Reference reference =
-        node.problem.op().reference(node.problem, inputs_of(graph, node, chain.tensors),
-                                    reference_options(Check::hard, device));
-    for (const auto& [own, name] : node.outputs) {
-      const Graph::Tensor& tensor = graph.tensors.at(name);
-      chain.tensors[name] = as_tensor(reference.at(own), tensor.dtype, tensor.shape);
-    }
-    chain.nodes[node.name] = std::move(reference);
+Reference reference_step(const Graph& graph, const Graph::Node& node, const DeviceInfo& device,
+                         Tensors& tensors) {
+  Reference reference = node.problem.op().reference(node.problem, inputs_of(graph, node, tensors),
+                                                    reference_options(Check::hard, device));
+  for (const auto& [own, name] : node.outputs) {
+    const Graph::Tensor& tensor = graph.tensors.at(name);
+    tensors[name] = as_tensor(reference.at(own), tensor.dtype, tensor.shape);
   }
-  return chain;
+  return reference;
+}
+
+Tensors run_references(const Graph& graph, const Tensors& inputs, const DeviceInfo& device) {
+  Tensors tensors = inputs;
+  for (const Graph::Node& node : graph.nodes) reference_step(graph, node, device, tensors);
+  return tensors;
 }
 
 HostTensor as_tensor(const Expected& expected, Dtype dtype, const Shape& shape) {

@@ -68,12 +68,12 @@ HostTensor reshaped(const HostTensor& tensor, const Shape& shape);
 /// What a node reads, by the op's names; `tensors` hold the graph's, but for views.
 Tensors inputs_of(const Graph& graph, const Graph::Node& node, const Tensors& tensors);
 
-/// What the references make of the graph's inputs, each fed by those before it.
-struct ReferenceChain {
-  Tensors tensors;  ///< by the graph's names, rounded to their dtype; no views
-  std::map<std::string, Reference> nodes;
-};
-ReferenceChain run_references(const Graph& graph, const Tensors& inputs, const DeviceInfo& device);
+/// The reference of a node on `tensors`, which its outputs, rounded to their dtype, join. One step
+/// at a time, for values and bounds of a whole model are many times its tensors.
+Reference reference_step(const Graph& graph, const Graph::Node& node, const DeviceInfo& device,
+                         Tensors& tensors);
+/// All steps: what the references make of the graph's inputs, by the graph's names, without views.
+Tensors run_references(const Graph& graph, const Tensors& inputs, const DeviceInfo& device);
 
 /// An output as a tensor of its dtype.
 HostTensor as_tensor(const Expected& expected, Dtype dtype, const Shape& shape);

@@ -36,9 +36,19 @@ void ones(std::uint64_t, std::uint64_t, HostTensor& tensor) {
   for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, 1);
 }
 
+/// Weights [k, ...] after which a ReLU leaves the mean square of its inputs as it was: He et al.,
+/// arXiv 1502.01852, formula 10.
+void he(std::uint64_t own, std::uint64_t, HostTensor& tensor) {
+  const auto products = static_cast<double>(tensor.size() / tensor.shape()[0]);
+  const double deviation = std::sqrt(2 / products);
+  Random random(own);
+  for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, deviation * random.normal());
+}
+
 // ---- a detector's predictions ----
 
-constexpr std::int64_t kAnchors = 6132;
+constexpr std::int64_t kSide = 512, kAnchors = 6132, kClasses = 21;
+constexpr double kBackground = 8;  ///< by how much its score stands over the others
 
 /// Centre and size, in pixels.
 struct Box {
@@ -104,6 +114,7 @@ class Scene {
   };
   const Match& at(std::int64_t anchor) const { return matches_[static_cast<std::size_t>(anchor)]; }
   const Box& object(const Match& match) const { return objects_[match.object]; }
+  const std::vector<Box>& objects() const { return objects_; }
   /// In [0, 1).
   double class_of(const Match& match) const { return classes_[match.object]; }
 
@@ -132,6 +143,16 @@ Reason needs_classes(const Shape& shape) {
   return fmt::format("needs batch x {} x classes", kAnchors);
 }
 
+Reason needs_image(const Shape& shape) {
+  if (shape.size() == 4 && shape[2] == kSide && shape[3] == kSide) return {};
+  return fmt::format("needs batch x colours x {0} x {0}", kSide);
+}
+
+Reason needs_heads(const Shape& shape) {
+  if (shape.size() == 1 && shape[0] % kClasses == 0) return {};
+  return fmt::format("needs a multiple of {} channels", kClasses);
+}
+
 void ssd_anchors(std::uint64_t, std::uint64_t, HostTensor& tensor) {
   for (std::int64_t i = 0; i < tensor.size() / 4; ++i) {
     const Box& box = ssd_boxes()[static_cast<std::size_t>(i % kAnchors)];
@@ -140,7 +161,7 @@ void ssd_anchors(std::uint64_t, std::uint64_t, HostTensor& tensor) {
   }
 }
 
-/// The background stands 8 over the noise of the other classes; where an anchor overlaps an object,
+/// The background stands over the noise of the other classes; where an anchor overlaps an object,
 /// the object's class stands over that, the more the better they overlap.
 void ssd_scores(std::uint64_t own, std::uint64_t shared, HostTensor& tensor) {
   const std::int64_t classes = tensor.shape()[2];
@@ -152,11 +173,40 @@ void ssd_scores(std::uint64_t own, std::uint64_t shared, HostTensor& tensor) {
       const auto wanted =
           1 + static_cast<std::int64_t>(scene.class_of(match) * static_cast<double>(classes - 1));
       for (std::int64_t c = 0; c < classes; ++c) {
-        double score = random.normal() + (c == 0 ? 8 : 0);
+        double score = random.normal() + (c == 0 ? kBackground : 0);
         if (match.found() && c == wanted) score += 2 + 12 * match.overlap;
         tensor.set((image * kAnchors + anchor) * classes + c, score);
       }
     }
+  }
+}
+
+/// The objects as rectangles of one value in each colour, the later over the earlier, and noise. A
+/// network of random weights averages plain noise away; the objects reach its last maps.
+void ssd_image(std::uint64_t own, std::uint64_t shared, HostTensor& tensor) {
+  const std::int64_t colours = tensor.shape()[1], pixels = kSide * kSide;
+  Random random(own);
+  for (std::int64_t plane = 0; plane < tensor.shape()[0] * colours; ++plane) {
+    std::vector<double> values(static_cast<std::size_t>(pixels));
+    for (const Box& box : Scene(shared, plane / colours).objects()) {
+      const double value = random.normal();
+      for (std::int64_t i = 0; i < pixels; ++i) {
+        const bool inside = std::fabs(static_cast<double>(i % kSide) - box.x) < box.w / 2 &&
+                            std::fabs(static_cast<double>(i / kSide) - box.y) < box.h / 2;
+        if (inside) values[static_cast<std::size_t>(i)] = value;
+      }
+    }
+    for (std::int64_t i = 0; i < pixels; ++i) {
+      tensor.set(plane * pixels + i, values[static_cast<std::size_t>(i)] + 0.1 * random.normal());
+    }
+  }
+}
+
+/// Of a head whose channels are the 21 classes of one anchor after another.
+void ssd_bias(std::uint64_t own, std::uint64_t, HostTensor& tensor) {
+  Random random(own);
+  for (std::int64_t i = 0; i < tensor.size(); ++i) {
+    tensor.set(i, random.normal() + (i % kClasses == 0 ? kBackground : 0));
   }
 }
 
@@ -200,10 +250,15 @@ const std::vector<Fill>& all_fills() {
       {"normal", "N(0,1)", any_shape, normal},
       {"uniform", "from 0 to 1", any_shape, uniform},
       {"ones", "1 everywhere", any_shape, ones},
+      {"he", "N(0, 2 / products of a row)", any_shape, he},
+      {"ssd_image", "some 30 objects over nothing, in pixels", needs_image, ssd_image},
       {"ssd_anchors", "the 6132 anchors of SSD 512, centre and size in pixels", needs_anchors,
        ssd_anchors},
       {"ssd_scores", "class scores of these anchors: some 30 objects, else background",
        needs_classes, ssd_scores},
+      {"ssd_bias",
+       "of a head that scores the 21 classes of an anchor: background nearly everywhere",
+       needs_heads, ssd_bias},
       {"ssd_offsets", "their offsets to the boxes of the objects", needs_anchors, ssd_offsets}};
   return fills;
 }

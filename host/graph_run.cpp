@@ -115,26 +115,32 @@ Trial trial_of(Runtime& runtime, const Graph::Node& node, const GraphOptions& op
   return {runtime, make_plan(node.problem, *options.planned_for, plan)};
 }
 
-/// A node on the references' tensors.
-Tensors run_alone(Trial& trial, const Graph& graph, const Graph::Node& node,
-                  const ReferenceChain& chain, NodeResult& result) {
-  trial.upload(inputs_of(graph, node, chain.tensors));
+/// The inputs of a node and what the reference makes of them.
+struct Step {
+  Tensors inputs;
+  Reference reference;
+
+  Step(const Graph& graph, const Graph::Node& node, const DeviceInfo& device, Tensors& chain)
+      : inputs(inputs_of(graph, node, chain)),
+        reference(reference_step(graph, node, device, chain)) {}
+};
+
+Tensors run_alone(Trial& trial, const Step& step, NodeResult& result) {
+  trial.upload(step.inputs);
   result.ms = milliseconds(trial.run(kIteration));
   result.variant = trial.plan().variant;
   Tensors outputs = trial.download();
-  result.own = compare_all(chain.nodes.at(node.name), outputs, trial.trespass(), kIteration);
+  result.own = compare_all(step.reference, outputs, trial.trespass(), kIteration);
   return outputs;
 }
 
 /// On both inputs. The result is that of the first, or of the second where that alone fails.
-Tensors run_twice(Trial trial, const Graph& graph, const Graph::Node& node,
-                  const ReferenceChain& chain, const ReferenceChain& other, NodeResult& result) {
-  Tensors outputs = run_alone(trial, graph, node, chain, result);
+Tensors run_twice(Trial trial, const Step& first, const Step& second, NodeResult& result) {
+  Tensors outputs = run_alone(trial, first, result);
   NodeResult again = result;
-  const Tensors others = run_alone(trial, graph, node, other, again);
+  const Tensors others = run_alone(trial, second, again);
   if (result.own.pass() && !again.own.pass()) result.own = std::move(again.own);
-  result.constant =
-      constant_output(outputs, others, chain.nodes.at(node.name), other.nodes.at(node.name));
+  result.constant = constant_output(outputs, others, first.reference, second.reference);
   return outputs;
 }
 
@@ -153,18 +159,18 @@ GraphRun verify_isolated(Runtime& runtime, const Graph& graph, const Tensors& in
                          const Tensors& second, const GraphOptions& options) {
   plans_of(runtime, graph, options, false);
   prepare_all(runtime, graph, options);
-  options.progress("the references");
-  GraphRun run{{}, run_references(graph, inputs, runtime.device()), {}};
-  const ReferenceChain other = run_references(graph, second, runtime.device());
-  run.device = run.reference.tensors;
+  GraphRun run{{}, inputs, second, inputs};
   for (const Graph::Node& node : graph.nodes) {
+    options.progress(node.name);
+    const Step first(graph, node, runtime.device(), run.reference);
+    const Step other(graph, node, runtime.device(), run.second);
     NodeResult result;
     result.node = node.name;
-    if (options.on_cpu.count(node.name) == 0) {
-      options.progress(node.name);
-      const Tensors outputs =
-          run_twice(trial_of(runtime, node, options), graph, node, run.reference, other, result);
-      for (const auto& [own, name] : node.outputs) run.device[name] = outputs.at(own);
+    const bool on_cpu = options.on_cpu.count(node.name) != 0;
+    const Tensors outputs =
+        on_cpu ? Tensors{} : run_twice(trial_of(runtime, node, options), first, other, result);
+    for (const auto& [own, name] : node.outputs) {
+      run.device[name] = on_cpu ? run.reference.at(name) : outputs.at(own);
     }
     run.nodes.push_back(std::move(result));
   }
@@ -288,19 +294,19 @@ GraphRun verify_chained(Runtime& runtime, const Graph& graph, const Tensors& inp
   device.upload(inputs);
   options.progress("the chain on the device");
   const std::vector<double> ms = device.run(kIteration);
-  options.progress("the references");
-  GraphRun run{{}, run_references(graph, inputs, runtime.device()), device.download()};
+  GraphRun run{{}, inputs, {}, device.download()};
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Graph::Node& node = graph.nodes[i];
+    options.progress(node.name);
+    const Reference chain = reference_step(graph, node, runtime.device(), run.reference);
     NodeResult result;
     result.node = node.name;
     result.variant = device.variant(i);
     result.ms = ms[i];
     Tensors outputs;
     for (const auto& [own, name] : node.outputs) outputs.emplace(own, run.device.at(name));
-    result.chain = compare_all(run.reference.nodes.at(node.name), outputs, {}, kIteration).outputs;
+    result.chain = compare_all(chain, outputs, {}, kIteration).outputs;
     if (!result.on_cpu()) {
-      options.progress(node.name);
       const Reference fed =
           node.problem.op().reference(node.problem, inputs_of(graph, node, run.device),
                                       reference_options(Check::hard, runtime.device()));

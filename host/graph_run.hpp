@@ -71,8 +71,11 @@ class DeviceGraph {
 /// What a run of a graph left, for the report and for files.
 struct GraphRun {
   std::vector<NodeResult> nodes;  ///< in the graph's order
-  ReferenceChain reference;
-  Tensors device;  ///< inputs, and what the device made
+  Tensors reference;              ///< the references' own chain
+  Tensors second;                 ///< isolated: that of the second inputs
+  Tensors device;                 ///< inputs, and what the device made
+
+  bool chained() const { return second.empty(); }
 };
 
 /// Each node gets the reference's inputs. Then once more those made from `second`: an output that

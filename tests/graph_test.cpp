@@ -71,14 +71,14 @@ TEST(graph, inputs_follow_the_seed_and_their_own_name) {
 
 TEST(graph, references_feed_each_other) {
   const Graph graph = graph_of(test::tiny_graph());
-  const ReferenceChain chain = run_references(graph, graph_inputs(graph, 1), generic_device());
-  const HostTensor& weights = chain.tensors.at("weights");
+  const Tensors chain = run_references(graph, graph_inputs(graph, 1), generic_device());
+  const HostTensor& weights = chain.at("weights");
   double sum = 0;
   for (std::int64_t i = 0; i < 40; ++i) sum += weights.get(i);
   EXPECT_NEAR(sum, 1, 1e-6);
   double z = 0;
-  for (std::int64_t i = 0; i < 40; ++i) z += weights.get(i) * chain.tensors.at("w2").get(i);
-  EXPECT_NEAR(chain.tensors.at("distances").get(0), std::exp(z), 1e-6);
+  for (std::int64_t i = 0; i < 40; ++i) z += weights.get(i) * chain.at("w2").get(i);
+  EXPECT_NEAR(chain.at("distances").get(0), std::exp(z), 1e-6);
 }
 
 TEST(graph, what_waits_for_an_op_that_is_not_built_is_not_yet) {

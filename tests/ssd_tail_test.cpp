@@ -59,9 +59,9 @@ TEST(ssd_tail, anchors_are_those_of_the_six_maps) {
 TEST(ssd_tail, predictions_find_objects_many_times_over) {
   const Graph graph = tail("f32");
   for (const std::uint64_t seed : {1, 2, 3}) {
-    const ReferenceChain chain = run_references(graph, graph_inputs(graph, seed), generic_device());
-    const double valid = chain.tensors.at("valid_count").get(0);
-    const HostTensor& boxes = chain.tensors.at("boxes");
+    const Tensors chain = run_references(graph, graph_inputs(graph, seed), generic_device());
+    const double valid = chain.at("valid_count").get(0);
+    const HostTensor& boxes = chain.at("boxes");
     EXPECT_GT(valid, 300) << seed;
     EXPECT_LT(valid, 2000) << seed;
     EXPECT_GT(rows_in(boxes), 50) << seed;

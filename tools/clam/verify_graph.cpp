@@ -150,7 +150,7 @@ void GraphCheck::dump() const {
     write_npy(path + ".npy", reshaped(made->second, tensor.shape));
     if (tensor.is_input()) continue;
     write_npy(path + ".reference.npy",
-              reshaped(run_.reference.tensors.at(graph_.holder(name)), tensor.shape));
+              reshaped(run_.reference.at(graph_.holder(name)), tensor.shape));
   }
 }
 
