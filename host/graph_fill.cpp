@@ -188,8 +188,9 @@ void ssd_image(std::uint64_t own, std::uint64_t shared, HostTensor& tensor) {
   Random random(own);
   for (std::int64_t plane = 0; plane < tensor.shape()[0] * colours; ++plane) {
     std::vector<double> values(static_cast<std::size_t>(pixels));
-    for (const Box& box : Scene(shared, plane / colours).objects()) {
-      const double value = random.normal();
+    const Scene scene(shared, plane / colours);
+    for (const Box& box : scene.objects()) {
+      const double value = 2 * random.uniform() - 1;
       for (std::int64_t i = 0; i < pixels; ++i) {
         const bool inside = std::fabs(static_cast<double>(i % kSide) - box.x) < box.w / 2 &&
                             std::fabs(static_cast<double>(i / kSide) - box.y) < box.h / 2;
@@ -206,7 +207,7 @@ void ssd_image(std::uint64_t own, std::uint64_t shared, HostTensor& tensor) {
 void ssd_bias(std::uint64_t own, std::uint64_t, HostTensor& tensor) {
   Random random(own);
   for (std::int64_t i = 0; i < tensor.size(); ++i) {
-    tensor.set(i, random.normal() + (i % kClasses == 0 ? kBackground : 0));
+    tensor.set(i, 0.5 * random.normal() + (i % kClasses == 0 ? kBackground : 0));
   }
 }
 

@@ -146,6 +146,13 @@ Tensors run_twice(Trial trial, const Step& first, const Step& second, NodeResult
 
 }  // namespace
 
+bool is_only_blind(const Verification& verification) {
+  if (verification.fault || verification.pass()) return false;
+  return std::all_of(
+      verification.outputs.begin(), verification.outputs.end(),
+      [](const auto& each) { return each.second.poison == 0 && each.second.worst_ratio <= 1; });
+}
+
 double NodeResult::grown() const {
   double worst = std::numeric_limits<double>::quiet_NaN();
   for (const auto& [name, verdict] : chain) {

@@ -21,6 +21,9 @@ struct GraphOptions {
   std::function<void(const std::string&)> progress = [](const std::string&) {};
 };
 
+/// It fails, and there is nothing to blame but bounds so wide that zeros would pass.
+bool is_only_blind(const Verification& verification);
+
 /// How a node went.
 struct NodeResult {
   std::string node, variant;  ///< no variant: on the CPU

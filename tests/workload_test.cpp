@@ -48,8 +48,8 @@ TEST(workload, embedded_files_are_whole) {
     const auto all = workload_names();
     return std::set<std::string>(all.begin(), all.end());
   }();
-  for (const char* name :
-       {"conv1x1-348-2084", "dcmt", "lightglue-192", "ssd512-mobilenet1.0-voc"}) {
+  for (const char* name : {"conv1x1-348-2084", "dcmt", "lightglue-192", "ssd512-mobilenet1.0-voc",
+                           "ssd512-mobilenet1.0-voc-image"}) {
     EXPECT_EQ(names.count(name), 1u) << name;
   }
   for (const std::string& name : names) {
@@ -147,7 +147,7 @@ TEST(workload, unknown_name_lists_the_names) {
   } catch (const BadArgument& error) {
     EXPECT_STREQ(error.what(),
                  "unknown workload 'lightglue'; there is conv1x1-348-2084 dcmt lightglue-192 "
-                 "ssd512-mobilenet1.0-voc, or give a file's path");
+                 "ssd512-mobilenet1.0-voc ssd512-mobilenet1.0-voc-image, or give a file's path");
   }
 }
 

@@ -154,16 +154,11 @@ int run_verify(Cli& cli, const VerifyRequest& request) {
 /// `--set` names the data set, or with NAME=VALUE sets a parameter of the workload.
 void take_sets(const std::vector<std::string>& texts, VerifyRequest& request) {
   for (const std::string& text : texts) {
-    const std::size_t equals = text.find('=');
-    if (equals == text.npos) {
+    if (text.find('=') == text.npos) {
       request.set = text;
-      continue;
+    } else {
+      take_parameter(text, request);
     }
-    const std::string value = text.substr(equals + 1);
-    const bool digits =
-        !value.empty() && value.size() < 11 && value.find_first_not_of("0123456789") == value.npos;
-    if (!digits) throw BadArgument(fmt::format("--set {}: write NAME=WHOLE_NUMBER", text));
-    request.parameters[text.substr(0, equals)] = std::stoll(value);
   }
   if (!request.parameters.empty() && request.workload.empty()) {
     throw BadArgument("--set NAME=VALUE goes with --workload, whose parameter it sets");

@@ -58,16 +58,6 @@ bool is_exact(const Verdict& verdict) {
   return verdict.worst_ratio == 0 && verdict.worst_bound == 0;
 }
 
-std::string header(bool chained) {
-  std::string text =
-      fmt::format("{}{:<7} {:>8} {:>9} {:>9} {:>8} {:>9} {:>7} {:>9} {:>6} {:>9} ",
-                  chained ? kChained : kIsolated, "verdict", "of bound", "worst at", "max abs",
-                  "max ulp", "rms", "snr dB", "bias", "over %", "nan/inf/-");
-  text += fmt::format("{:>9} {:>9} {:>9} ", "variance", "of ref", "cosine");
-  if (chained) text += fmt::format("{:>9} {:>6} ", "chain rms", "grown");
-  return text + fmt::format("{:>8}  {}\n", "ms", "node");
-}
-
 std::string measures(const Verdict& v) {
   const bool fooled = v.cosine > kHighCosine && !v.pass;
   return fmt::format(
@@ -90,6 +80,20 @@ nlohmann::json verdicts_json(const std::map<std::string, Verdict>& verdicts) {
 }
 
 }  // namespace
+
+std::string repeat_command(const Session& session, const VerifyRequest& request) {
+  std::string words =
+      fmt::format("verify --workload {} --mode {} --seed {}", shell_quoted(request.workload),
+                  request.chained() ? "chained" : "isolated", request.seed);
+  for (const auto& [name, value] : request.parameters) {
+    words += fmt::format(" --set {}={}", name, value);
+  }
+  for (const std::string& node : request.on_cpu) words += " --on-cpu " + node;
+  if (!request.dtype.empty()) words += " --dtype " + request.dtype;
+  if (!request.gpu.empty()) words += " --gpu " + request.gpu;
+  if (!request.tensors.empty()) words += " --tensors " + shell_quoted(request.tensors);
+  return session.repeat(words);
+}
 
 std::optional<GraphCheck> GraphCheck::select(const VerifyRequest& request) {
   if (!request.mode.empty() && request.mode != "isolated" && !request.chained()) {
@@ -130,6 +134,7 @@ void GraphCheck::run(Session& session, Output& out, const DeviceInfo* planned_fo
   options.progress = [&out](const std::string& what) { out.progress("graph: " + what); };
   try {
     Runtime& runtime = session.runtime();
+    peak_ = peak(runtime.device());
     run_ = request_.chained() ? verify_chained(runtime, graph_, inputs_, options)
                               : verify_isolated(runtime, graph_, inputs_, second_, options);
   } catch (const Unsupported& error) {
@@ -191,6 +196,26 @@ double GraphCheck::growth(const std::string& node) const {
   return before > 0 ? own / before : std::nan("");
 }
 
+/// How near the node's time is to its least.
+std::string GraphCheck::percent_of_peak(const std::string& node, double ms) const {
+  if (!(ms > 0)) return "-";
+  return fmt::format("{:.1f}", 100 * floor_ms(graph_.node(node).problem, *peak_) / ms);
+}
+
+std::string GraphCheck::header() const {
+  std::string text =
+      fmt::format("{}{:<7} {:>8} {:>9} {:>9} {:>8} {:>9} {:>7} {:>9} {:>6} {:>9} ",
+                  request_.chained() ? kChained : kIsolated, "verdict", "of bound", "worst at",
+                  "max abs", "max ulp", "rms", "snr dB", "bias", "over %", "nan/inf/-");
+  text += fmt::format("{:>9} {:>9} {:>9} ", "variance", "of ref", "cosine");
+  if (request_.chained()) {
+    text += fmt::format("{:>9} {:>9} {:>6} ", "chain cos", "chain rms", "grown");
+  }
+  text += fmt::format("{:>8} ", "ms");
+  if (peak_) text += fmt::format("{:>6} ", "% peak");
+  return text + " node\n";
+}
+
 std::string GraphCheck::line(const Output& out, const NodeVerdict& node) const {
   std::string text = coloured(out, node.status, fmt::format("{:<7}", word(node.status))) + " ";
   if (!node.result) return text + fmt::format("{}: {}\n", node.node, node.problem);
@@ -199,25 +224,14 @@ std::string GraphCheck::line(const Output& out, const NodeVerdict& node) const {
   text +=
       output && !result.on_cpu() ? measures(output->second) : std::string(measures({}).size(), ' ');
   if (request_.chained()) {
-    text += fmt::format("{:>9} {:>6} ", relative(result.grown()), relative(growth(node.node)));
+    const auto* chain = output ? &result.chain.at(output->first) : nullptr;
+    text += fmt::format("{:>9} {:>9} {:>6} ", chain ? fmt::format("{:.6f}", chain->cosine) : "-",
+                        relative(result.grown()), relative(growth(node.node)));
   }
-  return text + fmt::format("{:>8.3f}  {}{}{}: {}\n", result.ms, node.node,
-                            output ? "." + output->first : "",
+  text += fmt::format("{:>8.3f} ", result.ms);
+  if (peak_) text += fmt::format("{:>6} ", percent_of_peak(node.node, result.ms));
+  return text + fmt::format(" {}{}{}: {}\n", node.node, output ? "." + output->first : "",
                             result.on_cpu() ? "" : " by " + result.variant, node.problem);
-}
-
-std::string GraphCheck::repeat_command(const Session& session) const {
-  std::string words =
-      fmt::format("verify --workload {} --mode {} --seed {}", shell_quoted(request_.workload),
-                  request_.chained() ? "chained" : "isolated", request_.seed);
-  for (const auto& [name, value] : request_.parameters) {
-    words += fmt::format(" --set {}={}", name, value);
-  }
-  for (const std::string& node : request_.on_cpu) words += " --on-cpu " + node;
-  if (!request_.dtype.empty()) words += " --dtype " + request_.dtype;
-  if (!request_.gpu.empty()) words += " --gpu " + request_.gpu;
-  if (!request_.tensors.empty()) words += " --tensors " + shell_quoted(request_.tensors);
-  return session.repeat(words);
 }
 
 std::string GraphCheck::details(const Session& session, const NodeVerdict& node) const {
@@ -228,11 +242,11 @@ std::string GraphCheck::details(const Session& session, const NodeVerdict& node)
   for (const auto& [name, verdict] : node.result->own.outputs) {
     if (!verdict.pass) text += name + ": " + to_text(verdict);
   }
-  return indented(text + "repeat with: " + repeat_command(session));
+  return indented(text + "repeat with: " + repeat_command(session, request_));
 }
 
 void GraphCheck::print(const Session& session, Output& out) const {
-  if (!out.quiet()) out.text(header(request_.chained()));
+  if (!out.quiet()) out.text(header());
   bool fooled = false;
   std::string said;
   for (const NodeVerdict& node : nodes()) {
@@ -262,6 +276,9 @@ nlohmann::json GraphCheck::json(const Session& session) const {
       const NodeResult& result = *node.result;
       line["variant"] = result.variant;
       line["ms"] = result.ms;
+      if (peak_ && result.ms > 0) {
+        line["of_peak"] = floor_ms(graph_.node(node.node).problem, *peak_) / result.ms;
+      }
       line["two_inputs_one_output"] = result.constant.has_value();
       line["own"] = verdicts_json(result.own.outputs);
       line["chain"] = verdicts_json(result.chain);
@@ -274,7 +291,7 @@ nlohmann::json GraphCheck::json(const Session& session) const {
           {"parameters", request_.parameters},
           {"on_cpu", request_.on_cpu},
           {"nodes", lines},
-          {"repeat", repeat_command(session)}};
+          {"repeat", repeat_command(session, request_)}};
 }
 
 }  // namespace clam::cli

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph_run.hpp"
+#include "peak.hpp"
 #include "verify_rows.hpp"
 
 namespace clam::cli {
@@ -20,6 +21,9 @@ struct NodeVerdict {
   const NodeResult* result = nullptr;  ///< of a node that has run
 };
 
+/// `clam verify` of the graph in the request's mode, with all that bears on it.
+std::string repeat_command(const Session& session, const VerifyRequest& request);
+
 /// The graph that the command line names, and how it went.
 class GraphCheck {
  public:
@@ -29,6 +33,8 @@ class GraphCheck {
   static std::optional<GraphCheck> select(const VerifyRequest& request);
 
   const Graph& graph() const { return graph_; }
+  /// After run: what it left; null when the device could not run it.
+  const GraphRun* result() const { return refused_ == Status::waiting ? &run_ : nullptr; }
   /// `planned_for` null: the device itself. What it cannot run becomes the verdict of every node.
   void run(Session& session, Output& out, const DeviceInfo* planned_for);
   std::vector<NodeVerdict> nodes() const;
@@ -36,9 +42,10 @@ class GraphCheck {
   nlohmann::json json(const Session& session) const;
 
  private:
-  std::string repeat_command(const Session& session) const;
   std::string details(const Session& session, const NodeVerdict& node) const;
+  std::string header() const;
   std::string line(const Output& out, const NodeVerdict& node) const;
+  std::string percent_of_peak(const std::string& node, double ms) const;
   double growth(const std::string& node) const;
   void dump() const;
 
@@ -46,6 +53,7 @@ class GraphCheck {
   Graph graph_;
   Tensors inputs_, second_;
   GraphRun run_;
+  std::optional<Peak> peak_;          ///< of the device that ran it
   Status refused_ = Status::waiting;  ///< skip or error, of all nodes
   std::string reason_;
 };

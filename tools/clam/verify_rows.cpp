@@ -120,6 +120,15 @@ bool can_plan(const Problem& problem, const DeviceInfo& device, const std::strin
 
 }  // namespace
 
+void take_parameter(const std::string& text, VerifyRequest& request) {
+  const std::size_t equals = text.find('=');
+  const std::string value = equals == text.npos ? "" : text.substr(equals + 1);
+  const bool digits =
+      !value.empty() && value.size() < 11 && value.find_first_not_of("0123456789") == value.npos;
+  if (!digits) throw BadArgument(fmt::format("--set {}: write NAME=WHOLE_NUMBER", text));
+  request.parameters[text.substr(0, equals)] = std::stoll(value);
+}
+
 Rows select_rows(const VerifyRequest& request, const Graph* graph) {
   Rows rows = named_rows(request, graph);
   const auto unknown = [&](const VerifyRow& row) {
@@ -153,13 +162,6 @@ Rows rows_on(const DeviceInfo& device, const VerifyRequest& request, const Rows&
     if (chosen.size() == before) chosen.push_back(std::move(row));
   }
   return chosen;
-}
-
-bool is_only_blind(const Verification& verification) {
-  if (verification.fault || verification.pass()) return false;
-  return std::all_of(
-      verification.outputs.begin(), verification.outputs.end(),
-      [](const auto& each) { return each.second.poison == 0 && each.second.worst_ratio <= 1; });
 }
 
 void conclude(VerifyRow& row) {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "graph.hpp"
+#include "graph_run.hpp"
 #include "session.hpp"
 #include "verify.hpp"
 
@@ -30,6 +30,9 @@ struct VerifyRequest {
 
   bool chained() const { return mode == "chained"; }
 };
+
+/// A workload's parameter as NAME=VALUE. Throws BadArgument for what is no whole number.
+void take_parameter(const std::string& text, VerifyRequest& request);
 
 /// How a problem or a node of a graph went.
 enum class Status {
@@ -69,8 +72,6 @@ std::vector<VerifyRow> select_rows(const VerifyRequest& request, const Graph* gr
 std::vector<VerifyRow> rows_on(const DeviceInfo& device, const VerifyRequest& request,
                                const std::vector<VerifyRow>& rows);
 
-/// Nothing to blame but a bound so wide that zeros would pass.
-bool is_only_blind(const Verification& verification);
 /// A row passes when a data set passes and none fails.
 void conclude(VerifyRow& row);
 

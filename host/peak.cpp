@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#include "peak.hpp"
+
+#include <algorithm>
+
+#include "gpu.hpp"
+#include "op.hpp"
+
+namespace clam {
+
+std::optional<Peak> peak(const DeviceInfo& device) {
+  constexpr std::int64_t kSlowest = 100, kFastest = 3000;  // MHz; some drivers say 5
+  const Identity who = identify(device);
+  const bool plausible = device.max_clock_mhz >= kSlowest && device.max_clock_mhz <= kFastest;
+  if (!who.gpu || who.cores == 0 || !plausible) return std::nullopt;
+  const double giga_clocks =
+      static_cast<double>(who.cores) * static_cast<double>(device.max_clock_mhz) * 1e-3;
+  return Peak{2 * who.gpu->fma_f32 * giga_clocks, 2 * who.gpu->fma_f16 * giga_clocks,
+              who.gpu->gb_per_s};
+}
+
+double floor_ms(const Problem& problem, const Peak& peak) {
+  const double gflops = problem.dtype() == Dtype::f16 ? peak.gflops_f16 : peak.gflops_f32;
+  return 1e-6 * std::max(problem.op().flops(problem) / gflops,
+                         problem.op().bytes(problem) / peak.gb_per_s);
+}
+
+}  // namespace clam

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// ssd_image_test.cpp - SSD 512 from an image to its boxes as one chain on the device: 47
+// convolutions, the heads laid out and strung together, and the tail.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "graph_run.hpp"
+#include "op_device.hpp"
+
+namespace clam {
+namespace {
+
+constexpr std::size_t kTail = 3;     ///< nodes in which a row that moves is an error
+constexpr std::int64_t kRows = 100;  ///< that the model keeps
+constexpr const char* kName = "ssd512-mobilenet1.0-voc-image";
+
+Graph model(const std::string& dtype) { return make_graph(read_workload(kName), dtype); }
+
+double mean_square(const HostTensor& tensor) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < tensor.size(); ++i) sum += tensor.get(i) * tensor.get(i);
+  return sum / static_cast<double>(tensor.size());
+}
+
+/// Each convolution of the list of layers, as often as the model calls it.
+TEST(ssd_image, has_the_layers_of_the_list) {
+  const auto count = [](const std::string& name) {
+    std::map<std::string, std::int64_t> calls;
+    for (const Workload::Node& node : read_workload(name).nodes) {
+      if (node.op == "conv2d") calls[node.line] += node.calls;
+    }
+    return calls;
+  };
+  const auto calls = count(kName);
+  EXPECT_EQ(calls, count("ssd512-mobilenet1.0-voc"));
+  std::int64_t all = 0;
+  for (const auto& [line, times] : calls) all += times;
+  EXPECT_EQ(all, 47);
+  const Graph graph = model("f32");
+  EXPECT_EQ(graph.nodes.size(), 72u);
+  EXPECT_EQ(graph.tensors.at("cls").shape, (Shape{1, 6132, 21}));
+  EXPECT_EQ(graph.tensors.at("box").shape, (Shape{1, 6132, 4}));
+}
+
+class ssd_image_device : public test::OpDevice {};
+
+/// Each node against the reference of what it read; the last two so bit for bit.
+TEST_F(ssd_image_device, every_node_of_the_chain_is_right) {
+  const bool both = std::getenv("CLAM_TEST_FULL") != nullptr;
+  for (const std::string& dtype : both ? dtypes() : std::vector<std::string>{"f32"}) {
+    SCOPED_TRACE(dtype);
+    const Graph graph = model(dtype);
+    const GraphRun run = verify_chained(test::runtime(), graph, graph_inputs(graph, test::seed()));
+    for (const NodeResult& node : run.nodes) {
+      EXPECT_TRUE(node.pass()) << node.node << ": " << node.own.reason();
+    }
+    for (std::size_t i = 0; i + kTail < run.nodes.size(); ++i) {
+      EXPECT_LT(run.nodes[i].grown(), dtype == "f32" ? 1e-5 : 0.1) << run.nodes[i].node;
+    }
+  }
+}
+
+/// Activations keep their range from the first map to the last, and suppression has its work.
+TEST_F(ssd_image_device, what_is_made_up_resembles_a_detectors_work) {
+  for (const std::string& dtype : dtypes()) {
+    const Graph graph = model(dtype);
+    DeviceGraph device(test::runtime(), graph);
+    for (const std::uint64_t seed : {std::uint64_t{1}, test::seed()}) {
+      SCOPED_TRACE(fmt::format("{} {}", dtype, seed));
+      device.upload(graph_inputs(graph, seed));
+      device.run();
+      for (const char* name : {"conv0.out", "pw6.out", "pw13.out", "expand4.out"}) {
+        const double square = mean_square(device.download(name));
+        EXPECT_GT(square, 0.01) << name;
+        EXPECT_LT(square, 10) << name;
+      }
+      const double valid = device.download("valid_count").get(0);
+      EXPECT_GT(valid, 200);
+      EXPECT_LT(valid, 0.3 * 122640);
+      EXPECT_GE(device.download("boxes").get(6 * kRows - 6), 0) << "fewer than the model keeps";
+    }
+    const HostTensor boxes = device.download("boxes");
+    device.run(1);
+    EXPECT_TRUE(device.download("boxes") == boxes) << dtype;
+  }
+}
+
+}  // namespace
+}  // namespace clam

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+// bisect.cpp - `clam bisect`: which node of a workload's graph makes it wrong.
+#include "bisect.hpp"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "error.hpp"
+#include "verify_graph.hpp"
+#include "workload.hpp"
+
+namespace clam::cli {
+namespace {
+
+using nlohmann::json;
+
+struct BisectRequest {
+  VerifyRequest graph;
+  std::vector<std::string> parameters;
+  int runs = 20;
+};
+
+/// One run of the graph, and who is guilty.
+struct Search {
+  GraphCheck check;
+  std::optional<Culprit> culprit;
+  int code = kFine;
+};
+
+GraphCheck select(const BisectRequest& request, const std::string& mode) {
+  if (request.graph.workload.empty()) throw BadArgument("bisect what? Give --workload NAME");
+  if (!read_workload(request.graph.workload, request.graph.parameters).has_graph()) {
+    throw BadArgument(
+        fmt::format("bisect needs a graph, but no node of {} names its tensors; `clam verify "
+                    "--workload` holds each node alone against its reference",
+                    request.graph.workload));
+  }
+  VerifyRequest graph = request.graph;
+  graph.mode = mode;
+  return *GraphCheck::select(graph);
+}
+
+/// Runs the graph, reports it, and looks at its culprit.
+Search search(Cli& cli, Session& session, const BisectRequest& request, const std::string& mode) {
+  Search search{select(request, mode), {}, kFine};
+  search.check.run(session, cli.out, nullptr);
+  search.check.print(session, cli.out);
+  if (const GraphRun* run = search.check.result()) {
+    search.culprit = find_culprit(session.runtime(), search.check.graph(), *run, request.runs);
+  }
+  for (const NodeVerdict& node : search.check.nodes()) {
+    if (node.status == Status::skip) search.code = kNothingRan;
+    if (node.status == Status::error) search.code = kDeviceFailed;
+  }
+  if (search.culprit) search.code = kCheckFailed;
+  return search;
+}
+
+std::string next_command(const Session& session, const BisectRequest& request,
+                         const Culprit& culprit) {
+  VerifyRequest graph = request.graph;
+  graph.mode = "chained";
+  graph.on_cpu = culprit.also;
+  graph.on_cpu.insert(graph.on_cpu.begin(), culprit.node);
+  return repeat_command(session, graph);
+}
+
+void print(Output& out, const Session& session, const BisectRequest& request,
+           const Culprit& culprit) {
+  out.text(fmt::format("\n{} alone, on right inputs, {} times: {} wrong, {} different result{}\n",
+                       culprit.node, culprit.runs, culprit.wrong, culprit.distinct,
+                       culprit.distinct == 1 ? "" : "s"));
+  for (const Attempt& each : culprit.attempts) {
+    const bool wrong = each.outcome == Attempt::Outcome::wrong;
+    const std::string word = fmt::format("{:<8}", name(each.outcome));
+    out.text(fmt::format(
+        "  {} {:<26} {} {:>8}  {}\n", name(each.dtype), each.variant, wrong ? out.red(word) : word,
+        each.outcome == Attempt::Outcome::refused ? "-" : fmt::format("{:.3g}", each.worst_ratio),
+        each.reason.substr(0, each.reason.find('\n'))));
+  }
+  out.line("\n" + out.red(culprit.sentence()));
+  out.line("  " + culprit.reason);
+  out.line("next: " + next_command(session, request, culprit));
+}
+
+json to_json(const Culprit& culprit) {
+  json attempts = json::array();
+  for (const Attempt& each : culprit.attempts) {
+    attempts.push_back({{"dtype", name(each.dtype)},
+                        {"variant", each.variant},
+                        {"outcome", name(each.outcome)},
+                        {"worst_ratio", each.worst_ratio},
+                        {"reason", each.reason}});
+  }
+  return {{"node", culprit.node},
+          {"problem", culprit.problem},
+          {"variant", culprit.variant},
+          {"reason", culprit.reason},
+          {"chained", culprit.chained},
+          {"runs", culprit.runs},
+          {"wrong", culprit.wrong},
+          {"distinct", culprit.distinct},
+          {"deterministic", culprit.deterministic()},
+          {"attempts", attempts},
+          {"also", culprit.also},
+          {"sentence", culprit.sentence()}};
+}
+
+/// Each node alone; where all are right so, as a chain.
+int run_bisect(Cli& cli, const BisectRequest& request) {
+  select(request, "isolated");  // refuses what does not fit together before a device opens
+  Session session(cli);
+  cli.out.line("device " + session.title());
+  Search found = search(cli, session, request, "isolated");
+  if (found.code == kFine) {
+    cli.out.line("\nevery node is right on the references' inputs; now as a chain");
+    found = search(cli, session, request, "chained");
+  }
+  json report = session.json();
+  report["clam_bisect"] = 1;
+  report["graph"] = found.check.json(session);
+  report["culprit"] = nullptr;
+  if (found.culprit) {
+    print(cli.out, session, request, *found.culprit);
+    report["culprit"] = to_json(*found.culprit);
+    report["next"] = next_command(session, request, *found.culprit);
+  } else if (found.code == kFine) {
+    cli.out.line(cli.out.green("no node is guilty") + ": each is right, alone and in the chain");
+  }
+  cli.out.json(report);
+  return found.code;
+}
+
+}  // namespace
+
+void add_bisect(CLI::App& app, Cli& cli) {
+  auto request = std::make_shared<BisectRequest>();
+  CLI::App* sub = app.add_subcommand("bisect", "a graph comes out wrong: which node is guilty?");
+  sub->add_option("--workload", request->graph.workload,
+                  "the layers of a model that name their tensors: a name or a file");
+  sub->add_option("--set", request->parameters, "NAME=VALUE, a parameter of the workload")
+      ->allow_extra_args(false);
+  sub->add_option("--tensors", request->graph.tensors,
+                  "folder of NAME.npy for the inputs of the graph (default: made up)");
+  sub->add_option("--dtype", request->graph.dtype, "run in this dtype, whatever the problems say");
+  sub->add_option("--seed", request->graph.seed, "seed of the data (default 1)")
+      ->check(CLI::NonNegativeNumber);
+  sub->add_option("--runs", request->runs, "how often the guilty node is run alone (default 20)")
+      ->check(CLI::Range(1, 10000));
+  sub->callback([&cli, request] {
+    cli.command = [&cli, request] {
+      for (const std::string& text : request->parameters) take_parameter(text, request->graph);
+      return run_bisect(cli, *request);
+    };
+  });
+}
+
+}  // namespace clam::cli
