@@ -44,7 +44,15 @@ TEST(ssd_image, has_the_layers_of_the_list) {
   EXPECT_EQ(graph.tensors.at("box").shape, (Shape{1, 6132, 4}));
 }
 
-class ssd_image_device : public test::OpDevice {};
+/// llvmpipe takes minutes for a pass: there it is for the full test alone.
+class ssd_image_device : public test::OpDevice {
+ protected:
+  void SetUp() override {
+    CLAM_NEEDS_DEVICE();
+    const bool slow = test::runtime().device().name.find("llvmpipe") != std::string::npos;
+    if (slow && !std::getenv("CLAM_TEST_FULL")) GTEST_SKIP() << "llvmpipe takes minutes for it";
+  }
+};
 
 /// Each node against the reference of what it read; the last two so bit for bit.
 TEST_F(ssd_image_device, every_node_of_the_chain_is_right) {
