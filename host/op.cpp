@@ -54,6 +54,14 @@ std::vector<Problem> problems_of(const std::vector<std::string>& cases, const st
   return problems;
 }
 
+void refuse_bad_inputs(const Problem& problem, const Tensors& inputs) {
+  const Op& op = problem.op();
+  if (!op.bad_inputs) return;
+  if (const Reason reason = op.bad_inputs(problem, inputs)) {
+    throw BadArgument(fmt::format("{}: {}", op.name, *reason));
+  }
+}
+
 Tensors make_inputs(const Problem& problem, const DataSet& set, std::uint64_t seed) {
   Tensors inputs;
   for (const TensorSpec& spec : problem.op().tensors(problem)) {

@@ -60,6 +60,9 @@ struct Expected {
   /// Each so many elements are of one choice, as id and score of a row are: those that have a second
   /// value have all their first, or all their second.
   std::size_t together = 1;
+  /// Further values of an element that are as right, where a choice turns on a rounding: which of
+  /// the largest is the index of the largest. Each element for itself. Empty: nowhere.
+  std::vector<std::vector<double>> also = {};
   bool bit_exact() const { return value.empty(); }
 };
 using Reference = std::map<std::string, Expected>;
@@ -96,6 +99,9 @@ struct Op {
   bool measures_native_exp2 = false;
   /// Each two of `flops` are a multiply-add of a sum of products.
   bool sums_products = false;
+  /// Why inputs are none that the op gives a result for, as far as their values say: an index that
+  /// names nothing. Null: any are.
+  Reason (*bad_inputs)(const Problem&, const Tensors&) = nullptr;
 };
 
 /// Every op, in the order of CLAM_OPS in CMakeLists.txt.
@@ -109,6 +115,10 @@ const DataSet& find_data_set(const Op& op, const std::string& name);
 /// An op's cases as problems of a dtype, without those that it gives no meaning: a half accumulator
 /// (acc=chunk, acc=f16) is of f16 alone.
 std::vector<Problem> problems_of(const std::vector<std::string>& cases, const std::string& dtype);
+
+/// Throws BadArgument with the op's own reason. Asked where the inputs are on the host, before they
+/// go to a device.
+void refuse_bad_inputs(const Problem& problem, const Tensors& inputs);
 
 /// The inputs of a Problem, filled by one of its data sets and rounded to their dtype.
 Tensors make_inputs(const Problem& problem, const DataSet& set, std::uint64_t seed);

@@ -243,6 +243,7 @@ Verification run_and_judge(Runtime& runtime, Trial& trial, const DataSet& set,
   constexpr int kIteration = 1;
   const Problem problem = Problem::parse(trial.plan().problem);
   const Tensors inputs = make_inputs(problem, set, seed);
+  refuse_bad_inputs(problem, inputs);
   trial.upload(inputs);
   trial.run(kIteration);
   const Tensors outputs = trial.download();

@@ -79,6 +79,18 @@ TEST(gather, faulty_outputs_are_caught) {
   }
 }
 
+TEST(gather, an_index_that_names_no_slice_is_refused_where_the_host_has_it) {
+  const Problem problem = parse("shape=2x5x3 axis=1 count=4");
+  Tensors inputs = make_inputs(problem, find_data_set(problem.op(), "bits"), 1);
+  EXPECT_NO_THROW(refuse_bad_inputs(problem, inputs));
+  for (const int wrong : {-1, 5, 2147483647}) {
+    inputs.at("index").set(2, wrong);
+    EXPECT_THROWS_SAYING(
+        refuse_bad_inputs(problem, inputs), BadArgument,
+        fmt::format("gather: index[2]={}, needs 0 to 4, the 5 slices of src", wrong));
+  }
+}
+
 // ---- kernels ----
 
 class gather_device : public test::OpDevice {};
@@ -107,6 +119,16 @@ TEST_F(gather_device, an_index_that_names_no_slice_is_clamped) {
     for (std::int64_t j = 0; j < 6; ++j) inputs.at("index").set(j, index[j]);
     expect_like_reference(problem, inputs, Check::exact);
   }
+}
+
+TEST_F(gather_device, verify_refuses_such_an_index) {
+  const DataSet bad{"bad", Check::exact, "an index past the last slice",
+                    [](const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+                      problem.op().data_sets[0].fill(problem, seed, inputs);
+                      inputs.at("index").set(1, 5);
+                    }};
+  EXPECT_THROWS_SAYING(verify(test::runtime(), parse("gather shape=2x5x7 axis=1 count=6"), bad, 1),
+                       BadArgument, "gather: index[1]=5, needs 0 to 4, the 5 slices of src");
 }
 
 TEST_F(gather_device, random_problems_pass) {

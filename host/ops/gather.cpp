@@ -59,6 +59,19 @@ void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& w
         count, inner}});
 }
 
+/// Kernels clamp such an index; where the host has it, it is refused.
+Reason bad_inputs(const Problem& problem, const Tensors& inputs) {
+  const std::int64_t extent = Gather(problem).extent;
+  const HostTensor& index = inputs.at("index");
+  for (std::int64_t j = 0; j < index.size(); ++j) {
+    const double named = index.get(j);
+    if (named >= 0 && named < static_cast<double>(extent)) continue;
+    return fmt::format("index[{}]={}, needs 0 to {}, the {} slices of src", j, named, extent - 1,
+                       extent);
+  }
+  return {};
+}
+
 }  // namespace
 
 Gather::Gather(const Problem& problem)
@@ -83,7 +96,10 @@ const Op& gather_op() {
       copy_flops,
       gather_bytes,
       gather_cases(),
-      gather_small_cases()};
+      gather_small_cases(),
+      false,  // measures_native_exp2
+      false,  // sums_products
+      bad_inputs};
   return op;
 }
 

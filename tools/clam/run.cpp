@@ -65,6 +65,7 @@ std::uint64_t duration(const LaunchTime& time) {
 }
 
 Outcome execute(Session& session, const RunRequest& request, const RunJob& job) {
+  if (job.problem) refuse_bad_inputs(*job.problem, job.inputs);
   Runtime& runtime = session.runtime();
   const PlanOptions options{request.variant, 0};
   if (job.plan) runtime.set_plan_dir(job.plan_dir);
