@@ -143,6 +143,21 @@ TEST(compare, elements_that_stand_together_are_of_one_choice) {
   EXPECT_EQ(compare(tensor_of(Dtype::f32, {7, 0, 3, 9, 8, 0.25}), expected).fraction_over, 1.0 / 6);
 }
 
+TEST(compare, an_element_may_have_more_values_that_are_right) {
+  Expected expected = within({3, 0.5, 7}, 0.001);
+  expected.also = {{4, 9}, {}, {-1}};
+  const auto passes = [&](const std::vector<double>& row) {
+    return compare(tensor_of(Dtype::f32, row), expected).pass;
+  };
+  for (const double first : {3, 4, 9}) EXPECT_TRUE(passes({first, 0.5, 7})) << first;
+  EXPECT_TRUE(passes({9.0005, 0.5, -1})) << "each element for itself";
+  EXPECT_FALSE(passes({5, 0.5, 7})) << "between two";
+  EXPECT_FALSE(passes({3, 4, 7})) << "it has one value";
+  EXPECT_FALSE(passes({std::nan(""), 0.5, 7}));
+  EXPECT_EQ(compare(tensor_of(Dtype::f32, {9, 0.5, -1}), expected).max_abs, 0)
+      << "measures are those beside the choice";
+}
+
 TEST(compare, bit_exact_means_every_bit) {
   Expected expected;
   expected.exact = tensor_of(Dtype::f32, {0, 1, std::nan("")});

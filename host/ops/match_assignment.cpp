@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// match_assignment.cpp - the fields of match_assignment, and how it is computed.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "../error.hpp"
+#include "match_assignment_cases.hpp"
+#include "shared/geometry.hpp"
+
+namespace clam {
+namespace {
+
+constexpr int kFewestLanes = 4;  ///< of a line: they read each other's findings as vectors
+constexpr int kMostLanes = 16;   ///< items side by side, which fill a cache line
+constexpr int kLeastGroup = kFewestLanes * kFewestLanes;
+
+void check(const Problem& p, std::map<std::string, std::string, std::less<>>&) {
+  count({p.integer("m"), p.integer("n")});
+  const float threshold = p.number("threshold");
+  if (!(threshold >= 0) || !std::isfinite(threshold)) {
+    bad_field(p, "threshold", "needs a finite number of 0 or more");
+  }
+}
+
+std::vector<Field> fields() {
+  return {extent("m", "points of the first set: rows of sim"),
+          extent("n", "points of the second set: columns of sim"), dtype_field(),
+          number("threshold", "a match has a higher exp of its score", "0.1")};
+}
+
+std::vector<TensorSpec> tensors(const Problem& p) {
+  using Role = TensorSpec::Role;
+  const std::int64_t m = p.integer("m"), n = p.integer("n");
+  const Dtype dtype = p.dtype();
+  return {
+      {"sim", Role::input, dtype, {m, n}, {}, 0},   {"z0", Role::input, dtype, {m}, {}, 0},
+      {"z1", Role::input, dtype, {n}, {}, 0},       {"scores", Role::output, dtype, {m, n}, {}, 0},
+      {"m0", Role::output, Dtype::i32, {m}, {}, 0}, {"m1", Role::output, Dtype::i32, {n}, {}, 0},
+      {"s0", Role::output, dtype, {m}, {}, 0},      {"s1", Role::output, dtype, {n}, {}, 0}};
+}
+
+/// Of a group, and along either of its axes.
+std::int64_t most_items(const DeviceInfo& device) {
+  return std::min({device.max_work_group, device.max_work_items[0] * kFewestLanes,
+                   device.max_work_items[1] * kFewestLanes});
+}
+
+Reason supports(const Problem& p, const DeviceInfo& device) {
+  const std::int64_t longest = std::max(p.integer("m"), p.integer("n"));
+  if (Reason reason = too_large("a row's statistics", longest * 8, device)) return reason;
+  if (most_items(device) >= kLeastGroup) return {};
+  return fmt::format("{} items share what they find, a group has at most {}", kLeastGroup,
+                     most_items(device));
+}
+
+/// As many lanes down as across in the largest group; a smaller one keeps those across.
+Group group_of(const DeviceInfo& device, const PlanOptions& options) {
+  constexpr std::int64_t kItems = kMostLanes * kMostLanes;
+  const std::int64_t wanted = options.max_work_group > 0 ? options.max_work_group : kItems;
+  const int items = floor_power_of_two(
+      std::max<std::int64_t>(std::min({wanted, kItems, most_items(device)}), kLeastGroup));
+  const int y = std::clamp(items / kMostLanes, kFewestLanes, kMostLanes);
+  return {items / y, y};
+}
+
+void plan(const Problem& p, const DeviceInfo& device, const PlanOptions& wanted, Plan& plan) {
+  const int m = p.integer("m"), n = p.integer("n");
+  const Group group = group_of(device, wanted);
+  const std::string options =
+      fmt::format("{}-DMATCH_LX={} -DMATCH_LY={}", p.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "",
+                  group.x, group.y);
+  const auto add = [&](const char* kernel, int across, int down, std::vector<Arg> args) {
+    plan.launches.push_back({"match_assignment.cl",
+                             kernel,
+                             options,
+                             {across * group.x, down * group.y, 1},
+                             {group.x, group.y, 1},
+                             std::move(args)});
+  };
+  const auto scratch = [&](const char* name, std::int64_t bytes) {
+    plan.buffers.push_back({name, BufferSpec::Role::scratch, bytes});
+  };
+  scratch("rows", 8LL * m);
+  scratch("columns", 8LL * n);
+  scratch("best", 4LL * m);
+  const BufferArg sim{"sim"}, rows{"rows"}, columns{"columns"}, best{"best"}, m0{"m0"}, s0{"s0"};
+  const int row_groups = ceil_div(m, group.y), column_groups = ceil_div(n, group.x);
+  add("match_assignment_statistics", row_groups + column_groups, 1,
+      {sim, BufferArg{"z0"}, BufferArg{"z1"}, rows, columns, m, n});
+  add("match_assignment_scores", 1, row_groups,
+      {sim, rows, columns, BufferArg{"scores"}, m0, s0, best, m, n});
+  add("match_assignment_matches", column_groups, 1,
+      {sim, rows, columns, best, m0, BufferArg{"m1"}, s0, BufferArg{"s1"}, m, n,
+       p.number("threshold")});
+}
+
+}  // namespace
+
+const Op& match_assignment_op() {
+  static const Op op{
+      "match_assignment",
+      "scores = log_softmax(sim, rows) + log_softmax(sim, columns) + log sigmoid(z0) + log "
+      "sigmoid(z1), and the mutual best of rows and columns",
+      fields(),
+      check,
+      tensors,
+      {{"match_assignment_scores", "the only one: statistics, scores by rows, matches by columns",
+        supports, plan}},
+      match_assignment_data_sets(),
+      match_assignment_reference,
+      match_assignment_flops,
+      match_assignment_bytes,
+      match_assignment_cases(),
+      match_assignment_small_cases()};
+  return op;
+}
+
+}  // namespace clam

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// match_assignment_cases.hpp - the problems, data and counts of match_assignment, for tests and
+// benches.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "../op.hpp"
+#include "shared/random.hpp"
+
+namespace clam {
+
+Reference match_assignment_reference(const Problem& problem, const Tensors& inputs,
+                                     const ReferenceOptions& options);
+
+/// Of an element: a comparison, a difference, an exponential and a sum in either direction, four
+/// sums to its score, and a comparison in either direction.
+inline double match_assignment_flops(const Problem& problem) {
+  return 14.0 * problem.integer("m") * problem.integer("n");
+}
+
+inline double match_assignment_bytes(const Problem& problem) {
+  double bytes = 0;
+  for (const TensorSpec& spec : problem.op().tensors(problem)) {
+    bytes += static_cast<double>(count(spec.shape)) * size_of(spec.dtype);
+  }
+  return bytes;
+}
+
+namespace match_assignment_data {
+
+/// sim[i][j] is element(random, i, j), a certainty z(random, its number).
+template <typename Element, typename Certainty>
+void fill(std::uint64_t seed, Tensors& inputs, const Element& element, const Certainty& z) {
+  Random random(seed);
+  HostTensor& sim = inputs.at("sim");
+  const std::int64_t n = sim.shape()[1];
+  for (std::int64_t at = 0; at < sim.size(); ++at) sim.set(at, element(random, at / n, at % n));
+  for (const char* name : {"z0", "z1"}) {
+    HostTensor& tensor = inputs.at(name);
+    for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, z(random, i));
+  }
+}
+
+inline double normal(Random& random, std::int64_t) { return random.normal(); }
+
+inline void zero_mean(const Problem&, std::uint64_t seed, Tensors& inputs) {
+  fill(
+      seed, inputs, [](Random& random, std::int64_t, std::int64_t) { return random.normal(); },
+      normal);
+}
+
+/// Three rows of four have a column that stands out, each its own; the last row and the last column
+/// are among them. Certainties differ, so that matches end on both sides of the threshold.
+inline void matched(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  constexpr double kPeak = 12, kCertain = 2;
+  const std::int64_t m = problem.integer("m"), n = problem.integer("n");
+  fill(
+      seed, inputs,
+      [=](Random& random, std::int64_t i, std::int64_t j) {
+        const bool peak = m - 1 - i == n - 1 - j && (m - i) % 4 != 0;
+        return random.normal() + (peak ? kPeak : 0);
+      },
+      [=](Random& random, std::int64_t) { return kCertain * random.normal() + 1; });
+}
+
+/// As zero_mean, around 1000.
+inline void spread(const Problem&, std::uint64_t seed, Tensors& inputs) {
+  constexpr double kMiddle = 1000, kDeviation = 3;
+  fill(
+      seed, inputs,
+      [=](Random& random, std::int64_t, std::int64_t) {
+        return kMiddle + kDeviation * random.normal();
+      },
+      normal);
+}
+
+/// Rows 2i and 2i + 1 are equal, and so are columns, bit for bit: the lower is the match. Of the
+/// pairs that stand out in a row, those of lower indices do so by more, whatever rounding does.
+inline void ties(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  constexpr double kPeak = 8, kLess = 0.5, kCertain = 2;
+  const std::int64_t pairs = (std::min(problem.integer("m"), problem.integer("n")) + 1) / 2;
+  fill(
+      seed, inputs,
+      [=](Random&, std::int64_t i, std::int64_t j) {
+        const std::int64_t row = i / 2, column = j / 2;
+        if (row % pairs != column % pairs) return 0.0;
+        return kPeak - kLess * static_cast<double>(row / pairs + column / pairs);
+      },
+      [=](Random&, std::int64_t) { return kCertain; });
+}
+
+}  // namespace match_assignment_data
+
+inline std::vector<DataSet> match_assignment_data_sets() {
+  namespace data = match_assignment_data;
+  return {{"zero_mean", Check::hard, "sim of N(0,1): few stand out, nearly all are under 0.1",
+           data::zero_mean},
+          {"matched", Check::hard, "most rows have a match, on both sides of the threshold",
+           data::matched},
+          {"spread", Check::hard, "sim around 1000: an error that grows with the maximum shows",
+           data::spread},
+          {"ties", Check::exact, "rows and columns in equal pairs: the lower index is right alone",
+           data::ties}};
+}
+
+/// Groups have 4 to 16 items along either extent, and lanes take four elements at a time.
+inline std::vector<std::string> match_assignment_cases() {
+  return {
+      // Around lanes and groups.
+      "match_assignment m=1 n=1",
+      "match_assignment m=1 n=7",
+      "match_assignment m=7 n=1",
+      "match_assignment m=3 n=4",
+      "match_assignment m=15 n=16",
+      "match_assignment m=17 n=15",
+      "match_assignment m=16 n=17",
+      "match_assignment m=33 n=63",
+      "match_assignment m=64 n=65",
+      "match_assignment m=257 n=31",
+      "match_assignment m=5 n=513",
+      // What models run.
+      "match_assignment m=192 n=192",
+      "match_assignment m=187 n=192",
+      "match_assignment m=512 n=512",
+      // The threshold.
+      "match_assignment m=20 n=30 threshold=0",
+      "match_assignment m=20 n=30 threshold=0.7",
+  };
+}
+
+inline std::vector<std::string> match_assignment_small_cases() {
+  return {"match_assignment m=1 n=1", "match_assignment m=9 n=20", "match_assignment m=33 n=5"};
+}
+
+}  // namespace clam
