@@ -640,12 +640,6 @@ typedef struct {
 //@needs  nk % 4 == 0 || ATT_WHOLE*ATT_MASK == 0, dv % 4 == 0 || ATT_WHOLE == 0, ldo % 4 == 0 || ATT_WHOLE == 0
 //@needs  heado % 4 == 0 || ATT_WHOLE == 0, strideo % 4 == 0 || ATT_WHOLE == 0, offo % 4 == 0 || ATT_WHOLE == 0
 //@needs  o overlaps no input
-//@loop   0*nk if ATT_SPLIT  over the rows of a tile whose head lies across 4 GiB
-//@loop   0*nk if ATT_SPLIT  over its columns
-//@loop   0*nk if ATT_SPLIT  over the keys, for the maximum
-//@loop   0*nk if ATT_SPLIT  over the products of a score
-//@loop   0*nk if ATT_SPLIT  over the keys again
-//@loop   0*nk if ATT_SPLIT  over the products of a score
 //@loop   ceil(nk/(4*ATT_LANES)) if ATT_CAUSAL==0  over blocks of keys
 //@loop   1*(nk>0)..ceil(nk/(4*ATT_LANES)) if ATT_CAUSAL  over blocks of keys
 //@loop   d/4 if ATT_ACC==0  over the products of a score, four a trip
@@ -656,6 +650,12 @@ typedef struct {
 //@loop   floor(nk/32/ceil(nk/(4*ATT_LANES)))..ceil(ATT_LANES/8)*(nk>0) if ATT_ACC==1  over the chunks of a block
 //@loop   0*nk..min(7,ATT_LANES-floor(ATT_LANES/8)*8+ceil(nk/4)-floor(nk/32)*8) if ATT_ACC==1  over the units that are left
 //@loop   ATT_LANES/4-1  over the sums of the other lanes
+//@loop   0*nk if ATT_SPLIT  over the rows of a tile whose head lies across 4 GiB
+//@loop   0*nk if ATT_SPLIT  over its columns
+//@loop   0*nk if ATT_SPLIT  over the keys, for the maximum
+//@loop   0*nk if ATT_SPLIT  over the products of a score
+//@loop   0*nk if ATT_SPLIT  over the keys again
+//@loop   0*nk if ATT_SPLIT  over the products of a score
 __kernel GROUP void attention_online(__global const T* q, __global const T* k, __global const T* v,
                                      __global const T* mask, __global T* o, int nq, int nk, int d,
                                      int dv, int ldq, int ldk, int ldv, int ldo, int headq,
