@@ -135,9 +135,12 @@ float2 agree(float2 own, __local float* maxima, __local float* sums, int line, i
 //@arg    4 columns scratch float2[n]  of each column, with z1
 //@arg    5 m       int                rows
 //@arg    6 n       int                columns
-//@global (ceil(m/MATCH_LY)+ceil(n/MATCH_LX))*MATCH_LX MATCH_LY
-//@local  MATCH_LX MATCH_LY
-//@needs  m >= 1, n >= 1
+//@global (ceil(m/MATCH_LY)+ceil(n/MATCH_LX))*MATCH_LX, MATCH_LY
+//@local  MATCH_LX, MATCH_LY
+//@needs  m >= 1, n >= 1; m*n*sizeof(T) < 2^31
+//@loop   min(ceil(n/(4*MATCH_LX)),ceil(m/(4*MATCH_LY)))..max(ceil(n/(4*MATCH_LX)),ceil(m/(4*MATCH_LY)))  over its line, four elements a trip
+//@loop   min(MATCH_LX,MATCH_LY)/4-1..max(MATCH_LX,MATCH_LY)/4-1  over the maxima of the other lanes
+//@loop   min(MATCH_LX,MATCH_LY)/4-1..max(MATCH_LX,MATCH_LY)/4-1  over their sums
 __kernel GROUP void match_assignment_statistics(__global const T* sim, __global const T* z0,
                                                 __global const T* z1, __global float2* rows,
                                                 __global float2* columns, int m, int n) {
@@ -193,9 +196,12 @@ void best_of_line(float* best, int* index, __local float* bests, __local int* in
 //@arg    6 best    scratch int[m]     each row's best column
 //@arg    7 m       int                rows
 //@arg    8 n       int                columns
-//@global MATCH_LX ceil(m/MATCH_LY)*MATCH_LY
-//@local  MATCH_LX MATCH_LY
-//@needs  m >= 1, n >= 1
+//@global MATCH_LX, ceil(m/MATCH_LY)*MATCH_LY
+//@local  MATCH_LX, MATCH_LY
+//@needs  m >= 1, n >= 1; m*n*sizeof(T) < 2^31
+//@loop   ceil(n/MATCH_LX)  over its row
+//@loop   MATCH_LX/4-1  over the bests of the other lanes
+//@loop   MATCH_LX/4  over their indices
 __kernel GROUP void match_assignment_scores(__global const T* sim, __global const float2* rows,
                                             __global const float2* columns, __global T* scores,
                                             __global int* m0, __global T* s0, __global int* best,
@@ -237,9 +243,12 @@ __kernel GROUP void match_assignment_scores(__global const T* sim, __global cons
 //@arg    8  m         int                rows
 //@arg    9  n         int                columns
 //@arg    10 threshold float              a match has a higher exp of its score
-//@global ceil(n/MATCH_LX)*MATCH_LX MATCH_LY
-//@local  MATCH_LX MATCH_LY
-//@needs  m >= 1, n >= 1
+//@global ceil(n/MATCH_LX)*MATCH_LX, MATCH_LY
+//@local  MATCH_LX, MATCH_LY
+//@needs  m >= 1, n >= 1; m*n*sizeof(T) < 2^31
+//@loop   ceil(m/MATCH_LY)  over its column
+//@loop   MATCH_LY/4-1  over the bests of the other lanes
+//@loop   MATCH_LY/4  over their indices
 __kernel GROUP void match_assignment_matches(__global const T* sim, __global const float2* rows,
                                              __global const float2* columns,
                                              __global const int* best, __global int* m0,

@@ -161,6 +161,15 @@ def multibox_prior(p):
     box = np.concatenate([centre - half, centre + half], -1).reshape(1, -1, 4)
     return {"anchors": np.clip(box, 0, 1) if p.get("clip", 0) else box}
 
+def match_assignment(p, sim, z0, z1):
+    scores = softmax({"log": 1}, sim)["dst"] + softmax({"log": 1, "axis": 0}, sim)["dst"]
+    scores += -np.log1p(np.exp(-z0))[:, None] - np.log1p(np.exp(-z1))
+    row, column = scores.argmax(1), scores.argmax(0)
+    mutual0, mutual1 = column[row] == np.arange(len(z0)), row[column] == np.arange(len(z1))
+    s0, s1 = np.where(mutual0, np.exp(scores.max(1)), 0), np.where(mutual1, np.exp(scores.max(0)), 0)
+    least = p.get("threshold", .1)
+    return {"scores": scores, "m0": np.where(s0 > least, row, -1), "m1": np.where(s1 > least, column, -1), "s0": s0, "s1": s1}
+
 def get_valid_counts(p, data):
     out, indices, klass = np.full(data.shape, -1.), np.full(data.shape[:2], -1), int(p.get("id_index", 0))
     for item, rows in enumerate(data):
