@@ -139,8 +139,8 @@ float2 agree(float2 own, __local float* maxima, __local float* sums, int line, i
 //@local  MATCH_LX, MATCH_LY
 //@needs  m >= 1, n >= 1; m*n*sizeof(T) < 2^31
 //@loop   min(ceil(n/(4*MATCH_LX)),ceil(m/(4*MATCH_LY)))..max(ceil(n/(4*MATCH_LX)),ceil(m/(4*MATCH_LY)))  over its line, four elements a trip
-//@loop   min(MATCH_LX,MATCH_LY)/4-1..max(MATCH_LX,MATCH_LY)/4-1  over the maxima of the other lanes
-//@loop   min(MATCH_LX,MATCH_LY)/4-1..max(MATCH_LX,MATCH_LY)/4-1  over their sums
+//@loop   max(MATCH_LX,MATCH_LY)/4-1  over the maxima of the other lanes
+//@loop   max(MATCH_LX,MATCH_LY)/4-1  over their sums
 __kernel GROUP void match_assignment_statistics(__global const T* sim, __global const T* z0,
                                                 __global const T* z1, __global float2* rows,
                                                 __global float2* columns, int m, int n) {

@@ -59,15 +59,15 @@ TEST_F(cli_graph, nodes_that_stand_alone_are_checked_as_ever) {
   workload["nodes"].push_back({{"name", "boxes"}, {"what", "alone"}, {"problem", kCounts}});
   workload["nodes"].push_back({{"name", "later"},
                                {"what", "not built"},
-                               {"problem", "match_assignment m={rows} n=4 dtype=f32"},
+                               {"problem", "slice m={rows} n=4 dtype=f32"},
                                {"inputs", {{"sim", "distances"}}}});
   write_file(folder_.file("tiny.json"), workload.dump());
   const Finished both = verify({});
   EXPECT_EQ(both.code, 0) << both.out << both.err;
   EXPECT_TRUE(contains(both.out, "4 passed, 0 failed, 0 skipped, 1 not yet\n")) << both.out;
   EXPECT_TRUE(contains(both.out,
-                       "later: match_assignment m=6 n=4 dtype=f32\n"
-                       "  the op match_assignment is not built yet"))
+                       "later: slice m=6 n=4 dtype=f32\n"
+                       "  the op slice is not built yet"))
       << both.out;
   EXPECT_TRUE(contains(verify({"--mode", "isolated"}).out, "3 passed, 0 failed, 0 skipped, 1 not"));
   const Finished alone = verify({"--variant", "all"});

@@ -83,12 +83,12 @@ TEST(graph, references_feed_each_other) {
 
 TEST(graph, what_waits_for_an_op_that_is_not_built_is_not_yet) {
   json workload = test::tiny_graph();
-  workload["nodes"][1]["problem"] = "match_assignment m=4 n=4 dtype=f32";
+  workload["nodes"][1]["problem"] = "slice m=4 n=4 dtype=f32";
   const Graph graph = graph_of(workload);
   ASSERT_EQ(graph.nodes.size(), 1u);
   EXPECT_EQ(graph.nodes[0].name, "project");
   ASSERT_EQ(graph.not_yet.size(), 2u);
-  EXPECT_EQ(graph.not_yet[0].reason, "the op match_assignment is not built yet");
+  EXPECT_EQ(graph.not_yet[0].reason, "the op slice is not built yet");
   EXPECT_EQ(graph.not_yet[1].reason, "it reads 'flat' of node 'softmax', which is not yet");
   EXPECT_EQ(graph_inputs(graph, 1).count("w2"), 0u) << "nobody reads it";
 }
