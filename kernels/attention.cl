@@ -790,27 +790,27 @@ __kernel GROUP void attention_plain(__global const T* q, __global const T* k, __
 //@kernel attention_pad
 //@arg    0  src     in   T[off + batch*stride]
 //@arg    1  dst     out  T[batch*heads*padded*ceil(cols/4)*4]
-//@layout dst[((batch*heads + h)*padded + r)*ceil(cols/4)*4 + i] = src[off + batch*stride + h*step + r*ld + i], else 0
+//@layout dst[((batch*heads + h)*padded + r)*ceil(cols/4)*4 + i] = src[off + batch*stride + h*head_step + r*ld + i], else 0
 //@arg    2  heads   int
 //@arg    3  rows    int
 //@arg    4  cols    int      elements of a row
 //@arg    5  padded  int      rows of a head of dst
 //@arg    6  ld      int
-//@arg    7  step    int      from a head to the next
+//@arg    7  head_step int    from a head to the next
 //@arg    8  stride  int      from a batch item to the next
 //@arg    9  off     int
 //@global ceil(ceil(cols/4)/ATT_TILES)*ATT_TILES ceil(padded/ATT_LANES)*ATT_LANES batch*heads
 //@local  ATT_TILES ATT_LANES 1
 //@needs  heads >= 1, rows >= 1, cols >= 1, padded >= rows
 __kernel GROUP void attention_pad(__global const T* src, __global T* dst, int heads, int rows,
-                                  int cols, int padded, int ld, int step, int stride, int off) {
+                                  int cols, int padded, int ld, int head_step, int stride, int off) {
   const int i = get_global_id(0), row = get_global_id(1), z = get_global_id(2);
   const int vectors = (cols + 3) / 4, end = row < rows ? cols - 4 * i : 0;
   if (i >= vectors || row >= padded) return;
   // Elements from `end` on are neither read nor addressed.
   T4 v = (T4)((T)0);
   if (end > 0) {
-    __global const T* p = src + (off + z / heads * stride + z % heads * step + row * ld + 4 * i);
+    __global const T* p = src + (off + z / heads * stride + z % heads * head_step + row * ld + 4 * i);
     v.x = p[0];
     if (end > 1) v.y = p[1];
     if (end > 2) v.z = p[2];

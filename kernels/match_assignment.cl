@@ -188,8 +188,8 @@ void best_of_line(float* best, int* index, __local float* bests, __local int* in
 // MATCH_LX lanes along a row. What is written of m0 and s0 stays where a row has no match.
 //@kernel match_assignment_scores
 //@arg    0 sim     in      T[m*n]
-//@arg    1 rows    scratch float2[m]  of match_assignment_statistics
-//@arg    2 columns scratch float2[n]
+//@arg    1 rows    in      float2[m]  of match_assignment_statistics
+//@arg    2 columns in      float2[n]
 //@arg    3 scores  out     T[m*n]
 //@arg    4 m0      out     int[m]     -1
 //@arg    5 s0      out     T[m]       0
@@ -233,9 +233,9 @@ __kernel GROUP void match_assignment_scores(__global const T* sim, __global cons
 // its best, where the two are mutual.
 //@kernel match_assignment_matches
 //@arg    0  sim       in      T[m*n]
-//@arg    1  rows      scratch float2[m]  of match_assignment_statistics
-//@arg    2  columns   scratch float2[n]
-//@arg    3  best      scratch int[m]     of match_assignment_scores
+//@arg    1  rows      in      float2[m]  of match_assignment_statistics
+//@arg    2  columns   in      float2[n]
+//@arg    3  best      in      int[m]     of match_assignment_scores
 //@arg    4  m0        inout   int[m]     each row's match, or -1
 //@arg    5  m1        out     int[n]     each column's
 //@arg    6  s0        inout   T[m]       exp of its score where row and column are mutual, or 0
