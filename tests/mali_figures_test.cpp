@@ -62,9 +62,9 @@ TEST(mali, figures_of_every_kernel_have_words_beside_them) {
   }
 }
 
-/// From the op's heading to the next.
-std::string room_of(const Op& op, const std::string& text) {
-  const std::size_t begin = text.find("\n## " + op.name + "\n");
+/// From the op's heading to the next; ops in front of nms have its room.
+std::string room_of(const std::string& op, const std::string& text) {
+  const std::size_t begin = text.find("\n## " + op + "\n");
   if (begin == text.npos) return "";
   return text.substr(begin, text.find("\n## ", begin + 1) - begin);
 }
@@ -73,9 +73,10 @@ TEST(mali, figures_stand_beside_a_picture_and_what_was_tried) {
   const std::string text = read_file(kReadme);
   const std::regex tried("(Tried and lost|Nothing else was tried)");
   for (const Op* op : all_ops()) {
-    const std::string room = room_of(*op, text);
+    const std::string name = op->name.substr(op->name.rfind("_nms") + 1);
+    const std::string room = room_of(name, text);
     EXPECT_NE(room.find("\n```text\n"), room.npos) << op->name;
-    EXPECT_NE(room.find("<!-- figures of " + op->name + " -->\n"), room.npos) << op->name;
+    EXPECT_NE(room.find("<!-- figures of " + name + " -->\n"), room.npos) << op->name;
     EXPECT_TRUE(std::regex_search(room, tried)) << op->name;
   }
 }
