@@ -62,7 +62,7 @@ TEST(attention, tensors_lie_as_their_strides_say) {
   EXPECT_EQ(specs[3].shape, (Shape{2, 5, 7}));
   EXPECT_EQ(specs[4].shape, (Shape{2, 4, 5, 12}));
   EXPECT_EQ(attention_flops(problem), 2.0 * 2 * 4 * 5 * 7 * 20);
-  EXPECT_EQ(attention_bytes(problem), 4.0 * (320 + 224 + 336 + 70 + 480));
+  EXPECT_EQ(tensor_bytes(problem), 4.0 * (320 + 224 + 336 + 70 + 480));
   const Problem placed =
       parse("attention batch=2 heads=4 nq=5 nk=7 d=8 ldq=96 headq=8 offq=4 ldo=32 heado=8");
   const TensorSpec q = placed.op().tensors(placed)[0];

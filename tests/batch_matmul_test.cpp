@@ -96,7 +96,7 @@ TEST(batch_matmul, tensors_carry_strides_and_offsets) {
                                          {"c", Role::output, Dtype::f32, {3, 4, 5}, {}, 3}};
   EXPECT_EQ(problem.op().tensors(problem), expected);
   EXPECT_EQ(batch_matmul_flops(problem), 2.0 * 3 * 4 * 5 * 6);
-  EXPECT_EQ(batch_matmul_bytes(problem), 4.0 * (3 * 4 * 6 + 3 * 5 * 6 + 4 * 5 + 3 * 4 * 5));
+  EXPECT_EQ(tensor_bytes(problem), 4.0 * (3 * 4 * 6 + 3 * 5 * 6 + 4 * 5 + 3 * 4 * 5));
   const Problem other = parse("batch=3 m=4 n=5 k=6 ta=1 batch_a=1 batch_b=1 mask=bmn");
   EXPECT_EQ(spec(other, "a").shape, (Shape{1, 6, 4}));
   EXPECT_EQ(spec(other, "b").shape, (Shape{1, 6, 5}));

@@ -97,7 +97,7 @@ TEST(binary, c_may_be_an_operand_of_its_shape) {
   EXPECT_EQ(may_be("shape=5 shape_b=4x5"), "b");
   EXPECT_EQ(may_be("shape=5 shape_b=4x1"), "");
   const Problem problem = parse("binary op=add shape=4x5 shape_b=5", "f16");
-  EXPECT_EQ(binary_bytes(problem), 2.0 * (20 + 5 + 20));
+  EXPECT_EQ(tensor_bytes(problem), 2.0 * (20 + 5 + 20));
   EXPECT_EQ(binary_flops(problem), 20);
 }
 

@@ -101,7 +101,7 @@ TEST(conv2d, tensors_have_the_extents_of_the_formula) {
   EXPECT_EQ(specs[3], (TensorSpec{"r", Role::input, Dtype::f32, {2, 4, 4, 5}, {}, 0}));
   EXPECT_EQ(specs[4], (TensorSpec{"y", Role::output, Dtype::f32, {2, 4, 4, 5}, {}, 0, "r"}));
   EXPECT_EQ(conv2d_flops(problem), 2.0 * 2 * 4 * 4 * 5 * 3 * 3 * 2);
-  EXPECT_EQ(conv2d_bytes(problem), 4.0 * (1188 + 72 + 4 + 160 + 160));
+  EXPECT_EQ(tensor_bytes(problem), 4.0 * (1188 + 72 + 4 + 160 + 160));
   const Problem nhwc = problem.with("layout", "nhwc");
   EXPECT_EQ(nhwc.op().tensors(nhwc)[0].shape, (Shape{2, 9, 11, 6}));
   EXPECT_EQ(nhwc.op().tensors(nhwc)[1].shape, (Shape{4, 3, 2, 3}));

@@ -74,7 +74,7 @@ TEST(dense, tensors_carry_strides_and_offsets) {
   EXPECT_EQ(specs[1], (TensorSpec{"w", TensorSpec::Role::input, Dtype::f32, {4, 5}, {7, 1}, 2}));
   EXPECT_EQ(specs[4], (TensorSpec{"y", TensorSpec::Role::output, Dtype::f32, {3, 5}, {}, 3, "r"}));
   EXPECT_EQ(dense_flops(problem), 2.0 * 3 * 5 * 4);
-  EXPECT_EQ(dense_bytes(problem), 4.0 * (3 * 4 + 4 * 5 + 5 + 3 * 5 + 3 * 5));
+  EXPECT_EQ(tensor_bytes(problem), 4.0 * (3 * 4 + 4 * 5 + 5 + 3 * 5 + 3 * 5));
 }
 
 TEST(dense, bad_arguments_say_what_is_wrong) {

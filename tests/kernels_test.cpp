@@ -45,6 +45,9 @@ TEST(kernels, sections_that_stand_in_several_files_are_one_text) {
   }
   EXPECT_EQ(section("dense.cl", "addresses"), section("conv2d_1x1.cl", "addresses"));
   EXPECT_EQ(section("dense.cl", "memory"), section("conv2d_depthwise.cl", "memory"));
+  for (const char* heading : {"memory", "addresses"}) {
+    EXPECT_EQ(section("dense.cl", heading), section("attention.cl", heading)) << heading;
+  }
   int files = 0;
   for (const std::string& file : embedded_files()) {
     if (KernelFiles().get(file).text.find("\n// ---- activations") == std::string::npos) continue;

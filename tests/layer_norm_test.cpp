@@ -73,7 +73,7 @@ TEST(layer_norm, tensors_are_dense_and_dst_may_be_src) {
   EXPECT_EQ(specs[1].shape, Shape{6});
   EXPECT_EQ(specs[2].name, "beta");
   EXPECT_EQ(specs[3].may_be, "src");
-  EXPECT_EQ(layer_norm_bytes(problem), 2.0 * (24 + 6 + 6 + 24));
+  EXPECT_EQ(tensor_bytes(problem), 2.0 * (24 + 6 + 6 + 24));
   EXPECT_EQ(layer_norm_flops(problem), 8.0 * 24);
 }
 

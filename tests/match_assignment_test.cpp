@@ -62,7 +62,7 @@ TEST(match_assignment, canonical_text_and_tensors) {
   EXPECT_EQ(specs[4].dtype, Dtype::i32);
   EXPECT_EQ(specs[5].shape, Shape{5});
   EXPECT_EQ(match_assignment_flops(problem), 14 * 15);
-  EXPECT_EQ(match_assignment_bytes(problem), 2 * (2 * 15 + 2 * 8) + 4 * 8);
+  EXPECT_EQ(tensor_bytes(problem), 2 * (2 * 15 + 2 * 8) + 4 * 8);
 }
 
 TEST(match_assignment, bad_arguments_say_what_is_wrong) {

@@ -70,7 +70,7 @@ TEST(pool2d, outputs_are_as_many_as_whole_windows) {
   EXPECT_EQ(shape("n=1 c=3 h=112 w=112 r=3 stride=2 pad=1"), "1x3x56x56");
   EXPECT_EQ(shape("n=1 c=3 h=6 w=7 r=2 stride=2 layout=nhwc"), "1x3x3x3");
   EXPECT_EQ(pool2d_flops(parse("n=1 c=3 h=6 w=7 r=2 stride=2")), 3.0 * 9 * 4);
-  EXPECT_EQ(pool2d_bytes(parse("n=1 c=3 h=6 w=7 r=2 stride=2")), 4.0 * 3 * (42 + 9));
+  EXPECT_EQ(tensor_bytes(parse("n=1 c=3 h=6 w=7 r=2 stride=2")), 4.0 * 3 * (42 + 9));
 }
 
 TEST(pool2d, bad_arguments_say_what_is_wrong) {

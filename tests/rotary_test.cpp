@@ -54,7 +54,7 @@ TEST(rotary, tensors_and_counts) {
   EXPECT_EQ(specs[1].shape, (Shape{5, 8}));
   EXPECT_EQ(specs[3].may_be, "src");
   EXPECT_EQ(rotary_flops(problem), 3.0 * 6 * 5 * 4);
-  EXPECT_EQ(rotary_bytes(problem), 2.0 * (2 * 240 + 2 * 40));
+  EXPECT_EQ(tensor_bytes(problem), 2.0 * (2 * 240 + 2 * 40));
 }
 
 TEST(rotary, bad_arguments_say_what_is_wrong) {

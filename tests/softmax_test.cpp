@@ -92,7 +92,7 @@ TEST(softmax, tensors_are_dense_and_dst_may_be_src) {
   EXPECT_EQ(specs[2].role, TensorSpec::Role::output);
   EXPECT_EQ(specs[2].may_be, "src");
   EXPECT_EQ(softmax_flops(problem), 5.0 * 120);
-  EXPECT_EQ(softmax_bytes(problem), 2.0 * (120 + 30 + 120));
+  EXPECT_EQ(tensor_bytes(problem), 2.0 * (120 + 30 + 120));
 }
 
 TEST(softmax, bad_arguments_say_what_is_wrong) {

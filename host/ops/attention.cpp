@@ -458,7 +458,7 @@ const Op& attention_op() {
       attention_data_sets(),
       attention_reference,
       attention_flops,
-      attention_bytes,
+      tensor_bytes,
       attention_cases(),
       attention_small_cases(),
       true,  // measures_native_exp2

@@ -11,6 +11,7 @@
 #include "../op.hpp"
 #include "shared/accumulator.hpp"
 #include "shared/random.hpp"
+#include "shared/tensor_bytes.hpp"
 
 namespace clam {
 
@@ -33,14 +34,6 @@ inline double attention_flops(const Problem& problem) {
   const AttentionExtents at(problem);
   return 2.0 * static_cast<double>(at.batch * at.heads) *
          static_cast<double>(at.nq * at.nk * (at.d + at.dv));
-}
-
-inline double attention_bytes(const Problem& problem) {
-  double bytes = 0;
-  for (const TensorSpec& spec : problem.op().tensors(problem)) {
-    bytes += static_cast<double>(count(spec.shape)) * size_of(spec.dtype);
-  }
-  return bytes;
 }
 
 namespace attention_data {

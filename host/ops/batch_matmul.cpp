@@ -535,7 +535,7 @@ const Op& batch_matmul_op() {
       batch_matmul_data_sets(),
       batch_matmul_reference,
       batch_matmul_flops,
-      batch_matmul_bytes,
+      tensor_bytes,
       batch_matmul_cases(),
       batch_matmul_small_cases(),
       false,  // measures_native_exp2

@@ -8,6 +8,7 @@
 
 #include "../op.hpp"
 #include "shared/product_sets.hpp"
+#include "shared/tensor_bytes.hpp"
 
 namespace clam {
 
@@ -20,14 +21,6 @@ Reference batch_matmul_reference(const Problem& problem, const Tensors& inputs,
 inline double batch_matmul_flops(const Problem& problem) {
   const double sums = static_cast<double>(problem.integer("batch")) * problem.integer("m");
   return 2 * sums * problem.integer("n") * problem.integer("k");
-}
-
-inline double batch_matmul_bytes(const Problem& problem) {
-  double bytes = 0;
-  for (const TensorSpec& spec : problem.op().tensors(problem)) {
-    bytes += static_cast<double>(count(spec.shape)) * size_of(spec.dtype);
-  }
-  return bytes;
 }
 
 namespace batch_matmul_data {

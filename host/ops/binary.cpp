@@ -190,7 +190,7 @@ const Op& binary_op() {
       binary_data_sets(),
       binary_reference,
       binary_flops,
-      binary_bytes,
+      tensor_bytes,
       binary_cases(),
       binary_small_cases()};
   return op;

@@ -10,6 +10,7 @@
 
 #include "../op.hpp"
 #include "shared/random.hpp"
+#include "shared/tensor_bytes.hpp"
 
 namespace clam {
 
@@ -40,14 +41,6 @@ struct BinaryAxes {
 
 inline double binary_flops(const Problem& problem) {
   return static_cast<double>(count(BinaryAxes(problem).shape));
-}
-
-inline double binary_bytes(const Problem& problem) {
-  double bytes = 0;
-  for (const TensorSpec& spec : problem.op().tensors(problem)) {
-    bytes += static_cast<double>(count(spec.shape)) * size_of(spec.dtype);
-  }
-  return bytes;
 }
 
 namespace binary_data {

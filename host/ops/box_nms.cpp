@@ -81,7 +81,7 @@ const Op& box_nms_op() {
       box_nms_fields(),    check_box_nms,
       box_nms_tensors,     suppression_variants<kFrontEnd>(),
       box_nms_data_sets(), box_nms_reference,
-      nms_flops,           nms_bytes,
+      nms_flops,           tensor_bytes,
       box_nms_cases(),     box_nms_small_cases()};
   return op;
 }

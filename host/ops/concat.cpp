@@ -90,7 +90,7 @@ const Op& concat_op() {
                      concat_data_sets(),
                      concat_reference,
                      copy_flops,
-                     copy_bytes,
+                     tensor_bytes,
                      concat_cases(),
                      concat_small_cases()};
   return op;

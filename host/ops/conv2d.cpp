@@ -118,7 +118,7 @@ const Op& conv2d_op() {
       conv2d_data_sets(),
       conv2d_reference,
       conv2d_flops,
-      conv2d_bytes,
+      tensor_bytes,
       conv2d_cases(),
       conv2d_small_cases(),
       false,  // measures_native_exp2

@@ -8,6 +8,7 @@
 #include "../op.hpp"
 #include "shared/product_sets.hpp"
 #include "shared/sides.hpp"
+#include "shared/tensor_bytes.hpp"
 
 namespace clam {
 
@@ -83,14 +84,6 @@ Reference conv2d_reference(const Problem& problem, const Tensors& inputs,
 inline double conv2d_flops(const Problem& problem) {
   const Conv2d conv(problem);
   return 2.0 * static_cast<double>(conv.outputs()) * static_cast<double>(conv.products());
-}
-
-inline double conv2d_bytes(const Problem& problem) {
-  double bytes = 0;
-  for (const TensorSpec& spec : problem.op().tensors(problem)) {
-    bytes += static_cast<double>(count(spec.shape)) * size_of(spec.dtype);
-  }
-  return bytes;
 }
 
 namespace conv2d_data {

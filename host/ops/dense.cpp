@@ -637,7 +637,7 @@ const Op& dense_op() {
       dense_data_sets(),
       dense_reference,
       dense_flops,
-      dense_bytes,
+      tensor_bytes,
       dense_cases(),
       dense_small_cases(),
       false,  // measures_native_exp2

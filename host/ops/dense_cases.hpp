@@ -8,6 +8,7 @@
 
 #include "../op.hpp"
 #include "shared/product_sets.hpp"
+#include "shared/tensor_bytes.hpp"
 
 namespace clam {
 
@@ -20,14 +21,6 @@ Reference dense_reference(const Problem& problem, const Tensors& inputs,
 inline double dense_flops(const Problem& problem) {
   const double sums = static_cast<double>(problem.integer("m")) * problem.integer("n");
   return 2 * sums * (static_cast<double>(problem.integer("k")) + problem.integer("k2"));
-}
-
-inline double dense_bytes(const Problem& problem) {
-  double bytes = 0;
-  for (const TensorSpec& spec : problem.op().tensors(problem)) {
-    bytes += static_cast<double>(count(spec.shape)) * size_of(spec.dtype);
-  }
-  return bytes;
 }
 
 namespace dense_data {

@@ -199,7 +199,7 @@ const Op& get_valid_counts_op() {
       get_valid_counts_data_sets(),
       get_valid_counts_reference,
       get_valid_counts_flops,
-      get_valid_counts_bytes,
+      tensor_bytes,
       get_valid_counts_cases(),
       get_valid_counts_small_cases()};
   return op;

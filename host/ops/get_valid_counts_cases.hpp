@@ -10,6 +10,7 @@
 
 #include "../op.hpp"
 #include "shared/random.hpp"
+#include "shared/tensor_bytes.hpp"
 
 namespace clam {
 
@@ -18,14 +19,6 @@ Reference get_valid_counts_reference(const Problem& problem, const Tensors& inpu
 
 /// It compares and copies; it computes nothing.
 inline double get_valid_counts_flops(const Problem&) { return 0; }
-
-inline double get_valid_counts_bytes(const Problem& problem) {
-  double bytes = 0;
-  for (const TensorSpec& spec : problem.op().tensors(problem)) {
-    bytes += static_cast<double>(spec.bytes());
-  }
-  return bytes;
-}
 
 namespace get_valid_counts_data {
 

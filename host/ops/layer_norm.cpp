@@ -149,7 +149,7 @@ const Op& layer_norm_op() {
       layer_norm_data_sets(),
       layer_norm_reference,
       layer_norm_flops,
-      layer_norm_bytes,
+      tensor_bytes,
       layer_norm_cases(),
       layer_norm_small_cases(),
       true,  // measures_native_exp2

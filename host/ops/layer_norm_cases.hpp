@@ -9,6 +9,7 @@
 
 #include "../op.hpp"
 #include "shared/random.hpp"
+#include "shared/tensor_bytes.hpp"
 
 namespace clam {
 
@@ -19,14 +20,6 @@ Reference layer_norm_reference(const Problem& problem, const Tensors& inputs,
 /// again.
 inline double layer_norm_flops(const Problem& problem) {
   return 8.0 * problem.integer("rows") * problem.integer("n");
-}
-
-inline double layer_norm_bytes(const Problem& problem) {
-  double bytes = 0;
-  for (const TensorSpec& spec : problem.op().tensors(problem)) {
-    bytes += static_cast<double>(count(spec.shape)) * size_of(spec.dtype);
-  }
-  return bytes;
 }
 
 namespace layer_norm_data {

@@ -111,7 +111,7 @@ const Op& match_assignment_op() {
       match_assignment_data_sets(),
       match_assignment_reference,
       match_assignment_flops,
-      match_assignment_bytes,
+      tensor_bytes,
       match_assignment_cases(),
       match_assignment_small_cases()};
   return op;

@@ -9,6 +9,7 @@
 
 #include "../op.hpp"
 #include "shared/random.hpp"
+#include "shared/tensor_bytes.hpp"
 
 namespace clam {
 
@@ -19,14 +20,6 @@ Reference match_assignment_reference(const Problem& problem, const Tensors& inpu
 /// sums to its score, and a comparison in either direction.
 inline double match_assignment_flops(const Problem& problem) {
   return 14.0 * problem.integer("m") * problem.integer("n");
-}
-
-inline double match_assignment_bytes(const Problem& problem) {
-  double bytes = 0;
-  for (const TensorSpec& spec : problem.op().tensors(problem)) {
-    bytes += static_cast<double>(count(spec.shape)) * size_of(spec.dtype);
-  }
-  return bytes;
 }
 
 namespace match_assignment_data {

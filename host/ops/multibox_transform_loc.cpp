@@ -82,7 +82,7 @@ const Op& multibox_transform_loc_op() {
       multibox_transform_loc_data_sets(),
       multibox_transform_loc_reference,
       multibox_transform_loc_flops,
-      multibox_transform_loc_bytes,
+      tensor_bytes,
       multibox_transform_loc_cases(),
       multibox_transform_loc_small_cases()};
   return op;

@@ -10,6 +10,7 @@
 
 #include "../op.hpp"
 #include "shared/random.hpp"
+#include "shared/tensor_bytes.hpp"
 
 namespace clam {
 
@@ -18,14 +19,6 @@ Reference multibox_transform_loc_reference(const Problem& problem, const Tensors
 
 /// How many boxes are computed depends on the data: nothing can be said of a problem.
 inline double multibox_transform_loc_flops(const Problem&) { return 0; }
-
-inline double multibox_transform_loc_bytes(const Problem& problem) {
-  double bytes = 0;
-  for (const TensorSpec& spec : problem.op().tensors(problem)) {
-    bytes += static_cast<double>(spec.bytes());
-  }
-  return bytes;
-}
 
 namespace multibox_transform_loc_data {
 

@@ -99,7 +99,7 @@ const Op& nms_op() {
       nms_data_sets(),
       nms_reference,
       nms_flops,
-      nms_bytes,
+      tensor_bytes,
       nms_cases(),
       nms_small_cases()};
   return op;

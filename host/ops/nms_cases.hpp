@@ -8,6 +8,7 @@
 #include "../op.hpp"
 #include "shared/box_sets.hpp"
 #include "shared/suppression.hpp"
+#include "shared/tensor_bytes.hpp"
 
 namespace clam {
 
@@ -18,14 +19,6 @@ Suppression nms_asks(const Problem& problem);
 
 /// How many boxes are compared depends on the data: nothing can be said of a problem.
 inline double nms_flops(const Problem&) { return 0; }
-
-inline double nms_bytes(const Problem& problem) {
-  double bytes = 0;
-  for (const TensorSpec& spec : problem.op().tensors(problem)) {
-    bytes += static_cast<double>(spec.bytes());
-  }
-  return bytes;
-}
 
 namespace nms_data {
 

@@ -87,7 +87,7 @@ const Op& onnx_nms_op() {
                         onnx_nms_data_sets(),
                         onnx_nms_reference,
                         nms_flops,
-                        nms_bytes,
+                        tensor_bytes,
                         onnx_nms_cases(),
                         onnx_nms_small_cases()};
   return op;

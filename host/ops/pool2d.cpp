@@ -328,7 +328,7 @@ const Op& pool2d_op() {
       pool2d_data_sets(),
       pool2d_reference,
       pool2d_flops,
-      pool2d_bytes,
+      tensor_bytes,
       pool2d_cases(),
       pool2d_small_cases()};
   return op;

@@ -9,6 +9,7 @@
 #include "../op.hpp"
 #include "shared/random.hpp"
 #include "shared/sides.hpp"
+#include "shared/tensor_bytes.hpp"
 
 namespace clam {
 
@@ -60,14 +61,6 @@ Reference pool2d_reference(const Problem& problem, const Tensors& inputs,
 inline double pool2d_flops(const Problem& problem) {
   const Pool2d pool(problem);
   return static_cast<double>(pool.maps()) * pool.oh() * pool.ow() * pool.r * pool.s;
-}
-
-inline double pool2d_bytes(const Problem& problem) {
-  double bytes = 0;
-  for (const TensorSpec& spec : problem.op().tensors(problem)) {
-    bytes += static_cast<double>(count(spec.shape)) * size_of(spec.dtype);
-  }
-  return bytes;
 }
 
 namespace pool2d_data {

@@ -127,7 +127,7 @@ const Op& rotary_op() {
       rotary_data_sets(),
       rotary_reference,
       rotary_flops,
-      rotary_bytes,
+      tensor_bytes,
       rotary_cases(),
       rotary_small_cases()};
   return op;

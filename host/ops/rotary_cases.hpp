@@ -9,6 +9,7 @@
 
 #include "../op.hpp"
 #include "shared/random.hpp"
+#include "shared/tensor_bytes.hpp"
 
 namespace clam {
 
@@ -37,14 +38,6 @@ Reference rotary_reference(const Problem& problem, const Tensors& inputs,
 inline double rotary_flops(const Problem& problem) {
   const Rotary rotary(problem);
   return 3.0 * rotary.matrices * rotary.n * rotary.rotary_dim;
-}
-
-inline double rotary_bytes(const Problem& problem) {
-  double bytes = 0;
-  for (const TensorSpec& spec : problem.op().tensors(problem)) {
-    bytes += static_cast<double>(count(spec.shape)) * size_of(spec.dtype);
-  }
-  return bytes;
 }
 
 namespace rotary_data {

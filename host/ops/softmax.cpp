@@ -315,7 +315,7 @@ const Op& softmax_op() {
       softmax_data_sets(),
       softmax_reference,
       softmax_flops,
-      softmax_bytes,
+      tensor_bytes,
       softmax_cases(),
       softmax_small_cases(),
       true,  // measures_native_exp2

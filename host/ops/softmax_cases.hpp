@@ -10,6 +10,7 @@
 
 #include "../op.hpp"
 #include "shared/random.hpp"
+#include "shared/tensor_bytes.hpp"
 
 namespace clam {
 
@@ -28,14 +29,6 @@ Reference softmax_reference(const Problem& problem, const Tensors& inputs,
 /// A comparison, a difference, an exponential, a sum and a product an element.
 inline double softmax_flops(const Problem& problem) {
   return 5 * static_cast<double>(count(problem.shape("shape")));
-}
-
-inline double softmax_bytes(const Problem& problem) {
-  double bytes = 0;
-  for (const TensorSpec& spec : problem.op().tensors(problem)) {
-    bytes += static_cast<double>(count(spec.shape)) * size_of(spec.dtype);
-  }
-  return bytes;
 }
 
 namespace softmax_data {

@@ -75,7 +75,7 @@ const Op& ssd_decode_op() {
       ssd_decode_data_sets(),
       ssd_decode_reference,
       ssd_decode_flops,
-      ssd_decode_bytes,
+      tensor_bytes,
       ssd_decode_cases(),
       ssd_decode_small_cases()};
   return op;

@@ -9,6 +9,7 @@
 
 #include "../op.hpp"
 #include "shared/random.hpp"
+#include "shared/tensor_bytes.hpp"
 
 namespace clam {
 
@@ -19,14 +20,6 @@ Reference ssd_decode_reference(const Problem& problem, const Tensors& inputs,
 inline double ssd_decode_flops(const Problem& p) {
   return static_cast<double>(p.integer("batch")) * p.integer("n") *
          (5.0 * p.integer("classes") + 16);
-}
-
-inline double ssd_decode_bytes(const Problem& problem) {
-  double bytes = 0;
-  for (const TensorSpec& spec : problem.op().tensors(problem)) {
-    bytes += static_cast<double>(spec.bytes());
-  }
-  return bytes;
 }
 
 namespace ssd_decode_data {

@@ -55,7 +55,7 @@ const Op& torchvision_nms_op() {
                         torchvision_nms_data_sets(),
                         torchvision_nms_reference,
                         nms_flops,
-                        nms_bytes,
+                        tensor_bytes,
                         torchvision_nms_cases(),
                         torchvision_nms_small_cases()};
   return op;

@@ -239,7 +239,7 @@ const Op& transpose_op() {
       transpose_data_sets(),
       transpose_reference,
       copy_flops,
-      copy_bytes,
+      tensor_bytes,
       transpose_cases(),
       transpose_small_cases()};
   return op;

@@ -12,12 +12,4 @@ int copy_unit(std::initializer_list<std::int64_t> lengths, Dtype dtype) {
   return unit;
 }
 
-double copy_bytes(const Problem& problem) {
-  double bytes = 0;
-  for (const TensorSpec& spec : problem.op().tensors(problem)) {
-    bytes += static_cast<double>(count(spec.shape)) * size_of(spec.dtype);
-  }
-  return bytes;
-}
-
 }  // namespace clam

@@ -7,14 +7,12 @@
 
 #include "../../op.hpp"
 #include "random.hpp"
+#include "tensor_bytes.hpp"
 
 namespace clam {
 
 /// Elements of the widest load, 16 bytes at most, that divides all of `lengths`, in elements.
 int copy_unit(std::initializer_list<std::int64_t> lengths, Dtype dtype);
-
-/// The bytes of all tensors of a problem.
-double copy_bytes(const Problem& problem);
 
 inline double copy_flops(const Problem&) { return 0; }
 
