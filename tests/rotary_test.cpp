@@ -57,6 +57,20 @@ TEST(rotary, tensors_and_counts) {
   EXPECT_EQ(tensor_bytes(problem), 2.0 * (2 * 240 + 2 * 40));
 }
 
+TEST(rotary, heads_may_lie_in_longer_rows) {
+  const Problem problem = parse(
+      "batch=1 heads=4 n=5 d=8 ldsrc=96 headsrc=8 offsrc=32 lddst=64 headdst=8 offdst=4", "f16");
+  const std::vector<TensorSpec> specs = problem.op().tensors(problem);
+  EXPECT_EQ(specs[0].strides, (std::vector<std::int64_t>{32, 8, 96, 1}));
+  EXPECT_EQ(specs[0].offset, 32);
+  EXPECT_EQ(specs[3].strides, (std::vector<std::int64_t>{32, 8, 64, 1}));
+  EXPECT_EQ(specs[3].may_be, "") << "it lies elsewhere";
+  EXPECT_EQ(parse("batch=2 heads=4 n=5 d=8 ldsrc=8 headsrc=40 lddst=8").text(),
+            "rotary batch=2 heads=4 n=5 d=8 dtype=f32");
+  EXPECT_EQ(parse("batch=1 heads=1 n=5 d=8 headdst=99").text(),
+            "rotary batch=1 heads=1 n=5 d=8 dtype=f32");
+}
+
 TEST(rotary, bad_arguments_say_what_is_wrong) {
   const auto expect = [](const std::string& words, const std::string& sentence) {
     EXPECT_THROWS_SAYING(parse(words), BadArgument, sentence);
@@ -66,6 +80,12 @@ TEST(rotary, bad_arguments_say_what_is_wrong) {
   expect("batch=1 heads=1 n=1 d=4 rotary_dim=3", "rotary: rotary_dim=3, needs pairs of elements");
   expect("batch=1 heads=1 n=1 d=4 rotary_dim=6", "rotary: rotary_dim=6, needs at most d=4");
   expect("batch=1 heads=1 n=1 d=4 pairing=none", "pairing='none'");
+  expect("batch=1 heads=1 n=2 d=4 ldsrc=3", "rotary: ldsrc=3, is under the 4 elements of a row");
+  expect("batch=2 heads=2 n=2 d=4 ldsrc=8 headsrc=4", "rotary: headsrc=4, needs batch=1");
+  expect("batch=1 heads=2 n=2 d=4 lddst=8 headdst=2",
+         "rotary: headdst=2, lets elements of dst share places: it needs 4 or more");
+  expect("batch=1 heads=3 n=2 d=4 lddst=8 headdst=4",
+         "rotary: lddst=8, lets elements of dst share places: it needs 12 or more");
   expect("batch=65536 heads=65536 n=1 d=2", "batch * heads is over 2147483647");
   expect("batch=65536 heads=1024 n=16 d=64", "2147483647");
 }
@@ -78,6 +98,14 @@ TEST(rotary, an_item_takes_vectors_and_several_heads_where_it_can) {
             "-DROTARY_UNIT=4 -DROTARY_HEADS=4 -DROTARY_LX=16 -DROTARY_LY=4");
   EXPECT_EQ(options("batch=1 heads=3 n=5 d=6"),
             "-DROTARY_UNIT=1 -DROTARY_HEADS=1 -DROTARY_LX=4 -DROTARY_LY=8");
+  EXPECT_EQ(options("batch=1 heads=8 n=384 d=64 ldsrc=768 headsrc=64 lddst=512 headdst=64"),
+            "-DROTARY_UNIT=4 -DROTARY_HEADS=4 -DROTARY_LX=16 -DROTARY_LY=4");
+  for (const char* words :
+       {"ldsrc=66", "lddst=66", "offsrc=2", "offdst=1", "ldsrc=67 headsrc=134"}) {
+    EXPECT_NE(options(std::string("batch=1 heads=1 n=5 d=64 ") + words).find("UNIT=1"),
+              std::string::npos)
+        << words;
+  }
   EXPECT_NE(options("batch=1 heads=1 n=5 d=20 pairing=halves").find("UNIT=1"), std::string::npos)
       << "a half of ten elements is no number of vectors";
 }
@@ -256,7 +284,10 @@ TEST_F(rotary_broken, broken_kernels_are_caught) {
   const char *adjacent = "rotary_adjacent", *halves = "rotary_halves", *set = "zero_mean";
   const char *vectors = "rotary batch=1 heads=4 n=33 d=68",
              *pairs = "rotary batch=1 heads=3 n=5 d=6",
-             *far = "rotary batch=2 heads=1 n=65 d=80 rotary_dim=16 pairing=halves";
+             *far = "rotary batch=2 heads=1 n=65 d=80 rotary_dim=16 pairing=halves",
+             *placed =
+                 "rotary batch=1 heads=256 n=65 d=16 ldsrc=5124 headsrc=20 lddst=5200 headdst=16 "
+                 "offdst=4";
   const test::KernelFault faults[] = {
       {"the sign of a pair", "(-t.y, t.x, -t.w, t.z)", "(t.y, t.x, -t.w, t.z)", vectors, adjacent,
        set},
@@ -272,8 +303,12 @@ TEST_F(rotary_broken, broken_kernels_are_caught) {
        halves, set},
       {"the last head is left out", "m < ROTARY_HEADS", "m < 1",
        "rotary batch=64 heads=4 n=33 d=68", adjacent, set},
-      {"what is not rotated is copied from its neighbour", "dst, at + m * step);\n}",
-       "dst, at + m * step - SIZE * ROTARY_UNIT);\n}", far, halves, set},
+      {"what is not rotated is copied from its neighbour", "dst, to + m * dst_step);\n}",
+       "dst, to + m * dst_step - SIZE * ROTARY_UNIT);\n}", far, halves, set},
+      {"rows of dst lie as those of src", "i * dst_ld", "i * src_ld", placed, adjacent, set},
+      {"heads of src lie as those of dst", "src_step = src_head", "src_step = dst_head", placed,
+       adjacent, set},
+      {"the first element of dst is 0", "(dst_offset + m0", "(m0", placed, adjacent, set},
   };
   for (const test::KernelFault& fault : faults) expect_caught("rotary.cl", fault);
 }

@@ -7,6 +7,7 @@
 #include "../error.hpp"
 #include "rotary_cases.hpp"
 #include "shared/geometry.hpp"
+#include "shared/places.hpp"
 
 namespace clam {
 namespace {
@@ -14,7 +15,42 @@ namespace {
 constexpr int kVector = 4;   ///< elements of a vector load
 constexpr int kAcross = 16;  ///< items side by side in a group at most
 
-void check(const Problem& problem, std::map<std::string, std::string, std::less<>>& values) {
+using Values = std::map<std::string, std::string, std::less<>>;
+
+/// From a row to the next, from a matrix to the next, and the first element, in elements.
+struct Layout {
+  std::int64_t ld, head, offset;
+
+  bool operator==(const Layout& other) const {
+    return ld == other.ld && head == other.head && offset == other.offset;
+  }
+  bool aligned() const { return ld % kVector == 0 && head % kVector == 0 && offset % kVector == 0; }
+};
+
+Layout layout(const Problem& problem, const std::string& name) {
+  const int ld = problem.integer("ld" + name), head = problem.integer("head" + name);
+  const std::int64_t row = ld == 0 ? problem.integer("d") : ld;
+  return {row, head == 0 ? row * problem.integer("n") : head, problem.integer("off" + name)};
+}
+
+/// A row stride holds a row. Strides are left out where they are the default, or of one item. A
+/// kernel knows one stride of all matrices, so with heads in longer rows there is one batch.
+void check_strides(const Problem& problem, Values& values, const std::string& name) {
+  const int d = problem.integer("d"), ld = problem.integer("ld" + name);
+  if (ld != 0 && ld < d) {
+    bad_field(problem, "ld" + name, fmt::format("is under the {} elements of a row", d));
+  }
+  if (ld == d) values["ld" + name] = "0";
+  const Layout it = layout(problem, name);
+  const std::int64_t matrices = std::int64_t{problem.integer("batch")} * problem.integer("heads");
+  if (matrices == 1 || it.head == it.ld * problem.integer("n")) {
+    values["head" + name] = "0";
+  } else if (problem.integer("batch") > 1) {
+    bad_field(problem, "head" + name, "needs batch=1; positions of all batches may be one n");
+  }
+}
+
+void check(const Problem& problem, Values& values) {
   const std::int64_t matrices = std::int64_t{problem.integer("batch")} * problem.integer("heads");
   if (matrices > 2147483647) bad_field(problem, "heads", "batch * heads is over 2147483647");
   const Rotary rotary(problem);
@@ -24,9 +60,16 @@ void check(const Problem& problem, std::map<std::string, std::string, std::less<
     bad_field(problem, field, fmt::format("needs at most d={}", rotary.d));
   }
   if (rotary.rotary_dim == rotary.d) values["rotary_dim"] = "0";
+  for (const char* name : {"src", "dst"}) check_strides(problem, values, name);
+  const Layout dst = layout(problem, "dst");
+  require_distinct(problem, "dst", rotary.d,
+                   {{dst.ld, rotary.n, "lddst"}, {dst.head, matrices, "headdst"}});
 }
 
 std::vector<Field> fields() {
+  const auto place = [](const char* name, const char* about) {
+    return integer(name, about, "0", 0);
+  };
   return {extent("batch", "stacks of heads"),
           extent("heads", "matrices that share the tables"),
           extent("n", "positions: rows of a matrix"),
@@ -34,30 +77,46 @@ std::vector<Field> fields() {
           dtype_field(),
           integer("rotary_dim", "elements of a row that are rotated; 0: all", "0", 0),
           choice("pairing", "which two elements are rotated together", {"adjacent", "halves"},
-                 "adjacent")};
+                 "adjacent"),
+          place("ldsrc", "row stride of src, in elements; 0: d"),
+          place("lddst", "row stride of dst"),
+          place("headsrc", "from a head of src to the next; 0: all rows of a head"),
+          place("headdst", "from a head of dst to the next"),
+          place("offsrc", "first element of src"),
+          place("offdst", "first element of dst")};
 }
 
 std::vector<TensorSpec> tensors(const Problem& problem) {
   using Role = TensorSpec::Role;
   const int n = problem.integer("n"), d = problem.integer("d");
-  const Shape shape{problem.integer("batch"), problem.integer("heads"), n, d}, table{n, d};
-  std::vector<TensorSpec> specs{{"src", Role::input, problem.dtype(), shape, {}, 0},
+  const Shape table{n, d};
+  const auto heads = [&](const char* name, Role role) {
+    const int count = problem.integer("heads");
+    const Layout at = layout(problem, name);
+    TensorSpec spec{name, role,     problem.dtype(), {problem.integer("batch"), count, n, d},
+                    {},   at.offset};
+    if (at.ld != d || at.head != at.ld * n) spec.strides = {at.head * count, at.head, at.ld, 1};
+    return spec;
+  };
+  std::vector<TensorSpec> specs{heads("src", Role::input),
                                 {"cos", Role::input, problem.dtype(), table, {}, 0},
                                 {"sin", Role::input, problem.dtype(), table, {}, 0},
-                                {"dst", Role::output, problem.dtype(), shape, {}, 0}};
-  specs.back().may_be = "src";
+                                heads("dst", Role::output)};
+  if (layout(problem, "src") == layout(problem, "dst")) specs.back().may_be = "src";
   return specs;
 }
 
 // ---- launches ----
 
-/// Vectors where no pair, no half and no row divides one.
-int unit_of(const Rotary& rotary) {
+/// Vectors where no pair, no half and no row divides one, and every row starts on one.
+int unit_of(const Problem& problem) {
+  const Rotary rotary(problem);
+  if (!layout(problem, "src").aligned() || !layout(problem, "dst").aligned()) return 1;
   const int rotated = rotary.halves ? rotary.rotary_dim / 2 : rotary.rotary_dim;
   return rotary.d % kVector == 0 && rotated % kVector == 0 ? kVector : 1;
 }
 
-/// Matrices of an item: as many as the time model likes. An item takes 28 instructions, and 37 more
+/// Matrices of an item: as many as the time model likes. An item takes 26 instructions, and 47 more
 /// a matrix (listings of a G610).
 int choose_heads(const Rotary& rotary, int items, const DeviceInfo& device) {
   int best = 1;
@@ -65,7 +124,7 @@ int choose_heads(const Rotary& rotary, int items, const DeviceInfo& device) {
   for (const int heads : {4, 2, 1}) {
     if (rotary.matrices % heads != 0) continue;
     const double all = static_cast<double>(rotary.matrices / heads) * rotary.n * items;
-    const double clocks = predicted_clocks(all, 28 + 37.0 * heads, device);
+    const double clocks = predicted_clocks(all, 26 + 47.0 * heads, device);
     if (least > 0 && clocks >= least) continue;
     least = clocks;
     best = heads;
@@ -76,7 +135,10 @@ int choose_heads(const Rotary& rotary, int items, const DeviceInfo& device) {
 void add_launch(const char* kernel, const Problem& problem, const DeviceInfo& device,
                 const PlanOptions& wanted, Plan& plan) {
   const Rotary rotary(problem);
-  const int unit = unit_of(rotary);
+  const int unit = unit_of(problem);
+  const Layout src = layout(problem, "src"), dst = layout(problem, "dst");
+  const auto number = [](std::int64_t elements) { return static_cast<int>(elements); };
+  const auto step = [&](std::int64_t head) { return rotary.matrices == 1 ? 0 : number(head); };
   const int width = rotary.halves ? 2 * unit : std::max(2, unit);  // rotated elements of an item
   const int items = rotary.rotary_dim / width + (rotary.d - rotary.rotary_dim) / unit;
   const int heads = choose_heads(rotary, items, device);
@@ -90,7 +152,8 @@ void add_launch(const char* kernel, const Problem& problem, const DeviceInfo& de
        {round_up(items, group.x), round_up(rotary.n, group.y), rotary.matrices / heads},
        {group.x, group.y, 1},
        {BufferArg{"src"}, BufferArg{"cos"}, BufferArg{"sin"}, BufferArg{"dst"}, rotary.n, rotary.d,
-        rotary.rotary_dim, items}});
+        rotary.rotary_dim, items, number(src.ld), step(src.head), number(src.offset),
+        number(dst.ld), step(dst.head), number(dst.offset)}});
 }
 
 void plan_adjacent(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,

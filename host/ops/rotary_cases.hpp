@@ -108,7 +108,10 @@ inline std::vector<std::string> rotary_cases() {
         "batch=2 heads=2 n=9 d=128", "batch=1 heads=4 n=33 d=68", "batch=1 heads=1 n=63 d=34",
         "batch=1 heads=7 n=3 d=96 rotary_dim=32", "batch=2 heads=1 n=65 d=80 rotary_dim=20",
         "batch=1 heads=2 n=5 d=7 rotary_dim=6", "batch=1 heads=2 n=5 d=24 rotary_dim=2",
-        "batch=1 heads=1 n=300 d=16 rotary_dim=12"}) {
+        "batch=1 heads=1 n=300 d=16 rotary_dim=12",
+        "batch=1 heads=8 n=37 d=64 ldsrc=768 headsrc=64 lddst=512 headdst=64",
+        "batch=1 heads=3 n=5 d=6 ldsrc=23 headsrc=7 offsrc=2 lddst=7 offdst=3",
+        "batch=2 heads=2 n=6 d=12 rotary_dim=8 ldsrc=16 offsrc=4 lddst=20 offdst=8"}) {
     for (const char* pairing : {"", " pairing=halves"}) {
       cases.push_back(std::string("rotary ") + words + pairing);
     }
@@ -119,7 +122,8 @@ inline std::vector<std::string> rotary_cases() {
 inline std::vector<std::string> rotary_small_cases() {
   return {"rotary batch=1 heads=2 n=5 d=8", "rotary batch=1 heads=3 n=3 d=7 rotary_dim=4",
           "rotary batch=1 heads=4 n=5 d=12 rotary_dim=8 pairing=halves",
-          "rotary batch=1 heads=1 n=3 d=6 rotary_dim=4 pairing=halves"};
+          "rotary batch=1 heads=1 n=3 d=6 rotary_dim=4 pairing=halves",
+          "rotary batch=1 heads=2 n=3 d=12 rotary_dim=8 ldsrc=24 headsrc=12 lddst=28 headdst=12"};
 }
 
 }  // namespace clam

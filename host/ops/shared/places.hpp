@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// places.hpp - where the elements of a strided output lie.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "../../op.hpp"
+
+namespace clam {
+
+/// An axis of a tensor, and the word of the problem that says its stride, in elements.
+struct StridedAxis {
+  std::int64_t stride, extent;
+  const char* field;
+};
+
+/// Throws BadArgument with the field of the axis, where elements of an output of such axes, around
+/// rows of `columns` in one piece, would share places. Ordered by stride, what repeats must reach
+/// past what lies inside it.
+void require_distinct(const Problem& problem, const std::string& output, std::int64_t columns,
+                      std::vector<StridedAxis> axes);
+
+}  // namespace clam
