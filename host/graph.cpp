@@ -72,10 +72,8 @@ class Builder {
     require_known(node, node.inputs, Role::input, pending.specs);
     require_known(node, node.outputs, Role::output, pending.specs);
     for (const TensorSpec& spec : pending.specs) {
-      if (!spec.is_dense()) {
-        fail(node.name, fmt::format("{} lies in rows with gaps, which a graph has not", spec.name));
-      }
       if (spec.role == Role::output) {
+        require_no_gaps(node, spec);
         pending.outputs.emplace(spec.name, node.name + "." + spec.name);
       } else if (node.inputs.count(spec.name) == 0) {
         fail(node.name, fmt::format("its input '{}', {}, has no tensor", spec.name,
@@ -85,6 +83,14 @@ class Builder {
     return pending;
   }
 
+  /// Whoever reads the tensor reads what one node has written, wherever it looks.
+  void require_no_gaps(const Workload::Node& node, const TensorSpec& spec) const {
+    if (count(spec.shape) == spec.span()) return;
+    fail(node.name, fmt::format("its output '{}' has {} elements in {} places; a tensor of a graph "
+                                "has no gaps",
+                                spec.name, count(spec.shape), spec.span()));
+  }
+
   void name_makers(const Pending& node) {
     for (const auto& [own, name] : node.outputs) {
       Graph::Tensor tensor;
@@ -92,13 +98,21 @@ class Builder {
       for (const TensorSpec& spec : node.specs) {
         if (spec.role != Role::output || spec.name != own) continue;
         tensor.dtype = spec.dtype;
-        tensor.shape = spec.shape;
+        tensor.shape = shape_of(name, spec);
       }
       const auto [at, fresh] = graph_.tensors.emplace(name, tensor);
       if (fresh) continue;
       fail(node.node->name,
            fmt::format("'{}' is made by node '{}' already", name, at->second.maker));
     }
+  }
+
+  /// What a node lays out by strides has the shape that the file says, if as large.
+  Shape shape_of(const std::string& name, const TensorSpec& spec) const {
+    if (spec.is_dense()) return spec.shape;
+    const auto said = workload_.tensors.find(name);
+    const bool fits = said != workload_.tensors.end() && count(said->second.shape) == spec.span();
+    return fits ? said->second.shape : Shape{spec.span()};
   }
 
   void declare_tensors(const std::string& dtype) {
@@ -134,7 +148,7 @@ class Builder {
       fail_tensor(name, fmt::format("is a view of a view; take '{}'", base->second.view_of));
     }
     tensor.dtype = base->second.dtype;
-    if (base->second.shape.empty() || count(base->second.shape) == count(tensor.shape)) return;
+    if (base->second.shape.empty() || count(base->second.shape) >= count(tensor.shape)) return;
     fail_tensor(name, fmt::format("has {} elements ({}), '{}' has {} ({})", count(tensor.shape),
                                   to_string(tensor.shape), tensor.view_of,
                                   count(base->second.shape), to_string(base->second.shape)));
@@ -229,7 +243,14 @@ class Builder {
         const std::string& name = node.inputs.at(spec.name);
         const Graph::Tensor& tensor = graph_.tensors.at(name);
         const bool unknown = tensor.shape.empty();  // of an op that is not built yet
-        if (unknown || (tensor.dtype == spec.dtype && tensor.shape == spec.shape)) continue;
+        const bool fits =
+            spec.is_dense() ? tensor.shape == spec.shape : spec.span() <= count(tensor.shape);
+        if (unknown || (tensor.dtype == spec.dtype && fits)) continue;
+        if (tensor.dtype == spec.dtype && !spec.is_dense()) {
+          fail(node.node->name,
+               fmt::format("its input '{}' reaches to element {}, the tensor '{}' is {}", spec.name,
+                           spec.span() - 1, name, type_text(tensor.dtype, tensor.shape)));
+        }
         fail(node.node->name, fmt::format("its input '{}' is {}, the tensor '{}' is {}", spec.name,
                                           type_text(spec.dtype, spec.shape), name,
                                           type_text(tensor.dtype, tensor.shape)));
@@ -314,26 +335,71 @@ Tensors graph_inputs(const Graph& graph, std::uint64_t seed, const std::string& 
 
 HostTensor reshaped(const HostTensor& tensor, const Shape& shape) {
   HostTensor result(tensor.dtype(), shape);
-  std::memcpy(result.data(), tensor.data(), tensor.bytes());
+  std::memcpy(result.data(), tensor.data(), result.bytes());
   return result;
+}
+
+HostTensor gathered(const HostTensor& tensor, const TensorSpec& spec) {
+  if (spec.is_dense()) return reshaped(tensor, spec.shape);
+  HostTensor values(tensor.dtype(), spec.shape);
+  const std::int64_t size = size_of(tensor.dtype());
+  for (std::int64_t i = 0; i < values.size(); ++i) {
+    std::memcpy(values.data() + i * size, tensor.data() + spec.position(i) * size, size);
+  }
+  return values;
+}
+
+HostTensor scattered(const HostTensor& values, const TensorSpec& spec, const Shape& shape) {
+  if (spec.is_dense()) return reshaped(values, shape);
+  HostTensor tensor(values.dtype(), shape);
+  const std::int64_t size = size_of(values.dtype());
+  for (std::int64_t i = 0; i < values.size(); ++i) {
+    std::memcpy(tensor.data() + spec.position(i) * size, values.data() + i * size, size);
+  }
+  return tensor;
 }
 
 Tensors inputs_of(const Graph& graph, const Graph::Node& node, const Tensors& tensors) {
   Tensors inputs;
-  for (const auto& [own, name] : node.inputs) {
-    inputs.emplace(own, reshaped(tensors.at(graph.holder(name)), graph.tensors.at(name).shape));
+  for (const TensorSpec& spec : node.problem.op().tensors(node.problem)) {
+    if (spec.role != Role::input) continue;
+    inputs.emplace(spec.name, gathered(tensors.at(graph.holder(node.inputs.at(spec.name))), spec));
   }
   return inputs;
+}
+
+Tensors outputs_of(const Graph::Node& node, const Tensors& tensors) {
+  Tensors outputs;
+  for (const TensorSpec& spec : node.problem.op().tensors(node.problem)) {
+    if (spec.role != Role::output) continue;
+    outputs.emplace(spec.name, gathered(tensors.at(node.outputs.at(spec.name)), spec));
+  }
+  return outputs;
+}
+
+void put_outputs(const Graph& graph, const Graph::Node& node, const Tensors& outputs,
+                 Tensors& tensors) {
+  for (const TensorSpec& spec : node.problem.op().tensors(node.problem)) {
+    if (spec.role != Role::output) continue;
+    const std::string& name = node.outputs.at(spec.name);
+    tensors[name] = scattered(outputs.at(spec.name), spec, graph.tensors.at(name).shape);
+  }
+}
+
+Tensors rounded(const Graph::Node& node, const Reference& reference) {
+  Tensors outputs;
+  for (const TensorSpec& spec : node.problem.op().tensors(node.problem)) {
+    if (spec.role != Role::output) continue;
+    outputs.emplace(spec.name, as_tensor(reference.at(spec.name), spec.dtype, spec.shape));
+  }
+  return outputs;
 }
 
 Reference reference_step(const Graph& graph, const Graph::Node& node, const DeviceInfo& device,
                          Tensors& tensors) {
   Reference reference = node.problem.op().reference(node.problem, inputs_of(graph, node, tensors),
                                                     reference_options(Check::hard, device));
-  for (const auto& [own, name] : node.outputs) {
-    const Graph::Tensor& tensor = graph.tensors.at(name);
-    tensors[name] = as_tensor(reference.at(own), tensor.dtype, tensor.shape);
-  }
+  put_outputs(graph, node, rounded(node, reference), tensors);
   return reference;
 }
 

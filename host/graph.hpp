@@ -21,7 +21,7 @@ struct Graph {
     std::string maker;  ///< the node that writes it; empty: it is an input of the graph, or a view
     std::string fill;   ///< of an input: how it is made up; empty: it is read from a file
     double scale = 1;   ///< factor of what `fill` makes
-    std::string view_of;  ///< the tensor that has the same bytes in another shape; or empty
+    std::string view_of;  ///< the tensor that begins with the same bytes in another shape; or empty
 
     bool is_input() const { return maker.empty() && view_of.empty(); }
   };
@@ -62,11 +62,21 @@ std::string type_text(Dtype dtype, const Shape& shape);
 /// Throws BadArgument for a file that is missing or holds something else.
 Tensors graph_inputs(const Graph& graph, std::uint64_t seed, const std::string& folder = "");
 
-/// The same bytes under another shape of as many elements.
+/// The same bytes under another shape of as many elements, or the first of them.
 HostTensor reshaped(const HostTensor& tensor, const Shape& shape);
+
+/// The elements of a tensor that an op sees at its strides, and the tensor that it writes so.
+HostTensor gathered(const HostTensor& tensor, const TensorSpec& spec);
+HostTensor scattered(const HostTensor& values, const TensorSpec& spec, const Shape& shape);
 
 /// What a node reads, by the op's names; `tensors` hold the graph's, but for views.
 Tensors inputs_of(const Graph& graph, const Graph::Node& node, const Tensors& tensors);
+/// What it has written, and where that goes.
+Tensors outputs_of(const Graph::Node& node, const Tensors& tensors);
+void put_outputs(const Graph& graph, const Graph::Node& node, const Tensors& outputs,
+                 Tensors& tensors);
+/// A node's reference as tensors of the op's dtypes, by the op's names.
+Tensors rounded(const Graph::Node& node, const Reference& reference);
 
 /// The reference of a node on `tensors`, which its outputs, rounded to their dtype, join. One step
 /// at a time, for values and bounds of a whole model are many times its tensors.

@@ -3,7 +3,8 @@
 //
 // ssd_anchors, ssd_scores and ssd_offsets go together: 6132 anchors of six maps over an image of
 // 512 pixels, laid out as GluonCV's ssd_512_mobilenet1.0_voc has them; and predictions that find
-// some 30 objects an image, each by the anchors that overlap it well.
+// some 30 objects an image, each by the anchors that overlap it well. two_images makes descriptors
+// and places of key points in two images of one scene.
 #include "graph_fill.hpp"
 
 #include <fmt/core.h>
@@ -43,6 +44,43 @@ void he(std::uint64_t own, std::uint64_t, HostTensor& tensor) {
   const double deviation = std::sqrt(2 / products);
   Random random(own);
   for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, deviation * random.normal());
+}
+
+// ---- key points of two images ----
+
+Reason needs_two_images(const Shape& shape) {
+  if (shape.size() == 2 && shape[0] % 2 == 0) return {};
+  return "needs rows of two images, [2*n,d]";
+}
+
+/// For each key point of the second image that of the first which shows the same thing; -1, one in
+/// four, where none does. A shuffle of its own for every seed.
+std::vector<std::int64_t> partners(std::int64_t points, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<std::int64_t> order(static_cast<std::size_t>(points));
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    order[i] = static_cast<std::int64_t>(i);
+    std::swap(order[i], order[static_cast<std::size_t>(random.integer(0, static_cast<int>(i)))]);
+  }
+  for (std::size_t i = 3; i < order.size(); i += 4) order[i] = -1;
+  return order;
+}
+
+/// The first half N(0,1); in the second, what shows the same thing has the same numbers and noise of
+/// kNoise, and N(0,1) as deviation together.
+void two_images(std::uint64_t own, std::uint64_t shared, HostTensor& tensor) {
+  constexpr double kNoise = 0.5;
+  const std::int64_t points = tensor.shape()[0] / 2, d = tensor.shape()[1];
+  const std::vector<std::int64_t> order = partners(points, shared);
+  Random random(own);
+  for (std::int64_t i = 0; i < points * d; ++i) tensor.set(i, random.normal());
+  for (std::int64_t i = 0; i < points * d; ++i) {
+    const std::int64_t partner = order[static_cast<std::size_t>(i / d)];
+    const double fresh = random.normal();
+    const double same = partner < 0 ? 0 : tensor.get(partner * d + i % d);
+    const double noise = partner < 0 ? 1 : kNoise;
+    tensor.set(points * d + i, std::sqrt(1 - noise * noise) * same + noise * fresh);
+  }
 }
 
 // ---- a detector's predictions ----
@@ -252,6 +290,9 @@ const std::vector<Fill>& all_fills() {
       {"uniform", "from 0 to 1", any_shape, uniform},
       {"ones", "1 everywhere", any_shape, ones},
       {"he", "N(0, 2 / products of a row)", any_shape, he},
+      {"two_images",
+       "rows of key points in two images: N(0,1), and three of four in the second are of the first",
+       needs_two_images, two_images},
       {"ssd_image", "some 30 objects over nothing, in pixels", needs_image, ssd_image},
       {"ssd_anchors", "the 6132 anchors of SSD 512, centre and size in pixels", needs_anchors,
        ssd_anchors},

@@ -176,8 +176,10 @@ GraphRun verify_isolated(Runtime& runtime, const Graph& graph, const Tensors& in
     const bool on_cpu = options.on_cpu.count(node.name) != 0;
     const Tensors outputs =
         on_cpu ? Tensors{} : run_twice(trial_of(runtime, node, options), first, other, result);
-    for (const auto& [own, name] : node.outputs) {
-      run.device[name] = on_cpu ? run.reference.at(name) : outputs.at(own);
+    if (on_cpu) {
+      for (const auto& [own, name] : node.outputs) run.device[name] = run.reference.at(name);
+    } else {
+      put_outputs(graph, node, outputs, run.device);
     }
     run.nodes.push_back(std::move(result));
   }
@@ -227,17 +229,13 @@ Bindings DeviceGraph::bindings(const Graph::Node& node) const {
 }
 
 void DeviceGraph::run_on_cpu(const Graph::Node& node) {
-  Tensors inputs;
+  Tensors tensors;
   for (const auto& [own, name] : node.inputs) {
-    HostTensor read = buffers_.at(graph_->holder(name)).download();
-    inputs.emplace(own, reshaped(read, graph_->tensors.at(name).shape));
+    const std::string& holder = graph_->holder(name);
+    if (tensors.count(holder) == 0) tensors.emplace(holder, buffers_.at(holder).download());
   }
-  const Reference reference = node.problem.op().reference(
-      node.problem, inputs, reference_options(Check::hard, runtime_->device()));
-  for (const auto& [own, name] : node.outputs) {
-    const Graph::Tensor& tensor = graph_->tensors.at(name);
-    buffers_.at(name).upload(as_tensor(reference.at(own), tensor.dtype, tensor.shape));
-  }
+  reference_step(*graph_, node, runtime_->device(), tensors);
+  for (const auto& [own, name] : node.outputs) buffers_.at(name).upload(tensors.at(name));
 }
 
 std::vector<double> DeviceGraph::run(int iteration) {
@@ -310,8 +308,7 @@ GraphRun verify_chained(Runtime& runtime, const Graph& graph, const Tensors& inp
     result.node = node.name;
     result.variant = device.variant(i);
     result.ms = ms[i];
-    Tensors outputs;
-    for (const auto& [own, name] : node.outputs) outputs.emplace(own, run.device.at(name));
+    const Tensors outputs = outputs_of(node, run.device);
     result.chain = compare_all(chain, outputs, {}, kIteration).outputs;
     if (!result.on_cpu()) {
       const Reference fed =

@@ -46,7 +46,7 @@ struct Workload {
     Shape shape;
     std::string fill;     ///< how it is made up (graph_fill.hpp); empty: it is not
     double scale = 1;     ///< factor of what `fill` makes
-    std::string view_of;  ///< the tensor that has the same bytes in another shape; or empty
+    std::string view_of;  ///< the tensor that begins with the same bytes in another shape; or empty
   };
 
   std::string name, title, about;

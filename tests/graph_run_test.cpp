@@ -69,6 +69,23 @@ TEST_F(graph_device, honest_kernels_pass_in_both_modes) {
   }
 }
 
+TEST_F(graph_device, nodes_run_on_tensors_at_strides) {
+  for (const std::string& dtype : dtypes()) {
+    SCOPED_TRACE(dtype);
+    const Graph graph = make_graph(parse_workload(test::strided_graph().dump(), "strided"), dtype);
+    const Tensors inputs = graph_inputs(graph, 1);
+    EXPECT_EQ(
+        failed(by_node(verify_isolated(test::runtime(), graph, inputs, graph_inputs(graph, 2)))),
+        "");
+    for (const GraphOptions& options : {GraphOptions{}, on_cpu("rotate"), on_cpu("attend")}) {
+      const GraphRun run = verify_chained(test::runtime(), graph, inputs, options);
+      EXPECT_EQ(failed(by_node(run)), "");
+      EXPECT_EQ(run.device.at("qk").shape(), (Shape{12, 32}));
+      EXPECT_LT(run.nodes.back().grown(), dtype == "f32" ? 1e-5 : 2e-2);
+    }
+  }
+}
+
 TEST_F(graph_device, a_second_run_of_a_chain_gives_the_same_bits) {
   const Graph graph = tiny();
   DeviceGraph device(test::runtime(), graph);

@@ -172,8 +172,16 @@ const Damage kDamages[] = {
      [](json& w) {
        w["tensors"]["projected"] = {{"shape", {24, 40}}, {"fill", "ones"}};
      }},
-    {"tiny: node 'project': x lies in rows with gaps, which a graph has not",
+    {"tiny: node 'project': its output 'y' has 960 elements in 1006 places; a tensor of a graph "
+     "has "
+     "no gaps",
+     [](json& w) { w["nodes"][2]["problem"] = "dense m={4*rows} n=40 k=512 dtype=f32 ldy=42"; }},
+    {"tiny: node 'project': its output 'y' has 960 elements in 964 places",
+     [](json& w) { w["nodes"][2]["problem"] = "dense m={4*rows} n=40 k=512 dtype=f32 offy=4"; }},
+    {"tiny: node 'project': its input 'x' reaches to element 14311, the tensor 'x' is f32[24x512]",
      [](json& w) { w["nodes"][2]["problem"] = "dense m={4*rows} n=40 k=512 dtype=f32 ldx=600"; }},
+    {"tiny: node 'project': its input 'x' reaches to element 12288, the tensor 'x' is f32[24x512]",
+     [](json& w) { w["nodes"][2]["problem"] = "dense m={4*rows} n=40 k=512 dtype=f32 offx=1"; }},
     {"tiny: tensor 'x': unknown fill 'nice'; there is normal",
      [](json& w) { w["tensors"]["x"]["fill"] = "nice"; }},
     {"tiny: tensor 'x': ssd_anchors needs batch x 6132 x 4, not 24x512",
@@ -203,6 +211,23 @@ const Damage kDamages[] = {
     {"tiny.json: node 'project': inputs 'x' needs a name",
      [](json& w) { w["nodes"][2]["inputs"]["x"] = 7; }},
 };
+
+TEST(graph, nodes_see_tensors_at_their_strides) {
+  const Graph graph = graph_of(test::strided_graph());
+  EXPECT_EQ(graph.tensors.at("qk").shape, (Shape{12, 32})) << "as the file says";
+  EXPECT_EQ(graph.tensors.at("message").shape, Shape{192}) << "the file says nothing";
+  const Tensors tensors = run_references(graph, graph_inputs(graph, 1), generic_device());
+  const HostTensor &qkv = tensors.at("qkv"), &qk = tensors.at("qk"), &o = tensors.at("message");
+  const Tensors attend = inputs_of(graph, graph.node("attend"), tensors);
+  // image 1, head 1, point 2, element 3
+  EXPECT_EQ(attend.at("q").bits(96 + 48 + 2 * 8 + 3), qk.bits((6 + 2) * 32 + 8 + 3));
+  EXPECT_EQ(attend.at("k").bits(96 + 48 + 2 * 8 + 3), qk.bits((6 + 2) * 32 + 16 + 8 + 3));
+  EXPECT_EQ(attend.at("v").bits(96 + 48 + 2 * 8 + 3), qkv.bits((6 + 2) * 48 + 32 + 8 + 3));
+  EXPECT_EQ(outputs_of(graph.node("attend"), tensors).at("o").bits(96 + 48 + 2 * 8 + 3),
+            o.bits((6 + 2) * 16 + 8 + 3));
+  EXPECT_EQ(inputs_of(graph, graph.node("out"), tensors).at("x").bits(7 * 8 + 5),
+            o.bits(7 * 16 + 8 + 5));
+}
 
 TEST(graph, bad_graphs_are_refused_with_a_sentence) {
   for (const Damage& damage : kDamages) {

@@ -33,6 +33,36 @@ inline nlohmann::json tiny_graph() {
     ]})");
 }
 
+/// Attention of two images whose q, k and v are columns of one projection, q and k rotated: nodes
+/// that see their tensors at strides.
+inline nlohmann::json strided_graph() {
+  return nlohmann::json::parse(R"({
+    "clam_workload": 1, "name": "strided", "title": "Strided", "about": "four nodes", "columns": [],
+    "parameters": {"n": 6},
+    "tensors": {
+      "x": {"shape": ["{2*n}", 8], "fill": "normal"},
+      "w": {"shape": [48, 8], "fill": "normal"},
+      "cos": {"shape": ["{2*n}", 8], "fill": "normal"},
+      "sin": {"shape": ["{2*n}", 8], "fill": "normal"},
+      "qk": {"shape": ["{2*n}", 32]},
+      "w_out": {"shape": [5, 8], "fill": "normal"}
+    },
+    "nodes": [
+      {"name": "project", "what": "q, k and v", "calls": 1,
+       "problem": "dense m={2*n} n=48 k=8 dtype=f32",
+       "inputs": {"x": "x", "w": "w"}, "outputs": {"y": "qkv"}},
+      {"name": "rotate", "what": "q and k", "calls": 1,
+       "problem": "rotary batch=1 heads=4 n={2*n} d=8 dtype=f32 ldsrc=48 headsrc=8 lddst=32 headdst=8",
+       "inputs": {"src": "qkv", "cos": "cos", "sin": "sin"}, "outputs": {"dst": "qk"}},
+      {"name": "attend", "what": "two heads", "calls": 1,
+       "problem": "attention batch=2 heads=2 nq={n} nk={n} d=8 dtype=f32 ldq=32 headq=8 ldk=32 headk=8 offk=16 ldv=48 headv=8 offv=32 ldo=16 heado=8",
+       "inputs": {"q": "qk", "k": "qk", "v": "qkv"}, "outputs": {"o": "message"}},
+      {"name": "out", "what": "of the second head", "calls": 1,
+       "problem": "dense m={2*n} n=5 k=8 dtype=f32 ldx=16 offx=8",
+       "inputs": {"x": "message", "w": "w_out"}, "outputs": {"y": "out"}}
+    ]})");
+}
+
 /// An exponential that is the same for every argument.
 inline void break_exp(const TemporaryFolder& folder) {
   const char* none = "float none(float z) { return z; }";

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// lightglue_test.cpp - LightGlue for two images as one graph, fused by hand: how it is cut into
+// launches, and its scores and matches against the whole network in double.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <optional>
+
+#include "gpu.hpp"
+#include "graph_run.hpp"
+#include "lightglue_network.hpp"
+#include "op_device.hpp"
+
+namespace clam {
+namespace {
+
+constexpr const char* kName = "lightglue-192-fused";
+constexpr int kLayers = 9;
+constexpr double kThreshold = 0.1;  ///< of match_assignment: a match has a higher exp of its score
+
+Graph model(int points, const std::string& dtype) {
+  return make_graph(read_workload(kName, {{"n", points}}), dtype);
+}
+
+/// How far a score may lie from that of the network in double; scores are logarithms, from -40 to
+/// 0. No worst case can be computed through 18 blocks: these are 8 times what PoCL and llvmpipe
+/// show.
+double score_bound(const std::string& dtype) { return dtype == "f32" ? 1e-4 : 1; }
+
+// ---- the graph ----
+
+TEST(lightglue, a_layer_of_both_images_takes_few_launches) {
+  for (const char* gpu : {"g610", "g52"}) {
+    const DeviceInfo device = gpu_device(find_gpu(gpu));
+    std::map<std::string, std::size_t> launches;
+    for (const Graph::Node& node : model(192, "f16").nodes) {
+      const bool of_layer = node.name[0] == 'l' && node.name[2] == '_';
+      launches[of_layer ? node.name.substr(0, 2) : "rest"] +=
+          make_plan(node.problem, device).launches.size();
+      EXPECT_NE(node.problem.op().name, "transpose");
+      EXPECT_NE(node.problem.op().name, "concat");
+    }
+    ASSERT_EQ(launches.size(), kLayers + 1u);
+    for (const auto& [layer, count] : launches) EXPECT_LE(count, 14u) << gpu << " " << layer;
+  }
+}
+
+/// Each product of the published profile, as its own rows count them.
+TEST(lightglue, the_graph_does_the_work_of_the_published_rows) {
+  double fused = 0, rows = 0;
+  for (const Graph::Node& node : model(192, "f32").nodes) {
+    if (node.problem.op().sums_products) fused += node.problem.op().flops(node.problem);
+  }
+  for (const Workload::Node& node : read_workload("lightglue-192").nodes) {
+    if (!node.problem || !node.problem->op().sums_products || node.name == "attention") continue;
+    rows += static_cast<double>(node.calls) * node.problem->op().flops(*node.problem);
+  }
+  EXPECT_NEAR(fused / rows, 1, 0.01);
+}
+
+// ---- the end of it ----
+
+/// How the scores and matches of a device lie to those of the network in double.
+struct End {
+  double worst = 0;         ///< largest distance of a score
+  std::size_t matches = 0;  ///< of the first image's points
+  std::string wrong;        ///< a match for which no error within `bound` can account
+};
+
+/// Whether j may be the match of i, and whether it must be, where each score may be off by `bound`.
+class Matcher {
+ public:
+  using Matrix = test::LightGlue::Matrix;
+
+  Matcher(const Matrix& scores, double bound) : scores_(scores), bound_(bound) {}
+
+  bool may_be(std::size_t i, std::size_t j) const { return stands_out(i, j, 2 * bound_, bound_); }
+  bool must_be(std::size_t i, std::size_t j) const {
+    return stands_out(i, j, -2 * bound_, -bound_);
+  }
+
+ private:
+  /// No other of its row and column is higher by `slack`, and it is over the threshold less `low`.
+  bool stands_out(std::size_t i, std::size_t j, double slack, double low) const {
+    const double score = scores_.row(i)[j];
+    for (std::size_t other = 0; other < scores_.columns; ++other) {
+      if (other != j && scores_.row(i)[other] > score + slack) return false;
+    }
+    for (std::size_t other = 0; other < scores_.rows; ++other) {
+      if (other != i && scores_.row(other)[j] > score + slack) return false;
+    }
+    return score > std::log(kThreshold) - low;
+  }
+
+  const Matrix& scores_;
+  double bound_;
+};
+
+End end_of(const Tensors& tensors, const test::LightGlue& network, double bound) {
+  End end;
+  const auto& scores = network.scores();
+  const HostTensor &seen = tensors.at("scores"), &m0 = tensors.at("m0"), &m1 = tensors.at("m1");
+  for (std::size_t i = 0; i < scores.values.size(); ++i) {
+    const double error = std::fabs(seen.get(static_cast<std::int64_t>(i)) - scores.values[i]);
+    if (!(error <= end.worst)) end.worst = std::isnan(error) ? INFINITY : error;
+  }
+  const Matcher matcher(scores, bound);
+  for (std::size_t i = 0; i < scores.rows; ++i) {
+    const auto match = static_cast<std::int64_t>(m0.get(static_cast<std::int64_t>(i)));
+    if (match >= 0) {
+      ++end.matches;
+      const bool mutual = m1.get(match) == static_cast<double>(i);
+      if (mutual && matcher.may_be(i, static_cast<std::size_t>(match))) continue;
+      end.wrong = fmt::format("{} is matched with {}", i, match);
+    }
+    for (std::size_t j = 0; match < 0 && j < scores.columns; ++j) {
+      if (matcher.must_be(i, j)) end.wrong = fmt::format("{} is not matched with {}", i, j);
+    }
+  }
+  return end;
+}
+
+class lightglue_device : public test::OpDevice {
+ protected:
+  static std::vector<int> points() {
+    if (std::getenv("CLAM_TEST_FULL")) return {192, 187, 512};
+    return {40};
+  }
+
+  static Tensors ran(const Graph& graph, const Tensors& inputs) {
+    DeviceGraph device(test::runtime(), graph);
+    device.upload(inputs);
+    device.run(1);
+    Tensors ends;
+    for (const char* name : {"scores", "m0", "m1"}) ends.emplace(name, device.download(name));
+    return ends;
+  }
+};
+
+TEST_F(lightglue_device, scores_and_matches_are_those_of_the_network) {
+  for (const std::string& dtype : dtypes()) {
+    for (const int n : points()) {
+      SCOPED_TRACE(fmt::format("{} {}", dtype, n));
+      const Graph graph = model(n, dtype);
+      const Tensors inputs = graph_inputs(graph, test::seed());
+      const test::LightGlue network(inputs, kLayers);
+      const End end = end_of(ran(graph, inputs), network, score_bound(dtype));
+      EXPECT_LE(end.worst, score_bound(dtype));
+      EXPECT_EQ(end.wrong, "");
+      EXPECT_GT(end.matches, static_cast<std::size_t>(n) / 5) << "too few to mean anything";
+      EXPECT_LT(end.matches, static_cast<std::size_t>(n)) << "thresholds have nothing to do";
+    }
+  }
+}
+
+/// A network that is another one, and matches that are.
+TEST_F(lightglue_device, another_network_is_noticed) {
+  const Graph graph = model(40, "f32");
+  const Tensors inputs = graph_inputs(graph, test::seed());
+  Tensors ends = ran(graph, inputs);
+  for (const char* change : {"crossed", "unrotated"}) {
+    EXPECT_GT(end_of(ends, test::LightGlue(inputs, kLayers, change), 1e-4).worst, 1e-2) << change;
+  }
+  EXPECT_GT(end_of(ends, test::LightGlue(inputs, kLayers - 1), 1e-4).worst, 1e-2);
+  const test::LightGlue network(inputs, kLayers);
+  for (const bool lost : {false, true}) {
+    Tensors changed = ends;
+    HostTensor& m0 = changed.at("m0");
+    std::int64_t i = 0;
+    while (m0.get(i) < 0) ++i;
+    m0.set(i, lost ? -1 : static_cast<double>((static_cast<int>(m0.get(i)) + 1) % 40));
+    EXPECT_NE(end_of(changed, network, 1e-4).wrong, "") << lost;
+  }
+}
+
+}  // namespace
+}  // namespace clam
