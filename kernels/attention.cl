@@ -601,8 +601,8 @@ typedef struct {
 // One group TILES tiles of a head, and, of o, a piece of 4*ATT_LANES columns.
 //@kernel attention_online
 //@arg    0  q       in   T[offq + batch*strideq]
-//@arg    1  k       in   T[offk + batch*stridek]
-//@arg    2  v       in   T[offv + batch*stridev]
+//@arg    1  k       in   T[offk + max(batch*stridek,-stridek)]
+//@arg    2  v       in   T[offv + max(batch*stridev,-stridev)]
 //@arg    3  mask    in   T[nq*nk + (heads-1)*maskh + (batch-1)*maskb]  null without ATT_MASK
 //@arg    4  o       out  T[offo + batch*strideo]
 //@arg    5  nq      int      queries
@@ -619,8 +619,8 @@ typedef struct {
 //@arg    16 heado   int
 //@arg    17 maskh   int      from a head's mask to the next one's: nq*nk, or 0: one for all heads
 //@arg    18 strideq int
-//@arg    19 stridek int
-//@arg    20 stridev int
+//@arg    19 stridek int      under 0: batch items from the last to the first
+//@arg    20 stridev int      as stridek
 //@arg    21 strideo int
 //@arg    22 maskb   int      from a batch item's mask to the next one's, or 0: one for all
 //@arg    23 offq    int
@@ -732,8 +732,8 @@ __kernel GROUP void attention_online(__global const T* q, __global const T* k, _
 // computed twice for each of a query's columns.
 //@kernel attention_plain
 //@arg    0  q       in   T[offq + batch*strideq]
-//@arg    1  k       in   T[offk + batch*stridek]
-//@arg    2  v       in   T[offv + batch*stridev]
+//@arg    1  k       in   T[offk + max(batch*stridek,-stridek)]
+//@arg    2  v       in   T[offv + max(batch*stridev,-stridev)]
 //@arg    3  mask    in   T[nq*nk + (heads-1)*maskh + (batch-1)*maskb]  null without ATT_MASK
 //@arg    4  o       out  T[offo + batch*strideo]
 //@arg    5  nq      int      queries
@@ -750,8 +750,8 @@ __kernel GROUP void attention_online(__global const T* q, __global const T* k, _
 //@arg    16 heado   int
 //@arg    17 maskh   int      from a head's mask to the next one's: nq*nk, or 0: one for all heads
 //@arg    18 strideq int
-//@arg    19 stridek int
-//@arg    20 stridev int
+//@arg    19 stridek int      under 0: batch items from the last to the first
+//@arg    20 stridev int      as stridek
 //@arg    21 strideo int
 //@arg    22 maskb   int      from a batch item's mask to the next one's, or 0: one for all
 //@arg    23 offq    int

@@ -19,6 +19,7 @@ enum class Fault {
   no_scale,
   not_brought_down,  ///< sums stay as they are when the maximum rises
   wrong_kv_head,
+  not_swapped,  ///< k and v of the query's own batch item
 };
 
 /// One query's output, like a kernel's: in float, key after key, by the maximum so far.
@@ -26,7 +27,8 @@ inline std::vector<float> query(const AttentionExtents& at, const Tensors& input
                                 std::int64_t row) {
   const std::int64_t head = row / at.nq % at.heads, item = row / at.nq / at.heads;
   const std::int64_t share = fault == Fault::wrong_kv_head ? 1 : at.heads / at.kv_heads;
-  const std::int64_t of_kv = item * at.kv_heads + head / share % at.kv_heads;
+  const std::int64_t other = fault == Fault::not_swapped ? item : at.kv_item(item);
+  const std::int64_t of_kv = other * at.kv_heads + head / share % at.kv_heads;
   const std::int64_t products = at.d - (fault == Fault::drop_last_product ? 1 : 0);
   std::int64_t keys = at.causal ? std::min(at.nk, row % at.nq + 1) : at.nk;
   if (fault == Fault::drop_last_key) --keys;

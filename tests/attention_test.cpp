@@ -44,6 +44,11 @@ TEST(attention, canonical_text_leaves_out_what_is_the_default) {
   EXPECT_EQ(
       parse("attention heads=4 nq=2 nk=3 d=8 ldq=8 headq=16 strideq=64 heado=8 ldo=32").text(),
       "attention heads=4 nq=2 nk=3 d=8 dtype=f32 ldo=32 heado=8");
+  EXPECT_EQ(parse("attention heads=4 nq=2 nk=3 d=8 swap").text(),
+            "attention heads=4 nq=2 nk=3 d=8 dtype=f32")
+      << "one item";
+  EXPECT_EQ(parse("attention swap batch=2 heads=4 nq=2 nk=3 d=8").text(),
+            "attention batch=2 heads=4 nq=2 nk=3 d=8 dtype=f32 swap");
   const AttentionExtents at(parse("attention heads=4 nq=2 nk=3 d=16 dv=5 kv_heads=2 causal=1"));
   EXPECT_EQ(at.dv, 5);
   EXPECT_EQ(at.kv_heads, 2);
@@ -106,6 +111,23 @@ TEST(attention, a_group_has_lanes_for_the_columns_of_v) {
   EXPECT_EQ(local("heads=4 nq=192 nk=192 d=64", 32), "2x16 of 48x64x1");
   EXPECT_EQ(local("heads=4 nq=192 nk=192 d=64", 8), "1x8 of 48x32x2") << "two pieces of columns";
   EXPECT_EQ(local("heads=1 nq=1 nk=192 d=20"), "1x8 of 1x8x1");
+}
+
+TEST(attention, with_swap_batch_items_of_k_and_v_are_read_from_the_last_to_the_first) {
+  const auto argument = [](const std::string& line, std::size_t i) {
+    return std::get<std::int32_t>(planned("attention " + line).launches.back().args[i]);
+  };
+  constexpr std::size_t kStrides = 18, kOffsets = 23;  // of q, k, v and o
+  const std::string line = "batch=3 heads=2 nq=5 nk=64 d=4 dv=8 offk=4 swap";
+  EXPECT_EQ(argument(line, kStrides + 0), 40);
+  EXPECT_EQ(argument(line, kStrides + 1), -512);
+  EXPECT_EQ(argument(line, kStrides + 2), -1024);
+  EXPECT_EQ(argument(line, kOffsets + 0), 0);
+  EXPECT_EQ(argument(line, kOffsets + 1), 2 * 512 + 4);
+  EXPECT_EQ(argument(line, kOffsets + 2), 2 * 1024);
+  const std::string copied = "batch=3 heads=2 nq=5 nk=64 d=3 swap";
+  EXPECT_EQ(argument(copied, kStrides + 1), -512) << "of the copy";
+  EXPECT_EQ(argument(copied, kOffsets + 1), 2 * 512);
 }
 
 TEST(attention, rows_that_are_not_aligned_are_copied_first) {
@@ -174,6 +196,16 @@ TEST(attention, a_query_sees_no_later_key_and_one_that_sees_none_gives_zeros) {
   const Expected o = problem.op().reference(problem, inputs, {Check::hard}).at("o");
   EXPECT_EQ(o.value, (std::vector<double>{4, 6, 0, 4}));
   EXPECT_EQ(o.bound[2], 0);
+}
+
+TEST(attention, with_swap_the_reference_has_the_other_items_keys_and_values) {
+  const Problem problem = parse("attention batch=2 heads=1 nq=1 nk=2 d=1 mask=bqk swap");
+  const Tensors inputs{{"q", tensor({2, 1, 1, 1}, {1, 1})},
+                       {"k", tensor({2, 1, 2, 1}, {1, 1, 2, 2})},
+                       {"v", tensor({2, 1, 2, 1}, {1, 3, 5, 9})},
+                       {"mask", tensor({2, 1, 2}, {-kInfinity, 0, 0, 0})}};
+  const Expected o = problem.op().reference(problem, inputs, {Check::hard}).at("o");
+  EXPECT_EQ(o.value, (std::vector<double>{9, 2})) << "a mask is its query's";
 }
 
 // ---- tests of the tests ----
@@ -267,6 +299,9 @@ TEST(attention, sets_catch_what_is_left_out_or_not_done) {
   for (const Fault fault : {Fault::drop_last_key, Fault::wrong_kv_head, Fault::not_brought_down}) {
     EXPECT_FALSE(Sample(line, "exact").judge(fault).pass) << static_cast<int>(fault);
   }
+  for (const char* set : {"zero_mean", "exact", "spread"}) {
+    EXPECT_FALSE(Sample(std::string(line) + " swap", set).judge(Fault::not_swapped).pass) << set;
+  }
 }
 
 // ---- kernels ----
@@ -355,6 +390,16 @@ TEST_F(attention_device, what_is_not_finite_stays_in_its_query) {
   });
 }
 
+TEST_F(attention_device, keys_of_the_own_item_fail_where_those_of_the_other_are_asked_for) {
+  const std::string line = "attention batch=2 heads=2 nq=9 nk=17 d=16";
+  const Problem swapped = parse(line + " swap");
+  const Tensors inputs = make_inputs(swapped, data_set("zero_mean"), test::seed());
+  const Reference reference = expected(swapped, inputs, Check::zero_mean);
+  for_each_variant(parse(line), 0, [&](Trial& trial) {
+    EXPECT_FALSE(compare_all(reference, run(trial, inputs), {}, 1).pass());
+  });
+}
+
 // ---- broken kernels ----
 
 TEST_F(attention_broken, broken_kernels_are_caught) {
@@ -390,6 +435,9 @@ TEST_F(attention_broken, broken_kernels_are_caught) {
        "attention batch=2 heads=3 nq=22 nk=24 d=16 mask=bhqk", online, "zero_mean"},
       {"the keys of another head", "offk + item * stridek + head / ATT_SHARE * headk;",
        "offk + item * stridek;", square, online, "exact"},
+      {"the values of another batch item", "offv + item * stridev + head / ATT_SHARE * headv;",
+       "offv + head / ATT_SHARE * headv;", "attention batch=2 heads=2 nq=9 nk=17 d=16 swap", online,
+       "exact"},
       {"a padded row starts late", "row * ld + 4 * i)", "row * ld + 4 * i + (row > 0))",
        "attention heads=2 nq=9 nk=8 d=6 dv=8", online, "zero_mean"},
       {"no scale", "query.scale * sum;", "sum;", square, plain, "zero_mean"},

@@ -102,6 +102,7 @@ void check_attention(const Problem& problem, Values& values) {
     bad_field(problem, "kv_heads", fmt::format("needs a divisor of heads={}", heads));
   }
   if (kv_heads == heads) values["kv_heads"] = "0";
+  if (problem.integer("batch") == 1) values["swap"] = "0";
   if (problem.integer("dv") == problem.integer("d")) values["dv"] = "0";
   const float usual = 1 / std::sqrt(static_cast<float>(problem.integer("d")));
   if (problem.number("scale") == usual) values["scale"] = "0";
@@ -121,6 +122,7 @@ std::vector<Field> attention_fields() {
       integer("dv", "columns of v and o; 0: d", "0", 0),
       integer("kv_heads", "heads of k and v, each for as many of q; 0: heads", "0", 0),
       integer("causal", "1: query i sees keys 0 to i alone", "0", 0, 1),
+      flag("swap", "batch item i has the keys and values of item batch-1-i"),
       number("scale", "factor of the scores; 0: 1/sqrt(d)", "0"),
       choice("mask", "extents of the mask that is added after scale", {"none", "qk", "bqk", "bhqk"},
              "none")};
@@ -283,10 +285,20 @@ std::array<std::int64_t, 2> mask_strides(const Problem& problem) {
   return {0, mask == "bqk" ? size : 0};
 }
 
-/// Arguments of the kernels that compute o.
+/// The same batch items, the last one first.
+Heads from_the_last(Heads it) {
+  it.offset += (it.batch - 1) * it.stride;
+  it.stride = -it.stride;
+  return it;
+}
+
+/// Arguments of the kernels that compute o; tensors: q, k, v and o.
 std::vector<Arg> arguments(const Problem& problem, const std::array<std::string, 3>& sources,
-                           const std::array<Heads, 4>& tensors, std::int64_t d) {
+                           std::array<Heads, 4> tensors, std::int64_t d) {
   const AttentionExtents at(problem);
+  if (at.swap) {
+    for (const std::size_t shared : {1, 2}) tensors[shared] = from_the_last(tensors[shared]);
+  }
   const std::array<std::int64_t, 2> mask = mask_strides(problem);
   std::vector<Arg> args;
   for (const std::string& source : sources) args.emplace_back(BufferArg{source});
@@ -436,6 +448,7 @@ AttentionExtents::AttentionExtents(const Problem& problem)
       d(problem.integer("d")),
       dv(given_or(problem, "dv", d)),
       causal(problem.integer("causal") == 1),
+      swap(problem.flag("swap")),
       scale(problem.number("scale") == 0 ? 1 / std::sqrt(static_cast<float>(d))
                                          : problem.number("scale")) {}
 

@@ -18,9 +18,16 @@ namespace clam {
 /// The extents of a problem, defaults filled in.
 struct AttentionExtents {
   std::int64_t batch, heads, kv_heads, nq, nk, d, dv;
-  bool causal;
+  bool causal, swap;
   float scale;
   explicit AttentionExtents(const Problem& problem);
+
+  /// The batch item of k and v for one of q.
+  std::int64_t kv_item(std::int64_t item) const { return swap ? batch - 1 - item : item; }
+  /// The head of k and v, counted over all batch items, for a head of q, counted so.
+  std::int64_t kv_head(std::int64_t head) const {
+    return kv_item(head / heads) * kv_heads + head % heads / (heads / kv_heads);
+  }
 };
 
 /// Why no kernel computes the problem, on any device; empty when one does.
@@ -91,12 +98,11 @@ inline void exact(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   const AttentionExtents at(problem);
   const double root = std::sqrt(static_cast<double>(at.d));
   const double size = std::exp2(std::ceil(std::log2(12 * root))) * (usual(at) < 0 ? -1 : 1);
-  const std::int64_t share = at.heads / at.kv_heads;
   fill(
       seed, inputs,
       [&](Random&, std::int64_t row, std::int64_t column) {
-        const std::int64_t head = row / at.nq, i = row % at.nq;
-        return size * code(head / share * at.nk + (at.nk - 1 - i % at.nk), column);
+        const std::int64_t head = at.kv_head(row / at.nq), i = row % at.nq;
+        return size * code(head * at.nk + (at.nk - 1 - i % at.nk), column);
       },
       [&](Random&, std::int64_t row, std::int64_t column) { return code(row, column); },
       [](Random& random, std::int64_t, std::int64_t) {
@@ -227,6 +233,10 @@ inline std::vector<std::string> attention_cases() {
       "attention batch=2 heads=3 nq=22 nk=26 d=16 mask=bqk",
       "attention batch=2 heads=3 nq=22 nk=24 d=16 mask=bhqk",
       "attention batch=2 heads=6 nq=10 nk=34 d=16 kv_heads=2",
+      "attention batch=2 heads=2 nq=9 nk=17 d=16 swap",
+      "attention batch=3 heads=4 nq=6 nk=21 d=6 kv_heads=2 mask=bqk swap",
+      "attention batch=2 heads=2 nq=18 nk=20 d=16 ldq=96 headq=16 ldk=96 headk=16 offk=32 ldv=96 "
+      "headv=16 offv=64 ldo=32 heado=16 swap",
       "attention heads=4 nq=10 nk=34 d=16 kv_heads=1 scale=0.3",
       "attention heads=2 nq=70 nk=70 d=16 causal=1",
       "attention heads=2 nq=40 nk=9 d=16 causal=1 mask=qk",
@@ -247,6 +257,7 @@ inline std::vector<std::string> attention_cases() {
       "attention heads=2 nq=18 nk=150 d=128 acc=chunk causal=1",
       "attention heads=2 nq=13 nk=29 d=40 dv=37 acc=chunk",
       "attention heads=1 nq=187 nk=192 d=64 acc=chunk",
+      "attention batch=2 heads=2 nq=6 nk=40 d=36 acc=chunk swap",
       "attention heads=2 nq=19 nk=512 d=64 acc=chunk",
   };
 }
@@ -260,6 +271,7 @@ inline std::vector<std::string> attention_small_cases() {
       "attention heads=2 nq=18 nk=20 d=8 ldq=48 headq=8 ldk=48 headk=8 offk=16 ldv=48 headv=8 "
       "offv=32 ldo=16 heado=8",
       "attention heads=1 nq=2 nk=9 d=4 dv=36",
+      "attention batch=2 heads=2 nq=5 nk=17 d=8 mask=bqk swap",
       "attention heads=2 nq=5 nk=37 d=36 acc=chunk",
   };
 }

@@ -57,10 +57,7 @@ struct Operands {
   }
 
   /// First elements for a row of q: (item * heads + head) * nq + i.
-  std::int64_t kv_head(std::int64_t row) const {
-    const std::int64_t head = row / at.nq, share = at.heads / at.kv_heads;
-    return head / at.heads * at.kv_heads + head % at.heads / share;
-  }
+  std::int64_t kv_head(std::int64_t row) const { return at.kv_head(row / at.nq); }
   const double* q_row(std::int64_t row) const { return &q[static_cast<std::size_t>(row * at.d)]; }
   const double* k_row(std::int64_t row, std::int64_t key) const {
     return &k[static_cast<std::size_t>((kv_head(row) * at.nk + key) * at.d)];

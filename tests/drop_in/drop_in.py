@@ -68,7 +68,7 @@ BINARY = {"sub": np.subtract, "mul": np.multiply, "div": np.divide, "max": np.ma
 def binary(p, a, b):
     return {"c": BINARY.get(p["op"], np.add)(a, b)}
 def attention(p, q, k, v, mask=0):
-    k, v = (np.repeat(t, q.shape[1] // t.shape[1], 1) for t in (k, v))
+    k, v = (np.repeat(t[::-1] if p.get("swap") else t, q.shape[1] // t.shape[1], 1) for t in (k, v))
     x = (p.get("scale") or q.shape[3] ** -.5) * q @ k.swapaxes(2, 3) + (mask[:, None] if np.ndim(mask) == 3 else mask)
     if p.get("causal"):
         x = np.where(np.tri(*x.shape[2:], dtype=bool), x, -np.inf)
