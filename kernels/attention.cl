@@ -296,7 +296,7 @@ float4 join(S2 c0, S2 c1, S2 c2, S2 c3) {
 void score(float4* s, Address q, uint q_row, Address k, uint k_row, int d) {
   EACH_ROW(DECLARE_SCORES, )
   EACH_ROW(DECLARE_PAIRS, )
-  const uint rest = LOW(k) + d / CHUNK * CHUNK * SIZE, end = rest + d % CHUNK * SIZE;
+  const uint rest = LOW(k) + (uint)d / CHUNK * CHUNK * SIZE;
   if (LOW(k) != rest) {
     do {
       FOUR_C(FIRST_SCORES, 0)
@@ -312,7 +312,8 @@ void score(float4* s, Address q, uint q_row, Address k, uint k_row, int d) {
       MOVE(k, CHUNK * SIZE);
     } while (LOW(k) != rest);
   }
-  if (rest != end) {
+  if (d % CHUNK != 0) {
+    const uint end = LOW(k) + (uint)d % CHUNK * SIZE;
     do {
       FOUR_C(FIRST_SCORES, 0)
       EACH_ROW(END_CHUNK, )
@@ -583,18 +584,24 @@ float attend_one(Query query, int column) {
 // The elements from a tensor's start to the end of a head's rows.
 uint reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row; }
 
-#define CLEAR_ROW(i, none_) own[OUTPUT(i)] = (float4)(0.0f);
+// In another order of the items than their sums are read in, for the sake of registers: see `starts`.
+#define CLEAR_ROW(i, none_) sums[OUTPUT(i) + tile * LANES + lane] = (float4)(0.0f);
 #define STORE_ROW(i, none_)                                                              \
   if (i >= out.above) {                                                                  \
     store_row(own[OUTPUT(i)] * divisor(total.s##i), o, (out.at + i * ldo) * SIZE, out.columns); \
   }
 
-// Where an item's outputs go: its first element of o, the tile's first query, how many of the tile's
-// rows the tile before stores, and the columns of o from its first on.
+// Where an item's outputs go: its first element of o, the tile's first query, the columns of o from
+// its first on, and how many of the tile's rows the tile before stores. And which item of the group
+// it is: lane * TILES + tile.
 typedef struct {
   uint at;
-  int query, above, columns;
+  int query, columns;
+  ushort above, item;
 } Output;
+
+#define LANE(output) ((output).item / TILES)
+#define TILE(output) ((output).item % TILES)
 
 // ---- the kernels ----
 
@@ -669,7 +676,6 @@ __kernel GROUP void attention_online(__global const T* q, __global const T* k, _
   __local uint4 starts[ITEMS];
   __local Output outputs[ITEMS];
   const int tile = get_local_id(0), lane = get_local_id(1);
-  __local float4* own = sums + (lane * TILES + tile);
   const int head = get_group_id(1), item = get_group_id(2) / ATT_PIECES;
   const int own_query = (int)get_global_id(0) * ROWS, query = min(own_query, nq - ROWS);
   const int col = (get_group_id(2) % ATT_PIECES * LANES + lane) * 4;
@@ -691,40 +697,45 @@ __kernel GROUP void attention_online(__global const T* q, __global const T* k, _
     }
     return;
   }
-  // What registers do not hold beside the scores' loop waits in local memory.
-  starts[lane * TILES + tile] =
+  // What registers do not hold beside the scores' loop waits in local memory. An address of the same
+  // text before the loop over blocks and inside it would take a register all the while, so it has
+  // `|` here and `+` there; and behind the scores' loop, an item reads anew which one it is.
+  starts[lane * TILES | tile] =
       (uint4)(q_head + query * q_row, k_head, v_head + min(col, (dv - 1) / 4 * 4),
               mask_head + query * nk);
-  const Output output = {o_head + query * ldo + col, query, own_query - query, dv - col};
-  outputs[lane * TILES + tile] = output;
+  const Output output = {o_head + query * ldo + col, query, dv - col, own_query - query,
+                         lane * TILES + tile};
+  outputs[lane * TILES | tile] = output;
   // Keys that any query of the group sees, in whole units.
   const int seen = ((int)get_group_id(0) + 1) * (TILES * ROWS) + 3;
   const int keys = ATT_CAUSAL ? min(nk, seen / 4 * 4) : nk;
-  if (lane == 0) {
-    maxima.most[tile] = (float4)(LOWEST);
-    maxima.down[tile] = (float4)(0.0f);
+  if (tile == 0 && lane < TILES) {
+    maxima.most[lane] = (float4)(LOWEST);
+    maxima.down[lane] = (float4)(0.0f);
   }
-  own[0] = (float4)(0.0f);
+  sums[tile * LANES + lane] = (float4)(0.0f);
   EACH_ROW(CLEAR_ROW, )
   int first = 0;
+  Output out;
   do {
-    const int end = min(first + 4 * LANES, keys), units = (end - first + 3) / 4;
-    const Block at = {outputs[lane * TILES + tile].query, max(end - 4 * units, 0), first, end};
-    const int key = at.start + 4 * lane, read_key = at.start + 4 * min(lane, units - 1);
+    const int end = min(first + 4 * LANES, keys), units = (uint)(end - first + 3) / 4;
+    const int begin = max(end - 4 * units, 0), read_key = begin + 4 * min(lane, units - 1);
     __local const uint4* start = starts + (lane * TILES + tile);
     float4 s[ROWS];
     score(s, ADDRESS(q, start->x * SIZE), q_row * SIZE,
           ADDRESS(k, (start->y + read_key * k_row) * SIZE), k_row * SIZE, d);
-    finish_scores(s, at, key, read_key, mask, start->w, nk, scale);
-    agree(s, tile, lane, partial, &maxima);
-    const float4 down = maxima.down[tile];
-    weigh(s, maxima.most[tile], down, tile, lane, own, weights);
-    add_values(own + OUTPUT(0), down, weights + tile, ADDRESS(v, (start->z + at.start * v_row) * SIZE), v_row * SIZE,
-               units);
+    out = outputs[lane * TILES + tile];
+    const Block at = {out.query, begin, first, end};
+    finish_scores(s, at, begin + 4 * LANE(out), read_key, mask, start->w, nk, scale);
+    agree(s, TILE(out), LANE(out), partial, &maxima);
+    const float4 down = maxima.down[TILE(out)];
+    weigh(s, maxima.most[TILE(out)], down, TILE(out), LANE(out), sums + out.item, weights);
+    add_values(sums + out.item + OUTPUT(0), down, weights + TILE(out),
+               ADDRESS(v, (start->z + at.start * v_row) * SIZE), v_row * SIZE, units);
     first += 4 * LANES;
   } while (first < keys);
-  const float4 total = share_total(own[0], tile, lane, partial);
-  const Output out = outputs[lane * TILES + tile];
+  __local const float4* own = sums + out.item;
+  const float4 total = share_total(own[0], TILE(out), LANE(out), partial);
   EACH_ROW(STORE_ROW, )
 }
 

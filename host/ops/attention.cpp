@@ -227,11 +227,6 @@ const std::array<Cost, 3>& costs(const Problem& problem) {
   return problem.dtype() == Dtype::f16 ? half : f32;
 }
 
-/// With Mesa 25.0: beside sums in half chunks the highest tile takes 1 to 3 registers too many.
-bool spills(const Problem& problem, int rows) {
-  return rows == 4 && accumulator(problem) == Acc::chunk;
-}
-
 /// The height of a tile that the time model finds best: a high one does more multiply-adds an
 /// instruction, a low one makes more warps.
 Cut choose_cut(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
@@ -239,7 +234,7 @@ Cut choose_cut(const Problem& problem, const DeviceInfo& device, const PlanOptio
   const AttentionExtents at(problem);
   Cut best{};
   for (const Cost& cost : costs(problem)) {
-    if (cost.rows > at.nq || spills(problem, cost.rows)) continue;
+    if (cost.rows > at.nq) continue;
     Cut cut = cut_in(cost.rows, problem, device, wanted);
     const auto units = ceil_div(static_cast<int>(at.nk), kVector);
     const double blocks = ceil_div(units, cut.lanes);
