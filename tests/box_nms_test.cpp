@@ -149,6 +149,21 @@ TEST_F(box_nms_device, groups_of_every_size_give_the_same_bits) {
   }
 }
 
+TEST_F(box_nms_device, random_problems_are_exact) {
+  const char* forms[] = {"corner", "center"};
+  Random random(test::seed());
+  for (int i = 0; i < 4; ++i) {
+    const int e = random.integer(6, 9), coord = random.integer(0, e - 6);
+    const int n = random.integer(1, 600), id = random.integer(0, 1) ? coord + 5 : -1;
+    expect_all_sets_pass(problem_of(fmt::format(
+        "batch={} n={} e={} coord_start={} score_index={} id_index={} iou_threshold={:.2f} "
+        "valid_thresh={:.2f} topk={} background_id={} force_suppress={} in_format={} out_format={}",
+        random.integer(1, 3), n, e, coord, coord + 4, id, random.uniform(), random.uniform(),
+        random.integer(-1, 2 * n), id < 0 ? -1 : random.integer(-1, 2), random.integer(0, 1),
+        forms[random.integer(0, 1)], forms[random.integer(0, 1)])));
+  }
+}
+
 TEST_F(box_nms_broken, broken_forms_of_boxes_are_caught) {
   const test::KernelFault core[] = {
       {"the background is kept", "const bool filtered = background_index >= 0;",

@@ -170,6 +170,17 @@ TEST_F(onnx_nms_device, groups_of_every_size_give_the_same_bits) {
   }
 }
 
+TEST_F(onnx_nms_device, random_problems_are_exact) {
+  Random random(test::seed());
+  for (int i = 0; i < 4; ++i) {
+    const int n = random.integer(1, 300);
+    expect_all_sets_pass(problem_of(fmt::format(
+        "batch={} classes={} n={} max_output={} iou_threshold={:.2f} score_threshold={:.2f}{}",
+        random.integer(1, 3), random.integer(1, 5), n, random.integer(0, 2 * n), random.uniform(),
+        random.uniform() - 0.5, random.integer(0, 1) ? " center" : "")));
+  }
+}
+
 TEST_F(onnx_nms_broken, broken_sets_are_caught) {
   const test::KernelFault core[] = {
       {"boxes of the first image", "const uint at = (item * n + row) * e;",

@@ -89,6 +89,14 @@ TEST_F(torchvision_nms_device, groups_of_every_size_give_the_same_bits) {
   }
 }
 
+TEST_F(torchvision_nms_device, random_problems_are_exact) {
+  Random random(test::seed());
+  for (int i = 0; i < 6; ++i) {
+    expect_all_sets_pass(problem_of(
+        fmt::format("n={} iou_threshold={:.2f}", random.integer(1, 5000), random.uniform())));
+  }
+}
+
 TEST_F(torchvision_nms_broken, broken_rules_are_caught) {
   const test::KernelFault core[] = {
       {"the rows are none", "count ? clamp(count[set], 0, n) : n",

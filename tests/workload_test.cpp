@@ -147,6 +147,7 @@ TEST(workload, unknown_name_lists_the_names) {
   } catch (const BadArgument& error) {
     EXPECT_STREQ(error.what(),
                  "unknown workload 'lightglue'; there is conv1x1-348-2084 dcmt lightglue-192 "
+                 "lightglue-192-fused "
                  "ssd512-mobilenet1.0-voc ssd512-mobilenet1.0-voc-image, or give a file's path");
   }
 }
