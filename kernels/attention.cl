@@ -352,7 +352,8 @@ void score(float4* s, Address q, uint q_row, Address k, uint k_row, int d) {
   }
 
 // o[i] += weights of row i times v, rows v_row bytes apart, for `units` times four keys.
-void add_values(__local float4* o, float4 down, __local const S4* weights, Address v, uint v_row, uint units) {
+void add_values(__local float4* o, float4 down, __local const S4* weights, Address v, uint v_row,
+                uint units) {
   EACH_ROW(TAKE_OUTPUT, )
   const uint end = LOW(v) + units * 4 * v_row;
   do {
@@ -385,7 +386,8 @@ float4 widen(S4 v) { return (float4)((float)v.x, (float)v.y, (float)v.z, (float)
 #define ADD_CHUNK(i, none_) o##i += widen(c##i);
 
 // As above, keys in chunks.
-void add_values(__local float4* o, float4 down, __local const S4* weights, Address v, uint v_row, uint units) {
+void add_values(__local float4* o, float4 down, __local const S4* weights, Address v, uint v_row,
+                uint units) {
   EACH_ROW(TAKE_OUTPUT, )
   EACH_ROW(DECLARE_CHUNK, )
   const uint rest = LOW(v) + units / (CHUNK / 4) * CHUNK * v_row;
@@ -534,25 +536,10 @@ float4 share_total(float4 own, int tile, int lane, __local float4* partial) {
   return total;
 }
 
-// ---- the output ----
-
-// Four columns of a row of o, `own` of which there are.
-void store_row(float4 v, __global T* o, uint at, int own) {
-  __global char* p = (__global char*)o;
-#if ATT_WHOLE
-  if (own > 0) store4(v, p, at);
-#else
-  if (own > 0) store1(v.x, p, at);
-  if (own > 1) store1(v.y, p, at + SIZE);
-  if (own > 2) store1(v.z, p, at + 2 * SIZE);
-  if (own > 3) store1(v.w, p, at + 3 * SIZE);
-#endif
-}
+// ---- slowly: one query by scalar loads, any strides ----
 
 // What a sum of weights divides by: a query that sees no key has zeros.
 float divisor(float total) { return total == 0.0f ? 0.0f : 1.0f / total; }
-
-// ---- slowly: one query by scalar loads, any strides ----
 
 // First elements of a query's rows and of its head's.
 typedef struct {
@@ -581,6 +568,21 @@ float attend_one(Query query, int column) {
   return sum * divisor(total);
 }
 
+// ---- the output ----
+
+// Four columns of a row of o, `own` of which there are.
+void store_row(float4 v, __global T* o, uint at, int own) {
+  __global char* p = (__global char*)o;
+#if ATT_WHOLE
+  if (own > 0) store4(v, p, at);
+#else
+  if (own > 0) store1(v.x, p, at);
+  if (own > 1) store1(v.y, p, at + SIZE);
+  if (own > 2) store1(v.z, p, at + 2 * SIZE);
+  if (own > 3) store1(v.w, p, at + 3 * SIZE);
+#endif
+}
+
 // The elements from a tensor's start to the end of a head's rows.
 uint reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row; }
 
@@ -603,7 +605,7 @@ typedef struct {
 #define LANE(output) ((output).item / TILES)
 #define TILE(output) ((output).item % TILES)
 
-// ---- the kernels ----
+// ---- the kernel ----
 
 // One group TILES tiles of a head, and, of o, a piece of 4*ATT_LANES columns.
 //@kernel attention_online
@@ -737,95 +739,4 @@ __kernel GROUP void attention_online(__global const T* q, __global const T* k, _
   __local const float4* own = sums + out.item;
   const float4 total = share_total(own[0], TILE(out), LANE(out), partial);
   EACH_ROW(STORE_ROW, )
-}
-
-// One work-item an output, by scalar loads: any stride, any offset, and float sums. All scores are
-// computed twice for each of a query's columns.
-//@kernel attention_plain
-//@arg    0  q       in   T[offq + batch*strideq]
-//@arg    1  k       in   T[offk + max(batch*stridek,-stridek)]
-//@arg    2  v       in   T[offv + max(batch*stridev,-stridev)]
-//@arg    3  mask    in   T[nq*nk + (heads-1)*maskh + (batch-1)*maskb]  null without ATT_MASK
-//@arg    4  o       out  T[offo + batch*strideo]
-//@arg    5  nq      int      queries
-//@arg    6  nk      int      keys
-//@arg    7  d       int      products of a score
-//@arg    8  dv      int      columns of v and o
-//@arg    9  ldq     int
-//@arg    10 ldk     int
-//@arg    11 ldv     int
-//@arg    12 ldo     int
-//@arg    13 headq   int
-//@arg    14 headk   int
-//@arg    15 headv   int
-//@arg    16 heado   int
-//@arg    17 maskh   int      from a head's mask to the next one's: nq*nk, or 0: one for all heads
-//@arg    18 strideq int
-//@arg    19 stridek int      under 0: batch items from the last to the first
-//@arg    20 stridev int      as stridek
-//@arg    21 strideo int
-//@arg    22 maskb   int      from a batch item's mask to the next one's, or 0: one for all
-//@arg    23 offq    int
-//@arg    24 offk    int
-//@arg    25 offv    int
-//@arg    26 offo    int
-//@arg    27 scale   float    factor of the products' sum
-//@global ceil(nq/ATT_TILES)*ATT_TILES ATT_LANES*heads batch*ATT_PIECES
-//@local  ATT_TILES ATT_LANES 1
-//@needs  nq >= 1, nk >= 1, d >= 1, dv >= 1, ATT_PIECES == ceil(dv/ATT_LANES), o overlaps no input
-//@loop   nk if ATT_CAUSAL==0  over the keys, for the maximum
-//@loop   1*(nk>0)..nk if ATT_CAUSAL  over the keys, for the maximum
-//@loop   d  over the products of a score
-//@loop   nk if ATT_CAUSAL==0  over the keys again
-//@loop   1*(nk>0)..nk if ATT_CAUSAL  over the keys again
-//@loop   d  over the products of a score
-__kernel GROUP void attention_plain(__global const T* q, __global const T* k, __global const T* v,
-                                     __global const T* mask, __global T* o, int nq, int nk, int d,
-                                     int dv, int ldq, int ldk, int ldv, int ldo, int headq,
-                                     int headk, int headv, int heado, int maskh, int strideq,
-                                     int stridek, int stridev, int strideo, int maskb, int offq,
-                                     int offk, int offv, int offo, float scale) {
-  const int row = get_global_id(0), head = get_group_id(1), item = get_group_id(2) / ATT_PIECES;
-  const int col = get_group_id(2) % ATT_PIECES * LANES + get_local_id(1);
-  if (row >= nq || col >= dv) return;
-  const Query one = {q + (offq + item * strideq + head * headq + row * ldq),
-                     k + (offk + item * stridek + head / ATT_SHARE * headk),
-                     v + (offv + item * stridev + head / ATT_SHARE * headv),
-                     mask + (item * maskb + head * maskh + row * nk), ldk, ldv, d,
-                     ATT_CAUSAL ? min(nk, row + 1) : nk, scale};
-  o[offo + item * strideo + head * heado + row * ldo + col] = (T)attend_one(one, col);
-}
-
-// A tensor into dense rows of whole, aligned vectors, zeros where it has no element; one work-item
-// for four elements of a row.
-//@kernel attention_pad
-//@arg    0  src     in   T[off + batch*stride]
-//@arg    1  dst     out  T[batch*heads*padded*ceil(cols/4)*4]
-//@layout dst[((batch*heads + h)*padded + r)*ceil(cols/4)*4 + i] = src[off + batch*stride + h*head_step + r*ld + i], else 0
-//@arg    2  heads   int
-//@arg    3  rows    int
-//@arg    4  cols    int      elements of a row
-//@arg    5  padded  int      rows of a head of dst
-//@arg    6  ld      int
-//@arg    7  head_step int    from a head to the next
-//@arg    8  stride  int      from a batch item to the next
-//@arg    9  off     int
-//@global ceil(ceil(cols/4)/ATT_TILES)*ATT_TILES ceil(padded/ATT_LANES)*ATT_LANES batch*heads
-//@local  ATT_TILES ATT_LANES 1
-//@needs  heads >= 1, rows >= 1, cols >= 1, padded >= rows
-__kernel GROUP void attention_pad(__global const T* src, __global T* dst, int heads, int rows,
-                                  int cols, int padded, int ld, int head_step, int stride, int off) {
-  const int i = get_global_id(0), row = get_global_id(1), z = get_global_id(2);
-  const int vectors = (cols + 3) / 4, end = row < rows ? cols - 4 * i : 0;
-  if (i >= vectors || row >= padded) return;
-  // Elements from `end` on are neither read nor addressed.
-  T4 v = (T4)((T)0);
-  if (end > 0) {
-    __global const T* p = src + (off + z / heads * stride + z % heads * head_step + row * ld + 4 * i);
-    v.x = p[0];
-    if (end > 1) v.y = p[1];
-    if (end > 2) v.z = p[2];
-    if (end > 3) v.w = p[3];
-  }
-  ((__global T4*)dst)[(z * padded + row) * vectors + i] = v;
 }

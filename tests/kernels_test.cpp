@@ -48,6 +48,8 @@ TEST(kernels, sections_that_stand_in_several_files_are_one_text) {
   for (const char* heading : {"memory", "addresses"}) {
     EXPECT_EQ(section("dense.cl", heading), section("attention.cl", heading)) << heading;
   }
+  EXPECT_GT(section("attention.cl", "slowly").size(), 300u);
+  EXPECT_EQ(section("attention.cl", "slowly"), section("attention_plain.cl", "slowly"));
   int files = 0;
   for (const std::string& file : embedded_files()) {
     if (KernelFiles().get(file).text.find("\n// ---- activations") == std::string::npos) continue;

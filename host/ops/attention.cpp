@@ -248,12 +248,17 @@ Cut choose_cut(const Problem& problem, const DeviceInfo& device, const PlanOptio
   return best;
 }
 
+/// Of every kernel.
+std::string group_options(const Problem& problem, const Cut& cut) {
+  const char* storage = problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "";
+  return fmt::format("{}-DATT_TILES={} -DATT_LANES={}", storage, cut.tiles, cut.lanes);
+}
+
+/// Of the kernels that compute o.
 std::string common_options(const Problem& problem, const Cut& cut, const DeviceInfo& device) {
   constexpr double kMostUlp = 16;  // of native_exp2: beyond it exp2 is used
   const AttentionExtents at(problem);
-  std::string options = problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "";
-  options += fmt::format("-DATT_TILES={} -DATT_LANES={}", cut.tiles, cut.lanes);
-  if (accumulator(problem) == Acc::chunk) options += " -DATT_ACC=1";
+  std::string options = group_options(problem, cut);
   if (cut.pieces > 1) options += fmt::format(" -DATT_PIECES={}", cut.pieces);
   if (at.heads != at.kv_heads) options += fmt::format(" -DATT_SHARE={}", at.heads / at.kv_heads);
   if (problem.choice("mask") != "none") options += " -DATT_MASK=1";
@@ -315,9 +320,9 @@ std::vector<Arg> arguments(const Problem& problem, const std::array<std::string,
   return args;
 }
 
-Launch launch(const char* kernel, const std::string& options, const Cut& cut, std::int64_t x,
-              std::int64_t y, std::int64_t z, std::vector<Arg> args) {
-  return {"attention.cl", kernel, options, {x, y, z}, {cut.tiles, cut.lanes, 1}, std::move(args)};
+Launch launch(const char* file, const char* kernel, const std::string& options, const Cut& cut,
+              std::int64_t x, std::int64_t y, std::int64_t z, std::vector<Arg> args) {
+  return {file, kernel, options, {x, y, z}, {cut.tiles, cut.lanes, 1}, std::move(args)};
 }
 
 // ---- padding ----
@@ -353,8 +358,7 @@ std::array<Operand, 3> operands(const Problem& problem, int lanes) {
   return {operand(problem, "q", 1), operand(problem, "k", rows), operand(problem, "v", rows)};
 }
 
-void add_padding(const Operand& operand, Dtype dtype, const std::string& options, const Cut& cut,
-                 Plan& plan) {
+void add_padding(const Operand& operand, const Problem& problem, const Cut& cut, Plan& plan) {
   if (!operand.padded()) return;
   const Heads &raw = operand.raw, &read = operand.read;
   std::vector<Arg> args{BufferArg{operand.name}, BufferArg{operand.source}};
@@ -362,10 +366,12 @@ void add_padding(const Operand& operand, Dtype dtype, const std::string& options
        {raw.heads, raw.rows, raw.columns, read.rows, raw.ld, raw.head, raw.stride, raw.offset}) {
     args.emplace_back(static_cast<int>(value));
   }
-  plan.buffers.push_back({operand.source, BufferSpec::Role::scratch, operand.bytes(dtype)});
-  plan.launches.push_back(launch(
-      "attention_pad", options, cut, round_up(static_cast<int>(read.ld) / kVector, cut.tiles),
-      round_up(static_cast<int>(read.rows), cut.lanes), raw.batch * raw.heads, std::move(args)));
+  plan.buffers.push_back(
+      {operand.source, BufferSpec::Role::scratch, operand.bytes(problem.dtype())});
+  plan.launches.push_back(launch("attention_pad.cl", "attention_pad", group_options(problem, cut),
+                                 cut, round_up(static_cast<int>(read.ld) / kVector, cut.tiles),
+                                 round_up(static_cast<int>(read.rows), cut.lanes),
+                                 raw.batch * raw.heads, std::move(args)));
 }
 
 // ---- variants ----
@@ -399,6 +405,7 @@ void plan_online(const Problem& problem, const DeviceInfo& device, const PlanOpt
   const Cut cut = choose_cut(problem, device, wanted);
   const auto [q, k, v] = operands(problem, cut.lanes);
   std::string options = common_options(problem, cut, device);
+  if (accumulator(problem) == Acc::chunk) options += " -DATT_ACC=1";
   if (cut.rows != 4) options += fmt::format(" -DATT_ROWS={}", cut.rows);
   if (splits_addresses(device)) options += " -DATT_SPLIT=1";
   if (is_whole(problem)) options += " -DATT_WHOLE=1";
@@ -407,12 +414,12 @@ void plan_online(const Problem& problem, const DeviceInfo& device, const PlanOpt
         fmt::format(" -DATT_LDQ={} -DATT_LDK={} -DATT_LDV={}", q.read.ld, k.read.ld, v.read.ld);
   }
   for (const Operand& operand : {q, k, v}) {
-    add_padding(operand, problem.dtype(), options, cut, plan);
+    add_padding(operand, problem, cut, plan);
   }
   const int tiles = ceil_div(static_cast<int>(at.nq), cut.rows);
   plan.launches.push_back(
-      launch("attention_online", options, cut, round_up(tiles, cut.tiles), cut.lanes * at.heads,
-             at.batch * cut.pieces,
+      launch("attention.cl", "attention_online", options, cut, round_up(tiles, cut.tiles),
+             cut.lanes * at.heads, at.batch * cut.pieces,
              arguments(problem, {q.source, k.source, v.source},
                        {q.read, k.read, v.read, heads_of(problem, "o")}, q.read.columns)));
   plan.clocks = cut.clocks;
@@ -423,13 +430,13 @@ void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOpti
   const AttentionExtents at(problem);
   Cut cut = cut_in(1, problem, device, wanted);
   cut.pieces = ceil_div(static_cast<int>(at.dv), cut.lanes);
-  plan.launches.push_back(launch("attention_plain", common_options(problem, cut, device), cut,
-                                 round_up(static_cast<int>(at.nq), cut.tiles), cut.lanes * at.heads,
-                                 at.batch * cut.pieces,
-                                 arguments(problem, {"q", "k", "v"},
-                                           {heads_of(problem, "q"), heads_of(problem, "k"),
-                                            heads_of(problem, "v"), heads_of(problem, "o")},
-                                           at.d)));
+  plan.launches.push_back(launch(
+      "attention_plain.cl", "attention_plain", common_options(problem, cut, device), cut,
+      round_up(static_cast<int>(at.nq), cut.tiles), cut.lanes * at.heads, at.batch * cut.pieces,
+      arguments(problem, {"q", "k", "v"},
+                {heads_of(problem, "q"), heads_of(problem, "k"), heads_of(problem, "v"),
+                 heads_of(problem, "o")},
+                at.d)));
 }
 
 }  // namespace
