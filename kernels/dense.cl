@@ -33,8 +33,9 @@
 //   row 3      .  .  .  :  .  .  .  :  .  .   start at row 3, which they compute but do not store
 //   row 4..6   own         own         own
 //
-// Reserved, not there yet: a second source of k takes the places after the first's, x2 after x, k2
-// after k, ldx2 after ldx, offx2 after offx.
+// With DENSE_K2, x has the first k columns of the left matrix and x2 the k2 behind them, as after a
+// concat that nobody computes: weights k to k + k2 - 1 are x2's. A chunk ends with its source.
+// Without, x2 may be null, and k2, ldx2 and offx2 are 0.
 //
 //@define CLAM_F16        off                                     store tensors as half
 //@define DENSE_ACC       0 {0,1,2}                               sums in float, chunks, half
@@ -46,7 +47,9 @@
 //@define DENSE_PARTS     1 {1,2,4}                               work-items that share a tile's k
 //@define DENSE_SPLIT     0 {0,1}                                 addresses in two halves
 //@define DENSE_WHOLE     0 {0,1}                                 y, r and b in aligned vectors of 4
+//@define DENSE_K2        0 {0,1}                                 a second source of k: x2
 //@define DENSE_LDX       0                                       fixes ldx where it is not 0
+//@define DENSE_LDX2      0                                       fixes ldx2 where it is not 0
 //@define DENSE_BIAS      0 {0,1}                                 b is added
 //@define DENSE_RESIDUAL  0 {0,1}                                 r is added
 //@define DENSE_ACT       none {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp}  activation
@@ -78,8 +81,14 @@
 #ifndef DENSE_WHOLE
 #define DENSE_WHOLE 0
 #endif
+#ifndef DENSE_K2
+#define DENSE_K2 0
+#endif
 #ifndef DENSE_LDX
 #define DENSE_LDX 0
+#endif
+#ifndef DENSE_LDX2
+#define DENSE_LDX2 0
 #endif
 #ifndef DENSE_BIAS
 #define DENSE_BIAS 0
@@ -118,8 +127,11 @@
 #if DENSE_PARTS > 1 && DENSE_LX * DENSE_LY * DENSE_PARTS > 64
 #error "dense.cl: a group must have up to 64 work-items where they share k"
 #endif
-#if DENSE_LDX % 4 != 0
-#error "dense.cl: DENSE_LDX must be a multiple of 4, so that vector loads are aligned"
+#if DENSE_LDX % 4 != 0 || DENSE_LDX2 % 4 != 0
+#error "dense.cl: DENSE_LDX and DENSE_LDX2 must be multiples of 4, so that vector loads are aligned"
+#endif
+#if DENSE_K2 != 0 && DENSE_K2 != 1
+#error "dense.cl: DENSE_K2 must be 0 or 1"
 #endif
 #if DENSE_WHOLE != 0 && DENSE_WHOLE != 1
 #error "dense.cl: DENSE_WHOLE must be 0 or 1"
@@ -304,11 +316,29 @@ S4 load_t(__global const T4* p) {
     MOVE(w, (step) * w_stride);      \
   } while (LOW(x) != end);
 
-// All k. FOUR sums four of them; the next k lies x_step bytes on in x.
+// The second source of k: of x2's rows an item has those from `row` on, and of each sums `products`
+// elements from `begin` on.
+typedef struct {
+  __global const T* x;
+  int row, ld, off, begin, products;
+} Source;
+
+int first_of_row(Source source, int row) { return source.off + row * source.ld + source.begin; }
+
+// A part may lie in one source alone.
+#if DENSE_K2 && DENSE_PARTS > 1
+#define UNLESS_EMPTY(end) if (LOW(x) != end)
+#else
+#define UNLESS_EMPTY(end)
+#endif
+
+// All k of a source. FOUR sums four of them, TRIP_ those of a trip, but for chunks; the next k lies
+// x_step bytes on in x.
+#define BEGIN_SOURCE
 #if ACC == 1
-#define SUM(FOUR, x_step)                                                                     \
+#define SUM_SOURCE(FOUR, TRIP_, x_step, k)                                                    \
+  BEGIN_SOURCE                                                                                \
   const uint rest = LOW(x) + k / CHUNK * CHUNK * x_step;                                      \
-  EACH_SUM(DECLARE)                                                                           \
   if (LOW(x) != rest) {                                                                       \
     TRIPS(FOUR(FIRST, 0) FOUR(NEXT, 4) FOUR(NEXT, 8) FOUR(NEXT, 12) FOUR(NEXT, 16)            \
           FOUR(NEXT, 20) FOUR(NEXT, 24) FOUR(NEXT, 28), CHUNK, x_step, rest)                  \
@@ -316,23 +346,48 @@ S4 load_t(__global const T4* p) {
   const uint end = rest + k % CHUNK * x_step;                                                 \
   if (rest != end) {                                                                          \
     TRIPS(FOUR(FIRST, 0), 4, x_step, end)                                                     \
-  }                                                                                           \
-  EACH_SUM(HAND_OVER)
+  }
 #else
-#define SUM(FOUR, x_step)                   \
+#define SUM_SOURCE(FOUR, TRIP_, x_step, k)  \
+  BEGIN_SOURCE                              \
   const uint end = LOW(x) + k * x_step;     \
-  EACH_SUM(DECLARE)                         \
-  TRIPS(TRIP(FOUR), DENSE_K0, x_step, end)  \
-  EACH_SUM(HAND_OVER)
+  UNLESS_EMPTY(end) {                       \
+    TRIPS(TRIP_, DENSE_K0, x_step, end)     \
+  }
 #endif
 
-// One output's sum by scalar loads: rows of x and w, or of x and columns of w. `pairs`: even and
-// odd k apart.
+#define SUM(FOUR, TRIP_, x_step)          \
+  EACH_SUM(DECLARE)                       \
+  { SUM_SOURCE(FOUR, TRIP_, x_step, k) }  \
+  EACH_SUM(HAND_OVER)
+
+// Both sources. Where the second lies is reckoned behind the first's loop, which has no register
+// for it; the maximum, which is the row, hides from compilers that they have that product already.
+#define NEXT_SOURCE                                                          \
+  x = ADDRESS(second.x, first_of_row(second, max(second.row, 0)) * SIZE);    \
+  x_stride = second.ld * SIZE;
+#if DENSE_K2
+#define SUM_BOTH(FOUR, TRIP_, x_step)                    \
+  EACH_SUM(DECLARE)                                      \
+  { SUM_SOURCE(FOUR, TRIP_, x_step, k) }                 \
+  NEXT_SOURCE                                            \
+  { SUM_SOURCE(FOUR, TRIP_, x_step, second.products) }   \
+  EACH_SUM(HAND_OVER)
+#else
+#define SUM_BOTH(FOUR, TRIP_, x_step) SUM(FOUR, TRIP_, x_step)
+#endif
+
+// One output's sum by scalar loads: rows of x and w, or of x and columns of w; k products with x,
+// and then those with a second x, if there is one. `pairs`: even and odd k apart.
 float sum_one(__global const char* x, __global const char* w, uint w_step, int packed, int pairs,
-              int k) {
+              int k, __global const char* x2, int k2) {
   float total = 0.0f;
-  while (k > 0) {
-    const int products = ACC != 1 ? k : (k < CHUNK ? min(k, 4) : CHUNK);
+  int left = DENSE_K2 ? k + k2 : k;
+  if (DENSE_K2 && k == 0) x = x2;
+  while (left > 0) {
+    const int of_source = DENSE_K2 && k > 0 ? k : left;
+    const int of_chunk = of_source < CHUNK ? min(of_source, 4) : CHUNK;
+    const int products = ACC != 1 ? left : of_chunk;
     S even = (S)0, odd = (S)0;
     for (int i = 0; i < products; ++i) {
       const S v = (S)*(__global const T*)x;
@@ -344,9 +399,10 @@ float sum_one(__global const char* x, __global const char* w, uint w_step, int p
       }
       x += SIZE;
       w += w_step;
+      if (DENSE_K2 && --k == 0) x = x2;
     }
     total += (float)(pairs ? even + odd : even);
-    k -= products;
+    left -= products;
   }
   return total;
 }
@@ -374,16 +430,15 @@ float sum_one(__global const char* x, __global const char* w, uint w_step, int p
 #define EIGHT_K EACH_ROW(EIGHT_OF_X, 0, ) FOUR_K(NEXT, 0) FOUR_K(NEXT, 4)
 #endif
 
-void sum_packed(float4* sum, Address x, uint x_stride, Address w, uint w_stride, uint w_apart,
-                int k) {
 #ifdef EIGHT_K
-  const uint end = LOW(x) + k * SIZE;
-  EACH_SUM(DECLARE)
-  TRIPS(EIGHT_K, 8, SIZE, end)
-  EACH_SUM(HAND_OVER)
+#define TRIP_OF_X EIGHT_K
 #else
-  SUM(FOUR_K, SIZE)
+#define TRIP_OF_X TRIP(FOUR_K)
 #endif
+
+void sum_packed(float4* sum, Address x, uint x_stride, Source second, Address w, uint w_stride,
+                uint w_apart, int k) {
+  SUM_BOTH(FOUR_K, TRIP_OF_X, SIZE)
 }
 
 // Where x is packed too: M0 rows at one k, then those at the next.
@@ -417,7 +472,7 @@ void sum_packed(float4* sum, Address x, uint x_stride, Address w, uint w_stride,
 
 void sum_both_packed(float4* sum, Address x, Address w, uint w_stride, uint w_apart, int k) {
   const uint x_step = ROWS * (uint)sizeof(S);
-  SUM(FOUR_PACKED_K, x_step)
+  SUM(FOUR_PACKED_K, TRIP(FOUR_PACKED_K), x_step)
 }
 
 // One output's sum by scalar loads.
@@ -464,16 +519,23 @@ void own_tile(Tile* tile, int m) {
   tile->first = 0;
 }
 
-// The k that an item sums: all, or a part, which begins a trip of the loop.
+// The k that an item sums: all, or a part, which begins a trip of the loop. Of these, `of_x` are the
+// first source's, from `begin_x` on, and the others the second's, from `begin_x2` on.
 typedef struct {
-  int begin, products;
+  int begin, of_x, begin_x, of_x2, begin_x2;
 } Range;
 
-void own_range(Range* range, int k) {
-  const int trip = ACC == 1 ? CHUNK : DENSE_K0, part = k / (trip * DENSE_PARTS) * trip;
+void own_range(Range* range, int k, int k2) {
+  const int all = DENSE_K2 ? k + k2 : k;
+  const int trip = ACC == 1 ? CHUNK : DENSE_K0, part = all / (trip * DENSE_PARTS) * trip;
   const int at = DENSE_PARTS > 1 ? (int)get_local_id(2) : 0;
+  const int products = at < DENSE_PARTS - 1 ? part : all - at * part;
+  const int in_parts = DENSE_K2 ? DENSE_PARTS > 1 : 0;
   range->begin = at * part;
-  range->products = at < DENSE_PARTS - 1 ? part : k - at * part;
+  range->begin_x2 = in_parts ? max(range->begin - k, 0) : 0;
+  range->begin_x = range->begin - range->begin_x2;
+  range->of_x = in_parts ? min(k - range->begin_x, products) : DENSE_K2 ? k : products;
+  range->of_x2 = products - range->of_x;
 }
 
 // ---- from the sum to the output ----
@@ -568,15 +630,17 @@ void finish_parts(Tile tile, Output out, __global const T* b, __global const T* 
 
 // All sums of a tile by scalar loads: from w on, a vector every w_apart bytes, a column every
 // w_column, a k every w_step.
-void sum_slowly(__global const char* x, uint x_stride, __global const char* w, uint w_apart,
-                uint w_column, uint w_step, int packed, int pairs, int k, Tile tile, Output out,
-                __global const T* b, __global const T* r, __global T* y, __local float4* partial) {
+void sum_slowly(__global const char* x, uint x_stride, Source second, __global const char* w,
+                uint w_apart, uint w_column, uint w_step, int packed, int pairs, int k, Tile tile,
+                Output out, __global const T* b, __global const T* r, __global T* y,
+                __local float4* partial) {
   for (int i = 0; i < SUMS; ++i) {
+    __global const T* x2 = second.x + first_of_row(second, second.row + i / VECTORS);
     float4 sum = (float4)(0.0f);
     for (int column = 0; column < 4; ++column) {
       const float one = sum_one(x + i / VECTORS * x_stride,
                                 w + i % VECTORS * w_apart + column * w_column, w_step, packed,
-                                pairs, k);
+                                pairs, k, (__global const char*)x2, second.products);
       sum = (float4)(sum.yzw, one);
     }
     take(sum, i, tile, out, b, r, y, partial);
@@ -588,66 +652,90 @@ void sum_slowly(__global const char* x, uint x_stride, __global const char* w, u
 // The elements from a matrix's start to the end of `rows` rows of `row` elements.
 int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row; }
 
+int second_ends_above(Source second) {
+  if (!DENSE_K2) return 0;
+  const int at = first_of_row(second, second.row + ROWS - 1);
+  return ends_above(second.x, (at + second.products) * SIZE);
+}
+
 // One work-item a tile, or DENSE_PARTS of them. w is packed by dense_pack_w.
 //@kernel dense_packed
 //@arg    0  x      in   T[m*ldx]
-//@arg    1  wp     in   S[ceil(n/(DENSE_N0*DENSE_LX))*k*DENSE_N0*DENSE_LX]
-//@layout with P = DENSE_N0*DENSE_LX: wp[(n/P*k + i)*P + n%P] = w[n][i], else 0
-//@arg    2  b      in   T[n]      null without DENSE_BIAS
-//@arg    3  r      in   T[m*ldr]  null without DENSE_RESIDUAL
-//@arg    4  y      out  T[m*ldy]  may be r
-//@arg    5  m      int            rows
-//@arg    6  n      int            columns
-//@arg    7  k      int            products of a sum, the zeros that fill up x and wp included
-//@arg    8  ldx    int
-//@arg    9  ldr    int            n without DENSE_RESIDUAL
-//@arg    10 ldy    int
-//@arg    11 offx   int
-//@arg    12 offr   int            0 without DENSE_RESIDUAL
-//@arg    13 offy   int
-//@arg    14 alpha  float          factor of the sum
+//@arg    1  x2     in   T[m*ldx2] null without DENSE_K2
+//@arg    2  wp     in   S[ceil(n/(DENSE_N0*DENSE_LX))*(k+k2)*DENSE_N0*DENSE_LX]
+//@layout with P = DENSE_N0*DENSE_LX: wp[(n/P*(k+k2) + i)*P + n%P] = w[n][i], else 0
+//@arg    3  b      in   T[n]      null without DENSE_BIAS
+//@arg    4  r      in   T[m*ldr]  null without DENSE_RESIDUAL
+//@arg    5  y      out  T[m*ldy]  may be r
+//@arg    6  m      int            rows
+//@arg    7  n      int            columns
+//@arg    8  k      int            products of a sum, the zeros that fill up x and wp included
+//@arg    9  k2     int            the same of x2
+//@arg    10 ldx    int
+//@arg    11 ldx2   int
+//@arg    12 ldr    int            n without DENSE_RESIDUAL
+//@arg    13 ldy    int
+//@arg    14 offx   int
+//@arg    15 offx2  int
+//@arg    16 offr   int            0 without DENSE_RESIDUAL
+//@arg    17 offy   int
+//@arg    18 alpha  float          factor of the sum
 //@global ceil(n/(DENSE_N0*DENSE_LX))*DENSE_LX ceil(m/(DENSE_M0*DENSE_LY))*DENSE_LY DENSE_PARTS
 //@local  DENSE_LX DENSE_LY DENSE_PARTS
 //@needs  m >= DENSE_M0, n >= 1
-//@needs  k % DENSE_K0 == 0, k >= DENSE_K0*DENSE_PARTS
-//@needs  k >= 32*DENSE_PARTS*(DENSE_PARTS>1)*(DENSE_ACC==1)
+//@needs  k >= 1, k % DENSE_K0 == 0, k + k2 >= DENSE_K0*DENSE_PARTS
+//@needs  k + k2 >= 32*DENSE_PARTS*(DENSE_PARTS>1)*(DENSE_ACC==1)
+//@needs  (k2 >= 1) == DENSE_K2, k2 % DENSE_K0 == 0, ldx2 % 4 == 0, offx2 % 4 == 0
 //@needs  ldx % 4 == 0, offx % 4 == 0
 //@needs  ldx % 8 == 0 || DENSE_ACC != 2 || DENSE_K0 == 4, offx % 8 == 0 || DENSE_ACC != 2 || DENSE_K0 == 4
+//@needs  ldx2 % 8 == 0 || DENSE_ACC != 2 || DENSE_K0 == 4, offx2 % 8 == 0 || DENSE_ACC != 2 || DENSE_K0 == 4
 //@needs  n % 4 == 0 || DENSE_WHOLE == 0, ldr % 4 == 0 || DENSE_WHOLE == 0
 //@needs  ldy % 4 == 0 || DENSE_WHOLE == 0, offr % 4 == 0 || DENSE_WHOLE == 0
 //@needs  offy % 4 == 0 || DENSE_WHOLE == 0
-//@loop   floor(k/(DENSE_K0*DENSE_PARTS))..k/DENSE_K0-floor(k/(DENSE_K0*DENSE_PARTS))*(DENSE_PARTS-1) if DENSE_ACC!=1  over the k of a part
-//@loop   floor(k/(32*DENSE_PARTS))..floor(k/32)-floor(k/(32*DENSE_PARTS))*(DENSE_PARTS-1) if DENSE_ACC==1  over the chunks of a part
+//@loop   floor(k/(DENSE_K0*DENSE_PARTS))..k/DENSE_K0-floor(k/(DENSE_K0*DENSE_PARTS))*(DENSE_PARTS-1) if (DENSE_ACC!=1)*(DENSE_K2*(DENSE_PARTS>1)==0)  over the k of a part
+//@loop   0..min(k,k+k2-floor((k+k2)/(DENSE_K0*DENSE_PARTS))*DENSE_K0*(DENSE_PARTS-1))/DENSE_K0 if (DENSE_ACC!=1)*DENSE_K2*(DENSE_PARTS>1)  over those of x in a part
+//@loop   k2/DENSE_K0 if (DENSE_ACC!=1)*DENSE_K2*(DENSE_PARTS==1)  over the k of x2
+//@loop   0..min(k2,k+k2-floor((k+k2)/(DENSE_K0*DENSE_PARTS))*DENSE_K0*(DENSE_PARTS-1))/DENSE_K0 if (DENSE_ACC!=1)*DENSE_K2*(DENSE_PARTS>1)  over those of x2 in a part
+//@loop   floor(k/(32*DENSE_PARTS))..floor(k/32)-floor(k/(32*DENSE_PARTS))*(DENSE_PARTS-1) if (DENSE_ACC==1)*(DENSE_K2*(DENSE_PARTS>1)==0)  over the chunks of a part
+//@loop   0..min(floor(k/32),ceil((k+k2)/32)-floor((k+k2)/(32*DENSE_PARTS))*(DENSE_PARTS-1)) if (DENSE_ACC==1)*DENSE_K2*(DENSE_PARTS>1)  over those of x in a part
 //@loop   0..(k-floor(k/32)*32)/4 if DENSE_ACC==1  over the k that are left, four a trip
+//@loop   floor(k2/32) if (DENSE_ACC==1)*DENSE_K2*(DENSE_PARTS==1)  over the chunks of x2
+//@loop   0..min(floor(k2/32),ceil((k+k2)/32)-floor((k+k2)/(32*DENSE_PARTS))*(DENSE_PARTS-1)) if (DENSE_ACC==1)*DENSE_K2*(DENSE_PARTS>1)  over those of x2 in a part
+//@loop   (k2-floor(k2/32)*32)/4 if (DENSE_ACC==1)*DENSE_K2*(DENSE_PARTS==1)  over the k that are left
+//@loop   0..min(k2/4,7) if (DENSE_ACC==1)*DENSE_K2*(DENSE_PARTS>1)  over those of a part
 //@loop   0*k if DENSE_SPLIT*(DENSE_M0*DENSE_N0>4)  over the sums of a tile that lies across 4 GiB
 //@loop   0*k if DENSE_SPLIT  over the columns of such a sum
 //@loop   0*k if DENSE_SPLIT  over its chunks, or once
 //@loop   0*k if DENSE_SPLIT  over the k of a column
-__kernel GROUP void dense_packed(__global const T* x, __global const S* wp, __global const T* b,
-                                 __global const T* r, __global T* y, int m, int n, int k, int ldx,
-                                 int ldr, int ldy, int offx, int offr, int offy, float alpha) {
+__kernel GROUP void dense_packed(__global const T* x, __global const T* x2, __global const S* wp,
+                                 __global const T* b, __global const T* r, __global T* y, int m,
+                                 int n, int k, int k2, int ldx, int ldx2, int ldr, int ldy,
+                                 int offx, int offx2, int offr, int offy, float alpha) {
   __local float4 partial[PARTIAL_SIZE];
   Tile tile;
   Range range;
   own_tile(&tile, m);
-  own_range(&range, k);
+  own_range(&range, k, k2);
   if (DENSE_PARTS == 1 && (tile.above >= ROWS || tile.col >= n)) return;
-  const int x_stride = DENSE_LDX ? DENSE_LDX : ldx;
-  const int x_at = offx + tile.row * x_stride + range.begin;
-  const int w_at = ((int)get_group_id(0) * k + range.begin) * PANEL + tile.col % PANEL;
+  const int x_stride = DENSE_LDX ? DENSE_LDX : ldx, all_k = DENSE_K2 ? k + k2 : k;
+  const int x_at = offx + tile.row * x_stride + range.begin_x;
+  const Source second = {x2,    tile.row,       DENSE_LDX2 ? DENSE_LDX2 : ldx2,
+                         offx2, range.begin_x2, range.of_x2};
+  const int w_at = ((int)get_group_id(0) * all_k + range.begin) * PANEL + tile.col % PANEL;
+  const int w_end = w_at + (range.of_x + range.of_x2) * PANEL;
   const uint s_size = sizeof(S);
   const Output out = {n, ldr, ldy, offr, offy, alpha};
   // Not ||: that would be two branches to one place, and what is used there would be kept in
   // registers through the loop.
-  if (ends_above(x, reach(x_at, ROWS, x_stride, range.products) * SIZE) |
-      ends_above(wp, (w_at + range.products * PANEL) * s_size)) {
-    sum_slowly((__global const char*)(x + x_at), x_stride * SIZE, (__global const char*)(wp + w_at),
-               APART * s_size, s_size, PANEL * s_size, 1, 0, range.products, tile, out, b, r, y,
-               partial);
+  if (ends_above(x, reach(x_at, ROWS, x_stride, range.of_x) * SIZE) | second_ends_above(second) |
+      ends_above(wp, w_end * s_size)) {
+    sum_slowly((__global const char*)(x + x_at), x_stride * SIZE, second,
+               (__global const char*)(wp + w_at), APART * s_size, s_size, PANEL * s_size, 1, 0,
+               range.of_x, tile, out, b, r, y, partial);
   } else {
     float4 sum[SUMS];
-    sum_packed(sum, ADDRESS(x, x_at * SIZE), x_stride * SIZE, ADDRESS(wp, w_at * s_size),
-               PANEL * s_size, APART * s_size, range.products);
+    sum_packed(sum, ADDRESS(x, x_at * SIZE), x_stride * SIZE, second, ADDRESS(wp, w_at * s_size),
+               PANEL * s_size, APART * s_size, range.of_x);
     EACH_SUM(TAKE)
   }
   finish_parts(tile, out, b, r, y, partial);
@@ -735,40 +823,46 @@ __kernel GROUP void dense_both_packed(__global const S* xp, __global const S* wp
 // One work-item an output, by scalar loads: any stride, any offset, either order of w.
 //@kernel dense_plain
 //@arg    0  x      in   T[m*ldx]
-//@arg    1  w      in   T[n*step_n + k*step_k]
+//@arg    1  x2     in   T[m*ldx2] null without DENSE_K2
+//@arg    2  w      in   T[n*step_n + (k+k2)*step_k]
 //@layout w[offw + n*step_n + k*step_k] = w[n][k]
-//@arg    2  b      in   T[n]      null without DENSE_BIAS
-//@arg    3  r      in   T[m*ldr]  null without DENSE_RESIDUAL
-//@arg    4  y      out  T[m*ldy]  may be r
-//@arg    5  m      int            rows
-//@arg    6  n      int            columns
-//@arg    7  k      int            products of a sum
-//@arg    8  ldx    int
-//@arg    9  step_n int            from a column's weights to the next's
-//@arg    10 step_k int            from a column's weight to the next
-//@arg    11 ldr    int
-//@arg    12 ldy    int
-//@arg    13 offx   int
-//@arg    14 offw   int
-//@arg    15 offr   int
-//@arg    16 offy   int
-//@arg    17 alpha  float          factor of the sum
+//@arg    3  b      in   T[n]      null without DENSE_BIAS
+//@arg    4  r      in   T[m*ldr]  null without DENSE_RESIDUAL
+//@arg    5  y      out  T[m*ldy]  may be r
+//@arg    6  m      int            rows
+//@arg    7  n      int            columns
+//@arg    8  k      int            products of a sum
+//@arg    9  k2     int            those with x2 behind them
+//@arg    10 ldx    int
+//@arg    11 ldx2   int
+//@arg    12 step_n int            from a column's weights to the next's
+//@arg    13 step_k int            from a column's weight to the next
+//@arg    14 ldr    int
+//@arg    15 ldy    int
+//@arg    16 offx   int
+//@arg    17 offx2  int
+//@arg    18 offw   int
+//@arg    19 offr   int
+//@arg    20 offy   int
+//@arg    21 alpha  float          factor of the sum
 //@global ceil(n/DENSE_LX)*DENSE_LX ceil(m/DENSE_LY)*DENSE_LY
 //@local  DENSE_LX DENSE_LY
-//@needs  m >= 1, n >= 1, k >= 1
-//@loop   floor(k/32)+ceil((k-floor(k/32)*32)/4) if DENSE_ACC==1  over the chunks
-//@loop   0*k..min(k,32) if DENSE_ACC==1  over the k of a chunk
+//@needs  m >= 1, n >= 1, k >= 1, (k2 >= 1) == DENSE_K2
+//@loop   floor(k/32)+ceil((k-floor(k/32)*32)/4)+floor(k2/32)+ceil((k2-floor(k2/32)*32)/4) if DENSE_ACC==1  over the chunks
+//@loop   0*k..min(max(k,k2),32) if DENSE_ACC==1  over the k of a chunk
 //@loop   1*(k>0) if DENSE_ACC!=1  once
-//@loop   k if DENSE_ACC!=1  over k
-__kernel FLAT_GROUP void dense_plain(__global const T* x, __global const T* w, __global const T* b,
-                                __global const T* r, __global T* y, int m, int n, int k, int ldx,
-                                int step_n, int step_k, int ldr, int ldy, int offx, int offw,
-                                int offr, int offy, float alpha) {
+//@loop   k+k2 if DENSE_ACC!=1  over k
+__kernel FLAT_GROUP void dense_plain(__global const T* x, __global const T* x2,
+                                     __global const T* w, __global const T* b,
+                                     __global const T* r, __global T* y, int m, int n, int k,
+                                     int k2, int ldx, int ldx2, int step_n, int step_k, int ldr,
+                                     int ldy, int offx, int offx2, int offw, int offr, int offy,
+                                     float alpha) {
   const int row = get_global_id(1), col = get_global_id(0);
   if (row >= m || col >= n) return;
   const float sum = sum_one((__global const char*)(x + (offx + row * ldx)),
                             (__global const char*)(w + (offw + col * step_n)), step_k * SIZE, 0,
-                            0, k);
+                            0, k, (__global const char*)(x2 + (offx2 + row * ldx2)), k2);
   const float z = fma(alpha, sum, DENSE_BIAS ? (float)b[col] : 0.0f);
   float v = DENSE_ACT(z);
   if (DENSE_RESIDUAL) v += (float)r[offr + row * ldr + col];
@@ -781,26 +875,33 @@ T4 padded4(__global const T* p, int step, int end) {
               3 < end ? p[3 * step] : (T)0);
 }
 
-// w into the panels that dense_packed reads; one work-item for four columns at one k.
+// w into the panels that dense_packed reads; one work-item for four columns at one k. The k of each
+// source are filled up with zeros to whole vectors of four.
 //@kernel dense_pack_w
-//@arg    0  w      in   T[n*step_n + k*step_k]
-//@arg    1  wp     out  S[ceil(n/(DENSE_N0*DENSE_LX))*ceil(k/4)*4*DENSE_N0*DENSE_LX]
-//@layout with P = DENSE_N0*DENSE_LX: wp[(n/P*ceil(k/4)*4 + i)*P + n%P] = w[n][i], else 0
+//@arg    0  w      in   T[n*step_n + (k+k2)*step_k]
+//@arg    1  wp     out  S[ceil(n/(DENSE_N0*DENSE_LX))*(ceil(k/4)+ceil(k2/4))*4*DENSE_N0*DENSE_LX]
+//@layout with P = DENSE_N0*DENSE_LX: wp[(n/P*(ceil(k/4)+ceil(k2/4))*4 + i)*P + n%P] = w[n][i], i < k; k2 of them from i = ceil(k/4)*4 on = w[n][k...]; else 0
 //@arg    2  n      int            columns
 //@arg    3  k      int            products of a sum
-//@arg    4  step_n int            from a column's weights to the next's
-//@arg    5  step_k int            from a column's weight to the next
-//@arg    6  offw   int
-//@global ceil(n/(DENSE_N0*DENSE_LX))*DENSE_N0/4*DENSE_LX ceil(ceil(k/4)*4/DENSE_LY)*DENSE_LY
+//@arg    4  k2     int            those with x2 behind them
+//@arg    5  step_n int            from a column's weights to the next's
+//@arg    6  step_k int            from a column's weight to the next
+//@arg    7  offw   int
+//@global ceil(n/(DENSE_N0*DENSE_LX))*DENSE_N0/4*DENSE_LX ceil((ceil(k/4)+ceil(k2/4))*4/DENSE_LY)*DENSE_LY
 //@local  DENSE_LX DENSE_LY
-//@needs  n >= 1, k >= 1
-__kernel FLAT_GROUP void dense_pack_w(__global const T* w, __global S* wp, int n, int k, int step_n,
-                                 int step_k, int offw) {
+//@needs  n >= 1, k >= 1, (k2 >= 1) == DENSE_K2
+__kernel FLAT_GROUP void dense_pack_w(__global const T* w, __global S* wp, int n, int k, int k2,
+                                      int step_n, int step_k, int offw) {
   const int col = (int)get_global_id(0) * 4, i = get_global_id(1), k4 = (k + 3) / 4 * 4;
-  if (i >= k4) return;
-  const int at = (col / PANEL * k4 + i) * PANEL + col % PANEL;
+  const int all = DENSE_K2 ? k4 + (k2 + 3) / 4 * 4 : k4;
+  if (i >= all) return;
+  const int at = (col / PANEL * all + i) * PANEL + col % PANEL;
+  const int is_x2 = DENSE_K2 && i >= k4;
+  const int from = is_x2 ? i - k4 + k : i, end = is_x2 ? k + k2 : k;
   T4 v = (T4)((T)0);
-  if (col < n && i < k) v = padded4(w + (offw + col * step_n + i * step_k), step_n, n - col);
+  if (col < n && from < end) {
+    v = padded4(w + (offw + col * step_n + from * step_k), step_n, n - col);
+  }
   *(__global S4*)(wp + at) = (S4)((S)v.x, (S)v.y, (S)v.z, (S)v.w);
 }
 

@@ -31,8 +31,9 @@
 //   row 3      .  .  .  :  .  .  .  :  .  .   start at row 3, which they compute but do not store
 //   row 4..6   own         own         own
 //
-// Reserved, not there yet: a second source of k takes the places after the first's, x2 after x, k2
-// after k, ldx2 after ldx, offx2 after offx.
+// With DENSE_K2, x has the first k columns of the left matrix and x2 the k2 behind them, as after a
+// concat that nobody computes: weights k to k + k2 - 1 are x2's. A chunk ends with its source.
+// Without, x2 may be null, and k2, ldx2 and offx2 are 0.
 //
 //@define CLAM_F16        off                                     store tensors as half
 //@define DENSE_ACC       0 {0,1,2}                               sums in float, chunks, half
@@ -44,7 +45,9 @@
 //@define DENSE_PARTS     1 {1,2,4}                               work-items that share a tile's k
 //@define DENSE_SPLIT     0 {0,1}                                 addresses in two halves
 //@define DENSE_WHOLE     0 {0,1}                                 y, r and b in aligned vectors of 4
+//@define DENSE_K2        0 {0,1}                                 a second source of k: x2
 //@define DENSE_LDX       0                                       fixes ldx where it is not 0
+//@define DENSE_LDX2      0                                       fixes ldx2 where it is not 0
 //@define DENSE_LDW       0                                       fixes ldw where it is not 0
 //@define DENSE_BIAS      0 {0,1}                                 b is added
 //@define DENSE_RESIDUAL  0 {0,1}                                 r is added
@@ -77,8 +80,14 @@
 #ifndef DENSE_WHOLE
 #define DENSE_WHOLE 0
 #endif
+#ifndef DENSE_K2
+#define DENSE_K2 0
+#endif
 #ifndef DENSE_LDX
 #define DENSE_LDX 0
+#endif
+#ifndef DENSE_LDX2
+#define DENSE_LDX2 0
 #endif
 #ifndef DENSE_LDW
 #define DENSE_LDW 0
@@ -120,8 +129,11 @@
 #if DENSE_PARTS > 1 && DENSE_LX * DENSE_LY * DENSE_PARTS > 64
 #error "dense_raw.cl: a group must have up to 64 work-items where they share k"
 #endif
-#if DENSE_LDX % 4 != 0 || DENSE_LDW % 4 != 0
-#error "dense_raw.cl: DENSE_LDX and DENSE_LDW must be multiples of 4, so that vector loads are aligned"
+#if DENSE_LDX % 4 != 0 || DENSE_LDX2 % 4 != 0 || DENSE_LDW % 4 != 0
+#error "dense_raw.cl: DENSE_LDX, LDX2 and LDW must be multiples of 4, so that vector loads are aligned"
+#endif
+#if DENSE_K2 != 0 && DENSE_K2 != 1
+#error "dense_raw.cl: DENSE_K2 must be 0 or 1"
 #endif
 #if DENSE_WHOLE != 0 && DENSE_WHOLE != 1
 #error "dense_raw.cl: DENSE_WHOLE must be 0 or 1"
@@ -305,11 +317,29 @@ S4 load_t(__global const T4* p) {
     MOVE(w, (step) * w_stride);      \
   } while (LOW(x) != end);
 
-// All k. FOUR sums four of them; the next k lies x_step bytes on in x.
+// The second source of k: of x2's rows an item has those from `row` on, and of each sums `products`
+// elements from `begin` on.
+typedef struct {
+  __global const T* x;
+  int row, ld, off, begin, products;
+} Source;
+
+int first_of_row(Source source, int row) { return source.off + row * source.ld + source.begin; }
+
+// A part may lie in one source alone.
+#if DENSE_K2 && DENSE_PARTS > 1
+#define UNLESS_EMPTY(end) if (LOW(x) != end)
+#else
+#define UNLESS_EMPTY(end)
+#endif
+
+// All k of a source. FOUR sums four of them, TRIP_ those of a trip, but for chunks; the next k lies
+// x_step bytes on in x.
+#define BEGIN_SOURCE
 #if ACC == 1
-#define SUM(FOUR, x_step)                                                                     \
+#define SUM_SOURCE(FOUR, TRIP_, x_step, k)                                                    \
+  BEGIN_SOURCE                                                                                \
   const uint rest = LOW(x) + k / CHUNK * CHUNK * x_step;                                      \
-  EACH_SUM(DECLARE)                                                                           \
   if (LOW(x) != rest) {                                                                       \
     TRIPS(FOUR(FIRST, 0) FOUR(NEXT, 4) FOUR(NEXT, 8) FOUR(NEXT, 12) FOUR(NEXT, 16)            \
           FOUR(NEXT, 20) FOUR(NEXT, 24) FOUR(NEXT, 28), CHUNK, x_step, rest)                  \
@@ -317,23 +347,48 @@ S4 load_t(__global const T4* p) {
   const uint end = rest + k % CHUNK * x_step;                                                 \
   if (rest != end) {                                                                          \
     TRIPS(FOUR(FIRST, 0), 4, x_step, end)                                                     \
-  }                                                                                           \
-  EACH_SUM(HAND_OVER)
+  }
 #else
-#define SUM(FOUR, x_step)                   \
+#define SUM_SOURCE(FOUR, TRIP_, x_step, k)  \
+  BEGIN_SOURCE                              \
   const uint end = LOW(x) + k * x_step;     \
-  EACH_SUM(DECLARE)                         \
-  TRIPS(TRIP(FOUR), DENSE_K0, x_step, end)  \
-  EACH_SUM(HAND_OVER)
+  UNLESS_EMPTY(end) {                       \
+    TRIPS(TRIP_, DENSE_K0, x_step, end)     \
+  }
 #endif
 
-// One output's sum by scalar loads: rows of x and w, or of x and columns of w. `pairs`: even and
-// odd k apart.
+#define SUM(FOUR, TRIP_, x_step)          \
+  EACH_SUM(DECLARE)                       \
+  { SUM_SOURCE(FOUR, TRIP_, x_step, k) }  \
+  EACH_SUM(HAND_OVER)
+
+// Both sources. Where the second lies is reckoned behind the first's loop, which has no register
+// for it; the maximum, which is the row, hides from compilers that they have that product already.
+#define NEXT_SOURCE                                                          \
+  x = ADDRESS(second.x, first_of_row(second, max(second.row, 0)) * SIZE);    \
+  x_stride = second.ld * SIZE;
+#if DENSE_K2
+#define SUM_BOTH(FOUR, TRIP_, x_step)                    \
+  EACH_SUM(DECLARE)                                      \
+  { SUM_SOURCE(FOUR, TRIP_, x_step, k) }                 \
+  NEXT_SOURCE                                            \
+  { SUM_SOURCE(FOUR, TRIP_, x_step, second.products) }   \
+  EACH_SUM(HAND_OVER)
+#else
+#define SUM_BOTH(FOUR, TRIP_, x_step) SUM(FOUR, TRIP_, x_step)
+#endif
+
+// One output's sum by scalar loads: rows of x and w, or of x and columns of w; k products with x,
+// and then those with a second x, if there is one. `pairs`: even and odd k apart.
 float sum_one(__global const char* x, __global const char* w, uint w_step, int packed, int pairs,
-              int k) {
+              int k, __global const char* x2, int k2) {
   float total = 0.0f;
-  while (k > 0) {
-    const int products = ACC != 1 ? k : (k < CHUNK ? min(k, 4) : CHUNK);
+  int left = DENSE_K2 ? k + k2 : k;
+  if (DENSE_K2 && k == 0) x = x2;
+  while (left > 0) {
+    const int of_source = DENSE_K2 && k > 0 ? k : left;
+    const int of_chunk = of_source < CHUNK ? min(of_source, 4) : CHUNK;
+    const int products = ACC != 1 ? left : of_chunk;
     S even = (S)0, odd = (S)0;
     for (int i = 0; i < products; ++i) {
       const S v = (S)*(__global const T*)x;
@@ -345,9 +400,10 @@ float sum_one(__global const char* x, __global const char* w, uint w_step, int p
       }
       x += SIZE;
       w += w_step;
+      if (DENSE_K2 && --k == 0) x = x2;
     }
     total += (float)(pairs ? even + odd : even);
-    k -= products;
+    left -= products;
   }
   return total;
 }
@@ -356,17 +412,18 @@ float sum_one(__global const char* x, __global const char* w, uint w_step, int p
 
 // Where rows of x begin is reckoned once: Mesa does not move products out of a loop.
 #define ROW_OF_X(i, unused1, unused2) const uint x_at##i = i * x_stride;
+#undef BEGIN_SOURCE
+#define BEGIN_SOURCE EACH_ROW(ROW_OF_X, 0, )
 #undef LOAD_X
 #define LOAD_X(i, k_at, unused) \
   const S4 x##i = load_t((__global const T4*)PLACE(x, x_at##i + (k_at) * SIZE));
 
 // x holds rows of k. w holds vectors of four columns at one k, the tile's second `w_apart` bytes
 // behind its first.
-void sum_columns(float4* sum, Address x, uint x_stride, Address w, uint w_stride, uint w_apart,
-                 int k) {
+void sum_columns(float4* sum, Address x, uint x_stride, Source second, Address w, uint w_stride,
+                 uint w_apart, int k) {
 #define LOAD_W(v, at) const S4 w##v = load_t((__global const T4*)PLACE(w, at + v * w_apart));
-  EACH_ROW(ROW_OF_X, 0, )
-  SUM(FOUR_K, SIZE)
+  SUM_BOTH(FOUR_K, TRIP(FOUR_K), SIZE)
 #undef LOAD_W
 }
 
@@ -419,61 +476,64 @@ float4 join(S2 p0, S2 p1, S2 p2, S2 p3) {
     EACH_ROW(ROW, 0, k_at)                                                          \
   }
 
-void sum_rows(float4* sum, Address x, uint x_stride, Address w, uint w_stride, int k) {
-  const uint w_at0 = 0, w_at1 = w_stride, w_at2 = 2 * w_stride, w_at3 = 3 * w_stride;
-  EACH_ROW(ROW_OF_X, 0, )
-  EACH_ROW(DECLARE, 0, )
-#if ACC == 0
-  const uint end = LOW(x) + k * SIZE;
-  do {
-    FOUR_K_OF_ROWS(NEXT_ROW, 0)
-    MOVE(x, 4 * SIZE);
-    MOVE(w, 4 * SIZE);
+#define TRIPS_OF_ROWS(DO, step)  \
+  do {                           \
+    DO                           \
+    MOVE(x, (step) * SIZE);      \
+    MOVE(w, (step) * SIZE);      \
   } while (LOW(x) != end);
-#elif ACC == 1
-  EACH_ROW(DECLARE_PAIRS, 0, )
+
+#if ACC == 1
 #define ADD_UP_PAIRS(i, unused1, unused2) c##i##_0 += join(p##i##_0, p##i##_1, p##i##_2, p##i##_3);
-  const uint rest = LOW(x) + k / CHUNK * CHUNK * SIZE;
-  if (LOW(x) != rest) {
-    do {
-      FOUR_K_OF_ROWS(FIRST_ROW, 0)
-      FOUR_K_OF_ROWS(NEXT_ROW, 4)
-      FOUR_K_OF_ROWS(NEXT_ROW, 8)
-      FOUR_K_OF_ROWS(NEXT_ROW, 12)
-      FOUR_K_OF_ROWS(NEXT_ROW, 16)
-      FOUR_K_OF_ROWS(NEXT_ROW, 20)
-      FOUR_K_OF_ROWS(NEXT_ROW, 24)
-      FOUR_K_OF_ROWS(NEXT_ROW, 28)
-      EACH_ROW(ADD_UP_PAIRS, 0, )
-      MOVE(x, CHUNK * SIZE);
-      MOVE(w, CHUNK * SIZE);
-    } while (LOW(x) != rest);
+#define ROWS_OF_SOURCE(k)                                                        \
+  BEGIN_SOURCE                                                                   \
+  const uint rest = LOW(x) + k / CHUNK * CHUNK * SIZE;                           \
+  if (LOW(x) != rest) {                                                          \
+    const uint end = rest;                                                       \
+    TRIPS_OF_ROWS(FOUR_K_OF_ROWS(FIRST_ROW, 0) FOUR_K_OF_ROWS(NEXT_ROW, 4)       \
+                  FOUR_K_OF_ROWS(NEXT_ROW, 8) FOUR_K_OF_ROWS(NEXT_ROW, 12)       \
+                  FOUR_K_OF_ROWS(NEXT_ROW, 16) FOUR_K_OF_ROWS(NEXT_ROW, 20)      \
+                  FOUR_K_OF_ROWS(NEXT_ROW, 24) FOUR_K_OF_ROWS(NEXT_ROW, 28)      \
+                  EACH_ROW(ADD_UP_PAIRS, 0, ), CHUNK)                            \
+  }                                                                              \
+  const uint end = rest + k % CHUNK * SIZE;                                      \
+  if (rest != end) {                                                             \
+    TRIPS_OF_ROWS(FOUR_K_OF_ROWS(FIRST_ROW, 0) EACH_ROW(ADD_UP_PAIRS, 0, ), 4)   \
   }
-  const uint end = rest + k % CHUNK * SIZE;
-  if (rest != end) {
-    do {
-      FOUR_K_OF_ROWS(FIRST_ROW, 0)
-      EACH_ROW(ADD_UP_PAIRS, 0, )
-      MOVE(x, 4 * SIZE);
-      MOVE(w, 4 * SIZE);
-    } while (LOW(x) != end);
+#else
+#define ROWS_OF_SOURCE(k)                            \
+  BEGIN_SOURCE                                       \
+  const uint end = LOW(x) + k * SIZE;                \
+  UNLESS_EMPTY(end) {                                \
+    TRIPS_OF_ROWS(FOUR_K_OF_ROWS(NEXT_ROW, 0), 4)    \
   }
+#endif
+
+void sum_rows(float4* sum, Address x, uint x_stride, Source second, Address w, uint w_stride,
+              int k) {
+  const uint w_at0 = 0, w_at1 = w_stride, w_at2 = 2 * w_stride, w_at3 = 3 * w_stride;
+#if ACC == 0
+  EACH_ROW(DECLARE, 0, )
+#elif ACC == 1
+  EACH_ROW(DECLARE, 0, )
+  EACH_ROW(DECLARE_PAIRS, 0, )
 #else
 #define DECLARE_ZERO_PAIRS(i, unused1, unused2) \
   S2 p##i##_0 = (S2)((S)0), p##i##_1 = p##i##_0, p##i##_2 = p##i##_0, p##i##_3 = p##i##_0;
-#define JOIN_PAIRS(i, unused1, unused2) sum[i] = join(p##i##_0, p##i##_1, p##i##_2, p##i##_3);
   EACH_ROW(DECLARE_ZERO_PAIRS, 0, )
-  const uint end = LOW(x) + k * SIZE;
-  do {
-    FOUR_K_OF_ROWS(NEXT_ROW, 0)
-    MOVE(x, 4 * SIZE);
-    MOVE(w, 4 * SIZE);
-  } while (LOW(x) != end);
-  EACH_ROW(JOIN_PAIRS, 0, )
-  return;
 #endif
+  { ROWS_OF_SOURCE(k) }
+#if DENSE_K2
+  NEXT_SOURCE
+  { ROWS_OF_SOURCE(second.products) }
+#endif
+#if ACC == 2
+#define JOIN_PAIRS(i, unused1, unused2) sum[i] = join(p##i##_0, p##i##_1, p##i##_2, p##i##_3);
+  EACH_ROW(JOIN_PAIRS, 0, )
+#else
 #define HAND_OVER_ROW(i, unused1, unused2) HAND_OVER(i, 0, )
   EACH_ROW(HAND_OVER_ROW, 0, )
+#endif
 }
 
 // ---- tiles ----
@@ -515,16 +575,23 @@ void own_columns_again(Tile* tile, int own_col, int n) {
   tile->first = own_col - tile->col;
 }
 
-// The k that an item sums: all, or a part, which begins a trip of the loop.
+// The k that an item sums: all, or a part, which begins a trip of the loop. Of these, `of_x` are the
+// first source's, from `begin_x` on, and the others the second's, from `begin_x2` on.
 typedef struct {
-  int begin, products;
+  int begin, of_x, begin_x, of_x2, begin_x2;
 } Range;
 
-void own_range(Range* range, int k) {
-  const int trip = ACC == 1 ? CHUNK : DENSE_K0, part = k / (trip * DENSE_PARTS) * trip;
+void own_range(Range* range, int k, int k2) {
+  const int all = DENSE_K2 ? k + k2 : k;
+  const int trip = ACC == 1 ? CHUNK : DENSE_K0, part = all / (trip * DENSE_PARTS) * trip;
   const int at = DENSE_PARTS > 1 ? (int)get_local_id(2) : 0;
+  const int products = at < DENSE_PARTS - 1 ? part : all - at * part;
+  const int in_parts = DENSE_K2 ? DENSE_PARTS > 1 : 0;
   range->begin = at * part;
-  range->products = at < DENSE_PARTS - 1 ? part : k - at * part;
+  range->begin_x2 = in_parts ? max(range->begin - k, 0) : 0;
+  range->begin_x = range->begin - range->begin_x2;
+  range->of_x = in_parts ? min(k - range->begin_x, products) : DENSE_K2 ? k : products;
+  range->of_x2 = products - range->of_x;
 }
 
 // ---- from the sum to the output ----
@@ -619,15 +686,17 @@ void finish_parts(Tile tile, Output out, __global const T* b, __global const T* 
 
 // All sums of a tile by scalar loads: from w on, a vector every w_apart bytes, a column every
 // w_column, a k every w_step.
-void sum_slowly(__global const char* x, uint x_stride, __global const char* w, uint w_apart,
-                uint w_column, uint w_step, int packed, int pairs, int k, Tile tile, Output out,
-                __global const T* b, __global const T* r, __global T* y, __local float4* partial) {
+void sum_slowly(__global const char* x, uint x_stride, Source second, __global const char* w,
+                uint w_apart, uint w_column, uint w_step, int packed, int pairs, int k, Tile tile,
+                Output out, __global const T* b, __global const T* r, __global T* y,
+                __local float4* partial) {
   for (int i = 0; i < SUMS; ++i) {
+    __global const T* x2 = second.x + first_of_row(second, second.row + i / VECTORS);
     float4 sum = (float4)(0.0f);
     for (int column = 0; column < 4; ++column) {
       const float one = sum_one(x + i / VECTORS * x_stride,
                                 w + i % VECTORS * w_apart + column * w_column, w_step, packed,
-                                pairs, k);
+                                pairs, k, (__global const char*)x2, second.products);
       sum = (float4)(sum.yzw, one);
     }
     take(sum, i, tile, out, b, r, y, partial);
@@ -639,68 +708,90 @@ void sum_slowly(__global const char* x, uint x_stride, __global const char* w, u
 // The elements from a matrix's start to the end of `rows` rows of `row` elements.
 int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row; }
 
+int second_ends_above(Source second) {
+  if (!DENSE_K2) return 0;
+  const int at = first_of_row(second, second.row + ROWS - 1);
+  return ends_above(second.x, (at + second.products) * SIZE);
+}
+
 #if VECTORS == 1
 // One work-item a tile, or DENSE_PARTS of them. w lies in rows along k. A tile that would hang over
 // the last column is moved left as others are moved up.
 //@kernel dense_nt
 //@arg    0  x      in   T[m*ldx]
-//@arg    1  w      in   T[n*ldw]
-//@arg    2  b      in   T[n]      null without DENSE_BIAS
-//@arg    3  r      in   T[m*ldr]  null without DENSE_RESIDUAL
-//@arg    4  y      out  T[m*ldy]  may be r
-//@arg    5  m      int            rows
-//@arg    6  n      int            columns
-//@arg    7  k      int            products of a sum
-//@arg    8  ldx    int
-//@arg    9  ldw    int
-//@arg    10 ldr    int            n without DENSE_RESIDUAL
-//@arg    11 ldy    int
-//@arg    12 offx   int
-//@arg    13 offw   int
-//@arg    14 offr   int            0 without DENSE_RESIDUAL
-//@arg    15 offy   int
-//@arg    16 alpha  float          factor of the sum
+//@arg    1  x2     in   T[m*ldx2] null without DENSE_K2
+//@arg    2  w      in   T[n*ldw]
+//@arg    3  b      in   T[n]      null without DENSE_BIAS
+//@arg    4  r      in   T[m*ldr]  null without DENSE_RESIDUAL
+//@arg    5  y      out  T[m*ldy]  may be r
+//@arg    6  m      int            rows
+//@arg    7  n      int            columns
+//@arg    8  k      int            products of a sum
+//@arg    9  k2     int            those with x2 behind them
+//@arg    10 ldx    int
+//@arg    11 ldx2   int
+//@arg    12 ldw    int
+//@arg    13 ldr    int            n without DENSE_RESIDUAL
+//@arg    14 ldy    int
+//@arg    15 offx   int
+//@arg    16 offx2  int
+//@arg    17 offw   int
+//@arg    18 offr   int            0 without DENSE_RESIDUAL
+//@arg    19 offy   int
+//@arg    20 alpha  float          factor of the sum
 //@global ceil(n/(DENSE_N0*DENSE_LX))*DENSE_LX ceil(m/(DENSE_M0*DENSE_LY))*DENSE_LY DENSE_PARTS
 //@local  DENSE_LX DENSE_LY DENSE_PARTS
 //@needs  m >= DENSE_M0, n >= 4, DENSE_N0 == 4
-//@needs  k % DENSE_K0 == 0, k >= DENSE_K0*DENSE_PARTS
-//@needs  k >= 32*DENSE_PARTS*(DENSE_PARTS>1)*(DENSE_ACC==1)
+//@needs  k >= 1, k % DENSE_K0 == 0, k + k2 >= DENSE_K0*DENSE_PARTS
+//@needs  k + k2 >= 32*DENSE_PARTS*(DENSE_PARTS>1)*(DENSE_ACC==1)
+//@needs  (k2 >= 1) == DENSE_K2, k2 % DENSE_K0 == 0, ldx2 % 4 == 0, offx2 % 4 == 0
 //@needs  ldx % 4 == 0, offx % 4 == 0, ldw % 4 == 0, offw % 4 == 0
 //@needs  n % 4 == 0 || DENSE_WHOLE == 0, ldr % 4 == 0 || DENSE_WHOLE == 0
 //@needs  ldy % 4 == 0 || DENSE_WHOLE == 0, offr % 4 == 0 || DENSE_WHOLE == 0
 //@needs  offy % 4 == 0 || DENSE_WHOLE == 0
-//@loop   floor(k/(4*DENSE_PARTS))..k/4-floor(k/(4*DENSE_PARTS))*(DENSE_PARTS-1) if DENSE_ACC!=1  over the k of a part, four a trip
-//@loop   floor(k/(32*DENSE_PARTS))..floor(k/32)-floor(k/(32*DENSE_PARTS))*(DENSE_PARTS-1) if DENSE_ACC==1  over the chunks of a part
+//@loop   floor(k/(4*DENSE_PARTS))..k/4-floor(k/(4*DENSE_PARTS))*(DENSE_PARTS-1) if (DENSE_ACC!=1)*(DENSE_K2*(DENSE_PARTS>1)==0)  over the k of a part, four a trip
+//@loop   0..min(k,k+k2-floor((k+k2)/(DENSE_K0*DENSE_PARTS))*DENSE_K0*(DENSE_PARTS-1))/4 if (DENSE_ACC!=1)*DENSE_K2*(DENSE_PARTS>1)  over those of x in a part
+//@loop   k2/4 if (DENSE_ACC!=1)*DENSE_K2*(DENSE_PARTS==1)  over the k of x2
+//@loop   0..min(k2,k+k2-floor((k+k2)/(DENSE_K0*DENSE_PARTS))*DENSE_K0*(DENSE_PARTS-1))/4 if (DENSE_ACC!=1)*DENSE_K2*(DENSE_PARTS>1)  over those of x2 in a part
+//@loop   floor(k/(32*DENSE_PARTS))..floor(k/32)-floor(k/(32*DENSE_PARTS))*(DENSE_PARTS-1) if (DENSE_ACC==1)*(DENSE_K2*(DENSE_PARTS>1)==0)  over the chunks of a part
+//@loop   0..min(floor(k/32),ceil((k+k2)/32)-floor((k+k2)/(32*DENSE_PARTS))*(DENSE_PARTS-1)) if (DENSE_ACC==1)*DENSE_K2*(DENSE_PARTS>1)  over those of x in a part
 //@loop   0..(k-floor(k/32)*32)/4 if DENSE_ACC==1  over the k that are left, four a trip
+//@loop   floor(k2/32) if (DENSE_ACC==1)*DENSE_K2*(DENSE_PARTS==1)  over the chunks of x2
+//@loop   0..min(floor(k2/32),ceil((k+k2)/32)-floor((k+k2)/(32*DENSE_PARTS))*(DENSE_PARTS-1)) if (DENSE_ACC==1)*DENSE_K2*(DENSE_PARTS>1)  over those of x2 in a part
+//@loop   (k2-floor(k2/32)*32)/4 if (DENSE_ACC==1)*DENSE_K2*(DENSE_PARTS==1)  over the k that are left
+//@loop   0..min(k2/4,7) if (DENSE_ACC==1)*DENSE_K2*(DENSE_PARTS>1)  over those of a part
 //@loop   0*k if DENSE_SPLIT*(DENSE_M0*DENSE_N0>4)  over the sums of a tile that lies across 4 GiB
 //@loop   0*k if DENSE_SPLIT  over the columns of such a sum
 //@loop   0*k if DENSE_SPLIT  over its chunks, or once
 //@loop   0*k if DENSE_SPLIT  over the k of a column
-__kernel GROUP void dense_nt(__global const T* x, __global const T* w, __global const T* b,
-                             __global const T* r, __global T* y, int m, int n, int k, int ldx,
-                             int ldw, int ldr, int ldy, int offx, int offw, int offr, int offy,
-                             float alpha) {
+__kernel GROUP void dense_nt(__global const T* x, __global const T* x2, __global const T* w,
+                             __global const T* b, __global const T* r, __global T* y, int m, int n,
+                             int k, int k2, int ldx, int ldx2, int ldw, int ldr, int ldy, int offx,
+                             int offx2, int offw, int offr, int offy, float alpha) {
   __local float4 partial[PARTIAL_SIZE];
   Tile tile;
   Range range;
   const int own_col = (int)get_global_id(0) * 4;
   own_square_tile(&tile, own_col, m, n);
-  own_range(&range, k);
+  own_range(&range, k, k2);
   if (DENSE_PARTS == 1 && (tile.above >= ROWS || own_col >= n)) return;
   const int x_stride = DENSE_LDX ? DENSE_LDX : ldx, w_stride = DENSE_LDW ? DENSE_LDW : ldw;
-  const int x_at = offx + tile.row * x_stride + range.begin;
+  const int x_at = offx + tile.row * x_stride + range.begin_x;
+  const Source second = {x2,    tile.row,       DENSE_LDX2 ? DENSE_LDX2 : ldx2,
+                         offx2, range.begin_x2, range.of_x2};
   const int w_at = offw + tile.col * w_stride + range.begin;
   const Output out = {n, ldr, ldy, offr, offy, alpha};
   // Not ||: that would be two branches to one place, and what is used there would be kept in
   // registers through the loop.
-  if (ends_above(x, reach(x_at, ROWS, x_stride, range.products) * SIZE) |
-      ends_above(w, reach(w_at, 4, w_stride, range.products) * SIZE)) {
-    sum_slowly((__global const char*)(x + x_at), x_stride * SIZE, (__global const char*)(w + w_at),
-               0, w_stride * SIZE, SIZE, 0, ACC != 0, range.products, tile, out, b, r, y, partial);
+  if (ends_above(x, reach(x_at, ROWS, x_stride, range.of_x) * SIZE) | second_ends_above(second) |
+      ends_above(w, reach(w_at, 4, w_stride, range.of_x + range.of_x2) * SIZE)) {
+    sum_slowly((__global const char*)(x + x_at), x_stride * SIZE, second,
+               (__global const char*)(w + w_at), 0, w_stride * SIZE, SIZE, 0, ACC != 0, range.of_x,
+               tile, out, b, r, y, partial);
   } else {
     float4 sum[SUMS];
-    sum_rows(sum, ADDRESS(x, x_at * SIZE), x_stride * SIZE, ADDRESS(w, w_at * SIZE),
-             w_stride * SIZE, range.products);
+    sum_rows(sum, ADDRESS(x, x_at * SIZE), x_stride * SIZE, second,
+             ADDRESS(w, w_at * SIZE), w_stride * SIZE, range.of_x);
     own_columns_again(&tile, own_col, n);
     EACH_SUM(TAKE)
   }
@@ -711,62 +802,78 @@ __kernel GROUP void dense_nt(__global const T* x, __global const T* w, __global 
 // The same with w transposed: in rows along n.
 //@kernel dense_nn
 //@arg    0  x      in   T[m*ldx]
-//@arg    1  w      in   T[k*ldw]
-//@arg    2  b      in   T[n]      null without DENSE_BIAS
-//@arg    3  r      in   T[m*ldr]  null without DENSE_RESIDUAL
-//@arg    4  y      out  T[m*ldy]  may be r
-//@arg    5  m      int            rows
-//@arg    6  n      int            columns
-//@arg    7  k      int            products of a sum
-//@arg    8  ldx    int
-//@arg    9  ldw    int
-//@arg    10 ldr    int            n without DENSE_RESIDUAL
-//@arg    11 ldy    int
-//@arg    12 offx   int
-//@arg    13 offw   int
-//@arg    14 offr   int            0 without DENSE_RESIDUAL
-//@arg    15 offy   int
-//@arg    16 alpha  float          factor of the sum
+//@arg    1  x2     in   T[m*ldx2] null without DENSE_K2
+//@arg    2  w      in   T[(k+k2)*ldw]
+//@arg    3  b      in   T[n]      null without DENSE_BIAS
+//@arg    4  r      in   T[m*ldr]  null without DENSE_RESIDUAL
+//@arg    5  y      out  T[m*ldy]  may be r
+//@arg    6  m      int            rows
+//@arg    7  n      int            columns
+//@arg    8  k      int            products of a sum
+//@arg    9  k2     int            those with x2 behind them
+//@arg    10 ldx    int
+//@arg    11 ldx2   int
+//@arg    12 ldw    int
+//@arg    13 ldr    int            n without DENSE_RESIDUAL
+//@arg    14 ldy    int
+//@arg    15 offx   int
+//@arg    16 offx2  int
+//@arg    17 offw   int
+//@arg    18 offr   int            0 without DENSE_RESIDUAL
+//@arg    19 offy   int
+//@arg    20 alpha  float          factor of the sum
 //@global ceil(n/(DENSE_N0*DENSE_LX))*DENSE_LX ceil(m/(DENSE_M0*DENSE_LY))*DENSE_LY DENSE_PARTS
 //@local  DENSE_LX DENSE_LY DENSE_PARTS
 //@needs  m >= DENSE_M0, n % 4 == 0, n % (8*DENSE_LX*(DENSE_N0==8)+4*(DENSE_N0==4)) == 0
-//@needs  k % DENSE_K0 == 0, k >= DENSE_K0*DENSE_PARTS
-//@needs  k >= 32*DENSE_PARTS*(DENSE_PARTS>1)*(DENSE_ACC==1)
+//@needs  k >= 1, k % DENSE_K0 == 0, k + k2 >= DENSE_K0*DENSE_PARTS
+//@needs  k + k2 >= 32*DENSE_PARTS*(DENSE_PARTS>1)*(DENSE_ACC==1)
+//@needs  (k2 >= 1) == DENSE_K2, k2 % DENSE_K0 == 0, ldx2 % 4 == 0, offx2 % 4 == 0
 //@needs  ldx % 4 == 0, offx % 4 == 0, ldw % 4 == 0, offw % 4 == 0
 //@needs  n % 4 == 0 || DENSE_WHOLE == 0, ldr % 4 == 0 || DENSE_WHOLE == 0
 //@needs  ldy % 4 == 0 || DENSE_WHOLE == 0, offr % 4 == 0 || DENSE_WHOLE == 0
 //@needs  offy % 4 == 0 || DENSE_WHOLE == 0
-//@loop   floor(k/(DENSE_K0*DENSE_PARTS))..k/DENSE_K0-floor(k/(DENSE_K0*DENSE_PARTS))*(DENSE_PARTS-1) if DENSE_ACC!=1  over the k of a part
-//@loop   floor(k/(32*DENSE_PARTS))..floor(k/32)-floor(k/(32*DENSE_PARTS))*(DENSE_PARTS-1) if DENSE_ACC==1  over the chunks of a part
+//@loop   floor(k/(DENSE_K0*DENSE_PARTS))..k/DENSE_K0-floor(k/(DENSE_K0*DENSE_PARTS))*(DENSE_PARTS-1) if (DENSE_ACC!=1)*(DENSE_K2*(DENSE_PARTS>1)==0)  over the k of a part
+//@loop   0..min(k,k+k2-floor((k+k2)/(DENSE_K0*DENSE_PARTS))*DENSE_K0*(DENSE_PARTS-1))/DENSE_K0 if (DENSE_ACC!=1)*DENSE_K2*(DENSE_PARTS>1)  over those of x in a part
+//@loop   k2/DENSE_K0 if (DENSE_ACC!=1)*DENSE_K2*(DENSE_PARTS==1)  over the k of x2
+//@loop   0..min(k2,k+k2-floor((k+k2)/(DENSE_K0*DENSE_PARTS))*DENSE_K0*(DENSE_PARTS-1))/DENSE_K0 if (DENSE_ACC!=1)*DENSE_K2*(DENSE_PARTS>1)  over those of x2 in a part
+//@loop   floor(k/(32*DENSE_PARTS))..floor(k/32)-floor(k/(32*DENSE_PARTS))*(DENSE_PARTS-1) if (DENSE_ACC==1)*(DENSE_K2*(DENSE_PARTS>1)==0)  over the chunks of a part
+//@loop   0..min(floor(k/32),ceil((k+k2)/32)-floor((k+k2)/(32*DENSE_PARTS))*(DENSE_PARTS-1)) if (DENSE_ACC==1)*DENSE_K2*(DENSE_PARTS>1)  over those of x in a part
 //@loop   0..(k-floor(k/32)*32)/4 if DENSE_ACC==1  over the k that are left, four a trip
+//@loop   floor(k2/32) if (DENSE_ACC==1)*DENSE_K2*(DENSE_PARTS==1)  over the chunks of x2
+//@loop   0..min(floor(k2/32),ceil((k+k2)/32)-floor((k+k2)/(32*DENSE_PARTS))*(DENSE_PARTS-1)) if (DENSE_ACC==1)*DENSE_K2*(DENSE_PARTS>1)  over those of x2 in a part
+//@loop   (k2-floor(k2/32)*32)/4 if (DENSE_ACC==1)*DENSE_K2*(DENSE_PARTS==1)  over the k that are left
+//@loop   0..min(k2/4,7) if (DENSE_ACC==1)*DENSE_K2*(DENSE_PARTS>1)  over those of a part
 //@loop   0*k if DENSE_SPLIT*(DENSE_M0*DENSE_N0>4)  over the sums of a tile that lies across 4 GiB
 //@loop   0*k if DENSE_SPLIT  over the columns of such a sum
 //@loop   0*k if DENSE_SPLIT  over its chunks, or once
 //@loop   0*k if DENSE_SPLIT  over the k of a column
-__kernel GROUP void dense_nn(__global const T* x, __global const T* w, __global const T* b,
-                             __global const T* r, __global T* y, int m, int n, int k, int ldx,
-                             int ldw, int ldr, int ldy, int offx, int offw, int offr, int offy,
-                             float alpha) {
+__kernel GROUP void dense_nn(__global const T* x, __global const T* x2, __global const T* w,
+                             __global const T* b, __global const T* r, __global T* y, int m, int n,
+                             int k, int k2, int ldx, int ldx2, int ldw, int ldr, int ldy, int offx,
+                             int offx2, int offw, int offr, int offy, float alpha) {
   __local float4 partial[PARTIAL_SIZE];
   Tile tile;
   Range range;
   own_tile(&tile, m);
-  own_range(&range, k);
+  own_range(&range, k, k2);
   if (DENSE_PARTS == 1 && (tile.above >= ROWS || tile.col >= n)) return;
   const int x_stride = DENSE_LDX ? DENSE_LDX : ldx, w_stride = DENSE_LDW ? DENSE_LDW : ldw;
-  const int x_at = offx + tile.row * x_stride + range.begin;
+  const int x_at = offx + tile.row * x_stride + range.begin_x;
+  const Source second = {x2,    tile.row,       DENSE_LDX2 ? DENSE_LDX2 : ldx2,
+                         offx2, range.begin_x2, range.of_x2};
   // Items beyond the last column read what another one reads.
   const int w_at = offw + range.begin * w_stride + min(tile.col, n - (VECTORS - 1) * APART - 4);
   const Output out = {n, ldr, ldy, offr, offy, alpha};
-  if (ends_above(x, reach(x_at, ROWS, x_stride, range.products) * SIZE) |
-      ends_above(w, reach(w_at, range.products, w_stride, (VECTORS - 1) * APART + 4) * SIZE)) {
-    sum_slowly((__global const char*)(x + x_at), x_stride * SIZE, (__global const char*)(w + w_at),
-               APART * SIZE, SIZE, w_stride * SIZE, 0, 0, range.products, tile, out, b, r, y,
-               partial);
+  const int w_rows = range.of_x + range.of_x2;
+  if (ends_above(x, reach(x_at, ROWS, x_stride, range.of_x) * SIZE) | second_ends_above(second) |
+      ends_above(w, reach(w_at, w_rows, w_stride, (VECTORS - 1) * APART + 4) * SIZE)) {
+    sum_slowly((__global const char*)(x + x_at), x_stride * SIZE, second,
+               (__global const char*)(w + w_at), APART * SIZE, SIZE, w_stride * SIZE, 0, 0,
+               range.of_x, tile, out, b, r, y, partial);
   } else {
     float4 sum[SUMS];
-    sum_columns(sum, ADDRESS(x, x_at * SIZE), x_stride * SIZE, ADDRESS(w, w_at * SIZE),
-                w_stride * SIZE, APART * SIZE, range.products);
+    sum_columns(sum, ADDRESS(x, x_at * SIZE), x_stride * SIZE, second,
+                ADDRESS(w, w_at * SIZE), w_stride * SIZE, APART * SIZE, range.of_x);
     EACH_SUM(TAKE)
   }
   finish_parts(tile, out, b, r, y, partial);

@@ -115,7 +115,7 @@ TEST(dense, what_no_kernel_does_is_refused_by_every_variant) {
     EXPECT_THROWS_SAYING(reference(problem, inputs, Check::hard), Unsupported, words);
   };
   expect("dense m=4 n=4 k=1028 dtype=f16 acc=f16", "acc=chunk");
-  expect("dense m=4 n=4 k=4 dtype=f32 k2=4", "no kernel reads a second source of k");
+  expect("dense m=4 n=4 k=1000 k2=28 dtype=f16 acc=f16", "acc=chunk");
 }
 
 // ---- plans ----
@@ -139,12 +139,19 @@ TEST(dense, variants_refuse_with_a_reason) {
   EXPECT_EQ(refusal("dense m=4 n=8 k=8 offw=2", "dense_nt"),
             "w with row stride 8 and offset 2 has unaligned rows");
   EXPECT_EQ(refusal("dense m=4 n=9 k=8 trans_w=0", "dense_nn"), "n=9 is no multiple of 4");
+  EXPECT_EQ(refusal("dense m=4 n=8 k=8 k2=8", "dense_nt"), "");
+  EXPECT_EQ(refusal("dense m=4 n=8 k=8 k2=7", "dense_nt"),
+            "k2=7 is no multiple of 4, and raw w is not padded");
+  EXPECT_EQ(refusal("dense m=4 n=8 k=8 k2=8", "dense_both_packed"),
+            "x is packed from one source alone, without k2");
   DeviceInfo small = generic_device();
   small.max_alloc_bytes = 4096;
   EXPECT_EQ(refusal("dense m=4 n=8 k=64", "dense_packed", small),
             "packed w would take 32768 bytes, over the limit of 4096");
   EXPECT_EQ(refusal("dense m=200 n=8 k=7", "dense_packed", small),
             "padded x would take 6400 bytes, over the limit of 4096");
+  EXPECT_EQ(refusal("dense m=200 n=8 k=4 k2=7", "dense_packed", small),
+            "padded x2 would take 6400 bytes, over the limit of 4096");
   EXPECT_EQ(make_plan(parse("dense m=4 n=8 k=64"), small).variant, "dense_nt");
   EXPECT_EQ(make_plan(parse("dense m=4 n=8 k=63"), small).variant, "dense_plain");
 }
@@ -162,16 +169,20 @@ TEST(dense, rows_that_are_not_aligned_are_padded_first) {
   EXPECT_EQ(launches("dense m=4 n=8 k=8 ldx=9"), "dense_pack_x dense_packed ");
   EXPECT_EQ(launches("dense m=4 n=8 k=8 offx=1"), "dense_pack_x dense_packed ");
   EXPECT_EQ(launches("dense m=4 n=8 k=7 ldx=8"), "dense_pack_x dense_packed ");
+  EXPECT_EQ(launches("dense m=4 n=8 k=8 k2=4 ldx2=8 offx2=4"), "dense_packed ");
+  EXPECT_EQ(launches("dense m=4 n=8 k=8 k2=4 ldx2=5"), "dense_pack_x dense_packed ");
+  EXPECT_EQ(launches("dense m=4 n=8 k=7 k2=5"), "dense_pack_x dense_pack_x dense_packed ");
 }
 
 TEST(dense, tiles_fit_the_problem_and_groups_the_limit) {
   const DeviceInfo g610 = gpu_device(find_gpu("g610"));
   for (const int limit : {1, 2, 16, 32, 64, 100, 128, 256, 1024}) {
-    for (const char* line : {"dense m=192 n=256 k=256 dtype=f16 acc=chunk",
-                             "dense m=1 n=1000 k=1024 dtype=f16 acc=chunk",
-                             "dense m=192 n=256 k=256 dtype=f32"}) {
+    for (const char* line :
+         {"dense m=192 n=256 k=256 dtype=f16 acc=chunk",
+          "dense m=1 n=1000 k=1024 dtype=f16 acc=chunk", "dense m=192 n=256 k=256 dtype=f32"}) {
       for (const char* variant : {"dense_packed", "dense_nt"}) {
-        const auto local = make_plan(Problem::parse(line), g610, {variant, limit}).launches[0].local;
+        const auto local =
+            make_plan(Problem::parse(line), g610, {variant, limit}).launches[0].local;
         const std::int64_t items = local[0] * local[1] * local[2];
         EXPECT_LE(items, limit) << line;
         EXPECT_TRUE(local[2] == 1 || items <= 64) << line;
@@ -199,6 +210,22 @@ TEST(dense, large_problems_fix_their_strides) {
   EXPECT_EQ(options(small, "").find("LDX"), std::string::npos);
   EXPECT_NE(options(large, "").find("-DDENSE_LDX=320"), std::string::npos);
   EXPECT_NE(options(large, "dense_nt").find("-DDENSE_LDX=320 -DDENSE_LDW=256"), std::string::npos);
+}
+
+TEST(dense, two_sources_are_one_launch_with_the_tile_of_one) {
+  const DeviceInfo g610 = gpu_device(find_gpu("g610"));
+  for (const char* words : {"dtype=f32 bias", "dtype=f16 acc=chunk bias"}) {
+    const auto plan = [&](const std::string& k) {
+      return make_plan(Problem::parse("dense m=384 n=512 " + k + " " + words), g610);
+    };
+    const Plan one = plan("k=512"), two = plan("k=256 k2=256");
+    EXPECT_EQ(two.launches.size(), 1u);
+    EXPECT_EQ(two.variant, one.variant);
+    EXPECT_EQ(two.launches[0].global, one.launches[0].global);
+    EXPECT_EQ(two.clocks, one.clocks);
+    EXPECT_NE(two.launches[0].options.find(" -DDENSE_K2=1 -DDENSE_LDX=256 -DDENSE_LDX2=256"),
+              std::string::npos);
+  }
 }
 
 TEST(dense, large_problems_without_odd_rows_leave_out_the_code_for_them) {
@@ -320,6 +347,28 @@ TEST(dense, the_reference_is_the_formula) {
   EXPECT_EQ(reference(problem.with("trans_w", "0"), transposed, Check::hard).value, y);
 }
 
+TEST(dense, a_second_source_is_a_concat_along_k) {
+  for (const char* words : {"dtype=f32", "dtype=f32 trans_w=0", "dtype=f16 acc=chunk"}) {
+    const Problem two = Problem::parse(std::string("dense m=3 n=5 k=8 k2=140 bias ") + words);
+    const Problem one = two.with("k2", "0").with("k", "148");
+    const Tensors inputs = make_inputs(two, data_set("zero_mean"), 1);
+    Tensors joined = inputs;
+    joined.at("x") = HostTensor(two.dtype(), {3, 148});
+    for (std::int64_t i = 0; i < 3 * 148; ++i) {
+      const std::int64_t row = i / 148, j = i % 148;
+      joined.at("x").set(
+          i, j < 8 ? inputs.at("x").get(row * 8 + j) : inputs.at("x2").get(row * 140 + j - 8));
+    }
+    joined.erase("x2");
+    for (const Check check : {Check::hard, Check::zero_mean}) {
+      EXPECT_EQ(reference(two, inputs, check).value, reference(one, joined, check).value) << words;
+      EXPECT_EQ(reference(two, inputs, check).bound, reference(one, joined, check).bound) << words;
+    }
+    EXPECT_EQ(dense_flops(two), dense_flops(one));
+    EXPECT_EQ(tensor_bytes(two), tensor_bytes(one));
+  }
+}
+
 TEST(dense, bounds_are_those_of_the_contract) {
   const Problem f32 = parse("dense m=1 n=1 k=3 alpha=0.5 bias"), f16 = f32.with("dtype", "f16");
   const Tensors inputs{{"x", tensor(Dtype::f32, {1, 3}, {4, 2, 1})},
@@ -406,8 +455,11 @@ TEST(dense, exact_catches_what_is_in_the_wrong_place_or_left_out) {
     const auto honest = [&](const Tensors& other) {
       return y_rounded(problem, reference(problem, other, Check::hard));
     };
-    expect_caught(honest(dense_faults::without_last_k(problem, inputs)), expected,
-                  "dropped last k");
+    expect_caught(honest(dense_faults::without_last_k(inputs, "x")), expected, "dropped last k");
+    if (problem.integer("k2") > 0) {
+      expect_caught(honest(dense_faults::without_last_k(inputs, "x2")), expected,
+                    "dropped last k of x2");
+    }
     if (problem.integer("n") > 1)
       expect_caught(test::swapped_columns(y, problem.integer("n")), expected, "swapped columns");
     if (problem.integer("m") > 1 || problem.integer("n") > 4) {
@@ -417,6 +469,19 @@ TEST(dense, exact_catches_what_is_in_the_wrong_place_or_left_out) {
     const HostTensor before = honest(make_inputs(problem, set, kSeed + 1));
     expect_caught(test::stale_last_row(y, before, problem.integer("n")), expected, "stale scratch");
   });
+}
+
+TEST(dense, exact_catches_a_second_source_that_is_read_wrongly) {
+  for (const char* line : {"dense m=9 n=15 k=12 k2=8", "dense m=9 n=15 k=5 k2=7 trans_w=0"}) {
+    const Problem problem = parse(line);
+    const Tensors inputs = make_inputs(problem, data_set("exact"), kSeed);
+    const Expected expected = reference(problem, inputs, Check::exact);
+    const auto honest = [&](const Tensors& other) {
+      return y_rounded(problem, reference(problem, other, Check::hard));
+    };
+    expect_caught(honest(dense_faults::x2_with_stride_of_x(problem, inputs)), expected, "ldx");
+    expect_caught(honest(dense_faults::w_from_the_start(problem, inputs)), expected, "w");
+  }
 }
 
 TEST(dense, zero_mean_catches_all_zero_and_constant_outputs) {
@@ -563,7 +628,9 @@ TEST_F(dense_device, random_problems_pass) {
     const bool trans_w = random.integer(0, 1) == 1;
     std::string line = fmt::format("dense m={} n={} k={} trans_w={}", m, n, k, trans_w ? 1 : 0);
     if (random.integer(0, 1) == 1) line += " bias residual" + slice("r", n);
-    line += slice("x", k) + slice("w", trans_w ? k : n) + slice("y", n);
+    const int k2 = random.integer(0, 1) * random.integer(1, 40);
+    if (k2 > 0) line += fmt::format(" k2={}", k2) + slice("x2", k2);
+    line += slice("x", k) + slice("w", trans_w ? k + k2 : n) + slice("y", n);
     for (const std::string& dtype : dtypes()) expect_all_sets_pass(parse(line, dtype));
   }
 }
@@ -686,14 +753,17 @@ TEST_F(dense_device, the_largest_halves_add_up_and_overflow_like_ieee) {
 void for_each_mali_plan(const std::string& dtype, const std::function<void(const Plan&)>& body) {
   const DeviceInfo mali = gpu_device(find_gpu("g610"));
   std::vector<std::string> lines = find_op("dense").cases;
-  lines.insert(lines.end(), {"dense m=3 n=9 k=1021 bias", "dense m=5 n=64 k=516 trans_w=0",
-                             "dense m=12 n=384 k=264 act=relu residual bias",
-                             "dense m=12 n=384 k=260 trans_w=0 ldx=268 offx=4",
-                             "dense m=193 n=256 k=132 bias residual ldr=260",
-                             "dense m=193 n=260 k=132 trans_w=0", "dense m=191 n=256 k=260",
-                             "dense m=193 n=252 k=260 acc=chunk bias",
-                             "dense m=100 n=512 k=128 acc=f16 ldx=136 offx=8 bias",
-                             "dense m=100 n=512 k=128 acc=f16 ldx=132"});
+  lines.insert(
+      lines.end(),
+      {"dense m=3 n=9 k=1021 bias", "dense m=5 n=64 k=516 trans_w=0",
+       "dense m=12 n=384 k=264 act=relu residual bias",
+       "dense m=12 n=384 k=260 trans_w=0 ldx=268 offx=4",
+       "dense m=193 n=256 k=132 bias residual ldr=260", "dense m=193 n=260 k=132 trans_w=0",
+       "dense m=191 n=256 k=260", "dense m=193 n=252 k=260 acc=chunk bias",
+       "dense m=100 n=512 k=128 acc=f16 ldx=136 offx=8 bias",
+       "dense m=100 n=512 k=128 acc=f16 ldx=132", "dense m=3 n=9 k=500 k2=521 bias",
+       "dense m=5 n=64 k=260 k2=20", "dense m=12 n=384 k=100 k2=160 acc=chunk trans_w=0",
+       "dense m=100 n=512 k=64 k2=64 acc=f16 ldx2=72 offx2=8"});
   for (const Problem& problem : problems_of(lines, dtype)) {
     for (const Variant& variant : problem.op().variants) {
       if (!variant.supports(problem, mali)) body(make_plan(problem, mali, {variant.name}));
@@ -777,6 +847,16 @@ TEST_F(dense_broken, broken_kernels_are_caught) {
        "dense_packed", "exact"},
       {"no bias", "if (DENSE_BIAS) z", "if (0) z", "dense m=9 n=15 k=24 bias", "dense_packed",
        "exact"},
+      {"x2 with the stride of x", "DENSE_LDX2 ? DENSE_LDX2 : ldx2", "ldx",
+       "dense m=9 n=15 k=8 k2=12", "dense_packed", "exact"},
+      {"x2 with the stride of x", "x_stride = second.ld * SIZE;", "", "dense m=9 n=16 k=8 k2=12",
+       "dense_nt", "exact"},
+      {"x2 with the stride of x", "row * ldx2", "row * ldx", "dense m=9 n=15 k=8 k2=12",
+       "dense_plain", "exact"},
+      {"dropped last k of x2", "x_step, second.products)", "x_step, second.products - 4)",
+       "dense m=9 n=15 k=8 k2=12", "dense_packed", "exact"},
+      {"weights of x2 behind no padding", "is_x2 ? i - k4 + k : i", "i", "dense m=9 n=15 k=7 k2=12",
+       "dense_packed", "exact"},
       {"wrong panel of x", "x_at = row * k;", "x_at = row / 2 * k;", "dense m=9 n=15 k=12",
        "dense_both_packed", "exact"},
       {"dropped last k", "LOW(x) + k * x_step;", "LOW(x) + (k - 4) * x_step;",

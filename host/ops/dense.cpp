@@ -38,38 +38,58 @@ Matrix matrix(const Problem& problem, const std::string& name, int row) {
   return {ld == 0 ? row : ld, problem.integer("off" + name)};
 }
 
+/// A matrix with rows of k, and the buffer that it is copied into where its rows are not whole,
+/// aligned vectors. There is no second source where its k is 0.
+struct Source {
+  const char *name, *padded;
+  int k;
+  Matrix at;
+
+  /// k filled up to whole vectors.
+  int padded_k() const { return round_up(k, kVector); }
+  bool needs_padding() const { return k % kVector != 0 || (k > 0 && !at.aligned()); }
+  /// As the kernels of tiles read it.
+  const char* read_from() const { return needs_padding() ? padded : name; }
+  Matrix as_read() const { return needs_padding() ? Matrix{padded_k(), 0} : at; }
+};
+
 /// The extents, and where the matrices lie.
 struct Dense {
-  int m, n, k;
+  int m, n, k, k2;
   bool trans_w, bias, residual;
   Dtype dtype;
   Acc acc;
   float alpha;
-  Matrix x, w, r, y;
+  Source x, x2;
+  Matrix w, r, y;
 
   explicit Dense(const Problem& problem)
       : m(problem.integer("m")),
         n(problem.integer("n")),
         k(problem.integer("k")),
+        k2(problem.integer("k2")),
         trans_w(problem.integer("trans_w") == 1),
         bias(problem.flag("bias")),
         residual(problem.flag("residual")),
         dtype(problem.dtype()),
         acc(accumulator(problem)),
         alpha(problem.number("alpha")),
-        x(matrix(problem, "x", k)),
-        w(matrix(problem, "w", trans_w ? k + problem.integer("k2") : n)),
+        x{"x", "x_padded", k, matrix(problem, "x", k)},
+        x2{"x2", "x2_padded", k2, matrix(problem, "x2", k2)},
+        w(matrix(problem, "w", trans_w ? k + k2 : n)),
         r(matrix(problem, "r", n)),
         y(matrix(problem, "y", n)) {}
 
-  /// k filled up to whole vectors, and the bytes of x with such rows.
-  int padded_k() const { return round_up(k, 4); }
-  std::int64_t padded_bytes() const { return std::int64_t{m} * padded_k() * size_of(dtype); }
-  bool needs_padding() const { return k % 4 != 0 || !x.aligned(); }
+  /// The k of all sources, filled up to whole vectors.
+  int padded_k() const { return x.padded_k() + x2.padded_k(); }
+  /// Of a source with such rows.
+  std::int64_t padded_bytes(const Source& source) const {
+    return std::int64_t{m} * source.padded_k() * size_of(dtype);
+  }
   /// From a weight to the one of the next column, and of the next k.
   int step_n() const { return trans_w ? w.ld : 1; }
   int step_k() const { return trans_w ? 1 : w.ld; }
-  double multiply_adds() const { return 1.0 * m * n * k; }
+  double multiply_adds() const { return 1.0 * m * n * (1.0 * k + k2); }
 };
 
 using Values = std::map<std::string, std::string, std::less<>>;
@@ -239,7 +259,8 @@ struct Cut {
 /// costs a build of its own, which only a large problem repays.
 bool fixes_strides(const Dense& dense) { return dense.multiply_adds() >= 1 << 22; }
 
-/// y, r and b can be written and read by aligned vectors: without the other way a kernel is shorter.
+/// y, r and b can be written and read by aligned vectors: without the other way a kernel is
+/// shorter.
 bool has_whole_rows(const Dense& dense) {
   return dense.n % kVector == 0 && dense.y.aligned() && (!dense.residual || dense.r.aligned());
 }
@@ -278,8 +299,8 @@ bool can_share(const Dense& dense, const Cut& cut, const DeviceInfo& device) {
   constexpr int kHalves = 16;         // sums carried in half; more would spill
   const int sums = cut.tile.rows * cut.tile.columns;
   const std::int64_t items = std::int64_t{cut.group.x} * cut.group.y * cut.parts;
-  return dense.padded_k() >= kLeast * cut.parts &&
-         (dense.acc != Acc::f16 || sums <= kHalves) && device.type != "cpu" &&
+  return dense.padded_k() >= kLeast * cut.parts && (dense.acc != Acc::f16 || sums <= kHalves) &&
+         device.type != "cpu" &&
          items * sums * std::int64_t{sizeof(float)} <= device.local_mem_bytes &&
          device.max_work_items.size() > 2 && device.max_work_items[2] >= cut.parts;
 }
@@ -287,10 +308,12 @@ bool can_share(const Dense& dense, const Cut& cut, const DeviceInfo& device) {
 /// A longer trip pays where loads leave it the registers. With acc=f16 it loads eight k of x at
 /// once.
 bool sums_eight_k(const Dense& dense, const Tile& tile, Weights weights) {
-  if (dense.padded_k() % 8 != 0) return false;
-  const Matrix x = dense.needs_padding() ? Matrix{dense.padded_k(), 0} : dense.x;
-  if (dense.acc == Acc::f16 && weights == Weights::packed && (x.ld | x.offset) % 8 != 0) {
-    return false;
+  for (const Source& source : {dense.x, dense.x2}) {
+    if (source.padded_k() % 8 != 0) return false;
+    const Matrix x = source.as_read();
+    if (dense.acc == Acc::f16 && weights == Weights::packed && (x.ld | x.offset) % 8 != 0) {
+      return false;
+    }
   }
   return tile.columns != kVector || weights == Weights::both_packed;
 }
@@ -352,6 +375,7 @@ std::string common_options(const Problem& problem, const Cut& cut, const DeviceI
   if (fixes_strides(dense) && has_whole_rows(dense)) options += " -DDENSE_WHOLE=1";
   if (dense.bias) options += " -DDENSE_BIAS=1";
   if (dense.residual) options += " -DDENSE_RESIDUAL=1";
+  if (dense.k2 > 0) options += " -DDENSE_K2=1";
   if (problem.choice("act") != "none") options += " -DDENSE_ACT=" + problem.choice("act");
   return options;
 }
@@ -370,32 +394,36 @@ Launch launch(const char* file, std::string kernel, const std::string& options, 
           std::move(args)};
 }
 
+std::string fixed_strides(const Dense& dense) {
+  const std::string x = fixed_stride(dense, "DENSE_LDX", dense.x.as_read().ld);
+  return dense.k2 > 0 ? x + fixed_stride(dense, "DENSE_LDX2", dense.x2.as_read().ld) : x;
+}
+
 /// What the kernels of tiles have in common.
 struct Tiles {
   Dense dense;
   Cut cut;
-  bool padded;  ///< x is copied into rows of whole, aligned vectors first
-  Matrix x;     ///< as the kernel reads it
+  Matrix x, x2;  ///< as the kernel reads them
   std::string options;
 
   Tiles(const Problem& problem, Weights weights, const DeviceInfo& device,
         const PlanOptions& wanted)
       : dense(problem),
         cut(choose_cut(problem, weights, device, wanted)),
-        padded(dense.needs_padding()),
-        x(padded ? Matrix{dense.padded_k(), 0} : dense.x),
-        options(common_options(problem, cut, device) + fixed_stride(dense, "DENSE_LDX", x.ld)) {}
+        x(dense.x.as_read()),
+        x2(dense.x2.as_read()),
+        options(common_options(problem, cut, device) + fixed_strides(dense)) {}
 };
 
-/// What a launch that writes x anew adds to the time of a problem: its own instructions or bytes,
-/// and what lies between two launches.
-double x_launch_clocks(const Dense& dense, double item_instructions, int item_elements,
-                       std::int64_t written, const DeviceInfo& device) {
+/// What a launch that writes a source anew adds to the time of a problem: its own instructions or
+/// bytes, and what lies between two launches.
+double x_launch_clocks(const Dense& dense, const Source& source, double item_instructions,
+                       int item_elements, std::int64_t written, const DeviceInfo& device) {
   constexpr double kUsBetweenLaunches = 10;    // an estimate: nobody has published a measured one
   constexpr double kMhz = 1000, kGbPerS = 10;  // of a Mali-G610's board, where a device says none
   const Gpu* gpu = identify(device).gpu;
   const double mhz = device.max_clock_mhz > 0 ? static_cast<double>(device.max_clock_mhz) : kMhz;
-  const double elements = 1.0 * dense.m * dense.padded_k();
+  const double elements = 1.0 * dense.m * source.padded_k();
   const double bytes = elements * size_of(dense.dtype) + static_cast<double>(written);
   const double us = bytes / 1e3 / (gpu ? gpu->gb_per_s : kGbPerS);
   return std::max(predicted_clocks(elements / item_elements, item_instructions, device), us * mhz) +
@@ -404,35 +432,43 @@ double x_launch_clocks(const Dense& dense, double item_instructions, int item_el
 
 double padding_clocks(const Dense& dense, const DeviceInfo& device) {
   constexpr double kInstructions = 50;  // of four k
-  if (!dense.needs_padding()) return 0;
-  return x_launch_clocks(dense, kInstructions, kVector, dense.padded_bytes(), device);
+  double clocks = 0;
+  for (const Source& source : {dense.x, dense.x2}) {
+    if (!source.needs_padding()) continue;
+    clocks +=
+        x_launch_clocks(dense, source, kInstructions, kVector, dense.padded_bytes(source), device);
+  }
+  return clocks;
 }
 
 void add_padding(const Tiles& tiles, Plan& plan) {
-  if (!tiles.padded) return;
   const Dense& dense = tiles.dense;
-  plan.buffers.push_back({"x_padded", BufferSpec::Role::scratch, dense.padded_bytes()});
-  plan.launches.push_back(launch(
-      kFile, "dense_pack_x", tiles.options, tiles.cut.group, tiles.x.ld / 4, dense.m,
-      {BufferArg{"x"}, BufferArg{"x_padded"}, dense.m, dense.k, dense.x.ld, dense.x.offset}));
+  for (const Source& source : {dense.x, dense.x2}) {
+    if (!source.needs_padding()) continue;
+    plan.buffers.push_back({source.padded, BufferSpec::Role::scratch, dense.padded_bytes(source)});
+    plan.launches.push_back(launch(kFile, "dense_pack_x", tiles.options, tiles.cut.group,
+                                   source.padded_k() / kVector, dense.m,
+                                   {BufferArg{source.name}, BufferArg{source.padded}, dense.m,
+                                    source.k, source.at.ld, source.at.offset}));
+  }
 }
 
-/// The arguments of a kernel that computes y: buffers, ints, alpha.
-std::vector<Arg> arguments(const Dense& dense, const char* x, const char* w,
+/// The arguments of a kernel that computes y: the buffers that it reads sums from, those of what
+/// follows a sum, ints, alpha. An empty name is a null.
+std::vector<Arg> arguments(const Dense& dense, std::initializer_list<std::string> read,
                            std::initializer_list<int> ints) {
   std::vector<Arg> args;
-  const auto add = [&](bool present, const char* name) {
-    if (present) {
-      args.emplace_back(BufferArg{name});
-    } else {
+  const auto add = [&](const std::string& name) {
+    if (name.empty()) {
       args.emplace_back(NullArg{});
+    } else {
+      args.emplace_back(BufferArg{name});
     }
   };
-  add(true, x);
-  add(true, w);
-  add(dense.bias, "b");
-  add(dense.residual, "r");
-  add(true, "y");
+  for (const std::string& name : read) add(name);
+  add(dense.bias ? "b" : "");
+  add(dense.residual ? "r" : "");
+  add("y");
   args.insert(args.end(), ints.begin(), ints.end());
   args.push_back(dense.alpha);
   return args;
@@ -440,11 +476,13 @@ std::vector<Arg> arguments(const Dense& dense, const char* x, const char* w,
 
 void add_tiles(const char* file, const char* kernel, const Tiles& tiles, const char* w,
                std::initializer_list<int> ints, const DeviceInfo& device, Plan& plan) {
-  const char* x = tiles.padded ? "x_padded" : "x";
+  const Dense& dense = tiles.dense;
+  const std::string x2 = dense.k2 > 0 ? dense.x2.read_from() : "";
   plan.launches.push_back(launch(file, kernel, tiles.options, tiles.cut.group, tiles.cut.columns,
-                                 ceil_div(tiles.dense.m, tiles.cut.tile.rows),
-                                 arguments(tiles.dense, x, w, ints), tiles.cut.parts));
-  plan.clocks = tiles.cut.clocks + padding_clocks(tiles.dense, device);
+                                 ceil_div(dense.m, tiles.cut.tile.rows),
+                                 arguments(dense, {dense.x.read_from(), x2, w}, ints),
+                                 tiles.cut.parts));
+  plan.clocks = tiles.cut.clocks + padding_clocks(dense, device);
 }
 
 /// dense_nt and dense_nn, which differ in how they read w.
@@ -454,22 +492,30 @@ void plan_raw(const char* kernel, Weights weights, const Problem& problem, const
   const Dense& dense = tiles.dense;
   add_padding(tiles, plan);
   tiles.options += fixed_stride(dense, "DENSE_LDW", dense.w.ld);
-  add_tiles("dense_raw.cl", kernel, tiles, "w",
-            {dense.m, dense.n, dense.k, tiles.x.ld, dense.w.ld, dense.r.ld, dense.y.ld,
-             tiles.x.offset, dense.w.offset, dense.r.offset, dense.y.offset},
-            device, plan);
+  add_tiles(
+      "dense_raw.cl", kernel, tiles, "w",
+      {dense.m, dense.n, dense.k, dense.k2, tiles.x.ld, tiles.x2.ld, dense.w.ld, dense.r.ld,
+       dense.y.ld, tiles.x.offset, tiles.x2.offset, dense.w.offset, dense.r.offset, dense.y.offset},
+      device, plan);
 }
 
 // ---- variants ----
 
 Reason cannot_vectorise_x(const Dense& dense, const DeviceInfo& device) {
-  if (!dense.needs_padding()) return {};
-  return too_large("padded x", dense.padded_bytes(), device);
+  for (const Source& source : {dense.x, dense.x2}) {
+    if (!source.needs_padding()) continue;
+    const std::string what = std::string("padded ") + source.name;
+    if (Reason reason = too_large(what.c_str(), dense.padded_bytes(source), device)) return reason;
+  }
+  return {};
 }
 
 Reason cannot_vectorise_w(const Dense& dense) {
-  if (dense.k % 4 != 0) {
+  if (dense.k % kVector != 0) {
     return fmt::format("k={} is no multiple of 4, and raw w is not padded", dense.k);
+  }
+  if (dense.k2 % kVector != 0) {
+    return fmt::format("k2={} is no multiple of 4, and raw w is not padded", dense.k2);
   }
   if (dense.w.aligned()) return {};
   return fmt::format("w with row stride {} and offset {} has unaligned rows", dense.w.ld,
@@ -497,7 +543,7 @@ void add_packed_w(const Dense& dense, const Cut& cut, const std::string& options
   plan.pack.push_back(launch(kFile, "dense_pack_w", options, cut.group,
                              ceil_div(dense.n, cut.panel()) * cut.panel() / kVector,
                              dense.padded_k(),
-                             {BufferArg{"w"}, BufferArg{"w_packed"}, dense.n, dense.k,
+                             {BufferArg{"w"}, BufferArg{"w_packed"}, dense.n, dense.k, dense.k2,
                               dense.step_n(), dense.step_k(), dense.w.offset}));
 }
 
@@ -507,10 +553,11 @@ void plan_packed(const Problem& problem, const DeviceInfo& device, const PlanOpt
   const Dense& dense = tiles.dense;
   add_packed_w(dense, tiles.cut, tiles.options, plan);
   add_padding(tiles, plan);
-  add_tiles(kFile, "dense_packed", tiles, "w_packed",
-            {dense.m, dense.n, dense.padded_k(), tiles.x.ld, dense.r.ld, dense.y.ld, tiles.x.offset,
-             dense.r.offset, dense.y.offset},
-            device, plan);
+  add_tiles(
+      kFile, "dense_packed", tiles, "w_packed",
+      {dense.m, dense.n, dense.x.padded_k(), dense.x2.padded_k(), tiles.x.ld, tiles.x2.ld,
+       dense.r.ld, dense.y.ld, tiles.x.offset, tiles.x2.offset, dense.r.offset, dense.y.offset},
+      device, plan);
 }
 
 // ---- x packed too ----
@@ -519,18 +566,18 @@ Reason supports_both_packed(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = supports_packed(problem, device)) return reason;
   constexpr int kHighest = 8;
   const Dense dense(problem);
+  if (dense.k2 > 0) return "x is packed from one source alone, without k2";
   return too_large("packed x", packed_bytes(dense, dense.m, kHighest), device);
 }
 
 double pack_clocks(const Dense& dense, const Cut& cut, const DeviceInfo& device) {
   constexpr double kInstructions = 150;  // of four rows at four k
-  return x_launch_clocks(dense, kInstructions, 16, packed_bytes(dense, dense.m, cut.tile.rows),
-                         device);
+  return x_launch_clocks(dense, dense.x, kInstructions, 16,
+                         packed_bytes(dense, dense.m, cut.tile.rows), device);
 }
 
 /// Whether packing x each time pays: known of Mesa's Mali compilers alone.
-Reason packed_outdone(const Problem& problem, const DeviceInfo& device,
-                      const PlanOptions& wanted) {
+Reason packed_outdone(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
   if (!splits_addresses(device) || supports_both_packed(problem, device)) return {};
   const Dense dense(problem);
   if (dense.acc == Acc::chunk) return {};  // its tile of 8 rows spills beside an activation
@@ -553,10 +600,10 @@ void plan_both_packed(const Problem& problem, const DeviceInfo& device, const Pl
       {"x_packed", BufferSpec::Role::scratch, packed_bytes(dense, dense.m, cut.tile.rows)});
   plan.launches.push_back(launch(
       kFile, "dense_pack_x_panels", options, cut.group, k / 4, tiles * cut.tile.rows / 4,
-      {BufferArg{"x"}, BufferArg{"x_packed"}, dense.m, dense.k, dense.x.ld, dense.x.offset}));
+      {BufferArg{"x"}, BufferArg{"x_packed"}, dense.m, dense.k, dense.x.at.ld, dense.x.at.offset}));
   plan.launches.push_back(launch(
       kFile, "dense_both_packed", options, cut.group, cut.columns, tiles,
-      arguments(dense, "x_packed", "w_packed",
+      arguments(dense, {"x_packed", "w_packed"},
                 {dense.m, dense.n, k, dense.r.ld, dense.y.ld, dense.r.offset, dense.y.offset})));
   plan.clocks = cut.clocks + pack_clocks(dense, cut, device);
 }
@@ -604,31 +651,27 @@ void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOpti
   cut.group = choose_group(dense.n, dense.trans_w ? kSquareLanes : kPanelLanes, device, wanted);
   cut.parts = 1;
   const std::string options = common_options(problem, cut, device);
-  std::vector<Arg> args =
-      arguments(dense, "x", "w",
-                {dense.m, dense.n, dense.k, dense.x.ld, dense.step_n(), dense.step_k(), dense.r.ld,
-                 dense.y.ld, dense.x.offset, dense.w.offset, dense.r.offset, dense.y.offset});
+  const Matrix x = dense.x.at, x2 = dense.x2.at;
+  std::vector<Arg> args = arguments(
+      dense, {"x", dense.k2 > 0 ? "x2" : "", "w"},
+      {dense.m, dense.n, dense.k, dense.k2, x.ld, x2.ld, dense.step_n(), dense.step_k(), dense.r.ld,
+       dense.y.ld, x.offset, x2.offset, dense.w.offset, dense.r.offset, dense.y.offset});
   plan.launches.push_back(
       launch(kFile, "dense_plain", options, cut.group, dense.n, dense.m, std::move(args)));
 }
 
 }  // namespace
 
-Reason dense_not_offered(const Problem& problem) {
-  if (Reason reason = acc_not_offered(problem)) return reason;
-  if (problem.integer("k2") > 0) return "no kernel reads a second source of k (k2)";
-  return {};
-}
+Reason dense_not_offered(const Problem& problem) { return acc_not_offered(problem); }
 
 const Op& dense_op() {
   static const Op op{
       "dense",
-      "y[m,n] = act(alpha * sum_k x[m,k] * w[n,k] + b[n]) + r[m,n]",
+      "y[m,n] = act(alpha * sum_k x[m,k] * w[n,k] + b[n]) + r[m,n]; k runs on in x2",
       dense_fields(),
       check_dense,
       dense_tensors,
-      {{"dense_packed", "weights packed once", supports_packed, plan_packed,
-        packed_outdone},
+      {{"dense_packed", "weights packed once", supports_packed, plan_packed, packed_outdone},
        {"dense_both_packed", "weights packed once, x each time", supports_both_packed,
         plan_both_packed},
        {"dense_nt", "weights that change, as w[n,k]", supports_nt, plan_nt},

@@ -25,22 +25,33 @@ inline double dense_flops(const Problem& problem) {
 
 namespace dense_data {
 
+/// No element of the last column is 0.
+inline void fill_last_column(HostTensor& matrix) {
+  const std::int64_t n = matrix.shape()[1];
+  for (std::int64_t i = n - 1; i < matrix.size(); i += n) {
+    matrix.set(i, matrix.get(i) < 0 ? -1 : 1);
+  }
+}
+
 /// -1, 0 and 1, so that every partial sum is exact. A product left out, or a column in the wrong
-/// place, shows at any extent: no product with the last k is 0, and the columns of a pair differ in
-/// that product alone.
+/// place, shows at any extent: no product with the last k of a source is 0, and the columns of a
+/// pair differ in that product of the last source alone.
 inline void exact(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   product_sets::ternary(seed, inputs);
-  const std::int64_t n = problem.integer("n"), k = inputs.at("x").shape()[1];
+  const std::int64_t n = problem.integer("n"), k = problem.integer("k");
+  const std::int64_t all = k + problem.integer("k2");
   const bool trans_w = problem.integer("trans_w") == 1;
-  HostTensor &x = inputs.at("x"), &w = inputs.at("w");
+  HostTensor& w = inputs.at("w");
   const auto at = [=](std::int64_t column, std::int64_t i) {
-    return trans_w ? column * k + i : i * n + column;
+    return trans_w ? column * all + i : i * n + column;
   };
-  for (std::int64_t i = k - 1; i < x.size(); i += k) x.set(i, x.get(i) < 0 ? -1 : 1);
+  fill_last_column(inputs.at("x"));
+  if (all > k) fill_last_column(inputs.at("x2"));
   for (std::int64_t column = 0; column < n; ++column) {
     const std::int64_t left = column - column % 2;
-    for (std::int64_t i = 0; i < k; ++i) w.set(at(column, i), w.get(at(left, i)));
-    w.set(at(column, k - 1), column % 2 == 0 ? 1 : -1);
+    w.set(at(left, k - 1), w.get(at(left, k - 1)) < 0 ? -1 : 1);
+    for (std::int64_t i = 0; i < all; ++i) w.set(at(column, i), w.get(at(left, i)));
+    w.set(at(column, all - 1), column % 2 == 0 ? 1 : -1);
   }
 }
 
@@ -120,6 +131,17 @@ inline std::vector<std::string> dense_cases() {
       "dense m=9 n=15 k=33 acc=f16",
       "dense m=17 n=20 k=256 acc=f16 bias act=relu",
       "dense m=9 n=16 k=64 acc=f16 trans_w=0",
+      // A second source of k: shorter and longer than the first, both or one of them padded.
+      "dense m=9 n=15 k=12 k2=1 bias act=relu",
+      "dense m=5 n=7 k=3 k2=10 residual",
+      "dense m=97 n=100 k=8 k2=16",
+      "dense m=9 n=16 k=12 k2=8 ldx=16 ldx2=20 offx2=4 ldw=24 offw=4 bias residual act=gelu",
+      "dense m=9 n=15 k=8 k2=12 ldx2=13 offx2=3 trans_w=0 ldw=17 offw=1 alpha=0.5",
+      "dense m=17 n=20 k=20 k2=4 trans_w=0",
+      "dense m=192 n=512 k=256 k2=256 bias",
+      "dense m=9 n=16 k=36 k2=60 acc=chunk bias",
+      "dense m=9 n=15 k=70 k2=5 acc=chunk act=silu",
+      "dense m=9 n=16 k=64 k2=24 acc=f16",
   };
 }
 
@@ -133,7 +155,10 @@ inline std::vector<std::string> dense_small_cases() {
           "dense m=5 n=12 k=260 trans_w=0",
           "dense m=5 n=12 k=260",
           "dense m=5 n=9 k=35 acc=chunk bias act=silu",
-          "dense m=5 n=9 k=35 acc=f16"};
+          "dense m=5 n=9 k=35 acc=f16",
+          "dense m=5 n=9 k=4 k2=5 ldx2=7 offx2=1 bias",
+          "dense m=5 n=12 k=8 k2=4 ldx2=8 trans_w=0",
+          "dense m=5 n=8 k=36 k2=40 acc=chunk"};
 }
 
 }  // namespace clam

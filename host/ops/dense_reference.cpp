@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// dense_reference.cpp - y[m,n] = act(alpha * sum_k x[m,k] * w[n,k] + b[n]) + r[m,n] in double, and
-// how far from it a device may be.
+// dense_reference.cpp - y[m,n] = act(alpha * sum_k x[m,k] * w[n,k] + b[n]) + r[m,n] in double, x2
+// behind x along k, and how far from it a device may be.
+#include <algorithm>
 #include <cmath>
 
 #include "../error.hpp"
@@ -19,20 +20,35 @@ std::vector<double> transposed(const std::vector<double>& matrix, std::size_t ro
   return result;
 }
 
-/// The problem's numbers, widened; w lies as w[k][n].
+/// Rows of a, each with its row of b behind it.
+std::vector<double> side_by_side(const std::vector<double>& a, const std::vector<double>& b,
+                                 std::size_t rows) {
+  const std::size_t of_a = a.size() / rows, of_b = b.size() / rows;
+  std::vector<double> result(a.size() + b.size());
+  for (std::size_t i = 0; i < rows; ++i) {
+    std::copy_n(&a[i * of_a], of_a, &result[i * (of_a + of_b)]);
+    std::copy_n(&b[i * of_b], of_b, &result[i * (of_a + of_b) + of_a]);
+  }
+  return result;
+}
+
+/// The problem's numbers, widened; x has all sources of k side by side, and w lies as w[k][n].
 struct Operands {
   std::size_t m, n, k;
+  std::size_t of_x;  ///< k of the first source
   Epilogue epilogue;
   std::vector<double> x, w, b, r;  ///< b and r empty when absent
 
   Operands(const Problem& problem, const Tensors& inputs)
       : m(static_cast<std::size_t>(problem.integer("m"))),
         n(static_cast<std::size_t>(problem.integer("n"))),
-        k(static_cast<std::size_t>(problem.integer("k"))),
+        k(static_cast<std::size_t>(problem.integer("k") + problem.integer("k2"))),
+        of_x(static_cast<std::size_t>(problem.integer("k"))),
         epilogue{"dense", static_cast<double>(problem.number("alpha")),
                  parse_activation(problem.choice("act")), problem.dtype(), accumulator(problem)},
         x(values(inputs.at("x"))),
         w(values(inputs.at("w"))) {
+    if (problem.integer("k2") > 0) x = side_by_side(x, values(inputs.at("x2")), m);
     if (problem.integer("trans_w") == 1) w = transposed(w, n, k);
     if (problem.flag("bias")) b = values(inputs.at("b"));
     if (problem.flag("residual")) r = values(inputs.at("r"));
@@ -70,9 +86,13 @@ std::vector<Summation> sums_of_row(const Operands& in, std::size_t i, Check chec
 std::vector<Summation> sums_of_row(const Operands& in, std::size_t i, Check check) {
   const Acc acc = in.epilogue.acc;
   if (acc == Acc::f32 && check == Check::hard) {
-    return sums_in_any_parts(in.n, static_cast<std::int64_t>(in.k),
+    // Parts are counted in whole vectors: of two sources, the first is filled up with nothing.
+    const std::size_t filled = in.k > in.of_x ? (in.of_x + 3) / 4 * 4 : in.of_x;
+    return sums_in_any_parts(in.n, static_cast<std::int64_t>(in.k - in.of_x + filled),
                              [&](auto& sums, std::int64_t product) {
-                               add_products(in, i, static_cast<std::size_t>(product), sums);
+                               const auto at = static_cast<std::size_t>(product);
+                               if (at < in.of_x) add_products(in, i, at, sums);
+                               if (at >= filled) add_products(in, i, at - filled + in.of_x, sums);
                              });
   }
   if (acc == Acc::f32) return sums_of_row(in, i, check, Summation());

@@ -40,7 +40,8 @@ ACTIVATIONS = {
     "none": lambda z: z, "relu": lambda z: np.maximum(z, 0), "silu": lambda z: z / (1 + np.exp(-z)),
     "gelu": lambda z: z * (1 + np.vectorize(math.erf)(z / 2**.5)) / 2}
 
-def dense(p, x, w, b=0, r=0):
+def dense(p, x, w, b=0, r=0, x2=None):
+    x = x if x2 is None else np.concatenate((x, x2), 1)
     z = p.get("alpha", 1) * x @ (w.T if p.get("trans_w", 1) else w) + b
     return {"y": ACTIVATIONS[p.get("act", "none")](z) + r}
 
