@@ -34,6 +34,8 @@
 // written in place. Elements of o lie in distinct places. mask is dense; it has nq*nk elements a
 // batch item, or none: maskb = 0, and a head, or none: maskh = 0; it may be null without ATT_MASK.
 // Buffers start on multiples of 16 bytes, as OpenCL's do. No output overlaps an input.
+// attention_pad.cl copies what is not aligned, and attention_plain.cl needs neither that nor local
+// memory.
 //
 //@define CLAM_F16    off                   store tensors as half
 //@define ATT_ACC     0 {0,1}               sums in float, chunks
@@ -586,7 +588,8 @@ void store_row(float4 v, __global T* o, uint at, int own) {
 // The elements from a tensor's start to the end of a head's rows.
 uint reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row; }
 
-// In another order of the items than their sums are read in, for the sake of registers: see `starts`.
+// In another order of the items than their sums are read in, for the sake of registers: see where
+// `starts` is written.
 #define CLEAR_ROW(i, none_) sums[OUTPUT(i) + tile * LANES + lane] = (float4)(0.0f);
 #define STORE_ROW(i, none_)                                                              \
   if (i >= out.above) {                                                                  \
@@ -602,6 +605,7 @@ typedef struct {
   ushort above, item;
 } Output;
 
+// The item's lane and tile.
 #define LANE(output) ((output).item / TILES)
 #define TILE(output) ((output).item % TILES)
 
@@ -699,9 +703,9 @@ __kernel GROUP void attention_online(__global const T* q, __global const T* k, _
     }
     return;
   }
-  // What registers do not hold beside the scores' loop waits in local memory. An address of the same
-  // text before the loop over blocks and inside it would take a register all the while, so it has
-  // `|` here and `+` there; and behind the scores' loop, an item reads anew which one it is.
+  // What registers do not hold beside the scores' loop waits in local memory. An address of the
+  // same text before the loop over blocks and inside it would take a register all the while, so it
+  // has `|` here and `+` there; and behind the scores' loop an item reads anew which one it is.
   starts[lane * TILES | tile] =
       (uint4)(q_head + query * q_row, k_head, v_head + min(col, (dv - 1) / 4 * 4),
               mask_head + query * nk);

@@ -51,14 +51,16 @@ typedef float4 T4;
 //@local  ATT_TILES ATT_LANES 1
 //@needs  heads >= 1, rows >= 1, cols >= 1, padded >= rows
 __kernel GROUP void attention_pad(__global const T* src, __global T* dst, int heads, int rows,
-                                  int cols, int padded, int ld, int head_step, int stride, int off) {
+                                  int cols, int padded, int ld, int head_step, int stride,
+                                  int off) {
   const int i = get_global_id(0), row = get_global_id(1), z = get_global_id(2);
   const int vectors = (cols + 3) / 4, end = row < rows ? cols - 4 * i : 0;
   if (i >= vectors || row >= padded) return;
   // Elements from `end` on are neither read nor addressed.
   T4 v = (T4)((T)0);
   if (end > 0) {
-    __global const T* p = src + (off + z / heads * stride + z % heads * head_step + row * ld + 4 * i);
+    const int head = off + z / heads * stride + z % heads * head_step;
+    __global const T* p = src + (head + row * ld + 4 * i);
     v.x = p[0];
     if (end > 1) v.y = p[1];
     if (end > 2) v.z = p[2];
