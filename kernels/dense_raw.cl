@@ -11,7 +11,7 @@
 // With DENSE_PARTS, each part of k so, and then the parts in float, in their order. In half,
 // dense_nt adds even and odd k apart.
 //
-// x, w, r and y are matrices with a row stride (ld) and a first element (off), in elements;
+// x, x2, w, r and y are matrices with a row stride (ld) and a first element (off), in elements;
 // every byte offset into them fits an int. Buffers start on multiples of 16 bytes, as OpenCL's
 // do. An absent b counts as zeros, and an absent r is not added; both may then be null. y may be
 // r, element on element; else no output overlaps an input.
@@ -363,9 +363,9 @@ int first_of_row(Source source, int row) { return source.off + row * source.ld +
   EACH_SUM(HAND_OVER)
 
 // Both sources. Where the second lies is reckoned behind the first's loop, which has no register
-// for it; the maximum, which is the row, hides from compilers that they have that product already.
-#define NEXT_SOURCE                                                          \
-  x = ADDRESS(second.x, first_of_row(second, max(second.row, 0)) * SIZE);    \
+// for it; the maximum, which is the row, keeps compilers from taking a product from before that.
+#define NEXT_SOURCE                                                       \
+  x = ADDRESS(second.x, first_of_row(second, max(second.row, 0)) * SIZE); \
   x_stride = second.ld * SIZE;
 #if DENSE_K2
 #define SUM_BOTH(FOUR, TRIP_, x_step)                    \
@@ -575,8 +575,8 @@ void own_columns_again(Tile* tile, int own_col, int n) {
   tile->first = own_col - tile->col;
 }
 
-// The k that an item sums: all, or a part, which begins a trip of the loop. Of these, `of_x` are the
-// first source's, from `begin_x` on, and the others the second's, from `begin_x2` on.
+// The k that an item sums, from `begin` on: all, or a part, which begins a trip of the loop. `of_x`
+// of them are with x, from its `begin_x` on, and `of_x2` with x2.
 typedef struct {
   int begin, of_x, begin_x, of_x2, begin_x2;
 } Range;

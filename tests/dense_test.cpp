@@ -150,8 +150,8 @@ TEST(dense, variants_refuse_with_a_reason) {
             "packed w would take 32768 bytes, over the limit of 4096");
   EXPECT_EQ(refusal("dense m=200 n=8 k=7", "dense_packed", small),
             "padded x would take 6400 bytes, over the limit of 4096");
-  EXPECT_EQ(refusal("dense m=200 n=8 k=4 k2=7", "dense_packed", small),
-            "padded x2 would take 6400 bytes, over the limit of 4096");
+  EXPECT_EQ(refusal("dense m=300 n=8 k=4 k2=3", "dense_packed", small),
+            "padded x2 would take 4800 bytes, over the limit of 4096");
   EXPECT_EQ(make_plan(parse("dense m=4 n=8 k=64"), small).variant, "dense_nt");
   EXPECT_EQ(make_plan(parse("dense m=4 n=8 k=63"), small).variant, "dense_plain");
 }
@@ -839,7 +839,7 @@ TEST_F(dense_broken, broken_kernels_are_caught) {
        "dense m=9 n=15 k=11", "dense_packed", "exact"},
       {"padding that is not written", "if (i >= k4 || row >= m)", "if (4 * i + 4 > k || row >= m)",
        "dense m=9 n=15 k=11", "dense_packed", "exact"},
-      {"stale panels", "if (col < n && i < k) v", "if (col < n - 4 && i < k) v",
+      {"stale panels", "if (col < n && from < end)", "if (col < n - 4 && from < end)",
        "dense m=9 n=15 k=12", "dense_packed", "exact"},
       {"tail columns stored over the next row", "i >= first && i < end", "1", "dense m=9 n=15 k=12",
        "dense_packed", "exact"},
@@ -849,8 +849,8 @@ TEST_F(dense_broken, broken_kernels_are_caught) {
        "exact"},
       {"x2 with the stride of x", "DENSE_LDX2 ? DENSE_LDX2 : ldx2", "ldx",
        "dense m=9 n=15 k=8 k2=12", "dense_packed", "exact"},
-      {"x2 with the stride of x", "x_stride = second.ld * SIZE;", "", "dense m=9 n=16 k=8 k2=12",
-       "dense_nt", "exact"},
+      {"x2 with half its stride", "row * source.ld", "row * source.ld / 2",
+       "dense m=9 n=16 k=8 k2=12", "dense_nt", "exact"},
       {"x2 with the stride of x", "row * ldx2", "row * ldx", "dense m=9 n=15 k=8 k2=12",
        "dense_plain", "exact"},
       {"dropped last k of x2", "x_step, second.products)", "x_step, second.products - 4)",
