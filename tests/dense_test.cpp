@@ -853,7 +853,7 @@ TEST_F(dense_broken, broken_kernels_are_caught) {
        "dense m=9 n=16 k=8 k2=12", "dense_nt", "exact"},
       {"x2 with the stride of x", "row * ldx2", "row * ldx", "dense m=9 n=15 k=8 k2=12",
        "dense_plain", "exact"},
-      {"dropped last k of x2", "x_step, second.products)", "x_step, second.products - 4)",
+      {"dropped last k of x2", "x_step, second.products)", "x_step, (second.products - 4))",
        "dense m=9 n=15 k=8 k2=12", "dense_packed", "exact"},
       {"weights of x2 behind no padding", "is_x2 ? i - k4 + k : i", "i", "dense m=9 n=15 k=7 k2=12",
        "dense_packed", "exact"},
