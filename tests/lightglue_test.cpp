@@ -31,10 +31,10 @@ double score_bound(const std::string& dtype) { return dtype == "f32" ? 1e-4 : 1;
 // ---- the graph ----
 
 TEST(lightglue, a_layer_of_both_images_takes_few_launches) {
-  for (const char* gpu : {"g610", "g52"}) {
-    const DeviceInfo device = gpu_device(find_gpu(gpu));
+  const DeviceInfo device = gpu_device(find_gpu("g610"));
+  for (const char* dtype : {"f32", "f16"}) {
     std::map<std::string, std::size_t> launches;
-    for (const Graph::Node& node : model(192, "f16").nodes) {
+    for (const Graph::Node& node : model(192, dtype).nodes) {
       const bool of_layer = node.name[0] == 'l' && node.name[2] == '_';
       launches[of_layer ? node.name.substr(0, 2) : "rest"] +=
           make_plan(node.problem, device).launches.size();
@@ -42,7 +42,7 @@ TEST(lightglue, a_layer_of_both_images_takes_few_launches) {
       EXPECT_NE(node.problem.op().name, "concat");
     }
     ASSERT_EQ(launches.size(), kLayers + 1u);
-    for (const auto& [layer, count] : launches) EXPECT_LE(count, 14u) << gpu << " " << layer;
+    for (const auto& [layer, count] : launches) EXPECT_LE(count, 14u) << dtype << " " << layer;
   }
 }
 
@@ -146,6 +146,7 @@ TEST_F(lightglue_device, scores_and_matches_are_those_of_the_network) {
       const Tensors inputs = graph_inputs(graph, test::seed());
       const test::LightGlue network(inputs, kLayers);
       const End end = end_of(ran(graph, inputs), network, score_bound(dtype));
+      fprintf(stderr, "worst %s %d %g matches %zu\n", dtype.c_str(), n, end.worst, end.matches);
       EXPECT_LE(end.worst, score_bound(dtype));
       EXPECT_EQ(end.wrong, "");
       EXPECT_GT(end.matches, static_cast<std::size_t>(n) / 5) << "too few to mean anything";

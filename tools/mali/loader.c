@@ -9,12 +9,19 @@
 //     clam: end NAME ok              or "failed", and after it the build log up to "clam: log end"
 // Built with -rdynamic, since it also stands in for three functions of libdrm (below).
 // It ends with _exit, because drivers that never ran anything may crash on their way out.
+//
+// CLAM_MALI_LIBRARY may name a folder of one GPU and driver, where Mesa's library of functions is kept as
+// the compiler reads it: to read it anew takes half a minute in an emulator. It is Mesa's own cache, closed
+// before the first program is built: a program that is found in a cache is not compiled, and nothing is
+// printed about it.
 #include <CL/cl.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { kMaxKernels = 64 };  // of a program
@@ -42,6 +49,52 @@ int drmSyncobjWait(int fd, uint32_t* handles, unsigned count, int64_t timeout, u
 static void stop(const char* what, int code) {
   fprintf(stderr, "clam: stop %s (%d)\n", what, code);
   _exit(3);
+}
+
+// ---- the library of functions ----
+
+static int library = -1;
+
+// Its path leads through a descriptor of this process, so that it can be closed in Mesa's face. Without the
+// folder Mesa caches nothing, as the caller has told it.
+static void show_library(void) {
+  const char* folder = getenv("CLAM_MALI_LIBRARY");
+  char path[32];
+  library = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+  if (library < 0) return;
+  snprintf(path, sizeof path, "/proc/self/fd/%d", library);
+  unsetenv("MESA_SHADER_CACHE_DISABLE");
+  setenv("MESA_SHADER_CACHE_DIR", path, 1);
+  setenv("MESA_DISK_CACHE_MULTI_FILE", "true", 1);
+}
+
+// Whether `folder`, or one in it, has a file of the library's size. Mesa renames what it has written.
+static int has_library(const char* folder) {
+  enum { kLeast = 100000 };
+  DIR* entries = opendir(folder);
+  int found = 0;
+  for (struct dirent* entry; entries && !found && (entry = readdir(entries));) {
+    const size_t length = strlen(entry->d_name);
+    const int unfinished = length > 4 && strcmp(entry->d_name + length - 4, ".tmp") == 0;
+    char path[4096];
+    struct stat what;
+    if (entry->d_name[0] == '.' || unfinished || strcmp(entry->d_name, "index") == 0) continue;
+    snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+    if (stat(path, &what) != 0) continue;
+    found = S_ISDIR(what.st_mode) ? has_library(path) : what.st_size >= kLeast;
+  }
+  if (entries) closedir(entries);
+  return found;
+}
+
+// Mesa writes it from a thread of its own, so the first time that is waited for. Where a file stands for
+// the folder nothing is found or written any more.
+static void hide_library(void) {
+  enum { kPause = 50000, kPauses = 200 };  // of microseconds: ten seconds in all
+  if (library < 0) return;
+  for (int i = 0; i < kPauses && !has_library(getenv("CLAM_MALI_LIBRARY")); ++i) usleep(kPause);
+  const int nothing = open("/dev/null", O_RDONLY);
+  if (nothing < 0 || dup2(nothing, library) < 0) stop("the cache cannot be closed", nothing);
 }
 
 static cl_device_id first_device(void) {
@@ -103,6 +156,7 @@ static void build(cl_context context, cl_device_id device, const char* name, con
 
 int main(int count, char** arguments) {
   if (count != 2) stop("usage: loader JOBS", count);
+  show_library();
   const cl_device_id device = first_device();
   char name[256] = "", version[256] = "";
   clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof name - 1, name, NULL);
@@ -111,6 +165,7 @@ int main(int count, char** arguments) {
   cl_int error = CL_SUCCESS;
   const cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
   if (error != CL_SUCCESS) stop("no context", error);
+  hide_library();
   char* jobs = read_text(arguments[1]);
   for (char* line = strtok(jobs, "\n"); line; line = strtok(NULL, "\n")) {
     char* path = strchr(line, '\t');
