@@ -123,9 +123,11 @@ End end_of(const Tensors& tensors, const test::LightGlue& network, double bound)
 
 class lightglue_device : public test::OpDevice {
  protected:
-  static std::vector<int> points() {
-    if (std::getenv("CLAM_TEST_FULL")) return {192, 187, 512};
-    return {40};
+  /// llvmpipe takes minutes for one network in f16.
+  static std::vector<int> points(const std::string& dtype) {
+    if (!std::getenv("CLAM_TEST_FULL")) return {40};
+    if (dtype == "f16") return {192};
+    return {192, 187, 512};
   }
 
   static Tensors ran(const Graph& graph, const Tensors& inputs) {
@@ -140,13 +142,12 @@ class lightglue_device : public test::OpDevice {
 
 TEST_F(lightglue_device, scores_and_matches_are_those_of_the_network) {
   for (const std::string& dtype : dtypes()) {
-    for (const int n : points()) {
+    for (const int n : points(dtype)) {
       SCOPED_TRACE(fmt::format("{} {}", dtype, n));
       const Graph graph = model(n, dtype);
       const Tensors inputs = graph_inputs(graph, test::seed());
       const test::LightGlue network(inputs, kLayers);
       const End end = end_of(ran(graph, inputs), network, score_bound(dtype));
-      fprintf(stderr, "worst %s %d %g matches %zu\n", dtype.c_str(), n, end.worst, end.matches);
       EXPECT_LE(end.worst, score_bound(dtype));
       EXPECT_EQ(end.wrong, "");
       EXPECT_GT(end.matches, static_cast<std::size_t>(n) / 5) << "too few to mean anything";
@@ -161,9 +162,9 @@ TEST_F(lightglue_device, another_network_is_noticed) {
   const Tensors inputs = graph_inputs(graph, test::seed());
   Tensors ends = ran(graph, inputs);
   for (const char* change : {"crossed", "unrotated"}) {
-    EXPECT_GT(end_of(ends, test::LightGlue(inputs, kLayers, change), 1e-4).worst, 1e-2) << change;
+    EXPECT_GT(end_of(ends, test::LightGlue(inputs, kLayers, change), 1e-4).worst, 1) << change;
   }
-  EXPECT_GT(end_of(ends, test::LightGlue(inputs, kLayers - 1), 1e-4).worst, 1e-2);
+  EXPECT_GT(end_of(ends, test::LightGlue(inputs, kLayers - 1), 1e-4).worst, 1);
   const test::LightGlue network(inputs, kLayers);
   for (const bool lost : {false, true}) {
     Tensors changed = ends;

@@ -272,6 +272,29 @@ TEST(mali, the_tail_of_an_ssd_keeps_to_its_time) {
   EXPECT_GT(us, 350) << "too good: was something left out?";
 }
 
+/// LightGlue for two images of 192 points, fused by hand, with sums in half chunks: 27 ms at 1 GHz.
+TEST(mali, lightglue_for_two_images_keeps_to_its_time) {
+  if (!::getenv("CLAM_TEST_FULL")) GTEST_SKIP() << "slow: tools/test --full";
+  if (with_driver("--check", "mali") != 0)
+    GTEST_SKIP() << "no Mali compilers: tools/with-driver --check mali";
+  ::setenv("CLAM_MALI_COMPILER", (kTree + "/tools/mali/compile").c_str(), /*overwrite=*/0);
+  const DeviceInfo device = gpu_device(find_gpu("g610"));
+  std::vector<Plan> plans;
+  for (const Workload::Node& node : read_workload("lightglue-192-fused").nodes) {
+    Problem problem = node.problem->with("dtype", "f16");
+    if (problem.op().sums_products) problem = problem.with("acc", "chunk");
+    plans.push_back(make_plan(problem, device));
+  }
+  double low_us = 0, high_us = 0;
+  for (const PlanTime& time : predict_all(std::move(plans))) {
+    low_us += time.us.low;
+    high_us += time.us.high;
+  }
+  RecordProperty("us", fmt::format("{:.0f} to {:.0f}", low_us, high_us));
+  EXPECT_LE(high_us, 27000);
+  EXPECT_GT(low_us, 11000) << "less than the roofline: was something left out?";
+}
+
 // ---- the judge itself -------------------------------------------------------------------------
 
 /// A kernel whose loop of 40 instructions has so many multiply-adds.
