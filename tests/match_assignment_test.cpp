@@ -262,6 +262,10 @@ TEST_F(match_assignment_broken, broken_kernels_are_caught) {
   const test::KernelFault faults[] = {
       {"of equal scores the highest lane's", "min(lowest, select((int4)(NO_INDEX)",
        "max(i == 0 ? (int4)(0) : lowest, select((int4)(0)", line, scores, "ties"},
+      {"of equal scores a lane's last column", "index = s > most", "index = s >= most", line,
+       scores, "echoes"},
+      {"of equal scores a lane's last row", "row = s > most", "row = s >= most", line, scores,
+       "echoes"},
       {"rows are statistics of columns", "(of_rows ? rows : columns)[own]", "rows[own]",
        "match_assignment m=33 n=33", scores, "zero_mean"},
       {"no certainty", "agreed.y - certain", "agreed.y", line, scores, "zero_mean"},

@@ -9,6 +9,7 @@
 #include "../error.hpp"
 #include "attention_cases.hpp"
 #include "shared/geometry.hpp"
+#include "shared/places.hpp"
 
 namespace clam {
 namespace {
@@ -71,29 +72,6 @@ void check_strides(const Problem& problem, Values& values, const std::string& na
   if (it.batch == 1 || it.stride == usual) values["stride" + name] = "0";
 }
 
-/// Each element of o has a place of its own: ordered by stride, what repeats reaches past what lies
-/// inside it.
-void check_distinct(const Problem& problem) {
-  const Heads o = heads_of(problem, "o");
-  struct Axis {
-    std::int64_t stride, extent;
-    const char* field;
-  };
-  std::array<Axis, 3> axes{
-      {{o.ld, o.rows, "ldo"}, {o.head, o.heads, "heado"}, {o.stride, o.batch, "strideo"}}};
-  std::sort(axes.begin(), axes.end(),
-            [](const Axis& a, const Axis& b) { return a.stride < b.stride; });
-  std::int64_t reach = o.columns;
-  for (const Axis& axis : axes) {
-    if (axis.extent == 1) continue;
-    if (axis.stride < reach) {
-      bad_field(problem, axis.field,
-                fmt::format("lets elements of o share places: it needs {} or more", reach));
-    }
-    reach += (axis.extent - 1) * axis.stride;
-  }
-}
-
 void check_attention(const Problem& problem, Values& values) {
   const int heads = problem.integer("heads"), kv_heads = problem.integer("kv_heads");
   check_acc(problem);
@@ -107,7 +85,10 @@ void check_attention(const Problem& problem, Values& values) {
   const float usual = 1 / std::sqrt(static_cast<float>(problem.integer("d")));
   if (problem.number("scale") == usual) values["scale"] = "0";
   for (const char* name : {"q", "k", "v", "o"}) check_strides(problem, values, name);
-  check_distinct(problem);
+  const Heads o = heads_of(problem, "o");
+  require_distinct(
+      problem, "o", o.columns,
+      {{o.ld, o.rows, "ldo"}, {o.head, o.heads, "heado"}, {o.stride, o.batch, "strideo"}});
 }
 
 std::vector<Field> attention_fields() {

@@ -85,6 +85,20 @@ inline void ties(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
       [=](Random&, std::int64_t) { return kCertain; });
 }
 
+/// Rows and columns repeat after 16, the most lanes of a line: equal ones are a lane's own, one
+/// after the other.
+inline void echoes(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  constexpr double kPeak = 8, kCertain = 2;
+  const std::int64_t period =
+      std::min<std::int64_t>({problem.integer("m"), problem.integer("n"), 16});
+  fill(
+      seed, inputs,
+      [=](Random&, std::int64_t i, std::int64_t j) {
+        return i % period == j % period ? kPeak : 0.0;
+      },
+      [=](Random&, std::int64_t) { return kCertain; });
+}
+
 }  // namespace match_assignment_data
 
 inline std::vector<DataSet> match_assignment_data_sets() {
@@ -96,7 +110,9 @@ inline std::vector<DataSet> match_assignment_data_sets() {
           {"spread", Check::hard, "sim around 1000: an error that grows with the maximum shows",
            data::spread},
           {"ties", Check::exact, "rows and columns in equal pairs: the lower index is right alone",
-           data::ties}};
+           data::ties},
+          {"echoes", Check::exact, "rows and columns repeat after 16: the first is right alone",
+           data::echoes}};
 }
 
 /// Groups have 4 to 16 items along either extent, and lanes take four elements at a time.
