@@ -236,6 +236,24 @@ class Builder {
     }
   }
 
+  /// What is read at strides ends within the tensor, and its rows are whole rows of the tensor's.
+  void require_rows(const Pending& node, const TensorSpec& spec, const std::string& name,
+                    const Graph::Tensor& tensor) const {
+    const std::string type = type_text(tensor.dtype, tensor.shape);
+    if (spec.span() > count(tensor.shape)) {
+      fail(node.node->name,
+           fmt::format("its input '{}' reaches to element {}, the tensor '{}' is {}", spec.name,
+                       spec.span() - 1, name, type));
+    }
+    const std::size_t axes = spec.shape.size();
+    if (axes < 2 || tensor.shape.size() < 2 || spec.shape[axes - 2] == 1) return;
+    const std::int64_t row = spec.strides.empty() ? spec.shape.back() : spec.strides[axes - 2];
+    if (row % tensor.shape.back() == 0) return;
+    fail(node.node->name,
+         fmt::format("its input '{}' has rows {} elements apart, the tensor '{}' is {}", spec.name,
+                     row, name, type));
+  }
+
   void check_types() const {
     for (const Pending& node : pending_) {
       for (const TensorSpec& spec : node.specs) {
@@ -243,14 +261,11 @@ class Builder {
         const std::string& name = node.inputs.at(spec.name);
         const Graph::Tensor& tensor = graph_.tensors.at(name);
         const bool unknown = tensor.shape.empty();  // of an op that is not built yet
-        const bool fits =
-            spec.is_dense() ? tensor.shape == spec.shape : spec.span() <= count(tensor.shape);
-        if (unknown || (tensor.dtype == spec.dtype && fits)) continue;
-        if (tensor.dtype == spec.dtype && !spec.is_dense()) {
-          fail(node.node->name,
-               fmt::format("its input '{}' reaches to element {}, the tensor '{}' is {}", spec.name,
-                           spec.span() - 1, name, type_text(tensor.dtype, tensor.shape)));
+        if (!unknown && tensor.dtype == spec.dtype && !spec.is_dense()) {
+          require_rows(node, spec, name, tensor);
+          continue;
         }
+        if (unknown || (tensor.dtype == spec.dtype && tensor.shape == spec.shape)) continue;
         fail(node.node->name, fmt::format("its input '{}' is {}, the tensor '{}' is {}", spec.name,
                                           type_text(spec.dtype, spec.shape), name,
                                           type_text(tensor.dtype, tensor.shape)));

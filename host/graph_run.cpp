@@ -38,14 +38,15 @@ void require_room(const Graph& graph, const std::vector<std::pair<std::string, P
     const Graph::Node& names = graph.node(node);
     for (const auto* side : {&names.inputs, &names.outputs}) {
       for (const auto& [op_name, name] : *side) {
-        const std::int64_t bytes = bytes_of(graph.tensors.at(name));
+        const std::string& held = together ? graph.holder(name) : name;
+        const std::int64_t bytes = bytes_of(graph.tensors.at(held));
         own += bytes;
-        if (placed.insert(graph.holder(name)).second) all += bytes;
+        if (placed.insert(held).second) all += bytes;
         if (bytes <= device.max_alloc_bytes) continue;
         refuse(graph, node,
                fmt::format("its tensor '{}' has {} bytes, a buffer of the device at "
                            "most {}",
-                           name, bytes, device.max_alloc_bytes));
+                           held, bytes, device.max_alloc_bytes));
       }
     }
     const std::int64_t needed = together ? all : own;

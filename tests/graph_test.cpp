@@ -173,8 +173,7 @@ const Damage kDamages[] = {
        w["tensors"]["projected"] = {{"shape", {24, 40}}, {"fill", "ones"}};
      }},
     {"tiny: node 'project': its output 'y' has 960 elements in 1006 places; a tensor of a graph "
-     "has "
-     "no gaps",
+     "has no gaps",
      [](json& w) { w["nodes"][2]["problem"] = "dense m={4*rows} n=40 k=512 dtype=f32 ldy=42"; }},
     {"tiny: node 'project': its output 'y' has 960 elements in 964 places",
      [](json& w) { w["nodes"][2]["problem"] = "dense m={4*rows} n=40 k=512 dtype=f32 offy=4"; }},
@@ -182,6 +181,12 @@ const Damage kDamages[] = {
      [](json& w) { w["nodes"][2]["problem"] = "dense m={4*rows} n=40 k=512 dtype=f32 ldx=600"; }},
     {"tiny: node 'project': its input 'x' reaches to element 12288, the tensor 'x' is f32[24x512]",
      [](json& w) { w["nodes"][2]["problem"] = "dense m={4*rows} n=40 k=512 dtype=f32 offx=1"; }},
+    {"tiny: node 'project': its input 'x' has rows 500 elements apart, the tensor 'x' is "
+     "f32[24x512]",
+     [](json& w) {
+       w["nodes"][2]["problem"] = "dense m={4*rows} n=40 k=400 dtype=f32 ldx=500";
+       w["tensors"]["w1"]["shape"][1] = 400;
+     }},
     {"tiny: tensor 'x': unknown fill 'nice'; there is normal",
      [](json& w) { w["tensors"]["x"]["fill"] = "nice"; }},
     {"tiny: tensor 'x': ssd_anchors needs batch x 6132 x 4, not 24x512",
@@ -227,6 +232,19 @@ TEST(graph, nodes_see_tensors_at_their_strides) {
             o.bits((6 + 2) * 16 + 8 + 3));
   EXPECT_EQ(inputs_of(graph, graph.node("out"), tensors).at("x").bits(7 * 8 + 5),
             o.bits(7 * 16 + 8 + 5));
+}
+
+TEST(graph, a_view_may_show_the_first_rows_alone) {
+  json workload = test::tiny_graph();
+  workload["tensors"]["flat"]["shape"][0] = 8;
+  workload["nodes"][0]["problem"] = "dense m=8 n=8 k=40 dtype=f32 act=exp";
+  const Graph graph = graph_of(workload);
+  const Tensors tensors = run_references(graph, graph_inputs(graph, 1), generic_device());
+  const HostTensor seen = inputs_of(graph, graph.node("distance"), tensors).at("x");
+  ASSERT_EQ(seen.shape(), (Shape{8, 40}));
+  for (std::int64_t i = 0; i < seen.size(); ++i) {
+    ASSERT_EQ(seen.bits(i), tensors.at("weights").bits(i)) << i;
+  }
 }
 
 TEST(graph, bad_graphs_are_refused_with_a_sentence) {

@@ -23,14 +23,16 @@ Graph model(int points, const std::string& dtype) {
   return make_graph(read_workload(kName, {{"n", points}}), dtype);
 }
 
-/// How far a score may lie from that of the network in double; scores are logarithms, from -40 to
-/// 0. No worst case can be computed through 18 blocks: these are 8 times what PoCL and llvmpipe
-/// show.
-double score_bound(const std::string& dtype) { return dtype == "f32" ? 1e-4 : 1; }
+/// How far a score may lie from that of the network in double; scores are logarithms, and reach
+/// from -40 to 0. A worst case through 18 blocks says nothing, so these are chosen: some four times
+/// what PoCL and llvmpipe show, 1.1e-4 in f32 and .09 in f16, while each wrong network of the tests
+/// is off by more than 1.
+double score_bound(const std::string& dtype) { return dtype == "f32" ? 5e-4 : 0.4; }
 
 // ---- the graph ----
 
-TEST(lightglue, a_layer_of_both_images_takes_few_launches) {
+/// One a node; in f16, sums in float make one dense pack its x first.
+TEST(lightglue, a_layer_of_both_images_takes_13_or_14_launches) {
   const DeviceInfo device = gpu_device(find_gpu("g610"));
   for (const char* dtype : {"f32", "f16"}) {
     std::map<std::string, std::size_t> launches;
@@ -42,7 +44,10 @@ TEST(lightglue, a_layer_of_both_images_takes_few_launches) {
       EXPECT_NE(node.problem.op().name, "concat");
     }
     ASSERT_EQ(launches.size(), kLayers + 1u);
-    for (const auto& [layer, count] : launches) EXPECT_LE(count, 14u) << dtype << " " << layer;
+    for (const auto& [layer, count] : launches) {
+      if (layer == "rest") continue;
+      EXPECT_EQ(count, dtype == std::string("f32") ? 13u : 14u) << dtype << " " << layer;
+    }
   }
 }
 
@@ -106,18 +111,29 @@ End end_of(const Tensors& tensors, const test::LightGlue& network, double bound)
     if (!(error <= end.worst)) end.worst = std::isnan(error) ? INFINITY : error;
   }
   const Matcher matcher(scores, bound);
-  for (std::size_t i = 0; i < scores.rows; ++i) {
-    const auto match = static_cast<std::int64_t>(m0.get(static_cast<std::int64_t>(i)));
-    if (match >= 0) {
-      ++end.matches;
-      const bool mutual = m1.get(match) == static_cast<double>(i);
-      if (mutual && matcher.may_be(i, static_cast<std::size_t>(match))) continue;
-      end.wrong = fmt::format("{} is matched with {}", i, match);
+  // Of one image's points against the other's, and the other way round.
+  const auto judge = [&](const HostTensor& matches, const HostTensor& others, bool turned) {
+    for (std::int64_t i = 0; i < matches.size(); ++i) {
+      const auto match = static_cast<std::int64_t>(matches.get(i));
+      const auto first = [&](std::int64_t j) { return static_cast<std::size_t>(turned ? j : i); };
+      const auto second = [&](std::int64_t j) { return static_cast<std::size_t>(turned ? i : j); };
+      if (match < -1 || match >= others.size()) {
+        end.wrong = fmt::format("{} is matched with {}, which is no point", i, match);
+      } else if (match >= 0) {
+        end.matches += !turned;
+        const bool mutual = others.get(match) == static_cast<double>(i);
+        if (mutual && matcher.may_be(first(match), second(match))) continue;
+        end.wrong = fmt::format("{} is matched with {}", i, match);
+      }
+      for (std::int64_t j = 0; match < 0 && j < others.size(); ++j) {
+        if (matcher.must_be(first(j), second(j))) {
+          end.wrong = fmt::format("{} is not matched with {}", i, j);
+        }
+      }
     }
-    for (std::size_t j = 0; match < 0 && j < scores.columns; ++j) {
-      if (matcher.must_be(i, j)) end.wrong = fmt::format("{} is not matched with {}", i, j);
-    }
-  }
+  };
+  judge(m0, m1, false);
+  judge(m1, m0, true);
   return end;
 }
 
@@ -158,21 +174,28 @@ TEST_F(lightglue_device, scores_and_matches_are_those_of_the_network) {
 
 /// A network that is another one, and matches that are.
 TEST_F(lightglue_device, another_network_is_noticed) {
+  const double bound = score_bound("f32");
   const Graph graph = model(40, "f32");
   const Tensors inputs = graph_inputs(graph, test::seed());
-  Tensors ends = ran(graph, inputs);
+  const Tensors ends = ran(graph, inputs);
   for (const char* change : {"crossed", "unrotated"}) {
-    EXPECT_GT(end_of(ends, test::LightGlue(inputs, kLayers, change), 1e-4).worst, 1) << change;
+    EXPECT_GT(end_of(ends, test::LightGlue(inputs, kLayers, change), bound).worst, 1) << change;
   }
-  EXPECT_GT(end_of(ends, test::LightGlue(inputs, kLayers - 1), 1e-4).worst, 1);
+  EXPECT_GT(end_of(ends, test::LightGlue(inputs, kLayers - 1), bound).worst, 1);
   const test::LightGlue network(inputs, kLayers);
-  for (const bool lost : {false, true}) {
-    Tensors changed = ends;
-    HostTensor& m0 = changed.at("m0");
-    std::int64_t i = 0;
-    while (m0.get(i) < 0) ++i;
-    m0.set(i, lost ? -1 : static_cast<double>((static_cast<int>(m0.get(i)) + 1) % 40));
-    EXPECT_NE(end_of(changed, network, 1e-4).wrong, "") << lost;
+  EXPECT_EQ(end_of(ends, network, bound).wrong, "");
+  for (const char* name : {"m0", "m1"}) {
+    std::int64_t matched = 0, free = 0;
+    while (ends.at(name).get(matched) < 0) ++matched;
+    while (ends.at(name).get(free) >= 0) ++free;
+    const auto partner = static_cast<int>(ends.at(name).get(matched));
+    const std::pair<std::int64_t, int> faults[] = {
+        {matched, -1}, {matched, (partner + 1) % 40}, {matched, 40}, {free, partner}};
+    for (const auto& [point, match] : faults) {
+      Tensors changed = ends;
+      changed.at(name).set(point, match);
+      EXPECT_NE(end_of(changed, network, bound).wrong, "") << name << " " << point << " " << match;
+    }
   }
 }
 

@@ -234,7 +234,9 @@ inline std::vector<std::string> attention_cases() {
       "attention batch=2 heads=3 nq=7 nk=9 d=6 ldq=23 headq=7 strideq=200 offq=3 ldv=7 ldo=19 "
       "heado=6 offo=1",
       // What models run.
+      "attention heads=4 nq=192 nk=192 d=64",
       "attention heads=1 nq=37 nk=187 d=64",
+      "attention heads=1 nq=9 nk=512 d=64",
       "attention heads=8 nq=1 nk=300 d=64 kv_heads=2",
       // Sums in half.
       "attention heads=2 nq=5 nk=6 d=4 acc=chunk",

@@ -53,6 +53,7 @@ void check_strides(const Problem& problem, Values& values, const std::string& na
 void check(const Problem& problem, Values& values) {
   const std::int64_t matrices = std::int64_t{problem.integer("batch")} * problem.integer("heads");
   if (matrices > 2147483647) bad_field(problem, "heads", "batch * heads is over 2147483647");
+  count({matrices, problem.integer("n"), problem.integer("d")});
   const Rotary rotary(problem);
   const char* field = problem.integer("rotary_dim") == 0 ? "d" : "rotary_dim";
   if (rotary.rotary_dim % 2 != 0) bad_field(problem, field, "needs pairs of elements");

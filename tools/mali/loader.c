@@ -16,6 +16,7 @@
 // printed about it.
 #include <CL/cl.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -55,15 +56,19 @@ static void stop(const char* what, int code) {
 
 static int library = -1;
 
-// Its path leads through a descriptor of this process, so that it can be closed in Mesa's face. Without the
-// folder Mesa caches nothing, as the caller has told it.
+// Its path leads through a descriptor of this process, so that it can be closed under Mesa; which takes files
+// by their paths in one of its modes alone. Without the folder Mesa caches nothing, as the caller has told it.
 static void show_library(void) {
   const char* folder = getenv("CLAM_MALI_LIBRARY");
   char path[32];
-  library = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+  if (!folder || access(folder, W_OK) != 0) return;
+  library = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (library < 0) return;
   snprintf(path, sizeof path, "/proc/self/fd/%d", library);
-  unsetenv("MESA_SHADER_CACHE_DISABLE");
+  const char* other_modes[] = {"MESA_SHADER_CACHE_DISABLE", "MESA_DISK_CACHE_SINGLE_FILE",
+                               "MESA_DISK_CACHE_DATABASE", "MESA_DISK_CACHE_READ_ONLY_FOZ_DBS",
+                               "MESA_DISK_CACHE_COMBINE_RW_WITH_RO_FOZ"};
+  for (size_t i = 0; i < sizeof other_modes / sizeof *other_modes; ++i) unsetenv(other_modes[i]);
   setenv("MESA_SHADER_CACHE_DIR", path, 1);
   setenv("MESA_DISK_CACHE_MULTI_FILE", "true", 1);
 }
@@ -94,7 +99,7 @@ static void hide_library(void) {
   if (library < 0) return;
   for (int i = 0; i < kPauses && !has_library(getenv("CLAM_MALI_LIBRARY")); ++i) usleep(kPause);
   const int nothing = open("/dev/null", O_RDONLY);
-  if (nothing < 0 || dup2(nothing, library) < 0) stop("the cache cannot be closed", nothing);
+  if (nothing < 0 || dup2(nothing, library) < 0) stop("the cache cannot be closed", errno);
 }
 
 static cl_device_id first_device(void) {
