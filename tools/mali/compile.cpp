@@ -9,11 +9,13 @@
 #include <deque>
 #include <filesystem>
 #include <map>
+#include <mutex>
 #include <set>
 
 #include "atomic_file.hpp"
 #include "error.hpp"
 #include "kernel_text.hpp"
+#include "parallel.hpp"
 #include "process.hpp"
 #include "program_cache.hpp"
 #include "scratch_folder.hpp"
@@ -460,11 +462,22 @@ std::vector<KernelCode> Compiler::compile(const std::vector<Program>& programs) 
     if (options_.progress) options_.progress(done, static_cast<int>(codes.size()));
   };
   report();
-  Run(options_, gpu_, std::move(jobs), [&](const KernelCode& fresh) {
+  std::mutex one_at_a_time;
+  const auto on_done = [&](const KernelCode& fresh) {
+    const std::lock_guard<std::mutex> lock(one_at_a_time);
     cache.store(files_.get(fresh.file), fresh);
     ++done;
     report();
-  }).finish_all();
+  };
+  // A compiler uses one core, and takes seconds to start.
+  constexpr std::size_t kMany = 50;
+  std::vector<std::deque<Job>> shares(jobs.size() > kMany ? 2 : 1);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    shares[i % shares.size()].push_back(std::move(jobs[i]));
+  }
+  parallel_for(static_cast<std::int64_t>(shares.size()), [&](std::int64_t i) {
+    Run(options_, gpu_, std::move(shares[static_cast<std::size_t>(i)]), on_done).finish_all();
+  });
   // The first Bifrost GPUs share their registers out in one way only: no kernel has more warps.
   for (KernelCode& each : codes) {
     if (gpu_.arch_major == 6) each.shader.full_threads = 1;
