@@ -250,16 +250,13 @@ TEST(cli, real_mali_compiler_loses_one_kernel_to_half_log) {
 TEST(cli, real_mali_gate_sees_a_worse_kernel) {
   NEEDS_REAL_COMPILER();
   const TemporaryFolder folder;
-  std::string text = read_file(std::string(CLAM_SOURCE_DIR) + "/kernels/conv2d_depthwise.cl");
-  const std::size_t body = text.find('{', text.find("void conv2d_depthwise("));
-  text.insert(body + 1, "\n  if (get_global_id(0) == 12345u) y[0] = x[1];");
-  write_file(folder.file("conv2d_depthwise.cl"), text);
-  const std::vector<std::string> gate{"conv2d_depthwise",
-                                      "--gate",
-                                      "--gpu",
-                                      "g610",
-                                      "--expectations",
-                                      kTests + "/mali_expectations.txt"};
+  std::string text = read_file(std::string(CLAM_SOURCE_DIR) + "/kernels/multibox_prior.cl");
+  const std::size_t body = text.find('{', text.find("void multibox_prior_boxes("));
+  text.insert(body + 1, "\n  if (get_global_id(0) == 12345u) anchors[0] = anchors[1];");
+  write_file(folder.file("multibox_prior.cl"), text);
+  const std::vector<std::string> gate{
+      "multibox_prior_boxes",           "--gate", "--gpu", "g610", "--expectations",
+      kTests + "/mali_expectations.txt"};
   const Finished same = run_real(gate, "");
   EXPECT_EQ(same.code, 0) << same.out << same.err;
   const Finished worse = run_real(gate, folder.path());
