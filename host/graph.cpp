@@ -107,12 +107,25 @@ class Builder {
     }
   }
 
-  /// What a node lays out by strides has the shape that the file says, if as large.
+  /// What a node lays out by strides has the shape that the file says, if it is as large and the
+  /// node's rows begin at the tensor's.
   Shape shape_of(const std::string& name, const TensorSpec& spec) const {
     if (spec.is_dense()) return spec.shape;
     const auto said = workload_.tensors.find(name);
-    const bool fits = said != workload_.tensors.end() && count(said->second.shape) == spec.span();
+    const bool fits = said != workload_.tensors.end() && count(said->second.shape) == spec.span() &&
+                      is_whole_rows(spec, said->second.shape);
     return fits ? said->second.shape : Shape{spec.span()};
+  }
+
+  /// Elements from one row of a tensor that an op sees to the next.
+  static std::int64_t row_step(const TensorSpec& spec) {
+    return spec.strides.empty() ? spec.shape.back() : spec.strides[spec.shape.size() - 2];
+  }
+
+  static bool is_whole_rows(const TensorSpec& spec, const Shape& shape) {
+    const std::size_t axes = spec.shape.size();
+    if (axes < 2 || shape.size() < 2 || spec.shape[axes - 2] == 1) return true;
+    return row_step(spec) % shape.back() == 0;
   }
 
   void declare_tensors(const std::string& dtype) {
@@ -245,13 +258,10 @@ class Builder {
            fmt::format("its input '{}' reaches to element {}, the tensor '{}' is {}", spec.name,
                        spec.span() - 1, name, type));
     }
-    const std::size_t axes = spec.shape.size();
-    if (axes < 2 || tensor.shape.size() < 2 || spec.shape[axes - 2] == 1) return;
-    const std::int64_t row = spec.strides.empty() ? spec.shape.back() : spec.strides[axes - 2];
-    if (row % tensor.shape.back() == 0) return;
+    if (is_whole_rows(spec, tensor.shape)) return;
     fail(node.node->name,
          fmt::format("its input '{}' has rows {} elements apart, the tensor '{}' is {}", spec.name,
-                     row, name, type));
+                     row_step(spec), name, type));
   }
 
   void check_types() const {

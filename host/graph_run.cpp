@@ -167,7 +167,7 @@ GraphRun verify_isolated(Runtime& runtime, const Graph& graph, const Tensors& in
                          const Tensors& second, const GraphOptions& options) {
   plans_of(runtime, graph, options, false);
   prepare_all(runtime, graph, options);
-  GraphRun run{{}, inputs, second, inputs};
+  GraphRun run{{}, inputs, second, inputs, {}};
   for (const Graph::Node& node : graph.nodes) {
     options.progress(node.name);
     const Step first(graph, node, runtime.device(), run.reference);
@@ -294,13 +294,16 @@ std::string DeviceGraph::variant(std::size_t node) const {
   return found == executables_.end() ? "" : found->second.plan().variant;
 }
 
-GraphRun verify_chained(Runtime& runtime, const Graph& graph, const Tensors& inputs,
-                        const GraphOptions& options) {
+namespace {
+
+/// When it returns, the buffers that each tensor had of its own are gone.
+GraphRun run_chained(Runtime& runtime, const Graph& graph, const Tensors& inputs,
+                     const GraphOptions& options) {
   DeviceGraph device(runtime, graph, options);
   device.upload(inputs);
   options.progress("the chain on the device");
   const std::vector<double> ms = device.run(kIteration);
-  GraphRun run{{}, inputs, {}, device.download()};
+  GraphRun run{{}, inputs, {}, device.download(), {}};
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Graph::Node& node = graph.nodes[i];
     options.progress(node.name);
@@ -318,6 +321,19 @@ GraphRun verify_chained(Runtime& runtime, const Graph& graph, const Tensors& inp
       result.own = compare_all(fed, outputs, device.trespass(node), kIteration);
     }
     run.nodes.push_back(std::move(result));
+  }
+  return run;
+}
+
+}  // namespace
+
+GraphRun verify_chained(Runtime& runtime, const Graph& graph, const Tensors& inputs,
+                        const GraphOptions& options) {
+  GraphRun run = run_chained(runtime, graph, inputs, options);
+  if (options.on_cpu.empty()) {
+    options.progress("the graph as a whole");
+    run.whole = run_pass(runtime, graph, inputs, run.device, {"", options.max_work_group},
+                         options.planned_for);
   }
   return run;
 }

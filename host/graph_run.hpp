@@ -4,11 +4,13 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "graph.hpp"
+#include "graph_pass.hpp"
 #include "verify.hpp"
 
 namespace clam {
@@ -73,10 +75,11 @@ class DeviceGraph {
 
 /// What a run of a graph left, for the report and for files.
 struct GraphRun {
-  std::vector<NodeResult> nodes;  ///< in the graph's order
-  Tensors reference;              ///< the references' own chain
-  Tensors second;                 ///< isolated: that of the second inputs
-  Tensors device;                 ///< inputs, and what the device made
+  std::vector<NodeResult> nodes;    ///< in the graph's order
+  Tensors reference;                ///< the references' own chain
+  Tensors second;                   ///< isolated: that of the second inputs
+  Tensors device;                   ///< inputs, and what the device made
+  std::optional<PassReport> whole;  ///< chained, and no node on the CPU
 
   bool chained() const { return second.empty(); }
 };
@@ -85,7 +88,7 @@ struct GraphRun {
 /// stays the same where the references' two are further apart than their bounds is constant.
 GraphRun verify_isolated(Runtime& runtime, const Graph& graph, const Tensors& inputs,
                          const Tensors& second, const GraphOptions& options = {});
-/// Each node gets what the device made before.
+/// Each node gets what the device made before. Then the graph as a whole, in shared buffers.
 GraphRun verify_chained(Runtime& runtime, const Graph& graph, const Tensors& inputs,
                         const GraphOptions& options = {});
 

@@ -51,6 +51,15 @@ TEST_F(cli_graph, a_line_a_node_in_both_modes) {
   EXPECT_GT(isolated["project"]["ms"], 0);
   EXPECT_FALSE(isolated["project"].contains("chain_rms"));
   EXPECT_LT(nodes({"--mode", "chained"})["distance"]["chain_rms"], 1e-5);
+  const Finished chained = verify({"--mode", "chained"});
+  EXPECT_TRUE(contains(chained.out, "as a whole: ")) << chained.out;
+  EXPECT_TRUE(contains(chained.out, " launches; 3 tensors in 2 buffers that they share"))
+      << chained.out;
+  EXPECT_TRUE(contains(chained.out, "; outputs the same, bit for bit\n")) << chained.out;
+  const json whole =
+      parse_out(verify({"--mode", "chained", "--json", "-"})).at("graph").at("as_a_whole");
+  EXPECT_TRUE(whole.at("same_bits").get<bool>());
+  EXPECT_LT(whole.at("shared_bytes"), whole.at("apart_bytes"));
 }
 
 TEST_F(cli_graph, nodes_that_stand_alone_are_checked_as_ever) {

@@ -234,6 +234,16 @@ TEST(graph, nodes_see_tensors_at_their_strides) {
             o.bits(7 * 16 + 8 + 5));
 }
 
+TEST(graph, what_is_written_at_strides_lies_in_whole_rows_of_its_tensor) {
+  json workload = test::strided_graph();
+  workload["tensors"]["qk"]["shape"] = {24, 16};
+  EXPECT_EQ(graph_of(workload).tensors.at("qk").shape, (Shape{24, 16}));
+  workload["tensors"]["qk"]["shape"] = {6, 64};
+  EXPECT_THROWS_SAYING(
+      graph_of(workload), BadArgument,
+      "strided: node 'rotate': it makes 'qk' as f32[384], the file says f32[6x64]");
+}
+
 TEST(graph, a_view_may_show_the_first_rows_alone) {
   json workload = test::tiny_graph();
   workload["tensors"]["flat"]["shape"][0] = 8;

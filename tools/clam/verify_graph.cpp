@@ -73,6 +73,27 @@ std::string relative(double value) {
   return std::isnan(value) ? "-" : fmt::format("{:.2g}", value);
 }
 
+std::string as_a_whole(const PassReport& whole) {
+  constexpr double kMega = 1e-6;
+  return fmt::format(
+      "as a whole: {:.3f} ms by events, {:.3f} ms until the host knows, {} launches; {} tensors in "
+      "{} buffers that they share, {:.1f} MB (each in its own {:.1f}){}\n",
+      whole.best.ms, whole.best.wall_ms, whole.launches, whole.tensors, whole.buffers,
+      kMega * double(whole.shared_bytes), kMega * double(whole.apart_bytes),
+      whole.pass() ? "; outputs the same, bit for bit" : "");
+}
+
+nlohmann::json to_json(const PassReport& whole) {
+  return {{"ms", whole.best.ms},
+          {"wall_ms", whole.best.wall_ms},
+          {"launches", whole.launches},
+          {"tensors", whole.tensors},
+          {"buffers", whole.buffers},
+          {"shared_bytes", whole.shared_bytes},
+          {"apart_bytes", whole.apart_bytes},
+          {"same_bits", whole.pass()}};
+}
+
 nlohmann::json verdicts_json(const std::map<std::string, Verdict>& verdicts) {
   nlohmann::json outputs = nlohmann::json::object();
   for (const auto& [name, verdict] : verdicts) outputs[name] = to_json(verdict);
@@ -179,6 +200,9 @@ std::vector<NodeVerdict> GraphCheck::nodes() const {
   for (const Graph::NotYet& node : graph_.not_yet) {
     verdicts.push_back({node.name, node.line, Status::not_yet, node.reason, nullptr});
   }
+  if (run_.whole && !run_.whole->pass()) {
+    verdicts.push_back({"all nodes", graph_.name, Status::fail, *run_.whole->differs, nullptr});
+  }
   return verdicts;
 }
 
@@ -263,6 +287,7 @@ void GraphCheck::print(const Session& session, Output& out) const {
   }
   if (fooled)
     out.text("  ! a cosine above .99 where the bound fails: it does not see this fault\n");
+  if (run_.whole && !out.quiet()) out.text(as_a_whole(*run_.whole));
 }
 
 nlohmann::json GraphCheck::json(const Session& session) const {
@@ -286,12 +311,14 @@ nlohmann::json GraphCheck::json(const Session& session) const {
     }
     lines.push_back(line);
   }
-  return {{"mode", request_.chained() ? "chained" : "isolated"},
-          {"seed", request_.seed},
-          {"parameters", request_.parameters},
-          {"on_cpu", request_.on_cpu},
-          {"nodes", lines},
-          {"repeat", repeat_command(session, request_)}};
+  nlohmann::json report{{"mode", request_.chained() ? "chained" : "isolated"},
+                        {"seed", request_.seed},
+                        {"parameters", request_.parameters},
+                        {"on_cpu", request_.on_cpu},
+                        {"nodes", lines},
+                        {"repeat", repeat_command(session, request_)}};
+  if (run_.whole) report["as_a_whole"] = to_json(*run_.whole);
+  return report;
 }
 
 }  // namespace clam::cli
