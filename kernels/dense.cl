@@ -647,16 +647,19 @@ void sum_slowly(__global const char* x, uint x_stride, Source second, __global c
   }
 }
 
-// ---- the kernels ----
+// ---- where reads end ----
 
 // The elements from a matrix's start to the end of `rows` rows of `row` elements.
 int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row; }
 
+// Of a part that lies in x alone, nothing of x2 is read.
 int second_ends_above(Source second) {
   if (!DENSE_K2) return 0;
   const int at = first_of_row(second, second.row + ROWS - 1);
-  return ends_above(second.x, (at + second.products) * SIZE);
+  return (second.products > 0) & ends_above(second.x, (at + second.products) * SIZE);
 }
+
+// ---- the kernels ----
 
 // One work-item a tile, or DENSE_PARTS of them. w is packed by dense_pack_w.
 //@kernel dense_packed
@@ -880,7 +883,7 @@ T4 padded4(__global const T* p, int step, int end) {
 //@kernel dense_pack_w
 //@arg    0  w      in   T[n*step_n + (k+k2)*step_k]
 //@arg    1  wp     out  S[ceil(n/(DENSE_N0*DENSE_LX))*(ceil(k/4)+ceil(k2/4))*4*DENSE_N0*DENSE_LX]
-//@layout with P = DENSE_N0*DENSE_LX: wp[(n/P*(ceil(k/4)+ceil(k2/4))*4 + i)*P + n%P] = w[n][i], i < k; k2 of them from i = ceil(k/4)*4 on = w[n][k...]; else 0
+//@layout with P = DENSE_N0*DENSE_LX: wp[(n/P*(ceil(k/4)+ceil(k2/4))*4 + i)*P + n%P] = w[n][i], i < k; w[n][k + i - ceil(k/4)*4] for k2 of them from i = ceil(k/4)*4 on; else 0
 //@arg    2  n      int            columns
 //@arg    3  k      int            products of a sum
 //@arg    4  k2     int            those with x2 behind them

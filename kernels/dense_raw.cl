@@ -703,16 +703,19 @@ void sum_slowly(__global const char* x, uint x_stride, Source second, __global c
   }
 }
 
-// ---- the kernels ----
+// ---- where reads end ----
 
 // The elements from a matrix's start to the end of `rows` rows of `row` elements.
 int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row; }
 
+// Of a part that lies in x alone, nothing of x2 is read.
 int second_ends_above(Source second) {
   if (!DENSE_K2) return 0;
   const int at = first_of_row(second, second.row + ROWS - 1);
-  return ends_above(second.x, (at + second.products) * SIZE);
+  return (second.products > 0) & ends_above(second.x, (at + second.products) * SIZE);
 }
+
+// ---- the kernels ----
 
 #if VECTORS == 1
 // One work-item a tile, or DENSE_PARTS of them. w lies in rows along k. A tile that would hang over

@@ -93,7 +93,7 @@ Sums sum(const Operands& in, const Extents& extents, Check check, const Sum& zer
         for (std::int64_t c = 0; c < conv.cg(); ++c) {
           add(c, r, s, *weight++);
           if constexpr (std::is_same_v<Sum, SumInParts>) {
-            if (!ends_part(c, conv.cg(), kDenseParts)) continue;
+            if (!ends_part(c, conv.cg(), kDenseParts, 4)) continue;
             for (Sum& each : sums) each.end_part();
           }
         }

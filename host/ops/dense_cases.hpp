@@ -134,11 +134,13 @@ inline std::vector<std::string> dense_cases() {
       // A second source of k: shorter and longer than the first, both or one of them padded.
       "dense m=9 n=15 k=12 k2=1 bias act=relu",
       "dense m=5 n=7 k=3 k2=10 residual",
+      "dense m=1 n=16 k=12 k2=20 bias",
       "dense m=97 n=100 k=8 k2=16",
       "dense m=9 n=16 k=12 k2=8 ldx=16 ldx2=20 offx2=4 ldw=24 offw=4 bias residual act=gelu",
       "dense m=9 n=15 k=8 k2=12 ldx2=13 offx2=3 trans_w=0 ldw=17 offw=1 alpha=0.5",
       "dense m=17 n=20 k=20 k2=4 trans_w=0",
       "dense m=192 n=512 k=256 k2=256 bias",
+      "dense m=1 n=256 k=256 k2=256 bias",
       "dense m=9 n=16 k=36 k2=60 acc=chunk bias",
       "dense m=9 n=15 k=70 k2=5 acc=chunk act=silu",
       "dense m=9 n=16 k=64 k2=24 acc=f16",

@@ -81,10 +81,23 @@ class SumInParts {
 };
 
 /// Whether a part ends behind product i of a product of matrices whose k work-items share: all
-/// parts but the last have as many whole vectors of four.
-inline bool ends_part(std::int64_t i, std::int64_t products, int parts) {
-  const std::int64_t part = (products + 3) / 4 / parts * 4, end = i + 1;
+/// parts but the last have as many whole trips of a kernel's loop, of `trip` products each.
+inline bool ends_part(std::int64_t i, std::int64_t products, int parts, int trip) {
+  const std::int64_t part = (products + trip - 1) / trip / parts * trip, end = i + 1;
   return end == products || (part > 0 && end % part == 0 && end / part < parts);
+}
+
+/// The worst case of the sums where `parts` work-items share them, each whole trips of its loop.
+template <typename AddK>
+void allow_parts(std::vector<Summation>& worst, std::int64_t products, int parts, int trip,
+                 const AddK& add_k) {
+  std::vector<SumInParts> sums(worst.size());
+  for (std::int64_t i = 0; i < products; ++i) {
+    add_k(sums, i);
+    if (!ends_part(i, products, parts, trip)) continue;
+    for (SumInParts& sum : sums) sum.end_part();
+  }
+  for (std::size_t j = 0; j < worst.size(); ++j) worst[j].allow(sums[j].total(Check::hard));
 }
 
 /// `count` sums in the order of k, and their worst case however many work-items share that.
@@ -93,17 +106,13 @@ template <typename AddK>
 std::vector<Summation> sums_in_any_parts(std::size_t count, std::int64_t products,
                                          const AddK& add_k) {
   constexpr std::int64_t kLeastShared = 128;
+  constexpr int kVector = 4, kLongTrip = 8;  // products of a trip of the kernels' loops
   std::vector<Summation> worst(count);
   for (std::int64_t i = 0; i < products; ++i) add_k(worst, i);
   if (products < kLeastShared) return worst;
   for (const int parts : {2, 4}) {
-    std::vector<SumInParts> sums(count);
-    for (std::int64_t i = 0; i < products; ++i) {
-      add_k(sums, i);
-      if (!ends_part(i, products, parts)) continue;
-      for (SumInParts& sum : sums) sum.end_part();
-    }
-    for (std::size_t j = 0; j < count; ++j) worst[j].allow(sums[j].total(Check::hard));
+    allow_parts(worst, products, parts, kVector, add_k);
+    if (products % kLongTrip == 0) allow_parts(worst, products, parts, kLongTrip, add_k);
   }
   return worst;
 }
