@@ -246,6 +246,40 @@ nlohmann::json to_json(const Verdict& verdict) {
           {"cosine", number(verdict.cosine)}};
 }
 
+Verdict verdict_from_json(const nlohmann::json& json) {
+  try {
+    const auto number = [&](const char* key) {
+      const nlohmann::json& value = json.at(key);
+      return value.is_string() ? std::stod(value.get<std::string>()) : value.get<double>();
+    };
+    Verdict v;
+    v.pass = json.at("pass").get<bool>();
+    v.blind = json.at("blind").get<bool>();
+    v.reason = json.at("reason").get<std::string>();
+    v.worst_ratio = number("worst_ratio");
+    v.worst_index = json.at("worst_index").get<std::int64_t>();
+    v.worst_value = number("worst_value");
+    v.worst_reference = number("worst_reference");
+    v.worst_bound = number("worst_bound");
+    v.max_abs = number("max_abs");
+    v.max_ulp = number("max_ulp");
+    v.rms = number("rms");
+    v.snr_db = number("snr_db");
+    v.bias = number("bias");
+    v.fraction_over = number("fraction_over");
+    v.nans = json.at("nans").get<std::int64_t>();
+    v.infs = json.at("infs").get<std::int64_t>();
+    v.poison = json.at("poison").get<std::int64_t>();
+    v.elements = json.at("elements").get<std::int64_t>();
+    v.variance = number("variance");
+    v.reference_variance = number("reference_variance");
+    v.cosine = number("cosine");
+    return v;
+  } catch (const std::exception& error) {  // nlohmann's, and stod's
+    throw BadArgument(std::string("this is no verdict: ") + error.what());
+  }
+}
+
 std::string to_text(const Verdict& v) {
   std::string text = fmt::format("{}{}\n",
                                  v.pass    ? "pass"

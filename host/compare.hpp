@@ -32,6 +32,8 @@ struct Verdict {
 
 Verdict compare(const HostTensor& output, const Expected& expected, int iteration = 0);
 nlohmann::json to_json(const Verdict& verdict);
+/// The inverse. Throws BadArgument for JSON that is none.
+Verdict verdict_from_json(const nlohmann::json& json);
 /// All metrics, a line each.
 std::string to_text(const Verdict& verdict);
 

@@ -189,5 +189,16 @@ TEST(compare, a_verdict_prints_in_json_whatever_its_values) {
   EXPECT_NE(to_text(verdict).find("FAIL"), std::string::npos);
 }
 
+TEST(compare, a_verdict_comes_back_from_its_json) {
+  for (const double value : {1.0, 1.5, std::nan("")}) {
+    const Verdict verdict = compare(tensor_of(Dtype::f32, {value, 2}), within({1, 2}, 0.25));
+    const nlohmann::json text = nlohmann::json::parse(to_json(verdict).dump());
+    const Verdict back = verdict_from_json(text);
+    EXPECT_EQ(to_json(back), to_json(verdict));
+    EXPECT_EQ(to_text(back), to_text(verdict));
+  }
+  EXPECT_THROWS_SAYING(verdict_from_json({{"pass", true}}), BadArgument, "this is no verdict");
+}
+
 }  // namespace
 }  // namespace clam

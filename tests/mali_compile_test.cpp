@@ -13,7 +13,7 @@
 #include "foreign_plan.hpp"
 #include "mali/compile.hpp"
 #include "mali/kernel_text.hpp"
-#include "mali/process.hpp"
+#include "process/process.hpp"
 #include "manifest.hpp"
 #include "op.hpp"
 #include "test_errors.hpp"

@@ -35,8 +35,12 @@ Session::Session(Cli& cli)
 
 std::string Session::title() const {
   const DeviceInfo& info = runtime_->device();
-  return fmt::format("{}:{} {} ({}, driver {})", entry_.platform, entry_.index, info.name,
-                     info.platform, info.driver_version);
+  return fmt::format("{} {} ({}, driver {})", device_id(), info.name, info.platform,
+                     info.driver_version);
+}
+
+std::string Session::device_id() const {
+  return fmt::format("{}:{}", entry_.platform, entry_.index);
 }
 
 void Session::build(const std::vector<Plan>& plans) {
@@ -71,7 +75,7 @@ void Session::build(const std::vector<Plan>& plans) {
 
 nlohmann::json Session::json() {
   return {{"version", CLAM_VERSION},
-          {"device_id", fmt::format("{}:{}", entry_.platform, entry_.index)},
+          {"device_id", device_id()},
           {"device", to_json(runtime_->device())},
           {"kernel_overrides", runtime_->files().overrides()},
           {"counters", counters_json(*runtime_)}};
@@ -81,7 +85,7 @@ std::string Session::repeat(const std::string& arguments) const {
   const char* folder = std::getenv("CLAM_KERNEL_DIR");
   const std::string prefix =
       folder && *folder ? fmt::format("CLAM_KERNEL_DIR={} ", shell_quoted(folder)) : "";
-  return fmt::format("{}clam {} --device {}:{}", prefix, arguments, entry_.platform, entry_.index);
+  return fmt::format("{}clam {} --device {}", prefix, arguments, device_id());
 }
 
 std::string shell_quoted(const std::string& text) {

@@ -20,6 +20,8 @@ class Session {
   Runtime& runtime() { return *runtime_; }
   /// "0:0 Mali-G610 (ARM Platform, driver 2.0)"
   std::string title() const;
+  /// "0:0", as --device takes it.
+  std::string device_id() const;
   /// Builds the programs of the plans that are not built yet; from three seconds on it says how
   /// far it is. Failures are left to whoever runs the plan.
   void build(const std::vector<Plan>& plans);

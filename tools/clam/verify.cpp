@@ -10,6 +10,7 @@
 #include "error.hpp"
 #include "gpu.hpp"
 #include "verify_graph.hpp"
+#include "verify_isolated.hpp"
 
 namespace clam::cli {
 namespace {
@@ -33,7 +34,13 @@ Verification verify_set(Runtime& runtime, const VerifyRequest& request, const Ve
   return verify(runtime, make_plan(*row.problem, device, {row.variant, 0}), set, request.seed);
 }
 
-void run_row(Runtime& runtime, const VerifyRequest& request, VerifyRow& row) {
+bool isolates(Session& session, const VerifyRequest& request) {
+  return request.isolate.value_or(isolates_by_default(session.runtime().device()));
+}
+
+void run_row(Session& session, const VerifyRequest& request, VerifyRow& row) {
+  if (isolates(session, request)) return run_row_isolated(session, request, row);
+  Runtime& runtime = session.runtime();
   try {
     for (const DataSet& set : row.problem->op().data_sets) {
       if (request.set != "all" && set.name != request.set) continue;
@@ -119,7 +126,7 @@ void run_rows(Cli& cli, Session& session, const VerifyRequest& request,
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].problem) {
       cli.out.progress(fmt::format("[{}/{}] {}", i + 1, rows.size(), rows[i].text));
-      run_row(session.runtime(), request, rows[i]);
+      run_row(session, request, rows[i]);
     }
     print_row(cli.out, session, request, rows[i]);
     if (session.runtime().tainted()) break;  // nothing that follows could be trusted
@@ -133,7 +140,7 @@ int run_verify(Cli& cli, const VerifyRequest& request) {
   Session session(cli);
   const DeviceInfo device = planned_for(session.runtime().device(), request);
   rows = rows_on(device, request, rows);
-  session.build(plans_of(rows, device));
+  if (!isolates(session, request)) session.build(plans_of(rows, device));
   if (request.all && request.dtype.empty() && !session.runtime().device().fp16) {
     cli.out.note("f16 is left out, because the device has no cl_khr_fp16");
   }
@@ -192,6 +199,11 @@ void add_verify(CLI::App& app, Cli& cli) {
   sub->add_option("--seed", request->seed, "seed of the data (default 1)")
       ->check(CLI::NonNegativeNumber);
   sub->add_option("--dtype", request->dtype, "run in this dtype, whatever the problems say");
+  sub->add_flag("--isolate,!--no-isolate", request->isolate,
+                "each problem in a process of its own, so that a crash or a hang costs that one "
+                "alone (default on a Mali); a graph is run in one");
+  sub->add_option("--limit", request->limit_s, "seconds for such a process (default 300)")
+      ->check(CLI::Range(1, 86400));
   sub->callback([&cli, request, sets] {
     cli.command = [&cli, request, sets] {
       take_sets(*sets, *request);

@@ -111,6 +111,7 @@ nlohmann::json row_json(const Session& session, const VerifyRequest& request,
     sets.push_back({{"data_set", each.data_set},
                     {"pass", each.pass()},
                     {"reason", each.reason()},
+                    {"fault", each.fault ? nlohmann::json(*each.fault) : nlohmann::json()},
                     {"outputs", outputs},
                     {"repeat", repeat_command(session, request, row, each.data_set)}});
   }

@@ -23,6 +23,8 @@ struct VerifyRequest {
   Parameters parameters;  ///< of the workload, in place of its own
   std::string gpu;        ///< plans are those for this Mali, where it is named
   std::uint64_t seed = 1;
+  std::optional<bool> isolate;  ///< each problem in a process of its own; unset: as the device is
+  int limit_s = 300;            ///< of such a process
   // Of the workload's graph:
   std::string mode;  ///< "isolated", "chained"; empty: isolated, beside the nodes that stand alone
   std::vector<std::string> on_cpu;

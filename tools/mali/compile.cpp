@@ -16,7 +16,7 @@
 #include "error.hpp"
 #include "kernel_text.hpp"
 #include "parallel.hpp"
-#include "process.hpp"
+#include "process/process.hpp"
 #include "program_cache.hpp"
 #include "scratch_folder.hpp"
 

@@ -10,7 +10,7 @@
 #include "error.hpp"
 #include "kernel_text.hpp"
 #include "malioc.hpp"
-#include "process.hpp"
+#include "process/process.hpp"
 #include "scratch_folder.hpp"
 
 namespace clam::mali {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace clam::mali {
+namespace clam {
 
 class Process {
  public:
@@ -30,10 +30,10 @@ class Process {
   Read read_line(std::string& line, std::chrono::milliseconds patience);
   /// The exit code, or 128 + the signal that ended it. It is given five seconds, then ended.
   int wait();
+  void kill();
 
  private:
   bool take_line(std::string& line);
-  void kill();
 
   pid_t child_ = -1;
   int stream_ = -1;
@@ -41,4 +41,4 @@ class Process {
   std::size_t taken_ = 0;
 };
 
-}  // namespace clam::mali
+}  // namespace clam

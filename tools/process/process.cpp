@@ -15,7 +15,7 @@
 
 #include "error.hpp"
 
-namespace clam::mali {
+namespace clam {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -118,4 +118,4 @@ void Process::kill() {
   if (child_ > 0) ::kill(child_, SIGKILL);
 }
 
-}  // namespace clam::mali
+}  // namespace clam

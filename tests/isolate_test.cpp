@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// isolate_test.cpp - processes that crash or never end, and `clam verify` with a row in each.
+#include "process/isolate.hpp"
+
+#include "error.hpp"
+#include "run_clam.hpp"
+
+namespace clam::test {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+constexpr const char* kDense = "dense m=9 n=16 k=12 dtype=f32";
+constexpr const char* kSoftmax = "softmax shape=3x5 dtype=f32";
+
+Fate shell(const std::string& script, milliseconds limit = milliseconds(20000)) {
+  return run_isolated({"/bin/sh", "-c", script}, limit);
+}
+
+TEST(isolate, what_a_process_prints_and_how_it_ended_comes_back) {
+  const Fate fate = shell("echo one; echo two; exit 3");
+  EXPECT_EQ(fate.out, "one\ntwo\n");
+  EXPECT_EQ(fate.code, 3);
+  EXPECT_FALSE(fate.misfortune());
+}
+
+TEST(isolate, a_crash_is_a_sentence) {
+  const Fate fate = shell("echo before; kill -SEGV $$");
+  EXPECT_EQ(fate.out, "before\n");
+  ASSERT_TRUE(fate.misfortune());
+  EXPECT_EQ(*fate.misfortune(), "its process was ended by signal 11 (Segmentation fault)");
+}
+
+TEST(isolate, what_never_ends_is_ended) {
+  const auto start = std::chrono::steady_clock::now();
+  const Fate fate = shell("echo begun; while :; do :; done", milliseconds(300));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+  EXPECT_EQ(fate.out, "begun\n");
+  EXPECT_TRUE(fate.hung);
+  EXPECT_NE(fate.misfortune()->find("gave no result"), std::string::npos);
+}
+
+TEST(isolate, a_program_that_is_not_there_is_127) {
+  EXPECT_EQ(run_isolated({"/nowhere/at-all"}, milliseconds(5000)).code, 127);
+}
+
+/// A kernel folder where dense's packing does something first.
+void break_pack(const TemporaryFolder& folder, const std::string& first) {
+  const std::string store = "*(__global S4*)(wp + at) = ";
+  break_kernel(folder, "dense.cl", store, first + " " + store);
+}
+
+Finished verify(std::vector<std::string> words, const TemporaryFolder* kernels = nullptr) {
+  words.insert(words.begin(), {"verify", kDense, kSoftmax});
+  std::vector<std::string> environment;
+  if (kernels) environment = {"CLAM_KERNEL_DIR=" + kernels->path(), "CLAM_CACHE_DIR=off"};
+  return run_clam(words, environment);
+}
+
+json results(const Finished& finished) { return parse_out(finished).at("results"); }
+
+TEST(isolate_device, honest_rows_are_the_same_in_a_process_of_their_own) {
+  CLAM_NEEDS_DEVICE();
+  const Finished own = verify({"--isolate"});
+  EXPECT_EQ(own.code, 0) << own.out << own.err;
+  EXPECT_EQ(own.out, verify({"--no-isolate"}).out);
+  EXPECT_EQ(results(verify({"--isolate", "--json", "-"})),
+            results(verify({"--no-isolate", "--json", "-"})));
+}
+
+TEST(isolate_device, a_wrong_result_is_told_as_ever) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder kernels;
+  break_kernel(kernels, "softmax.cl", "1.0f / ", "1.01f / ");
+  const Finished own = verify({"--isolate"}, &kernels);
+  EXPECT_EQ(own.code, 1) << own.out << own.err;
+  EXPECT_EQ(own.out, verify({"--no-isolate"}, &kernels).out);
+}
+
+TEST(isolate_broken, a_crash_costs_one_row) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder kernels;
+  break_pack(kernels, "*(volatile __global int*)8 = 1;");
+  const Finished finished = verify({"--isolate"}, &kernels);
+  EXPECT_EQ(finished.code, 3) << finished.out << finished.err;
+  EXPECT_TRUE(contains(finished.out, "ended by signal 11 (Segmentation fault)")) << finished.out;
+  EXPECT_TRUE(contains(finished.out, "1 passed, 1 failed, 0 skipped")) << finished.out;
+}
+
+TEST(isolate_broken, a_hang_costs_one_row) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder kernels;
+  break_pack(kernels, "for (volatile int again = 0; again < 2; again = 0)");
+  const Finished finished = verify({"--isolate", "--limit", "5"}, &kernels);
+  EXPECT_EQ(finished.code, 3) << finished.out << finished.err;
+  EXPECT_TRUE(contains(finished.out, "gave no result for 5 s")) << finished.out;
+  EXPECT_TRUE(contains(finished.out, "1 passed, 1 failed, 0 skipped")) << finished.out;
+}
+
+}  // namespace
+}  // namespace clam::test

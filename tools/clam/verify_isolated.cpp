@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include "verify_isolated.hpp"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "error.hpp"
+#include "gpu.hpp"
+#include "process/isolate.hpp"
+
+namespace clam::cli {
+namespace {
+
+std::vector<std::string> words_of(const Session& session, const VerifyRequest& request,
+                                  const VerifyRow& row) {
+  std::vector<std::string> words{
+      own_program(), "--device", session.device_id(), "--quiet", "--json", "-", "verify", row.text};
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {option, value});
+  };
+  add("--variant", row.variant);
+  add("--set", request.set == "all" ? "" : request.set);
+  add("--gpu", request.gpu);
+  add("--seed", std::to_string(request.seed));
+  words.push_back("--no-isolate");
+  return words;
+}
+
+Status status_of(const std::string& text) {
+  for (const Status status :
+       {Status::pass, Status::fail, Status::blind, Status::skip, Status::error, Status::waiting}) {
+    if (text == word(status)) return status;
+  }
+  throw BadArgument(fmt::format("'{}' is no status of a row", text));
+}
+
+Verification verification_of(const nlohmann::json& set) {
+  Verification verification;
+  verification.data_set = set.at("data_set").get<std::string>();
+  for (const auto& [name, verdict] : set.at("outputs").items()) {
+    verification.outputs[name] = verdict_from_json(verdict);
+  }
+  if (!set.at("fault").is_null()) verification.fault = set.at("fault").get<std::string>();
+  return verification;
+}
+
+void fail(VerifyRow& row, const std::string& reason) {
+  row.status = Status::error;
+  row.reason = reason;
+}
+
+}  // namespace
+
+bool isolates_by_default(const DeviceInfo& device) { return identify(device).gpu != nullptr; }
+
+void take_result(const nlohmann::json& json, VerifyRow& row) {
+  try {
+    row.status = status_of(json.at("status").get<std::string>());
+    row.reason = json.at("reason").get<std::string>();
+    row.variant = json.at("variant").get<std::string>();
+    for (const nlohmann::json& set : json.at("sets")) {
+      row.sets.push_back(verification_of(set));
+    }
+  } catch (const nlohmann::json::exception& error) {
+    throw BadArgument(std::string("this is no row of a report: ") + error.what());
+  }
+}
+
+void run_row_isolated(const Session& session, const VerifyRequest& request, VerifyRow& row) {
+  const Fate fate =
+      run_isolated(words_of(session, request, row), std::chrono::seconds(request.limit_s));
+  if (const Reason misfortune = fate.misfortune()) return fail(row, *misfortune);
+  try {
+    take_result(nlohmann::json::parse(fate.out).at("results").at(0), row);
+  } catch (const std::exception&) {  // what went wrong there has been said on stderr
+    fail(row, fmt::format("its process ended with {} and gave no result", fate.code));
+  }
+}
+
+}  // namespace clam::cli

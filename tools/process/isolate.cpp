@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#include "isolate.hpp"
+
+#include <fmt/core.h>
+#include <string.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "error.hpp"
+#include "process.hpp"
+
+namespace clam {
+
+Reason Fate::misfortune() const {
+  constexpr int kSignal = 128;
+  if (hung) {
+    return fmt::format(
+        "its process gave no result for {:.0f} s and was ended: a hang, or work that "
+        "takes longer (--limit gives it more)",
+        std::chrono::duration<double>(limit).count());
+  }
+  if (code <= kSignal) return {};
+  return fmt::format("its process was ended by signal {} ({})", code - kSignal,
+                     ::strsignal(code - kSignal));
+}
+
+std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
+Fate run_isolated(const std::vector<std::string>& words, std::chrono::milliseconds limit) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point until = Clock::now() + limit;
+  Process process(words, {}, Process::Errors::own);
+  Fate fate;
+  fate.limit = limit;
+  std::string line;
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+    const Process::Read read = process.read_line(line, std::max(left, {}));
+    if (read == Process::Read::line) {
+      fate.out += line + "\n";
+      continue;
+    }
+    fate.hung = read == Process::Read::nothing;
+    break;
+  }
+  if (fate.hung) process.kill();
+  fate.code = process.wait();
+  return fate;
+}
+
+}  // namespace clam

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// isolate.hpp - work that may crash or hang, in a process of its own.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "op.hpp"
+
+namespace clam {
+
+/// How a process ended.
+struct Fate {
+  int code = 0;       ///< exit code, or 128 + the signal that ended it
+  bool hung = false;  ///< it was ended, because its time was over
+  std::chrono::milliseconds limit{};
+  std::string out;  ///< what it printed on standard output
+
+  /// Empty where it ended by itself; else a sentence: the signal, or how long it was waited for.
+  Reason misfortune() const;
+};
+
+/// The path of the running program.
+std::string own_program();
+
+/// Runs words[0] until it ends, or `limit` is over. Its errors go where this process's go. Throws
+/// IoError where it cannot be started.
+Fate run_isolated(const std::vector<std::string>& words, std::chrono::milliseconds limit);
+
+}  // namespace clam
