@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "document.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/core.h>
 
 #include <cstdlib>
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 namespace clam::bench {
 namespace {
 
 using nlohmann::json;
+
+constexpr int kSchema = 1;  // of bench/results.schema.json
 
 const char* name(Outcome outcome) {
   switch (outcome) {
@@ -48,6 +52,8 @@ json to_json(const Packing& packing) {
 json to_json(const Row& row, const Result& result, const Options& options) {
   json value = {{"name", row.name},
                 {"problem", row.problem.text()},
+                {"op", row.problem.op().name},
+                {"dtype", name(row.problem.dtype())},
                 {"outcome", name(result.outcome)},
                 {"command", command(row, options)}};
   if (!result.reason.empty()) value["reason"] = result.reason;
@@ -108,7 +114,9 @@ std::string make_document(const std::string& google, const Options& options,
   json document =
       google.empty() ? json{{"benchmarks", json::array()}} : json::parse(printable(google));
   json& own = document["clam"];
-  own = {{"version", CLAM_VERSION},
+  own = {{"schema", kSchema},
+         {"version", CLAM_VERSION},
+         {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
          {"device", clam::to_json(runtime.device())},
          {"counters", counters_json(runtime)},
          {"replaced_kernels", runtime.files().overrides()},

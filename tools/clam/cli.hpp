@@ -30,6 +30,7 @@ void add_run(CLI::App& app, Cli& cli);
 void add_mali(CLI::App& app, Cli& cli);
 void add_diagnose(CLI::App& app, Cli& cli);
 void add_bisect(CLI::App& app, Cli& cli);
+void add_report(CLI::App& app, Cli& cli);
 
 /// Problem lines from command-line words. A line may come whole, in quotes, or as words of its own:
 /// a word that is no op's name belongs to the line before it.

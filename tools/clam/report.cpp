@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// report.cpp - `clam report`: results files of clam-bench as a page, or as a table for an issue.
+#include "report.hpp"
+
+#include <fmt/core.h>
+
+#include "atomic_file.hpp"
+#include "cli.hpp"
+#include "error.hpp"
+
+namespace clam::cli {
+namespace {
+
+using nlohmann::json;
+
+struct ReportRequest {
+  std::vector<std::string> files;
+  std::string page;
+  bool markdown = false;
+};
+
+json summary(const std::vector<ReportBoard>& boards) {
+  json report = {{"clam_report", 1}, {"boards", json::array()}};
+  for (const ReportBoard& board : boards) {
+    report["boards"].push_back({{"file", board.path},
+                                {"device", board.name},
+                                {"rows", board.rows.size()},
+                                {"ok", board.count(ReportRow::Status::ok)},
+                                {"invalid", board.count(ReportRow::Status::invalid)},
+                                {"skipped", board.count(ReportRow::Status::skipped)}});
+  }
+  return report;
+}
+
+int report_files(Cli& cli, const ReportRequest& request) {
+  if (request.files.empty()) throw BadArgument("report what? Give files of clam-bench --json");
+  if (request.page.empty() && !request.markdown) {
+    throw BadArgument("report where? Give -o report.html, or --markdown for a table");
+  }
+  if (!request.page.empty()) require_writable(request.page);
+  const std::vector<ReportBoard> boards = read_boards(request.files);
+  const std::string text = request.markdown ? to_markdown(boards) : to_html(boards);
+  if (request.page.empty()) {
+    cli.out.text(text);
+  } else {
+    write_file(request.page, text);
+    cli.out.note(fmt::format("{}: {}", request.page, counts_text(boards)));
+  }
+  cli.out.json(summary(boards));
+  return kFine;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, Cli& cli) {
+  auto request = std::make_shared<ReportRequest>();
+  CLI::App* sub = app.add_subcommand("report", "a page, or a table, of what clam-bench measured");
+  sub->add_option("files", request->files, "files of clam-bench --json, one a board");
+  sub->add_option("-o,--output", request->page, "write one page, which needs no other file");
+  sub->add_flag("--markdown", request->markdown,
+                "a table for an issue instead, to standard output without -o");
+  sub->callback(
+      [&cli, request] { cli.command = [&cli, request] { return report_files(cli, *request); }; });
+}
+
+}  // namespace clam::cli

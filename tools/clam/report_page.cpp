@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// report_page.cpp - the page of `clam report`: one file that holds its data, style and scripts.
+#include <fmt/core.h>
+
+#include "embedded.hpp"
+#include "report.hpp"
+
+namespace clam::cli {
+namespace {
+
+using nlohmann::json;
+
+/// A file of tools/report, or Chart.js; empty where the build had none.
+std::string_view file_of_page(std::string_view name) {
+  for (const EmbeddedFile& file : embedded_report()) {
+    if (file.name == name) return file.text;
+  }
+  return {};
+}
+
+std::string escaped(const std::string& text) {
+  std::string safe;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        safe += "&amp;";
+        break;
+      case '<':
+        safe += "&lt;";
+        break;
+      case '>':
+        safe += "&gt;";
+        break;
+      case '"':
+        safe += "&quot;";
+        break;
+      default:
+        safe += c;
+    }
+  }
+  return safe;
+}
+
+/// JSON that cannot end the script element it stands in: no '<', and ASCII alone.
+std::string for_script(const json& value) {
+  std::string safe;
+  for (const char c : value.dump(-1, ' ', true, json::error_handler_t::replace)) {
+    if (c == '<' || c == '>' || c == '&') {
+      safe += fmt::format("\\u{:04x}", static_cast<int>(c));
+    } else {
+      safe += c;
+    }
+  }
+  return safe;
+}
+
+/// Figures that are there; the page tells the absent from zero.
+json to_json(const ReportRow& row) {
+  json value = {{"name", row.name},
+                {"op", row.op},
+                {"dtype", row.dtype},
+                {"status", name(row.status)},
+                {"command", row.command}};
+  const auto add_text = [&](const char* key, const std::string& text) {
+    if (!text.empty()) value[key] = text;
+  };
+  add_text("variant", row.variant);
+  add_text("reason", row.reason);
+  add_text("kernel_hash", row.kernel_hash);
+  if (!row.marks.empty()) value["marks"] = row.marks;
+  if (!row.nodes.empty()) value["nodes"] = row.nodes;
+  const std::pair<const char*, ReportRow::Figure> figures[] = {
+      {"us", row.us},
+      {"us_min", row.us_min},
+      {"low", row.low},
+      {"high", row.high},
+      {"cv", row.cv},
+      {"gflop_per_s", row.gflop_per_s},
+      {"gb_per_s", row.gb_per_s},
+      {"flop_per_byte", row.flop_per_byte},
+      {"floor_us", row.floor_us},
+      {"of_peak", row.of_peak},
+      {"predicted_low", row.predicted_low},
+      {"predicted_high", row.predicted_high},
+      {"launches", row.launches}};
+  for (const auto& [key, figure] : figures) {
+    if (figure) value[key] = *figure;
+  }
+  return value;
+}
+
+json to_json(const ReportBoard& board) {
+  json value = {
+      {"label", board.label},         {"name", board.name},         {"path", board.path},
+      {"date", board.date},           {"warnings", board.warnings}, {"peaks", board.peaks},
+      {"peak_rows", board.peak_rows}, {"facts", json::array()},     {"rows", json::array()}};
+  for (const ReportBoard::Facts& facts : board.facts) {
+    value["facts"].push_back(
+        {{"title", facts.title}, {"lines", facts.lines}, {"instead", facts.instead}});
+  }
+  for (const ReportRow& row : board.rows) value["rows"].push_back(to_json(row));
+  return value;
+}
+
+std::string title_of(const std::vector<ReportBoard>& boards) {
+  std::string title = "clam";
+  const char* between = ": ";
+  for (const ReportBoard& board : boards) {
+    title += between + board.label;
+    between = ", ";
+  }
+  return title;
+}
+
+/// The template with every @NAME@ of `parts` filled in, once: what goes in is not looked at again.
+std::string filled(std::string_view text,
+                   const std::vector<std::pair<std::string_view, std::string>>& parts) {
+  std::string page;
+  while (!text.empty()) {
+    const std::size_t at = text.find('@');
+    page += text.substr(0, at);
+    if (at == text.npos) break;
+    text.remove_prefix(at);
+    const std::pair<std::string_view, std::string>* found = nullptr;
+    for (const auto& part : parts) {
+      if (text.substr(0, part.first.size()) == part.first) found = &part;
+    }
+    page += found ? found->second : "@";
+    text.remove_prefix(found ? found->first.size() : 1);
+  }
+  return page;
+}
+
+}  // namespace
+
+std::string to_html(const std::vector<ReportBoard>& boards) {
+  json data = {{"clam_report", 1},
+               {"version", CLAM_VERSION},
+               {"counts", counts_text(boards)},
+               {"boards", json::array()}};
+  for (const ReportBoard& board : boards) data["boards"].push_back(to_json(board));
+  return filled(file_of_page("page.html"), {{"@TITLE@", escaped(title_of(boards))},
+                                            {"@STYLE@", std::string(file_of_page("page.css"))},
+                                            {"@DATA@", for_script(data)},
+                                            {"@CHART@", std::string(file_of_page("chart.js"))},
+                                            {"@SCRIPT@", std::string(file_of_page("page.js"))}});
+}
+
+}  // namespace clam::cli

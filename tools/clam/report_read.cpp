@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: MIT
+// report_read.cpp - reads results files (bench/results.schema.json) for `clam report`.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "atomic_file.hpp"
+#include "error.hpp"
+#include "report.hpp"
+
+namespace clam::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kSchema = 1;
+
+/// A value of the file that knows where it stands, so that a wrong one can be named.
+class Part {
+ public:
+  Part(const json& value, std::string where) : value_(&value), where_(std::move(where)) {}
+
+  const json& value() const { return *value_; }
+
+  /// The object under `key`; an empty one where there is none.
+  Part object(const std::string& key) const {
+    static const json none = json::object();
+    const json* found = find(key);
+    if (!found) return {none, where_ + "." + key};
+    if (!found->is_object()) wrong(key, "an object");
+    return {*found, where_ + "." + key};
+  }
+
+  std::vector<Part> objects(const std::string& key) const {
+    std::vector<Part> parts;
+    const json* found = find(key);
+    if (found && !found->is_array()) wrong(key, "a list");
+    for (std::size_t i = 0; found && i < found->size(); ++i) {
+      parts.emplace_back((*found)[i], fmt::format("{}.{}[{}]", where_, key, i));
+      if (!(*found)[i].is_object()) wrong(fmt::format("{}[{}]", key, i), "an object");
+    }
+    return parts;
+  }
+
+  std::vector<std::string> texts(const std::string& key) const {
+    std::vector<std::string> texts;
+    const json* found = find(key);
+    if (found && !found->is_array()) wrong(key, "a list");
+    for (std::size_t i = 0; found && i < found->size(); ++i) {
+      if (!(*found)[i].is_string()) wrong(fmt::format("{}[{}]", key, i), "a text");
+      texts.push_back((*found)[i].get<std::string>());
+    }
+    return texts;
+  }
+
+  ReportRow::Figure figure(const std::string& key) const {
+    const json* found = find(key);
+    if (!found) return {};
+    if (!found->is_number()) wrong(key, "a number");
+    return found->get<double>();
+  }
+
+  std::string text(const std::string& key) const {
+    const json* found = find(key);
+    if (!found) return "";
+    if (!found->is_string()) wrong(key, "a text");
+    return found->get<std::string>();
+  }
+
+  std::string needed_text(const std::string& key) const {
+    if (!find(key)) throw BadArgument(fmt::format("{} lacks \"{}\"", where_, key));
+    return text(key);
+  }
+
+ private:
+  const json* find(const std::string& key) const {
+    const auto found = value_->find(key);
+    return found == value_->end() ? nullptr : &*found;
+  }
+
+  [[noreturn]] void wrong(const std::string& key, const char* wanted) const {
+    throw BadArgument(fmt::format("{}.{} is not {}", where_, key, wanted));
+  }
+
+  const json* value_;
+  std::string where_;
+};
+
+json parse(const std::string& path) {
+  const std::string text = read_file(path);
+  try {
+    return json::parse(text);
+  } catch (const json::parse_error& error) {
+    throw BadArgument(fmt::format("{} is not JSON (byte {}): give a file of clam-bench --json",
+                                  path, error.byte));
+  } catch (const json::exception&) {
+    throw BadArgument(fmt::format("{} holds a number that is out of range", path));
+  }
+}
+
+/// The part that is clam's own, of a version that is known here.
+const json& own_part(const json& document, const std::string& path) {
+  const bool object = document.is_object();
+  if (!object || !document.contains("clam") || !document.at("clam").is_object()) {
+    const bool google = object && document.contains("benchmarks");
+    throw BadArgument(fmt::format("{} {} without clam's rows: give a file of clam-bench --json",
+                                  path, google ? "is a file of Google Benchmark" : "is JSON"));
+  }
+  const json& own = document.at("clam");
+  if (!own.contains("schema")) {
+    throw BadArgument(path +
+                      " has no schema number: an older clam-bench wrote it, so measure again");
+  }
+  const json& schema = own.at("schema");
+  if (!schema.is_number_integer() || schema != kSchema) {
+    throw BadArgument(fmt::format("{} is of schema {}, and this clam reads schema {}", path,
+                                  in_quotes(schema.dump(-1, ' ', true)), kSchema));
+  }
+  return own;
+}
+
+/// "fine" alone is a time; files may say more by `validity`.
+ReportRow::Status status_of(const Part& row) {
+  const std::string outcome = row.needed_text("outcome");
+  if (outcome == "skipped" || outcome == "not run") return ReportRow::Status::skipped;
+  const bool valid = outcome == "fine" && row.text("validity") != "INVALID";
+  return valid ? ReportRow::Status::ok : ReportRow::Status::invalid;
+}
+
+ReportRow::Figure ratio(ReportRow::Figure above, ReportRow::Figure below) {
+  if (!above || !below || *above <= 0 || *below <= 0) return {};
+  return *above / *below;
+}
+
+ReportRow read_row(const Part& part) {
+  ReportRow row;
+  row.name = part.needed_text("name");
+  row.op = part.needed_text("op");
+  row.dtype = part.needed_text("dtype");
+  row.command = part.needed_text("command");
+  row.variant = part.text("variant");
+  row.reason = part.text("reason");
+  row.kernel_hash = part.text("kernel_hash");
+  row.marks = part.texts("marks");
+  row.status = status_of(part);
+  const Part us = part.object("us");
+  row.us = us.figure("median"), row.us_min = us.figure("min"), row.cv = us.figure("cv");
+  row.low = us.figure("low"), row.high = us.figure("high");
+  row.gflop_per_s = part.figure("gflop_per_s"), row.gb_per_s = part.figure("gb_per_s");
+  row.floor_us = part.figure("floor_us"), row.of_peak = part.figure("of_peak");
+  const Part predicted = part.object("predicted_us");
+  row.predicted_low = predicted.figure("low"), row.predicted_high = predicted.figure("high");
+  row.launches = part.figure("launches");
+  row.flop_per_byte = ratio(part.figure("flops"), part.figure("bytes"));
+  if (!row.flop_per_byte) row.flop_per_byte = ratio(row.gflop_per_s, row.gb_per_s);
+  return row;
+}
+
+/// "lightglue-192: dense_3", by the row's name.
+std::multimap<std::string, std::string> nodes_of(const Part& own) {
+  std::multimap<std::string, std::string> nodes;
+  for (const Part& workload : own.objects("workloads")) {
+    const std::string name = workload.text("name");
+    for (const Part& node : workload.objects("nodes")) {
+      const std::string of = node.text("name");
+      if (!of.empty()) nodes.emplace(node.text("row"), name.empty() ? of : name + ": " + of);
+    }
+  }
+  return nodes;
+}
+
+std::string figure_text(double value) {
+  return fmt::format("{:.{}f}", value, value < 10 ? 2 : value < 1000 ? 1 : 0);
+}
+
+/// Adds "KEY: VALUE UNIT" where the value is there.
+void add(ReportBoard::Facts& facts, const Part& part, const std::string& key,
+         const std::string& title, const std::string& unit) {
+  if (const auto value = part.figure(key)) {
+    facts.lines.emplace_back(title, figure_text(*value) + " " + unit);
+  }
+}
+
+ReportBoard::Facts device_facts(const Part& device, const ReportBoard& board,
+                                const std::vector<std::string>& replaced) {
+  ReportBoard::Facts facts{"Device", {}, ""};
+  const auto add_text = [&](const std::string& title, const std::string& text) {
+    if (!text.empty()) facts.lines.emplace_back(title, text);
+  };
+  add_text("platform", device.text("platform"));
+  add_text("driver", device.text("driver_version"));
+  add_text("OpenCL", device.text("device_version"));
+  add_text("kind", device.text("type"));
+  if (const auto units = device.figure("compute_units")) {
+    add_text("compute units", fmt::format("{:.0f}", *units));
+  }
+  if (const auto clock = device.figure("max_clock_mhz")) {
+    add_text("stated clock", fmt::format("{:.0f} MHz", *clock));
+  }
+  const json& value = device.value();
+  if (value.contains("fp16") && value.at("fp16").is_boolean()) {
+    add_text("fp16", value.at("fp16").get<bool>() ? "yes" : "no");
+  }
+  add_text("measured", board.date + (board.version.empty() ? "" : ", clam " + board.version));
+  for (const std::string& file : replaced) add_text("replaced kernel", file);
+  return facts;
+}
+
+/// "850" where it stayed, else "850 to 600"; empty where the board does not show it.
+std::string from_to(const Part& before, const Part& after, const std::string& key) {
+  const auto text = [&](const Part& state) {
+    const auto found = state.value().find(key);
+    if (found == state.value().end()) return std::string();
+    return found->is_string() ? found->get<std::string>()
+                              : fmt::format("{:.0f}", state.figure(key).value_or(0));
+  };
+  const std::string first = text(before), last = text(after);
+  if (first.empty() || last.empty() || first == last) return first.empty() ? last : first;
+  return first + " to " + last;
+}
+
+ReportBoard::Facts clock_facts(const Part& board) {
+  ReportBoard::Facts facts{"Clocks, before to after", {}, ""};
+  const Part before = board.object("before"), after = board.object("after");
+  const struct {
+    const char *key, *title, *unit;
+  } lines[] = {{"gpu_mhz", "GPU", " MHz"},
+               {"gpu_min_mhz", "least GPU clock", " MHz"},
+               {"gpu_max_mhz", "most GPU clock", " MHz"},
+               {"gpu_governor", "GPU governor", ""},
+               {"memory_mhz", "memory", " MHz"},
+               {"gpu_celsius", "GPU temperature", " C"},
+               {"cpu_governor", "CPU governor", ""}};
+  for (const auto& line : lines) {
+    const std::string text = from_to(before, after, line.key);
+    if (!text.empty()) facts.lines.emplace_back(line.title, text + line.unit);
+  }
+  if (facts.lines.empty()) facts.instead = "This machine shows no clock of the device.";
+  return facts;
+}
+
+ReportBoard::Facts peak_facts(const Part& peaks) {
+  ReportBoard::Facts facts{"Measured peaks", {}, ""};
+  add(facts, peaks, "gflops_f32", "f32", "GFLOP/s");
+  add(facts, peaks, "gflops_f16", "f16", "GFLOP/s");
+  add(facts, peaks, "gb_per_s_copy", "copy", "GB/s");
+  add(facts, peaks, "gb_per_s_read", "read", "GB/s");
+  add(facts, peaks, "gb_per_s_write", "write", "GB/s");
+  if (const auto bytes = peaks.figure("last_cache_bytes")) {
+    facts.lines.emplace_back("last cache", fmt::format("{:.0f} KiB", *bytes / 1024));
+  }
+  add(facts, peaks, "launch_us", "a launch", "us");
+  add(facts, peaks, "build_ms", "a build", "ms");
+  add(facts, peaks, "map_gb_per_s", "map", "GB/s");
+  add(facts, peaks, "upload_gb_per_s", "upload", "GB/s");
+  add(facts, peaks, "download_gb_per_s", "download", "GB/s");
+  if (facts.lines.empty()) facts.instead = "Peaks were not measured in this run.";
+  return facts;
+}
+
+std::string device_line(const Part& device) {
+  std::string line = device.needed_text("name");
+  if (line.empty()) line = "a device without a name";
+  line += fmt::format(" ({}, driver {}; {}", device.text("platform"), device.text("driver_version"),
+                      device.text("type"));
+  if (const auto units = device.figure("compute_units")) {
+    line += fmt::format(", {:.0f} compute unit{}", *units, *units == 1 ? "" : "s");
+  }
+  return line + ")";
+}
+
+std::vector<std::string> warnings(const Part& device, const std::vector<std::string>& replaced) {
+  std::vector<std::string> warnings;
+  if (device.text("type") == "cpu") {
+    warnings.push_back("This is a CPU: its times say nothing about a GPU.");
+  }
+  if (!replaced.empty()) warnings.push_back("Kernel files were replaced for this run.");
+  return warnings;
+}
+
+}  // namespace
+
+const char* name(ReportRow::Status status) {
+  switch (status) {
+    case ReportRow::Status::ok:
+      return "OK";
+    case ReportRow::Status::invalid:
+      return "INVALID";
+    case ReportRow::Status::skipped:
+      return "skipped";
+  }
+  return "unknown";
+}
+
+std::size_t ReportBoard::count(ReportRow::Status status) const {
+  return static_cast<std::size_t>(std::count_if(
+      rows.begin(), rows.end(), [&](const ReportRow& row) { return row.status == status; }));
+}
+
+ReportBoard read_results(const std::string& path) {
+  const json document = parse(path);
+  const Part own(own_part(document, path), path + ": clam");
+  const Part device = own.object("device"), peaks = own.object("peaks");
+  const std::vector<std::string> replaced = own.texts("replaced_kernels");
+  ReportBoard board;
+  board.path = path;
+  board.line = device_line(device);
+  board.name = device.text("name").empty() ? "a device without a name" : device.text("name");
+  board.label = board.name;
+  board.date = own.needed_text("date"), board.version = own.text("version");
+  board.facts = {device_facts(device, board, replaced), clock_facts(own.object("board")),
+                 peak_facts(peaks)};
+  board.warnings = warnings(device, replaced);
+  for (const char* key : {"gflops_f32", "gflops_f16", "gb_per_s_copy"}) {
+    if (const auto value = peaks.figure(key)) board.peaks[key] = *value;
+  }
+  board.peak_rows = json::array();
+  for (const Part& row : peaks.objects("rows")) board.peak_rows.push_back(row.value());
+  const auto nodes = nodes_of(own);
+  for (const Part& part : own.objects("rows")) {
+    board.rows.push_back(read_row(part));
+    const auto [first, last] = nodes.equal_range(board.rows.back().name);
+    for (auto node = first; node != last; ++node) board.rows.back().nodes.push_back(node->second);
+  }
+  if (board.rows.empty()) throw BadArgument(path + " has no rows: nothing was measured");
+  return board;
+}
+
+std::vector<ReportBoard> read_boards(const std::vector<std::string>& paths) {
+  std::vector<ReportBoard> boards;
+  for (const std::string& path : paths) boards.push_back(read_results(path));
+  std::map<std::string, int> names, labels;
+  for (const ReportBoard& board : boards) ++names[board.name];
+  for (ReportBoard& board : boards) {
+    if (names[board.name] == 1) continue;
+    board.label += " (" + std::filesystem::path(board.path).filename().string() + ")";
+    // The same file name in two folders, or one file given twice.
+    if (const int again = labels[board.label]++) board.label += fmt::format(" {}", again + 1);
+  }
+  return boards;
+}
+
+std::string counts_text(const std::vector<ReportBoard>& boards) {
+  std::size_t invalid = 0, ok = 0, skipped = 0;
+  for (const ReportBoard& board : boards) {
+    invalid += board.count(ReportRow::Status::invalid);
+    ok += board.count(ReportRow::Status::ok);
+    skipped += board.count(ReportRow::Status::skipped);
+  }
+  const std::string head = fmt::format("{} row{} INVALID", invalid, invalid == 1 ? "" : "s");
+  return fmt::format("{}, {} OK, {} skipped", invalid > 0 ? head : "no row INVALID", ok, skipped);
+}
+
+}  // namespace clam::cli
