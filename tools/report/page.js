@@ -344,7 +344,7 @@ function theme() {
   const style = getComputedStyle(document.documentElement);
   const of = (name) => style.getPropertyValue(name).trim();
   const isDark = dark.matches && !printing;
-  return printing ? {ink: "#000", quiet: "#444", line: "#ccc", bad: "#a00000", series: colours.light}
+  return printing ? {ink: "#000000", quiet: "#444444", line: "#cccccc", bad: "#a00000", series: colours.light}
                   : {ink: of("--ink"), quiet: of("--quiet"), line: of("--line"), bad: of("--bad"),
                      series: isDark ? colours.dark : colours.light};
 }
@@ -525,18 +525,30 @@ function showShares() {
   }));
 }
 
+/// The words in lines of at most `width` characters; three lines at most.
+function wrapped(text, width) {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    if (lines[lines.length - 1].length + word.length > width) lines.push("");
+    lines[lines.length - 1] = (lines[lines.length - 1] + " " + word).trim();
+  }
+  const some = lines.filter(Boolean);
+  return some.length > 3 ? [...some.slice(0, 2), some[2] + "\u2026"] : some;
+}
+
 /// Bars are a model's word, points are measured: never one line of both.
 function showPredicted() {
   const most = 40;
   const all = rows.filter((row) => has(row.predicted_low) && has(row.predicted_high));
   if (all.length === 0) return;
   const some = [...all].sort((a, b) => b.predicted_high - a.predicted_high).slice(0, most);
-  const short = (row) => label(row).length > 34 ? label(row).slice(0, 33) + "\u2026" : label(row);
-  const labels = some.map(short);
+  const narrow = innerWidth < 640;
+  const labels = some.map((row) => wrapped(label(row), narrow ? 20 : 40));
+  const lines = Math.max(...labels.map((label) => label.length));
   const us = (row) => row.status === "OK" && has(row.us) ? row.us : null;
   drawChart("predicted", "Bars are intervals that a model predicts, never run. Points are measured." +
       (all.length > most ? " The " + most + " longest of " + all.length + " rows." : ""),
-      110 + 24 * some.length, (look) => ({
+      110 + (10 + 15 * lines) * some.length, (look) => ({
     type: "bar",
     data: {labels, datasets: [
       {type: "line", label: "measured", data: some.map(us), showLine: false, pointStyle: "circle", pointRadius: 5,
