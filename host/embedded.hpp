@@ -12,8 +12,8 @@ struct EmbeddedFile {
   std::string_view text;
 };
 
+const std::vector<EmbeddedFile>& embedded_report();     ///< tools/report, and Chart.js as chart.js
 const std::vector<EmbeddedFile>& embedded_kernels();    ///< kernels/*.cl
 const std::vector<EmbeddedFile>& embedded_workloads();  ///< bench/workloads/*.json
-const std::vector<EmbeddedFile>& embedded_report();     ///< tools/report, and Chart.js as chart.js
 
 }  // namespace clam

@@ -303,21 +303,27 @@ TEST(report_browser, without_the_chart_library_one_sentence_stands_in) {
   EXPECT_EQ(rows_of(seen, "OK"), 5u);
 }
 
-/// A page in a frame of a phone's width tells how wide its content is.
+/// Whether the page, in a frame of a phone's width, fits into it. `script` runs in the page.
+std::string on_a_phone(std::string page, const std::string& script = "") {
+  const TemporaryFolder folder;
+  page.insert(page.rfind("</body>"),
+              "<script>" + script +
+                  "const root = document.documentElement; parent.postMessage(innerWidth + "
+                  "(root.scrollWidth > root.clientWidth ? ' too wide' : ' fits'), '*')</script>");
+  write_file(folder.file("page.html"), page);
+  return look_at("<!doctype html><body><iframe src=\"file://" + folder.file("page.html") +
+                     "\" style=\"width:390px;height:800px;border:0\"></iframe></body>",
+                 "addEventListener('message', (event) => { document.body.dataset.width = "
+                 "event.data; });")
+      .dom;
+}
+
 TEST(report_browser, a_phone_need_not_scroll_sideways) {
   CLAM_NEEDS_BROWSER();
-  const TemporaryFolder folder;
-  std::string page = page_of({made_up("g1"), made_up("g2")});
-  page.insert(page.rfind("</body>"),
-              "<script>parent.postMessage(innerWidth + ' ' + document.documentElement.scrollWidth, "
-              "'*')</script>");
-  write_file(folder.file("page.html"), page);
-  const Seen seen =
-      look_at("<!doctype html><body><iframe src=\"file://" + folder.file("page.html") +
-                  "\" style=\"width:390px;height:800px;border:0\"></iframe></body>",
-              "addEventListener('message', (event) => { document.body.dataset.width = "
-              "event.data; });");
-  EXPECT_TRUE(contains(seen.dom, "data-width=\"390 390\"")) << seen.dom;
+  const std::string page = page_of({made_up("g1"), made_up("g2")});
+  EXPECT_TRUE(contains(on_a_phone(page), "data-width=\"390 fits\""));
+  const std::string wide = "document.querySelector('h1').style.width = '500px';";
+  EXPECT_TRUE(contains(on_a_phone(page, wide), "data-width=\"390 too wide\""));
 }
 
 // ---- colours
