@@ -87,14 +87,17 @@ TEST(readme, links_lead_somewhere) {
   }
 }
 
-/// A folder that looks like the project's, with the built programs and a user's boxes in it: those
-/// that went into get_valid_counts, and what the user's runtime made of them.
+/// A folder that looks like the project's, with the built programs, results of two boards and a
+/// user's boxes in it: those that went into get_valid_counts, and what the user's runtime made of
+/// them.
 void furnish(const test::TemporaryFolder& folder) {
   for (const char* name : {"kernels", "tools", "bench", "tests"}) {
     fs::create_directory_symlink(fs::path(kSource) / name, folder.file(name));
   }
   fs::create_directory(folder.file("build"));
   fs::create_symlink(CLAM_BINARY, folder.file("build/clam"));
+  fs::copy_file(kSource + "/tests/results/made-up-g1.json", folder.file("build/bench.json"));
+  fs::copy_file(kSource + "/tests/results/made-up-g2.json", folder.file("other-board.json"));
   const Op& nms = find_op("nms");
   const HostTensor boxes =
       make_inputs(Problem::parse("nms n=1000 dtype=f32"), find_data_set(nms, "boxes"), test::seed())

@@ -207,7 +207,7 @@ test_setup_tries_again_with_fresh_lists() {
 test_setup_names_the_groups_it_knows() {
   run setup buidl
   code_is 2
-  says err "no group 'buidl'; there are build pocl llvmpipe mesa mali aarch64 oclgrind python peers mali-testing"
+  says err "no group 'buidl'; there are build pocl llvmpipe mesa mali aarch64 oclgrind python compare browser peers mali-testing"
 }
 
 test_setup_takes_mesa_where_it_is_new_enough() {

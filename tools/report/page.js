@@ -418,7 +418,7 @@ function pointDatasets(look, points) {
     const colour = look.series[(several ? key : i) % look.series.length];
     const mine = points.filter((row) => row.status === "OK" && (several ? row.board : row.op) === key);
     return {label: several ? boards[key].label : key, data: mine.map((row) => ({x: row.flop_per_byte, y: row.gflop_per_s, row})),
-            pointStyle: shapes[i % shapes.length], radius: 4.5, hoverRadius: 6,
+            pointStyle: shapes[(i + Math.floor(i / look.series.length)) % shapes.length], radius: 4.5, hoverRadius: 6,
             borderColor: colour, backgroundColor: mine.map((row) => row.dtype === "f16" ? "transparent" : colour + "b0")};
   });
   const wrong = points.filter((row) => row.status === "INVALID");
@@ -504,6 +504,7 @@ function showShares() {
   const ops = unique(rows.map((row) => row.op)).filter((op) => best(op) >= 0).sort((a, b) => best(b) - best(a));
   if (ops.length === 0) return;
   const sets = boards.map((board, i) => ({board, shares: ops.map((op) => shareOf(op, i))}));
+  const most = 100 * Math.max(...sets.flatMap((set) => set.shares.filter(Boolean).map((share) => share.most)));
   drawChart("shares", "A bar is an op's whole time: what the measured peaks would need over what it took. " +
       "Thin lines go from its least row to its most. INVALID rows are not in it.",
       90 + ops.length * (16 + 14 * boards.length), (look) => ({
@@ -514,7 +515,7 @@ function showShares() {
       backgroundColor: look.series[i % look.series.length] + "c0"}))},
     options: {
       indexAxis: "y",
-      scales: {x: axis("% of the measured peak", {min: 0}), y: {ticks: {autoSkip: false, color: look.ink}}},
+      scales: {x: axis("% of the measured peak", {min: 0, suggestedMax: 1.02 * most}), y: {ticks: {autoSkip: false, color: look.ink}}},
       plugins: {legend: {display: several, position: "bottom", labels: {color: look.ink}}, whiskers: {colour: look.ink},
                 tooltip: {callbacks: {label: (item) => {
                   const share = item.dataset.shares[item.dataIndex];
