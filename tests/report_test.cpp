@@ -132,6 +132,8 @@ TEST(report, what_is_no_results_file_is_refused_in_a_sentence) {
        "clam.rows[1].us.median is not a number"},
       {changed(R"([{"op":"remove","path":"/clam/rows/1/op"}])"), "clam.rows[1] lacks \"op\""},
       {changed(R"([{"op":"remove","path":"/clam/device"}])"), "clam.device lacks \"name\""},
+      {changed(R"([{"op":"replace","path":"/clam/peaks/rows/0/us","value":"1"}])"),
+       "clam.peaks.rows[0].us is not a number"},
       {changed(R"([{"op":"replace","path":"/clam/peaks","value":[1]}])"),
        "clam.peaks is not an object"}};
   const TemporaryFolder folder;
@@ -146,8 +148,22 @@ TEST(report, what_is_no_results_file_is_refused_in_a_sentence) {
   expect_refusal(run_clam({"report", folder.file("none.json"), "-o", page}), 2, "cannot read");
   expect_refusal(run_clam({"report", made_up("g1")}), 2, "Give -o report.html, or --markdown");
   expect_refusal(run_clam({"report", "-o", page}), 2, "report what?");
+  expect_refusal(run_clam({"report", "-o", file, made_up("g1")}), 2,
+                 "is the name of a results file");
   expect_refusal(run_clam({"report", made_up("g1"), "-o", folder.file("no/page.html")}), 2,
                  "there is no folder");
+}
+
+TEST(report, a_row_is_ok_only_when_every_word_says_so) {
+  json results = json::parse(read_file(made_up("g1")));
+  json& rows = results["clam"]["rows"];
+  rows[0].erase("validity");  // of a clam-bench that judged by its check alone
+  rows[1]["validity"] = "DOUBTFUL";
+  rows[2]["outcome"] = "device error";
+  rows[3]["outcome"] = "not run";
+  const json shown = json::parse(data_text(page_of_results(results)))["boards"][0]["rows"];
+  const char* const wanted[] = {"OK", "INVALID", "INVALID", "skipped", "INVALID", "OK", "INVALID"};
+  for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(shown[i]["status"], wanted[i]) << i;
 }
 
 TEST(report, counts_are_json_too) {

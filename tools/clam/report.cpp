@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include <filesystem>
+
 #include "atomic_file.hpp"
 #include "cli.hpp"
 #include "error.hpp"
@@ -36,6 +38,11 @@ int report_files(Cli& cli, const ReportRequest& request) {
   if (request.files.empty()) throw BadArgument("report what? Give files of clam-bench --json");
   if (request.page.empty() && !request.markdown) {
     throw BadArgument("report where? Give -o report.html, or --markdown for a table");
+  }
+  // "report -o a.json b.json" asks for a page in the place of results.
+  if (std::filesystem::path(request.page).extension() == ".json") {
+    throw BadArgument(fmt::format(
+        "{} is the name of a results file: let -o name an .html or .md file", request.page));
   }
   if (!request.page.empty()) require_writable(request.page);
   const std::vector<ReportBoard> boards = read_boards(request.files);

@@ -373,6 +373,7 @@ function drawChart(id, sentence, height, config) {
   chart.draw();
 }
 
+const pointLegend = {usePointStyle: true, pointStyleWidth: 10, boxHeight: 7, padding: 12};
 const axis = (title, more = {}) => ({title: {display: true, text: title}, ...more});
 
 /// Ticks of a logarithmic axis at 1 of a decade, and at 2 and 5 where there are few decades.
@@ -460,7 +461,7 @@ function showRoofline() {
     options: {
       scales: {x: axis("FLOP a byte of the operands", {type: "logarithmic", ...x, ticks: {callback: logTicks, maxRotation: 0}}),
                y: axis("GFLOP/s", {type: "logarithmic", ...y, ticks: {callback: logTicks}})},
-      plugins: {legend: {position: "bottom", labels: {usePointStyle: true, boxWidth: 8, color: look.ink}},
+      plugins: {legend: {position: "bottom", labels: {...pointLegend, color: look.ink}},
                 tooltip: {callbacks: {label: (item) => item.raw.row ? tooltipOf(item.raw.row) : item.dataset.label}}}
     }
   }));
@@ -560,7 +561,7 @@ function showPredicted() {
       indexAxis: "y",
       scales: {x: axis("us of one call", {type: "logarithmic", ticks: {callback: logTicks, maxRotation: 0}}),
                y: {ticks: {autoSkip: false, color: look.ink}}},
-      plugins: {legend: {position: "bottom", labels: {usePointStyle: true, color: look.ink}},
+      plugins: {legend: {position: "bottom", labels: {...pointLegend, color: look.ink}},
                 tooltip: {callbacks: {title: (items) => label(some[items[0].dataIndex])}}}
     }
   }));
