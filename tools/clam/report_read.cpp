@@ -135,6 +135,12 @@ ReportRow::Figure ratio(ReportRow::Figure above, ReportRow::Figure below) {
   return *above / *below;
 }
 
+/// Without the problem that it may start with, so that the same reason reads the same in all rows.
+std::string reason_of(const Part& row) {
+  const std::string reason = row.text("reason"), start = row.text("problem") + ": ";
+  return reason.rfind(start, 0) == 0 ? reason.substr(start.size()) : reason;
+}
+
 ReportRow read_row(const Part& part) {
   ReportRow row;
   row.name = part.needed_text("name");
@@ -142,7 +148,7 @@ ReportRow read_row(const Part& part) {
   row.dtype = part.needed_text("dtype");
   row.command = part.needed_text("command");
   row.variant = part.text("variant");
-  row.reason = part.text("reason");
+  row.reason = reason_of(part);
   row.kernel_hash = part.text("kernel_hash");
   row.marks = part.texts("marks");
   row.status = status_of(part);
