@@ -19,10 +19,25 @@ std::optional<Peak> peak(const DeviceInfo& device) {
               who.gpu->gb_per_s};
 }
 
+double MeasuredPeak::gb_per_s(double bytes) const {
+  double largest = 0, best = 0;
+  for (const Rate& rate : rates) largest = std::max(largest, rate.bytes);
+  for (const Rate& rate : rates) {
+    if (rate.bytes >= std::min(bytes / 4, largest)) best = std::max(best, rate.gb_per_s);
+  }
+  return best;
+}
+
+Peak MeasuredPeak::of(const Problem& problem) const {
+  // Halves may be summed in float, which is the faster of the two where halves are emulated.
+  return {gflops_f32, std::max(gflops_f16, gflops_f32), gb_per_s(problem.op().bytes(problem))};
+}
+
 double floor_ms(const Problem& problem, const Peak& peak) {
   const double gflops = problem.dtype() == Dtype::f16 ? peak.gflops_f16 : peak.gflops_f32;
-  return 1e-6 * std::max(problem.op().flops(problem) / gflops,
-                         problem.op().bytes(problem) / peak.gb_per_s);
+  const auto least = [](double work, double giga) { return giga > 0 ? work / giga : 0; };
+  return 1e-6 * std::max(least(problem.op().flops(problem), gflops),
+                         least(problem.op().bytes(problem), peak.gb_per_s));
 }
 
 }  // namespace clam

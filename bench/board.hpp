@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// board.hpp - what the board says of its clocks and its temperature, in files of sysfs.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace clam::bench {
+
+/// What the board does not show has no value.
+struct BoardState {
+  std::optional<double> gpu_mhz, gpu_min_mhz, gpu_max_mhz, memory_mhz, gpu_celsius;
+  std::optional<std::string> gpu_governor, cpu_governor;
+};
+nlohmann::json to_json(const BoardState& state);
+
+/// Finds the files once. Nothing here throws: a file that cannot be read shows nothing.
+class Board {
+ public:
+  /// `root`: where sys/ lies.
+  explicit Board(const std::string& root = "/");
+
+  BoardState state() const;
+  /// One file: cheap enough for each row.
+  std::optional<double> gpu_mhz() const;
+
+ private:
+  std::string gpu_, memory_;           ///< devfreq folders; empty: none
+  std::vector<std::string> thermals_;  ///< thermal zones of the GPU
+  std::vector<std::string> policies_;  ///< cpufreq, a folder each
+};
+
+/// Watches the GPU's clock around each row.
+class ClockWatch {
+ public:
+  explicit ClockWatch(const Board& board) : board_(board) {}
+
+  void before() { before_ = board_.gpu_mhz(); }
+  /// "clock moved 5.2 %" where the clock after a row is over 3 % from the one before it, or from
+  /// the first row's; nothing where it held, or where the board does not show it.
+  std::optional<std::string> after();
+
+ private:
+  const Board& board_;
+  std::optional<double> first_, before_;
+};
+
+}  // namespace clam::bench

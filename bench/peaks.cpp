@@ -1,0 +1,584 @@
+// SPDX-License-Identifier: MIT
+#include "peaks.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include "embedded.hpp"
+#include "error.hpp"
+
+namespace clam::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kLaunchNs = 1e6;      // a launch is made to take about as long, in passes
+constexpr std::int64_t kRounds = 240;  // of 8: with a start below 128 within half's whole numbers
+constexpr std::int64_t kSteps = 8 * kRounds;
+constexpr int kStarts = 128;
+constexpr std::size_t kReadPlaces = 16;  // by one item
+constexpr int kBatch = 16;               // empty launches before the host waits
+constexpr double kRowsInAll = 45;        // what the seconds are shared by
+
+/// A time that cannot be true, or work that was not done.
+class Refused : public Error {
+ public:
+  using Error::Error;
+};
+
+using Place = std::array<float, 4>;
+
+double nanoseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+}
+
+LaunchTime profiled(const cl::Event& event) {
+  return {event.getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>(),
+          event.getProfilingInfo<CL_PROFILING_COMMAND_SUBMIT>(),
+          event.getProfilingInfo<CL_PROFILING_COMMAND_START>(),
+          event.getProfilingInfo<CL_PROFILING_COMMAND_END>()};
+}
+
+/// The same as pattern() of peaks.cl.
+float pattern(std::size_t place) { return static_cast<float>(place & 0xfffff); }
+
+/// A kernel with its arguments, all but those of a single launch.
+struct Work {
+  cl::Kernel kernel;
+  cl_uint marks = 0;  ///< index of the argument; the next is the token
+  std::size_t items = 0, group = 0;
+  std::int64_t mark = 0;  ///< what the first item adds to its mark
+};
+
+/// Launches, and believes no time that stands beside missing work or beside the host's clock.
+class Stopwatch {
+ public:
+  Stopwatch(Runtime& runtime, const PeakOptions& options)
+      : runtime_(runtime), clock_(options.clock ? options.clock : profiled) {}
+
+  /// What a launch and the wait for it cost beside the work, which later checks allow for.
+  void allow(double round_trip_ns) { slack_ns_ = std::max(slack_ns_, 10 * round_trip_ns); }
+
+  double building_ns() const { return building_ns_; }
+
+  /// Waits in the ways that no known driver hangs on (see Runtime), and checks the status.
+  void wait(const cl::Event& event) {
+    runtime_.queue().flush();
+    event.wait();
+    const cl_int status = event.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>();
+    if (status != CL_COMPLETE) {
+      throw DeviceError(fmt::format("a kernel ended with {} ({})", cl_status_name(status), status),
+                        status);
+    }
+  }
+
+  /// The least time of a pass, of several launches in `seconds`.
+  double best_ns(Work& work, double seconds) {
+    std::size_t passes = 1;
+    const auto most = std::max<std::size_t>(1, (std::size_t{1} << 22) / groups(work));
+    const Clock::time_point first = Clock::now();
+    launch(work, passes);  // a driver may finish building only now
+    building_ns_ += nanoseconds_since(first);
+    Run run = launch(work, passes);
+    while (run.ns < kLaunchNs && passes < most) {
+      const double more = std::clamp(1.2 * kLaunchNs / run.ns, 2.0, 64.0);
+      passes = std::min(most, static_cast<std::size_t>(std::ceil(double(passes) * more)));
+      run = launch(work, passes);
+    }
+    double best = run.ns;
+    bool plausible = run.plausible;
+    const Clock::time_point start = Clock::now();
+    while (nanoseconds_since(start) < seconds * 1e9) {
+      const Run next = launch(work, passes);
+      best = std::min(best, next.ns);
+      plausible = plausible || next.plausible;
+    }
+    if (!plausible) {
+      throw Refused(fmt::format(
+          "events say {:.0f} us a launch, but the host waits more than twice as long for each: the "
+          "driver's profiling cannot be believed",
+          best * 1e-3));
+    }
+    return best / double(passes);
+  }
+
+ private:
+  struct Run {
+    double ns;
+    bool plausible;  ///< the host did not wait much longer than the event says
+  };
+
+  static std::size_t groups(const Work& work) { return work.items / work.group; }
+
+  Run launch(Work& work, std::size_t passes) {
+    const std::size_t count = groups(work) * passes;
+    if (seen_.size() < count) {
+      seen_.resize(count);
+      marks_ = cl::Buffer(runtime_.context(), CL_MEM_READ_WRITE, count * sizeof(cl_int));
+    }
+    work.kernel.setArg(work.marks, marks_);
+    work.kernel.setArg(work.marks + 1, token_);
+    const Clock::time_point start = Clock::now();
+    cl::Event event;
+    runtime_.queue().enqueueNDRangeKernel(work.kernel, cl::NullRange, {work.items, passes},
+                                          {work.group, 1}, nullptr, &event);
+    wait(event);
+    const double wall_ns = nanoseconds_since(start);
+    check_marks(work, passes);
+    const LaunchTime time = clock_(event);
+    const double ns = static_cast<double>(time.ended) - static_cast<double>(time.started);
+    if (ns <= 0 || ns > wall_ns) {
+      throw Refused(fmt::format(
+          "an event says that a launch took {:.0f} ns, but the host waited {:.0f} ns: the driver's "
+          "profiling cannot be believed",
+          ns, wall_ns));
+    }
+    return {ns, wall_ns <= 2 * ns + slack_ns_};
+  }
+
+  void check_marks(const Work& work, std::size_t passes) {
+    const std::size_t count = groups(work) * passes;
+    runtime_.queue().enqueueReadBuffer(marks_, CL_TRUE, 0, count * sizeof(cl_int), seen_.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto pass = static_cast<cl_int>(i / groups(work));
+      const auto wanted = static_cast<cl_int>(token_ + pass + work.mark);
+      if (seen_[i] == wanted) continue;
+      throw Refused(fmt::format("group {} of {} did not do its work (its mark is {}, not {})", i,
+                                count, seen_[i], wanted));
+    }
+    // No later launch has a mark of this one.
+    token_ = static_cast<cl_int>((token_ + std::int64_t(passes) + 8 * kSteps) & 0x3fffffff);
+  }
+
+  Runtime& runtime_;
+  std::function<LaunchTime(const cl::Event&)> clock_;
+  cl::Buffer marks_;
+  std::vector<cl_int> seen_;
+  cl_int token_ = 1;
+  double slack_ns_ = 1e6, building_ns_ = 0;
+};
+
+/// All measurements of one run.
+class Workbench {
+ public:
+  Workbench(Runtime& runtime, const PeakOptions& options, Peaks& peaks);
+
+  void launches();
+  double multiply_adds(const std::string& dtype, const std::string& function, int width);
+  void all_multiply_adds(const std::string& dtype);
+  void prepare_memory();
+  void memory(const std::string& kind, std::int64_t bytes);
+  void transfers();
+  void build();
+
+  std::vector<std::int64_t> sizes() const;
+  /// Does it, unless the time is used up. What it measured and cannot be believed is `refused`.
+  template <typename Measure>
+  void attempt(const std::string& name, const Measure& measure);
+
+ private:
+  cl::Kernel kernel(const std::string& name, const std::string& options = "");
+  cl::Buffer buffer(std::int64_t bytes) {
+    return {runtime_.context(), CL_MEM_READ_WRITE, static_cast<cl::size_type>(bytes)};
+  }
+  void poison(const cl::Buffer& buffer, std::int64_t bytes) {
+    runtime_.queue().enqueueFillBuffer(buffer, cl_uint{0xffffffff}, 0,
+                                       static_cast<cl::size_type>(bytes));
+    runtime_.queue().finish();
+  }
+  template <typename Value, typename Expect>
+  void check(const cl::Buffer& buffer, std::size_t count, const Expect& expect);
+  void keep(PeakRow row);
+  std::size_t group_of(const cl::Kernel& kernel, std::size_t wanted, std::size_t items) const;
+  double window() const { return options_.seconds / kRowsInAll; }
+
+  Runtime& runtime_;
+  const PeakOptions& options_;
+  Peaks& peaks_;
+  KernelSource source_;
+  ProgramCache programs_;  // its own: what it builds is not in the counts of the rows' programs
+  Stopwatch watch_;
+  Clock::time_point start_ = Clock::now();
+  double building_ns_ = 0;
+  cl::Buffer src_, dst_;
+};
+
+std::string embedded_source() { return std::string(embedded_peaks().front().text); }
+
+Workbench::Workbench(Runtime& runtime, const PeakOptions& options, Peaks& peaks)
+    : runtime_(runtime),
+      options_(options),
+      peaks_(peaks),
+      source_{"peaks.cl", options.source.empty() ? embedded_source() : options.source, "embedded",
+              ""},
+      programs_(runtime.context(), runtime.queue().getInfo<CL_QUEUE_DEVICE>(), runtime.device(),
+                ProgramCache::default_dir()),
+      watch_(runtime, options) {
+  if (peaks.round_trip_us) watch_.allow(*peaks.round_trip_us * 1e3);
+}
+
+template <typename Measure>
+void Workbench::attempt(const std::string& name, const Measure& measure) {
+  constexpr double kPatience = 3;  // of a device so slow that a single launch takes long
+  const double spent_ns = nanoseconds_since(start_) - building_ns_ - watch_.building_ns();
+  if (spent_ns > kPatience * options_.seconds * 1e9) return;
+  if (options_.progress) options_.progress(name);
+  try {
+    measure();
+  } catch (const Refused& error) {
+    peaks_.refused.push_back(fmt::format("{}: {}", name, error.what()));
+  } catch (const BuildFailure& error) {
+    peaks_.refused.push_back(fmt::format("{}: {}", name, error.what()));
+  } catch (const cl::Error& error) {
+    throw DeviceError(fmt::format("peaks, {}: {}", name, describe(error)), error.err());
+  }
+}
+
+cl::Kernel Workbench::kernel(const std::string& name, const std::string& options) {
+  const Clock::time_point start = Clock::now();
+  cl::Kernel built = programs_.kernel(source_, options, name);
+  building_ns_ += nanoseconds_since(start);
+  return built;
+}
+
+std::size_t Workbench::group_of(const cl::Kernel& kernel, std::size_t wanted,
+                                std::size_t items) const {
+  const cl::Device device = runtime_.queue().getInfo<CL_QUEUE_DEVICE>();
+  std::size_t group = std::min(wanted, items);
+  const std::size_t allowed = kernel.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(device);
+  while (group > allowed) group /= 2;
+  return group;
+}
+
+/// Reads a part after the other, so that the host needs little memory.
+template <typename Value, typename Expect>
+void Workbench::check(const cl::Buffer& buffer, std::size_t count, const Expect& expect) {
+  constexpr std::size_t kPart = std::size_t{1} << 20;
+  std::vector<Value> part(std::min(count, kPart));
+  for (std::size_t begin = 0; begin < count; begin += part.size()) {
+    const std::size_t size = std::min(part.size(), count - begin);
+    runtime_.queue().enqueueReadBuffer(buffer, CL_TRUE, begin * sizeof(Value), size * sizeof(Value),
+                                       part.data());
+    for (std::size_t i = 0; i < size; ++i) {
+      if (part[i] == expect(begin + i)) continue;
+      throw Refused(
+          fmt::format("element {} of {} is not what was to be computed", begin + i, count));
+    }
+  }
+}
+
+/// The quicker of two measurements of one thing.
+void Workbench::keep(PeakRow row) {
+  const auto same = [&](const PeakRow& other) {
+    return other.name == row.name && other.bytes == row.bytes;
+  };
+  const auto found = std::find_if(peaks_.rows.begin(), peaks_.rows.end(), same);
+  if (found == peaks_.rows.end()) {
+    peaks_.rows.push_back(std::move(row));
+  } else if (found->giga < row.giga) {
+    *found = std::move(row);
+  }
+}
+
+/// The bits of small whole numbers.
+cl_half half_of(int value) {
+  if (value == 0) return 0;
+  const int exponent = static_cast<int>(std::log2(value));
+  return static_cast<cl_half>(((exponent + 15) << 10) |
+                              ((value - (1 << exponent)) << (10 - exponent)));
+}
+
+template <typename Value>
+Value number(int value) {
+  if constexpr (sizeof(Value) == 2) return half_of(value);
+  return static_cast<Value>(value);
+}
+
+/// Returns GFLOP/s.
+double Workbench::multiply_adds(const std::string& dtype, const std::string& function, int width) {
+  const DeviceInfo& device = runtime_.device();
+  const bool half = dtype == "f16", cpu = device.type == "cpu";
+  // A CPU hides its latency by chains alone. A GPU does by warps, which many registers make fewer.
+  const int chains = cpu ? 8 : std::clamp(16 / width, 1, 8);
+  const int lanes = chains * width;
+  Work work;
+  work.kernel = kernel(
+      "peak_fma", fmt::format("{}{}-DPEAK_WIDTH={} -DPEAK_CHAINS={}", half ? "-DCLAM_F16 " : "",
+                              function == "mad" ? "-DPEAK_MAD=1 " : "", width, chains));
+  work.group = group_of(work.kernel, cpu ? 16 : 64, 64);
+  const auto units = static_cast<std::size_t>(device.compute_units);
+  work.items = cpu ? 2 * work.group * units : std::min<std::size_t>(1024 * units, 65536);
+  work.items -= work.items % work.group;
+  work.mark = kSteps;  // chain 0 starts at 0
+  work.marks = 2;
+  const auto measure = [&](auto zero) {
+    using Value = decltype(zero);
+    std::vector<Value> start;
+    for (int i = 0; i < kStarts; ++i) start.push_back(number<Value>(i));
+    const cl::Buffer from(runtime_.context(), start.begin(), start.end(), true);
+    const std::size_t count = work.items * static_cast<std::size_t>(lanes);
+    const cl::Buffer to = buffer(static_cast<std::int64_t>(count * sizeof(Value)));
+    poison(to, static_cast<std::int64_t>(count * sizeof(Value)));
+    work.kernel.setArg(0, from);
+    work.kernel.setArg(1, to);
+    work.kernel.setArg(4, cl_int{kRounds});
+    work.kernel.setArg(5, 1.0f);
+    work.kernel.setArg(6, 1.0f);
+    const double ns = watch_.best_ns(work, window());
+    check<Value>(to, count, [&](std::size_t i) {
+      return number<Value>(static_cast<int>(i % static_cast<std::size_t>(lanes)) + int{kSteps});
+    });
+    const double flops = 2.0 * double(kSteps) * double(count);
+    const std::string type = half ? "half" : "float";
+    const std::string lanes_text = width > 1 ? std::to_string(width) : "";
+    keep({fmt::format("{} {}{}", function, type, lanes_text), dtype, width, 0, ns * 1e-3,
+          flops / ns});
+    return flops / ns;
+  };
+  return half ? measure(cl_half{}) : measure(cl_float{});
+}
+
+/// Every width, by the quicker function: fma() is in software where the hardware has none.
+void Workbench::all_multiply_adds(const std::string& dtype) {
+  constexpr int kFirst = 4;
+  double fma = 0, mad = 0;
+  const auto measure = [&](const std::string& function, int width) {
+    double giga = 0;
+    attempt(fmt::format("{} {} of {}", dtype, function, width),
+            [&] { giga = multiply_adds(dtype, function, width); });
+    return giga;
+  };
+  fma = measure("fma", kFirst);
+  mad = measure("mad", kFirst);
+  for (const int width : {1, 2, 8, 16}) measure(mad > 1.2 * fma ? "mad" : "fma", width);
+}
+
+/// Steps of four, from 16 KiB to well beyond the caches that the driver tells of.
+std::vector<std::int64_t> Workbench::sizes() const {
+  const DeviceInfo& device = runtime_.device();
+  std::int64_t largest = options_.largest_bytes;
+  if (largest == 0) largest = std::max(std::int64_t{64} << 20, 4 * device.global_cache_bytes);
+  largest = std::min({largest, device.max_alloc_bytes / 4, device.global_mem_bytes / 4});
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t bytes = 16 << 10; bytes <= largest; bytes *= 4) sizes.push_back(bytes);
+  return sizes;
+}
+
+void Workbench::prepare_memory() {
+  const std::int64_t largest = sizes().back();
+  src_ = buffer(largest);
+  dst_ = buffer(largest / 2);
+  cl::Kernel fill = kernel("peak_write");
+  const std::size_t items = static_cast<std::size_t>(largest) / sizeof(Place);
+  const std::size_t group = group_of(fill, 256, items);
+  const cl::Buffer marks = buffer(static_cast<std::int64_t>(items / group * sizeof(cl_int)));
+  fill.setArg(0, src_);
+  fill.setArg(1, marks);
+  fill.setArg(2, 0);
+  cl::Event event;
+  runtime_.queue().enqueueNDRangeKernel(fill, cl::NullRange, {items, 1}, {group, 1}, nullptr,
+                                        &event);
+  watch_.wait(event);
+}
+
+void Workbench::memory(const std::string& kind, std::int64_t bytes) {
+  const bool copies = kind == "copy", reads = kind == "read";
+  const bool together = reads && runtime_.device().type == "cpu";
+  const auto places = static_cast<std::size_t>(copies ? bytes / 2 : bytes) / sizeof(Place);
+  Work work;
+  work.kernel = kernel("peak_" + kind, together ? "-DPEAK_TOGETHER=1" : "");
+  work.items = reads ? places / kReadPlaces : places;
+  work.group = group_of(work.kernel, reads ? 64 : 256, work.items);
+  work.marks = kind == "write" ? 1 : 2;
+  const cl::Buffer& to = kind == "write" ? src_ : dst_;
+  if (kind != "write") work.kernel.setArg(0, src_);
+  work.kernel.setArg(work.marks - 1, to);
+  poison(to, static_cast<std::int64_t>(work.items * sizeof(Place)));
+  const double ns = watch_.best_ns(work, window());
+  const std::size_t group = work.group;
+  check<Place>(to, work.items, [&](std::size_t i) {
+    const std::size_t first =
+        together ? i * kReadPlaces : i / group * group * kReadPlaces + i % group;
+    float sum = reads ? 0 : pattern(i);
+    for (std::size_t k = 0; reads && k < kReadPlaces; ++k) {
+      sum += pattern(first + k * (together ? 1 : group));
+    }
+    return Place{sum, sum, sum, sum};
+  });
+  keep({kind, "", 0, bytes, ns * 1e-3, double(bytes) / ns});
+}
+
+void Workbench::launches() {
+  cl::Kernel nothing = kernel("peak_nothing");
+  const cl::Buffer marks = buffer(sizeof(cl_int));
+  nothing.setArg(0, marks);
+  cl_int token = 0;
+  const auto batch = [&](int count) {
+    nothing.setArg(1, ++token);
+    const Clock::time_point start = Clock::now();
+    cl::Event event;
+    for (int i = 0; i < count; ++i) {
+      runtime_.queue().enqueueNDRangeKernel(nothing, cl::NullRange, {1}, {1}, nullptr, &event);
+    }
+    watch_.wait(event);
+    const double ns = nanoseconds_since(start);
+    cl_int seen = 0;
+    runtime_.queue().enqueueReadBuffer(marks, CL_TRUE, 0, sizeof seen, &seen);
+    if (seen != token) throw Refused("an empty kernel did not run");
+    return ns / count;
+  };
+  const auto typical = [&](int count) {
+    constexpr std::size_t kLeast = 11;
+    batch(count);
+    std::vector<double> times;
+    const Clock::time_point start = Clock::now();
+    while (times.size() < kLeast || nanoseconds_since(start) < window() * 1e9) {
+      times.push_back(batch(count));
+    }
+    return median(times) * 1e-3;
+  };
+  peaks_.launch_us = typical(kBatch);
+  peaks_.round_trip_us = typical(1);
+  watch_.allow(*peaks_.round_trip_us * 1e3);
+}
+
+/// A program that nobody built before: a number of its own is in its code, which the marks show.
+void Workbench::build() {
+  const auto unique = Clock::now().time_since_epoch().count() & 0xffffff;
+  const cl::Device device = runtime_.queue().getInfo<CL_QUEUE_DEVICE>();
+  const Clock::time_point start = Clock::now();
+  cl::Program program(runtime_.context(), source_.text);
+  program.build({device}, fmt::format("-DPEAK_UNIQUE={}", unique).c_str());
+  cl::Kernel fma(program, "peak_fma");
+  const std::vector<cl_float> starts(kStarts, 0.0f);
+  const cl::Buffer from(runtime_.context(), const_cast<cl_float*>(starts.data()),
+                        const_cast<cl_float*>(starts.data()) + kStarts, true);
+  const cl::Buffer to = buffer(kStarts * std::int64_t{sizeof(cl_float)}),
+                   marks = buffer(sizeof(cl_int));
+  const auto set = [&](cl_uint index, const auto& value) { fma.setArg(index, value); };
+  set(0, from);
+  set(1, to);
+  set(2, marks);
+  set(3, cl_int{0});
+  set(4, cl_int{1});
+  set(5, 1.0f);
+  set(6, 1.0f);
+  cl::Event event;
+  runtime_.queue().enqueueNDRangeKernel(fma, cl::NullRange, {1, 1}, {1, 1}, nullptr, &event);
+  watch_.wait(event);
+  const double ns = nanoseconds_since(start);
+  cl_int seen = 0;
+  runtime_.queue().enqueueReadBuffer(marks, CL_TRUE, 0, sizeof seen, &seen);
+  if (seen != unique + 8) throw Refused("the program that ran is not the one that was built");
+  peaks_.build_ms = ns * 1e-6;
+}
+
+/// By the host's clock: a driver may count no time for a buffer that both sides share.
+void Workbench::transfers() {
+  const std::int64_t bytes = std::min<std::int64_t>(sizes().back(), 16 << 20);
+  const auto size = static_cast<std::size_t>(bytes);
+  const cl::Buffer there = buffer(bytes);
+  const cl::CommandQueue& queue = runtime_.queue();
+  std::vector<std::uint8_t> here(size), back(size);
+  std::uint8_t turn = 0;
+  const auto rate = [&](const auto& move) {
+    double best = 0;
+    const Clock::time_point start = Clock::now();
+    for (int i = 0; i < 3 || nanoseconds_since(start) < window() * 1e9; ++i) {
+      if (i > 0 && nanoseconds_since(start) > 10 * window() * 1e9) break;
+      std::memset(here.data(), ++turn, size);
+      std::memset(back.data(), 0, size);
+      best = std::max(best, double(bytes) / move());
+      if (here != back) throw Refused("what came back is not what was sent");
+    }
+    return best;
+  };
+  const auto timed = [](const auto& move) {
+    const Clock::time_point start = Clock::now();
+    move();
+    return nanoseconds_since(start);
+  };
+  const auto write = [&] { queue.enqueueWriteBuffer(there, CL_TRUE, 0, size, here.data()); };
+  const auto read = [&] { queue.enqueueReadBuffer(there, CL_TRUE, 0, size, back.data()); };
+  const auto map = [&] {
+    void* mapped = queue.enqueueMapBuffer(there, CL_TRUE, CL_MAP_WRITE, 0, size);
+    std::memcpy(mapped, here.data(), size);
+    cl::Event event;
+    queue.enqueueUnmapMemObject(there, mapped, nullptr, &event);
+    watch_.wait(event);
+  };
+  const auto then_read = [&](double ns) { return read(), ns; };
+  peaks_.upload_gb_per_s = rate([&] { return then_read(timed(write)); });
+  peaks_.download_gb_per_s = rate([&] { return write(), timed(read); });
+  peaks_.map_gb_per_s = rate([&] { return then_read(timed(map)); });
+}
+
+/// What the rows say together.
+void summarise(Peaks& peaks) {
+  const auto most = [](std::optional<double>& best, double value) {
+    best = std::max(best.value_or(0), value);
+  };
+  peaks.gflops_f32 = peaks.gflops_f16 = std::nullopt;
+  std::map<std::int64_t, double> sums;
+  for (const PeakRow& row : peaks.rows) {
+    if (row.dtype == "f32") most(peaks.gflops_f32, row.giga);
+    if (row.dtype == "f16") most(peaks.gflops_f16, row.giga);
+    if (row.name == "copy" || row.name == "read") sums[row.bytes] += row.giga;
+    // Rows of a kind stand by growing size: the last one is of the largest.
+    if (row.name == "copy") peaks.gb_per_s_copy = row.giga;
+    if (row.name == "read") peaks.gb_per_s_read = row.giga;
+    if (row.name == "write") peaks.gb_per_s_write = row.giga;
+  }
+  std::vector<MeasuredPeak::Rate> rates;
+  for (const auto& [bytes, giga] : sums) rates.push_back({double(bytes), giga});
+  peaks.last_cache_bytes = find_last_cache(rates);
+}
+
+}  // namespace
+
+Peaks measure_peaks(Runtime& runtime, const PeakOptions& options) {
+  Peaks peaks;
+  Workbench bench(runtime, options, peaks);
+  bench.attempt("launch", [&] { bench.launches(); });
+  bench.all_multiply_adds("f32");
+  if (runtime.device().fp16) bench.all_multiply_adds("f16");
+  bench.attempt("memory", [&] { bench.prepare_memory(); });
+  for (const char* kind : {"write", "read", "copy"}) {
+    for (const std::int64_t bytes : bench.sizes()) {
+      bench.attempt(fmt::format("{} of {} KiB", kind, bytes >> 10),
+                    [&] { bench.memory(kind, bytes); });
+    }
+  }
+  bench.attempt("transfers", [&] { bench.transfers(); });
+  bench.attempt("build", [&] { bench.build(); });
+  summarise(peaks);
+  return peaks;
+}
+
+void measure_again(Runtime& runtime, const PeakOptions& options, Peaks& peaks) {
+  const std::vector<PeakRow> before = peaks.rows;
+  Workbench bench(runtime, options, peaks);
+  bench.attempt("memory", [&] { bench.prepare_memory(); });
+  for (const PeakRow& row : before) {
+    const bool best = row.dtype == "f32" ? row.giga == peaks.gflops_f32
+                                         : row.dtype == "f16" && row.giga == peaks.gflops_f16;
+    const std::string function = row.name.substr(0, 3);
+    if (best) bench.attempt(row.name, [&] { bench.multiply_adds(row.dtype, function, row.width); });
+    if (row.name == "copy" || row.name == "read") {
+      bench.attempt(row.name, [&] { bench.memory(row.name, row.bytes); });
+    }
+  }
+  summarise(peaks);
+}
+
+}  // namespace clam::bench

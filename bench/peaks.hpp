@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// peaks.hpp - what the device does at most: measured in the same run as the rows, by the same
+// events.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "peak.hpp"
+#include "runtime.hpp"
+
+namespace clam::bench {
+
+/// One measurement: multiply-adds of one width, or one way to move bytes over one size.
+struct PeakRow {
+  std::string name;        ///< "fma float4", "mad half2", "copy", "read", "write"
+  std::string dtype;       ///< "f32", "f16"; empty where bytes are moved
+  int width = 0;           ///< lanes of a vector; 0 where bytes are moved
+  std::int64_t bytes = 0;  ///< touched in a pass: of a copy, source and destination together
+  double us = 0;           ///< of one pass, in the quickest launch
+  double giga = 0;         ///< GFLOP/s (a multiply-add is two) or GB/s
+
+  bool moves() const { return width == 0; }
+};
+
+/// What is not measured has no value.
+struct Peaks {
+  std::optional<double> gflops_f32, gflops_f16;                        ///< best of the widths
+  std::optional<double> gb_per_s_copy, gb_per_s_read, gb_per_s_write;  ///< of the largest size
+  std::optional<std::int64_t> last_cache_bytes;  ///< the largest size before the rates fall
+  std::optional<double> launch_us;               ///< host's time a launch, in a batch of them
+  std::optional<double> round_trip_us;           ///< of one launch and the wait for it
+  std::optional<double> build_ms;                ///< a program no cache has, and its first launch
+  std::optional<double> map_gb_per_s, upload_gb_per_s, download_gb_per_s;  ///< by the host's clock
+  std::vector<PeakRow> rows;
+  std::vector<std::string> refused;  ///< a sentence each: what was measured and cannot be believed
+
+  /// The form that a problem's least time is taken from (host/peak.hpp).
+  MeasuredPeak measured() const;
+};
+
+struct PeakOptions {
+  double seconds = 3;              ///< about, without builds
+  std::int64_t largest_bytes = 0;  ///< 0: 64 MiB, or more where the driver tells of a large cache
+  /// What a test replaces: the kernels, and the clock that is asked about an event.
+  std::string source;  ///< empty: bench/peaks.cl
+  std::function<LaunchTime(const cl::Event&)> clock;
+  std::function<void(const std::string&)> progress;  ///< called before each row
+};
+
+/// Throws DeviceError when the device fails. A result that is wrong, or a time that cannot be true,
+/// is a sentence in `refused`, and the number is missing.
+Peaks measure_peaks(Runtime& runtime, const PeakOptions& options = {});
+
+/// At the end of a run, as what else the machine did may have slowed the first time down: measures
+/// the best multiply-adds, the copies and the reads again, and keeps the larger of both.
+void measure_again(Runtime& runtime, const PeakOptions& options, Peaks& peaks);
+
+/// The largest size whose rate is nearer to the best than to that of the largest size; nothing
+/// where no cache shows. `rates` by growing size.
+std::optional<std::int64_t> find_last_cache(const std::vector<MeasuredPeak::Rate>& rates);
+
+nlohmann::json to_json(const Peaks& peaks);
+/// Two lines or three for the head of the table.
+std::string to_text(const Peaks& peaks);
+
+}  // namespace clam::bench
