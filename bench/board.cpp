@@ -110,15 +110,19 @@ BoardState Board::state() const {
   return state;
 }
 
-std::optional<std::string> ClockWatch::after() {
-  constexpr double kHolds = 0.03;
+double ClockWatch::moved() {
   const std::optional<double> now = board_.gpu_mhz();
-  if (!now || *now <= 0) return std::nullopt;
+  if (!now) return 0;
   if (!first_) first_ = now;
   double moved = 0;
   for (const std::optional<double>& other : {before_, first_}) {
     if (other && *other > 0) moved = std::max(moved, std::abs(*now - *other) / *other);
   }
+  return moved;
+}
+
+std::optional<std::string> clock_mark(double moved) {
+  constexpr double kHolds = 0.03;
   if (moved <= kHolds) return std::nullopt;
   return fmt::format("clock moved {:.1f} %", 100 * moved);
 }

@@ -38,13 +38,16 @@ class ClockWatch {
   explicit ClockWatch(const Board& board) : board_(board) {}
 
   void before() { before_ = board_.gpu_mhz(); }
-  /// "clock moved 5.2 %" where the clock after a row is over 3 % from the one before it, or from
-  /// the first row's; nothing where it held, or where the board does not show it.
-  std::optional<std::string> after();
+  /// How far the clock is now from the one before, or from the first row's where that is farther:
+  /// 0.05 is 5 %. 0 where the board does not show it.
+  double moved();
 
  private:
   const Board& board_;
   std::optional<double> first_, before_;
 };
+
+/// "clock moved 5.2 %" of a row whose clock moved over 3 %; else nothing.
+std::optional<std::string> clock_mark(double moved);
 
 }  // namespace clam::bench

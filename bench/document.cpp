@@ -49,7 +49,8 @@ json to_json(const Packing& packing) {
           {"us", {{"median", packing.us}, {"min", packing.us_min}}}};
 }
 
-json to_json(const Row& row, const Result& result, const Options& options) {
+json to_json(const Row& row, const Result& result, const Options& options,
+             const MeasuredPeak& peak) {
   json value = {{"name", row.name},
                 {"problem", row.problem.text()},
                 {"op", row.problem.op().name},
@@ -67,6 +68,11 @@ json to_json(const Row& row, const Result& result, const Options& options) {
   if (result.outcome != Outcome::fine) return value;
   value["iterations"] = result.iterations;
   value["us"] = {{"median", result.us}, {"min", result.us_min}, {"cv", result.cv}};
+  if (const auto floor = floor_us(row.problem, peak)) {
+    value["floor_us"] = *floor;
+    value["of_peak"] = *floor / result.us;
+  }
+  if (const auto mark = clock_mark(result.clock_moved)) value["marks"].push_back(*mark);
   if (result.packing.launches > 0) value["pack"] = to_json(result.packing);
   value["gb_per_s"] = result.gb_per_s();
   if (result.flops > 0) value["gflop_per_s"] = result.gflops();
@@ -110,7 +116,7 @@ std::string printable(std::string text) {
 
 std::string make_document(const std::string& google, const Options& options,
                           const Selection& selection, const std::vector<Result>& results,
-                          Runtime& runtime) {
+                          const Surroundings& around, Runtime& runtime) {
   json document =
       google.empty() ? json{{"benchmarks", json::array()}} : json::parse(printable(google));
   json& own = document["clam"];
@@ -120,10 +126,13 @@ std::string make_document(const std::string& google, const Options& options,
          {"device", clam::to_json(runtime.device())},
          {"counters", counters_json(runtime)},
          {"replaced_kernels", runtime.files().overrides()},
+         {"board", {{"before", to_json(around.before)}, {"after", to_json(around.after)}}},
+         {"peaks", to_json(around.peaks)},
          {"rows", json::array()},
          {"workloads", json::array()}};
+  const MeasuredPeak peak = around.peaks.measured();
   for (std::size_t i = 0; i < selection.rows.size(); ++i) {
-    own["rows"].push_back(to_json(selection.rows[i], results[i], options));
+    own["rows"].push_back(to_json(selection.rows[i], results[i], options, peak));
   }
   for (const Block& block : selection.blocks) {
     own["workloads"].push_back(to_json(block, selection));

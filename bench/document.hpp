@@ -8,12 +8,13 @@
 #include "measure.hpp"
 #include "options.hpp"
 #include "rows.hpp"
+#include "surroundings.hpp"
 
 namespace clam::bench {
 
 /// `google`: Google Benchmark's JSON, or empty when nothing was run.
 std::string make_document(const std::string& google, const Options& options,
                           const Selection& selection, const std::vector<Result>& results,
-                          Runtime& runtime);
+                          const Surroundings& around, Runtime& runtime);
 
 }  // namespace clam::bench

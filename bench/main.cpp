@@ -15,6 +15,7 @@
 #include "options.hpp"
 #include "reporter.hpp"
 #include "rows.hpp"
+#include "surroundings.hpp"
 #include "table.hpp"
 
 namespace clam::bench {
@@ -98,6 +99,21 @@ bool initialise_google(const Options& options) {
   return !benchmark::ReportUnrecognizedArguments(argc, argv.data());
 }
 
+/// Short rows want short peaks: a test's run, a look at one problem.
+PeakOptions peak_options(const Options& options) {
+  constexpr double kUsual = 3, kQuick = 1, kShortest = 0.3;
+  PeakOptions how;
+  how.seconds = options.quick ? kQuick : kUsual;
+  const auto least = options.google_flag("benchmark_min_time");
+  if (least && std::atof(least->c_str()) < kQuickSeconds) how.seconds = kShortest;
+  if (::isatty(STDERR_FILENO)) {
+    how.progress = [](const std::string& what) {
+      fmt::print(stderr, "\r\x1b[K{}", what.empty() ? "" : "peaks: " + what);
+    };
+  }
+  return how;
+}
+
 int exit_code(const std::vector<Result>& results) {
   const auto any = [&](Outcome outcome) {
     return std::any_of(results.begin(), results.end(),
@@ -118,7 +134,10 @@ int measure_rows(const Options& options) {
 
   Deadline deadline;
   if (options.quick) deadline = std::chrono::steady_clock::now() + kQuickLimit;
-  Meter meter(runtime, deadline);
+  const Board board;
+  Surroundings around;
+  ClockWatch clock(board);
+  Meter meter(runtime, deadline, clock);
   std::vector<Result> results(selection.rows.size());
   register_rows(selection, options, &meter, results);
   add_context(runtime);
@@ -129,11 +148,21 @@ int measure_rows(const Options& options) {
   Reporter reporter(selection, results, table, format);
   table.head(runtime.files().overrides());
   const bool any = !selection.rows.empty();  // else the foot says what is not built yet
+  PeakOptions how = peak_options(options);
+  if (any) {
+    around.peaks = measure_peaks(runtime, how);
+    table.peaks(around.peaks);
+  }
+  around.before = board.state();
   if (any && benchmark::RunSpecifiedBenchmarks(&reporter) == 0) return 2;
+  around.after = board.state();
+  how.seconds /= 2;
+  if (any) measure_again(runtime, how, around.peaks);
   table.foot();
   std::fflush(stdout);
   if (!options.json.empty()) {
-    write_file(options.json, make_document(reporter.json(), options, selection, results, runtime));
+    write_file(options.json,
+               make_document(reporter.json(), options, selection, results, around, runtime));
   }
   return exit_code(results);
 }

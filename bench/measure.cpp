@@ -115,7 +115,8 @@ struct Meter::Subject {
   Packing packing;
 };
 
-Meter::Meter(Runtime& runtime, Deadline deadline) : runtime_(runtime), deadline_(deadline) {}
+Meter::Meter(Runtime& runtime, Deadline deadline, ClockWatch& clock)
+    : runtime_(runtime), deadline_(deadline), clock_(clock) {}
 Meter::~Meter() = default;
 
 void Meter::measure(benchmark::State& state, const Row& row, Result& result) {
@@ -137,6 +138,7 @@ void Meter::measure(benchmark::State& state, const Row& row, Result& result) {
   const std::int64_t batch = (state.max_iterations + batches - 1) / batches;
   std::vector<double> times_ns;
   trial.poison(++group_);
+  clock_.before();
   while (state.KeepRunningBatch(batch)) {
     const Clock::time_point start = Clock::now();
     for (std::int64_t i = 0; i < batch; ++i) trial.enqueue();
@@ -149,6 +151,7 @@ void Meter::measure(benchmark::State& state, const Row& row, Result& result) {
     }
     state.SetIterationTime(batch_ns * 1e-9);
   }
+  result.clock_moved = std::max(result.clock_moved, clock_.moved());
   result.verification = subject_->check(group_);
   result.error_over_bound = std::max(result.error_over_bound, result.verification.worst_ratio());
   if (!result.verification.pass()) throw CheckFailed(result.verification.reason());

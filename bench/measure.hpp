@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "board.hpp"
 #include "rows.hpp"
 #include "runtime.hpp"
 #include "verify.hpp"
@@ -37,6 +38,7 @@ struct Result {
   Packing packing;                    ///< in none of the times above
   double error_over_bound = 0;        ///< worst of all groups
   Verification verification;
+  double clock_moved = 0;  ///< worst of all groups, see ClockWatch
 
   double gflops() const { return us > 0 ? flops / us * 1e-3 : 0; }
   double gb_per_s() const { return us > 0 ? bytes / us * 1e-3 : 0; }
@@ -48,7 +50,7 @@ using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 class Meter {
  public:
   /// Rows that start after the deadline are skipped.
-  Meter(Runtime& runtime, Deadline deadline);
+  Meter(Runtime& runtime, Deadline deadline, ClockWatch& clock);
   ~Meter();
 
   /// The body of a benchmark: may be called several times for a row.
@@ -60,6 +62,7 @@ class Meter {
 
   Runtime& runtime_;
   Deadline deadline_;
+  ClockWatch& clock_;
   std::unique_ptr<Subject> subject_;
   int group_ = 0;  ///< counts timed groups: each has its own poison
 };

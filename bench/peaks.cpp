@@ -168,6 +168,27 @@ class Stopwatch {
   double slack_ns_ = 1e6, building_ns_ = 0;
 };
 
+/// What the rows say together.
+void summarise(Peaks& peaks) {
+  const auto most = [](std::optional<double>& best, double value) {
+    best = std::max(best.value_or(0), value);
+  };
+  peaks.gflops_f32 = peaks.gflops_f16 = std::nullopt;
+  std::map<std::int64_t, double> sums;
+  for (const PeakRow& row : peaks.rows) {
+    if (row.dtype == "f32") most(peaks.gflops_f32, row.giga);
+    if (row.dtype == "f16") most(peaks.gflops_f16, row.giga);
+    if (row.name == "copy" || row.name == "read") sums[row.bytes] += row.giga;
+    // Rows of a kind stand by growing size: the last one is of the largest.
+    if (row.name == "copy") peaks.gb_per_s_copy = row.giga;
+    if (row.name == "read") peaks.gb_per_s_read = row.giga;
+    if (row.name == "write") peaks.gb_per_s_write = row.giga;
+  }
+  std::vector<MeasuredPeak::Rate> rates;
+  for (const auto& [bytes, giga] : sums) rates.push_back({double(bytes), giga});
+  peaks.last_cache_bytes = find_last_cache(rates);
+}
+
 /// All measurements of one run.
 class Workbench {
  public:
@@ -180,6 +201,12 @@ class Workbench {
   void memory(const std::string& kind, std::int64_t bytes);
   void transfers();
   void build();
+
+  /// After the last of them.
+  void end() {
+    if (options_.progress) options_.progress("");
+    summarise(peaks_);
+  }
 
   std::vector<std::int64_t> sizes() const;
   /// Does it, unless the time is used up. What it measured and cannot be believed is `refused`.
@@ -523,27 +550,6 @@ void Workbench::transfers() {
   peaks_.map_gb_per_s = rate([&] { return then_read(timed(map)); });
 }
 
-/// What the rows say together.
-void summarise(Peaks& peaks) {
-  const auto most = [](std::optional<double>& best, double value) {
-    best = std::max(best.value_or(0), value);
-  };
-  peaks.gflops_f32 = peaks.gflops_f16 = std::nullopt;
-  std::map<std::int64_t, double> sums;
-  for (const PeakRow& row : peaks.rows) {
-    if (row.dtype == "f32") most(peaks.gflops_f32, row.giga);
-    if (row.dtype == "f16") most(peaks.gflops_f16, row.giga);
-    if (row.name == "copy" || row.name == "read") sums[row.bytes] += row.giga;
-    // Rows of a kind stand by growing size: the last one is of the largest.
-    if (row.name == "copy") peaks.gb_per_s_copy = row.giga;
-    if (row.name == "read") peaks.gb_per_s_read = row.giga;
-    if (row.name == "write") peaks.gb_per_s_write = row.giga;
-  }
-  std::vector<MeasuredPeak::Rate> rates;
-  for (const auto& [bytes, giga] : sums) rates.push_back({double(bytes), giga});
-  peaks.last_cache_bytes = find_last_cache(rates);
-}
-
 }  // namespace
 
 Peaks measure_peaks(Runtime& runtime, const PeakOptions& options) {
@@ -561,7 +567,7 @@ Peaks measure_peaks(Runtime& runtime, const PeakOptions& options) {
   }
   bench.attempt("transfers", [&] { bench.transfers(); });
   bench.attempt("build", [&] { bench.build(); });
-  summarise(peaks);
+  bench.end();
   return peaks;
 }
 
@@ -578,7 +584,7 @@ void measure_again(Runtime& runtime, const PeakOptions& options, Peaks& peaks) {
       bench.attempt(row.name, [&] { bench.memory(row.name, row.bytes); });
     }
   }
-  summarise(peaks);
+  bench.end();
 }
 
 }  // namespace clam::bench

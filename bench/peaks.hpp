@@ -49,7 +49,8 @@ struct PeakOptions {
   /// What a test replaces: the kernels, and the clock that is asked about an event.
   std::string source;  ///< empty: bench/peaks.cl
   std::function<LaunchTime(const cl::Event&)> clock;
-  std::function<void(const std::string&)> progress;  ///< called before each row
+  std::function<void(const std::string&)>
+      progress;  ///< called before each row, and at the end with ""
 };
 
 /// Throws DeviceError when the device fails. A result that is wrong, or a time that cannot be true,

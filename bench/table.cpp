@@ -66,6 +66,17 @@ void Table::head(const std::vector<std::string>& overrides) {
   std::fflush(out_);
 }
 
+void Table::peaks(const Peaks& peaks) {
+  peak_ = peaks.measured();
+  fmt::print(out_, "{}", to_text(peaks));
+  std::fflush(out_);
+}
+
+std::string Table::of_peak_cell(const Row& row, const Result& result) const {
+  const auto floor = floor_us(row.problem, peak_);
+  return floor ? fmt::format("{:.1f}", 100 * *floor / result.us) : "-";
+}
+
 std::string Table::published_cell(const Block& block, const Line& line,
                                   const std::string& column) const {
   const Workload::Node* node = block.node(line);
@@ -112,8 +123,9 @@ void Table::show_head(const Block& block) {
                    ? "; (x) is published / measured"
                    : ", which is not this device: they are not comparable");
   }
-  fmt::print(out_, "{:<{}} {:>10} {:>8} {:>8} {:>8} {:>8} {:>9} {:>5}", "node", name_width(block),
-             "us", "pack us", "GFLOP/s", "GB/s", "launches", "err/bound", "calls");
+  fmt::print(out_, "{:<{}} {:>10} {:>8} {:>8} {:>8} {:>6} {:>8} {:>9} {:>5}", "node",
+             name_width(block), "us", "pack us", "GFLOP/s", "GB/s", "% peak", "launches",
+             "err/bound", "calls");
   for (const Workload::Column& column : workload.columns) {
     fmt::print(out_, "  {:>{}}", column.title, column_width(block, column));
   }
@@ -137,17 +149,19 @@ void Table::show(const Place& place) {
                short_reason(row, result));
     return;
   }
-  fmt::print(out_, "{:<{}} {:>10} {:>8} {:>8} {:>8} {:>8} {:>9.3f} {:>5}", name, width,
+  fmt::print(out_, "{:<{}} {:>10} {:>8} {:>8} {:>8} {:>6} {:>8} {:>9.3f} {:>5}", name, width,
              number(result.us), result.packing.launches > 0 ? number(result.packing.us) : "-",
              result.flops > 0 ? number(result.gflops()) : "-", number(result.gb_per_s()),
-             result.launches, result.error_over_bound,
+             of_peak_cell(row, result), result.launches, result.error_over_bound,
              node && node->calls > 0 ? std::to_string(node->calls) : "-");
   for (const Workload::Column& column : block.workload.columns) {
     fmt::print(out_, "  {:>{}}", published_cell(block, line, column.key),
                column_width(block, column));
   }
   const bool claim = node && node->claimed_gflops > 0;
-  fmt::print(out_, "  {}, {}{}\n", row.problem.text(), result.variant,
+  const auto mark = clock_mark(result.clock_moved);
+  fmt::print(out_, "  {}, {}{}{}\n", row.problem.text(), result.variant,
+             mark ? " (" + *mark + ")" : "",
              claim ? fmt::format(" (published claim: {:.0f} GFLOP/s)", node->claimed_gflops) : "");
 }
 

@@ -8,6 +8,7 @@
 
 #include "measure.hpp"
 #include "rows.hpp"
+#include "surroundings.hpp"
 
 namespace clam::bench {
 
@@ -19,6 +20,8 @@ class Table {
 
   /// Device, driver, replaced kernels.
   void head(const std::vector<std::string>& overrides);
+  /// What a row's "% peak" is of.
+  void peaks(const Peaks& peaks);
   /// Prints the lines up to the next one that shows this row.
   void row_done(std::size_t row);
   /// What is not yet built, what was skipped and why, and the counts. Call once, at the end.
@@ -30,6 +33,7 @@ class Table {
   };
   void show(const Place& place);
   void show_head(const Block& block);
+  std::string of_peak_cell(const Row& row, const Result& result) const;
   std::string published_cell(const Block& block, const Line& line, const std::string& column) const;
   static std::string name_of(const Block& block, const Line& line);
   static std::size_t name_width(const Block& block);
@@ -39,6 +43,7 @@ class Table {
   const std::vector<Result>& results_;
   const DeviceInfo& device_;
   std::FILE* out_;
+  MeasuredPeak peak_;
   std::vector<Place> places_;  ///< every line, in order
   std::size_t next_ = 0;       ///< the first place that is not shown
   std::size_t shown_block_;    ///< whose head was printed last

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// surroundings.hpp - what was measured around the rows: the device's peaks, the board's state.
+#pragma once
+
+#include "board.hpp"
+#include "peaks.hpp"
+
+namespace clam::bench {
+
+struct Surroundings {
+  Peaks peaks;
+  BoardState before, after;
+};
+
+/// The least time of a call by the measured peaks; nothing where they bound nothing.
+inline std::optional<double> floor_us(const Problem& problem, const MeasuredPeak& peak) {
+  const double us = 1e3 * floor_ms(problem, peak.of(problem));
+  return us > 0 ? std::optional(us) : std::nullopt;
+}
+
+}  // namespace clam::bench
