@@ -22,12 +22,12 @@ std::optional<std::string> line_of(const std::string& file) {
   return line;
 }
 
-/// The number of a file, times `unit`.
+/// The number of a file, in units of `unit`.
 std::optional<double> number_of(const std::string& file, double unit) {
   const auto line = line_of(file);
   if (!line) return std::nullopt;
   try {
-    return std::stod(*line) * unit;
+    return std::stod(*line) / unit;
   } catch (const std::exception&) {
     return std::nullopt;
   }
@@ -89,11 +89,11 @@ Board::Board(const std::string& root) {
 }
 
 std::optional<double> Board::gpu_mhz() const {
-  return gpu_.empty() ? std::nullopt : number_of(gpu_ + "/cur_freq", 1e-6);
+  return gpu_.empty() ? std::nullopt : number_of(gpu_ + "/cur_freq", 1e6);
 }
 
 BoardState Board::state() const {
-  constexpr double kMegahertz = 1e-6, kDegree = 1e-3;  // of what the files hold
+  constexpr double kMegahertz = 1e6, kDegree = 1e3;  // of what the files hold
   BoardState state;
   state.gpu_mhz = gpu_mhz();
   if (!gpu_.empty()) {

@@ -197,7 +197,6 @@ class Workbench {
   void launches();
   double multiply_adds(const std::string& dtype, const std::string& function, int width);
   void all_multiply_adds(const std::string& dtype);
-  void prepare_memory();
   void memory(const std::string& kind, std::int64_t bytes);
   void transfers();
   void build();
@@ -214,6 +213,7 @@ class Workbench {
   void attempt(const std::string& name, const Measure& measure);
 
  private:
+  void prepare_memory();
   cl::Kernel kernel(const std::string& name, const std::string& options = "");
   cl::Buffer buffer(std::int64_t bytes) {
     return {runtime_.context(), CL_MEM_READ_WRITE, static_cast<cl::size_type>(bytes)};
@@ -259,6 +259,7 @@ void Workbench::attempt(const std::string& name, const Measure& measure) {
   constexpr double kPatience = 3;  // of a device so slow that a single launch takes long
   const double spent_ns = nanoseconds_since(start_) - building_ns_ - watch_.building_ns();
   if (spent_ns > kPatience * options_.seconds * 1e9) return;
+  if (name.rfind(options_.only, 0) != 0) return;
   if (options_.progress) options_.progress(name);
   try {
     measure();
@@ -336,7 +337,8 @@ double Workbench::multiply_adds(const std::string& dtype, const std::string& fun
   const DeviceInfo& device = runtime_.device();
   const bool half = dtype == "f16", cpu = device.type == "cpu";
   // A CPU hides its latency by chains alone. A GPU does by warps, which many registers make fewer.
-  const int chains = cpu ? 8 : std::clamp(16 / width, 1, 8);
+  const int enough = cpu ? 8 : std::clamp(16 / width, 1, 8);
+  const int chains = options_.chains > 0 ? options_.chains : enough;
   const int lanes = chains * width;
   Work work;
   work.kernel = kernel(
@@ -419,6 +421,7 @@ void Workbench::prepare_memory() {
 }
 
 void Workbench::memory(const std::string& kind, std::int64_t bytes) {
+  if (!src_()) prepare_memory();
   const bool copies = kind == "copy", reads = kind == "read";
   const bool together = reads && runtime_.device().type == "cpu";
   const auto places = static_cast<std::size_t>(copies ? bytes / 2 : bytes) / sizeof(Place);
@@ -558,7 +561,6 @@ Peaks measure_peaks(Runtime& runtime, const PeakOptions& options) {
   bench.attempt("launch", [&] { bench.launches(); });
   bench.all_multiply_adds("f32");
   if (runtime.device().fp16) bench.all_multiply_adds("f16");
-  bench.attempt("memory", [&] { bench.prepare_memory(); });
   for (const char* kind : {"write", "read", "copy"}) {
     for (const std::int64_t bytes : bench.sizes()) {
       bench.attempt(fmt::format("{} of {} KiB", kind, bytes >> 10),
@@ -574,7 +576,6 @@ Peaks measure_peaks(Runtime& runtime, const PeakOptions& options) {
 void measure_again(Runtime& runtime, const PeakOptions& options, Peaks& peaks) {
   const std::vector<PeakRow> before = peaks.rows;
   Workbench bench(runtime, options, peaks);
-  bench.attempt("memory", [&] { bench.prepare_memory(); });
   for (const PeakRow& row : before) {
     const bool best = row.dtype == "f32" ? row.giga == peaks.gflops_f32
                                          : row.dtype == "f16" && row.giga == peaks.gflops_f16;

@@ -46,11 +46,14 @@ struct Peaks {
 struct PeakOptions {
   double seconds = 3;              ///< about, without builds
   std::int64_t largest_bytes = 0;  ///< 0: 64 MiB, or more where the driver tells of a large cache
-  /// What a test replaces: the kernels, and the clock that is asked about an event.
-  std::string source;  ///< empty: bench/peaks.cl
-  std::function<LaunchTime(const cl::Event&)> clock;
-  std::function<void(const std::string&)>
-      progress;  ///< called before each row, and at the end with ""
+  /// Called before each row, and at the end with "".
+  std::function<void(const std::string&)> progress = {};
+
+  // What a test replaces.
+  std::string source = {};                                 ///< the kernels; empty: bench/peaks.cl
+  std::function<LaunchTime(const cl::Event&)> clock = {};  ///< that is asked about an event
+  std::string only = {};                                   ///< the rows whose name begins so
+  int chains = 0;  ///< sums that an item has; 0: as many as hide the latency
 };
 
 /// Throws DeviceError when the device fails. A result that is wrong, or a time that cannot be true,

@@ -110,6 +110,24 @@ TEST(bench_device, packing_is_told_where_a_plan_packs) {
   EXPECT_FALSE(own_row(kCounts).contains("pack"));
 }
 
+TEST(bench_device, peaks_and_board_stand_beside_the_rows) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const std::string file = folder.file("out.json");
+  const Finished done = run_bench(short_run({"--problem", kDense, "--json", file}));
+  ASSERT_EQ(done.code, 0) << done.out << done.err;
+  EXPECT_NE(done.out.find("peaks measured here: "), std::string::npos) << done.out;
+  EXPECT_NE(done.out.find(" % peak "), std::string::npos) << done.out;
+  const json own = json::parse(read_file(file)).at("clam");
+  EXPECT_GT(own.at("peaks").at("gflops_f32").get<double>(), 0);
+  EXPECT_TRUE(own.at("board").contains("before") && own.at("board").contains("after"));
+  const json& row = own.at("rows").at(0);
+  EXPECT_GT(row.at("floor_us").get<double>(), 0);
+  EXPECT_DOUBLE_EQ(row.at("of_peak").get<double>(),
+                   row.at("floor_us").get<double>() / row.at("us").at("median").get<double>());
+  EXPECT_LT(row.at("of_peak").get<double>(), 1.05);
+}
+
 TEST(bench_broken, a_slow_pack_is_not_in_the_time_of_the_product) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder;

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// What boards say of their clocks, in sysfs trees that are made for the test.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "../bench/board.hpp"
+#include "atomic_file.hpp"
+#include "test_device.hpp"
+
+namespace clam::test {
+namespace {
+
+using bench::Board;
+using bench::ClockWatch;
+using nlohmann::json;
+
+/// A sysfs of some files.
+class Sysfs {
+ public:
+  void put(const std::string& path, const std::string& line) {
+    const std::filesystem::path file = folder_.file("sys/" + path);
+    std::filesystem::create_directories(file.parent_path());
+    write_file(file.string(), line + "\n");
+  }
+  void put_gpu(const std::string& folder, const std::string& now) {
+    put(folder + "/cur_freq", now);
+    put(folder + "/min_freq", "300000000");
+    put(folder + "/max_freq", "1000000000");
+    put(folder + "/governor", "simple_ondemand");
+  }
+  const std::string& root() const { return folder_.path(); }
+  json state() const { return to_json(Board(root()).state()); }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+const json kClocks = {{"gpu_mhz", 850.0},
+                      {"gpu_min_mhz", 300.0},
+                      {"gpu_max_mhz", 1000.0},
+                      {"gpu_governor", "simple_ondemand"}};
+
+TEST(bench_board, rk3588_with_panthor) {
+  Sysfs sysfs;
+  sysfs.put_gpu("class/devfreq/fb000000.gpu", "850000000");
+  sysfs.put("class/devfreq/dmc/cur_freq", "2112000000");
+  sysfs.put("class/devfreq/fdab0000.npu/cur_freq", "1000000000");
+  sysfs.put("class/thermal/thermal_zone0/type", "soc-thermal");
+  sysfs.put("class/thermal/thermal_zone0/temp", "70000");
+  sysfs.put("class/thermal/thermal_zone5/type", "gpu-thermal");
+  sysfs.put("class/thermal/thermal_zone5/temp", "46230");
+  for (const char* policy : {"policy0", "policy4", "policy6"}) {
+    sysfs.put(std::string("devices/system/cpu/cpufreq/") + policy + "/scaling_governor",
+              policy == std::string("policy0") ? "schedutil" : "performance");
+  }
+  json expected = kClocks;
+  expected.update({{"memory_mhz", 2112.0}, {"gpu_celsius", 46.23}});
+  expected["cpu_governor"] = "performance, schedutil";
+  EXPECT_EQ(sysfs.state().dump(), expected.dump());
+}
+
+TEST(bench_board, rk3588_with_arms_driver_knows_the_clock_of_its_device) {
+  Sysfs sysfs;
+  sysfs.put("module/mali_kbase/version", "g13p0-01eac0");
+  sysfs.put_gpu("class/misc/mali0/device/devfreq/fb000000.3d", "850000000");
+  EXPECT_EQ(sysfs.state(), kClocks);
+  EXPECT_EQ(Board(sysfs.root()).gpu_mhz(), 850);
+}
+
+TEST(bench_board, rk3399_with_panfrost_has_two_zones_that_are_the_gpus) {
+  Sysfs sysfs;
+  sysfs.put("class/devfreq/ff9a0000.gpu/cur_freq", "800000000");
+  sysfs.put("class/thermal/thermal_zone0/type", "gpu-thermal");
+  sysfs.put("class/thermal/thermal_zone0/temp", "51000");
+  sysfs.put("class/thermal/thermal_zone1/type", "gpu");
+  sysfs.put("class/thermal/thermal_zone1/temp", "52500");
+  const json expected = {{"gpu_mhz", 800.0}, {"gpu_celsius", 52.5}};
+  EXPECT_EQ(sysfs.state(), expected);
+}
+
+TEST(bench_board, a_pc_shows_nothing_and_files_that_hold_nonsense_show_nothing) {
+  Sysfs sysfs;
+  EXPECT_EQ(sysfs.state(), json::object());
+  EXPECT_FALSE(Board(sysfs.root() + "/nowhere").gpu_mhz());
+  sysfs.put("class/devfreq/fb000000.gpu/cur_freq", "<unsupported>");
+  sysfs.put("class/devfreq/fb000000.gpu/governor", "");
+  sysfs.put("class/thermal/thermal_zone0/type", "gpu-thermal");
+  EXPECT_EQ(sysfs.state(), json::object());
+}
+
+TEST(bench_board, a_clock_that_moves_is_marked) {
+  Sysfs sysfs;
+  const std::string folder = "class/devfreq/fb000000.gpu";
+  sysfs.put_gpu(folder, "1000000000");
+  const Board board(sysfs.root());
+  ClockWatch watch(board);
+  const auto row = [&](const std::string& before, const std::string& after) {
+    sysfs.put(folder + "/cur_freq", before);
+    watch.before();
+    sysfs.put(folder + "/cur_freq", after);
+    return bench::clock_mark(watch.moved()).value_or("held");
+  };
+  EXPECT_EQ(row("1000000000", "1000000000"), "held");
+  EXPECT_EQ(row("1000000000", "970000000"), "held") << "3 % is still held";
+  EXPECT_EQ(row("1000000000", "948000000"), "clock moved 5.2 %");
+  EXPECT_EQ(row("850000000", "850000000"), "clock moved 15.0 %") << "since the first row";
+  EXPECT_EQ(row("500000000", "1000000000"), "clock moved 100.0 %") << "within a row";
+  EXPECT_EQ(row("1000000000", "1000000000"), "held");
+}
+
+TEST(bench_board, without_a_clock_nothing_is_marked) {
+  const Sysfs sysfs;
+  const Board board(sysfs.root());
+  ClockWatch watch(board);
+  watch.before();
+  EXPECT_EQ(watch.moved(), 0);
+}
+
+}  // namespace
+}  // namespace clam::test
