@@ -3,7 +3,10 @@
 // clpeak, which others use, agrees.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <stdexcept>
@@ -11,6 +14,7 @@
 #include "../bench/peaks.hpp"
 #include "atomic_file.hpp"
 #include "command.hpp"
+#include "embedded.hpp"
 #include "test_device.hpp"
 
 namespace clam::test {
@@ -34,7 +38,7 @@ PeakOptions brief() {
 PeakOptions planted(const std::string& only, const std::string& from, const std::string& to) {
   PeakOptions options = brief();
   options.only = only;
-  options.source = read_file(CLAM_SOURCE_DIR "/bench/peaks.cl");
+  options.source = embedded_peaks().front().text;
   const std::size_t at = options.source.find(from);
   if (at == std::string::npos) throw std::logic_error("peaks.cl has no '" + from + "'");
   options.source.replace(at, from.size(), to);
@@ -199,8 +203,9 @@ bool has_clpeak() { return std::system("command -v clpeak >/dev/null 2>&1") == 0
 double clpeak(const std::string& flag, const std::string& section, const std::string& width) {
   const TemporaryFolder folder;
   const std::string file = folder.file("out.xml");
-  run_command({"clpeak", "-p", "0", "-d", "0", "--use-event-timer", flag, "-f", file});
-  const std::string xml = read_file(file);
+  run_command({"clpeak", "-p", "0", "-d", "0", "--use-event-timer", flag, "--enable-xml-dump",
+               "--xml-file", file});
+  const std::string xml = std::filesystem::exists(file) ? read_file(file) : "";
   const std::size_t begin = xml.find("<" + section), end = xml.find("</" + section);
   if (begin == std::string::npos || end == std::string::npos) return 0;
   const std::string part = xml.substr(begin, end - begin);
