@@ -21,7 +21,7 @@
 #define PEAK_MAD 0  // 1: mad(), which may round twice: quick where fma() is a function in software
 #endif
 #ifndef PEAK_TOGETHER
-#define PEAK_TOGETHER 0  // 1: an item reads 16 places side by side, as a CPU likes; else a group does
+#define PEAK_TOGETHER 0  // 1: an item reads 16 places side by side, as CPUs like; else a group does
 #endif
 #ifndef PEAK_UNIQUE
 #define PEAK_UNIQUE 0  // in the program's code, so that another number makes another program

@@ -11,13 +11,13 @@
 
 #include "embedded.hpp"
 #include "error.hpp"
+#include "stopwatch.hpp"
 
 namespace clam::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kLaunchNs = 1e6;      // a launch is made to take about as long, in passes
 constexpr std::int64_t kRounds = 240;  // of 8: with a start below 128 within half's whole numbers
 constexpr std::int64_t kSteps = 8 * kRounds;
 constexpr int kStarts = 128;
@@ -25,149 +25,15 @@ constexpr std::size_t kReadPlaces = 16;  // by one item
 constexpr int kBatch = 16;               // empty launches before the host waits
 constexpr double kRowsInAll = 45;        // what the seconds are shared by
 
-/// A time that cannot be true, or work that was not done.
-class Refused : public Error {
- public:
-  using Error::Error;
-};
-
 using Place = std::array<float, 4>;
-
-double nanoseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
-}
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
 }
 
-LaunchTime profiled(const cl::Event& event) {
-  return {event.getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>(),
-          event.getProfilingInfo<CL_PROFILING_COMMAND_SUBMIT>(),
-          event.getProfilingInfo<CL_PROFILING_COMMAND_START>(),
-          event.getProfilingInfo<CL_PROFILING_COMMAND_END>()};
-}
-
 /// The same as pattern() of peaks.cl.
 float pattern(std::size_t place) { return static_cast<float>(place & 0xfffff); }
-
-/// A kernel with its arguments, all but those of a single launch.
-struct Work {
-  cl::Kernel kernel;
-  cl_uint marks = 0;  ///< index of the argument; the next is the token
-  std::size_t items = 0, group = 0;
-  std::int64_t mark = 0;  ///< what the first item adds to its mark
-};
-
-/// Launches, and believes no time that stands beside missing work or beside the host's clock.
-class Stopwatch {
- public:
-  Stopwatch(Runtime& runtime, const PeakOptions& options)
-      : runtime_(runtime), clock_(options.clock ? options.clock : profiled) {}
-
-  /// What a launch and the wait for it cost beside the work, which later checks allow for.
-  void allow(double round_trip_ns) { slack_ns_ = std::max(slack_ns_, 10 * round_trip_ns); }
-
-  double building_ns() const { return building_ns_; }
-
-  /// Waits in the ways that no known driver hangs on (see Runtime), and checks the status.
-  void wait(const cl::Event& event) {
-    runtime_.queue().flush();
-    event.wait();
-    const cl_int status = event.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>();
-    if (status != CL_COMPLETE) {
-      throw DeviceError(fmt::format("a kernel ended with {} ({})", cl_status_name(status), status),
-                        status);
-    }
-  }
-
-  /// The least time of a pass, of several launches in `seconds`.
-  double best_ns(Work& work, double seconds) {
-    std::size_t passes = 1;
-    const auto most = std::max<std::size_t>(1, (std::size_t{1} << 22) / groups(work));
-    const Clock::time_point first = Clock::now();
-    launch(work, passes);  // a driver may finish building only now
-    building_ns_ += nanoseconds_since(first);
-    const Clock::time_point start = Clock::now();
-    Run run = launch(work, passes);
-    while (run.ns < kLaunchNs && passes < most) {
-      const double more = std::clamp(1.2 * kLaunchNs / run.ns, 2.0, 64.0);
-      passes = std::min(most, static_cast<std::size_t>(std::ceil(double(passes) * more)));
-      run = launch(work, passes);
-    }
-    double best = run.ns;
-    bool plausible = run.plausible;
-    // Where the machine does much else, a fair launch may be long in coming.
-    while (nanoseconds_since(start) < (plausible ? 1 : 5) * seconds * 1e9) {
-      const Run next = launch(work, passes);
-      best = std::min(best, next.ns);
-      plausible = plausible || next.plausible;
-    }
-    if (!plausible) {
-      throw Refused(fmt::format(
-          "events say {:.0f} us a launch, but the host waits more than twice as long for each: the "
-          "driver's profiling cannot be believed",
-          best * 1e-3));
-    }
-    return best / double(passes);
-  }
-
- private:
-  struct Run {
-    double ns;
-    bool plausible;  ///< the host did not wait much longer than the event says
-  };
-
-  static std::size_t groups(const Work& work) { return work.items / work.group; }
-
-  Run launch(Work& work, std::size_t passes) {
-    const std::size_t count = groups(work) * passes;
-    if (seen_.size() < count) {
-      seen_.resize(count);
-      marks_ = cl::Buffer(runtime_.context(), CL_MEM_READ_WRITE, count * sizeof(cl_int));
-    }
-    work.kernel.setArg(work.marks, marks_);
-    work.kernel.setArg(work.marks + 1, token_);
-    const Clock::time_point start = Clock::now();
-    cl::Event event;
-    runtime_.queue().enqueueNDRangeKernel(work.kernel, cl::NullRange, {work.items, passes},
-                                          {work.group, 1}, nullptr, &event);
-    wait(event);
-    const double wall_ns = nanoseconds_since(start);
-    check_marks(work, passes);
-    const LaunchTime time = clock_(event);
-    const double ns = static_cast<double>(time.ended) - static_cast<double>(time.started);
-    if (ns <= 0 || ns > wall_ns) {
-      throw Refused(fmt::format(
-          "an event says that a launch took {:.0f} ns, but the host waited {:.0f} ns: the driver's "
-          "profiling cannot be believed",
-          ns, wall_ns));
-    }
-    return {ns, wall_ns <= 2 * ns + slack_ns_};
-  }
-
-  void check_marks(const Work& work, std::size_t passes) {
-    const std::size_t count = groups(work) * passes;
-    runtime_.queue().enqueueReadBuffer(marks_, CL_TRUE, 0, count * sizeof(cl_int), seen_.data());
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto pass = static_cast<cl_int>(i / groups(work));
-      const auto wanted = static_cast<cl_int>(token_ + pass + work.mark);
-      if (seen_[i] == wanted) continue;
-      throw Refused(fmt::format("group {} of {} did not do its work (its mark is {}, not {})", i,
-                                count, seen_[i], wanted));
-    }
-    // No later launch has a mark of this one.
-    token_ = static_cast<cl_int>((token_ + std::int64_t(passes) + 8 * kSteps) & 0x3fffffff);
-  }
-
-  Runtime& runtime_;
-  std::function<LaunchTime(const cl::Event&)> clock_;
-  cl::Buffer marks_;
-  std::vector<cl_int> seen_;
-  cl_int token_ = 1;
-  double slack_ns_ = 1e6, building_ns_ = 0;
-};
 
 /// What the rows say together.
 void summarise(Peaks& peaks) {
@@ -251,7 +117,7 @@ Workbench::Workbench(Runtime& runtime, const PeakOptions& options, Peaks& peaks)
               ""},
       programs_(runtime.context(), runtime.queue().getInfo<CL_QUEUE_DEVICE>(), runtime.device(),
                 ProgramCache::default_dir()),
-      watch_(runtime, options) {
+      watch_(runtime, options.clock) {
   if (peaks.round_trip_us) watch_.allow(*peaks.round_trip_us * 1e3);
 }
 

@@ -203,8 +203,8 @@ bool has_clpeak() { return std::system("command -v clpeak >/dev/null 2>&1") == 0
 double clpeak(const std::string& flag, const std::string& section, const std::string& width) {
   const TemporaryFolder folder;
   const std::string file = folder.file("out.xml");
-  run_command({"clpeak", "-p", "0", "-d", "0", "--use-event-timer", flag, "--enable-xml-dump",
-               "--xml-file", file});
+  run_command({"/usr/bin/env", "clpeak", "-p", "0", "-d", "0", "--use-event-timer", flag,
+               "--enable-xml-dump", "--xml-file", file});
   const std::string xml = std::filesystem::exists(file) ? read_file(file) : "";
   const std::size_t begin = xml.find("<" + section), end = xml.find("</" + section);
   if (begin == std::string::npos || end == std::string::npos) return 0;
@@ -218,18 +218,25 @@ double clpeak(const std::string& flag, const std::string& section, const std::st
 }
 
 /// Measures both in turns, up to five times, until the best figures of both are within 10 %. clpeak
-/// gives a mean, which other work on the machine lowers.
+/// gives means, which other work on the machine lowers: on a busy one only the lower bound is
+/// asked.
 void expect_as_clpeak(const std::function<double()>& here, const std::function<double()>& there) {
-  constexpr int kTurns = 5;
-  double ours = 0, theirs = 0;
+  constexpr int kTurns = 5, kLeast = 3;
+  double ours = 0, theirs = 0, busy = 0;
   for (int i = 0; i < kTurns; ++i) {
+    double load = 0;
+    if (::getloadavg(&load, 1) == 1) busy = std::max(busy, load);
     ours = std::max(ours, here());
     theirs = std::max(theirs, there());
-    printf("clam %.2f, clpeak %.2f: %.3f\n", ours, theirs, ours / theirs);
-    if (i >= 2 && ours > 0.9 * theirs && ours < 1.1 * theirs) return;
+    if (i + 1 >= kLeast && ours > 0.9 * theirs && ours < 1.1 * theirs) return;
   }
+  ASSERT_GT(theirs, 0);
   EXPECT_GT(ours, 0.9 * theirs);
-  EXPECT_LT(ours, 1.1 * theirs);
+  if (ours < 1.1 * theirs) return;
+  const std::string figures = "clam " + std::to_string(ours) + ", clpeak " + std::to_string(theirs);
+  constexpr double kQuiet = 1.5;  // clpeak itself is one of them
+  if (busy > kQuiet) GTEST_SKIP() << "the machine does other work: " << figures;
+  FAIL() << figures;
 }
 
 #define CLAM_NEEDS_CLPEAK()                                   \

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// stopwatch.hpp - times kernels of peaks.cl by their events, and believes no time that stands
+// beside missing work or against the host's clock.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "error.hpp"
+#include "runtime.hpp"
+
+namespace clam::bench {
+
+/// A time that cannot be true, or work that was not done.
+class Refused : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Nanoseconds on the host's clock.
+double nanoseconds_since(std::chrono::steady_clock::time_point start);
+
+/// A kernel with its arguments, all but those of a single launch.
+struct Work {
+  cl::Kernel kernel;
+  cl_uint marks = 0;  ///< index of the argument; the next is the token
+  std::size_t items = 0, group = 0;
+  std::int64_t mark = 0;  ///< what the first item of a group adds to its mark
+};
+
+class Stopwatch {
+ public:
+  using EventClock = std::function<LaunchTime(const cl::Event&)>;
+  /// Without a clock it is the event's profiling.
+  Stopwatch(Runtime& runtime, EventClock clock);
+
+  /// What a launch and the wait for it take the host beside the work.
+  void allow(double round_trip_ns) { slack_ns_ = 3 * round_trip_ns; }
+  /// Waits in the ways that no known driver hangs on (see Runtime), and checks the status.
+  void wait(const cl::Event& event) const;
+  /// The least time of a pass, of several launches in `seconds`. Throws Refused.
+  double best_ns(Work& work, double seconds);
+  /// Time of first launches, in which a driver may finish building.
+  double building_ns() const { return building_ns_; }
+
+ private:
+  struct Run {
+    double ns;
+    bool fair;  ///< the host did not wait much longer than the event says
+  };
+  Run launch(Work& work, std::size_t passes);
+  void check_marks(const Work& work, std::size_t passes);
+
+  Runtime& runtime_;
+  EventClock clock_;
+  cl::Buffer marks_;
+  std::vector<cl_int> seen_;
+  cl_int token_ = 1;
+  double slack_ns_ = 3e5, building_ns_ = 0;
+};
+
+}  // namespace clam::bench
