@@ -123,9 +123,10 @@ Workbench::Workbench(Runtime& runtime, const PeakOptions& options, Peaks& peaks)
 
 template <typename Measure>
 void Workbench::attempt(const std::string& name, const Measure& measure) {
-  constexpr double kPatience = 3;  // of a device so slow that a single launch takes long
+  // Of a device so slow that a single launch takes long.
+  const double patience = 3 * options_.seconds + 5;
   const double spent_ns = nanoseconds_since(start_) - building_ns_ - watch_.building_ns();
-  if (spent_ns > kPatience * options_.seconds * 1e9) return;
+  if (spent_ns > patience * 1e9) return;
   if (name.rfind(options_.only, 0) != 0) return;
   if (options_.progress) options_.progress(name);
   try {

@@ -45,7 +45,7 @@ void Stopwatch::wait(const cl::Event& event) const {
 
 double Stopwatch::best_ns(Work& work, double seconds) {
   const std::size_t most = std::max<std::size_t>(1, kMostMarks / groups(work));
-  std::size_t passes = 1;
+  std::size_t passes = std::min<std::size_t>(most, 2);
   const Clock::time_point first = Clock::now();
   launch(work, passes);
   building_ns_ += nanoseconds_since(first);
@@ -62,8 +62,9 @@ double Stopwatch::best_ns(Work& work, double seconds) {
   };
   take(run);
   // Where the machine does much else, a fair launch may be long in coming.
-  constexpr double kPatience = 5;
-  while (nanoseconds_since(start) < (best ? 1 : kPatience) * seconds * 1e9) {
+  constexpr int kTries = 20;
+  for (int tries = 0; nanoseconds_since(start) < seconds * 1e9 || (!best && tries < kTries);
+       ++tries) {
     run = launch(work, passes);
     take(run);
   }

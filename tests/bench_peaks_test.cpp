@@ -102,7 +102,7 @@ TEST(bench_peaks_device, multiply_adds_that_nobody_did_are_no_peak) {
   const struct {
     const char *from, *to;
   } faults[] = {
-      {"v##c = fma(v##c, one, step);", ";"},
+      {"v##c = mad(v##c, one, step);", ";"},
       {"i < rounds", "i < rounds - 1"},
       {"  CHAINS(BEGIN)\n", "  if (get_group_id(1) > 0) return;\n  CHAINS(BEGIN)\n"},
       {"  CHAINS(BEGIN)\n",
@@ -112,9 +112,9 @@ TEST(bench_peaks_device, multiply_adds_that_nobody_did_are_no_peak) {
   };
   for (const auto& fault : faults) {
     SCOPED_TRACE(fault.to);
-    const Peaks peaks = measure_peaks(runtime(), planted("f32 fma of 4", fault.from, fault.to));
+    const Peaks peaks = measure_peaks(runtime(), planted("f32 mad of 4", fault.from, fault.to));
     EXPECT_EQ(peaks.refused.size(), 1u);
-    EXPECT_EQ(refusals(peaks).rfind("f32 fma of 4: ", 0), 0u) << refusals(peaks);
+    EXPECT_EQ(refusals(peaks).rfind("f32 mad of 4: ", 0), 0u) << refusals(peaks);
     EXPECT_FALSE(peaks.gflops_f32);
   }
 }
