@@ -94,6 +94,10 @@ class Workbench {
   void check(const cl::Buffer& buffer, std::size_t count, const Expect& expect);
   void keep(PeakRow row);
   std::size_t group_of(const cl::Kernel& kernel, std::size_t wanted, std::size_t items) const;
+  bool on_cpu() const {
+    const std::string& type = options_.device_type;
+    return (type.empty() ? runtime_.device().type : type) == "cpu";
+  }
   double window() const { return options_.seconds / kRowsInAll; }
 
   Runtime& runtime_;
@@ -203,7 +207,7 @@ Value number(int value) {
 /// Returns GFLOP/s.
 double Workbench::multiply_adds(const std::string& dtype, const std::string& function, int width) {
   const DeviceInfo& device = runtime_.device();
-  const bool half = dtype == "f16", cpu = device.type == "cpu";
+  const bool half = dtype == "f16", cpu = on_cpu();
   // A CPU hides its latency by chains alone. A GPU does by warps, which many registers make fewer.
   const int enough = cpu ? 8 : std::clamp(16 / width, 1, 8);
   const int chains = options_.chains > 0 ? options_.chains : enough;
@@ -291,7 +295,7 @@ void Workbench::prepare_memory() {
 void Workbench::memory(const std::string& kind, std::int64_t bytes) {
   if (!src_()) prepare_memory();
   const bool copies = kind == "copy", reads = kind == "read";
-  const bool together = reads && runtime_.device().type == "cpu";
+  const bool together = reads && on_cpu();
   const auto places = static_cast<std::size_t>(copies ? bytes / 2 : bytes) / sizeof(Place);
   Work work;
   work.kernel = kernel("peak_" + kind, together ? "-DPEAK_TOGETHER=1" : "");

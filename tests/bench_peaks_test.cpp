@@ -97,6 +97,20 @@ TEST(bench_peaks_device, everything_is_measured) {
   EXPECT_GE(*peaks.gflops_f32, *before.gflops_f32);
 }
 
+/// Other groups, fewer sums an item, and reads that lie side by side in a group.
+TEST(bench_peaks_device, the_forms_for_a_gpu_are_right_on_any_device) {
+  CLAM_NEEDS_DEVICE();
+  for (const char* type : {"gpu", "cpu"}) {
+    PeakOptions options = brief();
+    options.device_type = type;
+    options.largest_bytes = 64 << 10;
+    const Peaks peaks = measure_peaks(runtime(), options);
+    EXPECT_EQ(refusals(peaks), "") << type;
+    EXPECT_GE(rows_of(peaks, " float").size(), 6u) << type;
+    EXPECT_EQ(rows_of(peaks, "read").size(), 2u) << type;
+  }
+}
+
 TEST(bench_peaks_device, multiply_adds_that_nobody_did_are_no_peak) {
   CLAM_NEEDS_DEVICE();
   const struct {
