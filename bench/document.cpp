@@ -127,9 +127,9 @@ std::string make_document(const std::string& google, const Options& options,
          {"counters", counters_json(runtime)},
          {"replaced_kernels", runtime.files().overrides()},
          {"board", {{"before", to_json(around.before)}, {"after", to_json(around.after)}}},
-         {"peaks", to_json(around.peaks)},
          {"rows", json::array()},
          {"workloads", json::array()}};
+  if (!around.peaks.rows.empty()) own["peaks"] = to_json(around.peaks);
   const MeasuredPeak peak = around.peaks.measured();
   for (std::size_t i = 0; i < selection.rows.size(); ++i) {
     own["rows"].push_back(to_json(selection.rows[i], results[i], options, peak));

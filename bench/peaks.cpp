@@ -140,6 +140,10 @@ void Workbench::attempt(const std::string& name, const Measure& measure) {
   } catch (const BuildFailure& error) {
     peaks_.refused.push_back(fmt::format("{}: {}", name, error.what()));
   } catch (const cl::Error& error) {
+    if (error.err() == CL_MEM_OBJECT_ALLOCATION_FAILURE) {
+      peaks_.refused.push_back(fmt::format("{}: {}", name, describe(error)));
+      return;
+    }
     throw DeviceError(fmt::format("peaks, {}: {}", name, describe(error)), error.err());
   }
 }
@@ -218,7 +222,7 @@ double Workbench::multiply_adds(const std::string& dtype, const std::string& fun
                               function == "mad" ? "-DPEAK_MAD=1 " : "", width, chains));
   work.group = group_of(work.kernel, cpu ? 16 : 64, 64);
   const auto units = static_cast<std::size_t>(device.compute_units);
-  work.items = cpu ? 2 * work.group * units : std::min<std::size_t>(1024 * units, 65536);
+  work.items = cpu ? 2 * work.group * units : 256 * units;
   work.items -= work.items % work.group;
   work.mark = kSteps;  // chain 0 starts at 0
   work.marks = 2;
@@ -277,19 +281,20 @@ std::vector<std::int64_t> Workbench::sizes() const {
 
 void Workbench::prepare_memory() {
   const std::int64_t largest = sizes().back();
-  src_ = buffer(largest);
+  const cl::Buffer src = buffer(largest);
   dst_ = buffer(largest / 2);
   cl::Kernel fill = kernel("peak_write");
   const std::size_t items = static_cast<std::size_t>(largest) / sizeof(Place);
   const std::size_t group = group_of(fill, 256, items);
   const cl::Buffer marks = buffer(static_cast<std::int64_t>(items / group * sizeof(cl_int)));
-  fill.setArg(0, src_);
+  fill.setArg(0, src);
   fill.setArg(1, marks);
   fill.setArg(2, 0);
   cl::Event event;
   runtime_.queue().enqueueNDRangeKernel(fill, cl::NullRange, {items, 1}, {group, 1}, nullptr,
                                         &event);
   watch_.wait(event);
+  src_ = src;
 }
 
 void Workbench::memory(const std::string& kind, std::int64_t bytes) {
