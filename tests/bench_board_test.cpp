@@ -2,10 +2,12 @@
 // What boards say of their clocks, in sysfs trees that are made for the test.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "../bench/board.hpp"
+#include "../bench/document.hpp"
+#include "../bench/table.hpp"
 #include "atomic_file.hpp"
 #include "test_device.hpp"
 
@@ -116,6 +118,64 @@ TEST(bench_board, without_a_clock_nothing_is_marked) {
   ClockWatch watch(board);
   watch.before();
   EXPECT_EQ(watch.moved(), 0);
+}
+
+/// What Table prints.
+template <typename Print>
+std::string printed(const Print& print) {
+  char* text = nullptr;
+  std::size_t size = 0;
+  std::FILE* out = ::open_memstream(&text, &size);
+  print(out);
+  std::fclose(out);
+  const std::string all(text, size);
+  std::free(text);
+  return all;
+}
+
+TEST(bench_board_device, table_and_file_tell_of_the_clock_and_of_the_peaks) {
+  CLAM_NEEDS_DEVICE();
+  bench::Options options;
+  options.problems = {"dense m=512 n=512 k=512 dtype=f32", "softmax shape=8x64 dtype=f32"};
+  const bench::Selection selection = select_rows(options, runtime().device());
+  std::vector<bench::Result> results(2);
+  for (bench::Result& result : results) {
+    result.outcome = bench::Outcome::fine;
+    result.variant = "v";
+    result.us = 1e4;
+  }
+  results[0].clock_moved = 0.052;
+  results[1].clock_moved = 0.03;
+  bench::Surroundings around;
+  around.peaks.gflops_f32 = 100;
+  around.peaks.rows = {{"fma float4", "f32", 4, 0, 1, 100}};
+  around.before.gpu_mhz = 850;
+  const json own =
+      json::parse(make_document("", options, selection, results, around, runtime())).at("clam");
+  EXPECT_EQ(own.at("board").at("before"), (json{{"gpu_mhz", 850.0}}));
+  EXPECT_EQ(own.at("peaks").at("rows").at(0).at("gflop_per_s"), 100);
+  const json& first = own.at("rows").at(0);
+  EXPECT_EQ(first.at("marks"), json({"clock moved 5.2 %"}));
+  EXPECT_DOUBLE_EQ(first.at("floor_us").get<double>(), 2684.35456);
+  EXPECT_DOUBLE_EQ(first.at("of_peak").get<double>(), 0.268435456);
+  EXPECT_FALSE(own.at("rows").at(1).contains("marks"));
+
+  const std::string text = printed([&](std::FILE* out) {
+    bench::Table table(selection, results, runtime().device(), out);
+    table.peaks(around.peaks);
+    table.foot();
+    table.peaks_again(around.peaks);
+  });
+  EXPECT_NE(text.find(" 26.8 "), std::string::npos) << text;
+  EXPECT_NE(text.find("dtype=f32, v (clock moved 5.2 %)\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("higher at the end"), std::string::npos) << text;
+  const std::string again = printed([&](std::FILE* out) {
+    bench::Table table(selection, results, runtime().device(), out);
+    table.peaks(around.peaks);
+    around.peaks.gflops_f32 = 200;
+    table.peaks_again(around.peaks);
+  });
+  EXPECT_NE(again.find("higher at the end"), std::string::npos) << again;
 }
 
 }  // namespace
