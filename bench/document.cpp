@@ -50,6 +50,7 @@ json to_json(const Row& row, const Result& result, const Options& options) {
                 {"problem", row.problem.text()},
                 {"outcome", name(result.outcome)},
                 {"command", command(row, options)}};
+  if (result.was_run()) value["validity"] = result.valid() ? "OK" : "INVALID";
   if (!result.reason.empty()) value["reason"] = result.reason;
   if (result.variant.empty()) return value;
   value["variant"] = result.variant;
@@ -60,7 +61,16 @@ json to_json(const Row& row, const Result& result, const Options& options) {
   }
   if (result.outcome != Outcome::fine) return value;
   value["iterations"] = result.iterations;
-  value["us"] = {{"median", result.us}, {"min", result.us_min}, {"cv", result.cv}};
+  value["us"] = {{"median", result.us},
+                 {"min", result.us_min},
+                 {"cv", result.cv},
+                 {"low", result.interval.low},
+                 {"high", result.interval.high}};
+  value["samples_us"] = result.samples_us;
+  value["rounds_us"] = result.rounds_us;
+  value["marks"] = result.marks;
+  if (result.flops > 0) value["flops"] = result.flops;
+  value["bytes"] = result.bytes;
   if (result.packing.launches > 0) value["pack"] = to_json(result.packing);
   value["gb_per_s"] = result.gb_per_s();
   if (result.flops > 0) value["gflop_per_s"] = result.gflops();

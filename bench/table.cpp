@@ -18,10 +18,6 @@ std::string lower(std::string text) {
   return text;
 }
 
-bool was_run(const Result& result) {
-  return result.outcome != Outcome::not_run && result.outcome != Outcome::skipped;
-}
-
 /// Four digits where the number is small, none after the point where it is large.
 std::string number(double value) {
   return fmt::format(value < 10 ? "{:.3f}" : value < 1000 ? "{:.1f}" : "{:.0f}", value);
@@ -63,6 +59,11 @@ void Table::head(const std::vector<std::string>& overrides) {
     fmt::print(out_, "This is a CPU: its times say nothing about a GPU.\n");
   }
   for (const std::string& line : overrides) fmt::print(out_, "replaced: {}\n", line);
+  std::fflush(out_);
+}
+
+void Table::say(const std::string& line) {
+  fmt::print(out_, "{}\n", line);
   std::fflush(out_);
 }
 
@@ -125,7 +126,7 @@ void Table::show(const Place& place) {
   const Line& line = block.lines[place.line];
   const Row& row = selection_.rows[line.row];
   const Result& result = results_[line.row];
-  if (!was_run(result)) return;
+  if (!result.was_run()) return;
   if (shown_block_ != place.block) show_head(block);
   shown_block_ = place.block;
   const Workload::Node* node = block.node(line);
@@ -177,7 +178,7 @@ void Table::foot() {
   for (std::size_t i = 0; i < results_.size(); ++i) {
     const Outcome outcome = results_[i].outcome;
     fine += outcome == Outcome::fine;
-    failed += was_run(results_[i]) && outcome != Outcome::fine;
+    failed += results_[i].was_run() && outcome != Outcome::fine;
     skipped += outcome == Outcome::skipped;
     if (outcome == Outcome::skipped) ++reasons[short_reason(selection_.rows[i], results_[i])];
   }

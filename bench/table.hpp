@@ -19,6 +19,8 @@ class Table {
 
   /// Device, driver, replaced kernels.
   void head(const std::vector<std::string>& overrides);
+  /// A line of its own under the head.
+  void say(const std::string& line);
   /// Prints the lines up to the next one that shows this row.
   void row_done(std::size_t row);
   /// What is not yet built, what was skipped and why, and the counts. Call once, at the end.
