@@ -11,6 +11,7 @@
 
 #include "atomic_file.hpp"
 #include "clam.hpp"
+#include "compare.hpp"
 #include "document.hpp"
 #include "measure.hpp"
 #include "options.hpp"
@@ -24,6 +25,7 @@ namespace {
 constexpr double kQuickSeconds = 0.05;  // of measured time a row
 constexpr double kQuickWarmUp = 0.1;
 constexpr int kQuickRounds = 6;
+constexpr int kQuickFewestRounds = 4;
 constexpr auto kQuickLimit = std::chrono::seconds(45);
 
 std::size_t count_programs(const Selection& selection, const DeviceInfo& device) {
@@ -102,6 +104,7 @@ MeterOptions meter_options(const Options& options) {
     how.deadline = std::chrono::steady_clock::now() + kQuickLimit;
     how.seconds = kQuickSeconds;
     how.rounds = kQuickRounds;
+    how.fewest_rounds = kQuickFewestRounds;
     how.warm_up_seconds = kQuickWarmUp;
   }
   how.seconds = options.seconds.value_or(google_seconds(options).value_or(how.seconds));
@@ -191,7 +194,17 @@ int measure_rows(const Options& options) {
   return exit_code(results);
 }
 
+int compare(const Options& options) {
+  if (!options.json.empty()) require_writable(options.json);
+  const Comparison comparison = compare_files(options.compare.at(0), options.compare.at(1));
+  fmt::print("{}", to_text(comparison));
+  std::fflush(stdout);
+  if (!options.json.empty()) write_file(options.json, to_json(comparison).dump(2) + "\n");
+  return comparison.regressed() ? 1 : 0;
+}
+
 int run(const Options& options) {
+  if (!options.compare.empty()) return compare(options);
   // Wrong input is said before a device is asked for.
   const Selection selection = select_rows(options, generic_device());
   google_seconds(options);

@@ -16,7 +16,6 @@ namespace {
 constexpr std::int64_t kLargestBatch =
     8;                                 // iterations; twice as many are enqueued in turns with it
 constexpr int kBatchesARound = 6;      // wished for
-constexpr int kLeastRounds = 4;        // also of a row that is slower than its time
 constexpr double kWallOverEvents = 3;  // a round ends though its events claim too little
 constexpr int kSecondLooks = 3;        // rounds more, before condition 5 calls a row wrong
 constexpr std::size_t kSamples = 200;
@@ -67,11 +66,11 @@ struct Meter::Entry {
   std::vector<Span> spans;
   double host_us = 0;  ///< of this pass
 
-  void plan_rounds(double seconds, int rounds_of_all) {
-    const double wanted_ns = seconds * 1e9;
+  void plan_rounds(const MeterOptions& options) {
+    const double wanted_ns = options.seconds * 1e9;
+    const double most = double(std::max(options.rounds, options.fewest_rounds));
     const double slow = std::ceil(wanted_ns / (3 * once_ns));  // a round is 3 iterations at least
-    const int fewest = std::min(kLeastRounds, rounds_of_all);
-    rounds = static_cast<int>(std::clamp(slow, double(fewest), double(rounds_of_all)));
+    rounds = static_cast<int>(std::clamp(slow, double(options.fewest_rounds), most));
     const double fit = wanted_ns / rounds / (1.5 * kBatchesARound * once_ns);
     batch = static_cast<std::int64_t>(std::clamp(fit, 1.0, double(kLargestBatch)));
   }
@@ -167,7 +166,7 @@ void Meter::add_to_group(std::size_t row) {
     result.bytes = problem.op().bytes(problem);
     entry.once_ns = entry.subject->warm_up(std::chrono::duration_cast<Clock::duration>(
         std::chrono::duration<double>(options_.warm_up_seconds)));
-    entry.plan_rounds(options_.seconds, options_.rounds);
+    entry.plan_rounds(options_);
   });
 }
 

@@ -58,9 +58,10 @@ struct Result {
 using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 
 struct MeterOptions {
-  Deadline deadline;     ///< rows that have not begun by then are skipped
-  double seconds = 0.5;  ///< of device time a row
-  int rounds = 10;       ///< over which they are spread
+  Deadline deadline;      ///< rows that have not begun by then are skipped
+  double seconds = 0.5;   ///< of device time a row
+  int rounds = 10;        ///< over which they are spread
+  int fewest_rounds = 6;  ///< of a row that is slow for its time
   double warm_up_seconds = 0.5;
   std::uint64_t seed = 1;         ///< of the order of the rows in each round
   std::int64_t memory_bytes = 0;  ///< that rows measured in turns may hold together; 0: a default
