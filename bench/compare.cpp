@@ -13,10 +13,11 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kEffect = 1.03;       // less of a change is none
-constexpr double kBestEffect = 1.015;  // of the best times, which are single values
-constexpr double kLevel = 0.01;
-constexpr std::size_t kFewest = 4;  // samples, and rounds
+constexpr double kEffect = 1.03;        // less of a change is none
+constexpr double kBestEffect = 1.015;   // of the best times, which are single values
+constexpr double kLevel = 0.01;         // of the test on samples
+constexpr double kRoundLevel = 0.0025;  // of that on rounds: six against six can reach it
+constexpr std::size_t kFewest = 4;      // samples, and rounds
 
 Ratio ratio_of(const Timing& a, const Timing& b) {
   Ratio ratio = shift_ratio(a.samples_us, b.samples_us);
@@ -25,6 +26,12 @@ Ratio ratio_of(const Timing& a, const Timing& b) {
   ratio.interval.low = std::min(ratio.interval.low, ratio.value);
   ratio.interval.high = std::max(ratio.interval.high, ratio.value);
   return ratio;
+}
+
+/// A table has some sixty rows, so one in a hundred that differs by chance would be too many.
+bool rounds_differ(const Timing& a, const Timing& b) {
+  if (a.rounds_us.empty() || b.rounds_us.empty()) return true;  // the samples alone decide
+  return rank_test(a.rounds_us, b.rounds_us).p < kRoundLevel;
 }
 
 Judgement failed(const std::string& why) {
@@ -147,7 +154,9 @@ Judgement judge_change(const Timing& a, const Timing& b) {
   if (1 / kEffect < interval.low && interval.high < kEffect) {
     judgement.change = Change::same;
   } else if (judgement.p >= kLevel || interval.has(1)) {
-    judgement.why = "the change is within the noise";
+    judgement.why = "no change beyond the noise, which is over 3 %";
+  } else if (!rounds_differ(a, b)) {
+    judgement.why = "the rounds of one run differ as much";
   } else if (1 / kEffect <= value && value <= kEffect) {
     judgement.why = "the change may be more than 3 %, or less";
   } else if (value > 1 ? best < kBestEffect : best > 1 / kBestEffect) {

@@ -25,7 +25,6 @@ namespace {
 constexpr double kQuickSeconds = 0.05;  // of measured time a row
 constexpr double kQuickWarmUp = 0.1;
 constexpr int kQuickRounds = 6;
-constexpr int kQuickFewestRounds = 4;
 constexpr auto kQuickLimit = std::chrono::seconds(45);
 
 std::size_t count_programs(const Selection& selection, const DeviceInfo& device) {
@@ -104,7 +103,6 @@ MeterOptions meter_options(const Options& options) {
     how.deadline = std::chrono::steady_clock::now() + kQuickLimit;
     how.seconds = kQuickSeconds;
     how.rounds = kQuickRounds;
-    how.fewest_rounds = kQuickFewestRounds;
     how.warm_up_seconds = kQuickWarmUp;
   }
   how.seconds = options.seconds.value_or(google_seconds(options).value_or(how.seconds));

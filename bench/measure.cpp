@@ -69,11 +69,14 @@ struct Meter::Entry {
   void plan_rounds(const MeterOptions& options) {
     const double wanted_ns = options.seconds * 1e9;
     const double most = double(std::max(options.rounds, options.fewest_rounds));
-    const double slow = std::ceil(wanted_ns / (3 * once_ns));  // a round is 3 iterations at least
+    const double slow = std::ceil(wanted_ns / (1.5 * once_ns));  // a round is a batch at least
     rounds = static_cast<int>(std::clamp(slow, double(options.fewest_rounds), most));
     const double fit = wanted_ns / rounds / (1.5 * kBatchesARound * once_ns);
     batch = static_cast<std::int64_t>(std::clamp(fit, 1.0, double(kLargestBatch)));
   }
+
+  /// Batches of n and of 2n iterations by turns, for condition 5.
+  std::int64_t next_batch() { return spans.size() % 2 == 0 ? batch : 2 * batch; }
 
   /// The rounds since the last pass.
   Pass take_pass() {
@@ -198,12 +201,10 @@ void Meter::run_round(Entry& entry) {
   };
   std::vector<double> times_us;
   do {
-    for (const std::int64_t iterations : {entry.batch, 2 * entry.batch}) {
-      const Batch batch = subject.run(iterations);
-      for (const double ns : batch.iterations_ns()) times_us.push_back(ns * 1e-3);
-      entry.spans.push_back(span_of(batch));
-      entry.host_us += batch.host_ns * 1e-3;
-    }
+    const Batch batch = subject.run(entry.next_batch());
+    for (const double ns : batch.iterations_ns()) times_us.push_back(ns * 1e-3);
+    entry.spans.push_back(span_of(batch));
+    entry.host_us += batch.host_ns * 1e-3;
   } while (sum(times_us) < wanted_us && wall_us() < kWallOverEvents * wanted_us);
   Result& result = entry.result;
   result.verification = subject.check(poison_);

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "../bench/event_times.hpp"
 #include "atomic_file.hpp"
 #include "command.hpp"
 #include "plan.hpp"
@@ -371,30 +370,12 @@ TEST(bench_device, an_unknown_device_is_3) {
   EXPECT_NE(done.err.find("no OpenCL device matches 'Mali-T1'"), std::string::npos) << done.err;
 }
 
-TEST(bench, event_times_are_summed_per_iteration) {
-  const std::vector<LaunchTime> times = {
-      {0, 0, 10, 14}, {0, 0, 20, 21}, {0, 0, 30, 37}, {0, 0, 40, 42}};
-  EXPECT_EQ(bench::iteration_times(times, 2, 100), (std::vector<double>{5, 9}));
-  EXPECT_EQ(bench::iteration_times(times, 1, 100), (std::vector<double>{4, 1, 7, 2}));
-}
-
-TEST(bench, event_times_that_cannot_be_true_are_refused) {
-  const auto times = [](std::uint64_t started, std::uint64_t ended) {
-    return bench::iteration_times({{0, 0, 10, 20}, {0, 0, started, ended}}, 1, 50);
-  };
-  EXPECT_EQ(times(100, 150).size(), 2u);
-  for (const auto& [started, ended] : {std::pair{100, 100}, {100, 90}, {100, 151}, {100, 0}}) {
-    EXPECT_THROWS_SAYING(
-        times(static_cast<std::uint64_t>(started), static_cast<std::uint64_t>(ended)),
-        bench::CheckFailed, "cannot be believed");
-  }
-}
-
 TEST(bench, help_names_the_flags) {
   const Finished done = run_bench({"--help"});
   EXPECT_EQ(done.code, 0);
-  for (const char* flag : {"--workload", "--problem", "--device", "--dtype", "--variant", "--quick",
-                           "--json", "--list", "--benchmark_filter"}) {
+  for (const char* flag :
+       {"--workload", "--problem", "--device", "--dtype", "--variant", "--quick", "--json",
+        "--list", "--benchmark_filter", "--time", "--seed", "--compare"}) {
     EXPECT_NE(done.out.find(flag), std::string::npos) << flag;
   }
 }
