@@ -54,6 +54,7 @@ json to_json(const Row& row, const Result& result, const Options& options) {
   if (!result.reason.empty()) value["reason"] = result.reason;
   if (result.variant.empty()) return value;
   value["variant"] = result.variant;
+  value["kernel_hash"] = result.kernel_hash;
   value["data_set"] = result.data_set;
   value["launches"] = result.launches;
   for (const auto& [output, verdict] : result.verification.outputs) {

@@ -37,6 +37,17 @@ double sum(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
+std::string hash_of(const Plan& plan, const KernelFiles& files) {
+  std::vector<std::string> seen;
+  std::string hashes;
+  for (const Launch& launch : plan.launches) {
+    if (std::find(seen.begin(), seen.end(), launch.file) != seen.end()) continue;
+    seen.push_back(launch.file);
+    hashes += (hashes.empty() ? "" : "+") + files.get(launch.file).hash();
+  }
+  return hashes;
+}
+
 void set_counters(benchmark::State& state, const Result& result) {
   if (result.flops > 0) state.counters["GFLOP/s"] = result.gflops();
   state.counters["GB/s"] = result.gb_per_s();
@@ -162,6 +173,7 @@ void Meter::add_to_group(std::size_t row) {
     const Problem& problem = selection_.rows[row].problem;
     Result& result = entry.result;
     result.variant = subject.plan().variant;
+    result.kernel_hash = hash_of(subject.plan(), runtime_.files());
     result.data_set = subject.data_set();
     result.launches = static_cast<std::int64_t>(subject.plan().launches.size());
     result.packing = subject.packing();

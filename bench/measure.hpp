@@ -35,6 +35,7 @@ struct Result {
   std::string reason;              ///< one sentence unless fine
   std::vector<std::string> marks;  ///< "launch-bound": worth knowing, and no fault
   std::string variant;
+  std::string kernel_hash;  ///< of the files that its launches come from, joined by +
   std::string data_set;
   std::int64_t launches = 0;          ///< of one iteration
   std::int64_t iterations = 0;        ///< of all passes

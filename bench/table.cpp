@@ -148,7 +148,9 @@ void Table::show(const Place& place) {
                column_width(block, column));
   }
   const bool claim = node && node->claimed_gflops > 0;
-  fmt::print(out_, "  {}, {}{}\n", row.problem.text(), result.variant,
+  std::string marks;
+  for (const std::string& mark : result.marks) marks += " [" + mark + "]";
+  fmt::print(out_, "  {}, {}{}{}\n", row.problem.text(), result.variant, marks,
              claim ? fmt::format(" (published claim: {:.0f} GFLOP/s)", node->claimed_gflops) : "");
 }
 

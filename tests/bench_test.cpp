@@ -81,6 +81,15 @@ TEST(bench_device, json_holds_verdicts_and_the_command_that_repeats_a_row) {
   const json& row = own.at("rows").at(0);
   EXPECT_EQ(row.at("problem"), kDense);
   EXPECT_EQ(row.at("outcome"), "fine");
+  EXPECT_EQ(row.at("validity"), "OK");
+  EXPECT_EQ(row.at("kernel_hash"), KernelFiles().get("dense.cl").hash());
+  const json& us = row.at("us");
+  EXPECT_LE(us.at("low"), us.at("median"));
+  EXPECT_LE(us.at("median"), us.at("high"));
+  EXPECT_LE(us.at("min"), us.at("low"));
+  EXPECT_GE(row.at("samples_us").size(), 6u);
+  EXPECT_LE(row.at("samples_us").size(), 200u);
+  EXPECT_GE(row.at("rounds_us").size(), 6u);
   EXPECT_EQ(row.at("command"), std::string("clam-bench --problem '") + kDense + "'");
   EXPECT_TRUE(row.at("outputs").at("y").at("pass").get<bool>());
   EXPECT_EQ(own.at("device").at("name"), runtime().device().name);
@@ -183,6 +192,10 @@ TEST(bench_device, a_wrong_kernel_is_an_error_row) {
   EXPECT_NE(done.out.find("1 passed, 1 failed, 0 skipped"), std::string::npos) << done.out;
   const json document = json::parse(read_file(file));
   EXPECT_FALSE(row_of(document, kDense).contains("error_occurred"));
+  const json& own = document.at("clam").at("rows").at(1);
+  EXPECT_EQ(own.at("validity"), "INVALID");
+  EXPECT_EQ(own.at("reason").get<std::string>().rfind("condition 3, right: ", 0), 0u);
+  EXPECT_FALSE(own.contains("us"));
   const json row = row_of(document, kCounts);
   EXPECT_TRUE(row.at("error_occurred").get<bool>());
   EXPECT_NE(row.at("error_message").get<std::string>().find("indices: element"), std::string::npos);
@@ -288,6 +301,20 @@ TEST(bench_device, repetitions_give_aggregates) {
   }
 }
 
+TEST(bench_device, google_benchmarks_own_file_has_the_measured_iterations) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const std::string file = folder.file("google.json"), own = folder.file("own.json");
+  ASSERT_EQ(
+      run_bench({"--problem", kDense, "--time", "0.001", "--benchmark_out=" + file, "--json", own})
+          .code,
+      0);
+  const json row = row_of(json::parse(read_file(file)), kDense);
+  const json measured = json::parse(read_file(own)).at("clam").at("rows").at(0);
+  EXPECT_EQ(row.at("iterations"), measured.at("iterations"));
+  EXPECT_GE(row.at("real_time"), measured.at("us").at("min"));
+}
+
 TEST(bench_device, a_full_disk_loses_no_table) {
   CLAM_NEEDS_DEVICE();
   const Finished done = run_bench(short_run({"--problem", kDense, "--json", "/dev/full"}));
@@ -337,6 +364,8 @@ TEST(bench, wrong_input_is_2_with_a_sentence) {
       {{"--problem", kDense, "--json", "/nowhere/out.json"}, "there is no folder /nowhere"},
       {{"--problem", kDense, "--json", "/"}, "Is a directory"},
       {{"--fast"}, "--fast"},
+      {{"--problem", kDense, "--time", "-1"}, "--time"},
+      {{"--problem", kDense, "--benchmark_min_time=soon"}, "is no number of seconds"},
       {{"--problem", kDense, "--benchmark_colour=1"}, "benchmark_colour"},
   };
   for (const auto& each : cases) {
