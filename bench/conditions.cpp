@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace clam::bench {
@@ -11,7 +12,6 @@ namespace {
 
 constexpr double kOver = 1.05;         // more than this over what is possible is not noise
 constexpr double kClocksApart = 1.01;  // the device's clock against the host's
-constexpr double kDoubled = 1.5;       // twice the work takes at least so many times as long
 constexpr double kLaunchCosts = 10;    // beyond which a time is the kernel's and not the host's
 
 double nanoseconds(const LaunchTime& time) {
@@ -64,18 +64,20 @@ Reason events_cover_the_wait(const std::vector<Span>& spans, double launch_us) {
       best.launches, best.events_us, best.wall_us, launch_us);
 }
 
-Reason twice_takes_longer(const std::vector<Span>& spans, double launch_us) {
-  const Span& least =
-      *std::min_element(spans.begin(), spans.end(),
-                        [](const Span& a, const Span& b) { return a.iterations < b.iterations; });
-  const double once = best_wall(spans, least.iterations);
-  const double twice = best_wall(spans, 2 * least.iterations);
-  if (once <= kLaunchCosts * double(least.launches) * launch_us) return {};
-  if (twice >= kDoubled * once) return {};
+Reason more_takes_longer(const std::vector<Span>& spans, double launch_us) {
+  const auto fewer = [](const Span& a, const Span& b) { return a.iterations < b.iterations; };
+  const auto [least, most] = std::minmax_element(spans.begin(), spans.end(), fewer);
+  const double few = best_wall(spans, least->iterations);
+  const double many = best_wall(spans, most->iterations);
+  if (few <= kLaunchCosts * double(least->launches) * launch_us) return {};
+  // Halfway, as factors go, between what it should be and no difference at all.
+  const double longer = std::sqrt(double(most->iterations) / double(least->iterations));
+  if (many >= longer * few) return {};
   return fmt::format(
-      "condition 5, work: {} iterations take {:.1f} us and {} take {:.1f} us at best: twice the "
-      "work does not take longer, so it is not done",
-      least.iterations, once, 2 * least.iterations, twice);
+      "condition 5, work: {} iterations take {:.1f} us at best and {} take {:.1f} us: more work "
+      "does "
+      "not take longer, so it is not done",
+      least->iterations, few, most->iterations, many);
 }
 
 }  // namespace
@@ -154,7 +156,7 @@ Reason time_follows_work(const std::vector<Span>& spans, const MeasuredPeaks& pe
   if (const Reason too_long = events_fit_the_wait(spans)) return too_long;
   if (peaks.launch_us <= 0) return {};
   const Reason left_out = events_cover_the_wait(spans, peaks.launch_us);
-  return left_out ? left_out : twice_takes_longer(spans, peaks.launch_us);
+  return left_out ? left_out : more_takes_longer(spans, peaks.launch_us);
 }
 
 Reason queue_is_kept(const Batch& batch, bool in_order, bool profiling) {

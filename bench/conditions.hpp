@@ -69,11 +69,11 @@ struct Span {
 };
 Span span_of(const Batch& batch);
 /// In the best batch the events add up to no more than the host waited (5 %), and to no less than
-/// half of that, launch costs and the host's own work apart. Twice the iterations take longer: the
-/// best wall time of batches of 2n at least 1.5 times the best of batches of n, n the smallest
-/// number there is, where that is over 10 launch costs. Other load makes single batches slow, never
-/// all of them fast, so best is held against best; measure on and ask again before an honest row is
-/// called wrong.
+/// half of that, launch costs and the host's own work apart. More iterations take longer: the best
+/// wall time of the largest batches, of m times as many as the smallest, is at least sqrt(m) times
+/// the best of these, where that is over 10 launch costs. Other load makes single batches slow,
+/// never all of them fast, so best is held against best; before an honest row is called wrong,
+/// measure batches that differ by more and ask again.
 Reason time_follows_work(const std::vector<Span>& spans, const MeasuredPeaks& peaks);
 
 /// 6, queue: as many launches ended as were enqueued, in an in-order queue with profiling.
