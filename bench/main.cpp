@@ -172,6 +172,7 @@ int measure_rows(const Options& options) {
   Meter meter(runtime, selection, results, how);
   register_rows(selection, &meter);
   add_context(runtime);
+  benchmark::AddCustomContext("seed of the order", std::to_string(how.seed));
   show_builds(runtime, selection);
 
   const std::string format = options.google_flag("benchmark_format").value_or("console");

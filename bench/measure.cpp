@@ -20,6 +20,7 @@ constexpr int kBatchesARound = 6;      // wished for
 constexpr double kWallOverEvents = 3;  // a round ends though its events claim too little
 constexpr int kSecondLooks = 6;        // before condition 5 calls a row wrong
 constexpr std::int64_t kLarger = 6;    // times the smaller batch is then the larger one
+constexpr int kFewestWhenLate = 3;     // rounds, once the time of --quick is used up
 constexpr std::size_t kSamples = 200;
 constexpr std::size_t kRoundsOfAnInterval = 6;  // fewer cannot give 95 %
 constexpr std::int64_t kMostMemory = std::int64_t{1} << 30;
@@ -232,6 +233,8 @@ void Meter::run_rounds(std::vector<Entry*> entries) {
   int rounds = 0;
   for (const Entry* entry : entries) rounds = std::max(rounds, entry->rounds);
   for (int round = 0; round < rounds; ++round) {
+    const bool late = options_.deadline && Clock::now() > *options_.deadline;
+    if (late && round >= kFewestWhenLate) return;
     tell(fmt::format("round {} of {} over {} rows", round + 1, rounds, entries.size()));
     shuffle(entries, order_);
     for (Entry* entry : entries) {
