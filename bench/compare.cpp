@@ -34,6 +34,15 @@ bool rounds_differ(const Timing& a, const Timing& b) {
   return rank_test(a.rounds_us, b.rounds_us).p < kRoundLevel;
 }
 
+/// A run that had a part of the processors only may have taken that much longer, and once more for
+/// the caches that it shared.
+bool beyond_load(const Ratio& ratio, const Timing& a, const Timing& b) {
+  const auto left = [](const Timing& timing) {
+    return (1 - timing.other_load) * (1 - timing.other_load);
+  };
+  return ratio.value > 1 ? ratio.value * left(b) > kEffect : ratio.value < left(a) / kEffect;
+}
+
 Judgement failed(const std::string& why) {
   Judgement judgement;
   judgement.change = Change::failed;
@@ -49,8 +58,9 @@ Judgement unsure(const std::string& why) {
 
 std::string validity(const json& row) { return row.value("validity", std::string("skipped")); }
 
-Timing timing_of(const json& row) {
+Timing timing_of(const json& row, bool on_cpu) {
   Timing timing;
+  if (on_cpu) timing.other_load = row.value("other_load", 0.0);
   timing.samples_us = row.value("samples_us", std::vector<double>{});
   timing.rounds_us = row.value("rounds_us", std::vector<double>{});
   timing.median_us = row.at("us").at("median");
@@ -58,14 +68,14 @@ Timing timing_of(const json& row) {
   return timing;
 }
 
-ComparedRow compare_row(const json& a, const json& b) {
+ComparedRow compare_row(const json& a, bool a_on_cpu, const json& b, bool b_on_cpu) {
   ComparedRow row;
   row.name = b.at("name");
   const bool a_ok = validity(a) == "OK", b_ok = validity(b) == "OK";
   if (a_ok) row.a_us = a.at("us").at("median");
   if (b_ok) row.b_us = b.at("us").at("median");
   if (a_ok && b_ok) {
-    row.judgement = judge_change(timing_of(a), timing_of(b));
+    row.judgement = judge_change(timing_of(a, a_on_cpu), timing_of(b, b_on_cpu));
   } else if (validity(b) == "INVALID" && a_ok) {
     row.judgement = failed(b.value("reason", std::string()));
   } else {
@@ -92,10 +102,17 @@ const json& rows_of(const std::string& name, const json& document) {
                     ": its rows have no samples, for an older clam-bench wrote it: measure again");
 }
 
-std::string device_of(const json& document) {
-  const json none = json::object();
+json device_part(const json& document) {
   const json& own = document.at("clam");
-  const json& device = own.contains("device") ? own.at("device") : none;
+  return own.contains("device") ? own.at("device") : json::object();
+}
+
+bool is_cpu(const json& document) {
+  return device_part(document).value("type", std::string()) == "cpu";
+}
+
+std::string device_of(const json& document) {
+  const json device = device_part(document);
   return fmt::format("{} (driver {})", device.value("name", std::string("?")),
                      device.value("driver_version", std::string("?")));
 }
@@ -161,6 +178,9 @@ Judgement judge_change(const Timing& a, const Timing& b) {
     judgement.why = "the change may be more than 3 %, or less";
   } else if (value > 1 ? best < kBestEffect : best > 1 / kBestEffect) {
     judgement.why = "the best times agree: one run was disturbed";
+  } else if (!beyond_load(judgement.ratio, a, b)) {
+    judgement.why = fmt::format("other programs took {:.0f} % of the processors",
+                                100 * (value > 1 ? b : a).other_load);
   } else {
     judgement.change = value > 1 ? Change::slow : Change::fast;
   }
@@ -187,7 +207,7 @@ Comparison compare_runs(const std::string& a_name, const json& a, const std::str
     for (const json& row : after) {
       const json* old = find_row(before, row.at("name"));
       if (!old || (validity(*old) == "skipped" && validity(row) == "skipped")) continue;
-      comparison.rows.push_back(compare_row(*old, row));
+      comparison.rows.push_back(compare_row(*old, is_cpu(a), row, is_cpu(b)));
     }
     note_missing(comparison, a_name, before, after);
     note_missing(comparison, b_name, after, before);

@@ -20,6 +20,7 @@ struct Timing {
   std::vector<double> samples_us;
   std::vector<double> rounds_us;  ///< medians of the rounds; empty where the file has none
   double median_us = 0, min_us = 0;
+  double other_load = 0;  ///< 0..1 of the processors, where the device is one of them
 };
 
 struct Judgement {
@@ -31,7 +32,8 @@ struct Judgement {
 
 /// SLOW or FAST needs all of these: the rank test on the samples (p < 1 %), an effect over 3 %, an
 /// interval of the ratio without 1, and a best time that has changed too, for other load delays
-/// many iterations, but never all. SAME needs an interval within 3 % of 1. All else is UNSURE. The
+/// many iterations, but never all; on a CPU, more of a change than other programs explain that ran
+/// beside one of the runs. SAME needs an interval within 3 % of 1. All else is UNSURE. The
 /// interval is that of the rounds' medians where there are four or more: iterations of one round
 /// share the machine's state.
 Judgement judge_change(const Timing& a, const Timing& b);

@@ -70,6 +70,7 @@ json to_json(const Row& row, const Result& result, const Options& options) {
   value["samples_us"] = result.samples_us;
   value["rounds_us"] = result.rounds_us;
   value["marks"] = result.marks;
+  if (result.other_load) value["other_load"] = *result.other_load;
   if (result.flops > 0) value["flops"] = result.flops;
   value["bytes"] = result.bytes;
   if (result.packing.launches > 0) value["pack"] = to_json(result.packing);

@@ -10,6 +10,7 @@
 
 #include "error.hpp"
 #include "fewest_flops.hpp"
+#include "other_load.hpp"
 
 namespace clam::bench {
 namespace {
@@ -21,6 +22,7 @@ constexpr double kWallOverEvents = 3;  // a round ends though its events claim t
 constexpr int kSecondLooks = 6;        // before condition 5 calls a row wrong
 constexpr std::int64_t kLarger = 6;    // times the smaller batch is then the larger one
 constexpr int kFewestWhenLate = 3;     // rounds, once the time of --quick is used up
+constexpr double kMuchLoad = 0.1;      // of the processors, by other programs
 constexpr std::size_t kSamples = 200;
 constexpr std::size_t kRoundsOfAnInterval = 6;  // fewer cannot give 95 %
 constexpr std::int64_t kMostMemory = std::int64_t{1} << 30;
@@ -283,6 +285,10 @@ void Meter::conclude(Entry& entry) {
   require(time_follows_work(entry.spans, peaks()));
   result.marks.clear();
   if (is_launch_bound(result.us, result.launches, peaks())) result.marks.push_back("launch-bound");
+  if (runtime_.device().type == "cpu" && result.other_load.value_or(0) > kMuchLoad) {
+    result.marks.push_back(
+        fmt::format("others took {:.0f} % of the processors", 100 * *result.other_load));
+  }
   result.outcome = Outcome::fine;
 }
 
@@ -292,8 +298,11 @@ void Meter::measure_group() {
     ++entry->passes;
     if (entry->subject) entries.push_back(entry.get());
   }
+  const OtherLoad load;
   run_rounds(entries);
+  const std::optional<double> share = load.share();
   for (Entry* entry : entries) {
+    entry->result.other_load = share;
     if (entry->subject) guard(*entry, [&] { conclude(*entry); });
   }
   tell("");

@@ -44,9 +44,10 @@ struct Result {
   std::vector<double> samples_us;     ///< of iterations, evenly over all rounds, in their order
   std::vector<double> rounds_us;      ///< the median of each round
   std::vector<Pass> passes;
-  double flops = 0, bytes = 0;  ///< of one iteration, nominal
-  Packing packing;              ///< in none of the times above
-  double error_over_bound = 0;  ///< worst of all rounds
+  double flops = 0, bytes = 0;       ///< of one iteration, nominal
+  Packing packing;                   ///< in none of the times above
+  std::optional<double> other_load;  ///< 0..1 of the processors, while the row's group was measured
+  double error_over_bound = 0;       ///< worst of all rounds
   Verification verification;
 
   double gflops() const { return us > 0 ? flops / us * 1e-3 : 0; }

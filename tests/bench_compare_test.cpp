@@ -98,6 +98,21 @@ TEST(bench_compare, a_run_beside_other_load_is_no_regression) {
   }
 }
 
+TEST(bench_compare, a_slow_run_on_a_busy_cpu_is_no_regression) {
+  Machine machine(11, 0.01, 0.02);
+  const Timing quiet = machine.run(100);
+  Timing busy = machine.run(190);
+  EXPECT_EQ(judge_change(quiet, busy).change, Change::slow);
+  busy.other_load = 0.5;
+  EXPECT_EQ(judge_change(quiet, busy).change, Change::unsure);
+  EXPECT_EQ(judge_change(quiet, busy).why, "other programs took 50 % of the processors");
+  EXPECT_EQ(judge_change(busy, quiet).change, Change::unsure);
+  Timing slower = machine.run(500);
+  slower.other_load = 0.5;
+  EXPECT_EQ(judge_change(quiet, slower).change, Change::slow) << "half the processors explain less";
+  EXPECT_EQ(judge_change(slower, quiet).change, Change::fast);
+}
+
 TEST(bench_compare, few_rounds_are_unsure) {
   Machine machine(10, 0.01, 0.01);
   EXPECT_EQ(judge_change(machine.run(100, 6), machine.run(150, 6)).change, Change::slow);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "../bench/other_load.hpp"
 #include "../bench/statistics.hpp"
 
 namespace clam::test {
@@ -191,6 +192,15 @@ TEST(bench_statistics, stable_is_said_of_two_spans_that_agree) {
 TEST(bench_statistics, thinned_samples_keep_their_order_and_spread) {
   EXPECT_EQ(thin_out({1, 2, 3}, 5), (std::vector<double>{1, 2, 3}));
   EXPECT_EQ(thin_out({1, 2, 3, 4, 5, 6}, 3), (std::vector<double>{1, 3, 5}));
+}
+
+TEST(bench_statistics, processor_time_is_read_from_proc_stat) {
+  const auto time = parse_processor_time("cpu  10 20 30 400 50 1 2 3 7 8\ncpu0 1 2 3\n");
+  ASSERT_TRUE(time);
+  EXPECT_EQ(time->busy, 66) << "idle and iowait are not, guests are in user";
+  EXPECT_EQ(time->all, 516);
+  EXPECT_FALSE(parse_processor_time(""));
+  EXPECT_FALSE(parse_processor_time("intr 5"));
 }
 
 }  // namespace

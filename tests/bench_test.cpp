@@ -130,6 +130,31 @@ TEST(bench_broken, a_slow_pack_is_not_in_the_time_of_the_product) {
       << row.dump(2);
 }
 
+TEST(bench_broken, a_kernel_that_became_slow_is_told_from_one_that_did_not) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const std::string store = "indices[place] = row;";
+  break_kernel(folder, "get_valid_counts.cl", store,
+               "for (volatile int again = 0; again < 20000; ++again) " + store);
+  const std::string before = folder.file("before.json"), after = folder.file("after.json");
+  const auto measure = [&](const std::string& file, const std::vector<std::string>& environment) {
+    EXPECT_EQ(
+        run_bench({"--problem", kDense, "--problem", kCounts, "--time", "0.03", "--json", file},
+                  environment)
+            .code,
+        0);
+  };
+  measure(before, {});
+  measure(after, {"CLAM_KERNEL_DIR=" + folder.path()});
+  const Finished done = run_bench({"--compare", before, after});
+  EXPECT_EQ(done.code, 1) << done.out << done.err;
+  EXPECT_NE(done.out.find(std::string("SLOW     ") + kCounts), std::string::npos) << done.out;
+  EXPECT_EQ(done.out.find(std::string("SLOW     ") + kDense), std::string::npos) << done.out;
+  const Finished back = run_bench({"--compare", after, before});
+  EXPECT_EQ(back.code, 0);
+  EXPECT_NE(back.out.find(std::string("FAST     ") + kCounts), std::string::npos) << back.out;
+}
+
 TEST(bench_device, table_has_a_column_for_packing) {
   CLAM_NEEDS_DEVICE();
   const Finished done = run_bench(short_run({"--problem", kDense, "--problem", kCounts}));
