@@ -237,7 +237,7 @@ void Meter::run_rounds(std::vector<Entry*> entries) {
   for (int round = 0; round < rounds; ++round) {
     const bool late = options_.deadline && Clock::now() > *options_.deadline;
     if (late && round >= kFewestWhenLate) return;
-    tell(fmt::format("round {} of {} over {} rows", round + 1, rounds, entries.size()));
+    tell(fmt::format("round {} of {}, rows: {}", round + 1, rounds, entries.size()));
     shuffle(entries, order_);
     for (Entry* entry : entries) {
       if (!entry->subject || round >= entry->rounds) continue;
