@@ -57,9 +57,11 @@ json to_json(const Row& row, const Result& result, const Options& options,
                 {"dtype", name(row.problem.dtype())},
                 {"outcome", name(result.outcome)},
                 {"command", command(row, options)}};
+  if (result.was_run()) value["validity"] = result.valid() ? "OK" : "INVALID";
   if (!result.reason.empty()) value["reason"] = result.reason;
   if (result.variant.empty()) return value;
   value["variant"] = result.variant;
+  value["kernel_hash"] = result.kernel_hash;
   value["data_set"] = result.data_set;
   value["launches"] = result.launches;
   for (const auto& [output, verdict] : result.verification.outputs) {
@@ -67,12 +69,21 @@ json to_json(const Row& row, const Result& result, const Options& options,
   }
   if (result.outcome != Outcome::fine) return value;
   value["iterations"] = result.iterations;
-  value["us"] = {{"median", result.us}, {"min", result.us_min}, {"cv", result.cv}};
+  value["us"] = {{"median", result.us},
+                 {"min", result.us_min},
+                 {"cv", result.cv},
+                 {"low", result.interval.low},
+                 {"high", result.interval.high}};
+  value["samples_us"] = result.samples_us;
+  value["rounds_us"] = result.rounds_us;
+  value["marks"] = result.marks;
   if (const auto floor = floor_us(row.problem, peak)) {
     value["floor_us"] = *floor;
     value["of_peak"] = *floor / result.us;
   }
-  if (const auto mark = clock_mark(result.clock_moved)) value["marks"].push_back(*mark);
+  if (result.other_load) value["other_load"] = *result.other_load;
+  if (result.flops > 0) value["flops"] = result.flops;
+  value["bytes"] = result.bytes;
   if (result.packing.launches > 0) value["pack"] = to_json(result.packing);
   value["gb_per_s"] = result.gb_per_s();
   if (result.flops > 0) value["gflop_per_s"] = result.gflops();

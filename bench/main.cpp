@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 #include "atomic_file.hpp"
 #include "clam.hpp"
+#include "compare.hpp"
 #include "document.hpp"
 #include "measure.hpp"
 #include "options.hpp"
@@ -22,6 +24,8 @@ namespace clam::bench {
 namespace {
 
 constexpr double kQuickSeconds = 0.05;  // of measured time a row
+constexpr double kQuickWarmUp = 0.1;
+constexpr int kQuickRounds = 6;
 constexpr auto kQuickLimit = std::chrono::seconds(45);
 
 std::size_t count_programs(const Selection& selection, const DeviceInfo& device) {
@@ -73,24 +77,51 @@ void add_context(Runtime& runtime) {
 }
 
 /// One registered benchmark a row; `meter` is null when names are only listed.
-void register_rows(const Selection& selection, const Options& options, Meter* meter,
-                   std::vector<Result>& results) {
+void register_rows(const Selection& selection, Meter* meter) {
   for (std::size_t i = 0; i < selection.rows.size(); ++i) {
-    const Row& row = selection.rows[i];
-    Result& result = results[i];
-    auto* benchmark = benchmark::RegisterBenchmark(
-        row.name.c_str(),
-        [meter, &row, &result](benchmark::State& state) { meter->run(state, row, result); });
-    benchmark->UseManualTime()->Unit(benchmark::kMicrosecond);
-    if (options.quick && !options.google_flag("benchmark_min_time")) {
-      benchmark->MinTime(kQuickSeconds);
-    }
+    benchmark::RegisterBenchmark(selection.rows[i].name.c_str(),
+                                 [meter, i](benchmark::State& state) { meter->run(state, i); })
+        ->UseManualTime()
+        ->Unit(benchmark::kMicrosecond);
   }
 }
 
+/// The flag of Google Benchmark that says the same as --time, or nothing.
+std::optional<double> google_seconds(const Options& options) {
+  const std::string text = options.google_flag("benchmark_min_time").value_or("");
+  if (text.empty()) return std::nullopt;
+  char* end = nullptr;
+  const double seconds = std::strtod(text.c_str(), &end);
+  if (!(seconds > 0) || (std::string(end) != "" && std::string(end) != "s")) {
+    throw BadArgument(fmt::format("--benchmark_min_time={} is no number of seconds", text));
+  }
+  return seconds;
+}
+
+MeterOptions meter_options(const Options& options) {
+  MeterOptions how;
+  if (options.quick) {
+    how.deadline = std::chrono::steady_clock::now() + kQuickLimit;
+    how.seconds = kQuickSeconds;
+    how.rounds = kQuickRounds;
+    how.warm_up_seconds = kQuickWarmUp;
+  }
+  how.seconds = options.seconds.value_or(google_seconds(options).value_or(how.seconds));
+  how.seed = options.seed;
+  if (::isatty(STDERR_FILENO)) {
+    how.progress = [](const std::string& what) {
+      fmt::print(stderr, "\r\033[K{}", what.substr(0, 78));
+    };
+  }
+  return how;
+}
+
+/// The rows are measured in turns before Google Benchmark asks for any: its part is to choose among
+/// them, to repeat, and to write its formats. So it need not search for a number of iterations.
 bool initialise_google(const Options& options) {
   static char program[] = "clam-bench";  // Google Benchmark keeps the pointer
   std::vector<std::string> words = options.google;
+  words.push_back("--benchmark_min_time=" CLAM_GOOGLE_MIN_TIME);
   std::vector<char*> argv = {program};
   for (std::string& word : words) argv.push_back(word.data());
   int argc = static_cast<int>(argv.size());
@@ -100,18 +131,30 @@ bool initialise_google(const Options& options) {
 }
 
 /// Short rows want short peaks: a test's run, a look at one problem.
-PeakOptions peak_options(const Options& options) {
+PeakOptions peak_options(const Options& options, const MeterOptions& rows) {
   constexpr double kUsual = 3, kQuick = 1, kShortest = 0.3;
   PeakOptions how;
-  how.seconds = options.quick ? kQuick : kUsual;
-  const auto least = options.google_flag("benchmark_min_time");
-  if (least && std::atof(least->c_str()) < kQuickSeconds) how.seconds = kShortest;
+  how.seconds = rows.seconds < kQuickSeconds ? kShortest : options.quick ? kQuick : kUsual;
   if (::isatty(STDERR_FILENO)) {
     how.progress = [](const std::string& what) {
-      fmt::print(stderr, "\r\x1b[K{}", what.empty() ? "" : "peaks: " + what);
+      fmt::print(stderr, "\r\033[K{}", what.empty() ? "" : "peaks: " + what);
     };
   }
   return how;
+}
+
+/// Lets Google Benchmark say by its own filter which rows it will ask for. Returns how many.
+std::size_t choose(Meter& meter, const Options& options) {
+  class Silent : public benchmark::BenchmarkReporter {
+    bool ReportContext(const Context&) override { return true; }
+    void ReportRuns(const std::vector<Run>&) override {}
+  };
+  Silent silent, file;
+  meter.set_choosing(true);
+  const bool out = options.google_flag("benchmark_out").has_value();
+  const std::size_t chosen = benchmark::RunSpecifiedBenchmarks(&silent, out ? &file : nullptr);
+  meter.set_choosing(false);
+  return chosen;
 }
 
 int exit_code(const std::vector<Result>& results) {
@@ -125,6 +168,12 @@ int exit_code(const std::vector<Result>& results) {
   return any(Outcome::fine) ? 0 : 77;
 }
 
+void run_google(Reporter& reporter, const Options& options) {
+  FileReporter file(reporter, options.google_flag("benchmark_out_format").value_or("json"));
+  const bool out = options.google_flag("benchmark_out").has_value();
+  benchmark::RunSpecifiedBenchmarks(&reporter, out ? &file : nullptr);
+}
+
 int measure_rows(const Options& options) {
   const DeviceEntry entry = select_device(options.device);
   const cl::Context context(entry.device);
@@ -132,34 +181,43 @@ int measure_rows(const Options& options) {
   Runtime runtime(context, queue);
   const Selection selection = select_rows(options, runtime.device());
 
-  Deadline deadline;
-  if (options.quick) deadline = std::chrono::steady_clock::now() + kQuickLimit;
   const Board board;
-  Surroundings around;
   ClockWatch clock(board);
-  Meter meter(runtime, deadline, clock);
+  Surroundings around;
+  Limits limits;
   std::vector<Result> results(selection.rows.size());
-  register_rows(selection, options, &meter, results);
+  MeterOptions how = meter_options(options);
+  const PeakOptions of_peaks = peak_options(options, how);
+  how.clock = &clock;
+  how.limits = &limits;
+  how.look_again = [&] {
+    measure_again(runtime, of_peaks, around.peaks);
+    limits = limits_of(around.peaks);
+  };
+  Meter meter(runtime, selection, results, how);
+  register_rows(selection, &meter);
   add_context(runtime);
+  benchmark::AddCustomContext("seed of the order", std::to_string(how.seed));
   show_builds(runtime, selection);
 
   const std::string format = options.google_flag("benchmark_format").value_or("console");
   Table table(selection, results, runtime.device(), format == "console" ? stdout : stderr);
   Reporter reporter(selection, results, table, format);
   table.head(runtime.files().overrides());
-  const bool any = !selection.rows.empty();  // else the foot says what is not built yet
-  PeakOptions how = peak_options(options);
-  if (any) {
-    around.peaks = measure_peaks(runtime, how);
+  table.say(fmt::format("rows take turns: {} rounds, in an order shuffled by --seed {}", how.rounds,
+                        how.seed));
+  if (!selection.rows.empty()) {  // else the foot says what is not built yet
+    if (choose(meter, options) == 0) return 2;
+    around.peaks = measure_peaks(runtime, of_peaks);
+    limits = limits_of(around.peaks);
     table.peaks(around.peaks);
-  }
-  around.before = board.state();
-  if (any && benchmark::RunSpecifiedBenchmarks(&reporter) == 0) return 2;
-  around.after = board.state();
-  how.seconds /= 2;
-  if (any && !runtime.tainted()) {
-    measure_again(runtime, how, around.peaks);
-    table.peaks_again(around.peaks);
+    around.before = board.state();
+    run_google(reporter, options);
+    around.after = board.state();
+    if (!runtime.tainted()) {
+      how.look_again();
+      table.peaks_again(around.peaks);
+    }
   }
   table.foot();
   std::fflush(stdout);
@@ -170,9 +228,20 @@ int measure_rows(const Options& options) {
   return exit_code(results);
 }
 
+int compare(const Options& options) {
+  if (!options.json.empty()) require_writable(options.json);
+  const Comparison comparison = compare_files(options.compare.at(0), options.compare.at(1));
+  fmt::print("{}", to_text(comparison));
+  std::fflush(stdout);
+  if (!options.json.empty()) write_file(options.json, to_json(comparison).dump(2) + "\n");
+  return comparison.regressed() ? 1 : 0;
+}
+
 int run(const Options& options) {
+  if (!options.compare.empty()) return compare(options);
   // Wrong input is said before a device is asked for.
   const Selection selection = select_rows(options, generic_device());
+  google_seconds(options);
   if (!options.json.empty()) require_writable(options.json);
   if (options.list) {
     fmt::print("{}", to_text(selection));
@@ -182,8 +251,7 @@ int run(const Options& options) {
   if (options.google_flag("benchmark_list_tests").value_or("false") == "false") {
     return measure_rows(options);
   }
-  std::vector<Result> results(selection.rows.size());
-  register_rows(selection, options, nullptr, results);
+  register_rows(selection, nullptr);
   return benchmark::RunSpecifiedBenchmarks() > 0 ? 0 : 2;
 }
 

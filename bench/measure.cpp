@@ -6,68 +6,51 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "error.hpp"
-#include "event_times.hpp"
+#include "fewest_flops.hpp"
+#include "other_load.hpp"
 
 namespace clam::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+constexpr std::int64_t kLargestBatch =
+    8;                                 // iterations; twice as many are enqueued in turns with it
+constexpr int kBatchesARound = 6;      // wished for
+constexpr double kWallOverEvents = 3;  // a round ends though its events claim too little
+constexpr int kSecondLooks = 6;        // before condition 5 calls a row wrong
+constexpr std::int64_t kLarger = 6;    // times the smaller batch is then the larger one
+constexpr int kFewestWhenLate = 3;     // rounds, once the time of --quick is used up
+constexpr double kMuchLoad = 0.1;      // of the processors, by other programs
+constexpr std::size_t kSamples = 200;
+constexpr std::size_t kRoundsOfAnInterval = 6;  // fewer cannot give 95 %
+constexpr std::int64_t kMostMemory = std::int64_t{1} << 30;
+constexpr auto kQuickGroup = std::chrono::seconds(8);  // of making ready, where there is a deadline
 
-constexpr std::uint64_t kSeed = 1;
-constexpr std::int64_t kBatch = 16;  // iterations enqueued before the host waits for them
-constexpr auto kWarmUp = std::chrono::milliseconds(50);
-constexpr int kWarmUpRuns = 20;
-constexpr int kPackRuns = 5;
-
-double nanoseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+/// Any of 0..n-1 (the standard's distributions differ from one library to the next).
+std::size_t pick(std::mt19937_64& random, std::size_t n) {
+  return static_cast<std::size_t>(random() % n);
 }
 
-/// Zero-mean data where the op has it: what a model's tensors look like most.
-const DataSet& data_of(const Op& op) {
-  const auto found = std::find_if(op.data_sets.begin(), op.data_sets.end(),
-                                  [](const DataSet& s) { return s.check == Check::zero_mean; });
-  return found == op.data_sets.end() ? op.data_sets.front() : *found;
+template <typename T>
+void shuffle(std::vector<T>& values, std::mt19937_64& random) {
+  for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[pick(random, i)]);
 }
 
-double median(const std::vector<double>& sorted) {
-  const std::size_t n = sorted.size();
-  return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+double sum(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-/// Packs again and again, always from the same inputs: the last leaves what the first did.
-Packing measure_packing(Trial& trial) {
-  Packing packing;
-  packing.launches = static_cast<std::int64_t>(trial.plan().pack.size());
-  if (packing.launches == 0) return packing;
-  for (const BufferSpec& buffer : trial.plan().buffers) {
-    if (buffer.role == BufferSpec::Role::packed) packing.bytes += buffer.bytes;
+std::string hash_of(const Plan& plan, const KernelFiles& files) {
+  std::vector<std::string> seen;
+  std::string hashes;
+  for (const Launch& launch : plan.launches) {
+    if (std::find(seen.begin(), seen.end(), launch.file) != seen.end()) continue;
+    seen.push_back(launch.file);
+    hashes += (hashes.empty() ? "" : "+") + files.get(launch.file).hash();
   }
-  std::vector<double> times_ns;
-  for (int i = 0; i < kPackRuns; ++i) {
-    const Clock::time_point start = Clock::now();
-    const std::vector<LaunchTime> times = trial.pack();
-    times_ns.push_back(
-        iteration_times(times, trial.plan().pack.size(), nanoseconds_since(start)).at(0));
-  }
-  std::sort(times_ns.begin(), times_ns.end());
-  packing.us = median(times_ns) * 1e-3;
-  packing.us_min = times_ns.front() * 1e-3;
-  return packing;
-}
-
-void summarise(std::vector<double> times_ns, Result& result) {
-  std::sort(times_ns.begin(), times_ns.end());
-  const std::size_t n = times_ns.size();
-  const double mean = std::accumulate(times_ns.begin(), times_ns.end(), 0.0) / double(n);
-  double squares = 0;
-  for (const double time : times_ns) squares += (time - mean) * (time - mean);
-  result.iterations = static_cast<std::int64_t>(n);
-  result.us = median(times_ns) * 1e-3;
-  result.us_min = times_ns.front() * 1e-3;
-  result.cv = std::sqrt(squares / double(n)) / mean;
+  return hashes;
 }
 
 void set_counters(benchmark::State& state, const Result& result) {
@@ -83,103 +66,285 @@ void set_counters(benchmark::State& state, const Result& result) {
 
 }  // namespace
 
-/// A row's problem on the device, with the result it must have.
-struct Meter::Subject {
-  Subject(Runtime& runtime, const Row& row)
-      : name(row.name),
-        set(data_of(row.problem.op())),
-        trial(runtime, row.problem, {row.variant, 0}),
-        inputs(make_inputs(row.problem, set, kSeed)),
-        reference(row.problem.op().reference(row.problem, inputs,
-                                             reference_options(set.check, runtime.device()))) {
-    trial.upload(inputs);
-    packing = measure_packing(trial);
-    const Clock::time_point start = Clock::now();
-    for (int i = 0; i < kWarmUpRuns && (i == 0 || Clock::now() - start < kWarmUp); ++i) {
-      trial.enqueue();
-      runtime.finish();
+/// A row of the group that is being measured.
+struct Meter::Entry {
+  Entry(std::size_t row, Result& result) : row(row), result(result) {}
+
+  std::size_t row;
+  Result& result;
+  std::unique_ptr<Subject> subject;  ///< gone when the row is given up
+  double once_ns = 0;                ///< wall time of one iteration
+  std::int64_t batch = 1;            ///< iterations
+  int rounds = 1;
+  int passes = 0, given = 0;                  ///< times it was measured, and asked for
+  std::vector<std::vector<double>> of_round;  ///< us of the iterations
+  std::size_t passed_rounds = 0;              ///< those of earlier passes
+  std::vector<Span> spans;
+  double host_us = 0;  ///< of this pass
+
+  void plan_rounds(const MeterOptions& options) {
+    const double wanted_ns = options.seconds * 1e9;
+    const double most = double(std::max(options.rounds, options.fewest_rounds));
+    const double slow = std::ceil(wanted_ns / (1.5 * once_ns));  // a round is a batch at least
+    rounds = static_cast<int>(std::clamp(slow, double(options.fewest_rounds), most));
+    const double fit = wanted_ns / rounds / (1.5 * kBatchesARound * once_ns);
+    batch = static_cast<std::int64_t>(std::clamp(fit, 1.0, double(kLargestBatch)));
+  }
+
+  /// Batches of n and of 2n iterations by turns, for condition 5.
+  std::int64_t next_batch() { return spans.size() % 2 == 0 ? batch : 2 * batch; }
+
+  /// The rounds since the last pass.
+  Pass take_pass() {
+    Pass pass;
+    for (; passed_rounds < of_round.size(); ++passed_rounds) {
+      pass.iterations += static_cast<std::int64_t>(of_round[passed_rounds].size());
+      pass.mean_us += sum(of_round[passed_rounds]);
     }
+    pass.mean_us /= double(pass.iterations);
+    pass.host_us = std::exchange(host_us, 0) / double(pass.iterations);
+    return pass;
   }
-
-  /// Holds what the timed group left on the device against the reference.
-  Verification check(int group) {
-    const Tensors outputs = trial.download();
-    return compare_all(reference, outputs, trial.trespass(), group);
-  }
-
-  std::string name;
-  const DataSet& set;
-  Trial trial;
-  Tensors inputs;
-  Reference reference;
-  Packing packing;
 };
 
-Meter::Meter(Runtime& runtime, Deadline deadline, ClockWatch& clock)
-    : runtime_(runtime), deadline_(deadline), clock_(clock) {}
-Meter::~Meter() = default;
-
-void Meter::measure(benchmark::State& state, const Row& row, Result& result) {
-  if (!subject_ || subject_->name != row.name) {
-    if (deadline_ && Clock::now() > *deadline_)
-      throw Unsupported("the time of --quick was used up");
-    subject_.reset();  // its buffers go before new ones come
-    subject_ = std::make_unique<Subject>(runtime_, row);
+Meter::Meter(Runtime& runtime, const Selection& selection, std::vector<Result>& results,
+             MeterOptions options)
+    : runtime_(runtime),
+      selection_(selection),
+      results_(results),
+      options_(std::move(options)),
+      wanted_(selection.rows.size(), true),
+      asked_(selection.rows.size(), false),
+      order_(options_.seed) {
+  if (!options_.make) {
+    options_.make = [this](const Row& row) { return std::make_unique<Subject>(runtime_, row); };
   }
-  Trial& trial = subject_->trial;
-  result.variant = trial.plan().variant;
-  result.data_set = subject_->set.name;
-  result.launches = static_cast<std::int64_t>(trial.plan().launches.size());
-  result.packing = subject_->packing;
-  result.flops = row.problem.op().flops(row.problem);
-  result.bytes = row.problem.op().bytes(row.problem);
-
-  const std::int64_t batches = (state.max_iterations + kBatch - 1) / kBatch;
-  const std::int64_t batch = (state.max_iterations + batches - 1) / batches;
-  std::vector<double> times_ns;
-  trial.poison(++group_);
-  clock_.before();
-  while (state.KeepRunningBatch(batch)) {
-    const Clock::time_point start = Clock::now();
-    for (std::int64_t i = 0; i < batch; ++i) trial.enqueue();
-    const std::vector<LaunchTime> times = runtime_.finish();
-    const double wall_ns = nanoseconds_since(start);
-    double batch_ns = 0;
-    for (const double ns : iteration_times(times, trial.plan().launches.size(), wall_ns)) {
-      times_ns.push_back(ns);
-      batch_ns += ns;
-    }
-    state.SetIterationTime(batch_ns * 1e-9);
+  if (options_.memory_bytes == 0) {
+    options_.memory_bytes = std::min(kMostMemory, runtime_.device().global_mem_bytes / 4);
   }
-  result.clock_moved = std::max(result.clock_moved, clock_.moved());
-  result.verification = subject_->check(group_);
-  result.error_over_bound = std::max(result.error_over_bound, result.verification.worst_ratio());
-  if (!result.verification.pass()) throw CheckFailed(result.verification.reason());
-  summarise(std::move(times_ns), result);
-  set_counters(state, result);
 }
 
-void Meter::run(benchmark::State& state, const Row& row, Result& result) {
-  const auto stop = [&](Outcome outcome, const std::string& reason) {
-    result.outcome = outcome;
-    result.reason = reason;
-    subject_.reset();
-    state.SkipWithError(reason.c_str());
-  };
-  const Outcome before = result.outcome;
+Meter::~Meter() = default;
+
+Limits Meter::limits() const { return options_.limits ? *options_.limits : Limits{}; }
+
+void Meter::tell(const std::string& what) const {
+  if (options_.progress) options_.progress(what);
+}
+
+Meter::Entry* Meter::entry_of(std::size_t row) {
+  const auto found = std::find_if(group_.begin(), group_.end(),
+                                  [&](const auto& entry) { return entry->row == row; });
+  return found == group_.end() ? nullptr : found->get();
+}
+
+void Meter::stop(Entry& entry, Outcome outcome, const std::string& reason) {
+  entry.result.outcome = outcome;
+  entry.result.reason = reason;
+  entry.subject.reset();
+}
+
+/// One good round does not make up for a bad one: a row that fails is given up.
+void Meter::guard(Entry& entry, const std::function<void()>& step) {
   try {
-    measure(state, row, result);
-    // One good repetition does not make up for a bad one.
-    if (before == Outcome::not_run) result.outcome = Outcome::fine;
+    require(device_is_sound(first_error_));
+    step();
   } catch (const Unsupported& reason) {
-    stop(Outcome::skipped, reason.what());
+    stop(entry, Outcome::skipped, reason.what());
   } catch (const CheckFailed& error) {
-    stop(Outcome::check_failed, error.what());
+    stop(entry, first_error_.empty() ? Outcome::check_failed : Outcome::device_error, error.what());
   } catch (const BadArgument& error) {
-    stop(Outcome::bad_input, error.what());
+    stop(entry, Outcome::bad_input, error.what());
+  } catch (const BuildFailure& error) {
+    stop(entry, Outcome::device_error, error.what());
   } catch (const Error& error) {
-    stop(Outcome::device_error, error.what());
+    first_error_ = fmt::format("{}: {}", selection_.rows[entry.row].name, error.what());
+    stop(entry, Outcome::device_error, error.what());
   }
+}
+
+void Meter::add_to_group(std::size_t row) {
+  tell(fmt::format("making ready: {}", selection_.rows[row].name));
+  asked_[row] = true;
+  group_.push_back(std::make_unique<Entry>(row, results_[row]));
+  Entry& entry = *group_.back();
+  if (entry.result.was_run() && !entry.result.valid()) return;  // nothing makes up for that
+  guard(entry, [&] {
+    if (options_.deadline && Clock::now() > *options_.deadline) {
+      throw Unsupported("the time of --quick was used up");
+    }
+    entry.subject = options_.make(selection_.rows[row]);
+    const Subject& subject = *entry.subject;
+    const Problem& problem = selection_.rows[row].problem;
+    Result& result = entry.result;
+    result.variant = subject.plan().variant;
+    result.kernel_hash = hash_of(subject.plan(), runtime_.files());
+    result.data_set = subject.data_set();
+    result.launches = static_cast<std::int64_t>(subject.plan().launches.size());
+    result.packing = subject.packing();
+    result.flops = problem.op().flops(problem);
+    result.bytes = problem.op().bytes(problem);
+    entry.once_ns = entry.subject->warm_up(std::chrono::duration_cast<Clock::duration>(
+        std::chrono::duration<double>(options_.warm_up_seconds)));
+    entry.plan_rounds(options_);
+  });
+}
+
+/// The row and those after it, as many as fit.
+void Meter::begin_group(std::size_t first) {
+  group_.clear();  // its buffers go before new ones come
+  const Clock::time_point start = Clock::now();
+  std::int64_t bytes = 0;
+  for (std::size_t row = first; row < selection_.rows.size(); ++row) {
+    if (row != first && (!wanted_[row] || asked_[row])) continue;
+    // The next row's size is not known before it is made: the last one's is the guess.
+    const Entry* last = group_.empty() ? nullptr : group_.back().get();
+    const std::int64_t guess = last && last->subject ? last->subject->bytes() : 0;
+    if (last && bytes + guess > options_.memory_bytes) break;
+    if (last && options_.deadline && Clock::now() - start > kQuickGroup) break;
+    add_to_group(row);
+    if (group_.back()->subject) bytes += group_.back()->subject->bytes();
+  }
+}
+
+void Meter::run_round(Entry& entry) {
+  Subject& subject = *entry.subject;
+  subject.run(1);  // caches and clock after another row
+  subject.poison(++poison_);
+  if (options_.clock) options_.clock->before();
+  const double wanted_us = options_.seconds * 1e6 / entry.rounds;
+  const Clock::time_point start = Clock::now();
+  const auto wall_us = [&] {
+    return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+  };
+  std::vector<double> times_us;
+  do {
+    const Batch batch = subject.run(entry.next_batch());
+    for (const double ns : batch.iterations_ns()) times_us.push_back(ns * 1e-3);
+    entry.spans.push_back(span_of(batch));
+    entry.host_us += batch.host_ns * 1e-3;
+  } while (sum(times_us) < wanted_us && wall_us() < kWallOverEvents * wanted_us);
+  Result& result = entry.result;
+  if (options_.clock) result.clock_moved = std::max(result.clock_moved, options_.clock->moved());
+  result.verification = subject.check(poison_);
+  result.error_over_bound = std::max(result.error_over_bound, result.verification.worst_ratio());
+  require(all_is_written(result.verification));
+  require(result_is_right(result.verification));
+  entry.of_round.push_back(std::move(times_us));
+}
+
+void Meter::run_rounds(std::vector<Entry*> entries) {
+  int rounds = 0;
+  for (const Entry* entry : entries) rounds = std::max(rounds, entry->rounds);
+  for (int round = 0; round < rounds; ++round) {
+    const bool late = options_.deadline && Clock::now() > *options_.deadline;
+    if (late && round >= kFewestWhenLate) return;
+    tell(fmt::format("round {} of {}, rows: {}", round + 1, rounds, entries.size()));
+    shuffle(entries, order_);
+    for (Entry* entry : entries) {
+      if (!entry->subject || round >= entry->rounds) continue;
+      guard(*entry, [&] { run_round(*entry); });
+    }
+  }
+}
+
+void Meter::summarise(Entry& entry) {
+  Result& result = entry.result;
+  std::vector<double> all_us;
+  result.rounds_us.clear();
+  result.samples_us.clear();
+  const std::size_t share = std::max<std::size_t>(1, kSamples / entry.of_round.size());
+  for (const std::vector<double>& round : entry.of_round) {
+    all_us.insert(all_us.end(), round.begin(), round.end());
+    result.rounds_us.push_back(median(round));
+    for (const double us : thin_out(round, share)) result.samples_us.push_back(us);
+  }
+  result.samples_us = thin_out(result.samples_us, kSamples);
+  result.iterations = static_cast<std::int64_t>(all_us.size());
+  result.us = median(all_us);
+  result.us_min = *std::min_element(all_us.begin(), all_us.end());
+  result.cv = variation(all_us);
+  // Iterations of one round share the machine's state: they are not so many independent samples.
+  result.interval =
+      median_interval(result.rounds_us.size() >= kRoundsOfAnInterval ? result.rounds_us : all_us);
+  result.interval.low = std::min(result.interval.low, result.us);
+  result.interval.high = std::max(result.interval.high, result.us);
+  result.passes.push_back(entry.take_pass());
+}
+
+void Meter::require_below_the_peaks(const Entry& entry) {
+  const Problem& problem = selection_.rows[entry.row].problem;
+  const Claim claim{entry.result.us, fewest_flops(problem), entry.result.bytes,
+                    problem.dtype() == Dtype::f16};
+  if (below_the_peaks(claim, limits())) options_.look_again();
+  require(below_the_peaks(claim, limits()));
+}
+
+/// What needs all rounds of a row: conditions 4 and 5, the marks and the numbers.
+void Meter::conclude(Entry& entry) {
+  for (int look = 0; look < kSecondLooks && time_follows_work(entry.spans, limits()); ++look) {
+    for (const std::int64_t times : {std::int64_t{1}, std::int64_t{1}, kLarger}) {
+      entry.spans.push_back(span_of(entry.subject->run(times * entry.batch)));
+    }
+  }
+  summarise(entry);
+  Result& result = entry.result;
+  require_below_the_peaks(entry);
+  require(time_follows_work(entry.spans, limits()));
+  result.marks.clear();
+  if (const auto moved = clock_mark(result.clock_moved)) result.marks.push_back(*moved);
+  if (is_launch_bound(result.us, result.launches, limits())) result.marks.push_back("launch-bound");
+  if (runtime_.device().type == "cpu" && result.other_load.value_or(0) > kMuchLoad) {
+    result.marks.push_back(
+        fmt::format("others took {:.0f} % of the processors", 100 * *result.other_load));
+  }
+  result.outcome = Outcome::fine;
+}
+
+void Meter::measure_group() {
+  std::vector<Entry*> entries;
+  for (const auto& entry : group_) {
+    ++entry->passes;
+    if (entry->subject) entries.push_back(entry.get());
+  }
+  const OtherLoad load;
+  run_rounds(entries);
+  const std::optional<double> share = load.share();
+  for (Entry* entry : entries) {
+    entry->result.other_load = share;
+    if (entry->subject) guard(*entry, [&] { conclude(*entry); });
+  }
+  tell("");
+}
+
+void Meter::measure(std::size_t row) {
+  if (!entry_of(row)) begin_group(row);
+  Entry& entry = *entry_of(row);
+  if (entry.given == entry.passes) measure_group();
+  ++entry.given;
+}
+
+void Meter::set_choosing(bool choosing) {
+  choosing_ = choosing;
+  if (choosing) wanted_.assign(wanted_.size(), false);
+}
+
+void Meter::run(benchmark::State& state, std::size_t row) {
+  if (choosing_) {
+    wanted_[row] = true;
+    state.SkipWithError("not measured yet");
+    return;
+  }
+  measure(row);
+  const Result& result = results_[row];
+  if (!result.valid()) {
+    state.SkipWithError(result.reason.c_str());
+    return;
+  }
+  while (state.KeepRunningBatch(state.max_iterations)) {
+    state.SetIterationTime(result.passes.back().mean_us * 1e-6 * double(state.max_iterations));
+  }
+  set_counters(state, result);
 }
 
 }  // namespace clam::bench

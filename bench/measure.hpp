@@ -1,70 +1,127 @@
 // SPDX-License-Identifier: MIT
-// measure.hpp - times one row and checks the buffers that were timed.
+// measure.hpp - times rows in turns, and checks every timed buffer and every condition.
 #pragma once
 
 #include <benchmark/benchmark.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
+#include <vector>
 
 #include "board.hpp"
+#include "conditions.hpp"
 #include "rows.hpp"
 #include "runtime.hpp"
+#include "statistics.hpp"
+#include "subject.hpp"
 #include "verify.hpp"
 
 namespace clam::bench {
 
 enum class Outcome { not_run, fine, skipped, check_failed, bad_input, device_error };
 
-/// Packing of constant inputs: once for a model, so apart from the times of a row.
-struct Packing {
-  std::int64_t launches = 0;  ///< 0: the plan packs nothing
-  std::int64_t bytes = 0;     ///< of the packed buffers
-  double us = 0, us_min = 0;  ///< median and minimum of all runs of the pack launches
+/// One repetition of Google Benchmark.
+struct Pass {
+  std::int64_t iterations = 0;
+  double mean_us = 0, host_us = 0;  ///< of one iteration
 };
 
-/// What is known about a row after its last timed group.
+/// What is known about a row after its last pass.
 struct Result {
   Outcome outcome = Outcome::not_run;
-  std::string reason;  ///< one sentence unless fine
+  std::string reason;              ///< one sentence unless fine
+  std::vector<std::string> marks;  ///< "launch-bound": worth knowing, and no fault
   std::string variant;
+  std::string kernel_hash;  ///< of the files that its launches come from, joined by +
   std::string data_set;
   std::int64_t launches = 0;          ///< of one iteration
-  std::int64_t iterations = 0;        ///< of the last group
+  std::int64_t iterations = 0;        ///< of all passes
   double us = 0, us_min = 0, cv = 0;  ///< median, minimum, deviation/mean of the iterations
-  double flops = 0, bytes = 0;        ///< of one iteration, nominal
-  Packing packing;                    ///< in none of the times above
-  double error_over_bound = 0;        ///< worst of all groups
+  Interval interval;                  ///< 95 % of the median, in us
+  std::vector<double> samples_us;     ///< of iterations, evenly over all rounds, in their order
+  std::vector<double> rounds_us;      ///< the median of each round
+  std::vector<Pass> passes;
+  double flops = 0, bytes = 0;       ///< of one iteration, nominal
+  Packing packing;                   ///< in none of the times above
+  std::optional<double> other_load;  ///< 0..1 of the processors, while the row's group was measured
+  double error_over_bound = 0;       ///< worst of all rounds
   Verification verification;
-  double clock_moved = 0;  ///< worst of all groups, see ClockWatch
+  double clock_moved = 0;  ///< worst of all rounds, see ClockWatch
 
   double gflops() const { return us > 0 ? flops / us * 1e-3 : 0; }
   double gb_per_s() const { return us > 0 ? bytes / us * 1e-3 : 0; }
+  /// Of what was run: all conditions hold.
+  bool valid() const { return outcome == Outcome::fine; }
+  bool was_run() const { return outcome != Outcome::not_run && outcome != Outcome::skipped; }
 };
 
 using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 
-/// Runs rows one after another on one Runtime; keeps the buffers and the reference of the last.
+struct MeterOptions {
+  Deadline deadline;      ///< rows that have not begun by then are skipped
+  double seconds = 0.5;   ///< of device time a row
+  int rounds = 10;        ///< over which they are spread
+  int fewest_rounds = 6;  ///< of a row that is slow for its time
+  double warm_up_seconds = 0.5;
+  std::uint64_t seed = 1;          ///< of the order of the rows in each round
+  std::int64_t memory_bytes = 0;   ///< that rows measured in turns may hold together; 0: a default
+  const Limits* limits = nullptr;  ///< may be filled in later
+  /// Measures the limits again, as other programs may have made them low: called before condition 4
+  /// gives a row up.
+  std::function<void()> look_again = [] {};
+  ClockWatch* clock = nullptr;
+  std::function<void(const std::string&)> progress = {};     ///< told what is being done
+  std::function<std::unique_ptr<Subject>(const Row&)> make;  ///< for tests; else a plain Subject
+};
+
+/// The rows are measured in groups that fit into memory together. Each row gets its time in several
+/// rounds over all rows of its group, in a new order each round, so that a slow second of the
+/// machine does not hit one row alone. Google Benchmark then asks for row after row and is given
+/// what was measured.
 class Meter {
  public:
-  /// Rows that start after the deadline are skipped.
-  Meter(Runtime& runtime, Deadline deadline, ClockWatch& clock);
+  /// `results` runs beside `selection.rows`.
+  Meter(Runtime& runtime, const Selection& selection, std::vector<Result>& results,
+        MeterOptions options);
   ~Meter();
 
-  /// The body of a benchmark: may be called several times for a row.
-  void run(benchmark::State& state, const Row& row, Result& result);
+  /// The body of a benchmark. While `choosing` it only learns that the row is wanted; until it has
+  /// been choosing all rows are.
+  void run(benchmark::State& state, std::size_t row);
+  void set_choosing(bool choosing);
+  /// Measures the row, and its group with it, once more than it was asked for so far.
+  void measure(std::size_t row);
 
  private:
-  struct Subject;
-  void measure(benchmark::State& state, const Row& row, Result& result);
+  struct Entry;
+  void begin_group(std::size_t first);
+  void add_to_group(std::size_t row);
+  void measure_group();
+  void run_rounds(std::vector<Entry*> entries);
+  void run_round(Entry& entry);
+  void summarise(Entry& entry);
+  void conclude(Entry& entry);
+  void guard(Entry& entry, const std::function<void()>& step);
+  void stop(Entry& entry, Outcome outcome, const std::string& reason);
+  void tell(const std::string& what) const;
+  Entry* entry_of(std::size_t row);
+  Limits limits() const;
+  void require_below_the_peaks(const Entry& entry);
 
   Runtime& runtime_;
-  Deadline deadline_;
-  ClockWatch& clock_;
-  std::unique_ptr<Subject> subject_;
-  int group_ = 0;  ///< counts timed groups: each has its own poison
+  const Selection& selection_;
+  std::vector<Result>& results_;
+  MeterOptions options_;
+  std::vector<char> wanted_, asked_;
+  bool choosing_ = false;
+  std::mt19937_64 order_;
+  std::vector<std::unique_ptr<Entry>> group_;
+  int poison_ = 0;           ///< counts timed rounds: each has its own
+  std::string first_error_;  ///< of the device
 };
 
 }  // namespace clam::bench

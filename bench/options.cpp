@@ -8,15 +8,18 @@ namespace {
 
 constexpr const char* kAbout =
     "Times problems on an OpenCL device by their events, and checks every timed buffer in full.\n"
-    "Without --workload and --problem it runs all embedded workloads.";
+    "Without --workload and --problem it runs all embedded workloads. Rows are measured in turns, "
+    "and\n"
+    "one whose time cannot be true is INVALID, with the condition that does not hold.";
 
 constexpr const char* kFooter =
     "Every --benchmark_* flag of Google Benchmark works too, such as\n"
-    "  --benchmark_filter=REGEX  --benchmark_min_time=0.1  --benchmark_repetitions=5\n"
+    "  --benchmark_filter=REGEX  --benchmark_min_time=0.1 (is --time)  --benchmark_repetitions=5\n"
     "  --benchmark_format=json   --benchmark_list_tests=true\n"
     "A filter is matched against the row's name followed by /manual_time.\n"
-    "Exit codes: 0 fine, 1 a check failed, 2 bad usage or input, 3 device or driver error,\n"
-    "77 nothing could run here.";
+    "Exit codes: 0 fine, 1 a row is INVALID or (--compare) slower, 2 bad usage or input, 3 device "
+    "or\n"
+    "driver error, 77 nothing could run here.";
 
 bool is_google(const std::string& word) {
   return word.rfind("--benchmark_", 0) == 0 || word.rfind("--v=", 0) == 0;
@@ -61,7 +64,16 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
       ->type_name("T,..");
   add_list(app, "--variant", options.variants, "only this variant, or 'all'; repeatable", "V");
   app.add_flag("--quick", options.quick, "short measurements; ends within a minute");
+  app.add_option("--time", options.seconds, "seconds of device time a row (0.5; --quick: 0.05)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("S");
+  app.add_option("--seed", options.seed, "of the order in which rows take turns (1)")
+      ->type_name("N");
   app.add_option("--json", options.json, "also write all results to a file")->type_name("FILE");
+  app.add_option("--compare", options.compare,
+                 "say which rows of B are faster or slower than in A, two files of --json, and end")
+      ->expected(2)
+      ->type_name("A B");
   app.add_flag("--list", options.list, "list the rows and end; needs no device");
   try {
     app.parse(own);

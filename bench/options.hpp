@@ -2,6 +2,7 @@
 // options.hpp - the command line of clam-bench.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,7 +11,10 @@ namespace clam::bench {
 
 struct Options {
   std::vector<std::string> workloads, problems, dtypes, variants;
+  std::vector<std::string> compare;  ///< two files of --json, or none
   std::string device, json;
+  std::optional<double> seconds;  ///< of measured time a row
+  std::uint64_t seed = 1;
   bool quick = false, list = false;
   std::vector<std::string> google;  ///< --benchmark_* and --v, as given
 

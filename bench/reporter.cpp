@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "reporter.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <iterator>
@@ -45,6 +44,17 @@ bool Reporter::ReportContext(const Context& context) {
   return json_.ReportContext(context) && (!standard_ || standard_->ReportContext(context));
 }
 
+/// A run was played from what had been measured: it carries the means, and is told the counts.
+void Reporter::put_measured(Run& run, const Result& result) const {
+  run.cpu_accumulated_time = 0;
+  const auto pass = static_cast<std::size_t>(run.repetition_index);
+  if (run.run_type != Run::RT_Iteration || pass >= result.passes.size()) return;
+  const Pass& measured = result.passes[pass];
+  run.iterations = measured.iterations;
+  run.real_accumulated_time = measured.mean_us * 1e-6 * double(measured.iterations);
+  run.cpu_accumulated_time = measured.host_us * 1e-6 * double(measured.iterations);
+}
+
 std::vector<benchmark::BenchmarkReporter::Run> Reporter::renamed(
     const std::vector<Run>& runs) const {
   std::vector<Run> kept;
@@ -52,24 +62,12 @@ std::vector<benchmark::BenchmarkReporter::Run> Reporter::renamed(
     const auto row = rows_.find(run.run_name.function_name);
     if (row != rows_.end() && results_[row->second].outcome == Outcome::skipped) continue;
     kept.push_back(run);
+    if (row != rows_.end()) put_measured(kept.back(), results_[row->second]);
     kept.back().run_name.time_type.clear();
     kept.back().run_name.min_time.clear();
     drop_not_finite(kept.back().counters);
   }
   return kept;
-}
-
-/// With --benchmark_repetitions the result of a row is the median of its repetitions.
-void Reporter::take_median(std::size_t row, const std::vector<Run>& runs) {
-  std::vector<double> us;
-  for (const Run& run : runs) {
-    const auto counter = run.counters.find("us");
-    const bool counts = run.run_type == Run::RT_Iteration || run.aggregate_name == "median";
-    if (counts && counter != run.counters.end()) us.push_back(counter->second.value);
-  }
-  if (us.empty()) return;
-  std::sort(us.begin(), us.end());
-  results_[row].us = (us[(us.size() - 1) / 2] + us[us.size() / 2]) / 2;
 }
 
 void Reporter::ReportRuns(const std::vector<Run>& runs) {
@@ -79,7 +77,6 @@ void Reporter::ReportRuns(const std::vector<Run>& runs) {
   if (standard_) standard_->ReportRuns(kept);
   const auto row = rows_.find(kept.front().run_name.function_name);
   if (row == rows_.end()) return;
-  take_median(row->second, kept);
   if (!standard_) table_.row_done(row->second);
 }
 
@@ -87,5 +84,23 @@ void Reporter::Finalize() {
   json_.Finalize();
   if (standard_) standard_->Finalize();
 }
+
+FileReporter::FileReporter(const Reporter& reporter, const std::string& format)
+    : reporter_(reporter), standard_(standard_reporter(format)) {
+  if (!standard_) standard_ = std::make_unique<benchmark::ConsoleReporter>();
+}
+
+bool FileReporter::ReportContext(const Context& context) {
+  standard_->SetOutputStream(&GetOutputStream());
+  standard_->SetErrorStream(&GetErrorStream());
+  return standard_->ReportContext(context);
+}
+
+void FileReporter::ReportRuns(const std::vector<Run>& runs) {
+  const std::vector<Run> kept = reporter_.renamed(runs);
+  if (!kept.empty()) standard_->ReportRuns(kept);
+}
+
+void FileReporter::Finalize() { standard_->Finalize(); }
 
 }  // namespace clam::bench

@@ -28,9 +28,11 @@ class Reporter : public benchmark::BenchmarkReporter {
   /// Google Benchmark's JSON; empty when nothing was run.
   std::string json() const { return json_text_.str(); }
 
- private:
+  /// The runs as they are to be reported anywhere.
   std::vector<Run> renamed(const std::vector<Run>& runs) const;
-  void take_median(std::size_t row, const std::vector<Run>& runs);
+
+ private:
+  void put_measured(Run& run, const Result& result) const;
 
   std::vector<Result>& results_;
   Table& table_;
@@ -38,6 +40,19 @@ class Reporter : public benchmark::BenchmarkReporter {
   std::ostringstream json_text_;
   benchmark::JSONReporter json_;
   std::unique_ptr<benchmark::BenchmarkReporter> standard_;  ///< prints json or csv
+};
+
+/// For the file of --benchmark_out, which Google Benchmark opens and gives to it.
+class FileReporter : public benchmark::BenchmarkReporter {
+ public:
+  FileReporter(const Reporter& reporter, const std::string& format);
+  bool ReportContext(const Context& context) override;
+  void ReportRuns(const std::vector<Run>& runs) override;
+  void Finalize() override;
+
+ private:
+  const Reporter& reporter_;
+  std::unique_ptr<benchmark::BenchmarkReporter> standard_;
 };
 
 }  // namespace clam::bench

@@ -18,10 +18,6 @@ std::string lower(std::string text) {
   return text;
 }
 
-bool was_run(const Result& result) {
-  return result.outcome != Outcome::not_run && result.outcome != Outcome::skipped;
-}
-
 /// Four digits where the number is small, none after the point where it is large.
 std::string number(double value) {
   return fmt::format(value < 10 ? "{:.3f}" : value < 1000 ? "{:.1f}" : "{:.0f}", value);
@@ -91,6 +87,11 @@ std::string Table::of_peak_cell(const Row& row, const Result& result) const {
   return floor ? fmt::format("{:.1f}", 100 * *floor / result.us) : "-";
 }
 
+void Table::say(const std::string& line) {
+  fmt::print(out_, "{}\n", line);
+  std::fflush(out_);
+}
+
 std::string Table::published_cell(const Block& block, const Line& line,
                                   const std::string& column) const {
   const Workload::Node* node = block.node(line);
@@ -151,7 +152,7 @@ void Table::show(const Place& place) {
   const Line& line = block.lines[place.line];
   const Row& row = selection_.rows[line.row];
   const Result& result = results_[line.row];
-  if (!was_run(result)) return;
+  if (!result.was_run()) return;
   if (shown_block_ != place.block) show_head(block);
   shown_block_ = place.block;
   const Workload::Node* node = block.node(line);
@@ -173,9 +174,9 @@ void Table::show(const Place& place) {
                column_width(block, column));
   }
   const bool claim = node && node->claimed_gflops > 0;
-  const auto mark = clock_mark(result.clock_moved);
-  fmt::print(out_, "  {}, {}{}{}\n", row.problem.text(), result.variant,
-             mark ? " (" + *mark + ")" : "",
+  std::string marks;
+  for (const std::string& mark : result.marks) marks += " [" + mark + "]";
+  fmt::print(out_, "  {}, {}{}{}\n", row.problem.text(), result.variant, marks,
              claim ? fmt::format(" (published claim: {:.0f} GFLOP/s)", node->claimed_gflops) : "");
 }
 
@@ -205,7 +206,7 @@ void Table::foot() {
   for (std::size_t i = 0; i < results_.size(); ++i) {
     const Outcome outcome = results_[i].outcome;
     fine += outcome == Outcome::fine;
-    failed += was_run(results_[i]) && outcome != Outcome::fine;
+    failed += results_[i].was_run() && outcome != Outcome::fine;
     skipped += outcome == Outcome::skipped;
     if (outcome == Outcome::skipped) ++reasons[short_reason(selection_.rows[i], results_[i])];
   }

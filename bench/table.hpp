@@ -24,6 +24,8 @@ class Table {
   void peaks(const Peaks& peaks);
   /// Says so when the peaks came out higher at the end, for the rows above were held against less.
   void peaks_again(const Peaks& peaks);
+  /// A line of its own under the head.
+  void say(const std::string& line);
   /// Prints the lines up to the next one that shows this row.
   void row_done(std::size_t row);
   /// What is not yet built, what was skipped and why, and the counts. Call once, at the end.

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "../bench/event_times.hpp"
 #include "atomic_file.hpp"
 #include "command.hpp"
 #include "plan.hpp"
@@ -82,6 +81,15 @@ TEST(bench_device, json_holds_verdicts_and_the_command_that_repeats_a_row) {
   const json& row = own.at("rows").at(0);
   EXPECT_EQ(row.at("problem"), kDense);
   EXPECT_EQ(row.at("outcome"), "fine");
+  EXPECT_EQ(row.at("validity"), "OK");
+  EXPECT_EQ(row.at("kernel_hash"), KernelFiles().get("dense.cl").hash());
+  const json& us = row.at("us");
+  EXPECT_LE(us.at("low"), us.at("median"));
+  EXPECT_LE(us.at("median"), us.at("high"));
+  EXPECT_LE(us.at("min"), us.at("low"));
+  EXPECT_GE(row.at("samples_us").size(), 6u);
+  EXPECT_LE(row.at("samples_us").size(), 200u);
+  EXPECT_GE(row.at("rounds_us").size(), 6u);
   EXPECT_EQ(row.at("command"), std::string("clam-bench --problem '") + kDense + "'");
   EXPECT_TRUE(row.at("outputs").at("y").at("pass").get<bool>());
   EXPECT_EQ(own.at("device").at("name"), runtime().device().name);
@@ -138,6 +146,31 @@ TEST(bench_broken, a_slow_pack_is_not_in_the_time_of_the_product) {
   EXPECT_GT(row.at("pack").at("us").at("min").get<double>(),
             10 * row.at("us").at("min").get<double>())
       << row.dump(2);
+}
+
+TEST(bench_broken, a_kernel_that_became_slow_is_told_from_one_that_did_not) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const std::string store = "indices[place] = row;";
+  break_kernel(folder, "get_valid_counts.cl", store,
+               "for (volatile int again = 0; again < 20000; ++again) " + store);
+  const std::string before = folder.file("before.json"), after = folder.file("after.json");
+  const auto measure = [&](const std::string& file, const std::vector<std::string>& environment) {
+    EXPECT_EQ(
+        run_bench({"--problem", kDense, "--problem", kCounts, "--time", "0.03", "--json", file},
+                  environment)
+            .code,
+        0);
+  };
+  measure(before, {});
+  measure(after, {"CLAM_KERNEL_DIR=" + folder.path()});
+  const Finished done = run_bench({"--compare", before, after});
+  EXPECT_EQ(done.code, 1) << done.out << done.err;
+  EXPECT_NE(done.out.find(std::string("SLOW     ") + kCounts), std::string::npos) << done.out;
+  EXPECT_EQ(done.out.find(std::string("SLOW     ") + kDense), std::string::npos) << done.out;
+  const Finished back = run_bench({"--compare", after, before});
+  EXPECT_EQ(back.code, 0);
+  EXPECT_NE(back.out.find(std::string("FAST     ") + kCounts), std::string::npos) << back.out;
 }
 
 TEST(bench_device, table_has_a_column_for_packing) {
@@ -202,6 +235,10 @@ TEST(bench_device, a_wrong_kernel_is_an_error_row) {
   EXPECT_NE(done.out.find("1 passed, 1 failed, 0 skipped"), std::string::npos) << done.out;
   const json document = json::parse(read_file(file));
   EXPECT_FALSE(row_of(document, kDense).contains("error_occurred"));
+  const json& own = document.at("clam").at("rows").at(1);
+  EXPECT_EQ(own.at("validity"), "INVALID");
+  EXPECT_EQ(own.at("reason").get<std::string>().rfind("condition 3, right: ", 0), 0u);
+  EXPECT_FALSE(own.contains("us"));
   const json row = row_of(document, kCounts);
   EXPECT_TRUE(row.at("error_occurred").get<bool>());
   EXPECT_NE(row.at("error_message").get<std::string>().find("indices: element"), std::string::npos);
@@ -307,6 +344,20 @@ TEST(bench_device, repetitions_give_aggregates) {
   }
 }
 
+TEST(bench_device, google_benchmarks_own_file_has_the_measured_iterations) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const std::string file = folder.file("google.json"), own = folder.file("own.json");
+  ASSERT_EQ(
+      run_bench({"--problem", kDense, "--time", "0.001", "--benchmark_out=" + file, "--json", own})
+          .code,
+      0);
+  const json row = row_of(json::parse(read_file(file)), kDense);
+  const json measured = json::parse(read_file(own)).at("clam").at("rows").at(0);
+  EXPECT_EQ(row.at("iterations"), measured.at("iterations"));
+  EXPECT_GE(row.at("real_time"), measured.at("us").at("min"));
+}
+
 TEST(bench_device, a_full_disk_loses_no_table) {
   CLAM_NEEDS_DEVICE();
   const Finished done = run_bench(short_run({"--problem", kDense, "--json", "/dev/full"}));
@@ -356,6 +407,8 @@ TEST(bench, wrong_input_is_2_with_a_sentence) {
       {{"--problem", kDense, "--json", "/nowhere/out.json"}, "there is no folder /nowhere"},
       {{"--problem", kDense, "--json", "/"}, "Is a directory"},
       {{"--fast"}, "--fast"},
+      {{"--problem", kDense, "--time", "-1"}, "--time"},
+      {{"--problem", kDense, "--benchmark_min_time=soon"}, "is no number of seconds"},
       {{"--problem", kDense, "--benchmark_colour=1"}, "benchmark_colour"},
   };
   for (const auto& each : cases) {
@@ -389,30 +442,12 @@ TEST(bench_device, an_unknown_device_is_3) {
   EXPECT_NE(done.err.find("no OpenCL device matches 'Mali-T1'"), std::string::npos) << done.err;
 }
 
-TEST(bench, event_times_are_summed_per_iteration) {
-  const std::vector<LaunchTime> times = {
-      {0, 0, 10, 14}, {0, 0, 20, 21}, {0, 0, 30, 37}, {0, 0, 40, 42}};
-  EXPECT_EQ(bench::iteration_times(times, 2, 100), (std::vector<double>{5, 9}));
-  EXPECT_EQ(bench::iteration_times(times, 1, 100), (std::vector<double>{4, 1, 7, 2}));
-}
-
-TEST(bench, event_times_that_cannot_be_true_are_refused) {
-  const auto times = [](std::uint64_t started, std::uint64_t ended) {
-    return bench::iteration_times({{0, 0, 10, 20}, {0, 0, started, ended}}, 1, 50);
-  };
-  EXPECT_EQ(times(100, 150).size(), 2u);
-  for (const auto& [started, ended] : {std::pair{100, 100}, {100, 90}, {100, 151}, {100, 0}}) {
-    EXPECT_THROWS_SAYING(
-        times(static_cast<std::uint64_t>(started), static_cast<std::uint64_t>(ended)),
-        bench::CheckFailed, "cannot be believed");
-  }
-}
-
 TEST(bench, help_names_the_flags) {
   const Finished done = run_bench({"--help"});
   EXPECT_EQ(done.code, 0);
-  for (const char* flag : {"--workload", "--problem", "--device", "--dtype", "--variant", "--quick",
-                           "--json", "--list", "--benchmark_filter"}) {
+  for (const char* flag :
+       {"--workload", "--problem", "--device", "--dtype", "--variant", "--quick", "--json",
+        "--list", "--benchmark_filter", "--time", "--seed", "--compare"}) {
     EXPECT_NE(done.out.find(flag), std::string::npos) << flag;
   }
 }

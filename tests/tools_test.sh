@@ -883,6 +883,58 @@ test_bench_installs_pocl_only_without_a_device() {
   says calls 'install -y --no-install-recommends pocl-opencl-icd'
 }
 
+# clam-bench measures 100 us, and finds a run slower as often as the file "slow" has lines.
+make_comparing_bench() {
+  built clam-bench <<'END'
+echo "$*" >>"$BOX/calls"
+[[ $1 == --compare ]] || { echo 100 >"${@: -1}" && touch -d +1min "${@: -1}" && exit; }
+cat "$2" "$3" >"$BOX/compared"
+[[ -s $BOX/slow ]] || exit 0
+sed -i 1d "$BOX/slow"
+exit 1
+END
+  echo 90 >"$box/base.json"
+  : >"$box/slow"
+}
+
+test_bench_against_compares_with_an_earlier_run() {
+  make_comparing_bench
+  run bench --quick --against "$box/base.json" --dtype f32
+  code_is 0
+  says calls "--quick --dtype f32 --json $box/tree/build/bench.json"
+  says calls --compare
+  [[ $(<"$box/compared") == $'90\n100' ]] || wrong "base and run were not compared"
+  [[ $(grep -c -e --json "$box/calls") == 1 ]] || wrong "it measured more than once"
+  run bench --against="$box/tree/build/bench.json"
+  [[ $(<"$box/compared") == $'100\n100' ]] || wrong "the base was lost when the run was written"
+}
+
+test_bench_against_is_1_when_a_regression_shows_twice() {
+  make_comparing_bench
+  printf 'x\nx\n' >"$box/slow"
+  run bench --against "$box/base.json"
+  code_is 1
+  says err 'measuring once more'
+  echo x >"$box/slow"
+  run bench --against "$box/base.json"
+  code_is 0
+}
+
+test_bench_against_needs_a_file_and_a_run() {
+  make_comparing_bench
+  run bench --against
+  code_is 2
+  run bench --against "$box/none.json"
+  code_is 2
+  says err "there is no file $box/none.json to compare with"
+  run bench --against "$box/base.json" --peers
+  code_is 2
+  built clam-bench <<<'[[ $1 != --compare ]] || touch "$BOX/compared"; exit 77'
+  run bench --against "$box/base.json"
+  code_is 77
+  [[ ! -e $box/compared ]] || wrong "it compared what was not measured"
+}
+
 test_bench_peers_has_a_program_and_a_file_of_its_own() {
   printf '%s\n' libclblast-dev libopenblas-dev >"$box/missing"
   built clam-bench <<<'touch "$BOX/alone"'

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// compare.hpp - two runs side by side: which rows have become faster or slower, beyond noise.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "statistics.hpp"
+
+namespace clam::bench {
+
+enum class Change { same, fast, slow, unsure, failed };
+
+/// "SAME", "FAST", "SLOW", "UNSURE", "INVALID"
+const char* name(Change change);
+
+/// What a file says of a row's times.
+struct Timing {
+  std::vector<double> samples_us;
+  std::vector<double> rounds_us;  ///< medians of the rounds; empty where the file has none
+  double median_us = 0, min_us = 0;
+  double other_load = 0;  ///< 0..1 of the processors, where the device is one of them
+};
+
+struct Judgement {
+  Change change = Change::unsure;
+  Ratio ratio;      ///< b / a: over 1 is slower
+  double p = 1;     ///< of the rank test
+  std::string why;  ///< of UNSURE and INVALID
+};
+
+/// SLOW or FAST needs all of these: the rank test on the samples (p < 1 %), an effect over 3 %, an
+/// interval of the ratio without 1, and a best time that has changed too, for other load delays
+/// many iterations, but never all; on a CPU, more of a change than other programs explain that ran
+/// beside one of the runs. SAME needs an interval within 3 % of 1. All else is UNSURE. The
+/// interval is that of the rounds' medians where there are four or more: iterations of one round
+/// share the machine's state.
+Judgement judge_change(const Timing& a, const Timing& b);
+
+struct ComparedRow {
+  std::string name;
+  double a_us = 0, b_us = 0;  ///< medians; 0 where a row is INVALID
+  Judgement judgement;
+};
+
+struct Comparison {
+  std::string a, b;  ///< the files' names
+  std::vector<std::string> notes;
+  std::vector<ComparedRow> rows;  ///< those in both, in the order of b
+
+  int count(Change change) const;
+  /// A row is slower, or INVALID where it was OK.
+  bool regressed() const { return count(Change::slow) + count(Change::failed) > 0; }
+};
+
+/// Throws BadArgument when one of them is no file of --json, or has no samples.
+Comparison compare_runs(const std::string& a_name, const nlohmann::json& a,
+                        const std::string& b_name, const nlohmann::json& b);
+
+std::string to_text(const Comparison& comparison);
+nlohmann::json to_json(const Comparison& comparison);
+
+/// The same for two files. Throws BadArgument for one that cannot be read.
+Comparison compare_files(const std::string& a, const std::string& b);
+
+}  // namespace clam::bench

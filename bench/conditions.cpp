@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+#include "conditions.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace clam::bench {
+namespace {
+
+constexpr double kOver = 1.05;         // more than this over what is possible is not noise
+constexpr double kClocksApart = 1.01;  // the device's clock against the host's
+constexpr double kLaunchCosts = 10;    // beyond which a time is the kernel's and not the host's
+
+double nanoseconds(const LaunchTime& time) {
+  // Unsigned times would wrap around where they are swapped.
+  return static_cast<double>(time.ended) - static_cast<double>(time.started);
+}
+
+bool all_start_together(const std::vector<LaunchTime>& times) {
+  return times.size() > 1 && std::all_of(times.begin(), times.end(), [&](const LaunchTime& time) {
+           return time.started == times.front().started;
+         });
+}
+
+/// The least wall time of batches of so many iterations; infinite where there is none.
+double best_wall(const std::vector<Span>& spans, std::int64_t iterations) {
+  double best = std::numeric_limits<double>::infinity();
+  for (const Span& span : spans) {
+    if (span.iterations == iterations) best = std::min(best, span.wall_us);
+  }
+  return best;
+}
+
+/// The batch with the least of `excess`, which says how often the true time goes into the claim.
+template <typename Excess>
+const Span& best_of(const std::vector<Span>& spans, const Excess& excess) {
+  return *std::min_element(spans.begin(), spans.end(),
+                           [&](const Span& a, const Span& b) { return excess(a) < excess(b); });
+}
+
+Reason events_fit_the_wait(const std::vector<Span>& spans) {
+  const auto excess = [](const Span& span) { return span.events_us / span.wall_us; };
+  const Span& best = best_of(spans, excess);
+  if (excess(best) <= kOver) return {};
+  return fmt::format(
+      "condition 5, work: the events of {} launches add up to {:.1f} us, but the host waited "
+      "{:.1f} us only",
+      best.launches, best.events_us, best.wall_us);
+}
+
+Reason events_cover_the_wait(const std::vector<Span>& spans, double launch_us) {
+  const auto excess = [&](const Span& span) {
+    return span.wall_us / (2 * span.events_us + double(span.launches) * launch_us + span.host_us);
+  };
+  const Span& best = best_of(spans, excess);
+  if (excess(best) <= 1) return {};
+  return fmt::format(
+      "condition 5, work: the events of {} launches add up to {:.1f} us, but the host waited "
+      "{:.1f} "
+      "us, and a launch costs {:.1f} us: the events leave time out",
+      best.launches, best.events_us, best.wall_us, launch_us);
+}
+
+Reason more_takes_longer(const std::vector<Span>& spans, double launch_us) {
+  const auto fewer = [](const Span& a, const Span& b) { return a.iterations < b.iterations; };
+  const auto [least, most] = std::minmax_element(spans.begin(), spans.end(), fewer);
+  const double few = best_wall(spans, least->iterations);
+  const double many = best_wall(spans, most->iterations);
+  if (few <= kLaunchCosts * double(least->launches) * launch_us) return {};
+  // Halfway, as factors go, between what it should be and no difference at all.
+  const double longer = std::sqrt(double(most->iterations) / double(least->iterations));
+  if (many >= longer * few) return {};
+  return fmt::format(
+      "condition 5, work: {} iterations take {:.1f} us at best and {} take {:.1f} us: more work "
+      "does "
+      "not take longer, so it is not done",
+      least->iterations, few, most->iterations, many);
+}
+
+}  // namespace
+
+double Batch::events_ns() const {
+  double sum = 0;
+  for (const LaunchTime& time : times) sum += nanoseconds(time);
+  return sum;
+}
+
+std::vector<double> Batch::iterations_ns() const {
+  std::vector<double> sums(static_cast<std::size_t>(iterations));
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    sums.at(i / static_cast<std::size_t>(launches)) += nanoseconds(times[i]);
+  }
+  return sums;
+}
+
+Reason events_are_times(const Batch& batch) {
+  for (std::size_t i = 0; i < batch.times.size(); ++i) {
+    const double ns = nanoseconds(batch.times[i]);
+    if (ns > 0 && ns <= kClocksApart * batch.wall_ns) continue;
+    return fmt::format(
+        "condition 1, events: an event says that launch {} took {:.0f} ns, but the host waited "
+        "{:.0f} ns for all: the driver's profiling cannot be believed",
+        i, ns, batch.wall_ns);
+  }
+  if (!all_start_together(batch.times)) return {};
+  return fmt::format(
+      "condition 1, events: {} launches one after another all say that they started at {} ns: the "
+      "driver's profiling cannot be believed",
+      batch.times.size(), batch.times.front().started);
+}
+
+Reason all_is_written(const Verification& timed) {
+  if (timed.fault) return fmt::format("condition 2, written: {}", *timed.fault);
+  for (const auto& [name, verdict] : timed.outputs) {
+    if (verdict.poison > 0)
+      return fmt::format("condition 2, written: {}: {}", name, verdict.reason);
+  }
+  return {};
+}
+
+Reason result_is_right(const Verification& timed) {
+  if (timed.pass()) return {};
+  return fmt::format("condition 3, right: {}", timed.reason());
+}
+
+Reason below_the_peaks(const Claim& claim, const Limits& limits) {
+  if (claim.us <= 0) return {};
+  // Halves may be stored as such and computed as floats.
+  const double most_gflops = claim.half && limits.gflops_f16 > 0
+                                 ? std::max(limits.gflops_f16, limits.gflops_f32)
+                                 : (claim.half ? 0 : limits.gflops_f32);
+  const double gflops = claim.flops / claim.us * 1e-3;
+  if (most_gflops > 0 && gflops > kOver * most_gflops) {
+    return fmt::format("condition 4, peak: {:.1f} GFLOP/s, but the device does {:.1f} at most",
+                       gflops, most_gflops);
+  }
+  if (limits.gb_per_s <= 0 || limits.last_cache_bytes <= 0) return {};
+  const double uncached = claim.bytes - double(limits.last_cache_bytes);
+  const double rate = uncached / claim.us * 1e-3;
+  if (rate <= kOver * limits.gb_per_s) return {};
+  return fmt::format(
+      "condition 4, peak: {:.1f} GB/s of what the last cache cannot hold, but memory gives {:.1f}",
+      rate, limits.gb_per_s);
+}
+
+Span span_of(const Batch& batch) {
+  return {batch.iterations, batch.iterations * batch.launches, batch.events_ns() * 1e-3,
+          batch.wall_ns * 1e-3, batch.host_ns * 1e-3};
+}
+
+Reason time_follows_work(const std::vector<Span>& spans, const Limits& limits) {
+  if (spans.empty()) return {};
+  if (const Reason too_long = events_fit_the_wait(spans)) return too_long;
+  if (limits.launch_us <= 0) return {};
+  const Reason left_out = events_cover_the_wait(spans, limits.launch_us);
+  return left_out ? left_out : more_takes_longer(spans, limits.launch_us);
+}
+
+Reason queue_is_kept(const Batch& batch, bool in_order, bool profiling) {
+  const std::string queue = "condition 6, queue: ";
+  if (!in_order) return queue + "it runs out of order, so launches may share their time";
+  if (!profiling) return queue + "it has no profiling, so nothing says how long a launch took";
+  const std::int64_t enqueued = batch.iterations * batch.launches;
+  const auto ended = static_cast<std::int64_t>(batch.times.size());
+  if (ended == enqueued) return {};
+  return fmt::format("{}{} launches were enqueued, and {} ended", queue, enqueued, ended);
+}
+
+Reason device_is_sound(const std::string& error) {
+  if (error.empty()) return {};
+  return "condition 7, device: it is not trusted since an error before: " + error;
+}
+
+bool is_launch_bound(double us, std::int64_t launches, const Limits& limits) {
+  return us < kLaunchCosts * double(launches) * limits.launch_us;
+}
+
+void require(const Reason& reason) {
+  if (reason) throw CheckFailed(*reason);
+}
+
+}  // namespace clam::bench

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// conditions.hpp - what must hold before a row's time is published. Seven conditions over plain
+// data: each returns nothing where it holds, else one sentence that names it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "error.hpp"
+#include "op.hpp"
+#include "runtime.hpp"
+#include "verify.hpp"
+
+namespace clam::bench {
+
+/// A condition that does not hold.
+class CheckFailed : public Error {
+ public:
+  using Error::Error;
+};
+
+/// What the device was measured to do in this run. 0: not measured; a condition that needs it is
+/// not applied.
+struct Limits {
+  double gflops_f32 = 0, gflops_f16 = 0;
+  double gb_per_s = 0;  ///< of memory, beyond the caches
+  std::int64_t last_cache_bytes = 0;
+  double launch_us = 0;
+};
+
+/// Iterations that were enqueued together, and waited for once.
+struct Batch {
+  std::vector<LaunchTime> times;  ///< of all launches, in order
+  std::int64_t iterations = 0;
+  std::int64_t launches = 0;  ///< of one iteration
+  double wall_ns = 0;         ///< from the first enqueue to the end of the wait
+  double host_ns = 0;         ///< of that, the host's own work up to the last enqueue
+
+  double events_ns() const;                   ///< sum over all launches
+  std::vector<double> iterations_ns() const;  ///< for each iteration the sum over its launches
+};
+
+/// 1, events: every launch has taken some time, no more than the host waited for all of them, and
+/// they did not all start at the same moment.
+Reason events_are_times(const Batch& batch);
+
+/// 2, written: no poison is left in an output, and nothing around a tensor was overwritten.
+Reason all_is_written(const Verification& timed);
+
+/// 3, right: the buffers that were timed agree with the reference, in full.
+Reason result_is_right(const Verification& timed);
+
+/// What a row claims to have done in an iteration.
+struct Claim {
+  double us = 0;  ///< median
+  double flops = 0, bytes = 0;
+  bool half = false;  ///< dtype f16
+};
+/// 4, peak: neither more arithmetic nor more memory traffic in a second than the device can do, by
+/// 5 %. Memory is asked of what the last cache cannot hold.
+Reason below_the_peaks(const Claim& claim, const Limits& limits);
+
+/// 5, work: what one batch says of time and work.
+struct Span {
+  std::int64_t iterations = 0, launches = 0;  ///< of the whole batch
+  double events_us = 0, wall_us = 0, host_us = 0;
+};
+Span span_of(const Batch& batch);
+/// In the best batch the events add up to no more than the host waited (5 %), and to no less than
+/// half of that, launch costs and the host's own work apart. More iterations take longer: the best
+/// wall time of the largest batches, of m times as many as the smallest, is at least sqrt(m) times
+/// the best of these, where that is over 10 launch costs. Other load makes single batches slow,
+/// never all of them fast, so best is held against best; before an honest row is called wrong,
+/// measure batches that differ by more and ask again.
+Reason time_follows_work(const std::vector<Span>& spans, const Limits& limits);
+
+/// 6, queue: as many launches ended as were enqueued, in an in-order queue with profiling.
+Reason queue_is_kept(const Batch& batch, bool in_order, bool profiling);
+
+/// 7, device: no error came before. `error`: the first one, or empty.
+Reason device_is_sound(const std::string& error);
+
+/// Not a fault: a launch takes less than 10 launch costs, so the time is rather the host's.
+bool is_launch_bound(double us, std::int64_t launches, const Limits& limits);
+
+/// Throws CheckFailed with the reason, if there is one.
+void require(const Reason& reason);
+
+}  // namespace clam::bench

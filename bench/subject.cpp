@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#include "subject.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+
+#include "statistics.hpp"
+
+namespace clam::bench {
+namespace {
+
+constexpr std::uint64_t kSeed = 1;
+constexpr int kPackRuns = 5;
+constexpr std::size_t kWarmUpRuns = 200;
+constexpr std::size_t kStableRuns = 5;
+constexpr double kStable = 0.02;
+
+double nanoseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+}
+
+/// What this thread has computed so far: waiting is not in it, nor are the threads of a driver.
+double own_nanoseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return double(now.tv_sec) * 1e9 + double(now.tv_nsec);
+}
+
+/// Zero-mean data where the op has it: what a model's tensors look like most.
+const DataSet& data_of(const Op& op) {
+  const auto found = std::find_if(op.data_sets.begin(), op.data_sets.end(),
+                                  [](const DataSet& s) { return s.check == Check::zero_mean; });
+  return found == op.data_sets.end() ? op.data_sets.front() : *found;
+}
+
+/// Packs again and again, always from the same inputs: the last leaves what the first did.
+Packing measure_packing(Trial& trial) {
+  Packing packing;
+  packing.launches = static_cast<std::int64_t>(trial.plan().pack.size());
+  if (packing.launches == 0) return packing;
+  for (const BufferSpec& buffer : trial.plan().buffers) {
+    if (buffer.role == BufferSpec::Role::packed) packing.bytes += buffer.bytes;
+  }
+  std::vector<double> times_us;
+  for (int i = 0; i < kPackRuns; ++i) {
+    const Clock::time_point start = Clock::now();
+    Batch batch{trial.pack(), 1, packing.launches};
+    batch.wall_ns = nanoseconds_since(start);
+    require(events_are_times(batch));
+    times_us.push_back(batch.events_ns() * 1e-3);
+  }
+  packing.us = median(times_us);
+  packing.us_min = *std::min_element(times_us.begin(), times_us.end());
+  return packing;
+}
+
+/// On the device once; on the host as its last image and as its expected one.
+std::int64_t bytes_of(const Plan& plan) {
+  std::int64_t bytes = 0;
+  for (const TensorSpec& tensor : plan.tensors) bytes += 3 * tensor.bytes();
+  for (const BufferSpec& buffer : plan.buffers) bytes += buffer.bytes;
+  return bytes;
+}
+
+std::int64_t bytes_of(const Reference& reference) {
+  std::size_t bytes = 0;
+  for (const auto& [name, expected] : reference) {
+    const std::size_t numbers =
+        expected.value.size() + expected.bound.size() + expected.other.size();
+    bytes += numbers * sizeof(double) + expected.also.size() * sizeof(std::vector<double>);
+    bytes += static_cast<std::size_t>(expected.exact.size()) * sizeof(float);
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
+}  // namespace
+
+Subject::Subject(Runtime& runtime, const Row& row)
+    : runtime_(runtime),
+      problem_(row.problem),
+      set_(data_of(row.problem.op())),
+      trial_(runtime, row.problem, {row.variant, 0}) {
+  prepare();
+}
+
+Subject::Subject(Runtime& runtime, const Row& row, const Plan& plan)
+    : runtime_(runtime),
+      problem_(row.problem),
+      set_(data_of(row.problem.op())),
+      trial_(runtime, plan) {
+  prepare();
+}
+
+void Subject::prepare() {
+  const Tensors inputs = make_inputs(problem_, set_, kSeed);
+  reference_ =
+      problem_.op().reference(problem_, inputs, reference_options(set_.check, runtime_.device()));
+  trial_.upload(inputs);
+  packing_ = measure_packing(trial_);
+  bytes_ = bytes_of(plan()) + bytes_of(reference_);
+}
+
+void Subject::poison(int group) { trial_.poison(group); }
+void Subject::enqueue() { trial_.enqueue(); }
+std::vector<LaunchTime> Subject::finish() { return runtime_.finish(); }
+
+Verification Subject::check(int group) {
+  const Tensors outputs = trial_.download();
+  return compare_all(reference_, outputs, trial_.trespass(), group);
+}
+
+Batch Subject::run(std::int64_t iterations) {
+  Batch batch;
+  batch.iterations = iterations;
+  batch.launches = static_cast<std::int64_t>(plan().launches.size());
+  const Clock::time_point start = Clock::now();
+  const double own = own_nanoseconds();
+  for (std::int64_t i = 0; i < iterations; ++i) enqueue();
+  batch.host_ns = own_nanoseconds() - own;
+  batch.times = finish();
+  batch.wall_ns = nanoseconds_since(start);
+  const cl_command_queue_properties queue = runtime_.queue().getInfo<CL_QUEUE_PROPERTIES>();
+  require(queue_is_kept(batch, !(queue & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE),
+                        queue & CL_QUEUE_PROFILING_ENABLE));
+  require(events_are_times(batch));
+  return batch;
+}
+
+double Subject::warm_up(Clock::duration limit) {
+  const Clock::time_point start = Clock::now();
+  std::vector<double> walls_ns;
+  do {
+    walls_ns.push_back(run(1).wall_ns);
+  } while (walls_ns.size() < kWarmUpRuns && !is_stable(walls_ns, kStableRuns, kStable) &&
+           Clock::now() - start < limit);
+  const std::size_t last = std::min(walls_ns.size(), kStableRuns);
+  return median({walls_ns.end() - static_cast<std::ptrdiff_t>(last), walls_ns.end()});
+}
+
+}  // namespace clam::bench

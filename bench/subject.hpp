@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// subject.hpp - a row's problem on the device, with the result it must have.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "conditions.hpp"
+#include "rows.hpp"
+#include "runtime.hpp"
+#include "verify.hpp"
+
+namespace clam::bench {
+
+using Clock = std::chrono::steady_clock;
+
+/// Packing of constant inputs: once for a model, so apart from the times of a row.
+struct Packing {
+  std::int64_t launches = 0;  ///< 0: the plan packs nothing
+  std::int64_t bytes = 0;     ///< of the packed buffers
+  double us = 0, us_min = 0;  ///< median and minimum of all runs of the pack launches
+};
+
+/// What a Meter asks of the device goes through the virtual functions: tests override them to play
+/// a device that lies.
+class Subject {
+ public:
+  Subject(Runtime& runtime, const Row& row);
+  /// The row's problem by another plan than its own.
+  Subject(Runtime& runtime, const Row& row, const Plan& plan);
+  virtual ~Subject() = default;
+
+  virtual void poison(int group);
+  virtual void enqueue();
+  virtual std::vector<LaunchTime> finish();
+  /// Holds what is on the device against the reference, in full.
+  virtual Verification check(int group);
+
+  /// Enqueues so many iterations and waits for them. Throws CheckFailed by conditions 1 and 6.
+  Batch run(std::int64_t iterations);
+  /// Runs single iterations until their wall times are stable, or the limit is over. Returns the
+  /// median of the last of them in nanoseconds.
+  double warm_up(Clock::duration limit);
+
+  const Plan& plan() const { return trial_.plan(); }
+  const std::string& data_set() const { return set_.name; }
+  const Packing& packing() const { return packing_; }
+  std::int64_t bytes() const { return bytes_; }  ///< of memory that it holds, device and host
+
+ protected:
+  Trial& trial() { return trial_; }
+
+ private:
+  void prepare();
+
+  Runtime& runtime_;
+  Problem problem_;
+  const DataSet& set_;
+  Trial trial_;
+  Reference reference_;
+  Packing packing_;
+  std::int64_t bytes_ = 0;
+};
+
+}  // namespace clam::bench

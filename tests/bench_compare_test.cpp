@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+// Two runs side by side: verdicts on synthetic times, and what clam-bench --compare says of files.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "../bench/compare.hpp"
+#include "atomic_file.hpp"
+#include "command.hpp"
+#include "test_device.hpp"
+
+namespace clam::test {
+namespace {
+
+using namespace bench;
+using nlohmann::json;
+
+/// A row's times as a machine gives them: what a kernel takes, times what this round's and this
+/// iteration's other load cost, which only ever slows down.
+class Machine {
+ public:
+  Machine(std::uint64_t seed, double round_noise, double noise)
+      : random_(seed), round_noise_(round_noise), noise_(noise) {}
+
+  Timing run(double us, int rounds = 10, int iterations = 8) {
+    Timing timing;
+    for (int round = 0; round < rounds; ++round) {
+      const double load = 1 + round_noise_ * exponential();
+      std::vector<double> times;
+      for (int i = 0; i < iterations; ++i) {
+        times.push_back(us * load * (1 + noise_ * exponential()));
+      }
+      timing.rounds_us.push_back(median(times));
+      timing.samples_us.insert(timing.samples_us.end(), times.begin(), times.end());
+    }
+    timing.median_us = median(timing.samples_us);
+    timing.min_us = *std::min_element(timing.samples_us.begin(), timing.samples_us.end());
+    return timing;
+  }
+
+ private:
+  double exponential() { return -std::log((double(random_() >> 11) + 0.5) / 9007199254740992.0); }
+  std::mt19937_64 random_;
+  double round_noise_, noise_;
+};
+
+struct Counts {
+  int same = 0, fast = 0, slow = 0, unsure = 0;
+};
+
+Counts verdicts(Machine machine, double factor, int pairs = 400) {
+  Counts counts;
+  for (int i = 0; i < pairs; ++i) {
+    const Timing a = machine.run(100), b = machine.run(100 * factor);
+    const Change change = judge_change(a, b).change;
+    counts.same += change == Change::same;
+    counts.fast += change == Change::fast;
+    counts.slow += change == Change::slow;
+    counts.unsure += change == Change::unsure;
+  }
+  return counts;
+}
+
+TEST(bench_compare, noise_is_no_regression) {
+  const struct {
+    double round_noise, noise;
+  } machines[] = {{0, 0.01}, {0, 0.3}, {0.05, 0.05}, {0.3, 0.1}, {1, 0.3}};
+  for (const auto& each : machines) {
+    const Counts counts = verdicts(Machine(1, each.round_noise, each.noise), 1);
+    EXPECT_LE(counts.slow + counts.fast, 3) << each.round_noise << " " << each.noise;
+  }
+}
+
+TEST(bench_compare, a_quiet_machine_says_same_and_sees_small_changes) {
+  EXPECT_GT(verdicts(Machine(2, 0.005, 0.01), 1).same, 380);
+  EXPECT_GT(verdicts(Machine(3, 0.005, 0.01), 1.01).same, 360) << "1 % is no change";
+  EXPECT_GT(verdicts(Machine(4, 0.005, 0.01), 1.06).slow, 380);
+  EXPECT_GT(verdicts(Machine(5, 0.005, 0.01), 1 / 1.06).fast, 380);
+}
+
+TEST(bench_compare, a_noisy_machine_still_sees_large_changes) {
+  EXPECT_GT(verdicts(Machine(6, 0.05, 0.05), 1.25).slow, 380);
+  const Counts counts = verdicts(Machine(7, 0.3, 0.3), 1.1);
+  EXPECT_LE(counts.fast, 1);
+  EXPECT_GT(counts.unsure, 200) << "what cannot be told is not told";
+}
+
+TEST(bench_compare, a_run_beside_other_load_is_no_regression) {
+  // All of b's rounds are slower, but for single iterations.
+  Machine quiet(8, 0.01, 0.02), loaded(9, 0.5, 0.5);
+  for (int i = 0; i < 200; ++i) {
+    const Timing a = quiet.run(100);
+    Timing b = loaded.run(115);
+    b.samples_us[17] = b.min_us = 100.5;
+    EXPECT_NE(judge_change(a, b).change, Change::slow);
+  }
+}
+
+TEST(bench_compare, a_slow_run_on_a_busy_cpu_is_no_regression) {
+  Machine machine(11, 0.01, 0.02);
+  const Timing quiet = machine.run(100);
+  Timing busy = machine.run(190);
+  EXPECT_EQ(judge_change(quiet, busy).change, Change::slow);
+  busy.other_load = 0.5;
+  EXPECT_EQ(judge_change(quiet, busy).change, Change::unsure);
+  EXPECT_EQ(judge_change(quiet, busy).why, "other programs took 50 % of the processors");
+  EXPECT_EQ(judge_change(busy, quiet).change, Change::unsure);
+  Timing slower = machine.run(500);
+  slower.other_load = 0.5;
+  EXPECT_EQ(judge_change(quiet, slower).change, Change::slow) << "half the processors explain less";
+  EXPECT_EQ(judge_change(slower, quiet).change, Change::fast);
+}
+
+TEST(bench_compare, few_rounds_are_unsure) {
+  Machine machine(10, 0.01, 0.01);
+  EXPECT_EQ(judge_change(machine.run(100, 6), machine.run(150, 6)).change, Change::slow);
+  const Judgement judgement = judge_change(machine.run(100, 4), machine.run(150, 4));
+  EXPECT_EQ(judgement.change, Change::unsure);
+  EXPECT_EQ(judgement.why, "the rounds of one run differ as much");
+}
+
+TEST(bench_compare, few_samples_are_unsure) {
+  const Judgement judgement = judge_change({{1, 1, 1}, {}, 1, 1}, {{9, 9, 9}, {}, 9, 9});
+  EXPECT_EQ(judgement.change, Change::unsure);
+  EXPECT_EQ(judgement.why, "fewer than 4 samples");
+}
+
+json row(const std::string& name, double us, std::uint64_t seed) {
+  const Timing timing = Machine(seed, 0.005, 0.01).run(us);
+  return {{"name", name},
+          {"validity", "OK"},
+          {"us", {{"median", timing.median_us}, {"min", timing.min_us}}},
+          {"samples_us", timing.samples_us},
+          {"rounds_us", timing.rounds_us}};
+}
+
+json invalid(const std::string& name) {
+  return {{"name", name}, {"validity", "INVALID"}, {"reason", "condition 3, right: y"}};
+}
+
+json document(const std::vector<json>& rows, const std::string& device = "a GPU") {
+  return {{"benchmarks", json::array()},
+          {"clam", {{"device", {{"name", device}, {"driver_version", "1"}}}, {"rows", rows}}}};
+}
+
+class bench_compare_files : public testing::Test {
+ protected:
+  Finished compare(const json& a, const json& b, std::vector<std::string> more = {}) {
+    write_file(folder_.file("a.json"), a.dump());
+    write_file(folder_.file("b.json"), b.dump());
+    std::vector<std::string> words = {CLAM_BENCH_BINARY, "--compare", folder_.file("a.json"),
+                                      folder_.file("b.json")};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_command(words);
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(bench_compare_files, every_verdict_has_a_line_and_slow_is_1) {
+  const json a = document({row("kept", 100, 1), row("better", 100, 2), row("worse", 100, 3)});
+  const json b = document({row("kept", 100, 4), row("better", 80, 5), row("worse", 125, 6)});
+  const std::string file = folder_.file("out.json");
+  const Finished done = compare(a, b, {"--json", file});
+  EXPECT_EQ(done.code, 1) << done.err;
+  for (const char* line : {"SAME     kept", "FAST     better", "SLOW     worse",
+                           "1 SLOW, 0 INVALID, 1 FAST, 1 SAME, 0 UNSURE"}) {
+    EXPECT_NE(done.out.find(line), std::string::npos) << done.out;
+  }
+  const json written = json::parse(read_file(file));
+  EXPECT_TRUE(written.at("regressed").get<bool>());
+  EXPECT_EQ(written.at("rows").at(2).at("verdict"), "SLOW");
+  EXPECT_NEAR(written.at("rows").at(2).at("ratio").at("value").get<double>(), 1.25, 0.02);
+  EXPECT_EQ(compare(b, b).code, 0) << "a run against itself";
+  EXPECT_EQ(compare(document({row("better", 100, 2)}), document({row("better", 80, 5)})).code, 0);
+}
+
+TEST_F(bench_compare_files, invalid_against_ok_fails) {
+  const Finished done = compare(document({row("x", 100, 1)}), document({invalid("x")}));
+  EXPECT_EQ(done.code, 1);
+  EXPECT_NE(done.out.find("INVALID  x (condition 3, right: y)"), std::string::npos) << done.out;
+  const Finished mended = compare(document({invalid("x")}), document({row("x", 100, 1)}));
+  EXPECT_EQ(mended.code, 0);
+  EXPECT_NE(mended.out.find("UNSURE   x (was INVALID, is OK)"), std::string::npos) << mended.out;
+}
+
+TEST_F(bench_compare_files, another_device_and_missing_rows_are_said) {
+  const Finished done = compare(document({row("x", 100, 1), row("gone", 1, 1)}),
+                                document({row("x", 100, 2), row("new", 1, 1)}, "another GPU"));
+  EXPECT_EQ(done.code, 0) << done.out;
+  EXPECT_NE(done.out.find("A was measured on a GPU (driver 1), B on another GPU (driver 1)"),
+            std::string::npos)
+      << done.out;
+  EXPECT_NE(done.out.find("a.json: gone\n"), std::string::npos) << done.out;
+  EXPECT_NE(done.out.find("b.json: new\n"), std::string::npos) << done.out;
+}
+
+TEST_F(bench_compare_files, files_that_cannot_be_compared_get_a_sentence) {
+  json old = document({row("x", 100, 1)});
+  old["clam"]["rows"][0].erase("samples_us");
+  const json good = document({row("x", 100, 1)});
+  const struct {
+    json a;
+    const char* sentence;
+  } cases[] = {{old, "a.json: its rows have no samples, for an older clam-bench wrote it"},
+               {json::array(), "a.json: it is no file of clam-bench --json"},
+               {{{"benchmarks", 1}}, "a.json: it is no file of clam-bench --json"},
+               {document({{{"name", 7}, {"samples_us", 3}}}), "is damaged"}};
+  for (const auto& each : cases) {
+    const Finished done = compare(each.a, good);
+    EXPECT_EQ(done.code, 2);
+    EXPECT_NE(done.err.find(each.sentence), std::string::npos) << done.err;
+    EXPECT_EQ(done.out, "");
+  }
+  write_file(folder_.file("text"), "{");
+  const std::string missing = folder_.file("missing"), text = folder_.file("text");
+  EXPECT_EQ(run_command({CLAM_BENCH_BINARY, "--compare", text, text}).code, 2);
+  EXPECT_EQ(run_command({CLAM_BENCH_BINARY, "--compare", missing, text}).code, 2);
+  EXPECT_EQ(run_command({CLAM_BENCH_BINARY, "--compare", text}).code, 2) << "one file alone";
+}
+
+}  // namespace
+}  // namespace clam::test
