@@ -82,6 +82,12 @@ Reason more_takes_longer(const std::vector<Span>& spans, double launch_us) {
 
 }  // namespace
 
+Limits larger_of(const Limits& a, const Limits& b) {
+  return {std::max(a.gflops_f32, b.gflops_f32), std::max(a.gflops_f16, b.gflops_f16),
+          std::max(a.gb_per_s, b.gb_per_s), std::max(a.last_cache_bytes, b.last_cache_bytes),
+          std::min(a.launch_us, b.launch_us)};
+}
+
 double Batch::events_ns() const {
   double sum = 0;
   for (const LaunchTime& time : times) sum += nanoseconds(time);

@@ -30,6 +30,9 @@ struct Limits {
   double launch_us = 0;
 };
 
+/// The larger of each; of a launch's cost the smaller, which asks more.
+Limits larger_of(const Limits& a, const Limits& b);
+
 /// Iterations that were enqueued together, and waited for once.
 struct Batch {
   std::vector<LaunchTime> times;  ///< of all launches, in order

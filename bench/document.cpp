@@ -15,24 +15,6 @@ using nlohmann::json;
 
 constexpr int kSchema = 1;  // of bench/results.schema.json
 
-const char* name(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::not_run:
-      return "not run";
-    case Outcome::fine:
-      return "fine";
-    case Outcome::skipped:
-      return "skipped";
-    case Outcome::check_failed:
-      return "check failed";
-    case Outcome::bad_input:
-      return "bad input";
-    case Outcome::device_error:
-      return "device error";
-  }
-  return "unknown";
-}
-
 /// What repeats the row: kernel folder, problem, variant, device.
 std::string command(const Row& row, const Options& options) {
   const char* kernels = std::getenv("CLAM_KERNEL_DIR");

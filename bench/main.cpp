@@ -13,6 +13,7 @@
 #include "clam.hpp"
 #include "compare.hpp"
 #include "document.hpp"
+#include "isolated.hpp"
 #include "measure.hpp"
 #include "options.hpp"
 #include "reporter.hpp"
@@ -174,6 +175,65 @@ void run_google(Reporter& reporter, const Options& options) {
   benchmark::RunSpecifiedBenchmarks(&reporter, out ? &file : nullptr);
 }
 
+/// What is measured around the rows, and what their conditions take of it.
+class Frame {
+ public:
+  Frame(Runtime& runtime, const PeakOptions& how, const std::vector<double>& given)
+      : runtime_(runtime), how_(how), given_(!given.empty()) {
+    if (given_) {
+      limits_ = {given[0], given[1], given[2], static_cast<std::int64_t>(given[3]), given[4]};
+    }
+  }
+
+  void open(Table& table) {
+    if (given_) return;
+    around_.peaks = measure_peaks(runtime_, how_);
+    limits_ = limits_of(around_.peaks);
+    table.peaks(around_.peaks);
+    around_.before = board_.state();
+  }
+  /// Keeps the larger limits. Where they were given, they are measured here for the first time.
+  void look_again() {
+    if (given_) {
+      limits_ = larger_of(limits_, limits_of(measure_peaks(runtime_, how_)));
+    } else {
+      measure_again(runtime_, how_, around_.peaks);
+      limits_ = limits_of(around_.peaks);
+    }
+  }
+  void close(Table& table) {
+    if (given_) return;
+    around_.after = board_.state();
+    if (runtime_.tainted()) return;
+    look_again();
+    table.peaks_again(around_.peaks);
+  }
+
+  void watch(MeterOptions& how) {
+    how.clock = &clock_;
+    how.limits = &limits_;
+    how.look_again = [this] { look_again(); };
+  }
+  const Limits& limits() const { return limits_; }
+  const Surroundings& around() const { return around_; }
+
+ private:
+  Runtime& runtime_;
+  PeakOptions how_;
+  bool given_;
+  Limits limits_;
+  Surroundings around_;
+  Board board_;
+  ClockWatch clock_{board_};
+};
+
+void say_order(Table& table, const MeterOptions& how) {
+  table.say(how.elsewhere
+                ? std::string("rows are measured one after the other, each in a process of its own")
+                : fmt::format("rows take turns: {} rounds, in an order shuffled by --seed {}",
+                              how.rounds, how.seed));
+}
+
 int measure_rows(const Options& options) {
   const DeviceEntry entry = select_device(options.device);
   const cl::Context context(entry.device);
@@ -181,19 +241,16 @@ int measure_rows(const Options& options) {
   Runtime runtime(context, queue);
   const Selection selection = select_rows(options, runtime.device());
 
-  const Board board;
-  ClockWatch clock(board);
-  Surroundings around;
-  Limits limits;
   std::vector<Result> results(selection.rows.size());
   MeterOptions how = meter_options(options);
-  const PeakOptions of_peaks = peak_options(options, how);
-  how.clock = &clock;
-  how.limits = &limits;
-  how.look_again = [&] {
-    measure_again(runtime, of_peaks, around.peaks);
-    limits = limits_of(around.peaks);
-  };
+  Frame frame(runtime, peak_options(options, how), options.limits);
+  frame.watch(how);
+  if (options.isolate.value_or(isolates_by_default(runtime.device()))) {
+    const std::string device = fmt::format("{}:{}", entry.platform, entry.index);
+    how.elsewhere = [&, device, seconds = how.seconds](const Row& row) {
+      return measure_isolated(row, options, seconds, device, frame.limits());
+    };
+  }
   Meter meter(runtime, selection, results, how);
   register_rows(selection, &meter);
   add_context(runtime);
@@ -204,26 +261,18 @@ int measure_rows(const Options& options) {
   Table table(selection, results, runtime.device(), format == "console" ? stdout : stderr);
   Reporter reporter(selection, results, table, format);
   table.head(runtime.files().overrides());
-  table.say(fmt::format("rows take turns: {} rounds, in an order shuffled by --seed {}", how.rounds,
-                        how.seed));
+  say_order(table, how);
   if (!selection.rows.empty()) {  // else the foot says what is not built yet
     if (choose(meter, options) == 0) return 2;
-    around.peaks = measure_peaks(runtime, of_peaks);
-    limits = limits_of(around.peaks);
-    table.peaks(around.peaks);
-    around.before = board.state();
+    frame.open(table);
     run_google(reporter, options);
-    around.after = board.state();
-    if (!runtime.tainted()) {
-      how.look_again();
-      table.peaks_again(around.peaks);
-    }
+    frame.close(table);
   }
   table.foot();
   std::fflush(stdout);
   if (!options.json.empty()) {
-    write_file(options.json,
-               make_document(reporter.json(), options, selection, results, around, runtime));
+    write_file(options.json, make_document(reporter.json(), options, selection, results,
+                                           frame.around(), runtime));
   }
   return exit_code(results);
 }

@@ -22,10 +22,10 @@ constexpr double kWallOverEvents = 3;  // a round ends though its events claim t
 constexpr int kSecondLooks = 6;        // before condition 5 calls a row wrong
 constexpr std::int64_t kLarger = 6;    // times the smaller batch is then the larger one
 constexpr int kFewestWhenLate = 3;     // rounds, once the time of --quick is used up
-constexpr double kMuchLoad = 0.1;      // of the processors, by other programs
 constexpr std::size_t kSamples = 200;
 constexpr std::size_t kRoundsOfAnInterval = 6;  // fewer cannot give 95 %
 constexpr std::int64_t kMostMemory = std::int64_t{1} << 30;
+constexpr const char* kTimeUsedUp = "the time of --quick was used up";
 constexpr auto kQuickGroup = std::chrono::seconds(8);  // of making ready, where there is a deadline
 
 /// Any of 0..n-1 (the standard's distributions differ from one library to the next).
@@ -65,6 +65,32 @@ void set_counters(benchmark::State& state, const Result& result) {
 }
 
 }  // namespace
+
+const char* name(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::not_run:
+      return "not run";
+    case Outcome::fine:
+      return "fine";
+    case Outcome::skipped:
+      return "skipped";
+    case Outcome::check_failed:
+      return "check failed";
+    case Outcome::bad_input:
+      return "bad input";
+    case Outcome::device_error:
+      return "device error";
+  }
+  return "unknown";
+}
+
+Outcome parse_outcome(const std::string& text) {
+  for (const Outcome outcome : {Outcome::not_run, Outcome::fine, Outcome::skipped,
+                                Outcome::check_failed, Outcome::bad_input, Outcome::device_error}) {
+    if (text == name(outcome)) return outcome;
+  }
+  throw BadArgument(fmt::format("'{}' is no outcome of a row", text));
+}
 
 /// A row of the group that is being measured.
 struct Meter::Entry {
@@ -171,7 +197,7 @@ void Meter::add_to_group(std::size_t row) {
   if (entry.result.was_run() && !entry.result.valid()) return;  // nothing makes up for that
   guard(entry, [&] {
     if (options_.deadline && Clock::now() > *options_.deadline) {
-      throw Unsupported("the time of --quick was used up");
+      throw Unsupported(kTimeUsedUp);
     }
     entry.subject = options_.make(selection_.rows[row]);
     const Subject& subject = *entry.subject;
@@ -296,7 +322,7 @@ void Meter::conclude(Entry& entry) {
   if (is_launch_bound(result.us, result.launches, limits())) result.marks.push_back("launch-bound");
   if (runtime_.device().type == "cpu" && result.other_load.value_or(0) > kMuchLoad) {
     result.marks.push_back(
-        fmt::format("others took {:.0f} % of the processors", 100 * *result.other_load));
+        fmt::format("{} {:.0f} % of the processors", kOtherLoad, 100 * *result.other_load));
   }
   result.outcome = Outcome::fine;
 }
@@ -317,7 +343,21 @@ void Meter::measure_group() {
   tell("");
 }
 
+/// One row after the other: only this process could make those of several take turns.
+void Meter::measure_elsewhere(std::size_t row) {
+  tell(selection_.rows[row].name);
+  Result& result = results_[row];
+  if (options_.deadline && Clock::now() > *options_.deadline) {
+    result.outcome = Outcome::skipped;
+    result.reason = kTimeUsedUp;
+  } else {
+    result = options_.elsewhere(selection_.rows[row]);
+  }
+  tell("");
+}
+
 void Meter::measure(std::size_t row) {
+  if (options_.elsewhere) return measure_elsewhere(row);
   if (!entry_of(row)) begin_group(row);
   Entry& entry = *entry_of(row);
   if (entry.given == entry.passes) measure_group();

@@ -23,6 +23,10 @@
 namespace clam::bench {
 
 enum class Outcome { not_run, fine, skipped, check_failed, bad_input, device_error };
+/// "fine", "check failed", ...
+const char* name(Outcome outcome);
+/// The inverse. Throws BadArgument.
+Outcome parse_outcome(const std::string& text);
 
 /// One repetition of Google Benchmark.
 struct Pass {
@@ -59,6 +63,10 @@ struct Result {
   bool was_run() const { return outcome != Outcome::not_run && outcome != Outcome::skipped; }
 };
 
+/// Share of the processors that other programs may take before a CPU's row is marked.
+constexpr double kMuchLoad = 0.1;
+constexpr const char* kOtherLoad = "others took";
+
 using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 
 struct MeterOptions {
@@ -74,6 +82,7 @@ struct MeterOptions {
   /// gives a row up.
   std::function<void()> look_again = [] {};
   ClockWatch* clock = nullptr;
+  std::function<Result(const Row&)> elsewhere;  ///< measures a row in another process; or empty
   std::function<void(const std::string&)> progress = {};     ///< told what is being done
   std::function<std::unique_ptr<Subject>(const Row&)> make;  ///< for tests; else a plain Subject
 };
@@ -101,6 +110,7 @@ class Meter {
   void begin_group(std::size_t first);
   void add_to_group(std::size_t row);
   void measure_group();
+  void measure_elsewhere(std::size_t row);
   void run_rounds(std::vector<Entry*> entries);
   void run_round(Entry& entry);
   void summarise(Entry& entry);

@@ -74,6 +74,13 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
                  "say which rows of B are faster or slower than in A, two files of --json, and end")
       ->expected(2)
       ->type_name("A B");
+  app.add_flag("--isolate,!--no-isolate", options.isolate,
+               "each row in a process of its own, so that a crash or a hang costs that one alone, "
+               "and one after the other (default on a Mali)");
+  app.add_option("--limit", options.limit_s, "seconds for such a process (300)")
+      ->check(CLI::Range(1, 86400))
+      ->type_name("S");
+  app.add_option("--limits", options.limits)->delimiter(',')->expected(5)->group("");
   app.add_flag("--list", options.list, "list the rows and end; needs no device");
   try {
     app.parse(own);

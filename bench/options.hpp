@@ -16,6 +16,9 @@ struct Options {
   std::optional<double> seconds;  ///< of measured time a row
   std::uint64_t seed = 1;
   bool quick = false, list = false;
+  std::optional<bool> isolate;      ///< each row in a process of its own; unset: as the device is
+  int limit_s = 300;                ///< of such a process
+  std::vector<double> limits;       ///< given to such a process: what it need not measure
   std::vector<std::string> google;  ///< --benchmark_* and --v, as given
 
   /// The value of a Google Benchmark flag given as --NAME=VALUE; nothing when absent.

@@ -175,7 +175,9 @@ void Table::show(const Place& place) {
   }
   const bool claim = node && node->claimed_gflops > 0;
   std::string marks;
-  for (const std::string& mark : result.marks) marks += " [" + mark + "]";
+  for (const std::string& mark : result.marks) {
+    if (mark.rfind(kOtherLoad, 0) != 0) marks += " [" + mark + "]";
+  }
   fmt::print(out_, "  {}, {}{}{}\n", row.problem.text(), result.variant, marks,
              claim ? fmt::format(" (published claim: {:.0f} GFLOP/s)", node->claimed_gflops) : "");
 }
@@ -211,6 +213,13 @@ void Table::foot() {
     if (outcome == Outcome::skipped) ++reasons[short_reason(selection_.rows[i], results_[i])];
   }
   fmt::print(out_, "\n");
+  const auto busiest = std::max_element(
+      results_.begin(), results_.end(),
+      [](const Result& a, const Result& b) { return a.other_load < b.other_load; });
+  if (device_.type == "cpu" && busiest != results_.end() && busiest->other_load > kMuchLoad) {
+    fmt::print(out_, "Other programs took up to {:.0f} % of the processors meanwhile.\n",
+               100 * *busiest->other_load);
+  }
   for (const auto& [reason, count] : reasons) {
     fmt::print(out_, "skipped ({}): {}\n", count, reason);
   }

@@ -73,8 +73,9 @@ void run_row_isolated(const Session& session, const VerifyRequest& request, Veri
   if (const Reason misfortune = fate.misfortune()) return fail(row, *misfortune);
   try {
     take_result(nlohmann::json::parse(fate.out).at("results").at(0), row);
-  } catch (const std::exception&) {  // what went wrong there has been said on stderr
-    fail(row, fmt::format("its process ended with {} and gave no result", fate.code));
+  } catch (const std::exception& error) {  // what went wrong there has been said on stderr
+    fail(row,
+         fmt::format("its process ended with {} and gave no result ({})", fate.code, error.what()));
   }
 }
 

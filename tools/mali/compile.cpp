@@ -18,7 +18,7 @@
 #include "parallel.hpp"
 #include "process/process.hpp"
 #include "program_cache.hpp"
-#include "scratch_folder.hpp"
+#include "process/scratch_folder.hpp"
 
 namespace clam::mali {
 namespace {

@@ -11,7 +11,7 @@
 #include "kernel_text.hpp"
 #include "malioc.hpp"
 #include "process/process.hpp"
-#include "scratch_folder.hpp"
+#include "process/scratch_folder.hpp"
 
 namespace clam::mali {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "error.hpp"
 
-namespace clam::mali {
+namespace clam {
 
 class ScratchFolder {
  public:
@@ -17,7 +17,7 @@ class ScratchFolder {
   ScratchFolder() {
     std::error_code error;
     std::string pattern =
-        (std::filesystem::temp_directory_path(error) / "clam-mali-XXXXXX").string();
+        (std::filesystem::temp_directory_path(error) / "clam-XXXXXX").string();
     if (!::mkdtemp(pattern.data())) throw IoError("cannot make a temporary folder " + pattern);
     path_ = pattern;
   }
@@ -34,4 +34,4 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace clam::mali
+}  // namespace clam

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "isolated.hpp"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "atomic_file.hpp"
+#include "gpu.hpp"
+#include "process/isolate.hpp"
+#include "process/scratch_folder.hpp"
+
+namespace clam::bench {
+namespace {
+
+using nlohmann::json;
+
+std::vector<std::string> words_of(const Row& row, const Options& options, double seconds,
+                                  const std::string& device, const Limits& limits) {
+  std::vector<std::string> words{
+      own_program(),
+      "--problem",
+      row.problem.text(),
+      "--device",
+      device,
+      "--time",
+      fmt::format("{}", seconds),
+      "--seed",
+      std::to_string(options.seed),
+      "--no-isolate",
+      "--limits",
+      fmt::format("{},{},{},{},{}", limits.gflops_f32, limits.gflops_f16, limits.gb_per_s,
+                  limits.last_cache_bytes, limits.launch_us)};
+  if (!row.variant.empty()) words.insert(words.end(), {"--variant", row.variant});
+  if (options.quick) words.push_back("--quick");
+  return words;
+}
+
+Result failed(const std::string& reason) {
+  Result result;
+  result.outcome = Outcome::device_error;
+  result.reason = reason;
+  return result;
+}
+
+Packing packing_from_json(const json& pack) {
+  return {pack.at("launches").get<std::int64_t>(), pack.at("bytes").get<std::int64_t>(),
+          pack.at("us").at("median").get<double>(), pack.at("us").at("min").get<double>()};
+}
+
+void take_times(const json& row, Result& result) {
+  const json& us = row.at("us");
+  result.iterations = row.at("iterations").get<std::int64_t>();
+  result.us = us.at("median").get<double>();
+  result.us_min = us.at("min").get<double>();
+  result.cv = us.at("cv").get<double>();
+  result.interval = {us.at("low").get<double>(), us.at("high").get<double>()};
+  row.at("samples_us").get_to(result.samples_us);
+  row.at("rounds_us").get_to(result.rounds_us);
+  row.at("marks").get_to(result.marks);
+  result.passes = {{result.iterations, result.us, result.us}};
+  result.flops = row.value("flops", 0.0);
+  row.at("bytes").get_to(result.bytes);
+  if (row.contains("pack")) result.packing = packing_from_json(row.at("pack"));
+  if (row.contains("other_load")) result.other_load = row.at("other_load").get<double>();
+}
+
+}  // namespace
+
+bool isolates_by_default(const DeviceInfo& device) { return identify(device).gpu != nullptr; }
+
+Result result_from_json(const json& row) {
+  Result result;
+  result.outcome = parse_outcome(row.at("outcome").get<std::string>());
+  result.reason = row.value("reason", "");
+  if (!row.contains("variant")) return result;
+  row.at("variant").get_to(result.variant);
+  row.at("kernel_hash").get_to(result.kernel_hash);
+  row.at("data_set").get_to(result.data_set);
+  row.at("launches").get_to(result.launches);
+  const json outputs = row.value("outputs", json::object());
+  for (const auto& [name, verdict] : outputs.items()) {
+    result.verification.outputs[name] = verdict_from_json(verdict);
+  }
+  result.error_over_bound = result.verification.worst_ratio();
+  if (result.outcome == Outcome::fine) take_times(row, result);
+  return result;
+}
+
+Result measure_isolated(const Row& row, const Options& options, double seconds,
+                        const std::string& device, const Limits& limits) {
+  const ScratchFolder folder;
+  const std::string file = folder.file("row.json");
+  std::vector<std::string> words = words_of(row, options, seconds, device, limits);
+  words.insert(words.end(), {"--json", file});
+  const Fate fate = run_isolated(words, std::chrono::seconds(options.limit_s));
+  if (const Reason misfortune = fate.misfortune()) return failed(*misfortune);
+  try {
+    return result_from_json(json::parse(read_file(file)).at("clam").at("rows").at(0));
+  } catch (const std::exception& error) {  // what went wrong there has been said on stderr
+    return failed(
+        fmt::format("its process ended with {} and gave no result ({})", fate.code, error.what()));
+  }
+}
+
+}  // namespace clam::bench

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// bench_isolated_test.cpp - clam-bench with a row in each process: the same rows, and faults that
+// cost one.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "../bench/isolated.hpp"
+#include "run_clam.hpp"
+#include "test_errors.hpp"
+
+namespace clam::test {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kDense = "dense m=33 n=20 k=48 dtype=f32";
+constexpr const char* kSoftmax = "softmax shape=7x9 dtype=f32";
+
+/// The file that clam-bench wrote about both problems, and its exit code.
+std::pair<json, int> measured(std::vector<std::string> words,
+                              const TemporaryFolder* kernels = nullptr) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("out.json");
+  words.insert(words.begin(), {CLAM_BENCH_BINARY, "--problem", kDense, "--problem", kSoftmax,
+                               "--time", "0.001", "--json", file});
+  std::vector<std::string> environment;
+  if (kernels) environment = {"CLAM_KERNEL_DIR=" + kernels->path(), "CLAM_CACHE_DIR=off"};
+  const Finished finished = run_command(words, environment);
+  return {json::parse(read_file(file)).at("clam").at("rows"), finished.code};
+}
+
+void break_pack(const TemporaryFolder& folder, const std::string& first) {
+  const std::string store = "*(__global S4*)(wp + at) = ";
+  break_kernel(folder, "dense.cl", store, first + " " + store);
+}
+
+/// Everything that does not change from run to run.
+json lasting(json row) {
+  for (const char* key : {"us", "samples_us", "rounds_us", "gb_per_s", "gflop_per_s", "iterations",
+                          "of_peak", "floor_us", "marks", "other_load"}) {
+    row.erase(key);
+  }
+  if (row.contains("pack")) row["pack"].erase("us");
+  return row;
+}
+
+TEST(bench_isolated_device, rows_are_those_of_one_process) {
+  CLAM_NEEDS_DEVICE();
+  const auto [apart, code] = measured({"--isolate"});
+  EXPECT_EQ(code, 0);
+  const json together = measured({"--no-isolate"}).first;
+  ASSERT_EQ(apart.size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(lasting(apart[i]), lasting(together[i]));
+    EXPECT_EQ(apart[i].at("validity"), "OK");
+    EXPECT_GT(apart[i].at("us").at("median"), 0);
+    EXPECT_GT(apart[i].at("of_peak"), 0) << "by the peaks that the first process measured";
+    EXPECT_GE(apart[i].at("samples_us").size(), 6u);
+  }
+}
+
+TEST(bench_isolated_device, a_row_comes_back_from_its_json) {
+  CLAM_NEEDS_DEVICE();
+  const json row = measured({"--no-isolate"}).first.at(0);
+  const bench::Result result = bench::result_from_json(row);
+  EXPECT_TRUE(result.valid());
+  EXPECT_EQ(result.us, row.at("us").at("median").get<double>());
+  EXPECT_EQ(result.samples_us.size(), row.at("samples_us").size());
+  EXPECT_EQ(result.verification.outputs.size(), 1u);
+  EXPECT_GT(result.packing.launches, 0);
+  EXPECT_THROW(bench::result_from_json({{"outcome", "splendid"}}), BadArgument);
+  EXPECT_ANY_THROW(bench::result_from_json(json::object()));
+}
+
+TEST(bench_isolated_broken, a_crash_costs_one_row) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder kernels;
+  break_pack(kernels, "*(volatile __global int*)8 = 1;");
+  const auto [rows, code] = measured({"--isolate"}, &kernels);
+  EXPECT_EQ(code, 3);
+  EXPECT_EQ(rows[0].at("validity"), "INVALID");
+  EXPECT_TRUE(contains(rows[0].at("reason"), "ended by signal 11 (Segmentation fault)"));
+  EXPECT_EQ(rows[1].at("validity"), "OK");
+}
+
+TEST(bench_isolated_broken, a_hang_costs_one_row) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder kernels;
+  break_pack(kernels, "for (volatile int again = 0; again < 2; again = 0)");
+  const auto [rows, code] = measured({"--isolate", "--limit", "8"}, &kernels);
+  EXPECT_EQ(code, 3);
+  EXPECT_TRUE(contains(rows[0].at("reason"), "gave no result for 8 s")) << rows[0];
+  EXPECT_EQ(rows[1].at("validity"), "OK");
+}
+
+TEST(bench_isolated_broken, a_wrong_result_is_invalid_there_too) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder kernels;
+  break_kernel(kernels, "softmax.cl", "1.0f / ", "1.01f / ");
+  const auto [rows, code] = measured({"--isolate"}, &kernels);
+  EXPECT_EQ(code, 1);
+  EXPECT_EQ(rows[1].at("validity"), "INVALID");
+  EXPECT_TRUE(contains(rows[1].at("reason"), "condition 3, right"));
+}
+
+}  // namespace
+}  // namespace clam::test
