@@ -20,6 +20,9 @@
 #ifndef PEAK_MAD
 #define PEAK_MAD 0  // 1: mad(), which may round twice: quick where fma() is a function in software
 #endif
+#ifndef PEAK_STRAIGHT
+#define PEAK_STRAIGHT 0  // 1: 16 rounds without a loop, for halves: through a loop Mesa's Mali
+#endif                   // compiler carries them one by one, and then computes them so
 #ifndef PEAK_TOGETHER
 #define PEAK_TOGETHER 0  // 1: an item reads 16 places side by side, as CPUs like; else a group does
 #endif
@@ -31,20 +34,19 @@
 #define JOIN(a, b) PASTE(a, b)
 #if PEAK_WIDTH == 1
 typedef T V;
-#define LOAD(place, src) (src)[place]
-#define STORE(v, place, dst) (dst)[place] = (v)
 #define FIRST(v) (v)
 #else
 typedef JOIN(T, PEAK_WIDTH) V;
-#define LOAD JOIN(vload, PEAK_WIDTH)
-#define STORE JOIN(vstore, PEAK_WIDTH)
 #define FIRST(v) (v).s0
 #endif
+// Not by vload, which may take halves one by one: Mesa's Mali compiler then computes them so too.
+#define LOAD(place, src) ((__global const V*)(src))[place]
+#define STORE(v, place, dst) ((__global V*)(dst))[place] = (v)
 
-#define MARK(token, value)                                             \
-  if (get_local_id(0) == 0) {                                          \
-    marks[get_group_id(1) * get_num_groups(0) + get_group_id(0)] =     \
-        (token) + (int)get_group_id(1) + (value);                      \
+#define MARK(token, value)                                         \
+  if (get_local_id(0) == 0) {                                      \
+    marks[get_group_id(1) * get_num_groups(0) + get_group_id(0)] = \
+        (token) + (int)get_group_id(1) + (value);                  \
   }
 
 #if PEAK_CHAINS >= 8
@@ -65,6 +67,10 @@ typedef JOIN(T, PEAK_WIDTH) V;
 #endif
 #define END(c) STORE(v##c, (int)get_global_id(0) * PEAK_CHAINS + c, dst);
 
+#define ROUND                                         \
+  CHAINS(NEXT) CHAINS(NEXT) CHAINS(NEXT) CHAINS(NEXT) \
+  CHAINS(NEXT) CHAINS(NEXT) CHAINS(NEXT) CHAINS(NEXT)
+
 // An item counts: each lane of each chain goes from its own start up by one at every multiply-add,
 // 8 in a round. All are whole numbers that the type holds, so fused or not the end is exact; and
 // neither factor nor summand is known to the compiler.
@@ -73,10 +79,14 @@ __kernel void peak_fma(__global const T* start, __global T* dst, __global int* m
   const V one = (V)((T)factor);
   const V step = (V)((T)summand);
   CHAINS(BEGIN)
+#if PEAK_STRAIGHT
+  ROUND ROUND ROUND ROUND ROUND ROUND ROUND ROUND
+  ROUND ROUND ROUND ROUND ROUND ROUND ROUND ROUND
+#else
   for (int i = 0; i < rounds; ++i) {
-    CHAINS(NEXT) CHAINS(NEXT) CHAINS(NEXT) CHAINS(NEXT)
-    CHAINS(NEXT) CHAINS(NEXT) CHAINS(NEXT) CHAINS(NEXT)
+    ROUND
   }
+#endif
   CHAINS(END)
   MARK(token + PEAK_UNIQUE, (int)FIRST(v0))
 }

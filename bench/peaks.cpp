@@ -18,8 +18,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int64_t kRounds = 240;  // of 8: with a start below 128 within half's whole numbers
-constexpr std::int64_t kSteps = 8 * kRounds;
+constexpr int kRound = 8;            // multiply-adds of a lane
+constexpr int kRounds = 240;         // with a start below 128 within half's whole numbers
+constexpr int kStraightRounds = 16;  // without a loop
 constexpr int kStarts = 128;
 constexpr std::size_t kReadPlaces = 16;  // by one item
 constexpr int kBatch = 16;               // empty launches before the host waits
@@ -216,15 +217,18 @@ double Workbench::multiply_adds(const std::string& dtype, const std::string& fun
   const int enough = cpu ? 8 : std::clamp(16 / width, 1, 8);
   const int chains = options_.chains > 0 ? options_.chains : enough;
   const int lanes = chains * width;
+  const bool straight = half && !cpu;
   Work work;
   work.kernel = kernel(
-      "peak_fma", fmt::format("{}{}-DPEAK_WIDTH={} -DPEAK_CHAINS={}", half ? "-DCLAM_F16 " : "",
+      "peak_fma", fmt::format("{}{}{}-DPEAK_WIDTH={} -DPEAK_CHAINS={}", half ? "-DCLAM_F16 " : "",
+                              straight ? "-DPEAK_STRAIGHT=1 " : "",
                               function == "mad" ? "-DPEAK_MAD=1 " : "", width, chains));
   work.group = group_of(work.kernel, cpu ? 16 : 64, 64);
   const auto units = static_cast<std::size_t>(device.compute_units);
   work.items = cpu ? 2 * work.group * units : 256 * units;
   work.items -= work.items % work.group;
-  work.mark = kSteps;  // chain 0 starts at 0
+  const int steps = kRound * (straight ? kStraightRounds : kRounds);
+  work.mark = steps;  // chain 0 starts at 0
   work.marks = 2;
   const auto measure = [&](auto zero) {
     using Value = decltype(zero);
@@ -241,9 +245,9 @@ double Workbench::multiply_adds(const std::string& dtype, const std::string& fun
     work.kernel.setArg(6, 1.0f);
     const double ns = watch_.best_ns(work, window());
     check<Value>(to, count, [&](std::size_t i) {
-      return number<Value>(static_cast<int>(i % static_cast<std::size_t>(lanes)) + int{kSteps});
+      return number<Value>(static_cast<int>(i % static_cast<std::size_t>(lanes)) + steps);
     });
-    const double flops = 2.0 * double(kSteps) * double(count);
+    const double flops = 2.0 * double(steps) * double(count);
     const std::string type = half ? "half" : "float";
     const std::string lanes_text = width > 1 ? std::to_string(width) : "";
     keep({fmt::format("{} {}{}", function, type, lanes_text), dtype, width, 0, ns * 1e-3,
@@ -386,7 +390,7 @@ void Workbench::build() {
   const double ns = nanoseconds_since(start);
   cl_int seen = 0;
   runtime_.queue().enqueueReadBuffer(marks, CL_TRUE, 0, sizeof seen, &seen);
-  if (seen != unique + 8) throw Refused("the program that ran is not the one that was built");
+  if (seen != unique + kRound) throw Refused("the program that ran is not the one that was built");
   peaks_.build_ms = ns * 1e-6;
 }
 
