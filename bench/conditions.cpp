@@ -12,7 +12,8 @@ namespace {
 
 constexpr double kOver = 1.05;         // more than this over what is possible is not noise
 constexpr double kClocksApart = 1.01;  // the device's clock against the host's
-constexpr double kLaunchCosts = 10;    // beyond which a time is the kernel's and not the host's
+constexpr double kRoundTrips = 4;
+constexpr double kLaunchCosts = 10;  // beyond which a time is the kernel's and not the host's
 
 double nanoseconds(const LaunchTime& time) {
   // Unsigned times would wrap around where they are swapped.
@@ -51,9 +52,10 @@ Reason events_fit_the_wait(const std::vector<Span>& spans) {
       best.launches, best.events_us, best.wall_us);
 }
 
-Reason events_cover_the_wait(const std::vector<Span>& spans, double launch_us) {
+Reason events_cover_the_wait(const std::vector<Span>& spans, const Limits& limits) {
   const auto excess = [&](const Span& span) {
-    return span.wall_us / (2 * span.events_us + double(span.launches) * launch_us + span.host_us);
+    return span.wall_us / (2 * (span.events_us + limits.round_trip_us) +
+                           double(span.launches) * limits.launch_us + span.host_us);
   };
   const Span& best = best_of(spans, excess);
   if (excess(best) <= 1) return {};
@@ -61,15 +63,17 @@ Reason events_cover_the_wait(const std::vector<Span>& spans, double launch_us) {
       "condition 5, work: the events of {} launches add up to {:.1f} us, but the host waited "
       "{:.1f} "
       "us, and a launch costs {:.1f} us: the events leave time out",
-      best.launches, best.events_us, best.wall_us, launch_us);
+      best.launches, best.events_us, best.wall_us, limits.launch_us);
 }
 
-Reason more_takes_longer(const std::vector<Span>& spans, double launch_us) {
+Reason more_takes_longer(const std::vector<Span>& spans, const Limits& limits) {
   const auto fewer = [](const Span& a, const Span& b) { return a.iterations < b.iterations; };
   const auto [least, most] = std::minmax_element(spans.begin(), spans.end(), fewer);
   const double few = best_wall(spans, least->iterations);
   const double many = best_wall(spans, most->iterations);
-  if (few <= kLaunchCosts * double(least->launches) * launch_us) return {};
+  // Up to here what a batch costs the host may be most of it.
+  if (few <= kLaunchCosts * double(least->launches) * limits.launch_us) return {};
+  if (few <= kRoundTrips * limits.round_trip_us) return {};
   // Halfway, as factors go, between what it should be and no difference at all.
   const double longer = std::sqrt(double(most->iterations) / double(least->iterations));
   if (many >= longer * few) return {};
@@ -84,8 +88,8 @@ Reason more_takes_longer(const std::vector<Span>& spans, double launch_us) {
 
 Limits larger_of(const Limits& a, const Limits& b) {
   return {std::max(a.gflops_f32, b.gflops_f32), std::max(a.gflops_f16, b.gflops_f16),
-          std::max(a.gb_per_s, b.gb_per_s), std::max(a.last_cache_bytes, b.last_cache_bytes),
-          std::min(a.launch_us, b.launch_us)};
+          std::max(a.gb_per_s, b.gb_per_s),     std::max(a.last_cache_bytes, b.last_cache_bytes),
+          std::max(a.launch_us, b.launch_us),   std::max(a.round_trip_us, b.round_trip_us)};
 }
 
 double Batch::events_ns() const {
@@ -161,8 +165,8 @@ Reason time_follows_work(const std::vector<Span>& spans, const Limits& limits) {
   if (spans.empty()) return {};
   if (const Reason too_long = events_fit_the_wait(spans)) return too_long;
   if (limits.launch_us <= 0) return {};
-  const Reason left_out = events_cover_the_wait(spans, limits.launch_us);
-  return left_out ? left_out : more_takes_longer(spans, limits.launch_us);
+  const Reason left_out = events_cover_the_wait(spans, limits);
+  return left_out ? left_out : more_takes_longer(spans, limits);
 }
 
 Reason queue_is_kept(const Batch& batch, bool in_order, bool profiling) {

@@ -27,10 +27,11 @@ struct Limits {
   double gflops_f32 = 0, gflops_f16 = 0;
   double gb_per_s = 0;  ///< of memory, beyond the caches
   std::int64_t last_cache_bytes = 0;
-  double launch_us = 0;
+  double launch_us = 0;      ///< host's time of a launch among many
+  double round_trip_us = 0;  ///< of one launch and the wait for it
 };
 
-/// The larger of each; of a launch's cost the smaller, which asks more.
+/// The larger of each.
 Limits larger_of(const Limits& a, const Limits& b);
 
 /// Iterations that were enqueued together, and waited for once.
@@ -72,11 +73,11 @@ struct Span {
 };
 Span span_of(const Batch& batch);
 /// In the best batch the events add up to no more than the host waited (5 %), and to no less than
-/// half of that, launch costs and the host's own work apart. More iterations take longer: the best
-/// wall time of the largest batches, of m times as many as the smallest, is at least sqrt(m) times
-/// the best of these, where that is over 10 launch costs. Other load makes single batches slow,
-/// never all of them fast, so best is held against best; before an honest row is called wrong,
-/// measure batches that differ by more and ask again.
+/// half of that, launch costs, the wait's own and the host's work apart. More iterations take
+/// longer: the best wall time of the largest batches, of m times as many as the smallest, is at
+/// least sqrt(m) times the best of these, where that is over 10 launch costs and 4 round trips.
+/// Other load makes single batches slow, never all of them fast, so best is held against best;
+/// before an honest row is called wrong, measure batches that differ by more and ask again.
 Reason time_follows_work(const std::vector<Span>& spans, const Limits& limits);
 
 /// 6, queue: as many launches ended as were enqueued, in an in-order queue with profiling.

@@ -29,8 +29,8 @@ std::vector<std::string> words_of(const Row& row, const Options& options, double
       std::to_string(options.seed),
       "--no-isolate",
       "--limits",
-      fmt::format("{},{},{},{},{}", limits.gflops_f32, limits.gflops_f16, limits.gb_per_s,
-                  limits.last_cache_bytes, limits.launch_us)};
+      fmt::format("{},{},{},{},{},{}", limits.gflops_f32, limits.gflops_f16, limits.gb_per_s,
+                  limits.last_cache_bytes, limits.launch_us, limits.round_trip_us)};
   if (!row.variant.empty()) words.insert(words.end(), {"--variant", row.variant});
   if (options.quick) words.push_back("--quick");
   return words;

@@ -181,7 +181,8 @@ class Frame {
   Frame(Runtime& runtime, const PeakOptions& how, const std::vector<double>& given)
       : runtime_(runtime), how_(how), given_(!given.empty()) {
     if (given_) {
-      limits_ = {given[0], given[1], given[2], static_cast<std::int64_t>(given[3]), given[4]};
+      limits_ = {given[0], given[1], given[2], static_cast<std::int64_t>(given[3]),
+                 given[4], given[5]};
     }
   }
 

@@ -18,10 +18,13 @@ struct Surroundings {
 /// What the conditions take of the peaks. Of memory the best rate of all: a row that mostly reads
 /// may honestly beat a copy.
 inline Limits limits_of(const Peaks& peaks) {
-  return {peaks.gflops_f32.value_or(0), peaks.gflops_f16.value_or(0),
+  return {peaks.gflops_f32.value_or(0),
+          peaks.gflops_f16.value_or(0),
           std::max({peaks.gb_per_s_copy.value_or(0), peaks.gb_per_s_read.value_or(0),
                     peaks.gb_per_s_write.value_or(0)}),
-          peaks.last_cache_bytes.value_or(0), peaks.launch_us.value_or(0)};
+          peaks.last_cache_bytes.value_or(0),
+          peaks.launch_us.value_or(0),
+          peaks.round_trip_us.value_or(0)};
 }
 
 /// The least time of a call by the measured peaks; nothing where they bound nothing.

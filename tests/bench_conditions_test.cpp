@@ -191,6 +191,16 @@ TEST(bench_conditions, five_more_work_takes_longer) {
   expect_holds(time_follows_work(all, kPeaks));
 }
 
+TEST(bench_conditions, five_a_wait_costs_what_it_costs) {
+  // What was seen of a kernel of 3 us, where one launch and the wait for it take 45.
+  const std::vector<Span> all = {{1, 1, 3, 55, 3}, {6, 6, 18, 86, 8}};
+  Limits limits = kPeaks;
+  limits.round_trip_us = 45;
+  expect_holds(time_follows_work(all, limits));
+  limits.round_trip_us = 5;
+  expect_says(time_follows_work(all, limits), "condition 5, work");
+}
+
 TEST(bench_conditions, five_larger_batches_clear_an_unlucky_row) {
   // The machine had half its cores while single iterations ran, and all of them for the pairs.
   std::vector<Span> all = {{1, 1, 1000, 1010, 0}, {2, 2, 1300, 1310, 0}};
