@@ -35,35 +35,38 @@ double best_wall(const std::vector<Span>& spans, std::int64_t iterations) {
   return best;
 }
 
-/// The batch with the least of `excess`, which says how often the true time goes into the claim.
+/// The batch that `share` of all do not exceed, by what `excess` says: how often the true time goes
+/// into the claim.
 template <typename Excess>
-const Span& best_of(const std::vector<Span>& spans, const Excess& excess) {
-  return *std::min_element(spans.begin(), spans.end(),
-                           [&](const Span& a, const Span& b) { return excess(a) < excess(b); });
+Span at_share(std::vector<Span> spans, double share, const Excess& excess) {
+  const auto place = static_cast<std::size_t>(share * double(spans.size() - 1));
+  const auto at = spans.begin() + static_cast<std::ptrdiff_t>(place);
+  std::nth_element(spans.begin(), at, spans.end(),
+                   [&](const Span& a, const Span& b) { return excess(a) < excess(b); });
+  return *at;
 }
 
-Reason events_fit_the_wait(const std::vector<Span>& spans) {
+Reason events_fit_the_wait(const std::vector<Span>& spans, double share) {
   const auto excess = [](const Span& span) { return span.events_us / span.wall_us; };
-  const Span& best = best_of(spans, excess);
-  if (excess(best) <= kOver) return {};
+  const Span span = at_share(spans, share, excess);
+  if (excess(span) <= kOver) return {};
   return fmt::format(
       "condition 5, work: the events of {} launches add up to {:.1f} us, but the host waited "
       "{:.1f} us only",
-      best.launches, best.events_us, best.wall_us);
+      span.launches, span.events_us, span.wall_us);
 }
 
-Reason events_cover_the_wait(const std::vector<Span>& spans, const Limits& limits) {
+Reason events_cover_the_wait(const std::vector<Span>& spans, const Limits& limits, double share) {
   const auto excess = [&](const Span& span) {
     return span.wall_us / (2 * (span.events_us + limits.round_trip_us) +
                            double(span.launches) * limits.launch_us + span.host_us);
   };
-  const Span& best = best_of(spans, excess);
-  if (excess(best) <= 1) return {};
+  const Span span = at_share(spans, share, excess);
+  if (excess(span) <= 1) return {};
   return fmt::format(
       "condition 5, work: the events of {} launches add up to {:.1f} us, but the host waited "
-      "{:.1f} "
-      "us, and a launch costs {:.1f} us: the events leave time out",
-      best.launches, best.events_us, best.wall_us, limits.launch_us);
+      "{:.1f} us, and a launch costs {:.1f} us: the events leave time out",
+      span.launches, span.events_us, span.wall_us, limits.launch_us);
 }
 
 Reason more_takes_longer(const std::vector<Span>& spans, const Limits& limits) {
@@ -84,12 +87,25 @@ Reason more_takes_longer(const std::vector<Span>& spans, const Limits& limits) {
       least->iterations, few, most->iterations, many);
 }
 
+Reason memory_below_the_peak(const Claim& claim, const Limits& limits) {
+  constexpr double kStep = 4;  // of the sizes that were measured
+  const bool cache = limits.last_cache_bytes > 0;
+  const double most = cache ? limits.gb_per_s : limits.best_gb_per_s;
+  const double bytes = claim.bytes - kStep * double(limits.last_cache_bytes);
+  const double rate = bytes / claim.us * 1e-3;
+  if (most <= 0 || rate <= kOver * most) return {};
+  return fmt::format("condition 4, peak: {:.1f} GB/s{}, but memory gives {:.1f}", rate,
+                     cache ? " of what the last cache cannot hold" : "", most);
+}
+
 }  // namespace
 
 Limits larger_of(const Limits& a, const Limits& b) {
-  return {std::max(a.gflops_f32, b.gflops_f32), std::max(a.gflops_f16, b.gflops_f16),
-          std::max(a.gb_per_s, b.gb_per_s),     std::max(a.last_cache_bytes, b.last_cache_bytes),
-          std::max(a.launch_us, b.launch_us),   std::max(a.round_trip_us, b.round_trip_us)};
+  return {
+      std::max(a.gflops_f32, b.gflops_f32),      std::max(a.gflops_f16, b.gflops_f16),
+      std::max(a.gb_per_s, b.gb_per_s),          std::max(a.last_cache_bytes, b.last_cache_bytes),
+      std::max(a.launch_us, b.launch_us),        std::max(a.round_trip_us, b.round_trip_us),
+      std::max(a.best_gb_per_s, b.best_gb_per_s)};
 }
 
 double Batch::events_ns() const {
@@ -147,13 +163,12 @@ Reason below_the_peaks(const Claim& claim, const Limits& limits) {
     return fmt::format("condition 4, peak: {:.1f} GFLOP/s, but the device does {:.1f} at most",
                        gflops, most_gflops);
   }
-  if (limits.gb_per_s <= 0 || limits.last_cache_bytes <= 0) return {};
-  const double uncached = claim.bytes - double(limits.last_cache_bytes);
-  const double rate = uncached / claim.us * 1e-3;
-  if (rate <= kOver * limits.gb_per_s) return {};
-  return fmt::format(
-      "condition 4, peak: {:.1f} GB/s of what the last cache cannot hold, but memory gives {:.1f}",
-      rate, limits.gb_per_s);
+  return memory_below_the_peak(claim, limits);
+}
+
+bool lacks_a_peak(const Claim& claim, const Limits& limits) {
+  const bool arithmetic = claim.half ? limits.gflops_f16 <= 0 : limits.gflops_f32 <= 0;
+  return limits.gb_per_s <= 0 || (claim.flops > 0 && arithmetic);
 }
 
 Span span_of(const Batch& batch) {
@@ -161,11 +176,11 @@ Span span_of(const Batch& batch) {
           batch.wall_ns * 1e-3, batch.host_ns * 1e-3};
 }
 
-Reason time_follows_work(const std::vector<Span>& spans, const Limits& limits) {
+Reason time_follows_work(const std::vector<Span>& spans, const Limits& limits, double share) {
   if (spans.empty()) return {};
-  if (const Reason too_long = events_fit_the_wait(spans)) return too_long;
+  if (const Reason too_long = events_fit_the_wait(spans, share)) return too_long;
   if (limits.launch_us <= 0) return {};
-  const Reason left_out = events_cover_the_wait(spans, limits);
+  const Reason left_out = events_cover_the_wait(spans, limits, share);
   return left_out ? left_out : more_takes_longer(spans, limits);
 }
 

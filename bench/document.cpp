@@ -31,6 +31,16 @@ json to_json(const Packing& packing) {
           {"us", {{"median", packing.us}, {"min", packing.us_min}}}};
 }
 
+/// The mean over all passes.
+double host_us(const Result& result) {
+  double us = 0, iterations = 0;
+  for (const Pass& pass : result.passes) {
+    us += pass.host_us * double(pass.iterations);
+    iterations += double(pass.iterations);
+  }
+  return iterations > 0 ? us / iterations : 0;
+}
+
 json to_json(const Row& row, const Result& result, const Options& options,
              const MeasuredPeak& peak) {
   json value = {{"name", row.name},
@@ -51,11 +61,9 @@ json to_json(const Row& row, const Result& result, const Options& options,
   }
   if (result.outcome != Outcome::fine) return value;
   value["iterations"] = result.iterations;
-  value["us"] = {{"median", result.us},
-                 {"min", result.us_min},
-                 {"cv", result.cv},
-                 {"low", result.interval.low},
-                 {"high", result.interval.high}};
+  value["us"] = {{"median", result.us},        {"mean", result.us_mean},
+                 {"min", result.us_min},       {"cv", result.cv},
+                 {"low", result.interval.low}, {"high", result.interval.high}};
   value["samples_us"] = result.samples_us;
   value["rounds_us"] = result.rounds_us;
   value["marks"] = result.marks;
@@ -63,6 +71,8 @@ json to_json(const Row& row, const Result& result, const Options& options,
     value["floor_us"] = *floor;
     value["of_peak"] = *floor / result.us;
   }
+  value["host_us"] = host_us(result);
+  if (result.isolated) value["isolated"] = true;
   if (result.other_load) value["other_load"] = *result.other_load;
   if (result.flops > 0) value["flops"] = result.flops;
   value["bytes"] = result.bytes;

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "atomic_file.hpp"
-#include "gpu.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
 
@@ -29,8 +28,9 @@ std::vector<std::string> words_of(const Row& row, const Options& options, double
       std::to_string(options.seed),
       "--no-isolate",
       "--limits",
-      fmt::format("{},{},{},{},{},{}", limits.gflops_f32, limits.gflops_f16, limits.gb_per_s,
-                  limits.last_cache_bytes, limits.launch_us, limits.round_trip_us)};
+      fmt::format("{},{},{},{},{},{},{}", limits.gflops_f32, limits.gflops_f16, limits.gb_per_s,
+                  limits.last_cache_bytes, limits.launch_us, limits.round_trip_us,
+                  limits.best_gb_per_s)};
   if (!row.variant.empty()) words.insert(words.end(), {"--variant", row.variant});
   if (options.quick) words.push_back("--quick");
   return words;
@@ -58,7 +58,8 @@ void take_times(const json& row, Result& result) {
   row.at("samples_us").get_to(result.samples_us);
   row.at("rounds_us").get_to(result.rounds_us);
   row.at("marks").get_to(result.marks);
-  result.passes = {{result.iterations, result.us, result.us}};
+  result.us_mean = us.at("mean").get<double>();
+  result.passes = {{result.iterations, result.us_mean, row.at("host_us").get<double>()}};
   result.flops = row.value("flops", 0.0);
   row.at("bytes").get_to(result.bytes);
   if (row.contains("pack")) result.packing = packing_from_json(row.at("pack"));
@@ -67,11 +68,10 @@ void take_times(const json& row, Result& result) {
 
 }  // namespace
 
-bool isolates_by_default(const DeviceInfo& device) { return identify(device).gpu != nullptr; }
-
 Result result_from_json(const json& row) {
   Result result;
   result.outcome = parse_outcome(row.at("outcome").get<std::string>());
+  result.isolated = row.value("isolated", false);
   result.reason = row.value("reason", "");
   if (!row.contains("variant")) return result;
   row.at("variant").get_to(result.variant);
@@ -87,6 +87,28 @@ Result result_from_json(const json& row) {
   return result;
 }
 
+Peaks measure_peaks_isolated(const Options& options, double seconds, const std::string& device) {
+  const ScratchFolder folder;
+  const std::string file = folder.file("peaks.json");
+  std::vector<std::string> words{own_program(),
+                                 "--only-peaks",
+                                 file,
+                                 "--device",
+                                 device,
+                                 "--time",
+                                 fmt::format("{}", seconds)};
+  if (options.quick) words.push_back("--quick");
+  const Fate fate = run_isolated(words, std::chrono::seconds(options.limit_s));
+  Peaks none;
+  none.refused = {fate.misfortune().value_or(
+      fmt::format("the peaks: their process ended with {} and gave no result", fate.code))};
+  try {
+    return fate.misfortune() ? none : peaks_from_json(json::parse(read_file(file)));
+  } catch (const std::exception&) {  // what went wrong there has been said on stderr
+    return none;
+  }
+}
+
 Result measure_isolated(const Row& row, const Options& options, double seconds,
                         const std::string& device, const Limits& limits) {
   const ScratchFolder folder;
@@ -96,7 +118,9 @@ Result measure_isolated(const Row& row, const Options& options, double seconds,
   const Fate fate = run_isolated(words, std::chrono::seconds(options.limit_s));
   if (const Reason misfortune = fate.misfortune()) return failed(*misfortune);
   try {
-    return result_from_json(json::parse(read_file(file)).at("clam").at("rows").at(0));
+    Result result = result_from_json(json::parse(read_file(file)).at("clam").at("rows").at(0));
+    result.isolated = true;
+    return result;
   } catch (const std::exception& error) {  // what went wrong there has been said on stderr
     return failed(
         fmt::format("its process ended with {} and gave no result ({})", fate.code, error.what()));

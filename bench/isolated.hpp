@@ -7,16 +7,17 @@
 
 #include "measure.hpp"
 #include "options.hpp"
+#include "peaks.hpp"
 
 namespace clam::bench {
-
-/// Whether to isolate rows where the command line does not say: on a Mali, where a fault can cost a
-/// process its context.
-bool isolates_by_default(const DeviceInfo& device);
 
 /// Another process of this program measures the row on the device ("0:0") under these limits.
 Result measure_isolated(const Row& row, const Options& options, double seconds,
                         const std::string& device, const Limits& limits);
+
+/// Another process of this program measures the device's peaks. Where it crashes or never ends,
+/// that is said in `refused`.
+Peaks measure_peaks_isolated(const Options& options, double seconds, const std::string& device);
 
 /// What a row of a results file says. Throws nlohmann's exceptions and BadArgument for another
 /// text.

@@ -178,29 +178,23 @@ void run_google(Reporter& reporter, const Options& options) {
 /// What is measured around the rows, and what their conditions take of it.
 class Frame {
  public:
-  Frame(Runtime& runtime, const PeakOptions& how, const std::vector<double>& given)
-      : runtime_(runtime), how_(how), given_(!given.empty()) {
-    if (given_) {
-      limits_ = {given[0], given[1], given[2], static_cast<std::int64_t>(given[3]),
-                 given[4], given[5]};
-    }
+  /// `measure` measures the peaks, or some again and keeps what is larger.
+  Frame(Runtime& runtime, std::function<void(Peaks&)> measure, const std::vector<double>& given)
+      : runtime_(runtime), measure_(std::move(measure)), given_(!given.empty()) {
+    if (given_) limits_ = limits_given(given);
   }
 
   void open(Table& table) {
     if (given_) return;
-    around_.peaks = measure_peaks(runtime_, how_);
+    measure_(around_.peaks);
     limits_ = limits_of(around_.peaks);
     table.peaks(around_.peaks);
     around_.before = board_.state();
   }
-  /// Keeps the larger limits. Where they were given, they are measured here for the first time.
+  /// Keeps what is larger. Where the limits were given, they are measured here for the first time.
   void look_again() {
-    if (given_) {
-      limits_ = larger_of(limits_, limits_of(measure_peaks(runtime_, how_)));
-    } else {
-      measure_again(runtime_, how_, around_.peaks);
-      limits_ = limits_of(around_.peaks);
-    }
+    measure_(around_.peaks);
+    limits_ = larger_of(limits_, limits_of(around_.peaks));
   }
   void close(Table& table) {
     if (given_) return;
@@ -219,8 +213,20 @@ class Frame {
   const Surroundings& around() const { return around_; }
 
  private:
+  static Limits limits_given(const std::vector<double>& given) {
+    Limits limits;
+    limits.gflops_f32 = given[0];
+    limits.gflops_f16 = given[1];
+    limits.gb_per_s = given[2];
+    limits.last_cache_bytes = static_cast<std::int64_t>(given[3]);
+    limits.launch_us = given[4];
+    limits.round_trip_us = given[5];
+    limits.best_gb_per_s = given[6];
+    return limits;
+  }
+
   Runtime& runtime_;
-  PeakOptions how_;
+  std::function<void(Peaks&)> measure_;
   bool given_;
   Limits limits_;
   Surroundings around_;
@@ -230,7 +236,9 @@ class Frame {
 
 void say_order(Table& table, const MeterOptions& how) {
   table.say(how.elsewhere
-                ? std::string("rows are measured one after the other, each in a process of its own")
+                ? fmt::format("rows take turns: {} visits in processes of their own, in an order "
+                              "shuffled by --seed {}",
+                              how.visits, how.seed)
                 : fmt::format("rows take turns: {} rounds, in an order shuffled by --seed {}",
                               how.rounds, how.seed));
 }
@@ -244,11 +252,25 @@ int measure_rows(const Options& options) {
 
   std::vector<Result> results(selection.rows.size());
   MeterOptions how = meter_options(options);
-  Frame frame(runtime, peak_options(options, how), options.limits);
+  const PeakOptions of_peaks = peak_options(options, how);
+  const bool isolate = options.isolate.value_or(may_lose_context(runtime.device()));
+  const std::string device = fmt::format("{}:{}", entry.platform, entry.index);
+  Frame frame(
+      runtime,
+      [&, seconds = how.seconds](Peaks& peaks) {
+        if (isolate) {
+          peaks = larger_of(peaks, measure_peaks_isolated(options, seconds, device));
+        } else if (peaks.rows.empty()) {
+          peaks = measure_peaks(runtime, of_peaks);
+        } else {
+          measure_again(runtime, of_peaks, peaks);
+        }
+      },
+      options.limits);
   frame.watch(how);
-  if (options.isolate.value_or(isolates_by_default(runtime.device()))) {
-    const std::string device = fmt::format("{}:{}", entry.platform, entry.index);
-    how.elsewhere = [&, device, seconds = how.seconds](const Row& row) {
+  if (isolate) {
+    how.visits = options.quick ? 1 : 2;
+    how.elsewhere = [&, seconds = how.seconds / how.visits](const Row& row) {
       return measure_isolated(row, options, seconds, device, frame.limits());
     };
   }
@@ -278,6 +300,15 @@ int measure_rows(const Options& options) {
   return exit_code(results);
 }
 
+int measure_only_peaks(const Options& options) {
+  const DeviceEntry entry = select_device(options.device);
+  const cl::Context context(entry.device);
+  Runtime runtime(context, cl::CommandQueue(context, entry.device, CL_QUEUE_PROFILING_ENABLE));
+  PeakOptions how = peak_options(options, meter_options(options));
+  write_file(options.only_peaks, to_json(measure_peaks(runtime, how)).dump());
+  return 0;
+}
+
 int compare(const Options& options) {
   if (!options.json.empty()) require_writable(options.json);
   const Comparison comparison = compare_files(options.compare.at(0), options.compare.at(1));
@@ -289,6 +320,7 @@ int compare(const Options& options) {
 
 int run(const Options& options) {
   if (!options.compare.empty()) return compare(options);
+  if (!options.only_peaks.empty()) return measure_only_peaks(options);
   // Wrong input is said before a device is asked for.
   const Selection selection = select_rows(options, generic_device());
   google_seconds(options);

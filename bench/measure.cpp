@@ -64,6 +64,22 @@ void set_counters(benchmark::State& state, const Result& result) {
   state.counters["pack_us"] = result.packing.us;
 }
 
+/// The passes from `first` on become one.
+void fold(std::vector<Pass>& passes, std::size_t first) {
+  if (passes.size() <= first + 1) return;
+  Pass all;
+  for (std::size_t i = first; i < passes.size(); ++i) {
+    const auto weight = static_cast<double>(passes[i].iterations);
+    all.iterations += passes[i].iterations;
+    all.mean_us += passes[i].mean_us * weight;
+    all.host_us += passes[i].host_us * weight;
+  }
+  all.mean_us /= double(all.iterations);
+  all.host_us /= double(all.iterations);
+  passes.resize(first);
+  passes.push_back(all);
+}
+
 }  // namespace
 
 const char* name(Outcome outcome) {
@@ -181,12 +197,21 @@ void Meter::guard(Entry& entry, const std::function<void()>& step) {
     stop(entry, first_error_.empty() ? Outcome::check_failed : Outcome::device_error, error.what());
   } catch (const BadArgument& error) {
     stop(entry, Outcome::bad_input, error.what());
-  } catch (const BuildFailure& error) {
-    stop(entry, Outcome::device_error, error.what());
-  } catch (const Error& error) {
-    first_error_ = fmt::format("{}: {}", selection_.rows[entry.row].name, error.what());
-    stop(entry, Outcome::device_error, error.what());
+  } catch (const cl::Error& error) {
+    fail(entry, describe(error));
+  } catch (const std::exception& error) {
+    fail(entry, error.what());
   }
+}
+
+/// A row that cannot even be made ready, such as one whose buffers are too large, does not taint
+/// those behind it.
+void Meter::fail(Entry& entry, const std::string& reason) {
+  const bool has_run = runtime_.tainted() || entry.subject;
+  if (has_run && first_error_.empty()) {
+    first_error_ = fmt::format("{}: {}", selection_.rows[entry.row].name, reason);
+  }
+  stop(entry, Outcome::device_error, reason);
 }
 
 void Meter::add_to_group(std::size_t row) {
@@ -274,6 +299,39 @@ void Meter::run_rounds(std::vector<Entry*> entries) {
   }
 }
 
+void summarise_samples(const std::vector<double>& all_us, Result& result) {
+  result.us = median(all_us);
+  result.us_mean = sum(all_us) / double(all_us.size());
+  result.us_min = *std::min_element(all_us.begin(), all_us.end());
+  result.cv = variation(all_us);
+  // Iterations of one round share the machine's state: they are not so many independent samples.
+  result.interval =
+      median_interval(result.rounds_us.size() >= kRoundsOfAnInterval ? result.rounds_us : all_us);
+  result.interval.low = std::min(result.interval.low, result.us);
+  result.interval.high = std::max(result.interval.high, result.us);
+}
+
+void join(Result& result, const Result& next) {
+  const double least = std::min(result.us_min, next.us_min);
+  std::vector<double> samples = result.samples_us;
+  samples.insert(samples.end(), next.samples_us.begin(), next.samples_us.end());
+  result.rounds_us.insert(result.rounds_us.end(), next.rounds_us.begin(), next.rounds_us.end());
+  result.passes.insert(result.passes.end(), next.passes.begin(), next.passes.end());
+  result.iterations += next.iterations;
+  summarise_samples(samples, result);
+  result.us_min = least;  // it may not be among the samples
+  result.samples_us = thin_out(samples, kSamples);
+  for (const std::string& mark : next.marks) {
+    if (std::find(result.marks.begin(), result.marks.end(), mark) == result.marks.end()) {
+      result.marks.push_back(mark);
+    }
+  }
+  result.packing.us = std::min(result.packing.us, next.packing.us);
+  result.packing.us_min = std::min(result.packing.us_min, next.packing.us_min);
+  result.other_load = std::max(result.other_load, next.other_load);
+  result.error_over_bound = std::max(result.error_over_bound, next.error_over_bound);
+}
+
 void Meter::summarise(Entry& entry) {
   Result& result = entry.result;
   std::vector<double> all_us;
@@ -287,44 +345,54 @@ void Meter::summarise(Entry& entry) {
   }
   result.samples_us = thin_out(result.samples_us, kSamples);
   result.iterations = static_cast<std::int64_t>(all_us.size());
-  result.us = median(all_us);
-  result.us_min = *std::min_element(all_us.begin(), all_us.end());
-  result.cv = variation(all_us);
-  // Iterations of one round share the machine's state: they are not so many independent samples.
-  result.interval =
-      median_interval(result.rounds_us.size() >= kRoundsOfAnInterval ? result.rounds_us : all_us);
-  result.interval.low = std::min(result.interval.low, result.us);
-  result.interval.high = std::max(result.interval.high, result.us);
+  summarise_samples(all_us, result);
   result.passes.push_back(entry.take_pass());
 }
 
-void Meter::require_below_the_peaks(const Entry& entry) {
+Claim Meter::claim_of(const Entry& entry) const {
   const Problem& problem = selection_.rows[entry.row].problem;
-  const Claim claim{entry.result.us, fewest_flops(problem), entry.result.bytes,
-                    problem.dtype() == Dtype::f16};
-  if (below_the_peaks(claim, limits())) options_.look_again();
-  require(below_the_peaks(claim, limits()));
+  return {entry.result.us, fewest_flops(problem), entry.result.bytes,
+          problem.dtype() == Dtype::f16};
+}
+
+/// Other load explains slow batches of a device that is a CPU; then the best one decides.
+double Meter::share_that_must_agree(const Result& result) const {
+  constexpr double kThird = 1.0 / 3;
+  const bool busy =
+      runtime_.device().type == "cpu" && !(result.other_load && *result.other_load <= kMuchLoad);
+  return busy ? 0 : kThird;
+}
+
+std::vector<std::string> Meter::marks_of(const Entry& entry) const {
+  const Result& result = entry.result;
+  std::vector<std::string> marks;
+  if (const auto moved = clock_mark(result.clock_moved)) marks.push_back(*moved);
+  if (is_launch_bound(result.us, result.launches, limits())) marks.push_back("launch-bound");
+  if (options_.limits && lacks_a_peak(claim_of(entry), limits())) {
+    marks.push_back("not held against a peak, which is not known");
+  }
+  if (runtime_.device().type == "cpu" && result.other_load.value_or(0) > kMuchLoad) {
+    marks.push_back(
+        fmt::format("{} {:.0f} % of the processors", kOtherLoad, 100 * *result.other_load));
+  }
+  return marks;
 }
 
 /// What needs all rounds of a row: conditions 4 and 5, the marks and the numbers.
 void Meter::conclude(Entry& entry) {
-  for (int look = 0; look < kSecondLooks && time_follows_work(entry.spans, limits()); ++look) {
+  const double share = share_that_must_agree(entry.result);
+  for (int look = 0; look < kSecondLooks && time_follows_work(entry.spans, limits(), share);
+       ++look) {
     for (const std::int64_t times : {std::int64_t{1}, std::int64_t{1}, kLarger}) {
       entry.spans.push_back(span_of(entry.subject->run(times * entry.batch)));
     }
   }
   summarise(entry);
-  Result& result = entry.result;
-  require_below_the_peaks(entry);
-  require(time_follows_work(entry.spans, limits()));
-  result.marks.clear();
-  if (const auto moved = clock_mark(result.clock_moved)) result.marks.push_back(*moved);
-  if (is_launch_bound(result.us, result.launches, limits())) result.marks.push_back("launch-bound");
-  if (runtime_.device().type == "cpu" && result.other_load.value_or(0) > kMuchLoad) {
-    result.marks.push_back(
-        fmt::format("{} {:.0f} % of the processors", kOtherLoad, 100 * *result.other_load));
-  }
-  result.outcome = Outcome::fine;
+  if (below_the_peaks(claim_of(entry), limits())) options_.look_again();
+  require(below_the_peaks(claim_of(entry), limits()));
+  require(time_follows_work(entry.spans, limits(), share));
+  entry.result.marks = marks_of(entry);
+  entry.result.outcome = Outcome::fine;
 }
 
 void Meter::measure_group() {
@@ -343,17 +411,49 @@ void Meter::measure_group() {
   tell("");
 }
 
-/// One row after the other: only this process could make those of several take turns.
-void Meter::measure_elsewhere(std::size_t row) {
-  tell(selection_.rows[row].name);
+/// Rows take turns here too: each is visited a few times, in a new order each time.
+void Meter::visit_all() {
+  std::vector<std::size_t> rows, passes;
+  for (std::size_t row = 0; row < selection_.rows.size(); ++row) {
+    if (wanted_[row]) rows.push_back(row);
+    passes.push_back(results_[row].passes.size());
+  }
+  for (int visit = 0; visit < options_.visits; ++visit) {
+    shuffle(rows, order_);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      tell(fmt::format("visit {} of {}, row {} of {}: {}", visit + 1, options_.visits, i + 1,
+                       rows.size(), selection_.rows[rows[i]].name));
+      this->visit(rows[i]);
+    }
+  }
+  for (const std::size_t row : rows) fold(results_[row].passes, passes[row]);
+  tell("");
+}
+
+void Meter::visit(std::size_t row) {
   Result& result = results_[row];
+  if (result.was_run() && !result.valid()) return;  // nothing makes up for that
   if (options_.deadline && Clock::now() > *options_.deadline) {
+    if (result.was_run()) return;
     result.outcome = Outcome::skipped;
     result.reason = kTimeUsedUp;
-  } else {
-    result = options_.elsewhere(selection_.rows[row]);
+    return;
   }
-  tell("");
+  Result next = options_.elsewhere(selection_.rows[row]);
+  if (result.valid() && next.valid()) {
+    join(result, next);
+  } else {
+    result = std::move(next);
+  }
+}
+
+/// Every row once for each repetition that Google Benchmark asks for.
+void Meter::measure_elsewhere(std::size_t row) {
+  if (given_.empty()) given_.assign(selection_.rows.size(), 0);
+  if (given_[row]++ == passes_) {
+    ++passes_;
+    visit_all();
+  }
 }
 
 void Meter::measure(std::size_t row) {

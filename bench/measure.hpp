@@ -45,9 +45,11 @@ struct Result {
   std::int64_t launches = 0;          ///< of one iteration
   std::int64_t iterations = 0;        ///< of all passes
   double us = 0, us_min = 0, cv = 0;  ///< median, minimum, deviation/mean of the iterations
-  Interval interval;                  ///< 95 % of the median, in us
-  std::vector<double> samples_us;     ///< of iterations, evenly over all rounds, in their order
-  std::vector<double> rounds_us;      ///< the median of each round
+  double us_mean = 0;
+  bool isolated = false;           ///< measured in processes of its own
+  Interval interval;               ///< 95 % of the median, in us
+  std::vector<double> samples_us;  ///< of iterations, evenly over all rounds, in their order
+  std::vector<double> rounds_us;   ///< the median of each round
   std::vector<Pass> passes;
   double flops = 0, bytes = 0;       ///< of one iteration, nominal
   Packing packing;                   ///< in none of the times above
@@ -67,6 +69,9 @@ struct Result {
 constexpr double kMuchLoad = 0.1;
 constexpr const char* kOtherLoad = "others took";
 
+/// Adds what a second measurement of the same row says. Both are valid.
+void join(Result& result, const Result& next);
+
 using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 
 struct MeterOptions {
@@ -83,6 +88,7 @@ struct MeterOptions {
   std::function<void()> look_again = [] {};
   ClockWatch* clock = nullptr;
   std::function<Result(const Row&)> elsewhere;  ///< measures a row in another process; or empty
+  int visits = 1;                               ///< of each row there
   std::function<void(const std::string&)> progress = {};     ///< told what is being done
   std::function<std::unique_ptr<Subject>(const Row&)> make;  ///< for tests; else a plain Subject
 };
@@ -111,16 +117,21 @@ class Meter {
   void add_to_group(std::size_t row);
   void measure_group();
   void measure_elsewhere(std::size_t row);
+  void visit_all();
+  void visit(std::size_t row);
   void run_rounds(std::vector<Entry*> entries);
   void run_round(Entry& entry);
   void summarise(Entry& entry);
   void conclude(Entry& entry);
   void guard(Entry& entry, const std::function<void()>& step);
   void stop(Entry& entry, Outcome outcome, const std::string& reason);
+  void fail(Entry& entry, const std::string& reason);
   void tell(const std::string& what) const;
   Entry* entry_of(std::size_t row);
   Limits limits() const;
-  void require_below_the_peaks(const Entry& entry);
+  Claim claim_of(const Entry& entry) const;
+  double share_that_must_agree(const Result& result) const;
+  std::vector<std::string> marks_of(const Entry& entry) const;
 
   Runtime& runtime_;
   const Selection& selection_;
@@ -130,6 +141,8 @@ class Meter {
   bool choosing_ = false;
   std::mt19937_64 order_;
   std::vector<std::unique_ptr<Entry>> group_;
+  std::vector<int> given_;   ///< elsewhere: how often each row was asked for
+  int passes_ = 0;           ///< and how often all were measured
   int poison_ = 0;           ///< counts timed rounds: each has its own
   std::string first_error_;  ///< of the device
 };

@@ -80,7 +80,8 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
   app.add_option("--limit", options.limit_s, "seconds for such a process (300)")
       ->check(CLI::Range(1, 86400))
       ->type_name("S");
-  app.add_option("--limits", options.limits)->delimiter(',')->expected(6)->group("");
+  app.add_option("--limits", options.limits)->delimiter(',')->expected(7)->group("");
+  app.add_option("--only-peaks", options.only_peaks)->group("");
   app.add_flag("--list", options.list, "list the rows and end; needs no device");
   try {
     app.parse(own);

@@ -15,6 +15,7 @@ struct Options {
   std::string device, json;
   std::optional<double> seconds;  ///< of measured time a row
   std::uint64_t seed = 1;
+  std::string only_peaks;  ///< the file where a process that measures them leaves the peaks
   bool quick = false, list = false;
   std::optional<bool> isolate;      ///< each row in a process of its own; unset: as the device is
   int limit_s = 300;                ///< of such a process

@@ -136,16 +136,10 @@ void Workbench::attempt(const std::string& name, const Measure& measure) {
   if (options_.progress) options_.progress(name);
   try {
     measure();
-  } catch (const Refused& error) {
-    peaks_.refused.push_back(fmt::format("{}: {}", name, error.what()));
-  } catch (const BuildFailure& error) {
-    peaks_.refused.push_back(fmt::format("{}: {}", name, error.what()));
   } catch (const cl::Error& error) {
-    if (error.err() == CL_MEM_OBJECT_ALLOCATION_FAILURE) {
-      peaks_.refused.push_back(fmt::format("{}: {}", name, describe(error)));
-      return;
-    }
-    throw DeviceError(fmt::format("peaks, {}: {}", name, describe(error)), error.err());
+    peaks_.refused.push_back(fmt::format("{}: {}", name, describe(error)));
+  } catch (const Error& error) {  // rows are measured without the peak
+    peaks_.refused.push_back(fmt::format("{}: {}", name, error.what()));
   }
 }
 
@@ -280,6 +274,9 @@ std::vector<std::int64_t> Workbench::sizes() const {
   largest = std::min({largest, device.max_alloc_bytes / 4, device.global_mem_bytes / 4});
   std::vector<std::int64_t> sizes;
   for (std::int64_t bytes = 16 << 10; bytes <= largest; bytes *= 4) sizes.push_back(bytes);
+  // The last step may end within the caches, and the largest lies beyond them.
+  constexpr std::int64_t kWhole = 1 << 20;
+  if (largest >= 2 * sizes.back()) sizes.push_back(largest / kWhole * kWhole);
   return sizes;
 }
 

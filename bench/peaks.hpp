@@ -58,8 +58,8 @@ struct PeakOptions {
   int chains = 0;  ///< sums that an item has; 0: as many as hide the latency
 };
 
-/// Throws DeviceError when the device fails. A result that is wrong, or a time that cannot be true,
-/// is a sentence in `refused`, and the number is missing.
+/// A result that is wrong, a time that cannot be true, or a kernel that does not build or run is a
+/// sentence in `refused`, and the number is missing.
 Peaks measure_peaks(Runtime& runtime, const PeakOptions& options = {});
 
 /// At the end of a run, as what else the machine did may have slowed the first time down: measures
@@ -70,7 +70,12 @@ void measure_again(Runtime& runtime, const PeakOptions& options, Peaks& peaks);
 /// where no cache shows. `rates` by growing size.
 std::optional<std::int64_t> find_last_cache(const std::vector<MeasuredPeak::Rate>& rates);
 
+/// Of two measurements what is larger; of what a launch, a wait and a build cost the smaller.
+Peaks larger_of(const Peaks& a, const Peaks& b);
+
 nlohmann::json to_json(const Peaks& peaks);
+/// The inverse. Throws nlohmann's exceptions for another text.
+Peaks peaks_from_json(const nlohmann::json& json);
 /// Two lines or three for the head of the table.
 std::string to_text(const Peaks& peaks);
 

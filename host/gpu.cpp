@@ -245,6 +245,8 @@ nlohmann::json to_json(const Identity& who) {
   return json;
 }
 
+bool may_lose_context(const DeviceInfo& device) { return identify(device).gpu != nullptr; }
+
 DeviceInfo gpu_device(const Gpu& gpu) {
   // What Mesa 25.0's driver answers, with fp16 switched on, where the chip is G610, G52, G31, T860.
   DeviceInfo info;

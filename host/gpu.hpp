@@ -57,6 +57,8 @@ struct Identity {
 /// By the GPU_ID register in vendor_id where the driver is Arm's, else by the name.
 Identity identify(const DeviceInfo& device);
 nlohmann::json to_json(const Identity& who);
+/// Whether a fault in a kernel can cost its process everything on the device: on a Mali.
+bool may_lose_context(const DeviceInfo& device);
 
 /// The facts of a board with that GPU and Mesa's driver, for plans made without one.
 DeviceInfo gpu_device(const Gpu& gpu);

@@ -104,32 +104,26 @@ GraphPass::GraphPass(Runtime& runtime, const Graph& graph, const PlanOptions& op
   }
 }
 
-cl::Buffer& GraphPass::buffer_of(const std::string& tensor) {
+const cl::Buffer& GraphPass::buffer_of(const std::string& tensor) {
   const auto made = shared_.of.find(tensor);
   if (made != shared_.of.end()) return buffers_[made->second];
-  const auto known = inputs_.find(tensor);
-  if (known != inputs_.end()) return known->second;
-  const auto bytes = static_cast<std::size_t>(bytes_of(graph_->tensors.at(tensor)));
-  return inputs_.emplace(tensor, cl::Buffer(runtime_->context(), CL_MEM_READ_ONLY, bytes))
-      .first->second;
+  const Graph::Tensor& input = graph_->tensors.at(tensor);
+  const TensorSpec spec{tensor, TensorSpec::Role::input, input.dtype, input.shape, {}, 0};
+  return inputs_.try_emplace(tensor, *runtime_, spec).first->second.buffer();
 }
 
 void GraphPass::upload(const Tensors& inputs) {
-  for (auto& [name, buffer] : inputs_) {
-    const HostTensor& tensor = inputs.at(name);
-    runtime_->queue().enqueueWriteBuffer(buffer, CL_TRUE, 0, tensor.bytes(), tensor.data());
-  }
+  for (auto& [name, buffer] : inputs_) buffer.upload(inputs.at(name));
   for (Step& step : steps_) runtime_->pack(step.executable, step.bindings);
 }
 
 void GraphPass::poison() {
-  constexpr cl_uint kNotANumber = 0xFFFFFFFF;  // in f32 and in both halves of it
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
-    const auto words = static_cast<std::size_t>(shared_.bytes[i]) / sizeof(kNotANumber);
-    if (words == 0) continue;  // one half
-    runtime_->queue().enqueueFillBuffer(buffers_[i], kNotANumber, 0, words * sizeof(kNotANumber));
+    // Not a number, as a half and as a float. Written, as Oclgrind takes what a fill leaves for
+    // memory that nobody wrote, even behind the kernel that did.
+    const std::vector<std::uint8_t> ones(static_cast<std::size_t>(shared_.bytes[i]), 0xFF);
+    runtime_->queue().enqueueWriteBuffer(buffers_[i], CL_TRUE, 0, ones.size(), ones.data());
   }
-  runtime_->queue().finish();
 }
 
 GraphPass::Time GraphPass::run() {

@@ -9,6 +9,7 @@
 
 #include "graph.hpp"
 #include "runtime.hpp"
+#include "verify.hpp"
 
 namespace clam {
 
@@ -48,12 +49,12 @@ class GraphPass {
     Bindings bindings;
   };
 
-  cl::Buffer& buffer_of(const std::string& tensor);
+  const cl::Buffer& buffer_of(const std::string& tensor);
 
   Runtime* runtime_;
   const Graph* graph_;
   SharedBuffers shared_;
-  std::map<std::string, cl::Buffer> inputs_;
+  std::map<std::string, GuardedBuffer> inputs_;
   std::vector<cl::Buffer> buffers_;
   std::vector<Step> steps_;
 };

@@ -325,6 +325,21 @@ GraphRun run_chained(Runtime& runtime, const Graph& graph, const Tensors& inputs
   return run;
 }
 
+/// What goes wrong with the whole is said of the whole; the nodes have their verdicts already.
+PassReport try_pass(Runtime& runtime, const Graph& graph, const Tensors& inputs,
+                    const Tensors& expected, const GraphOptions& options) {
+  PassReport failed;
+  try {
+    return run_pass(runtime, graph, inputs, expected, {"", options.max_work_group},
+                    options.planned_for);
+  } catch (const Error& error) {
+    failed.differs = fmt::format("the graph as a whole: {}", error.what());
+  } catch (const cl::Error& error) {
+    failed.differs = fmt::format("the graph as a whole: {}", describe(error));
+  }
+  return failed;
+}
+
 }  // namespace
 
 GraphRun verify_chained(Runtime& runtime, const Graph& graph, const Tensors& inputs,
@@ -332,8 +347,7 @@ GraphRun verify_chained(Runtime& runtime, const Graph& graph, const Tensors& inp
   GraphRun run = run_chained(runtime, graph, inputs, options);
   if (options.on_cpu.empty()) {
     options.progress("the graph as a whole");
-    run.whole = run_pass(runtime, graph, inputs, run.device, {"", options.max_work_group},
-                         options.planned_for);
+    run.whole = try_pass(runtime, graph, inputs, run.device, options);
   }
   return run;
 }

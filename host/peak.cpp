@@ -34,10 +34,13 @@ Peak MeasuredPeak::of(const Problem& problem) const {
 }
 
 double floor_ms(const Problem& problem, const Peak& peak) {
+  return floor_ms(problem, peak, problem.op().flops(problem));
+}
+
+double floor_ms(const Problem& problem, const Peak& peak, double flops) {
   const double gflops = problem.dtype() == Dtype::f16 ? peak.gflops_f16 : peak.gflops_f32;
   const auto least = [](double work, double giga) { return giga > 0 ? work / giga : 0; };
-  return 1e-6 * std::max(least(problem.op().flops(problem), gflops),
-                         least(problem.op().bytes(problem), peak.gb_per_s));
+  return 1e-6 * std::max(least(flops, gflops), least(problem.op().bytes(problem), peak.gb_per_s));
 }
 
 }  // namespace clam

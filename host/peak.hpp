@@ -39,5 +39,7 @@ struct MeasuredPeak {
 /// The least time of a call: by its nominal operations, or by moving each tensor once. What is not
 /// known of the peak bounds nothing: 0 where that is all.
 double floor_ms(const Problem& problem, const Peak& peak);
+/// The same by so many operations instead.
+double floor_ms(const Problem& problem, const Peak& peak, double flops);
 
 }  // namespace clam

@@ -133,7 +133,7 @@ TEST(bench_conditions, four_halves_computed_as_floats_have_the_peak_of_floats) {
 
 TEST(bench_conditions, four_a_cache_may_be_faster_than_memory) {
   const auto bytes = [](double cached, double more) {
-    return below_the_peaks({1000, 0, cached * (1 << 20) + more, false}, kPeaks);
+    return below_the_peaks({1000, 0, cached * (4 << 20) + more, false}, kPeaks);
   };
   expect_holds(bytes(0.9, 0));
   expect_holds(bytes(1, 10e6));
@@ -189,6 +189,39 @@ TEST(bench_conditions, five_more_work_takes_longer) {
   expect_says(time_follows_work(all, kPeaks), "more work does not take longer");
   for (Span& span : all) span.wall_us = span.events_us = 40;  // 10 launch costs are 50
   expect_holds(time_follows_work(all, kPeaks));
+}
+
+TEST(bench_conditions, five_a_third_of_the_batches_must_agree) {
+  std::vector<Span> all = spans(1000, 20, 0);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i % 5 != 0) all[i].events_us /= 10;  // four of five claim a tenth
+  }
+  expect_holds(time_follows_work(all, kPeaks));  // the best batch alone
+  expect_says(time_follows_work(all, kPeaks, 1.0 / 3), "the events leave time out");
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].events_us *= i % 5 != 0 ? 20 : 1;  // four of five claim twice what is true
+  }
+  expect_holds(time_follows_work(all, kPeaks));
+  expect_says(time_follows_work(all, kPeaks, 1.0 / 3), "but the host waited");
+}
+
+TEST(bench_conditions, four_a_cache_may_be_four_times_what_was_seen_of_it) {
+  Limits limits = kPeaks;  // 10 GB/s of memory; 1 MiB was seen to fit
+  const double mega = 1 << 20;
+  expect_holds(below_the_peaks({100, 0, 4 * mega, false}, limits));  // 42 GB/s
+  expect_says(below_the_peaks({100, 0, 8 * mega, false}, limits), "the last cache cannot hold");
+  limits.last_cache_bytes = 0;
+  limits.best_gb_per_s = 40;
+  expect_says(below_the_peaks({100, 0, 8 * mega, false}, limits),
+              "condition 4, peak: 83.9 GB/s, but");
+  expect_holds(below_the_peaks({250, 0, 8 * mega, false}, limits));
+}
+
+TEST(bench_conditions, four_says_when_a_peak_is_not_known) {
+  EXPECT_FALSE(lacks_a_peak({1, 1, 1, false}, kPeaks));
+  EXPECT_TRUE(lacks_a_peak({1, 1, 1, true}, Limits{100, 0, 10, 0, 0}));
+  EXPECT_FALSE(lacks_a_peak({1, 0, 1, true}, Limits{100, 0, 10, 0, 0}));
+  EXPECT_TRUE(lacks_a_peak({1, 0, 1, false}, Limits{}));
 }
 
 TEST(bench_conditions, five_a_wait_costs_what_it_costs) {
@@ -362,6 +395,17 @@ TEST(bench_lies_device, a_failed_event_taints_what_comes_after) {
   EXPECT_EQ(results[1].reason,
             std::string("condition 7, device: it is not trusted since an error before: ") + kOther +
                 ": a kernel ended with CL_OUT_OF_RESOURCES (-5)");
+}
+
+TEST(bench_lies_device, a_row_that_cannot_be_made_ready_taints_nobody) {
+  CLAM_NEEDS_DEVICE();
+  const auto make = [](Runtime& runtime, const Row& row) {
+    if (row.problem.text() == kWork) throw DeviceError("cannot allocate 64 GiB", -4);
+    return std::make_unique<Subject>(runtime, row);
+  };
+  const std::vector<Result> results = measure({kWork, kOther}, runtime(), make);
+  EXPECT_EQ(results[0].outcome, Outcome::device_error);
+  EXPECT_TRUE(results[1].valid()) << results[1].reason;
 }
 
 TEST(bench_lies_device, an_event_that_really_fails_is_a_device_error) {

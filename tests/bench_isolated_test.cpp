@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "../bench/isolated.hpp"
-#include "run_clam.hpp"
+#include "atomic_file.hpp"
+#include "command.hpp"
+#include "test_device.hpp"
 #include "test_errors.hpp"
 
 namespace clam::test {
@@ -16,6 +18,10 @@ using nlohmann::json;
 
 constexpr const char* kDense = "dense m=33 n=20 k=48 dtype=f32";
 constexpr const char* kSoftmax = "softmax shape=7x9 dtype=f32";
+
+bool contains(const std::string& text, const std::string& words) {
+  return text.find(words) != text.npos;
+}
 
 /// The file that clam-bench wrote about both problems, and its exit code.
 std::pair<json, int> measured(std::vector<std::string> words,
@@ -37,8 +43,9 @@ void break_pack(const TemporaryFolder& folder, const std::string& first) {
 
 /// Everything that does not change from run to run.
 json lasting(json row) {
-  for (const char* key : {"us", "samples_us", "rounds_us", "gb_per_s", "gflop_per_s", "iterations",
-                          "of_peak", "floor_us", "marks", "other_load"}) {
+  for (const char* key :
+       {"us", "host_us", "isolated", "samples_us", "rounds_us", "gb_per_s", "gflop_per_s",
+        "iterations", "of_peak", "floor_us", "marks", "other_load"}) {
     row.erase(key);
   }
   if (row.contains("pack")) row["pack"].erase("us");
@@ -56,7 +63,9 @@ TEST(bench_isolated_device, rows_are_those_of_one_process) {
     EXPECT_EQ(apart[i].at("validity"), "OK");
     EXPECT_GT(apart[i].at("us").at("median"), 0);
     EXPECT_GT(apart[i].at("of_peak"), 0) << "by the peaks that the first process measured";
-    EXPECT_GE(apart[i].at("samples_us").size(), 6u);
+    EXPECT_GE(apart[i].at("samples_us").size(), 12u) << "of two visits, six rounds each at least";
+    EXPECT_GE(apart[i].at("rounds_us").size(), 12u);
+    EXPECT_TRUE(apart[i].at("isolated").get<bool>());
   }
 }
 
@@ -71,6 +80,28 @@ TEST(bench_isolated_device, a_row_comes_back_from_its_json) {
   EXPECT_GT(result.packing.launches, 0);
   EXPECT_THROW(bench::result_from_json({{"outcome", "splendid"}}), BadArgument);
   EXPECT_ANY_THROW(bench::result_from_json(json::object()));
+}
+
+TEST(bench_isolated, two_visits_are_joined) {
+  bench::Result a, b;
+  a.samples_us = {1, 2, 3};
+  b.samples_us = {4, 5};
+  a.rounds_us = {2};
+  b.rounds_us = {4.5};
+  a.iterations = 3;
+  b.iterations = 2;
+  a.us_min = 0.5;
+  b.us_min = 4;
+  a.marks = {"launch-bound"};
+  b.marks = {"launch-bound", "clock moved 5.2 %"};
+  join(a, b);
+  EXPECT_EQ(a.us, 3);
+  EXPECT_EQ(a.us_mean, 3);
+  EXPECT_EQ(a.us_min, 0.5);
+  EXPECT_EQ(a.iterations, 5);
+  EXPECT_EQ(a.samples_us.size(), 5u);
+  EXPECT_EQ(a.rounds_us, (std::vector<double>{2, 4.5}));
+  EXPECT_EQ(a.marks.size(), 2u);
 }
 
 TEST(bench_isolated_broken, a_crash_costs_one_row) {

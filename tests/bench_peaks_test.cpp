@@ -59,6 +59,24 @@ std::vector<PeakRow> rows_of(const Peaks& peaks, const std::string& name) {
   return found;
 }
 
+TEST(bench_peaks, of_two_measurements_the_larger_is_kept) {
+  Peaks a, b;
+  a.gflops_f32 = 100;
+  b.gflops_f32 = 90;
+  b.gflops_f16 = 150;
+  a.launch_us = 5;
+  b.launch_us = 4;
+  a.rows = {{"copy", "", 0, 1024, 2, 10}};
+  b.rows = {{"copy", "", 0, 1024, 1, 20}, {"read", "", 0, 1024, 1, 5}};
+  const Peaks both = bench::larger_of(a, b);
+  EXPECT_EQ(both.gflops_f32, 100);
+  EXPECT_EQ(both.gflops_f16, 150);
+  EXPECT_EQ(both.launch_us, 4);
+  ASSERT_EQ(both.rows.size(), 2u);
+  EXPECT_EQ(both.rows[0].giga, 20);
+  EXPECT_EQ(to_json(bench::larger_of(b, a)), to_json(bench::larger_of(a, b)));
+}
+
 TEST(bench_peaks_device, everything_is_measured) {
   CLAM_NEEDS_DEVICE();
   Peaks peaks = measure_peaks(runtime(), brief());
@@ -85,6 +103,7 @@ TEST(bench_peaks_device, everything_is_measured) {
     EXPECT_GT(value.at(key).get<double>(), 0) << key;
   }
   EXPECT_FALSE(value.contains("refused"));
+  EXPECT_EQ(to_json(bench::peaks_from_json(value)), value);
   EXPECT_NE(to_text(peaks).find(" GFLOP/s f32, "), std::string::npos) << to_text(peaks);
 
   const Peaks before = peaks;

@@ -126,7 +126,7 @@ ReportRow::Status status_of(const Part& row) {
   const std::string outcome = row.needed_text("outcome");
   if (outcome == "skipped" || outcome == "not run") return ReportRow::Status::skipped;
   const std::string validity = row.text("validity");
-  const bool valid = outcome == "fine" && (validity.empty() || validity == "OK");
+  const bool valid = outcome == "fine" && validity == "OK";
   return valid ? ReportRow::Status::ok : ReportRow::Status::invalid;
 }
 

@@ -35,7 +35,7 @@ Verification verify_set(Runtime& runtime, const VerifyRequest& request, const Ve
 }
 
 bool isolates(Session& session, const VerifyRequest& request) {
-  return request.isolate.value_or(isolates_by_default(session.runtime().device()));
+  return request.isolate.value_or(may_lose_context(session.runtime().device()));
 }
 
 void run_row(Session& session, const VerifyRequest& request, VerifyRow& row) {

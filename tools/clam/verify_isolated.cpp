@@ -5,17 +5,18 @@
 
 #include <nlohmann/json.hpp>
 
+#include "atomic_file.hpp"
 #include "error.hpp"
-#include "gpu.hpp"
 #include "process/isolate.hpp"
+#include "process/scratch_folder.hpp"
 
 namespace clam::cli {
 namespace {
 
 std::vector<std::string> words_of(const Session& session, const VerifyRequest& request,
-                                  const VerifyRow& row) {
-  std::vector<std::string> words{
-      own_program(), "--device", session.device_id(), "--quiet", "--json", "-", "verify", row.text};
+                                  const VerifyRow& row, const std::string& file) {
+  std::vector<std::string> words{own_program(), "--device", session.device_id(), "--quiet",
+                                 "--json",      file,       "verify",            row.text};
   const auto add = [&](const char* option, const std::string& value) {
     if (!value.empty()) words.insert(words.end(), {option, value});
   };
@@ -52,8 +53,6 @@ void fail(VerifyRow& row, const std::string& reason) {
 
 }  // namespace
 
-bool isolates_by_default(const DeviceInfo& device) { return identify(device).gpu != nullptr; }
-
 void take_result(const nlohmann::json& json, VerifyRow& row) {
   try {
     row.status = status_of(json.at("status").get<std::string>());
@@ -68,11 +67,13 @@ void take_result(const nlohmann::json& json, VerifyRow& row) {
 }
 
 void run_row_isolated(const Session& session, const VerifyRequest& request, VerifyRow& row) {
+  const ScratchFolder folder;
+  const std::string file = folder.file("row.json");  // what a kernel prints is not in it
   const Fate fate =
-      run_isolated(words_of(session, request, row), std::chrono::seconds(request.limit_s));
+      run_isolated(words_of(session, request, row, file), std::chrono::seconds(request.limit_s));
   if (const Reason misfortune = fate.misfortune()) return fail(row, *misfortune);
   try {
-    take_result(nlohmann::json::parse(fate.out).at("results").at(0), row);
+    take_result(nlohmann::json::parse(read_file(file)).at("results").at(0), row);
   } catch (const std::exception& error) {  // what went wrong there has been said on stderr
     fail(row,
          fmt::format("its process ended with {} and gave no result ({})", fate.code, error.what()));

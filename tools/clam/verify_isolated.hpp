@@ -6,10 +6,6 @@
 
 namespace clam::cli {
 
-/// Whether to isolate rows where the command line does not say: on a Mali, where a fault can cost a
-/// process its context.
-bool isolates_by_default(const DeviceInfo& device);
-
 /// Runs the row in another process of this program, on the session's device. A crash, or no end
 /// within the request's limit, is an error of this row alone.
 void run_row_isolated(const Session& session, const VerifyRequest& request, VerifyRow& row);

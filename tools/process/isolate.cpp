@@ -11,6 +11,11 @@
 #include "process.hpp"
 
 namespace clam {
+namespace {
+
+constexpr std::size_t kMostOutput = std::size_t{16} << 20;
+
+}  // namespace
 
 Reason Fate::misfortune() const {
   constexpr int kSignal = 128;
@@ -38,7 +43,7 @@ Fate run_isolated(const std::vector<std::string>& words, std::chrono::millisecon
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
     const Process::Read read = process.read_line(line, std::max(left, {}));
     if (read == Process::Read::line) {
-      fate.out += line + "\n";
+      if (fate.out.size() < kMostOutput) fate.out += line + "\n";
       continue;
     }
     fate.hung = read == Process::Read::nothing;

@@ -15,7 +15,7 @@ struct Fate {
   int code = 0;       ///< exit code, or 128 + the signal that ended it
   bool hung = false;  ///< it was ended, because its time was over
   std::chrono::milliseconds limit{};
-  std::string out;  ///< what it printed on standard output
+  std::string out;  ///< what it printed on standard output, the first 16 MiB of it
 
   /// Empty where it ended by itself; else a sentence: the signal, or how long it was waited for.
   Reason misfortune() const;

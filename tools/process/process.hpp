@@ -28,7 +28,8 @@ class Process {
   /// The next line, without its end; `end` when there is no more; `nothing` when none came within
   /// `patience`.
   Read read_line(std::string& line, std::chrono::milliseconds patience);
-  /// The exit code, or 128 + the signal that ended it. It is given five seconds, then ended.
+  /// The exit code, or 128 + the signal that ended it. It is given five seconds, then ended; one that
+  /// does not end for five more is given up, as if it had been.
   int wait();
   void kill();
 
