@@ -34,38 +34,6 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-/// "NAME=FILE" texts by tensor; each name must be one of `names`, once.
-std::map<std::string, std::string> files_by_tensor(const char* option,
-                                                   const std::vector<std::string>& texts,
-                                                   const std::vector<std::string>& names) {
-  std::map<std::string, std::string> files;
-  for (const std::string& text : texts) {
-    const std::size_t equals = text.find('=');
-    if (equals == text.npos || equals + 1 == text.size()) {
-      throw BadArgument(fmt::format("{} {}: write NAME=FILE.npy", option, text));
-    }
-    const std::string tensor = text.substr(0, equals);
-    if (std::find(names.begin(), names.end(), tensor) == names.end()) {
-      throw BadArgument(fmt::format("{} {}: there is no tensor '{}' here, only {}{}", option, text,
-                                    tensor, joined(names), did_you_mean(tensor, names)));
-    }
-    if (!files.emplace(tensor, text.substr(equals + 1)).second) {
-      throw BadArgument(fmt::format("{}: {} is given twice", option, tensor));
-    }
-  }
-  return files;
-}
-
-HostTensor read_input(const TensorSpec& spec, const std::string& file) {
-  HostTensor tensor = read_npy(file);
-  if (tensor.dtype() == spec.dtype && tensor.shape() == spec.shape) return tensor;
-  const bool same_shape = tensor.shape() == spec.shape;
-  throw BadArgument(fmt::format("{}: {} holds {}, but {} is needed{}", spec.name, file,
-                                type_text(tensor.dtype(), tensor.shape()),
-                                type_text(spec.dtype, spec.shape),
-                                same_shape ? "; convert it first, as with NumPy's astype" : ""));
-}
-
 /// The files given, and the rest from a data set when one is named.
 Tensors make_run_inputs(const RunRequest& request, const RunJob& job) {
   Tensors inputs;
@@ -73,13 +41,13 @@ Tensors make_run_inputs(const RunRequest& request, const RunJob& job) {
     inputs =
         make_inputs(*job.problem, find_data_set(job.problem->op(), request.fill), request.seed);
   }
-  const auto files = files_by_tensor("--in", request.in, tensor_names(job.tensors, Role::input));
+  const auto files = files_by_tensor("--in", request.in, job.tensors, Role::input);
   std::vector<std::string> missing;
   for (const TensorSpec& spec : job.tensors) {
     if (spec.role != Role::input) continue;
     const auto file = files.find(spec.name);
     if (file != files.end()) {
-      inputs[spec.name] = read_input(spec, file->second);
+      inputs[spec.name] = read_tensor(spec, file->second);
     } else if (inputs.count(spec.name) == 0) {
       missing.push_back(spec.name);
     }
@@ -165,9 +133,42 @@ RunJob job_of_problem(const RunRequest& request) {
 
 }  // namespace
 
+std::map<std::string, std::string> files_by_tensor(const char* option,
+                                                   const std::vector<std::string>& texts,
+                                                   const std::vector<TensorSpec>& tensors,
+                                                   TensorSpec::Role role) {
+  const std::vector<std::string> names = tensor_names(tensors, role);
+  std::map<std::string, std::string> files;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    if (equals == text.npos || equals + 1 == text.size()) {
+      throw BadArgument(fmt::format("{} {}: write NAME=FILE.npy", option, text));
+    }
+    const std::string tensor = text.substr(0, equals);
+    if (std::find(names.begin(), names.end(), tensor) == names.end()) {
+      throw BadArgument(fmt::format("{} {}: there is no tensor '{}' here, only {}{}", option, text,
+                                    tensor, joined(names), did_you_mean(tensor, names)));
+    }
+    if (!files.emplace(tensor, text.substr(equals + 1)).second) {
+      throw BadArgument(fmt::format("{}: {} is given twice", option, tensor));
+    }
+  }
+  return files;
+}
+
+HostTensor read_tensor(const TensorSpec& spec, const std::string& file) {
+  HostTensor tensor = read_npy(file);
+  if (tensor.dtype() == spec.dtype && tensor.shape() == spec.shape) return tensor;
+  const bool same_shape = tensor.shape() == spec.shape;
+  throw BadArgument(fmt::format("{}: {} holds {}, but {} is needed{}", spec.name, file,
+                                type_text(tensor.dtype(), tensor.shape()),
+                                type_text(spec.dtype, spec.shape),
+                                same_shape ? "; convert it first, as with NumPy's astype" : ""));
+}
+
 RunJob make_job(const RunRequest& request) {
   RunJob job = request.plan_file.empty() ? job_of_problem(request) : job_of_plan(request);
-  job.out_files = files_by_tensor("--out", request.out, tensor_names(job.tensors, Role::output));
+  job.out_files = files_by_tensor("--out", request.out, job.tensors, Role::output);
   job.inputs = make_run_inputs(request, job);
   return job;
 }

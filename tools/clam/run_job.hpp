@@ -34,4 +34,12 @@ struct RunJob {
 /// Throws BadArgument for whatever does not fit together.
 RunJob make_job(const RunRequest& request);
 
+/// "NAME=FILE" texts by tensor; each name must be that of a tensor with this role, once.
+std::map<std::string, std::string> files_by_tensor(const char* option,
+                                                   const std::vector<std::string>& texts,
+                                                   const std::vector<TensorSpec>& tensors,
+                                                   TensorSpec::Role role);
+/// The tensor of a file, which must have the dtype and the shape of `spec`. Throws BadArgument.
+HostTensor read_tensor(const TensorSpec& spec, const std::string& file);
+
 }  // namespace clam::cli

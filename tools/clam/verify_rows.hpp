@@ -25,6 +25,7 @@ struct VerifyRequest {
   std::uint64_t seed = 1;
   std::optional<bool> isolate;  ///< each problem in a process of its own; unset: as the device is
   int limit_s = 300;            ///< of such a process
+  std::string record_failures;  ///< folder for a bundle of each row that fails; empty: none
   // Of the workload's graph:
   std::string mode;  ///< "isolated", "chained"; empty: isolated, beside the nodes that stand alone
   std::vector<std::string> on_cpu;

@@ -1,0 +1,619 @@
+// SPDX-License-Identifier: MIT
+// bundle_test.cpp - `clam record` and `clam replay`: faults planted on purpose become bundles that
+// say so, in clam and by the C program alone, and say that they are fixed when they are.
+#include "bundle/bundle.hpp"
+
+#include <fmt/core.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <sstream>
+
+#include "bundle/case.hpp"
+#include "compare.hpp"
+#include "embedded.hpp"
+#include "error.hpp"
+#include "foreign_plan.hpp"
+#include "run_clam.hpp"
+#include "test_errors.hpp"
+
+namespace clam::test {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using Outcome = Seen::Outcome;
+using Role = TensorSpec::Role;
+
+constexpr const char* kSoftmax = "softmax shape=3x5 dtype=f32";
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+const std::string kScanInPlace = CLAM_SOURCE_DIR "/tests/probes/gvc-inplace-scan";
+
+/// Runs `clam record` into folder/case. `kernels`: a folder whose kernels replace the built-in
+/// ones.
+Finished record(const TemporaryFolder& folder, std::vector<std::string> words,
+                const TemporaryFolder* kernels = nullptr) {
+  words.insert(words.begin(), "record");
+  words.insert(words.end(), {"-o", folder.file("case")});
+  std::vector<std::string> environment;
+  if (kernels) environment = {"CLAM_KERNEL_DIR=" + kernels->path(), "CLAM_CACHE_DIR=off"};
+  return run_clam(words, environment);
+}
+
+Finished replay(const TemporaryFolder& folder, std::vector<std::string> words = {}) {
+  words.insert(words.begin(), {"replay", folder.file("case")});
+  return run_clam(words);
+}
+
+json case_of(const TemporaryFolder& folder) {
+  return json::parse(read_file(folder.file("case/case.json")));
+}
+
+void expect_verdict(const TemporaryFolder& folder, const std::string& verdict, int code) {
+  const Finished finished = replay(folder);
+  EXPECT_EQ(finished.code, code) << finished.out << finished.err;
+  EXPECT_TRUE(contains(finished.out, "\n" + verdict)) << finished.out << finished.err;
+}
+
+/// Whether C programs with OpenCL can be built where the tests run: not in a stand-in's folder.
+bool has_compiler() {
+  static const bool works = [] {
+    const TemporaryFolder folder;
+    write_file(folder.file("try.c"),
+               "#include <CL/cl.h>\nint main(void) { return clFinish(0) == 0; }\n");
+    return run_command({"/bin/sh", "-c",
+                        "cd " + folder.path() +
+                            " && cc -DCL_TARGET_OPENCL_VERSION=120 try.c -lOpenCL -o try"})
+               .code == 0;
+  }();
+  return works;
+}
+
+/// Compiles replay.c of the folder as the READMEs say, with every warning an error, and runs it.
+Finished run_c(const std::string& folder, const std::string& arguments = "") {
+  return run_command({"/bin/sh", "-c",
+                      "cd " + folder +
+                          " && cc -std=c99 -Wall -Wextra -pedantic -Werror replay.c -o replay "
+                          "-lOpenCL -lm && ./replay " +
+                          arguments});
+}
+
+void expect_c(const TemporaryFolder& folder, int code, const std::string& words) {
+  if (!has_compiler()) return;
+  const Finished finished = run_c(folder.file("case"));
+  EXPECT_EQ(finished.code, code) << finished.out << finished.err;
+  EXPECT_TRUE(contains(finished.out, words)) << finished.out << finished.err;
+}
+
+/// Softmax whose rows do not sum to 1; `factor` says how far.
+void break_softmax(const TemporaryFolder& kernels, const std::string& factor) {
+  break_kernel(kernels, "softmax.cl", "1.0f / ", factor + "f / ");
+}
+
+void heal(const TemporaryFolder& folder, const std::string& file) {
+  write_file(folder.file("case/" + file), KernelFiles().get(file).text);
+}
+
+// ---- without a device ----
+
+Seen wrong_at(std::int64_t index, double value) {
+  Seen seen;
+  seen.outcome = Outcome::wrong;
+  seen.reason = fmt::format("y[{}] is wrong", index);
+  seen.first_wrong = {"y", index, value, 1};
+  seen.worst_ratio = kInfinity;
+  return seen;
+}
+
+TEST(bundle, what_was_seen_is_the_same_after_json) {
+  Seen crash;
+  crash.outcome = Outcome::crashed;
+  crash.reason = "signal 11";
+  for (const Seen& seen : {Seen(), wrong_at(3, NAN), wrong_at(0, -kInfinity), crash}) {
+    const Seen back = seen_from_json(json::parse(to_json(seen).dump()));
+    EXPECT_EQ(back.text(), seen.text());
+    EXPECT_EQ(back.worst_ratio, seen.worst_ratio);
+    EXPECT_TRUE(same_failure(back, seen)) << seen.text();
+  }
+  EXPECT_THROWS_SAYING(seen_from_json({{"outcome", "odd"}}), BadArgument, "damaged");
+}
+
+TEST(bundle, another_element_value_or_outcome_is_another_failure) {
+  EXPECT_TRUE(same_failure(wrong_at(3, NAN), wrong_at(3, NAN)));
+  EXPECT_FALSE(same_failure(wrong_at(3, 2), wrong_at(4, 2)));
+  EXPECT_FALSE(same_failure(wrong_at(3, 2), wrong_at(3, 2.5)));
+  Seen hung = wrong_at(3, 2);
+  hung.outcome = Outcome::hung;
+  EXPECT_FALSE(same_failure(wrong_at(3, 2), hung));
+}
+
+TEST(bundle, a_tensor_at_strides_keeps_its_place) {
+  const TensorSpec spec{"y", Role::output, Dtype::f32, {2, 2}, {3, 1}, 1};
+  HostTensor dense(Dtype::f32, {2, 2});
+  for (int i = 0; i < 4; ++i) dense.set(i, i + 1);
+  const HostTensor span = in_buffer(spec, dense, 0x7F800000u);
+  ASSERT_EQ(span.size(), 6);
+  EXPECT_TRUE(std::isinf(span.get(0)) && std::isinf(span.get(3)));
+  EXPECT_EQ(span.get(1), 1);
+  EXPECT_EQ(span.get(5), 4);
+  EXPECT_EQ(from_buffer(spec, span), dense);
+}
+
+/// Bounds of a tensor of `dtype` whose elements should be `expected`.
+HostTensor bounds_of(Dtype dtype, const Expected& expected) {
+  Bundle bundle;
+  expect({"y", Role::output, dtype, {static_cast<std::int64_t>(expected.value.size())}, {}, 0},
+         expected, bundle);
+  return bundle.bounds.at("y");
+}
+
+TEST(bundle, bounds_are_rounded_up_and_hold_what_rounding_the_value_takes) {
+  Expected expected;
+  expected.value = {1.0 / 3, 2, 1e39, 1e39, NAN};
+  expected.bound = {1e-9, 0.1, 1e30, 1e39, 0};
+  const HostTensor bounds = bounds_of(Dtype::f32, expected);
+  const double third = static_cast<float>(1.0 / 3);
+  EXPECT_GE(bounds.get(0), 1e-9 + std::fabs(third - 1.0 / 3));
+  EXPECT_LT(bounds.get(0), 1.01 * (1e-9 + std::fabs(third - 1.0 / 3)));
+  EXPECT_GE(bounds.get(1), 0.1);
+  EXPECT_LT(bounds.get(1), 0.1000001);
+  EXPECT_EQ(bounds.get(2), 0);          // infinite alone is right
+  EXPECT_EQ(bounds.get(3), kInfinity);  // or large
+  EXPECT_EQ(bounds.get(4), 0);
+}
+
+TEST(bundle, several_right_values_are_all_within_the_bound) {
+  Expected expected;
+  expected.value = {3, 7, 5};
+  expected.bound = {0, 0, 0};
+  expected.other = {NAN, 9, NAN};
+  expected.also = {{}, {}, {5, 1}};
+  const HostTensor bounds = bounds_of(Dtype::i32, expected);
+  EXPECT_EQ(bounds.get(0), 0);
+  EXPECT_EQ(bounds.get(1), 2);
+  EXPECT_EQ(bounds.get(2), 4);
+}
+
+TEST(bundle, a_folder_is_whole_or_not_there) {
+  const TemporaryFolder folder;
+  const std::string target = folder.file("case");
+  const auto write = [&](const std::string& text, bool publish) {
+    StagedFolder staged(target, true);
+    write_file(staged.path() + "/case.json", text);
+    if (publish) staged.publish();
+  };
+  write("1", false);
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+  write("2", true);
+  EXPECT_THROWS_SAYING(StagedFolder(target, false), BadArgument, "there already");
+  write("3", false);
+  EXPECT_EQ(read_file(target + "/case.json"), "2");
+  write("4", true);
+  EXPECT_EQ(read_file(target + "/case.json"), "4");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1);
+  fs::remove(target + "/case.json");
+  write_file(target + "/thesis.txt", "mine");
+  EXPECT_THROWS_SAYING(StagedFolder(target, true), BadArgument, "is no bundle");
+  EXPECT_THROWS_SAYING(StagedFolder(folder.file("no/where"), false), IoError, "cannot write");
+}
+
+TEST(bundle, texts_name_neither_person_nor_machine) {
+  const char* home = ::getenv("HOME");
+  const std::string before = home ? home : "";
+  ::setenv("HOME", "/home/mariner", 1);
+  ::setenv("LOGNAME", "mariner", 1);
+  EXPECT_EQ(anonymous("/home/mariner/x.cl of mariner: submariner"), "~/x.cl of USER: submariner");
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  EXPECT_TRUE(std::string(host).size() < 3 || std::string(host) == "localhost" ||
+              !contains(anonymous(fmt::format("on {}.", host)), host));
+  ::unsetenv("LOGNAME");
+  ::setenv("HOME", before.c_str(), 1);
+}
+
+TEST(bundle, the_c_program_is_one_short_file) {
+  const std::string text(embedded_bundle().front().text);
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 400);
+  EXPECT_TRUE(std::all_of(text.begin(), text.end(),
+                          [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }));
+}
+
+/// A bundle of scale.cl on four elements, put together by hand.
+Bundle scale_bundle() {
+  Bundle bundle;
+  bundle.plan = scale_plan(4, 0.5f);
+  bundle.problem = "a \"foreign\" kernel?\?/";
+  bundle.kernels["scale.cl"] = kScaleSource;
+  HostTensor src(Dtype::f32, {4}), dst(Dtype::f32, {4});
+  for (int i = 0; i < 4; ++i) src.set(i, 3 * i), dst.set(i, 1.5 * i);
+  take_inputs({{"src", src}}, bundle);
+  expect(bundle.plan->tensors[1], dst, bundle);
+  bundle.device = generic_device();
+  return bundle;
+}
+
+/// Written into folder/case.
+void write(const TemporaryFolder& folder, const Bundle& bundle, const Extras& extras = {}) {
+  fs::create_directories(folder.file("case"));
+  write_case(folder.file("case"), bundle);
+  finish_case(folder.file("case"), bundle, extras);
+}
+
+TEST(bundle, is_read_back_as_it_was) {
+  const TemporaryFolder folder;
+  const Bundle bundle = scale_bundle();
+  write(folder, bundle);
+  const Bundle back = read_bundle(folder.file("case"));
+  EXPECT_EQ(to_text(*back.plan), to_text(*bundle.plan));
+  EXPECT_EQ(back.kernels, bundle.kernels);
+  EXPECT_EQ(back.inputs, bundle.inputs);
+  EXPECT_EQ(back.expected, bundle.expected);
+  EXPECT_TRUE(back.bounds.empty());
+  EXPECT_TRUE(back.device == bundle.device);
+}
+
+TEST(bundle, damaged_ones_are_refused_with_a_sentence) {
+  const TemporaryFolder folder;
+  write(folder, scale_bundle());
+  const std::string path = folder.file("case");
+  const auto refused = [&](const std::string& words) {
+    EXPECT_THROWS_SAYING(read_bundle(path), BadArgument, words);
+    EXPECT_EQ(replay(folder).code, 2);
+  };
+  fs::remove(path + "/scale.cl");
+  refused("scale.cl");
+  write_file(path + "/scale.cl", kScaleSource);
+  write_npy(path + "/src.npy", HostTensor(Dtype::f32, {3}));
+  refused("4 elements of f32 are needed");
+  write_file(path + "/case.json", "{\"clam_bundle\": 2}");
+  refused("no case of a bundle");
+  write_file(path + "/case.json", "{\"clam_bundle\": 1}");
+  refused("damaged");
+  fs::remove(path + "/case.json");
+  refused("it has no case.json");
+}
+
+TEST(bundle, the_simulators_file_has_one_launch_without_half) {
+  Bundle bundle = scale_bundle();
+  const std::string sim = sim_text(bundle);
+  EXPECT_TRUE(contains(sim, "\nscale.cl\nscale\n16 1 1\n16 1 1\n")) << sim;
+  EXPECT_TRUE(contains(sim, "<size=16 float>\n0 3 6 9\n")) << sim;
+  EXPECT_TRUE(contains(sim, "dump>")) << sim;
+  bundle.plan->launches.push_back(bundle.plan->launches.front());
+  EXPECT_THROWS_SAYING(sim_text(bundle), BadArgument, "one launch");
+  bundle.plan->launches.pop_back();
+  bundle.plan->tensors[0].dtype = Dtype::f16;
+  EXPECT_THROWS_SAYING(sim_text(bundle), BadArgument, "no half");
+}
+
+TEST(bundle, names_of_tensors_are_names_of_files) {
+  Bundle bundle = scale_bundle();
+  bundle.plan->tensors[0].name = "../src";
+  const TemporaryFolder folder;
+  EXPECT_THROWS_SAYING(write(folder, bundle), BadArgument, "files of this name");
+}
+
+TEST(bundle, what_cannot_be_recorded_is_refused) {
+  const TemporaryFolder folder;
+  expect_refusal(run_clam({"record", kSoftmax}), 2, "record where?");
+  expect_refusal(record(folder, {}), 2, "record what?");
+  expect_refusal(record(folder, {kSoftmax, "--build-only", "x.cl"}), 2, "one of the three");
+  expect_refusal(record(folder, {kSoftmax, "--options=-DX"}), 2, "--options goes with");
+  expect_refusal(record(folder, {"dense m=4096 n=4096 k=4096 dtype=f32"}), 2,
+                 "a bundle may have 64: take a smaller problem");
+  expect_refusal(run_clam({"replay"}), 2, "replay what?");
+  expect_refusal(run_clam({"replay", "--all", folder.path()}), 2, "has no bundles in it");
+  expect_refusal(run_clam({"replay", "--all", folder.file("none")}), 2, "is no folder");
+  fs::create_directories(folder.file("case"));
+  expect_refusal(record(folder, {kSoftmax}), 2, "is there already");
+}
+
+TEST(bundle, without_a_device_nothing_is_run) {
+  const TemporaryFolder folder;
+  write(folder, scale_bundle());
+  const std::vector<std::string> no_opencl{"OCL_ICD_VENDORS=/nonexistent", "OCL_ICD_FILENAMES="};
+  const Finished finished = run_clam({"replay", folder.file("case")}, no_opencl);
+  EXPECT_EQ(finished.code, 77) << finished.out << finished.err;
+  EXPECT_TRUE(contains(finished.out, "cannot run here")) << finished.out;
+  EXPECT_EQ(run_clam({"record", kSoftmax, "-o", folder.file("new")}, no_opencl).code, 77);
+  EXPECT_FALSE(fs::exists(folder.file("new")));
+}
+
+// ---- with a device ----
+
+TEST(bundle_device, the_c_program_runs_as_it_is) {
+  CLAM_NEEDS_DEVICE();
+  if (!has_compiler()) GTEST_SKIP() << "no C compiler with OpenCL here";
+  const TemporaryFolder folder;
+  write_file(folder.file("replay.c"), embedded_bundle().front().text);
+  const Finished finished = run_c(folder.path());
+  EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
+  EXPECT_TRUE(contains(finished.out, "PASS")) << finished.out;
+}
+
+TEST(bundle_device, a_planted_fault_still_fails_until_it_is_fixed) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder, kernels, others;
+  break_softmax(kernels, "1.01");
+  const Finished recorded = record(folder, {kSoftmax}, &kernels);
+  EXPECT_EQ(recorded.code, 0) << recorded.err;
+  EXPECT_TRUE(contains(recorded.out, "wrong: dst[0] is")) << recorded.out;
+  const json seen = case_of(folder).at("seen");
+  EXPECT_EQ(seen.at("outcome"), "wrong");
+  EXPECT_EQ(seen.at("first_wrong").at("tensor"), "dst");
+  EXPECT_GT(seen.at("worst_ratio").get<double>(), 1);
+  for (const char* file :
+       {"README.md", "replay.c", "softmax.cl", "plan.json", "options.txt", "build.log", "src.npy",
+        "dst.expected.npy", "dst.bound.npy", "device.txt"}) {
+    EXPECT_TRUE(fs::exists(folder.file(std::string("case/") + file))) << file;
+  }
+  expect_verdict(folder, "still fails", 1);
+  expect_c(folder, 1, "FAIL: dst[0] is");
+  break_softmax(others, "1.5");
+  write_file(folder.file("case/softmax.cl"), read_file(others.file("softmax.cl")));
+  expect_verdict(folder, "fails differently", 1);
+  expect_c(folder, 1, "FAIL: dst[0] is");
+  heal(folder, "softmax.cl");
+  expect_verdict(folder, "fixed", 0);
+  expect_c(folder, 0, "PASS");
+}
+
+TEST(bundle_device, a_right_result_is_recorded_too) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder, kernels;
+  const Finished recorded = record(folder, {kSoftmax});
+  EXPECT_EQ(recorded.code, 0) << recorded.err;
+  EXPECT_TRUE(contains(recorded.out, "nothing is wrong here")) << recorded.out;
+  expect_verdict(folder, "still right", 0);
+  expect_c(folder, 0, "PASS");
+  break_softmax(kernels, "1.01");
+  write_file(folder.file("case/softmax.cl"), read_file(kernels.file("softmax.cl")));
+  expect_verdict(folder, "fails now", 1);
+}
+
+/// Several launches, packing, scratch, rows at strides, and what is right bit for bit.
+TEST(bundle_device, other_problems_are_right_in_the_c_program_too) {
+  CLAM_NEEDS_DEVICE();
+  for (const char* problem :
+       {"dense m=9 n=16 k=12 dtype=f32 bias act=gelu ldx=20 ldy=24",
+        "transpose shape=3x4x5 perm=2-0-1 dtype=f32",
+        "get_valid_counts n=700 dtype=f32 score_threshold=0.01", "nms n=40 dtype=f32"}) {
+    const TemporaryFolder folder;
+    const Finished recorded = record(folder, {problem});
+    EXPECT_EQ(recorded.code, 0) << problem << ": " << recorded.err;
+    EXPECT_TRUE(contains(recorded.out, "nothing is wrong here")) << problem << recorded.out;
+    expect_verdict(folder, "still right", 0);
+    expect_c(folder, 0, "PASS");
+  }
+}
+
+TEST(bundle_device, half_is_recorded_and_needs_a_device_that_has_it) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder, kernels;
+  const std::string problem = "softmax shape=3x5 dtype=f16";
+  if (!runtime().device().fp16) {
+    Bundle bundle = scale_bundle();
+    bundle.plan->tensors[0].dtype = bundle.plan->tensors[1].dtype = Dtype::f16;
+    bundle.inputs["src"] = bundle.expected["dst"] = HostTensor(Dtype::f16, {4});
+    write(folder, bundle);
+    expect_verdict(folder, "cannot run here", 77);
+    return expect_c(folder, 2, "CANNOT RUN: there is no cl_khr_fp16");
+  }
+  break_softmax(kernels, "1.5");
+  EXPECT_EQ(record(folder, {problem}, &kernels).code, 0);
+  EXPECT_EQ(case_of(folder).at("seen").at("outcome"), "wrong");
+  expect_verdict(folder, "still fails", 1);
+  expect_c(folder, 1, "FAIL: dst[0] is");
+  heal(folder, "softmax.cl");
+  expect_verdict(folder, "fixed", 0);
+  expect_c(folder, 0, "PASS");
+}
+
+TEST(bundle_device, a_single_file_needs_no_other) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder, kernels, elsewhere;
+  break_softmax(kernels, "1.01");
+  EXPECT_EQ(record(folder, {kSoftmax, "--single-file"}, &kernels).code, 0);
+  write_file(elsewhere.file("replay.c"), read_file(folder.file("case/replay.c")));
+  const Finished large = run_clam(
+      {"record", "softmax shape=99x999 dtype=f32", "--single-file", "-o", folder.file("large")});
+  EXPECT_EQ(large.code, 2);
+  EXPECT_TRUE(contains(large.err, "one file may have 64")) << large.err;
+  EXPECT_FALSE(fs::exists(folder.file("large")));
+  if (!has_compiler()) return;
+  const Finished finished = run_c(elsewhere.path(), "-n 3");
+  EXPECT_EQ(finished.code, 1) << finished.out << finished.err;
+  EXPECT_TRUE(contains(finished.out, "FAIL: dst[0] is")) << finished.out;
+  EXPECT_TRUE(contains(finished.out, "3 of 3 runs failed")) << finished.out;
+}
+
+/// The scan in place races: it is wrong wherever a group is no single warp.
+TEST(bundle_device, a_foreign_plan_with_what_is_right) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const Problem problem = Problem::parse("get_valid_counts n=1000 dtype=f32 score_threshold=0.01");
+  const Tensors inputs = make_inputs(problem, find_data_set(problem.op(), "mixed"), 1);
+  const Reference reference = problem.op().reference(problem, inputs, {Check::exact});
+  std::vector<std::string> words{"--plan", kScanInPlace + "/plan.json"};
+  write_npy(folder.file("data.npy"), inputs.at("data"));
+  words.insert(words.end(), {"--in", "data=" + folder.file("data.npy")});
+  for (const auto& [name, expected] : reference) {
+    write_npy(folder.file(name + ".npy"), expected.exact);
+    words.insert(words.end(), {"--expect", name + "=" + folder.file(name + ".npy")});
+  }
+  const Finished recorded = record(folder, words);
+  ASSERT_EQ(recorded.code, 0) << recorded.err;
+  EXPECT_EQ(read_file(folder.file("case/kernel.cl")), read_file(kScanInPlace + "/kernel.cl"));
+  EXPECT_EQ(read_npy(folder.file("case/out.expected.npy")), reference.at("out").exact);
+  const bool wrong = case_of(folder).at("seen").at("outcome") == "wrong";
+  const Finished again = replay(folder, {"--times", "2"});
+  EXPECT_EQ(again.code, wrong ? 1 : 0) << again.out << again.err;
+  EXPECT_TRUE(contains(again.out, "of 2 runs")) << again.out;
+  expect_c(folder, wrong ? 1 : 0, wrong ? "FAIL: " : "PASS");
+}
+
+/// Every file of a folder, by name.
+std::map<std::string, std::string> files_of(const std::string& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    files[entry.path().filename().string()] = read_file(entry.path().string());
+  }
+  return files;
+}
+
+TEST(bundle_device, recorded_twice_it_is_the_same) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder, kernels;
+  break_softmax(kernels, "1.01");
+  for (const char* name : {"a", "b"}) {
+    EXPECT_EQ(run_clam({"record", kSoftmax, "-o", folder.file(name)},
+                       {"CLAM_KERNEL_DIR=" + kernels.path(), "SOURCE_DATE_EPOCH=1600000000"})
+                  .code,
+              0);
+  }
+  const auto first = files_of(folder.file("a")), second = files_of(folder.file("b"));
+  ASSERT_EQ(first.size(), second.size());
+  for (const auto& [name, text] : first) EXPECT_TRUE(second.at(name) == text) << name;
+  EXPECT_TRUE(contains(first.at("case.json"), "2020-09-13T12:26:40Z"));
+}
+
+TEST(bundle_device, names_neither_person_nor_machine) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  fs::create_directories(folder.file("mariner"));
+  write_file(folder.file("mariner/bad.cl"), "__kernel void f(__global int* x) { x[0] = y; }\n");
+  const std::vector<std::string> environment{"HOME=" + folder.file("mariner"), "USER=mariner",
+                                             "LOGNAME=mariner"};
+  EXPECT_EQ(run_clam({"record", kSoftmax, "-o", folder.file("a")}, environment).code, 0);
+  EXPECT_EQ(
+      run_clam({"record", "--build-only", folder.file("mariner/bad.cl"), "-o", folder.file("b")},
+               environment)
+          .code,
+      0);
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  for (const char* name : {"a", "b"}) {
+    for (const auto& [file, text] : files_of(folder.file(name))) {
+      EXPECT_FALSE(contains(text, "mariner")) << file;
+      EXPECT_FALSE(contains(text, folder.path())) << file;
+      if (std::string(host).size() > 2 && std::string(host) != "localhost") {
+        EXPECT_FALSE(contains(text, host)) << file;
+      }
+    }
+  }
+}
+
+TEST(bundle_device, a_build_that_fails) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  write_file(folder.file("bad.cl"), "__kernel void f(__global int* x) { x[0] = VALUE; }\n");
+  EXPECT_EQ(record(folder, {"--build-only", folder.file("bad.cl"), "--options=-DOTHER=1"}).code, 0);
+  const json recorded = case_of(folder);
+  EXPECT_EQ(recorded.at("kind"), "build");
+  EXPECT_EQ(recorded.at("options"), "-DOTHER=1");
+  EXPECT_EQ(recorded.at("seen").at("outcome"), "build failed");
+  EXPECT_TRUE(contains(read_file(folder.file("case/build.log")), "VALUE"));
+  expect_verdict(folder, "still fails", 1);
+  expect_c(folder, 1, "FAIL: clBuildProgram: bad.cl");
+  write_file(folder.file("case/bad.cl"), "__kernel void f(__global int* x) { x[0] = OTHER; }\n");
+  expect_verdict(folder, "fixed", 0);
+  expect_c(folder, 0, "PASS");
+  expect_refusal(run_clam({"record", "--build-only", folder.file("bad.cl"), "--options=-I /usr",
+                           "-o", folder.file("other")}),
+                 2, "leave out -I");
+}
+
+TEST(bundle_device, a_folder_of_bundles_is_replayed) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder, kernels;
+  break_softmax(kernels, "1.01");
+  EXPECT_EQ(run_clam({"record", kSoftmax, "-o", folder.file("a")}).code, 0);
+  EXPECT_EQ(record(folder, {kSoftmax}, &kernels).code, 0);
+  const Finished finished = run_clam({"replay", "--all", folder.path(), "--json", "-"});
+  EXPECT_EQ(finished.code, 1) << finished.err;
+  const json results = parse_out(finished).at("results");
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0].at("verdict"), "still right");
+  EXPECT_EQ(results[1].at("verdict"), "still fails");
+  EXPECT_EQ(results[1].at("seen"), results[1].at("recorded"));
+}
+
+TEST(bundle_device, the_simulator_runs_its_file) {
+  CLAM_NEEDS_DEVICE();
+  if (run_command({"/bin/sh", "-c", "command -v oclgrind-kernel"}).code != 0) {
+    GTEST_SKIP() << "there is no oclgrind-kernel";
+  }
+  const TemporaryFolder folder;
+  ASSERT_EQ(record(folder, {kSoftmax, "--format", "oclgrind"}).code, 0);
+  const std::string sim = read_file(folder.file("case/kernel.sim"));
+  const std::string command = sim.substr(2, sim.find('\n') - 2);
+  const Finished finished =
+      run_command({"/bin/sh", "-c", "cd " + folder.file("case") + " && " + command});
+  EXPECT_EQ(finished.code, 0) << command << finished.out << finished.err;
+  const HostTensor expected = read_npy(folder.file("case/dst.expected.npy"));
+  EXPECT_TRUE(contains(finished.out, fmt::format("dst[0] = {:.4f}", expected.get(0)).substr(0, 12)))
+      << finished.out << finished.err;
+}
+
+TEST(bundle_device, verify_records_what_fails) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder, kernels;
+  break_softmax(kernels, "1.01");
+  const Finished finished = run_clam({"verify", kSoftmax, "dense m=9 n=16 k=12 dtype=f32",
+                                      "--record-failures", folder.file("failures")},
+                                     {"CLAM_KERNEL_DIR=" + kernels.path(), "CLAM_CACHE_DIR=off"});
+  EXPECT_EQ(finished.code, 1) << finished.out << finished.err;
+  EXPECT_TRUE(contains(finished.out, "recorded in ")) << finished.out;
+  const Finished again = run_clam({"replay", "--all", folder.file("failures")});
+  EXPECT_EQ(again.code, 1) << again.out << again.err;
+  EXPECT_TRUE(contains(again.out, "still fails") && contains(again.out, "failures/softmax-"))
+      << again.out;
+  expect_refusal(
+      run_clam({"verify", kSoftmax, "--gpu", "g610", "--record-failures", folder.file("more")}), 2,
+      "leave --gpu out");
+}
+
+// ---- kernels that end a process, or never end ----
+
+/// A kernel folder where dense's packing does something first.
+void break_pack(const TemporaryFolder& kernels, const std::string& first) {
+  const std::string store = "*(__global S4*)(wp + at) = ";
+  break_kernel(kernels, "dense.cl", store, first + " " + store);
+}
+
+constexpr const char* kDense = "dense m=9 n=16 k=12 dtype=f32";
+
+TEST(bundle_broken, a_crash_is_an_outcome) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder, kernels;
+  break_pack(kernels, "*(volatile __global int*)8 = 1;");
+  const Finished recorded = record(folder, {kDense}, &kernels);
+  EXPECT_EQ(recorded.code, 0) << recorded.out << recorded.err;
+  EXPECT_EQ(case_of(folder).at("seen").at("outcome"), "crashed");
+  EXPECT_TRUE(fs::exists(folder.file("case/build.log")));
+  expect_verdict(folder, "still fails", 1);
+  if (has_compiler()) {
+    EXPECT_GT(run_c(folder.file("case")).code, 2);
+  }
+  heal(folder, "dense.cl");
+  expect_verdict(folder, "fixed", 0);
+}
+
+TEST(bundle_broken, a_hang_is_an_outcome) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder, kernels;
+  break_pack(kernels, "for (volatile int again = 0; again < 2; again = 0)");
+  const Finished recorded = record(folder, {kDense, "--limit", "5"}, &kernels);
+  EXPECT_EQ(recorded.code, 0) << recorded.out << recorded.err;
+  EXPECT_EQ(case_of(folder).at("seen").at("outcome"), "hung");
+  const Finished again = replay(folder, {"--limit", "5"});
+  EXPECT_EQ(again.code, 1) << again.out << again.err;
+  EXPECT_TRUE(contains(again.out, "still fails")) << again.out;
+}
+
+}  // namespace
+}  // namespace clam::test

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+// bundle.cpp - the folder: its files written and read.
+#include "bundle.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "atomic_file.hpp"
+#include "error.hpp"
+
+namespace clam {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using Role = TensorSpec::Role;
+
+constexpr int kVersion = 1;
+
+std::string in(const std::string& folder, const std::string& file) {
+  return (fs::path(folder) / file).string();
+}
+
+std::string text_of(const json& value) {
+  return value.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+void write_tensors(const std::string& folder, const Bundle& bundle) {
+  for (const auto& [name, tensor] : bundle.inputs) write_npy(in(folder, name + ".npy"), tensor);
+  for (const auto& [name, tensor] : bundle.expected)
+    write_npy(in(folder, name + ".expected.npy"), tensor);
+  for (const auto& [name, tensor] : bundle.bounds)
+    write_npy(in(folder, name + ".bound.npy"), tensor);
+}
+
+/// Names of tensors become names of files.
+void require_plain_names(const Plan& plan) {
+  for (const TensorSpec& spec : plan.tensors) {
+    const bool plain = std::all_of(spec.name.begin(), spec.name.end(), [](unsigned char c) {
+      return std::isalnum(c) || c == '_' || c == '-' || c == '.';
+    });
+    if (plain && !spec.name.empty() && spec.name[0] != '.' && spec.name.size() < 100) continue;
+    throw BadArgument(
+        fmt::format("tensor {}: a bundle has files of this name; use letters, digits and _",
+                    in_quotes(spec.name)));
+  }
+}
+
+json case_json(const Bundle& bundle) {
+  json written{{"clam_bundle", kVersion},
+               {"kind", bundle.build_only() ? "build" : "result"},
+               {"problem", anonymous(bundle.problem)},
+               {"variant", anonymous(bundle.variant)},
+               {"data_set", bundle.data_set},
+               {"seed", bundle.seed},
+               {"recorded", bundle.recorded},
+               {"device", to_json(bundle.device)},
+               {"clam", CLAM_VERSION},
+               {"seen", to_json(bundle.seen)}};
+  if (bundle.build_only()) {
+    written["file"] = bundle.file;
+    written["options"] = bundle.options;
+  }
+  return written;
+}
+
+json read_json(const std::string& path) {
+  const json read = json::parse(read_file(path), nullptr, false);
+  if (read.is_discarded()) throw BadArgument(path + ": this is no JSON");
+  return read;
+}
+
+HostTensor read_part(const std::string& path, const TensorSpec& spec, Dtype dtype) {
+  const HostTensor tensor = read_npy(path);
+  if (tensor.dtype() == dtype && tensor.size() == spec.span()) return tensor;
+  throw BadArgument(fmt::format("{}: {} elements of {} are needed, it has {} of {}", path,
+                                spec.span(), name(dtype), tensor.size(), name(tensor.dtype())));
+}
+
+void read_tensors(const std::string& folder, Bundle& bundle) {
+  const auto has = [&](const std::string& file) { return fs::exists(in(folder, file)); };
+  for (const TensorSpec& spec : bundle.plan->tensors) {
+    if (spec.role == Role::input) {
+      bundle.inputs[spec.name] = read_part(in(folder, spec.name + ".npy"), spec, spec.dtype);
+      continue;
+    }
+    const std::string expected = spec.name + ".expected.npy", bound = spec.name + ".bound.npy";
+    if (!has(expected)) continue;
+    const bool exact = !has(bound);
+    const Dtype dtype = exact || spec.dtype == Dtype::i32 ? spec.dtype : Dtype::f32;
+    bundle.expected[spec.name] = read_part(in(folder, expected), spec, dtype);
+    if (!exact) bundle.bounds[spec.name] = read_part(in(folder, bound), spec, Dtype::f32);
+  }
+}
+
+void read_case(const std::string& folder, Bundle& bundle) {
+  const json read = read_json(in(folder, "case.json"));
+  if (!read.is_object() || read.value("clam_bundle", 0) != kVersion) {
+    throw BadArgument(fmt::format("{}: this is no case of a bundle that this clam reads",
+                                  in(folder, "case.json")));
+  }
+  bundle.problem = read.at("problem").get<std::string>();
+  bundle.variant = read.value("variant", "");
+  bundle.data_set = read.value("data_set", "");
+  bundle.seed = read.value("seed", std::uint64_t{1});
+  bundle.recorded = read.value("recorded", "");
+  bundle.device = device_from_json(read.at("device"));
+  bundle.seen = seen_from_json(read.at("seen"));
+  if (read.at("kind") == "build") {
+    bundle.file = read.at("file").get<std::string>();
+    bundle.options = read.value("options", "");
+  } else {
+    bundle.plan = plan_from_json(read_json(in(folder, "plan.json")));
+    require_plain_names(*bundle.plan);
+  }
+}
+
+}  // namespace
+
+bool Bundle::needs_fp16() const {
+  if (plan) {
+    for (const TensorSpec& spec : plan->tensors) {
+      if (spec.dtype == Dtype::f16) return true;
+    }
+  }
+  if (!device.fp16) return false;  // it could be tried there without
+  const auto says_half = [](const Build& build) {
+    return build.options.find("CLAM_F16") != std::string::npos;
+  };
+  const std::vector<Build> builds = builds_of(*this);
+  return std::any_of(builds.begin(), builds.end(), says_half);
+}
+
+std::vector<Build> builds_of(const Bundle& bundle) {
+  if (bundle.build_only()) return {{bundle.file, bundle.options}};
+  std::vector<Build> builds;
+  for (const auto* launches : {&bundle.plan->pack, &bundle.plan->launches}) {
+    for (const Launch& launch : *launches) {
+      const Build build{launch.file, launch.options};
+      if (std::find(builds.begin(), builds.end(), build) == builds.end()) builds.push_back(build);
+    }
+  }
+  return builds;
+}
+
+void refuse_large(const std::vector<TensorSpec>& tensors) {
+  std::int64_t bytes = 0;
+  for (const TensorSpec& spec : tensors) {
+    // What is expected of floats is stored in f32, with a bound as large.
+    bytes += spec.role == Role::input || spec.dtype == Dtype::i32 ? spec.bytes() : 8 * spec.span();
+  }
+  if (bytes <= kMostBytes) return;
+  throw BadArgument(fmt::format(
+      "its tensors would take {} MiB, and a bundle may have {}: take a smaller problem that still "
+      "fails (fewer rows, channels or batches)",
+      (bytes + (1 << 20) - 1) >> 20, kMostBytes >> 20));
+}
+
+HostTensor in_buffer(const TensorSpec& spec, const HostTensor& dense, std::uint32_t gap) {
+  if (spec.is_dense()) return dense;
+  HostTensor span(dense.dtype(), {spec.span()});
+  for (std::int64_t i = 0; i < span.size(); ++i) span.set_bits(i, gap);
+  for (std::int64_t i = 0; i < dense.size(); ++i) span.set_bits(spec.position(i), dense.bits(i));
+  return span;
+}
+
+HostTensor from_buffer(const TensorSpec& spec, const HostTensor& span) {
+  HostTensor dense(span.dtype(), spec.shape);
+  for (std::int64_t i = 0; i < dense.size(); ++i) dense.set_bits(i, span.bits(spec.position(i)));
+  return dense;
+}
+
+void write_case(const std::string& folder, const Bundle& bundle) {
+  for (const auto& [file, text] : bundle.kernels) write_file(in(folder, file), text);
+  if (bundle.plan) {
+    require_plain_names(*bundle.plan);
+    refuse_large(bundle.plan->tensors);
+    Plan plan = *bundle.plan;
+    plan.problem = anonymous(plan.problem);
+    plan.variant = anonymous(plan.variant);
+    write_file(in(folder, "plan.json"), text_of(to_json(plan)));
+    write_tensors(folder, bundle);
+  }
+  std::string options;
+  for (const Build& build : builds_of(bundle)) {
+    options += fmt::format("{}: {}\n", build.file, build.options.empty() ? "none" : build.options);
+  }
+  write_file(in(folder, "options.txt"), options);
+  write_file(in(folder, "case.json"), text_of(case_json(bundle)));
+}
+
+void finish_case(const std::string& folder, const Bundle& bundle, const Extras& extras) {
+  write_file(in(folder, "case.json"), text_of(case_json(bundle)));
+  write_file(in(folder, "device.txt"), device_text(bundle.device));
+  write_file(in(folder, "replay.c"), replay_source(bundle, folder, extras.single_file));
+  if (extras.sim) write_file(in(folder, "kernel.sim"), sim_text(bundle));
+  write_file(in(folder, "README.md"), readme_text(bundle, folder, extras));
+}
+
+Bundle read_bundle(const std::string& folder) {
+  if (!fs::exists(in(folder, "case.json"))) {
+    throw BadArgument(fmt::format("{} is no bundle: it has no case.json", folder));
+  }
+  try {
+    Bundle bundle;
+    read_case(folder, bundle);
+    for (const Build& build : builds_of(bundle)) {
+      bundle.kernels[build.file] = read_file(in(folder, build.file));
+    }
+    if (bundle.plan) read_tensors(folder, bundle);
+    return bundle;
+  } catch (const json::exception& error) {
+    throw BadArgument(fmt::format("{}: case.json is damaged: {}", folder, error.what()));
+  }
+}
+
+}  // namespace clam

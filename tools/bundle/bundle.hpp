@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// bundle.hpp - a case that goes wrong, or went right, as a folder that others can run: kernels,
+// plan, inputs, what is right, what was seen, and a C program that needs nothing of clam.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "op.hpp"
+#include "plan.hpp"
+
+namespace clam {
+
+/// What came of a case on a device.
+struct Seen {
+  enum class Outcome { right, wrong, build_failed, crashed, hung, device_error };
+  struct Element {
+    std::string tensor;
+    std::int64_t index = 0;  ///< in the tensor's buffer
+    double value = 0, expected = 0;
+  };
+  Outcome outcome = Outcome::right;
+  std::string reason;  ///< empty when it is right
+  std::optional<Element> first_wrong;
+  double worst_ratio = 0;  ///< largest |out - expected| / bound; bit for bit: 0 or inf
+
+  bool right() const { return outcome == Outcome::right; }
+  /// "wrong: y[0] is ..."
+  std::string text() const;
+};
+const char* name(Seen::Outcome outcome);
+nlohmann::json to_json(const Seen& seen);
+/// Throws BadArgument for JSON that is none.
+Seen seen_from_json(const nlohmann::json& json);
+/// Whether both went wrong in the same way: the same element with the same value, the same signal,
+/// the same OpenCL error.
+bool same_failure(const Seen& a, const Seen& b);
+
+struct Bundle {
+  std::string problem, variant, data_set;
+  std::uint64_t seed = 1;
+  std::string recorded;  ///< when: "2026-01-31T12:00:00Z"
+  DeviceInfo device;     ///< where
+  Seen seen;             ///< what came of it there
+
+  std::optional<Plan> plan;   ///< none: a file is built, and nothing run
+  std::string file, options;  ///< of that build
+  /// By name in the bundle; byte for byte.
+  std::map<std::string, std::string> kernels;
+  /// By tensor, as they lie in its buffer: a tensor at strides as all elements of its span. Without
+  /// a bound the expected elements are so bit for bit.
+  std::map<std::string, HostTensor> inputs, expected, bounds;
+
+  bool build_only() const { return !plan; }
+  bool needs_fp16() const;
+};
+
+/// A file of kernels with the options that it is built with.
+struct Build {
+  std::string file, options;
+  bool operator==(const Build& other) const {
+    return file == other.file && options == other.options;
+  }
+};
+/// Those of a bundle in order, each once.
+std::vector<Build> builds_of(const Bundle& bundle);
+
+/// At most so many bytes of tensors in a bundle, and of all that --single-file puts into replay.c.
+constexpr std::int64_t kMostBytes = 64 << 20, kMostSingleFile = 64 << 10;
+
+/// Throws BadArgument, with a hint, where inputs and outputs of these tensors exceed kMostBytes.
+void refuse_large(const std::vector<TensorSpec>& tensors);
+
+/// A dense tensor as it lies in its buffer, `gap` between its elements; and back.
+HostTensor in_buffer(const TensorSpec& spec, const HostTensor& dense, std::uint32_t gap);
+HostTensor from_buffer(const TensorSpec& spec, const HostTensor& span);
+
+/// Writes what is known before the case is run: kernels, plan.json, options.txt, tensors,
+/// case.json.
+void write_case(const std::string& folder, const Bundle& bundle);
+/// case.json again, once it is known what was seen; README.md, device.txt, replay.c, and kernel.sim
+/// where `sim` asks for it. Throws BadArgument where that cannot be: too large for a single file,
+/// or no case for the simulator.
+struct Extras {
+  bool single_file = false, sim = false;
+};
+void finish_case(const std::string& folder, const Bundle& bundle, const Extras& extras);
+/// Throws BadArgument naming what is missing or damaged.
+Bundle read_bundle(const std::string& folder);
+
+/// A folder under a temporary name beside its own, which it gets in publish(); else it goes.
+class StagedFolder {
+ public:
+  /// Refuses an existing `target`, unless `force` and it is a bundle. Throws BadArgument, IoError.
+  StagedFolder(const std::string& target, bool force);
+  ~StagedFolder();
+  StagedFolder(const StagedFolder&) = delete;
+  StagedFolder& operator=(const StagedFolder&) = delete;
+  const std::string& path() const { return path_; }
+  void clear();
+  void publish();
+
+ private:
+  std::string target_, path_;
+};
+
+// Parts of a bundle.
+
+/// The C program, with the tables of this bundle, whose other files lie in `folder`.
+std::string replay_source(const Bundle& bundle, const std::string& folder, bool single_file);
+std::string readme_text(const Bundle& bundle, const std::string& folder, const Extras& extras);
+/// The device, its loader and kernel driver, clocks, and the kernel log's lines on GPU faults.
+std::string device_text(const DeviceInfo& device);
+/// The case in Oclgrind's format. Throws BadArgument where it has several launches, or half.
+std::string sim_text(const Bundle& bundle);
+/// Without the person's home folder and name, and without the machine's.
+std::string anonymous(std::string text);
+
+}  // namespace clam

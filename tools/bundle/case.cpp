@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+// case.cpp - a case built and run on a device, in this process.
+#include "case.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <regex>
+
+#include "atomic_file.hpp"
+#include "error.hpp"
+#include "verify.hpp"
+
+namespace clam {
+namespace {
+
+using Outcome = Seen::Outcome;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// A number as replay.c prints it, without the sign that some NaN have.
+std::string number_text(double value) {
+  return std::isnan(value) ? "nan" : fmt::format("{:.9g}", value);
+}
+
+// ---- building ----
+
+/// Logs name the file by where the driver keeps it for a while.
+std::string cleaned(const std::string& log, const std::string& file) {
+  return anonymous(std::regex_replace(log, std::regex("/[^\\s:'\"<>]+\\.cl\\b"), file));
+}
+
+struct BuildRecord {
+  std::string log;
+  std::vector<std::string> binaries;
+
+  void add(const Build& build, const std::string& text) {
+    const std::string own = cleaned(text, build.file);
+    log += fmt::format("== {}, options: {}\n{}", build.file,
+                       build.options.empty() ? "none" : build.options, own);
+    if (own.empty()) log += "(the log is empty)";
+    if (log.back() != '\n') log += '\n';
+  }
+  void add_binary(const cl::Program& program) {
+    binaries.emplace_back();
+    try {
+      const auto all = program.getInfo<CL_PROGRAM_BINARIES>();
+      if (!all.empty()) binaries.back().assign(all[0].begin(), all[0].end());
+    } catch (const cl::Error&) {
+      // The driver keeps it to itself.
+    }
+  }
+  void write(const std::string& folder) const {
+    if (folder.empty()) return;
+    const std::filesystem::path path(folder);
+    write_file((path / "build.log").string(), log);
+    for (std::size_t i = 0; i < binaries.size(); ++i) {
+      // One that names the person's folders is not passed on.
+      if (binaries[i].empty() || anonymous(binaries[i]) != binaries[i]) continue;
+      write_file((path / fmt::format("program-{}.bin", i + 1)).string(), binaries[i]);
+    }
+  }
+};
+
+std::string log_of(const cl::Program& program, const cl::Device& device) {
+  try {
+    return program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device);
+  } catch (const cl::Error&) {
+    return "(the driver gave no build log)";
+  }
+}
+
+/// The line of a log that says what is wrong.
+std::string first_error(const std::string& log) {
+  const std::size_t at = log.find("error");
+  if (at == log.npos) return log.substr(0, log.find('\n'));
+  const std::size_t start = log.rfind('\n', at) == log.npos ? 0 : log.rfind('\n', at) + 1;
+  return log.substr(start, log.find('\n', at) - start);
+}
+
+Seen build_failed(const Build& build, const std::string& log, int code) {
+  Seen seen;
+  seen.outcome = Outcome::build_failed;
+  const std::string line = first_error(cleaned(log, build.file));
+  seen.reason = fmt::format("{}: {} ({}){}{}", build.file, cl_status_name(code), code,
+                            line.empty() ? "" : ": ", line);
+  return seen;
+}
+
+/// A file built with nothing to run. Its kernels are made too: some drivers compile only then.
+Seen build_alone(const cl::Context& context, const cl::Device& device, const Bundle& bundle,
+                 BuildRecord& record) {
+  const Build build = builds_of(bundle).front();
+  cl::Program program(context, bundle.kernels.at(build.file));
+  try {
+    program.build({device}, build.options.c_str());
+    std::vector<cl::Kernel> kernels;
+    program.createKernels(&kernels);
+    record.add(build, log_of(program, device));
+    record.add_binary(program);
+    return {};
+  } catch (const cl::Error& error) {
+    const std::string log = log_of(program, device);
+    record.add(build, log);
+    return build_failed(build, log, error.err());
+  }
+}
+
+/// Every program of the plan, before anything runs: what a driver says of them is kept even where
+/// a kernel then ends the process.
+void build_all(Runtime& runtime, const cl::Device& device, const Bundle& bundle,
+               BuildRecord& record) {
+  std::vector<Build> done;
+  for (const auto* launches : {&bundle.plan->pack, &bundle.plan->launches}) {
+    for (const Launch& launch : *launches) {
+      const Build build{launch.file, launch.options};
+      try {
+        const cl::Kernel kernel = runtime.programs().kernel(runtime.files().get(launch.file),
+                                                            launch.options, launch.kernel);
+        if (std::find(done.begin(), done.end(), build) != done.end()) continue;
+        done.push_back(build);
+        const cl::Program program = kernel.getInfo<CL_KERNEL_PROGRAM>();
+        record.add(build, log_of(program, device));
+        record.add_binary(program);
+      } catch (const BuildFailure& failure) {
+        record.add(build, failure.log);
+        throw;
+      }
+    }
+  }
+}
+
+// ---- the result ----
+
+/// As in verification (host/compare.cpp), of one element.
+double error_ratio(Dtype dtype, double out, double expected, double bound) {
+  const double largest = dtype == Dtype::f16 ? 65504.0 : std::numeric_limits<float>::max();
+  if (std::isinf(bound)) return 0;
+  if (std::isnan(expected) || std::isnan(out))
+    return std::isnan(expected) && std::isnan(out) ? 0 : kInfinity;
+  if (std::isinf(out)) {
+    const bool same_side = std::signbit(out) == std::signbit(expected);
+    return same_side && std::fabs(expected) + bound > largest ? 0 : kInfinity;
+  }
+  const double error = std::fabs(out - expected);
+  if (error == 0) return 0;
+  return bound > 0 ? error / bound : kInfinity;
+}
+
+/// Holds an output against what is expected of it; the first wrong element of all outputs is kept.
+void judge(const TensorSpec& spec, const HostTensor& out, const Bundle& bundle, Seen& seen) {
+  const auto wanted = bundle.expected.find(spec.name), bounded = bundle.bounds.find(spec.name);
+  if (wanted == bundle.expected.end()) return;
+  const bool exact = bounded == bundle.bounds.end();
+  const HostTensor& expected = wanted->second;
+  std::int64_t wrong = 0, first = -1, first_place = -1;
+  for (std::int64_t i = 0; i < out.size(); ++i) {
+    const std::int64_t place = spec.position(i);
+    const double ratio = exact ? (out.bits(i) == expected.bits(place) ? 0 : kInfinity)
+                               : error_ratio(spec.dtype, out.get(i), expected.get(place),
+                                             bounded->second.get(place));
+    seen.worst_ratio = std::max(seen.worst_ratio, ratio);
+    if (ratio <= 1) continue;
+    ++wrong;
+    if (first < 0 || place < first_place) first = i, first_place = place;
+  }
+  if (wrong == 0) return;
+  const double value = out.get(first), right = expected.get(first_place);
+  seen.outcome = Outcome::wrong;
+  if (!seen.first_wrong) seen.first_wrong = {spec.name, first_place, value, right};
+  const std::string within =
+      exact ? " bit for bit" : fmt::format(" +- {:.3g}", bounded->second.get(first_place));
+  seen.reason += fmt::format("{}{}[{}] is {}, expected {}{}; {} of {} elements are wrong",
+                             seen.reason.empty() ? "" : "; ", spec.name, first_place,
+                             number_text(value), number_text(right), within, wrong, out.size());
+}
+
+Tensors dense_inputs(const Bundle& bundle) {
+  Tensors inputs;
+  for (const TensorSpec& spec : bundle.plan->tensors) {
+    if (spec.role == TensorSpec::Role::input) {
+      inputs[spec.name] = from_buffer(spec, bundle.inputs.at(spec.name));
+    }
+  }
+  return inputs;
+}
+
+Seen run_plan(Runtime& runtime, const Bundle& bundle) {
+  Trial trial(runtime, *bundle.plan);
+  trial.upload(dense_inputs(bundle));
+  trial.run(1);
+  const Tensors outputs = trial.download();
+  Seen seen;
+  for (const TensorSpec& spec : bundle.plan->tensors) {
+    if (spec.role == TensorSpec::Role::output) judge(spec, outputs.at(spec.name), bundle, seen);
+  }
+  if (const Reason trespass = trial.trespass()) {
+    seen.outcome = Outcome::wrong;
+    seen.reason += (seen.reason.empty() ? "" : "; ") + *trespass;
+  }
+  return seen;
+}
+
+CaseRun attempt(const cl::Device& device, const Bundle& bundle, const std::string& folder,
+                BuildRecord& record, const std::string& keep) {
+  try {
+    const cl::Context context(device);
+    if (bundle.build_only()) return {build_alone(context, device, bundle, record), {}};
+    RuntimeOptions options;
+    options.cache_dir.clear();  // a stored binary would hide what the compiler does today
+    options.files = KernelFiles("", folder);
+    Runtime runtime(context, cl::CommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE), options);
+    build_all(runtime, device, bundle, record);
+    record.write(keep);
+    return {run_plan(runtime, bundle), {}};
+  } catch (const BuildFailure& failure) {
+    return {build_failed({failure.file, failure.options}, failure.log, failure.code), {}};
+  } catch (const Unsupported& error) {
+    return {{}, error.what()};
+  } catch (const DeviceError& error) {
+    return {{Outcome::device_error, anonymous(error.what()), {}, 0}, {}};
+  } catch (const cl::Error& error) {
+    return {{Outcome::device_error, describe(error), {}, 0}, {}};
+  }
+}
+
+}  // namespace
+
+CaseRun run_case(const cl::Device& device, const Bundle& bundle, const std::string& folder,
+                 const std::string& keep) {
+  if (bundle.needs_fp16() && !query_device(device).fp16) {
+    return {{}, "the device has no cl_khr_fp16"};
+  }
+  BuildRecord record;
+  const CaseRun run = attempt(device, bundle, folder, record, keep);
+  record.write(keep);
+  return run;
+}
+
+}  // namespace clam

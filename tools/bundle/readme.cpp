@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+// readme.cpp - the page of a bundle that a driver's author reads first.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "bundle.hpp"
+
+namespace clam {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string device_line(const DeviceInfo& device) {
+  return fmt::format("{} ({}, {}, driver {})", device.name, device.platform, device.device_version,
+                     device.driver_version);
+}
+
+std::string number_text(double value) {
+  return std::isnan(value) ? "nan" : fmt::format("{:.9g}", value);
+}
+
+/// One sentence: what is wrong.
+std::string headline(const Bundle& bundle) {
+  const std::string what =
+      bundle.build_only() ? "the build of " + bundle.file : anonymous(bundle.problem);
+  switch (bundle.seen.outcome) {
+    case Seen::Outcome::right:
+      return "Nothing is wrong here: " + what + " was right when this was recorded";
+    case Seen::Outcome::wrong:
+      return "A wrong result: " + what;
+    case Seen::Outcome::build_failed:
+      return "The compiler refuses " + what;
+    case Seen::Outcome::crashed:
+      return "The process crashes in " + what;
+    case Seen::Outcome::hung:
+      return what + " never ends";
+    case Seen::Outcome::device_error:
+      return "The driver reports an error in " + what;
+  }
+  return what;
+}
+
+std::string seen_text(const Bundle& bundle) {
+  const Seen& seen = bundle.seen;
+  std::string text =
+      fmt::format("Seen on {}: **{}**", device_line(bundle.device), name(seen.outcome));
+  text += seen.reason.empty() ? ".\n" : fmt::format(".\n\n    {}\n", seen.reason);
+  if (!seen.first_wrong) return text;
+  text +=
+      fmt::format("\nThe first wrong element is {}[{}]: {}, where {} is right",
+                  seen.first_wrong->tensor, seen.first_wrong->index,
+                  number_text(seen.first_wrong->value), number_text(seen.first_wrong->expected));
+  if (std::isfinite(seen.worst_ratio)) {
+    text += fmt::format("; the worst is {:.3g} times its bound off", seen.worst_ratio);
+  }
+  return text + ".\n";
+}
+
+std::string expected_text(const Bundle& bundle) {
+  if (bundle.build_only()) return "Expected: it builds.\n";
+  std::string text = "Expected: `|out - expected| <= bound` for every element";
+  if (bundle.bounds.empty()) text = "Expected: the very bits of the expected files";
+  if (bundle.expected.empty()) {
+    text =
+        "Expected: it ends without an error; there are no expected files, and nothing is compared";
+  } else if (!bundle.bounds.empty() && bundle.bounds.size() < bundle.expected.size()) {
+    text += ", and the very bits where there is no bound";
+  }
+  return text + ".\n";
+}
+
+std::string launches_text(const Bundle& bundle) {
+  if (bundle.build_only()) {
+    return fmt::format("`{}`, built with `{}`; nothing is run.\n", bundle.file,
+                       bundle.options.empty() ? "no options" : bundle.options);
+  }
+  std::string text = "| launch | kernel | global | local | options |\n|---|---|---|---|---|\n";
+  int number = 0;
+  for (const auto* launches : {&bundle.plan->pack, &bundle.plan->launches}) {
+    for (const Launch& launch : *launches) {
+      text += fmt::format("| {} | {}: {} | {} {} {} | {} {} {} | `{}` |\n", ++number, launch.file,
+                          launch.kernel, launch.global[0], launch.global[1], launch.global[2],
+                          launch.local[0], launch.local[1], launch.local[2],
+                          launch.options.empty() ? "none" : launch.options);
+    }
+  }
+  return text;
+}
+
+/// What a file of a bundle is, by its name.
+std::string about(const std::string& file) {
+  const auto ends = [&](const std::string& ending) {
+    return file.size() >= ending.size() &&
+           file.compare(file.size() - ending.size(), ending.size(), ending) == 0;
+  };
+  if (file == "replay.c") return "the program above; its tables say what is launched";
+  if (file == "case.json") return "the case as clam reads it, and what was seen";
+  if (file == "plan.json") return "the launches with their arguments, as clam reads them";
+  if (file == "options.txt") return "build options";
+  if (file == "build.log") return "what the compiler said";
+  if (file == "device.txt") return "device, driver, libraries, clocks, kernel log";
+  if (file == "kernel.sim") return "the launch for the simulator Oclgrind";
+  if (ends(".expected.npy")) return "what is right";
+  if (ends(".bound.npy")) return "how far off each element may be";
+  if (ends(".npy")) return "input";
+  if (ends(".bin")) return "the program binary that the driver gave";
+  return "kernels, byte for byte";
+}
+
+std::string files_text(const std::string& folder) {
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    files.push_back(entry.path().filename().string());
+  }
+  std::sort(files.begin(), files.end());
+  std::string text = "| file | is |\n|---|---|\n";
+  for (const std::string& file : files) {
+    if (file != "README.md") text += fmt::format("| {} | {} |\n", file, about(file));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string readme_text(const Bundle& bundle, const std::string& folder, const Extras& extras) {
+  std::string text = fmt::format("# {}\n\n", headline(bundle));
+  text += seen_text(bundle) + "\n" + expected_text(bundle);
+  text +=
+      "\n## To run it\n\n```\ncc replay.c -lOpenCL -lm && ./a.out\n```\n\n"
+      "prints PASS, or FAIL with the first wrong element (exit code 0, 1; 2: it cannot run "
+      "here). `-d 0:1` takes the\nsecond device of the first platform, `-n 20` runs it so many "
+      "times.";
+  text += extras.single_file ? " replay.c needs no other file of this folder.\n" : "\n";
+  text += "With clam: `clam replay FOLDER`.\n";
+  if (extras.sim) text += "In the simulator: the first line of kernel.sim.\n";
+  text += "\n## What is run\n\n";
+  if (!bundle.variant.empty() || !bundle.data_set.empty()) {
+    text += fmt::format("{}{}{}.\n\n", anonymous(bundle.variant),
+                        bundle.variant.empty() || bundle.data_set.empty() ? "" : ", ",
+                        bundle.data_set.empty()
+                            ? ""
+                            : fmt::format("data set {}, seed {}", bundle.data_set, bundle.seed));
+  }
+  text += launches_text(bundle);
+  text += fmt::format(
+      "\n## Is the kernel innocent?\n\nThe same bytes on other drivers (`./a.out -d ...`):\n\n"
+      "| device and driver | result |\n|---|---|\n| {} | {} |\n| | |\n",
+      device_line(bundle.device), name(bundle.seen.outcome));
+  text += "\n## Files\n\n" + files_text(folder);
+  text += fmt::format(
+      "\nMade by clam {}. replay.c and clam's own kernels: MIT licence. A kernel of another "
+      "project "
+      "has that project's.\n",
+      CLAM_VERSION);
+  return anonymous(text);
+}
+
+}  // namespace clam

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+// replay_source.cpp - replay.c with the tables of a bundle.
+#include <fmt/core.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "atomic_file.hpp"
+#include "bundle.hpp"
+#include "embedded.hpp"
+#include "error.hpp"
+
+namespace clam {
+namespace {
+
+constexpr std::size_t kMostRows = 1023;  // kMost in replay.c, less the row that ends a table
+
+/// Text as a C string. '?' too, which could begin a trigraph.
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      result += "\\n";
+    } else if (c == '"' || c == '\\' || c == '?') {
+      result += std::string("\\") + c;
+    } else if (byte >= ' ' && byte <= '~') {
+      result += c;
+    } else {
+      result += fmt::format("\\{:03o}", byte);
+    }
+  }
+  return result + "\"";
+}
+
+std::string quoted_or_none(const std::string& text) { return text.empty() ? "0" : quoted(text); }
+
+std::string float_text(float value) {
+  if (std::isnan(value)) return "NAN";
+  if (std::isinf(value)) return value > 0 ? "INFINITY" : "-INFINITY";
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_of(".e") == text.npos) text += ".0";
+  return text + "f";
+}
+
+const char* type_text(Dtype dtype) {
+  return dtype == Dtype::f32 ? "F32" : dtype == Dtype::f16 ? "F16" : "I32";
+}
+
+/// Rows side by side in lines of at most 100 letters.
+std::string wrapped(const std::vector<std::string>& rows) {
+  std::string text, line = "   ";
+  for (const std::string& row : rows) {
+    if (line.size() + row.size() + 2 > 100) {
+      text += line + "\n";
+      line = "   ";
+    }
+    line += " " + row + ",";
+  }
+  return text + line + "\n";
+}
+
+std::string buffer_rows(const Bundle& bundle) {
+  std::string rows;
+  if (bundle.plan) {
+    for (const TensorSpec& spec : bundle.plan->tensors) {
+      const bool input = spec.role == TensorSpec::Role::input;
+      const auto file = [&](const auto& tensors, const char* ending) {
+        return quoted_or_none(tensors.count(spec.name) ? spec.name + ending : "");
+      };
+      rows += fmt::format("    {{{}, {}, {}, {}, {}, {}, {}}},\n", quoted(spec.name),
+                          input ? "INPUT" : "OUTPUT", type_text(spec.dtype), spec.bytes(),
+                          file(bundle.inputs, ".npy"), file(bundle.expected, ".expected.npy"),
+                          file(bundle.bounds, ".bound.npy"));
+    }
+    for (const BufferSpec& spec : bundle.plan->buffers) {
+      rows +=
+          fmt::format("    {{{}, SCRATCH, F32, {}, 0, 0, 0}},\n", quoted(spec.name), spec.bytes);
+    }
+  }
+  return rows + "    {0, SCRATCH, F32, 0, 0, 0, 0},\n";
+}
+
+/// The row of a tensor or a buffer in the table.
+std::size_t place_of(const Plan& plan, const std::string& name) {
+  for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
+    if (plan.tensors[i].name == name) return i;
+  }
+  for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
+    if (plan.buffers[i].name == name) return plan.tensors.size() + i;
+  }
+  throw BadArgument(fmt::format("plan: '{}' is neither a tensor nor a buffer", name));
+}
+
+std::string argument_row(const Plan& plan, const Arg& arg) {
+  struct Writer {
+    const Plan& plan;
+    std::string operator()(const BufferArg& a) const {
+      return fmt::format("{{BUFFER, {}, {}, 0}}", place_of(plan, a.name), a.offset);
+    }
+    std::string operator()(std::int32_t value) const {
+      return fmt::format("{{INT, {}, 0, 0}}", value);
+    }
+    std::string operator()(float value) const {
+      return fmt::format("{{FLOAT, 0, 0, {}}}", float_text(value));
+    }
+    std::string operator()(const LocalArg& a) const {
+      return fmt::format("{{LOCAL, {}, 0, 0}}", a.bytes);
+    }
+    std::string operator()(const NullArg&) const { return "{NONE, 0, 0, 0}"; }
+  };
+  return std::visit(Writer{plan}, arg);
+}
+
+std::string size_text(const std::array<std::int64_t, 3>& size) {
+  return fmt::format("{{{}, {}, {}}}", size[0], size[1], size[2]);
+}
+
+/// The tables of launches and of their arguments.
+std::string launch_tables(const Bundle& bundle) {
+  std::vector<std::string> arguments;
+  std::string launches;
+  if (bundle.build_only()) {
+    launches = fmt::format("    {{{}, 0, {}, {{1, 1, 1}}, {{1, 1, 1}}, 0, 0}},\n",
+                           quoted(bundle.file), quoted(bundle.options));
+  } else {
+    for (const auto* list : {&bundle.plan->pack, &bundle.plan->launches}) {
+      for (const Launch& launch : *list) {
+        launches +=
+            fmt::format("    {{{}, {}, {}, {}, {}, {}, {}}},\n", quoted(launch.file),
+                        quoted(launch.kernel), quoted(launch.options), size_text(launch.global),
+                        size_text(launch.local), arguments.size(), launch.args.size());
+        for (const Arg& arg : launch.args) arguments.push_back(argument_row(*bundle.plan, arg));
+      }
+    }
+  }
+  arguments.push_back("{NONE, 0, 0, 0}");
+  return "static const struct argument arguments[] = {\n" + wrapped(arguments) +
+         "};\nstatic const struct launch launches[] = {\n" + launches +
+         "    {0, 0, 0, {0, 0, 0}, {0, 0, 0}, 0, 0},\n};\n";
+}
+
+// ---- files within it ----
+
+/// A text as an array of its lines: readable, and no literal longer than C99 promises to take.
+std::string lines_table(std::size_t number, const std::string& text) {
+  constexpr std::size_t kLongest = 500;
+  std::string table = fmt::format("static const char *const lines_{}[] = {{\n", number);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    const std::size_t size = std::min(end == text.npos ? kLongest : end + 1 - at, kLongest);
+    table += "    " + quoted(text.substr(at, size)) + ",\n";
+    at += size;
+  }
+  return table + "    0,\n};\n";
+}
+
+std::string bytes_table(std::size_t number, const std::string& bytes) {
+  std::vector<std::string> rows;
+  for (const char c : bytes) rows.push_back(std::to_string(static_cast<unsigned char>(c)));
+  return fmt::format("static const unsigned char bytes_{}[] = {{\n", number) + wrapped(rows) +
+         "};\n";
+}
+
+std::string embedded_tables(const Bundle& bundle, const std::string& folder) {
+  std::string tables, rows;
+  std::size_t number = 0, total = 0;
+  for (const auto& [file, text] : bundle.kernels) {
+    tables += lines_table(++number, text);
+    rows += fmt::format("    {{{}, lines_{}, 0, 0}},\n", quoted(file), number);
+    total += text.size();
+  }
+  const auto add = [&](const auto& tensors, const char* ending) {
+    for (const auto& [name, tensor] : tensors) {
+      const std::string bytes =
+          read_file((std::filesystem::path(folder) / (name + ending)).string());
+      total += bytes.size();
+      if (total > kMostSingleFile) continue;
+      tables += bytes_table(++number, bytes);
+      rows += fmt::format("    {{{}, 0, bytes_{}, sizeof bytes_{}}},\n", quoted(name + ending),
+                          number, number);
+    }
+  };
+  add(bundle.inputs, ".npy");
+  add(bundle.expected, ".expected.npy");
+  add(bundle.bounds, ".bound.npy");
+  if (total > kMostSingleFile) {
+    throw BadArgument(fmt::format(
+        "--single-file: kernels and tensors are {} KiB, and one file may have {}: take a smaller "
+        "problem that still fails, or leave --single-file out",
+        (total + 1023) >> 10, kMostSingleFile >> 10));
+  }
+  return tables + "static const struct embedded embedded[] = {\n" + rows +
+         "    {0, 0, 0, 0},\n};\n";
+}
+
+void refuse_many(const Bundle& bundle) {
+  if (bundle.build_only()) return;
+  const std::size_t launches = bundle.plan->pack.size() + bundle.plan->launches.size();
+  const std::size_t buffers = bundle.plan->tensors.size() + bundle.plan->buffers.size();
+  if (std::max(launches, buffers) <= kMostRows) return;
+  throw BadArgument(fmt::format("plan: {} launches and {} buffers; a bundle may have {} of each",
+                                launches, buffers, kMostRows));
+}
+
+std::string title_of(const Bundle& bundle) {
+  std::string title = anonymous(bundle.problem);
+  if (!bundle.variant.empty()) title += ", " + anonymous(bundle.variant);
+  if (!bundle.data_set.empty()) title += ", data " + bundle.data_set;
+  return title;
+}
+
+}  // namespace
+
+std::string replay_source(const Bundle& bundle, const std::string& folder, bool single_file) {
+  const std::string begin = "// ---- tables: begin ----\n", end = "// ---- tables: end ----\n";
+  refuse_many(bundle);
+  std::string source(embedded_bundle().front().text);
+  const std::size_t start = source.find(begin), stop = source.find(end);
+  if (start == source.npos || stop == source.npos) {
+    throw std::logic_error("replay.c has lost the marks around its tables");
+  }
+  const std::string tables = fmt::format(
+      "static const char title[] = {};\nstatic const int needs_fp16 = {};\n"
+      "static const struct buffer buffers[] = {{\n{}}};\n{}{}",
+      quoted(title_of(bundle)), bundle.needs_fp16() ? 1 : 0, buffer_rows(bundle),
+      launch_tables(bundle),
+      single_file ? embedded_tables(bundle, folder)
+                  : "static const struct embedded embedded[] = {{0, 0, 0, 0}};\n");
+  return source.replace(start + begin.size(), stop - start - begin.size(), tables);
+}
+
+}  // namespace clam

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// staged_folder.cpp - a folder that is either whole or not there.
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "bundle.hpp"
+#include "error.hpp"
+
+namespace clam {
+namespace {
+
+namespace fs = std::filesystem;
+
+void sync_folder(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  ::fsync(fd);
+  ::close(fd);
+}
+
+/// "a/b/" and "a/b" are one folder.
+std::string without_slash(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+}  // namespace
+
+StagedFolder::StagedFolder(const std::string& target, bool force) : target_(without_slash(target)) {
+  std::error_code error;
+  if (fs::exists(target_, error)) {
+    if (!force) {
+      throw BadArgument(fmt::format("{} is there already; --force replaces a bundle", target_));
+    }
+    if (!fs::exists(fs::path(target_) / "case.json", error)) {
+      throw BadArgument(fmt::format("{} is no bundle, so it is not replaced", target_));
+    }
+  }
+  path_ = target_ + ".tmp.XXXXXX";
+  if (!::mkdtemp(path_.data())) {
+    throw IoError(fmt::format("cannot write {}: {}", target_, std::strerror(errno)));
+  }
+  ::chmod(path_.c_str(), 0755);
+}
+
+StagedFolder::~StagedFolder() {
+  std::error_code ignored;
+  if (!path_.empty()) fs::remove_all(path_, ignored);
+}
+
+void StagedFolder::clear() {
+  for (const auto& entry : fs::directory_iterator(path_)) fs::remove_all(entry.path());
+}
+
+void StagedFolder::publish() {
+  sync_folder(path_);
+  std::error_code error;
+  if (fs::exists(fs::path(target_) / "case.json", error)) fs::remove_all(target_, error);
+  fs::rename(path_, target_, error);
+  if (error) throw IoError(fmt::format("cannot write {}: {}", target_, error.message()));
+  path_.clear();
+  sync_folder(fs::absolute(target_).parent_path().string());
+}
+
+}  // namespace clam

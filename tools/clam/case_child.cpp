@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include "case_child.hpp"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "error.hpp"
+#include "process/isolate.hpp"
+#include "session.hpp"
+
+namespace clam::cli {
+namespace {
+
+using nlohmann::json;
+using Outcome = Seen::Outcome;
+
+std::vector<std::string> words_of(const std::string& device, std::vector<std::string> command) {
+  command.insert(command.begin(), {own_program(), "--device", device, "--quiet", "--json", "-"});
+  return command;
+}
+
+/// The object that the process printed; null where it printed none.
+json answer_of(const Fate& fate) {
+  json answer = json::parse(fate.out, nullptr, false);
+  return answer.is_object() ? answer : json();
+}
+
+}  // namespace
+
+std::string device_id(const DeviceEntry& entry) {
+  return fmt::format("{}:{}", entry.platform, entry.index);
+}
+
+std::string device_title(const DeviceEntry& entry, const DeviceInfo& facts) {
+  return fmt::format("{} {} ({}, driver {})", device_id(entry), facts.name, facts.platform,
+                     facts.driver_version);
+}
+
+CaseRun try_case(const std::string& device, const std::string& folder, int limit_s,
+                 const std::string& keep) {
+  std::vector<std::string> words = words_of(device, {"replay", folder, "--here"});
+  if (!keep.empty()) words.insert(words.end(), {"--keep", keep});
+  const Fate fate = run_isolated(words, std::chrono::seconds(limit_s));
+  if (const Reason misfortune = fate.misfortune()) {
+    return {{fate.hung ? Outcome::hung : Outcome::crashed, *misfortune, {}, 0}, {}};
+  }
+  const json answer = answer_of(fate);
+  if (answer.contains("error")) throw BadArgument(answer.at("error").get<std::string>());
+  if (answer.contains("cannot")) return {{}, answer.at("cannot").get<std::string>()};
+  if (answer.contains("seen")) return {seen_from_json(answer.at("seen")), {}};
+  // A driver that ends the process with exit() is one that crashes it.
+  return {{Outcome::crashed,
+           fmt::format("its process ended with exit code {} and gave no result", fate.code),
+           {},
+           0},
+          {}};
+}
+
+int serve_case(Cli& cli, const std::string& folder, const std::string& keep) {
+  try {
+    const Bundle bundle = read_bundle(folder);
+    const CaseRun run = run_case(select_device(cli.device).device, bundle, folder, keep);
+    cli.out.json(run.cannot ? json{{"cannot", *run.cannot}} : json{{"seen", to_json(run.seen)}});
+  } catch (const std::exception& error) {
+    cli.out.json({{"error", error.what()}});
+  }
+  return kFine;
+}
+
+Plan plan_in_child(const std::string& device, const DeviceInfo& facts, const Problem& problem,
+                   const std::string& variant, int limit_s) {
+  std::vector<std::string> words = words_of(device, {"record", problem.text(), "--plan-only"});
+  if (!variant.empty()) words.insert(words.end(), {"--variant", variant});
+  const Fate fate = run_isolated(words, std::chrono::seconds(limit_s));
+  const json answer = fate.misfortune() ? json() : answer_of(fate);
+  if (answer.contains("plan")) return plan_from_json(answer.at("plan"));
+  if (answer.contains("cannot")) throw Unsupported(answer.at("cannot").get<std::string>());
+  return make_plan(problem, facts, {variant, 0});
+}
+
+int serve_plan(Cli& cli, const Problem& problem, const std::string& variant) {
+  try {
+    Session session(cli);
+    const Executable executable = session.runtime().prepare(problem, {variant, 0});
+    cli.out.json({{"plan", to_json(executable.plan())}});
+  } catch (const Unsupported& error) {
+    cli.out.json({{"cannot", error.what()}});
+  } catch (const std::exception& error) {
+    cli.out.json({{"failed", error.what()}});
+  }
+  return kFine;
+}
+
+}  // namespace clam::cli

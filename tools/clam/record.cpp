@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+// record.cpp - `clam record`: a case as a folder for a driver's authors.
+#include "record.hpp"
+
+#include <fmt/core.h>
+
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "atomic_file.hpp"
+#include "case_child.hpp"
+#include "error.hpp"
+
+namespace clam::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Role = TensorSpec::Role;
+
+/// Now, or SOURCE_DATE_EPOCH, which makes what is built the same again.
+std::string date() {
+  const char* fixed = std::getenv("SOURCE_DATE_EPOCH");
+  const std::time_t now = fixed ? std::strtoll(fixed, nullptr, 10) : std::time(nullptr);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  char text[32] = "";
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+/// What the command line asks for, refused before a device opens where it cannot be.
+void check_request(const RecordRequest& request) {
+  const int sources =
+      !request.run.words.empty() + !request.run.plan_file.empty() + !request.build_only.empty();
+  if (sources != 1) {
+    throw BadArgument(
+        "record what? Give a problem, --plan FILE.json or --build-only FILE.cl, one of the three");
+  }
+  if (request.target.empty()) throw BadArgument("record where? Give -o FOLDER");
+  if (!request.options.empty() && request.build_only.empty()) {
+    throw BadArgument("--options goes with --build-only; a plan has its own");
+  }
+  if (!request.build_only.empty()) {
+    if (!request.expect.empty() || !request.run.in.empty() || !request.format.empty()) {
+      throw BadArgument("--build-only runs nothing: --in, --expect and --format do not go with it");
+    }
+    return;
+  }
+  if (request.run.words.empty()) return;
+  const Problem problem = Problem::parse(one_problem_line(request.run.words));
+  refuse_large(problem.op().tensors(problem));
+}
+
+/// Data sets to try until one goes wrong; an empty name: the inputs are given.
+std::vector<std::string> sets_to_try(const RunRequest& run) {
+  if (run.words.empty() || !run.in.empty() || !run.fill.empty()) return {run.fill};
+  const Problem problem = Problem::parse(one_problem_line(run.words));
+  std::vector<std::string> sets;
+  for (const DataSet& set : problem.op().data_sets) sets.push_back(set.name);
+  return sets;
+}
+
+/// What is right: what --expect says, and for the rest what the reference says, if there is one.
+void take_expectations(const RecordRequest& request, const RunJob& job, const DeviceInfo& device,
+                       Bundle& bundle) {
+  const auto files = files_by_tensor("--expect", request.expect, job.tensors, Role::output);
+  bool all_given = true;
+  for (const TensorSpec& spec : job.tensors) {
+    if (spec.role != Role::output) continue;
+    const auto file = files.find(spec.name);
+    all_given = all_given && file != files.end();
+    if (file != files.end()) expect(spec, read_tensor(spec, file->second), bundle);
+  }
+  if (all_given || !job.problem) return;
+  const bool made_up = request.run.in.empty() && !bundle.data_set.empty();
+  const Check check =
+      made_up ? find_data_set(job.problem->op(), bundle.data_set).check : Check::hard;
+  const Reference reference =
+      job.problem->op().reference(*job.problem, job.inputs, reference_options(check, device));
+  for (const auto& [name, expected] : reference) {
+    if (files.count(name) == 0) expect(*bundle.plan->tensor(name), expected, bundle);
+  }
+}
+
+/// The bundle of a job, before it is run. `plan`: as this device takes the problem, or as it came.
+Bundle bundle_of(const RecordRequest& request, const RunJob& job, const Plan& plan,
+                 const DeviceInfo& device) {
+  Bundle bundle;
+  refuse_large(plan.tensors);
+  const KernelFiles own = KernelFiles::from_environment();
+  take_plan(plan, job.plan ? own.with_plan_dir(job.plan_dir) : own, bundle);
+  if (job.problem) refuse_bad_inputs(*job.problem, job.inputs);
+  take_inputs(job.inputs, bundle);
+  bundle.data_set = request.run.fill;
+  bundle.seed = request.run.seed;
+  DeviceInfo facts = device;
+  facts.native_exp2_ulp = plan.device.native_exp2_ulp;
+  take_expectations(request, job, facts, bundle);
+  return bundle;
+}
+
+Bundle bundle_of_file(const RecordRequest& request) {
+  Bundle bundle;
+  bundle.file = fs::path(request.build_only).filename().string();
+  bundle.options = request.options;
+  bundle.problem = "build of " + bundle.file;
+  bundle.kernels[bundle.file] = read_file(request.build_only);
+  if ((" " + bundle.options).find(" -I") != std::string::npos) {
+    throw BadArgument("--options: a bundle stands alone, so put the files that are included into " +
+                      bundle.file + ", and leave out -I");
+  }
+  return bundle;
+}
+
+/// What the person should know of the kernels, which go into the bundle byte for byte.
+void warn_of_kernels(Cli& cli, const Bundle& bundle) {
+  static const std::regex include("(^|\n)[ \t]*#[ \t]*include");
+  for (const auto& [file, text] : bundle.kernels) {
+    if (std::regex_search(text, include)) {
+      cli.out.note(file + " includes another file, which is not in the bundle");
+    }
+    if (anonymous(text) != text) {
+      cli.out.note(file + " names you or this machine, and is passed on byte for byte");
+    }
+  }
+  if (bundle.plan && bundle.expected.empty()) {
+    cli.out.note(
+        "there is nothing to compare with (--expect NAME=good.npy): the bundle can show a "
+        "crash, a hang or an error");
+  }
+}
+
+/// Writes the case, runs it, and takes down what was seen.
+void run_into(const std::string& folder, const DeviceEntry& entry, const DeviceInfo& device,
+              int limit_s, Bundle& bundle) {
+  bundle.device = device;
+  write_case(folder, bundle);
+  const CaseRun run = try_case(device_id(entry), folder, limit_s, folder);
+  if (run.cannot) throw Unsupported(*run.cannot);
+  bundle.seen = run.seen;
+  bundle.seen.reason = anonymous(bundle.seen.reason);
+}
+
+Bundle run_until_wrong(Cli& cli, const RecordRequest& request, const DeviceEntry& entry,
+                       const DeviceInfo& device, StagedFolder& folder) {
+  RecordRequest each = request;
+  std::optional<Plan> plan;
+  Bundle bundle;
+  for (const std::string& set : sets_to_try(request.run)) {
+    each.run.fill = set;
+    cli.out.progress("data set " + set);
+    const RunJob job = make_job(each.run);
+    if (!plan) {
+      plan = job.plan ? *job.plan
+                      : plan_in_child(device_id(entry), device, *job.problem, request.run.variant,
+                                      request.limit_s);
+    }
+    bundle = bundle_of(each, job, *plan, device);
+    folder.clear();
+    run_into(folder.path(), entry, device, request.limit_s, bundle);
+    if (!bundle.seen.right()) break;
+  }
+  return bundle;
+}
+
+void print(Output& out, const RecordRequest& request, const Bundle& bundle) {
+  const std::string set = bundle.data_set.empty() ? "" : ", data set " + bundle.data_set;
+  out.line(fmt::format("device {} ({}, driver {})", bundle.device.name, bundle.device.platform,
+                       bundle.device.driver_version));
+  out.line(bundle.problem + set);
+  out.line(bundle.seen.right() ? out.green("nothing is wrong here") : out.red(bundle.seen.text()));
+  out.line(
+      fmt::format("recorded in {}; there: cc replay.c -lOpenCL -lm && ./a.out", request.target));
+}
+
+int run_record(Cli& cli, const RecordRequest& request) {
+  if (request.plan_only) {
+    return serve_plan(cli, Problem::parse(one_problem_line(request.run.words)),
+                      request.run.variant);
+  }
+  const Bundle bundle = record(cli, request);
+  print(cli.out, request, bundle);
+  nlohmann::json report{
+      {"clam_record", 1},          {"bundle", request.target},    {"problem", bundle.problem},
+      {"variant", bundle.variant}, {"data_set", bundle.data_set}, {"seen", to_json(bundle.seen)}};
+  cli.out.json(report);
+  return kFine;
+}
+
+}  // namespace
+
+Bundle record(Cli& cli, const RecordRequest& request) {
+  check_request(request);
+  StagedFolder folder(request.target, request.force);
+  const DeviceEntry entry = select_device(cli.device);
+  const DeviceInfo device = query_device(entry.device);
+  cli.out.progress("recording on " + device_title(entry, device));
+  Bundle bundle;
+  if (request.build_only.empty()) {
+    bundle = run_until_wrong(cli, request, entry, device, folder);
+  } else {
+    bundle = bundle_of_file(request);
+    run_into(folder.path(), entry, device, request.limit_s, bundle);
+  }
+  warn_of_kernels(cli, bundle);
+  bundle.recorded = date();
+  finish_case(folder.path(), bundle, {request.single_file, request.format == "oclgrind"});
+  folder.publish();
+  return bundle;
+}
+
+void add_record(CLI::App& app, Cli& cli) {
+  auto request = std::make_shared<RecordRequest>();
+  CLI::App* sub = app.add_subcommand(
+      "record", "a case that goes wrong as a folder that others can run without clam");
+  sub->add_option("problem", request->run.words, "a problem line");
+  sub->add_option("--plan", request->run.plan_file,
+                  "this plan (JSON) with the .cl files beside it, of any runtime");
+  sub->add_option("--in", request->run.in, "NAME=FILE.npy, an input; may be given many times")
+      ->allow_extra_args(false);
+  sub->add_option("--expect", request->expect,
+                  "NAME=FILE.npy, what is right, bit for bit; without it the reference says")
+      ->allow_extra_args(false);
+  sub->add_option("--fill", request->run.fill,
+                  "data set for the inputs (default: all, until one goes wrong)");
+  sub->add_option("--seed", request->run.seed, "seed of the data (default 1)")
+      ->check(CLI::NonNegativeNumber);
+  sub->add_option("--variant", request->run.variant, "this variant, not the preferred one");
+  sub->add_option("--build-only", request->build_only, "build this .cl file, and run nothing");
+  sub->add_option("--options", request->options, "build options for --build-only");
+  sub->add_option("-o,--output", request->target, "the folder to write");
+  sub->add_flag("--force", request->force, "replace a bundle that is there");
+  sub->add_flag("--single-file", request->single_file,
+                "put kernels and tensors into replay.c too, up to 64 KiB");
+  sub->add_option("--format", request->format, "a further format: oclgrind, as kernel.sim")
+      ->check(CLI::IsMember({"oclgrind"}));
+  sub->add_option("--limit", request->limit_s, "seconds until it counts as a hang (default 60)")
+      ->check(CLI::Range(1, 86400));
+  sub->add_flag("--plan-only", request->plan_only)->group("");
+  sub->callback(
+      [&cli, request] { cli.command = [&cli, request] { return run_record(cli, *request); }; });
+}
+
+}  // namespace clam::cli

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// record.hpp - a case written down as a bundle, from the command line or by a command that met it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bundle/bundle.hpp"
+#include "cli.hpp"
+#include "run_job.hpp"
+
+namespace clam::cli {
+
+struct RecordRequest {
+  RunRequest run;                   ///< problem or plan, inputs, data set, variant
+  std::vector<std::string> expect;  ///< "NAME=FILE.npy", what is right
+  std::string build_only, options;  ///< a file that is built and not run
+  std::string target;               ///< the folder to write
+  std::string format;               ///< "oclgrind" for kernel.sim too
+  bool single_file = false, force = false;
+  bool plan_only = false;  ///< the process that plans: see plan_in_child
+  int limit_s = 60;
+};
+
+/// Runs the case in a process of its own and writes the bundle, whatever comes of it. Where the
+/// request names neither data set nor inputs, all data sets are tried until one goes wrong.
+Bundle record(Cli& cli, const RecordRequest& request);
+
+}  // namespace clam::cli

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+// replay.cpp - `clam replay`: bundles run again, as after an update of the driver.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "case_child.hpp"
+#include "error.hpp"
+
+namespace clam::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+struct ReplayRequest {
+  std::vector<std::string> folders;
+  std::string all;
+  int times = 1, limit_s = 60;
+  bool here = false;  ///< the process that runs one: see try_case
+  std::string keep;
+};
+
+/// How a bundle went.
+enum class Verdict {
+  fixed,
+  still_right,
+  still_fails,
+  fails_differently,
+  fails_now,
+  cannot,
+  damaged,
+};
+
+struct Row {
+  std::string folder, problem, reason;
+  Verdict verdict = Verdict::cannot;
+  Seen recorded, seen;  ///< seen: of the first run that went wrong, if any did
+  int runs = 0, wrong = 0;
+};
+
+const char* word(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::fixed:
+      return "fixed";
+    case Verdict::still_right:
+      return "still right";
+    case Verdict::still_fails:
+      return "still fails";
+    case Verdict::fails_differently:
+      return "fails differently";
+    case Verdict::fails_now:
+      return "fails now";
+    case Verdict::cannot:
+      return "cannot run here";
+    case Verdict::damaged:
+      return "damaged";
+  }
+  throw std::logic_error("unknown verdict");
+}
+
+bool is_good(Verdict verdict) {
+  return verdict == Verdict::fixed || verdict == Verdict::still_right;
+}
+
+/// The folders of bundles in a folder, by name.
+std::vector<std::string> bundles_in(const std::string& folder) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) throw BadArgument(folder + " is no folder");
+  std::vector<std::string> found;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (fs::exists(entry.path() / "case.json", error)) found.push_back(entry.path().string());
+  }
+  if (found.empty()) throw BadArgument(folder + " has no bundles in it");
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+Verdict verdict_of(const Row& row, bool same) {
+  if (row.recorded.right()) return row.wrong ? Verdict::fails_now : Verdict::still_right;
+  if (row.wrong == 0) return Verdict::fixed;
+  return same ? Verdict::still_fails : Verdict::fails_differently;
+}
+
+void run_row(const ReplayRequest& request, const std::string& device, Row& row) {
+  bool same = false;
+  for (int i = 0; i < request.times; ++i) {
+    const CaseRun run = try_case(device, row.folder, request.limit_s);
+    if (run.cannot) {
+      row.reason = *run.cannot;
+      return;
+    }
+    ++row.runs;
+    if (run.seen.right()) continue;
+    const bool is_same = same_failure(run.seen, row.recorded);
+    if (row.wrong++ == 0 || (is_same && !same)) row.seen = run.seen;
+    same = same || is_same;
+  }
+  row.verdict = verdict_of(row, same);
+  row.reason = row.wrong ? row.seen.text() : "";
+  if (row.verdict == Verdict::fails_differently) {
+    row.reason += fmt::format(" (recorded: {})", row.recorded.text());
+  }
+  if (row.verdict == Verdict::fixed) row.reason = "was " + row.recorded.text();
+  if (request.times > 1) row.reason += fmt::format(" ({} of {} runs)", row.wrong, row.runs);
+}
+
+Row replay(const ReplayRequest& request, const std::string& folder, const std::string& device,
+           const std::string& no_device) {
+  Row row;
+  row.folder = folder;
+  try {
+    const Bundle bundle = read_bundle(folder);
+    row.problem = bundle.problem;
+    row.recorded = bundle.seen;
+    row.reason = no_device;
+    if (no_device.empty()) run_row(request, device, row);
+  } catch (const BadArgument& error) {
+    row.verdict = Verdict::damaged;
+    row.reason = error.what();
+  }
+  return row;
+}
+
+void print(Output& out, const Row& row) {
+  if (out.quiet() && is_good(row.verdict)) return;
+  const std::string verdict = fmt::format("{:<17}", word(row.verdict));
+  const bool yellow = row.verdict == Verdict::cannot;
+  out.line(fmt::format("{}  {}{}{}",
+                       is_good(row.verdict) ? out.green(verdict)
+                       : yellow             ? out.yellow(verdict)
+                                            : out.red(verdict),
+                       row.folder, row.reason.empty() ? "" : ": ", row.reason));
+}
+
+json row_json(const Row& row) {
+  json written{{"bundle", row.folder},
+               {"problem", row.problem},
+               {"verdict", word(row.verdict)},
+               {"reason", row.reason},
+               {"runs", row.runs},
+               {"wrong", row.wrong},
+               {"recorded", to_json(row.recorded)},
+               {"seen", nullptr}};
+  if (row.runs > 0) written["seen"] = to_json(row.seen);
+  return written;
+}
+
+int code_of(const std::vector<Row>& rows) {
+  const auto any = [&](auto matches) { return std::any_of(rows.begin(), rows.end(), matches); };
+  if (any([](const Row& row) { return row.verdict == Verdict::damaged; })) return kBadUsage;
+  if (any([](const Row& row) { return row.verdict != Verdict::cannot && !is_good(row.verdict); })) {
+    return kCheckFailed;
+  }
+  return any([](const Row& row) { return is_good(row.verdict); }) ? kFine : kNothingRan;
+}
+
+int run_replay(Cli& cli, const ReplayRequest& request) {
+  std::vector<std::string> folders = request.folders;
+  if (request.here) return serve_case(cli, folders.at(0), request.keep);
+  if (folders.empty() == request.all.empty()) {
+    throw BadArgument("replay what? Give bundles, or --all FOLDER, one of the two");
+  }
+  if (!request.all.empty()) folders = bundles_in(request.all);
+  std::string device, no_device;
+  json report{{"clam_replay", 1}, {"version", CLAM_VERSION}, {"results", json::array()}};
+  try {
+    const DeviceEntry entry = select_device(cli.device);
+    const DeviceInfo facts = query_device(entry.device);
+    device = device_id(entry);
+    report["device"] = to_json(facts);
+    cli.out.line("device " + device_title(entry, facts));
+  } catch (const NoDevice& error) {
+    no_device = error.what();
+  }
+  std::vector<Row> rows;
+  for (const std::string& folder : folders) {
+    cli.out.progress(fmt::format("[{}/{}] {}", rows.size() + 1, folders.size(), folder));
+    rows.push_back(replay(request, folder, device, no_device));
+    print(cli.out, rows.back());
+    report["results"].push_back(row_json(rows.back()));
+  }
+  cli.out.json(report);
+  return code_of(rows);
+}
+
+}  // namespace
+
+void add_replay(CLI::App& app, Cli& cli) {
+  auto request = std::make_shared<ReplayRequest>();
+  CLI::App* sub = app.add_subcommand("replay", "bundles of `clam record` again: fixed or not?");
+  sub->add_option("bundle", request->folders, "folders that clam record wrote");
+  sub->add_option("--all", request->all, "every bundle in this folder");
+  sub->add_option("--times", request->times, "how often each is run (default 1)")
+      ->check(CLI::Range(1, 100000));
+  sub->add_option("--limit", request->limit_s, "seconds until it counts as a hang (default 60)")
+      ->check(CLI::Range(1, 86400));
+  sub->add_flag("--here", request->here)->group("");
+  sub->add_option("--keep", request->keep)->group("");
+  sub->callback(
+      [&cli, request] { cli.command = [&cli, request] { return run_replay(cli, *request); }; });
+}
+
+}  // namespace clam::cli
