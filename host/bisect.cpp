@@ -131,6 +131,7 @@ void repeat(Runtime& runtime, const Problem& problem, const std::vector<Tensors>
   Attempt first;
   const std::size_t wrong = first_wrong(trial, data, first);
   const Data& chosen = data[wrong % data.size()];
+  culprit.inputs = chosen.inputs;
   trial.upload(chosen.inputs);
   std::vector<Tensors> results;
   for (int i = 0; i < culprit.runs; ++i) {

@@ -25,6 +25,7 @@ const char* name(Attempt::Outcome outcome);
 struct Culprit {
   std::string node, problem, variant;
   std::string reason;    ///< what was wrong in the graph's run
+  Tensors inputs;        ///< those that it was run alone on
   bool chained = false;  ///< found on what the device had made before
   int runs = 0;
   int wrong = 0;     ///< of these runs

@@ -79,6 +79,18 @@ TEST_F(cli_bisect, has_everything_as_json) {
   EXPECT_TRUE(contains(report["next"], "--on-cpu exp")) << report["next"];
 }
 
+TEST_F(cli_bisect, records_the_guilty_node_on_its_own_inputs) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder kernels;
+  break_unary_exp(kernels);
+  const std::string bundles = folder_.file("bundles");
+  const Finished finished = run("bisect", {"--runs", "2", "--record-failures", bundles}, &kernels);
+  EXPECT_EQ(finished.code, 1) << finished.out << finished.err;
+  EXPECT_TRUE(contains(finished.out, "recorded in " + bundles + "/unary-")) << finished.out;
+  EXPECT_TRUE(contains(finished.out, ": wrong: ")) << finished.out;
+  EXPECT_EQ(run_clam({"replay", "--all", bundles}).code, 1);
+}
+
 TEST_F(cli_bisect, innocent_graphs_are_tried_as_a_chain_too) {
   CLAM_NEEDS_DEVICE();
   const Finished finished = run("bisect");

@@ -4,9 +4,13 @@
 
 #include <fmt/core.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "error.hpp"
+#include "kernels.hpp"
+#include "process/scratch_folder.hpp"
+#include "record.hpp"
 #include "verify_graph.hpp"
 #include "workload.hpp"
 
@@ -107,9 +111,37 @@ json to_json(const Culprit& culprit) {
           {"sentence", culprit.sentence()}};
 }
 
+/// The guilty node on the inputs that it had, as a bundle.
+void record_culprit(Cli& cli, const BisectRequest& request, const Culprit& culprit) {
+  const ScratchFolder tensors;
+  RecordRequest wanted;
+  wanted.run.words = {culprit.problem};
+  wanted.run.variant = culprit.variant;
+  for (const auto& [name, tensor] : culprit.inputs) {
+    const std::string file = tensors.file(name + ".npy");
+    write_npy(file, tensor);
+    wanted.run.in.push_back(fmt::format("{}={}", name, file));
+  }
+  const std::string what =
+      fmt::format("{}\n{}\n{}", culprit.problem, culprit.variant, culprit.node);
+  wanted.target =
+      fmt::format("{}/{}-{}", request.graph.record_failures,
+                  Problem::parse(culprit.problem).op().name, hash_text(what).substr(0, 12));
+  wanted.force = true;
+  try {
+    const Seen seen = record(cli, wanted).seen;
+    cli.out.line(fmt::format("recorded in {}: {}", wanted.target, seen.text()));
+  } catch (const Error& error) {
+    cli.out.note(fmt::format("{} is not recorded: {}", culprit.node, error.what()));
+  }
+}
+
 /// Each node alone; where all are right so, as a chain.
 int run_bisect(Cli& cli, const BisectRequest& request) {
   select(request, "isolated");  // refuses what does not fit together before a device opens
+  if (!request.graph.record_failures.empty()) {
+    std::filesystem::create_directories(request.graph.record_failures);
+  }
   Session session(cli);
   cli.out.line("device " + session.title());
   Search found = search(cli, session, request, "isolated");
@@ -125,6 +157,7 @@ int run_bisect(Cli& cli, const BisectRequest& request) {
     print(cli.out, session, request, *found.culprit);
     report["culprit"] = to_json(*found.culprit);
     report["next"] = next_command(session, request, *found.culprit);
+    if (!request.graph.record_failures.empty()) record_culprit(cli, request, *found.culprit);
   } else if (found.code == kFine) {
     cli.out.line(cli.out.green("no node is guilty") + ": each is right, alone and in the chain");
   }
@@ -148,6 +181,8 @@ void add_bisect(CLI::App& app, Cli& cli) {
       ->check(CLI::NonNegativeNumber);
   sub->add_option("--runs", request->runs, "how often the guilty node is run alone (default 20)")
       ->check(CLI::Range(1, 10000));
+  sub->add_option("--record-failures", request->graph.record_failures,
+                  "write the guilty node into this folder, as `clam record` does");
   sub->callback([&cli, request] {
     cli.command = [&cli, request] {
       for (const std::string& text : request->parameters) take_parameter(text, request->graph);
