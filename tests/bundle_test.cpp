@@ -378,14 +378,16 @@ TEST(bundle_device, a_right_result_is_recorded_too) {
 /// Several launches, packing, scratch, rows at strides, and what is right bit for bit.
 TEST(bundle_device, other_problems_are_right_in_the_c_program_too) {
   CLAM_NEEDS_DEVICE();
-  for (const char* problem :
-       {"dense m=9 n=16 k=12 dtype=f32 bias act=gelu ldx=20 ldy=24",
-        "transpose shape=3x4x5 perm=2-0-1 dtype=f32",
-        "get_valid_counts n=700 dtype=f32 score_threshold=0.01", "nms n=40 dtype=f32"}) {
+  for (const char* problem : {"dense m=9 n=16 k=12 dtype=f32 bias act=gelu ldx=20 ldy=24",
+                              "transpose shape=3x4x5 perm=2-0-1 dtype=f32",
+                              "get_valid_counts n=700 dtype=f32 score_threshold=0.01",
+                              "onnx_nms classes=2 n=300 dtype=f32"}) {
     const TemporaryFolder folder;
     const Finished recorded = record(folder, {problem});
     EXPECT_EQ(recorded.code, 0) << problem << ": " << recorded.err;
     EXPECT_TRUE(contains(recorded.out, "nothing is wrong here")) << problem << recorded.out;
+    const std::string source = read_file(folder.file("case/replay.c"));
+    EXPECT_LT(std::count(source.begin(), source.end(), '\n'), 400) << problem;
     expect_verdict(folder, "still right", 0);
     expect_c(folder, 0, "PASS");
   }
@@ -454,6 +456,64 @@ TEST(bundle_device, a_foreign_plan_with_what_is_right) {
   EXPECT_EQ(again.code, wrong ? 1 : 0) << again.out << again.err;
   EXPECT_TRUE(contains(again.out, "of 2 runs")) << again.out;
   expect_c(folder, wrong ? 1 : 0, wrong ? "FAIL: " : "PASS");
+}
+
+/// A kernel that doubles four numbers, rightly, and does one thing more; recorded with what is
+/// right.
+Finished record_doubling(const TemporaryFolder& folder, const std::string& more) {
+  Plan plan = scale_plan(4, 2);
+  plan.launches[0].kernel = "twice";
+  write_file(folder.file("plan.json"), to_json(plan).dump());
+  write_file(
+      folder.file("scale.cl"),
+      "__kernel void twice(__global float* src, __global float* dst, float factor, int n) {\n"
+      "  const int i = get_global_id(0);\n"
+      "  if (i < n) dst[i] = src[i] * factor;\n"
+      "  if (i == 0) " +
+          more + ";\n}\n");
+  HostTensor src(Dtype::f32, {4}), dst(Dtype::f32, {4});
+  for (int i = 0; i < 4; ++i) src.set(i, i + 1), dst.set(i, 2 * i + 2);
+  write_npy(folder.file("src.npy"), src);
+  write_npy(folder.file("dst.npy"), dst);
+  return record(folder,
+                {"--plan", folder.file("plan.json"), "--in", "src=" + folder.file("src.npy"),
+                 "--expect", "dst=" + folder.file("dst.npy")});
+}
+
+TEST(bundle_device, what_lies_around_a_tensor_is_watched) {
+  CLAM_NEEDS_DEVICE();
+  const struct {
+    const char *more, *seen, *in_c;
+  } faults[] = {{"dst[n + 5] = 1", "memory around tensor dst", "FAIL: memory behind dst"},
+                {"src[n - 1] = 1", "input tensor src", "FAIL: input src was overwritten"}};
+  for (const auto& fault : faults) {
+    const TemporaryFolder folder;
+    EXPECT_EQ(record_doubling(folder, fault.more).code, 0);
+    const json seen = case_of(folder).at("seen");
+    EXPECT_EQ(seen.at("outcome"), "wrong");
+    EXPECT_TRUE(contains(seen.at("reason"), fault.seen)) << seen;
+    expect_verdict(folder, "still fails", 1);
+    expect_c(folder, 1, fault.in_c);
+  }
+}
+
+TEST(bundle_device, a_plan_that_does_not_suit_its_kernel_is_refused) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const Finished finished = record_doubling(folder, "not_there(i)");  // no kernel comes of it
+  EXPECT_EQ(finished.code, 0) << finished.err;
+  EXPECT_EQ(case_of(folder).at("seen").at("outcome"), "build failed");
+  const TemporaryFolder other;
+  write_scale_kernel(other);
+  Plan plan = scale_plan(4, 2);
+  plan.launches[0].kernel = "thrice";
+  write_file(other.file("plan.json"), to_json(plan).dump());
+  write_npy(other.file("src.npy"), HostTensor(Dtype::f32, {4}));
+  const Finished refused =
+      record(other, {"--plan", other.file("plan.json"), "--in", "src=" + other.file("src.npy")});
+  EXPECT_EQ(refused.code, 2) << refused.err;
+  EXPECT_TRUE(contains(refused.err, "thrice")) << refused.err;
+  EXPECT_FALSE(fs::exists(other.file("case")));
 }
 
 /// Every file of a folder, by name.

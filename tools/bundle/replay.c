@@ -36,12 +36,14 @@ struct launch {
   size_t global[3], local[3];
   int first, count;  // of its arguments
 };
+// single file: begin
 struct embedded {  // a file in this one: lines of text, or bytes
   const char *name;
   const char *const *lines;
   const unsigned char *bytes;
   size_t size;
 };
+// single file: end
 
 // ---- tables: begin ----
 static const char title[] = "an example: dst = 2 * src";
@@ -105,6 +107,7 @@ static unsigned char *allocate(size_t size) {
   return bytes;
 }
 
+// single file: begin
 static unsigned char *read_embedded(const struct embedded *file, size_t *size) {
   *size = file->size;
   for (const char *const *line = file->lines; line && *line; ++line) *size += strlen(*line);
@@ -113,11 +116,14 @@ static unsigned char *read_embedded(const struct embedded *file, size_t *size) {
   for (const char *const *line = file->lines; line && *line; ++line) strcat((char *)bytes, *line);
   return bytes;
 }
+// single file: end
 
 static unsigned char *read_file(const char *name, size_t *size) {
+  // single file: begin
   for (const struct embedded *known = embedded; known->name; ++known) {
     if (strcmp(known->name, name) == 0) return read_embedded(known, size);
   }
+  // single file: end
   char path[sizeof folder + 256];
   sprintf(path, "%s%.255s", folder, name);
   FILE *file = fopen(path, "rb");

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <sstream>
 
 #include "atomic_file.hpp"
 #include "bundle.hpp"
@@ -203,6 +204,20 @@ void refuse_many(const Bundle& bundle) {
                                 launches, buffers, kMostRows));
 }
 
+/// The parts of replay.c that a single file alone needs, kept or left out, and their marks.
+std::string with_marked(const std::string& source, bool kept) {
+  std::istringstream lines(source);
+  std::string result;
+  bool inside = false;
+  for (std::string line; std::getline(lines, line);) {
+    const bool begins = line.find("// single file: begin") != line.npos;
+    const bool ends = line.find("// single file: end") != line.npos;
+    if (begins || ends) inside = begins;
+    if (!begins && !ends && (kept || !inside)) result += line + "\n";
+  }
+  return result;
+}
+
 std::string title_of(const Bundle& bundle) {
   std::string title = anonymous(bundle.problem);
   if (!bundle.variant.empty()) title += ", " + anonymous(bundle.variant);
@@ -215,7 +230,7 @@ std::string title_of(const Bundle& bundle) {
 std::string replay_source(const Bundle& bundle, const std::string& folder, bool single_file) {
   const std::string begin = "// ---- tables: begin ----\n", end = "// ---- tables: end ----\n";
   refuse_many(bundle);
-  std::string source(embedded_bundle().front().text);
+  std::string source = with_marked(std::string(embedded_bundle().front().text), single_file);
   const std::size_t start = source.find(begin), stop = source.find(end);
   if (start == source.npos || stop == source.npos) {
     throw std::logic_error("replay.c has lost the marks around its tables");
@@ -224,9 +239,7 @@ std::string replay_source(const Bundle& bundle, const std::string& folder, bool 
       "static const char title[] = {};\nstatic const int needs_fp16 = {};\n"
       "static const struct buffer buffers[] = {{\n{}}};\n{}{}",
       quoted(title_of(bundle)), bundle.needs_fp16() ? 1 : 0, buffer_rows(bundle),
-      launch_tables(bundle),
-      single_file ? embedded_tables(bundle, folder)
-                  : "static const struct embedded embedded[] = {{0, 0, 0, 0}};\n");
+      launch_tables(bundle), single_file ? embedded_tables(bundle, folder) : "");
   return source.replace(start + begin.size(), stop - start - begin.size(), tables);
 }
 
