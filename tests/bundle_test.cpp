@@ -209,7 +209,7 @@ TEST(bundle, texts_name_neither_person_nor_machine) {
   EXPECT_EQ(anonymous("/home/mariner/x.cl of mariner: submariner"), "~/x.cl of USER: submariner");
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
-  EXPECT_TRUE(std::string(host).size() < 3 || std::string(host) == "localhost" ||
+  EXPECT_TRUE(std::string(host).size() < 2 || std::string(host) == "localhost" ||
               !contains(anonymous(fmt::format("on {}.", host)), host));
   ::unsetenv("LOGNAME");
   ::setenv("HOME", before.c_str(), 1);
@@ -537,7 +537,11 @@ TEST(bundle_device, recorded_twice_it_is_the_same) {
   }
   const auto first = files_of(folder.file("a")), second = files_of(folder.file("b"));
   ASSERT_EQ(first.size(), second.size());
-  for (const auto& [name, text] : first) EXPECT_TRUE(second.at(name) == text) << name;
+  for (const auto& [name, text] : first) {
+    // A driver may put a date into its binary.
+    if (name.rfind("program-", 0) == 0) continue;
+    EXPECT_TRUE(second.at(name) == text) << name;
+  }
   EXPECT_TRUE(contains(first.at("case.json"), "2020-09-13T12:26:40Z"));
 }
 
@@ -554,15 +558,11 @@ TEST(bundle_device, names_neither_person_nor_machine) {
                environment)
           .code,
       0);
-  char host[256] = "";
-  ::gethostname(host, sizeof host - 1);
   for (const char* name : {"a", "b"}) {
     for (const auto& [file, text] : files_of(folder.file(name))) {
       EXPECT_FALSE(contains(text, "mariner")) << file;
       EXPECT_FALSE(contains(text, folder.path())) << file;
-      if (std::string(host).size() > 2 && std::string(host) != "localhost") {
-        EXPECT_FALSE(contains(text, host)) << file;
-      }
+      EXPECT_TRUE(anonymous(text) == text) << file;  // nor what this process goes by
     }
   }
 }

@@ -16,7 +16,7 @@ bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c =
 
 /// Replaces `name` wherever it stands alone, as a word or a part of a path.
 void replace_word(std::string& text, const std::string& name, const std::string& by) {
-  constexpr std::size_t kShortest = 3;  // a shorter one is in too many texts
+  constexpr std::size_t kShortest = 2;  // a letter alone stands in too many texts
   if (name.size() < kShortest) return;
   for (std::size_t at = 0; (at = text.find(name, at)) != text.npos;) {
     const std::size_t end = at + name.size();
