@@ -239,13 +239,15 @@ static cl_program build(const struct launch *launch) {
   return program;
 }
 
+static int same(const char *a, const char *b) { return a && b && strcmp(a, b) == 0; }
+
 static void build_all(void) {
   cl_int error;
   cl_uint count;
   for (int i = 0; launches[i].file; ++i) {
     const struct launch *to = &launches[i];
     for (int j = 0; j < i && !programs[i]; ++j) {
-      if (!strcmp(launches[j].file, to->file) && !strcmp(launches[j].options, to->options))
+      if (same(launches[j].file, to->file) && same(launches[j].options, to->options))
         programs[i] = programs[j];
     }
     if (!programs[i]) programs[i] = build(to);

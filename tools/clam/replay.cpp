@@ -104,7 +104,10 @@ void run_row(const ReplayRequest& request, const std::string& device, Row& row) 
     row.reason += fmt::format(" (recorded: {})", row.recorded.text());
   }
   if (row.verdict == Verdict::fixed) row.reason = "was " + row.recorded.text();
-  if (request.times > 1) row.reason += fmt::format(" ({} of {} runs)", row.wrong, row.runs);
+  if (request.times > 1) {
+    row.reason += fmt::format("{}{} of {} runs wrong", row.reason.empty() ? "" : "; ", row.wrong,
+                              row.runs);
+  }
 }
 
 Row replay(const ReplayRequest& request, const std::string& folder, const std::string& device,
