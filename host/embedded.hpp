@@ -8,7 +8,7 @@
 namespace clam {
 
 struct EmbeddedFile {
-  std::string_view name;  ///< file name without folder
+  std::string_view name;  ///< file name; with its folder where many have the same name
   std::string_view text;
 };
 
@@ -16,6 +16,7 @@ const std::vector<EmbeddedFile>& embedded_report();     ///< tools/report, and C
 const std::vector<EmbeddedFile>& embedded_bundle();     ///< tools/bundle/replay.c
 const std::vector<EmbeddedFile>& embedded_kernels();    ///< kernels/*.cl
 const std::vector<EmbeddedFile>& embedded_workloads();  ///< bench/workloads/*.json
+const std::vector<EmbeddedFile>& embedded_probes();     ///< tests/probes, NAME/probe.json
 const std::vector<EmbeddedFile>& embedded_peaks();      ///< bench/peaks.cl, in clam-bench alone
 
 }  // namespace clam

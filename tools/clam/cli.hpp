@@ -30,6 +30,7 @@ void add_run(CLI::App& app, Cli& cli);
 void add_mali(CLI::App& app, Cli& cli);
 void add_diagnose(CLI::App& app, Cli& cli);
 void add_bisect(CLI::App& app, Cli& cli);
+void add_probe(CLI::App& app, Cli& cli);
 void add_report(CLI::App& app, Cli& cli);
 void add_record(CLI::App& app, Cli& cli);
 void add_replay(CLI::App& app, Cli& cli);

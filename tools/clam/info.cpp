@@ -9,6 +9,7 @@
 #include "gpu.hpp"
 #include "kernels.hpp"
 #include "opencl.hpp"
+#include "probe/history.hpp"
 #include "program_cache.hpp"
 
 namespace clam::cli {
@@ -60,6 +61,22 @@ std::string identity_text(const Identity& who) {
   return text;
 }
 
+/// What `clam probe` last gave here: how many were fine, and each that was not.
+std::string history_text(const json& history) {
+  std::string faults;
+  int fine = 0;
+  for (const auto& [probe, result] : history.items()) {
+    const std::string verdict = result.at("verdict"), detail = result.at("detail");
+    fine += verdict == "OK";
+    if (verdict == "OK") continue;
+    faults += fmt::format("probed here: {}: {} on {}: {}\n", probe, verdict,
+                          result.at("date").get<std::string>(), detail);
+  }
+  if (history.empty()) return "";
+  return fmt::format("probed here: {} of {} known faults are not here\n{}", fine, history.size(),
+                     faults);
+}
+
 int info(Cli& cli, bool names_only) {
   const KernelFiles files = KernelFiles::from_environment();
   json result = own_json(files);
@@ -76,17 +93,19 @@ int info(Cli& cli, bool names_only) {
   for (const DeviceEntry& entry : entries) {
     const DeviceInfo facts = query_device(entry.device);
     const Identity who = identify(facts);
+    const json history = probe_history(facts);
     const bool is_chosen = id(entry) == chosen;
     if (names_only) {
       cli.out.line(fmt::format("{} {}", id(entry), facts.name));
     } else {
       cli.out.line(fmt::format("\ndevice {}{}", id(entry), is_chosen ? " (chosen)" : ""));
-      cli.out.text(indented(identity_text(who) + to_text(facts)));
+      cli.out.text(indented(identity_text(who) + history_text(history) + to_text(facts)));
     }
     json device = to_json(facts);
     device["id"] = id(entry);
     device["chosen"] = is_chosen;
     device["identity"] = to_json(who);
+    device["probes"] = history;
     result["devices"].push_back(std::move(device));
   }
   cli.out.json(result);

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+// `clam probe`: every probe is fine here, and each can say that it is not.
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "run_clam.hpp"
+
+namespace clam::test {
+namespace {
+
+using nlohmann::json;
+
+const std::string kProbes = CLAM_SOURCE_DIR "/tests/probes";
+
+const json& listed() {
+  static const json report = parse_out(run_clam({"probe", "--json", "-"}));
+  return report.at("probes");
+}
+
+std::set<std::string> names() {
+  std::set<std::string> names;
+  for (const json& probe : listed()) names.insert(probe.at("name").get<std::string>());
+  return names;
+}
+
+/// The report on one probe, or on --all.
+json report_on(const std::string& probe, const std::vector<std::string>& environment = {},
+               std::vector<std::string> more = {}) {
+  more.insert(more.begin(), {"probe", probe, "--json", "-"});
+  const Finished finished = run_clam(more, environment);
+  const json report = parse_out(finished);
+  if (report.is_null()) return report;
+  const json& counts = report.at("counts");
+  const bool bad = counts.at("BUG") != 0 || counts.at("HANG") != 0 || counts.at("CRASH") != 0;
+  EXPECT_EQ(finished.code, bad ? 1 : counts.at("OK") != 0 ? 0 : 77) << finished.out;
+  return report;
+}
+
+/// A fault was put in, so the probe must be bad; or it cannot run here at all, with or without it.
+void expect_seen(const std::string& probe, const json& report) {
+  if (report.is_null()) return;
+  const json& row = report.at("probes").at(0);
+  const std::string verdict = row.at("verdict"), detail = row.at("detail");
+  if (verdict == "SKIP") {
+    EXPECT_TRUE(contains(detail, "device")) << probe << ": " << detail;
+    return;
+  }
+  EXPECT_TRUE(verdict == "BUG" || verdict == "HANG" || verdict == "CRASH")
+      << probe << " is blind: " << verdict << " " << detail;
+  EXPECT_NE(detail, "") << probe;
+}
+
+// ---- without a device ---------------------------------------------------------------------------
+
+TEST(probe, the_list_says_what_each_looks_for_and_who_reported_it) {
+  EXPECT_GE(listed().size(), 30u);
+  for (const json& probe : listed()) {
+    for (const char* key : {"symptom", "reported_on", "source", "advice"}) {
+      EXPECT_NE(probe.at(key), "") << probe;
+    }
+  }
+  for (const auto& folder : std::filesystem::directory_iterator(kProbes)) {
+    if (!folder.is_directory()) continue;
+    EXPECT_EQ(names().count(folder.path().filename().string()), 1u) << folder.path();
+  }
+}
+
+TEST(probe, words_that_make_no_sense) {
+  expect_refusal(run_clam({"probe", "vlaod3"}), 2, "did you mean 'vload3'?");
+  expect_refusal(run_clam({"probe", "vload3", "--all"}), 2, "not both");
+}
+
+/// A fault that a stand-in really has; its probe.json says what was seen.
+bool is_known(const json& device, const json& row) {
+  struct Known {
+    const char *platform, *driver, *probe, *verdict;
+  };
+  constexpr Known kKnown[] = {
+      {"Portable Computing Language", "3.1", "barrier-uniform-exit", "CRASH"},
+      {"rusticl", "25.0", "image3d-half", "CRASH"},
+      {"rusticl", "25.0", "link-program", "BUG"},
+      {"rusticl", "25.0", "subbuffer-image", "BUG"},
+  };
+  const std::string driver = device.at("driver_version");
+  return std::any_of(std::begin(kKnown), std::end(kKnown), [&](const Known& known) {
+    return device.at("platform") == known.platform && driver.rfind(known.driver, 0) == 0 &&
+           row.at("name") == known.probe && row.at("verdict") == known.verdict;
+  });
+}
+
+// ---- on a device --------------------------------------------------------------------------------
+
+TEST(probe_device, no_fault_is_here_but_those_that_are_known) {
+  CLAM_NEEDS_DEVICE();
+  const json report = report_on("--all");
+  ASSERT_FALSE(report.is_null());
+  EXPECT_EQ(report.at("probes").size(), listed().size());
+  for (const json& row : report["probes"]) {
+    const std::string verdict = row.at("verdict");
+    EXPECT_TRUE(verdict == "OK" || verdict == "SKIP" || is_known(report["device"], row)) << row;
+    EXPECT_TRUE(verdict == "OK" || row.at("detail") != "") << row;
+  }
+}
+
+TEST(probe_device, one_line_a_probe) {
+  CLAM_NEEDS_DEVICE();
+  const Finished finished = run_clam({"probe", "vload3", "oob-read"});
+  EXPECT_EQ(finished.code, 0) << finished.err;
+  EXPECT_TRUE(contains(finished.out, "OK    vload3 ")) << finished.out;
+  EXPECT_TRUE(contains(finished.out, "SKIP  oob-read ")) << finished.out;
+  EXPECT_TRUE(contains(finished.out, "--destructive runs it")) << finished.out;
+  EXPECT_TRUE(contains(finished.out, "reported on ")) << finished.out;
+  EXPECT_TRUE(contains(finished.out, "1 OK, 0 BUG, 0 HANG, 0 CRASH, 1 SKIP\n")) << finished.out;
+  EXPECT_EQ(run_clam({"probe", "oob-read"}).code, 77);
+}
+
+TEST(probe_device, info_knows_what_the_probes_last_gave) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const std::vector<std::string> environment{"CLAM_CACHE_DIR=" + folder.path()};
+  const auto info = [&] { return run_clam({"info"}, environment).out; };
+  EXPECT_FALSE(contains(info(), "probed here"));
+  EXPECT_EQ(run_clam({"probe", "vload3", "nine-buffers"}, environment).code, 0);
+  EXPECT_TRUE(contains(info(), "probed here: 2 of 2 known faults are not here\n")) << info();
+  std::vector<std::string> lying = environment;
+  lying.insert(lying.end(), {"LD_PRELOAD=" CLAM_LYING_OPENCL, "CLAM_TEST_LIE=link-program",
+                             "ASAN_OPTIONS=verify_asan_link_order=0"});
+  if (run_clam({"probe", "link-program"}, lying).code != 1) GTEST_SKIP() << "cannot link";
+  EXPECT_TRUE(contains(info(), "probed here: 2 of 3 known faults")) << info();
+  EXPECT_TRUE(contains(info(), "probed here: link-program: BUG on ")) << info();
+}
+
+// ---- each probe can say BUG ---------------------------------------------------------------------
+
+struct Edit {
+  const char *file, *from, *to;
+};
+
+/// What a driver with the fault would make of the probe's kernel.
+const std::map<std::string, Edit>& edits() {
+  constexpr const char* kNoBuild = "#error the compiler does not take this\n__kernel ";
+  static const std::map<std::string, Edit> edits{
+      {"gvc-inplace-scan", {"probe.cl", "barrier(CLK_GLOBAL_MEM_FENCE);  // all have read", ""}},
+      {"local-atomic", {"kernel.cl", "atomic_add(&count, 1)", "count = 1"}},
+      {"load-coherence", {"kernel.cl", "second = places[at]", "second = first - 1"}},
+      {"half-pointer", {"kernel.cl", "__kernel ", kNoBuild}},
+      {"half-math", {"kernel.cl", "sizeof(sqrt(x))", "sizeof(sqrt((float)x))"}},
+      {"image3d-half", {"kernel.cl", "__kernel ", kNoBuild}},
+      {"nine-buffers", {"kernel.cl", " + l[i]", ""}},
+      {"winograd-fp16-inf", {"kernel.cl", "m0 + m1", "m0 * (half)100000.0f + m1"}},
+      {"vload3", {"kernel.cl", "vload3(i, src), i, dst", "vload3(0, src + i), i, dst"}},
+      {"half-convert-denormals",
+       {"kernel.cl", "= vload_half(i, src)", "= max(vload_half(i, src), 0x1p-19f)"}},
+      {"half-denormals", {"kernel.cl", "x + x", "max(x + x, (half)0x1p-18f)"}},
+      {"fma-float",
+       {"kernel.cl", "exact = fma(a[i], b[i], c[i])",
+        "rounded = as_float(as_int(a[i] * b[i])), "
+        "exact = rounded + c[i]"}},
+      {"barrier-uniform-exit", {"kernel.cl", "now == 0", "now <= 1"}},
+  };
+  return edits;
+}
+
+TEST(probe_device, a_kernel_that_goes_wrong_is_seen) {
+  CLAM_NEEDS_DEVICE();
+  for (const auto& [probe, edit] : edits()) {
+    const TemporaryFolder folder;
+    std::string text = read_file(kProbes + "/" + probe + "/" + edit.file);
+    const std::size_t at = text.find(edit.from);
+    ASSERT_NE(at, text.npos) << probe;
+    text.replace(at, std::string(edit.from).size(), edit.to);
+    std::filesystem::create_directory(folder.file(probe));
+    write_file(folder.file(probe) + "/" + edit.file, text);
+    expect_seen(probe, report_on(probe, {"CLAM_PROBE_DIR=" + folder.path()}));
+  }
+}
+
+/// An OpenCL with that fault; seconds that its probe is given.
+json lied_to(const std::string& probe, int limit) {
+  return report_on(probe,
+                   {"LD_PRELOAD=" CLAM_LYING_OPENCL, "CLAM_TEST_LIE=" + probe,
+                    "ASAN_OPTIONS=verify_asan_link_order=0"},
+                   {"--destructive", "--limit", std::to_string(limit)});
+}
+
+TEST(probe_broken, a_driver_that_lies_is_seen) {
+  CLAM_NEEDS_DEVICE();
+  const std::map<std::string, int> soon{{"profiling-finish-hang", 5}, {"never-exits", 5}};
+  for (const std::string& probe : names()) {
+    if (edits().count(probe)) continue;
+    const auto limit = soon.find(probe);
+    expect_seen(probe, lied_to(probe, limit == soon.end() ? 60 : limit->second));
+  }
+}
+
+TEST(probe_broken, hangs_and_crashes_are_told_apart) {
+  CLAM_NEEDS_DEVICE();
+  const std::map<std::string, const char*> expected{
+      {"never-exits", "HANG"}, {"late-release", "CRASH"}, {"event-garbage", "BUG"}};
+  for (const auto& [probe, verdict] : expected) {
+    const json report = lied_to(probe, 8);
+    if (report.is_null()) continue;
+    const json& row = report.at("probes").at(0);
+    EXPECT_EQ(row.at("verdict"), verdict) << row;
+    if (std::string(verdict) != "BUG") {
+      EXPECT_TRUE(contains(row.at("detail"), "it came to OK; but then")) << row;
+    }
+  }
+}
+
+TEST(probe_broken, a_bug_comes_with_what_to_do_and_how_to_repeat_it) {
+  CLAM_NEEDS_DEVICE();
+  const Finished finished =
+      run_clam({"probe", "info-lies"}, {"LD_PRELOAD=" CLAM_LYING_OPENCL, "CLAM_TEST_LIE=info-lies",
+                                        "ASAN_OPTIONS=verify_asan_link_order=0"});
+  EXPECT_EQ(finished.code, 1);
+  for (const char* words : {"BUG   info-lies", "seen: the clock is 5 MHz at most",
+                            "what to do: ", "repeat with: clam probe info-lies --device "}) {
+    EXPECT_TRUE(contains(finished.out, words)) << words << "\n" << finished.out;
+  }
+}
+
+}  // namespace
+}  // namespace clam::test

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+// probe.cpp - `clam probe`: known faults of drivers, each looked for in a process of its own.
+#include "probe/probe.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "cli.hpp"
+#include "error.hpp"
+#include "op.hpp"
+#include "probe/history.hpp"
+#include "process/isolate.hpp"
+#include "session.hpp"
+
+namespace clam::cli {
+namespace {
+
+using nlohmann::json;
+using Verdict = ProbeResult::Verdict;
+
+struct ProbeRequest {
+  std::vector<std::string> names;
+  bool all = false, destructive = false, isolate = true;
+  int limit_s = 0;  ///< 0: each probe's own
+};
+
+/// A probe and what became of it.
+struct Row {
+  Probe probe;
+  ProbeResult result;
+  double seconds = 0;
+  std::string repeat;
+};
+
+std::vector<Probe> wanted_probes(const ProbeRequest& request) {
+  const std::vector<Probe> known = all_probes();
+  if (request.all) {
+    if (!request.names.empty()) throw BadArgument("give names or --all, not both");
+    return known;
+  }
+  std::vector<std::string> names;
+  for (const Probe& probe : known) names.push_back(probe.name);
+  std::vector<Probe> wanted;
+  for (const std::string& name : request.names) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) {
+      throw BadArgument(fmt::format("there is no probe {}; `clam probe` lists them{}",
+                                    in_quotes(name), did_you_mean(name, names)));
+    }
+    wanted.push_back(known[static_cast<std::size_t>(found - names.begin())]);
+  }
+  return wanted;
+}
+
+json to_json(const Probe& probe) {
+  return {{"name", probe.name},
+          {"symptom", probe.symptom},
+          {"source", probe.source},
+          {"reported_on", probe.reported_on},
+          {"advice", probe.advice},
+          {"needs", probe.needs},
+          {"destructive", probe.destructive}};
+}
+
+int list(Cli& cli) {
+  json report{{"clam_probes", 1}, {"version", CLAM_VERSION}, {"probes", json::array()}};
+  for (const Probe& probe : all_probes()) {
+    cli.out.line(fmt::format("{:<23} {}{}", probe.name, probe.symptom,
+                             probe.destructive ? " (with --destructive)" : ""));
+    report["probes"].push_back(to_json(probe));
+  }
+  cli.out.json(report);
+  return kFine;
+}
+
+/// What another process of this program made of the probe.
+ProbeResult isolated(const Row& row, const ProbeRequest& request, const std::string& device) {
+  std::vector<std::string> words{own_program(), "--device", device,         "--quiet",     "--json",
+                                 "-",           "probe",    row.probe.name, "--no-isolate"};
+  if (request.destructive) words.push_back("--destructive");
+  const int limit = request.limit_s ? request.limit_s : row.probe.limit_s;
+  const Fate fate = run_isolated(words, std::chrono::seconds(limit));
+  const json report = json::parse(fate.out, nullptr, false);
+  const bool told = report.is_object() && report.contains("probes");
+  ProbeResult result;
+  if (told) {
+    const json& probe = report["probes"].at(0);
+    result = {verdict_of(probe.at("verdict").get<std::string>()),
+              probe.at("detail").get<std::string>()};
+  }
+  if (const Reason misfortune = fate.misfortune()) {
+    const std::string seen = told ? "it came to " + std::string(word(result.verdict)) +
+                                        (result.detail.empty() ? "" : ": " + result.detail) +
+                                        "; but then "
+                                  : "";
+    return {fate.hung ? Verdict::hang : Verdict::crash, seen + *misfortune};
+  }
+  if (told) return result;
+  constexpr int kNotStarted = 126;  // or 127: no fault of a driver
+  if (fate.code >= kNotStarted) throw IoError("cannot start this program again: " + words[0]);
+  return {Verdict::crash, fmt::format("its process ended with {} and gave no result", fate.code)};
+}
+
+void run_row(Row& row, const ProbeRequest& request, const DeviceEntry& entry,
+             const std::string& device) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  if (row.probe.destructive && !request.destructive) {
+    row.result = {Verdict::skip,
+                  "may cost others on this device their work; --destructive runs it"};
+  } else if (request.isolate) {
+    row.result = isolated(row, request, device);
+  } else {
+    row.result = run_probe(row.probe, entry.device);
+  }
+  row.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void print(Output& out, const Row& row) {
+  const ProbeResult& result = row.result;
+  if (out.quiet() && !result.bad()) return;
+  const std::string verdict = fmt::format("{:<5}", word(result.verdict));
+  const bool skipped = result.verdict == Verdict::skip;
+  out.line(fmt::format("{} {:<23} {}{}; reported on {} ({})",
+                       result.bad() ? out.red(verdict)
+                       : skipped    ? out.yellow(verdict)
+                                    : out.green(verdict),
+                       row.probe.name, skipped ? fmt::format("({}) ", result.detail) : "",
+                       row.probe.symptom, row.probe.reported_on, row.probe.source));
+  if (!result.bad()) {
+    if (!skipped && !result.detail.empty()) out.line(fmt::format("{:<6}{}", "", result.detail));
+    return;
+  }
+  out.text(fmt::format("{0:<6}seen: {1}\n{0:<6}what to do: {2}\n{0:<6}repeat with: {3}\n", "",
+                       result.detail, row.probe.advice, row.repeat));
+}
+
+json to_json(const Row& row) {
+  json result = to_json(row.probe);
+  result["verdict"] = word(row.result.verdict);
+  result["detail"] = row.result.detail;
+  result["seconds"] = row.seconds;
+  result["repeat"] = row.repeat;
+  return result;
+}
+
+/// Counts by verdict, in words and in the report; then the exit code.
+int conclude(Cli& cli, const std::vector<Row>& rows, json& report) {
+  std::string text;
+  bool bad = false, ran = false;
+  for (const Verdict verdict :
+       {Verdict::ok, Verdict::bug, Verdict::hang, Verdict::crash, Verdict::skip}) {
+    const auto count = std::count_if(rows.begin(), rows.end(), [verdict](const Row& row) {
+      return row.result.verdict == verdict;
+    });
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, word(verdict));
+    report["counts"][word(verdict)] = count;
+  }
+  for (const Row& row : rows) {
+    bad = bad || row.result.bad();
+    ran = ran || row.result.verdict == Verdict::ok;
+    report["probes"].push_back(to_json(row));
+  }
+  cli.out.line(text);
+  cli.out.json(report);
+  return bad ? kCheckFailed : ran ? kFine : kNothingRan;
+}
+
+int probe(Cli& cli, const ProbeRequest& request) {
+  if (!request.all && request.names.empty()) return list(cli);
+  std::vector<Row> rows;
+  for (Probe& wanted : wanted_probes(request)) rows.push_back({std::move(wanted), {}, 0, {}});
+  const DeviceEntry entry = select_device(cli.device);
+  const DeviceInfo info = query_device(entry.device);
+  const std::string device = fmt::format("{}:{}", entry.platform, entry.index);
+  json report{{"clam_probe", 1},          {"version", CLAM_VERSION},
+              {"device_id", device},      {"device", clam::to_json(info)},
+              {"counts", json::object()}, {"probes", json::array()}};
+  if (!cli.out.quiet()) {
+    cli.out.line(fmt::format("device {} {} ({}, {}, driver {})", device, info.name, info.platform,
+                             info.device_version, info.driver_version));
+  }
+  json history = probe_history(info);
+  for (Row& row : rows) {
+    cli.out.progress("probing " + row.probe.name);
+    row.repeat = fmt::format("clam probe {}{} --device {}", row.probe.name,
+                             row.probe.destructive ? " --destructive" : "", device);
+    run_row(row, request, entry, device);
+    print(cli.out, row);
+    remember(history, row.probe.name, row.result);
+    if (request.isolate) keep_history(info, history);  // at once: the next one may end the machine
+  }
+  return conclude(cli, rows, report);
+}
+
+}  // namespace
+
+void add_probe(CLI::App& app, Cli& cli) {
+  auto request = std::make_shared<ProbeRequest>();
+  CLI::App* sub = app.add_subcommand(
+      "probe", "known faults of drivers: is one of them here? Without a name, lists them");
+  sub->add_option("name", request->names, "probes to run");
+  sub->add_flag("--all", request->all, "run every probe");
+  sub->add_flag("--destructive", request->destructive,
+                "run those too that may cost others on this device their work");
+  sub->add_option("--limit", request->limit_s,
+                  "seconds for each probe, after which it is a HANG (default: its own, mostly 20)")
+      ->check(CLI::PositiveNumber);
+  sub->add_flag("--isolate,!--no-isolate", request->isolate,
+                "each in a process of its own (default); not, for a debugger, where a hang hangs");
+  sub->callback(
+      [&cli, request] { cli.command = [&cli, request] { return probe(cli, *request); }; });
+}
+
+}  // namespace clam::cli

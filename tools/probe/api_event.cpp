@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+// api_event.cpp - probes of events: their times, and their callbacks.
+#include <fmt/core.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "stage.hpp"
+
+namespace clam {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Enough work for any timer to see, and not too much for a slow CPU.
+constexpr std::size_t kItems = 1 << 14;
+constexpr const char* kWork =
+    "__kernel void work(__global int* dst, int rounds) {\n"
+    "  uint value = get_global_id(0);\n"
+    "  for (int i = 0; i < rounds; ++i) value = value * 1664525u + 1013904223u;\n"
+    "  dst[get_global_id(0)] = (int)(value >> 1);\n"
+    "}\n";
+
+struct Times {
+  cl_int status = CL_COMPLETE;
+  cl_ulong queued = 0, submitted = 0, started = 0, ended = 0;
+  double wall_ns = 0;  ///< from before the launch until it was waited for
+};
+
+std::vector<Times> time_launches(const Stage& stage) {
+  constexpr int kLaunches = 20, kRounds = 1000;
+  cl::Kernel kernel = stage.kernel(kWork, "work");
+  const cl::Buffer dst = stage.zeros(kItems);
+  kernel.setArg(0, dst);
+  kernel.setArg(1, kRounds);
+  std::vector<Times> all;
+  for (int launch = 0; launch < kLaunches; ++launch) {
+    const Clock::time_point start = Clock::now();
+    cl::Event event;
+    stage.queue.enqueueNDRangeKernel(kernel, cl::NullRange, kItems, 64, nullptr, &event);
+    event.wait();
+    Times times;
+    times.wall_ns = std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+    times.status = event.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>();
+    times.queued = event.getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>();
+    times.submitted = event.getProfilingInfo<CL_PROFILING_COMMAND_SUBMIT>();
+    times.started = event.getProfilingInfo<CL_PROFILING_COMMAND_START>();
+    times.ended = event.getProfilingInfo<CL_PROFILING_COMMAND_END>();
+    all.push_back(times);
+  }
+  return all;
+}
+
+std::string garbage(const Times& times) {
+  constexpr double kSlackNs = 1e6;  // two clocks
+  if (times.status != CL_COMPLETE) {
+    return fmt::format("its status after the wait is {}", times.status);
+  }
+  if (times.queued > times.submitted || times.submitted > times.started ||
+      times.started > times.ended) {
+    return fmt::format("queued {}, submitted {}, started {}, ended {} ns", times.queued,
+                       times.submitted, times.started, times.ended);
+  }
+  const auto ns = static_cast<double>(times.ended - times.started);
+  if (ns <= 1.05 * times.wall_ns + kSlackNs) return "";
+  return fmt::format("the event says {:.0f} ns, and the host saw {:.0f}", ns, times.wall_ns);
+}
+
+ProbeResult event_garbage(const Stage& stage) {
+  int launch = 0;
+  for (const Times& times : time_launches(stage)) {
+    ++launch;
+    const std::string what = garbage(times);
+    if (!what.empty()) return bug(fmt::format("launch {}: {}", launch, what));
+  }
+  return ok();
+}
+
+ProbeResult event_zero_time(const Stage& stage) {
+  int launch = 0;
+  for (const Times& times : time_launches(stage)) {
+    ++launch;
+    if (times.started == 0 || times.started == times.ended) {
+      return bug(fmt::format("launch {}: started {}, ended {} ns, and the host saw {:.0f} ns",
+                             launch, times.started, times.ended, times.wall_ns));
+    }
+  }
+  return ok();
+}
+
+void CL_CALLBACK note_callback(cl_event, cl_int, void* flag) {
+  static_cast<std::atomic<bool>*>(flag)->store(true);
+}
+
+bool comes(const std::atomic<bool>& flag, std::chrono::seconds patience) {
+  const Clock::time_point until = Clock::now() + patience;
+  while (!flag && Clock::now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  return flag;
+}
+
+/// OpenCL promises the callback only for what was flushed, so needing that is no fault.
+ProbeResult callback_without_flush(const Stage& stage) {
+  static std::atomic<bool> called{false};  // outlives a callback that comes too late
+  const cl::Buffer counts = stage.zeros(kCounts);
+  const cl::Kernel kernel = stage.add_one(counts);
+  cl::Event event;
+  stage.queue.enqueueNDRangeKernel(kernel, cl::NullRange, kCounts, kCounts, nullptr, &event);
+  event.setCallback(CL_COMPLETE, note_callback, &called);
+  if (comes(called, std::chrono::seconds(2))) return ok();
+  stage.queue.flush();
+  if (comes(called, std::chrono::seconds(3))) {
+    return ok("it comes only after a clFlush, as OpenCL allows");
+  }
+  stage.queue.finish();
+  if (comes(called, std::chrono::seconds(3))) {
+    return bug("it comes only after clFinish, not after a clFlush");
+  }
+  return bug("it never comes, not even after clFinish");
+}
+
+}  // namespace
+
+std::vector<CodeProbe> event_probes() {
+  return {{"event-garbage", event_garbage},
+          {"event-zero-time", event_zero_time},
+          {"callback-without-flush", callback_without_flush}};
+}
+
+}  // namespace clam

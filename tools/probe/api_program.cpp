@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+// api_program.cpp - probes of programs: linked, saved and loaded again, and what they print.
+#include <fmt/core.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+
+#include "error.hpp"
+#include "stage.hpp"
+
+namespace clam {
+namespace {
+
+/// Compiled apart and linked: clLinkProgram.
+ProbeResult link_program(const Stage& stage) {
+  const cl::Program caller(stage.context, std::string("int twice(int value);\n"
+                                                      "__kernel void go(__global int* dst) {\n"
+                                                      "  dst[get_global_id(0)] = twice(21);\n"
+                                                      "}\n"));
+  const cl::Program called(stage.context,
+                           std::string("int twice(int value);\n"
+                                       "int twice(int value) { return 2 * value; }\n"));
+  const cl_device_id device = stage.device();
+  std::array<cl_program, 2> parts{caller(), called()};
+  for (const cl_program part : parts) {
+    const cl_int status =
+        ::clCompileProgram(part, 1, &device, "", 0, nullptr, nullptr, nullptr, nullptr);
+    if (status != CL_SUCCESS) throw cl::Error(status, "clCompileProgram");
+  }
+  cl_int status = CL_SUCCESS;
+  const cl::Program linked(
+      ::clLinkProgram(stage.context(), 1, &device, "", 2, parts.data(), nullptr, nullptr, &status));
+  if (status != CL_SUCCESS) {
+    const std::string log = linked() ? linked.getBuildInfo<CL_PROGRAM_BUILD_LOG>(stage.device) : "";
+    return bug(fmt::format("clLinkProgram gave {} ({}) {}", cl_status_name(status), status,
+                           log.substr(0, log.find('\n'))));
+  }
+  const cl::Buffer dst = stage.zeros(kCounts);
+  cl::Kernel kernel(linked, "go");
+  kernel.setArg(0, dst);
+  stage.queue.enqueueNDRangeKernel(kernel, cl::NullRange, kCounts, kCounts);
+  return judged(wrong_count(stage.read(dst, kCounts), 42));
+}
+
+std::string run_once(const Stage& stage, const cl::Program& program) {
+  const cl::Buffer counts = stage.zeros(kCounts);
+  cl::Kernel kernel(program, "add_one");
+  kernel.setArg(0, counts);
+  stage.queue.enqueueNDRangeKernel(kernel, cl::NullRange, kCounts, kCounts);
+  return wrong_count(stage.read(counts, kCounts), 1);
+}
+
+/// Of the stage's device; empty where the driver gives none.
+std::vector<unsigned char> binary_of(const cl::Program& program) {
+  const auto binaries = program.getInfo<CL_PROGRAM_BINARIES>();
+  return binaries.empty() ? std::vector<unsigned char>() : binaries[0];
+}
+
+/// Loaded, not built.
+cl::Program load(const Stage& stage, const std::vector<unsigned char>& binary) {
+  const unsigned char* bytes = binary.data();
+  const std::size_t size = binary.size();
+  const cl_device_id device = stage.device();
+  cl_int loaded = CL_SUCCESS, status = CL_SUCCESS;
+  cl::Program program(
+      ::clCreateProgramWithBinary(stage.context(), 1, &device, &size, &bytes, &loaded, &status));
+  if (status == CL_SUCCESS && loaded == CL_SUCCESS) return program;
+  throw cl::Error(status != CL_SUCCESS ? status : loaded, "clCreateProgramWithBinary");
+}
+
+/// Saved after its kernel ran, loaded in the same context, built and run.
+ProbeResult binary_reload(const Stage& stage) {
+  cl::Program program(stage.context, std::string(kAddOne));
+  program.build({stage.device}, "");
+  std::string wrong = run_once(stage, program);
+  if (!wrong.empty()) return bug("from source, " + wrong);
+  const std::vector<unsigned char> binary = binary_of(program);
+  if (binary.empty()) return skip("the device's driver gives no binary");
+  cl::Program again = load(stage, binary);
+  again.build({stage.device}, "");
+  wrong = run_once(stage, again);
+  return wrong.empty() ? ok() : bug("from its own binary, " + wrong);
+}
+
+/// Seconds until the program of binary-before-kernel is built and has run. `early`: its binary as
+/// it is before the kernel is made.
+double seconds_until_run(const Stage& stage, cl::Program& program, const std::string& options,
+                         std::vector<unsigned char>* early = nullptr) {
+  using Clock = std::chrono::steady_clock;
+  const cl::Buffer dst = stage.zeros(kCounts);
+  Clock::duration aside{};
+  const Clock::time_point start = Clock::now();
+  program.build({stage.device}, options.c_str());
+  if (early) {
+    const Clock::time_point before = Clock::now();
+    *early = binary_of(program);
+    aside = Clock::now() - before;
+  }
+  cl::Kernel kernel(program, "much");
+  kernel.setArg(0, dst);
+  stage.queue.enqueueNDRangeKernel(kernel, cl::NullRange, kCounts, kCounts);
+  stage.queue.finish();
+  return std::chrono::duration<double>(Clock::now() - start - aside).count();
+}
+
+ProbeResult binary_before_kernel(const Stage& stage) {
+  constexpr double kWorthIt = 0.02, kMuch = 0.5, kLittle = 0.25;
+  const std::string text = probe_file(stage.probe.name, "kernel.cl");
+  const auto salt = std::chrono::system_clock::now().time_since_epoch().count() % 1000000;
+  const auto options = [salt](int program) { return fmt::format("-DSALT={}.{}f", salt, program); };
+  std::vector<unsigned char> early;
+  cl::Program first(stage.context, text), second(stage.context, text);
+  const double source = seconds_until_run(stage, first, options(1), &early);
+  seconds_until_run(stage, second, options(2));
+  const std::vector<unsigned char> late = binary_of(second);
+  if (early.empty() || late.empty()) return skip("the device's driver gives no binary");
+  cl::Program from_early = load(stage, early);
+  const double early_seconds = seconds_until_run(stage, from_early, "");
+  cl::Program from_late = load(stage, late);
+  const double late_seconds = seconds_until_run(stage, from_late, "");
+  const std::string times = fmt::format(
+      "from source {:.3f} s, from a binary read before the kernel was made {:.3f} s, and after "
+      "{:.3f} s",
+      source, early_seconds, late_seconds);
+  const bool is_bug =
+      source > kWorthIt && early_seconds > kMuch * source && late_seconds < kLittle * source;
+  return is_bug ? bug(times) : ok(times);
+}
+
+/// Standard output in a file while the scope lasts: drivers print there, through C's streams.
+class CapturedOutput {
+ public:
+  CapturedOutput() : file_(::tmpfile()), own_(::dup(STDOUT_FILENO)) {
+    ::fflush(stdout);
+    if (file_) ::dup2(::fileno(file_), STDOUT_FILENO);
+  }
+  ~CapturedOutput() {
+    restore();
+    if (file_) ::fclose(file_);
+  }
+  CapturedOutput(const CapturedOutput&) = delete;
+  CapturedOutput& operator=(const CapturedOutput&) = delete;
+
+  bool works() const { return file_ != nullptr && own_ >= 0; }
+  std::string text() {
+    restore();
+    std::array<char, 4096> bytes{};
+    ::rewind(file_);
+    return std::string(bytes.data(), ::fread(bytes.data(), 1, bytes.size(), file_));
+  }
+
+ private:
+  void restore() {
+    if (own_ < 0) return;
+    ::fflush(stdout);
+    ::dup2(own_, STDOUT_FILENO);
+    ::close(own_);
+    own_ = -1;
+  }
+
+  FILE* file_;
+  int own_;
+};
+
+ProbeResult printf_silent(const Stage& stage) {
+  constexpr const char* kExpected = "clam 42 ends";
+  const cl::Buffer value = stage.zeros(1);
+  const std::vector<cl_int> answer{42};
+  stage.queue.enqueueWriteBuffer(value, CL_TRUE, 0, sizeof(cl_int), answer.data());
+  cl::Kernel kernel = stage.own_kernel("speak");
+  kernel.setArg(0, value);
+  CapturedOutput output;
+  if (!output.works()) return skip("no temporary file to catch its output");
+  stage.queue.enqueueNDRangeKernel(kernel, cl::NullRange, 1, 1);
+  stage.queue.finish();
+  const std::string text = output.text();
+  if (text.find(kExpected) != text.npos) return ok();
+  if (text.empty()) return bug("nothing came on standard output");
+  return bug(fmt::format("'{}' came on standard output, not '{}'", text.substr(0, 80), kExpected));
+}
+
+}  // namespace
+
+std::vector<CodeProbe> program_probes() {
+  return {{"link-program", link_program},
+          {"binary-reload", binary_reload},
+          {"binary-before-kernel", binary_before_kernel},
+          {"printf-silent", printf_silent}};
+}
+
+}  // namespace clam

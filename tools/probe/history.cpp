@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#include "history.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/core.h>
+
+#include <ctime>
+#include <filesystem>
+
+#include "atomic_file.hpp"
+#include "kernels.hpp"
+#include "program_cache.hpp"
+
+namespace clam {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+/// Two builds of Arm's driver can differ in the device version's last digits alone.
+std::string hash_of(const DeviceInfo& device) {
+  std::string text;
+  for (const std::string& part :
+       {device.name, device.vendor, device.platform, device.platform_version, device.device_version,
+        device.driver_version}) {
+    text += part + "\n";
+  }
+  return hash_text(text);
+}
+
+}  // namespace
+
+std::string history_file(const DeviceInfo& device) {
+  const fs::path programs = ProgramCache::default_dir();
+  if (programs.empty()) return "";
+  // A folder that somebody chose is all there is to write in; the default one has a parent of
+  // clam's.
+  const bool is_default = programs.filename() == "programs";
+  const fs::path folder = (is_default ? programs.parent_path() : programs) / "probes";
+  return (folder / (hash_of(device) + ".json")).string();
+}
+
+json probe_history(const DeviceInfo& device) {
+  try {
+    const std::string path = history_file(device);
+    if (path.empty() || !fs::exists(path)) return json::object();
+    const json file = json::parse(read_file(path));
+    json history = json::object();
+    for (const auto& [probe, result] : file.at("probes").items()) {
+      for (const char* key : {"verdict", "detail", "date"}) {
+        history[probe][key] = result.at(key).get<std::string>();
+      }
+    }
+    return history;
+  } catch (const std::exception&) {
+    return json::object();
+  }
+}
+
+void remember(json& history, const std::string& probe, const ProbeResult& result) {
+  if (result.verdict == ProbeResult::Verdict::skip) return;
+  history[probe] = {{"verdict", word(result.verdict)},
+                    {"detail", result.detail},
+                    {"date", fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)))}};
+}
+
+void keep_history(const DeviceInfo& device, const json& history) {
+  const std::string path = history_file(device);
+  if (path.empty() || history.empty()) return;
+  const json file{{"clam_probe_history", 1},
+                  {"device", device.name},
+                  {"device_version", device.device_version},
+                  {"driver_version", device.driver_version},
+                  {"probes", history}};
+  try {
+    fs::create_directories(fs::path(path).parent_path());
+    write_file(path, file.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+  } catch (const std::exception&) {
+    // The next run gives the same.
+  }
+}
+
+}  // namespace clam

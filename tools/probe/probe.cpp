@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+#include "probe.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "atomic_file.hpp"
+#include "embedded.hpp"
+#include "error.hpp"
+#include "op.hpp"
+#include "stage.hpp"
+
+namespace clam {
+namespace {
+
+using nlohmann::json;
+using Verdict = ProbeResult::Verdict;
+
+constexpr std::string_view kDescription = "/probe.json";
+
+Probe parse_probe(const std::string& name, const std::string& text) {
+  try {
+    const json description = json::parse(text);
+    Probe probe;
+    probe.name = name;
+    description.at("symptom").get_to(probe.symptom);
+    description.at("reported_on").get_to(probe.reported_on);
+    description.at("source").get_to(probe.source);
+    description.at("advice").get_to(probe.advice);
+    probe.needs = description.value("needs", probe.needs);
+    probe.destructive = description.value("destructive", false);
+    probe.limit_s = description.value("limit_s", probe.limit_s);
+    probe.run = description.value("run", json());
+    return probe;
+  } catch (const json::exception& error) {
+    throw BadArgument(fmt::format("probe {}: {}", name, error.what()));
+  }
+}
+
+bool keeps_half_denormals(const cl::Device& device) {
+  constexpr cl_device_info kHalfConfig = 0x1033;  // CL_DEVICE_HALF_FP_CONFIG
+  cl_device_fp_config config = 0;
+  return ::clGetDeviceInfo(device(), kHalfConfig, sizeof config, &config, nullptr) == CL_SUCCESS &&
+         config & CL_FP_DENORM;
+}
+
+/// Why the probe has nothing to look at on this device; empty where it has.
+Reason lacking(const Probe& probe, const cl::Device& device, const DeviceInfo& info) {
+  for (const std::string& need : probe.needs) {
+    if (need == "images") {
+      if (!info.images) return "device has no images";
+    } else if (need == "half denormals") {
+      if (!keeps_half_denormals(device)) return "device says that it has no half denormals";
+    } else if (need == "compiler that links") {
+      if (!device.getInfo<CL_DEVICE_LINKER_AVAILABLE>()) return "device says that it cannot link";
+    } else if (!info.has_extension(need)) {
+      return "device has no " + need;
+    }
+  }
+  return {};
+}
+
+ProbeResult run_code(const Stage& stage) {
+  for (const auto probes :
+       {queue_probes, event_probes, memory_probes, program_probes, limit_probes, exit_probes}) {
+    for (const CodeProbe& probe : probes()) {
+      if (stage.probe.name == probe.name) return probe.run(stage);
+    }
+  }
+  throw BadArgument(fmt::format("probe {}: it has no \"run\", and no code", stage.probe.name));
+}
+
+/// The log's first line that says what is wrong; its first one where none does.
+std::string essence(const std::string& log) {
+  constexpr std::size_t kLongest = 300;
+  const std::size_t at = log.find("error");
+  const std::size_t start = at == log.npos ? 0 : log.rfind('\n', at) + 1;
+  return log.substr(start, std::min(log.find('\n', start) - start, kLongest));
+}
+
+}  // namespace
+
+const char* word(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::ok:
+      return "OK";
+    case Verdict::bug:
+      return "BUG";
+    case Verdict::skip:
+      return "SKIP";
+    case Verdict::hang:
+      return "HANG";
+    case Verdict::crash:
+      return "CRASH";
+  }
+  return "";
+}
+
+Verdict verdict_of(std::string_view text) {
+  for (const Verdict verdict :
+       {Verdict::ok, Verdict::bug, Verdict::skip, Verdict::hang, Verdict::crash}) {
+    if (text == word(verdict)) return verdict;
+  }
+  throw BadArgument(in_quotes(text) + " is no verdict of a probe");
+}
+
+std::vector<Probe> all_probes() {
+  std::vector<Probe> probes;
+  for (const EmbeddedFile& file : embedded_probes()) {
+    if (file.name.size() <= kDescription.size()) continue;
+    const std::size_t end = file.name.size() - kDescription.size();
+    if (file.name.substr(end) != kDescription) continue;
+    probes.push_back(parse_probe(std::string(file.name.substr(0, end)), std::string(file.text)));
+  }
+  std::sort(probes.begin(), probes.end(),
+            [](const Probe& a, const Probe& b) { return a.name < b.name; });
+  return probes;
+}
+
+std::string probe_file(const std::string& probe, const std::string& file) {
+  const std::string name = probe + "/" + file;
+  const char* folder = std::getenv("CLAM_PROBE_DIR");
+  if (folder && *folder) {
+    const std::string path = std::string(folder) + "/" + name;
+    if (std::filesystem::exists(path)) return read_file(path);
+  }
+  for (const EmbeddedFile& one : embedded_probes()) {
+    if (one.name == name) return std::string(one.text);
+  }
+  throw BadArgument(fmt::format("probe {} has no file {}", probe, file));
+}
+
+ProbeResult run_probe(const Probe& probe, const cl::Device& device) {
+  try {
+    if (const Reason why = lacking(probe, device, query_device(device))) return skip(*why);
+    const Stage stage(probe, device);
+    return probe.run.is_null() ? run_code(stage) : run_launch(stage);
+  } catch (const cl::BuildError& error) {
+    const auto logs = error.getBuildLog();
+    return bug(fmt::format("its kernel does not build ({}): {}", cl_status_name(error.err()),
+                           logs.empty() ? "no log" : essence(logs.front().second)));
+  } catch (const cl::Error& error) {
+    return bug(describe(error));
+  }
+}
+
+// ---- the stage ----------------------------------------------------------------------------------
+
+Stage::Stage(const Probe& its_probe, const cl::Device& its_device)
+    : probe(its_probe),
+      device(its_device),
+      info(query_device(device)),
+      context(device),
+      queue(context, device, CL_QUEUE_PROFILING_ENABLE) {}
+
+cl::Kernel Stage::kernel(const std::string& text, const std::string& name,
+                         const std::string& options) const {
+  cl::Program program(context, text);
+  program.build({device}, options.c_str());
+  return cl::Kernel(program, name.c_str());
+}
+
+cl::Kernel Stage::own_kernel(const std::string& name) const {
+  return kernel(probe_file(probe.name, "kernel.cl"), name);
+}
+
+cl::Kernel Stage::add_one(const cl::Buffer& counts) const {
+  cl::Kernel result = kernel(kAddOne, "add_one");
+  result.setArg(0, counts);
+  return result;
+}
+
+cl::Buffer Stage::zeros(std::size_t count) const {
+  const cl::Buffer buffer(context, CL_MEM_READ_WRITE, count * sizeof(cl_int));
+  const std::vector<cl_int> zero(count, 0);
+  queue.enqueueWriteBuffer(buffer, CL_TRUE, 0, count * sizeof(cl_int), zero.data());
+  return buffer;
+}
+
+std::vector<cl_int> Stage::read(const cl::Buffer& buffer, std::size_t count) const {
+  std::vector<cl_int> values(count, -1);
+  queue.enqueueReadBuffer(buffer, CL_TRUE, 0, count * sizeof(cl_int), values.data());
+  return values;
+}
+
+std::string wrong_count(const std::vector<cl_int>& counts, cl_int expected) {
+  const auto wrong = std::find_if(counts.begin(), counts.end(),
+                                  [expected](cl_int count) { return count != expected; });
+  if (wrong == counts.end()) return "";
+  return fmt::format("element {} is {}, not {}", wrong - counts.begin(), *wrong, expected);
+}
+
+}  // namespace clam
