@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "gpu.hpp"
 #include "run_clam.hpp"
 
 namespace clam::test {
@@ -64,6 +65,12 @@ TEST(probe, the_list_says_what_each_looks_for_and_who_reported_it) {
   for (const auto& folder : std::filesystem::directory_iterator(kProbes)) {
     if (!folder.is_directory()) continue;
     EXPECT_EQ(names().count(folder.path().filename().string()), 1u) << folder.path();
+  }
+}
+
+TEST(probe, every_fault_that_a_gpu_is_known_for_has_one) {
+  for (const Gpu& gpu : all_gpus()) {
+    for (const Quirk& quirk : gpu.quirks) EXPECT_EQ(names().count(quirk.name), 1u) << quirk.name;
   }
 }
 
@@ -200,7 +207,7 @@ TEST(probe_broken, hangs_and_crashes_are_told_apart) {
   const std::map<std::string, const char*> expected{
       {"never-exits", "HANG"}, {"late-release", "CRASH"}, {"event-garbage", "BUG"}};
   for (const auto& [probe, verdict] : expected) {
-    const json report = lied_to(probe, 8);
+    const json report = lied_to(probe, 12);
     if (report.is_null()) continue;
     const json& row = report.at("probes").at(0);
     EXPECT_EQ(row.at("verdict"), verdict) << row;

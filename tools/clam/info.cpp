@@ -52,11 +52,17 @@ json own_json(const KernelFiles& files) {
 }
 
 /// Who the device is, and the faults that others have met on its drivers.
-std::string identity_text(const Identity& who) {
+std::string identity_text(const Identity& who, const json& history) {
   std::string text = "identity: " + who.text() + "\n";
   if (!who.gpu) return text;
   for (const Quirk& quirk : who.gpu->quirks) {
-    text += fmt::format("reported on it: {}: {} ({})\n", quirk.name, quirk.about, quirk.source);
+    text += fmt::format("reported on it: {}: {} ({})", quirk.name, quirk.about, quirk.source);
+    if (history.contains(quirk.name)) {
+      const json& result = history[quirk.name];
+      text += fmt::format("; probed here: {} on {}", result.at("verdict").get<std::string>(),
+                          result.at("date").get<std::string>());
+    }
+    text += "\n";
   }
   return text;
 }
@@ -99,7 +105,7 @@ int info(Cli& cli, bool names_only) {
       cli.out.line(fmt::format("{} {}", id(entry), facts.name));
     } else {
       cli.out.line(fmt::format("\ndevice {}{}", id(entry), is_chosen ? " (chosen)" : ""));
-      cli.out.text(indented(identity_text(who) + history_text(history) + to_text(facts)));
+      cli.out.text(indented(identity_text(who, history) + history_text(history) + to_text(facts)));
     }
     json device = to_json(facts);
     device["id"] = id(entry);
