@@ -25,6 +25,13 @@ TEST(isolate, what_a_process_prints_and_how_it_ended_comes_back) {
   EXPECT_FALSE(fate.misfortune());
 }
 
+TEST(isolate, it_works_where_it_is_told) {
+  const TemporaryFolder folder;
+  const Fate fate = run_isolated({"/bin/sh", "-c", "pwd"}, milliseconds(20000), folder.path());
+  EXPECT_EQ(fate.out, folder.path() + "\n");
+  EXPECT_EQ(run_isolated({"/bin/sh", "-c", "pwd"}, milliseconds(20000), "/nowhere").code, 126);
+}
+
 TEST(isolate, a_crash_is_a_sentence) {
   const Fate fate = shell("echo before; kill -SEGV $$");
   EXPECT_EQ(fate.out, "before\n");

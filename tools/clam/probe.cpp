@@ -13,6 +13,7 @@
 #include "op.hpp"
 #include "probe/history.hpp"
 #include "process/isolate.hpp"
+#include "process/scratch_folder.hpp"
 #include "session.hpp"
 
 namespace clam::cli {
@@ -82,7 +83,8 @@ ProbeResult isolated(const Row& row, const ProbeRequest& request, const std::str
                                  "-",           "probe",    row.probe.name, "--no-isolate"};
   if (request.destructive) words.push_back("--destructive");
   const int limit = request.limit_s ? request.limit_s : row.probe.limit_s;
-  const Fate fate = run_isolated(words, std::chrono::seconds(limit));
+  const ScratchFolder folder;  // drivers that crash leave files where they are
+  const Fate fate = run_isolated(words, std::chrono::seconds(limit), folder.path());
   const json report = json::parse(fate.out, nullptr, false);
   const bool told = report.is_object() && report.contains("probes");
   ProbeResult result;

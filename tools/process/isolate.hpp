@@ -24,8 +24,9 @@ struct Fate {
 /// The path of the running program.
 std::string own_program();
 
-/// Runs words[0] until it ends, or `limit` is over. Its errors go where this process's go. Throws
-/// IoError where it cannot be started.
-Fate run_isolated(const std::vector<std::string>& words, std::chrono::milliseconds limit);
+/// Runs words[0] until it ends, or `limit` is over, in `folder` where one is named. Its errors go
+/// where this process's go. Throws IoError where it cannot be started.
+Fate run_isolated(const std::vector<std::string>& words, std::chrono::milliseconds limit,
+                  const std::string& folder = "");
 
 }  // namespace clam

@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 /// What the new process does until it is the program; async-signal-safe but for putenv, which the
 /// parent has prepared the strings for.
 [[noreturn]] void become(int output, Process::Errors errors, std::vector<char*>& argv,
-                         std::vector<char*>& settings) {
+                         std::vector<char*>& settings, const char* folder) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int nothing = ::open("/dev/null", O_RDONLY);
   if (nothing < 0 || ::dup2(nothing, STDIN_FILENO) < 0 || ::dup2(output, STDOUT_FILENO) < 0) {
@@ -32,6 +32,7 @@ using Clock = std::chrono::steady_clock;
   if (errors == Process::Errors::with_output && ::dup2(output, STDERR_FILENO) < 0) {
     ::_exit(126);
   }
+  if (*folder && ::chdir(folder) != 0) ::_exit(126);
   for (char* setting : settings) ::putenv(setting);
   ::execvp(argv[0], argv.data());
   ::_exit(127);
@@ -46,7 +47,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }  // namespace
 
 Process::Process(const std::vector<std::string>& words, const std::vector<std::string>& environment,
-                 Errors errors) {
+                 Errors errors, const std::string& folder) {
   std::vector<std::string> own_words = words, own_environment = environment;
   std::vector<char*> argv = pointers(own_words), settings = pointers(own_environment);
   argv.push_back(nullptr);
@@ -55,7 +56,7 @@ Process::Process(const std::vector<std::string>& words, const std::vector<std::s
     throw IoError(std::string("no pipe to another program: ") + std::strerror(errno));
   }
   child_ = ::fork();
-  if (child_ == 0) become(ends[1], errors, argv, settings);
+  if (child_ == 0) become(ends[1], errors, argv, settings, folder.c_str());
   ::close(ends[1]);
   stream_ = ends[0];
   if (child_ < 0) {

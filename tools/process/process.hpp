@@ -18,8 +18,9 @@ class Process {
 
   /// Starts words[0] with nothing to read. `environment`: "NAME=VALUE" texts on top of this
   /// process's. It dies with the thread that started it. Throws IoError when it cannot be started.
+  /// It works in `folder`, or where this process does.
   Process(const std::vector<std::string>& words, const std::vector<std::string>& environment,
-          Errors errors = Errors::with_output);
+          Errors errors = Errors::with_output, const std::string& folder = "");
   /// Ends it, if it still runs.
   ~Process();
   Process(const Process&) = delete;
@@ -28,8 +29,8 @@ class Process {
   /// The next line, without its end; `end` when there is no more; `nothing` when none came within
   /// `patience`.
   Read read_line(std::string& line, std::chrono::milliseconds patience);
-  /// The exit code, or 128 + the signal that ended it. It is given five seconds, then ended; one that
-  /// does not end for five more is given up, as if it had been.
+  /// The exit code, or 128 + the signal that ended it. It is given five seconds, then ended; one
+  /// that does not end for five more is given up, as if it had been.
   int wait();
   void kill();
 

@@ -16,8 +16,7 @@ class ScratchFolder {
   /// Throws IoError where the system's folder for such files cannot be written.
   ScratchFolder() {
     std::error_code error;
-    std::string pattern =
-        (std::filesystem::temp_directory_path(error) / "clam-XXXXXX").string();
+    std::string pattern = (std::filesystem::temp_directory_path(error) / "clam-XXXXXX").string();
     if (!::mkdtemp(pattern.data())) throw IoError("cannot make a temporary folder " + pattern);
     path_ = pattern;
   }
@@ -28,6 +27,7 @@ class ScratchFolder {
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
 
+  std::string path() const { return path_.string(); }
   std::string file(const std::string& name) const { return (path_ / name).string(); }
 
  private:
