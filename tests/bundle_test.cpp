@@ -18,6 +18,7 @@
 #include "embedded.hpp"
 #include "error.hpp"
 #include "foreign_plan.hpp"
+#include "c_compiler.hpp"
 #include "run_clam.hpp"
 #include "test_errors.hpp"
 
@@ -57,20 +58,6 @@ void expect_verdict(const TemporaryFolder& folder, const std::string& verdict, i
   const Finished finished = replay(folder);
   EXPECT_EQ(finished.code, code) << finished.out << finished.err;
   EXPECT_TRUE(contains(finished.out, "\n" + verdict)) << finished.out << finished.err;
-}
-
-/// Whether C programs with OpenCL can be built where the tests run: not in a stand-in's folder.
-bool has_compiler() {
-  static const bool works = [] {
-    const TemporaryFolder folder;
-    write_file(folder.file("try.c"),
-               "#include <CL/cl.h>\nint main(void) { return clFinish(0) == 0; }\n");
-    return run_command({"/bin/sh", "-c",
-                        "cd " + folder.path() +
-                            " && cc -DCL_TARGET_OPENCL_VERSION=120 try.c -lOpenCL -o try"})
-               .code == 0;
-  }();
-  return works;
 }
 
 /// Compiles replay.c of the folder as the READMEs say, with every warning an error, and runs it.

@@ -3,10 +3,12 @@
 
 #include <fmt/core.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "error.hpp"
 #include "process/isolate.hpp"
+#include "process/scratch_folder.hpp"
 #include "session.hpp"
 
 namespace clam::cli {
@@ -39,9 +41,12 @@ std::string device_title(const DeviceEntry& entry, const DeviceInfo& facts) {
 
 CaseRun try_case(const std::string& device, const std::string& folder, int limit_s,
                  const std::string& keep) {
-  std::vector<std::string> words = words_of(device, {"replay", folder, "--here"});
-  if (!keep.empty()) words.insert(words.end(), {"--keep", keep});
-  const Fate fate = run_isolated(words, std::chrono::seconds(limit_s));
+  namespace fs = std::filesystem;
+  const ScratchFolder scratch;  // compilers that crash leave files where they are
+  std::vector<std::string> words =
+      words_of(device, {"replay", fs::absolute(folder).string(), "--here"});
+  if (!keep.empty()) words.insert(words.end(), {"--keep", fs::absolute(keep).string()});
+  const Fate fate = run_isolated(words, std::chrono::seconds(limit_s), scratch.path());
   if (const Reason misfortune = fate.misfortune()) {
     return {{fate.hung ? Outcome::hung : Outcome::crashed, *misfortune, {}, 0}, {}};
   }

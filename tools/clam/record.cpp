@@ -212,6 +212,17 @@ Bundle record(Cli& cli, const RecordRequest& request) {
   return bundle;
 }
 
+Bundle record_bundle(Cli& cli, Bundle bundle, const DeviceEntry& entry, const std::string& target,
+                     int limit_s) {
+  StagedFolder folder(target, true);
+  cli.out.progress("recording " + bundle.problem);
+  run_into(folder.path(), entry, query_device(entry.device), limit_s, bundle);
+  bundle.recorded = date();
+  finish_case(folder.path(), bundle, {});
+  folder.publish();
+  return bundle;
+}
+
 void add_record(CLI::App& app, Cli& cli) {
   auto request = std::make_shared<RecordRequest>();
   CLI::App* sub = app.add_subcommand(
