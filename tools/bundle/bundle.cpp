@@ -208,6 +208,10 @@ Bundle read_bundle(const std::string& folder) {
     Bundle bundle;
     read_case(folder, bundle);
     for (const Build& build : builds_of(bundle)) {
+      if (fs::path(build.file).filename() != build.file) {  // not one of another folder
+        throw BadArgument(fmt::format("{}: a kernel file {} is none of the bundle's own", folder,
+                                      in_quotes(build.file)));
+      }
       bundle.kernels[build.file] = read_file(in(folder, build.file));
     }
     if (bundle.plan) read_tensors(folder, bundle);
