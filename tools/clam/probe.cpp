@@ -9,8 +9,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "atomic_file.hpp"
 #include "cli.hpp"
 #include "error.hpp"
+#include "last_words.hpp"
 #include "op.hpp"
 #include "probe/history.hpp"
 #include "probe_record.hpp"
@@ -87,7 +89,8 @@ ProbeResult isolated(const Row& row, const ProbeRequest& request, const std::str
   if (request.destructive) words.push_back("--destructive");
   const int limit = request.limit_s ? request.limit_s : row.probe.limit_s;
   const ScratchFolder folder;  // drivers that crash leave files where they are
-  const Fate fate = run_isolated(words, std::chrono::seconds(limit), folder.path());
+  const Fate fate =
+      run_isolated(words, std::chrono::seconds(limit), folder.path(), folder.file("errors"));
   const json report = json::parse(fate.out, nullptr, false);
   const bool told = report.is_object() && report.contains("probes");
   ProbeResult result;
@@ -101,7 +104,9 @@ ProbeResult isolated(const Row& row, const ProbeRequest& request, const std::str
                                         (result.detail.empty() ? "" : ": " + result.detail) +
                                         "; but then "
                                   : "";
-    return {fate.hung ? Verdict::hang : Verdict::crash, seen + *misfortune};
+    const std::string cause = cause_of(steady(read_file(folder.file("errors"))));
+    return {fate.hung ? Verdict::hang : Verdict::crash,
+            seen + *misfortune + (cause.empty() ? "" : ": " + cause)};
   }
   if (told) return result;
   constexpr int kNotStarted = 126;  // or 127: no fault of a driver
