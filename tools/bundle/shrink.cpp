@@ -87,7 +87,7 @@ std::string shrunk_text(const Bundle& bundle) {
                   shrunk.complete ? "" : ", and may get smaller in more time");
   for (const std::string& step : shrunk.steps) text += fmt::format("- {}\n", step);
   for (const std::string& note : shrunk.notes) text += fmt::format("- note: {}\n", note);
-  if (shrunk.steps.empty() && shrunk.notes.empty()) text += "- nothing could be made smaller\n";
+  if (shrunk.steps.empty()) text += "- nothing was made smaller\n";
   return text;
 }
 

@@ -98,7 +98,8 @@ struct Making {
   std::string variant, data_set;
   std::uint64_t seed = 1;
   int max_work_group = 0;
-  DeviceInfo device;  ///< that it was planned for
+  DeviceInfo device;    ///< that it was planned for
+  DeviceInfo recorded;  ///< that it was run on, as the reference must know it
   /// By kernel file: build options after the plan's own.
   std::map<std::string, std::string> more_options;
   /// Inputs that are one value throughout, as bits; and those that are as they were given. The

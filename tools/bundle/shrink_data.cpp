@@ -181,6 +181,7 @@ bool shrink_foreign_data(Shrinking& shrinking) {
     candidate.inputs[spec.name] = HostTensor(spec.dtype, {spec.span()});
     smaller = shrinking.take(candidate, spec.name, "as given", "all 0") || smaller;
   }
+  if (smaller) shrinking.note("look whether the kernels may be run on zeros");
   return smaller;
 }
 

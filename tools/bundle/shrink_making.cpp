@@ -112,7 +112,7 @@ void take_data(const Making& making, Bundle& bundle) {
   bundle.expected.clear();
   bundle.bounds.clear();
   const Reference reference = making.problem.op().reference(
-      making.problem, inputs, reference_options(check_of(making), making.device));
+      making.problem, inputs, reference_options(check_of(making), making.recorded));
   for (const auto& [name, expected] : reference) {
     expect(*bundle.plan->tensor(name), expected, bundle);
   }
@@ -211,6 +211,8 @@ std::optional<Making> making_of(const Bundle& bundle, std::string& why_not) {
     making.data_set = bundle.data_set;
     making.seed = bundle.seed;
     making.device = bundle.plan->device;
+    making.recorded = bundle.device;
+    making.recorded.native_exp2_ulp = making.device.native_exp2_ulp;
     find_variant(making.problem.op(), making.variant);
     if (!find_plan(*bundle.plan, making)) {
       why_not = "its plan is none that this clam makes of the problem";

@@ -34,8 +34,11 @@ std::string joined(const Lines& lines) {
   return text;
 }
 
-/// Braces that a line opens, less those that it closes.
+/// Braces and conditions of the preprocessor that a line opens, less those that it closes.
 int depth_of(const std::string& line) {
+  const std::size_t at = std::min(line.find_first_not_of(" \t"), line.size());
+  if (line.compare(at, 3, "#if") == 0) return 1;
+  if (line.compare(at, 6, "#endif") == 0) return -1;
   const auto count = [&](char c) {
     return static_cast<int>(std::count(line.begin(), line.end(), c));
   };
@@ -68,7 +71,7 @@ Lines without_comments(const Lines& lines) {
   return rest;
 }
 
-/// The line that closes the braces which line `i` opens.
+/// The line that closes what line `i` opens.
 std::size_t closing(const Lines& lines, std::size_t i) {
   int depth = 0;
   for (std::size_t j = i; j < lines.size(); ++j) {
@@ -115,8 +118,9 @@ bool shrink_lines(Text& text) {
   return text.take_needed(parts);
 }
 
-/// Braces with what is in them, or without it: two lines that only go together.
-bool shrink_braces(Text& text) {
+/// What is in braces or under a condition, with the two lines around it that only go together; or
+/// those two lines alone.
+bool shrink_nested(Text& text) {
   bool smaller = false;
   for (std::size_t i = 0; i < text.now().size(); ++i) {
     const Lines lines = text.now();
@@ -143,7 +147,7 @@ bool shrink_text(Shrinking& shrinking) {
   for (bool again = true; again; smaller = smaller || again) {
     again = text.take_needed(blocks_of(text.now()));
     again = shrink_lines(text) || again;
-    again = shrink_braces(text) || again;
+    again = shrink_nested(text) || again;
   }
   if (smaller && shrinking.outcome() == Seen::Outcome::build_failed) {
     shrinking.note("look whether what is left is OpenCL C, so that a compiler should take it");

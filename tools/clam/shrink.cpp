@@ -26,6 +26,7 @@ struct ShrinkRequest {
   std::string folder, target;
   int limit_s = 20, time_s = 300, times = 3;
   bool force = false, single_file = false;
+  Clock::time_point start = Clock::now();
 };
 
 double seconds_since(Clock::time_point start) {
@@ -55,12 +56,11 @@ struct Reproduction {
 Reproduction reproduce(const ShrinkRequest& request, const std::string& device,
                        const Bundle& recorded) {
   constexpr int kFlakyTimes = 10;
-  const Clock::time_point start = Clock::now();
   Reproduction found;
   std::string fault = recorded.seen.right() ? "" : fault_of(recorded.seen);
   int times = request.times;
   for (; found.runs < times; ++found.runs) {
-    if (found.wrong > 0 && seconds_since(start) > 0.1 * request.time_s) break;
+    if (found.wrong > 0 && seconds_since(request.start) > 0.1 * request.time_s) break;
     const CaseRun run = try_case(device, request.folder, request.limit_s);
     if (run.cannot) throw Unsupported(*run.cannot);
     if (fault.empty() && !run.seen.right()) fault = fault_of(run.seen);
@@ -112,7 +112,7 @@ class Runner {
 
   bool still_fails(Bundle& bundle) {
     for (int i = 0; i < tries_; ++i) {
-      const double left = request_->time_s - seconds_since(start_);
+      const double left = request_->time_s - seconds_since(request_->start);
       if (left <= 0) {
         time_over_ = true;
         return false;
@@ -142,15 +142,15 @@ class Runner {
 
   int runs() const { return runs_; }
   bool time_over() const { return time_over_; }
-  double seconds() const { return seconds_since(start_); }
+  double seconds() const { return seconds_since(request_->start); }
 
  private:
   bool fails(Bundle& bundle, int limit_s) {
-    const ScratchFolder folder;
+    const ScratchFolder folder, log;
     try {
       write_case(folder.path(), bundle);
       ++runs_;
-      const CaseRun run = try_case(device_, folder.path(), limit_s);
+      const CaseRun run = try_case(device_, folder.path(), limit_s, log.path());
       if (run.cannot || run.seen.right() || fault_of(run.seen) != fault_) return false;
       bundle.seen = run.seen;
       return true;
@@ -163,7 +163,6 @@ class Runner {
   std::string device_, fault_;
   bool hangs_ = false, time_over_ = false;
   int tries_ = 1, runs_ = 0;
-  Clock::time_point start_ = Clock::now();
 };
 
 Shrunk shrunk_of(const Bundle& from, const Shrinking& shrinking, bool complete) {
@@ -176,8 +175,9 @@ Shrunk shrunk_of(const Bundle& from, const Shrinking& shrinking, bool complete) 
 
 void print(Output& out, const ShrinkRequest& request, const Bundle& small, const Runner& runner) {
   const bool smaller = !small.shrunk->steps.empty();
-  out.line(smaller ? fmt::format("smallest: {}", small.problem)
-                   : "nothing could be made smaller: " + small.problem);
+  const char* nothing =
+      runner.time_over() ? "nothing was made smaller yet: " : "nothing could be made smaller: ";
+  out.line((smaller ? "smallest: " : nothing) + small.problem);
   out.line(out.red(small.seen.text()));
   for (const std::string& note : small.shrunk->notes) out.line("note: " + note);
   if (runner.time_over()) {
@@ -248,7 +248,6 @@ int run_shrink(Cli& cli, ShrinkRequest request) {
   }
   Bundle small = from;
   small.seen = *found.seen;
-  small.device = facts;
   Runner runner(request, device_id(entry), found);
   Shrinking shrinking(
       small, [&](Bundle& bundle) { return runner.still_fails(bundle); },
@@ -256,6 +255,7 @@ int run_shrink(Cli& cli, ShrinkRequest request) {
         if (!cli.out.quiet()) cli.out.line("  " + step);
       });
   search(cli, shrinking, runner, from, small);
+  small.device = facts;
   runner.write(folder.path(), small);
   small.recorded = recording_date();
   finish_case(folder.path(), small, {request.single_file, false});
