@@ -278,6 +278,17 @@ TEST(shrink_device, what_does_not_fail_here_is_not_shrunk) {
   EXPECT_TRUE(fs::exists(folder.file("case-small")));
 }
 
+TEST(shrink_broken, what_was_right_and_fails_now_is_shrunk) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder, kernels;
+  record(folder, {kSoftmax});
+  break_softmax(kernels);
+  write_file(folder.file("case/softmax.cl"), read_file(kernels.file("softmax.cl")));
+  const json report = shrunk(folder);
+  EXPECT_EQ(report.at("verdict"), "fails now");
+  EXPECT_EQ(report.at("problem").at("to"), "softmax shape=1 dtype=f32") << report;
+}
+
 TEST(shrink_device, what_cannot_be_shrunk_is_refused) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder;

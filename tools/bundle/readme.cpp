@@ -128,7 +128,6 @@ std::string files_text(const std::string& folder) {
 std::string readme_text(const Bundle& bundle, const std::string& folder, const Extras& extras) {
   std::string text = fmt::format("# {}\n\n", headline(bundle));
   text += seen_text(bundle) + "\n" + expected_text(bundle);
-  text += shrunk_text(bundle);
   text +=
       "\n## To run it\n\n```\ncc replay.c -lOpenCL -lm && ./a.out\n```\n\n"
       "prints PASS, or FAIL with the first wrong element (exit code 0, 1; 2: it cannot run "
@@ -145,7 +144,7 @@ std::string readme_text(const Bundle& bundle, const std::string& folder, const E
                             ? ""
                             : fmt::format("data set {}, seed {}", bundle.data_set, bundle.seed));
   }
-  text += launches_text(bundle);
+  text += launches_text(bundle) + shrunk_text(bundle);
   text += fmt::format(
       "\n## Is the kernel innocent?\n\nThe same bytes on other drivers (`./a.out -d ...`):\n\n"
       "| device and driver | result |\n|---|---|\n| {} | {} |\n| | |\n",

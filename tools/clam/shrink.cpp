@@ -198,7 +198,7 @@ json report_of(const ShrinkRequest& request, const Bundle& from, const Bundle& s
           {"version", CLAM_VERSION},
           {"from", request.folder},
           {"bundle", request.target},
-          {"verdict", "still fails"},
+          {"verdict", from.seen.right() ? "fails now" : "still fails"},
           {"problem", {{"from", from.problem}, {"to", small.problem}}},
           {"steps", small.shrunk->steps},
           {"notes", small.shrunk->notes},
