@@ -64,6 +64,12 @@ json case_json(const Bundle& bundle) {
     written["file"] = bundle.file;
     written["options"] = bundle.options;
   }
+  if (bundle.shrunk) {
+    written["shrunk"] = {{"from", anonymous(bundle.shrunk->from)},
+                         {"steps", bundle.shrunk->steps},
+                         {"notes", bundle.shrunk->notes},
+                         {"complete", bundle.shrunk->complete}};
+  }
   return written;
 }
 
@@ -109,6 +115,13 @@ void read_case(const std::string& folder, Bundle& bundle) {
   bundle.recorded = read.value("recorded", "");
   bundle.device = device_from_json(read.at("device"));
   bundle.seen = seen_from_json(read.at("seen"));
+  if (read.contains("shrunk")) {
+    const json& shrunk = read.at("shrunk");
+    bundle.shrunk = {shrunk.at("from").get<std::string>(),
+                     shrunk.at("steps").get<std::vector<std::string>>(),
+                     shrunk.at("notes").get<std::vector<std::string>>(),
+                     shrunk.at("complete").get<bool>()};
+  }
   if (read.at("kind") == "build") {
     bundle.file = read.at("file").get<std::string>();
     bundle.options = read.value("options", "");

@@ -145,7 +145,7 @@ std::string readme_text(const Bundle& bundle, const std::string& folder, const E
                             ? ""
                             : fmt::format("data set {}, seed {}", bundle.data_set, bundle.seed));
   }
-  text += launches_text(bundle);
+  text += launches_text(bundle) + shrunk_text(bundle);
   text += fmt::format(
       "\n## Is the kernel innocent?\n\nThe same bytes on other drivers (`./a.out -d ...`):\n\n"
       "| device and driver | result |\n|---|---|\n| {} | {} |\n| | |\n",

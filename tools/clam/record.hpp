@@ -31,4 +31,7 @@ Bundle record(Cli& cli, const RecordRequest& request);
 Bundle record_bundle(Cli& cli, Bundle bundle, const DeviceEntry& entry, const std::string& target,
                      int limit_s);
 
+/// Now, or SOURCE_DATE_EPOCH, which makes what is built the same again.
+std::string recording_date();
+
 }  // namespace clam::cli
