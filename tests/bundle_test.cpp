@@ -14,11 +14,10 @@
 #include <sstream>
 
 #include "bundle/case.hpp"
+#include "bundle_runs.hpp"
 #include "compare.hpp"
 #include "embedded.hpp"
 #include "error.hpp"
-#include "foreign_plan.hpp"
-#include "run_clam.hpp"
 #include "test_errors.hpp"
 
 namespace clam::test {
@@ -29,29 +28,8 @@ using nlohmann::json;
 using Outcome = Seen::Outcome;
 using Role = TensorSpec::Role;
 
-constexpr const char* kSoftmax = "softmax shape=3x5 dtype=f32";
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 const std::string kScanInPlace = CLAM_SOURCE_DIR "/tests/probes/gvc-inplace-scan";
-
-/// Runs `clam record` into folder/case. `kernels`: a folder whose kernels replace the built-in
-/// ones.
-Finished record(const TemporaryFolder& folder, std::vector<std::string> words,
-                const TemporaryFolder* kernels = nullptr) {
-  words.insert(words.begin(), "record");
-  words.insert(words.end(), {"-o", folder.file("case")});
-  std::vector<std::string> environment;
-  if (kernels) environment = {"CLAM_KERNEL_DIR=" + kernels->path(), "CLAM_CACHE_DIR=off"};
-  return run_clam(words, environment);
-}
-
-Finished replay(const TemporaryFolder& folder, std::vector<std::string> words = {}) {
-  words.insert(words.begin(), {"replay", folder.file("case")});
-  return run_clam(words);
-}
-
-json case_of(const TemporaryFolder& folder) {
-  return json::parse(read_file(folder.file("case/case.json")));
-}
 
 void expect_verdict(const TemporaryFolder& folder, const std::string& verdict, int code) {
   const Finished finished = replay(folder);
@@ -89,25 +67,11 @@ void expect_c(const TemporaryFolder& folder, int code, const std::string& words)
   EXPECT_TRUE(contains(finished.out, words)) << finished.out << finished.err;
 }
 
-/// Softmax whose rows do not sum to 1; `factor` says how far.
-void break_softmax(const TemporaryFolder& kernels, const std::string& factor) {
-  break_kernel(kernels, "softmax.cl", "1.0f / ", factor + "f / ");
-}
-
 void heal(const TemporaryFolder& folder, const std::string& file) {
   write_file(folder.file("case/" + file), KernelFiles().get(file).text);
 }
 
 // ---- without a device ----
-
-Seen wrong_at(std::int64_t index, double value) {
-  Seen seen;
-  seen.outcome = Outcome::wrong;
-  seen.reason = fmt::format("y[{}] is wrong", index);
-  seen.first_wrong = {"y", index, value, 1};
-  seen.worst_ratio = kInfinity;
-  return seen;
-}
 
 TEST(bundle, what_was_seen_is_the_same_after_json) {
   Seen crash;
@@ -220,27 +184,6 @@ TEST(bundle, the_c_program_is_one_short_file) {
   EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 400);
   EXPECT_TRUE(std::all_of(text.begin(), text.end(),
                           [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }));
-}
-
-/// A bundle of scale.cl on four elements, put together by hand.
-Bundle scale_bundle() {
-  Bundle bundle;
-  bundle.plan = scale_plan(4, 0.5f);
-  bundle.problem = "a \"foreign\" kernel?\?/";
-  bundle.kernels["scale.cl"] = kScaleSource;
-  HostTensor src(Dtype::f32, {4}), dst(Dtype::f32, {4});
-  for (int i = 0; i < 4; ++i) src.set(i, 3 * i), dst.set(i, 1.5 * i);
-  take_inputs({{"src", src}}, bundle);
-  expect(bundle.plan->tensors[1], dst, bundle);
-  bundle.device = generic_device();
-  return bundle;
-}
-
-/// Written into folder/case.
-void write(const TemporaryFolder& folder, const Bundle& bundle, const Extras& extras = {}) {
-  fs::create_directories(folder.file("case"));
-  write_case(folder.file("case"), bundle);
-  finish_case(folder.file("case"), bundle, extras);
 }
 
 TEST(bundle, is_read_back_as_it_was) {
@@ -632,9 +575,6 @@ TEST(bundle_device, verify_records_what_fails) {
   EXPECT_EQ(again.code, 1) << again.out << again.err;
   EXPECT_TRUE(contains(again.out, "still fails") && contains(again.out, "failures/softmax-"))
       << again.out;
-  expect_refusal(
-      run_clam({"verify", kSoftmax, "--gpu", "g610", "--record-failures", folder.file("more")}), 2,
-      "leave --gpu out");
 }
 
 // ---- kernels that end a process, or never end ----

@@ -127,6 +127,12 @@ bool Bundle::needs_fp16() const {
     }
   }
   if (!device.fp16) return false;  // it could be tried there without
+  // A kernel of clam's has half by an option; another one that names the extension needs it.
+  const auto names_half = [](const auto& kernel) {
+    return kernel.second.find("cl_khr_fp16") != kernel.second.npos &&
+           kernel.second.find("CLAM_F16") == kernel.second.npos;
+  };
+  if (std::any_of(kernels.begin(), kernels.end(), names_half)) return true;
   const auto says_half = [](const Build& build) {
     return build.options.find("CLAM_F16") != std::string::npos;
   };
@@ -197,7 +203,19 @@ void finish_case(const std::string& folder, const Bundle& bundle, const Extras& 
   write_file(in(folder, "device.txt"), device_text(bundle.device));
   write_file(in(folder, "replay.c"), replay_source(bundle, folder, extras.single_file));
   if (extras.sim) write_file(in(folder, "kernel.sim"), sim_text(bundle));
+  if (extras.piglit) write_file(in(folder, "piglit.cl"), piglit_text(bundle));
   write_file(in(folder, "README.md"), readme_text(bundle, folder, extras));
+}
+
+Extras extras_of(const std::string& folder) {
+  const std::string program = in(folder, "replay.c");
+  const bool embeds = fs::exists(program) &&
+                      read_file(program).find("struct embedded embedded[]") != std::string::npos;
+  return {embeds, fs::exists(in(folder, "kernel.sim")), fs::exists(in(folder, "piglit.cl"))};
+}
+
+void write_readme(const std::string& folder, const Bundle& bundle) {
+  write_file(in(folder, "README.md"), readme_text(bundle, folder, extras_of(folder)));
 }
 
 Bundle read_bundle(const std::string& folder) {

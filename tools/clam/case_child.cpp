@@ -3,10 +3,13 @@
 
 #include <fmt/core.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "atomic_file.hpp"
 #include "error.hpp"
 #include "process/isolate.hpp"
+#include "process/scratch_folder.hpp"
 #include "session.hpp"
 
 namespace clam::cli {
@@ -15,9 +18,12 @@ namespace {
 using nlohmann::json;
 using Outcome = Seen::Outcome;
 
-std::vector<std::string> words_of(const std::string& device, std::vector<std::string> command) {
-  command.insert(command.begin(), {own_program(), "--device", device, "--quiet", "--json", "-"});
-  return command;
+std::vector<std::string> words_of(const std::string& device,
+                                  const std::vector<std::string>& command) {
+  std::vector<std::string> words = own_command();
+  words.insert(words.end(), {"--device", device, "--quiet", "--json", "-"});
+  words.insert(words.end(), command.begin(), command.end());
+  return words;
 }
 
 /// The object that the process printed; null where it printed none.
@@ -25,6 +31,31 @@ json answer_of(const Fate& fate) {
   json answer = json::parse(fate.out, nullptr, false);
   return answer.is_object() ? answer : json();
 }
+
+constexpr std::size_t kMostOfDriver = std::size_t{1} << 20;
+
+/// What the driver printed, among it the last words of one that crashed, as driver.log.
+class DriverLog {
+ public:
+  explicit DriverLog(std::string keep) : keep_(std::move(keep)) {}
+  /// In front of the words of a process: where its errors go.
+  std::vector<std::string> words() const {
+    if (keep_.empty()) return {};
+    // Mesa's Mali compilers print their listings then.
+    return {"/bin/sh", "-c",
+            "BIFROST_MESA_DEBUG=${BIFROST_MESA_DEBUG-shaders} exec \"$@\" 2>\"$0\"",
+            scratch_.file("errors")};
+  }
+  void write() const {
+    if (keep_.empty() || !std::filesystem::exists(scratch_.file("errors"))) return;
+    const std::string text = read_file(scratch_.file("errors")).substr(0, kMostOfDriver);
+    if (!text.empty()) write_file(keep_ + "/driver.log", anonymous(text));
+  }
+
+ private:
+  ScratchFolder scratch_;
+  std::string keep_;
+};
 
 }  // namespace
 
@@ -38,10 +69,15 @@ std::string device_title(const DeviceEntry& entry, const DeviceInfo& facts) {
 }
 
 CaseRun try_case(const std::string& device, const std::string& folder, int limit_s,
-                 const std::string& keep) {
+                 const std::string& keep, const std::vector<std::string>& through) {
   std::vector<std::string> words = words_of(device, {"replay", folder, "--here"});
+  words.insert(words.begin(), through.begin(), through.end());
+  const DriverLog log(keep);
+  const std::vector<std::string> logged = log.words();
+  words.insert(words.begin(), logged.begin(), logged.end());
   if (!keep.empty()) words.insert(words.end(), {"--keep", keep});
   const Fate fate = run_isolated(words, std::chrono::seconds(limit_s));
+  log.write();
   if (const Reason misfortune = fate.misfortune()) {
     return {{fate.hung ? Outcome::hung : Outcome::crashed, *misfortune, {}, 0}, {}};
   }

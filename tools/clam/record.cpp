@@ -4,8 +4,6 @@
 
 #include <fmt/core.h>
 
-#include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <regex>
@@ -13,23 +11,15 @@
 #include "atomic_file.hpp"
 #include "case_child.hpp"
 #include "error.hpp"
+#include "mali/malioc.hpp"
+#include "process/isolate.hpp"
+#include "prove.hpp"
 
 namespace clam::cli {
 namespace {
 
 namespace fs = std::filesystem;
 using Role = TensorSpec::Role;
-
-/// Now, or SOURCE_DATE_EPOCH, which makes what is built the same again.
-std::string date() {
-  const char* fixed = std::getenv("SOURCE_DATE_EPOCH");
-  const std::time_t now = fixed ? std::strtoll(fixed, nullptr, 10) : std::time(nullptr);
-  std::tm utc{};
-  ::gmtime_r(&now, &utc);
-  char text[32] = "";
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text;
-}
 
 /// What the command line asks for, refused before a device opens where it cannot be.
 void check_request(const RecordRequest& request) {
@@ -44,8 +34,9 @@ void check_request(const RecordRequest& request) {
     throw BadArgument("--options goes with --build-only; a plan has its own");
   }
   if (!request.build_only.empty()) {
-    if (!request.expect.empty() || !request.run.in.empty() || !request.format.empty()) {
-      throw BadArgument("--build-only runs nothing: --in, --expect and --format do not go with it");
+    if (!request.expect.empty() || !request.run.in.empty() || request.format == "oclgrind") {
+      throw BadArgument(
+          "--build-only runs nothing: --in, --expect and --format oclgrind do not go with it");
     }
     return;
   }
@@ -115,6 +106,16 @@ Bundle bundle_of_file(const RecordRequest& request) {
   return bundle;
 }
 
+/// What Arm's offline compiler says of the file, where it is installed.
+void add_listing(const std::string& folder, const Bundle& bundle) {
+  const std::string malioc = mali::find_malioc();
+  if (malioc.empty()) return;
+  const Fate fate =
+      run_isolated({malioc, "--opencl", bundle.file}, std::chrono::seconds(60), folder);
+  if (!fate.out.empty())
+    write_file((fs::path(folder) / "listing.txt").string(), anonymous(fate.out));
+}
+
 /// What the person should know of the kernels, which go into the bundle byte for byte.
 void warn_of_kernels(Cli& cli, const Bundle& bundle) {
   static const std::regex include("(^|\n)[ \t]*#[ \t]*include");
@@ -142,6 +143,7 @@ void run_into(const std::string& folder, const DeviceEntry& entry, const DeviceI
   if (run.cannot) throw Unsupported(*run.cannot);
   bundle.seen = run.seen;
   bundle.seen.reason = anonymous(bundle.seen.reason);
+  if (run.seen.right() && !bundle.build_only()) fs::remove(fs::path(folder) / "driver.log");
 }
 
 Bundle run_until_wrong(Cli& cli, const RecordRequest& request, const DeviceEntry& entry,
@@ -171,7 +173,11 @@ void print(Output& out, const RecordRequest& request, const Bundle& bundle) {
   out.line(fmt::format("device {} ({}, driver {})", bundle.device.name, bundle.device.platform,
                        bundle.device.driver_version));
   out.line(bundle.problem + set);
+  const Proof proof = read_proof(request.target);
   out.line(bundle.seen.right() ? out.green("nothing is wrong here") : out.red(bundle.seen.text()));
+  if (request.proof) {
+    out.line(find_blame(bundle, proof, hash_of_files(bundle, request.target)).sentence);
+  }
   out.line(
       fmt::format("recorded in {}; there: cc replay.c -lOpenCL -lm && ./a.out", request.target));
 }
@@ -204,10 +210,13 @@ Bundle record(Cli& cli, const RecordRequest& request) {
   } else {
     bundle = bundle_of_file(request);
     run_into(folder.path(), entry, device, request.limit_s, bundle);
+    add_listing(folder.path(), bundle);
   }
   warn_of_kernels(cli, bundle);
-  bundle.recorded = date();
-  finish_case(folder.path(), bundle, {request.single_file, request.format == "oclgrind"});
+  bundle.recorded = date_text();
+  if (request.proof) prove_elsewhere(cli, entry, folder.path(), bundle, request.limit_s);
+  finish_case(folder.path(), bundle,
+              {request.single_file, request.format == "oclgrind", request.format == "piglit"});
   folder.publish();
   return bundle;
 }
@@ -235,10 +244,14 @@ void add_record(CLI::App& app, Cli& cli) {
   sub->add_flag("--force", request->force, "replace a bundle that is there");
   sub->add_flag("--single-file", request->single_file,
                 "put kernels and tensors into replay.c too, up to 64 KiB");
-  sub->add_option("--format", request->format, "a further format: oclgrind, as kernel.sim")
-      ->check(CLI::IsMember({"oclgrind"}));
+  sub->add_option("--format", request->format,
+                  "a further format: oclgrind, as kernel.sim, or piglit, as piglit.cl")
+      ->check(CLI::IsMember({"oclgrind", "piglit"}));
   sub->add_option("--limit", request->limit_s, "seconds until it counts as a hang (default 60)")
       ->check(CLI::Range(1, 86400));
+  sub->add_flag("--proof,!--no-proof", request->proof,
+                "run the same files on every other device here, and in Oclgrind if it is installed "
+                "(default)");
   sub->add_flag("--plan-only", request->plan_only)->group("");
   sub->callback(
       [&cli, request] { cli.command = [&cli, request] { return run_record(cli, *request); }; });

@@ -23,6 +23,8 @@ struct Fate {
 
 /// The path of the running program.
 std::string own_program();
+/// What starts this program again: its path, behind the words of CLAM_EMULATOR where one runs it.
+std::vector<std::string> own_command();
 
 /// Runs words[0] until it ends, or `limit` is over, in `folder` where one is named. Its errors go
 /// where this process's go. Throws IoError where it cannot be started.
