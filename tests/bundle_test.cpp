@@ -18,7 +18,9 @@
 #include "compare.hpp"
 #include "embedded.hpp"
 #include "error.hpp"
+#include "gpu.hpp"
 #include "test_errors.hpp"
+#include "tiny_graph.hpp"
 
 namespace clam::test {
 namespace {
@@ -575,6 +577,48 @@ TEST(bundle_device, verify_records_what_fails) {
   EXPECT_EQ(again.code, 1) << again.out << again.err;
   EXPECT_TRUE(contains(again.out, "still fails") && contains(again.out, "failures/softmax-"))
       << again.out;
+}
+
+TEST(bundle_device, verify_records_the_plan_of_another_gpu) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder, kernels;
+  break_softmax(kernels, "1.01");
+  const std::string target = folder.file("failures");
+  const Finished finished =
+      run_clam({"verify", kSoftmax, "--gpu", "g610", "--record-failures", target},
+               {"CLAM_KERNEL_DIR=" + kernels.path(), "CLAM_CACHE_DIR=off"});
+  EXPECT_EQ(finished.code, 1) << finished.out << finished.err;
+  EXPECT_TRUE(contains(finished.out, "recorded in " + target + "/softmax-")) << finished.out;
+  const std::string bundle = fs::directory_iterator(target)->path().string();
+  const Bundle read = read_bundle(bundle);
+  EXPECT_TRUE(contains(read.variant, "planned for Mali-G610")) << read.variant;
+  const Problem problem = Problem::parse(kSoftmax);
+  DeviceInfo mali = gpu_device(find_gpu("g610"));
+  mali.native_exp2_ulp = runtime().device().native_exp2_ulp;
+  const Plan planned = make_plan(problem, mali);
+  EXPECT_EQ(read.plan->launches[0].options, planned.launches[0].options);
+  EXPECT_EQ(run_clam({"replay", bundle}).code, 1);
+}
+
+/// A node alone is right where another feeds it wrongly; the guilty one is recorded, on its inputs.
+TEST(bundle_device, verify_records_the_nodes_of_a_graph_that_fail) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder, kernels;
+  write_file(folder.file("tiny.json"), tiny_graph().dump());
+  break_softmax(kernels, "1.01");
+  const std::string target = folder.file("failures");
+  for (const char* mode : {"isolated", "chained"}) {
+    const Finished finished = run_clam({"verify", "--workload", folder.file("tiny.json"), "--mode",
+                                        mode, "--record-failures", target},
+                                       {"CLAM_KERNEL_DIR=" + kernels.path(), "CLAM_CACHE_DIR=off"});
+    EXPECT_EQ(finished.code, 1) << finished.out << finished.err;
+    EXPECT_TRUE(contains(finished.out, "recorded in " + target + "/softmax-")) << finished.out;
+    EXPECT_FALSE(contains(finished.out, target + "/dense-")) << finished.out;
+    const Finished again = run_clam({"replay", "--all", target});
+    EXPECT_EQ(again.code, 1) << again.out << again.err;
+    EXPECT_TRUE(contains(again.out, "still fails")) << again.out;
+    fs::remove_all(target);
+  }
 }
 
 // ---- kernels that end a process, or never end ----
