@@ -2,6 +2,8 @@
 // isolate_test.cpp - processes that crash or never end, and `clam verify` with a row in each.
 #include "process/isolate.hpp"
 
+#include <stdlib.h>
+
 #include "error.hpp"
 #include "run_clam.hpp"
 
@@ -46,6 +48,15 @@ TEST(isolate, what_never_ends_is_ended) {
   EXPECT_EQ(fate.out, "begun\n");
   EXPECT_TRUE(fate.hung);
   EXPECT_NE(fate.misfortune()->find("gave no result"), std::string::npos);
+}
+
+TEST(isolate, in_an_emulator_this_program_is_started_through_it) {
+  EXPECT_EQ(own_command(), std::vector<std::string>{own_program()});
+  ::setenv("CLAM_EMULATOR", "/bin/echo -E A=1", 1);
+  const std::vector<std::string> words{"/bin/echo", "-E", "A=1", own_program()};
+  EXPECT_EQ(own_command(), words);
+  EXPECT_TRUE(contains(run_isolated(own_command(), milliseconds(20000)).out, own_program()));
+  ::unsetenv("CLAM_EMULATOR");
 }
 
 TEST(isolate, a_program_that_is_not_there_is_127) {

@@ -22,8 +22,9 @@ using nlohmann::json;
 
 constexpr std::size_t kMostReportLines = 60;
 
-/// The path of Oclgrind, or nothing.
+/// The path of Oclgrind, or nothing; it cannot be in a program that runs in an emulator.
 std::string find_oclgrind() {
+  if (std::getenv("CLAM_EMULATOR")) return "";
   if (const char* named = std::getenv("CLAM_OCLGRIND")) {
     if (std::string(named) == "off") return "";
     if (::access(named, X_OK) == 0) return named;
