@@ -52,7 +52,8 @@ TEST(bundle_proof, right_elsewhere_is_an_innocent_kernel) {
   expect_verdict(wrong, {row("a", {}), row("b", {})}, Guilt::driver,
                  "The kernel looks innocent: right on 2 other drivers");
   expect_verdict(wrong, {row("a", {}), simulated({})}, Guilt::driver, "Oclgrind reports nothing");
-  expect_verdict({}, {row("a", {})}, Guilt::nobody, "Nothing is wrong here");
+  expect_verdict({}, {row("a", {})}, Guilt::nobody,
+                 "is right where it was recorded, and on 1 other driver");
 }
 
 TEST(bundle_proof, wrong_everywhere_is_a_suspect_kernel) {

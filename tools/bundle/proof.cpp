@@ -96,10 +96,9 @@ Blame blame_when_right(const Count& count) {
     return {Guilt::unknown, fmt::format("Right where it was recorded, wrong on {}: record it there",
                                         count.wrong.front())};
   }
-  return {Guilt::nobody,
-          fmt::format("Nothing is wrong here: right where it was recorded, and on {}",
-                      drivers(count.right.size())) +
-              simulator_words(count)};
+  return {Guilt::nobody, fmt::format("The result is right where it was recorded, and on {}",
+                                     drivers(count.right.size())) +
+                             simulator_words(count)};
 }
 
 }  // namespace

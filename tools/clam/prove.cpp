@@ -4,8 +4,8 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -14,6 +14,7 @@
 #include "error.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
+#include "record.hpp"
 
 namespace clam::cli {
 namespace {
@@ -21,6 +22,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kMostReportLines = 60;
+constexpr int kSimulatorLimit_s = 60;  // nobody asked for it by name, and it is slow
 
 /// The path of Oclgrind, or nothing; it cannot be in a program that runs in an emulator.
 std::string find_oclgrind() {
@@ -79,7 +81,7 @@ std::vector<std::string> lines_of(const std::string& file, const std::string& fo
 ProofRow row_of(const DeviceInfo& device, const std::string& folder, const Bundle& bundle) {
   ProofRow row;
   row.device = device;
-  row.date = date_text();
+  row.date = recording_date();
   row.files = hash_of_files(bundle, folder);
   return row;
 }
@@ -100,7 +102,10 @@ ProofRow simulate(const std::string& oclgrind, const std::string& device_id,
   row.is_simulator = true;
   take_run(try_case(device_id, folder, limit_s, "", simulator_words(oclgrind, log)), row);
   if (row.seen.outcome == Seen::Outcome::hung) {
-    row.cannot = fmt::format("the simulator is slow: no end within {} s (--limit)", limit_s);
+    row.cannot = fmt::format(
+        "the simulator is slow: no end within {} s (replay --add-proof --limit in it "
+        "gives it more)",
+        limit_s);
     row.seen = {};
   }
   row.report = lines_of(log, folder);
@@ -124,16 +129,6 @@ std::optional<DeviceInfo> simulated_device(const std::string& oclgrind, int limi
 }
 
 }  // namespace
-
-std::string date_text() {
-  const char* fixed = std::getenv("SOURCE_DATE_EPOCH");
-  const std::time_t now = fixed ? std::strtoll(fixed, nullptr, 10) : std::time(nullptr);
-  std::tm utc{};
-  ::gmtime_r(&now, &utc);
-  char text[32] = "";
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text;
-}
 
 ProofRow prove_on(const DeviceEntry& entry, const DeviceInfo& device, const std::string& folder,
                   const Bundle& bundle, int limit_s) {
@@ -161,8 +156,9 @@ Proof prove_elsewhere(Cli& cli, const DeviceEntry& recorded_on, const std::strin
   const std::string oclgrind = simulated ? "" : find_oclgrind();
   if (!oclgrind.empty()) {
     cli.out.progress("the same in Oclgrind");
-    if (const auto device = simulated_device(oclgrind, limit_s)) {
-      proof.add(simulate(oclgrind, "0:0", *device, folder, bundle, limit_s));
+    const int limit = std::min(limit_s, kSimulatorLimit_s);
+    if (const auto device = simulated_device(oclgrind, limit)) {
+      proof.add(simulate(oclgrind, "0:0", *device, folder, bundle, limit));
     }
   }
   if (!proof.rows.empty()) write_proof(folder, proof);

@@ -11,9 +11,6 @@
 
 namespace clam::cli {
 
-/// Now, or SOURCE_DATE_EPOCH, which makes what is built the same again.
-std::string date_text();
-
 /// What this device makes of the bundle, in a process of its own. Under Oclgrind that is what it
 /// reports, too.
 ProofRow prove_on(const DeviceEntry& entry, const DeviceInfo& device, const std::string& folder,

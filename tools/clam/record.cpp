@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <regex>
@@ -198,6 +200,16 @@ int run_record(Cli& cli, const RecordRequest& request) {
 
 }  // namespace
 
+std::string recording_date() {
+  const char* fixed = std::getenv("SOURCE_DATE_EPOCH");
+  const std::time_t now = fixed ? std::strtoll(fixed, nullptr, 10) : std::time(nullptr);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  char text[32] = "";
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
 Bundle record(Cli& cli, const RecordRequest& request) {
   check_request(request);
   StagedFolder folder(request.target, request.force);
@@ -213,7 +225,7 @@ Bundle record(Cli& cli, const RecordRequest& request) {
     add_listing(folder.path(), bundle);
   }
   warn_of_kernels(cli, bundle);
-  bundle.recorded = date_text();
+  bundle.recorded = recording_date();
   if (request.proof) prove_elsewhere(cli, entry, folder.path(), bundle, request.limit_s);
   finish_case(folder.path(), bundle,
               {request.single_file, request.format == "oclgrind", request.format == "piglit"});

@@ -27,4 +27,7 @@ struct RecordRequest {
 /// request names neither data set nor inputs, all data sets are tried until one goes wrong.
 Bundle record(Cli& cli, const RecordRequest& request);
 
+/// Now, or SOURCE_DATE_EPOCH, which makes what is built the same again.
+std::string recording_date();
+
 }  // namespace clam::cli
