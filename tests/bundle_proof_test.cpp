@@ -2,6 +2,7 @@
 // bundle_proof_test.cpp - who is at fault, the kernel or the driver, as a bundle tells it: verdicts
 // over made-up drivers, and rows that real ones and the simulator add.
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "bundle/proof.hpp"
 #include "bundle_runs.hpp"
@@ -249,28 +250,60 @@ TEST(bundle_proof_device, oclgrind_is_left_out_when_asked_and_missed_when_named_
 }
 
 /// The same folder by a second compiler: Mesa's on a CPU, where its folder is made already.
-TEST(bundle_proof_device, a_second_driver_adds_its_row) {
-  CLAM_NEEDS_DEVICE();
-  const Finished made = run_command({kWithDriver, "--made", "llvmpipe"});
-  if (made.code != 0 || contains(runtime().device().platform, "rusticl")) {
-    GTEST_SKIP() << "no second driver: " << made.err;
+class bundle_second_driver : public testing::Test {
+ protected:
+  void SetUp() override {
+    CLAM_NEEDS_DEVICE();
+    const Finished made = run_command({kWithDriver, "--made", "llvmpipe"});
+    if (made.code != 0 || contains(runtime().device().platform, "rusticl")) {
+      GTEST_SKIP() << "no second driver: " << made.err;
+    }
   }
+  static Finished on_llvmpipe(std::vector<std::string> words) {
+    words.insert(words.begin(), {kWithDriver, "llvmpipe", CLAM_BINARY});
+    return run_command(words);
+  }
+};
+
+TEST_F(bundle_second_driver, adds_its_row) {
   const TemporaryFolder folder, kernels;
   break_softmax(kernels, "1.01");
   ASSERT_EQ(record(folder, {kSoftmax}, &kernels).code, 0);
-  const auto on_llvmpipe = [&] {
-    return run_command(
-        {kWithDriver, "llvmpipe", CLAM_BINARY, "replay", folder.file("case"), "--add-proof"});
-  };
-  const Finished wrong = on_llvmpipe();
+  const std::vector<std::string> again{"replay", folder.file("case"), "--add-proof"};
+  const Finished wrong = on_llvmpipe(again);
   EXPECT_EQ(wrong.code, 1) << wrong.out << wrong.err;
   EXPECT_TRUE(contains(wrong.out, "Wrong on all, here and on 1 other driver")) << wrong.out;
   ASSERT_EQ(record(folder, {kSoftmax, "--force"}).code, 0);
-  const Finished right = on_llvmpipe();
+  const Finished right = on_llvmpipe(again);
   EXPECT_EQ(right.code, 0) << right.out << right.err;
   EXPECT_TRUE(contains(right.out, "right where it was recorded, and on 1 other driver"))
       << right.out;
   EXPECT_TRUE(contains(read_file(folder.file("case/README.md")), "rusticl"));
+}
+
+/// A kernel that only the second driver gets wrong: what it names, as a driver's fault would be.
+TEST_F(bundle_second_driver, its_own_fault_is_not_the_kernels) {
+  if (runtime().device().fp16) GTEST_SKIP() << "both drivers have half, which tells them apart";
+  const TemporaryFolder folder;
+  std::string kernel = kScaleSource;
+  const std::string product = "dst[i] = src[i] * factor;";
+  kernel.replace(kernel.find(product), product.size(),
+                 product + "\n#ifdef cl_khr_fp16\n  if (i == 2) dst[i] = 7;\n#endif\n");
+  write_file(folder.file("scale.cl"), kernel);
+  write_file(folder.file("plan.json"), to_json(scale_plan(4, 2)).dump());
+  HostTensor src(Dtype::f32, {4}), dst(Dtype::f32, {4});
+  for (int i = 0; i < 4; ++i) src.set(i, i), dst.set(i, 2 * i);
+  write_npy(folder.file("src.npy"), src);
+  write_npy(folder.file("dst.npy"), dst);
+  const Finished recorded = on_llvmpipe(
+      {"record", "--plan", folder.file("plan.json"), "--in", "src=" + folder.file("src.npy"),
+       "--expect", "dst=" + folder.file("dst.npy"), "-o", folder.file("case")});
+  ASSERT_EQ(recorded.code, 0) << recorded.out << recorded.err;
+  EXPECT_TRUE(contains(recorded.out, "wrong: dst[2] is 7, expected 4")) << recorded.out;
+  EXPECT_TRUE(contains(recorded.out, "Not known yet")) << recorded.out;
+  const Finished here = replay(folder, {"--add-proof"});
+  EXPECT_EQ(here.code, 0) << here.out << here.err;
+  EXPECT_TRUE(contains(here.out, "The kernel looks innocent: right on 1 other driver")) << here.out;
 }
 
 }  // namespace

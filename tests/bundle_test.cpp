@@ -235,6 +235,19 @@ TEST(bundle, the_simulators_file_has_one_launch_without_half) {
   EXPECT_THROWS_SAYING(sim_text(bundle), BadArgument, "no half");
 }
 
+TEST(bundle, a_kernel_that_turns_half_on_needs_it) {
+  const std::string pragma = "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n";
+  Bundle bundle = scale_bundle();
+  bundle.device.fp16 = true;
+  EXPECT_FALSE(bundle.needs_fp16());
+  bundle.kernels["scale.cl"] = pragma + kScaleSource;
+  EXPECT_TRUE(bundle.needs_fp16());
+  bundle.kernels["scale.cl"] = "#ifdef cl_khr_fp16\n" + pragma + "#endif\n" + kScaleSource;
+  EXPECT_FALSE(bundle.needs_fp16());
+  bundle.kernels["scale.cl"] = KernelFiles().get("softmax.cl").text;
+  EXPECT_FALSE(bundle.needs_fp16());
+}
+
 TEST(bundle, names_of_tensors_are_names_of_files) {
   Bundle bundle = scale_bundle();
   bundle.plan->tensors[0].name = "../src";

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "atomic_file.hpp"
 #include "error.hpp"
@@ -118,6 +119,13 @@ void read_case(const std::string& folder, Bundle& bundle) {
   }
 }
 
+/// Turns half on, whatever the device has: not under an #if, as clam's own kernels do.
+bool asks_for_half(const std::string& text) {
+  static const std::regex asks("#[ \t]*pragma OPENCL EXTENSION cl_khr_fp16[ \t]*:[ \t]*enable");
+  static const std::regex is_asked("#[ \t]*(el)?if[^\n]*(cl_khr_fp16|CLAM_F16)");
+  return std::regex_search(text, asks) && !std::regex_search(text, is_asked);
+}
+
 }  // namespace
 
 bool Bundle::needs_fp16() const {
@@ -127,11 +135,7 @@ bool Bundle::needs_fp16() const {
     }
   }
   if (!device.fp16) return false;  // it could be tried there without
-  // A kernel of clam's has half by an option; another one that names the extension needs it.
-  const auto names_half = [](const auto& kernel) {
-    return kernel.second.find("cl_khr_fp16") != kernel.second.npos &&
-           kernel.second.find("CLAM_F16") == kernel.second.npos;
-  };
+  const auto names_half = [](const auto& kernel) { return asks_for_half(kernel.second); };
   if (std::any_of(kernels.begin(), kernels.end(), names_half)) return true;
   const auto says_half = [](const Build& build) {
     return build.options.find("CLAM_F16") != std::string::npos;
