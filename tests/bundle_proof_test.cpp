@@ -281,6 +281,23 @@ TEST_F(bundle_second_driver, adds_its_row) {
   EXPECT_TRUE(contains(read_file(folder.file("case/README.md")), "rusticl"));
 }
 
+TEST_F(bundle_second_driver, is_asked_by_a_command) {
+  const TemporaryFolder folder;
+  const Finished recorded = record(folder, {kSoftmax, "--prove-with", kWithDriver + " llvmpipe"});
+  ASSERT_EQ(recorded.code, 0) << recorded.out << recorded.err;
+  EXPECT_TRUE(contains(recorded.out, "and on 1 other driver")) << recorded.out;
+  EXPECT_TRUE(contains(read_file(folder.file("case/README.md")), "rusticl"));
+}
+
+TEST(bundle_proof_device, a_command_that_runs_nothing_is_refused) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  for (const char* command : {"/bin/true", "/nonexistent/driver"}) {
+    expect_refusal(record(folder, {kSoftmax, "--prove-with", command}), 2, "it added no row");
+    EXPECT_FALSE(fs::exists(folder.file("case")));
+  }
+}
+
 /// A kernel that only the second driver gets wrong: what it names, as a driver's fault would be.
 TEST_F(bundle_second_driver, its_own_fault_is_not_the_kernels) {
   if (runtime().device().fp16) GTEST_SKIP() << "both drivers have half, which tells them apart";

@@ -165,4 +165,22 @@ Proof prove_elsewhere(Cli& cli, const DeviceEntry& recorded_on, const std::strin
   return proof;
 }
 
+void prove_with(Cli& cli, const std::string& command, const std::string& folder, int limit_s) {
+  constexpr int kToStart_s = 60;  // an emulator takes its time
+  std::istringstream stream(command);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  words.insert(words.end(), {own_program(), "--quiet", "--json", "-", "replay", folder,
+                             "--add-proof", "--limit", std::to_string(limit_s)});
+  cli.out.progress("the same through " + command);
+  const Fate fate = run_isolated(words, std::chrono::seconds(2 * limit_s + kToStart_s));
+  const json answer = json::parse(fate.out, nullptr, false);
+  if (answer.is_object() && answer.contains("results") &&
+      answer.at("results").at(0).contains("proof")) {
+    return;
+  }
+  throw BadArgument(fmt::format("--prove-with '{}': it added no row (exit code {}){}", command,
+                                fate.code, fate.code == 127 ? ": there is no such program" : ""));
+}
+
 }  // namespace clam::cli

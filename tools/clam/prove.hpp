@@ -21,4 +21,8 @@ ProofRow prove_on(const DeviceEntry& entry, const DeviceInfo& device, const std:
 Proof prove_elsewhere(Cli& cli, const DeviceEntry& recorded_on, const std::string& folder,
                       const Bundle& bundle, int limit_s);
 
+/// The same through a command that runs a program on another driver, "tools/with-driver llvmpipe":
+/// it adds its own row, and the README follows. Throws BadArgument where it runs nothing.
+void prove_with(Cli& cli, const std::string& command, const std::string& folder, int limit_s);
+
 }  // namespace clam::cli

@@ -177,7 +177,7 @@ void print(Output& out, const RecordRequest& request, const Bundle& bundle) {
   out.line(bundle.problem + set);
   const Proof proof = read_proof(request.target);
   out.line(bundle.seen.right() ? out.green("nothing is wrong here") : out.red(bundle.seen.text()));
-  if (request.proof) {
+  if (request.proof || !proof.rows.empty()) {
     out.line(find_blame(bundle, proof, hash_of_files(bundle, request.target)).sentence);
   }
   out.line(
@@ -229,6 +229,9 @@ Bundle record(Cli& cli, const RecordRequest& request) {
   if (request.proof) prove_elsewhere(cli, entry, folder.path(), bundle, request.limit_s);
   finish_case(folder.path(), bundle,
               {request.single_file, request.format == "oclgrind", request.format == "piglit"});
+  for (const std::string& command : request.prove_with) {
+    prove_with(cli, command, folder.path(), request.limit_s);
+  }
   folder.publish();
   return bundle;
 }
@@ -264,6 +267,11 @@ void add_record(CLI::App& app, Cli& cli) {
   sub->add_flag("--proof,!--no-proof", request->proof,
                 "run the same files on every other device here, and in Oclgrind if it is installed "
                 "(default)");
+  sub->add_option(
+         "--prove-with", request->prove_with,
+         "a command that runs a program on another driver, \"tools/with-driver llvmpipe\"; "
+         "may be given many times")
+      ->allow_extra_args(false);
   sub->add_flag("--plan-only", request->plan_only)->group("");
   sub->callback(
       [&cli, request] { cli.command = [&cli, request] { return run_record(cli, *request); }; });

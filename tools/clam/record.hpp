@@ -18,8 +18,9 @@ struct RecordRequest {
   std::string target;               ///< the folder to write
   std::string format;               ///< "oclgrind" for kernel.sim too, "piglit" for piglit.cl
   bool single_file = false, force = false;
-  bool proof = true;       ///< other devices here, and Oclgrind, get the same files
-  bool plan_only = false;  ///< the process that plans: see plan_in_child
+  std::vector<std::string> prove_with;  ///< commands that run a program on another driver
+  bool proof = true;                    ///< other devices here, and Oclgrind, get the same files
+  bool plan_only = false;               ///< the process that plans: see plan_in_child
   int limit_s = 60;
 };
 
