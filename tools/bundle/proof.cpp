@@ -28,6 +28,11 @@ bool same_driver(const DeviceInfo& a, const DeviceInfo& b) {
          a.driver_version == b.driver_version;
 }
 
+/// Other devices of one driver: what it does wrong on both may be its fault on both.
+bool related(const DeviceInfo& a, const DeviceInfo& b) {
+  return a.platform == b.platform && a.driver_version == b.driver_version;
+}
+
 json to_json(const ProofRow& row) {
   json written{{"device", clam::to_json(row.device)},
                {"date", row.date},
@@ -61,7 +66,7 @@ ProofRow row_from_json(const json& from) {
 
 /// How the other drivers did that ran these bytes.
 struct Count {
-  std::vector<std::string> right, wrong;
+  std::vector<std::string> right, wrong, wrong_too;  ///< too: on other devices of the same driver
   bool simulated = false, reported = false;
 };
 
@@ -72,7 +77,10 @@ Count count(const Bundle& bundle, const Proof& proof, const std::string& files) 
     found.simulated = found.simulated || row.is_simulator;
     found.reported = found.reported || !row.report.empty();
     if (same_driver(row.device, bundle.device)) continue;
-    (row.seen.right() ? found.right : found.wrong).push_back(row.device.name);
+    auto& names = row.seen.right()                     ? found.right
+                  : related(row.device, bundle.device) ? found.wrong_too
+                                                       : found.wrong;
+    names.push_back(row.device.name);
   }
   return found;
 }
@@ -169,6 +177,11 @@ Blame find_blame(const Bundle& bundle, const Proof& proof, const std::string& fi
             fmt::format("The kernel itself is suspect: the simulator Oclgrind reports "
                         "faults in it (right on {} of {})",
                         right, drivers(right + wrong))};
+  }
+  if (right + wrong == 0 && !found.wrong_too.empty()) {
+    return {Guilt::unknown,
+            fmt::format("Not known yet: wrong on {} too, and that is the same driver",
+                        found.wrong_too.front())};
   }
   if (right + wrong == 0) {
     return {Guilt::unknown, "Not known yet: no other driver has run these files"};
