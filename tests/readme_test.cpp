@@ -88,9 +88,9 @@ TEST(readme, links_lead_somewhere) {
   }
 }
 
-/// A folder that looks like the project's, with the built programs, results of two boards and a
-/// user's boxes in it: those that went into get_valid_counts, and what the user's runtime made of
-/// them.
+/// A folder that looks like the project's, with the built programs, results of boards, a prediction
+/// and a user's boxes in it: those that went into get_valid_counts, and what the user's runtime
+/// made of them.
 void furnish(const test::TemporaryFolder& folder) {
   for (const char* name : {"kernels", "tools", "bench", "tests"}) {
     fs::create_directory_symlink(fs::path(kSource) / name, folder.file(name));
@@ -99,6 +99,12 @@ void furnish(const test::TemporaryFolder& folder) {
   fs::create_symlink(CLAM_BINARY, folder.file("build/clam"));
   fs::copy_file(kSource + "/tests/results/made-up-g1.json", folder.file("build/bench.json"));
   fs::copy_file(kSource + "/tests/results/made-up-g2.json", folder.file("other-board.json"));
+  std::string mali = read_file(kSource + "/tests/results/made-up-g1.json");
+  mali.replace(mali.find("Made-up-G1"), 10, "Mali-G610");
+  write_file(folder.file("board.json"), mali);
+  write_file(folder.file("mali.json"), R"({"clam_mali": 1, "gpus": [{"gpu": "g610", "problems": [
+      {"problem": "softmax shape=1x4x192x192 dtype=f32", "variant": "softmax_row",
+       "predicted_us": {"low": 20, "high": 30}}]}]})");
   const Op& nms = find_op("nms");
   const HostTensor boxes =
       make_inputs(Problem::parse("nms n=1000 dtype=f32"), find_data_set(nms, "boxes"), test::seed())
