@@ -3,8 +3,10 @@
 
 #include <fmt/core.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "atomic_file.hpp"
 #include "error.hpp"
@@ -32,29 +34,44 @@ json answer_of(const Fate& fate) {
   return answer.is_object() ? answer : json();
 }
 
-constexpr std::size_t kMostOfDriver = std::size_t{1} << 20;
+constexpr std::size_t kMostOfDriver = std::size_t{1} << 20, kLongestWords = 200;
 
-/// What the driver printed, among it the last words of one that crashed, as driver.log.
+/// What the driver printed, among it the last words of one that crashed. It is kept as driver.log
+/// of a folder, or passed on.
 class DriverLog {
  public:
   explicit DriverLog(std::string keep) : keep_(std::move(keep)) {}
   /// In front of the words of a process: where its errors go.
   std::vector<std::string> words() const {
-    if (keep_.empty()) return {};
     // Mesa's Mali compilers print their listings then.
-    return {"/bin/sh", "-c",
-            "BIFROST_MESA_DEBUG=${BIFROST_MESA_DEBUG-shaders} exec \"$@\" 2>\"$0\"",
-            scratch_.file("errors")};
+    const char* listing = keep_.empty() ? "" : "BIFROST_MESA_DEBUG=${BIFROST_MESA_DEBUG-shaders} ";
+    return {"/bin/sh", "-c", fmt::format("{}exec \"$@\" 2>\"$0\"", listing), file()};
   }
-  void write() const {
-    if (keep_.empty() || !std::filesystem::exists(scratch_.file("errors"))) return;
-    const std::string text = read_file(scratch_.file("errors")).substr(0, kMostOfDriver);
-    if (!text.empty()) write_file(keep_ + "/driver.log", anonymous(text));
+  void take() {
+    if (!std::filesystem::exists(file())) return;
+    text_ = anonymous(read_file(file()).substr(0, kMostOfDriver));
+    if (keep_.empty()) {
+      std::fputs(text_.c_str(), stderr);
+    } else if (!text_.empty()) {
+      write_file(keep_ + "/driver.log", text_);
+    }
+  }
+  /// "; panicked at core/program.rs:231:13", by which one crash is told from another.
+  std::string last_words() const {
+    std::istringstream lines(text_);
+    for (std::string line; std::getline(lines, line);) {
+      const std::size_t panic = line.find("panicked at ");
+      if (panic != line.npos) return "; " + line.substr(panic, kLongestWords);
+      if (line.find("Assertion") != line.npos) return "; " + line.substr(0, kLongestWords);
+    }
+    return "";
   }
 
  private:
+  std::string file() const { return scratch_.file("errors"); }
+
   ScratchFolder scratch_;
-  std::string keep_;
+  std::string keep_, text_;
 };
 
 }  // namespace
@@ -72,14 +89,15 @@ CaseRun try_case(const std::string& device, const std::string& folder, int limit
                  const std::string& keep, const std::vector<std::string>& through) {
   std::vector<std::string> words = words_of(device, {"replay", folder, "--here"});
   words.insert(words.begin(), through.begin(), through.end());
-  const DriverLog log(keep);
+  DriverLog log(keep);
   const std::vector<std::string> logged = log.words();
   words.insert(words.begin(), logged.begin(), logged.end());
   if (!keep.empty()) words.insert(words.end(), {"--keep", keep});
   const Fate fate = run_isolated(words, std::chrono::seconds(limit_s));
-  log.write();
+  log.take();
   if (const Reason misfortune = fate.misfortune()) {
-    return {{fate.hung ? Outcome::hung : Outcome::crashed, *misfortune, {}, 0}, {}};
+    const std::string words = fate.hung ? "" : log.last_words();
+    return {{fate.hung ? Outcome::hung : Outcome::crashed, *misfortune + words, {}, 0}, {}};
   }
   const json answer = answer_of(fate);
   if (answer.contains("error")) throw BadArgument(answer.at("error").get<std::string>());
