@@ -37,18 +37,18 @@ TEST(bundle_foreign_device, another_runtimes_kernel_from_its_plan_to_its_fix) {
   EXPECT_EQ(read_file(folder.file("case/kernel.cl")), read_file(kTree + "kernel.cl"));
   EXPECT_EQ(replay(folder, {"--times", "3"}).code, 0);
 
-  // A right child that forgets what lies before its parent.
+  // Every value of a row is its first: wrong, and the same every time.
   const TemporaryFolder theirs;
   std::string kernel = read_file(kTree + "kernel.cl");
-  const std::string line = "tree[last] += left;";
+  const std::string line = "out[place * e + i] = data[row * e + i];";
   ASSERT_NE(kernel.find(line), kernel.npos);
-  kernel.replace(kernel.find(line), line.size(), "tree[last] = left; ");
+  kernel.replace(kernel.find(line), line.size(), "out[place * e + i] = data[row * e];");
   write_file(theirs.file("kernel.cl"), kernel);
   write_file(theirs.file("plan.json"), read_file(kTree + "plan.json"));
   ASSERT_EQ(record_tree(folder, theirs.path()).code, 0);
   const json seen = case_of(folder).at("seen");
   EXPECT_EQ(seen.at("outcome"), "wrong");
-  EXPECT_NE(seen.at("first_wrong").at("tensor"), "count") << seen;  // the up-sweep is as it was
+  EXPECT_EQ(seen.at("first_wrong").at("tensor"), "out") << seen;
   const Finished again = replay(folder);
   EXPECT_EQ(again.code, 1) << again.out;
   EXPECT_TRUE(contains(again.out, "still fails")) << again.out;
@@ -87,6 +87,8 @@ class bundle_abort : public testing::Test {
     }
     EXPECT_EQ(written.at("seen").at("outcome"), "crashed") << written;
     EXPECT_TRUE(contains(read_file(target + "/driver.log"), "panicked at"));
+    const std::string reason = written.at("seen").at("reason");
+    EXPECT_TRUE(contains(reason, "; panicked at ")) << reason;
     const std::string page = read_file(target + "/README.md");
     for (const char* words : {"The driver printed", "panicked at", "malioc --opencl half_",
                               "tools/with-driver mali clam replay"}) {
@@ -98,6 +100,11 @@ class bundle_abort : public testing::Test {
     if (!runtime().device().fp16) {
       EXPECT_EQ(run_clam({"replay", target}).code, 77);
     }
+    // Elsewhere it would be another crash.
+    json moved = written;
+    moved["seen"]["reason"] = reason.substr(0, reason.find(';')) + "; panicked at another.rs:1:1";
+    write_file(target + "/case.json", moved.dump());
+    EXPECT_TRUE(contains(run({"replay", target}).out, "fails differently"));
     // The way round: the same in float builds, and the bundle says that it is fixed.
     std::string kernel;
     for (const std::string& name : {std::string("half_exp2.cl"), std::string("half_log.cl")}) {

@@ -687,7 +687,7 @@ TEST(bundle_broken, what_a_compiler_says_before_it_aborts_is_kept) {
   record_as("again");
   const json seen = case_of(folder).at("seen");
   EXPECT_EQ(seen.at("outcome"), "crashed");
-  EXPECT_TRUE(contains(seen.at("reason"), "(Aborted): compiler.cc:42: Assertion `a == b' failed."))
+  EXPECT_TRUE(contains(seen.at("reason"), "(Aborted); compiler.cc:42: Assertion `a == b' failed."))
       << seen;
   const std::string errors = read_file(folder.file("case/driver.log"));
   EXPECT_TRUE(contains(errors, "a frame at 0x...\n")) << errors;

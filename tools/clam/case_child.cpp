@@ -41,7 +41,7 @@ Seen misfortune_of(const Fate& fate, const std::string& errors) {
   Seen seen;
   seen.outcome = fate.hung ? Outcome::hung : Outcome::crashed;
   const std::string cause = fate.hung ? "" : cause_of(errors);
-  seen.reason = *fate.misfortune() + (cause.empty() ? "" : ": " + cause);
+  seen.reason = *fate.misfortune() + (cause.empty() ? "" : "; " + cause);
   return seen;
 }
 

@@ -21,8 +21,10 @@ std::string cause_of(const std::string& errors) {
   constexpr std::size_t kMost = 300;
   std::istringstream lines(errors);
   for (std::string line; std::getline(lines, line);) {
-    for (const char* sign : {"Assertion", "assertion", "panicked at", "LLVM ERROR",
-                             "terminate called", "what():", "UNREACHABLE", "Unhandled"}) {
+    const std::size_t panic = line.find("panicked at ");  // behind the thread's name
+    if (panic != line.npos) return line.substr(panic, kMost);
+    for (const char* sign :
+         {"Assertion", "assertion", "LLVM ERROR", "terminate called", "UNREACHABLE"}) {
       if (line.find(sign) != line.npos) return line.substr(0, kMost);
     }
   }

@@ -107,7 +107,7 @@ ProbeResult isolated(const Row& row, const ProbeRequest& request, const std::str
                                   : "";
     const std::string cause = cause_of(steady(read_file(folder.file("errors"))));
     return {fate.hung ? Verdict::hang : Verdict::crash,
-            seen + *misfortune + (cause.empty() ? "" : ": " + cause)};
+            seen + *misfortune + (cause.empty() ? "" : "; " + cause)};
   }
   if (told) return result;
   constexpr int kNotStarted = 126;  // or 127: no fault of a driver
