@@ -8,9 +8,11 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "embedded.hpp"
 #include "error.hpp"
+#include "statistics.hpp"
 #include "stopwatch.hpp"
 
 namespace clam::bench {
@@ -27,11 +29,6 @@ constexpr int kBatch = 16;               // empty launches before the host waits
 constexpr double kRowsInAll = 45;        // what the seconds are shared by
 
 using Place = std::array<float, 4>;
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
-}
 
 /// The same as pattern() of peaks.cl.
 float pattern(std::size_t place) { return static_cast<float>(place & 0xfffff); }
@@ -300,16 +297,17 @@ void Workbench::prepare_memory() {
 
 void Workbench::memory(const std::string& kind, std::int64_t bytes) {
   if (!src_()) prepare_memory();
-  const bool copies = kind == "copy", reads = kind == "read";
+  const bool copies = kind == "copy", reads = kind == "read", writes = kind == "write";
   const bool together = reads && on_cpu();
   const auto places = static_cast<std::size_t>(copies ? bytes / 2 : bytes) / sizeof(Place);
   Work work;
   work.kernel = kernel("peak_" + kind, together ? "-DPEAK_TOGETHER=1" : "");
   work.items = reads ? places / kReadPlaces : places;
   work.group = group_of(work.kernel, reads ? 64 : 256, work.items);
-  work.marks = kind == "write" ? 1 : 2;
-  const cl::Buffer& to = kind == "write" ? src_ : dst_;
-  if (kind != "write") work.kernel.setArg(0, src_);
+  work.marks = writes ? 1 : 2;
+  // What is written is the source of the others: a refused write leaves none, and it is made anew.
+  const cl::Buffer to = writes ? std::exchange(src_, {}) : dst_;
+  if (!writes) work.kernel.setArg(0, src_);
   work.kernel.setArg(work.marks - 1, to);
   poison(to, static_cast<std::int64_t>(work.items * sizeof(Place)));
   const double ns = watch_.best_ns(work, window());
@@ -323,6 +321,7 @@ void Workbench::memory(const std::string& kind, std::int64_t bytes) {
     }
     return Place{sum, sum, sum, sum};
   });
+  if (writes) src_ = to;
   keep({kind, "", 0, bytes, ns * 1e-3, double(bytes) / ns});
 }
 

@@ -176,6 +176,21 @@ TEST(bench_peaks_device, bytes_that_nobody_moved_are_no_peak) {
   }
 }
 
+/// Reads and copies come after the writes, from what these wrote.
+TEST(bench_peaks_device, a_refused_write_spoils_no_other_peak) {
+  CLAM_NEEDS_DEVICE();
+  PeakOptions options = planted("", "dst[i] = pattern(i);",
+                                "if (token > 0 && get_local_id(0) == 1) return; "
+                                "dst[i] = pattern(i);");
+  options.largest_bytes = 64 << 10;
+  const Peaks peaks = measure_peaks(runtime(), options);
+  ASSERT_EQ(peaks.refused.size(), 2u) << refusals(peaks);
+  EXPECT_EQ(peaks.refused[0].rfind("write of 16 KiB: ", 0), 0u) << refusals(peaks);
+  EXPECT_EQ(peaks.refused[1].rfind("write of 64 KiB: ", 0), 0u) << refusals(peaks);
+  EXPECT_EQ(rows_of(peaks, "read").size(), 2u);
+  EXPECT_EQ(rows_of(peaks, "copy").size(), 2u);
+}
+
 TEST(bench_peaks_device, clocks_that_lie_give_no_peak) {
   CLAM_NEEDS_DEVICE();
   const auto real = [](const cl::Event& event) {
