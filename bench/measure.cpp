@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "error.hpp"
-#include "fewest_flops.hpp"
+#include "fewest_work.hpp"
 #include "other_load.hpp"
 
 namespace clam::bench {
@@ -351,7 +351,7 @@ void Meter::summarise(Entry& entry) {
 
 Claim Meter::claim_of(const Entry& entry) const {
   const Problem& problem = selection_.rows[entry.row].problem;
-  return {entry.result.us, fewest_flops(problem), entry.result.bytes,
+  return {entry.result.us, fewest_flops(problem), fewest_bytes(problem),
           problem.dtype() == Dtype::f16};
 }
 

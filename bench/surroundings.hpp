@@ -6,7 +6,7 @@
 
 #include "board.hpp"
 #include "conditions.hpp"
-#include "fewest_flops.hpp"
+#include "fewest_work.hpp"
 #include "peaks.hpp"
 
 namespace clam::bench {
@@ -32,9 +32,10 @@ inline Limits limits_of(const Peaks& peaks) {
 }
 
 /// The least time of a call by the measured peaks: by the arithmetic that no kernel can do without,
-/// or by moving each tensor once. Nothing where the peaks bound nothing.
+/// or by moving once what it must. Nothing where the peaks bound nothing.
 inline std::optional<double> floor_us(const Problem& problem, const MeasuredPeak& peak) {
-  const double us = 1e3 * floor_ms(problem, peak.of(problem), fewest_flops(problem));
+  const double bytes = fewest_bytes(problem);
+  const double us = 1e3 * floor_ms(problem, peak.of(bytes), fewest_flops(problem), bytes);
   return us > 0 ? std::optional(us) : std::nullopt;
 }
 

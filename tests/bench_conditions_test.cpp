@@ -6,7 +6,7 @@
 #include <random>
 
 #include "../bench/conditions.hpp"
-#include "../bench/fewest_flops.hpp"
+#include "../bench/fewest_work.hpp"
 #include "../bench/measure.hpp"
 #include "test_device.hpp"
 
@@ -122,6 +122,24 @@ TEST(bench_conditions, four_counts_only_what_must_be_computed) {
   EXPECT_DOUBLE_EQ(share("conv2d c=8 h=9 w=9 k=8 r=3 dtype=f32 dilation=2"), 1);
   EXPECT_DOUBLE_EQ(share("attention heads=1 nq=3 nk=3 d=8 dtype=f32 causal=1"), 6.0 / 9);
   EXPECT_EQ(share("attention heads=1 nq=3 nk=3 d=8 dtype=f32"), 1);
+}
+
+TEST(bench_conditions, four_counts_only_what_must_be_read) {
+  const auto spared = [](const char* line) {  // bytes
+    const Problem problem = Problem::parse(line);
+    return problem.op().bytes(problem) - fewest_bytes(problem);
+  };
+  EXPECT_DOUBLE_EQ(spared("dense m=3 n=4 k=5 dtype=f32"), 0);
+  EXPECT_DOUBLE_EQ(spared("conv2d c=8 h=9 w=9 k=8 r=3 dtype=f32 pad=1"), 0);
+  EXPECT_DOUBLE_EQ(spared("conv2d c=8 h=6 w=6 k=8 r=1 dtype=f32 stride=2"), 8 * 27 * 4);
+  EXPECT_DOUBLE_EQ(spared("conv2d c=8 h=7 w=7 k=8 r=1 dtype=f16 stride=2"), 8 * (49 - 16) * 2);
+  EXPECT_DOUBLE_EQ(spared("conv2d c=8 h=9 w=9 k=8 r=3 dtype=f32 stride=2 pad=1"), 0);
+  EXPECT_DOUBLE_EQ(spared("conv2d c=8 h=6 w=5 k=8 r=2 s=1 dtype=f32 stride=1 stride_h=3"),
+                   8 * 2 * 5 * 4);
+  EXPECT_DOUBLE_EQ(spared("conv2d c=1 h=9 w=1 k=1 r=2 s=1 dtype=f32 stride_h=9 dilation_h=4"),
+                   7 * 4);
+  EXPECT_DOUBLE_EQ(spared("pool2d n=1 c=4 h=8 w=8 r=2 stride=4 dtype=f32 mode=max"), 4 * 48 * 4);
+  EXPECT_DOUBLE_EQ(spared("pool2d n=1 c=4 h=8 w=8 dtype=f32 global"), 0);
 }
 
 TEST(bench_conditions, four_halves_computed_as_floats_have_the_peak_of_floats) {
