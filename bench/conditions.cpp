@@ -196,7 +196,7 @@ Reason queue_is_kept(const Batch& batch, bool in_order, bool profiling) {
 
 Reason device_is_sound(const std::string& error) {
   if (error.empty()) return {};
-  return "condition 7, device: it is not trusted since an error before: " + error;
+  return kNotSound + ("it is not trusted since an error before: " + error);
 }
 
 bool is_launch_bound(double us, std::int64_t launches, const Limits& limits) {

@@ -92,6 +92,7 @@ Reason queue_is_kept(const Batch& batch, bool in_order, bool profiling);
 
 /// 7, device: no error came before. `error`: the first one, or empty.
 Reason device_is_sound(const std::string& error);
+constexpr const char* kNotSound = "condition 7, device: ";  ///< how that reason begins
 
 /// Not a fault: a launch takes less than 10 launch costs, so the time is rather the host's.
 bool is_launch_bound(double us, std::int64_t launches, const Limits& limits);

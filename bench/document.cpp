@@ -31,6 +31,23 @@ json to_json(const Packing& packing) {
           {"us", {{"median", packing.us}, {"min", packing.us_min}}}};
 }
 
+/// Of an INVALID row.
+json claimed_json(const Result& result) {
+  json value = {{"launches", result.claimed.launches},
+                {"wall_us", result.claimed.wall_us},
+                {"bytes", result.bytes},
+                {"timestamps_ns", json::array()}};
+  if (result.us > 0) {
+    value["us"] = result.us;
+    value["iterations"] = result.iterations;
+  }
+  if (result.flops > 0) value["flops"] = result.flops;
+  for (const LaunchTime& time : result.claimed.times) {
+    value["timestamps_ns"].push_back({time.queued, time.submitted, time.started, time.ended});
+  }
+  return value;
+}
+
 /// The mean over all passes.
 double host_us(const Result& result) {
   double us = 0, iterations = 0;
@@ -59,6 +76,7 @@ json to_json(const Row& row, const Result& result, const Options& options,
   for (const auto& [output, verdict] : result.verification.outputs) {
     value["outputs"][output] = clam::to_json(verdict);
   }
+  if (!result.claimed.times.empty()) value["claimed"] = claimed_json(result);
   if (result.outcome != Outcome::fine) return value;
   value["iterations"] = result.iterations;
   value["us"] = {{"median", result.us},        {"mean", result.us_mean},

@@ -33,6 +33,9 @@ std::vector<std::string> words_of(const Row& row, const Options& options, double
                   limits.best_gb_per_s)};
   if (!row.variant.empty()) words.insert(words.end(), {"--variant", row.variant});
   if (options.quick) words.push_back("--quick");
+  if (options.launch_limit_s) {
+    words.insert(words.end(), {"--launch-limit", fmt::format("{}", *options.launch_limit_s)});
+  }
   return words;
 }
 
@@ -40,6 +43,16 @@ Result failed(const std::string& reason) {
   Result result;
   result.outcome = Outcome::device_error;
   result.reason = reason;
+  return result;
+}
+
+Claimed claimed_from_json(const json& claimed) {
+  Claimed result;
+  claimed.at("launches").get_to(result.launches);
+  claimed.at("wall_us").get_to(result.wall_us);
+  for (const json& time : claimed.at("timestamps_ns")) {
+    result.times.push_back({time.at(0), time.at(1), time.at(2), time.at(3)});
+  }
   return result;
 }
 
@@ -83,6 +96,14 @@ Result result_from_json(const json& row) {
     result.verification.outputs[name] = verdict_from_json(verdict);
   }
   result.error_over_bound = result.verification.worst_ratio();
+  if (row.contains("claimed")) {
+    const json& claimed = row.at("claimed");
+    result.claimed = claimed_from_json(claimed);
+    result.us = claimed.value("us", 0.0);
+    result.iterations = claimed.value("iterations", std::int64_t{0});
+    result.flops = claimed.value("flops", 0.0);
+    result.bytes = claimed.value("bytes", 0.0);
+  }
   if (result.outcome == Outcome::fine) take_times(row, result);
   return result;
 }

@@ -14,8 +14,10 @@
 #include "compare.hpp"
 #include "document.hpp"
 #include "isolated.hpp"
+#include "launch_limit.hpp"
 #include "measure.hpp"
 #include "options.hpp"
+#include "record_rows.hpp"
 #include "reporter.hpp"
 #include "rows.hpp"
 #include "surroundings.hpp"
@@ -252,6 +254,8 @@ int measure_rows(const Options& options) {
 
   std::vector<Result> results(selection.rows.size());
   MeterOptions how = meter_options(options);
+  how.launch_limit_s =
+      options.launch_limit_s.value_or(may_lose_context(runtime.device()) ? kLaunchLimit : 0);
   const PeakOptions of_peaks = peak_options(options, how);
   const bool isolate = options.isolate.value_or(may_lose_context(runtime.device()));
   const std::string device = fmt::format("{}:{}", entry.platform, entry.index);
@@ -297,6 +301,10 @@ int measure_rows(const Options& options) {
     write_file(options.json, make_document(reporter.json(), options, selection, results,
                                            frame.around(), runtime));
   }
+  if (!options.record_failures.empty()) {
+    record_failures(options, selection, results, frame.limits(), device,
+                    [&](const std::string& line) { table.say(line); });
+  }
   return exit_code(results);
 }
 
@@ -325,6 +333,7 @@ int run(const Options& options) {
   const Selection selection = select_rows(options, generic_device());
   google_seconds(options);
   if (!options.json.empty()) require_writable(options.json);
+  if (!options.record_failures.empty()) recorder();
   if (options.list) {
     fmt::print("{}", to_text(selection));
     return 0;

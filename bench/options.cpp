@@ -80,6 +80,15 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
   app.add_option("--limit", options.limit_s, "seconds for such a process (300)")
       ->check(CLI::Range(1, 86400))
       ->type_name("S");
+  app.add_option(
+         "--launch-limit", options.launch_limit_s,
+         "seconds that the device may be busy with launches submitted at once, and with one "
+         "alone; a longer one is skipped (5 on a Mali; 0: no limit)")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("S");
+  app.add_option("--record-failures", options.record_failures,
+                 "write each row that fails into this folder, as `clam record` does")
+      ->type_name("DIR");
   app.add_option("--limits", options.limits)->delimiter(',')->expected(7)->group("");
   app.add_option("--only-peaks", options.only_peaks)->group("");
   app.add_flag("--list", options.list, "list the rows and end; needs no device");

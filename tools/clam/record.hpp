@@ -16,6 +16,7 @@ struct RecordRequest {
   std::vector<std::string> expect;  ///< "NAME=FILE.npy", what is right
   std::string build_only, options;  ///< a file that is built and not run
   std::string target;               ///< the folder to write
+  std::string note;                 ///< for its README, Markdown
   std::string format;               ///< "oclgrind" for kernel.sim too
   bool single_file = false, force = false;
   bool plan_only = false;  ///< the process that plans: see plan_in_child
