@@ -8,6 +8,8 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "process/shell_quoted.hpp"
+
 namespace clam::bench {
 namespace {
 
@@ -18,10 +20,11 @@ constexpr int kSchema = 1;  // of bench/results.schema.json
 /// What repeats the row: kernel folder, problem, variant, device.
 std::string command(const Row& row, const Options& options) {
   const char* kernels = std::getenv("CLAM_KERNEL_DIR");
-  std::string words = kernels && *kernels ? fmt::format("CLAM_KERNEL_DIR='{}' ", kernels) : "";
-  words += fmt::format("clam-bench --problem '{}'", row.problem.text());
+  std::string words;
+  if (kernels && *kernels) words = fmt::format("CLAM_KERNEL_DIR={} ", shell_quoted(kernels));
+  words += "clam-bench --problem " + shell_quoted(row.problem.text());
   if (!row.variant.empty()) words += " --variant " + row.variant;
-  if (!options.device.empty()) words += fmt::format(" --device '{}'", options.device);
+  if (!options.device.empty()) words += " --device " + shell_quoted(options.device);
   return words;
 }
 
