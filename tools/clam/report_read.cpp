@@ -74,6 +74,16 @@ class Part {
     return text(key);
   }
 
+  /// What a person will paste into a shell: a line break or an escape in it could do anything.
+  std::string needed_line(const std::string& key) const {
+    const std::string line = needed_text(key);
+    const auto is_control = [](unsigned char c) { return c < ' ' || c == 0x7f; };
+    if (std::any_of(line.begin(), line.end(), is_control)) {
+      wrong(key, "one line of plain text: it has control characters");
+    }
+    return line;
+  }
+
  private:
   const json* find(const std::string& key) const {
     const auto found = value_->find(key);
@@ -146,7 +156,7 @@ ReportRow read_row(const Part& part) {
   row.name = part.needed_text("name");
   row.op = part.needed_text("op");
   row.dtype = part.needed_text("dtype");
-  row.command = part.needed_text("command");
+  row.command = part.needed_line("command");
   row.variant = part.text("variant");
   row.reason = reason_of(part);
   row.kernel_hash = part.text("kernel_hash");
