@@ -16,21 +16,18 @@ using nlohmann::json;
 
 std::vector<std::string> words_of(const Row& row, const Options& options, double seconds,
                                   const std::string& device, const Limits& limits) {
-  std::vector<std::string> words{
-      own_program(),
-      "--problem",
-      row.problem.text(),
-      "--device",
-      device,
-      "--time",
-      fmt::format("{}", seconds),
-      "--seed",
-      std::to_string(options.seed),
-      "--no-isolate",
-      "--limits",
-      fmt::format("{},{},{},{},{},{},{}", limits.gflops_f32, limits.gflops_f16, limits.gb_per_s,
-                  limits.last_cache_bytes, limits.launch_us, limits.round_trip_us,
-                  limits.best_gb_per_s)};
+  std::vector<std::string> words{own_program(),
+                                 "--problem",
+                                 row.problem.text(),
+                                 "--device",
+                                 device,
+                                 "--time",
+                                 fmt::format("{}", seconds),
+                                 "--seed",
+                                 std::to_string(options.seed),
+                                 "--no-isolate",
+                                 "--limits",
+                                 to_json(limits).dump()};
   if (!row.variant.empty()) words.insert(words.end(), {"--variant", row.variant});
   if (options.quick) words.push_back("--quick");
   if (options.launch_limit_s) {
@@ -121,8 +118,8 @@ Peaks measure_peaks_isolated(const Options& options, double seconds, const std::
   if (options.quick) words.push_back("--quick");
   const Fate fate = run_isolated(words, std::chrono::seconds(options.limit_s));
   Peaks none;
-  none.refused = {fate.misfortune().value_or(
-      fmt::format("the peaks: their process ended with {} and gave no result", fate.code))};
+  none.refused = {"any kind: " + fate.misfortune().value_or(fmt::format(
+                                     "its process ended with {} and gave no result", fate.code))};
   try {
     return fate.misfortune() ? none : peaks_from_json(json::parse(read_file(file)));
   } catch (const std::exception&) {  // what went wrong there has been said on stderr

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "statistics.hpp"
+#include "stopwatch.hpp"
 
 namespace clam::bench {
 namespace {
@@ -15,10 +16,6 @@ constexpr int kPackRuns = 5;
 constexpr std::size_t kWarmUpRuns = 200;
 constexpr std::size_t kStableRuns = 5;
 constexpr double kStable = 0.02;
-
-double nanoseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
-}
 
 /// What this thread has computed so far: waiting is not in it, nor are the threads of a driver.
 double own_nanoseconds() {

@@ -7,7 +7,9 @@
 
 #include "../bench/isolated.hpp"
 #include "atomic_file.hpp"
+#include "break_pack.hpp"
 #include "command.hpp"
+#include "contains.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
 
@@ -18,10 +20,6 @@ using nlohmann::json;
 
 constexpr const char* kDense = "dense m=33 n=20 k=48 dtype=f32";
 constexpr const char* kSoftmax = "softmax shape=7x9 dtype=f32";
-
-bool contains(const std::string& text, const std::string& words) {
-  return text.find(words) != text.npos;
-}
 
 /// The file that clam-bench wrote about both problems, and its exit code.
 std::pair<json, int> measured(std::vector<std::string> words,
@@ -34,11 +32,6 @@ std::pair<json, int> measured(std::vector<std::string> words,
   if (kernels) environment = {"CLAM_KERNEL_DIR=" + kernels->path(), "CLAM_CACHE_DIR=off"};
   const Finished finished = run_command(words, environment);
   return {json::parse(read_file(file)).at("clam").at("rows"), finished.code};
-}
-
-void break_pack(const TemporaryFolder& folder, const std::string& first) {
-  const std::string store = "*(__global S4*)(wp + at) = ";
-  break_kernel(folder, "dense.cl", store, first + " " + store);
 }
 
 /// Everything that does not change from run to run.
@@ -113,6 +106,26 @@ TEST(bench_isolated_broken, a_crash_costs_one_row) {
   EXPECT_EQ(rows[0].at("validity"), "INVALID");
   EXPECT_TRUE(contains(rows[0].at("reason"), "ended by signal 11 (Segmentation fault)"));
   EXPECT_EQ(rows[1].at("validity"), "OK");
+}
+
+/// The device's compiler dies of the kernels that measure the peaks.
+TEST(bench_isolated_broken, peaks_whose_process_crashes_cost_no_row) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const std::string file = folder.file("out.json");
+  const Finished finished = run_command(
+      {CLAM_BENCH_BINARY, "--problem", kDense, "--problem", kSoftmax, "--time", "0.001",
+       "--isolate", "--json", file},
+      {"LD_PRELOAD=" CLAM_LYING_OPENCL, "CLAM_TEST_LIE=peaks-crash", "CLAM_CACHE_DIR=off"});
+  EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
+  EXPECT_TRUE(contains(finished.out, "no peak of any kind: its process was ended by signal 6"))
+      << finished.out;
+  const json own = json::parse(read_file(file)).at("clam");
+  for (const json& row : own.at("rows")) {
+    EXPECT_EQ(row.at("validity"), "OK");
+    EXPECT_EQ(row.at("marks"), json{"not held against a peak, which is not known"});
+    EXPECT_FALSE(row.contains("floor_us"));
+  }
 }
 
 TEST(bench_isolated_broken, a_hang_costs_one_row) {

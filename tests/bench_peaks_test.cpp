@@ -68,12 +68,15 @@ TEST(bench_peaks, of_two_measurements_the_larger_is_kept) {
   b.launch_us = 4;
   a.rows = {{"copy", "", 0, 1024, 2, 10}};
   b.rows = {{"copy", "", 0, 1024, 1, 20}, {"read", "", 0, 1024, 1, 5}};
+  a.refused = {"no write"};
+  b.refused = {"no write", "no build"};
   const Peaks both = bench::larger_of(a, b);
   EXPECT_EQ(both.gflops_f32, 100);
   EXPECT_EQ(both.gflops_f16, 150);
   EXPECT_EQ(both.launch_us, 4);
   ASSERT_EQ(both.rows.size(), 2u);
   EXPECT_EQ(both.rows[0].giga, 20);
+  EXPECT_EQ(both.refused, (std::vector<std::string>{"no write", "no build"}));
   EXPECT_EQ(to_json(bench::larger_of(b, a)), to_json(bench::larger_of(a, b)));
 }
 
@@ -107,7 +110,7 @@ TEST(bench_peaks_device, everything_is_measured) {
   EXPECT_NE(to_text(peaks).find(" GFLOP/s f32, "), std::string::npos) << to_text(peaks);
 
   const Peaks before = peaks;
-  measure_again(runtime(), brief(), peaks);
+  peaks = bench::larger_of(peaks, bench::measure_again(runtime(), brief(), peaks));
   ASSERT_EQ(peaks.rows.size(), before.rows.size());
   for (std::size_t i = 0; i < peaks.rows.size(); ++i) {
     EXPECT_EQ(peaks.rows[i].name, before.rows[i].name);
