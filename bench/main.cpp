@@ -312,8 +312,9 @@ int run(const Options& options) {
   // Wrong input is said before a device is asked for.
   const Selection selection = select_rows(options, generic_device());
   google_seconds(options);
+  limits_given(options);
   if (!options.json.empty()) require_writable(options.json);
-  if (!options.record_failures.empty()) recorder();
+  if (!options.record_failures.empty()) prepare_recording(options);
   if (options.list) {
     fmt::print("{}", to_text(selection));
     return 0;

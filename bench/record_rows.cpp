@@ -16,7 +16,16 @@ namespace {
 
 using nlohmann::json;
 
-/// "GFLOP/s f32 461, ..." of what was measured.
+/// The program `clam` beside this one.
+std::string recorder() {
+  const std::string clam = std::filesystem::path(own_program()).replace_filename("clam").string();
+  if (::access(clam.c_str(), X_OK) == 0) return clam;
+  throw BadArgument(fmt::format(
+      "--record-failures needs the program clam beside clam-bench, and there is no {}: build both",
+      clam));
+}
+
+/// "f32 461 GFLOP/s, ..." of what was measured.
 std::string peaks_text(const Limits& limits) {
   std::string text;
   const auto add = [&](const char* what, double value, const char* unit) {
@@ -92,12 +101,14 @@ std::string record(const Options& options, const Row& row, const Result& result,
 
 }  // namespace
 
-std::string recorder() {
-  const std::string clam = std::filesystem::path(own_program()).replace_filename("clam").string();
-  if (::access(clam.c_str(), X_OK) == 0) return clam;
-  throw BadArgument(fmt::format(
-      "--record-failures needs the program clam beside clam-bench, and there is no {}: build both",
-      clam));
+void prepare_recording(const Options& options) {
+  recorder();
+  std::error_code error;
+  std::filesystem::create_directories(options.record_failures, error);
+  if (error) {
+    throw BadArgument(fmt::format("--record-failures: there can be no folder {}: {}",
+                                  options.record_failures, error.message()));
+  }
 }
 
 bool is_to_record(const Result& result) {
@@ -117,7 +128,6 @@ void record_failures(const Options& options, const Selection& selection,
                      const std::vector<Result>& results, const Limits& limits,
                      const std::string& device,
                      const std::function<void(const std::string&)>& say) {
-  std::filesystem::create_directories(options.record_failures);
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!is_to_record(results[i])) continue;
     say(record(options, selection.rows[i], results[i], limits, device));

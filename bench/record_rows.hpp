@@ -13,8 +13,9 @@
 
 namespace clam::bench {
 
-/// The program `clam` beside this one. Throws BadArgument where it is not there.
-std::string recorder();
+/// Makes the folder of --record-failures. Throws BadArgument where that cannot be, and where the
+/// program `clam`, which records, is not beside this one.
+void prepare_recording(const Options& options);
 
 /// Whether the row itself went wrong: one that was not trusted since another's error did not.
 bool is_to_record(const Result& result);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "../bench/conditions.hpp"
@@ -284,6 +285,20 @@ TEST(bench_conditions, a_launch_bound_row_is_marked) {
   EXPECT_FALSE(is_launch_bound(51, 1, kPeaks));
   EXPECT_TRUE(is_launch_bound(99, 2, kPeaks));
   EXPECT_FALSE(is_launch_bound(1, 1, Limits{}));
+}
+
+TEST(bench_limits, every_limit_comes_back_from_json) {
+  const Limits limits{1, 2, 3, 4, 5, 6, 7};
+  const nlohmann::json value = to_json(limits);
+  EXPECT_EQ(value.size(), 7u);
+  EXPECT_EQ(to_json(limits_from_json(value)), value);
+  EXPECT_EQ(limits_from_json(value).last_cache_bytes, 4);
+  EXPECT_EQ(limits_from_json(value).best_gb_per_s, 7);
+  nlohmann::json less = value;
+  less.erase("launch_us");
+  EXPECT_ANY_THROW(limits_from_json(less));
+  const Limits other{7, 1, 7, 1, 7, 1, 7};
+  EXPECT_EQ(to_json(larger_of(limits, other)), to_json(Limits{7, 2, 7, 4, 7, 6, 7}));
 }
 
 // ---- against a device that lies -----------------------------------------------------------------
@@ -636,7 +651,7 @@ TEST(bench_launch_limit_device, launches_are_submitted_so_that_none_exceeds_it) 
   std::vector<int> in_flight;
   const Result result = measure_slow(1000, in_flight);
   EXPECT_TRUE(result.valid()) << result.reason;
-  ASSERT_GE(in_flight.size(), 8u);
+  ASSERT_GE(in_flight.size(), 6u) << "one, a warm-up, and two rounds of two batches at least";
   EXPECT_EQ(in_flight.front(), 1) << "until it is known how long one takes";
   for (std::size_t i = 1; i < in_flight.size(); ++i) EXPECT_EQ(in_flight[i], 5) << i;
   EXPECT_EQ(runtime().max_in_flight(), usual);

@@ -75,6 +75,26 @@ TEST(bench_isolated_device, a_row_comes_back_from_its_json) {
   EXPECT_ANY_THROW(bench::result_from_json(json::object()));
 }
 
+TEST(bench_isolated_device, the_limit_of_a_launch_holds_there_too) {
+  CLAM_NEEDS_DEVICE();
+  for (const char* how : {"--isolate", "--no-isolate"}) {
+    const auto [rows, code] = measured({how, "--launch-limit", "1e-8"});
+    EXPECT_EQ(code, 77) << how;
+    for (const json& row : rows) {
+      EXPECT_EQ(row.at("outcome"), "skipped") << how;
+      EXPECT_TRUE(contains(row.at("reason"), "over the limit of 1e-08 s; a driver may end it"))
+          << row.at("reason");
+    }
+  }
+}
+
+TEST(bench_isolated, what_its_processes_are_told_is_not_for_people) {
+  const Finished finished =
+      run_command({CLAM_BENCH_BINARY, "--problem", kDense, "--limits", "1,2"});
+  EXPECT_EQ(finished.code, 2);
+  EXPECT_TRUE(contains(finished.err, "--limits is for clam-bench's own processes")) << finished.err;
+}
+
 TEST(bench_isolated, two_visits_are_joined) {
   bench::Result a, b;
   a.samples_us = {1, 2, 3};

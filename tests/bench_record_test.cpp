@@ -133,5 +133,15 @@ TEST(bench_record, without_clam_it_refuses_before_it_measures) {
   EXPECT_TRUE(contains(finished.err, "needs the program clam beside clam-bench")) << finished.err;
 }
 
+TEST(bench_record, a_folder_that_cannot_be_is_refused_before_it_measures) {
+  const TemporaryFolder folder;
+  write_file(folder.file("taken"), "");
+  const Finished finished = run_command(
+      {CLAM_BENCH_BINARY, "--problem", kExp, "--record-failures", folder.file("taken/failures")});
+  EXPECT_EQ(finished.code, 2);
+  EXPECT_EQ(finished.out, "");
+  EXPECT_TRUE(contains(finished.err, "there can be no folder ")) << finished.err;
+}
+
 }  // namespace
 }  // namespace clam::test

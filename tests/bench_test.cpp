@@ -499,9 +499,9 @@ TEST(bench_device, an_unknown_device_is_3) {
 TEST(bench, help_names_the_flags) {
   const Finished done = run_bench({"--help"});
   EXPECT_EQ(done.code, 0);
-  for (const char* flag :
-       {"--workload", "--problem", "--device", "--dtype", "--variant", "--quick", "--json",
-        "--list", "--benchmark_filter", "--time", "--seed", "--compare"}) {
+  for (const char* flag : {"--workload", "--problem", "--device", "--dtype", "--variant", "--quick",
+                           "--json", "--list", "--benchmark_filter", "--time", "--seed",
+                           "--compare", "--record-failures", "--launch-limit"}) {
     EXPECT_NE(done.out.find(flag), std::string::npos) << flag;
   }
 }
