@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "bundle/case.hpp"
+#include "c_compiler.hpp"
 #include "compare.hpp"
 #include "embedded.hpp"
 #include "error.hpp"
@@ -57,20 +58,6 @@ void expect_verdict(const TemporaryFolder& folder, const std::string& verdict, i
   const Finished finished = replay(folder);
   EXPECT_EQ(finished.code, code) << finished.out << finished.err;
   EXPECT_TRUE(contains(finished.out, "\n" + verdict)) << finished.out << finished.err;
-}
-
-/// Whether C programs with OpenCL can be built where the tests run: not in a stand-in's folder.
-bool has_compiler() {
-  static const bool works = [] {
-    const TemporaryFolder folder;
-    write_file(folder.file("try.c"),
-               "#include <CL/cl.h>\nint main(void) { return clFinish(0) == 0; }\n");
-    return run_command({"/bin/sh", "-c",
-                        "cd " + folder.path() +
-                            " && cc -DCL_TARGET_OPENCL_VERSION=120 try.c -lOpenCL -o try"})
-               .code == 0;
-  }();
-  return works;
 }
 
 /// Compiles replay.c of the folder as the READMEs say, with every warning an error, and runs it.
@@ -267,6 +254,12 @@ TEST(bundle, damaged_ones_are_refused_with_a_sentence) {
   fs::remove(path + "/scale.cl");
   refused("scale.cl");
   write_file(path + "/scale.cl", kScaleSource);
+  const std::string plan = read_file(path + "/plan.json");
+  std::string elsewhere = plan;
+  elsewhere.replace(elsewhere.find("\"scale.cl"), 1, "\"../");
+  write_file(path + "/plan.json", elsewhere);
+  refused("'../scale.cl' is none of the bundle's own");
+  write_file(path + "/plan.json", plan);
   write_npy(path + "/src.npy", HostTensor(Dtype::f32, {3}));
   refused("4 elements of f32 are needed");
   write_file(path + "/case.json", "{\"clam_bundle\": 2}");
@@ -275,6 +268,24 @@ TEST(bundle, damaged_ones_are_refused_with_a_sentence) {
   refused("damaged");
   fs::remove(path + "/case.json");
   refused("it has no case.json");
+}
+
+TEST(bundle, a_new_one_takes_the_place_of_another_whole) {
+  const TemporaryFolder folder;
+  write(folder, scale_bundle());
+  write_file(folder.file("case/left.txt"), "of the old one");
+  {
+    StagedFolder unfinished(folder.file("case"), true);
+    write_case(unfinished.path(), scale_bundle());
+  }
+  EXPECT_TRUE(fs::exists(folder.file("case/left.txt")));
+  StagedFolder finished(folder.file("case"), true);
+  write_case(finished.path(), scale_bundle());
+  finished.publish();
+  EXPECT_FALSE(fs::exists(folder.file("case/left.txt")));
+  EXPECT_EQ(read_bundle(folder.file("case")).problem, scale_bundle().problem);
+  const fs::directory_iterator entries(folder.path());
+  EXPECT_EQ(std::distance(begin(entries), end(entries)), 1);  // nothing is left beside it
 }
 
 TEST(bundle, the_simulators_file_has_one_launch_without_half) {
@@ -661,6 +672,31 @@ TEST(bundle_broken, a_crash_is_an_outcome) {
   }
   heal(folder, "dense.cl");
   expect_verdict(folder, "fixed", 0);
+}
+
+TEST(bundle_broken, what_a_compiler_says_before_it_aborts_is_kept) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  write_file(folder.file("fine.cl"), "__kernel void fine(__global int* dst) { dst[0] = 1; }\n");
+  const auto record_as = [&](const std::string& name) {
+    const Finished finished =
+        run_clam({"record", "--build-only", folder.file("fine.cl"), "-o", folder.file(name)},
+                 {"LD_PRELOAD=" CLAM_LYING_OPENCL, "CLAM_TEST_LIE=compiler-aborts",
+                  "ASAN_OPTIONS=verify_asan_link_order=0", "SOURCE_DATE_EPOCH=1"});
+    EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
+    EXPECT_FALSE(contains(finished.err, "a frame at")) << finished.err;
+  };
+  record_as("case");
+  record_as("again");
+  const json seen = case_of(folder).at("seen");
+  EXPECT_EQ(seen.at("outcome"), "crashed");
+  EXPECT_TRUE(contains(seen.at("reason"), "(Aborted): compiler.cc:42: Assertion `a == b' failed."))
+      << seen;
+  const std::string errors = read_file(folder.file("case/errors.log"));
+  EXPECT_TRUE(contains(errors, "a frame at 0x...\n")) << errors;
+  EXPECT_EQ(errors, read_file(folder.file("again/errors.log")));
+  EXPECT_EQ(case_of(folder), json::parse(read_file(folder.file("again/case.json"))));
+  EXPECT_TRUE(contains(read_file(folder.file("case/README.md")), "| errors.log | "));
 }
 
 TEST(bundle_broken, a_hang_is_an_outcome) {

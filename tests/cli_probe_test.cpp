@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "c_compiler.hpp"
 #include "gpu.hpp"
 #include "run_clam.hpp"
 
@@ -227,6 +228,76 @@ TEST(probe_broken, a_bug_comes_with_what_to_do_and_how_to_repeat_it) {
                             "what to do: ", "repeat with: clam probe info-lies --device "}) {
     EXPECT_TRUE(contains(finished.out, words)) << words << "\n" << finished.out;
   }
+}
+
+// ---- what is bad as a folder --------------------------------------------------------------------
+
+TEST(probe_device, a_kernel_that_goes_wrong_becomes_a_bundle) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const Edit edit = edits().at("vload3");
+  std::string text = read_file(kProbes + "/vload3/kernel.cl");
+  text.replace(text.find(edit.from), std::string(edit.from).size(), edit.to);
+  std::filesystem::create_directory(folder.file("vload3"));
+  write_file(folder.file("vload3/kernel.cl"), text);
+  const std::string failures = folder.file("failures");
+  const Finished probed =
+      run_clam({"probe", "vload3", "nine-buffers", "--record-failures", failures},
+               {"CLAM_PROBE_DIR=" + folder.path()});
+  EXPECT_EQ(probed.code, 1) << probed.err;
+  EXPECT_TRUE(contains(probed.out, "recorded in " + failures + "/vload3\n")) << probed.out;
+  EXPECT_FALSE(std::filesystem::exists(failures + "/nine-buffers"));
+  EXPECT_EQ(read_file(failures + "/vload3/kernel.cl"), text);
+  const json seen = json::parse(read_file(failures + "/vload3/case.json")).at("seen");
+  EXPECT_EQ(seen.at("outcome"), "wrong") << seen;
+  EXPECT_EQ(seen.at("first_wrong").at("tensor"), "dst") << seen;
+  const Finished again = run_clam({"replay", failures + "/vload3"});
+  EXPECT_EQ(again.code, 1) << again.err;
+  EXPECT_TRUE(contains(again.out, "still fails")) << again.out;
+  // The very case is right with the right kernel.
+  write_file(failures + "/vload3/kernel.cl", read_file(kProbes + "/vload3/kernel.cl"));
+  EXPECT_TRUE(contains(run_clam({"replay", failures + "/vload3"}).out, "fixed"));
+}
+
+TEST(probe_broken, a_fault_of_the_api_becomes_a_program) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const std::vector<std::string> lying{"LD_PRELOAD=" CLAM_LYING_OPENCL,
+                                       "CLAM_TEST_LIE=alloc-over-limit",
+                                       "ASAN_OPTIONS=verify_asan_link_order=0"};
+  const auto probe = [&](const std::string& name) {
+    return run_clam({"probe", name, "--record-failures", folder.path()}, lying);
+  };
+  const Finished probed = probe("alloc-over-limit");
+  EXPECT_EQ(probed.code, 1) << probed.out;
+  EXPECT_TRUE(contains(probed.out, "recorded in ")) << probed.out;
+  const std::string written = folder.file("alloc-over-limit");
+  EXPECT_EQ(read_file(written + "/repro.c"), read_file(kProbes + "/alloc-over-limit/repro.c"));
+  EXPECT_TRUE(contains(read_file(written + "/README.md"), "cc repro.c -lOpenCL"));
+  EXPECT_TRUE(contains(read_file(written + "/device.txt"), "identity:"));
+  if (!has_compiler()) return;
+  // It sees the fault, and none where there is none.
+  const std::string cc = "cd " + written + " && cc -std=c99 -O2 -Wall -Wextra -pedantic -Werror ";
+  ASSERT_EQ(run_command({"/bin/sh", "-c", cc + "repro.c -o repro -lOpenCL"}).code, 0);
+  const Finished right = run_command({written + "/repro"}, {});
+  EXPECT_EQ(right.code, 0) << right.out;
+  const Finished wrong = run_command({written + "/repro"}, lying);
+  EXPECT_EQ(wrong.code, 1) << wrong.out;
+  EXPECT_TRUE(contains(wrong.out, "FAIL: clCreateBuffer gave a buffer")) << wrong.out;
+}
+
+TEST(probe, its_programs_build_without_a_warning) {
+  if (!has_compiler()) GTEST_SKIP() << "no C compiler with OpenCL";
+  int programs = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(kProbes)) {
+    const std::string program = entry.path().string() + "/repro.c";
+    if (!std::filesystem::exists(program)) continue;
+    ++programs;
+    const std::string cc = "cc -std=c99 -O2 -Wall -Wextra -pedantic -Werror -c -o /dev/null ";
+    const Finished built = run_command({"/bin/sh", "-c", cc + "'" + program + "'"});
+    EXPECT_EQ(built.code, 0) << program << "\n" << built.err;
+  }
+  EXPECT_EQ(programs, 3);
 }
 
 }  // namespace

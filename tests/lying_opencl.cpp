@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -179,6 +180,11 @@ cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id* dev
   // was read before the kernel was made.
   static std::atomic<int> builds{0};
   const int build = builds++;
+  if (lies("compiler-aborts")) {
+    std::fprintf(stderr, "a frame at %p\ncompiler.cc:42: Assertion `a == b' failed.\n",
+                 static_cast<void*>(program));
+    std::abort();
+  }
   if (lies("binary-before-kernel") && build % 2 == 0) {
     std::this_thread::sleep_for(std::chrono::seconds(4));
   }

@@ -171,6 +171,55 @@ TEST(report, a_row_is_ok_only_when_every_word_says_so) {
   for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(shown[i]["status"], wanted[i]) << i;
 }
 
+/// The results of g1 as if a Mali-G610 had given them, without predictions.
+json results_of_a_mali() {
+  json results = json::parse(read_file(made_up("g1")));
+  results["clam"]["device"]["name"] = "Mali-G610 (Panfrost)";
+  for (json& row : results["clam"]["rows"]) row.erase("predicted_us");
+  return results;
+}
+
+json predictions_for(const char* gpu, const char* variant) {
+  const json problem = {{"problem", "softmax shape=1x4x192x192 dtype=f32"},
+                        {"variant", variant},
+                        {"predicted_us", {{"low", 31.5}, {"high", 42.5}}}};
+  const json left_out = {{"problem", "pool2d"}, {"reason", "no listing"}};
+  return {{"clam_mali", 1}, {"gpus", {{{"gpu", gpu}, {"problems", {left_out, problem}}}}}};
+}
+
+TEST(report, predictions_go_to_rows_of_their_gpu_problem_and_variant) {
+  const TemporaryFolder folder;
+  const std::string results = folder.file("results.json"), mali = folder.file("mali.json");
+  write_file(results, results_of_a_mali().dump());
+  write_file(mali, predictions_for("g610", "softmax_row").dump());
+  const std::string table = markdown_of({results, "--predicted", mali});
+  EXPECT_EQ(count_of(table, "31.5 to 42.5"), 1) << table;
+  const json data = json::parse(data_text(page_of({results, made_up("g2"), "--predicted", mali})));
+  for (const json& row : data["boards"][0]["rows"]) {
+    const bool it = row["name"] == "softmax shape=1x4x192x192 dtype=f32";
+    EXPECT_EQ(row.value("predicted_low", 0.0), it ? 31.5 : 0.0) << row;
+  }
+}
+
+TEST(report, predictions_of_another_gpu_or_variant_are_refused) {
+  const TemporaryFolder folder;
+  const std::string results = folder.file("results.json"), mali = folder.file("mali.json");
+  write_file(results, results_of_a_mali().dump());
+  const auto refused = [&](const std::string& predictions) {
+    write_file(mali, predictions);
+    const Finished finished = run_clam({"report", "--markdown", results, "--predicted", mali});
+    EXPECT_EQ(finished.code, 2) << finished.out;
+    return finished.err;
+  };
+  EXPECT_TRUE(contains(refused(predictions_for("g52", "softmax_row").dump()),
+                       "is about Mali-G52, and none of the results is of one"));
+  EXPECT_TRUE(contains(refused(predictions_for("g610", "softmax_rows").dump()),
+                       "none of its problems was measured there by the same variant"));
+  EXPECT_TRUE(contains(refused(predictions_for("g9", "softmax_row").dump()), "unknown GPU"));
+  EXPECT_TRUE(contains(refused("{}"), "give a file of clam mali --json"));
+  EXPECT_TRUE(contains(refused("{"), "is not JSON (byte 2): give a file of clam mali --json"));
+}
+
 TEST(report, counts_are_json_too) {
   const json summary = parse_out(run_clam({"report", made_up("g1"), "--markdown", "--json", "-"}));
   EXPECT_EQ(summary.at("clam_report"), 1);

@@ -65,6 +65,12 @@ json case_json(const Bundle& bundle) {
     written["file"] = bundle.file;
     written["options"] = bundle.options;
   }
+  if (bundle.shrunk) {
+    written["shrunk"] = {{"from", anonymous(bundle.shrunk->from)},
+                         {"steps", bundle.shrunk->steps},
+                         {"notes", bundle.shrunk->notes},
+                         {"complete", bundle.shrunk->complete}};
+  }
   return written;
 }
 
@@ -111,6 +117,13 @@ void read_case(const std::string& folder, Bundle& bundle) {
   bundle.noted = read.value("noted", "");
   bundle.device = device_from_json(read.at("device"));
   bundle.seen = seen_from_json(read.at("seen"));
+  if (read.contains("shrunk")) {
+    const json& shrunk = read.at("shrunk");
+    bundle.shrunk = {shrunk.at("from").get<std::string>(),
+                     shrunk.at("steps").get<std::vector<std::string>>(),
+                     shrunk.at("notes").get<std::vector<std::string>>(),
+                     shrunk.at("complete").get<bool>()};
+  }
   if (read.at("kind") == "build") {
     bundle.file = read.at("file").get<std::string>();
     bundle.options = read.value("options", "");
@@ -210,6 +223,10 @@ Bundle read_bundle(const std::string& folder) {
     Bundle bundle;
     read_case(folder, bundle);
     for (const Build& build : builds_of(bundle)) {
+      if (fs::path(build.file).filename() != build.file) {  // not one of another folder
+        throw BadArgument(fmt::format("{}: a kernel file {} is none of the bundle's own", folder,
+                                      in_quotes(build.file)));
+      }
       bundle.kernels[build.file] = read_file(in(folder, build.file));
     }
     if (bundle.plan) read_tensors(folder, bundle);

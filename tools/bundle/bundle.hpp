@@ -41,6 +41,13 @@ Seen seen_from_json(const nlohmann::json& json);
 /// the same OpenCL error.
 bool same_failure(const Seen& a, const Seen& b);
 
+/// What a smaller case was made from, and how.
+struct Shrunk {
+  std::string from;  ///< the problem
+  std::vector<std::string> steps, notes;
+  bool complete = true;  ///< nothing single can be made smaller; else the time was over
+};
+
 struct Bundle {
   std::string problem, variant, data_set;
   std::uint64_t seed = 1;
@@ -48,6 +55,7 @@ struct Bundle {
   DeviceInfo device;     ///< where
   Seen seen;             ///< what came of it there
   std::string noted;     ///< why it is recorded, where its result does not say; Markdown
+  std::optional<Shrunk> shrunk;
 
   std::optional<Plan> plan;   ///< none: a file is built, and nothing run
   std::string file, options;  ///< of that build
@@ -114,6 +122,8 @@ class StagedFolder {
 
 /// The C program, with the tables of this bundle, whose other files lie in `folder`.
 std::string replay_source(const Bundle& bundle, const std::string& folder, bool single_file);
+/// What it was shrunk from, for its README; nothing where it was not.
+std::string shrunk_text(const Bundle& bundle);
 std::string readme_text(const Bundle& bundle, const std::string& folder, const Extras& extras);
 /// The device, its loader and kernel driver, clocks, and the kernel log's lines on GPU faults.
 std::string device_text(const DeviceInfo& device);

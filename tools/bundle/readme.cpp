@@ -101,6 +101,7 @@ std::string about(const std::string& file) {
   if (file == "case.json") return "the case as clam reads it, and what was seen";
   if (file == "plan.json") return "the launches with their arguments, as clam reads them";
   if (file == "options.txt") return "build options";
+  if (file == "errors.log") return "what the process and the driver printed on standard error";
   if (file == "build.log") return "what the compiler said";
   if (file == "device.txt") return "device, driver, libraries, clocks, kernel log";
   if (file == "kernel.sim") return "the launch for the simulator Oclgrind";
@@ -146,7 +147,7 @@ std::string readme_text(const Bundle& bundle, const std::string& folder, const E
                             ? ""
                             : fmt::format("data set {}, seed {}", bundle.data_set, bundle.seed));
   }
-  text += launches_text(bundle);
+  text += launches_text(bundle) + shrunk_text(bundle);
   text += fmt::format(
       "\n## Is the kernel innocent?\n\nThe same bytes on other drivers (`./a.out -d ...`):\n\n"
       "| device and driver | result |\n|---|---|\n| {} | {} |\n| | |\n",

@@ -59,14 +59,21 @@ void StagedFolder::clear() {
   for (const auto& entry : fs::directory_iterator(path_)) fs::remove_all(entry.path());
 }
 
+/// A bundle that is there steps aside first and goes last: whatever happens between, one is whole.
 void StagedFolder::publish() {
   sync_folder(path_);
-  std::error_code error;
-  if (fs::exists(fs::path(target_) / "case.json", error)) fs::remove_all(target_, error);
-  fs::rename(path_, target_, error);
-  if (error) throw IoError(fmt::format("cannot write {}: {}", target_, error.message()));
+  std::error_code error, ignored;
+  const std::string old = path_ + ".old";
+  const bool replaces = fs::exists(fs::path(target_) / "case.json", error);
+  if (replaces) fs::rename(target_, old, error);
+  if (!error) fs::rename(path_, target_, error);
+  if (error) {
+    if (replaces) fs::rename(old, target_, ignored);
+    throw IoError(fmt::format("cannot write {}: {}", target_, error.message()));
+  }
   path_.clear();
   sync_folder(fs::absolute(target_).parent_path().string());
+  if (replaces) fs::remove_all(old, ignored);
 }
 
 }  // namespace clam

@@ -3,10 +3,14 @@
 
 #include <fmt/core.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "atomic_file.hpp"
 #include "error.hpp"
+#include "last_words.hpp"
 #include "process/isolate.hpp"
+#include "process/scratch_folder.hpp"
 #include "session.hpp"
 
 namespace clam::cli {
@@ -26,6 +30,14 @@ json answer_of(const Fate& fate) {
   return answer.is_object() ? answer : json();
 }
 
+Seen misfortune_of(const Fate& fate, const std::string& errors) {
+  Seen seen;
+  seen.outcome = fate.hung ? Outcome::hung : Outcome::crashed;
+  const std::string cause = fate.hung ? "" : cause_of(errors);
+  seen.reason = *fate.misfortune() + (cause.empty() ? "" : ": " + cause);
+  return seen;
+}
+
 }  // namespace
 
 std::string device_id(const DeviceEntry& entry) {
@@ -39,12 +51,18 @@ std::string device_title(const DeviceEntry& entry, const DeviceInfo& facts) {
 
 CaseRun try_case(const std::string& device, const std::string& folder, int limit_s,
                  const std::string& keep) {
-  std::vector<std::string> words = words_of(device, {"replay", folder, "--here"});
-  if (!keep.empty()) words.insert(words.end(), {"--keep", keep});
-  const Fate fate = run_isolated(words, std::chrono::seconds(limit_s));
-  if (const Reason misfortune = fate.misfortune()) {
-    return {{fate.hung ? Outcome::hung : Outcome::crashed, *misfortune, {}, 0}, {}};
+  namespace fs = std::filesystem;
+  const ScratchFolder scratch;  // compilers that crash leave files where they are
+  std::vector<std::string> words =
+      words_of(device, {"replay", fs::absolute(folder).string(), "--here"});
+  if (!keep.empty()) words.insert(words.end(), {"--keep", fs::absolute(keep).string()});
+  const std::string errors_file = scratch.file("errors");
+  const Fate fate = run_isolated(words, std::chrono::seconds(limit_s), scratch.path(), errors_file);
+  const std::string errors = steady(read_file(errors_file));
+  if (!keep.empty() && fate.misfortune() && !errors.empty()) {
+    write_file((fs::path(keep) / "errors.log").string(), errors);
   }
+  if (fate.misfortune()) return {misfortune_of(fate, errors), {}};
   const json answer = answer_of(fate);
   if (answer.contains("error")) throw BadArgument(answer.at("error").get<std::string>());
   if (answer.contains("cannot")) return {{}, answer.at("cannot").get<std::string>()};

@@ -34,6 +34,7 @@ void add_probe(CLI::App& app, Cli& cli);
 void add_report(CLI::App& app, Cli& cli);
 void add_record(CLI::App& app, Cli& cli);
 void add_replay(CLI::App& app, Cli& cli);
+void add_shrink(CLI::App& app, Cli& cli);
 
 /// Problem lines from command-line words. A line may come whole, in quotes, or as words of its own:
 /// a word that is no op's name belongs to the line before it.

@@ -6,12 +6,16 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "atomic_file.hpp"
 #include "cli.hpp"
 #include "error.hpp"
+#include "last_words.hpp"
 #include "op.hpp"
 #include "probe/history.hpp"
+#include "probe_record.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
 #include "session.hpp"
@@ -25,7 +29,8 @@ using Verdict = ProbeResult::Verdict;
 struct ProbeRequest {
   std::vector<std::string> names;
   bool all = false, destructive = false, isolate = true;
-  int limit_s = 0;  ///< 0: each probe's own
+  int limit_s = 0;              ///< 0: each probe's own
+  std::string record_failures;  ///< a folder for those that are bad; empty: none
 };
 
 /// A probe and what became of it.
@@ -84,7 +89,8 @@ ProbeResult isolated(const Row& row, const ProbeRequest& request, const std::str
   if (request.destructive) words.push_back("--destructive");
   const int limit = request.limit_s ? request.limit_s : row.probe.limit_s;
   const ScratchFolder folder;  // drivers that crash leave files where they are
-  const Fate fate = run_isolated(words, std::chrono::seconds(limit), folder.path());
+  const Fate fate =
+      run_isolated(words, std::chrono::seconds(limit), folder.path(), folder.file("errors"));
   const json report = json::parse(fate.out, nullptr, false);
   const bool told = report.is_object() && report.contains("probes");
   ProbeResult result;
@@ -98,7 +104,9 @@ ProbeResult isolated(const Row& row, const ProbeRequest& request, const std::str
                                         (result.detail.empty() ? "" : ": " + result.detail) +
                                         "; but then "
                                   : "";
-    return {fate.hung ? Verdict::hang : Verdict::crash, seen + *misfortune};
+    const std::string cause = cause_of(steady(read_file(folder.file("errors"))));
+    return {fate.hung ? Verdict::hang : Verdict::crash,
+            seen + *misfortune + (cause.empty() ? "" : ": " + cause)};
   }
   if (told) return result;
   constexpr int kNotStarted = 126;  // or 127: no fault of a driver
@@ -149,6 +157,19 @@ json to_json(const Row& row) {
   return result;
 }
 
+/// Each bad one as a folder for the driver's authors.
+void record_failure(Cli& cli, const ProbeRequest& request, const Row& row,
+                    const DeviceEntry& entry) {
+  if (request.record_failures.empty() || !row.result.bad()) return;
+  const std::string folder = request.record_failures + "/" + row.probe.name;
+  try {
+    record_probe(cli, row.probe, row.result.detail, entry, folder);
+    cli.out.line(fmt::format("{:<6}recorded in {}", "", folder));
+  } catch (const Error& error) {
+    cli.out.note(fmt::format("{} is not recorded: {}", row.probe.name, error.what()));
+  }
+}
+
 /// Counts by verdict, in words and in the report; then the exit code.
 int conclude(Cli& cli, const std::vector<Row>& rows, json& report) {
   std::string text;
@@ -174,6 +195,9 @@ int conclude(Cli& cli, const std::vector<Row>& rows, json& report) {
 int probe(Cli& cli, const ProbeRequest& request) {
   if (!request.all && request.names.empty()) return list(cli);
   std::vector<Row> rows;
+  if (!request.record_failures.empty()) {
+    std::filesystem::create_directories(request.record_failures);
+  }
   for (Probe& wanted : wanted_probes(request)) rows.push_back({std::move(wanted), {}, 0, {}});
   const DeviceEntry entry = select_device(cli.device);
   const DeviceInfo info = query_device(entry.device);
@@ -192,6 +216,7 @@ int probe(Cli& cli, const ProbeRequest& request) {
                              row.probe.destructive ? " --destructive" : "", device);
     run_row(row, request, entry, device);
     print(cli.out, row);
+    record_failure(cli, request, row, entry);
     remember(history, row.probe.name, row.result);
     if (request.isolate) keep_history(info, history);  // at once: the next one may end the machine
   }
@@ -211,6 +236,8 @@ void add_probe(CLI::App& app, Cli& cli) {
   sub->add_option("--limit", request->limit_s,
                   "seconds for each probe, after which it is a HANG (default: its own, mostly 20)")
       ->check(CLI::PositiveNumber);
+  sub->add_option("--record-failures", request->record_failures,
+                  "what is bad as folders in this one, for the driver's authors");
   sub->add_flag("--isolate,!--no-isolate", request->isolate,
                 "each in a process of its own (default); not, for a debugger, where a hang hangs");
   sub->callback(

@@ -20,17 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 using Role = TensorSpec::Role;
 
-/// Now, or SOURCE_DATE_EPOCH, which makes what is built the same again.
-std::string date() {
-  const char* fixed = std::getenv("SOURCE_DATE_EPOCH");
-  const std::time_t now = fixed ? std::strtoll(fixed, nullptr, 10) : std::time(nullptr);
-  std::tm utc{};
-  ::gmtime_r(&now, &utc);
-  char text[32] = "";
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text;
-}
-
 /// What the command line asks for, refused before a device opens where it cannot be.
 void check_request(const RecordRequest& request) {
   const int sources =
@@ -192,6 +181,16 @@ int run_record(Cli& cli, const RecordRequest& request) {
 
 }  // namespace
 
+std::string recording_date() {
+  const char* fixed = std::getenv("SOURCE_DATE_EPOCH");
+  const std::time_t now = fixed ? std::strtoll(fixed, nullptr, 10) : std::time(nullptr);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  char text[32] = "";
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
 Bundle record(Cli& cli, const RecordRequest& request) {
   check_request(request);
   StagedFolder folder(request.target, request.force);
@@ -206,9 +205,20 @@ Bundle record(Cli& cli, const RecordRequest& request) {
     run_into(folder.path(), entry, device, request.limit_s, bundle);
   }
   warn_of_kernels(cli, bundle);
-  bundle.recorded = date();
+  bundle.recorded = recording_date();
   bundle.noted = request.note;
   finish_case(folder.path(), bundle, {request.single_file, request.format == "oclgrind"});
+  folder.publish();
+  return bundle;
+}
+
+Bundle record_bundle(Cli& cli, Bundle bundle, const DeviceEntry& entry, const std::string& target,
+                     int limit_s) {
+  StagedFolder folder(target, true);
+  cli.out.progress("recording " + bundle.problem);
+  run_into(folder.path(), entry, query_device(entry.device), limit_s, bundle);
+  bundle.recorded = recording_date();
+  finish_case(folder.path(), bundle, {});
   folder.publish();
   return bundle;
 }

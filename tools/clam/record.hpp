@@ -7,6 +7,7 @@
 
 #include "bundle/bundle.hpp"
 #include "cli.hpp"
+#include "opencl.hpp"
 #include "run_job.hpp"
 
 namespace clam::cli {
@@ -26,5 +27,12 @@ struct RecordRequest {
 /// Runs the case in a process of its own and writes the bundle, whatever comes of it. Where the
 /// request names neither data set nor inputs, all data sets are tried until one goes wrong.
 Bundle record(Cli& cli, const RecordRequest& request);
+
+/// Runs a case that is put together already, and writes it, over a bundle that is there.
+Bundle record_bundle(Cli& cli, Bundle bundle, const DeviceEntry& entry, const std::string& target,
+                     int limit_s);
+
+/// Now, or SOURCE_DATE_EPOCH, which makes what is built the same again.
+std::string recording_date();
 
 }  // namespace clam::cli

@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 struct ReportRequest {
-  std::vector<std::string> files;
+  std::vector<std::string> files, predicted;
   std::string page;
   bool markdown = false;
 };
@@ -45,7 +45,8 @@ int report_files(Cli& cli, const ReportRequest& request) {
         "{} is the name of a results file: let -o name an .html or .md file", request.page));
   }
   if (!request.page.empty()) require_writable(request.page);
-  const std::vector<ReportBoard> boards = read_boards(request.files);
+  std::vector<ReportBoard> boards = read_boards(request.files);
+  for (const std::string& path : request.predicted) add_predictions(path, boards);
   const std::string text = request.markdown ? to_markdown(boards) : to_html(boards);
   if (request.page.empty()) {
     cli.out.text(text);
@@ -64,6 +65,9 @@ void add_report(CLI::App& app, Cli& cli) {
   CLI::App* sub = app.add_subcommand("report", "a page, or a table, of what clam-bench measured");
   sub->add_option("files", request->files, "files of clam-bench --json, one a board");
   sub->add_option("-o,--output", request->page, "write one page, which needs no other file");
+  sub->add_option("--predicted", request->predicted,
+                  "a file of clam mali --json, for rows of that GPU; may be given many times")
+      ->allow_extra_args(false);
   sub->add_flag("--markdown", request->markdown,
                 "a table for an issue instead, to standard output without -o");
   sub->callback(

@@ -15,7 +15,7 @@ struct ReportRow {
   enum class Status { ok, invalid, skipped };
   using Figure = std::optional<double>;
 
-  std::string name, op, dtype, variant, reason, command, kernel_hash;
+  std::string name, op, dtype, problem, variant, reason, command, kernel_hash;
   std::vector<std::string> marks;
   std::vector<std::string> nodes;  ///< of workloads that show it: "lightglue-192: dense_3"
   Status status = Status::ok;
@@ -39,6 +39,7 @@ struct ReportBoard {
   std::string name;   ///< of the device
   std::string label;  ///< the same, told apart from that of other files
   std::string line;   ///< device, platform, driver, in one line
+  std::string gpu;    ///< "g610": the Mali that it is, as --gpu takes it; else empty
   std::string date, version;
   std::vector<Facts> facts;           ///< device, clocks, measured peaks
   std::vector<std::string> warnings;  ///< what keeps the rows from being a board's own
@@ -55,6 +56,10 @@ const char* name(ReportRow::Status status);
 ReportBoard read_results(const std::string& path);
 /// Reads all, and gives boards of the same name labels that differ.
 std::vector<ReportBoard> read_boards(const std::vector<std::string>& paths);
+
+/// Gives rows the time that a file of `clam mali --json` predicts for the same problem by the same
+/// variant on the same GPU. Throws BadArgument where that is true of no row.
+void add_predictions(const std::string& path, std::vector<ReportBoard>& boards);
 
 /// "2 rows INVALID, 41 OK, 3 skipped"
 std::string counts_text(const std::vector<ReportBoard>& boards);

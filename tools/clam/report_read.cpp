@@ -7,8 +7,9 @@
 #include <map>
 
 #include "atomic_file.hpp"
-#include "error.hpp"
+#include "gpu.hpp"
 #include "report.hpp"
+#include "report_part.hpp"
 
 namespace clam::cli {
 namespace {
@@ -16,99 +17,6 @@ namespace {
 using nlohmann::json;
 
 constexpr int kSchema = 1;
-
-/// A value of the file that knows where it stands, so that a wrong one can be named.
-class Part {
- public:
-  Part(const json& value, std::string where) : value_(&value), where_(std::move(where)) {}
-
-  const json& value() const { return *value_; }
-
-  /// The object under `key`; an empty one where there is none.
-  Part object(const std::string& key) const {
-    static const json none = json::object();
-    const json* found = find(key);
-    if (!found) return {none, where_ + "." + key};
-    if (!found->is_object()) wrong(key, "an object");
-    return {*found, where_ + "." + key};
-  }
-
-  std::vector<Part> objects(const std::string& key) const {
-    std::vector<Part> parts;
-    const json* found = find(key);
-    if (found && !found->is_array()) wrong(key, "a list");
-    for (std::size_t i = 0; found && i < found->size(); ++i) {
-      parts.emplace_back((*found)[i], fmt::format("{}.{}[{}]", where_, key, i));
-      if (!(*found)[i].is_object()) wrong(fmt::format("{}[{}]", key, i), "an object");
-    }
-    return parts;
-  }
-
-  std::vector<std::string> texts(const std::string& key) const {
-    std::vector<std::string> texts;
-    const json* found = find(key);
-    if (found && !found->is_array()) wrong(key, "a list");
-    for (std::size_t i = 0; found && i < found->size(); ++i) {
-      if (!(*found)[i].is_string()) wrong(fmt::format("{}[{}]", key, i), "a text");
-      texts.push_back((*found)[i].get<std::string>());
-    }
-    return texts;
-  }
-
-  ReportRow::Figure figure(const std::string& key) const {
-    const json* found = find(key);
-    if (!found) return {};
-    if (!found->is_number()) wrong(key, "a number");
-    return found->get<double>();
-  }
-
-  std::string text(const std::string& key) const {
-    const json* found = find(key);
-    if (!found) return "";
-    if (!found->is_string()) wrong(key, "a text");
-    return found->get<std::string>();
-  }
-
-  std::string needed_text(const std::string& key) const {
-    if (!find(key)) throw BadArgument(fmt::format("{} lacks \"{}\"", where_, key));
-    return text(key);
-  }
-
-  /// What a person will paste into a shell: a line break or an escape in it could do anything.
-  std::string needed_line(const std::string& key) const {
-    const std::string line = needed_text(key);
-    const auto is_control = [](unsigned char c) { return c < ' ' || c == 0x7f; };
-    if (std::any_of(line.begin(), line.end(), is_control)) {
-      wrong(key, "one line of plain text: it has control characters");
-    }
-    return line;
-  }
-
- private:
-  const json* find(const std::string& key) const {
-    const auto found = value_->find(key);
-    return found == value_->end() ? nullptr : &*found;
-  }
-
-  [[noreturn]] void wrong(const std::string& key, const char* wanted) const {
-    throw BadArgument(fmt::format("{}.{} is not {}", where_, key, wanted));
-  }
-
-  const json* value_;
-  std::string where_;
-};
-
-json parse(const std::string& path) {
-  const std::string text = read_file(path);
-  try {
-    return json::parse(text);
-  } catch (const json::parse_error& error) {
-    throw BadArgument(fmt::format("{} is not JSON (byte {}): give a file of clam-bench --json",
-                                  path, error.byte));
-  } catch (const json::exception&) {
-    throw BadArgument(fmt::format("{} holds a number that is out of range", path));
-  }
-}
 
 /// The part that is clam's own, of a version that is known here.
 const json& own_part(const json& document, const std::string& path) {
@@ -157,7 +65,7 @@ ReportRow read_row(const Part& part) {
   row.op = part.needed_text("op");
   row.dtype = part.needed_text("dtype");
   row.command = part.needed_line("command");
-  row.variant = part.text("variant");
+  row.variant = part.text("variant"), row.problem = part.text("problem");
   row.reason = reason_of(part);
   row.kernel_hash = part.text("kernel_hash");
   row.marks = part.texts("marks");
@@ -167,8 +75,7 @@ ReportRow read_row(const Part& part) {
   row.low = us.figure("low"), row.high = us.figure("high");
   row.gflop_per_s = part.figure("gflop_per_s"), row.gb_per_s = part.figure("gb_per_s");
   row.floor_us = part.figure("floor_us"), row.of_peak = part.figure("of_peak");
-  const Part predicted = part.object("predicted_us");
-  row.predicted_low = predicted.figure("low"), row.predicted_high = predicted.figure("high");
+  take_prediction(part, row);
   row.launches = part.figure("launches");
   row.flop_per_byte = ratio(part.figure("flops"), part.figure("bytes"));
   if (!row.flop_per_byte) row.flop_per_byte = ratio(row.gflop_per_s, row.gb_per_s);
@@ -297,6 +204,12 @@ std::string device_line(const Part& device) {
   return line + ")";
 }
 
+/// The Mali that it is, by its id or its own name; empty for all else.
+std::string gpu_key(const Part& device) {
+  const Identity who = identify(device_from_json(device.value()));
+  return who.by == Identity::By::id || who.by == Identity::By::name ? who.gpu->key : "";
+}
+
 std::vector<std::string> warnings(const Part& device, const std::vector<std::string>& replaced) {
   std::vector<std::string> warnings;
   if (device.text("type") == "cpu") {
@@ -326,7 +239,7 @@ std::size_t ReportBoard::count(ReportRow::Status status) const {
 }
 
 ReportBoard read_results(const std::string& path) {
-  const json document = parse(path);
+  const json document = parse_json_file(path, "clam-bench --json");
   const Part own(own_part(document, path), path + ": clam");
   const Part device = own.object("device"), peaks = own.object("peaks");
   const std::vector<std::string> replaced = own.texts("replaced_kernels");
@@ -334,7 +247,7 @@ ReportBoard read_results(const std::string& path) {
   board.path = path;
   board.line = device_line(device);
   board.name = device.text("name").empty() ? "a device without a name" : device.text("name");
-  board.label = board.name;
+  board.label = board.name, board.gpu = gpu_key(device);
   board.date = own.needed_text("date"), board.version = own.text("version");
   board.facts = {device_facts(device, board, replaced), clock_facts(own.object("board")),
                  peak_facts(peaks)};

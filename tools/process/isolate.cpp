@@ -33,10 +33,10 @@ Reason Fate::misfortune() const {
 std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
 Fate run_isolated(const std::vector<std::string>& words, std::chrono::milliseconds limit,
-                  const std::string& folder) {
+                  const std::string& folder, const std::string& errors_file) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point until = Clock::now() + limit;
-  Process process(words, {}, Process::Errors::own, folder);
+  Process process(words, {}, Process::Errors::own, folder, errors_file);
   Fate fate;
   fate.limit = limit;
   std::string line;

@@ -25,8 +25,8 @@ struct Fate {
 std::string own_program();
 
 /// Runs words[0] until it ends, or `limit` is over, in `folder` where one is named. Its errors go
-/// where this process's go. Throws IoError where it cannot be started.
+/// into `errors_file`, or where this process's go. Throws IoError where it cannot be started.
 Fate run_isolated(const std::vector<std::string>& words, std::chrono::milliseconds limit,
-                  const std::string& folder = "");
+                  const std::string& folder = "", const std::string& errors_file = "");
 
 }  // namespace clam

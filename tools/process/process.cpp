@@ -22,16 +22,14 @@ using Clock = std::chrono::steady_clock;
 
 /// What the new process does until it is the program; async-signal-safe but for putenv, which the
 /// parent has prepared the strings for.
-[[noreturn]] void become(int output, Process::Errors errors, std::vector<char*>& argv,
+[[noreturn]] void become(int output, int errors, std::vector<char*>& argv,
                          std::vector<char*>& settings, const char* folder) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int nothing = ::open("/dev/null", O_RDONLY);
   if (nothing < 0 || ::dup2(nothing, STDIN_FILENO) < 0 || ::dup2(output, STDOUT_FILENO) < 0) {
     ::_exit(126);
   }
-  if (errors == Process::Errors::with_output && ::dup2(output, STDERR_FILENO) < 0) {
-    ::_exit(126);
-  }
+  if (errors >= 0 && ::dup2(errors, STDERR_FILENO) < 0) ::_exit(126);
   if (*folder && ::chdir(folder) != 0) ::_exit(126);
   for (char* setting : settings) ::putenv(setting);
   ::execvp(argv[0], argv.data());
@@ -47,17 +45,22 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }  // namespace
 
 Process::Process(const std::vector<std::string>& words, const std::vector<std::string>& environment,
-                 Errors errors, const std::string& folder) {
+                 Errors errors, const std::string& folder, const std::string& errors_file) {
   std::vector<std::string> own_words = words, own_environment = environment;
   std::vector<char*> argv = pointers(own_words), settings = pointers(own_environment);
   argv.push_back(nullptr);
-  int ends[2];
+  int ends[2], file = -1;
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     throw IoError(std::string("no pipe to another program: ") + std::strerror(errno));
   }
+  if (!errors_file.empty()) {
+    file = ::open(errors_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  }
+  const int errors_to = file >= 0 ? file : errors == Errors::with_output ? ends[1] : -1;
   child_ = ::fork();
-  if (child_ == 0) become(ends[1], errors, argv, settings, folder.c_str());
+  if (child_ == 0) become(ends[1], errors_to, argv, settings, folder.c_str());
   ::close(ends[1]);
+  if (file >= 0) ::close(file);
   stream_ = ends[0];
   if (child_ < 0) {
     ::close(stream_);

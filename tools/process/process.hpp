@@ -18,9 +18,10 @@ class Process {
 
   /// Starts words[0] with nothing to read. `environment`: "NAME=VALUE" texts on top of this
   /// process's. It dies with the thread that started it. Throws IoError when it cannot be started.
-  /// It works in `folder`, or where this process does.
+  /// It works in `folder`, or where this process does. `errors_file`: gets its standard error.
   Process(const std::vector<std::string>& words, const std::vector<std::string>& environment,
-          Errors errors = Errors::with_output, const std::string& folder = "");
+          Errors errors = Errors::with_output, const std::string& folder = "",
+          const std::string& errors_file = "");
   /// Ends it, if it still runs.
   ~Process();
   Process(const Process&) = delete;

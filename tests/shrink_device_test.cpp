@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: MIT
+// shrink_device_test.cpp - `clam shrink`: faults planted in kernels, and the smallest case of each.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "bundle/bundle.hpp"
+#include "embedded.hpp"
+#include "foreign_plan.hpp"
+#include "run_clam.hpp"
+
+namespace clam::test {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* kSoftmax = "softmax shape=3x5 dtype=f32";
+constexpr const char* kDense = "dense m=20 n=64 k=48 dtype=f32 bias act=relu";
+
+/// Runs `clam record` into folder/case, with the kernels of another folder.
+void record(const TemporaryFolder& folder, std::vector<std::string> words,
+            const TemporaryFolder* kernels = nullptr) {
+  words.insert(words.begin(), "record");
+  words.insert(words.end(), {"-o", folder.file("case")});
+  std::vector<std::string> environment{"CLAM_CACHE_DIR=off"};
+  if (kernels) environment.push_back("CLAM_KERNEL_DIR=" + kernels->path());
+  const Finished finished = run_clam(words, environment);
+  ASSERT_EQ(finished.code, 0) << finished.out << finished.err;
+}
+
+Finished shrink(const TemporaryFolder& folder, std::vector<std::string> words = {}) {
+  words.insert(words.begin(), {"shrink", folder.file("case")});
+  return run_clam(words);
+}
+
+/// The report, where it went well.
+json shrunk(const TemporaryFolder& folder, std::vector<std::string> words = {}) {
+  words.insert(words.end(), {"--json", "-"});
+  const Finished finished = shrink(folder, words);
+  EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
+  return parse_out(finished);
+}
+
+/// Every file of a folder, byte for byte.
+std::map<std::string, std::string> files_of(const std::string& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    files[entry.path().filename().string()] = read_file(entry.path().string());
+  }
+  return files;
+}
+
+void expect_replay(const TemporaryFolder& folder, const std::string& name,
+                   const std::string& verdict, int code) {
+  const Finished finished = run_clam({"replay", folder.file(name)});
+  EXPECT_EQ(finished.code, code) << finished.out << finished.err;
+  EXPECT_TRUE(contains(finished.out, "\n" + verdict)) << finished.out;
+}
+
+/// dense_plain with more in its sum where a condition on m, n, row, col and x holds.
+void break_dense(const TemporaryFolder& kernels, const std::string& condition) {
+  const std::string from = "if (row >= m || col >= n) return;\n  const float sum = ";
+  break_kernel(kernels, "dense.cl", from, from + "(" + condition + " ? 8.0f : 0.0f) + ");
+}
+
+void record_dense(const TemporaryFolder& folder, const std::string& condition) {
+  const TemporaryFolder kernels;
+  break_dense(kernels, condition);
+  record(folder, {kDense, "--variant", "dense_plain"}, &kernels);
+}
+
+/// Softmax whose rows do not sum to 1.
+void break_softmax(const TemporaryFolder& kernels) {
+  break_kernel(kernels, "softmax.cl", "1.0f / ", "1.01f / ");
+}
+
+TEST(shrink_device, the_smallest_extents_at_which_it_is_wrong) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  record_dense(folder, "m >= 5 && n >= 37 && col == 36");
+  const auto before = files_of(folder.file("case"));
+  const json report = shrunk(folder);
+  EXPECT_EQ(report.at("problem").at("to"), "dense m=5 n=37 k=1 dtype=f32");
+  EXPECT_EQ(report.at("problem").at("from"), kDense);
+  EXPECT_TRUE(report.at("complete"));
+  EXPECT_EQ(report.at("seen").at("first_wrong").at("tensor"), "y");
+  EXPECT_TRUE(files_of(folder.file("case")) == before);
+  const auto after = files_of(folder.file("case-small"));
+  EXPECT_EQ(after.at("dense.cl"), before.at("dense.cl"));
+  EXPECT_TRUE(contains(after.at("README.md"), fmt::format("Shrunk from `{}`", kDense)));
+  EXPECT_TRUE(contains(after.at("README.md"), "- n 64 -> 37\n")) << after.at("README.md");
+  EXPECT_EQ(json::parse(after.at("case.json")).at("shrunk").at("from"), kDense);
+  expect_replay(folder, "case-small", "still fails", 1);
+  write_file(folder.file("case-small/dense.cl"), KernelFiles().get("dense.cl").text);
+  expect_replay(folder, "case-small", "fixed", 0);
+}
+
+TEST(shrink_broken, the_value_that_it_takes) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const Problem problem = Problem::parse(kDense);
+  const DataSet& set = problem.op().data_sets.front();
+  const double guilty = make_inputs(problem, set, 1).at("x").get(13 * 48 + 11);
+  ASSERT_NE(guilty, 0);
+  const TemporaryFolder kernels;
+  // Any element of the row, so that no place in it is known beforehand.
+  const std::string from = "if (row >= m || col >= n) return;\n  const float sum = ";
+  break_kernel(kernels, "dense.cl", from,
+               fmt::format("if (row >= m || col >= n) return;\n  float more = 0;\n"
+                           "  for (int i = 0; i < k; ++i)\n"
+                           "    if (x[offx + row * ldx + i] == {:a}f) more = 8;\n"
+                           "  const float sum = more + ",
+                           guilty));
+  record(folder, {kDense, "--variant", "dense_plain", "--fill", set.name}, &kernels);
+  const json report = shrunk(folder);
+  EXPECT_EQ(report.at("problem").at("to"), "dense m=1 n=1 k=1 dtype=f32") << report;
+  EXPECT_EQ(read_npy(folder.file("case-small/x.npy")).get(0), guilty);
+  EXPECT_EQ(read_npy(folder.file("case-small/w.npy")).get(0), 0);
+}
+
+TEST(shrink_broken, inputs_that_were_given_to_constants_and_then_the_extents) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder, kernels;
+  break_softmax(kernels);
+  write_file(kernels.file("softmax.options"), "-cl-mad-enable -DNOT_THERE=1");
+  HostTensor src(Dtype::f32, {3, 5});
+  for (int i = 0; i < 15; ++i) src.set(i, 0.25 * i);
+  write_npy(folder.file("src.npy"), src);
+  record(folder, {kSoftmax, "--in", "src=" + folder.file("src.npy")}, &kernels);
+  const json report = shrunk(folder, {"-o", folder.file("small"), "--single-file"});
+  EXPECT_EQ(report.at("problem").at("to"), "softmax shape=1 dtype=f32") << report;
+  EXPECT_EQ(read_npy(folder.file("small/src.npy")).get(0), 0);
+  const std::string options = read_file(folder.file("small/options.txt"));
+  EXPECT_FALSE(contains(options, "NOT_THERE") || contains(options, "-cl-mad-enable")) << options;
+  EXPECT_TRUE(contains(options, "-DSOFTMAX")) << options;
+  EXPECT_TRUE(contains(read_file(folder.file("small/README.md")), "needs no other file"));
+}
+
+/// Two launches of a kernel of others; that which multiplies by 3 gives too much.
+void record_two_launches(const TemporaryFolder& folder, float first, float second) {
+  Plan plan = scale_plan(4, first);
+  plan.tensors.push_back(plan.tensors[1]);
+  plan.tensors[2].name = "other";
+  plan.launches.push_back(plan.launches[0]);
+  plan.launches[1].args[1] = BufferArg{"other"};
+  plan.launches[1].args[2] = second;
+  write_file(folder.file("plan.json"), to_json(plan).dump());
+  std::string text = kScaleSource;
+  const std::string product = "dst[i] = src[i] * factor";
+  text.insert(text.find(product) + product.size(), " + (factor == 3.0f)");
+  write_file(folder.file("scale.cl"), text);
+  HostTensor src(Dtype::f32, {4}), dst(Dtype::f32, {4}), other(Dtype::f32, {4});
+  for (int i = 0; i < 4; ++i) {
+    src.set(i, i);
+    dst.set(i, i * static_cast<double>(first));
+    other.set(i, i * static_cast<double>(second));
+  }
+  write_npy(folder.file("src.npy"), src);
+  write_npy(folder.file("dst.npy"), dst);
+  write_npy(folder.file("other.npy"), other);
+  record(folder,
+         {"--plan", folder.file("plan.json"), "--in", "src=" + folder.file("src.npy"), "--expect",
+          "dst=" + folder.file("dst.npy"), "--expect", "other=" + folder.file("other.npy")});
+}
+
+TEST(shrink_device, of_two_launches_the_one_that_is_wrong) {
+  CLAM_NEEDS_DEVICE();
+  for (const bool second : {false, true}) {
+    const TemporaryFolder folder;
+    record_two_launches(folder, second ? 2 : 3, second ? 3 : 2);
+    const json report = shrunk(folder);
+    const Bundle small = read_bundle(folder.file("case-small"));
+    ASSERT_EQ(small.plan->launches.size(), 1u) << report;
+    EXPECT_EQ(std::get<float>(small.plan->launches[0].args[2]), 3);
+    EXPECT_EQ(small.expected.count(second ? "other" : "dst"), 1u);
+    EXPECT_EQ(small.expected.size(), 1u);
+    EXPECT_TRUE(contains(report.at("notes").dump(), "the inputs stay")) << report;
+    EXPECT_TRUE(contains(report.at("notes").dump(), "the extents stay")) << report;
+    expect_replay(folder, "case-small", "still fails", 1);
+  }
+}
+
+TEST(shrink_device, a_build_that_fails_to_the_line_that_it_fails_for) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 12; ++i) {
+    text += fmt::format(
+        "__kernel void f{}(__global int* x) {{\n  const int i = get_global_id(0);\n"
+        "  x[i] = {};\n}}\n\n",
+        i, i == 7 ? "VALUE" : "OTHER");
+  }
+  write_file(folder.file("bad.cl"), text);
+  record(folder, {"--build-only", folder.file("bad.cl"), "--options=-DOTHER=1 -w -DMORE=2"});
+  const json report = shrunk(folder);
+  const std::string small = read_file(folder.file("case-small/bad.cl"));
+  EXPECT_LE(std::count(small.begin(), small.end(), '\n'), 3) << small;
+  EXPECT_TRUE(contains(small, "VALUE")) << small;
+  EXPECT_TRUE(contains(read_file(folder.file("case-small/build.log")), "VALUE"));
+  EXPECT_EQ(report.at("seen").at("outcome"), "build failed");
+  const json now = json::parse(read_file(folder.file("case-small/case.json")));
+  EXPECT_EQ(now.at("kind"), "build");
+  EXPECT_EQ(now.at("options"), "");
+  EXPECT_EQ(read_file(folder.file("case/bad.cl")), text);
+  expect_replay(folder, "case-small", "still fails", 1);
+}
+
+TEST(shrink_broken, a_plan_that_does_not_build_becomes_a_build) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder, kernels;
+  break_kernel(kernels, "softmax.cl", "1.0f / ", "not_there(1.0f) / ");
+  record(folder, {kSoftmax}, &kernels);
+  const json report = shrunk(folder, {"--time", "30"});
+  EXPECT_EQ(report.at("problem").at("to"), "build of softmax.cl");
+  const std::string small = read_file(folder.file("case-small/softmax.cl"));
+  EXPECT_TRUE(contains(small, "not_there")) << small;
+  EXPECT_LT(small.size(), KernelFiles().get("softmax.cl").text.size() / 2) << small;
+  EXPECT_FALSE(fs::exists(folder.file("case-small/plan.json")));
+}
+
+TEST(shrink_broken, when_the_time_is_over_the_smallest_so_far_is_whole) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  record_dense(folder, "m >= 5 && n >= 37 && col == 36");
+  const Finished finished = shrink(folder, {"--time", "1", "--times", "1"});
+  EXPECT_EQ(finished.code, 0) << finished.err;
+  EXPECT_TRUE(contains(finished.out, "smallest so far")) << finished.out;
+  EXPECT_FALSE(json::parse(read_file(folder.file("case-small/case.json")))
+                   .at("shrunk")
+                   .at("complete")
+                   .get<bool>());
+  EXPECT_TRUE(contains(read_file(folder.file("case-small/README.md")), "smaller in more time"));
+  expect_replay(folder, "case-small", "still fails", 1);
+  // From there it goes on.
+  EXPECT_EQ(run_clam({"shrink", folder.file("case-small"), "-o", folder.file("least")}).code, 0);
+  const Bundle least = read_bundle(folder.file("least"));
+  EXPECT_EQ(least.problem, "dense m=5 n=37 k=1 dtype=f32");
+  EXPECT_EQ(least.shrunk->from, kDense);
+}
+
+/// The parity of a page that the system picks anew for each process.
+TEST(shrink_broken, one_that_fails_at_times_is_tried_several_times) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  record_dense(folder, "m >= 5 && ((size_t)y >> 14) % 3 == 0 && col == 0");
+  const Finished finished = shrink(folder, {"--times", "16", "--time", "20", "--json", "-"});
+  if (finished.code == 0 && contains(finished.out, "\"bundle\": null")) {
+    GTEST_SKIP() << "buffers lie at the same place in every process here";
+  }
+  const json report = parse_out(finished);
+  const int runs = report.at("reproduced").at("runs"), wrong = report.at("reproduced").at("wrong");
+  if (runs == wrong) GTEST_SKIP() << "buffers lie at the same place in every process here";
+  EXPECT_EQ(runs, 16);
+  EXPECT_GE(report.at("tries_a_step"), 2);
+  EXPECT_LT(Problem::parse(report.at("problem").at("to").get<std::string>()).integer("m"), 20);
+}
+
+TEST(shrink_device, what_does_not_fail_here_is_not_shrunk) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder, kernels;
+  break_softmax(kernels);
+  record(folder, {kSoftmax}, &kernels);
+  const std::string broken = read_file(folder.file("case/softmax.cl"));
+  write_file(folder.file("case/softmax.cl"), KernelFiles().get("softmax.cl").text);
+  Finished finished = shrink(folder);
+  EXPECT_EQ(finished.code, 0) << finished.err;
+  EXPECT_TRUE(contains(finished.out, "\nfixed  ") && contains(finished.out, "in 3 runs"))
+      << finished.out;
+  write_file(folder.file("case/softmax.cl"), "this is no kernel\n");
+  finished = shrink(folder);
+  EXPECT_EQ(finished.code, 1) << finished.err;
+  EXPECT_TRUE(contains(finished.out, "\nfails differently  ")) << finished.out;
+  EXPECT_FALSE(fs::exists(folder.file("case-small")));
+  write_file(folder.file("case/softmax.cl"), broken);
+  EXPECT_EQ(shrink(folder, {"--time", "1"}).code, 0);
+  EXPECT_TRUE(fs::exists(folder.file("case-small")));
+}
+
+TEST(shrink_broken, what_was_right_and_fails_now_is_shrunk) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder, kernels;
+  record(folder, {kSoftmax});
+  break_softmax(kernels);
+  write_file(folder.file("case/softmax.cl"), read_file(kernels.file("softmax.cl")));
+  const json report = shrunk(folder);
+  EXPECT_EQ(report.at("verdict"), "fails now");
+  EXPECT_EQ(report.at("problem").at("to"), "softmax shape=1 dtype=f32") << report;
+}
+
+TEST(shrink_device, what_cannot_be_shrunk_is_refused) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  expect_refusal(shrink(folder), 2, "is no bundle");
+  record(folder, {kSoftmax});
+  expect_refusal(shrink(folder, {"--force", "-o", folder.file("case/")}), 2, "never changed");
+  fs::create_directories(folder.file("case-small"));
+  expect_refusal(shrink(folder), 2, "is there already");
+  const Finished right = shrink(folder, {"-o", folder.file("other")});
+  EXPECT_EQ(right.code, 0);
+  EXPECT_TRUE(contains(right.out, "\nstill right  ")) << right.out;
+  EXPECT_FALSE(fs::exists(folder.file("other")));
+  const Finished none = run_clam({"shrink", folder.file("case"), "-o", folder.file("other")},
+                                 {"OCL_ICD_VENDORS=/nonexistent", "OCL_ICD_FILENAMES="});
+  EXPECT_EQ(none.code, 77) << none.out << none.err;
+  EXPECT_FALSE(fs::exists(folder.file("other")));
+}
+
+// ---- kernels that end a process, or never end ----
+
+/// A kernel folder where dense's packing does something first.
+void break_pack(const TemporaryFolder& kernels, const std::string& first) {
+  const std::string store = "*(__global S4*)(wp + at) = ";
+  break_kernel(kernels, "dense.cl", store, first + " " + store);
+}
+
+TEST(shrink_broken, a_crash_to_the_launch_that_crashes) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder, kernels;
+  break_pack(kernels, "if (k >= 6) *(volatile __global int*)8 = 1;");
+  record(folder, {"dense m=9 n=16 k=12 dtype=f32"}, &kernels);
+  const json report = shrunk(folder, {"--limit", "10"});
+  EXPECT_EQ(report.at("problem").at("to"), "dense m=1 n=1 k=6 dtype=f32") << report;
+  EXPECT_EQ(report.at("seen").at("outcome"), "crashed");
+  const Bundle small = read_bundle(folder.file("case-small"));
+  ASSERT_EQ(small.plan->launches.size() + small.plan->pack.size(), 1u) << report;
+  EXPECT_EQ(small.plan->launches[0].kernel, "dense_pack_w");
+  expect_replay(folder, "case-small", "still fails", 1);
+}
+
+TEST(shrink_broken, a_hang_stays_one) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder, kernels;
+  break_pack(kernels, "if (n >= 3) for (volatile int again = 0; again < 2; again = 0)");
+  record(folder, {"dense m=2 n=4 k=4 dtype=f32", "--limit", "5"}, &kernels);
+  const json report = shrunk(folder, {"--limit", "4", "--time", "20"});
+  EXPECT_EQ(report.at("reproduced").at("runs"), 1);
+  EXPECT_EQ(report.at("seen").at("outcome"), "hung");
+  const Problem small = Problem::parse(report.at("problem").at("to").get<std::string>());
+  EXPECT_EQ(small.integer("m"), 1) << report;
+  EXPECT_EQ(small.integer("n"), 3) << report;
+}
+
+}  // namespace
+}  // namespace clam::test

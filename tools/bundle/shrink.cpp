@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// shrink.cpp - the smallest case so far, and the order in which it gets smaller.
+#include "shrink.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "kernels.hpp"
+
+namespace clam {
+namespace {
+
+/// Two cases with the same run alike.
+std::string fingerprint(const Bundle& bundle) {
+  std::string text = bundle.plan ? to_json(*bundle.plan).dump() : bundle.file + bundle.options;
+  for (const auto& [file, source] : bundle.kernels) text += hash_text(file + source);
+  for (const auto* tensors : {&bundle.inputs, &bundle.expected, &bundle.bounds}) {
+    for (const auto& [name, tensor] : *tensors) {
+      const auto* bytes = reinterpret_cast<const char*>(tensor.data());
+      text += name + hash_text({bytes, tensor.bytes()});
+    }
+  }
+  return hash_text(text);
+}
+
+/// Sizes and data each make more of the other possible.
+void shrink_made(Shrinking& shrinking, Making& making) {
+  for (bool again = true; again;) {
+    again = shrink_problem(shrinking, making);
+    again = shrink_data(shrinking, making) || again;
+  }
+}
+
+bool shrink_built(Shrinking& shrinking) {
+  const bool text = shrink_text(shrinking);
+  return shrink_options(shrinking) || text;
+}
+
+}  // namespace
+
+Shrinking::Shrinking(Bundle start, StillFails still_fails, Tell tell)
+    : smallest_(std::move(start)), run_(std::move(still_fails)), tell_(std::move(tell)) {}
+
+bool Shrinking::still_fails(Bundle& bundle) {
+  const std::string print = fingerprint(bundle);
+  if (failed_not_.count(print) > 0) return false;
+  if (run_(bundle)) return true;
+  failed_not_.insert(print);
+  return false;
+}
+
+bool Shrinking::take(Bundle smaller, const std::string& what, const std::string& from,
+                     const std::string& to) {
+  if (fingerprint(smaller) == fingerprint(smallest_) || !still_fails(smaller)) return false;
+  smallest_ = std::move(smaller);
+  ++taken_;
+  tell_(fmt::format("{} {} -> {}, still {}", what, from, to, name(outcome())));
+  const auto same = [&](const Step& step) { return step.what == what; };
+  const auto step = std::find_if(steps_.begin(), steps_.end(), same);
+  if (step == steps_.end()) {
+    steps_.push_back({what, from, to});
+  } else {
+    step->to = to;
+  }
+  return true;
+}
+
+void Shrinking::note(const std::string& line) {
+  if (std::find(notes_.begin(), notes_.end(), line) == notes_.end()) notes_.push_back(line);
+}
+
+std::vector<std::string> Shrinking::steps() const {
+  std::vector<std::string> lines;
+  for (const Step& step : steps_) {
+    lines.push_back(fmt::format("{} {} -> {}", step.what, step.from, step.to));
+  }
+  return lines;
+}
+
+std::string shrunk_text(const Bundle& bundle) {
+  if (!bundle.shrunk) return "";
+  const Shrunk& shrunk = *bundle.shrunk;
+  std::string text =
+      fmt::format("\nShrunk from `{}`; it still fails in the same way{}:\n\n", shrunk.from,
+                  shrunk.complete ? "" : ", and may get smaller in more time");
+  for (const std::string& step : shrunk.steps) text += fmt::format("- {}\n", step);
+  for (const std::string& note : shrunk.notes) text += fmt::format("- note: {}\n", note);
+  if (shrunk.steps.empty()) text += "- nothing was made smaller\n";
+  return text;
+}
+
+void shrink(Shrinking& shrinking) {
+  shrink_to_build(shrinking);
+  if (shrinking.smallest().build_only()) {
+    while (shrink_built(shrinking)) continue;
+    return;
+  }
+  std::string why_not;
+  std::optional<Making> making = making_of(shrinking.smallest(), why_not);
+  if (making) {
+    shrink_made(shrinking, *making);
+  } else {
+    shrinking.note("the extents stay: " + why_not);
+    shrink_foreign_data(shrinking);
+  }
+  // Without a launch or an option it is no longer the plan that clam makes, so these come later.
+  shrink_launches(shrinking);
+  shrink_options(shrinking);
+  if (making) shrink_elements(shrinking, *making);
+}
+
+}  // namespace clam

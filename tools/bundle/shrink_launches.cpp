@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+// shrink_launches.cpp - launches and build options that a failure does not need.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <regex>
+
+#include "shrink.hpp"
+
+namespace clam {
+namespace {
+
+using Outcome = Seen::Outcome;
+using Role = TensorSpec::Role;
+
+std::size_t count_of(const Plan& plan) { return plan.pack.size() + plan.launches.size(); }
+
+/// The buffers of a launch that it may write: all but inputs.
+std::set<std::string> written_by(const Plan& plan, const Launch& launch) {
+  std::set<std::string> names;
+  for (const Arg& arg : launch.args) {
+    const auto* buffer = std::get_if<BufferArg>(&arg);
+    if (!buffer) continue;
+    const TensorSpec* tensor = plan.tensor(buffer->name);
+    if (!tensor || tensor->role == Role::output) names.insert(buffer->name);
+  }
+  return names;
+}
+
+const Launch& launch_at(const Plan& plan, std::size_t i) {
+  return i < plan.pack.size() ? plan.pack[i] : plan.launches[i - plan.pack.size()];
+}
+
+/// What the value of `tensor` hangs on: launches that share a buffer with it, or with one of those
+/// behind them.
+Parts behind(const Plan& plan, const std::string& tensor) {
+  std::set<std::string> names{tensor};
+  Parts launches;
+  for (std::size_t i = count_of(plan); i-- > 0;) {
+    const std::set<std::string> own = written_by(plan, launch_at(plan, i));
+    const auto shared = [&](const std::string& name) { return names.count(name) > 0; };
+    if (std::none_of(own.begin(), own.end(), shared)) continue;
+    names.insert(own.begin(), own.end());
+    launches.insert(launches.begin(), i);
+  }
+  return launches;
+}
+
+/// Only what the launches of the plan name: tensors without them would be wrong for another reason.
+void drop_unused(Bundle& bundle) {
+  Plan& plan = *bundle.plan;
+  std::set<std::string> used, files;
+  for (std::size_t i = 0; i < count_of(plan); ++i) {
+    const Launch& launch = launch_at(plan, i);
+    files.insert(launch.file);
+    for (const Arg& arg : launch.args) {
+      if (const auto* buffer = std::get_if<BufferArg>(&arg)) used.insert(buffer->name);
+    }
+  }
+  const auto is_unused = [&](const auto& spec) { return used.count(spec.name) == 0; };
+  const auto drop = [&](auto& specs) {
+    specs.erase(std::remove_if(specs.begin(), specs.end(), is_unused), specs.end());
+  };
+  drop(plan.tensors), drop(plan.buffers);
+  const auto keep = [](auto& all, const std::set<std::string>& names) {
+    for (auto each = all.begin(); each != all.end();) {
+      each = names.count(each->first) ? std::next(each) : all.erase(each);
+    }
+  };
+  keep(bundle.kernels, files);
+  keep(bundle.inputs, used), keep(bundle.expected, used), keep(bundle.bounds, used);
+}
+
+Bundle with_launches(const Bundle& bundle, const Parts& kept) {
+  Bundle less = bundle;
+  less.plan->pack.clear();
+  less.plan->launches.clear();
+  for (const std::size_t i : kept) {
+    const bool packs = i < bundle.plan->pack.size();
+    (packs ? less.plan->pack : less.plan->launches).push_back(launch_at(*bundle.plan, i));
+  }
+  // A plan has a launch beside those that pack.
+  if (less.plan->launches.empty()) std::swap(less.plan->launches, less.plan->pack);
+  drop_unused(less);
+  for (const auto& [name, expected] : bundle.expected) {
+    const Parts all = behind(*bundle.plan, name);
+    if (std::includes(kept.begin(), kept.end(), all.begin(), all.end())) continue;
+    less.expected.erase(name);
+    less.bounds.erase(name);
+  }
+  return less;
+}
+
+/// Whether one of these launches has a buffer that one before it, which is not kept, may write.
+bool lacks_any(const Plan& plan, const Parts& kept) {
+  std::set<std::string> missing;
+  for (std::size_t i = 0; i < count_of(plan); ++i) {
+    const std::set<std::string> own = written_by(plan, launch_at(plan, i));
+    const auto is_missing = [&](const std::string& name) { return missing.count(name) > 0; };
+    if (!std::binary_search(kept.begin(), kept.end(), i)) {
+      missing.insert(own.begin(), own.end());
+    } else if (std::any_of(own.begin(), own.end(), is_missing)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool take_launches(Shrinking& shrinking, const Bundle& whole, const Parts& kept) {
+  const Bundle less = with_launches(whole, kept);
+  if (less.plan->launches.empty()) return false;
+  return shrinking.take(less, "launches", std::to_string(count_of(*shrinking.smallest().plan)),
+                        std::to_string(kept.size()));
+}
+
+// ---- options ----
+
+/// Words of build options; -D with the word behind it where it stands alone.
+std::vector<std::string> words_of(const std::string& options) {
+  static const std::regex word("-[DI]\\s+\\S+|\\S+");
+  std::vector<std::string> words;
+  for (std::sregex_iterator at(options.begin(), options.end(), word), end; at != end; ++at) {
+    words.push_back(at->str());
+  }
+  return words;
+}
+
+/// Whether results may be held to the same bounds without this word. A definition must be of a name
+/// that the file has not, or of the value that it gives the name itself where there is none.
+bool changes_nothing(const std::string& word, const std::string& text) {
+  for (const char* needed : {"-cl-fp32-correctly-rounded-divide-sqrt", "-cl-denorms-are-zero",
+                             "-cl-single-precision-constant"}) {
+    if (word == needed) return false;
+  }
+  std::smatch parts;
+  if (!std::regex_match(word, parts, std::regex("-D\\s*(\\w+)(?:=(\\w+))?"))) {
+    return word.compare(0, 2, "-D") != 0;
+  }
+  const std::string name = parts[1], value = parts[2].matched ? parts[2].str() : "1";
+  if (!std::regex_search(text, std::regex("\\b" + name + "\\b"))) return true;
+  return std::regex_search(text, std::regex("#ifndef\\s+" + name + "\\s*\\n\\s*#\\s*define\\s+" +
+                                            name + "\\s+" + value + "\\b"));
+}
+
+void set_options(Bundle& bundle, const Build& build, const std::string& options) {
+  if (bundle.build_only()) bundle.options = options;
+  if (!bundle.plan) return;
+  for (auto* launches : {&bundle.plan->pack, &bundle.plan->launches}) {
+    for (Launch& launch : *launches) {
+      if (Build{launch.file, launch.options} == build) launch.options = options;
+    }
+  }
+}
+
+bool shrink_options_of(Shrinking& shrinking, const Build& build) {
+  const Bundle whole = shrinking.smallest();
+  const std::string& text = whole.kernels.at(build.file);
+  const std::vector<std::string> words = words_of(build.options);
+  Parts may_go;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (whole.build_only() || changes_nothing(words[i], text)) may_go.push_back(i);
+  }
+  std::string now = build.options;
+  needed(may_go.size(), [&](const Parts& kept) {
+    std::string options;
+    for (std::size_t i = 0, j = 0; i < words.size(); ++i) {
+      const bool asked = j < may_go.size() && may_go[j] == i;
+      const bool stays = !asked || std::find(kept.begin(), kept.end(), j) != kept.end();
+      if (asked) ++j;
+      if (stays) options += (options.empty() ? "" : " ") + words[i];
+    }
+    Bundle less = whole;
+    set_options(less, build, options);
+    const auto shown = [](const std::string& o) { return o.empty() ? "none" : "'" + o + "'"; };
+    if (!shrinking.take(less, "options of " + build.file, shown(now), shown(options))) return false;
+    now = options;
+    return true;
+  });
+  return now != build.options;
+}
+
+}  // namespace
+
+bool shrink_to_build(Shrinking& shrinking) {
+  if (shrinking.smallest().build_only() || shrinking.outcome() == Outcome::wrong) return false;
+  const Bundle whole = shrinking.smallest();
+  for (const Build& build : builds_of(whole)) {
+    Bundle less = whole;
+    less.plan.reset();
+    less.file = build.file;
+    less.options = build.options;
+    less.problem = "build of " + build.file;
+    less.variant.clear(), less.data_set.clear();
+    less.inputs.clear(), less.expected.clear(), less.bounds.clear();
+    less.kernels = {{build.file, whole.kernels.at(build.file)}};
+    if (shrinking.take(less, "the case", "a plan", less.problem)) return true;
+  }
+  return false;
+}
+
+bool shrink_launches(Shrinking& shrinking) {
+  const Bundle whole = shrinking.smallest();
+  const std::size_t count = count_of(*whole.plan);
+  if (count < 2) return false;
+  if (whole.seen.outcome == Outcome::wrong) {
+    // Without a launch that a wrong tensor hangs on, it would be wrong for that.
+    if (!whole.seen.first_wrong) return false;
+    const Parts kept = behind(*whole.plan, whole.seen.first_wrong->tensor);
+    return kept.size() < count && take_launches(shrinking, whole, kept);
+  }
+  const Parts kept =
+      needed(count, [&](const Parts& some) { return take_launches(shrinking, whole, some); });
+  if (lacks_any(*whole.plan, kept)) {
+    shrinking.note(
+        "a launch has buffers that one which was left out may have written: look whether its "
+        "kernel may be run on any content");
+  }
+  return kept.size() < count;
+}
+
+bool shrink_options(Shrinking& shrinking) {
+  bool smaller = false;
+  for (const Build& build : builds_of(shrinking.smallest())) {
+    smaller = shrink_options_of(shrinking, build) || smaller;
+  }
+  return smaller;
+}
+
+}  // namespace clam

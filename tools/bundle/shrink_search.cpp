@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// shrink_search.cpp - the smallest number, and the fewest parts, that do.
+#include <algorithm>
+#include <numeric>
+
+#include "shrink.hpp"
+
+namespace clam {
+namespace {
+
+/// Chunk `index` of `chunks` about equal ones.
+Parts chunk(const Parts& parts, std::size_t index, std::size_t chunks) {
+  const auto at = [&](std::size_t i) {
+    return parts.begin() + static_cast<std::ptrdiff_t>(parts.size() * i / chunks);
+  };
+  return Parts(at(index), at(index + 1));
+}
+
+Parts without(const Parts& parts, const Parts& others) {
+  Parts rest;
+  std::set_difference(parts.begin(), parts.end(), others.begin(), others.end(),
+                      std::back_inserter(rest));
+  return rest;
+}
+
+/// Takes one chunk alone, or leaves one out, where it still holds. `chunks` becomes what to go on
+/// with.
+bool reduce(Parts& parts, std::size_t& chunks, const std::function<bool(const Parts&)>& holds) {
+  for (std::size_t i = 0; chunks > 2 && i < chunks; ++i) {
+    const Parts alone = chunk(parts, i, chunks);
+    if (!holds(alone)) continue;
+    parts = alone;
+    chunks = 2;
+    return true;
+  }
+  for (std::size_t i = 0; i < chunks; ++i) {
+    const Parts rest = without(parts, chunk(parts, i, chunks));
+    if (!holds(rest)) continue;
+    parts = rest;
+    chunks = std::max<std::size_t>(chunks - 1, 2);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::int64_t smallest(std::int64_t least, std::int64_t value,
+                      const std::function<bool(std::int64_t)>& holds) {
+  if (value <= least) return value;
+  if (holds(least)) return least;
+  std::int64_t not_held = least, held = value;
+  while (held - not_held > 1) {
+    const std::int64_t middle = not_held + (held - not_held) / 2;
+    (holds(middle) ? held : not_held) = middle;
+  }
+  return held;
+}
+
+Parts needed(std::size_t count, const std::function<bool(const Parts&)>& holds) {
+  Parts parts(count);
+  std::iota(parts.begin(), parts.end(), std::size_t{0});
+  if (count == 0 || holds({})) return {};
+  std::size_t chunks = std::min<std::size_t>(2, count);
+  while (parts.size() > 1) {
+    if (reduce(parts, chunks, holds)) {
+      chunks = std::min(chunks, parts.size());
+      continue;
+    }
+    if (chunks >= parts.size()) break;
+    chunks = std::min(2 * chunks, parts.size());
+  }
+  return parts;
+}
+
+}  // namespace clam

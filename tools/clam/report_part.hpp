@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// report_part.hpp - JSON of a file that a person gave, read so that whatever is wrong has a name.
+#pragma once
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "atomic_file.hpp"
+#include "error.hpp"
+#include "report.hpp"
+
+namespace clam::cli {
+
+/// A value of the file that knows where it stands, so that a wrong one can be named.
+class Part {
+ public:
+  using json = nlohmann::json;
+
+  Part(const json& value, std::string where) : value_(&value), where_(std::move(where)) {}
+
+  const json& value() const { return *value_; }
+
+  /// The object under `key`; an empty one where there is none.
+  Part object(const std::string& key) const {
+    static const json none = json::object();
+    const json* found = find(key);
+    if (!found) return {none, where_ + "." + key};
+    if (!found->is_object()) wrong(key, "an object");
+    return {*found, where_ + "." + key};
+  }
+
+  std::vector<Part> objects(const std::string& key) const {
+    std::vector<Part> parts;
+    const json* found = find(key);
+    if (found && !found->is_array()) wrong(key, "a list");
+    for (std::size_t i = 0; found && i < found->size(); ++i) {
+      parts.emplace_back((*found)[i], fmt::format("{}.{}[{}]", where_, key, i));
+      if (!(*found)[i].is_object()) wrong(fmt::format("{}[{}]", key, i), "an object");
+    }
+    return parts;
+  }
+
+  std::vector<std::string> texts(const std::string& key) const {
+    std::vector<std::string> texts;
+    const json* found = find(key);
+    if (found && !found->is_array()) wrong(key, "a list");
+    for (std::size_t i = 0; found && i < found->size(); ++i) {
+      if (!(*found)[i].is_string()) wrong(fmt::format("{}[{}]", key, i), "a text");
+      texts.push_back((*found)[i].get<std::string>());
+    }
+    return texts;
+  }
+
+  ReportRow::Figure figure(const std::string& key) const {
+    const json* found = find(key);
+    if (!found) return {};
+    if (!found->is_number()) wrong(key, "a number");
+    return found->get<double>();
+  }
+
+  std::string text(const std::string& key) const {
+    const json* found = find(key);
+    if (!found) return "";
+    if (!found->is_string()) wrong(key, "a text");
+    return found->get<std::string>();
+  }
+
+  std::string needed_text(const std::string& key) const {
+    if (!find(key)) throw BadArgument(fmt::format("{} lacks \"{}\"", where_, key));
+    return text(key);
+  }
+
+  /// What a person will paste into a shell: a line break or an escape in it could do anything.
+  std::string needed_line(const std::string& key) const {
+    const std::string line = needed_text(key);
+    const auto is_control = [](unsigned char c) { return c < ' ' || c == 0x7f; };
+    if (std::any_of(line.begin(), line.end(), is_control)) {
+      wrong(key, "one line of plain text: it has control characters");
+    }
+    return line;
+  }
+
+ private:
+  const json* find(const std::string& key) const {
+    const auto found = value_->find(key);
+    return found == value_->end() ? nullptr : &*found;
+  }
+
+  [[noreturn]] void wrong(const std::string& key, const char* wanted) const {
+    throw BadArgument(fmt::format("{}.{} is not {}", where_, key, wanted));
+  }
+
+  const json* value_;
+  std::string where_;
+};
+
+/// Throws BadArgument, with the path, for text that is none; `writer` writes such files.
+inline nlohmann::json parse_json_file(const std::string& path, const char* writer) {
+  const std::string text = read_file(path);
+  try {
+    return nlohmann::json::parse(text);
+  } catch (const nlohmann::json::parse_error& error) {
+    throw BadArgument(
+        fmt::format("{} is not JSON (byte {}): give a file of {}", path, error.byte, writer));
+  } catch (const nlohmann::json::exception&) {
+    throw BadArgument(fmt::format("{} holds a number that is out of range", path));
+  }
+}
+
+/// Its predicted_us, where it has one.
+void take_prediction(const Part& part, ReportRow& row);
+
+}  // namespace clam::cli
