@@ -14,13 +14,14 @@
 #include <sstream>
 
 #include "bundle/case.hpp"
+#include "bundle_runs.hpp"
 #include "c_compiler.hpp"
 #include "compare.hpp"
 #include "embedded.hpp"
 #include "error.hpp"
-#include "foreign_plan.hpp"
-#include "run_clam.hpp"
+#include "gpu.hpp"
 #include "test_errors.hpp"
+#include "tiny_graph.hpp"
 
 namespace clam::test {
 namespace {
@@ -30,29 +31,8 @@ using nlohmann::json;
 using Outcome = Seen::Outcome;
 using Role = TensorSpec::Role;
 
-constexpr const char* kSoftmax = "softmax shape=3x5 dtype=f32";
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 const std::string kScanInPlace = CLAM_SOURCE_DIR "/tests/probes/gvc-inplace-scan";
-
-/// Runs `clam record` into folder/case. `kernels`: a folder whose kernels replace the built-in
-/// ones.
-Finished record(const TemporaryFolder& folder, std::vector<std::string> words,
-                const TemporaryFolder* kernels = nullptr) {
-  words.insert(words.begin(), "record");
-  words.insert(words.end(), {"-o", folder.file("case")});
-  std::vector<std::string> environment;
-  if (kernels) environment = {"CLAM_KERNEL_DIR=" + kernels->path(), "CLAM_CACHE_DIR=off"};
-  return run_clam(words, environment);
-}
-
-Finished replay(const TemporaryFolder& folder, std::vector<std::string> words = {}) {
-  words.insert(words.begin(), {"replay", folder.file("case")});
-  return run_clam(words);
-}
-
-json case_of(const TemporaryFolder& folder) {
-  return json::parse(read_file(folder.file("case/case.json")));
-}
 
 void expect_verdict(const TemporaryFolder& folder, const std::string& verdict, int code) {
   const Finished finished = replay(folder);
@@ -76,25 +56,11 @@ void expect_c(const TemporaryFolder& folder, int code, const std::string& words)
   EXPECT_TRUE(contains(finished.out, words)) << finished.out << finished.err;
 }
 
-/// Softmax whose rows do not sum to 1; `factor` says how far.
-void break_softmax(const TemporaryFolder& kernels, const std::string& factor) {
-  break_kernel(kernels, "softmax.cl", "1.0f / ", factor + "f / ");
-}
-
 void heal(const TemporaryFolder& folder, const std::string& file) {
   write_file(folder.file("case/" + file), KernelFiles().get(file).text);
 }
 
 // ---- without a device ----
-
-Seen wrong_at(std::int64_t index, double value) {
-  Seen seen;
-  seen.outcome = Outcome::wrong;
-  seen.reason = fmt::format("y[{}] is wrong", index);
-  seen.first_wrong = {"y", index, value, 1};
-  seen.worst_ratio = kInfinity;
-  return seen;
-}
 
 TEST(bundle, what_was_seen_is_the_same_after_json) {
   Seen crash;
@@ -209,27 +175,6 @@ TEST(bundle, the_c_program_is_one_short_file) {
                           [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }));
 }
 
-/// A bundle of scale.cl on four elements, put together by hand.
-Bundle scale_bundle() {
-  Bundle bundle;
-  bundle.plan = scale_plan(4, 0.5f);
-  bundle.problem = "a \"foreign\" kernel?\?/";
-  bundle.kernels["scale.cl"] = kScaleSource;
-  HostTensor src(Dtype::f32, {4}), dst(Dtype::f32, {4});
-  for (int i = 0; i < 4; ++i) src.set(i, 3 * i), dst.set(i, 1.5 * i);
-  take_inputs({{"src", src}}, bundle);
-  expect(bundle.plan->tensors[1], dst, bundle);
-  bundle.device = generic_device();
-  return bundle;
-}
-
-/// Written into folder/case.
-void write(const TemporaryFolder& folder, const Bundle& bundle, const Extras& extras = {}) {
-  fs::create_directories(folder.file("case"));
-  write_case(folder.file("case"), bundle);
-  finish_case(folder.file("case"), bundle, extras);
-}
-
 TEST(bundle, is_read_back_as_it_was) {
   const TemporaryFolder folder;
   const Bundle bundle = scale_bundle();
@@ -299,6 +244,19 @@ TEST(bundle, the_simulators_file_has_one_launch_without_half) {
   bundle.plan->launches.pop_back();
   bundle.plan->tensors[0].dtype = Dtype::f16;
   EXPECT_THROWS_SAYING(sim_text(bundle), BadArgument, "no half");
+}
+
+TEST(bundle, a_kernel_that_turns_half_on_needs_it) {
+  const std::string pragma = "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n";
+  Bundle bundle = scale_bundle();
+  bundle.device.fp16 = true;
+  EXPECT_FALSE(bundle.needs_fp16());
+  bundle.kernels["scale.cl"] = pragma + kScaleSource;
+  EXPECT_TRUE(bundle.needs_fp16());
+  bundle.kernels["scale.cl"] = "#ifdef cl_khr_fp16\n" + pragma + "#endif\n" + kScaleSource;
+  EXPECT_FALSE(bundle.needs_fp16());
+  bundle.kernels["scale.cl"] = KernelFiles().get("softmax.cl").text;
+  EXPECT_FALSE(bundle.needs_fp16());
 }
 
 TEST(bundle, names_of_tensors_are_names_of_files) {
@@ -643,9 +601,48 @@ TEST(bundle_device, verify_records_what_fails) {
   EXPECT_EQ(again.code, 1) << again.out << again.err;
   EXPECT_TRUE(contains(again.out, "still fails") && contains(again.out, "failures/softmax-"))
       << again.out;
-  expect_refusal(
-      run_clam({"verify", kSoftmax, "--gpu", "g610", "--record-failures", folder.file("more")}), 2,
-      "leave --gpu out");
+}
+
+TEST(bundle_device, verify_records_the_plan_of_another_gpu) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder, kernels;
+  break_softmax(kernels, "1.01");
+  const std::string target = folder.file("failures");
+  const Finished finished =
+      run_clam({"verify", kSoftmax, "--gpu", "g610", "--record-failures", target},
+               {"CLAM_KERNEL_DIR=" + kernels.path(), "CLAM_CACHE_DIR=off"});
+  EXPECT_EQ(finished.code, 1) << finished.out << finished.err;
+  EXPECT_TRUE(contains(finished.out, "recorded in " + target + "/softmax-")) << finished.out;
+  const std::string bundle = fs::directory_iterator(target)->path().string();
+  const Bundle read = read_bundle(bundle);
+  EXPECT_TRUE(contains(read.variant, "planned for Mali-G610")) << read.variant;
+  const Problem problem = Problem::parse(kSoftmax);
+  DeviceInfo mali = gpu_device(find_gpu("g610"));
+  mali.native_exp2_ulp = runtime().device().native_exp2_ulp;
+  const Plan planned = make_plan(problem, mali);
+  EXPECT_EQ(read.plan->launches[0].options, planned.launches[0].options);
+  EXPECT_EQ(run_clam({"replay", bundle}).code, 1);
+}
+
+/// A node alone is right where another feeds it wrongly; the guilty one is recorded, on its inputs.
+TEST(bundle_device, verify_records_the_nodes_of_a_graph_that_fail) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder, kernels;
+  write_file(folder.file("tiny.json"), tiny_graph().dump());
+  break_softmax(kernels, "1.01");
+  const std::string target = folder.file("failures");
+  for (const char* mode : {"isolated", "chained"}) {
+    const Finished finished = run_clam({"verify", "--workload", folder.file("tiny.json"), "--mode",
+                                        mode, "--record-failures", target},
+                                       {"CLAM_KERNEL_DIR=" + kernels.path(), "CLAM_CACHE_DIR=off"});
+    EXPECT_EQ(finished.code, 1) << finished.out << finished.err;
+    EXPECT_TRUE(contains(finished.out, "recorded in " + target + "/softmax-")) << finished.out;
+    EXPECT_FALSE(contains(finished.out, target + "/dense-")) << finished.out;
+    const Finished again = run_clam({"replay", "--all", target});
+    EXPECT_EQ(again.code, 1) << again.out << again.err;
+    EXPECT_TRUE(contains(again.out, "still fails")) << again.out;
+    fs::remove_all(target);
+  }
 }
 
 // ---- kernels that end a process, or never end ----
@@ -692,11 +689,11 @@ TEST(bundle_broken, what_a_compiler_says_before_it_aborts_is_kept) {
   EXPECT_EQ(seen.at("outcome"), "crashed");
   EXPECT_TRUE(contains(seen.at("reason"), "(Aborted): compiler.cc:42: Assertion `a == b' failed."))
       << seen;
-  const std::string errors = read_file(folder.file("case/errors.log"));
+  const std::string errors = read_file(folder.file("case/driver.log"));
   EXPECT_TRUE(contains(errors, "a frame at 0x...\n")) << errors;
-  EXPECT_EQ(errors, read_file(folder.file("again/errors.log")));
+  EXPECT_EQ(errors, read_file(folder.file("again/driver.log")));
   EXPECT_EQ(case_of(folder), json::parse(read_file(folder.file("again/case.json"))));
-  EXPECT_TRUE(contains(read_file(folder.file("case/README.md")), "| errors.log | "));
+  EXPECT_TRUE(contains(read_file(folder.file("case/README.md")), "| driver.log | "));
 }
 
 TEST(bundle_broken, a_hang_is_an_outcome) {

@@ -2,6 +2,8 @@
 // isolate_test.cpp - processes that crash or never end, and `clam verify` with a row in each.
 #include "process/isolate.hpp"
 
+#include <stdlib.h>
+
 #include "break_pack.hpp"
 #include "error.hpp"
 #include "run_clam.hpp"
@@ -28,9 +30,11 @@ TEST(isolate, what_a_process_prints_and_how_it_ended_comes_back) {
 
 TEST(isolate, it_works_where_it_is_told) {
   const TemporaryFolder folder;
-  const Fate fate = run_isolated({"/bin/sh", "-c", "pwd"}, milliseconds(20000), folder.path());
+  const Fate fate =
+      run_isolated({"/bin/sh", "-c", "pwd"}, milliseconds(20000), {folder.path(), {}, {}});
   EXPECT_EQ(fate.out, folder.path() + "\n");
-  EXPECT_EQ(run_isolated({"/bin/sh", "-c", "pwd"}, milliseconds(20000), "/nowhere").code, 126);
+  EXPECT_EQ(run_isolated({"/bin/sh", "-c", "pwd"}, milliseconds(20000), {"/nowhere", {}, {}}).code,
+            126);
 }
 
 TEST(isolate, a_crash_is_a_sentence) {
@@ -47,6 +51,15 @@ TEST(isolate, what_never_ends_is_ended) {
   EXPECT_EQ(fate.out, "begun\n");
   EXPECT_TRUE(fate.hung);
   EXPECT_NE(fate.misfortune()->find("gave no result"), std::string::npos);
+}
+
+TEST(isolate, in_an_emulator_this_program_is_started_through_it) {
+  EXPECT_EQ(own_command(), std::vector<std::string>{own_program()});
+  ::setenv("CLAM_EMULATOR", "/bin/echo -E A=1", 1);
+  const std::vector<std::string> words{"/bin/echo", "-E", "A=1", own_program()};
+  EXPECT_EQ(own_command(), words);
+  EXPECT_TRUE(contains(run_isolated(own_command(), milliseconds(20000)).out, own_program()));
+  ::unsetenv("CLAM_EMULATOR");
 }
 
 TEST(isolate, a_program_that_is_not_there_is_127) {

@@ -20,7 +20,8 @@ const std::string kSource = CLAM_SOURCE_DIR;
 
 std::vector<std::string> readmes() {
   return {kSource + "/README.md", kSource + "/kernels/README.md",
-          kSource + "/bench/workloads/README.md", kSource + "/tests/probes/README.md"};
+          kSource + "/bench/workloads/README.md", kSource + "/tests/probes/README.md",
+          kSource + "/tests/bundles/README.md"};
 }
 
 /// The lines of all ```sh blocks, without comments.

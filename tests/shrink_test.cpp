@@ -293,6 +293,25 @@ TEST(shrink, of_given_data_few_elements_are_left) {
   EXPECT_TRUE(contains(planted.shrinking.notes().front(), "x is as it was given"));
 }
 
+TEST(shrink, elements_are_left_out_behind_launches_and_their_outputs) {
+  Planted planted(bundle_of("dense m=3 n=4 k=8 dtype=f32"), Outcome::crashed,
+                  [](const Bundle& bundle) {
+                    if (!bundle.plan || bundle.inputs.count("w") == 0) return false;
+                    const HostTensor& w = bundle.inputs.at("w");
+                    const Plan& plan = *bundle.plan;
+                    const Launch& first = plan.pack.empty() ? plan.launches[0] : plan.pack[0];
+                    return first.kernel == "dense_pack_w" && w.size() == 32 &&
+                           w.get(5) != w.get(9) && w.get(9) != 0;
+                  });
+  const Bundle& small = planted.shrink();
+  EXPECT_EQ(small.plan->launches.size() + small.plan->pack.size(), 1u);
+  EXPECT_EQ(small.plan->tensor("y"), nullptr);
+  EXPECT_TRUE(small.expected.empty());
+  std::int64_t others = 0;
+  for (std::int64_t i = 0; i < 32; ++i) others += small.inputs.at("w").get(i) != 0;
+  EXPECT_EQ(others, 1);
+}
+
 TEST(shrink, what_is_none_of_this_clams_keeps_its_extents) {
   const Bundle own = bundle_of("dense m=20 n=8 k=30 dtype=f32", "dense_plain");
   const auto why = [](Bundle bundle) {

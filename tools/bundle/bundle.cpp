@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "atomic_file.hpp"
 #include "error.hpp"
@@ -133,6 +134,13 @@ void read_case(const std::string& folder, Bundle& bundle) {
   }
 }
 
+/// Turns half on, whatever the device has: not under an #if, as clam's own kernels do.
+bool asks_for_half(const std::string& text) {
+  static const std::regex asks("#[ \t]*pragma OPENCL EXTENSION cl_khr_fp16[ \t]*:[ \t]*enable");
+  static const std::regex is_asked("#[ \t]*(el)?if[^\n]*(cl_khr_fp16|CLAM_F16)");
+  return std::regex_search(text, asks) && !std::regex_search(text, is_asked);
+}
+
 }  // namespace
 
 bool Bundle::needs_fp16() const {
@@ -142,6 +150,8 @@ bool Bundle::needs_fp16() const {
     }
   }
   if (!device.fp16) return false;  // it could be tried there without
+  const auto names_half = [](const auto& kernel) { return asks_for_half(kernel.second); };
+  if (std::any_of(kernels.begin(), kernels.end(), names_half)) return true;
   const auto says_half = [](const Build& build) {
     return build.options.find("CLAM_F16") != std::string::npos;
   };
@@ -212,7 +222,19 @@ void finish_case(const std::string& folder, const Bundle& bundle, const Extras& 
   write_file(in(folder, "device.txt"), device_text(bundle.device));
   write_file(in(folder, "replay.c"), replay_source(bundle, folder, extras.single_file));
   if (extras.sim) write_file(in(folder, "kernel.sim"), sim_text(bundle));
+  if (extras.piglit) write_file(in(folder, "piglit.cl"), piglit_text(bundle));
   write_file(in(folder, "README.md"), readme_text(bundle, folder, extras));
+}
+
+Extras extras_of(const std::string& folder) {
+  const std::string program = in(folder, "replay.c");
+  const bool embeds = fs::exists(program) &&
+                      read_file(program).find("struct embedded embedded[]") != std::string::npos;
+  return {embeds, fs::exists(in(folder, "kernel.sim")), fs::exists(in(folder, "piglit.cl"))};
+}
+
+void write_readme(const std::string& folder, const Bundle& bundle) {
+  write_file(in(folder, "README.md"), readme_text(bundle, folder, extras_of(folder)));
 }
 
 Bundle read_bundle(const std::string& folder) {

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <sstream>
 
+#include "atomic_file.hpp"
 #include "bundle.hpp"
+#include "proof.hpp"
 
 namespace clam {
 namespace {
@@ -60,6 +63,20 @@ std::string seen_text(const Bundle& bundle) {
   return text + ".\n";
 }
 
+/// The last words of a driver that ended the process.
+std::string last_words(const Bundle& bundle, const std::string& folder) {
+  const fs::path log = fs::path(folder) / "driver.log";
+  if (bundle.seen.outcome != Seen::Outcome::crashed || !fs::exists(log)) return "";
+  constexpr int kMost = 4;
+  std::istringstream lines(read_file(log.string()));
+  std::string text;
+  int count = 0;
+  for (std::string line; count < kMost && std::getline(lines, line);) {
+    if (!line.empty()) text += "    " + line + "\n", ++count;
+  }
+  return "\nThe driver printed (driver.log has all of it):\n\n" + text;
+}
+
 std::string expected_text(const Bundle& bundle) {
   if (bundle.build_only()) return "Expected: it builds.\n";
   std::string text = "Expected: `|out - expected| <= bound` for every element";
@@ -71,6 +88,21 @@ std::string expected_text(const Bundle& bundle) {
     text += ", and the very bits where there is no bound";
   }
   return text + ".\n";
+}
+
+/// How a compiler of a board is asked without the board.
+std::string offline_text(const Bundle& bundle, const std::string& folder) {
+  if (!bundle.build_only()) return "";
+  const bool listed = fs::exists(fs::path(folder) / "listing.txt");
+  return fmt::format(
+      "\n## Without the board\n\nArm's offline compiler, malioc of Arm Performance Studio{}{}:\n\n"
+      "```\nmalioc --opencl {}\nmalioc -c Mali-G610 --opencl {}\n```\n\n"
+      "Mesa's compilers for Mali, on a PC, with clam's tools (PAN_GPU_ID names the GPU; the\n"
+      "program is one for aarch64, of `tools/build-aarch64`):\n\n"
+      "```\ntools/with-driver mali clam replay FOLDER --limit 300\n```\n",
+      listed ? " (listing.txt is what it said)" : "",
+      bundle.options.empty() ? "" : ", with the definitions of options.txt as #define lines first",
+      bundle.file, bundle.file);
 }
 
 std::string launches_text(const Bundle& bundle) {
@@ -101,9 +133,12 @@ std::string about(const std::string& file) {
   if (file == "case.json") return "the case as clam reads it, and what was seen";
   if (file == "plan.json") return "the launches with their arguments, as clam reads them";
   if (file == "options.txt") return "build options";
-  if (file == "errors.log") return "what the process and the driver printed on standard error";
+  if (file == "driver.log") return "what the driver printed";
+  if (file == "listing.txt") return "what malioc makes of it";
   if (file == "build.log") return "what the compiler said";
+  if (file == "proof.json") return "what other drivers made of it, as clam reads it";
   if (file == "device.txt") return "device, driver, libraries, clocks, kernel log";
+  if (file == "piglit.cl") return "the kernel with its test, for piglit's cl-program-tester";
   if (file == "kernel.sim") return "the launch for the simulator Oclgrind";
   if (ends(".expected.npy")) return "what is right";
   if (ends(".bound.npy")) return "how far off each element may be";
@@ -129,7 +164,7 @@ std::string files_text(const std::string& folder) {
 
 std::string readme_text(const Bundle& bundle, const std::string& folder, const Extras& extras) {
   std::string text = fmt::format("# {}\n\n", headline(bundle));
-  text += seen_text(bundle) + "\n" + expected_text(bundle);
+  text += seen_text(bundle) + last_words(bundle, folder) + "\n" + expected_text(bundle);
   if (!bundle.noted.empty()) text += "\n## Noted when it was recorded\n\n" + bundle.noted + "\n";
   text +=
       "\n## To run it\n\n```\ncc replay.c -lOpenCL -lm && ./a.out\n```\n\n"
@@ -138,6 +173,9 @@ std::string readme_text(const Bundle& bundle, const std::string& folder, const E
       "times.";
   text += extras.single_file ? " replay.c needs no other file of this folder.\n" : "\n";
   text += "With clam: `clam replay FOLDER`.\n";
+  if (extras.piglit) {
+    text += "In piglit: `cl-program-tester piglit.cl`.\n";
+  }
   if (extras.sim) text += "In the simulator: the first line of kernel.sim.\n";
   text += "\n## What is run\n\n";
   if (!bundle.variant.empty() || !bundle.data_set.empty()) {
@@ -148,10 +186,8 @@ std::string readme_text(const Bundle& bundle, const std::string& folder, const E
                             : fmt::format("data set {}, seed {}", bundle.data_set, bundle.seed));
   }
   text += launches_text(bundle) + shrunk_text(bundle);
-  text += fmt::format(
-      "\n## Is the kernel innocent?\n\nThe same bytes on other drivers (`./a.out -d ...`):\n\n"
-      "| device and driver | result |\n|---|---|\n| {} | {} |\n| | |\n",
-      device_line(bundle.device), name(bundle.seen.outcome));
+  text += offline_text(bundle, folder);
+  text += "\n" + proof_text(bundle, read_proof(folder), folder);
   text += "\n## Files\n\n" + files_text(folder);
   text += fmt::format(
       "\nMade by clam {}. replay.c and clam's own kernels: MIT licence. A kernel of another "

@@ -161,7 +161,7 @@ bool shrink_data(Shrinking& shrinking, Making& making) {
 
 bool shrink_elements(Shrinking& shrinking, Making& making) {
   bool smaller = false;
-  for (const TensorSpec& spec : making.problem.op().tensors(making.problem)) {
+  for (const TensorSpec& spec : Plan(*shrinking.smallest().plan).tensors) {
     if (spec.role != Role::input || making.constants.count(spec.name) > 0) continue;
     smaller = keep_few(shrinking, making, spec) || smaller;
   }

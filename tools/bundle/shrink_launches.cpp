@@ -57,6 +57,9 @@ void drop_unused(Bundle& bundle) {
       if (const auto* buffer = std::get_if<BufferArg>(&arg)) used.insert(buffer->name);
     }
   }
+  for (const TensorSpec& spec : plan.tensors) {
+    if (used.count(spec.name) > 0 && !spec.may_be.empty()) used.insert(spec.may_be);
+  }
   const auto is_unused = [&](const auto& spec) { return used.count(spec.name) == 0; };
   const auto drop = [&](auto& specs) {
     specs.erase(std::remove_if(specs.begin(), specs.end(), is_unused), specs.end());

@@ -8,9 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "error.hpp"
-#include "kernels.hpp"
-#include "process/scratch_folder.hpp"
-#include "record.hpp"
+#include "record_failure.hpp"
 #include "verify_graph.hpp"
 #include "workload.hpp"
 
@@ -113,27 +111,12 @@ json to_json(const Culprit& culprit) {
 
 /// The guilty node on the inputs that it had, as a bundle.
 void record_culprit(Cli& cli, const BisectRequest& request, const Culprit& culprit) {
-  const ScratchFolder tensors;
-  RecordRequest wanted;
-  wanted.run.words = {culprit.problem};
-  wanted.run.variant = culprit.variant;
-  for (const auto& [name, tensor] : culprit.inputs) {
-    const std::string file = tensors.file(name + ".npy");
-    write_npy(file, tensor);
-    wanted.run.in.push_back(fmt::format("{}={}", name, file));
-  }
-  const std::string what =
-      fmt::format("{}\n{}\n{}", culprit.problem, culprit.variant, culprit.node);
-  wanted.target =
-      fmt::format("{}/{}-{}", request.graph.record_failures,
-                  Problem::parse(culprit.problem).op().name, hash_text(what).substr(0, 12));
-  wanted.force = true;
-  try {
-    const Seen seen = record(cli, wanted).seen;
-    cli.out.line(fmt::format("recorded in {}: {}", wanted.target, seen.text()));
-  } catch (const Error& error) {
-    cli.out.note(fmt::format("{} is not recorded: {}", culprit.node, error.what()));
-  }
+  Failure failure;
+  failure.name = culprit.node;
+  failure.problem = culprit.problem;
+  failure.variant = culprit.variant;
+  failure.inputs = culprit.inputs;
+  record_failure(cli, request.graph.record_failures, failure);
 }
 
 /// Each node alone; where all are right so, as a chain.

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -19,9 +20,12 @@ namespace {
 using nlohmann::json;
 using Outcome = Seen::Outcome;
 
-std::vector<std::string> words_of(const std::string& device, std::vector<std::string> command) {
-  command.insert(command.begin(), {own_program(), "--device", device, "--quiet", "--json", "-"});
-  return command;
+std::vector<std::string> words_of(const std::string& device,
+                                  const std::vector<std::string>& command) {
+  std::vector<std::string> words = own_command();
+  words.insert(words.end(), {"--device", device, "--quiet", "--json", "-"});
+  words.insert(words.end(), command.begin(), command.end());
+  return words;
 }
 
 /// The object that the process printed; null where it printed none.
@@ -29,6 +33,9 @@ json answer_of(const Fate& fate) {
   json answer = json::parse(fate.out, nullptr, false);
   return answer.is_object() ? answer : json();
 }
+
+/// With it Mesa's Mali compilers print their listings.
+constexpr const char* kListings = "BIFROST_MESA_DEBUG";
 
 Seen misfortune_of(const Fate& fate, const std::string& errors) {
   Seen seen;
@@ -50,17 +57,22 @@ std::string device_title(const DeviceEntry& entry, const DeviceInfo& facts) {
 }
 
 CaseRun try_case(const std::string& device, const std::string& folder, int limit_s,
-                 const std::string& keep) {
+                 const std::string& keep, const std::vector<std::string>& through) {
   namespace fs = std::filesystem;
   const ScratchFolder scratch;  // compilers that crash leave files where they are
   std::vector<std::string> words =
       words_of(device, {"replay", fs::absolute(folder).string(), "--here"});
+  words.insert(words.begin(), through.begin(), through.end());
   if (!keep.empty()) words.insert(words.end(), {"--keep", fs::absolute(keep).string()});
-  const std::string errors_file = scratch.file("errors");
-  const Fate fate = run_isolated(words, std::chrono::seconds(limit_s), scratch.path(), errors_file);
-  const std::string errors = steady(read_file(errors_file));
-  if (!keep.empty() && fate.misfortune() && !errors.empty()) {
-    write_file((fs::path(keep) / "errors.log").string(), errors);
+  Surroundings around{scratch.path(), scratch.file("errors"), {}};
+  if (!through.empty()) around.folder.clear();  // its name may be relative
+  if (!keep.empty() && !std::getenv(kListings)) {
+    around.environment.push_back(std::string(kListings) + "=shaders");
+  }
+  const Fate fate = run_isolated(words, std::chrono::seconds(limit_s), around);
+  const std::string errors = steady(read_file(around.errors_file));
+  if (!keep.empty() && !errors.empty()) {
+    write_file((fs::path(keep) / "driver.log").string(), errors);
   }
   if (fate.misfortune()) return {misfortune_of(fate, errors), {}};
   const json answer = answer_of(fate);

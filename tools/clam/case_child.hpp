@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "bundle/case.hpp"
 #include "cli.hpp"
@@ -11,10 +12,11 @@
 namespace clam::cli {
 
 /// Runs the case of `folder` in another process of this program, on the device "P:D". A crash, or
-/// no end within the limit, is an outcome. `keep`: gets build.log and binaries; empty: nothing
-/// does. Throws BadArgument for a case that is none.
+/// no end within the limit, is an outcome. `keep`: gets build.log, binaries and driver.log;
+/// empty: nothing does. `through`: a program with its words that runs that process. Throws
+/// BadArgument for a case that is none.
 CaseRun try_case(const std::string& device, const std::string& folder, int limit_s,
-                 const std::string& keep = "");
+                 const std::string& keep = "", const std::vector<std::string>& through = {});
 
 /// What that process does.
 int serve_case(Cli& cli, const std::string& folder, const std::string& keep);

@@ -9,11 +9,12 @@
 namespace clam::cli {
 
 std::string steady(const std::string& errors) {
-  constexpr std::size_t kMost = 64 << 10;
-  static const std::regex address("0x[0-9a-fA-F]{4,}"), process("(==|\\()[0-9]{2,}(==|\\))");
+  constexpr std::size_t kMost = 1 << 20;
+  // Longer than the constants of a listing; and as sanitizers and Rust print the process.
+  static const std::regex address("0x[0-9a-fA-F]{9,}"),
+      process("==[0-9]+==|\\([0-9]+\\)(?= panicked)");
   const std::string last = errors.size() > kMost ? errors.substr(errors.size() - kMost) : errors;
-  return anonymous(
-      std::regex_replace(std::regex_replace(last, address, "0x..."), process, "$1...$2"));
+  return anonymous(std::regex_replace(std::regex_replace(last, address, "0x..."), process, "..."));
 }
 
 std::string cause_of(const std::string& errors) {

@@ -7,7 +7,7 @@
 namespace clam::cli {
 
 /// Of the person, the machine and this one run, addresses and process numbers, nothing is left, so
-/// that two crashes of one cause read the same. At most 64 KiB, the last of it.
+/// that two crashes of one cause read the same. At most a MiB, the last of it.
 std::string steady(const std::string& errors);
 
 /// The line that names the cause: a failed assertion, a panic, an uncaught exception. Empty where

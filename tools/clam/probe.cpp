@@ -84,13 +84,14 @@ int list(Cli& cli) {
 
 /// What another process of this program made of the probe.
 ProbeResult isolated(const Row& row, const ProbeRequest& request, const std::string& device) {
-  std::vector<std::string> words{own_program(), "--device", device,         "--quiet",     "--json",
-                                 "-",           "probe",    row.probe.name, "--no-isolate"};
+  std::vector<std::string> words = own_command();
+  words.insert(words.end(), {"--device", device, "--quiet", "--json", "-", "probe", row.probe.name,
+                             "--no-isolate"});
   if (request.destructive) words.push_back("--destructive");
   const int limit = request.limit_s ? request.limit_s : row.probe.limit_s;
   const ScratchFolder folder;  // drivers that crash leave files where they are
   const Fate fate =
-      run_isolated(words, std::chrono::seconds(limit), folder.path(), folder.file("errors"));
+      run_isolated(words, std::chrono::seconds(limit), {folder.path(), folder.file("errors"), {}});
   const json report = json::parse(fate.out, nullptr, false);
   const bool told = report.is_object() && report.contains("probes");
   ProbeResult result;

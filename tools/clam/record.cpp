@@ -13,6 +13,9 @@
 #include "atomic_file.hpp"
 #include "case_child.hpp"
 #include "error.hpp"
+#include "mali/malioc.hpp"
+#include "process/isolate.hpp"
+#include "prove.hpp"
 
 namespace clam::cli {
 namespace {
@@ -33,8 +36,9 @@ void check_request(const RecordRequest& request) {
     throw BadArgument("--options goes with --build-only; a plan has its own");
   }
   if (!request.build_only.empty()) {
-    if (!request.expect.empty() || !request.run.in.empty() || !request.format.empty()) {
-      throw BadArgument("--build-only runs nothing: --in, --expect and --format do not go with it");
+    if (!request.expect.empty() || !request.run.in.empty() || request.format == "oclgrind") {
+      throw BadArgument(
+          "--build-only runs nothing: --in, --expect and --format oclgrind do not go with it");
     }
     return;
   }
@@ -104,6 +108,16 @@ Bundle bundle_of_file(const RecordRequest& request) {
   return bundle;
 }
 
+/// What Arm's offline compiler says of the file, where it is installed.
+void add_listing(const std::string& folder, const Bundle& bundle) {
+  const std::string malioc = mali::find_malioc();
+  if (malioc.empty()) return;
+  const Fate fate =
+      run_isolated({malioc, "--opencl", bundle.file}, std::chrono::seconds(60), {folder, {}, {}});
+  if (!fate.out.empty())
+    write_file((fs::path(folder) / "listing.txt").string(), anonymous(fate.out));
+}
+
 /// What the person should know of the kernels, which go into the bundle byte for byte.
 void warn_of_kernels(Cli& cli, const Bundle& bundle) {
   static const std::regex include("(^|\n)[ \t]*#[ \t]*include");
@@ -131,6 +145,7 @@ void run_into(const std::string& folder, const DeviceEntry& entry, const DeviceI
   if (run.cannot) throw Unsupported(*run.cannot);
   bundle.seen = run.seen;
   bundle.seen.reason = anonymous(bundle.seen.reason);
+  if (run.seen.right() && !bundle.build_only()) fs::remove(fs::path(folder) / "driver.log");
 }
 
 Bundle run_until_wrong(Cli& cli, const RecordRequest& request, const DeviceEntry& entry,
@@ -160,7 +175,11 @@ void print(Output& out, const RecordRequest& request, const Bundle& bundle) {
   out.line(fmt::format("device {} ({}, driver {})", bundle.device.name, bundle.device.platform,
                        bundle.device.driver_version));
   out.line(bundle.problem + set);
+  const Proof proof = read_proof(request.target);
   out.line(bundle.seen.right() ? out.green("nothing is wrong here") : out.red(bundle.seen.text()));
+  if (request.proof || !proof.rows.empty()) {
+    out.line(find_blame(bundle, proof, hash_of_files(bundle, request.target)).sentence);
+  }
   out.line(
       fmt::format("recorded in {}; there: cc replay.c -lOpenCL -lm && ./a.out", request.target));
 }
@@ -203,11 +222,17 @@ Bundle record(Cli& cli, const RecordRequest& request) {
   } else {
     bundle = bundle_of_file(request);
     run_into(folder.path(), entry, device, request.limit_s, bundle);
+    add_listing(folder.path(), bundle);
   }
   warn_of_kernels(cli, bundle);
   bundle.recorded = recording_date();
   bundle.noted = request.note;
-  finish_case(folder.path(), bundle, {request.single_file, request.format == "oclgrind"});
+  if (request.proof) prove_elsewhere(cli, entry, folder.path(), bundle, request.limit_s);
+  finish_case(folder.path(), bundle,
+              {request.single_file, request.format == "oclgrind", request.format == "piglit"});
+  for (const std::string& command : request.prove_with) {
+    prove_with(cli, command, folder.path(), request.limit_s);
+  }
   folder.publish();
   return bundle;
 }
@@ -247,10 +272,19 @@ void add_record(CLI::App& app, Cli& cli) {
   sub->add_option("--note", request->note, "why it is recorded, for its README");
   sub->add_flag("--single-file", request->single_file,
                 "put kernels and tensors into replay.c too, up to 64 KiB");
-  sub->add_option("--format", request->format, "a further format: oclgrind, as kernel.sim")
-      ->check(CLI::IsMember({"oclgrind"}));
+  sub->add_option("--format", request->format,
+                  "a further format: oclgrind, as kernel.sim, or piglit, as piglit.cl")
+      ->check(CLI::IsMember({"oclgrind", "piglit"}));
   sub->add_option("--limit", request->limit_s, "seconds until it counts as a hang (default 60)")
       ->check(CLI::Range(1, 86400));
+  sub->add_flag("--proof,!--no-proof", request->proof,
+                "run the same files on every other device here, and in Oclgrind if it is installed "
+                "(default)");
+  sub->add_option(
+         "--prove-with", request->prove_with,
+         "a command that runs a program on another driver, \"tools/with-driver llvmpipe\"; "
+         "may be given many times")
+      ->allow_extra_args(false);
   sub->add_flag("--plan-only", request->plan_only)->group("");
   sub->callback(
       [&cli, request] { cli.command = [&cli, request] { return run_record(cli, *request); }; });

@@ -8,6 +8,7 @@
 
 #include "case_child.hpp"
 #include "error.hpp"
+#include "prove.hpp"
 
 namespace clam::cli {
 namespace {
@@ -19,6 +20,7 @@ struct ReplayRequest {
   std::vector<std::string> folders;
   std::string all;
   int times = 1, limit_s = 60;
+  bool add_proof = false;
   bool here = false;  ///< the process that runs one: see try_case
   std::string keep;
 };
@@ -36,6 +38,7 @@ enum class Verdict {
 
 struct Row {
   std::string folder, problem, reason;
+  std::string proof;  ///< the verdict, where this run was added to it
   Verdict verdict = Verdict::cannot;
   Seen recorded, seen;  ///< seen: of the first run that went wrong, if any did
   int runs = 0, wrong = 0;
@@ -64,6 +67,13 @@ const char* word(Verdict verdict) {
 bool is_good(Verdict verdict) {
   return verdict == Verdict::fixed || verdict == Verdict::still_right;
 }
+
+/// The device that bundles are run on; none: why not.
+struct Here {
+  std::optional<DeviceEntry> entry;
+  DeviceInfo facts;
+  std::string none;
+};
 
 /// The folders of bundles in a folder, by name.
 std::vector<std::string> bundles_in(const std::string& folder) {
@@ -105,21 +115,32 @@ void run_row(const ReplayRequest& request, const std::string& device, Row& row) 
   }
   if (row.verdict == Verdict::fixed) row.reason = "was " + row.recorded.text();
   if (request.times > 1) {
-    row.reason += fmt::format("{}{} of {} runs wrong", row.reason.empty() ? "" : "; ", row.wrong,
-                              row.runs);
+    row.reason +=
+        fmt::format("{}{} of {} runs wrong", row.reason.empty() ? "" : "; ", row.wrong, row.runs);
   }
 }
 
-Row replay(const ReplayRequest& request, const std::string& folder, const std::string& device,
-           const std::string& no_device) {
+/// What came of it here, or that it cannot run here, becomes a row of the bundle's proof.
+void add_proof(const ReplayRequest& request, const Here& here, const Bundle& bundle, Row& row) {
+  ProofRow proved = prove_on(*here.entry, here.facts, row.folder, bundle, request.limit_s);
+  if (row.wrong > 0) proved.seen = row.seen;  // one run of many
+  Proof proof = read_proof(row.folder);
+  proof.add(proved);
+  write_proof(row.folder, proof);
+  write_readme(row.folder, bundle);
+  row.proof = find_blame(bundle, proof, proved.files).sentence;
+}
+
+Row replay(const ReplayRequest& request, const std::string& folder, const Here& here) {
   Row row;
   row.folder = folder;
   try {
     const Bundle bundle = read_bundle(folder);
     row.problem = bundle.problem;
     row.recorded = bundle.seen;
-    row.reason = no_device;
-    if (no_device.empty()) run_row(request, device, row);
+    row.reason = here.none;
+    if (here.entry) run_row(request, device_id(*here.entry), row);
+    if (here.entry && request.add_proof) add_proof(request, here, bundle, row);
   } catch (const BadArgument& error) {
     row.verdict = Verdict::damaged;
     row.reason = error.what();
@@ -136,6 +157,7 @@ void print(Output& out, const Row& row) {
                        : yellow             ? out.yellow(verdict)
                                             : out.red(verdict),
                        row.folder, row.reason.empty() ? "" : ": ", row.reason));
+  if (!row.proof.empty()) out.line("  " + row.proof);
 }
 
 json row_json(const Row& row) {
@@ -147,6 +169,7 @@ json row_json(const Row& row) {
                {"wrong", row.wrong},
                {"recorded", to_json(row.recorded)},
                {"seen", nullptr}};
+  if (!row.proof.empty()) written["proof"] = row.proof;
   if (row.runs > 0) written["seen"] = to_json(row.seen);
   return written;
 }
@@ -167,21 +190,20 @@ int run_replay(Cli& cli, const ReplayRequest& request) {
     throw BadArgument("replay what? Give bundles, or --all FOLDER, one of the two");
   }
   if (!request.all.empty()) folders = bundles_in(request.all);
-  std::string device, no_device;
+  Here here;
   json report{{"clam_replay", 1}, {"version", CLAM_VERSION}, {"results", json::array()}};
   try {
-    const DeviceEntry entry = select_device(cli.device);
-    const DeviceInfo facts = query_device(entry.device);
-    device = device_id(entry);
-    report["device"] = to_json(facts);
-    cli.out.line("device " + device_title(entry, facts));
+    here.entry = select_device(cli.device);
+    here.facts = query_device(here.entry->device);
+    report["device"] = to_json(here.facts);
+    cli.out.line("device " + device_title(*here.entry, here.facts));
   } catch (const NoDevice& error) {
-    no_device = error.what();
+    here.none = error.what();
   }
   std::vector<Row> rows;
   for (const std::string& folder : folders) {
     cli.out.progress(fmt::format("[{}/{}] {}", rows.size() + 1, folders.size(), folder));
-    rows.push_back(replay(request, folder, device, no_device));
+    rows.push_back(replay(request, folder, here));
     print(cli.out, rows.back());
     report["results"].push_back(row_json(rows.back()));
   }
@@ -200,6 +222,8 @@ void add_replay(CLI::App& app, Cli& cli) {
       ->check(CLI::Range(1, 100000));
   sub->add_option("--limit", request->limit_s, "seconds until it counts as a hang (default 60)")
       ->check(CLI::Range(1, 86400));
+  sub->add_flag("--add-proof", request->add_proof,
+                "note in the bundle, for its reader, what this device made of it");
   sub->add_flag("--here", request->here)->group("");
   sub->add_option("--keep", request->keep)->group("");
   sub->callback(

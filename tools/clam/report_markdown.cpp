@@ -114,8 +114,9 @@ std::string head(const ReportBoard& board, const std::string& key) {
                                 : fmt::format("- {}: {}\n", facts.title,
                                               plain(clamped(facts_line(facts), kLineWidth)));
   }
-  text += fmt::format("- measured {}{}\n", plain(clamped(board.date, kLineWidth)),
-                      board.version.empty() ? "" : " by clam " + plain(clamped(board.version, kLineWidth)));
+  text += fmt::format(
+      "- measured {}{}\n", plain(clamped(board.date, kLineWidth)),
+      board.version.empty() ? "" : " by clam " + plain(clamped(board.version, kLineWidth)));
   for (const std::string& warning : board.warnings) text += "- " + warning + "\n";
   return text + "\n";
 }

@@ -11,7 +11,7 @@
 #include "error.hpp"
 #include "gpu.hpp"
 #include "kernels.hpp"
-#include "record.hpp"
+#include "record_failure.hpp"
 #include "verify_graph.hpp"
 #include "verify_isolated.hpp"
 
@@ -136,45 +136,11 @@ void run_rows(Cli& cli, Session& session, const VerifyRequest& request,
   }
 }
 
-/// The data set of a row that failed; empty where none was seen to.
-std::string failed_set(const VerifyRequest& request, const VerifyRow& row) {
-  for (const Verification& each : row.sets) {
-    if (!each.pass() && !is_only_blind(each)) return each.data_set;
-  }
-  return request.set == "all" ? "" : request.set;
-}
-
-/// Each row that failed as a bundle, named after what it is.
-void record_failures(Cli& cli, const VerifyRequest& request, const std::vector<VerifyRow>& rows) {
-  for (const VerifyRow& row : rows) {
-    if (row.status != Status::fail && row.status != Status::error) continue;
-    RecordRequest wanted;
-    wanted.run.words = {row.text};
-    wanted.run.variant = row.variant;
-    wanted.run.fill = failed_set(request, row);
-    wanted.run.seed = request.seed;
-    wanted.limit_s = request.limit_s;
-    wanted.force = true;
-    const std::string what = fmt::format("{}\n{}\n{}", row.text, row.variant, wanted.run.fill);
-    wanted.target = fmt::format("{}/{}-{}", request.record_failures, row.problem->op().name,
-                                hash_text(what).substr(0, 12));
-    try {
-      const Seen seen = record(cli, wanted).seen;
-      cli.out.line(fmt::format("recorded in {}: {}", wanted.target, seen.text()));
-    } catch (const Error& error) {
-      cli.out.note(fmt::format("{} is not recorded: {}", row.text, error.what()));
-    }
-  }
-}
-
 int run_verify(Cli& cli, const VerifyRequest& request) {
   std::optional<GraphCheck> graph = GraphCheck::select(request);
   std::vector<VerifyRow> rows = select_rows(request, graph ? &graph->graph() : nullptr);
   if (!request.gpu.empty()) gpu_named(request.gpu);
   if (!request.record_failures.empty()) {
-    if (!request.gpu.empty()) {
-      throw BadArgument("--record-failures records the plans of this device: leave --gpu out");
-    }
     std::filesystem::create_directories(request.record_failures);
   }
   Session session(cli);
@@ -192,7 +158,10 @@ int run_verify(Cli& cli, const VerifyRequest& request) {
     graph->run(session, cli.out, request.gpu.empty() ? nullptr : &device);
     graph->print(session, cli.out);
   }
-  if (!request.record_failures.empty()) record_failures(cli, request, rows);
+  if (!request.record_failures.empty()) {
+    record_failures(cli, request, rows, graph ? &*graph : nullptr,
+                    request.gpu.empty() ? nullptr : &device);
+  }
   const Totals totals(rows, graph);
   cli.out.line(totals.text());
   cli.out.json(report(session, request, rows, graph));
@@ -244,7 +213,8 @@ void add_verify(CLI::App& app, Cli& cli) {
                 "each problem in a process of its own, so that a crash or a hang costs that one "
                 "alone (default on a Mali); a graph is run in one");
   sub->add_option("--record-failures", request->record_failures,
-                  "write each row that fails into this folder, as `clam record` does");
+                  "write each row, and each node of the graph, that fails into this folder, as "
+                  "`clam record` does");
   sub->add_option("--limit", request->limit_s, "seconds for such a process (default 300)")
       ->check(CLI::Range(1, 86400));
   sub->callback([&cli, request, sets] {

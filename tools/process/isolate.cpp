@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
+#include <sstream>
 
 #include "error.hpp"
 #include "process.hpp"
@@ -32,11 +34,21 @@ Reason Fate::misfortune() const {
 
 std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
+std::vector<std::string> own_command() {
+  const char* emulator = std::getenv("CLAM_EMULATOR");
+  std::istringstream stream(emulator ? emulator : "");
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  words.push_back(own_program());
+  return words;
+}
+
 Fate run_isolated(const std::vector<std::string>& words, std::chrono::milliseconds limit,
-                  const std::string& folder, const std::string& errors_file) {
+                  const Surroundings& around) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point until = Clock::now() + limit;
-  Process process(words, {}, Process::Errors::own, folder, errors_file);
+  Process process(words, around.environment, Process::Errors::own, around.folder,
+                  around.errors_file);
   Fate fate;
   fate.limit = limit;
   std::string line;

@@ -23,10 +23,18 @@ struct Fate {
 
 /// The path of the running program.
 std::string own_program();
+/// What starts this program again: its path, behind the words of CLAM_EMULATOR where one runs it.
+std::vector<std::string> own_command();
 
-/// Runs words[0] until it ends, or `limit` is over, in `folder` where one is named. Its errors go
-/// into `errors_file`, or where this process's go. Throws IoError where it cannot be started.
+/// Of a process: what it does not have from this one.
+struct Surroundings {
+  std::string folder;                    ///< it works there; empty: where this process does
+  std::string errors_file;               ///< gets its standard error; empty: where this one's goes
+  std::vector<std::string> environment;  ///< "NAME=VALUE"
+};
+
+/// Runs words[0] until it ends, or `limit` is over. Throws IoError where it cannot be started.
 Fate run_isolated(const std::vector<std::string>& words, std::chrono::milliseconds limit,
-                  const std::string& folder = "", const std::string& errors_file = "");
+                  const Surroundings& around = {});
 
 }  // namespace clam

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// bundle_runs.hpp - `clam record` and `clam replay` for tests, and a bundle made by hand.
+#pragma once
+
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <limits>
+
+#include "bundle/bundle.hpp"
+#include "bundle/case.hpp"
+#include "foreign_plan.hpp"
+#include "run_clam.hpp"
+
+namespace clam::test {
+
+inline constexpr const char* kSoftmax = "softmax shape=3x5 dtype=f32";
+
+/// Runs `clam record` into folder/case, on this device alone. `kernels`: a folder whose kernels
+/// replace the built-in ones.
+inline Finished record(const TemporaryFolder& folder, std::vector<std::string> words,
+                       const TemporaryFolder* kernels = nullptr) {
+  words.insert(words.begin(), {"record", "--no-proof"});
+  words.insert(words.end(), {"-o", folder.file("case")});
+  std::vector<std::string> environment;
+  if (kernels) environment = {"CLAM_KERNEL_DIR=" + kernels->path(), "CLAM_CACHE_DIR=off"};
+  return run_clam(words, environment);
+}
+
+inline Finished replay(const TemporaryFolder& folder, std::vector<std::string> words = {}) {
+  words.insert(words.begin(), {"replay", folder.file("case")});
+  return run_clam(words);
+}
+
+inline nlohmann::json case_of(const TemporaryFolder& folder) {
+  return nlohmann::json::parse(read_file(folder.file("case/case.json")));
+}
+
+/// Softmax whose rows do not sum to 1; `factor` says how far.
+inline void break_softmax(const TemporaryFolder& kernels, const std::string& factor) {
+  break_kernel(kernels, "softmax.cl", "1.0f / ", factor + "f / ");
+}
+
+inline Seen wrong_at(std::int64_t index, double value) {
+  Seen seen;
+  seen.outcome = Seen::Outcome::wrong;
+  seen.reason = fmt::format("y[{}] is wrong", index);
+  seen.first_wrong = {"y", index, value, 1};
+  seen.worst_ratio = std::numeric_limits<double>::infinity();
+  return seen;
+}
+
+/// A bundle of scale.cl on four elements, put together by hand.
+inline Bundle scale_bundle() {
+  Bundle bundle;
+  bundle.plan = scale_plan(4, 0.5f);
+  bundle.problem = "a \"foreign\" kernel?\?/";
+  bundle.kernels["scale.cl"] = kScaleSource;
+  HostTensor src(Dtype::f32, {4}), dst(Dtype::f32, {4});
+  for (int i = 0; i < 4; ++i) src.set(i, 3 * i), dst.set(i, 1.5 * i);
+  take_inputs({{"src", src}}, bundle);
+  expect(bundle.plan->tensors[1], dst, bundle);
+  bundle.device = generic_device();
+  return bundle;
+}
+
+/// Written into folder/case.
+inline void write(const TemporaryFolder& folder, const Bundle& bundle, const Extras& extras = {}) {
+  std::filesystem::create_directories(folder.file("case"));
+  write_case(folder.file("case"), bundle);
+  finish_case(folder.file("case"), bundle, extras);
+}
+
+}  // namespace clam::test

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// proof.hpp - the same bytes on other drivers: is the kernel at fault, or the driver?
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bundle.hpp"
+
+namespace clam {
+
+/// What one driver made of a bundle.
+struct ProofRow {
+  DeviceInfo device;
+  std::string date;
+  std::string files;  ///< hash_of_files of what was run
+  Seen seen;
+  Reason cannot;                    ///< why it cannot run there; then nothing was seen
+  bool is_simulator = false;        ///< Oclgrind, which looks for races and accesses outside
+  std::vector<std::string> report;  ///< its lines
+};
+
+/// proof.json of a bundle.
+struct Proof {
+  std::vector<ProofRow> rows;
+  /// In the place of an earlier row of this driver, if there is one.
+  void add(ProofRow row);
+};
+
+/// One hash over the hashes of the files that are run: what `xxh128sum FILES | xxh128sum` prints.
+std::string hash_of_files(const Bundle& bundle, const std::string& folder);
+/// Those files, by name: kernels, plan, options and tensors.
+std::vector<std::string> files_run(const Bundle& bundle, const std::string& folder);
+
+/// Without rows where there is no proof.json. Throws BadArgument where it is damaged.
+Proof read_proof(const std::string& folder);
+void write_proof(const std::string& folder, const Proof& proof);
+
+/// Who is at fault, as far as the rows with these bytes tell.
+struct Blame {
+  enum class Guilt { nobody, unknown, driver, kernel };
+  Guilt guilt = Guilt::unknown;
+  std::string sentence;
+};
+Blame find_blame(const Bundle& bundle, const Proof& proof, const std::string& files);
+
+/// The part of the README: verdict, a table of drivers, the simulator's report.
+std::string proof_text(const Bundle& bundle, const Proof& proof, const std::string& folder);
+
+}  // namespace clam

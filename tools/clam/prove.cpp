@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+#include "prove.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "atomic_file.hpp"
+#include "case_child.hpp"
+#include "error.hpp"
+#include "process/isolate.hpp"
+#include "process/scratch_folder.hpp"
+#include "record.hpp"
+
+namespace clam::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMostReportLines = 60;
+constexpr int kSimulatorLimit_s = 60;  // nobody asked for it by name, and it is slow
+
+/// The path of Oclgrind, or nothing; it cannot be in a program that runs in an emulator.
+std::string find_oclgrind() {
+  if (std::getenv("CLAM_EMULATOR")) return "";
+  if (const char* named = std::getenv("CLAM_OCLGRIND")) {
+    if (std::string(named) == "off") return "";
+    if (::access(named, X_OK) == 0) return named;
+    throw BadArgument(fmt::format("CLAM_OCLGRIND={}: there is no such program", named));
+  }
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::string program = folder + "/oclgrind";
+    if (!folder.empty() && ::access(program.c_str(), X_OK) == 0) return program;
+  }
+  return "";
+}
+
+bool is_simulator(const DeviceInfo& device) {
+  return device.driver_version.rfind("Oclgrind", 0) == 0;
+}
+
+/// Kernels are built as they are written: Oclgrind 21.10 crashes on the half-filled vectors that
+/// optimisers make. One thread reports in the same order every time.
+std::vector<std::string> simulator_words(const std::string& oclgrind, const std::string& log) {
+  return {oclgrind,
+          "--build-options",
+          "-cl-opt-disable",
+          "--data-races",
+          "--uninitialized",
+          "--num-threads",
+          "1",
+          "--max-errors",
+          "20",
+          "--log",
+          log};
+}
+
+std::vector<std::string> lines_of(const std::string& file, const std::string& folder) {
+  std::vector<std::string> lines;
+  if (::access(file.c_str(), R_OK) != 0) return lines;
+  std::string text = anonymous(read_file(file));
+  for (std::size_t at; (at = text.find(folder)) != text.npos;) text.replace(at, folder.size(), "");
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) {
+    if (lines.size() == kMostReportLines) {
+      lines.push_back("... and more");
+      break;
+    }
+    if (!line.empty() || !lines.empty()) lines.push_back(line);
+  }
+  while (!lines.empty() && lines.back().empty()) lines.pop_back();
+  return lines;
+}
+
+ProofRow row_of(const DeviceInfo& device, const std::string& folder, const Bundle& bundle) {
+  ProofRow row;
+  row.device = device;
+  row.date = recording_date();
+  row.files = hash_of_files(bundle, folder);
+  return row;
+}
+
+void take_run(const CaseRun& run, ProofRow& row) {
+  row.cannot = run.cannot;
+  row.seen = run.seen;
+  row.seen.reason = anonymous(row.seen.reason);
+}
+
+/// In the simulator, which reads the case like any driver and reports beside it.
+ProofRow simulate(const std::string& oclgrind, const std::string& device_id,
+                  const DeviceInfo& device, const std::string& folder, const Bundle& bundle,
+                  int limit_s) {
+  const ScratchFolder scratch;
+  const std::string log = scratch.file("report");
+  ProofRow row = row_of(device, folder, bundle);
+  row.is_simulator = true;
+  take_run(try_case(device_id, folder, limit_s, "", simulator_words(oclgrind, log)), row);
+  if (row.seen.outcome == Seen::Outcome::hung) {
+    row.cannot = fmt::format(
+        "the simulator is slow: no end within {} s (replay --add-proof --limit in it "
+        "gives it more)",
+        limit_s);
+    row.seen = {};
+  }
+  row.report = lines_of(log, folder);
+  return row;
+}
+
+/// What Oclgrind says that its device is; nothing where it does not start here.
+std::optional<DeviceInfo> simulated_device(const std::string& oclgrind, int limit_s) {
+  const ScratchFolder scratch;
+  std::vector<std::string> words = simulator_words(oclgrind, scratch.file("report"));
+  for (const std::string& word : own_command()) words.push_back(word);
+  words.insert(words.end(), {"--quiet", "--json", "-", "--device", "0:0", "info"});
+  const Fate fate = run_isolated(words, std::chrono::seconds(limit_s));
+  const json answer = json::parse(fate.out, nullptr, false);
+  if (!answer.is_object() || !answer.contains("devices")) return std::nullopt;
+  for (const json& device : answer.at("devices")) {
+    const DeviceInfo facts = device_from_json(device);
+    if (is_simulator(facts)) return facts;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+ProofRow prove_on(const DeviceEntry& entry, const DeviceInfo& device, const std::string& folder,
+                  const Bundle& bundle, int limit_s) {
+  const std::string oclgrind = is_simulator(device) ? find_oclgrind() : "";
+  if (!oclgrind.empty()) {
+    return simulate(oclgrind, device_id(entry), device, folder, bundle, limit_s);
+  }
+  ProofRow row = row_of(device, folder, bundle);
+  take_run(try_case(device_id(entry), folder, limit_s), row);
+  return row;
+}
+
+Proof prove_elsewhere(Cli& cli, const DeviceEntry& recorded_on, const std::string& folder,
+                      const Bundle& bundle, int limit_s) {
+  Proof proof = read_proof(folder);
+  bool simulated = false;
+  for (const DeviceEntry& entry : list_devices()) {
+    const DeviceInfo device = query_device(entry.device);
+    const bool is_same = device_id(entry) == device_id(recorded_on);
+    simulated = simulated || is_simulator(device);
+    if (is_same && !is_simulator(device)) continue;
+    cli.out.progress("the same on " + device_title(entry, device));
+    proof.add(prove_on(entry, device, folder, bundle, limit_s));
+  }
+  const std::string oclgrind = simulated ? "" : find_oclgrind();
+  if (!oclgrind.empty()) {
+    cli.out.progress("the same in Oclgrind");
+    const int limit = std::min(limit_s, kSimulatorLimit_s);
+    if (const auto device = simulated_device(oclgrind, limit)) {
+      proof.add(simulate(oclgrind, "0:0", *device, folder, bundle, limit));
+    }
+  }
+  if (!proof.rows.empty()) write_proof(folder, proof);
+  return proof;
+}
+
+void prove_with(Cli& cli, const std::string& command, const std::string& folder, int limit_s) {
+  constexpr int kToStart_s = 60;  // an emulator takes its time
+  std::istringstream stream(command);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  words.insert(words.end(), {own_program(), "--quiet", "--json", "-", "replay", folder,
+                             "--add-proof", "--limit", std::to_string(limit_s)});
+  cli.out.progress("the same through " + command);
+  const Fate fate = run_isolated(words, std::chrono::seconds(2 * limit_s + kToStart_s));
+  const json answer = json::parse(fate.out, nullptr, false);
+  if (answer.is_object() && answer.contains("results") &&
+      answer.at("results").at(0).contains("proof")) {
+    return;
+  }
+  throw BadArgument(fmt::format("--prove-with '{}': it added no row (exit code {}){}", command,
+                                fate.code, fate.code == 127 ? ": there is no such program" : ""));
+}
+
+}  // namespace clam::cli

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// prove.hpp - a bundle run on other devices and in the simulator, so that a driver's author sees
+// whether the kernel is at fault.
+#pragma once
+
+#include <string>
+
+#include "bundle/proof.hpp"
+#include "cli.hpp"
+#include "opencl.hpp"
+
+namespace clam::cli {
+
+/// What this device makes of the bundle, in a process of its own. Under Oclgrind that is what it
+/// reports, too.
+ProofRow prove_on(const DeviceEntry& entry, const DeviceInfo& device, const std::string& folder,
+                  const Bundle& bundle, int limit_s);
+
+/// Every other device of this machine, and Oclgrind where it is installed (CLAM_OCLGRIND, else
+/// `oclgrind` on PATH), into the bundle's proof.json.
+Proof prove_elsewhere(Cli& cli, const DeviceEntry& recorded_on, const std::string& folder,
+                      const Bundle& bundle, int limit_s);
+
+/// The same through a command that runs a program on another driver, "tools/with-driver llvmpipe":
+/// it adds its own row, and the README follows. Throws BadArgument where it runs nothing.
+void prove_with(Cli& cli, const std::string& command, const std::string& folder, int limit_s);
+
+}  // namespace clam::cli
