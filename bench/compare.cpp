@@ -28,6 +28,14 @@ Ratio ratio_of(const Timing& a, const Timing& b) {
   return ratio;
 }
 
+/// Whether so many rounds could pass for different at all: of all ways to deal their ranks out, two
+/// have the one run's below the other's.
+bool rounds_can_tell(std::size_t a, std::size_t b) {
+  double ways = 1;
+  for (std::size_t i = 1; i <= b; ++i) ways *= double(a + i) / double(i);
+  return 2 / ways < kRoundLevel;
+}
+
 /// A table has some sixty rows, so one in a hundred that differs by chance would be too many.
 bool rounds_differ(const Timing& a, const Timing& b) {
   if (a.rounds_us.empty() || b.rounds_us.empty()) return true;  // the samples alone decide
@@ -173,7 +181,11 @@ Judgement judge_change(const Timing& a, const Timing& b) {
   } else if (judgement.p >= kLevel || interval.has(1)) {
     judgement.why = "no change beyond the noise, which is over 3 %";
   } else if (!rounds_differ(a, b)) {
-    judgement.why = "the rounds of one run differ as much";
+    const std::size_t in_a = a.rounds_us.size(), in_b = b.rounds_us.size();
+    judgement.why =
+        rounds_can_tell(in_a, in_b)
+            ? "the rounds of one run differ as much"
+            : fmt::format("too few rounds to tell: {} and {}, and six each can", in_a, in_b);
   } else if (1 / kEffect <= value && value <= kEffect) {
     judgement.why = "the change may be more than 3 %, or less";
   } else if (value > 1 ? best < kBestEffect : best > 1 / kBestEffect) {

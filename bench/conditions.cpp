@@ -100,14 +100,6 @@ Reason memory_below_the_peak(const Claim& claim, const Limits& limits) {
 
 }  // namespace
 
-Limits larger_of(const Limits& a, const Limits& b) {
-  return {
-      std::max(a.gflops_f32, b.gflops_f32),      std::max(a.gflops_f16, b.gflops_f16),
-      std::max(a.gb_per_s, b.gb_per_s),          std::max(a.last_cache_bytes, b.last_cache_bytes),
-      std::max(a.launch_us, b.launch_us),        std::max(a.round_trip_us, b.round_trip_us),
-      std::max(a.best_gb_per_s, b.best_gb_per_s)};
-}
-
 double Batch::events_ns() const {
   double sum = 0;
   for (const LaunchTime& time : times) sum += nanoseconds(time);
@@ -196,7 +188,7 @@ Reason queue_is_kept(const Batch& batch, bool in_order, bool profiling) {
 
 Reason device_is_sound(const std::string& error) {
   if (error.empty()) return {};
-  return "condition 7, device: it is not trusted since an error before: " + error;
+  return kNotSound + ("it is not trusted since an error before: " + error);
 }
 
 bool is_launch_bound(double us, std::int64_t launches, const Limits& limits) {

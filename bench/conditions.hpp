@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "error.hpp"
+#include "limits.hpp"
 #include "op.hpp"
 #include "runtime.hpp"
 #include "verify.hpp"
@@ -20,20 +21,6 @@ class CheckFailed : public Error {
  public:
   using Error::Error;
 };
-
-/// What the device was measured to do in this run. 0: not measured; a condition that needs it is
-/// not applied.
-struct Limits {
-  double gflops_f32 = 0, gflops_f16 = 0;
-  double gb_per_s = 0;                ///< of memory, beyond the caches
-  std::int64_t last_cache_bytes = 0;  ///< the largest size that was seen to fit; 0: none shows
-  double launch_us = 0;               ///< host's time of a launch among many
-  double round_trip_us = 0;           ///< of one launch and the wait for it
-  double best_gb_per_s = 0;           ///< of memory, of any size
-};
-
-/// The larger of each.
-Limits larger_of(const Limits& a, const Limits& b);
 
 /// Iterations that were enqueued together, and waited for once.
 struct Batch {
@@ -64,8 +51,10 @@ struct Claim {
   bool half = false;  ///< dtype f16
 };
 /// 4, peak: neither more arithmetic nor more memory traffic in a second than the device can do, by
-/// 5 %. Memory is asked of what the last cache cannot hold, which is up to four times the size that
-/// was seen to fit, as sizes go in steps of four; where no cache shows, all of it by the best rate.
+/// 5 %, of what no kernel can do without (fewest_work.hpp). Memory is asked of what the last cache
+/// cannot hold; where no cache shows, all of it by the best rate. That is less strict than it may
+/// seem: sizes are measured in steps of four, so a cache may hold nearly four times what was seen
+/// to fit, and a row that moves no more than that is not asked at all.
 Reason below_the_peaks(const Claim& claim, const Limits& limits);
 
 /// Not a fault: a peak is not known that the claim would have to be held against.
@@ -77,14 +66,17 @@ struct Span {
   double events_us = 0, wall_us = 0, host_us = 0;
 };
 Span span_of(const Batch& batch);
-/// In the best batch the events add up to no more than the host waited (5 %), and to no less than
-/// half of that, launch costs, the wait's own and the host's work apart. More iterations take
-/// longer: the best wall time of the largest batches, of m times as many as the smallest, is at
-/// least sqrt(m) times the best of these, where that is over 10 launch costs and 4 round trips.
-/// Other load makes single batches slow, never all of them fast, so best is held against best;
-/// before an honest row is called wrong, measure batches that differ by more and ask again. `share`
-/// of the batches must agree with their events: 0 is the best one alone, for a machine that is
-/// known to be busy.
+/// The events of a batch add up to no more than the host waited (5 %), and to no less than half of
+/// that, launch costs, the wait's own and the host's work apart. More iterations take longer: the
+/// best wall time of the largest batches, of m times as many as the smallest, is at least sqrt(m)
+/// times the best of these, where that is over 10 launch costs and 4 round trips. Other load makes
+/// single batches slow, never all of them fast, so best is held against best; before an honest row
+/// is called wrong, measure batches that differ by more and ask again.
+/// `share` of the batches must agree with their events. That is less strict than it may seem: the
+/// caller asks for a third, for whatever interrupts the host makes honest batches wait long; and on
+/// a CPU that other programs use, or may use, for 0, the best batch alone, since they interrupt the
+/// kernels too. A clock that lies in the other batches is seen where more work takes no longer, and
+/// by conditions 1 and 4.
 Reason time_follows_work(const std::vector<Span>& spans, const Limits& limits, double share = 0);
 
 /// 6, queue: as many launches ended as were enqueued, in an in-order queue with profiling.
@@ -92,6 +84,7 @@ Reason queue_is_kept(const Batch& batch, bool in_order, bool profiling);
 
 /// 7, device: no error came before. `error`: the first one, or empty.
 Reason device_is_sound(const std::string& error);
+constexpr const char* kNotSound = "condition 7, device: ";  ///< how that reason begins
 
 /// Not a fault: a launch takes less than 10 launch costs, so the time is rather the host's.
 bool is_launch_bound(double us, std::int64_t launches, const Limits& limits);

@@ -8,6 +8,8 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "process/shell_quoted.hpp"
+
 namespace clam::bench {
 namespace {
 
@@ -18,10 +20,11 @@ constexpr int kSchema = 1;  // of bench/results.schema.json
 /// What repeats the row: kernel folder, problem, variant, device.
 std::string command(const Row& row, const Options& options) {
   const char* kernels = std::getenv("CLAM_KERNEL_DIR");
-  std::string words = kernels && *kernels ? fmt::format("CLAM_KERNEL_DIR='{}' ", kernels) : "";
-  words += fmt::format("clam-bench --problem '{}'", row.problem.text());
+  std::string words;
+  if (kernels && *kernels) words = fmt::format("CLAM_KERNEL_DIR={} ", shell_quoted(kernels));
+  words += "clam-bench --problem " + shell_quoted(row.problem.text());
   if (!row.variant.empty()) words += " --variant " + row.variant;
-  if (!options.device.empty()) words += fmt::format(" --device '{}'", options.device);
+  if (!options.device.empty()) words += " --device " + shell_quoted(options.device);
   return words;
 }
 
@@ -29,6 +32,23 @@ json to_json(const Packing& packing) {
   return {{"launches", packing.launches},
           {"bytes", packing.bytes},
           {"us", {{"median", packing.us}, {"min", packing.us_min}}}};
+}
+
+/// Of an INVALID row.
+json claimed_json(const Result& result) {
+  json value = {{"launches", result.claimed.launches},
+                {"wall_us", result.claimed.wall_us},
+                {"bytes", result.bytes},
+                {"timestamps_ns", json::array()}};
+  if (result.us > 0) {
+    value["us"] = result.us;
+    value["iterations"] = result.iterations;
+  }
+  if (result.flops > 0) value["flops"] = result.flops;
+  for (const LaunchTime& time : result.claimed.times) {
+    value["timestamps_ns"].push_back({time.queued, time.submitted, time.started, time.ended});
+  }
+  return value;
 }
 
 /// The mean over all passes.
@@ -59,6 +79,7 @@ json to_json(const Row& row, const Result& result, const Options& options,
   for (const auto& [output, verdict] : result.verification.outputs) {
     value["outputs"][output] = clam::to_json(verdict);
   }
+  if (!result.claimed.times.empty()) value["claimed"] = claimed_json(result);
   if (result.outcome != Outcome::fine) return value;
   value["iterations"] = result.iterations;
   value["us"] = {{"median", result.us},        {"mean", result.us_mean},

@@ -16,23 +16,23 @@ using nlohmann::json;
 
 std::vector<std::string> words_of(const Row& row, const Options& options, double seconds,
                                   const std::string& device, const Limits& limits) {
-  std::vector<std::string> words{
-      own_program(),
-      "--problem",
-      row.problem.text(),
-      "--device",
-      device,
-      "--time",
-      fmt::format("{}", seconds),
-      "--seed",
-      std::to_string(options.seed),
-      "--no-isolate",
-      "--limits",
-      fmt::format("{},{},{},{},{},{},{}", limits.gflops_f32, limits.gflops_f16, limits.gb_per_s,
-                  limits.last_cache_bytes, limits.launch_us, limits.round_trip_us,
-                  limits.best_gb_per_s)};
+  std::vector<std::string> words{own_program(),
+                                 "--problem",
+                                 row.problem.text(),
+                                 "--device",
+                                 device,
+                                 "--time",
+                                 fmt::format("{}", seconds),
+                                 "--seed",
+                                 std::to_string(options.seed),
+                                 "--no-isolate",
+                                 "--limits",
+                                 to_json(limits).dump()};
   if (!row.variant.empty()) words.insert(words.end(), {"--variant", row.variant});
   if (options.quick) words.push_back("--quick");
+  if (options.launch_limit_s) {
+    words.insert(words.end(), {"--launch-limit", fmt::format("{}", *options.launch_limit_s)});
+  }
   return words;
 }
 
@@ -40,6 +40,16 @@ Result failed(const std::string& reason) {
   Result result;
   result.outcome = Outcome::device_error;
   result.reason = reason;
+  return result;
+}
+
+Claimed claimed_from_json(const json& claimed) {
+  Claimed result;
+  claimed.at("launches").get_to(result.launches);
+  claimed.at("wall_us").get_to(result.wall_us);
+  for (const json& time : claimed.at("timestamps_ns")) {
+    result.times.push_back({time.at(0), time.at(1), time.at(2), time.at(3)});
+  }
   return result;
 }
 
@@ -83,6 +93,14 @@ Result result_from_json(const json& row) {
     result.verification.outputs[name] = verdict_from_json(verdict);
   }
   result.error_over_bound = result.verification.worst_ratio();
+  if (row.contains("claimed")) {
+    const json& claimed = row.at("claimed");
+    result.claimed = claimed_from_json(claimed);
+    result.us = claimed.value("us", 0.0);
+    result.iterations = claimed.value("iterations", std::int64_t{0});
+    result.flops = claimed.value("flops", 0.0);
+    result.bytes = claimed.value("bytes", 0.0);
+  }
   if (result.outcome == Outcome::fine) take_times(row, result);
   return result;
 }
@@ -100,8 +118,8 @@ Peaks measure_peaks_isolated(const Options& options, double seconds, const std::
   if (options.quick) words.push_back("--quick");
   const Fate fate = run_isolated(words, std::chrono::seconds(options.limit_s));
   Peaks none;
-  none.refused = {fate.misfortune().value_or(
-      fmt::format("the peaks: their process ended with {} and gave no result", fate.code))};
+  none.refused = {"any kind: " + fate.misfortune().value_or(fmt::format(
+                                     "its process ended with {} and gave no result", fate.code))};
   try {
     return fate.misfortune() ? none : peaks_from_json(json::parse(read_file(file)));
   } catch (const std::exception&) {  // what went wrong there has been said on stderr

@@ -7,15 +7,19 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "atomic_file.hpp"
 #include "clam.hpp"
 #include "compare.hpp"
 #include "document.hpp"
+#include "frame.hpp"
 #include "isolated.hpp"
+#include "launch_limit.hpp"
 #include "measure.hpp"
 #include "options.hpp"
+#include "record_rows.hpp"
 #include "reporter.hpp"
 #include "rows.hpp"
 #include "surroundings.hpp"
@@ -131,6 +135,16 @@ bool initialise_google(const Options& options) {
   return !benchmark::ReportUnrecognizedArguments(argc, argv.data());
 }
 
+/// What a process of --isolate was told.
+std::optional<Limits> limits_given(const Options& options) {
+  if (options.limits.empty()) return std::nullopt;
+  try {
+    return limits_from_json(nlohmann::json::parse(options.limits));
+  } catch (const nlohmann::json::exception&) {
+    throw BadArgument("--limits is for clam-bench's own processes, which write it in JSON");
+  }
+}
+
 /// Short rows want short peaks: a test's run, a look at one problem.
 PeakOptions peak_options(const Options& options, const MeterOptions& rows) {
   constexpr double kUsual = 3, kQuick = 1, kShortest = 0.3;
@@ -175,64 +189,49 @@ void run_google(Reporter& reporter, const Options& options) {
   benchmark::RunSpecifiedBenchmarks(&reporter, out ? &file : nullptr);
 }
 
-/// What is measured around the rows, and what their conditions take of it.
-class Frame {
+/// The device, with what runs on it.
+class Opened {
  public:
-  /// `measure` measures the peaks, or some again and keeps what is larger.
-  Frame(Runtime& runtime, std::function<void(Peaks&)> measure, const std::vector<double>& given)
-      : runtime_(runtime), measure_(std::move(measure)), given_(!given.empty()) {
-    if (given_) limits_ = limits_given(given);
-  }
+  explicit Opened(const std::string& device)
+      : entry_(select_device(device)),
+        context_(entry_.device),
+        runtime_(context_, cl::CommandQueue(context_, entry_.device, CL_QUEUE_PROFILING_ENABLE)) {}
 
-  void open(Table& table) {
-    if (given_) return;
-    measure_(around_.peaks);
-    limits_ = limits_of(around_.peaks);
-    table.peaks(around_.peaks);
-    around_.before = board_.state();
-  }
-  /// Keeps what is larger. Where the limits were given, they are measured here for the first time.
-  void look_again() {
-    measure_(around_.peaks);
-    limits_ = larger_of(limits_, limits_of(around_.peaks));
-  }
-  void close(Table& table) {
-    if (given_) return;
-    around_.after = board_.state();
-    if (runtime_.tainted()) return;
-    look_again();
-    table.peaks_again(around_.peaks);
-  }
-
-  void watch(MeterOptions& how) {
-    how.clock = &clock_;
-    how.limits = &limits_;
-    how.look_again = [this] { look_again(); };
-  }
-  const Limits& limits() const { return limits_; }
-  const Surroundings& around() const { return around_; }
+  Runtime& runtime() { return runtime_; }
+  std::string id() const { return fmt::format("{}:{}", entry_.platform, entry_.index); }
 
  private:
-  static Limits limits_given(const std::vector<double>& given) {
-    Limits limits;
-    limits.gflops_f32 = given[0];
-    limits.gflops_f16 = given[1];
-    limits.gb_per_s = given[2];
-    limits.last_cache_bytes = static_cast<std::int64_t>(given[3]);
-    limits.launch_us = given[4];
-    limits.round_trip_us = given[5];
-    limits.best_gb_per_s = given[6];
-    return limits;
-  }
-
-  Runtime& runtime_;
-  std::function<void(Peaks&)> measure_;
-  bool given_;
-  Limits limits_;
-  Surroundings around_;
-  Board board_;
-  ClockWatch clock_{board_};
+  DeviceEntry entry_;
+  cl::Context context_;
+  Runtime runtime_;
 };
+
+bool isolates(const Options& options, Runtime& runtime) {
+  return options.isolate.value_or(may_lose_context(runtime.device()));
+}
+
+/// What measures the peaks, or some again, and keeps what is larger.
+std::function<void(Peaks&)> peak_meter(const Options& options, const MeterOptions& rows,
+                                       Opened& opened) {
+  if (isolates(options, opened.runtime())) {
+    return [&options, &opened, seconds = rows.seconds](Peaks& peaks) {
+      peaks = larger_of(peaks, measure_peaks_isolated(options, seconds, opened.id()));
+    };
+  }
+  return [&opened, how = peak_options(options, rows)](Peaks& peaks) {
+    Runtime& runtime = opened.runtime();
+    peaks = larger_of(peaks, peaks.rows.empty() ? measure_peaks(runtime, how)
+                                                : measure_again(runtime, how, peaks));
+  };
+}
+
+/// Each row in processes of its own, under the limits that this one measures.
+void isolate_rows(const Options& options, Opened& opened, const Frame& frame, MeterOptions& how) {
+  how.visits = options.quick ? 1 : 2;
+  how.elsewhere = [&, seconds = how.seconds / how.visits](const Row& row) {
+    return measure_isolated(row, options, seconds, opened.id(), frame.limits());
+  };
+}
 
 void say_order(Table& table, const MeterOptions& how) {
   table.say(how.elsewhere
@@ -243,37 +242,31 @@ void say_order(Table& table, const MeterOptions& how) {
                               how.rounds, how.seed));
 }
 
-int measure_rows(const Options& options) {
-  const DeviceEntry entry = select_device(options.device);
-  const cl::Context context(entry.device);
-  const cl::CommandQueue queue(context, entry.device, CL_QUEUE_PROFILING_ENABLE);
-  Runtime runtime(context, queue);
-  const Selection selection = select_rows(options, runtime.device());
+/// The files of the command line.
+void write_results(const Options& options, const Selection& selection,
+                   const std::vector<Result>& results, const Reporter& reporter, const Frame& frame,
+                   Opened& opened, Table& table) {
+  if (!options.json.empty()) {
+    write_file(options.json, make_document(reporter.json(), options, selection, results,
+                                           frame.around(), opened.runtime()));
+  }
+  if (!options.record_failures.empty()) {
+    record_failures(options, selection, results, frame.limits(), opened.id(),
+                    [&](const std::string& line) { table.say(line); });
+  }
+}
 
+int measure_rows(const Options& options) {
+  Opened opened(options.device);
+  Runtime& runtime = opened.runtime();
+  const Selection selection = select_rows(options, runtime.device());
   std::vector<Result> results(selection.rows.size());
   MeterOptions how = meter_options(options);
-  const PeakOptions of_peaks = peak_options(options, how);
-  const bool isolate = options.isolate.value_or(may_lose_context(runtime.device()));
-  const std::string device = fmt::format("{}:{}", entry.platform, entry.index);
-  Frame frame(
-      runtime,
-      [&, seconds = how.seconds](Peaks& peaks) {
-        if (isolate) {
-          peaks = larger_of(peaks, measure_peaks_isolated(options, seconds, device));
-        } else if (peaks.rows.empty()) {
-          peaks = measure_peaks(runtime, of_peaks);
-        } else {
-          measure_again(runtime, of_peaks, peaks);
-        }
-      },
-      options.limits);
+  how.launch_limit_s =
+      options.launch_limit_s.value_or(may_lose_context(runtime.device()) ? kLaunchLimit : 0);
+  Frame frame(runtime, peak_meter(options, how, opened), limits_given(options));
   frame.watch(how);
-  if (isolate) {
-    how.visits = options.quick ? 1 : 2;
-    how.elsewhere = [&, seconds = how.seconds / how.visits](const Row& row) {
-      return measure_isolated(row, options, seconds, device, frame.limits());
-    };
-  }
+  if (isolates(options, runtime)) isolate_rows(options, opened, frame, how);
   Meter meter(runtime, selection, results, how);
   register_rows(selection, &meter);
   add_context(runtime);
@@ -293,19 +286,14 @@ int measure_rows(const Options& options) {
   }
   table.foot();
   std::fflush(stdout);
-  if (!options.json.empty()) {
-    write_file(options.json, make_document(reporter.json(), options, selection, results,
-                                           frame.around(), runtime));
-  }
+  write_results(options, selection, results, reporter, frame, opened, table);
   return exit_code(results);
 }
 
 int measure_only_peaks(const Options& options) {
-  const DeviceEntry entry = select_device(options.device);
-  const cl::Context context(entry.device);
-  Runtime runtime(context, cl::CommandQueue(context, entry.device, CL_QUEUE_PROFILING_ENABLE));
-  PeakOptions how = peak_options(options, meter_options(options));
-  write_file(options.only_peaks, to_json(measure_peaks(runtime, how)).dump());
+  Opened opened(options.device);
+  const PeakOptions how = peak_options(options, meter_options(options));
+  write_file(options.only_peaks, to_json(measure_peaks(opened.runtime(), how)).dump());
   return 0;
 }
 
@@ -324,7 +312,9 @@ int run(const Options& options) {
   // Wrong input is said before a device is asked for.
   const Selection selection = select_rows(options, generic_device());
   google_seconds(options);
+  limits_given(options);
   if (!options.json.empty()) require_writable(options.json);
+  if (!options.record_failures.empty()) prepare_recording(options);
   if (options.list) {
     fmt::print("{}", to_text(selection));
     return 0;

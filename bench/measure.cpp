@@ -9,7 +9,8 @@
 #include <utility>
 
 #include "error.hpp"
-#include "fewest_flops.hpp"
+#include "fewest_work.hpp"
+#include "launch_limit.hpp"
 #include "other_load.hpp"
 
 namespace clam::bench {
@@ -23,10 +24,15 @@ constexpr int kSecondLooks = 6;        // before condition 5 calls a row wrong
 constexpr std::int64_t kLarger = 6;    // times the smaller batch is then the larger one
 constexpr int kFewestWhenLate = 3;     // rounds, once the time of --quick is used up
 constexpr std::size_t kSamples = 200;
+constexpr std::size_t kClaimedLaunches = 16;    // shown of an INVALID row
 constexpr std::size_t kRoundsOfAnInterval = 6;  // fewer cannot give 95 %
 constexpr std::int64_t kMostMemory = std::int64_t{1} << 30;
 constexpr const char* kTimeUsedUp = "the time of --quick was used up";
 constexpr auto kQuickGroup = std::chrono::seconds(8);  // of making ready, where there is a deadline
+
+void skip(const Reason& reason) {
+  if (reason) throw Unsupported(*reason);
+}
 
 /// Any of 0..n-1 (the standard's distributions differ from one library to the next).
 std::size_t pick(std::mt19937_64& random, std::size_t n) {
@@ -62,6 +68,13 @@ void set_counters(benchmark::State& state, const Result& result) {
   state.counters["us_min"] = result.us_min;
   state.counters["cv_iterations"] = result.cv;
   state.counters["pack_us"] = result.packing.us;
+}
+
+Claimed claimed_by(const Batch& batch) {
+  const auto shown = std::min(batch.times.size(), kClaimedLaunches);
+  return {{batch.times.begin(), batch.times.begin() + static_cast<std::ptrdiff_t>(shown)},
+          batch.iterations * batch.launches,
+          batch.wall_ns * 1e-3};
 }
 
 /// The passes from `first` on become one.
@@ -117,6 +130,7 @@ struct Meter::Entry {
   std::unique_ptr<Subject> subject;  ///< gone when the row is given up
   double once_ns = 0;                ///< wall time of one iteration
   std::int64_t batch = 1;            ///< iterations
+  int in_flight = 1;                 ///< launches at most
   int rounds = 1;
   int passes = 0, given = 0;                  ///< times it was measured, and asked for
   std::vector<std::vector<double>> of_round;  ///< us of the iterations
@@ -157,6 +171,7 @@ Meter::Meter(Runtime& runtime, const Selection& selection, std::vector<Result>& 
       options_(std::move(options)),
       wanted_(selection.rows.size(), true),
       asked_(selection.rows.size(), false),
+      most_in_flight_(runtime.max_in_flight()),
       order_(options_.seed) {
   if (!options_.make) {
     options_.make = [this](const Row& row) { return std::make_unique<Subject>(runtime_, row); };
@@ -166,7 +181,7 @@ Meter::Meter(Runtime& runtime, const Selection& selection, std::vector<Result>& 
   }
 }
 
-Meter::~Meter() = default;
+Meter::~Meter() { runtime_.bound_flight(most_in_flight_); }
 
 Limits Meter::limits() const { return options_.limits ? *options_.limits : Limits{}; }
 
@@ -183,6 +198,9 @@ Meter::Entry* Meter::entry_of(std::size_t row) {
 void Meter::stop(Entry& entry, Outcome outcome, const std::string& reason) {
   entry.result.outcome = outcome;
   entry.result.reason = reason;
+  if (entry.subject && outcome == Outcome::check_failed) {
+    entry.result.claimed = claimed_by(entry.subject->last());
+  }
   entry.subject.reset();
 }
 
@@ -224,21 +242,45 @@ void Meter::add_to_group(std::size_t row) {
     if (options_.deadline && Clock::now() > *options_.deadline) {
       throw Unsupported(kTimeUsedUp);
     }
-    entry.subject = options_.make(selection_.rows[row]);
-    const Subject& subject = *entry.subject;
-    const Problem& problem = selection_.rows[row].problem;
-    Result& result = entry.result;
-    result.variant = subject.plan().variant;
-    result.kernel_hash = hash_of(subject.plan(), runtime_.files());
-    result.data_set = subject.data_set();
-    result.launches = static_cast<std::int64_t>(subject.plan().launches.size());
-    result.packing = subject.packing();
-    result.flops = problem.op().flops(problem);
-    result.bytes = problem.op().bytes(problem);
+    make_ready(entry);
     entry.once_ns = entry.subject->warm_up(std::chrono::duration_cast<Clock::duration>(
         std::chrono::duration<double>(options_.warm_up_seconds)));
     entry.plan_rounds(options_);
   });
+}
+
+void Meter::make_ready(Entry& entry) {
+  const Row& row = selection_.rows[entry.row];
+  if (options_.launch_limit_s > 0) {
+    const auto launches =
+        make_plan(row.problem, runtime_.device(), {row.variant, 0}).launches.size();
+    skip(too_long_at_best(row.problem, static_cast<std::int64_t>(launches), limits(),
+                          options_.launch_limit_s));
+    runtime_.bound_flight(1);
+  }
+  entry.subject = options_.make(row);
+  const Subject& subject = *entry.subject;
+  Result& result = entry.result;
+  result.variant = subject.plan().variant;
+  result.kernel_hash = hash_of(subject.plan(), runtime_.files());
+  result.data_set = subject.data_set();
+  result.launches = static_cast<std::int64_t>(subject.plan().launches.size());
+  result.packing = subject.packing();
+  result.flops = row.problem.op().flops(row.problem);
+  result.bytes = row.problem.op().bytes(row.problem);
+  bound_flight(entry);
+}
+
+/// One launch after the other at first, which says how long they take.
+void Meter::bound_flight(Entry& entry) {
+  entry.in_flight = most_in_flight_;
+  if (options_.launch_limit_s > 0) {
+    entry.subject->run(1);
+    const std::vector<LaunchTime>& times = entry.subject->last().times;
+    skip(too_long(times, options_.launch_limit_s));
+    entry.in_flight = launches_in_flight(times, options_.launch_limit_s, most_in_flight_);
+  }
+  runtime_.bound_flight(entry.in_flight);
 }
 
 /// The row and those after it, as many as fit.
@@ -260,6 +302,7 @@ void Meter::begin_group(std::size_t first) {
 
 void Meter::run_round(Entry& entry) {
   Subject& subject = *entry.subject;
+  runtime_.bound_flight(entry.in_flight);
   subject.run(1);  // caches and clock after another row
   subject.poison(++poison_);
   if (options_.clock) options_.clock->before();
@@ -351,7 +394,7 @@ void Meter::summarise(Entry& entry) {
 
 Claim Meter::claim_of(const Entry& entry) const {
   const Problem& problem = selection_.rows[entry.row].problem;
-  return {entry.result.us, fewest_flops(problem), entry.result.bytes,
+  return {entry.result.us, fewest_flops(problem), fewest_bytes(problem),
           problem.dtype() == Dtype::f16};
 }
 
@@ -381,6 +424,7 @@ std::vector<std::string> Meter::marks_of(const Entry& entry) const {
 /// What needs all rounds of a row: conditions 4 and 5, the marks and the numbers.
 void Meter::conclude(Entry& entry) {
   const double share = share_that_must_agree(entry.result);
+  runtime_.bound_flight(entry.in_flight);
   for (int look = 0; look < kSecondLooks && time_follows_work(entry.spans, limits(), share);
        ++look) {
     for (const std::int64_t times : {std::int64_t{1}, std::int64_t{1}, kLarger}) {

@@ -34,6 +34,13 @@ struct Pass {
   double mean_us = 0, host_us = 0;  ///< of one iteration
 };
 
+/// What the driver's events say of a row that is INVALID: to be looked at, not to be believed.
+struct Claimed {
+  std::vector<LaunchTime> times;  ///< of the last batch's first launches
+  std::int64_t launches = 0;      ///< of that batch
+  double wall_us = 0;             ///< that the host waited for it
+};
+
 /// What is known about a row after its last pass.
 struct Result {
   Outcome outcome = Outcome::not_run;
@@ -52,6 +59,7 @@ struct Result {
   std::vector<double> rounds_us;   ///< the median of each round
   std::vector<Pass> passes;
   double flops = 0, bytes = 0;       ///< of one iteration, nominal
+  Claimed claimed;                   ///< of an INVALID row
   Packing packing;                   ///< in none of the times above
   std::optional<double> other_load;  ///< 0..1 of the processors, while the row's group was measured
   double error_over_bound = 0;       ///< worst of all rounds
@@ -81,6 +89,7 @@ struct MeterOptions {
   int fewest_rounds = 6;  ///< of a row that is slow for its time
   double warm_up_seconds = 0.5;
   std::uint64_t seed = 1;          ///< of the order of the rows in each round
+  double launch_limit_s = 0;       ///< see launch_limit.hpp; 0: none
   std::int64_t memory_bytes = 0;   ///< that rows measured in turns may hold together; 0: a default
   const Limits* limits = nullptr;  ///< may be filled in later
   /// Measures the limits again, as other programs may have made them low: called before condition 4
@@ -115,6 +124,8 @@ class Meter {
   struct Entry;
   void begin_group(std::size_t first);
   void add_to_group(std::size_t row);
+  void make_ready(Entry& entry);
+  void bound_flight(Entry& entry);
   void measure_group();
   void measure_elsewhere(std::size_t row);
   void visit_all();
@@ -139,6 +150,7 @@ class Meter {
   MeterOptions options_;
   std::vector<char> wanted_, asked_;
   bool choosing_ = false;
+  int most_in_flight_;  ///< of the Runtime as it came
   std::mt19937_64 order_;
   std::vector<std::unique_ptr<Entry>> group_;
   std::vector<int> given_;   ///< elsewhere: how often each row was asked for

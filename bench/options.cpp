@@ -30,6 +30,59 @@ void add_list(CLI::App& app, const std::string& flag, std::vector<std::string>& 
   app.add_option(flag, values, about)->allow_extra_args(false)->type_name(type);
 }
 
+/// What is measured, and where.
+void add_rows(CLI::App& app, Options& options) {
+  add_list(app, "--workload", options.workloads, "a workload's name or file; repeatable", "W");
+  add_list(app, "--problem", options.problems, "a problem line; repeatable", "LINE");
+  app.add_option("--device", options.device, "P:D, or part of a device's or platform's name")
+      ->type_name("D");
+  app.add_option("--dtype", options.dtypes, "instead of the dtype of the lines, e.g. f32,f16")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("T,..");
+  add_list(app, "--variant", options.variants, "only this variant, or 'all'; repeatable", "V");
+  app.add_flag("--list", options.list, "list the rows and end; needs no device");
+}
+
+void add_measuring(CLI::App& app, Options& options) {
+  app.add_flag("--quick", options.quick, "short measurements; ends within a minute");
+  app.add_option("--time", options.seconds, "seconds of device time a row (0.5; --quick: 0.05)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("S");
+  app.add_option("--seed", options.seed, "of the order in which rows take turns (1)")
+      ->type_name("N");
+  app.add_flag("--isolate,!--no-isolate", options.isolate,
+               "each row in a process of its own, so that a crash or a hang costs that one alone, "
+               "and one after the other (default on a Mali)");
+  app.add_option("--limit", options.limit_s, "seconds for such a process (300)")
+      ->check(CLI::Range(1, 86400))
+      ->type_name("S");
+  app.add_option(
+         "--launch-limit", options.launch_limit_s,
+         "seconds that the device may be busy with launches submitted at once, and with one "
+         "alone; a longer one is skipped (5 on a Mali; 0: no limit)")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("S");
+}
+
+/// What becomes of the rows.
+void add_results(CLI::App& app, Options& options) {
+  app.add_option("--json", options.json, "also write all results to a file")->type_name("FILE");
+  app.add_option("--compare", options.compare,
+                 "say which rows of B are faster or slower than in A, two files of --json, and end")
+      ->expected(2)
+      ->type_name("A B");
+  app.add_option("--record-failures", options.record_failures,
+                 "write each row that fails into this folder, as `clam record` does")
+      ->type_name("DIR");
+}
+
+/// What the processes of --isolate are told.
+void add_processes(CLI::App& app, Options& options) {
+  app.add_option("--limits", options.limits)->group("");
+  app.add_option("--only-peaks", options.only_peaks)->group("");
+}
+
 }  // namespace
 
 std::optional<std::string> Options::google_flag(const std::string& name) const {
@@ -54,35 +107,10 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
   }
   CLI::App app(kAbout, "clam-bench");
   app.footer(kFooter);
-  add_list(app, "--workload", options.workloads, "a workload's name or file; repeatable", "W");
-  add_list(app, "--problem", options.problems, "a problem line; repeatable", "LINE");
-  app.add_option("--device", options.device, "P:D, or part of a device's or platform's name")
-      ->type_name("D");
-  app.add_option("--dtype", options.dtypes, "instead of the dtype of the lines, e.g. f32,f16")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("T,..");
-  add_list(app, "--variant", options.variants, "only this variant, or 'all'; repeatable", "V");
-  app.add_flag("--quick", options.quick, "short measurements; ends within a minute");
-  app.add_option("--time", options.seconds, "seconds of device time a row (0.5; --quick: 0.05)")
-      ->check(CLI::PositiveNumber)
-      ->type_name("S");
-  app.add_option("--seed", options.seed, "of the order in which rows take turns (1)")
-      ->type_name("N");
-  app.add_option("--json", options.json, "also write all results to a file")->type_name("FILE");
-  app.add_option("--compare", options.compare,
-                 "say which rows of B are faster or slower than in A, two files of --json, and end")
-      ->expected(2)
-      ->type_name("A B");
-  app.add_flag("--isolate,!--no-isolate", options.isolate,
-               "each row in a process of its own, so that a crash or a hang costs that one alone, "
-               "and one after the other (default on a Mali)");
-  app.add_option("--limit", options.limit_s, "seconds for such a process (300)")
-      ->check(CLI::Range(1, 86400))
-      ->type_name("S");
-  app.add_option("--limits", options.limits)->delimiter(',')->expected(7)->group("");
-  app.add_option("--only-peaks", options.only_peaks)->group("");
-  app.add_flag("--list", options.list, "list the rows and end; needs no device");
+  add_rows(app, options);
+  add_measuring(app, options);
+  add_results(app, options);
+  add_processes(app, options);
   try {
     app.parse(own);
   } catch (const CLI::ParseError& error) {

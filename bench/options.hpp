@@ -17,9 +17,11 @@ struct Options {
   std::uint64_t seed = 1;
   std::string only_peaks;  ///< the file where a process that measures them leaves the peaks
   bool quick = false, list = false;
-  std::optional<bool> isolate;      ///< each row in a process of its own; unset: as the device is
-  int limit_s = 300;                ///< of such a process
-  std::vector<double> limits;       ///< given to such a process: what it need not measure
+  std::optional<bool> isolate;  ///< each row in a process of its own; unset: as the device is
+  int limit_s = 300;            ///< of such a process
+  std::optional<double> launch_limit_s;  ///< see launch_limit.hpp; unset: as the device is
+  std::string record_failures;      ///< folder for a bundle of each row that fails; empty: none
+  std::string limits;               ///< given to such a process, in JSON: what it need not measure
   std::vector<std::string> google;  ///< --benchmark_* and --v, as given
 
   /// The value of a Google Benchmark flag given as --NAME=VALUE; nothing when absent.

@@ -7,11 +7,13 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <cstring>
+#include <utility>
 
 #include "embedded.hpp"
 #include "error.hpp"
+#include "statistics.hpp"
 #include "stopwatch.hpp"
+#include "transfers.hpp"
 
 namespace clam::bench {
 namespace {
@@ -28,11 +30,6 @@ constexpr double kRowsInAll = 45;        // what the seconds are shared by
 
 using Place = std::array<float, 4>;
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
-}
-
 /// The same as pattern() of peaks.cl.
 float pattern(std::size_t place) { return static_cast<float>(place & 0xfffff); }
 
@@ -41,21 +38,30 @@ void summarise(Peaks& peaks) {
   const auto most = [](std::optional<double>& best, double value) {
     best = std::max(best.value_or(0), value);
   };
-  peaks.gflops_f32 = peaks.gflops_f16 = std::nullopt;
-  std::map<std::int64_t, double> sums;
   for (const PeakRow& row : peaks.rows) {
     if (row.dtype == "f32") most(peaks.gflops_f32, row.giga);
     if (row.dtype == "f16") most(peaks.gflops_f16, row.giga);
-    if (row.name == "copy" || row.name == "read") sums[row.bytes] += row.giga;
     // Rows of a kind stand by growing size: the last one is of the largest.
     if (row.name == "copy") peaks.gb_per_s_copy = row.giga;
     if (row.name == "read") peaks.gb_per_s_read = row.giga;
     if (row.name == "write") peaks.gb_per_s_write = row.giga;
   }
-  std::vector<MeasuredPeak::Rate> rates;
-  for (const auto& [bytes, giga] : sums) rates.push_back({double(bytes), giga});
-  peaks.last_cache_bytes = find_last_cache(rates);
+  peaks.last_cache_bytes = last_cache_of(peaks.rows);
 }
+
+/// The multiply-adds of one width.
+struct MultiplyAdds {
+  std::string dtype, function;  ///< "fma", "mad"
+  int width = 0;
+  int lanes = 0;  ///< of an item
+  int steps = 0;  ///< of a lane, in a pass
+  Work work = {};
+
+  std::string name() const {
+    return fmt::format("{} {}{}", function, dtype == "f16" ? "half" : "float",
+                       width > 1 ? std::to_string(width) : "");
+  }
+};
 
 /// All measurements of one run.
 class Workbench {
@@ -81,6 +87,9 @@ class Workbench {
   void attempt(const std::string& name, const Measure& measure);
 
  private:
+  MultiplyAdds prepare(const std::string& dtype, const std::string& function, int width);
+  template <typename Value>
+  double count(MultiplyAdds& adds);
   void prepare_memory();
   cl::Kernel kernel(const std::string& name, const std::string& options = "");
   cl::Buffer buffer(std::int64_t bytes) {
@@ -93,7 +102,6 @@ class Workbench {
   }
   template <typename Value, typename Expect>
   void check(const cl::Buffer& buffer, std::size_t count, const Expect& expect);
-  void keep(PeakRow row);
   std::size_t group_of(const cl::Kernel& kernel, std::size_t wanted, std::size_t items) const;
   bool on_cpu() const {
     const std::string& type = options_.device_type;
@@ -176,19 +184,6 @@ void Workbench::check(const cl::Buffer& buffer, std::size_t count, const Expect&
   }
 }
 
-/// The quicker of two measurements of one thing.
-void Workbench::keep(PeakRow row) {
-  const auto same = [&](const PeakRow& other) {
-    return other.name == row.name && other.bytes == row.bytes;
-  };
-  const auto found = std::find_if(peaks_.rows.begin(), peaks_.rows.end(), same);
-  if (found == peaks_.rows.end()) {
-    peaks_.rows.push_back(std::move(row));
-  } else if (found->giga < row.giga) {
-    *found = std::move(row);
-  }
-}
-
 /// The bits of small whole numbers.
 cl_half half_of(int value) {
   if (value == 0) return 0;
@@ -203,52 +198,56 @@ Value number(int value) {
   return static_cast<Value>(value);
 }
 
-/// Returns GFLOP/s.
-double Workbench::multiply_adds(const std::string& dtype, const std::string& function, int width) {
-  const DeviceInfo& device = runtime_.device();
+MultiplyAdds Workbench::prepare(const std::string& dtype, const std::string& function, int width) {
   const bool half = dtype == "f16", cpu = on_cpu();
   // A CPU hides its latency by chains alone. A GPU does by warps, which many registers make fewer.
   const int enough = cpu ? 8 : std::clamp(16 / width, 1, 8);
   const int chains = options_.chains > 0 ? options_.chains : enough;
-  const int lanes = chains * width;
   const bool straight = half && !cpu;
-  Work work;
+  MultiplyAdds adds{dtype, function, width, chains * width};
+  adds.steps = kRound * (straight ? kStraightRounds : kRounds);
+  Work& work = adds.work;
   work.kernel = kernel(
       "peak_fma", fmt::format("{}{}{}-DPEAK_WIDTH={} -DPEAK_CHAINS={}", half ? "-DCLAM_F16 " : "",
                               straight ? "-DPEAK_STRAIGHT=1 " : "",
                               function == "mad" ? "-DPEAK_MAD=1 " : "", width, chains));
   work.group = group_of(work.kernel, cpu ? 16 : 64, 64);
-  const auto units = static_cast<std::size_t>(device.compute_units);
+  const auto units = static_cast<std::size_t>(runtime_.device().compute_units);
   work.items = cpu ? 2 * work.group * units : 256 * units;
   work.items -= work.items % work.group;
-  const int steps = kRound * (straight ? kStraightRounds : kRounds);
-  work.mark = steps;  // chain 0 starts at 0
+  work.mark = adds.steps;  // chain 0 starts at 0
   work.marks = 2;
-  const auto measure = [&](auto zero) {
-    using Value = decltype(zero);
-    std::vector<Value> start;
-    for (int i = 0; i < kStarts; ++i) start.push_back(number<Value>(i));
-    const cl::Buffer from(runtime_.context(), start.begin(), start.end(), true);
-    const std::size_t count = work.items * static_cast<std::size_t>(lanes);
-    const cl::Buffer to = buffer(static_cast<std::int64_t>(count * sizeof(Value)));
-    poison(to, static_cast<std::int64_t>(count * sizeof(Value)));
-    work.kernel.setArg(0, from);
-    work.kernel.setArg(1, to);
-    work.kernel.setArg(4, cl_int{kRounds});
-    work.kernel.setArg(5, 1.0f);
-    work.kernel.setArg(6, 1.0f);
-    const double ns = watch_.best_ns(work, window());
-    check<Value>(to, count, [&](std::size_t i) {
-      return number<Value>(static_cast<int>(i % static_cast<std::size_t>(lanes)) + steps);
-    });
-    const double flops = 2.0 * double(steps) * double(count);
-    const std::string type = half ? "half" : "float";
-    const std::string lanes_text = width > 1 ? std::to_string(width) : "";
-    keep({fmt::format("{} {}{}", function, type, lanes_text), dtype, width, 0, ns * 1e-3,
-          flops / ns});
-    return flops / ns;
-  };
-  return half ? measure(cl_half{}) : measure(cl_float{});
+  return adds;
+}
+
+/// Each lane counts from its own start. Returns GFLOP/s.
+template <typename Value>
+double Workbench::count(MultiplyAdds& adds) {
+  std::vector<Value> start;
+  for (int i = 0; i < kStarts; ++i) start.push_back(number<Value>(i));
+  const cl::Buffer from(runtime_.context(), start.begin(), start.end(), true);
+  const std::size_t count = adds.work.items * static_cast<std::size_t>(adds.lanes);
+  const auto bytes = static_cast<std::int64_t>(count * sizeof(Value));
+  const cl::Buffer to = buffer(bytes);
+  poison(to, bytes);
+  cl::Kernel& kernel = adds.work.kernel;
+  kernel.setArg(0, from);
+  kernel.setArg(1, to);
+  kernel.setArg(4, cl_int{kRounds});
+  kernel.setArg(5, 1.0f);
+  kernel.setArg(6, 1.0f);
+  const double ns = watch_.best_ns(adds.work, window());
+  check<Value>(to, count, [&](std::size_t i) {
+    return number<Value>(static_cast<int>(i % static_cast<std::size_t>(adds.lanes)) + adds.steps);
+  });
+  const double giga = 2.0 * double(adds.steps) * double(count) / ns;
+  peaks_.rows.push_back({adds.name(), adds.dtype, adds.width, 0, ns * 1e-3, giga});
+  return giga;
+}
+
+double Workbench::multiply_adds(const std::string& dtype, const std::string& function, int width) {
+  MultiplyAdds adds = prepare(dtype, function, width);
+  return dtype == "f16" ? count<cl_half>(adds) : count<cl_float>(adds);
 }
 
 /// Every width, by the quicker function: fma() is in software where the hardware has none.
@@ -300,16 +299,17 @@ void Workbench::prepare_memory() {
 
 void Workbench::memory(const std::string& kind, std::int64_t bytes) {
   if (!src_()) prepare_memory();
-  const bool copies = kind == "copy", reads = kind == "read";
+  const bool copies = kind == "copy", reads = kind == "read", writes = kind == "write";
   const bool together = reads && on_cpu();
   const auto places = static_cast<std::size_t>(copies ? bytes / 2 : bytes) / sizeof(Place);
   Work work;
   work.kernel = kernel("peak_" + kind, together ? "-DPEAK_TOGETHER=1" : "");
   work.items = reads ? places / kReadPlaces : places;
   work.group = group_of(work.kernel, reads ? 64 : 256, work.items);
-  work.marks = kind == "write" ? 1 : 2;
-  const cl::Buffer& to = kind == "write" ? src_ : dst_;
-  if (kind != "write") work.kernel.setArg(0, src_);
+  work.marks = writes ? 1 : 2;
+  // What is written is the source of the others: a refused write leaves none, and it is made anew.
+  const cl::Buffer to = writes ? std::exchange(src_, {}) : dst_;
+  if (!writes) work.kernel.setArg(0, src_);
   work.kernel.setArg(work.marks - 1, to);
   poison(to, static_cast<std::int64_t>(work.items * sizeof(Place)));
   const double ns = watch_.best_ns(work, window());
@@ -323,7 +323,8 @@ void Workbench::memory(const std::string& kind, std::int64_t bytes) {
     }
     return Place{sum, sum, sum, sum};
   });
-  keep({kind, "", 0, bytes, ns * 1e-3, double(bytes) / ns});
+  if (writes) src_ = to;
+  peaks_.rows.push_back({kind, "", 0, bytes, ns * 1e-3, double(bytes) / ns});
 }
 
 void Workbench::launches() {
@@ -391,44 +392,12 @@ void Workbench::build() {
   peaks_.build_ms = ns * 1e-6;
 }
 
-/// By the host's clock: a driver may count no time for a buffer that both sides share.
 void Workbench::transfers() {
   const std::int64_t bytes = std::min<std::int64_t>(sizes().back(), 16 << 20);
-  const auto size = static_cast<std::size_t>(bytes);
-  const cl::Buffer there = buffer(bytes);
-  const cl::CommandQueue& queue = runtime_.queue();
-  std::vector<std::uint8_t> here(size), back(size);
-  std::uint8_t turn = 0;
-  const auto rate = [&](const auto& move) {
-    double best = 0;
-    const Clock::time_point start = Clock::now();
-    for (int i = 0; i < 3 || nanoseconds_since(start) < window() * 1e9; ++i) {
-      if (i > 0 && nanoseconds_since(start) > 10 * window() * 1e9) break;
-      std::memset(here.data(), ++turn, size);
-      std::memset(back.data(), 0, size);
-      best = std::max(best, double(bytes) / move());
-      if (here != back) throw Refused("what came back is not what was sent");
-    }
-    return best;
-  };
-  const auto timed = [](const auto& move) {
-    const Clock::time_point start = Clock::now();
-    move();
-    return nanoseconds_since(start);
-  };
-  const auto write = [&] { queue.enqueueWriteBuffer(there, CL_TRUE, 0, size, here.data()); };
-  const auto read = [&] { queue.enqueueReadBuffer(there, CL_TRUE, 0, size, back.data()); };
-  const auto map = [&] {
-    void* mapped = queue.enqueueMapBuffer(there, CL_TRUE, CL_MAP_WRITE, 0, size);
-    std::memcpy(mapped, here.data(), size);
-    cl::Event event;
-    queue.enqueueUnmapMemObject(there, mapped, nullptr, &event);
-    watch_.wait(event);
-  };
-  const auto then_read = [&](double ns) { return read(), ns; };
-  peaks_.upload_gb_per_s = rate([&] { return then_read(timed(write)); });
-  peaks_.download_gb_per_s = rate([&] { return write(), timed(read); });
-  peaks_.map_gb_per_s = rate([&] { return then_read(timed(map)); });
+  const TransferRates rates = measure_transfers(runtime_, watch_, bytes, window());
+  peaks_.upload_gb_per_s = rates.upload;
+  peaks_.download_gb_per_s = rates.download;
+  peaks_.map_gb_per_s = rates.map;
 }
 
 }  // namespace
@@ -451,12 +420,13 @@ Peaks measure_peaks(Runtime& runtime, const PeakOptions& options) {
   return peaks;
 }
 
-void measure_again(Runtime& runtime, const PeakOptions& options, Peaks& peaks) {
-  const std::vector<PeakRow> before = peaks.rows;
+Peaks measure_again(Runtime& runtime, const PeakOptions& options, const Peaks& before) {
+  Peaks peaks;
+  peaks.round_trip_us = before.round_trip_us;
   Workbench bench(runtime, options, peaks);
-  for (const PeakRow& row : before) {
-    const bool best = row.dtype == "f32" ? row.giga == peaks.gflops_f32
-                                         : row.dtype == "f16" && row.giga == peaks.gflops_f16;
+  for (const PeakRow& row : before.rows) {
+    const bool best = row.dtype == "f32" ? row.giga == before.gflops_f32
+                                         : row.dtype == "f16" && row.giga == before.gflops_f16;
     const std::string function = row.name.substr(0, 3);
     if (best) bench.attempt(row.name, [&] { bench.multiply_adds(row.dtype, function, row.width); });
     if (row.name == "copy" || row.name == "read") {
@@ -464,6 +434,7 @@ void measure_again(Runtime& runtime, const PeakOptions& options, Peaks& peaks) {
     }
   }
   bench.end();
+  return peaks;
 }
 
 }  // namespace clam::bench

@@ -62,13 +62,16 @@ struct PeakOptions {
 /// sentence in `refused`, and the number is missing.
 Peaks measure_peaks(Runtime& runtime, const PeakOptions& options = {});
 
-/// At the end of a run, as what else the machine did may have slowed the first time down: measures
-/// the best multiply-adds, the copies and the reads again, and keeps the larger of both.
-void measure_again(Runtime& runtime, const PeakOptions& options, Peaks& peaks);
+/// The best multiply-adds, the copies and the reads once more, for what else the machine did may
+/// have slowed the first time down.
+Peaks measure_again(Runtime& runtime, const PeakOptions& options, const Peaks& before);
 
 /// The largest size whose rate is nearer to the best than to that of the largest size; nothing
 /// where no cache shows. `rates` by growing size.
 std::optional<std::int64_t> find_last_cache(const std::vector<MeasuredPeak::Rate>& rates);
+
+/// The same of the copies and reads together.
+std::optional<std::int64_t> last_cache_of(const std::vector<PeakRow>& rows);
 
 /// Of two measurements what is larger; of what a launch, a wait and a build cost the smaller.
 Peaks larger_of(const Peaks& a, const Peaks& b);

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <type_traits>
+#include <utility>
 
 #include "peaks.hpp"
 
@@ -38,6 +40,36 @@ PeakRow row_from_json(const json& value) {
   return row;
 }
 
+/// Calls `visit` with each figure's key, where it is, and whether it is a cost, of which less is
+/// better.
+template <typename Visit>
+void each_figure(const Visit& visit) {
+  visit("gflops_f32", &Peaks::gflops_f32, false);
+  visit("gflops_f16", &Peaks::gflops_f16, false);
+  visit("gb_per_s_copy", &Peaks::gb_per_s_copy, false);
+  visit("gb_per_s_read", &Peaks::gb_per_s_read, false);
+  visit("gb_per_s_write", &Peaks::gb_per_s_write, false);
+  visit("last_cache_bytes", &Peaks::last_cache_bytes, false);
+  visit("launch_us", &Peaks::launch_us, true);
+  visit("round_trip_us", &Peaks::round_trip_us, true);
+  visit("build_ms", &Peaks::build_ms, true);
+  visit("map_gb_per_s", &Peaks::map_gb_per_s, false);
+  visit("upload_gb_per_s", &Peaks::upload_gb_per_s, false);
+  visit("download_gb_per_s", &Peaks::download_gb_per_s, false);
+}
+
+/// The quicker of two measurements of one thing.
+void keep(PeakRow row, std::vector<PeakRow>& rows) {
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const PeakRow& mine) {
+    return mine.name == row.name && mine.dtype == row.dtype && mine.bytes == row.bytes;
+  });
+  if (found == rows.end()) {
+    rows.push_back(std::move(row));
+  } else if (row.giga > found->giga) {
+    *found = std::move(row);
+  }
+}
+
 /// "16 MiB"
 std::string size_text(std::int64_t bytes) {
   return bytes < (1 << 20) ? fmt::format("{} KiB", bytes >> 10)
@@ -60,6 +92,16 @@ std::optional<std::int64_t> find_last_cache(const std::vector<MeasuredPeak::Rate
   return last;
 }
 
+std::optional<std::int64_t> last_cache_of(const std::vector<PeakRow>& rows) {
+  std::map<std::int64_t, double> sums;
+  for (const PeakRow& row : rows) {
+    if (row.name == "copy" || row.name == "read") sums[row.bytes] += row.giga;
+  }
+  std::vector<MeasuredPeak::Rate> rates;
+  for (const auto& [bytes, giga] : sums) rates.push_back({double(bytes), giga});
+  return find_last_cache(rates);
+}
+
 MeasuredPeak Peaks::measured() const {
   MeasuredPeak peak{gflops_f32.value_or(0), gflops_f16.value_or(0), {}};
   for (const PeakRow& row : rows) {
@@ -70,21 +112,9 @@ MeasuredPeak Peaks::measured() const {
 
 json to_json(const Peaks& peaks) {
   json value = {{"rows", json::array()}};
-  const auto put = [&](const char* key, const auto& number) {
-    if (number) value[key] = *number;
-  };
-  put("gflops_f32", peaks.gflops_f32);
-  put("gflops_f16", peaks.gflops_f16);
-  put("gb_per_s_copy", peaks.gb_per_s_copy);
-  put("gb_per_s_read", peaks.gb_per_s_read);
-  put("gb_per_s_write", peaks.gb_per_s_write);
-  put("last_cache_bytes", peaks.last_cache_bytes);
-  put("launch_us", peaks.launch_us);
-  put("round_trip_us", peaks.round_trip_us);
-  put("build_ms", peaks.build_ms);
-  put("map_gb_per_s", peaks.map_gb_per_s);
-  put("upload_gb_per_s", peaks.upload_gb_per_s);
-  put("download_gb_per_s", peaks.download_gb_per_s);
+  each_figure([&](const char* key, auto figure, bool) {
+    if (peaks.*figure) value[key] = *(peaks.*figure);
+  });
   for (const PeakRow& row : peaks.rows) value["rows"].push_back(to_json(row));
   if (!peaks.refused.empty()) value["refused"] = peaks.refused;
   return value;
@@ -92,22 +122,10 @@ json to_json(const Peaks& peaks) {
 
 Peaks peaks_from_json(const json& value) {
   Peaks peaks;
-  const auto take = [&](const char* key, auto& number) {
-    using Number = typename std::decay_t<decltype(number)>::value_type;
-    if (value.contains(key)) number = value.at(key).get<Number>();
-  };
-  take("gflops_f32", peaks.gflops_f32);
-  take("gflops_f16", peaks.gflops_f16);
-  take("gb_per_s_copy", peaks.gb_per_s_copy);
-  take("gb_per_s_read", peaks.gb_per_s_read);
-  take("gb_per_s_write", peaks.gb_per_s_write);
-  take("last_cache_bytes", peaks.last_cache_bytes);
-  take("launch_us", peaks.launch_us);
-  take("round_trip_us", peaks.round_trip_us);
-  take("build_ms", peaks.build_ms);
-  take("map_gb_per_s", peaks.map_gb_per_s);
-  take("upload_gb_per_s", peaks.upload_gb_per_s);
-  take("download_gb_per_s", peaks.download_gb_per_s);
+  each_figure([&](const char* key, auto figure, bool) {
+    using Number = typename std::decay_t<decltype(peaks.*figure)>::value_type;
+    if (value.contains(key)) peaks.*figure = value.at(key).get<Number>();
+  });
   for (const json& row : value.at("rows")) peaks.rows.push_back(row_from_json(row));
   if (value.contains("refused")) value.at("refused").get_to(peaks.refused);
   return peaks;
@@ -115,32 +133,16 @@ Peaks peaks_from_json(const json& value) {
 
 Peaks larger_of(const Peaks& a, const Peaks& b) {
   Peaks peaks = a;
-  const auto larger = [](auto& mine, const auto& other) { mine = std::max(mine, other); };
-  const auto smaller = [](auto& mine, const auto& other) {
-    if (!mine || (other && *other < *mine)) mine = other;
-  };
-  larger(peaks.gflops_f32, b.gflops_f32);
-  larger(peaks.gflops_f16, b.gflops_f16);
-  larger(peaks.gb_per_s_copy, b.gb_per_s_copy);
-  larger(peaks.gb_per_s_read, b.gb_per_s_read);
-  larger(peaks.gb_per_s_write, b.gb_per_s_write);
-  larger(peaks.last_cache_bytes, b.last_cache_bytes);
-  larger(peaks.map_gb_per_s, b.map_gb_per_s);
-  larger(peaks.upload_gb_per_s, b.upload_gb_per_s);
-  larger(peaks.download_gb_per_s, b.download_gb_per_s);
-  smaller(peaks.launch_us, b.launch_us);
-  smaller(peaks.round_trip_us, b.round_trip_us);
-  smaller(peaks.build_ms, b.build_ms);
-  for (const PeakRow& row : b.rows) {
-    const auto same = [&](const PeakRow& mine) {
-      return mine.name == row.name && mine.dtype == row.dtype && mine.bytes == row.bytes;
-    };
-    const auto found = std::find_if(peaks.rows.begin(), peaks.rows.end(), same);
-    if (found == peaks.rows.end()) {
-      peaks.rows.push_back(row);
-    } else if (row.giga > found->giga) {
-      *found = row;
-    }
+  each_figure([&](const char*, auto figure, bool is_cost) {
+    auto& mine = peaks.*figure;
+    const auto& other = b.*figure;
+    if (other && (!mine || (is_cost ? *other < *mine : *other > *mine))) mine = other;
+  });
+  for (const PeakRow& row : b.rows) keep(row, peaks.rows);
+  if (!peaks.rows.empty()) peaks.last_cache_bytes = last_cache_of(peaks.rows);
+  for (const std::string& sentence : b.refused) {
+    const auto end = peaks.refused.end();
+    if (std::find(peaks.refused.begin(), end, sentence) == end) peaks.refused.push_back(sentence);
   }
   return peaks;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "statistics.hpp"
+#include "stopwatch.hpp"
 
 namespace clam::bench {
 namespace {
@@ -16,22 +17,11 @@ constexpr std::size_t kWarmUpRuns = 200;
 constexpr std::size_t kStableRuns = 5;
 constexpr double kStable = 0.02;
 
-double nanoseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
-}
-
 /// What this thread has computed so far: waiting is not in it, nor are the threads of a driver.
 double own_nanoseconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return double(now.tv_sec) * 1e9 + double(now.tv_nsec);
-}
-
-/// Zero-mean data where the op has it: what a model's tensors look like most.
-const DataSet& data_of(const Op& op) {
-  const auto found = std::find_if(op.data_sets.begin(), op.data_sets.end(),
-                                  [](const DataSet& s) { return s.check == Check::zero_mean; });
-  return found == op.data_sets.end() ? op.data_sets.front() : *found;
 }
 
 /// Packs again and again, always from the same inputs: the last leaves what the first did.
@@ -76,10 +66,16 @@ std::int64_t bytes_of(const Reference& reference) {
 
 }  // namespace
 
+const DataSet& data_set_of(const Op& op) {
+  const auto found = std::find_if(op.data_sets.begin(), op.data_sets.end(),
+                                  [](const DataSet& s) { return s.check == Check::zero_mean; });
+  return found == op.data_sets.end() ? op.data_sets.front() : *found;
+}
+
 Subject::Subject(Runtime& runtime, const Row& row)
     : runtime_(runtime),
       problem_(row.problem),
-      set_(data_of(row.problem.op())),
+      set_(data_set_of(row.problem.op())),
       trial_(runtime, row.problem, {row.variant, 0}) {
   prepare();
 }
@@ -87,7 +83,7 @@ Subject::Subject(Runtime& runtime, const Row& row)
 Subject::Subject(Runtime& runtime, const Row& row, const Plan& plan)
     : runtime_(runtime),
       problem_(row.problem),
-      set_(data_of(row.problem.op())),
+      set_(data_set_of(row.problem.op())),
       trial_(runtime, plan) {
   prepare();
 }
@@ -111,7 +107,7 @@ Verification Subject::check(int group) {
 }
 
 Batch Subject::run(std::int64_t iterations) {
-  Batch batch;
+  Batch& batch = last_ = {};
   batch.iterations = iterations;
   batch.launches = static_cast<std::int64_t>(plan().launches.size());
   const Clock::time_point start = Clock::now();

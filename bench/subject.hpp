@@ -22,6 +22,9 @@ struct Packing {
   double us = 0, us_min = 0;  ///< median and minimum of all runs of the pack launches
 };
 
+/// Zero-mean data where the op has it: what a model's tensors look like most.
+const DataSet& data_set_of(const Op& op);
+
 /// What a Meter asks of the device goes through the virtual functions: tests override them to play
 /// a device that lies.
 class Subject {
@@ -39,6 +42,8 @@ class Subject {
 
   /// Enqueues so many iterations and waits for them. Throws CheckFailed by conditions 1 and 6.
   Batch run(std::int64_t iterations);
+  /// What the last run gave, one that was refused too.
+  const Batch& last() const { return last_; }
   /// Runs single iterations until their wall times are stable, or the limit is over. Returns the
   /// median of the last of them in nanoseconds.
   double warm_up(Clock::duration limit);
@@ -61,6 +66,7 @@ class Subject {
   Reference reference_;
   Packing packing_;
   std::int64_t bytes_ = 0;
+  Batch last_;
 };
 
 }  // namespace clam::bench

@@ -28,19 +28,21 @@ double MeasuredPeak::gb_per_s(double bytes) const {
   return best;
 }
 
-Peak MeasuredPeak::of(const Problem& problem) const {
+Peak MeasuredPeak::of(const Problem& problem) const { return of(problem.op().bytes(problem)); }
+
+Peak MeasuredPeak::of(double bytes) const {
   // Halves may be summed in float, which is the faster of the two where halves are emulated.
-  return {gflops_f32, std::max(gflops_f16, gflops_f32), gb_per_s(problem.op().bytes(problem))};
+  return {gflops_f32, std::max(gflops_f16, gflops_f32), gb_per_s(bytes)};
 }
 
 double floor_ms(const Problem& problem, const Peak& peak) {
-  return floor_ms(problem, peak, problem.op().flops(problem));
+  return floor_ms(problem, peak, problem.op().flops(problem), problem.op().bytes(problem));
 }
 
-double floor_ms(const Problem& problem, const Peak& peak, double flops) {
+double floor_ms(const Problem& problem, const Peak& peak, double flops, double bytes) {
   const double gflops = problem.dtype() == Dtype::f16 ? peak.gflops_f16 : peak.gflops_f32;
   const auto least = [](double work, double giga) { return giga > 0 ? work / giga : 0; };
-  return 1e-6 * std::max(least(flops, gflops), least(problem.op().bytes(problem), peak.gb_per_s));
+  return 1e-6 * std::max(least(flops, gflops), least(bytes, peak.gb_per_s));
 }
 
 }  // namespace clam

@@ -31,6 +31,7 @@ struct MeasuredPeak {
   /// For a problem, by the bytes that it moves: what fits a cache may move as fast as the cache
   /// did.
   Peak of(const Problem& problem) const;
+  Peak of(double bytes) const;
   /// The best rate among sizes of a quarter of `bytes` and more: sizes are steps of four, so a
   /// cache may well hold more than the last size that was seen to fit.
   double gb_per_s(double bytes) const;
@@ -39,7 +40,7 @@ struct MeasuredPeak {
 /// The least time of a call: by its nominal operations, or by moving each tensor once. What is not
 /// known of the peak bounds nothing: 0 where that is all.
 double floor_ms(const Problem& problem, const Peak& peak);
-/// The same by so many operations instead.
-double floor_ms(const Problem& problem, const Peak& peak, double flops);
+/// The same by so many operations and bytes instead.
+double floor_ms(const Problem& problem, const Peak& peak, double flops, double bytes);
 
 }  // namespace clam

@@ -114,7 +114,7 @@ Runtime::Runtime(cl::Context context, cl::CommandQueue queue, Options options)
   if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) {
     throw BadArgument("the queue is out of order; a plan's launches need an in-order queue");
   }
-  if (options_.max_in_flight < 1) throw BadArgument("max_in_flight must be at least 1");
+  bound_flight(options_.max_in_flight);
   profiling_ = properties & CL_QUEUE_PROFILING_ENABLE;
 }
 
@@ -126,6 +126,11 @@ Runtime::~Runtime() {
     } catch (const cl::Error&) {
     }
   }
+}
+
+void Runtime::bound_flight(int launches) {
+  if (launches < 1) throw BadArgument("max_in_flight must be at least 1");
+  options_.max_in_flight = launches;
 }
 
 void Runtime::set_plan_dir(const std::string& dir) {
@@ -290,7 +295,7 @@ void Runtime::launch(const Launch& launch, cl::Kernel& kernel, const Executable&
   // Setting an argument does not retain its buffer, enqueueing does.
   const std::vector<cl::Buffer> alive = set_arguments(launch, kernel, executable, bindings);
   try {
-    if (in_flight_.size() >= static_cast<std::size_t>(options_.max_in_flight)) {
+    while (in_flight_.size() >= static_cast<std::size_t>(options_.max_in_flight)) {
       ++counters_.waits;
       retire_oldest();
     }

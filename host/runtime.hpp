@@ -79,6 +79,10 @@ class Runtime {
   /// in order of launch. On a profiling queue the times are kept until then: call it now and then.
   std::vector<LaunchTime> finish();
 
+  /// From here on max_in_flight is this one.
+  void bound_flight(int launches);
+  int max_in_flight() const { return options_.max_in_flight; }
+
   const DeviceInfo& device() const { return info_; }
   const cl::Context& context() const { return context_; }
   const cl::CommandQueue& queue() const { return queue_; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Two runs side by side: verdicts on synthetic times, and what clam-bench --compare says of files.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -116,7 +117,27 @@ TEST(bench_compare, a_slow_run_on_a_busy_cpu_is_no_regression) {
 TEST(bench_compare, few_rounds_are_unsure) {
   Machine machine(10, 0.01, 0.01);
   EXPECT_EQ(judge_change(machine.run(100, 6), machine.run(150, 6)).change, Change::slow);
-  const Judgement judgement = judge_change(machine.run(100, 4), machine.run(150, 4));
+  for (const int rounds : {4, 5}) {
+    const Judgement judgement = judge_change(machine.run(100, rounds), machine.run(150, rounds));
+    EXPECT_EQ(judgement.change, Change::unsure);
+    EXPECT_EQ(judgement.why,
+              fmt::format("too few rounds to tell: {0} and {0}, and six each can", rounds));
+  }
+}
+
+TEST(bench_compare, rounds_that_overlap_are_unsure) {
+  Timing a, b;
+  for (int round = 0; round < 10; ++round) {
+    a.rounds_us.push_back(100 + round);
+    b.rounds_us.push_back(round < 2 ? 95 : 125 + round);
+    for (int i = 0; i < 20; ++i) {
+      a.samples_us.push_back(100 + i);
+      b.samples_us.push_back(125 + i);
+    }
+  }
+  a.min_us = a.median_us = 100;
+  b.min_us = b.median_us = 125;
+  const Judgement judgement = judge_change(a, b);
   EXPECT_EQ(judgement.change, Change::unsure);
   EXPECT_EQ(judgement.why, "the rounds of one run differ as much");
 }

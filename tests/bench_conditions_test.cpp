@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 // The seven conditions: each by synthetic data, and each against a device that lies.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "../bench/conditions.hpp"
-#include "../bench/fewest_flops.hpp"
+#include "../bench/fewest_work.hpp"
+#include "../bench/launch_limit.hpp"
 #include "../bench/measure.hpp"
 #include "test_device.hpp"
 
@@ -122,6 +125,24 @@ TEST(bench_conditions, four_counts_only_what_must_be_computed) {
   EXPECT_DOUBLE_EQ(share("conv2d c=8 h=9 w=9 k=8 r=3 dtype=f32 dilation=2"), 1);
   EXPECT_DOUBLE_EQ(share("attention heads=1 nq=3 nk=3 d=8 dtype=f32 causal=1"), 6.0 / 9);
   EXPECT_EQ(share("attention heads=1 nq=3 nk=3 d=8 dtype=f32"), 1);
+}
+
+TEST(bench_conditions, four_counts_only_what_must_be_read) {
+  const auto spared = [](const char* line) {  // bytes
+    const Problem problem = Problem::parse(line);
+    return problem.op().bytes(problem) - fewest_bytes(problem);
+  };
+  EXPECT_DOUBLE_EQ(spared("dense m=3 n=4 k=5 dtype=f32"), 0);
+  EXPECT_DOUBLE_EQ(spared("conv2d c=8 h=9 w=9 k=8 r=3 dtype=f32 pad=1"), 0);
+  EXPECT_DOUBLE_EQ(spared("conv2d c=8 h=6 w=6 k=8 r=1 dtype=f32 stride=2"), 8 * 27 * 4);
+  EXPECT_DOUBLE_EQ(spared("conv2d c=8 h=7 w=7 k=8 r=1 dtype=f16 stride=2"), 8 * (49 - 16) * 2);
+  EXPECT_DOUBLE_EQ(spared("conv2d c=8 h=9 w=9 k=8 r=3 dtype=f32 stride=2 pad=1"), 0);
+  EXPECT_DOUBLE_EQ(spared("conv2d c=8 h=6 w=5 k=8 r=2 s=1 dtype=f32 stride=1 stride_h=3"),
+                   8 * 2 * 5 * 4);
+  EXPECT_DOUBLE_EQ(spared("conv2d c=1 h=9 w=1 k=1 r=2 s=1 dtype=f32 stride_h=9 dilation_h=4"),
+                   7 * 4);
+  EXPECT_DOUBLE_EQ(spared("pool2d n=1 c=4 h=8 w=8 r=2 stride=4 dtype=f32 mode=max"), 4 * 48 * 4);
+  EXPECT_DOUBLE_EQ(spared("pool2d n=1 c=4 h=8 w=8 dtype=f32 global"), 0);
 }
 
 TEST(bench_conditions, four_halves_computed_as_floats_have_the_peak_of_floats) {
@@ -266,6 +287,20 @@ TEST(bench_conditions, a_launch_bound_row_is_marked) {
   EXPECT_FALSE(is_launch_bound(1, 1, Limits{}));
 }
 
+TEST(bench_limits, every_limit_comes_back_from_json) {
+  const Limits limits{1, 2, 3, 4, 5, 6, 7};
+  const nlohmann::json value = to_json(limits);
+  EXPECT_EQ(value.size(), 7u);
+  EXPECT_EQ(to_json(limits_from_json(value)), value);
+  EXPECT_EQ(limits_from_json(value).last_cache_bytes, 4);
+  EXPECT_EQ(limits_from_json(value).best_gb_per_s, 7);
+  nlohmann::json less = value;
+  less.erase("launch_us");
+  EXPECT_ANY_THROW(limits_from_json(less));
+  const Limits other{7, 1, 7, 1, 7, 1, 7};
+  EXPECT_EQ(to_json(larger_of(limits, other)), to_json(Limits{7, 2, 7, 4, 7, 6, 7}));
+}
+
 // ---- against a device that lies -----------------------------------------------------------------
 
 constexpr const char* kWork = "dense m=192 n=256 k=256 dtype=f32 bias";
@@ -319,11 +354,26 @@ std::vector<Result> measure(const std::vector<std::string>& problems, Runtime& r
   return results;
 }
 
-Result measure_liar(const Lies& lies, const Limits& peaks = {}) {
+Result measure_liar(const Lies& lies, const Limits& peaks = {}, const std::string& work = kWork) {
   const auto make = [&](Runtime& runtime, const Row& row) {
     return std::make_unique<Liar>(runtime, row, lies);
   };
-  return measure({kWork}, runtime(), make, peaks).at(0);
+  return measure({work}, runtime(), make, peaks).at(0);
+}
+
+/// kWork, or as much more of it as keeps a quick device busy for so long that what a lie does to
+/// its time shows beside what launches and waits cost.
+const std::string& long_work() {
+  static const std::string line = [] {
+    constexpr double kLong = 200;  // us
+    constexpr int kMost = 192 << 7;
+    std::string work = kWork;
+    for (int m = 192; measure({work}, runtime()).at(0).us < kLong && m < kMost;) {
+      work = fmt::format("dense m={} n=256 k=256 dtype=f32 bias", m *= 2);
+    }
+    return work;
+  }();
+  return line;
 }
 
 void expect_invalid(const Result& result, const std::string& words) {
@@ -435,12 +485,13 @@ TEST(bench_lies_device, an_event_that_really_fails_is_a_device_error) {
   EXPECT_EQ(result.outcome, Outcome::device_error) << result.reason;
 }
 
-Result with_times(const std::function<void(LaunchTime&)>& change, const Limits& peaks = {}) {
+Result with_times(const std::function<void(LaunchTime&)>& change, const Limits& peaks = {},
+                  const std::string& work = kWork) {
   Lies lies;
   lies.times = [&](std::vector<LaunchTime>& times) {
     for (LaunchTime& time : times) change(time);
   };
-  return measure_liar(lies, peaks);
+  return measure_liar(lies, peaks, work);
 }
 
 TEST(bench_lies_device, zero_timestamps) {
@@ -465,9 +516,9 @@ TEST(bench_lies_device, constant_timestamps) {
 
 TEST(bench_lies_device, constant_durations) {
   CLAM_NEEDS_DEVICE();
-  expect_invalid(
-      with_times([](LaunchTime& time) { time.ended = time.started + 100; }, {0, 0, 0, 0, 0.5}),
-      "condition 5, work: the events of ");
+  expect_invalid(with_times([](LaunchTime& time) { time.ended = time.started + 100; },
+                            {0, 0, 0, 0, 0.5}, long_work()),
+                 "condition 5, work: the events of ");
 }
 
 TEST(bench_lies_device, one_wrong_element_at_a_random_place) {
@@ -517,7 +568,113 @@ TEST(bench_lies_device, a_batch_that_is_done_once) {
       times.push_back({0, 0, once.started + i * part, once.started + (i + 1) * part});
     }
   };
-  expect_invalid(measure_liar(lies, {0, 0, 0, 0, 0.5}), "condition 5, work: ");
+  const std::string& work = long_work();  // which is measured, and no lie
+  expect_invalid(measure_liar(lies, {0, 0, 0, 0, 0.5}, work), "condition 5, work: ");
+}
+
+// ---- long launches ------------------------------------------------------------------------------
+
+std::vector<LaunchTime> times_of(const std::vector<double>& seconds) {
+  std::vector<LaunchTime> times;
+  for (const double each : seconds) {
+    times.push_back({0, 0, 1000, 1000 + static_cast<std::uint64_t>(each * 1e9)});
+  }
+  return times;
+}
+
+TEST(bench_launch_limit, launches_in_flight_stay_below_half_the_limit) {
+  EXPECT_EQ(launches_in_flight(times_of({0.001, 0.1}), 5, 32), 25);
+  EXPECT_EQ(launches_in_flight(times_of({0.001}), 5, 32), 32) << "as many as the queue may have";
+  EXPECT_EQ(launches_in_flight(times_of({2}), 5, 32), 1);
+  EXPECT_EQ(launches_in_flight(times_of({4}), 5, 32), 1) << "one at least";
+  EXPECT_EQ(launches_in_flight(times_of({4}), 0, 32), 32) << "no limit";
+}
+
+TEST(bench_launch_limit, a_launch_over_the_limit_is_refused) {
+  expect_holds(too_long(times_of({0.1, 4.9}), 5));
+  expect_says(too_long(times_of({0.1, 6}), 5),
+              "a launch took 6 s, over the limit of 5 s; a driver");
+  expect_holds(too_long(times_of({60}), 0));
+  const Problem dense = Problem::parse("dense m=1000 n=1000 k=1000 dtype=f32");  // 2 GFLOP
+  Limits slow;
+  slow.gflops_f32 = 0.25;
+  expect_says(too_long_at_best(dense, 1, slow, 5), "a launch takes 8 s at least by the measured");
+  expect_holds(too_long_at_best(dense, 2, slow, 5));
+  expect_holds(too_long_at_best(dense, 1, slow, 0));
+  expect_holds(too_long_at_best(dense, 1, Limits{}, 5));
+  Limits narrow;
+  narrow.best_gb_per_s = 1e-3;  // 12 MB
+  expect_says(too_long_at_best(dense, 1, narrow, 5), "a launch takes 12 s at least");
+}
+
+/// Its launches take so long, whatever they really took; and it keeps how many may be in flight.
+class Slow : public Subject {
+ public:
+  Slow(Runtime& runtime, const Row& row, std::uint64_t ns, std::vector<int>& in_flight)
+      : Subject(runtime, row), runtime_(runtime), ns_(ns), in_flight_(in_flight) {}
+  void enqueue() override {
+    in_flight_.push_back(runtime_.max_in_flight());
+    Subject::enqueue();
+  }
+  std::vector<LaunchTime> finish() override {
+    std::vector<LaunchTime> times = Subject::finish();
+    for (LaunchTime& time : times) time.ended = time.started + ns_;
+    return times;
+  }
+
+ private:
+  Runtime& runtime_;
+  std::uint64_t ns_;
+  std::vector<int>& in_flight_;
+};
+
+/// Under a limit of 10 us; `in_flight`: at each iteration.
+Result measure_slow(std::uint64_t ns, std::vector<int>& in_flight, const Limits& peaks = {}) {
+  Selection selection;
+  selection.rows.push_back({kWork, Problem::parse(kWork), ""});
+  std::vector<Result> results(1);
+  MeterOptions options;
+  options.seconds = options.warm_up_seconds = 1e-3;
+  options.rounds = options.fewest_rounds = 2;
+  options.limits = &peaks;
+  options.launch_limit_s = 1e-5;
+  options.make = [&](const Row& row) {
+    return std::make_unique<Slow>(runtime(), row, ns, in_flight);
+  };
+  Meter(runtime(), selection, results, options).measure(0);
+  return results[0];
+}
+
+TEST(bench_launch_limit_device, launches_are_submitted_so_that_none_exceeds_it) {
+  CLAM_NEEDS_DEVICE();
+  const int usual = runtime().max_in_flight();
+  std::vector<int> in_flight;
+  const Result result = measure_slow(1000, in_flight);
+  EXPECT_TRUE(result.valid()) << result.reason;
+  ASSERT_GE(in_flight.size(), 6u) << "one, a warm-up, and two rounds of two batches at least";
+  EXPECT_EQ(in_flight.front(), 1) << "until it is known how long one takes";
+  for (std::size_t i = 1; i < in_flight.size(); ++i) EXPECT_EQ(in_flight[i], 5) << i;
+  EXPECT_EQ(runtime().max_in_flight(), usual);
+}
+
+TEST(bench_launch_limit_device, a_long_launch_is_skipped_after_one) {
+  CLAM_NEEDS_DEVICE();
+  std::vector<int> in_flight;
+  const Result result = measure_slow(20000, in_flight);
+  EXPECT_EQ(result.outcome, Outcome::skipped);
+  EXPECT_EQ(result.reason.rfind("a launch took 2e-05 s, over the limit of 1e-05 s", 0), 0u)
+      << result.reason;
+  EXPECT_EQ(in_flight.size(), 1u);
+}
+
+TEST(bench_launch_limit_device, a_launch_that_must_take_long_is_never_tried) {
+  CLAM_NEEDS_DEVICE();
+  std::vector<int> in_flight;
+  const Result result = measure_slow(1000, in_flight, {1e-3, 0, 0, 0, 0});
+  EXPECT_EQ(result.outcome, Outcome::skipped);
+  EXPECT_NE(result.reason.find(" at least by the measured peaks"), std::string::npos)
+      << result.reason;
+  EXPECT_TRUE(in_flight.empty());
 }
 
 // ---- turns --------------------------------------------------------------------------------------

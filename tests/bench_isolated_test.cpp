@@ -7,7 +7,9 @@
 
 #include "../bench/isolated.hpp"
 #include "atomic_file.hpp"
+#include "break_pack.hpp"
 #include "command.hpp"
+#include "contains.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
 
@@ -18,10 +20,6 @@ using nlohmann::json;
 
 constexpr const char* kDense = "dense m=33 n=20 k=48 dtype=f32";
 constexpr const char* kSoftmax = "softmax shape=7x9 dtype=f32";
-
-bool contains(const std::string& text, const std::string& words) {
-  return text.find(words) != text.npos;
-}
 
 /// The file that clam-bench wrote about both problems, and its exit code.
 std::pair<json, int> measured(std::vector<std::string> words,
@@ -34,11 +32,6 @@ std::pair<json, int> measured(std::vector<std::string> words,
   if (kernels) environment = {"CLAM_KERNEL_DIR=" + kernels->path(), "CLAM_CACHE_DIR=off"};
   const Finished finished = run_command(words, environment);
   return {json::parse(read_file(file)).at("clam").at("rows"), finished.code};
-}
-
-void break_pack(const TemporaryFolder& folder, const std::string& first) {
-  const std::string store = "*(__global S4*)(wp + at) = ";
-  break_kernel(folder, "dense.cl", store, first + " " + store);
 }
 
 /// Everything that does not change from run to run.
@@ -82,6 +75,26 @@ TEST(bench_isolated_device, a_row_comes_back_from_its_json) {
   EXPECT_ANY_THROW(bench::result_from_json(json::object()));
 }
 
+TEST(bench_isolated_device, the_limit_of_a_launch_holds_there_too) {
+  CLAM_NEEDS_DEVICE();
+  for (const char* how : {"--isolate", "--no-isolate"}) {
+    const auto [rows, code] = measured({how, "--launch-limit", "1e-8"});
+    EXPECT_EQ(code, 77) << how;
+    for (const json& row : rows) {
+      EXPECT_EQ(row.at("outcome"), "skipped") << how;
+      EXPECT_TRUE(contains(row.at("reason"), "over the limit of 1e-08 s; a driver may end it"))
+          << row.at("reason");
+    }
+  }
+}
+
+TEST(bench_isolated, what_its_processes_are_told_is_not_for_people) {
+  const Finished finished =
+      run_command({CLAM_BENCH_BINARY, "--problem", kDense, "--limits", "1,2"});
+  EXPECT_EQ(finished.code, 2);
+  EXPECT_TRUE(contains(finished.err, "--limits is for clam-bench's own processes")) << finished.err;
+}
+
 TEST(bench_isolated, two_visits_are_joined) {
   bench::Result a, b;
   a.samples_us = {1, 2, 3};
@@ -113,6 +126,26 @@ TEST(bench_isolated_broken, a_crash_costs_one_row) {
   EXPECT_EQ(rows[0].at("validity"), "INVALID");
   EXPECT_TRUE(contains(rows[0].at("reason"), "ended by signal 11 (Segmentation fault)"));
   EXPECT_EQ(rows[1].at("validity"), "OK");
+}
+
+/// The device's compiler dies of the kernels that measure the peaks.
+TEST(bench_isolated_broken, peaks_whose_process_crashes_cost_no_row) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const std::string file = folder.file("out.json");
+  const Finished finished = run_command(
+      {CLAM_BENCH_BINARY, "--problem", kDense, "--problem", kSoftmax, "--time", "0.001",
+       "--isolate", "--json", file},
+      {"LD_PRELOAD=" CLAM_LYING_OPENCL, "CLAM_TEST_LIE=peaks-crash", "CLAM_CACHE_DIR=off"});
+  EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
+  EXPECT_TRUE(contains(finished.out, "no peak of any kind: its process was ended by signal 6"))
+      << finished.out;
+  const json own = json::parse(read_file(file)).at("clam");
+  for (const json& row : own.at("rows")) {
+    EXPECT_EQ(row.at("validity"), "OK");
+    EXPECT_EQ(row.at("marks"), json{"not held against a peak, which is not known"});
+    EXPECT_FALSE(row.contains("floor_us"));
+  }
 }
 
 TEST(bench_isolated_broken, a_hang_costs_one_row) {

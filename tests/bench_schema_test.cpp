@@ -153,6 +153,8 @@ TEST(bench_device, real_results_follow_the_schema) {
   EXPECT_EQ(own.at("rows").at(0).at("op"), "dense");
   EXPECT_EQ(own.at("rows").at(1).at("dtype"), "f16");
   EXPECT_EQ(own.at("rows").at(2).at("outcome"), "check failed");
+  EXPECT_GE(own.at("rows").at(2).at("claimed").at("timestamps_ns").size(), 1u);
+  EXPECT_FALSE(own.at("rows").at(0).contains("claimed"));
 }
 
 TEST(bench_device, google_benchmarks_compare_reads_results) {

@@ -2,6 +2,8 @@
 // clam-bench as a person runs it: rows, counters, files, and what it says when something is wrong.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -180,6 +182,49 @@ TEST(bench_broken, a_kernel_that_became_slow_is_told_from_one_that_did_not) {
   const std::string dense = "dense m=192 n=256 k=256 dtype=f32";
   for (int i = 0; i < 3; ++i) slow += compared({dense}, folder.path()).code == 1;
   EXPECT_LT(slow, 3);
+}
+
+TEST(bench_device, honest_small_rows_stay_ok_however_often_they_are_measured) {
+  CLAM_NEEDS_DEVICE();
+  constexpr int kTimes = 20;
+  const std::vector<std::string> problems = {kDense, kCounts, "softmax shape=7x9 dtype=f32",
+                                             "unary op=exp shape=4099 dtype=f32",
+                                             "conv2d c=8 h=16 w=16 k=8 r=1 dtype=f32 stride=2"};
+  const TemporaryFolder folder;
+  const std::string file = folder.file("out.json");
+  std::vector<std::string> words{"--time", "0.002", "--json", file,
+                                 "--benchmark_repetitions=" + std::to_string(kTimes)};
+  for (const std::string& problem : problems) words.insert(words.end(), {"--problem", problem});
+  const Finished done = run_bench(words);
+  EXPECT_EQ(done.code, 0) << done.out << done.err;
+  const json document = json::parse(read_file(file));
+  ASSERT_EQ(document.at("clam").at("rows").size(), problems.size());
+  for (const json& row : document.at("clam").at("rows")) {
+    EXPECT_EQ(row.at("validity"), "OK") << row.at("name") << row.value("reason", "");
+    const auto& runs = document.at("benchmarks");
+    EXPECT_EQ(std::count_if(runs.begin(), runs.end(),
+                            [&](const json& run) {
+                              return run.at("run_type") == "iteration" &&
+                                     run.at("run_name") == row.at("name");
+                            }),
+              kTimes)
+        << row.at("name");
+  }
+}
+
+/// It comes back from a shell as it was.
+TEST(bench_broken, the_command_takes_any_folder) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const std::string kernels = folder.file("it's $HOME");
+  std::filesystem::create_directory(kernels);
+  const std::string command =
+      own_row(kCounts, {"CLAM_KERNEL_DIR=" + kernels}).at("command").get<std::string>();
+  const std::size_t program = command.find(" clam-bench ");
+  ASSERT_NE(program, std::string::npos) << command;
+  const std::string set = command.substr(0, program);
+  const Finished shell = run_command({"/bin/sh", "-c", set + "; printf %s \"$CLAM_KERNEL_DIR\""});
+  EXPECT_EQ(shell.out, kernels) << command;
 }
 
 TEST(bench_device, table_has_a_column_for_packing) {
@@ -454,9 +499,9 @@ TEST(bench_device, an_unknown_device_is_3) {
 TEST(bench, help_names_the_flags) {
   const Finished done = run_bench({"--help"});
   EXPECT_EQ(done.code, 0);
-  for (const char* flag :
-       {"--workload", "--problem", "--device", "--dtype", "--variant", "--quick", "--json",
-        "--list", "--benchmark_filter", "--time", "--seed", "--compare"}) {
+  for (const char* flag : {"--workload", "--problem", "--device", "--dtype", "--variant", "--quick",
+                           "--json", "--list", "--benchmark_filter", "--time", "--seed",
+                           "--compare", "--record-failures", "--launch-limit"}) {
     EXPECT_NE(done.out.find(flag), std::string::npos) << flag;
   }
 }

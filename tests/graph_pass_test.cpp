@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "atomic_file.hpp"
 #include "graph_run.hpp"
 #include "op_device.hpp"
 #include "tiny_graph.hpp"
@@ -113,6 +114,24 @@ TEST_F(graph_pass_device, a_wrong_kernel_is_told) {
   test::break_softmax(folder);
   const auto broken = test::runtime_with_kernels(folder);
   EXPECT_TRUE(run_pass(*broken, graph, inputs, expected).differs);
+}
+
+/// softmax.cl no longer builds once the nodes have had their turns.
+TEST_F(graph_pass_device, a_pass_that_throws_is_told_of_the_whole_alone) {
+  const Graph graph = make_graph(parse_workload(test::tiny_graph().dump(), "tiny"));
+  const test::TemporaryFolder folder;
+  const auto runtime = test::runtime_with_kernels(folder);
+  GraphOptions options;
+  options.progress = [&](const std::string& what) {
+    if (what == "the graph as a whole") write_file(folder.file("softmax.cl"), "no kernel");
+  };
+  const GraphRun run = verify_chained(*runtime, graph, graph_inputs(graph, 1), options);
+  ASSERT_EQ(run.nodes.size(), 3u);
+  for (const NodeResult& node : run.nodes) EXPECT_TRUE(node.own.pass()) << node.node;
+  ASSERT_TRUE(run.whole);
+  EXPECT_FALSE(run.whole->pass());
+  EXPECT_EQ(run.whole->differs->rfind("the graph as a whole: ", 0), 0u) << *run.whole->differs;
+  EXPECT_NE(run.whole->differs->find("softmax.cl"), std::string::npos) << *run.whole->differs;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "break_pack.hpp"
 #include "error.hpp"
 #include "run_clam.hpp"
 
@@ -63,12 +64,6 @@ TEST(isolate, in_an_emulator_this_program_is_started_through_it) {
 
 TEST(isolate, a_program_that_is_not_there_is_127) {
   EXPECT_EQ(run_isolated({"/nowhere/at-all"}, milliseconds(5000)).code, 127);
-}
-
-/// A kernel folder where dense's packing does something first.
-void break_pack(const TemporaryFolder& folder, const std::string& first) {
-  const std::string store = "*(__global S4*)(wp + at) = ";
-  break_kernel(folder, "dense.cl", store, first + " " + store);
 }
 
 Finished verify(std::vector<std::string> words, const TemporaryFolder* kernels = nullptr) {

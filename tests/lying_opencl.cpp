@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // lying_opencl.cpp - loaded before libOpenCL (LD_PRELOAD), it has the fault of drivers that
-// CLAM_TEST_LIE names: the probe of that name must see it.
+// CLAM_TEST_LIE names: the probe of that name must see it, or a test of clam-bench.
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <dlfcn.h>
@@ -145,6 +145,14 @@ cl_int clSetEventCallback(cl_event event, cl_int when,
                           void(CL_CALLBACK* notify)(cl_event, cl_int, void*), void* data) {
   if (lies("callback-without-flush")) return CL_SUCCESS;
   return REAL(clSetEventCallback)(event, when, notify, data);
+}
+
+cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const char** strings,
+                                     const size_t* lengths, cl_int* status) {
+  const bool sized = lengths && lengths[0] > 0;
+  const std::string_view text = sized ? std::string_view(strings[0], lengths[0]) : strings[0];
+  if (lies("peaks-crash") && text.find("peak_fma") != text.npos) std::abort();
+  return REAL(clCreateProgramWithSource)(context, count, strings, lengths, status);
 }
 
 cl_program clLinkProgram(cl_context context, cl_uint count, const cl_device_id* devices,

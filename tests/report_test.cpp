@@ -131,6 +131,10 @@ TEST(report, what_is_no_results_file_is_refused_in_a_sentence) {
       {changed(R"([{"op":"replace","path":"/clam/rows/1/us/median","value":"7"}])"),
        "clam.rows[1].us.median is not a number"},
       {changed(R"([{"op":"remove","path":"/clam/rows/1/op"}])"), "clam.rows[1] lacks \"op\""},
+      {changed(R"([{"op":"replace","path":"/clam/rows/1/command","value":"clam\nrm -r ."}])"),
+       "clam.rows[1].command is not one line of plain text: it has control characters"},
+      {changed(R"([{"op":"replace","path":"/clam/rows/1/command","value":"\u001b[8mclam"}])"),
+       "clam.rows[1].command is not one line of plain text"},
       {changed(R"([{"op":"remove","path":"/clam/device"}])"), "clam.device lacks \"name\""},
       {changed(R"([{"op":"replace","path":"/clam/peaks/rows/0/us","value":"1"}])"),
        "clam.peaks.rows[0].us is not a number"},
@@ -162,7 +166,8 @@ TEST(report, a_row_is_ok_only_when_every_word_says_so) {
   rows[2]["outcome"] = "device error";
   rows[3]["outcome"] = "not run";
   const json shown = json::parse(data_text(page_of_results(results)))["boards"][0]["rows"];
-  const char* const wanted[] = {"INVALID", "INVALID", "INVALID", "skipped", "INVALID", "OK", "INVALID"};
+  const char* const wanted[] = {"INVALID", "INVALID", "INVALID", "skipped",
+                                "INVALID", "OK",      "INVALID"};
   for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(shown[i]["status"], wanted[i]) << i;
 }
 

@@ -10,6 +10,7 @@
 
 #include "atomic_file.hpp"
 #include "command.hpp"
+#include "contains.hpp"
 #include "test_device.hpp"
 
 namespace clam::test {
@@ -32,10 +33,6 @@ inline Finished run_clam(std::vector<std::string> words,
 inline Finished run_shell(const std::string& command) {
   return run_command({"/bin/sh", "-c", command},
                      {"CLAM=" CLAM_BINARY, "CLAM_CACHE_DIR=" + suite_cache()});
-}
-
-inline bool contains(const std::string& text, const std::string& words) {
-  return text.find(words) != text.npos;
 }
 
 /// The program refused with this exit code and one line on stderr, "clam: ...", that holds `words`.

@@ -108,6 +108,12 @@ TEST_F(runtime_device, bounds_what_is_in_flight) {
   ASSERT_EQ(times.size(), 20u);
   for (const LaunchTime& time : times) EXPECT_GE(time.ended, time.started);
   EXPECT_TRUE(bounded->finish().empty());
+  for (int i = 0; i < 4; ++i) bounded->enqueue(executable, bindings);
+  bounded->bound_flight(1);
+  bounded->enqueue(executable, bindings);
+  EXPECT_EQ(bounded->counters().waits, 20) << "for all four that were in flight";
+  EXPECT_EQ(bounded->finish().size(), 5u);
+  EXPECT_THROWS_SAYING(bounded->bound_flight(0), BadArgument, "max_in_flight must be at least 1");
   options.max_in_flight = 0;
   EXPECT_THROWS_SAYING(test::fresh_runtime(options), BadArgument,
                        "max_in_flight must be at least 1");

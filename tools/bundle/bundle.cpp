@@ -61,6 +61,7 @@ json case_json(const Bundle& bundle) {
                {"device", to_json(bundle.device)},
                {"clam", CLAM_VERSION},
                {"seen", to_json(bundle.seen)}};
+  if (!bundle.noted.empty()) written["noted"] = anonymous(bundle.noted);
   if (bundle.build_only()) {
     written["file"] = bundle.file;
     written["options"] = bundle.options;
@@ -114,6 +115,7 @@ void read_case(const std::string& folder, Bundle& bundle) {
   bundle.data_set = read.value("data_set", "");
   bundle.seed = read.value("seed", std::uint64_t{1});
   bundle.recorded = read.value("recorded", "");
+  bundle.noted = read.value("noted", "");
   bundle.device = device_from_json(read.at("device"));
   bundle.seen = seen_from_json(read.at("seen"));
   if (read.contains("shrunk")) {

@@ -54,6 +54,7 @@ struct Bundle {
   std::string recorded;  ///< when: "2026-01-31T12:00:00Z"
   DeviceInfo device;     ///< where
   Seen seen;             ///< what came of it there
+  std::string noted;     ///< why it is recorded, where its result does not say; Markdown
   std::optional<Shrunk> shrunk;
 
   std::optional<Plan> plan;   ///< none: a file is built, and nothing run

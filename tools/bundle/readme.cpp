@@ -31,6 +31,7 @@ std::string headline(const Bundle& bundle) {
       bundle.build_only() ? "the build of " + bundle.file : anonymous(bundle.problem);
   switch (bundle.seen.outcome) {
     case Seen::Outcome::right:
+      if (!bundle.noted.empty()) return "Of " + what + " the result is right: see what was noted";
       return "Nothing is wrong here: " + what + " was right when this was recorded";
     case Seen::Outcome::wrong:
       return "A wrong result: " + what;
@@ -164,6 +165,7 @@ std::string files_text(const std::string& folder) {
 std::string readme_text(const Bundle& bundle, const std::string& folder, const Extras& extras) {
   std::string text = fmt::format("# {}\n\n", headline(bundle));
   text += seen_text(bundle) + last_words(bundle, folder) + "\n" + expected_text(bundle);
+  if (!bundle.noted.empty()) text += "\n## Noted when it was recorded\n\n" + bundle.noted + "\n";
   text +=
       "\n## To run it\n\n```\ncc replay.c -lOpenCL -lm && ./a.out\n```\n\n"
       "prints PASS, or FAIL with the first wrong element (exit code 0, 1; 2: it cannot run "

@@ -226,6 +226,7 @@ Bundle record(Cli& cli, const RecordRequest& request) {
   }
   warn_of_kernels(cli, bundle);
   bundle.recorded = recording_date();
+  bundle.noted = request.note;
   if (request.proof) prove_elsewhere(cli, entry, folder.path(), bundle, request.limit_s);
   finish_case(folder.path(), bundle,
               {request.single_file, request.format == "oclgrind", request.format == "piglit"});
@@ -268,6 +269,7 @@ void add_record(CLI::App& app, Cli& cli) {
   sub->add_option("--options", request->options, "build options for --build-only");
   sub->add_option("-o,--output", request->target, "the folder to write");
   sub->add_flag("--force", request->force, "replace a bundle that is there");
+  sub->add_option("--note", request->note, "why it is recorded, for its README");
   sub->add_flag("--single-file", request->single_file,
                 "put kernels and tensors into replay.c too, up to 64 KiB");
   sub->add_option("--format", request->format,

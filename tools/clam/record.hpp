@@ -17,6 +17,7 @@ struct RecordRequest {
   std::vector<std::string> expect;  ///< "NAME=FILE.npy", what is right
   std::string build_only, options;  ///< a file that is built and not run
   std::string target;               ///< the folder to write
+  std::string note;                 ///< for its README, Markdown
   std::string format;               ///< "oclgrind" for kernel.sim too, "piglit" for piglit.cl
   bool single_file = false, force = false;
   std::vector<std::string> prove_with;  ///< commands that run a program on another driver

@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -72,6 +73,16 @@ class Part {
   std::string needed_text(const std::string& key) const {
     if (!find(key)) throw BadArgument(fmt::format("{} lacks \"{}\"", where_, key));
     return text(key);
+  }
+
+  /// What a person will paste into a shell: a line break or an escape in it could do anything.
+  std::string needed_line(const std::string& key) const {
+    const std::string line = needed_text(key);
+    const auto is_control = [](unsigned char c) { return c < ' ' || c == 0x7f; };
+    if (std::any_of(line.begin(), line.end(), is_control)) {
+      wrong(key, "one line of plain text: it has control characters");
+    }
+    return line;
   }
 
  private:

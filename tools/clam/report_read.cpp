@@ -64,7 +64,7 @@ ReportRow read_row(const Part& part) {
   row.name = part.needed_text("name");
   row.op = part.needed_text("op");
   row.dtype = part.needed_text("dtype");
-  row.command = part.needed_text("command");
+  row.command = part.needed_line("command");
   row.variant = part.text("variant"), row.problem = part.text("problem");
   row.reason = reason_of(part);
   row.kernel_hash = part.text("kernel_hash");

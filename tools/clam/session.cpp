@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "error.hpp"
+#include "process/shell_quoted.hpp"
 
 namespace clam::cli {
 namespace {
@@ -86,12 +87,6 @@ std::string Session::repeat(const std::string& arguments) const {
   const std::string prefix =
       folder && *folder ? fmt::format("CLAM_KERNEL_DIR={} ", shell_quoted(folder)) : "";
   return fmt::format("{}clam {} --device {}", prefix, arguments, device_id());
-}
-
-std::string shell_quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
 }
 
 }  // namespace clam::cli

@@ -36,7 +36,4 @@ class Session {
   std::unique_ptr<Runtime> runtime_;
 };
 
-/// "'it'" in a form that a shell reads back as one word.
-std::string shell_quoted(const std::string& text);
-
 }  // namespace clam::cli

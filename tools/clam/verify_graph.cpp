@@ -10,6 +10,7 @@
 
 #include "atomic_file.hpp"
 #include "error.hpp"
+#include "process/shell_quoted.hpp"
 
 namespace clam::cli {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "process/shell_quoted.hpp"
 #include "verify_rows.hpp"
 
 namespace clam::cli {
