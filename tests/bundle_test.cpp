@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "bundle/case.hpp"
+#include "break_pack.hpp"
 #include "bundle_runs.hpp"
 #include "c_compiler.hpp"
 #include "compare.hpp"
@@ -646,12 +647,6 @@ TEST(bundle_device, verify_records_the_nodes_of_a_graph_that_fail) {
 }
 
 // ---- kernels that end a process, or never end ----
-
-/// A kernel folder where dense's packing does something first.
-void break_pack(const TemporaryFolder& kernels, const std::string& first) {
-  const std::string store = "*(__global S4*)(wp + at) = ";
-  break_kernel(kernels, "dense.cl", store, first + " " + store);
-}
 
 constexpr const char* kDense = "dense m=9 n=16 k=12 dtype=f32";
 

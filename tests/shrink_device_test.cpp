@@ -245,14 +245,14 @@ TEST(shrink_broken, one_that_fails_at_times_is_tried_several_times) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder;
   record_dense(folder, "m >= 5 && ((size_t)y >> 14) % 3 == 0 && col == 0");
-  const Finished finished = shrink(folder, {"--times", "16", "--time", "20", "--json", "-"});
+  const Finished finished = shrink(folder, {"--times", "16", "--time", "60", "--json", "-"});
   if (finished.code == 0 && contains(finished.out, "\"bundle\": null")) {
     GTEST_SKIP() << "buffers lie at the same place in every process here";
   }
   const json report = parse_out(finished);
   const int runs = report.at("reproduced").at("runs"), wrong = report.at("reproduced").at("wrong");
   if (runs == wrong) GTEST_SKIP() << "buffers lie at the same place in every process here";
-  EXPECT_EQ(runs, 16);
+  EXPECT_GT(wrong, 0);
   EXPECT_GE(report.at("tries_a_step"), 2);
   EXPECT_LT(Problem::parse(report.at("problem").at("to").get<std::string>()).integer("m"), 20);
 }
