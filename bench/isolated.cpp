@@ -16,18 +16,10 @@ using nlohmann::json;
 
 std::vector<std::string> words_of(const Row& row, const Options& options, double seconds,
                                   const std::string& device, const Limits& limits) {
-  std::vector<std::string> words{own_program(),
-                                 "--problem",
-                                 row.problem.text(),
-                                 "--device",
-                                 device,
-                                 "--time",
-                                 fmt::format("{}", seconds),
-                                 "--seed",
-                                 std::to_string(options.seed),
-                                 "--no-isolate",
-                                 "--limits",
-                                 to_json(limits).dump()};
+  std::vector<std::string> words = own_command();
+  words.insert(words.end(), {"--problem", row.problem.text(), "--device", device, "--time",
+                             fmt::format("{}", seconds), "--seed", std::to_string(options.seed),
+                             "--no-isolate", "--limits", to_json(limits).dump()});
   if (!row.variant.empty()) words.insert(words.end(), {"--variant", row.variant});
   if (options.quick) words.push_back("--quick");
   if (options.launch_limit_s) {
@@ -108,13 +100,9 @@ Result result_from_json(const json& row) {
 Peaks measure_peaks_isolated(const Options& options, double seconds, const std::string& device) {
   const ScratchFolder folder;
   const std::string file = folder.file("peaks.json");
-  std::vector<std::string> words{own_program(),
-                                 "--only-peaks",
-                                 file,
-                                 "--device",
-                                 device,
-                                 "--time",
-                                 fmt::format("{}", seconds)};
+  std::vector<std::string> words = own_command();
+  words.insert(words.end(),
+               {"--only-peaks", file, "--device", device, "--time", fmt::format("{}", seconds)});
   if (options.quick) words.push_back("--quick");
   const Fate fate = run_isolated(words, std::chrono::seconds(options.limit_s));
   Peaks none;
