@@ -15,11 +15,6 @@ constexpr double kClocksApart = 1.01;  // the device's clock against the host's
 constexpr double kRoundTrips = 4;
 constexpr double kLaunchCosts = 10;  // beyond which a time is the kernel's and not the host's
 
-double nanoseconds(const LaunchTime& time) {
-  // Unsigned times would wrap around where they are swapped.
-  return static_cast<double>(time.ended) - static_cast<double>(time.started);
-}
-
 bool all_start_together(const std::vector<LaunchTime>& times) {
   return times.size() > 1 && std::all_of(times.begin(), times.end(), [&](const LaunchTime& time) {
            return time.started == times.front().started;
@@ -102,21 +97,21 @@ Reason memory_below_the_peak(const Claim& claim, const Limits& limits) {
 
 double Batch::events_ns() const {
   double sum = 0;
-  for (const LaunchTime& time : times) sum += nanoseconds(time);
+  for (const LaunchTime& time : times) sum += time.ns();
   return sum;
 }
 
 std::vector<double> Batch::iterations_ns() const {
   std::vector<double> sums(static_cast<std::size_t>(iterations));
   for (std::size_t i = 0; i < times.size(); ++i) {
-    sums.at(i / static_cast<std::size_t>(launches)) += nanoseconds(times[i]);
+    sums.at(i / static_cast<std::size_t>(launches)) += times[i].ns();
   }
   return sums;
 }
 
 Reason events_are_times(const Batch& batch) {
   for (std::size_t i = 0; i < batch.times.size(); ++i) {
-    const double ns = nanoseconds(batch.times[i]);
+    const double ns = batch.times[i].ns();
     if (ns > 0 && ns <= kClocksApart * batch.wall_ns) continue;
     return fmt::format(
         "condition 1, events: an event says that launch {} took {:.0f} ns, but the host waited "

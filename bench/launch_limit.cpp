@@ -13,7 +13,7 @@ namespace {
 double longest_s(const std::vector<LaunchTime>& times) {
   double longest = 0;
   for (const LaunchTime& time : times) {
-    longest = std::max(longest, double(time.ended) - double(time.started));
+    longest = std::max(longest, time.ns());
   }
   return longest * 1e-9;
 }

@@ -59,9 +59,8 @@ std::string timestamps_text(const Claimed& claimed) {
       claimed.times.size(), claimed.launches, claimed.wall_us);
   int number = 0;
   for (const LaunchTime& time : claimed.times) {
-    text +=
-        fmt::format("| {} | {} | {} | {} | {} | {:.0f} |\n", number++, time.queued, time.submitted,
-                    time.started, time.ended, double(time.ended) - double(time.started));
+    text += fmt::format("| {} | {} | {} | {} | {} | {:.0f} |\n", number++, time.queued,
+                        time.submitted, time.started, time.ended, time.ns());
   }
   return text;
 }

@@ -91,7 +91,7 @@ Stopwatch::Run Stopwatch::launch(Work& work, std::size_t passes) {
   const double wall_ns = nanoseconds_since(start);
   check_marks(work, passes);
   const LaunchTime time = clock_(event);
-  const double ns = static_cast<double>(time.ended) - static_cast<double>(time.started);
+  const double ns = time.ns();
   constexpr double kClocksApart = 1.01;  // the device's clock against the host's
   if (ns <= 0 || ns > kClocksApart * wall_ns) {
     throw Refused(fmt::format(

@@ -90,6 +90,12 @@ void require_writable(const std::string& path) {
   if (::access(target.c_str(), W_OK) != 0) fail(path, errno);
 }
 
+void make_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) throw IoError(fmt::format("cannot make the folder {}: {}", path, error.message()));
+}
+
 std::string read_file(const std::string& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) {

@@ -16,6 +16,9 @@ void write_file(const std::string& path, std::string_view bytes);
 /// before long work, so that nothing is computed in vain.
 void require_writable(const std::string& path);
 
+/// The folder, and those above it, unless they are there. Throws IoError with the system's reason.
+void make_folder(const std::string& path);
+
 /// Whole file. Throws BadArgument with the path and the system's reason.
 std::string read_file(const std::string& path);
 

@@ -132,7 +132,7 @@ GraphPass::Time GraphPass::run() {
   const std::vector<LaunchTime> times = runtime_->finish();
   Time time;
   time.wall_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-  for (const LaunchTime& each : times) time.ms += 1e-6 * double(each.ended - each.started);
+  for (const LaunchTime& each : times) time.ms += 1e-6 * each.ns();
   return time;
 }
 

@@ -77,7 +77,7 @@ std::vector<std::pair<std::string, Plan>> plans_of(const Runtime& runtime, const
 
 double milliseconds(const std::vector<LaunchTime>& times) {
   double ns = 0;
-  for (const LaunchTime& time : times) ns += static_cast<double>(time.ended - time.started);
+  for (const LaunchTime& time : times) ns += time.ns();
   return ns * 1e-6;
 }
 

@@ -23,6 +23,10 @@ using Bindings = std::map<std::string, cl::Buffer>;
 /// Device time of one launch, from its event, in nanoseconds. Zero on a queue without profiling.
 struct LaunchTime {
   std::uint64_t queued = 0, submitted = 0, started = 0, ended = 0;
+
+  /// How long it ran; negative where the two are swapped. Subtracted as integers: since 1970 there
+  /// are so many ns that neighbouring doubles are 256 apart.
+  double ns() const { return static_cast<double>(static_cast<std::int64_t>(ended - started)); }
 };
 
 /// A Plan made ready: kernels built, scratch and packed buffers allocated.

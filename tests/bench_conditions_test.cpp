@@ -516,7 +516,9 @@ TEST(bench_lies_device, constant_timestamps) {
 
 TEST(bench_lies_device, constant_durations) {
   CLAM_NEEDS_DEVICE();
-  expect_invalid(with_times([](LaunchTime& time) { time.ended = time.started + 100; },
+  // One that the device's clock can show.
+  const auto ns = static_cast<std::uint64_t>(runtime().device().timer_resolution_ns + 99);
+  expect_invalid(with_times([ns](LaunchTime& time) { time.ended = time.started + ns; },
                             {0, 0, 0, 0, 0.5}, long_work()),
                  "condition 5, work: the events of ");
 }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "record_failure.hpp"
 #include "test_device.hpp"
 
 namespace clam::test {
@@ -60,6 +61,7 @@ class OpDevice : public testing::Test {
   static void expect_pass(Trial& trial, const Tensors& inputs, const Reference& reference) {
     const Verification result = compare_all(reference, run(trial, inputs), {}, 1);
     EXPECT_TRUE(result.pass()) << result.reason();
+    if (!result.pass()) record_failure(trial.plan(), inputs, reference);
   }
 
   /// Calls body(trial) for each variant that supports the problem; `max_work_group` 0: the default.

@@ -14,6 +14,12 @@
 namespace clam {
 namespace {
 
+TEST(runtime, the_time_of_a_launch_is_exact_however_late_it_is) {
+  constexpr std::uint64_t kToday = 1'790'000'000'000'000'001;  // ns since 1970
+  EXPECT_EQ((LaunchTime{0, 0, kToday, kToday + 101}).ns(), 101);
+  EXPECT_EQ((LaunchTime{0, 0, kToday + 101, kToday}).ns(), -101);
+}
+
 class runtime_device : public testing::Test {
  protected:
   void SetUp() override {

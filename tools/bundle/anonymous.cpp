@@ -20,8 +20,9 @@ void replace_word(std::string& text, const std::string& name, const std::string&
   if (name.size() < kShortest) return;
   for (std::size_t at = 0; (at = text.find(name, at)) != text.npos;) {
     const std::size_t end = at + name.size();
-    const bool alone =
-        (at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]));
+    // A path may follow whatever it likes: "gnu/root/.cache" of a binary.
+    const bool begins = name[0] == '/' || at == 0 || !is_word(text[at - 1]);
+    const bool alone = begins && (end == text.size() || !is_word(text[end]));
     if (alone) text.replace(at, name.size(), by);
     at += alone ? by.size() : 1;
   }

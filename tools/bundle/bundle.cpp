@@ -37,6 +37,17 @@ void write_tensors(const std::string& folder, const Bundle& bundle) {
     write_npy(in(folder, name + ".bound.npy"), tensor);
 }
 
+/// A kernel file has a plain name of its own, unlike those of the bundle's other files.
+void require_kernel_names(const Bundle& bundle) {
+  for (const Build& build : builds_of(bundle)) {
+    const fs::path name(build.file);
+    if (name.filename() == name && name.extension() == ".cl" && name != "piglit.cl") continue;
+    throw BadArgument(fmt::format(
+        "{}: a bundle has its kernels in files such as kernel.cl, not piglit.cl: rename it",
+        in_quotes(build.file)));
+  }
+}
+
 /// Names of tensors become names of files.
 void require_plain_names(const Plan& plan) {
   for (const TensorSpec& spec : plan.tensors) {
@@ -120,10 +131,9 @@ void read_case(const std::string& folder, Bundle& bundle) {
   bundle.seen = seen_from_json(read.at("seen"));
   if (read.contains("shrunk")) {
     const json& shrunk = read.at("shrunk");
-    bundle.shrunk = {shrunk.at("from").get<std::string>(),
-                     shrunk.at("steps").get<std::vector<std::string>>(),
-                     shrunk.at("notes").get<std::vector<std::string>>(),
-                     shrunk.at("complete").get<bool>()};
+    bundle.shrunk = {
+        shrunk.at("from").get<std::string>(), shrunk.at("steps").get<std::vector<std::string>>(),
+        shrunk.at("notes").get<std::vector<std::string>>(), shrunk.at("complete").get<bool>()};
   }
   if (read.at("kind") == "build") {
     bundle.file = read.at("file").get<std::string>();
@@ -199,6 +209,7 @@ HostTensor from_buffer(const TensorSpec& spec, const HostTensor& span) {
 }
 
 void write_case(const std::string& folder, const Bundle& bundle) {
+  require_kernel_names(bundle);
   for (const auto& [file, text] : bundle.kernels) write_file(in(folder, file), text);
   if (bundle.plan) {
     require_plain_names(*bundle.plan);
@@ -244,11 +255,8 @@ Bundle read_bundle(const std::string& folder) {
   try {
     Bundle bundle;
     read_case(folder, bundle);
+    require_kernel_names(bundle);
     for (const Build& build : builds_of(bundle)) {
-      if (fs::path(build.file).filename() != build.file) {  // not one of another folder
-        throw BadArgument(fmt::format("{}: a kernel file {} is none of the bundle's own", folder,
-                                      in_quotes(build.file)));
-      }
       bundle.kernels[build.file] = read_file(in(folder, build.file));
     }
     if (bundle.plan) read_tensors(folder, bundle);

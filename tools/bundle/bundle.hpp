@@ -109,8 +109,9 @@ Bundle read_bundle(const std::string& folder);
 /// A folder under a temporary name beside its own, which it gets in publish(); else it goes.
 class StagedFolder {
  public:
-  /// Refuses an existing `target`, unless `force` and it is a bundle. Throws BadArgument, IoError.
-  StagedFolder(const std::string& target, bool force);
+  /// Refuses an existing `target`, unless `force` and it has the file by which such folders are
+  /// known. Throws BadArgument, IoError.
+  StagedFolder(const std::string& target, bool force, const char* known_by = "case.json");
   ~StagedFolder();
   StagedFolder(const StagedFolder&) = delete;
   StagedFolder& operator=(const StagedFolder&) = delete;
@@ -119,7 +120,7 @@ class StagedFolder {
   void publish();
 
  private:
-  std::string target_, path_;
+  std::string target_, path_, known_by_;
 };
 
 // Parts of a bundle.

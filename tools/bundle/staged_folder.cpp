@@ -33,19 +33,25 @@ std::string without_slash(std::string path) {
 
 }  // namespace
 
-StagedFolder::StagedFolder(const std::string& target, bool force) : target_(without_slash(target)) {
+StagedFolder::StagedFolder(const std::string& target, bool force, const char* known_by)
+    : target_(without_slash(target)), known_by_(known_by) {
   std::error_code error;
   if (fs::exists(target_, error)) {
     if (!force) {
       throw BadArgument(fmt::format("{} is there already; --force replaces a bundle", target_));
     }
-    if (!fs::exists(fs::path(target_) / "case.json", error)) {
-      throw BadArgument(fmt::format("{} is no bundle, so it is not replaced", target_));
+    if (!fs::exists(fs::path(target_) / known_by_, error)) {
+      throw BadArgument(
+          fmt::format("{} is no bundle, so it is not replaced: name another folder", target_));
     }
   }
   path_ = target_ + ".tmp.XXXXXX";
   if (!::mkdtemp(path_.data())) {
-    throw IoError(fmt::format("cannot write {}: {}", target_, std::strerror(errno)));
+    const std::string why = std::strerror(errno);
+    const fs::path above = fs::absolute(target_).parent_path();
+    if (fs::exists(above, error)) throw IoError(fmt::format("cannot write {}: {}", target_, why));
+    throw IoError(
+        fmt::format("cannot write {}: make the folder {} first", target_, above.string()));
   }
   ::chmod(path_.c_str(), 0755);
 }
@@ -64,7 +70,7 @@ void StagedFolder::publish() {
   sync_folder(path_);
   std::error_code error, ignored;
   const std::string old = path_ + ".old";
-  const bool replaces = fs::exists(fs::path(target_) / "case.json", error);
+  const bool replaces = fs::exists(fs::path(target_) / known_by_, error);
   if (replaces) fs::rename(target_, old, error);
   if (!error) fs::rename(path_, target_, error);
   if (error) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "atomic_file.hpp"
 #include "error.hpp"
 #include "record_failure.hpp"
 #include "verify_graph.hpp"
@@ -123,7 +124,7 @@ void record_culprit(Cli& cli, const BisectRequest& request, const Culprit& culpr
 int run_bisect(Cli& cli, const BisectRequest& request) {
   select(request, "isolated");  // refuses what does not fit together before a device opens
   if (!request.graph.record_failures.empty()) {
-    std::filesystem::create_directories(request.graph.record_failures);
+    make_folder(request.graph.record_failures);
   }
   Session session(cli);
   cli.out.line("device " + session.title());

@@ -79,6 +79,10 @@ CaseRun try_case(const std::string& device, const std::string& folder, int limit
   if (answer.contains("error")) throw BadArgument(answer.at("error").get<std::string>());
   if (answer.contains("cannot")) return {{}, answer.at("cannot").get<std::string>()};
   if (answer.contains("seen")) return {seen_from_json(answer.at("seen")), {}};
+  constexpr int kNotStarted = 126;  // or 127: no fault of a driver
+  if (fate.code == kNotStarted || fate.code == kNotStarted + 1) {
+    throw IoError("cannot start this program again: " + words[0]);
+  }
   // A driver that ends the process with exit() is one that crashes it.
   return {{Outcome::crashed,
            fmt::format("its process ended with exit code {} and gave no result", fate.code),

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "atomic_file.hpp"
@@ -196,9 +195,7 @@ int conclude(Cli& cli, const std::vector<Row>& rows, json& report) {
 int probe(Cli& cli, const ProbeRequest& request) {
   if (!request.all && request.names.empty()) return list(cli);
   std::vector<Row> rows;
-  if (!request.record_failures.empty()) {
-    std::filesystem::create_directories(request.record_failures);
-  }
+  if (!request.record_failures.empty()) make_folder(request.record_failures);
   for (Probe& wanted : wanted_probes(request)) rows.push_back({std::move(wanted), {}, 0, {}});
   const DeviceEntry entry = select_device(cli.device);
   const DeviceInfo info = query_device(entry.device);
@@ -217,9 +214,9 @@ int probe(Cli& cli, const ProbeRequest& request) {
                              row.probe.destructive ? " --destructive" : "", device);
     run_row(row, request, entry, device);
     print(cli.out, row);
-    record_failure(cli, request, row, entry);
     remember(history, row.probe.name, row.result);
-    if (request.isolate) keep_history(info, history);  // at once: the next one may end the machine
+    if (request.isolate) keep_history(info, history);  // at once: the next run may end the machine
+    record_failure(cli, request, row, entry);
   }
   return conclude(cli, rows, report);
 }

@@ -3,8 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <filesystem>
-
 #include "atomic_file.hpp"
 #include "error.hpp"
 #include "probe/values.hpp"
@@ -91,11 +89,11 @@ void write_program(const Probe& probe, const std::string& detail, const DeviceIn
     throw Unsupported(
         fmt::format("it is about the API itself; `clam probe {}` is what repeats it", probe.name));
   }
-  namespace fs = std::filesystem;
-  fs::create_directories(folder);
-  write_file((fs::path(folder) / kProgram).string(), program);
-  write_file((fs::path(folder) / "device.txt").string(), device_text(device));
-  write_file((fs::path(folder) / "README.md").string(), readme_of(probe, detail, device));
+  StagedFolder staged(folder, true, "device.txt");
+  write_file(staged.path() + "/" + kProgram, program);
+  write_file(staged.path() + "/device.txt", device_text(device));
+  write_file(staged.path() + "/README.md", readme_of(probe, detail, device));
+  staged.publish();
 }
 
 }  // namespace

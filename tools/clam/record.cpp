@@ -198,6 +198,16 @@ int run_record(Cli& cli, const RecordRequest& request) {
   return kFine;
 }
 
+/// What other boards made of the same files, in the bundle that is replaced.
+void keep_proof(const std::string& replaced, const std::string& folder, const Bundle& bundle) {
+  if (!fs::exists(fs::path(replaced) / "proof.json")) return;
+  Proof kept;
+  for (const ProofRow& row : read_proof(replaced).rows) {
+    if (row.files == hash_of_files(bundle, folder)) kept.add(row);
+  }
+  if (!kept.rows.empty()) write_proof(folder, kept);
+}
+
 }  // namespace
 
 std::string recording_date() {
@@ -227,6 +237,7 @@ Bundle record(Cli& cli, const RecordRequest& request) {
   warn_of_kernels(cli, bundle);
   bundle.recorded = recording_date();
   bundle.noted = request.note;
+  keep_proof(request.target, folder.path(), bundle);
   if (request.proof) prove_elsewhere(cli, entry, folder.path(), bundle, request.limit_s);
   finish_case(folder.path(), bundle,
               {request.single_file, request.format == "oclgrind", request.format == "piglit"});

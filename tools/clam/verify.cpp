@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "atomic_file.hpp"
 #include "error.hpp"
 #include "gpu.hpp"
 #include "kernels.hpp"
@@ -140,9 +141,7 @@ int run_verify(Cli& cli, const VerifyRequest& request) {
   std::optional<GraphCheck> graph = GraphCheck::select(request);
   std::vector<VerifyRow> rows = select_rows(request, graph ? &graph->graph() : nullptr);
   if (!request.gpu.empty()) gpu_named(request.gpu);
-  if (!request.record_failures.empty()) {
-    std::filesystem::create_directories(request.record_failures);
-  }
+  if (!request.record_failures.empty()) make_folder(request.record_failures);
   Session session(cli);
   const DeviceInfo device = planned_for(session.runtime().device(), request);
   rows = rows_on(device, request, rows);

@@ -43,12 +43,33 @@ std::vector<std::string> own_command() {
   return words;
 }
 
+namespace {
+
+/// Variables that name a folder from here, as it is called from elsewhere.
+std::vector<std::string> folders_by_full_name() {
+  namespace fs = std::filesystem;
+  std::vector<std::string> settings;
+  for (const char* name :
+       {"CLAM_KERNEL_DIR", "CLAM_PROBE_DIR", "CLAM_CACHE_DIR", "OCL_ICD_VENDORS"}) {
+    const char* value = std::getenv(name);
+    std::error_code error;
+    if (!value || !*value || *value == '/' || !fs::is_directory(value, error)) continue;
+    settings.push_back(fmt::format("{}={}", name, fs::absolute(value).string()));
+  }
+  return settings;
+}
+
+}  // namespace
+
 Fate run_isolated(const std::vector<std::string>& words, std::chrono::milliseconds limit,
                   const Surroundings& around) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point until = Clock::now() + limit;
-  Process process(words, around.environment, Process::Errors::own, around.folder,
-                  around.errors_file);
+  std::vector<std::string> environment = around.environment;
+  if (!around.folder.empty()) {
+    for (std::string& setting : folders_by_full_name()) environment.push_back(std::move(setting));
+  }
+  Process process(words, environment, Process::Errors::own, around.folder, around.errors_file);
   Fate fate;
   fate.limit = limit;
   std::string line;
