@@ -368,6 +368,17 @@ TEST(bundle_proof_device, a_simulator_that_crashes_says_nothing_of_the_kernel) {
   EXPECT_FALSE(contains(recorded.out, "Oclgrind reports")) << recorded.out;
 }
 
+TEST(bundle_proof_device, a_row_that_cannot_be_had_leaves_what_was_recorded) {
+  CLAM_NEEDS_DEVICE();
+  if (contains(runtime().device().driver_version, "Oclgrind")) GTEST_SKIP() << "this is Oclgrind";
+  const TemporaryFolder folder;
+  const Finished recorded = record_in_fake(folder, R"(echo '{"error": "out of luck"}')");
+  ASSERT_EQ(recorded.code, 0) << recorded.err;
+  EXPECT_TRUE(contains(recorded.err, "the same in Oclgrind gives no row: out of luck"))
+      << recorded.err;
+  EXPECT_EQ(case_of(folder).at("seen").at("outcome"), "wrong");
+}
+
 TEST(bundle_proof_device, what_a_simulator_reports_before_its_time_is_over_counts) {
   CLAM_NEEDS_DEVICE();
   if (contains(runtime().device().driver_version, "Oclgrind")) GTEST_SKIP() << "this is Oclgrind";

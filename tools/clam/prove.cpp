@@ -157,6 +157,17 @@ std::optional<DeviceInfo> simulated_device(const std::string& oclgrind, int limi
   return std::nullopt;
 }
 
+/// A further row; where none can be had, a note says why, and what was recorded stays.
+template <typename MakeRow>
+void add_row(Cli& cli, const std::string& where, Proof& proof, const MakeRow& make_row) {
+  cli.out.progress("the same " + where);
+  try {
+    proof.add(make_row());
+  } catch (const Error& error) {
+    cli.out.note(fmt::format("the same {} gives no row: {}", where, error.what()));
+  }
+}
+
 }  // namespace
 
 ProofRow prove_on(const DeviceEntry& entry, const DeviceInfo& device, const std::string& folder,
@@ -180,15 +191,15 @@ Proof prove_elsewhere(Cli& cli, const DeviceEntry& recorded_on, const std::strin
     const bool is_same = device_id(entry) == device_id(recorded_on);
     simulated = simulated || is_simulator(device);
     if (is_same && !is_simulator(device)) continue;
-    cli.out.progress("the same on " + device_title(entry, device));
-    proof.add(prove_on(entry, device, folder, bundle, limit_s));
+    add_row(cli, "on " + device_title(entry, device), proof,
+            [&] { return prove_on(entry, device, folder, bundle, limit_s); });
   }
   const std::string oclgrind = simulated ? "" : find_oclgrind();
   if (!oclgrind.empty()) {
-    cli.out.progress("the same in Oclgrind");
     const int limit = std::min(limit_s, kSimulatorLimit_s);
     if (const auto device = simulated_device(oclgrind, limit)) {
-      proof.add(simulate(oclgrind, "0:0", *device, folder, bundle, limit));
+      add_row(cli, "in Oclgrind", proof,
+              [&] { return simulate(oclgrind, "0:0", *device, folder, bundle, limit); });
     }
   }
   if (!proof.rows.empty()) write_proof(folder, proof);
