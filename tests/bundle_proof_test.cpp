@@ -155,7 +155,9 @@ TEST(bundle_proof, a_simulator_reports_nothing_only_where_it_ran_to_its_end) {
   }
   expect_verdict(wrong, {row("a", {}), slow}, Guilt::driver, "right on 1 other driver");
   // What it saw before its time was over.
-  expect_verdict(wrong, {row("a", {}), slow_report}, Guilt::kernel, "Oclgrind reports faults");
+  expect_verdict(wrong, {slow_report}, Guilt::kernel, "Oclgrind reports faults in it");
+  expect_verdict(wrong, {row("a", {}), slow_report}, Guilt::kernel,
+                 "right on 1 of 1 other driver)");
   expect_verdict({}, {slow_report}, Guilt::kernel, "Oclgrind reports faults");
 }
 

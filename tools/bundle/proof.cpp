@@ -251,10 +251,11 @@ Blame find_blame(const Bundle& bundle, const Proof& proof, const std::string& fi
   const Tally& others = found.others;
   if (bundle.seen.right()) return blame_when_right(bundle, found);
   if (found.reported) {
+    const std::string right =
+        fmt::format(" (right on {} of {})", others.right.size(), drivers(others.all()));
     return {Guilt::kernel,
-            fmt::format("The kernel itself is suspect: the simulator Oclgrind reports "
-                        "faults in it (right on {} of {})",
-                        others.right.size(), drivers(others.all()))};
+            "The kernel itself is suspect: the simulator Oclgrind reports faults in it" +
+                (others.all() ? right : "")};
   }
   if (others.all() == 0) {
     std::vector<std::string> parts = relatives_parts(bundle, found.relatives);
