@@ -2,6 +2,7 @@
 // bundle_foreign_test.cpp - kernels that are none of clam's as bundles: those in tests/bundles/.
 #include "bundle_runs.hpp"
 #include "compare.hpp"
+#include "second_driver.hpp"
 
 namespace clam::test {
 namespace {
@@ -9,7 +10,6 @@ namespace {
 using nlohmann::json;
 
 const std::string kBundles = CLAM_SOURCE_DIR "/tests/bundles/";
-const std::string kWithDriver = CLAM_SOURCE_DIR "/tools/with-driver";
 const std::string kTree = kBundles + "tree-get-valid-counts/";
 
 /// Records the other runtime's get_valid_counts in `plan_folder`, with what clam's own makes of the
@@ -58,31 +58,18 @@ TEST(bundle_foreign_device, another_runtimes_kernel_from_its_plan_to_its_fix) {
   EXPECT_TRUE(contains(fixed.out, "fixed")) << fixed.out;
 }
 
-/// Mesa's rusticl on a CPU: the driver that the tests run on, or one that is made already.
-class bundle_abort : public testing::Test {
+class bundle_abort : public RusticlTest {
  protected:
-  void SetUp() override {
-    CLAM_NEEDS_DEVICE();
-    if (contains(runtime().device().platform, "rusticl")) return;
-    const Finished made = run_command({kWithDriver, "--made", "llvmpipe"});
-    if (made.code != 0) GTEST_SKIP() << "no rusticl here: " << made.err;
-    through_ = {kWithDriver, "llvmpipe"};
-  }
-  Finished run(std::vector<std::string> words) const {
-    words.insert(words.begin(), CLAM_BINARY);
-    words.insert(words.begin(), through_.begin(), through_.end());
-    return run_command(words);
-  }
   /// Records the build of a file, and looks at what came of it again.
   void expect_abort(const std::string& file) const {
     const TemporaryFolder folder;
     const std::string target = folder.file("case");
-    const Finished recorded = run({"record", "--build-only", kBundles + file, "-o", target});
+    const Finished recorded = on_rusticl({"record", "--build-only", kBundles + file, "-o", target});
     ASSERT_EQ(recorded.code, 0) << recorded.out << recorded.err;
     const json written = case_of(folder);
     const std::string driver = written.at("device").at("driver_version");
     if (written.at("seen").at("outcome") == "right") {
-      EXPECT_EQ(run({"replay", target}).code, 0);
+      EXPECT_EQ(on_rusticl({"replay", target}).code, 0);
       GTEST_SKIP() << "driver " << driver << " builds it";
     }
     EXPECT_EQ(written.at("seen").at("outcome"), "crashed") << written;
@@ -94,7 +81,7 @@ class bundle_abort : public testing::Test {
                               "tools/with-driver mali clam replay"}) {
       EXPECT_TRUE(contains(page, words)) << words << "\n" << page;
     }
-    const Finished again = run({"replay", target});
+    const Finished again = on_rusticl({"replay", target});
     EXPECT_EQ(again.code, 1) << again.out;
     EXPECT_TRUE(contains(again.out, "still fails")) << again.out;
     if (!runtime().device().fp16) {
@@ -104,7 +91,7 @@ class bundle_abort : public testing::Test {
     json moved = written;
     moved["seen"]["reason"] = reason.substr(0, reason.find(';')) + "; panicked at another.rs:1:1";
     write_file(target + "/case.json", moved.dump());
-    EXPECT_TRUE(contains(run({"replay", target}).out, "fails differently"));
+    EXPECT_TRUE(contains(on_rusticl({"replay", target}).out, "fails differently"));
     // The way round: the same in float builds, and the bundle says that it is fixed.
     std::string kernel;
     for (const std::string& name : {std::string("half_exp2.cl"), std::string("half_log.cl")}) {
@@ -115,13 +102,10 @@ class bundle_abort : public testing::Test {
     ASSERT_NE(argument, text.npos);
     text.replace(argument, 8, "((float)src[i])");
     write_file(target + "/" + kernel, text);
-    const Finished fixed = run({"replay", target});
+    const Finished fixed = on_rusticl({"replay", target});
     EXPECT_EQ(fixed.code, 0) << fixed.out;
     EXPECT_TRUE(contains(fixed.out, "fixed")) << fixed.out;
   }
-
- private:
-  std::vector<std::string> through_;
 };
 
 TEST_F(bundle_abort, exp2_of_half) { expect_abort("half-exp2-abort/half_exp2.cl"); }

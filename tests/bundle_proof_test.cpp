@@ -7,6 +7,7 @@
 #include "bundle/proof.hpp"
 #include "bundle_runs.hpp"
 #include "error.hpp"
+#include "second_driver.hpp"
 #include "test_errors.hpp"
 
 namespace clam::test {
@@ -17,17 +18,32 @@ using nlohmann::json;
 using Guilt = Blame::Guilt;
 
 constexpr const char* kFiles = "0123456789abcdef";
-const std::string kWithDriver = CLAM_SOURCE_DIR "/tools/with-driver";
 const std::string kScanInPlace = CLAM_SOURCE_DIR "/tests/probes/gvc-inplace-scan/plan.json";
 
 /// What the driver `name` made of the files.
 ProofRow row(const std::string& name, const Seen& seen) {
   ProofRow made;
   made.device.name = name;
+  made.device.platform = "of " + name;
   made.device.driver_version = "of " + name;
   made.files = kFiles;
   made.seen = seen;
   return made;
+}
+
+/// The same of another version, or device, of the board's driver.
+ProofRow relative(const std::string& name, const Seen& seen, const std::string& version) {
+  ProofRow made = row(name, seen);
+  made.device.platform = "of the board";
+  made.device.driver_version = version;
+  return made;
+}
+
+Seen failure(Seen::Outcome outcome, const std::string& reason) {
+  Seen seen;
+  seen.outcome = outcome;
+  seen.reason = reason;
+  return seen;
 }
 
 ProofRow simulated(std::vector<std::string> report) {
@@ -41,7 +57,7 @@ void expect_verdict(const Seen& recorded, const std::vector<ProofRow>& rows, Gui
                     const std::string& words) {
   Bundle bundle;
   bundle.seen = recorded;
-  bundle.device.name = "the board";
+  bundle.device = row("the board", {}).device;
   Proof proof;
   for (const ProofRow& each : rows) proof.add(each);
   const Blame blame = find_blame(bundle, proof, kFiles);
@@ -70,7 +86,7 @@ TEST(bundle_proof, wrong_everywhere_is_a_suspect_kernel) {
 TEST(bundle_proof, where_drivers_disagree_it_is_not_settled) {
   const Seen wrong = wrong_at(0, 2);
   expect_verdict(wrong, {row("a", {}), row("b", wrong)}, Guilt::unknown,
-                 "Right on 1 of 2 other drivers, wrong on b too");
+                 "right on 1 of 2 other drivers, wrong on b too; the kernel may be at fault");
   expect_verdict({}, {row("a", {}), row("b", wrong)}, Guilt::unknown, "wrong on b");
 }
 
@@ -78,22 +94,71 @@ TEST(bundle_proof, other_files_this_driver_and_what_did_not_run_prove_nothing) {
   const Seen wrong = wrong_at(0, 2);
   ProofRow other = row("a", {}), refused = row("b", {});
   other.files = "another hash";
-  ProofRow the_board = row("the board", {});
-  the_board.device.driver_version = "";
+  const ProofRow the_board = row("the board", {});
   refused.cannot = "no cl_khr_fp16";
   for (const ProofRow& each : {other, refused, the_board}) {
     expect_verdict(wrong, {each}, Guilt::unknown, "no other driver has run these files");
   }
 }
 
-TEST(bundle_proof, another_device_of_the_same_driver_does_not_accuse_the_kernel) {
+TEST(bundle_proof, the_same_driver_in_another_version_or_device_settles_nothing) {
   const Seen wrong = wrong_at(0, 2);
-  ProofRow other = row("a", wrong);
-  other.device.driver_version = "";  // that of the board
-  expect_verdict(wrong, {other}, Guilt::unknown, "wrong on a too, and that is the same driver");
-  expect_verdict(wrong, {other, row("b", wrong)}, Guilt::kernel, "on 1 other driver");
-  other.seen = {};
-  expect_verdict(wrong, {other}, Guilt::driver, "right on 1 other driver");
+  const ProofRow older = relative("the board", wrong, "1.0"), newer = relative("a", {}, "3.0");
+  expect_verdict(wrong, {older}, Guilt::unknown,
+                 "wrong on 1 other version or device of the same driver too, no other driver");
+  expect_verdict(wrong, {newer}, Guilt::unknown,
+                 "right on 1 other version or device of the same driver, no other driver");
+  expect_verdict(wrong, {older, row("b", wrong)}, Guilt::kernel, "here and on 1 other driver:");
+  expect_verdict(wrong, {older, newer, row("b", {})}, Guilt::driver,
+                 "right on 1 other driver; right on 1 other version or device of the same driver, "
+                 "wrong on 1 other");
+  expect_verdict(wrong, {newer, row("b", wrong)}, Guilt::kernel,
+                 "the kernel itself is suspect; "
+                 "right on 1 other version");
+  expect_verdict({}, {newer}, Guilt::nobody,
+                 "recorded; no other driver has run these files; right");
+  expect_verdict({}, {older}, Guilt::unknown, "wrong on the board: record it there");
+}
+
+TEST(bundle_proof, who_fails_otherwise_accuses_nobody) {
+  const Seen wrong = wrong_at(0, 2);
+  const Seen hung = failure(Seen::Outcome::hung, "no result for 60 s");
+  const Seen refused = failure(Seen::Outcome::build_failed, "error: half\nand its second line");
+  const Seen full = failure(Seen::Outcome::device_error, "CL_OUT_OF_RESOURCES");
+  const Seen crashed = failure(Seen::Outcome::crashed, "signal 11");
+  expect_verdict(wrong, {row("a", hung)}, Guilt::unknown,
+                 "Not known yet: fails otherwise on a: hung: no result for 60 s");
+  expect_verdict(wrong, {row("a", refused)}, Guilt::unknown, "on a: build failed: error: half");
+  expect_verdict(wrong, {row("a", full)}, Guilt::unknown, "device error: CL_OUT_OF_RESOURCES");
+  expect_verdict(wrong, {row("a", {}), row("b", full), row("c", hung)}, Guilt::unknown,
+                 "right on 1 of 3 other drivers, fails otherwise on b and 1 more: device error");
+  expect_verdict(hung, {row("a", wrong)}, Guilt::unknown, "fails otherwise on a: wrong");
+  expect_verdict(crashed, {row("a", crashed)}, Guilt::kernel,
+                 "Crashed on all, here and on 1 other driver");
+  expect_verdict({}, {row("a", hung)}, Guilt::unknown, "hung on a: record it there");
+}
+
+TEST(bundle_proof, a_simulator_reports_nothing_only_where_it_ran_to_its_end) {
+  const Seen wrong = wrong_at(0, 2);
+  ProofRow refused = simulated({}), slow = simulated({}),
+           slow_report = simulated({"Invalid write"});
+  refused.seen = failure(Seen::Outcome::build_failed, "error");
+  slow.cannot = slow_report.cannot = "the simulator is slow";
+  for (const ProofRow& each : {refused, slow}) {
+    Bundle bundle;
+    bundle.seen = wrong;
+    Proof proof;
+    proof.add(each);
+    proof.add(row("a", {}));
+    const Blame blame = find_blame(bundle, proof, kFiles);
+    EXPECT_FALSE(contains(blame.sentence, "reports nothing")) << blame.sentence;
+  }
+  expect_verdict(wrong, {row("a", {}), slow}, Guilt::driver, "right on 1 other driver");
+  // What it saw before its time was over.
+  expect_verdict(wrong, {slow_report}, Guilt::kernel, "Oclgrind reports faults in it");
+  expect_verdict(wrong, {row("a", {}), slow_report}, Guilt::kernel,
+                 "right on 1 of 1 other driver)");
+  expect_verdict({}, {slow_report}, Guilt::kernel, "Oclgrind reports faults");
 }
 
 TEST(bundle_proof, a_driver_has_one_row) {
@@ -160,6 +225,28 @@ TEST(bundle_proof, the_readme_has_a_row_for_each_driver) {
   }
 }
 
+TEST(bundle_proof, the_readme_shows_the_drivers_words_up_to_the_cause) {
+  const TemporaryFolder folder;
+  Bundle bundle = scale_bundle();
+  bundle.seen = failure(Seen::Outcome::crashed, "signal 6");
+  write(folder, bundle);
+  const auto page_of = [&](const std::string& log) {
+    write_file(folder.file("case/driver.log"), log);
+    write_readme(folder.file("case"), bundle);
+    return read_file(folder.file("case/README.md"));
+  };
+  std::string chatter;
+  for (int i = 0; i < 20; ++i) chatter += fmt::format("chatter {};\n", i);
+  const std::string failed = page_of(chatter + "k.cc:1: Assertion `0' failed.\nStack dump\n");
+  EXPECT_TRUE(contains(failed, "    chatter 19;\n    k.cc:1: Assertion `0' failed.\n\n")) << failed;
+  EXPECT_FALSE(contains(failed, "chatter 2;")) << failed;
+  const std::string panic = page_of("thread panicked at a.rs:1:2:\nno such type\nnote: more\n");
+  EXPECT_TRUE(contains(panic, "panicked at a.rs:1:2:\n    no such type\n\n")) << panic;
+  const std::string nameless = page_of(chatter);
+  EXPECT_TRUE(contains(nameless, "all of it):\n\n    chatter 16;\n")) << nameless;
+  EXPECT_TRUE(contains(nameless, "    chatter 19;\n")) << nameless;
+}
+
 // ---- with a device ----
 
 /// A case that was wrong on a board, made by hand; the kernel is right.
@@ -190,7 +277,7 @@ TEST(bundle_proof_device, a_planted_fault_is_wrong_on_all) {
   break_softmax(kernels, "1.01");
   ASSERT_EQ(record(folder, {kSoftmax}, &kernels).code, 0);
   json written = case_of(folder);
-  written["device"]["driver_version"] = "another";  // as if it had been recorded there
+  written["device"]["platform"] = "another";  // as if it had been recorded there
   write_file(folder.file("case/case.json"), written.dump());
   const Finished finished = replay(folder, {"--add-proof", "--json", "-"});
   EXPECT_EQ(finished.code, 1) << finished.err;
@@ -247,6 +334,70 @@ TEST(bundle_proof_device, a_recorded_case_goes_through_the_simulator) {
   EXPECT_TRUE(contains(read_file(folder.file("racing/README.md")), "gvc_2019_scan")) << report;
 }
 
+/// A stand-in for Oclgrind that takes its words; `ending` is what it does instead of running the
+/// case, with its log in $log.
+void fake_oclgrind(const std::string& program, const std::string& ending) {
+  write_file(program, R"(#!/bin/sh
+while [ "$1" != --log ]; do shift; done
+log=$2; shift 2
+case "$*" in
+  *" info") "$@" | sed 's/"driver_version": *"[^"]*"/"driver_version": "Oclgrind 0"/' ;;
+  *) )" + ending + "\nesac\n");
+  fs::permissions(program, fs::perms::owner_all);
+}
+
+/// Records a wrong softmax, with this stand-in for Oclgrind.
+Finished record_in_fake(const TemporaryFolder& folder, const std::string& ending) {
+  const TemporaryFolder kernels;
+  break_softmax(kernels, "1.01");
+  fake_oclgrind(folder.file("fake"), ending);
+  return run_clam({"record", kSoftmax, "--limit", "10", "-o", folder.file("case")},
+                  {"CLAM_OCLGRIND=" + folder.file("fake"), "CLAM_CACHE_DIR=off",
+                   "CLAM_KERNEL_DIR=" + kernels.path()});
+}
+
+TEST(bundle_proof_device, a_simulator_that_crashes_says_nothing_of_the_kernel) {
+  CLAM_NEEDS_DEVICE();
+  if (contains(runtime().device().driver_version, "Oclgrind")) GTEST_SKIP() << "this is Oclgrind";
+  const TemporaryFolder folder;
+  const Finished recorded = record_in_fake(folder, "kill -SEGV $$");
+  ASSERT_EQ(recorded.code, 0) << recorded.err;
+  const ProofRow row = simulator_row(folder.file("case"));
+  ASSERT_TRUE(row.cannot.has_value()) << row.seen.text();
+  EXPECT_TRUE(contains(*row.cannot, "the simulator crashes: its process was ended by signal 11"))
+      << *row.cannot;
+  EXPECT_FALSE(contains(recorded.out, "suspect")) << recorded.out;
+  EXPECT_FALSE(contains(recorded.out, "Oclgrind reports")) << recorded.out;
+}
+
+TEST(bundle_proof_device, a_row_that_cannot_be_had_leaves_what_was_recorded) {
+  CLAM_NEEDS_DEVICE();
+  if (contains(runtime().device().driver_version, "Oclgrind")) GTEST_SKIP() << "this is Oclgrind";
+  const TemporaryFolder folder;
+  const Finished recorded = record_in_fake(folder, R"(echo '{"error": "out of luck"}')");
+  ASSERT_EQ(recorded.code, 0) << recorded.err;
+  EXPECT_TRUE(contains(recorded.err, "the same in Oclgrind gives no row: out of luck"))
+      << recorded.err;
+  EXPECT_EQ(case_of(folder).at("seen").at("outcome"), "wrong");
+}
+
+TEST(bundle_proof_device, what_a_simulator_reports_before_its_time_is_over_counts) {
+  CLAM_NEEDS_DEVICE();
+  if (contains(runtime().device().driver_version, "Oclgrind")) GTEST_SKIP() << "this is Oclgrind";
+  const TemporaryFolder folder;
+  const Finished recorded =
+      record_in_fake(folder, "echo 'Invalid write of size 4' > \"$log\"; exec sleep 100");
+  ASSERT_EQ(recorded.code, 0) << recorded.err;
+  const ProofRow row = simulator_row(folder.file("case"));
+  ASSERT_TRUE(row.cannot.has_value()) << row.seen.text();
+  EXPECT_TRUE(contains(*row.cannot, "the simulator is slow")) << *row.cannot;
+  EXPECT_TRUE(contains(recorded.out, "Oclgrind reports faults in it")) << recorded.out;
+  const std::string text = read_file(folder.file("case/README.md"));
+  for (const char* words : {"**it reports faults**", "    Invalid write of size 4\n"}) {
+    EXPECT_TRUE(contains(text, words)) << words << "\n" << text;
+  }
+}
+
 TEST(bundle_proof_device, oclgrind_is_left_out_when_asked_and_missed_when_named_wrongly) {
   CLAM_NEEDS_DEVICE();
   if (contains(runtime().device().driver_version, "Oclgrind")) GTEST_SKIP() << "this is Oclgrind";
@@ -262,32 +413,19 @@ TEST(bundle_proof_device, oclgrind_is_left_out_when_asked_and_missed_when_named_
   EXPECT_FALSE(fs::exists(folder.file("none")));
 }
 
-/// The same folder by a second compiler: Mesa's on a CPU, where its folder is made already.
-class bundle_second_driver : public testing::Test {
- protected:
-  void SetUp() override {
-    CLAM_NEEDS_DEVICE();
-    const Finished made = run_command({kWithDriver, "--made", "llvmpipe"});
-    if (made.code != 0 || contains(runtime().device().platform, "rusticl")) {
-      GTEST_SKIP() << "no second driver: " << made.err;
-    }
-  }
-  static Finished on_llvmpipe(std::vector<std::string> words) {
-    words.insert(words.begin(), {kWithDriver, "llvmpipe", CLAM_BINARY});
-    return run_command(words);
-  }
-};
+/// The same folder by a second compiler.
+class bundle_second_driver : public SecondDriverTest {};
 
 TEST_F(bundle_second_driver, adds_its_row) {
   const TemporaryFolder folder, kernels;
   break_softmax(kernels, "1.01");
   ASSERT_EQ(record(folder, {kSoftmax}, &kernels).code, 0);
   const std::vector<std::string> again{"replay", folder.file("case"), "--add-proof"};
-  const Finished wrong = on_llvmpipe(again);
+  const Finished wrong = on_rusticl(again);
   EXPECT_EQ(wrong.code, 1) << wrong.out << wrong.err;
   EXPECT_TRUE(contains(wrong.out, "Wrong on all, here and on 1 other driver")) << wrong.out;
   ASSERT_EQ(record(folder, {kSoftmax, "--force"}).code, 0);
-  const Finished right = on_llvmpipe(again);
+  const Finished right = on_rusticl(again);
   EXPECT_EQ(right.code, 0) << right.out << right.err;
   EXPECT_TRUE(contains(right.out, "right where it was recorded, and on 1 other driver"))
       << right.out;
@@ -302,13 +440,25 @@ TEST_F(bundle_second_driver, is_asked_by_a_command) {
   EXPECT_TRUE(contains(read_file(folder.file("case/README.md")), "rusticl"));
 }
 
-TEST(bundle_proof_device, a_command_that_runs_nothing_is_refused) {
-  CLAM_NEEDS_DEVICE();
+TEST(bundle_proof_device, a_command_that_is_none_is_refused_before_anything_is_run) {
   const TemporaryFolder folder;
-  for (const char* command : {"/bin/true", "/nonexistent/driver"}) {
-    expect_refusal(record(folder, {kSoftmax, "--prove-with", command}), 2, "it added no row");
+  for (const char* command : {"/nonexistent/driver", "no-such-driver llvmpipe", " "}) {
+    expect_refusal(record(folder, {kSoftmax, "--prove-with", command}), 2,
+                   "there is no such program");
     EXPECT_FALSE(fs::exists(folder.file("case")));
   }
+}
+
+TEST(bundle_proof_device, a_command_that_adds_no_row_is_a_note_on_what_was_recorded) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const Finished recorded = record(
+      folder, {kSoftmax, "--prove-with", "false", "--prove-with", "/bin/echo {\"results\":[]}"});
+  EXPECT_EQ(recorded.code, 0) << recorded.err;
+  EXPECT_TRUE(contains(recorded.err, "'false' added no row: it ended with exit code 1"))
+      << recorded.err;
+  EXPECT_TRUE(contains(recorded.err, "exit code 0")) << recorded.err;
+  EXPECT_EQ(case_of(folder).at("seen").at("outcome"), "right");
 }
 
 /// A kernel that only the second driver gets wrong: what it names, as a driver's fault would be.
@@ -328,7 +478,7 @@ TEST_F(bundle_second_driver, its_own_fault_is_not_the_kernels) {
   for (int i = 0; i < 4; ++i) src.set(i, i), dst.set(i, 2 * i);
   write_npy(folder.file("src.npy"), src);
   write_npy(folder.file("dst.npy"), dst);
-  const Finished recorded = on_llvmpipe(
+  const Finished recorded = on_rusticl(
       {"record", "--plan", folder.file("plan.json"), "--in", "src=" + folder.file("src.npy"),
        "--expect", "dst=" + folder.file("dst.npy"), "-o", folder.file("case")});
   ASSERT_EQ(recorded.code, 0) << recorded.out << recorded.err;

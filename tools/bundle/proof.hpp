@@ -20,6 +20,9 @@ struct ProofRow {
   std::vector<std::string> report;  ///< its lines
 };
 
+/// Whether there is a result, right or wrong; a crash, a hang or an error has none.
+bool ran_to_its_end(const Seen& seen);
+
 /// proof.json of a bundle.
 struct Proof {
   std::vector<ProofRow> rows;
@@ -36,7 +39,8 @@ std::vector<std::string> files_run(const Bundle& bundle, const std::string& fold
 Proof read_proof(const std::string& folder);
 void write_proof(const std::string& folder, const Proof& proof);
 
-/// Who is at fault, as far as the rows with these bytes tell.
+/// Who is at fault, as far as the rows with these bytes tell. Only a driver of another platform
+/// that fails in the same way accuses the kernel, and only one that gets it right absolves it.
 struct Blame {
   enum class Guilt { nobody, unknown, driver, kernel };
   Guilt guilt = Guilt::unknown;

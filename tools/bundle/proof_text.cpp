@@ -22,8 +22,7 @@ std::string cell(std::string text) {
 }
 
 std::string ratio_cell(const Seen& seen) {
-  const bool ran = seen.right() || seen.outcome == Seen::Outcome::wrong;
-  if (!ran) return "";
+  if (!ran_to_its_end(seen)) return "";
   return std::isfinite(seen.worst_ratio) ? fmt::format("{:.3g}", seen.worst_ratio) : "inf";
 }
 
@@ -35,10 +34,11 @@ std::string row_text(const DeviceInfo& device, const std::string& outcome, const
 }
 
 std::string outcome_text(const ProofRow& row, const std::string& files) {
-  if (row.cannot) return "cannot run: " + *row.cannot;
-  std::string text = row.seen.text();
-  if (row.is_simulator) {
-    text += row.report.empty() ? "; no report" : "; **it reports faults**, see below";
+  std::string text = row.cannot ? "cannot run: " + *row.cannot : row.seen.text();
+  if (!row.report.empty()) {
+    text += "; **it reports faults**, see below";
+  } else if (row.is_simulator && ran_to_its_end(row.seen) && !row.cannot) {
+    text += "; no report";
   }
   return row.files == files ? text : text + " (of other files than these)";
 }

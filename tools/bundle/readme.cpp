@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <sstream>
 
 #include "atomic_file.hpp"
 #include "bundle.hpp"
+#include "last_words.hpp"
 #include "proof.hpp"
 
 namespace clam {
@@ -67,13 +67,9 @@ std::string seen_text(const Bundle& bundle) {
 std::string last_words(const Bundle& bundle, const std::string& folder) {
   const fs::path log = fs::path(folder) / "driver.log";
   if (bundle.seen.outcome != Seen::Outcome::crashed || !fs::exists(log)) return "";
-  constexpr int kMost = 4;
-  std::istringstream lines(read_file(log.string()));
   std::string text;
-  int count = 0;
-  for (std::string line; count < kMost && std::getline(lines, line);) {
-    if (!line.empty()) text += "    " + line + "\n", ++count;
-  }
+  for (const std::string& line : last_lines(read_file(log.string()))) text += "    " + line + "\n";
+  if (text.empty()) return "";
   return "\nThe driver printed (driver.log has all of it):\n\n" + text;
 }
 

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "atomic_file.hpp"
+#include "bundle/last_words.hpp"
 #include "error.hpp"
-#include "last_words.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
 #include "session.hpp"

@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "atomic_file.hpp"
+#include "bundle/last_words.hpp"
 #include "cli.hpp"
 #include "error.hpp"
-#include "last_words.hpp"
 #include "op.hpp"
 #include "probe/history.hpp"
 #include "probe_record.hpp"

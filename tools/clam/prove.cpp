@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -19,26 +20,45 @@
 namespace clam::cli {
 namespace {
 
+namespace fs = std::filesystem;
 using nlohmann::json;
+using Outcome = Seen::Outcome;
 
 constexpr std::size_t kMostReportLines = 60;
 constexpr int kSimulatorLimit_s = 60;  // nobody asked for it by name, and it is slow
 
-/// The path of Oclgrind, or nothing; it cannot be in a program that runs in an emulator.
-std::string find_oclgrind() {
-  if (std::getenv("CLAM_EMULATOR")) return "";
-  if (const char* named = std::getenv("CLAM_OCLGRIND")) {
-    if (std::string(named) == "off") return "";
-    if (::access(named, X_OK) == 0) return named;
-    throw BadArgument(fmt::format("CLAM_OCLGRIND={}: there is no such program", named));
-  }
+bool is_program(const std::string& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
+}
+
+/// The path of a program as a shell finds it, or nothing.
+std::string find_program(const std::string& name) {
+  if (name.find('/') != name.npos) return is_program(name) ? name : "";
   const char* path = std::getenv("PATH");
   std::istringstream folders(path ? path : "");
   for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string program = folder + "/oclgrind";
-    if (!folder.empty() && ::access(program.c_str(), X_OK) == 0) return program;
+    const std::string program = folder + "/" + name;
+    if (!folder.empty() && is_program(program)) return program;
   }
   return "";
+}
+
+/// The path of Oclgrind, or nothing; it cannot be in a program that runs in an emulator.
+std::string find_oclgrind() {
+  if (std::getenv("CLAM_EMULATOR")) return "";
+  const char* named = std::getenv("CLAM_OCLGRIND");
+  if (!named) return find_program("oclgrind");
+  if (std::string(named) == "off") return "";
+  if (::access(named, X_OK) == 0) return named;
+  throw BadArgument(fmt::format("CLAM_OCLGRIND={}: there is no such program", named));
+}
+
+std::vector<std::string> words_of(const std::string& command) {
+  std::istringstream stream(command);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
 }
 
 bool is_simulator(const DeviceInfo& device) {
@@ -92,6 +112,19 @@ void take_run(const CaseRun& run, ProofRow& row) {
   row.seen.reason = anonymous(row.seen.reason);
 }
 
+/// A simulator that crashes or is too slow says nothing of the kernel; its report may.
+void excuse_simulator(int limit_s, ProofRow& row) {
+  if (row.seen.outcome == Outcome::hung) {
+    row.cannot = fmt::format(
+        "the simulator is slow: no end within {} s (replay --add-proof --limit in it "
+        "gives it more)",
+        limit_s);
+  } else if (row.seen.outcome == Outcome::crashed) {
+    row.cannot = "the simulator crashes: " + row.seen.reason;
+  }
+  if (row.cannot) row.seen = {};
+}
+
 /// In the simulator, which reads the case like any driver and reports beside it.
 ProofRow simulate(const std::string& oclgrind, const std::string& device_id,
                   const DeviceInfo& device, const std::string& folder, const Bundle& bundle,
@@ -101,13 +134,7 @@ ProofRow simulate(const std::string& oclgrind, const std::string& device_id,
   ProofRow row = row_of(device, folder, bundle);
   row.is_simulator = true;
   take_run(try_case(device_id, folder, limit_s, "", simulator_words(oclgrind, log)), row);
-  if (row.seen.outcome == Seen::Outcome::hung) {
-    row.cannot = fmt::format(
-        "the simulator is slow: no end within {} s (replay --add-proof --limit in it "
-        "gives it more)",
-        limit_s);
-    row.seen = {};
-  }
+  excuse_simulator(limit_s, row);
   row.report = lines_of(log, folder);
   return row;
 }
@@ -130,6 +157,17 @@ std::optional<DeviceInfo> simulated_device(const std::string& oclgrind, int limi
   return std::nullopt;
 }
 
+/// A further row; where none can be had, a note says why, and what was recorded stays.
+template <typename MakeRow>
+void add_row(Cli& cli, const std::string& where, Proof& proof, const MakeRow& make_row) {
+  cli.out.progress("the same " + where);
+  try {
+    proof.add(make_row());
+  } catch (const Error& error) {
+    cli.out.note(fmt::format("the same {} gives no row: {}", where, error.what()));
+  }
+}
+
 }  // namespace
 
 ProofRow prove_on(const DeviceEntry& entry, const DeviceInfo& device, const std::string& folder,
@@ -140,6 +178,7 @@ ProofRow prove_on(const DeviceEntry& entry, const DeviceInfo& device, const std:
   }
   ProofRow row = row_of(device, folder, bundle);
   take_run(try_case(device_id(entry), folder, limit_s), row);
+  if (is_simulator(device)) excuse_simulator(limit_s, row);
   return row;
 }
 
@@ -152,37 +191,47 @@ Proof prove_elsewhere(Cli& cli, const DeviceEntry& recorded_on, const std::strin
     const bool is_same = device_id(entry) == device_id(recorded_on);
     simulated = simulated || is_simulator(device);
     if (is_same && !is_simulator(device)) continue;
-    cli.out.progress("the same on " + device_title(entry, device));
-    proof.add(prove_on(entry, device, folder, bundle, limit_s));
+    add_row(cli, "on " + device_title(entry, device), proof,
+            [&] { return prove_on(entry, device, folder, bundle, limit_s); });
   }
   const std::string oclgrind = simulated ? "" : find_oclgrind();
   if (!oclgrind.empty()) {
-    cli.out.progress("the same in Oclgrind");
     const int limit = std::min(limit_s, kSimulatorLimit_s);
     if (const auto device = simulated_device(oclgrind, limit)) {
-      proof.add(simulate(oclgrind, "0:0", *device, folder, bundle, limit));
+      add_row(cli, "in Oclgrind", proof,
+              [&] { return simulate(oclgrind, "0:0", *device, folder, bundle, limit); });
     }
   }
   if (!proof.rows.empty()) write_proof(folder, proof);
   return proof;
 }
 
+void check_provers(const std::vector<std::string>& commands, bool elsewhere) {
+  for (const std::string& command : commands) {
+    const std::vector<std::string> words = words_of(command);
+    if (words.empty() || find_program(words[0]).empty()) {
+      throw BadArgument(fmt::format("--prove-with '{}': there is no such program", command));
+    }
+  }
+  if (elsewhere) find_oclgrind();
+}
+
 void prove_with(Cli& cli, const std::string& command, const std::string& folder, int limit_s) {
   constexpr int kToStart_s = 60;  // an emulator takes its time
-  std::istringstream stream(command);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
+  std::vector<std::string> words = words_of(command);
   words.insert(words.end(), {own_program(), "--quiet", "--json", "-", "replay", folder,
                              "--add-proof", "--limit", std::to_string(limit_s)});
   cli.out.progress("the same through " + command);
   const Fate fate = run_isolated(words, std::chrono::seconds(2 * limit_s + kToStart_s));
   const json answer = json::parse(fate.out, nullptr, false);
-  if (answer.is_object() && answer.contains("results") &&
+  if (answer.is_object() && answer.contains("results") && !answer.at("results").empty() &&
       answer.at("results").at(0).contains("proof")) {
     return;
   }
-  throw BadArgument(fmt::format("--prove-with '{}': it added no row (exit code {}){}", command,
-                                fate.code, fate.code == 127 ? ": there is no such program" : ""));
+  cli.out.note(
+      fmt::format("--prove-with '{}' added no row: {}; the bundle is written without it", command,
+                  fate.misfortune() ? *fate.misfortune()
+                                    : fmt::format("it ended with exit code {}", fate.code)));
 }
 
 }  // namespace clam::cli

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "bundle/proof.hpp"
 #include "cli.hpp"
@@ -21,8 +22,12 @@ ProofRow prove_on(const DeviceEntry& entry, const DeviceInfo& device, const std:
 Proof prove_elsewhere(Cli& cli, const DeviceEntry& recorded_on, const std::string& folder,
                       const Bundle& bundle, int limit_s);
 
+/// Before anything is run: throws BadArgument where a command, or with `elsewhere` the Oclgrind
+/// that CLAM_OCLGRIND names, is no program.
+void check_provers(const std::vector<std::string>& commands, bool elsewhere);
+
 /// The same through a command that runs a program on another driver, "tools/with-driver llvmpipe":
-/// it adds its own row, and the README follows. Throws BadArgument where it runs nothing.
+/// it adds its own row, and the README follows. Where it adds none, a note says so.
 void prove_with(Cli& cli, const std::string& command, const std::string& folder, int limit_s);
 
 }  // namespace clam::cli

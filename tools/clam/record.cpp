@@ -222,6 +222,7 @@ std::string recording_date() {
 
 Bundle record(Cli& cli, const RecordRequest& request) {
   check_request(request);
+  check_provers(request.prove_with, request.proof);
   StagedFolder folder(request.target, request.force);
   const DeviceEntry entry = select_device(cli.device);
   const DeviceInfo device = query_device(entry.device);

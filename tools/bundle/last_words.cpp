@@ -4,9 +4,9 @@
 #include <regex>
 #include <sstream>
 
-#include "bundle/bundle.hpp"
+#include "bundle.hpp"
 
-namespace clam::cli {
+namespace clam {
 
 std::string steady(const std::string& errors) {
   constexpr std::size_t kMost = 1 << 20;
@@ -31,4 +31,22 @@ std::string cause_of(const std::string& errors) {
   return "";
 }
 
-}  // namespace clam::cli
+std::vector<std::string> last_lines(const std::string& errors) {
+  constexpr std::size_t kMost = 8, kMostWithoutCause = 4;
+  const std::string cause = cause_of(errors);
+  std::istringstream stream(errors);
+  std::vector<std::string> lines;
+  bool caused = false;
+  for (std::string line; !caused && std::getline(stream, line);) {
+    if (line.empty()) continue;
+    lines.push_back(line);
+    caused = !cause.empty() && line.find(cause) != line.npos;
+    // Rust says where in this line, and what in the next.
+    if (caused && line.back() == ':' && std::getline(stream, line)) lines.push_back(line);
+  }
+  const std::size_t most = caused ? kMost : kMostWithoutCause;
+  if (lines.size() > most) lines.erase(lines.begin(), lines.end() - most);
+  return lines;
+}
+
+}  // namespace clam
