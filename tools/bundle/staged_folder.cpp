@@ -25,13 +25,12 @@ void sync_folder(const std::string& path) {
   ::close(fd);
 }
 
-/// "a/b/" and "a/b" are one folder.
+}  // namespace
+
 std::string without_slash(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   return path;
 }
-
-}  // namespace
 
 StagedFolder::StagedFolder(const std::string& target, bool force) : target_(without_slash(target)) {
   std::error_code error;
