@@ -730,7 +730,8 @@ TEST(bundle_broken, what_a_compiler_says_before_it_aborts_is_kept) {
   EXPECT_TRUE(contains(seen.at("reason"), "(Aborted); compiler.cc:42: Assertion `a == b' failed."))
       << seen;
   const std::string errors = read_file(folder.file("case/driver.log"));
-  EXPECT_TRUE(contains(errors, "a frame at 0x...\n")) << errors;
+  EXPECT_LT(errors.size(), 10000u);
+  EXPECT_TRUE(contains(errors, "0x...\na frame at 0x...\n")) << errors;
   EXPECT_EQ(errors, read_file(folder.file("again/driver.log")));
   EXPECT_EQ(case_of(folder), json::parse(read_file(folder.file("again/case.json"))));
   EXPECT_TRUE(contains(read_file(folder.file("case/README.md")), "| driver.log | "));

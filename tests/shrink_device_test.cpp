@@ -3,12 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 
-#include "bundle/bundle.hpp"
+#include "break_pack.hpp"
+#include "bundle/proof.hpp"
+#include "bundle_runs.hpp"
 #include "embedded.hpp"
-#include "foreign_plan.hpp"
-#include "run_clam.hpp"
 
 namespace clam::test {
 namespace {
@@ -16,22 +17,18 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr const char* kSoftmax = "softmax shape=3x5 dtype=f32";
 constexpr const char* kDense = "dense m=20 n=64 k=48 dtype=f32 bias act=relu";
 
-/// Runs `clam record` into folder/case, with the kernels of another folder.
-void record(const TemporaryFolder& folder, std::vector<std::string> words,
-            const TemporaryFolder* kernels = nullptr) {
-  words.insert(words.begin(), "record");
-  words.insert(words.end(), {"-o", folder.file("case")});
-  std::vector<std::string> environment{"CLAM_CACHE_DIR=off"};
-  if (kernels) environment.push_back("CLAM_KERNEL_DIR=" + kernels->path());
-  const Finished finished = run_clam(words, environment);
+/// `clam record`, which is to succeed.
+void recorded(const TemporaryFolder& folder, const std::vector<std::string>& words,
+              const TemporaryFolder* kernels = nullptr) {
+  const Finished finished = record(folder, words, kernels);
   ASSERT_EQ(finished.code, 0) << finished.out << finished.err;
 }
 
+/// On this device alone.
 Finished shrink(const TemporaryFolder& folder, std::vector<std::string> words = {}) {
-  words.insert(words.begin(), {"shrink", folder.file("case")});
+  words.insert(words.begin(), {"shrink", folder.file("case"), "--no-proof"});
   return run_clam(words);
 }
 
@@ -68,12 +65,7 @@ void break_dense(const TemporaryFolder& kernels, const std::string& condition) {
 void record_dense(const TemporaryFolder& folder, const std::string& condition) {
   const TemporaryFolder kernels;
   break_dense(kernels, condition);
-  record(folder, {kDense, "--variant", "dense_plain"}, &kernels);
-}
-
-/// Softmax whose rows do not sum to 1.
-void break_softmax(const TemporaryFolder& kernels) {
-  break_kernel(kernels, "softmax.cl", "1.0f / ", "1.01f / ");
+  recorded(folder, {kDense, "--variant", "dense_plain"}, &kernels);
 }
 
 TEST(shrink_device, the_smallest_extents_at_which_it_is_wrong) {
@@ -113,7 +105,7 @@ TEST(shrink_broken, the_value_that_it_takes) {
                            "    if (x[offx + row * ldx + i] == {:a}f) more = 8;\n"
                            "  const float sum = more + ",
                            guilty));
-  record(folder, {kDense, "--variant", "dense_plain", "--fill", set.name}, &kernels);
+  recorded(folder, {kDense, "--variant", "dense_plain", "--fill", set.name}, &kernels);
   const json report = shrunk(folder);
   EXPECT_EQ(report.at("problem").at("to"), "dense m=1 n=1 k=1 dtype=f32") << report;
   EXPECT_EQ(read_npy(folder.file("case-small/x.npy")).get(0), guilty);
@@ -123,12 +115,12 @@ TEST(shrink_broken, the_value_that_it_takes) {
 TEST(shrink_broken, inputs_that_were_given_to_constants_and_then_the_extents) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder, kernels;
-  break_softmax(kernels);
+  break_softmax(kernels, "1.01");
   write_file(kernels.file("softmax.options"), "-cl-mad-enable -DNOT_THERE=1");
   HostTensor src(Dtype::f32, {3, 5});
   for (int i = 0; i < 15; ++i) src.set(i, 0.25 * i);
   write_npy(folder.file("src.npy"), src);
-  record(folder, {kSoftmax, "--in", "src=" + folder.file("src.npy")}, &kernels);
+  recorded(folder, {kSoftmax, "--in", "src=" + folder.file("src.npy")}, &kernels);
   const json report = shrunk(folder, {"-o", folder.file("small"), "--single-file"});
   EXPECT_EQ(report.at("problem").at("to"), "softmax shape=1 dtype=f32") << report;
   EXPECT_EQ(read_npy(folder.file("small/src.npy")).get(0), 0);
@@ -160,9 +152,9 @@ void record_two_launches(const TemporaryFolder& folder, float first, float secon
   write_npy(folder.file("src.npy"), src);
   write_npy(folder.file("dst.npy"), dst);
   write_npy(folder.file("other.npy"), other);
-  record(folder,
-         {"--plan", folder.file("plan.json"), "--in", "src=" + folder.file("src.npy"), "--expect",
-          "dst=" + folder.file("dst.npy"), "--expect", "other=" + folder.file("other.npy")});
+  recorded(folder,
+           {"--plan", folder.file("plan.json"), "--in", "src=" + folder.file("src.npy"), "--expect",
+            "dst=" + folder.file("dst.npy"), "--expect", "other=" + folder.file("other.npy")});
 }
 
 TEST(shrink_device, of_two_launches_the_one_that_is_wrong) {
@@ -193,7 +185,7 @@ TEST(shrink_device, a_build_that_fails_to_the_line_that_it_fails_for) {
         i, i == 7 ? "VALUE" : "OTHER");
   }
   write_file(folder.file("bad.cl"), text);
-  record(folder, {"--build-only", folder.file("bad.cl"), "--options=-DOTHER=1 -w -DMORE=2"});
+  recorded(folder, {"--build-only", folder.file("bad.cl"), "--options=-DOTHER=1 -w -DMORE=2"});
   const json report = shrunk(folder);
   const std::string small = read_file(folder.file("case-small/bad.cl"));
   EXPECT_LE(std::count(small.begin(), small.end(), '\n'), 3) << small;
@@ -211,7 +203,7 @@ TEST(shrink_broken, a_plan_that_does_not_build_becomes_a_build) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder, kernels;
   break_kernel(kernels, "softmax.cl", "1.0f / ", "not_there(1.0f) / ");
-  record(folder, {kSoftmax}, &kernels);
+  recorded(folder, {kSoftmax}, &kernels);
   const json report = shrunk(folder, {"--time", "30"});
   EXPECT_EQ(report.at("problem").at("to"), "build of softmax.cl");
   const std::string small = read_file(folder.file("case-small/softmax.cl"));
@@ -224,8 +216,11 @@ TEST(shrink_broken, when_the_time_is_over_the_smallest_so_far_is_whole) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder;
   record_dense(folder, "m >= 5 && n >= 37 && col == 36");
+  const auto start = std::chrono::steady_clock::now();
   const Finished finished = shrink(folder, {"--time", "1", "--times", "1"});
   EXPECT_EQ(finished.code, 0) << finished.err;
+  // The case itself and the smallest are run, and the step of the last moment.
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(12));
   EXPECT_TRUE(contains(finished.out, "smallest so far")) << finished.out;
   EXPECT_FALSE(json::parse(read_file(folder.file("case-small/case.json")))
                    .at("shrunk")
@@ -260,8 +255,8 @@ TEST(shrink_broken, one_that_fails_at_times_is_tried_several_times) {
 TEST(shrink_device, what_does_not_fail_here_is_not_shrunk) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder, kernels;
-  break_softmax(kernels);
-  record(folder, {kSoftmax}, &kernels);
+  break_softmax(kernels, "1.01");
+  recorded(folder, {kSoftmax}, &kernels);
   const std::string broken = read_file(folder.file("case/softmax.cl"));
   write_file(folder.file("case/softmax.cl"), KernelFiles().get("softmax.cl").text);
   Finished finished = shrink(folder);
@@ -281,8 +276,8 @@ TEST(shrink_device, what_does_not_fail_here_is_not_shrunk) {
 TEST(shrink_broken, what_was_right_and_fails_now_is_shrunk) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder, kernels;
-  record(folder, {kSoftmax});
-  break_softmax(kernels);
+  recorded(folder, {kSoftmax});
+  break_softmax(kernels, "1.01");
   write_file(folder.file("case/softmax.cl"), read_file(kernels.file("softmax.cl")));
   const json report = shrunk(folder);
   EXPECT_EQ(report.at("verdict"), "fails now");
@@ -293,8 +288,10 @@ TEST(shrink_device, what_cannot_be_shrunk_is_refused) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder;
   expect_refusal(shrink(folder), 2, "is no bundle");
-  record(folder, {kSoftmax});
+  recorded(folder, {kSoftmax});
   expect_refusal(shrink(folder, {"--force", "-o", folder.file("case/")}), 2, "never changed");
+  expect_refusal(shrink(folder, {"-o", folder.file("case/small")}), 2, "never changed");
+  expect_refusal(shrink(folder, {"--force", "-o", folder.path()}), 2, "never changed");
   fs::create_directories(folder.file("case-small"));
   expect_refusal(shrink(folder), 2, "is there already");
   const Finished right = shrink(folder, {"-o", folder.file("other")});
@@ -307,19 +304,98 @@ TEST(shrink_device, what_cannot_be_shrunk_is_refused) {
   EXPECT_FALSE(fs::exists(folder.file("other")));
 }
 
-// ---- kernels that end a process, or never end ----
-
-/// A kernel folder where dense's packing does something first.
-void break_pack(const TemporaryFolder& kernels, const std::string& first) {
-  const std::string store = "*(__global S4*)(wp + at) = ";
-  break_kernel(kernels, "dense.cl", store, first + " " + store);
+TEST(shrink_device, from_within_the_bundle_it_goes_beside_it) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder, kernels;
+  break_softmax(kernels, "1.01");
+  recorded(folder, {kSoftmax}, &kernels);
+  const auto before = files_of(folder.file("case"));
+  for (const char* here : {".", "./", "../case/."}) {
+    const Finished finished = run_shell(
+        fmt::format("cd '{}' && \"$CLAM\" shrink {} --no-proof --time 1 --times 1 --force",
+                    folder.file("case"), here));
+    EXPECT_EQ(finished.code, 0) << finished.err;
+    EXPECT_TRUE(fs::exists(folder.file("case-small/case.json"))) << here;
+    EXPECT_TRUE(files_of(folder.file("case")) == before) << here;
+    fs::remove_all(folder.file("case-small"));
+  }
 }
+
+TEST(shrink_device, the_forms_and_notes_of_the_bundle_are_kept_where_they_can_be) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder, kernels;
+  break_softmax(kernels, "1.01");
+  recorded(folder, {kSoftmax, "--single-file", "--format", "oclgrind", "--limit", "33"}, &kernels);
+  json written = case_of(folder);
+  EXPECT_EQ(written.at("limit_s"), 33);
+  written["shrunk"] = {
+      {"from", "a larger one"}, {"steps", {"n 9 -> 5"}}, {"notes", {"look"}}, {"complete", true}};
+  write_file(folder.file("case/case.json"), written.dump());
+  write_file(folder.file("case/piglit.cl"), "as of another case");
+  ASSERT_EQ(shrink(folder, {"--time", "5"}).code, 0);
+  const Bundle small = read_bundle(folder.file("case-small"));
+  EXPECT_EQ(small.limit_s, 33);
+  EXPECT_EQ(small.shrunk->from, "a larger one");
+  EXPECT_EQ(small.shrunk->notes.front(), "look");
+  const Extras extras = extras_of(folder.file("case-small"));
+  EXPECT_TRUE(extras.single_file && extras.sim);
+  if (!extras.piglit) {
+    EXPECT_TRUE(contains(small.shrunk->notes.back(), "piglit.cl is left out"));
+  }
+}
+
+TEST(shrink_device, the_smallest_is_run_elsewhere_too) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder, kernels;
+  break_softmax(kernels, "1.01");
+  recorded(folder, {kSoftmax}, &kernels);
+  // A simulator that ends at once: it gets no row, and is asked.
+  write_file(folder.file("simulator"),
+             fmt::format("#!/bin/sh\necho asked >> {}\nexit 1\n", folder.file("asked")));
+  fs::permissions(folder.file("simulator"), fs::perms::owner_all);
+  const std::vector<std::string> environment{"CLAM_OCLGRIND=" + folder.file("simulator")};
+  for (const char* proof : {"--no-proof", "--proof"}) {
+    EXPECT_FALSE(fs::exists(folder.file("asked")));
+    const Finished finished =
+        run_clam({"shrink", folder.file("case"), "--time", "1", "--times", "1", "--force", proof},
+                 environment);
+    EXPECT_EQ(finished.code, 0) << finished.err;
+  }
+  if (!contains(run_clam({"info"}).out, "Oclgrind")) {
+    EXPECT_TRUE(fs::exists(folder.file("asked")));
+  }
+}
+
+/// With a signal to the program, while it searches.
+TEST(shrink_device, when_it_is_interrupted_the_smallest_so_far_is_whole) {
+  CLAM_NEEDS_DEVICE();
+  for (const char* signal : {"TERM", "INT"}) {
+    const TemporaryFolder folder;
+    record_dense(folder, "m >= 5 && n >= 37 && col == 36");
+    // Behind the first step, or at the latest when the search would be over.
+    const Finished finished = run_shell(fmt::format(
+        "cd '{}' && {{ env --default-signal=INT \"$CLAM\" shrink case --no-proof --times 1 > out & "
+        "for i in $(seq 300); do sleep 0.1; grep -q still out && break; done; "
+        "kill -{} $!; wait $!; }}",
+        folder.path(), signal));
+    EXPECT_EQ(finished.code, 0) << finished.err;
+    const std::string out = read_file(folder.file("out"));
+    EXPECT_TRUE(contains(out, "interrupted, so this is the smallest so far")) << out;
+    EXPECT_FALSE(read_bundle(folder.file("case-small")).shrunk->complete);
+    expect_replay(folder, "case-small", "still fails", 1);
+    for (const auto& entry : fs::directory_iterator(folder.path())) {
+      EXPECT_FALSE(contains(entry.path().filename().string(), ".tmp.")) << entry.path();
+    }
+  }
+}
+
+// ---- kernels that end a process, or never end ----
 
 TEST(shrink_broken, a_crash_to_the_launch_that_crashes) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder, kernels;
   break_pack(kernels, "if (k >= 6) *(volatile __global int*)8 = 1;");
-  record(folder, {"dense m=9 n=16 k=12 dtype=f32"}, &kernels);
+  recorded(folder, {"dense m=9 n=16 k=12 dtype=f32"}, &kernels);
   const json report = shrunk(folder, {"--limit", "10"});
   EXPECT_EQ(report.at("problem").at("to"), "dense m=1 n=1 k=6 dtype=f32") << report;
   EXPECT_EQ(report.at("seen").at("outcome"), "crashed");
@@ -333,8 +409,10 @@ TEST(shrink_broken, a_hang_stays_one) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder, kernels;
   break_pack(kernels, "if (n >= 3) for (volatile int again = 0; again < 2; again = 0)");
-  record(folder, {"dense m=2 n=4 k=4 dtype=f32", "--limit", "5"}, &kernels);
-  const json report = shrunk(folder, {"--limit", "4", "--time", "20"});
+  recorded(folder, {"dense m=2 n=4 k=4 dtype=f32", "--limit", "3"}, &kernels);
+  // A step that ends within the time of the recording is no hang, whatever --limit says.
+  const json report = shrunk(folder, {"--limit", "1", "--time", "29"});
+  EXPECT_TRUE(contains(report.at("seen").at("reason").get<std::string>(), "no result for 3 s"));
   EXPECT_EQ(report.at("reproduced").at("runs"), 1);
   EXPECT_EQ(report.at("seen").at("outcome"), "hung");
   const Problem small = Problem::parse(report.at("problem").at("to").get<std::string>());

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <limits>
 #include <set>
 
 #include "bundle/case.hpp"
@@ -131,6 +133,58 @@ TEST(shrink, a_fault_is_the_same_with_other_places_and_sizes_and_not_with_anothe
   }
 }
 
+TEST(shrink, a_crash_is_the_same_where_the_driver_says_the_same) {
+  const auto crash = [](const std::string& said) {
+    return fault_of(
+        failure(Outcome::crashed, "its process was ended by signal 6 (Aborted); " + said));
+  };
+  const struct {
+    const char *a, *b;
+    bool same;
+  } pairs[] = {
+      {"panicked at src/core/kernel.rs:310:9:", "panicked at src/core/kernel.rs:310:9:", true},
+      {"panicked at src/core/kernel.rs:310:9:", "panicked at src/core/kernel.rs:512:17:", false},
+      {"panicked at src/core/kernel.rs:310:9:", "panicked at src/api/util.rs:310:9:", false},
+      {"panicked at 'the len is 5 but the index is 7', src/a.rs:3:1",
+       "panicked at 'the len is 64 but the index is 64', src/a.rs:3:1", true},
+      {"LLVM ERROR: Cannot select: 0x55a0: v4f32 = fexp2 t12",
+       "LLVM ERROR: Cannot select: 0x7f10: v4f32 = fexp2 t12", true},
+      {"LLVM ERROR: Cannot select: t12: f16 = flog2", "LLVM ERROR: Cannot select: t7: f16 = flog2",
+       true},
+      {"LLVM ERROR: Cannot select: t12: f16 = flog2", "LLVM ERROR: Cannot select: t12: f16 = fexp2",
+       false},
+      {"LLVM ERROR: Cannot select: t12: f16 = flog2", "LLVM ERROR: out of registers", false},
+      {"clc: ../a.c:12: emit: Assertion `n < 4' failed.",
+       "clc: ../a.c:90: emit: Assertion `n < 4' failed.", false},
+      {"clc: ../a.c:12: emit: Assertion `dst' failed.",
+       "clc: ../a.c:12: emit: Assertion `src' failed.", false},
+      {"scale.cl:7:3: UNREACHABLE", "scale.cl:12:41: UNREACHABLE", true},
+  };
+  for (const auto& pair : pairs) {
+    EXPECT_EQ(crash(pair.a) == crash(pair.b), pair.same) << crash(pair.a) << "\n" << crash(pair.b);
+  }
+  EXPECT_NE(crash("panicked at a.rs:1:1:"),
+            fault_of(failure(Outcome::crashed, "its process was ended by signal 6 (Aborted)")));
+}
+
+TEST(shrink, a_reason_of_any_length_is_read) {
+  for (const Outcome outcome : {Outcome::wrong, Outcome::build_failed, Outcome::crashed,
+                                Outcome::hung, Outcome::device_error}) {
+    for (const char* unit : {"a", "1", "CL_", "0x", ":1", "(-", "Assertion "}) {
+      std::string reason;
+      while (reason.size() < 2000000) reason += unit;
+      nlohmann::json read = to_json(failure(outcome, reason));
+      EXPECT_FALSE(fault_of(failure(outcome, reason)).empty());
+      const Seen seen = seen_from_json(read);
+      EXPECT_LE(seen.reason.size(), 4096u);
+      EXPECT_EQ(seen.reason, reason.substr(0, seen.reason.size()));
+    }
+  }
+  std::string accents = "x";
+  while (accents.size() < 5000) accents += "\xc3\xa9";
+  EXPECT_EQ(seen_from_json(to_json(failure(Outcome::crashed, accents))).reason.size(), 4095u);
+}
+
 // ---- cases made smaller, where the fault is a question about them ----
 
 using Question = std::function<bool(const Bundle&)>;
@@ -141,7 +195,8 @@ struct Planted {
       : shrinking(
             started(std::move(bundle), outcome),
             [this, question](Bundle& smaller) { return ++runs, question(smaller); },
-            [this](const std::string& step) { told.push_back(step); }) {}
+            [this](const std::string& step) { told.push_back(step); },
+            [this] { return ++asked > patience; }) {}
 
   static Bundle started(Bundle bundle, Outcome outcome) {
     bundle.seen = failure(outcome, "planted");
@@ -157,7 +212,8 @@ struct Planted {
     return shrinking.smallest();
   }
 
-  int runs = 0;
+  int runs = 0, asked = 0;
+  int patience = std::numeric_limits<int>::max();  ///< questions until the time is over
   std::vector<std::string> told;
   Shrinking shrinking;
 };
@@ -181,6 +237,28 @@ Bundle bundle_of(const std::string& line, const std::string& variant = "") {
   return bundle;
 }
 
+/// Launches a -> b -> c and a -> d, of one kernel.
+Bundle chain() {
+  Bundle bundle;
+  bundle.plan = scale_plan(4, 2);
+  Plan& plan = *bundle.plan;
+  const Launch one = plan.launches[0];
+  plan.tensors = {{"a", Role::input, Dtype::f32, {4}, {}, 0},
+                  {"c", Role::output, Dtype::f32, {4}, {}, 0},
+                  {"d", Role::output, Dtype::f32, {4}, {}, 0}};
+  plan.buffers = {{"b", BufferSpec::Role::scratch, 16}};
+  plan.launches.clear();
+  for (const auto& [from, to] :
+       std::vector<std::pair<const char*, const char*>>{{"a", "b"}, {"b", "c"}, {"a", "d"}}) {
+    plan.launches.push_back(one);
+    plan.launches.back().args[0] = BufferArg{from};
+    plan.launches.back().args[1] = BufferArg{to};
+  }
+  bundle.kernels["scale.cl"] = kScaleSource;
+  bundle.inputs["a"] = bundle.expected["c"] = bundle.expected["d"] = HostTensor(Dtype::f32, {4});
+  return bundle;
+}
+
 TEST(shrink, extents_end_where_the_fault_does) {
   Planted planted(bundle_of("dense m=192 n=512 k=300 dtype=f32 bias act=gelu"), Outcome::wrong,
                   [](const Bundle& bundle) {
@@ -193,11 +271,65 @@ TEST(shrink, extents_end_where_the_fault_does) {
   EXPECT_EQ(planted.shrinking.steps().front(), "m 192 -> 5");
 }
 
+double seconds_of(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// A reference that takes long is not computed for candidates that nobody will run.
+TEST(shrink, when_the_time_is_over_no_candidate_is_made) {
+  constexpr const char* kSlow = "dense m=192 n=512 k=700 dtype=f32";
+  Bundle start;
+  const double once = seconds_of([&] { start = bundle_of(kSlow, "dense_plain"); });
+  for (const int patience : {0, 20}) {
+    Planted planted(start, Outcome::wrong, [](const Bundle&) { return false; });
+    planted.patience = patience;
+    EXPECT_LT(seconds_of([&] { planted.shrink(); }), once * (patience + 1));
+    EXPECT_LE(planted.runs, patience);
+    const int runs = planted.runs, asked = planted.asked;
+    EXPECT_GT(asked, patience);
+    planted.shrink();
+    EXPECT_EQ(planted.runs, runs);
+    EXPECT_EQ(planted.asked, asked + 1);  // the first question ends it
+  }
+}
+
+TEST(shrink, in_every_part_of_the_search_nothing_is_run_when_the_time_is_over) {
+  const auto all_ends = [](const Bundle& start, Outcome outcome) {
+    for (int patience = 0; patience < 60; ++patience) {
+      Planted planted(start, outcome, [](const Bundle&) { return true; });
+      planted.patience = patience;
+      planted.shrink();
+      EXPECT_LE(planted.runs, patience);
+    }
+  };
+  all_ends(chain(), Outcome::crashed);
+  all_ends(bundle_of("dense m=3 n=4 k=8 dtype=f32"), Outcome::wrong);
+}
+
 TEST(shrink, a_variant_that_takes_multiples_only_gets_to_the_next_one) {
   Planted planted(
       bundle_of("attention heads=2 nq=8 nk=40 d=60 dtype=f32"), Outcome::wrong,
       [](const Bundle& bundle) { return Problem::parse(bundle.problem).integer("d") >= 30; });
   EXPECT_EQ(Problem::parse(planted.shrink().problem).integer("d"), 32);
+}
+
+TEST(shrink, options_that_change_with_the_extents_are_said_and_kept_where_the_fault_needs_them) {
+  const Bundle start = bundle_of("softmax shape=4x6x500 dtype=f32");
+  const std::string options = start.plan->launches[0].options;
+  for (const bool needed : {false, true}) {
+    Planted planted(start, Outcome::wrong, [&](const Bundle& bundle) {
+      return !needed || contains(bundle.plan->launches[0].options, options);
+    });
+    const Bundle& small = planted.shrink();
+    const std::string steps = nlohmann::json(planted.shrinking.steps()).dump();
+    EXPECT_EQ(contains(steps, "options of softmax.cl: '" + options + "' -> "), !needed) << steps;
+    EXPECT_EQ(contains(steps, "group of softmax_row: "), !needed) << steps;
+    const Shape shape = Problem::parse(small.problem).shape("shape");
+    EXPECT_EQ(shape == Shape{1}, !needed) << small.problem;
+    EXPECT_LT(count(shape), 500) << small.problem;
+  }
 }
 
 TEST(shrink, shapes_that_belong_together_get_small_together) {
@@ -332,35 +464,13 @@ TEST(shrink, what_is_none_of_this_clams_keeps_its_extents) {
 
 // ---- launches and options ----
 
-/// Launches a -> b -> c and a -> d, of one kernel.
-Bundle chain() {
-  Bundle bundle;
-  bundle.plan = scale_plan(4, 2);
-  Plan& plan = *bundle.plan;
-  const Launch one = plan.launches[0];
-  plan.tensors = {{"a", Role::input, Dtype::f32, {4}, {}, 0},
-                  {"c", Role::output, Dtype::f32, {4}, {}, 0},
-                  {"d", Role::output, Dtype::f32, {4}, {}, 0}};
-  plan.buffers = {{"b", BufferSpec::Role::scratch, 16}};
-  plan.launches.clear();
-  for (const auto& [from, to] :
-       std::vector<std::pair<const char*, const char*>>{{"a", "b"}, {"b", "c"}, {"a", "d"}}) {
-    plan.launches.push_back(one);
-    plan.launches.back().args[0] = BufferArg{from};
-    plan.launches.back().args[1] = BufferArg{to};
-  }
-  bundle.kernels["scale.cl"] = kScaleSource;
-  bundle.inputs["a"] = bundle.expected["c"] = bundle.expected["d"] = HostTensor(Dtype::f32, {4});
-  return bundle;
-}
-
 TEST(shrink, launches_behind_a_wrong_tensor_stay_and_others_go) {
   for (const char* tensor : {"c", "d"}) {
     Planted planted(chain(), Outcome::wrong, [](const Bundle&) { return true; });
     Bundle start = planted.shrinking.smallest();
     start.seen.first_wrong->tensor = tensor;
     Shrinking shrinking(
-        start, [](Bundle&) { return true; }, [](const std::string&) {});
+        start, [](Bundle&) { return true; }, [](const std::string&) {}, [] { return false; });
     EXPECT_TRUE(shrink_launches(shrinking));
     const Bundle& small = shrinking.smallest();
     EXPECT_EQ(small.plan->launches.size(), tensor == std::string("c") ? 2u : 1u);
@@ -405,6 +515,57 @@ TEST(shrink, options_that_change_nothing_go_where_kernels_run) {
   });
   EXPECT_EQ(planted.shrink().plan->launches[0].options,
             "-DUSED=1 -cl-denorms-are-zero -cl-opt-disable");
+}
+
+/// What is left of the options where everything fails.
+std::string options_left(const std::string& options, const std::string& text) {
+  Bundle start = chain();
+  start.kernels["scale.cl"] = text;
+  for (Launch& launch : start.plan->launches) launch.options = options;
+  Planted planted(start, Outcome::wrong, [](const Bundle&) { return true; });
+  shrink_options(planted.shrinking);
+  return planted.shrinking.smallest().plan->launches[0].options;
+}
+
+std::string with_default(const std::string& value) {
+  return "#ifndef FACTOR\n#define FACTOR " + value + "\n#endif\nint x = FACTOR;\n";
+}
+
+TEST(shrink, a_definition_goes_where_the_text_is_the_same_without_it) {
+  const std::string one = "-DFACTOR=1";
+  for (const std::string& text :
+       {std::string("int x;\n"), with_default("1"), with_default("1  // rows"),
+        with_default("\\\n 1 /* rows */"), "#if 0\n#endif\n" + with_default("1"),
+        std::string("/* a\n*/ # ifndef FACTOR\n\n#  define  FACTOR\t1\n# endif\n")}) {
+    EXPECT_EQ(options_left(one, text), "") << text;
+    EXPECT_EQ(options_left("-DFACTOR", text), "") << text;
+  }
+  EXPECT_EQ(options_left("-DFACTOR=1.5f", with_default("1.5f")), "");
+}
+
+TEST(shrink, a_definition_stays_where_the_text_may_be_another_without_it) {
+  const std::string one = "-DFACTOR=1", same = with_default("1");
+  for (const std::string& text :
+       {with_default("1.5f"), with_default("1 << 3"), with_default("1 + N"), with_default("(1)"),
+        with_default("1 \\\n + 1"), "int before = FACTOR;\n" + same, "#if A\n" + same + "#endif\n",
+        "/*\n" + same + "*/\n", same + "#ifdef FACTOR\n#endif\n", same + "#undef FACTOR\n",
+        same + "#if defined(FACTOR)\n#endif\n", same + "#define FACTOR 2\n",
+        same + "#define JOIN(a, b) a##b\n", same + "#include \"other.h\"\n",
+        std::string("int a = JOIN(FAC, TOR);\n#define JOIN(a, b) a##b\n"),
+        std::string("int a = FAC\\\nTOR;\n"), std::string("#ifdef FACTOR\n#endif\n"),
+        std::string("#ifndef FACTOR\n#define FACTOR 1\n#define MORE\n#endif\n"),
+        std::string("#ifndef FACTOR\n#define FACTOR(x) 1\n#endif\n")}) {
+    EXPECT_EQ(options_left(one, text), one) << text;
+  }
+  for (const char* options : {"-UFACTOR", "-U FACTOR", "-DFACTOR=2 -DFACTOR=1",
+                              "-DFACTOR=1 -UFACTOR", "-DFACTOR=1 -D OTHER=FACTOR",
+                              "-DFACTOR=", "-D__FACTOR__=1", "-cl-std=CL2.0", "-cl-unknown"}) {
+    const std::string other =
+        std::string(options).find("OTHER") == std::string::npos ? "" : "OTHER";
+    EXPECT_EQ(options_left(options, same + "int " + other + ";\n"), options);
+  }
+  EXPECT_EQ(options_left("-cl-fast-relaxed-math", "#ifdef __FAST_RELAXED_MATH__\n#endif\n"),
+            "-cl-fast-relaxed-math");
 }
 
 // ---- the text of a build ----

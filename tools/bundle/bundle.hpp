@@ -54,6 +54,7 @@ struct Bundle {
   std::string recorded;  ///< when: "2026-01-31T12:00:00Z"
   DeviceInfo device;     ///< where
   Seen seen;             ///< what came of it there
+  int limit_s = 0;       ///< seconds until it counted as a hang; 0: not known
   std::string noted;     ///< why it is recorded, where its result does not say; Markdown
   std::optional<Shrunk> shrunk;
 
@@ -105,6 +106,9 @@ void finish_case(const std::string& folder, const Bundle& bundle, const Extras& 
 void write_readme(const std::string& folder, const Bundle& bundle);
 /// Throws BadArgument naming what is missing or damaged.
 Bundle read_bundle(const std::string& folder);
+
+/// "a/b/" and "a/b" are one folder.
+std::string without_slash(std::string path);
 
 /// A folder under a temporary name beside its own, which it gets in publish(); else it goes.
 class StagedFolder {

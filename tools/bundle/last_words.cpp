@@ -1,20 +1,55 @@
 // SPDX-License-Identifier: MIT
 #include "last_words.hpp"
 
-#include <regex>
+#include <cctype>
 #include <sstream>
 
 #include "bundle.hpp"
 
 namespace clam {
+namespace {
 
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+bool is_hex(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
+
+/// What stands between `before` and `after`, if it is all `is` and `least` long: where that ends,
+/// `after` with it. 0: it is not.
+template <class Is>
+std::size_t enclosed(const std::string& text, std::size_t at, const std::string& before,
+                     const Is& is, std::size_t least, const std::string& after) {
+  if (text.compare(at, before.size(), before) != 0) return 0;
+  const std::size_t start = at + before.size();
+  std::size_t end = start;
+  while (end < text.size() && is(text[end])) ++end;
+  if (end - start < least || text.compare(end, after.size(), after) != 0) return 0;
+  return end + after.size();
+}
+
+/// Where the address or process number ends that starts here; 0: none does.
+std::size_t end_of_passing(const std::string& text, std::size_t at) {
+  constexpr std::size_t kAddress = 9;  // digits: longer than the constants of a listing
+  if (const std::size_t end = enclosed(text, at, "0x", is_hex, kAddress, "")) return end;
+  // As sanitizers and Rust print the process.
+  if (const std::size_t end = enclosed(text, at, "==", is_digit, 1, "==")) return end;
+  const std::string panicked = " panicked";
+  const std::size_t end = enclosed(text, at, "(", is_digit, 1, ")" + panicked);
+  return end > 0 ? end - panicked.size() : 0;
+}
+
+}  // namespace
+
+// By hand, in one go: std::regex runs out of stack on a long line.
 std::string steady(const std::string& errors) {
   constexpr std::size_t kMost = 1 << 20;
-  // Longer than the constants of a listing; and as sanitizers and Rust print the process.
-  static const std::regex address("0x[0-9a-fA-F]{9,}"),
-      process("==[0-9]+==|\\([0-9]+\\)(?= panicked)");
   const std::string last = errors.size() > kMost ? errors.substr(errors.size() - kMost) : errors;
-  return anonymous(std::regex_replace(std::regex_replace(last, address, "0x..."), process, "..."));
+  std::string rest;
+  for (std::size_t i = 0; i < last.size();) {
+    const bool may_start = last[i] == '0' || last[i] == '=' || last[i] == '(';
+    const std::size_t end = may_start ? end_of_passing(last, i) : 0;
+    rest += end == 0 ? std::string(1, last[i]) : last[i] == '0' ? "0x..." : "...";
+    i = end == 0 ? i + 1 : end;
+  }
+  return anonymous(rest);
 }
 
 std::string cause_of(const std::string& errors) {

@@ -2,6 +2,7 @@
 // seen.cpp - what came of a case, as text and JSON.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -27,6 +28,14 @@ json number_json(double value) {
 
 double number_from(const json& value) {
   return value.is_string() ? std::stod(value.get<std::string>()) : value.get<double>();
+}
+
+/// A sentence, not a log; and where it ends, no character of several bytes is cut in two.
+std::string shortened(const std::string& reason) {
+  constexpr std::size_t kMost = 4096;
+  std::size_t end = std::min(reason.size(), kMost);
+  while (end > 0 && end < reason.size() && (reason[end] & 0xc0) == 0x80) --end;
+  return reason.substr(0, end);
 }
 
 bool same_value(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
@@ -80,7 +89,7 @@ Seen seen_from_json(const json& from) {
       known = true;
     }
     if (!known) throw BadArgument(fmt::format("{} is no outcome", in_quotes(outcome)));
-    seen.reason = from.at("reason").get<std::string>();
+    seen.reason = shortened(from.at("reason").get<std::string>());
     seen.worst_ratio = number_from(from.at("worst_ratio"));
     const json& first = from.at("first_wrong");
     if (first.is_null()) return seen;

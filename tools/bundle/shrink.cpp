@@ -25,12 +25,18 @@ std::string fingerprint(const Bundle& bundle) {
   return hash_text(text);
 }
 
-/// Sizes and data each make more of the other possible.
+/// Sizes and data each make more of the other possible. First without other options: a fault that
+/// hangs on these would hide from a search that comes past them.
 void shrink_made(Shrinking& shrinking, Making& making) {
-  for (bool again = true; again;) {
-    again = shrink_problem(shrinking, making);
-    again = shrink_data(shrinking, making) || again;
+  const Bundle before = shrinking.smallest();
+  for (const bool keeps_options : {true, false}) {
+    making.keeps_options = keeps_options;
+    for (bool again = true; again && !shrinking.over();) {
+      again = shrink_problem(shrinking, making);
+      again = shrink_data(shrinking, making) || again;
+    }
   }
+  tell_changes(shrinking, before);
 }
 
 bool shrink_built(Shrinking& shrinking) {
@@ -40,23 +46,39 @@ bool shrink_built(Shrinking& shrinking) {
 
 }  // namespace
 
-Shrinking::Shrinking(Bundle start, StillFails still_fails, Tell tell)
-    : smallest_(std::move(start)), run_(std::move(still_fails)), tell_(std::move(tell)) {}
+Shrinking::Shrinking(Bundle start, StillFails still_fails, Tell tell, Over over)
+    : smallest_(std::move(start)),
+      run_(std::move(still_fails)),
+      tell_(std::move(tell)),
+      over_(std::move(over)) {}
 
 bool Shrinking::still_fails(Bundle& bundle) {
+  if (over()) return false;
   const std::string print = fingerprint(bundle);
   if (failed_not_.count(print) > 0) return false;
   if (run_(bundle)) return true;
+  if (over()) return false;  // it may not have been run to its end
   failed_not_.insert(print);
   return false;
 }
 
 bool Shrinking::take(Bundle smaller, const std::string& what, const std::string& from,
                      const std::string& to) {
+  if (over()) return false;
   if (fingerprint(smaller) == fingerprint(smallest_) || !still_fails(smaller)) return false;
   smallest_ = std::move(smaller);
   ++taken_;
   tell_(fmt::format("{} {} -> {}, still {}", what, from, to, name(outcome())));
+  keep(what, from, to);
+  return true;
+}
+
+void Shrinking::changed(const std::string& what, const std::string& from, const std::string& to) {
+  tell_(fmt::format("with that, {} {} -> {}", what, from, to));
+  keep(what, from, to);
+}
+
+void Shrinking::keep(const std::string& what, const std::string& from, const std::string& to) {
   const auto same = [&](const Step& step) { return step.what == what; };
   const auto step = std::find_if(steps_.begin(), steps_.end(), same);
   if (step == steps_.end()) {
@@ -64,7 +86,6 @@ bool Shrinking::take(Bundle smaller, const std::string& what, const std::string&
   } else {
     step->to = to;
   }
-  return true;
 }
 
 void Shrinking::note(const std::string& line) {
@@ -92,11 +113,13 @@ std::string shrunk_text(const Bundle& bundle) {
 }
 
 void shrink(Shrinking& shrinking) {
+  if (shrinking.over()) return;
   shrink_to_build(shrinking);
   if (shrinking.smallest().build_only()) {
     while (shrink_built(shrinking)) continue;
     return;
   }
+  if (shrinking.over()) return;
   std::string why_not;
   std::optional<Making> making = making_of(shrinking.smallest(), why_not);
   if (making) {

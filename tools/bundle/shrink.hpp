@@ -33,8 +33,8 @@ Parts needed(std::size_t count, const std::function<bool(const Parts&)>& holds);
 // ---- the same fault ----
 
 /// What of a failure must stay in a smaller case: the outcome, and of wrong results the tensor, of
-/// a crash the signal, of an error its code, of a build the first error without its place in the
-/// file. Which element is wrong, and how far, may change.
+/// a crash the signal and what the driver said last, of an error its code, of a build the first
+/// error without its place in the file. Which element is wrong, and how far, may change.
 std::string fault_of(const Seen& seen);
 
 // ---- a case ----
@@ -45,16 +45,23 @@ class Shrinking {
   /// Runs a case; where it fails as the first one does, `seen` becomes what came of it.
   using StillFails = std::function<bool(Bundle& bundle)>;
   using Tell = std::function<void(const std::string&)>;
+  /// Whether the time is over.
+  using Over = std::function<bool()>;
   /// `start` has seen the failure here. `tell` gets a line for each step.
-  Shrinking(Bundle start, StillFails still_fails, Tell tell);
+  Shrinking(Bundle start, StillFails still_fails, Tell tell, Over over);
 
   const Bundle& smallest() const { return smallest_; }
   Seen::Outcome outcome() const { return smallest_.seen.outcome; }
+  /// From then on nothing is taken. To be asked before a candidate is made: its inputs and its
+  /// reference take time, too.
+  bool over() const { return over_(); }
   bool still_fails(Bundle& bundle);
   /// Tries a case that is smaller in one respect. Where it still fails it is the smallest from then
   /// on, and `what` went `from` `to`.
   bool take(Bundle smaller, const std::string& what, const std::string& from,
             const std::string& to);
+  /// What came to be another with what was taken.
+  void changed(const std::string& what, const std::string& from, const std::string& to);
   /// What the person should know of it, said once: what cannot be made smaller, and why.
   void note(const std::string& line);
   /// "n 512 -> 37", a line for each thing that was made smaller.
@@ -66,9 +73,11 @@ class Shrinking {
   struct Step {
     std::string what, from, to;
   };
+  void keep(const std::string& what, const std::string& from, const std::string& to);
   Bundle smallest_;
   StillFails run_;
   Tell tell_;
+  Over over_;
   std::set<std::string> failed_not_;  ///< fingerprints of what was tried in vain
   std::vector<Step> steps_;
   std::vector<std::string> notes_;
@@ -85,6 +94,12 @@ bool shrink_launches(Shrinking& shrinking);
 /// Build options that it does not need. Where kernels run, only those that change nothing of what
 /// they compute.
 bool shrink_options(Shrinking& shrinking);
+/// Whether results may be held to the same bounds without this word of the options. A definition
+/// may go only where the text is surely the same for the compiler without it: of a name that
+/// stands nowhere, or of the value that the file gives the name itself where it has none.
+bool changes_nothing(const std::string& word, const std::string& options, const std::string& text);
+/// Build options and groups that are others now, as they are with other extents, as steps.
+void tell_changes(Shrinking& shrinking, const Bundle& before);
 /// The file of a build: kernels, then blocks, then lines.
 bool shrink_text(Shrinking& shrinking);
 
@@ -107,6 +122,11 @@ struct Making {
   std::map<std::string, std::uint32_t> constants;
   std::map<std::string, HostTensor> given;
 
+  /// Whether only cases are taken whose files are built with the same options.
+  bool keeps_options = false;
+
+  /// Whether the case made again has the same builds as `like`.
+  bool same_builds(const Bundle& like) const;
   /// Whether the variant takes the problem, with the kernel files of `like`.
   bool has_plan(const Bundle& like) const;
   /// Throws BadArgument for inputs that the problem gives no result for.

@@ -81,6 +81,7 @@ HostTensor with_zeros(const HostTensor& tensor, const Parts& kept) {
 /// Whether it still fails with zeros outside of `kept`, tried without a step.
 bool holds_with(Shrinking& shrinking, const Making& making, const TensorSpec& spec,
                 const HostTensor& whole, const Parts& kept) {
+  if (shrinking.over()) return false;
   Making smaller = making;
   smaller.constants.erase(spec.name);
   smaller.given[spec.name] = with_zeros(whole, kept);
@@ -113,6 +114,7 @@ std::optional<std::uint32_t> guilty_value(Shrinking& shrinking, const Making& ma
 
 /// To the first of some values with which it still fails.
 bool shrink_input(Shrinking& shrinking, Making& making, const TensorSpec& spec) {
+  if (shrinking.over()) return false;
   const HostTensor now = dense_input(shrinking.smallest(), spec);
   const auto& wrong = shrinking.smallest().seen.first_wrong;
   const auto constant = making.constants.find(spec.name);
@@ -128,10 +130,12 @@ bool shrink_input(Shrinking& shrinking, Making& making, const TensorSpec& spec) 
 
 /// An input to the fewest elements that are not zero.
 bool keep_few(Shrinking& shrinking, Making& making, const TensorSpec& spec) {
+  if (shrinking.over()) return false;
   const HostTensor whole = dense_input(shrinking.smallest(), spec);
   if (whole.size() < 2 || whole.size() > kMostElements) return false;
   const std::string from = source_text(making, spec);
   const auto holds = [&](const Parts& kept) {
+    if (shrinking.over()) return false;
     Making smaller = making;
     smaller.constants.erase(spec.name);
     smaller.given[spec.name] = with_zeros(whole, kept);

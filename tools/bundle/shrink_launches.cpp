@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// shrink_launches.cpp - launches and build options that a failure does not need.
+// shrink_launches.cpp - launches that a failure does not need.
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <regex>
 
 #include "shrink.hpp"
 
@@ -110,76 +109,11 @@ bool lacks_any(const Plan& plan, const Parts& kept) {
 }
 
 bool take_launches(Shrinking& shrinking, const Bundle& whole, const Parts& kept) {
+  if (shrinking.over()) return false;
   const Bundle less = with_launches(whole, kept);
   if (less.plan->launches.empty()) return false;
   return shrinking.take(less, "launches", std::to_string(count_of(*shrinking.smallest().plan)),
                         std::to_string(kept.size()));
-}
-
-// ---- options ----
-
-/// Words of build options; -D with the word behind it where it stands alone.
-std::vector<std::string> words_of(const std::string& options) {
-  static const std::regex word("-[DI]\\s+\\S+|\\S+");
-  std::vector<std::string> words;
-  for (std::sregex_iterator at(options.begin(), options.end(), word), end; at != end; ++at) {
-    words.push_back(at->str());
-  }
-  return words;
-}
-
-/// Whether results may be held to the same bounds without this word. A definition must be of a name
-/// that the file has not, or of the value that it gives the name itself where there is none.
-bool changes_nothing(const std::string& word, const std::string& text) {
-  for (const char* needed : {"-cl-fp32-correctly-rounded-divide-sqrt", "-cl-denorms-are-zero",
-                             "-cl-single-precision-constant"}) {
-    if (word == needed) return false;
-  }
-  std::smatch parts;
-  if (!std::regex_match(word, parts, std::regex("-D\\s*(\\w+)(?:=(\\w+))?"))) {
-    return word.compare(0, 2, "-D") != 0;
-  }
-  const std::string name = parts[1], value = parts[2].matched ? parts[2].str() : "1";
-  if (!std::regex_search(text, std::regex("\\b" + name + "\\b"))) return true;
-  return std::regex_search(text, std::regex("#ifndef\\s+" + name + "\\s*\\n\\s*#\\s*define\\s+" +
-                                            name + "\\s+" + value + "\\b"));
-}
-
-void set_options(Bundle& bundle, const Build& build, const std::string& options) {
-  if (bundle.build_only()) bundle.options = options;
-  if (!bundle.plan) return;
-  for (auto* launches : {&bundle.plan->pack, &bundle.plan->launches}) {
-    for (Launch& launch : *launches) {
-      if (Build{launch.file, launch.options} == build) launch.options = options;
-    }
-  }
-}
-
-bool shrink_options_of(Shrinking& shrinking, const Build& build) {
-  const Bundle whole = shrinking.smallest();
-  const std::string& text = whole.kernels.at(build.file);
-  const std::vector<std::string> words = words_of(build.options);
-  Parts may_go;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (whole.build_only() || changes_nothing(words[i], text)) may_go.push_back(i);
-  }
-  std::string now = build.options;
-  needed(may_go.size(), [&](const Parts& kept) {
-    std::string options;
-    for (std::size_t i = 0, j = 0; i < words.size(); ++i) {
-      const bool asked = j < may_go.size() && may_go[j] == i;
-      const bool stays = !asked || std::find(kept.begin(), kept.end(), j) != kept.end();
-      if (asked) ++j;
-      if (stays) options += (options.empty() ? "" : " ") + words[i];
-    }
-    Bundle less = whole;
-    set_options(less, build, options);
-    const auto shown = [](const std::string& o) { return o.empty() ? "none" : "'" + o + "'"; };
-    if (!shrinking.take(less, "options of " + build.file, shown(now), shown(options))) return false;
-    now = options;
-    return true;
-  });
-  return now != build.options;
 }
 
 }  // namespace
@@ -188,6 +122,7 @@ bool shrink_to_build(Shrinking& shrinking) {
   if (shrinking.smallest().build_only() || shrinking.outcome() == Outcome::wrong) return false;
   const Bundle whole = shrinking.smallest();
   for (const Build& build : builds_of(whole)) {
+    if (shrinking.over()) return false;
     Bundle less = whole;
     less.plan.reset();
     less.file = build.file;
@@ -219,14 +154,6 @@ bool shrink_launches(Shrinking& shrinking) {
         "kernel may be run on any content");
   }
   return kept.size() < count;
-}
-
-bool shrink_options(Shrinking& shrinking) {
-  bool smaller = false;
-  for (const Build& build : builds_of(shrinking.smallest())) {
-    smaller = shrink_options_of(shrinking, build) || smaller;
-  }
-  return smaller;
 }
 
 }  // namespace clam

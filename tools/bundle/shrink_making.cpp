@@ -31,6 +31,13 @@ void add_options(Launch& launch, const std::string& more) {
   if (!more.empty()) launch.options += (launch.options.empty() ? "" : " ") + more;
 }
 
+void take_more_options(const Making& making, Plan& plan) {
+  for (Launch* launch : launches_of(plan)) {
+    const auto more = making.more_options.find(launch->file);
+    if (more != making.more_options.end()) add_options(*launch, more->second);
+  }
+}
+
 /// What of a plan is run.
 json run_of(const Plan& plan) {
   json written = to_json(plan);
@@ -121,6 +128,19 @@ void take_data(const Making& making, Bundle& bundle) {
 
 }  // namespace
 
+bool Making::same_builds(const Bundle& like) const {
+  try {
+    Bundle made;
+    made.plan = plan_of(*this);
+    take_more_options(*this, *made.plan);
+    return builds_of(made) == builds_of(like);
+  } catch (const BadArgument&) {
+    return false;
+  } catch (const Unsupported&) {
+    return false;
+  }
+}
+
 bool Making::has_plan(const Bundle& like) const {
   try {
     Plan plan = plan_of(*this);
@@ -170,9 +190,8 @@ Bundle Making::bundle(const Bundle& like) const {
   refuse_large(made.plan->tensors);
   for (Launch* launch : launches_of(*made.plan)) {
     made.kernels.insert(*like.kernels.find(launch->file));
-    const auto more = more_options.find(launch->file);
-    if (more != more_options.end()) add_options(*launch, more->second);
   }
+  take_more_options(*this, *made.plan);
   take_data(*this, made);
   return made;
 }
@@ -233,6 +252,8 @@ std::optional<Making> making_of(const Bundle& bundle, std::string& why_not) {
 
 bool take(Shrinking& shrinking, Making& making, const Making& smaller, const std::string& what,
           const std::string& from, const std::string& to) {
+  if (shrinking.over()) return false;
+  if (making.keeps_options && !smaller.same_builds(shrinking.smallest())) return false;
   try {
     if (!shrinking.take(smaller.bundle(shrinking.smallest()), what, from, to)) return false;
     making = smaller;

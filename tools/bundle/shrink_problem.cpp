@@ -50,6 +50,7 @@ std::optional<std::int64_t> fitting(const Shrinking& shrinking, const Making& ma
                                     const std::function<Changes(std::int64_t)>& with) {
   for (const std::int64_t unit : {1, 2, 4, 8, 16, 32, 64}) {
     const std::int64_t rounded = (value + unit - 1) / unit * unit;
+    if (shrinking.over()) return std::nullopt;
     if (rounded >= now) continue;
     const std::optional<Problem> problem = changed(making.problem, with(rounded));
     if (!problem) continue;

@@ -90,7 +90,9 @@ class Text {
     const Bundle& bundle = shrinking_->smallest();
     return lines_of(bundle.kernels.at(bundle.file));
   }
+  bool over() const { return shrinking_->over(); }
   bool take(const Lines& lines) {
+    if (over()) return false;
     const auto shown = [](const Lines& all) { return fmt::format("{} lines", all.size()); };
     const Lines before = now();
     Bundle less = shrinking_->smallest();
@@ -101,6 +103,7 @@ class Text {
   /// The fewest of these parts of it.
   bool take_needed(const std::vector<Lines>& parts) {
     const auto holds = [&](const Parts& kept) {
+      if (over()) return false;
       Lines lines;
       for (const std::size_t i : kept) lines.insert(lines.end(), parts[i].begin(), parts[i].end());
       return take(lines);
@@ -122,7 +125,7 @@ bool shrink_lines(Text& text) {
 /// those two lines alone.
 bool shrink_nested(Text& text) {
   bool smaller = false;
-  for (std::size_t i = 0; i < text.now().size(); ++i) {
+  for (std::size_t i = 0; !text.over() && i < text.now().size(); ++i) {
     const Lines lines = text.now();
     if (depth_of(lines[i]) <= 0) continue;
     const std::size_t end = closing(lines, i);

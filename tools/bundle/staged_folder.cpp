@@ -25,13 +25,12 @@ void sync_folder(const std::string& path) {
   ::close(fd);
 }
 
-/// "a/b/" and "a/b" are one folder.
+}  // namespace
+
 std::string without_slash(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   return path;
 }
-
-}  // namespace
 
 StagedFolder::StagedFolder(const std::string& target, bool force, const char* known_by)
     : target_(without_slash(target)), known_by_(known_by) {

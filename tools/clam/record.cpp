@@ -140,6 +140,7 @@ void warn_of_kernels(Cli& cli, const Bundle& bundle) {
 void run_into(const std::string& folder, const DeviceEntry& entry, const DeviceInfo& device,
               int limit_s, Bundle& bundle) {
   bundle.device = device;
+  bundle.limit_s = limit_s;
   write_case(folder, bundle);
   const CaseRun run = try_case(device_id(entry), folder, limit_s, folder);
   if (run.cannot) throw Unsupported(*run.cannot);

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#include "shrink_run.hpp"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+
+#include "bundle/shrink.hpp"
+#include "case_child.hpp"
+#include "error.hpp"
+#include "process/scratch_folder.hpp"
+
+namespace clam::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+volatile sig_atomic_t interrupted = 0;
+
+void interrupt(int) { interrupted = 1; }
+
+constexpr std::array kSignals{SIGINT, SIGTERM};
+
+}  // namespace
+
+double ShrinkRequest::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+Interruption::Interruption() {
+  interrupted = 0;
+  for (const int signal : kSignals) {
+    struct sigaction action {
+    }, old{};
+    ::sigaction(signal, nullptr, &old);
+    if (old.sa_handler == SIG_IGN) continue;  // as a shell has it for a job in the background
+    action.sa_handler = interrupt;
+    ::sigaction(signal, &action, nullptr);
+  }
+}
+
+Interruption::~Interruption() {
+  for (const int signal : kSignals) {
+    struct sigaction now {};
+    ::sigaction(signal, nullptr, &now);
+    if (now.sa_handler == interrupt) ::signal(signal, SIG_DFL);
+  }
+}
+
+bool Interruption::came() { return interrupted != 0; }
+
+// ---- does it fail here? ----
+
+int Reproduction::tries() const {
+  constexpr double kMissed = 0.05;
+  constexpr int kMost = 30;
+  if (!flaky()) return 1;
+  const double right = 1 - static_cast<double>(wrong) / runs;
+  return std::clamp(static_cast<int>(std::ceil(std::log(kMissed) / std::log(right))), 2, kMost);
+}
+
+int hang_limit_s(const ShrinkRequest& request, const Bundle& recorded) {
+  constexpr int kOfRecord = 60;  // where a bundle does not say
+  return std::max(request.limit_s, recorded.limit_s > 0 ? recorded.limit_s : kOfRecord);
+}
+
+Reproduction reproduce(const ShrinkRequest& request, const std::string& device,
+                       const Bundle& recorded) {
+  constexpr int kFlakyTimes = 10;
+  Reproduction found;
+  std::string fault = recorded.seen.right() ? "" : fault_of(recorded.seen);
+  int times = request.times;
+  for (; found.runs < times; ++found.runs) {
+    if (found.wrong > 0 && request.seconds() > 0.1 * request.time_s) break;
+    if (found.runs > 0 && request.seconds() > request.time_s) break;
+    const CaseRun run = try_case(device, request.folder, hang_limit_s(request, recorded));
+    if (Interruption::came()) break;
+    if (run.cannot) throw Unsupported(*run.cannot);
+    if (fault.empty() && !run.seen.right()) fault = fault_of(run.seen);
+    if (!run.seen.right() && fault_of(run.seen) != fault) found.other = run.seen;
+    if (!run.seen.right() && fault_of(run.seen) == fault) {
+      ++found.wrong;
+      if (!found.seen) found.seen = run.seen;
+    }
+    if (found.wrong > 0 && found.wrong <= found.runs) times = std::max(times, kFlakyTimes);
+  }
+  return found;
+}
+
+// ---- smaller cases ----
+
+Runner::Runner(const ShrinkRequest& request, std::string device, const Reproduction& found,
+               int hang_limit_s)
+    : request_(&request),
+      device_(std::move(device)),
+      fault_(fault_of(*found.seen)),
+      hangs_(found.seen->outcome == Seen::Outcome::hung),
+      hang_limit_s_(hang_limit_s),
+      tries_(found.tries()) {}
+
+bool Runner::over() {
+  was_over_ = was_over_ || is_over();
+  return was_over_;
+}
+
+/// A hang must be waited for in full, or it is none.
+int Runner::limit_s() const {
+  if (hangs_) return hang_limit_s_;
+  return std::min(request_->limit_s, std::max(1, static_cast<int>(std::ceil(left_s()))));
+}
+
+bool Runner::still_fails(Bundle& bundle) {
+  for (int i = 0; i < tries_ && !over(); ++i) {
+    if (fails(bundle)) return true;
+  }
+  return false;
+}
+
+bool Runner::fails(Bundle& bundle) {
+  const ScratchFolder folder, log;
+  try {
+    write_case(folder.path(), bundle);
+    ++runs_;
+    const CaseRun run = try_case(device_, folder.path(), limit_s(), log.path());
+    if (Interruption::came()) return false;
+    if (run.cannot || run.seen.right() || fault_of(run.seen) != fault_) return false;
+    bundle.seen = run.seen;
+    return true;
+  } catch (const BadArgument&) {  // no case: too large, or a launch that its kernel refuses
+    return false;
+  }
+}
+
+void Runner::write(const std::string& folder, Bundle& bundle) {
+  write_case(folder, bundle);
+  for (int i = 0; i < tries_ && (i == 0 || !is_over()); ++i) {
+    const ScratchFolder log;  // of a run that fails otherwise nothing is kept
+    ++runs_;
+    const int limit = hangs_ ? hang_limit_s_ : request_->limit_s;
+    const CaseRun run = try_case(device_, folder, limit, log.path());
+    if (run.cannot || fault_of(run.seen) != fault_) continue;
+    constexpr auto kReplacing = fs::copy_options::recursive | fs::copy_options::overwrite_existing;
+    fs::copy(log.path(), folder, kReplacing);
+    bundle.seen = run.seen;
+    break;
+  }
+  bundle.seen.reason = anonymous(bundle.seen.reason);
+}
+
+}  // namespace clam::cli

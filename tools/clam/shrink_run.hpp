@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// shrink_run.hpp - the runs of `clam shrink`: does the case fail here, and does a smaller one,
+// until the time is over.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "bundle/bundle.hpp"
+
+namespace clam::cli {
+
+struct ShrinkRequest {
+  std::string folder, target;
+  int limit_s = 20, time_s = 300, times = 3;
+  bool force = false, single_file = false, proof = true;
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+
+  double seconds() const;
+};
+
+/// While it lives, SIGINT and SIGTERM end the search as the end of its time does, so that the
+/// smallest so far is written and no temporary folder is left.
+class Interruption {
+ public:
+  Interruption();
+  ~Interruption();
+  Interruption(const Interruption&) = delete;
+  Interruption& operator=(const Interruption&) = delete;
+  /// Whether there was one. What a process of a case came to then is no result: the terminal ends
+  /// it, too.
+  static bool came();
+};
+
+/// The failure as this device shows it.
+struct Reproduction {
+  int runs = 0, wrong = 0;  ///< wrong: in the way that is to be kept
+  std::optional<Seen> seen, other;
+
+  bool flaky() const { return wrong > 0 && wrong < runs; }
+  /// Runs after which a case that fails as often has failed but for one time in twenty.
+  int tries() const;
+};
+
+/// How long a hang is waited for: never less than when it was recorded, since work that only takes
+/// longer is none.
+int hang_limit_s(const ShrinkRequest& request, const Bundle& recorded);
+
+/// Runs it a few times, and where it fails at times only, often enough to know how often. One that
+/// takes long is run once.
+Reproduction reproduce(const ShrinkRequest& request, const std::string& device,
+                       const Bundle& recorded);
+
+/// Runs smaller cases, each in a process of its own, until the time is over.
+class Runner {
+ public:
+  Runner(const ShrinkRequest& request, std::string device, const Reproduction& found,
+         int hang_limit_s);
+
+  bool still_fails(Bundle& bundle);
+  /// Whether the search is to end.
+  bool over();
+  /// Writes the smallest and runs it again, for its build log; where it happens to be right, what
+  /// was seen in the search stays.
+  void write(const std::string& folder, Bundle& bundle);
+
+  int runs() const { return runs_; }
+  /// Whether it ended before it was done.
+  bool was_over() const { return was_over_; }
+
+ private:
+  double left_s() const { return request_->time_s - request_->seconds(); }
+  bool is_over() const { return Interruption::came() || left_s() <= 0; }
+  int limit_s() const;
+  bool fails(Bundle& bundle);
+
+  const ShrinkRequest* request_;
+  std::string device_, fault_;
+  bool hangs_ = false, was_over_ = false;
+  int hang_limit_s_, tries_ = 1, runs_ = 0;
+};
+
+}  // namespace clam::cli
