@@ -398,7 +398,8 @@ TEST(shrink_broken, a_crash_to_the_launch_that_crashes) {
   recorded(folder, {"dense m=9 n=16 k=12 dtype=f32"}, &kernels);
   const json report = shrunk(folder, {"--limit", "10"});
   EXPECT_EQ(report.at("problem").at("to"), "dense m=1 n=1 k=6 dtype=f32") << report;
-  EXPECT_EQ(report.at("seen").at("outcome"), "crashed");
+  const bool dies = runtime().device().type == "cpu";  // a GPU refuses the write
+  EXPECT_EQ(report.at("seen").at("outcome"), dies ? "crashed" : "device error");
   const Bundle small = read_bundle(folder.file("case-small"));
   ASSERT_EQ(small.plan->launches.size() + small.plan->pack.size(), 1u) << report;
   EXPECT_EQ(small.plan->launches[0].kernel, "dense_pack_w");

@@ -75,7 +75,8 @@ std::string log_of(const cl::Program& program, const cl::Device& device) {
 
 /// The line of a log that says what is wrong.
 std::string first_error(const std::string& log) {
-  const std::size_t at = log.find("error");
+  std::size_t at = log.find("error");
+  if (at == log.npos) at = log.find("fatal");  // of an assembler, behind the compiler's warnings
   if (at == log.npos) return log.substr(0, log.find('\n'));
   const std::size_t start = log.rfind('\n', at) == log.npos ? 0 : log.rfind('\n', at) + 1;
   return log.substr(start, log.find('\n', at) - start);
