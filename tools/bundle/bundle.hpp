@@ -131,8 +131,6 @@ class StagedFolder {
 
 /// The C program, with the tables of this bundle, whose other files lie in `folder`.
 std::string replay_source(const Bundle& bundle, const std::string& folder, bool single_file);
-/// What it was shrunk from, for its README; nothing where it was not.
-std::string shrunk_text(const Bundle& bundle);
 std::string readme_text(const Bundle& bundle, const std::string& folder, const Extras& extras);
 /// The device, its loader and kernel driver, clocks, and the kernel log's lines on GPU faults.
 std::string device_text(const DeviceInfo& device);

@@ -156,6 +156,19 @@ std::string files_text(const std::string& folder) {
   return text;
 }
 
+/// What it was shrunk from, and how; nothing where it was not.
+std::string shrunk_text(const Bundle& bundle) {
+  if (!bundle.shrunk) return "";
+  const Shrunk& shrunk = *bundle.shrunk;
+  std::string text =
+      fmt::format("\nShrunk from `{}`; it still fails in the same way{}:\n\n", shrunk.from,
+                  shrunk.complete ? "" : ", and may get smaller in more time");
+  for (const std::string& step : shrunk.steps) text += fmt::format("- {}\n", step);
+  for (const std::string& note : shrunk.notes) text += fmt::format("- note: {}\n", note);
+  if (shrunk.steps.empty()) text += "- nothing was made smaller\n";
+  return text;
+}
+
 }  // namespace
 
 std::string readme_text(const Bundle& bundle, const std::string& folder, const Extras& extras) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // shrink.cpp - `clam shrink`: a bundle made smaller while it still fails.
-#include "bundle/shrink.hpp"
+#include "shrink/shrink.hpp"
 
 #include <fmt/core.h>
 

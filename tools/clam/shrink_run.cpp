@@ -8,10 +8,10 @@
 #include <cmath>
 #include <filesystem>
 
-#include "bundle/shrink.hpp"
 #include "case_child.hpp"
 #include "error.hpp"
 #include "process/scratch_folder.hpp"
+#include "shrink/fault.hpp"
 
 namespace clam::cli {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// shrink_data.cpp - inputs of one value throughout, or of few that are not zero.
+// data.cpp - inputs of one value throughout, or of few that are not zero.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,7 +7,9 @@
 #include <numeric>
 
 #include "error.hpp"
-#include "shrink.hpp"
+#include "making.hpp"
+#include "search.hpp"
+#include "steps.hpp"
 
 namespace clam {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// shrink_problem.cpp - a problem's extents, and its words that are not needed.
+// problem.cpp - a problem's extents, and its words that are not needed.
 #include <fmt/core.h>
 #include <fmt/format.h>
 
@@ -7,7 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "error.hpp"
-#include "shrink.hpp"
+#include "making.hpp"
+#include "search.hpp"
 
 namespace clam {
 namespace {

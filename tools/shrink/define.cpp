@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// shrink_define.cpp - whether a kernel file is the same for the compiler without a build option.
+// define.cpp - whether a kernel file is the same for the compiler without a build option.
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <sstream>
 
-#include "shrink.hpp"
+#include "steps.hpp"
 
 namespace clam {
 namespace {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// shrink_text.cpp - the file of a build, to the lines that the compiler fails on.
+// text.cpp - the file of a build, to the lines that the compiler fails on.
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "shrink.hpp"
+#include "search.hpp"
+#include "steps.hpp"
 
 namespace clam {
 namespace {

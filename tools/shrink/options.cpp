@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// shrink_options.cpp - build options that a failure does not need.
+// options.cpp - build options that a failure does not need.
 #include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <sstream>
 
-#include "shrink.hpp"
+#include "search.hpp"
+#include "steps.hpp"
 
 namespace clam {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// shrink_search.cpp - the smallest number, and the fewest parts, that do.
+// search.cpp - the smallest number, and the fewest parts, that do.
+#include "search.hpp"
+
 #include <algorithm>
 #include <numeric>
-
-#include "shrink.hpp"
 
 namespace clam {
 namespace {

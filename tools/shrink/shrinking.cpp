@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// shrink.cpp - the smallest case so far, and the order in which it gets smaller.
-#include "shrink.hpp"
+// shrinking.cpp - a case is kept where it still fails, and none is run twice.
+#include "shrinking.hpp"
 
 #include <fmt/core.h>
 
@@ -23,25 +23,6 @@ std::string fingerprint(const Bundle& bundle) {
     }
   }
   return hash_text(text);
-}
-
-/// Sizes and data each make more of the other possible. First without other options: a fault that
-/// hangs on these would hide from a search that comes past them.
-void shrink_made(Shrinking& shrinking, Making& making) {
-  const Bundle before = shrinking.smallest();
-  for (const bool keeps_options : {true, false}) {
-    making.keeps_options = keeps_options;
-    for (bool again = true; again && !shrinking.over();) {
-      again = shrink_problem(shrinking, making);
-      again = shrink_data(shrinking, making) || again;
-    }
-  }
-  tell_changes(shrinking, before);
-}
-
-bool shrink_built(Shrinking& shrinking) {
-  const bool text = shrink_text(shrinking);
-  return shrink_options(shrinking) || text;
 }
 
 }  // namespace
@@ -98,40 +79,6 @@ std::vector<std::string> Shrinking::steps() const {
     lines.push_back(fmt::format("{} {} -> {}", step.what, step.from, step.to));
   }
   return lines;
-}
-
-std::string shrunk_text(const Bundle& bundle) {
-  if (!bundle.shrunk) return "";
-  const Shrunk& shrunk = *bundle.shrunk;
-  std::string text =
-      fmt::format("\nShrunk from `{}`; it still fails in the same way{}:\n\n", shrunk.from,
-                  shrunk.complete ? "" : ", and may get smaller in more time");
-  for (const std::string& step : shrunk.steps) text += fmt::format("- {}\n", step);
-  for (const std::string& note : shrunk.notes) text += fmt::format("- note: {}\n", note);
-  if (shrunk.steps.empty()) text += "- nothing was made smaller\n";
-  return text;
-}
-
-void shrink(Shrinking& shrinking) {
-  if (shrinking.over()) return;
-  shrink_to_build(shrinking);
-  if (shrinking.smallest().build_only()) {
-    while (shrink_built(shrinking)) continue;
-    return;
-  }
-  if (shrinking.over()) return;
-  std::string why_not;
-  std::optional<Making> making = making_of(shrinking.smallest(), why_not);
-  if (making) {
-    shrink_made(shrinking, *making);
-  } else {
-    shrinking.note("the extents stay: " + why_not);
-    shrink_foreign_data(shrinking);
-  }
-  // Without a launch or an option it is no longer the plan that clam makes, so these come later.
-  shrink_launches(shrinking);
-  shrink_options(shrinking);
-  if (making) shrink_elements(shrinking, *making);
 }
 
 }  // namespace clam

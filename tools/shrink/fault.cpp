@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// shrink_fault.cpp - what two failures have in common that are of one fault. What a driver printed
+// fault.cpp - what two failures have in common that are of one fault. What a driver printed
 // may be of any length, so it is read by hand: std::regex runs out of stack on long lines.
+#include "fault.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cctype>
-
-#include "shrink.hpp"
 
 namespace clam {
 namespace {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// shrink_making.cpp - how the case of a problem was made, and the same made again.
+// making.cpp - how the case of a problem was made, and the same made again.
+#include "making.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "case.hpp"
+#include "bundle/case.hpp"
 #include "error.hpp"
-#include "shrink.hpp"
 
 namespace clam {
 namespace {

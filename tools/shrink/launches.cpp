@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// shrink_launches.cpp - launches that a failure does not need.
+// launches.cpp - launches that a failure does not need.
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "shrink.hpp"
+#include "search.hpp"
+#include "steps.hpp"
 
 namespace clam {
 namespace {

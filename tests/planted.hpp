@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// planted.hpp - a case whose fault is a question about it, made smaller without a device.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "foreign_plan.hpp"
+#include "shrink/shrink.hpp"
+
+namespace clam::test {
+
+inline Seen failure(Seen::Outcome outcome, const std::string& reason,
+                    const std::string& tensor = "") {
+  Seen seen;
+  seen.outcome = outcome;
+  seen.reason = reason;
+  if (!tensor.empty()) seen.first_wrong = {tensor, 3, 1.5, 1};
+  return seen;
+}
+
+using Question = std::function<bool(const Bundle&)>;
+
+/// A shrinking whose fault is where the answer is yes; it counts the runs.
+struct Planted {
+  Planted(Bundle bundle, Seen::Outcome outcome, const Question& question)
+      : shrinking(
+            started(std::move(bundle), outcome),
+            [this, question](Bundle& smaller) { return ++runs, question(smaller); },
+            [this](const std::string& step) { told.push_back(step); },
+            [this] { return ++asked > patience; }) {}
+
+  static Bundle started(Bundle bundle, Seen::Outcome outcome) {
+    bundle.seen = failure(outcome, "planted");
+    for (const TensorSpec& spec : bundle.plan ? bundle.plan->tensors : std::vector<TensorSpec>()) {
+      if (spec.role == TensorSpec::Role::output && !bundle.seen.first_wrong) {
+        bundle.seen.first_wrong = {spec.name, 0, 1, 0};
+      }
+    }
+    return bundle;
+  }
+  const Bundle& shrink() {
+    clam::shrink(shrinking);
+    return shrinking.smallest();
+  }
+
+  int runs = 0, asked = 0;
+  int patience = std::numeric_limits<int>::max();  ///< questions until the time is over
+  std::vector<std::string> told;
+  Shrinking shrinking;
+};
+
+/// Launches a -> b -> c and a -> d, of one kernel.
+inline Bundle chain() {
+  using Role = TensorSpec::Role;
+  Bundle bundle;
+  bundle.plan = scale_plan(4, 2);
+  Plan& plan = *bundle.plan;
+  const Launch one = plan.launches[0];
+  plan.tensors = {{"a", Role::input, Dtype::f32, {4}, {}, 0},
+                  {"c", Role::output, Dtype::f32, {4}, {}, 0},
+                  {"d", Role::output, Dtype::f32, {4}, {}, 0}};
+  plan.buffers = {{"b", BufferSpec::Role::scratch, 16}};
+  plan.launches.clear();
+  for (const auto& [from, to] :
+       std::vector<std::pair<const char*, const char*>>{{"a", "b"}, {"b", "c"}, {"a", "d"}}) {
+    plan.launches.push_back(one);
+    plan.launches.back().args[0] = BufferArg{from};
+    plan.launches.back().args[1] = BufferArg{to};
+  }
+  bundle.kernels["scale.cl"] = kScaleSource;
+  bundle.inputs["a"] = bundle.expected["c"] = bundle.expected["d"] = HostTensor(Dtype::f32, {4});
+  return bundle;
+}
+
+}  // namespace clam::test

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// search.hpp - the smallest number, and the fewest parts, that do. What is asked may answer no to
+// everything once its time is over: a search then ends soon, with the smallest that it found.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace clam {
+
+/// The smallest of `least` to `value` for which it holds, by bisection; it holds for `value`. Where
+/// it holds for some between only, one that is next to a value for which it does not.
+std::int64_t smallest(std::int64_t least, std::int64_t value,
+                      const std::function<bool(std::int64_t)>& holds);
+
+/// Some of a number of parts, in order.
+using Parts = std::vector<std::size_t>;
+/// Those of `count` parts that are needed for it to hold, by delta debugging: no single one of them
+/// can go. It holds for all.
+Parts needed(std::size_t count, const std::function<bool(const Parts&)>& holds);
+
+}  // namespace clam

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// shrink.cpp - the order in which a case gets smaller.
+#include "shrink.hpp"
+
+#include <optional>
+
+#include "making.hpp"
+#include "steps.hpp"
+
+namespace clam {
+namespace {
+
+/// Sizes and data each make more of the other possible. First without other options: a fault that
+/// hangs on these would hide from a search that comes past them.
+void shrink_made(Shrinking& shrinking, Making& making) {
+  const Bundle before = shrinking.smallest();
+  for (const bool keeps_options : {true, false}) {
+    making.keeps_options = keeps_options;
+    for (bool again = true; again && !shrinking.over();) {
+      again = shrink_problem(shrinking, making);
+      again = shrink_data(shrinking, making) || again;
+    }
+  }
+  tell_changes(shrinking, before);
+}
+
+bool shrink_built(Shrinking& shrinking) {
+  const bool text = shrink_text(shrinking);
+  return shrink_options(shrinking) || text;
+}
+
+}  // namespace
+
+void shrink(Shrinking& shrinking) {
+  if (shrinking.over()) return;
+  shrink_to_build(shrinking);
+  if (shrinking.smallest().build_only()) {
+    while (shrink_built(shrinking)) continue;
+    return;
+  }
+  if (shrinking.over()) return;
+  std::string why_not;
+  std::optional<Making> making = making_of(shrinking.smallest(), why_not);
+  if (making) {
+    shrink_made(shrinking, *making);
+  } else {
+    shrinking.note("the extents stay: " + why_not);
+    shrink_foreign_data(shrinking);
+  }
+  // Without a launch or an option it is no longer the plan that clam makes, so these come later.
+  shrink_launches(shrinking);
+  shrink_options(shrinking);
+  if (making) shrink_elements(shrinking, *making);
+}
+
+}  // namespace clam

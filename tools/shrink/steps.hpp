@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// steps.hpp - what can be left out of any case.
+#pragma once
+
+#include <string>
+
+#include "shrinking.hpp"
+
+namespace clam {
+
+/// A plan that the compiler fails on becomes a build of the one file that it fails on.
+bool shrink_to_build(Shrinking& shrinking);
+/// Launches that the failure does not need.
+bool shrink_launches(Shrinking& shrinking);
+/// Build options that it does not need. Where kernels run, only those that change nothing of what
+/// they compute.
+bool shrink_options(Shrinking& shrinking);
+/// Whether results may be held to the same bounds without this word of the options. A definition
+/// may go only where the text is surely the same for the compiler without it: of a name that
+/// stands nowhere, or of the value that the file gives the name itself where it has none.
+bool changes_nothing(const std::string& word, const std::string& options, const std::string& text);
+/// Build options and groups that are others now, as they are with other extents, as steps.
+void tell_changes(Shrinking& shrinking, const Bundle& before);
+/// The file of a build: kernels, then blocks, then lines.
+bool shrink_text(Shrinking& shrinking);
+/// Inputs of a plan of others, to zeros, where nothing is compared.
+bool shrink_foreign_data(Shrinking& shrinking);
+
+}  // namespace clam
