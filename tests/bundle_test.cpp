@@ -462,7 +462,8 @@ TEST(bundle_device, what_lies_around_a_tensor_is_watched) {
   CLAM_NEEDS_DEVICE();
   const struct {
     const char *more, *seen, *in_c;
-  } faults[] = {{"dst[n + 5] = 1", "memory around tensor dst", "FAIL: memory behind dst"},
+  } faults[] = {{"dst[n + 5] = 1", "memory around tensor dst", "FAIL: memory around dst"},
+                {"dst[-1] = 1", "memory around tensor dst", "FAIL: memory around dst"},
                 {"src[n - 1] = 1", "input tensor src", "FAIL: input src was overwritten"}};
   for (const auto& fault : faults) {
     const TemporaryFolder folder;
