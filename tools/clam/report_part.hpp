@@ -120,6 +120,12 @@ inline nlohmann::json parse_json_file(const std::string& path, const char* write
   }
 }
 
+/// The lines of a board's card.
+ReportBoard::Facts device_facts(const Part& device, const ReportBoard& board,
+                                const std::vector<std::string>& replaced);
+ReportBoard::Facts clock_facts(const Part& board);
+ReportBoard::Facts peak_facts(const Part& peaks);
+
 /// Its predicted_us, where it has one.
 void take_prediction(const Part& part, ReportRow& row);
 
