@@ -162,9 +162,19 @@ TEST(bundle, texts_name_neither_person_nor_machine) {
   ::setenv("LOGNAME", "mariner", 1);
   EXPECT_EQ(anonymous("/home/mariner/x.cl of mariner: submariner"), "~/x.cl of USER: submariner");
   EXPECT_EQ(anonymous("gnu/home/mariner/.cache /home/mariners"), "gnu~/.cache /home/mariners");
+  ::setenv("HOME", "/data/users/the mariner/", 1);
+  EXPECT_EQ(anonymous("'/data/users/the mariner/x.cl'"), "'~/x.cl'");
+  const TemporaryFolder folder;
+  fs::create_directory(folder.file("disk"));
+  fs::create_directory_symlink(folder.file("disk"), folder.file("home"));
+  ::setenv("HOME", folder.file("home").c_str(), 1);
+  EXPECT_EQ(anonymous(folder.file("disk/x") + ", " + folder.file("home/x")), "~/x, ~/x");
+  // An account of every board, which is a word of other texts.
+  ::setenv("LOGNAME", "pi", 1);
+  EXPECT_EQ(anonymous("2 * pi"), "2 * pi");
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
-  EXPECT_TRUE(std::string(host).size() < 2 || std::string(host) == "localhost" ||
+  EXPECT_TRUE(std::string(host).size() < 2 || names_nobody(host) ||
               !contains(anonymous(fmt::format("on {}.", host)), host));
   ::unsetenv("LOGNAME");
   ::setenv("HOME", before.c_str(), 1);
@@ -210,6 +220,8 @@ TEST(bundle, damaged_ones_are_refused_with_a_sentence) {
   write_npy(path + "/src.npy", HostTensor(Dtype::f32, {3}));
   refused("4 elements of f32 are needed");
   write_file(path + "/case.json", "{\"clam_bundle\": 2}");
+  refused("a newer clam wrote it (of no version): this one reads version 1, not 2");
+  write_file(path + "/case.json", "{\"clam_bundle\": 0}");
   refused("no case of a bundle");
   write_file(path + "/case.json", "{\"clam_bundle\": 1}");
   refused("damaged");
@@ -279,6 +291,12 @@ TEST(bundle, what_cannot_be_recorded_is_refused) {
   expect_refusal(run_clam({"replay"}), 2, "replay what?");
   expect_refusal(run_clam({"replay", "--all", folder.path()}), 2, "has no bundles in it");
   expect_refusal(run_clam({"replay", "--all", folder.file("none")}), 2, "is no folder");
+  write(folder, scale_bundle());
+  expect_refusal(run_clam({"replay", "--all", folder.file("case")}), 2,
+                 "is a bundle itself: clam replay " + folder.file("case"));
+  // What a process leaves that is killed while it records.
+  fs::rename(folder.file("case"), folder.file("case.tmp.abcdef"));
+  expect_refusal(run_clam({"replay", "--all", folder.path()}), 2, "has no bundles in it");
   expect_refusal(run_clam({"record", kSoftmax, "-o", folder.file("none/case")}), 2,
                  "make the folder " + folder.file("none") + " first");
   for (const char* name : {"case.json", "README.md", "piglit.cl"}) {
@@ -580,6 +598,41 @@ TEST(bundle_device, a_folder_of_bundles_is_replayed) {
   EXPECT_EQ(results[1].at("seen"), results[1].at("recorded"));
 }
 
+TEST(bundle_device, a_folder_with_all_kinds_of_things_is_replayed) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  write(folder, scale_bundle());
+  fs::create_directory(folder.file("empty"));
+  fs::create_directory_symlink(folder.file("nowhere"), folder.file("dangling"));
+  write_file(folder.file("thesis.txt"), "mine");
+  for (const char* name : {"broken", "newer"}) fs::copy(folder.file("case"), folder.file(name));
+  fs::remove(folder.file("broken/plan.json"));
+  write_file(folder.file("newer/case.json"), R"({"clam_bundle": 9, "clam": "7.0"})");
+  const Finished finished = run_clam({"replay", "--all", folder.path(), "--json", "-"});
+  EXPECT_EQ(finished.code, 2) << finished.err;
+  const json results = parse_out(finished).at("results");
+  ASSERT_EQ(results.size(), 3u);
+  EXPECT_EQ(results[0].at("verdict"), "unreadable");
+  EXPECT_TRUE(contains(results[0].at("reason"), "plan.json")) << results[0];
+  EXPECT_EQ(results[1].at("verdict"), "still right");
+  EXPECT_EQ(results[2].at("verdict"), "unreadable");
+  EXPECT_EQ(results[2].at("reason"),
+            "a newer clam wrote it (7.0): this one reads version 1, not 9");
+}
+
+/// Root may write everywhere, but not a folder in a file's place.
+TEST(bundle_device, a_row_that_cannot_be_written_leaves_the_verdict) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  write(folder, scale_bundle());
+  fs::remove(folder.file("case/README.md"));
+  fs::create_directory(folder.file("case/README.md"));
+  const Finished finished = replay(folder, {"--add-proof"});
+  EXPECT_EQ(finished.code, 0) << finished.out;
+  EXPECT_TRUE(contains(finished.out, "still right")) << finished.out;
+  EXPECT_TRUE(contains(finished.err, "this is not in its proof: cannot write ")) << finished.err;
+}
+
 TEST(bundle_device, the_simulator_runs_its_file) {
   CLAM_NEEDS_DEVICE();
   if (run_command({"/bin/sh", "-c", "command -v oclgrind-kernel"}).code != 0) {
@@ -738,6 +791,47 @@ TEST(bundle_broken, what_a_compiler_says_before_it_aborts_is_kept) {
   EXPECT_EQ(errors, read_file(folder.file("again/driver.log")));
   EXPECT_EQ(case_of(folder), json::parse(read_file(folder.file("again/case.json"))));
   EXPECT_TRUE(contains(read_file(folder.file("case/README.md")), "| driver.log | "));
+}
+
+/// Runs clam in a folder, and sends the signal once it has a temporary folder; its exit code. What
+/// it leaves is in the folder, and in its folder tmp.
+int code_when_signalled(const TemporaryFolder& folder, const std::string& words, const char* signal,
+                        const std::vector<std::string>& environment) {
+  fs::create_directories(folder.file("tmp"));
+  std::vector<std::string> own = environment;
+  own.insert(own.end(), {"CLAM=" CLAM_BINARY, "TMPDIR=" + folder.file("tmp")});
+  // A shell has its jobs ignore SIGINT.
+  const std::string script = "cd " + folder.path() + " && { env --default-signal=INT $CLAM " +
+                             words +
+                             " & for i in $(seq 300); do [ -z \"$(ls tmp)\" ] || break; sleep 0.1; "
+                             "done; sleep 0.5; kill -" +
+                             signal + " $!; wait $!; }";
+  return run_command({"/bin/sh", "-c", script}, own).code;
+}
+
+TEST(bundle_broken, a_signal_leaves_nothing_half_written) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder, kernels;
+  break_pack(kernels, "for (volatile int again = 0; again < 2; again = 0)");
+  const std::vector<std::string> hanging{"CLAM_KERNEL_DIR=" + kernels.path(), "CLAM_CACHE_DIR=off"};
+  const std::string problem = fmt::format("'{}' --limit 60 --no-proof", kDense);
+  EXPECT_EQ(code_when_signalled(folder, "record " + problem + " -o case", "TERM", hanging),
+            128 + 15);
+  EXPECT_EQ(code_when_signalled(folder, "record " + problem + " -o case", "INT", hanging), 128 + 2);
+  EXPECT_TRUE(fs::is_empty(folder.file("tmp")));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1);
+  ASSERT_EQ(record(folder, {kDense, "--limit", "5"}, &kernels).code, 0);
+  const auto before = files_of(folder.file("case"));
+  EXPECT_EQ(code_when_signalled(folder, "replay case", "INT", {}), 128 + 2);
+  EXPECT_EQ(code_when_signalled(folder, "record --force " + problem + " -o case", "INT", hanging),
+            128 + 2);
+  const std::vector<std::string> lying{"LD_PRELOAD=" CLAM_LYING_OPENCL,
+                                       "CLAM_TEST_LIE=profiling-finish-hang",
+                                       "ASAN_OPTIONS=verify_asan_link_order=0"};
+  EXPECT_EQ(code_when_signalled(folder, "probe profiling-finish-hang", "HUP", lying), 128 + 1);
+  EXPECT_TRUE(fs::is_empty(folder.file("tmp")));
+  EXPECT_TRUE(files_of(folder.file("case")) == before);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 2);
 }
 
 TEST(bundle_broken, a_hang_is_an_outcome) {
