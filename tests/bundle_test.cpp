@@ -187,6 +187,27 @@ TEST(bundle, the_c_program_is_one_short_file) {
                           [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }));
 }
 
+TEST(bundle, the_c_program_is_one_short_file_of_many_launches_too) {
+  for (const int launches : {1, 30, 1000}) {
+    const TemporaryFolder folder;
+    Bundle bundle = scale_bundle();
+    bundle.plan->launches.assign(launches, bundle.plan->launches[0]);
+    for (int i = 0; i < launches; ++i) {
+      bundle.plan->buffers.push_back(
+          {fmt::format("scratch_{}", i), BufferSpec::Role::scratch, 4096});
+    }
+    write(folder, bundle);
+    const std::string text = read_file(folder.file("case/replay.c"));
+    EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 400) << launches;
+    EXPECT_EQ(contains(text, "\"scratch_0\", SCRATCH, F32, 4096, 0, 0, 0},\n"), launches == 1);
+    EXPECT_FALSE(contains(text, "\n\n\n"));
+    if (!has_compiler()) continue;
+    const std::string cc = "cc -std=c99 -O0 -Wall -Wextra -pedantic -Werror -c -o /dev/null ";
+    const Finished built = run_command({"/bin/sh", "-c", cc + folder.file("case/replay.c")});
+    EXPECT_EQ(built.code, 0) << built.err;
+  }
+}
+
 TEST(bundle, is_read_back_as_it_was) {
   const TemporaryFolder folder;
   const Bundle bundle = scale_bundle();
