@@ -110,8 +110,8 @@ BoardState Board::state() const {
   return state;
 }
 
-double ClockWatch::moved() {
-  const std::optional<double> now = board_.gpu_mhz();
+double ClockWatch::moved_to(const std::optional<double>& now) {
+  last_ = now;
   if (!now) return 0;
   if (!first_) first_ = now;
   double moved = 0;
@@ -124,7 +124,7 @@ double ClockWatch::moved() {
 std::optional<std::string> clock_mark(double moved) {
   constexpr double kHolds = 0.03;
   if (moved <= kHolds) return std::nullopt;
-  return fmt::format("clock moved {:.1f} %", 100 * moved);
+  return fmt::format("{} {:.1f} %", kClockMoved, 100 * moved);
 }
 
 nlohmann::json to_json(const BoardState& state) {

@@ -40,12 +40,18 @@ class ClockWatch {
   void before() { before_ = board_.gpu_mhz(); }
   /// How far the clock is now from the one before, or from the first row's where that is farther:
   /// 0.05 is 5 %. 0 where the board does not show it.
-  double moved();
+  double moved() { return moved_to(board_.gpu_mhz()); }
+  /// The same of a clock that another process saw.
+  double moved_to(const std::optional<double>& now);
+  /// The clock that was asked about last.
+  std::optional<double> last() const { return last_; }
 
  private:
   const Board& board_;
-  std::optional<double> first_, before_;
+  std::optional<double> first_, before_, last_;
 };
+
+constexpr const char* kClockMoved = "clock moved";
 
 /// "clock moved 5.2 %" of a row whose clock moved over 3 %; else nothing.
 std::optional<std::string> clock_mark(double moved);

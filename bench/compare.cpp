@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "atomic_file.hpp"
+#include "document.hpp"
 #include "error.hpp"
 
 namespace clam::bench {
@@ -64,108 +65,120 @@ Judgement unsure(const std::string& why) {
   return judgement;
 }
 
+/// One of the two files.
+struct Run {
+  std::string file, device;
+  bool on_cpu = false;
+  std::vector<std::pair<std::string, const json*>> rows;  ///< by name, those that were asked for
+
+  const json* find(const std::string& row) const {
+    const auto same = [&](const auto& each) { return each.first == row; };
+    const auto found = std::find_if(rows.begin(), rows.end(), same);
+    return found == rows.end() ? nullptr : found->second;
+  }
+};
+
 std::string validity(const json& row) { return row.value("validity", std::string("skipped")); }
 
-Timing timing_of(const json& row, bool on_cpu) {
-  Timing timing;
-  if (on_cpu) timing.other_load = row.value("other_load", 0.0);
-  timing.samples_us = row.value("samples_us", std::vector<double>{});
-  timing.rounds_us = row.value("rounds_us", std::vector<double>{});
-  timing.median_us = row.at("us").at("median");
-  timing.min_us = row.at("us").at("min");
-  return timing;
+/// Whatever `read` finds wrong is said of the file, and of the part of it.
+template <typename Read>
+auto reading(const std::string& file, const std::string& part, const Read& read) {
+  try {
+    return read();
+  } catch (const json::exception& error) {
+    const std::string what = error.what();  // "[json.exception.type_error.302] type must be ..."
+    throw BadArgument(
+        fmt::format("{}: {} is damaged: {}", file, part, what.substr(what.find(']') + 2)));
+  }
 }
 
-ComparedRow compare_row(const json& a, bool a_on_cpu, const json& b, bool b_on_cpu) {
+Timing timing_of(const json& row, const Run& run) {
+  return reading(run.file, "row '" + row.value("name", std::string()) + "'", [&] {
+    Timing timing;
+    if (run.on_cpu) timing.other_load = row.value("other_load", 0.0);
+    timing.samples_us = row.value("samples_us", std::vector<double>{});
+    timing.rounds_us = row.value("rounds_us", std::vector<double>{});
+    timing.median_us = row.at("us").at("median");
+    timing.min_us = row.at("us").at("min");
+    const auto is_time = [](double us) { return us > 0; };
+    if (!std::all_of(timing.samples_us.begin(), timing.samples_us.end(), is_time) ||
+        !is_time(timing.median_us) || !is_time(timing.min_us)) {
+      throw BadArgument(fmt::format("{}: row '{}' is damaged: a time is not above 0", run.file,
+                                    row.value("name", std::string())));
+    }
+    return timing;
+  });
+}
+
+ComparedRow compare_row(const std::string& name, const json& a, const Run& run_a, const json& b,
+                        const Run& run_b) {
   ComparedRow row;
-  row.name = b.at("name");
-  const bool a_ok = validity(a) == "OK", b_ok = validity(b) == "OK";
-  if (a_ok) row.a_us = a.at("us").at("median");
-  if (b_ok) row.b_us = b.at("us").at("median");
-  if (a_ok && b_ok) {
-    row.judgement = judge_change(timing_of(a, a_on_cpu), timing_of(b, b_on_cpu));
-  } else if (validity(b) == "INVALID" && a_ok) {
+  row.name = name;
+  const std::string was = validity(a), is = validity(b);
+  const Timing before = was == "OK" ? timing_of(a, run_a) : Timing{};
+  const Timing after = is == "OK" ? timing_of(b, run_b) : Timing{};
+  row.a_us = before.median_us, row.b_us = after.median_us;
+  if (was == "OK" && is == "OK") {
+    row.judgement = judge_change(before, after);
+  } else if (is == "INVALID" && was == "OK") {
     row.judgement = failed(b.value("reason", std::string()));
   } else {
-    row.judgement = unsure(fmt::format("was {}, is {}", validity(a), validity(b)));
+    row.judgement = unsure(fmt::format("was {}, is {}", was, is));
   }
   return row;
 }
 
-/// The rows of a file, by its "clam" part.
-const json& rows_of(const std::string& name, const json& document) {
-  static const std::string kNone = ": it is no file of clam-bench --json";
-  if (!document.is_object() || !document.contains("clam")) throw BadArgument(name + kNone);
-  const json& own = document.at("clam");
-  if (!own.is_object() || !own.contains("rows") || !own.at("rows").is_array()) {
-    throw BadArgument(name + kNone);
+/// The file's "clam" part, of the one form that is known here.
+const json& own_part(const std::string& file, const json& document) {
+  const json* own = document.is_object() && document.contains("clam") ? &document["clam"] : nullptr;
+  if (!own || !own->is_object() || !own->contains("rows") || !own->at("rows").is_array()) {
+    throw BadArgument(file + ": it is no file of clam-bench --json");
   }
-  bool any_time = false;
-  for (const json& row : own.at("rows")) {
-    any_time = any_time || row.contains("us");
-    if (row.contains("samples_us")) return own.at("rows");
+  if (!own->contains("schema")) {
+    throw BadArgument(file +
+                      ": it has no schema number, for an older clam-bench wrote it: measure again");
   }
-  if (!any_time) return own.at("rows");
-  throw BadArgument(name +
-                    ": its rows have no samples, for an older clam-bench wrote it: measure again");
+  const json& schema = own->at("schema");
+  if (schema == kSchema) return *own;
+  throw BadArgument(fmt::format("{}: it is of schema {}, and this clam-bench reads schema {}", file,
+                                in_quotes(schema.dump(-1, ' ', true)), kSchema));
 }
 
-json device_part(const json& document) {
-  const json& own = document.at("clam");
-  return own.contains("device") ? own.at("device") : json::object();
+Run run_of(const std::string& file, const json& document) {
+  const json& own = own_part(file, document);
+  Run run;
+  run.file = file;
+  reading(file, "its device", [&] {
+    const json device = own.value("device", json::object());
+    run.on_cpu = device.value("type", std::string()) == "cpu";
+    run.device = fmt::format("{} (driver {})", device.value("name", std::string("?")),
+                             device.value("driver_version", std::string("?")));
+  });
+  const json& rows = own.at("rows");
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    reading(file, fmt::format("row {}", i + 1), [&] {
+      const json& row = rows[i];
+      const std::string name = row.at("name");
+      validity(row), row.value("reason", std::string());
+      if (row.value("outcome", std::string()) != "not run") run.rows.emplace_back(name, &row);
+    });
+  }
+  return run;
 }
 
-bool is_cpu(const json& document) {
-  return device_part(document).value("type", std::string()) == "cpu";
-}
-
-std::string device_of(const json& document) {
-  const json device = device_part(document);
-  return fmt::format("{} (driver {})", device.value("name", std::string("?")),
-                     device.value("driver_version", std::string("?")));
-}
-
-const json* find_row(const json& rows, const std::string& name) {
-  const auto found = std::find_if(rows.begin(), rows.end(),
-                                  [&](const json& row) { return row.at("name") == name; });
-  return found == rows.end() ? nullptr : &*found;
-}
-
-void note_missing(Comparison& comparison, const std::string& file, const json& rows,
-                  const json& others) {
+void note_missing(Comparison& comparison, const Run& run, const Run& other) {
   int count = 0;
   std::string first;
-  for (const json& row : rows) {
-    if (find_row(others, row.at("name"))) continue;
-    if (count++ == 0) first = row.at("name");
+  for (const auto& [name, row] : run.rows) {
+    if (other.find(name)) continue;
+    if (count++ == 0) first = name;
   }
   if (count == 0) return;
-  comparison.notes.push_back(fmt::format("only in {}: {}{}", file, first,
+  comparison.notes.push_back(fmt::format("only in {}: {}{}", run.file, first,
                                          count > 1 ? fmt::format(" and {} more", count - 1) : ""));
 }
 
-std::string microseconds(double us) {
-  if (us <= 0) return "-";
-  return fmt::format(us < 10 ? "{:.3f}" : us < 1000 ? "{:.1f}" : "{:.0f}", us);
-}
-
 }  // namespace
-
-const char* name(Change change) {
-  switch (change) {
-    case Change::same:
-      return "SAME";
-    case Change::fast:
-      return "FAST";
-    case Change::slow:
-      return "SLOW";
-    case Change::unsure:
-      return "UNSURE";
-    case Change::failed:
-      return "INVALID";
-  }
-  return "unknown";
-}
 
 Judgement judge_change(const Timing& a, const Timing& b) {
   if (std::min(a.samples_us.size(), b.samples_us.size()) < kFewest) {
@@ -207,74 +220,25 @@ int Comparison::count(Change change) const {
 
 Comparison compare_runs(const std::string& a_name, const json& a, const std::string& b_name,
                         const json& b) {
-  const json& before = rows_of(a_name, a);
-  const json& after = rows_of(b_name, b);
+  const Run before = run_of(a_name, a), after = run_of(b_name, b);
   Comparison comparison{a_name, b_name, {}, {}};
-  try {
-    if (device_of(a) != device_of(b)) {
-      comparison.notes.push_back(
-          fmt::format("A was measured on {}, B on {}: they are compared all the same", device_of(a),
-                      device_of(b)));
-    }
-    for (const json& row : after) {
-      const json* old = find_row(before, row.at("name"));
-      if (!old || (validity(*old) == "skipped" && validity(row) == "skipped")) continue;
-      comparison.rows.push_back(compare_row(*old, is_cpu(a), row, is_cpu(b)));
-    }
-    note_missing(comparison, a_name, before, after);
-    note_missing(comparison, b_name, after, before);
-  } catch (const json::exception& error) {
-    throw BadArgument(fmt::format("{} or {} is damaged: {}", a_name, b_name, error.what()));
+  if (before.device != after.device) {
+    comparison.notes.push_back(
+        fmt::format("A was measured on {}, B on {}: they are compared all the same", before.device,
+                    after.device));
   }
+  for (const auto& [name, row] : after.rows) {
+    const json* old = before.find(name);
+    if (!old || (validity(*old) == "skipped" && validity(*row) == "skipped")) continue;
+    comparison.rows.push_back(compare_row(name, *old, before, *row, after));
+  }
+  if (comparison.rows.empty()) {
+    throw BadArgument(fmt::format("{} and {} have no measured row in common: nothing is compared",
+                                  a_name, b_name));
+  }
+  note_missing(comparison, before, after);
+  note_missing(comparison, after, before);
   return comparison;
-}
-
-std::string to_text(const Comparison& comparison) {
-  std::string text = fmt::format("A: {}\nB: {}\n", comparison.a, comparison.b);
-  for (const std::string& note : comparison.notes) text += note + "\n";
-  text += fmt::format("\n{:>10} {:>10} {:>7} {:>15}  {:<7}  row\n", "A us", "B us", "B/A", "95 %",
-                      "verdict");
-  for (const ComparedRow& row : comparison.rows) {
-    const Judgement& judgement = row.judgement;
-    const bool timed = row.a_us > 0 && row.b_us > 0;
-    const Interval& interval = judgement.ratio.interval;
-    text += fmt::format(
-        "{:>10} {:>10} {:>7} {:>15}  {:<7}  {}{}\n", microseconds(row.a_us), microseconds(row.b_us),
-        timed ? fmt::format("{:.3f}", judgement.ratio.value) : "-",
-        timed ? fmt::format("{:.3f}..{:.3f}", interval.low, interval.high) : "-",
-        name(judgement.change), row.name, judgement.why.empty() ? "" : " (" + judgement.why + ")");
-  }
-  text += "\n";
-  for (const Change change :
-       {Change::slow, Change::failed, Change::fast, Change::same, Change::unsure}) {
-    text += fmt::format("{}{} {}", change == Change::slow ? "" : ", ", comparison.count(change),
-                        name(change));
-  }
-  return text + "\n";
-}
-
-json to_json(const Comparison& comparison) {
-  json value = {{"clam_comparison", 1},
-                {"a", comparison.a},
-                {"b", comparison.b},
-                {"notes", comparison.notes},
-                {"regressed", comparison.regressed()},
-                {"rows", json::array()}};
-  for (const ComparedRow& row : comparison.rows) {
-    const Judgement& judgement = row.judgement;
-    json each = {{"name", row.name}, {"verdict", name(judgement.change)}};
-    if (row.a_us > 0) each["a_us"] = row.a_us;
-    if (row.b_us > 0) each["b_us"] = row.b_us;
-    if (row.a_us > 0 && row.b_us > 0) {
-      each["ratio"] = {{"value", judgement.ratio.value},
-                       {"low", judgement.ratio.interval.low},
-                       {"high", judgement.ratio.interval.high}};
-      each["p"] = judgement.p;
-    }
-    if (!judgement.why.empty()) each["reason"] = judgement.why;
-    value["rows"].push_back(each);
-  }
-  return value;
 }
 
 Comparison compare_files(const std::string& a, const std::string& b) {

@@ -54,7 +54,8 @@ struct Comparison {
   bool regressed() const { return count(Change::slow) + count(Change::failed) > 0; }
 };
 
-/// Throws BadArgument when one of them is no file of --json, or has no samples.
+/// Throws BadArgument when one of them is no file of --json that is read here, when a part of it is
+/// damaged, and when there is nothing to compare. Rows that a filter left out are as if not there.
 Comparison compare_runs(const std::string& a_name, const nlohmann::json& a,
                         const std::string& b_name, const nlohmann::json& b);
 

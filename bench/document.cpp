@@ -15,8 +15,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kSchema = 1;  // of bench/results.schema.json
-
 /// What repeats the row: kernel folder, problem, variant, device.
 std::string command(const Row& row, const Options& options) {
   const char* kernels = std::getenv("CLAM_KERNEL_DIR");
@@ -24,7 +22,9 @@ std::string command(const Row& row, const Options& options) {
   if (kernels && *kernels) words = fmt::format("CLAM_KERNEL_DIR={} ", shell_quoted(kernels));
   words += "clam-bench --problem " + shell_quoted(row.problem.text());
   if (!row.variant.empty()) words += " --variant " + row.variant;
-  if (!options.device.empty()) words += " --device " + shell_quoted(options.device);
+  const char* asked = std::getenv("CLAM_DEVICE");
+  const std::string device = options.device.empty() && asked ? asked : options.device;
+  if (!device.empty()) words += " --device " + shell_quoted(device);
   return words;
 }
 
@@ -93,6 +93,7 @@ json to_json(const Row& row, const Result& result, const Options& options,
     value["of_peak"] = *floor / result.us;
   }
   value["host_us"] = host_us(result);
+  if (result.gpu_mhz) value["gpu_mhz"] = *result.gpu_mhz;
   if (result.isolated) value["isolated"] = true;
   if (result.other_load) value["other_load"] = *result.other_load;
   if (result.flops > 0) value["flops"] = result.flops;
@@ -153,7 +154,8 @@ std::string make_document(const std::string& google, const Options& options,
          {"board", {{"before", to_json(around.before)}, {"after", to_json(around.after)}}},
          {"rows", json::array()},
          {"workloads", json::array()}};
-  if (!around.peaks.rows.empty()) own["peaks"] = to_json(around.peaks);
+  const bool no_peaks = around.peaks.rows.empty() && around.peaks.refused.empty();
+  if (!no_peaks) own["peaks"] = to_json(around.peaks);  // with why there are none, if so
   const MeasuredPeak peak = around.peaks.measured();
   for (std::size_t i = 0; i < selection.rows.size(); ++i) {
     own["rows"].push_back(to_json(selection.rows[i], results[i], options, peak));

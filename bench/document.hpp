@@ -12,6 +12,8 @@
 
 namespace clam::bench {
 
+constexpr int kSchema = 1;  ///< of bench/results.schema.json
+
 /// `google`: Google Benchmark's JSON, or empty when nothing was run.
 std::string make_document(const std::string& google, const Options& options,
                           const Selection& selection, const std::vector<Result>& results,

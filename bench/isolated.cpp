@@ -65,6 +65,7 @@ void take_times(const json& row, Result& result) {
   result.flops = row.value("flops", 0.0);
   row.at("bytes").get_to(result.bytes);
   if (row.contains("pack")) result.packing = packing_from_json(row.at("pack"));
+  if (row.contains("gpu_mhz")) result.gpu_mhz = row.at("gpu_mhz").get<double>();
   if (row.contains("other_load")) result.other_load = row.at("other_load").get<double>();
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -298,6 +299,11 @@ int measure_only_peaks(const Options& options) {
 }
 
 int compare(const Options& options) {
+  for (const std::string& file : options.compare) {
+    std::error_code none;
+    if (!std::filesystem::equivalent(file, options.json, none)) continue;
+    throw BadArgument(file + " is compared: let --json name another file");
+  }
   if (!options.json.empty()) require_writable(options.json);
   const Comparison comparison = compare_files(options.compare.at(0), options.compare.at(1));
   fmt::print("{}", to_text(comparison));

@@ -319,7 +319,10 @@ void Meter::run_round(Entry& entry) {
     entry.host_us += batch.host_ns * 1e-3;
   } while (sum(times_us) < wanted_us && wall_us() < kWallOverEvents * wanted_us);
   Result& result = entry.result;
-  if (options_.clock) result.clock_moved = std::max(result.clock_moved, options_.clock->moved());
+  if (options_.clock) {
+    result.clock_moved = std::max(result.clock_moved, options_.clock->moved());
+    result.gpu_mhz = options_.clock->last();
+  }
   result.verification = subject.check(poison_);
   result.error_over_bound = std::max(result.error_over_bound, result.verification.worst_ratio());
   require(all_is_written(result.verification));
@@ -484,11 +487,22 @@ void Meter::visit(std::size_t row) {
     return;
   }
   Result next = options_.elsewhere(selection_.rows[row]);
+  if (next.valid()) watch_clock(next);
   if (result.valid() && next.valid()) {
     join(result, next);
   } else {
     result = std::move(next);
   }
+}
+
+/// The other process saw the clock of its own row alone; here it is held against the first row's.
+void Meter::watch_clock(Result& next) {
+  if (!options_.clock) return;
+  const auto mark = clock_mark(options_.clock->moved_to(next.gpu_mhz));
+  const bool known = std::any_of(next.marks.begin(), next.marks.end(), [](const std::string& each) {
+    return each.rfind(kClockMoved, 0) == 0;
+  });
+  if (mark && !known) next.marks.insert(next.marks.begin(), *mark);
 }
 
 /// Every row once for each repetition that Google Benchmark asks for.

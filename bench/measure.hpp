@@ -64,7 +64,8 @@ struct Result {
   std::optional<double> other_load;  ///< 0..1 of the processors, while the row's group was measured
   double error_over_bound = 0;       ///< worst of all rounds
   Verification verification;
-  double clock_moved = 0;  ///< worst of all rounds, see ClockWatch
+  double clock_moved = 0;         ///< worst of all rounds, see ClockWatch
+  std::optional<double> gpu_mhz;  ///< after the last round
 
   double gflops() const { return us > 0 ? flops / us * 1e-3 : 0; }
   double gb_per_s() const { return us > 0 ? bytes / us * 1e-3 : 0; }
@@ -130,6 +131,7 @@ class Meter {
   void measure_elsewhere(std::size_t row);
   void visit_all();
   void visit(std::size_t row);
+  void watch_clock(Result& next);
   void run_rounds(std::vector<Entry*> entries);
   void run_round(Entry& entry);
   void summarise(Entry& entry);

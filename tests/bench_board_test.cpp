@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../bench/document.hpp"
+#include "../bench/isolated.hpp"
 #include "../bench/table.hpp"
 #include "atomic_file.hpp"
 #include "test_device.hpp"
@@ -170,6 +171,34 @@ TEST(bench_board_device, a_row_whose_clock_moved_is_marked) {
   EXPECT_EQ(results[0].marks[0], "clock moved 17.6 %");
 }
 
+/// Each process knows the clock of its own row alone.
+TEST(bench_board_device, rows_of_processes_of_their_own_are_held_against_the_first_one) {
+  CLAM_NEEDS_DEVICE();
+  const Sysfs sysfs;
+  const Board board(sysfs.root());
+  ClockWatch clock(board);
+  bench::Selection selection;
+  const Problem problem = Problem::parse("softmax shape=8x64 dtype=f32");
+  for (const char* name : {"a", "b", "c"}) selection.rows.push_back({name, problem, ""});
+  std::vector<bench::Result> results(3);
+  bench::MeterOptions options;
+  options.clock = &clock;
+  std::vector<std::optional<double>> clocks = {850, 700, std::nullopt};
+  options.elsewhere = [&](const bench::Row&) {
+    bench::Result result;
+    result.outcome = bench::Outcome::fine;
+    result.gpu_mhz = clocks.front();
+    clocks.erase(clocks.begin());
+    return result;
+  };
+  bench::Meter(runtime(), selection, results, options).measure(0);
+  std::string marks;
+  for (const bench::Result& result : results) {
+    for (const std::string& mark : result.marks) marks += mark + ";";
+  }
+  EXPECT_EQ(marks, "clock moved 17.6 %;");
+}
+
 TEST(bench_board_device, table_and_file_tell_of_the_clock_and_of_the_peaks) {
   CLAM_NEEDS_DEVICE();
   bench::Options options;
@@ -182,6 +211,7 @@ TEST(bench_board_device, table_and_file_tell_of_the_clock_and_of_the_peaks) {
     result.us = 1e4;
   }
   results[0].marks = {"clock moved 5.2 %"};
+  results[0].gpu_mhz = 806;
   bench::Surroundings around;
   around.peaks.gflops_f32 = 100;
   around.peaks.rows = {{"fma float4", "f32", 4, 0, 1, 100}};
@@ -195,6 +225,8 @@ TEST(bench_board_device, table_and_file_tell_of_the_clock_and_of_the_peaks) {
   EXPECT_DOUBLE_EQ(first.at("floor_us").get<double>(), 2684.35456);
   EXPECT_DOUBLE_EQ(first.at("of_peak").get<double>(), 0.268435456);
   EXPECT_EQ(own.at("rows").at(1).at("marks"), json::array());
+  EXPECT_EQ(first.at("gpu_mhz"), 806);
+  EXPECT_EQ(bench::result_from_json(first).gpu_mhz, 806);
 
   const std::string text = printed([&](std::FILE* out) {
     bench::Table table(selection, results, runtime().device(), out);

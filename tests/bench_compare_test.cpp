@@ -162,8 +162,10 @@ json invalid(const std::string& name) {
 }
 
 json document(const std::vector<json>& rows, const std::string& device = "a GPU") {
-  return {{"benchmarks", json::array()},
-          {"clam", {{"device", {{"name", device}, {"driver_version", "1"}}}, {"rows", rows}}}};
+  return {
+      {"benchmarks", json::array()},
+      {"clam",
+       {{"schema", 1}, {"device", {{"name", device}, {"driver_version", "1"}}}, {"rows", rows}}}};
 }
 
 class bench_compare_files : public testing::Test {
@@ -218,17 +220,58 @@ TEST_F(bench_compare_files, another_device_and_missing_rows_are_said) {
   EXPECT_NE(done.out.find("b.json: new\n"), std::string::npos) << done.out;
 }
 
+TEST_F(bench_compare_files, nothing_in_common_is_no_success) {
+  json filtered = row("x", 100, 1);
+  filtered = {{"name", "x"}, {"outcome", "not run"}};
+  const json skipped = {{"name", "x"}, {"outcome", "skipped"}};
+  const json x = document({row("x", 100, 1)});
+  const std::pair<json, json> cases[] = {{x, document({row("y", 100, 1)})},
+                                         {x, document({filtered})},
+                                         {document({skipped}), document({skipped})}};
+  for (const auto& [a, b] : cases) {
+    const Finished done = compare(a, b);
+    EXPECT_EQ(done.code, 2);
+    EXPECT_NE(done.err.find("have no measured row in common: nothing is compared"),
+              std::string::npos)
+        << done.err;
+  }
+  const Finished some = compare(document({row("x", 100, 1), row("y", 100, 2)}),
+                                document({filtered, row("y", 100, 3)}));
+  EXPECT_EQ(some.code, 0) << some.err;
+  EXPECT_NE(some.out.find("a.json: x\n"), std::string::npos) << some.out;
+  EXPECT_EQ(some.out.find("UNSURE   x"), std::string::npos) << some.out;
+}
+
+TEST_F(bench_compare_files, what_is_compared_is_not_overwritten) {
+  const json x = document({row("x", 100, 1)});
+  const Finished done = compare(x, x, {"--json", folder_.file("a.json")});
+  EXPECT_EQ(done.code, 2);
+  EXPECT_NE(done.err.find("a.json is compared: let --json name another file"), std::string::npos)
+      << done.err;
+  EXPECT_EQ(json::parse(read_file(folder_.file("a.json"))), x);
+}
+
 TEST_F(bench_compare_files, files_that_cannot_be_compared_get_a_sentence) {
-  json old = document({row("x", 100, 1)});
-  old["clam"]["rows"][0].erase("samples_us");
   const json good = document({row("x", 100, 1)});
+  const auto changed = [&](const char* patch) { return good.patch(json::parse(patch)); };
   const struct {
     json a;
     const char* sentence;
-  } cases[] = {{old, "a.json: its rows have no samples, for an older clam-bench wrote it"},
+  } cases[] = {{changed(R"([{"op":"remove","path":"/clam/schema"}])"),
+                "a.json: it has no schema number, for an older clam-bench wrote it"},
+               {changed(R"([{"op":"replace","path":"/clam/schema","value":2}])"),
+                "a.json: it is of schema '2', and this clam-bench reads schema 1"},
+               {changed(R"([{"op":"replace","path":"/clam/rows/0/us/median","value":"7"}])"),
+                "a.json: row 'x' is damaged: type must be number, but is string"},
+               {changed(R"([{"op":"replace","path":"/clam/rows/0/samples_us/1","value":null}])"),
+                "a.json: row 'x' is damaged: "},
+               {changed(R"([{"op":"replace","path":"/clam/rows/0/samples_us/1","value":-3}])"),
+                "a.json: row 'x' is damaged: a time is not above 0"},
+               {changed(R"([{"op":"replace","path":"/clam/device","value":7}])"),
+                "a.json: its device is damaged: "},
                {json::array(), "a.json: it is no file of clam-bench --json"},
                {{{"benchmarks", 1}}, "a.json: it is no file of clam-bench --json"},
-               {document({{{"name", 7}, {"samples_us", 3}}}), "is damaged"}};
+               {document({{{"name", 7}, {"samples_us", 3}}}), "a.json: row 1 is damaged: "}};
   for (const auto& each : cases) {
     const Finished done = compare(each.a, good);
     EXPECT_EQ(done.code, 2);

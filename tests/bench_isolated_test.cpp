@@ -38,7 +38,7 @@ std::pair<json, int> measured(std::vector<std::string> words,
 json lasting(json row) {
   for (const char* key :
        {"us", "host_us", "isolated", "samples_us", "rounds_us", "gb_per_s", "gflop_per_s",
-        "iterations", "of_peak", "floor_us", "marks", "other_load"}) {
+        "iterations", "gpu_mhz", "of_peak", "floor_us", "marks", "other_load"}) {
     row.erase(key);
   }
   if (row.contains("pack")) row["pack"].erase("us");
@@ -146,6 +146,7 @@ TEST(bench_isolated_broken, peaks_whose_process_crashes_cost_no_row) {
   EXPECT_TRUE(contains(finished.out, "no peak of any kind: its process was ended by signal 6"))
       << finished.out;
   const json own = json::parse(read_file(file)).at("clam");
+  EXPECT_TRUE(contains(own.at("peaks").at("refused").at(0), "any kind: its process was ended"));
   for (const json& row : own.at("rows")) {
     EXPECT_EQ(row.at("validity"), "OK");
     EXPECT_EQ(row.at("marks"), json{"not held against a peak, which is not known"});

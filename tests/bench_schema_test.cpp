@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "../bench/document.hpp"
 #include "atomic_file.hpp"
 #include "command.hpp"
 #include "test_device.hpp"
@@ -76,6 +77,10 @@ TEST(bench, the_schema_refuses_broken_results) {
       {R"([{"op":"replace","path":"/clam/rows/0/outcome","value":"skipped"}])", "$.clam.rows[0]: "},
       {R"([{"op":"replace","path":"/clam/rows/0/validity","value":"GOOD"}])",
        "$.clam.rows[0].validity: "},
+      {R"([{"op":"replace","path":"/clam/rows/0/validity","value":"INVALID"}])",
+       "$.clam.rows[0].validity: "},
+      {R"([{"op":"add","path":"/clam/rows/4/us","value":{"median":70,"min":69}}])",
+       "$.clam.rows[4]: "},
       {R"([{"op":"add","path":"/clam/rows/0/gflops","value":1}])",
        "$.clam.rows[0]: Additional properties"},
       {R"([{"op":"replace","path":"/clam/rows/0/us/median","value":-3}])",
@@ -122,6 +127,44 @@ TEST(bench, the_schema_describes_every_key) {
   schema["$defs"]["state"]["properties"]["gpu_mhz"].erase("description");
   undescribed(schema, schema, "", keys);
   EXPECT_EQ(keys, "/$defs/state/gpu_mhz\n");
+}
+
+/// What a driver claims that is not believed goes through the file to the page, and is no time
+/// there.
+TEST(bench_device, the_page_shows_what_an_invalid_row_claims) {
+  CLAM_NEEDS_DEVICE();
+  bench::Options options;
+  options.problems = {"dense m=512 n=512 k=512 dtype=f32"};
+  const bench::Selection selection = select_rows(options, runtime().device());
+  std::vector<bench::Result> results(1);
+  bench::Result& wrong = results[0];
+  wrong.outcome = bench::Outcome::check_failed;
+  wrong.reason = "condition 4, peak: 7122.0 GFLOP/s, but the device does 461.0 at most";
+  wrong.variant = "dense_packed";
+  wrong.data_set = "zero_mean";
+  wrong.kernel_hash = "00112233445566778899aabbccddeeff";
+  wrong.launches = 1;
+  wrong.us = 37.5;
+  wrong.iterations = 80;
+  wrong.flops = 268435456;
+  wrong.bytes = 3145728;
+  wrong.claimed = {{{10, 20, 30, 37530}}, 1, 5000};
+  const TemporaryFolder folder;
+  const std::string file = folder.file("results.json"), page = folder.file("page.html");
+  write_file(file, make_document("", options, selection, results, {}, runtime()));
+  ASSERT_EQ(run_command({CLAM_BINARY, "report", file, "-o", page}).code, 0);
+  const std::string text = read_file(page), start = "id=\"data\">";
+  const std::size_t begin = text.find(start) + start.size();
+  const json row = json::parse(text.substr(begin, text.find("</script>", begin) - begin))
+                       .at("boards")[0]
+                       .at("rows")[0];
+  EXPECT_EQ(row.at("status"), "INVALID");
+  EXPECT_EQ(row.at("us"), 37.5);
+  EXPECT_NEAR(row.at("gflop_per_s").get<double>(), 7158.28, 0.01);
+  EXPECT_NEAR(row.at("gb_per_s").get<double>(), 83.886, 0.001);
+  EXPECT_NEAR(row.at("flop_per_byte").get<double>(), 85.333, 0.001);
+  CLAM_NEEDS_JSONSCHEMA();
+  EXPECT_EQ(faults({file}), "");
 }
 
 /// A file with a row that is fine, one that is skipped where there is no fp16, and one whose kernel

@@ -227,6 +227,15 @@ TEST(bench_broken, the_command_takes_any_folder) {
   EXPECT_EQ(shell.out, kernels) << command;
 }
 
+/// Wherever the device's name came from.
+TEST(bench_device, the_command_has_the_device_that_was_asked_for) {
+  CLAM_NEEDS_DEVICE();
+  const std::string command = own_row(kCounts, {"CLAM_DEVICE=0:0"}).at("command");
+  EXPECT_NE(command.find(" --device '0:0'"), std::string::npos) << command;
+  const std::string none = own_row(kCounts, {"CLAM_DEVICE="}).at("command");
+  EXPECT_EQ(none.find("--device"), std::string::npos) << none;
+}
+
 TEST(bench_device, table_has_a_column_for_packing) {
   CLAM_NEEDS_DEVICE();
   const Finished done = run_bench(short_run({"--problem", kDense, "--problem", kCounts}));

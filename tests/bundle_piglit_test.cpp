@@ -126,6 +126,43 @@ TEST(bundle_piglit, a_bound_is_a_tolerance_that_no_right_element_exceeds) {
                        BadArgument, "which is any value there");
 }
 
+TEST(bundle_piglit, between_elements_an_output_stays_as_it_was) {
+  for (const Dtype dtype : {Dtype::f32, Dtype::i32}) {
+    Bundle bundle = scale_bundle();
+    TensorSpec& spec = bundle.plan->tensors[1];
+    spec.dtype = dtype;
+    spec.shape = {2, 2};
+    spec.strides = {3, 1};
+    HostTensor dst(dtype, {2, 2});
+    for (int i = 0; i < 4; ++i) dst.set(i, i + 1);
+    expect(spec, dst, bundle);
+    const std::string before = dtype == Dtype::i32 ? "2075998928" : "-12345.5";
+    std::string text = piglit_text(bundle);
+    EXPECT_TRUE(contains(text, "[5] repeat " + before + "\n")) << text;
+    EXPECT_TRUE(contains(text, "  1 2 " + before + " 3 4\n")) << text;
+    if (dtype == Dtype::i32) continue;
+    const double ulp = std::nextafter(4.0f, 5.0f) - 4.0;
+    Expected bounded;
+    bounded.value = {1, 2, 3, 4};
+    bounded.bound = {0, 0, 0, ulp};
+    expect(spec, bounded, bundle);
+    text = piglit_text(bundle);
+    EXPECT_TRUE(contains(text, "  1 2 -12345.5 3 4 tolerance 1 ulp\n")) << text;
+  }
+}
+
+TEST(bundle_piglit, a_name_is_one_line_of_text_and_a_version_a_number) {
+  Bundle bundle = scale_bundle();
+  bundle.problem = "two\nlines!*/ \xc3\xa9";
+  for (const char* options : {"-cl-std=CLC++1.0", "-cl-std=CL", "-cl-std=CL1"}) {
+    bundle.plan->launches[0].options = options;
+    const std::string text = piglit_text(bundle);
+    EXPECT_TRUE(contains(text, "\nname: two lines!*    \nclc_version_min: 12\n")) << text;
+  }
+  bundle.plan->launches[0].options = "-cl-std=CL3.0";
+  EXPECT_TRUE(contains(piglit_text(bundle), "clc_version_min: 30\n"));
+}
+
 TEST(bundle_piglit, what_it_cannot_say_is_refused_in_words) {
   const auto refused = [](auto change, const std::string& words) {
     Bundle bundle = scale_bundle();

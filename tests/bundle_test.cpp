@@ -274,6 +274,13 @@ TEST(bundle, the_simulators_file_has_one_launch_without_half) {
   EXPECT_TRUE(contains(sim, "\nscale.cl\nscale\n16 1 1\n16 1 1\n")) << sim;
   EXPECT_TRUE(contains(sim, "<size=16 float>\n0 3 6 9\n")) << sim;
   EXPECT_TRUE(contains(sim, "dump>")) << sim;
+  Bundle other = scale_bundle();
+  other.plan->launches[0].args[1] = BufferArg{"src"};
+  EXPECT_THROWS_SAYING(sim_text(other), BadArgument, "cannot be one buffer, as src is");
+  other = scale_bundle();
+  other.plan->launches[0].options = "-DNAME='a b'";
+  EXPECT_TRUE(contains(sim_text(other), R"( --build-options '-DNAME='\''a b'\''' kernel.sim)"))
+      << sim_text(other);
   bundle.plan->launches.push_back(bundle.plan->launches.front());
   EXPECT_THROWS_SAYING(sim_text(bundle), BadArgument, "one launch");
   bundle.plan->launches.pop_back();
@@ -501,7 +508,8 @@ TEST(bundle_device, what_lies_around_a_tensor_is_watched) {
   CLAM_NEEDS_DEVICE();
   const struct {
     const char *more, *seen, *in_c;
-  } faults[] = {{"dst[n + 5] = 1", "memory around tensor dst", "FAIL: memory behind dst"},
+  } faults[] = {{"dst[n + 5] = 1", "memory around tensor dst", "FAIL: memory around dst"},
+                {"dst[-1] = 1", "memory around tensor dst", "FAIL: memory around dst"},
                 {"src[n - 1] = 1", "input tensor src", "FAIL: input src was overwritten"}};
   for (const auto& fault : faults) {
     const TemporaryFolder folder;

@@ -1,27 +1,23 @@
 // SPDX-License-Identifier: MIT
-// conv2d_test.cpp - problems, plans, references and kernels of conv2d.
-#include <fmt/core.h>
+// conv2d_test.cpp - problems, plans and references of conv2d, and faults that its sets must catch.
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "compare.hpp"
+#include "contains.hpp"
 #include "conv2d_faults.hpp"
+#include "error.hpp"
 #include "faults.hpp"
 #include "gpu.hpp"
-#include "op_device.hpp"
-#include "ops/shared/random.hpp"
-#include "test_device.hpp"
+#include "kernels.hpp"
 #include "test_errors.hpp"
 #include "workload.hpp"
 
 namespace clam {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 Problem parse(const std::string& line, const std::string& dtype = "f32") {
   return Problem::parse(line + " dtype=" + dtype);
@@ -271,17 +267,14 @@ std::string options_on(int cores, const std::string& words, const std::string& v
   return make_plan(parse("conv2d " + words), device, {variant}).launches.back().options;
 }
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST(conv2d, few_tiles_are_summed_in_parts) {
-  EXPECT_TRUE(has(options_on(4, "c=512 h=32 w=32 k=16 r=3 pad=1"), "PARTS=16"));
-  EXPECT_TRUE(has(options_on(4, "c=512 h=64 w=64 k=84 r=3 pad=1"), "PARTS=1 "));
-  EXPECT_TRUE(has(options_on(4, "c=256 h=1 w=1 k=84 r=3 pad=1"), "PARTS=16"));
-  EXPECT_TRUE(has(options_on(4, "c=4 h=1 w=1 k=84 r=3 pad=1"), "PARTS=1"));
-  EXPECT_TRUE(has(options_on(4, "c=512 h=4 w=4 k=256 r=1"), "PARTS=16"));
-  EXPECT_TRUE(has(options_on(4, "c=512 h=32 w=32 k=512 r=1"), "PARTS=1 -DCONV2D_VECTORS=2"));
+  EXPECT_TRUE(test::contains(options_on(4, "c=512 h=32 w=32 k=16 r=3 pad=1"), "PARTS=16"));
+  EXPECT_TRUE(test::contains(options_on(4, "c=512 h=64 w=64 k=84 r=3 pad=1"), "PARTS=1 "));
+  EXPECT_TRUE(test::contains(options_on(4, "c=256 h=1 w=1 k=84 r=3 pad=1"), "PARTS=16"));
+  EXPECT_TRUE(test::contains(options_on(4, "c=4 h=1 w=1 k=84 r=3 pad=1"), "PARTS=1"));
+  EXPECT_TRUE(test::contains(options_on(4, "c=512 h=4 w=4 k=256 r=1"), "PARTS=16"));
+  EXPECT_TRUE(
+      test::contains(options_on(4, "c=512 h=32 w=32 k=512 r=1"), "PARTS=1 -DCONV2D_VECTORS=2"));
 }
 
 TEST(conv2d, tiles_of_conv2d_1x1_are_what_registers_hold) {
@@ -289,22 +282,23 @@ TEST(conv2d, tiles_of_conv2d_1x1_are_what_registers_hold) {
     const std::string line = "conv2d h=32 w=32 k=512 r=1 " + words;
     return make_plan(parse(line, dtype), generic_device()).launches.back().options;
   };
-  EXPECT_TRUE(has(options("f32", "c=512"), "VECTORS=2 -DCONV2D_REST=0"));
-  EXPECT_TRUE(has(options("f32", "c=511"), "VECTORS=2"));
-  EXPECT_FALSE(has(options("f32", "c=511"), "REST"));
-  EXPECT_TRUE(has(options("f16", "c=512"), "VECTORS=1"));
-  EXPECT_TRUE(has(options("f16", "c=512 acc=chunk"), "VECTORS=1 -DCONV2D_ACC=1"));
-  EXPECT_TRUE(has(options("f16", "c=512 acc=f16"), "VECTORS=2 -DCONV2D_ACC=2 -DCONV2D_REST=0"));
-  EXPECT_FALSE(has(options("f16", "c=520 acc=f16"), "REST"));
+  EXPECT_TRUE(test::contains(options("f32", "c=512"), "VECTORS=2 -DCONV2D_REST=0"));
+  EXPECT_TRUE(test::contains(options("f32", "c=511"), "VECTORS=2"));
+  EXPECT_FALSE(test::contains(options("f32", "c=511"), "REST"));
+  EXPECT_TRUE(test::contains(options("f16", "c=512"), "VECTORS=1"));
+  EXPECT_TRUE(test::contains(options("f16", "c=512 acc=chunk"), "VECTORS=1 -DCONV2D_ACC=1"));
+  EXPECT_TRUE(
+      test::contains(options("f16", "c=512 acc=f16"), "VECTORS=2 -DCONV2D_ACC=2 -DCONV2D_REST=0"));
+  EXPECT_FALSE(test::contains(options("f16", "c=520 acc=f16"), "REST"));
 }
 
 TEST(conv2d, large_3x3_problems_take_two_vectors_and_their_extents_as_constants) {
   const char* large = "c=512 h=32 w=32 k=128 r=3 pad=1";
-  EXPECT_TRUE(has(options_on(4, large), "VECTORS=2")) << options_on(4, large);
-  EXPECT_TRUE(has(options_on(4, large), "-DCONV2D_H=32 -DCONV2D_W=32"));
-  EXPECT_FALSE(has(options_on(4, "c=4 h=8 w=8 k=8 r=3 pad=1"), "CONV2D_W"));
+  EXPECT_TRUE(test::contains(options_on(4, large), "VECTORS=2")) << options_on(4, large);
+  EXPECT_TRUE(test::contains(options_on(4, large), "-DCONV2D_H=32 -DCONV2D_W=32"));
+  EXPECT_FALSE(test::contains(options_on(4, "c=4 h=8 w=8 k=8 r=3 pad=1"), "CONV2D_W"));
   // Rows of y that end elsewhere than those of x are no constants.
-  EXPECT_FALSE(has(options_on(4, "c=512 h=32 w=32 k=128 r=3 pad_l=1"), "CONV2D_W"));
+  EXPECT_FALSE(test::contains(options_on(4, "c=512 h=32 w=32 k=128 r=3 pad_l=1"), "CONV2D_W"));
 }
 
 TEST(conv2d, addresses_are_split_for_the_compilers_of_mesa_alone) {
@@ -313,17 +307,17 @@ TEST(conv2d, addresses_are_split_for_the_compilers_of_mesa_alone) {
     return make_plan(problem, device, {"conv2d_3x3"}).launches.back().options;
   };
   DeviceInfo board = gpu_device(find_gpu("g610"));
-  EXPECT_TRUE(has(options(board), "-DCONV2D_SPLIT=1"));
+  EXPECT_TRUE(test::contains(options(board), "-DCONV2D_SPLIT=1"));
   board.platform = "ARM Platform";
-  EXPECT_FALSE(has(options(board), "CONV2D_SPLIT"));
+  EXPECT_FALSE(test::contains(options(board), "CONV2D_SPLIT"));
   DeviceInfo other = generic_device();
   other.platform = "rusticl";
-  EXPECT_FALSE(has(options(other), "CONV2D_SPLIT"));
+  EXPECT_FALSE(test::contains(options(other), "CONV2D_SPLIT"));
 }
 
 TEST(conv2d, depthwise_tiles_are_as_high_as_the_model_finds_best) {
-  EXPECT_TRUE(has(options_on(4, "c=64 h=64 w=64 k=64 r=3 pad=1 groups=64"), "ROWS=4"));
-  EXPECT_TRUE(has(options_on(4, "c=8 h=8 w=8 k=8 r=3 pad=1 groups=8"), "ROWS=1"));
+  EXPECT_TRUE(test::contains(options_on(4, "c=64 h=64 w=64 k=64 r=3 pad=1 groups=64"), "ROWS=4"));
+  EXPECT_TRUE(test::contains(options_on(4, "c=8 h=8 w=8 k=8 r=3 pad=1 groups=8"), "ROWS=1"));
 }
 
 TEST(conv2d, the_layers_of_ssd512_share_their_programs) {
@@ -514,518 +508,6 @@ TEST(conv2d, hard_sets_catch_a_half_accumulator) {
                     reference(problem, inputs, set.check), name);
     }
   });
-}
-
-// ---- kernels ----
-
-class conv2d_device : public test::OpDevice {
- protected:
-  static HostTensor run_y(Trial& trial, const Tensors& inputs) {
-    return run(trial, inputs).at("y");
-  }
-};
-
-/// Kernels made worse on purpose: one driver is enough to see that they are caught.
-class conv2d_broken : public test::OpDevice {};
-
-TEST_F(conv2d_device, every_case_passes_every_set_in_f32) {
-  for (const Problem& problem : problems_of(find_op("conv2d").cases, "f32")) {
-    expect_all_sets_pass(problem);
-  }
-}
-
-TEST_F(conv2d_device, every_case_passes_every_set_in_f16) {
-  CLAM_NEEDS_F16();
-  for (const Problem& problem : problems_of(find_op("conv2d").cases, "f16")) {
-    expect_all_sets_pass(problem);
-  }
-}
-
-TEST_F(conv2d_device, every_group_size_gives_the_same_bits) {
-  for (const std::string& dtype : dtypes()) {
-    for (const char* line : {"conv2d c=37 h=4 w=20 k=13 r=1", "conv2d c=5 h=6 w=8 k=9 r=3 pad=1",
-                             "conv2d c=3 h=9 w=8 k=3 r=3 pad=1 groups=3"}) {
-      expect_same_bits_in_every_group(parse(line, dtype), data_set("zero_mean"));
-    }
-  }
-}
-
-TEST_F(conv2d_device, groups_too_small_for_parts_compute_the_same) {
-  const Problem problem = parse("conv2d c=37 h=4 w=8 k=5 r=3 pad=1");
-  const Tensors inputs = make_inputs(problem, data_set("zero_mean"), test::seed());
-  const Reference reference = expected(problem, inputs, Check::zero_mean);
-  for (const int limit : {1, 8}) {
-    for_each_variant(problem, limit, [&](Trial& trial) { expect_pass(trial, inputs, reference); });
-  }
-}
-
-/// The plan with tiles of another height; small problems would never choose the high ones.
-Plan with_rows(Plan plan, int oh, int rows) {
-  Launch& launch = plan.launches.back();
-  launch.options.replace(launch.options.find("ROWS=") + 5, 1, std::to_string(rows));
-  const std::int64_t tiles = (oh + rows - 1) / rows, group = launch.local[1];
-  launch.global[1] = (tiles + group - 1) / group * group;
-  return plan;
-}
-
-TEST_F(conv2d_device, every_height_of_a_depthwise_tile_is_right_at_its_edges) {
-  for (const int stride : {1, 2}) {
-    for (const int rows : {1, 2, 4}) {
-      for (const int h : {1, 2, rows * stride, rows * stride + 1, 2 * rows * stride - 1}) {
-        const Problem problem =
-            parse(fmt::format("conv2d c=2 h={} w=12 k=2 r=3 stride={} pad=1 groups=2", h, stride));
-        SCOPED_TRACE(fmt::format("{} rows {}", problem.text(), rows));
-        const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
-        const Plan plan = make_plan(problem, test::runtime().device(), {"conv2d_depthwise"});
-        Trial trial(test::runtime(), with_rows(plan, Conv2d(problem).oh(), rows));
-        expect_pass(trial, inputs, expected(problem, inputs, Check::exact));
-      }
-    }
-  }
-}
-
-/// The plan for a compiler that gains by split addresses.
-Plan with_split(Plan plan) {
-  std::string& options = plan.launches.back().options;
-  if (!has(options, "CONV2D_SPLIT")) options += " -DCONV2D_SPLIT=1";
-  return plan;
-}
-
-constexpr const char* kSplit[][2] = {
-    {"conv2d_1x1.cl", "conv2d n=2 c=79 h=4 w=20 k=9 r=1"},
-    {"conv2d_1x1.cl", "conv2d c=130 h=4 w=4 k=7 r=1 bias"},
-    {"conv2d_3x3.cl", "conv2d n=2 c=37 h=5 w=8 k=6 r=3 pad=1"},
-    {"conv2d_3x3.cl", "conv2d c=5 h=9 w=16 k=701 r=3 pad=1"},
-    {"conv2d_3x3.cl", "conv2d c=9 h=8 w=12 k=5 r=3 stride=2 pad=1"},
-    {"conv2d_nhwc.cl", "conv2d c=12 h=5 w=9 k=7 r=3 pad=1 layout=nhwc"}};
-
-TEST_F(conv2d_device, split_addresses_give_the_same_bits_on_either_way) {
-  const test::TemporaryFolder folder;
-  for (const char* file : {"conv2d_1x1.cl", "conv2d_3x3.cl", "conv2d_nhwc.cl"}) {
-    test::break_kernel(folder, file, "(bytes - 1) < (uint)", "(bytes - 1) >= 0 * (uint)");
-  }
-  const auto carrying = test::runtime_with_kernels(folder);
-  for (const std::string& dtype : dtypes()) {
-    for (const auto& [file, line] : kSplit) {
-      for (const char* acc : {"", " acc=chunk", " acc=f16"}) {
-        if (*acc != 0 && dtype == "f32") continue;
-        if (has(acc, "f16") && !has(file, "1x1")) continue;
-        const Problem problem = parse(std::string(line) + acc, dtype);
-        SCOPED_TRACE(problem.text());
-        const std::string variant = std::string(file).substr(0, std::string(file).find('.'));
-        const Plan plan = make_plan(problem, test::runtime().device(), {variant});
-        const Tensors inputs = make_inputs(problem, data_set("zero_mean"), test::seed());
-        Trial whole(test::runtime(), plan), split(test::runtime(), with_split(plan));
-        Trial carried(*carrying, with_split(plan));
-        const HostTensor y = run_y(whole, inputs);
-        EXPECT_TRUE(run_y(split, inputs) == y);
-        EXPECT_TRUE(run_y(carried, inputs) == y);
-      }
-    }
-  }
-}
-
-/// conv2d_1x1 as a device of one core would run it: tiles of two vectors pay sooner there.
-Plan on_one_core(const Problem& problem, DeviceInfo device) {
-  device.compute_units = 1;
-  const Plan plan = make_plan(problem, device, {"conv2d_1x1"});
-  EXPECT_TRUE(has(plan.launches.back().options, "VECTORS=2")) << problem.text();
-  return plan;
-}
-
-TEST_F(conv2d_device, tiles_of_two_vectors_are_right_at_the_end_of_a_map) {
-  for (const std::string& dtype : dtypes()) {
-    const char* acc = dtype == "f16" ? " acc=f16" : "";
-    for (const int w : {32, 33, 47, 48, 49, 63, 65}) {
-      const Problem problem = parse(fmt::format("conv2d c=5 h=4 w={} k=301 r=1{}", w, acc), dtype);
-      const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
-      Trial trial(test::runtime(), on_one_core(problem, test::runtime().device()));
-      expect_pass(trial, inputs, expected(problem, inputs, Check::exact));
-    }
-  }
-}
-
-/// c around a trip of the loops over c: of 1, 4, 8, 16 and 32 channels.
-TEST_F(conv2d_device, sums_of_conv2d_1x1_are_right_at_the_ends_of_its_trips) {
-  for (const std::string& dtype : dtypes()) {
-    for (const char* acc : {"", " acc=chunk", " acc=f16"}) {
-      if (*acc != 0 && dtype == "f32") continue;
-      for (const int c : {1, 3, 4, 7, 8, 9, 15, 16, 17, 28, 31, 32, 33, 63, 64, 71}) {
-        for (const char* rest : {"h=4 w=33 k=301 r=1", "h=4 w=8 k=5 r=1"}) {
-          const Problem problem = parse(fmt::format("conv2d c={} {}{}", c, rest, acc), dtype);
-          SCOPED_TRACE(problem.text());
-          const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
-          DeviceInfo device = test::runtime().device();
-          device.compute_units = 1;
-          Trial trial(test::runtime(), make_plan(problem, device, {"conv2d_1x1"}));
-          expect_pass(trial, inputs, expected(problem, inputs, Check::exact));
-        }
-      }
-    }
-  }
-}
-
-TEST_F(conv2d_device, a_tile_of_two_vectors_that_is_not_moved_is_caught) {
-  const test::TemporaryFolder folder;
-  test::break_kernel(folder, "conv2d_1x1.cl", "? own - CONV2D_LX", "? own - 1");
-  const auto broken = test::runtime_with_kernels(folder);
-  const Problem problem = parse("conv2d c=5 h=4 w=33 k=301 r=1");
-  const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
-  Trial trial(*broken, on_one_core(problem, broken->device()));
-  trial.upload(inputs);
-  trial.run(1);
-  const Tensors outputs = trial.download();
-  const Reference reference = expected(problem, inputs, Check::exact);
-  EXPECT_FALSE(compare_all(reference, outputs, trial.trespass(), 1).pass());
-}
-
-TEST_F(conv2d_device, sums_whole_and_in_parts_are_right_at_the_edges_of_parts) {
-  for (const char* rest : {"h=4 w=8 k=5 r=1", "h=2 w=8 k=5 r=3 pad=1", "h=2 w=3 k=5 r=3 pad=1"}) {
-    for (const int c : {15, 16, 17, 63, 64, 65, 68, 69}) {
-      const Problem problem = parse(fmt::format("conv2d c={} {}", c, rest));
-      SCOPED_TRACE(problem.text());
-      const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
-      const Reference reference = expected(problem, inputs, Check::exact);
-      for (const int limit : {8, 64}) {
-        for_each_variant(problem, limit,
-                         [&](Trial& trial) { expect_pass(trial, inputs, reference); });
-      }
-    }
-  }
-}
-
-TEST_F(conv2d_device, sums_that_cancel_between_parts_stay_within_their_bound) {
-  const Problem problem = parse("conv2d c=64 h=4 w=8 k=5 r=1");
-  const Conv2d conv(problem);
-  Tensors inputs = make_inputs(problem, data_set("positive"), test::seed());
-  // In order, one partial sum is large; in parts, all of the second part's are.
-  const std::int64_t last = conv.part() - 1, first = conv.part();
-  for (std::int64_t i = 0; i < 32; ++i) {
-    inputs.at("x").set(last * 32 + i, 3e6);
-    inputs.at("x").set(first * 32 + i, -3e6);
-  }
-  for (std::int64_t k = 0; k < 5; ++k) {
-    inputs.at("w").set(k * 64 + last, 1);
-    inputs.at("w").set(k * 64 + first, 1);
-  }
-  expect_like_reference(problem, inputs);
-}
-
-TEST_F(conv2d_device, random_problems_pass) {
-  Random random(test::seed());
-  for (int i = 0; i < 12; ++i) {
-    const int groups = random.integer(1, 3), r = random.integer(1, 4), s = random.integer(1, 4);
-    const int pads[] = {random.integer(0, 3), random.integer(0, 3), random.integer(0, 3),
-                        random.integer(0, 3)};
-    std::string line = fmt::format(
-        "conv2d n={} c={} h={} w={} k={} r={} s={} stride_h={} stride_w={} pad_t={} pad_l={} "
-        "pad_b={} pad_r={} dilation_h={} dilation_w={} groups={}",
-        random.integer(1, 2), groups * random.integer(1, 9), random.integer(10, 20),
-        random.integer(10, 20), groups * random.integer(1, 9), r, s, random.integer(1, 3),
-        random.integer(1, 3), pads[0], pads[1], pads[2], pads[3], random.integer(1, 3),
-        random.integer(1, 3), groups);
-    if (random.integer(0, 1) == 1) line += " bias residual";
-    for (const std::string& dtype : dtypes()) expect_all_sets_pass(parse(line, dtype));
-  }
-}
-
-TEST_F(conv2d_device, other_inputs_give_other_outputs_and_the_same_inputs_the_same) {
-  for (const char* line : {"conv2d c=11 h=4 w=8 k=5 r=1", "conv2d c=2 h=4 w=8 k=5 r=3 pad=1",
-                           "conv2d c=3 h=4 w=8 k=3 r=3 pad=1 groups=3"}) {
-    const Problem problem = parse(line);
-    const Tensors one = make_inputs(problem, data_set("zero_mean"), 1);
-    const Tensors two = make_inputs(problem, data_set("zero_mean"), 2);
-    for_each_variant(problem, 0, [&](Trial& trial) {
-      const HostTensor first = run_y(trial, one), second = run_y(trial, two);
-      for (std::int64_t i = 0; i < first.size(); ++i) EXPECT_NE(first.bits(i), second.bits(i)) << i;
-      EXPECT_TRUE(run_y(trial, one) == first);
-      trial.run(2);
-      EXPECT_TRUE(trial.download().at("y") == first) << "weights are packed once";
-    });
-  }
-}
-
-TEST_F(conv2d_device, y_may_be_r) {
-  for (const char* line : {"conv2d c=24 h=4 w=4 k=6 r=1 bias residual",
-                           "conv2d n=2 c=5 h=4 w=4 k=7 r=3 pad=1 bias residual",
-                           "conv2d c=5 h=6 w=8 k=5 r=3 pad=1 groups=5 bias residual"}) {
-    const Problem problem = parse(line);
-    const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
-    const Expected y = expected(problem, inputs, Check::exact).at("y");
-    for_each_variant(problem, 0, [&](Trial& trial) {
-      trial.upload(inputs);
-      Executable executable = test::runtime().prepare(trial.plan());
-      Bindings bindings = trial.bindings();
-      bindings["y"] = bindings["r"];
-      test::runtime().pack(executable, bindings);
-      test::runtime().enqueue(executable, bindings);
-      test::runtime().finish();
-      HostTensor output(Dtype::f32, inputs.at("r").shape());
-      test::runtime().queue().enqueueReadBuffer(bindings["r"], CL_TRUE, 0, output.bytes(),
-                                                output.data());
-      EXPECT_TRUE(compare(output, y).pass) << compare(output, y).reason;
-    });
-  }
-}
-
-TEST_F(conv2d_device, nan_stays_in_its_window_and_its_channel) {
-  for (const std::string& dtype : dtypes()) {
-    for (const char* line :
-         {"conv2d c=5 h=6 w=8 k=5 r=3 pad=1", "conv2d c=5 h=8 w=8 k=5 r=3 stride=2 pad=1",
-          "conv2d c=5 h=6 w=8 k=5 r=1", "conv2d c=5 h=7 w=7 k=5 r=3 pad=1 dilation=2",
-          "conv2d c=5 h=6 w=8 k=5 r=3 pad=1 groups=5",
-          "conv2d c=5 h=8 w=8 k=5 r=3 stride=2 pad=1 groups=5"}) {
-      const Problem problem = parse(line, dtype);
-      const Conv2d conv(problem);
-      // A pixel at a corner is next to the padding, one inside is not.
-      for (const std::int64_t pixel :
-           {std::int64_t{0}, std::int64_t{conv.h} * conv.w - 1, std::int64_t{3} * conv.w + 4}) {
-        Tensors inputs = make_inputs(problem, data_set("zero_mean"), test::seed());
-        inputs.at("x").set(4 * conv.h * conv.w + pixel, kNan);
-        inputs.at("w").set(2 * conv.products(), kNan);  // its first tap
-        expect_like_reference(problem, inputs);
-      }
-    }
-  }
-}
-
-TEST_F(conv2d_device, taps_in_the_padding_are_left_out_whatever_their_weight) {
-  for (const std::string& dtype : dtypes()) {
-    for (const char* line :
-         {"conv2d c=3 h=1 w=4 k=3 r=3 pad=1", "conv2d c=20 h=1 w=4 k=3 r=3 pad=1",
-          "conv2d c=3 h=2 w=4 k=3 r=3 stride=2 pad=1", "conv2d c=3 h=1 w=1 k=3 r=3 pad=1",
-          "conv2d c=3 h=1 w=4 k=3 r=3 pad=1 groups=3",
-          "conv2d c=3 h=1 w=4 k=3 r=3 stride=2 pad=1 groups=3"}) {
-      const Problem problem = parse(line, dtype);
-      const Conv2d conv(problem);
-      for (const double value : {kInfinity, -kInfinity, kNan}) {
-        Tensors inputs = make_inputs(problem, data_set("zero_mean"), test::seed());
-        HostTensor& w = inputs.at("w");
-        for (std::int64_t i = 0; i < w.size(); i += 3) w.set(i, value);  // the left column ...
-        for (std::int64_t i = 0; i < w.size(); ++i) {
-          if (i % 9 < 3) w.set(i, value);  // ... and the upper row of taps
-        }
-        const Expected y = expected(problem, inputs, Check::hard).at("y");
-        EXPECT_TRUE(std::isfinite(y.value[0]));
-        expect_like_reference(problem, inputs);
-      }
-    }
-  }
-}
-
-TEST_F(conv2d_device, infinities_and_negative_zeros_are_numbers) {
-  for (const std::string& dtype : dtypes()) {
-    for (const char* line : {"conv2d c=5 h=6 w=8 k=5 r=3 pad=1", "conv2d c=5 h=6 w=8 k=5 r=1",
-                             "conv2d c=5 h=6 w=8 k=5 r=3 pad=1 groups=5"}) {
-      const Problem problem = parse(line, dtype);
-      Tensors inputs = make_inputs(problem, data_set("positive"), test::seed());
-      HostTensor& x = inputs.at("x");
-      for (std::int64_t i = 0; i < 20; ++i) x.set(i, -0.0);
-      x.set(48, kInfinity);           // the first pixel of channel 1
-      x.set(2 * 48 - 1, -kInfinity);  // the last one
-      inputs.at("w").set(3, -kInfinity);
-      expect_like_reference(problem, inputs);
-    }
-  }
-}
-
-/// One kernel a file, since the activations of a file are those of all its kernels.
-TEST_F(conv2d_device, every_activation_takes_infinities_as_its_reference_does) {
-  const std::pair<const char*, const char*> kernels[] = {
-      {"conv2d_1x1", "conv2d c=1 h=2 w=4 k=2 r=1"},
-      {"conv2d_depthwise", "conv2d c=1 h=2 w=4 k=1 r=3 pad=1"},
-      {"conv2d_plain", "conv2d c=1 h=2 w=4 k=2 r=1"}};
-  for (const std::string& act : activation_names()) {
-    for (const auto& [variant, line] : kernels) {
-      const Problem problem = parse(std::string(line) + " act=" + act);
-      SCOPED_TRACE(problem.text() + " " + variant);
-      Tensors inputs = make_inputs(problem, data_set("positive"), test::seed());
-      for (int i = 0; i < 8; ++i) inputs.at("x").set(i, i - 2.5);
-      Trial trial(test::runtime(), problem, {variant});
-      expect_pass(trial, inputs, expected(problem, inputs, Check::hard));
-      inputs.at("x").set(0, kInfinity);
-      inputs.at("x").set(7, -kInfinity);
-      // Where most outputs are no numbers, a verdict may be blind.
-      const Expected y = expected(problem, inputs, Check::hard).at("y");
-      EXPECT_LE(compare(run_y(trial, inputs), y, 1).worst_ratio, 1);
-    }
-  }
-}
-
-TEST_F(conv2d_device, denormals_are_kept_where_the_device_has_them) {
-  for (const std::string& dtype : dtypes()) {
-    const Problem problem = parse("conv2d c=5 h=6 w=8 k=5 r=3 pad=1", dtype);
-    Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
-    const double step = dtype == "f16" ? 0x1p-20 : 0x1p-138;
-    HostTensor& x = inputs.at("x");
-    for (std::int64_t i = 0; i < x.size(); ++i) x.set(i, step * static_cast<double>(i % 7 - 3));
-    const Expected y = expected(problem, inputs, Check::hard).at("y");
-    for_each_variant(problem, 0, [&](Trial& trial) {
-      // A device without denormals may give zeros: then the bound says so, and the verdict is
-      // blind.
-      EXPECT_LE(compare(run_y(trial, inputs), y, 1).worst_ratio, 1);
-    });
-  }
-}
-
-TEST_F(conv2d_device, the_largest_halves_add_up_and_overflow_like_ieee) {
-  CLAM_NEEDS_F16();
-  const Problem problem = parse("conv2d c=2 h=2 w=2 k=5 r=1", "f16");
-  Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
-  inputs.at("x") =
-      tensor(Dtype::f16, {1, 2, 2, 2}, {65504, 65504, -65504, 0, -65504, 65504, 0, -65504});
-  for (std::int64_t i = 0; i < inputs.at("w").size(); ++i) inputs.at("w").set(i, 1);
-  for_each_variant(problem, 0, [&](Trial& trial) {
-    const HostTensor y = run_y(trial, inputs);
-    EXPECT_EQ(y.get(0), 0);
-    EXPECT_EQ(y.get(1), kInfinity);
-    EXPECT_EQ(y.get(2), -65504);
-    EXPECT_EQ(y.get(3), -65504);
-  });
-}
-
-// ---- broken kernels ----
-
-struct FileFault {
-  const char* file;
-  test::KernelFault fault;
-};
-
-TEST_F(conv2d_broken, broken_kernels_are_caught) {
-  const char *three_by_three = "conv2d_3x3.cl", *nhwc = "conv2d_nhwc.cl";
-  const char* nhwc_three = "conv2d n=2 c=4 h=5 w=7 k=6 r=3 pad=1 layout=nhwc";
-  const char* nhwc_each = "conv2d n=2 c=8 h=5 w=9 k=8 r=3 pad=1 groups=8 layout=nhwc";
-  const char *conv = "conv2d.cl", *pointwise = "conv2d_1x1.cl", *depthwise = "conv2d_depthwise.cl";
-  const char *one = "conv2d c=5 h=6 w=8 k=9 r=1", *three = "conv2d n=2 c=4 h=5 w=8 k=6 r=3 pad=1";
-  const char *parts = "conv2d c=64 h=4 w=8 k=5 r=3 pad=1",
-             *one_parts = "conv2d c=64 h=4 w=4 k=5 r=1";
-  const char* strided = "conv2d c=3 h=7 w=12 k=5 r=3 stride=2 pad=1";
-  const char* general = "conv2d c=3 h=6 w=7 k=5 r=3 pad=1 dilation=2";
-  const char* grouped = "conv2d c=6 h=5 w=8 k=10 r=3 pad=1 groups=2";
-  const char* each = "conv2d n=2 c=5 h=6 w=8 k=5 r=3 pad=1 groups=5 bias act=relu";
-  const FileFault faults[] = {
-      {pointwise,
-       {"wrong tile", "4 * first * SIZE", "first / 2 * 8 * SIZE", one, "conv2d_1x1", "exact"}},
-      {pointwise,
-       {"dropped four channels", "% TRIP / 4 * 4", "% TRIP / 8 * 4", "conv2d c=13 h=6 w=8 k=9 r=1",
-        "conv2d_1x1", "exact"}},
-      {pointwise,
-       {"dropped channels after the last four", "channels % 4", "channels % 2",
-        "conv2d c=7 h=6 w=8 k=9 r=1", "conv2d_1x1", "exact"}},
-      {pointwise,
-       {"dropped last channel", "min(range, c - begin)", "min(range, c - begin - 1)", one,
-        "conv2d_1x1", "exact"}},
-      {pointwise,
-       {"early return", "(own >= vectors ||", "(own + 1 >= vectors ||",
-        "conv2d c=5 h=6 w=8 k=9 r=1 bias act=sigmoid", "conv2d_1x1", "zero_mean"}},
-      {pointwise,
-       {"lost part", "part < CONV2D_PARTS; ++part", "part < CONV2D_PARTS - 1; ++part", one_parts,
-        "conv2d_1x1", "exact"}},
-      {pointwise,
-       {"wrong image", "(n * c + begin)", "(begin)", "conv2d n=2 c=5 h=4 w=4 k=7 r=1", "conv2d_1x1",
-        "exact"}},
-      {pointwise,
-       {"last channels not packed", "channel + 2 < k)", "channel + 4 < k)",
-        "conv2d n=2 c=5 h=4 w=4 k=7 r=1", "conv2d_1x1", "exact"}},
-      {three_by_three,
-       {"wrong column", "(map - row * columns) * PIXELS", "(map - row * columns) / 2 * 2 * PIXELS",
-        three, "conv2d_3x3", "exact"}},
-      {three_by_three,
-       {"dropped last channel", "min(range, cg - tile->begin)", "min(range, cg - tile->begin - 1)",
-        three, "conv2d_3x3", "exact"}},
-      {three_by_three,
-       {"dropped last row of taps", "has_row(in, 2))", "has_row(in, 99))", three, "conv2d_3x3",
-        "exact"}},
-      {three_by_three,
-       {"dropped left column", "in->ix > 0", "in->ix > 4", three, "conv2d_3x3", "exact"}},
-      {three_by_three,
-       {"dropped right column", "in->ix + 4 * CONV2D_VECTORS <", "in->ix + 8 * CONV2D_VECTORS <",
-        three, "conv2d_3x3", "exact"}},
-      {three_by_three,
-       {"second vector not read", "always || has_high(&in)", "always", strided, "conv2d_3x3",
-        "exact"}},
-      {three_by_three,
-       {"early return", "CONV2D_PARTS == 1 && !tile.stored",
-        "CONV2D_PARTS == 1 && (!tile.stored || tile.oy + 1 == oh)", three, "conv2d_3x3",
-        "zero_mean"}},
-      {conv,
-       {"lost part", "i < CONV2D_PARTS; ++i", "i < CONV2D_PARTS - 1; ++i", parts, "conv2d_direct",
-        "exact"}},
-      {three_by_three,
-       {"wrong image", "(tile.n * groups + tile.g) * cg", "(tile.g) * cg", three, "conv2d_3x3",
-        "exact"}},
-      {conv,
-       {"wrong group of channels", "(tile.n * groups + tile.g) * cg", "(tile.n * groups) * cg",
-        grouped, "conv2d_direct", "exact"}},
-      {conv,
-       {"dropped last tap", "j < column1", "j < column1 - 1", general, "conv2d_direct", "exact"}},
-      {conv,
-       {"dropped first row", "const int row0 = first_tap(iy, dilation_h)",
-        "const int row0 = 1 + first_tap(iy, dilation_h)", general, "conv2d_direct", "exact"}},
-      {conv,
-       {"right padding read", "(uint)(column + stride_w) < (uint)w",
-        "(uint)(column + stride_w) <= (uint)w", "conv2d c=3 h=6 w=8 k=5 r=3 pad=1 dilation=2",
-        "conv2d_direct", "exact"}},
-      {conv,
-       {"tail pixels stored over the next row", "pixels > 3) store1", "pixels > -9) store1",
-        "conv2d c=3 h=6 w=7 k=5 r=3 pad=1", "conv2d_direct", "exact"}},
-      {three_by_three,
-       {"tail channels stored over the next group", "channel >= (out.channels & 7)", "channel > 8",
-        grouped, "conv2d_3x3", "exact"}},
-      {conv,
-       {"last channels not packed", "channels > 2", "channels > 4",
-        "conv2d n=2 c=5 h=4 w=4 k=7 r=3 pad=1", "conv2d_direct", "exact"}},
-      {conv,
-       {"dropped last tap", "j < columns; ++j", "j < columns - 1; ++j", three, "conv2d_plain",
-        "exact"}},
-      {three_by_three,
-       {"no bias", "CONV2D_BIAS ? (float)b[(out.channels >> 3) + channel] : 0.0f", "0.0f",
-        "conv2d c=5 h=4 w=4 k=7 r=3 pad=1 bias", "conv2d_3x3", "exact"}},
-      {three_by_three,
-       {"no activation", "CONV2D_ACT(z.x)", "z.x", "conv2d c=5 h=4 w=4 k=7 r=3 pad=1 bias act=relu",
-        "conv2d_3x3", "exact"}},
-      {depthwise,
-       {"wrong channel", "load_filter(&f1, weights + channel * 9 + 3,",
-        "load_filter(&f1, weights + (channel ^ 1) % channels * 9 + 3,", each, "conv2d_depthwise",
-        "exact"}},
-      {depthwise,
-       {"dropped last row of taps", "&f2, weights + channel * 9 + 6,",
-        "&f2, weights + channel * 9 + 3,", each, "conv2d_depthwise", "exact"}},
-      {depthwise,
-       {"row outside added", "(uint)(iy + (i)) < (uint)rows", "iy + (i) < rows && plane + iy > 0",
-        each, "conv2d_depthwise", "exact"}},
-      {depthwise,
-       {"early return", "plane >= planes", "plane + 1 >= planes", each, "conv2d_depthwise",
-        "positive"}},
-      {depthwise,
-       {"dropped right column", "ix + 4 < columns ?", "ix + 8 < columns ?", each,
-        "conv2d_depthwise", "exact"}},
-      {nhwc,
-       {"dropped last channel", "tap.channels * SIZE;", "(tap.channels - 4) * SIZE;",
-        "conv2d c=12 h=6 w=12 k=9 r=3 layout=nhwc", "conv2d_nhwc", "exact"}},
-      {nhwc,
-       {"padding read", "(uint)(column + i * stride) >= (uint)w", "column + i * stride >= w",
-        nhwc_three, "conv2d_nhwc", "exact"}},
-      {nhwc,
-       {"dropped first tap", "column >= w || last < 0", "column >= w || last < 3", nhwc_three,
-        "conv2d_nhwc", "exact"}},
-      {nhwc,
-       {"wrong group of channels", "group * cg) * (int)SIZE", "0 * cg) * (int)SIZE",
-        "conv2d c=8 h=4 w=5 k=8 r=3 groups=2 layout=nhwc", "conv2d_nhwc", "exact"}},
-      {nhwc,
-       {"tail channels stored", "if (channels > i)", "if (channels > i - 4)", nhwc_three,
-        "conv2d_nhwc", "exact"}},
-      {nhwc,
-       {"wrong column", "if (j >= 2 &&", "if (j >= 3 &&", nhwc_each, "conv2d_nhwc_depthwise",
-        "exact"}},
-      {nhwc,
-       {"not transposed", "w[c * 9 + t]", "w[t * channels + c]", nhwc_each, "conv2d_nhwc_depthwise",
-        "exact"}},
-      {nhwc,
-       {"dropped last channel", "c < cg; ++c", "c < cg - 1; ++c", nhwc_three, "conv2d_nhwc_plain",
-        "exact"}},
-  };
-  for (const FileFault& each_fault : faults) expect_caught(each_fault.file, each_fault.fault);
 }
 
 }  // namespace

@@ -53,6 +53,44 @@ TEST(isolate, what_never_ends_is_ended) {
   EXPECT_NE(fate.misfortune()->find("gave no result"), std::string::npos);
 }
 
+TEST(isolate, what_never_stops_printing_is_ended_and_little_of_it_kept) {
+  for (const char* script : {"exec yes", "exec tr '\\0' x < /dev/zero", "yes >&2 & exec sleep 100",
+                             "yes >&2 & exec tr '\\0' x < /dev/zero"}) {
+    const TemporaryFolder folder;
+    const auto start = std::chrono::steady_clock::now();
+    const Fate fate = run_isolated({"/bin/sh", "-c", script}, milliseconds(1000),
+                                   {"", folder.file("errors"), {}});
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10)) << script;
+    EXPECT_TRUE(fate.hung) << script;
+    EXPECT_LE(fate.out.size(), std::size_t{33} << 20) << script;
+    EXPECT_LE(read_file(folder.file("errors")).size(), std::size_t{1} << 20) << script;
+  }
+}
+
+TEST(isolate, of_errors_the_end_is_kept_also_where_nobody_waits_for_output) {
+  const TemporaryFolder folder;
+  for (const char* before : {"", "exec >&-; "}) {
+    const Fate fate = run_isolated(
+        {"/bin/sh", "-c",
+         before + std::string("echo first >&2; yes | head -c 5000000 >&2; echo last >&2; exit 3")},
+        milliseconds(20000), {"", folder.file("errors"), {}});
+    EXPECT_EQ(fate.code, 3);
+    const std::string errors = read_file(folder.file("errors"));
+    EXPECT_EQ(errors.size(), std::size_t{1} << 20);
+    EXPECT_EQ(errors.substr(errors.size() - 7), "y\nlast\n");
+  }
+  const Fate quiet = run_isolated({"/bin/sh", "-c", "echo one >&2"}, milliseconds(20000),
+                                  {"", folder.file("errors"), {}});
+  EXPECT_EQ(read_file(folder.file("errors")), "one\n");
+  EXPECT_EQ(quiet.out, "");
+}
+
+TEST(isolate, a_line_of_any_length_comes_back) {
+  const Fate fate = shell("head -c 5000000 /dev/zero | tr '\\0' x; echo; printf end");
+  EXPECT_EQ(fate.out, std::string(5000000, 'x') + "\nend\n");
+  EXPECT_FALSE(fate.hung);
+}
+
 TEST(isolate, in_an_emulator_this_program_is_started_through_it) {
   EXPECT_EQ(own_command(), std::vector<std::string>{own_program()});
   ::setenv("CLAM_EMULATOR", "/bin/echo -E A=1", 1);

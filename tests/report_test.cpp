@@ -8,6 +8,7 @@
 #include <regex>
 
 #include "browser.hpp"
+#include "process/shell_quoted.hpp"
 #include "run_clam.hpp"
 #include "svg_check.hpp"
 
@@ -65,7 +66,8 @@ json hostile_results() {
   EXPECT_EQ(wrong["validity"], "INVALID");
   wrong["reason"] = std::string("<i>it</i> ") + kHostile;
   wrong["marks"] = {kHostile};
-  wrong["command"] = kHostile;
+  wrong["command"] = "clam-bench --problem " + shell_quoted(kHostile);
+  own["peaks"]["refused"] = {std::string("f32 <b>fma</b> of 4: ") + kHostile};
   wrong["name"] = std::string("conv2d <!-- ") + kHostile;
   return results;
 }
@@ -154,8 +156,67 @@ TEST(report, what_is_no_results_file_is_refused_in_a_sentence) {
   expect_refusal(run_clam({"report", "-o", page}), 2, "report what?");
   expect_refusal(run_clam({"report", "-o", file, made_up("g1")}), 2,
                  "is the name of a results file");
+  const std::string results = folder.file("results");
+  write_file(results, good.dump());
+  expect_refusal(run_clam({"report", "-o", results, made_up("g1"), results}), 2,
+                 "is one of the files to report");
+  EXPECT_EQ(read_file(results), good.dump());
   expect_refusal(run_clam({"report", made_up("g1"), "-o", folder.file("no/page.html")}), 2,
                  "there is no folder");
+}
+
+/// What a row of the results says repeats it.
+std::string results_with_command(const std::string& command) {
+  json results = json::parse(read_file(made_up("g1")));
+  results["clam"]["rows"][1]["command"] = command;
+  return results.dump();
+}
+
+TEST(report, a_command_that_does_more_than_measure_is_refused) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("x.json");
+  const std::string good = "clam-bench --problem 'dense m=1 n=1 k=1 dtype=f32'";
+  const std::vector<std::string> more = {"; rm -rf .",   " | sh",           " && sh x",
+                                         " >x",          " --variant $(x)", " --variant `x`",
+                                         " --device 'x", " --device",       " --json x"};
+  std::vector<std::string> commands = {"sh x", "PATH=. " + good, "CLAM_KERNEL_DIR=$(x) " + good};
+  for (const std::string& words : more) commands.push_back(good + words);
+  for (const std::string& command : commands) {
+    write_file(file, results_with_command(command));
+    expect_refusal(run_clam({"report", "--markdown", file}), 2,
+                   "clam.rows[1].command is not a command that has clam-bench measure a row");
+  }
+  for (const std::string& command :
+       {good, good + " --variant dense_packed --device 'it'\\''s $HOME; `x`'",
+        "CLAM_KERNEL_DIR='/a b' " + good}) {
+    write_file(file, results_with_command(command));
+    EXPECT_EQ(run_clam({"report", "--markdown", file}).code, 0) << command;
+  }
+}
+
+TEST(report, rows_that_nobody_asked_for_say_so) {
+  json results = json::parse(read_file(made_up("g1")));
+  json& row = results["clam"]["rows"][0];
+  row = {{"name", row["name"]}, {"problem", row["problem"]}, {"op", "dense"},
+         {"dtype", "f32"},      {"command", row["command"]}, {"outcome", "not run"}};
+  const json shown = json::parse(data_text(page_of_results(results)))["boards"][0]["rows"][0];
+  EXPECT_EQ(shown.at("status"), "skipped");
+  EXPECT_EQ(shown.at("reason"), "not asked for in this run");
+}
+
+TEST(report, peaks_that_could_not_be_measured_are_told) {
+  json results = json::parse(read_file(made_up("g1")));
+  results["clam"]["peaks"] = {
+      {"refused", {"f32 fma of 4: an event says that it took 0 ns", "read"}}};
+  const TemporaryFolder folder;
+  write_file(folder.file("x.json"), results.dump());
+  const std::string text = markdown_of({folder.file("x.json")});
+  EXPECT_TRUE(contains(text, "- No peak could be measured.\n")) << text;
+  EXPECT_TRUE(
+      contains(text, "- no peak of f32 fma of 4: an event says that it took 0 ns (and 1 more)"))
+      << text;
+  const json board = json::parse(data_text(page_of_results(results)))["boards"][0];
+  EXPECT_EQ(board.at("refused").size(), 2u);
 }
 
 TEST(report, a_row_is_ok_only_when_every_word_says_so) {
@@ -268,7 +329,7 @@ TEST(report_browser, rows_cards_and_charts_are_in_the_document) {
   EXPECT_EQ(rows_of(seen, "skipped"), 0u) << "told by the board's card, shown when asked for";
   for (const char* words :
        {"2 rows INVALID, 10 OK, 1 skipped", "<h2 id=\"invalid-title\">2 rows INVALID</h2>",
-        "7670 GFLOP/s is faster than the measured peak", "<dd>1.2.3</dd>",
+        "condition 4, peak: 7669.6 GFLOP/s, but the device does", "<s>7670</s>", "<dd>1.2.3</dd>",
         "<dd>850 to 806 MHz</dd>", "<dd>450.0 GFLOP/s</dd>", "This machine shows no clock",
         "clock moved 5.2 %", "skipped (1): cannot run on Made-up-G2: the device has no cl_khr_fp16",
         "318.4 to 321.9", "273.0 to 557.0", "12 of 13 rows shown", "Side by side", "320.0 (70 %)",
@@ -298,6 +359,7 @@ TEST(report_browser, text_that_would_be_html_stays_text) {
               "(document.title.startsWith('clam: <' + '/script>') ? ' and title' : '');");
   EXPECT_EQ(seen.console, "");
   EXPECT_TRUE(contains(seen.dom, "data-found=\"0 and title\""));
+  EXPECT_TRUE(contains(seen.dom, "<summary>1 peak not measured</summary>"));
   EXPECT_EQ(rows_of(seen, "INVALID"), 2u);
 }
 

@@ -904,6 +904,7 @@ test_bench_against_compares_with_an_earlier_run() {
   says calls "--quick --dtype f32 --json $box/tree/build/bench.json"
   says calls --compare
   [[ $(<"$box/compared") == $'90\n100' ]] || wrong "base and run were not compared"
+  says calls "--compare $box/base.json $box/tree/build/bench.json"
   [[ $(grep -c -e --json "$box/calls") == 1 ]] || wrong "it measured more than once"
   run bench --against="$box/tree/build/bench.json"
   [[ $(<"$box/compared") == $'100\n100' ]] || wrong "the base was lost when the run was written"
@@ -932,6 +933,11 @@ test_bench_against_needs_a_file_and_a_run() {
   built clam-bench <<<'[[ $1 != --compare ]] || touch "$BOX/compared"; exit 77'
   run bench --against "$box/base.json"
   code_is 77
+  [[ ! -e $box/compared ]] || wrong "it compared what was not measured"
+  built clam-bench <<<'[[ $1 != --compare ]] || touch "$BOX/compared"; exit 1'
+  run bench --against "$box/base.json"
+  code_is 3
+  says err 'no rows were written: nothing is compared'
   [[ ! -e $box/compared ]] || wrong "it compared what was not measured"
 }
 

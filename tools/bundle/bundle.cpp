@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <regex>
 
 #include "atomic_file.hpp"
+#include "directives.hpp"
 #include "error.hpp"
 
 namespace clam {
@@ -152,9 +152,14 @@ void read_case(const std::string& folder, Bundle& bundle) {
 
 /// Turns half on, whatever the device has: not under an #if, as clam's own kernels do.
 bool asks_for_half(const std::string& text) {
-  static const std::regex asks("#[ \t]*pragma OPENCL EXTENSION cl_khr_fp16[ \t]*:[ \t]*enable");
-  static const std::regex is_asked("#[ \t]*(el)?if[^\n]*(cl_khr_fp16|CLAM_F16)");
-  return std::regex_search(text, asks) && !std::regex_search(text, is_asked);
+  bool asks = false;
+  for (const std::string& line : directives_of(text)) {
+    const auto says = [&](const char* words) { return line.find(words) != line.npos; };
+    const bool is_condition = line.rfind("if", 0) == 0 || line.rfind("elif", 0) == 0;
+    if (is_condition && (says("cl_khr_fp16") || says("CLAM_F16"))) return false;
+    asks = asks || line.rfind("pragma OPENCL EXTENSION cl_khr_fp16 : enable", 0) == 0;
+  }
+  return asks;
 }
 
 }  // namespace

@@ -5,10 +5,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <filesystem>
 #include <limits>
-#include <regex>
+#include <string_view>
 
 #include "atomic_file.hpp"
 #include "error.hpp"
@@ -28,9 +29,30 @@ std::string number_text(double value) {
 
 // ---- building ----
 
-/// Logs name the file by where the driver keeps it for a while.
+/// Where the last ".cl" of a path ends that has no letter behind it; 0: there is none.
+std::size_t end_of_file_name(std::string_view path) {
+  constexpr std::string_view kEnding = ".cl";
+  for (std::size_t at = path.size(); (at = path.rfind(kEnding, at - 1)) != path.npos && at > 1;) {
+    const std::size_t end = at + kEnding.size();
+    const auto behind = static_cast<unsigned char>(end < path.size() ? path[end] : ' ');
+    if (!std::isalnum(behind) && behind != '_') return end;
+  }
+  return 0;
+}
+
+/// Logs name the file by where the driver keeps it for a while. By hand, in one go: std::regex runs
+/// out of stack on a long line.
 std::string cleaned(const std::string& log, const std::string& file) {
-  return anonymous(std::regex_replace(log, std::regex("/[^\\s:'\"<>]+\\.cl\\b"), file));
+  std::string rest;
+  for (std::size_t at = 0; at < log.size();) {
+    const std::size_t slash = std::min(log.find('/', at), log.size());
+    const std::size_t end = std::min(log.find_first_of(" \t\r\n\v\f:'\"<>", slash), log.size());
+    const std::size_t named = end_of_file_name(std::string_view(log).substr(slash, end - slash));
+    rest.append(log, at, slash - at);
+    rest += named > 0 ? file : log.substr(slash, end - slash);
+    at = named > 0 ? slash + named : end;
+  }
+  return anonymous(rest);
 }
 
 struct BuildRecord {

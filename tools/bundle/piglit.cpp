@@ -81,6 +81,14 @@ void refuse_hidden(const Bundle& bundle, const std::string& name, std::int64_t t
                      name, tolerated, name, wrong->index));
 }
 
+/// What lies in an output before, so that an element that is not written shows.
+constexpr std::uint32_t kBeforeInt = 0x7BBD3AD0u, kBeforeFloat = 0xC640E600u;
+
+/// An output as it must lie in its buffer, where what is between its elements stays as it was.
+HostTensor with_gaps(const TensorSpec& spec, const HostTensor& span, std::uint32_t gap) {
+  return in_buffer(spec, from_buffer(spec, span), gap);
+}
+
 struct ArgumentWriter {
   const Bundle& bundle;
   std::size_t index;
@@ -96,18 +104,21 @@ struct ArgumentWriter {
     if (!output) {
       return in(fmt::format("buffer uchar[{}] repeat 255", bundle.plan->buffer(a.name)->bytes));
     }
-    // What lies in an output before, so that an element that is not written shows.
+    HostTensor before(output->dtype, {1});
+    before.set_bits(0, output->dtype == Dtype::i32 ? kBeforeInt : kBeforeFloat);
     return in(fmt::format("buffer {}[{}] repeat {}", type_name(output->dtype), output->span(),
-                          output->dtype == Dtype::i32 ? "2075998928" : "-12345.5")) +
-           out(*output);
+                          value_text(before, 0))) +
+           out(*output, before.bits(0));
   }
-  std::string out(const TensorSpec& spec) const {
-    const auto expected = bundle.expected.find(spec.name), bound = bundle.bounds.find(spec.name);
-    if (expected == bundle.expected.end()) return "";
-    std::string text = fmt::format("arg_out: {} {}", index, tensor_text(expected->second));
+  std::string out(const TensorSpec& spec, std::uint32_t before) const {
+    const auto wanted = bundle.expected.find(spec.name), bound = bundle.bounds.find(spec.name);
+    if (wanted == bundle.expected.end()) return "";
+    const HostTensor expected = with_gaps(spec, wanted->second, before);
+    std::string text = fmt::format("arg_out: {} {}", index, tensor_text(expected));
     if (bound == bundle.bounds.end()) return text + "\n";
     if (spec.dtype == Dtype::i32) refuse("it has no bounds of integers that differ by element");
-    const std::int64_t tolerated = tolerance(expected->second, bound->second, spec.name);
+    const std::int64_t tolerated =
+        tolerance(expected, with_gaps(spec, bound->second, 0), spec.name);
     refuse_hidden(bundle, spec.name, tolerated);
     return text + fmt::format(" tolerance {} ulp\n", tolerated);
   }
@@ -157,13 +168,16 @@ void refuse_plan(const Plan& plan) {
 int version_of(const std::string& options) {
   const std::size_t at = options.find("-cl-std=CL");
   if (at == options.npos || at + 13 > options.size()) return 12;
-  return (options[at + 10] - '0') * 10 + (options[at + 12] - '0');
+  const auto digit = [&](std::size_t i) { return options[at + i] - '0'; };
+  const bool known = digit(10) >= 1 && digit(10) <= 9 && digit(12) >= 0 && digit(12) <= 9;
+  return known ? digit(10) * 10 + digit(12) : 12;
 }
 
 std::string config_text(const Bundle& bundle, const Build& build) {
   std::string name = anonymous(bundle.problem);
-  std::replace(name.begin(), name.end(), '/', ' ');  // not allowed there
-  std::replace(name.begin(), name.end(), '#', ' ');  // begins a comment
+  // A slash is not allowed there, '#' begins a comment, and what is no text ends the line.
+  const auto is_none = [](unsigned char c) { return c == '/' || c == '#' || c < ' ' || c > '~'; };
+  std::replace_if(name.begin(), name.end(), is_none, ' ');
   std::string text =
       fmt::format("[config]\nname: {}\nclc_version_min: {}\n", name, version_of(build.options));
   if (build.options.find('#') != std::string::npos) refuse("its build options cannot hold a #");

@@ -3,9 +3,11 @@
 #include <fmt/core.h>
 
 #include <cmath>
+#include <set>
 
 #include "bundle.hpp"
 #include "error.hpp"
+#include "process/shell_quoted.hpp"
 
 namespace clam {
 namespace {
@@ -70,6 +72,17 @@ struct ArgumentWriter {
   std::string operator()(const NullArg&) const { return "<null uint>\n"; }
 };
 
+/// Each argument has memory of its own there.
+void refuse_shared(const Launch& launch) {
+  std::set<std::string> names;
+  for (const Arg& arg : launch.args) {
+    const auto* buffer = std::get_if<BufferArg>(&arg);
+    if (buffer && !names.insert(buffer->name).second) {
+      refuse(fmt::format("two of its arguments cannot be one buffer, as {} is", buffer->name));
+    }
+  }
+}
+
 std::string size_text(const std::array<std::int64_t, 3>& size) {
   return fmt::format("{} {} {}\n", size[0], size[1], size[2]);
 }
@@ -85,8 +98,9 @@ std::string sim_text(const Bundle& bundle) {
   }
   if (bundle.needs_fp16()) refuse("it has no half");
   const Launch& launch = plan.launches.front();
+  refuse_shared(launch);
   const std::string options =
-      launch.options.empty() ? "" : fmt::format(" --build-options '{}'", launch.options);
+      launch.options.empty() ? "" : " --build-options " + shell_quoted(launch.options);
   std::string text =
       fmt::format("# oclgrind-kernel{} kernel.sim\n{}\n{}\n", options, launch.file, launch.kernel);
   text += size_text(launch.global) + size_text(launch.local);

@@ -4,13 +4,14 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <regex>
 
 #include "atomic_file.hpp"
+#include "bundle/directives.hpp"
 #include "case_child.hpp"
 #include "error.hpp"
 #include "mali/malioc.hpp"
@@ -121,9 +122,10 @@ void add_listing(const std::string& folder, const Bundle& bundle) {
 
 /// What the person should know of the kernels, which go into the bundle byte for byte.
 void warn_of_kernels(Cli& cli, const Bundle& bundle) {
-  static const std::regex include("(^|\n)[ \t]*#[ \t]*include");
+  const auto includes = [](const std::string& line) { return line.rfind("include", 0) == 0; };
   for (const auto& [file, text] : bundle.kernels) {
-    if (std::regex_search(text, include)) {
+    const std::vector<std::string> lines = directives_of(text);
+    if (std::any_of(lines.begin(), lines.end(), includes)) {
       cli.out.note(file + " includes another file, which is not in the bundle");
     }
     if (anonymous(text) != text) {

@@ -34,6 +34,12 @@ json summary(const std::vector<ReportBoard>& boards) {
   return report;
 }
 
+void refuse_to_overwrite(const std::string& file, const std::string& page) {
+  std::error_code none;
+  if (!std::filesystem::equivalent(file, page, none)) return;
+  throw BadArgument(fmt::format("{} is one of the files to report: let -o name another", page));
+}
+
 int report_files(Cli& cli, const ReportRequest& request) {
   if (request.files.empty()) throw BadArgument("report what? Give files of clam-bench --json");
   if (request.page.empty() && !request.markdown) {
@@ -43,6 +49,9 @@ int report_files(Cli& cli, const ReportRequest& request) {
   if (std::filesystem::path(request.page).extension() == ".json") {
     throw BadArgument(fmt::format(
         "{} is the name of a results file: let -o name an .html or .md file", request.page));
+  }
+  for (const auto* files : {&request.files, &request.predicted}) {
+    for (const std::string& file : *files) refuse_to_overwrite(file, request.page);
   }
   if (!request.page.empty()) require_writable(request.page);
   std::vector<ReportBoard> boards = read_boards(request.files);

@@ -45,6 +45,7 @@ struct ReportBoard {
   std::vector<std::string> warnings;  ///< what keeps the rows from being a board's own
   nlohmann::json peaks;               ///< numbers alone, for the roofline; null: not measured
   nlohmann::json peak_rows;           ///< what was measured for them, by width and size
+  std::vector<std::string> refused;   ///< a sentence for each peak that could not be measured
   std::vector<ReportRow> rows;
 
   std::size_t count(ReportRow::Status status) const;

@@ -114,6 +114,11 @@ std::string head(const ReportBoard& board, const std::string& key) {
                                 : fmt::format("- {}: {}\n", facts.title,
                                               plain(clamped(facts_line(facts), kLineWidth)));
   }
+  if (!board.refused.empty()) {
+    const std::size_t more = board.refused.size() - 1;
+    text += fmt::format("- no peak of {}{}\n", plain(clamped(board.refused[0], kReasonWidth)),
+                        more > 0 ? fmt::format(" (and {} more)", more) : "");
+  }
   text += fmt::format(
       "- measured {}{}\n", plain(clamped(board.date, kLineWidth)),
       board.version.empty() ? "" : " by clam " + plain(clamped(board.version, kLineWidth)));

@@ -90,10 +90,11 @@ json to_json(const ReportRow& row) {
 }
 
 json to_json(const ReportBoard& board) {
-  json value = {
-      {"label", board.label},         {"name", board.name},         {"path", board.path},
-      {"date", board.date},           {"warnings", board.warnings}, {"peaks", board.peaks},
-      {"peak_rows", board.peak_rows}, {"facts", json::array()},     {"rows", json::array()}};
+  json value = {{"label", board.label},         {"name", board.name},
+                {"path", board.path},           {"date", board.date},
+                {"warnings", board.warnings},   {"peaks", board.peaks},
+                {"peak_rows", board.peak_rows}, {"refused", board.refused},
+                {"facts", json::array()},       {"rows", json::array()}};
   for (const ReportBoard::Facts& facts : board.facts) {
     value["facts"].push_back(
         {{"title", facts.title}, {"lines", facts.lines}, {"instead", facts.instead}});

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,10 @@
 #include "report.hpp"
 
 namespace clam::cli {
+
+/// Whether a shell that is given the line would have clam-bench measure a row, and do nothing else:
+/// what is not in single quotes means only itself, and no flag writes a file.
+bool runs_clam_bench(std::string_view line);
 
 /// A value of the file that knows where it stands, so that a wrong one can be named.
 class Part {
@@ -75,13 +80,16 @@ class Part {
     return text(key);
   }
 
-  /// What a person will paste into a shell: a line break or an escape in it could do anything.
-  std::string needed_line(const std::string& key) const {
+  /// What a person will paste into a shell: clam-bench with its words, and nothing that a shell
+  /// would do besides.
+  std::string needed_command(const std::string& key) const {
     const std::string line = needed_text(key);
     const auto is_control = [](unsigned char c) { return c < ' ' || c == 0x7f; };
     if (std::any_of(line.begin(), line.end(), is_control)) {
       wrong(key, "one line of plain text: it has control characters");
     }
+    if (!runs_clam_bench(line))
+      wrong(key, "a command that has clam-bench measure a row, and nothing else");
     return line;
   }
 

@@ -17,6 +17,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kSchema = 1;
+constexpr const char* kNotAsked = "not asked for in this run";
 
 /// The part that is clam's own, of a version that is known here.
 const json& own_part(const json& document, const std::string& path) {
@@ -56,7 +57,20 @@ ReportRow::Figure ratio(ReportRow::Figure above, ReportRow::Figure below) {
 /// Without the problem that it may start with, so that the same reason reads the same in all rows.
 std::string reason_of(const Part& row) {
   const std::string reason = row.text("reason"), start = row.text("problem") + ": ";
+  if (reason.empty() && row.text("outcome") == "not run") return kNotAsked;
   return reason.rfind(start, 0) == 0 ? reason.substr(start.size()) : reason;
+}
+
+/// What an INVALID row claims: shown as that, so that whoever reads the reason sees how far off it
+/// is.
+void take_claim(const Part& claimed, ReportRow& row) {
+  row.us = claimed.figure("us");
+  const auto rate = [&](const char* key) {
+    const ReportRow::Figure each_us = ratio(claimed.figure(key), row.us);
+    return each_us ? ReportRow::Figure(*each_us * 1e-3) : each_us;
+  };
+  row.gflop_per_s = rate("flops"), row.gb_per_s = rate("bytes");
+  row.flop_per_byte = ratio(claimed.figure("flops"), claimed.figure("bytes"));
 }
 
 ReportRow read_row(const Part& part) {
@@ -64,7 +78,7 @@ ReportRow read_row(const Part& part) {
   row.name = part.needed_text("name");
   row.op = part.needed_text("op");
   row.dtype = part.needed_text("dtype");
-  row.command = part.needed_line("command");
+  row.command = part.needed_command("command");
   row.variant = part.text("variant"), row.problem = part.text("problem");
   row.reason = reason_of(part);
   row.kernel_hash = part.text("kernel_hash");
@@ -79,6 +93,7 @@ ReportRow read_row(const Part& part) {
   row.launches = part.figure("launches");
   row.flop_per_byte = ratio(part.figure("flops"), part.figure("bytes"));
   if (!row.flop_per_byte) row.flop_per_byte = ratio(row.gflop_per_s, row.gb_per_s);
+  if (row.status == ReportRow::Status::invalid && !row.us) take_claim(part.object("claimed"), row);
   return row;
 }
 
@@ -180,7 +195,10 @@ ReportBoard::Facts peak_facts(const Part& peaks) {
   add(facts, peaks, "map_gb_per_s", "map", "GB/s");
   add(facts, peaks, "upload_gb_per_s", "upload", "GB/s");
   add(facts, peaks, "download_gb_per_s", "download", "GB/s");
-  if (facts.lines.empty()) facts.instead = "Peaks were not measured in this run.";
+  if (facts.lines.empty()) {
+    facts.instead = peaks.texts("refused").empty() ? "Peaks were not measured in this run."
+                                                   : "No peak could be measured.";
+  }
   return facts;
 }
 
@@ -255,6 +273,7 @@ ReportBoard read_results(const std::string& path) {
   for (const char* key : {"gflops_f32", "gflops_f16", "gb_per_s_copy"}) {
     if (const auto value = peaks.figure(key)) board.peaks[key] = *value;
   }
+  board.refused = peaks.texts("refused");
   board.peak_rows = json::array();
   for (const Part& row : peaks.objects("rows")) board.peak_rows.push_back(peak_row(row));
   const auto nodes = nodes_of(own);

@@ -12,6 +12,7 @@
 #include "error.hpp"
 #include "prove.hpp"
 #include "record.hpp"
+#include "shrink_reference.hpp"
 #include "shrink_run.hpp"
 
 namespace clam::cli {
@@ -161,13 +162,14 @@ void prove(Cli& cli, const ShrinkRequest& request, const DeviceEntry& entry,
 }
 
 void search(Cli& cli, Shrinking& shrinking, Runner& runner, const Bundle& from, Bundle& small) {
-  shrink(shrinking);
+  shrink(shrinking, expect_apart([&] { return runner.over(); }));
   small = shrinking.smallest();
   small.shrunk = shrunk_of(from, shrinking, !runner.was_over());
   cli.out.progress("writing the smallest");
 }
 
 int run_shrink(Cli& cli, ShrinkRequest request) {
+  if (request.reference_only) return serve_reference(cli, request.folder);
   const Bundle from = read_bundle(request.folder);
   if (request.target.empty()) request.target = target_of(request.folder);
   check_target(request);
@@ -240,6 +242,7 @@ void add_shrink(CLI::App& app, Cli& cli) {
   sub->add_flag("--proof,!--no-proof", request->proof,
                 "run the smallest on every other device here, and in Oclgrind if it is installed "
                 "(default)");
+  sub->add_flag("--reference-only", request->reference_only)->group("");
   sub->callback(
       [&cli, request] { cli.command = [&cli, request] { return run_shrink(cli, *request); }; });
 }

@@ -14,7 +14,7 @@ namespace clam::cli {
 struct ShrinkRequest {
   std::string folder, target;
   int limit_s = 20, time_s = 300, times = 3;
-  bool force = false, single_file = false, proof = true;
+  bool force = false, single_file = false, proof = true, reference_only = false;
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 
   double seconds() const;

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "atomic_file.hpp"
 #include "error.hpp"
 #include "process.hpp"
 
@@ -16,6 +17,7 @@ namespace clam {
 namespace {
 
 constexpr std::size_t kMostOutput = std::size_t{16} << 20;
+constexpr std::chrono::seconds kGrace(1);
 
 }  // namespace
 
@@ -69,13 +71,18 @@ Fate run_isolated(const std::vector<std::string>& words, std::chrono::millisecon
   if (!around.folder.empty()) {
     for (std::string& setting : folders_by_full_name()) environment.push_back(std::move(setting));
   }
-  Process process(words, environment, Process::Errors::own, around.folder, around.errors_file);
+  const bool keeps = !around.errors_file.empty();
+  Process process(words, environment, keeps ? Process::Errors::kept : Process::Errors::own,
+                  around.folder);
   Fate fate;
   fate.limit = limit;
   std::string line;
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
-    const Process::Read read = process.read_line(line, std::max(left, {}));
+    // What never stops printing has always a line to read.
+    const bool is_over = left < -kGrace;
+    const Process::Read read =
+        is_over ? Process::Read::nothing : process.read_line(line, std::max(left, {}));
     if (read == Process::Read::line) {
       if (fate.out.size() < kMostOutput) fate.out += line + "\n";
       continue;
@@ -85,6 +92,7 @@ Fate run_isolated(const std::vector<std::string>& words, std::chrono::millisecon
   }
   if (fate.hung) process.kill();
   fate.code = process.wait();
+  if (keeps) write_file(around.errors_file, process.errors());
   return fate;
 }
 

@@ -28,8 +28,9 @@ std::vector<std::string> own_command();
 
 /// Of a process: what it does not have from this one.
 struct Surroundings {
-  std::string folder;                    ///< it works there; empty: where this process does
-  std::string errors_file;               ///< gets its standard error; empty: where this one's goes
+  std::string folder;       ///< it works there; empty: where this process does
+  std::string errors_file;  ///< gets the last MiB of its standard error; empty: that goes where
+                            ///< this one's goes
   std::vector<std::string> environment;  ///< "NAME=VALUE"
 };
 

@@ -8,10 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "error.hpp"
 
@@ -45,56 +47,111 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
+struct Pipe {
+  int from = -1, to = -1;
+
+  explicit Pipe(bool wanted) {
+    int ends[2];
+    if (!wanted) return;
+    if (::pipe2(ends, O_CLOEXEC) != 0) {
+      throw IoError(std::string("no pipe to another program: ") + std::strerror(errno));
+    }
+    from = ends[0];
+    to = ends[1];
+  }
+  ~Pipe() {
+    if (from >= 0) ::close(from);
+    if (to >= 0) ::close(to);
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  int take_from() { return std::exchange(from, -1); }
+};
+
+std::chrono::milliseconds left_until(Clock::time_point until) {
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+  return std::max(left, std::chrono::milliseconds(0));
+}
+
 }  // namespace
 
 Process::Process(const std::vector<std::string>& words, const std::vector<std::string>& environment,
-                 Errors errors, const std::string& folder, const std::string& errors_file) {
+                 Errors errors, const std::string& folder) {
   std::vector<std::string> own_words = words, own_environment = environment;
   std::vector<char*> argv = pointers(own_words), settings = pointers(own_environment);
   argv.push_back(nullptr);
-  int ends[2], file = -1;
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
-    throw IoError(std::string("no pipe to another program: ") + std::strerror(errno));
-  }
-  if (!errors_file.empty()) {
-    file = ::open(errors_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  }
-  const int errors_to = file >= 0 ? file : errors == Errors::with_output ? ends[1] : -1;
+  Pipe output(true), apart(errors == Errors::kept);
+  if (apart.from >= 0) ::fcntl(apart.from, F_SETFL, O_NONBLOCK);
+  const int errors_to = errors == Errors::with_output ? output.to : apart.to;
   child_ = ::fork();
-  if (child_ == 0) become(ends[1], errors_to, argv, settings, folder.c_str());
-  ::close(ends[1]);
-  if (file >= 0) ::close(file);
-  stream_ = ends[0];
-  if (child_ < 0) {
-    ::close(stream_);
-    throw IoError("cannot start " + words[0] + ": " + std::strerror(errno));
-  }
+  if (child_ == 0) become(output.to, errors_to, argv, settings, folder.c_str());
+  if (child_ < 0) throw IoError("cannot start " + words[0] + ": " + std::strerror(errno));
+  stream_ = output.take_from();
+  errors_stream_ = apart.take_from();
 }
 
 Process::~Process() {
   kill();
   wait();
   ::close(stream_);
+  if (errors_stream_ >= 0) ::close(errors_stream_);
 }
 
 bool Process::take_line(std::string& line) {
-  const std::size_t end = pending_.find('\n', taken_);
-  if (end == std::string::npos) return false;
+  std::size_t end = pending_.find('\n', seen_);
+  seen_ = pending_.size();
+  const bool whole = end != std::string::npos;
+  if (!whole && pending_.size() - taken_ < kMostLine) return false;
+  if (!whole) end = pending_.size();
   line.assign(pending_, taken_, end - taken_);
-  taken_ = end + 1;
+  taken_ = seen_ = whole ? end + 1 : end;
   return true;
 }
 
+/// What there is of errors now; of much that was said only the end is looked at.
+void Process::take_errors() {
+  constexpr int kMostAtOnce = 64;  // of those who never stop, so that the time is looked at
+  char buffer[1 << 16];
+  for (int i = 0; errors_stream_ >= 0 && i < kMostAtOnce; ++i) {
+    const ssize_t size = ::read(errors_stream_, buffer, sizeof buffer);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return;  // nothing for now
+    if (size == 0) {
+      ::close(errors_stream_);
+      errors_stream_ = -1;
+      return;
+    }
+    errors_.append(buffer, static_cast<std::size_t>(size));
+    if (errors_.size() > 2 * kMostErrors) errors_.erase(0, errors_.size() - kMostErrors);
+  }
+}
+
+std::string Process::errors() {
+  take_errors();
+  return errors_.size() > kMostErrors ? errors_.substr(errors_.size() - kMostErrors) : errors_;
+}
+
+/// Whether there is output, or its end, to be read.
+bool Process::await_output(std::chrono::milliseconds patience) {
+  const Clock::time_point until = Clock::now() + patience;
+  for (;;) {
+    pollfd waited[]{{stream_, POLLIN, 0}, {errors_stream_, POLLIN, 0}};  // -1 is passed over
+    const int ready = ::poll(waited, 2, static_cast<int>(left_until(until).count()));
+    if (ready > 0 && waited[1].revents != 0) take_errors();
+    if (ready > 0 && waited[0].revents != 0) return true;
+    if (ready >= 0 && Clock::now() >= until) return false;
+  }
+}
+
 Process::Read Process::read_line(std::string& line, std::chrono::milliseconds patience) {
+  // Of a line that does not end there is always more to read.
+  constexpr std::chrono::seconds kGrace(1);
   const Clock::time_point until = Clock::now() + patience;
   while (!take_line(line)) {
     pending_.erase(0, taken_);
+    seen_ -= taken_;
     taken_ = 0;
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
-    pollfd waited{stream_, POLLIN, 0};
-    const int ready = ::poll(&waited, 1, static_cast<int>(std::max(left.count(), {})));
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready == 0) return Read::nothing;
+    if (Clock::now() > until + kGrace || !await_output(left_until(until))) return Read::nothing;
     char buffer[1 << 16];
     const ssize_t size = ::read(stream_, buffer, sizeof buffer);
     if (size < 0 && errno == EINTR) continue;
@@ -117,6 +174,7 @@ int Process::wait() {
     if (Clock::now() > until) kill();
     // Inside of a driver a process may not even be killed: it is left to the system.
     if (Clock::now() > until + std::chrono::seconds(5)) break;
+    take_errors();  // or it could wait for ever for somebody to read them
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   const bool known = ended == child_;

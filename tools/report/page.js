@@ -77,6 +77,14 @@ function peakRows(board) {
               scrolling("Peaks of " + board.label, make("table", {}, make("thead", {}, head), body)));
 }
 
+/// The peaks that no row could be held against: a device that lies has one sentence for each.
+function missingPeaks(board) {
+  if (board.refused.length === 0) return null;
+  const list = make("ul", {}, ...board.refused.map((text) => make("li", {}, text)));
+  return make("details", {class: "missing"},
+              make("summary", {}, count(board.refused.length, "peak") + " not measured"), list);
+}
+
 function skippedReasons(board) {
   const reasons = new Map();
   for (const row of board.rows) {
@@ -92,7 +100,7 @@ function showBoards() {
     byId("boards").append(make(
         "article", {class: "board"}, make("h2", {}, board.label),
         ...board.warnings.map((text) => make("p", {class: "warning"}, text)),
-        make("div", {class: "groups"}, ...board.facts.map(factsGroup)), peakRows(board),
+        make("div", {class: "groups"}, ...board.facts.map(factsGroup)), peakRows(board), missingPeaks(board),
         ...skippedReasons(board)));
   });
 }
@@ -406,7 +414,8 @@ function roofDatasets(look, from, to) {
     const made = used ? roof(board, dtype, from, to) : null;
     const alone = dtype === "f32" ? look.ink : look.quiet;
     const colour = several ? look.series[index % look.series.length] : alone;
-    return made ? [{type: "line", label: "measured peaks: " + made.words + (several ? ", " + board.label : ""),
+    // A phone is too narrow for the figures and the board's name; the cards have the figures.
+    return made ? [{type: "line", label: several ? dtype + " peaks of " + board.label : "peaks: " + made.words,
                     data: made.points, pointRadius: 0, pointHitRadius: 0, borderWidth: 2, borderColor: colour,
                     backgroundColor: colour, borderDash: dtype === "f16" ? [6, 4] : [], pointStyle: "line"}] : [];
   }));

@@ -112,22 +112,27 @@ Check check_of(const Making& making) {
   return made_up ? find_data_set(making.problem.op(), making.data_set).check : Check::hard;
 }
 
-void take_data(const Making& making, Bundle& bundle) {
+void take_data(const Making& making, bool expects, Bundle& bundle) {
   const Tensors inputs = making.inputs();
   take_inputs(inputs, bundle);
   const std::size_t others = making.constants.size() + making.given.size();
   bundle.data_set = others > 0 && others == inputs.size() ? "" : making.data_set;
+  if (!expects) return;
+  making.expecting(making.problem, inputs, reference_options(check_of(making), making.recorded),
+                   bundle);
+}
+
+}  // namespace
+
+void expect_here(const Problem& problem, const Tensors& inputs, const ReferenceOptions& options,
+                 Bundle& bundle) {
   bundle.expected.clear();
   bundle.bounds.clear();
-  const Reference reference = making.problem.op().reference(
-      making.problem, inputs, reference_options(check_of(making), making.recorded));
-  for (const auto& [name, expected] : reference) {
+  for (const auto& [name, expected] : problem.op().reference(problem, inputs, options)) {
     // An output goes with the launches that write it.
     if (const TensorSpec* spec = bundle.plan->tensor(name)) expect(*spec, expected, bundle);
   }
 }
-
-}  // namespace
 
 bool Making::same_builds(const Bundle& like) const {
   try {
@@ -193,13 +198,13 @@ Bundle Making::bundle(const Bundle& like) const {
     made.kernels.insert(*like.kernels.find(launch->file));
   }
   take_more_options(*this, *made.plan);
-  take_data(*this, made);
+  take_data(*this, true, made);
   return made;
 }
 
 Bundle Making::with_inputs(const Bundle& like) const {
   Bundle made = like;
-  take_data(*this, made);
+  take_data(*this, !like.expected.empty(), made);
   for (const TensorSpec& spec : made.plan->tensors) {
     if (like.expected.count(spec.name) > 0) continue;
     made.expected.erase(spec.name);
@@ -220,14 +225,15 @@ std::optional<Problem> problem_of(const Bundle& bundle) {
 
 }  // namespace
 
-std::optional<Making> making_of(const Bundle& bundle, std::string& why_not) {
+std::optional<Making> making_of(const Bundle& bundle, std::string& why_not,
+                                const Expecting& expecting) {
   const std::optional<Problem> problem = problem_of(bundle);
   if (!problem) {
     why_not = "its kernels are of no problem that clam knows";
     return std::nullopt;
   }
   try {
-    Making making(*problem);
+    Making making(*problem, expecting);
     making.variant = bundle.variant;
     making.data_set = bundle.data_set;
     making.seed = bundle.seed;

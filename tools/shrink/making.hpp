@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,11 +13,21 @@
 
 namespace clam {
 
+/// Puts into a case what its outputs must be with these inputs of the problem. Throws Unsupported
+/// where it is ended before it knows.
+using Expecting = std::function<void(const Problem& problem, const Tensors& inputs,
+                                     const ReferenceOptions& options, Bundle& bundle)>;
+/// By the reference, in this process, however long that takes.
+void expect_here(const Problem& problem, const Tensors& inputs, const ReferenceOptions& options,
+                 Bundle& bundle);
+
 /// How such a case was made.
 struct Making {
-  explicit Making(Problem problem) : problem(std::move(problem)) {}
+  Making(Problem problem, Expecting expecting)
+      : problem(std::move(problem)), expecting(std::move(expecting)) {}
 
   Problem problem;
+  Expecting expecting;
   std::string variant, data_set;
   std::uint64_t seed = 1;
   int max_work_group = 0;
@@ -46,7 +57,8 @@ struct Making {
 
 /// Nothing, and why in `why_not`, where the case is none of a problem, or its plan or what is
 /// expected are not what this clam makes of it.
-std::optional<Making> making_of(const Bundle& bundle, std::string& why_not);
+std::optional<Making> making_of(const Bundle& bundle, std::string& why_not,
+                                const Expecting& expecting = expect_here);
 
 /// As Shrinking::take, of a case made again: `making` becomes `smaller` where it still fails. A
 /// problem that has no such case does not fail.

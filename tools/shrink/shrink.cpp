@@ -4,7 +4,6 @@
 
 #include <optional>
 
-#include "making.hpp"
 #include "steps.hpp"
 
 namespace clam {
@@ -31,7 +30,7 @@ bool shrink_built(Shrinking& shrinking) {
 
 }  // namespace
 
-void shrink(Shrinking& shrinking) {
+void shrink(Shrinking& shrinking, const Expecting& expecting) {
   if (shrinking.over()) return;
   shrink_to_build(shrinking);
   if (shrinking.smallest().build_only()) {
@@ -40,7 +39,7 @@ void shrink(Shrinking& shrinking) {
   }
   if (shrinking.over()) return;
   std::string why_not;
-  std::optional<Making> making = making_of(shrinking.smallest(), why_not);
+  std::optional<Making> making = making_of(shrinking.smallest(), why_not, expecting);
   if (making) {
     shrink_made(shrinking, *making);
   } else {

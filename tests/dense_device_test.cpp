@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: MIT
+// dense_device_test.cpp - kernels of dense on a device, and broken ones.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "gpu.hpp"
+#include "op_device.hpp"
+#include "ops/shared/activation.hpp"
+#include "ops/shared/random.hpp"
+#include "test_device.hpp"
+
+namespace clam {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+const DataSet& data_set(const std::string& name) { return find_data_set(find_op("dense"), name); }
+
+HostTensor tensor(Dtype dtype, Shape shape, const std::vector<double>& values) {
+  HostTensor tensor(dtype, std::move(shape));
+  for (std::int64_t i = 0; i < tensor.size(); ++i)
+    tensor.set(i, values[static_cast<std::size_t>(i)]);
+  return tensor;
+}
+
+class dense_device : public test::OpDevice {
+ protected:
+  static HostTensor run_y(Trial& trial, const Tensors& inputs) {
+    return run(trial, inputs).at("y");
+  }
+};
+
+/// Kernels made worse on purpose: one driver is enough to see that they are caught.
+class dense_broken : public test::OpDevice {};
+
+TEST_F(dense_device, every_case_passes_every_set_in_f32) {
+  for (const Problem& problem : problems_of(find_op("dense").cases, "f32")) {
+    expect_all_sets_pass(problem);
+  }
+}
+
+TEST_F(dense_device, every_case_passes_every_set_in_f16) {
+  CLAM_NEEDS_F16();
+  for (const Problem& problem : problems_of(find_op("dense").cases, "f16")) {
+    expect_all_sets_pass(problem);
+  }
+}
+
+TEST_F(dense_device, every_group_size_gives_the_same_bits) {
+  for (const std::string& dtype : dtypes()) {
+    const Problem problem = parse("dense m=13 n=70 k=20", dtype);
+    const Tensors inputs = make_inputs(problem, data_set("zero_mean"), test::seed());
+    const Expected y = expected(problem, inputs, Check::zero_mean).at("y");
+    HostTensor first;
+    for (const int limit : {1, 16, 64, 256}) {
+      for_each_variant(problem, limit, [&](Trial& trial) {
+        const HostTensor output = run_y(trial, inputs);
+        if (first.size() == 0) first = output;
+        EXPECT_TRUE(output == first);
+      });
+    }
+    EXPECT_TRUE(compare(first, y, 1).pass);
+  }
+}
+
+/// The plan with tiles of another height; small problems would never choose the high ones.
+Plan with_rows(Plan plan, int m, int rows) {
+  Launch& tiles = plan.launches.back();
+  const std::size_t at = tiles.options.find("DENSE_M0=") + 9;
+  tiles.options.replace(at, 1, std::to_string(rows));
+  const std::int64_t tile_rows = (m + rows - 1) / rows, group = tiles.local[1];
+  tiles.global[1] = (tile_rows + group - 1) / group * group;
+  return plan;
+}
+
+TEST_F(dense_device, every_tile_height_is_right_at_its_edges) {
+  const std::pair<const char*, const char*> kinds[] = {{"dense_packed", "n=15 k=12"},
+                                                       {"dense_nt", "n=15 k=12"},
+                                                       {"dense_nn", "n=16 k=12 trans_w=0"}};
+  for (const auto& [variant, rest] : kinds) {
+    for (const int rows : {1, 2, 4, 6}) {
+      for (const int m : {rows, rows + 1, 2 * rows - 1, 2 * rows, 3 * rows + 1}) {
+        const Problem problem = parse(fmt::format("dense m={} {}", m, rest));
+        SCOPED_TRACE(fmt::format("{} {} rows {}", problem.text(), variant, rows));
+        const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
+        const Plan plan = make_plan(problem, test::runtime().device(), {variant});
+        Trial trial(test::runtime(), with_rows(plan, m, rows));
+        expect_pass(trial, inputs, expected(problem, inputs, Check::exact));
+      }
+    }
+  }
+}
+
+/// The plan of dense_both_packed with panels of another height.
+Plan with_panels(Plan plan, int m, int rows) {
+  const int panels = (m + rows - 1) / rows;
+  for (Launch* launch : {&plan.pack[0], &plan.launches[0], &plan.launches[1]}) {
+    const std::size_t at = launch->options.find("DENSE_M0=") + 9;
+    launch->options.replace(at, 1, std::to_string(rows));
+  }
+  const auto set_rows = [](Launch& launch, std::int64_t items) {
+    const std::int64_t group = launch.local[1];
+    launch.global[1] = (items + group - 1) / group * group;
+  };
+  set_rows(plan.launches[0], panels * rows / 4);
+  set_rows(plan.launches[1], panels);
+  for (BufferSpec& buffer : plan.buffers) {
+    if (buffer.name == "x_packed") buffer.bytes = std::int64_t{panels} * rows * 12 * 4;
+  }
+  return plan;
+}
+
+TEST_F(dense_device, every_height_of_a_panel_is_right_at_its_edges) {
+  for (const int rows : {4, 8}) {
+    for (const int m : {1, rows - 1, rows, rows + 1, 2 * rows + 3, 3 * rows}) {
+      for (const char* rest : {"n=15 k=12", "n=64 k=11 ldx=13 offx=1", "n=17 k=9 trans_w=0"}) {
+        const Problem problem = parse(fmt::format("dense m={} {}", m, rest));
+        SCOPED_TRACE(fmt::format("{} rows {}", problem.text(), rows));
+        const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
+        const Plan plan = make_plan(problem, test::runtime().device(), {"dense_both_packed"});
+        Trial trial(test::runtime(), with_panels(plan, m, rows));
+        expect_pass(trial, inputs, expected(problem, inputs, Check::exact));
+      }
+    }
+  }
+}
+
+TEST_F(dense_device, random_problems_pass) {
+  Random random(test::seed());
+  const auto slice = [&](const char* name, int row) {
+    if (random.integer(0, 1) == 0) return std::string();
+    const int step = random.integer(0, 1) == 0 ? 4 : 1;  // aligned half of the time
+    const int ld = (row + step - 1) / step * step + step * random.integer(0, 3);
+    return fmt::format(" ld{}={} off{}={}", name, ld, name, step * random.integer(0, 5));
+  };
+  for (int i = 0; i < 10; ++i) {
+    const int m = random.integer(1, 80), n = random.integer(1, 80), k = random.integer(1, 80);
+    const bool trans_w = random.integer(0, 1) == 1;
+    std::string line = fmt::format("dense m={} n={} k={} trans_w={}", m, n, k, trans_w ? 1 : 0);
+    if (random.integer(0, 1) == 1) line += " bias residual" + slice("r", n);
+    const int k2 = random.integer(0, 1) * random.integer(1, 40);
+    if (k2 > 0) line += fmt::format(" k2={}", k2) + slice("x2", k2);
+    line += slice("x", k) + slice("w", trans_w ? k + k2 : n) + slice("y", n);
+    for (const std::string& dtype : dtypes()) expect_all_sets_pass(parse(line, dtype));
+  }
+}
+
+TEST_F(dense_device, other_inputs_give_other_outputs_and_the_same_inputs_the_same) {
+  const Problem problem = parse("dense m=9 n=15 k=11");
+  const Tensors one = make_inputs(problem, data_set("zero_mean"), 1);
+  const Tensors two = make_inputs(problem, data_set("zero_mean"), 2);
+  for_each_variant(problem, 0, [&](Trial& trial) {
+    const HostTensor first = run_y(trial, one), second = run_y(trial, two);
+    for (std::int64_t i = 0; i < first.size(); ++i) EXPECT_NE(first.bits(i), second.bits(i)) << i;
+    EXPECT_TRUE(run_y(trial, one) == first);
+  });
+}
+
+TEST_F(dense_device, weights_may_be_packed_once_for_many_inputs) {
+  const Problem problem = parse("dense m=9 n=15 k=12");
+  Trial trial(test::runtime(), problem, {"dense_packed"});
+  const Tensors one = make_inputs(problem, data_set("zero_mean"), 1);
+  const HostTensor first = run_y(trial, one);
+  trial.run(2);
+  EXPECT_TRUE(trial.download().at("y") == first);
+}
+
+TEST_F(dense_device, y_may_be_r) {
+  const Problem problem = parse("dense m=97 n=101 k=8 residual");
+  const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
+  const Expected y = expected(problem, inputs, Check::exact).at("y");
+  for_each_variant(problem, 0, [&](Trial& trial) {
+    trial.upload(inputs);
+    Executable executable = test::runtime().prepare(trial.plan());
+    Bindings bindings = trial.bindings();
+    bindings["y"] = bindings["r"];
+    test::runtime().pack(executable, bindings);
+    test::runtime().enqueue(executable, bindings);
+    test::runtime().finish();
+    HostTensor output(Dtype::f32, {97, 101});
+    test::runtime().queue().enqueueReadBuffer(bindings["r"], CL_TRUE, 0, output.bytes(),
+                                              output.data());
+    EXPECT_TRUE(compare(output, y).pass) << compare(output, y).reason;
+  });
+}
+
+TEST_F(dense_device, nan_stays_in_its_row_or_column) {
+  for (const std::string& dtype : dtypes()) {
+    for (const char* line :
+         {"dense m=9 n=15 k=12", "dense m=9 n=15 k=11", "dense m=9 n=15 k=24 bias act=relu",
+          "dense m=9 n=15 k=24 bias act=gelu"}) {
+      const Problem problem = parse(line, dtype);
+      Tensors inputs = make_inputs(problem, data_set("zero_mean"), test::seed());
+      const std::int64_t k = problem.integer("k");
+      inputs.at("x").set(4 * k + k - 1, kNan);  // row 4
+      inputs.at("w").set(7 * k + 2, kNan);      // column 7
+      expect_like_reference(problem, inputs);
+      for_each_variant(problem, 0, [&](Trial& trial) {
+        const HostTensor y = run_y(trial, inputs);
+        for (std::int64_t i = 0; i < y.size(); ++i) {
+          EXPECT_EQ(std::isnan(y.get(i)), i / 15 == 4 || i % 15 == 7) << i;
+        }
+      });
+    }
+  }
+}
+
+TEST_F(dense_device, infinities_and_negative_zeros_are_numbers) {
+  for (const std::string& dtype : dtypes()) {
+    const Problem problem = parse("dense m=9 n=15 k=12", dtype);
+    Tensors inputs = make_inputs(problem, data_set("positive"), test::seed());
+    inputs.at("x").set(4 * 12 + 3, kInfinity);
+    inputs.at("w").set(7 * 12 + 5, -kInfinity);
+    for (std::int64_t i = 0; i < 12; ++i) inputs.at("x").set(2 * 12 + i, -0.0);
+    expect_like_reference(problem, inputs);
+  }
+}
+
+TEST_F(dense_device, every_activation_takes_infinities_as_its_reference_does) {
+  for (const std::string& act : activation_names()) {
+    const Problem problem = parse("dense m=8 n=4 k=4 act=" + act);
+    Tensors inputs = make_inputs(problem, data_set("positive"), test::seed());
+    inputs.at("x").set(0, kInfinity);
+    inputs.at("x").set(4, -kInfinity);
+    for (std::int64_t i = 0; i < 16; ++i) inputs.at("w").set(i, 0.5);
+    expect_like_reference(problem, inputs);
+  }
+}
+
+TEST_F(dense_device, denormals_are_kept_where_the_device_has_them) {
+  for (const std::string& dtype : dtypes()) {
+    const Problem problem = parse("dense m=9 n=15 k=12", dtype);
+    Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
+    const double step = dtype == "f16" ? 0x1p-20 : 0x1p-138;
+    HostTensor& x = inputs.at("x");
+    for (std::int64_t i = 0; i < x.size(); ++i) x.set(i, step * static_cast<double>(i % 7 - 3));
+    const Expected y = expected(problem, inputs, Check::hard).at("y");
+    for_each_variant(problem, 0, [&](Trial& trial) {
+      // A device without denormals may give zeros: then the bound says so, and the verdict is
+      // blind.
+      EXPECT_LE(compare(run_y(trial, inputs), y, 1).worst_ratio, 1);
+    });
+  }
+}
+
+TEST_F(dense_device, the_largest_halves_add_up_and_overflow_like_ieee) {
+  CLAM_NEEDS_F16();
+  const Problem problem = parse("dense m=3 n=15 k=2", "f16");
+  Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
+  inputs.at("x") = tensor(Dtype::f16, {3, 2}, {65504, -65504, 65504, 65504, -65504, 0});
+  for (std::int64_t i = 0; i < inputs.at("w").size(); ++i) inputs.at("w").set(i, 1);
+  for_each_variant(problem, 0, [&](Trial& trial) {
+    const HostTensor y = run_y(trial, inputs);
+    EXPECT_EQ(y.get(0), 0);
+    EXPECT_EQ(y.get(15), kInfinity);
+    EXPECT_EQ(y.get(30), -65504);
+  });
+}
+
+// ---- broken kernels ----
+
+/// Plans as a Mali gets them: two vectors of columns, split addresses, work-items that share k.
+void for_each_mali_plan(const std::string& dtype, const std::function<void(const Plan&)>& body) {
+  const DeviceInfo mali = gpu_device(find_gpu("g610"));
+  std::vector<std::string> lines = find_op("dense").cases;
+  lines.insert(
+      lines.end(),
+      {"dense m=3 n=9 k=1021 bias", "dense m=5 n=64 k=516 trans_w=0",
+       "dense m=12 n=384 k=264 act=relu residual bias",
+       "dense m=12 n=384 k=260 trans_w=0 ldx=268 offx=4",
+       "dense m=193 n=256 k=132 bias residual ldr=260", "dense m=193 n=260 k=132 trans_w=0",
+       "dense m=191 n=256 k=260", "dense m=193 n=252 k=260 acc=chunk bias",
+       "dense m=100 n=512 k=128 acc=f16 ldx=136 offx=8 bias",
+       "dense m=100 n=512 k=128 acc=f16 ldx=132", "dense m=3 n=9 k=500 k2=521 bias",
+       "dense m=5 n=64 k=260 k2=20", "dense m=12 n=384 k=100 k2=160 acc=chunk trans_w=0",
+       "dense m=100 n=512 k=64 k2=64 acc=f16 ldx2=72 offx2=8"});
+  for (const Problem& problem : problems_of(lines, dtype)) {
+    for (const Variant& variant : problem.op().variants) {
+      if (!variant.supports(problem, mali)) body(make_plan(problem, mali, {variant.name}));
+    }
+  }
+}
+
+TEST_F(dense_device, plans_for_a_mali_are_right_here_too) {
+  for (const std::string& dtype : dtypes_left()) {
+    for_each_mali_plan(dtype, [](const Plan& plan) {
+      const Problem problem = Problem::parse(plan.problem);
+      SCOPED_TRACE(plan.problem + " " + plan.variant);
+      for (const char* set : {"exact", "zero_mean"}) {
+        const Tensors inputs = make_inputs(problem, data_set(set), test::seed());
+        Trial trial(test::runtime(), plan);
+        expect_pass(trial, inputs, expected(problem, inputs, data_set(set).check));
+      }
+    });
+  }
+}
+
+/// In order the large terms cancel at once; in parts the first is the end of one part, and all of
+/// the next part's partial sums are as large as the second.
+TEST_F(dense_device, sums_that_cancel_between_parts_stay_within_their_bound) {
+  const Problem problem = parse("dense m=4 n=4 k=256");
+  const Plan plan = make_plan(problem, gpu_device(find_gpu("g610")), {"dense_packed"});
+  ASSERT_NE(plan.launches.back().options.find("PARTS=4"), std::string::npos);
+  Tensors inputs = make_inputs(problem, data_set("positive"), test::seed());
+  for (std::int64_t i = 0; i < 4 * 256; ++i) {
+    const std::int64_t k = i % 256;
+    inputs.at("w").set(i, 1);
+    inputs.at("x").set(i, k == 63 ? 16777216 : k == 64 ? -16777216 : 0.75);
+  }
+  Trial trial(test::runtime(), plan);
+  expect_pass(trial, inputs, expected(problem, inputs, Check::hard));
+}
+
+TEST_F(dense_device, tiles_that_lie_across_4_gib_have_the_same_bits) {
+  const test::TemporaryFolder folder;
+  for (const char* file : {"dense.cl", "dense_raw.cl"}) {
+    test::break_kernel(folder, file, "(bytes - 1) < (uint)", "(bytes - 1) >= 0 * (uint)");
+  }
+  const auto across = test::runtime_with_kernels(folder);
+  for (const std::string& dtype : dtypes_left()) {
+    for_each_mali_plan(dtype, [&](const Plan& plan) {
+      const Problem problem = Problem::parse(plan.problem);
+      SCOPED_TRACE(plan.problem + " " + plan.variant);
+      const Tensors inputs = make_inputs(problem, data_set("zero_mean"), test::seed());
+      Trial near(test::runtime(), plan), far(*across, plan);
+      EXPECT_TRUE(run(near, inputs).at("y") == run(far, inputs).at("y"));
+    });
+  }
+}
+
+TEST_F(dense_broken, broken_kernels_are_caught) {
+  const test::KernelFault faults[] = {
+      {"wrong tile", "offx + tile.row * x_stride", "offx + tile.row / 2 * x_stride",
+       "dense m=9 n=15 k=12", "dense_packed", "exact"},
+      {"wrong column", "out.ldy + col) * SIZE, first", "out.ldy + (col ^ 4)) * SIZE, first",
+       "dense m=9 n=16 k=12", "dense_nt", "exact"},
+      {"a row of weights twice", "w_at##n + (k_at)", "w_at0 + (k_at)", "dense m=9 n=16 k=12",
+       "dense_nt", "exact"},
+      {"dropped last k", "LOW(x) + k * x_step;", "LOW(x) + (k - 4) * x_step;",
+       "dense m=9 n=15 k=12", "dense_packed", "exact"},
+      {"dropped last k", "i < products; ++i", "i < products - 1; ++i", "dense m=9 n=15 k=12",
+       "dense_plain", "exact"},
+      {"early return", "tile.above >= ROWS || tile.col >= n",
+       "tile.above + 1 >= ROWS || tile.col >= n", "dense m=9 n=15 k=12", "dense_packed",
+       "zero_mean"},
+      {"early return", "tile.above >= ROWS || own_col >= n",
+       "tile.above >= ROWS || own_col + 4 >= n", "dense m=9 n=15 k=12", "dense_nt", "zero_mean"},
+      {"padding that is not zero", "p[3 * step] : (T)0", "p[3 * step] : (T)NAN",
+       "dense m=9 n=15 k=11", "dense_packed", "exact"},
+      {"padding that is not written", "if (i >= k4 || row >= m)", "if (4 * i + 4 > k || row >= m)",
+       "dense m=9 n=15 k=11", "dense_packed", "exact"},
+      {"stale panels", "if (col < n && from < end)", "if (col < n - 4 && from < end)",
+       "dense m=9 n=15 k=12", "dense_packed", "exact"},
+      {"tail columns stored over the next row", "i >= first && i < end", "1", "dense m=9 n=15 k=12",
+       "dense_packed", "exact"},
+      {"no activation", "DENSE_ACT(z.x)", "z.x", "dense m=9 n=15 k=24 bias act=relu",
+       "dense_packed", "exact"},
+      {"no bias", "if (DENSE_BIAS) z", "if (0) z", "dense m=9 n=15 k=24 bias", "dense_packed",
+       "exact"},
+      {"x2 with the stride of x", "DENSE_LDX2 ? DENSE_LDX2 : ldx2", "ldx",
+       "dense m=9 n=15 k=8 k2=12", "dense_packed", "exact"},
+      {"x2 with half its stride", "row * source.ld", "row * source.ld / 2",
+       "dense m=9 n=16 k=8 k2=12", "dense_nt", "exact"},
+      {"x2 with the stride of x", "row * ldx2", "row * ldx", "dense m=9 n=15 k=8 k2=12",
+       "dense_plain", "exact"},
+      {"dropped last k of x2", "x_step, second.products)", "x_step, (second.products - 4))",
+       "dense m=9 n=15 k=8 k2=12", "dense_packed", "exact"},
+      {"weights of x2 behind no padding", "is_x2 ? i - k4 + k : i", "i", "dense m=9 n=15 k=7 k2=12",
+       "dense_packed", "exact"},
+      {"wrong panel of x", "x_at = row * k;", "x_at = row / 2 * k;", "dense m=9 n=15 k=12",
+       "dense_both_packed", "exact"},
+      {"dropped last k", "LOW(x) + k * x_step;", "LOW(x) + (k - 4) * x_step;",
+       "dense m=9 n=15 k=12", "dense_both_packed", "exact"},
+      {"rows stored behind the last", "if (i / VECTORS < left)", "if (i / VECTORS <= left)",
+       "dense m=9 n=15 k=12", "dense_both_packed", "exact"},
+      {"rows of a panel in the wrong order", "v0.y, v1.y", "v1.y, v0.y", "dense m=9 n=15 k=12",
+       "dense_both_packed", "exact"},
+      {"k of a panel in the wrong place", "p + 2 * ROWS, v0.z", "p + 2 * ROWS, v0.w",
+       "dense m=9 n=15 k=12", "dense_both_packed", "exact"},
+  };
+  for (const test::KernelFault& fault : faults) {
+    expect_caught(std::string(fault.variant) == "dense_nt" ? "dense_raw.cl" : "dense.cl", fault);
+  }
+}
+
+}  // namespace
+}  // namespace clam
