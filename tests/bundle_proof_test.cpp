@@ -127,7 +127,7 @@ TEST(bundle_proof, who_fails_otherwise_accuses_nobody) {
   const Seen full = failure(Seen::Outcome::device_error, "CL_OUT_OF_RESOURCES");
   const Seen crashed = failure(Seen::Outcome::crashed, "signal 11");
   expect_verdict(wrong, {row("a", hung)}, Guilt::unknown,
-                 "Not known yet: fails otherwise on a: hung: no result for 60 s");
+                 "Not known yet: fails otherwise on a: hung: no result for 60 s, right nowhere");
   expect_verdict(wrong, {row("a", refused)}, Guilt::unknown, "on a: build failed: error: half");
   expect_verdict(wrong, {row("a", full)}, Guilt::unknown, "device error: CL_OUT_OF_RESOURCES");
   expect_verdict(wrong, {row("a", {}), row("b", full), row("c", hung)}, Guilt::unknown,

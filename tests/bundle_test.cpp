@@ -554,33 +554,40 @@ TEST(bundle_device, recorded_twice_it_is_the_same) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder, kernels;
   break_softmax(kernels, "1.01");
-  for (const char* name : {"a", "b"}) {
-    EXPECT_EQ(run_clam({"record", kSoftmax, "-o", folder.file(name)},
-                       {"CLAM_KERNEL_DIR=" + kernels.path(), "SOURCE_DATE_EPOCH=1600000000"})
-                  .code,
-              0);
+  write_file(folder.file("bad.cl"), "__kernel void f(__global int* x) { x[0] = y; }\n");
+  using Words = std::vector<std::string>;
+  for (const Words& words : {Words{kSoftmax}, Words{kSoftmax, "--single-file"},
+                             Words{"--build-only", folder.file("bad.cl")}}) {
+    for (const char* name : {"a", "b"}) {
+      Words command = words;
+      command.insert(command.begin(), "record");
+      command.insert(command.end(), {"--force", "-o", folder.file(name)});
+      EXPECT_EQ(
+          run_clam(command, {"CLAM_KERNEL_DIR=" + kernels.path(), "SOURCE_DATE_EPOCH=1600000000"})
+              .code,
+          0);
+    }
+    const auto first = files_of(folder.file("a")), second = files_of(folder.file("b"));
+    ASSERT_EQ(first.size(), second.size());
+    for (const auto& [name, text] : first) {
+      // A driver may put a date into its binary.
+      if (name.rfind("program-", 0) == 0) continue;
+      EXPECT_TRUE(second.at(name) == text) << words.back() << ": " << name;
+    }
+    EXPECT_TRUE(contains(first.at("case.json"), "2020-09-13T12:26:40Z"));
   }
-  const auto first = files_of(folder.file("a")), second = files_of(folder.file("b"));
-  ASSERT_EQ(first.size(), second.size());
-  for (const auto& [name, text] : first) {
-    // A driver may put a date into its binary.
-    if (name.rfind("program-", 0) == 0) continue;
-    EXPECT_TRUE(second.at(name) == text) << name;
-  }
-  EXPECT_TRUE(contains(first.at("case.json"), "2020-09-13T12:26:40Z"));
 }
 
 TEST(bundle_device, names_neither_person_nor_machine) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder;
-  fs::create_directories(folder.file("mariner"));
-  write_file(folder.file("mariner/bad.cl"), "__kernel void f(__global int* x) { x[0] = y; }\n");
-  const std::vector<std::string> environment{"HOME=" + folder.file("mariner"), "USER=mariner",
-                                             "LOGNAME=mariner"};
+  const std::string home = folder.file("the mariner");
+  fs::create_directories(home);
+  write_file(home + "/bad.cl", "__kernel void f(__global int* x) { x[0] = y; }\n");
+  const std::vector<std::string> environment{"HOME=" + home, "USER=mariner", "LOGNAME=mariner"};
   EXPECT_EQ(run_clam({"record", kSoftmax, "-o", folder.file("a")}, environment).code, 0);
   EXPECT_EQ(
-      run_clam({"record", "--build-only", folder.file("mariner/bad.cl"), "-o", folder.file("b")},
-               environment)
+      run_clam({"record", "--build-only", home + "/bad.cl", "-o", folder.file("b")}, environment)
           .code,
       0);
   for (const char* name : {"a", "b"}) {

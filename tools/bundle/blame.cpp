@@ -197,6 +197,7 @@ Blame blame_when_alike(const Bundle& bundle, const Tally& others) {
 Blame blame_when_not_alike(const Tally& others) {
   std::vector<std::string> parts = otherwise_parts(others);
   if (!others.right.empty()) parts.insert(parts.begin(), right_text(others));
+  if (others.right.empty() && !others.otherwise.empty()) parts.push_back("right nowhere so far");
   const bool innocent = others.right.size() > others.otherwise.size();
   return {innocent ? Guilt::driver : Guilt::unknown,
           (innocent ? "The kernel looks innocent: " : "Not known yet: ") + joined(parts)};
