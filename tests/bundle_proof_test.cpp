@@ -127,15 +127,56 @@ TEST(bundle_proof, who_fails_otherwise_accuses_nobody) {
   const Seen full = failure(Seen::Outcome::device_error, "CL_OUT_OF_RESOURCES");
   const Seen crashed = failure(Seen::Outcome::crashed, "signal 11");
   expect_verdict(wrong, {row("a", hung)}, Guilt::unknown,
-                 "Not known yet: fails otherwise on a: hung: no result for 60 s");
+                 "Not known yet: fails otherwise on a: hung: no result for 60 s, right nowhere");
   expect_verdict(wrong, {row("a", refused)}, Guilt::unknown, "on a: build failed: error: half");
   expect_verdict(wrong, {row("a", full)}, Guilt::unknown, "device error: CL_OUT_OF_RESOURCES");
   expect_verdict(wrong, {row("a", {}), row("b", full), row("c", hung)}, Guilt::unknown,
-                 "right on 1 of 3 other drivers, fails otherwise on b and 1 more: device error");
+                 "right on 1 of 3 other drivers, fails otherwise on c: hung: no result for 60 s, "
+                 "refused on b: device error: CL_OUT_OF_RESOURCES");
   expect_verdict(hung, {row("a", wrong)}, Guilt::unknown, "fails otherwise on a: wrong");
   expect_verdict(crashed, {row("a", crashed)}, Guilt::kernel,
                  "Crashed on all, here and on 1 other driver");
+  expect_verdict(crashed, {row("a", failure(Seen::Outcome::crashed, "signal 6"))}, Guilt::kernel,
+                 "Crashed on all");
   expect_verdict({}, {row("a", hung)}, Guilt::unknown, "hung on a: record it there");
+}
+
+TEST(bundle_proof, one_that_fails_otherwise_silences_no_majority) {
+  const Seen wrong = wrong_at(0, 2);
+  const Seen hung = failure(Seen::Outcome::hung, "no result for 60 s");
+  const Seen refused = failure(Seen::Outcome::build_failed, "error: half");
+  const std::vector<ProofRow> right{row("a", {}), row("b", {}), row("c", {})};
+  const auto with = [&](const ProofRow& last) {
+    std::vector<ProofRow> rows = right;
+    rows.push_back(last);
+    return rows;
+  };
+  expect_verdict(wrong, with(row("d", hung)), Guilt::driver,
+                 "The kernel looks innocent: right on 3 of 4 other drivers, fails otherwise on d: "
+                 "hung: no result for 60 s");
+  expect_verdict(wrong, with(row("d", wrong)), Guilt::unknown, "the kernel may be at fault");
+  expect_verdict(wrong, {row("a", {}), row("d", hung)}, Guilt::unknown,
+                 "Not known yet: right on 1 of 2 other drivers, fails otherwise on d: hung");
+  // A driver that lacks something judges nothing.
+  expect_verdict(wrong, {row("a", {}), row("d", refused)}, Guilt::driver,
+                 "innocent: right on 1 of 2 other drivers, refused on d: build failed");
+  // Where none gets it right, one that fails in the same way is enough.
+  expect_verdict(wrong, {row("a", wrong), row("d", hung)}, Guilt::kernel,
+                 "Right nowhere, wrong on a too, fails otherwise on d: hung: no result for 60 s: "
+                 "the kernel itself is suspect");
+}
+
+TEST(bundle_proof, errors_are_alike_where_their_names_are) {
+  const auto error = [](const std::string& text) {
+    return failure(Seen::Outcome::device_error, text);
+  };
+  const Seen here = error("clEnqueueNDRangeKernel: CL_OUT_OF_RESOURCES (-5)");
+  expect_verdict(here, {row("a", error("launch of f: CL_OUT_OF_RESOURCES (-5)"))}, Guilt::kernel,
+                 "Device error on all, here and on 1 other driver");
+  expect_verdict(here, {row("a", error("f: CL_INVALID_WORK_GROUP_SIZE (-54)"))}, Guilt::unknown,
+                 "Not known yet: refused on a: device error: f: CL_INVALID_WORK_GROUP_SIZE");
+  expect_verdict(here, {row("a", {}), row("b", error("CL_INVALID_WORK_GROUP_SIZE"))}, Guilt::driver,
+                 "right on 1 of 2 other drivers, refused on b");
 }
 
 TEST(bundle_proof, a_simulator_reports_nothing_only_where_it_ran_to_its_end) {
@@ -223,6 +264,45 @@ TEST(bundle_proof, the_readme_has_a_row_for_each_driver) {
         "**it reports faults**", "    Read-write data race\n", " | xxh128sum`"}) {
     EXPECT_TRUE(contains(text, words)) << words << "\n" << text;
   }
+}
+
+TEST(bundle_proof, the_readmes_command_prints_the_hash) {
+  if (run_command({"/bin/sh", "-c", "command -v xxh128sum"}).code != 0) {
+    GTEST_SKIP() << "there is no xxh128sum (package xxhash)";
+  }
+  const TemporaryFolder folder;
+  Bundle bundle = scale_bundle();
+  bundle.kernels["it's 2.cl"] = bundle.kernels.at("scale.cl");
+  bundle.plan->launches[0].file = "it's 2.cl";
+  write(folder, bundle);
+  const std::string page = read_file(folder.file("case/README.md"));
+  const std::size_t start = page.find("`xxh128sum ") + 1, end = page.find('`', start);
+  ASSERT_NE(start, 0u) << page;
+  const std::string command = page.substr(start, end - start);
+  const Finished finished =
+      run_command({"/bin/sh", "-c", "cd '" + folder.file("case") + "' && " + command});
+  const std::string hash = hash_of_files(bundle, folder.file("case"));
+  EXPECT_EQ(finished.out.substr(0, hash.size()), hash) << command << finished.err;
+}
+
+/// Words of proof.json, and of what a driver is called, may be a person's name as well.
+TEST(bundle_proof, a_name_that_is_a_word_of_it_damages_nothing) {
+  const TemporaryFolder folder;
+  Proof proof;
+  ProofRow seen = row("a", wrong_at(1, 2)), refused = row("b", {});
+  seen.device.driver_version = "3.1+right";
+  seen.seen.reason = "of right: seen";
+  refused.cannot = "right has no half";
+  for (const ProofRow& each : {seen, refused, simulated({"right saw a race"})}) proof.add(each);
+  ::setenv("LOGNAME", "right", 1);
+  write_proof(folder.path(), proof);
+  ::unsetenv("LOGNAME");
+  const Proof back = read_proof(folder.path());
+  ASSERT_EQ(back.rows.size(), 3u);
+  EXPECT_EQ(back.rows[0].device.driver_version, "3.1+right");
+  EXPECT_EQ(back.rows[0].seen.reason, "of USER: seen");
+  EXPECT_EQ(back.rows[1].cannot, "USER has no half");
+  EXPECT_EQ(back.rows[2].report.at(0), "USER saw a race");
 }
 
 TEST(bundle_proof, the_readme_shows_the_drivers_words_up_to_the_cause) {

@@ -162,9 +162,19 @@ TEST(bundle, texts_name_neither_person_nor_machine) {
   ::setenv("LOGNAME", "mariner", 1);
   EXPECT_EQ(anonymous("/home/mariner/x.cl of mariner: submariner"), "~/x.cl of USER: submariner");
   EXPECT_EQ(anonymous("gnu/home/mariner/.cache /home/mariners"), "gnu~/.cache /home/mariners");
+  ::setenv("HOME", "/data/users/the mariner/", 1);
+  EXPECT_EQ(anonymous("'/data/users/the mariner/x.cl'"), "'~/x.cl'");
+  const TemporaryFolder folder;
+  fs::create_directory(folder.file("disk"));
+  fs::create_directory_symlink(folder.file("disk"), folder.file("home"));
+  ::setenv("HOME", folder.file("home").c_str(), 1);
+  EXPECT_EQ(anonymous(folder.file("disk/x") + ", " + folder.file("home/x")), "~/x, ~/x");
+  // An account of every board, which is a word of other texts.
+  ::setenv("LOGNAME", "pi", 1);
+  EXPECT_EQ(anonymous("2 * pi"), "2 * pi");
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
-  EXPECT_TRUE(std::string(host).size() < 2 || std::string(host) == "localhost" ||
+  EXPECT_TRUE(std::string(host).size() < 2 || names_nobody(host) ||
               !contains(anonymous(fmt::format("on {}.", host)), host));
   ::unsetenv("LOGNAME");
   ::setenv("HOME", before.c_str(), 1);
@@ -175,6 +185,27 @@ TEST(bundle, the_c_program_is_one_short_file) {
   EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 400);
   EXPECT_TRUE(std::all_of(text.begin(), text.end(),
                           [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }));
+}
+
+TEST(bundle, the_c_program_is_one_short_file_of_many_launches_too) {
+  for (const int launches : {1, 30, 1000}) {
+    const TemporaryFolder folder;
+    Bundle bundle = scale_bundle();
+    bundle.plan->launches.assign(launches, bundle.plan->launches[0]);
+    for (int i = 0; i < launches; ++i) {
+      bundle.plan->buffers.push_back(
+          {fmt::format("scratch_{}", i), BufferSpec::Role::scratch, 4096});
+    }
+    write(folder, bundle);
+    const std::string text = read_file(folder.file("case/replay.c"));
+    EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 400) << launches;
+    EXPECT_EQ(contains(text, "\"scratch_0\", SCRATCH, F32, 4096, 0, 0, 0},\n"), launches == 1);
+    EXPECT_FALSE(contains(text, "\n\n\n"));
+    if (!has_compiler()) continue;
+    const std::string cc = "cc -std=c99 -O0 -Wall -Wextra -pedantic -Werror -c -o /dev/null ";
+    const Finished built = run_command({"/bin/sh", "-c", cc + folder.file("case/replay.c")});
+    EXPECT_EQ(built.code, 0) << built.err;
+  }
 }
 
 TEST(bundle, is_read_back_as_it_was) {
@@ -210,6 +241,8 @@ TEST(bundle, damaged_ones_are_refused_with_a_sentence) {
   write_npy(path + "/src.npy", HostTensor(Dtype::f32, {3}));
   refused("4 elements of f32 are needed");
   write_file(path + "/case.json", "{\"clam_bundle\": 2}");
+  refused("a newer clam wrote it (of no version): this one reads version 1, not 2");
+  write_file(path + "/case.json", "{\"clam_bundle\": 0}");
   refused("no case of a bundle");
   write_file(path + "/case.json", "{\"clam_bundle\": 1}");
   refused("damaged");
@@ -286,6 +319,12 @@ TEST(bundle, what_cannot_be_recorded_is_refused) {
   expect_refusal(run_clam({"replay"}), 2, "replay what?");
   expect_refusal(run_clam({"replay", "--all", folder.path()}), 2, "has no bundles in it");
   expect_refusal(run_clam({"replay", "--all", folder.file("none")}), 2, "is no folder");
+  write(folder, scale_bundle());
+  expect_refusal(run_clam({"replay", "--all", folder.file("case")}), 2,
+                 "is a bundle itself: clam replay " + folder.file("case"));
+  // What a process leaves that is killed while it records.
+  fs::rename(folder.file("case"), folder.file("case.tmp.abcdef"));
+  expect_refusal(run_clam({"replay", "--all", folder.path()}), 2, "has no bundles in it");
   expect_refusal(run_clam({"record", kSoftmax, "-o", folder.file("none/case")}), 2,
                  "make the folder " + folder.file("none") + " first");
   for (const char* name : {"case.json", "README.md", "piglit.cl"}) {
@@ -515,33 +554,40 @@ TEST(bundle_device, recorded_twice_it_is_the_same) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder, kernels;
   break_softmax(kernels, "1.01");
-  for (const char* name : {"a", "b"}) {
-    EXPECT_EQ(run_clam({"record", kSoftmax, "-o", folder.file(name)},
-                       {"CLAM_KERNEL_DIR=" + kernels.path(), "SOURCE_DATE_EPOCH=1600000000"})
-                  .code,
-              0);
+  write_file(folder.file("bad.cl"), "__kernel void f(__global int* x) { x[0] = y; }\n");
+  using Words = std::vector<std::string>;
+  for (const Words& words : {Words{kSoftmax}, Words{kSoftmax, "--single-file"},
+                             Words{"--build-only", folder.file("bad.cl")}}) {
+    for (const char* name : {"a", "b"}) {
+      Words command = words;
+      command.insert(command.begin(), "record");
+      command.insert(command.end(), {"--force", "-o", folder.file(name)});
+      EXPECT_EQ(
+          run_clam(command, {"CLAM_KERNEL_DIR=" + kernels.path(), "SOURCE_DATE_EPOCH=1600000000"})
+              .code,
+          0);
+    }
+    const auto first = files_of(folder.file("a")), second = files_of(folder.file("b"));
+    ASSERT_EQ(first.size(), second.size());
+    for (const auto& [name, text] : first) {
+      // A driver may put a date into its binary.
+      if (name.rfind("program-", 0) == 0) continue;
+      EXPECT_TRUE(second.at(name) == text) << words.back() << ": " << name;
+    }
+    EXPECT_TRUE(contains(first.at("case.json"), "2020-09-13T12:26:40Z"));
   }
-  const auto first = files_of(folder.file("a")), second = files_of(folder.file("b"));
-  ASSERT_EQ(first.size(), second.size());
-  for (const auto& [name, text] : first) {
-    // A driver may put a date into its binary.
-    if (name.rfind("program-", 0) == 0) continue;
-    EXPECT_TRUE(second.at(name) == text) << name;
-  }
-  EXPECT_TRUE(contains(first.at("case.json"), "2020-09-13T12:26:40Z"));
 }
 
 TEST(bundle_device, names_neither_person_nor_machine) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder;
-  fs::create_directories(folder.file("mariner"));
-  write_file(folder.file("mariner/bad.cl"), "__kernel void f(__global int* x) { x[0] = y; }\n");
-  const std::vector<std::string> environment{"HOME=" + folder.file("mariner"), "USER=mariner",
-                                             "LOGNAME=mariner"};
+  const std::string home = folder.file("the mariner");
+  fs::create_directories(home);
+  write_file(home + "/bad.cl", "__kernel void f(__global int* x) { x[0] = y; }\n");
+  const std::vector<std::string> environment{"HOME=" + home, "USER=mariner", "LOGNAME=mariner"};
   EXPECT_EQ(run_clam({"record", kSoftmax, "-o", folder.file("a")}, environment).code, 0);
   EXPECT_EQ(
-      run_clam({"record", "--build-only", folder.file("mariner/bad.cl"), "-o", folder.file("b")},
-               environment)
+      run_clam({"record", "--build-only", home + "/bad.cl", "-o", folder.file("b")}, environment)
           .code,
       0);
   for (const char* name : {"a", "b"}) {
@@ -586,6 +632,41 @@ TEST(bundle_device, a_folder_of_bundles_is_replayed) {
   EXPECT_EQ(results[0].at("verdict"), "still right");
   EXPECT_EQ(results[1].at("verdict"), "still fails");
   EXPECT_EQ(results[1].at("seen"), results[1].at("recorded"));
+}
+
+TEST(bundle_device, a_folder_with_all_kinds_of_things_is_replayed) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  write(folder, scale_bundle());
+  fs::create_directory(folder.file("empty"));
+  fs::create_directory_symlink(folder.file("nowhere"), folder.file("dangling"));
+  write_file(folder.file("thesis.txt"), "mine");
+  for (const char* name : {"broken", "newer"}) fs::copy(folder.file("case"), folder.file(name));
+  fs::remove(folder.file("broken/plan.json"));
+  write_file(folder.file("newer/case.json"), R"({"clam_bundle": 9, "clam": "7.0"})");
+  const Finished finished = run_clam({"replay", "--all", folder.path(), "--json", "-"});
+  EXPECT_EQ(finished.code, 2) << finished.err;
+  const json results = parse_out(finished).at("results");
+  ASSERT_EQ(results.size(), 3u);
+  EXPECT_EQ(results[0].at("verdict"), "unreadable");
+  EXPECT_TRUE(contains(results[0].at("reason"), "plan.json")) << results[0];
+  EXPECT_EQ(results[1].at("verdict"), "still right");
+  EXPECT_EQ(results[2].at("verdict"), "unreadable");
+  EXPECT_EQ(results[2].at("reason"),
+            "a newer clam wrote it (7.0): this one reads version 1, not 9");
+}
+
+/// Root may write everywhere, but not a folder in a file's place.
+TEST(bundle_device, a_row_that_cannot_be_written_leaves_the_verdict) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  write(folder, scale_bundle());
+  fs::remove(folder.file("case/README.md"));
+  fs::create_directory(folder.file("case/README.md"));
+  const Finished finished = replay(folder, {"--add-proof"});
+  EXPECT_EQ(finished.code, 0) << finished.out;
+  EXPECT_TRUE(contains(finished.out, "still right")) << finished.out;
+  EXPECT_TRUE(contains(finished.err, "this is not in its proof: cannot write ")) << finished.err;
 }
 
 TEST(bundle_device, the_simulator_runs_its_file) {
@@ -746,6 +827,47 @@ TEST(bundle_broken, what_a_compiler_says_before_it_aborts_is_kept) {
   EXPECT_EQ(errors, read_file(folder.file("again/driver.log")));
   EXPECT_EQ(case_of(folder), json::parse(read_file(folder.file("again/case.json"))));
   EXPECT_TRUE(contains(read_file(folder.file("case/README.md")), "| driver.log | "));
+}
+
+/// Runs clam in a folder, and sends the signal once it has a temporary folder; its exit code. What
+/// it leaves is in the folder, and in its folder tmp.
+int code_when_signalled(const TemporaryFolder& folder, const std::string& words, const char* signal,
+                        const std::vector<std::string>& environment) {
+  fs::create_directories(folder.file("tmp"));
+  std::vector<std::string> own = environment;
+  own.insert(own.end(), {"CLAM=" CLAM_BINARY, "TMPDIR=" + folder.file("tmp")});
+  // A shell has its jobs ignore SIGINT.
+  const std::string script = "cd " + folder.path() + " && { env --default-signal=INT $CLAM " +
+                             words +
+                             " & for i in $(seq 300); do [ -z \"$(ls tmp)\" ] || break; sleep 0.1; "
+                             "done; sleep 0.5; kill -" +
+                             signal + " $!; wait $!; }";
+  return run_command({"/bin/sh", "-c", script}, own).code;
+}
+
+TEST(bundle_broken, a_signal_leaves_nothing_half_written) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder, kernels;
+  break_pack(kernels, "for (volatile int again = 0; again < 2; again = 0)");
+  const std::vector<std::string> hanging{"CLAM_KERNEL_DIR=" + kernels.path(), "CLAM_CACHE_DIR=off"};
+  const std::string problem = fmt::format("'{}' --limit 60 --no-proof", kDense);
+  EXPECT_EQ(code_when_signalled(folder, "record " + problem + " -o case", "TERM", hanging),
+            128 + 15);
+  EXPECT_EQ(code_when_signalled(folder, "record " + problem + " -o case", "INT", hanging), 128 + 2);
+  EXPECT_TRUE(fs::is_empty(folder.file("tmp")));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1);
+  ASSERT_EQ(record(folder, {kDense, "--limit", "5"}, &kernels).code, 0);
+  const auto before = files_of(folder.file("case"));
+  EXPECT_EQ(code_when_signalled(folder, "replay case", "INT", {}), 128 + 2);
+  EXPECT_EQ(code_when_signalled(folder, "record --force " + problem + " -o case", "INT", hanging),
+            128 + 2);
+  const std::vector<std::string> lying{"LD_PRELOAD=" CLAM_LYING_OPENCL,
+                                       "CLAM_TEST_LIE=profiling-finish-hang",
+                                       "ASAN_OPTIONS=verify_asan_link_order=0"};
+  EXPECT_EQ(code_when_signalled(folder, "probe profiling-finish-hang", "HUP", lying), 128 + 1);
+  EXPECT_TRUE(fs::is_empty(folder.file("tmp")));
+  EXPECT_TRUE(files_of(folder.file("case")) == before);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 2);
 }
 
 TEST(bundle_broken, a_hang_is_an_outcome) {

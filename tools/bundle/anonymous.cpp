@@ -4,8 +4,13 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <vector>
 
 #include "bundle.hpp"
 
@@ -33,26 +38,42 @@ std::string variable(const char* name) {
   return value ? value : "";
 }
 
-/// Accounts that every machine has, and that name nobody.
-bool is_common(const std::string& user) {
-  return user == "root" || user == "user" || user == "nobody" || user == "debian" ||
-         user == "ubuntu";
+/// As it is written, and where it leads to; nothing for a folder that everything is in.
+std::vector<std::string> names_of_folder(std::string folder) {
+  while (!folder.empty() && folder.back() == '/') folder.pop_back();
+  if (folder.empty() || folder[0] != '/') return {};
+  std::error_code error;
+  const std::string real = std::filesystem::canonical(folder, error).string();
+  return error || real == "/" ? std::vector{folder} : std::vector{real, folder};
 }
 
 }  // namespace
 
+bool names_nobody(const std::string& name) {
+  constexpr std::array<std::string_view, 39> kCommon{
+      "root",     "user",   "nobody", "admin",   "guest",   "localhost",   "debian", "ubuntu",
+      "fedora",   "alarm",  "arch",   "armbian", "pi",      "raspberrypi", "rock",   "radxa",
+      "orangepi", "rk3588", "odroid", "khadas",  "linaro",  "firefly",     "mali",   "arm",
+      "gpu",      "board",  "device", "opencl",  "cl",      "clam",        "test",   "build",
+      "builder",  "ci",     "runner", "docker",  "android", "shell",       "system"};
+  return std::find(kCommon.begin(), kCommon.end(), name) != kCommon.end();
+}
+
 std::string anonymous(std::string text) {
   const passwd* account = ::getpwuid(::getuid());
   for (const std::string& home : {variable("HOME"), std::string(account ? account->pw_dir : "")}) {
-    if (home != "/") replace_word(text, home, "~");
+    for (const std::string& name : names_of_folder(home)) replace_word(text, name, "~");
   }
   for (const std::string& user :
        {variable("USER"), variable("LOGNAME"), std::string(account ? account->pw_name : "")}) {
-    if (!is_common(user)) replace_word(text, user, "USER");
+    if (!names_nobody(user)) replace_word(text, user, "USER");
   }
   char host[HOST_NAME_MAX + 1] = "";
   ::gethostname(host, sizeof host - 1);
-  if (std::string(host) != "localhost") replace_word(text, host, "HOST");
+  const std::string full = host;
+  for (const std::string& name : {full, full.substr(0, full.find('.'))}) {
+    if (!names_nobody(name)) replace_word(text, name, "HOST");
+  }
   return text;
 }
 

@@ -118,9 +118,13 @@ void read_tensors(const std::string& folder, Bundle& bundle) {
 
 void read_case(const std::string& folder, Bundle& bundle) {
   const json read = read_json(in(folder, "case.json"));
-  if (!read.is_object() || read.value("clam_bundle", 0) != kVersion) {
-    throw BadArgument(fmt::format("{}: this is no case of a bundle that this clam reads",
-                                  in(folder, "case.json")));
+  const int version = read.is_object() ? read.value("clam_bundle", 0) : 0;
+  if (version > kVersion) {
+    throw BadArgument(fmt::format("a newer clam wrote it ({}): this one reads version {}, not {}",
+                                  read.value("clam", "of no version"), kVersion, version));
+  }
+  if (version != kVersion) {
+    throw BadArgument(in(folder, "case.json") + ": this is no case of a bundle");
   }
   bundle.problem = read.at("problem").get<std::string>();
   bundle.variant = read.value("variant", "");

@@ -13,6 +13,7 @@
 
 #include "op.hpp"
 #include "plan.hpp"
+#include "process/clean_end.hpp"
 
 namespace clam {
 
@@ -120,11 +121,14 @@ class StagedFolder {
   StagedFolder(const StagedFolder&) = delete;
   StagedFolder& operator=(const StagedFolder&) = delete;
   const std::string& path() const { return path_; }
+  /// Whether this is the temporary name of one, left by a process that was killed.
+  static bool is_unfinished(const std::string& path);
   void clear();
   void publish();
 
  private:
   std::string target_, path_, known_by_;
+  std::optional<PassingFolder> passing_;
 };
 
 // Parts of a bundle.
@@ -141,5 +145,8 @@ std::string sim_text(const Bundle& bundle);
 std::string piglit_text(const Bundle& bundle);
 /// Without the person's home folder and name, and without the machine's.
 std::string anonymous(std::string text);
+/// Accounts and machines of this name are everywhere: on every system, on a board as its vendor
+/// ships it, where programs are built by themselves. Some are words of other texts, too.
+bool names_nobody(const std::string& name);
 
 }  // namespace clam

@@ -139,9 +139,8 @@ std::string fault_lines() {
 }  // namespace
 
 std::string device_text(const DeviceInfo& device) {
-  return anonymous(fmt::format("{:<20} {}\n", "identity:", identify(device).text()) +
-                   to_text(device) + libraries_text() + kernel_driver_text() + clocks_text() +
-                   fault_lines());
+  return fmt::format("{:<20} {}\n", "identity:", identify(device).text()) + to_text(device) +
+         anonymous(libraries_text() + kernel_driver_text() + clocks_text() + fault_lines());
 }
 
 }  // namespace clam

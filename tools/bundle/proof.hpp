@@ -20,6 +20,9 @@ struct ProofRow {
   std::vector<std::string> report;  ///< its lines
 };
 
+/// One name, platform and version: a second row of it says nothing new.
+bool same_driver(const DeviceInfo& a, const DeviceInfo& b);
+
 /// Whether there is a result, right or wrong; a crash, a hang or an error has none.
 bool ran_to_its_end(const Seen& seen);
 
@@ -40,7 +43,9 @@ Proof read_proof(const std::string& folder);
 void write_proof(const std::string& folder, const Proof& proof);
 
 /// Who is at fault, as far as the rows with these bytes tell. Only a driver of another platform
-/// that fails in the same way accuses the kernel, and only one that gets it right absolves it.
+/// that fails in the same way accuses the kernel, and only one that gets it right absolves it. One
+/// that fails otherwise is a doubt, and silences no majority; one that refuses the case judges
+/// nothing.
 struct Blame {
   enum class Guilt { nobody, unknown, driver, kernel };
   Guilt guilt = Guilt::unknown;

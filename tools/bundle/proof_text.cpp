@@ -3,8 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
+#include "process/shell_quoted.hpp"
 #include "proof.hpp"
 
 namespace clam {
@@ -56,6 +58,14 @@ std::string table(const Bundle& bundle, const Proof& proof, const std::string& f
   return text;
 }
 
+/// The name of a file as a shell takes it.
+std::string as_word(const std::string& file) {
+  const bool plain = std::all_of(file.begin(), file.end(), [](unsigned char c) {
+    return std::isalnum(c) || c == '_' || c == '-' || c == '.';
+  });
+  return plain ? file : shell_quoted(file);
+}
+
 /// What the simulator said, as it said it.
 std::string reports(const Proof& proof) {
   std::string text;
@@ -72,11 +82,11 @@ std::string reports(const Proof& proof) {
 std::string proof_text(const Bundle& bundle, const Proof& proof, const std::string& folder) {
   const std::string files = hash_of_files(bundle, folder);
   std::string names;
-  for (const std::string& file : files_run(bundle, folder)) names += " " + file;
+  for (const std::string& file : files_run(bundle, folder)) names += " " + as_word(file);
   return fmt::format(
       "## Is it the kernel?\n\n**{}.**\n\n{}{}\n"
       "`files` is the beginning of the hash of the files that were run, {}; "
-      "`xxh128sum{} | xxh128sum` prints it. On another driver or machine "
+      "`xxh128sum{} | xxh128sum` (Debian's package xxhash) prints it. On another driver or machine "
       "`clam replay FOLDER --add-proof` adds a row.\n",
       find_blame(bundle, proof, files).sentence, table(bundle, proof, files), reports(proof), files,
       names);

@@ -51,7 +51,7 @@ std::string seen_text(const Bundle& bundle) {
   const Seen& seen = bundle.seen;
   std::string text =
       fmt::format("Seen on {}: **{}**", device_line(bundle.device), name(seen.outcome));
-  text += seen.reason.empty() ? ".\n" : fmt::format(".\n\n    {}\n", seen.reason);
+  text += seen.reason.empty() ? ".\n" : fmt::format(".\n\n    {}\n", anonymous(seen.reason));
   if (!seen.first_wrong) return text;
   text +=
       fmt::format("\nThe first wrong element is {}[{}]: {}, where {} is right",
@@ -104,7 +104,7 @@ std::string offline_text(const Bundle& bundle, const std::string& folder) {
 std::string launches_text(const Bundle& bundle) {
   if (bundle.build_only()) {
     return fmt::format("`{}`, built with `{}`; nothing is run.\n", bundle.file,
-                       bundle.options.empty() ? "no options" : bundle.options);
+                       bundle.options.empty() ? "no options" : anonymous(bundle.options));
   }
   std::string text = "| launch | kernel | global | local | options |\n|---|---|---|---|---|\n";
   int number = 0;
@@ -113,7 +113,7 @@ std::string launches_text(const Bundle& bundle) {
       text += fmt::format("| {} | {}: {} | {} {} {} | {} {} {} | `{}` |\n", ++number, launch.file,
                           launch.kernel, launch.global[0], launch.global[1], launch.global[2],
                           launch.local[0], launch.local[1], launch.local[2],
-                          launch.options.empty() ? "none" : launch.options);
+                          launch.options.empty() ? "none" : anonymous(launch.options));
     }
   }
   return text;
@@ -160,9 +160,9 @@ std::string files_text(const std::string& folder) {
 std::string shrunk_text(const Bundle& bundle) {
   if (!bundle.shrunk) return "";
   const Shrunk& shrunk = *bundle.shrunk;
-  std::string text =
-      fmt::format("\nShrunk from `{}`; it still fails in the same way{}:\n\n", shrunk.from,
-                  shrunk.complete ? "" : ", and may get smaller in more time");
+  std::string text = fmt::format("\nShrunk from `{}`; it still fails in the same way{}:\n\n",
+                                 anonymous(shrunk.from),
+                                 shrunk.complete ? "" : ", and may get smaller in more time");
   for (const std::string& step : shrunk.steps) text += fmt::format("- {}\n", step);
   for (const std::string& note : shrunk.notes) text += fmt::format("- note: {}\n", note);
   if (shrunk.steps.empty()) text += "- nothing was made smaller\n";
@@ -174,12 +174,19 @@ std::string shrunk_text(const Bundle& bundle) {
 std::string readme_text(const Bundle& bundle, const std::string& folder, const Extras& extras) {
   std::string text = fmt::format("# {}\n\n", headline(bundle));
   text += seen_text(bundle) + last_words(bundle, folder) + "\n" + expected_text(bundle);
-  if (!bundle.noted.empty()) text += "\n## Noted when it was recorded\n\n" + bundle.noted + "\n";
+  if (!bundle.noted.empty())
+    text += "\n## Noted when it was recorded\n\n" + anonymous(bundle.noted) + "\n";
   text +=
       "\n## To run it\n\n```\ncc replay.c -lOpenCL -lm && ./a.out\n```\n\n"
       "prints PASS, or FAIL with the first wrong element (exit code 0, 1; 2: it cannot run "
       "here). `-d 0:1` takes the\nsecond device of the first platform, `-n 20` runs it so many "
       "times.";
+  if (bundle.seen.outcome == Seen::Outcome::hung && bundle.limit_s > 0) {
+    text += fmt::format(" Where it was recorded it was ended after {} s.", bundle.limit_s);
+  }
+  if (bundle.seen.outcome == Seen::Outcome::crashed) {
+    text += " Where it was recorded its process crashed.";
+  }
   text += extras.single_file ? " replay.c needs no other file of this folder.\n" : "\n";
   text += "With clam: `clam replay FOLDER`.\n";
   if (extras.piglit) {
@@ -203,7 +210,7 @@ std::string readme_text(const Bundle& bundle, const std::string& folder, const E
       "project "
       "has that project's.\n",
       CLAM_VERSION);
-  return anonymous(text);
+  return text;
 }
 
 }  // namespace clam

@@ -2,6 +2,7 @@
 // replay_source.cpp - replay.c with the tables of a bundle.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <sstream>
@@ -14,7 +15,8 @@
 namespace clam {
 namespace {
 
-constexpr std::size_t kMostRows = 1023;  // kMost in replay.c, less the row that ends a table
+constexpr std::ptrdiff_t kMostLines = 400;  // without other files in it
+constexpr std::size_t kMostRows = 1023;     // kMost in replay.c, less the row that ends a table
 
 /// Text as a C string. '?' too, which could begin a trigraph.
 std::string quoted(const std::string& text) {
@@ -48,11 +50,13 @@ const char* type_text(Dtype dtype) {
   return dtype == Dtype::f32 ? "F32" : dtype == Dtype::f16 ? "F16" : "I32";
 }
 
-/// Rows side by side in lines of at most 100 letters.
-std::string wrapped(const std::vector<std::string>& rows) {
+constexpr std::size_t kWidth = 100;
+
+/// Rows side by side in lines of at most so many letters, or a single row.
+std::string wrapped(const std::vector<std::string>& rows, std::size_t width = kWidth) {
   std::string text, line = "   ";
   for (const std::string& row : rows) {
-    if (line.size() + row.size() + 2 > 100) {
+    if (line.size() + row.size() + 2 > width && line.size() > 3) {
       text += line + "\n";
       line = "   ";
     }
@@ -61,25 +65,26 @@ std::string wrapped(const std::vector<std::string>& rows) {
   return text + line + "\n";
 }
 
-std::string buffer_rows(const Bundle& bundle) {
-  std::string rows;
+std::string buffer_table(const Bundle& bundle, std::size_t width) {
+  std::vector<std::string> rows;
   if (bundle.plan) {
     for (const TensorSpec& spec : bundle.plan->tensors) {
       const bool input = spec.role == TensorSpec::Role::input;
       const auto file = [&](const auto& tensors, const char* ending) {
         return quoted_or_none(tensors.count(spec.name) ? spec.name + ending : "");
       };
-      rows += fmt::format("    {{{}, {}, {}, {}, {}, {}, {}}},\n", quoted(spec.name),
-                          input ? "INPUT" : "OUTPUT", type_text(spec.dtype), spec.bytes(),
-                          file(bundle.inputs, ".npy"), file(bundle.expected, ".expected.npy"),
-                          file(bundle.bounds, ".bound.npy"));
+      rows.push_back(fmt::format(
+          "{{{}, {}, {}, {}, {}, {}, {}}}", quoted(spec.name), input ? "INPUT" : "OUTPUT",
+          type_text(spec.dtype), spec.bytes(), file(bundle.inputs, ".npy"),
+          file(bundle.expected, ".expected.npy"), file(bundle.bounds, ".bound.npy")));
     }
     for (const BufferSpec& spec : bundle.plan->buffers) {
-      rows +=
-          fmt::format("    {{{}, SCRATCH, F32, {}, 0, 0, 0}},\n", quoted(spec.name), spec.bytes);
+      rows.push_back(
+          fmt::format("{{{}, SCRATCH, F32, {}, 0, 0, 0}}", quoted(spec.name), spec.bytes));
     }
   }
-  return rows + "    {0, SCRATCH, F32, 0, 0, 0, 0},\n";
+  rows.push_back("{0, SCRATCH, F32, 0, 0, 0, 0}");
+  return "static const struct buffer buffers[] = {\n" + wrapped(rows, width) + "};\n";
 }
 
 /// The row of a tensor or a buffer in the table.
@@ -118,27 +123,27 @@ std::string size_text(const std::array<std::int64_t, 3>& size) {
 }
 
 /// The tables of launches and of their arguments.
-std::string launch_tables(const Bundle& bundle) {
-  std::vector<std::string> arguments;
-  std::string launches;
+std::string launch_tables(const Bundle& bundle, std::size_t width) {
+  std::vector<std::string> arguments, launches;
   if (bundle.build_only()) {
-    launches = fmt::format("    {{{}, 0, {}, {{1, 1, 1}}, {{1, 1, 1}}, 0, 0}},\n",
-                           quoted(bundle.file), quoted(bundle.options));
+    launches.push_back(fmt::format("{{{}, 0, {}, {{1, 1, 1}}, {{1, 1, 1}}, 0, 0}}",
+                                   quoted(bundle.file), quoted(bundle.options)));
   } else {
     for (const auto* list : {&bundle.plan->pack, &bundle.plan->launches}) {
       for (const Launch& launch : *list) {
-        launches +=
-            fmt::format("    {{{}, {}, {}, {}, {}, {}, {}}},\n", quoted(launch.file),
-                        quoted(launch.kernel), quoted(launch.options), size_text(launch.global),
-                        size_text(launch.local), arguments.size(), launch.args.size());
+        launches.push_back(fmt::format("{{{}, {}, {}, {}, {}, {}, {}}}", quoted(launch.file),
+                                       quoted(launch.kernel), quoted(launch.options),
+                                       size_text(launch.global), size_text(launch.local),
+                                       arguments.size(), launch.args.size()));
         for (const Arg& arg : launch.args) arguments.push_back(argument_row(*bundle.plan, arg));
       }
     }
   }
   arguments.push_back("{NONE, 0, 0, 0}");
-  return "static const struct argument arguments[] = {\n" + wrapped(arguments) +
-         "};\nstatic const struct launch launches[] = {\n" + launches +
-         "    {0, 0, 0, {0, 0, 0}, {0, 0, 0}, 0, 0},\n};\n";
+  launches.push_back("{0, 0, 0, {0, 0, 0}, {0, 0, 0}, 0, 0}");
+  return "static const struct argument arguments[] = {\n" +
+         wrapped(arguments, std::max(width, kWidth)) +
+         "};\nstatic const struct launch launches[] = {\n" + wrapped(launches, width) + "};\n";
 }
 
 // ---- files within it ----
@@ -213,7 +218,9 @@ std::string with_marked(const std::string& source, bool kept) {
     const bool begins = line.find("// single file: begin") != line.npos;
     const bool ends = line.find("// single file: end") != line.npos;
     if (begins || ends) inside = begins;
-    if (!begins && !ends && (kept || !inside)) result += line + "\n";
+    const bool second_empty =
+        line.empty() && result.size() > 1 && result[result.size() - 2] == '\n';
+    if (!begins && !ends && (kept || !inside) && !second_empty) result += line + "\n";
   }
   return result;
 }
@@ -235,12 +242,20 @@ std::string replay_source(const Bundle& bundle, const std::string& folder, bool 
   if (start == source.npos || stop == source.npos) {
     throw std::logic_error("replay.c has lost the marks around its tables");
   }
-  const std::string tables = fmt::format(
-      "static const char title[] = {};\nstatic const int needs_fp16 = {};\n"
-      "static const struct buffer buffers[] = {{\n{}}};\n{}{}",
-      quoted(title_of(bundle)), bundle.needs_fp16() ? 1 : 0, buffer_rows(bundle),
-      launch_tables(bundle), single_file ? embedded_tables(bundle, folder) : "");
-  return source.replace(start + begin.size(), stop - start - begin.size(), tables);
+  const std::string head =
+      fmt::format("static const char title[] = {};\nstatic const int needs_fp16 = {};\n",
+                  quoted(title_of(bundle)), bundle.needs_fp16() ? 1 : 0);
+  const std::string files = single_file ? embedded_tables(bundle, folder) : "";
+  source.erase(start + begin.size(), stop - start - begin.size());
+  std::string text;
+  // A row a line, and only of plans with very many closer together.
+  for (const std::size_t width : {1, 200, 1000, 4000, 1 << 20}) {
+    text = source;
+    text.insert(start + begin.size(),
+                head + buffer_table(bundle, width) + launch_tables(bundle, width) + files);
+    if (single_file || std::count(text.begin(), text.end(), '\n') < kMostLines) break;
+  }
+  return text;
 }
 
 }  // namespace clam

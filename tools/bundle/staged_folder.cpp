@@ -18,6 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kTemporary = ".tmp.";
+
 void sync_folder(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
@@ -44,7 +46,7 @@ StagedFolder::StagedFolder(const std::string& target, bool force, const char* kn
           fmt::format("{} is no bundle, so it is not replaced: name another folder", target_));
     }
   }
-  path_ = target_ + ".tmp.XXXXXX";
+  path_ = target_ + kTemporary + "XXXXXX";
   if (!::mkdtemp(path_.data())) {
     const std::string why = std::strerror(errno);
     const fs::path above = fs::absolute(target_).parent_path();
@@ -52,12 +54,17 @@ StagedFolder::StagedFolder(const std::string& target, bool force, const char* kn
     throw IoError(
         fmt::format("cannot write {}: make the folder {} first", target_, above.string()));
   }
+  passing_.emplace(fs::absolute(path_).string());
   ::chmod(path_.c_str(), 0755);
 }
 
 StagedFolder::~StagedFolder() {
   std::error_code ignored;
   if (!path_.empty()) fs::remove_all(path_, ignored);
+}
+
+bool StagedFolder::is_unfinished(const std::string& path) {
+  return fs::path(path).filename().string().find(kTemporary) != std::string::npos;
 }
 
 void StagedFolder::clear() {
@@ -69,6 +76,7 @@ void StagedFolder::publish() {
   sync_folder(path_);
   std::error_code error, ignored;
   const std::string old = path_ + ".old";
+  const auto held = hold_end();
   const bool replaces = fs::exists(fs::path(target_) / known_by_, error);
   if (replaces) fs::rename(target_, old, error);
   if (!error) fs::rename(path_, target_, error);

@@ -9,6 +9,7 @@
 
 #include "atomic_file.hpp"
 #include "error.hpp"
+#include "process/clean_end.hpp"
 #include "record_failure.hpp"
 #include "verify_graph.hpp"
 #include "workload.hpp"
@@ -122,6 +123,7 @@ void record_culprit(Cli& cli, const BisectRequest& request, const Culprit& culpr
 
 /// Each node alone; where all are right so, as a chain.
 int run_bisect(Cli& cli, const BisectRequest& request) {
+  const CleanEnd clean_end;
   select(request, "isolated");  // refuses what does not fit together before a device opens
   if (!request.graph.record_failures.empty()) {
     make_folder(request.graph.record_failures);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "atomic_file.hpp"
 #include "bundle/last_words.hpp"
@@ -15,6 +16,7 @@
 #include "op.hpp"
 #include "probe/history.hpp"
 #include "probe_record.hpp"
+#include "process/clean_end.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
 #include "session.hpp"
@@ -194,6 +196,8 @@ int conclude(Cli& cli, const std::vector<Row>& rows, json& report) {
 
 int probe(Cli& cli, const ProbeRequest& request) {
   if (!request.all && request.names.empty()) return list(cli);
+  std::optional<CleanEnd> clean_end;
+  if (request.isolate) clean_end.emplace();
   std::vector<Row> rows;
   if (!request.record_failures.empty()) make_folder(request.record_failures);
   for (Probe& wanted : wanted_probes(request)) rows.push_back({std::move(wanted), {}, 0, {}});

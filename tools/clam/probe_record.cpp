@@ -63,14 +63,14 @@ Arg take_arg(const json& arg, Bundle& bundle) {
 }
 
 std::string readme_of(const Probe& probe, const std::string& detail, const DeviceInfo& device) {
-  return anonymous(fmt::format(
+  return fmt::format(
       "# {}\n\nSeen on {} ({}, driver {}):\n\n    {}\n\nReported on {} ({}).\n\n## To run it\n\n"
       "```\ncc {} -lOpenCL && ./a.out\n```\n\nprints PASS, or FAIL with what was seen (exit code "
       "0, 1; 2: it cannot run here). `./a.out 0 1` takes the\nsecond device of the first platform. "
       "With clam: `clam probe {}`.\n\ndevice.txt: device, driver, libraries, clocks, kernel log. "
       "Made by clam {}; MIT licence.\n",
-      probe.symptom, device.name, device.platform, device.driver_version, detail, probe.reported_on,
-      probe.source, kProgram, probe.name, CLAM_VERSION));
+      probe.symptom, device.name, device.platform, device.driver_version, anonymous(detail),
+      probe.reported_on, probe.source, kProgram, probe.name, CLAM_VERSION);
 }
 
 /// The program that shows a fault of the API itself; empty where the probe has none.

@@ -109,7 +109,6 @@ ProofRow row_of(const DeviceInfo& device, const std::string& folder, const Bundl
 void take_run(const CaseRun& run, ProofRow& row) {
   row.cannot = run.cannot;
   row.seen = run.seen;
-  row.seen.reason = anonymous(row.seen.reason);
 }
 
 /// A simulator that crashes or is too slow says nothing of the kernel; its report may.

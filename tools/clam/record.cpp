@@ -15,6 +15,7 @@
 #include "case_child.hpp"
 #include "error.hpp"
 #include "mali/malioc.hpp"
+#include "process/clean_end.hpp"
 #include "process/isolate.hpp"
 #include "prove.hpp"
 
@@ -131,6 +132,11 @@ void warn_of_kernels(Cli& cli, const Bundle& bundle) {
       cli.out.note(file + " names you or this machine, and is passed on byte for byte");
     }
   }
+  for (const Build& build : builds_of(bundle)) {
+    if (anonymous(build.options) != build.options) {
+      cli.out.note("the options of " + build.file + " name you or this machine, and are passed on");
+    }
+  }
   if (bundle.plan && bundle.expected.empty()) {
     cli.out.note(
         "there is nothing to compare with (--expect NAME=good.npy): the bundle can show a "
@@ -147,7 +153,6 @@ void run_into(const std::string& folder, const DeviceEntry& entry, const DeviceI
   const CaseRun run = try_case(device_id(entry), folder, limit_s, folder);
   if (run.cannot) throw Unsupported(*run.cannot);
   bundle.seen = run.seen;
-  bundle.seen.reason = anonymous(bundle.seen.reason);
   if (run.seen.right() && !bundle.build_only()) fs::remove(fs::path(folder) / "driver.log");
 }
 
@@ -192,6 +197,7 @@ int run_record(Cli& cli, const RecordRequest& request) {
     return serve_plan(cli, Problem::parse(one_problem_line(request.run.words)),
                       request.run.variant);
   }
+  const CleanEnd clean_end;
   const Bundle bundle = record(cli, request);
   print(cli.out, request, bundle);
   nlohmann::json report{
@@ -226,9 +232,11 @@ std::string recording_date() {
 Bundle record(Cli& cli, const RecordRequest& request) {
   check_request(request);
   check_provers(request.prove_with, request.proof);
-  StagedFolder folder(request.target, request.force);
+  StagedFolder(request.target, request.force);  // refuses what cannot be written
   const DeviceEntry entry = select_device(cli.device);
   const DeviceInfo device = query_device(entry.device);
+  // A driver that ends the process when it opens leaves nothing.
+  StagedFolder folder(request.target, request.force);
   cli.out.progress("recording on " + device_title(entry, device));
   Bundle bundle;
   if (request.build_only.empty()) {

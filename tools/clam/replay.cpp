@@ -8,6 +8,7 @@
 
 #include "case_child.hpp"
 #include "error.hpp"
+#include "process/clean_end.hpp"
 #include "prove.hpp"
 
 namespace clam::cli {
@@ -33,12 +34,13 @@ enum class Verdict {
   fails_differently,
   fails_now,
   cannot,
-  damaged,
+  unreadable,
 };
 
 struct Row {
   std::string folder, problem, reason;
-  std::string proof;  ///< the verdict, where this run was added to it
+  std::string proof;       ///< the verdict, where this run was added to it
+  std::string not_proved;  ///< why it could not be written down
   Verdict verdict = Verdict::cannot;
   Seen recorded, seen;  ///< seen: of the first run that went wrong, if any did
   int runs = 0, wrong = 0;
@@ -58,8 +60,8 @@ const char* word(Verdict verdict) {
       return "fails now";
     case Verdict::cannot:
       return "cannot run here";
-    case Verdict::damaged:
-      return "damaged";
+    case Verdict::unreadable:
+      return "unreadable";
   }
   throw std::logic_error("unknown verdict");
 }
@@ -81,7 +83,11 @@ std::vector<std::string> bundles_in(const std::string& folder) {
   if (!fs::is_directory(folder, error)) throw BadArgument(folder + " is no folder");
   std::vector<std::string> found;
   for (const auto& entry : fs::directory_iterator(folder)) {
+    if (StagedFolder::is_unfinished(entry.path().string())) continue;
     if (fs::exists(entry.path() / "case.json", error)) found.push_back(entry.path().string());
+  }
+  if (found.empty() && fs::exists(fs::path(folder) / "case.json", error)) {
+    throw BadArgument(fmt::format("{0} is a bundle itself: clam replay {0}", folder));
   }
   if (found.empty()) throw BadArgument(folder + " has no bundles in it");
   std::sort(found.begin(), found.end());
@@ -127,9 +133,9 @@ void add_proof(const ReplayRequest& request, const Here& here, const Bundle& bun
   if (row.wrong > 0 && !proved.is_simulator) proved.seen = row.seen;
   Proof proof = read_proof(row.folder);
   proof.add(proved);
+  row.proof = find_blame(bundle, proof, proved.files).sentence;
   write_proof(row.folder, proof);
   write_readme(row.folder, bundle);
-  row.proof = find_blame(bundle, proof, proved.files).sentence;
 }
 
 Row replay(const ReplayRequest& request, const std::string& folder, const Here& here) {
@@ -141,16 +147,22 @@ Row replay(const ReplayRequest& request, const std::string& folder, const Here& 
     row.recorded = bundle.seen;
     row.reason = here.none;
     if (here.entry) run_row(request, device_id(*here.entry), row);
-    if (here.entry && request.add_proof) add_proof(request, here, bundle, row);
+    if (here.entry && request.add_proof) {
+      try {
+        add_proof(request, here, bundle, row);
+      } catch (const IoError& error) {
+        row.not_proved = error.what();
+      }
+    }
   } catch (const BadArgument& error) {
-    row.verdict = Verdict::damaged;
+    row.verdict = Verdict::unreadable;
     row.reason = error.what();
   }
   return row;
 }
 
 void print(Output& out, const Row& row) {
-  if (out.quiet() && is_good(row.verdict)) return;
+  if (out.quiet() && is_good(row.verdict) && row.not_proved.empty()) return;
   const std::string verdict = fmt::format("{:<17}", word(row.verdict));
   const bool yellow = row.verdict == Verdict::cannot;
   out.line(fmt::format("{}  {}{}{}",
@@ -159,6 +171,7 @@ void print(Output& out, const Row& row) {
                                             : out.red(verdict),
                        row.folder, row.reason.empty() ? "" : ": ", row.reason));
   if (!row.proof.empty()) out.line("  " + row.proof);
+  if (!row.not_proved.empty()) out.note("this is not in its proof: " + row.not_proved);
 }
 
 json row_json(const Row& row) {
@@ -170,14 +183,14 @@ json row_json(const Row& row) {
                {"wrong", row.wrong},
                {"recorded", to_json(row.recorded)},
                {"seen", nullptr}};
-  if (!row.proof.empty()) written["proof"] = row.proof;
+  if (row.not_proved.empty() && !row.proof.empty()) written["proof"] = row.proof;
   if (row.runs > 0) written["seen"] = to_json(row.seen);
   return written;
 }
 
 int code_of(const std::vector<Row>& rows) {
   const auto any = [&](auto matches) { return std::any_of(rows.begin(), rows.end(), matches); };
-  if (any([](const Row& row) { return row.verdict == Verdict::damaged; })) return kBadUsage;
+  if (any([](const Row& row) { return row.verdict == Verdict::unreadable; })) return kBadUsage;
   if (any([](const Row& row) { return row.verdict != Verdict::cannot && !is_good(row.verdict); })) {
     return kCheckFailed;
   }
@@ -187,6 +200,7 @@ int code_of(const std::vector<Row>& rows) {
 int run_replay(Cli& cli, const ReplayRequest& request) {
   std::vector<std::string> folders = request.folders;
   if (request.here) return serve_case(cli, folders.at(0), request.keep);
+  const CleanEnd clean_end;
   if (folders.empty() == request.all.empty()) {
     throw BadArgument("replay what? Give bundles, or --all FOLDER, one of the two");
   }

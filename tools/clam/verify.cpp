@@ -12,6 +12,7 @@
 #include "error.hpp"
 #include "gpu.hpp"
 #include "kernels.hpp"
+#include "process/clean_end.hpp"
 #include "record_failure.hpp"
 #include "verify_graph.hpp"
 #include "verify_isolated.hpp"
@@ -138,6 +139,7 @@ void run_rows(Cli& cli, Session& session, const VerifyRequest& request,
 }
 
 int run_verify(Cli& cli, const VerifyRequest& request) {
+  const CleanEnd clean_end;
   std::optional<GraphCheck> graph = GraphCheck::select(request);
   std::vector<VerifyRow> rows = select_rows(request, graph ? &graph->graph() : nullptr);
   if (!request.gpu.empty()) gpu_named(request.gpu);

@@ -27,6 +27,9 @@ using Clock = std::chrono::steady_clock;
 [[noreturn]] void become(int output, int errors, std::vector<char*>& argv,
                          std::vector<char*>& settings, const char* folder) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  sigset_t none;  // a CleanEnd waits for some, which are the new process's own
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
   const int nothing = ::open("/dev/null", O_RDONLY);
   if (nothing < 0 || ::dup2(nothing, STDIN_FILENO) < 0 || ::dup2(output, STDOUT_FILENO) < 0) {
     ::_exit(126);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// scratch_folder.hpp - a temporary folder that goes with its contents at the end of the scope.
+// scratch_folder.hpp - a temporary folder that goes with its contents at the end of the scope,
+// or of the process (clean_end.hpp).
 #pragma once
 
 #include <stdlib.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
+#include "clean_end.hpp"
 #include "error.hpp"
 
 namespace clam {
@@ -19,6 +22,7 @@ class ScratchFolder {
     std::string pattern = (std::filesystem::temp_directory_path(error) / "clam-XXXXXX").string();
     if (!::mkdtemp(pattern.data())) throw IoError("cannot make a temporary folder " + pattern);
     path_ = pattern;
+    passing_.emplace(pattern);
   }
   ~ScratchFolder() {
     std::error_code error;
@@ -32,6 +36,7 @@ class ScratchFolder {
 
  private:
   std::filesystem::path path_;
+  std::optional<PassingFolder> passing_;
 };
 
 }  // namespace clam

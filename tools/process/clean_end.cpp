@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "clean_end.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <set>
+
+namespace clam {
+namespace {
+
+struct Passing {
+  std::mutex mutex;
+  std::multiset<std::string> folders;
+};
+
+/// Never destroyed: a signal may come while the process exits.
+Passing& passing() {
+  static Passing* const all = new Passing;
+  return *all;
+}
+
+/// A process that still runs may put a file there meanwhile.
+void remove_patiently(const std::string& folder) {
+  constexpr int kTries = 20;
+  for (int i = 0; i < kTries; ++i) {
+    std::error_code error;
+    std::filesystem::remove_all(folder, error);
+    if (!error) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+/// As the signal does where nobody waits for it.
+[[noreturn]] void end_by(int signal) {
+  sigset_t one;
+  ::sigemptyset(&one);
+  ::sigaddset(&one, signal);
+  ::signal(signal, SIG_DFL);
+  ::pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+  ::raise(signal);
+  ::_exit(128 + signal);
+}
+
+}  // namespace
+
+CleanEnd::CleanEnd() {
+  ::sigemptyset(&signals_);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction now {};
+    ::sigaction(signal, nullptr, &now);
+    // Ignored as a shell has it for a job in the background; sigwait would see it all the same.
+    if (now.sa_handler != SIG_IGN) ::sigaddset(&signals_, signal);
+  }
+  ::pthread_sigmask(SIG_BLOCK, &signals_, &before_);
+  thread_ = std::thread([this] { wait_for_signal(); });
+}
+
+CleanEnd::~CleanEnd() {
+  over_ = true;
+  // Empty where all are ignored: then the thread has ended.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    if (!::sigismember(&signals_, signal)) continue;
+    ::pthread_kill(thread_.native_handle(), signal);
+    break;
+  }
+  thread_.join();
+  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+void CleanEnd::wait_for_signal() {
+  int signal = 0;
+  if (::sigisemptyset(&signals_) || ::sigwait(&signals_, &signal) != 0 || over_) return;
+  const auto held = hold_end();
+  for (const std::string& folder : passing().folders) remove_patiently(folder);
+  end_by(signal);
+}
+
+PassingFolder::PassingFolder(const std::string& path) : path_(path) {
+  const auto held = hold_end();
+  passing().folders.insert(path_);
+}
+
+PassingFolder::~PassingFolder() {
+  const auto held = hold_end();
+  const auto found = passing().folders.find(path_);
+  if (found != passing().folders.end()) passing().folders.erase(found);
+}
+
+std::unique_lock<std::mutex> hold_end() { return std::unique_lock(passing().mutex); }
+
+}  // namespace clam
