@@ -107,6 +107,16 @@ class Part {
   std::string where_;
 };
 
+/// What `read` gives; whatever it refuses is said of the file.
+template <typename Read>
+auto of_file(const std::string& path, const Read& read) {
+  try {
+    return read();
+  } catch (const BadArgument& error) {
+    throw BadArgument(fmt::format("{}: {}", path, error.what()));
+  }
+}
+
 /// Throws BadArgument, with the path, for text that is none; `writer` writes such files.
 inline nlohmann::json parse_json_file(const std::string& path, const char* writer) {
   const std::string text = read_file(path);

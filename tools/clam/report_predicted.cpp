@@ -54,7 +54,8 @@ void add_predictions(const std::string& path, std::vector<ReportBoard>& boards) 
   for (const Part& gpu : Part(document, path).objects("gpus")) {
     const std::string key = gpu.needed_text("gpu");
     const std::map<Prediction, ReportRow> predictions = predictions_of(gpu);
-    names += std::string(names.empty() ? "Mali-" : ", Mali-") + find_gpu(key).model;
+    names += std::string(names.empty() ? "Mali-" : ", Mali-") +
+             of_file(path, [&] { return find_gpu(key).model; });
     for (ReportBoard& board : boards) {
       if (board.gpu != key) continue;
       ++boards_of_it;

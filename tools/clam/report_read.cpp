@@ -173,7 +173,7 @@ ReportBoard read_results(const std::string& path) {
   board.path = path;
   board.line = device_line(device);
   board.name = device.text("name").empty() ? "a device without a name" : device.text("name");
-  board.label = board.name, board.gpu = gpu_key(device);
+  board.label = board.name, board.gpu = of_file(path, [&] { return gpu_key(device); });
   board.date = own.needed_text("date"), board.version = own.text("version");
   board.facts = {device_facts(device, board, replaced), clock_facts(own.object("board")),
                  peak_facts(peaks)};
