@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// report_read.cpp - reads results files (bench/results.schema.json) for `clam report`.
+// read.cpp - reads results files (bench/results.schema.json) for `clam report`.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,10 +8,10 @@
 
 #include "atomic_file.hpp"
 #include "gpu.hpp"
+#include "part.hpp"
 #include "report.hpp"
-#include "report_part.hpp"
 
-namespace clam::cli {
+namespace clam {
 namespace {
 
 using nlohmann::json;
@@ -219,4 +219,4 @@ std::string counts_text(const std::vector<ReportBoard>& boards) {
   return fmt::format("{}, {} OK, {} skipped", invalid > 0 ? head : "no row INVALID", ok, skipped);
 }
 
-}  // namespace clam::cli
+}  // namespace clam

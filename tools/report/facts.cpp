@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// report_facts.cpp - what the card of a board says: its device, its clocks, its measured peaks.
+// facts.cpp - what the card of a board says: its device, its clocks, its measured peaks.
 #include <fmt/core.h>
 
-#include "report_part.hpp"
+#include "part.hpp"
 
-namespace clam::cli {
+namespace clam {
 namespace {
 
 using nlohmann::json;
@@ -103,4 +103,4 @@ ReportBoard::Facts peak_facts(const Part& peaks) {
   return facts;
 }
 
-}  // namespace clam::cli
+}  // namespace clam

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// report_part.hpp - JSON of a file that a person gave, read so that whatever is wrong has a name.
+// part.hpp - JSON of a file that a person gave, read so that whatever is wrong has a name.
 #pragma once
 
 #include <fmt/core.h>
@@ -15,7 +15,7 @@
 #include "error.hpp"
 #include "report.hpp"
 
-namespace clam::cli {
+namespace clam {
 
 /// Whether a shell that is given the line would have clam-bench measure a row, and do nothing else:
 /// what is not in single quotes means only itself, and no flag writes a file.
@@ -139,4 +139,4 @@ ReportBoard::Facts peak_facts(const Part& peaks);
 /// Its predicted_us, where it has one.
 void take_prediction(const Part& part, ReportRow& row);
 
-}  // namespace clam::cli
+}  // namespace clam

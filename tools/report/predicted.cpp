@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// report_predicted.cpp - what `clam mali --json` predicts, beside what was measured.
+// predicted.cpp - what `clam mali --json` predicts, beside what was measured.
 #include <map>
 
 #include "gpu.hpp"
+#include "part.hpp"
 #include "report.hpp"
-#include "report_part.hpp"
 
-namespace clam::cli {
+namespace clam {
 namespace {
 
 using Prediction =
@@ -69,4 +69,4 @@ void add_predictions(const std::string& path, std::vector<ReportBoard>& boards) 
                         : "none of its problems was measured there by the same variant"));
 }
 
-}  // namespace clam::cli
+}  // namespace clam
