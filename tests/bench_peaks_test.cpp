@@ -272,9 +272,9 @@ double clpeak(const std::string& flag, const std::string& section, const std::st
 }
 
 /// Measures both in turns until the best figures of both are within 10 %. What else the machine
-/// does makes figures lower, never higher, and clpeak's more than ours, as they are means: so the
-/// best of many turns is what the device does, and only where clpeak's stays below is the machine
-/// asked whether it was busy all the time.
+/// does makes figures lower, and clpeak's more than ours, as they are means; memory that others
+/// share may be quick for one of them alone. So the best of many turns counts, and only where these
+/// stay apart is the machine asked whether it had more to do than it has processors.
 void expect_as_clpeak(const std::function<double()>& here, const std::function<double()>& there) {
   constexpr int kTurns = 8, kLeast = 2;
   double ours = 0, theirs = 0, busy = 0;
@@ -289,8 +289,7 @@ void expect_as_clpeak(const std::function<double()>& here, const std::function<d
     if (i + 1 >= kLeast && ours > 0.9 * theirs && ours < 1.1 * theirs) break;
   }
   ASSERT_GT(theirs, 0);
-  EXPECT_GT(ours, 0.9 * theirs) << figures;
-  if (ours < 1.1 * theirs) return;
+  if (ours > 0.9 * theirs && ours < 1.1 * theirs) return;
   const auto processors = double(std::thread::hardware_concurrency());
   if (busy > processors) GTEST_SKIP() << "the machine is busy: clam and clpeak give\n" << figures;
   FAIL() << "clam and clpeak give\n" << figures;
