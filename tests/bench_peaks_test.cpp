@@ -11,7 +11,6 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <stdexcept>
-#include <thread>
 
 #include "../bench/peaks.hpp"
 #include "atomic_file.hpp"
@@ -274,7 +273,7 @@ double clpeak(const std::string& flag, const std::string& section, const std::st
 /// Measures both in turns until the best figures of both are within 10 %. What else the machine
 /// does makes figures lower, and clpeak's more than ours, as they are means; memory that others
 /// share may be quick for one of them alone. So the best of many turns counts, and only where these
-/// stay apart is the machine asked whether it had more to do than it has processors.
+/// stay apart is the machine asked whether it had anything else to do.
 void expect_as_clpeak(const std::function<double()>& here, const std::function<double()>& there) {
   constexpr int kTurns = 8, kLeast = 2;
   double ours = 0, theirs = 0, busy = 0;
@@ -290,8 +289,8 @@ void expect_as_clpeak(const std::function<double()>& here, const std::function<d
   }
   ASSERT_GT(theirs, 0);
   if (ours > 0.9 * theirs && ours < 1.1 * theirs) return;
-  const auto processors = double(std::thread::hardware_concurrency());
-  if (busy > processors) GTEST_SKIP() << "the machine is busy: clam and clpeak give\n" << figures;
+  constexpr double kQuiet = 1.5;  // this test itself is one of them
+  if (busy > kQuiet) GTEST_SKIP() << "the machine is busy: clam and clpeak give\n" << figures;
   FAIL() << "clam and clpeak give\n" << figures;
 }
 
