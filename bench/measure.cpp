@@ -23,9 +23,7 @@ constexpr double kWallOverEvents = 3;  // a round ends though its events claim t
 constexpr int kSecondLooks = 6;        // before condition 5 calls a row wrong
 constexpr std::int64_t kLarger = 6;    // times the smaller batch is then the larger one
 constexpr int kFewestWhenLate = 3;     // rounds, once the time of --quick is used up
-constexpr std::size_t kSamples = 200;
-constexpr std::size_t kClaimedLaunches = 16;    // shown of an INVALID row
-constexpr std::size_t kRoundsOfAnInterval = 6;  // fewer cannot give 95 %
+constexpr std::size_t kClaimedLaunches = 16;  // shown of an INVALID row
 constexpr std::int64_t kMostMemory = std::int64_t{1} << 30;
 constexpr const char* kTimeUsedUp = "the time of --quick was used up";
 constexpr auto kQuickGroup = std::chrono::seconds(8);  // of making ready, where there is a deadline
@@ -77,49 +75,7 @@ Claimed claimed_by(const Batch& batch) {
           batch.wall_ns * 1e-3};
 }
 
-/// The passes from `first` on become one.
-void fold(std::vector<Pass>& passes, std::size_t first) {
-  if (passes.size() <= first + 1) return;
-  Pass all;
-  for (std::size_t i = first; i < passes.size(); ++i) {
-    const auto weight = static_cast<double>(passes[i].iterations);
-    all.iterations += passes[i].iterations;
-    all.mean_us += passes[i].mean_us * weight;
-    all.host_us += passes[i].host_us * weight;
-  }
-  all.mean_us /= double(all.iterations);
-  all.host_us /= double(all.iterations);
-  passes.resize(first);
-  passes.push_back(all);
-}
-
 }  // namespace
-
-const char* name(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::not_run:
-      return "not run";
-    case Outcome::fine:
-      return "fine";
-    case Outcome::skipped:
-      return "skipped";
-    case Outcome::check_failed:
-      return "check failed";
-    case Outcome::bad_input:
-      return "bad input";
-    case Outcome::device_error:
-      return "device error";
-  }
-  return "unknown";
-}
-
-Outcome parse_outcome(const std::string& text) {
-  for (const Outcome outcome : {Outcome::not_run, Outcome::fine, Outcome::skipped,
-                                Outcome::check_failed, Outcome::bad_input, Outcome::device_error}) {
-    if (text == name(outcome)) return outcome;
-  }
-  throw BadArgument(fmt::format("'{}' is no outcome of a row", text));
-}
 
 /// A row of the group that is being measured.
 struct Meter::Entry {
@@ -345,53 +301,20 @@ void Meter::run_rounds(std::vector<Entry*> entries) {
   }
 }
 
-void summarise_samples(const std::vector<double>& all_us, Result& result) {
-  result.us = median(all_us);
-  result.us_mean = sum(all_us) / double(all_us.size());
-  result.us_min = *std::min_element(all_us.begin(), all_us.end());
-  result.cv = variation(all_us);
-  // Iterations of one round share the machine's state: they are not so many independent samples.
-  result.interval =
-      median_interval(result.rounds_us.size() >= kRoundsOfAnInterval ? result.rounds_us : all_us);
-  result.interval.low = std::min(result.interval.low, result.us);
-  result.interval.high = std::max(result.interval.high, result.us);
-}
-
-void join(Result& result, const Result& next) {
-  const double least = std::min(result.us_min, next.us_min);
-  std::vector<double> samples = result.samples_us;
-  samples.insert(samples.end(), next.samples_us.begin(), next.samples_us.end());
-  result.rounds_us.insert(result.rounds_us.end(), next.rounds_us.begin(), next.rounds_us.end());
-  result.passes.insert(result.passes.end(), next.passes.begin(), next.passes.end());
-  result.iterations += next.iterations;
-  summarise_samples(samples, result);
-  result.us_min = least;  // it may not be among the samples
-  result.samples_us = thin_out(samples, kSamples);
-  for (const std::string& mark : next.marks) {
-    if (std::find(result.marks.begin(), result.marks.end(), mark) == result.marks.end()) {
-      result.marks.push_back(mark);
-    }
-  }
-  result.packing.us = std::min(result.packing.us, next.packing.us);
-  result.packing.us_min = std::min(result.packing.us_min, next.packing.us_min);
-  result.other_load = std::max(result.other_load, next.other_load);
-  result.error_over_bound = std::max(result.error_over_bound, next.error_over_bound);
-}
-
 void Meter::summarise(Entry& entry) {
   Result& result = entry.result;
   std::vector<double> all_us;
   result.rounds_us.clear();
   result.samples_us.clear();
-  const std::size_t share = std::max<std::size_t>(1, kSamples / entry.of_round.size());
+  const std::size_t share = std::max<std::size_t>(1, kMostSamples / entry.of_round.size());
   for (const std::vector<double>& round : entry.of_round) {
     all_us.insert(all_us.end(), round.begin(), round.end());
     result.rounds_us.push_back(median(round));
     for (const double us : thin_out(round, share)) result.samples_us.push_back(us);
   }
-  result.samples_us = thin_out(result.samples_us, kSamples);
+  result.samples_us = thin_out(result.samples_us, kMostSamples);
   result.iterations = static_cast<std::int64_t>(all_us.size());
-  summarise_samples(all_us, result);
+  bench::summarise(all_us, result);
   result.passes.push_back(entry.take_pass());
 }
 

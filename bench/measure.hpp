@@ -14,72 +14,12 @@
 
 #include "board.hpp"
 #include "conditions.hpp"
+#include "result.hpp"
 #include "rows.hpp"
 #include "runtime.hpp"
-#include "statistics.hpp"
 #include "subject.hpp"
-#include "verify.hpp"
 
 namespace clam::bench {
-
-enum class Outcome { not_run, fine, skipped, check_failed, bad_input, device_error };
-/// "fine", "check failed", ...
-const char* name(Outcome outcome);
-/// The inverse. Throws BadArgument.
-Outcome parse_outcome(const std::string& text);
-
-/// One repetition of Google Benchmark.
-struct Pass {
-  std::int64_t iterations = 0;
-  double mean_us = 0, host_us = 0;  ///< of one iteration
-};
-
-/// What the driver's events say of a row that is INVALID: to be looked at, not to be believed.
-struct Claimed {
-  std::vector<LaunchTime> times;  ///< of the last batch's first launches
-  std::int64_t launches = 0;      ///< of that batch
-  double wall_us = 0;             ///< that the host waited for it
-};
-
-/// What is known about a row after its last pass.
-struct Result {
-  Outcome outcome = Outcome::not_run;
-  std::string reason;              ///< one sentence unless fine
-  std::vector<std::string> marks;  ///< "launch-bound": worth knowing, and no fault
-  std::string variant;
-  std::string kernel_hash;  ///< of the files that its launches come from, joined by +
-  std::string data_set;
-  std::int64_t launches = 0;          ///< of one iteration
-  std::int64_t iterations = 0;        ///< of all passes
-  double us = 0, us_min = 0, cv = 0;  ///< median, minimum, deviation/mean of the iterations
-  double us_mean = 0;
-  bool isolated = false;           ///< measured in processes of its own
-  Interval interval;               ///< 95 % of the median, in us
-  std::vector<double> samples_us;  ///< of iterations, evenly over all rounds, in their order
-  std::vector<double> rounds_us;   ///< the median of each round
-  std::vector<Pass> passes;
-  double flops = 0, bytes = 0;       ///< of one iteration, nominal
-  Claimed claimed;                   ///< of an INVALID row
-  Packing packing;                   ///< in none of the times above
-  std::optional<double> other_load;  ///< 0..1 of the processors, while the row's group was measured
-  double error_over_bound = 0;       ///< worst of all rounds
-  Verification verification;
-  double clock_moved = 0;         ///< worst of all rounds, see ClockWatch
-  std::optional<double> gpu_mhz;  ///< after the last round
-
-  double gflops() const { return us > 0 ? flops / us * 1e-3 : 0; }
-  double gb_per_s() const { return us > 0 ? bytes / us * 1e-3 : 0; }
-  /// Of what was run: all conditions hold.
-  bool valid() const { return outcome == Outcome::fine; }
-  bool was_run() const { return outcome != Outcome::not_run && outcome != Outcome::skipped; }
-};
-
-/// Share of the processors that other programs may take before a CPU's row is marked.
-constexpr double kMuchLoad = 0.1;
-constexpr const char* kOtherLoad = "others took";
-
-/// Adds what a second measurement of the same row says. Both are valid.
-void join(Result& result, const Result& next);
 
 using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 

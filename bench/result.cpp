@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#include "result.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "error.hpp"
+
+namespace clam::bench {
+
+const char* name(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::not_run:
+      return "not run";
+    case Outcome::fine:
+      return "fine";
+    case Outcome::skipped:
+      return "skipped";
+    case Outcome::check_failed:
+      return "check failed";
+    case Outcome::bad_input:
+      return "bad input";
+    case Outcome::device_error:
+      return "device error";
+  }
+  return "unknown";
+}
+
+Outcome parse_outcome(const std::string& text) {
+  for (const Outcome outcome : {Outcome::not_run, Outcome::fine, Outcome::skipped,
+                                Outcome::check_failed, Outcome::bad_input, Outcome::device_error}) {
+    if (text == name(outcome)) return outcome;
+  }
+  throw BadArgument(fmt::format("'{}' is no outcome of a row", text));
+}
+
+void summarise(const std::vector<double>& all_us, Result& result) {
+  result.us = median(all_us);
+  result.us_mean = std::accumulate(all_us.begin(), all_us.end(), 0.0) / double(all_us.size());
+  result.us_min = *std::min_element(all_us.begin(), all_us.end());
+  result.cv = variation(all_us);
+  // Iterations of one round share the machine's state: they are not so many independent samples.
+  constexpr std::size_t kRoundsOfAnInterval = 6;  // fewer cannot give 95 %
+  result.interval =
+      median_interval(result.rounds_us.size() >= kRoundsOfAnInterval ? result.rounds_us : all_us);
+  result.interval.low = std::min(result.interval.low, result.us);
+  result.interval.high = std::max(result.interval.high, result.us);
+}
+
+void join(Result& result, const Result& next) {
+  const double least = std::min(result.us_min, next.us_min);
+  std::vector<double> samples = result.samples_us;
+  samples.insert(samples.end(), next.samples_us.begin(), next.samples_us.end());
+  result.rounds_us.insert(result.rounds_us.end(), next.rounds_us.begin(), next.rounds_us.end());
+  result.passes.insert(result.passes.end(), next.passes.begin(), next.passes.end());
+  result.iterations += next.iterations;
+  summarise(samples, result);
+  result.us_min = least;  // it may not be among the samples
+  result.samples_us = thin_out(samples, kMostSamples);
+  for (const std::string& mark : next.marks) {
+    if (std::find(result.marks.begin(), result.marks.end(), mark) == result.marks.end()) {
+      result.marks.push_back(mark);
+    }
+  }
+  result.packing.us = std::min(result.packing.us, next.packing.us);
+  result.packing.us_min = std::min(result.packing.us_min, next.packing.us_min);
+  result.other_load = std::max(result.other_load, next.other_load);
+  result.error_over_bound = std::max(result.error_over_bound, next.error_over_bound);
+}
+
+void fold(std::vector<Pass>& passes, std::size_t first) {
+  if (passes.size() <= first + 1) return;
+  Pass all;
+  for (std::size_t i = first; i < passes.size(); ++i) {
+    const auto weight = static_cast<double>(passes[i].iterations);
+    all.iterations += passes[i].iterations;
+    all.mean_us += passes[i].mean_us * weight;
+    all.host_us += passes[i].host_us * weight;
+  }
+  all.mean_us /= double(all.iterations);
+  all.host_us /= double(all.iterations);
+  passes.resize(first);
+  passes.push_back(all);
+}
+
+}  // namespace clam::bench
