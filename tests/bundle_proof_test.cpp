@@ -127,7 +127,7 @@ TEST(bundle_proof, who_fails_otherwise_accuses_nobody) {
   const Seen full = failure(Seen::Outcome::device_error, "CL_OUT_OF_RESOURCES");
   const Seen crashed = failure(Seen::Outcome::crashed, "signal 11");
   expect_verdict(wrong, {row("a", hung)}, Guilt::unknown,
-                 "Not known yet: fails otherwise on a: hung: no result for 60 s");
+                 "Not known yet: fails otherwise on a: hung: no result for 60 s, right nowhere");
   expect_verdict(wrong, {row("a", refused)}, Guilt::unknown, "on a: build failed: error: half");
   expect_verdict(wrong, {row("a", full)}, Guilt::unknown, "device error: CL_OUT_OF_RESOURCES");
   expect_verdict(wrong, {row("a", {}), row("b", full), row("c", hung)}, Guilt::unknown,
@@ -200,6 +200,21 @@ TEST(bundle_proof, a_simulator_reports_nothing_only_where_it_ran_to_its_end) {
   expect_verdict(wrong, {row("a", {}), slow_report}, Guilt::kernel,
                  "right on 1 of 1 other driver)");
   expect_verdict({}, {slow_report}, Guilt::kernel, "Oclgrind reports faults");
+}
+
+TEST(bundle_proof, where_nothing_is_compared_it_says_what_right_means) {
+  Bundle bundle = scale_bundle();
+  bundle.device = row("the board", {}).device;
+  Proof proof;
+  proof.add(row("a", {}));
+  const std::string words = "nothing is compared, so that right is what ends without an error";
+  for (const Seen& recorded : {Seen(), failure(Seen::Outcome::crashed, "signal 11")}) {
+    bundle.seen = recorded;
+    bundle.expected = scale_bundle().expected;
+    EXPECT_FALSE(contains(find_blame(bundle, proof, kFiles).sentence, words));
+    bundle.expected.clear();
+    EXPECT_TRUE(contains(find_blame(bundle, proof, kFiles).sentence, words));
+  }
 }
 
 TEST(bundle_proof, a_driver_has_one_row) {

@@ -135,7 +135,9 @@ std::vector<std::string> relatives_parts(const Bundle& bundle, const Tally& tall
 /// What stands behind a verdict.
 std::string remarks(const Bundle& bundle, const Count& found) {
   const std::vector<std::string> parts = relatives_parts(bundle, found.relatives);
+  const bool compares = bundle.build_only() || !bundle.expected.empty();
   return (parts.empty() ? "" : "; " + joined(parts)) +
+         (compares ? "" : "; nothing is compared, so that right is what ends without an error") +
          (found.silent ? "; the simulator Oclgrind reports nothing" : "");
 }
 
@@ -197,6 +199,7 @@ Blame blame_when_alike(const Bundle& bundle, const Tally& others) {
 Blame blame_when_not_alike(const Tally& others) {
   std::vector<std::string> parts = otherwise_parts(others);
   if (!others.right.empty()) parts.insert(parts.begin(), right_text(others));
+  if (others.right.empty() && !others.otherwise.empty()) parts.push_back("right nowhere so far");
   const bool innocent = others.right.size() > others.otherwise.size();
   return {innocent ? Guilt::driver : Guilt::unknown,
           (innocent ? "The kernel looks innocent: " : "Not known yet: ") + joined(parts)};
