@@ -66,6 +66,10 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, vo
   const cl_int status = REAL(clGetDeviceInfo)(device, what, size, value, needed);
   if (status != CL_SUCCESS || !value) return status;
   if (what == CL_DEVICE_MAX_CLOCK_FREQUENCY && lies("info-lies")) *static_cast<cl_uint*>(value) = 5;
+  constexpr cl_device_info kHalfConfig = 0x1033;  // CL_DEVICE_HALF_FP_CONFIG
+  if (what == kHalfConfig && lies("half-denormals")) {
+    *static_cast<cl_device_fp_config*>(value) |= CL_FP_DENORM;
+  }
   return status;
 }
 
