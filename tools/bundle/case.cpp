@@ -42,17 +42,19 @@ std::size_t end_of_file_name(std::string_view path) {
 
 /// Logs name the file by where the driver keeps it for a while. By hand, in one go: std::regex runs
 /// out of stack on a long line.
-std::string cleaned(const std::string& log, const std::string& file) {
+std::string cleaned(const std::string& raw, const std::string& file) {
+  const std::string log = anonymous(raw);  // first: a home with a space in it is one name
   std::string rest;
   for (std::size_t at = 0; at < log.size();) {
     const std::size_t slash = std::min(log.find('/', at), log.size());
     const std::size_t end = std::min(log.find_first_of(" \t\r\n\v\f:'\"<>", slash), log.size());
     const std::size_t named = end_of_file_name(std::string_view(log).substr(slash, end - slash));
     rest.append(log, at, slash - at);
+    if (named > 0 && !rest.empty() && rest.back() == '~') rest.pop_back();
     rest += named > 0 ? file : log.substr(slash, end - slash);
     at = named > 0 ? slash + named : end;
   }
-  return anonymous(rest);
+  return rest;
 }
 
 struct BuildRecord {
@@ -74,14 +76,16 @@ struct BuildRecord {
     } catch (const cl::Error&) {
       // The driver keeps it to itself.
     }
+    if (anonymous(binaries.back()) == binaries.back()) return;
+    binaries.back().clear();
+    log += "(its binary names the person's folders, and is left out)\n";
   }
   void write(const std::string& folder) const {
     if (folder.empty()) return;
     const std::filesystem::path path(folder);
     write_file((path / "build.log").string(), log);
     for (std::size_t i = 0; i < binaries.size(); ++i) {
-      // One that names the person's folders is not passed on.
-      if (binaries[i].empty() || anonymous(binaries[i]) != binaries[i]) continue;
+      if (binaries[i].empty()) continue;
       write_file((path / fmt::format("program-{}.bin", i + 1)).string(), binaries[i]);
     }
   }

@@ -181,6 +181,12 @@ std::string readme_text(const Bundle& bundle, const std::string& folder, const E
       "prints PASS, or FAIL with the first wrong element (exit code 0, 1; 2: it cannot run "
       "here). `-d 0:1` takes the\nsecond device of the first platform, `-n 20` runs it so many "
       "times.";
+  if (bundle.seen.outcome == Seen::Outcome::hung && bundle.limit_s > 0) {
+    text += fmt::format(" Where it was recorded it was ended after {} s.", bundle.limit_s);
+  }
+  if (bundle.seen.outcome == Seen::Outcome::crashed) {
+    text += " Where it was recorded its process crashed.";
+  }
   text += extras.single_file ? " replay.c needs no other file of this folder.\n" : "\n";
   text += "With clam: `clam replay FOLDER`.\n";
   if (extras.piglit) {
