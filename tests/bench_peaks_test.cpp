@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The peaks of the device: that they are measured, that nothing which was not done counts, and that
 // clpeak, which others use, agrees.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,6 +16,7 @@
 #include "atomic_file.hpp"
 #include "command.hpp"
 #include "embedded.hpp"
+#include "process/isolate.hpp"
 #include "test_device.hpp"
 
 namespace clam::test {
@@ -268,38 +270,58 @@ double clpeak(const std::string& flag, const std::string& section, const std::st
   return best;
 }
 
-/// Measures both in turns, up to five times, until the best figures of both are within 10 %. clpeak
-/// gives means, which other work on the machine lowers: on a busy one only the lower bound is
-/// asked.
+/// Measures both in turns until the best figures of both are within 10 %. What else the machine
+/// does makes figures lower, and clpeak's more than ours, as they are means; memory that others
+/// share may be quick for one of them alone. So the best of many turns counts, and only where these
+/// stay apart is the machine asked whether it had anything else to do.
 void expect_as_clpeak(const std::function<double()>& here, const std::function<double()>& there) {
-  constexpr int kTurns = 5, kLeast = 3;
+  constexpr int kTurns = 8, kLeast = 2;
   double ours = 0, theirs = 0, busy = 0;
+  std::string figures;
   for (int i = 0; i < kTurns; ++i) {
+    const double mine = here(), other = there();
+    ours = std::max(ours, mine);
+    theirs = std::max(theirs, other);
     double load = 0;
     if (::getloadavg(&load, 1) == 1) busy = std::max(busy, load);
-    ours = std::max(ours, here());
-    theirs = std::max(theirs, there());
-    if (i + 1 >= kLeast && ours > 0.9 * theirs && ours < 1.1 * theirs) return;
+    figures += std::to_string(mine) + " and " + std::to_string(other) + "\n";
+    if (i + 1 >= kLeast && ours > 0.9 * theirs && ours < 1.1 * theirs) break;
   }
   ASSERT_GT(theirs, 0);
-  EXPECT_GT(ours, 0.9 * theirs);
-  if (ours < 1.1 * theirs) return;
-  const std::string figures = "clam " + std::to_string(ours) + ", clpeak " + std::to_string(theirs);
-  constexpr double kQuiet = 1.5;  // clpeak itself is one of them
-  if (busy > kQuiet) GTEST_SKIP() << "the machine does other work: " << figures;
-  FAIL() << figures;
+  if (ours > 0.9 * theirs && ours < 1.1 * theirs) return;
+  constexpr double kQuiet = 1.5;  // this test itself is one of them
+  if (busy > kQuiet) GTEST_SKIP() << "the machine is busy: clam and clpeak give\n" << figures;
+  FAIL() << "clam and clpeak give\n" << figures;
 }
 
-#define CLAM_NEEDS_CLPEAK()                                   \
-  CLAM_NEEDS_DEVICE();                                        \
-  if (!has_clpeak()) GTEST_SKIP() << "clpeak is not on PATH"; \
-  if (!std::getenv("CLAM_TEST_FULL")) GTEST_SKIP() << "takes minutes: tools/test --full has it"
+bool is_pocl() { return runtime().device().platform == "Portable Computing Language"; }
+
+/// Runs the test in a process whose PoCL has one processor: others use the other ones meanwhile,
+/// which is then no matter, where a kernel on all of them would wait for the one that others are on
+/// too.
+void run_on_one_processor() {
+  const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+  std::vector<std::string> words = own_command();
+  words.push_back(fmt::format("--gtest_filter={}.{}", test->test_suite_name(), test->name()));
+  const Finished finished = run_command(
+      words, {"POCL_MAX_PTHREAD_COUNT=1", "GTEST_TOTAL_SHARDS=1", "GTEST_SHARD_INDEX=0"});
+  if (finished.code == 77) GTEST_SKIP() << finished.out;
+  EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
+}
+
+#define CLAM_NEEDS_CLPEAK()                                                                      \
+  CLAM_NEEDS_DEVICE();                                                                           \
+  if (!is_pocl()) GTEST_SKIP() << "clpeak is asked on PoCL alone";                               \
+  if (!has_clpeak()) GTEST_SKIP() << "clpeak is not on PATH (tools/setup clpeak)";               \
+  if (!std::getenv("CLAM_TEST_FULL")) GTEST_SKIP() << "takes minutes: tools/test --full has it"; \
+  if (!std::getenv("POCL_MAX_PTHREAD_COUNT")) return run_on_one_processor()
 
 TEST(bench_peaks_device, clpeak_reads_as_fast) {
   CLAM_NEEDS_CLPEAK();
   PeakOptions options;
-  options.only = "read";
+  options.only = "read of 262144 KiB";
   options.largest_bytes = 256 << 20;
+  options.seconds = 90;  // of which one row takes 2: about as long as clpeak takes
   expect_as_clpeak(
       [&] { return measure_peaks(runtime(), options).gb_per_s_read.value_or(0); },
       [] { return clpeak("--global-bandwidth", "global_memory_bandwidth", "[0-9]*"); });
@@ -312,6 +334,7 @@ TEST(bench_peaks_device, clpeak_counts_the_same_multiply_adds) {
   PeakOptions options;
   options.only = "f32 mad of 4";
   options.chains = 1;
+  options.seconds = 90;  // of which one row takes 2
   expect_as_clpeak([&] { return measure_peaks(runtime(), options).gflops_f32.value_or(0); },
                    [] { return clpeak("--compute-sp", "single_precision_compute", "4"); });
 }

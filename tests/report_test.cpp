@@ -140,6 +140,8 @@ TEST(report, what_is_no_results_file_is_refused_in_a_sentence) {
       {changed(R"([{"op":"remove","path":"/clam/device"}])"), "clam.device lacks \"name\""},
       {changed(R"([{"op":"replace","path":"/clam/peaks/rows/0/us","value":"1"}])"),
        "clam.peaks.rows[0].us is not a number"},
+      {changed(R"([{"op":"add","path":"/clam/device/vendor","value":1}])"),
+       "x.json: device: key \"vendor\" has the wrong type"},
       {changed(R"([{"op":"replace","path":"/clam/peaks","value":[1]}])"),
        "clam.peaks is not an object"}};
   const TemporaryFolder folder;
@@ -276,7 +278,8 @@ TEST(report, predictions_of_another_gpu_or_variant_are_refused) {
                        "is about Mali-G52, and none of the results is of one"));
   EXPECT_TRUE(contains(refused(predictions_for("g610", "softmax_rows").dump()),
                        "none of its problems was measured there by the same variant"));
-  EXPECT_TRUE(contains(refused(predictions_for("g9", "softmax_row").dump()), "unknown GPU"));
+  EXPECT_TRUE(
+      contains(refused(predictions_for("g9", "softmax_row").dump()), "mali.json: unknown GPU"));
   EXPECT_TRUE(contains(refused("{}"), "give a file of clam mali --json"));
   EXPECT_TRUE(contains(refused("{"), "is not JSON (byte 2): give a file of clam mali --json"));
 }

@@ -207,7 +207,7 @@ test_setup_tries_again_with_fresh_lists() {
 test_setup_names_the_groups_it_knows() {
   run setup buidl
   code_is 2
-  says err "no group 'buidl'; there are build pocl llvmpipe mesa mali aarch64 oclgrind python compare browser peers mali-testing"
+  says err "no group 'buidl'; there are build pocl llvmpipe mesa mali aarch64 oclgrind python compare browser clpeak peers mali-testing"
 }
 
 test_setup_takes_mesa_where_it_is_new_enough() {
@@ -842,6 +842,12 @@ test_full_installs_what_it_needs_and_plain_does_not() {
   lacks calls qemu-user-static
   run test --full
   says calls 'install -y --no-install-recommends qemu-user-static'
+  echo clpeak >"$box/missing"
+  : >"$box/calls"
+  run test
+  lacks calls clpeak
+  run test --full
+  says calls 'install -y --no-install-recommends clpeak'
 }
 
 test_build_that_fails_is_3() {

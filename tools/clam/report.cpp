@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // report.cpp - `clam report`: results files of clam-bench as a page, or as a table for an issue.
-#include "report.hpp"
+#include "report/report.hpp"
 
 #include <fmt/core.h>
 

@@ -448,6 +448,7 @@ function rooflineSentence(points) {
       (roofs ? "Lines are peaks measured in the same run; a point above the slope has its data in a cache."
              : "Peaks were not measured in this run, so there are no lines.") +
       (points.some((row) => row.dtype === "f16") ? " Hollow points and broken lines are f16." : "") +
+      (points.some((row) => row.status === "INVALID") ? " Crosses are INVALID: what the driver claims." : "") +
       (without > 0 ? " " + count(without, "row") + " without floating-point work " +
                      (without === 1 ? "is" : "are") + " in the table alone." : "");
 }

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace clam::cli {
+namespace clam {
 
 /// A row of a results file. A figure that the file lacks was not measured.
 struct ReportRow {
@@ -70,4 +70,4 @@ std::string to_html(const std::vector<ReportBoard>& boards);
 /// Tables for an issue or a forum.
 std::string to_markdown(const std::vector<ReportBoard>& boards);
 
-}  // namespace clam::cli
+}  // namespace clam

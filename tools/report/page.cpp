@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// report_page.cpp - the page of `clam report`: one file that holds its data, style and scripts.
+// page.cpp - the page of `clam report`: one file that holds its data, style and scripts.
 #include <fmt/core.h>
 
 #include "embedded.hpp"
 #include "report.hpp"
 
-namespace clam::cli {
+namespace clam {
 namespace {
 
 using nlohmann::json;
@@ -147,4 +147,4 @@ std::string to_html(const std::vector<ReportBoard>& boards) {
                                             {"@SCRIPT@", std::string(file_of_page("page.js"))}});
 }
 
-}  // namespace clam::cli
+}  // namespace clam

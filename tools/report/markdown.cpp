@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// report_markdown.cpp - `clam report --markdown`: tables that an issue or a forum shows, and that
+// markdown.cpp - `clam report --markdown`: tables that an issue or a forum shows, and that
 // can be read where Markdown is not.
 #include <fmt/core.h>
 
@@ -8,7 +8,7 @@
 
 #include "report.hpp"
 
-namespace clam::cli {
+namespace clam {
 namespace {
 
 constexpr std::size_t kProblemWidth = 72, kReasonWidth = 200, kLineWidth = 240;
@@ -214,4 +214,4 @@ std::string to_markdown(const std::vector<ReportBoard>& boards) {
   return text;
 }
 
-}  // namespace clam::cli
+}  // namespace clam

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// report_part.hpp - JSON of a file that a person gave, read so that whatever is wrong has a name.
+// part.hpp - JSON of a file that a person gave, read so that whatever is wrong has a name.
 #pragma once
 
 #include <fmt/core.h>
@@ -15,7 +15,7 @@
 #include "error.hpp"
 #include "report.hpp"
 
-namespace clam::cli {
+namespace clam {
 
 /// Whether a shell that is given the line would have clam-bench measure a row, and do nothing else:
 /// what is not in single quotes means only itself, and no flag writes a file.
@@ -107,6 +107,16 @@ class Part {
   std::string where_;
 };
 
+/// What `read` gives; whatever it refuses is said of the file.
+template <typename Read>
+auto of_file(const std::string& path, const Read& read) {
+  try {
+    return read();
+  } catch (const BadArgument& error) {
+    throw BadArgument(fmt::format("{}: {}", path, error.what()));
+  }
+}
+
 /// Throws BadArgument, with the path, for text that is none; `writer` writes such files.
 inline nlohmann::json parse_json_file(const std::string& path, const char* writer) {
   const std::string text = read_file(path);
@@ -120,7 +130,13 @@ inline nlohmann::json parse_json_file(const std::string& path, const char* write
   }
 }
 
+/// The lines of a board's card.
+ReportBoard::Facts device_facts(const Part& device, const ReportBoard& board,
+                                const std::vector<std::string>& replaced);
+ReportBoard::Facts clock_facts(const Part& board);
+ReportBoard::Facts peak_facts(const Part& peaks);
+
 /// Its predicted_us, where it has one.
 void take_prediction(const Part& part, ReportRow& row);
 
-}  // namespace clam::cli
+}  // namespace clam

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// report_predicted.cpp - what `clam mali --json` predicts, beside what was measured.
+// predicted.cpp - what `clam mali --json` predicts, beside what was measured.
 #include <map>
 
 #include "gpu.hpp"
+#include "part.hpp"
 #include "report.hpp"
-#include "report_part.hpp"
 
-namespace clam::cli {
+namespace clam {
 namespace {
 
 using Prediction =
@@ -54,7 +54,8 @@ void add_predictions(const std::string& path, std::vector<ReportBoard>& boards) 
   for (const Part& gpu : Part(document, path).objects("gpus")) {
     const std::string key = gpu.needed_text("gpu");
     const std::map<Prediction, ReportRow> predictions = predictions_of(gpu);
-    names += std::string(names.empty() ? "Mali-" : ", Mali-") + find_gpu(key).model;
+    names += std::string(names.empty() ? "Mali-" : ", Mali-") +
+             of_file(path, [&] { return find_gpu(key).model; });
     for (ReportBoard& board : boards) {
       if (board.gpu != key) continue;
       ++boards_of_it;
@@ -68,4 +69,4 @@ void add_predictions(const std::string& path, std::vector<ReportBoard>& boards) 
                         : "none of its problems was measured there by the same variant"));
 }
 
-}  // namespace clam::cli
+}  // namespace clam

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// report_command.cpp - the commands of results files, which a person copies from the page.
+// command.cpp - the commands of results files, which a person copies from the page.
 #include <algorithm>
 #include <cctype>
 #include <sstream>
 
-#include "report_part.hpp"
+#include "part.hpp"
 
-namespace clam::cli {
+namespace clam {
 namespace {
 
 /// The line with what stands in quotes as one letter; empty where a quote is not closed.
@@ -52,4 +52,4 @@ bool runs_clam_bench(std::string_view line) {
   return true;
 }
 
-}  // namespace clam::cli
+}  // namespace clam
