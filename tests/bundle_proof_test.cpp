@@ -202,6 +202,21 @@ TEST(bundle_proof, a_simulator_reports_nothing_only_where_it_ran_to_its_end) {
   expect_verdict({}, {slow_report}, Guilt::kernel, "Oclgrind reports faults");
 }
 
+TEST(bundle_proof, where_nothing_is_compared_it_says_what_right_means) {
+  Bundle bundle = scale_bundle();
+  bundle.device = row("the board", {}).device;
+  Proof proof;
+  proof.add(row("a", {}));
+  const std::string words = "nothing is compared, so that right is what ends without an error";
+  for (const Seen& recorded : {Seen(), failure(Seen::Outcome::crashed, "signal 11")}) {
+    bundle.seen = recorded;
+    bundle.expected = scale_bundle().expected;
+    EXPECT_FALSE(contains(find_blame(bundle, proof, kFiles).sentence, words));
+    bundle.expected.clear();
+    EXPECT_TRUE(contains(find_blame(bundle, proof, kFiles).sentence, words));
+  }
+}
+
 TEST(bundle_proof, a_driver_has_one_row) {
   Proof proof;
   proof.add(row("a", {}));

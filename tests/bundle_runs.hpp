@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <limits>
+#include <map>
 
 #include "bundle/bundle.hpp"
 #include "bundle/case.hpp"
@@ -69,6 +70,15 @@ inline void write(const TemporaryFolder& folder, const Bundle& bundle, const Ext
   std::filesystem::create_directories(folder.file("case"));
   write_case(folder.file("case"), bundle);
   finish_case(folder.file("case"), bundle, extras);
+}
+
+/// Every file of a folder, by name.
+inline std::map<std::string, std::string> files_of(const std::string& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    files[entry.path().filename().string()] = read_file(entry.path().string());
+  }
+  return files;
 }
 
 }  // namespace clam::test

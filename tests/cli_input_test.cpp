@@ -168,7 +168,9 @@ TEST(cli, a_plan_without_its_tensors_or_problem_is_refused) {
   const std::string plan = folder.file("plan.json"), src = folder.file("src.npy");
   write_file(plan, to_json(scale_plan(20, 3)).dump());
   write_npy(src, HostTensor(Dtype::f32, {20}));
-  expect_refusal(run_clam({"run", "--plan", plan}), 2, "inputs without a file: src");
+  // A data set is one of a problem, which this plan does not have.
+  expect_refusal(run_clam({"run", "--plan", plan}), 2,
+                 "inputs without a file: src; add --in src=FILE.npy\n");
   expect_refusal(run_clam({"run", "--plan", plan, "--in", "src=" + src, "--check"}), 2,
                  "--check needs a problem that clam knows");
   expect_refusal(run_clam({"run", "--plan", plan, "--fill", "exact"}), 2,

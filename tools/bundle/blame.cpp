@@ -135,7 +135,9 @@ std::vector<std::string> relatives_parts(const Bundle& bundle, const Tally& tall
 /// What stands behind a verdict.
 std::string remarks(const Bundle& bundle, const Count& found) {
   const std::vector<std::string> parts = relatives_parts(bundle, found.relatives);
+  const bool compares = bundle.build_only() || !bundle.expected.empty();
   return (parts.empty() ? "" : "; " + joined(parts)) +
+         (compares ? "" : "; nothing is compared, so that right is what ends without an error") +
          (found.silent ? "; the simulator Oclgrind reports nothing" : "");
 }
 

@@ -54,9 +54,8 @@ Tensors make_run_inputs(const RunRequest& request, const RunJob& job) {
   }
   if (!missing.empty()) {
     throw BadArgument(
-        fmt::format("inputs without a file: {}; add --in {}=FILE.npy, or --fill SET "
-                    "to make up what is not given",
-                    joined(missing), missing[0]));
+        fmt::format("inputs without a file: {}; add --in {}=FILE.npy{}", joined(missing),
+                    missing[0], job.problem ? ", or --fill SET to make up what is not given" : ""));
   }
   return inputs;
 }

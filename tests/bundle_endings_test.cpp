@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// bundle_endings_test.cpp - what is left where recording and replaying cannot go on: by a signal,
+// by folders that are no bundles, by one that cannot be written.
+#include <filesystem>
+
+#include "break_pack.hpp"
+#include "bundle_runs.hpp"
+
+namespace clam::test {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* kDense = "dense m=9 n=16 k=12 dtype=f32";
+
+TEST(bundle_endings_device, a_folder_with_all_kinds_of_things_is_replayed) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  write(folder, scale_bundle());
+  fs::create_directory(folder.file("empty"));
+  fs::create_directory_symlink(folder.file("nowhere"), folder.file("dangling"));
+  write_file(folder.file("thesis.txt"), "mine");
+  for (const char* name : {"broken", "newer"}) fs::copy(folder.file("case"), folder.file(name));
+  fs::remove(folder.file("broken/plan.json"));
+  write_file(folder.file("newer/case.json"), R"({"clam_bundle": 9, "clam": "7.0"})");
+  const Finished finished = run_clam({"replay", "--all", folder.path(), "--json", "-"});
+  EXPECT_EQ(finished.code, 2) << finished.err;
+  const json results = parse_out(finished).at("results");
+  ASSERT_EQ(results.size(), 3u);
+  EXPECT_EQ(results[0].at("verdict"), "unreadable");
+  EXPECT_TRUE(contains(results[0].at("reason"), "plan.json")) << results[0];
+  EXPECT_EQ(results[1].at("verdict"), "still right");
+  EXPECT_EQ(results[2].at("verdict"), "unreadable");
+  EXPECT_EQ(results[2].at("reason"),
+            "a newer clam wrote it (7.0): this one reads version 1, not 9");
+}
+
+/// Root may write everywhere, but not a folder in a file's place.
+TEST(bundle_endings_device, a_row_that_cannot_be_written_leaves_the_verdict) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  write(folder, scale_bundle());
+  fs::remove(folder.file("case/README.md"));
+  fs::create_directory(folder.file("case/README.md"));
+  const Finished finished = replay(folder, {"--add-proof"});
+  EXPECT_EQ(finished.code, 0) << finished.out;
+  EXPECT_TRUE(contains(finished.out, "still right")) << finished.out;
+  EXPECT_TRUE(contains(finished.err, "this is not in its proof: cannot write ")) << finished.err;
+}
+
+/// Runs clam in a folder, and sends the signal once it has a temporary folder; its exit code. What
+/// it leaves is in the folder, and in its folder tmp.
+int code_when_signalled(const TemporaryFolder& folder, const std::string& words, const char* signal,
+                        const std::vector<std::string>& environment) {
+  fs::create_directories(folder.file("tmp"));
+  std::vector<std::string> own = environment;
+  own.insert(own.end(), {"CLAM=" CLAM_BINARY, "TMPDIR=" + folder.file("tmp")});
+  // A shell has its jobs ignore SIGINT.
+  const std::string script = "cd " + folder.path() + " && { env --default-signal=INT $CLAM " +
+                             words +
+                             " & for i in $(seq 300); do [ -z \"$(ls tmp)\" ] || break; sleep 0.1; "
+                             "done; sleep 0.5; kill -" +
+                             signal + " $!; wait $!; }";
+  return run_command({"/bin/sh", "-c", script}, own).code;
+}
+
+TEST(bundle_endings_broken, a_signal_leaves_nothing_half_written) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder, kernels;
+  break_pack(kernels, "for (volatile int again = 0; again < 2; again = 0)");
+  const std::vector<std::string> hanging{"CLAM_KERNEL_DIR=" + kernels.path(), "CLAM_CACHE_DIR=off"};
+  const std::string problem = fmt::format("'{}' --limit 60 --no-proof", kDense);
+  EXPECT_EQ(code_when_signalled(folder, "record " + problem + " -o case", "TERM", hanging),
+            128 + 15);
+  EXPECT_EQ(code_when_signalled(folder, "record " + problem + " -o case", "INT", hanging), 128 + 2);
+  EXPECT_TRUE(fs::is_empty(folder.file("tmp")));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1);
+  ASSERT_EQ(record(folder, {kDense, "--limit", "5"}, &kernels).code, 0);
+  const auto before = files_of(folder.file("case"));
+  EXPECT_EQ(code_when_signalled(folder, "replay case", "INT", {}), 128 + 2);
+  EXPECT_EQ(code_when_signalled(folder, "record --force " + problem + " -o case", "INT", hanging),
+            128 + 2);
+  const std::vector<std::string> lying{"LD_PRELOAD=" CLAM_LYING_OPENCL,
+                                       "CLAM_TEST_LIE=profiling-finish-hang",
+                                       "ASAN_OPTIONS=verify_asan_link_order=0"};
+  EXPECT_EQ(code_when_signalled(folder, "probe profiling-finish-hang", "HUP", lying), 128 + 1);
+  EXPECT_TRUE(fs::is_empty(folder.file("tmp")));
+  EXPECT_TRUE(files_of(folder.file("case")) == before);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 2);
+}
+
+}  // namespace
+}  // namespace clam::test
