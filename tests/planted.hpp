@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bundle/case.hpp"
 #include "foreign_plan.hpp"
 #include "shrink/shrink.hpp"
 
@@ -51,6 +52,27 @@ struct Planted {
   std::vector<std::string> told;
   Shrinking shrinking;
 };
+
+/// The case of a problem as `clam record` puts it together.
+inline Bundle bundle_of(const std::string& line, const std::string& variant = "",
+                        int max_work_group = 0, std::uint64_t seed = 1) {
+  const Problem problem = Problem::parse(line);
+  const DataSet& set = problem.op().data_sets.front();
+  DeviceInfo device = generic_device();
+  device.native_exp2_ulp = 3;
+  Bundle bundle;
+  bundle.device = device;
+  bundle.data_set = set.name;
+  bundle.seed = seed;
+  take_plan(make_plan(problem, device, {variant, max_work_group}), KernelFiles(), bundle);
+  const Tensors inputs = make_inputs(problem, set, bundle.seed);
+  take_inputs(inputs, bundle);
+  for (const auto& [name, expected] :
+       problem.op().reference(problem, inputs, reference_options(set.check, device))) {
+    expect(*bundle.plan->tensor(name), expected, bundle);
+  }
+  return bundle;
+}
 
 /// Launches a -> b -> c and a -> d, of one kernel.
 inline Bundle chain() {

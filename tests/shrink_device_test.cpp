@@ -411,6 +411,8 @@ TEST(shrink_broken, a_hang_stays_one) {
   const TemporaryFolder folder, kernels;
   break_pack(kernels, "if (n >= 3) for (volatile int again = 0; again < 2; again = 0)");
   recorded(folder, {"dense m=2 n=4 k=4 dtype=f32", "--limit", "3"}, &kernels);
+  const json soon = shrunk(folder, {"--time", "1", "-o", folder.file("soon")});
+  EXPECT_TRUE(contains(soon.at("seen").at("reason").get<std::string>(), "no result for 3 s"));
   // A step that ends within the time of the recording is no hang, whatever --limit says.
   const json report = shrunk(folder, {"--limit", "1", "--time", "29"});
   EXPECT_TRUE(contains(report.at("seen").at("reason").get<std::string>(), "no result for 3 s"));

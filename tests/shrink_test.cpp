@@ -1,41 +1,20 @@
 // SPDX-License-Identifier: MIT
 // shrink_test.cpp - extents and data of a case get as small as its fault lets them, without a
 // device.
-#include "shrink/making.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
-#include "bundle/case.hpp"
 #include "planted.hpp"
 #include "run_clam.hpp"
+#include "shrink/making.hpp"
 
 namespace clam::test {
 namespace {
 
 using Outcome = Seen::Outcome;
 using Role = TensorSpec::Role;
-
-/// The case of a problem as `clam record` puts it together.
-Bundle bundle_of(const std::string& line, const std::string& variant = "") {
-  const Problem problem = Problem::parse(line);
-  const DataSet& set = problem.op().data_sets.front();
-  DeviceInfo device = generic_device();
-  device.native_exp2_ulp = 3;
-  Bundle bundle;
-  bundle.device = device;
-  bundle.data_set = set.name;
-  take_plan(make_plan(problem, device, {variant, 0}), KernelFiles(), bundle);
-  const Tensors inputs = make_inputs(problem, set, bundle.seed);
-  take_inputs(inputs, bundle);
-  for (const auto& [name, expected] :
-       problem.op().reference(problem, inputs, reference_options(set.check, device))) {
-    expect(*bundle.plan->tensor(name), expected, bundle);
-  }
-  return bundle;
-}
 
 TEST(shrink, extents_end_where_the_fault_does) {
   Planted planted(bundle_of("dense m=192 n=512 k=300 dtype=f32 bias act=gelu"), Outcome::wrong,
@@ -108,6 +87,20 @@ TEST(shrink, options_that_change_with_the_extents_are_said_and_kept_where_the_fa
     EXPECT_EQ(shape == Shape{1}, !needed) << small.problem;
     EXPECT_LT(count(shape), 500) << small.problem;
   }
+}
+
+/// It fails with its options, and with others where much is left of it.
+TEST(shrink, a_fault_that_hangs_on_the_options_is_not_lost_for_one_that_does_not) {
+  const Bundle start = bundle_of("softmax shape=500x24 axis=0 dtype=f32");
+  const std::string options = start.plan->launches[0].options;
+  Planted planted(start, Outcome::wrong, [&](const Bundle& bundle) {
+    const Shape shape = Problem::parse(bundle.problem).shape("shape");
+    const bool is_large = shape.size() == 2 && shape[1] >= 20;
+    return bundle.plan->launches[0].options == options || (is_large && shape[0] <= 100);
+  });
+  const Bundle& small = planted.shrink();
+  EXPECT_EQ(small.plan->launches[0].options, options);
+  EXPECT_LT(count(Problem::parse(small.problem).shape("shape")), 500 * 20) << small.problem;
 }
 
 TEST(shrink, shapes_that_belong_together_get_small_together) {

@@ -77,9 +77,9 @@ void print(Output& out, const ShrinkRequest& request, const Bundle& small, const
     out.line(find_blame(small, proof, hash_of_files(small, request.target)).sentence);
   }
   out.line(
-      fmt::format("{} runs in {:.0f} s; written to {}; there: cc replay.c -lOpenCL -lm && "
+      fmt::format("{} run{} in {:.0f} s; written to {}; there: cc replay.c -lOpenCL -lm && "
                   "./a.out",
-                  runner.runs(), request.seconds(), request.target));
+                  runner.runs(), runner.runs() == 1 ? "" : "s", request.seconds(), request.target));
 }
 
 json report_of(const ShrinkRequest& request, const Bundle& from, const Bundle& small,
@@ -192,7 +192,7 @@ int run_shrink(Cli& cli, ShrinkRequest request) {
   Bundle small = from;
   small.seen = *found.seen;
   small.limit_s = hang_limit_s(request, from);
-  if (small.seen.outcome == Seen::Outcome::hung && small.limit_s > request.limit_s) {
+  if (small.seen.outcome == Seen::Outcome::hung && small.limit_s > request.step_limit_s()) {
     cli.out.line(fmt::format("each step gets {} s, as when it was recorded, or it may be no hang",
                              small.limit_s));
   }
@@ -230,7 +230,7 @@ void add_shrink(CLI::App& app, Cli& cli) {
                 "put kernels and tensors into replay.c too, up to 64 KiB");
   sub->add_option("--limit", request->limit_s,
                   "seconds until a step counts as a hang (default 20); where a hang is shrunk, at "
-                  "least those it was recorded with")
+                  "least those it was recorded with (and these by default)")
       ->check(CLI::Range(1, 86400));
   sub->add_option("--time", request->time_s,
                   "seconds to search; then the smallest so far is written, as after Ctrl-C "

@@ -64,7 +64,9 @@ int Reproduction::tries() const {
 
 int hang_limit_s(const ShrinkRequest& request, const Bundle& recorded) {
   constexpr int kOfRecord = 60;  // where a bundle does not say
-  return std::max(request.limit_s, recorded.limit_s > 0 ? recorded.limit_s : kOfRecord);
+  const bool is_known = recorded.seen.outcome == Seen::Outcome::hung && recorded.limit_s > 0;
+  if (is_known) return std::max(request.limit_s, recorded.limit_s);
+  return std::max(request.step_limit_s(), recorded.limit_s > 0 ? recorded.limit_s : kOfRecord);
 }
 
 Reproduction reproduce(const ShrinkRequest& request, const std::string& device,
@@ -109,7 +111,7 @@ bool Runner::over() {
 /// A hang must be waited for in full, or it is none.
 int Runner::limit_s() const {
   if (hangs_) return hang_limit_s_;
-  return std::min(request_->limit_s, std::max(1, static_cast<int>(std::ceil(left_s()))));
+  return std::min(request_->step_limit_s(), std::max(1, static_cast<int>(std::ceil(left_s()))));
 }
 
 bool Runner::still_fails(Bundle& bundle) {
@@ -139,7 +141,7 @@ void Runner::write(const std::string& folder, Bundle& bundle) {
   for (int i = 0; i < tries_ && (i == 0 || !is_over()); ++i) {
     const ScratchFolder log;  // of a run that fails otherwise nothing is kept
     ++runs_;
-    const int limit = hangs_ ? hang_limit_s_ : request_->limit_s;
+    const int limit = hangs_ ? hang_limit_s_ : request_->step_limit_s();
     const CaseRun run = try_case(device_, folder, limit, log.path());
     if (run.cannot || fault_of(run.seen) != fault_) continue;
     constexpr auto kReplacing = fs::copy_options::recursive | fs::copy_options::overwrite_existing;

@@ -13,10 +13,11 @@ namespace clam::cli {
 
 struct ShrinkRequest {
   std::string folder, target;
-  int limit_s = 20, time_s = 300, times = 3;
+  int limit_s = 0, time_s = 300, times = 3;  ///< limit_s 0: none was given
   bool force = false, single_file = false, proof = true, reference_only = false;
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 
+  int step_limit_s() const { return limit_s > 0 ? limit_s : 20; }
   double seconds() const;
 };
 
@@ -43,8 +44,8 @@ struct Reproduction {
   int tries() const;
 };
 
-/// How long a hang is waited for: never less than when it was recorded, since work that only takes
-/// longer is none.
+/// How long a hang is waited for: as when it was recorded, or as --limit asks where that is longer,
+/// since work that only takes longer is none.
 int hang_limit_s(const ShrinkRequest& request, const Bundle& recorded);
 
 /// Runs it a few times, and where it fails at times only, often enough to know how often. One that

@@ -48,7 +48,6 @@ bool Shrinking::take(Bundle smaller, const std::string& what, const std::string&
   if (over()) return false;
   if (fingerprint(smaller) == fingerprint(smallest_) || !still_fails(smaller)) return false;
   smallest_ = std::move(smaller);
-  ++taken_;
   tell_(fmt::format("{} {} -> {}, still {}", what, from, to, name(outcome())));
   keep(what, from, to);
   return true;

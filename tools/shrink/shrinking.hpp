@@ -39,7 +39,6 @@ class Shrinking {
   /// "n 512 -> 37", a line for each thing that was made smaller.
   std::vector<std::string> steps() const;
   const std::vector<std::string>& notes() const { return notes_; }
-  int taken() const { return taken_; }
 
  private:
   struct Step {
@@ -53,7 +52,6 @@ class Shrinking {
   std::set<std::string> failed_not_;  ///< fingerprints of what was tried in vain
   std::vector<Step> steps_;
   std::vector<std::string> notes_;
-  int taken_ = 0;
 };
 
 }  // namespace clam
