@@ -171,10 +171,10 @@ const std::map<std::string, Edit>& edits() {
       {"half-convert-denormals",
        {"kernel.cl", "= vload_half(i, src)", "= max(vload_half(i, src), 0x1p-19f)"}},
       {"half-denormals", {"kernel.cl", "x + x", "max(x + x, (half)0x1p-18f)"}},
-      // Through memory, or a compiler may make it one fma again.
+      // As an integer with a bit that is 0 only when it runs, or a compiler makes it one fma again.
       {"fma-float",
-       {"kernel.cl", "const float exact = fma(a[i], b[i], c[i]);",
-        "volatile float rounded = a[i] * b[i];\nconst float exact = rounded + c[i];"}},
+       {"kernel.cl", "fma(a[i], b[i], c[i])",
+        "as_float(as_int(a[i] * b[i]) | (int)(get_global_id(0) >> 31)) + c[i]"}},
       {"barrier-uniform-exit", {"kernel.cl", "now == 0", "now <= 1"}},
   };
   return edits;
