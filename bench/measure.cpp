@@ -21,6 +21,7 @@ constexpr std::int64_t kLargestBatch =
 constexpr int kBatchesARound = 6;      // wished for
 constexpr double kWallOverEvents = 3;  // a round ends though its events claim too little
 constexpr int kSecondLooks = 6;        // before condition 5 calls a row wrong
+constexpr int kMostLooks = 24;         // before it believes one that looked wrong
 constexpr std::int64_t kLarger = 6;    // times the smaller batch is then the larger one
 constexpr int kFewestWhenLate = 3;     // rounds, once the time of --quick is used up
 constexpr std::size_t kClaimedLaunches = 16;  // shown of an INVALID row
@@ -347,16 +348,27 @@ std::vector<std::string> Meter::marks_of(const Entry& entry) const {
   return marks;
 }
 
-/// What needs all rounds of a row: conditions 4 and 5, the marks and the numbers.
-void Meter::conclude(Entry& entry) {
-  const double share = share_that_must_agree(entry.result);
-  runtime_.bound_flight(entry.in_flight);
-  for (int look = 0; look < kSecondLooks && time_follows_work(entry.spans, limits(), share);
-       ++look) {
+/// Larger batches for condition 5. The first one that other work makes slow would clear a row whose
+/// work is not done, so there are more of them while the row's time lasts.
+void Meter::take_larger_batches(Entry& entry, double share) {
+  const Clock::time_point start = Clock::now();
+  const auto accused = [&] { return time_follows_work(entry.spans, limits(), share).has_value(); };
+  const auto time_lasts = [&] {
+    return std::chrono::duration<double>(Clock::now() - start).count() < options_.seconds;
+  };
+  for (int look = 0; look < kMostLooks; ++look) {
+    if (!time_lasts() && (look >= kSecondLooks || !accused())) return;
     for (const std::int64_t times : {std::int64_t{1}, std::int64_t{1}, kLarger}) {
       entry.spans.push_back(span_of(entry.subject->run(times * entry.batch)));
     }
   }
+}
+
+/// What needs all rounds of a row: conditions 4 and 5, the marks and the numbers.
+void Meter::conclude(Entry& entry) {
+  const double share = share_that_must_agree(entry.result);
+  runtime_.bound_flight(entry.in_flight);
+  if (time_follows_work(entry.spans, limits(), share)) take_larger_batches(entry, share);
   summarise(entry);
   if (below_the_peaks(claim_of(entry), limits())) options_.look_again();
   require(below_the_peaks(claim_of(entry), limits()));

@@ -75,6 +75,7 @@ class Meter {
   void run_rounds(std::vector<Entry*> entries);
   void run_round(Entry& entry);
   void summarise(Entry& entry);
+  void take_larger_batches(Entry& entry, double share);
   void conclude(Entry& entry);
   void guard(Entry& entry, const std::function<void()>& step);
   void stop(Entry& entry, Outcome outcome, const std::string& reason);
