@@ -778,6 +778,25 @@ test_two_processes_share_the_tests() {
   says out '22 passed, 2 failed, 0 skipped'
 }
 
+test_every_part_of_the_full_tests_runs_once() {
+  export CLAM_TEST_JOBS=2
+  built clam-tests <<<'[[ $1 != --gtest_list_tests ]] || { echo dense_device. && exit; }
+    echo "shard $GTEST_SHARD_INDEX of $GTEST_TOTAL_SHARDS${CLAM_TEST_AGAIN:+ again}"
+    [[ $GTEST_SHARD_INDEX != 0 ]] || sleep 1
+    [[ $GTEST_SHARD_INDEX != 5 ]] || kill -SEGV $$
+    echo "1 passed, 0 failed, 0 skipped"'
+  run test --full
+  export CLAM_TEST_JOBS=1
+  code_is 1
+  local part
+  for part in 0 1 2 3 4 5 6 7; do
+    [[ $(grep -cx "shard $part of 8" "$box/out") == 1 ]] || wrong "part $part did not run once"
+    says out "shard $part of 8 again"
+  done
+  says out 'pocl, part 6 of 8: the program crashed'
+  says out 'llvmpipe, part 6 of 8: the program crashed'
+}
+
 test_room_without_device_tests_runs_once() {
   built clam-tests <<<'[[ $1 == --gtest_list_tests ]] || echo "3 passed, 0 failed, 0 skipped"'
   run test plan
