@@ -778,6 +778,15 @@ test_two_processes_share_the_tests() {
   says out '22 passed, 2 failed, 0 skipped'
 }
 
+# A part that has none of the tests asked for would be an error.
+test_a_filter_of_ones_own_is_not_shared() {
+  built clam-tests <<<'[[ $1 != --gtest_list_tests ]] || { echo dense_device. && exit; }
+    echo "${GTEST_TOTAL_SHARDS:-1} passed, 0 failed, 0 skipped"'
+  CLAM_TEST_JOBS=2 run test --gtest_filter=plan.golden_files
+  code_is 0
+  lacks out ' of 2'
+}
+
 test_every_part_of_the_full_tests_runs_once() {
   export CLAM_TEST_JOBS=2
   built clam-tests <<<'[[ $1 != --gtest_list_tests ]] || { echo dense_device. && exit; }
