@@ -794,6 +794,28 @@ TEST(bundle_broken, what_a_compiler_says_before_it_aborts_is_kept) {
   EXPECT_TRUE(contains(read_file(folder.file("case/README.md")), "| driver.log | "));
 }
 
+TEST(bundle_broken, a_fault_that_comes_now_and_then_is_waited_for) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const auto record_as = [&](const std::string& name, const std::string& times) {
+    const Finished finished =
+        run_clam({"record", kDense, "--fill", "positive", "--no-proof", "--times", times, "-o",
+                  folder.file(name)},
+                 {"LD_PRELOAD=" CLAM_LYING_OPENCL, "CLAM_TEST_LIE=wrong-now-and-then",
+                  "CLAM_TEST_LIE_COUNT=" + folder.file("count-" + name),
+                  "ASAN_OPTIONS=verify_asan_link_order=0"});
+    EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
+    return finished.out;
+  };
+  EXPECT_TRUE(contains(record_as("twice", "2"), "nothing is wrong here (2 runs)"));
+  EXPECT_TRUE(contains(record_as("case", "20"), " (in run 3)\n"));
+  const json written = case_of(folder);
+  EXPECT_EQ(written.at("seen").at("outcome"), "wrong");
+  EXPECT_EQ(written.at("right_runs"), 2);
+  EXPECT_EQ(read_bundle(folder.file("case")).right_runs, 2);
+  EXPECT_TRUE(contains(read_file(folder.file("case/README.md")), "it went wrong in run 3 and not"));
+}
+
 TEST(bundle_broken, a_hang_is_an_outcome) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder, kernels;

@@ -56,6 +56,7 @@ struct Bundle {
   DeviceInfo device;     ///< where
   Seen seen;             ///< what came of it there
   int limit_s = 0;       ///< seconds until it counted as a hang; 0: not known
+  int right_runs = 0;    ///< before the one that went wrong
   std::string noted;     ///< why it is recorded, where its result does not say; Markdown
   std::optional<Shrunk> shrunk;
 

@@ -144,16 +144,24 @@ void warn_of_kernels(Cli& cli, const Bundle& bundle) {
   }
 }
 
-/// Writes the case, runs it, and takes down what was seen.
+/// Writes the case, runs it until it goes wrong, at most so many times, and takes down what was
+/// seen.
 void run_into(const std::string& folder, const DeviceEntry& entry, const DeviceInfo& device,
-              int limit_s, Bundle& bundle) {
+              int limit_s, int times, Bundle& bundle) {
   bundle.device = device;
   bundle.limit_s = limit_s;
+  bundle.seen = {};
+  bundle.right_runs = 0;
   write_case(folder, bundle);
-  const CaseRun run = try_case(device_id(entry), folder, limit_s, folder);
-  if (run.cannot) throw Unsupported(*run.cannot);
-  bundle.seen = run.seen;
-  if (run.seen.right() && !bundle.build_only()) fs::remove(fs::path(folder) / "driver.log");
+  const fs::path driver_log = fs::path(folder) / "driver.log";
+  for (int right_runs = 0; right_runs < times && bundle.seen.right(); ++right_runs) {
+    fs::remove(driver_log);  // the run's before
+    const CaseRun run = try_case(device_id(entry), folder, limit_s, folder);
+    if (run.cannot) throw Unsupported(*run.cannot);
+    bundle.seen = run.seen;
+    if (!run.seen.right()) bundle.right_runs = right_runs;
+  }
+  if (bundle.seen.right() && !bundle.build_only()) fs::remove(driver_log);
 }
 
 Bundle run_until_wrong(Cli& cli, const RecordRequest& request, const DeviceEntry& entry,
@@ -172,7 +180,7 @@ Bundle run_until_wrong(Cli& cli, const RecordRequest& request, const DeviceEntry
     }
     bundle = bundle_of(each, job, *plan, device);
     folder.clear();
-    run_into(folder.path(), entry, device, request.limit_s, bundle);
+    run_into(folder.path(), entry, device, request.limit_s, request.times, bundle);
     if (!bundle.seen.right()) break;
   }
   return bundle;
@@ -184,7 +192,13 @@ void print(Output& out, const RecordRequest& request, const Bundle& bundle) {
                        bundle.device.driver_version));
   out.line(bundle.problem + set);
   const Proof proof = read_proof(request.target);
-  out.line(bundle.seen.right() ? out.green("nothing is wrong here") : out.red(bundle.seen.text()));
+  if (bundle.seen.right()) {
+    const std::string runs = request.times > 1 ? fmt::format(" ({} runs)", request.times) : "";
+    out.line(out.green("nothing is wrong here") + runs);
+  } else {
+    const int run = bundle.right_runs + 1;
+    out.line(out.red(bundle.seen.text()) + (run > 1 ? fmt::format(" (in run {})", run) : ""));
+  }
   if (request.proof || !proof.rows.empty()) {
     out.line(find_blame(bundle, proof, hash_of_files(bundle, request.target)).sentence);
   }
@@ -243,7 +257,7 @@ Bundle record(Cli& cli, const RecordRequest& request) {
     bundle = run_until_wrong(cli, request, entry, device, folder);
   } else {
     bundle = bundle_of_file(request);
-    run_into(folder.path(), entry, device, request.limit_s, bundle);
+    run_into(folder.path(), entry, device, request.limit_s, request.times, bundle);
     add_listing(folder.path(), bundle);
   }
   warn_of_kernels(cli, bundle);
@@ -264,7 +278,7 @@ Bundle record_bundle(Cli& cli, Bundle bundle, const DeviceEntry& entry, const st
                      int limit_s) {
   StagedFolder folder(target, true);
   cli.out.progress("recording " + bundle.problem);
-  run_into(folder.path(), entry, query_device(entry.device), limit_s, bundle);
+  run_into(folder.path(), entry, query_device(entry.device), limit_s, 1, bundle);
   bundle.recorded = recording_date();
   finish_case(folder.path(), bundle, {});
   folder.publish();
@@ -298,6 +312,11 @@ void add_record(CLI::App& app, Cli& cli) {
   sub->add_option("--format", request->format,
                   "a further format: oclgrind, as kernel.sim, or piglit, as piglit.cl")
       ->check(CLI::IsMember({"oclgrind", "piglit"}));
+  sub->add_option(
+         "--times", request->times,
+         "runs of each data set, until one goes wrong: for a fault that comes now and then "
+         "(default 1)")
+      ->check(CLI::PositiveNumber);
   sub->add_option("--limit", request->limit_s, "seconds until it counts as a hang (default 60)")
       ->check(CLI::Range(1, 86400));
   sub->add_flag("--proof,!--no-proof", request->proof,

@@ -24,10 +24,12 @@ struct RecordRequest {
   bool proof = true;                    ///< other devices here, and Oclgrind, get the same files
   bool plan_only = false;               ///< the process that plans: see plan_in_child
   int limit_s = 60;
+  int times = 1;  ///< runs of each data set, until one goes wrong
 };
 
 /// Runs the case in a process of its own and writes the bundle, whatever comes of it. Where the
-/// request names neither data set nor inputs, all data sets are tried until one goes wrong.
+/// request names neither data set nor inputs, all data sets are tried until one goes wrong; each as
+/// often as it says.
 Bundle record(Cli& cli, const RecordRequest& request);
 
 /// Runs a case that is put together already, and writes it, over a bundle that is there.
