@@ -165,6 +165,16 @@ Finished compared(const std::vector<std::string>& problems, const std::string& k
   return run_bench({"--compare", back ? after : before, back ? before : after});
 }
 
+/// The same, measured again where other programs left it open.
+Finished compared_for_sure(const std::vector<std::string>& problems, const std::string& kernels,
+                           bool back = false) {
+  constexpr int kTries = 4;
+  for (int i = 1;; ++i) {
+    Finished done = compared(problems, kernels, back);
+    if (i == kTries || done.out.find("UNSURE   ") == std::string::npos) return done;
+  }
+}
+
 TEST(bench_broken, a_kernel_that_became_slow_is_told_from_one_that_did_not) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder;
@@ -172,10 +182,10 @@ TEST(bench_broken, a_kernel_that_became_slow_is_told_from_one_that_did_not) {
   break_kernel(folder, "get_valid_counts.cl", store,
                "for (int again = 0; again < 20000; ++again) "
                "((volatile __global int*)indices)[place] = row;");
-  const Finished done = compared({kCounts}, folder.path());
+  const Finished done = compared_for_sure({kCounts}, folder.path());
   EXPECT_EQ(done.code, 1) << done.out << done.err;
   EXPECT_NE(done.out.find(std::string("SLOW     ") + kCounts), std::string::npos) << done.out;
-  const Finished back = compared({kCounts}, folder.path(), true);
+  const Finished back = compared_for_sure({kCounts}, folder.path(), true);
   EXPECT_EQ(back.code, 0) << back.out;
   EXPECT_NE(back.out.find(std::string("FAST     ") + kCounts), std::string::npos) << back.out;
   // What else the machine does may slow one run down once, and so tools/bench measures twice.
