@@ -54,9 +54,10 @@ ProofRow simulated(std::vector<std::string> report) {
 }
 
 void expect_verdict(const Seen& recorded, const std::vector<ProofRow>& rows, Guilt guilt,
-                    const std::string& words) {
+                    const std::string& words, int right_runs = 0) {
   Bundle bundle;
   bundle.seen = recorded;
+  bundle.right_runs = right_runs;
   bundle.device = row("the board", {}).device;
   Proof proof;
   for (const ProofRow& each : rows) proof.add(each);
@@ -81,6 +82,17 @@ TEST(bundle_proof, wrong_everywhere_is_a_suspect_kernel) {
   expect_verdict(wrong, {row("a", {}), simulated({"Invalid read"})}, Guilt::kernel,
                  "Oclgrind reports faults");
   expect_verdict({}, {simulated({"Read-write data race"})}, Guilt::kernel, "Oclgrind reports");
+}
+
+TEST(bundle_proof, a_rare_fault_is_looked_for_as_often_as_it_takes) {
+  const Seen wrong = wrong_at(0, 2);
+  ProofRow right = row("a", {});
+  right.runs = 8;
+  expect_verdict(wrong, {right}, Guilt::unknown, "no other driver has run these files 9 times", 2);
+  right.runs = 9;
+  expect_verdict(wrong, {right}, Guilt::driver, "innocent: right on 1 other driver", 2);
+  expect_verdict(wrong, {row("a", wrong)}, Guilt::kernel, "Wrong on all", 2);
+  expect_verdict(wrong, {simulated({})}, Guilt::driver, "Oclgrind reports nothing", 2);
 }
 
 TEST(bundle_proof, where_drivers_disagree_it_is_not_settled) {
@@ -235,12 +247,14 @@ TEST(bundle_proof, is_read_back_as_it_was_and_refused_when_damaged) {
   for (const ProofRow& each : {row("a", wrong_at(1, 2)), refused, simulated({"a race", "there"})}) {
     proof.add(each);
   }
+  proof.rows.back().runs = 9;
   write_proof(folder.path(), proof);
   const Proof back = read_proof(folder.path());
   ASSERT_EQ(back.rows.size(), 3u);
   EXPECT_EQ(back.rows[0].seen.text(), proof.rows[0].seen.text());
   EXPECT_EQ(back.rows[1].cannot, "no half");
   EXPECT_EQ(back.rows[2].report, proof.rows[2].report);
+  EXPECT_EQ(back.rows[2].runs, 9);
   write_file(folder.file("proof.json"), "{\"clam_proof\": 1, \"rows\": [{}]}");
   EXPECT_THROWS_SAYING(read_proof(folder.path()), BadArgument, "is damaged, so remove it");
 }

@@ -814,6 +814,9 @@ TEST(bundle_broken, a_fault_that_comes_now_and_then_is_waited_for) {
   EXPECT_EQ(written.at("right_runs"), 2);
   EXPECT_EQ(read_bundle(folder.file("case")).right_runs, 2);
   EXPECT_TRUE(contains(read_file(folder.file("case/README.md")), "it went wrong in run 3 and not"));
+  const Finished proved = replay(folder, {"--add-proof"});
+  EXPECT_TRUE(contains(read_file(folder.file("case/README.md")), "| right (9 runs) |"))
+      << proved.err;
 }
 
 TEST(bundle_broken, a_hang_is_an_outcome) {

@@ -63,6 +63,7 @@ struct Count {
   Tally others;     ///< drivers of other platforms
   Tally relatives;  ///< other versions and devices of the driver where it was recorded
   bool reported = false, silent = false;  ///< silent: the simulator ran to its end
+  bool too_seldom = false;                ///< one was right, but did not run it often enough
 };
 
 Count count(const Bundle& bundle, const Proof& proof, const std::string& files) {
@@ -74,6 +75,10 @@ Count count(const Bundle& bundle, const Proof& proof, const std::string& files) 
     if (row.cannot) continue;
     found.silent = found.silent || (row.is_simulator && ran_to_its_end(row.seen));
     if (same_driver(row.device, bundle.device)) continue;
+    if (row.seen.right() && !row.is_simulator && row.runs < runs_of_proof(bundle)) {
+      found.too_seldom = true;
+      continue;
+    }
     Tally& tally = related(row.device, bundle.device) ? found.relatives : found.others;
     tally.rows_for(bundle.seen, row.seen).push_back(&row);
   }
@@ -214,7 +219,11 @@ Blame find_blame(const Bundle& bundle, const Proof& proof, const std::string& fi
   if (found.reported) return blame_of_report(others);
   if (others.all() == 0) {
     std::vector<std::string> parts = relatives_parts(bundle, found.relatives);
-    parts.push_back("no other driver has run these files");
+    parts.push_back(found.too_seldom
+                        ? fmt::format("no other driver has run these files {} times, as often as "
+                                      "such a rare fault takes",
+                                      runs_of_proof(bundle))
+                        : "no other driver has run these files");
     return {Guilt::unknown, "Not known yet: " + joined(parts)};
   }
   Blame blame =

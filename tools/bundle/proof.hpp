@@ -15,6 +15,7 @@ struct ProofRow {
   std::string date;
   std::string files;  ///< hash_of_files of what was run
   Seen seen;
+  int runs = 1;                     ///< until it went wrong, or without going wrong
   Reason cannot;                    ///< why it cannot run there; then nothing was seen
   bool is_simulator = false;        ///< Oclgrind, which looks for races and accesses outside
   std::vector<std::string> report;  ///< its lines
@@ -22,6 +23,10 @@ struct ProofRow {
 
 /// One name, platform and version: a second row of it says nothing new.
 bool same_driver(const DeviceInfo& a, const DeviceInfo& b);
+
+/// How often a driver must get a bundle right to be called right: once, or where the fault came
+/// after right runs, so often that a kernel as rarely wrong would mostly have shown it.
+int runs_of_proof(const Bundle& bundle);
 
 /// Whether there is a result, right or wrong; a crash, a hang or an error has none.
 bool ran_to_its_end(const Seen& seen);
@@ -43,7 +48,8 @@ Proof read_proof(const std::string& folder);
 void write_proof(const std::string& folder, const Proof& proof);
 
 /// Who is at fault, as far as the rows with these bytes tell. Only a driver of another platform
-/// that fails in the same way accuses the kernel, and only one that gets it right absolves it. One
+/// that fails in the same way accuses the kernel, and only one that gets it right, in all of
+/// runs_of_proof, absolves it. One
 /// that fails otherwise is a doubt, and silences no majority; one that refuses the case judges
 /// nothing.
 struct Blame {

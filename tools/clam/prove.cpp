@@ -176,7 +176,10 @@ ProofRow prove_on(const DeviceEntry& entry, const DeviceInfo& device, const std:
     return simulate(oclgrind, device_id(entry), device, folder, bundle, limit_s);
   }
   ProofRow row = row_of(device, folder, bundle);
-  take_run(try_case(device_id(entry), folder, limit_s), row);
+  for (row.runs = 1;; ++row.runs) {
+    take_run(try_case(device_id(entry), folder, limit_s), row);
+    if (row.cannot || !row.seen.right() || row.runs == runs_of_proof(bundle)) break;
+  }
   if (is_simulator(device)) excuse_simulator(limit_s, row);
   return row;
 }
@@ -215,13 +218,15 @@ void check_provers(const std::vector<std::string>& commands, bool elsewhere) {
   if (elsewhere) find_oclgrind();
 }
 
-void prove_with(Cli& cli, const std::string& command, const std::string& folder, int limit_s) {
+void prove_with(Cli& cli, const std::string& command, const std::string& folder,
+                const Bundle& bundle, int limit_s) {
   constexpr int kToStart_s = 60;  // an emulator takes its time
   std::vector<std::string> words = words_of(command);
   words.insert(words.end(), {own_program(), "--quiet", "--json", "-", "replay", folder,
                              "--add-proof", "--limit", std::to_string(limit_s)});
   cli.out.progress("the same through " + command);
-  const Fate fate = run_isolated(words, std::chrono::seconds(2 * limit_s + kToStart_s));
+  const int runs = 1 + runs_of_proof(bundle);  // a replay comes first
+  const Fate fate = run_isolated(words, std::chrono::seconds(runs * limit_s + kToStart_s));
   const json answer = json::parse(fate.out, nullptr, false);
   if (answer.is_object() && answer.contains("results") && !answer.at("results").empty() &&
       answer.at("results").at(0).contains("proof")) {

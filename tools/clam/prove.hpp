@@ -12,8 +12,8 @@
 
 namespace clam::cli {
 
-/// What this device makes of the bundle, in a process of its own. Under Oclgrind that is what it
-/// reports, too.
+/// What this device makes of the bundle, in processes of their own, as often as a proof takes.
+/// Under Oclgrind that is what it reports, too.
 ProofRow prove_on(const DeviceEntry& entry, const DeviceInfo& device, const std::string& folder,
                   const Bundle& bundle, int limit_s);
 
@@ -28,6 +28,7 @@ void check_provers(const std::vector<std::string>& commands, bool elsewhere);
 
 /// The same through a command that runs a program on another driver, "tools/with-driver llvmpipe":
 /// it adds its own row, and the README follows. Where it adds none, a note says so.
-void prove_with(Cli& cli, const std::string& command, const std::string& folder, int limit_s);
+void prove_with(Cli& cli, const std::string& command, const std::string& folder,
+                const Bundle& bundle, int limit_s);
 
 }  // namespace clam::cli

@@ -268,7 +268,7 @@ Bundle record(Cli& cli, const RecordRequest& request) {
   finish_case(folder.path(), bundle,
               {request.single_file, request.format == "oclgrind", request.format == "piglit"});
   for (const std::string& command : request.prove_with) {
-    prove_with(cli, command, folder.path(), request.limit_s);
+    prove_with(cli, command, folder.path(), bundle, request.limit_s);
   }
   folder.publish();
   return bundle;

@@ -130,7 +130,10 @@ void run_row(const ReplayRequest& request, const std::string& device, Row& row) 
 void add_proof(const ReplayRequest& request, const Here& here, const Bundle& bundle, Row& row) {
   ProofRow proved = prove_on(*here.entry, here.facts, row.folder, bundle, request.limit_s);
   // One run of many; of a simulator the run that it reported on.
-  if (row.wrong > 0 && !proved.is_simulator) proved.seen = row.seen;
+  if (row.wrong > 0 && !proved.is_simulator) {
+    proved.seen = row.seen;
+    proved.runs = 1;
+  }
   Proof proof = read_proof(row.folder);
   proof.add(proved);
   row.proof = find_blame(bundle, proof, proved.files).sentence;
