@@ -54,10 +54,10 @@ ProofRow simulated(std::vector<std::string> report) {
 }
 
 void expect_verdict(const Seen& recorded, const std::vector<ProofRow>& rows, Guilt guilt,
-                    const std::string& words, int right_runs = 0) {
+                    const std::string& words, int one_in = 1) {
   Bundle bundle;
   bundle.seen = recorded;
-  bundle.right_runs = right_runs;
+  bundle.one_in = one_in;
   bundle.device = row("the board", {}).device;
   Proof proof;
   for (const ProofRow& each : rows) proof.add(each);
@@ -88,11 +88,11 @@ TEST(bundle_proof, a_rare_fault_is_looked_for_as_often_as_it_takes) {
   const Seen wrong = wrong_at(0, 2);
   ProofRow right = row("a", {});
   right.runs = 8;
-  expect_verdict(wrong, {right}, Guilt::unknown, "no other driver has run these files 9 times", 2);
+  expect_verdict(wrong, {right}, Guilt::unknown, "no other driver has run these files 9 times", 3);
   right.runs = 9;
-  expect_verdict(wrong, {right}, Guilt::driver, "innocent: right on 1 other driver", 2);
-  expect_verdict(wrong, {row("a", wrong)}, Guilt::kernel, "Wrong on all", 2);
-  expect_verdict(wrong, {simulated({})}, Guilt::driver, "Oclgrind reports nothing", 2);
+  expect_verdict(wrong, {right}, Guilt::driver, "innocent: right on 1 other driver", 3);
+  expect_verdict(wrong, {row("a", wrong)}, Guilt::kernel, "Wrong on all", 3);
+  expect_verdict(wrong, {simulated({})}, Guilt::driver, "Oclgrind reports nothing", 3);
 }
 
 TEST(bundle_proof, where_drivers_disagree_it_is_not_settled) {

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <sstream>
 
 #include "break_pack.hpp"
@@ -811,9 +812,18 @@ TEST(bundle_broken, a_fault_that_comes_now_and_then_is_waited_for) {
   EXPECT_TRUE(contains(record_as("case", "20"), " (in run 3)\n"));
   const json written = case_of(folder);
   EXPECT_EQ(written.at("seen").at("outcome"), "wrong");
-  EXPECT_EQ(written.at("right_runs"), 2);
-  EXPECT_EQ(read_bundle(folder.file("case")).right_runs, 2);
-  EXPECT_TRUE(contains(read_file(folder.file("case/README.md")), "it went wrong in run 3 and not"));
+  EXPECT_EQ(written.at("one_in"), 3);
+  EXPECT_EQ(read_bundle(folder.file("case")).one_in, 3);
+  for (const auto& [written_there, taken] : std::map<int, int>{{0, 1}, {2000000000, 1000}}) {
+    json changed = written;
+    changed["one_in"] = written_there;
+    write_file(folder.file("case/case.json"), changed.dump());
+    EXPECT_EQ(read_bundle(folder.file("case")).one_in, taken);
+  }
+  write_file(folder.file("case/case.json"), written.dump());
+  EXPECT_TRUE(contains(read_file(folder.file("case/README.md")), "about one of 3 runs: `-n 9`"));
+  EXPECT_TRUE(contains(replay(folder, {}).out, "0 of 9 runs wrong"));
+  EXPECT_TRUE(contains(replay(folder, {"--times", "2"}).out, "0 of 2 runs wrong"));
   const Finished proved = replay(folder, {"--add-proof"});
   EXPECT_TRUE(contains(read_file(folder.file("case/README.md")), "| right (9 runs) |"))
       << proved.err;

@@ -73,7 +73,7 @@ json case_json(const Bundle& bundle) {
                {"clam", CLAM_VERSION},
                {"seen", to_json(bundle.seen)}};
   if (bundle.limit_s > 0) written["limit_s"] = bundle.limit_s;
-  if (bundle.right_runs > 0) written["right_runs"] = bundle.right_runs;
+  if (bundle.one_in > 1) written["one_in"] = bundle.one_in;
   if (!bundle.noted.empty()) written["noted"] = anonymous(bundle.noted);
   if (bundle.build_only()) {
     written["file"] = bundle.file;
@@ -134,7 +134,7 @@ void read_case(const std::string& folder, Bundle& bundle) {
   bundle.recorded = read.value("recorded", "");
   bundle.noted = read.value("noted", "");
   bundle.limit_s = read.value("limit_s", 0);
-  bundle.right_runs = read.value("right_runs", 0);
+  bundle.one_in = std::clamp(read.value("one_in", 1), 1, kMostRuns);
   bundle.device = device_from_json(read.at("device"));
   bundle.seen = seen_from_json(read.at("seen"));
   if (read.contains("shrunk")) {

@@ -56,7 +56,7 @@ struct Bundle {
   DeviceInfo device;     ///< where
   Seen seen;             ///< what came of it there
   int limit_s = 0;       ///< seconds until it counted as a hang; 0: not known
-  int right_runs = 0;    ///< before the one that went wrong
+  int one_in = 1;        ///< about one of so many runs goes wrong
   std::string noted;     ///< why it is recorded, where its result does not say; Markdown
   std::optional<Shrunk> shrunk;
 
@@ -84,6 +84,9 @@ std::vector<Build> builds_of(const Bundle& bundle);
 
 /// At most so many bytes of tensors in a bundle, and of all that --single-file puts into replay.c.
 constexpr std::int64_t kMostBytes = 64 << 20, kMostSingleFile = 64 << 10;
+
+/// Of a case, until it goes wrong.
+constexpr int kMostRuns = 1000;
 
 /// Throws BadArgument, with a hint, where inputs and outputs of these tensors exceed kMostBytes.
 void refuse_large(const std::vector<TensorSpec>& tensors);

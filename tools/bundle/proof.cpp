@@ -69,7 +69,7 @@ bool same_driver(const DeviceInfo& a, const DeviceInfo& b) {
 
 int runs_of_proof(const Bundle& bundle) {
   constexpr int kPatience = 3;  // all right by luck: e^-3, one in 20
-  return bundle.right_runs == 0 ? 1 : kPatience * (bundle.right_runs + 1);
+  return bundle.one_in > 1 ? kPatience * bundle.one_in : 1;
 }
 
 bool ran_to_its_end(const Seen& seen) {

@@ -24,8 +24,8 @@ struct ProofRow {
 /// One name, platform and version: a second row of it says nothing new.
 bool same_driver(const DeviceInfo& a, const DeviceInfo& b);
 
-/// How often a driver must get a bundle right to be called right: once, or where the fault came
-/// after right runs, so often that a kernel as rarely wrong would mostly have shown it.
+/// How often a driver must get a bundle right to be called right: once, or where the fault comes
+/// now and then, so often that it would mostly have come.
 int runs_of_proof(const Bundle& bundle);
 
 /// Whether there is a result, right or wrong; a crash, a hang or an error has none.

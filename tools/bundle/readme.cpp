@@ -187,9 +187,9 @@ std::string readme_text(const Bundle& bundle, const std::string& folder, const E
   if (bundle.seen.outcome == Seen::Outcome::crashed) {
     text += " Where it was recorded its process crashed.";
   }
-  if (bundle.right_runs > 0) {
-    text += fmt::format(" Where it was recorded it went wrong in run {} and not before.",
-                        bundle.right_runs + 1);
+  if (bundle.one_in > 1) {
+    text += fmt::format(" Where it was recorded it went wrong in about one of {} runs: `-n {}`.",
+                        bundle.one_in, runs_of_proof(bundle));
   }
   text += extras.single_file ? " replay.c needs no other file of this folder.\n" : "\n";
   text += "With clam: `clam replay FOLDER`.\n";

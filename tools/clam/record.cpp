@@ -151,15 +151,15 @@ void run_into(const std::string& folder, const DeviceEntry& entry, const DeviceI
   bundle.device = device;
   bundle.limit_s = limit_s;
   bundle.seen = {};
-  bundle.right_runs = 0;
+  bundle.one_in = 1;
   write_case(folder, bundle);
   const fs::path driver_log = fs::path(folder) / "driver.log";
-  for (int right_runs = 0; right_runs < times && bundle.seen.right(); ++right_runs) {
+  for (int i = 1; i <= times && bundle.seen.right(); ++i) {
     fs::remove(driver_log);  // the run's before
     const CaseRun run = try_case(device_id(entry), folder, limit_s, folder);
     if (run.cannot) throw Unsupported(*run.cannot);
     bundle.seen = run.seen;
-    if (!run.seen.right()) bundle.right_runs = right_runs;
+    if (!run.seen.right()) bundle.one_in = i;
   }
   if (bundle.seen.right() && !bundle.build_only()) fs::remove(driver_log);
 }
@@ -196,7 +196,7 @@ void print(Output& out, const RecordRequest& request, const Bundle& bundle) {
     const std::string runs = request.times > 1 ? fmt::format(" ({} runs)", request.times) : "";
     out.line(out.green("nothing is wrong here") + runs);
   } else {
-    const int run = bundle.right_runs + 1;
+    const int run = bundle.one_in;
     out.line(out.red(bundle.seen.text()) + (run > 1 ? fmt::format(" (in run {})", run) : ""));
   }
   if (request.proof || !proof.rows.empty()) {
@@ -316,7 +316,7 @@ void add_record(CLI::App& app, Cli& cli) {
          "--times", request->times,
          "runs of each data set, until one goes wrong: for a fault that comes now and then "
          "(default 1)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, kMostRuns));
   sub->add_option("--limit", request->limit_s, "seconds until it counts as a hang (default 60)")
       ->check(CLI::Range(1, 86400));
   sub->add_flag("--proof,!--no-proof", request->proof,

@@ -20,7 +20,7 @@ using nlohmann::json;
 struct ReplayRequest {
   std::vector<std::string> folders;
   std::string all;
-  int times = 1, limit_s = 60;
+  int times = 0, limit_s = 60;  ///< times: 0: as often as the fault takes
   bool add_proof = false;
   bool here = false;  ///< the process that runs one: see try_case
   std::string keep;
@@ -100,9 +100,11 @@ Verdict verdict_of(const Row& row, bool same) {
   return same ? Verdict::still_fails : Verdict::fails_differently;
 }
 
-void run_row(const ReplayRequest& request, const std::string& device, Row& row) {
+void run_row(const ReplayRequest& request, const std::string& device, const Bundle& bundle,
+             Row& row) {
+  const int times = request.times > 0 ? request.times : runs_of_proof(bundle);
   bool same = false;
-  for (int i = 0; i < request.times; ++i) {
+  for (int i = 0; i < times; ++i) {
     const CaseRun run = try_case(device, row.folder, request.limit_s);
     if (run.cannot) {
       row.reason = *run.cannot;
@@ -120,7 +122,7 @@ void run_row(const ReplayRequest& request, const std::string& device, Row& row) 
     row.reason += fmt::format(" (recorded: {})", row.recorded.text());
   }
   if (row.verdict == Verdict::fixed) row.reason = "was " + row.recorded.text();
-  if (request.times > 1) {
+  if (times > 1) {
     row.reason +=
         fmt::format("{}{} of {} runs wrong", row.reason.empty() ? "" : "; ", row.wrong, row.runs);
   }
@@ -149,7 +151,7 @@ Row replay(const ReplayRequest& request, const std::string& folder, const Here& 
     row.problem = bundle.problem;
     row.recorded = bundle.seen;
     row.reason = here.none;
-    if (here.entry) run_row(request, device_id(*here.entry), row);
+    if (here.entry) run_row(request, device_id(*here.entry), bundle, row);
     if (here.entry && request.add_proof) {
       try {
         add_proof(request, here, bundle, row);
@@ -236,7 +238,10 @@ void add_replay(CLI::App& app, Cli& cli) {
   CLI::App* sub = app.add_subcommand("replay", "bundles of `clam record` again: fixed or not?");
   sub->add_option("bundle", request->folders, "folders that clam record wrote");
   sub->add_option("--all", request->all, "every bundle in this folder");
-  sub->add_option("--times", request->times, "how often each is run (default 1)")
+  sub->add_option(
+         "--times", request->times,
+         "how often each is run (default 1; where the fault comes now and then, as often as "
+         "that takes)")
       ->check(CLI::Range(1, 100000));
   sub->add_option("--limit", request->limit_s, "seconds until it counts as a hang (default 60)")
       ->check(CLI::Range(1, 86400));

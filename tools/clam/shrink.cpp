@@ -192,6 +192,7 @@ int run_shrink(Cli& cli, ShrinkRequest request) {
   Bundle small = from;
   small.seen = *found.seen;
   small.limit_s = hang_limit_s(request, from);
+  small.one_in = found.one_in();
   if (small.seen.outcome == Seen::Outcome::hung && small.limit_s > request.step_limit_s()) {
     cli.out.line(fmt::format("each step gets {} s, as when it was recorded, or it may be no hang",
                              small.limit_s));
@@ -236,8 +237,10 @@ void add_shrink(CLI::App& app, Cli& cli) {
                   "seconds to search; then the smallest so far is written, as after Ctrl-C "
                   "(default 300)")
       ->check(CLI::Range(1, 864000));
-  sub->add_option("--times", request->times,
-                  "runs until it counts as one that does not fail here (default 3)")
+  sub->add_option(
+         "--times", request->times,
+         "runs until it counts as one that does not fail here (default 3; of a fault that comes "
+         "now and then at least as many as that takes)")
       ->check(CLI::Range(1, 10000));
   sub->add_flag("--proof,!--no-proof", request->proof,
                 "run the smallest on every other device here, and in Oclgrind if it is installed "

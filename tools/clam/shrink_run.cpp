@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "bundle/proof.hpp"
 #include "case_child.hpp"
 #include "error.hpp"
 #include "process/scratch_folder.hpp"
@@ -74,7 +75,7 @@ Reproduction reproduce(const ShrinkRequest& request, const std::string& device,
   constexpr int kFlakyTimes = 10;
   Reproduction found;
   std::string fault = recorded.seen.right() ? "" : fault_of(recorded.seen);
-  int times = request.times;
+  int times = std::max(request.times, runs_of_proof(recorded));
   for (; found.runs < times; ++found.runs) {
     if (found.wrong > 0 && request.seconds() > 0.1 * request.time_s) break;
     if (found.runs > 0 && request.seconds() > request.time_s) break;

@@ -40,6 +40,8 @@ struct Reproduction {
   std::optional<Seen> seen, other;
 
   bool flaky() const { return wrong > 0 && wrong < runs; }
+  /// About one of so many runs fails.
+  int one_in() const { return (runs + wrong - 1) / wrong; }
   /// Runs after which a case that fails as often has failed but for one time in twenty.
   int tries() const;
 };
