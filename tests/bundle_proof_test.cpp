@@ -88,7 +88,10 @@ TEST(bundle_proof, a_rare_fault_is_looked_for_as_often_as_it_takes) {
   const Seen wrong = wrong_at(0, 2);
   ProofRow right = row("a", {});
   right.runs = 8;
-  expect_verdict(wrong, {right}, Guilt::unknown, "no other driver has run these files 9 times", 3);
+  const std::string few = "right on 1 other driver, in too few runs for so rare a fault";
+  expect_verdict(wrong, {right}, Guilt::unknown, "Not known yet: " + few, 3);
+  expect_verdict(wrong, {right, row("b", wrong)}, Guilt::unknown, few, 3);
+  expect_verdict({}, {right}, Guilt::nobody, "and on 1 other driver", 3);
   right.runs = 9;
   expect_verdict(wrong, {right}, Guilt::driver, "innocent: right on 1 other driver", 3);
   expect_verdict(wrong, {row("a", wrong)}, Guilt::kernel, "Wrong on all", 3);
@@ -236,6 +239,22 @@ TEST(bundle_proof, a_driver_has_one_row) {
   proof.add(row("a", wrong_at(0, 2)));
   ASSERT_EQ(proof.rows.size(), 2u);
   EXPECT_FALSE(proof.rows[0].seen.right());
+}
+
+TEST(bundle_proof, many_right_runs_do_not_undo_a_wrong_one) {
+  ProofRow right = row("a", {});
+  right.runs = 9;
+  Proof proof;
+  proof.add(row("a", wrong_at(0, 2)));
+  proof.add(right);
+  EXPECT_FALSE(proof.rows.at(0).seen.right());
+  right.files = "another hash";
+  proof.add(right);
+  EXPECT_TRUE(proof.rows.at(0).seen.right());
+  proof.add(row("a", wrong_at(0, 2)));
+  EXPECT_FALSE(proof.rows.at(0).seen.right());
+  proof.add(row("a", {}));
+  EXPECT_TRUE(proof.rows.at(0).seen.right());
 }
 
 TEST(bundle_proof, is_read_back_as_it_was_and_refused_when_damaged) {

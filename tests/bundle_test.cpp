@@ -795,38 +795,60 @@ TEST(bundle_broken, what_a_compiler_says_before_it_aborts_is_kept) {
   EXPECT_TRUE(contains(read_file(folder.file("case/README.md")), "| driver.log | "));
 }
 
+/// A driver of which every third process is wrong.
+std::vector<std::string> wrong_now_and_then(const TemporaryFolder& folder, const std::string& run) {
+  return {"LD_PRELOAD=" CLAM_LYING_OPENCL, "CLAM_TEST_LIE=wrong-now-and-then",
+          "CLAM_TEST_LIE_COUNT=" + folder.file("count-" + run),
+          "ASAN_OPTIONS=verify_asan_link_order=0"};
+}
+
 TEST(bundle_broken, a_fault_that_comes_now_and_then_is_waited_for) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder;
   const auto record_as = [&](const std::string& name, const std::string& times) {
-    const Finished finished =
-        run_clam({"record", kDense, "--fill", "positive", "--no-proof", "--times", times, "-o",
-                  folder.file(name)},
-                 {"LD_PRELOAD=" CLAM_LYING_OPENCL, "CLAM_TEST_LIE=wrong-now-and-then",
-                  "CLAM_TEST_LIE_COUNT=" + folder.file("count-" + name),
-                  "ASAN_OPTIONS=verify_asan_link_order=0"});
+    const Finished finished = run_clam({"record", kDense, "--fill", "positive", "--no-proof",
+                                        "--times", times, "-o", folder.file(name)},
+                                       wrong_now_and_then(folder, name));
     EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
     return finished.out;
   };
-  EXPECT_TRUE(contains(record_as("twice", "2"), "nothing is wrong here (2 runs)"));
-  EXPECT_TRUE(contains(record_as("case", "20"), " (in run 3)\n"));
+  const std::string case_file = folder.file("case/case.json");
+  EXPECT_TRUE(contains(record_as("twice", "2"), "nothing is wrong here (2 runs of each data set)"));
+  EXPECT_TRUE(contains(record_as("case", "20"), " (in about one of 3 runs)\n"));
   const json written = case_of(folder);
   EXPECT_EQ(written.at("seen").at("outcome"), "wrong");
   EXPECT_EQ(written.at("one_in"), 3);
-  EXPECT_EQ(read_bundle(folder.file("case")).one_in, 3);
-  for (const auto& [written_there, taken] : std::map<int, int>{{0, 1}, {2000000000, 1000}}) {
+  for (const auto& [there, taken] : std::map<int, int>{{3, 3}, {0, 1}, {2000000000, 1000}}) {
     json changed = written;
-    changed["one_in"] = written_there;
-    write_file(folder.file("case/case.json"), changed.dump());
+    changed["one_in"] = there;
+    write_file(case_file, changed.dump());
     EXPECT_EQ(read_bundle(folder.file("case")).one_in, taken);
   }
-  write_file(folder.file("case/case.json"), written.dump());
-  EXPECT_TRUE(contains(read_file(folder.file("case/README.md")), "about one of 3 runs: `-n 9`"));
+  write_file(case_file, written.dump());
+  EXPECT_TRUE(contains(read_file(folder.file("case/README.md")),
+                       "about one of 3 runs: `for i in $(seq 9); do ./a.out"));
+}
+
+TEST(bundle_broken, a_fault_that_comes_now_and_then_is_replayed_as_often_as_that_takes) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const std::string path = folder.file("case");
+  run_clam({"record", kDense, "--fill", "positive", "--no-proof", "--times", "20", "-o", path},
+           wrong_now_and_then(folder, "record"));
   EXPECT_TRUE(contains(replay(folder, {}).out, "0 of 9 runs wrong"));
   EXPECT_TRUE(contains(replay(folder, {"--times", "2"}).out, "0 of 2 runs wrong"));
-  const Finished proved = replay(folder, {"--add-proof"});
-  EXPECT_TRUE(contains(read_file(folder.file("case/README.md")), "| right (9 runs) |"))
-      << proved.err;
+  const auto proof_says = [&](const std::string& words) {
+    return contains(read_file(folder.file("case/README.md")), words);
+  };
+  replay(folder, {"--times", "2", "--add-proof"});
+  EXPECT_TRUE(proof_says("| right (9 runs) |"));
+  const Finished wrong =
+      run_clam({"replay", path, "--add-proof"}, wrong_now_and_then(folder, "replay"));
+  EXPECT_TRUE(contains(wrong.out, "still fails") && contains(wrong.out, "3 of 9 runs wrong"))
+      << wrong.out;
+  EXPECT_TRUE(proof_says(" (in run 3) |"));
+  replay(folder, {"--add-proof"});
+  EXPECT_TRUE(proof_says(" (in run 3) |"));
 }
 
 TEST(bundle_broken, a_hang_is_an_outcome) {

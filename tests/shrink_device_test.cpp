@@ -264,6 +264,16 @@ TEST(shrink_device, what_does_not_fail_here_is_not_shrunk) {
   EXPECT_EQ(finished.code, 0) << finished.err;
   EXPECT_TRUE(contains(finished.out, "\nfixed  ") && contains(finished.out, "in 3 runs"))
       << finished.out;
+  const json recorded_case = case_of(folder);
+  json rare = recorded_case;
+  rare["one_in"] = 1000;
+  write_file(folder.file("case/case.json"), rare.dump());
+  finished = shrink(folder, {"--time", "1"});
+  EXPECT_EQ(finished.code, 1) << finished.err;
+  EXPECT_TRUE(contains(finished.out, "\nnot known  ") &&
+              contains(finished.out, "that takes 3000 runs, and --time was over"))
+      << finished.out;
+  write_file(folder.file("case/case.json"), recorded_case.dump());
   write_file(folder.file("case/softmax.cl"), "this is no kernel\n");
   finished = shrink(folder);
   EXPECT_EQ(finished.code, 1) << finished.err;

@@ -42,9 +42,10 @@ bool refuses(const Seen& seen) {
 /// How drivers did that were given these bytes.
 struct Tally {
   Rows right, alike, otherwise, refused;  ///< alike: it went wrong as where it was recorded
+  Rows seldom;                            ///< right, in fewer runs than such a fault takes
 
   std::size_t all() const {
-    return right.size() + alike.size() + otherwise.size() + refused.size();
+    return right.size() + alike.size() + otherwise.size() + refused.size() + seldom.size();
   }
   const ProofRow* failed() const {
     for (const Rows* rows : {&alike, &otherwise, &refused}) {
@@ -63,7 +64,6 @@ struct Count {
   Tally others;     ///< drivers of other platforms
   Tally relatives;  ///< other versions and devices of the driver where it was recorded
   bool reported = false, silent = false;  ///< silent: the simulator ran to its end
-  bool too_seldom = false;                ///< one was right, but did not run it often enough
 };
 
 Count count(const Bundle& bundle, const Proof& proof, const std::string& files) {
@@ -75,12 +75,9 @@ Count count(const Bundle& bundle, const Proof& proof, const std::string& files) 
     if (row.cannot) continue;
     found.silent = found.silent || (row.is_simulator && ran_to_its_end(row.seen));
     if (same_driver(row.device, bundle.device)) continue;
-    if (row.seen.right() && !row.is_simulator && row.runs < runs_of_proof(bundle)) {
-      found.too_seldom = true;
-      continue;
-    }
     Tally& tally = related(row.device, bundle.device) ? found.relatives : found.others;
-    tally.rows_for(bundle.seen, row.seen).push_back(&row);
+    const bool seldom = row.seen.right() && !row.is_simulator && row.runs < runs_of_proof(bundle);
+    (seldom ? tally.seldom : tally.rows_for(bundle.seen, row.seen)).push_back(&row);
   }
   return found;
 }
@@ -111,9 +108,13 @@ std::string of_first(const char* verb, const Rows& rows) {
                      rows.size() == 1 ? "" : fmt::format(" and {} more", rows.size() - 1), what);
 }
 
-/// Drivers that failed, but not as where it was recorded.
+/// Drivers that neither got it right for sure nor failed as where it was recorded.
 std::vector<std::string> otherwise_parts(const Tally& tally) {
   std::vector<std::string> parts;
+  if (!tally.seldom.empty()) {
+    parts.push_back(fmt::format("right on {}, in too few runs for so rare a fault",
+                                drivers(tally.seldom.size())));
+  }
   if (!tally.otherwise.empty()) parts.push_back(of_first("fails otherwise", tally.otherwise));
   if (!tally.refused.empty()) parts.push_back(of_first("refused", tally.refused));
   return parts;
@@ -191,7 +192,7 @@ Blame blame_when_alike(const Bundle& bundle, const Tally& others) {
   if (!others.right.empty()) parts.push_back(right_text(others));
   parts.push_back(fmt::format("{} on {} too", outcome, others.alike.front()->device.name));
   for (const std::string& part : otherwise_parts(others)) parts.push_back(part);
-  if (others.right.empty()) {
+  if (others.right.empty() && others.seldom.empty()) {
     return {Guilt::kernel,
             fmt::format("Right nowhere, {}: the kernel itself is suspect", joined(parts))};
   }
@@ -204,7 +205,9 @@ Blame blame_when_alike(const Bundle& bundle, const Tally& others) {
 Blame blame_when_not_alike(const Tally& others) {
   std::vector<std::string> parts = otherwise_parts(others);
   if (!others.right.empty()) parts.insert(parts.begin(), right_text(others));
-  if (others.right.empty() && !others.otherwise.empty()) parts.push_back("right nowhere so far");
+  if (others.right.empty() && others.seldom.empty() && !others.otherwise.empty()) {
+    parts.push_back("right nowhere so far");
+  }
   const bool innocent = others.right.size() > others.otherwise.size();
   return {innocent ? Guilt::driver : Guilt::unknown,
           (innocent ? "The kernel looks innocent: " : "Not known yet: ") + joined(parts)};
@@ -219,11 +222,7 @@ Blame find_blame(const Bundle& bundle, const Proof& proof, const std::string& fi
   if (found.reported) return blame_of_report(others);
   if (others.all() == 0) {
     std::vector<std::string> parts = relatives_parts(bundle, found.relatives);
-    parts.push_back(found.too_seldom
-                        ? fmt::format("no other driver has run these files {} times, as often as "
-                                      "such a rare fault takes",
-                                      runs_of_proof(bundle))
-                        : "no other driver has run these files");
+    parts.push_back("no other driver has run these files");
     return {Guilt::unknown, "Not known yet: " + joined(parts)};
   }
   Blame blame =

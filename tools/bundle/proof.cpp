@@ -49,7 +49,7 @@ ProofRow row_from_json(const json& from) {
   row.device = device_from_json(from.at("device"));
   row.date = from.at("date").get<std::string>();
   row.files = from.at("files").get<std::string>();
-  row.runs = from.value("runs", 1);
+  row.runs = std::max(1, from.value("runs", 1));
   row.is_simulator = from.at("simulator").get<bool>();
   row.report = from.at("report").get<std::vector<std::string>>();
   if (from.at("cannot").is_null()) {
@@ -58,6 +58,14 @@ ProofRow row_from_json(const json& from) {
     row.cannot = from.at("cannot").get<std::string>();
   }
   return row;
+}
+
+/// Whether many right runs come after one of the same files that went wrong, which they do not
+/// undo.
+bool is_lucky(const ProofRow& row, const ProofRow& before) {
+  const bool right = !row.cannot && row.seen.right(),
+             wrong = !before.cannot && !before.seen.right();
+  return right && wrong && row.runs > 1 && row.files == before.files;
 }
 
 }  // namespace
@@ -69,7 +77,7 @@ bool same_driver(const DeviceInfo& a, const DeviceInfo& b) {
 
 int runs_of_proof(const Bundle& bundle) {
   constexpr int kPatience = 3;  // all right by luck: e^-3, one in 20
-  return bundle.one_in > 1 ? kPatience * bundle.one_in : 1;
+  return bundle.one_in > 1 && !bundle.seen.right() ? kPatience * bundle.one_in : 1;
 }
 
 bool ran_to_its_end(const Seen& seen) {
@@ -82,7 +90,7 @@ void Proof::add(ProofRow row) {
   });
   if (same == rows.end()) {
     rows.push_back(std::move(row));
-  } else {
+  } else if (!is_lucky(row, *same)) {
     *same = std::move(row);
   }
 }

@@ -34,7 +34,8 @@ bool ran_to_its_end(const Seen& seen);
 /// proof.json of a bundle.
 struct Proof {
   std::vector<ProofRow> rows;
-  /// In the place of an earlier row of this driver, if there is one.
+  /// In the place of an earlier row of this driver, if there is one; but of a fault that comes now
+  /// and then, what went wrong stays.
   void add(ProofRow row);
 };
 

@@ -37,7 +37,8 @@ std::string row_text(const DeviceInfo& device, const std::string& outcome, const
 
 std::string outcome_text(const ProofRow& row, const std::string& files) {
   std::string text = row.cannot ? "cannot run: " + *row.cannot : row.seen.text();
-  if (row.runs > 1) text += fmt::format(row.seen.right() ? " ({} runs)" : " (in run {})", row.runs);
+  if (row.runs > 1 && !row.cannot)
+    text += fmt::format(row.seen.right() ? " ({} runs)" : " (in run {})", row.runs);
   if (!row.report.empty()) {
     text += "; **it reports faults**, see below";
   } else if (row.is_simulator && ran_to_its_end(row.seen) && !row.cannot) {

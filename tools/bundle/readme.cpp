@@ -188,8 +188,11 @@ std::string readme_text(const Bundle& bundle, const std::string& folder, const E
     text += " Where it was recorded its process crashed.";
   }
   if (bundle.one_in > 1) {
-    text += fmt::format(" Where it was recorded it went wrong in about one of {} runs: `-n {}`.",
-                        bundle.one_in, runs_of_proof(bundle));
+    text += fmt::format(
+        " {} it went wrong in about one of {} runs: `for i in $(seq {}); do ./a.out || break; "
+        "done`.",
+        bundle.shrunk ? "Before it was made smaller" : "Where it was recorded", bundle.one_in,
+        runs_of_proof(bundle));
   }
   text += extras.single_file ? " replay.c needs no other file of this folder.\n" : "\n";
   text += "With clam: `clam replay FOLDER`.\n";

@@ -61,10 +61,6 @@ std::vector<std::string> words_of(const std::string& command) {
   return words;
 }
 
-bool is_simulator(const DeviceInfo& device) {
-  return device.driver_version.rfind("Oclgrind", 0) == 0;
-}
-
 /// Kernels are built as they are written: Oclgrind 21.10 crashes on the half-filled vectors that
 /// optimisers make. One thread reports in the same order every time.
 std::vector<std::string> simulator_words(const std::string& oclgrind, const std::string& log) {
@@ -96,14 +92,6 @@ std::vector<std::string> lines_of(const std::string& file, const std::string& fo
   }
   while (!lines.empty() && lines.back().empty()) lines.pop_back();
   return lines;
-}
-
-ProofRow row_of(const DeviceInfo& device, const std::string& folder, const Bundle& bundle) {
-  ProofRow row;
-  row.device = device;
-  row.date = recording_date();
-  row.files = hash_of_files(bundle, folder);
-  return row;
 }
 
 void take_run(const CaseRun& run, ProofRow& row) {
@@ -169,8 +157,20 @@ void add_row(Cli& cli, const std::string& where, Proof& proof, const MakeRow& ma
 
 }  // namespace
 
+bool is_simulator(const DeviceInfo& device) {
+  return device.driver_version.rfind("Oclgrind", 0) == 0;
+}
+
+ProofRow row_of(const DeviceInfo& device, const std::string& folder, const Bundle& bundle) {
+  ProofRow row;
+  row.device = device;
+  row.date = recording_date();
+  row.files = hash_of_files(bundle, folder);
+  return row;
+}
+
 ProofRow prove_on(const DeviceEntry& entry, const DeviceInfo& device, const std::string& folder,
-                  const Bundle& bundle, int limit_s) {
+                  const Bundle& bundle, int limit_s, const Stop& stop) {
   const std::string oclgrind = is_simulator(device) ? find_oclgrind() : "";
   if (!oclgrind.empty()) {
     return simulate(oclgrind, device_id(entry), device, folder, bundle, limit_s);
@@ -179,13 +179,14 @@ ProofRow prove_on(const DeviceEntry& entry, const DeviceInfo& device, const std:
   for (row.runs = 1;; ++row.runs) {
     take_run(try_case(device_id(entry), folder, limit_s), row);
     if (row.cannot || !row.seen.right() || row.runs == runs_of_proof(bundle)) break;
+    if (stop && stop()) break;
   }
   if (is_simulator(device)) excuse_simulator(limit_s, row);
   return row;
 }
 
 Proof prove_elsewhere(Cli& cli, const DeviceEntry& recorded_on, const std::string& folder,
-                      const Bundle& bundle, int limit_s) {
+                      const Bundle& bundle, int limit_s, const Stop& stop) {
   Proof proof = read_proof(folder);
   bool simulated = false;
   for (const DeviceEntry& entry : list_devices()) {
@@ -194,7 +195,7 @@ Proof prove_elsewhere(Cli& cli, const DeviceEntry& recorded_on, const std::strin
     simulated = simulated || is_simulator(device);
     if (is_same && !is_simulator(device)) continue;
     add_row(cli, "on " + device_title(entry, device), proof,
-            [&] { return prove_on(entry, device, folder, bundle, limit_s); });
+            [&] { return prove_on(entry, device, folder, bundle, limit_s, stop); });
   }
   const std::string oclgrind = simulated ? "" : find_oclgrind();
   if (!oclgrind.empty()) {
@@ -225,7 +226,7 @@ void prove_with(Cli& cli, const std::string& command, const std::string& folder,
   words.insert(words.end(), {own_program(), "--quiet", "--json", "-", "replay", folder,
                              "--add-proof", "--limit", std::to_string(limit_s)});
   cli.out.progress("the same through " + command);
-  const int runs = 1 + runs_of_proof(bundle);  // a replay comes first
+  const int runs = runs_of_proof(bundle) + 1;  // a simulator's run is made again, with its report
   const Fate fate = run_isolated(words, std::chrono::seconds(runs * limit_s + kToStart_s));
   const json answer = json::parse(fate.out, nullptr, false);
   if (answer.is_object() && answer.contains("results") && !answer.at("results").empty() &&

@@ -3,6 +3,7 @@
 // whether the kernel is at fault.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,15 +13,22 @@
 
 namespace clam::cli {
 
+/// Whether no further run is to begin.
+using Stop = std::function<bool()>;
+
 /// What this device makes of the bundle, in processes of their own, as often as a proof takes.
 /// Under Oclgrind that is what it reports, too.
 ProofRow prove_on(const DeviceEntry& entry, const DeviceInfo& device, const std::string& folder,
-                  const Bundle& bundle, int limit_s);
+                  const Bundle& bundle, int limit_s, const Stop& stop = {});
+/// Oclgrind, which looks on as it runs.
+bool is_simulator(const DeviceInfo& device);
+/// A row to be filled, of this device and these files.
+ProofRow row_of(const DeviceInfo& device, const std::string& folder, const Bundle& bundle);
 
 /// Every other device of this machine, and Oclgrind where it is installed (CLAM_OCLGRIND, else
 /// `oclgrind` on PATH), into the bundle's proof.json.
 Proof prove_elsewhere(Cli& cli, const DeviceEntry& recorded_on, const std::string& folder,
-                      const Bundle& bundle, int limit_s);
+                      const Bundle& bundle, int limit_s, const Stop& stop = {});
 
 /// Before anything is run: throws BadArgument where a command, or with `elsewhere` the Oclgrind
 /// that CLAM_OCLGRIND names, is no program.

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "atomic_file.hpp"
@@ -17,6 +18,7 @@
 #include "mali/malioc.hpp"
 #include "process/clean_end.hpp"
 #include "process/isolate.hpp"
+#include "process/scratch_folder.hpp"
 #include "prove.hpp"
 
 namespace clam::cli {
@@ -144,6 +146,18 @@ void warn_of_kernels(Cli& cli, const Bundle& bundle) {
   }
 }
 
+/// About one of so many runs goes wrong, where the first that did was number `first`: three that do
+/// say so, or what it takes to be sure that it is less often.
+int how_often(const std::string& device, const std::string& folder, int limit_s, int first) {
+  constexpr int kWrong = 3, kFewest = 10, kAgain = 3;
+  const int most = std::max(kFewest, first + kAgain * first);
+  int runs = first, wrong = 1;
+  for (; wrong < kWrong && runs < most; ++runs) {
+    wrong += !try_case(device, folder, limit_s).seen.right();
+  }
+  return std::min((runs + wrong - 1) / wrong, kMostRuns);
+}
+
 /// Writes the case, runs it until it goes wrong, at most so many times, and takes down what was
 /// seen.
 void run_into(const std::string& folder, const DeviceEntry& entry, const DeviceInfo& device,
@@ -153,15 +167,18 @@ void run_into(const std::string& folder, const DeviceEntry& entry, const DeviceI
   bundle.seen = {};
   bundle.one_in = 1;
   write_case(folder, bundle);
-  const fs::path driver_log = fs::path(folder) / "driver.log";
-  for (int i = 1; i <= times && bundle.seen.right(); ++i) {
-    fs::remove(driver_log);  // the run's before
-    const CaseRun run = try_case(device_id(entry), folder, limit_s, folder);
+  std::unique_ptr<ScratchFolder> kept;  // of the last run alone
+  int runs = 0;
+  for (; runs < times && bundle.seen.right(); ++runs) {
+    kept = std::make_unique<ScratchFolder>();
+    const CaseRun run = try_case(device_id(entry), folder, limit_s, kept->path());
     if (run.cannot) throw Unsupported(*run.cannot);
     bundle.seen = run.seen;
-    if (!run.seen.right()) bundle.one_in = i;
   }
-  if (bundle.seen.right() && !bundle.build_only()) fs::remove(driver_log);
+  if (bundle.seen.right() && !bundle.build_only()) fs::remove(kept->file("driver.log"));
+  fs::copy(kept->path(), folder, fs::copy_options::recursive);
+  if (bundle.seen.right() || times == 1) return;
+  bundle.one_in = how_often(device_id(entry), folder, limit_s, runs);
 }
 
 Bundle run_until_wrong(Cli& cli, const RecordRequest& request, const DeviceEntry& entry,
@@ -193,11 +210,13 @@ void print(Output& out, const RecordRequest& request, const Bundle& bundle) {
   out.line(bundle.problem + set);
   const Proof proof = read_proof(request.target);
   if (bundle.seen.right()) {
-    const std::string runs = request.times > 1 ? fmt::format(" ({} runs)", request.times) : "";
-    out.line(out.green("nothing is wrong here") + runs);
+    const bool many = request.times > 1;
+    out.line(out.green("nothing is wrong here") +
+             (many ? fmt::format(" ({} runs of each data set)", request.times) : ""));
   } else {
-    const int run = bundle.one_in;
-    out.line(out.red(bundle.seen.text()) + (run > 1 ? fmt::format(" (in run {})", run) : ""));
+    const bool rare = bundle.one_in > 1;
+    out.line(out.red(bundle.seen.text()) +
+             (rare ? fmt::format(" (in about one of {} runs)", bundle.one_in) : ""));
   }
   if (request.proof || !proof.rows.empty()) {
     out.line(find_blame(bundle, proof, hash_of_files(bundle, request.target)).sentence);
@@ -216,7 +235,8 @@ int run_record(Cli& cli, const RecordRequest& request) {
   print(cli.out, request, bundle);
   nlohmann::json report{
       {"clam_record", 1},          {"bundle", request.target},    {"problem", bundle.problem},
-      {"variant", bundle.variant}, {"data_set", bundle.data_set}, {"seen", to_json(bundle.seen)}};
+      {"variant", bundle.variant}, {"data_set", bundle.data_set}, {"seen", to_json(bundle.seen)},
+      {"one_in", bundle.one_in}};
   cli.out.json(report);
   return kFine;
 }
@@ -312,10 +332,10 @@ void add_record(CLI::App& app, Cli& cli) {
   sub->add_option("--format", request->format,
                   "a further format: oclgrind, as kernel.sim, or piglit, as piglit.cl")
       ->check(CLI::IsMember({"oclgrind", "piglit"}));
-  sub->add_option(
-         "--times", request->times,
-         "runs of each data set, until one goes wrong: for a fault that comes now and then "
-         "(default 1)")
+  sub->add_option("--times", request->times,
+                  "runs of each data set, until one goes wrong, and then some to know how often: "
+                  "for a fault "
+                  "that comes now and then (default 1)")
       ->check(CLI::Range(1, kMostRuns));
   sub->add_option("--limit", request->limit_s, "seconds until it counts as a hang (default 60)")
       ->check(CLI::Range(1, 86400));

@@ -42,8 +42,8 @@ struct Row {
   std::string proof;       ///< the verdict, where this run was added to it
   std::string not_proved;  ///< why it could not be written down
   Verdict verdict = Verdict::cannot;
-  Seen recorded, seen;  ///< seen: of the first run that went wrong, if any did
-  int runs = 0, wrong = 0;
+  Seen recorded, seen;                       ///< seen: of the first run that went wrong, if any did
+  int runs = 0, wrong = 0, first_wrong = 0;  ///< first_wrong: from 1
 };
 
 const char* word(Verdict verdict) {
@@ -102,7 +102,10 @@ Verdict verdict_of(const Row& row, bool same) {
 
 void run_row(const ReplayRequest& request, const std::string& device, const Bundle& bundle,
              Row& row) {
-  const int times = request.times > 0 ? request.times : runs_of_proof(bundle);
+  const int needed = runs_of_proof(bundle);
+  const int times = request.times == 0  ? needed
+                    : request.add_proof ? std::max(request.times, needed)
+                                        : request.times;
   bool same = false;
   for (int i = 0; i < times; ++i) {
     const CaseRun run = try_case(device, row.folder, request.limit_s);
@@ -112,6 +115,7 @@ void run_row(const ReplayRequest& request, const std::string& device, const Bund
     }
     ++row.runs;
     if (run.seen.right()) continue;
+    if (row.wrong == 0) row.first_wrong = row.runs;
     const bool is_same = same_failure(run.seen, row.recorded);
     if (row.wrong++ == 0 || (is_same && !same)) row.seen = run.seen;
     same = same || is_same;
@@ -130,11 +134,14 @@ void run_row(const ReplayRequest& request, const std::string& device, const Bund
 
 /// What came of it here, or that it cannot run here, becomes a row of the bundle's proof.
 void add_proof(const ReplayRequest& request, const Here& here, const Bundle& bundle, Row& row) {
-  ProofRow proved = prove_on(*here.entry, here.facts, row.folder, bundle, request.limit_s);
-  // One run of many; of a simulator the run that it reported on.
-  if (row.wrong > 0 && !proved.is_simulator) {
+  ProofRow proved = row_of(here.facts, row.folder, bundle);
+  if (is_simulator(here.facts)) {  // once more, for its report
+    proved = prove_on(*here.entry, here.facts, row.folder, bundle, request.limit_s);
+  } else if (row.runs == 0) {
+    proved.cannot = row.reason;
+  } else {
     proved.seen = row.seen;
-    proved.runs = 1;
+    proved.runs = row.first_wrong > 0 ? row.first_wrong : row.runs;
   }
   Proof proof = read_proof(row.folder);
   proof.add(proved);

@@ -25,7 +25,12 @@ using nlohmann::json;
 int refuse(Cli& cli, const ShrinkRequest& request, const Bundle& recorded,
            const Reproduction& found) {
   const bool right = recorded.seen.right(), differs = found.other.has_value();
-  const std::string verdict = differs ? "fails differently" : right ? "still right" : "fixed";
+  const bool too_few = !right && found.runs < runs_of_proof(recorded);
+  const std::string verdict = differs   ? "fails differently"
+                              : right   ? "still right"
+                              : too_few ? "not known"
+                                        : "fixed";
+  const bool bad = differs || too_few;
   std::string reason = "nothing is written";
   if (differs) {
     reason = fmt::format("{} (recorded: {}); record it here first, then shrink that",
@@ -34,7 +39,10 @@ int refuse(Cli& cli, const ShrinkRequest& request, const Bundle& recorded,
     reason = fmt::format("was {}; it does not fail here in {} runs, so nothing is written",
                          recorded.seen.text(), found.runs);
   }
-  cli.out.line(fmt::format("{}  {}: {}", differs ? cli.out.red(verdict) : cli.out.green(verdict),
+  if (too_few && !differs) {
+    reason += fmt::format("; that takes {} runs, and --time was over", runs_of_proof(recorded));
+  }
+  cli.out.line(fmt::format("{}  {}: {}", bad ? cli.out.red(verdict) : cli.out.green(verdict),
                            request.folder, reason));
   cli.out.json({{"clam_shrink", 1},
                 {"version", CLAM_VERSION},
@@ -42,7 +50,7 @@ int refuse(Cli& cli, const ShrinkRequest& request, const Bundle& recorded,
                 {"bundle", nullptr},
                 {"verdict", verdict},
                 {"reason", reason}});
-  return differs ? kCheckFailed : kFine;
+  return bad ? kCheckFailed : kFine;
 }
 
 Shrunk shrunk_of(const Bundle& from, const Shrinking& shrinking, bool complete) {
@@ -157,7 +165,7 @@ Extras extras_for(const ShrinkRequest& request, const std::string& folder, Bundl
 void prove(Cli& cli, const ShrinkRequest& request, const DeviceEntry& entry,
            const std::string& folder, const Bundle& small) {
   if (!request.proof || Interruption::came()) return;
-  prove_elsewhere(cli, entry, folder, small, small.limit_s);
+  prove_elsewhere(cli, entry, folder, small, small.limit_s, Interruption::came);
   if (Interruption::came()) fs::remove(fs::path(folder) / "proof.json");
 }
 
@@ -192,7 +200,7 @@ int run_shrink(Cli& cli, ShrinkRequest request) {
   Bundle small = from;
   small.seen = *found.seen;
   small.limit_s = hang_limit_s(request, from);
-  small.one_in = found.one_in();
+  small.one_in = found.one_in;
   if (small.seen.outcome == Seen::Outcome::hung && small.limit_s > request.step_limit_s()) {
     cli.out.line(fmt::format("each step gets {} s, as when it was recorded, or it may be no hang",
                              small.limit_s));

@@ -57,10 +57,9 @@ bool Interruption::came() { return interrupted != 0; }
 
 int Reproduction::tries() const {
   constexpr double kMissed = 0.05;
-  constexpr int kMost = 30;
   if (!flaky()) return 1;
-  const double right = 1 - static_cast<double>(wrong) / runs;
-  return std::clamp(static_cast<int>(std::ceil(std::log(kMissed) / std::log(right))), 2, kMost);
+  const double right = 1 - 1.0 / one_in;
+  return std::max(2, static_cast<int>(std::ceil(std::log(kMissed) / std::log(right))));
 }
 
 int hang_limit_s(const ShrinkRequest& request, const Bundle& recorded) {
@@ -90,6 +89,9 @@ Reproduction reproduce(const ShrinkRequest& request, const std::string& device,
     }
     if (found.wrong > 0 && found.wrong <= found.runs) times = std::max(times, kFlakyTimes);
   }
+  if (found.wrong > 0) found.one_in = (found.runs + found.wrong - 1) / found.wrong;
+  if (found.runs < runs_of_proof(recorded)) found.one_in = std::max(found.one_in, recorded.one_in);
+  found.one_in = std::min(found.one_in, kMostRuns);
   return found;
 }
 

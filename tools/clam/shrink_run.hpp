@@ -39,9 +39,9 @@ struct Reproduction {
   int runs = 0, wrong = 0;  ///< wrong: in the way that is to be kept
   std::optional<Seen> seen, other;
 
-  bool flaky() const { return wrong > 0 && wrong < runs; }
-  /// About one of so many runs fails.
-  int one_in() const { return (runs + wrong - 1) / wrong; }
+  int one_in = 1;  ///< about one of so many runs fails; where there were few, as recorded
+
+  bool flaky() const { return one_in > 1; }
   /// Runs after which a case that fails as often has failed but for one time in twenty.
   int tries() const;
 };
