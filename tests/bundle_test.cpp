@@ -162,7 +162,12 @@ TEST(bundle, texts_name_neither_person_nor_machine) {
   ::setenv("HOME", "/home/mariner", 1);
   ::setenv("LOGNAME", "mariner", 1);
   EXPECT_EQ(anonymous("/home/mariner/x.cl of mariner: submariner"), "~/x.cl of USER: submariner");
-  EXPECT_EQ(anonymous("gnu/home/mariner/.cache /home/mariners"), "gnu~/.cache /home/mariners");
+  EXPECT_EQ(anonymous("gnu/home/mariner/.cache /home/mariners"), "gnu~/.cache ~");
+  // By sudo, and of a cache that another account filled.
+  ::setenv("SUDO_USER", "able-seaman", 1);
+  EXPECT_EQ(anonymous("able-seaman: /home/able.2/x, /Users/b/y, a/home/c; /home/, /homes/d"),
+            "USER: ~/x, ~/y, a~; /home/, /homes/d");
+  ::unsetenv("SUDO_USER");
   ::setenv("HOME", "/data/users/the mariner/", 1);
   EXPECT_EQ(anonymous("'/data/users/the mariner/x.cl'"), "'~/x.cl'");
   const TemporaryFolder folder;

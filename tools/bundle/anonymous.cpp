@@ -47,6 +47,39 @@ std::vector<std::string> names_of_folder(std::string folder) {
   return error || real == "/" ? std::vector{folder} : std::vector{real, folder};
 }
 
+/// Who is here: the account, and whoever became it by sudo.
+struct Person {
+  std::vector<std::string> names, homes;
+
+  void add(const passwd* account) {
+    if (!account) return;
+    names.emplace_back(account->pw_name);
+    homes.emplace_back(account->pw_dir);
+  }
+};
+
+Person who_is_here() {
+  Person person;
+  person.homes.push_back(variable("HOME"));
+  person.names = {variable("USER"), variable("LOGNAME"), variable("SUDO_USER")};
+  person.add(::getpwuid(::getuid()));
+  person.add(::getpwnam(variable("SUDO_USER").c_str()));
+  return person;
+}
+
+/// Where systems keep homes: somebody's, whoever runs this.
+void replace_homes(std::string& text) {
+  for (const std::string_view folder : {"/home/", "/Users/"}) {
+    for (std::size_t at = 0; (at = text.find(folder, at)) != text.npos; ++at) {
+      std::size_t end = at + folder.size();
+      while (end < text.size() && (is_word(text[end]) || text[end] == '-' || text[end] == '.')) {
+        ++end;
+      }
+      if (end > at + folder.size()) text.replace(at, end - at, "~");
+    }
+  }
+}
+
 }  // namespace
 
 bool names_nobody(const std::string& name) {
@@ -60,12 +93,12 @@ bool names_nobody(const std::string& name) {
 }
 
 std::string anonymous(std::string text) {
-  const passwd* account = ::getpwuid(::getuid());
-  for (const std::string& home : {variable("HOME"), std::string(account ? account->pw_dir : "")}) {
+  const Person person = who_is_here();
+  for (const std::string& home : person.homes) {
     for (const std::string& name : names_of_folder(home)) replace_word(text, name, "~");
   }
-  for (const std::string& user :
-       {variable("USER"), variable("LOGNAME"), std::string(account ? account->pw_name : "")}) {
+  replace_homes(text);
+  for (const std::string& user : person.names) {
     if (!names_nobody(user)) replace_word(text, user, "USER");
   }
   char host[HOST_NAME_MAX + 1] = "";

@@ -147,7 +147,7 @@ std::string sim_text(const Bundle& bundle);
 /// The kernel with its launch and data in a comment, as piglit's cl-program-tester reads it. Throws
 /// BadArgument for what that cannot say: several launches, local memory, half, many values.
 std::string piglit_text(const Bundle& bundle);
-/// Without the person's home folder and name, and without the machine's.
+/// Without the person's home folder and name, anybody else's home, and the machine's name.
 std::string anonymous(std::string text);
 /// Accounts and machines of this name are everywhere: on every system, on a board as its vendor
 /// ships it, where programs are built by themselves. Some are words of other texts, too.
