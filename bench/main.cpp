@@ -20,6 +20,7 @@
 #include "launch_limit.hpp"
 #include "measure.hpp"
 #include "options.hpp"
+#include "process/clean_end.hpp"
 #include "record_rows.hpp"
 #include "reporter.hpp"
 #include "rows.hpp"
@@ -258,6 +259,7 @@ void write_results(const Options& options, const Selection& selection,
 }
 
 int measure_rows(const Options& options) {
+  const CleanEnd clean_end;
   Opened opened(options.device);
   Runtime& runtime = opened.runtime();
   const Selection selection = select_rows(options, runtime.device());

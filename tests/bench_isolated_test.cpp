@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // bench_isolated_test.cpp - clam-bench with a row in each process: the same rows, and faults that
 // cost one.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "../bench/isolated.hpp"
@@ -10,6 +12,7 @@
 #include "break_pack.hpp"
 #include "command.hpp"
 #include "contains.hpp"
+#include "signalled.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
 
@@ -162,6 +165,18 @@ TEST(bench_isolated_broken, a_hang_costs_one_row) {
   EXPECT_EQ(code, 3);
   EXPECT_TRUE(contains(rows[0].at("reason"), "gave no result for 8 s")) << rows[0];
   EXPECT_EQ(rows[1].at("validity"), "OK");
+}
+
+TEST(bench_isolated_broken, a_signal_leaves_no_temporary_folder) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder, kernels;
+  break_pack(kernels, "for (volatile int again = 0; again < 2; again = 0)");
+  const std::string command =
+      fmt::format("{} --isolate --limit 60 --problem '{}'", CLAM_BENCH_BINARY, kDense);
+  EXPECT_EQ(code_when_signalled(folder, command, "INT",
+                                {"CLAM_KERNEL_DIR=" + kernels.path(), "CLAM_CACHE_DIR=off"}),
+            128 + 2);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.file("tmp")));
 }
 
 TEST(bench_isolated_broken, a_wrong_result_is_invalid_there_too) {

@@ -5,6 +5,7 @@
 
 #include "break_pack.hpp"
 #include "bundle_runs.hpp"
+#include "signalled.hpp"
 
 namespace clam::test {
 namespace {
@@ -49,20 +50,9 @@ TEST(bundle_endings_device, a_row_that_cannot_be_written_leaves_the_verdict) {
   EXPECT_TRUE(contains(finished.err, "this is not in its proof: cannot write ")) << finished.err;
 }
 
-/// Runs clam in a folder, and sends the signal once it has a temporary folder; its exit code. What
-/// it leaves is in the folder, and in its folder tmp.
-int code_when_signalled(const TemporaryFolder& folder, const std::string& words, const char* signal,
+int clam_when_signalled(const TemporaryFolder& folder, const std::string& words, const char* signal,
                         const std::vector<std::string>& environment) {
-  fs::create_directories(folder.file("tmp"));
-  std::vector<std::string> own = environment;
-  own.insert(own.end(), {"CLAM=" CLAM_BINARY, "TMPDIR=" + folder.file("tmp")});
-  // A shell has its jobs ignore SIGINT.
-  const std::string script = "cd " + folder.path() + " && { env --default-signal=INT $CLAM " +
-                             words +
-                             " & for i in $(seq 300); do [ -z \"$(ls tmp)\" ] || break; sleep 0.1; "
-                             "done; sleep 0.5; kill -" +
-                             signal + " $!; wait $!; }";
-  return run_command({"/bin/sh", "-c", script}, own).code;
+  return code_when_signalled(folder, CLAM_BINARY " " + words, signal, environment);
 }
 
 TEST(bundle_endings_broken, a_signal_leaves_nothing_half_written) {
@@ -71,20 +61,20 @@ TEST(bundle_endings_broken, a_signal_leaves_nothing_half_written) {
   break_pack(kernels, "for (volatile int again = 0; again < 2; again = 0)");
   const std::vector<std::string> hanging{"CLAM_KERNEL_DIR=" + kernels.path(), "CLAM_CACHE_DIR=off"};
   const std::string problem = fmt::format("'{}' --limit 60 --no-proof", kDense);
-  EXPECT_EQ(code_when_signalled(folder, "record " + problem + " -o case", "TERM", hanging),
+  EXPECT_EQ(clam_when_signalled(folder, "record " + problem + " -o case", "TERM", hanging),
             128 + 15);
-  EXPECT_EQ(code_when_signalled(folder, "record " + problem + " -o case", "INT", hanging), 128 + 2);
+  EXPECT_EQ(clam_when_signalled(folder, "record " + problem + " -o case", "INT", hanging), 128 + 2);
   EXPECT_TRUE(fs::is_empty(folder.file("tmp")));
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1);
   ASSERT_EQ(record(folder, {kDense, "--limit", "5"}, &kernels).code, 0);
   const auto before = files_of(folder.file("case"));
-  EXPECT_EQ(code_when_signalled(folder, "replay case", "INT", {}), 128 + 2);
-  EXPECT_EQ(code_when_signalled(folder, "record --force " + problem + " -o case", "INT", hanging),
+  EXPECT_EQ(clam_when_signalled(folder, "replay case", "INT", {}), 128 + 2);
+  EXPECT_EQ(clam_when_signalled(folder, "record --force " + problem + " -o case", "INT", hanging),
             128 + 2);
   const std::vector<std::string> lying{"LD_PRELOAD=" CLAM_LYING_OPENCL,
                                        "CLAM_TEST_LIE=profiling-finish-hang",
                                        "ASAN_OPTIONS=verify_asan_link_order=0"};
-  EXPECT_EQ(code_when_signalled(folder, "probe profiling-finish-hang", "HUP", lying), 128 + 1);
+  EXPECT_EQ(clam_when_signalled(folder, "probe profiling-finish-hang", "HUP", lying), 128 + 1);
   EXPECT_TRUE(fs::is_empty(folder.file("tmp")));
   EXPECT_TRUE(files_of(folder.file("case")) == before);
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 2);

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "run_clam.hpp"
+#include "signalled.hpp"
 
 namespace clam::test {
 namespace {
@@ -210,6 +211,16 @@ TEST(cli, mali_gate_sees_tags_that_speak_of_other_loops) {
       {"nms_rows", "--accept", "--gpu", "g610", "--expectations", folder.file("expectations.txt")});
   EXPECT_EQ(finished.code, 1);
   EXPECT_TRUE(contains(finished.out, "compiled code has 0 loops")) << finished.out;
+}
+
+TEST(cli, mali_leaves_no_temporary_folder_where_a_signal_ends_it) {
+  const TemporaryFolder folder, kernels;
+  break_kernel(kernels, "softmax.cl", "__kernel", "__constant int HANG = 1;\n__kernel");
+  EXPECT_EQ(code_when_signalled(folder, CLAM_BINARY " mali --gpu g610 softmax", "TERM",
+                                fake({"CLAM_KERNEL_DIR=" + kernels.path(),
+                                      "CLAM_CACHE_DIR=" + folder.file("cache")})),
+            128 + 15);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.file("tmp")));
 }
 
 // ---- the real compiler ----

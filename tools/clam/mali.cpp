@@ -18,6 +18,7 @@
 #include "mali_report.hpp"
 #include "op.hpp"
 #include "parallel.hpp"
+#include "process/clean_end.hpp"
 
 namespace clam::cli {
 namespace {
@@ -375,6 +376,7 @@ int run_mali(Cli& cli, const MaliRequest& request) {
   const Asked asked = read_words(request);
   expect_file_of_its_own(request);
   if (request.judges()) check_expectations(request.gate);  // a bad file is refused before long work
+  const CleanEnd clean_end;
   std::vector<MaliReport> reports = compile_all(cli, request, asked);
   const Workload* workload = asked.workload ? &*asked.workload : nullptr;
   const bool none = std::all_of(reports.begin(), reports.end(), [](const MaliReport& report) {
