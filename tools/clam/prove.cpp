@@ -170,16 +170,17 @@ ProofRow row_of(const DeviceInfo& device, const std::string& folder, const Bundl
 }
 
 ProofRow prove_on(const DeviceEntry& entry, const DeviceInfo& device, const std::string& folder,
-                  const Bundle& bundle, int limit_s, const Stop& stop) {
+                  const Bundle& bundle, int limit_s, const BeforeRun& before) {
   const std::string oclgrind = is_simulator(device) ? find_oclgrind() : "";
   if (!oclgrind.empty()) {
     return simulate(oclgrind, device_id(entry), device, folder, bundle, limit_s);
   }
   ProofRow row = row_of(device, folder, bundle);
+  const int runs = runs_of_proof(bundle);
   for (row.runs = 1;; ++row.runs) {
     take_run(try_case(device_id(entry), folder, limit_s), row);
-    if (row.cannot || !row.seen.right() || row.runs == runs_of_proof(bundle)) break;
-    if (stop && stop()) break;
+    if (row.cannot || !row.seen.right() || row.runs == runs) break;
+    if (before && !before(row.runs + 1, runs)) break;
   }
   if (is_simulator(device)) excuse_simulator(limit_s, row);
   return row;
@@ -194,8 +195,13 @@ Proof prove_elsewhere(Cli& cli, const DeviceEntry& recorded_on, const std::strin
     const bool is_same = device_id(entry) == device_id(recorded_on);
     simulated = simulated || is_simulator(device);
     if (is_same && !is_simulator(device)) continue;
-    add_row(cli, "on " + device_title(entry, device), proof,
-            [&] { return prove_on(entry, device, folder, bundle, limit_s, stop); });
+    const std::string where = "on " + device_title(entry, device);
+    const auto before = [&](int run, int runs) {
+      cli.out.progress(fmt::format("the same {}, run {} of {}", where, run, runs));
+      return !stop || !stop();
+    };
+    add_row(cli, where, proof,
+            [&] { return prove_on(entry, device, folder, bundle, limit_s, before); });
   }
   const std::string oclgrind = simulated ? "" : find_oclgrind();
   if (!oclgrind.empty()) {

@@ -13,13 +13,15 @@
 
 namespace clam::cli {
 
+/// Told before each run but the first, with its number and of how many; false: it does not begin.
+using BeforeRun = std::function<bool(int run, int runs)>;
 /// Whether no further run is to begin.
 using Stop = std::function<bool()>;
 
 /// What this device makes of the bundle, in processes of their own, as often as a proof takes.
 /// Under Oclgrind that is what it reports, too.
 ProofRow prove_on(const DeviceEntry& entry, const DeviceInfo& device, const std::string& folder,
-                  const Bundle& bundle, int limit_s, const Stop& stop = {});
+                  const Bundle& bundle, int limit_s, const BeforeRun& before = {});
 /// Oclgrind, which looks on as it runs.
 bool is_simulator(const DeviceInfo& device);
 /// A row to be filled, of this device and these files.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "case_child.hpp"
@@ -100,14 +101,18 @@ Verdict verdict_of(const Row& row, bool same) {
   return same ? Verdict::still_fails : Verdict::fails_differently;
 }
 
+/// Where a run of several is.
+using OnRun = std::function<void(int run, int runs)>;
+
 void run_row(const ReplayRequest& request, const std::string& device, const Bundle& bundle,
-             Row& row) {
+             const OnRun& on_run, Row& row) {
   const int needed = runs_of_proof(bundle);
   const int times = request.times == 0  ? needed
                     : request.add_proof ? std::max(request.times, needed)
                                         : request.times;
   bool same = false;
   for (int i = 0; i < times; ++i) {
+    on_run(i + 1, times);
     const CaseRun run = try_case(device, row.folder, request.limit_s);
     if (run.cannot) {
       row.reason = *run.cannot;
@@ -150,7 +155,8 @@ void add_proof(const ReplayRequest& request, const Here& here, const Bundle& bun
   write_readme(row.folder, bundle);
 }
 
-Row replay(const ReplayRequest& request, const std::string& folder, const Here& here) {
+Row replay(const ReplayRequest& request, const std::string& folder, const Here& here,
+           const OnRun& on_run) {
   Row row;
   row.folder = folder;
   try {
@@ -158,7 +164,7 @@ Row replay(const ReplayRequest& request, const std::string& folder, const Here& 
     row.problem = bundle.problem;
     row.recorded = bundle.seen;
     row.reason = here.none;
-    if (here.entry) run_row(request, device_id(*here.entry), bundle, row);
+    if (here.entry) run_row(request, device_id(*here.entry), bundle, on_run, row);
     if (here.entry && request.add_proof) {
       try {
         add_proof(request, here, bundle, row);
@@ -229,8 +235,11 @@ int run_replay(Cli& cli, const ReplayRequest& request) {
   }
   std::vector<Row> rows;
   for (const std::string& folder : folders) {
-    cli.out.progress(fmt::format("[{}/{}] {}", rows.size() + 1, folders.size(), folder));
-    rows.push_back(replay(request, folder, here));
+    const std::string which = fmt::format("[{}/{}] {}", rows.size() + 1, folders.size(), folder);
+    cli.out.progress(which);
+    rows.push_back(replay(request, folder, here, [&](int run, int runs) {
+      if (runs > 1) cli.out.progress(fmt::format("{}, run {} of {}", which, run, runs));
+    }));
     print(cli.out, rows.back());
     report["results"].push_back(row_json(rows.back()));
   }
