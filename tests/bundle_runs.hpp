@@ -33,6 +33,13 @@ inline Finished replay(const TemporaryFolder& folder, std::vector<std::string> w
   return run_clam(words);
 }
 
+/// `clam replay` of it says so, and ends with this code.
+inline void expect_replay(const TemporaryFolder& folder, const std::string& verdict, int code) {
+  const Finished finished = replay(folder);
+  EXPECT_EQ(finished.code, code) << finished.out << finished.err;
+  EXPECT_TRUE(contains(finished.out, "\n" + verdict)) << finished.out << finished.err;
+}
+
 inline nlohmann::json case_of(const TemporaryFolder& folder) {
   return nlohmann::json::parse(read_file(folder.file("case/case.json")));
 }
@@ -40,6 +47,11 @@ inline nlohmann::json case_of(const TemporaryFolder& folder) {
 /// Softmax whose rows do not sum to 1; `factor` says how far.
 inline void break_softmax(const TemporaryFolder& kernels, const std::string& factor) {
   break_kernel(kernels, "softmax.cl", "1.0f / ", factor + "f / ");
+}
+
+/// The built-in kernel file takes the place of the bundle's.
+inline void heal(const TemporaryFolder& folder, const std::string& file) {
+  write_file(folder.file("case/" + file), KernelFiles().get(file).text);
 }
 
 inline Seen wrong_at(std::int64_t index, double value) {

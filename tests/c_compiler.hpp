@@ -22,4 +22,13 @@ inline bool has_compiler() {
   return works;
 }
 
+/// Compiles replay.c of the folder as the READMEs say, with every warning an error, and runs it.
+inline Finished run_c(const std::string& folder, const std::string& arguments = "") {
+  return run_command({"/bin/sh", "-c",
+                      "cd " + folder +
+                          " && cc -std=c99 -O2 -Wall -Wextra -pedantic -Werror replay.c -o replay "
+                          "-lOpenCL -lm && ./replay " +
+                          arguments});
+}
+
 }  // namespace clam::test
