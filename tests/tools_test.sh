@@ -935,7 +935,7 @@ make_comparing_bench() {
   built clam-bench <<'END'
 echo "$*" >>"$BOX/calls"
 [[ $1 == --compare ]] || { echo 100 >"${@: -1}" && touch -d +1min "${@: -1}" && exit; }
-cat "$2" "$3" >"$BOX/compared"
+cat "${@:2}" >"$BOX/compared"
 [[ -s $BOX/slow ]] || exit 0
 sed -i 1d "$BOX/slow"
 exit 1
@@ -959,10 +959,15 @@ test_bench_against_compares_with_an_earlier_run() {
 
 test_bench_against_is_1_when_a_regression_shows_twice() {
   make_comparing_bench
+  mkdir "$box/passing"
   printf 'x\nx\n' >"$box/slow"
-  run bench --against "$box/base.json"
+  TMPDIR=$box/passing run bench --against "$box/base.json"
   code_is 1
   says err 'measuring once more'
+  [[ $(<"$box/compared") == $'90\n100\n100' ]] || wrong "the second comparison is not of both runs"
+  grep -q -e '--compare .*/base.json .*/first-bench.json .*/bench.json$' "$box/calls" ||
+    wrong "base, first and last run were not compared"
+  [[ -z $(ls "$box/passing") ]] || wrong "a copy is left"
   echo x >"$box/slow"
   run bench --against "$box/base.json"
   code_is 0
@@ -1054,16 +1059,17 @@ test_new_op_refuses_what_is_no_name_or_exists() {
 main() {
   local test passed=0 failed=0
   while read -r test; do
-    if run_one "$test"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+    if (run_one "$test"); then passed=$((passed + 1)); else failed=$((failed + 1)); fi
   done < <(declare -F | awk -v word="${1:-}" '$3 ~ /^test_/ && index($3, word) { print $3 }')
   echo "$passed passed, $failed failed, 0 skipped"
   [[ $failed == 0 ]]
 }
 
+# In a process of its own: what it exports ends with it.
 run_one() {
   problems=
   path=$PATH
-  box=$(mktemp -d)
+  box=$(mktemp -d) || exit 1 # without it, the machine's programs would become those of this one
   make_machine
   "$1"
   local name=${1#test_}
