@@ -178,6 +178,24 @@ void note_missing(Comparison& comparison, const Run& run, const Run& other) {
                                          count > 1 ? fmt::format(" and {} more", count - 1) : ""));
 }
 
+/// What becomes of a row of the last run, for what an earlier one says of it.
+Judgement agreed(const ComparedRow& row, const Comparison& earlier) {
+  const auto named = [&](const ComparedRow& each) { return each.name == row.name; };
+  const auto before = std::find_if(earlier.rows.begin(), earlier.rows.end(), named);
+  const Change is = row.judgement.change;
+  const bool is_there = before != earlier.rows.end();
+  const Change was = is_there ? before->judgement.change : Change::unsure;
+  if (is == was || is == Change::failed) return row.judgement;
+  if (was == Change::failed)
+    return failed(fmt::format("{}, in {}", before->judgement.why, earlier.b));
+  if (is != Change::fast && is != Change::slow) return row.judgement;
+  Judgement judgement = row.judgement;
+  judgement.change = Change::unsure;
+  judgement.why =
+      fmt::format("{}, but {} in {}", name(is), is_there ? name(was) : "not measured", earlier.b);
+  return judgement;
+}
+
 }  // namespace
 
 Judgement judge_change(const Timing& a, const Timing& b) {
@@ -241,7 +259,18 @@ Comparison compare_runs(const std::string& a_name, const json& a, const std::str
   return comparison;
 }
 
-Comparison compare_files(const std::string& a, const std::string& b) {
+Comparison agreed(const std::vector<Comparison>& runs) {
+  if (runs.empty()) throw BadArgument("there is no run to compare");
+  Comparison last = runs.back();
+  for (auto earlier = runs.begin(); earlier + 1 != runs.end(); ++earlier) {
+    last.notes.push_back(
+        fmt::format("SLOW and FAST are only rows that are so in {} too", earlier->b));
+    for (ComparedRow& row : last.rows) row.judgement = agreed(row, *earlier);
+  }
+  return last;
+}
+
+Comparison compare_files(const std::vector<std::string>& files) {
   const auto read = [](const std::string& file) {
     try {
       return json::parse(read_file(file));
@@ -249,7 +278,12 @@ Comparison compare_files(const std::string& a, const std::string& b) {
       throw BadArgument(file + ": it is no JSON");
     }
   };
-  return compare_runs(a, read(a), b, read(b));
+  const json a = read(files.at(0));
+  std::vector<Comparison> runs;
+  for (auto b = files.begin() + 1; b != files.end(); ++b) {
+    runs.push_back(compare_runs(files[0], a, *b, read(*b)));
+  }
+  return agreed(runs);
 }
 
 }  // namespace clam::bench

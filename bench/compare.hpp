@@ -45,9 +45,9 @@ struct ComparedRow {
 };
 
 struct Comparison {
-  std::string a, b;  ///< the files' names
-  std::vector<std::string> notes;
-  std::vector<ComparedRow> rows;  ///< those in both, in the order of b
+  std::string a, b;                ///< the files' names
+  std::vector<std::string> notes;  ///< what is said before the rows
+  std::vector<ComparedRow> rows;   ///< those in both, in the order of b
 
   int count(Change change) const;
   /// A row is slower, or INVALID where it was OK.
@@ -62,7 +62,12 @@ Comparison compare_runs(const std::string& a_name, const nlohmann::json& a,
 std::string to_text(const Comparison& comparison);
 nlohmann::json to_json(const Comparison& comparison);
 
-/// The same for two files. Throws BadArgument for one that cannot be read.
-Comparison compare_files(const std::string& a, const std::string& b);
+/// Several runs against the same A: the last one, in which only rows are FAST or SLOW that are so
+/// in each; but a row that is INVALID in any of them is that. Throws BadArgument where there is
+/// none.
+Comparison agreed(const std::vector<Comparison>& runs);
+
+/// A, and one or more runs to compare with it. Throws BadArgument for a file that cannot be read.
+Comparison compare_files(const std::vector<std::string>& files);
 
 }  // namespace clam::bench

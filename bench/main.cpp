@@ -307,7 +307,7 @@ int compare(const Options& options) {
     throw BadArgument(file + " is compared: let --json name another file");
   }
   if (!options.json.empty()) require_writable(options.json);
-  const Comparison comparison = compare_files(options.compare.at(0), options.compare.at(1));
+  const Comparison comparison = compare_files(options.compare);
   fmt::print("{}", to_text(comparison));
   std::fflush(stdout);
   if (!options.json.empty()) write_file(options.json, to_json(comparison).dump(2) + "\n");

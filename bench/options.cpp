@@ -6,6 +6,7 @@
 namespace clam::bench {
 namespace {
 
+constexpr int kMostCompared = 100;
 constexpr const char* kAbout =
     "Times problems on an OpenCL device by their events, and checks every timed buffer in full.\n"
     "Without --workload and --problem it runs all embedded workloads. Rows are measured in turns, "
@@ -68,10 +69,12 @@ void add_measuring(CLI::App& app, Options& options) {
 /// What becomes of the rows.
 void add_results(CLI::App& app, Options& options) {
   app.add_option("--json", options.json, "also write all results to a file")->type_name("FILE");
-  app.add_option("--compare", options.compare,
-                 "say which rows of B are faster or slower than in A, two files of --json, and end")
-      ->expected(2)
-      ->type_name("A B");
+  app.add_option(
+         "--compare", options.compare,
+         "say which rows of B are faster or slower than in A, two files of --json, and end; "
+         "of several runs B those that are so in each")
+      ->expected(2, kMostCompared)
+      ->type_name("A B...");
   app.add_option("--record-failures", options.record_failures,
                  "write each row that fails into this folder, as `clam record` does")
       ->type_name("DIR");

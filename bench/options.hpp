@@ -11,7 +11,7 @@ namespace clam::bench {
 
 struct Options {
   std::vector<std::string> workloads, problems, dtypes, variants;
-  std::vector<std::string> compare;  ///< two files of --json, or none
+  std::vector<std::string> compare;  ///< two files of --json or more, or none
   std::string device, json;
   std::optional<double> seconds;  ///< of measured time a row
   std::uint64_t seed = 1;

@@ -209,6 +209,32 @@ TEST_F(bench_compare_files, invalid_against_ok_fails) {
   EXPECT_NE(mended.out.find("UNSURE   x (was INVALID, is OK)"), std::string::npos) << mended.out;
 }
 
+TEST_F(bench_compare_files, several_runs_must_agree) {
+  const json a = document({row("a", 100, 1), row("b", 100, 2), row("c", 100, 3), row("d", 100, 4)});
+  const auto run = [&](double slow, double fast, const json& c, double d) {
+    return document({row("a", slow, 5), row("b", fast, 6), c, row("d", d, 7)});
+  };
+  write_file(folder_.file("c.json"), run(125, 80, row("c", 100, 8), 130).dump());
+  const std::vector<std::string> more{folder_.file("c.json")};
+  const Finished both = compare(a, run(130, 75, row("c", 100, 9), 70), more);
+  EXPECT_EQ(both.code, 1) << both.err;
+  for (const char* line :
+       {"c.json\n", "rows that are so in ", "SLOW     a\n", "FAST     b\n", "SAME     c\n",
+        "UNSURE   d (SLOW, but FAST in ", "1 SLOW, 0 INVALID, 1 FAST, 1 SAME, 1 UNSURE"}) {
+    EXPECT_NE(both.out.find(line), std::string::npos) << line << "\n" << both.out;
+  }
+  const Finished once = compare(a, run(100, 100, row("c", 140, 9), 100), more);
+  EXPECT_EQ(once.code, 0) << "each is slower once: " << once.out;
+  const Finished wrong = compare(a, run(100, 100, invalid("c"), 100), more);
+  EXPECT_EQ(wrong.code, 1) << "what is wrong once is wrong";
+  EXPECT_NE(wrong.out.find("INVALID  c (condition 3, right: y, in "), std::string::npos)
+      << wrong.out;
+  const Finished filtered = compare(a, document({row("b", 100, 1)}), more);
+  EXPECT_EQ(filtered.code, 0) << filtered.out;
+  EXPECT_NE(filtered.out.find("UNSURE   a (SLOW, but not measured in "), std::string::npos)
+      << filtered.out;
+}
+
 TEST_F(bench_compare_files, another_device_and_missing_rows_are_said) {
   const Finished done = compare(document({row("x", 100, 1), row("gone", 1, 1)}),
                                 document({row("x", 100, 2), row("new", 1, 1)}, "another GPU"));
