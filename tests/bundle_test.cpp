@@ -48,6 +48,12 @@ TEST(bundle, another_element_value_or_outcome_is_another_failure) {
   Seen hung = wrong_at(3, 2);
   hung.outcome = Outcome::hung;
   EXPECT_FALSE(same_failure(wrong_at(3, 2), hung));
+  Seen crashed, elsewhere, other;
+  for (Seen* seen : {&crashed, &elsewhere, &other}) seen->outcome = Outcome::crashed;
+  crashed.reason = "/home/ann/mesa/x.c: no", elsewhere.reason = "~/mesa/x.c: no";
+  other.reason = "~/mesa/y.c: no";
+  EXPECT_TRUE(same_failure(crashed, elsewhere));
+  EXPECT_FALSE(same_failure(crashed, other));
 }
 
 TEST(bundle, a_tensor_at_strides_keeps_its_place) {
@@ -132,6 +138,12 @@ TEST(bundle, texts_name_neither_person_nor_machine) {
   EXPECT_EQ(anonymous("able-seaman: /home/able.2/x, /Users/b/y, a/home/c; /home/, /homes/d"),
             "USER: ~/x, ~/y, a~; /home/, /homes/d");
   ::unsetenv("SUDO_USER");
+  EXPECT_EQ(
+      anonymous("/home/mariner-two/x, /home/jos\xc3\xa9/x, /home/ann@corp.org/x of /home/ann."),
+      "~/x, ~/x, ~/x of ~.");
+  EXPECT_EQ(anonymous("/home/runner/work, /home/, /home"), "/home/runner/work, /home/, /home");
+  ::setenv("HOME", "/home", 1);
+  EXPECT_EQ(anonymous("/home/ann/x, /home"), "~/x, /home");
   ::setenv("HOME", "/data/users/the mariner/", 1);
   EXPECT_EQ(anonymous("'/data/users/the mariner/x.cl'"), "'~/x.cl'");
   const TemporaryFolder folder;

@@ -107,7 +107,8 @@ bool same_failure(const Seen& a, const Seen& b) {
   // Logs change with the driver, and the time waited with --limit.
   if (a.outcome == Outcome::build_failed || a.outcome == Outcome::hung) return true;
   if (!a.first_wrong || !b.first_wrong) {
-    return !a.first_wrong && !b.first_wrong && a.reason == b.reason;
+    // Either may have been written down by a clam that knew fewer names.
+    return !a.first_wrong && !b.first_wrong && anonymous(a.reason) == anonymous(b.reason);
   }
   return a.first_wrong->tensor == b.first_wrong->tensor &&
          a.first_wrong->index == b.first_wrong->index &&

@@ -80,9 +80,9 @@ std::vector<std::string> simulator_words(const std::string& oclgrind, const std:
 std::vector<std::string> lines_of(const std::string& file, const std::string& folder) {
   std::vector<std::string> lines;
   if (::access(file.c_str(), R_OK) != 0) return lines;
-  std::string text = anonymous(read_file(file));
+  std::string text = read_file(file);
   for (std::size_t at; (at = text.find(folder)) != text.npos;) text.replace(at, folder.size(), "");
-  std::istringstream stream(text);
+  std::istringstream stream(anonymous(text));
   for (std::string line; std::getline(stream, line);) {
     if (lines.size() == kMostReportLines) {
       lines.push_back("... and more");
@@ -197,7 +197,7 @@ Proof prove_elsewhere(Cli& cli, const DeviceEntry& recorded_on, const std::strin
     if (is_same && !is_simulator(device)) continue;
     const std::string where = "on " + device_title(entry, device);
     const auto before = [&](int run, int runs) {
-      cli.out.progress(fmt::format("the same {}, run {} of {}", where, run, runs));
+      cli.out.progress(fmt::format("run {} of {}, the same {}", run, runs, where));
       return !stop || !stop();
     };
     add_row(cli, where, proof,

@@ -235,10 +235,10 @@ int run_replay(Cli& cli, const ReplayRequest& request) {
   }
   std::vector<Row> rows;
   for (const std::string& folder : folders) {
-    const std::string which = fmt::format("[{}/{}] {}", rows.size() + 1, folders.size(), folder);
-    cli.out.progress(which);
+    const std::string which = fmt::format("[{}/{}] ", rows.size() + 1, folders.size());
+    cli.out.progress(which + folder);
     rows.push_back(replay(request, folder, here, [&](int run, int runs) {
-      if (runs > 1) cli.out.progress(fmt::format("{}, run {} of {}", which, run, runs));
+      if (runs > 1) cli.out.progress(fmt::format("{}run {} of {}, {}", which, run, runs, folder));
     }));
     print(cli.out, rows.back());
     report["results"].push_back(row_json(rows.back()));
