@@ -77,8 +77,8 @@ void CleanEnd::wait_for_signal() {
   end_by(signal);
 }
 
-PassingFolder::PassingFolder(const std::string& path) : path_(path) {
-  const auto held = hold_end();
+PassingFolder::PassingFolder(const std::string& path, const std::unique_lock<std::mutex>& /*held*/)
+    : path_(path) {
   passing().folders.insert(path_);
 }
 

@@ -29,10 +29,15 @@ class CleanEnd {
   std::thread thread_;
 };
 
+/// While it is held, no CleanEnd ends the process: for what must happen whole.
+std::unique_lock<std::mutex> hold_end();
+
 /// A folder that is of no use to anyone once the process has ended; forgotten with the object.
 class PassingFolder {
  public:
-  explicit PassingFolder(const std::string& path);
+  explicit PassingFolder(const std::string& path) : PassingFolder(path, hold_end()) {}
+  /// For a folder that is made meanwhile: `held` is hold_end() of before.
+  PassingFolder(const std::string& path, const std::unique_lock<std::mutex>& held);
   ~PassingFolder();
   PassingFolder(const PassingFolder&) = delete;
   PassingFolder& operator=(const PassingFolder&) = delete;
@@ -40,8 +45,5 @@ class PassingFolder {
  private:
   std::string path_;
 };
-
-/// While it is held, no CleanEnd ends the process: for what must happen whole.
-std::unique_lock<std::mutex> hold_end();
 
 }  // namespace clam

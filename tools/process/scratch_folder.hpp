@@ -20,9 +20,10 @@ class ScratchFolder {
   ScratchFolder() {
     std::error_code error;
     std::string pattern = (std::filesystem::temp_directory_path(error) / "clam-XXXXXX").string();
+    const auto held = hold_end();  // a signal between the two would leave it
     if (!::mkdtemp(pattern.data())) throw IoError("cannot make a temporary folder " + pattern);
     path_ = pattern;
-    passing_.emplace(pattern);
+    passing_.emplace(pattern, held);
   }
   ~ScratchFolder() {
     std::error_code error;
