@@ -178,22 +178,36 @@ void note_missing(Comparison& comparison, const Run& run, const Run& other) {
                                          count > 1 ? fmt::format(" and {} more", count - 1) : ""));
 }
 
+const ComparedRow* find(const Comparison& run, const std::string& row) {
+  const auto named = [&](const ComparedRow& each) { return each.name == row; };
+  const auto found = std::find_if(run.rows.begin(), run.rows.end(), named);
+  return found == run.rows.end() ? nullptr : &*found;
+}
+
+/// INVALID, with the file where it is.
+ComparedRow failed_in(const Comparison& run, ComparedRow row) {
+  row.judgement.why += ", in " + run.b;
+  return row;
+}
+
 /// What becomes of a row of the last run, for what an earlier one says of it.
-Judgement agreed(const ComparedRow& row, const Comparison& earlier) {
-  const auto named = [&](const ComparedRow& each) { return each.name == row.name; };
-  const auto before = std::find_if(earlier.rows.begin(), earlier.rows.end(), named);
+void agree(ComparedRow& row, const Comparison& earlier) {
+  const ComparedRow* before = find(earlier, row.name);
   const Change is = row.judgement.change;
-  const bool is_there = before != earlier.rows.end();
-  const Change was = is_there ? before->judgement.change : Change::unsure;
-  if (is == was || is == Change::failed) return row.judgement;
-  if (was == Change::failed)
-    return failed(fmt::format("{}, in {}", before->judgement.why, earlier.b));
-  if (is != Change::fast && is != Change::slow) return row.judgement;
-  Judgement judgement = row.judgement;
-  judgement.change = Change::unsure;
-  judgement.why =
-      fmt::format("{}, but {} in {}", name(is), is_there ? name(was) : "not measured", earlier.b);
-  return judgement;
+  const Change was = before ? before->judgement.change : Change::unsure;
+  if (is == was || is == Change::failed) return;
+  if (was == Change::failed) {
+    row = failed_in(earlier, *before);
+  } else if (is != Change::unsure && (is != Change::same || was != Change::unsure)) {
+    row.judgement.change = Change::unsure;
+    row.judgement.why =
+        fmt::format("{}, but {} in {}", name(is), before ? name(was) : "not measured", earlier.b);
+  }
+}
+
+void note_once(Comparison& comparison, const std::string& note) {
+  auto& notes = comparison.notes;
+  if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
 }
 
 }  // namespace
@@ -263,9 +277,14 @@ Comparison agreed(const std::vector<Comparison>& runs) {
   if (runs.empty()) throw BadArgument("there is no run to compare");
   Comparison last = runs.back();
   for (auto earlier = runs.begin(); earlier + 1 != runs.end(); ++earlier) {
-    last.notes.push_back(
-        fmt::format("SLOW and FAST are only rows that are so in {} too", earlier->b));
-    for (ComparedRow& row : last.rows) row.judgement = agreed(row, *earlier);
+    for (const std::string& note : earlier->notes) note_once(last, note);
+    note_once(last, fmt::format("a row's verdict is of {}, and UNSURE where {} says otherwise",
+                                last.b, earlier->b));
+    for (ComparedRow& row : last.rows) agree(row, *earlier);
+    for (const ComparedRow& row : earlier->rows) {
+      if (row.judgement.change != Change::failed || find(last, row.name)) continue;
+      last.rows.push_back(failed_in(*earlier, row));
+    }
   }
   return last;
 }

@@ -47,7 +47,7 @@ struct ComparedRow {
 struct Comparison {
   std::string a, b;                ///< the files' names
   std::vector<std::string> notes;  ///< what is said before the rows
-  std::vector<ComparedRow> rows;   ///< those in both, in the order of b
+  std::vector<ComparedRow> rows;   ///< those in both, as in b; then INVALID ones of other runs
 
   int count(Change change) const;
   /// A row is slower, or INVALID where it was OK.
@@ -63,8 +63,8 @@ std::string to_text(const Comparison& comparison);
 nlohmann::json to_json(const Comparison& comparison);
 
 /// Several runs against the same A: the last one, in which only rows are FAST or SLOW that are so
-/// in each; but a row that is INVALID in any of them is that. Throws BadArgument where there is
-/// none.
+/// in each, and none is SAME that is FAST or SLOW in another; but one that is INVALID in any of
+/// them is that. Throws BadArgument where there is none.
 Comparison agreed(const std::vector<Comparison>& runs);
 
 /// A, and one or more runs to compare with it. Throws BadArgument for a file that cannot be read.

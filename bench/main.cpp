@@ -300,7 +300,19 @@ int measure_only_peaks(const Options& options) {
   return 0;
 }
 
+/// A run agrees with itself.
+void require_distinct(const std::vector<std::string>& runs) {
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      std::error_code none;
+      if (!std::filesystem::equivalent(runs[i], runs[j], none)) continue;
+      throw BadArgument(runs[i] + " is compared twice: give each run once");
+    }
+  }
+}
+
 int compare(const Options& options) {
+  require_distinct({options.compare.begin() + 1, options.compare.end()});
   for (const std::string& file : options.compare) {
     std::error_code none;
     if (!std::filesystem::equivalent(file, options.json, none)) continue;

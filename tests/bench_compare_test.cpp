@@ -209,30 +209,71 @@ TEST_F(bench_compare_files, invalid_against_ok_fails) {
   EXPECT_NE(mended.out.find("UNSURE   x (was INVALID, is OK)"), std::string::npos) << mended.out;
 }
 
-TEST_F(bench_compare_files, several_runs_must_agree) {
-  const json a = document({row("a", 100, 1), row("b", 100, 2), row("c", 100, 3), row("d", 100, 4)});
-  const auto run = [&](double slow, double fast, const json& c, double d) {
-    return document({row("a", slow, 5), row("b", fast, 6), c, row("d", d, 7)});
-  };
-  write_file(folder_.file("c.json"), run(125, 80, row("c", 100, 8), 130).dump());
-  const std::vector<std::string> more{folder_.file("c.json")};
-  const Finished both = compare(a, run(130, 75, row("c", 100, 9), 70), more);
-  EXPECT_EQ(both.code, 1) << both.err;
-  for (const char* line :
-       {"c.json\n", "rows that are so in ", "SLOW     a\n", "FAST     b\n", "SAME     c\n",
-        "UNSURE   d (SLOW, but FAST in ", "1 SLOW, 0 INVALID, 1 FAST, 1 SAME, 1 UNSURE"}) {
-    EXPECT_NE(both.out.find(line), std::string::npos) << line << "\n" << both.out;
+class bench_compare_runs : public bench_compare_files {
+ protected:
+  /// Rows a, b and c of 100 us each, against two runs.
+  Finished compare_both(const json& first, const json& last) {
+    write_file(folder_.file("first.json"), first.dump());
+    write_file(folder_.file("last.json"), last.dump());
+    const json before = document({row("a", 100, 1), row("b", 100, 2), row("c", 100, 3)});
+    write_file(folder_.file("before.json"), before.dump());
+    return run_command({CLAM_BENCH_BINARY, "--compare", folder_.file("before.json"),
+                        folder_.file("first.json"), folder_.file("last.json"), "--json",
+                        folder_.file("out.json")});
   }
-  const Finished once = compare(a, run(100, 100, row("c", 140, 9), 100), more);
+  json verdict_of(const std::string& name) const {
+    const json written = json::parse(read_file(folder_.file("out.json")));
+    for (const json& row : written.at("rows")) {
+      if (row.at("name") == name) return row;
+    }
+    return {};
+  }
+};
+
+TEST_F(bench_compare_runs, a_verdict_is_of_both) {
+  const json first = document({row("a", 125, 4), row("b", 80, 5), row("c", 130, 6)});
+  const Finished both =
+      compare_both(first, document({row("a", 130, 7), row("b", 75, 8), row("c", 70, 9)}));
+  EXPECT_EQ(both.code, 1) << both.err;
+  for (const char* words :
+       {"last.json, and UNSURE where ", "SLOW     a\n", "FAST     b\n",
+        "UNSURE   c (FAST, but SLOW in ", "1 SLOW, 0 INVALID, 1 FAST, 0 SAME, 1 UNSURE"}) {
+    EXPECT_NE(both.out.find(words), std::string::npos) << words << "\n" << both.out;
+  }
+  const Finished once =
+      compare_both(first, document({row("a", 100, 7), row("b", 130, 8), row("c", 100, 9)}));
   EXPECT_EQ(once.code, 0) << "each is slower once: " << once.out;
-  const Finished wrong = compare(a, run(100, 100, invalid("c"), 100), more);
-  EXPECT_EQ(wrong.code, 1) << "what is wrong once is wrong";
-  EXPECT_NE(wrong.out.find("INVALID  c (condition 3, right: y, in "), std::string::npos)
-      << wrong.out;
-  const Finished filtered = compare(a, document({row("b", 100, 1)}), more);
-  EXPECT_EQ(filtered.code, 0) << filtered.out;
-  EXPECT_NE(filtered.out.find("UNSURE   a (SLOW, but not measured in "), std::string::npos)
-      << filtered.out;
+  EXPECT_EQ(verdict_of("a").at("verdict"), "UNSURE");
+  EXPECT_EQ(compare_both(document({row("b", 80, 5)}), document({row("a", 130, 7)})).code, 0);
+  EXPECT_NE(verdict_of("a").at("reason").dump().find("SLOW, but not measured in "),
+            std::string::npos);
+}
+
+TEST_F(bench_compare_runs, what_is_wrong_once_is_wrong) {
+  const json right = document({row("a", 100, 7), row("b", 100, 8)});
+  const json wrong = document({row("a", 100, 7), invalid("b"), invalid("c")});
+  const Finished first = compare_both(wrong, right);
+  EXPECT_EQ(first.code, 1);
+  EXPECT_NE(first.out.find("INVALID  b (condition 3, right: y, in "), std::string::npos)
+      << first.out;
+  for (const char* name : {"b", "c"}) {  // c was not measured again
+    EXPECT_EQ(verdict_of(name).at("verdict"), "INVALID");
+    EXPECT_FALSE(verdict_of(name).contains("b_us"));
+    EXPECT_FALSE(verdict_of(name).contains("ratio"));
+  }
+  EXPECT_EQ(compare_both(right, wrong).code, 1);
+  EXPECT_EQ(verdict_of("a").at("verdict"), "SAME");
+}
+
+TEST_F(bench_compare_runs, what_is_said_of_the_first_is_said) {
+  const Finished done = compare_both(document({row("a", 100, 7)}, "another GPU"),
+                                     document({row("a", 100, 8), row("new", 1, 1)}));
+  EXPECT_NE(done.out.find("B on another GPU"), std::string::npos) << done.out;
+  EXPECT_NE(done.out.find("last.json: new\n"), std::string::npos) << done.out;
+  const std::string one = folder_.file("first.json");
+  const Finished twice = run_command({CLAM_BENCH_BINARY, "--compare", one, one, one});
+  EXPECT_EQ(twice.code, 2);
+  EXPECT_NE(twice.err.find("is compared twice: give each run once"), std::string::npos);
 }
 
 TEST_F(bench_compare_files, another_device_and_missing_rows_are_said) {
