@@ -66,8 +66,8 @@ std::vector<std::int64_t> partners(std::int64_t points, std::uint64_t seed) {
   return order;
 }
 
-/// The first half N(0,1); in the second, what shows the same thing has the same numbers and noise of
-/// kNoise, and N(0,1) as deviation together.
+/// The first half N(0,1); in the second, what shows the same thing has the same numbers and noise
+/// of kNoise, and N(0,1) as deviation together.
 void two_images(std::uint64_t own, std::uint64_t shared, HostTensor& tensor) {
   constexpr double kNoise = 0.5;
   const std::int64_t points = tensor.shape()[0] / 2, d = tensor.shape()[1];

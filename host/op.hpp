@@ -57,8 +57,8 @@ struct Expected {
   /// A second value that is as right, where rounding decides which side of a threshold a number
   /// falls on; NaN where there is none. Empty: nowhere.
   std::vector<double> other = {};
-  /// Each so many elements are of one choice, as id and score of a row are: those that have a second
-  /// value have all their first, or all their second.
+  /// Each so many elements are of one choice, as id and score of a row are: those that have a
+  /// second value have all their first, or all their second.
   std::size_t together = 1;
   /// Further values of an element that are as right, where a choice turns on a rounding: which of
   /// the largest is the index of the largest. Each element for itself. Empty: nowhere.

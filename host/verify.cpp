@@ -238,8 +238,7 @@ Verification judge(const Problem& problem, const DataSet& set, const Tensors& in
 
 namespace {
 
-Verification run_and_judge(Runtime& runtime, Trial& trial, const DataSet& set,
-                           std::uint64_t seed) {
+Verification run_and_judge(Runtime& runtime, Trial& trial, const DataSet& set, std::uint64_t seed) {
   constexpr int kIteration = 1;
   const Problem problem = Problem::parse(trial.plan().problem);
   const Tensors inputs = make_inputs(problem, set, seed);

@@ -36,7 +36,8 @@ TEST(kernels, sections_that_stand_in_several_files_are_one_text) {
     EXPECT_GT(section("dense.cl", heading).size(), 300u) << heading;
     EXPECT_EQ(section("dense.cl", heading), section("batch_matmul.cl", heading)) << heading;
   }
-  for (const char* heading : {"activations", "memory", "addresses", "sums", "from the sum", "where reads end"}) {
+  for (const char* heading :
+       {"activations", "memory", "addresses", "sums", "from the sum", "where reads end"}) {
     EXPECT_EQ(section("dense.cl", heading), section("dense_raw.cl", heading)) << heading;
   }
   for (const char* heading : {"activations", "memory", "addresses", "sums"}) {

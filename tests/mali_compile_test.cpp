@@ -13,9 +13,9 @@
 #include "foreign_plan.hpp"
 #include "mali/compile.hpp"
 #include "mali/kernel_text.hpp"
-#include "process/process.hpp"
 #include "manifest.hpp"
 #include "op.hpp"
+#include "process/process.hpp"
 #include "test_errors.hpp"
 
 namespace clam::mali {

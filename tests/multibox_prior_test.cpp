@@ -50,9 +50,10 @@ TEST(multibox_prior, bad_arguments_say_what_is_wrong) {
   expect("h=2 w=3 clip=2", "clip='2', needs 0 to 1");
   expect("h=65536 w=65536", "2147483647");
   // 29 boxes a cell come to 2^64 and a few: a product that has wrapped would look small.
-  expect("h=687101716 w=925764859 sizes=1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1 "
-         "ratios=1x1x1x1x1x1x1x1x1x1x1x1x1x1",
-         "2147483647");
+  expect(
+      "h=687101716 w=925764859 sizes=1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1 "
+      "ratios=1x1x1x1x1x1x1x1x1x1x1x1x1x1",
+      "2147483647");
   expect("h=8192 w=4096 sizes=1x2x3x4", "over the limit of 2147483647");
 }
 

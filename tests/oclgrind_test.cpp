@@ -96,8 +96,8 @@ TEST_F(oclgrind, says_nothing_about_any_kernel) {
     finished[at] = simulations[at].run();
   });
   for (std::size_t i = 0; i < finished.size(); ++i) {
-    EXPECT_EQ(finished[i].code, 0)
-        << simulations[i].text() << "\n" << finished[i].out << finished[i].err;
+    EXPECT_EQ(finished[i].code, 0) << simulations[i].text() << "\n"
+                                   << finished[i].out << finished[i].err;
   }
 }
 

@@ -34,7 +34,8 @@ void check(const Problem& problem, std::map<std::string, std::string, std::less<
 
 std::vector<TensorSpec> tensors(const Problem& p) {
   // No more than a tensor may have, so that the product stays one: that is refused all the same.
-  const std::int64_t cells = std::min(std::int64_t{1} * p.integer("h") * p.integer("w"), kMostCells);
+  const std::int64_t cells =
+      std::min(std::int64_t{1} * p.integer("h") * p.integer("w"), kMostCells);
   return {{"anchors",
            TensorSpec::Role::output,
            p.dtype(),

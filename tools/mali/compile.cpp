@@ -17,8 +17,8 @@
 #include "kernel_text.hpp"
 #include "parallel.hpp"
 #include "process/process.hpp"
-#include "program_cache.hpp"
 #include "process/scratch_folder.hpp"
+#include "program_cache.hpp"
 
 namespace clam::mali {
 namespace {

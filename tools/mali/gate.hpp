@@ -20,10 +20,10 @@ std::vector<Plan> every_plan(const Gpu& gpu);
 
 /// The gate's GPUs, those that take longest first.
 std::vector<const Gpu*> gate_gpus();
-/// What the gate compiles: of the G610 every plan; of the G52 the same, but of the small cases those
-/// alone that bring a kernel in a dtype; of the others the preferred plans of the workloads, at most
-/// kFewKernels kernels, each kernel once in each dtype before a second time; of Midgard what an SSD
-/// head needs: dense, direct conv2d, softmax, get_valid_counts, nms.
+/// What the gate compiles: of the G610 every plan; of the G52 the same, but of the small cases
+/// those alone that bring a kernel in a dtype; of the others the preferred plans of the workloads,
+/// at most kFewKernels kernels, each kernel once in each dtype before a second time; of Midgard
+/// what an SSD head needs: dense, direct conv2d, softmax, get_valid_counts, nms.
 std::vector<Plan> gate_plans(const Gpu& gpu);
 
 constexpr int kFewKernels = 24;

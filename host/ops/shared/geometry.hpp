@@ -24,7 +24,8 @@ struct Group {
 /// x; `widest`: the most of a group that may lie along x.
 Group choose_group(int columns, int widest, const DeviceInfo& device, const PlanOptions& options);
 
-/// The group, or a lower one of at least 32 items where that leaves fewer beyond the last of `rows`.
+/// The group, or a lower one of at least 32 items where that leaves fewer beyond the last of
+/// `rows`.
 Group lower_group(Group group, int rows);
 
 /// Clocks that a GPU takes for `items` work-items of `instructions` each: those of all warps at its
