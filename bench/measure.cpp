@@ -348,9 +348,18 @@ std::vector<std::string> Meter::marks_of(const Entry& entry) const {
   return marks;
 }
 
-/// Larger batches for condition 5. The first one that other work makes slow would clear a row whose
-/// work is not done, so there are more of them while the row's time lasts.
+/// Larger batches for condition 5, and still larger ones where these do not clear the row: on a
+/// busy machine a batch may cost far more than its iterations, until it has many.
 void Meter::take_larger_batches(Entry& entry, double share) {
+  for (const std::int64_t larger : {kLarger, kLarger * kLarger}) {
+    if (!time_follows_work(entry.spans, limits(), share)) return;
+    take_batches(entry, share, larger);
+  }
+}
+
+/// The first batch that other work makes slow would clear a row whose work is not done, so there
+/// are more of them while the row's time lasts.
+void Meter::take_batches(Entry& entry, double share, std::int64_t larger) {
   const Clock::time_point start = Clock::now();
   const auto accused = [&] { return time_follows_work(entry.spans, limits(), share).has_value(); };
   const auto time_lasts = [&] {
@@ -358,7 +367,7 @@ void Meter::take_larger_batches(Entry& entry, double share) {
   };
   for (int look = 0; look < kMostLooks; ++look) {
     if (!time_lasts() && (look >= kSecondLooks || !accused())) return;
-    for (const std::int64_t times : {std::int64_t{1}, std::int64_t{1}, kLarger}) {
+    for (const std::int64_t times : {std::int64_t{1}, std::int64_t{1}, larger}) {
       entry.spans.push_back(span_of(entry.subject->run(times * entry.batch)));
     }
   }
@@ -368,7 +377,7 @@ void Meter::take_larger_batches(Entry& entry, double share) {
 void Meter::conclude(Entry& entry) {
   const double share = share_that_must_agree(entry.result);
   runtime_.bound_flight(entry.in_flight);
-  if (time_follows_work(entry.spans, limits(), share)) take_larger_batches(entry, share);
+  take_larger_batches(entry, share);
   summarise(entry);
   if (below_the_peaks(claim_of(entry), limits())) options_.look_again();
   require(below_the_peaks(claim_of(entry), limits()));

@@ -76,6 +76,7 @@ class Meter {
   void run_round(Entry& entry);
   void summarise(Entry& entry);
   void take_larger_batches(Entry& entry, double share);
+  void take_batches(Entry& entry, double share, std::int64_t larger);
   void conclude(Entry& entry);
   void guard(Entry& entry, const std::function<void()>& step);
   void stop(Entry& entry, Outcome outcome, const std::string& reason);

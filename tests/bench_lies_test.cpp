@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <iterator>
 #include <random>
+#include <set>
 
 #include "../bench/measure.hpp"
 #include "test_device.hpp"
@@ -273,9 +275,11 @@ TEST(bench_lies_device, launches_that_are_not_done) {
 TEST(bench_lies_device, a_batch_that_is_done_once) {
   CLAM_NEEDS_DEVICE();
   int asked = 0;
+  std::set<int> sizes;  // of batches
   Lies lies;
   lies.swallows = [&] { return ++asked > 1; };
   lies.times = [&](std::vector<LaunchTime>& times) {  // the one launch's time is dealt out
+    sizes.insert(asked);
     const LaunchTime once = times.at(0);
     const std::uint64_t part = (once.ended - once.started) / static_cast<std::uint64_t>(asked);
     times.clear();
@@ -286,6 +290,9 @@ TEST(bench_lies_device, a_batch_that_is_done_once) {
   const std::string& work = long_work();  // which is measured, and no lie
   constexpr double kSeconds = 0.3;        // the best batch decides: one in many is not interrupted
   expect_invalid(measure_liar(lies, {0, 0, 0, 0, 0.5}, work, kSeconds), "condition 5, work: ");
+  // It is called wrong by batches that differ much, and by more: n or 2 n, then 6 n, then 36 n.
+  ASSERT_GE(sizes.size(), 3u);
+  EXPECT_GE(*sizes.rbegin(), 18 * *std::next(sizes.rbegin(), 2));
 }
 
 // ---- turns --------------------------------------------------------------------------------------
