@@ -765,12 +765,10 @@ test_room_selects_its_suites() {
 }
 
 test_two_processes_share_the_tests() {
-  export CLAM_TEST_JOBS=2
   built clam-tests <<<'[[ $1 != --gtest_list_tests ]] || { echo dense_device. && exit; }
     echo "shard $GTEST_SHARD_INDEX of $GTEST_TOTAL_SHARDS${CLAM_TEST_AGAIN:+ again}"; echo "5 passed, $GTEST_SHARD_INDEX failed, 0 skipped"
     exit "$GTEST_SHARD_INDEX"'
-  run test
-  export CLAM_TEST_JOBS=1
+  CLAM_TEST_JOBS=2 run test
   code_is 1
   says out 'shard 0 of 2'
   says out 'shard 1 of 2'
@@ -788,14 +786,12 @@ test_a_filter_of_ones_own_is_not_shared() {
 }
 
 test_every_part_of_the_full_tests_runs_once() {
-  export CLAM_TEST_JOBS=2
   built clam-tests <<<'[[ $1 != --gtest_list_tests ]] || { echo dense_device. && exit; }
     echo "shard $GTEST_SHARD_INDEX of $GTEST_TOTAL_SHARDS${CLAM_TEST_AGAIN:+ again}"
     [[ $GTEST_SHARD_INDEX != 0 ]] || sleep 1
     [[ $GTEST_SHARD_INDEX != 5 ]] || kill -SEGV $$
     echo "1 passed, 0 failed, 0 skipped"'
-  run test --full
-  export CLAM_TEST_JOBS=1
+  CLAM_TEST_JOBS=2 run test --full
   code_is 1
   local part
   for part in 0 1 2 3 4 5 6 7; do
@@ -807,13 +803,11 @@ test_every_part_of_the_full_tests_runs_once() {
 }
 
 test_a_part_whose_process_is_killed_is_a_failure() {
-  export CLAM_TEST_JOBS=2
   built clam-tests <<<'[[ $1 != --gtest_list_tests ]] || { echo dense_device. && exit; }
     sleep 1
     [[ $(readlink /proc/$$/fd/1) != *.[01] ]] || kill -KILL $PPID
     echo "1 passed, 0 failed, 0 skipped"'
-  run test
-  export CLAM_TEST_JOBS=1
+  CLAM_TEST_JOBS=2 run test
   code_is 1
   says out 'of 2: the program crashed (signal KILL'
   last_line_is '6 passed, 2 failed, 0 skipped'
@@ -1085,8 +1079,6 @@ main() {
 
 # In a process of its own: what it exports ends with it.
 run_one() {
-  problems=
-  path=$PATH
   # Without it, the made-up programs would become those of this machine.
   box=$(mktemp -d) || { echo "FAILED  ${1#test_}: no temporary folder" && exit 1; }
   make_machine
