@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "error.hpp"
+#include "number_text.hpp"
 #include "op.hpp"
 
 namespace clam {
@@ -17,7 +18,7 @@ std::string arg_text(const Arg& arg) {
       return a.offset ? fmt::format("{}+{}", a.name, a.offset) : a.name;
     }
     std::string operator()(std::int32_t value) const { return std::to_string(value); }
-    std::string operator()(float value) const { return fmt::format("{}f", value); }
+    std::string operator()(float value) const { return number_text(value) + "f"; }
     std::string operator()(const LocalArg& a) const { return fmt::format("local[{}]", a.bytes); }
     std::string operator()(const NullArg&) const { return "none"; }
   };
@@ -203,7 +204,9 @@ std::string compare_accumulators(const Problem& problem, const DeviceInfo& devic
   const double f32 = predicted_clocks_of(problem.with("dtype", "f32"), device);
   if (f16 == 0 || f32 == 0 || f16 <= f32) return "";
   std::string text = fmt::format(
-      "note     dtype=f16 with float sums is predicted to take {:.2f} of the time of dtype=f32",
+      "note     by Mesa's compiler, not Arm's: dtype=f16 with float sums is predicted to take "
+      "{:.2f} "
+      "of the time of dtype=f32",
       f16 / f32);
   for (const char* acc : {"chunk", "f16"}) {
     const double half = predicted_clocks_of(problem.with("acc", acc), device);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // plan.hpp - how a Problem is computed, as data: an ordered list of launches.
 //
-// A Plan holds no OpenCL object, so it prints, compares, serialises and is tested without a
-// device. It may name any .cl file, so a foreign kernel runs and is recorded like our own.
+// A Plan holds no OpenCL object. So it is printed, compared, written as JSON and tested without a
+// device. It may name any .cl file, so that kernels of others run and are recorded too.
 #pragma once
 
 #include <array>
@@ -18,15 +18,19 @@
 
 namespace clam {
 
-/// Kernel arguments. A buffer is a tensor of the Plan or one of its scratch or packed buffers.
+// Kernel arguments.
+
+/// A tensor of the Plan, or one of its scratch or packed buffers.
 struct BufferArg {
   std::string name;
   std::int64_t offset = 0;  ///< bytes; a multiple of the device's mem_base_addr_align
 };
+/// Local memory of so many bytes.
 struct LocalArg {
   std::int64_t bytes;
 };
-struct NullArg {};  ///< a buffer argument that is not used: a null pointer
+/// A null pointer, for a buffer argument that is not used.
+struct NullArg {};
 using Arg = std::variant<BufferArg, std::int32_t, float, LocalArg, NullArg>;
 
 struct Launch {
@@ -48,40 +52,40 @@ struct BufferSpec {
 struct Plan {
   std::string problem;  ///< canonical text, or any text for a foreign plan
   std::string variant;  ///< "dense_packed"
-  DeviceInfo device;    ///< the facts it was planned for; only the identifying ones are printed
+  DeviceInfo device;    ///< what it was planned for; printed are only name and driver
   std::vector<TensorSpec> tensors;
   std::vector<BufferSpec> buffers;
   std::vector<Launch> pack;      ///< run once per set of constant inputs
   std::vector<Launch> launches;  ///< run every time
-  /// What the cost function that chose the tile predicts for a call; 0: it chose none.
+  /// Clocks of a call, as predicted by the cost function that chose the tile. 0: it chose none.
   double clocks = 0;
 
   const TensorSpec* tensor(const std::string& name) const;  ///< nullptr when absent
   const BufferSpec* buffer(const std::string& name) const;
 };
 
-/// The versioned JSON form, read by other hosts too; it grows only by new keys.
+/// The JSON form. It has a version and grows only by new keys, because other hosts read it.
 nlohmann::json to_json(const Plan& plan);
 /// Throws BadArgument naming the key that is missing or wrong.
 Plan plan_from_json(const nlohmann::json& json);
 /// A listing for people.
 std::string to_text(const Plan& plan);
-/// Checks a plan that came from outside: names resolve, sizes are positive, global is a multiple
-/// of local. Throws BadArgument.
+/// Checks a plan that came from outside: names exist, sizes are positive, global sizes are
+/// multiples of local sizes. Throws BadArgument.
 void check(const Plan& plan);
 
-/// What the caller may choose about a plan; everything else follows from Problem and DeviceInfo.
+/// What the caller may choose about a plan. All else follows from Problem and DeviceInfo.
 struct PlanOptions {
-  std::string variant;     ///< empty: the first that supports the problem and is not outdone
-  int max_work_group = 0;  ///< upper bound on work-items per group; 0: the variant's default
+  std::string variant;     ///< empty: the first that supports the problem, see Variant::outdone
+  int max_work_group = 0;  ///< most work-items of a group; 0: the variant's default
 };
 
-/// Pure function of its arguments. Throws Unsupported with the reason when nothing fits, and
-/// BadArgument for a variant that the op does not have.
+/// Plans a problem for a device. The result depends on the arguments alone. Throws Unsupported with
+/// the reason when no variant fits, and BadArgument for a variant that the op does not have.
 Plan make_plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& options = {});
 
-/// One line a variant: chosen, possible, or the reason why not. And where float sums of halves are
-/// predicted to be slower than f32, that, and the accumulator that mends it.
+/// A line for each variant: chosen, possible, or the reason why not. A note follows where float
+/// sums of halves are predicted to be slower than f32. It names the accumulators that are faster.
 std::string explain_plan(const Problem& problem, const DeviceInfo& device,
                          const PlanOptions& options = {});
 

@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include <charconv>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "error.hpp"
+#include "number_text.hpp"
 #include "plan.hpp"
 
 namespace clam {
@@ -25,9 +25,7 @@ json arg_json(const Arg& arg) {
     }
     json operator()(std::int32_t value) const { return {{"int", value}}; }
     // Text, because JSON has no word for inf and nan, and decimal digits are exact this way.
-    json operator()(float value) const {
-      return {{"float", std::isnan(value) ? "nan" : fmt::format("{}", value)}};
-    }
+    json operator()(float value) const { return {{"float", number_text(value)}}; }
     json operator()(const LocalArg& a) const { return {{"local_bytes", a.bytes}}; }
     json operator()(const NullArg&) const { return {{"none", true}}; }
   };

@@ -61,7 +61,7 @@ TEST(multibox_prior, lists_become_literals_without_spaces) {
   const Plan plan = make_plan(parse("multibox_prior h=1 w=2 sizes=1x0.272x1e-05 ratios=1x2", "f16"),
                               generic_device());
   EXPECT_EQ(plan.launches[0].options,
-            "-DCLAM_F16 -DMULTIBOX_PRIOR_WG=64 -DMULTIBOX_PRIOR_SIZES=1.0f,0.272f,1.e-05f "
+            "-DCLAM_F16 -DMULTIBOX_PRIOR_WG=64 -DMULTIBOX_PRIOR_SIZES=1.0f,0.272f,1e-05f "
             "-DMULTIBOX_PRIOR_RATIOS=1.0f,2.0f");
   EXPECT_EQ(plan.launches[0].global[0], 64);
 }

@@ -15,23 +15,21 @@ constexpr std::size_t kMostExtents = 4;
 constexpr int kSmallestGroup = 16, kLargestGroup = 256;
 
 /// Words of a Problem line, and the functions of binary.cl.
-struct Operation {
+struct Word {
   const char *word, *function;
 };
-constexpr Operation kOperations[] = {{"add", "sum"},     {"sub", "difference"},
-                                     {"mul", "product"}, {"div", "quotient"},
-                                     {"max", "larger"},  {"min", "smaller"}};
+constexpr Word kOperations[] = {{"add", "sum"},      {"sub", "difference"}, {"mul", "product"},
+                                {"div", "quotient"}, {"max", "larger"},     {"min", "smaller"}};
 
 std::vector<std::string> words() {
   std::vector<std::string> words;
-  for (const Operation& operation : kOperations) words.push_back(operation.word);
+  for (const Word& operation : kOperations) words.push_back(operation.word);
   return words;
 }
 
 const char* function_of(const Problem& problem) {
-  return std::find_if(
-             std::begin(kOperations), std::end(kOperations),
-             [&](const Operation& operation) { return problem.choice("op") == operation.word; })
+  return std::find_if(std::begin(kOperations), std::end(kOperations),
+                      [&](const Word& operation) { return problem.choice("op") == operation.word; })
       ->function;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../number_text.hpp"
 #include "multibox_prior_cases.hpp"
 #include "shared/geometry.hpp"
 
@@ -57,7 +58,7 @@ Reason supports(const Problem&, const DeviceInfo& device) {
 std::string literals(const std::vector<float>& numbers) {
   std::string text;
   for (const float number : numbers) {
-    text += fmt::format("{}{:#}f", text.empty() ? "" : ",", number);
+    text += (text.empty() ? "" : ",") + float_literal(number);
   }
   return text;
 }
