@@ -44,6 +44,7 @@ TEST(box_nms, bad_arguments_are_refused_with_their_reason) {
       {"n=5 topk=0", "topk=0, needs 1 or more, or -1 for all rows"},
       {"n=5 topk=-2", "topk='-2', needs -1 to"},
       {"n=5 background_id=0", "background_id=0, needs an id_index"},
+      {"n=5 background_id=-2", "background_id=-2, needs an id_index"},
       {"n=5 in_format=centre", "in_format='centre', knows corner center"},
   };
   for (const auto& fault : faults) {
@@ -78,8 +79,9 @@ void expect_rows(const std::string& words, const Rows& rows, const Rows& first) 
   const Expected out = op().reference(problem, inputs_of(rows), {}).at("out");
   for (std::size_t i = 0; i < 6 * rows.size(); ++i) {
     const double wanted = i / 6 < first.size() ? first[i / 6][i % 6] : -1;
-    EXPECT_FLOAT_EQ(static_cast<float>(value_of(out, static_cast<std::int64_t>(i))),
-                    static_cast<float>(wanted))
+    const auto given = static_cast<float>(value_of(out, static_cast<std::int64_t>(i)));
+    if (std::isnan(wanted) && std::isnan(given)) continue;
+    EXPECT_FLOAT_EQ(given, static_cast<float>(wanted))
         << "element " << i % 6 << " of row " << i / 6;
   }
 }
@@ -115,6 +117,33 @@ TEST(box_nms, the_reference_takes_hand_made_examples) {
   expect_rows("in_format=center out_format=center", center, {center[0], center[2]});
   expect_rows("in_format=center", center, {{0, 0.9, 3, 6, 7, 8}, {0, 0.4, 7, 6, 11, 8}});
   expect_rows("out_format=center", {{0, 0.9, 3, 6, 7, 8}}, {{0, 0.9, 5, 7, 4, 2}});
+}
+
+TEST(box_nms, rows_of_the_background_are_never_kept_also_where_its_class_is_the_default) {
+  const Rows rows{{-1, 0.9, 0, 0, 2, 1}, {0, 0.5, 0, 0, 2, 1},   {-1, 0.4, 4, 0, 6, 1},
+                  {1, 0.3, 0, 0, 2, 1},  {NAN, 0.2, 8, 0, 9, 1}, {-0.5, 0.1, 8, 4, 9, 5}};
+  const auto expect_kept = [&](const std::string& words, std::initializer_list<int> kept) {
+    Rows first;
+    for (const int row : kept) first.push_back(rows[static_cast<std::size_t>(row)]);
+    expect_rows(words, rows, first);
+  };
+  expect_kept("", {0, 2, 4, 5});  // without an id_index no row has a class
+  expect_kept("id_index=0", {1, 3, 4, 5});
+  expect_kept("id_index=0 force_suppress=1", {1, 4, 5});
+  expect_kept("id_index=0 topk=2", {1, 3});
+  expect_kept("id_index=0 background_id=1", {0, 1, 2, 4, 5});
+  expect_kept("id_index=0 background_id=-2", {0, 1, 2, 3, 4, 5});  // the way to keep all classes
+}
+
+/// As MXNet does, which compares in the dtype of the data.
+TEST(box_nms, a_background_that_half_does_not_hold_is_rounded) {
+  const auto background = [](const char* dtype) {
+    return box_nms_asks(Problem::parse(std::string("box_nms n=5 id_index=0 background_id=2049 ") +
+                                       "dtype=" + dtype))
+        .background;
+  };
+  EXPECT_EQ(background("f32"), 2049);
+  EXPECT_EQ(background("f16"), 2048);
 }
 
 TEST(box_nms, without_its_own_words_it_is_nms) {
@@ -159,7 +188,7 @@ TEST_F(box_nms_device, random_problems_are_exact) {
         "batch={} n={} e={} coord_start={} score_index={} id_index={} iou_threshold={:.2f} "
         "valid_thresh={:.2f} topk={} background_id={} force_suppress={} in_format={} out_format={}",
         random.integer(1, 3), n, e, coord, coord + 4, id, random.uniform(), random.uniform(),
-        random.integer(-1, 2 * n), id < 0 ? -1 : random.integer(-1, 2), random.integer(0, 1),
+        random.integer(-1, 2 * n), id < 0 ? -1 : random.integer(-2, 2), random.integer(0, 1),
         forms[random.integer(0, 1)], forms[random.integer(0, 1)])));
   }
 }
@@ -169,6 +198,9 @@ TEST_F(box_nms_broken, broken_forms_of_boxes_are_caught) {
       {"the background is kept", "const bool filtered = background_index >= 0;",
        "const bool filtered = false;", "box_nms n=200 id_index=0 background_id=0", "nms_one",
        "every"},
+      {"a background of the default is kept", "const bool filtered = background_index >= 0;",
+       "const bool filtered = background_index >= 0 && background >= 0;",
+       "box_nms n=1025 topk=40 id_index=0", "nms_mask", "background"},
       {"a turned box is turned back", "#if NMS_TURNED\n  return", "#if 0\n  return",
        "box_nms n=250", "nms_one", "special"},
       {"sizes are not halved", "half_width = 0.5f * x1", "half_width = x1",

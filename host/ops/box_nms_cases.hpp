@@ -37,10 +37,27 @@ inline void special(const Problem& p, std::uint64_t seed, Tensors& inputs) {
   box_sets::make_special_rows(inputs.at("data"), random, e, coord);
 }
 
+/// Every third row is of the class that is dropped, and has the best score of all.
+inline void background(const Problem& p, std::uint64_t seed, Tensors& inputs) {
+  box_sets::Rows rows = box_nms_data::rows(p, inputs);
+  rows.put = [put = rows.put, id = p.integer("background_id")](int item, int row,
+                                                               box_sets::Row values) {
+    if (row % 3 == 0) {
+      values.id = id;
+      values.score += 1;
+    }
+    put(item, row, values);
+  };
+  box_sets::every(rows, seed);
+}
+
 }  // namespace box_nms_data
 
 inline std::vector<DataSet> box_nms_data_sets() {
-  return suppression_data_sets<box_nms_data::rows, box_nms_data::special>();
+  std::vector<DataSet> sets = suppression_data_sets<box_nms_data::rows, box_nms_data::special>();
+  sets.push_back({"background", Check::exact, "the best third of the rows is of the class to drop",
+                  box_nms_data::background});
+  return sets;
 }
 
 /// What nms has no word for, and one case of each way through the core.
@@ -48,6 +65,8 @@ inline std::vector<std::string> box_nms_cases() {
   return {"box_nms n=122640 iou_threshold=0.45 valid_thresh=0.01 topk=400 id_index=0",
           "box_nms batch=3 n=1500 topk=40 id_index=0 background_id=3",
           "box_nms batch=2 n=300 id_index=0 background_id=0 force_suppress=1",
+          "box_nms batch=2 n=300 id_index=0 force_suppress=1",
+          "box_nms n=517 e=7 id_index=6 background_id=-2 valid_thresh=-2",
           "box_nms n=700 in_format=center",
           "box_nms n=700 in_format=center id_index=0 out_format=center",
           "box_nms batch=2 n=700 in_format=center out_format=corner iou_threshold=0.25",
