@@ -2,6 +2,7 @@
 // ssd_decode_test.cpp - problems, plans, references and kernels of ssd_decode.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // box_nms: its Problem line, and what it asks of the core of nms.
+#include <limits>
+
 #include "box_nms_cases.hpp"
 #include "shared/suppression.hpp"
 
@@ -11,7 +13,7 @@ using Values = std::map<std::string, std::string, std::less<>>;
 void check_box_nms(const Problem& p, Values&) {
   check_row(p);
   if (p.integer("topk") == 0) bad_field(p, "topk", "needs 1 or more, or -1 for all rows");
-  if (p.integer("background_id") >= 0 && p.integer("id_index") < 0) {
+  if (p.integer("background_id") != -1 && p.integer("id_index") < 0) {
     bad_field(p, "background_id", "needs an id_index, the element that holds the class");
   }
 }
@@ -22,14 +24,15 @@ std::vector<Field> box_nms_fields() {
           extent("n", "rows of a set"),
           extent("e", "elements of a row, 5 or more", "6"),
           dtype_field(),
-          number("iou_threshold", "a kept box kills later ones that overlap it more", "0.5"),
+          number("iou_threshold", "a kept box suppresses later ones that overlap it more", "0.5"),
           number("valid_thresh", "a kept box has a higher score", "0"),
           integer("topk", "best rows that are looked at; -1: all", "-1", -1),
           integer("coord_start", "element of the first of four coordinates", "2", 0),
           integer("score_index", "element that holds the score", "1", 0),
           integer("id_index", "element that holds the class; -1: there is none", "-1", -1),
-          integer("background_id", "rows of this class are dropped; -1: none are", "-1", -1),
-          integer("force_suppress", "1: boxes of other classes are killed too", "0", 0, 1),
+          integer("background_id", "with an id_index: rows of this class are dropped, -1 too", "-1",
+                  std::numeric_limits<std::int32_t>::min()),
+          integer("force_suppress", "1: boxes of other classes are suppressed too", "0", 0, 1),
           choice("in_format", "corner: x0 y0 x1 y1; center: middle x y, width, height", formats,
                  "corner"),
           choice("out_format", "what the coordinates of kept rows become", formats, "corner")};
@@ -46,8 +49,6 @@ Launch output(const Problem& p, const Decided& decided) {
   return rows_output(p, box_nms_asks(p), decided, true, box_nms_form(p));
 }
 
-constexpr FrontEnd kFrontEnd{box_nms_asks, output};
-
 }  // namespace
 
 Suppression box_nms_asks(const Problem& p) {
@@ -60,8 +61,10 @@ Suppression box_nms_asks(const Problem& p) {
   s.score_index = p.integer("score_index");
   s.coord_start = p.integer("coord_start");
   s.id_index = p.integer("force_suppress") == 1 ? -1 : p.integer("id_index");
-  if (p.integer("background_id") >= 0) s.background_index = p.integer("id_index");
-  s.background = static_cast<float>(p.integer("background_id"));
+  s.background_index = p.integer("id_index");
+  const double background = p.integer("background_id");
+  s.background =
+      static_cast<float>(p.dtype() == Dtype::f16 ? round_to_half(background) : background);
   s.iou_threshold = p.number("iou_threshold");
   s.score_min = p.number("valid_thresh");
   s.center = p.choice("in_format") == "center";
@@ -79,7 +82,7 @@ const Op& box_nms_op() {
   static const Op op = {
       "box_nms",           "non-maximum suppression of rows, as MXNet's box_nms defines it",
       box_nms_fields(),    check_box_nms,
-      box_nms_tensors,     suppression_variants<kFrontEnd>(),
+      box_nms_tensors,     suppression_variants({box_nms_asks, output}),
       box_nms_data_sets(), box_nms_reference,
       nms_flops,           tensor_bytes,
       box_nms_cases(),     box_nms_small_cases()};

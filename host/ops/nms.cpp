@@ -27,16 +27,16 @@ std::vector<Field> nms_fields() {
           extent("n", "rows of a set"),
           extent("e", "elements of a row, 5 or more", "6"),
           dtype_field(),
-          number("iou_threshold", "overlap from which a kept box kills later ones", "0.5"),
+          number("iou_threshold", "overlap from which a kept box suppresses later ones", "0.5"),
           integer("max_output_size", "most boxes that are kept; 0 or less: all", "-1", kAny),
-          integer("force_suppress", "1: boxes of other classes are killed too", "0", 0, 1),
+          integer("force_suppress", "1: boxes of other classes are suppressed too", "0", 0, 1),
           integer("top_k", "best rows that are looked at; 0 or less: all", "-1", kAny),
           integer("coord_start", "element of the first of four coordinates", "2", 0),
           integer("score_index", "element that holds the score", "1", 0),
           integer("id_index", "element that holds the class; -1: there is none", "0", -1),
           flag("return_indices", "box_indices and box_count are the outputs"),
           flag("invalid_to_bottom", "kept rows stand together"),
-          choice("compare", "ge: an overlap equal to the threshold kills; gt: it does not",
+          choice("compare", "ge: an overlap equal to the threshold suppresses; gt: it does not",
                  {"ge", "gt"}, "ge"),
           number("score_min", "a kept box has a higher score", "0")};
 }
@@ -66,8 +66,6 @@ Launch output(const Problem& p, const Decided& decided) {
   return indices_output(s, decided, "indices", "box_indices", "box_count");
 }
 
-constexpr FrontEnd kFrontEnd{nms_asks, output};
-
 }  // namespace
 
 Suppression nms_asks(const Problem& p) {
@@ -95,7 +93,7 @@ const Op& nms_op() {
       nms_fields(),
       check_nms,
       nms_tensors,
-      suppression_variants<kFrontEnd>(),
+      suppression_variants({nms_asks, output}),
       nms_data_sets(),
       nms_reference,
       nms_flops,

@@ -23,7 +23,7 @@ std::vector<Field> onnx_nms_fields() {
           extent("n", "boxes of an image"),
           dtype_field(),
           integer("max_output", "most boxes that a class keeps; 0: none", "0", 0),
-          number("iou_threshold", "a kept box kills later ones that overlap it more", "0"),
+          number("iou_threshold", "a kept box suppresses later ones that overlap it more", "0"),
           number("score_threshold", "a kept box has a higher score; -inf: any but NaN", "-inf"),
           flag("center", "boxes are (middle x, y, width, height), not two corners")};
 }
@@ -51,8 +51,6 @@ Launch output(const Problem& p, const Decided& decided) {
            BufferArg{"totals"}, narrow(s.sets), narrow(s.sets / s.items), narrow(decided.top),
            narrow(most), narrow(decided.chunks)}};
 }
-
-constexpr FrontEnd kFrontEnd{onnx_nms_asks, output};
 
 }  // namespace
 
@@ -83,7 +81,7 @@ const Op& onnx_nms_op() {
                         onnx_nms_fields(),
                         check_onnx_nms,
                         onnx_nms_tensors,
-                        suppression_variants<kFrontEnd>(),
+                        suppression_variants({onnx_nms_asks, output}),
                         onnx_nms_data_sets(),
                         onnx_nms_reference,
                         nms_flops,

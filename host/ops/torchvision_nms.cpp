@@ -14,7 +14,7 @@ void check_torchvision_nms(const Problem&, Values&) {}
 
 std::vector<Field> torchvision_nms_fields() {
   return {extent("n", "boxes"), dtype_field(),
-          number("iou_threshold", "a kept box kills later ones that overlap it more", "0.5")};
+          number("iou_threshold", "a kept box suppresses later ones that overlap it more", "0.5")};
 }
 
 std::vector<TensorSpec> torchvision_nms_tensors(const Problem& p) {
@@ -29,8 +29,6 @@ std::vector<TensorSpec> torchvision_nms_tensors(const Problem& p) {
 Launch output(const Problem& p, const Decided& decided) {
   return indices_output(torchvision_nms_asks(p), decided, "", "keep_rows", "keep_count");
 }
-
-constexpr FrontEnd kFrontEnd{torchvision_nms_asks, output};
 
 }  // namespace
 
@@ -51,7 +49,7 @@ const Op& torchvision_nms_op() {
                         torchvision_nms_fields(),
                         check_torchvision_nms,
                         torchvision_nms_tensors,
-                        suppression_variants<kFrontEnd>(),
+                        suppression_variants({torchvision_nms_asks, output}),
                         torchvision_nms_data_sets(),
                         torchvision_nms_reference,
                         nms_flops,

@@ -71,14 +71,13 @@ inline std::vector<DataSet> all(void (*exact)(const Problem&, std::uint64_t, Ten
   return {
       {"zero_mean", Check::zero_mean, "N(0,1); an all-zero or constant output fails", zero_mean},
       {"exact", Check::exact,
-       "-1, 0 and 1, so that the sum is exact: bit for bit where nothing after it rounds (act "
-       "none, relu or relu6, a factor that is a power of two), else within what follows the sum",
+       "-1, 0 and 1, so that the sum is exact. The result is exact too where nothing after the sum "
+       "rounds (act none, relu or relu6, a factor that is a power of two)",
        exact},
       {"positive", Check::hard, "0.5 to 1.5; a narrow accumulator drifts away", positive},
       {"outliers", Check::hard,
        "N(0,1) with one in 64 of the first operand a thousand times larger; for half sums "
-       "positive, "
-       "and at most 16 in a sum",
+       "positive, and at most 16 in a sum",
        outliers},
   };
 }

@@ -251,6 +251,8 @@ void check_row(const Problem& p) {
 
 // ---- the variants ----
 
+namespace {
+
 Reason suppression_in_one(const Problem& p, const Suppression& s, const DeviceInfo& device) {
   if (s.n > kBlock) return fmt::format("n={} is over {}: too long for one work-group", s.n, kBlock);
   if (s.top() > kCandidatesOfOne) {
@@ -299,6 +301,31 @@ void plan_by_mask(const Problem& p, const FrontEnd& op, const DeviceInfo& device
 void plan_in_chunks(const Problem& p, const FrontEnd& op, const DeviceInfo& device,
                     const PlanOptions& options, Plan& plan) {
   plan_chunks(p, op, Groups(device, options), several_chunks(op.asks(p), device), plan);
+}
+
+using Supports = Reason (*)(const Problem&, const Suppression&, const DeviceInfo&);
+using Planner = void (*)(const Problem&, const FrontEnd&, const DeviceInfo&, const PlanOptions&,
+                         Plan&);
+
+Variant variant(const char* name, const char* about, const FrontEnd& op, Supports supports,
+                Planner planner) {
+  return {
+      name, about,
+      [=](const Problem& p, const DeviceInfo& device) { return supports(p, op.asks(p), device); },
+      [=](const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
+        planner(p, op, device, options, plan);
+      }};
+}
+
+}  // namespace
+
+std::vector<Variant> suppression_variants(const FrontEnd& op) {
+  return {variant("nms_one", "two launches, for up to 256 candidates of 1024 rows", op,
+                  suppression_in_one, plan_in_one),
+          variant("nms_mask", "five launches, for up to 4096 candidates", op, suppression_by_mask,
+                  plan_by_mask),
+          variant("nms_chunks", "three launches a chunk of candidates, for any number", op,
+                  suppression_in_chunks, plan_in_chunks)};
 }
 
 // ---- outputs ----

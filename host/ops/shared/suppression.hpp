@@ -53,38 +53,8 @@ struct FrontEnd {
   Launch (*output)(const Problem&, const Decided&);
 };
 
-Reason suppression_in_one(const Problem&, const Suppression&, const DeviceInfo&);
-Reason suppression_by_mask(const Problem&, const Suppression&, const DeviceInfo&);
-Reason suppression_in_chunks(const Problem&, const Suppression&, const DeviceInfo&);
-void plan_in_one(const Problem&, const FrontEnd&, const DeviceInfo&, const PlanOptions&, Plan&);
-void plan_by_mask(const Problem&, const FrontEnd&, const DeviceInfo&, const PlanOptions&, Plan&);
-void plan_in_chunks(const Problem&, const FrontEnd&, const DeviceInfo&, const PlanOptions&, Plan&);
-
 /// The three variants of an op; the names are those of the core's main kernels.
-template <const FrontEnd& F>
-std::vector<Variant> suppression_variants() {
-  return {{"nms_one", "two launches, for up to 256 candidates of 1024 rows",
-           [](const Problem& p, const DeviceInfo& device) {
-             return suppression_in_one(p, F.asks(p), device);
-           },
-           [](const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
-             plan_in_one(p, F, device, options, plan);
-           }},
-          {"nms_mask", "five launches, for up to 4096 candidates",
-           [](const Problem& p, const DeviceInfo& device) {
-             return suppression_by_mask(p, F.asks(p), device);
-           },
-           [](const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
-             plan_by_mask(p, F, device, options, plan);
-           }},
-          {"nms_chunks", "three launches a chunk of candidates, for any number",
-           [](const Problem& p, const DeviceInfo& device) {
-             return suppression_in_chunks(p, F.asks(p), device);
-           },
-           [](const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
-             plan_in_chunks(p, F, device, options, plan);
-           }}};
-}
+std::vector<Variant> suppression_variants(const FrontEnd&);
 
 /// What becomes of the coordinates of a row that is kept.
 enum class BoxForm { as_is, to_center, to_corner };
