@@ -25,17 +25,17 @@
 //   q  | scores |        |       o |  sums  |        |         the maxima so far; weights go to
 //      +--------+--------+---      +--------+--------+---      local memory; each lane adds up.
 //
-// Sums so far are brought down whenever a maximum rises. A tile that would hang over the last query
-// is moved back, so that it ends there, and stores only its own rows; the last block of several is
-// moved back in the same way, by up to three keys, which then have the weight 0.
+// Sums so far are rescaled whenever a maximum rises. A tile that would reach past the last
+// query is moved back, so that it ends there. It stores only its own rows. The last block of
+// several is moved back in the same way, by up to three keys. These keys then have the weight 0.
 //
 // Every tensor has a row stride (ld), a head stride, a batch stride and a first element (off), in
-// elements; every byte offset fits an int. So heads that are pieces of longer rows are read and
-// written in place. Elements of o lie in distinct places. mask is dense; it has nq*nk elements a
-// batch item, or none: maskb = 0, and a head, or none: maskh = 0; it may be null without ATT_MASK.
-// Buffers start on multiples of 16 bytes, as OpenCL's do. No output overlaps an input.
-// attention_pad.cl copies what is not aligned, and attention_plain.cl needs neither that nor local
-// memory.
+// elements. Every byte offset fits an int. So heads that are pieces of longer rows are read and
+// written in place. Elements of o lie in distinct places. mask is dense. It has nq*nk elements for
+// each batch item, or one for all: maskb = 0. The same holds for heads and maskh. It may be null
+// without ATT_MASK. Buffers start on multiples of 16 bytes, as OpenCL's do. No output overlaps an
+// input. attention_pad.cl copies what is not aligned, and attention_plain.cl needs neither that nor
+// local memory.
 //
 //@define CLAM_F16    off                   store tensors as half
 //@define ATT_ACC     0 {0,1}               sums in float, chunks
@@ -169,8 +169,8 @@ void store4(float4 v, __global char* p, uint at) {
 
 // ---- addresses that a loop moves along ----
 
-// With SPLIT, a load adds to the lower half of an address alone: Mesa's compilers for Mali spend
-// two instructions on that, and three and more registers on a sum of 64 bits. Right only where base
+// With SPLIT, a load adds to the lower half of an address alone. Mesa's compilers for Mali spend
+// two instructions on that. A sum of 64 bits takes three, and more registers. Right only where base
 // and what is read have the same upper half: see ends_above.
 #if SPLIT
 typedef uint2 Address;
@@ -221,8 +221,8 @@ S4 load_s(__global const T4* p) {
 
 // ---- what is kept from one block of keys to the next ----
 
-// Sums of weights and of weighted columns of v are an item's own, and lie in local memory, a vector
-// of all items side by side: registers do not hold them beside the scores' loop.
+// Sums of weights and of weighted columns of v belong to one item. They lie in local memory, a
+// vector of all items side by side. Registers do not hold them beside the scores' loop.
 #define ITEMS (TILES * LANES)
 #define OUTPUT(i) ((1 + (i)) * ITEMS)
 #define OWN ((1 + ROWS) * ITEMS)
@@ -443,7 +443,7 @@ float total_of_lanes(__local const float4* partial) {
 // ---- a block of keys ----
 
 // Where a tile's queries and a block's keys are. Keys of the block are first to end - 1, and its
-// units start at `start`, which may be up to three keys before: those have been seen.
+// units start at `start`, which may be up to three keys earlier. Those were counted before.
 typedef struct {
   int query, start, first, end;
 } Block;
@@ -485,8 +485,8 @@ void finish_scores(float4* s, Block at, int key, int read_key, __global const T*
   EACH_ROW(HIDE_ROW, )
 }
 
-// What the items of a tile share, row by row of the tile: the maxima so far, and what sums of the
-// blocks before are multiplied by, for these are less.
+// What the items of a tile share, for each of its rows: the maxima so far, and the factors of the
+// sums of earlier blocks.
 typedef struct {
   float4 most[TILES], down[TILES];
 } Maxima;
@@ -596,8 +596,8 @@ uint reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + ro
     store_row(own[OUTPUT(i)] * divisor(total.s##i), o, (out.at + i * ldo) * SIZE, out.columns); \
   }
 
-// Where an item's outputs go: its first element of o, the tile's first query, the columns of o from
-// its first on, and how many of the tile's rows the tile before stores. And which item of the group
+// Where an item's outputs go: its first element of o, the tile's first query, and the columns of o
+// from its first on. Also how many of its rows the tile before stores. And which item of the group
 // it is: lane * TILES + tile.
 typedef struct {
   uint at;
@@ -703,9 +703,9 @@ __kernel GROUP void attention_online(__global const T* q, __global const T* k, _
     }
     return;
   }
-  // What registers do not hold beside the scores' loop waits in local memory. An address of the
-  // same text before the loop over blocks and inside it would take a register all the while, so it
-  // has `|` here and `+` there; and behind the scores' loop an item reads anew which one it is.
+  // What registers do not hold beside the scores' loop waits in local memory. An address with the
+  // same text before the loop over blocks and inside it takes a register all the time. So it has
+  // `|` here and `+` there. Behind the scores' loop an item reads again which one it is.
   starts[lane * TILES | tile] =
       (uint4)(q_head + query * q_row, k_head, v_head + min(col, (dv - 1) / 4 * 4),
               mask_head + query * nk);

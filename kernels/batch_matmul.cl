@@ -2,8 +2,8 @@
 // batch_matmul.cl - c[i,m,n] = act(scale * sum_k a[i,m,k] * b[i,k,n] + mask[m,n])
 //
 // Builds alone, as is (float) or with -DCLAM_F16 (half storage; needs cl_khr_fp16). What follows
-// the sum is float. BMM_ACC says how sums are kept; in each mode every kernel adds in the order of
-// k (batch_matmul_nt, where it is not 0, even and odd k apart, until the chunk ends):
+// the sum is float. BMM_ACC says how sums are kept. In each mode every kernel adds in the order of
+// k. Where it is not 0, batch_matmul_nt adds even and odd k apart until the chunk ends:
 //
 //   0  in one float per output, by fma
 //   1  in half inside a chunk of 32 k, or of 4 behind the last whole one; the chunks in float
@@ -12,7 +12,7 @@
 // With BMM_PARTS, each part of k so, and then the parts in float, in their order.
 //
 // a, b and c are stacks of matrices: a batch stride, a row stride (ld) and a first element (off),
-// in elements; every byte offset into them fits an int. So a head, whose rows are pieces of longer
+// in elements. Every byte offset into them fits an int. So a head, whose rows are pieces of longer
 // rows, is read and written in place. stridea = 0 or strideb = 0: one matrix for all batch items.
 // Elements of c lie in distinct places: stridec >= (m-1)*ldc + n, or, where batch items lie side by
 // side, stridec >= n and ldc >= (batch-1)*stridec + n. Buffers start on multiples of 16 bytes, as
@@ -21,8 +21,8 @@
 //
 // The two letters of a kernel say how a and b lie: n as in the formula, t transposed; _tn and _tt
 // are in batch_matmul_transposed.cl. A work-item has a tile of 4 or 8 columns (batch_matmul_plain:
-// one output) and takes 4 k a trip, or a chunk, by aligned 4-vectors. A tile that would hang over
-// an edge is moved back, so that it ends there: it then shares rows or columns with its neighbour,
+// one output) and takes 4 k a trip, or a chunk, by aligned 4-vectors. A tile that would reach past
+// an edge is moved back, so that it ends there. Then it shares rows or columns with its neighbour,
 // and stores only its own.
 //
 //     kernel   a vector of a holds   a vector of b holds    rows x columns of a tile
@@ -184,8 +184,8 @@ void store4(float4 v, __global char* p, uint at) {
 
 // ---- addresses that a loop moves along ----
 
-// With SPLIT, a load adds to the lower half of an address alone: Mesa's compilers for Mali spend
-// two instructions on that, and three and more registers on a sum of 64 bits. Right only where base
+// With SPLIT, a load adds to the lower half of an address alone. Mesa's compilers for Mali spend
+// two instructions on that. A sum of 64 bits takes three, and more registers. Right only where base
 // and what is read have the same upper half: see ends_above.
 #if SPLIT
 typedef uint2 Address;
@@ -337,7 +337,7 @@ float sum_one(__global const char* x, uint x_step, __global const char* w, uint 
 // Four k: x by rows of k, then for each k its vectors of w, each for all rows.
 #define FIRST(i, v, k_of) FIRST_BY(i, v, x##i.k_of)
 #define NEXT(i, v, k_of) NEXT_BY(i, v, x##i.k_of)
-// Where rows of x begin: reckoned once, for Mesa does not move products out of a loop.
+// Where rows of x begin: computed once, for Mesa does not move products out of a loop.
 #define ROW_OF_X(i, none1_, none2_) const uint x_at##i = i * x_stride;
 #define LOAD_X(i, k_at, none_) \
   const S4 x##i = load_t((__global const T4*)PLACE(x, x_at##i + (k_at) * SIZE));
@@ -474,8 +474,8 @@ void sum_rows(float4* sum, Address x, uint x_stride, Address w, uint w_stride, i
 // ---- tiles ----
 
 // What a work-item computes: rows from `row` on, and vectors of four columns, one every APART from
-// `col` on. What it owns: all rows but those of the tile above, the first ones, and of a vector the
-// columns from `first` on that c has.
+// `col` on. What it owns: all rows but the first ones, which belong to the tile above. Of a vector
+// it owns the columns from `first` on that c has.
 typedef struct {
   int row, above, col, first;
 } Tile;
@@ -606,8 +606,8 @@ void finish_parts(Tile tile, Output out, __global const T* mask, __global T* c,
 #define TAKE(i, v, none_) \
   take(sum[i * VECTORS + v], i * VECTORS + v, tile, out, mask, c, partial);
 
-// All sums of a tile by scalar loads: from x on, a row every x_stride bytes and a k every x_step;
-// from w on, a vector every w_apart, a column every w_column, a k every w_step.
+// All sums of a tile by scalar loads. From x on, rows are x_stride bytes apart and k x_step. From w
+// on, vectors are w_apart, columns w_column and k w_step apart.
 void sum_slowly(__global const char* x, uint x_stride, uint x_step, __global const char* w,
                 uint w_apart, uint w_column, uint w_step, int pairs, int k, Tile tile, Output out,
                 __global const T* mask, __global T* c, __local float4* partial) {
@@ -624,9 +624,9 @@ void sum_slowly(__global const char* x, uint x_stride, uint x_step, __global con
 
 // ---- the kernels ----
 
-// The rows of a tile again, written so that a compiler does not keep those from before the loop
-// over k in registers until behind it. The listings say where that pays: on a G610 nn is 661
-// instructions with it and 699 without, but nt of whole rows 466 with it and 437 without.
+// The rows of a tile again. They are written so that a compiler does not keep the first ones in
+// registers through the loop over k. The listings say where that pays. On a G610 nn takes 661
+// instructions with it and 699 without. nt of whole rows takes 466 with it and 437 without.
 void own_rows_again(Tile* tile, int own_row, int m) {
   tile->row = m - max(m - own_row, ROWS);
   tile->above = own_row - tile->row;

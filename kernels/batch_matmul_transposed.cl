@@ -10,7 +10,7 @@
 //   2  in half
 //
 // a, b and c are stacks of matrices: a batch stride, a row stride (ld) and a first element (off),
-// in elements; every byte offset into them fits an int. So a head, whose rows are pieces of longer
+// in elements. Every byte offset into them fits an int. So a head, whose rows are pieces of longer
 // rows, is read and written in place. stridea = 0 or strideb = 0: one matrix for all batch items.
 // Elements of c lie in distinct places: stridec >= (m-1)*ldc + n, or, where batch items lie side by
 // side, stridec >= n and ldc >= (batch-1)*stridec + n. Buffers start on multiples of 16 bytes, as
@@ -19,8 +19,8 @@
 //
 // The two letters of a kernel say how a and b lie: n as in the formula, t transposed; _nn and _nt
 // are in batch_matmul.cl. A work-item has a tile of 4 or 8 columns and takes 4 k a trip, or a
-// chunk, by aligned 4-vectors. A tile that would hang over an edge is moved back, so that it ends
-// there: it then shares rows or columns with its neighbour, and stores only its own.
+// chunk, by aligned 4-vectors. A tile that would reach past an edge is moved back, so that it ends
+// there. Then it shares rows or columns with its neighbour, and stores only its own.
 //
 //     kernel   a vector of a holds   a vector of b holds    rows x columns of a tile
 //     _tn      4 rows at one k       4 columns at one k     BMM_M0 x BMM_N0, BMM_M0 4 or 8
@@ -170,8 +170,8 @@ void store4(float4 v, __global char* p, uint at) {
 
 // ---- addresses that a loop moves along ----
 
-// With SPLIT, a load adds to the lower half of an address alone: Mesa's compilers for Mali spend
-// two instructions on that, and three and more registers on a sum of 64 bits. Right only where base
+// With SPLIT, a load adds to the lower half of an address alone. Mesa's compilers for Mali spend
+// two instructions on that. A sum of 64 bits takes three, and more registers. Right only where base
 // and what is read have the same upper half: see ends_above.
 #if SPLIT
 typedef uint2 Address;
@@ -388,8 +388,8 @@ void sum_vectors_by_rows(float4* sum, __global const char* x, uint x_stride,
 // ---- tiles ----
 
 // What a work-item computes: rows from `row` on, and vectors of four columns, one every APART from
-// `col` on. What it owns: all rows but those of the tile above, the first ones, and of a vector the
-// columns from `first` on that c has.
+// `col` on. What it owns: all rows but the first ones, which belong to the tile above. Of a vector
+// it owns the columns from `first` on that c has.
 typedef struct {
   int row, above, col, first;
 } Tile;
@@ -470,8 +470,8 @@ void finish_vector(float4 sum, int i, int v, Tile tile, Output out, __global con
 #define TAKE(i, v, none_) \
   finish_vector(sum[i * VECTORS + v], i, v, tile, out, mask, c);
 
-// All sums of a tile by scalar loads: from x on, a row every x_stride bytes and a k every x_step;
-// from w on, a vector every w_apart, a column every w_column, a k every w_step.
+// All sums of a tile by scalar loads. From x on, rows are x_stride bytes apart and k x_step. From w
+// on, vectors are w_apart, columns w_column and k w_step apart.
 void sum_slowly(__global const char* x, uint x_stride, uint x_step, __global const char* w,
                 uint w_apart, uint w_column, uint w_step, int pairs, int k, Tile tile, Output out,
                 __global const T* mask, __global T* c) {
@@ -488,8 +488,8 @@ void sum_slowly(__global const char* x, uint x_stride, uint x_step, __global con
 
 // ---- the kernels ----
 
-// The rows of a tile again, written so that a compiler does not keep those from before the loop
-// over k in registers until behind it.
+// The rows of a tile again. They are written so that a compiler does not keep the first ones in
+// registers through the loop over k.
 void own_rows_again(Tile* tile, int own_row, int m) {
   tile->row = m - max(m - own_row, ROWS);
   tile->above = own_row - tile->row;

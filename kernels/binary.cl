@@ -2,14 +2,13 @@
 // binary.cl - c = a op b, element by element, each repeated along the axes that it does not have
 //
 // Builds alone, as is (float) or with -DCLAM_F16 (half storage; needs cl_khr_fp16). op is float and
-// rounded once to T: sum, difference, product, larger and smaller are the numbers that IEEE 754
-// says, a quotient is as exact as the device's (2.5 ulp). larger and smaller of a NaN and a number
-// are NaN; of 0 and -0 they may be either. Where the device takes denormal numbers for 0, so does
-// this.
+// rounded once to T. Sum, difference, product, maximum and minimum are those of IEEE 754. A
+// quotient is as exact as the device's (2.5 ulp). The maximum and minimum of a NaN and a number are
+// NaN; of 0 and -0 they may be either. Where the device takes denormal numbers for 0, so does this.
 //
-// Axes next to each other along which the same operands repeat are one axis here: c is
-// [n3,n2,n1,n0] (n0 its last), and 1 to 4 of these remain. A step is the distance of neighbours
-// along an axis in elements, 0 where an operand repeats; along n0 it is BINARY_A or BINARY_B.
+// Neighbouring axes along which the same operands repeat are one axis here. c is [n3,n2,n1,n0], n0
+// being its last axis, and 1 to 4 of these remain. A step is the distance of neighbours along an
+// axis in elements, 0 where an operand repeats; along n0 it is BINARY_A or BINARY_B.
 //
 //   a[3,4] + b[4]       n1 = 3, n0 = 4    a1 = 4, BINARY_A = 1    b1 = 0, BINARY_B = 1
 //   a[3,4] + b[3,1]     n1 = 3, n0 = 4    a1 = 4, BINARY_A = 1    b1 = 1, BINARY_B = 0

@@ -3,8 +3,8 @@
 //             iy = oy * stride_h - pad_t + r * dilation_h, ix likewise; taps outside x are left out
 //
 // Builds alone, as is (float) or with -DCLAM_F16 (half storage; needs cl_khr_fp16). Sums in the
-// order of c, r, s by fma, in one float per output, or in one for each of CONV2D_PARTS ranges of
-// c, which are then added in their order. What follows the sum is float too.
+// order of c, r, s by fma, in one float per output. With CONV2D_PARTS there is one for each of so
+// many ranges of c, and these are added in their order. What follows the sum is float too.
 //
 // All tensors are dense and start on multiples of 16 bytes; every byte offset into them fits an
 // int. An absent b counts as zeros, and an absent r is not added; both may then be null. y may be
@@ -118,7 +118,7 @@ void store4(float4 v, __global char* p, uint at) {
 // ---- tiles ----
 
 // What a work-item computes: pixels ox to ox + 3 of row oy, channels 4 * tile to 4 * tile + 3 of
-// group g, of image n; it sums `channels` input channels from `begin` on. `stored` is 0 for an item
+// group g, of image n. It sums `channels` input channels from `begin` on. `stored` is 0 for an item
 // that has no tile of its own.
 typedef struct {
   int n, g, tile, oy, ox, begin, channels, stored;

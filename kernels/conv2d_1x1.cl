@@ -2,8 +2,8 @@
 // conv2d_1x1.cl - y[n,k,p] = act(sum_c w[k,c] * x[n,c,p] + b[k]) + r[n,k,p], p a pixel of a map
 //
 // Builds alone, as is (float) or with -DCLAM_F16 (half storage; needs cl_khr_fp16). Sums in the
-// order of c; or in that order for each of CONV2D_PARTS ranges of c, and these sums are then added
-// in their order, in float. What follows the sum is float too. CONV2D_ACC says how sums are kept:
+// order of c. With CONV2D_PARTS each of so many ranges of c has a sum, and these are added in their
+// order, in float. What follows the sum is float too. CONV2D_ACC says how sums are kept:
 //
 //   0  in one float per output, by fma
 //   1  in half inside a chunk of 32 c; behind the last whole one in chunks of 4 c, and of 1; the
@@ -21,8 +21,8 @@
 //   pixels   0..3   4..7  ...  60..63 | 64..67  ...       CONV2D_LX = 16, CONV2D_VECTORS = 2
 //   item     0      1     ...  15     | 0       ...
 //
-// Where the bytes that a work-item reads lie on both sides of a multiple of 4 GiB, CONV2D_SPLIT
-// sends it through them one by one, in the same order.
+// With CONV2D_SPLIT, a work-item whose bytes lie on both sides of a multiple of 4 GiB reads them
+// one by one, in the same order.
 //
 //@define CLAM_F16         off                           store tensors as half
 //@define CONV2D_ACC       0 {0,1,2}                     sums in float, chunks, half
@@ -151,8 +151,8 @@ void store4(float4 v, __global char* p, uint at) {
 
 // ---- addresses that a loop moves along ----
 
-// With SPLIT, a load adds to the lower half of an address alone: Mesa's compilers for Mali spend
-// two instructions on that, and three and more registers on a sum of 64 bits. Right only where base
+// With SPLIT, a load adds to the lower half of an address alone. Mesa's compilers for Mali spend
+// two instructions on that. A sum of 64 bits takes three, and more registers. Right only where base
 // and what is read have the same upper half: see ends_above.
 #if SPLIT
 typedef uint2 Address;
@@ -208,7 +208,7 @@ S4 load_s(__global const T4* p) {
 #endif
 
 // What a trip of a loop begins and ends with. With ACC 2 halves are carried from trip to trip as
-// words: Mesa 25 would carry them one by one, and no longer multiply in pairs.
+// words. Else Mesa 25 carries them one by one, and no longer multiplies in pairs.
 #if ACC == 0
 #define DECLARE(i, of, v) S4 t##i##_##v = (S4)(0.0f);
 #define BEGIN(i, of, v)
@@ -305,8 +305,8 @@ float sum_one(__global const char* x, uint plane, __global const char* w, int ch
 
 // ---- from the sum to the output ----
 
-// What the loops leave no more than two registers for: the element of y that is first in the tile;
-// and twice the first of its channels, plus one where its first vector of pixels is another's.
+// The loops leave two registers. One is the element of y that is first in the tile. The other is
+// twice the first of its channels, plus one if its first vector of pixels belongs to another tile.
 typedef struct {
   int at, channel;
 } Tile;

@@ -4,10 +4,10 @@
 //                 taps outside x are left out
 //
 // Builds alone, as is (float) or with -DCLAM_F16 (half storage; needs cl_khr_fp16). Sums in the
-// order of c, r, s by fma, in one float per output, or in one for each of CONV2D_PARTS ranges of
-// c, which are then added in their order. With CONV2D_CHUNK, the products of a row of taps with so
-// many channels, 3 * CONV2D_CHUNK of them, are summed in half, and these sums in float, r by r.
-// What follows the sum is float.
+// order of c, r, s by fma, in one float per output. With CONV2D_PARTS there is one for each of so
+// many ranges of c, and these are added in their order. With CONV2D_CHUNK, the products of a row of
+// taps with so many channels are summed in half: 3 * CONV2D_CHUNK of them. These sums are added in
+// float, r by r. What follows the sum is float.
 //
 // All tensors are dense and start on multiples of 16 bytes; every byte offset into them fits an
 // int. An absent b counts as zeros, and an absent r is not added; both may then be null. y may be
@@ -26,10 +26,10 @@
 //   stride 1   l | m m m m | h             l, h: one element each, left out at the ends of the row
 //   stride 2   l | m m m m   m m m m
 //
-// A load is the cheapest on Mali where its address is a sum of 32 bits: CONV2D_SPLIT keeps the
-// upper half of an address as it is and adds to the lower one. Where a multiple of 4 GiB lies
-// between the start of a tensor and the last byte that a work-item reads of it, it goes through
-// them by 64-bit sums instead, in the same order.
+// On Mali a load is cheapest if its address is a sum of 32 bits. So CONV2D_SPLIT keeps the upper
+// half of an address and adds to the lower one. A multiple of 4 GiB may lie between the start of a
+// tensor and the last byte that a work-item reads. Then the item uses 64-bit sums, in the same
+// order.
 //
 //@define CLAM_F16         off                           store tensors as half
 //@define CONV2D_LX        16 {1,2,4,8,16}               work-items of a group along the map
@@ -248,7 +248,7 @@ void store4(float4 v, __global char* p, uint at) {
 #endif
 
 // What a work-item computes: pixels from column ox of row oy on, channels 4 * tile to 4 * tile + 3
-// of group g, of image n; it sums `channels` input channels from `begin` on. `stored` is 0 for an
+// of group g, of image n. It sums `channels` input channels from `begin` on. `stored` is 0 for an
 // item that has no tile of its own.
 typedef struct {
   int n, g, tile, oy, ox, begin, channels, stored;
@@ -274,9 +274,9 @@ void own_tile(Tile* tile, int groups, int cg, int kg, int oh, int ow) {
 
 // ---- from the sum to the output ----
 
-// Where a tile's outputs lie: the first of its output channels, times 8, and how many it stores, up
-// to 4, in one register; the number of its first pixel in the tensor; how many pixels there are to the
-// end of the row; and the pixels of a map.
+// Where a tile's outputs lie. One register has the first of its output channels, times 8, and how
+// many it stores, up to 4. The others have the number of its first pixel in the tensor, the pixels
+// to the end of the row, and those of a map.
 typedef struct {
   int channels, pixel, pixels, map, whole;
 } Outputs;
@@ -315,8 +315,8 @@ void finish_row(float4 sum, int first, int channel, Outputs out, __global const 
 #endif
 
 // sum[i] holds the four channels of pixel i. In parts, the first items of a tile add up and store
-// four pixels of one channel each. Row by row in the text: where the activation is long a loop is
-// left rolled, and the sums then live in memory through the loop over c as well.
+// four pixels of one channel each. Row by row in the text. Where the activation is long, compilers
+// do not unroll a loop, and the sums lie in memory also through the loop over c.
 void finish(const float4* sum, Outputs out, __global const T* b, __global const T* r,
             __global T* y, __local float4* partial) {
 #if CONV2D_PARTS == 1
@@ -354,8 +354,8 @@ void finish(const float4* sum, Outputs out, __global const T* b, __global const 
 
 // ---- the sum ----
 
-// What a work-item reads: x from the tile's first pixel on in the row of the first taps of channel
-// `begin`, and w from the weights of that channel on.
+// What a work-item reads. x starts at the tile's first pixel in the row of the first taps of
+// channel `begin`, and w at the weights of that channel.
 typedef struct {
   Address x, w;
   uint row, plane;         // bytes from a row, and a map, of x to the next
@@ -418,8 +418,8 @@ void add_row(float4* sum, const Reads* in, Address x, uint at, Address w, uint w
 #endif
 }
 
-// Pixel by pixel and tap by tap, wherever the rows lie: few registers, so that it does not spill
-// where the loop over whole rows does not. What lies inside x is asked anew for each row of taps.
+// Pixel by pixel and tap by tap, wherever the rows lie. It needs few registers, so it spills no
+// more than the loop over whole rows. What lies inside x is asked anew for each row of taps.
 float4 pixel_anywhere(const Reads* in, int pixel) {
   Address x = advanced(in->x, (CONV2D_STRIDE * pixel - 1) * (int)SIZE, 1), w = in->w;
   float4 sum = (float4)(0.0f);
@@ -460,8 +460,8 @@ void sum_channels(float4* sum, const Reads* in) {
 
 #else
 
-// A row of taps of one channel, in half: t[i] for the taps that every pixel has, and those of the
-// ends of the row apart. A chain of half sums has to begin with a multiplication: compilers then
+// A row of taps of one channel, in half. t[i] has the taps that every pixel has. Those of the ends
+// of the row are apart. A chain of half sums has to begin with a multiplication: compilers then
 // keep it in pairs.
 typedef struct {
   half4 t[PIXELS], l, h;
@@ -513,8 +513,8 @@ void add_chunk(float4* sum, const Reads* in, Chunk* part) {
   }
 }
 
-// The channels of a chunk for one pixel, wherever they lie: taps 1, 0, 2 where they are of t[i],
-// and a tap that is of l or h apart. `column`: of the pixel's tap 1, from the tile's first on.
+// The channels of a chunk for one pixel, wherever they lie. Taps 1, 0, 2 are summed in t[i], and a
+// tap of l or h apart. `column`: of the pixel's tap 1, from the tile's first on.
 half4 pixel_of_chunk(const Reads* in, Address x, Address w, int column) {
   const int is_low = column == 0;
   const int is_high = CONV2D_STRIDE == 1 && column == PIXELS - 1;

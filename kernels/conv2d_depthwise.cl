@@ -164,8 +164,8 @@ S4 get4(__global const char* p, uint at) {
 }
 
 // The elements that the four pixels of a row need: l, and a vector for each of taps 1 and 2. Where
-// an end of the row leaves a tap out, its element is 0 and so is its weight: the sum keeps its bits
-// whatever weight or element lies there.
+// an end of the row leaves a tap out, its element and its weight are 0. So the sum keeps its bits
+// whatever lies there.
 typedef struct {
   S l;
   S4 tap1, tap2;
@@ -176,7 +176,7 @@ typedef struct {
   S first0, w0, w1, w2, last2;
 } Filter;
 
-// `at`: where m of the file's picture lies; `low` and `high`: from there to l and h, or 0, so that
+// `at`: where m of the file's picture lies. `low` and `high`: from there to l and h, or 0, so that
 // nothing outside the row is read. Through a pointer: Oclgrind cannot take what a compiler makes of
 // a struct that is returned.
 void load_row(Row* row, __global const char* x, uint at, uint low, uint high) {
@@ -244,8 +244,8 @@ void finish_row(S4 sum, int oy, int ox, int oh, int ow, int plane, float bias,
 
 // ---- the kernel ----
 
-// One work-item a tile. Row i of x feeds row i of the filter in the tile's first row of outputs,
-// and so on: it is read once, and added where it belongs.
+// One work-item a tile. Row i of x belongs to row i of the filter in the tile's first row of
+// outputs, and so on. It is read once, and added to each.
 //@kernel conv2d_depthwise
 //@arg    0  x         in   T[planes*h*w]
 //@arg    1  weights   in   T[channels*9]

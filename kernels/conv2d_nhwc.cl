@@ -5,17 +5,17 @@
 //
 // Builds alone, as is (float) or with -DCLAM_F16 (half storage; needs cl_khr_fp16). Sums in the
 // order of r, s, c by fma, in one float per output. With CONV2D_CHUNK, so many products of a tap
-// are summed in half, and these sums in float; conv2d_nhwc_depthwise sums its nine products in half
-// where it is not 0. What follows the sum is float.
+// are summed in half, and these sums in float. Where it is not 0, conv2d_nhwc_depthwise sums its
+// nine products in half. What follows the sum is float.
 //
 // All tensors are dense and start on multiples of 16 bytes; every byte offset into them fits an
 // int. An absent b counts as zeros, and an absent r is not added; both may then be null. y may be
 // r, element on element; else no output overlaps an input. Output channels of a group of channels
 // read the input channels of that group alone.
 //
-// A work-item of conv2d_nhwc computes a tile of 4 channels of one group x PIXELS pixels of a
-// row; tiles lie along x by channel, so that the items of a group write side by side and read the
-// same pixels. For each tap it is a product of two matrices:
+// A work-item of conv2d_nhwc computes a tile of 4 channels of one group x PIXELS pixels of a row.
+// Tiles lie along x by channel, so the items of a group write side by side and read the same
+// pixels. For each tap it is a product of two matrices:
 //
 //            k k k k
 //   w        c c c c      one vector of 4 channels k for every c: packed
@@ -25,10 +25,10 @@
 //
 // A tile over the end of a row or of a group of channels computes what it does not store.
 //
-// A load is the cheapest on Mali where its address is a sum of 32 bits: CONV2D_SPLIT keeps the
-// upper half of an address as it is and adds to the lower one. Where a multiple of 4 GiB lies
-// between the start of a tensor and the last byte that a work-item reads of it for a tap, it goes
-// through them by 64-bit sums instead, in the same order.
+// On Mali a load is cheapest if its address is a sum of 32 bits. So CONV2D_SPLIT keeps the upper
+// half of an address and adds to the lower one. A multiple of 4 GiB may lie between the start of a
+// tensor and the last byte that a work-item reads for a tap. Then the item uses 64-bit sums, in the
+// same order.
 //
 //@define CLAM_F16         off                           store tensors as half
 //@define CONV2D_LX        16 {1,2,4,8,16}               work-items of a group along k

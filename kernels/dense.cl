@@ -10,31 +10,31 @@
 //
 // With DENSE_PARTS, each part of k so, and then the parts in float, in their order.
 //
-// x, x2, w, r and y are matrices with a row stride (ld) and a first element (off), in elements;
-// every byte offset into them fits an int. Buffers start on multiples of 16 bytes, as OpenCL's
-// do. An absent b counts as zeros, and an absent r is not added; both may then be null. y may be
-// r, element on element; else no output overlaps an input.
+// x, x2, w, r and y are matrices with a row stride (ld) and a first element (off), in elements.
+// Every byte offset into them fits an int. Buffers start on multiples of 16 bytes, as OpenCL's do.
+// An absent b counts as zeros, and an absent r is not added; both may then be null. y may be r,
+// element on element; else no output overlaps an input.
 //
-// dense_packed reads weights that dense_pack_w has packed, and dense_both_packed an x that is
-// packed too, by dense_pack_x_panels or by the kernel that computes it; dense_raw.cl takes weights
-// that change. A work-item computes a tile of DENSE_M0 rows x DENSE_N0 columns, in vectors of 4
-// columns. The vectors of a group's items lie side by side, so that 16 lanes read four lines of
-// memory: with DENSE_LX = 4 and DENSE_N0 = 8
+// dense_packed reads weights that dense_pack_w has packed. dense_both_packed also reads a packed x,
+// of dense_pack_x_panels or of the kernel that computes it. dense_raw.cl takes weights that change.
+// A work-item computes a tile of DENSE_M0 rows x DENSE_N0 columns, in vectors of 4 columns. The
+// vectors of a group's items lie side by side, so that 16 lanes read four lines of memory: with
+// DENSE_LX = 4 and DENSE_N0 = 8
 //
 //   column          0..3    4..7    8..11   12..15  16..19  20..23  24..27  28..31
 //   item            0       1       2       3       0       1       2       3
 //   DENSE_ACC = 2   0       0       1       1       2       2       3       3
 //
-// A tile of dense_packed that would hang over the last row is moved up, so that it ends there: it
-// then shares rows with the tile above, and stores only its own. dense_both_packed does not move
+// A tile of dense_packed that would reach past the last row is moved up, so that it ends there.
+// Then it shares rows with the tile above, and stores only its own. dense_both_packed does not move
 // tiles: its x has zeros there.
 //
 //        columns 0..3   4..7   8..9           m = 7, n = 10, DENSE_M0 = 4: the tiles of rows 4..7
 //   row 3      .  .  .  :  .  .  .  :  .  .   start at row 3, which they compute but do not store
 //   row 4..6   own         own         own
 //
-// With DENSE_K2, x has the first k columns of the left matrix and x2 the k2 behind them, as after a
-// concat that nobody computes: weights k to k + k2 - 1 are x2's. A chunk ends with its source.
+// With DENSE_K2, x has the first k columns of the left matrix and x2 the next k2, as after a concat
+// that is not computed. Weights k to k + k2 - 1 belong to x2. A chunk ends with its source.
 // Without, x2 may be null, and k2, ldx2 and offx2 are 0.
 //
 //@define CLAM_F16        off                                     store tensors as half
@@ -200,8 +200,8 @@ void store4(float4 v, __global char* p, uint at) {
 
 // ---- addresses that a loop moves along ----
 
-// With SPLIT, a load adds to the lower half of an address alone: Mesa's compilers for Mali spend
-// two instructions on that, and three and more registers on a sum of 64 bits. Right only where base
+// With SPLIT, a load adds to the lower half of an address alone. Mesa's compilers for Mali spend
+// two instructions on that. A sum of 64 bits takes three, and more registers. Right only where base
 // and what is read have the same upper half: see ends_above.
 #if SPLIT
 typedef uint2 Address;
@@ -361,8 +361,8 @@ int first_of_row(Source source, int row) { return source.off + row * source.ld +
   { SUM_SOURCE(FOUR, TRIP_, x_step, k) }  \
   EACH_SUM(HAND_OVER)
 
-// Both sources. Where the second lies is reckoned behind the first's loop, which has no register
-// for it; the maximum, which is the row, keeps compilers from taking a product from before that.
+// Both sources. The place of the second is computed behind the first's loop, which has no register
+// for it. The maximum, which is the row, keeps compilers from using an earlier product.
 #define NEXT_SOURCE                                                       \
   x = ADDRESS(second.x, first_of_row(second, max(second.row, 0)) * SIZE); \
   x_stride = second.ld * SIZE;
@@ -377,8 +377,8 @@ int first_of_row(Source source, int row) { return source.off + row * source.ld +
 #define SUM_BOTH(FOUR, TRIP_, x_step) SUM(FOUR, TRIP_, x_step)
 #endif
 
-// One output's sum by scalar loads: rows of x and w, or of x and columns of w; k products with x,
-// and then those with a second x, if there is one. `pairs`: even and odd k apart.
+// One output's sum by scalar loads: rows of x and w, or rows of x and columns of w. It has k
+// products with x, and then those with a second x, if there is one. `pairs`: even and odd k apart.
 float sum_one(__global const char* x, __global const char* w, uint w_step, int packed, int pairs,
               int k, __global const char* x2, int k2) {
   float total = 0.0f;
@@ -496,12 +496,12 @@ float sum_one_packed(__global const S* x, __global const S* w, int w_step, int k
 // ---- tiles ----
 
 // What a work-item computes: rows from `row` on, and vectors of four columns, one every APART from
-// `col` on. What it owns: all rows but those of the tile above, the first ones, and of a vector the
-// columns from `first` on that y has.
+// `col` on. What it owns: all rows but the first ones, which belong to the tile above. Of a vector
+// it owns the columns from `first` on that y has.
 //
-// Where an odd number of values lives through the loop over k, Mesa's register allocator loses a
-// register there, and each load a move: so what is needed behind the loop is kept in as many as
-// make it even, by both versions' counts.
+// If an odd number of values lives through the loop over k, Mesa's register allocator loses a
+// register, and each load costs a move more. So what is needed behind the loop is kept in an even
+// number, by both versions' counts.
 typedef struct {
   int row, above, col, first;
 } Tile;

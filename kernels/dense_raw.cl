@@ -11,28 +11,28 @@
 // With DENSE_PARTS, each part of k so, and then the parts in float, in their order. In half,
 // dense_nt adds even and odd k apart.
 //
-// x, x2, w, r and y are matrices with a row stride (ld) and a first element (off), in elements;
-// every byte offset into them fits an int. Buffers start on multiples of 16 bytes, as OpenCL's
-// do. An absent b counts as zeros, and an absent r is not added; both may then be null. y may be
-// r, element on element; else no output overlaps an input.
+// x, x2, w, r and y are matrices with a row stride (ld) and a first element (off), in elements.
+// Every byte offset into them fits an int. Buffers start on multiples of 16 bytes, as OpenCL's do.
+// An absent b counts as zeros, and an absent r is not added; both may then be null. y may be r,
+// element on element; else no output overlaps an input.
 //
 // w is read as it is. A work-item has a tile of DENSE_M0 rows x DENSE_N0 columns, in vectors of 4
-// columns. The vectors of a group's items lie side by side, so that 16 lanes of dense_nn read four
-// lines of memory: with DENSE_LX = 4 and DENSE_N0 = 8
+// columns. The vectors of a group's items lie side by side, so 16 lanes of dense_nn read four lines
+// of memory. With DENSE_LX = 4 and DENSE_N0 = 8:
 //
 //   column          0..3    4..7    8..11   12..15  16..19  20..23  24..27  28..31
 //   item            0       1       2       3       0       1       2       3
 //   DENSE_ACC = 2   0       0       1       1       2       2       3       3
 //
-// A tile that would hang over the last row is moved up, so that it ends there: it then shares rows
+// A tile that would reach past the last row is moved up, so that it ends there. Then it shares rows
 // with the tile above, and stores only its own.
 //
 //        columns 0..3   4..7   8..9           m = 7, n = 10, DENSE_M0 = 4: the tiles of rows 4..7
 //   row 3      .  .  .  :  .  .  .  :  .  .   start at row 3, which they compute but do not store
 //   row 4..6   own         own         own
 //
-// With DENSE_K2, x has the first k columns of the left matrix and x2 the k2 behind them, as after a
-// concat that nobody computes: weights k to k + k2 - 1 are x2's. A chunk ends with its source.
+// With DENSE_K2, x has the first k columns of the left matrix and x2 the next k2, as after a concat
+// that is not computed. Weights k to k + k2 - 1 belong to x2. A chunk ends with its source.
 // Without, x2 may be null, and k2, ldx2 and offx2 are 0.
 //
 //@define CLAM_F16        off                                     store tensors as half
@@ -201,8 +201,8 @@ void store4(float4 v, __global char* p, uint at) {
 
 // ---- addresses that a loop moves along ----
 
-// With SPLIT, a load adds to the lower half of an address alone: Mesa's compilers for Mali spend
-// two instructions on that, and three and more registers on a sum of 64 bits. Right only where base
+// With SPLIT, a load adds to the lower half of an address alone. Mesa's compilers for Mali spend
+// two instructions on that. A sum of 64 bits takes three, and more registers. Right only where base
 // and what is read have the same upper half: see ends_above.
 #if SPLIT
 typedef uint2 Address;
@@ -362,8 +362,8 @@ int first_of_row(Source source, int row) { return source.off + row * source.ld +
   { SUM_SOURCE(FOUR, TRIP_, x_step, k) }  \
   EACH_SUM(HAND_OVER)
 
-// Both sources. Where the second lies is reckoned behind the first's loop, which has no register
-// for it; the maximum, which is the row, keeps compilers from taking a product from before that.
+// Both sources. The place of the second is computed behind the first's loop, which has no register
+// for it. The maximum, which is the row, keeps compilers from using an earlier product.
 #define NEXT_SOURCE                                                       \
   x = ADDRESS(second.x, first_of_row(second, max(second.row, 0)) * SIZE); \
   x_stride = second.ld * SIZE;
@@ -378,8 +378,8 @@ int first_of_row(Source source, int row) { return source.off + row * source.ld +
 #define SUM_BOTH(FOUR, TRIP_, x_step) SUM(FOUR, TRIP_, x_step)
 #endif
 
-// One output's sum by scalar loads: rows of x and w, or of x and columns of w; k products with x,
-// and then those with a second x, if there is one. `pairs`: even and odd k apart.
+// One output's sum by scalar loads: rows of x and w, or rows of x and columns of w. It has k
+// products with x, and then those with a second x, if there is one. `pairs`: even and odd k apart.
 float sum_one(__global const char* x, __global const char* w, uint w_step, int packed, int pairs,
               int k, __global const char* x2, int k2) {
   float total = 0.0f;
@@ -410,7 +410,7 @@ float sum_one(__global const char* x, __global const char* w, uint w_step, int p
 
 // ---- sums with raw weights ----
 
-// Where rows of x begin is reckoned once: Mesa does not move products out of a loop.
+// Where rows of x begin is computed once: Mesa does not move products out of a loop.
 #define ROW_OF_X(i, unused1, unused2) const uint x_at##i = i * x_stride;
 #undef BEGIN_SOURCE
 #define BEGIN_SOURCE EACH_ROW(ROW_OF_X, 0, )
@@ -539,12 +539,12 @@ void sum_rows(float4* sum, Address x, uint x_stride, Source second, Address w, u
 // ---- tiles ----
 
 // What a work-item computes: rows from `row` on, and vectors of four columns, one every APART from
-// `col` on. What it owns: all rows but those of the tile above, the first ones, and of a vector the
-// columns from `first` on that y has.
+// `col` on. What it owns: all rows but the first ones, which belong to the tile above. Of a vector
+// it owns the columns from `first` on that y has.
 //
-// Where an odd number of values lives through the loop over k, Mesa's register allocator loses a
-// register there, and each load a move: so what is needed behind the loop is kept in as many as
-// make it even, by both versions' counts.
+// If an odd number of values lives through the loop over k, Mesa's register allocator loses a
+// register, and each load costs a move more. So what is needed behind the loop is kept in an even
+// number, by both versions' counts.
 typedef struct {
   int row, above, col, first;
 } Tile;

@@ -14,15 +14,15 @@
 //   place = valid rows of the groups before  +  word.y  +  popcount(word.x below the row's bit)
 //            (counts, added up)                 (valid rows of the group before the word)
 //
-// count writes words and counts, scatter adds up the counts before its own and moves the rows, or
-// leaves the adding to scan, where there are so many that each group would take too long over it;
-// one does all of it in a single work-group. Each address has one writer and no work-group reads
-// what another one wrote in the same launch, so there are no atomics, and the result is the same
-// bits for every timing and every work-group size.
+// count writes words and counts. scatter adds up the counts before its own and moves the rows.
+// Where there are too many counts for each group, scan adds them up. one does all of it in a single
+// work-group. Each address has one writer, and no work-group reads what another one wrote in the
+// same launch. So there are no atomics. The result is the same bits for every timing and every
+// work-group size.
 //
 // On a GPU neighbouring items take neighbouring rows. On a CPU an item takes all rows of a word
-// (GVC_RUN), and the other items rest: it goes from one valid row to the next, and the data makes
-// it guess a branch wrong once in a word, not once in a row.
+// (GVC_RUN), and the other items rest. It goes from one valid row to the next, so a branch is
+// predicted wrongly once in a word, not once in a row.
 //
 // Builds alone, as is (float) or with -DCLAM_F16 (half storage). Half is read by vload_half only,
 // so no extension is needed. Rows are copied as integers: NaN payloads and denormals survive.
@@ -294,8 +294,8 @@ __kernel GROUP void get_valid_counts_scan(__global const int* counts, __global i
   if (lane == GVC_WG - 1) before[groups] = running;
 }
 
-// A work-group moves the valid ones of its rows to their places, and fills those of its rows that
-// lie at or past the total with -1. Group 0 of a batch item writes its count.
+// A work-group moves its valid rows to their places. It fills those of its rows that lie at or past
+// the total with -1. Group 0 of a batch item writes its count.
 //@kernel get_valid_counts_scatter
 //@arg    0 data    in      T[batch*n*e]                            16-byte aligned
 //@arg    1 count   out     int[batch]

@@ -15,8 +15,8 @@
 //   scores       by rows, with each row's best column; m0 and s0 for a row that has no match
 //   matches      by columns: each column's best row, and whether the two are mutual
 //
-// A group is MATCH_LX work-items along rows of sim and MATCH_LY across. In the first launch groups
-// come in two kinds: some have MATCH_LY rows, of MATCH_LX lanes each, and the others MATCH_LX
+// A group is MATCH_LX work-items along rows of sim and MATCH_LY across. The first launch has two
+// kinds of groups. Some have MATCH_LY rows, of MATCH_LX lanes each. The others have MATCH_LX
 // columns, of MATCH_LY lanes each. What lanes found they share through local memory.
 //
 //              columns ->           of rows:    lane 0 1 2 3 0 1 2 3 0 1 ...   MATCH_LX = 4
@@ -26,7 +26,7 @@
 // Builds alone, as is (float) or with -DCLAM_F16 (half storage; needs cl_khr_fp16). All that is
 // computed is float, and bests are those of float scores, before they are stored. A maximum is
 // subtracted before anything is added to it, so large sim cost no digits. NaN and +inf make the
-// scores of their row and column NaN, which are nobody's best; -inf is a pair that is ruled out.
+// scores of their row and column NaN, which are no one's best; -inf is a pair that is ruled out.
 //
 // Every byte offset fits an int. No output overlaps an input.
 //
@@ -90,7 +90,7 @@ float4 exp_four(float4 d) { return exp2(d * LOG2_E); }
 float log_sigmoid(float z) { return fmin(z, 0.0f) - log(1.0f + exp(-fabs(z))); }
 
 // Of every lanes-th element, from number `lane` on: their maximum, and the sum of exp(x - maximum),
-// which is brought down whenever the maximum rises. Four at a time, as many trips for all lanes.
+// which is rescaled whenever the maximum rises. Four at a time, as many trips for all lanes.
 float2 scan(__global const T* sim, uint first, uint step, int lane, int lanes, int length) {
   float m = LOWEST, sum = 0.0f;
   for (int begin = 0; begin < length; begin += 4 * lanes) {
@@ -108,7 +108,7 @@ float2 scan(__global const T* sim, uint first, uint step, int lane, int lanes, i
 }
 
 // One lane's part of (maximum, log of the sum) becomes that of its line, which `lanes` of them
-// share; `line` is the line's number in the group. All items of the group must call it.
+// share. `line` is the line's number in the group. All items of the group must call it.
 float2 agree(float2 own, __local float* maxima, __local float* sums, int line, int lane,
              int lanes) {
   maxima[line * lanes + lane] = own.x;

@@ -2,7 +2,8 @@
 // multibox_prior.cl - anchors = the corners (x0, y0, x1, y1) of every cell's boxes
 //
 // A cell of the feature map has a box of each size, and one of the first size for each ratio but
-// the first: sizes + ratios - 1 boxes, the sizes' first. The map is 1 wide and 1 high.
+// the first. So it has sizes + ratios - 1 boxes, those of the sizes first. The map is 1 wide and 1
+// high.
 //
 //   centre = ((x + offset_x) * step_x, (y + offset_y) * step_y)       of column x, row y
 //   half   = (size * height / width * sqrt(ratio), size / sqrt(ratio)) / 2;   a size's ratio is 1

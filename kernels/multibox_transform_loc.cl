@@ -10,15 +10,15 @@
 //   count[b] = anchors of batch item b that have a class. Their rows stand first, in their order,
 //              and the rows past count[b] are -1.
 //
-// A row's place is the number of rows before it that have a class: those of the groups before, and
-// those of its own group before it (MTL_WG = 64):
+// A row's place is the number of rows before it that have a class. They are those of earlier
+// groups, and the earlier ones of its own group (MTL_WG = 64):
 //
 //   n anchors  |....... 64 .......|....... 64 .......|....... 64 .......|   groups
 //              |     counts[0]    |     counts[1]    |   x   ^
 //   place of x = counts[0] + counts[1] + anchors with a class before it in its own group
 //
-// count finds the classes, scatter computes boxes and writes rows. Each address has one writer and
-// no work-group reads what another one wrote in the same launch, so there are no atomics, and the
+// count finds the classes, scatter computes boxes and writes rows. Each address has one writer, and
+// no work-group reads what another one wrote in the same launch. So there are no atomics. The
 // result is the same bits for every timing and every work-group size.
 //
 // Builds alone, as is (float) or with -DCLAM_F16 (half storage; needs cl_khr_fp16). Everything in
@@ -78,8 +78,8 @@ int order(float x) {
   return bits < 0 ? INT_MIN - bits : bits;
 }
 
-// The class of an anchor whose score of class 1 lies `at` bytes from the start, and of the next
-// classes `step` bytes on; 0 where it has none.
+// The class of an anchor, or 0 where it has none. Its score of class 1 lies `at` bytes from the
+// start, and of the next classes `step` bytes on.
 int find_class(__global const T* cls_prob, uint at, uint step, int classes, float threshold) {
   int best = 0, most = order(-1.0f);
   for (int c = 1; c < classes; ++c, at += step) {
@@ -155,8 +155,8 @@ __kernel GROUP void multibox_transform_loc_count(__global const T* cls_prob, __g
   }
 }
 
-// An item writes the row of its anchor, if that has a class, and the row of out with its own number
-// where that lies past the total. Group 0 of a batch item writes its count.
+// An item writes the row of its anchor, if that has a class. It also writes the row of out with its
+// own number, if that lies past the total. Group 0 of a batch item writes its count.
 //@kernel multibox_transform_loc_scatter
 //@arg    0 cls_prob   in  T[batch*classes*n]
 //@arg    1 loc        in  T[batch*4*n]        offsets; 16-byte aligned

@@ -2,14 +2,14 @@
 // nms.cl - non-maximum suppression: the one core of nms, onnx_nms, box_nms and torchvision_nms.
 //
 // It works on independent sets of n rows. Row r of set s has its score at
-// scores[(s*n + r)*score_step + score_index]; its box and class are in row r of data[items,n,e],
-// item s / (sets / items): several sets may share boxes, as the classes of onnx_nms do. Of the
-// first count[s] rows of a set, or of all, those with score > score_min (-inf: those without NaN)
-// are sorted by score, descending, ties by lower row; the best `top` are the candidates, walked in
-// that order. One that lives is kept, and kills every later one of its class that it overlaps
-// enough:
+// scores[(s*n + r)*score_step + score_index]. Its box and class are in row r of data[items,n,e], of
+// item s / (sets / items). Several sets may share boxes, as the classes of onnx_nms do. The first
+// count[s] rows of a set, or all, are taken if score > score_min (-inf: all but NaN). They are
+// sorted by falling score, ties by lower row. The best `top` are the candidates, taken in that
+// order. One that is not suppressed yet is kept. It suppresses every later one of its class that it
+// overlaps enough:
 //
-//   inter = w * h,  uni = (A + B) - inter,  killed: inter >= iou_threshold * uni   (> with NMS_GT)
+//   inter = w * h,  uni = (A + B) - inter,  overlap: inter >= iou_threshold * uni   (> with NMS_GT)
 //
 // in float, each operation rounded once, also for half; uni <= 0 counts as an overlap of 0.
 //
@@ -20,22 +20,22 @@
 //   place   rank of a row = its place in its block + those before it in the other blocks; its box,
 //           class and row go to the arrays of candidates
 //   per chunk:
-//   meet    dead[j]: candidate j of the chunk is killed by one kept in an earlier chunk
-//   mask    bit j of mask[w][i]: candidate i kills candidate 32 * w + j of the chunk, if it lives
+//   meet    dead[j]: candidate j of the chunk is suppressed by one of an earlier chunk
+//   mask    bit j of mask[w][i]: candidate i, if kept, suppresses candidate 32 * w + j of the chunk
 //
 //                columns w = 0   1   2   3        only words on and above the diagonal are written
 //        rows  0..31         o   x   x   x        or read; the 32 words of a block of rows and one
 //             32..63             o   x   x        w are neighbours, so that the walk loads them as
 //             64..95                 o   x        eight uint4
 //
-//   walk    one group a set takes 32 candidates at a time: who lives follows from the words
-//           on the diagonal (o) in a register; their words to the right (x) then strike columns
+//   walk    one group a set takes 32 candidates at a time: who is kept follows from the words on
+//           the diagonal (o), in a register; their words to the right (x) then suppress columns
 //
 // nms_output.cl or onnx_nms.cl then writes the outputs. one does all of the above for few
-// candidates. Each address has one writer in a launch and no work-group reads what another one
-// wrote in the same launch, so there are no atomics, and the result is the same bits for every
-// timing and every work-group size. Counts stay on the device: launches are sized for the worst
-// case, and a group that has nothing to do leaves before its first barrier.
+// candidates. Each address has one writer in a launch, and no work-group reads what another one
+// wrote in the same launch. So there are no atomics. The result is the same bits for every timing
+// and every work-group size. Counts stay on the device: launches are sized for the worst case, and
+// a group that has nothing to do leaves before its first barrier.
 //
 // Buffers start on multiples of 16 bytes, as OpenCL's do; vectors lie on multiples of their size.
 //
@@ -141,8 +141,8 @@ float4 corners(__global const T* data, uint at) {
 
 float area(float4 box) { return (box.z - box.x) * (box.w - box.y); }
 
-// The class of the row that begins at element `row`, as an int that is equal where the numbers are;
-// NO_CLASS for NaN, which equals nothing.
+// The class of the row that begins at element `row`, as an int that is equal where the numbers are.
+// NaN equals nothing and gives NO_CLASS.
 #define NO_CLASS INT_MIN
 int class_of(__global const T* data, uint row, int id_index) {
   if (id_index < 0) return 0;
@@ -190,8 +190,8 @@ void exchange(ulong* a, ulong* b, bool falling) {
   *b = stay ? y : x;
 }
 
-// One step of a bitonic merge over a distance of 2 * h, and if `both` the next, over h, on the four
-// keys that item q of the network looks after. Runs of `run` keys fall and rise in turn.
+// One step of a bitonic merge over a distance of 2 * h. If `both` is set, the next one over h
+// follows. Item q of the network has four keys. Runs of `run` keys fall and rise in turn.
 void merge_step(__local ulong* keys, uint q, uint h, uint run, bool both) {
   const uint i = (q & (h - 1)) | (q & ~(h - 1)) << 2;
   const bool falling = (i & run) == 0;
@@ -399,8 +399,9 @@ __kernel GROUP void nms_place(__global const T* data, __global const int* count,
 
 // ---- overlap ----
 
-// Whether two boxes overlap enough for one to kill the other. Which is which does not matter: every
-// operation is symmetric. An overlap of 0 / 0 counts as 0: `zero` is then what it has to reach.
+// Whether two boxes overlap enough for one to suppress the other. Their order does not matter,
+// because every operation is symmetric. An overlap of 0 / 0 counts as 0: `zero` is then what it has
+// to reach.
 bool meet(float4 a, float area_a, float4 b, float area_b, float iou_threshold, float zero) {
   const float w = fmax(fmin(a.z, b.z) - fmax(a.x, b.x), 0.0f);
   const float h = fmax(fmin(a.w, b.w) - fmax(a.y, b.y), 0.0f);
@@ -434,15 +435,15 @@ uint meets(float4 box, int own_class, __local const float4* boxes, __local const
   return own_class == NO_CLASS ? 0 : bits;
 }
 
-// A work-item looks after one candidate of the chunk, and looks for one that was kept before and
-// kills it.
+// A work-item has one candidate of the chunk, and looks for one that was kept before and suppresses
+// it.
 //@kernel nms_meet
 //@arg    0 boxes      in      float4[sets*top]     written by place
 //@arg    1 classes    in      int[sets*top]        written by place
 //@arg    2 candidates in      int[sets]            written by place
 //@arg    3 kept       in      int[sets*top]        written by walk: kept candidates, in order
 //@arg    4 totals     in      int[sets*chunks]     written by walk: kept up to the end of a chunk
-//@arg    5 dead       scratch uint[sets*size]      1: killed
+//@arg    5 dead       scratch uint[sets*size]      1: suppressed
 //@arg    6 top        int
 //@arg    7 size       int                           candidates of a chunk
 //@arg    8 chunks     int
@@ -498,7 +499,7 @@ __kernel GROUP void nms_meet(__global const float4* boxes, __global const int* c
 //@arg    5 size       int                               candidates of a chunk
 //@arg    6 chunk      int
 //@arg    7 iou_threshold float
-//@layout mask[(s*size/32 + w)*size + i], bit j = candidate i of the chunk kills candidate 32*w + j
+//@layout mask[(s*size/32 + w)*size + i], bit j = candidate i of the chunk suppresses candidate 32*w + j
 //@global ceil(size/NMS_WG)*NMS_WG, size/32, sets
 //@local  NMS_WG
 //@needs  top >= 1, size >= 32, size % 32 == 0, size <= 4096, chunk >= 0
@@ -536,11 +537,11 @@ __kernel GROUP void nms_mask(__global const float4* boxes, __global const int* c
 
 // ---- walking ----
 
-// One more row of 32: if it lives, it strikes those of `struck`.
+// One more row of 32: if it is kept, it suppresses those of `struck`.
 #define LIVE(alive, bit, struck) ((alive) & (bit) ? (alive) & ~(struck) : (alive))
 #define STRUCK(alive, bit, struck) ((alive) & (bit) ? (struck) : 0)
 
-// Of the rows `alive`, those that no earlier living one kills, by the 32 words on the diagonal.
+// Of the rows `alive`, those that no earlier kept one suppresses, by the 32 diagonal words.
 uint survivors(uint alive, __global const uint4* diagonal) {
   for (uint i = 0; i < 8; ++i) {
     const uint4 words = diagonal[i];
@@ -696,7 +697,7 @@ __kernel SORT_GROUP void nms_one(__global const T* scores, __global const T* dat
   __local ulong keys[BLOCK];
   __local float4 boxes[ONE_MAX];
   __local int2 rest[ONE_MAX];
-  __local uint2 block_rows[32];  // (those it strikes within the block, its own bit if it lives)
+  __local uint2 block_rows[32];  // (those it suppresses in the block, its own bit if alive)
   const uint lane = get_local_id(0);
   const uint item = get_group_id(2);
   const uint set = item * get_num_groups(1) + get_group_id(1);

@@ -38,8 +38,8 @@ int2 kept_before(__global const int* totals, __local int2* sums, uint set, uint 
   return sums[0];
 }
 
-// Rows of the output belong to sets in two ways, and so have one writer each: those before the
-// last kept box to the set that keeps the box, those after it to the set number row / most.
+// Each row of the output belongs to one set, and so has one writer. Rows up to the last kept box
+// belong to the set that keeps the box. Later rows belong to set number row / most.
 //@kernel onnx_nms_selected
 //@arg    0 selected       out int[sets*most*3]
 //@arg    1 selected_count out int[1]

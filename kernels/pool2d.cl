@@ -4,9 +4,9 @@
 //   y[n,c,oy,ox] = mean or max over r, s of x[n,c,iy,ix]      layout nchw; nhwc: x[n,iy,ix,c]
 //   iy = oy * stride_h - pad_t + r,  ix = ox * stride_w - pad_l + s
 //
-// Elements outside x are left out: a mean is over those inside, or over all of the window where
-// the caller gives its scale (padding counts as zeros). Every window has an element inside: pads
-// are smaller than the window.
+// Elements outside x are left out. A mean is over those inside. Where the caller gives its scale,
+// it is over all of the window, and padding counts as zeros. Every window has an element inside:
+// pads are smaller than the window.
 //
 // Builds alone, as is (float) or with -DCLAM_F16 (half storage; needs cl_khr_fp16). Sums are float
 // from the first element to the last and rounded to T once. A window that holds a NaN gives NaN; of
@@ -169,7 +169,7 @@ float finish1(float all, float scale, int inside) {
 
 // ---- whole maps ----
 
-// Lanes along a map. Maps of n elements may start anywhere: up to three elements before the first
+// Lanes along a map. Maps of n elements may start anywhere. Up to three elements before the first
 // aligned vector, and up to three behind the last, are single ones.
 //
 //   map      . a a a A A A A B B B B C C C C D D D D E E E E z .      LANES = 4

@@ -231,8 +231,8 @@ void put(const Unit* x, float finisher, __global T* dst, uint at, uint step, int
 
 // ---- a row in two passes ----
 
-// Maximum and sum of every SOFTMAX_LANES-th unit, from number `lane` on, in one pass: the sum is
-// that of exp(x - m) for the m so far, and is brought down whenever m rises.
+// Maximum and sum of every SOFTMAX_LANES-th unit, from number `lane` on, in one pass. The sum is
+// that of exp(x - m) for the m so far, and is rescaled whenever m rises.
 float2 scan(uint lane, uint units, __global const T* src, uint at, uint step,
             __global const T* mask, uint mask_at, uint mask_step, float scale) {
   float m = LOWEST, sum = 0.0f;

@@ -4,8 +4,8 @@
 //   dst[i_p0, i_p1, ...] = src[i_0, i_1, ...]    for the permutation p of the axes
 //
 // Elements are moved as integers, so every bit stays. The host leaves out axes of one element and
-// merges axes that stay together, so four axes at most are left: the two of a kernel's plane, one
-// along z, and `planes` of the last, through which each item loops.
+// merges axes that stay together. At most four are left: the two of a kernel's plane, one along z,
+// and `planes` of the last, through which each item loops.
 //
 //   transpose_rows    the innermost axis stays: rows are copied, in units of up to 16 bytes
 //   transpose_blocks  it moves: an item turns a block of 4 x 4 in its registers; 4 x 4 lanes load

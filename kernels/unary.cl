@@ -2,12 +2,12 @@
 // unary.cl - dst = op(scale * src + shift), element by element
 //
 // Builds alone, as is (float) or with -DCLAM_F16 (half storage; needs cl_khr_fp16). scale * src +
-// shift is one fma in float, op is float too, and the result is rounded once to T: exp of a half
+// shift is one fma in float. op is float too, and the result is rounded once to T. So exp of a half
 // above 11.0899 is infinite.
 //
-// NaN gives NaN. Infinities, zeros of both signs and numbers outside of what op is defined for give
-// what C's functions do: log(-1), sqrt(-1) and sin(inf) are NaN, log(0) is -inf, rsqrt(0) is inf.
-// Where the device takes denormal numbers for 0, so does this.
+// NaN gives NaN. Infinities, zeros of both signs and numbers outside of op's domain give what C's
+// functions give. log(-1), sqrt(-1) and sin(inf) are NaN, log(0) is -inf, rsqrt(0) is inf. Where
+// the device takes denormal numbers for 0, so does this.
 //
 // An item has four neighbours, as one vector; the last one has what is left, one by one.
 //
@@ -79,7 +79,7 @@ float gelu_tanh(float z) { return z / (1.0f + exp(-1.5957691216f * fma(0.044715f
 // ---- the error function ----
 
 // An odd rational approximation, x P(x^2) / Q(x^2) of degrees 13 and 8, with the coefficients of
-// the library Eigen: within 3.4e-7 of the exact value, relatively. From 3.92 on it is 1 in float.
+// the library Eigen. Its relative error is at most 3.4e-7. From 3.92 on it is 1 in float.
 float erf_rational(float x) {
   const float a = fabs(x) > 3.92f ? copysign(3.92f, x) : x;  // NaN stays NaN
   const float s = a * a;
