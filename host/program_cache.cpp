@@ -2,12 +2,9 @@
 #include "program_cache.hpp"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -59,11 +56,14 @@ std::string joined(const std::string& options, const std::string& more) {
 
 }  // namespace
 
-ProgramCache::ProgramCache(cl::Context context, cl::Device device, DeviceInfo info, std::string dir)
+ProgramCache::ProgramCache(cl::Context context, cl::Device device, DeviceInfo info,
+                           CacheFolder disk)
     : context_(std::move(context)),
       device_(std::move(device)),
       info_(std::move(info)),
-      dir_(std::move(dir)) {}
+      disk_(std::move(disk)) {
+  disk_.trim();
+}
 
 std::string ProgramCache::default_dir() {
   const auto variable = [](const char* name) {
@@ -92,8 +92,7 @@ std::string ProgramCache::key(const KernelSource& source, const std::string& opt
 }
 
 std::string ProgramCache::entry_dir(const KernelSource& source, const std::string& options) const {
-  return dir_.empty() ? ""
-                      : (fs::path(dir_) / key(source, joined(options, source.options))).string();
+  return disk_.dir().empty() ? "" : disk_.program(key(source, joined(options, source.options)));
 }
 
 cl::Kernel ProgramCache::kernel(const KernelSource& source, const std::string& options,
@@ -126,7 +125,7 @@ ProgramCache::Entry ProgramCache::load_or_build(const KernelSource& source,
                                                 const std::string& options,
                                                 const std::string& key) {
   Entry entry;
-  if (!dir_.empty() && load(source, options, (fs::path(dir_) / key).string(), entry)) return entry;
+  if (!disk_.dir().empty() && load(source, options, disk_.program(key), entry)) return entry;
   if (on_build_) on_build_(source.file, counters_.built);
   try {
     entry.program = cl::Program(context_, source.text);
@@ -136,7 +135,7 @@ ProgramCache::Entry ProgramCache::load_or_build(const KernelSource& source,
                        error.err());
   }
   ++counters_.built;
-  entry.stored = dir_.empty();
+  entry.stored = disk_.dir().empty();
   return entry;
 }
 
@@ -153,37 +152,30 @@ bool ProgramCache::load(const KernelSource& source, const std::string& options,
       entry.program = cl::Program(context_, {device_}, {{binary.begin(), binary.end()}});
       entry.program.build({device_}, options.c_str());
       entry.stored = true;
+      disk_.mark_used(dir);
       ++counters_.from_disk;
       return true;
     } catch (const cl::Error&) {
       // The driver refuses its own binary: built from source instead, and rewritten.
     }
   }
-  ++counters_.binaries_refused;
+  // Another process may have removed it since: then nothing was wrong with it.
+  counters_.binaries_refused += fs::exists(dir, error);
   return false;
 }
 
 void ProgramCache::store(const KernelSource& source, const std::string& options, Entry& entry) {
   entry.stored = true;  // one attempt a process, whatever comes of it
-  const std::string target = (fs::path(dir_) / key(source, options)).string();
-  std::string temporary = target + ".XXXXXX";
   try {
     const std::string binary = binary_of(entry.program, device_);
     if (binary.empty()) return;
-    fs::create_directories(dir_);
-    if (!::mkdtemp(temporary.data()))
-      throw IoError(fmt::format("cannot write in {}: {}", dir_, std::strerror(errno)));
-    write_file(temporary + "/source.cl", source.text);
-    write_file(temporary + "/options.txt", options + "\n");
-    write_file(temporary + "/build.log", build_log(entry.program, device_));
-    write_file(temporary + "/program.bin", binary);
-    write_file(temporary + "/device.txt", device_text(info_, binary));
-    fs::remove_all(target);
-    fs::rename(temporary, target);
+    disk_.store_program(key(source, options), {{"source.cl", source.text},
+                                               {"options.txt", options + "\n"},
+                                               {"build.log", build_log(entry.program, device_)},
+                                               {"program.bin", binary},
+                                               {"device.txt", device_text(info_, binary)}});
   } catch (const std::exception& error) {
     // Only speed is lost; the reason is kept for whoever asks.
-    std::error_code ignored;
-    fs::remove_all(temporary, ignored);
     if (counters_.writes_failed++ == 0) counters_.write_error = error.what();
   }
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // program_cache.hpp - built programs, in memory and on disk.
 //
-// A disk entry is a folder {source.cl, options.txt, device.txt, build.log, program.bin}, written
-// under a temporary name, synced and renamed, so a reader never sees half of one. Its name is a
-// hash of source, options, device, driver and platform strings, and format; a damaged or refused
-// binary falls back to the source and is rewritten. An unwritable folder only costs speed.
+// A disk entry is a folder {source.cl, options.txt, device.txt, build.log, program.bin}. It is
+// written under a temporary name, synced and renamed, so a reader never sees half of one. Its name
+// is a hash of source, options, device, driver, platform and format. If a binary is damaged,
+// refused or removed while it is read, the source is built and the entry written again. An
+// unwritable folder only costs speed. cache_folder.hpp bounds the size of it all.
 #pragma once
 
 #include <functional>
@@ -13,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "cache_folder.hpp"
 #include "device.hpp"
 #include "kernels.hpp"
 #include "opencl.hpp"
@@ -32,8 +34,8 @@ class ProgramCache {
   /// Called before a build from source with the file's name and how many were built before it.
   using OnBuild = std::function<void(const std::string& file, int built)>;
 
-  /// `dir` empty: memory only.
-  ProgramCache(cl::Context context, cl::Device device, DeviceInfo info, std::string dir);
+  /// A folder without a name: memory only.
+  ProgramCache(cl::Context context, cl::Device device, DeviceInfo info, CacheFolder disk);
   /// CLAM_CACHE_DIR (`off` = memory only), else $XDG_CACHE_HOME/clam/programs, else
   /// ~/.cache/clam/programs.
   static std::string default_dir();
@@ -64,7 +66,7 @@ class ProgramCache {
   cl::Context context_;
   cl::Device device_;
   DeviceInfo info_;
-  std::string dir_;
+  CacheFolder disk_;
   OnBuild on_build_;
   Counters counters_;
   std::map<std::string, Entry> entries_;

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// cache.cpp - `clam cache`: what is kept on disk so that it need not be built again.
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cache_folder.hpp"
+#include "cli.hpp"
+#include "program_cache.hpp"
+
+namespace clam::cli {
+namespace {
+
+using nlohmann::json;
+using Contents = CacheFolder::Contents;
+
+constexpr const char* kOff = "off (CLAM_CACHE_DIR=off, or no home folder)";
+
+std::string megabytes(std::int64_t bytes) {
+  return fmt::format("{:.1f} MB", static_cast<double>(bytes) / CacheFolder::kMegabyte);
+}
+
+std::string limit_text(const CacheFolder& folder) {
+  return fmt::format("{} MB", folder.limit() / CacheFolder::kMegabyte);
+}
+
+/// "1 program, 12 listings of Mali compilers"
+std::string entries_text(const Contents& contents) {
+  const auto some = [](int count, const char* word) {
+    return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+  };
+  const std::string programs = some(contents.programs, "program");
+  if (contents.listings == 0) return programs;
+  return fmt::format("{}, {} of Mali compilers", programs, some(contents.listings, "listing"));
+}
+
+json contents_json(const Contents& contents) {
+  return {{"entries", contents.entries()},
+          {"programs", contents.programs},
+          {"listings", contents.listings},
+          {"bytes", contents.bytes}};
+}
+
+int clear(Cli& cli, CacheFolder& folder) {
+  const Contents removed = folder.clear();
+  cli.out.line(fmt::format("removed {}, {}, from {}", entries_text(removed),
+                           megabytes(removed.bytes), folder.dir()));
+  json report{{"clam_cache", 1}, {"version", CLAM_VERSION}, {"removed", contents_json(removed)}};
+  report.update(cache_json());
+  cli.out.json(report);
+  return kFine;
+}
+
+int cache(Cli& cli, bool clears) {
+  CacheFolder folder(ProgramCache::default_dir());
+  if (clears && !folder.dir().empty()) return clear(cli, folder);
+  const Contents contents = folder.contents();
+  const bool is_off = folder.dir().empty();
+  cli.out.line(fmt::format("place    {}", is_off ? kOff : folder.dir()));
+  if (!is_off) {
+    cli.out.line(fmt::format("entries  {}", entries_text(contents)));
+    cli.out.line(fmt::format("size     {}", megabytes(contents.bytes)));
+    cli.out.line(fmt::format("limit    {}; what was not used for the longest time goes first",
+                             limit_text(folder)));
+  }
+  json report{{"clam_cache", 1}, {"version", CLAM_VERSION}};
+  report.update(cache_json());
+  cli.out.json(report);
+  return kFine;
+}
+
+}  // namespace
+
+std::string cache_text() {
+  const CacheFolder folder(ProgramCache::default_dir());
+  if (folder.dir().empty()) return kOff;
+  const Contents contents = folder.contents();
+  return fmt::format("{}, {}, {} of at most {}", folder.dir(), entries_text(contents),
+                     megabytes(contents.bytes), limit_text(folder));
+}
+
+json cache_json() {
+  const CacheFolder folder(ProgramCache::default_dir());
+  json report = contents_json(folder.contents());
+  report["dir"] = folder.dir();
+  report["limit_bytes"] = folder.limit();
+  return report;
+}
+
+void add_cache(CLI::App& app, Cli& cli) {
+  auto clears = std::make_shared<bool>(false);
+  CLI::App* sub = app.add_subcommand("cache", "the folder of built programs: where it is, how large, how to empty it");
+  sub->add_flag("--clear", *clears, "remove what is in it");
+  sub->callback([&cli, clears] { cli.command = [&cli, clears] { return cache(cli, *clears); }; });
+}
+
+}  // namespace clam::cli
