@@ -124,6 +124,7 @@ json report(Session& session, const RunJob& job, const Outcome& outcome) {
   json report = session.json();
   report["clam_run"] = 1;
   report["plan"] = to_json(outcome.plan);
+  report["assumed"] = job.assumed;
   report["launch_ns"] = json::array();
   for (const LaunchTime& time : outcome.times) report["launch_ns"].push_back(duration(time));
   report["outputs"] = json::array();
@@ -141,6 +142,7 @@ json report(Session& session, const RunJob& job, const Outcome& outcome) {
 
 int run(Cli& cli, const RunRequest& request) {
   const RunJob job = make_job(request);
+  for (const std::string& phrase : job.assumed) cli.out.note("assumed: " + phrase);
   for (const auto& [tensor, file] : job.out_files) require_writable(file);
   if (!request.svg.empty()) {
     require_boxes(job);
@@ -162,18 +164,19 @@ int run(Cli& cli, const RunRequest& request) {
 void add_run(CLI::App& app, Cli& cli) {
   auto request = std::make_shared<RunRequest>();
   CLI::App* sub = app.add_subcommand("run", "run a problem, or a plan, on your own tensors");
-  sub->add_option("problem", request->words, "a problem line");
+  sub->add_option("problem", request->words,
+                  "a problem line; without a dtype, that of the --in tensors is taken");
   sub->add_option("--plan", request->plan_file,
                   "run this plan (JSON) with the .cl files beside it");
   sub->add_option("--in", request->in, "NAME=FILE.npy, an input; may be given many times");
   sub->add_option("--out", request->out, "NAME=FILE.npy, an output to keep");
-  sub->add_option("--fill", request->fill, "data set for the inputs that are not given");
+  sub->add_option("--fill", request->fill, "data set for the inputs that --in does not give");
   sub->add_option("--seed", request->seed, "seed of --fill (default 1)")
       ->check(CLI::NonNegativeNumber);
   sub->add_option("--variant", request->variant, "run this variant, not the preferred one");
   sub->add_option("--svg", request->svg,
-                  "draw the boxes of get_valid_counts or nms to this file, kept and suppressed");
-  sub->add_flag("--check", request->check, "hold the outputs against the reference");
+                  "draw the kept and the suppressed boxes of get_valid_counts or nms to this file");
+  sub->add_flag("--check", request->check, "compare the outputs with the reference");
   sub->callback([&cli, request] { cli.command = [&cli, request] { return run(cli, *request); }; });
 }
 

@@ -3,22 +3,21 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "atomic_file.hpp"
 #include "cli.hpp"
 #include "error.hpp"
+#include "graph.hpp"
 #include "manifest.hpp"
 
 namespace clam::cli {
 namespace {
 
 using Role = TensorSpec::Role;
-
-std::string type_text(Dtype dtype, const Shape& shape) {
-  return fmt::format("{}[{}]", name(dtype), to_string(shape));
-}
 
 std::vector<std::string> tensor_names(const std::vector<TensorSpec>& tensors, Role role) {
   std::vector<std::string> names;
@@ -34,8 +33,60 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
+// ---- what a request leaves open ----
+
+bool names_dtype(const std::string& line) { return line.find(" dtype=") != line.npos; }
+
+/// The problem of a line without a dtype in one that it can have; the names of its tensors and
+/// their shapes do not depend on it.
+Problem in_any_dtype(const std::string& line) {
+  try {
+    return Problem::parse(line + " dtype=f32");
+  } catch (const BadArgument&) {
+    return Problem::parse(line + " dtype=f16");  // half accumulators are of f16 alone
+  }
+}
+
+/// A line without a dtype, with that of the given tensors; without any that has it, as it is.
+std::string with_given_dtype(const std::string& line, const std::vector<std::string>& in,
+                             std::vector<std::string>& assumed) {
+  const Problem any = in_any_dtype(line);
+  const std::vector<TensorSpec> tensors = any.op().tensors(any);
+  const auto files = files_by_tensor("--in", in, tensors, Role::input);
+  std::optional<Dtype> dtype;
+  std::string from;
+  for (const TensorSpec& spec : tensors) {
+    const auto file = files.find(spec.name);
+    if (file == files.end() || spec.dtype != any.dtype()) continue;  // indices are i32 always
+    const Dtype own = read_npy(file->second).dtype();
+    if (own != Dtype::f32 && own != Dtype::f16) {
+      throw BadArgument(
+          fmt::format("{}: {} holds {}, but {} takes f32 or f16; convert it first, as "
+                      "with NumPy's astype",
+                      spec.name, file->second, name(own), any.op().name));
+    }
+    if (dtype && own != *dtype) {
+      throw BadArgument(
+          fmt::format("the tensors differ in dtype: {} is read as {}, {} as {}; convert one, as "
+                      "with NumPy's astype",
+                      from, name(*dtype), file->second, name(own)));
+    }
+    if (!dtype) from = file->second;
+    dtype = own;
+  }
+  if (!dtype) return line;
+  assumed.push_back(fmt::format("dtype={}, from {}", name(*dtype), from));
+  return fmt::format("{} dtype={}", line, name(*dtype));
+}
+
+Shape without_leading_ones(const Shape& shape) {
+  const auto first =
+      std::find_if(shape.begin(), shape.end(), [](auto extent) { return extent != 1; });
+  return {first, shape.end()};
+}
+
 /// The files given, and the rest from a data set when one is named.
-Tensors make_run_inputs(const RunRequest& request, const RunJob& job) {
+Tensors make_run_inputs(const RunRequest& request, RunJob& job) {
   Tensors inputs;
   if (!request.fill.empty()) {
     inputs =
@@ -47,7 +98,7 @@ Tensors make_run_inputs(const RunRequest& request, const RunJob& job) {
     if (spec.role != Role::input) continue;
     const auto file = files.find(spec.name);
     if (file != files.end()) {
-      inputs[spec.name] = read_tensor(spec, file->second);
+      inputs[spec.name] = read_tensor(spec, file->second, job.assumed);
     } else if (inputs.count(spec.name) == 0) {
       missing.push_back(spec.name);
     }
@@ -124,7 +175,9 @@ RunJob job_of_plan(const RunRequest& request) {
 
 RunJob job_of_problem(const RunRequest& request) {
   RunJob job;
-  job.problem = Problem::parse(one_problem_line(request.words));
+  const std::string line = one_problem_line(request.words);
+  const bool is_open = !names_dtype(line) && !request.in.empty();
+  job.problem = Problem::parse(is_open ? with_given_dtype(line, request.in, job.assumed) : line);
   if (!request.variant.empty()) find_variant(job.problem->op(), request.variant);
   job.tensors = job.problem->op().tensors(*job.problem);
   return job;
@@ -155,9 +208,18 @@ std::map<std::string, std::string> files_by_tensor(const char* option,
   return files;
 }
 
-HostTensor read_tensor(const TensorSpec& spec, const std::string& file) {
+HostTensor read_tensor(const TensorSpec& spec, const std::string& file,
+                       std::vector<std::string>& assumed) {
   HostTensor tensor = read_npy(file);
   if (tensor.dtype() == spec.dtype && tensor.shape() == spec.shape) return tensor;
+  if (tensor.dtype() == spec.dtype &&
+      without_leading_ones(tensor.shape()) == without_leading_ones(spec.shape)) {
+    assumed.push_back(fmt::format("{}, of shape {}, is taken as {}", file,
+                                  to_string(tensor.shape()), to_string(spec.shape)));
+    HostTensor same(spec.dtype, spec.shape);
+    std::memcpy(same.data(), tensor.data(), tensor.bytes());
+    return same;
+  }
   const bool same_shape = tensor.shape() == spec.shape;
   throw BadArgument(fmt::format("{}: {} holds {}, but {} is needed{}", spec.name, file,
                                 type_text(tensor.dtype(), tensor.shape()),

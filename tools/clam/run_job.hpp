@@ -29,6 +29,8 @@ struct RunJob {
   std::vector<TensorSpec> tensors;
   std::map<std::string, std::string> out_files;  ///< by tensor
   Tensors inputs;
+  /// What the request left open and the given tensors decided, a phrase each: for people to see.
+  std::vector<std::string> assumed;
 };
 
 /// Throws BadArgument for whatever does not fit together.
@@ -39,7 +41,9 @@ std::map<std::string, std::string> files_by_tensor(const char* option,
                                                    const std::vector<std::string>& texts,
                                                    const std::vector<TensorSpec>& tensors,
                                                    TensorSpec::Role role);
-/// The tensor of a file, which must have the dtype and the shape of `spec`. Throws BadArgument.
-HostTensor read_tensor(const TensorSpec& spec, const std::string& file);
+/// The tensor of a file, which must have the dtype and the shape of `spec`; a shape that differs by
+/// leading 1s alone is taken as that, and told in `assumed`. Throws BadArgument.
+HostTensor read_tensor(const TensorSpec& spec, const std::string& file,
+                       std::vector<std::string>& assumed);
 
 }  // namespace clam::cli
