@@ -4,82 +4,18 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 namespace clam::bench {
 namespace {
 
 constexpr double kOver = 1.05;         // more than this over what is possible is not noise
 constexpr double kClocksApart = 1.01;  // the device's clock against the host's
-constexpr double kRoundTrips = 4;
-constexpr double kLaunchCosts = 10;  // beyond which a time is the kernel's and not the host's
+constexpr double kLaunchCosts = 10;    // beyond which a time is the kernel's and not the host's
 
 bool all_start_together(const std::vector<LaunchTime>& times) {
   return times.size() > 1 && std::all_of(times.begin(), times.end(), [&](const LaunchTime& time) {
            return time.started == times.front().started;
          });
-}
-
-/// The least wall time of batches of so many iterations; infinite where there is none.
-double best_wall(const std::vector<Span>& spans, std::int64_t iterations) {
-  double best = std::numeric_limits<double>::infinity();
-  for (const Span& span : spans) {
-    if (span.iterations == iterations) best = std::min(best, span.wall_us);
-  }
-  return best;
-}
-
-/// The batch that `share` of all do not exceed, by what `excess` says: how often the true time goes
-/// into the claim.
-template <typename Excess>
-Span at_share(std::vector<Span> spans, double share, const Excess& excess) {
-  const auto place = static_cast<std::size_t>(share * double(spans.size() - 1));
-  const auto at = spans.begin() + static_cast<std::ptrdiff_t>(place);
-  std::nth_element(spans.begin(), at, spans.end(),
-                   [&](const Span& a, const Span& b) { return excess(a) < excess(b); });
-  return *at;
-}
-
-Reason events_fit_the_wait(const std::vector<Span>& spans, double share) {
-  const auto excess = [](const Span& span) { return span.events_us / span.wall_us; };
-  const Span span = at_share(spans, share, excess);
-  if (excess(span) <= kOver) return {};
-  return fmt::format(
-      "condition 5, work: the events of {} launches add up to {:.1f} us, but the host waited "
-      "{:.1f} us only",
-      span.launches, span.events_us, span.wall_us);
-}
-
-Reason events_cover_the_wait(const std::vector<Span>& spans, const Limits& limits, double share) {
-  const auto excess = [&](const Span& span) {
-    return span.wall_us / (2 * (span.events_us + limits.round_trip_us) +
-                           double(span.launches) * limits.launch_us + span.host_us);
-  };
-  const Span span = at_share(spans, share, excess);
-  if (excess(span) <= 1) return {};
-  return fmt::format(
-      "condition 5, work: the events of {} launches add up to {:.1f} us, but the host waited "
-      "{:.1f} us, and a launch costs {:.1f} us: the events leave time out",
-      span.launches, span.events_us, span.wall_us, limits.launch_us);
-}
-
-Reason more_takes_longer(const std::vector<Span>& spans, const Limits& limits) {
-  const auto fewer = [](const Span& a, const Span& b) { return a.iterations < b.iterations; };
-  const auto [least, most] = std::minmax_element(spans.begin(), spans.end(), fewer);
-  const double few = best_wall(spans, least->iterations);
-  const double many = best_wall(spans, most->iterations);
-  // Up to here what a batch costs the host may be most of it.
-  if (few <= kLaunchCosts * double(least->launches) * limits.launch_us) return {};
-  if (few <= kRoundTrips * limits.round_trip_us) return {};
-  // Halfway, as factors go, between what it should be and no difference at all.
-  const double longer = std::sqrt(double(most->iterations) / double(least->iterations));
-  if (many >= longer * few) return {};
-  return fmt::format(
-      "condition 5, work: {} iterations take {:.1f} us at best and {} take {:.1f} us: more work "
-      "does "
-      "not take longer, so it is not done",
-      least->iterations, few, most->iterations, many);
 }
 
 Reason memory_below_the_peak(const Claim& claim, const Limits& limits) {
@@ -161,14 +97,6 @@ bool lacks_a_peak(const Claim& claim, const Limits& limits) {
 Span span_of(const Batch& batch) {
   return {batch.iterations, batch.iterations * batch.launches, batch.events_ns() * 1e-3,
           batch.wall_ns * 1e-3, batch.host_ns * 1e-3};
-}
-
-Reason time_follows_work(const std::vector<Span>& spans, const Limits& limits, double share) {
-  if (spans.empty()) return {};
-  if (const Reason too_long = events_fit_the_wait(spans, share)) return too_long;
-  if (limits.launch_us <= 0) return {};
-  const Reason left_out = events_cover_the_wait(spans, limits, share);
-  return left_out ? left_out : more_takes_longer(spans, limits);
 }
 
 Reason queue_is_kept(const Batch& batch, bool in_order, bool profiling) {

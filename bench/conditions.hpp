@@ -13,6 +13,7 @@
 #include "op.hpp"
 #include "runtime.hpp"
 #include "verify.hpp"
+#include "work.hpp"
 
 namespace clam::bench {
 
@@ -60,24 +61,9 @@ Reason below_the_peaks(const Claim& claim, const Limits& limits);
 /// Not a fault: a peak is not known that the claim would have to be held against.
 bool lacks_a_peak(const Claim& claim, const Limits& limits);
 
-/// 5, work: what one batch says of time and work.
-struct Span {
-  std::int64_t iterations = 0, launches = 0;  ///< of the whole batch
-  double events_us = 0, wall_us = 0, host_us = 0;
-};
+/// 5, work: the events of batches fit their waits and cover them, and more iterations take longer;
+/// see work.hpp, which judges it.
 Span span_of(const Batch& batch);
-/// The events of a batch add up to no more than the host waited (5 %), and to no less than half of
-/// that, launch costs, the wait's own and the host's work apart. More iterations take longer: the
-/// best wall time of the largest batches, of m times as many as the smallest, is at least sqrt(m)
-/// times the best of these, where that is over 10 launch costs and 4 round trips. Other load makes
-/// single batches slow, never all of them fast, so best is held against best; before an honest row
-/// is called wrong, measure batches that differ by more and ask again.
-/// `share` of the batches must agree with their events. That is less strict than it may seem: the
-/// caller asks for a third, for whatever interrupts the host makes honest batches wait long; and on
-/// a CPU that other programs use, or may use, for 0, the best batch alone, since they interrupt the
-/// kernels too. A clock that lies in the other batches is seen where more work takes no longer, and
-/// by conditions 1 and 4.
-Reason time_follows_work(const std::vector<Span>& spans, const Limits& limits, double share = 0);
 
 /// 6, queue: as many launches ended as were enqueued, in an in-order queue with profiling.
 Reason queue_is_kept(const Batch& batch, bool in_order, bool profiling);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -13,6 +14,7 @@
 
 #include "atomic_file.hpp"
 #include "clam.hpp"
+#include "clock.hpp"
 #include "compare.hpp"
 #include "document.hpp"
 #include "frame.hpp"
@@ -53,11 +55,11 @@ std::size_t count_programs(const Selection& selection, const DeviceInfo& device)
 /// Says which program is being built: to a terminal always, else once building has taken long.
 void show_builds(Runtime& runtime, const Selection& selection) {
   constexpr auto kLong = std::chrono::seconds(3);
-  const auto start = std::chrono::steady_clock::now();
+  const Clock::time_point start = Clock::now();
   const std::size_t count = count_programs(selection, runtime.device());
   const bool terminal = ::isatty(STDERR_FILENO);
   runtime.programs().on_build([=](const std::string& file, int built) {
-    if (!terminal && std::chrono::steady_clock::now() - start < kLong) return;
+    if (!terminal && Clock::now() - start < kLong) return;
     fmt::print(stderr, "building {}, program {} of {}\n", file, built + 1, count);
   });
 }
@@ -108,7 +110,7 @@ std::optional<double> google_seconds(const Options& options) {
 MeterOptions meter_options(const Options& options) {
   MeterOptions how;
   if (options.quick) {
-    how.deadline = std::chrono::steady_clock::now() + kQuickLimit;
+    how.deadline = Clock::now() + kQuickLimit;
     how.seconds = kQuickSeconds;
     how.rounds = kQuickRounds;
     how.warm_up_seconds = kQuickWarmUp;
@@ -281,6 +283,9 @@ int measure_rows(const Options& options) {
   Reporter reporter(selection, results, table, format);
   table.head(runtime.files().overrides());
   say_order(table, how);
+  if (Clock::is_scripted()) {
+    table.say("no time here is true: the OpenCL library brings a clock of its own, as for tests");
+  }
   if (!selection.rows.empty()) {  // else the foot says what is not built yet
     if (choose(meter, options) == 0) return 2;
     frame.open(table);
@@ -291,6 +296,14 @@ int measure_rows(const Options& options) {
   std::fflush(stdout);
   write_results(options, selection, results, reporter, frame, opened, table);
   return exit_code(results);
+}
+
+int list_devices() {
+  select_device();  // throws what says how to get one
+  for (const DeviceEntry& entry : clam::list_devices()) {
+    fmt::print("{}:{} {}\n", entry.platform, entry.index, query_device(entry.device).name);
+  }
+  return 0;
 }
 
 int measure_only_peaks(const Options& options) {
@@ -329,6 +342,7 @@ int compare(const Options& options) {
 int run(const Options& options) {
   if (!options.compare.empty()) return compare(options);
   if (!options.only_peaks.empty()) return measure_only_peaks(options);
+  if (options.list_devices) return list_devices();
   // Wrong input is said before a device is asked for.
   const Selection selection = select_rows(options, generic_device());
   google_seconds(options);

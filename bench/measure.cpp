@@ -11,7 +11,7 @@
 #include "error.hpp"
 #include "fewest_work.hpp"
 #include "launch_limit.hpp"
-#include "other_load.hpp"
+#include "process/other_load.hpp"
 
 namespace clam::bench {
 namespace {
@@ -20,9 +20,6 @@ constexpr std::int64_t kLargestBatch =
     8;                                 // iterations; twice as many are enqueued in turns with it
 constexpr int kBatchesARound = 6;      // wished for
 constexpr double kWallOverEvents = 3;  // a round ends though its events claim too little
-constexpr int kSecondLooks = 6;        // before condition 5 calls a row wrong
-constexpr int kMostLooks = 24;         // before it believes one that looked wrong
-constexpr std::int64_t kLarger = 6;    // times the smaller batch is then the larger one
 constexpr int kFewestWhenLate = 3;     // rounds, once the time of --quick is used up
 constexpr std::size_t kClaimedLaunches = 16;  // shown of an INVALID row
 constexpr std::int64_t kMostMemory = std::int64_t{1} << 30;
@@ -94,6 +91,7 @@ struct Meter::Entry {
   std::size_t passed_rounds = 0;              ///< those of earlier passes
   std::vector<Span> spans;
   double host_us = 0;  ///< of this pass
+  WorkFinding work;    ///< of condition 5, over all passes
 
   void plan_rounds(const MeterOptions& options) {
     const double wanted_ns = options.seconds * 1e9;
@@ -337,6 +335,7 @@ std::vector<std::string> Meter::marks_of(const Entry& entry) const {
   const Result& result = entry.result;
   std::vector<std::string> marks;
   if (const auto moved = clock_mark(result.clock_moved)) marks.push_back(*moved);
+  if (entry.work.finding == Finding::too_short) marks.push_back(kTooShort);
   if (is_launch_bound(result.us, result.launches, limits())) marks.push_back("launch-bound");
   if (options_.limits && lacks_a_peak(claim_of(entry), limits())) {
     marks.push_back("not held against a peak, which is not known");
@@ -348,40 +347,27 @@ std::vector<std::string> Meter::marks_of(const Entry& entry) const {
   return marks;
 }
 
-/// Larger batches for condition 5, and still larger ones where these do not clear the row: on a
-/// busy machine a batch may cost far more than its iterations, until it has many.
-void Meter::take_larger_batches(Entry& entry, double share) {
-  for (const std::int64_t larger : {kLarger, kLarger * kLarger}) {
-    if (!time_follows_work(entry.spans, limits(), share)) return;
-    take_batches(entry, share, larger);
-  }
-}
-
-/// The first batch that other work makes slow would clear a row whose work is not done, so there
-/// are more of them while the row's time lasts.
-void Meter::take_batches(Entry& entry, double share, std::int64_t larger) {
-  const Clock::time_point start = Clock::now();
-  const auto accused = [&] { return time_follows_work(entry.spans, limits(), share).has_value(); };
-  const auto time_lasts = [&] {
-    return std::chrono::duration<double>(Clock::now() - start).count() < options_.seconds;
+/// Condition 5, with larger batches where those of the rounds leave it open.
+void Meter::settle(Entry& entry) {
+  Batches batches;
+  batches.smaller = entry.batch;
+  batches.seconds = options_.seconds;
+  batches.run = [&](std::int64_t iterations) { return span_of(entry.subject->run(iterations)); };
+  batches.run_empty = [&](std::int64_t launches) {
+    if (!empty_) empty_ = std::make_unique<EmptyLaunches>(runtime_);
+    return empty_->run(launches);
   };
-  for (int look = 0; look < kMostLooks; ++look) {
-    if (!time_lasts() && (look >= kSecondLooks || !accused())) return;
-    for (const std::int64_t times : {std::int64_t{1}, std::int64_t{1}, larger}) {
-      entry.spans.push_back(span_of(entry.subject->run(times * entry.batch)));
-    }
-  }
+  entry.work = settle_work(entry.spans, batches, limits(), share_that_must_agree(entry.result));
 }
 
 /// What needs all rounds of a row: conditions 4 and 5, the marks and the numbers.
 void Meter::conclude(Entry& entry) {
-  const double share = share_that_must_agree(entry.result);
   runtime_.bound_flight(entry.in_flight);
-  take_larger_batches(entry, share);
+  settle(entry);
   summarise(entry);
   if (below_the_peaks(claim_of(entry), limits())) options_.look_again();
   require(below_the_peaks(claim_of(entry), limits()));
-  require(time_follows_work(entry.spans, limits(), share));
+  if (entry.work.finding == Finding::wrong) throw CheckFailed(entry.work.reason);
   entry.result.marks = marks_of(entry);
   entry.result.outcome = Outcome::fine;
 }

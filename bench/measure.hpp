@@ -4,7 +4,6 @@
 
 #include <benchmark/benchmark.h>
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,7 +12,9 @@
 #include <vector>
 
 #include "board.hpp"
+#include "clock.hpp"
 #include "conditions.hpp"
+#include "empty_launches.hpp"
 #include "result.hpp"
 #include "rows.hpp"
 #include "runtime.hpp"
@@ -21,7 +22,7 @@
 
 namespace clam::bench {
 
-using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+using Deadline = std::optional<Clock::time_point>;
 
 struct MeterOptions {
   Deadline deadline;      ///< rows that have not begun by then are skipped
@@ -75,8 +76,7 @@ class Meter {
   void run_rounds(std::vector<Entry*> entries);
   void run_round(Entry& entry);
   void summarise(Entry& entry);
-  void take_larger_batches(Entry& entry, double share);
-  void take_batches(Entry& entry, double share, std::int64_t larger);
+  void settle(Entry& entry);
   void conclude(Entry& entry);
   void guard(Entry& entry, const std::function<void()>& step);
   void stop(Entry& entry, Outcome outcome, const std::string& reason);
@@ -97,10 +97,11 @@ class Meter {
   int most_in_flight_;  ///< of the Runtime as it came
   std::mt19937_64 order_;
   std::vector<std::unique_ptr<Entry>> group_;
-  std::vector<int> given_;   ///< elsewhere: how often each row was asked for
-  int passes_ = 0;           ///< and how often all were measured
-  int poison_ = 0;           ///< counts timed rounds: each has its own
-  std::string first_error_;  ///< of the device
+  std::unique_ptr<EmptyLaunches> empty_;  ///< made when condition 5 first needs it
+  std::vector<int> given_;                ///< elsewhere: how often each row was asked for
+  int passes_ = 0;                        ///< and how often all were measured
+  int poison_ = 0;                        ///< counts timed rounds: each has its own
+  std::string first_error_;               ///< of the device
 };
 
 }  // namespace clam::bench

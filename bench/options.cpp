@@ -9,18 +9,17 @@ namespace {
 constexpr int kMostCompared = 100;
 constexpr const char* kAbout =
     "Times problems on an OpenCL device by their events, and checks every timed buffer in full.\n"
-    "Without --workload and --problem it runs all embedded workloads. Rows are measured in turns, "
-    "and\n"
-    "one whose time cannot be true is INVALID, with the condition that does not hold.";
+    "Without --workload and --problem it runs all embedded workloads. Rows are measured in turns.\n"
+    "A row whose time cannot be true is INVALID, with the condition that does not hold.";
 
 constexpr const char* kFooter =
     "Every --benchmark_* flag of Google Benchmark works too, such as\n"
     "  --benchmark_filter=REGEX  --benchmark_min_time=0.1 (is --time)  --benchmark_repetitions=5\n"
     "  --benchmark_format=json   --benchmark_list_tests=true\n"
     "A filter is matched against the row's name followed by /manual_time.\n"
-    "Exit codes: 0 fine, 1 a row is INVALID or (--compare) slower, 2 bad usage or input, 3 device "
-    "or\n"
-    "driver error, 77 nothing could run here.";
+    "Exit codes: 0 fine, 1 a row is INVALID or (--compare) slower, 2 bad usage or input, 3 the "
+    "device\n"
+    "or its driver failed. 77: nothing could run here.";
 
 bool is_google(const std::string& word) {
   return word.rfind("--benchmark_", 0) == 0 || word.rfind("--v=", 0) == 0;
@@ -37,12 +36,14 @@ void add_rows(CLI::App& app, Options& options) {
   add_list(app, "--problem", options.problems, "a problem line; repeatable", "LINE");
   app.add_option("--device", options.device, "P:D, or part of a device's or platform's name")
       ->type_name("D");
-  app.add_option("--dtype", options.dtypes, "instead of the dtype of the lines, e.g. f32,f16")
+  app.add_option("--dtype", options.dtypes,
+                 "these dtypes instead of that of the lines, e.g. f32,f16")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("T,..");
   add_list(app, "--variant", options.variants, "only this variant, or 'all'; repeatable", "V");
   app.add_flag("--list", options.list, "list the rows and end; needs no device");
+  app.add_flag("--list-devices", options.list_devices, "list the devices and end");
 }
 
 void add_measuring(CLI::App& app, Options& options) {
@@ -50,18 +51,17 @@ void add_measuring(CLI::App& app, Options& options) {
   app.add_option("--time", options.seconds, "seconds of device time a row (0.5; --quick: 0.05)")
       ->check(CLI::PositiveNumber)
       ->type_name("S");
-  app.add_option("--seed", options.seed, "of the order in which rows take turns (1)")
+  app.add_option("--seed", options.seed, "seed of the order in which rows take turns (1)")
       ->type_name("N");
   app.add_flag("--isolate,!--no-isolate", options.isolate,
-               "each row in a process of its own, so that a crash or a hang costs that one alone, "
-               "and one after the other (default on a Mali)");
+               "measure each row in a process of its own, one after the other; a crash or a hang "
+               "costs one row (default on a Mali)");
   app.add_option("--limit", options.limit_s, "seconds for such a process (300)")
       ->check(CLI::Range(1, 86400))
       ->type_name("S");
-  app.add_option(
-         "--launch-limit", options.launch_limit_s,
-         "seconds that the device may be busy with launches submitted at once, and with one "
-         "alone; a longer one is skipped (5 on a Mali; 0: no limit)")
+  app.add_option("--launch-limit", options.launch_limit_s,
+                 "most seconds of one launch, and of launches submitted together; a longer one is "
+                 "skipped (5 on a Mali; 0: no limit)")
       ->check(CLI::NonNegativeNumber)
       ->type_name("S");
 }
@@ -71,12 +71,12 @@ void add_results(CLI::App& app, Options& options) {
   app.add_option("--json", options.json, "also write all results to a file")->type_name("FILE");
   app.add_option(
          "--compare", options.compare,
-         "say which rows of B are faster or slower than in A, two files of --json, and end; "
-         "of several runs B those that are so in each")
+         "say which rows of B, a file of --json, are faster or slower than in A; of several "
+         "B, which are so in all")
       ->expected(2, kMostCompared)
       ->type_name("A B...");
   app.add_option("--record-failures", options.record_failures,
-                 "write each row that fails into this folder, as `clam record` does")
+                 "write a bundle of each row that fails into this folder, as `clam record` does")
       ->type_name("DIR");
 }
 

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <utility>
 
+#include "clock.hpp"
 #include "embedded.hpp"
 #include "error.hpp"
 #include "statistics.hpp"
@@ -17,8 +17,6 @@
 
 namespace clam::bench {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr int kRound = 8;            // multiply-adds of a lane
 constexpr int kRounds = 240;         // with a start below 128 within half's whole numbers
@@ -130,7 +128,7 @@ Workbench::Workbench(Runtime& runtime, const PeakOptions& options, Peaks& peaks)
               ""},
       programs_(runtime.context(), runtime.queue().getInfo<CL_QUEUE_DEVICE>(), runtime.device(),
                 ProgramCache::default_dir()),
-      watch_(runtime, options.clock) {
+      watch_(runtime) {
   if (peaks.round_trip_us) watch_.allow(*peaks.round_trip_us * 1e3);
 }
 

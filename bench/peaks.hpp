@@ -50,9 +50,8 @@ struct PeakOptions {
   std::function<void(const std::string&)> progress = {};
 
   // What a test replaces.
-  std::string source = {};                                 ///< the kernels; empty: bench/peaks.cl
-  std::function<LaunchTime(const cl::Event&)> clock = {};  ///< that is asked about an event
-  std::string only = {};                                   ///< the rows whose name begins so
+  std::string source = {};  ///< the kernels; empty: bench/peaks.cl
+  std::string only = {};    ///< the rows whose name begins so
   std::string device_type =
       {};          ///< "gpu": the forms of the kernels that a GPU gets; empty: as it is
   int chains = 0;  ///< sums that an item has; 0: as many as hide the latency

@@ -52,8 +52,9 @@ std::string claim_text(const Result& result) {
 std::string timestamps_text(const Claimed& claimed) {
   if (claimed.times.empty()) return "";
   std::string text = fmt::format(
-      "\nThe first {} of {} launches that were enqueued together and took the host {:.1f} us, in "
-      "nanoseconds by their events:\n\n"
+      "\nThe first {} of {} launches that were enqueued together. They took the host {:.1f} us. "
+      "Times "
+      "are in nanoseconds, by their events:\n\n"
       "| launch | queued | submitted | started | ended | ended - started "
       "|\n|---|---|---|---|---|---|\n",
       claimed.times.size(), claimed.launches, claimed.wall_us);

@@ -70,6 +70,10 @@ struct Result {
 constexpr double kMuchLoad = 0.1;
 constexpr const char* kOtherLoad = "others took";
 
+/// The mark of a row that condition 5 cannot tell from launches and waits, as noisy as these were;
+/// its batches were made as large as the time of a row allows.
+constexpr const char* kTooShort = "too short to judge";
+
 constexpr std::size_t kMostSamples = 200;  ///< kept of a row
 
 /// The numbers of a row from all its iterations, of which `samples_us` and `rounds_us` are there.

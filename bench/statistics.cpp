@@ -18,15 +18,19 @@ double middle(const std::vector<double>& sorted) {
   return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
 }
 
+/// P(so many heads) in n tosses of a coin.
+double chance_of(std::size_t heads, std::size_t n) {
+  const double all = double(n), h = double(heads);
+  return std::exp(std::lgamma(all + 1) - std::lgamma(h + 1) - std::lgamma(all - h + 1) -
+                  all * std::log(2.0));
+}
+
 /// The rank, from each end, of the samples that the interval ends at: the largest with
 /// P(heads < rank) <= 2.5 %. 0 where there is none.
 std::size_t end_rank(std::size_t n) {
-  const double all = double(n);
   double below = 0;
   for (std::size_t heads = 0; heads < n; ++heads) {
-    const double h = double(heads);
-    below += std::exp(std::lgamma(all + 1) - std::lgamma(h + 1) - std::lgamma(all - h + 1) -
-                      all * std::log(2.0));
+    below += chance_of(heads, n);
     if (below > kTail) return heads;
   }
   return 0;
@@ -132,6 +136,12 @@ RankTest rank_test(const std::vector<double>& a, const std::vector<double>& b) {
   test.p =
       a.size() + b.size() <= kExact ? exact_p(ranks, b.size()) : normal_p(test.u, n, m, ranks.ties);
   return test;
+}
+
+double sign_test(std::size_t heads, std::size_t tosses) {
+  double p = 0;
+  for (std::size_t h = heads; h <= tosses; ++h) p += chance_of(h, tosses);
+  return p;
 }
 
 Ratio shift_ratio(const std::vector<double>& a, const std::vector<double>& b) {

@@ -36,6 +36,9 @@ struct RankTest {
 /// section 1.4).
 RankTest rank_test(const std::vector<double>& a, const std::vector<double>& b);
 
+/// The sign test (Arbuthnot 1710): the chance of so many heads or more in so many tosses of a coin.
+double sign_test(std::size_t heads, std::size_t tosses);
+
 /// By what factor b's samples are larger than a's: the median of all quotients b / a, which is the
 /// shift of Hodges and Lehmann (1963) between their logarithms, and its 95 % interval (Moses; in
 /// Hollander and Wolfe, Nonparametric Statistical Methods, section 4.3).

@@ -10,8 +10,6 @@
 namespace clam::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr double kLaunchNs = 1e6;  // a launch is made to take as long, in passes
 constexpr std::size_t kMostMarks = std::size_t{1} << 22;
 constexpr cl_int kTokens = 1 << 16;  // between those of two launches: more than a mark adds
@@ -30,9 +28,6 @@ std::size_t groups(const Work& work) { return work.items / work.group; }
 double nanoseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
 }
-
-Stopwatch::Stopwatch(Runtime& runtime, EventClock clock)
-    : runtime_(runtime), clock_(clock ? std::move(clock) : profiled) {}
 
 void Stopwatch::wait(const cl::Event& event) const {
   runtime_.queue().flush();
@@ -90,8 +85,7 @@ Stopwatch::Run Stopwatch::launch(Work& work, std::size_t passes) {
   wait(event);
   const double wall_ns = nanoseconds_since(start);
   check_marks(work, passes);
-  const LaunchTime time = clock_(event);
-  const double ns = time.ns();
+  const double ns = profiled(event).ns();
   constexpr double kClocksApart = 1.01;  // the device's clock against the host's
   if (ns <= 0 || ns > kClocksApart * wall_ns) {
     throw Refused(fmt::format(

@@ -3,11 +3,10 @@
 // beside missing work or against the host's clock.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
+#include "clock.hpp"
 #include "error.hpp"
 #include "runtime.hpp"
 
@@ -20,7 +19,7 @@ class Refused : public Error {
 };
 
 /// Nanoseconds on the host's clock.
-double nanoseconds_since(std::chrono::steady_clock::time_point start);
+double nanoseconds_since(Clock::time_point start);
 
 /// A kernel with its arguments, all but those of a single launch.
 struct Work {
@@ -32,9 +31,7 @@ struct Work {
 
 class Stopwatch {
  public:
-  using EventClock = std::function<LaunchTime(const cl::Event&)>;
-  /// Without a clock it is the event's profiling.
-  Stopwatch(Runtime& runtime, EventClock clock);
+  explicit Stopwatch(Runtime& runtime) : runtime_(runtime) {}
 
   /// What a launch and the wait for it take the host beside the work.
   void allow(double round_trip_ns) { slack_ns_ = 3 * round_trip_ns; }
@@ -54,7 +51,6 @@ class Stopwatch {
   void check_marks(const Work& work, std::size_t passes);
 
   Runtime& runtime_;
-  EventClock clock_;
   cl::Buffer marks_;
   std::vector<cl_int> seen_;
   cl_int token_ = 1;

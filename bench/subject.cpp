@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "subject.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 
 #include "statistics.hpp"
@@ -16,13 +14,6 @@ constexpr int kPackRuns = 5;
 constexpr std::size_t kWarmUpRuns = 200;
 constexpr std::size_t kStableRuns = 5;
 constexpr double kStable = 0.02;
-
-/// What this thread has computed so far: waiting is not in it, nor are the threads of a driver.
-double own_nanoseconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return double(now.tv_sec) * 1e9 + double(now.tv_nsec);
-}
 
 /// Packs again and again, always from the same inputs: the last leaves what the first did.
 Packing measure_packing(Trial& trial) {
@@ -111,9 +102,9 @@ Batch Subject::run(std::int64_t iterations) {
   batch.iterations = iterations;
   batch.launches = static_cast<std::int64_t>(plan().launches.size());
   const Clock::time_point start = Clock::now();
-  const double own = own_nanoseconds();
+  const Clock::duration own = Clock::thread_time();
   for (std::int64_t i = 0; i < iterations; ++i) enqueue();
-  batch.host_ns = own_nanoseconds() - own;
+  batch.host_ns = double((Clock::thread_time() - own).count());
   batch.times = finish();
   batch.wall_ns = nanoseconds_since(start);
   const cl_command_queue_properties queue = runtime_.queue().getInfo<CL_QUEUE_PROPERTIES>();

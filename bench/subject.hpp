@@ -2,18 +2,16 @@
 // subject.hpp - a row's problem on the device, with the result it must have.
 #pragma once
 
-#include <chrono>
 #include <string>
 #include <vector>
 
+#include "clock.hpp"
 #include "conditions.hpp"
 #include "rows.hpp"
 #include "runtime.hpp"
 #include "verify.hpp"
 
 namespace clam::bench {
-
-using Clock = std::chrono::steady_clock;
 
 /// Packing of constant inputs: once for a model, so apart from the times of a row.
 struct Packing {

@@ -2,14 +2,11 @@
 #include "transfers.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <vector>
 
 namespace clam::bench {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// A buffer, what is sent to it, and what came back.
 class Transfers {

@@ -10,6 +10,7 @@
 #include "../bench/isolated.hpp"
 #include "../bench/table.hpp"
 #include "atomic_file.hpp"
+#include "scripted.hpp"
 #include "test_device.hpp"
 
 namespace clam::test {
@@ -148,8 +149,8 @@ class Throttled : public bench::Subject {
   Sysfs& sysfs_;
 };
 
-TEST(bench_board_device, a_row_whose_clock_moved_is_marked) {
-  CLAM_NEEDS_DEVICE();
+TEST(bench_board_scripted, a_row_whose_clock_moved_is_marked) {
+  CLAM_ON_SCRIPTED_DEVICE();
   Sysfs sysfs;
   sysfs.put_gpu("class/devfreq/fb000000.gpu", "850000000");
   const Board board(sysfs.root());

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "../bench/conditions.hpp"
 #include "../bench/fewest_work.hpp"
@@ -148,71 +147,6 @@ TEST(bench_conditions, four_a_cache_may_be_faster_than_memory) {
   expect_says(bytes(1, 11e6), "condition 4, peak: 11.0 GB/s of what the last cache cannot hold");
 }
 
-/// Batches of n and 2n iterations, by what an iteration takes and what other load adds.
-std::vector<Span> spans(double us, double fixed_us, double noise, std::uint64_t seed = 1) {
-  std::mt19937_64 random(seed);
-  std::vector<Span> all;
-  for (int i = 0; i < 12; ++i) {
-    const std::int64_t n = i % 2 + 1;
-    const double late = 1 + noise * double(random() % 1000) / 1000;
-    const double events = double(n) * us * late;
-    all.push_back({n, n, events, events + fixed_us * late, 0});
-  }
-  return all;
-}
-
-TEST(bench_conditions, five_honest_rows_hold_with_any_noise) {
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
-    for (const double noise : {0.0, 0.3}) {
-      expect_holds(time_follows_work(spans(1000, 20, noise, seed), kPeaks));
-      expect_holds(time_follows_work(spans(3, 5, noise, seed), kPeaks));
-    }
-  }
-  expect_holds(time_follows_work({}, kPeaks));
-}
-
-TEST(bench_conditions, five_events_fit_the_wait) {
-  std::vector<Span> all = spans(1000, 20, 0);
-  for (Span& span : all) span.events_us *= 1.2;
-  expect_says(time_follows_work(all, kPeaks), "condition 5, work: the events of 1 launches");
-  all[3].events_us /= 1.2;
-  expect_holds(time_follows_work(all, Limits{}));  // the best batch decides
-}
-
-TEST(bench_conditions, five_events_leave_no_time_out) {
-  std::vector<Span> all = spans(1000, 20, 0.3);
-  for (Span& span : all) span.events_us = 2 * double(span.launches);
-  expect_says(time_follows_work(all, kPeaks), "the events leave time out");
-  expect_holds(time_follows_work(all, Limits{}));      // what a launch costs is not known
-  for (Span& span : all) span.host_us = span.wall_us;  // the host itself was that slow
-  expect_holds(time_follows_work(all, kPeaks));
-}
-
-TEST(bench_conditions, five_more_work_takes_longer) {
-  std::vector<Span> all = spans(1000, 20, 0.3);
-  for (Span& span : all) {
-    span.wall_us /= double(span.iterations);
-    span.events_us /= double(span.iterations);
-  }
-  expect_says(time_follows_work(all, kPeaks), "more work does not take longer");
-  for (Span& span : all) span.wall_us = span.events_us = 40;  // 10 launch costs are 50
-  expect_holds(time_follows_work(all, kPeaks));
-}
-
-TEST(bench_conditions, five_a_third_of_the_batches_must_agree) {
-  std::vector<Span> all = spans(1000, 20, 0);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (i % 5 != 0) all[i].events_us /= 10;  // four of five claim a tenth
-  }
-  expect_holds(time_follows_work(all, kPeaks));  // the best batch alone
-  expect_says(time_follows_work(all, kPeaks, 1.0 / 3), "the events leave time out");
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    all[i].events_us *= i % 5 != 0 ? 20 : 1;  // four of five claim twice what is true
-  }
-  expect_holds(time_follows_work(all, kPeaks));
-  expect_says(time_follows_work(all, kPeaks, 1.0 / 3), "but the host waited");
-}
-
 TEST(bench_conditions, four_a_cache_may_be_four_times_what_was_seen_of_it) {
   Limits limits = kPeaks;  // 10 GB/s of memory; 1 MiB was seen to fit
   const double mega = 1 << 20;
@@ -230,33 +164,6 @@ TEST(bench_conditions, four_says_when_a_peak_is_not_known) {
   EXPECT_TRUE(lacks_a_peak({1, 1, 1, true}, Limits{100, 0, 10, 0, 0}));
   EXPECT_FALSE(lacks_a_peak({1, 0, 1, true}, Limits{100, 0, 10, 0, 0}));
   EXPECT_TRUE(lacks_a_peak({1, 0, 1, false}, Limits{}));
-}
-
-TEST(bench_conditions, five_a_wait_costs_what_it_costs) {
-  // What was seen of a kernel of 3 us, where one launch and the wait for it take 45.
-  const std::vector<Span> all = {{1, 1, 3, 55, 3}, {6, 6, 18, 86, 8}};
-  Limits limits = kPeaks;
-  limits.round_trip_us = 45;
-  expect_holds(time_follows_work(all, limits));
-  limits.round_trip_us = 5;
-  expect_says(time_follows_work(all, limits), "condition 5, work");
-}
-
-TEST(bench_conditions, five_larger_batches_clear_an_unlucky_row) {
-  // The machine had half its cores while single iterations ran, and all of them for the pairs.
-  std::vector<Span> all = {{1, 1, 1000, 1010, 0}, {2, 2, 1300, 1310, 0}};
-  expect_says(time_follows_work(all, kPeaks), "more work does not take longer");
-  all.push_back({6, 6, 3300, 3310, 0});
-  expect_holds(time_follows_work(all, kPeaks));
-  all.back() = {6, 6, 1400, 1410, 0};
-  expect_says(time_follows_work(all, kPeaks), "1 iterations take 1010.0 us at best and 6 take");
-  // On a busy machine a batch costs 35 us more than its iterations, of 10 us each.
-  Limits busy = kPeaks;
-  busy.round_trip_us = 10, busy.launch_us = 2;
-  all = {{1, 1, 40, 45, 0}, {6, 6, 90, 95, 0}};
-  expect_says(time_follows_work(all, busy), "more work does not take longer");
-  all.push_back({36, 36, 390, 395, 0});
-  expect_holds(time_follows_work(all, busy));
 }
 
 TEST(bench_conditions, six_as_many_end_as_were_enqueued) {

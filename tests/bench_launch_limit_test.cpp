@@ -5,6 +5,7 @@
 #include "../bench/launch_limit.hpp"
 #include "../bench/measure.hpp"
 #include "expect_reason.hpp"
+#include "scripted.hpp"
 #include "test_device.hpp"
 
 namespace clam::test {
@@ -12,7 +13,7 @@ namespace {
 
 using namespace bench;
 
-constexpr const char* kWork = "dense m=192 n=256 k=256 dtype=f32 bias";
+constexpr const char* kWork = "dense m=33 n=20 k=48 dtype=f32 bias";
 
 std::vector<LaunchTime> times_of(const std::vector<double>& seconds) {
   std::vector<LaunchTime> times;
@@ -47,29 +48,24 @@ TEST(bench_launch_limit, a_launch_over_the_limit_is_refused) {
   expect_says(too_long_at_best(dense, 1, narrow, 5), "a launch takes 12 s at least");
 }
 
-/// Its launches take so long, whatever they really took; and it keeps how many may be in flight.
-class Slow : public Subject {
+/// Keeps how many launches may be in flight.
+class Watched : public Subject {
  public:
-  Slow(Runtime& runtime, const Row& row, std::uint64_t ns, std::vector<int>& in_flight)
-      : Subject(runtime, row), runtime_(runtime), ns_(ns), in_flight_(in_flight) {}
+  Watched(Runtime& runtime, const Row& row, std::vector<int>& in_flight)
+      : Subject(runtime, row), runtime_(runtime), in_flight_(in_flight) {}
   void enqueue() override {
     in_flight_.push_back(runtime_.max_in_flight());
     Subject::enqueue();
   }
-  std::vector<LaunchTime> finish() override {
-    std::vector<LaunchTime> times = Subject::finish();
-    for (LaunchTime& time : times) time.ended = time.started + ns_;
-    return times;
-  }
 
  private:
   Runtime& runtime_;
-  std::uint64_t ns_;
   std::vector<int>& in_flight_;
 };
 
-/// Under a limit of 10 us; `in_flight`: at each iteration.
-Result measure_slow(std::uint64_t ns, std::vector<int>& in_flight, const Limits& peaks = {}) {
+/// Launches that take so long, under a limit of 10 us; `in_flight`: at each iteration.
+Result measure_slow(double us, std::vector<int>& in_flight, const Limits& peaks = {}) {
+  scripted::play({{"costs", {{{"us", us}}}}});
   Selection selection;
   selection.rows.push_back({kWork, Problem::parse(kWork), ""});
   std::vector<Result> results(1);
@@ -79,17 +75,17 @@ Result measure_slow(std::uint64_t ns, std::vector<int>& in_flight, const Limits&
   options.limits = &peaks;
   options.launch_limit_s = 1e-5;
   options.make = [&](const Row& row) {
-    return std::make_unique<Slow>(runtime(), row, ns, in_flight);
+    return std::make_unique<Watched>(runtime(), row, in_flight);
   };
   Meter(runtime(), selection, results, options).measure(0);
   return results[0];
 }
 
-TEST(bench_launch_limit_device, launches_are_submitted_so_that_none_exceeds_it) {
-  CLAM_NEEDS_DEVICE();
+TEST(bench_launch_limit_scripted, launches_are_submitted_so_that_none_exceeds_it) {
+  CLAM_ON_SCRIPTED_DEVICE();
   const int usual = runtime().max_in_flight();
   std::vector<int> in_flight;
-  const Result result = measure_slow(1000, in_flight);
+  const Result result = measure_slow(1, in_flight);
   EXPECT_TRUE(result.valid()) << result.reason;
   ASSERT_GE(in_flight.size(), 6u) << "one, a warm-up, and two rounds of two batches at least";
   EXPECT_EQ(in_flight.front(), 1) << "until it is known how long one takes";
@@ -97,20 +93,20 @@ TEST(bench_launch_limit_device, launches_are_submitted_so_that_none_exceeds_it) 
   EXPECT_EQ(runtime().max_in_flight(), usual);
 }
 
-TEST(bench_launch_limit_device, a_long_launch_is_skipped_after_one) {
-  CLAM_NEEDS_DEVICE();
+TEST(bench_launch_limit_scripted, a_long_launch_is_skipped_after_one) {
+  CLAM_ON_SCRIPTED_DEVICE();
   std::vector<int> in_flight;
-  const Result result = measure_slow(20000, in_flight);
+  const Result result = measure_slow(20, in_flight);
   EXPECT_EQ(result.outcome, Outcome::skipped);
   EXPECT_EQ(result.reason.rfind("a launch took 2e-05 s, over the limit of 1e-05 s", 0), 0u)
       << result.reason;
   EXPECT_EQ(in_flight.size(), 1u);
 }
 
-TEST(bench_launch_limit_device, a_launch_that_must_take_long_is_never_tried) {
-  CLAM_NEEDS_DEVICE();
+TEST(bench_launch_limit_scripted, a_launch_that_must_take_long_is_never_tried) {
+  CLAM_ON_SCRIPTED_DEVICE();
   std::vector<int> in_flight;
-  const Result result = measure_slow(1000, in_flight, {1e-3, 0, 0, 0, 0});
+  const Result result = measure_slow(1, in_flight, {1e-3, 0, 0, 0, 0});
   EXPECT_EQ(result.outcome, Outcome::skipped);
   EXPECT_NE(result.reason.find(" at least by the measured peaks"), std::string::npos)
       << result.reason;

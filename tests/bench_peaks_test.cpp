@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The peaks of the device: that they are measured, that nothing which was not done counts, and that
-// clpeak, which others use, agrees.
-#include <fmt/core.h>
+// The peaks of the device: that they are those that the scripted device has, and that nothing which
+// was not done counts. timing_peaks_test.cpp asks clpeak, which others use.
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <stdexcept>
 
 #include "../bench/peaks.hpp"
-#include "atomic_file.hpp"
-#include "command.hpp"
 #include "embedded.hpp"
-#include "process/isolate.hpp"
+#include "scripted.hpp"
 #include "test_device.hpp"
 
 namespace clam::test {
@@ -82,8 +75,34 @@ TEST(bench_peaks, of_two_measurements_the_larger_is_kept) {
   EXPECT_EQ(to_json(bench::larger_of(b, a)), to_json(bench::larger_of(a, b)));
 }
 
+/// A cache of 64 KiB; a launch of 20 us, so that the host does not count.
+json known() {
+  return {{"memory", {{{"up_to_bytes", 64 << 10}, {"gb_per_s", 40}}, {{"gb_per_s", 5}}}},
+          {"costs", {{{"kernel", "peak_nothing"}, {"us", 20}}}},
+          {"build_ms", 30},
+          {"upload_gb_per_s", 2},
+          {"download_gb_per_s", 3},
+          {"device", {{"type", "cpu"}}}};
+}
+
+/// The figures of known().
+void expect_as_scripted(const Peaks& peaks) {
+  // Items that do 1920 multiply-adds on 8 chains of 16 lanes take 10 us each.
+  EXPECT_NEAR(*peaks.gflops_f32, 2 * 1920 * 8 * 16 / 1e4, 1e-3);
+  for (const auto& rate : {peaks.gb_per_s_copy, peaks.gb_per_s_read, peaks.gb_per_s_write}) {
+    EXPECT_NEAR(*rate, 5, 1e-3);
+  }
+  EXPECT_EQ(peaks.last_cache_bytes, 64 << 10);
+  EXPECT_NEAR(*peaks.launch_us, 20 + 8.0 / 16, 0.1) << "a wait for 16 of them";
+  EXPECT_NEAR(*peaks.round_trip_us, 1 + 2 + 20 + 5, 0.1);
+  EXPECT_NEAR(*peaks.build_ms, 30, 0.1);
+  EXPECT_NEAR(*peaks.upload_gb_per_s, 2, 0.1);
+  EXPECT_NEAR(*peaks.download_gb_per_s, 3, 0.1);
+}
+
 TEST(bench_peaks_device, everything_is_measured) {
-  CLAM_NEEDS_DEVICE();
+  CLAM_ON_SCRIPTED_DEVICE();
+  scripted::play(known());
   Peaks peaks = measure_peaks(runtime(), brief());
   ASSERT_EQ(refusals(peaks), "");
   const bool fp16 = runtime().device().fp16;
@@ -107,6 +126,7 @@ TEST(bench_peaks_device, everything_is_measured) {
     ASSERT_TRUE(value.contains(key)) << key;
     EXPECT_GT(value.at(key).get<double>(), 0) << key;
   }
+  expect_as_scripted(peaks);
   EXPECT_FALSE(value.contains("refused"));
   EXPECT_EQ(to_json(bench::peaks_from_json(value)), value);
   EXPECT_NE(to_text(peaks).find(" GFLOP/s f32, "), std::string::npos) << to_text(peaks);
@@ -123,7 +143,7 @@ TEST(bench_peaks_device, everything_is_measured) {
 
 /// Other groups, fewer sums an item, and reads that lie side by side in a group.
 TEST(bench_peaks_device, the_forms_for_a_gpu_are_right_on_any_device) {
-  CLAM_NEEDS_DEVICE();
+  CLAM_ON_SCRIPTED_DEVICE();
   for (const char* type : {"gpu", "cpu"}) {
     PeakOptions options = brief();
     options.device_type = type;
@@ -135,8 +155,8 @@ TEST(bench_peaks_device, the_forms_for_a_gpu_are_right_on_any_device) {
   }
 }
 
-TEST(bench_peaks_device, multiply_adds_that_nobody_did_are_no_peak) {
-  CLAM_NEEDS_DEVICE();
+TEST(bench_peaks_scripted, multiply_adds_that_nobody_did_are_no_peak) {
+  CLAM_ON_SCRIPTED_DEVICE();
   const struct {
     const char *from, *to;
   } faults[] = {
@@ -157,8 +177,8 @@ TEST(bench_peaks_device, multiply_adds_that_nobody_did_are_no_peak) {
   }
 }
 
-TEST(bench_peaks_device, bytes_that_nobody_moved_are_no_peak) {
-  CLAM_NEEDS_DEVICE();
+TEST(bench_peaks_scripted, bytes_that_nobody_moved_are_no_peak) {
+  CLAM_ON_SCRIPTED_DEVICE();
   const struct {
     const char *only, *from, *to;
   } faults[] = {
@@ -182,8 +202,8 @@ TEST(bench_peaks_device, bytes_that_nobody_moved_are_no_peak) {
 }
 
 /// Reads and copies come after the writes, from what these wrote.
-TEST(bench_peaks_device, a_refused_write_spoils_no_other_peak) {
-  CLAM_NEEDS_DEVICE();
+TEST(bench_peaks_scripted, a_refused_write_spoils_no_other_peak) {
+  CLAM_ON_SCRIPTED_DEVICE();
   PeakOptions options = planted("", "dst[i] = pattern(i);",
                                 "if (token > 0 && get_local_id(0) == 1) return; "
                                 "dst[i] = pattern(i);");
@@ -196,39 +216,18 @@ TEST(bench_peaks_device, a_refused_write_spoils_no_other_peak) {
   EXPECT_EQ(rows_of(peaks, "copy").size(), 2u);
 }
 
-TEST(bench_peaks_device, clocks_that_lie_give_no_peak) {
-  CLAM_NEEDS_DEVICE();
-  const auto real = [](const cl::Event& event) {
-    return LaunchTime{0, 0, event.getProfilingInfo<CL_PROFILING_COMMAND_START>(),
-                      event.getProfilingInfo<CL_PROFILING_COMMAND_END>()};
+TEST(bench_peaks_scripted, clocks_that_lie_give_no_peak) {
+  CLAM_ON_SCRIPTED_DEVICE();
+  const auto lie = [](const char* does, json more = {}) {
+    return scripted::lying("clGetEventProfilingInfo", does, std::move(more));
   };
-  const std::pair<const char*, std::function<LaunchTime(const cl::Event&)>> clocks[] = {
-      {"zero", [](const cl::Event&) { return LaunchTime{}; }},
-      {"swapped",
-       [&](const cl::Event& event) {
-         const LaunchTime time = real(event);
-         return LaunchTime{0, 0, time.ended, time.started};
-       }},
-      {"constant",
-       [](const cl::Event&) {
-         return LaunchTime{0, 0, 100, 100000000100};
-       }},
-      {"slow",
-       [&](const cl::Event& event) {
-         const LaunchTime time = real(event);
-         return LaunchTime{0, 0, time.started, time.started + 20 * (time.ended - time.started)};
-       }},
-      {"fast",
-       [&](const cl::Event& event) {
-         const LaunchTime time = real(event);
-         return LaunchTime{0, 0, time.started, time.started + (time.ended - time.started) / 20};
-       }},
-  };
-  for (const auto& [name, clock] : clocks) {
-    SCOPED_TRACE(name);
+  const json lies[] = {lie("zero"), lie("swap"), lie("constant", {{"ns", 100000000000}}),
+                       lie("scale", {{"factor", 20}}), lie("scale", {{"factor", 0.05}})};
+  for (const json& script : lies) {
+    SCOPED_TRACE(script);
+    scripted::play(script);
     PeakOptions options = brief();
     options.only = "f32 mad of 4";
-    options.clock = clock;
     const Peaks peaks = measure_peaks(runtime(), options);
     EXPECT_NE(refusals(peaks).find("cannot be believed"), std::string::npos) << refusals(peaks);
     EXPECT_FALSE(peaks.gflops_f32);
@@ -247,96 +246,6 @@ TEST(bench_peaks, the_last_cache_is_where_the_rates_fall) {
   EXPECT_EQ(last({20, 21, 19, 25, 20}), -1) << "noise";
   EXPECT_EQ(last({20}), -1);
   EXPECT_EQ(last({}), -1);
-}
-
-/// Whether clpeak is there to be asked.
-bool has_clpeak() { return std::system("command -v clpeak >/dev/null 2>&1") == 0; }
-
-/// The largest figure of clpeak's under `section`, of the given width or of all.
-double clpeak(const std::string& flag, const std::string& section, const std::string& width) {
-  const TemporaryFolder folder;
-  const std::string file = folder.file("out.xml");
-  run_command({"/usr/bin/env", "clpeak", "-p", "0", "-d", "0", "--use-event-timer", flag,
-               "--enable-xml-dump", "--xml-file", file});
-  const std::string xml = std::filesystem::exists(file) ? read_file(file) : "";
-  const std::size_t begin = xml.find("<" + section), end = xml.find("</" + section);
-  if (begin == std::string::npos || end == std::string::npos) return 0;
-  const std::string part = xml.substr(begin, end - begin);
-  const std::regex figure("<float" + width + ">([0-9.]+)<");
-  double best = 0;
-  for (std::sregex_iterator it(part.begin(), part.end(), figure), none; it != none; ++it) {
-    best = std::max(best, std::atof((*it)[1].str().c_str()));
-  }
-  return best;
-}
-
-/// Measures both in turns until the best figures of both are within 10 %. What else the machine
-/// does makes figures lower, and clpeak's more than ours, as they are means; memory that others
-/// share may be quick for one of them alone. So the best of many turns counts, and only where these
-/// stay apart is the machine asked whether it had anything else to do.
-void expect_as_clpeak(const std::function<double()>& here, const std::function<double()>& there) {
-  constexpr int kTurns = 8, kLeast = 2;
-  double ours = 0, theirs = 0, busy = 0;
-  std::string figures;
-  for (int i = 0; i < kTurns; ++i) {
-    const double mine = here(), other = there();
-    ours = std::max(ours, mine);
-    theirs = std::max(theirs, other);
-    double load = 0;
-    if (::getloadavg(&load, 1) == 1) busy = std::max(busy, load);
-    figures += std::to_string(mine) + " and " + std::to_string(other) + "\n";
-    if (i + 1 >= kLeast && ours > 0.9 * theirs && ours < 1.1 * theirs) break;
-  }
-  ASSERT_GT(theirs, 0);
-  if (ours > 0.9 * theirs && ours < 1.1 * theirs) return;
-  constexpr double kQuiet = 1.5;  // this test itself is one of them
-  if (busy > kQuiet) GTEST_SKIP() << "the machine is busy: clam and clpeak give\n" << figures;
-  FAIL() << "clam and clpeak give\n" << figures;
-}
-
-bool is_pocl() { return runtime().device().platform == "Portable Computing Language"; }
-
-/// Runs the test in a process whose PoCL has one processor: others use the other ones meanwhile,
-/// which is then no matter, where a kernel on all of them would wait for the one that others are on
-/// too.
-void run_on_one_processor() {
-  const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-  std::vector<std::string> words = own_command();
-  words.push_back(fmt::format("--gtest_filter={}.{}", test->test_suite_name(), test->name()));
-  const Finished finished = run_command(
-      words, {"POCL_MAX_PTHREAD_COUNT=1", "GTEST_TOTAL_SHARDS=1", "GTEST_SHARD_INDEX=0"});
-  if (finished.code == 77) GTEST_SKIP() << finished.out;
-  EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
-}
-
-#define CLAM_NEEDS_CLPEAK()                                                                      \
-  CLAM_NEEDS_DEVICE();                                                                           \
-  if (!is_pocl()) GTEST_SKIP() << "clpeak is asked on PoCL alone";                               \
-  if (!has_clpeak()) GTEST_SKIP() << "clpeak is not on PATH (tools/setup clpeak)";               \
-  if (!std::getenv("CLAM_TEST_FULL")) GTEST_SKIP() << "takes minutes: tools/test --full has it"; \
-  if (!std::getenv("POCL_MAX_PTHREAD_COUNT")) return run_on_one_processor()
-
-TEST(bench_peaks_device, clpeak_reads_as_fast) {
-  CLAM_NEEDS_CLPEAK();
-  PeakOptions options;
-  options.only = "read of 262144 KiB";
-  options.largest_bytes = 256 << 20;
-  options.seconds = 90;  // of which one row takes 2: about as long as clpeak takes
-  expect_as_clpeak(
-      [&] { return measure_peaks(runtime(), options).gb_per_s_read.value_or(0); },
-      [] { return clpeak("--global-bandwidth", "global_memory_bandwidth", "[0-9]*"); });
-}
-
-/// clpeak's items have one sum each, which on a CPU shows the latency, not the peak: so here one
-/// too.
-TEST(bench_peaks_device, clpeak_counts_the_same_multiply_adds) {
-  CLAM_NEEDS_CLPEAK();
-  PeakOptions options;
-  options.only = "f32 mad of 4";
-  options.chains = 1;
-  options.seconds = 90;  // of which one row takes 2
-  expect_as_clpeak([&] { return measure_peaks(runtime(), options).gflops_f32.value_or(0); },
-                   [] { return clpeak("--compute-sp", "single_precision_compute", "4"); });
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// clam-bench --record-failures: a row that fails becomes a bundle that says why it was refused.
+// clam-bench --record-failures: a row that fails becomes a bundle that says why it was refused. On
+// the scripted device: the rows that are right are so however busy the machine is.
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
 #include "../bench/record_rows.hpp"
 #include "run_clam.hpp"
+#include "scripted.hpp"
 
 namespace clam::test {
 namespace {
@@ -22,7 +24,10 @@ struct Recorded {
   TemporaryFolder folder;
   std::vector<std::string> bundles;
 
-  explicit Recorded(std::vector<std::string> words, const std::vector<std::string>& environment) {
+  Recorded(std::vector<std::string> words, const std::vector<std::string>& more,
+           const json& script = json::object()) {
+    std::vector<std::string> environment = scripted::on(script);
+    environment.insert(environment.end(), more.begin(), more.end());
     words.insert(words.begin(), {CLAM_BENCH_BINARY, "--problem", kSoftmax, "--problem", kExp,
                                  "--time", "0.001", "--record-failures", folder.path()});
     finished = run_command(words, environment);
@@ -38,7 +43,7 @@ struct Recorded {
   }
 };
 
-TEST(bench_record_broken, a_wrong_result_becomes_a_bundle) {
+TEST(bench_record_scripted, a_wrong_result_becomes_a_bundle) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder kernels;
   break_kernel(kernels, "softmax.cl", "1.0f / ", "1.01f / ");
@@ -54,7 +59,7 @@ TEST(bench_record_broken, a_wrong_result_becomes_a_bundle) {
       << recorded.finished.out;
 }
 
-TEST(bench_record_broken, a_crash_becomes_a_bundle) {
+TEST(bench_record_scripted, a_crash_becomes_a_bundle) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder kernels;
   break_kernel(kernels, "softmax.cl", "1.0f / ", "*(volatile __global int*)8 * 1.0f / ");
@@ -70,12 +75,11 @@ TEST(bench_record_broken, a_crash_becomes_a_bundle) {
 }
 
 /// Both rows are right, but the driver's clock stands still.
-TEST(bench_record_broken, a_time_that_cannot_be_true_becomes_a_bundle) {
+TEST(bench_record_scripted, a_time_that_cannot_be_true_becomes_a_bundle) {
   CLAM_NEEDS_DEVICE();
   for (const char* how : {"--isolate", "--no-isolate"}) {
     SCOPED_TRACE(how);
-    const Recorded recorded({how},
-                            {"LD_PRELOAD=" CLAM_LYING_OPENCL, "CLAM_TEST_LIE=event-zero-time"});
+    const Recorded recorded({how}, {}, scripted::lying("clGetEventProfilingInfo", "zero"));
     EXPECT_EQ(recorded.finished.code, 1) << recorded.finished.err;
     ASSERT_EQ(recorded.bundles.size(), 2u);
     EXPECT_EQ(recorded.seen(0).at("outcome"), "right");

@@ -10,6 +10,7 @@
 #include "../bench/document.hpp"
 #include "atomic_file.hpp"
 #include "command.hpp"
+#include "scripted.hpp"
 #include "test_device.hpp"
 
 namespace clam::test {
@@ -173,12 +174,15 @@ void measure(const std::string& file) {
   const TemporaryFolder kernels;
   break_kernel(kernels, "get_valid_counts.cl", "indices[place] = row;",
                "indices[place] = row + 1;");
+  std::vector<std::string> environment = scripted::on(
+      {{"costs", {{{"kernel", "dense*"}, {"us", 1000}}}}, {"noise", {{"spread", 0.1}}}});
+  environment.push_back("CLAM_KERNEL_DIR=" + kernels.path());
   const Finished done = run_command(
       {CLAM_BENCH_BINARY, "--problem", "dense m=33 n=20 k=48 dtype=f32 bias", "--problem",
        "softmax shape=4x100 dtype=f16", "--problem",
        "get_valid_counts n=1000 dtype=f32 score_threshold=0.01", "--problem",
        "softmax shape=7x9 dtype=f32", "--benchmark_filter=-7x9", "--time", "0.3", "--json", file},
-      {"CLAM_KERNEL_DIR=" + kernels.path()});
+      environment);
   ASSERT_EQ(done.code, 1) << done.out << done.err;
 }
 
@@ -200,7 +204,7 @@ TEST(bench_device, real_results_follow_the_schema) {
   EXPECT_FALSE(own.at("rows").at(0).contains("claimed"));
 }
 
-TEST(bench_device, google_benchmarks_compare_reads_results) {
+TEST(bench_scripted, google_benchmarks_compare_reads_results) {
   CLAM_NEEDS_DEVICE();
   constexpr const char* kCompare = "/usr/share/benchmark/compare.py";
   if (!std::filesystem::exists(kCompare) ||

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <random>
 
-#include "../bench/other_load.hpp"
 #include "../bench/statistics.hpp"
+#include "process/other_load.hpp"
 
 namespace clam::test {
 namespace {
@@ -31,6 +31,14 @@ class Draws {
  private:
   std::mt19937_64 random_;
 };
+
+TEST(bench_statistics, sign_test_counts_the_tosses) {
+  EXPECT_NEAR(sign_test(0, 5), 1, 1e-12);
+  EXPECT_NEAR(sign_test(5, 5), 1.0 / 32, 1e-12);
+  EXPECT_NEAR(sign_test(4, 5), 6.0 / 32, 1e-12);
+  EXPECT_NEAR(sign_test(50, 100) + sign_test(51, 100), 1, 1e-9);
+  EXPECT_EQ(sign_test(0, 0), 1);
+}
 
 TEST(bench_statistics, median_and_variation) {
   EXPECT_EQ(median({3, 1, 2}), 2);

@@ -20,12 +20,11 @@ constexpr double kLeastFlops = 1e6;  // below, a call is its launch and nothing 
 constexpr int kMostTurns = 999;
 
 constexpr const char* kAbout =
-    "Times clam beside CLBlast, and on a CPU beside OpenBLAS, in turns in one run, and checks "
-    "what\n"
-    "every turn left in full. Without --workload and --problem it takes the nodes of all embedded\n"
-    "workloads that compute at least 1 MFLOP, each without bias, mask, residual and activation;\n"
-    "and get_valid_counts and nms, beside another form of the same and what they take at the "
-    "least.";
+    "Times clam beside CLBlast, and on a CPU beside OpenBLAS, in turns in one run. The results of\n"
+    "every turn are checked in full. Without --workload and --problem it takes the nodes of all\n"
+    "embedded workloads from 1 MFLOP on, each without bias, mask, residual and activation. It "
+    "also\n"
+    "takes get_valid_counts and nms, beside another form of the same and their least time.";
 
 constexpr const char* kFooter =
     "Exit codes: 0 fine, 1 a check failed, 2 bad usage or input, 3 device or driver error,\n"

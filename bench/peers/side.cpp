@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <chrono>
 
+#include "clock.hpp"
+
 namespace clam::peers {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr int kInFlight = 16;  // calls between two waits, the same for all sides
 constexpr double kTurnSeconds = 0.05;
