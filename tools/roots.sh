@@ -50,6 +50,34 @@ mesa_root() {
   root_size="about 110 MB to download, 480 MB on disk"
 }
 
+# debian_root 12|13: describes that release with what builds and runs clam: compilers, libraries, drivers.
+debian_root() {
+  local group
+  local -A suites=([12]=bookworm [13]=trixie)
+  root=$drivers/debian$1-$arch
+  root_words="Debian $1" root_group=llvmpipe
+  root_arch=$arch root_suite=${suites[$1]} root_apt=() root_sources=''
+  root_size="about 550 MB to download, 2.5 GB on disk"
+  root_folders="./usr ./etc"
+  root_finish=finish_debian
+  root_packages=$(
+    for group in build pocl mesa python; do packages_of "$group"; done | sort -u | paste -sd ,
+  ),clang,git,bash,dash,libc-bin,coreutils,diffutils,findutils,grep,sed,gzip,mawk,util-linux
+}
+
+# What the packages' own scripts would have set up. There is no list of packages, so dpkg goes.
+finish_debian() {
+  local libs=$1/usr/lib/$triple name
+  rm -f "$1"/usr/bin/dpkg*
+  for name in blas lapack; do ln -sf "$name/lib$name.so.3" "$libs/lib$name.so.3"; done
+  ln -sf mawk "$1/usr/bin/awk"
+  ln -sf gcc "$1/usr/bin/cc"
+  ln -sf g++ "$1/usr/bin/c++"
+  ln -sf /proc/self/mounts "$1/etc/mtab"
+  printf 'root:x:0:0:root:/home:/bin/bash\nnobody:x:65534:65534::/:/bin/false\n' >"$1/etc/passwd"
+  printf 'root:x:0:\nnogroup:x:65534:\n' >"$1/etc/group"
+}
+
 # Makes the root under another name and renames it when complete; one process at a time.
 need_root() {
   [[ ! -d $root ]] || return 0

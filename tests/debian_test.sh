@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# debian_test.sh [12|13] [--compiler C++] [--all] - clam as a release of Debian builds and runs it.
+#
+# The release (13 if none is given) is a private folder made of its packages, entered by bubblewrap:
+# of this machine it sees the tree, read-only. It has a build folder of its own, build-debianN/, or
+# build-debianN-C++/ of another compiler than g++.
+#
+#   --compiler C++  the compiler: g++ or clang++
+#   --all           all tests on each of its drivers, in place of each op's smallest ones
+#
+# One line a check, and the sum as the last line; 77 and a sentence where nothing could run.
+# shellcheck disable=SC2317  # `check` calls what it is given
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=../tools/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../tools/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=../tools/roots.sh
+source "$tree/tools/roots.sh"
+
+release=13
+compiler=g++
+all=
+build=  # the folder on this machine that is build/ inside
+passed=0 failed=0 skipped=0
+
+# What must not depend on the versions of libraries, and the smallest device tests of each op.
+smoke='*smoke*:number_text.*:plan.*:problem.*:multibox_prior.*:bench.*:program_cache_device.*'
+
+main() {
+  read_arguments "$@"
+  this_architecture
+  has bwrap || cannot "Debian $release is entered by bubblewrap, which is not here: install it" \
+    "(tools/setup llvmpipe)"
+  debian_root "$release"
+  need_root
+  build=$tree/build-debian$release
+  [[ $compiler == g++ ]] || build+=-$compiler
+  mkdir -p "$build" "$tree/build"
+  check_build
+  check_tests
+  finish
+}
+
+read_arguments() {
+  while [[ $# -gt 0 ]]; do
+    case $1 in
+      --help | -h) print_help && exit ;;
+      12 | 13) release=$1 ;;
+      --compiler)
+        [[ ${2:-} == g++ || ${2:-} == clang++ ]] || fail 2 "--compiler needs g++ or clang++"
+        compiler=$2 && shift
+        ;;
+      --all) all=1 ;;
+      *) fail 2 "unknown argument '$1'; there are 12, 13, --compiler, --all and --help" ;;
+    esac
+    shift
+  done
+}
+
+# ---- judging ------------------------------------------------------------------------------------
+
+# check NAME COMMAND...: a test that passes when COMMAND does.
+check() {
+  if "${@:2}"; then
+    echo "ok      $1"
+    passed=$((passed + 1))
+  else
+    echo "FAILED  $1"
+    failed=$((failed + 1))
+  fi
+}
+
+finish() {
+  echo "$passed passed, $failed failed, $skipped skipped"
+  [[ $failed == 0 ]] || exit 1
+  exit 0
+}
+
+# ---- inside -------------------------------------------------------------------------------------
+
+# inside COMMAND...: in the release, where / is its own. hwloc finds the processors in a text, since
+# there is no /sys.
+inside() {
+  bwrap --ro-bind "$root/usr" /usr --ro-bind "$root/etc" /etc --symlink usr/bin /bin \
+    --symlink usr/sbin /sbin --symlink usr/lib /lib --symlink usr/lib64 /lib64 --dev /dev --proc /proc \
+    --perms 1777 --tmpfs /tmp --dir /var/tmp --dir /home --ro-bind "$tree" "$tree" \
+    --bind "$build" "$tree/build" --unshare-ipc --unshare-pid --die-with-parent --clearenv \
+    --setenv PATH /usr/bin:/usr/sbin --setenv HOME /home --setenv LC_ALL C.UTF-8 \
+    --setenv CXX "$compiler" --setenv CLAM_CACHE_DIR "$tree/build/programs" \
+    --setenv HWLOC_SYNTHETIC "numa:1(memory=8589934592) core:$(nproc) pu:1" \
+    --setenv HWLOC_THISSYSTEM 1 --chdir "$tree" "$@"
+}
+
+# The README's first command, and then the rest of what there is to build.
+check_build() {
+  local version
+  version=$(inside "$compiler" --version | head -n 1)
+  if [[ $compiler == g++ && -z $all ]]; then
+    check "tools/bench --quick builds and runs with $version" logged bench tools/bench --quick
+  else
+    check "$version sets up the build" logged configure cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release
+  fi
+  check "$version builds everything" logged build cmake --build build
+  check "$version warns of nothing" lacks_warnings
+}
+
+# logged NAME COMMAND...: keeps what it prints, and shows its end where it fails.
+logged() {
+  local log=$build/$1.log
+  inside "${@:2}" >"$log" 2>&1 </dev/null && return
+  echo "  code $?; the end of $log:"
+  tail -n 20 "$log" | sed 's/^/  /'
+  return 1
+}
+
+lacks_warnings() {
+  ! grep -hE 'warning:' "$build"/{bench,configure,build}.log 2>/dev/null || return 1
+}
+
+# The release's own drivers: PoCL in f32, and Mesa's llvmpipe in f16 where its Mesa knows that.
+check_tests() {
+  local driver filter=${all:+*}
+  for driver in pocl llvmpipe; do
+    if [[ $driver == llvmpipe && $release -lt 13 ]]; then
+      echo "skipped llvmpipe: the Mesa of Debian $release has no fp16"
+      skipped=$((skipped + 1))
+      continue
+    fi
+    check "its tests pass on $driver" run_tests "$driver" "${filter:-$smoke}"
+  done
+}
+
+# A run of which nothing passed is no success, nor is fp16 that no test has seen.
+run_tests() {
+  local sum
+  logged "tests-$1" tools/with-driver "$1" build/clam-tests "--gtest_filter=$2" || return 1
+  sum=$(grep -E '^[0-9]+ passed, 0 failed' "$build/tests-$1.log") || return 1
+  echo "  $1: $sum"
+  [[ $1 != llvmpipe ]] || grep -q 'OK .*in_f16/' "$build/tests-$1.log"
+}
+
+main "$@"
