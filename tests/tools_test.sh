@@ -28,21 +28,34 @@ program() {
 # built NAME: a program in build/, as the build would leave it.
 built() { program "../tree/build/$1"; }
 
+# built_bench: clam-bench, which lists what the file "devices" holds.
+built_bench() {
+  {
+    echo '[[ $1 != --list-devices ]] || { cat "$BOX/devices" && [[ -s $BOX/devices ]]; exit; }'
+    cat
+  } | built clam-bench
+}
+
 # A PC on which all is installed, Mesa 25 included, with one passing test program.
 make_machine() {
   mkdir -p "$box"/{bin,tree/tests,root/etc/OpenCL/vendors,home}
   cp -r "$tree/tools" "$box/tree/tools"
-  touch "$box"/{missing,calls} "$box"/root/etc/OpenCL/vendors/{pocl,rusticl}.icd
+  touch "$box"/{missing,unknown,calls} "$box"/root/etc/OpenCL/vendors/{pocl,rusticl}.icd
   echo 25.0.7-2 >"$box/mesa"
+  echo 25.0.7-2 >"$box/candidate"
   echo 0 >"$box/uid"
   echo lists >"$box/lists"
   echo 'Inst ninja-build (1.11 Debian [amd64])' >"$box/plan"
   echo 'echo "2 passed, 0 failed, 0 skipped"' >"$box/tree/tests/tools_test.sh"
   echo 'echo "3 passed, 0 failed, 0 skipped"' >"$box/tree/tests/aarch64_test.sh"
+  echo 'echo "6 passed, 0 failed, 0 skipped"' >"$box/tree/tests/debian_test.sh"
+  printf '%s\n' '# a comment' 'full slow.*  # 9 s' 'weekly slowest.*' >"$box/tree/tests/slow.txt"
   make_packaging
   program cmake <<<'echo "cmake $*" >>"$BOX/calls"'
   program ninja <<<'echo "ninja $*" >>"$BOX/calls"'
-  built clam <<<'echo "0:0 a CPU"'
+  echo '0:0 a CPU' >"$box/devices"
+  built clam <<<'echo "clam $*" >>"$BOX/calls"'
+  built_bench <<<'true'
   built clam-tests <<<'[[ $1 != --gtest_list_tests ]] || { echo dense_device. && exit; }
     echo "$OCL_ICD_VENDORS $*" >>"$BOX/calls"; echo "5 passed, 0 failed, 1 skipped"'
 }
@@ -66,7 +79,15 @@ case " $* " in
 esac
 END
   program apt-cache <<'END'
-case $1 in policy) echo "  Candidate: $(cat "$BOX/candidate")" ;; show) echo 'Installed-Size: 5000' ;; esac
+case $1 in
+  policy)
+    shift
+    for name; do
+      grep -qx "$name" "$BOX/unknown" || printf '%s:\n  Candidate: %s\n' "$name" "$(cat "$BOX/candidate")"
+    done
+    ;;
+  show) echo 'Installed-Size: 5000' ;;
+esac
 END
   program id <<<'[[ $1 == -u ]] && cat "$BOX/uid" || echo someone'
   program sudo <<<'[[ $1 != -n ]] || { [[ -e $BOX/sudo ]]; exit; }; echo "sudo $*" >>"$BOX/calls"; "$@"'
@@ -193,6 +214,21 @@ test_setup_tells_what_apt_cannot_do() {
   code_is 3
   says err 'E: Unable to locate package ninja-build'
   says err 'apt-get update'
+}
+
+test_setup_installs_what_a_release_has() {
+  printf '%s\n' oclgrind python3-pyopencl >"$box/missing"
+  echo oclgrind >"$box/unknown"
+  run setup oclgrind python
+  code_is 0
+  says err 'no package oclgrind, which the group oclgrind lists: going on without it'
+  says calls 'install -y --no-install-recommends python3-pyopencl'
+  : >"$box/calls"
+  echo python3-pyopencl >>"$box/unknown"
+  run setup oclgrind python
+  code_is 0
+  says err 'no package python3-pyopencl, which the group python lists'
+  lacks calls ' install '
 }
 
 test_setup_tries_again_with_fresh_lists() {
@@ -364,7 +400,7 @@ test_board_refuses_to_replace_a_vendor_package() {
 
 test_board_runs_on_its_own_driver_alone() {
   make_board
-  built clam <<<'echo "0:0 Mali-G610 r0p0"'
+  echo '0:0 Mali-G610 r0p0' >"$box/devices"
   run test
   code_is 0
   last_line_is '7 passed, 0 failed, 1 skipped'
@@ -378,7 +414,7 @@ test_board_without_a_visible_mali_is_77() {
   code_is 77
   says err "the kernel runs Arm's driver, so install your board's libmali"
   last_line_is '0 passed, 0 failed, 1 skipped'
-  built clam-bench <<<'touch "$BOX/measured"'
+  built_bench <<<'touch "$BOX/measured"'
   run bench --quick
   code_is 77
   [[ ! -e $box/measured ]] || wrong "a row was measured"
@@ -704,8 +740,9 @@ test_sums_are_added_up() {
   last_line_is '12 passed, 0 failed, 2 skipped'
   says out 'pocl: 5 passed, 0 failed, 1 skipped ('
   says calls 'pocl.icd --gtest_filter=*'
-  says calls 'rusticl.icd --gtest_filter=*_device.*'
+  says calls 'rusticl.icd --gtest_filter=*smoke_device.*in_f16/*'
   says calls 'cmake -G Ninja'
+  grep -qx "ninja -C $box/tree/build" "$box/calls" || wrong "not all targets are built"
 }
 
 test_failures_are_added_up() {
@@ -759,8 +796,8 @@ test_nothing_that_could_run_is_77() {
 test_room_selects_its_suites() {
   run test dense --gtest_repeat=2
   code_is 0
-  says calls '--gtest_filter=dense.*:*/dense.*:dense_device.*:*/dense_device.*:dense_broken.* --gtest_repeat=2'
-  says calls '--gtest_filter=dense_device.*:*/dense_device.* --gtest_repeat=2'
+  says calls '--gtest_filter=dense.*:*/dense.*:dense_device.*:*/dense_device.*:dense_broken.*:dense_scripted.*-slow.*:slowest.*:oclgrind.*:mali_bars.* --gtest_repeat=2'
+  says calls '--gtest_filter=*smoke_device.*in_f16/dense --gtest_repeat=2'
   last_line_is '10 passed, 0 failed, 2 skipped'
 }
 
@@ -804,7 +841,8 @@ test_every_part_of_the_full_tests_runs_once() {
 
 test_a_part_whose_process_is_killed_is_a_failure() {
   built clam-tests <<<'[[ $1 != --gtest_list_tests ]] || { echo dense_device. && exit; }
-    sleep 1
+    : >"$BOX/began.$GTEST_SHARD_INDEX.${CLAM_TEST_AGAIN:-}"
+    until [[ $(compgen -G "$BOX/began.?.${CLAM_TEST_AGAIN:-}" | wc -l) == 2 ]]; do sleep 0.1; done
     [[ $(readlink /proc/$$/fd/1) != *.[01] ]] || kill -KILL $PPID
     echo "1 passed, 0 failed, 0 skipped"'
   CLAM_TEST_JOBS=2 run test
@@ -848,7 +886,7 @@ test_slow_parts_are_of_full_alone() {
   code_is 0
   says out '== aarch64'
   says out '== the Mali compilers'
-  last_line_is '19 passed, 0 failed, 3 skipped'
+  last_line_is '35 passed, 0 failed, 5 skipped'
   run test aarch64
   last_line_is '3 passed, 0 failed, 0 skipped'
   echo 'echo "what to install" >&2; echo "0 passed, 0 failed, 1 skipped"; exit 77' \
@@ -856,7 +894,7 @@ test_slow_parts_are_of_full_alone() {
   run test --full
   code_is 0
   says out 'what to install'
-  last_line_is '16 passed, 0 failed, 4 skipped'
+  last_line_is '32 passed, 0 failed, 6 skipped'
 }
 
 test_gate_that_cannot_run_is_a_skip_and_one_that_cannot_read_a_failure() {
@@ -899,7 +937,7 @@ test_build_that_fails_is_3() {
 # ---- bench --------------------------------------------------------------------------------------
 
 test_bench_passes_flags_and_names_the_file() {
-  built clam-bench <<<'echo "$*" >"$BOX/flags"; echo table; touch -d +1min "${@: -1}"; exit 1'
+  built_bench <<<'echo "$*" >"$BOX/flags"; echo table; touch -d +1min "${@: -1}"; exit 1'
   run bench --quick --benchmark_filter=dense
   code_is 1
   says flags "--quick --benchmark_filter=dense --json $box/tree/build/bench.json"
@@ -911,13 +949,41 @@ test_bench_passes_flags_and_names_the_file() {
   says err "the rows are in $box/mine.json"
 }
 
+# Neither tests nor, before there are rows, what makes the page.
+test_bench_builds_what_it_runs_alone() {
+  built_bench <<<'echo clam-bench >>"$BOX/calls"; [[ $1 == --list ]] || touch -d +1min "${@: -1}"'
+  run bench --list
+  code_is 0
+  [[ $(grep '^ninja' "$box/calls") == "ninja -C $box/tree/build clam-bench" ]] ||
+    wrong "another target was built for a list"
+  : >"$box/calls"
+  run bench --quick
+  code_is 0
+  [[ $(grep -E '^(ninja|clam)' "$box/calls") == "ninja -C $box/tree/build clam-bench
+clam-bench
+ninja -C $box/tree/build clam
+clam --quiet report $box/tree/build/bench.json -o $box/tree/build/bench.html" ]] ||
+    wrong "not built, measured and reported in this order, or more was built"
+  says err "a page to look at is $box/tree/build/bench.html"
+}
+
+test_bench_keeps_its_rows_where_the_page_cannot_be_made() {
+  built_bench <<<'touch -d +1min "${@: -1}"; exit 1'
+  program ninja <<<'[[ ${@: -1} != clam ]] || { echo "error: no such thing" >&2; exit 1; }'
+  run bench
+  code_is 1
+  says err 'error: no such thing'
+  says err "the rows are in $box/tree/build/bench.json"
+  lacks err 'a page to look at'
+}
+
 test_bench_installs_pocl_only_without_a_device() {
-  built clam-bench <<<'true'
+  built_bench <<<'true'
   echo pocl-opencl-icd >"$box/missing"
   run bench
   code_is 0
   lacks calls pocl-opencl-icd
-  built clam <<<'echo "clam: there is no OpenCL device" >&2; exit 77'
+  : >"$box/devices"
   run bench --list
   lacks calls pocl-opencl-icd
   run bench
@@ -927,7 +993,7 @@ test_bench_installs_pocl_only_without_a_device() {
 # clam-bench measures 100 us, and finds a run slower as often as the file "slow" has lines; a line is what
 # it writes of that.
 make_comparing_bench() {
-  built clam-bench <<'END'
+  built_bench <<'END'
 echo "$*" >>"$BOX/calls"
 [[ $1 == --compare ]] || { echo 100 >"${@: -1}" && touch -d +1min "${@: -1}" && exit; }
 cat "${@:2:$#-3}" >"$BOX/compared"
@@ -994,11 +1060,11 @@ test_bench_against_needs_a_file_and_a_run() {
   says err "there is no file $box/none.json to compare with"
   run bench --against "$box/base.json" --peers
   code_is 2
-  built clam-bench <<<'[[ $1 != --compare ]] || touch "$BOX/compared"; exit 77'
+  built_bench <<<'[[ $1 != --compare ]] || touch "$BOX/compared"; exit 77'
   run bench --against "$box/base.json"
   code_is 77
   [[ ! -e $box/compared ]] || wrong "it compared what was not measured"
-  built clam-bench <<<'[[ $1 != --compare ]] || touch "$BOX/compared"; exit 1'
+  built_bench <<<'[[ $1 != --compare ]] || touch "$BOX/compared"; exit 1'
   run bench --against "$box/base.json"
   code_is 3
   says err 'no rows were written: nothing is compared'
@@ -1007,10 +1073,12 @@ test_bench_against_needs_a_file_and_a_run() {
 
 test_bench_peers_has_a_program_and_a_file_of_its_own() {
   printf '%s\n' libclblast-dev libopenblas-dev >"$box/missing"
-  built clam-bench <<<'touch "$BOX/alone"'
+  built_bench <<<'touch "$BOX/alone"'
   built clam-bench-peers <<<'echo "$*" >"$BOX/flags"; touch -d +1min "${@: -1}"; exit 1'
+  echo 'build clam-bench-peers: link' >"$box/tree/build/build.ninja"
   run bench --peers --node 'dense*'
   code_is 1
+  says calls "ninja -C $box/tree/build clam-bench clam-bench-peers"
   says calls 'install -y --no-install-recommends libclblast-dev libopenblas-dev'
   says flags "--node dense* --json $box/tree/build/peers.json"
   lacks flags --peers
@@ -1022,7 +1090,7 @@ test_bench_peers_has_a_program_and_a_file_of_its_own() {
 }
 
 test_bench_peers_without_clblast_is_77() {
-  built clam-bench <<<'touch "$BOX/alone"'
+  built_bench <<<'touch "$BOX/alone"'
   run bench --peers
   code_is 77
   says err 'CLBlast is not on this machine: install libclblast-dev'

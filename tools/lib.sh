@@ -138,8 +138,8 @@ mali_missing() {
   fi
 }
 
-# The devices that the built clam sees, one a line; fails when there is none.
-lists_devices() { env -u CLAM_DEVICE "$tree/build/clam" info -l 2>/dev/null; }
+# The devices that the built clam-bench sees, one a line; fails when there is none.
+lists_devices() { env -u CLAM_DEVICE "$tree/build/clam-bench" --list-devices 2>/dev/null; }
 
 # need_mali: on a board, ends with 77 unless OpenCL sees a Mali.
 need_mali() {
@@ -149,8 +149,14 @@ need_mali() {
   [[ ${devices,,} =~ mali|panfrost|panthor ]] || fail 77 "$(mali_missing)"
 }
 
-# build: Release, by Ninja, into build/; only a failure shows what CMake said.
+# build [TARGET...]: Release, by Ninja, into build/; without a target, all of them.
 build() {
+  configure
+  compile "$@"
+}
+
+# Only a failure shows what CMake said.
+configure() {
   local log how=(-S "$tree" -B "$tree/build" -DCMAKE_BUILD_TYPE=Release)
   mkdir -p "$tree/build" || fail 3 "the folder $tree/build cannot be made"
   log=$tree/build/configure.log
@@ -162,5 +168,8 @@ build() {
     fail 3 "CMake could not set up build/; its words are above (if build/ is of another kind of" \
       "build, remove that folder)"
   }
-  ninja -C "$tree/build" >&2 || fail 3 "the build failed; the compiler's words are above"
+}
+
+compile() {
+  ninja -C "$tree/build" "$@" >&2 || fail 3 "the build failed; the compiler's words are above"
 }
