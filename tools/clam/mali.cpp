@@ -355,7 +355,7 @@ void expect_file_of_its_own(const MaliRequest& request) {
   }
 }
 
-/// The tables of a README, from the expectations alone: no compiler is asked.
+/// The tables of a page, from the expectations alone: no compiler is asked.
 int write_figures(Cli& cli, const MaliRequest& request) {
   const bool asks_more =
       request.judges() || request.gpus || !request.words.empty() ||
@@ -410,35 +410,37 @@ int run_mali(Cli& cli, const MaliRequest& request) {
 void add_mali(CLI::App& app, Cli& cli) {
   auto request = std::make_shared<MaliRequest>();
   CLI::App* sub = app.add_subcommand(
-      "mali", "kernels through the real Mali compilers: figures, listings, predicted times");
+      "mali", "compile kernels with Mesa's Mali compilers: figures, listings, predicted times");
   sub->add_option("what", request->words,
-                  "kernels by a pattern such as 'dense*', or problem lines; nothing: every kernel");
+                  "a pattern of kernels such as 'dense*', or problem lines; without: every kernel");
   sub->add_option("--gpu", request->gpus, "GPUs, such as g610,g52, or all (default g610)");
   sub->add_option("--mesa", request->mesa,
-                  "whose compilers: debian13 (default), or testing, the newer ones of Debian "
-                  "testing (tools/setup mali-testing makes them ready)");
+                  "compilers of debian13 (default), or of testing: the newer ones of Debian "
+                  "testing, which tools/setup mali-testing installs");
   sub->add_option("--workload", request->workload, "the layers of a model: a name or a file");
-  sub->add_option("--dtype", request->dtype, "in this dtype, whatever the problems say");
+  sub->add_option("--dtype", request->dtype,
+                  "compile in this dtype instead of that of the problems");
   sub->add_option("--acc", request->acc,
-                  "with this accumulator (f32, chunk, f16), where products are summed; chunk and "
-                  "f16 need --dtype f16");
+                  "accumulator of ops that sum products: f32, chunk or f16; chunk and f16 need "
+                  "--dtype f16");
   sub->add_option("--asm", request->asm_dir, "write the listings into this folder");
-  sub->add_flag("--gate", request->judges_all, "hold every kernel against the expectations");
-  sub->add_flag("--accept", request->gate.accept,
-                "write what the kernels are now as the expectations");
+  sub->add_flag("--gate", request->judges_all, "compare every kernel with the expectations");
+  sub->add_flag("--accept", request->gate.accept, "write the figures of now as the expectations");
   sub->add_option("--figures", request->figures,
-                  "write the tables of this file, kernels/README.md, anew from the expectations; "
+                  "write the tables of this file, kernels/FIGURES.md, from the expectations; "
                   "nothing is compiled");
   sub->add_option("--expectations", request->gate.expectations,
                   "file of the gate (default tests/mali_expectations.txt)");
   sub->footer(
-      "Columns: inst, what the kernel has in all, then by unit; loop, one trip of its hot loop; "
-      "MAC/i,\n"
-      "multiply-adds an instruction of it; MAC/16B, a 16 bytes loaded in it; warps, whether a core "
-      "can\n"
-      "hold all it has room for; spills, SPILLS:FILLS+BYTES of scratch memory. CLAM_MALI_COMPILER "
-      "is\n"
-      "what runs the compilers, in place of tools/mali/compile.");
+      "Columns:\n"
+      "  inst      instructions of the kernel; then by unit: fma, cvt, sfu, ls\n"
+      "  loop      instructions of one trip of its hot loop\n"
+      "  MAC/i     multiply-adds an instruction in that loop\n"
+      "  MAC/16B   multiply-adds for 16 bytes loaded in that loop\n"
+      "  warps     full: a core holds as many warps as it has room for; half: half as many\n"
+      "  spills    SPILLS:FILLS+BYTES of scratch memory\n\n"
+      "A predicted time is for Mesa's compiler, not Arm's, and was never run.\n"
+      "Environment: CLAM_MALI_COMPILER runs the compilers, in place of tools/mali/compile.");
   sub->callback(
       [&cli, request] { cli.command = [&cli, request] { return run_mali(cli, *request); }; });
 }

@@ -117,8 +117,10 @@ struct Sums {
 
 std::string sums_text(const Sums& sums, const Workload& workload) {
   std::string text = fmt::format(
-      "\n{}: {:.2f} to {:.2f} ms predicted, floor {:.2f} ms{}\nfarthest above the floor:\n",
-      workload.name, sums.us.low / 1000, sums.us.high / 1000, sums.floor_us / 1000,
+      "\n{}: {:.2f} to {:.2f} ms predicted for {}; floor {:.2f} ms{}\n"
+      "farthest above the floor:\n",
+      workload.name, sums.us.low / 1000, sums.us.high / 1000, mali::kPredictedFor,
+      sums.floor_us / 1000,
       sums.left_out ? fmt::format("; {} of {} nodes have no prediction", sums.left_out, sums.nodes)
                     : "");
   for (const MaliRow* row : sums.worst) {
@@ -205,6 +207,7 @@ json row_json(const MaliRow& row) {
   }
   result["variant"] = row.variant;
   result["predicted_us"] = interval_json(row.time->us);
+  result["predicted_for"] = mali::kPredictedFor;
   result["floor_us"] = row.floor_us;
   if (row.time->mac > 0) result["mac_per_issued"] = row.time->mac_per_issued();
   for (const mali::LaunchTime& launch : row.time->launches) {
@@ -227,8 +230,10 @@ void print_kernels(Output& out, const MaliReport& report) {
 
 void print_predictions(Output& out, const MaliReport& report, const Workload* workload) {
   if (report.rows.empty()) return;
-  out.text(fmt::format("\nPredicted at 1 GHz, never run:\n{:>18} {:>8} {:>6} {:>8} {:>6}  {}\n",
-                       "us", "floor us", "MAC/i", "launches", "calls", "problem [variant]"));
+  out.text(
+      fmt::format("\nPredicted at 1 GHz for {}; never run:\n{:>18} {:>8} {:>6} {:>8} {:>6}  {}\n",
+                  mali::kPredictedFor, "us (Mesa)", "floor us", "MAC/i", "launches", "calls",
+                  "problem [variant]"));
   for (const MaliRow& row : report.rows) out.text(row_line(row));
   if (workload) out.text(sums_text(Sums(report.rows), *workload));
 }
@@ -248,6 +253,7 @@ json to_json(const MaliReport& report, const Workload* workload) {
   const Sums sums(report.rows);
   result["workload"] = {{"name", workload->name},
                         {"predicted_us", interval_json(sums.us)},
+                        {"predicted_for", mali::kPredictedFor},
                         {"floor_us", sums.floor_us},
                         {"nodes_left_out", sums.left_out},
                         {"farthest_above_floor", json::array()}};

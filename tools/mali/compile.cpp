@@ -19,6 +19,7 @@
 #include "process/process.hpp"
 #include "process/scratch_folder.hpp"
 #include "program_cache.hpp"
+#include "starts_with.hpp"
 
 namespace clam::mali {
 namespace {
@@ -31,10 +32,6 @@ constexpr int kFormat = 1;
 
 // As much longer than for a kernel a compiler is waited for until it begins.
 constexpr int kStartsIn = 3;
-
-bool starts_with(std::string_view text, std::string_view start) {
-  return text.substr(0, start.size()) == start;
-}
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -49,16 +46,20 @@ std::string first_line(std::string_view text) {
 /// One file a kernel: its status, then its listing or reason.
 class Cache {
  public:
-  Cache(std::string dir, std::string driver) : dir_(std::move(dir)), driver_(std::move(driver)) {}
+  Cache(std::string dir, std::string driver) : folder_(std::move(dir)), driver_(std::move(driver)) {
+    folder_.trim();
+  }
 
   bool load(const KernelSource& source, KernelCode& code) const {
-    if (dir_.empty()) return false;
+    if (folder_.dir().empty()) return false;
+    const std::string path = folder_.listing(hash_of(source, code));
     std::string text;
     try {
-      text = read_file(path(source, code));
+      text = read_file(path);
     } catch (const Error&) {
       return false;
     }
+    folder_.mark_used(path);
     const std::string line = first_line(text);
     const std::string rest = text.size() > line.size() ? text.substr(line.size() + 1) : "";
     if (line == name(Status::compiled)) return take_listing(rest, code);
@@ -70,15 +71,14 @@ class Cache {
 
   /// A process that ended early or took too long may say more about the machine than the kernel,
   /// and a listing that is not understood more about its reader.
-  void store(const KernelSource& source, const KernelCode& code) const {
+  void store(const KernelSource& source, const KernelCode& code) {
     const bool is_sure = code.status == Status::compiled || code.status == Status::refused;
-    if (dir_.empty() || !is_sure) return;
-    std::error_code error;
-    fs::create_directories(dir_, error);
+    if (!is_sure) return;
     const bool compiled = code.status == Status::compiled;
     try {
-      write_file(path(source, code),
-                 fmt::format("{}\n{}", name(code.status), compiled ? code.listing : code.reason));
+      folder_.store_listing(
+          hash_of(source, code),
+          fmt::format("{}\n{}", name(code.status), compiled ? code.listing : code.reason));
     } catch (const IoError&) {
       // It only costs the next run its time.
     }
@@ -96,17 +96,18 @@ class Cache {
   }
 
  private:
-  std::string path(const KernelSource& source, const KernelCode& code) const {
+  std::string hash_of(const KernelSource& source, const KernelCode& code) const {
     std::string key;
     for (const std::string& part : {code_of(source.text, code.kernel), source.options, code.options,
                                     code.kernel, driver_, std::to_string(kFormat)}) {
       key += part;
       key += '\0';
     }
-    return (fs::path(dir_) / (hash_text(key) + ".txt")).string();
+    return hash_text(key);
   }
 
-  std::string dir_, driver_;  ///< driver and GPU
+  CacheFolder folder_;
+  std::string driver_;  ///< and GPU
 };
 
 // ---- a run of the compiler ----
@@ -423,8 +424,7 @@ Mesa parse_mesa(const std::string& word) {
 
 CompilerOptions default_compiler(Mesa mesa) {
   CompilerOptions options;
-  const std::string programs = ProgramCache::default_dir();
-  if (!programs.empty()) options.cache_dir = (fs::path(programs) / "mali").string();
+  options.cache_dir = ProgramCache::default_dir();
   options.command = {compiler_script()};
   if (mesa == Mesa::testing) options.command.push_back("--testing");
   return options;
@@ -439,7 +439,7 @@ Compiler::Compiler(const Gpu& gpu, KernelFiles files, CompilerOptions options)
 }
 
 std::vector<KernelCode> Compiler::compile(const std::vector<Program>& programs) {
-  const Cache cache(options_.cache_dir, fmt::format("{} {:#x}", version_, gpu_.mesa_id));
+  Cache cache(options_.cache_dir, fmt::format("{} {:#x}", version_, gpu_.mesa_id));
   std::vector<KernelCode> codes;
   for (const Program& program : programs) {
     for (const std::string& kernel : program.kernels) {

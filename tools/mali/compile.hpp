@@ -44,7 +44,7 @@ struct CompilerOptions {
   /// Runs the compiler: `WORDS... --version` prints which it is, `WORDS... JOBS` compiles (the form
   /// of JOBS is loader.c's) for the GPU that PAN_GPU_ID names.
   std::vector<std::string> command;
-  std::string cache_dir;               ///< of listings; empty: none is kept
+  std::string cache_dir;               ///< where listings are kept; empty: none is
   std::chrono::seconds patience{180};  ///< with a compiler that prints nothing
   /// Called from the thread that compiles: kernels done, and kernels in all.
   std::function<void(int done, int total)> progress;

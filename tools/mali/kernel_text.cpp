@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <cctype>
 
+#include "starts_with.hpp"
+
 namespace clam::mali {
 namespace {
-
-bool starts_with(std::string_view text, std::string_view start) {
-  return text.substr(0, start.size()) == start;
-}
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 

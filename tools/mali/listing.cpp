@@ -10,6 +10,7 @@
 
 #include "error.hpp"
 #include "listing_parts.hpp"
+#include "starts_with.hpp"
 
 namespace clam::mali {
 namespace {
@@ -22,10 +23,6 @@ constexpr std::string_view kFunction = "decl_function ";
 constexpr std::string_view kEntry = "(entrypoint)";
 constexpr std::string_view kWrapped = "__wrapped_";  // Mesa's prefix of a kernel's entry
 constexpr std::string_view kFirstClause = "clause_0:";
-
-bool starts_with(std::string_view text, std::string_view head) {
-  return text.substr(0, head.size()) == head;
-}
 
 std::string_view without_blanks_at_ends(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r");

@@ -7,6 +7,7 @@
 
 #include "error.hpp"
 #include "listing_parts.hpp"
+#include "starts_with.hpp"
 
 namespace clam::mali {
 namespace {
@@ -68,10 +69,6 @@ const UnitTable& units() {
       {Unit::none, "*NOP +NOP"},
   };
   return table;
-}
-
-bool starts_with(std::string_view text, std::string_view head) {
-  return text.substr(0, head.size()) == head;
 }
 
 constexpr std::string_view kClause = "clause_";

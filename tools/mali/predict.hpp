@@ -11,6 +11,7 @@
 #include "listing.hpp"
 #include "manifest.hpp"
 #include "plan.hpp"
+#include "predicted_for.hpp"
 
 namespace clam::mali {
 
@@ -52,7 +53,8 @@ LaunchTime predict(const Launch& launch, const Plan& plan, const Compiled& compi
                    const Gpu& gpu);
 PlanTime predict(const Plan& plan, double mac, const FindCompiled& find, const Gpu& gpu);
 
-/// Lines that must stand wherever a prediction is printed: what it leaves out.
+/// Lines that must stand wherever a prediction is printed: what it counts, what it leaves out, and
+/// how well it met times that were published.
 std::string leaves_out();
 
 /// The least time that the problem can take: its flops at the FMA peak or its bytes from memory.

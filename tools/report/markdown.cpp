@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "mali/predicted_for.hpp"
 #include "report.hpp"
 
 namespace clam {
@@ -132,8 +133,8 @@ std::string time_cell(const ReportRow& row) {
 }
 
 std::string table_of(const ReportBoard& board) {
-  std::vector<Cells> lines = {
-      {"problem", "us", "95 % interval", "GFLOP/s", "GB/s", "% of peak", "predicted us"}};
+  std::vector<Cells> lines = {{"problem", "us", "95 % interval", "GFLOP/s", "GB/s", "% of peak",
+                               fmt::format("predicted us, {}", mali::kPredictedFor)}};
   for (const ReportRow& row : board.rows) {
     if (row.status == ReportRow::Status::skipped) continue;
     Cells cells = {code(clamped(row.name, kProblemWidth)), time_cell(row), "", "", "", "", ""};

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "embedded.hpp"
+#include "mali/predicted_for.hpp"
 #include "report.hpp"
 
 namespace clam {
@@ -138,6 +139,7 @@ std::string to_html(const std::vector<ReportBoard>& boards) {
   json data = {{"clam_report", 1},
                {"version", CLAM_VERSION},
                {"counts", counts_text(boards)},
+               {"predicted_for", mali::kPredictedFor},
                {"boards", json::array()}};
   for (const ReportBoard& board : boards) data["boards"].push_back(to_json(board));
   return filled(file_of_page("page.html"), {{"@TITLE@", escaped(title_of(boards))},

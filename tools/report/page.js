@@ -209,7 +209,7 @@ function columnsOfRows() {
      cell: (row) => shownFigure(row, interval(row.low, row.high))},
     number("cv", "cv", percent), number("GFLOP/s", "gflop_per_s"), number("GB/s", "gb_per_s"),
     number("% of peak", "of_peak", percent), number("launches", "launches", (n) => has(n) ? String(n) : ""),
-    {title: "predicted us", value: (row) => row.predicted_low, key: "predicted_low",
+    {title: "predicted us, " + data.predicted_for, value: (row) => row.predicted_low, key: "predicted_low",
      cell: (row) => interval(row.predicted_low, row.predicted_high)},
     {title: "Repeat", class: "repeat", cell: copyButton}
   ].filter((column) => column.only !== false && (!column.key || rows.some((row) => has(row[column.key]))));
@@ -558,14 +558,14 @@ function showPredicted() {
   const labels = some.map((row) => wrapped(label(row), narrow ? 20 : 40));
   const lines = Math.max(...labels.map((label) => label.length));
   const us = (row) => row.status === "OK" && has(row.us) ? row.us : null;
-  drawChart("predicted", "Bars are intervals that a model predicts, never run. Points are measured." +
+  drawChart("predicted", "Bars are predicted for " + data.predicted_for + ", and never run. Points are measured." +
       (all.length > most ? " The " + most + " longest of " + all.length + " rows." : ""),
       110 + (10 + 15 * lines) * some.length, (look) => ({
     type: "bar",
     data: {labels, datasets: [
       {type: "line", label: "measured", data: some.map(us), showLine: false, pointStyle: "circle", pointRadius: 5,
        borderColor: look.series[0], backgroundColor: look.series[0]},
-      {label: "predicted, never run", data: some.map((row) => [row.predicted_low, row.predicted_high]),
+      {label: "predicted for " + data.predicted_for + ", never run", data: some.map((row) => [row.predicted_low, row.predicted_high]),
        backgroundColor: look.quiet + "60", borderColor: look.quiet, borderWidth: 1, borderSkipped: false, pointStyle: "rect"}]},
     options: {
       indexAxis: "y",

@@ -68,6 +68,18 @@ class Part {
     return found->get<double>();
   }
 
+  /// An empty list where there is none.
+  std::vector<double> figures(const std::string& key) const {
+    std::vector<double> figures;
+    const json* found = find(key);
+    if (found && !found->is_array()) wrong(key, "a list of numbers");
+    for (std::size_t i = 0; found && i < found->size(); ++i) {
+      if (!(*found)[i].is_number()) wrong(key, "a list of numbers");
+      figures.push_back((*found)[i].get<double>());
+    }
+    return figures;
+  }
+
   std::string text(const std::string& key) const {
     const json* found = find(key);
     if (!found) return "";

@@ -17,9 +17,10 @@ using Prediction =
 std::map<Prediction, ReportRow> predictions_of(const Part& gpu) {
   std::map<Prediction, ReportRow> predictions;
   for (const Part& problem : gpu.objects("problems")) {
+    const std::vector<double> us = problem.figures("predicted_us");
+    if (us.size() != 2) continue;
     ReportRow row;
-    take_prediction(problem, row);
-    if (!row.predicted_low || !row.predicted_high) continue;
+    row.predicted_low = us[0], row.predicted_high = us[1];
     predictions[{problem.needed_text("problem"), problem.text("variant")}] = row;
   }
   return predictions;
