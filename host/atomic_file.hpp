@@ -12,8 +12,8 @@ namespace clam {
 /// what was there before then stays as it was.
 void write_file(const std::string& path, std::string_view bytes);
 
-/// Throws IoError when write_file to this path would fail for its folder or its rights: asked
-/// before long work, so that nothing is computed in vain.
+/// Throws IoError if write_file to this path would fail for its folder or its rights. Call it
+/// before long work whose result would be lost.
 void require_writable(const std::string& path);
 
 /// The folder, and those above it, unless they are there. Throws IoError with the system's reason.

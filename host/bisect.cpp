@@ -179,18 +179,18 @@ const char* name(Attempt::Outcome outcome) {
 
 std::string Culprit::sentence() const {
   std::string text =
-      fmt::format("node '{}' is guilty: {} by {} is wrong on right inputs", node, problem, variant);
+      fmt::format("node '{}' is wrong: {} by {} fails on right inputs", node, problem, variant);
   if (wrong == 0) {
-    text += fmt::format("{}; run alone it is right {} times of {}", chained ? " in the chain" : "",
+    text += fmt::format("{}. Run alone it is right {} times of {}", chained ? " in the chain" : "",
                         runs, runs);
   } else {
-    text += fmt::format("; run alone it is wrong {} times of {}", wrong, runs);
+    text += fmt::format(". Run alone it is wrong {} times of {}", wrong, runs);
   }
   text += deterministic() ? ", with the same bits every time"
                           : fmt::format(", with {} different results", distinct);
   for (const Dtype dtype : {Dtype::f32, Dtype::f16}) text += "; " + variants_text(*this, dtype);
-  if (also.empty()) return text + "; no other node is";
-  text += "; also guilty:";
+  if (also.empty()) return text + ". No other node is wrong.";
+  text += ". Also wrong:";
   for (const std::string& each : also) text += " " + each;
   return text;
 }

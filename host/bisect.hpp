@@ -10,7 +10,7 @@
 
 namespace clam {
 
-/// The culprit's problem alone, in one dtype by one variant.
+/// The problem of the wrong node alone, in one dtype by one variant.
 struct Attempt {
   enum class Outcome { right, wrong, refused };
   Dtype dtype = Dtype::f32;
@@ -38,8 +38,8 @@ struct Culprit {
   std::string sentence() const;
 };
 
-/// Looks for the culprit in what a run left, and runs it alone: `runs` times as it was, and once in
-/// f32 and in f16 by each variant. Nothing when every node is right.
+/// Looks for the wrong node in the results of a run, and runs it alone. It runs `runs` times as it
+/// was, and once in f32 and in f16 by each variant. Nothing if every node is right.
 std::optional<Culprit> find_culprit(Runtime& runtime, const Graph& graph, const GraphRun& run,
                                     int runs = 20);
 

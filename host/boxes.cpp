@@ -51,10 +51,11 @@ BoxRows::BoxRows(const std::string& name, const HostTensor& tensor, const BoxFor
   const Shape& shape = tensor.shape();
   const std::size_t axes = shape.size();
   if (tensor.dtype() == Dtype::i32 || (axes != 2 && axes != 3) || shape.back() < 5) {
-    throw BadArgument(fmt::format(
-        "{} holds {}[{}], which are no box rows: f32 or f16 of shape [n, e] or [batch, n, e] are "
-        "needed, with 5 elements a row or more",
-        name, clam::name(tensor.dtype()), to_string(shape)));
+    throw BadArgument(
+        fmt::format("{} holds {}[{}], which are no box rows: these are f32 or f16 [n, e] or "
+                    "[batch, n, e], with e "
+                    "of 5 or more",
+                    name, clam::name(tensor.dtype()), to_string(shape)));
   }
   e_ = shape[axes - 1], n_ = shape[axes - 2];
   if (axes == 3) batch_ = shape[0];

@@ -296,7 +296,7 @@ std::string to_text(const Verdict& v) {
                       v.elements);
   text += fmt::format("  NaN, inf, unwritten  {}, {}, {}\n", v.nans, v.infs, v.poison);
   text += fmt::format("  variance, reference  {:.4g}, {:.4g}\n", v.variance, v.reference_variance);
-  text += fmt::format("  cosine               {:.9f} (blind to most faults)\n", v.cosine);
+  text += fmt::format("  cosine               {:.9f} (most faults do not change it)\n", v.cosine);
   return text;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// compare.hpp - holds an output against its reference, and says how far it is off in every measure.
+// compare.hpp - compares an output with its reference, and says how far it is off.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace clam {
 
-/// The bit pattern that outputs are filled with before a run; a NaN for f32 and f16, and distinct
-/// for every `iteration`, so an element that nobody wrote is seen.
+/// The bit pattern that outputs are filled with before a run, so that unwritten elements are seen.
+/// It is a NaN for f32 and f16, and another one for each `iteration`.
 std::uint32_t poison_bits(Dtype dtype, int iteration = 0);
 void fill_poison(HostTensor& tensor, int iteration = 0);
 
 struct Verdict {
   bool pass = false;
-  bool blind = false;      ///< bounds so wide that zeros would pass in over 10 % of the elements
-  std::string reason;      ///< empty when it passes; else one sentence with the worst element
+  bool blind = false;      ///< bounds are so wide that zeros would pass in over 10 % of elements
+  std::string reason;      ///< empty if it passes; else one sentence with the worst element
   double worst_ratio = 0;  ///< largest |out - ref| / bound (bit-exact: 0 or inf)
   std::int64_t worst_index = -1;
   double worst_value = 0, worst_reference = 0, worst_bound = 0;
@@ -27,14 +27,14 @@ struct Verdict {
   double fraction_over = 0;  ///< share of elements over their bound
   std::int64_t nans = 0, infs = 0, poison = 0, elements = 0;
   double variance = 0, reference_variance = 0;
-  double cosine = 0;  ///< printed because vendor tools print it; it sees almost nothing
+  double cosine = 0;  ///< printed because vendor tools print it; most faults do not change it
 };
 
 Verdict compare(const HostTensor& output, const Expected& expected, int iteration = 0);
 nlohmann::json to_json(const Verdict& verdict);
-/// The inverse. Throws BadArgument for JSON that is none.
+/// The inverse. Throws BadArgument for JSON that is no verdict.
 Verdict verdict_from_json(const nlohmann::json& json);
-/// All metrics, a line each.
+/// All metrics, one on a line.
 std::string to_text(const Verdict& verdict);
 
 }  // namespace clam

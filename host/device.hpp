@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// device.hpp - facts about an OpenCL device, as data: read once, then printed, stored, planned for.
+// device.hpp - facts about an OpenCL device, as data. They are read once, and plans depend on them.
 #pragma once
 
 #include <cstdint>
@@ -30,20 +30,21 @@ struct DeviceInfo {
   bool fp16 = false;          ///< cl_khr_fp16
   bool denormals_f32 = true;  ///< CL_FP_DENORM
   bool fma_f32 = true;        ///< CL_FP_FMA: fma() is fused
-  /// Largest error of native_exp2, as a Runtime measured it; 0: not measured, < 0: it could not be.
+  /// Largest error of native_exp2 in ulp, as a Runtime measured it. 0: not measured. Negative: the
+  /// measurement failed.
   double native_exp2_ulp = 0;
 
   bool has_extension(const std::string& extension) const;
   bool operator==(const DeviceInfo&) const;
 };
 
-/// A modest OpenCL 1.2 device with fp16, for plans made without hardware and for golden files.
+/// A small OpenCL 1.2 device with fp16, for plans made without a device.
 DeviceInfo generic_device();
 
 nlohmann::json to_json(const DeviceInfo& info);
 /// Unknown keys are ignored, missing ones keep their default. Throws BadArgument on a wrong type.
 DeviceInfo device_from_json(const nlohmann::json& json);
-/// "key: value" lines in the manner of clinfo; parse_device reads them back.
+/// Lines "key: value", as clinfo prints them. parse_device reads them.
 std::string to_text(const DeviceInfo& info);
 DeviceInfo parse_device(const std::string& text);
 

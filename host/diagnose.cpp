@@ -426,9 +426,9 @@ class Report {
     const std::string logits = "; where scores are no probabilities, this says nothing";
     add("stale_rows", signs.foreign_twice ? Sure::likely : Sure::hint,
         rows_text(signs.foreign.size(), "look like rows", "looks like one") +
-            " of another tensor: a score over 1, a class that is no whole number, or corners "
-            "turned over within 0..2; places that nobody wrote still hold what lay in that memory "
-            "before" +
+            " of another tensor: a score over 1, a class that is no whole number, or corners in "
+            "the "
+            "wrong order within 0..2. Places that were not written still hold earlier data" +
             (signs.foreign_twice ? "" : logits),
         signs.foreign,
         std::string("rows past the count are read") +

@@ -37,10 +37,9 @@ struct Diagnosis {
   std::vector<Finding> findings;       ///< by the cause first, then what follows from it
 };
 
-/// Looks for the signatures of known faults. `good`, if any, are the rows as they should be, from a
-/// reference or another device that was given the same input: rows are then compared bit for bit,
-/// in half where either is half. Throws BadArgument when `good` is of another shape than `boxes`,
-/// but for n.
+/// Looks for the signatures of known faults. `good`, if any, are the right rows: those of a
+/// reference or another device for the same input. Then rows are compared bit for bit, in half if
+/// either is half. Throws BadArgument if `good` and `boxes` differ in shape; n may differ.
 Diagnosis diagnose(const BoxRows& boxes, const BoxRows* good = nullptr,
                    BoxOrigin origin = BoxOrigin::rows);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// error.hpp - what the library throws. It never prints, aborts or keeps globals.
+// error.hpp - what the library throws. It never prints, ends the program or keeps global state.
 #pragma once
 
 #include <stdexcept>
@@ -9,14 +9,14 @@
 
 namespace clam {
 
-/// Base of everything the library throws; `what()` is one sentence that says what to do.
+/// Base of all exceptions of the library. `what()` is one sentence that says what to do.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The caller asked for something that has no meaning: an unknown word, contradicting shapes,
-/// a value out of range, a damaged input file. Thrown before any launch. Exit code 2.
+/// The caller's input is wrong: an unknown word, shapes that contradict each other, a value out of
+/// range, a damaged file. It is thrown before any launch. Exit code 2.
 class BadArgument : public Error {
  public:
   using Error::Error;
@@ -50,14 +50,14 @@ class BuildFailure : public DeviceError {
   std::string file, options, device, log;
 };
 
-/// This problem cannot run on this device, and why. Not a fault: a skip with a reason.
+/// This problem cannot run on this device, for the reason given. That is a skip, not a fault.
 class Unsupported : public Error {
  public:
   using Error::Error;
 };
 
-/// A word in quotes for an error's sentence: cut after 60 characters, unprintable ones as '?', so
-/// that a hostile input cannot flood or recolour a terminal.
+/// A word in quotes, for an error's sentence. It is cut after 60 characters, and unprintable
+/// characters become '?', because the word may come from a hostile input.
 std::string in_quotes(std::string_view word);
 
 /// The symbolic name of an OpenCL status, e.g. "CL_OUT_OF_RESOURCES".

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// gpu.hpp - the Mali GPUs: who a device is, and what its cores can do.
+// gpu.hpp - the Mali GPUs: which one a device is, and what its cores can do.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace clam {
 
-/// A known fault or trap of a GPU's drivers, with a public source.
+/// A known fault of a GPU's drivers, with a public source.
 struct Quirk {
   const char* name;    ///< "queue-flood"
   const char* about;   ///< the symptom and what to do, one phrase
@@ -32,35 +32,35 @@ struct Gpu {
   const char* board;                  ///< a board or chip that has it: "RK3588"
   double gb_per_s;                    ///< of that board's memory
   bool bandwidth_measured;            ///< published as measured; else assumed
-  std::uint32_t mesa_id;              ///< what Mesa's compiler takes it by; 0: it knows none
+  std::uint32_t mesa_id;              ///< its id for Mesa's compiler; 0: Mesa has none
   std::vector<Quirk> quirks;
 };
 
 const char* name(Gpu::Family family);
 
-/// All that clam knows, newest family first.
+/// All GPUs that clam knows, newest family first.
 const std::vector<Gpu>& all_gpus();
-/// Throws BadArgument naming the keys that exist.
+/// Throws BadArgument that names the keys that exist.
 const Gpu& find_gpu(std::string_view key);
 
-/// Who a device says it is.
+/// Which Mali a device is, and how that is known.
 struct Identity {
   enum class By { id, name, guess, nothing };
   const Gpu* gpu = nullptr;  ///< nullptr with By::nothing only
   By by = By::nothing;
-  std::int64_t cores = 0;  ///< as the device reports them, else as its name does; 0: unknown
+  std::int64_t cores = 0;  ///< as the device reports them, else from its name; 0: unknown
   std::string from;        ///< "by its id 0xa8670000", "a guess from its name 'Mali-LODX r0p0'"
-  /// "Mali-G610, Valhall, 4 cores, warps of 16, 64 fp32 and 128 fp16 multiply-adds a core and clock
-  /// (by its id 0xa8670000)"; a guess says that it is one, and from what.
+
+  /// One line with model, family, cores, warps, rates and `from`.
   std::string text() const;
 };
-/// By the GPU_ID register in vendor_id where the driver is Arm's, else by the name.
+/// Reads the GPU_ID register in vendor_id if the driver is Arm's, else the name.
 Identity identify(const DeviceInfo& device);
 nlohmann::json to_json(const Identity& who);
-/// Whether a fault in a kernel can cost its process everything on the device: on a Mali.
+/// Whether a fault in a kernel can end the context of its process. That is so on a Mali.
 bool may_lose_context(const DeviceInfo& device);
 
-/// The facts of a board with that GPU and Mesa's driver, for plans made without one.
+/// The facts of a board with that GPU and Mesa's driver, for plans made without the board.
 DeviceInfo gpu_device(const Gpu& gpu);
 
 }  // namespace clam

@@ -24,6 +24,7 @@ struct Graph {
     std::string view_of;  ///< the tensor that begins with the same bytes in another shape; or empty
 
     bool is_input() const { return maker.empty() && view_of.empty(); }
+    std::int64_t bytes() const { return count(shape) * size_of(dtype); }
   };
   /// The op's own tensors by name, and what the graph calls them. Outputs that the file does not
   /// name are called NODE.OUTPUT.
@@ -51,8 +52,8 @@ struct Graph {
 };
 
 /// The graph of a workload, every node in `dtype` (empty: as its line says). Throws BadArgument for
-/// a cycle, a tensor that nobody makes or two do, and types or shapes that disagree: one sentence
-/// with the node's name and both numbers.
+/// a cycle, for a tensor that no node or two nodes write, and for types or shapes that differ. Its
+/// sentence has the node's name and both numbers.
 Graph make_graph(const Workload& workload, const std::string& dtype = "");
 
 /// "f32[1x6132x21]"

@@ -4,23 +4,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <numeric>
 
+#include "clock.hpp"
 #include "error.hpp"
 
 namespace clam {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int kRuns = 5;
 constexpr auto kEnough = std::chrono::seconds(2);
-
-std::int64_t bytes_of(const Graph::Tensor& tensor) {
-  return count(tensor.shape) * size_of(tensor.dtype);
-}
 
 /// The last node that reads each tensor or a view of it, by its place in the order.
 std::map<std::string, std::size_t> last_readers(const Graph& graph) {
@@ -78,7 +72,7 @@ SharedBuffers share_buffers(const Graph& graph) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     // Outputs first: a node never writes over what it reads.
     for (const auto& [own, name] : graph.nodes[i].outputs) {
-      sharing.take(name, bytes_of(graph.tensors.at(name)));
+      sharing.take(name, graph.tensors.at(name).bytes());
     }
     for (const auto& [name, reader] : last) {
       if (reader == i && !graph.tensors.at(name).is_input()) sharing.give_back(name);
@@ -167,7 +161,7 @@ PassReport run_pass(Runtime& runtime, const Graph& graph, const Tensors& inputs,
   report.buffers = pass.shared().bytes.size();
   report.tensors = pass.shared().of.size();
   for (const auto& [name, buffer] : pass.shared().of) {
-    report.apart_bytes += bytes_of(graph.tensors.at(name));
+    report.apart_bytes += graph.tensors.at(name).bytes();
   }
   report.best.wall_ms = std::numeric_limits<double>::infinity();
   const Clock::time_point start = Clock::now();

@@ -13,8 +13,8 @@
 
 namespace clam {
 
-/// Which of the tensors that nodes make lie in one buffer, one after another: a buffer is free
-/// again behind the last node that reads what it holds. A tensor that no node reads keeps its own.
+/// Which tensors of nodes share a buffer, one after another. A buffer is free again after the last
+/// node that reads what it holds. A tensor that no node reads keeps its own.
 struct SharedBuffers {
   std::map<std::string, std::size_t> of;  ///< the buffer of each such tensor
   std::vector<std::int64_t> bytes;        ///< of each buffer

@@ -22,10 +22,6 @@ const DeviceInfo& planned_for(const Runtime& runtime, const GraphOptions& option
   throw Unsupported(fmt::format("{}: node '{}': {}", graph.name, node, reason));
 }
 
-std::int64_t bytes_of(const Graph::Tensor& tensor) {
-  return count(tensor.shape) * size_of(tensor.dtype);
-}
-
 /// A tensor that the device cannot hold, or all of a node's, or (`together`) all of the graph's.
 void require_room(const Graph& graph, const std::vector<std::pair<std::string, Plan>>& plans,
                   const DeviceInfo& device, bool together) {
@@ -39,7 +35,7 @@ void require_room(const Graph& graph, const std::vector<std::pair<std::string, P
     for (const auto* side : {&names.inputs, &names.outputs}) {
       for (const auto& [op_name, name] : *side) {
         const std::string& held = together ? graph.holder(name) : name;
-        const std::int64_t bytes = bytes_of(graph.tensors.at(held));
+        const std::int64_t bytes = graph.tensors.at(held).bytes();
         own += bytes;
         if (placed.insert(held).second) all += bytes;
         if (bytes <= device.max_alloc_bytes) continue;

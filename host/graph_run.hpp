@@ -23,36 +23,37 @@ struct GraphOptions {
   std::function<void(const std::string&)> progress = [](const std::string&) {};
 };
 
-/// It fails, and there is nothing to blame but bounds so wide that zeros would pass.
+/// It fails only because its bounds are so wide that zeros would pass.
 bool is_only_blind(const Verification& verification);
 
-/// How a node went.
+/// The result of a node.
 struct NodeResult {
   std::string node, variant;  ///< no variant: on the CPU
   double ms = 0;              ///< of its launches, by their events; 0 on the CPU
-  /// Each output under its bound, against the reference of the very inputs that the node had.
+
+  /// Each output compared, under its bound, with the reference of the inputs that the node had.
   Verification own;
-  /// Chained: each output against the references' own chain, which no device has touched. There is
-  /// no bound for that, so these say only how errors grow.
+  /// Chained: each output compared with the references' own chain, in which no device took part.
+  /// There is no bound for that, so these only say how errors grow.
   std::map<std::string, Verdict> chain;
   Reason constant;  ///< isolated: two inputs, one output
 
   bool on_cpu() const { return variant.empty(); }
   bool pass() const { return on_cpu() || (own.pass() && !constant); }
-  /// Of the outputs against the references' chain, the largest rms error over the rms of the
-  /// reference; not a number where nothing of it is compared.
+  /// The largest rms error of the outputs, over the rms of the references' chain. It is not a
+  /// number if nothing of the chain is compared.
   double grown() const;
 };
 
-/// A graph on the device, prepared: every tensor in a buffer of its own between guard bands, so
-/// that all can be looked at afterwards. Refuses, before any launch, what the device cannot hold or
-/// run: Unsupported with the node's name and the numbers.
+/// A prepared graph on the device. Every tensor has a buffer of its own between guard bands, so
+/// that all of them can be checked afterwards. What the device cannot hold or run is refused before
+/// any launch: Unsupported with the node's name and the numbers.
 class DeviceGraph {
  public:
   DeviceGraph(Runtime& runtime, const Graph& graph, GraphOptions options = {});
   void upload(const Tensors& inputs);
-  /// Poisons what the nodes write, and runs them one after another; only a node on the CPU, and one
-  /// that packs its weights, waits for those before it. Returns the milliseconds of each node.
+  /// Poisons what the nodes write, and runs them one after another. Only a node on the CPU, and one
+  /// that packs its weights, waits for earlier nodes. Returns the milliseconds of each node.
   std::vector<double> run(int iteration = 0);
   Tensors download();  ///< every tensor but views
   HostTensor download(const std::string& tensor);

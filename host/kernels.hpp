@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// kernels.hpp - the text of kernel files: embedded, replaced by CLAM_KERNEL_DIR, or foreign.
+// kernels.hpp - the text of kernel files: built in, replaced by CLAM_KERNEL_DIR, or of a foreign
+// plan.
 #pragma once
 
 #include <string>
@@ -31,11 +32,11 @@ class KernelFiles {
   KernelFiles() = default;
   explicit KernelFiles(std::string override_dir, std::string plan_dir = "");
 
-  /// Throws BadArgument saying where it looked.
+  /// Throws BadArgument that says where it looked.
   KernelSource get(const std::string& file) const;
   KernelFiles with_plan_dir(std::string plan_dir) const;
-  /// One line for each kernel file that is not the embedded one, "dense.cl: DIR/dense.cl 0123..",
-  /// and for each .cl file in CLAM_KERNEL_DIR that replaces none.
+  /// A line for each kernel file that is replaced: "dense.cl: DIR/dense.cl 0123..". Also a line for
+  /// each .cl file in CLAM_KERNEL_DIR that replaces none.
   std::vector<std::string> overrides() const;
 
  private:

@@ -12,12 +12,12 @@
 //     //@needs  condition, condition
 //     //@loop   TRIPS if CONDITION about                no blanks inside either; `if` may be absent
 //
-// A kernel has one //@loop for each loop of its compiled code, in the order of the code: that of
-// the text with functions written out where they are called, an outer loop before what is in it.
-// TRIPS are those of a work-item each time it reaches the loop, on average where they differ from
-// time to time: a formula over scalar arguments and defines, or LEAST..MOST where they depend on
-// the data or on which work-item it is. A formula of defines alone is a loop that compilers may
-// unroll. CONDITION, of defines, says that the text has the loop.
+// A kernel has one //@loop for each loop of its compiled code, in the order of the code. That is
+// the text with functions written out where they are called, an outer loop before its inner loops.
+// TRIPS are those of a work-item each time it reaches the loop; if they differ, their average. It
+// is a formula over scalar arguments and defines. It is LEAST..MOST if it depends on the data, or
+// on which work-item it is. A formula of defines alone is a loop that compilers may unroll.
+// CONDITION, of defines, says that the text has the loop.
 #pragma once
 
 #include <map>
@@ -81,8 +81,8 @@ struct FileTags {
 FileTags read_tags(const KernelSource& source);
 nlohmann::json to_json(const FileTags& tags);
 
-/// Holds a launch of a plan against the tags of its file: the kernel, its options, the number and
-/// kind of its arguments, its geometry, and the needs that are formulas. Empty when all agree.
+/// Compares a launch of a plan with the tags of its file: kernel, options, arguments, geometry, and
+/// the needs that are formulas. Empty if all agree.
 Reason contradiction(const FileTags& tags, const Plan& plan, const Launch& launch);
 
 /// How often a loop runs each time it is reached.

@@ -11,8 +11,8 @@
 namespace clam {
 
 /// The largest error of native_exp2 in ulp, over arguments from -infinity to 0 whose results the
-/// device can hold; at least 0.5, which is what rounding costs. 1e6 where it is wrong for
-/// -infinity, for NaN or for results that are too small. Negative when the kernel does not run.
+/// device can hold. It is at least 0.5, the error of rounding. It is 1e6 if native_exp2 is wrong
+/// for -infinity, for NaN or for results that are too small. Negative if the kernel does not run.
 double measure_native_exp2(const cl::CommandQueue& queue, const DeviceInfo& info);
 
 /// The same, measured once for a device and driver: the figure lies in a file in `cache_dir`.

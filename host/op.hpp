@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// op.hpp - what an op tells the rest of clam. An op writes its kernels, its `plan` and its
-// reference; everything else is written once, over plans.
+// op.hpp - what an op consists of: its words, variants, data sets and reference.
+//
+// An op has its own kernels, plans and reference. All else works on plans and is shared by all ops.
 #pragma once
 
 #include <functional>
@@ -17,51 +18,52 @@
 
 namespace clam {
 
-/// Empty when something can be done, else the reason why not, as a phrase.
+/// Empty when something can be done; else the reason why not, as a phrase.
 using Reason = std::optional<std::string>;
 
-/// One way to compute the op. The order of an op's variants is the order of preference.
+/// One way to compute the op. An op lists its variants in order of preference.
 struct Variant {
   std::string name;   ///< "dense_packed": also the name of its main kernel
-  std::string about;  ///< one phrase: when it is the right one
-  Reason (*supports)(const Problem&, const DeviceInfo&);
-  /// Fills buffers, pack and launches; problem, variant, device and tensors are set already.
-  void (*plan)(const Problem&, const DeviceInfo&, const PlanOptions&, Plan&);
-  /// Why a later variant, which supports the problem too, is predicted to be faster.
-  /// Asked only of what it supports, where the caller names no variant. Null: never.
-  Reason (*outdone)(const Problem&, const DeviceInfo&, const PlanOptions&) = nullptr;
+  std::string about;  ///< one phrase: when to use it
+  std::function<Reason(const Problem&, const DeviceInfo&)> supports;
+  /// Fills buffers, pack and launches. Problem, variant, device and tensors are set before.
+  std::function<void(const Problem&, const DeviceInfo&, const PlanOptions&, Plan&)> plan;
+  /// Why a later variant that supports the problem too is predicted to be faster.
+  /// It is called for supported problems, and only if the caller names no variant. Null: never.
+  std::function<Reason(const Problem&, const DeviceInfo&, const PlanOptions&)> outdone = nullptr;
 };
 
 using Tensors = std::map<std::string, HostTensor>;
 
-/// How results are held against the reference (see compare.hpp).
+/// How results are compared with the reference (see compare.hpp).
 enum class Check {
   exact,      ///< bit for bit
   zero_mean,  ///< statistical bound for zero-mean data: 6*u*sqrt(sum p_k^2)
-  hard,       ///< worst-case bound u*sum|p_k|, for any data, a user's own included
+  hard,       ///< worst-case bound u*sum|p_k|, for any data, also a user's own
 };
 
 /// A named way to fill an op's inputs.
 struct DataSet {
   std::string name;  ///< "exact", "zero_mean", "positive", ...
   Check check;
-  std::string about;  ///< what it provokes
+  std::string about;  ///< which faults the data provokes
   void (*fill)(const Problem&, std::uint64_t seed, Tensors& inputs);
 };
 
 /// The expected value of one output: either exact bits, or a value and a bound per element.
 struct Expected {
   HostTensor exact;           ///< set when the check is bit for bit
-  std::vector<double> value;  ///< else: the double-precision result ...
-  std::vector<double> bound;  ///< ... and the largest error allowed, per element
-  /// A second value that is as right, where rounding decides which side of a threshold a number
-  /// falls on; NaN where there is none. Empty: nowhere.
+  std::vector<double> value;  ///< else: the result in double precision
+  std::vector<double> bound;  ///< else: the largest error allowed, for each element
+
+  /// A second right value of an element, where rounding decides on which side of a threshold it
+  /// falls. NaN: the element has none. Empty: no element has one.
   std::vector<double> other = {};
-  /// Each so many elements are of one choice, as id and score of a row are: those that have a
-  /// second value have all their first, or all their second.
+  /// So many neighbouring elements belong together, such as id and score of a row. Of those with a
+  /// second value, either all have their first value or all have their second.
   std::size_t together = 1;
-  /// Further values of an element that are as right, where a choice turns on a rounding: which of
-  /// the largest is the index of the largest. Each element for itself. Empty: nowhere.
+  /// Further right values of an element, such as indices of equally large elements. Each element
+  /// is checked alone. Empty: no element has any.
   std::vector<std::vector<double>> also = {};
   bool bit_exact() const { return value.empty(); }
 };
@@ -70,10 +72,10 @@ using Reference = std::map<std::string, Expected>;
 struct ReferenceOptions {
   Check check = Check::hard;
   bool denormals = true;       ///< the device keeps f32 denormals (DeviceInfo::denormals_f32)
-  double native_exp2_ulp = 0;  ///< DeviceInfo::native_exp2_ulp, for ops whose plans look at it
+  double native_exp2_ulp = 0;  ///< DeviceInfo::native_exp2_ulp, for ops whose plans use it
 };
 
-/// What a reference must know of the device whose results it bounds.
+/// The options for results of this device.
 ReferenceOptions reference_options(Check check, const DeviceInfo& device);
 
 /// An op: data and pure functions, no state.
@@ -81,26 +83,27 @@ struct Op {
   std::string name;
   std::string about;  ///< the formula, one line
   std::vector<Field> fields;
-  /// Cross-field rules and normal form (a stride equal to its default becomes the default).
+  /// Rules over several fields, and the normal form: a stride equal to its default becomes the
+  /// default.
   void (*check)(const Problem&, std::map<std::string, std::string, std::less<>>& values);
   std::vector<TensorSpec> (*tensors)(const Problem&);
   std::vector<Variant> variants;
   std::vector<DataSet> data_sets;
-  /// Outputs by name. Inputs are already rounded to their dtype. Threaded.
+  /// Expected outputs by name. Inputs are already rounded to their dtype. It uses all host cores.
   Reference (*reference)(const Problem&, const Tensors& inputs, const ReferenceOptions&);
   double (*flops)(const Problem&);  ///< nominal floating-point operations; 0 when none
-  double (*bytes)(const Problem&);  ///< each tensor moved once
-  /// Problems worth testing on every device: one per line, without dtype; edges of every tile.
+  double (*bytes)(const Problem&);  ///< when each tensor is moved once
+  /// Problems that are tested on every device, without dtype. They reach the edges of every tile.
   std::vector<std::string> cases;
-  /// As `cases`, but of at most two tiles and one more in each extent, so that a simulator is
-  /// through them soon. With all variants they launch every kernel of the op.
+  /// As `cases`, but small enough for a simulator: at most two tiles and one element in each
+  /// extent. With all variants they launch every kernel of the op.
   std::vector<std::string> small_cases;
-  /// Plans look at DeviceInfo::native_exp2_ulp: a Runtime measures it before it plans.
+  /// Plans use DeviceInfo::native_exp2_ulp, so a Runtime measures it before it plans.
   bool measures_native_exp2 = false;
-  /// Each two of `flops` are a multiply-add of a sum of products.
+  /// The op sums products: each two of `flops` are one multiply-add.
   bool sums_products = false;
-  /// Why inputs are none that the op gives a result for, as far as their values say: an index that
-  /// names nothing. Null: any are.
+  /// Why the values of the inputs have no result, such as an index that names nothing. Null: all
+  /// values have one.
   Reason (*bad_inputs)(const Problem&, const Tensors&) = nullptr;
 };
 
@@ -112,15 +115,15 @@ const Op& find_op(std::string_view name);
 const Variant& find_variant(const Op& op, const std::string& name);
 const DataSet& find_data_set(const Op& op, const std::string& name);
 
-/// An op's cases as problems of a dtype, without those that it gives no meaning: a half accumulator
-/// (acc=chunk, acc=f16) is of f16 alone.
+/// An op's cases as problems of a dtype. Half accumulators (acc=chunk, acc=f16) need f16, so their
+/// cases are left out of f32.
 std::vector<Problem> problems_of(const std::vector<std::string>& cases, const std::string& dtype);
 
-/// Throws BadArgument with the op's own reason. Asked where the inputs are on the host, before they
-/// go to a device.
+/// Throws BadArgument with the op's reason when the inputs have no result. It needs the inputs on
+/// the host.
 void refuse_bad_inputs(const Problem& problem, const Tensors& inputs);
 
-/// The inputs of a Problem, filled by one of its data sets and rounded to their dtype.
+/// The inputs of a Problem, filled by one of its op's data sets and rounded to their dtype.
 Tensors make_inputs(const Problem& problem, const DataSet& set, std::uint64_t seed);
 
 }  // namespace clam

@@ -24,9 +24,10 @@ struct DeviceEntry {
 /// Every device of every platform; empty when there is none.
 std::vector<DeviceEntry> list_devices();
 
-/// `wanted`: "P:D", or part of a device's or platform's name (any case), or "" for CLAM_DEVICE,
-/// else the best: a Mali, then another GPU, then an accelerator, then a CPU.
-/// Throws DeviceError listing what there is, and NoDevice saying how to get a driver.
+/// `wanted` is "P:D", or part of a device's or platform's name in any case. If it is empty,
+/// CLAM_DEVICE is used instead. If that is empty too, the best device is chosen: a Mali, then
+/// another GPU, then an accelerator, then a CPU. Throws DeviceError that lists the devices, and
+/// NoDevice that says how to get a driver.
 DeviceEntry select_device(const std::string& wanted = "");
 
 /// "clEnqueueNDRangeKernel: CL_OUT_OF_RESOURCES (-5)"

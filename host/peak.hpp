@@ -32,8 +32,8 @@ struct MeasuredPeak {
   /// did.
   Peak of(const Problem& problem) const;
   Peak of(double bytes) const;
-  /// The best rate among sizes of a quarter of `bytes` and more: sizes are steps of four, so a
-  /// cache may well hold more than the last size that was seen to fit.
+  /// The best rate among sizes of a quarter of `bytes` and more. Sizes are steps of four, so a
+  /// cache may hold more than the last size that was seen to fit.
   double gb_per_s(double bytes) const;
 };
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "error.hpp"
+#include "number_text.hpp"
 #include "op.hpp"
 
 namespace clam {
@@ -70,7 +71,7 @@ std::string canonical_number(const Op& op, const Field& field, std::string_view 
   if (error != std::errc() || end != text.data() + text.size() || std::isnan(value)) {
     bad_value(op, field, text, "needs a number, inf or -inf");
   }
-  return fmt::format("{}", value == 0 ? 0.0f : value);  // -0 and 0 are one number here
+  return number_text(value == 0 ? 0.0f : value);  // -0 and 0 are one number here
 }
 
 std::string canonical_choice(const Op& op, const Field& field, std::string_view text) {
@@ -271,7 +272,7 @@ Problem Problem::from_json(const nlohmann::json& json) {
     if (value.is_boolean()) {
       values[key] = value.get<bool>() ? "1" : "0";
     } else if (value.is_number_float()) {
-      values[key] = fmt::format("{}", value.get<float>());
+      values[key] = number_text(value.get<float>());
     } else if (value.is_string()) {
       values[key] = value.get<std::string>();
     } else {

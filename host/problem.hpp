@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // problem.hpp - what is to be computed, as data: an op's name and its typed fields.
 //
-// A Problem has one canonical text form, which parses back, and which is used everywhere: the
-// command line, the benchmark's row, the test's name, workload files and error messages.
+// A Problem has one canonical text, which can be parsed again. The text is the same on the command
+// line, in rows of the benchmark, names of tests, workload files and error messages.
 //     dense m=192 n=512 k=512 dtype=f16 bias act=gelu
 #pragma once
 
@@ -33,20 +33,21 @@ struct Field {
     number,   ///< float; inf and -inf allowed, nan not
     flag,     ///< present or absent
     choice,   ///< one of `choices`
-    shape,    ///< extents >= 1, "4x192x192"; or "none" where that is the default
-    numbers,  ///< floats as of number, "0.1x0.1x0.2x0.2"
+    shape,    ///< extents >= 1, "4x192x192"; or "none" if that is the default
+    numbers,  ///< floats, as for `number`: "0.1x0.1x0.2x0.2"
     axes,     ///< 0 to n-1 in any order, "0-2-1"
   };
   std::string name;
   Kind kind;
-  std::string fallback;              ///< canonical text of the default; empty = must be given
+  std::string fallback;              ///< canonical text of the default; empty: it must be given
   std::string about;                 ///< one phrase for people
   std::vector<std::string> choices;  ///< for Kind::choice
   std::int64_t min = -1, max = 2147483647;  ///< for Kind::integer
-  bool always_written = false;              ///< printed even when it has its default (dtype)
+  bool always_written = false;              ///< printed also if it has its default (dtype)
 };
 
-/// Shorthands for an op's table of fields.
+// Shorthands for an op's table of fields.
+
 Field extent(std::string name, std::string about, std::string fallback = "");
 Field integer(std::string name, std::string about, std::string fallback, std::int64_t min,
               std::int64_t max = 2147483647);
@@ -59,21 +60,21 @@ Field numbers(std::string name, std::string about, std::string fallback);
 Field axes(std::string name, std::string about, std::string fallback = "");
 Field dtype_field();  ///< dtype=f32|f16, always written
 
-/// An immutable, checked Problem. Two are equal when their canonical texts are.
+/// An immutable, checked Problem. Two Problems are equal if their canonical texts are.
 class Problem {
  public:
-  /// Parses a Problem line and applies the op's cross-field rules.
-  /// Throws BadArgument naming the op, the word and the words it knows.
+  /// Parses a Problem line and applies the rules of the op.
+  /// Throws BadArgument that names the op, the wrong word and the words that it knows.
   static Problem parse(std::string_view text);
   static Problem from_json(const nlohmann::json& json);
-  /// Builds from (name, value) texts; a flag's value is "1" or "0".
+  /// Makes a Problem from names and values of fields. A flag's value is "1" or "0".
   static Problem make(const Op& op, const std::map<std::string, std::string>& values);
 
   const Op& op() const { return *op_; }
   std::string text() const;
   nlohmann::json to_json() const;
 
-  // Access by field name; asking for a field that the op does not have is a std::logic_error.
+  // Values of fields. A field that the op does not have gives a std::logic_error.
   int integer(std::string_view field) const;
   float number(std::string_view field) const;
   bool flag(std::string_view field) const;
@@ -83,7 +84,7 @@ class Problem {
   std::vector<int> axes(std::string_view field) const;
   Dtype dtype() const;
 
-  /// A copy with one field changed; checked like a parsed one.
+  /// A copy with one field changed. It is checked like a parsed Problem.
   Problem with(std::string_view field, std::string_view value) const;
 
   bool operator==(const Problem& other) const { return text() == other.text(); }

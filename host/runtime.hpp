@@ -17,19 +17,19 @@
 
 namespace clam {
 
-/// The caller's buffers by tensor name. A tensor's own offset and strides are in its TensorSpec.
+/// The caller's buffers by tensor name. Offset and strides of a tensor are in its TensorSpec.
 using Bindings = std::map<std::string, cl::Buffer>;
 
-/// Device time of one launch, from its event, in nanoseconds. Zero on a queue without profiling.
+/// Device times of one launch, from its event, in nanoseconds. Zero on a queue without profiling.
 struct LaunchTime {
   std::uint64_t queued = 0, submitted = 0, started = 0, ended = 0;
 
-  /// How long it ran; negative where the two are swapped. Subtracted as integers: since 1970 there
-  /// are so many ns that neighbouring doubles are 256 apart.
+  /// How long it ran; negative if it ended before it started. The times are subtracted as integers,
+  /// because neighbouring doubles of today's date in ns are 256 apart.
   double ns() const { return static_cast<double>(static_cast<std::int64_t>(ended - started)); }
 };
 
-/// A Plan made ready: kernels built, scratch and packed buffers allocated.
+/// A Plan that is ready to run: its kernels are built, its scratch and packed buffers allocated.
 class Executable {
  public:
   const Plan& plan() const { return plan_; }
@@ -44,46 +44,47 @@ class Executable {
 };
 
 struct RuntimeOptions {
-  int max_in_flight = 32;  ///< launches; an unbounded queue is CL_OUT_OF_HOST_MEMORY on G610
+  int max_in_flight = 32;  ///< launches; an unbounded queue gives CL_OUT_OF_HOST_MEMORY on a G610
   std::string cache_dir = ProgramCache::default_dir();
   KernelFiles files = KernelFiles::from_environment();
 };
 
-/// Not thread-safe: one Runtime a thread. After a device error it is tainted, and every later
-/// call throws DeviceError saying which error came first.
+/// Builds and runs plans. It is not thread-safe: use one Runtime for each thread. After a device
+/// error it is tainted: each later call throws a DeviceError that names the first error.
 class Runtime {
  public:
   using Options = RuntimeOptions;
   struct Counters {
     std::int64_t launches = 0;
-    std::int64_t waits = 0;          ///< times the bound on launches in flight made it wait
-    std::int64_t groups_halved = 0;  ///< plans made again because a kernel allowed a smaller group
+    std::int64_t waits = 0;          ///< waits because max_in_flight launches were in flight
+    std::int64_t groups_halved = 0;  ///< plans made again because a kernel needs smaller groups
   };
 
-  /// Borrows context and queue (in-order; with profiling for times).
+  /// Borrows context and queue. The queue is in order; times need a queue with profiling.
   Runtime(cl::Context context, cl::CommandQueue queue, Options options = {});
   ~Runtime();
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
-  /// Plans, builds and allocates. When a built kernel allows fewer work-items than planned, plans
-  /// again with half the group, down to 16. Throws Unsupported, BuildFailure, DeviceError.
+  /// Plans, builds and allocates. If a built kernel allows fewer work-items than planned, it plans
+  /// again with half the group, down to 16. Throws Unsupported, BuildFailure or DeviceError.
   Executable prepare(const Problem& problem, PlanOptions options = {});
-  /// Takes a plan as it is. Throws Unsupported when the device allows a smaller group only.
+  /// Takes a plan as it is. Throws Unsupported if the device allows only smaller groups.
   Executable prepare(const Plan& plan);
 
-  /// Runs the pack launches, waits, and returns their times. Only the tensors they name need be
-  /// bound.
+  /// Runs the pack launches, waits, and returns their times. Only the tensors that they name must
+  /// be bound.
   std::vector<LaunchTime> pack(Executable& executable, const Bindings& bindings);
-  /// Enqueues the launches; returns when all are enqueued and at most max_in_flight unfinished.
-  /// Throws BadArgument when a tensor is not bound, its buffer is too small, an argument does not
-  /// suit the kernel, or an output lies on another tensor and the plan does not say that it may.
+  /// Enqueues the launches. It returns when all are enqueued and at most max_in_flight are
+  /// unfinished. Throws BadArgument when a tensor is not bound or its buffer is too small, or when
+  /// an argument does not suit the kernel. An output may overlap another tensor only if the plan
+  /// allows it (TensorSpec::may_be); else that is a BadArgument too.
   void enqueue(Executable& executable, const Bindings& bindings);
-  /// Waits for all, checks each event's execution status, returns the times since the last finish
-  /// in order of launch. On a profiling queue the times are kept until then: call it now and then.
+  /// Waits for all launches and checks the execution status of each event. Returns the times since
+  /// the last finish, in order of launch. They are kept until then, so call it now and then.
   std::vector<LaunchTime> finish();
 
-  /// From here on max_in_flight is this one.
+  /// Changes max_in_flight.
   void bound_flight(int launches);
   int max_in_flight() const { return options_.max_in_flight; }
 

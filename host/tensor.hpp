@@ -14,7 +14,7 @@ namespace clam {
 
 using Shape = std::vector<std::int64_t>;
 
-/// Number of elements; throws BadArgument when it exceeds 2^31-1 or an extent is < 1.
+/// Number of elements. Throws BadArgument if it exceeds 2^31-1 or an extent is below 1.
 std::int64_t count(const Shape& shape);
 std::string to_string(const Shape& shape);  ///< "192x512"
 
@@ -27,7 +27,7 @@ struct TensorSpec {
   Shape shape;
   std::vector<std::int64_t> strides;  ///< of every axis, in elements; empty = dense row-major
   std::int64_t offset = 0;            ///< first element, in elements
-  /// The input that an output may lie on, element on element; else it lies on none.
+  /// The input that this output may overwrite, element by element. Empty: none.
   std::string may_be = {};
 
   /// Elements from the buffer's start to one past the last element of the tensor.
@@ -75,10 +75,11 @@ class HostTensor {
 /// Rounds to half and back, to nearest even.
 double round_to_half(double value);
 
-/// NumPy .npy version 1 and 2, little-endian f4, f2, i4, C order; f8 is rounded to f32 and i8
-/// narrowed to i32. Throws BadArgument naming the file and what is wrong with it.
+/// Reads NumPy's .npy, version 1 and 2, little-endian f4, f2 and i4, C order. f8 is rounded to f32,
+/// and i8 narrowed to i32. Throws BadArgument that names the file and what is wrong with it.
 HostTensor read_npy(const std::string& path);
-/// Writes under a temporary name, syncs, renames: never a half-written file. Throws IoError.
+/// Writes under a temporary name, syncs and renames, so the file is never half-written. Throws
+/// IoError.
 void write_npy(const std::string& path, const HostTensor& tensor);
 
 }  // namespace clam

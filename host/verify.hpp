@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// verify.hpp - runs a Problem on a device between guard bands and holds it against its reference.
+// verify.hpp - runs a Problem on a device between guard bands and compares it with its reference.
 #pragma once
 
 #include <map>
@@ -12,18 +12,18 @@
 
 namespace clam {
 
-/// A tensor on the device between two guard bands. Gaps between strided rows, and the bands, hold
-/// a pattern (NaN for floats), so a read outside shows in the result and a write outside is seen.
+/// A tensor on the device between two guard bands. The bands, and gaps between strided rows, hold a
+/// pattern (NaN for floats). So a read outside changes the result, and a write outside is seen.
 class GuardedBuffer {
  public:
   GuardedBuffer(Runtime& runtime, const TensorSpec& spec);
-  /// Writes the tensor's elements; everything else becomes the pattern. Throws BadArgument when
-  /// elements that share a place (an input's batch items may) differ.
+  /// Writes the tensor's elements; everything else becomes the pattern. Batch items of an input may
+  /// share places. Throws BadArgument if elements that share a place differ.
   void upload(const HostTensor& tensor);
   /// Fills the elements with poison_bits(dtype, iteration), everything else with the pattern.
   void poison(int iteration);
   HostTensor download();
-  /// Empty, or which byte outside the tensor was overwritten. Looks at the last download.
+  /// Which byte outside the tensor was overwritten, as of the last download; else empty.
   Reason trespass() const;
   const cl::Buffer& buffer() const { return window_; }
   const TensorSpec& spec() const { return spec_; }
@@ -73,17 +73,17 @@ struct Verification {
   double worst_ratio() const;
 };
 
-/// Every output of the reference against what was downloaded; a missing one is a fault.
+/// Compares every output of the reference with what was downloaded. A missing output is a fault.
 Verification compare_all(const Reference& reference, const Tensors& outputs, Reason trespass,
                          int iteration);
-/// The same, with the reference computed from the inputs for the data set's check.
+/// The same. The reference is computed from the inputs, for the check of the data set.
 Verification judge(const Problem& problem, const DataSet& set, const Tensors& inputs,
                    const Tensors& outputs, Reason trespass, const DeviceInfo& device,
                    int iteration = 0);
-/// prepare, run, compare in full.
+/// Prepares, runs and compares every element.
 Verification verify(Runtime& runtime, const Problem& problem, const DataSet& set,
                     std::uint64_t seed, const PlanOptions& options = {});
-/// The same of a plan, which may be one for another device.
+/// The same for a plan, also one for another device.
 Verification verify(Runtime& runtime, const Plan& plan, const DataSet& set, std::uint64_t seed);
 
 }  // namespace clam
