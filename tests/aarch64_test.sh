@@ -77,7 +77,7 @@ has_its_files() {
   [[ $(ls "$box/unpacked") == clam-*-linux-aarch64 ]] || return
   for file in bin/clam bin/clam-bench bin/clam-tests share/clam/kernels/{dense.cl,README.md} \
     share/clam/tools/{with-driver,setup,lib.sh,roots.sh,packages.txt,mali/loader.c} \
-    share/doc/clam/{README.md,LICENSE,CHANGELOG.md,licences/benchmark}; do
+    share/doc/clam/{README.md,kernels/FIGURES.md,{kernels,host,bench,tools,tests}/README.md,LICENSE,CHANGELOG.md,licences/benchmark}; do
     [[ -f $clam/$file ]] || { echo "  $file is missing" && return 1; }
   done
 }

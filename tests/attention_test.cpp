@@ -24,9 +24,7 @@ Problem parse(const std::string& line, const std::string& dtype = "f32") {
   return Problem::parse(line + " dtype=" + dtype);
 }
 
-const DataSet& data_set(const std::string& name) {
-  return find_data_set(find_op("attention"), name);
-}
+const DataSet& data_set(const char* name) { return find_data_set(find_op("attention"), name); }
 
 HostTensor tensor(Shape shape, const std::vector<double>& values) {
   HostTensor tensor(Dtype::f32, std::move(shape));

@@ -23,9 +23,7 @@ Problem parse(const std::string& words, const std::string& dtype = "f32") {
   return Problem::parse("batch_matmul " + words + " dtype=" + dtype);
 }
 
-const DataSet& data_set(const std::string& name) {
-  return find_data_set(find_op("batch_matmul"), name);
-}
+const DataSet& data_set(const char* name) { return find_data_set(find_op("batch_matmul"), name); }
 
 HostTensor tensor(Dtype dtype, Shape shape, const std::vector<double>& values) {
   HostTensor tensor(dtype, std::move(shape));

@@ -20,9 +20,7 @@ Problem parse(const std::string& words, const std::string& dtype = "f32") {
   return Problem::parse("batch_matmul " + words + " dtype=" + dtype);
 }
 
-const DataSet& data_set(const std::string& name) {
-  return find_data_set(find_op("batch_matmul"), name);
-}
+const DataSet& data_set(const char* name) { return find_data_set(find_op("batch_matmul"), name); }
 
 Expected reference(const Problem& problem, const Tensors& inputs, Check check) {
   return problem.op().reference(problem, inputs, {check}).at("c");

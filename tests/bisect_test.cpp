@@ -51,24 +51,22 @@ Culprit example() {
   return culprit;
 }
 
-TEST(bisect, a_verdict_is_one_sentence) {
+TEST(bisect, a_verdict_names_the_node_and_what_it_does_alone) {
   Culprit culprit = example();
-  EXPECT_EQ(
-      culprit.sentence(),
-      "node 'exp' is guilty: unary op=exp shape=4 dtype=f32 by unary_vector is wrong on right "
-      "inputs; run alone it is wrong 20 times of 20, with the same bits every time; in f32 "
-      "the only variant is wrong; f16 cannot be tried here; no other node is");
+  EXPECT_EQ(culprit.sentence(),
+            "node 'exp' is wrong: unary op=exp shape=4 dtype=f32 by unary_vector fails on right "
+            "inputs. Run alone it is wrong 20 times of 20, with the same bits every time; in f32 "
+            "the only variant is wrong; f16 cannot be tried here. No other node is wrong.");
   culprit.wrong = 7;
   culprit.distinct = 3;
   culprit.also = {"nms", "pool"};
   culprit.attempts = {{Dtype::f32, "a", Outcome::wrong, "", 9},
                       {Dtype::f32, "b", Outcome::wrong, "", 9},
                       {Dtype::f16, "a", Outcome::right, "", 0.5}};
-  EXPECT_EQ(
-      culprit.sentence(),
-      "node 'exp' is guilty: unary op=exp shape=4 dtype=f32 by unary_vector is wrong on right "
-      "inputs; run alone it is wrong 7 times of 20, with 3 different results; in f32 all 2 "
-      "variants are wrong; in f16 every variant is right; also guilty: nms pool");
+  EXPECT_EQ(culprit.sentence(),
+            "node 'exp' is wrong: unary op=exp shape=4 dtype=f32 by unary_vector fails on right "
+            "inputs. Run alone it is wrong 7 times of 20, with 3 different results; in f32 all 2 "
+            "variants are wrong; in f16 every variant is right. Also wrong: nms pool");
 }
 
 TEST(bisect, a_node_that_is_wrong_in_the_chain_alone_is_said_to_be) {
@@ -76,7 +74,7 @@ TEST(bisect, a_node_that_is_wrong_in_the_chain_alone_is_said_to_be) {
   culprit.chained = true;
   culprit.wrong = 0;
   const std::string sentence = culprit.sentence();
-  EXPECT_NE(sentence.find("wrong on right inputs in the chain; run alone it is right 20 times of "
+  EXPECT_NE(sentence.find("fails on right inputs in the chain. Run alone it is right 20 times of "
                           "20, with the same bits every time"),
             std::string::npos)
       << sentence;

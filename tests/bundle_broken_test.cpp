@@ -7,6 +7,7 @@
 #include "break_pack.hpp"
 #include "bundle_runs.hpp"
 #include "c_compiler.hpp"
+#include "scripted.hpp"
 
 namespace clam::test {
 namespace {
@@ -36,15 +37,23 @@ TEST(bundle_broken, a_crash_is_an_outcome) {
   expect_replay(folder, "fixed", 0);
 }
 
-TEST(bundle_broken, what_a_compiler_says_before_it_aborts_is_kept) {
+TEST(bundle_scripted, what_a_compiler_says_before_it_aborts_is_kept) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder;
+  const std::string long_place = "0x" + std::string(500000, '0') + "\n";  // whoever reads it
+  write_file(
+      folder.file("script.json"),
+      scripted::lying(
+          "clBuildProgram", "crash",
+          {{"text", long_place + "a frame at %p\ncompiler.cc:42: Assertion `a == b' failed.\n"}})
+          .dump());
   write_file(folder.file("fine.cl"), "__kernel void fine(__global int* dst) { dst[0] = 1; }\n");
   const auto record_as = [&](const std::string& name) {
-    const Finished finished =
-        run_clam({"record", "--build-only", folder.file("fine.cl"), "-o", folder.file(name)},
-                 {"LD_PRELOAD=" CLAM_LYING_OPENCL, "CLAM_TEST_LIE=compiler-aborts",
-                  "ASAN_OPTIONS=verify_asan_link_order=0", "SOURCE_DATE_EPOCH=1"});
+    std::vector<std::string> environment = scripted::on();
+    environment.insert(environment.end(), {"CLAM_SCRIPTED_OPENCL=" + folder.file("script.json"),
+                                           "SOURCE_DATE_EPOCH=1"});
+    const Finished finished = run_clam(
+        {"record", "--build-only", folder.file("fine.cl"), "-o", folder.file(name)}, environment);
     EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
     EXPECT_FALSE(contains(finished.err, "a frame at")) << finished.err;
   };
@@ -64,12 +73,12 @@ TEST(bundle_broken, what_a_compiler_says_before_it_aborts_is_kept) {
 
 /// A driver of which every third process is wrong.
 std::vector<std::string> wrong_now_and_then(const TemporaryFolder& folder, const std::string& run) {
-  return {"LD_PRELOAD=" CLAM_LYING_OPENCL, "CLAM_TEST_LIE=wrong-now-and-then",
-          "CLAM_TEST_LIE_COUNT=" + folder.file("count-" + run),
-          "ASAN_OPTIONS=verify_asan_link_order=0"};
+  return scripted::on(
+      scripted::lying("clEnqueueReadBuffer", "flip",
+                      {{"byte", 3}, {"processes", 3}, {"counted", folder.file("count-" + run)}}));
 }
 
-TEST(bundle_broken, a_fault_that_comes_now_and_then_is_waited_for) {
+TEST(bundle_scripted, a_fault_that_comes_now_and_then_is_waited_for) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder;
   const auto record_as = [&](const std::string& name, const std::string& times) {
@@ -96,38 +105,42 @@ TEST(bundle_broken, a_fault_that_comes_now_and_then_is_waited_for) {
                        "about one of 3 runs: `for i in $(seq 9); do ./a.out"));
 }
 
-TEST(bundle_broken, a_fault_that_comes_now_and_then_is_replayed_as_often_as_that_takes) {
+TEST(bundle_scripted, a_fault_that_comes_now_and_then_is_replayed_as_often_as_that_takes) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder;
   const std::string path = folder.file("case");
   run_clam({"record", kDense, "--fill", "positive", "--no-proof", "--times", "20", "-o", path},
            wrong_now_and_then(folder, "record"));
-  EXPECT_TRUE(contains(replay(folder, {}).out, "0 of 9 runs wrong"));
-  EXPECT_TRUE(contains(replay(folder, {"--times", "2"}).out, "0 of 2 runs wrong"));
+  const std::vector<std::string> honest = scripted::on();
+  EXPECT_TRUE(contains(replay(folder, {}, honest).out, "0 of 9 runs wrong"));
+  EXPECT_TRUE(contains(replay(folder, {"--times", "2"}, honest).out, "0 of 2 runs wrong"));
   const auto proof_says = [&](const std::string& words) {
     return contains(read_file(folder.file("case/README.md")), words);
   };
-  replay(folder, {"--times", "2", "--add-proof"});
+  replay(folder, {"--times", "2", "--add-proof"}, honest);
   EXPECT_TRUE(proof_says("| right (9 runs) |"));
   const Finished wrong =
       run_clam({"replay", path, "--add-proof"}, wrong_now_and_then(folder, "replay"));
   EXPECT_TRUE(contains(wrong.out, "still fails") && contains(wrong.out, "3 of 9 runs wrong"))
       << wrong.out;
   EXPECT_TRUE(proof_says(" (in run 3) |"));
-  replay(folder, {"--add-proof"});
+  replay(folder, {"--add-proof"}, honest);
   EXPECT_TRUE(proof_says(" (in run 3) |"));
 }
 
-TEST(bundle_broken, a_hang_is_an_outcome) {
+/// The kernel really never ends; that the limit is over the script says.
+TEST(bundle_scripted, a_hang_is_an_outcome) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder, kernels;
+  const scripted::SharedClock clock;
+  const auto forever = clock.on({{"costs", {{{"kernel", "dense_pack_w"}, {"us", 1e12}}}}});
   break_pack(kernels, "for (volatile int again = 0; again < 2; again = 0)");
-  const Finished recorded = record(folder, {kDense, "--limit", "5"}, &kernels);
+  const Finished recorded = record(folder, {kDense, "--limit", "5"}, &kernels, forever);
   EXPECT_EQ(recorded.code, 0) << recorded.out << recorded.err;
   EXPECT_EQ(case_of(folder).at("seen").at("outcome"), "hung");
   EXPECT_TRUE(contains(read_file(folder.file("case/README.md")),
                        "Where it was recorded it was ended after 5 s."));
-  const Finished again = replay(folder, {"--limit", "5"});
+  const Finished again = replay(folder, {"--limit", "5"}, forever);
   EXPECT_EQ(again.code, 1) << again.out << again.err;
   EXPECT_TRUE(contains(again.out, "still fails")) << again.out;
 }

@@ -254,9 +254,11 @@ TEST(bundle_device, names_neither_person_nor_machine) {
   const std::string home = folder.file("the mariner");
   fs::create_directories(home);
   write_file(home + "/bad.cl", "__kernel void f(__global int* x) { x[0] = y; }\n");
-  // Programs that this process built have its own home in them, if that is not the account's.
+  // Programs that this process built have its own folders in them. PoCL's stand in the home, where
+  // nobody says otherwise.
   const std::vector<std::string> environment{"HOME=" + home, "USER=mariner", "LOGNAME=mariner",
-                                             "CLAM_CACHE_DIR=off"};
+                                             "CLAM_CACHE_DIR=off",
+                                             "POCL_CACHE_DIR=" + home + "/.cache/pocl"};
   EXPECT_EQ(run_clam({"record", kSoftmax, "-o", folder.file("a")}, environment).code, 0);
   EXPECT_EQ(
       run_clam({"record", "--build-only", home + "/bad.cl", "-o", folder.file("b")}, environment)

@@ -5,6 +5,7 @@
 
 #include "break_pack.hpp"
 #include "bundle_runs.hpp"
+#include "scripted.hpp"
 #include "signalled.hpp"
 
 namespace clam::test {
@@ -55,7 +56,7 @@ int clam_when_signalled(const TemporaryFolder& folder, const std::string& words,
   return code_when_signalled(folder, CLAM_BINARY " " + words, signal, environment);
 }
 
-TEST(bundle_endings_broken, a_signal_leaves_nothing_half_written) {
+TEST(bundle_endings_scripted, a_signal_leaves_nothing_half_written) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder, kernels;
   break_pack(kernels, "for (volatile int again = 0; again < 2; again = 0)");
@@ -66,14 +67,16 @@ TEST(bundle_endings_broken, a_signal_leaves_nothing_half_written) {
   EXPECT_EQ(clam_when_signalled(folder, "record " + problem + " -o case", "INT", hanging), 128 + 2);
   EXPECT_TRUE(fs::is_empty(folder.file("tmp")));
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1);
-  ASSERT_EQ(record(folder, {kDense, "--limit", "5"}, &kernels).code, 0);
+  {
+    const scripted::SharedClock clock;
+    const auto forever = clock.on({{"costs", {{{"kernel", "dense_pack_w"}, {"us", 1e12}}}}});
+    ASSERT_EQ(record(folder, {kDense, "--limit", "5"}, &kernels, forever).code, 0);
+  }
   const auto before = files_of(folder.file("case"));
   EXPECT_EQ(clam_when_signalled(folder, "replay case", "INT", {}), 128 + 2);
   EXPECT_EQ(clam_when_signalled(folder, "record --force " + problem + " -o case", "INT", hanging),
             128 + 2);
-  const std::vector<std::string> lying{"LD_PRELOAD=" CLAM_LYING_OPENCL,
-                                       "CLAM_TEST_LIE=profiling-finish-hang",
-                                       "ASAN_OPTIONS=verify_asan_link_order=0"};
+  const std::vector<std::string> lying = scripted::on(scripted::lying("clFinish", "hang"));
   EXPECT_EQ(clam_when_signalled(folder, "probe profiling-finish-hang", "HUP", lying), 128 + 1);
   EXPECT_TRUE(fs::is_empty(folder.file("tmp")));
   EXPECT_TRUE(files_of(folder.file("case")) == before);

@@ -7,6 +7,7 @@
 #include "bundle/proof.hpp"
 #include "bundle_runs.hpp"
 #include "error.hpp"
+#include "scripted.hpp"
 #include "second_driver.hpp"
 #include "test_errors.hpp"
 
@@ -69,7 +70,7 @@ void expect_verdict(const Seen& recorded, const std::vector<ProofRow>& rows, Gui
 TEST(bundle_proof, right_elsewhere_is_an_innocent_kernel) {
   const Seen wrong = wrong_at(0, 2);
   expect_verdict(wrong, {row("a", {}), row("b", {})}, Guilt::driver,
-                 "The kernel looks innocent: right on 2 other drivers");
+                 "The kernel is probably right: right on 2 other drivers");
   expect_verdict(wrong, {row("a", {}), simulated({})}, Guilt::driver, "Oclgrind reports nothing");
   expect_verdict({}, {row("a", {})}, Guilt::nobody,
                  "is right where it was recorded, and on 1 other driver");
@@ -78,7 +79,7 @@ TEST(bundle_proof, right_elsewhere_is_an_innocent_kernel) {
 TEST(bundle_proof, wrong_everywhere_is_a_suspect_kernel) {
   const Seen wrong = wrong_at(0, 2);
   expect_verdict(wrong, {row("a", wrong_at(1, 3)), row("b", wrong)}, Guilt::kernel,
-                 "Wrong on all, here and on 2 other drivers: the kernel itself is suspect");
+                 "Wrong on all, here and on 2 other drivers: the kernel itself is probably wrong");
   expect_verdict(wrong, {row("a", {}), simulated({"Invalid read"})}, Guilt::kernel,
                  "Oclgrind reports faults");
   expect_verdict({}, {simulated({"Read-write data race"})}, Guilt::kernel, "Oclgrind reports");
@@ -93,7 +94,7 @@ TEST(bundle_proof, a_rare_fault_is_looked_for_as_often_as_it_takes) {
   expect_verdict(wrong, {right, row("b", wrong)}, Guilt::unknown, few, 3);
   expect_verdict({}, {right}, Guilt::nobody, "and on 1 other driver", 3);
   right.runs = 9;
-  expect_verdict(wrong, {right}, Guilt::driver, "innocent: right on 1 other driver", 3);
+  expect_verdict(wrong, {right}, Guilt::driver, "probably right: right on 1 other driver", 3);
   expect_verdict(wrong, {row("a", wrong)}, Guilt::kernel, "Wrong on all", 3);
   expect_verdict(wrong, {simulated({})}, Guilt::driver, "Oclgrind reports nothing", 3);
 }
@@ -128,7 +129,7 @@ TEST(bundle_proof, the_same_driver_in_another_version_or_device_settles_nothing)
                  "right on 1 other driver; right on 1 other version or device of the same driver, "
                  "wrong on 1 other");
   expect_verdict(wrong, {newer, row("b", wrong)}, Guilt::kernel,
-                 "the kernel itself is suspect; "
+                 "the kernel itself is probably wrong; "
                  "right on 1 other version");
   expect_verdict({}, {newer}, Guilt::nobody,
                  "recorded; no other driver has run these files; right");
@@ -142,13 +143,13 @@ TEST(bundle_proof, who_fails_otherwise_accuses_nobody) {
   const Seen full = failure(Seen::Outcome::device_error, "CL_OUT_OF_RESOURCES");
   const Seen crashed = failure(Seen::Outcome::crashed, "signal 11");
   expect_verdict(wrong, {row("a", hung)}, Guilt::unknown,
-                 "Not known yet: fails otherwise on a: hung: no result for 60 s, right nowhere");
+                 "Not known yet: fails differently on a: hung: no result for 60 s, right nowhere");
   expect_verdict(wrong, {row("a", refused)}, Guilt::unknown, "on a: build failed: error: half");
   expect_verdict(wrong, {row("a", full)}, Guilt::unknown, "device error: CL_OUT_OF_RESOURCES");
   expect_verdict(wrong, {row("a", {}), row("b", full), row("c", hung)}, Guilt::unknown,
-                 "right on 1 of 3 other drivers, fails otherwise on c: hung: no result for 60 s, "
+                 "right on 1 of 3 other drivers, fails differently on c: hung: no result for 60 s, "
                  "refused on b: device error: CL_OUT_OF_RESOURCES");
-  expect_verdict(hung, {row("a", wrong)}, Guilt::unknown, "fails otherwise on a: wrong");
+  expect_verdict(hung, {row("a", wrong)}, Guilt::unknown, "fails differently on a: wrong");
   expect_verdict(crashed, {row("a", crashed)}, Guilt::kernel,
                  "Crashed on all, here and on 1 other driver");
   expect_verdict(crashed, {row("a", failure(Seen::Outcome::crashed, "signal 6"))}, Guilt::kernel,
@@ -166,19 +167,20 @@ TEST(bundle_proof, one_that_fails_otherwise_silences_no_majority) {
     rows.push_back(last);
     return rows;
   };
-  expect_verdict(wrong, with(row("d", hung)), Guilt::driver,
-                 "The kernel looks innocent: right on 3 of 4 other drivers, fails otherwise on d: "
-                 "hung: no result for 60 s");
+  expect_verdict(
+      wrong, with(row("d", hung)), Guilt::driver,
+      "The kernel is probably right: right on 3 of 4 other drivers, fails differently on d: "
+      "hung: no result for 60 s");
   expect_verdict(wrong, with(row("d", wrong)), Guilt::unknown, "the kernel may be at fault");
   expect_verdict(wrong, {row("a", {}), row("d", hung)}, Guilt::unknown,
-                 "Not known yet: right on 1 of 2 other drivers, fails otherwise on d: hung");
+                 "Not known yet: right on 1 of 2 other drivers, fails differently on d: hung");
   // A driver that lacks something judges nothing.
   expect_verdict(wrong, {row("a", {}), row("d", refused)}, Guilt::driver,
-                 "innocent: right on 1 of 2 other drivers, refused on d: build failed");
+                 "probably right: right on 1 of 2 other drivers, refused on d: build failed");
   // Where none gets it right, one that fails in the same way is enough.
   expect_verdict(wrong, {row("a", wrong), row("d", hung)}, Guilt::kernel,
-                 "Right nowhere, wrong on a too, fails otherwise on d: hung: no result for 60 s: "
-                 "the kernel itself is suspect");
+                 "Right nowhere, wrong on a too, fails differently on d: hung: no result for 60 s: "
+                 "the kernel itself is probably wrong");
 }
 
 TEST(bundle_proof, errors_are_alike_where_their_names_are) {
@@ -308,7 +310,7 @@ TEST(bundle_proof, the_readme_has_a_row_for_each_driver) {
   write_readme(path, bundle);
   const std::string text = read_file(path + "/README.md");
   for (const char* words :
-       {"## Is it the kernel?", "The kernel itself is suspect", "| a \\| b |", "(recorded)",
+       {"## Is it the kernel?", "The kernel itself is probably wrong", "| a \\| b |", "(recorded)",
         "**it reports faults**", "    Read-write data race\n", " | xxh128sum`"}) {
     EXPECT_TRUE(contains(text, words)) << words << "\n" << text;
   }
@@ -386,7 +388,7 @@ TEST(bundle_proof_device, what_a_driver_makes_of_it_becomes_a_row) {
   write(folder, bundle);
   const Finished finished = replay(folder, {"--add-proof"});
   EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
-  EXPECT_TRUE(contains(finished.out, "The kernel looks innocent: right on 1 other driver"))
+  EXPECT_TRUE(contains(finished.out, "The kernel is probably right: right on 1 other driver"))
       << finished.out;
   const std::string text = read_file(folder.file("case/README.md"));
   EXPECT_TRUE(contains(text, "right on 1 other driver")) << text;
@@ -454,7 +456,7 @@ TEST(bundle_proof_device, a_recorded_case_goes_through_the_simulator) {
   const Finished racing =
       run_clam({"record", "--plan", kScanInPlace, "--fill", "mixed", "-o", folder.file("racing")});
   EXPECT_EQ(racing.code, 0) << racing.err;
-  EXPECT_TRUE(contains(racing.out, "kernel") && contains(racing.out, " suspect")) << racing.out;
+  EXPECT_TRUE(contains(racing.out, "kernel itself is probably wrong")) << racing.out;
   std::string report;
   for (const std::string& line : simulator_row(folder.file("racing")).report) report += line + "\n";
   EXPECT_TRUE(contains(report, "data race at global memory")) << report;
@@ -475,13 +477,15 @@ case "$*" in
 }
 
 /// Records a wrong softmax, with this stand-in for Oclgrind.
-Finished record_in_fake(const TemporaryFolder& folder, const std::string& ending) {
+Finished record_in_fake(const TemporaryFolder& folder, const std::string& ending,
+                        std::vector<std::string> environment = {}) {
   const TemporaryFolder kernels;
   break_softmax(kernels, "1.01");
   fake_oclgrind(folder.file("fake"), ending);
-  return run_clam({"record", kSoftmax, "--limit", "10", "-o", folder.file("case")},
-                  {"CLAM_OCLGRIND=" + folder.file("fake"), "CLAM_CACHE_DIR=off",
-                   "CLAM_KERNEL_DIR=" + kernels.path()});
+  environment.insert(environment.end(),
+                     {"CLAM_OCLGRIND=" + folder.file("fake"), "CLAM_CACHE_DIR=off",
+                      "CLAM_KERNEL_DIR=" + kernels.path()});
+  return run_clam({"record", kSoftmax, "-o", folder.file("case")}, environment);
 }
 
 TEST(bundle_proof_device, a_simulator_that_crashes_says_nothing_of_the_kernel) {
@@ -494,7 +498,7 @@ TEST(bundle_proof_device, a_simulator_that_crashes_says_nothing_of_the_kernel) {
   ASSERT_TRUE(row.cannot.has_value()) << row.seen.text();
   EXPECT_TRUE(contains(*row.cannot, "the simulator crashes: its process was ended by signal 11"))
       << *row.cannot;
-  EXPECT_FALSE(contains(recorded.out, "suspect")) << recorded.out;
+  EXPECT_FALSE(contains(recorded.out, "is probably wrong")) << recorded.out;
   EXPECT_FALSE(contains(recorded.out, "Oclgrind reports")) << recorded.out;
 }
 
@@ -509,12 +513,14 @@ TEST(bundle_proof_device, a_row_that_cannot_be_had_leaves_what_was_recorded) {
   EXPECT_EQ(case_of(folder).at("seen").at("outcome"), "wrong");
 }
 
-TEST(bundle_proof_device, what_a_simulator_reports_before_its_time_is_over_counts) {
+TEST(bundle_proof_scripted, what_a_simulator_reports_before_its_time_is_over_counts) {
   CLAM_NEEDS_DEVICE();
   if (contains(runtime().device().driver_version, "Oclgrind")) GTEST_SKIP() << "this is Oclgrind";
   const TemporaryFolder folder;
-  const Finished recorded =
-      record_in_fake(folder, "echo 'Invalid write of size 4' > \"$log\"; exec sleep 100");
+  const scripted::SharedClock clock;
+  const Finished recorded = record_in_fake(
+      folder, "echo 'Invalid write of size 4' > \"$log\"; " + clock.jump() + "; exec sleep 1000",
+      clock.on());
   ASSERT_EQ(recorded.code, 0) << recorded.err;
   const ProofRow row = simulator_row(folder.file("case"));
   ASSERT_TRUE(row.cannot.has_value()) << row.seen.text();
@@ -614,7 +620,8 @@ TEST_F(bundle_second_driver, its_own_fault_is_not_the_kernels) {
   EXPECT_TRUE(contains(recorded.out, "Not known yet")) << recorded.out;
   const Finished here = replay(folder, {"--add-proof"});
   EXPECT_EQ(here.code, 0) << here.out << here.err;
-  EXPECT_TRUE(contains(here.out, "The kernel looks innocent: right on 1 other driver")) << here.out;
+  EXPECT_TRUE(contains(here.out, "The kernel is probably right: right on 1 other driver"))
+      << here.out;
 }
 
 }  // namespace

@@ -20,17 +20,21 @@ inline constexpr const char* kSoftmax = "softmax shape=3x5 dtype=f32";
 /// Runs `clam record` into folder/case, on this device alone. `kernels`: a folder whose kernels
 /// replace the built-in ones.
 inline Finished record(const TemporaryFolder& folder, std::vector<std::string> words,
-                       const TemporaryFolder* kernels = nullptr) {
+                       const TemporaryFolder* kernels = nullptr,
+                       std::vector<std::string> environment = {}) {
   words.insert(words.begin(), {"record", "--no-proof"});
   words.insert(words.end(), {"-o", folder.file("case")});
-  std::vector<std::string> environment;
-  if (kernels) environment = {"CLAM_KERNEL_DIR=" + kernels->path(), "CLAM_CACHE_DIR=off"};
+  if (kernels) {
+    environment.insert(environment.end(),
+                       {"CLAM_KERNEL_DIR=" + kernels->path(), "CLAM_CACHE_DIR=off"});
+  }
   return run_clam(words, environment);
 }
 
-inline Finished replay(const TemporaryFolder& folder, std::vector<std::string> words = {}) {
+inline Finished replay(const TemporaryFolder& folder, std::vector<std::string> words = {},
+                       const std::vector<std::string>& environment = {}) {
   words.insert(words.begin(), {"replay", folder.file("case")});
-  return run_clam(words);
+  return run_clam(words, environment);
 }
 
 /// `clam replay` of it says so, and ends with this code.

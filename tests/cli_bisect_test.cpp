@@ -25,19 +25,19 @@ class cli_bisect : public testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(cli_bisect, names_the_guilty_node_in_one_sentence) {
+TEST_F(cli_bisect, names_the_wrong_node) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder kernels;
   break_unary_exp(kernels);
   const Finished finished = run("bisect", {}, &kernels);
   EXPECT_EQ(finished.code, 1) << finished.out << finished.err;
   EXPECT_TRUE(contains(finished.out, "\nCONST ")) << finished.out;
-  EXPECT_TRUE(contains(finished.out, "\nnode 'exp' is guilty: unary op=exp shape=1x4x31x31 "))
+  EXPECT_TRUE(contains(finished.out, "\nnode 'exp' is wrong: unary op=exp shape=1x4x31x31 "))
       << finished.out;
   EXPECT_TRUE(contains(finished.out,
                        "exp alone, on right inputs, 20 times: 20 wrong, 1 different result\n"))
       << finished.out;
-  EXPECT_TRUE(contains(finished.out, "no other node is\n")) << finished.out;
+  EXPECT_TRUE(contains(finished.out, "No other node is wrong.\n")) << finished.out;
   EXPECT_TRUE(contains(finished.out, "--mode chained --seed 1 --on-cpu exp --device"))
       << finished.out;
 }
@@ -97,7 +97,7 @@ TEST_F(cli_bisect, innocent_graphs_are_tried_as_a_chain_too) {
   EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
   EXPECT_TRUE(contains(finished.out, "graph, isolated")) << finished.out;
   EXPECT_TRUE(contains(finished.out, "graph, chained")) << finished.out;
-  EXPECT_TRUE(contains(finished.out, "no node is guilty")) << finished.out;
+  EXPECT_TRUE(contains(finished.out, "no node is wrong")) << finished.out;
   const json report = parse_out(run("bisect", {"--json", "-"}));
   EXPECT_TRUE(report["culprit"].is_null());
 }

@@ -5,6 +5,7 @@
 
 #include "foreign_plan.hpp"
 #include "run_clam.hpp"
+#include "scripted.hpp"
 
 namespace clam::test {
 namespace {
@@ -318,21 +319,27 @@ TEST(cli, a_plan_of_ours_is_checked_by_its_problem) {
 
 // ---- the program cache ----
 
-json run_with_cache(const std::string& cache) {
-  return parse_out(
-      run_clam({"run", kCounts, "--fill", "mixed", "--json", "-"}, {"CLAM_CACHE_DIR=" + cache}));
+/// On the scripted device, which takes the binaries that it gave. `log`: of what it built.
+json run_with_cache(const std::string& cache, const std::string& log = "") {
+  std::vector<std::string> environment = scripted::on({{"log", log}});
+  environment.push_back("CLAM_CACHE_DIR=" + cache);
+  return parse_out(run_clam({"run", kCounts, "--fill", "mixed", "--json", "-"}, environment));
 }
 
-TEST(cli, a_second_start_builds_nothing) {
+TEST(cli_scripted, a_second_start_builds_nothing) {
   CLAM_NEEDS_DEVICE();
-  const TemporaryFolder cache;
-  const json first = run_with_cache(cache.path()), second = run_with_cache(cache.path());
+  const TemporaryFolder cache, folder;
+  const json first = run_with_cache(cache.path(), folder.file("first")),
+             second = run_with_cache(cache.path(), folder.file("second"));
   EXPECT_GE(first["counters"]["programs"]["built"], 1);
   expect_programs(second, 0);
   EXPECT_EQ(second["counters"]["programs"]["from_disk"], first["counters"]["programs"]["built"]);
+  EXPECT_TRUE(contains(read_file(folder.file("first")), "built from source: "));
+  EXPECT_FALSE(contains(read_file(folder.file("second")), "built from source: "))
+      << "the driver's own count";
 }
 
-TEST(cli, damaged_cache_entries_are_built_again) {
+TEST(cli_scripted, damaged_cache_entries_are_built_again) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder cache;
   const int built = run_with_cache(cache.path())["counters"]["programs"]["built"];
@@ -345,7 +352,7 @@ TEST(cli, damaged_cache_entries_are_built_again) {
   expect_programs(run_with_cache(cache.path()), 0);
 }
 
-TEST(cli, a_cache_that_cannot_be_written_only_costs_time) {
+TEST(cli_scripted, a_cache_that_cannot_be_written_only_costs_time) {
   CLAM_NEEDS_DEVICE();
   const json report = run_with_cache("/dev/null/cache");
   EXPECT_GE(report["counters"]["programs"]["writes_failed"], 1);
@@ -355,28 +362,35 @@ TEST(cli, a_cache_that_cannot_be_written_only_costs_time) {
 
 // ---- drivers that print, and build slowly ----
 
-TEST(cli, standard_output_stays_clean_when_the_driver_prints) {
+TEST(cli_scripted, standard_output_stays_clean_when_the_driver_prints) {
   CLAM_NEEDS_DEVICE();
-  const Finished finished = run_clam({"run", kCounts, "--fill", "mixed", "--json", "-"},
-                                     {"LD_PRELOAD=" CLAM_CHATTY_OPENCL, "CLAM_CACHE_DIR=off",
-                                      "ASAN_OPTIONS=verify_asan_link_order=0"});
+  const json text = {{"text", "arm_release_ver: g13p0-01eac0"}};
+  std::vector<std::string> chatty =
+      scripted::on({{"lies",
+                     {scripted::lie("clGetPlatformIDs", "print", text),
+                      scripted::lie("clBuildProgram", "print", text)}}});
+  chatty.push_back("CLAM_CACHE_DIR=off");
+  const Finished finished = run_clam({"run", kCounts, "--fill", "mixed", "--json", "-"}, chatty);
   EXPECT_EQ(finished.code, 0) << finished.err;
   EXPECT_EQ(parse_out(finished)["clam_run"], 1);
   EXPECT_TRUE(contains(finished.err, "arm_release_ver: g13p0-01eac0, printed")) << finished.err;
   EXPECT_TRUE(contains(finished.err, "arm_release_ver: g13p0-01eac0, written")) << finished.err;
 }
 
-TEST(cli, a_slow_start_says_how_far_it_is) {
+TEST(cli_scripted, a_slow_start_says_how_far_it_is) {
   CLAM_NEEDS_DEVICE();
   const std::vector<std::string> words{"verify", "dense m=5 n=7 k=8 dtype=f32", kCounts,
                                        "dense m=5 n=7 k=8 dtype=f32 bias"};
-  const std::vector<std::string> slow{"LD_PRELOAD=" CLAM_CHATTY_OPENCL, "CLAM_CACHE_DIR=off",
-                                      "CHATTY_BUILD_MS=1600",
-                                      "ASAN_OPTIONS=verify_asan_link_order=0"};
-  const Finished finished = run_clam(words, slow);
-  EXPECT_EQ(finished.code, 0) << finished.err;
-  EXPECT_TRUE(contains(finished.err, "building kernel 3 of ")) << finished.err;
-  EXPECT_FALSE(contains(run_clam(words).err, "building")) << "a quick start says nothing";
+  const auto started = [&](int build_ms) {
+    std::vector<std::string> environment = scripted::on({{"build_ms", build_ms}});
+    environment.push_back("CLAM_CACHE_DIR=off");
+    const Finished finished = run_clam(words, environment);
+    EXPECT_EQ(finished.code, 0) << finished.err;
+    return finished.err;
+  };
+  EXPECT_TRUE(contains(started(1600), "building kernel 3 of ")) << started(1600);
+  EXPECT_FALSE(contains(started(1600), "building kernel 2 of ")) << "3 s are not over yet";
+  EXPECT_FALSE(contains(started(700), "building")) << "a quick start says nothing";
 }
 
 }  // namespace

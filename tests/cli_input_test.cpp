@@ -51,7 +51,7 @@ TEST(cli, damaged_npy_files_are_refused) {
       {"dtype", "holds f16[1x5x6], but f32[1x5x6] is needed; convert it",
        npy("<f2", "False", "(1, 5, 6)", 60)},
       {"integers", "holds i32[1x5x6], but f32", npy("<i4", "False", "(1, 5, 6)", 120)},
-      {"shape", "holds f32[5x6], but f32[1x5x6]", npy("<f4", "False", "(5, 6)", 120)},
+      {"shape", "holds f32[5x6x1], but f32[1x5x6]", npy("<f4", "False", "(5, 6, 1)", 120)},
       {"extent", "holds f32[1x4x6], but f32[1x5x6]", npy("<f4", "False", "(1, 4, 6)", 96)},
   };
   for (const auto& each : files) {

@@ -33,8 +33,13 @@ TEST(cli, mali_shows_a_kernel_and_predicts_its_problem) {
       contains(finished.out,
                "Mali-G610 (Valhall), 4 cores as on RK3588; Mesa 0.0-fake; 27.2 GB/s measured"));
   EXPECT_TRUE(contains(finished.out, "0.73")) << finished.out;
-  EXPECT_TRUE(contains(finished.out, "Predicted at 1 GHz, never run:"));
+  EXPECT_TRUE(contains(finished.out,
+                       "Predicted at 1 GHz for Mesa's compiler, not Arm's; never run:\n"
+                       "         us (Mesa) "))
+      << finished.out;
   EXPECT_TRUE(contains(finished.out, "Left out:"));
+  EXPECT_TRUE(contains(finished.out, "three come within about 5 % of their published times"));
+  EXPECT_TRUE(contains(finished.out, "factors of .25 to 3 and one by its latency"));
   EXPECT_FALSE(contains(finished.out, "malioc"));
   const json out = parse_out(run_mali({kQk, "--json", "-"}));
   const json& kernel = out["gpus"][0]["kernels"][0];
@@ -43,6 +48,7 @@ TEST(cli, mali_shows_a_kernel_and_predicts_its_problem) {
   EXPECT_EQ(kernel["full_occupancy"], false);
   const json& problem = out["gpus"][0]["problems"][0];
   EXPECT_EQ(problem["problem"], kQk);
+  EXPECT_EQ(problem["predicted_for"], "Mesa's compiler, not Arm's");
   EXPECT_GT(problem["predicted_us"][0], problem["floor_us"]);
   EXPECT_GE(problem["predicted_us"][1], problem["predicted_us"][0]);
   // 16 trips of 96 multiply-adds, in 16 * 131 instructions and 204 around them.
@@ -65,8 +71,11 @@ TEST(cli, mali_sums_a_workload_and_says_what_is_missing) {
   }
   EXPECT_DOUBLE_EQ(sums["predicted_us"][0].get<double>(), low);
   EXPECT_DOUBLE_EQ(sums["floor_us"].get<double>(), floor);
+  EXPECT_EQ(sums["predicted_for"], "Mesa's compiler, not Arm's");
   EXPECT_LE(sums["farthest_above_floor"].size(), 5u);
-  EXPECT_TRUE(contains(run_mali({"--workload", "lightglue-192"}).out, "farthest above the floor"));
+  const std::string text = run_mali({"--workload", "lightglue-192"}).out;
+  EXPECT_TRUE(contains(text, "ms predicted for Mesa's compiler, not Arm's; floor ")) << text;
+  EXPECT_TRUE(contains(text, "farthest above the floor"));
 }
 
 TEST(cli, mali_has_a_column_of_malioc_where_it_is_installed) {
@@ -96,6 +105,24 @@ TEST(cli, mali_names_a_kernel_that_crashes_the_compiler_and_goes_on) {
   EXPECT_TRUE(contains(finished.out, "crashed  softmax_row")) << finished.out;
   EXPECT_TRUE(contains(finished.out, "thread panicked at half log"));
   EXPECT_TRUE(contains(finished.out, "  batch_matmul_nt  -D"));
+}
+
+/// What is written is what `clam report --predicted` reads.
+TEST(cli, mali_predicts_rows_of_a_report) {
+  const TemporaryFolder folder;
+  const std::string mali = folder.file("mali.json"), results = folder.file("results.json");
+  EXPECT_EQ(run_mali({kQk, "--json", mali}).code, 0);
+  json board = json::parse(read_file(kTests + "/results/made-up-g1.json"));
+  board["clam"]["device"]["name"] = "Mali-G610";
+  json& row = board["clam"]["rows"][0];
+  row["problem"] = kQk;
+  row["variant"] = "batch_matmul_nt";
+  row.erase("predicted_us");
+  write_file(results, board.dump());
+  const Finished finished = run_clam({"report", "--markdown", results, "--predicted", mali});
+  EXPECT_EQ(finished.code, 0) << finished.err;
+  EXPECT_TRUE(contains(finished.out, "predicted us, Mesa's compiler, not Arm's |")) << finished.out;
+  EXPECT_TRUE(contains(finished.out, " 65.2 to 73.7 |")) << finished.out;
 }
 
 TEST(cli, mali_writes_listings) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `clam probe`: every probe is fine here, and each can say that it is not.
+// `clam probe`: every probe is fine here, and each can say that it is not, on the scripted OpenCL.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -8,6 +8,8 @@
 #include "c_compiler.hpp"
 #include "gpu.hpp"
 #include "run_clam.hpp"
+#include "scripted.hpp"
+#include "timing.hpp"
 
 namespace clam::test {
 namespace {
@@ -40,10 +42,50 @@ json report_on(const std::string& probe, const std::vector<std::string>& environ
   return report;
 }
 
-/// An OpenCL with the fault of that name.
-std::vector<std::string> lying(const std::string& lie) {
-  return {"LD_PRELOAD=" CLAM_LYING_OPENCL, "CLAM_TEST_LIE=" + lie,
-          "ASAN_OPTIONS=verify_asan_link_order=0"};
+/// What no script has to say: a launch of the kernel of long-kernel takes a tenth of a second for
+/// each of its rounds.
+json honest() { return {{"costs", {{{"kernel", "spin"}, {"us", 1e5}, {"times_argument", 1}}}}}; }
+
+json saying(const char* key, const json& value) { return {{"device", {{key, value}}}}; }
+
+/// The fault that each probe looks for, as a script.
+const std::map<std::string, json>& faults() {
+  using scripted::lying;
+  const char *launch = "clEnqueueNDRangeKernel", *times = "clGetEventProfilingInfo";
+  static const std::map<std::string, json> faults{
+      {"info-lies", saying("max_clock_mhz", 5)},
+      {"half-denormals", saying("half_denormals", true)},
+      {"group-size-lie", saying("work_group_factor", 64)},
+      {"alloc-over-limit", saying("most_buffer_bytes", 1 << 28)},
+      {"subbuffer-image", saying("sub_buffers_from", 0)},
+      {"native-exp2", lying("clEnqueueReadBuffer", "flip", {{"byte", 3}})},  // a sign
+      {"kernel-pool-leak", lying("clSetKernelArg", "leak", {{"bytes", 1024}})},
+      {"enqueue-leak", lying(launch, "leak", {{"bytes", 1024}})},
+      {"queue-flood", lying(launch, "refuse", {{"status", -6}, {"from", 1001}})},
+      {"oob-read", lying(launch, "refuse", {{"status", -5}, {"from", 2}})},
+      {"local-size-lie", lying(launch, "refuse", {{"status", -5}})},
+      {"printf-silent", lying(launch, "skip")},
+      {"profiling-finish-hang", lying("clFinish", "hang")},
+      {"cross-queue-event", lying("clFinish", "hang")},
+      {"long-kernel", {{"limit_s", 3}}},
+      {"event-garbage", lying(times, "halve end")},
+      {"event-zero-time", lying(times, "zero")},
+      {"callback-without-flush", lying("clSetEventCallback", "skip")},
+      {"link-program", lying("clLinkProgram", "refuse", {{"status", -59}})},
+      {"binary-reload", lying("clCreateProgramWithBinary", "crash")},
+      // It builds two programs from source, then the binary of each: the first's is the one that
+      // was read before the kernel was made.
+      {"binary-before-kernel", lying("clBuildProgram", "take", {{"s", 4}, {"every", 2}})},
+      {"late-release", lying("clReleaseProgram", "crash", {{"last_hold", true}})},
+      {"never-exits", {{"hangs_at_exit", true}}}};
+  return faults;
+}
+
+/// An OpenCL with the fault that the probe looks for.
+std::vector<std::string> lying(const std::string& probe) {
+  json script = honest();
+  script.update(faults().at(probe));
+  return scripted::on(script);
 }
 
 /// A fault was put in, so the probe must be bad; or it cannot run here at all, for the lack of
@@ -95,6 +137,7 @@ bool is_known(const json& device, const json& row) {
   };
   constexpr Known kKnown[] = {
       {"Portable Computing Language", "3.1", "barrier-uniform-exit", "CRASH"},
+      {"Portable Computing Language", "6.0", "barrier-uniform-exit", "CRASH"},
       {"rusticl", "25.0", "image3d-half", "CRASH"},
       {"rusticl", "25.0", "link-program", "BUG"},
       {"rusticl", "25.0", "subbuffer-image", "BUG"},
@@ -110,16 +153,39 @@ bool is_known(const json& device, const json& row) {
 
 // ---- on a device --------------------------------------------------------------------------------
 
-TEST(probe_device, no_fault_is_here_but_those_that_are_known) {
-  CLAM_NEEDS_DEVICE();
-  const json report = report_on("--all");
+void expect_no_unknown_fault(const json& report) {
   ASSERT_FALSE(report.is_null());
-  EXPECT_EQ(report.at("probes").size(), listed().size());
   for (const json& row : report["probes"]) {
     const std::string verdict = row.at("verdict");
     EXPECT_TRUE(verdict == "OK" || verdict == "SKIP" || is_known(report["device"], row)) << row;
     EXPECT_TRUE(verdict == "OK" || row.at("detail") != "") << row;
   }
+}
+
+/// Probes that judge a driver by how long it takes.
+const std::set<std::string>& timed() {
+  static const std::set<std::string> names{"binary-before-kernel", "long-kernel"};
+  return names;
+}
+
+/// The others with a limit that no machine is too slow for.
+TEST(probe_device, no_fault_is_here_but_those_that_are_known) {
+  CLAM_NEEDS_DEVICE();
+  std::vector<std::string> others;
+  for (const std::string& name : names()) {
+    if (!timed().count(name)) others.push_back(name);
+  }
+  std::vector<std::string> words(others.begin() + 1, others.end());
+  words.insert(words.end(), {"--limit", "3600"});
+  const json report = report_on(others.front(), {}, words);
+  EXPECT_EQ(report.at("probes").size(), listed().size() - timed().size());
+  expect_no_unknown_fault(report);
+}
+
+TEST(timing_probe_device, no_fault_is_seen_in_how_long_things_take) {
+  CLAM_NEEDS_QUIET();
+  CLAM_NEEDS_DEVICE();
+  for (const std::string& name : timed()) expect_no_unknown_fault(report_on(name));
 }
 
 TEST(probe_device, one_line_a_probe) {
@@ -137,13 +203,14 @@ TEST(probe_device, one_line_a_probe) {
 TEST(probe_device, info_knows_what_the_probes_last_gave) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder;
-  const std::vector<std::string> environment{"CLAM_CACHE_DIR=" + folder.path()};
+  std::vector<std::string> environment = scripted::on(honest());
+  environment.push_back("CLAM_CACHE_DIR=" + folder.path());
   const auto info = [&] { return run_clam({"info"}, environment).out; };
   EXPECT_FALSE(contains(info(), "probed here"));
   EXPECT_EQ(run_clam({"probe", "vload3", "nine-buffers"}, environment).code, 0);
   EXPECT_TRUE(contains(info(), "probed here: 2 of 2 known faults are not here\n")) << info();
   std::vector<std::string> broken = lying("link-program");
-  broken.push_back(environment[0]);
+  broken.push_back(environment.back());
   if (run_clam({"probe", "link-program"}, broken).code != 1) GTEST_SKIP() << "cannot link";
   EXPECT_TRUE(contains(info(), "probed here: 2 of 3 known faults")) << info();
   EXPECT_TRUE(contains(info(), "probed here: link-program: BUG on ")) << info();
@@ -198,27 +265,45 @@ TEST(probe_device, a_kernel_that_goes_wrong_is_seen) {
   }
 }
 
-/// `limit`: seconds that its probe is given.
-json lied_to(const std::string& probe, int limit) {
-  return report_on(probe, lying(probe), {"--destructive", "--limit", std::to_string(limit)});
+/// By a clock that only the script moves on, so that the limit ends nothing but what hangs.
+json on_scripted(const std::string& probe, json script, std::vector<std::string> more = {}) {
+  const scripted::SharedClock clock;
+  more.insert(more.end(), {"--limit", "1000"});
+  return report_on(probe, clock.on(std::move(script)), more);
 }
 
-TEST(probe_broken, a_driver_that_lies_is_seen) {
+json lied_to(const std::string& probe) {
+  json script = honest();
+  script.update(faults().at(probe));
+  return on_scripted(probe, std::move(script), {"--destructive"});
+}
+
+TEST(probe_scripted, a_driver_that_lies_is_seen) {
   CLAM_NEEDS_DEVICE();
-  const std::map<std::string, int> soon{{"profiling-finish-hang", 5}, {"never-exits", 5}};
   for (const std::string& probe : names()) {
     if (edits().count(probe)) continue;
-    const auto limit = soon.find(probe);
-    expect_seen(probe, lied_to(probe, limit == soon.end() ? 60 : limit->second));
+    ASSERT_EQ(faults().count(probe), 1u) << probe;
+    expect_seen(probe, lied_to(probe));
   }
 }
 
-TEST(probe_broken, hangs_and_crashes_are_told_apart) {
+/// So it is the lies that are seen.
+TEST(probe_scripted, where_nobody_lies_nothing_is_seen) {
+  CLAM_NEEDS_DEVICE();
+  for (const auto& [probe, lie] : faults()) {
+    const json report = on_scripted(probe, honest());
+    const json& row = report.at("probes").at(0);
+    const std::string verdict = row.at("verdict");
+    EXPECT_TRUE(verdict == "OK" || verdict == "SKIP" || is_known(report["device"], row)) << row;
+  }
+}
+
+TEST(probe_scripted, hangs_and_crashes_are_told_apart) {
   CLAM_NEEDS_DEVICE();
   const std::map<std::string, const char*> expected{
       {"never-exits", "HANG"}, {"late-release", "CRASH"}, {"event-garbage", "BUG"}};
   for (const auto& [probe, verdict] : expected) {
-    const json report = lied_to(probe, 12);
+    const json report = lied_to(probe);
     if (report.is_null()) continue;
     const json& row = report.at("probes").at(0);
     EXPECT_EQ(row.at("verdict"), verdict) << row;
@@ -228,7 +313,7 @@ TEST(probe_broken, hangs_and_crashes_are_told_apart) {
   }
 }
 
-TEST(probe_broken, a_bug_comes_with_what_to_do_and_how_to_repeat_it) {
+TEST(probe_scripted, a_bug_comes_with_what_to_do_and_how_to_repeat_it) {
   CLAM_NEEDS_DEVICE();
   const Finished finished = run_clam({"probe", "info-lies"}, lying("info-lies"));
   EXPECT_EQ(finished.code, 1);
@@ -267,7 +352,7 @@ TEST(probe_device, a_kernel_that_goes_wrong_becomes_a_bundle) {
   EXPECT_TRUE(contains(run_clam({"replay", failures + "/vload3"}).out, "fixed"));
 }
 
-TEST(probe_broken, a_fault_of_the_api_becomes_a_program) {
+TEST(probe_scripted, a_fault_of_the_api_becomes_a_program) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder;
   const std::vector<std::string> environment = lying("alloc-over-limit");

@@ -23,7 +23,7 @@ Problem parse(const std::string& line, const std::string& dtype = "f32") {
   return Problem::parse(line + " dtype=" + dtype);
 }
 
-const DataSet& data_set(const std::string& name) { return find_data_set(find_op("conv2d"), name); }
+const DataSet& data_set(const char* name) { return find_data_set(find_op("conv2d"), name); }
 
 Expected reference(const Problem& problem, const Tensors& inputs, Check check) {
   return problem.op().reference(problem, inputs, {check}).at("y");

@@ -19,7 +19,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-const DataSet& data_set(const std::string& name) { return find_data_set(find_op("dense"), name); }
+const DataSet& data_set(const char* name) { return find_data_set(find_op("dense"), name); }
 
 HostTensor tensor(Dtype dtype, Shape shape, const std::vector<double>& values) {
   HostTensor tensor(dtype, std::move(shape));

@@ -18,7 +18,7 @@ Problem parse(const std::string& line, const std::string& dtype = "f32") {
   return Problem::parse(line + " dtype=" + dtype);
 }
 
-const DataSet& data_set(const std::string& name) { return find_data_set(find_op("dense"), name); }
+const DataSet& data_set(const char* name) { return find_data_set(find_op("dense"), name); }
 
 Expected reference(const Problem& problem, const Tensors& inputs, Check check) {
   return problem.op().reference(problem, inputs, {check}).at("y");

@@ -468,7 +468,7 @@ TEST(diagnose, tensors_that_are_no_box_rows) {
   };
   refuse(Dtype::f32, {6}, {}, "b.npy holds f32[6], which are no box rows");
   refuse(Dtype::f32, {1, 1, 5, 6}, {}, "no box rows");
-  refuse(Dtype::f32, {5, 4}, {}, "5 elements a row or more");
+  refuse(Dtype::f32, {5, 4}, {}, "with e of 5 or more");
   refuse(Dtype::i32, {5, 6}, {}, "b.npy holds i32[5x6]");
   refuse(Dtype::f32, {5, 5}, {}, "coord-start 2 leaves no room for four coordinates");
   refuse(Dtype::f32, {5, 6}, {0, 1, -1}, "coord-start -1");

@@ -29,9 +29,10 @@ void write_plans(const Op& op, const std::string& folder) {
 test::Finished run_drop_in(const std::string& plans, const std::string& kernels) {
   const test::TemporaryFolder folder;
   write_file(folder.file("manifest.json"), test::run_clam({"manifest"}).out);
+  // pyopencl keeps the Python that it makes for a kernel's arguments in any case.
   return test::run_command({kPython, kSource + "/tests/drop_in/drop_in.py",
                             folder.file("manifest.json"), plans, kernels},
-                           {"PYOPENCL_NO_CACHE=1"});
+                           {"PYOPENCL_NO_CACHE=1", "XDG_CACHE_HOME=" + folder.path()});
 }
 
 class drop_in : public testing::Test {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Stands in for tools/mali/compile: prints a listing of one instruction for each kernel of each job,
 # and does what a word in a kernel's body says: CRASH, HANG, REFUSE, MUMBLE (a listing that nobody
-# understands), or LATE (crashes when the listings are out). Of a kernel that has one in the folder
+# understands), or LATE (crashes when the listings are out). Before it hangs it does CLAM_FAKE_HANG. Of a kernel that has one in the folder
 # CLAM_FAKE_LISTINGS it prints that listing. CLAM_FAKE_LOG counts its starts. With --testing it is another
 # version, and its listings have the SHADER-DB line of Mesa 26.
 set -euo pipefail
@@ -35,7 +35,7 @@ while IFS=$'\t' read -r name source options; do
   text=$(<"$source")
   case $text in
     *CRASH*) echo "thread panicked at half log" && kill -ABRT $$ ;;
-    *HANG*) exec sleep 1000 ;;
+    *HANG*) eval "${CLAM_FAKE_HANG:-}" && exec sleep 1000 ;;
     *REFUSE*)
       printf 'clam: end %s failed\n%s\n' "$name" "input.cl:1:1: error: refused with $options"
       echo "clam: log end"

@@ -22,9 +22,7 @@ Problem parse(const std::string& line, const std::string& dtype = "f32") {
   return Problem::parse(line + " dtype=" + dtype);
 }
 
-const DataSet& data_set(const std::string& name) {
-  return find_data_set(find_op("layer_norm"), name);
-}
+const DataSet& data_set(const char* name) { return find_data_set(find_op("layer_norm"), name); }
 
 Expected reference(const Problem& problem, const Tensors& inputs) {
   return problem.op().reference(problem, inputs, {Check::hard}).at("dst");

@@ -16,6 +16,7 @@
 #include "manifest.hpp"
 #include "op.hpp"
 #include "process/process.hpp"
+#include "scripted.hpp"
 #include "test_errors.hpp"
 
 namespace clam::mali {
@@ -25,18 +26,21 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using Status = KernelCode::Status;
 
+constexpr seconds kAmple(600);  // of what is not to be waited for in vain
+
 /// A folder with kernel files, and the stand-in compiler.
 class FakeCompiler {
  public:
   FakeCompiler() {
     options.command = {std::string(CLAM_SOURCE_DIR) + "/tests/fake_mali_compiler.sh"};
     options.cache_dir = folder_.file("cache");
-    options.patience = seconds(20);
+    options.patience = kAmple;
     ::setenv("CLAM_FAKE_LOG", folder_.file("starts").c_str(), 1);
   }
   ~FakeCompiler() {
     ::unsetenv("CLAM_FAKE_LOG");
     ::unsetenv("CLAM_FAKE_START");
+    ::unsetenv("CLAM_FAKE_HANG");
   }
 
   /// A file with one kernel a body.
@@ -74,10 +78,10 @@ TEST(mali, process_gives_lines_and_the_exit_code) {
   Process process({"sh", "-c", "echo one; echo two >&2; printf \"$WORD\"; exit 7"}, {"WORD=three"});
   std::string line;
   for (const char* expected : {"one", "two", "three"}) {
-    ASSERT_EQ(process.read_line(line, seconds(20)), Process::Read::line);
+    ASSERT_EQ(process.read_line(line, kAmple), Process::Read::line);
     EXPECT_EQ(line, expected);
   }
-  EXPECT_EQ(process.read_line(line, seconds(20)), Process::Read::end);
+  EXPECT_EQ(process.read_line(line, kAmple), Process::Read::end);
   EXPECT_EQ(process.wait(), 7);
 }
 
@@ -86,7 +90,7 @@ TEST(mali, process_that_is_silent_is_ended) {
   pid_t child = 0;
   {
     Process process({"sh", "-c", "echo $$; exec sleep 1000"}, {});
-    ASSERT_EQ(process.read_line(line, seconds(20)), Process::Read::line);
+    ASSERT_EQ(process.read_line(line, kAmple), Process::Read::line);
     child = std::stoi(line);
     EXPECT_EQ(process.read_line(line, milliseconds(50)), Process::Read::nothing);
   }
@@ -96,7 +100,7 @@ TEST(mali, process_that_is_silent_is_ended) {
 TEST(mali, process_that_only_closed_its_output_is_ended) {
   Process process({"sh", "-c", "exec >/dev/null 2>&1; exec sleep 1000"}, {});
   std::string line;
-  EXPECT_EQ(process.read_line(line, seconds(20)), Process::Read::end);
+  EXPECT_EQ(process.read_line(line, kAmple), Process::Read::end);
   EXPECT_EQ(process.wait(), 128 + SIGKILL);
 }
 
@@ -174,7 +178,8 @@ TEST(mali, damaged_cache_entries_are_compiled_anew) {
   const std::vector<Program> programs{{"a.cl", "", {"k0"}}};
   const std::string listing = fake.compile(programs)[0].listing;
   for (const char* damage : {"", "compiled\n", "compiled\nshader: half of", "nonsense"}) {
-    for (const auto& entry : std::filesystem::directory_iterator(fake.options.cache_dir)) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(fake.options.cache_dir + "/mali")) {
       write_file(entry.path().string(), damage);
     }
     EXPECT_EQ(fake.compile(programs)[0].listing, listing) << damage;
@@ -193,8 +198,13 @@ TEST(mali, crash_loses_its_kernel_alone) {
   EXPECT_EQ(codes[1].reason, "the compiler ended with signal 6: thread panicked at half log");
 }
 
-TEST(mali, hang_loses_its_kernel_alone_and_is_tried_again_next_time) {
+/// By a clock that the compiler itself moves on, where it hangs.
+TEST(mali_scripted, hang_loses_its_kernel_alone_and_is_tried_again_next_time) {
+  CLAM_ON_SCRIPTED_CLOCK();
+  const test::scripted::SharedClock clock;
+  test::scripted::play(clock.in());
   FakeCompiler fake;
+  ::setenv("CLAM_FAKE_HANG", clock.jump().c_str(), 1);
   fake.options.patience = seconds(2);
   fake.write("a.cl", {"HANG"});
   fake.write("b.cl", {""});

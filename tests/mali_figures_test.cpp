@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The figures of kernels/README.md are those of tests/mali_expectations.txt. CLAM_UPDATE_GOLDEN=1
-// writes them anew, and so does `clam mali --figures kernels/README.md`.
+// The figures of kernels/FIGURES.md are those of tests/mali_expectations.txt. CLAM_UPDATE_GOLDEN=1
+// writes them anew, and so does `clam mali --figures kernels/FIGURES.md`.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -20,7 +20,8 @@ namespace clam::mali {
 namespace {
 
 const std::string kTree = CLAM_SOURCE_DIR;
-const std::string kReadme = kTree + "/kernels/README.md";
+const std::string kContracts = kTree + "/kernels/README.md";
+const std::string kFigures = kTree + "/kernels/FIGURES.md";
 const std::string kExpectations = kTree + "/tests/mali_expectations.txt";
 
 Expectations tree_expectations() {
@@ -44,20 +45,20 @@ std::string by_hand(const std::string& text) {
   return result;
 }
 
-TEST(mali, figures_of_the_readme_are_those_of_the_expectations) {
-  const std::string anew = with_figures(read_file(kReadme), tree_expectations());
+TEST(mali, figures_of_the_page_are_those_of_the_expectations) {
+  const std::string anew = with_figures(read_file(kFigures), tree_expectations());
   const char* update = std::getenv("CLAM_UPDATE_GOLDEN");
-  if (update && std::string(update) == "1") write_file(kReadme, anew);
-  EXPECT_EQ(read_file(kReadme), anew)
-      << "if this is meant: build/clam mali --figures kernels/README.md";
+  if (update && std::string(update) == "1") write_file(kFigures, anew);
+  EXPECT_EQ(read_file(kFigures), anew)
+      << "if this is meant: build/clam mali --figures kernels/FIGURES.md";
 }
 
 TEST(mali, figures_of_every_kernel_have_words_beside_them) {
-  const std::string text = read_file(kReadme);
+  const std::string text = read_file(kContracts);
   for (const std::string& file : embedded_files()) {
     for (const KernelTags& kernel : read_tags(KernelFiles().get(file)).kernels) {
       const std::regex word("\\b" + kernel.name + "\\b");
-      EXPECT_TRUE(std::regex_search(by_hand(text), word)) << kernel.name << " of " << file;
+      EXPECT_TRUE(std::regex_search(text, word)) << kernel.name << " of " << file;
     }
   }
 }
@@ -69,13 +70,13 @@ std::string room_of(const std::string& op, const std::string& text) {
   return text.substr(begin, text.find("\n## ", begin + 1) - begin);
 }
 
-TEST(mali, figures_stand_beside_a_picture_and_what_was_tried) {
-  const std::string text = read_file(kReadme);
-  const std::regex tried("(Tried and lost|Nothing else was tried)");
+TEST(mali, figures_stand_beside_what_was_tried_and_contracts_have_a_picture) {
+  const std::string figures = read_file(kFigures), contracts = read_file(kContracts);
+  const std::regex tried("(Tried and not taken|Nothing else was tried)");
   for (const Op* op : all_ops()) {
     const std::string name = op->name.substr(op->name.rfind("_nms") + 1);
-    const std::string room = room_of(name, text);
-    EXPECT_NE(room.find("\n```text\n"), room.npos) << op->name;
+    const std::string room = room_of(name, figures), contract = room_of(name, contracts);
+    EXPECT_NE(contract.find("\n```text\n"), contract.npos) << op->name;
     EXPECT_NE(room.find("<!-- figures of " + name + " -->\n"), room.npos) << op->name;
     EXPECT_TRUE(std::regex_search(room, tried)) << op->name;
   }

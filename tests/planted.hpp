@@ -43,11 +43,15 @@ struct Planted {
     return bundle;
   }
   const Bundle& shrink() {
-    clam::shrink(shrinking);
+    clam::shrink(shrinking, [this](const Problem& problem, const Tensors& inputs,
+                                   const ReferenceOptions& options, Bundle& bundle) {
+      ++references;
+      expect_here(problem, inputs, options, bundle);
+    });
     return shrinking.smallest();
   }
 
-  int runs = 0, asked = 0;
+  int runs = 0, asked = 0, references = 0;
   int patience = std::numeric_limits<int>::max();  ///< questions until the time is over
   std::vector<std::string> told;
   Shrinking shrinking;

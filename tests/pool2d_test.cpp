@@ -253,7 +253,8 @@ TEST(pool2d, sets_catch_a_half_accumulator_a_dropped_element_and_counted_pads) {
   for_each_case([](const Problem& problem) {
     const Pool2d pool(problem);
     const auto caught = [&](Fault fault, const char* set) {
-      const DataSet& data = find_data_set(problem.op(), set);
+      const std::string name = set;
+      const DataSet& data = find_data_set(problem.op(), name);
       const Tensors inputs = make_inputs(problem, data, kSeed);
       return !compare(pool2d_faults::computed(problem, inputs, fault),
                       reference(problem, inputs, data.check))
@@ -353,7 +354,8 @@ TEST_F(pool2d_device, large_numbers_and_denormals_pass) {
 
 TEST_F(pool2d_device, other_inputs_give_other_outputs_and_the_same_inputs_the_same) {
   const Problem problem = OpDevice::parse("pool2d n=1 c=384 h=31 w=31 global");
-  const DataSet& set = find_data_set(problem.op(), "zero_mean");
+  const std::string name = "zero_mean";
+  const DataSet& set = find_data_set(problem.op(), name);
   const Tensors one = make_inputs(problem, set, 1), two = make_inputs(problem, set, 2);
   for_each_variant(problem, 0, [&](Trial& trial) {
     const HostTensor first = run(trial, one).at("y"), second = run(trial, two).at("y");

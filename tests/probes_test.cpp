@@ -20,7 +20,8 @@ Verification run_specimen(const std::string& specimen, const std::string& folder
   const auto runtime = test::fresh_runtime();
   runtime->set_plan_dir(folder);
   const Plan plan = plan_from_json(nlohmann::json::parse(read_file(specimen + "/plan.json")));
-  const Op& op = Problem::parse(plan.problem).op();
+  const Problem problem = Problem::parse(plan.problem);
+  const Op& op = problem.op();
   return verify(*runtime, plan, find_data_set(op, set), test::seed());
 }
 

@@ -245,7 +245,7 @@ json results_of_a_mali() {
 json predictions_for(const char* gpu, const char* variant) {
   const json problem = {{"problem", "softmax shape=1x4x192x192 dtype=f32"},
                         {"variant", variant},
-                        {"predicted_us", {{"low", 31.5}, {"high", 42.5}}}};
+                        {"predicted_us", {31.5, 42.5}}};
   const json left_out = {{"problem", "pool2d"}, {"reason", "no listing"}};
   return {{"clam_mali", 1}, {"gpus", {{{"gpu", gpu}, {"problems", {left_out, problem}}}}}};
 }
@@ -262,6 +262,8 @@ TEST(report, predictions_go_to_rows_of_their_gpu_problem_and_variant) {
     const bool it = row["name"] == "softmax shape=1x4x192x192 dtype=f32";
     EXPECT_EQ(row.value("predicted_low", 0.0), it ? 31.5 : 0.0) << row;
   }
+  EXPECT_EQ(data["predicted_for"], "Mesa's compiler, not Arm's");
+  EXPECT_TRUE(contains(table, "predicted us, Mesa's compiler, not Arm's |")) << table;
 }
 
 TEST(report, predictions_of_another_gpu_or_variant_are_refused) {
@@ -280,6 +282,9 @@ TEST(report, predictions_of_another_gpu_or_variant_are_refused) {
                        "none of its problems was measured there by the same variant"));
   EXPECT_TRUE(
       contains(refused(predictions_for("g9", "softmax_row").dump()), "mali.json: unknown GPU"));
+  json wrong = predictions_for("g610", "softmax_row");
+  wrong["gpus"][0]["problems"][1]["predicted_us"] = {{"low", 31.5}};
+  EXPECT_TRUE(contains(refused(wrong.dump()), "predicted_us is not a list of numbers"));
   EXPECT_TRUE(contains(refused("{}"), "give a file of clam mali --json"));
   EXPECT_TRUE(contains(refused("{"), "is not JSON (byte 2): give a file of clam mali --json"));
 }

@@ -30,9 +30,9 @@ inline Finished run_clam(std::vector<std::string> words,
 }
 
 /// Runs a shell command in which $CLAM is the program.
-inline Finished run_shell(const std::string& command) {
-  return run_command({"/bin/sh", "-c", command},
-                     {"CLAM=" CLAM_BINARY, "CLAM_CACHE_DIR=" + suite_cache()});
+inline Finished run_shell(const std::string& command, std::vector<std::string> environment = {}) {
+  environment.insert(environment.begin(), {"CLAM=" CLAM_BINARY, "CLAM_CACHE_DIR=" + suite_cache()});
+  return run_command({"/bin/sh", "-c", command}, environment);
 }
 
 /// The program refused with this exit code and one line on stderr, "clam: ...", that holds `words`.

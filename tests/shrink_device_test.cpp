@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 // shrink_device_test.cpp - `clam shrink`: faults planted in kernels, and the smallest case of each.
+// By the clock of the scripted OpenCL: a search has the time that it needs, or that the test gives
+// it.
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 
 #include "break_pack.hpp"
 #include "bundle/proof.hpp"
 #include "bundle_runs.hpp"
 #include "embedded.hpp"
+#include "scripted.hpp"
 
 namespace clam::test {
 namespace {
@@ -19,23 +21,39 @@ using nlohmann::json;
 
 constexpr const char* kDense = "dense m=20 n=64 k=48 dtype=f32 bias act=relu";
 
+using Environment = std::vector<std::string>;
+
+/// A clock on which a launch takes so many seconds; else no time goes by.
+Environment slow(double seconds_a_launch) {
+  static const scripted::SharedClock clock;
+  return clock.on({{"costs", {{{"us", seconds_a_launch * 1e6}}}}});
+}
+
+/// The time is never over.
+const Environment& ample() {
+  static const Environment environment = slow(1e-6);
+  return environment;
+}
+
 /// `clam record`, which is to succeed.
 void recorded(const TemporaryFolder& folder, const std::vector<std::string>& words,
-              const TemporaryFolder* kernels = nullptr) {
-  const Finished finished = record(folder, words, kernels);
+              const TemporaryFolder* kernels = nullptr, const Environment& environment = ample()) {
+  const Finished finished = record(folder, words, kernels, environment);
   ASSERT_EQ(finished.code, 0) << finished.out << finished.err;
 }
 
 /// On this device alone.
-Finished shrink(const TemporaryFolder& folder, std::vector<std::string> words = {}) {
+Finished shrink(const TemporaryFolder& folder, std::vector<std::string> words = {},
+                const Environment& environment = ample()) {
   words.insert(words.begin(), {"shrink", folder.file("case"), "--no-proof"});
-  return run_clam(words);
+  return run_clam(words, environment);
 }
 
 /// The report, where it went well.
-json shrunk(const TemporaryFolder& folder, std::vector<std::string> words = {}) {
+json shrunk(const TemporaryFolder& folder, std::vector<std::string> words = {},
+            const Environment& environment = ample()) {
   words.insert(words.end(), {"--json", "-"});
-  const Finished finished = shrink(folder, words);
+  const Finished finished = shrink(folder, words, environment);
   EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
   return parse_out(finished);
 }
@@ -51,7 +69,7 @@ std::map<std::string, std::string> files_of(const std::string& folder) {
 
 void expect_replay(const TemporaryFolder& folder, const std::string& name,
                    const std::string& verdict, int code) {
-  const Finished finished = run_clam({"replay", folder.file(name)});
+  const Finished finished = run_clam({"replay", folder.file(name)}, ample());
   EXPECT_EQ(finished.code, code) << finished.out << finished.err;
   EXPECT_TRUE(contains(finished.out, "\n" + verdict)) << finished.out;
 }
@@ -89,7 +107,7 @@ TEST(shrink_device, the_smallest_extents_at_which_it_is_wrong) {
   expect_replay(folder, "case-small", "fixed", 0);
 }
 
-TEST(shrink_broken, the_value_that_it_takes) {
+TEST(shrink_scripted, the_value_that_it_takes) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder;
   const Problem problem = Problem::parse(kDense);
@@ -112,7 +130,7 @@ TEST(shrink_broken, the_value_that_it_takes) {
   EXPECT_EQ(read_npy(folder.file("case-small/w.npy")).get(0), 0);
 }
 
-TEST(shrink_broken, inputs_that_were_given_to_constants_and_then_the_extents) {
+TEST(shrink_scripted, inputs_that_were_given_to_constants_and_then_the_extents) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder, kernels;
   break_softmax(kernels, "1.01");
@@ -199,12 +217,13 @@ TEST(shrink_device, a_build_that_fails_to_the_line_that_it_fails_for) {
   expect_replay(folder, "case-small", "still fails", 1);
 }
 
-TEST(shrink_broken, a_plan_that_does_not_build_becomes_a_build) {
+TEST(shrink_scripted, a_plan_that_does_not_build_becomes_a_build) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder, kernels;
   break_kernel(kernels, "softmax.cl", "1.0f / ", "not_there(1.0f) / ");
   recorded(folder, {kSoftmax}, &kernels);
-  const json report = shrunk(folder, {"--time", "30"});
+  const scripted::SharedClock clock;  // for about fifty builds
+  const json report = shrunk(folder, {"--time", "30"}, clock.on({{"build_ms", 600}}));
   EXPECT_EQ(report.at("problem").at("to"), "build of softmax.cl");
   const std::string small = read_file(folder.file("case-small/softmax.cl"));
   EXPECT_TRUE(contains(small, "not_there")) << small;
@@ -212,15 +231,17 @@ TEST(shrink_broken, a_plan_that_does_not_build_becomes_a_build) {
   EXPECT_FALSE(fs::exists(folder.file("case-small/plan.json")));
 }
 
-TEST(shrink_broken, when_the_time_is_over_the_smallest_so_far_is_whole) {
+TEST(shrink_scripted, when_the_time_is_over_the_smallest_so_far_is_whole) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder;
   record_dense(folder, "m >= 5 && n >= 37 && col == 36");
-  const auto start = std::chrono::steady_clock::now();
-  const Finished finished = shrink(folder, {"--time", "1", "--times", "1"});
+  const scripted::SharedClock clock;
+  const Finished finished =
+      shrink(folder, {"--time", "1", "--times", "1"}, clock.on({{"costs", {{{"us", 0.3e6}}}}}));
   EXPECT_EQ(finished.code, 0) << finished.err;
   // The case itself and the smallest are run, and the step of the last moment.
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(12));
+  EXPECT_GE(clock.passed(), std::chrono::seconds(1));
+  EXPECT_LT(clock.passed(), std::chrono::milliseconds(2500));
   EXPECT_TRUE(contains(finished.out, "smallest so far")) << finished.out;
   EXPECT_FALSE(json::parse(read_file(folder.file("case-small/case.json")))
                    .at("shrunk")
@@ -229,18 +250,23 @@ TEST(shrink_broken, when_the_time_is_over_the_smallest_so_far_is_whole) {
   EXPECT_TRUE(contains(read_file(folder.file("case-small/README.md")), "smaller in more time"));
   expect_replay(folder, "case-small", "still fails", 1);
   // From there it goes on.
-  EXPECT_EQ(run_clam({"shrink", folder.file("case-small"), "-o", folder.file("least")}).code, 0);
+  EXPECT_EQ(
+      run_clam({"shrink", folder.file("case-small"), "-o", folder.file("least"), "--no-proof"},
+               ample())
+          .code,
+      0);
   const Bundle least = read_bundle(folder.file("least"));
   EXPECT_EQ(least.problem, "dense m=5 n=37 k=1 dtype=f32");
   EXPECT_EQ(least.shrunk->from, kDense);
 }
 
 /// The parity of a page that the system picks anew for each process.
-TEST(shrink_broken, one_that_fails_at_times_is_tried_several_times) {
+TEST(shrink_scripted, one_that_fails_at_times_is_tried_several_times) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder;
   record_dense(folder, "m >= 5 && ((size_t)y >> 14) % 3 == 0 && col == 0");
-  const Finished finished = shrink(folder, {"--times", "16", "--time", "60", "--json", "-"});
+  const Finished finished =
+      shrink(folder, {"--times", "16", "--time", "60", "--json", "-"}, slow(0.7));
   if (finished.code == 0 && contains(finished.out, "\"bundle\": null")) {
     GTEST_SKIP() << "buffers lie at the same place in every process here";
   }
@@ -268,7 +294,7 @@ TEST(shrink_device, what_does_not_fail_here_is_not_shrunk) {
   json rare = recorded_case;
   rare["one_in"] = 1000;
   write_file(folder.file("case/case.json"), rare.dump());
-  finished = shrink(folder, {"--time", "1"});
+  finished = shrink(folder, {"--time", "1"}, slow(0.3));
   EXPECT_EQ(finished.code, 1) << finished.err;
   EXPECT_TRUE(contains(finished.out, "\nnot known  ") &&
               contains(finished.out, "that takes 3000 runs, and --time was over"))
@@ -280,11 +306,11 @@ TEST(shrink_device, what_does_not_fail_here_is_not_shrunk) {
   EXPECT_TRUE(contains(finished.out, "\nfails differently  ")) << finished.out;
   EXPECT_FALSE(fs::exists(folder.file("case-small")));
   write_file(folder.file("case/softmax.cl"), broken);
-  EXPECT_EQ(shrink(folder, {"--time", "1"}).code, 0);
+  EXPECT_EQ(shrink(folder, {"--time", "1"}, slow(0.3)).code, 0);
   EXPECT_TRUE(fs::exists(folder.file("case-small")));
 }
 
-TEST(shrink_broken, what_was_right_and_fails_now_is_shrunk) {
+TEST(shrink_scripted, what_was_right_and_fails_now_is_shrunk) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder, kernels;
   recorded(folder, {kSoftmax});
@@ -324,7 +350,8 @@ TEST(shrink_device, from_within_the_bundle_it_goes_beside_it) {
   for (const char* here : {".", "./", "../case/."}) {
     const Finished finished = run_shell(
         fmt::format("cd '{}' && \"$CLAM\" shrink {} --no-proof --time 1 --times 1 --force",
-                    folder.file("case"), here));
+                    folder.file("case"), here),
+        slow(0.3));
     EXPECT_EQ(finished.code, 0) << finished.err;
     EXPECT_TRUE(fs::exists(folder.file("case-small/case.json"))) << here;
     EXPECT_TRUE(files_of(folder.file("case")) == before) << here;
@@ -343,7 +370,7 @@ TEST(shrink_device, the_forms_and_notes_of_the_bundle_are_kept_where_they_can_be
       {"from", "a larger one"}, {"steps", {"n 9 -> 5"}}, {"notes", {"look"}}, {"complete", true}};
   write_file(folder.file("case/case.json"), written.dump());
   write_file(folder.file("case/piglit.cl"), "as of another case");
-  ASSERT_EQ(shrink(folder, {"--time", "5"}).code, 0);
+  ASSERT_EQ(shrink(folder, {"--time", "5"}, slow(0.3)).code, 0);
   const Bundle small = read_bundle(folder.file("case-small"));
   EXPECT_EQ(small.limit_s, 33);
   EXPECT_EQ(small.shrunk->from, "a larger one");
@@ -364,7 +391,8 @@ TEST(shrink_device, the_smallest_is_run_elsewhere_too) {
   write_file(folder.file("simulator"),
              fmt::format("#!/bin/sh\necho asked >> {}\nexit 1\n", folder.file("asked")));
   fs::permissions(folder.file("simulator"), fs::perms::owner_all);
-  const std::vector<std::string> environment{"CLAM_OCLGRIND=" + folder.file("simulator")};
+  Environment environment = slow(0.3);
+  environment.push_back("CLAM_OCLGRIND=" + folder.file("simulator"));
   for (const char* proof : {"--no-proof", "--proof"}) {
     EXPECT_FALSE(fs::exists(folder.file("asked")));
     const Finished finished =
@@ -384,11 +412,13 @@ TEST(shrink_device, when_it_is_interrupted_the_smallest_so_far_is_whole) {
     const TemporaryFolder folder;
     record_dense(folder, "m >= 5 && n >= 37 && col == 36");
     // Behind the first step, or at the latest when the search would be over.
-    const Finished finished = run_shell(fmt::format(
-        "cd '{}' && {{ env --default-signal=INT \"$CLAM\" shrink case --no-proof --times 1 > out & "
-        "for i in $(seq 300); do sleep 0.1; grep -q still out && break; done; "
-        "kill -{} $!; wait $!; }}",
-        folder.path(), signal));
+    const Finished finished = run_shell(
+        fmt::format("cd '{}' && {{ env --default-signal=INT \"$CLAM\" shrink case --no-proof "
+                    "--times 1 > out & "
+                    "for i in $(seq 900); do sleep 0.1; grep -q still out && break; done; "
+                    "kill -{} $!; wait $!; }}",
+                    folder.path(), signal),
+        ample());
     EXPECT_EQ(finished.code, 0) << finished.err;
     const std::string out = read_file(folder.file("out"));
     EXPECT_TRUE(contains(out, "interrupted, so this is the smallest so far")) << out;
@@ -402,12 +432,12 @@ TEST(shrink_device, when_it_is_interrupted_the_smallest_so_far_is_whole) {
 
 // ---- kernels that end a process, or never end ----
 
-TEST(shrink_broken, a_crash_to_the_launch_that_crashes) {
+TEST(shrink_scripted, a_crash_to_the_launch_that_crashes) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder, kernels;
   break_pack(kernels, "if (k >= 6) *(volatile __global int*)8 = 1;");
   recorded(folder, {"dense m=9 n=16 k=12 dtype=f32"}, &kernels);
-  const json report = shrunk(folder, {"--limit", "10"});
+  const json report = shrunk(folder);
   EXPECT_EQ(report.at("problem").at("to"), "dense m=1 n=1 k=6 dtype=f32") << report;
   const bool dies = runtime().device().type == "cpu";  // a GPU refuses the write
   EXPECT_EQ(report.at("seen").at("outcome"), dies ? "crashed" : "device error");
@@ -417,15 +447,19 @@ TEST(shrink_broken, a_crash_to_the_launch_that_crashes) {
   expect_replay(folder, "case-small", "still fails", 1);
 }
 
-TEST(shrink_broken, a_hang_stays_one) {
+TEST(shrink_scripted, a_hang_stays_one) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder, kernels;
   break_pack(kernels, "if (n >= 3) for (volatile int again = 0; again < 2; again = 0)");
-  recorded(folder, {"dense m=2 n=4 k=4 dtype=f32", "--limit", "3"}, &kernels);
-  const json soon = shrunk(folder, {"--time", "1", "-o", folder.file("soon")});
+  // It takes 1.05 s for each n, argument 2: that of 3 and more is over the limit, and never ends.
+  const scripted::SharedClock clock;
+  const Environment slow_pack =
+      clock.on({{"costs", {{{"kernel", "dense_pack_w"}, {"us", 1.05e6}, {"times_argument", 2}}}}});
+  recorded(folder, {"dense m=2 n=4 k=4 dtype=f32", "--limit", "3"}, &kernels, slow_pack);
+  const json soon = shrunk(folder, {"--time", "1", "-o", folder.file("soon")}, slow_pack);
   EXPECT_TRUE(contains(soon.at("seen").at("reason").get<std::string>(), "no result for 3 s"));
   // A step that ends within the time of the recording is no hang, whatever --limit says.
-  const json report = shrunk(folder, {"--limit", "1", "--time", "29"});
+  const json report = shrunk(folder, {"--limit", "1", "--time", "41"}, slow_pack);
   EXPECT_TRUE(contains(report.at("seen").at("reason").get<std::string>(), "no result for 3 s"));
   EXPECT_EQ(report.at("reproduced").at("runs"), 1);
   EXPECT_EQ(report.at("seen").at("outcome"), "hung");

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
 // shrink_time_test.cpp - `clam shrink` where its own processes take long, or go wrong: each is
-// started through a shell script, as through an emulator.
+// started through a shell script, as through an emulator. How long is said by the clock of the
+// scripted OpenCL.
 #include <fmt/core.h>
 
-#include <chrono>
 #include <filesystem>
 
 #include "bundle_runs.hpp"
+#include "scripted.hpp"
 
 namespace clam::test {
 namespace {
 
 namespace fs = std::filesystem;
-using std::chrono::seconds;
-using std::chrono::steady_clock;
+using scripted::SharedClock;
 
 /// A softmax that is wrong, recorded.
 void record_wrong(const TemporaryFolder& folder) {
   const TemporaryFolder kernels;
   break_softmax(kernels, "1.01");
-  const Finished finished = record(folder, {kSoftmax}, &kernels);
+  const Finished finished = record(folder, {kSoftmax}, &kernels, scripted::on());
   ASSERT_EQ(finished.code, 0) << finished.err;
 }
 
@@ -30,26 +30,30 @@ std::string through(const TemporaryFolder& folder, const std::string& script) {
 }
 
 Finished shrink(const TemporaryFolder& folder, const std::string& script,
-                std::vector<std::string> words) {
-  words.insert(words.begin(), {"shrink", folder.file("case"), "--no-proof", "--times", "1"});
-  return run_clam(words, {through(folder, script)});
+                const SharedClock& clock) {
+  std::vector<std::string> environment = clock.on();
+  environment.push_back(through(folder, script));
+  return run_clam({"shrink", folder.file("case"), "--no-proof", "--times", "1", "--time", "5"},
+                  environment);
 }
 
-constexpr const char* kSlowReference =
-    "case \"$*\" in *--reference-only) echo $$ >> \"${0%/*}/asked\"; exec sleep 100 ;; esac";
+/// A reference that does not end, and does `then` once it is asked.
+std::string slow_reference(const std::string& then) {
+  return "case \"$*\" in *--reference-only) echo $$ >> \"${0%/*}/asked\"; " + then +
+         " exec sleep 1000 ;; esac";
+}
 
 /// Whether the first process that was asked is gone.
 bool is_ended(const TemporaryFolder& folder) {
   return !fs::exists("/proc/" + std::to_string(std::stol(read_file(folder.file("asked")))));
 }
 
-TEST(shrink_time, a_reference_that_has_begun_ends_with_the_time) {
+TEST(shrink_time_scripted, a_reference_that_has_begun_ends_with_the_time) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder;
   record_wrong(folder);
-  const auto start = steady_clock::now();
-  const Finished finished = shrink(folder, kSlowReference, {"--time", "5"});
-  EXPECT_LT(steady_clock::now() - start, seconds(40));
+  const SharedClock clock;
+  const Finished finished = shrink(folder, slow_reference(clock.jump() + ";"), clock);
   EXPECT_EQ(finished.code, 0) << finished.err;
   EXPECT_TRUE(is_ended(folder));
   EXPECT_TRUE(contains(finished.out, "so this is the smallest so far")) << finished.out;
@@ -58,34 +62,36 @@ TEST(shrink_time, a_reference_that_has_begun_ends_with_the_time) {
   EXPECT_FALSE(read_bundle(folder.file("case-small")).shrunk->complete);
 }
 
-TEST(shrink_time, a_reference_that_has_begun_ends_when_it_is_interrupted) {
+TEST(shrink_time_scripted, a_reference_that_has_begun_ends_when_it_is_interrupted) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder;
   record_wrong(folder);
-  const auto start = steady_clock::now();
-  const Finished finished = run_shell(fmt::format(
-      "cd '{0}' && {{ {1} \"$CLAM\" shrink case --no-proof --times 1 > out & "
-      "for i in $(seq 300); do sleep 0.1; [ -e asked ] && break; done; kill -TERM $!; wait $!; }}",
-      folder.path(), "env '" + through(folder, kSlowReference) + "'"));
-  EXPECT_LT(steady_clock::now() - start, seconds(60));
+  const SharedClock clock;
+  const Finished finished =
+      run_shell(fmt::format("cd '{0}' && {{ {1} \"$CLAM\" shrink case --no-proof --times 1 > out & "
+                            "for i in $(seq 900); do sleep 0.1; [ -e asked ] && break; done; "
+                            "kill -TERM $!; wait $!; }}",
+                            folder.path(), "env '" + through(folder, slow_reference("")) + "'"),
+                clock.on());
   EXPECT_EQ(finished.code, 0) << finished.err;
   EXPECT_TRUE(is_ended(folder));
   EXPECT_TRUE(contains(read_file(folder.file("out")), "interrupted")) << finished.out;
 }
 
-TEST(shrink_time, a_reference_that_fails_costs_the_extents_and_is_said) {
+TEST(shrink_time_scripted, a_reference_that_fails_costs_the_extents_and_is_said) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder;
   record_wrong(folder);
+  const SharedClock clock;
   const Finished finished =
-      shrink(folder, "case \"$*\" in *--reference-only) kill -9 $$ ;; esac", {"--time", "20"});
+      shrink(folder, "case \"$*\" in *--reference-only) kill -9 $$ ;; esac", clock);
   EXPECT_EQ(finished.code, 0) << finished.err;
   EXPECT_TRUE(contains(finished.out, "its reference gave nothing, and ended with 137"))
       << finished.out;
 }
 
 /// The last run of the smallest crashes and says why; what the search saw was wrong results.
-TEST(shrink_time, the_last_run_of_the_smallest_hides_nothing_that_the_search_saw) {
+TEST(shrink_time_scripted, the_last_run_of_the_smallest_hides_nothing_that_the_search_saw) {
   CLAM_NEEDS_DEVICE();
   for (const bool fails_otherwise : {true, false}) {
     const TemporaryFolder folder;
@@ -95,7 +101,7 @@ TEST(shrink_time, the_last_run_of_the_smallest_hides_nothing_that_the_search_saw
         shrink(folder,
                "case \"$*\" in *--here*case-small*|*case-small*--here*) echo last words >&2; " +
                    otherwise + " ;; esac",
-               {"--time", "60"});
+               SharedClock());
     EXPECT_EQ(finished.code, 0) << finished.err;
     const Bundle small = read_bundle(folder.file("case-small"));
     EXPECT_EQ(small.seen.outcome, Seen::Outcome::wrong) << small.seen.text();

@@ -215,7 +215,7 @@ def box_nms(p, data):
         ("score_index", 1), ("id_index", -1), ("coord_start", 2), ("topk", -1), ("background_id", -1)))
     out, place = np.full(data.shape, -1.), slice(first, first + 4)
     for item, rows in enumerate(data):
-        rows = rows[rows[:, klass] != background] if background >= 0 else rows
+        rows = rows[rows[:, klass] != background] if klass >= 0 else rows
         corner = to_corners(rows[:, place]) if p.get("in_format") == "center" else rows[:, place]
         order, kept = suppress(corner, rows[:, score], p.get("iou_threshold", .5), best=best,
                                klass=0 if p.get("force_suppress") or klass < 0 else rows[:, klass],
@@ -249,7 +249,7 @@ def main(manifest, plans, kernels):
         op, *words = plan["problem"].split()
         p = {key: True if not text else float(text) if text.lstrip("-").strip(".0123456789") == "" else text
              for key, _, text in (word.partition("=") for word in words)}
-        draw = {"f32": lambda size: random.integers(0, 8, size) if op.endswith("nms") else random.normal(size=size),
+        draw = {"f32": lambda size: random.integers(-(op == "box_nms"), 8, size) if op.endswith("nms") else random.normal(size=size),
                 "i32": lambda size: random.integers(0, 2000, size)}
         inputs = {spec["name"]: draw[spec["dtype"]](spec["shape"]).astype(DTYPES[spec["dtype"]])
                   for spec in plan["tensors"] if spec["role"] == "input"}

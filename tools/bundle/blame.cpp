@@ -98,7 +98,7 @@ std::string right_text(const Tally& others) {
   return fmt::format("right on {} of {}", others.right.size(), drivers(others.all()));
 }
 
-/// The first of these drivers with what came of it: "fails otherwise on b and 1 more: hung".
+/// The first of these drivers with what came of it: "fails differently on b and 1 more: hung".
 std::string of_first(const char* verb, const Rows& rows) {
   constexpr std::size_t kMost = 100;
   const ProofRow& row = *rows.front();
@@ -115,7 +115,7 @@ std::vector<std::string> otherwise_parts(const Tally& tally) {
     parts.push_back(fmt::format("right on {}, in too few runs for so rare a fault",
                                 drivers(tally.seldom.size())));
   }
-  if (!tally.otherwise.empty()) parts.push_back(of_first("fails otherwise", tally.otherwise));
+  if (!tally.otherwise.empty()) parts.push_back(of_first("fails differently", tally.otherwise));
   if (!tally.refused.empty()) parts.push_back(of_first("refused", tally.refused));
   return parts;
 }
@@ -157,7 +157,7 @@ std::string capitalised(std::string text) {
 Blame blame_when_right(const Bundle& bundle, const Count& found) {
   if (found.reported) {
     return {Guilt::kernel,
-            "The result is right, and yet the kernel is suspect: the simulator "
+            "The result is right, but the kernel is probably wrong: the simulator "
             "Oclgrind reports faults in it"};
   }
   for (const Tally* tally : {&found.others, &found.relatives}) {
@@ -175,7 +175,7 @@ Blame blame_when_right(const Bundle& bundle, const Count& found) {
 
 Blame blame_of_report(const Tally& others) {
   return {Guilt::kernel,
-          "The kernel itself is suspect: the simulator Oclgrind reports faults in it" +
+          "The kernel itself is probably wrong: the simulator Oclgrind reports faults in it" +
               (others.all()
                    ? fmt::format(" (right on {} of {})", others.right.size(), drivers(others.all()))
                    : "")};
@@ -185,8 +185,9 @@ Blame blame_of_report(const Tally& others) {
 Blame blame_when_alike(const Bundle& bundle, const Tally& others) {
   const std::string outcome = name(bundle.seen.outcome);
   if (others.alike.size() == others.all()) {
-    return {Guilt::kernel, fmt::format("{} on all, here and on {}: the kernel itself is suspect",
-                                       capitalised(outcome), drivers(others.all()))};
+    return {Guilt::kernel,
+            fmt::format("{} on all, here and on {}: the kernel itself is probably wrong",
+                        capitalised(outcome), drivers(others.all()))};
   }
   std::vector<std::string> parts;
   if (!others.right.empty()) parts.push_back(right_text(others));
@@ -194,7 +195,7 @@ Blame blame_when_alike(const Bundle& bundle, const Tally& others) {
   for (const std::string& part : otherwise_parts(others)) parts.push_back(part);
   if (others.right.empty() && others.seldom.empty()) {
     return {Guilt::kernel,
-            fmt::format("Right nowhere, {}: the kernel itself is suspect", joined(parts))};
+            fmt::format("Right nowhere, {}: the kernel itself is probably wrong", joined(parts))};
   }
   return {Guilt::unknown,
           fmt::format("Not known yet: {}; the kernel may be at fault", joined(parts))};
@@ -210,7 +211,7 @@ Blame blame_when_not_alike(const Tally& others) {
   }
   const bool innocent = others.right.size() > others.otherwise.size();
   return {innocent ? Guilt::driver : Guilt::unknown,
-          (innocent ? "The kernel looks innocent: " : "Not known yet: ") + joined(parts)};
+          (innocent ? "The kernel is probably right: " : "Not known yet: ") + joined(parts)};
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ std::int64_t tolerance(const HostTensor& expected, const HostTensor& bounds,
     if (largest < kAnyValue) continue;
     refuse(
         fmt::format("it has one tolerance for a buffer, in ulp, and {}[{}] is {:.3g} +- {:.3g}, "
-                    "which is any value there; take data without values near 0, or --seed another",
+                    "which is any value; take data without values near 0, or another --seed",
                     name, i, expected.get(i), bounds.get(i)));
   }
   return largest;

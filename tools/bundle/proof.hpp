@@ -50,8 +50,8 @@ void write_proof(const std::string& folder, const Proof& proof);
 
 /// Who is at fault, as far as the rows with these bytes tell. Only a driver of another platform
 /// that fails in the same way accuses the kernel, and only one that gets it right, in all of
-/// runs_of_proof, absolves it. One that fails otherwise is a doubt, and silences no majority; one
-/// that refuses the case judges nothing.
+/// runs_of_proof, absolves it. One that fails differently adds doubt but does not outweigh the
+/// majority; one that refuses the case judges nothing.
 struct Blame {
   enum class Guilt { nobody, unknown, driver, kernel };
   Guilt guilt = Guilt::unknown;

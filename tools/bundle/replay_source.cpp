@@ -11,6 +11,7 @@
 #include "bundle.hpp"
 #include "embedded.hpp"
 #include "error.hpp"
+#include "number_text.hpp"
 
 namespace clam {
 namespace {
@@ -41,9 +42,7 @@ std::string quoted_or_none(const std::string& text) { return text.empty() ? "0" 
 std::string float_text(float value) {
   if (std::isnan(value)) return "NAN";
   if (std::isinf(value)) return value > 0 ? "INFINITY" : "-INFINITY";
-  std::string text = fmt::format("{}", value);
-  if (text.find_first_of(".e") == text.npos) text += ".0";
-  return text + "f";
+  return float_literal(value);
 }
 
 const char* type_text(Dtype dtype) {

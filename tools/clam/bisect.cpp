@@ -145,7 +145,7 @@ int run_bisect(Cli& cli, const BisectRequest& request) {
     report["next"] = next_command(session, request, *found.culprit);
     if (!request.graph.record_failures.empty()) record_culprit(cli, request, *found.culprit);
   } else if (found.code == kFine) {
-    cli.out.line(cli.out.green("no node is guilty") + ": each is right, alone and in the chain");
+    cli.out.line(cli.out.green("no node is wrong") + ": each is right, alone and in the chain");
   }
   cli.out.json(report);
   return found.code;
@@ -155,20 +155,21 @@ int run_bisect(Cli& cli, const BisectRequest& request) {
 
 void add_bisect(CLI::App& app, Cli& cli) {
   auto request = std::make_shared<BisectRequest>();
-  CLI::App* sub = app.add_subcommand("bisect", "a graph comes out wrong: which node is guilty?");
+  CLI::App* sub = app.add_subcommand("bisect", "find the first wrong node of a graph");
   sub->add_option("--workload", request->graph.workload,
                   "the layers of a model that name their tensors: a name or a file");
   sub->add_option("--set", request->parameters, "NAME=VALUE, a parameter of the workload")
       ->allow_extra_args(false);
   sub->add_option("--tensors", request->graph.tensors,
-                  "folder of NAME.npy for the inputs of the graph (default: made up)");
-  sub->add_option("--dtype", request->graph.dtype, "run in this dtype, whatever the problems say");
+                  "folder of NAME.npy files for the inputs of the graph (default: generated)");
+  sub->add_option("--dtype", request->graph.dtype,
+                  "run in this dtype instead of that of the problems");
   sub->add_option("--seed", request->graph.seed, "seed of the data (default 1)")
       ->check(CLI::NonNegativeNumber);
-  sub->add_option("--runs", request->runs, "how often the guilty node is run alone (default 20)")
+  sub->add_option("--runs", request->runs, "how often the wrong node is run alone (default 20)")
       ->check(CLI::Range(1, 10000));
   sub->add_option("--record-failures", request->graph.record_failures,
-                  "write the guilty node into this folder, as `clam record` does");
+                  "write a bundle of the wrong node into this folder, as `clam record` does");
   sub->callback([&cli, request] {
     cli.command = [&cli, request] {
       for (const std::string& text : request->parameters) take_parameter(text, request->graph);

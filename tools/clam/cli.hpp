@@ -35,6 +35,7 @@ void add_report(CLI::App& app, Cli& cli);
 void add_record(CLI::App& app, Cli& cli);
 void add_replay(CLI::App& app, Cli& cli);
 void add_shrink(CLI::App& app, Cli& cli);
+void add_cache(CLI::App& app, Cli& cli);
 
 /// Problem lines from command-line words. A line may come whole, in quotes, or as words of its own:
 /// a word that is no op's name belongs to the line before it.
@@ -43,6 +44,9 @@ std::vector<std::string> problem_lines(const std::vector<std::string>& words);
 std::string one_problem_line(const std::vector<std::string>& words);
 /// The problem of a line, in `dtype` whatever the line says; as it says where `dtype` is empty.
 Problem parse_as(const std::string& line, const std::string& dtype);
+/// Where built programs are kept, how many and how large; in one line, and for --json.
+std::string cache_text();
+nlohmann::json cache_json();
 /// As find_gpu, with the nearest key for a misspelt one.
 const Gpu& gpu_named(const std::string& key);
 

@@ -137,7 +137,7 @@ int diagnose_file(Cli& cli, const DiagnoseRequest& request) {
 
 void add_diagnose(CLI::App& app, Cli& cli) {
   auto request = std::make_shared<DiagnoseRequest>();
-  CLI::App* sub = app.add_subcommand("diagnose", "wrong boxes: which known fault do they show?");
+  CLI::App* sub = app.add_subcommand("diagnose", "name the known fault that wrong boxes show");
   sub->add_option("boxes", request->boxes,
                   "BOXES.npy, f32 or f16 of shape [n, e] or [batch, n, e]");
   sub->add_option("good", request->good, "GOOD.npy, the rows as they should be");
@@ -148,9 +148,9 @@ void add_diagnose(CLI::App& app, Cli& cli) {
   sub->add_option("--coord-start", request->format.coord_start,
                   "element of the first of x0, y0, x1, y1 (default 2)");
   sub->add_option("--format", request->origin,
-                  "what gave the rows: get_valid_counts, nms, or rows (default: judged by their "
+                  "what wrote the rows: get_valid_counts, nms, or rows (default: told from their "
                   "order)");
-  sub->add_option("--svg", request->svg, "draw them to this file, the suspect ones red");
+  sub->add_option("--svg", request->svg, "draw the boxes to this file, suspect ones in red");
   sub->callback(
       [&cli, request] { cli.command = [&cli, request] { return diagnose_file(cli, *request); }; });
 }

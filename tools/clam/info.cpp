@@ -30,11 +30,10 @@ std::vector<DeviceEntry> wanted_devices(const Cli& cli, std::string& chosen) {
 }
 
 void print_own(Cli& cli, const KernelFiles& files) {
-  const std::string cache = ProgramCache::default_dir();
   cli.out.line("clam " CLAM_VERSION);
   cli.out.line(fmt::format("  kernel files: {} built in", embedded_files().size()));
   for (const std::string& line : files.overrides()) cli.out.line("  kernel file " + line);
-  cli.out.line("  program cache: " + (cache.empty() ? "off" : cache));
+  cli.out.line("  program cache: " + cache_text());
 }
 
 json own_json(const KernelFiles& files) {
@@ -46,6 +45,7 @@ json own_json(const KernelFiles& files) {
   return {{"clam_info", 1},
           {"version", CLAM_VERSION},
           {"cache_dir", ProgramCache::default_dir()},
+          {"cache", cache_json()},
           {"kernel_files", kernels},
           {"kernel_overrides", files.overrides()},
           {"devices", json::array()}};

@@ -143,7 +143,7 @@ int list(Cli& cli, const std::vector<std::string>& names) {
 
 void add_list(CLI::App& app, Cli& cli) {
   auto names = std::make_shared<std::vector<std::string>>();
-  CLI::App* sub = app.add_subcommand("list", "the ops; with names, all about these");
+  CLI::App* sub = app.add_subcommand("list", "the ops; with names, everything about those ops");
   sub->add_option("op", *names, "ops to show in full");
   sub->callback([&cli, names] { cli.command = [&cli, names] { return list(cli, *names); }; });
 }

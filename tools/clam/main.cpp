@@ -19,7 +19,8 @@ constexpr const char* kFooter =
     "Exit codes: 0 fine, 1 a check failed, 2 bad usage or input, 3 device or driver error,\n"
     "77 nothing could run here.\n"
     "Environment: CLAM_DEVICE, CLAM_KERNEL_DIR (folder of .cl files that replace the built-in\n"
-    "ones), CLAM_CACHE_DIR (folder of built programs, or off), NO_COLOR.\n";
+    "ones), CLAM_CACHE_DIR (folder of built programs, or off), CLAM_CACHE_MB (most that lies\n"
+    "there), NO_COLOR.\n";
 
 /// The options that every subcommand takes, before or after its name.
 void add_global_options(CLI::App& app, Cli& cli) {
@@ -161,11 +162,11 @@ const Gpu& gpu_named(const std::string& key) {
 int main(int argc, char** argv) {
   using namespace clam::cli;
   Cli cli;
-  CLI::App app("OpenCL kernels for Arm Mali GPUs: look, plan, run, verify.", "clam");
+  CLI::App app("OpenCL kernels for Arm Mali GPUs: plan, run, verify, report.", "clam");
   add_global_options(app, cli);
   for (const auto add :
        {add_info, add_list, add_plan, add_manifest, add_verify, add_bisect, add_run, add_diagnose,
-        add_record, add_replay, add_shrink, add_probe, add_mali, add_report}) {
+        add_record, add_replay, add_shrink, add_probe, add_mali, add_report, add_cache}) {
     add(app, cli);
   }
   try {

@@ -82,9 +82,9 @@ void add_plan(CLI::App& app, Cli& cli) {
   sub->add_option("--max-work-group", request->options.max_work_group,
                   "at most this many work-items a group")
       ->check(CLI::PositiveNumber);
-  sub->add_flag("--why", request->why, "say for every variant why it is chosen or not");
-  sub->add_option("--gpu", request->gpu, "plan for a board with this Mali, g610 or t860 or ...");
-  sub->add_flag("--generic", request->generic, "plan for a generic device, not for one here");
+  sub->add_flag("--why", request->why, "say for each variant why it is chosen or not");
+  sub->add_option("--gpu", request->gpu, "plan for a board with this Mali, such as g610 or t860");
+  sub->add_flag("--generic", request->generic, "plan for a generic device; no device is asked");
   sub->callback([&cli, request] { cli.command = [&cli, request] { return plan(cli, *request); }; });
 }
 

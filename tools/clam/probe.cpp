@@ -12,6 +12,7 @@
 #include "atomic_file.hpp"
 #include "bundle/last_words.hpp"
 #include "cli.hpp"
+#include "clock.hpp"
 #include "error.hpp"
 #include "op.hpp"
 #include "probe/history.hpp"
@@ -118,7 +119,6 @@ ProbeResult isolated(const Row& row, const ProbeRequest& request, const std::str
 
 void run_row(Row& row, const ProbeRequest& request, const DeviceEntry& entry,
              const std::string& device) {
-  using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
   if (row.probe.destructive && !request.destructive) {
     row.result = {Verdict::skip,
@@ -128,7 +128,7 @@ void run_row(Row& row, const ProbeRequest& request, const DeviceEntry& entry,
   } else {
     row.result = run_probe(row.probe, entry.device);
   }
-  row.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  row.seconds = seconds_since(start);
 }
 
 void print(Output& out, const Row& row) {
@@ -229,19 +229,19 @@ int probe(Cli& cli, const ProbeRequest& request) {
 
 void add_probe(CLI::App& app, Cli& cli) {
   auto request = std::make_shared<ProbeRequest>();
-  CLI::App* sub = app.add_subcommand(
-      "probe", "known faults of drivers: is one of them here? Without a name, lists them");
+  CLI::App* sub =
+      app.add_subcommand("probe", "look for known faults of drivers; without a name, list them");
   sub->add_option("name", request->names, "probes to run");
   sub->add_flag("--all", request->all, "run every probe");
   sub->add_flag("--destructive", request->destructive,
-                "run those too that may cost others on this device their work");
+                "also run probes that may end the work of other programs on this device");
   sub->add_option("--limit", request->limit_s,
-                  "seconds for each probe, after which it is a HANG (default: its own, mostly 20)")
+                  "seconds until a probe counts as HANG (default: its own limit, mostly 20)")
       ->check(CLI::PositiveNumber);
   sub->add_option("--record-failures", request->record_failures,
-                  "what is bad as folders in this one, for the driver's authors");
+                  "write each fault as a folder in this folder, for the driver's authors");
   sub->add_flag("--isolate,!--no-isolate", request->isolate,
-                "each in a process of its own (default); not, for a debugger, where a hang hangs");
+                "run each probe in a process of its own (default); --no-isolate is for a debugger");
   sub->callback(
       [&cli, request] { cli.command = [&cli, request] { return probe(cli, *request); }; });
 }

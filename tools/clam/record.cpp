@@ -61,7 +61,7 @@ std::vector<std::string> sets_to_try(const RunRequest& run) {
 }
 
 /// What is right: what --expect says, and for the rest what the reference says, if there is one.
-void take_expectations(const RecordRequest& request, const RunJob& job, const DeviceInfo& device,
+void take_expectations(const RecordRequest& request, RunJob& job, const DeviceInfo& device,
                        Bundle& bundle) {
   const auto files = files_by_tensor("--expect", request.expect, job.tensors, Role::output);
   bool all_given = true;
@@ -69,7 +69,7 @@ void take_expectations(const RecordRequest& request, const RunJob& job, const De
     if (spec.role != Role::output) continue;
     const auto file = files.find(spec.name);
     all_given = all_given && file != files.end();
-    if (file != files.end()) expect(spec, read_tensor(spec, file->second), bundle);
+    if (file != files.end()) expect(spec, read_tensor(spec, file->second, job.assumed), bundle);
   }
   if (all_given || !job.problem) return;
   const bool made_up = request.run.in.empty() && !bundle.data_set.empty();
@@ -83,7 +83,7 @@ void take_expectations(const RecordRequest& request, const RunJob& job, const De
 }
 
 /// The bundle of a job, before it is run. `plan`: as this device takes the problem, or as it came.
-Bundle bundle_of(const RecordRequest& request, const RunJob& job, const Plan& plan,
+Bundle bundle_of(const RecordRequest& request, RunJob& job, const Plan& plan,
                  const DeviceInfo& device) {
   Bundle bundle;
   refuse_large(plan.tensors);
@@ -189,13 +189,14 @@ Bundle run_until_wrong(Cli& cli, const RecordRequest& request, const DeviceEntry
   for (const std::string& set : sets_to_try(request.run)) {
     each.run.fill = set;
     cli.out.progress("data set " + set);
-    const RunJob job = make_job(each.run);
+    RunJob job = make_job(each.run);
     if (!plan) {
       plan = job.plan ? *job.plan
                       : plan_in_child(device_id(entry), device, *job.problem, request.run.variant,
                                       request.limit_s);
     }
     bundle = bundle_of(each, job, *plan, device);
+    for (const std::string& phrase : job.assumed) cli.out.note("assumed: " + phrase);
     folder.clear();
     run_into(folder.path(), entry, device, request.limit_s, request.times, bundle);
     if (!bundle.seen.right()) break;
@@ -307,45 +308,44 @@ Bundle record_bundle(Cli& cli, Bundle bundle, const DeviceEntry& entry, const st
 
 void add_record(CLI::App& app, Cli& cli) {
   auto request = std::make_shared<RecordRequest>();
-  CLI::App* sub = app.add_subcommand(
-      "record", "a case that goes wrong as a folder that others can run without clam");
+  CLI::App* sub =
+      app.add_subcommand("record", "write a case as a folder that others can run without clam");
   sub->add_option("problem", request->run.words, "a problem line");
   sub->add_option("--plan", request->run.plan_file,
-                  "this plan (JSON) with the .cl files beside it, of any runtime");
+                  "record this plan (JSON) with the .cl files beside it, also of another runtime");
   sub->add_option("--in", request->run.in, "NAME=FILE.npy, an input; may be given many times")
       ->allow_extra_args(false);
   sub->add_option("--expect", request->expect,
-                  "NAME=FILE.npy, what is right, bit for bit; without it the reference says")
+                  "NAME=FILE.npy, the right output, bit for bit (default: the reference's)")
       ->allow_extra_args(false);
   sub->add_option("--fill", request->run.fill,
-                  "data set for the inputs (default: all, until one goes wrong)");
+                  "data set for the inputs (default: all, until one fails)");
   sub->add_option("--seed", request->run.seed, "seed of the data (default 1)")
       ->check(CLI::NonNegativeNumber);
-  sub->add_option("--variant", request->run.variant, "this variant, not the preferred one");
+  sub->add_option("--variant", request->run.variant, "record this variant, not the preferred one");
   sub->add_option("--build-only", request->build_only, "build this .cl file, and run nothing");
   sub->add_option("--options", request->options, "build options for --build-only");
   sub->add_option("-o,--output", request->target, "the folder to write");
   sub->add_flag("--force", request->force, "replace a bundle that is there");
-  sub->add_option("--note", request->note, "why it is recorded, for its README");
+  sub->add_option("--note", request->note,
+                  "text for the README of the bundle: why it was recorded");
   sub->add_flag("--single-file", request->single_file,
                 "put kernels and tensors into replay.c too, up to 64 KiB");
   sub->add_option("--format", request->format,
-                  "a further format: oclgrind, as kernel.sim, or piglit, as piglit.cl")
+                  "also write another format: oclgrind (kernel.sim) or piglit (piglit.cl)")
       ->check(CLI::IsMember({"oclgrind", "piglit"}));
   sub->add_option("--times", request->times,
-                  "runs of each data set, until one goes wrong, and then some to know how often: "
-                  "for a fault "
-                  "that comes now and then (default 1)")
+                  "for a rare fault: runs of each data set, until one fails, and then more to "
+                  "learn how often (default 1)")
       ->check(CLI::Range(1, kMostRuns));
   sub->add_option("--limit", request->limit_s, "seconds until it counts as a hang (default 60)")
       ->check(CLI::Range(1, 86400));
   sub->add_flag("--proof,!--no-proof", request->proof,
-                "run the same files on every other device here, and in Oclgrind if it is installed "
-                "(default)");
-  sub->add_option(
-         "--prove-with", request->prove_with,
-         "a command that runs a program on another driver, \"tools/with-driver llvmpipe\"; "
-         "may be given many times")
+                "run the same files on every other device of this machine, and in Oclgrind if it "
+                "is installed (default)");
+  sub->add_option("--prove-with", request->prove_with,
+                  "also run it through this command, such as \"tools/with-driver llvmpipe\"; "
+                  "may be given many times")
       ->allow_extra_args(false);
   sub->add_flag("--plan-only", request->plan_only)->group("");
   sub->callback(

@@ -251,18 +251,17 @@ int run_replay(Cli& cli, const ReplayRequest& request) {
 
 void add_replay(CLI::App& app, Cli& cli) {
   auto request = std::make_shared<ReplayRequest>();
-  CLI::App* sub = app.add_subcommand("replay", "bundles of `clam record` again: fixed or not?");
+  CLI::App* sub = app.add_subcommand("replay", "run bundles of `clam record` again: fixed or not?");
   sub->add_option("bundle", request->folders, "folders that clam record wrote");
   sub->add_option("--all", request->all, "every bundle in this folder");
-  sub->add_option(
-         "--times", request->times,
-         "how often each is run (default 1; where the fault comes now and then, as often as "
-         "that takes)")
+  sub->add_option("--times", request->times,
+                  "how often each bundle is run (default 1; for a rare fault as often as it takes "
+                  "to see it)")
       ->check(CLI::Range(1, 100000));
   sub->add_option("--limit", request->limit_s, "seconds until it counts as a hang (default 60)")
       ->check(CLI::Range(1, 86400));
   sub->add_flag("--add-proof", request->add_proof,
-                "note in the bundle, for its reader, what this device made of it");
+                "add the outcome on this device to the README of the bundle");
   sub->add_flag("--here", request->here)->group("");
   sub->add_option("--keep", request->keep)->group("");
   sub->callback(

@@ -72,13 +72,15 @@ int report_files(Cli& cli, const ReportRequest& request) {
 void add_report(CLI::App& app, Cli& cli) {
   auto request = std::make_shared<ReportRequest>();
   CLI::App* sub = app.add_subcommand("report", "a page, or a table, of what clam-bench measured");
-  sub->add_option("files", request->files, "files of clam-bench --json, one a board");
-  sub->add_option("-o,--output", request->page, "write one page, which needs no other file");
-  sub->add_option("--predicted", request->predicted,
-                  "a file of clam mali --json, for rows of that GPU; may be given many times")
+  sub->add_option("files", request->files, "files of clam-bench --json, one for each board");
+  sub->add_option("-o,--output", request->page,
+                  "write a page to this file; it needs no other file");
+  sub->add_option(
+         "--predicted", request->predicted,
+         "predictions for rows of that GPU, a file of clam mali --json; may be given many times")
       ->allow_extra_args(false);
   sub->add_flag("--markdown", request->markdown,
-                "a table for an issue instead, to standard output without -o");
+                "write a table for an issue instead; without -o to standard output");
   sub->callback(
       [&cli, request] { cli.command = [&cli, request] { return report_files(cli, *request); }; });
 }

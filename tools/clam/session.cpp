@@ -3,12 +3,12 @@
 
 #include <fmt/core.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 
+#include "clock.hpp"
 #include "error.hpp"
 #include "process/shell_quoted.hpp"
 
@@ -45,7 +45,6 @@ std::string Session::device_id() const {
 }
 
 void Session::build(const std::vector<Plan>& plans) {
-  using Clock = std::chrono::steady_clock;
   constexpr auto kPatience = std::chrono::seconds(3), kPause = std::chrono::seconds(1);
   std::set<std::tuple<std::string, std::string, std::string>> kernels;
   std::set<std::pair<std::string, std::string>> programs, started;

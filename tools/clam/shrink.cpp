@@ -230,7 +230,7 @@ int run_shrink(Cli& cli, ShrinkRequest request) {
 void add_shrink(CLI::App& app, Cli& cli) {
   auto request = std::make_shared<ShrinkRequest>();
   CLI::App* sub =
-      app.add_subcommand("shrink", "a bundle of `clam record` made smaller while it still fails");
+      app.add_subcommand("shrink", "make a bundle of `clam record` smaller while it still fails");
   sub->add_option("bundle", request->folder, "a folder that clam record wrote; it stays as it is")
       ->required();
   sub->add_option("-o,--output", request->target, "the folder to write (default: BUNDLE-small)");
@@ -238,21 +238,20 @@ void add_shrink(CLI::App& app, Cli& cli) {
   sub->add_flag("--single-file", request->single_file,
                 "put kernels and tensors into replay.c too, up to 64 KiB");
   sub->add_option("--limit", request->limit_s,
-                  "seconds until a step counts as a hang (default 20); where a hang is shrunk, at "
-                  "least those it was recorded with (and these by default)")
+                  "seconds until a step counts as a hang (default 20). For a hang: at least the "
+                  "limit of its recording, which is then the default")
       ->check(CLI::Range(1, 86400));
   sub->add_option("--time", request->time_s,
-                  "seconds to search; then the smallest so far is written, as after Ctrl-C "
-                  "(default 300)")
+                  "seconds to search (default 300); then, or after Ctrl-C, the smallest so far is "
+                  "written")
       ->check(CLI::Range(1, 864000));
-  sub->add_option(
-         "--times", request->times,
-         "runs until it counts as one that does not fail here (default 3; of a fault that comes "
-         "now and then at least as many as that takes)")
+  sub->add_option("--times", request->times,
+                  "runs without a failure until a step counts as right (default 3; more for a rare "
+                  "fault)")
       ->check(CLI::Range(1, 10000));
   sub->add_flag("--proof,!--no-proof", request->proof,
-                "run the smallest on every other device here, and in Oclgrind if it is installed "
-                "(default)");
+                "run the smallest on every other device of this machine, and in Oclgrind if it is "
+                "installed (default)");
   sub->add_flag("--reference-only", request->reference_only)->group("");
   sub->callback(
       [&cli, request] { cli.command = [&cli, request] { return run_shrink(cli, *request); }; });

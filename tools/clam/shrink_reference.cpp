@@ -36,9 +36,10 @@ void ask(const std::string& folder, const Problem& problem, const Tensors& input
 
 /// What it printed, once it has ended; whether it did before the search was over.
 bool await_end(Process& process, const std::function<bool()>& over, std::string& said) {
-  constexpr std::chrono::milliseconds kPatience(50);
+  constexpr std::chrono::milliseconds kPause(50);
   for (std::string line;;) {
-    const Process::Read read = process.read_line(line, kPatience);
+    process.wait_for_output(kPause);
+    const Process::Read read = process.read_line(line, std::chrono::milliseconds(0));
     if (read == Process::Read::end) return true;
     if (over()) return false;
     if (read == Process::Read::line) said += line + "\n";

@@ -27,9 +27,7 @@ constexpr std::array kSignals{SIGINT, SIGTERM};
 
 }  // namespace
 
-double ShrinkRequest::seconds() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
+double ShrinkRequest::seconds() const { return seconds_since(start); }
 
 Interruption::Interruption() {
   interrupted = 0;

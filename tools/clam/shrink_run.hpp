@@ -3,11 +3,11 @@
 // until the time is over.
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <string>
 
 #include "bundle/bundle.hpp"
+#include "clock.hpp"
 
 namespace clam::cli {
 
@@ -15,7 +15,7 @@ struct ShrinkRequest {
   std::string folder, target;
   int limit_s = 0, time_s = 300, times = 3;  ///< limit_s 0: none was given
   bool force = false, single_file = false, proof = true, reference_only = false;
-  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  Clock::time_point start = Clock::now();
 
   int step_limit_s() const { return limit_s > 0 ? limit_s : 20; }
   double seconds() const;

@@ -188,34 +188,36 @@ void take_sets(const std::vector<std::string>& texts, VerifyRequest& request) {
 void add_verify(CLI::App& app, Cli& cli) {
   auto request = std::make_shared<VerifyRequest>();
   auto sets = std::make_shared<std::vector<std::string>>();
-  CLI::App* sub = app.add_subcommand("verify", "hold problems against their references");
+  CLI::App* sub = app.add_subcommand("verify", "compare problems with their references");
   sub->add_option("problem", request->words, "problem lines, each in quotes");
-  sub->add_flag("--all", request->all, "every case of every op, in every dtype of the device");
+  sub->add_flag("--all", request->all,
+                "verify every case of every op, in every dtype of the device");
   sub->add_option("--workload", request->workload, "the layers of a model: a name or a file");
   sub->add_option("--set", *sets,
-                  "data set to use (default: all of them); NAME=VALUE: a workload's parameter")
+                  "data set to use (default: all); or NAME=VALUE, a parameter of the workload")
       ->allow_extra_args(false);
   sub->add_option("--mode", request->mode,
-                  "of a workload's graph alone: isolated, each node on the references' inputs, or "
-                  "chained, on what the device made");
-  sub->add_option("--on-cpu", request->on_cpu, "nodes of the graph to leave to the reference")
+                  "for a graph: isolated gives each node the reference's inputs, chained what the "
+                  "device computed before");
+  sub->add_option("--on-cpu", request->on_cpu, "nodes of the graph that the reference computes")
       ->delimiter(',')
       ->allow_extra_args(false);
   sub->add_option("--tensors", request->tensors,
-                  "folder of NAME.npy for the inputs of the graph (default: made up)");
+                  "folder of NAME.npy files for the inputs of the graph (default: generated)");
   sub->add_option("--dump", request->dump, "write the tensors of the graph to this folder");
   sub->add_option("--variant", request->variant, "variant to run, or all (default: the preferred)");
   sub->add_option("--gpu", request->gpu,
-                  "run here what would be planned for this Mali, g610 or ...");
+                  "run the plan for this Mali, such as g610, on the device that is here");
   sub->add_option("--seed", request->seed, "seed of the data (default 1)")
       ->check(CLI::NonNegativeNumber);
-  sub->add_option("--dtype", request->dtype, "run in this dtype, whatever the problems say");
+  sub->add_option("--dtype", request->dtype, "run in this dtype instead of that of the problems");
   sub->add_flag("--isolate,!--no-isolate", request->isolate,
-                "each problem in a process of its own, so that a crash or a hang costs that one "
-                "alone (default on a Mali); a graph is run in one");
-  sub->add_option("--record-failures", request->record_failures,
-                  "write each row, and each node of the graph, that fails into this folder, as "
-                  "`clam record` does");
+                "run each problem in a process of its own (default on a Mali); a crash or a hang "
+                "then costs one row. A graph runs in one process");
+  sub->add_option(
+      "--record-failures", request->record_failures,
+      "write a bundle of each row, or node of the graph, that fails into this folder, as "
+      "`clam record` does");
   sub->add_option("--limit", request->limit_s, "seconds for such a process (default 300)")
       ->check(CLI::Range(1, 86400));
   sub->callback([&cli, request, sets] {

@@ -18,15 +18,13 @@ namespace {
 constexpr double kHighCosine = 0.99;
 
 constexpr const char* kIsolated =
-    "graph, isolated: each node on the references' inputs, under its bound; and on those of a "
-    "second "
-    "seed\n";
+    "graph, isolated: each node on the references' inputs, under its bound, with two seeds\n";
 constexpr const char* kChained =
     "graph, chained: each node on what the device made before.\n"
-    "  own: against the reference of these very inputs, under its bound (exact: bit for bit)\n"
-    "  chain: against references alone, from the graph's inputs on; no bound holds there, and a "
-    "row "
-    "that moves is an error\n";
+    "  own: compared with the reference of the same inputs, under its bound (exact: bit for bit)\n"
+    "  chain: compared with references alone, from the graph's inputs on, without a bound. A row "
+    "in\n"
+    "  another place counts as an error.\n";
 
 void refuse_options(const VerifyRequest& request) {
   const std::pair<const char*, bool> options[] = {{"--mode", !request.mode.empty()},
@@ -77,8 +75,9 @@ std::string relative(double value) {
 std::string as_a_whole(const PassReport& whole) {
   constexpr double kMega = 1e-6;
   return fmt::format(
-      "as a whole: {:.3f} ms by events, {:.3f} ms until the host knows, {} launches; {} tensors in "
-      "{} buffers that they share, {:.1f} MB (each in its own {:.1f}){}\n",
+      "as a whole: {:.3f} ms by events, {:.3f} ms until the host knows, {} launches; {} tensors "
+      "share "
+      "{} buffers, {:.1f} MB (each in its own: {:.1f}){}\n",
       whole.best.ms, whole.best.wall_ms, whole.launches, whole.tensors, whole.buffers,
       kMega * double(whole.shared_bytes), kMega * double(whole.apart_bytes),
       whole.pass() ? "; outputs the same, bit for bit" : "");

@@ -5,14 +5,12 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
-#include <thread>
 
+#include "clock.hpp"
 #include "stage.hpp"
 
 namespace clam {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // Enough work for any timer to see, and not too much for a slow CPU.
 constexpr std::size_t kItems = 1 << 14;
@@ -96,7 +94,7 @@ void CL_CALLBACK note_callback(cl_event, cl_int, void* flag) {
 
 bool comes(const std::atomic<bool>& flag, std::chrono::seconds patience) {
   const Clock::time_point until = Clock::now() + patience;
-  while (!flag && Clock::now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  while (!flag && Clock::now() < until) Clock::sleep_for(std::chrono::milliseconds(5));
   return flag;
 }
 

@@ -2,16 +2,14 @@
 // api_limit.cpp - probes of what a device says about itself, held against what it does.
 #include <fmt/core.h>
 
-#include <chrono>
 #include <numeric>
 
+#include "clock.hpp"
 #include "native_exp2.hpp"
 #include "stage.hpp"
 
 namespace clam {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// A kernel that wants many registers, in a group as large as CL_KERNEL_WORK_GROUP_SIZE says.
 ProbeResult group_size_lie(const Stage& stage) {
@@ -117,7 +115,7 @@ ProbeResult long_kernel(const Stage& stage) {
     const Clock::time_point start = Clock::now();
     stage.queue.enqueueNDRangeKernel(kernel, cl::NullRange, kCounts, kCounts);
     stage.queue.finish();
-    seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    seconds = seconds_since(start);
   };
   for (spin(); seconds < kSample && rounds < 1 << 24; spin()) rounds *= 2;
   rounds = static_cast<cl_int>(std::min(rounds * kSeconds / seconds, 1e9));

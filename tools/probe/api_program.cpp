@@ -7,6 +7,7 @@
 #include <array>
 #include <chrono>
 
+#include "clock.hpp"
 #include "error.hpp"
 #include "stage.hpp"
 
@@ -88,7 +89,6 @@ ProbeResult binary_reload(const Stage& stage) {
 /// it is before the kernel is made.
 double seconds_until_run(const Stage& stage, cl::Program& program, const std::string& options,
                          std::vector<unsigned char>* early = nullptr) {
-  using Clock = std::chrono::steady_clock;
   const cl::Buffer dst = stage.zeros(kCounts);
   Clock::duration aside{};
   const Clock::time_point start = Clock::now();

@@ -11,12 +11,12 @@
 #include <memory>
 #include <thread>
 
+#include "clock.hpp"
 #include "stage.hpp"
 
 namespace clam {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr auto kPatience = std::chrono::seconds(3), kLongPatience = std::chrono::seconds(6);
 
 /// Bounded: a queue that takes this many is taken for one without such a limit.
@@ -107,6 +107,15 @@ ProbeResult profiling_finish_hang(const Stage& stage) {
   return judged(wrong_count(stage.read(counts, kCounts), kRounds * kEach));
 }
 
+bool comes(const std::future<void>& end, Clock::duration patience) {
+  const Clock::time_point until = Clock::now() + patience;
+  while (end.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    if (Clock::now() >= until) return false;
+    Clock::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
 /// The second queue waits for an event of the first, which nobody flushed. OpenCL asks for the
 /// flush, so a driver that needs it is in the right; one that hangs in spite of it is not.
 ProbeResult cross_queue_event(const Stage& stage) {
@@ -128,10 +137,10 @@ ProbeResult cross_queue_event(const Stage& stage) {
     }
   }).detach();
   std::string note;
-  if (finished.wait_for(kPatience) != std::future_status::ready) {
+  if (!comes(finished, kPatience)) {
     note = "only once the first queue is flushed, as OpenCL allows";
     stage.queue.flush();
-    if (finished.wait_for(kLongPatience) != std::future_status::ready) {
+    if (!comes(finished, kLongPatience)) {
       return hang("clFinish does not return, even when the first queue is flushed");
     }
   }

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "atomic_file.hpp"
+#include "cache_folder.hpp"
 #include "kernels.hpp"
 #include "program_cache.hpp"
 
@@ -73,7 +74,7 @@ void keep_history(const DeviceInfo& device, const json& history) {
                   {"driver_version", device.driver_version},
                   {"probes", history}};
   try {
-    fs::create_directories(fs::path(path).parent_path());
+    make_private_folder(fs::path(path).parent_path().string());
     write_file(path, file.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
   } catch (const std::exception&) {
     // The next run gives the same.

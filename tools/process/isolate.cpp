@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "atomic_file.hpp"
+#include "clock.hpp"
 #include "error.hpp"
 #include "process.hpp"
 
@@ -65,7 +66,6 @@ std::vector<std::string> folders_by_full_name() {
 
 Fate run_isolated(const std::vector<std::string>& words, std::chrono::milliseconds limit,
                   const Surroundings& around) {
-  using Clock = std::chrono::steady_clock;
   const Clock::time_point until = Clock::now() + limit;
   std::vector<std::string> environment = around.environment;
   if (!around.folder.empty()) {

@@ -12,15 +12,13 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <thread>
 #include <utility>
 
+#include "clock.hpp"
 #include "error.hpp"
 
 namespace clam {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// What the new process does until it is the program; async-signal-safe but for putenv, which the
 /// parent has prepared the strings for.
@@ -67,6 +65,13 @@ struct Pipe {
   Pipe& operator=(const Pipe&) = delete;
   int take_from() { return std::exchange(from, -1); }
 };
+
+/// How long to wait for output at once. A clock that stands still while this process waits may be
+/// moved on by another one.
+std::chrono::milliseconds at_once(std::chrono::milliseconds left) {
+  constexpr std::chrono::milliseconds kLook(10);
+  return Clock::is_scripted() ? std::min(left, kLook) : left;
+}
 
 std::chrono::milliseconds left_until(Clock::time_point until) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
@@ -136,11 +141,16 @@ bool Process::await_output(std::chrono::milliseconds patience) {
   const Clock::time_point until = Clock::now() + patience;
   for (;;) {
     pollfd waited[]{{stream_, POLLIN, 0}, {errors_stream_, POLLIN, 0}};  // -1 is passed over
-    const int ready = ::poll(waited, 2, static_cast<int>(left_until(until).count()));
+    const int ready = ::poll(waited, 2, static_cast<int>(at_once(left_until(until)).count()));
     if (ready > 0 && waited[1].revents != 0) take_errors();
     if (ready > 0 && waited[0].revents != 0) return true;
     if (ready >= 0 && Clock::now() >= until) return false;
   }
+}
+
+void Process::wait_for_output(std::chrono::milliseconds time) {
+  pollfd waited{stream_, POLLIN, 0};
+  ::poll(&waited, 1, static_cast<int>(time.count()));
 }
 
 Process::Read Process::read_line(std::string& line, std::chrono::milliseconds patience) {
@@ -175,7 +185,7 @@ int Process::wait() {
     // Inside of a driver a process may not even be killed: it is left to the system.
     if (Clock::now() > until + std::chrono::seconds(5)) break;
     take_errors();  // or it could wait for ever for somebody to read them
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    Clock::sleep_for(std::chrono::milliseconds(2));
   }
   const bool known = ended == child_;
   child_ = -1;
