@@ -35,7 +35,7 @@ namespace {
 constexpr double kQuickSeconds = 0.05;  // of measured time a row
 constexpr double kQuickWarmUp = 0.1;
 constexpr int kQuickRounds = 6;
-constexpr auto kQuickLimit = std::chrono::seconds(45);
+constexpr double kQuickGroup = 8;  // seconds until the first rows are measured
 
 std::size_t count_programs(const Selection& selection, const DeviceInfo& device) {
   std::set<std::string> programs;
@@ -52,15 +52,19 @@ std::size_t count_programs(const Selection& selection, const DeviceInfo& device)
   return programs.size();
 }
 
-/// Says which program is being built: to a terminal always, else once building has taken long.
+/// Says which program is being built: to a terminal always, else now and then where it takes long.
 void show_builds(Runtime& runtime, const Selection& selection) {
-  constexpr auto kLong = std::chrono::seconds(3);
-  const Clock::time_point start = Clock::now();
+  constexpr auto kLong = std::chrono::seconds(10);
   const std::size_t count = count_programs(selection, runtime.device());
   const bool terminal = ::isatty(STDERR_FILENO);
-  runtime.programs().on_build([=](const std::string& file, int built) {
-    if (!terminal && Clock::now() - start < kLong) return;
-    fmt::print(stderr, "building {}, program {} of {}\n", file, built + 1, count);
+  Clock::time_point told = Clock::now();
+  runtime.programs().on_build([=](const std::string& file, int built) mutable {
+    if (!terminal && Clock::now() - told < kLong) return;
+    told = Clock::now();
+    fmt::print(
+        stderr,
+        terminal ? "\r\033[Kbuilding {}, program {} of {}" : "building {}, program {} of {}\n",
+        file, built + 1, count);
   });
 }
 
@@ -110,7 +114,7 @@ std::optional<double> google_seconds(const Options& options) {
 MeterOptions meter_options(const Options& options) {
   MeterOptions how;
   if (options.quick) {
-    how.deadline = Clock::now() + kQuickLimit;
+    how.group_seconds = kQuickGroup;
     how.seconds = kQuickSeconds;
     how.rounds = kQuickRounds;
     how.warm_up_seconds = kQuickWarmUp;

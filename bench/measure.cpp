@@ -20,11 +20,8 @@ constexpr std::int64_t kLargestBatch =
     8;                                 // iterations; twice as many are enqueued in turns with it
 constexpr int kBatchesARound = 6;      // wished for
 constexpr double kWallOverEvents = 3;  // a round ends though its events claim too little
-constexpr int kFewestWhenLate = 3;     // rounds, once the time of --quick is used up
 constexpr std::size_t kClaimedLaunches = 16;  // shown of an INVALID row
 constexpr std::int64_t kMostMemory = std::int64_t{1} << 30;
-constexpr const char* kTimeUsedUp = "the time of --quick was used up";
-constexpr auto kQuickGroup = std::chrono::seconds(8);  // of making ready, where there is a deadline
 
 void skip(const Reason& reason) {
   if (reason) throw Unsupported(*reason);
@@ -194,9 +191,6 @@ void Meter::add_to_group(std::size_t row) {
   Entry& entry = *group_.back();
   if (entry.result.was_run() && !entry.result.valid()) return;  // nothing makes up for that
   guard(entry, [&] {
-    if (options_.deadline && Clock::now() > *options_.deadline) {
-      throw Unsupported(kTimeUsedUp);
-    }
     make_ready(entry);
     entry.once_ns = entry.subject->warm_up(std::chrono::duration_cast<Clock::duration>(
         std::chrono::duration<double>(options_.warm_up_seconds)));
@@ -242,6 +236,7 @@ void Meter::bound_flight(Entry& entry) {
 void Meter::begin_group(std::size_t first) {
   group_.clear();  // its buffers go before new ones come
   const Clock::time_point start = Clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   std::int64_t bytes = 0;
   for (std::size_t row = first; row < selection_.rows.size(); ++row) {
     if (row != first && (!wanted_[row] || asked_[row])) continue;
@@ -249,7 +244,7 @@ void Meter::begin_group(std::size_t first) {
     const Entry* last = group_.empty() ? nullptr : group_.back().get();
     const std::int64_t guess = last && last->subject ? last->subject->bytes() : 0;
     if (last && bytes + guess > options_.memory_bytes) break;
-    if (last && options_.deadline && Clock::now() - start > kQuickGroup) break;
+    if (last && options_.group_seconds > 0 && seconds() > options_.group_seconds) break;
     add_to_group(row);
     if (group_.back()->subject) bytes += group_.back()->subject->bytes();
   }
@@ -289,8 +284,6 @@ void Meter::run_rounds(std::vector<Entry*> entries) {
   int rounds = 0;
   for (const Entry* entry : entries) rounds = std::max(rounds, entry->rounds);
   for (int round = 0; round < rounds; ++round) {
-    const bool late = options_.deadline && Clock::now() > *options_.deadline;
-    if (late && round >= kFewestWhenLate) return;
     tell(fmt::format("round {} of {}, rows: {}", round + 1, rounds, entries.size()));
     shuffle(entries, order_);
     for (Entry* entry : entries) {
@@ -410,12 +403,6 @@ void Meter::visit_all() {
 void Meter::visit(std::size_t row) {
   Result& result = results_[row];
   if (result.was_run() && !result.valid()) return;  // nothing makes up for that
-  if (options_.deadline && Clock::now() > *options_.deadline) {
-    if (result.was_run()) return;
-    result.outcome = Outcome::skipped;
-    result.reason = kTimeUsedUp;
-    return;
-  }
   Result next = options_.elsewhere(selection_.rows[row]);
   if (next.valid()) watch_clock(next);
   if (result.valid() && next.valid()) {

@@ -22,13 +22,11 @@
 
 namespace clam::bench {
 
-using Deadline = std::optional<Clock::time_point>;
-
 struct MeterOptions {
-  Deadline deadline;      ///< rows that have not begun by then are skipped
-  double seconds = 0.5;   ///< of device time a row
-  int rounds = 10;        ///< over which they are spread
-  int fewest_rounds = 6;  ///< of a row that is slow for its time
+  double seconds = 0.5;      ///< of device time a row
+  double group_seconds = 0;  ///< a group takes no more rows once making it ready took this; 0: any
+  int rounds = 10;           ///< over which they are spread
+  int fewest_rounds = 6;     ///< of a row that is slow for its time
   double warm_up_seconds = 0.5;
   std::uint64_t seed = 1;          ///< of the order of the rows in each round
   double launch_limit_s = 0;       ///< see launch_limit.hpp; 0: none

@@ -47,7 +47,9 @@ void add_rows(CLI::App& app, Options& options) {
 }
 
 void add_measuring(CLI::App& app, Options& options) {
-  app.add_flag("--quick", options.quick, "short measurements; ends within a minute");
+  app.add_flag("--quick", options.quick,
+               "short measurements, a line for each problem; without --workload and --problem "
+               "of a fixed set, bench/quick.txt, that takes about a minute");
   app.add_option("--time", options.seconds, "seconds of device time a row (0.5; --quick: 0.05)")
       ->check(CLI::PositiveNumber)
       ->type_name("S");

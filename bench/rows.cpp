@@ -4,7 +4,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <sstream>
 
+#include "embedded.hpp"
 #include "error.hpp"
 #include "op.hpp"
 #include "plan.hpp"
@@ -25,6 +27,25 @@ std::string default_variant(const Problem& problem, const DeviceInfo& device) {
   }
 }
 
+/// A workload and a node of it on each line of quick.txt.
+std::vector<std::pair<std::string, std::string>> quick_nodes() {
+  std::vector<std::pair<std::string, std::string>> nodes;
+  std::istringstream text{std::string(embedded_quick().front().text)};
+  for (std::string line; std::getline(text, line);) {
+    const std::size_t space = line.find(' ');
+    if (line.empty() || line.front() == '#') continue;
+    nodes.emplace_back(line.substr(0, space), line.substr(space + 1));
+  }
+  return nodes;
+}
+
+const Problem& problem_of(const Workload& workload, const std::string& name) {
+  for (const Workload::Node& node : workload.nodes) {
+    if (node.name == name && node.problem) return *node.problem;
+  }
+  throw BadArgument(fmt::format("{} has no node '{}' to measure", workload.name, name));
+}
+
 class Selector {
  public:
   Selector(const Options& options, const DeviceInfo& device) : options_(options), device_(device) {
@@ -39,6 +60,24 @@ class Selector {
       if (node.problem) add_lines(*node.problem, node.name, i, block);
     }
     selection_.blocks.push_back(std::move(block));
+  }
+
+  /// The nodes of quick.txt, in its order, and all others that are the same problems.
+  void add_quick() {
+    Block listed;
+    for (const auto& [workload, node] : quick_nodes()) {
+      add_lines(problem_of(read_workload(workload), node), node, 0, listed);
+    }
+    const std::size_t rows = selection_.rows.size();
+    for (const std::string& workload : workload_names()) {
+      add(read_workload(workload));
+      auto& lines = selection_.blocks.back().lines;
+      const auto other = [&](const Line& line) { return line.row >= rows; };
+      lines.erase(std::remove_if(lines.begin(), lines.end(), other), lines.end());
+      if (lines.empty()) selection_.blocks.pop_back();
+    }
+    selection_.rows.erase(selection_.rows.begin() + static_cast<std::ptrdiff_t>(rows),
+                          selection_.rows.end());
   }
 
   void add_problems(const std::vector<std::string>& lines) {
@@ -106,10 +145,45 @@ class Selector {
 Selection select_rows(const Options& options, const DeviceInfo& device) {
   Selector selector(options, device);
   std::vector<std::string> workloads = options.workloads;
-  if (workloads.empty() && options.problems.empty()) workloads = workload_names();
+  if (workloads.empty() && options.problems.empty()) {
+    if (options.quick) {
+      selector.add_quick();
+    } else {
+      workloads = workload_names();
+    }
+  }
   for (const std::string& workload : workloads) selector.add(read_workload(workload));
   selector.add_problems(options.problems);
-  return selector.take();
+  Selection selection = selector.take();
+  selection.once = options.quick;
+  return selection;
+}
+
+std::string nodes_of(const Selection& selection, std::size_t row) {
+  std::vector<std::pair<std::string, std::string>>
+      found;  // nodes, and the workloads that have them
+  for (const Block& block : selection.blocks) {
+    std::string nodes;
+    for (const Line& line : block.lines) {
+      const Workload::Node* node = block.node(line);
+      if (line.row != row || !node) continue;
+      nodes += (nodes.empty() ? "" : " ") + node->name;
+      if (node->calls > 1) nodes += fmt::format(" x{}", node->calls);
+    }
+    if (nodes.empty()) continue;
+    const auto same = [&](const auto& each) { return each.first == nodes; };
+    const auto known = std::find_if(found.begin(), found.end(), same);
+    if (known == found.end()) {
+      found.emplace_back(nodes, block.workload.name);
+    } else {
+      known->second += ", " + block.workload.name;
+    }
+  }
+  std::string text;
+  for (const auto& [nodes, workloads] : found) {
+    text += fmt::format("{}{} ({})", text.empty() ? "" : "; ", nodes, workloads);
+  }
+  return text;
 }
 
 std::string not_yet(const Workload& workload) {
@@ -130,6 +204,11 @@ std::string not_yet(const Workload& workload) {
 
 std::string to_text(const Selection& selection) {
   std::string text;
+  for (std::size_t row = 0; selection.once && row < selection.rows.size(); ++row) {
+    const std::string nodes = nodes_of(selection, row);
+    text += selection.rows[row].name + (nodes.empty() ? "" : ": " + nodes) + "\n";
+  }
+  if (selection.once) return text;
   for (const Block& block : selection.blocks) {
     const Workload& workload = block.workload;
     if (!workload.name.empty()) text += fmt::format("{}: {}\n", workload.name, workload.title);

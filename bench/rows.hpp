@@ -39,9 +39,15 @@ struct Block {
 struct Selection {
   std::vector<Row> rows;
   std::vector<Block> blocks;
+  bool once = false;  ///< each row is one line of one table, whatever nodes it has
 };
 
-/// Throws BadArgument for an unknown workload, problem, dtype or variant.
+/// "dense_2 x74 (lightglue-192)": the nodes that are this row, and the calls of each that has
+/// several. Workloads with the same nodes share them. Empty for a problem of the command line.
+std::string nodes_of(const Selection& selection, std::size_t row);
+
+/// The rows that the command line asks for: all workloads, where it names none, or with --quick
+/// those of quick.txt. Throws BadArgument for an unknown workload, problem, dtype or variant.
 Selection select_rows(const Options& options, const DeviceInfo& device);
 
 /// What --list prints.

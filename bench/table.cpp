@@ -12,6 +12,8 @@ namespace clam::bench {
 namespace {
 
 constexpr std::size_t kNoBlock = static_cast<std::size_t>(-1);
+constexpr std::size_t kFarthest = 3;  // rows that the summary names
+constexpr const char* kFigures = "        us  pack us  GFLOP/s     GB/s % peak launches err/bound";
 
 std::string lower(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -21,6 +23,15 @@ std::string lower(std::string text) {
 /// Four digits where the number is small, none after the point where it is large.
 std::string number(double value) {
   return fmt::format(value < 10 ? "{:.3f}" : value < 1000 ? "{:.1f}" : "{:.0f}", value);
+}
+
+/// The problem and the variant, and the marks that concern this row alone.
+std::string problem_cell(const Row& row, const Result& result) {
+  std::string marks;
+  for (const std::string& mark : result.marks) {
+    if (mark.rfind(kOtherLoad, 0) != 0) marks += " [" + mark + "]";
+  }
+  return fmt::format("{}, {}{}", row.problem.text(), result.variant, marks);
 }
 
 }  // namespace
@@ -47,7 +58,10 @@ std::string short_reason(const Row& row, const Result& result) {
 Table::Table(const Selection& selection, const std::vector<Result>& results,
              const DeviceInfo& device, std::FILE* out)
     : selection_(selection), results_(results), device_(device), out_(out), shown_block_(kNoBlock) {
-  for (std::size_t b = 0; b < selection.blocks.size(); ++b) {
+  for (std::size_t row = 0; selection.once && row < selection.rows.size(); ++row) {
+    places_.push_back({kNoBlock, row});
+  }
+  for (std::size_t b = 0; !selection.once && b < selection.blocks.size(); ++b) {
     for (std::size_t l = 0; l < selection.blocks[b].lines.size(); ++l) places_.push_back({b, l});
   }
 }
@@ -138,16 +152,42 @@ void Table::show_head(const Block& block) {
                    ? "; (x) is published / measured"
                    : ", which is not this device: they are not comparable");
   }
-  fmt::print(out_, "{:<{}} {:>10} {:>8} {:>8} {:>8} {:>6} {:>8} {:>9} {:>5}", "node",
-             name_width(block), "us", "pack us", "GFLOP/s", "GB/s", "% peak", "launches",
-             "err/bound", "calls");
+  fmt::print(out_, "{:<{}} {} calls", "node", name_width(block), kFigures);
   for (const Workload::Column& column : workload.columns) {
     fmt::print(out_, "  {:>{}}", column.title, column_width(block, column));
   }
   fmt::print(out_, "  problem, variant\n");
 }
 
+/// The cells that every row has, under kFigures.
+std::string Table::figures_of(const Row& row, const Result& result) const {
+  return fmt::format("{:>10} {:>8} {:>8} {:>8} {:>6} {:>8} {:>9.3f}", number(result.us),
+                     result.packing.launches > 0 ? number(result.packing.us) : "-",
+                     result.flops > 0 ? number(result.gflops()) : "-", number(result.gb_per_s()),
+                     of_peak_cell(row, result), result.launches, result.error_over_bound);
+}
+
+void Table::show_invalid(const std::string& start, const Row& row, const Result& result) {
+  fmt::print(out_, "{}{} {}: {}\n", start,
+             result.outcome == Outcome::check_failed ? "INVALID" : "ERROR", row.name,
+             short_reason(row, result));
+}
+
+void Table::show_once(std::size_t index) {
+  const Row& row = selection_.rows[index];
+  const Result& result = results_[index];
+  if (!result.was_run()) return;
+  if (!any_shown_)
+    fmt::print(out_, "\n{}  problem, variant: nodes that are this problem\n", kFigures);
+  any_shown_ = true;
+  if (result.outcome != Outcome::fine) return show_invalid("", row, result);
+  const std::string nodes = nodes_of(selection_, index);
+  fmt::print(out_, "{}  {}{}\n", figures_of(row, result), problem_cell(row, result),
+             nodes.empty() ? "" : ": " + nodes);
+}
+
 void Table::show(const Place& place) {
+  if (selection_.once) return show_once(place.line);
   const Block& block = selection_.blocks[place.block];
   const Line& line = block.lines[place.line];
   const Row& row = selection_.rows[line.row];
@@ -156,36 +196,25 @@ void Table::show(const Place& place) {
   if (shown_block_ != place.block) show_head(block);
   shown_block_ = place.block;
   const Workload::Node* node = block.node(line);
-  const std::string name = name_of(block, line);
-  const std::size_t width = name_width(block);
-  if (result.outcome != Outcome::fine) {
-    fmt::print(out_, "{:<{}} {} {}: {}\n", name, width,
-               result.outcome == Outcome::check_failed ? "INVALID" : "ERROR", row.name,
-               short_reason(row, result));
-    return;
-  }
-  fmt::print(out_, "{:<{}} {:>10} {:>8} {:>8} {:>8} {:>6} {:>8} {:>9.3f} {:>5}", name, width,
-             number(result.us), result.packing.launches > 0 ? number(result.packing.us) : "-",
-             result.flops > 0 ? number(result.gflops()) : "-", number(result.gb_per_s()),
-             of_peak_cell(row, result), result.launches, result.error_over_bound,
+  const std::string name = fmt::format("{:<{}} ", name_of(block, line), name_width(block));
+  if (result.outcome != Outcome::fine) return show_invalid(name, row, result);
+  fmt::print(out_, "{}{} {:>5}", name, figures_of(row, result),
              node && node->calls > 0 ? std::to_string(node->calls) : "-");
   for (const Workload::Column& column : block.workload.columns) {
     fmt::print(out_, "  {:>{}}", published_cell(block, line, column.key),
                column_width(block, column));
   }
   const bool claim = node && node->claimed_gflops > 0;
-  std::string marks;
-  for (const std::string& mark : result.marks) {
-    if (mark.rfind(kOtherLoad, 0) != 0) marks += " [" + mark + "]";
-  }
-  fmt::print(out_, "  {}, {}{}{}\n", row.problem.text(), result.variant, marks,
+  fmt::print(out_, "  {}{}\n", problem_cell(row, result),
              claim ? fmt::format(" (published claim: {:.0f} GFLOP/s)", node->claimed_gflops) : "");
 }
 
+std::size_t Table::row_of(const Place& place) const {
+  return selection_.once ? place.line : selection_.blocks[place.block].lines[place.line].row;
+}
+
 void Table::row_done(std::size_t row) {
-  const auto shows = [&](const Place& place) {
-    return selection_.blocks[place.block].lines[place.line].row == row;
-  };
+  const auto shows = [&](const Place& place) { return row_of(place) == row; };
   const auto first = places_.begin() + static_cast<std::ptrdiff_t>(next_);
   auto place = std::find_if(first, places_.end(), shows);
   if (place == places_.end()) return;  // a repetition out of order: foot() has the counts
@@ -193,6 +222,23 @@ void Table::row_done(std::size_t row) {
   for (auto each = first; each <= place; ++each) show(*each);
   next_ = static_cast<std::size_t>(place - places_.begin()) + 1;
   std::fflush(out_);
+}
+
+/// The rows with the least % peak. One that is alone is no row to name.
+void Table::show_farthest() {
+  std::vector<std::pair<double, std::size_t>> shares;
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    const auto floor = floor_us(selection_.rows[i].problem, peak_);
+    if (results_[i].valid() && floor) shares.emplace_back(*floor / results_[i].us, i);
+  }
+  if (shares.size() < 2) return;
+  std::sort(shares.begin(), shares.end());
+  shares.resize(std::min(shares.size(), kFarthest));
+  fmt::print(out_, "{} rows; farthest from their peak:\n", results_.size());
+  for (const auto& [share, row] : shares) {
+    fmt::print(out_, "{:>6.1f} %  {}\n", 100 * share,
+               problem_cell(selection_.rows[row], results_[row]));
+  }
 }
 
 void Table::foot() {
@@ -223,6 +269,7 @@ void Table::foot() {
   for (const auto& [reason, count] : reasons) {
     fmt::print(out_, "skipped ({}): {}\n", count, reason);
   }
+  show_farthest();
   fmt::print(out_, "{} passed, {} failed, {} skipped\n", fine, failed, skipped);
 }
 

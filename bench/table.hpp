@@ -28,15 +28,22 @@ class Table {
   void say(const std::string& line);
   /// Prints the lines up to the next one that shows this row.
   void row_done(std::size_t row);
-  /// What is not yet built, what was skipped and why, and the counts. Call once, at the end.
+  /// What is not yet built, what was skipped and why, the rows that are farthest from their peak,
+  /// and the counts. Call once, at the end.
   void foot();
 
  private:
+  /// A line of a block; or where rows are shown once, a row.
   struct Place {
     std::size_t block, line;
   };
+  std::size_t row_of(const Place& place) const;
   void show(const Place& place);
+  void show_once(std::size_t row);
+  void show_invalid(const std::string& start, const Row& row, const Result& result);
   void show_head(const Block& block);
+  void show_farthest();
+  std::string figures_of(const Row& row, const Result& result) const;
   std::string of_peak_cell(const Row& row, const Result& result) const;
   std::string published_cell(const Block& block, const Line& line, const std::string& column) const;
   static std::string name_of(const Block& block, const Line& line);
@@ -48,9 +55,10 @@ class Table {
   const DeviceInfo& device_;
   std::FILE* out_;
   MeasuredPeak peak_;
-  std::vector<Place> places_;  ///< every line, in order
+  std::vector<Place> places_;  ///< all, in order
   std::size_t next_ = 0;       ///< the first place that is not shown
   std::size_t shown_block_;    ///< whose head was printed last
+  bool any_shown_ = false;     ///< of a selection whose rows are shown once
 };
 
 /// "Mali-G610 r0p0 (ARM Platform, driver 3.0; gpu, 4 compute units)"

@@ -18,5 +18,6 @@ const std::vector<EmbeddedFile>& embedded_kernels();    ///< kernels/*.cl
 const std::vector<EmbeddedFile>& embedded_workloads();  ///< bench/workloads/*.json
 const std::vector<EmbeddedFile>& embedded_probes();     ///< tests/probes, NAME/probe.json
 const std::vector<EmbeddedFile>& embedded_peaks();      ///< bench/peaks.cl, in clam-bench alone
+const std::vector<EmbeddedFile>& embedded_quick();      ///< bench/quick.txt, in clam-bench alone
 
 }  // namespace clam

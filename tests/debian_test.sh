@@ -97,11 +97,20 @@ check_build() {
   version=$(inside "$compiler" --version | head -n 1)
   if [[ $compiler == g++ && -z $all ]]; then
     check "tools/bench --quick builds and runs with $version" logged bench tools/bench --quick
+    check "each of its rows is measured, and it fits 60 lines" fits_60_lines
   else
     check "$version sets up the build" logged configure cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release
   fi
   check "$version builds everything" logged build cmake --build build
   check "$version warns of nothing" lacks_warnings
+}
+
+# From the table on: before it stands what was built.
+fits_60_lines() {
+  local table
+  table=$(sed -n '/^device: /,$p' "$build/bench.log")
+  [[ $(wc -l <<<"$table") -le 60 ]] && grep -qE '^[0-9]+ passed, 0 failed, 0 skipped$' <<<"$table" &&
+    grep -q 'farthest from their peak' <<<"$table" && grep -q 'a page to look at is' <<<"$table"
 }
 
 # logged NAME COMMAND...: keeps what it prints, and shows its end where it fails.
