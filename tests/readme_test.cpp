@@ -209,6 +209,7 @@ void furnish(const TemporaryFolder& folder) {
   }
   fs::create_directory(folder.file("build"));
   fs::create_symlink(CLAM_BINARY, folder.file("build/clam"));
+  fs::create_symlink(CLAM_BENCH_BINARY, folder.file("build/clam-bench"));
   fs::copy_file(kSource + "/tests/results/made-up-g1.json", folder.file("build/bench.json"));
   fs::copy_file(kSource + "/tests/results/made-up-g2.json", folder.file("other-board.json"));
   std::string mali = read_file(kSource + "/tests/results/made-up-g1.json");
