@@ -52,7 +52,7 @@ std::size_t count_programs(const Selection& selection, const DeviceInfo& device)
   return programs.size();
 }
 
-/// Says which program is being built: to a terminal always, else now and then where it takes long.
+/// Says which program is being built: to a terminal always, else at most every ten seconds.
 void show_builds(Runtime& runtime, const Selection& selection) {
   constexpr auto kLong = std::chrono::seconds(10);
   const std::size_t count = count_programs(selection, runtime.device());
@@ -61,10 +61,8 @@ void show_builds(Runtime& runtime, const Selection& selection) {
   runtime.programs().on_build([=](const std::string& file, int built) mutable {
     if (!terminal && Clock::now() - told < kLong) return;
     told = Clock::now();
-    fmt::print(
-        stderr,
-        terminal ? "\r\033[Kbuilding {}, program {} of {}" : "building {}, program {} of {}\n",
-        file, built + 1, count);
+    fmt::print(stderr, "{}building {}, program {} of {}{}", terminal ? "\r\033[K" : "", file,
+               built + 1, count, terminal ? "" : "\n");
   });
 }
 
@@ -243,9 +241,9 @@ void isolate_rows(const Options& options, Opened& opened, const Frame& frame, Me
 
 void say_order(Table& table, const MeterOptions& how) {
   table.say(how.elsewhere
-                ? fmt::format("rows take turns: {} visits in processes of their own, in an order "
+                ? fmt::format("rows take turns: {} in processes of their own, in an order "
                               "shuffled by --seed {}",
-                              how.visits, how.seed)
+                              how.visits == 1 ? "one visit" : "two visits", how.seed)
                 : fmt::format("rows take turns: {} rounds, in an order shuffled by --seed {}",
                               how.rounds, how.seed));
 }

@@ -4,10 +4,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <numeric>
 #include <utility>
 
+#include "clock.hpp"
 #include "error.hpp"
 #include "fewest_work.hpp"
 #include "launch_limit.hpp"

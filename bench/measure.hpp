@@ -6,13 +6,11 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "board.hpp"
-#include "clock.hpp"
 #include "conditions.hpp"
 #include "empty_launches.hpp"
 #include "result.hpp"

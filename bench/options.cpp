@@ -9,7 +9,9 @@ namespace {
 constexpr int kMostCompared = 100;
 constexpr const char* kAbout =
     "Times problems on an OpenCL device by their events, and checks every timed buffer in full.\n"
-    "Without --workload and --problem it runs all embedded workloads. Rows are measured in turns.\n"
+    "Without --workload and --problem it runs all embedded workloads, or with --quick a fixed "
+    "set.\n"
+    "Rows are measured in turns.\n"
     "A row whose time cannot be true is INVALID, with the condition that does not hold.";
 
 constexpr const char* kFooter =

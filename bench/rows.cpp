@@ -39,11 +39,23 @@ std::vector<std::pair<std::string, std::string>> quick_nodes() {
   return nodes;
 }
 
-const Problem& problem_of(const Workload& workload, const std::string& name) {
-  for (const Workload::Node& node : workload.nodes) {
-    if (node.name == name && node.problem) return *node.problem;
+Problem problem_of(const std::string& workload, const std::string& name) {
+  const Workload read = read_workload(workload);
+  const Workload::Node* node = read.node(name);
+  if (node && node->problem) return *node->problem;
+  throw BadArgument(fmt::format("{} has no node '{}' to measure", workload, name));
+}
+
+/// The nodes of a block that are this row, with their calls: "dense_2 x74".
+std::string nodes_of(const Block& block, std::size_t row) {
+  std::string nodes;
+  for (const Line& line : block.lines) {
+    const Workload::Node* node = block.node(line);
+    if (line.row != row || !node) continue;
+    nodes += (nodes.empty() ? "" : " ") + title(*node);
+    if (node->calls > 1) nodes += fmt::format(" x{}", node->calls);
   }
-  throw BadArgument(fmt::format("{} has no node '{}' to measure", workload.name, name));
+  return nodes;
 }
 
 class Selector {
@@ -66,7 +78,7 @@ class Selector {
   void add_quick() {
     Block listed;
     for (const auto& [workload, node] : quick_nodes()) {
-      add_lines(problem_of(read_workload(workload), node), node, 0, listed);
+      add_lines(problem_of(workload, node), node, 0, listed);
     }
     const std::size_t rows = selection_.rows.size();
     for (const std::string& workload : workload_names()) {
@@ -142,6 +154,11 @@ class Selector {
 
 }  // namespace
 
+std::string title(const Workload::Node& node) {
+  return node.folded_into.empty() ? node.name
+                                  : fmt::format("{} (in {})", node.name, node.folded_into);
+}
+
 Selection select_rows(const Options& options, const DeviceInfo& device) {
   Selector selector(options, device);
   std::vector<std::string> workloads = options.workloads;
@@ -160,16 +177,10 @@ Selection select_rows(const Options& options, const DeviceInfo& device) {
 }
 
 std::string nodes_of(const Selection& selection, std::size_t row) {
-  std::vector<std::pair<std::string, std::string>>
-      found;  // nodes, and the workloads that have them
+  // Nodes, and the workloads that have them.
+  std::vector<std::pair<std::string, std::string>> found;
   for (const Block& block : selection.blocks) {
-    std::string nodes;
-    for (const Line& line : block.lines) {
-      const Workload::Node* node = block.node(line);
-      if (line.row != row || !node) continue;
-      nodes += (nodes.empty() ? "" : " ") + node->name;
-      if (node->calls > 1) nodes += fmt::format(" x{}", node->calls);
-    }
+    const std::string nodes = nodes_of(block, row);
     if (nodes.empty()) continue;
     const auto same = [&](const auto& each) { return each.first == nodes; };
     const auto known = std::find_if(found.begin(), found.end(), same);

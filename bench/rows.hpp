@@ -42,6 +42,9 @@ struct Selection {
   bool once = false;  ///< each row is one line of one table, whatever nodes it has
 };
 
+/// "softmax (in attention)": a node's name, and the node whose kernel does its work too.
+std::string title(const Workload::Node& node);
+
 /// "dense_2 x74 (lightglue-192)": the nodes that are this row, and the calls of each that has
 /// several. Workloads with the same nodes share them. Empty for a problem of the command line.
 std::string nodes_of(const Selection& selection, std::size_t row);

@@ -121,8 +121,7 @@ std::string Table::published_cell(const Block& block, const Line& line,
 
 std::string Table::name_of(const Block& block, const Line& line) {
   const Workload::Node* node = block.node(line);
-  if (!node || node->folded_into.empty()) return line.node;
-  return fmt::format("{} (in {})", line.node, node->folded_into);
+  return node ? title(*node) : line.node;
 }
 
 std::size_t Table::name_width(const Block& block) {
@@ -177,8 +176,9 @@ void Table::show_once(std::size_t index) {
   const Row& row = selection_.rows[index];
   const Result& result = results_[index];
   if (!result.was_run()) return;
-  if (!any_shown_)
+  if (!any_shown_) {
     fmt::print(out_, "\n{}  problem, variant: nodes that are this problem\n", kFigures);
+  }
   any_shown_ = true;
   if (result.outcome != Outcome::fine) return show_invalid("", row, result);
   const std::string nodes = nodes_of(selection_, index);
@@ -224,17 +224,17 @@ void Table::row_done(std::size_t row) {
   std::fflush(out_);
 }
 
-/// The rows with the least % peak. One that is alone is no row to name.
+/// The rows with the least % peak, where there are more than are named.
 void Table::show_farthest() {
   std::vector<std::pair<double, std::size_t>> shares;
   for (std::size_t i = 0; i < results_.size(); ++i) {
     const auto floor = floor_us(selection_.rows[i].problem, peak_);
     if (results_[i].valid() && floor) shares.emplace_back(*floor / results_[i].us, i);
   }
-  if (shares.size() < 2) return;
+  if (shares.size() <= kFarthest) return;
   std::sort(shares.begin(), shares.end());
-  shares.resize(std::min(shares.size(), kFarthest));
-  fmt::print(out_, "{} rows; farthest from their peak:\n", results_.size());
+  fmt::print(out_, "of {} rows, farthest from their peak:\n", shares.size());
+  shares.resize(kFarthest);
   for (const auto& [share, row] : shares) {
     fmt::print(out_, "{:>6.1f} %  {}\n", 100 * share,
                problem_cell(selection_.rows[row], results_[row]));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// table.hpp - the table for people: a block for each workload, a line for each of its nodes.
+// table.hpp - the table for people: a block for each workload, a line for each of its nodes; or a
+// line for each row, where rows are shown once.
 #pragma once
 
 #include <cstdio>

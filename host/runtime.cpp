@@ -60,6 +60,18 @@ const cl::Buffer& resolve(const std::string& name, const Plan& plan, const Bindi
   return found->second;
 }
 
+/// Throws before the first of these launches where a buffer that any of them names is not there.
+void require_bound(const std::vector<Launch>& launches, const Plan& plan, const Bindings& own,
+                   const Bindings& bindings) {
+  for (const Launch& launch : launches) {
+    for (const Arg& arg : launch.args) {
+      if (const auto* buffer = std::get_if<BufferArg>(&arg)) {
+        resolve(buffer->name, plan, own, bindings);
+      }
+    }
+  }
+}
+
 LaunchTime times_of(const cl::Event& event) {
   return {event.getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>(),
           event.getProfilingInfo<CL_PROFILING_COMMAND_SUBMIT>(),
@@ -84,10 +96,11 @@ void refuse_overlaps(const Plan& plan, const Bindings& bindings) {
   for (const TensorSpec& output : plan.tensors) {
     const auto bound = bindings.find(output.name);
     if (output.role != TensorSpec::Role::output || bound == bindings.end()) continue;
+    if (!bound->second()) continue;
     const Place place = place_of(bound->second);
     for (const TensorSpec& other : plan.tensors) {
       const auto its = bindings.find(other.name);
-      if (&other == &output || its == bindings.end()) continue;
+      if (&other == &output || its == bindings.end() || !its->second()) continue;
       const Place its_place = place_of(its->second);
       if (place.memory != its_place.memory) continue;
       if (Reason reason = overlap({&output, place.begin}, {&other, its_place.begin})) {
@@ -235,6 +248,7 @@ Executable Runtime::prepare(const Plan& foreign) {
 
 std::vector<LaunchTime> Runtime::pack(Executable& executable, const Bindings& bindings) {
   require_sound();
+  require_bound(executable.plan_.pack, executable.plan_, executable.own_, bindings);
   const std::vector<LaunchTime> before = finish();
   for (std::size_t i = 0; i < executable.pack_.size(); ++i) {
     launch(executable.plan_.pack[i], executable.pack_[i], executable, bindings);
@@ -246,6 +260,7 @@ std::vector<LaunchTime> Runtime::pack(Executable& executable, const Bindings& bi
 
 void Runtime::enqueue(Executable& executable, const Bindings& bindings) {
   require_sound();
+  require_bound(executable.plan_.launches, executable.plan_, executable.own_, bindings);
   refuse_overlaps(executable.plan_, bindings);
   for (std::size_t i = 0; i < executable.launches_.size(); ++i) {
     launch(executable.plan_.launches[i], executable.launches_[i], executable, bindings);

@@ -10,7 +10,6 @@
 
 #include "atomic_file.hpp"
 #include "command.hpp"
-#include "op.hpp"
 #include "scripted.hpp"
 #include "test_device.hpp"
 #include "workload.hpp"
@@ -68,7 +67,10 @@ TEST(bench_quick, the_set_is_fixed_and_has_every_op_of_the_workloads) {
   EXPECT_EQ(std::set<std::string>(lines.begin(), lines.end()).size(), lines.size());
   for (const std::string& name : workload_names()) {
     for (const Workload::Node& each : read_workload(name).nodes) {
-      EXPECT_TRUE(!each.problem || count(listed.out, each.op + " ") > 0) << each.op;
+      const bool is_there = std::any_of(lines.begin(), lines.end(), [&](const std::string& line) {
+        return line.rfind(each.op + " ", 0) == 0;
+      });
+      EXPECT_TRUE(!each.problem || is_there) << each.op;
     }
   }
 }
@@ -86,6 +88,12 @@ TEST(bench_quick, a_listed_problem_has_all_its_nodes_with_their_calls) {
   EXPECT_NE(listed.out.find(": dw3 (ssd512-mobilenet1.0-voc, ssd512-mobilenet1.0-voc-image)\n"),
             std::string::npos)
       << "workloads with the same nodes share them\n"
+      << listed.out;
+}
+
+TEST(bench_quick, a_node_that_another_one_does_too_says_so) {
+  const Finished listed = run_command({CLAM_BENCH_BINARY, "--quick", "--list"});
+  EXPECT_NE(listed.out.find(": softmax (in attention) x36 (lightglue-192)\n"), std::string::npos)
       << listed.out;
 }
 
@@ -118,6 +126,35 @@ TEST(bench_scripted, quick_shows_a_problem_of_many_nodes_once) {
 }
 
 /// Every launch takes 20 seconds: the minute is over before the second row.
+TEST(bench_scripted, the_quick_sets_file_has_the_nodes_of_its_rows_alone) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const std::string file = folder.file("out.json");
+  const Finished done = run_quick({"--benchmark_filter=^rotary", "--json", file},
+                                  {{"costs", {{{"kernel", "rotary*"}, {"us", 2000}}}}});
+  ASSERT_EQ(done.code, 0) << done.out << done.err;
+  EXPECT_EQ(done.out.find("farthest"), std::string::npos) << "one row is no choice\n" << done.out;
+  const json own = json::parse(read_file(file)).at("clam");
+  std::set<std::string> rows;
+  for (const json& row : own.at("rows")) rows.insert(row.at("name").get<std::string>());
+  EXPECT_EQ(rows.size(), 22u);
+  for (const json& workload : own.at("workloads")) {
+    for (const json& each : workload.at("nodes")) EXPECT_EQ(rows.count(each.at("row")), 1u) << each;
+  }
+}
+
+TEST(bench_scripted, an_invalid_row_of_quick_has_its_reason) {
+  CLAM_NEEDS_DEVICE();
+  const Finished done = run_quick(
+      {"--problem", kProduct, "--problem", kRows},
+      {{"costs", {{{"kernel", "softmax*"}, {"us", 2000}}}},
+       {"lies",
+        {{{"call", "clEnqueueNDRangeKernel"}, {"kernel", "dense_packed"}, {"does", "nothing"}}}}});
+  EXPECT_EQ(done.code, 1) << done.out << done.err;
+  EXPECT_EQ(count(done.out, std::string("INVALID ") + kProduct + ": condition "), 1u) << done.out;
+  EXPECT_NE(done.out.find("1 passed, 1 failed, 0 skipped"), std::string::npos) << done.out;
+}
+
 TEST(bench_scripted, quick_skips_nothing_because_time_is_up) {
   CLAM_NEEDS_DEVICE();
   const Finished done = run_quick(
@@ -142,7 +179,7 @@ TEST(bench_scripted, the_table_ends_with_the_three_farthest_from_their_peak) {
   const Finished done = run_quick(problems, script);
   ASSERT_EQ(done.code, 0) << done.out << done.err;
   const std::vector<std::string> lines = lines_of(done.out);
-  const auto head = std::find(lines.begin(), lines.end(), "4 rows; farthest from their peak:");
+  const auto head = std::find(lines.begin(), lines.end(), "of 4 rows, farthest from their peak:");
   ASSERT_EQ(lines.end() - head, 5) << done.out;
   EXPECT_NE(head[1].find(" %  dense"), std::string::npos) << done.out;
   EXPECT_NE(head[2].find(" %  unary"), std::string::npos) << done.out;

@@ -149,6 +149,20 @@ TEST_F(runtime_device, unbound_and_small_buffers_are_refused_before_the_launch) 
   EXPECT_EQ(runtime_->counters().launches, 0);
 }
 
+TEST_F(runtime_device, a_buffer_of_the_last_launch_is_asked_for_before_the_first) {
+  Plan plan = test::scale_plan(16, 2);
+  plan.buffers = {{"between", BufferSpec::Role::scratch, 64}};
+  plan.launches.push_back(plan.launches[0]);
+  plan.launches[0].args[1] = BufferArg{"between"};
+  plan.launches[1].args[0] = BufferArg{"between"};
+  Executable executable = runtime_->prepare(plan);
+  EXPECT_THROWS_SAYING(runtime_->enqueue(executable, {{"src", buffer(16)}}), BadArgument,
+                       "no buffer is bound to 'dst'");
+  EXPECT_THROWS_SAYING(runtime_->enqueue(executable, {{"src", buffer(16)}, {"dst", cl::Buffer()}}),
+                       BadArgument, "no buffer is bound to 'dst'");
+  EXPECT_EQ(runtime_->counters().launches, 0);
+}
+
 TEST_F(runtime_device, a_device_error_taints) {
   Plan plan = test::scale_plan(64, 2);
   plan.launches[0].kernel = "scale64";  // requires groups of 64, is launched with 16
