@@ -264,21 +264,26 @@ TEST_F(dense_device, the_largest_halves_add_up_and_overflow_like_ieee) {
 
 // ---- broken kernels ----
 
-/// Plans as a Mali gets them: two vectors of columns, split addresses, work-items that share k.
-void for_each_mali_plan(const std::string& dtype, const std::function<void(const Plan&)>& body) {
+/// Two vectors of columns, split addresses, work-items that share k.
+const std::vector<std::string> kOfAMali = {"dense m=3 n=9 k=1021 bias",
+                                           "dense m=5 n=64 k=516 trans_w=0",
+                                           "dense m=12 n=384 k=264 act=relu residual bias",
+                                           "dense m=12 n=384 k=260 trans_w=0 ldx=268 offx=4",
+                                           "dense m=193 n=256 k=132 bias residual ldr=260",
+                                           "dense m=193 n=260 k=132 trans_w=0",
+                                           "dense m=191 n=256 k=260",
+                                           "dense m=193 n=252 k=260 acc=chunk bias",
+                                           "dense m=100 n=512 k=128 acc=f16 ldx=136 offx=8 bias",
+                                           "dense m=100 n=512 k=128 acc=f16 ldx=132",
+                                           "dense m=3 n=9 k=500 k2=521 bias",
+                                           "dense m=5 n=64 k=260 k2=20",
+                                           "dense m=12 n=384 k=100 k2=160 acc=chunk trans_w=0",
+                                           "dense m=100 n=512 k=64 k2=64 acc=f16 ldx2=72 offx2=8"};
+
+/// Plans as a Mali gets them, by every variant.
+void for_each_mali_plan(const std::vector<std::string>& lines, const std::string& dtype,
+                        const std::function<void(const Plan&)>& body) {
   const DeviceInfo mali = gpu_device(find_gpu("g610"));
-  std::vector<std::string> lines = find_op("dense").cases;
-  lines.insert(
-      lines.end(),
-      {"dense m=3 n=9 k=1021 bias", "dense m=5 n=64 k=516 trans_w=0",
-       "dense m=12 n=384 k=264 act=relu residual bias",
-       "dense m=12 n=384 k=260 trans_w=0 ldx=268 offx=4",
-       "dense m=193 n=256 k=132 bias residual ldr=260", "dense m=193 n=260 k=132 trans_w=0",
-       "dense m=191 n=256 k=260", "dense m=193 n=252 k=260 acc=chunk bias",
-       "dense m=100 n=512 k=128 acc=f16 ldx=136 offx=8 bias",
-       "dense m=100 n=512 k=128 acc=f16 ldx=132", "dense m=3 n=9 k=500 k2=521 bias",
-       "dense m=5 n=64 k=260 k2=20", "dense m=12 n=384 k=100 k2=160 acc=chunk trans_w=0",
-       "dense m=100 n=512 k=64 k2=64 acc=f16 ldx2=72 offx2=8"});
   for (const Problem& problem : problems_of(lines, dtype)) {
     for (const Variant& variant : problem.op().variants) {
       if (!variant.supports(problem, mali)) body(make_plan(problem, mali, {variant.name}));
@@ -286,9 +291,9 @@ void for_each_mali_plan(const std::string& dtype, const std::function<void(const
   }
 }
 
-TEST_F(dense_device, plans_for_a_mali_are_right_here_too) {
+void expect_right_here(const std::vector<std::string>& lines) {
   for (const std::string& dtype : dtypes_left()) {
-    for_each_mali_plan(dtype, [](const Plan& plan) {
+    for_each_mali_plan(lines, dtype, [](const Plan& plan) {
       const Problem problem = Problem::parse(plan.problem);
       SCOPED_TRACE(plan.problem + " " + plan.variant);
       for (const char* set : {"exact", "zero_mean"}) {
@@ -298,6 +303,12 @@ TEST_F(dense_device, plans_for_a_mali_are_right_here_too) {
       }
     });
   }
+}
+
+TEST_F(dense_device, plans_for_a_mali_are_right_here_too) { expect_right_here(kOfAMali); }
+
+TEST_F(dense_device, a_malis_plans_of_all_cases_are_right_here_too) {
+  expect_right_here(find_op("dense").cases);
 }
 
 /// In order the large terms cancel at once; in parts the first is the end of one part, and all of
@@ -316,14 +327,15 @@ TEST_F(dense_device, sums_that_cancel_between_parts_stay_within_their_bound) {
   expect_pass(trial, inputs, expected(problem, inputs, Check::hard));
 }
 
-TEST_F(dense_device, tiles_that_lie_across_4_gib_have_the_same_bits) {
+/// Kernels that take every tile for one that lies across 4 GiB.
+void expect_same_bits_across_4_gib(const std::vector<std::string>& lines) {
   const test::TemporaryFolder folder;
   for (const char* file : {"dense.cl", "dense_raw.cl"}) {
     test::break_kernel(folder, file, "(bytes - 1) < (uint)", "(bytes - 1) >= 0 * (uint)");
   }
   const auto across = test::runtime_with_kernels(folder);
   for (const std::string& dtype : dtypes_left()) {
-    for_each_mali_plan(dtype, [&](const Plan& plan) {
+    for_each_mali_plan(lines, dtype, [&](const Plan& plan) {
       const Problem problem = Problem::parse(plan.problem);
       SCOPED_TRACE(plan.problem + " " + plan.variant);
       const Tensors inputs = make_inputs(problem, data_set("zero_mean"), test::seed());
@@ -331,6 +343,14 @@ TEST_F(dense_device, tiles_that_lie_across_4_gib_have_the_same_bits) {
       EXPECT_TRUE(run(near, inputs).at("y") == run(far, inputs).at("y"));
     });
   }
+}
+
+TEST_F(dense_device, tiles_that_lie_across_4_gib_have_the_same_bits) {
+  expect_same_bits_across_4_gib(kOfAMali);
+}
+
+TEST_F(dense_device, tiles_of_all_cases_across_4_gib_have_the_same_bits) {
+  expect_same_bits_across_4_gib(find_op("dense").cases);
 }
 
 TEST_F(dense_broken, broken_kernels_are_caught) {
