@@ -33,6 +33,10 @@ class dense_device : public test::OpDevice {
   static HostTensor run_y(Trial& trial, const Tensors& inputs) {
     return run(trial, inputs).at("y");
   }
+
+  /// Plans for a Mali.
+  static void expect_right_here(const std::vector<std::string>& lines);
+  static void expect_same_bits_across_4_gib(const std::vector<std::string>& lines);
 };
 
 /// Kernels made worse on purpose: one driver is enough to see that they are caught.
@@ -291,7 +295,7 @@ void for_each_mali_plan(const std::vector<std::string>& lines, const std::string
   }
 }
 
-void expect_right_here(const std::vector<std::string>& lines) {
+void dense_device::expect_right_here(const std::vector<std::string>& lines) {
   for (const std::string& dtype : dtypes_left()) {
     for_each_mali_plan(lines, dtype, [](const Plan& plan) {
       const Problem problem = Problem::parse(plan.problem);
@@ -328,7 +332,7 @@ TEST_F(dense_device, sums_that_cancel_between_parts_stay_within_their_bound) {
 }
 
 /// Kernels that take every tile for one that lies across 4 GiB.
-void expect_same_bits_across_4_gib(const std::vector<std::string>& lines) {
+void dense_device::expect_same_bits_across_4_gib(const std::vector<std::string>& lines) {
   const test::TemporaryFolder folder;
   for (const char* file : {"dense.cl", "dense_raw.cl"}) {
     test::break_kernel(folder, file, "(bytes - 1) < (uint)", "(bytes - 1) >= 0 * (uint)");
