@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// The list of slow tests: a pattern that selects nothing is of a test that was renamed, and would
+// run where it should not.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace clam::test {
+namespace {
+
+std::vector<std::string> all_tests() {
+  std::vector<std::string> names;
+  const testing::UnitTest& all = *testing::UnitTest::GetInstance();
+  for (int i = 0; i < all.total_test_suite_count(); ++i) {
+    const testing::TestSuite& suite = *all.GetTestSuite(i);
+    for (int j = 0; j < suite.total_test_count(); ++j) {
+      names.push_back(std::string(suite.name()) + "." + suite.GetTestInfo(j)->name());
+    }
+  }
+  return names;
+}
+
+/// Whether `name` fits a pattern of literal text and stars.
+bool fits(const std::string& name, const std::string& pattern, std::size_t n = 0,
+          std::size_t p = 0) {
+  if (p == pattern.size()) return n == name.size();
+  if (pattern[p] == '*') {
+    return fits(name, pattern, n, p + 1) || (n < name.size() && fits(name, pattern, n + 1, p));
+  }
+  return n < name.size() && name[n] == pattern[p] && fits(name, pattern, n + 1, p + 1);
+}
+
+/// The patterns of a list that no test fits, and lines that are not of its form.
+std::vector<std::string> useless(std::istream& list, const std::vector<std::string>& tests) {
+  std::vector<std::string> found;
+  for (std::string line; std::getline(list, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    std::istringstream words(line);
+    std::string level, pattern;
+    words >> level >> pattern;
+    bool any = false;
+    for (const std::string& test : tests) any = any || fits(test, pattern);
+    if (!any || (level != "full" && level != "weekly")) found.push_back(line);
+  }
+  return found;
+}
+
+TEST(slow, a_pattern_of_no_test_is_seen) {
+  const std::vector<std::string> tests = {"dense_device.every_case", "cli.run"};
+  std::istringstream list("# why\nfull *_device.every_*  # 9\nweekly cli.walk\nsome cli.run\n");
+  EXPECT_EQ(useless(list, tests), (std::vector<std::string>{"weekly cli.walk", "some cli.run"}));
+}
+
+TEST(slow, every_pattern_of_the_list_is_of_a_test) {
+  const std::vector<std::string> tests = all_tests();
+  for (const char* room : {"readme.*", "bench.*", "match_assignment.*"}) {
+    bool built = false;
+    for (const std::string& test : tests) built = built || fits(test, room);
+    if (!built) GTEST_SKIP() << "not all rooms are built: " << room;
+  }
+  std::ifstream list(CLAM_SOURCE_DIR "/tests/slow.txt");
+  if (!list) GTEST_SKIP() << "the sources are not here";
+  EXPECT_EQ(useless(list, tests), std::vector<std::string>{});
+}
+
+}  // namespace
+}  // namespace clam::test
