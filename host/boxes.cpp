@@ -53,8 +53,7 @@ BoxRows::BoxRows(const std::string& name, const HostTensor& tensor, const BoxFor
   if (tensor.dtype() == Dtype::i32 || (axes != 2 && axes != 3) || shape.back() < 5) {
     throw BadArgument(
         fmt::format("{} holds {}[{}], which are no box rows: these are f32 or f16 [n, e] or "
-                    "[batch, n, e], with e "
-                    "of 5 or more",
+                    "[batch, n, e], with e of 5 or more",
                     name, clam::name(tensor.dtype()), to_string(shape)));
   }
   e_ = shape[axes - 1], n_ = shape[axes - 2];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The list of slow tests: a pattern that selects nothing is of a test that was renamed, and would
 // run where it should not.
+#include <fnmatch.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -24,14 +25,8 @@ std::vector<std::string> all_tests() {
   return names;
 }
 
-/// Whether `name` fits a pattern of literal text and stars.
-bool fits(const std::string& name, const std::string& pattern, std::size_t n = 0,
-          std::size_t p = 0) {
-  if (p == pattern.size()) return n == name.size();
-  if (pattern[p] == '*') {
-    return fits(name, pattern, n, p + 1) || (n < name.size() && fits(name, pattern, n + 1, p));
-  }
-  return n < name.size() && name[n] == pattern[p] && fits(name, pattern, n + 1, p + 1);
+bool fits(const std::string& name, const std::string& pattern) {
+  return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
 }
 
 /// The patterns of a list that no test fits, and lines that are not of its form.
