@@ -10,15 +10,16 @@
 set -euo pipefail
 
 tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source-path=SCRIPTDIR source=checks.sh
+source "$tree/tests/checks.sh"
 box=$(mktemp -d) # a folder elsewhere
 clam=            # the top folder of the archive, unpacked there
-passed=0 failed=0 skipped=0
 trap 'rm -rf "$box"' EXIT
 
 main() {
   local archive code=0 can_run=1
   archive=$("$tree/tools/build-aarch64" ${CLAM_TEST_AARCH64:+"$CLAM_TEST_AARCH64"}) || code=$?
-  [[ $code != 77 ]] || finish_skipped
+  [[ $code != 77 ]] || { skipped=1 && finish; }
   [[ $code == 0 ]] || { echo "FAILED  the archive is built" && failed=1 && finish; }
   "$tree/tools/with-driver" --check arm64 || can_run=
   mkdir "$box/unpacked" && cd "$box/unpacked"
@@ -28,33 +29,6 @@ main() {
   check_archive
   if [[ -n $can_run ]]; then check_runs; else skip "what runs the programs"; fi
   finish
-}
-
-# ---- judging ------------------------------------------------------------------------------------
-
-# check NAME COMMAND...: a test that passes when COMMAND does.
-check() {
-  if "${@:2}"; then
-    echo "ok      $1"
-    passed=$((passed + 1))
-  else
-    echo "FAILED  $1"
-    failed=$((failed + 1))
-  fi
-}
-
-skip() { echo "skipped $1" && skipped=$((skipped + 1)); }
-
-finish_skipped() {
-  skipped=1
-  finish
-}
-
-finish() {
-  echo "$passed passed, $failed failed, $skipped skipped"
-  [[ $failed == 0 ]] || exit 1
-  [[ $passed != 0 ]] || exit 77
-  exit 0
 }
 
 # ---- the archive --------------------------------------------------------------------------------

@@ -16,12 +16,13 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../tools/lib.sh"
 # shellcheck source-path=SCRIPTDIR source=../tools/roots.sh
 source "$tree/tools/roots.sh"
+# shellcheck source-path=SCRIPTDIR source=checks.sh
+source "$tree/tests/checks.sh"
 
 release=13
 compiler=g++
 all=
 build=  # the folder on this machine that is build/ inside
-passed=0 failed=0 skipped=0
 
 # What must not depend on the versions of libraries, and the smallest device tests of each op.
 smoke='*smoke*:number_text.*:plan.*:problem.*:multibox_prior.*:bench.*:program_cache_device.*'
@@ -55,25 +56,6 @@ read_arguments() {
     esac
     shift
   done
-}
-
-# ---- judging ------------------------------------------------------------------------------------
-
-# check NAME COMMAND...: a test that passes when COMMAND does.
-check() {
-  if "${@:2}"; then
-    echo "ok      $1"
-    passed=$((passed + 1))
-  else
-    echo "FAILED  $1"
-    failed=$((failed + 1))
-  fi
-}
-
-finish() {
-  echo "$passed passed, $failed failed, $skipped skipped"
-  [[ $failed == 0 ]] || exit 1
-  exit 0
 }
 
 # ---- inside -------------------------------------------------------------------------------------
@@ -134,8 +116,7 @@ check_tests() {
   local driver filter=${all:+*}
   for driver in pocl llvmpipe; do
     if [[ $driver == llvmpipe && $release -lt 13 ]]; then
-      echo "skipped llvmpipe: the Mesa of Debian $release has no fp16"
-      skipped=$((skipped + 1))
+      skip "llvmpipe: the Mesa of Debian $release has no fp16"
       continue
     fi
     check "its tests pass on $driver" run_tests "$driver" "${filter:-$smoke}"
