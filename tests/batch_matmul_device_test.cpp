@@ -45,19 +45,6 @@ class batch_matmul_device : public test::OpDevice {
 /// Kernels made worse on purpose: one driver is enough to see that they are caught.
 class batch_matmul_broken : public test::OpDevice {};
 
-TEST_F(batch_matmul_device, every_case_passes_every_set_in_f32) {
-  for (const Problem& problem : problems_of(find_op("batch_matmul").cases, "f32")) {
-    expect_all_sets_pass(problem);
-  }
-}
-
-TEST_F(batch_matmul_device, every_case_passes_every_set_in_f16) {
-  CLAM_NEEDS_F16();
-  for (const Problem& problem : problems_of(find_op("batch_matmul").cases, "f16")) {
-    expect_all_sets_pass(problem);
-  }
-}
-
 TEST_F(batch_matmul_device, every_group_size_gives_the_same_bits) {
   for (const std::string& dtype : dtypes()) {
     for (const char* words :
@@ -265,7 +252,7 @@ TEST_F(batch_matmul_device, random_problems_pass) {
     return fmt::format(" ld{0}={1} off{0}={2} stride{0}={3}", name, ld, step * random.integer(0, 5),
                        (rows * ld + step - 1) / step * step + step * random.integer(0, 3));
   };
-  for (int i = 0; i < 12; ++i) {
+  for (int i = test::random_problems_of_this_run(12); i > 0; --i) {
     const int m = random.integer(1, 70), n = random.integer(1, 70), k = random.integer(1, 70);
     const bool ta = random.integer(0, 1) == 1, tb = random.integer(0, 1) == 1;
     std::string words = fmt::format("batch={} m={} n={} k={} ta={} tb={}", random.integer(1, 4), m,

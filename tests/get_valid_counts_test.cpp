@@ -268,7 +268,7 @@ void expect_exact(const Problem& problem, const std::vector<int>& groups) {
 /// The layout of SSD runs in groups of every size, the others in the preferred one: each pair of
 /// layout and size is a program to build.
 void expect_cases_exact(const char* dtype) {
-  for (const std::string& line : op().cases) {
+  for (const std::string& line : test::of_this_run(op().cases)) {
     const Problem problem = Problem::parse(line + " dtype=" + dtype);
     const bool ssd = problem.integer("e") == 6 && problem.integer("id_index") == 0 &&
                      problem.integer("score_index") == 1;
@@ -289,7 +289,7 @@ TEST(get_valid_counts_device, every_case_is_exact_f16) {
 TEST(get_valid_counts_device, random_problems_are_exact) {
   CLAM_NEEDS_DEVICE();
   Random random(test::seed());
-  for (int i = 0; i < 20; ++i) {
+  for (int i = test::random_problems_of_this_run(20); i > 0; --i) {
     const int e = random.integer(5, 9), score_index = random.integer(0, e - 1);
     int id_index = random.integer(-1, e - 1);
     if (id_index == score_index) id_index = -1;

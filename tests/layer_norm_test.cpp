@@ -323,17 +323,6 @@ class layer_norm_device : public test::OpDevice {};
 /// Kernels made worse on purpose: one driver is enough to see that they are caught.
 class layer_norm_broken : public test::OpDevice {};
 
-TEST_F(layer_norm_device, every_case_passes_every_set_in_f32) {
-  for (const std::string& line : find_op("layer_norm").cases) expect_all_sets_pass(parse(line));
-}
-
-TEST_F(layer_norm_device, every_case_passes_every_set_in_f16) {
-  CLAM_NEEDS_F16();
-  for (const std::string& line : find_op("layer_norm").cases) {
-    expect_all_sets_pass(parse(line, "f16"));
-  }
-}
-
 TEST_F(layer_norm_device, groups_of_every_size_pass) {
   for (const std::string& dtype : dtypes()) {
     for (const char* line : {"layer_norm rows=5 n=192 act=gelu", "layer_norm rows=3 n=1021"}) {
@@ -358,7 +347,7 @@ TEST_F(layer_norm_device, exp_passes_where_native_exp2_is_the_default) {
 TEST_F(layer_norm_device, random_problems_pass) {
   Random random(test::seed());
   const char* acts[] = {"none", "gelu", "relu", "tanh"};
-  for (int i = 0; i < 4; ++i) {
+  for (int i = test::random_problems_of_this_run(4); i > 0; --i) {
     const std::string line = fmt::format("layer_norm rows={} n={} act={}", random.integer(1, 40),
                                          random.integer(2, 300), acts[random.integer(0, 3)]);
     for (const std::string& dtype : dtypes()) expect_all_sets_pass(parse(line, dtype));

@@ -120,14 +120,6 @@ TEST(multibox_prior, faulty_outputs_are_caught) {
 class multibox_prior_device : public test::OpDevice {};
 class multibox_prior_broken : public test::OpDevice {};
 
-TEST_F(multibox_prior_device, every_case_is_within_its_bound) {
-  for (const std::string& dtype : dtypes()) {
-    for (const Problem& problem : problems_of(find_op("multibox_prior").cases, dtype)) {
-      expect_all_sets_pass(problem);
-    }
-  }
-}
-
 TEST_F(multibox_prior_device, groups_of_any_size_give_the_same_bits) {
   for (const std::string& dtype : dtypes()) {
     const Problem problem = parse("multibox_prior h=9 w=67 sizes=0.2x0.272 ratios=1x2x0.5", dtype);
@@ -137,7 +129,7 @@ TEST_F(multibox_prior_device, groups_of_any_size_give_the_same_bits) {
 
 TEST_F(multibox_prior_device, random_problems_are_within_their_bound) {
   Random random(test::seed());
-  for (int i = 0; i < 10; ++i) {
+  for (int i = test::random_problems_of_this_run(10); i > 0; --i) {
     const std::string line = fmt::format(
         "multibox_prior h={} w={} sizes={:.3f}x{:.3f} ratios=1x{:.3f} offsets={:.3f}x{:.3f}",
         random.integer(1, 90), random.integer(1, 90), 0.01 + random.uniform(),

@@ -401,7 +401,7 @@ std::vector<const char*> sets_for(const Problem& problem, bool only_extents) {
 
 TEST_F(nms_device, every_case_is_exact) {
   for (const std::string& dtype : dtypes()) {
-    for (const std::string& line : op().cases) {
+    for (const std::string& line : test::of_this_run(op().cases)) {
       const Problem problem = Problem::parse(line + " dtype=" + dtype);
       const bool only_extents = std::count(line.begin(), line.end(), '=') == 1;
       for_each_variant(problem, 0, [&](Trial& trial) {
@@ -436,7 +436,7 @@ TEST_F(nms_device, denormal_coordinates_count_where_the_device_has_them) {
 
 TEST_F(nms_device, random_problems_are_exact) {
   Random random(test::seed());
-  for (int i = 0; i < 16; ++i) {
+  for (int i = test::random_problems_of_this_run(16); i > 0; --i) {
     const int e = random.integer(5, 8), coord = random.integer(0, e - 4);
     const auto other = [&](int taken) {
       int index = taken;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "atomic_file.hpp"
 #include "gpu.hpp"
@@ -81,12 +82,15 @@ class oclgrind : public testing::Test {
   }
 };
 
-/// A simulation keeps one core busy: as many run at a time as there are.
+/// The smallest case of each kernel, as planned for any device and for a Mali, and of tests/weekly
+/// all small cases. A simulation keeps one core busy: as many run at a time as there are.
 TEST_F(oclgrind, says_nothing_about_any_kernel) {
   std::vector<Simulation> simulations;
+  std::set<std::string> seen;
   for (const Op* op : all_ops()) {
-    for_small_cases(*op, [&](const Simulation& simulation, const Plan&) {
-      simulations.push_back(simulation);
+    for_small_cases(*op, [&](const Simulation& simulation, const Plan& plan) {
+      const bool is_new = test::launches_new_kernel(plan, seen, simulation.gpu + simulation.set);
+      if (is_new || test::is_weekly()) simulations.push_back(simulation);
       return false;
     });
   }
@@ -177,7 +181,6 @@ bool is_reported(const Op& op, const std::string& file, const std::string& kerne
 /// A race, or a read of what another work-item has not written yet. Processors run the items of a
 /// group in turn, and a GPU those of a warp together: there most of these give the right result.
 TEST_F(oclgrind, finds_every_barrier_that_is_missing) {
-  if (!std::getenv("CLAM_TEST_FULL")) GTEST_SKIP() << "slow: tools/test --full";
   int barriers = 0;
   for (const Op* op : all_ops()) {
     for (const std::string& file : embedded_files()) {

@@ -197,14 +197,6 @@ TEST(rotary, honest_outputs_pass_every_set_and_faulty_ones_do_not) {
 class rotary_device : public test::OpDevice {};
 class rotary_broken : public test::OpDevice {};
 
-TEST_F(rotary_device, every_case_passes_every_set) {
-  for (const std::string& dtype : dtypes()) {
-    for (const Problem& problem : problems_of(find_op("rotary").cases, dtype)) {
-      expect_all_sets_pass(problem);
-    }
-  }
-}
-
 TEST_F(rotary_device, groups_of_any_size_give_the_same_bits) {
   for (const std::string& dtype : dtypes()) {
     for (const char* words : {"rotary batch=1 heads=4 n=33 d=68", "rotary batch=1 heads=3 n=5 d=6",
@@ -217,7 +209,7 @@ TEST_F(rotary_device, groups_of_any_size_give_the_same_bits) {
 
 TEST_F(rotary_device, random_problems_pass) {
   Random random(test::seed());
-  for (int i = 0; i < 4; ++i) {
+  for (int i = test::random_problems_of_this_run(4); i > 0; --i) {
     const int rotary_dim = 2 * random.integer(1, 30);
     const std::string line = fmt::format(
         "rotary batch={} heads={} n={} d={} rotary_dim={} pairing={}", random.integer(1, 3),

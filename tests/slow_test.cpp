@@ -3,12 +3,15 @@
 // run where it should not.
 #include <fnmatch.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include "test_device.hpp"
 
 namespace clam::test {
 namespace {
@@ -31,6 +34,7 @@ bool fits(const std::string& name, const std::string& pattern) {
 
 /// The patterns of a list that no test fits, and lines that are not of its form.
 std::vector<std::string> useless(std::istream& list, const std::vector<std::string>& tests) {
+  const std::set<std::string> levels = {"full", "third", "weekly", "once"};
   std::vector<std::string> found;
   for (std::string line; std::getline(list, line);) {
     if (line.empty() || line[0] == '#') continue;
@@ -39,7 +43,7 @@ std::vector<std::string> useless(std::istream& list, const std::vector<std::stri
     words >> level >> pattern;
     bool any = false;
     for (const std::string& test : tests) any = any || fits(test, pattern);
-    if (!any || (level != "full" && level != "weekly")) found.push_back(line);
+    if (!any || levels.count(level) == 0) found.push_back(line);
   }
   return found;
 }
@@ -48,6 +52,19 @@ TEST(slow, a_pattern_of_no_test_is_seen) {
   const std::vector<std::string> tests = {"dense_device.every_case", "cli.run"};
   std::istringstream list("# why\nfull *_device.every_*  # 9\nweekly cli.walk\nsome cli.run\n");
   EXPECT_EQ(useless(list, tests), (std::vector<std::string>{"weekly cli.walk", "some cli.run"}));
+}
+
+TEST(slow, one_of_each_three_is_of_a_run_and_all_of_a_week) {
+  const char* week = std::getenv("CLAM_TEST_WEEKLY");
+  ::unsetenv("CLAM_TEST_WEEKLY");
+  const std::vector<std::size_t> some = indices_of_this_run(8);
+  ASSERT_EQ(some.size(), 3U);
+  for (std::size_t i = 0; i < some.size(); ++i) EXPECT_EQ(some[i] / 3, i);
+  EXPECT_LT(some.back(), 8U);
+  EXPECT_TRUE(indices_of_this_run(0).empty());
+  ::setenv("CLAM_TEST_WEEKLY", "1", 1);
+  EXPECT_EQ(indices_of_this_run(4), (std::vector<std::size_t>{0, 1, 2, 3}));
+  if (!week) ::unsetenv("CLAM_TEST_WEEKLY");
 }
 
 TEST(slow, every_pattern_of_the_list_is_of_a_test) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// smoke_test.cpp - every kernel of every op once, on the smallest problems that launch it.
+// smoke_test.cpp - what all ops have in common: every kernel once, on the smallest problems that
+// launch it, and every case with every data set.
 #include <set>
 
 #include "manifest.hpp"
@@ -22,11 +23,7 @@ std::vector<Smoke> smallest(const Op& op, const std::string& dtype, const Device
     for (const Variant& variant : op.variants) {
       if (variant.supports(problem, device)) continue;
       const Plan plan = make_plan(problem, device, {variant.name, 0});
-      bool is_new = false;
-      for (const auto* launches : {&plan.pack, &plan.launches}) {
-        for (const Launch& launch : *launches) is_new |= seen.insert(launch.kernel).second;
-      }
-      if (is_new) chosen.push_back({problem, variant.name});
+      if (test::launches_new_kernel(plan, seen)) chosen.push_back({problem, variant.name});
     }
   }
   return chosen;
@@ -44,6 +41,8 @@ TEST(smoke, has_every_kernel) {
   }
   EXPECT_EQ(chosen, all);
 }
+
+std::string name_of_op(const testing::TestParamInfo<const Op*>& info) { return info.param->name; }
 
 class smoke_device : public test::OpDevice, public testing::WithParamInterface<const Op*> {
  protected:
@@ -70,8 +69,25 @@ TEST_P(smoke_device, every_kernel_is_right_in_f16) {
   expect_every_kernel_right("f16");
 }
 
-INSTANTIATE_TEST_SUITE_P(ops, smoke_device, testing::ValuesIn(all_ops()),
-                         [](const auto& info) { return info.param->name; });
+INSTANTIATE_TEST_SUITE_P(ops, smoke_device, testing::ValuesIn(all_ops()), name_of_op);
+
+class cases_device : public test::OpDevice, public testing::WithParamInterface<const Op*> {
+ protected:
+  static void expect_cases_right(const std::string& dtype) {
+    for (const Problem& problem : test::of_this_run(problems_of(GetParam()->cases, dtype))) {
+      expect_all_sets_pass(problem);
+    }
+  }
+};
+
+TEST_P(cases_device, every_case_passes_every_set_in_f32) { expect_cases_right("f32"); }
+
+TEST_P(cases_device, every_case_passes_every_set_in_f16) {
+  CLAM_NEEDS_F16();
+  expect_cases_right("f16");
+}
+
+INSTANTIATE_TEST_SUITE_P(ops, cases_device, testing::ValuesIn(all_ops()), name_of_op);
 
 }  // namespace
 }  // namespace clam

@@ -3,10 +3,12 @@
 
 #include <stdlib.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <stdexcept>
 
 #include "atomic_file.hpp"
+#include "ops/shared/random.hpp"
 
 namespace clam::test {
 namespace {
@@ -53,6 +55,30 @@ std::uint64_t seed() {
   const char* variable = std::getenv("CLAM_TEST_SEED");
   return variable ? std::strtoull(variable, nullptr, 10) : 20190605;
 }
+
+bool is_weekly() { return std::getenv("CLAM_TEST_WEEKLY") != nullptr; }
+
+bool launches_new_kernel(const Plan& plan, std::set<std::string>& seen, const std::string& where) {
+  bool is_new = false;
+  for (const auto* launches : {&plan.pack, &plan.launches}) {
+    for (const Launch& launch : *launches) is_new |= seen.insert(where + launch.kernel).second;
+  }
+  return is_new;
+}
+
+std::vector<std::size_t> indices_of_this_run(std::size_t count) {
+  std::vector<std::size_t> indices;
+  Random random(seed());
+  const std::size_t step = is_weekly() ? 1 : 3;
+  for (std::size_t first = 0; first < count; first += step) {
+    const std::size_t last = std::min(first + step, count) - 1;
+    indices.push_back(first + static_cast<std::size_t>(
+                                  random.integer(0, static_cast<int>(last - first))));
+  }
+  return indices;
+}
+
+int random_problems_of_this_run(int all) { return is_weekly() ? all : (all + 2) / 3; }
 
 TemporaryFolder::TemporaryFolder() {
   path_ = (std::filesystem::temp_directory_path() / "clam-test-XXXXXX").string();

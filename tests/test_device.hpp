@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "clam.hpp"
 
@@ -23,6 +25,28 @@ std::unique_ptr<Runtime> fresh_runtime(RuntimeOptions options = {});
 
 /// The seed of random tests: CLAM_TEST_SEED, else fixed. Printed once, by main.
 std::uint64_t seed();
+
+/// The indices from 0 to count - 1 that this run holds: one of each three that follow one another,
+/// which the seed draws, and with CLAM_TEST_WEEKLY all of them.
+std::vector<std::size_t> indices_of_this_run(std::size_t count);
+
+/// Of the cases of an op, or of other things that a slow test goes through, those of these indices.
+template <typename T>
+std::vector<T> of_this_run(const std::vector<T>& all) {
+  std::vector<T> chosen;
+  for (const std::size_t i : indices_of_this_run(all.size())) chosen.push_back(all[i]);
+  return chosen;
+}
+
+/// How many random problems of `all` this run draws: a third, and with CLAM_TEST_WEEKLY all.
+int random_problems_of_this_run(int all);
+
+/// Whether tests/weekly runs: then nothing is left out.
+bool is_weekly();
+
+/// Whether the plan launches a kernel that `seen` lacks; afterwards it has them all. `where` tells
+/// kernels apart that are seen in several places.
+bool launches_new_kernel(const Plan& plan, std::set<std::string>& seen, const std::string& where = "");
 
 /// A folder that is removed with everything in it at the end of the scope.
 class TemporaryFolder {

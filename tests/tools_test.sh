@@ -49,7 +49,7 @@ make_machine() {
   echo 'echo "2 passed, 0 failed, 0 skipped"' >"$box/tree/tests/tools_test.sh"
   echo 'echo "3 passed, 0 failed, 0 skipped"' >"$box/tree/tests/aarch64_test.sh"
   echo 'echo "6 passed, 0 failed, 0 skipped"' >"$box/tree/tests/debian_test.sh"
-  printf '%s\n' '# a comment' 'full slow.*  # 9 s' 'weekly slowest.*' >"$box/tree/tests/slow.txt"
+  printf '%s\n' '# a comment' 'full slow.*  # 9 s' 'third slower.*' 'weekly slowest.*' 'once cli*' >"$box/tree/tests/slow.txt"
   make_packaging
   program cmake <<<'echo "cmake $*" >>"$BOX/calls"'
   program ninja <<<'echo "ninja $*" >>"$BOX/calls"'
@@ -796,7 +796,7 @@ test_nothing_that_could_run_is_77() {
 test_room_selects_its_suites() {
   run test dense --gtest_repeat=2
   code_is 0
-  says calls '--gtest_filter=dense.*:*/dense.*:dense_device.*:*/dense_device.*:dense_broken.*:dense_scripted.*-slow.*:slowest.*:oclgrind.*:mali_bars.* --gtest_repeat=2'
+  says calls '--gtest_filter=dense.*:*/dense.*:dense_device.*:*/dense_device.*:dense_broken.*:dense_scripted.*:*_device.*/dense-slow.*:slower.*:slowest.*:oclgrind.*:mali_bars.*:cli.real_mali_* --gtest_repeat=2'
   says calls '--gtest_filter=*smoke_device.*in_f16/dense --gtest_repeat=2'
   last_line_is '10 passed, 0 failed, 2 skipped'
 }
@@ -882,10 +882,13 @@ test_slow_parts_are_of_full_alone() {
   run test
   lacks out '== aarch64'
   lacks out '== the Mali compilers'
+  says calls 'pocl.icd --gtest_filter=*-slow.*:slower.*:slowest.*:oclgrind.*'
   run test --full
   code_is 0
   says out '== aarch64'
   says out '== the Mali compilers'
+  says calls 'pocl.icd --gtest_filter=*-slowest.*:oclgrind.*'
+  says calls 'rusticl.icd --gtest_filter=*_device.*-slowest.*:cli*:oclgrind.*'
   last_line_is '35 passed, 0 failed, 5 skipped'
   run test aarch64
   last_line_is '3 passed, 0 failed, 0 skipped'

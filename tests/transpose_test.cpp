@@ -144,14 +144,6 @@ TEST(transpose, faulty_outputs_are_caught) {
 class transpose_device : public test::OpDevice {};
 class transpose_broken : public test::OpDevice {};
 
-TEST_F(transpose_device, every_case_passes_every_set) {
-  for (const std::string& dtype : dtypes()) {
-    for (const Problem& problem : problems_of(find_op("transpose").cases, dtype)) {
-      expect_all_sets_pass(problem);
-    }
-  }
-}
-
 TEST_F(transpose_device, groups_of_every_size_pass) {
   for (const std::string& dtype : dtypes()) {
     for (const char* line :
@@ -174,7 +166,7 @@ TEST_F(transpose_device, every_permutation_of_four_axes_passes) {
 
 TEST_F(transpose_device, random_problems_pass) {
   Random random(test::seed());
-  for (int i = 0; i < 6; ++i) {
+  for (int i = test::random_problems_of_this_run(6); i > 0; --i) {
     std::vector<int> perm(static_cast<std::size_t>(random.integer(1, 4)));
     std::iota(perm.begin(), perm.end(), 0);
     Shape shape;
