@@ -140,7 +140,7 @@ const json& own_part(const std::string& file, const json& document) {
   }
   const json& schema = own->at("schema");
   if (schema == kSchema) return *own;
-  throw BadArgument(fmt::format("{}: it is of schema {}, and this clam-bench reads schema {}", file,
+  throw BadArgument(fmt::format("{}: it is of schema {}, and this clam-bench reads schema {}; measure again with this version", file,
                                 in_quotes(schema.dump(-1, ' ', true)), kSchema));
 }
 
@@ -265,7 +265,7 @@ Comparison compare_runs(const std::string& a_name, const json& a, const std::str
     comparison.rows.push_back(compare_row(name, *old, before, *row, after));
   }
   if (comparison.rows.empty()) {
-    throw BadArgument(fmt::format("{} and {} have no measured row in common: nothing is compared",
+    throw BadArgument(fmt::format("{} and {} have no measured row in common; measure the same problems in both runs",
                                   a_name, b_name));
   }
   note_missing(comparison, before, after);
@@ -278,7 +278,7 @@ Comparison agreed(const std::vector<Comparison>& runs) {
   Comparison last = runs.back();
   for (auto earlier = runs.begin(); earlier + 1 != runs.end(); ++earlier) {
     for (const std::string& note : earlier->notes) note_once(last, note);
-    note_once(last, fmt::format("a row's verdict is of {}, and UNSURE where {} says otherwise",
+    note_once(last, fmt::format("verdicts are those of {}; where {} disagrees, they are UNSURE",
                                 last.b, earlier->b));
     for (ComparedRow& row : last.rows) agree(row, *earlier);
     for (const ComparedRow& row : earlier->rows) {

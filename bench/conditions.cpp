@@ -51,13 +51,13 @@ Reason events_are_times(const Batch& batch) {
     if (ns > 0 && ns <= kClocksApart * batch.wall_ns) continue;
     return fmt::format(
         "condition 1, events: an event says that launch {} took {:.0f} ns, but the host waited "
-        "{:.0f} ns for all: the driver's profiling cannot be believed",
+        "{:.0f} ns for all: the driver's event times are wrong; run `clam probe event-garbage`",
         i, ns, batch.wall_ns);
   }
   if (!all_start_together(batch.times)) return {};
   return fmt::format(
       "condition 1, events: {} launches one after another all say that they started at {} ns: the "
-      "driver's profiling cannot be believed",
+      "driver's event times are wrong; run `clam probe event-garbage`",
       batch.times.size(), batch.times.front().started);
 }
 

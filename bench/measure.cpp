@@ -333,7 +333,7 @@ std::vector<std::string> Meter::marks_of(const Entry& entry) const {
   if (entry.work.finding == Finding::too_short) marks.push_back(kTooShort);
   if (is_launch_bound(result.us, result.launches, limits())) marks.push_back("launch-bound");
   if (options_.limits && lacks_a_peak(claim_of(entry), limits())) {
-    marks.push_back("not held against a peak, which is not known");
+    marks.push_back("no peak to compare with, as none is known");
   }
   if (runtime_.device().type == "cpu" && result.other_load.value_or(0) > kMuchLoad) {
     marks.push_back(

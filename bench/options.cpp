@@ -50,15 +50,15 @@ void add_rows(CLI::App& app, Options& options) {
 
 void add_measuring(CLI::App& app, Options& options) {
   app.add_flag("--quick", options.quick,
-               "short measurements, a line for each problem; without --workload and --problem "
-               "of a fixed set, bench/quick.txt, that takes about a minute");
+               "measure briefly; without --workload and --problem, only the problems of "
+               "bench/quick.txt (about a minute)");
   app.add_option("--time", options.seconds, "seconds of device time a row (0.5; --quick: 0.05)")
       ->check(CLI::PositiveNumber)
       ->type_name("S");
   app.add_option("--seed", options.seed, "seed of the order in which rows take turns (1)")
       ->type_name("N");
   app.add_flag("--isolate,!--no-isolate", options.isolate,
-               "measure each row in a process of its own, one after the other; a crash or a hang "
+               "measure each row in two processes of its own (--quick: one); a crash or a hang "
                "costs one row (default on a Mali)");
   app.add_option("--limit", options.limit_s, "seconds for such a process (300)")
       ->check(CLI::Range(1, 86400))
@@ -75,8 +75,8 @@ void add_results(CLI::App& app, Options& options) {
   app.add_option("--json", options.json, "also write all results to a file")->type_name("FILE");
   app.add_option(
          "--compare", options.compare,
-         "say which rows of B, a file of --json, are faster or slower than in A; of several "
-         "B, which are so in all")
+         "say which rows of B are faster or slower than in A, files of --json; with several B, "
+         "what all of them agree on")
       ->expected(2, kMostCompared)
       ->type_name("A B...");
   app.add_option("--record-failures", options.record_failures,

@@ -66,7 +66,7 @@ double Stopwatch::best_ns(Work& work, double seconds) {
   if (best) return *best / double(passes);
   throw Refused(
       fmt::format("an event says {:.0f} us, but the host waits more than twice as long, each time: "
-                  "the driver's profiling cannot be believed",
+                  "the driver's event times are wrong; run `clam probe event-garbage`",
                   run.ns * 1e-3));
 }
 
@@ -90,7 +90,7 @@ Stopwatch::Run Stopwatch::launch(Work& work, std::size_t passes) {
   if (ns <= 0 || ns > kClocksApart * wall_ns) {
     throw Refused(fmt::format(
         "an event says that a launch took {:.0f} ns, but the host waited {:.0f} ns: the driver's "
-        "profiling cannot be believed",
+        "event times are wrong; run `clam probe event-garbage event-zero-time`",
         ns, wall_ns));
   }
   return {ns, wall_ns <= 2 * ns + slack_ns_};

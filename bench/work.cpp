@@ -106,8 +106,7 @@ bool leaves_time_out(const Span& span) {
 WorkFinding left_out(const Span& span) {
   return {Finding::wrong,
           fmt::format("condition 5, work: the events of {} launches add up to {:.1f} us, but the "
-                      "host waited {:.1f} us, and as many empty launches take {:.1f} us: the "
-                      "events leave time out",
+                      "host waited {:.1f} us (empty launches: {:.1f} us): the events leave time out",
                       span.launches, span.events_us, span.wall_us, span.empty_us)};
 }
 
@@ -157,7 +156,7 @@ WorkFinding take_no_longer(const Pair& pair, Measure what) {
   const bool wall = what == &Span::wall_us;
   return {Finding::wrong,
           fmt::format("condition 5, work: {} iterations take {:.1f} us at best{} and {} take "
-                      "{:.1f} us: more work does not take longer, so it is not done",
+                      "{:.1f} us: more work does not take longer, so not all of it was done",
                       pair.few.front().iterations, few, wall ? "" : " by their events",
                       pair.many.front().iterations, many)};
 }

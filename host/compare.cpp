@@ -147,8 +147,8 @@ std::string failure(const Verdict& verdict, bool exact) {
                        100 * verdict.fraction_over);
   }
   const bool zeros = verdict.reference_variance == 0 && verdict.worst_reference == 0;
-  if (verdict.blind && zeros) return "the check is blind: the right result is zero everywhere";
-  if (verdict.blind) return "the check is blind: the bounds would let zeros pass";
+  if (verdict.blind && zeros) return "this check proves nothing: the right result is zero everywhere";
+  if (verdict.blind) return "this check proves nothing: zeros would be within the bounds";
   return "";
 }
 

@@ -516,7 +516,7 @@ class Report {
   }
   std::string two_writers() const {
     return std::string(commands_.of_nms ? "a sort" : "a scan") +
-           " whose barrier does not order what it must gives one place away twice: " +
+           " whose barrier does not order the memory it shares assigns one place to two rows: " +
            commands_.rerun() + ", and " + commands_.probe();
   }
 

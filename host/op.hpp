@@ -59,8 +59,8 @@ struct Expected {
   /// A second right value of an element, where rounding decides on which side of a threshold it
   /// falls. NaN: the element has none. Empty: no element has one.
   std::vector<double> other = {};
-  /// So many neighbouring elements belong together, such as id and score of a row. Of those with a
-  /// second value, either all have their first value or all have their second.
+  /// Number of adjacent elements that form a unit, such as the id and score of a row. Of those with
+  /// a second value, either all have their first value or all have their second.
   std::size_t together = 1;
   /// Further right values of an element, such as indices of equally large elements. Each element
   /// is checked alone. Empty: no element has any.

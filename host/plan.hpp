@@ -52,7 +52,7 @@ struct BufferSpec {
 struct Plan {
   std::string problem;  ///< canonical text, or any text for a foreign plan
   std::string variant;  ///< "dense_packed"
-  DeviceInfo device;    ///< what it was planned for; printed are only name and driver
+  DeviceInfo device;    ///< the device it was planned for; only its name and driver are printed
   std::vector<TensorSpec> tensors;
   std::vector<BufferSpec> buffers;
   std::vector<Launch> pack;      ///< run once per set of constant inputs

@@ -160,7 +160,7 @@ TEST(bench_isolated_scripted, peaks_whose_process_crashes_cost_no_row) {
   EXPECT_TRUE(contains(own.at("peaks").at("refused").at(0), "any kind: its process was ended"));
   for (const json& row : own.at("rows")) {
     EXPECT_EQ(row.at("validity"), "OK");
-    EXPECT_EQ(row.at("marks"), json{"not held against a peak, which is not known"});
+    EXPECT_EQ(row.at("marks"), json{"no peak to compare with, as none is known"});
     EXPECT_FALSE(row.contains("floor_us"));
   }
 }

@@ -102,7 +102,7 @@ TEST(bundle_proof, a_rare_fault_is_looked_for_as_often_as_it_takes) {
 TEST(bundle_proof, where_drivers_disagree_it_is_not_settled) {
   const Seen wrong = wrong_at(0, 2);
   expect_verdict(wrong, {row("a", {}), row("b", wrong)}, Guilt::unknown,
-                 "right on 1 of 2 other drivers, wrong on b too; the kernel may be at fault");
+                 "right on 1 of 2 other drivers, wrong on b too; the kernel may be wrong");
   expect_verdict({}, {row("a", {}), row("b", wrong)}, Guilt::unknown, "wrong on b");
 }
 
@@ -171,7 +171,7 @@ TEST(bundle_proof, one_that_fails_otherwise_silences_no_majority) {
       wrong, with(row("d", hung)), Guilt::driver,
       "The kernel is probably right: right on 3 of 4 other drivers, fails differently on d: "
       "hung: no result for 60 s");
-  expect_verdict(wrong, with(row("d", wrong)), Guilt::unknown, "the kernel may be at fault");
+  expect_verdict(wrong, with(row("d", wrong)), Guilt::unknown, "the kernel may be wrong");
   expect_verdict(wrong, {row("a", {}), row("d", hung)}, Guilt::unknown,
                  "Not known yet: right on 1 of 2 other drivers, fails differently on d: hung");
   // A driver that lacks something judges nothing.
@@ -224,7 +224,7 @@ TEST(bundle_proof, where_nothing_is_compared_it_says_what_right_means) {
   bundle.device = row("the board", {}).device;
   Proof proof;
   proof.add(row("a", {}));
-  const std::string words = "nothing is compared, so that right is what ends without an error";
+  const std::string words = "no expected values, so a run without an error counts as right";
   for (const Seen& recorded : {Seen(), failure(Seen::Outcome::crashed, "signal 11")}) {
     bundle.seen = recorded;
     bundle.expected = scale_bundle().expected;

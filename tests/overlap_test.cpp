@@ -85,7 +85,7 @@ TEST_F(overlap_device, an_output_on_an_input_is_refused_before_a_launch) {
   const char* line = "dense m=8 n=8 k=8 dtype=f32";
   const std::int64_t launches = test::runtime().counters().launches;
   EXPECT_THROWS_SAYING(enqueue(line, {{"x", x}, {"w", w}, {"y", x}}), BadArgument,
-                       "output 'y' lies on 'x' in memory; bind another buffer");
+                       "output 'y' overlaps 'x' in memory; bind another buffer");
   EXPECT_EQ(test::runtime().counters().launches, launches);
   EXPECT_NO_THROW(enqueue(line, {{"x", x}, {"w", x}, {"y", y}})) << "inputs may be one buffer";
 }
@@ -96,7 +96,7 @@ TEST_F(overlap_device, an_output_may_be_the_input_that_the_plan_names_but_not_be
   EXPECT_NO_THROW(enqueue(line, {{"x", x}, {"w", w}, {"r", y}, {"y", y}}));
   EXPECT_THROWS_SAYING(enqueue("dense m=8 n=8 k=8 dtype=f32 residual offy=4",
                                {{"x", x}, {"w", w}, {"r", y}, {"y", y}}),
-                       BadArgument, "which it may be, but element on element only");
+                       BadArgument, "which it may be on exactly the same elements alone");
 }
 
 TEST_F(overlap_device, parts_of_one_matrix_are_apart) {
@@ -114,7 +114,7 @@ TEST_F(overlap_device, sub_buffers_are_looked_up_in_their_parent) {
   };
   const cl::Buffer w = buffer(64), low = part(0), same = part(0), high = part(4 * align);
   const char* line = "dense m=8 n=8 k=8 dtype=f32";
-  EXPECT_THROWS_SAYING(enqueue(line, {{"x", low}, {"w", w}, {"y", same}}), BadArgument, "lies on");
+  EXPECT_THROWS_SAYING(enqueue(line, {{"x", low}, {"w", w}, {"y", same}}), BadArgument, "overlaps");
   EXPECT_NO_THROW(enqueue(line, {{"x", low}, {"w", w}, {"y", high}}));
 }
 

@@ -182,7 +182,7 @@ TEST_F(runtime_device, a_group_over_the_kernels_limit_cannot_run_here) {
   Plan plan = test::scale_plan(1 << 20, 2);
   plan.launches[0].global = plan.launches[0].local = {1 << 20, 1, 1};
   EXPECT_THROWS_SAYING(runtime_->prepare(plan), Unsupported,
-                       "kernel scale wants 1048576 work-items a group");
+                       "kernel scale needs 1048576 work-items a group");
   EXPECT_FALSE(runtime_->tainted());
 }
 

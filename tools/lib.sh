@@ -165,11 +165,11 @@ configure() {
   fi
   (cd "$tree" && cmake -G Ninja "${how[@]}") >"$log" 2>&1 || {
     cat "$log" >&2
-    fail 3 "CMake could not set up build/; its words are above (if build/ is of another kind of" \
+    fail 3 "CMake could not set up build/; its output is above (if build/ is of another kind of" \
       "build, remove that folder)"
   }
 }
 
 compile() {
-  ninja -C "$tree/build" "$@" >&2 || fail 3 "the build failed; the compiler's words are above"
+  ninja -C "$tree/build" "$@" >&2 || fail 3 "the build failed; the first error is printed above"
 }

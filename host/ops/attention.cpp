@@ -102,7 +102,7 @@ std::vector<Field> attention_fields() {
       acc_field(),
       integer("dv", "columns of v and o; 0: d", "0", 0),
       integer("kv_heads", "heads of k and v, each for as many of q; 0: heads", "0", 0),
-      integer("causal", "1: query i sees keys 0 to i alone", "0", 0, 1),
+      integer("causal", "1: query i attends to keys 0 to i alone", "0", 0, 1),
       flag("swap", "batch item i has the keys and values of item batch-1-i"),
       number("scale", "factor of the scores; 0: 1/sqrt(d)", "0"),
       choice("mask", "extents of the mask that is added after scale", {"none", "qk", "bqk", "bhqk"},

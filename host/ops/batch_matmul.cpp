@@ -451,7 +451,7 @@ void add_padding(const Operand& operand, Dtype dtype, const std::string& options
 Reason not_worth_padding(const BatchMatmul& product) {
   constexpr double kRepays = 1 << 16;
   if (product.multiply_adds() >= kRepays) return {};
-  return fmt::format("{} products do not repay a launch that aligns a or b",
+  return fmt::format("{} products take less time than a launch that aligns a or b",
                      product.multiply_adds());
 }
 
@@ -466,7 +466,7 @@ Reason supports_tiles(const Problem& problem, const DeviceInfo& device) {
   const BatchMatmul product(problem);
   if (product.ta != ta) return product.ta ? "a lies as a[k,m]" : "a lies as a[m,k]";
   if (product.tb != tb) return product.tb ? "b lies as b[n,k]" : "b lies as b[k,n]";
-  if (ta && tb && product.acc != Acc::f32) return "this variant sums in float";
+  if (ta && tb && product.acc != Acc::f32) return "this variant sums in float only: use acc=f32";
   const Operand a = operand_a(product), b = operand_b(product);
   if (!a.padded() && !b.padded()) return {};
   if (Reason reason = not_worth_padding(product)) return reason;

@@ -70,7 +70,7 @@ std::vector<Field> conv2d_fields() {
           step_field("dilation", "rows and columns of x from a tap to the next", "1"),
           step_field("dilation_h", "rows alone; 0: as dilation", "0"),
           step_field("dilation_w", "columns alone; 0: as dilation", "0"),
-          extent("groups", "groups of channels that see only each other", "1"),
+          extent("groups", "number of groups of a grouped convolution", "1"),
           choice("layout", "order of the axes", {"nchw", "nhwc"}, "nchw"),
           flag("bias", "b[k] is added"),
           flag("residual", "r, of y's shape, is added after the activation"),

@@ -111,7 +111,7 @@ void plan_1x1(const Problem& problem, const DeviceInfo& device, const PlanOption
 Reason supports_any(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = cannot_read(problem)) return reason;
   if (accumulator(problem) == Acc::f16) {
-    return "this variant adds up in float: acc=chunk is as fast";
+    return "this variant has no sums in half: use acc=chunk, which is as fast here";
   }
   const Conv2d conv(problem);
   if (conv.cg() % kTile != 0) {
@@ -154,7 +154,7 @@ void plan_any(const Problem& problem, const DeviceInfo& device, const PlanOption
 Reason supports_plain(const Problem& problem, const DeviceInfo&) {
   if (Reason reason = cannot_read(problem)) return reason;
   if (accumulator(problem) != Acc::f16) return {};
-  return "this variant adds up in float: acc=chunk is as fast";
+  return "this variant has no sums in half: use acc=chunk, which is as fast here";
 }
 
 void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,

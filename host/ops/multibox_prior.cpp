@@ -97,7 +97,7 @@ const Op& multibox_prior_op() {
       {extent("h", "rows of the feature map"), extent("w", "columns of the feature map"),
        dtype_field(), numbers("sizes", "of the boxes, in heights of the map", "1"),
        numbers("ratios", "of width to height", "1"),
-       numbers("steps", "between cells, of y and x; up to 0: that fills the map", "-1x-1"),
+       numbers("steps", "of y and x between cells; 0 or less: 1/h and 1/w", "-1x-1"),
        numbers("offsets", "of the centre in its cell, of y and x", "0.5x0.5"),
        integer("clip", "1: corners are kept between 0 and 1", "0", 0, 1)},
       check,

@@ -143,7 +143,7 @@ std::string remarks(const Bundle& bundle, const Count& found) {
   const std::vector<std::string> parts = relatives_parts(bundle, found.relatives);
   const bool compares = bundle.build_only() || !bundle.expected.empty();
   return (parts.empty() ? "" : "; " + joined(parts)) +
-         (compares ? "" : "; nothing is compared, so that right is what ends without an error") +
+         (compares ? "" : "; no expected values, so a run without an error counts as right") +
          (found.silent ? "; the simulator Oclgrind reports nothing" : "");
 }
 
@@ -163,7 +163,7 @@ Blame blame_when_right(const Bundle& bundle, const Count& found) {
   for (const Tally* tally : {&found.others, &found.relatives}) {
     const ProofRow* failed = tally->failed();
     if (!failed) continue;
-    return {Guilt::unknown, fmt::format("Right where it was recorded, {} on {}: record it there",
+    return {Guilt::unknown, fmt::format("The result is right where it was recorded, but {} on {}: record it there",
                                         name(failed->seen.outcome), failed->device.name)};
   }
   const std::size_t right = found.others.right.size();
@@ -198,7 +198,7 @@ Blame blame_when_alike(const Bundle& bundle, const Tally& others) {
             fmt::format("Right nowhere, {}: the kernel itself is probably wrong", joined(parts))};
   }
   return {Guilt::unknown,
-          fmt::format("Not known yet: {}; the kernel may be at fault", joined(parts))};
+          fmt::format("Not known yet: {}; the kernel may be wrong", joined(parts))};
 }
 
 /// None fails in the same way. What one of them alone does may be a fault of its own; what half of

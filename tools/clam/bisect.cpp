@@ -37,7 +37,7 @@ GraphCheck select(const BisectRequest& request, const std::string& mode) {
   if (!read_workload(request.graph.workload, request.graph.parameters).has_graph()) {
     throw BadArgument(
         fmt::format("bisect needs a graph, but no node of {} names its tensors; `clam verify "
-                    "--workload` holds each node alone against its reference",
+                    "--workload` compares each node alone with its reference",
                     request.graph.workload));
   }
   VerifyRequest graph = request.graph;

@@ -182,9 +182,9 @@ std::string leaves_out() {
       "A branch counts as its longer side. Counts that depend on data make an interval wide.\n"
       "Left out: cache hits and misses, lanes with scattered addresses, waits at barriers,\n"
       "idle cores at the end of a launch, other clocks, and heat.\n"
-      "Of nine kernels of another project, recompiled with Mesa and put through the issue rule,\n"
-      "three come within about 5 % of their published times. The other six are off, five by\n"
-      "factors of .25 to 3 and one by its latency, for three known causes. The times are of\n"
+      "Nine kernels of another project, compiled with Mesa, were predicted by this model. Three\n"
+      "are within about 5 % of their published times. Five are off by factors of .25 to 3, for\n"
+      "probable causes. One interval holds its time, but is too wide to use. The times are of\n"
       "Arm's driver on a Mali-G610, and tools/README.md has the table. No kernel of clam was\n"
       "timed on a Mali.\n",
       kPredictedFor, kLaunchCostUs);
