@@ -140,8 +140,10 @@ const json& own_part(const std::string& file, const json& document) {
   }
   const json& schema = own->at("schema");
   if (schema == kSchema) return *own;
-  throw BadArgument(fmt::format("{}: it is of schema {}, and this clam-bench reads schema {}; measure again with this version", file,
-                                in_quotes(schema.dump(-1, ' ', true)), kSchema));
+  throw BadArgument(
+      fmt::format("{}: it is of schema {}, and this clam-bench reads schema {}; "
+                  "measure again with this version",
+                  file, in_quotes(schema.dump(-1, ' ', true)), kSchema));
 }
 
 Run run_of(const std::string& file, const json& document) {
@@ -265,8 +267,10 @@ Comparison compare_runs(const std::string& a_name, const json& a, const std::str
     comparison.rows.push_back(compare_row(name, *old, before, *row, after));
   }
   if (comparison.rows.empty()) {
-    throw BadArgument(fmt::format("{} and {} have no measured row in common; measure the same problems in both runs",
-                                  a_name, b_name));
+    throw BadArgument(
+        fmt::format("{} and {} have no measured row in common; measure the same "
+                    "problems in both runs",
+                    a_name, b_name));
   }
   note_missing(comparison, before, after);
   note_missing(comparison, after, before);

@@ -58,8 +58,8 @@ void add_measuring(CLI::App& app, Options& options) {
   app.add_option("--seed", options.seed, "seed of the order in which rows take turns (1)")
       ->type_name("N");
   app.add_flag("--isolate,!--no-isolate", options.isolate,
-               "measure each row in two processes of its own (--quick: one); a crash or a hang "
-               "costs one row (default on a Mali)");
+               "measure each row in two processes of its own (--quick: one), so that a crash or "
+               "a hang costs one row (default on a Mali)");
   app.add_option("--limit", options.limit_s, "seconds for such a process (300)")
       ->check(CLI::Range(1, 86400))
       ->type_name("S");

@@ -91,7 +91,8 @@ void Table::peaks_again(const Peaks& peaks) {
                     now.gb_per_s(kBeyondCaches) <= kHigher * peak_.gb_per_s(kBeyondCaches);
   if (same) return;
   fmt::print(out_,
-             "\nThe peaks are higher at the end of the run, and --json compares rows with these:\n{}",
+             "\nThe peaks are higher at the end of the run, and --json compares rows with "
+             "these:\n{}",
              to_text(peaks));
 }
 

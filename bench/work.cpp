@@ -106,7 +106,8 @@ bool leaves_time_out(const Span& span) {
 WorkFinding left_out(const Span& span) {
   return {Finding::wrong,
           fmt::format("condition 5, work: the events of {} launches add up to {:.1f} us, but the "
-                      "host waited {:.1f} us (empty launches: {:.1f} us): the events leave time out",
+                      "host waited {:.1f} us (empty launches: {:.1f} us): the events leave time "
+                      "out",
                       span.launches, span.events_us, span.wall_us, span.empty_us)};
 }
 

@@ -147,8 +147,14 @@ std::string failure(const Verdict& verdict, bool exact) {
                        100 * verdict.fraction_over);
   }
   const bool zeros = verdict.reference_variance == 0 && verdict.worst_reference == 0;
-  if (verdict.blind && zeros) return "this check proves nothing: the right result is zero everywhere";
-  if (verdict.blind) return "this check proves nothing: zeros would be within the bounds";
+  if (verdict.blind && zeros) {
+    return "this check proves nothing, because the right result is zero everywhere: use another "
+           "data set";
+  }
+  if (verdict.blind) {
+    return "this check proves nothing, because zeros would be within the bounds: use another data "
+           "set";
+  }
   return "";
 }
 

@@ -180,9 +180,10 @@ Reason Runtime::group_refused(const Executable& executable) const {
           static_cast<std::int64_t>(kernels[i].getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(device));
       const std::int64_t wanted = product(launches[i].local);
       if (wanted > allowed) {
-        return fmt::format("kernel {} needs {} work-items a group, but {} allows {}: plan with a smaller "
-                           "PlanOptions::max_work_group",
-                           launches[i].kernel, wanted, info_.name, allowed);
+        return fmt::format(
+            "kernel {} needs {} work-items a group, but {} allows {}: plan with a "
+            "smaller PlanOptions::max_work_group",
+            launches[i].kernel, wanted, info_.name, allowed);
       }
     }
     return {};

@@ -201,11 +201,13 @@ TEST(batch_matmul, variants_refuse_with_a_reason) {
   EXPECT_EQ(refusal("m=4 n=8 k=8 ta=1", "tn"), "");
   EXPECT_EQ(refusal("m=4 n=8 k=8 ta=1", "nn"), "a lies as a[k,m]");
   EXPECT_EQ(refusal("m=4 n=8 k=8 ta=1 tb=1", "tt"), "");
-  EXPECT_EQ(refusal("m=4 n=8 k=7", "nn"), "224 products take less time than a launch that aligns a or b");
+  EXPECT_EQ(refusal("m=4 n=8 k=7", "nn"),
+            "224 products take less time than the launch that aligns a or b");
   EXPECT_EQ(refusal("batch=3 m=41 n=43 k=47", "nn"), "");
   for (const char* acc : {"chunk", "f16"}) {
     const std::string words = fmt::format("m=4 n=8 k=8 ta=1 tb=1 acc={}", acc);
-    EXPECT_EQ(refusal(words, "tt", generic_device(), "f16"), "this variant sums in float only: use acc=f32");
+    EXPECT_EQ(refusal(words, "tt", generic_device(), "f16"),
+              "this variant sums in float only: use acc=f32");
     EXPECT_EQ(refusal(words, "plain", generic_device(), "f16"), "");
   }
   DeviceInfo small = generic_device();

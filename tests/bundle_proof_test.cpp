@@ -103,7 +103,7 @@ TEST(bundle_proof, where_drivers_disagree_it_is_not_settled) {
   const Seen wrong = wrong_at(0, 2);
   expect_verdict(wrong, {row("a", {}), row("b", wrong)}, Guilt::unknown,
                  "right on 1 of 2 other drivers, wrong on b too; the kernel may be wrong");
-  expect_verdict({}, {row("a", {}), row("b", wrong)}, Guilt::unknown, "wrong on b");
+  expect_verdict({}, {row("a", {}), row("b", wrong)}, Guilt::unknown, "the outcome on b is wrong");
 }
 
 TEST(bundle_proof, other_files_this_driver_and_what_did_not_run_prove_nothing) {
@@ -133,7 +133,8 @@ TEST(bundle_proof, the_same_driver_in_another_version_or_device_settles_nothing)
                  "right on 1 other version");
   expect_verdict({}, {newer}, Guilt::nobody,
                  "recorded; no other driver has run these files; right");
-  expect_verdict({}, {older}, Guilt::unknown, "wrong on the board: record it there");
+  expect_verdict({}, {older}, Guilt::unknown,
+                 "the outcome on the board is wrong: record the case there");
 }
 
 TEST(bundle_proof, who_fails_otherwise_accuses_nobody) {
@@ -154,7 +155,8 @@ TEST(bundle_proof, who_fails_otherwise_accuses_nobody) {
                  "Crashed on all, here and on 1 other driver");
   expect_verdict(crashed, {row("a", failure(Seen::Outcome::crashed, "signal 6"))}, Guilt::kernel,
                  "Crashed on all");
-  expect_verdict({}, {row("a", hung)}, Guilt::unknown, "hung on a: record it there");
+  expect_verdict({}, {row("a", hung)}, Guilt::unknown,
+                 "the outcome on a is hung: record the case there");
 }
 
 TEST(bundle_proof, one_that_fails_otherwise_silences_no_majority) {

@@ -284,10 +284,10 @@ TEST(mali, predict_floor_is_compute_or_memory) {
 }
 
 TEST(mali, predict_says_what_it_leaves_out) {
-  for (const char* word : {"for Mesa's compiler, not Arm's, at 1 GHz, and was never run", "cache",
-                           "scatter", "barrier", "idle cores", "clocks", "heat", "10 us",
-                           "longer side", "within about 5 %",
-                           "factors of .25 to 3", "probable causes", "tools/README.md"}) {
+  for (const char* word :
+       {"for Mesa's compiler, not Arm's, at 1 GHz, and was never run", "cache", "scatter",
+        "barrier", "idle cores", "clocks", "heat", "10 us", "longer side", "within about 5 %",
+        "factors of .25 to 3", "probable causes", "tools/README.md"}) {
     EXPECT_NE(leaves_out().find(word), std::string::npos) << word;
   }
 }

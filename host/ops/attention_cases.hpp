@@ -190,7 +190,7 @@ inline std::vector<DataSet> attention_data_sets() {
       {"exact", Check::exact,
        "exact scores that pick a key each; a wrong key, and one left out, shows",
        attention_data::exact},
-      {"positive", Check::hard, "0.5 to 1.5; a sum of weighted v in half loses accuracy and fails",
+      {"positive", Check::hard, "0.5 to 1.5; sums of v wholly in half lose accuracy and fail",
        attention_data::positive},
       {"spread", Check::hard, "scores around +-500 to 1000; a narrow sum of products shows",
        attention_data::spread},

@@ -451,7 +451,7 @@ void add_padding(const Operand& operand, Dtype dtype, const std::string& options
 Reason not_worth_padding(const BatchMatmul& product) {
   constexpr double kRepays = 1 << 16;
   if (product.multiply_adds() >= kRepays) return {};
-  return fmt::format("{} products take less time than a launch that aligns a or b",
+  return fmt::format("{} products take less time than the launch that aligns a or b",
                      product.multiply_adds());
 }
 

@@ -163,8 +163,10 @@ Blame blame_when_right(const Bundle& bundle, const Count& found) {
   for (const Tally* tally : {&found.others, &found.relatives}) {
     const ProofRow* failed = tally->failed();
     if (!failed) continue;
-    return {Guilt::unknown, fmt::format("The result is right where it was recorded, but {} on {}: record it there",
-                                        name(failed->seen.outcome), failed->device.name)};
+    return {Guilt::unknown,
+            fmt::format("The result is right on the recording device, but the outcome on {} is {}: "
+                        "record the case there",
+                        failed->device.name, name(failed->seen.outcome))};
   }
   const std::size_t right = found.others.right.size();
   return {Guilt::nobody,
@@ -197,8 +199,7 @@ Blame blame_when_alike(const Bundle& bundle, const Tally& others) {
     return {Guilt::kernel,
             fmt::format("Right nowhere, {}: the kernel itself is probably wrong", joined(parts))};
   }
-  return {Guilt::unknown,
-          fmt::format("Not known yet: {}; the kernel may be wrong", joined(parts))};
+  return {Guilt::unknown, fmt::format("Not known yet: {}; the kernel may be wrong", joined(parts))};
 }
 
 /// None fails in the same way. What one of them alone does may be a fault of its own; what half of

@@ -167,7 +167,8 @@ Rows rows_on(const DeviceInfo& device, const VerifyRequest& request, const Rows&
 void conclude(VerifyRow& row) {
   bool passed = false;
   row.status = Status::blind;
-  row.reason = "no check proves anything: zeros would be within the bounds; try another --set";
+  row.reason =
+      "no check proves anything, because zeros would be within the bounds: use another data set";
   for (const Verification& each : row.sets) {
     passed = passed || each.pass();
     if (each.pass() || is_only_blind(each)) continue;

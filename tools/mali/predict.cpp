@@ -182,11 +182,11 @@ std::string leaves_out() {
       "A branch counts as its longer side. Counts that depend on data make an interval wide.\n"
       "Left out: cache hits and misses, lanes with scattered addresses, waits at barriers,\n"
       "idle cores at the end of a launch, other clocks, and heat.\n"
-      "Nine kernels of another project, compiled with Mesa, were predicted by this model. Three\n"
-      "are within about 5 % of their published times. Five are off by factors of .25 to 3, for\n"
-      "probable causes. One interval holds its time, but is too wide to use. The times are of\n"
-      "Arm's driver on a Mali-G610, and tools/README.md has the table. No kernel of clam was\n"
-      "timed on a Mali.\n",
+      "Nine kernels of another project were compiled with Mesa and predicted by this model.\n"
+      "Three are within about 5 % of their published times. Five are off by factors of .25 to 3.\n"
+      "One interval holds its time but is too wide to use. There are three probable causes.\n"
+      "The times are of Arm's driver on a Mali-G610, and tools/README.md has the table.\n"
+      "No kernel of clam was timed on a Mali.\n",
       kPredictedFor, kLaunchCostUs);
 }
 

@@ -34,8 +34,10 @@ const json& own_part(const json& document, const std::string& path) {
   }
   const json& schema = own.at("schema");
   if (!schema.is_number_integer() || schema != kSchema) {
-    throw BadArgument(fmt::format("{} is of schema {}, and this clam reads schema {}; measure again with this version", path,
-                                  in_quotes(schema.dump(-1, ' ', true)), kSchema));
+    throw BadArgument(
+        fmt::format("{} is of schema {}, and this clam reads schema {}; measure "
+                    "again with this version",
+                    path, in_quotes(schema.dump(-1, ' ', true)), kSchema));
   }
   return own;
 }

@@ -74,7 +74,8 @@ inline std::vector<DataSet> all(void (*exact)(const Problem&, std::uint64_t, Ten
        "-1, 0 and 1, so that the sum is exact. The result is exact too where nothing after the sum "
        "rounds (act none, relu or relu6, a factor that is a power of two)",
        exact},
-      {"positive", Check::hard, "0.5 to 1.5; sums in half lose accuracy and fail", positive},
+      {"positive", Check::hard,
+       "0.5 to 1.5; sums in half lose accuracy, and fail unless acc allows them", positive},
       {"outliers", Check::hard,
        "N(0,1) with one in 64 of the first operand a thousand times larger; for half sums "
        "positive, and at most 16 in a sum",
