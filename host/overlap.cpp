@@ -76,8 +76,9 @@ Reason overlap(const PlacedTensor& output, const PlacedTensor& other) {
   const bool allowed = output.spec->may_be == other.spec->name;
   if (allowed && coincide(output, other)) return {};
   if (!share_bytes(output, other)) return {};
-  return fmt::format("output '{}' overlaps '{}' in memory{}", output.spec->name, other.spec->name,
-                     allowed ? ", which it may be on exactly the same elements alone" : "");
+  return fmt::format("output '{}' overlaps '{}' in memory: {}bind another buffer",
+                     output.spec->name, other.spec->name,
+                     allowed ? "give it exactly the same elements, or " : "");
 }
 
 }  // namespace clam

@@ -104,7 +104,7 @@ void refuse_overlaps(const Plan& plan, const Bindings& bindings) {
       const Place its_place = place_of(its->second);
       if (place.memory != its_place.memory) continue;
       if (Reason reason = overlap({&output, place.begin}, {&other, its_place.begin})) {
-        throw BadArgument(fmt::format("{}: {}; bind another buffer", plan.problem, *reason));
+        throw BadArgument(fmt::format("{}: {}", plan.problem, *reason));
       }
     }
   }

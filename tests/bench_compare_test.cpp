@@ -236,8 +236,8 @@ TEST_F(bench_compare_runs, a_verdict_is_of_both) {
       compare_both(first, document({row("a", 130, 7), row("b", 75, 8), row("c", 70, 9)}));
   EXPECT_EQ(both.code, 1) << both.err;
   for (const char* words :
-       {"last.json; where ", "SLOW     a\n", "FAST     b\n", "UNSURE   c (FAST, but SLOW in ",
-        "1 SLOW, 0 INVALID, 1 FAST, 0 SAME, 1 UNSURE"}) {
+       {"last.json; where ", " disagrees, they are UNSURE", "SLOW     a\n", "FAST     b\n",
+        "UNSURE   c (FAST, but SLOW in ", "1 SLOW, 0 INVALID, 1 FAST, 0 SAME, 1 UNSURE"}) {
     EXPECT_NE(both.out.find(words), std::string::npos) << words << "\n" << both.out;
   }
   const Finished once =

@@ -49,7 +49,7 @@ make_machine() {
   echo 'echo "2 passed, 0 failed, 0 skipped"' >"$box/tree/tests/tools_test.sh"
   echo 'echo "3 passed, 0 failed, 0 skipped"' >"$box/tree/tests/aarch64_test.sh"
   echo 'echo "6 passed, 0 failed, 0 skipped"' >"$box/tree/tests/debian_test.sh"
-  printf '%s\n' '# a comment' 'full slow.*  # 9 s' 'third slower.*' 'weekly slowest.*' 'once cli*' >"$box/tree/tests/slow.txt"
+  printf '%s\n' '# a comment' 'full slow.*  # 9 s' 'third slower.*' 'weekly slowest.*' 'once cli*_device.*' >"$box/tree/tests/slow.txt"
   make_packaging
   program cmake <<<'echo "cmake $*" >>"$BOX/calls"'
   program ninja <<<'echo "ninja $*" >>"$BOX/calls"'
@@ -888,7 +888,7 @@ test_slow_parts_are_of_full_alone() {
   says out '== aarch64'
   says out '== the Mali compilers'
   says calls 'pocl.icd --gtest_filter=*-slowest.*:oclgrind.*'
-  says calls 'rusticl.icd --gtest_filter=*_device.*-slowest.*:cli*:oclgrind.*'
+  says calls 'rusticl.icd --gtest_filter=*_device.*-slowest.*:cli*_device.*:oclgrind.*'
   last_line_is '35 passed, 0 failed, 5 skipped'
   run test aarch64
   last_line_is '3 passed, 0 failed, 0 skipped'

@@ -32,6 +32,17 @@ paint() {
 # The comment at the head of a script is its help.
 print_help() { sed -n '2,/^[^#]/{/^# SPDX/d; s/^# \{0,1\}//p}' "$0"; }
 
+# slow_tests LEVEL|...: the patterns that tests/slow.txt has of these levels, one a line.
+slow_tests() { sed -nE "s/^($1) +([^ ]+).*/\2/p" "$tree/tests/slow.txt"; }
+
+# only_of PART: the tests that are a part of their own in tools/test --full, as a filter of GoogleTest.
+only_of() {
+  case $1 in
+    oclgrind) echo 'oclgrind.*' ;;
+    mali) echo 'mali_bars.*:cli.real_mali_*' ;;
+  esac
+}
+
 groups_known() { sed -n 's/^\[\([a-z0-9]*\)\].*/\1/p' "$tree/tools/packages.txt"; }
 
 packages_of() {
