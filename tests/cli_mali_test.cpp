@@ -196,6 +196,8 @@ TEST(cli, mali_refuses_what_it_cannot_mean) {
   expect_refusal(run_mali({"--gate", "--dtype", "f16"}), 2, "a gate has its own plans");
   expect_refusal(run_mali({kQk, "--gpu", "g610,,"}), 2, "unknown GPU ''");
   expect_refusal(run_mali({kQk, "--gate"}), 2, "a pattern of kernels, not problems");
+  expect_refusal(run_mali({"--once"}), 2, "--once goes with --gate");
+  expect_refusal(run_mali({"--gate", "--once", "--accept"}), 2, "--accept, which needs every");
   expect_refusal(run_mali({kQk, "--workload", "dcmt"}), 2, "one of the two");
   expect_refusal(run_mali({kQk, "--dtype", "f8"}), 2, "f8");
   expect_refusal(run_mali({kQk, "--gpu", "g78"}), 77, "Mesa's compiler knows no id");

@@ -181,6 +181,22 @@ TEST(mali, gate_sees_every_kernel_of_every_op) {
   }
 }
 
+TEST(mali, gate_sees_every_kernel_with_once_and_compiles_less_than_half) {
+  const Gpu& gpu = find_gpu("g610");
+  std::set<std::string> all, seen;
+  std::size_t kernels = 0, kernels_once = 0;
+  for (const Program& program : programs_of(gate_plans(gpu))) {
+    all.insert(program.kernels.begin(), program.kernels.end());
+    kernels += program.kernels.size();
+  }
+  for (const Program& program : programs_of(once_plans(gpu))) {
+    seen.insert(program.kernels.begin(), program.kernels.end());
+    kernels_once += program.kernels.size();
+  }
+  EXPECT_EQ(seen, all);
+  EXPECT_LT(2 * kernels_once, kernels);
+}
+
 /// A kernel at a size and with an accumulator that a board would run.
 TEST(mali, gate_sees_the_large_tiles_of_each_accumulator) {
   const std::vector<Program> programs = programs_of(gate_plans(find_gpu("g610")));

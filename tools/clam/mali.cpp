@@ -27,7 +27,7 @@ struct MaliRequest {
   std::vector<std::string> words;
   std::optional<std::string> gpus;
   std::string workload, dtype, acc, asm_dir, figures, mesa = "debian13";
-  bool judges_all = false;
+  bool judges_all = false, once = false;
   GateRequest gate;
 
   bool judges() const { return judges_all || gate.accept; }
@@ -93,6 +93,9 @@ Asked read_words(const MaliRequest& request) {
   Asked asked;
   if (request.judges() && !(request.workload + request.dtype + request.acc).empty()) {
     throw BadArgument("a gate has its own plans: no --workload, no --dtype and no --acc");
+  }
+  if (request.once && (!request.judges_all || request.gate.accept)) {
+    throw BadArgument("--once goes with --gate, and without --accept, which needs every kernel");
   }
   if (!request.dtype.empty()) parse_dtype(request.dtype);
   if (!request.workload.empty()) {
@@ -168,6 +171,7 @@ class OneGpu {
 
  private:
   std::vector<Plan> wanted_plans() const {
+    if (request_.once) return mali::once_plans(*report_.gpu);
     if (request_.judges()) return mali::gate_plans(*report_.gpu);
     if (asked_.problems.empty()) return mali::every_plan(*report_.gpu);
     std::vector<Plan> plans;
@@ -425,6 +429,8 @@ void add_mali(CLI::App& app, Cli& cli) {
                   "--dtype f16");
   sub->add_option("--asm", request->asm_dir, "write the listings into this folder");
   sub->add_flag("--gate", request->judges_all, "compare every kernel with the expectations");
+  sub->add_flag("--once", request->once,
+                "with --gate: each kernel once in each dtype and with each accumulator");
   sub->add_flag("--accept", request->gate.accept, "write the figures of now as the expectations");
   sub->add_option("--figures", request->figures,
                   "write the tables of this file, kernels/FIGURES.md, from the expectations; "

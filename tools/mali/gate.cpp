@@ -235,4 +235,11 @@ std::vector<Plan> gate_plans(const Gpu& gpu) {
   return first_of_each(is_midgard ? ssd_head_plans(device) : workload_plans(device), kFewKernels);
 }
 
+std::vector<Plan> once_plans(const Gpu& gpu) {
+  std::vector<Plan> plans;
+  std::set<DtypedKernel> seen;
+  add_new(gate_plans(gpu), seen, plans);
+  return plans;
+}
+
 }  // namespace clam::mali

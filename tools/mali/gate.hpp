@@ -25,6 +25,9 @@ std::vector<const Gpu*> gate_gpus();
 /// at most kFewKernels kernels, each kernel once in each dtype before a second time; of Midgard
 /// what an SSD head needs: dense, direct conv2d, softmax, get_valid_counts, nms.
 std::vector<Plan> gate_plans(const Gpu& gpu);
+/// Of gate_plans those that launch a kernel which none before has in its dtype and with its
+/// accumulator.
+std::vector<Plan> once_plans(const Gpu& gpu);
 
 constexpr int kFewKernels = 24;
 
