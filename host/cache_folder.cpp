@@ -31,6 +31,7 @@ constexpr const char* kLockFile = ".clam-cache";
 constexpr const char* kListings = "mali";
 constexpr const char* kListing = ".txt";
 constexpr const char* kTemporary = ".XXXXXX";
+constexpr const char* kRemoved = ".remove";  // as long: what a crash leaves of it is a left-over
 
 // ---- what is ours ----
 
@@ -153,26 +154,27 @@ std::string temporary_folder(const fs::path& target) {
   return path;
 }
 
-void remove_folder(const fs::path& folder) {
+/// Returns whether it is gone; errno says why not.
+bool remove_folder(const fs::path& folder) {
   for (const fs::path& file : children(folder)) ::unlink(file.c_str());
-  ::rmdir(folder.c_str());
+  return ::rmdir(folder.c_str()) == 0 || errno == ENOENT;
 }
 
 /// A reader finds a program whole or not at all: it goes in one step, and is removed then. What
-/// somebody removed by hand meanwhile is gone as well.
+/// somebody removed by hand meanwhile is gone as well. Nothing is made, so a full disk can be
+/// emptied.
 void remove_entry(const Entry& entry) {
   if (!entry.is_program) {
     if (::unlink(entry.path.c_str()) != 0 && errno != ENOENT) fail("remove", entry.path, errno);
     return;
   }
-  const std::string aside = temporary_folder(entry.path);
+  const std::string aside = entry.path.string() + kRemoved;
+  if (!remove_folder(aside)) fail("remove", aside, errno);
   if (::rename(entry.path.c_str(), aside.c_str()) != 0) {
-    const int error = errno;
-    ::rmdir(aside.c_str());
-    if (error != ENOENT) fail("remove", entry.path, error);
+    if (errno != ENOENT) fail("remove", entry.path, errno);
     return;
   }
-  remove_folder(aside);
+  if (!remove_folder(aside)) fail("remove", aside, errno);
 }
 
 /// What a process left that ended while it wrote or removed. Under the lock there is no other.

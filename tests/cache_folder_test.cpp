@@ -234,6 +234,7 @@ TEST_F(cache_folder, what_a_crash_left_is_removed) {
   CacheFolder folder = filled(1, 8 * kEntry);
   const std::string left[] = {dir_ + "/" + hash(5) + ".Ab12Cd/source.cl",
                               dir_ + "/" + hash(5) + ".Ab12Cd/program.bin.x1y2z3",
+                              dir_ + "/" + hash(6) + ".remove/source.cl",
                               dir_ + "/mali/" + hash(5) + ".txt.Ab12Cd"};
   for (const std::string& path : left) {
     make_folder(fs::path(path).parent_path().string());
@@ -245,6 +246,15 @@ TEST_F(cache_folder, what_a_crash_left_is_removed) {
   for (const std::string& path : left) EXPECT_FALSE(fs::exists(path)) << path;
   EXPECT_FALSE(fs::exists(fs::path(left[0]).parent_path()));
   EXPECT_EQ(programs(), std::vector<int>{0});
+}
+
+TEST_F(cache_folder, an_entry_that_a_crash_left_half_removed_goes_with_the_next) {
+  CacheFolder folder = filled(2, 8 * kEntry);
+  const std::string left = folder.program(hash(1)) + ".remove";
+  make_folder(left);
+  write_file(left + "/source.cl", "half");
+  EXPECT_EQ(folder.clear().programs, 2);
+  EXPECT_FALSE(fs::exists(left));
 }
 
 TEST_F(cache_folder, clear_empties_it) {

@@ -48,9 +48,11 @@ TEST_F(cli_run_device, a_line_without_a_dtype_takes_that_of_the_tensors) {
 
 TEST_F(cli_run_device, what_the_line_says_is_not_assumed) {
   const std::string file = counts({1, 5, 6});
-  const Finished finished = run_clam({"run", kCounts, "--in", "data=" + file, "--json", "-"});
-  EXPECT_EQ(finished.err, "");
-  EXPECT_EQ(parse_out(finished)["assumed"], json::array());
+  for (const char* line : {kCounts, "get_valid_counts\tn=5\tdtype=f32\tscore_threshold=0.5"}) {
+    const Finished finished = run_clam({"run", line, "--in", "data=" + file, "--json", "-"});
+    EXPECT_EQ(finished.err, "");
+    EXPECT_EQ(parse_out(finished)["assumed"], json::array());
+  }
 }
 
 TEST_F(cli_run_device, leading_ones_may_be_left_out_or_added) {

@@ -952,6 +952,14 @@ test_bench_passes_flags_and_names_the_file() {
   says err "the rows are in $box/mine.json"
 }
 
+test_bench_compare_reads_files_and_writes_none() {
+  built_bench <<<'echo "$*" >"$BOX/flags"; exit 1'
+  run bench --compare a.json b.json
+  code_is 1
+  [[ $(<"$box/flags") == "--compare a.json b.json" ]] || wrong "it was given $(<"$box/flags")"
+  ! grep -q pocl "$box/calls" || wrong "a driver was installed to compare two files"
+}
+
 # Neither tests nor, before there are rows, what makes the page.
 test_bench_builds_what_it_runs_alone() {
   built_bench <<<'echo clam-bench >>"$BOX/calls"; [[ $1 == --list ]] || touch -d +1min "${@: -1}"'

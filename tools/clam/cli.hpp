@@ -42,6 +42,8 @@ void add_cache(CLI::App& app, Cli& cli);
 std::vector<std::string> problem_lines(const std::vector<std::string>& words);
 /// The same, for commands that take one problem. Throws BadArgument unless there is exactly one.
 std::string one_problem_line(const std::vector<std::string>& words);
+/// Whether one of the words is dtype=, after any white space.
+bool names_dtype(const std::string& line);
 /// The problem of a line, in `dtype` whatever the line says; as it says where `dtype` is empty.
 Problem parse_as(const std::string& line, const std::string& dtype);
 /// Where built programs are kept, how many and how large; in one line, and for --json.

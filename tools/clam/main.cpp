@@ -2,6 +2,8 @@
 // main.cpp - the command line `clam`: one file a subcommand, and every exit code in one place.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
 #include <new>
 #include <sstream>
 
@@ -141,9 +143,15 @@ std::string one_problem_line(const std::vector<std::string>& words) {
   return lines[0];
 }
 
+bool names_dtype(const std::string& line) {
+  std::istringstream words(line);
+  return std::any_of(std::istream_iterator<std::string>(words), {},
+                     [](const std::string& word) { return word.rfind("dtype=", 0) == 0; });
+}
+
 Problem parse_as(const std::string& line, const std::string& dtype) {
   if (dtype.empty()) return Problem::parse(line);
-  if (line.find(" dtype=") == line.npos) return Problem::parse(line + " dtype=" + dtype);
+  if (!names_dtype(line)) return Problem::parse(line + " dtype=" + dtype);
   return Problem::parse(line).with("dtype", dtype);
 }
 

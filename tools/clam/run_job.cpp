@@ -35,8 +35,6 @@ std::string joined(const std::vector<std::string>& words) {
 
 // ---- what a request leaves open ----
 
-bool names_dtype(const std::string& line) { return line.find(" dtype=") != line.npos; }
-
 /// The problem of a line without a dtype in one that it can have; the names of its tensors and
 /// their shapes do not depend on it.
 Problem in_any_dtype(const std::string& line) {
