@@ -711,6 +711,10 @@ test_build_for_aarch64_prints_the_archive() {
   code_is 0
   [[ $(<"$box/out") == "$box/elsewhere/clam-0-linux-aarch64.tar.zst" ]] || wrong "it is not the path alone"
   says calls "cmake --preset aarch64 -B $box/elsewhere"
+  says calls "-DCLAM_BUILD_TESTS=ON"
+  run build-aarch64 --no-tests "$box/elsewhere"
+  code_is 0
+  says calls "-DCLAM_BUILD_TESTS=OFF"
   run build-aarch64
   says out /tree/build-aarch64/clam-0-linux-aarch64.tar.zst
 }
