@@ -169,7 +169,7 @@ void remove_entry(const Entry& entry) {
     return;
   }
   const std::string aside = entry.path.string() + kRemoved;
-  if (!remove_folder(aside)) fail("remove", aside, errno);
+  if (folder_at(aside)) remove_folder(aside);  // of a crash; rename refuses what is not ours
   if (::rename(entry.path.c_str(), aside.c_str()) != 0) {
     if (errno != ENOENT) fail("remove", entry.path, errno);
     return;
@@ -309,9 +309,10 @@ void CacheFolder::store_program(const std::string& hash, const Files& files) {
 void CacheFolder::store_listing(const std::string& hash, const std::string& text) {
   if (dir_.empty()) return;
   const fs::path folder = fs::path(dir_) / kListings;
-  make_private_folder(folder.string());
-  if (fs::is_symlink(folder)) fail("write in", folder, ELOOP);
+  make_private_folder(dir_);
   Lock lock = locked();
+  make_private_folder(folder.string());  // under the lock, for clear() removes it
+  if (fs::is_symlink(folder)) fail("write in", folder, ELOOP);
   if (!make_room(lock, in_blocks(static_cast<std::int64_t>(text.size())))) return;
   write_file(listing(hash), text);
 }

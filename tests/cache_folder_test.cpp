@@ -257,6 +257,22 @@ TEST_F(cache_folder, an_entry_that_a_crash_left_half_removed_goes_with_the_next)
   EXPECT_FALSE(fs::exists(left));
 }
 
+TEST_F(cache_folder, what_is_not_ours_in_the_place_of_a_removed_entry_stays) {
+  const test::TemporaryFolder outside;
+  write_file(outside.file("source.cl"), "of somebody else");
+  CacheFolder folder = filled(1, 8 * kEntry);
+  const std::string aside = folder.program(hash(0)) + ".remove";
+  fs::create_directory_symlink(outside.path(), aside);
+  EXPECT_THROWS_SAYING(folder.clear(), IoError, "cannot remove");
+  EXPECT_TRUE(fs::exists(outside.file("source.cl")));
+  fs::remove(aside);
+  make_folder(aside);
+  write_file(aside + "/letter.txt", "of somebody else");
+  EXPECT_THROWS_SAYING(folder.clear(), IoError, "cannot remove");
+  EXPECT_TRUE(fs::exists(aside + "/letter.txt"));
+  EXPECT_EQ(programs(), std::vector<int>{0});
+}
+
 TEST_F(cache_folder, clear_empties_it) {
   CacheFolder folder = filled(3, 8 * kEntry);
   folder.store_listing(hash(1), "a listing");
