@@ -13,7 +13,8 @@ set -euo pipefail
 tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source-path=SCRIPTDIR source=checks.sh
 source "$tree/tests/checks.sh"
-[[ ${1:-} == --all ]] && all=1 programs=(clam clam-bench clam-tests) || all='' programs=(clam clam-bench)
+all='' programs=(clam clam-bench)
+if [[ ${1:-} == --all ]]; then all=1 programs+=(clam-tests); fi
 box=$(mktemp -d) # a folder elsewhere
 clam=            # the top folder of the archive, unpacked there
 trap 'rm -rf "$box"' EXIT
@@ -79,7 +80,8 @@ refuses() { ! "$@" >/dev/null; }
 
 # ---- what runs ----------------------------------------------------------------------------------
 
-# problems DTYPE: small ones of six ops, the odd ones in f32 and the others in f16; with --all each in both.
+# problems DTYPE: small ones of six ops, the first, third and fifth in f32 and the others in f16; with --all
+# each in both. get_valid_counts is the last, for its kernel is broken below.
 problems() {
   local -a lines=("dense m=5 n=9 k=8 bias act=relu" "softmax shape=2x9" "batch_matmul batch=2 m=8 n=8 k=8"
     "conv2d c=4 h=6 w=6 k=4 r=3 pad=1" "nms n=50 iou_threshold=0.5" "get_valid_counts n=50 score_threshold=0.1")
@@ -105,7 +107,7 @@ start_all() {
   start verify_f16 bin/clam verify "${f16[@]}"
   [[ -z $all ]] || start tests bin/clam-tests --gtest_filter="$smoke"
   CLAM_KERNEL_DIR=$box/kernels start broken bin/clam verify "${f16[-1]}" --set mixed
-  start bench bin/clam-bench --benchmark_min_time=0.01 --problem "${f32[0]}" --problem "softmax shape=2x9 dtype=f16"
+  start bench bin/clam-bench --benchmark_min_time=0.01 --problem "${f32[0]}" --problem "${f16[0]}"
   start info bin/clam info
   wait
 }

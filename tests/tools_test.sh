@@ -715,6 +715,9 @@ test_build_for_aarch64_prints_the_archive() {
   run build-aarch64 --no-tests "$box/elsewhere"
   code_is 0
   says calls "-DCLAM_BUILD_TESTS=OFF"
+  run build-aarch64 "$box/elsewhere" --no-tests
+  code_is 2
+  says err "one folder, and --no-tests before it"
   run build-aarch64
   says out /tree/build-aarch64/clam-0-linux-aarch64.tar.zst
 }
@@ -958,10 +961,12 @@ test_bench_passes_flags_and_names_the_file() {
 
 test_bench_compare_reads_files_and_writes_none() {
   built_bench <<<'echo "$*" >"$BOX/flags"; exit 1'
-  run bench --compare a.json b.json
+  mkdir "$box/passing"
+  TMPDIR=$box/passing run bench --compare a.json b.json
   code_is 1
   [[ $(<"$box/flags") == "--compare a.json b.json" ]] || wrong "it was given $(<"$box/flags")"
   ! grep -q pocl "$box/calls" || wrong "a driver was installed to compare two files"
+  [[ -z $(ls "$box/passing") ]] || wrong "its temporary folder stays"
 }
 
 # Neither tests nor, before there are rows, what makes the page.
