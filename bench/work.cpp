@@ -20,7 +20,6 @@ constexpr double kClose = 1.5;
 constexpr std::int64_t kLarger = 6;     // times the smaller batch is then the larger one
 constexpr std::int64_t kMost = 36;      // times: by such sizes a row is called wrong
 constexpr double kBeyondNoise = 3;      // times what empty launches take
-constexpr double kApart = 0.0025;       // the same for six against six that lie apart
 constexpr double kChance = 0.0001;      // that batches of one duration pass for longer and shorter
 constexpr std::size_t kMostLooks = 24;  // at one pair of sizes
 

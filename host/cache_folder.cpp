@@ -189,6 +189,12 @@ void remove_left_overs(const fs::path& dir) {
   }
 }
 
+/// Some file systems know no locks, such as NFS without its lock service. Entries are renamed into
+/// their places there too, so a reader finds them whole; the bound may be missed for a while.
+bool is_not_supported(int error) {
+  return error == ENOLCK || error == EOPNOTSUPP || error == ENOSYS || error == EINVAL;
+}
+
 }  // namespace
 
 // ---- the lock ----
@@ -206,6 +212,7 @@ class CacheFolder::Lock {
     const auto end = std::chrono::steady_clock::now() + patience;
     while (::flock(file_, (kind == Kind::write ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0) {
       const int error = errno;
+      if (is_not_supported(error)) return;
       const bool is_held = error == EWOULDBLOCK || error == EINTR;
       if (is_held && std::chrono::steady_clock::now() < end) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));

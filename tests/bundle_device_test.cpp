@@ -220,6 +220,17 @@ TEST(bundle_device, a_plan_that_does_not_suit_its_kernel_is_refused) {
   EXPECT_FALSE(fs::exists(other.file("case")));
 }
 
+TEST(bundle_device, a_line_without_a_dtype_takes_that_of_the_tensors) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  write_npy(folder.file("src.npy"), HostTensor(Dtype::f32, {3, 5}));
+  const Finished finished =
+      record(folder, {"softmax shape=3x5", "--in", "src=" + folder.file("src.npy")});
+  EXPECT_EQ(finished.code, 0) << finished.err;
+  EXPECT_TRUE(contains(finished.err, "assumed: dtype=f32")) << finished.err;
+  EXPECT_EQ(case_of(folder).at("problem"), "softmax shape=3x5 dtype=f32");
+}
+
 TEST(bundle_device, recorded_twice_it_is_the_same) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder, kernels;

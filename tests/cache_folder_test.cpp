@@ -7,9 +7,11 @@
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <functional>
@@ -19,8 +21,26 @@
 #include "test_device.hpp"
 #include "test_errors.hpp"
 
+namespace {
+
+int lock_error = 0;  ///< what flock() fails with here; 0: it does its work
+
+}  // namespace
+
+/// In place of the C library's, as the linker takes the first one that it finds.
+extern "C" int flock(int file, int operation) noexcept {
+  if (lock_error == 0) return static_cast<int>(::syscall(SYS_flock, file, operation));
+  errno = lock_error;
+  return -1;
+}
+
 namespace clam {
 namespace {
+
+struct LocksFail {
+  explicit LocksFail(int error) { lock_error = error; }
+  ~LocksFail() { lock_error = 0; }
+};
 
 namespace fs = std::filesystem;
 
@@ -364,6 +384,21 @@ TEST_F(cache_folder, a_lock_that_stays_is_waited_for_once) {
   ::close(other);
   patient.store_program(hash(1), files(1));
   EXPECT_EQ(programs(), (std::vector<int>{0, 1}));
+}
+
+TEST_F(cache_folder, a_file_system_without_locks_keeps_it_too) {
+  const LocksFail fail(ENOLCK);
+  filled(2, 2 * kEntry);
+  CacheFolder folder(dir_, 2 * kEntry, std::chrono::seconds(0));
+  folder.store_program(hash(2), files(2));
+  EXPECT_EQ(programs().size(), 1u) << "an eighth more than asked for goes";
+  EXPECT_EQ(folder.clear().programs, 1);
+}
+
+TEST_F(cache_folder, a_lock_that_fails_otherwise_is_an_error) {
+  filled(1, 8 * kEntry);
+  const LocksFail fail(EIO);
+  EXPECT_THROWS_SAYING(of(8 * kEntry).store_program(hash(1), files(1)), IoError, "cannot lock");
 }
 
 /// Stores, marks and reads entries; what it reads must be whole, or gone.

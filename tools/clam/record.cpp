@@ -47,7 +47,8 @@ void check_request(const RecordRequest& request) {
     return;
   }
   if (request.run.words.empty()) return;
-  const Problem problem = Problem::parse(one_problem_line(request.run.words));
+  std::vector<std::string> assumed;  // told when it is run
+  const Problem problem = requested_problem(request.run, assumed);
   refuse_large(problem.op().tensors(problem));
 }
 

@@ -173,15 +173,19 @@ RunJob job_of_plan(const RunRequest& request) {
 
 RunJob job_of_problem(const RunRequest& request) {
   RunJob job;
-  const std::string line = one_problem_line(request.words);
-  const bool is_open = !names_dtype(line) && !request.in.empty();
-  job.problem = Problem::parse(is_open ? with_given_dtype(line, request.in, job.assumed) : line);
+  job.problem = requested_problem(request, job.assumed);
   if (!request.variant.empty()) find_variant(job.problem->op(), request.variant);
   job.tensors = job.problem->op().tensors(*job.problem);
   return job;
 }
 
 }  // namespace
+
+Problem requested_problem(const RunRequest& request, std::vector<std::string>& assumed) {
+  const std::string line = one_problem_line(request.words);
+  const bool is_open = !names_dtype(line) && !request.in.empty();
+  return Problem::parse(is_open ? with_given_dtype(line, request.in, assumed) : line);
+}
 
 std::map<std::string, std::string> files_by_tensor(const char* option,
                                                    const std::vector<std::string>& texts,

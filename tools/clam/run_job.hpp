@@ -33,6 +33,10 @@ struct RunJob {
   std::vector<std::string> assumed;
 };
 
+/// The problem of the request's words. A line without a dtype takes that of the given tensors, and
+/// tells so in `assumed`. Throws BadArgument.
+Problem requested_problem(const RunRequest& request, std::vector<std::string>& assumed);
+
 /// Throws BadArgument for whatever does not fit together.
 RunJob make_job(const RunRequest& request);
 
