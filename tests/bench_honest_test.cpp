@@ -53,7 +53,7 @@ Limits quiet_limits() {
 
 TEST(bench_honest_scripted, rows_beside_recorded_loads_are_never_invalid) {
   CLAM_ON_SCRIPTED_DEVICE();
-  const int rows = test::is_weekly() ? 5000 : 400;
+  const int rows = test::is_weekly() ? 5000 : 200;
   int marked = 0;
   for (int row = 0; row < rows; ++row) {
     const std::string noise = kNoises[row % 4];
