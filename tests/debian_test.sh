@@ -7,7 +7,7 @@
 # build-debianN-C++/ of another compiler than g++.
 #
 #   --compiler C++  the compiler: g++ or clang++
-#   --all           all tests on each of its drivers, in place of each op's smallest ones
+#   --all           all tests on PoCL and those of ops on llvmpipe, in place of each op's smallest
 #
 # One line a check, and the sum as the last line; 77 and a sentence where nothing could run.
 # shellcheck disable=SC2317  # `check` calls what it is given
@@ -115,14 +115,23 @@ lacks_warnings() {
 
 # The release's own drivers: PoCL in f32, and Mesa's llvmpipe in f16 where its Mesa knows that.
 check_tests() {
-  local driver filter=${all:+*}
+  local driver filter=$smoke
   for driver in pocl llvmpipe; do
     if [[ $driver == llvmpipe && $release -lt 13 ]]; then
       skip "llvmpipe: the Mesa of Debian $release has no fp16"
       continue
     fi
-    check "its tests pass on $driver" run_tests "$driver" "${filter:-$smoke}"
+    [[ -z $all ]] || filter=$(all_tests_of "$driver")
+    check "its tests pass on $driver" run_tests "$driver" "$filter"
   done
+}
+
+# As tools/test --full divides them.
+all_tests_of() {
+  case $1 in
+    pocl) echo '*' ;;
+    llvmpipe) echo "*_device.*-$(slow_tests 'weekly|once' | paste -sd :)" ;;
+  esac
 }
 
 # A run of which nothing passed is no success, nor is fp16 that no test has seen.
