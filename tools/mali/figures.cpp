@@ -21,9 +21,10 @@ namespace {
 /// extents or add to the epilogue.
 constexpr const char* kTileDefines[] = {"DENSE_M0",     "DENSE_N0",     "BMM_M0",
                                         "BMM_N0",       "CONV2D_ROWS",  "CONV2D_VECTORS",
-                                        "SOFTMAX_UNIT", "SOFTMAX_HELD", "CONV2D_RUN"};
+                                        "SOFTMAX_UNIT", "SOFTMAX_HELD", "CONV2D_RUN",
+                                        "ATT_ROWS",     "ATT_LANES"};
 constexpr const char* kStride = "CONV2D_STRIDE";
-constexpr const char* kAccumulators[] = {"DENSE_ACC", "BMM_ACC", "CONV2D_ACC"};
+constexpr const char* kAccumulators[] = {"DENSE_ACC", "BMM_ACC", "CONV2D_ACC", "ATT_ACC"};
 constexpr const char* kChunk = "CONV2D_CHUNK";
 /// f16 has no row of its own where all its figures are this near to those of f32.
 constexpr double kAlike = .05;
