@@ -449,7 +449,11 @@ typedef struct {
 } Block;
 
 int sees(Block at, int i, int key) {
-  return key >= at.first && key < at.end && (!ATT_CAUSAL || key <= at.query + i);
+#if ATT_CAUSAL
+  return key >= at.first && key < at.end && key <= at.query + i;
+#else
+  return key >= at.first && key < at.end;
+#endif
 }
 
 // Four elements of a row of the mask, from `key` on; past the last key, the last one again.
@@ -479,8 +483,12 @@ float4 load_mask(__global const T* mask, uint row_at, int key, int nk) {
 void finish_scores(float4* s, Block at, int key, int read_key, __global const T* mask, uint mask_at,
                    int nk, float scale) {
   EACH_ROW(FINISH_ROW, )
+#if ATT_CAUSAL
   const int all = at.start == at.first && at.start + 4 * LANES <= at.end &&
-                  (!ATT_CAUSAL || at.start + 4 * LANES <= at.query + 1);
+                  at.start + 4 * LANES <= at.query + 1;
+#else
+  const int all = at.start == at.first && at.start + 4 * LANES <= at.end;
+#endif
   if (all) return;
   EACH_ROW(HIDE_ROW, )
 }

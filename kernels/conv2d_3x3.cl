@@ -649,8 +649,11 @@ __kernel GROUP void conv2d_3x3(__global const T* x, __global const T* wp, __glob
   in.rows = rows;
   in.columns = columns;
   // With stride 2 the last tile of a row may need less than two vectors.
-  const int always = CONV2D_VECTORS == 2 || (CONV2D_W > 0 && CONV2D_W % 8 == 0);
-  in.second = always || has_high(&in) ? 4 * SIZE : 0;
+#if CONV2D_VECTORS == 2 || (CONV2D_W > 0 && CONV2D_W % 8 == 0)
+  in.second = 4 * SIZE;
+#else
+  in.second = has_high(&in) ? 4 * SIZE : 0;
+#endif
   float4 sum[PIXELS];
   for (int i = 0; i < PIXELS; ++i) sum[i] = (float4)(0.0f);
   // `|` makes one branch, and so leaves fewer values in registers than `||`.
