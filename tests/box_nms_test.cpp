@@ -200,7 +200,8 @@ TEST_F(box_nms_broken, broken_forms_of_boxes_are_caught) {
       {"boxes with a corner of center boxes", "#if NMS_CENTER", "#if 0",
        "box_nms n=300 in_format=center", "nms_mask", "every"},
   };
-  for (const test::KernelFault& fault : core) expect_caught("nms.cl", fault);
+  for (const test::KernelFault& fault : test::faults_of_this_run(core))
+    expect_caught("nms.cl", fault);
   const test::KernelFault output[] = {
       {"not converted", "#if NMS_TO\n  convert", "#if 0\n  convert",
        "box_nms n=200 out_format=center", "nms_one", "every"},
@@ -209,7 +210,8 @@ TEST_F(box_nms_broken, broken_forms_of_boxes_are_caught) {
       {"the other corner", "STORE(b + 0.5f * d, out, to + 3);", "STORE(b - 0.5f * d, out, to + 3);",
        "box_nms n=200 in_format=center out_format=corner", "nms_one", "every"},
   };
-  for (const test::KernelFault& fault : output) expect_caught("nms_output.cl", fault);
+  for (const test::KernelFault& fault : test::faults_of_this_run(output))
+    expect_caught("nms_output.cl", fault);
 }
 
 }  // namespace

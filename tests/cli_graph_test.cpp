@@ -53,8 +53,7 @@ TEST_F(cli_graph, a_line_a_node_in_both_modes) {
   EXPECT_LT(nodes({"--mode", "chained"})["distance"]["chain_rms"], 1e-5);
   const Finished chained = verify({"--mode", "chained"});
   EXPECT_TRUE(contains(chained.out, "as a whole: ")) << chained.out;
-  EXPECT_TRUE(contains(chained.out, " launches; 3 tensors share 2 buffers"))
-      << chained.out;
+  EXPECT_TRUE(contains(chained.out, " launches; 3 tensors share 2 buffers")) << chained.out;
   EXPECT_TRUE(contains(chained.out, "; outputs the same, bit for bit\n")) << chained.out;
   const json whole =
       parse_out(verify({"--mode", "chained", "--json", "-"})).at("graph").at("as_a_whole");

@@ -183,7 +183,8 @@ TEST_F(onnx_nms_broken, broken_sets_are_caught) {
       {"-inf is no score", "(order(score_min) > -INFINITE)", "1",
        "onnx_nms classes=2 n=200 max_output=200 iou_threshold=1", "nms_one", "special"},
   };
-  for (const test::KernelFault& fault : core) expect_caught("nms.cl", fault);
+  for (const test::KernelFault& fault : test::faults_of_this_run(core))
+    expect_caught("nms.cl", fault);
   const char* line = "onnx_nms batch=2 classes=70 n=20 max_output=5 iou_threshold=0.5";
   const test::KernelFault output[] = {
       {"sets before it are not added", "sum.x += i < set ? total : 0;", ";", line, "nms_one",
@@ -200,7 +201,8 @@ TEST_F(onnx_nms_broken, broken_sets_are_caught) {
       {"the count is that of one set", "*selected_count = sum.y;", "*selected_count = totals[0];",
        line, "nms_one", "every"},
   };
-  for (const test::KernelFault& fault : output) expect_caught("onnx_nms.cl", fault);
+  for (const test::KernelFault& fault : test::faults_of_this_run(output))
+    expect_caught("onnx_nms.cl", fault);
 }
 
 }  // namespace

@@ -72,8 +72,8 @@ std::vector<std::size_t> indices_of_this_run(std::size_t count) {
   const std::size_t step = is_weekly() ? 1 : 3;
   for (std::size_t first = 0; first < count; first += step) {
     const std::size_t last = std::min(first + step, count) - 1;
-    indices.push_back(first + static_cast<std::size_t>(
-                                  random.integer(0, static_cast<int>(last - first))));
+    indices.push_back(first +
+                      static_cast<std::size_t>(random.integer(0, static_cast<int>(last - first))));
   }
   return indices;
 }
@@ -100,6 +100,11 @@ void break_kernel(const TemporaryFolder& folder, const std::string& file, const 
 }
 
 std::unique_ptr<Runtime> runtime_with_kernels(const TemporaryFolder& folder) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    std::filesystem::path options = entry.path();
+    if (options.extension() != ".cl") continue;
+    write_file(options.replace_extension(".options").string(), "-cl-opt-disable");
+  }
   RuntimeOptions options;
   options.cache_dir.clear();
   options.files = KernelFiles(folder.path());

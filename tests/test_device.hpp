@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -44,9 +46,27 @@ int random_problems_of_this_run(int all);
 /// Whether tests/weekly runs: then nothing is left out.
 bool is_weekly();
 
+/// Of an op's faults, those that this run plants: of each variant one, which the seed draws, and
+/// with CLAM_TEST_FULL all of them. variant_of(fault) is the variant whose kernel has it.
+template <typename Fault, std::size_t n, typename VariantOf>
+std::vector<Fault> faults_of_this_run(const Fault (&all)[n], const VariantOf& variant_of) {
+  if (std::getenv("CLAM_TEST_FULL")) return {all, all + n};
+  std::map<std::string, std::vector<Fault>> by_variant;
+  for (const Fault& fault : all) by_variant[variant_of(fault)].push_back(fault);
+  std::vector<Fault> chosen;
+  for (const auto& [variant, faults] : by_variant) chosen.push_back(faults[seed() % faults.size()]);
+  return chosen;
+}
+
+template <typename Fault, std::size_t n>
+std::vector<Fault> faults_of_this_run(const Fault (&all)[n]) {
+  return faults_of_this_run(all, [](const Fault& fault) { return fault.variant; });
+}
+
 /// Whether the plan launches a kernel that `seen` lacks; afterwards it has them all. `where` tells
 /// kernels apart that are seen in several places.
-bool launches_new_kernel(const Plan& plan, std::set<std::string>& seen, const std::string& where = "");
+bool launches_new_kernel(const Plan& plan, std::set<std::string>& seen,
+                         const std::string& where = "");
 
 /// A folder that is removed with everything in it at the end of the scope.
 class TemporaryFolder {
@@ -67,7 +87,8 @@ class TemporaryFolder {
 void break_kernel(const TemporaryFolder& folder, const std::string& file, const std::string& from,
                   const std::string& to);
 
-/// A Runtime that takes its kernels from `folder`, without a disk cache.
+/// A Runtime that takes its kernels from `folder`, without a disk cache. They are built
+/// unoptimised: a fault is one all the same, and PoCL takes half the time.
 std::unique_ptr<Runtime> runtime_with_kernels(const TemporaryFolder& folder);
 
 }  // namespace clam::test
