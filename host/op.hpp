@@ -28,8 +28,9 @@ struct Variant {
   std::function<Reason(const Problem&, const DeviceInfo&)> supports;
   /// Fills buffers, pack and launches. Problem, variant, device and tensors are set before.
   std::function<void(const Problem&, const DeviceInfo&, const PlanOptions&, Plan&)> plan;
-  /// Why a later variant that supports the problem too is predicted to be faster.
-  /// It is called for supported problems, and only if the caller names no variant. Null: never.
+  /// Returns the reason why a later variant that supports the problem too is predicted to be
+  /// faster, else nothing. It is called for supported problems, and only if the caller names no
+  /// variant. Null: never.
   std::function<Reason(const Problem&, const DeviceInfo&, const PlanOptions&)> outdone = nullptr;
 };
 
@@ -83,7 +84,7 @@ struct Op {
   std::string name;
   std::string about;  ///< the formula, one line
   std::vector<Field> fields;
-  /// Rules over several fields, and the normal form: a stride equal to its default becomes the
+  /// Checks rules over several fields, and normalises: a stride equal to its default becomes the
   /// default.
   void (*check)(const Problem&, std::map<std::string, std::string, std::less<>>& values);
   std::vector<TensorSpec> (*tensors)(const Problem&);
@@ -92,7 +93,7 @@ struct Op {
   /// Expected outputs by name. Inputs are already rounded to their dtype. It uses all host cores.
   Reference (*reference)(const Problem&, const Tensors& inputs, const ReferenceOptions&);
   double (*flops)(const Problem&);  ///< nominal floating-point operations; 0 when none
-  double (*bytes)(const Problem&);  ///< when each tensor is moved once
+  double (*bytes)(const Problem&);  ///< bytes moved when each tensor is moved once
   /// Problems that are tested on every device, without dtype. They reach the edges of every tile.
   std::vector<std::string> cases;
   /// As `cases`, but small enough for a simulator: at most two tiles and one element in each
@@ -102,8 +103,8 @@ struct Op {
   bool measures_native_exp2 = false;
   /// The op sums products: each two of `flops` are one multiply-add.
   bool sums_products = false;
-  /// Why the values of the inputs have no result, such as an index that names nothing. Null: all
-  /// values have one.
+  /// Returns the reason if values of the inputs are invalid, such as an index out of range. Null:
+  /// all values are valid.
   Reason (*bad_inputs)(const Problem&, const Tensors&) = nullptr;
 };
 

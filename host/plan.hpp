@@ -85,7 +85,7 @@ struct PlanOptions {
 Plan make_plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& options = {});
 
 /// A line for each variant: chosen, possible, or the reason why not. A note follows where float
-/// sums of halves are predicted to be slower than f32. It names the accumulators that are faster.
+/// sums are predicted to be slower in f16 than in f32. It names the accumulators that are faster.
 std::string explain_plan(const Problem& problem, const DeviceInfo& device,
                          const PlanOptions& options = {});
 

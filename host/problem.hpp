@@ -64,7 +64,7 @@ Field dtype_field();  ///< dtype=f32|f16, always written
 class Problem {
  public:
   /// Parses a Problem line and applies the rules of the op.
-  /// Throws BadArgument that names the op, the wrong word and the words that it knows.
+  /// Throws BadArgument that names the op, the wrong word and the words that the op knows.
   static Problem parse(std::string_view text);
   static Problem from_json(const nlohmann::json& json);
   /// Makes a Problem from names and values of fields. A flag's value is "1" or "0".

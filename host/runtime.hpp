@@ -49,8 +49,8 @@ struct RuntimeOptions {
   KernelFiles files = KernelFiles::from_environment();
 };
 
-/// Builds and runs plans. It is not thread-safe: use one Runtime for each thread. After a device
-/// error it is tainted: each later call throws a DeviceError that names the first error.
+/// Builds and runs plans. It is not thread-safe: use one Runtime for each thread. After a launch
+/// or a wait that failed it is tainted: each later call throws a DeviceError that names that error.
 class Runtime {
  public:
   using Options = RuntimeOptions;

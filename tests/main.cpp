@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
   const testing::UnitTest& tests = *testing::UnitTest::GetInstance();
   if (testing::GTEST_FLAG(list_tests)) return status;
   if (tests.test_to_run_count() == 0) {
-    std::fprintf(stderr, "clam-tests: no test is selected; there are the rooms%s\n",
+    std::fprintf(stderr, "clam-tests: no test is selected; there are the parts%s\n",
                  rooms().c_str());
     return 2;
   }

@@ -866,10 +866,10 @@ test_room_without_device_tests_runs_once() {
 }
 
 test_unknown_room_is_2() {
-  built clam-tests <<<'echo "clam-tests: no test is selected; there are the rooms dense" >&2; exit 2'
+  built clam-tests <<<'echo "clam-tests: no test is selected; there are the parts dense" >&2; exit 2'
   run test desne
   code_is 2
-  says out 'there are the rooms dense'
+  says out 'there are the parts dense'
   run test dense softmax
   code_is 2
   run test --fulll

@@ -74,7 +74,7 @@ std::string tensor_text(const TensorSpec& spec) {
 }
 
 std::string op_text(const Op& op) {
-  std::string text = fmt::format("{}\n  {}\n\nwords\n", op.name, op.about);
+  std::string text = fmt::format("{}\n  {}\n\nfields\n", op.name, op.about);
   for (const Field& field : op.fields) text += field_text(field);
   const Problem problem = example(op);
   text += fmt::format("\ntensors of '{}'\n", problem.text());

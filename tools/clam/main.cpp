@@ -17,11 +17,11 @@ namespace {
 
 constexpr const char* kFooter =
     "A problem is one line of text, such as 'dense m=192 n=512 k=512 dtype=f32 bias act=relu';\n"
-    "`clam list` shows the ops and `clam list OP` their words.\n\n"
+    "`clam list` shows the ops and `clam list OP` their fields.\n\n"
     "Exit codes: 0 fine, 1 a check failed, 2 bad usage or input, 3 device or driver error,\n"
     "77 nothing could run here.\n"
     "Environment: CLAM_DEVICE, CLAM_KERNEL_DIR (folder of .cl files that replace the built-in\n"
-    "ones), CLAM_CACHE_DIR (folder of built programs, or off), CLAM_CACHE_MB (most that lies\n"
+    "ones), CLAM_CACHE_DIR (folder of built programs, or off), CLAM_CACHE_MB (its most\n"
     "there), NO_COLOR.\n";
 
 /// The options that every subcommand takes, before or after its name.
