@@ -16,6 +16,7 @@ root_size=     # what it costs
 root_arch=     # Debian's name of its architecture
 root_suite=    # the release of Debian
 root_apt=()    # options of apt, each as --aptopt=...
+root_hooks=()  # of mmdebstrap, before it unpacks
 root_only=     # no root is made: one that is not there is refused
 root_packages= # with commas between
 root_sources=  # source packages, whose files go to usr/src
@@ -40,7 +41,7 @@ this_architecture() {
 # that of Debian testing, which is newer. A mirror may be a snapshot, whose list of testing has expired.
 mesa_root() {
   root=$drivers/mesa-debian13-$1
-  root_arch=$1 root_suite=trixie root_apt=() root_sources='' root_finish=true
+  root_arch=$1 root_suite=trixie root_apt=() root_hooks=() root_sources='' root_finish=true
   if [[ ${2:-} == testing ]]; then
     root=$drivers/mesa-debiantesting-$1
     root_suite=testing root_apt=(--aptopt='Acquire::Check-Valid-Until "false"')
@@ -56,10 +57,14 @@ debian_root() {
   local -A suites=([12]=bookworm [13]=trixie)
   root=$drivers/debian$1-$arch
   root_words="Debian $1" root_group=llvmpipe
-  root_arch=$arch root_suite=${suites[$1]} root_apt=() root_sources=''
+  root_arch=$arch root_suite=${suites[$1]} root_apt=() root_hooks=() root_sources=''
   root_size="about 550 MB to download, 2.5 GB on disk"
   root_folders="./usr ./etc"
   root_finish=finish_debian
+  # The packages of Debian 12 have files in /lib and /lib64, those of 13 in /usr alone.
+  # shellcheck disable=SC2016  # mmdebstrap expands it
+  [[ $1 != 12 ]] || root_hooks=(--setup-hook='
+    for name in bin sbin lib lib64; do mkdir -p "$1/usr/$name" && ln -s "usr/$name" "$1/$name"; done')
   root_packages=$(
     for group in build pocl mesa python; do packages_of "$group"; done | sort -u | paste -sd ,
   ),clang,git,bash,dash,libc-bin,coreutils,diffutils,findutils,grep,sed,gzip,mawk,util-linux
@@ -93,7 +98,7 @@ need_root() {
 }
 
 fill_root() {
-  local part=$root.part log=$root.log mirror start=$SECONDS
+  local part=$root.part log=$root.log mirror failed='' start=$SECONDS
   mirror=$(debian_mirror)
   remove_tree "$part"
   mkdir "$part"
@@ -101,6 +106,13 @@ fill_root() {
   show_time $$ 9>&- &
   trap 'kill '"$!"' 2>/dev/null || true' EXIT
   if ! extract_packages "$mirror" "$part" 2>"$log"; then
+    # A download that broke off is the common cause.
+    say "$root_words could not be made at once: $(why_not "$log"); trying again"
+    remove_tree "$part"
+    mkdir "$part"
+    extract_packages "$mirror" "$part" 2>"$log" || failed=1
+  fi
+  if [[ $failed ]]; then
     remove_tree "$part"
     cannot "$root_words could not be made: $(why_not "$log") (all of it is in $log)"
   fi
@@ -120,7 +132,7 @@ extract_packages() {
     cd "$1/usr/src" && APT_CONFIG=$MMDEBSTRAP_APT_CONFIG apt-get source -qq --download-only '"$root_sources")
   # shellcheck disable=SC2086  # the folders are words
   mmdebstrap --mode="$mode" --variant=extract --format=tar --architectures="$root_arch" \
-    "${root_apt[@]}" --include="$root_packages" "$root_suite" - "deb $signed $mirror $root_suite main" "${sources[@]}" |
+    "${root_apt[@]}" "${root_hooks[@]}" --include="$root_packages" "$root_suite" - "deb $signed $mirror $root_suite main" "${sources[@]}" |
     tar -x -C "$part" --no-same-owner $root_folders || return 1
   mkdir -p "$part"/usr/{bin,sbin,local,src,hostlib}
   for name in bin sbin lib lib64; do [[ -e $part/$name ]] || ln -s "usr/$name" "$part/$name"; done
