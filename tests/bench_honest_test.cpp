@@ -67,6 +67,32 @@ TEST(bench_honest_scripted, rows_beside_recorded_loads_are_never_invalid) {
   RecordProperty("marked", marked);
 }
 
+/// The mark waives condition 5 alone: a row that is too short to judge is INVALID all the same if
+/// it was not written, or is wrong.
+TEST(bench_honest_scripted, what_is_too_short_to_judge_must_be_written_and_right) {
+  CLAM_ON_SCRIPTED_DEVICE();
+  json wrong = {{"call", "clEnqueueNDRangeKernel"}, {"kernel", "unary*"}, {"does", "wrong"}};
+  wrong.update({{"argument", 1}, {"byte", 3}, {"bits", 64}});
+  json nothing = {{"call", "clEnqueueNDRangeKernel"}, {"kernel", "unary*"}, {"does", "nothing"}};
+  int marked = 0;
+  for (int row = 0; row < 200 && marked < 5; ++row) {
+    json script = script_of(row, kNoises[row % 4]);
+    scripted::play(script);
+    const std::vector<std::string> marks = measure(row, quiet_limits()).marks;
+    if (std::count(marks.begin(), marks.end(), kTooShort) == 0) continue;
+    ++marked;
+    for (const auto& [lie, condition] :
+         {std::pair(wrong, "condition 3"), std::pair(nothing, "condition 2")}) {
+      script["lies"] = json::array({lie});
+      scripted::play(script);
+      const Result result = measure(row, quiet_limits());
+      EXPECT_FALSE(result.valid()) << row;
+      EXPECT_EQ(result.reason.rfind(condition, 0), 0u) << result.reason;
+    }
+  }
+  EXPECT_EQ(marked, 5);
+}
+
 TEST(bench_honest_scripted, on_a_quiet_machine_no_row_over_100_us_is_too_short) {
   CLAM_ON_SCRIPTED_DEVICE();
   for (int row = 0; row < 100; ++row) {

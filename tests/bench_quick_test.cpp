@@ -125,7 +125,6 @@ TEST(bench_scripted, quick_shows_a_problem_of_many_nodes_once) {
   EXPECT_EQ(own.at("workloads").at(0).at("nodes").size(), 3u) << "the file still has each node";
 }
 
-/// Every launch takes 20 seconds: the minute is over before the second row.
 TEST(bench_scripted, the_quick_sets_file_has_the_nodes_of_its_rows_alone) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder;
@@ -155,6 +154,7 @@ TEST(bench_scripted, an_invalid_row_of_quick_has_its_reason) {
   EXPECT_NE(done.out.find("1 passed, 1 failed, 0 skipped"), std::string::npos) << done.out;
 }
 
+/// Every launch takes 20 seconds: the minute is over before the second row.
 TEST(bench_scripted, quick_skips_nothing_because_time_is_up) {
   CLAM_NEEDS_DEVICE();
   const Finished done = run_quick(
