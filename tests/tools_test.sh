@@ -884,6 +884,23 @@ test_full_is_passed_by_environment() {
   last_line_is '2 passed, 0 failed, 0 skipped'
 }
 
+# The home is left alone. PoCL keeps its own programs, and --full keeps clam's too; a board keeps few.
+test_caches_of_the_tests() {
+  built clam-tests <<<'[[ $1 == --gtest_list_tests ]] ||
+    { echo "cache $CLAM_CACHE_DIR of ${CLAM_CACHE_MB:-128}"; echo "3 passed, 0 failed, 0 skipped"; }'
+  unset CLAM_CACHE_DIR CLAM_CACHE_MB
+  run test plan
+  says out 'cache off of 1000'
+  run test plan --full
+  says out '/build/test-cache/programs of 1000'
+  CLAM_CACHE_DIR=/its/own run test plan
+  says out 'cache /its/own of 128'
+  make_board
+  echo '0:0 Mali-G610 r0p0' >"$box/devices"
+  run test plan
+  says out '/build/test-cache/programs of 128'
+}
+
 test_slow_parts_are_of_full_alone() {
   built clam <<<'[[ "$1 $2" == "mali --gate" ]] && echo "4 passed, 0 failed, 1 skipped"'
   run test

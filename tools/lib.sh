@@ -35,6 +35,20 @@ print_help() { sed -n '2,/^[^#]/{/^# SPDX/d; s/^# \{0,1\}//p}' "$0"; }
 # slow_tests LEVEL|...: the patterns that tests/slow.txt has of these levels, one a line.
 slow_tests() { sed -nE "s/^($1) +([^ ]+).*/\2/p" "$tree/tests/slow.txt"; }
 
+# What tests build is kept in build/, unless the caller says where, and the home is left alone. The test
+# program does the same where it is run by itself. They build more than the limit of a person's cache,
+# for which a board's card has no room.
+keep_caches_here() {
+  local caches=$tree/build/test-cache
+  if [[ -z ${CLAM_CACHE_DIR:-} ]]; then
+    export CLAM_CACHE_DIR=$caches/programs
+    is_board || export CLAM_CACHE_MB=${CLAM_CACHE_MB:-1000}
+  fi
+  export POCL_CACHE_DIR=${POCL_CACHE_DIR:-$caches/pocl}
+  export MESA_SHADER_CACHE_DIR=${MESA_SHADER_CACHE_DIR:-$caches/mesa}
+  mkdir -p "$POCL_CACHE_DIR" "$MESA_SHADER_CACHE_DIR"
+}
+
 # only_of PART: the tests that are a part of their own in tools/test --full, as a filter of GoogleTest.
 only_of() {
   case $1 in
