@@ -117,10 +117,18 @@ start() {
   while (($(jobs -rp | wc -l) >= $(nproc))); do wait -n || true; done
   (
     code=0
-    CLAM_CACHE_DIR=$box/cache timeout 400 "$clam/share/clam/tools/with-driver" arm64 "$clam/$2" "${@:3}" \
+    CLAM_CACHE_DIR=$box/cache timeout 3600 "$clam/share/clam/tools/with-driver" arm64 "$clam/$2" "${@:3}" \
       >"$box/$1.out" 2>"$box/$1.err" || code=$?
     echo "$code" >"$box/$1.code"
   ) &
+}
+
+# Both rows, whatever else the machine does: a time alone makes none a failure.
+rows_are_measured() {
+  [[ $(cat "$box/bench.code") =~ ^[01]$ && $(count_rows <"$box/bench.out") == 2 ]] &&
+    rows_are_right "$box/bench.out" && return
+  cat "$box/bench.out" "$box/bench.err"
+  return 1
 }
 
 check_runs() {
@@ -130,7 +138,7 @@ check_runs() {
   check "verify holds $problems ops in f32" says verify_f32 0 "^$problems passed, 0 failed, 0 skipped\$"
   check "verify holds $problems ops in f16" says verify_f16 0 "^$problems passed, 0 failed, 0 skipped\$"
   check "a broken kernel fails" says broken 1 'get_valid_counts'
-  check "rows are timed and checked" says bench 0 '^2 passed, 0 failed, 0 skipped$'
+  check "rows are timed and checked" rows_are_measured
   [[ $all ]] || return 0
   check "clam-tests passes" says tests 0 '^[0-9]+ passed, 0 failed, 0 skipped$'
   tests=$(sed -nE 's/^([0-9]+) passed, .*/\1/p' "$box/tests.out")

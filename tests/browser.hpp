@@ -39,7 +39,7 @@ inline Seen look_at(std::string page, const std::string& script = "",
   if (!script.empty()) page.insert(end, "<script>" + script + "</script>");
   write_file(folder.file("page.html"), page);
   const Finished finished = run_command(
-      {"/usr/bin/timeout", "100", chromium(), "--headless", "--no-sandbox", "--disable-gpu",
+      {"/usr/bin/timeout", "3600", chromium(), "--headless", "--no-sandbox", "--disable-gpu",
        "--disable-dev-shm-usage", "--user-data-dir=" + folder.file("profile"), "--no-first-run",
        "--window-size=1280,900", "--virtual-time-budget=3000", "--enable-logging=stderr",
        fmt::format("--blink-settings=preferredColorScheme={}", scheme == Scheme::dark ? 0 : 1),

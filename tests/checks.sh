@@ -15,6 +15,18 @@ check() {
   fi
 }
 
+# rows_are_right FILE: of what clam-bench printed, every row was measured, and none is INVALID but for its
+# time (conditions 1, 4 and 5), which other programs can spoil.
+rows_are_right() {
+  grep -qE '^[0-9]+ passed, [0-9]+ failed, 0 skipped$' "$1" &&
+    ! grep -E '^ *(INVALID|ERROR) ' "$1" | grep -vqE '^ *INVALID [^:]*: condition [145],'
+}
+
+# count_rows: how many rows the table on standard input sums up.
+count_rows() {
+  sed -nE 's/^([0-9]+) passed, ([0-9]+) failed, 0 skipped$/\1 \2/p' | awk 'END { print $1 + $2 }'
+}
+
 # skip TEXT: what could not run, and why.
 skip() {
   echo "skipped $1"

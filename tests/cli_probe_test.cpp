@@ -190,7 +190,7 @@ TEST(timing_probe_device, no_fault_is_seen_in_how_long_things_take) {
 
 TEST(probe_device, one_line_a_probe) {
   CLAM_NEEDS_DEVICE();
-  const Finished finished = run_clam({"probe", "vload3", "oob-read"});
+  const Finished finished = run_clam({"probe", "vload3", "oob-read", "--limit", "3600"});
   EXPECT_EQ(finished.code, 0) << finished.err;
   EXPECT_TRUE(contains(finished.out, "OK    vload3 ")) << finished.out;
   EXPECT_TRUE(contains(finished.out, "SKIP  oob-read ")) << finished.out;
@@ -334,9 +334,9 @@ TEST(probe_device, a_kernel_that_goes_wrong_becomes_a_bundle) {
   std::filesystem::create_directory(folder.file("vload3"));
   write_file(folder.file("vload3/kernel.cl"), text);
   const std::string failures = folder.file("failures");
-  const Finished probed =
-      run_clam({"probe", "vload3", "nine-buffers", "--record-failures", failures},
-               {"CLAM_PROBE_DIR=" + folder.path()});
+  const Finished probed = run_clam(
+      {"probe", "vload3", "nine-buffers", "--limit", "3600", "--record-failures", failures},
+      {"CLAM_PROBE_DIR=" + folder.path()});
   EXPECT_EQ(probed.code, 1) << probed.err;
   EXPECT_TRUE(contains(probed.out, "recorded in " + failures + "/vload3\n")) << probed.out;
   EXPECT_FALSE(std::filesystem::exists(failures + "/nine-buffers"));

@@ -23,6 +23,7 @@ release=13
 compiler=g++
 all=
 build=  # the folder on this machine that is build/ inside
+everything=()  # what has bwrap tell the tests to leave nothing out
 
 # What must not depend on the versions of libraries, and the smallest device tests of each op.
 smoke='*smoke*:number_text.*:plan.*:problem.*:multibox_prior.*:bench.*:program_cache_device.*'
@@ -53,7 +54,7 @@ read_arguments() {
         [[ ${2:-} == g++ || ${2:-} == clang++ ]] || fail 2 "--compiler needs g++ or clang++"
         compiler=$2 && shift
         ;;
-      --all) all=1 ;;
+      --all) all=1 everything=(--setenv CLAM_TEST_FULL 1 --setenv CLAM_TEST_WEEKLY 1) ;;
       *) fail 2 "unknown argument '$1'; there are 12, 13, --compiler, --all and --help" ;;
     esac
     shift
@@ -72,16 +73,16 @@ inside() {
     --setenv PATH /usr/bin:/usr/sbin --setenv HOME /home --setenv LC_ALL C.UTF-8 \
     --setenv CXX "$compiler" --setenv CLAM_CACHE_DIR "$tree/build/programs" \
     --setenv HWLOC_SYNTHETIC "numa:1(memory=8589934592) core:$(nproc) pu:1" \
-    --setenv HWLOC_THISSYSTEM 1 --chdir "$tree" "$@"
+    --setenv HWLOC_THISSYSTEM 1 --setenv CXXFLAGS -Werror "${everything[@]}" --chdir "$tree" "$@"
 }
 
 # The README's first command, and then the rest of what there is to build.
 check_build() {
   local version
   version=$(inside "$compiler" --version | head -n 1)
-  if [[ $compiler == g++ && -z $all ]]; then
-    check "tools/bench --quick builds and runs with $version" logged bench tools/bench --quick
-    check "each of its rows is measured, and it fits 60 lines" fits_60_lines
+  if [[ -z $all ]]; then
+    check "tools/bench --quick builds and runs with $version" measured
+    check "each of its rows is right, and it fits 60 lines" fits_60_lines
   else
     check "$version sets up the build" logged configure cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release
   fi
@@ -89,11 +90,23 @@ check_build() {
   check "$version warns of nothing" lacks_warnings
 }
 
+# No verdict here depends on what else the machine does: where a row is INVALID for its time alone, that is
+# no failure. The scripted OpenCL holds what is right about times.
+measured() {
+  local code=0
+  inside tools/bench --quick >"$build/bench.log" 2>&1 </dev/null || code=$?
+  [[ $code == 0 ]] || { [[ $code == 1 ]] && rows_are_right "$build/bench.log"; } || {
+    echo "  code $code; the end of $build/bench.log:"
+    tail -n 20 "$build/bench.log" | sed 's/^/  /'
+    return 1
+  }
+}
+
 # From the table on: before it stands what was built.
 fits_60_lines() {
   local table
   table=$(sed -n '/^device: /,$p' "$build/bench.log")
-  [[ $(wc -l <<<"$table") -le 60 ]] && grep -q '^22 passed, 0 failed, 0 skipped$' <<<"$table" &&
+  [[ $(wc -l <<<"$table") -le 60 && $(count_rows <<<"$table") == 22 ]] && rows_are_right "$build/bench.log" &&
     grep -q 'farthest from their peak' <<<"$table" && grep -q 'a page to look at is' <<<"$table" && return
   echo "  $(wc -l <<<"$table") lines; the last ones:"
   tail -n 8 <<<"$table" | sed 's/^/  /'

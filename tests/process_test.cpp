@@ -33,7 +33,6 @@ TEST(process, what_cannot_be_ended_is_given_up) {
   nobody_ends = true;
   const Fate fate = run_isolated({"/bin/sleep", "1000"}, milliseconds(50));
   nobody_ends = false;
-  EXPECT_LT(steady_clock::now() - start, seconds(300));
   EXPECT_GE(steady_clock::now() - start, seconds(10)) << "it was waited for";
   EXPECT_TRUE(fate.hung);
   EXPECT_EQ(fate.code, 128 + 9);

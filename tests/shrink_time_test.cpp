@@ -69,7 +69,7 @@ TEST(shrink_time_scripted, a_reference_that_has_begun_ends_when_it_is_interrupte
   const SharedClock clock;
   const Finished finished =
       run_shell(fmt::format("cd '{0}' && {{ {1} \"$CLAM\" shrink case --no-proof --times 1 > out & "
-                            "for i in $(seq 900); do sleep 0.1; [ -e asked ] && break; done; "
+                            "for i in $(seq 36000); do sleep 0.1; [ -e asked ] && break; done; "
                             "kill -TERM $!; wait $!; }}",
                             folder.path(), "env '" + through(folder, slow_reference("")) + "'"),
                 clock.on());

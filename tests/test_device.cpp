@@ -100,15 +100,19 @@ void break_kernel(const TemporaryFolder& folder, const std::string& file, const 
 }
 
 std::unique_ptr<Runtime> runtime_with_kernels(const TemporaryFolder& folder) {
-  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
-    std::filesystem::path options = entry.path();
-    if (options.extension() != ".cl") continue;
-    write_file(options.replace_extension(".options").string(), "-cl-opt-disable");
-  }
   RuntimeOptions options;
   options.cache_dir.clear();
   options.files = KernelFiles(folder.path());
   return fresh_runtime(std::move(options));
+}
+
+std::unique_ptr<Runtime> runtime_with_faults(const TemporaryFolder& folder) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    std::filesystem::path file = entry.path();
+    if (file.extension() != ".cl") continue;
+    write_file(file.replace_extension(".options").string(), "-cl-opt-disable");
+  }
+  return runtime_with_kernels(folder);
 }
 
 }  // namespace clam::test

@@ -46,8 +46,9 @@ int random_problems_of_this_run(int all);
 /// Whether tests/weekly runs: then nothing is left out.
 bool is_weekly();
 
-/// Of an op's faults, those that this run plants: of each variant one, which the seed draws, and
-/// with CLAM_TEST_FULL all of them. variant_of(fault) is the variant whose kernel has it.
+/// Of an op's faults, those that this run plants: of each variant one, which the seed draws (the
+/// same one unless CLAM_TEST_SEED is set), and with CLAM_TEST_FULL all of them. variant_of(fault)
+/// is the variant whose kernel has it.
 template <typename Fault, std::size_t n, typename VariantOf>
 std::vector<Fault> faults_of_this_run(const Fault (&all)[n], const VariantOf& variant_of) {
   if (std::getenv("CLAM_TEST_FULL")) return {all, all + n};
@@ -87,9 +88,12 @@ class TemporaryFolder {
 void break_kernel(const TemporaryFolder& folder, const std::string& file, const std::string& from,
                   const std::string& to);
 
-/// A Runtime that takes its kernels from `folder`, without a disk cache. They are built
-/// unoptimised: a fault is one all the same, and PoCL takes half the time.
+/// A Runtime that takes its kernels from `folder`, without a disk cache.
 std::unique_ptr<Runtime> runtime_with_kernels(const TemporaryFolder& folder);
+
+/// The same, for kernels with a planted fault that must be caught. They are built unoptimised: a
+/// fault is one all the same, and PoCL takes half the time.
+std::unique_ptr<Runtime> runtime_with_faults(const TemporaryFolder& folder);
 
 }  // namespace clam::test
 
