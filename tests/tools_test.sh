@@ -1170,6 +1170,27 @@ test_new_op_refuses_what_is_no_name_or_exists() {
     says out '2 passed, 0 failed, 0 skipped'
   }
 
+# ---- what judges other scripts' rows ------------------------------------------------------------
+
+# rows_judged WANTED LINE...: of a table with these lines above its sum.
+rows_judged() {
+  local got=wrong
+  printf '%s\n' "${@:2}" >"$box/rows"
+  (source "$tree/tests/checks.sh" && rows_are_right "$box/rows") && got=right
+  [[ $got == "$1" ]] || wrong "judged $got: ${*:2}"
+}
+
+test_rows_are_judged_without_their_time() {
+  rows_judged right '22 passed, 0 failed, 0 skipped'
+  rows_judged right 'INVALID dense m=8, dense_packed: condition 5, work: too fast' '21 passed, 1 failed, 0 skipped'
+  rows_judged wrong 'INVALID dense m=8, dense_packed: condition 3, right: no' '21 passed, 1 failed, 0 skipped'
+  rows_judged wrong 'ERROR dense m=8, dense_packed: the device failed' '21 passed, 1 failed, 0 skipped'
+  rows_judged wrong '21 passed, 0 failed, 1 skipped'
+  rows_judged wrong 'terminate called'
+  [[ $(echo '21 passed, 1 failed, 0 skipped' | (source "$tree/tests/checks.sh" && count_rows)) == 22 ]] ||
+    wrong "the rows are not counted"
+}
+
 # ---- all of them --------------------------------------------------------------------------------
 
 main() {
