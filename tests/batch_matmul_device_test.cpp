@@ -391,7 +391,7 @@ void expect_caught_by(const test::KernelFault& fault) {
   const Problem problem = Problem::parse(fault.line);
   const test::TemporaryFolder folder;
   test::break_kernel(folder, file_of(fault.variant), fault.from, fault.to);
-  const auto broken = test::runtime_with_faults(folder);
+  const auto broken = test::runtime_with_kernels(folder);
   for (const DataSet& set : problem.op().data_sets) {
     if (fault.set != std::string("all") && fault.set != set.name) continue;
     SCOPED_TRACE(fmt::format("{}: {} {} {}", fault.what, fault.line, fault.variant, set.name));

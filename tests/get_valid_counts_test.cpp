@@ -384,7 +384,7 @@ struct Breakage {
 void expect_caught(const Breakage& breakage, const char* form = "gpu") {
   const test::TemporaryFolder folder;
   test::break_kernel(folder, "get_valid_counts.cl", breakage.from, breakage.to);
-  const auto broken = test::runtime_with_faults(folder);
+  const auto broken = test::runtime_with_kernels(folder);
   const Plan plan = plan_of_form(form, parse(breakage.words), {breakage.variant, 16});
   const Verification result = verify(*broken, plan, find_data_set(op(), breakage.set), 1);
   EXPECT_FALSE(result.pass()) << breakage.what;

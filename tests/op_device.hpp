@@ -113,7 +113,7 @@ class OpDevice : public testing::Test {
     SCOPED_TRACE(fmt::format("{}: {} {}", fault.what, fault.line, fault.variant));
     const TemporaryFolder folder;
     break_kernel(folder, file, fault.from, fault.to);
-    const auto broken = runtime_with_faults(folder);
+    const auto broken = runtime_with_kernels(folder);
     const Problem problem = parse(fault.line);
     const Verification result =
         verify(*broken, problem, find_data_set(problem.op(), fault.set), seed(), {fault.variant});

@@ -106,13 +106,4 @@ std::unique_ptr<Runtime> runtime_with_kernels(const TemporaryFolder& folder) {
   return fresh_runtime(std::move(options));
 }
 
-std::unique_ptr<Runtime> runtime_with_faults(const TemporaryFolder& folder) {
-  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
-    std::filesystem::path file = entry.path();
-    if (file.extension() != ".cl") continue;
-    write_file(file.replace_extension(".options").string(), "-cl-opt-disable");
-  }
-  return runtime_with_kernels(folder);
-}
-
 }  // namespace clam::test

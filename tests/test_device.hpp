@@ -91,10 +91,6 @@ void break_kernel(const TemporaryFolder& folder, const std::string& file, const 
 /// A Runtime that takes its kernels from `folder`, without a disk cache.
 std::unique_ptr<Runtime> runtime_with_kernels(const TemporaryFolder& folder);
 
-/// The same, for kernels with a planted fault that must be caught. They are built unoptimised: a
-/// fault is one all the same, and PoCL takes half the time.
-std::unique_ptr<Runtime> runtime_with_faults(const TemporaryFolder& folder);
-
 }  // namespace clam::test
 
 #define CLAM_NEEDS_DEVICE()                           \
