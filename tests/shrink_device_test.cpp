@@ -415,7 +415,8 @@ TEST(shrink_device, when_it_is_interrupted_the_smallest_so_far_is_whole) {
     const Finished finished = run_shell(
         fmt::format("cd '{}' && {{ env --default-signal=INT \"$CLAM\" shrink case --no-proof "
                     "--times 1 > out & "
-                    "for i in $(seq 36000); do sleep 0.1; grep -q still out && break; done; "
+                    "for i in $(seq 36000); do sleep 0.1; kill -0 $! || break; grep -q still out "
+                    "&& break; done; "
                     "kill -{} $!; wait $!; }}",
                     folder.path(), signal),
         ample());

@@ -67,12 +67,13 @@ TEST(shrink_time_scripted, a_reference_that_has_begun_ends_when_it_is_interrupte
   const TemporaryFolder folder;
   record_wrong(folder);
   const SharedClock clock;
-  const Finished finished =
-      run_shell(fmt::format("cd '{0}' && {{ {1} \"$CLAM\" shrink case --no-proof --times 1 > out & "
-                            "for i in $(seq 36000); do sleep 0.1; [ -e asked ] && break; done; "
-                            "kill -TERM $!; wait $!; }}",
-                            folder.path(), "env '" + through(folder, slow_reference("")) + "'"),
-                clock.on());
+  const Finished finished = run_shell(
+      fmt::format(
+          "cd '{0}' && {{ {1} \"$CLAM\" shrink case --no-proof --times 1 > out & "
+          "for i in $(seq 36000); do sleep 0.1; kill -0 $! || break; [ -e asked ] && break; done; "
+          "kill -TERM $!; wait $!; }}",
+          folder.path(), "env '" + through(folder, slow_reference("")) + "'"),
+      clock.on());
   EXPECT_EQ(finished.code, 0) << finished.err;
   EXPECT_TRUE(is_ended(folder));
   EXPECT_TRUE(contains(read_file(folder.file("out")), "interrupted")) << finished.out;

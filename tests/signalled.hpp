@@ -22,7 +22,7 @@ inline int code_when_signalled(const TemporaryFolder& folder, const std::string&
   // A shell has its jobs ignore SIGINT.
   const std::string script =
       "cd " + folder.path() + " && { env --default-signal=INT " + command +
-      " & for i in $(seq 36000); do [ -z \"$(ls tmp)\" ] || break; sleep 0.1; "
+      " & for i in $(seq 36000); do [ -z \"$(ls tmp)\" ] || break; sleep 0.1; kill -0 $! || break; "
       "done; [ -n \"$(ls tmp)\" ] || { kill -KILL $!; exit 99; }; sleep 0.5; kill -" +
       signal + " $!; wait $!; }";
   return run_command({"/bin/sh", "-c", script}, own).code;

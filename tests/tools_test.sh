@@ -1185,6 +1185,8 @@ test_rows_are_judged_without_their_time() {
   rows_judged right 'INVALID dense m=8, dense_packed: condition 5, work: too fast' '21 passed, 1 failed, 0 skipped'
   rows_judged wrong 'INVALID dense m=8, dense_packed: condition 3, right: no' '21 passed, 1 failed, 0 skipped'
   rows_judged wrong 'ERROR dense m=8, dense_packed: the device failed' '21 passed, 1 failed, 0 skipped'
+  rows_judged wrong '  node  INVALID dense m=8, dense_packed: condition 3, right: no' '21 passed, 1 failed, 0 skipped'
+  rows_judged wrong '21 passed, 1 failed, 0 skipped'
   rows_judged wrong '21 passed, 0 failed, 1 skipped'
   rows_judged wrong 'terminate called'
   [[ $(echo '21 passed, 1 failed, 0 skipped' | (source "$tree/tests/checks.sh" && count_rows)) == 22 ]] ||

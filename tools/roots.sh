@@ -98,24 +98,20 @@ need_root() {
 }
 
 fill_root() {
-  local part=$root.part log=$root.log mirror failed='' start=$SECONDS
+  local part=$root.part log=$root.log mirror again='' start=$SECONDS
   mirror=$(debian_mirror)
   remove_tree "$part"
   mkdir "$part"
   say "making $root_words in $root: $root_size"
   show_time $$ 9>&- &
   trap 'kill '"$!"' 2>/dev/null || true' EXIT
-  if ! extract_packages "$mirror" "$part" 2>"$log"; then
-    # A download that broke off is the common cause.
+  until extract_packages "$mirror" "$part" 2>"$log"; do
+    remove_tree "$part"
+    [[ -z $again ]] || cannot "$root_words could not be made: $(why_not "$log") (all of it is in $log)"
+    again=1 # a download that broke off is the common cause
     say "$root_words could not be made at once: $(why_not "$log"); trying again"
-    remove_tree "$part"
     mkdir "$part"
-    extract_packages "$mirror" "$part" 2>"$log" || failed=1
-  fi
-  if [[ $failed ]]; then
-    remove_tree "$part"
-    cannot "$root_words could not be made: $(why_not "$log") (all of it is in $log)"
-  fi
+  done
   mv "$part" "$root"
   say "made $root_words in $((SECONDS - start)) s"
 }
