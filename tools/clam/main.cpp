@@ -21,8 +21,8 @@ constexpr const char* kFooter =
     "Exit codes: 0 fine, 1 a check failed, 2 bad usage or input, 3 device or driver error,\n"
     "77 nothing could run here.\n"
     "Environment: CLAM_DEVICE, CLAM_KERNEL_DIR (folder of .cl files that replace the built-in\n"
-    "ones), CLAM_CACHE_DIR (folder of built programs, or off), CLAM_CACHE_MB (the most\n"
-    "megabytes in it), NO_COLOR.\n";
+    "ones), CLAM_CACHE_DIR (folder of built programs, or off), CLAM_CACHE_MB (most\n"
+    "megabytes there), NO_COLOR.\n";
 
 /// The options that every subcommand takes, before or after its name.
 void add_global_options(CLI::App& app, Cli& cli) {
