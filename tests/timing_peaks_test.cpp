@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // timing_peaks_test.cpp - the peaks of the driver that the tests run on, by the machine's own
 // clock; and that clpeak, which others use, agrees.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -61,22 +62,39 @@ double clpeak(const std::string& flag, const std::string& section, const std::st
   return best;
 }
 
+/// Figures of one program, measured again and again.
+struct Turns {
+  double worst = 0, best = 0;
+
+  void add(double figure) {
+    worst = worst == 0 ? figure : std::min(worst, figure);
+    best = std::max(best, figure);
+  }
+  bool agree() const { return worst > 0.9 * best; }
+};
+
 /// Measures both in turns until the best figures of both are within 10 %. What else the machine
-/// does makes figures lower, and clpeak's more than ours, as they are means; memory that others
-/// share may be quick for one of them alone. So the best of many turns counts.
+/// does makes figures lower, and clpeak's more than ours, as they are means. Memory that is shared
+/// with other machines is not seen in the load of this one. So figures of one program that differ
+/// as much among themselves prove nothing, and the test is skipped.
 void expect_as_clpeak(const std::function<double()>& here, const std::function<double()>& there) {
   constexpr int kTurns = 8, kLeast = 2;
-  double ours = 0, theirs = 0;
+  Turns ours, theirs;
   std::string figures;
   for (int i = 0; i < kTurns; ++i) {
     const double mine = here(), other = there();
-    ours = std::max(ours, mine);
-    theirs = std::max(theirs, other);
-    figures += std::to_string(mine) + " and " + std::to_string(other) + "\n";
-    if (i + 1 >= kLeast && ours > 0.9 * theirs && ours < 1.1 * theirs) break;
+    ASSERT_GT(mine, 0);
+    ASSERT_GT(other, 0);
+    ours.add(mine);
+    theirs.add(other);
+    figures += fmt::format("{:.2f} and {:.2f}\n", mine, other);
+    const bool as_fast = ours.best > 0.9 * theirs.best && ours.best < 1.1 * theirs.best;
+    if (i + 1 >= kLeast && as_fast) return;
   }
-  ASSERT_GT(theirs, 0);
-  EXPECT_TRUE(ours > 0.9 * theirs && ours < 1.1 * theirs) << "clam and clpeak give\n" << figures;
+  if (!ours.agree() || !theirs.agree()) {
+    GTEST_SKIP() << "the machine is not steady: clam and clpeak give\n" << figures;
+  }
+  FAIL() << "clam and clpeak give\n" << figures;
 }
 
 bool is_pocl() { return runtime().device().platform == "Portable Computing Language"; }
@@ -85,12 +103,11 @@ bool is_pocl() { return runtime().device().platform == "Portable Computing Langu
 /// them would wait for the one that others are on too.
 void take_one_processor() { ::setenv("POCL_MAX_PTHREAD_COUNT", "1", 1); }
 
-#define CLAM_NEEDS_CLPEAK()                                                                      \
-  if (!std::getenv("CLAM_TEST_FULL")) GTEST_SKIP() << "takes minutes: tools/test --full has it"; \
-  if (!has_clpeak()) GTEST_SKIP() << "clpeak is not on PATH (tools/setup clpeak)";               \
-  CLAM_NEEDS_QUIET();                                                                            \
-  take_one_processor();                                                                          \
-  CLAM_NEEDS_DEVICE();                                                                           \
+#define CLAM_NEEDS_CLPEAK()                                                        \
+  if (!has_clpeak()) GTEST_SKIP() << "clpeak is not on PATH (tools/setup clpeak)"; \
+  CLAM_NEEDS_QUIET();                                                              \
+  take_one_processor();                                                            \
+  CLAM_NEEDS_DEVICE();                                                             \
   if (!is_pocl()) GTEST_SKIP() << "clpeak is asked on PoCL alone"
 
 TEST(timing_peaks_device, clpeak_reads_as_fast) {

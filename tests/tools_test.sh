@@ -941,12 +941,6 @@ test_full_installs_what_it_needs_and_plain_does_not() {
   lacks calls qemu-user-static
   run test --full
   says calls 'install -y --no-install-recommends qemu-user-static'
-  echo clpeak >"$box/missing"
-  : >"$box/calls"
-  run test
-  lacks calls clpeak
-  run test --full
-  says calls 'install -y --no-install-recommends clpeak'
 }
 
 test_build_that_fails_is_3() {
