@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "atomic_file.hpp"
+#include "clam/error.hpp"
 #include "document.hpp"
-#include "error.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam::bench {
 namespace {

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "error.hpp"
+#include "check/verify.hpp"
+#include "clam/error.hpp"
+#include "clam/op.hpp"
+#include "clam/runtime.hpp"
 #include "limits.hpp"
-#include "op.hpp"
-#include "runtime.hpp"
-#include "verify.hpp"
 #include "work.hpp"
 
 namespace clam::bench {
@@ -52,10 +52,10 @@ struct Claim {
   bool half = false;  ///< dtype f16
 };
 /// 4, peak: neither more arithmetic nor more memory traffic in a second than the device can do, by
-/// 5 %, of what no kernel can do without (fewest_work.hpp). Memory is asked of what the last cache
-/// cannot hold; where no cache shows, all of it by the best rate. That is less strict than it may
-/// seem: sizes are measured in steps of four, so a cache may hold nearly four times what was seen
-/// to fit, and a row that moves no more than that is not asked at all.
+/// 5 %, of what no kernel can do without (Op::least_flops, Op::least_bytes). Memory is asked of
+/// what the last cache cannot hold; where no cache shows, all of it by the best rate. That is less
+/// strict than it may seem: sizes are measured in steps of four, so a cache may hold nearly four
+/// times what was seen to fit, and a row that moves no more than that is not asked at all.
 Reason below_the_peaks(const Claim& claim, const Limits& limits);
 
 /// Not a fault: a peak is not known that the claim would have to be held against.

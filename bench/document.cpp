@@ -65,7 +65,7 @@ json to_json(const Row& row, const Result& result, const Options& options,
              const MeasuredPeak& peak) {
   json value = {{"name", row.name},
                 {"problem", row.problem.text()},
-                {"op", row.problem.op().name},
+                {"op", row.problem.schema().name},
                 {"dtype", name(row.problem.dtype())},
                 {"outcome", name(result.outcome)},
                 {"command", command(row, options)}};

@@ -3,8 +3,8 @@
 
 #include <deque>
 
-#include "embedded.hpp"
-#include "program_cache.hpp"
+#include "clam/program_cache.hpp"
+#include "runtime/embedded.hpp"
 
 namespace clam::bench {
 namespace {
@@ -13,7 +13,8 @@ namespace {
 cl::Kernel empty_kernel(Runtime& runtime) {
   const KernelSource source{"peaks.cl", std::string(embedded_peaks().front().text), "embedded", ""};
   ProgramCache programs(runtime.context(), runtime.queue().getInfo<CL_QUEUE_DEVICE>(),
-                        runtime.device(), ProgramCache::default_dir());
+                        runtime.device(), ProgramCache::default_dir(),
+                        ProgramCache::limit_from_environment());
   return programs.kernel(source, "", "peak_nothing");
 }
 

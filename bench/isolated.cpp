@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "atomic_file.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam::bench {
 namespace {

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "fewest_work.hpp"
-
 namespace clam::bench {
 namespace {
 
@@ -23,8 +21,8 @@ double least_s(const Problem& problem, const Limits& limits) {
   const bool half = problem.dtype() == Dtype::f16;
   const double gflops = half ? std::max(limits.gflops_f16, limits.gflops_f32) : limits.gflops_f32;
   const auto least = [](double work, double giga) { return giga > 0 ? work / giga * 1e-9 : 0; };
-  return std::max(least(fewest_flops(problem), gflops),
-                  least(fewest_bytes(problem), limits.best_gb_per_s));
+  return std::max(least(least_flops_of(problem), gflops),
+                  least(least_bytes_of(problem), limits.best_gb_per_s));
 }
 
 constexpr const char* kAdvice =

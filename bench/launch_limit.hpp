@@ -5,9 +5,9 @@
 // parts by global offsets: kernels ask for get_group_id, which does not count the offset.
 #pragma once
 
+#include "clam/problem.hpp"
+#include "clam/runtime.hpp"
 #include "conditions.hpp"
-#include "problem.hpp"
-#include "runtime.hpp"
 
 namespace clam::bench {
 

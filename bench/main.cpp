@@ -12,9 +12,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "atomic_file.hpp"
-#include "clam.hpp"
-#include "clock.hpp"
+#include "check/clock.hpp"
+#include "clam/clam.hpp"
+#include "clam/planner.hpp"
 #include "compare.hpp"
 #include "document.hpp"
 #include "frame.hpp"
@@ -26,6 +26,7 @@
 #include "record_rows.hpp"
 #include "reporter.hpp"
 #include "rows.hpp"
+#include "runtime/atomic_file.hpp"
 #include "surroundings.hpp"
 #include "table.hpp"
 
@@ -201,7 +202,8 @@ class Opened {
   explicit Opened(const std::string& device)
       : entry_(select_device(device)),
         context_(entry_.device),
-        runtime_(context_, cl::CommandQueue(context_, entry_.device, CL_QUEUE_PROFILING_ENABLE)) {}
+        runtime_(context_, cl::CommandQueue(context_, entry_.device, CL_QUEUE_PROFILING_ENABLE),
+                 RuntimeOptions::from_environment()) {}
 
   Runtime& runtime() { return runtime_; }
   std::string id() const { return fmt::format("{}:{}", entry_.platform, entry_.index); }

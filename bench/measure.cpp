@@ -9,9 +9,9 @@
 #include <numeric>
 #include <utility>
 
-#include "clock.hpp"
-#include "error.hpp"
-#include "fewest_work.hpp"
+#include "check/clock.hpp"
+#include "clam/error.hpp"
+#include "clam/planner.hpp"
 #include "launch_limit.hpp"
 #include "process/other_load.hpp"
 
@@ -217,8 +217,8 @@ void Meter::make_ready(Entry& entry) {
   result.data_set = subject.data_set();
   result.launches = static_cast<std::int64_t>(subject.plan().launches.size());
   result.packing = subject.packing();
-  result.flops = row.problem.op().flops(row.problem);
-  result.bytes = row.problem.op().bytes(row.problem);
+  result.flops = flops_of(row.problem);
+  result.bytes = bytes_of(row.problem);
   bound_flight(entry);
 }
 
@@ -314,7 +314,7 @@ void Meter::summarise(Entry& entry) {
 
 Claim Meter::claim_of(const Entry& entry) const {
   const Problem& problem = selection_.rows[entry.row].problem;
-  return {entry.result.us, fewest_flops(problem), fewest_bytes(problem),
+  return {entry.result.us, least_flops_of(problem), least_bytes_of(problem),
           problem.dtype() == Dtype::f16};
 }
 

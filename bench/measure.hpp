@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "board.hpp"
+#include "clam/runtime.hpp"
 #include "conditions.hpp"
 #include "empty_launches.hpp"
 #include "result.hpp"
 #include "rows.hpp"
-#include "runtime.hpp"
 #include "subject.hpp"
 
 namespace clam::bench {

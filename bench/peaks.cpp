@@ -8,9 +8,9 @@
 #include <cmath>
 #include <utility>
 
-#include "clock.hpp"
-#include "embedded.hpp"
-#include "error.hpp"
+#include "check/clock.hpp"
+#include "clam/error.hpp"
+#include "runtime/embedded.hpp"
 #include "statistics.hpp"
 #include "stopwatch.hpp"
 #include "transfers.hpp"
@@ -127,7 +127,7 @@ Workbench::Workbench(Runtime& runtime, const PeakOptions& options, Peaks& peaks)
       source_{"peaks.cl", options.source.empty() ? embedded_source() : options.source, "embedded",
               ""},
       programs_(runtime.context(), runtime.queue().getInfo<CL_QUEUE_DEVICE>(), runtime.device(),
-                ProgramCache::default_dir()),
+                ProgramCache::default_dir(), ProgramCache::limit_from_environment()),
       watch_(runtime) {
   if (peaks.round_trip_us) watch_.allow(*peaks.round_trip_us * 1e3);
 }

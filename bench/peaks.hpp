@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "peak.hpp"
-#include "runtime.hpp"
+#include "check/peak.hpp"
+#include "clam/runtime.hpp"
 
 namespace clam::bench {
 
@@ -39,7 +39,7 @@ struct Peaks {
   std::vector<PeakRow> rows;
   std::vector<std::string> refused;  ///< a sentence each: what was measured and cannot be believed
 
-  /// The form that a problem's least time is taken from (host/peak.hpp).
+  /// The form that a problem's least time is taken from (host/check/peak.hpp).
   MeasuredPeak measured() const;
 };
 

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "error.hpp"
-#include "kernels.hpp"
+#include "clam/error.hpp"
+#include "clam/kernels.hpp"
 #include "process/isolate.hpp"
 
 namespace clam::bench {
@@ -69,7 +69,7 @@ std::string timestamps_text(const Claimed& claimed) {
 std::string target_of(const Options& options, const Row& row, const std::string& variant) {
   const std::string what = fmt::format("{}\n{}", row.problem.text(), variant);
   return (std::filesystem::path(options.record_failures) /
-          fmt::format("{}-{}", row.problem.op().name, hash_text(what).substr(0, 12)))
+          fmt::format("{}-{}", row.problem.schema().name, hash_text(what).substr(0, 12)))
       .string();
 }
 
@@ -81,7 +81,7 @@ std::string record(const Options& options, const Row& row, const Result& result,
   std::vector<std::string> words = own_command();
   words.back() = recorder();
   words.insert(words.end(), {"--device", device, "--quiet", "--json", "-", "record",
-                             row.problem.text(), "--fill", data_set_of(row.problem.op()).name,
+                             row.problem.text(), "--fill", data_set_of(op_of(row.problem)).name,
                              "--limit", std::to_string(options.limit_s), "--note",
                              note_of(result, limits), "--force", "-o", target});
   if (!variant.empty()) words.insert(words.end(), {"--variant", variant});

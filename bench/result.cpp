@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "error.hpp"
+#include "clam/error.hpp"
 
 namespace clam::bench {
 

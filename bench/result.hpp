@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "runtime.hpp"
+#include "check/verify.hpp"
+#include "clam/runtime.hpp"
 #include "statistics.hpp"
 #include "subject.hpp"
-#include "verify.hpp"
 
 namespace clam::bench {
 

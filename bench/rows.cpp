@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <sstream>
 
-#include "embedded.hpp"
-#include "error.hpp"
-#include "op.hpp"
-#include "plan.hpp"
+#include "clam/error.hpp"
+#include "clam/op.hpp"
+#include "clam/plan.hpp"
+#include "clam/planner.hpp"
+#include "runtime/embedded.hpp"
 
 namespace clam::bench {
 namespace {
@@ -130,7 +131,7 @@ class Selector {
     for (const std::string& dtype : options_.dtypes) typed.push_back(problem.with("dtype", dtype));
     if (typed.empty()) typed.push_back(problem);
     for (const Problem& each : typed) {
-      for (const std::string& variant : variants_of(each.op())) {
+      for (const std::string& variant : variants_of(op_of(each))) {
         block.lines.push_back({row_of(each, variant), node, index});
       }
     }

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "device.hpp"
+#include "check/workload.hpp"
+#include "clam/device.hpp"
+#include "clam/problem.hpp"
 #include "options.hpp"
-#include "problem.hpp"
-#include "workload.hpp"
 
 namespace clam::bench {
 

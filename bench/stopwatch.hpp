@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "clock.hpp"
-#include "error.hpp"
-#include "runtime.hpp"
+#include "check/clock.hpp"
+#include "clam/error.hpp"
+#include "clam/runtime.hpp"
 
 namespace clam::bench {
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "check/op_proof.hpp"
 #include "statistics.hpp"
 #include "stopwatch.hpp"
 
@@ -58,15 +59,16 @@ std::int64_t bytes_of(const Reference& reference) {
 }  // namespace
 
 const DataSet& data_set_of(const Op& op) {
-  const auto found = std::find_if(op.data_sets.begin(), op.data_sets.end(),
+  const std::vector<DataSet>& sets = proof_of(op).data_sets;
+  const auto found = std::find_if(sets.begin(), sets.end(),
                                   [](const DataSet& s) { return s.check == Check::zero_mean; });
-  return found == op.data_sets.end() ? op.data_sets.front() : *found;
+  return found == sets.end() ? sets.front() : *found;
 }
 
 Subject::Subject(Runtime& runtime, const Row& row)
     : runtime_(runtime),
       problem_(row.problem),
-      set_(data_set_of(row.problem.op())),
+      set_(data_set_of(op_of(row.problem))),
       trial_(runtime, row.problem, {row.variant, 0}) {
   prepare();
 }
@@ -74,15 +76,14 @@ Subject::Subject(Runtime& runtime, const Row& row)
 Subject::Subject(Runtime& runtime, const Row& row, const Plan& plan)
     : runtime_(runtime),
       problem_(row.problem),
-      set_(data_set_of(row.problem.op())),
+      set_(data_set_of(op_of(row.problem))),
       trial_(runtime, plan) {
   prepare();
 }
 
 void Subject::prepare() {
   const Tensors inputs = make_inputs(problem_, set_, kSeed);
-  reference_ =
-      problem_.op().reference(problem_, inputs, reference_options(set_.check, runtime_.device()));
+  reference_ = reference_of(problem_, inputs, reference_options(set_.check, runtime_.device()));
   trial_.upload(inputs);
   packing_ = measure_packing(trial_);
   bytes_ = bytes_of(plan()) + bytes_of(reference_);

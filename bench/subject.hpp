@@ -5,11 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "clock.hpp"
+#include "check/clock.hpp"
+#include "check/op_proof.hpp"
+#include "check/verify.hpp"
+#include "clam/runtime.hpp"
 #include "conditions.hpp"
 #include "rows.hpp"
-#include "runtime.hpp"
-#include "verify.hpp"
 
 namespace clam::bench {
 

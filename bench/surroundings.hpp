@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "board.hpp"
-#include "fewest_work.hpp"
 #include "peaks.hpp"
 
 namespace clam::bench {
@@ -18,8 +17,8 @@ struct Surroundings {
 /// The least time of a call by the measured peaks: by the arithmetic that no kernel can do without,
 /// or by moving once what it must. Nothing where the peaks bound nothing.
 inline std::optional<double> floor_us(const Problem& problem, const MeasuredPeak& peak) {
-  const double bytes = fewest_bytes(problem);
-  const double us = 1e3 * floor_ms(problem, peak.of(bytes), fewest_flops(problem), bytes);
+  const double bytes = least_bytes_of(problem);
+  const double us = 1e3 * floor_ms(problem, peak.of(bytes), least_flops_of(problem), bytes);
   return us > 0 ? std::optional(us) : std::nullopt;
 }
 

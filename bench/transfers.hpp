@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "runtime.hpp"
+#include "clam/runtime.hpp"
 #include "stopwatch.hpp"
 
 namespace clam::bench {

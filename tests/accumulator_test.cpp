@@ -13,11 +13,13 @@
 #include <utility>
 #include <vector>
 
-#include "compare.hpp"
-#include "ops/conv2d_cases.hpp"
-#include "ops/shared/epilogue.hpp"
-#include "ops/shared/random.hpp"
-#include "ops/shared/summation.hpp"
+#include "check/compare.hpp"
+#include "check/op_proof.hpp"
+#include "check/ops/shared/epilogue.hpp"
+#include "check/ops/shared/random.hpp"
+#include "check/ops/shared/summation.hpp"
+#include "clam/planner.hpp"
+#include "ops/conv2d_problem.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
 
@@ -238,11 +240,11 @@ TEST(accumulator, products_that_vanish_in_half_are_within_the_bound) {
 TEST(accumulator, what_follows_the_sum_is_float_and_passes_its_error_on) {
   const auto bound = [](const std::string& rest) {
     const Problem problem = parse("dense m=1 n=1 k=3 acc=chunk" + rest);
-    Tensors inputs = make_inputs(problem, find_data_set(problem.op(), "exact"), 1);
+    Tensors inputs = make_inputs(problem, find_data_set(problem, "exact"), 1);
     for (auto& [name, tensor] : inputs) {
       for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, 1);
     }
-    return problem.op().reference(problem, inputs, {Check::hard}).at("y").bound[0];
+    return reference_of(problem, inputs, {Check::hard}).at("y").bound[0];
   };
   const double sum = 3 * kHalf * 3 + 3 * 0x1p-25, end = 0x1p-25;
   EXPECT_DOUBLE_EQ(bound(""), sum + kFloat * 3 + kHalf * 3 + end);
@@ -256,12 +258,12 @@ TEST(accumulator, what_follows_the_sum_is_float_and_passes_its_error_on) {
 /// Sums x, x, -x, -x/2 in the first columns of 20, and a quarter of each in the others.
 Expected near_overflow(const std::string& line, double x, int columns) {
   const Problem problem = parse(line + " m=1 n=20 k=4 acc=chunk");
-  Tensors inputs = make_inputs(problem, find_data_set(problem.op(), "positive"), kSeed);
+  Tensors inputs = make_inputs(problem, find_data_set(problem, "positive"), kSeed);
   const double row[] = {x, x, -x, -x / 2};
   for (std::int64_t i = 0; i < 4; ++i) inputs.at("x").set(i, row[i]);
   HostTensor& w = inputs.at("w");
   for (std::int64_t i = 0; i < w.size(); ++i) w.set(i, i / 4 < columns ? 1 : 0.25);
-  return problem.op().reference(problem, inputs, {Check::hard}).at("y");
+  return reference_of(problem, inputs, {Check::hard}).at("y");
 }
 
 Verdict overflowing(double x, double output, int columns) {
@@ -304,7 +306,7 @@ TEST(accumulator, a_sum_of_many_chunks_may_pass_what_a_half_holds) {
 /// The products of output i of a plain problem, without those of padding.
 Products products_of(const Problem& problem, const Tensors& inputs, std::int64_t i) {
   Products products;
-  if (problem.op().name == "conv2d") {
+  if (problem.schema().name == "conv2d") {
     const Conv2d conv(problem);
     const std::int64_t ow = conv.ow(), oy = i / ow % conv.oh(), k = i / ow / conv.oh() % conv.k;
     for (std::int64_t j = 0; j < conv.products(); ++j) {
@@ -316,7 +318,7 @@ Products products_of(const Problem& problem, const Tensors& inputs, std::int64_t
     }
     return products;
   }
-  const bool dense = problem.op().name == "dense";
+  const bool dense = problem.schema().name == "dense";
   const HostTensor &a = inputs.at(dense ? "x" : "a"), &b = inputs.at(dense ? "w" : "b");
   const std::int64_t n = problem.integer("n"), k = problem.integer("k");
   for (std::int64_t j = 0; j < k; ++j) {
@@ -328,7 +330,7 @@ Products products_of(const Problem& problem, const Tensors& inputs, std::int64_t
 /// The output of a device that sums `kept` of the products in its way.
 HostTensor device_output(const Problem& problem, const Tensors& inputs, const Summing& how,
                          double kept = 1) {
-  const TensorSpec spec = problem.op().tensors(problem).back();
+  const TensorSpec spec = problem.tensors().back();
   HostTensor output(spec.dtype, spec.shape);
   for (std::int64_t i = 0; i < output.size(); ++i) {
     Products products = products_of(problem, inputs, i);
@@ -346,11 +348,11 @@ struct Trap {
 
   Trap(const Problem& wanted, const DataSet& set)
       : problem(wanted), inputs(make_inputs(wanted, set, kSeed)) {
-    Reference reference = problem.op().reference(problem, inputs, {set.check});
+    Reference reference = reference_of(problem, inputs, {set.check});
     expected = std::move(reference.begin()->second);
   }
   Trap(const std::string& line, const char* set)
-      : Trap(parse(line), find_data_set(parse(line).op(), set)) {}
+      : Trap(parse(line), find_data_set(parse(line), set)) {}
   Verdict judge(const Summing& how, double kept = 1) const {
     return compare(device_output(problem, inputs, how, kept), expected);
   }
@@ -369,7 +371,7 @@ std::vector<std::string> workload_shapes(Acc acc) {
 TEST(accumulator, honest_outputs_pass_every_set_and_none_is_blind) {
   for (const Acc acc : {Acc::chunk, Acc::f16}) {
     for (const std::string& line : workload_shapes(acc)) {
-      for (const DataSet& set : parse(line).op().data_sets) {
+      for (const DataSet& set : proof_of(parse(line)).data_sets) {
         const Trap trap(parse(line), set);
         for (const Summing& how : honest(acc)) {
           const Verdict verdict = trap.judge(how);
@@ -463,7 +465,7 @@ TEST(accumulator, zeros_and_sums_without_their_end_are_caught_in_every_mode) {
       }
       for (const char* set : {"zero_mean", "positive", "outliers"}) {
         const Trap trap(line, set);
-        const TensorSpec spec = trap.problem.op().tensors(trap.problem).back();
+        const TensorSpec spec = trap.problem.tensors().back();
         EXPECT_FALSE(compare(HostTensor(spec.dtype, spec.shape), trap.expected).pass) << line;
       }
     }

@@ -5,7 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include "ops/attention_cases.hpp"
+#include "check/op_proof.hpp"
+#include "ops/attention.hpp"
 
 namespace clam::attention_faults {
 

@@ -7,8 +7,10 @@
 #include <limits>
 
 #include "attention_faults.hpp"
+#include "check/ops/shared/random.hpp"
+#include "clam/gpu.hpp"
+#include "clam/planner.hpp"
 #include "faults.hpp"
-#include "gpu.hpp"
 #include "op_device.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
@@ -57,18 +59,18 @@ TEST(attention, canonical_text_leaves_out_what_is_the_default) {
 TEST(attention, tensors_lie_as_their_strides_say) {
   const Problem problem =
       parse("attention batch=2 heads=4 nq=5 nk=7 d=8 dv=12 kv_heads=2 mask=bqk");
-  const auto specs = problem.op().tensors(problem);
+  const auto specs = problem.tensors();
   ASSERT_EQ(specs.size(), 5u);
   EXPECT_EQ(specs[0].shape, (Shape{2, 4, 5, 8}));
   EXPECT_EQ(specs[1].shape, (Shape{2, 2, 7, 8}));
   EXPECT_EQ(specs[2].shape, (Shape{2, 2, 7, 12}));
   EXPECT_EQ(specs[3].shape, (Shape{2, 5, 7}));
   EXPECT_EQ(specs[4].shape, (Shape{2, 4, 5, 12}));
-  EXPECT_EQ(attention_flops(problem), 2.0 * 2 * 4 * 5 * 7 * 20);
-  EXPECT_EQ(tensor_bytes(problem), 4.0 * (320 + 224 + 336 + 70 + 480));
+  EXPECT_EQ(flops_of(problem), 2.0 * 2 * 4 * 5 * 7 * 20);
+  EXPECT_EQ(bytes_of(problem), 4.0 * (320 + 224 + 336 + 70 + 480));
   const Problem placed =
       parse("attention batch=2 heads=4 nq=5 nk=7 d=8 ldq=96 headq=8 offq=4 ldo=32 heado=8");
-  const TensorSpec q = placed.op().tensors(placed)[0];
+  const TensorSpec q = placed.tensors()[0];
   EXPECT_EQ(q.strides, (std::vector<std::int64_t>{480, 8, 96, 1})) << "items behind all rows";
   EXPECT_EQ(q.offset, 4);
 }
@@ -144,14 +146,14 @@ TEST(attention, rows_that_are_not_aligned_are_copied_first) {
 
 TEST(attention, variants_refuse_with_a_reason) {
   const Problem half = parse("attention heads=1 nq=4 nk=4 d=4 acc=f16", "f16");
-  for (const Variant& variant : half.op().variants) {
-    EXPECT_EQ(variant.supports(half, generic_device()).value_or(""),
+  for (const Variant& variant : op_of(half).variants) {
+    EXPECT_EQ(variant.refuses(half, generic_device()).value_or(""),
               "scores and outputs are summed in float or in chunks: use acc=f32 or acc=chunk");
   }
   DeviceInfo small = generic_device();
   small.local_mem_bytes = 256;
   const Problem problem = parse("attention heads=1 nq=4 nk=4 d=4");
-  EXPECT_NE(find_variant(problem.op(), "attention_online").supports(problem, small).value_or(""),
+  EXPECT_NE(find_variant(op_of(problem), "attention_online").refuses(problem, small).value_or(""),
             "");
   EXPECT_EQ(make_plan(problem, small).variant, "attention_plain");
 }
@@ -176,7 +178,7 @@ TEST(attention, the_reference_is_the_formula) {
                        {"k", tensor({1, 1, 2, 1}, {0.5, -1})},
                        {"v", tensor({1, 1, 2, 2}, {1, 2, 3, 5})},
                        {"mask", tensor({2, 2}, {0, 1, -kInfinity, 0})}};
-  const Expected o = problem.op().reference(problem, inputs, {Check::hard}).at("o");
+  const Expected o = reference_of(problem, inputs, {Check::hard}).at("o");
   const double p = 1 / (1 + std::exp(-1.0 - 1.0));  // x = 1, -2 + 1
   EXPECT_NEAR(o.value[0], p * 1 + (1 - p) * 3, 1e-12);
   EXPECT_NEAR(o.value[1], p * 2 + (1 - p) * 5, 1e-12);
@@ -191,7 +193,7 @@ TEST(attention, a_query_sees_no_later_key_and_one_that_sees_none_gives_zeros) {
                        {"k", tensor({1, 1, 2, 1}, {1, 1})},
                        {"v", tensor({1, 1, 2, 1}, {4, 8})},
                        {"mask", tensor({1, 2, 2, 2}, {0, 0, 0, 0, -kInfinity, 0, 0, -kInfinity})}};
-  const Expected o = problem.op().reference(problem, inputs, {Check::hard}).at("o");
+  const Expected o = reference_of(problem, inputs, {Check::hard}).at("o");
   EXPECT_EQ(o.value, (std::vector<double>{4, 6, 0, 4}));
   EXPECT_EQ(o.bound[2], 0);
 }
@@ -202,7 +204,7 @@ TEST(attention, with_swap_the_reference_has_the_other_items_keys_and_values) {
                        {"k", tensor({2, 1, 2, 1}, {1, 1, 2, 2})},
                        {"v", tensor({2, 1, 2, 1}, {1, 3, 5, 9})},
                        {"mask", tensor({2, 1, 2}, {-kInfinity, 0, 0, 0})}};
-  const Expected o = problem.op().reference(problem, inputs, {Check::hard}).at("o");
+  const Expected o = reference_of(problem, inputs, {Check::hard}).at("o");
   EXPECT_EQ(o.value, (std::vector<double>{9, 2})) << "a mask is its query's";
 }
 
@@ -220,7 +222,7 @@ struct Sample {
   Sample(const Problem& problem, const DataSet& set)
       : problem(problem),
         inputs(make_inputs(problem, set, kSeed)),
-        expected(problem.op().reference(problem, inputs, {set.check}).at("o")) {}
+        expected(reference_of(problem, inputs, {set.check}).at("o")) {}
   Sample(const std::string& line, const char* set, const std::string& dtype = "f32")
       : Sample(parse(line, dtype), data_set(set)) {}
 
@@ -231,13 +233,13 @@ struct Sample {
 };
 
 /// Large cases are for the device.
-bool is_quick(const Problem& problem) { return attention_flops(problem) < 1e7; }
+bool is_quick(const Problem& problem) { return flops_of(problem) < 1e7; }
 
 TEST(attention, honest_outputs_pass_every_set_and_none_is_blind) {
   for (const char* dtype : {"f32", "f16"}) {
-    for (const Problem& problem : problems_of(find_op("attention").cases, dtype)) {
+    for (const Problem& problem : problems_of(proof_of(find_op("attention")).cases, dtype)) {
       if (!is_quick(problem)) continue;
-      for (const DataSet& set : problem.op().data_sets) {
+      for (const DataSet& set : proof_of(problem).data_sets) {
         const Verdict verdict = Sample(problem, set).judge(Fault::none);
         EXPECT_TRUE(verdict.pass) << problem.text() << " " << set.name << ": " << verdict.reason;
         EXPECT_FALSE(verdict.blind) << problem.text() << " " << set.name;
@@ -332,7 +334,7 @@ TEST_F(attention_device, plans_for_a_mali_pass) {
       const Plan plan = make_plan(problem, mali);
       EXPECT_NE(plan.launches.back().options.find("ATT_SPLIT=1"), std::string::npos);
       Trial trial(test::runtime(), plan);
-      for (const DataSet& set : problem.op().data_sets) {
+      for (const DataSet& set : proof_of(problem).data_sets) {
         const Tensors inputs = make_inputs(problem, set, test::seed());
         expect_pass(trial, inputs, expected(problem, inputs, set.check));
       }

@@ -6,11 +6,14 @@
 #include <cmath>
 #include <limits>
 
-#include "gpu.hpp"
+#include "check/op_proof.hpp"
+#include "check/ops/batch_matmul_data.hpp"
+#include "check/ops/shared/random.hpp"
+#include "clam/gpu.hpp"
+#include "clam/planner.hpp"
 #include "op_device.hpp"
-#include "ops/batch_matmul_cases.hpp"
+#include "ops/batch_matmul.hpp"
 #include "ops/shared/activation.hpp"
-#include "ops/shared/random.hpp"
 #include "test_device.hpp"
 
 namespace clam {
@@ -104,7 +107,7 @@ TEST_F(batch_matmul_device, every_tile_is_right_at_its_edges) {
     const Problem problem =
         parse(fmt::format("batch=2 m={} {}{}", m, tile.rest, sum.second), sum.first);
     const std::string variant = std::string("batch_matmul_") + tile.how;
-    if (find_variant(problem.op(), variant).supports(problem, test::runtime().device())) return;
+    if (find_variant(op_of(problem), variant).refuses(problem, test::runtime().device())) return;
     SCOPED_TRACE(fmt::format("{} {} tile {}x{}", problem.text(), variant, rows, tile.columns));
     const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
     const Plan plan = make_plan(problem, test::runtime().device(), {variant});
@@ -392,7 +395,7 @@ void expect_caught_by(const test::KernelFault& fault) {
   const test::TemporaryFolder folder;
   test::break_kernel(folder, file_of(fault.variant), fault.from, fault.to);
   const auto broken = test::runtime_with_kernels(folder);
-  for (const DataSet& set : problem.op().data_sets) {
+  for (const DataSet& set : proof_of(problem).data_sets) {
     if (fault.set != std::string("all") && fault.set != set.name) continue;
     SCOPED_TRACE(fmt::format("{}: {} {} {}", fault.what, fault.line, fault.variant, set.name));
     const Verification result =

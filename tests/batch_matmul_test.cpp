@@ -7,9 +7,11 @@
 #include <set>
 
 #include "batch_matmul_faults.hpp"
+#include "check/compare.hpp"
+#include "check/ops/shared/random.hpp"
+#include "clam/gpu.hpp"
+#include "clam/planner.hpp"
 #include "faults.hpp"
-#include "gpu.hpp"
-#include "ops/shared/random.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
 
@@ -23,16 +25,16 @@ Problem parse(const std::string& words, const std::string& dtype = "f32") {
 const DataSet& data_set(const char* name) { return find_data_set(find_op("batch_matmul"), name); }
 
 Expected reference(const Problem& problem, const Tensors& inputs, Check check) {
-  return problem.op().reference(problem, inputs, {check}).at("c");
+  return reference_of(problem, inputs, {check}).at("c");
 }
 
-double multiply_adds(const Problem& problem) { return batch_matmul_flops(problem) / 2; }
+double multiply_adds(const Problem& problem) { return flops_of(problem) / 2; }
 
 /// Calls body(problem) for every case in both dtypes.
 template <typename Body>
 void for_each_case(const Body& body) {
   for (const char* dtype : {"f32", "f16"}) {
-    for (const Problem& problem : problems_of(find_op("batch_matmul").cases, dtype)) {
+    for (const Problem& problem : problems_of(proof_of(find_op("batch_matmul")).cases, dtype)) {
       SCOPED_TRACE(problem.text());
       body(problem);
     }
@@ -47,7 +49,7 @@ HostTensor tensor(Dtype dtype, Shape shape, const std::vector<double>& values) {
 }
 
 TensorSpec spec(const Problem& problem, const std::string& name) {
-  for (const TensorSpec& spec : problem.op().tensors(problem)) {
+  for (const TensorSpec& spec : problem.tensors()) {
     if (spec.name == name) return spec;
   }
   throw std::logic_error("no tensor " + name);
@@ -86,9 +88,9 @@ TEST(batch_matmul, tensors_carry_strides_and_offsets) {
                                          {"b", Role::input, Dtype::f32, {3, 5, 6}, {31, 6, 1}, 2},
                                          {"mask", Role::input, Dtype::f32, {4, 5}, {}, 0},
                                          {"c", Role::output, Dtype::f32, {3, 4, 5}, {}, 3}};
-  EXPECT_EQ(problem.op().tensors(problem), expected);
-  EXPECT_EQ(batch_matmul_flops(problem), 2.0 * 3 * 4 * 5 * 6);
-  EXPECT_EQ(tensor_bytes(problem), 4.0 * (3 * 4 * 6 + 3 * 5 * 6 + 4 * 5 + 3 * 4 * 5));
+  EXPECT_EQ(problem.tensors(), expected);
+  EXPECT_EQ(flops_of(problem), 2.0 * 3 * 4 * 5 * 6);
+  EXPECT_EQ(bytes_of(problem), 4.0 * (3 * 4 * 6 + 3 * 5 * 6 + 4 * 5 + 3 * 4 * 5));
   const Problem other = parse("batch=3 m=4 n=5 k=6 ta=1 batch_a=1 batch_b=1 mask=bmn");
   EXPECT_EQ(spec(other, "a").shape, (Shape{1, 6, 4}));
   EXPECT_EQ(spec(other, "b").shape, (Shape{1, 6, 5}));
@@ -177,7 +179,7 @@ TEST(batch_matmul, half_sums_need_half_tensors) {
 TEST(batch_matmul, what_no_kernel_does_is_refused_by_every_variant) {
   const Problem problem = parse("m=4 n=4 k=1025 acc=f16", "f16");
   const std::string words = "acc=f16 sums at most 1024 products, not 1025";
-  for (const Variant& variant : problem.op().variants) {
+  for (const Variant& variant : op_of(problem).variants) {
     EXPECT_THROWS_SAYING(make_plan(problem, generic_device(), {variant.name}), Unsupported, words);
   }
   const Tensors inputs = make_inputs(problem, data_set("zero_mean"), 1);
@@ -189,7 +191,7 @@ TEST(batch_matmul, what_no_kernel_does_is_refused_by_every_variant) {
 std::string refusal(const std::string& words, const std::string& how,
                     const DeviceInfo& device = generic_device(), const std::string& dtype = "f32") {
   const Problem problem = parse(words, dtype);
-  return find_variant(problem.op(), "batch_matmul_" + how).supports(problem, device).value_or("");
+  return find_variant(op_of(problem), "batch_matmul_" + how).refuses(problem, device).value_or("");
 }
 
 TEST(batch_matmul, variants_refuse_with_a_reason) {
@@ -266,8 +268,8 @@ TEST(batch_matmul, what_is_not_aligned_is_padded_first) {
 TEST(batch_matmul, groups_keep_to_the_limit) {
   for (const int limit : {1, 2, 16, 32, 64, 100, 128, 256, 1024}) {
     for_each_case([&](const Problem& problem) {
-      for (const Variant& variant : problem.op().variants) {
-        if (variant.supports(problem, generic_device())) continue;
+      for (const Variant& variant : op_of(problem).variants) {
+        if (variant.refuses(problem, generic_device())) continue;
         const Plan plan = make_plan(problem, generic_device(), {variant.name, limit});
         for (const Launch& launch : plan.launches) {
           EXPECT_LE(launch.local[0] * launch.local[1], std::min(limit, 256)) << variant.name;
@@ -422,7 +424,7 @@ TEST(batch_matmul, bounds_are_those_of_the_contract) {
     zeros.at(name) = HostTensor(Dtype::f32, inputs.at(name).shape());
   EXPECT_EQ(reference(f32, zeros, Check::hard).bound[0], 0x1p-149);
   // A device without denormals may lose up to 2^-126 of each a, times its b.
-  const Expected flushed = f32.op().reference(f32, zeros, {Check::hard, false}).at("c");
+  const Expected flushed = reference_of(f32, zeros, {Check::hard, false}).at("c");
   EXPECT_EQ(flushed.bound[0], 0x1p-126 * (1 + 1 + 1 + 8));
 }
 
@@ -443,7 +445,7 @@ TEST(batch_matmul, an_exact_check_is_bit_exact_where_nothing_rounds) {
 
 TEST(batch_matmul, batch_items_that_overlap_hold_the_same_numbers) {
   const Problem problem = parse("batch=4 m=5 n=7 k=6 stridea=1 strideb=7");
-  for (const DataSet& set : problem.op().data_sets) {
+  for (const DataSet& set : proof_of(problem).data_sets) {
     const Tensors inputs = make_inputs(problem, set, 1);
     for (const char* name : {"a", "b"}) {
       std::map<std::int64_t, double> numbers;
@@ -479,7 +481,7 @@ bool hides_sums(const Problem& problem) {
 
 TEST(batch_matmul, honest_outputs_pass_every_set) {
   for_each_case([](const Problem& problem) {
-    for (const DataSet& set : problem.op().data_sets) {
+    for (const DataSet& set : proof_of(problem).data_sets) {
       const Tensors inputs = make_inputs(problem, set, kSeed);
       const Expected expected = reference(problem, inputs, set.check);
       const Verdict verdict = compare(c_rounded(problem, expected), expected);
@@ -547,7 +549,7 @@ std::vector<std::pair<std::string, Tensors>> misread(const Problem& problem, con
 TEST(batch_matmul, every_set_catches_the_wrong_batch_item_and_the_wrong_mask) {
   for_each_case([](const Problem& problem) {
     if (batch_matmul_data::overlaps(problem) || multiply_adds(problem) > 4e6) return;
-    for (const DataSet& set : problem.op().data_sets) {
+    for (const DataSet& set : proof_of(problem).data_sets) {
       // Where all sums are positive, functions that end there say nothing.
       if (hides_sums(problem) && set.check != Check::zero_mean) continue;
       const Tensors inputs = make_inputs(problem, set, kSeed);

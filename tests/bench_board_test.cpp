@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "../bench/document.hpp"
-#include "../bench/isolated.hpp"
-#include "../bench/table.hpp"
-#include "atomic_file.hpp"
+#include "bench/document.hpp"
+#include "bench/isolated.hpp"
+#include "bench/table.hpp"
+#include "runtime/atomic_file.hpp"
 #include "scripted.hpp"
 #include "test_device.hpp"
 

@@ -7,9 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "../bench/compare.hpp"
-#include "atomic_file.hpp"
+#include "bench/compare.hpp"
+#include "check/compare.hpp"
 #include "command.hpp"
+#include "runtime/atomic_file.hpp"
 #include "test_device.hpp"
 
 namespace clam::test {

@@ -4,8 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "../bench/conditions.hpp"
-#include "../bench/fewest_work.hpp"
+#include "bench/conditions.hpp"
 #include "expect_reason.hpp"
 
 namespace clam::test {
@@ -102,7 +101,7 @@ TEST(bench_conditions, four_nothing_is_faster_than_the_device) {
 TEST(bench_conditions, four_counts_only_what_must_be_computed) {
   const auto share = [](const char* line) {
     const Problem problem = Problem::parse(line);
-    return fewest_flops(problem) / problem.op().flops(problem);
+    return least_flops_of(problem) / flops_of(problem);
   };
   EXPECT_EQ(share("dense m=3 n=4 k=5 dtype=f32"), 1);
   EXPECT_DOUBLE_EQ(share("conv2d c=8 h=1 w=1 k=8 r=3 dtype=f32 pad=1"), 1.0 / 9);
@@ -116,7 +115,7 @@ TEST(bench_conditions, four_counts_only_what_must_be_computed) {
 TEST(bench_conditions, four_counts_only_what_must_be_read) {
   const auto spared = [](const char* line) {  // bytes
     const Problem problem = Problem::parse(line);
-    return problem.op().bytes(problem) - fewest_bytes(problem);
+    return bytes_of(problem) - least_bytes_of(problem);
   };
   EXPECT_DOUBLE_EQ(spared("dense m=3 n=4 k=5 dtype=f32"), 0);
   EXPECT_DOUBLE_EQ(spared("conv2d c=8 h=9 w=9 k=8 r=3 dtype=f32 pad=1"), 0);

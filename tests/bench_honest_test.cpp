@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "../bench/measure.hpp"
+#include "bench/measure.hpp"
 #include "scripted.hpp"
 #include "test_device.hpp"
 

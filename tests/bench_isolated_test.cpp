@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "../bench/isolated.hpp"
-#include "atomic_file.hpp"
+#include "bench/isolated.hpp"
 #include "break_pack.hpp"
 #include "command.hpp"
 #include "contains.hpp"
+#include "runtime/atomic_file.hpp"
 #include "scripted.hpp"
 #include "signalled.hpp"
 #include "test_device.hpp"

@@ -10,7 +10,8 @@
 #include <set>
 #include <utility>
 
-#include "../bench/measure.hpp"
+#include "bench/measure.hpp"
+#include "clam/planner.hpp"
 #include "scripted.hpp"
 #include "test_device.hpp"
 

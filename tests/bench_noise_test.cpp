@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "../bench/measure.hpp"
+#include "bench/measure.hpp"
 #include "test_device.hpp"
 
 namespace clam::test {

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "../bench/peaks.hpp"
-#include "embedded.hpp"
+#include "bench/peaks.hpp"
+#include "runtime/embedded.hpp"
 #include "scripted.hpp"
 #include "test_device.hpp"
 

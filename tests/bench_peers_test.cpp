@@ -7,8 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "atomic_file.hpp"
 #include "command.hpp"
+#include "runtime/atomic_file.hpp"
 #include "test_device.hpp"
 
 namespace clam::test {

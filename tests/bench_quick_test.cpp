@@ -8,11 +8,11 @@
 #include <set>
 #include <sstream>
 
-#include "atomic_file.hpp"
+#include "check/workload.hpp"
 #include "command.hpp"
+#include "runtime/atomic_file.hpp"
 #include "scripted.hpp"
 #include "test_device.hpp"
-#include "workload.hpp"
 
 namespace clam::test {
 namespace {

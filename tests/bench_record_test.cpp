@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "../bench/record_rows.hpp"
+#include "bench/record_rows.hpp"
 #include "run_clam.hpp"
 #include "scripted.hpp"
 

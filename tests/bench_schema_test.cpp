@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "../bench/document.hpp"
-#include "atomic_file.hpp"
+#include "bench/document.hpp"
 #include "command.hpp"
+#include "runtime/atomic_file.hpp"
 #include "scripted.hpp"
 #include "test_device.hpp"
 

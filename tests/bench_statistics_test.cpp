@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-#include "../bench/statistics.hpp"
+#include "bench/statistics.hpp"
 #include "process/other_load.hpp"
 
 namespace clam::test {

@@ -10,13 +10,14 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "atomic_file.hpp"
+#include "check/workload.hpp"
+#include "clam/plan.hpp"
+#include "clam/planner.hpp"
 #include "command.hpp"
-#include "plan.hpp"
+#include "runtime/atomic_file.hpp"
 #include "scripted.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
-#include "workload.hpp"
 
 namespace clam::test {
 namespace {
@@ -165,8 +166,8 @@ TEST(bench_scripted, peaks_and_board_stand_beside_the_rows) {
   EXPECT_DOUBLE_EQ(row.at("of_peak").get<double>(),
                    row.at("floor_us").get<double>() / row.at("us").at("median").get<double>());
   const Problem problem = Problem::parse(kDense);
-  const double arithmetic_us = problem.op().flops(problem) / 49.152e3;
-  const double moving_us = problem.op().bytes(problem) / 4e3;
+  const double arithmetic_us = flops_of(problem) / 49.152e3;
+  const double moving_us = bytes_of(problem) / 4e3;
   EXPECT_NEAR(row.at("floor_us").get<double>(), std::max(arithmetic_us, moving_us), 1e-2);
 }
 
@@ -324,8 +325,8 @@ TEST(bench_device, every_variant_is_a_row) {
   const Problem problem = Problem::parse(kDense);
   const json document = json::parse(read_file(file));
   const std::string standard = make_plan(problem, runtime().device()).variant;
-  for (const Variant& variant : problem.op().variants) {
-    if (variant.supports(problem, runtime().device())) continue;  // it gives a reason: it cannot
+  for (const Variant& variant : op_of(problem).variants) {
+    if (variant.refuses(problem, runtime().device())) continue;  // it gives a reason: it cannot
     const std::string name =
         kDense + (variant.name == standard ? std::string() : "/" + variant.name);
     EXPECT_FALSE(row_of(document, name).is_null()) << name;

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "../bench/work.hpp"
+#include "bench/work.hpp"
 #include "simulated_machine.hpp"
 #include "test_device.hpp"
 

@@ -4,7 +4,8 @@
 
 #include <cmath>
 
-#include "ops/binary_cases.hpp"
+#include "check/op_proof.hpp"
+#include "ops/binary.hpp"
 
 namespace clam::binary_faults {
 

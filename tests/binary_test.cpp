@@ -7,6 +7,8 @@
 #include <limits>
 
 #include "binary_faults.hpp"
+#include "check/ops/shared/random.hpp"
+#include "clam/planner.hpp"
 #include "faults.hpp"
 #include "op_device.hpp"
 #include "test_device.hpp"
@@ -25,7 +27,7 @@ Problem parse(const std::string& line, const std::string& dtype = "f32") {
 const DataSet& data_set(const char* name) { return find_data_set(find_op("binary"), name); }
 
 Expected reference(const Problem& problem, const Tensors& inputs, bool denormals = true) {
-  return problem.op().reference(problem, inputs, {Check::hard, denormals}).at("c");
+  return reference_of(problem, inputs, {Check::hard, denormals}).at("c");
 }
 
 HostTensor tensor(Shape shape, const std::vector<double>& values, Dtype dtype = Dtype::f32) {
@@ -39,7 +41,7 @@ HostTensor tensor(Shape shape, const std::vector<double>& values, Dtype dtype = 
 /// Calls body(problem) for every case in both dtypes.
 template <typename Body>
 void for_each_case(const Body& body) {
-  for (const std::string& line : find_op("binary").cases) {
+  for (const std::string& line : proof_of(find_op("binary")).cases) {
     for (const char* dtype : {"f32", "f16"}) {
       const Problem problem = parse(line, dtype);
       SCOPED_TRACE(problem.text());
@@ -90,15 +92,15 @@ TEST(binary, axes_along_which_the_same_operands_repeat_become_one) {
 TEST(binary, c_may_be_an_operand_of_its_shape) {
   const auto may_be = [](const std::string& words) {
     const Problem problem = parse("binary op=add " + words);
-    return problem.op().tensors(problem).back().may_be;
+    return problem.tensors().back().may_be;
   };
   EXPECT_EQ(may_be("shape=4x5"), "a");
   EXPECT_EQ(may_be("shape=4x5 shape_b=5"), "a");
   EXPECT_EQ(may_be("shape=5 shape_b=4x5"), "b");
   EXPECT_EQ(may_be("shape=5 shape_b=4x1"), "");
   const Problem problem = parse("binary op=add shape=4x5 shape_b=5", "f16");
-  EXPECT_EQ(tensor_bytes(problem), 2.0 * (20 + 5 + 20));
-  EXPECT_EQ(binary_flops(problem), 20);
+  EXPECT_EQ(bytes_of(problem), 2.0 * (20 + 5 + 20));
+  EXPECT_EQ(flops_of(problem), 20);
 }
 
 TEST(binary, bad_arguments_say_what_is_wrong) {
@@ -133,12 +135,12 @@ TEST(binary, vectors_are_taken_where_every_row_starts_on_one) {
   EXPECT_EQ(kernel("shape=7x36 shape_b=36"), "binary_vector");
   EXPECT_EQ(kernel("shape=7x37 shape_b=37"), "binary_plain");
   const Problem problem = parse("binary op=add shape=7x37 shape_b=37");
-  EXPECT_EQ(find_variant(problem.op(), "binary_vector").supports(problem, generic_device()),
+  EXPECT_EQ(find_variant(op_of(problem), "binary_vector").refuses(problem, generic_device()),
             "rows of 37 elements do not all start on a vector of 4");
   DeviceInfo tiny = generic_device();
   tiny.max_work_group = 8;
-  for (const Variant& variant : problem.op().variants) {
-    EXPECT_EQ(variant.supports(problem, tiny), "the device has no work-groups of 16 work-items");
+  for (const Variant& variant : op_of(problem).variants) {
+    EXPECT_EQ(variant.refuses(problem, tiny), "the device has no work-groups of 16 work-items");
   }
 }
 
@@ -158,8 +160,8 @@ TEST(binary, options_say_which_operands_repeat) {
 TEST(binary, groups_stay_within_the_limit_and_cover_c) {
   for (const int limit : {0, 16, 100, 1024}) {
     for_each_case([&](const Problem& problem) {
-      for (const Variant& variant : problem.op().variants) {
-        if (variant.supports(problem, generic_device())) continue;
+      for (const Variant& variant : op_of(problem).variants) {
+        if (variant.refuses(problem, generic_device())) continue;
         const Launch launch =
             make_plan(problem, generic_device(), {variant.name, limit}).launches.at(0);
         EXPECT_LE(launch.local[0] * launch.local[1], limit == 0 ? 64 : std::min(limit, 256));
@@ -268,7 +270,7 @@ struct Sample {
 
 TEST(binary, honest_outputs_pass_every_set) {
   for_each_case([](const Problem& problem) {
-    for (const DataSet& set : problem.op().data_sets) {
+    for (const DataSet& set : proof_of(problem).data_sets) {
       const Sample sample(problem, set.name.c_str());
       const Verdict verdict = compare(sample.honest, sample.expected);
       EXPECT_TRUE(verdict.pass) << set.name << ": " << verdict.reason;
@@ -365,7 +367,7 @@ TEST_F(binary_device, c_may_be_an_operand_of_its_shape) {
   for (const char* line : {"binary op=sub shape=257", "binary op=sub shape=33x20 shape_b=20",
                            "binary op=sub shape=21 shape_b=33x21"}) {
     const Problem problem = parse(line);
-    const std::string operand = problem.op().tensors(problem).back().may_be;
+    const std::string operand = problem.tensors().back().may_be;
     const Tensors inputs = make_inputs(problem, data_set("zero_mean"), test::seed());
     const Expected c = expected(problem, inputs, Check::hard).at("c");
     for_each_variant(problem, 0, [&](Trial& trial) {

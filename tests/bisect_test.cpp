@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // bisect_test.cpp - kernels broken on purpose in a graph: the guilty node is named, and how far its
 // guilt goes; those that it feeds are not.
-#include "bisect.hpp"
+#include "check/bisect.hpp"
 
 #include <gtest/gtest.h>
 

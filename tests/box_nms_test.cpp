@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
+#include "ops/box_nms.hpp"
+
 #include <cmath>
 
+#include "check/op_proof.hpp"
+#include "check/ops/shared/random.hpp"
 #include "faults.hpp"
 #include "op_device.hpp"
-#include "ops/box_nms_cases.hpp"
 #include "test_errors.hpp"
 
 namespace clam {
@@ -76,7 +79,7 @@ double value_of(const Expected& expected, std::int64_t i) {
 void expect_rows(const std::string& words, const Rows& rows, const Rows& first) {
   SCOPED_TRACE(words);
   const Problem problem = problem_of("n=" + std::to_string(rows.size()) + " " + words);
-  const Expected out = op().reference(problem, inputs_of(rows), {}).at("out");
+  const Expected out = reference_of(problem, inputs_of(rows), {}).at("out");
   for (std::size_t i = 0; i < 6 * rows.size(); ++i) {
     const double wanted = i / 6 < first.size() ? first[i / 6][i % 6] : -1;
     const auto given = static_cast<float>(value_of(out, static_cast<std::int64_t>(i)));
@@ -151,9 +154,9 @@ TEST(box_nms, without_its_own_words_it_is_nms) {
   const Problem theirs =
       Problem::parse("nms n=700 dtype=f32 top_k=300 invalid_to_bottom compare=gt");
   Tensors inputs = make_inputs(theirs, find_data_set(find_op("nms"), "every"), test::seed());
-  const Reference expected = find_op("nms").reference(theirs, inputs, {});
+  const Reference expected = reference_of(theirs, inputs, {});
   inputs.erase("count");
-  EXPECT_TRUE(op().reference(ours, inputs, {}).at("out").exact == expected.at("out").exact);
+  EXPECT_TRUE(reference_of(ours, inputs, {}).at("out").exact == expected.at("out").exact);
 }
 
 // ---- on a device ----

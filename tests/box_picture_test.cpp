@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The SVG of boxes: whole XML, as many rectangles as there are boxes, and nothing of the user's
 // text taken for markup.
-#include "box_picture.hpp"
+#include "check/box_picture.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,8 @@
 #include <sstream>
 #include <string>
 
-#include "atomic_file.hpp"
 #include "command.hpp"
+#include "runtime/atomic_file.hpp"
 #include "test_device.hpp"
 
 namespace clam::test {

@@ -9,8 +9,10 @@
 
 #include "bundle_runs.hpp"
 #include "c_compiler.hpp"
-#include "embedded.hpp"
-#include "gpu.hpp"
+#include "check/npy.hpp"
+#include "clam/gpu.hpp"
+#include "clam/planner.hpp"
+#include "runtime/embedded.hpp"
 #include "tiny_graph.hpp"
 
 namespace clam::test {
@@ -141,8 +143,8 @@ TEST(bundle_device, a_foreign_plan_with_what_is_right) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder;
   const Problem problem = Problem::parse("get_valid_counts n=1000 dtype=f32 score_threshold=0.01");
-  const Tensors inputs = make_inputs(problem, find_data_set(problem.op(), "mixed"), 1);
-  const Reference reference = problem.op().reference(problem, inputs, {Check::exact});
+  const Tensors inputs = make_inputs(problem, find_data_set(problem, "mixed"), 1);
+  const Reference reference = reference_of(problem, inputs, {Check::exact});
   std::vector<std::string> words{"--plan", kScanInPlace + "/plan.json"};
   write_npy(folder.file("data.npy"), inputs.at("data"));
   words.insert(words.end(), {"--in", "data=" + folder.file("data.npy")});

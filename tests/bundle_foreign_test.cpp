@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // bundle_foreign_test.cpp - kernels that are none of clam's as bundles: those in tests/bundles/.
 #include "bundle_runs.hpp"
-#include "compare.hpp"
+#include "check/compare.hpp"
+#include "check/npy.hpp"
 #include "second_driver.hpp"
 
 namespace clam::test {
@@ -16,11 +17,11 @@ const std::string kTree = kBundles + "tree-get-valid-counts/";
 /// same boxes as what is right.
 Finished record_tree(const TemporaryFolder& folder, const std::string& plan_folder) {
   const Problem problem = Problem::parse("get_valid_counts n=1000 dtype=f32 score_threshold=0.01");
-  const Tensors inputs = make_inputs(problem, find_data_set(problem.op(), "mixed"), 1);
+  const Tensors inputs = make_inputs(problem, find_data_set(problem, "mixed"), 1);
   std::vector<std::string> words{"--plan", plan_folder + "/plan.json"};
   write_npy(folder.file("data.npy"), inputs.at("data"));
   words.insert(words.end(), {"--in", "data=" + folder.file("data.npy")});
-  for (const auto& [name, expected] : problem.op().reference(problem, inputs, {Check::exact})) {
+  for (const auto& [name, expected] : reference_of(problem, inputs, {Check::exact})) {
     write_npy(folder.file(name + ".npy"), expected.exact);
     words.insert(words.end(), {"--expect", name + "=" + folder.file(name + ".npy")});
   }

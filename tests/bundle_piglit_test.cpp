@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "bundle_runs.hpp"
-#include "error.hpp"
+#include "clam/error.hpp"
 #include "test_errors.hpp"
 
 namespace clam::test {

@@ -6,7 +6,8 @@
 
 #include "bundle/proof.hpp"
 #include "bundle_runs.hpp"
-#include "error.hpp"
+#include "check/npy.hpp"
+#include "clam/error.hpp"
 #include "scripted.hpp"
 #include "second_driver.hpp"
 #include "test_errors.hpp"

@@ -14,8 +14,9 @@
 #include "bundle/case.hpp"
 #include "bundle_runs.hpp"
 #include "c_compiler.hpp"
-#include "embedded.hpp"
-#include "error.hpp"
+#include "check/npy.hpp"
+#include "clam/error.hpp"
+#include "runtime/embedded.hpp"
 #include "test_errors.hpp"
 
 namespace clam::test {

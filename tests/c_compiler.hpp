@@ -2,8 +2,8 @@
 // c_compiler.hpp - the system's C compiler, for the programs that clam writes for others.
 #pragma once
 
-#include "atomic_file.hpp"
 #include "command.hpp"
+#include "runtime/atomic_file.hpp"
 #include "test_device.hpp"
 
 namespace clam::test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The folder of built programs: its bound, who goes first, several processes, and what is not ours.
-#include "cache_folder.hpp"
+#include "runtime/cache_folder.hpp"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -16,8 +16,8 @@
 #include <filesystem>
 #include <functional>
 
-#include "atomic_file.hpp"
-#include "error.hpp"
+#include "clam/error.hpp"
+#include "runtime/atomic_file.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
 
@@ -489,10 +489,10 @@ TEST(cache_limit, is_128_megabytes_unless_the_environment_says) {
   const char* variable = std::getenv("CLAM_CACHE_MB");
   const std::string before = variable ? variable : "";
   ::unsetenv("CLAM_CACHE_MB");
-  EXPECT_EQ(CacheFolder::limit_from_environment(), 128000000);
+  EXPECT_EQ(ProgramCache::limit_from_environment(), 128000000);
   const auto limit_of = [](const char* text) {
     ::setenv("CLAM_CACHE_MB", text, 1);
-    return CacheFolder::limit_from_environment();
+    return ProgramCache::limit_from_environment();
   };
   EXPECT_EQ(limit_of(""), 128000000);
   EXPECT_EQ(limit_of("0"), 0);

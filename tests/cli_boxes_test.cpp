@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The command line for wrong boxes: `clam diagnose`, and the pictures of `clam run --svg`.
+#include "check/npy.hpp"
 #include "run_clam.hpp"
 #include "svg_check.hpp"
 

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "check/npy.hpp"
+#include "check/op_proof.hpp"
 #include "foreign_plan.hpp"
 #include "run_clam.hpp"
 #include "scripted.hpp"
@@ -112,7 +114,7 @@ TEST(cli, verify_runs_the_plan_of_a_mali_that_is_not_here) {
 
 TEST(cli, verify_one_set_quietly) {
   CLAM_NEEDS_DEVICE();
-  const std::string set = find_op("get_valid_counts").data_sets[0].name;
+  const std::string set = proof_of(find_op("get_valid_counts")).data_sets[0].name;
   const json report = parse_out(run_clam({"verify", kCounts, "--set", set, "--json", "-"}));
   ASSERT_EQ(report["results"][0]["sets"].size(), 1u);
   EXPECT_EQ(report["results"][0]["sets"][0]["data_set"], set);
@@ -123,11 +125,11 @@ TEST(cli, verify_one_set_quietly) {
 
 TEST(cli, verify_all_runs_every_op) {
   CLAM_NEEDS_DEVICE();
-  const std::string set = find_op("get_valid_counts").data_sets[0].name;
+  const std::string set = proof_of(find_op("get_valid_counts")).data_sets[0].name;
   const json report =
       parse_out(run_clam({"verify", "--all", "--set", set, "--dtype", "f32", "--json", "-"}));
   EXPECT_EQ(report.at("failed"), 0);
-  EXPECT_GE(report.at("passed"), find_op("get_valid_counts").cases.size());
+  EXPECT_GE(report.at("passed"), proof_of(find_op("get_valid_counts")).cases.size());
 }
 
 TEST(cli, verify_a_workload) {

@@ -3,6 +3,7 @@
 // files, and what it refuses.
 #include <filesystem>
 
+#include "check/npy.hpp"
 #include "run_clam.hpp"
 #include "tiny_graph.hpp"
 

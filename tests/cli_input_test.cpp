@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <functional>
 
+#include "check/npy.hpp"
+#include "clam/planner.hpp"
 #include "foreign_plan.hpp"
 #include "run_clam.hpp"
 

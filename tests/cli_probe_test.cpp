@@ -6,7 +6,7 @@
 #include <set>
 
 #include "c_compiler.hpp"
-#include "gpu.hpp"
+#include "clam/gpu.hpp"
 #include "run_clam.hpp"
 #include "scripted.hpp"
 #include "timing.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What `clam run` takes from the given tensors where the line leaves it out.
+#include "check/npy.hpp"
 #include "run_clam.hpp"
 
 namespace clam::test {

@@ -6,6 +6,9 @@
 
 #include <filesystem>
 
+#include "check/npy.hpp"
+#include "check/op_proof.hpp"
+#include "clam/planner.hpp"
 #include "run_clam.hpp"
 
 namespace clam::test {
@@ -65,7 +68,7 @@ TEST(cli, list_shows_an_op_in_full) {
   const Finished finished = run_clam({"list", op.name});
   for (const Field& field : op.fields) EXPECT_TRUE(contains(finished.out, field.name));
   for (const Variant& variant : op.variants) EXPECT_TRUE(contains(finished.out, variant.name));
-  for (const DataSet& set : op.data_sets) EXPECT_TRUE(contains(finished.out, set.name));
+  for (const DataSet& set : proof_of(op).data_sets) EXPECT_TRUE(contains(finished.out, set.name));
   EXPECT_TRUE(contains(finished.out, "indices"));
   expect_refusal(run_clam({"list", "sofmax"}), 2, "unknown op 'sofmax'; clam knows");
 }

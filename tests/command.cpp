@@ -8,7 +8,7 @@
 
 #include <stdexcept>
 
-#include "atomic_file.hpp"
+#include "runtime/atomic_file.hpp"
 #include "test_device.hpp"
 
 namespace clam::test {

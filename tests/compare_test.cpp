@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "compare.hpp"
+#include "check/compare.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "error.hpp"
+#include "clam/error.hpp"
 #include "test_errors.hpp"
 
 namespace clam {

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 // concat_test.cpp - problems, plans, references and kernels of concat.
+#include "ops/concat.hpp"
+
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include "check/op_proof.hpp"
+#include "check/ops/shared/random.hpp"
+#include "clam/planner.hpp"
 #include "faults.hpp"
 #include "op_device.hpp"
-#include "ops/concat_cases.hpp"
 #include "test_errors.hpp"
 
 namespace clam {
@@ -16,7 +20,7 @@ Problem parse(const std::string& words, const std::string& dtype = "f32") {
 }
 
 Expected reference(const Problem& problem, const Tensors& inputs) {
-  return problem.op().reference(problem, inputs, {Check::exact}).at("dst");
+  return reference_of(problem, inputs, {Check::exact}).at("dst");
 }
 
 // ---- problems and plans ----
@@ -24,8 +28,8 @@ Expected reference(const Problem& problem, const Tensors& inputs) {
 TEST(concat, canonical_text_and_tensors) {
   const Problem problem = parse("axis=-1 shape_a=2x3 shape_b=2x5", "f16");
   EXPECT_EQ(problem.text(), "concat axis=1 shape_a=2x3 shape_b=2x5 dtype=f16");
-  EXPECT_EQ(problem.op().tensors(problem)[2].shape, (Shape{2, 8}));
-  EXPECT_EQ(problem.op().bytes(problem), 2.0 * 2 * 16);
+  EXPECT_EQ(problem.tensors()[2].shape, (Shape{2, 8}));
+  EXPECT_EQ(bytes_of(problem), 2.0 * 2 * 16);
 }
 
 TEST(concat, bad_arguments_say_what_is_wrong) {
@@ -54,7 +58,7 @@ TEST(concat, units_divide_both_rows) {
 }
 
 TEST(concat, groups_stay_within_the_limit) {
-  for (const Problem& problem : problems_of(find_op("concat").cases, "f32")) {
+  for (const Problem& problem : problems_of(proof_of(find_op("concat")).cases, "f32")) {
     for (const int limit : {1, 16, 100, 1024}) {
       const Launch launch = make_plan(problem, generic_device(), {"", limit}).launches.at(0);
       EXPECT_LE(launch.local[0] * launch.local[1], std::min(limit, 256)) << problem.text();
@@ -66,7 +70,7 @@ TEST(concat, groups_stay_within_the_limit) {
 
 TEST(concat, the_reference_takes_a_hand_made_example) {
   const Problem problem = parse("axis=1 shape_a=2x2 shape_b=2x1");
-  Tensors inputs = make_inputs(problem, find_data_set(problem.op(), "numbered"), 1);
+  Tensors inputs = make_inputs(problem, find_data_set(problem, "numbered"), 1);
   for (std::int64_t i = 0; i < 2; ++i) inputs.at("b").set_bits(i, 10 + static_cast<unsigned>(i));
   const HostTensor dst = reference(problem, inputs).exact;
   const std::uint32_t wanted[] = {0, 1, 10, 2, 3, 11};
@@ -75,8 +79,8 @@ TEST(concat, the_reference_takes_a_hand_made_example) {
 
 TEST(concat, faulty_outputs_are_caught) {
   for (const char* dtype : {"f32", "f16"}) {
-    for (const Problem& problem : problems_of(find_op("concat").cases, dtype)) {
-      const Tensors inputs = make_inputs(problem, find_data_set(problem.op(), "bits"), 1);
+    for (const Problem& problem : problems_of(proof_of(find_op("concat")).cases, dtype)) {
+      const Tensors inputs = make_inputs(problem, find_data_set(problem, "bits"), 1);
       const Expected dst = reference(problem, inputs);
       EXPECT_TRUE(compare(dst.exact, dst).pass);
       EXPECT_FALSE(compare(test::all_zero(dst.exact), dst).pass);
@@ -94,7 +98,7 @@ class concat_broken : public test::OpDevice {};
 TEST_F(concat_device, groups_of_any_size_give_the_same_bits) {
   for (const std::string& dtype : dtypes()) {
     const Problem problem = OpDevice::parse("concat axis=1 shape_a=65x8 shape_b=65x16", dtype);
-    expect_same_bits_in_every_group(problem, problem.op().data_sets[0]);
+    expect_same_bits_in_every_group(problem, proof_of(problem).data_sets[0]);
   }
 }
 

@@ -5,11 +5,13 @@
 
 #include <limits>
 
+#include "check/op_proof.hpp"
+#include "check/ops/shared/random.hpp"
+#include "clam/planner.hpp"
 #include "contains.hpp"
 #include "op_device.hpp"
-#include "ops/conv2d_cases.hpp"
+#include "ops/conv2d_problem.hpp"
 #include "ops/shared/activation.hpp"
-#include "ops/shared/random.hpp"
 #include "test_device.hpp"
 
 namespace clam {

@@ -3,7 +3,9 @@
 // host.
 #pragma once
 
-#include "ops/conv2d_cases.hpp"
+#include "check/op_proof.hpp"
+#include "check/ops/shared/activate.hpp"
+#include "ops/conv2d_problem.hpp"
 #include "ops/shared/activation.hpp"
 
 namespace clam::conv2d_faults {

@@ -6,15 +6,17 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "compare.hpp"
+#include "check/compare.hpp"
+#include "check/workload.hpp"
+#include "clam/error.hpp"
+#include "clam/gpu.hpp"
+#include "clam/kernels.hpp"
+#include "clam/planner.hpp"
 #include "contains.hpp"
 #include "conv2d_faults.hpp"
-#include "error.hpp"
 #include "faults.hpp"
-#include "gpu.hpp"
-#include "kernels.hpp"
+#include "ops/shared/accumulator.hpp"
 #include "test_errors.hpp"
-#include "workload.hpp"
 
 namespace clam {
 namespace {
@@ -26,16 +28,16 @@ Problem parse(const std::string& line, const std::string& dtype = "f32") {
 const DataSet& data_set(const char* name) { return find_data_set(find_op("conv2d"), name); }
 
 Expected reference(const Problem& problem, const Tensors& inputs, Check check) {
-  return problem.op().reference(problem, inputs, {check}).at("y");
+  return reference_of(problem, inputs, {check}).at("y");
 }
 
-double multiply_adds(const Problem& problem) { return conv2d_flops(problem) / 2; }
+double multiply_adds(const Problem& problem) { return flops_of(problem) / 2; }
 
 /// Calls body(problem) for every case in both dtypes.
 template <typename Body>
 void for_each_case(const Body& body) {
   for (const char* dtype : {"f32", "f16"}) {
-    for (const Problem& problem : problems_of(find_op("conv2d").cases, dtype)) {
+    for (const Problem& problem : problems_of(proof_of(find_op("conv2d")).cases, dtype)) {
       SCOPED_TRACE(problem.text());
       body(problem);
     }
@@ -88,7 +90,7 @@ TEST(conv2d, tensors_have_the_extents_of_the_formula) {
   const Problem problem = parse(
       "conv2d n=2 c=6 h=9 w=11 k=4 r=3 s=2 stride_h=2 stride_w=3 pad_t=1 pad_r=4 dilation_w=2 "
       "groups=2 bias residual");
-  const std::vector<TensorSpec> specs = problem.op().tensors(problem);
+  const std::vector<TensorSpec> specs = problem.tensors();
   using Role = TensorSpec::Role;
   ASSERT_EQ(specs.size(), 5u);
   EXPECT_EQ(specs[0], (TensorSpec{"x", Role::input, Dtype::f32, {2, 6, 9, 11}, {}, 0}));
@@ -96,12 +98,12 @@ TEST(conv2d, tensors_have_the_extents_of_the_formula) {
   EXPECT_EQ(specs[2], (TensorSpec{"b", Role::input, Dtype::f32, {4}, {}, 0}));
   EXPECT_EQ(specs[3], (TensorSpec{"r", Role::input, Dtype::f32, {2, 4, 4, 5}, {}, 0}));
   EXPECT_EQ(specs[4], (TensorSpec{"y", Role::output, Dtype::f32, {2, 4, 4, 5}, {}, 0, "r"}));
-  EXPECT_EQ(conv2d_flops(problem), 2.0 * 2 * 4 * 4 * 5 * 3 * 3 * 2);
-  EXPECT_EQ(tensor_bytes(problem), 4.0 * (1188 + 72 + 4 + 160 + 160));
+  EXPECT_EQ(flops_of(problem), 2.0 * 2 * 4 * 4 * 5 * 3 * 3 * 2);
+  EXPECT_EQ(bytes_of(problem), 4.0 * (1188 + 72 + 4 + 160 + 160));
   const Problem nhwc = problem.with("layout", "nhwc");
-  EXPECT_EQ(nhwc.op().tensors(nhwc)[0].shape, (Shape{2, 9, 11, 6}));
-  EXPECT_EQ(nhwc.op().tensors(nhwc)[1].shape, (Shape{4, 3, 2, 3}));
-  EXPECT_EQ(nhwc.op().tensors(nhwc)[4].shape, (Shape{2, 4, 5, 4}));
+  EXPECT_EQ(nhwc.tensors()[0].shape, (Shape{2, 9, 11, 6}));
+  EXPECT_EQ(nhwc.tensors()[1].shape, (Shape{4, 3, 2, 3}));
+  EXPECT_EQ(nhwc.tensors()[4].shape, (Shape{2, 4, 5, 4}));
 }
 
 TEST(conv2d, bad_arguments_say_what_is_wrong) {
@@ -141,7 +143,7 @@ TEST(conv2d, half_accumulators_are_of_f16_and_sum_few_products) {
                          "needs dtype=f16");
   }
   const Problem long_sum = parse("conv2d c=128 h=4 w=4 k=4 r=3 acc=f16", "f16");
-  for (const Variant& variant : long_sum.op().variants) {
+  for (const Variant& variant : op_of(long_sum).variants) {
     EXPECT_THROWS_SAYING(make_plan(long_sum, generic_device(), {variant.name}), Unsupported,
                          "acc=f16 sums at most 1024 products, not 1152");
   }
@@ -154,7 +156,7 @@ TEST(conv2d, the_layers_of_ssd512_are_as_published) {
     if (node.op != "conv2d") continue;
     ASSERT_TRUE(node.problem) << node.name;
     EXPECT_EQ(node.problem->text(), node.line);
-    flops += static_cast<double>(node.calls) * conv2d_flops(*node.problem);
+    flops += static_cast<double>(node.calls) * flops_of(*node.problem);
     distinct.insert(node.line);
   }
   EXPECT_EQ(distinct.size(), 39u);
@@ -166,7 +168,7 @@ TEST(conv2d, the_layers_of_ssd512_are_as_published) {
 std::string refusal(const std::string& words, const std::string& variant,
                     const DeviceInfo& device = generic_device()) {
   const Problem problem = parse("conv2d " + words);
-  return find_variant(problem.op(), variant).supports(problem, device).value_or("");
+  return find_variant(op_of(problem), variant).refuses(problem, device).value_or("");
 }
 
 TEST(conv2d, variants_refuse_with_a_reason) {
@@ -249,8 +251,8 @@ TEST(conv2d, a_1x1_filter_on_nhwc_is_planned_as_dense) {
 TEST(conv2d, groups_of_work_items_keep_to_the_limit) {
   for (const int limit : {1, 2, 16, 32, 64, 100, 128, 256, 1024}) {
     for_each_case([&](const Problem& problem) {
-      for (const Variant& variant : problem.op().variants) {
-        if (variant.supports(problem, generic_device())) continue;
+      for (const Variant& variant : op_of(problem).variants) {
+        if (variant.refuses(problem, generic_device())) continue;
         const Plan plan = make_plan(problem, generic_device(), {variant.name, limit});
         for (const Launch& launch : plan.launches) {
           EXPECT_LE(launch.local[0] * launch.local[1] * launch.local[2], std::min(limit, 256))
@@ -404,7 +406,7 @@ TEST(conv2d, bounds_are_those_of_the_contract) {
   for (const char* name : {"x", "b"})
     zeros.at(name) = HostTensor(Dtype::f32, inputs.at(name).shape());
   EXPECT_EQ(reference(f32, zeros, Check::hard).bound[0], 0x1p-149);
-  const Expected flushed = f32.op().reference(f32, zeros, {Check::hard, false}).at("y");
+  const Expected flushed = reference_of(f32, zeros, {Check::hard, false}).at("y");
   EXPECT_EQ(flushed.bound[0], 0x1p-126 * (1 + 1 + 1 + 8));
 }
 
@@ -438,7 +440,7 @@ void expect_caught(const HostTensor& faulty, const Expected& expected, const cha
 
 TEST(conv2d, honest_outputs_pass_every_set) {
   for_each_case([](const Problem& problem) {
-    for (const DataSet& set : problem.op().data_sets) {
+    for (const DataSet& set : proof_of(problem).data_sets) {
       const Tensors inputs = make_inputs(problem, set, kSeed);
       const Expected expected = reference(problem, inputs, set.check);
       const Verdict verdict = compare(y_rounded(problem, expected), expected);

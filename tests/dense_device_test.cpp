@@ -7,10 +7,11 @@
 #include <functional>
 #include <limits>
 
-#include "gpu.hpp"
+#include "check/ops/shared/random.hpp"
+#include "clam/gpu.hpp"
+#include "clam/planner.hpp"
 #include "op_device.hpp"
 #include "ops/shared/activation.hpp"
-#include "ops/shared/random.hpp"
 #include "test_device.hpp"
 
 namespace clam {
@@ -276,8 +277,8 @@ void for_each_mali_plan(const std::vector<std::string>& lines, const std::string
                         const std::function<void(const Plan&)>& body) {
   const DeviceInfo mali = gpu_device(find_gpu("g610"));
   for (const Problem& problem : problems_of(lines, dtype)) {
-    for (const Variant& variant : problem.op().variants) {
-      if (!variant.supports(problem, mali)) body(make_plan(problem, mali, {variant.name}));
+    for (const Variant& variant : op_of(problem).variants) {
+      if (!variant.refuses(problem, mali)) body(make_plan(problem, mali, {variant.name}));
     }
   }
 }
@@ -299,7 +300,7 @@ void dense_device::expect_right_here(const std::vector<std::string>& lines) {
 TEST_F(dense_device, plans_for_a_mali_are_right_here_too) { expect_right_here(kOfAMali); }
 
 TEST_F(dense_device, a_malis_plans_of_all_cases_are_right_here_too) {
-  expect_right_here(find_op("dense").cases);
+  expect_right_here(proof_of(find_op("dense")).cases);
 }
 
 /// In order the large terms cancel at once; in parts the first is the end of one part, and all of
@@ -341,7 +342,7 @@ TEST_F(dense_device, tiles_that_lie_across_4_gib_have_the_same_bits) {
 }
 
 TEST_F(dense_device, tiles_of_all_cases_across_4_gib_have_the_same_bits) {
-  expect_same_bits_across_4_gib(find_op("dense").cases);
+  expect_same_bits_across_4_gib(proof_of(find_op("dense")).cases);
 }
 
 TEST_F(dense_broken, broken_kernels_are_caught) {

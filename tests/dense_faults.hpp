@@ -5,7 +5,9 @@
 
 #include <cmath>
 
-#include "ops/dense_cases.hpp"
+#include "check/op_proof.hpp"
+#include "check/ops/shared/activate.hpp"
+#include "ops/dense.hpp"
 #include "ops/shared/activation.hpp"
 
 namespace clam::dense_faults {

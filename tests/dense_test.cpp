@@ -4,10 +4,13 @@
 
 #include <cmath>
 
+#include "check/compare.hpp"
+#include "check/ops/shared/random.hpp"
+#include "clam/gpu.hpp"
+#include "clam/planner.hpp"
 #include "dense_faults.hpp"
 #include "faults.hpp"
-#include "gpu.hpp"
-#include "ops/shared/random.hpp"
+#include "ops/shared/accumulator.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
 
@@ -21,16 +24,16 @@ Problem parse(const std::string& line, const std::string& dtype = "f32") {
 const DataSet& data_set(const char* name) { return find_data_set(find_op("dense"), name); }
 
 Expected reference(const Problem& problem, const Tensors& inputs, Check check) {
-  return problem.op().reference(problem, inputs, {check}).at("y");
+  return reference_of(problem, inputs, {check}).at("y");
 }
 
-double multiply_adds(const Problem& problem) { return dense_flops(problem) / 2; }
+double multiply_adds(const Problem& problem) { return flops_of(problem) / 2; }
 
 /// Calls body(problem) for every case in both dtypes.
 template <typename Body>
 void for_each_case(const Body& body) {
   for (const char* dtype : {"f32", "f16"}) {
-    for (const Problem& problem : problems_of(find_op("dense").cases, dtype)) {
+    for (const Problem& problem : problems_of(proof_of(find_op("dense")).cases, dtype)) {
       SCOPED_TRACE(problem.text());
       body(problem);
     }
@@ -62,12 +65,12 @@ TEST(dense, a_stride_equal_to_its_default_is_left_out) {
 
 TEST(dense, tensors_carry_strides_and_offsets) {
   const Problem problem = parse("dense m=3 n=5 k=4 bias residual trans_w=0 ldw=7 offw=2 offy=3");
-  const std::vector<TensorSpec> specs = problem.op().tensors(problem);
+  const std::vector<TensorSpec> specs = problem.tensors();
   ASSERT_EQ(specs.size(), 5u);
   EXPECT_EQ(specs[1], (TensorSpec{"w", TensorSpec::Role::input, Dtype::f32, {4, 5}, {7, 1}, 2}));
   EXPECT_EQ(specs[4], (TensorSpec{"y", TensorSpec::Role::output, Dtype::f32, {3, 5}, {}, 3, "r"}));
-  EXPECT_EQ(dense_flops(problem), 2.0 * 3 * 5 * 4);
-  EXPECT_EQ(tensor_bytes(problem), 4.0 * (3 * 4 + 4 * 5 + 5 + 3 * 5 + 3 * 5));
+  EXPECT_EQ(flops_of(problem), 2.0 * 3 * 5 * 4);
+  EXPECT_EQ(bytes_of(problem), 4.0 * (3 * 4 + 4 * 5 + 5 + 3 * 5 + 3 * 5));
 }
 
 TEST(dense, bad_arguments_say_what_is_wrong) {
@@ -99,7 +102,7 @@ TEST(dense, bad_arguments_say_what_is_wrong) {
 TEST(dense, what_no_kernel_does_is_refused_by_every_variant) {
   const auto expect = [](const std::string& line, const std::string& words) {
     const Problem problem = Problem::parse(line);
-    for (const Variant& variant : problem.op().variants) {
+    for (const Variant& variant : op_of(problem).variants) {
       EXPECT_THROWS_SAYING(make_plan(problem, generic_device(), {variant.name}), Unsupported,
                            words);
     }
@@ -116,7 +119,7 @@ TEST(dense, what_no_kernel_does_is_refused_by_every_variant) {
 std::string refusal(const std::string& line, const std::string& variant,
                     const DeviceInfo& device = generic_device()) {
   const Problem problem = parse(line);
-  return find_variant(problem.op(), variant).supports(problem, device).value_or("");
+  return find_variant(op_of(problem), variant).refuses(problem, device).value_or("");
 }
 
 TEST(dense, variants_refuse_with_a_reason) {
@@ -182,8 +185,8 @@ TEST(dense, tiles_fit_the_problem_and_groups_the_limit) {
       }
     }
     for_each_case([&](const Problem& problem) {
-      for (const Variant& variant : problem.op().variants) {
-        if (variant.supports(problem, generic_device())) continue;
+      for (const Variant& variant : op_of(problem).variants) {
+        if (variant.refuses(problem, generic_device())) continue;
         const Plan plan = make_plan(problem, generic_device(), {variant.name, limit});
         for (const Launch& launch : plan.launches) {
           EXPECT_LE(launch.local[0] * launch.local[1], std::min(limit, 256)) << variant.name;
@@ -357,8 +360,8 @@ TEST(dense, a_second_source_is_a_concat_along_k) {
       EXPECT_EQ(reference(two, inputs, check).value, reference(one, joined, check).value) << words;
       EXPECT_EQ(reference(two, inputs, check).bound, reference(one, joined, check).bound) << words;
     }
-    EXPECT_EQ(dense_flops(two), dense_flops(one));
-    EXPECT_EQ(tensor_bytes(two), tensor_bytes(one));
+    EXPECT_EQ(flops_of(two), flops_of(one));
+    EXPECT_EQ(bytes_of(two), bytes_of(one));
   }
 }
 
@@ -378,7 +381,7 @@ TEST(dense, bounds_are_those_of_the_contract) {
     zeros.at(name) = HostTensor(Dtype::f32, inputs.at(name).shape());
   EXPECT_EQ(reference(f32, zeros, Check::hard).bound[0], 0x1p-149);
   // A device without denormals may lose up to 2^-126 of each x, times its weight.
-  const Expected flushed = f32.op().reference(f32, zeros, {Check::hard, false}).at("y");
+  const Expected flushed = reference_of(f32, zeros, {Check::hard, false}).at("y");
   EXPECT_EQ(flushed.bound[0], 0x1p-126 * (1 + 1 + 1 + 8));
 }
 
@@ -427,7 +430,7 @@ void expect_caught(const HostTensor& faulty, const Expected& expected, const cha
 
 TEST(dense, honest_outputs_pass_every_set) {
   for_each_case([](const Problem& problem) {
-    for (const DataSet& set : problem.op().data_sets) {
+    for (const DataSet& set : proof_of(problem).data_sets) {
       const Tensors inputs = make_inputs(problem, set, kSeed);
       const Expected expected = reference(problem, inputs, set.check);
       const Verdict verdict = compare(y_rounded(problem, expected), expected);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "device.hpp"
+#include "clam/device.hpp"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "error.hpp"
-#include "opencl.hpp"
+#include "clam/error.hpp"
+#include "clam/opencl.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
 

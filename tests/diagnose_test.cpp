@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Good boxes of every kind show no fault; each fault planted in them is called by its name.
-#include "diagnose.hpp"
+#include "check/diagnose.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,10 @@
 #include <limits>
 #include <regex>
 
-#include "../host/ops/nms_cases.hpp"
+#include "check/op_proof.hpp"
+#include "check/ops/shared/box_sets.hpp"
+#include "check/ops/shared/random.hpp"
+#include "ops/nms.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
 
@@ -92,8 +95,8 @@ Table in_order(int rows, int valid, Dtype dtype = Dtype::f32) {
 /// What the op's reference makes of a data set.
 HostTensor reference_output(const std::string& line, const std::string& set) {
   const Problem problem = Problem::parse(line);
-  const Tensors inputs = make_inputs(problem, find_data_set(problem.op(), set), test::seed());
-  return problem.op().reference(problem, inputs, {Check::exact}).at("out").exact;
+  const Tensors inputs = make_inputs(problem, find_data_set(problem, set), test::seed());
+  return reference_of(problem, inputs, {Check::exact}).at("out").exact;
 }
 
 // ---- good boxes ----

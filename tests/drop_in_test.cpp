@@ -7,6 +7,8 @@
 #include <set>
 #include <vector>
 
+#include "check/op_proof.hpp"
+#include "clam/planner.hpp"
 #include "run_clam.hpp"
 
 namespace clam {
@@ -20,9 +22,9 @@ const std::string kSource = CLAM_SOURCE_DIR;
 /// that launch a kernel which it lacks.
 void write_plans(const Op& op, const std::string& folder, std::set<std::string>* seen = nullptr) {
   int plans = 0;
-  for (const Problem& problem : problems_of(op.small_cases, "f32")) {
+  for (const Problem& problem : problems_of(proof_of(op).small_cases, "f32")) {
     for (const Variant& variant : op.variants) {
-      if (variant.supports(problem, generic_device())) continue;
+      if (variant.refuses(problem, generic_device())) continue;
       const Plan plan = make_plan(problem, generic_device(), {variant.name, 0});
       if (seen && !test::launches_new_kernel(plan, *seen)) continue;
       write_file(fmt::format("{}/{}-{}.json", folder, op.name, plans++), to_json(plan).dump(1));

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "op.hpp"
+#include "clam/op.hpp"
 
 namespace clam::test {
 

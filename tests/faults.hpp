@@ -2,7 +2,8 @@
 // faults.hpp - outputs as devices would give them, honest and faulty, made on the host.
 #pragma once
 
-#include "op.hpp"
+#include "check/op_proof.hpp"
+#include "clam/op.hpp"
 
 namespace clam::test {
 

@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "atomic_file.hpp"
-#include "plan.hpp"
+#include "clam/plan.hpp"
+#include "runtime/atomic_file.hpp"
 #include "test_device.hpp"
 
 namespace clam::test {

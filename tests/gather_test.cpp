@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 // gather_test.cpp - problems, plans, references and kernels of gather.
+#include "ops/gather.hpp"
+
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 
+#include "check/op_proof.hpp"
+#include "check/ops/shared/random.hpp"
+#include "clam/planner.hpp"
 #include "faults.hpp"
 #include "op_device.hpp"
-#include "ops/gather_cases.hpp"
 #include "test_errors.hpp"
 
 namespace clam {
@@ -18,7 +22,7 @@ Problem parse(const std::string& words, const std::string& dtype = "f32") {
 }
 
 Expected reference(const Problem& problem, const Tensors& inputs) {
-  return problem.op().reference(problem, inputs, {Check::exact}).at("dst");
+  return reference_of(problem, inputs, {Check::exact}).at("dst");
 }
 
 // ---- problems and plans ----
@@ -26,11 +30,11 @@ Expected reference(const Problem& problem, const Tensors& inputs) {
 TEST(gather, canonical_text_and_tensors) {
   const Problem problem = parse("axis=-2 count=7 shape=2x3x5", "f16");
   EXPECT_EQ(problem.text(), "gather shape=2x3x5 dtype=f16 axis=1 count=7");
-  const std::vector<TensorSpec> specs = problem.op().tensors(problem);
+  const std::vector<TensorSpec> specs = problem.tensors();
   EXPECT_EQ(specs[1].dtype, Dtype::i32);
   EXPECT_EQ(specs[1].shape, Shape{7});
   EXPECT_EQ(specs[2].shape, (Shape{2, 7, 5}));
-  EXPECT_EQ(gather_bytes(problem), 2.0 * 2 * 70 + 4 * 7);
+  EXPECT_EQ(bytes_of(problem), 2.0 * 2 * 70 + 4 * 7);
   EXPECT_EQ(parse("shape=2x3 axis=-2 count=1").text(), "gather shape=2x3 dtype=f32 count=1");
 }
 
@@ -45,7 +49,7 @@ TEST(gather, bad_arguments_say_what_is_wrong) {
 }
 
 TEST(gather, groups_stay_within_the_limit) {
-  for (const Problem& problem : problems_of(find_op("gather").cases, "f32")) {
+  for (const Problem& problem : problems_of(proof_of(find_op("gather")).cases, "f32")) {
     for (const int limit : {1, 16, 100, 1024}) {
       const Launch launch = make_plan(problem, generic_device(), {"", limit}).launches.at(0);
       EXPECT_LE(launch.local[0] * launch.local[1], std::min(limit, 256)) << problem.text();
@@ -57,7 +61,7 @@ TEST(gather, groups_stay_within_the_limit) {
 
 TEST(gather, the_reference_takes_a_hand_made_example) {
   const Problem problem = parse("shape=2x3 axis=1 count=4");
-  Tensors inputs = make_inputs(problem, find_data_set(problem.op(), "numbered"), 1);
+  Tensors inputs = make_inputs(problem, find_data_set(problem, "numbered"), 1);
   const int index[] = {2, 0, -5, 9};
   for (std::int64_t j = 0; j < 4; ++j) inputs.at("index").set(j, index[j]);
   const HostTensor dst = reference(problem, inputs).exact;
@@ -67,8 +71,8 @@ TEST(gather, the_reference_takes_a_hand_made_example) {
 
 TEST(gather, faulty_outputs_are_caught) {
   for (const char* dtype : {"f32", "f16"}) {
-    for (const Problem& problem : problems_of(find_op("gather").cases, dtype)) {
-      const Tensors inputs = make_inputs(problem, find_data_set(problem.op(), "bits"), 1);
+    for (const Problem& problem : problems_of(proof_of(find_op("gather")).cases, dtype)) {
+      const Tensors inputs = make_inputs(problem, find_data_set(problem, "bits"), 1);
       const Expected dst = reference(problem, inputs);
       EXPECT_TRUE(compare(dst.exact, dst).pass);
       EXPECT_FALSE(compare(test::all_zero(dst.exact), dst).pass);
@@ -81,7 +85,7 @@ TEST(gather, faulty_outputs_are_caught) {
 
 TEST(gather, an_index_that_names_no_slice_is_refused_where_the_host_has_it) {
   const Problem problem = parse("shape=2x5x3 axis=1 count=4");
-  Tensors inputs = make_inputs(problem, find_data_set(problem.op(), "bits"), 1);
+  Tensors inputs = make_inputs(problem, find_data_set(problem, "bits"), 1);
   EXPECT_NO_THROW(refuse_bad_inputs(problem, inputs));
   for (const int wrong : {-1, 5, 2147483647}) {
     inputs.at("index").set(2, wrong);
@@ -99,14 +103,14 @@ class gather_broken : public test::OpDevice {};
 TEST_F(gather_device, groups_of_any_size_give_the_same_bits) {
   for (const std::string& dtype : dtypes()) {
     const Problem problem = OpDevice::parse("gather shape=3x4x5x8 axis=2 count=9", dtype);
-    expect_same_bits_in_every_group(problem, problem.op().data_sets[0]);
+    expect_same_bits_in_every_group(problem, proof_of(problem).data_sets[0]);
   }
 }
 
 TEST_F(gather_device, an_index_that_names_no_slice_is_clamped) {
   for (const std::string& dtype : dtypes()) {
     const Problem problem = OpDevice::parse("gather shape=2x5x7 axis=1 count=6", dtype);
-    Tensors inputs = make_inputs(problem, problem.op().data_sets[0], test::seed());
+    Tensors inputs = make_inputs(problem, proof_of(problem).data_sets[0], test::seed());
     const double index[] = {5, -1, 4, 0, 2147483647, -2147483648.0};
     for (std::int64_t j = 0; j < 6; ++j) inputs.at("index").set(j, index[j]);
     expect_like_reference(problem, inputs, Check::exact);
@@ -116,7 +120,7 @@ TEST_F(gather_device, an_index_that_names_no_slice_is_clamped) {
 TEST_F(gather_device, verify_refuses_such_an_index) {
   const DataSet bad{"bad", Check::exact, "an index past the last slice",
                     [](const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-                      problem.op().data_sets[0].fill(problem, seed, inputs);
+                      proof_of(problem).data_sets[0].fill(problem, seed, inputs);
                       inputs.at("index").set(1, 5);
                     }};
   EXPECT_THROWS_SAYING(verify(test::runtime(), parse("gather shape=2x5x7 axis=1 count=6"), bad, 1),

@@ -6,7 +6,11 @@
 #include <map>
 #include <set>
 
-#include "ops/shared/random.hpp"
+#include "check/compare.hpp"
+#include "check/op_proof.hpp"
+#include "check/ops/shared/random.hpp"
+#include "check/verify.hpp"
+#include "clam/planner.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
 
@@ -27,7 +31,7 @@ Problem parse(const std::string& words) {
 
 std::int64_t valid_rows(const Problem& problem, const char* set, std::uint64_t seed, int item = 0) {
   const Tensors inputs = make_inputs(problem, find_data_set(op(), set), seed);
-  const Reference reference = op().reference(problem, inputs, {});
+  const Reference reference = reference_of(problem, inputs, {});
   return static_cast<std::int64_t>(reference.at("count").exact.get(item));
 }
 
@@ -183,7 +187,7 @@ TEST(get_valid_counts, the_reference_takes_a_hand_made_example) {
   for (int row = 0; row < 8; ++row) {
     for (int i = 0; i < 5; ++i) data.set(row * 5 + i, i < 2 ? rows[row][i] : 10 * row + i);
   }
-  const Reference reference = op().reference(problem, inputs, {});
+  const Reference reference = reference_of(problem, inputs, {});
   EXPECT_EQ(reference.at("count").exact.get(0), 3);
   const int kept[8] = {1, 3, 7, -1, -1, -1, -1, -1};
   for (int place = 0; place < 8; ++place) {
@@ -232,9 +236,9 @@ struct Sample {
 /// The data of every data set, and what is expected of it.
 std::vector<Sample> samples_of(const Problem& problem) {
   std::vector<Sample> samples;
-  for (const DataSet& set : op().data_sets) {
+  for (const DataSet& set : proof_of(op()).data_sets) {
     Tensors inputs = make_inputs(problem, set, test::seed());
-    Reference reference = op().reference(problem, inputs, {});
+    Reference reference = reference_of(problem, inputs, {});
     samples.push_back({set.name, std::move(inputs), std::move(reference)});
   }
   return samples;
@@ -258,7 +262,7 @@ void expect_exact(const Problem& problem, const std::vector<Sample>& samples, co
 void expect_exact(const Problem& problem, const std::vector<int>& groups) {
   const std::vector<Sample> samples = samples_of(problem);
   for (const Variant& variant : op().variants) {
-    if (variant.supports(problem, test::runtime().device())) continue;
+    if (variant.refuses(problem, test::runtime().device())) continue;
     for (const int group : groups) {
       for (const char* form : kForms) expect_exact(problem, samples, form, {variant.name, group});
     }
@@ -268,7 +272,7 @@ void expect_exact(const Problem& problem, const std::vector<int>& groups) {
 /// The layout of SSD runs in groups of every size, the others in the preferred one: each pair of
 /// layout and size is a program to build.
 void expect_cases_exact(const char* dtype) {
-  for (const std::string& line : test::of_this_run(op().cases)) {
+  for (const std::string& line : test::of_this_run(proof_of(op()).cases)) {
     const Problem problem = Problem::parse(line + " dtype=" + dtype);
     const bool ssd = problem.integer("e") == 6 && problem.integer("id_index") == 0 &&
                      problem.integer("score_index") == 1;
@@ -334,8 +338,8 @@ TEST(get_valid_counts_device, a_hundred_runs_in_groups_of_any_size_give_the_same
                                                   {kTwo, Problem::parse(kBoxesOfSsd)},
                                                   {kThree, Problem::parse(kBoxesOfSsd)}};
   for (const auto& [variant, problem] : runs) {
-    const Tensors inputs = make_inputs(problem, op().data_sets[0], test::seed());
-    const Reference reference = op().reference(problem, inputs, {});
+    const Tensors inputs = make_inputs(problem, proof_of(op()).data_sets[0], test::seed());
+    const Reference reference = reference_of(problem, inputs, {});
     for (const int group : group_sizes()) {
       for (const char* form : kForms) {
         Trial trial(test::runtime(), plan_of_form(form, problem, {variant, group}));
@@ -353,7 +357,7 @@ TEST(get_valid_counts_device, batch_items_have_counts_of_their_own) {
   CLAM_NEEDS_DEVICE();
   for (const char* variant : {kOne, kTwo, kThree}) {
     Trial trial(test::runtime(), parse("batch=3 n=1000"), {variant, 0});
-    trial.upload(make_inputs(parse("batch=3 n=1000"), op().data_sets[0], test::seed()));
+    trial.upload(make_inputs(parse("batch=3 n=1000"), proof_of(op()).data_sets[0], test::seed()));
     trial.run();
     const HostTensor count = trial.download().at("count");
     const std::set<double> counts{count.get(0), count.get(1), count.get(2)};
@@ -367,7 +371,7 @@ TEST(get_valid_counts_device, other_inputs_give_other_outputs) {
   Trial trial(test::runtime(), problem);
   std::vector<Tensors> outputs;
   for (const std::uint64_t seed : {1, 2}) {
-    trial.upload(make_inputs(problem, op().data_sets[0], seed));
+    trial.upload(make_inputs(problem, proof_of(op()).data_sets[0], seed));
     trial.run();
     outputs.push_back(trial.download());
   }

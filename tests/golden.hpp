@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "atomic_file.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam::test {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "gpu.hpp"
+#include "clam/gpu.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "error.hpp"
+#include "check/op_proof.hpp"
+#include "clam/error.hpp"
+#include "clam/op.hpp"
+#include "clam/planner.hpp"
 #include "golden.hpp"
-#include "op.hpp"
 #include "test_errors.hpp"
 
 namespace clam {
@@ -306,7 +308,7 @@ TEST(gpu, every_gpu_has_a_plan_for_every_op) {
     const DeviceInfo device = gpu_device(gpu);
     for (const Op* op : all_ops()) {
       for (const char* dtype : {" dtype=f32", " dtype=f16"}) {
-        const Plan plan = make_plan(Problem::parse(op->cases[0] + dtype), device);
+        const Plan plan = make_plan(Problem::parse(proof_of(*op).cases[0] + dtype), device);
         for (const Launch& launch : plan.launches) {
           EXPECT_LE(launch.local[0] * launch.local[1] * launch.local[2], device.max_work_group)
               << gpu.key << " " << launch.kernel;

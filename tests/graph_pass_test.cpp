@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // graph_pass_test.cpp - which tensors of a graph share a buffer, and that the graph as a whole
 // makes what it makes with each tensor in its own.
-#include "graph_pass.hpp"
+#include "check/graph_pass.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "atomic_file.hpp"
-#include "graph_run.hpp"
+#include "check/graph_run.hpp"
 #include "op_device.hpp"
+#include "runtime/atomic_file.hpp"
 #include "tiny_graph.hpp"
 
 namespace clam {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // graph_run_test.cpp - graphs on a device, and broken kernels, which must be told from the nodes
 // that they feed.
-#include "graph_run.hpp"
+#include "check/graph_run.hpp"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // graph_test.cpp - a graph's order, parameters, views and inputs; and whatever does not fit
 // together is refused with a sentence that has the node's name and both numbers.
-#include "graph.hpp"
+#include "check/graph.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "atomic_file.hpp"
-#include "graph_fill.hpp"
+#include "check/graph_fill.hpp"
+#include "check/npy.hpp"
+#include "runtime/atomic_file.hpp"
 #include "test_errors.hpp"
 #include "tiny_graph.hpp"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "break_pack.hpp"
-#include "error.hpp"
+#include "clam/error.hpp"
 #include "run_clam.hpp"
 #include "scripted.hpp"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "kernels.hpp"
+#include "clam/kernels.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "atomic_file.hpp"
-#include "error.hpp"
+#include "clam/error.hpp"
+#include "runtime/atomic_file.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
 

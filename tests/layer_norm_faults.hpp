@@ -4,7 +4,8 @@
 
 #include <cmath>
 
-#include "ops/layer_norm_cases.hpp"
+#include "check/op_proof.hpp"
+#include "check/ops/shared/activate.hpp"
 #include "ops/shared/activation.hpp"
 
 namespace clam::layer_norm_faults {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "check/ops/shared/random.hpp"
+#include "clam/planner.hpp"
 #include "faults.hpp"
 #include "layer_norm_faults.hpp"
 #include "op_device.hpp"
@@ -25,7 +27,7 @@ Problem parse(const std::string& line, const std::string& dtype = "f32") {
 const DataSet& data_set(const char* name) { return find_data_set(find_op("layer_norm"), name); }
 
 Expected reference(const Problem& problem, const Tensors& inputs) {
-  return problem.op().reference(problem, inputs, {Check::hard}).at("dst");
+  return reference_of(problem, inputs, {Check::hard}).at("dst");
 }
 
 Tensors tensors(Shape shape, const std::vector<double>& src, const std::vector<double>& gamma,
@@ -44,7 +46,7 @@ Tensors tensors(Shape shape, const std::vector<double>& src, const std::vector<d
 /// Calls body(problem) for every case in both dtypes.
 template <typename Body>
 void for_each_case(const Body& body) {
-  for (const std::string& line : find_op("layer_norm").cases) {
+  for (const std::string& line : proof_of(find_op("layer_norm")).cases) {
     for (const char* dtype : {"f32", "f16"}) {
       const Problem problem = parse(line, dtype);
       SCOPED_TRACE(problem.text());
@@ -64,15 +66,15 @@ TEST(layer_norm, canonical_text_has_the_extents_then_what_is_not_default) {
 
 TEST(layer_norm, tensors_are_dense_and_dst_may_be_src) {
   const Problem problem = parse("layer_norm rows=4 n=6", "f16");
-  const std::vector<TensorSpec> specs = problem.op().tensors(problem);
+  const std::vector<TensorSpec> specs = problem.tensors();
   ASSERT_EQ(specs.size(), 4u);
   EXPECT_EQ(specs[0].shape, (Shape{4, 6}));
   EXPECT_EQ(specs[1].name, "gamma");
   EXPECT_EQ(specs[1].shape, Shape{6});
   EXPECT_EQ(specs[2].name, "beta");
   EXPECT_EQ(specs[3].may_be, "src");
-  EXPECT_EQ(tensor_bytes(problem), 2.0 * (24 + 6 + 6 + 24));
-  EXPECT_EQ(layer_norm_flops(problem), 8.0 * 24);
+  EXPECT_EQ(bytes_of(problem), 2.0 * (24 + 6 + 6 + 24));
+  EXPECT_EQ(flops_of(problem), 8.0 * 24);
 }
 
 TEST(layer_norm, bad_arguments_say_what_is_wrong) {
@@ -121,7 +123,7 @@ TEST(layer_norm, variants_refuse_with_a_reason) {
   const auto refusal = [](const std::string& line, const std::string& variant,
                           const DeviceInfo& device = generic_device()) {
     const Problem problem = parse(line);
-    return find_variant(problem.op(), variant).supports(problem, device).value_or("");
+    return find_variant(op_of(problem), variant).refuses(problem, device).value_or("");
   };
   EXPECT_EQ(refusal("layer_norm rows=3 n=1024", "layer_norm_row"), "");
   EXPECT_EQ(refusal("layer_norm rows=3 n=1025", "layer_norm_row"),
@@ -138,8 +140,8 @@ TEST(layer_norm, variants_refuse_with_a_reason) {
 TEST(layer_norm, groups_stay_within_the_limit) {
   for (const int limit : {16, 32, 64, 100, 256}) {
     for_each_case([&](const Problem& problem) {
-      for (const Variant& variant : problem.op().variants) {
-        if (variant.supports(problem, generic_device())) continue;
+      for (const Variant& variant : op_of(problem).variants) {
+        if (variant.refuses(problem, generic_device())) continue;
         const Plan plan = make_plan(problem, generic_device(), {variant.name, limit});
         EXPECT_LE(plan.launches[0].local[0] * plan.launches[0].local[1], std::min(limit, 64));
       }
@@ -259,7 +261,7 @@ using layer_norm_faults::Fault;
 
 TEST(layer_norm, honest_outputs_pass_every_set) {
   for_each_case([](const Problem& problem) {
-    for (const DataSet& set : problem.op().data_sets) {
+    for (const DataSet& set : proof_of(problem).data_sets) {
       const Sample sample(problem, set.name.c_str());
       const Verdict verdict = compare(sample.honest, sample.expected);
       EXPECT_TRUE(verdict.pass) << set.name << ": " << verdict.reason;
@@ -338,7 +340,7 @@ TEST_F(layer_norm_device, exp_passes_where_native_exp2_is_the_default) {
   const Plan plan = make_plan(problem, device);
   EXPECT_EQ(plan.launches[0].options.find("NATIVE"), std::string::npos);
   Trial trial(test::runtime(), plan);
-  for (const DataSet& set : problem.op().data_sets) {
+  for (const DataSet& set : proof_of(problem).data_sets) {
     const Tensors inputs = make_inputs(problem, set, test::seed());
     expect_pass(trial, inputs, expected(problem, inputs, set.check));
   }

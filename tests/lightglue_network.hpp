@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "op.hpp"
-#include "parallel.hpp"
+#include "check/parallel.hpp"
+#include "clam/op.hpp"
 
 namespace clam::test {
 

@@ -7,8 +7,9 @@
 #include <cstdlib>
 #include <optional>
 
-#include "gpu.hpp"
-#include "graph_run.hpp"
+#include "check/graph_run.hpp"
+#include "clam/gpu.hpp"
+#include "clam/planner.hpp"
 #include "lightglue_network.hpp"
 #include "op_device.hpp"
 
@@ -40,8 +41,8 @@ TEST(lightglue, a_layer_of_both_images_takes_13_or_14_launches) {
       const bool of_layer = node.name[0] == 'l' && node.name[2] == '_';
       launches[of_layer ? node.name.substr(0, 2) : "rest"] +=
           make_plan(node.problem, device).launches.size();
-      EXPECT_NE(node.problem.op().name, "transpose");
-      EXPECT_NE(node.problem.op().name, "concat");
+      EXPECT_NE(node.problem.schema().name, "transpose");
+      EXPECT_NE(node.problem.schema().name, "concat");
     }
     ASSERT_EQ(launches.size(), kLayers + 1u);
     for (const auto& [layer, count] : launches) {
@@ -55,11 +56,11 @@ TEST(lightglue, a_layer_of_both_images_takes_13_or_14_launches) {
 TEST(lightglue, the_graph_does_the_work_of_the_published_rows) {
   double fused = 0, rows = 0;
   for (const Graph::Node& node : model(192, "f32").nodes) {
-    if (node.problem.op().sums_products) fused += node.problem.op().flops(node.problem);
+    if (op_of(node.problem).sums_products) fused += flops_of(node.problem);
   }
   for (const Workload::Node& node : read_workload("lightglue-192").nodes) {
-    if (!node.problem || !node.problem->op().sums_products || node.name == "attention") continue;
-    rows += static_cast<double>(node.calls) * node.problem->op().flops(*node.problem);
+    if (!node.problem || !op_of(*node.problem).sums_products || node.name == "attention") continue;
+    rows += static_cast<double>(node.calls) * flops_of(*node.problem);
   }
   EXPECT_NEAR(fused / rows, 1, 0.01);
 }

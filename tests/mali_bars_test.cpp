@@ -11,16 +11,17 @@
 #include <sstream>
 #include <tuple>
 
-#include "atomic_file.hpp"
+#include "check/manifest.hpp"
+#include "check/workload.hpp"
+#include "clam/error.hpp"
+#include "clam/plan.hpp"
+#include "clam/planner.hpp"
+#include "clam/problem.hpp"
 #include "command.hpp"
-#include "error.hpp"
 #include "mali/compile.hpp"
 #include "mali/predict.hpp"
-#include "manifest.hpp"
-#include "plan.hpp"
-#include "problem.hpp"
+#include "runtime/atomic_file.hpp"
 #include "test_errors.hpp"
-#include "workload.hpp"
 
 namespace clam::mali {
 namespace {
@@ -282,7 +283,7 @@ TEST(mali_bars, lightglue_for_two_images_keeps_to_its_time) {
   std::vector<Plan> plans;
   for (const Workload::Node& node : read_workload("lightglue-192-fused").nodes) {
     Problem problem = node.problem->with("dtype", "f16");
-    if (problem.op().sums_products) problem = problem.with("acc", "chunk");
+    if (op_of(problem).sums_products) problem = problem.with("acc", "chunk");
     plans.push_back(make_plan(problem, device));
   }
   double low_us = 0, high_us = 0;

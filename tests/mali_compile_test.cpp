@@ -8,14 +8,15 @@
 #include <chrono>
 #include <filesystem>
 
-#include "atomic_file.hpp"
-#include "error.hpp"
+#include "check/manifest.hpp"
+#include "clam/error.hpp"
+#include "clam/op.hpp"
+#include "clam/planner.hpp"
 #include "foreign_plan.hpp"
 #include "mali/compile.hpp"
 #include "mali/kernel_text.hpp"
-#include "manifest.hpp"
-#include "op.hpp"
 #include "process/process.hpp"
+#include "runtime/atomic_file.hpp"
 #include "scripted.hpp"
 #include "test_errors.hpp"
 

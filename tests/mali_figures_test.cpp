@@ -8,12 +8,12 @@
 #include <set>
 #include <sstream>
 
-#include "atomic_file.hpp"
+#include "check/manifest.hpp"
+#include "clam/error.hpp"
+#include "clam/kernels.hpp"
 #include "command.hpp"
-#include "error.hpp"
-#include "kernels.hpp"
 #include "mali/figures.hpp"
-#include "manifest.hpp"
+#include "runtime/atomic_file.hpp"
 #include "test_errors.hpp"
 
 namespace clam::mali {

@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <set>
 
-#include "error.hpp"
+#include "check/compare.hpp"
+#include "check/manifest.hpp"
+#include "clam/error.hpp"
+#include "clam/op.hpp"
 #include "mali/compile.hpp"
 #include "mali/expectations.hpp"
 #include "mali/gate.hpp"
-#include "manifest.hpp"
-#include "op.hpp"
 #include "test_errors.hpp"
 
 namespace clam::mali {

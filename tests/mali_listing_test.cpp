@@ -13,7 +13,7 @@
 #include <sstream>
 #include <string>
 
-#include "error.hpp"
+#include "clam/error.hpp"
 #include "mali/listing.hpp"
 #include "test_errors.hpp"
 

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "error.hpp"
+#include "clam/error.hpp"
 #include "mali/malioc.hpp"
 #include "test_errors.hpp"
 

@@ -7,11 +7,12 @@
 #include <fstream>
 #include <sstream>
 
-#include "error.hpp"
+#include "check/workload.hpp"
+#include "clam/error.hpp"
+#include "clam/op.hpp"
+#include "clam/planner.hpp"
 #include "mali/predict.hpp"
-#include "op.hpp"
 #include "test_errors.hpp"
-#include "workload.hpp"
 
 namespace clam::mali {
 namespace {
@@ -327,7 +328,7 @@ TEST(mali, predict_counts_the_products_of_a_problem) {
     EXPECT_EQ(plan.launches[0].options, row.options) << "compile the listing anew";
     EXPECT_EQ(plan.launches[0].kernel, shader.kernel) << "compile the listing anew";
     const FileTags tags = read_tags(KernelFiles().get(plan.launches[0].file));
-    const double mac = problem.op().flops(problem) / 2;
+    const double mac = flops_of(problem) / 2;
     const auto find = [&](const Launch&) { return Compiled{&shader, &tags}; };
     const PlanTime time = predict(plan, mac, find, g610());
     const LaunchTime& launch = time.launches[0];

@@ -6,9 +6,11 @@
 #include <cmath>
 #include <limits>
 
+#include "check/op_proof.hpp"
+#include "check/ops/shared/random.hpp"
+#include "clam/planner.hpp"
 #include "faults.hpp"
 #include "op_device.hpp"
-#include "ops/match_assignment_cases.hpp"
 #include "test_errors.hpp"
 
 namespace clam {
@@ -22,13 +24,13 @@ Problem parse(const std::string& words, const std::string& dtype = "f32") {
 }
 
 Reference reference(const Problem& problem, const Tensors& inputs, Check check = Check::hard) {
-  return problem.op().reference(problem, inputs, {check});
+  return reference_of(problem, inputs, {check});
 }
 
 /// Inputs of nothing but zeros.
 Tensors zeros(const Problem& problem) {
   Tensors inputs;
-  for (const TensorSpec& spec : problem.op().tensors(problem)) {
+  for (const TensorSpec& spec : problem.tensors()) {
     if (spec.role == TensorSpec::Role::input) {
       inputs.emplace(spec.name, HostTensor(spec.dtype, spec.shape));
     }
@@ -39,7 +41,7 @@ Tensors zeros(const Problem& problem) {
 /// What a flawless device would give.
 Tensors rounded(const Problem& problem, const Reference& reference) {
   Tensors outputs;
-  for (const TensorSpec& spec : problem.op().tensors(problem)) {
+  for (const TensorSpec& spec : problem.tensors()) {
     const auto expected = reference.find(spec.name);
     if (expected == reference.end()) continue;
     outputs.emplace(spec.name, test::rounded(expected->second, spec.dtype, spec.shape));
@@ -56,13 +58,13 @@ bool passes(const Reference& reference, const Tensors& outputs) {
 TEST(match_assignment, canonical_text_and_tensors) {
   const Problem problem = parse("n=5 m=3 threshold=0.10", "f16");
   EXPECT_EQ(problem.text(), "match_assignment m=3 n=5 dtype=f16");
-  const std::vector<TensorSpec> specs = problem.op().tensors(problem);
+  const std::vector<TensorSpec> specs = problem.tensors();
   ASSERT_EQ(specs.size(), 8u);
   EXPECT_EQ(specs[3].shape, (Shape{3, 5}));
   EXPECT_EQ(specs[4].dtype, Dtype::i32);
   EXPECT_EQ(specs[5].shape, Shape{5});
-  EXPECT_EQ(match_assignment_flops(problem), 14 * 15);
-  EXPECT_EQ(tensor_bytes(problem), 2 * (2 * 15 + 2 * 8) + 4 * 8);
+  EXPECT_EQ(flops_of(problem), 14 * 15);
+  EXPECT_EQ(bytes_of(problem), 2 * (2 * 15 + 2 * 8) + 4 * 8);
 }
 
 TEST(match_assignment, bad_arguments_say_what_is_wrong) {
@@ -77,7 +79,7 @@ TEST(match_assignment, bad_arguments_say_what_is_wrong) {
 }
 
 TEST(match_assignment, three_launches_in_groups_within_the_limit) {
-  for (const Problem& problem : problems_of(find_op("match_assignment").cases, "f32")) {
+  for (const Problem& problem : problems_of(proof_of(find_op("match_assignment")).cases, "f32")) {
     for (const int limit : {16, 64, 100, 1024}) {
       const Plan plan = make_plan(problem, generic_device(), {"", limit});
       ASSERT_EQ(plan.launches.size(), 3u);
@@ -157,7 +159,7 @@ TEST(match_assignment, a_match_may_be_there_or_not_where_its_score_is_at_the_thr
 TEST(match_assignment, faulty_outputs_are_caught) {
   for (const char* dtype : {"f32", "f16"}) {
     const Problem problem = parse("m=33 n=63", dtype);
-    const Tensors inputs = make_inputs(problem, find_data_set(problem.op(), "matched"), 1);
+    const Tensors inputs = make_inputs(problem, find_data_set(problem, "matched"), 1);
     const Reference right = reference(problem, inputs);
     const Tensors outputs = rounded(problem, right);
     EXPECT_TRUE(passes(right, outputs));
@@ -177,7 +179,7 @@ TEST(match_assignment, faulty_outputs_are_caught) {
 
 TEST(match_assignment, the_sets_have_matches_on_both_sides_of_the_threshold) {
   const Problem problem = parse("m=187 n=192");
-  const Tensors inputs = make_inputs(problem, find_data_set(problem.op(), "matched"), 1);
+  const Tensors inputs = make_inputs(problem, find_data_set(problem, "matched"), 1);
   const Reference right = reference(problem, inputs);
   int matches = 0, under = 0, none = 0;
   for (std::size_t i = 0; i < 187; ++i) {
@@ -217,8 +219,7 @@ TEST_F(match_assignment_device, random_problems_pass) {
 TEST_F(match_assignment_device, matches_of_rows_and_columns_agree_and_repeat) {
   for (const std::string& dtype : dtypes()) {
     const Problem problem = OpDevice::parse("match_assignment m=187 n=192", dtype);
-    const Tensors inputs =
-        make_inputs(problem, find_data_set(problem.op(), "matched"), test::seed());
+    const Tensors inputs = make_inputs(problem, find_data_set(problem, "matched"), test::seed());
     for_each_variant(problem, 0, [&](Trial& trial) {
       const Tensors outputs = run(trial, inputs);
       for (const auto& [mine, theirs] : {std::pair{"0", "1"}, std::pair{"1", "0"}}) {
@@ -241,7 +242,7 @@ TEST_F(match_assignment_device, what_is_not_finite_stays_in_its_row_and_column) 
   for (const std::string& dtype : dtypes()) {
     const Problem problem = OpDevice::parse("match_assignment m=21 n=37", dtype);
     for (const double special : {kNan, kInfinity, -kInfinity}) {
-      Tensors inputs = make_inputs(problem, find_data_set(problem.op(), "matched"), test::seed());
+      Tensors inputs = make_inputs(problem, find_data_set(problem, "matched"), test::seed());
       inputs.at("sim").set(0, special);
       inputs.at("sim").set(4 * 37 + 9, special);
       expect_like_reference(problem, inputs);

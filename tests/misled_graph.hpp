@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "check/workload.hpp"
 #include "test_device.hpp"
-#include "workload.hpp"
 
 namespace clam::test {
 

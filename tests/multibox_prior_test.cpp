@@ -4,9 +4,10 @@
 
 #include <cmath>
 
+#include "check/ops/shared/random.hpp"
+#include "clam/planner.hpp"
 #include "faults.hpp"
 #include "op_device.hpp"
-#include "ops/shared/random.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
 
@@ -18,7 +19,7 @@ Problem parse(const std::string& line, const std::string& dtype = "f32") {
 }
 
 Expected reference(const Problem& problem) {
-  return problem.op().reference(problem, {}, {Check::hard}).at("anchors");
+  return reference_of(problem, {}, {Check::hard}).at("anchors");
 }
 
 // ---- the problem and its plan ----
@@ -31,7 +32,7 @@ TEST(multibox_prior, defaults_are_those_of_mxnet) {
   EXPECT_EQ(problem.numbers("offsets"), (std::vector<float>{0.5f, 0.5f}));
   const Problem boxes = parse("multibox_prior h=2 w=3 sizes=0.20x3e-1 ratios=1x2.0x.5 clip=1");
   EXPECT_EQ(boxes.text(), "multibox_prior h=2 w=3 dtype=f32 sizes=0.2x0.3 ratios=1x2x0.5 clip=1");
-  EXPECT_EQ(boxes.op().tensors(boxes)[0].shape, (Shape{1, 2 * 3 * 4, 4}));
+  EXPECT_EQ(boxes.tensors()[0].shape, (Shape{1, 2 * 3 * 4, 4}));
 }
 
 TEST(multibox_prior, bad_arguments_say_what_is_wrong) {
@@ -123,7 +124,7 @@ class multibox_prior_broken : public test::OpDevice {};
 TEST_F(multibox_prior_device, groups_of_any_size_give_the_same_bits) {
   for (const std::string& dtype : dtypes()) {
     const Problem problem = parse("multibox_prior h=9 w=67 sizes=0.2x0.272 ratios=1x2x0.5", dtype);
-    expect_same_bits_in_every_group(problem, problem.op().data_sets[0]);
+    expect_same_bits_in_every_group(problem, proof_of(problem).data_sets[0]);
   }
 }
 

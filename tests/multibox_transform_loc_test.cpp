@@ -7,9 +7,10 @@
 #include <limits>
 #include <set>
 
+#include "check/ops/shared/random.hpp"
+#include "clam/planner.hpp"
 #include "faults.hpp"
 #include "op_device.hpp"
-#include "ops/shared/random.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
 
@@ -25,7 +26,7 @@ Problem problem_of(const std::string& words, const std::string& dtype = "f32") {
 }
 
 Reference reference(const Problem& problem, const Tensors& inputs) {
-  return op().reference(problem, inputs, {Check::hard});
+  return reference_of(problem, inputs, {Check::hard});
 }
 
 double valid_anchors(const Problem& problem, const char* set, int item = 0) {
@@ -41,7 +42,7 @@ TEST(multibox_transform_loc, defaults_are_those_of_mxnet) {
   EXPECT_EQ(problem.integer("clip"), 1);
   EXPECT_EQ(problem.number("threshold"), 0.01f);
   EXPECT_EQ(problem.numbers("variances"), (std::vector<float>{0.1f, 0.1f, 0.2f, 0.2f}));
-  EXPECT_EQ(problem.op().tensors(problem)[1].shape, (Shape{1, 4 * 8732}));
+  EXPECT_EQ(problem.tensors()[1].shape, (Shape{1, 4 * 8732}));
 }
 
 TEST(multibox_transform_loc, bad_arguments_say_what_is_wrong) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "native_exp2.hpp"
+#include "runtime/native_exp2.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <filesystem>
 
-#include "atomic_file.hpp"
+#include "runtime/atomic_file.hpp"
 #include "test_device.hpp"
 
 namespace clam {

@@ -3,9 +3,10 @@
 #include <cmath>
 #include <cstring>
 
+#include "check/ops/shared/random.hpp"
+#include "clam/planner.hpp"
 #include "faults.hpp"
 #include "op_device.hpp"
-#include "ops/shared/random.hpp"
 #include "test_errors.hpp"
 
 namespace clam {
@@ -208,7 +209,7 @@ TEST(nms, data_sets_hold_what_they_promise) {
 
 /// Rows kept of batch item 0.
 std::int64_t kept(const Problem& problem, const Tensors& inputs) {
-  const Reference reference = op().reference(problem.with("return_indices", "1"), inputs, {});
+  const Reference reference = reference_of(problem.with("return_indices", "1"), inputs, {});
   return static_cast<std::int64_t>(reference.at("box_count").exact.get(0));
 }
 
@@ -263,12 +264,12 @@ const char* const kExample = "n=5 iou_threshold=0.7 force_suppress=1 top_k=2";
 
 TEST(nms, the_reference_takes_the_example_of_tvm) {
   const Problem problem = problem_of(kExample);
-  const Reference rows = op().reference(problem, example_of_tvm(problem), {});
+  const Reference rows = reference_of(problem, example_of_tvm(problem), {});
   const double firsts[5] = {2, 0, -1, -1, -1};
   for (int i = 0; i < 5; ++i) EXPECT_EQ(rows.at("out").exact.get(6 * i), firsts[i]) << i;
   EXPECT_EQ(rows.at("out").exact.get(6 + 5), 45);
   const Problem by_index = problem.with("return_indices", "1");
-  const Reference indices = op().reference(by_index, example_of_tvm(problem), {});
+  const Reference indices = reference_of(by_index, example_of_tvm(problem), {});
   const double mapped[5] = {4, 0, -1, -1, -1};
   for (int i = 0; i < 5; ++i) EXPECT_EQ(indices.at("box_indices").exact.get(i), mapped[i]) << i;
   EXPECT_EQ(indices.at("box_count").exact.get(0), 2);
@@ -293,7 +294,7 @@ Tensors rows_of(std::initializer_list<std::array<double, 6>> rows) {
 std::string kept_rows(const std::string& words, const Tensors& inputs) {
   const Problem problem =
       problem_of("n=" + std::to_string(inputs.at("indices").size()) + " return_indices " + words);
-  const Reference reference = op().reference(problem, inputs, {});
+  const Reference reference = reference_of(problem, inputs, {});
   std::string text;
   for (int i = 0; i < reference.at("box_count").exact.get(0); ++i) {
     text += std::to_string(static_cast<int>(reference.at("box_indices").exact.get(i))) + " ";
@@ -339,18 +340,18 @@ TEST(nms, the_reference_takes_hand_made_examples) {
 TEST(nms, the_reference_flushes_denormals_like_the_device) {
   const Tensors tiny = rows_of({{0, 0.9, 0, 0, 1e-20, 1e-20}, {0, 0.8, 0, 0, 1e-20, 1e-20}});
   const Problem problem = problem_of("n=2 return_indices");
-  EXPECT_EQ(op().reference(problem, tiny, {Check::exact, true}).at("box_count").exact.get(0), 1);
-  EXPECT_EQ(op().reference(problem, tiny, {Check::exact, false}).at("box_count").exact.get(0), 2);
+  EXPECT_EQ(reference_of(problem, tiny, {Check::exact, true}).at("box_count").exact.get(0), 1);
+  EXPECT_EQ(reference_of(problem, tiny, {Check::exact, false}).at("box_count").exact.get(0), 2);
 }
 
 // ---- faults made on the host ----
 
 TEST(nms, a_wrong_output_is_caught_in_every_set) {
   const Problem problem = problem_of("batch=2 n=300");
-  for (const DataSet& set : op().data_sets) {
+  for (const DataSet& set : proof_of(op()).data_sets) {
     SCOPED_TRACE(set.name);
     const Tensors inputs = make_inputs(problem, set, 1);
-    const Expected expected = op().reference(problem, inputs, {}).at("out");
+    const Expected expected = reference_of(problem, inputs, {}).at("out");
     const HostTensor& right = expected.exact;
     EXPECT_TRUE(compare(right, expected).pass);
     EXPECT_FALSE(compare(test::all_zero(right), expected).pass);
@@ -370,9 +371,9 @@ TEST(nms, a_wrong_output_is_caught_in_every_set) {
 bool tells_apart(const char* words, const char* others, const char* set) {
   const Problem problem = problem_of(words), other = problem_of(others);
   const Tensors inputs = inputs_of(problem, set);
-  return op().reference(problem, inputs, {}).at("out").exact.bits(0) != 0x12345678 &&
-         !(op().reference(problem, inputs, {}).at("out").exact ==
-           op().reference(other, inputs, {}).at("out").exact);
+  return reference_of(problem, inputs, {}).at("out").exact.bits(0) != 0x12345678 &&
+         !(reference_of(problem, inputs, {}).at("out").exact ==
+           reference_of(other, inputs, {}).at("out").exact);
 }
 
 TEST(nms, other_rules_give_other_outputs) {
@@ -401,7 +402,7 @@ std::vector<const char*> sets_for(const Problem& problem, bool only_extents) {
 
 TEST_F(nms_device, every_case_is_exact) {
   for (const std::string& dtype : dtypes()) {
-    for (const std::string& line : test::of_this_run(op().cases)) {
+    for (const std::string& line : test::of_this_run(proof_of(op()).cases)) {
       const Problem problem = Problem::parse(line + " dtype=" + dtype);
       const bool only_extents = std::count(line.begin(), line.end(), '=') == 1;
       for_each_variant(problem, 0, [&](Trial& trial) {
@@ -501,8 +502,8 @@ TEST_F(nms_device, a_hundred_runs_in_groups_of_any_size_give_the_same_bits) {
                                                   {kMask, problem_of("batch=2 n=400")},
                                                   {kChunks, problem_of("batch=2 n=400")}};
   for (const auto& [variant, problem] : runs) {
-    const Tensors inputs = make_inputs(problem, op().data_sets[0], test::seed());
-    const Reference reference = op().reference(problem, inputs, {});
+    const Tensors inputs = make_inputs(problem, proof_of(op()).data_sets[0], test::seed());
+    const Reference reference = reference_of(problem, inputs, {});
     for (const int group : {16, 64, 256}) {
       Trial trial(test::runtime(), problem, {variant, group});
       trial.upload(inputs);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // number_text_test.cpp - floats as text.
-#include "number_text.hpp"
+#include "runtime/number_text.hpp"
 
 #include <gtest/gtest.h>
 

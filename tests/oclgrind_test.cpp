@@ -8,10 +8,12 @@
 #include <cstdlib>
 #include <set>
 
-#include "atomic_file.hpp"
-#include "gpu.hpp"
-#include "parallel.hpp"
+#include "check/op_proof.hpp"
+#include "check/parallel.hpp"
+#include "clam/gpu.hpp"
+#include "clam/planner.hpp"
 #include "run_clam.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam {
 namespace {
@@ -42,14 +44,14 @@ constexpr const char* kShared = "batch_matmul m=48 n=64 k=1376 dtype=f32";
 template <typename Body>
 void for_small_cases(const Op& op, const Body& body) {
   const DeviceInfo generic = generic_device(), mali = gpu_device(find_gpu("g610"));
-  for (const Problem& problem : problems_of(op.small_cases, "f32")) {
+  for (const Problem& problem : problems_of(proof_of(op).small_cases, "f32")) {
     for (const Variant& variant : op.variants) {
-      if (variant.supports(problem, generic)) continue;
+      if (variant.refuses(problem, generic)) continue;
       const Plan plan = make_plan(problem, generic, {variant.name, 0});
       const Plan other = make_plan(problem, mali, {variant.name, 0});
-      for (const DataSet& set : op.data_sets) {
+      for (const DataSet& set : proof_of(op).data_sets) {
         // Where rows may be valid or not, all of them once more: that is the most work.
-        if (set.name != op.data_sets.front().name && set.name != "every") continue;
+        if (set.name != proof_of(op).data_sets.front().name && set.name != "every") continue;
         if (body(Simulation{problem.text(), variant.name, set.name}, plan)) return;
         if (to_text(other) == to_text(plan)) continue;
         if (body(Simulation{problem.text(), variant.name, set.name, "g610"}, other)) return;
@@ -57,9 +59,9 @@ void for_small_cases(const Op& op, const Body& body) {
     }
   }
   const Problem shared = Problem::parse(kShared);
-  if (op.name != shared.op().name || !std::getenv("CLAM_TEST_FULL")) return;
+  if (op.name != shared.schema().name || !std::getenv("CLAM_TEST_FULL")) return;
   const Plan plan = make_plan(shared, mali);
-  body(Simulation{kShared, plan.variant, op.data_sets.front().name, "g610"}, plan);
+  body(Simulation{kShared, plan.variant, proof_of(op).data_sets.front().name, "g610"}, plan);
 }
 
 class oclgrind : public testing::Test {
@@ -74,7 +76,7 @@ class oclgrind : public testing::Test {
                             const std::string& words) {
     const test::TemporaryFolder folder;
     test::break_kernel(folder, file, from, to);
-    const std::string set = Problem::parse(problem).op().data_sets.front().name;
+    const std::string set = proof_of(Problem::parse(problem)).data_sets.front().name;
     const test::Finished finished = Simulation{problem, variant, set, "", folder.path()}.run();
     EXPECT_NE(finished.code, 0);
     EXPECT_TRUE(test::contains(finished.err, words)) << finished.out << finished.err;

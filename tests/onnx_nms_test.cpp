@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT
+#include "ops/onnx_nms.hpp"
+
 #include <cmath>
 
+#include "check/op_proof.hpp"
+#include "check/ops/shared/box_sets.hpp"
+#include "check/ops/shared/random.hpp"
+#include "clam/planner.hpp"
 #include "faults.hpp"
 #include "op_device.hpp"
-#include "ops/onnx_nms_cases.hpp"
 #include "test_errors.hpp"
 
 namespace clam {
@@ -107,7 +112,7 @@ Tensors inputs_of(const Example& example) {
 std::string selected(const std::string& words, const Example& example) {
   const Problem problem =
       problem_of(fmt::format("batch={} classes={} n=6 {}", example.batch, example.classes, words));
-  const Reference reference = op().reference(problem, inputs_of(example), {});
+  const Reference reference = reference_of(problem, inputs_of(example), {});
   const HostTensor& triples = reference.at("selected").exact;
   const auto count = static_cast<std::int64_t>(reference.at("selected_count").exact.get(0));
   for (std::int64_t i = 3 * count; i < triples.size(); ++i) EXPECT_EQ(triples.get(i), -1) << i;

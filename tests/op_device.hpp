@@ -41,7 +41,7 @@ class OpDevice : public testing::Test {
   }
 
   static Reference expected(const Problem& problem, const Tensors& inputs, Check check) {
-    return problem.op().reference(problem, inputs, reference_options(check, runtime().device()));
+    return reference_of(problem, inputs, reference_options(check, runtime().device()));
   }
 
   /// Runs between poison and guard bands; a trespass is a failure.
@@ -62,8 +62,8 @@ class OpDevice : public testing::Test {
   /// Calls body(trial) for each variant that supports the problem; `max_work_group` 0: the default.
   template <typename Body>
   static void for_each_variant(const Problem& problem, int max_work_group, const Body& body) {
-    for (const Variant& variant : problem.op().variants) {
-      if (variant.supports(problem, runtime().device())) continue;
+    for (const Variant& variant : op_of(problem).variants) {
+      if (variant.refuses(problem, runtime().device())) continue;
       SCOPED_TRACE(fmt::format("{} {} {}", problem.text(), variant.name, max_work_group));
       Trial trial(runtime(), problem, {variant.name, max_work_group});
       body(trial);
@@ -73,7 +73,7 @@ class OpDevice : public testing::Test {
   /// Every variant, every data set.
   static void expect_all_sets_pass(const Problem& problem, int max_work_group = 0) {
     std::vector<std::pair<Tensors, Reference>> sets;
-    for (const DataSet& set : problem.op().data_sets) {
+    for (const DataSet& set : proof_of(problem).data_sets) {
       Tensors inputs = make_inputs(problem, set, seed());
       Reference reference = expected(problem, inputs, set.check);
       sets.emplace_back(std::move(inputs), std::move(reference));
@@ -94,8 +94,8 @@ class OpDevice : public testing::Test {
   static void expect_same_bits_in_every_group(const Problem& problem, const DataSet& set) {
     const Tensors inputs = make_inputs(problem, set, seed());
     const Reference reference = expected(problem, inputs, set.check);
-    for (const Variant& variant : problem.op().variants) {
-      if (variant.supports(problem, runtime().device())) continue;
+    for (const Variant& variant : op_of(problem).variants) {
+      if (variant.refuses(problem, runtime().device())) continue;
       Tensors first;
       for (const int limit : {16, 64, 256}) {
         SCOPED_TRACE(fmt::format("{} {} {}", problem.text(), variant.name, limit));
@@ -116,7 +116,7 @@ class OpDevice : public testing::Test {
     const auto broken = runtime_with_kernels(folder);
     const Problem problem = parse(fault.line);
     const Verification result =
-        verify(*broken, problem, find_data_set(problem.op(), fault.set), seed(), {fault.variant});
+        verify(*broken, problem, find_data_set(problem, fault.set), seed(), {fault.variant});
     EXPECT_FALSE(result.pass());
     EXPECT_EQ(result.variant, fault.variant);
   }

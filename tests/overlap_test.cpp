@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "overlap.hpp"
+#include "runtime/overlap.hpp"
 
 #include <gtest/gtest.h>
 
-#include "ops/shared/random.hpp"
+#include "check/ops/shared/random.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
 

@@ -9,7 +9,7 @@
 #include <regex>
 #include <sstream>
 
-#include "atomic_file.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam::test {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "peak.hpp"
+#include "check/peak.hpp"
 
 #include <gtest/gtest.h>
 
-#include "gpu.hpp"
+#include "clam/gpu.hpp"
 
 namespace clam {
 namespace {

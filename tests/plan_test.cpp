@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "plan.hpp"
+#include "clam/plan.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,12 +9,14 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "error.hpp"
+#include "check/manifest.hpp"
+#include "check/op_proof.hpp"
+#include "clam/error.hpp"
+#include "clam/gpu.hpp"
+#include "clam/op.hpp"
+#include "clam/planner.hpp"
 #include "foreign_plan.hpp"
 #include "golden.hpp"
-#include "gpu.hpp"
-#include "manifest.hpp"
-#include "op.hpp"
 #include "test_errors.hpp"
 
 namespace clam {
@@ -38,11 +40,11 @@ TEST(plan, json_round_trips_for_every_case_and_variant) {
   const DeviceInfo device = generic_device();
   for (const Op* op : all_ops()) {
     for (const char* dtype : {"f32", "f16"}) {
-      for (const Problem& problem : problems_of(op->cases, dtype)) {
+      for (const Problem& problem : problems_of(proof_of(*op).cases, dtype)) {
         for (const Variant& variant : op->variants) {
           PlanOptions options;
           options.variant = variant.name;
-          if (variant.supports(problem, device)) continue;
+          if (variant.refuses(problem, device)) continue;
           const Plan plan = make_plan(problem, device, options);
           const json written = to_json(plan);
           ASSERT_EQ(to_json(plan_from_json(json::parse(written.dump()))), written)
@@ -74,9 +76,9 @@ TEST(plan, small_cases_launch_every_kernel) {
   for (const Op* op : all_ops()) {
     std::set<std::string> launched;
     for (const char* dtype : {"f32", "f16"}) {
-      for (const Problem& problem : problems_of(op->small_cases, dtype)) {
+      for (const Problem& problem : problems_of(proof_of(*op).small_cases, dtype)) {
         for (const Variant& variant : op->variants) {
-          if (variant.supports(problem, device)) continue;
+          if (variant.refuses(problem, device)) continue;
           const Plan plan = make_plan(problem, device, {variant.name, 0});
           for (const auto* launches : {&plan.pack, &plan.launches}) {
             for (const Launch& launch : *launches) {

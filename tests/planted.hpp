@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bundle/case.hpp"
+#include "clam/planner.hpp"
 #include "foreign_plan.hpp"
 #include "shrink/shrink.hpp"
 
@@ -61,7 +62,7 @@ struct Planted {
 inline Bundle bundle_of(const std::string& line, const std::string& variant = "",
                         int max_work_group = 0, std::uint64_t seed = 1) {
   const Problem problem = Problem::parse(line);
-  const DataSet& set = problem.op().data_sets.front();
+  const DataSet& set = proof_of(problem).data_sets.front();
   DeviceInfo device = generic_device();
   device.native_exp2_ulp = 3;
   Bundle bundle;
@@ -72,7 +73,7 @@ inline Bundle bundle_of(const std::string& line, const std::string& variant = ""
   const Tensors inputs = make_inputs(problem, set, bundle.seed);
   take_inputs(inputs, bundle);
   for (const auto& [name, expected] :
-       problem.op().reference(problem, inputs, reference_options(set.check, device))) {
+       reference_of(problem, inputs, reference_options(set.check, device))) {
     expect(*bundle.plan->tensor(name), expected, bundle);
   }
   return bundle;

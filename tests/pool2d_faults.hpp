@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/pool2d_cases.hpp"
+#include "check/op_proof.hpp"
+#include "ops/pool2d.hpp"
 
 namespace clam::pool2d_faults {
 

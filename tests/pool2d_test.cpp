@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 // pool2d_test.cpp - problems, plans, references and kernels of pool2d.
+#include "ops/pool2d.hpp"
+
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "check/op_proof.hpp"
+#include "check/ops/shared/random.hpp"
+#include "clam/planner.hpp"
 #include "faults.hpp"
 #include "op_device.hpp"
-#include "ops/pool2d_cases.hpp"
 #include "pool2d_faults.hpp"
 #include "test_errors.hpp"
 
@@ -23,11 +27,11 @@ Problem parse(const std::string& line, const std::string& dtype = "f32") {
 }
 
 Expected reference(const Problem& problem, const Tensors& inputs, Check check = Check::hard) {
-  return problem.op().reference(problem, inputs, {check}).at("y");
+  return reference_of(problem, inputs, {check}).at("y");
 }
 
 Tensors x_of(const Problem& problem, const std::vector<double>& values) {
-  const TensorSpec spec = problem.op().tensors(problem).front();
+  const TensorSpec spec = problem.tensors().front();
   HostTensor x(spec.dtype, spec.shape);
   for (std::int64_t i = 0; i < x.size(); ++i) x.set(i, values.at(static_cast<std::size_t>(i)));
   return {{"x", x}};
@@ -37,7 +41,7 @@ Tensors x_of(const Problem& problem, const std::vector<double>& values) {
 template <typename Body>
 void for_each_case(const Body& body) {
   for (const char* dtype : {"f32", "f16"}) {
-    for (const Problem& problem : problems_of(find_op("pool2d").cases, dtype)) {
+    for (const Problem& problem : problems_of(proof_of(find_op("pool2d")).cases, dtype)) {
       SCOPED_TRACE(problem.text());
       body(problem);
     }
@@ -63,14 +67,14 @@ TEST(pool2d, canonical_text_unites_what_is_alike) {
 TEST(pool2d, outputs_are_as_many_as_whole_windows) {
   const auto shape = [](const std::string& words) {
     const Problem problem = parse(words);
-    return to_string(problem.op().tensors(problem).at(1).shape);
+    return to_string(problem.tensors().at(1).shape);
   };
   EXPECT_EQ(shape("n=2 c=3 h=31 w=29 global"), "2x3x1x1");
   EXPECT_EQ(shape("n=2 c=3 h=31 w=29 global layout=nhwc"), "2x1x1x3");
   EXPECT_EQ(shape("n=1 c=3 h=112 w=112 r=3 stride=2 pad=1"), "1x3x56x56");
   EXPECT_EQ(shape("n=1 c=3 h=6 w=7 r=2 stride=2 layout=nhwc"), "1x3x3x3");
-  EXPECT_EQ(pool2d_flops(parse("n=1 c=3 h=6 w=7 r=2 stride=2")), 3.0 * 9 * 4);
-  EXPECT_EQ(tensor_bytes(parse("n=1 c=3 h=6 w=7 r=2 stride=2")), 4.0 * 3 * (42 + 9));
+  EXPECT_EQ(flops_of(parse("n=1 c=3 h=6 w=7 r=2 stride=2")), 3.0 * 9 * 4);
+  EXPECT_EQ(bytes_of(parse("n=1 c=3 h=6 w=7 r=2 stride=2")), 4.0 * 3 * (42 + 9));
 }
 
 TEST(pool2d, bad_arguments_say_what_is_wrong) {
@@ -102,7 +106,7 @@ TEST(pool2d, variants_refuse_with_a_reason) {
   const auto refusal = [](const std::string& words, const std::string& variant,
                           const DeviceInfo& device = generic_device()) {
     const Problem problem = parse(words);
-    return find_variant(problem.op(), variant).supports(problem, device).value_or("");
+    return find_variant(op_of(problem), variant).refuses(problem, device).value_or("");
   };
   EXPECT_EQ(refusal("n=1 c=4 h=9 w=9 r=3", "pool2d_global"), "the window is not the whole map");
   EXPECT_EQ(refusal("n=1 c=4 h=9 w=9 r=3", "pool2d_nhwc"), "it reads nhwc, the layout is nchw");
@@ -131,8 +135,8 @@ TEST(pool2d, lanes_share_maps_by_their_size_and_number) {
 TEST(pool2d, groups_stay_within_the_limit) {
   for (const int limit : {4, 16, 64, 100, 256, 1024}) {
     for_each_case([&](const Problem& problem) {
-      for (const Variant& variant : problem.op().variants) {
-        if (variant.supports(problem, generic_device())) continue;
+      for (const Variant& variant : op_of(problem).variants) {
+        if (variant.refuses(problem, generic_device())) continue;
         const Launch launch =
             make_plan(problem, generic_device(), {variant.name, limit}).launches.at(0);
         EXPECT_LE(launch.local[0] * launch.local[1], std::min(limit, 256)) << variant.name;
@@ -172,7 +176,7 @@ TEST(pool2d, the_reference_is_the_formula) {
 TEST(pool2d, channels_last_are_the_same_maps_turned) {
   const Problem nchw = parse("n=2 c=3 h=4 w=5 r=2 stride=2"),
                 nhwc = parse("n=2 c=3 h=4 w=5 r=2 stride=2 layout=nhwc");
-  const Tensors turned = make_inputs(nhwc, find_data_set(nhwc.op(), "zero_mean"), 1);
+  const Tensors turned = make_inputs(nhwc, find_data_set(nhwc, "zero_mean"), 1);
   Tensors inputs = turned;
   inputs["x"] = HostTensor(Dtype::f32, {2, 3, 4, 5});
   for (std::int64_t i = 0; i < 120; ++i) {
@@ -221,7 +225,7 @@ bool is_copy(const Pool2d& pool) { return pool.r == 1 && pool.s == 1; }
 
 TEST(pool2d, honest_outputs_pass_every_set) {
   for_each_case([](const Problem& problem) {
-    for (const DataSet& set : problem.op().data_sets) {
+    for (const DataSet& set : proof_of(problem).data_sets) {
       const Tensors inputs = make_inputs(problem, set, kSeed);
       const Expected y = reference(problem, inputs, set.check);
       const HostTensor honest =
@@ -235,10 +239,9 @@ TEST(pool2d, honest_outputs_pass_every_set) {
 TEST(pool2d, sets_catch_zeros_constants_and_what_is_in_the_wrong_place) {
   for_each_case([](const Problem& problem) {
     for (const char* set : {"zero_mean", "positive"}) {
-      const Tensors inputs = make_inputs(problem, find_data_set(problem.op(), set), kSeed);
+      const Tensors inputs = make_inputs(problem, find_data_set(problem, set), kSeed);
       const Expected y = reference(problem, inputs);
-      const HostTensor honest =
-          test::rounded(y, problem.dtype(), problem.op().tensors(problem)[1].shape);
+      const HostTensor honest = test::rounded(y, problem.dtype(), problem.tensors()[1].shape);
       EXPECT_FALSE(compare(test::all_zero(honest), y).pass) << set;
       if (honest.size() <= 4 || std::string(set) == "positive") continue;
       EXPECT_FALSE(compare(test::constant(honest), y).pass);
@@ -254,7 +257,7 @@ TEST(pool2d, sets_catch_a_half_accumulator_a_dropped_element_and_counted_pads) {
     const Pool2d pool(problem);
     const auto caught = [&](Fault fault, const char* set) {
       const std::string name = set;
-      const DataSet& data = find_data_set(problem.op(), name);
+      const DataSet& data = find_data_set(problem, name);
       const Tensors inputs = make_inputs(problem, data, kSeed);
       return !compare(pool2d_faults::computed(problem, inputs, fault),
                       reference(problem, inputs, data.check))
@@ -320,7 +323,7 @@ TEST_F(pool2d_device, large_numbers_and_denormals_pass) {
                               "n=1 c=3 h=9 w=11 r=3 pad=1 mode=max", "n=1 c=3 h=9 w=11 r=8",
                               "n=1 c=3 h=9 w=11 global layout=nhwc"}) {
       const Problem problem = OpDevice::parse(std::string("pool2d ") + words, dtype);
-      Tensors inputs = make_inputs(problem, find_data_set(problem.op(), "zero_mean"), test::seed());
+      Tensors inputs = make_inputs(problem, find_data_set(problem, "zero_mean"), test::seed());
       HostTensor& x = inputs.at("x");
       const double most = dtype == "f16" ? 65504 : 1e36,
                    least = dtype == "f16" ? 0x1p-24 : 0x1p-149;
@@ -342,7 +345,7 @@ TEST_F(pool2d_device, large_numbers_and_denormals_pass) {
 TEST_F(pool2d_device, other_inputs_give_other_outputs_and_the_same_inputs_the_same) {
   const Problem problem = OpDevice::parse("pool2d n=1 c=384 h=31 w=31 global");
   const std::string name = "zero_mean";
-  const DataSet& set = find_data_set(problem.op(), name);
+  const DataSet& set = find_data_set(problem, name);
   const Tensors one = make_inputs(problem, set, 1), two = make_inputs(problem, set, 2);
   for_each_variant(problem, 0, [&](Trial& trial) {
     const HostTensor first = run(trial, one).at("y"), second = run(trial, two).at("y");

@@ -6,7 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "atomic_file.hpp"
+#include "check/op_proof.hpp"
+#include "check/verify.hpp"
+#include "runtime/atomic_file.hpp"
 #include "test_device.hpp"
 
 namespace clam {
@@ -21,7 +23,7 @@ Verification run_specimen(const std::string& specimen, const std::string& folder
   runtime->set_plan_dir(folder);
   const Plan plan = plan_from_json(nlohmann::json::parse(read_file(specimen + "/plan.json")));
   const Problem problem = Problem::parse(plan.problem);
-  const Op& op = problem.op();
+  const Op& op = op_of(problem);
   return verify(*runtime, plan, find_data_set(op, set), test::seed());
 }
 

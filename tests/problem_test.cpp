@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "problem.hpp"
+#include "clam/problem.hpp"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "error.hpp"
-#include "op.hpp"
+#include "clam/error.hpp"
+#include "clam/op.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "program_cache.hpp"
+#include "clam/program_cache.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,9 @@
 #include <filesystem>
 #include <thread>
 
-#include "error.hpp"
+#include "clam/error.hpp"
 #include "foreign_plan.hpp"
+#include "runtime/cache_folder.hpp"
 #include "scripted.hpp"
 #include "test_errors.hpp"
 
@@ -148,16 +149,16 @@ TEST_F(program_cache_scripted, the_folder_holds_no_more_than_its_limit) {
   const std::string entry = filled();
   const std::string dir = folder_.file("cache");
   // Room for two such programs, and not for three.
-  const std::int64_t limit = CacheFolder(dir).contents().bytes * 5 / 2;
+  const std::int64_t limit = CacheFolder(dir, 0).contents().bytes * 5 / 2;
   for (int i = 0; i < 4; ++i) {
     const Runtime& runtime = test::runtime();
     ProgramCache one(runtime.context(), runtime.queue().getInfo<CL_QUEUE_DEVICE>(),
-                     runtime.device(), CacheFolder(dir, limit));
+                     runtime.device(), dir, limit);
     const std::string options = "-DUNUSED=" + std::to_string(i);
     one.kernel(source_, options, "scale");
     EXPECT_EQ(one.counters().writes_failed, 0) << one.counters().write_error;
     EXPECT_TRUE(fs::exists(one.entry_dir(source_, options))) << "the newest stays";
-    EXPECT_LE(CacheFolder(dir).contents().bytes, limit);
+    EXPECT_LE(CacheFolder(dir, 0).contents().bytes, limit);
   }
   EXPECT_FALSE(fs::exists(entry));
 }

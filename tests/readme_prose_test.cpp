@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <regex>
 
-#include "atomic_file.hpp"
 #include "command.hpp"
 #include "pages.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam::test {
 namespace {

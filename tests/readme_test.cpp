@@ -9,11 +9,13 @@
 #include <set>
 #include <sstream>
 
-#include "atomic_file.hpp"
+#include "check/npy.hpp"
+#include "check/op_proof.hpp"
+#include "clam/op.hpp"
 #include "contains.hpp"
-#include "op.hpp"
 #include "pages.hpp"
 #include "run_clam.hpp"
+#include "runtime/atomic_file.hpp"
 #include "test_device.hpp"
 
 namespace clam::test {
@@ -225,7 +227,7 @@ void furnish(const TemporaryFolder& folder) {
   const Problem counts = Problem::parse("get_valid_counts n=1000 dtype=f32 score_threshold=0.01");
   write_npy(folder.file("boxes.npy"), boxes);
   write_npy(folder.file("mine.npy"),
-            counts.op().reference(counts, {{"data", boxes}}, {Check::exact}).at("out").exact);
+            reference_of(counts, {{"data", boxes}}, {Check::exact}).at("out").exact);
 }
 
 /// Those that install, build and test only have to be there and know their words.

@@ -4,10 +4,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "atomic_file.hpp"
 #include "bundle/bundle.hpp"
 #include "bundle/case.hpp"
-#include "kernels.hpp"
+#include "clam/kernels.hpp"
+#include "runtime/atomic_file.hpp"
 #include "test_device.hpp"
 
 namespace clam::test {

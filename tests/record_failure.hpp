@@ -2,7 +2,7 @@
 // record_failure.hpp - a case that a test saw fail, as a bundle for the driver's authors.
 #pragma once
 
-#include "verify.hpp"
+#include "check/verify.hpp"
 
 namespace clam::test {
 

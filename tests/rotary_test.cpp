@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 // rotary_test.cpp - problems, plans, references and kernels of rotary.
+#include "ops/rotary.hpp"
+
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include "check/op_proof.hpp"
+#include "check/ops/shared/random.hpp"
+#include "clam/planner.hpp"
 #include "faults.hpp"
 #include "op_device.hpp"
-#include "ops/rotary_cases.hpp"
 #include "test_errors.hpp"
 
 namespace clam {
@@ -16,7 +20,7 @@ Problem parse(const std::string& words, const std::string& dtype = "f32") {
 }
 
 Expected reference(const Problem& problem, const Tensors& inputs, Check check = Check::hard) {
-  return problem.op().reference(problem, inputs, {check}).at("dst");
+  return reference_of(problem, inputs, {check}).at("dst");
 }
 
 HostTensor tensor(Shape shape, const std::vector<double>& values) {
@@ -30,7 +34,7 @@ HostTensor tensor(Shape shape, const std::vector<double>& values) {
 template <typename Body>
 void for_each_case(const Body& body) {
   for (const char* dtype : {"f32", "f16"}) {
-    for (const Problem& problem : problems_of(find_op("rotary").cases, dtype)) {
+    for (const Problem& problem : problems_of(proof_of(find_op("rotary")).cases, dtype)) {
       SCOPED_TRACE(problem.text());
       body(problem);
     }
@@ -48,19 +52,19 @@ TEST(rotary, canonical_text_leaves_out_what_is_rotated_whole) {
 
 TEST(rotary, tensors_and_counts) {
   const Problem problem = parse("batch=2 heads=3 n=5 d=8 rotary_dim=4", "f16");
-  const std::vector<TensorSpec> specs = problem.op().tensors(problem);
+  const std::vector<TensorSpec> specs = problem.tensors();
   ASSERT_EQ(specs.size(), 4u);
   EXPECT_EQ(specs[0].shape, (Shape{2, 3, 5, 8}));
   EXPECT_EQ(specs[1].shape, (Shape{5, 8}));
   EXPECT_EQ(specs[3].may_be, "src");
-  EXPECT_EQ(rotary_flops(problem), 3.0 * 6 * 5 * 4);
-  EXPECT_EQ(tensor_bytes(problem), 2.0 * (2 * 240 + 2 * 40));
+  EXPECT_EQ(flops_of(problem), 3.0 * 6 * 5 * 4);
+  EXPECT_EQ(bytes_of(problem), 2.0 * (2 * 240 + 2 * 40));
 }
 
 TEST(rotary, heads_may_lie_in_longer_rows) {
   const Problem problem = parse(
       "batch=1 heads=4 n=5 d=8 ldsrc=96 headsrc=8 offsrc=32 lddst=64 headdst=8 offdst=4", "f16");
-  const std::vector<TensorSpec> specs = problem.op().tensors(problem);
+  const std::vector<TensorSpec> specs = problem.tensors();
   EXPECT_EQ(specs[0].strides, (std::vector<std::int64_t>{32, 8, 96, 1}));
   EXPECT_EQ(specs[0].offset, 32);
   EXPECT_EQ(specs[3].strides, (std::vector<std::int64_t>{32, 8, 64, 1}));
@@ -175,7 +179,7 @@ HostTensor computed(const Problem& problem, const Tensors& inputs, const std::st
 TEST(rotary, honest_outputs_pass_every_set_and_faulty_ones_do_not) {
   for_each_case([](const Problem& problem) {
     const Rotary rotary(problem);
-    for (const DataSet& set : problem.op().data_sets) {
+    for (const DataSet& set : proof_of(problem).data_sets) {
       const Tensors inputs = make_inputs(problem, set, 1);
       const Expected dst = reference(problem, inputs, set.check);
       const HostTensor honest = computed(problem, inputs, "");
@@ -202,7 +206,7 @@ TEST_F(rotary_device, groups_of_any_size_give_the_same_bits) {
     for (const char* words : {"rotary batch=1 heads=4 n=33 d=68", "rotary batch=1 heads=3 n=5 d=6",
                               "rotary batch=2 heads=1 n=65 d=80 rotary_dim=16 pairing=halves"}) {
       const Problem problem = OpDevice::parse(words, dtype);
-      expect_same_bits_in_every_group(problem, find_data_set(problem.op(), "zero_mean"));
+      expect_same_bits_in_every_group(problem, find_data_set(problem, "zero_mean"));
     }
   }
 }
@@ -226,8 +230,7 @@ TEST_F(rotary_device, what_is_not_rotated_keeps_its_bits) {
         const Problem problem = OpDevice::parse(
             fmt::format("rotary batch=1 heads=2 {} pairing={}", extents, pairing), dtype);
         const Rotary rotary(problem);
-        Tensors inputs =
-            make_inputs(problem, find_data_set(problem.op(), "zero_mean"), test::seed());
+        Tensors inputs = make_inputs(problem, find_data_set(problem, "zero_mean"), test::seed());
         HostTensor& src = inputs.at("src");
         // NaN with payloads, and denormals.
         const std::uint32_t nan = dtype == "f16" ? 0x7C01 : 0x7F800001;
@@ -254,8 +257,7 @@ TEST_F(rotary_device, dst_may_be_src) {
                            "rotary batch=2 heads=1 n=65 d=80 "
                            "rotary_dim=16 pairing=halves"}) {
     const Problem problem = OpDevice::parse(line);
-    const Tensors inputs =
-        make_inputs(problem, find_data_set(problem.op(), "zero_mean"), test::seed());
+    const Tensors inputs = make_inputs(problem, find_data_set(problem, "zero_mean"), test::seed());
     const Expected dst = expected(problem, inputs, Check::hard).at("dst");
     for_each_variant(problem, 0, [&](Trial& trial) {
       trial.upload(inputs);

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "atomic_file.hpp"
 #include "command.hpp"
 #include "contains.hpp"
+#include "runtime/atomic_file.hpp"
 #include "test_device.hpp"
 
 namespace clam::test {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-#include "runtime.hpp"
+#include "clam/runtime.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "error.hpp"
+#include "check/verify.hpp"
+#include "clam/error.hpp"
 #include "foreign_plan.hpp"
 #include "test_errors.hpp"
-#include "verify.hpp"
 
 namespace clam {
 namespace {
@@ -103,7 +103,6 @@ TEST_F(runtime_device, arguments_that_do_not_suit_the_kernel_are_refused_without
 TEST_F(runtime_device, bounds_what_is_in_flight) {
   RuntimeOptions options;
   options.max_in_flight = 4;
-  options.cache_dir.clear();
   options.files = KernelFiles(folder_.path());
   const auto bounded = test::fresh_runtime(options);
   Executable executable = bounded->prepare(test::scale_plan(16, 2));

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "clock.hpp"
+#include "check/clock.hpp"
 #include "command.hpp"
 #include "process/isolate.hpp"
 

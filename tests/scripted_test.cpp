@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <numeric>
 
-#include "atomic_file.hpp"
-#include "clock.hpp"
+#include "check/clock.hpp"
+#include "clam/program_cache.hpp"
 #include "command.hpp"
 #include "process/isolate.hpp"
-#include "program_cache.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam::test::scripted {
 namespace {

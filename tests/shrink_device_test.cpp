@@ -10,7 +10,8 @@
 #include "break_pack.hpp"
 #include "bundle/proof.hpp"
 #include "bundle_runs.hpp"
-#include "embedded.hpp"
+#include "check/npy.hpp"
+#include "runtime/embedded.hpp"
 #include "scripted.hpp"
 
 namespace clam::test {
@@ -111,7 +112,7 @@ TEST(shrink_scripted, the_value_that_it_takes) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder;
   const Problem problem = Problem::parse(kDense);
-  const DataSet& set = problem.op().data_sets.front();
+  const DataSet& set = proof_of(problem).data_sets.front();
   const double guilty = make_inputs(problem, set, 1).at("x").get(13 * 48 + 11);
   ASSERT_NE(guilty, 0);
   const TemporaryFolder kernels;

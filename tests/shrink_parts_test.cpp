@@ -112,7 +112,7 @@ TEST(shrink, an_input_of_one_value_is_no_given_one) {
 }
 
 TEST(shrink, inputs_are_tried_that_the_problem_gives_a_result_for) {
-  for (const Problem& problem : problems_of(find_op("gather").small_cases, "f32")) {
+  for (const Problem& problem : problems_of(proof_of(find_op("gather")).small_cases, "f32")) {
     const Bundle start = bundle_of(problem.text());
     Planted planted(start, Outcome::wrong, [](const Bundle& bundle) {
       Tensors inputs;

@@ -123,7 +123,7 @@ TEST(shrink, shapes_that_belong_together_get_small_together) {
 /// Every op's cases, where everything fails: no extent is left that could be one less.
 TEST(shrink, a_case_of_every_op_gets_as_small_as_its_problems_can) {
   for (const Op* op : all_ops()) {
-    const Problem problem = problems_of(op->small_cases, "f32").back();
+    const Problem problem = problems_of(proof_of(*op).small_cases, "f32").back();
     Planted planted(bundle_of(problem.text()), Outcome::crashed, [](const Bundle& bundle) {
       return bundle.plan.has_value();  // it is no fault of the compiler
     });

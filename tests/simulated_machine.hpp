@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "../bench/work.hpp"
-#include "atomic_file.hpp"
+#include "bench/work.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam::test {
 

@@ -3,7 +3,8 @@
 // launch it, and every case with every data set.
 #include <set>
 
-#include "manifest.hpp"
+#include "check/manifest.hpp"
+#include "clam/planner.hpp"
 #include "op_device.hpp"
 
 namespace clam {
@@ -19,9 +20,9 @@ struct Smoke {
 std::vector<Smoke> smallest(const Op& op, const std::string& dtype, const DeviceInfo& device,
                             std::set<std::string>& seen) {
   std::vector<Smoke> chosen;
-  for (const Problem& problem : problems_of(op.small_cases, dtype)) {
+  for (const Problem& problem : problems_of(proof_of(op).small_cases, dtype)) {
     for (const Variant& variant : op.variants) {
-      if (variant.supports(problem, device)) continue;
+      if (variant.refuses(problem, device)) continue;
       const Plan plan = make_plan(problem, device, {variant.name, 0});
       if (test::launches_new_kernel(plan, seen)) chosen.push_back({problem, variant.name});
     }
@@ -52,7 +53,7 @@ class smoke_device : public test::OpDevice, public testing::WithParamInterface<c
     const std::vector<Smoke> problems = smallest(*GetParam(), dtype, device, seen);
     ASSERT_FALSE(problems.empty());
     for (const Smoke& smoke : problems) {
-      for (const DataSet& set : GetParam()->data_sets) {
+      for (const DataSet& set : proof_of(*GetParam()).data_sets) {
         const Verification result =
             verify(test::runtime(), smoke.problem, set, test::seed(), {smoke.variant});
         EXPECT_TRUE(result.pass()) << smoke.problem.text() << " " << smoke.variant << " "
@@ -74,7 +75,8 @@ INSTANTIATE_TEST_SUITE_P(ops, smoke_device, testing::ValuesIn(all_ops()), name_o
 class cases_device : public test::OpDevice, public testing::WithParamInterface<const Op*> {
  protected:
   static void expect_cases_right(const std::string& dtype) {
-    for (const Problem& problem : test::of_this_run(problems_of(GetParam()->cases, dtype))) {
+    for (const Problem& problem :
+         test::of_this_run(problems_of(proof_of(*GetParam()).cases, dtype))) {
       expect_all_sets_pass(problem);
     }
   }

@@ -4,7 +4,8 @@
 
 #include <cmath>
 
-#include "ops/softmax_cases.hpp"
+#include "check/op_proof.hpp"
+#include "ops/softmax.hpp"
 
 namespace clam::softmax_faults {
 

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "check/ops/shared/random.hpp"
+#include "clam/planner.hpp"
 #include "faults.hpp"
 #include "op_device.hpp"
 #include "softmax_faults.hpp"
@@ -25,7 +27,7 @@ Problem parse(const std::string& line, const std::string& dtype = "f32") {
 const DataSet& data_set(const char* name) { return find_data_set(find_op("softmax"), name); }
 
 Expected reference(const Problem& problem, const Tensors& inputs) {
-  return problem.op().reference(problem, inputs, {Check::hard}).at("dst");
+  return reference_of(problem, inputs, {Check::hard}).at("dst");
 }
 
 HostTensor tensor(Dtype dtype, Shape shape, const std::vector<double>& values) {
@@ -38,7 +40,7 @@ HostTensor tensor(Dtype dtype, Shape shape, const std::vector<double>& values) {
 /// Calls body(problem) for every case in both dtypes.
 template <typename Body>
 void for_each_case(const Body& body) {
-  for (const std::string& line : find_op("softmax").cases) {
+  for (const std::string& line : proof_of(find_op("softmax")).cases) {
     for (const char* dtype : {"f32", "f16"}) {
       const Problem problem = parse(line, dtype);
       SCOPED_TRACE(problem.text());
@@ -83,7 +85,7 @@ TEST(softmax, rows_lie_as_shape_axis_and_mask_say) {
 
 TEST(softmax, tensors_are_dense_and_dst_may_be_src) {
   const Problem problem = parse("softmax shape=4x5x6 mask=5x6", "f16");
-  const std::vector<TensorSpec> specs = problem.op().tensors(problem);
+  const std::vector<TensorSpec> specs = problem.tensors();
   ASSERT_EQ(specs.size(), 3u);
   EXPECT_EQ(specs[0].shape, (Shape{4, 5, 6}));
   EXPECT_EQ(specs[1].name, "mask");
@@ -91,8 +93,8 @@ TEST(softmax, tensors_are_dense_and_dst_may_be_src) {
   EXPECT_EQ(specs[2].name, "dst");
   EXPECT_EQ(specs[2].role, TensorSpec::Role::output);
   EXPECT_EQ(specs[2].may_be, "src");
-  EXPECT_EQ(softmax_flops(problem), 5.0 * 120);
-  EXPECT_EQ(tensor_bytes(problem), 2.0 * (120 + 30 + 120));
+  EXPECT_EQ(flops_of(problem), 5.0 * 120);
+  EXPECT_EQ(bytes_of(problem), 2.0 * (120 + 30 + 120));
 }
 
 TEST(softmax, bad_arguments_say_what_is_wrong) {
@@ -128,7 +130,7 @@ TEST(softmax, variants_refuse_with_a_reason) {
   const auto refusal = [](const std::string& line, const std::string& variant,
                           const DeviceInfo& device = generic_device()) {
     const Problem problem = parse(line);
-    return find_variant(problem.op(), variant).supports(problem, device).value_or("");
+    return find_variant(op_of(problem), variant).refuses(problem, device).value_or("");
   };
   EXPECT_EQ(refusal("softmax shape=3x1024", "softmax_row"), "");
   EXPECT_EQ(refusal("softmax shape=3x1025", "softmax_row"),
@@ -179,8 +181,8 @@ TEST(softmax, as_few_lanes_as_hold_a_row_share_it) {
 TEST(softmax, groups_stay_within_the_limit) {
   for (const int limit : {4, 16, 32, 64, 100, 128, 256, 1024}) {
     for_each_case([&](const Problem& problem) {
-      for (const Variant& variant : problem.op().variants) {
-        if (variant.supports(problem, generic_device())) continue;
+      for (const Variant& variant : op_of(problem).variants) {
+        if (variant.refuses(problem, generic_device())) continue;
         for (const Launch& launch :
              make_plan(problem, generic_device(), {variant.name, limit}).launches) {
           EXPECT_LE(launch.local[0] * launch.local[1], std::min(limit, 256)) << variant.name;
@@ -284,7 +286,7 @@ TEST(softmax, bounds_are_those_of_the_contract) {
               1e-9);
   const Problem problem = parse("softmax shape=1x2");
   const auto native = [&](double ulp) {
-    return problem.op().reference(problem, inputs, {Check::hard, true, ulp}).at("dst").bound[0];
+    return reference_of(problem, inputs, {Check::hard, true, ulp}).at("dst").bound[0];
   };
   EXPECT_NEAR(native(2) / (p[0] * kU), 6 + 2 + 1, 1e-9);
   EXPECT_NEAR(native(8) / (p[0] * kU), 16 + 2 + 1, 1e-9);
@@ -323,7 +325,7 @@ bool is_trivial(const Problem& problem) {
 
 TEST(softmax, honest_outputs_pass_every_set) {
   for_each_case([](const Problem& problem) {
-    for (const DataSet& set : problem.op().data_sets) {
+    for (const DataSet& set : proof_of(problem).data_sets) {
       const Sample sample(problem, set.name.c_str());
       const Verdict verdict = compare(sample.honest, sample.expected);
       EXPECT_TRUE(verdict.pass) << set.name << ": " << verdict.reason;
@@ -431,9 +433,9 @@ TEST_F(softmax_device, exp2_passes_where_native_exp2_is_the_default) {
     const Plan plan = make_plan(problem, device);
     EXPECT_EQ(plan.launches[0].options.find("NATIVE"), std::string::npos);
     Trial trial(test::runtime(), plan);
-    for (const DataSet& set : problem.op().data_sets) {
+    for (const DataSet& set : proof_of(problem).data_sets) {
       const Tensors inputs = make_inputs(problem, set, test::seed());
-      expect_pass(trial, inputs, problem.op().reference(problem, inputs, {set.check}));
+      expect_pass(trial, inputs, reference_of(problem, inputs, {set.check}));
     }
   }
 }

@@ -6,9 +6,10 @@
 #include <cmath>
 #include <limits>
 
+#include "check/ops/shared/random.hpp"
+#include "clam/planner.hpp"
 #include "faults.hpp"
 #include "op_device.hpp"
-#include "ops/shared/random.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
 
@@ -22,11 +23,11 @@ Problem parse(const std::string& line, const std::string& dtype = "f32") {
 }
 
 Tensors inputs_of(const Problem& problem, const char* set) {
-  return make_inputs(problem, find_data_set(problem.op(), set), test::seed());
+  return make_inputs(problem, find_data_set(problem, set), test::seed());
 }
 
 Expected reference(const Problem& problem, const Tensors& inputs) {
-  return problem.op().reference(problem, inputs, {Check::hard}).at("data");
+  return reference_of(problem, inputs, {Check::hard}).at("data");
 }
 
 // ---- the problem and its plan ----
@@ -36,7 +37,7 @@ TEST(ssd_decode, defaults_are_those_of_gluoncv) {
   EXPECT_EQ(problem.text(), "ssd_decode classes=21 n=6132 dtype=f32");
   EXPECT_EQ(problem.number("threshold"), 0.01f);
   EXPECT_EQ(problem.numbers("variances"), (std::vector<float>{0.1f, 0.1f, 0.2f, 0.2f}));
-  EXPECT_EQ(problem.op().tensors(problem).back().shape, (Shape{1, 122640, 6}));
+  EXPECT_EQ(problem.tensors().back().shape, (Shape{1, 122640, 6}));
 }
 
 TEST(ssd_decode, bad_arguments_say_what_is_wrong) {
@@ -194,7 +195,7 @@ TEST_F(ssd_decode_device, groups_of_any_size_give_the_same_bits) {
   for (const std::string& dtype : dtypes()) {
     for (const char* set : {"detector", "threshold"}) {
       const Problem problem = parse("ssd_decode batch=2 classes=21 n=131", dtype);
-      expect_same_bits_in_every_group(problem, find_data_set(problem.op(), set));
+      expect_same_bits_in_every_group(problem, find_data_set(problem, set));
     }
   }
 }

@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 
-#include "graph_run.hpp"
+#include "check/graph_run.hpp"
 #include "op_device.hpp"
 
 namespace clam {

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "graph_run.hpp"
+#include "check/graph_run.hpp"
 #include "op_device.hpp"
 
 namespace clam {

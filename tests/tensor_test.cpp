@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tensor.hpp"
+#include "clam/tensor.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "atomic_file.hpp"
-#include "error.hpp"
+#include "check/npy.hpp"
+#include "clam/error.hpp"
+#include "runtime/atomic_file.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
 

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "atomic_file.hpp"
-#include "ops/shared/random.hpp"
+#include "check/ops/shared/random.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam::test {
 namespace {
@@ -23,7 +23,7 @@ struct Opened {
     try {
       device = select_device().device;
       context = cl::Context(device);
-      runtime = make({});
+      runtime = make(RuntimeOptions::from_environment());
     } catch (const Error& error) {
       reason = error.what();
     }
@@ -101,7 +101,6 @@ void break_kernel(const TemporaryFolder& folder, const std::string& file, const 
 
 std::unique_ptr<Runtime> runtime_with_kernels(const TemporaryFolder& folder) {
   RuntimeOptions options;
-  options.cache_dir.clear();
   options.files = KernelFiles(folder.path());
   return fresh_runtime(std::move(options));
 }

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "clam.hpp"
+#include "clam/clam.hpp"
 
 namespace clam::test {
 
@@ -23,7 +23,7 @@ const std::string& no_device_reason();
 Runtime& runtime();
 
 /// Another Runtime on the same context, with a queue of its own.
-std::unique_ptr<Runtime> fresh_runtime(RuntimeOptions options = {});
+std::unique_ptr<Runtime> fresh_runtime(RuntimeOptions options = RuntimeOptions::from_environment());
 
 /// The seed of random tests: CLAM_TEST_SEED, else fixed. Printed once, by main.
 std::uint64_t seed();

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "atomic_file.hpp"
 #include "command.hpp"
+#include "runtime/atomic_file.hpp"
 #include "test_device.hpp"
 #include "timing.hpp"
 

@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "../bench/peaks.hpp"
-#include "atomic_file.hpp"
+#include "bench/peaks.hpp"
 #include "command.hpp"
+#include "runtime/atomic_file.hpp"
 #include "test_device.hpp"
 #include "timing.hpp"
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
+#include "ops/torchvision_nms.hpp"
+
 #include <cmath>
 
+#include "check/op_proof.hpp"
+#include "check/ops/shared/random.hpp"
 #include "faults.hpp"
 #include "op_device.hpp"
-#include "ops/torchvision_nms_cases.hpp"
 #include "test_errors.hpp"
 
 namespace clam {
@@ -37,7 +40,7 @@ std::string kept_rows(const std::string& words, const std::vector<Box>& boxes) {
     inputs.at("scores").set(i, box.score);
   }
   const Problem problem = problem_of("n=" + std::to_string(n) + " " + words);
-  const Reference reference = op().reference(problem, inputs, {});
+  const Reference reference = reference_of(problem, inputs, {});
   const auto count = static_cast<std::int64_t>(reference.at("keep_count").exact.get(0));
   std::string text;
   for (std::int64_t i = 0; i < n; ++i) {

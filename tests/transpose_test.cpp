@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MIT
 // transpose_test.cpp - problems, plans, references and kernels of transpose.
+#include "ops/transpose.hpp"
+
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <numeric>
 
+#include "check/op_proof.hpp"
+#include "check/ops/shared/random.hpp"
+#include "clam/planner.hpp"
 #include "faults.hpp"
 #include "op_device.hpp"
-#include "ops/transpose_cases.hpp"
 #include "test_errors.hpp"
 
 namespace clam {
@@ -19,14 +23,14 @@ Problem parse(const std::string& words, const std::string& dtype = "f32") {
 }
 
 Expected reference(const Problem& problem, const Tensors& inputs) {
-  return problem.op().reference(problem, inputs, {Check::exact}).at("dst");
+  return reference_of(problem, inputs, {Check::exact}).at("dst");
 }
 
 /// Calls body(problem) for every case in both dtypes.
 template <typename Body>
 void for_each_case(const Body& body) {
   for (const char* dtype : {"f32", "f16"}) {
-    for (const Problem& problem : problems_of(find_op("transpose").cases, dtype)) {
+    for (const Problem& problem : problems_of(proof_of(find_op("transpose")).cases, dtype)) {
       SCOPED_TRACE(problem.text());
       body(problem);
     }
@@ -38,8 +42,8 @@ void for_each_case(const Body& body) {
 TEST(transpose, canonical_text_and_tensors) {
   const Problem problem = parse("perm=0-2-1 shape=2x3x5", "f16");
   EXPECT_EQ(problem.text(), "transpose shape=2x3x5 perm=0-2-1 dtype=f16");
-  EXPECT_EQ(problem.op().tensors(problem)[1].shape, (Shape{2, 5, 3}));
-  EXPECT_EQ(problem.op().bytes(problem), 2.0 * 2 * 30);
+  EXPECT_EQ(problem.tensors()[1].shape, (Shape{2, 5, 3}));
+  EXPECT_EQ(bytes_of(problem), 2.0 * 2 * 30);
 }
 
 TEST(transpose, bad_arguments_say_what_is_wrong) {
@@ -77,7 +81,7 @@ TEST(transpose, variants_refuse_with_a_reason) {
   const auto refusal = [](const std::string& words, const std::string& variant,
                           const DeviceInfo& device = generic_device()) {
     const Problem problem = parse(words);
-    return find_variant(problem.op(), variant).supports(problem, device).value_or("");
+    return find_variant(op_of(problem), variant).refuses(problem, device).value_or("");
   };
   EXPECT_EQ(refusal("shape=4x8 perm=1-0", "transpose_rows"), "the innermost axis moves");
   EXPECT_EQ(refusal("shape=4x8 perm=0-1", "transpose_tile"), "the innermost axis stays");
@@ -118,7 +122,7 @@ TEST(transpose, groups_stay_within_the_limit) {
 
 TEST(transpose, the_reference_moves_every_element) {
   const Problem problem = parse("shape=2x3x5 perm=2-0-1");
-  const Tensors inputs = make_inputs(problem, find_data_set(problem.op(), "numbered"), 1);
+  const Tensors inputs = make_inputs(problem, find_data_set(problem, "numbered"), 1);
   const HostTensor dst = reference(problem, inputs).exact;
   for (std::uint32_t i = 0; i < 30; ++i) {
     const std::uint32_t at = i % 5 * 6 + i / 5;  // axis 2 first, then 0 and 1 together
@@ -128,7 +132,7 @@ TEST(transpose, the_reference_moves_every_element) {
 
 TEST(transpose, faulty_outputs_are_caught) {
   for_each_case([](const Problem& problem) {
-    for (const DataSet& set : problem.op().data_sets) {
+    for (const DataSet& set : proof_of(problem).data_sets) {
       const Expected dst = reference(problem, make_inputs(problem, set, 1));
       EXPECT_TRUE(compare(dst.exact, dst).pass);
       if (dst.exact.size() < 2) continue;

@@ -4,7 +4,8 @@
 
 #include <cmath>
 
-#include "ops/unary_cases.hpp"
+#include "check/op_proof.hpp"
+#include "ops/unary.hpp"
 
 namespace clam::unary_faults {
 
@@ -29,7 +30,7 @@ inline HostTensor computed(const Problem& problem, const Tensors& inputs, Fault 
     arguments.set(i, fault == Fault::half_argument ? round_to_half(z) : z);
   }
   const Problem exact = without_affine(problem);
-  const Reference values = unary_reference(exact, {{"src", arguments}}, {Check::hard});
+  const Reference values = reference_of(exact, {{"src", arguments}}, {Check::hard});
   for (std::int64_t i = 0; i < src.size(); ++i) {
     const double value = values.at("dst").value[static_cast<std::size_t>(i)];
     dst.set(i, fault == Fault::half_result ? round_to_half(value) : value);

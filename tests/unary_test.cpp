@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "check/ops/shared/random.hpp"
+#include "clam/planner.hpp"
 #include "faults.hpp"
 #include "op_device.hpp"
 #include "test_device.hpp"
@@ -26,7 +28,7 @@ Problem parse(const std::string& line, const std::string& dtype = "f32") {
 const DataSet& data_set(const char* name) { return find_data_set(find_op("unary"), name); }
 
 Expected reference(const Problem& problem, const Tensors& inputs, bool denormals = true) {
-  return problem.op().reference(problem, inputs, {Check::hard, denormals}).at("dst");
+  return reference_of(problem, inputs, {Check::hard, denormals}).at("dst");
 }
 
 Tensors numbers(const std::vector<double>& values, Dtype dtype = Dtype::f32) {
@@ -45,7 +47,7 @@ Expected expected_of(const std::string& words, const std::vector<double>& values
 /// Calls body(problem) for every case in both dtypes.
 template <typename Body>
 void for_each_case(const Body& body) {
-  for (const std::string& line : find_op("unary").cases) {
+  for (const std::string& line : proof_of(find_op("unary")).cases) {
     for (const char* dtype : {"f32", "f16"}) {
       const Problem problem = parse(line, dtype);
       SCOPED_TRACE(problem.text());
@@ -65,12 +67,12 @@ TEST(unary, canonical_text_has_op_and_shape_then_what_is_not_default) {
 
 TEST(unary, dst_may_be_src_and_counts_are_those_of_the_elements) {
   const Problem problem = parse("unary op=exp shape=4x5", "f16");
-  const std::vector<TensorSpec> specs = problem.op().tensors(problem);
+  const std::vector<TensorSpec> specs = problem.tensors();
   ASSERT_EQ(specs.size(), 2u);
   EXPECT_EQ(specs[1].may_be, "src");
-  EXPECT_EQ(unary_bytes(problem), 80);
-  EXPECT_EQ(unary_flops(problem), 20);
-  EXPECT_EQ(unary_flops(parse("unary op=exp shape=4x5 shift=1")), 60);
+  EXPECT_EQ(bytes_of(problem), 80);
+  EXPECT_EQ(flops_of(problem), 20);
+  EXPECT_EQ(flops_of(parse("unary op=exp shape=4x5 shift=1")), 60);
 }
 
 TEST(unary, bad_arguments_say_what_is_wrong) {
@@ -97,7 +99,7 @@ TEST(unary, options_leave_out_what_is_not_needed) {
             "-DCLAM_F16 -DUNARY_WG=64 -DUNARY_OP=erf_rational");
   DeviceInfo tiny = generic_device();
   tiny.max_work_group = 8;
-  EXPECT_EQ(find_op("unary").variants[0].supports(parse("unary op=exp shape=3"), tiny),
+  EXPECT_EQ(find_op("unary").variants[0].refuses(parse("unary op=exp shape=3"), tiny),
             "the device has no work-groups of 16 work-items");
 }
 
@@ -236,7 +238,7 @@ bool is_trivial(const Problem& problem) {
 
 TEST(unary, honest_outputs_pass_every_set) {
   for_each_case([](const Problem& problem) {
-    for (const DataSet& set : problem.op().data_sets) {
+    for (const DataSet& set : proof_of(problem).data_sets) {
       const Sample sample(problem, set.name.c_str());
       const Verdict verdict = compare(sample.honest, sample.expected);
       EXPECT_TRUE(verdict.pass) << set.name << ": " << verdict.reason;

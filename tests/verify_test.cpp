@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // verify_test.cpp - the guard bands and the judge must catch what they are for.
-#include "verify.hpp"
+#include "check/verify.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "error.hpp"
+#include "clam/error.hpp"
 #include "foreign_plan.hpp"
 #include "test_errors.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The embedded workloads keep to their form, and a file that does not is refused with a sentence
 // that names the file, the node and the key.
-#include "workload.hpp"
+#include "check/workload.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "error.hpp"
-#include "op.hpp"
+#include "clam/error.hpp"
+#include "clam/op.hpp"
 
 namespace clam {
 namespace {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Writes OUTPUT, a C++ file that defines `FUNCTION()` over the bytes of FILES (see embedded.hpp).
+# Writes OUTPUT, a C++ file that defines `FUNCTION()` over the bytes of FILES (see host/runtime/embedded.hpp).
 # A file is called by its name, or by its path below ROOT where that is given.
 # The assembler reads the bytes: as C++ they would take the compiler seconds. A zero follows each file.
 #   cmake -DFUNCTION=embedded_kernels -DOUTPUT=x.cpp "-DFILES=a.cl,b.cl" -P embed.cmake
@@ -26,7 +26,7 @@ foreach(file IN LISTS FILES)
   math(EXPR index "${index} + 1")
 endforeach()
 file(WRITE "${OUTPUT}.tmp"
-  "#include \"embedded.hpp\"\n\n#define CLAM_HERE __attribute__((visibility(\"hidden\")))\n"
+  "#include \"runtime/embedded.hpp\"\n\n#define CLAM_HERE __attribute__((visibility(\"hidden\")))\n"
   "asm(\".pushsection .rodata\\n\"\n${bytes}    \".popsection\\n\");\n\n"
   "extern \"C\" {\n${labels}}\n\n"
   "const std::vector<clam::EmbeddedFile>& clam::${FUNCTION}() {\n"

@@ -3,7 +3,8 @@
 
 #include <fmt/core.h>
 
-#include "ops/conv2d_cases.hpp"
+#include "check/op_proof.hpp"
+#include "ops/conv2d_problem.hpp"
 #include "product.hpp"
 
 // After clam's headers, which say which version of OpenCL the headers speak.
@@ -83,7 +84,8 @@ Reason clblast_lacks(const Problem& problem) {
     if (problem.dtype() != Dtype::f32) return "peers are compared in f32";
     return {};
   }
-  if (problem.op().name != "conv2d") return fmt::format("CLBlast has no {}", problem.op().name);
+  if (problem.schema().name != "conv2d")
+    return fmt::format("CLBlast has no {}", problem.schema().name);
   const Conv2d conv(problem);
   if (conv.dtype != Dtype::f32) return "peers are compared in f32";
   if (conv.groups > 1) return "CLBlast has no depthwise or grouped convolution";

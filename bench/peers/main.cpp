@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
-#include "atomic_file.hpp"
 #include "clblast.hpp"
 #include "openblas.hpp"
 #include "options.hpp"
 #include "report.hpp"
+#include "runtime/atomic_file.hpp"
 #include "tail.hpp"
 
 namespace clam::peers {
@@ -28,7 +28,7 @@ Result measure(Runtime& runtime, const Row& row, const std::optional<OpenBlas>& 
   Result result;
   result.variant = task.trial.plan().variant;
   result.routine = clblast_routine(row.problem);
-  result.flops = row.problem.op().flops(row.problem);
+  result.flops = flops_of(row.problem);
   result.clam_us = sides[0]->median_us();
   result.clblast_us = sides[1]->median_us();
   if (sides.size() > 2) result.openblas_us = sides[2]->median_us();
@@ -77,7 +77,8 @@ int exit_code(const std::vector<Result>& results) {
 int measure_rows(const Options& options, const std::vector<Row>& rows) {
   const DeviceEntry entry = select_device(options.device);
   const cl::Context context(entry.device);
-  Runtime runtime(context, cl::CommandQueue(context, entry.device, CL_QUEUE_PROFILING_ENABLE));
+  Runtime runtime(context, cl::CommandQueue(context, entry.device, CL_QUEUE_PROFILING_ENABLE),
+                  RuntimeOptions::from_environment());
   runtime.set_plan_dir(options.forms);
   std::optional<OpenBlas> openblas;
   if (runtime.device().type == "cpu") openblas = OpenBlas::load();

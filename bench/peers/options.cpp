@@ -7,11 +7,11 @@
 #include <CLI/CLI.hpp>
 #include <set>
 
-#include "error.hpp"
-#include "op.hpp"
+#include "check/workload.hpp"
+#include "clam/error.hpp"
+#include "clam/op.hpp"
 #include "product.hpp"
 #include "tail.hpp"
-#include "workload.hpp"
 
 namespace clam::peers {
 namespace {
@@ -86,7 +86,7 @@ std::vector<Row> select_rows(const Options& options) {
     const Workload workload = read_workload(name);
     for (const Workload::Node& node : workload.nodes) {
       if (!node.problem || !matches(options.node, workload.name, node.name)) continue;
-      const bool small = node.problem->op().flops(*node.problem) < kLeastFlops;
+      const bool small = flops_of(*node.problem) < kLeastFlops;
       if (small && tail_sets(*node.problem).empty()) continue;
       add(workload.name, node.name, bare(*node.problem));
     }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "problem.hpp"
+#include "clam/problem.hpp"
 
 namespace clam::peers {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <set>
 
-#include "op.hpp"
-#include "ops/conv2d_cases.hpp"
+#include "clam/op.hpp"
+#include "ops/conv2d_problem.hpp"
 
 namespace clam::peers {
 namespace {
@@ -16,7 +16,7 @@ std::size_t extent(const Problem& problem, const char* name) {
 
 /// Of a tensor of two axes, or of three with the items first.
 Matrix matrix(const Problem& problem, const std::string& tensor, bool transposed = false) {
-  const std::vector<TensorSpec> specs = problem.op().tensors(problem);
+  const std::vector<TensorSpec> specs = problem.tensors();
   const TensorSpec& spec = *std::find_if(specs.begin(), specs.end(),
                                          [&](const auto& each) { return each.name == tensor; });
   const std::size_t axes = spec.shape.size();
@@ -85,14 +85,14 @@ std::optional<Product> of_conv2d(const Problem& problem) {
 
 Problem bare(Problem problem) {
   static const std::set<std::string> kExtras = {"bias", "residual", "act", "mask"};
-  for (const Field& field : problem.op().fields) {
+  for (const Field& field : problem.schema().fields) {
     if (kExtras.count(field.name)) problem = problem.with(field.name, field.fallback);
   }
   return problem;
 }
 
 std::optional<Product> product_of(const Problem& problem) {
-  const std::string& op = problem.op().name;
+  const std::string& op = problem.schema().name;
   if (op == "dense") return of_dense(problem);
   if (op == "batch_matmul") return of_batch_matmul(problem);
   if (op == "conv2d") return of_conv2d(problem);

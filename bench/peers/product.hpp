@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "problem.hpp"
+#include "clam/problem.hpp"
 
 namespace clam::peers {
 

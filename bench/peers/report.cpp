@@ -135,7 +135,7 @@ Summary summarise(const std::vector<Row>& rows, const std::vector<Result>& resul
   Summary summary;
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (results[i].clblast_us == 0) continue;
-    for (const std::string& group : {rows[i].problem.op().name, std::string(kAll)}) {
+    for (const std::string& group : {rows[i].problem.schema().name, std::string(kAll)}) {
       summary.clblast[group].add(results[i].clblast_ratio(), name_of(rows[i]));
       if (results[i].openblas_us == 0) continue;
       summary.openblas[group].add(results[i].openblas_ratio(), name_of(rows[i]));

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "clam.hpp"
+#include "clam/clam.hpp"
 #include "options.hpp"
 
 namespace clam::peers {

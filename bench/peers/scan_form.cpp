@@ -19,7 +19,7 @@ class ScanForm {
     plan_.problem = problem.text();
     plan_.variant = "scan_form";
     plan_.device = device;
-    plan_.tensors = problem.op().tensors(problem);
+    plan_.tensors = problem.tensors();
     plan_.buffers = {{"flags", BufferSpec::Role::scratch, bytes},
                      {"sums", BufferSpec::Role::scratch, bytes}};
     mark(problem);

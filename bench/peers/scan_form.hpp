@@ -2,7 +2,7 @@
 // scan_form.hpp - get_valid_counts by a tree in global memory, a launch a level, to compare with.
 #pragma once
 
-#include "clam.hpp"
+#include "clam/clam.hpp"
 
 namespace clam::peers {
 

@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "clock.hpp"
+#include "check/clock.hpp"
+#include "check/op_proof.hpp"
 
 namespace clam::peers {
 namespace {
@@ -28,10 +29,9 @@ Subject::Subject(Runtime& runtime, const Plan& plan, Tensors inputs, Reference r
 
 Task::Task(Runtime& runtime, const Problem& problem, const std::string& set)
     : Subject(runtime, Trial(runtime, problem)), problem(problem) {
-  const DataSet& data = find_data_set(problem.op(), set);
+  const DataSet& data = find_data_set(problem, set);
   inputs = make_inputs(problem, data, kSeed);
-  reference =
-      problem.op().reference(problem, inputs, reference_options(data.check, runtime.device()));
+  reference = reference_of(problem, inputs, reference_options(data.check, runtime.device()));
   output = reference.begin()->first;
   trial.upload(inputs);
 }

@@ -5,7 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "clam.hpp"
+#include "check/op_proof.hpp"
+#include "clam/clam.hpp"
 
 namespace clam::peers {
 

@@ -67,7 +67,7 @@ Result measure_counts(Runtime& runtime, const Row& row, int turns) {
   Task task(runtime, row.problem, row.set);
   Subject form(runtime, scan_form(row.problem, runtime.device()), task.inputs, task.reference);
   // Where all rows are valid, they are read twice: their scores, then all of them.
-  double bytes = row.problem.op().bytes(row.problem);
+  double bytes = bytes_of(row.problem);
   bytes += static_cast<double>(task.trial.plan().tensor("data")->bytes());
   Subject copy = copy_of(runtime, bytes), launch = one_launch(runtime);
   Sides sides;
@@ -117,15 +117,15 @@ Result measure_nms(Runtime& runtime, const Row& row, int turns) {
 }  // namespace
 
 std::vector<std::string> tail_sets(const Problem& problem) {
-  if (problem.op().name == "get_valid_counts") return {"few", "mixed", "every"};
-  if (problem.op().name == "nms") return {"few"};
+  if (problem.schema().name == "get_valid_counts") return {"few", "mixed", "every"};
+  if (problem.schema().name == "nms") return {"few"};
   return {};
 }
 
 Result measure_tail(Runtime& runtime, const Row& row, int turns) {
   if (row.problem.dtype() != Dtype::f32) throw Unsupported("peers are compared in f32");
-  return row.problem.op().name == "nms" ? measure_nms(runtime, row, turns)
-                                        : measure_counts(runtime, row, turns);
+  return row.problem.schema().name == "nms" ? measure_nms(runtime, row, turns)
+                                            : measure_counts(runtime, row, turns);
 }
 
 }  // namespace clam::peers

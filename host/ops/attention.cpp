@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 // attention.cpp - the fields of attention, and how it is computed.
+#include "attention.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "../error.hpp"
-#include "attention_cases.hpp"
-#include "shared/geometry.hpp"
-#include "shared/places.hpp"
+#include "clam/error.hpp"
+#include "ops/shared/geometry.hpp"
+#include "ops/shared/places.hpp"
+#include "shared/counts.hpp"
 
 namespace clam {
 namespace {
@@ -149,11 +151,27 @@ std::vector<TensorSpec> attention_tensors(const Problem& problem) {
   return specs;
 }
 
+/// Of both products; those that `causal` hides count, too.
+double flops(const Problem& problem) {
+  const AttentionExtents at(problem);
+  return 2.0 * static_cast<double>(at.batch * at.heads) *
+         static_cast<double>(at.nq * at.nk * (at.d + at.dv));
+}
+
+/// Where `causal`, query i sees keys 0 to i alone.
+double least_flops(const Problem& problem) {
+  const AttentionExtents at(problem);
+  if (!at.causal) return flops(problem);
+  std::int64_t seen = 0;
+  for (std::int64_t i = 0; i < at.nq; ++i) seen += std::min(at.nk, i + 1);
+  return flops(problem) * double(seen) / double(at.nq * at.nk);
+}
+
 // ---- launches ----
 
 /// Strides as constants spare the loops registers. They cost a build of their own, which only a
 /// large problem repays.
-bool fixes_strides(const Problem& problem) { return attention_flops(problem) >= 2 << 22; }
+bool fixes_strides(const Problem& problem) { return flops(problem) >= 2 << 22; }
 
 /// How work-items share a head.
 struct Cut {
@@ -357,7 +375,7 @@ void add_padding(const Operand& operand, const Problem& problem, const Cut& cut,
 
 // ---- variants ----
 
-Reason supports_plain(const Problem& problem, const DeviceInfo& device) {
+Reason refuses_plain(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = attention_not_offered(problem)) return reason;
   constexpr int kFewest = 4;
   const int items = most_items(device, {});
@@ -365,8 +383,8 @@ Reason supports_plain(const Problem& problem, const DeviceInfo& device) {
   return fmt::format("a group has at least {} items, and at most {} here", kFewest, items);
 }
 
-Reason supports_online(const Problem& problem, const DeviceInfo& device) {
-  if (Reason reason = supports_plain(problem, device)) return reason;
+Reason refuses_online(const Problem& problem, const DeviceInfo& device) {
+  if (Reason reason = refuses_plain(problem, device)) return reason;
   const Cut cut = cut_in(1, problem, device, {});
   for (const Operand& operand : operands(problem, cut.lanes)) {
     if (!operand.padded()) continue;
@@ -441,25 +459,24 @@ Reason attention_not_offered(const Problem& problem) {
 }
 
 const Op& attention_op() {
-  static const Op op{
-      "attention",
-      "o = softmax(scale * q k^T + mask) v, head by head",
-      attention_fields(),
-      check_attention,
-      attention_tensors,
-      {{"attention_online", "blocks of keys, maxima and sums brought up to date", supports_online,
-        plan_online},
-       {"attention_plain", "any stride, offset and extent, no scratch", supports_plain,
-        plan_plain}},
-      attention_data_sets(),
-      attention_reference,
-      attention_flops,
-      tensor_bytes,
-      attention_cases(),
-      attention_small_cases(),
-      true,  // measures_native_exp2
-      true,  // sums_products
-  };
+  static const Op op = [] {
+    Op op;
+    op.name = "attention";
+    op.about = "o = softmax(scale * q k^T + mask) v, head by head";
+    op.fields = attention_fields();
+    op.check = check_attention;
+    op.tensors = attention_tensors;
+    op.variants = {{"attention_online", "blocks of keys, maxima and sums brought up to date",
+                    refuses_online, plan_online},
+                   {"attention_plain", "any stride, offset and extent, no scratch", refuses_plain,
+                    plan_plain}};
+    op.flops = flops;
+    op.bytes = tensor_bytes;
+    op.least_flops = least_flops;
+    op.measures_native_exp2 = true;
+    op.sums_products = true;
+    return op;
+  }();
   return op;
 }
 

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 // batch_matmul.cpp - the fields of batch_matmul, and how it is computed.
+#include "batch_matmul.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "../error.hpp"
-#include "batch_matmul_cases.hpp"
-#include "shared/accumulator.hpp"
-#include "shared/activation.hpp"
-#include "shared/geometry.hpp"
+#include "clam/error.hpp"
+#include "ops/shared/accumulator.hpp"
+#include "ops/shared/activation.hpp"
+#include "ops/shared/geometry.hpp"
+#include "shared/counts.hpp"
 
 namespace clam {
 namespace {
@@ -421,7 +423,7 @@ Operand operand(const char* name, const Stack& raw, int k, bool along_k, int lea
   if (whole && raw.aligned()) return {name, name, raw, raw};
   const int rows = along_k ? std::max(raw.rows, least) : round_up(raw.rows, 4);
   const int ld = round_up(raw.columns, 4);
-  const auto stride = static_cast<int>(std::int64_t{rows} * ld);  // supports() sees to its size
+  const auto stride = static_cast<int>(std::int64_t{rows} * ld);  // refuses() sees to its size
   const Stack read{raw.items, rows, ld, ld, raw.items == 1 ? 0 : stride, 0};
   return {name, std::string(name) + "_padded", raw, read};
 }
@@ -461,7 +463,7 @@ Reason cannot_pad(const Operand& operand, Dtype dtype, const DeviceInfo& device)
 }
 
 template <bool ta, bool tb>
-Reason supports_tiles(const Problem& problem, const DeviceInfo& device) {
+Reason refuses_tiles(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = batch_matmul_not_offered(problem)) return reason;
   const BatchMatmul product(problem);
   if (product.ta != ta) return product.ta ? "a lies as a[k,m]" : "a lies as a[m,k]";
@@ -497,7 +499,7 @@ void plan_tiles(const Problem& problem, const DeviceInfo& device, const PlanOpti
   plan.clocks = cut.clocks;
 }
 
-Reason supports_plain(const Problem& problem, const DeviceInfo&) {
+Reason refuses_plain(const Problem& problem, const DeviceInfo&) {
   return batch_matmul_not_offered(problem);
 }
 
@@ -516,31 +518,34 @@ void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOpti
                         b.stride, product.mask_stride(), c.stride, a.offset, b.offset, c.offset})));
 }
 
+double flops(const Problem& problem) {
+  const double sums = static_cast<double>(problem.integer("batch")) * problem.integer("m");
+  return 2 * sums * problem.integer("n") * problem.integer("k");
+}
+
 }  // namespace
 
 Reason batch_matmul_not_offered(const Problem& problem) { return acc_not_offered(problem); }
 
 const Op& batch_matmul_op() {
-  static const Op op{
-      "batch_matmul",
-      "c[i,m,n] = act(scale * sum_k a[i,m,k] * b[i,k,n] + mask[m,n])",
-      batch_matmul_fields(),
-      check_batch_matmul,
-      batch_matmul_tensors,
-      {{"batch_matmul_nt", "a[m,k] and b[n,k]", supports_tiles<false, true>, plan_tiles},
-       {"batch_matmul_nn", "a[m,k] and b[k,n]", supports_tiles<false, false>, plan_tiles},
-       {"batch_matmul_tn", "a[k,m] and b[k,n]", supports_tiles<true, false>, plan_tiles},
-       {"batch_matmul_tt", "a[k,m] and b[n,k]", supports_tiles<true, true>, plan_tiles},
-       {"batch_matmul_plain", "any stride, offset and extent", supports_plain, plan_plain}},
-      batch_matmul_data_sets(),
-      batch_matmul_reference,
-      batch_matmul_flops,
-      tensor_bytes,
-      batch_matmul_cases(),
-      batch_matmul_small_cases(),
-      false,  // measures_native_exp2
-      true,   // sums_products
-  };
+  static const Op op = [] {
+    Op op;
+    op.name = "batch_matmul";
+    op.about = "c[i,m,n] = act(scale * sum_k a[i,m,k] * b[i,k,n] + mask[m,n])";
+    op.fields = batch_matmul_fields();
+    op.check = check_batch_matmul;
+    op.tensors = batch_matmul_tensors;
+    op.variants = {
+        {"batch_matmul_nt", "a[m,k] and b[n,k]", refuses_tiles<false, true>, plan_tiles},
+        {"batch_matmul_nn", "a[m,k] and b[k,n]", refuses_tiles<false, false>, plan_tiles},
+        {"batch_matmul_tn", "a[k,m] and b[k,n]", refuses_tiles<true, false>, plan_tiles},
+        {"batch_matmul_tt", "a[k,m] and b[n,k]", refuses_tiles<true, true>, plan_tiles},
+        {"batch_matmul_plain", "any stride, offset and extent", refuses_plain, plan_plain}};
+    op.flops = flops;
+    op.bytes = tensor_bytes;
+    op.sums_products = true;
+    return op;
+  }();
   return op;
 }
 

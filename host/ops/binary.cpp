@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // binary.cpp - the fields of binary, how shapes broadcast, and how it is computed.
+#include "binary.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "binary_cases.hpp"
-#include "shared/geometry.hpp"
+#include "ops/shared/geometry.hpp"
+#include "shared/counts.hpp"
 
 namespace clam {
 namespace {
@@ -106,13 +108,13 @@ void add_launch(const char* kernel, int elements, const Problem& problem, const 
 
 // ---- variants ----
 
-Reason supports_plain(const Problem&, const DeviceInfo& device) {
+Reason refuses_plain(const Problem&, const DeviceInfo& device) {
   if (std::min(device.max_work_group, device.max_work_items[0]) >= kSmallestGroup) return {};
   return fmt::format("the device has no work-groups of {} work-items", kSmallestGroup);
 }
 
-Reason supports_vector(const Problem& problem, const DeviceInfo& device) {
-  if (Reason reason = supports_plain(problem, device)) return reason;
+Reason refuses_vector(const Problem& problem, const DeviceInfo& device) {
+  if (Reason reason = refuses_plain(problem, device)) return reason;
   const BinaryAxes axes(problem);
   const std::int64_t n = axes.merged[0].extent;
   if (axes.rank == 1 || n % kVector == 0) return {};
@@ -127,6 +129,10 @@ void plan_vector(const Problem& problem, const DeviceInfo& device, const PlanOpt
 void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                 Plan& plan) {
   add_launch("binary_plain", 1, problem, device, wanted, plan);
+}
+
+double flops(const Problem& problem) {
+  return static_cast<double>(count(BinaryAxes(problem).shape));
 }
 
 }  // namespace
@@ -173,24 +179,24 @@ std::array<std::int64_t, 2> BinaryAxes::operands(std::int64_t i) const {
 }
 
 const Op& binary_op() {
-  static const Op op{
-      "binary",
-      "c = a op b, element by element, each repeated along the axes that it does not have",
-      {choice("op", "the operation", words(), ""), shape("shape", "extents of a, up to 4"),
-       dtype_field(),
-       shape("shape_b", "extents of b; the same from the last one on, or 1 in either; none: a's",
-             "none")},
-      check_shapes,
-      binary_tensors,
-      {{"binary_vector", "rows of whole vectors, or one row: four elements an item",
-        supports_vector, plan_vector},
-       {"binary_plain", "any rows: an element an item", supports_plain, plan_plain}},
-      binary_data_sets(),
-      binary_reference,
-      binary_flops,
-      tensor_bytes,
-      binary_cases(),
-      binary_small_cases()};
+  static const Op op = [] {
+    Op op;
+    op.name = "binary";
+    op.about = "c = a op b, element by element, each repeated along the axes that it does not have";
+    op.fields = {
+        choice("op", "the operation", words(), ""), shape("shape", "extents of a, up to 4"),
+        dtype_field(),
+        shape("shape_b", "extents of b; the same from the last one on, or 1 in either; none: a's",
+              "none")};
+    op.check = check_shapes;
+    op.tensors = binary_tensors;
+    op.variants = {{"binary_vector", "rows of whole vectors, or one row: four elements an item",
+                    refuses_vector, plan_vector},
+                   {"binary_plain", "any rows: an element an item", refuses_plain, plan_plain}};
+    op.flops = flops;
+    op.bytes = tensor_bytes;
+    return op;
+  }();
   return op;
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // box_nms: its Problem line, and what it asks of the core of nms.
+#include "box_nms.hpp"
+
 #include <limits>
 
-#include "box_nms_cases.hpp"
-#include "shared/suppression.hpp"
+#include "ops/shared/suppression.hpp"
+#include "shared/counts.hpp"
 
 namespace clam {
 namespace {
@@ -79,13 +81,18 @@ BoxForm box_nms_form(const Problem& p) {
 }
 
 const Op& box_nms_op() {
-  static const Op op = {
-      "box_nms",           "non-maximum suppression of rows, as MXNet's box_nms defines it",
-      box_nms_fields(),    check_box_nms,
-      box_nms_tensors,     suppression_variants({box_nms_asks, output}),
-      box_nms_data_sets(), box_nms_reference,
-      nms_flops,           tensor_bytes,
-      box_nms_cases(),     box_nms_small_cases()};
+  static const Op op = [] {
+    Op op;
+    op.name = "box_nms";
+    op.about = "non-maximum suppression of rows, as MXNet's box_nms defines it";
+    op.fields = box_nms_fields();
+    op.check = check_box_nms;
+    op.tensors = box_nms_tensors;
+    op.variants = suppression_variants({box_nms_asks, output});
+    op.flops = no_flops;
+    op.bytes = tensor_bytes;
+    return op;
+  }();
   return op;
 }
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 // concat.cpp - the fields of concat, and how it is computed.
+#include "concat.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "../error.hpp"
-#include "concat_cases.hpp"
-#include "shared/geometry.hpp"
+#include "clam/error.hpp"
+#include "ops/shared/geometry.hpp"
+#include "shared/copy_unit.hpp"
+#include "shared/counts.hpp"
 
 namespace clam {
 namespace {
@@ -47,7 +50,7 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
           {"dst", Role::output, problem.dtype(), both, {}, 0}};
 }
 
-Reason supports(const Problem&, const DeviceInfo&) { return {}; }
+Reason refuses(const Problem&, const DeviceInfo&) { return {}; }
 
 void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted, Plan& plan) {
   const Concat concat(problem);
@@ -81,18 +84,18 @@ Concat::Concat(const Problem& problem) : rows(1), na(1), nb(1) {
 }
 
 const Op& concat_op() {
-  static const Op op{"concat",
-                     "dst = a and b, one behind the other along an axis",
-                     fields(),
-                     check,
-                     tensors,
-                     {{"concat_rows", "the only one: in units of up to 16 bytes", supports, plan}},
-                     concat_data_sets(),
-                     concat_reference,
-                     copy_flops,
-                     tensor_bytes,
-                     concat_cases(),
-                     concat_small_cases()};
+  static const Op op = [] {
+    Op op;
+    op.name = "concat";
+    op.about = "dst = a and b, one behind the other along an axis";
+    op.fields = fields();
+    op.check = check;
+    op.tensors = tensors;
+    op.variants = {{"concat_rows", "the only one: in units of up to 16 bytes", refuses, plan}};
+    op.flops = no_flops;
+    op.bytes = tensor_bytes;
+    return op;
+  }();
   return op;
 }
 

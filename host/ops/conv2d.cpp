@@ -4,12 +4,13 @@
 
 #include <algorithm>
 
-#include "../error.hpp"
-#include "conv2d_cases.hpp"
+#include "clam/error.hpp"
 #include "conv2d_plan.hpp"
-#include "shared/accumulator.hpp"
-#include "shared/activation.hpp"
-#include "shared/sides.hpp"
+#include "conv2d_problem.hpp"
+#include "ops/shared/accumulator.hpp"
+#include "ops/shared/activation.hpp"
+#include "ops/shared/sides.hpp"
+#include "shared/counts.hpp"
 
 namespace clam {
 namespace {
@@ -103,27 +104,42 @@ std::vector<Variant> variants() {
   return all;
 }
 
+double flops(const Problem& problem) {
+  const Conv2d conv(problem);
+  return 2.0 * static_cast<double>(conv.outputs()) * static_cast<double>(conv.products());
+}
+
+/// Taps that meet the padding count nothing.
+double least_flops(const Problem& problem) {
+  const Conv2d conv(problem);
+  return flops(problem) * conv.rows().share_of_taps() * conv.columns().share_of_taps();
+}
+
+double least_bytes(const Problem& problem) {
+  const Conv2d conv(problem);
+  return bytes_that_windows_meet(problem, conv.rows(), conv.columns());
+}
+
 }  // namespace
 
 Reason conv2d_not_offered(const Problem& problem) { return acc_not_offered(problem); }
 
 const Op& conv2d_op() {
-  static const Op op{
-      "conv2d",
-      "y[n,k,oy,ox] = act(sum_c,r,s w[k,c,r,s] * x[n,c,iy,ix] + b[k]) + r[n,k,oy,ox]",
-      conv2d_fields(),
-      check_conv2d,
-      conv2d_tensors,
-      variants(),
-      conv2d_data_sets(),
-      conv2d_reference,
-      conv2d_flops,
-      tensor_bytes,
-      conv2d_cases(),
-      conv2d_small_cases(),
-      false,  // measures_native_exp2
-      true,   // sums_products
-  };
+  static const Op op = [] {
+    Op op;
+    op.name = "conv2d";
+    op.about = "y[n,k,oy,ox] = act(sum_c,r,s w[k,c,r,s] * x[n,c,iy,ix] + b[k]) + r[n,k,oy,ox]";
+    op.fields = conv2d_fields();
+    op.check = check_conv2d;
+    op.tensors = conv2d_tensors;
+    op.variants = variants();
+    op.flops = flops;
+    op.bytes = tensor_bytes;
+    op.least_flops = least_flops;
+    op.least_bytes = least_bytes;
+    op.sums_products = true;
+    return op;
+  }();
   return op;
 }
 

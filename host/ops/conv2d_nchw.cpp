@@ -35,7 +35,7 @@ Conv2d with_packed_dtype(const Problem& problem) {
   return conv;
 }
 
-Reason supports_1x1(const Problem& problem, const DeviceInfo& device) {
+Reason refuses_1x1(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = cannot_read(problem)) return reason;
   const Conv2d conv(problem);
   if (Reason reason = not_pointwise(conv)) return reason;
@@ -133,7 +133,7 @@ Reason cannot_read_rows(const Conv2d& conv) {
   return {};
 }
 
-Reason supports_depthwise(const Problem& problem, const DeviceInfo&) {
+Reason refuses_depthwise(const Problem& problem, const DeviceInfo&) {
   if (Reason reason = cannot_read(problem)) return reason;
   const Conv2d conv(problem);
   if (conv.groups != conv.c || conv.groups != conv.k) {
@@ -193,7 +193,7 @@ ConvTiling tiling_rows(const Conv2d& conv, int vectors, const ConvWork& work,
   return tiling;
 }
 
-Reason supports_3x3(const Problem& problem, const DeviceInfo& device) {
+Reason refuses_3x3(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = cannot_read(problem)) return reason;
   if (Reason reason = sums_in_half_throughout(problem)) return reason;
   const Conv2d conv(problem);
@@ -254,7 +254,7 @@ void plan_3x3(const Problem& problem, const DeviceInfo& device, const PlanOption
   plan.clocks = predicted(conv, tiling, work_3x3(conv, tiling.vectors, chunk), device);
 }
 
-Reason supports_direct(const Problem& problem, const DeviceInfo& device) {
+Reason refuses_direct(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = cannot_read(problem)) return reason;
   if (Reason reason = sums_in_half_throughout(problem)) return reason;
   return packed_too_large(Conv2d(problem), device);
@@ -273,7 +273,7 @@ void plan_direct(const Problem& problem, const DeviceInfo& device, const PlanOpt
 
 // ---- conv2d_plain ----
 
-Reason supports_plain(const Problem& problem, const DeviceInfo&) {
+Reason refuses_plain(const Problem& problem, const DeviceInfo&) {
   if (Reason reason = cannot_read(problem)) return reason;
   return sums_in_half_throughout(problem);
 }
@@ -296,13 +296,13 @@ void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOpti
 }  // namespace
 
 std::vector<Variant> conv2d_nchw_variants() {
-  return {{"conv2d_1x1", "a matrix product for each image; weights packed once", supports_1x1,
-           plan_1x1},
-          {"conv2d_depthwise", "a 3x3 filter for each channel", supports_depthwise, plan_depthwise},
-          {"conv2d_3x3", "3x3, stride 1 or 2, aligned rows; weights packed once", supports_3x3,
-           plan_3x3},
-          {"conv2d_direct", "any filter; weights packed once", supports_direct, plan_direct},
-          {"conv2d_plain", "any filter; weights that change", supports_plain, plan_plain}};
+  return {
+      {"conv2d_1x1", "a matrix product for each image; weights packed once", refuses_1x1, plan_1x1},
+      {"conv2d_depthwise", "a 3x3 filter for each channel", refuses_depthwise, plan_depthwise},
+      {"conv2d_3x3", "3x3, stride 1 or 2, aligned rows; weights packed once", refuses_3x3,
+       plan_3x3},
+      {"conv2d_direct", "any filter; weights packed once", refuses_direct, plan_direct},
+      {"conv2d_plain", "any filter; weights that change", refuses_plain, plan_plain}};
 }
 
 }  // namespace clam

@@ -40,7 +40,7 @@ Launch launch(const char* kernel, const std::string& options, Group group, int c
 
 // ---- conv2d_nhwc_depthwise ----
 
-Reason supports_depthwise(const Problem& problem, const DeviceInfo&) {
+Reason refuses_depthwise(const Problem& problem, const DeviceInfo&) {
   if (Reason reason = cannot_read(problem)) return reason;
   const Conv2d conv(problem);
   if (conv.groups != conv.c || conv.groups != conv.k) {
@@ -95,10 +95,10 @@ Problem as_dense(const Problem& problem) {
 
 const Variant& dense_packed() { return find_variant(find_op("dense"), "dense_packed"); }
 
-Reason supports_1x1(const Problem& problem, const DeviceInfo& device) {
+Reason refuses_1x1(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = cannot_read(problem)) return reason;
   if (Reason reason = not_pointwise(Conv2d(problem))) return reason;
-  return dense_packed().supports(as_dense(problem), device);
+  return dense_packed().refuses(as_dense(problem), device);
 }
 
 void plan_1x1(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
@@ -108,7 +108,7 @@ void plan_1x1(const Problem& problem, const DeviceInfo& device, const PlanOption
 
 // ---- conv2d_nhwc ----
 
-Reason supports_any(const Problem& problem, const DeviceInfo& device) {
+Reason refuses_any(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = cannot_read(problem)) return reason;
   if (accumulator(problem) == Acc::f16) {
     return "this variant has no sums in half: use acc=chunk, which is as fast here";
@@ -151,7 +151,7 @@ void plan_any(const Problem& problem, const DeviceInfo& device, const PlanOption
 
 // ---- conv2d_nhwc_plain ----
 
-Reason supports_plain(const Problem& problem, const DeviceInfo&) {
+Reason refuses_plain(const Problem& problem, const DeviceInfo&) {
   if (Reason reason = cannot_read(problem)) return reason;
   if (accumulator(problem) != Acc::f16) return {};
   return "this variant has no sums in half: use acc=chunk, which is as fast here";
@@ -170,11 +170,11 @@ void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOpti
 
 std::vector<Variant> conv2d_nhwc_variants() {
   return {
-      {"conv2d_nhwc_depthwise", "layout=nhwc: a 3x3 filter for each channel", supports_depthwise,
+      {"conv2d_nhwc_depthwise", "layout=nhwc: a 3x3 filter for each channel", refuses_depthwise,
        plan_depthwise},
-      {"conv2d_nhwc_1x1", "layout=nhwc: a matrix product, by dense_packed", supports_1x1, plan_1x1},
-      {"conv2d_nhwc", "layout=nhwc: any filter; weights packed once", supports_any, plan_any},
-      {"conv2d_nhwc_plain", "layout=nhwc: any filter; weights that change", supports_plain,
+      {"conv2d_nhwc_1x1", "layout=nhwc: a matrix product, by dense_packed", refuses_1x1, plan_1x1},
+      {"conv2d_nhwc", "layout=nhwc: any filter; weights packed once", refuses_any, plan_any},
+      {"conv2d_nhwc_plain", "layout=nhwc: any filter; weights that change", refuses_plain,
        plan_plain}};
 }
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "../op.hpp"
+#include "clam/op.hpp"
 
 namespace clam::conv2d_plan {
 

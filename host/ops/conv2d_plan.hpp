@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "../plan.hpp"
-#include "conv2d_cases.hpp"
-#include "shared/accumulator.hpp"
-#include "shared/geometry.hpp"
+#include "clam/plan.hpp"
+#include "conv2d_problem.hpp"
+#include "ops/shared/accumulator.hpp"
+#include "ops/shared/geometry.hpp"
 
 namespace clam {
 

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
 // dense.cpp - the fields of dense, and how it is computed.
+#include "dense.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "../error.hpp"
-#include "../gpu.hpp"
-#include "dense_cases.hpp"
-#include "shared/accumulator.hpp"
-#include "shared/activation.hpp"
-#include "shared/geometry.hpp"
+#include "clam/error.hpp"
+#include "clam/gpu.hpp"
+#include "ops/shared/accumulator.hpp"
+#include "ops/shared/activation.hpp"
+#include "ops/shared/geometry.hpp"
+#include "shared/counts.hpp"
 
 namespace clam {
 namespace {
@@ -529,7 +531,7 @@ std::int64_t packed_bytes(const Dense& dense, int lines, int panel) {
   return std::int64_t{ceil_div(lines, panel)} * panel * dense.padded_k() * size_of(stored);
 }
 
-Reason supports_packed(const Problem& problem, const DeviceInfo& device) {
+Reason refuses_packed(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = dense_not_offered(problem)) return reason;
   const Dense dense(problem);
   const std::int64_t bytes = packed_bytes(dense, dense.n, 2 * kVector * kPanelLanes);
@@ -562,8 +564,8 @@ void plan_packed(const Problem& problem, const DeviceInfo& device, const PlanOpt
 
 // ---- x packed too ----
 
-Reason supports_both_packed(const Problem& problem, const DeviceInfo& device) {
-  if (Reason reason = supports_packed(problem, device)) return reason;
+Reason refuses_both_packed(const Problem& problem, const DeviceInfo& device) {
+  if (Reason reason = refuses_packed(problem, device)) return reason;
   constexpr int kHighest = 8;
   const Dense dense(problem);
   if (dense.k2 > 0) return "x is packed from one source alone, without k2";
@@ -578,7 +580,7 @@ double pack_clocks(const Dense& dense, const Cut& cut, const DeviceInfo& device)
 
 /// Whether packing x each time pays: known of Mesa's Mali compilers alone.
 Reason packed_outdone(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
-  if (!splits_addresses(device) || supports_both_packed(problem, device)) return {};
+  if (!splits_addresses(device) || refuses_both_packed(problem, device)) return {};
   const Dense dense(problem);
   if (dense.acc == Acc::chunk) return {};  // its tile of 8 rows spills beside an activation
   const Cut both = choose_cut(problem, Weights::both_packed, device, wanted);
@@ -610,7 +612,7 @@ void plan_both_packed(const Problem& problem, const DeviceInfo& device, const Pl
 
 // ---- w as it is ----
 
-Reason supports_nt(const Problem& problem, const DeviceInfo& device) {
+Reason refuses_nt(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = dense_not_offered(problem)) return reason;
   const Dense dense(problem);
   if (!dense.trans_w) return "w lies as w[k,n]";
@@ -626,7 +628,7 @@ void plan_nt(const Problem& problem, const DeviceInfo& device, const PlanOptions
   plan_raw("dense_nt", Weights::rows, problem, device, wanted, plan);
 }
 
-Reason supports_nn(const Problem& problem, const DeviceInfo& device) {
+Reason refuses_nn(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = dense_not_offered(problem)) return reason;
   const Dense dense(problem);
   if (dense.trans_w) return "w lies as w[n,k]";
@@ -640,7 +642,7 @@ void plan_nn(const Problem& problem, const DeviceInfo& device, const PlanOptions
   plan_raw("dense_nn", Weights::columns, problem, device, wanted, plan);
 }
 
-Reason supports_plain(const Problem& problem, const DeviceInfo&) {
+Reason refuses_plain(const Problem& problem, const DeviceInfo&) {
   return dense_not_offered(problem);
 }
 
@@ -660,32 +662,35 @@ void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOpti
       launch(kFile, "dense_plain", options, cut.group, dense.n, dense.m, std::move(args)));
 }
 
+double flops(const Problem& problem) {
+  const double sums = static_cast<double>(problem.integer("m")) * problem.integer("n");
+  return 2 * sums * (static_cast<double>(problem.integer("k")) + problem.integer("k2"));
+}
+
 }  // namespace
 
 Reason dense_not_offered(const Problem& problem) { return acc_not_offered(problem); }
 
 const Op& dense_op() {
-  static const Op op{
-      "dense",
-      "y[m,n] = act(alpha * sum_k x[m,k] * w[n,k] + b[n]) + r[m,n]; k runs on in x2",
-      dense_fields(),
-      check_dense,
-      dense_tensors,
-      {{"dense_packed", "weights packed once", supports_packed, plan_packed, packed_outdone},
-       {"dense_both_packed", "weights packed once, x each time", supports_both_packed,
-        plan_both_packed},
-       {"dense_nt", "weights that change, as w[n,k]", supports_nt, plan_nt},
-       {"dense_nn", "weights that change, as w[k,n]", supports_nn, plan_nn},
-       {"dense_plain", "any stride, offset and extent", supports_plain, plan_plain}},
-      dense_data_sets(),
-      dense_reference,
-      dense_flops,
-      tensor_bytes,
-      dense_cases(),
-      dense_small_cases(),
-      false,  // measures_native_exp2
-      true,   // sums_products
-  };
+  static const Op op = [] {
+    Op op;
+    op.name = "dense";
+    op.about = "y[m,n] = act(alpha * sum_k x[m,k] * w[n,k] + b[n]) + r[m,n]; k runs on in x2";
+    op.fields = dense_fields();
+    op.check = check_dense;
+    op.tensors = dense_tensors;
+    op.variants = {
+        {"dense_packed", "weights packed once", refuses_packed, plan_packed, packed_outdone},
+        {"dense_both_packed", "weights packed once, x each time", refuses_both_packed,
+         plan_both_packed},
+        {"dense_nt", "weights that change, as w[n,k]", refuses_nt, plan_nt},
+        {"dense_nn", "weights that change, as w[k,n]", refuses_nn, plan_nn},
+        {"dense_plain", "any stride, offset and extent", refuses_plain, plan_plain}};
+    op.flops = flops;
+    op.bytes = tensor_bytes;
+    op.sums_products = true;
+    return op;
+  }();
   return op;
 }
 

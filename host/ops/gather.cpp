@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 // gather.cpp - the fields of gather, and how it is computed.
+#include "gather.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "../error.hpp"
-#include "gather_cases.hpp"
-#include "shared/geometry.hpp"
+#include "clam/error.hpp"
+#include "ops/shared/geometry.hpp"
+#include "shared/copy_unit.hpp"
+#include "shared/counts.hpp"
 
 namespace clam {
 namespace {
@@ -41,7 +44,7 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
           {"dst", Role::output, problem.dtype(), gathered, {}, 0}};
 }
 
-Reason supports(const Problem&, const DeviceInfo&) { return {}; }
+Reason refuses(const Problem&, const DeviceInfo&) { return {}; }
 
 void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted, Plan& plan) {
   const Gather gather(problem);
@@ -59,17 +62,12 @@ void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& w
         count, inner}});
 }
 
-/// Kernels clamp such an index; where the host has it, it is refused.
-Reason bad_inputs(const Problem& problem, const Tensors& inputs) {
-  const std::int64_t extent = Gather(problem).extent;
-  const HostTensor& index = inputs.at("index");
-  for (std::int64_t j = 0; j < index.size(); ++j) {
-    const double named = index.get(j);
-    if (named >= 0 && named < static_cast<double>(extent)) continue;
-    return fmt::format("index[{}]={}, needs 0 to {}, the {} slices of src", j, named, extent - 1,
-                       extent);
-  }
-  return {};
+/// src is read where it is gathered alone.
+double bytes(const Problem& problem) {
+  const Gather gather(problem);
+  return 2.0 * static_cast<double>(gather.outer * gather.count * gather.inner) *
+             size_of(problem.dtype()) +
+         4.0 * static_cast<double>(gather.count);
 }
 
 }  // namespace
@@ -84,22 +82,18 @@ Gather::Gather(const Problem& problem)
 }
 
 const Op& gather_op() {
-  static const Op op{
-      "gather",
-      "dst = the slices of src along an axis that an index names",
-      fields(),
-      check,
-      tensors,
-      {{"gather_slices", "the only one: in units of up to 16 bytes", supports, plan}},
-      gather_data_sets(),
-      gather_reference,
-      copy_flops,
-      gather_bytes,
-      gather_cases(),
-      gather_small_cases(),
-      false,  // measures_native_exp2
-      false,  // sums_products
-      bad_inputs};
+  static const Op op = [] {
+    Op op;
+    op.name = "gather";
+    op.about = "dst = the slices of src along an axis that an index names";
+    op.fields = fields();
+    op.check = check;
+    op.tensors = tensors;
+    op.variants = {{"gather_slices", "the only one: in units of up to 16 bytes", refuses, plan}};
+    op.flops = no_flops;
+    op.bytes = bytes;
+    return op;
+  }();
   return op;
 }
 

@@ -8,8 +8,9 @@
 
 #include <algorithm>
 
-#include "../error.hpp"
-#include "get_valid_counts_cases.hpp"
+#include "clam/error.hpp"
+#include "clam/op.hpp"
+#include "shared/counts.hpp"
 
 namespace clam {
 namespace {
@@ -65,20 +66,20 @@ Reason no_group(const DeviceInfo& device) {
   return fmt::format("the device has no work-groups of {} work-items", kSmallestGroup);
 }
 
-Reason supports_one(const Problem& p, const DeviceInfo& device) {
+Reason refuses_one(const Problem& p, const DeviceInfo& device) {
   if (p.integer("n") <= kRowsOfOne) return no_group(device);
   return fmt::format("n={} is over {}: too long for one work-group", p.integer("n"), kRowsOfOne);
 }
 
-Reason supports_three(const Problem& p, const DeviceInfo& device) {
+Reason refuses_three(const Problem& p, const DeviceInfo& device) {
   const std::int64_t bytes = word_bytes(p, kLargestGroup);
   if (bytes <= std::min(kLargestInt, device.max_alloc_bytes)) return no_group(device);
   return fmt::format("its scratch buffer may need {} bytes, over the limit of the device or of int",
                      bytes);
 }
 
-Reason supports_two(const Problem& p, const DeviceInfo& device) {
-  if (p.integer("n") <= kRowsOfTwo) return supports_three(p, device);
+Reason refuses_two(const Problem& p, const DeviceInfo& device) {
+  if (p.integer("n") <= kRowsOfTwo) return refuses_three(p, device);
   return fmt::format("n={} is over {}: adding the counts up again and again takes too long",
                      p.integer("n"), kRowsOfTwo);
 }
@@ -181,27 +182,29 @@ void plan_three(const Problem& p, const DeviceInfo& device, const PlanOptions& o
 }  // namespace
 
 const Op& get_valid_counts_op() {
-  static const Op op = {
-      "get_valid_counts",
-      "keeps the rows with score > score_threshold and id >= 0, in order; the rest becomes -1",
-      {extent("batch", "independent sets of rows", "1"), extent("n", "rows of a set"),
-       extent("e", "elements of a row, 5 or more", "6"), dtype_field(),
-       number("score_threshold", "a valid row has a higher score", "0"),
-       integer("id_index", "element that holds the class; -1: there is none", "0", -1),
-       integer("score_index", "element that holds the score", "1", 0)},
-      check,
-      tensors,
-      {{"get_valid_counts_one", "one launch, for few rows", supports_one, plan_one},
-       {"get_valid_counts_two", "two launches, for up to a million rows", supports_two, plan_two,
-        two_outdone},
-       {"get_valid_counts_three", "one launch more, so that work stays linear in n", supports_three,
-        plan_three}},
-      get_valid_counts_data_sets(),
-      get_valid_counts_reference,
-      get_valid_counts_flops,
-      tensor_bytes,
-      get_valid_counts_cases(),
-      get_valid_counts_small_cases()};
+  static const Op op = [] {
+    Op op;
+    op.name = "get_valid_counts";
+    op.about =
+        "keeps the rows with score > score_threshold and id >= 0, in order; the rest becomes -1";
+    op.fields = {extent("batch", "independent sets of rows", "1"),
+                 extent("n", "rows of a set"),
+                 extent("e", "elements of a row, 5 or more", "6"),
+                 dtype_field(),
+                 number("score_threshold", "a valid row has a higher score", "0"),
+                 integer("id_index", "element that holds the class; -1: there is none", "0", -1),
+                 integer("score_index", "element that holds the score", "1", 0)};
+    op.check = check;
+    op.tensors = tensors;
+    op.variants = {{"get_valid_counts_one", "one launch, for few rows", refuses_one, plan_one},
+                   {"get_valid_counts_two", "two launches, for up to a million rows", refuses_two,
+                    plan_two, two_outdone},
+                   {"get_valid_counts_three", "one launch more, so that work stays linear in n",
+                    refuses_three, plan_three}};
+    op.flops = no_flops;
+    op.bytes = tensor_bytes;
+    return op;
+  }();
   return op;
 }
 

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "layer_norm_cases.hpp"
-#include "shared/activation.hpp"
-#include "shared/geometry.hpp"
+#include "clam/op.hpp"
+#include "ops/shared/activation.hpp"
+#include "ops/shared/geometry.hpp"
+#include "shared/counts.hpp"
 
 namespace clam {
 namespace {
@@ -104,13 +105,13 @@ void add_launch(const char* kernel, const Problem& problem, const Share& share,
 
 // ---- variants ----
 
-Reason supports_long_row(const Problem&, const DeviceInfo& device) {
+Reason refuses_long_row(const Problem&, const DeviceInfo& device) {
   if (most_items(device) >= kSmallestGroup) return {};
   return fmt::format("the device has no work-groups of {} work-items", kSmallestGroup);
 }
 
-Reason supports_row(const Problem& problem, const DeviceInfo& device) {
-  if (Reason reason = supports_long_row(problem, device)) return reason;
+Reason refuses_row(const Problem& problem, const DeviceInfo& device) {
+  if (Reason reason = refuses_long_row(problem, device)) return reason;
   const int n = problem.integer("n");
   const Share share = share_row(n, device, {});
   if (share.fits()) return {};
@@ -132,28 +133,32 @@ void plan_row(const Problem& problem, const DeviceInfo& device, const PlanOption
   add_launch("layer_norm_row", problem, share, device, plan);
 }
 
+/// A sum; a difference, its square and their sum; a product and a multiply-add, and the difference
+/// again.
+double flops(const Problem& problem) {
+  return 8.0 * problem.integer("rows") * problem.integer("n");
+}
+
 }  // namespace
 
 const Op& layer_norm_op() {
-  static const Op op{
-      "layer_norm",
-      "dst = act((src - mean) / sqrt(variance + eps) * gamma + beta), row by row",
-      {extent("rows", "rows of src and dst"), extent("n", "elements of a row"), dtype_field(),
-       number("eps", "added to the variance", "1e-05"),
-       choice("act", "activation of the result", activation_names(), "none")},
-      check_layer_norm,
-      layer_norm_tensors,
-      {{"layer_norm_row", "rows held in registers: one read", supports_row, plan_row},
-       {"layer_norm_row_long", "rows of any length: three reads", supports_long_row,
-        plan_long_row}},
-      layer_norm_data_sets(),
-      layer_norm_reference,
-      layer_norm_flops,
-      tensor_bytes,
-      layer_norm_cases(),
-      layer_norm_small_cases(),
-      true,  // measures_native_exp2
-  };
+  static const Op op = [] {
+    Op op;
+    op.name = "layer_norm";
+    op.about = "dst = act((src - mean) / sqrt(variance + eps) * gamma + beta), row by row";
+    op.fields = {extent("rows", "rows of src and dst"), extent("n", "elements of a row"),
+                 dtype_field(), number("eps", "added to the variance", "1e-05"),
+                 choice("act", "activation of the result", activation_names(), "none")};
+    op.check = check_layer_norm;
+    op.tensors = layer_norm_tensors;
+    op.variants = {{"layer_norm_row", "rows held in registers: one read", refuses_row, plan_row},
+                   {"layer_norm_row_long", "rows of any length: three reads", refuses_long_row,
+                    plan_long_row}};
+    op.flops = flops;
+    op.bytes = tensor_bytes;
+    op.measures_native_exp2 = true;
+    return op;
+  }();
   return op;
 }
 

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../error.hpp"
-#include "match_assignment_cases.hpp"
-#include "shared/geometry.hpp"
+#include "clam/error.hpp"
+#include "clam/op.hpp"
+#include "ops/shared/geometry.hpp"
+#include "shared/counts.hpp"
 
 namespace clam {
 namespace {
@@ -47,7 +48,7 @@ std::int64_t most_items(const DeviceInfo& device) {
                    device.max_work_items[1] * kFewestLanes});
 }
 
-Reason supports(const Problem& p, const DeviceInfo& device) {
+Reason refuses(const Problem& p, const DeviceInfo& device) {
   const std::int64_t longest = std::max(p.integer("m"), p.integer("n"));
   if (Reason reason = too_large("a row's statistics", longest * 8, device)) return reason;
   if (most_items(device) >= kLeastGroup) return {};
@@ -96,24 +97,28 @@ void plan(const Problem& p, const DeviceInfo& device, const PlanOptions& wanted,
        p.number("threshold")});
 }
 
+/// Of an element: a comparison, a difference, an exponential and a sum in either direction, four
+/// sums to its score, and a comparison in either direction.
+double flops(const Problem& problem) { return 14.0 * problem.integer("m") * problem.integer("n"); }
+
 }  // namespace
 
 const Op& match_assignment_op() {
-  static const Op op{
-      "match_assignment",
-      "scores = log_softmax(sim, rows) + log_softmax(sim, columns) + log sigmoid(z0) + log "
-      "sigmoid(z1), and the mutual best of rows and columns",
-      fields(),
-      check,
-      tensors,
-      {{"match_assignment_scores", "the only one: statistics, scores by rows, matches by columns",
-        supports, plan}},
-      match_assignment_data_sets(),
-      match_assignment_reference,
-      match_assignment_flops,
-      tensor_bytes,
-      match_assignment_cases(),
-      match_assignment_small_cases()};
+  static const Op op = [] {
+    Op op;
+    op.name = "match_assignment";
+    op.about =
+        "scores = log_softmax(sim, rows) + log_softmax(sim, columns) + log sigmoid(z0) + log "
+        "sigmoid(z1), and the mutual best of rows and columns";
+    op.fields = fields();
+    op.check = check;
+    op.tensors = tensors;
+    op.variants = {{"match_assignment_scores",
+                    "the only one: statistics, scores by rows, matches by columns", refuses, plan}};
+    op.flops = flops;
+    op.bytes = tensor_bytes;
+    return op;
+  }();
   return op;
 }
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // multibox_prior: its Problem line, and its plan.
+#include "multibox_prior.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "../number_text.hpp"
-#include "multibox_prior_cases.hpp"
-#include "shared/geometry.hpp"
+#include "ops/shared/geometry.hpp"
+#include "runtime/number_text.hpp"
 
 namespace clam {
 namespace {
@@ -49,7 +50,7 @@ std::int64_t most_items(const DeviceInfo& device) {
   return std::min(device.max_work_group, device.max_work_items[0]);
 }
 
-Reason supports(const Problem&, const DeviceInfo& device) {
+Reason refuses(const Problem&, const DeviceInfo& device) {
   if (most_items(device) >= kSmallestGroup) return {};
   return fmt::format("the device has no work-groups of {} work-items", kSmallestGroup);
 }
@@ -84,6 +85,13 @@ void plan(const Problem& p, const DeviceInfo& device, const PlanOptions& options
         p.integer("clip")}}};
 }
 
+/// A sum an element.
+double flops(const Problem& problem) {
+  return static_cast<double>(count(problem.tensors()[0].shape));
+}
+
+double bytes(const Problem& problem) { return static_cast<double>(problem.tensors()[0].bytes()); }
+
 }  // namespace
 
 int multibox_prior_boxes(const Problem& p) {
@@ -91,24 +99,25 @@ int multibox_prior_boxes(const Problem& p) {
 }
 
 const Op& multibox_prior_op() {
-  static const Op op = {
-      "multibox_prior",
-      "the corners of every cell's boxes: one a size, and one a ratio but the first",
-      {extent("h", "rows of the feature map"), extent("w", "columns of the feature map"),
-       dtype_field(), numbers("sizes", "of the boxes, in heights of the map", "1"),
-       numbers("ratios", "of width to height", "1"),
-       numbers("steps", "of y and x between cells; 0 or less: 1/h and 1/w", "-1x-1"),
-       numbers("offsets", "of the centre in its cell, of y and x", "0.5x0.5"),
-       integer("clip", "1: corners are kept between 0 and 1", "0", 0, 1)},
-      check,
-      tensors,
-      {{"multibox_prior_boxes", "the only one", supports, plan}},
-      multibox_prior_data_sets(),
-      multibox_prior_reference,
-      multibox_prior_flops,
-      multibox_prior_bytes,
-      multibox_prior_cases(),
-      multibox_prior_small_cases()};
+  static const Op op = [] {
+    Op op;
+    op.name = "multibox_prior";
+    op.about = "the corners of every cell's boxes: one a size, and one a ratio but the first";
+    op.fields = {extent("h", "rows of the feature map"),
+                 extent("w", "columns of the feature map"),
+                 dtype_field(),
+                 numbers("sizes", "of the boxes, in heights of the map", "1"),
+                 numbers("ratios", "of width to height", "1"),
+                 numbers("steps", "of y and x between cells; 0 or less: 1/h and 1/w", "-1x-1"),
+                 numbers("offsets", "of the centre in its cell, of y and x", "0.5x0.5"),
+                 integer("clip", "1: corners are kept between 0 and 1", "0", 0, 1)};
+    op.check = check;
+    op.tensors = tensors;
+    op.variants = {{"multibox_prior_boxes", "the only one", refuses, plan}};
+    op.flops = flops;
+    op.bytes = bytes;
+    return op;
+  }();
   return op;
 }
 

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 
-#include "multibox_transform_loc_cases.hpp"
-#include "shared/boxes.hpp"
-#include "shared/geometry.hpp"
+#include "clam/op.hpp"
+#include "ops/shared/boxes.hpp"
+#include "ops/shared/geometry.hpp"
+#include "shared/counts.hpp"
 
 namespace clam {
 namespace {
@@ -32,7 +33,7 @@ std::int64_t most_items(const DeviceInfo& device) {
   return std::min(device.max_work_group, device.max_work_items[0]);
 }
 
-Reason supports(const Problem&, const DeviceInfo& device) {
+Reason refuses(const Problem&, const DeviceInfo& device) {
   if (most_items(device) >= kSmallestGroup) return {};
   return fmt::format("the device has no work-groups of {} work-items", kSmallestGroup);
 }
@@ -69,22 +70,25 @@ void plan(const Problem& p, const DeviceInfo& device, const PlanOptions& options
 }  // namespace
 
 const Op& multibox_transform_loc_op() {
-  static const Op op = {
-      "multibox_transform_loc",
-      "rows (class, score, box) of the anchors whose best class reaches the threshold, in order",
-      {extent("batch", "independent images", "1"),
-       extent("classes", "scores of an anchor, with the background"), extent("n", "anchors"),
-       dtype_field(), number("threshold", "the lowest score of a class", "0.01"),
-       integer("clip", "1: corners are kept between 0 and 1", "1", 0, 1), variances_field()},
-      check,
-      tensors,
-      {{"multibox_transform_loc_two", "the only one: count, scatter", supports, plan}},
-      multibox_transform_loc_data_sets(),
-      multibox_transform_loc_reference,
-      multibox_transform_loc_flops,
-      tensor_bytes,
-      multibox_transform_loc_cases(),
-      multibox_transform_loc_small_cases()};
+  static const Op op = [] {
+    Op op;
+    op.name = "multibox_transform_loc";
+    op.about =
+        "rows (class, score, box) of the anchors whose best class reaches the threshold, in order";
+    op.fields = {extent("batch", "independent images", "1"),
+                 extent("classes", "scores of an anchor, with the background"),
+                 extent("n", "anchors"),
+                 dtype_field(),
+                 number("threshold", "the lowest score of a class", "0.01"),
+                 integer("clip", "1: corners are kept between 0 and 1", "1", 0, 1),
+                 variances_field()};
+    op.check = check;
+    op.tensors = tensors;
+    op.variants = {{"multibox_transform_loc_two", "the only one: count, scatter", refuses, plan}};
+    op.flops = no_flops;
+    op.bytes = tensor_bytes;
+    return op;
+  }();
   return op;
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // nms: its Problem line, and what it asks of the core.
+#include "nms.hpp"
+
 #include <fmt/core.h>
 
-#include "nms_cases.hpp"
-#include "shared/suppression.hpp"
+#include "ops/shared/suppression.hpp"
+#include "shared/counts.hpp"
 
 namespace clam {
 namespace {
@@ -87,19 +89,18 @@ Suppression nms_asks(const Problem& p) {
 }
 
 const Op& nms_op() {
-  static const Op op = {
-      "nms",
-      "non-maximum suppression of count[b] rows, as TVM's non_max_suppression defines it",
-      nms_fields(),
-      check_nms,
-      nms_tensors,
-      suppression_variants({nms_asks, output}),
-      nms_data_sets(),
-      nms_reference,
-      nms_flops,
-      tensor_bytes,
-      nms_cases(),
-      nms_small_cases()};
+  static const Op op = [] {
+    Op op;
+    op.name = "nms";
+    op.about = "non-maximum suppression of count[b] rows, as TVM's non_max_suppression defines it";
+    op.fields = nms_fields();
+    op.check = check_nms;
+    op.tensors = nms_tensors;
+    op.variants = suppression_variants({nms_asks, output});
+    op.flops = no_flops;
+    op.bytes = tensor_bytes;
+    return op;
+  }();
   return op;
 }
 

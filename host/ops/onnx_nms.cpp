@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // onnx_nms: its Problem line, what it asks of the core of nms, and the launch of its output.
+#include "onnx_nms.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "onnx_nms_cases.hpp"
-#include "shared/suppression.hpp"
+#include "ops/shared/suppression.hpp"
+#include "shared/counts.hpp"
 
 namespace clam {
 namespace {
@@ -76,18 +78,18 @@ Suppression onnx_nms_asks(const Problem& p) {
 }
 
 const Op& onnx_nms_op() {
-  static const Op op = {"onnx_nms",
-                        "non-maximum suppression by class, as ONNX's NonMaxSuppression defines it",
-                        onnx_nms_fields(),
-                        check_onnx_nms,
-                        onnx_nms_tensors,
-                        suppression_variants({onnx_nms_asks, output}),
-                        onnx_nms_data_sets(),
-                        onnx_nms_reference,
-                        nms_flops,
-                        tensor_bytes,
-                        onnx_nms_cases(),
-                        onnx_nms_small_cases()};
+  static const Op op = [] {
+    Op op;
+    op.name = "onnx_nms";
+    op.about = "non-maximum suppression by class, as ONNX's NonMaxSuppression defines it";
+    op.fields = onnx_nms_fields();
+    op.check = check_onnx_nms;
+    op.tensors = onnx_nms_tensors;
+    op.variants = suppression_variants({onnx_nms_asks, output});
+    op.flops = no_flops;
+    op.bytes = tensor_bytes;
+    return op;
+  }();
   return op;
 }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // pool2d.cpp - the fields of pool2d, and how it is computed.
+#include "pool2d.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "../error.hpp"
-#include "pool2d_cases.hpp"
-#include "shared/geometry.hpp"
+#include "clam/error.hpp"
+#include "ops/shared/geometry.hpp"
+#include "shared/counts.hpp"
 
 namespace clam {
 namespace {
@@ -274,26 +276,26 @@ Reason other_layout(const Pool2d& pool, bool nhwc) {
                           : "it reads nchw, the layout is nhwc");
 }
 
-Reason supports_global(const Problem& problem, const DeviceInfo& device, bool nhwc) {
+Reason refuses_global(const Problem& problem, const DeviceInfo& device, bool nhwc) {
   const Pool2d pool(problem);
   if (Reason reason = other_layout(pool, nhwc)) return reason;
   if (!pool.global) return "the window is not the whole map";
   return group_too_small(device);
 }
 
-Reason supports_nchw_global(const Problem& problem, const DeviceInfo& device) {
-  return supports_global(problem, device, false);
+Reason refuses_nchw_global(const Problem& problem, const DeviceInfo& device) {
+  return refuses_global(problem, device, false);
 }
 
-Reason supports_nhwc_global(const Problem& problem, const DeviceInfo& device) {
-  return supports_global(problem, device, true);
+Reason refuses_nhwc_global(const Problem& problem, const DeviceInfo& device) {
+  return refuses_global(problem, device, true);
 }
 
-Reason supports_window(const Problem& problem, const DeviceInfo&) {
+Reason refuses_window(const Problem& problem, const DeviceInfo&) {
   return other_layout(Pool2d(problem), false);
 }
 
-Reason supports_run(const Problem& problem, const DeviceInfo&) {
+Reason refuses_run(const Problem& problem, const DeviceInfo&) {
   const Pool2d pool(problem);
   if (Reason reason = other_layout(pool, false)) return reason;
   if (pool.r > kMostTaps || pool.s > kMostTaps) {
@@ -303,34 +305,46 @@ Reason supports_run(const Problem& problem, const DeviceInfo&) {
   return fmt::format("stride_h={} is over {}", pool.stride_h, kMostStride);
 }
 
-Reason supports_nhwc(const Problem& problem, const DeviceInfo&) {
+Reason refuses_nhwc(const Problem& problem, const DeviceInfo&) {
   return other_layout(Pool2d(problem), true);
+}
+
+/// A sum or a comparison for every element of every window.
+double flops(const Problem& problem) {
+  const Pool2d pool(problem);
+  return static_cast<double>(pool.maps()) * pool.oh() * pool.ow() * pool.r * pool.s;
+}
+
+double least_bytes(const Problem& problem) {
+  const Pool2d pool(problem);
+  return bytes_that_windows_meet(problem, pool.rows(), pool.columns());
 }
 
 }  // namespace
 
 const Op& pool2d_op() {
-  static const Op op{
-      "pool2d",
-      "y = mean or max of the elements of a window of x",
-      fields(),
-      check,
-      tensors,
-      {{"pool2d_global", "whole nchw maps: lanes along a map, in aligned vectors",
-        supports_nchw_global, plan_global},
-       {"pool2d_run", "nchw, windows of up to 7 x 7: a column of outputs an item", supports_run,
-        plan_run},
-       {"pool2d_window", "nchw, any window: an output an item", supports_window, plan_window},
-       {"pool2d_nhwc_global", "whole nhwc maps: lanes down a map", supports_nhwc_global,
-        plan_nhwc_global},
-       {"pool2d_nhwc", "nhwc, any window: one or four channels of an output an item", supports_nhwc,
-        plan_nhwc}},
-      pool2d_data_sets(),
-      pool2d_reference,
-      pool2d_flops,
-      tensor_bytes,
-      pool2d_cases(),
-      pool2d_small_cases()};
+  static const Op op = [] {
+    Op op;
+    op.name = "pool2d";
+    op.about = "y = mean or max of the elements of a window of x";
+    op.fields = fields();
+    op.check = check;
+    op.tensors = tensors;
+    op.variants = {
+        {"pool2d_global", "whole nchw maps: lanes along a map, in aligned vectors",
+         refuses_nchw_global, plan_global},
+        {"pool2d_run", "nchw, windows of up to 7 x 7: a column of outputs an item", refuses_run,
+         plan_run},
+        {"pool2d_window", "nchw, any window: an output an item", refuses_window, plan_window},
+        {"pool2d_nhwc_global", "whole nhwc maps: lanes down a map", refuses_nhwc_global,
+         plan_nhwc_global},
+        {"pool2d_nhwc", "nhwc, any window: one or four channels of an output an item", refuses_nhwc,
+         plan_nhwc}};
+    op.flops = flops;
+    op.bytes = tensor_bytes;
+    op.least_bytes = least_bytes;
+    return op;
+  }();
   return op;
 }
 

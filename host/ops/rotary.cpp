@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 // rotary.cpp - the fields of rotary, and how it is computed.
+#include "rotary.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "../error.hpp"
-#include "rotary_cases.hpp"
-#include "shared/geometry.hpp"
-#include "shared/places.hpp"
+#include "clam/error.hpp"
+#include "ops/shared/geometry.hpp"
+#include "ops/shared/places.hpp"
+#include "shared/counts.hpp"
 
 namespace clam {
 namespace {
@@ -167,33 +169,39 @@ void plan_halves(const Problem& problem, const DeviceInfo& device, const PlanOpt
   add_launch("rotary_halves", problem, device, wanted, plan);
 }
 
-Reason supports_adjacent(const Problem& problem, const DeviceInfo&) {
+Reason refuses_adjacent(const Problem& problem, const DeviceInfo&) {
   if (!Rotary(problem).halves) return {};
   return "pairs are halves apart, not side by side";
 }
 
-Reason supports_halves(const Problem& problem, const DeviceInfo&) {
+Reason refuses_halves(const Problem& problem, const DeviceInfo&) {
   if (Rotary(problem).halves) return {};
   return "pairs are side by side, not halves apart";
+}
+
+/// Two products and a sum a rotated element.
+double flops(const Problem& problem) {
+  const Rotary rotary(problem);
+  return 3.0 * rotary.matrices * rotary.n * rotary.rotary_dim;
 }
 
 }  // namespace
 
 const Op& rotary_op() {
-  static const Op op{
-      "rotary",
-      "dst = src * cos + rotate(src) * sin",
-      fields(),
-      check,
-      tensors,
-      {{"rotary_adjacent", "pairs side by side", supports_adjacent, plan_adjacent},
-       {"rotary_halves", "pairs halves of rotary_dim apart", supports_halves, plan_halves}},
-      rotary_data_sets(),
-      rotary_reference,
-      rotary_flops,
-      tensor_bytes,
-      rotary_cases(),
-      rotary_small_cases()};
+  static const Op op = [] {
+    Op op;
+    op.name = "rotary";
+    op.about = "dst = src * cos + rotate(src) * sin";
+    op.fields = fields();
+    op.check = check;
+    op.tensors = tensors;
+    op.variants = {
+        {"rotary_adjacent", "pairs side by side", refuses_adjacent, plan_adjacent},
+        {"rotary_halves", "pairs halves of rotary_dim apart", refuses_halves, plan_halves}};
+    op.flops = flops;
+    op.bytes = tensor_bytes;
+    return op;
+  }();
   return op;
 }
 

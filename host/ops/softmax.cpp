@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 // softmax.cpp - the fields of softmax, and how it is computed.
+#include "softmax.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "../error.hpp"
-#include "shared/geometry.hpp"
-#include "softmax_cases.hpp"
+#include "clam/error.hpp"
+#include "ops/shared/geometry.hpp"
+#include "shared/counts.hpp"
 
 namespace clam {
 namespace {
@@ -230,26 +232,26 @@ Reason not_held(const Softmax& softmax, const Share& share) {
 
 bool in_one_piece(const Softmax& softmax) { return softmax.inner == 1 && softmax.mask_step == 1; }
 
-Reason supports_long_row(const Problem& problem, const DeviceInfo& device) {
+Reason refuses_long_row(const Problem& problem, const DeviceInfo& device) {
   const Softmax softmax(problem);
   if (in_one_piece(softmax)) return group_too_small(device);
   if (softmax.inner == 1) return "the mask does not reach as far as the axis";
   return fmt::format("elements of a row lie {} apart, not side by side", softmax.inner);
 }
 
-Reason supports_row(const Problem& problem, const DeviceInfo& device) {
-  if (Reason reason = supports_long_row(problem, device)) return reason;
+Reason refuses_row(const Problem& problem, const DeviceInfo& device) {
+  if (Reason reason = refuses_long_row(problem, device)) return reason;
   const Softmax softmax(problem);
   return not_held(softmax, share_row(softmax, device, {}));
 }
 
-Reason supports_long_column(const Problem& problem, const DeviceInfo& device) {
+Reason refuses_long_column(const Problem& problem, const DeviceInfo& device) {
   if (!in_one_piece(Softmax(problem))) return group_too_small(device);
   return "a row lies in one piece, and so does its mask";
 }
 
-Reason supports_column(const Problem& problem, const DeviceInfo& device) {
-  if (Reason reason = supports_long_column(problem, device)) return reason;
+Reason refuses_column(const Problem& problem, const DeviceInfo& device) {
+  if (Reason reason = refuses_long_column(problem, device)) return reason;
   const Softmax softmax(problem);
   return not_held(softmax, share_column(softmax, device, {}));
 }
@@ -282,6 +284,11 @@ void plan_column(const Problem& problem, const DeviceInfo& device, const PlanOpt
   add_columns("softmax_column", problem, share, device, plan);
 }
 
+/// A comparison, a difference, an exponential, a sum and a product an element.
+double flops(const Problem& problem) {
+  return 5 * static_cast<double>(count(problem.shape("shape")));
+}
+
 }  // namespace
 
 SoftmaxRows::SoftmaxRows(const Problem& problem) {
@@ -298,28 +305,26 @@ SoftmaxRows::SoftmaxRows(const Problem& problem) {
 }
 
 const Op& softmax_op() {
-  static const Op op{
-      "softmax",
-      "dst = exp(x - max x) / sum exp(x - max x) along an axis, x = scale * src + mask",
-      softmax_fields(),
-      check_softmax,
-      softmax_tensors,
-      {{"softmax_row", "rows in one piece, each held in registers: one read", supports_row,
-        plan_row},
-       {"softmax_row_long", "rows in one piece of any length: two reads", supports_long_row,
-        plan_long_row},
-       {"softmax_column", "rows across the memory, held in registers: one read", supports_column,
-        plan_column},
-       {"softmax_column_long", "rows across the memory of any length: two reads",
-        supports_long_column, plan_long_column}},
-      softmax_data_sets(),
-      softmax_reference,
-      softmax_flops,
-      tensor_bytes,
-      softmax_cases(),
-      softmax_small_cases(),
-      true,  // measures_native_exp2
-  };
+  static const Op op = [] {
+    Op op;
+    op.name = "softmax";
+    op.about = "dst = exp(x - max x) / sum exp(x - max x) along an axis, x = scale * src + mask";
+    op.fields = softmax_fields();
+    op.check = check_softmax;
+    op.tensors = softmax_tensors;
+    op.variants = {{"softmax_row", "rows in one piece, each held in registers: one read",
+                    refuses_row, plan_row},
+                   {"softmax_row_long", "rows in one piece of any length: two reads",
+                    refuses_long_row, plan_long_row},
+                   {"softmax_column", "rows across the memory, held in registers: one read",
+                    refuses_column, plan_column},
+                   {"softmax_column_long", "rows across the memory of any length: two reads",
+                    refuses_long_column, plan_long_column}};
+    op.flops = flops;
+    op.bytes = tensor_bytes;
+    op.measures_native_exp2 = true;
+    return op;
+  }();
   return op;
 }
 

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "shared/boxes.hpp"
-#include "shared/geometry.hpp"
-#include "ssd_decode_cases.hpp"
+#include "clam/op.hpp"
+#include "ops/shared/boxes.hpp"
+#include "ops/shared/geometry.hpp"
+#include "shared/counts.hpp"
 
 namespace clam {
 namespace {
@@ -32,7 +33,7 @@ std::int64_t most_items(const DeviceInfo& device) {
   return std::min({device.max_work_group, device.max_work_items[0], device.max_work_items[1]});
 }
 
-Reason supports(const Problem&, const DeviceInfo& device) {
+Reason refuses(const Problem&, const DeviceInfo& device) {
   if (most_items(device) >= kLanes) return {};
   return fmt::format("{} work-items share an anchor, a group has at most {}", kLanes,
                      most_items(device));
@@ -59,25 +60,34 @@ void plan(const Problem& p, const DeviceInfo& device, const PlanOptions& options
                      p.integer("classes"), p.number("threshold"), v[0], v[1], v[2], v[3]}}};
 }
 
+/// Of a score a comparison, a difference, an exponential, a sum and a product; of a box 16.
+double flops(const Problem& p) {
+  return static_cast<double>(p.integer("batch")) * p.integer("n") *
+         (5.0 * p.integer("classes") + 16);
+}
+
 }  // namespace
 
 const Op& ssd_decode_op() {
-  static const Op op = {
-      "ssd_decode",
-      "rows (id, score, box) of every class and anchor: softmax of the scores, boxes from offsets",
-      {extent("batch", "independent images", "1"),
-       extent("classes", "scores of an anchor, with the background"), extent("n", "anchors"),
-       dtype_field(), number("threshold", "a class has a higher score, else id -1", "0.01"),
-       variances_field()},
-      check,
-      tensors,
-      {{"ssd_decode_rows", "the only one", supports, plan}},
-      ssd_decode_data_sets(),
-      ssd_decode_reference,
-      ssd_decode_flops,
-      tensor_bytes,
-      ssd_decode_cases(),
-      ssd_decode_small_cases()};
+  static const Op op = [] {
+    Op op;
+    op.name = "ssd_decode";
+    op.about =
+        "rows (id, score, box) of every class and anchor: softmax of the scores, boxes from "
+        "offsets";
+    op.fields = {extent("batch", "independent images", "1"),
+                 extent("classes", "scores of an anchor, with the background"),
+                 extent("n", "anchors"),
+                 dtype_field(),
+                 number("threshold", "a class has a higher score, else id -1", "0.01"),
+                 variances_field()};
+    op.check = check;
+    op.tensors = tensors;
+    op.variants = {{"ssd_decode_rows", "the only one", refuses, plan}};
+    op.flops = flops;
+    op.bytes = tensor_bytes;
+    return op;
+  }();
   return op;
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // torchvision_nms: its Problem line, and what it asks of the core of nms.
+#include "torchvision_nms.hpp"
+
 #include <limits>
 
-#include "shared/suppression.hpp"
-#include "torchvision_nms_cases.hpp"
+#include "ops/shared/suppression.hpp"
+#include "shared/counts.hpp"
 
 namespace clam {
 namespace {
@@ -44,18 +46,18 @@ Suppression torchvision_nms_asks(const Problem& p) {
 }
 
 const Op& torchvision_nms_op() {
-  static const Op op = {"torchvision_nms",
-                        "row numbers of kept boxes by falling score, as torchvision.ops.nms",
-                        torchvision_nms_fields(),
-                        check_torchvision_nms,
-                        torchvision_nms_tensors,
-                        suppression_variants({torchvision_nms_asks, output}),
-                        torchvision_nms_data_sets(),
-                        torchvision_nms_reference,
-                        nms_flops,
-                        tensor_bytes,
-                        torchvision_nms_cases(),
-                        torchvision_nms_small_cases()};
+  static const Op op = [] {
+    Op op;
+    op.name = "torchvision_nms";
+    op.about = "row numbers of kept boxes by falling score, as torchvision.ops.nms";
+    op.fields = torchvision_nms_fields();
+    op.check = check_torchvision_nms;
+    op.tensors = torchvision_nms_tensors;
+    op.variants = suppression_variants({torchvision_nms_asks, output});
+    op.flops = no_flops;
+    op.bytes = tensor_bytes;
+    return op;
+  }();
   return op;
 }
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 // transpose.cpp - the fields of transpose, and how it is computed.
+#include "transpose.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "../error.hpp"
-#include "shared/geometry.hpp"
-#include "transpose_cases.hpp"
+#include "clam/error.hpp"
+#include "ops/shared/geometry.hpp"
+#include "shared/copy_unit.hpp"
+#include "shared/counts.hpp"
 
 namespace clam {
 namespace {
@@ -155,18 +158,18 @@ void plan_tile(const Problem& problem, const DeviceInfo& device, const PlanOptio
 
 // ---- variants ----
 
-Reason supports_rows(const Problem& problem, const DeviceInfo&) {
+Reason refuses_rows(const Problem& problem, const DeviceInfo&) {
   if (Turn(problem).keeps_innermost()) return {};
   return "the innermost axis moves";
 }
 
-Reason supports_tile(const Problem& problem, const DeviceInfo& device) {
+Reason refuses_tile(const Problem& problem, const DeviceInfo& device) {
   if (Turn(problem).keeps_innermost()) return "the innermost axis stays";
   if (most_items(device) >= kTile) return {};
   return fmt::format("the device has no work-groups of {} work-items", kTile);
 }
 
-Reason supports_blocks(const Problem& problem, const DeviceInfo&) {
+Reason refuses_blocks(const Problem& problem, const DeviceInfo&) {
   const Turn turn(problem);
   if (turn.keeps_innermost()) return "the innermost axis stays";
   const Plane plane(turn);
@@ -226,22 +229,22 @@ std::vector<std::int64_t> Turn::dst_steps() const {
 }
 
 const Op& transpose_op() {
-  static const Op op{
-      "transpose",
-      "dst = src with its axes in another order",
-      fields(),
-      check,
-      tensors,
-      {{"transpose_rows", "the innermost axis stays: copied in wide units", supports_rows,
-        plan_rows},
-       {"transpose_blocks", "it moves: blocks of 4 x 4 in registers", supports_blocks, plan_blocks},
-       {"transpose_tile", "it moves: tiles of 16 x 16 in local memory", supports_tile, plan_tile}},
-      transpose_data_sets(),
-      transpose_reference,
-      copy_flops,
-      tensor_bytes,
-      transpose_cases(),
-      transpose_small_cases()};
+  static const Op op = [] {
+    Op op;
+    op.name = "transpose";
+    op.about = "dst = src with its axes in another order";
+    op.fields = fields();
+    op.check = check;
+    op.tensors = tensors;
+    op.variants = {
+        {"transpose_rows", "the innermost axis stays: copied in wide units", refuses_rows,
+         plan_rows},
+        {"transpose_blocks", "it moves: blocks of 4 x 4 in registers", refuses_blocks, plan_blocks},
+        {"transpose_tile", "it moves: tiles of 16 x 16 in local memory", refuses_tile, plan_tile}};
+    op.flops = no_flops;
+    op.bytes = tensor_bytes;
+    return op;
+  }();
   return op;
 }
 

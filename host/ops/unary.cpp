@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // unary.cpp - the fields of unary, and how it is computed.
+#include "unary.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "shared/geometry.hpp"
-#include "unary_cases.hpp"
+#include "ops/shared/geometry.hpp"
 
 namespace clam {
 namespace {
@@ -40,7 +41,7 @@ std::int64_t most_items(const DeviceInfo& device) {
   return std::min(device.max_work_group, device.max_work_items[0]);
 }
 
-Reason supports(const Problem&, const DeviceInfo& device) {
+Reason refuses(const Problem&, const DeviceInfo& device) {
   if (most_items(device) >= kSmallestGroup) return {};
   return fmt::format("the device has no work-groups of {} work-items", kSmallestGroup);
 }
@@ -69,6 +70,15 @@ void plan_vector(const Problem& problem, const DeviceInfo& device, const PlanOpt
        {BufferArg{"src"}, BufferArg{"dst"}, n, problem.number("scale"), problem.number("shift")}}};
 }
 
+/// A function counts as one operation, and so do a product and a sum before it.
+double flops(const Problem& problem) {
+  return (is_affine(problem) ? 3 : 1) * static_cast<double>(count(problem.shape("shape")));
+}
+
+double bytes(const Problem& problem) {
+  return 2.0 * static_cast<double>(count(problem.shape("shape"))) * size_of(problem.dtype());
+}
+
 }  // namespace
 
 const std::vector<UnaryRange>& unary_ranges() {
@@ -91,20 +101,20 @@ const UnaryRange& unary_range(const Problem& problem) {
 }
 
 const Op& unary_op() {
-  static const Op op{
-      "unary",
-      "dst = op(scale * src + shift), element by element",
-      {choice("op", "the function", names(), ""), shape("shape", "extents of src and dst"),
-       dtype_field(), number("scale", "factor of src", "1"), number("shift", "added to it", "0")},
-      check_unary,
-      unary_tensors,
-      {{"unary_vector", "the only one", supports, plan_vector}},
-      unary_data_sets(),
-      unary_reference,
-      unary_flops,
-      unary_bytes,
-      unary_cases(),
-      unary_small_cases()};
+  static const Op op = [] {
+    Op op;
+    op.name = "unary";
+    op.about = "dst = op(scale * src + shift), element by element";
+    op.fields = {choice("op", "the function", names(), ""),
+                 shape("shape", "extents of src and dst"), dtype_field(),
+                 number("scale", "factor of src", "1"), number("shift", "added to it", "0")};
+    op.check = check_unary;
+    op.tensors = unary_tensors;
+    op.variants = {{"unary_vector", "the only one", refuses, plan_vector}};
+    op.flops = flops;
+    op.bytes = bytes;
+    return op;
+  }();
   return op;
 }
 

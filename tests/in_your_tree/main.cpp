@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "clam.hpp"
+#include "clam/clam.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // control.cpp - what the programs and the tests ask of this library beside OpenCL: its clock
-// (host/clock.cpp), another script, and what was called (tests/scripted.hpp).
+// (host/check/clock.cpp), another script, and what was called (tests/scripted.hpp).
 #include <cstdio>
 #include <exception>
 #include <string>

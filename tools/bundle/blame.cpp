@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "check/op_proof.hpp"
 #include "proof.hpp"
 
 namespace clam {

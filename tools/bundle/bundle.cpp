@@ -8,9 +8,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "atomic_file.hpp"
+#include "check/npy.hpp"
+#include "clam/error.hpp"
 #include "directives.hpp"
-#include "error.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam {
 namespace {

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "op.hpp"
-#include "plan.hpp"
+#include "clam/op.hpp"
+#include "clam/plan.hpp"
 #include "process/clean_end.hpp"
 
 namespace clam {

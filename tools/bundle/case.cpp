@@ -11,9 +11,9 @@
 #include <limits>
 #include <string_view>
 
-#include "atomic_file.hpp"
-#include "error.hpp"
-#include "verify.hpp"
+#include "check/verify.hpp"
+#include "clam/error.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam {
 namespace {
@@ -162,7 +162,7 @@ void build_all(Runtime& runtime, const cl::Device& device, const Bundle& bundle,
 
 // ---- the result ----
 
-/// As in verification (host/compare.cpp), of one element.
+/// As in verification (host/check/compare.cpp), of one element.
 double error_ratio(Dtype dtype, double out, double expected, double bound) {
   const double largest = dtype == Dtype::f16 ? 65504.0 : std::numeric_limits<float>::max();
   if (std::isinf(bound)) return 0;
@@ -236,8 +236,7 @@ CaseRun attempt(const cl::Device& device, const Bundle& bundle, const std::strin
   try {
     const cl::Context context(device);
     if (bundle.build_only()) return {build_alone(context, device, bundle, record), {}};
-    RuntimeOptions options;
-    options.cache_dir.clear();  // a stored binary would hide what the compiler does today
+    RuntimeOptions options;  // no cache: a stored binary would hide what the compiler does today
     options.files = KernelFiles("", folder);
     Runtime runtime(context, cl::CommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE), options);
     build_all(runtime, device, bundle, record);

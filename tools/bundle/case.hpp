@@ -5,8 +5,9 @@
 #include <string>
 
 #include "bundle.hpp"
-#include "kernels.hpp"
-#include "opencl.hpp"
+#include "check/op_proof.hpp"
+#include "clam/kernels.hpp"
+#include "clam/opencl.hpp"
 
 namespace clam {
 

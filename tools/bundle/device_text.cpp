@@ -13,7 +13,7 @@
 #include <sstream>
 
 #include "bundle.hpp"
-#include "gpu.hpp"
+#include "clam/gpu.hpp"
 
 namespace clam {
 namespace {

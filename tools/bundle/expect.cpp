@@ -7,9 +7,9 @@
 #include <limits>
 
 #include "case.hpp"
-#include "compare.hpp"
-#include "error.hpp"
-#include "kernels.hpp"
+#include "check/compare.hpp"
+#include "clam/error.hpp"
+#include "clam/kernels.hpp"
 
 namespace clam {
 namespace {

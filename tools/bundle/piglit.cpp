@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "bundle.hpp"
-#include "error.hpp"
+#include "clam/error.hpp"
 
 namespace clam {
 namespace {

@@ -8,9 +8,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "atomic_file.hpp"
-#include "error.hpp"
-#include "kernels.hpp"
+#include "check/op_proof.hpp"
+#include "clam/error.hpp"
+#include "clam/kernels.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam {
 namespace {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bundle.hpp"
+#include "check/op_proof.hpp"
 
 namespace clam {
 

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <filesystem>
 
-#include "atomic_file.hpp"
 #include "bundle.hpp"
 #include "last_words.hpp"
 #include "proof.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam {
 namespace {

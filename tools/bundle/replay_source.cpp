@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <sstream>
 
-#include "atomic_file.hpp"
 #include "bundle.hpp"
-#include "embedded.hpp"
-#include "error.hpp"
-#include "number_text.hpp"
+#include "clam/error.hpp"
+#include "runtime/atomic_file.hpp"
+#include "runtime/embedded.hpp"
+#include "runtime/number_text.hpp"
 
 namespace clam {
 namespace {

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bundle.hpp"
-#include "error.hpp"
+#include "clam/error.hpp"
 
 namespace clam {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "bundle.hpp"
-#include "error.hpp"
+#include "clam/error.hpp"
 #include "process/shell_quoted.hpp"
 
 namespace clam {

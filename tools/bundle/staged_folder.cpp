@@ -11,7 +11,7 @@
 #include <filesystem>
 
 #include "bundle.hpp"
-#include "error.hpp"
+#include "clam/error.hpp"
 
 namespace clam {
 namespace {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 // bisect.cpp - `clam bisect`: which node of a workload's graph makes it wrong.
-#include "bisect.hpp"
+#include "check/bisect.hpp"
 
 #include <fmt/core.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "atomic_file.hpp"
-#include "error.hpp"
+#include "check/workload.hpp"
+#include "clam/error.hpp"
 #include "process/clean_end.hpp"
 #include "record_failure.hpp"
+#include "runtime/atomic_file.hpp"
 #include "verify_graph.hpp"
-#include "workload.hpp"
 
 namespace clam::cli {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cache_folder.hpp"
+#include "clam/program_cache.hpp"
 #include "cli.hpp"
-#include "program_cache.hpp"
+#include "runtime/cache_folder.hpp"
 
 namespace clam::cli {
 namespace {
@@ -52,7 +52,7 @@ int clear(Cli& cli, CacheFolder& folder) {
 }
 
 int cache(Cli& cli, bool clears) {
-  CacheFolder folder(ProgramCache::default_dir());
+  CacheFolder folder(ProgramCache::default_dir(), ProgramCache::limit_from_environment());
   if (clears && !folder.dir().empty()) return clear(cli, folder);
   const Contents contents = folder.contents();
   const bool is_off = folder.dir().empty();
@@ -72,7 +72,7 @@ int cache(Cli& cli, bool clears) {
 }  // namespace
 
 std::string cache_text() {
-  const CacheFolder folder(ProgramCache::default_dir());
+  const CacheFolder folder(ProgramCache::default_dir(), ProgramCache::limit_from_environment());
   if (folder.dir().empty()) return kOff;
   const Contents contents = folder.contents();
   return fmt::format("{}, {}, {} of at most {}", folder.dir(), entries_text(contents),
@@ -80,7 +80,7 @@ std::string cache_text() {
 }
 
 json cache_json() {
-  const CacheFolder folder(ProgramCache::default_dir());
+  const CacheFolder folder(ProgramCache::default_dir(), ProgramCache::limit_from_environment());
   json report = contents_json(folder.contents());
   report["dir"] = folder.dir();
   report["limit_bytes"] = folder.limit();
@@ -89,7 +89,8 @@ json cache_json() {
 
 void add_cache(CLI::App& app, Cli& cli) {
   auto clears = std::make_shared<bool>(false);
-  CLI::App* sub = app.add_subcommand("cache", "the folder of built programs: where it is, how large, how to empty it");
+  CLI::App* sub = app.add_subcommand(
+      "cache", "the folder of built programs: where it is, how large, how to empty it");
   sub->add_flag("--clear", *clears, "remove what is in it");
   sub->callback([&cli, clears] { cli.command = [&cli, clears] { return cache(cli, *clears); }; });
 }

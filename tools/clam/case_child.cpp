@@ -7,11 +7,12 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "atomic_file.hpp"
 #include "bundle/last_words.hpp"
-#include "error.hpp"
+#include "clam/error.hpp"
+#include "clam/planner.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
+#include "runtime/atomic_file.hpp"
 #include "session.hpp"
 
 namespace clam::cli {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "gpu.hpp"
+#include "clam/gpu.hpp"
+#include "clam/problem.hpp"
 #include "output.hpp"
-#include "problem.hpp"
 
 namespace clam::cli {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // diagnose.cpp - `clam diagnose`: wrong boxes in a .npy file, and which known fault they show.
-#include "diagnose.hpp"
+#include "check/diagnose.hpp"
 
 #include <fmt/core.h>
 
@@ -8,10 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "atomic_file.hpp"
-#include "box_picture.hpp"
+#include "check/box_picture.hpp"
+#include "check/npy.hpp"
+#include "clam/error.hpp"
 #include "cli.hpp"
-#include "error.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam::cli {
 namespace {

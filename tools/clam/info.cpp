@@ -4,13 +4,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "clam/error.hpp"
+#include "clam/gpu.hpp"
+#include "clam/kernels.hpp"
+#include "clam/opencl.hpp"
+#include "clam/program_cache.hpp"
 #include "cli.hpp"
-#include "error.hpp"
-#include "gpu.hpp"
-#include "kernels.hpp"
-#include "opencl.hpp"
 #include "probe/history.hpp"
-#include "program_cache.hpp"
 
 namespace clam::cli {
 namespace {

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "check/op_proof.hpp"
+#include "clam/op.hpp"
 #include "cli.hpp"
-#include "op.hpp"
 
 namespace clam::cli {
 namespace {
@@ -60,7 +61,7 @@ std::string field_text(const Field& field) {
 
 /// The case with the most tensors, to show them by.
 Problem example(const Op& op) {
-  const std::vector<Problem> problems = problems_of(op.cases, "f32");
+  const std::vector<Problem> problems = problems_of(proof_of(op).cases, "f32");
   return *std::max_element(problems.begin(), problems.end(),
                            [&](const Problem& a, const Problem& b) {
                              return op.tensors(a).size() < op.tensors(b).size();
@@ -84,10 +85,10 @@ std::string op_text(const Op& op) {
     text += fmt::format("  {:<28} {}\n", variant.name, variant.about);
   }
   text += "\ndata sets\n";
-  for (const DataSet& set : op.data_sets) {
+  for (const DataSet& set : proof_of(op).data_sets) {
     text += fmt::format("  {:<16} {:<10} {}\n", set.name, check_name(set.check), set.about);
   }
-  return text + fmt::format("\n{} cases for `clam verify --all`\n", op.cases.size());
+  return text + fmt::format("\n{} cases for `clam verify --all`\n", proof_of(op).cases.size());
 }
 
 std::string short_text(const Op& op) {
@@ -110,7 +111,7 @@ json op_json(const Op& op) {
   for (const Variant& variant : op.variants) {
     variants.push_back({{"name", variant.name}, {"about", variant.about}});
   }
-  for (const DataSet& set : op.data_sets) {
+  for (const DataSet& set : proof_of(op).data_sets) {
     sets.push_back({{"name", set.name}, {"check", check_name(set.check)}, {"about", set.about}});
   }
   const Problem problem = example(op);
@@ -120,7 +121,7 @@ json op_json(const Op& op) {
           {"example", {{"problem", problem.text()}, {"tensors", op.tensors(problem)}}},
           {"variants", variants},
           {"data_sets", sets},
-          {"cases", op.cases}};
+          {"cases", proof_of(op).cases}};
 }
 
 int list(Cli& cli, const std::vector<std::string>& names) {

@@ -7,10 +7,10 @@
 #include <new>
 #include <sstream>
 
+#include "clam/error.hpp"
+#include "clam/op.hpp"
+#include "clam/opencl.hpp"
 #include "cli.hpp"
-#include "error.hpp"
-#include "op.hpp"
-#include "opencl.hpp"
 
 namespace clam::cli {
 namespace {

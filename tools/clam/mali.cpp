@@ -9,16 +9,18 @@
 #include <set>
 #include <sstream>
 
-#include "atomic_file.hpp"
+#include "check/op_proof.hpp"
+#include "check/parallel.hpp"
+#include "clam/error.hpp"
+#include "clam/op.hpp"
+#include "clam/planner.hpp"
 #include "cli.hpp"
-#include "error.hpp"
 #include "mali/figures.hpp"
 #include "mali/gate.hpp"
 #include "mali_gate.hpp"
 #include "mali_report.hpp"
-#include "op.hpp"
-#include "parallel.hpp"
 #include "process/clean_end.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam::cli {
 namespace {
@@ -68,7 +70,7 @@ bool runs_today(const Workload& workload, const Workload::Node& node) {
 /// The problem in the dtype and with the accumulator asked for, where it has one.
 Problem as_asked(const Problem& problem, const MaliRequest& request) {
   const Problem typed = request.dtype.empty() ? problem : problem.with("dtype", request.dtype);
-  if (request.acc.empty() || !problem.op().sums_products) return typed;
+  if (request.acc.empty() || !op_of(problem).sums_products) return typed;
   return typed.with("acc", request.acc);
 }
 
@@ -258,7 +260,7 @@ class OneGpu {
   }
 
   static double products(const Problem& problem) {
-    return problem.op().sums_products ? problem.op().flops(problem) / 2 : 0;
+    return op_of(problem).sums_products ? flops_of(problem) / 2 : 0;
   }
 
   MaliRow row(const MaliProblem& asked, const KernelFiles& files) {

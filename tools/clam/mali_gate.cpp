@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "atomic_file.hpp"
-#include "error.hpp"
+#include "clam/error.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam::cli {
 namespace {

@@ -10,12 +10,12 @@
 #include <tuple>
 #include <vector>
 
+#include "check/workload.hpp"
 #include "mali/compile.hpp"
 #include "mali/expectations.hpp"
 #include "mali/malioc.hpp"
 #include "mali/predict.hpp"
 #include "output.hpp"
-#include "workload.hpp"
 
 namespace clam::cli {
 

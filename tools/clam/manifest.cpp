@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // manifest.cpp - `clam manifest`: the contracts of the kernel files, from their tags, as JSON.
-#include "manifest.hpp"
+#include "check/manifest.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include "atomic_file.hpp"
 #include "cli.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam::cli {
 namespace {

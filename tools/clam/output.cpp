@@ -11,8 +11,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "atomic_file.hpp"
-#include "error.hpp"
+#include "clam/error.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam::cli {
 namespace {

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 // plan.cpp - `clam plan`: how a problem would be computed. Needs no device.
-#include "plan.hpp"
+#include "clam/plan.hpp"
 
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "clam/error.hpp"
+#include "clam/gpu.hpp"
+#include "clam/op.hpp"
+#include "clam/opencl.hpp"
+#include "clam/planner.hpp"
 #include "cli.hpp"
-#include "error.hpp"
-#include "gpu.hpp"
-#include "op.hpp"
-#include "opencl.hpp"
 
 namespace clam::cli {
 namespace {
@@ -62,7 +63,7 @@ std::string packing_text(const Plan& plan) {
 
 int plan(Cli& cli, const PlanRequest& request) {
   const Problem problem = Problem::parse(one_problem_line(request.words));
-  if (!request.options.variant.empty()) find_variant(problem.op(), request.options.variant);
+  if (!request.options.variant.empty()) find_variant(op_of(problem), request.options.variant);
   const DeviceInfo device = planned_for(cli, request);
   if (request.why) cli.out.text(explain_plan(problem, device, request.options));
   const Plan plan = make_plan(problem, device, request.options);

@@ -9,17 +9,17 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "atomic_file.hpp"
 #include "bundle/last_words.hpp"
+#include "check/clock.hpp"
+#include "clam/error.hpp"
+#include "clam/op.hpp"
 #include "cli.hpp"
-#include "clock.hpp"
-#include "error.hpp"
-#include "op.hpp"
 #include "probe/history.hpp"
 #include "probe_record.hpp"
 #include "process/clean_end.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
+#include "runtime/atomic_file.hpp"
 #include "session.hpp"
 
 namespace clam::cli {

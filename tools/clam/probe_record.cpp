@@ -3,10 +3,10 @@
 
 #include <fmt/core.h>
 
-#include "atomic_file.hpp"
-#include "error.hpp"
+#include "clam/error.hpp"
 #include "probe/values.hpp"
 #include "record.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam::cli {
 namespace {

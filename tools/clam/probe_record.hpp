@@ -5,9 +5,9 @@
 #include <string>
 
 #include "bundle/bundle.hpp"
+#include "clam/op.hpp"
+#include "clam/opencl.hpp"
 #include "cli.hpp"
-#include "op.hpp"
-#include "opencl.hpp"
 #include "probe/probe.hpp"
 
 namespace clam::cli {

@@ -10,12 +10,12 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "atomic_file.hpp"
 #include "case_child.hpp"
-#include "error.hpp"
+#include "clam/error.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
 #include "record.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam::cli {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "bundle/proof.hpp"
+#include "clam/opencl.hpp"
 #include "cli.hpp"
-#include "opencl.hpp"
 
 namespace clam::cli {
 

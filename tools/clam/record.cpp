@@ -11,15 +11,15 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "atomic_file.hpp"
 #include "bundle/directives.hpp"
 #include "case_child.hpp"
-#include "error.hpp"
+#include "clam/error.hpp"
 #include "mali/malioc.hpp"
 #include "process/clean_end.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
 #include "prove.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam::cli {
 namespace {
@@ -49,7 +49,7 @@ void check_request(const RecordRequest& request) {
   if (request.run.words.empty()) return;
   std::vector<std::string> assumed;  // told when it is run
   const Problem problem = requested_problem(request.run, assumed);
-  refuse_large(problem.op().tensors(problem));
+  refuse_large(problem.tensors());
 }
 
 /// Data sets to try until one goes wrong; an empty name: the inputs are given.
@@ -57,7 +57,7 @@ std::vector<std::string> sets_to_try(const RunRequest& run) {
   if (run.words.empty() || !run.in.empty() || !run.fill.empty()) return {run.fill};
   const Problem problem = Problem::parse(one_problem_line(run.words));
   std::vector<std::string> sets;
-  for (const DataSet& set : problem.op().data_sets) sets.push_back(set.name);
+  for (const DataSet& set : proof_of(problem).data_sets) sets.push_back(set.name);
   return sets;
 }
 
@@ -74,10 +74,9 @@ void take_expectations(const RecordRequest& request, RunJob& job, const DeviceIn
   }
   if (all_given || !job.problem) return;
   const bool made_up = request.run.in.empty() && !bundle.data_set.empty();
-  const Check check =
-      made_up ? find_data_set(job.problem->op(), bundle.data_set).check : Check::hard;
+  const Check check = made_up ? find_data_set(*job.problem, bundle.data_set).check : Check::hard;
   const Reference reference =
-      job.problem->op().reference(*job.problem, job.inputs, reference_options(check, device));
+      reference_of(*job.problem, job.inputs, reference_options(check, device));
   for (const auto& [name, expected] : reference) {
     if (files.count(name) == 0) expect(*bundle.plan->tensor(name), expected, bundle);
   }

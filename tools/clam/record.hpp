@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "bundle/bundle.hpp"
+#include "clam/opencl.hpp"
 #include "cli.hpp"
-#include "opencl.hpp"
 #include "run_job.hpp"
 
 namespace clam::cli {

@@ -5,11 +5,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "atomic_file.hpp"
-#include "error.hpp"
-#include "kernels.hpp"
+#include "check/npy.hpp"
+#include "clam/error.hpp"
+#include "clam/kernels.hpp"
+#include "clam/planner.hpp"
 #include "process/scratch_folder.hpp"
 #include "record.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam::cli {
 namespace {
@@ -30,7 +32,7 @@ void take_plan_of(const Failure& failure, const ScratchFolder& scratch, RecordRe
   wanted.run.plan_file = scratch.file("plan.json");
   write_file(wanted.run.plan_file, to_json(plan).dump());
   if (failure.inputs.empty() && wanted.run.fill.empty()) {
-    wanted.run.fill = problem.op().data_sets.front().name;
+    wanted.run.fill = proof_of(problem).data_sets.front().name;
   }
 }
 
@@ -54,7 +56,7 @@ RecordRequest request_of(const Failure& failure, const std::string& folder,
   }
   const std::string what = fmt::format("{}\n{}\n{}\n{}", failure.problem, failure.variant,
                                        failure.data_set + failure.name, failure.planned_as);
-  wanted.target = fmt::format("{}/{}-{}", folder, Problem::parse(failure.problem).op().name,
+  wanted.target = fmt::format("{}/{}-{}", folder, Problem::parse(failure.problem).schema().name,
                               hash_text(what).substr(0, 12));
   return wanted;
 }

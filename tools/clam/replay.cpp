@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "case_child.hpp"
-#include "error.hpp"
+#include "clam/error.hpp"
 #include "process/clean_end.hpp"
 #include "prove.hpp"
 

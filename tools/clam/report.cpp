@@ -6,9 +6,9 @@
 
 #include <filesystem>
 
-#include "atomic_file.hpp"
+#include "clam/error.hpp"
 #include "cli.hpp"
-#include "error.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam::cli {
 namespace {

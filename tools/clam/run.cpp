@@ -6,12 +6,14 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "atomic_file.hpp"
-#include "error.hpp"
+#include "check/npy.hpp"
+#include "check/verify.hpp"
+#include "clam/error.hpp"
+#include "clam/planner.hpp"
 #include "run_job.hpp"
 #include "run_picture.hpp"
+#include "runtime/atomic_file.hpp"
 #include "session.hpp"
-#include "verify.hpp"
 
 namespace clam::cli {
 namespace {

@@ -8,11 +8,12 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "atomic_file.hpp"
+#include "check/graph.hpp"
+#include "check/manifest.hpp"
+#include "check/npy.hpp"
+#include "clam/error.hpp"
 #include "cli.hpp"
-#include "error.hpp"
-#include "graph.hpp"
-#include "manifest.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam::cli {
 namespace {
@@ -49,7 +50,7 @@ Problem in_any_dtype(const std::string& line) {
 std::string with_given_dtype(const std::string& line, const std::vector<std::string>& in,
                              std::vector<std::string>& assumed) {
   const Problem any = in_any_dtype(line);
-  const std::vector<TensorSpec> tensors = any.op().tensors(any);
+  const std::vector<TensorSpec> tensors = any.tensors();
   const auto files = files_by_tensor("--in", in, tensors, Role::input);
   std::optional<Dtype> dtype;
   std::string from;
@@ -61,7 +62,7 @@ std::string with_given_dtype(const std::string& line, const std::vector<std::str
       throw BadArgument(
           fmt::format("{}: {} holds {}, but {} takes f32 or f16; convert it first, as "
                       "with NumPy's astype",
-                      spec.name, file->second, name(own), any.op().name));
+                      spec.name, file->second, name(own), any.schema().name));
     }
     if (dtype && own != *dtype) {
       throw BadArgument(
@@ -87,8 +88,7 @@ Shape without_leading_ones(const Shape& shape) {
 Tensors make_run_inputs(const RunRequest& request, RunJob& job) {
   Tensors inputs;
   if (!request.fill.empty()) {
-    inputs =
-        make_inputs(*job.problem, find_data_set(job.problem->op(), request.fill), request.seed);
+    inputs = make_inputs(*job.problem, find_data_set(*job.problem, request.fill), request.seed);
   }
   const auto files = files_by_tensor("--in", request.in, job.tensors, Role::input);
   std::vector<std::string> missing;
@@ -127,7 +127,7 @@ void hold_to_tags(const Plan& plan, const KernelFiles& files) {
 std::optional<Problem> problem_of(const Plan& plan, std::string& why_not) {
   try {
     const Problem problem = Problem::parse(plan.problem);
-    for (const TensorSpec& spec : problem.op().tensors(problem)) {
+    for (const TensorSpec& spec : problem.tensors()) {
       const TensorSpec* own = plan.tensor(spec.name);
       if (own && own->role == spec.role && own->dtype == spec.dtype && own->shape == spec.shape) {
         continue;
@@ -174,8 +174,8 @@ RunJob job_of_plan(const RunRequest& request) {
 RunJob job_of_problem(const RunRequest& request) {
   RunJob job;
   job.problem = requested_problem(request, job.assumed);
-  if (!request.variant.empty()) find_variant(job.problem->op(), request.variant);
-  job.tensors = job.problem->op().tensors(*job.problem);
+  if (!request.variant.empty()) find_variant(op_of(*job.problem), request.variant);
+  job.tensors = job.problem->tensors();
   return job;
 }
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "op.hpp"
-#include "plan.hpp"
+#include "clam/op.hpp"
+#include "clam/plan.hpp"
 
 namespace clam::cli {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "error.hpp"
+#include "clam/error.hpp"
 
 namespace clam::cli {
 namespace {
@@ -33,7 +33,7 @@ int coord_start_beside(const Problem& p) {
 }
 
 BoxFormat box_format(const Problem& p) {
-  const bool is_nms = p.op().name == "nms";
+  const bool is_nms = p.schema().name == "nms";
   return {p.integer("id_index"), p.integer("score_index"),
           is_nms ? p.integer("coord_start") : coord_start_beside(p)};
 }
@@ -98,7 +98,7 @@ void add_nms(const RunJob& job, const Tensors& outputs, const BoxRows& data, Box
 }  // namespace
 
 void require_boxes(const RunJob& job) {
-  const std::string op = job.problem ? job.problem->op().name : "a foreign plan";
+  const std::string op = job.problem ? job.problem->schema().name : "a foreign plan";
   if (op != "get_valid_counts" && op != "nms") {
     throw BadArgument(
         fmt::format("--svg draws boxes, of get_valid_counts and nms; {} has none", op));
@@ -113,7 +113,7 @@ BoxPicture run_picture(const RunJob& job, const Tensors& outputs) {
   picture.title = p.text();
   picture.has_classes = data.format().id_index >= 0;
   if (data.batch() > 1) picture.notes.push_back(fmt::format("batch item 0 of {}", data.batch()));
-  if (p.op().name == "nms") {
+  if (p.schema().name == "nms") {
     add_nms(job, outputs, data, picture);
   } else {
     picture.kept = "valid";

@@ -2,7 +2,7 @@
 // run_picture.hpp - `clam run --svg`: which boxes an op kept, to look at.
 #pragma once
 
-#include "box_picture.hpp"
+#include "check/box_picture.hpp"
 #include "run_job.hpp"
 
 namespace clam::cli {

@@ -8,8 +8,8 @@
 #include <set>
 #include <tuple>
 
-#include "clock.hpp"
-#include "error.hpp"
+#include "check/clock.hpp"
+#include "clam/error.hpp"
 #include "process/shell_quoted.hpp"
 
 namespace clam::cli {
@@ -19,7 +19,7 @@ std::unique_ptr<Runtime> make_runtime(const cl::Device& device) {
   try {
     const cl::Context context(device);
     const cl::CommandQueue queue(context, device, CL_QUEUE_PROFILING_ENABLE);
-    return std::make_unique<Runtime>(context, queue);
+    return std::make_unique<Runtime>(context, queue, RuntimeOptions::from_environment());
   } catch (const cl::Error& error) {
     throw DeviceError("cannot open the device: " + describe(error), error.err());
   }

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "clam/runtime.hpp"
 #include "cli.hpp"
-#include "runtime.hpp"
 
 namespace clam::cli {
 

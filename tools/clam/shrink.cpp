@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "case_child.hpp"
-#include "error.hpp"
+#include "clam/error.hpp"
 #include "prove.hpp"
 #include "record.hpp"
 #include "shrink_reference.hpp"

@@ -4,11 +4,13 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "atomic_file.hpp"
-#include "error.hpp"
+#include "check/npy.hpp"
+#include "check/op_proof.hpp"
+#include "clam/error.hpp"
 #include "process/isolate.hpp"
 #include "process/process.hpp"
 #include "process/scratch_folder.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam::cli {
 namespace {
@@ -61,7 +63,7 @@ Bundle answer(const std::string& folder) {
   const json question = json::parse(read_file(in(folder, kQuestion)));
   const Problem problem = Problem::parse(question.at("problem").get<std::string>());
   Tensors inputs;
-  for (const TensorSpec& spec : problem.op().tensors(problem)) {
+  for (const TensorSpec& spec : problem.tensors()) {
     if (spec.role == Role::input) inputs[spec.name] = read_npy(in(folder, spec.name, ".npy"));
   }
   ReferenceOptions options;

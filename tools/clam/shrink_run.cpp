@@ -10,7 +10,7 @@
 
 #include "bundle/proof.hpp"
 #include "case_child.hpp"
-#include "error.hpp"
+#include "clam/error.hpp"
 #include "process/scratch_folder.hpp"
 #include "shrink/fault.hpp"
 

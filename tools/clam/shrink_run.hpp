@@ -7,7 +7,7 @@
 #include <string>
 
 #include "bundle/bundle.hpp"
-#include "clock.hpp"
+#include "check/clock.hpp"
 
 namespace clam::cli {
 

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
 // verify.cpp - `clam verify`: problems, and the graphs of workloads, held against their references,
 // one line each.
-#include "verify.hpp"
+#include "check/verify.hpp"
 
 #include <fmt/core.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "atomic_file.hpp"
-#include "error.hpp"
-#include "gpu.hpp"
-#include "kernels.hpp"
+#include "clam/error.hpp"
+#include "clam/gpu.hpp"
+#include "clam/kernels.hpp"
+#include "clam/planner.hpp"
 #include "process/clean_end.hpp"
 #include "record_failure.hpp"
+#include "runtime/atomic_file.hpp"
 #include "verify_graph.hpp"
 #include "verify_isolated.hpp"
 
@@ -47,7 +48,7 @@ void run_row(Session& session, const VerifyRequest& request, VerifyRow& row) {
   if (isolates(session, request)) return run_row_isolated(session, request, row);
   Runtime& runtime = session.runtime();
   try {
-    for (const DataSet& set : row.problem->op().data_sets) {
+    for (const DataSet& set : proof_of(*row.problem).data_sets) {
       if (request.set != "all" && set.name != request.set) continue;
       row.sets.push_back(verify_set(runtime, request, row, set));
       row.variant = row.sets.back().variant;

@@ -8,9 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "atomic_file.hpp"
-#include "error.hpp"
+#include "check/npy.hpp"
+#include "clam/error.hpp"
 #include "process/shell_quoted.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam::cli {
 namespace {

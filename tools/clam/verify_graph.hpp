@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "graph_run.hpp"
-#include "peak.hpp"
+#include "check/graph_run.hpp"
+#include "check/peak.hpp"
 #include "verify_rows.hpp"
 
 namespace clam::cli {

@@ -5,10 +5,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "atomic_file.hpp"
-#include "error.hpp"
+#include "clam/error.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam::cli {
 namespace {

@@ -6,8 +6,9 @@
 
 #include <algorithm>
 
-#include "error.hpp"
-#include "workload.hpp"
+#include "check/workload.hpp"
+#include "clam/error.hpp"
+#include "clam/planner.hpp"
 
 namespace clam::cli {
 namespace {
@@ -27,7 +28,8 @@ Rows rows_of_all_cases(const std::string& dtype) {
   Rows rows;
   for (const Op* op : all_ops()) {
     for (const std::string& each : dtypes) {
-      for (const Problem& problem : problems_of(op->cases, each)) rows.push_back(row_of(problem));
+      for (const Problem& problem : problems_of(proof_of(*op).cases, each))
+        rows.push_back(row_of(problem));
     }
   }
   return rows;
@@ -97,7 +99,7 @@ bool has(const Items& items, const std::string& name) {
 bool knows(const Op& op, const VerifyRequest& request) {
   const bool any_variant = request.variant.empty() || request.variant == "all";
   return (any_variant || has(op.variants, request.variant)) &&
-         (request.set == "all" || has(op.data_sets, request.set));
+         (request.set == "all" || has(proof_of(op).data_sets, request.set));
 }
 
 /// Says which of the two words the op does not know.
@@ -132,11 +134,11 @@ void take_parameter(const std::string& text, VerifyRequest& request) {
 Rows select_rows(const VerifyRequest& request, const Graph* graph) {
   Rows rows = named_rows(request, graph);
   const auto unknown = [&](const VerifyRow& row) {
-    return row.problem && !knows(row.problem->op(), request);
+    return row.problem && !knows(op_of(*row.problem), request);
   };
   const auto first = std::find_if(rows.begin(), rows.end(), unknown);
   if (first == rows.end()) return rows;
-  const Op& op = first->problem->op();
+  const Op& op = op_of(*first->problem);
   const bool all_unknown = std::all_of(
       rows.begin(), rows.end(), [&](const VerifyRow& row) { return !row.problem || unknown(row); });
   // Asked for by name, every op must know the words; over many ops, those that do are run.
@@ -153,7 +155,7 @@ Rows rows_on(const DeviceInfo& device, const VerifyRequest& request, const Rows&
     row.variant = request.variant == "all" ? "" : request.variant;
     const std::size_t before = chosen.size();
     if (row.problem && request.variant == "all") {
-      for (const Variant& each : row.problem->op().variants) {
+      for (const Variant& each : op_of(*row.problem).variants) {
         if (!can_plan(*row.problem, device, each.name)) continue;
         chosen.push_back(row);
         chosen.back().variant = each.name;

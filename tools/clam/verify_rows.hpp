@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "graph_run.hpp"
+#include "check/graph_run.hpp"
+#include "check/verify.hpp"
 #include "session.hpp"
-#include "verify.hpp"
 
 namespace clam::cli {
 

@@ -12,13 +12,14 @@
 #include <mutex>
 #include <set>
 
-#include "atomic_file.hpp"
-#include "error.hpp"
+#include "check/parallel.hpp"
+#include "clam/error.hpp"
+#include "clam/program_cache.hpp"
 #include "kernel_text.hpp"
-#include "parallel.hpp"
 #include "process/process.hpp"
 #include "process/scratch_folder.hpp"
-#include "program_cache.hpp"
+#include "runtime/atomic_file.hpp"
+#include "runtime/cache_folder.hpp"
 #include "starts_with.hpp"
 
 namespace clam::mali {
@@ -46,7 +47,9 @@ std::string first_line(std::string_view text) {
 /// One file a kernel: its status, then its listing or reason.
 class Cache {
  public:
-  Cache(std::string dir, std::string driver) : folder_(std::move(dir)), driver_(std::move(driver)) {
+  Cache(std::string dir, std::string driver)
+      : folder_(std::move(dir), ProgramCache::limit_from_environment()),
+        driver_(std::move(driver)) {
     folder_.trim();
   }
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "gpu.hpp"
-#include "kernels.hpp"
+#include "clam/gpu.hpp"
+#include "clam/kernels.hpp"
+#include "clam/plan.hpp"
 #include "listing.hpp"
-#include "plan.hpp"
 
 namespace clam::mali {
 

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <tuple>
 
-#include "error.hpp"
+#include "clam/error.hpp"
 
 namespace clam::mali {
 namespace {

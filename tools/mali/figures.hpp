@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "clam/op.hpp"
 #include "expectations.hpp"
-#include "op.hpp"
 
 namespace clam::mali {
 

@@ -5,8 +5,10 @@
 #include <set>
 #include <tuple>
 
-#include "error.hpp"
-#include "op.hpp"
+#include "check/op_proof.hpp"
+#include "clam/error.hpp"
+#include "clam/op.hpp"
+#include "clam/planner.hpp"
 
 namespace clam::mali {
 namespace {
@@ -79,7 +81,7 @@ using DtypedKernel = std::pair<std::string, std::string>;  // kernel, its dtype 
 
 std::vector<DtypedKernel> dtyped_kernels(const Plan& plan) {
   const Problem problem = Problem::parse(plan.problem);
-  const std::string acc = problem.op().sums_products ? problem.choice("acc") : "";
+  const std::string acc = op_of(problem).sums_products ? problem.choice("acc") : "";
   std::vector<DtypedKernel> kernels;
   for (const auto& [file, kernel, options] : kernels_of(plan)) {
     const bool is_half = options.find("-DCLAM_F16") != std::string::npos;
@@ -122,7 +124,7 @@ std::vector<Plan> first_of_each(const std::vector<Plan>& plans, std::size_t most
 std::vector<Plan> small_plans(const DeviceInfo& device, const char* dtype) {
   std::vector<Plan> plans;
   for (const Op* op : all_ops()) {
-    for (const Problem& problem : problems_of(op->small_cases, dtype)) {
+    for (const Problem& problem : problems_of(proof_of(*op).small_cases, dtype)) {
       for (const Variant& variant : op->variants) add_plan(problem, device, variant.name, plans);
     }
   }
@@ -132,7 +134,7 @@ std::vector<Plan> small_plans(const DeviceInfo& device, const char* dtype) {
 /// The problem of f32 in halves with each accumulator that it takes.
 std::vector<Problem> with_half_accs(const Problem& problem) {
   std::vector<Problem> problems;
-  if (!problem.op().sums_products) return problems;
+  if (!op_of(problem).sums_products) return problems;
   for (const char* acc : kHalfAccs) {
     try {
       problems.push_back(problem.with("dtype", "f16").with("acc", acc));
@@ -174,8 +176,8 @@ std::vector<Plan> ssd_head_plans(const DeviceInfo& device) {
     for (const std::string& name : workload_names()) {
       for (const Problem& problem : read_workload(name).problems()) {
         const Problem wanted = problem.with("dtype", dtype);
-        if (whole.count(problem.op().name)) add_plan(wanted, device, "", plans);
-        if (problem.op().name == "conv2d") add_plan(wanted, device, "conv2d_direct", plans);
+        if (whole.count(problem.schema().name)) add_plan(wanted, device, "", plans);
+        if (problem.schema().name == "conv2d") add_plan(wanted, device, "conv2d_direct", plans);
       }
     }
   }

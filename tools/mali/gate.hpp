@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "gpu.hpp"
-#include "plan.hpp"
-#include "workload.hpp"
+#include "check/workload.hpp"
+#include "clam/gpu.hpp"
+#include "clam/plan.hpp"
 
 namespace clam::mali {
 

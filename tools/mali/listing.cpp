@@ -8,7 +8,8 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "error.hpp"
+#include "clam/error.hpp"
+#include "clam/op.hpp"
 #include "listing_parts.hpp"
 #include "starts_with.hpp"
 

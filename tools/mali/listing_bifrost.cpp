@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "error.hpp"
+#include "clam/error.hpp"
 #include "listing_parts.hpp"
 #include "starts_with.hpp"
 

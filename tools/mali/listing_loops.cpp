@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "error.hpp"
+#include "clam/error.hpp"
 #include "listing_parts.hpp"
 
 namespace clam::mali {

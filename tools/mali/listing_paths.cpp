@@ -8,7 +8,7 @@
 #include <map>
 #include <optional>
 
-#include "error.hpp"
+#include "clam/error.hpp"
 #include "listing.hpp"
 
 namespace clam::mali {

@@ -2,7 +2,7 @@
 // Valhall: one instruction a line, each of one unit; a branch skips as many as its offset says.
 #include <fmt/core.h>
 
-#include "error.hpp"
+#include "clam/error.hpp"
 #include "listing_parts.hpp"
 
 namespace clam::mali {

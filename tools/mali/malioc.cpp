@@ -7,7 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "error.hpp"
+#include "clam/error.hpp"
 
 namespace clam::mali {
 namespace {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "gpu.hpp"
-#include "kernels.hpp"
+#include "clam/gpu.hpp"
+#include "clam/kernels.hpp"
 
 namespace clam::mali {
 

@@ -6,12 +6,12 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "atomic_file.hpp"
-#include "error.hpp"
+#include "clam/error.hpp"
 #include "kernel_text.hpp"
 #include "malioc.hpp"
 #include "process/process.hpp"
 #include "process/scratch_folder.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam::mali {
 namespace {

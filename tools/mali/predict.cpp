@@ -9,8 +9,8 @@
 #include <tuple>
 #include <utility>
 
-#include "error.hpp"
-#include "op.hpp"
+#include "clam/error.hpp"
+#include "clam/op.hpp"
 
 namespace clam::mali {
 namespace {
@@ -195,8 +195,7 @@ double floor_us(const Problem& problem, const Gpu& gpu) {
   // A multiply-add is two operations, each clock one of 1000 in a us.
   const double flops_per_us = 2 * per_core * gpu.cores * kClocksPerUs;
   const double bytes_per_us = gpu.gb_per_s * kClocksPerUs;
-  return std::max(problem.op().flops(problem) / flops_per_us,
-                  problem.op().bytes(problem) / bytes_per_us);
+  return std::max(flops_of(problem) / flops_per_us, bytes_of(problem) / bytes_per_us);
 }
 
 }  // namespace clam::mali

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "gpu.hpp"
+#include "check/manifest.hpp"
+#include "clam/gpu.hpp"
+#include "clam/plan.hpp"
 #include "listing.hpp"
-#include "manifest.hpp"
-#include "plan.hpp"
 #include "predicted_for.hpp"
 
 namespace clam::mali {

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <memory>
 
-#include "clock.hpp"
+#include "check/clock.hpp"
 #include "stage.hpp"
 
 namespace clam {

@@ -4,8 +4,8 @@
 
 #include <numeric>
 
-#include "clock.hpp"
-#include "native_exp2.hpp"
+#include "check/clock.hpp"
+#include "runtime/native_exp2.hpp"
 #include "stage.hpp"
 
 namespace clam {

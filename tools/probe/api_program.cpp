@@ -7,8 +7,8 @@
 #include <array>
 #include <chrono>
 
-#include "clock.hpp"
-#include "error.hpp"
+#include "check/clock.hpp"
+#include "clam/error.hpp"
 #include "stage.hpp"
 
 namespace clam {

@@ -11,7 +11,7 @@
 #include <memory>
 #include <thread>
 
-#include "clock.hpp"
+#include "check/clock.hpp"
 #include "stage.hpp"
 
 namespace clam {

@@ -7,10 +7,10 @@
 #include <ctime>
 #include <filesystem>
 
-#include "atomic_file.hpp"
-#include "cache_folder.hpp"
-#include "kernels.hpp"
-#include "program_cache.hpp"
+#include "clam/kernels.hpp"
+#include "clam/program_cache.hpp"
+#include "runtime/atomic_file.hpp"
+#include "runtime/cache_folder.hpp"
 
 namespace clam {
 namespace {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "device.hpp"
+#include "clam/device.hpp"
 #include "probe.hpp"
 
 namespace clam {

@@ -12,8 +12,8 @@
 
 #include <cmath>
 
-#include "compare.hpp"
-#include "error.hpp"
+#include "check/compare.hpp"
+#include "clam/error.hpp"
 #include "stage.hpp"
 #include "values.hpp"
 

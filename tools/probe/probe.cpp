@@ -7,10 +7,10 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "atomic_file.hpp"
-#include "embedded.hpp"
-#include "error.hpp"
-#include "op.hpp"
+#include "clam/error.hpp"
+#include "clam/op.hpp"
+#include "runtime/atomic_file.hpp"
+#include "runtime/embedded.hpp"
 #include "stage.hpp"
 
 namespace clam {

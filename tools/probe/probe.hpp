@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "opencl.hpp"
+#include "clam/opencl.hpp"
 
 namespace clam {
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "compare.hpp"
+#include "check/compare.hpp"
 
 namespace clam {
 

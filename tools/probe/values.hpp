@@ -4,7 +4,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "tensor.hpp"
+#include "clam/tensor.hpp"
 
 namespace clam {
 

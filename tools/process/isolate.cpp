@@ -9,10 +9,10 @@
 #include <filesystem>
 #include <sstream>
 
-#include "atomic_file.hpp"
-#include "clock.hpp"
-#include "error.hpp"
+#include "check/clock.hpp"
+#include "clam/error.hpp"
 #include "process.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam {
 namespace {

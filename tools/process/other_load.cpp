@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "clock.hpp"
+#include "check/clock.hpp"
 
 namespace clam {
 namespace {

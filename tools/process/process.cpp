@@ -14,8 +14,8 @@
 #include <cstring>
 #include <utility>
 
-#include "clock.hpp"
-#include "error.hpp"
+#include "check/clock.hpp"
+#include "clam/error.hpp"
 
 namespace clam {
 namespace {

@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "clam/error.hpp"
 #include "clean_end.hpp"
-#include "error.hpp"
 
 namespace clam {
 

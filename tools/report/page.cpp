@@ -2,9 +2,9 @@
 // page.cpp - the page of `clam report`: one file that holds its data, style and scripts.
 #include <fmt/core.h>
 
-#include "embedded.hpp"
 #include "mali/predicted_for.hpp"
 #include "report.hpp"
+#include "runtime/embedded.hpp"
 
 namespace clam {
 namespace {

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "atomic_file.hpp"
-#include "error.hpp"
+#include "clam/error.hpp"
 #include "report.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam {
 

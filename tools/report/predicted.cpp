@@ -2,7 +2,7 @@
 // predicted.cpp - what `clam mali --json` predicts, beside what was measured.
 #include <map>
 
-#include "gpu.hpp"
+#include "clam/gpu.hpp"
 #include "part.hpp"
 #include "report.hpp"
 

@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <map>
 
-#include "atomic_file.hpp"
-#include "gpu.hpp"
+#include "clam/gpu.hpp"
 #include "part.hpp"
 #include "report.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "error.hpp"
+#include "clam/error.hpp"
 #include "making.hpp"
 #include "search.hpp"
 #include "steps.hpp"
@@ -159,7 +159,7 @@ bool keep_few(Shrinking& shrinking, Making& making, const TensorSpec& spec) {
 
 bool shrink_data(Shrinking& shrinking, Making& making) {
   bool smaller = false;
-  for (const TensorSpec& spec : making.problem.op().tensors(making.problem)) {
+  for (const TensorSpec& spec : making.problem.tensors()) {
     if (spec.role == Role::input) smaller = shrink_input(shrinking, making, spec) || smaller;
   }
   return smaller;

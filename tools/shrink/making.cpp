@@ -8,7 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "bundle/case.hpp"
-#include "error.hpp"
+#include "clam/error.hpp"
+#include "clam/planner.hpp"
 
 namespace clam {
 namespace {
@@ -90,7 +91,7 @@ bool is_constant(const HostTensor& tensor) {
 void find_sources(const Bundle& bundle, Making& making) {
   Tensors made;
   if (!bundle.data_set.empty()) {
-    const Op& op = making.problem.op();
+    const Op& op = op_of(making.problem);
     made = make_inputs(making.problem, find_data_set(op, bundle.data_set), bundle.seed);
   }
   for (const TensorSpec& spec : bundle.plan->tensors) {
@@ -109,7 +110,7 @@ void find_sources(const Bundle& bundle, Making& making) {
 /// one for any data.
 Check check_of(const Making& making) {
   const bool made_up = making.constants.empty() && making.given.empty();
-  return made_up ? find_data_set(making.problem.op(), making.data_set).check : Check::hard;
+  return made_up ? find_data_set(making.problem, making.data_set).check : Check::hard;
 }
 
 void take_data(const Making& making, bool expects, Bundle& bundle) {
@@ -128,7 +129,7 @@ void expect_here(const Problem& problem, const Tensors& inputs, const ReferenceO
                  Bundle& bundle) {
   bundle.expected.clear();
   bundle.bounds.clear();
-  for (const auto& [name, expected] : problem.op().reference(problem, inputs, options)) {
+  for (const auto& [name, expected] : reference_of(problem, inputs, options)) {
     // An output goes with the launches that write it.
     if (const TensorSpec* spec = bundle.plan->tensor(name)) expect(*spec, expected, bundle);
   }
@@ -163,9 +164,9 @@ bool Making::has_plan(const Bundle& like) const {
 Tensors Making::inputs() const {
   Tensors made;
   if (!data_set.empty()) {
-    made = make_inputs(problem, find_data_set(problem.op(), data_set), seed);
+    made = make_inputs(problem, find_data_set(problem, data_set), seed);
   }
-  for (const TensorSpec& spec : problem.op().tensors(problem)) {
+  for (const TensorSpec& spec : problem.tensors()) {
     if (spec.role != Role::input) continue;
     const auto constant = constants.find(spec.name);
     const auto own = given.find(spec.name);
@@ -240,7 +241,7 @@ std::optional<Making> making_of(const Bundle& bundle, std::string& why_not,
     making.device = bundle.plan->device;
     making.recorded = bundle.device;
     making.recorded.native_exp2_ulp = making.device.native_exp2_ulp;
-    find_variant(making.problem.op(), making.variant);
+    find_variant(op_of(making.problem), making.variant);
     if (!find_plan(*bundle.plan, making)) {
       why_not = "its plan is none that this clam makes of the problem";
       return std::nullopt;

@@ -8,7 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "op.hpp"
+#include "check/op_proof.hpp"
+#include "clam/op.hpp"
 #include "shrinking.hpp"
 
 namespace clam {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "error.hpp"
+#include "clam/error.hpp"
 #include "making.hpp"
 #include "search.hpp"
 
@@ -26,10 +26,10 @@ std::string text_of(const Problem& problem, const Field& field) {
 using Changes = std::map<std::string, std::string>;
 std::optional<Problem> changed(const Problem& problem, const Changes& changes) {
   std::map<std::string, std::string> values;
-  for (const Field& field : problem.op().fields) values[field.name] = text_of(problem, field);
+  for (const Field& field : problem.schema().fields) values[field.name] = text_of(problem, field);
   for (const auto& [field, value] : changes) values[field] = value;
   try {
-    return Problem::make(problem.op(), values);
+    return Problem::make(op_of(problem), values);
   } catch (const BadArgument&) {
     return std::nullopt;
   }
@@ -77,7 +77,7 @@ bool drop_word(Shrinking& shrinking, Making& making, const Field& field) {
 /// Extents that are equal, as a product's are with those of its factors; an integer alone.
 std::vector<std::string> equal_to(const Problem& problem, const Field& field) {
   std::vector<std::string> names{field.name};
-  for (const Field& other : problem.op().fields) {
+  for (const Field& other : problem.schema().fields) {
     if (field.kind != Kind::extent || other.kind != Kind::extent) continue;
     if (other.name == field.name) continue;
     if (problem.integer(other.name) == problem.integer(field.name)) names.push_back(other.name);
@@ -121,7 +121,7 @@ bool shrink_field(Shrinking& shrinking, Making& making, const Field& field) {
 
 std::vector<std::string> shape_fields(const Problem& problem) {
   std::vector<std::string> fields;
-  for (const Field& field : problem.op().fields) {
+  for (const Field& field : problem.schema().fields) {
     if (field.kind == Kind::shape && !problem.shape(field.name).empty()) {
       fields.push_back(field.name);
     }
@@ -211,7 +211,7 @@ bool shrink_problem(Shrinking& shrinking, Making& making) {
     return false;
   }
   bool smaller = shrink_shapes(shrinking, making);
-  for (const Field& field : making.problem.op().fields) {
+  for (const Field& field : making.problem.schema().fields) {
     smaller = drop_word(shrinking, making, field) || smaller;
     smaller = shrink_field(shrinking, making, field) || smaller;
   }

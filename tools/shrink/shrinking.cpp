@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "kernels.hpp"
+#include "clam/kernels.hpp"
 
 namespace clam {
 namespace {

@@ -54,7 +54,7 @@ Reason acc_not_offered(const Problem& problem) {
 }
 
 std::int64_t products_of_sum(const Problem& problem) {
-  const Op& op = problem.op();
+  const Op& op = op_of(problem);
   double sums = 0;
   for (const TensorSpec& spec : op.tensors(problem)) {
     if (spec.role == TensorSpec::Role::output) sums += static_cast<double>(count(spec.shape));

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "../../op.hpp"
+#include "clam/op.hpp"
 
 namespace clam {
 

@@ -3,24 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-
-#include "summation.hpp"
 
 namespace clam {
-namespace {
-
-constexpr double kFloat = 0x1p-24;  ///< unit roundoff of everything in between
-
-/// NaN and infinities have no error.
-Bounded bounded(double value, double error) { return {value, std::isfinite(value) ? error : 0}; }
-
-}  // namespace
-
-double in_float(double value) {
-  constexpr double kLargest = static_cast<double>(std::numeric_limits<float>::max());
-  return std::fabs(value) > kLargest ? std::copysign(HUGE_VAL, value) : value;
-}
 
 Field variances_field() {
   return numbers("variances", "factors of the offsets of x, y, w, h", "0.1x0.1x0.2x0.2");
@@ -42,48 +26,6 @@ void check_classes(const Problem& problem) {
     bad_field(problem, "classes",
               "needs 2 to " + std::to_string(most) + ", of which the first is the background");
   }
-}
-
-std::array<Bounded, 4> decode_box(const BoxOperands& in) {
-  const double own = in.from_corners ? 1 : 0;
-  const double tiny = in.denormals ? 0x1p-149 : 0x1p-126;  // what is lost among denormals
-  std::array<Bounded, 4> box{};
-  for (std::size_t axis = 0; axis < 2; ++axis) {
-    const double anchor = in.anchor[axis], size = in.anchor[axis + 2];
-    const double shift = in_float(in.offsets[axis] * in.variances[axis]);
-    const double stretch = in_float(in.offsets[axis + 2] * in.variances[axis + 2]);
-    const double t = in_float(shift * size), centre = in_float(t + anchor);
-    const double half = in_float(in_float(std::exp(stretch)) * size) / 2;
-    const double error = (2 + own) * std::fabs(t) + own * std::fabs(anchor) + std::fabs(centre) +
-                         (half == 0 ? 0 : (7 + own + std::fabs(stretch)) * std::fabs(half));
-    for (const int side : {-1, 1}) {
-      const double corner = in_float(centre + side * half);
-      const double crumbs = 4 * tiny * (1 + std::fabs(size));
-      box[axis + (side > 0 ? 2 : 0)] =
-          bounded(corner, kFloat * (error + std::fabs(corner)) + crumbs);
-    }
-  }
-  return box;
-}
-
-Bounded clipped(Bounded corner) {
-  if (std::isnan(corner.value)) return {0, 0};
-  const auto clip = [](double value) { return std::clamp(value, 0.0, 1.0); };
-  const double value = clip(corner.value);
-  const double low = clip(corner.value - corner.error), high = clip(corner.value + corner.error);
-  return {value, std::max(high - value, value - low)};
-}
-
-Bounded stored(Bounded number, Dtype dtype) {
-  if (dtype != Dtype::f16 || number.error + std::fabs(number.value) == 0) return number;
-  const double rounding = unit_roundoff(dtype) * std::fabs(number.value) + 0x1p-25;
-  return bounded(number.value, number.error + rounding);
-}
-
-std::array<double, 4> load4(const HostTensor& tensor, std::int64_t row) {
-  std::array<double, 4> values{};
-  for (std::size_t i = 0; i < 4; ++i) values[i] = tensor.get(4 * row + static_cast<int>(i));
-  return values;
 }
 
 }  // namespace clam

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../../gpu.hpp"
+#include "clam/gpu.hpp"
 
 namespace clam {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "../../op.hpp"
+#include "clam/op.hpp"
 
 namespace clam {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "../../error.hpp"
+#include "clam/error.hpp"
 
 namespace clam {
 

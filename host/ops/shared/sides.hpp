@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "../../problem.hpp"
+#include "clam/problem.hpp"
 
 namespace clam {
 

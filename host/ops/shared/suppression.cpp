@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include "../../error.hpp"
+#include "clam/error.hpp"
 #include "geometry.hpp"
 
 namespace clam {
@@ -84,7 +84,7 @@ Reason no_room(const Problem& p, const std::vector<BufferSpec>& scratch, const D
     if (Reason reason = too_large(buffer.name.c_str(), buffer.bytes, device)) return reason;
     sum += buffer.bytes;
   }
-  for (const TensorSpec& spec : p.op().tensors(p)) sum += spec.bytes();
+  for (const TensorSpec& spec : p.tensors()) sum += spec.bytes();
   if (sum <= device.global_mem_bytes) return {};
   return fmt::format("tensors and scratch would take {} bytes, over the limit of {}", sum,
                      device.global_mem_bytes);
@@ -307,11 +307,11 @@ using Supports = Reason (*)(const Problem&, const Suppression&, const DeviceInfo
 using Planner = void (*)(const Problem&, const FrontEnd&, const DeviceInfo&, const PlanOptions&,
                          Plan&);
 
-Variant variant(const char* name, const char* about, const FrontEnd& op, Supports supports,
+Variant variant(const char* name, const char* about, const FrontEnd& op, Supports refuses,
                 Planner planner) {
   return {
       name, about,
-      [=](const Problem& p, const DeviceInfo& device) { return supports(p, op.asks(p), device); },
+      [=](const Problem& p, const DeviceInfo& device) { return refuses(p, op.asks(p), device); },
       [=](const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
         planner(p, op, device, options, plan);
       }};

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // suppression.hpp - non-maximum suppression, as the ops that ask for it share it: what each of them
-// means, the plan up to its output, and who is kept, for their references.
+// means, and the plan up to its output.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "../../op.hpp"
+#include "clam/op.hpp"
 
 namespace clam {
 
@@ -63,22 +63,5 @@ Launch rows_output(const Problem&, const Suppression&, const Decided&, bool comp
 /// The one that writes, of each set, `indices` (empty: row numbers) of kept rows, and their number.
 Launch indices_output(const Suppression&, const Decided&, const std::string& indices,
                       const std::string& to, const std::string& count);
-
-// ---- for references ----
-
-/// The candidates of a set, in order, and which of them are kept.
-struct Selected {
-  std::vector<std::int64_t> rows;
-  std::vector<char> keep;
-};
-/// As the definition reads: sort, walk, and ask of each candidate whether a kept one kills it.
-/// Overlaps are computed in float, operation by operation, so that the result is exact.
-std::vector<Selected> select(const Suppression&, const Tensors& inputs, const ReferenceOptions&);
-
-/// What a device makes of a float: one without denormals takes them for 0, as operand and result.
-struct DeviceFloat {
-  bool denormals;
-  float operator()(float x) const;
-};
 
 }  // namespace clam

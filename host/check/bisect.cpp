@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+#include "bisect.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "clam/error.hpp"
+
+namespace clam {
+namespace {
+
+using Outcome = Attempt::Outcome;
+
+constexpr int kIteration = 1;
+
+/// Inputs of the node, by the op's names, and what its reference makes of them.
+struct Data {
+  Tensors inputs;
+  Reference reference;
+
+  Data(const Problem& problem, Tensors tensors, const DeviceInfo& device)
+      : inputs(std::move(tensors)),
+        reference(reference_of(problem, inputs, reference_options(Check::hard, device))) {}
+};
+
+/// What the run gave to the node: both inputs of an isolated one, or the device's own.
+std::vector<Tensors> inputs_in(const Graph& graph, const Graph::Node& node, const GraphRun& run) {
+  if (run.chained()) return {inputs_of(graph, node, run.device)};
+  return {inputs_of(graph, node, run.reference), inputs_of(graph, node, run.second)};
+}
+
+/// The same numbers in the dtypes of another problem of the op.
+Tensors converted(const Problem& problem, const Tensors& tensors) {
+  Tensors inputs;
+  for (const TensorSpec& spec : problem.tensors()) {
+    if (spec.role != TensorSpec::Role::input) continue;
+    const HostTensor& from = tensors.at(spec.name);
+    if (from.dtype() == spec.dtype) {
+      inputs.emplace(spec.name, from);
+      continue;
+    }
+    HostTensor to(spec.dtype, spec.shape);
+    for (std::int64_t i = 0; i < to.size(); ++i) to.set(i, from.get(i));
+    inputs.emplace(spec.name, std::move(to));
+  }
+  return inputs;
+}
+
+std::vector<Data> data_of(const Problem& problem, const std::vector<Tensors>& inputs,
+                          const DeviceInfo& device) {
+  std::vector<Data> data;
+  for (const Tensors& each : inputs) data.emplace_back(problem, converted(problem, each), device);
+  return data;
+}
+
+bool is_wrong(const Verification& verification) {
+  return !verification.pass() && !is_only_blind(verification);
+}
+
+/// A run on data that were uploaded before.
+struct Run {
+  Tensors outputs;
+  Verification verification;
+
+  Run(Trial& trial, const Data& data) {
+    trial.run(kIteration);
+    outputs = trial.download();
+    verification = compare_all(data.reference, outputs, trial.trespass(), kIteration);
+  }
+};
+
+/// Runs the data one after another until one comes out wrong, and returns its place, or the end.
+std::size_t first_wrong(Trial& trial, const std::vector<Data>& data, Attempt& attempt) {
+  attempt.outcome = Outcome::right;
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    trial.upload(data[i].inputs);
+    const Verification result = Run(trial, data[i]).verification;
+    attempt.worst_ratio = std::max(attempt.worst_ratio, result.worst_ratio());
+    if (!is_wrong(result)) continue;
+    attempt.outcome = Outcome::wrong;
+    attempt.reason = result.reason();
+    return i;
+  }
+  return data.size();
+}
+
+/// The node's problem in `dtype`, by every variant of its op.
+void try_variants(Runtime& runtime, const Problem& problem, const std::vector<Tensors>& inputs,
+                  std::vector<Attempt>& attempts) {
+  std::vector<Data> data;  // made when a variant takes the problem
+  for (const Variant& variant : op_of(problem).variants) {
+    Attempt attempt;
+    attempt.dtype = problem.dtype();
+    attempt.variant = variant.name;
+    try {
+      Trial trial(runtime, problem, {variant.name, 0});
+      if (data.empty()) data = data_of(problem, inputs, runtime.device());
+      first_wrong(trial, data, attempt);
+    } catch (const Unsupported& error) {
+      attempt.reason = error.what();
+    } catch (const BuildFailure& error) {
+      attempt.outcome = Outcome::wrong;
+      attempt.reason = error.what();
+    }
+    attempts.push_back(std::move(attempt));
+  }
+}
+
+std::vector<Attempt> all_attempts(Runtime& runtime, const Problem& problem,
+                                  const std::vector<Tensors>& inputs) {
+  const Dtype own = problem.dtype();
+  std::vector<Attempt> attempts;
+  for (const Dtype dtype : {own, own == Dtype::f32 ? Dtype::f16 : Dtype::f32}) {
+    try {
+      try_variants(runtime, problem.with("dtype", name(dtype)), inputs, attempts);
+    } catch (const BadArgument& error) {  // a half accumulator is of f16 alone
+      attempts.push_back({dtype, "", Outcome::refused, error.what(), 0});
+    }
+  }
+  return attempts;
+}
+
+/// Alone, as it was in the graph, again and again: how often it is wrong, and how many results
+/// there are. Of two inputs it takes those that come out wrong.
+void repeat(Runtime& runtime, const Problem& problem, const std::vector<Tensors>& inputs,
+            Culprit& culprit) {
+  Trial trial(runtime, problem);
+  const std::vector<Data> data = data_of(problem, inputs, runtime.device());
+  Attempt first;
+  const std::size_t wrong = first_wrong(trial, data, first);
+  const Data& chosen = data[wrong % data.size()];
+  culprit.inputs = chosen.inputs;
+  trial.upload(chosen.inputs);
+  std::vector<Tensors> results;
+  for (int i = 0; i < culprit.runs; ++i) {
+    Run run(trial, chosen);
+    culprit.wrong += is_wrong(run.verification);
+    const auto same = std::find(results.begin(), results.end(), run.outputs);
+    if (same == results.end()) results.push_back(std::move(run.outputs));
+  }
+  culprit.distinct = static_cast<int>(results.size());
+}
+
+bool is_guilty(const NodeResult& result) {
+  return !result.on_cpu() && (result.constant || is_wrong(result.own));
+}
+
+/// "in f32 all 3 variants are wrong"
+std::string variants_text(const Culprit& culprit, Dtype dtype) {
+  std::string right;
+  int wrong = 0;
+  for (const Attempt& each : culprit.attempts) {
+    if (each.dtype != dtype) continue;
+    wrong += each.outcome == Outcome::wrong;
+    if (each.outcome == Outcome::right) right += (right.empty() ? "" : ", ") + each.variant;
+  }
+  if (wrong == 0 && right.empty()) return fmt::format("{} cannot be tried here", name(dtype));
+  if (wrong == 0) return fmt::format("in {} every variant is right", name(dtype));
+  if (!right.empty()) return fmt::format("in {} right by {}", name(dtype), right);
+  if (wrong == 1) return fmt::format("in {} the only variant is wrong", name(dtype));
+  return fmt::format("in {} all {} variants are wrong", name(dtype), wrong);
+}
+
+}  // namespace
+
+const char* name(Attempt::Outcome outcome) {
+  switch (outcome) {
+    case Outcome::right:
+      return "right";
+    case Outcome::wrong:
+      return "wrong";
+    case Outcome::refused:
+      return "not here";
+  }
+  return "";
+}
+
+std::string Culprit::sentence() const {
+  std::string text =
+      fmt::format("node '{}' is wrong: {} by {} fails on right inputs", node, problem, variant);
+  if (wrong == 0) {
+    text += fmt::format("{}. Run alone it is right {} times of {}", chained ? " in the chain" : "",
+                        runs, runs);
+  } else {
+    text += fmt::format(". Run alone it is wrong {} times of {}", wrong, runs);
+  }
+  text += deterministic() ? ", with the same bits every time"
+                          : fmt::format(", with {} different results", distinct);
+  for (const Dtype dtype : {Dtype::f32, Dtype::f16}) text += "; " + variants_text(*this, dtype);
+  if (also.empty()) return text + ". No other node is wrong.";
+  text += ". Also wrong:";
+  for (const std::string& each : also) text += " " + each;
+  return text;
+}
+
+std::optional<Culprit> find_culprit(Runtime& runtime, const Graph& graph, const GraphRun& run,
+                                    int runs) {
+  std::optional<Culprit> culprit;
+  for (const NodeResult& result : run.nodes) {
+    if (!is_guilty(result)) continue;
+    if (culprit) {
+      culprit->also.push_back(result.node);
+      continue;
+    }
+    culprit.emplace();
+    culprit->node = result.node;
+    culprit->problem = graph.node(result.node).problem.text();
+    culprit->variant = result.variant;
+    culprit->reason = result.constant ? *result.constant : result.own.reason();
+    culprit->chained = run.chained();
+    culprit->runs = runs;
+  }
+  if (!culprit) return culprit;
+  const Graph::Node& node = graph.node(culprit->node);
+  const std::vector<Tensors> inputs = inputs_in(graph, node, run);
+  repeat(runtime, node.problem, inputs, *culprit);
+  culprit->attempts = all_attempts(runtime, node.problem, inputs);
+  return culprit;
+}
+
+}  // namespace clam

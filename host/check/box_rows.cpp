@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "box_rows.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "clam/error.hpp"
+
+namespace clam {
+namespace {
+
+void check_format(const std::string& name, const BoxFormat& format, std::int64_t e) {
+  const auto reject = [&](const std::string& why) {
+    throw BadArgument(fmt::format("{}: {}, in rows of {} elements", name, why, e));
+  };
+  const auto in_box = [&](int index) {
+    return index >= format.coord_start && index < format.coord_start + 4;
+  };
+  if (format.coord_start < 0 || format.coord_start > e - 4) {
+    reject(fmt::format("coord-start {} leaves no room for four coordinates", format.coord_start));
+  }
+  if (format.score_index < 0 || format.score_index >= e || in_box(format.score_index)) {
+    reject(fmt::format("score-index {} is outside, or among the coordinates", format.score_index));
+  }
+  if (format.id_index < -1 || format.id_index >= e || in_box(format.id_index)) {
+    reject(
+        fmt::format("id-index {} is outside, or among the coordinates; -1 says that there is no "
+                    "class",
+                    format.id_index));
+  }
+  if (format.id_index == format.score_index) reject("id-index and score-index are the same");
+}
+
+}  // namespace
+
+bool Box::is_finite() const {
+  return std::isfinite(id) && std::isfinite(score) && std::isfinite(x0) && std::isfinite(y0) &&
+         std::isfinite(x1) && std::isfinite(y1);
+}
+
+double Box::side() const { return std::max(std::fabs(x1 - x0), std::fabs(y1 - y0)); }
+
+double Box::reach() const {
+  return std::max({std::fabs(x0), std::fabs(y0), std::fabs(x1), std::fabs(y1)});
+}
+
+BoxRows::BoxRows(const std::string& name, const HostTensor& tensor, const BoxFormat& format)
+    : tensor_(tensor), format_(format) {
+  const Shape& shape = tensor.shape();
+  const std::size_t axes = shape.size();
+  if (tensor.dtype() == Dtype::i32 || (axes != 2 && axes != 3) || shape.back() < 5) {
+    throw BadArgument(
+        fmt::format("{} holds {}[{}], which are no box rows: these are f32 or f16 [n, e] or "
+                    "[batch, n, e], with e of 5 or more",
+                    name, clam::name(tensor.dtype()), to_string(shape)));
+  }
+  e_ = shape[axes - 1], n_ = shape[axes - 2];
+  if (axes == 3) batch_ = shape[0];
+  check_format(name, format, e_);
+}
+
+Box BoxRows::box(std::int64_t row) const {
+  const int coord = format_.coord_start;
+  return {format_.id_index < 0 ? 0 : element(row, format_.id_index),
+          element(row, format_.score_index),
+          element(row, coord),
+          element(row, coord + 1),
+          element(row, coord + 2),
+          element(row, coord + 3)};
+}
+
+bool BoxRows::is_filled(std::int64_t row) const {
+  for (std::int64_t i = 0; i < e_; ++i) {
+    if (element(row, i) != -1) return false;
+  }
+  return true;
+}
+
+bool BoxRows::is_valid(std::int64_t row) const {
+  return !is_filled(row) && (format_.id_index < 0 || element(row, format_.id_index) >= 0);
+}
+
+}  // namespace clam

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT
+#include "compare.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "clam/error.hpp"
+#include "op_proof.hpp"
+
+namespace clam {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+double largest_finite(Dtype dtype) {
+  return dtype == Dtype::f16 ? 65504.0 : static_cast<double>(std::numeric_limits<float>::max());
+}
+
+/// Distance from |value| to the next number of the dtype.
+double ulp(Dtype dtype, double value) {
+  const int digits = dtype == Dtype::f16 ? 11 : 24, lowest = dtype == Dtype::f16 ? -24 : -149;
+  if (value == 0 || !std::isfinite(value)) return std::ldexp(1.0, lowest);
+  return std::ldexp(1.0, std::max(std::ilogb(value) - digits + 1, lowest));
+}
+
+/// |out - ref| / bound; 0 when both are the same special value, infinite when only one is. Within
+/// an infinite bound (a sum that may overflow on its way) lies everything, NaN too.
+double error_ratio(Dtype dtype, double out, double reference, double bound) {
+  if (std::isinf(bound)) return 0;
+  if (std::isnan(reference) || std::isnan(out))
+    return std::isnan(reference) == std::isnan(out) ? 0 : kInfinity;
+  if (std::isinf(out)) {
+    const bool same_side = std::signbit(out) == std::signbit(reference);
+    return same_side && std::fabs(reference) + bound > largest_finite(dtype) ? 0 : kInfinity;
+  }
+  const double error = std::fabs(out - reference);
+  if (error == 0) return 0;
+  return bound > 0 ? error / bound : kInfinity;
+}
+
+/// The largest error_ratio of elements [begin, end) of the output that have a second value, beside
+/// `values`.
+double worst_ratio(const HostTensor& output, const Expected& expected,
+                   const std::vector<double>& values, std::size_t begin, std::size_t end) {
+  double worst = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    if (std::isnan(expected.other[i])) continue;
+    const double out = output.get(static_cast<std::int64_t>(i));
+    worst = std::max(worst, error_ratio(output.dtype(), out, values[i], expected.bound[i]));
+  }
+  return worst;
+}
+
+/// Of an element's values that are right, the one that the output is nearest to.
+double nearest_value(const HostTensor& output, const Expected& expected, std::size_t i) {
+  const double out = output.get(static_cast<std::int64_t>(i)), bound = expected.bound[i];
+  double nearest = expected.value[i];
+  for (const double value : expected.also[i]) {
+    if (error_ratio(output.dtype(), out, value, bound) <
+        error_ratio(output.dtype(), out, nearest, bound)) {
+      nearest = value;
+    }
+  }
+  return nearest;
+}
+
+/// What the output is held against: the first values, but where elements of one choice have second
+/// ones, those of the two that are nearer, and where elements have more, the nearest.
+std::vector<double> nearer_values(const HostTensor& output, const Expected& expected) {
+  std::vector<double> values = expected.value;
+  const std::vector<double>& other = expected.other;
+  for (std::size_t begin = 0; begin < other.size(); begin += expected.together) {
+    const std::size_t end = std::min(begin + expected.together, other.size());
+    if (worst_ratio(output, expected, other, begin, end) >=
+        worst_ratio(output, expected, expected.value, begin, end)) {
+      continue;
+    }
+    for (std::size_t i = begin; i < end; ++i) {
+      if (!std::isnan(other[i])) values[i] = other[i];
+    }
+  }
+  for (std::size_t i = 0; i < expected.also.size(); ++i) {
+    if (!expected.also[i].empty()) values[i] = nearest_value(output, expected, i);
+  }
+  return values;
+}
+
+/// Sums over the finite elements, from which the statistics follow.
+struct Moments {
+  std::int64_t n = 0;
+  double out = 0, ref = 0, out2 = 0, ref2 = 0, cross = 0, error = 0, error2 = 0;
+  void add(double o, double r) {
+    ++n;
+    out += o, ref += r, out2 += o * o, ref2 += r * r, cross += o * r;
+    error += o - r, error2 += (o - r) * (o - r);
+  }
+};
+
+void fill_statistics(const Moments& sums, Verdict& verdict) {
+  if (sums.n == 0) return;
+  const auto n = static_cast<double>(sums.n);
+  verdict.rms = std::sqrt(sums.error2 / n);
+  verdict.bias = sums.error / n;
+  verdict.snr_db = sums.error2 > 0 ? 10 * std::log10(sums.ref2 / sums.error2) : kInfinity;
+  verdict.variance = std::max(0.0, sums.out2 / n - sums.out / n * (sums.out / n));
+  verdict.reference_variance = std::max(0.0, sums.ref2 / n - sums.ref / n * (sums.ref / n));
+  const double norms = std::sqrt(sums.out2) * std::sqrt(sums.ref2);
+  verdict.cosine = norms > 0 ? sums.cross / norms : sums.out2 == sums.ref2 ? 1 : 0;
+}
+
+/// The size that three quarters of the elements that are not 0 do not exceed: a few huge ones do
+/// not move it, nor do the zeros of a relu.
+double typical_size(const std::vector<double>& values) {
+  std::vector<double> sizes;
+  for (const double value : values) {
+    if (std::isfinite(value) && value != 0) sizes.push_back(std::fabs(value));
+  }
+  if (sizes.empty()) return 0;
+  const auto at = sizes.begin() + static_cast<std::ptrdiff_t>(3 * (sizes.size() - 1) / 4);
+  std::nth_element(sizes.begin(), at, sizes.end());
+  return *at;
+}
+
+/// An element is blind when zero would pass for it, and its bound is no rounding crumb beside the
+/// tensor's typical size (as it is for the zeros of a relu).
+bool is_blind(const Expected& expected) {
+  constexpr double kCrumb = 1.0 / 1024, kShare = 0.1;
+  const double crumb = kCrumb * typical_size(expected.value);
+  std::int64_t blind = 0;
+  for (std::size_t i = 0; i < expected.value.size(); ++i) {
+    blind += expected.bound[i] >= std::fabs(expected.value[i]) && expected.bound[i] > crumb;
+  }
+  return static_cast<double>(blind) > kShare * static_cast<double>(expected.value.size());
+}
+
+std::string failure(const Verdict& verdict, bool exact) {
+  if (verdict.poison > 0) {
+    return fmt::format("{} of {} elements were never written", verdict.poison, verdict.elements);
+  }
+  if (verdict.worst_ratio > 1 || std::isnan(verdict.worst_ratio)) {
+    return fmt::format("element {} is {:.9g}, expected {:.9g}{}; {:.3g} % of the elements are off",
+                       verdict.worst_index, verdict.worst_value, verdict.worst_reference,
+                       exact ? " bit for bit" : fmt::format(" +- {:.3g}", verdict.worst_bound),
+                       100 * verdict.fraction_over);
+  }
+  const bool zeros = verdict.reference_variance == 0 && verdict.worst_reference == 0;
+  if (verdict.blind && zeros) {
+    return "this check proves nothing, because the right result is zero everywhere: use another "
+           "data set";
+  }
+  if (verdict.blind) {
+    return "this check proves nothing, because zeros would be within the bounds: use another data "
+           "set";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::uint32_t poison_bits(Dtype dtype, int iteration) {
+  const auto salt = static_cast<std::uint32_t>(iteration);
+  switch (dtype) {
+    case Dtype::f32:
+      return 0x7FC0DE00u + salt % 0xFFu;
+    case Dtype::f16:
+      return 0x7E55u + salt % 0xAAu;
+    case Dtype::i32:
+      return 0x7BADBAD0u + salt % 0xFFFFu;
+  }
+  throw std::logic_error("unknown dtype");
+}
+
+void fill_poison(HostTensor& tensor, int iteration) {
+  const std::uint32_t bits = poison_bits(tensor.dtype(), iteration);
+  for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set_bits(i, bits);
+}
+
+Verdict compare(const HostTensor& output, const Expected& expected, int iteration) {
+  const bool exact = expected.bit_exact();
+  const auto wanted =
+      exact ? expected.exact.size() : static_cast<std::int64_t>(expected.value.size());
+  if (wanted != output.size() || (exact && expected.exact.dtype() != output.dtype())) {
+    throw BadArgument(
+        fmt::format("an output of {} elements cannot be compared with a reference of {}",
+                    output.size(), wanted));
+  }
+  const std::uint32_t poison = poison_bits(output.dtype(), iteration);
+  const std::vector<double> values = nearer_values(output, expected);
+  Verdict verdict;
+  verdict.elements = output.size();
+  Moments sums;
+  std::int64_t over = 0;
+  for (std::int64_t i = 0; i < output.size(); ++i) {
+    const double out = output.get(i);
+    const double reference = exact ? expected.exact.get(i) : values[static_cast<std::size_t>(i)];
+    const double bound = exact ? 0 : expected.bound[static_cast<std::size_t>(i)];
+    const bool same_bits = exact && output.bits(i) == expected.exact.bits(i);
+    const bool unwritten = !same_bits && output.bits(i) == poison;
+    const double ratio = exact       ? (same_bits ? 0 : kInfinity)
+                         : unwritten ? kInfinity
+                                     : error_ratio(output.dtype(), out, reference, bound);
+    verdict.poison += unwritten;
+    verdict.nans += std::isnan(out);
+    verdict.infs += std::isinf(out);
+    over += !(ratio <= 1);
+    if (verdict.worst_index < 0 || ratio > verdict.worst_ratio) {
+      verdict.worst_ratio = ratio, verdict.worst_index = i;
+      verdict.worst_value = out, verdict.worst_reference = reference, verdict.worst_bound = bound;
+    }
+    if (!std::isfinite(out) || !std::isfinite(reference)) continue;
+    sums.add(out, reference);
+    verdict.max_abs = std::max(verdict.max_abs, std::fabs(out - reference));
+    const double larger = std::max(std::fabs(out), std::fabs(reference));
+    verdict.max_ulp =
+        std::max(verdict.max_ulp, std::fabs(out - reference) / ulp(output.dtype(), larger));
+  }
+  fill_statistics(sums, verdict);
+  verdict.fraction_over = static_cast<double>(over) / static_cast<double>(output.size());
+  verdict.blind = !exact && is_blind(expected);
+  verdict.pass = over == 0 && !verdict.blind;
+  verdict.reason = failure(verdict, exact);
+  return verdict;
+}
+
+nlohmann::json to_json(const Verdict& verdict) {
+  const auto number = [](double value) {
+    return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(fmt::format("{}", value));
+  };
+  return {{"pass", verdict.pass},
+          {"blind", verdict.blind},
+          {"reason", verdict.reason},
+          {"worst_ratio", number(verdict.worst_ratio)},
+          {"worst_index", verdict.worst_index},
+          {"worst_value", number(verdict.worst_value)},
+          {"worst_reference", number(verdict.worst_reference)},
+          {"worst_bound", number(verdict.worst_bound)},
+          {"max_abs", number(verdict.max_abs)},
+          {"max_ulp", number(verdict.max_ulp)},
+          {"rms", number(verdict.rms)},
+          {"snr_db", number(verdict.snr_db)},
+          {"bias", number(verdict.bias)},
+          {"fraction_over", verdict.fraction_over},
+          {"nans", verdict.nans},
+          {"infs", verdict.infs},
+          {"poison", verdict.poison},
+          {"elements", verdict.elements},
+          {"variance", number(verdict.variance)},
+          {"reference_variance", number(verdict.reference_variance)},
+          {"cosine", number(verdict.cosine)}};
+}
+
+Verdict verdict_from_json(const nlohmann::json& json) {
+  try {
+    const auto number = [&](const char* key) {
+      const nlohmann::json& value = json.at(key);
+      return value.is_string() ? std::stod(value.get<std::string>()) : value.get<double>();
+    };
+    Verdict v;
+    v.pass = json.at("pass").get<bool>();
+    v.blind = json.at("blind").get<bool>();
+    v.reason = json.at("reason").get<std::string>();
+    v.worst_ratio = number("worst_ratio");
+    v.worst_index = json.at("worst_index").get<std::int64_t>();
+    v.worst_value = number("worst_value");
+    v.worst_reference = number("worst_reference");
+    v.worst_bound = number("worst_bound");
+    v.max_abs = number("max_abs");
+    v.max_ulp = number("max_ulp");
+    v.rms = number("rms");
+    v.snr_db = number("snr_db");
+    v.bias = number("bias");
+    v.fraction_over = number("fraction_over");
+    v.nans = json.at("nans").get<std::int64_t>();
+    v.infs = json.at("infs").get<std::int64_t>();
+    v.poison = json.at("poison").get<std::int64_t>();
+    v.elements = json.at("elements").get<std::int64_t>();
+    v.variance = number("variance");
+    v.reference_variance = number("reference_variance");
+    v.cosine = number("cosine");
+    return v;
+  } catch (const std::exception& error) {  // nlohmann's, and stod's
+    throw BadArgument(std::string("this is no verdict: ") + error.what());
+  }
+}
+
+std::string to_text(const Verdict& v) {
+  std::string text = fmt::format("{}{}\n",
+                                 v.pass    ? "pass"
+                                 : v.blind ? "BLIND"
+                                           : "FAIL",
+                                 v.reason.empty() ? "" : ": " + v.reason);
+  text += fmt::format(
+      "  worst error / bound  {:.4g} at element {} ({:.9g}, expected {:.9g} +- {:.3g})\n",
+      v.worst_ratio, v.worst_index, v.worst_value, v.worst_reference, v.worst_bound);
+  text += fmt::format("  max abs, max ulp     {:.4g}, {:.4g}\n", v.max_abs, v.max_ulp);
+  text +=
+      fmt::format("  rms, snr, bias       {:.4g}, {:.2f} dB, {:.4g}\n", v.rms, v.snr_db, v.bias);
+  text += fmt::format("  over their bound     {:.4g} % of {} elements\n", 100 * v.fraction_over,
+                      v.elements);
+  text += fmt::format("  NaN, inf, unwritten  {}, {}, {}\n", v.nans, v.infs, v.poison);
+  text += fmt::format("  variance, reference  {:.4g}, {:.4g}\n", v.variance, v.reference_variance);
+  text += fmt::format("  cosine               {:.9f} (most faults do not change it)\n", v.cosine);
+  return text;
+}
+
+}  // namespace clam

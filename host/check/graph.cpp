@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: MIT
+#include "graph.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+#include "clam/error.hpp"
+#include "graph_fill.hpp"
+#include "npy.hpp"
+
+namespace clam {
+namespace {
+
+using Role = TensorSpec::Role;
+using Names = std::map<std::string, std::string>;
+
+/// Puts a graph together; every refusal begins with the workload's name and the node's.
+class Builder {
+ public:
+  Builder(const Workload& workload, const std::string& dtype) : workload_(workload) {
+    graph_.name = workload.name;
+    for (const Workload::Node& node : workload.nodes) {
+      if (node.in_graph()) pending_.push_back(made(node, dtype));
+    }
+    for (const Pending& node : pending_) name_makers(node);
+    declare_tensors(dtype);
+    for (const Pending& node : pending_) require_sources(node);
+    require_readers();
+    put_in_order();
+    check_types();
+  }
+
+  Graph take() { return std::move(graph_); }
+
+ private:
+  /// A node before it has a place in the order.
+  struct Pending {
+    const Workload::Node* node;
+    std::optional<Problem> problem;  ///< unset: its op is not built yet
+    Names inputs, outputs;
+    std::vector<TensorSpec> specs;
+    bool placed = false;
+  };
+
+  [[noreturn]] void fail(const std::string& node, const std::string& what) const {
+    throw BadArgument(fmt::format("{}: node '{}': {}", workload_.name, node, what));
+  }
+  [[noreturn]] void fail_tensor(const std::string& tensor, const std::string& what) const {
+    throw BadArgument(fmt::format("{}: tensor '{}' {}", workload_.name, tensor, what));
+  }
+
+  void require_known(const Workload::Node& node, const Names& names, Role role,
+                     const std::vector<TensorSpec>& specs) const {
+    for (const auto& [own, name] : names) {
+      const auto same = [&own = own, role](const TensorSpec& spec) {
+        return spec.name == own && spec.role == role;
+      };
+      if (std::any_of(specs.begin(), specs.end(), same)) continue;
+      fail(node.name, fmt::format("{} has no {} {}", node.op,
+                                  role == Role::input ? "input" : "output", in_quotes(own)));
+    }
+  }
+
+  Pending made(const Workload::Node& node, const std::string& dtype) const {
+    Pending pending{&node, node.problem, node.inputs, node.outputs, {}};
+    if (!node.problem) return pending;
+    if (!dtype.empty()) pending.problem = node.problem->with("dtype", dtype);
+    pending.specs = pending.problem->tensors();
+    require_known(node, node.inputs, Role::input, pending.specs);
+    require_known(node, node.outputs, Role::output, pending.specs);
+    for (const TensorSpec& spec : pending.specs) {
+      if (spec.role == Role::output) {
+        require_no_gaps(node, spec);
+        pending.outputs.emplace(spec.name, node.name + "." + spec.name);
+      } else if (node.inputs.count(spec.name) == 0) {
+        fail(node.name, fmt::format("its input '{}', {}, has no tensor", spec.name,
+                                    type_text(spec.dtype, spec.shape)));
+      }
+    }
+    return pending;
+  }
+
+  /// Whoever reads the tensor reads what one node has written, wherever it looks.
+  void require_no_gaps(const Workload::Node& node, const TensorSpec& spec) const {
+    if (count(spec.shape) == spec.span()) return;
+    fail(node.name, fmt::format("its output '{}' has {} elements in {} places; a tensor of a graph "
+                                "has no gaps",
+                                spec.name, count(spec.shape), spec.span()));
+  }
+
+  void name_makers(const Pending& node) {
+    for (const auto& [own, name] : node.outputs) {
+      Graph::Tensor tensor;
+      tensor.maker = node.node->name;
+      for (const TensorSpec& spec : node.specs) {
+        if (spec.role != Role::output || spec.name != own) continue;
+        tensor.dtype = spec.dtype;
+        tensor.shape = shape_of(name, spec);
+      }
+      const auto [at, fresh] = graph_.tensors.emplace(name, tensor);
+      if (fresh) continue;
+      fail(node.node->name,
+           fmt::format("'{}' is made by node '{}' already", name, at->second.maker));
+    }
+  }
+
+  /// What a node lays out by strides has the shape that the file says, if it is as large and the
+  /// node's rows begin at the tensor's.
+  Shape shape_of(const std::string& name, const TensorSpec& spec) const {
+    if (spec.is_dense()) return spec.shape;
+    const auto said = workload_.tensors.find(name);
+    const bool fits = said != workload_.tensors.end() && count(said->second.shape) == spec.span() &&
+                      is_whole_rows(spec, said->second.shape);
+    return fits ? said->second.shape : Shape{spec.span()};
+  }
+
+  /// Elements from one row of a tensor that an op sees to the next.
+  static std::int64_t row_step(const TensorSpec& spec) {
+    return spec.strides.empty() ? spec.shape.back() : spec.strides[spec.shape.size() - 2];
+  }
+
+  static bool is_whole_rows(const TensorSpec& spec, const Shape& shape) {
+    const std::size_t axes = spec.shape.size();
+    if (axes < 2 || shape.size() < 2 || spec.shape[axes - 2] == 1) return true;
+    return row_step(spec) % shape.back() == 0;
+  }
+
+  void declare_tensors(const std::string& dtype) {
+    for (const auto& [name, said] : workload_.tensors) {
+      const bool follows = !dtype.empty() && said.dtype != Dtype::i32;
+      const Dtype type = follows ? parse_dtype(dtype) : said.dtype;
+      const auto made = graph_.tensors.find(name);
+      if (made == graph_.tensors.end()) {
+        graph_.tensors[name] = {type, said.shape, "", said.fill, said.scale, said.view_of};
+        if (!said.fill.empty()) check_fill(workload_.name, name, said.fill, said.shape);
+        continue;
+      }
+      const Graph::Tensor& tensor = made->second;
+      if (!said.fill.empty() || !said.view_of.empty()) {
+        fail(tensor.maker, fmt::format("it makes '{}', which has fill or view_of too", name));
+      }
+      const bool unknown = tensor.shape.empty();  // of an op that is not built yet
+      if (unknown || (tensor.dtype == type && tensor.shape == said.shape)) continue;
+      fail(tensor.maker,
+           fmt::format("it makes '{}' as {}, the file says {}", name,
+                       type_text(tensor.dtype, tensor.shape), type_text(type, said.shape)));
+    }
+    for (auto& [name, tensor] : graph_.tensors) check_view(name, tensor);
+  }
+
+  void check_view(const std::string& name, Graph::Tensor& tensor) {
+    if (tensor.view_of.empty()) return;
+    const auto base = graph_.tensors.find(tensor.view_of);
+    if (base == graph_.tensors.end()) {
+      fail_tensor(name, fmt::format("is a view of {}, which is none", in_quotes(tensor.view_of)));
+    }
+    if (!base->second.view_of.empty()) {
+      fail_tensor(name, fmt::format("is a view of a view; take '{}'", base->second.view_of));
+    }
+    tensor.dtype = base->second.dtype;
+    if (base->second.shape.empty() || count(base->second.shape) >= count(tensor.shape)) return;
+    fail_tensor(name, fmt::format("has {} elements ({}), '{}' has {} ({})", count(tensor.shape),
+                                  to_string(tensor.shape), tensor.view_of,
+                                  count(base->second.shape), to_string(base->second.shape)));
+  }
+
+  void require_sources(const Pending& node) const {
+    for (const auto& [own, name] : node.inputs) {
+      if (graph_.tensors.count(name)) continue;
+      fail(node.node->name,
+           fmt::format("its input '{}' reads '{}', which no node makes and \"tensors\" has not",
+                       own, name));
+    }
+  }
+
+  /// A name that is nowhere else is a typing error.
+  void require_readers() const {
+    std::set<std::string> read;
+    for (const Pending& node : pending_) {
+      for (const auto& [own, name] : node.inputs) read.insert({name, graph_.holder(name)});
+    }
+    for (const auto& [name, said] : workload_.tensors) {
+      if (!graph_.tensors.at(name).maker.empty() || read.count(name)) continue;
+      fail_tensor(name, "is read by no node, and made by none");
+    }
+  }
+
+  /// The first input whose maker is not placed yet; nullptr when all are.
+  const std::string* awaited(const Pending& node) const {
+    for (const auto& [own, name] : node.inputs) {
+      const std::string& maker = graph_.tensors.at(graph_.holder(name)).maker;
+      if (!maker.empty() && placed_.count(maker) == 0) return &name;
+    }
+    return nullptr;
+  }
+
+  /// Each node as soon as those that it reads from are placed, else in the order of the file.
+  void put_in_order() {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (Pending& node : pending_) {
+        if (node.placed || awaited(node)) continue;
+        place(node);
+        moved = true;
+        break;
+      }
+    }
+    refuse_cycle();
+  }
+
+  /// Of nodes that wait for each other one that itself is waited for.
+  void refuse_cycle() const {
+    const auto waits = std::find_if(pending_.begin(), pending_.end(),
+                                    [](const Pending& node) { return !node.placed; });
+    if (waits == pending_.end()) return;
+    std::set<std::string> passed;
+    const Pending* node = &*waits;
+    while (passed.insert(node->node->name).second) node = &maker_of(*awaited(*node));
+    const std::string& name = *awaited(*node);
+    fail(node->node->name, fmt::format("it reads '{}' of node '{}', which waits for it: a cycle",
+                                       name, maker_of(name).node->name));
+  }
+
+  const Pending& maker_of(const std::string& tensor) const {
+    const std::string& maker = graph_.tensors.at(graph_.holder(tensor)).maker;
+    return *std::find_if(pending_.begin(), pending_.end(),
+                         [&](const Pending& node) { return node.node->name == maker; });
+  }
+
+  void place(Pending& node) {
+    node.placed = true;
+    placed_.insert(node.node->name);
+    std::string reason;
+    if (!node.problem) reason = fmt::format("the op {} is not built yet", node.node->op);
+    for (const auto& [own, name] : node.inputs) {
+      const std::string& maker = graph_.tensors.at(graph_.holder(name)).maker;
+      if (reason.empty() && waiting_.count(maker)) {
+        reason = fmt::format("it reads '{}' of node '{}', which is not yet", name, maker);
+      }
+    }
+    if (reason.empty()) {
+      graph_.nodes.push_back({node.node->name, *node.problem, node.inputs, node.outputs});
+    } else {
+      waiting_.insert(node.node->name);
+      graph_.not_yet.push_back({node.node->name, node.node->line, reason});
+    }
+  }
+
+  /// What is read at strides ends within the tensor, and its rows are whole rows of the tensor's.
+  void require_rows(const Pending& node, const TensorSpec& spec, const std::string& name,
+                    const Graph::Tensor& tensor) const {
+    const std::string type = type_text(tensor.dtype, tensor.shape);
+    if (spec.span() > count(tensor.shape)) {
+      fail(node.node->name,
+           fmt::format("its input '{}' reaches to element {}, the tensor '{}' is {}", spec.name,
+                       spec.span() - 1, name, type));
+    }
+    if (is_whole_rows(spec, tensor.shape)) return;
+    fail(node.node->name,
+         fmt::format("its input '{}' has rows {} elements apart, the tensor '{}' is {}", spec.name,
+                     row_step(spec), name, type));
+  }
+
+  void check_types() const {
+    for (const Pending& node : pending_) {
+      for (const TensorSpec& spec : node.specs) {
+        if (spec.role != Role::input) continue;
+        const std::string& name = node.inputs.at(spec.name);
+        const Graph::Tensor& tensor = graph_.tensors.at(name);
+        const bool unknown = tensor.shape.empty();  // of an op that is not built yet
+        if (!unknown && tensor.dtype == spec.dtype && !spec.is_dense()) {
+          require_rows(node, spec, name, tensor);
+          continue;
+        }
+        if (unknown || (tensor.dtype == spec.dtype && tensor.shape == spec.shape)) continue;
+        fail(node.node->name, fmt::format("its input '{}' is {}, the tensor '{}' is {}", spec.name,
+                                          type_text(spec.dtype, spec.shape), name,
+                                          type_text(tensor.dtype, tensor.shape)));
+      }
+    }
+  }
+
+  const Workload& workload_;
+  Graph graph_;
+  std::vector<Pending> pending_;
+  std::set<std::string> placed_, waiting_;
+};
+
+HostTensor input_from(const std::string& file, const std::string& name, const Graph& graph) {
+  const Graph::Tensor& tensor = graph.tensors.at(name);
+  HostTensor values = read_npy(file);
+  if (values.dtype() == tensor.dtype && values.shape() == tensor.shape) return values;
+  throw BadArgument(fmt::format("{}: node '{}': its tensor '{}' is {}, {} holds {}", graph.name,
+                                graph.reader(name), name, type_text(tensor.dtype, tensor.shape),
+                                file, type_text(values.dtype(), values.shape())));
+}
+
+}  // namespace
+
+const Graph::Node& Graph::node(const std::string& wanted) const {
+  std::string known;
+  for (const Node& each : nodes) {
+    if (each.name == wanted) return each;
+    known += " " + each.name;
+  }
+  throw BadArgument(fmt::format("{}: no node {} in the graph; it has{}", name, in_quotes(wanted),
+                                known.empty() ? " none" : known));
+}
+
+const std::string& Graph::holder(const std::string& tensor) const {
+  const auto found = tensors.find(tensor);
+  return found == tensors.end() || found->second.view_of.empty() ? tensor : found->second.view_of;
+}
+
+std::string Graph::reader(const std::string& tensor) const {
+  for (const Node& each : nodes) {
+    for (const auto& [own, read] : each.inputs) {
+      if (holder(read) == tensor) return each.name;
+    }
+  }
+  return "";
+}
+
+Graph make_graph(const Workload& workload, const std::string& dtype) {
+  return Builder(workload, dtype).take();
+}
+
+std::string type_text(Dtype dtype, const Shape& shape) {
+  return fmt::format("{}[{}]", name(dtype), to_string(shape));
+}
+
+Tensors graph_inputs(const Graph& graph, std::uint64_t seed, const std::string& folder) {
+  Tensors inputs;
+  for (const auto& [name, tensor] : graph.tensors) {
+    const std::string reader = graph.reader(name);
+    if (!tensor.is_input() || reader.empty()) continue;
+    const std::string file = folder + "/" + name + ".npy";
+    if (!folder.empty() && (tensor.fill.empty() || std::filesystem::exists(file))) {
+      if (!std::filesystem::exists(file)) {
+        throw BadArgument(
+            fmt::format("{}: node '{}': its tensor '{}', {}, is not there: {} is "
+                        "missing",
+                        graph.name, reader, name, type_text(tensor.dtype, tensor.shape), file));
+      }
+      inputs.emplace(name, input_from(file, name, graph));
+    } else if (tensor.fill.empty()) {
+      throw BadArgument(
+          fmt::format("{}: node '{}': its tensor '{}', {}, has no fill; give a "
+                      "folder with {}.npy",
+                      graph.name, reader, name, type_text(tensor.dtype, tensor.shape), name));
+    } else {
+      HostTensor values(tensor.dtype, tensor.shape);
+      make_up(values, name, tensor.fill, tensor.scale, seed);
+      inputs.emplace(name, std::move(values));
+    }
+  }
+  return inputs;
+}
+
+HostTensor reshaped(const HostTensor& tensor, const Shape& shape) {
+  HostTensor result(tensor.dtype(), shape);
+  std::memcpy(result.data(), tensor.data(), result.bytes());
+  return result;
+}
+
+HostTensor gathered(const HostTensor& tensor, const TensorSpec& spec) {
+  if (spec.is_dense()) return reshaped(tensor, spec.shape);
+  HostTensor values(tensor.dtype(), spec.shape);
+  const std::int64_t size = size_of(tensor.dtype());
+  for (std::int64_t i = 0; i < values.size(); ++i) {
+    std::memcpy(values.data() + i * size, tensor.data() + spec.position(i) * size, size);
+  }
+  return values;
+}
+
+HostTensor scattered(const HostTensor& values, const TensorSpec& spec, const Shape& shape) {
+  if (spec.is_dense()) return reshaped(values, shape);
+  HostTensor tensor(values.dtype(), shape);
+  const std::int64_t size = size_of(values.dtype());
+  for (std::int64_t i = 0; i < values.size(); ++i) {
+    std::memcpy(tensor.data() + spec.position(i) * size, values.data() + i * size, size);
+  }
+  return tensor;
+}
+
+Tensors inputs_of(const Graph& graph, const Graph::Node& node, const Tensors& tensors) {
+  Tensors inputs;
+  for (const TensorSpec& spec : node.problem.tensors()) {
+    if (spec.role != Role::input) continue;
+    inputs.emplace(spec.name, gathered(tensors.at(graph.holder(node.inputs.at(spec.name))), spec));
+  }
+  return inputs;
+}
+
+Tensors outputs_of(const Graph::Node& node, const Tensors& tensors) {
+  Tensors outputs;
+  for (const TensorSpec& spec : node.problem.tensors()) {
+    if (spec.role != Role::output) continue;
+    outputs.emplace(spec.name, gathered(tensors.at(node.outputs.at(spec.name)), spec));
+  }
+  return outputs;
+}
+
+void put_outputs(const Graph& graph, const Graph::Node& node, const Tensors& outputs,
+                 Tensors& tensors) {
+  for (const TensorSpec& spec : node.problem.tensors()) {
+    if (spec.role != Role::output) continue;
+    const std::string& name = node.outputs.at(spec.name);
+    tensors[name] = scattered(outputs.at(spec.name), spec, graph.tensors.at(name).shape);
+  }
+}
+
+Tensors rounded(const Graph::Node& node, const Reference& reference) {
+  Tensors outputs;
+  for (const TensorSpec& spec : node.problem.tensors()) {
+    if (spec.role != Role::output) continue;
+    outputs.emplace(spec.name, as_tensor(reference.at(spec.name), spec.dtype, spec.shape));
+  }
+  return outputs;
+}
+
+Reference reference_step(const Graph& graph, const Graph::Node& node, const DeviceInfo& device,
+                         Tensors& tensors) {
+  Reference reference = reference_of(node.problem, inputs_of(graph, node, tensors),
+                                     reference_options(Check::hard, device));
+  put_outputs(graph, node, rounded(node, reference), tensors);
+  return reference;
+}
+
+Tensors run_references(const Graph& graph, const Tensors& inputs, const DeviceInfo& device) {
+  Tensors tensors = inputs;
+  for (const Graph::Node& node : graph.nodes) reference_step(graph, node, device, tensors);
+  return tensors;
+}
+
+HostTensor as_tensor(const Expected& expected, Dtype dtype, const Shape& shape) {
+  if (expected.bit_exact()) return reshaped(expected.exact, shape);
+  HostTensor tensor(dtype, shape);
+  for (std::int64_t i = 0; i < tensor.size(); ++i) {
+    tensor.set(i, expected.value[static_cast<std::size_t>(i)]);
+  }
+  return tensor;
+}
+
+}  // namespace clam

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// graph.hpp - a workload's nodes that name their tensors, checked and in an order to run them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "clam/device.hpp"
+#include "op_proof.hpp"
+#include "workload.hpp"
+
+namespace clam {
+
+/// Which tensor feeds which node. No control flow, and no shape is inferred: the nodes' Problems
+/// say what their tensors are, and the names must agree with that.
+struct Graph {
+  struct Tensor {
+    Dtype dtype = Dtype::f32;
+    Shape shape;
+    std::string maker;  ///< the node that writes it; empty: it is an input of the graph, or a view
+    std::string fill;   ///< of an input: how it is made up; empty: it is read from a file
+    double scale = 1;   ///< factor of what `fill` makes
+    std::string view_of;  ///< the tensor that begins with the same bytes in another shape; or empty
+
+    bool is_input() const { return maker.empty() && view_of.empty(); }
+    std::int64_t bytes() const { return count(shape) * size_of(dtype); }
+  };
+  /// The op's own tensors by name, and what the graph calls them. Outputs that the file does not
+  /// name are called NODE.OUTPUT.
+  struct Node {
+    std::string name;
+    Problem problem;
+    std::map<std::string, std::string> inputs, outputs;
+  };
+  /// A node whose op, or that of a node before it, is not built.
+  struct NotYet {
+    std::string name, line, reason;
+  };
+
+  std::string name;         ///< of the workload, for messages
+  std::vector<Node> nodes;  ///< each after those that it reads from
+  std::vector<NotYet> not_yet;
+  std::map<std::string, Tensor> tensors;
+
+  /// Throws BadArgument naming the nodes that there are.
+  const Node& node(const std::string& wanted) const;
+  /// The tensor that holds the bytes: itself, or what it is a view of.
+  const std::string& holder(const std::string& tensor) const;
+  /// A node that reads the tensor or a view of it; empty when none does.
+  std::string reader(const std::string& tensor) const;
+};
+
+/// The graph of a workload, every node in `dtype` (empty: as its line says). Throws BadArgument for
+/// a cycle, for a tensor that no node or two nodes write, and for types or shapes that differ. Its
+/// sentence has the node's name and both numbers.
+Graph make_graph(const Workload& workload, const std::string& dtype = "");
+
+/// "f32[1x6132x21]"
+std::string type_text(Dtype dtype, const Shape& shape);
+
+/// The graph's inputs: made up from `seed`, and read from `folder`/NAME.npy where that exists.
+/// Throws BadArgument for a file that is missing or holds something else.
+Tensors graph_inputs(const Graph& graph, std::uint64_t seed, const std::string& folder = "");
+
+/// The same bytes under another shape of as many elements, or the first of them.
+HostTensor reshaped(const HostTensor& tensor, const Shape& shape);
+
+/// The elements of a tensor that an op sees at its strides, and the tensor that it writes so.
+HostTensor gathered(const HostTensor& tensor, const TensorSpec& spec);
+HostTensor scattered(const HostTensor& values, const TensorSpec& spec, const Shape& shape);
+
+/// What a node reads, by the op's names; `tensors` hold the graph's, but for views.
+Tensors inputs_of(const Graph& graph, const Graph::Node& node, const Tensors& tensors);
+/// What it has written, and where that goes.
+Tensors outputs_of(const Graph::Node& node, const Tensors& tensors);
+void put_outputs(const Graph& graph, const Graph::Node& node, const Tensors& outputs,
+                 Tensors& tensors);
+/// A node's reference as tensors of the op's dtypes, by the op's names.
+Tensors rounded(const Graph::Node& node, const Reference& reference);
+
+/// The reference of a node on `tensors`, which its outputs, rounded to their dtype, join. One step
+/// at a time, for values and bounds of a whole model are many times its tensors.
+Reference reference_step(const Graph& graph, const Graph::Node& node, const DeviceInfo& device,
+                         Tensors& tensors);
+/// All steps: what the references make of the graph's inputs, by the graph's names, without views.
+Tensors run_references(const Graph& graph, const Tensors& inputs, const DeviceInfo& device);
+
+/// An output as a tensor of its dtype.
+HostTensor as_tensor(const Expected& expected, Dtype dtype, const Shape& shape);
+
+}  // namespace clam

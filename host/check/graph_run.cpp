@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: MIT
+#include "graph_run.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "clam/error.hpp"
+#include "clam/planner.hpp"
+
+namespace clam {
+namespace {
+
+constexpr int kIteration = 1;
+
+const DeviceInfo& planned_for(const Runtime& runtime, const GraphOptions& options) {
+  return options.planned_for ? *options.planned_for : runtime.device();
+}
+
+[[noreturn]] void refuse(const Graph& graph, const std::string& node, const std::string& reason) {
+  throw Unsupported(fmt::format("{}: node '{}': {}", graph.name, node, reason));
+}
+
+/// A tensor that the device cannot hold, or all of a node's, or (`together`) all of the graph's.
+void require_room(const Graph& graph, const std::vector<std::pair<std::string, Plan>>& plans,
+                  const DeviceInfo& device, bool together) {
+  std::int64_t all = 0;
+  std::set<std::string> placed;
+  for (const auto& [node, plan] : plans) {
+    std::int64_t own = 0;
+    for (const BufferSpec& buffer : plan.buffers) own += buffer.bytes;
+    all += own;
+    const Graph::Node& names = graph.node(node);
+    for (const auto* side : {&names.inputs, &names.outputs}) {
+      for (const auto& [op_name, name] : *side) {
+        const std::string& held = together ? graph.holder(name) : name;
+        const std::int64_t bytes = graph.tensors.at(held).bytes();
+        own += bytes;
+        if (placed.insert(held).second) all += bytes;
+        if (bytes <= device.max_alloc_bytes) continue;
+        refuse(graph, node,
+               fmt::format("its tensor '{}' has {} bytes, a buffer of the device at "
+                           "most {}",
+                           held, bytes, device.max_alloc_bytes));
+      }
+    }
+    const std::int64_t needed = together ? all : own;
+    if (needed <= device.global_mem_bytes) continue;
+    refuse(graph, node,
+           fmt::format("{} bytes are needed{}, the device has {}", needed,
+                       together ? " up to here" : "", device.global_mem_bytes));
+  }
+}
+
+/// Every node that runs on the device, before any does.
+std::vector<std::pair<std::string, Plan>> plans_of(const Runtime& runtime, const Graph& graph,
+                                                   const GraphOptions& options, bool together) {
+  for (const std::string& node : options.on_cpu) graph.node(node);
+  std::vector<std::pair<std::string, Plan>> plans;
+  for (const Graph::Node& node : graph.nodes) {
+    if (options.on_cpu.count(node.name)) continue;
+    try {
+      plans.emplace_back(node.name, make_plan(node.problem, planned_for(runtime, options),
+                                              {"", options.max_work_group}));
+    } catch (const Unsupported& error) {
+      refuse(graph, node.name, error.what());
+    }
+  }
+  require_room(graph, plans, planned_for(runtime, options), together);
+  return plans;
+}
+
+double milliseconds(const std::vector<LaunchTime>& times) {
+  double ns = 0;
+  for (const LaunchTime& time : times) ns += time.ns();
+  return ns * 1e-6;
+}
+
+/// An element in which the two lie further apart than their bounds.
+bool differ(const Expected& a, const Expected& b) {
+  if (a.bit_exact()) return !(a.exact == b.exact);
+  for (std::size_t i = 0; i < a.value.size(); ++i) {
+    if (std::isnan(a.value[i]) != std::isnan(b.value[i])) return true;
+    if (std::fabs(a.value[i] - b.value[i]) > a.bound[i] + b.bound[i]) return true;
+  }
+  return false;
+}
+
+Reason constant_output(const Tensors& first, const Tensors& second, const Reference& reference,
+                       const Reference& other) {
+  for (const auto& [name, expected] : reference) {
+    if (!(first.at(name) == second.at(name)) || !differ(expected, other.at(name))) continue;
+    return fmt::format("{}: two inputs, one output; the reference's two differ", name);
+  }
+  return {};
+}
+
+/// Builds every kernel. To prepare a problem may measure the device, and bounds follow what that
+/// finds: the references come after it.
+void prepare_all(Runtime& runtime, const Graph& graph, const GraphOptions& options) {
+  for (const Graph::Node& node : graph.nodes) {
+    if (options.on_cpu.count(node.name) || options.planned_for) continue;
+    options.progress(node.name);
+    runtime.prepare(node.problem, {"", options.max_work_group});
+  }
+}
+
+Trial trial_of(Runtime& runtime, const Graph::Node& node, const GraphOptions& options) {
+  const PlanOptions plan{"", options.max_work_group};
+  if (!options.planned_for) return {runtime, node.problem, plan};
+  return {runtime, make_plan(node.problem, *options.planned_for, plan)};
+}
+
+/// The inputs of a node and what the reference makes of them.
+struct Step {
+  Tensors inputs;
+  Reference reference;
+
+  Step(const Graph& graph, const Graph::Node& node, const DeviceInfo& device, Tensors& chain)
+      : inputs(inputs_of(graph, node, chain)),
+        reference(reference_step(graph, node, device, chain)) {}
+};
+
+Tensors run_alone(Trial& trial, const Step& step, NodeResult& result) {
+  trial.upload(step.inputs);
+  result.ms = milliseconds(trial.run(kIteration));
+  result.variant = trial.plan().variant;
+  Tensors outputs = trial.download();
+  result.own = compare_all(step.reference, outputs, trial.trespass(), kIteration);
+  return outputs;
+}
+
+/// On both inputs. The result is that of the first, or of the second where that alone fails.
+Tensors run_twice(Trial trial, const Step& first, const Step& second, NodeResult& result) {
+  Tensors outputs = run_alone(trial, first, result);
+  NodeResult again = result;
+  const Tensors others = run_alone(trial, second, again);
+  if (result.own.pass() && !again.own.pass()) result.own = std::move(again.own);
+  result.constant = constant_output(outputs, others, first.reference, second.reference);
+  return outputs;
+}
+
+}  // namespace
+
+bool is_only_blind(const Verification& verification) {
+  if (verification.fault || verification.pass()) return false;
+  return std::all_of(
+      verification.outputs.begin(), verification.outputs.end(),
+      [](const auto& each) { return each.second.poison == 0 && each.second.worst_ratio <= 1; });
+}
+
+double NodeResult::grown() const {
+  double worst = std::numeric_limits<double>::quiet_NaN();
+  for (const auto& [name, verdict] : chain) {
+    const double error = std::isinf(verdict.snr_db) ? 0 : std::pow(10, -verdict.snr_db / 20);
+    if (!(worst >= error)) worst = error;
+  }
+  return worst;
+}
+
+GraphRun verify_isolated(Runtime& runtime, const Graph& graph, const Tensors& inputs,
+                         const Tensors& second, const GraphOptions& options) {
+  plans_of(runtime, graph, options, false);
+  prepare_all(runtime, graph, options);
+  GraphRun run{{}, inputs, second, inputs, {}};
+  for (const Graph::Node& node : graph.nodes) {
+    options.progress(node.name);
+    const Step first(graph, node, runtime.device(), run.reference);
+    const Step other(graph, node, runtime.device(), run.second);
+    NodeResult result;
+    result.node = node.name;
+    const bool on_cpu = options.on_cpu.count(node.name) != 0;
+    const Tensors outputs =
+        on_cpu ? Tensors{} : run_twice(trial_of(runtime, node, options), first, other, result);
+    if (on_cpu) {
+      for (const auto& [own, name] : node.outputs) run.device[name] = run.reference.at(name);
+    } else {
+      put_outputs(graph, node, outputs, run.device);
+    }
+    run.nodes.push_back(std::move(result));
+  }
+  return run;
+}
+
+DeviceGraph::DeviceGraph(Runtime& runtime, const Graph& graph, GraphOptions options)
+    : runtime_(&runtime), graph_(&graph), options_(std::move(options)) {
+  for (const auto& [name, plan] : plans_of(runtime, graph, options_, true)) {
+    const Problem& problem = graph.node(name).problem;
+    executables_.emplace(name, options_.planned_for
+                                   ? runtime.prepare(plan)
+                                   : runtime.prepare(problem, {"", options_.max_work_group}));
+  }
+  place_tensors();
+}
+
+void DeviceGraph::place_tensors() {
+  for (const Graph::Node& node : graph_->nodes) {
+    for (const auto* side : {&node.inputs, &node.outputs}) {
+      for (const auto& [own, named] : *side) {
+        const std::string& name = graph_->holder(named);
+        const Graph::Tensor& tensor = graph_->tensors.at(name);
+        const auto role = tensor.maker.empty() ? TensorSpec::Role::input : TensorSpec::Role::output;
+        if (buffers_.count(name)) continue;
+        buffers_.emplace(name,
+                         GuardedBuffer(*runtime_, {name, role, tensor.dtype, tensor.shape, {}, 0}));
+      }
+    }
+  }
+}
+
+void DeviceGraph::upload(const Tensors& inputs) {
+  for (auto& [name, buffer] : buffers_) {
+    if (buffer.spec().role == TensorSpec::Role::input) buffer.upload(inputs.at(name));
+  }
+}
+
+Bindings DeviceGraph::bindings(const Graph::Node& node) const {
+  Bindings bindings;
+  for (const auto* side : {&node.inputs, &node.outputs}) {
+    for (const auto& [own, name] : *side) {
+      bindings[own] = buffers_.at(graph_->holder(name)).buffer();
+    }
+  }
+  return bindings;
+}
+
+void DeviceGraph::run_on_cpu(const Graph::Node& node) {
+  Tensors tensors;
+  for (const auto& [own, name] : node.inputs) {
+    const std::string& holder = graph_->holder(name);
+    if (tensors.count(holder) == 0) tensors.emplace(holder, buffers_.at(holder).download());
+  }
+  reference_step(*graph_, node, runtime_->device(), tensors);
+  for (const auto& [own, name] : node.outputs) buffers_.at(name).upload(tensors.at(name));
+}
+
+std::vector<double> DeviceGraph::run(int iteration) {
+  for (auto& [name, buffer] : buffers_) {
+    if (buffer.spec().role == TensorSpec::Role::output) buffer.poison(iteration);
+  }
+  for (const Graph::Node& node : graph_->nodes) {
+    const auto found = executables_.find(node.name);
+    if (found == executables_.end()) {
+      run_on_cpu(node);
+      continue;
+    }
+    const Bindings tensors = bindings(node);
+    if (!found->second.plan().pack.empty()) runtime_->pack(found->second, tensors);
+    runtime_->enqueue(found->second, tensors);
+  }
+  const std::vector<LaunchTime> times = runtime_->finish();
+  std::vector<double> ms;
+  auto next = times.begin();
+  for (const Graph::Node& node : graph_->nodes) {
+    const auto found = executables_.find(node.name);
+    const std::size_t launches =
+        found == executables_.end() ? 0 : found->second.plan().launches.size();
+    const auto end = next + static_cast<std::ptrdiff_t>(launches);
+    ms.push_back(milliseconds({next, end}));
+    next = end;
+  }
+  return ms;
+}
+
+Tensors DeviceGraph::download() {
+  Tensors tensors;
+  for (auto& [name, buffer] : buffers_) tensors.emplace(name, buffer.download());
+  return tensors;
+}
+
+HostTensor DeviceGraph::download(const std::string& tensor) {
+  return buffers_.at(graph_->holder(tensor)).download();
+}
+
+Reason DeviceGraph::trespass(const Graph::Node& node) const {
+  std::vector<std::string> names;
+  for (const auto& [own, name] : node.outputs) names.push_back(name);
+  for (const auto& [own, name] : node.inputs) {
+    if (graph_->tensors.at(graph_->holder(name)).is_input()) names.push_back(graph_->holder(name));
+  }
+  for (const std::string& name : names) {
+    if (const Reason reason = buffers_.at(name).trespass()) return reason;
+  }
+  return {};
+}
+
+std::string DeviceGraph::variant(std::size_t node) const {
+  const auto found = executables_.find(graph_->nodes.at(node).name);
+  return found == executables_.end() ? "" : found->second.plan().variant;
+}
+
+namespace {
+
+/// When it returns, the buffers that each tensor had of its own are gone.
+GraphRun run_chained(Runtime& runtime, const Graph& graph, const Tensors& inputs,
+                     const GraphOptions& options) {
+  DeviceGraph device(runtime, graph, options);
+  device.upload(inputs);
+  options.progress("the chain on the device");
+  const std::vector<double> ms = device.run(kIteration);
+  GraphRun run{{}, inputs, {}, device.download(), {}};
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Graph::Node& node = graph.nodes[i];
+    options.progress(node.name);
+    const Reference chain = reference_step(graph, node, runtime.device(), run.reference);
+    NodeResult result;
+    result.node = node.name;
+    result.variant = device.variant(i);
+    result.ms = ms[i];
+    const Tensors outputs = outputs_of(node, run.device);
+    result.chain = compare_all(chain, outputs, {}, kIteration).outputs;
+    if (!result.on_cpu()) {
+      const Reference fed = reference_of(node.problem, inputs_of(graph, node, run.device),
+                                         reference_options(Check::hard, runtime.device()));
+      result.own = compare_all(fed, outputs, device.trespass(node), kIteration);
+    }
+    run.nodes.push_back(std::move(result));
+  }
+  return run;
+}
+
+/// What goes wrong with the whole is said of the whole; the nodes have their verdicts already.
+PassReport try_pass(Runtime& runtime, const Graph& graph, const Tensors& inputs,
+                    const Tensors& expected, const GraphOptions& options) {
+  PassReport failed;
+  try {
+    return run_pass(runtime, graph, inputs, expected, {"", options.max_work_group},
+                    options.planned_for);
+  } catch (const Error& error) {
+    failed.differs = fmt::format("the graph as a whole: {}", error.what());
+  } catch (const cl::Error& error) {
+    failed.differs = fmt::format("the graph as a whole: {}", describe(error));
+  }
+  return failed;
+}
+
+}  // namespace
+
+GraphRun verify_chained(Runtime& runtime, const Graph& graph, const Tensors& inputs,
+                        const GraphOptions& options) {
+  GraphRun run = run_chained(runtime, graph, inputs, options);
+  if (options.on_cpu.empty()) {
+    options.progress("the graph as a whole");
+    run.whole = try_pass(runtime, graph, inputs, run.device, options);
+  }
+  return run;
+}
+
+}  // namespace clam

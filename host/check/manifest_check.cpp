@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT
+// manifest_check.cpp - formulas of tags, and a plan's launches held against them.
+#include <fmt/core.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "clam/error.hpp"
+#include "manifest.hpp"
+
+namespace clam {
+namespace {
+
+using Names = std::map<std::string, double, std::less<>>;
+
+/// Recursive descent: comparison, sum, product, value. Anything else makes `ok_` false.
+class Formula {
+ public:
+  Formula(std::string_view text, const Names& names) : text_(text), names_(names) {}
+
+  std::optional<double> value() {
+    const double value = comparison();
+    skip_blanks();
+    if (!ok_ || !text_.empty()) return std::nullopt;
+    return value;
+  }
+
+ private:
+  void skip_blanks() { text_.remove_prefix(std::min(text_.find_first_not_of(' '), text_.size())); }
+
+  bool take(std::string_view token) {
+    skip_blanks();
+    if (text_.substr(0, token.size()) != token) return false;
+    text_.remove_prefix(token.size());
+    return true;
+  }
+
+  double fail() {
+    ok_ = false;
+    return 0;
+  }
+
+  double comparison() {
+    const double left = sum();
+    if (take("==")) return left == sum();
+    if (take("!=")) return left != sum();
+    if (take("<=")) return left <= sum();
+    if (take(">=")) return left >= sum();
+    if (take("<")) return left < sum();
+    if (take(">")) return left > sum();
+    return left;
+  }
+
+  double sum() {
+    double value = product();
+    for (;;) {
+      if (take("+")) {
+        value += product();
+      } else if (take("-")) {
+        value -= product();
+      } else {
+        return value;
+      }
+    }
+  }
+
+  double product() {
+    double value = operand();
+    for (;;) {
+      if (take("*")) {
+        value *= operand();
+      } else if (take("/")) {
+        value /= operand();
+      } else if (take("%")) {
+        value = std::fmod(value, operand());
+      } else {
+        return value;
+      }
+    }
+  }
+
+  double operand() {
+    if (take("-")) return -operand();
+    if (take("(")) {
+      const double value = comparison();
+      return take(")") ? value : fail();
+    }
+    skip_blanks();
+    const bool is_number = !text_.empty() && text_[0] >= '0' && text_[0] <= '9';
+    return is_number ? number() : named();
+  }
+
+  double number() {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
+    text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
+    return error == std::errc() ? value : fail();
+  }
+
+  double named() {
+    std::size_t length = 0;
+    while (length < text_.size() &&
+           (std::isalnum(static_cast<unsigned char>(text_[length])) || text_[length] == '_')) {
+      ++length;
+    }
+    const std::string_view name = text_.substr(0, length);
+    text_.remove_prefix(length);
+    if (take("(")) return call(name);
+    const auto found = names_.find(name);
+    return found == names_.end() ? fail() : found->second;
+  }
+
+  double call(std::string_view function) {
+    const double a = comparison();
+    const bool two = take(",");
+    const double b = two ? comparison() : 0;
+    if (!take(")")) return fail();
+    if (!two && function == "ceil") return std::ceil(a);
+    if (!two && function == "floor") return std::floor(a);
+    if (!two && function == "log2") return a > 0 ? std::log2(a) : fail();
+    if (!two && function == "exp2") return std::exp2(a);
+    if (two && function == "min") return std::min(a, b);
+    if (two && function == "max") return std::max(a, b);
+    return fail();
+  }
+
+  std::string_view text_;
+  const Names& names_;
+  bool ok_ = true;
+};
+
+void set_number(Names& names, const std::string& name, const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size()) names[name] = value;
+}
+
+/// The defines that are numbers, by a launch's options.
+Names defines_of(const FileTags& tags, const Launch& launch) {
+  Names names;
+  for (const DefineTag& define : tags.defines) {
+    set_number(names, define.name, define.is_switch() ? "0" : define.fallback);
+  }
+  const auto options = launch.options + " ";
+  for (std::size_t at = 0, end; (end = options.find(' ', at)) != options.npos; at = end + 1) {
+    const std::string option = options.substr(at, end - at);
+    const std::size_t equals = option.find('=');
+    if (option.substr(0, 2) != "-D") continue;
+    set_number(names, option.substr(2, equals - 2),
+               equals == option.npos ? "1" : option.substr(equals + 1));
+  }
+  return names;
+}
+
+/// The numbers that a launch gives to the names of its kernel's formulas.
+Names names_of(const FileTags& tags, const KernelTags& kernel, const Launch& launch) {
+  Names names = defines_of(tags, launch);
+  for (std::size_t i = 0; i < std::min(kernel.args.size(), launch.args.size()); ++i) {
+    if (const auto* whole = std::get_if<std::int32_t>(&launch.args[i]))
+      names[kernel.args[i].name] = *whole;
+    if (const auto* real = std::get_if<float>(&launch.args[i])) {
+      names[kernel.args[i].name] = static_cast<double>(*real);
+    }
+  }
+  return names;
+}
+
+Reason bad_option(const FileTags& tags, const std::string& option) {
+  if (option.substr(0, 4) == "-cl-") return {};
+  if (option.substr(0, 2) != "-D") return fmt::format("option '{}' is no -D", option);
+  const std::size_t equals = option.find('=');
+  const std::string name = option.substr(2, equals - 2);
+  const DefineTag* define = tags.define(name);
+  if (!define) return fmt::format("option {} is no //@define of {}", name, tags.file);
+  const std::string value = equals == option.npos ? "1" : option.substr(equals + 1);
+  if (define->is_switch()) {
+    if (value == "1") return {};
+    return fmt::format("{} is on or off, not {}", name, value);
+  }
+  std::string legal;
+  for (const std::string& one : define->values) {
+    if (one == value) return {};
+    legal += (legal.empty() ? "" : ",") + one;
+  }
+  if (define->values.empty()) return {};
+  return fmt::format("{}={} is not in {{{}}}", name, value, legal);
+}
+
+Reason bad_options(const FileTags& tags, const Launch& launch) {
+  const std::string options = launch.options + " ";
+  for (std::size_t at = 0, end; (end = options.find(' ', at)) != options.npos; at = end + 1) {
+    if (end == at) continue;
+    if (Reason reason = bad_option(tags, options.substr(at, end - at))) return reason;
+  }
+  return {};
+}
+
+Reason bad_argument(const ArgTag& tag, const Plan& plan, const Arg& arg) {
+  using Kind = ArgTag::Kind;
+  const auto needs = [&](bool fits, const char* what) -> Reason {
+    if (fits) return {};
+    return fmt::format("argument {} needs {}", tag.name, what);
+  };
+  if (tag.kind == Kind::scalar && tag.type == "int") {
+    return needs(std::holds_alternative<std::int32_t>(arg), "an int");
+  }
+  if (tag.kind == Kind::scalar) return needs(std::holds_alternative<float>(arg), "a float");
+  if (tag.kind == Kind::local) return needs(std::holds_alternative<LocalArg>(arg), "local memory");
+  if (std::holds_alternative<NullArg>(arg)) return needs(tag.may_be_null(), "a buffer, not null");
+  const auto* buffer = std::get_if<BufferArg>(&arg);
+  if (!buffer) return needs(false, "a buffer");
+  const TensorSpec* tensor = plan.tensor(buffer->name);
+  const bool writes = tag.kind != Kind::in;
+  if (writes && tensor && tensor->role == TensorSpec::Role::input) {
+    return fmt::format("argument {} is written, but '{}' is an input", tag.name, buffer->name);
+  }
+  return {};
+}
+
+Reason bad_geometry(const char* what, const std::vector<std::string>& formulas, const Names& names,
+                    const std::array<std::int64_t, 3>& planned, bool must_be_known) {
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::string formula = axis < formulas.size() ? formulas[axis] : "1";
+    const std::optional<double> size = evaluate(formula, names);
+    if (!size && must_be_known) return fmt::format("{} {} cannot be computed", what, formula);
+    if (size && *size != static_cast<double>(planned[axis])) {
+      return fmt::format("{} size {} of axis {} is {} by the tag {}", what, planned[axis], axis,
+                         *size, formula);
+    }
+  }
+  return {};
+}
+
+/// Conditions that are formulas must hold; prose between the same commas is for people.
+Reason bad_need(std::string_view needs, const Names& names) {
+  while (!needs.empty()) {
+    const std::size_t end = std::min(needs.find_first_of(",;"), needs.size());
+    const std::string need(needs.substr(0, end));
+    if (evaluate(need, names) == 0.0) return "it needs" + (need[0] == ' ' ? need : " " + need);
+    needs.remove_prefix(std::min(end + 1, needs.size()));
+  }
+  return {};
+}
+
+Reason bad_kernel(const FileTags& tags, const Plan& plan, const Launch& launch) {
+  const KernelTags* kernel = tags.kernel(launch.kernel);
+  if (!kernel) return std::string("it is not tagged");
+  if (Reason reason = bad_options(tags, launch)) return reason;
+  if (kernel->args.size() != launch.args.size()) {
+    return fmt::format("{} arguments, the tags have {}", launch.args.size(), kernel->args.size());
+  }
+  for (std::size_t i = 0; i < launch.args.size(); ++i) {
+    if (Reason reason = bad_argument(kernel->args[i], plan, launch.args[i])) return reason;
+  }
+  const Names names = names_of(tags, *kernel, launch);
+  if (Reason reason = bad_geometry("local", kernel->local, names, launch.local, true))
+    return reason;
+  if (Reason reason = bad_geometry("global", kernel->global, names, launch.global, false))
+    return reason;
+  for (const std::string& need : kernel->needs) {
+    if (Reason reason = bad_need(need, names)) return reason;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<double> evaluate(std::string_view formula, const Names& names) {
+  return Formula(formula, names).value();
+}
+
+std::vector<Trips> trips(const FileTags& tags, const Launch& launch) {
+  const KernelTags* kernel = tags.kernel(launch.kernel);
+  const auto reject = [&](const std::string& why) {
+    throw BadArgument(fmt::format("{}: kernel {}: {}", tags.file, launch.kernel, why));
+  };
+  if (!kernel) reject("it is not tagged");
+  const Names names = names_of(tags, *kernel, launch), defines = defines_of(tags, launch);
+  const auto number = [&](const std::string& formula, const Names& known, const char* what) {
+    const std::optional<double> value = evaluate(formula, known);
+    if (!value || *value < 0 || !std::isfinite(*value)) {
+      reject(fmt::format("//@loop: {} is no {}", formula, what));
+    }
+    return *value;
+  };
+  std::vector<Trips> trips;
+  for (const LoopTag& loop : kernel->loops) {
+    const bool there = loop.condition.empty() ||
+                       number(loop.condition, defines, "condition of defines alone") != 0;
+    if (!there) continue;
+    const Trips one{number(loop.least, names, "count of trips"),
+                    number(loop.most, names, "count of trips"),
+                    !loop.is_range && evaluate(loop.most, defines)};
+    if (one.least > one.most) {
+      reject(fmt::format("//@loop: {} is {}, and {} is {}, which is less", loop.least, one.least,
+                         loop.most, one.most));
+    }
+    trips.push_back(one);
+  }
+  return trips;
+}
+
+Reason contradiction(const FileTags& tags, const Plan& plan, const Launch& launch) {
+  const Reason reason = bad_kernel(tags, plan, launch);
+  if (!reason) return {};
+  return fmt::format("{}: kernel {}: {}", tags.file, launch.kernel, *reason);
+}
+
+}  // namespace clam

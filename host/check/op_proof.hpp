@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// op_proof.hpp - what shows that an op's kernels are right: its reference, its data sets and its
+// cases.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "clam/device.hpp"
+#include "clam/op.hpp"
+#include "clam/problem.hpp"
+#include "clam/tensor.hpp"
+
+namespace clam {
+
+/// How results are compared with the reference (see compare.hpp).
+enum class Check {
+  exact,      ///< bit for bit
+  zero_mean,  ///< statistical bound for zero-mean data: 6*u*sqrt(sum p_k^2)
+  hard,       ///< worst-case bound u*sum|p_k|, for any data, also a user's own
+};
+
+/// A named way to fill an op's inputs.
+struct DataSet {
+  std::string name;  ///< "exact", "zero_mean", "positive", ...
+  Check check;
+  std::string about;  ///< which faults the data provokes
+  void (*fill)(const Problem&, std::uint64_t seed, Tensors& inputs);
+};
+
+/// The expected value of one output: either exact bits, or a value and a bound per element.
+struct Expected {
+  HostTensor exact;           ///< set when the check is bit for bit
+  std::vector<double> value;  ///< else: the result in double precision
+  std::vector<double> bound;  ///< else: the largest error allowed, for each element
+
+  /// A second right value of an element, where rounding decides on which side of a threshold it
+  /// falls. NaN: the element has none. Empty: no element has one.
+  std::vector<double> other = {};
+  /// Number of adjacent elements that form a unit, such as the id and score of a row. Of those with
+  /// a second value, either all have their first value or all have their second.
+  std::size_t together = 1;
+  /// Further right values of an element, such as indices of equally large elements. Each element
+  /// is checked alone. Empty: no element has any.
+  std::vector<std::vector<double>> also = {};
+  bool bit_exact() const { return value.empty(); }
+};
+using Reference = std::map<std::string, Expected>;
+
+struct ReferenceOptions {
+  Check check = Check::hard;
+  bool denormals = true;       ///< the device keeps f32 denormals (DeviceInfo::denormals_f32)
+  double native_exp2_ulp = 0;  ///< DeviceInfo::native_exp2_ulp, for ops whose plans use it
+};
+
+/// The options for results of this device.
+ReferenceOptions reference_options(Check check, const DeviceInfo& device);
+
+/// The proof of an op: data and pure functions, no state.
+struct OpProof {
+  std::string op;  ///< its name
+  std::vector<DataSet> data_sets;
+  /// Expected outputs by name. Inputs are already rounded to their dtype. It uses all host cores.
+  Reference (*reference)(const Problem&, const Tensors& inputs, const ReferenceOptions&) = nullptr;
+  /// Problems that are tested on every device, without dtype. They reach the edges of every tile.
+  std::vector<std::string> cases;
+  /// As `cases`, but small enough for a simulator: at most two tiles and one element in each
+  /// extent. With all variants they launch every kernel of the op.
+  std::vector<std::string> small_cases;
+  /// Returns the reason if values of the inputs are invalid, such as an index out of range. Null:
+  /// all values are valid.
+  Reason (*bad_inputs)(const Problem&, const Tensors&) = nullptr;
+};
+
+/// The proofs of all ops, in the order of CLAM_OPS in CMakeLists.txt.
+const std::vector<const OpProof*>& all_proofs();
+const OpProof& proof_of(const Schema& op);
+const OpProof& proof_of(const Problem& problem);
+/// Throws BadArgument naming the data sets that exist.
+const DataSet& find_data_set(const Schema& op, const std::string& name);
+const DataSet& find_data_set(const Problem& problem, const std::string& name);
+
+/// The expected outputs of a problem.
+Reference reference_of(const Problem& problem, const Tensors& inputs,
+                       const ReferenceOptions& options);
+
+/// An op's cases as problems of a dtype. Half accumulators (acc=chunk, acc=f16) need f16, so their
+/// cases are left out of f32.
+std::vector<Problem> problems_of(const std::vector<std::string>& cases, const std::string& dtype);
+
+/// Throws BadArgument with the op's reason when the inputs have no result. It needs the inputs on
+/// the host.
+void refuse_bad_inputs(const Problem& problem, const Tensors& inputs);
+
+/// The inputs of a Problem, filled by one of its op's data sets and rounded to their dtype.
+Tensors make_inputs(const Problem& problem, const DataSet& set, std::uint64_t seed);
+
+}  // namespace clam

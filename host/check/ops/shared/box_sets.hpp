@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+// box_sets.hpp - boxes with scores and classes that provoke non-maximum suppression, for the data
+// sets of every op in front of its core.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "check/op_proof.hpp"
+#include "random.hpp"
+
+namespace clam {
+
+namespace box_sets {
+
+using Box = std::array<double, 4>;
+
+/// Corners as (middle x, y, width, height).
+inline Box centered(const Box& box) {
+  return {(box[0] + box[2]) / 2, (box[1] + box[3]) / 2, box[2] - box[0], box[3] - box[1]};
+}
+
+struct Row {
+  double id, score;
+  Box box;
+};
+
+/// Where an op's inputs take rows: `items` sets of n.
+struct Rows {
+  int items, n;
+  std::function<void(int item, int row, const Row&)> put;
+  /// Says that only the first `count` rows are valid. Null: all are, so those past them get a score
+  /// of -1 and a box of no size.
+  std::function<void(int item, int count)> count;
+};
+
+/// Rows past the count: the best of all, if a kernel took them.
+inline Row decoy(Random&, int, int) { return {0, 60000, {-1000, -1000, 1000, 1000}}; }
+/// Rows past the count as get_valid_counts leaves them.
+inline Row minus_one(Random&, int, int) { return {-1, -1, {-1, -1, -1, -1}}; }
+
+/// The first valid(item) rows of each item are make(random, item, row), the others
+/// rest(random, item, row).
+template <typename Valid, typename Make, typename Rest>
+void fill(const Rows& rows, std::uint64_t seed, const Valid& valid, const Make& make,
+          const Rest& rest) {
+  Random random(seed);
+  for (int item = 0; item < rows.items; ++item) {
+    const int count = std::clamp<int>(valid(item), 0, rows.n);
+    if (rows.count) rows.count(item, count);
+    for (int row = 0; row < rows.n; ++row) {
+      const auto other = [&] {
+        return rows.count ? rest(random, item, row) : minus_one(random, 0, 0);
+      };
+      rows.put(item, row, row < count ? make(random, item, row) : other());
+    }
+  }
+}
+
+/// What a detector finds: many boxes around few objects of 20 classes, some taken for another
+/// class.
+class Detector {
+ public:
+  explicit Detector(std::uint64_t seed, int objects = 40) : random_(seed ^ 0x5EED) {
+    for (int i = 0; i < objects; ++i) {
+      objects_.push_back({512 * random_.uniform(), 512 * random_.uniform(),
+                          20 + 180 * random_.uniform(), 20 + 180 * random_.uniform(),
+                          static_cast<double>(random_.integer(0, 19))});
+    }
+  }
+
+  Row operator()(Random& random, int, int) const {
+    const auto& [x, y, w, h, id] =
+        objects_[static_cast<std::size_t>(random.bits() % objects_.size())];
+    const auto noise = [&] { return 0.12 * random.normal(); };
+    const double left = x + w * noise(), top = y + h * noise();
+    const double width = w * (1 + noise()), height = h * (1 + noise());
+    const double other = random.integer(0, 19);
+    return {random.uniform() < 0.1 ? other : id,
+            0.01 + 0.99 * std::pow(random.uniform(), 3),
+            {left - width / 2, top - height / 2, left + width / 2, top + height / 2}};
+  }
+
+ private:
+  struct Object {
+    double x, y, w, h, id;
+  };
+  Random random_;
+  std::vector<Object> objects_;
+};
+
+/// As get_valid_counts leaves them: a share of the rows, up to some 2000, then -1.
+inline void boxes(const Rows& rows, std::uint64_t seed) {
+  const int n = rows.n;
+  fill(
+      rows, seed,
+      [n](int item) {
+        return std::min(static_cast<int>(0.3 * (1 + item % 3) * n) + 1, 2000 + 37 * item);
+      },
+      Detector(seed), minus_one);
+}
+
+/// At most `count` valid rows.
+inline void at_most(const Rows& rows, std::uint64_t seed, int count) {
+  fill(
+      rows, seed, [count](int) { return count; }, Detector(seed), decoy);
+}
+
+inline void none(const Rows& rows, std::uint64_t seed) { at_most(rows, seed, 0); }
+inline void one(const Rows& rows, std::uint64_t seed) { at_most(rows, seed, 1); }
+inline void few(const Rows& rows, std::uint64_t seed) { at_most(rows, seed, 400); }
+inline void every(const Rows& rows, std::uint64_t seed) { at_most(rows, seed, rows.n); }
+
+/// Five scores for all, of which two are 0.
+inline void ties(const Rows& rows, std::uint64_t seed) {
+  const int n = rows.n;
+  const Detector detector(seed);
+  fill(
+      rows, seed, [n](int item) { return n - n / 10 * (1 + item % 3); },
+      [&](Random& random, int item, int row) {
+        constexpr double kScores[] = {-0.0, 0.0, 0.25, 0.5, -0.5};
+        Row made = detector(random, item, row);
+        made.score = kScores[random.integer(0, 4)];
+        return made;
+      },
+      decoy);
+}
+
+inline void equal(const Rows& rows, std::uint64_t seed) {
+  const int n = rows.n;
+  const Detector detector(seed);
+  fill(
+      rows, seed, [n](int) { return n; },
+      [&](Random& random, int item, int row) {
+        Row made = detector(random, item, row);
+        made.score = 0.75;
+        return made;
+      },
+      decoy);
+}
+
+/// Groups of four boxes with corners on a grid of halves, so that overlaps are ratios of small
+/// integers (1/2, 1/4, 1/7 among them) without any rounding. The first two of a group are a pair
+/// with one of these.
+inline void boundary(const Rows& rows, std::uint64_t seed) {
+  const int n = rows.n;
+  fill(
+      rows, seed, [n](int) { return n; },
+      [](Random& random, int, int row) {
+        const int group = row / 4;
+        const double x = 8 * (group % 64), y = 8 * (group / 64 % 64);
+        constexpr Box kPairs[3][2] = {{{0, 0, 2, 1}, {0, 0, 1, 1}},
+                                      {{0, 0, 2, 2}, {0, 0, 1, 1}},
+                                      {{0, 0, 1, 1}, {0.5, 0.5, 1.5, 1.5}}};
+        Box box;
+        if (row % 4 < 2) {
+          box = kPairs[group % 3][row % 4];
+        } else {
+          for (double& corner : box) corner = 0.5 * random.integer(0, 6);
+        }
+        return Row{static_cast<double>(group % 4),
+                   random.uniform(),
+                   {x + box[0], y + box[1], x + box[2], y + box[3]}};
+      },
+      decoy);
+}
+
+/// Boxes of a side of 300 to 500: their areas overflow half.
+inline void large(const Rows& rows, std::uint64_t seed) {
+  const int n = rows.n;
+  fill(
+      rows, seed, [n](int item) { return n - item % 3 * (n / 3); },
+      [](Random& random, int, int) {
+        const double x = 200 * random.uniform(), y = 200 * random.uniform();
+        return Row{static_cast<double>(random.integer(0, 19)),
+                   0.01 + 0.99 * random.uniform(),
+                   {x, y, x + 300 + 200 * random.uniform(), y + 300 + 200 * random.uniform()}};
+      },
+      decoy);
+}
+
+/// Bits that a careless comparison or copy gets wrong: NaNs with payloads (quiet, signalling,
+/// negative), infinities, zeros, denormals, the largest numbers.
+inline std::vector<std::uint32_t> special_bits(Dtype dtype) {
+  if (dtype == Dtype::f16) {
+    return {0x7E23, 0x7C01, 0xFE07, 0x7C00, 0xFC00, 0x0000, 0x8000,
+            0x0001, 0x8001, 0x03FF, 0x7BFF, 0xFBFF, 0x3C00};
+  }
+  return {0x7FC00123, 0x7F800001, 0xFFC00007, 0x7F800000, 0xFF800000, 0x00000000, 0x80000000,
+          0x00000001, 0x80000001, 0x007FFFFF, 0x7F7FFFFF, 0xFF7FFFFF, 0x3F800000};
+}
+
+/// Replaces one element in twelve by a special one.
+inline void make_special(HostTensor& data, Random& random) {
+  const std::vector<std::uint32_t> bits = special_bits(data.dtype());
+  for (std::int64_t i = 0; i < data.size(); ++i) {
+    if (random.integer(0, 11) != 0) continue;
+    data.set_bits(i, bits[static_cast<std::size_t>(random.bits() % bits.size())]);
+  }
+}
+
+/// Makes special rows of e elements. No coordinate is an f32 denormal: where two boxes meet in so
+/// little, a device that is not held to denormals may find an overlap or none.
+inline void make_special_rows(HostTensor& data, Random& random, int e, int coord_start) {
+  make_special(data, random);
+  if (data.dtype() == Dtype::f16) return;
+  for (std::int64_t i = 0; i < data.size(); ++i) {
+    const std::int64_t element = i % e - coord_start;
+    const bool is_coordinate = element >= 0 && element < 4;
+    const bool is_small = std::fabs(data.get(i)) < std::numeric_limits<float>::min();
+    if (is_coordinate && is_small) data.set(i, 0);
+  }
+}
+
+/// Of rows of e elements, turns every fifth box over and makes every seventh flat.
+inline void turn_boxes(HostTensor& data, int e, int coord_start) {
+  for (std::int64_t row = 0; row < data.size() / e; ++row) {
+    const std::int64_t box = row * e + coord_start;
+    const std::uint32_t x0 = data.bits(box), y0 = data.bits(box + 1);
+    if (row % 5 == 0) {
+      data.set_bits(box, data.bits(box + 2));
+      data.set_bits(box + 2, x0);
+    }
+    if (row % 7 == 0) data.set_bits(box + 3, y0);
+  }
+}
+
+/// Of rows of e elements whose boxes are (middle x, y, width, height), makes every fifth width
+/// negative and every seventh height 0.
+inline void negate_sizes(HostTensor& data, int e, int coord_start) {
+  for (std::int64_t row = 0; row < data.size() / e; ++row) {
+    const std::int64_t box = row * e + coord_start;
+    if (row % 5 == 0) data.set(box + 2, -data.get(box + 2));
+    if (row % 7 == 0) data.set(box + 3, 0);
+  }
+}
+
+}  // namespace box_sets
+
+/// Fills rows, where RowsOf says they go, with one of the sets above.
+template <box_sets::Rows (*RowsOf)(const Problem&, Tensors&),
+          void (*Make)(const box_sets::Rows&, std::uint64_t seed)>
+void fill_rows(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  Make(RowsOf(problem, inputs), seed);
+}
+
+/// The data sets of an op whose `RowsOf` says where rows go, and whose `Special` fills the one of
+/// bits that a careless comparison or copy gets wrong.
+template <box_sets::Rows (*RowsOf)(const Problem&, Tensors&),
+          void (*Special)(const Problem&, std::uint64_t, Tensors&)>
+std::vector<DataSet> suppression_data_sets() {
+  using namespace box_sets;
+  constexpr Check kExact = Check::exact;
+  return {
+      {"boxes", kExact, "a detector's boxes, as get_valid_counts leaves them",
+       fill_rows<RowsOf, boxes>},
+      {"none", kExact, "no row is valid; those past the count must not be read",
+       fill_rows<RowsOf, none>},
+      {"one", kExact, "one row is valid", fill_rows<RowsOf, one>},
+      {"few", kExact, "400 rows are valid", fill_rows<RowsOf, few>},
+      {"every", kExact, "every row is valid", fill_rows<RowsOf, every>},
+      {"ties", kExact, "five scores for all rows, 0 and -0 among them", fill_rows<RowsOf, ties>},
+      {"equal", kExact, "one score for all rows: the order is that of rows",
+       fill_rows<RowsOf, equal>},
+      {"boundary", kExact, "overlaps of exactly 1/2, 1/4 and 1/7", fill_rows<RowsOf, boundary>},
+      {"large", kExact, "boxes whose areas overflow half", fill_rows<RowsOf, large>},
+      {"special", kExact,
+       "NaN, infinities, -0, denormals, boxes turned over and flat, counts out of range", Special},
+  };
+}
+
+}  // namespace clam

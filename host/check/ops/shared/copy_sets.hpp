@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// copy_sets.hpp - for ops that only move elements: data whose every bit counts, and results made
+// element by element.
+#pragma once
+
+#include <cstdint>
+
+#include "check/op_proof.hpp"
+#include "random.hpp"
+
+namespace clam {
+
+namespace copy_data {
+
+/// Every float input of `inputs` gets the bits of value(random, i).
+template <typename Value>
+void fill(std::uint64_t seed, Tensors& inputs, const Value& value) {
+  Random random(seed);
+  for (auto& [name, tensor] : inputs) {
+    if (tensor.dtype() == Dtype::i32) continue;
+    const std::uint32_t mask = tensor.dtype() == Dtype::f16 ? 0xFFFF : 0xFFFFFFFF;
+    for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set_bits(i, value(random, i) & mask);
+  }
+}
+
+inline std::uint32_t any(Random& random, std::int64_t) {
+  return static_cast<std::uint32_t>(random.bits());
+}
+
+inline std::uint32_t numbered(Random&, std::int64_t i) { return static_cast<std::uint32_t>(i); }
+
+}  // namespace copy_data
+
+/// The element-wise result of a copy: element i of the output is `from(i)`'s bits.
+template <typename From>
+Expected copied(Dtype dtype, const Shape& shape, const From& from) {
+  Expected expected;
+  expected.exact = HostTensor(dtype, shape);
+  for (std::int64_t i = 0; i < expected.exact.size(); ++i) expected.exact.set_bits(i, from(i));
+  return expected;
+}
+
+}  // namespace clam

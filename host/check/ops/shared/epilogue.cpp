@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#include "epilogue.hpp"
+
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "clam/error.hpp"
+
+namespace clam {
+namespace {
+
+constexpr double kFloat = 0x1p-24;  ///< unit roundoff of the accumulator
+
+}  // namespace
+
+Epilogue::Result Epilogue::finish(Summation sum, const double* addend, const double* residual,
+                                  Check check, double crumb) const {
+  if (check == Check::exact) {  // only what follows the sum rounds
+    Summation tail;
+    tail.add(sum.value());
+    sum = tail;
+    check = Check::hard;
+  }
+  sum.scale(factor);
+  if (addend) sum.add(*addend);
+  if (act == Activation::none && residual) sum.add(*residual);
+  double value = sum.value() + 0.0;  // no -0: an absent addend counts as +0
+  double error = sum.bound(check, kFloat);
+  if (std::isfinite(value) && std::isinf(error)) {
+    return {activate(act, value) + (act != Activation::none && residual ? *residual : 0), error};
+  }
+  if (act != Activation::none) {
+    error = std::isfinite(value) ? activation_error(act, value, error) : 0;
+    value = activate(act, value);
+    if (residual) {
+      value += *residual;
+      error += kFloat * std::fabs(value);
+    }
+  }
+  if (!std::isfinite(value)) return {value, 0};
+  return {value, error + unit_roundoff(dtype) * std::fabs(value) + crumb};
+}
+
+bool Epilogue::stays_exact(std::int64_t products) const {
+  // A power of two moves at most 2^15 within a float's 24 bits.
+  int exponent = 0;
+  const bool power_of_two = std::fabs(std::frexp(factor, &exponent)) == 0.5;
+  return is_exact(act) && power_of_two && exponent > -8 && exponent <= 8 && products <= 1 << 15;
+}
+
+double Epilogue::crumb(bool denormals, double magnitudes) const {
+  if (dtype == Dtype::f16) return 0x1p-25;
+  return denormals ? 0x1p-149 : 0x1p-126 * (1 + magnitudes);
+}
+
+void Epilogue::require_exact_operands(const Tensors& inputs, std::int64_t products) const {
+  for (const auto& [name, tensor] : inputs) {
+    for (std::int64_t i = 0; i < tensor.size(); ++i) {
+      const double value = tensor.get(i);
+      if (value != 0 && std::fabs(value) != 1) {
+        throw BadArgument(op + ": an exact check needs inputs of -1, 0 and 1");
+      }
+    }
+  }
+  const int digits = acc == Acc::f16 ? 11 : 24;  // a chunk is short of 2^11, and its total is float
+  if (products > 1 << digits) {
+    throw BadArgument(fmt::format("{}: an exact check sums up to 2^{} products", op, digits));
+  }
+}
+
+void Epilogue::make_exact(Expected& output, Dtype dtype, const Shape& shape) {
+  output.exact = HostTensor(dtype, shape);
+  for (std::int64_t i = 0; i < output.exact.size(); ++i) {
+    output.exact.set(i, output.value[static_cast<std::size_t>(i)]);
+  }
+  output.value.clear();
+  output.bound.clear();
+}
+
+std::vector<double> values(const HostTensor& tensor) {
+  std::vector<double> values(static_cast<std::size_t>(tensor.size()));
+  for (std::int64_t i = 0; i < tensor.size(); ++i)
+    values[static_cast<std::size_t>(i)] = tensor.get(i);
+  return values;
+}
+
+}  // namespace clam

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// epilogue.hpp - what follows a sum of products, in double: act(factor * sum + addend) + residual,
+// and how far from it a device may be.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "activate.hpp"
+#include "check/op_proof.hpp"
+#include "ops/shared/accumulator.hpp"
+#include "summation.hpp"
+
+namespace clam {
+
+struct Epilogue {
+  std::string op;  ///< for messages
+  double factor = 1;
+  Activation act = Activation::none;
+  Dtype dtype = Dtype::f32;
+  Acc acc = Acc::f32;  ///< of the sum; what follows it is float
+
+  struct Result {
+    double value, bound;
+  };
+  /// An absent addend or residual is a null pointer. `crumb` is what denormals may cost: see below.
+  /// Where a sum of halves may overflow on its way, the bound is infinite.
+  Result finish(Summation sum, const double* addend, const double* residual, Check check,
+                double crumb) const;
+
+  /// Nothing that follows an exact sum of `products` products of -1, 0 and 1 rounds.
+  bool stays_exact(std::int64_t products) const;
+
+  /// The least error allowed: half the smallest number of dtype; for f32 on a device that takes
+  /// denormals for zero, 2^-126 * (1 + magnitudes), the sum of the magnitudes of one operand. What
+  /// denormals cost inside a sum of halves, 2^-25 a product, comes with the sum (HalfSummation).
+  double crumb(bool denormals, double magnitudes) const;
+
+  /// Throws BadArgument unless all numbers are -1, 0 or 1 and every partial sum of `products`
+  /// products is exact in the accumulator.
+  void require_exact_operands(const Tensors& inputs, std::int64_t products) const;
+
+  /// Turns values into bits where nothing rounds: `output` becomes bit-exact.
+  static void make_exact(Expected& output, Dtype dtype, const Shape& shape);
+};
+
+/// The tensor's elements, widened.
+std::vector<double> values(const HostTensor& tensor);
+
+}  // namespace clam

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include "suppression_reference.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "check/parallel.hpp"
+
+namespace clam {
+namespace {
+
+struct Candidate {
+  std::int64_t row;
+  float score, id;
+  float x0, y0, x1, y1, area;
+};
+
+struct Rules {
+  DeviceFloat a;
+  bool any_class, gt;
+  float threshold;
+
+  bool reaches(float overlap, float least) const { return gt ? overlap > least : overlap >= least; }
+
+  /// Comparisons with NaN are false.
+  bool kills(const Candidate& kept, const Candidate& other) const {
+    if (!any_class && !(kept.id == other.id)) return false;
+    const float w = a(std::min(kept.x1, other.x1) - std::max(kept.x0, other.x0));
+    const float h = a(std::min(kept.y1, other.y1) - std::max(kept.y0, other.y0));
+    const float inter = a(std::max(w, 0.0f) * std::max(h, 0.0f));
+    const float uni = a(a(kept.area + other.area) - inter);
+    if (uni <= 0) return reaches(0, threshold);
+    return reaches(inter, a(a(threshold) * uni));
+  }
+};
+
+/// Sets the corners and the area of a box that is given by `values`.
+void set_box(const Suppression& s, const float (&values)[4], const DeviceFloat& a, Candidate& c) {
+  float corners[4] = {a(values[0]), a(values[1]), a(values[2]), a(values[3])};
+  if (s.center) {
+    const float half_width = a(0.5f * corners[2]), half_height = a(0.5f * corners[3]);
+    const float x = corners[0], y = corners[1];
+    corners[0] = a(x - half_width);
+    corners[1] = a(y - half_height);
+    corners[2] = a(x + half_width);
+    corners[3] = a(y + half_height);
+  }
+  if (!s.turned && corners[2] < corners[0]) std::swap(corners[0], corners[2]);
+  if (!s.turned && corners[3] < corners[1]) std::swap(corners[1], corners[3]);
+  c.x0 = corners[0];
+  c.y0 = corners[1];
+  c.x1 = corners[2];
+  c.y1 = corners[3];
+  c.area = a(a(c.x1 - c.x0) * a(c.y1 - c.y0));
+  // A box with a NaN overlaps nothing, whatever min and max make of it.
+  for (const float x : corners) c.area = std::isnan(x) ? x : c.area;
+}
+
+bool is_candidate(const Suppression& s, float score) {
+  return score > s.score_min || (std::isinf(s.score_min) && score == s.score_min && score < 0);
+}
+
+/// The best top_k valid rows of a set with a score over score_min, in order.
+std::vector<Candidate> candidates(const Suppression& s, const Tensors& inputs, std::int64_t set,
+                                  const DeviceFloat& a) {
+  const HostTensor& scores = inputs.at(s.scores);
+  const HostTensor& boxes = inputs.at(s.boxes);
+  const std::int64_t counted =
+      s.count.empty() ? s.n : static_cast<std::int64_t>(inputs.at(s.count).get(set));
+  std::vector<Candidate> all;
+  for (std::int64_t row = 0; row < std::clamp<std::int64_t>(counted, 0, s.n); ++row) {
+    const std::int64_t score_row = (set * s.n + row) * s.score_step;
+    const std::int64_t box_row = (set / (s.sets / s.items) * s.n + row) * s.e;
+    const auto of_box = [&](int i) { return static_cast<float>(boxes.get(box_row + i)); };
+    Candidate c{};
+    c.row = row;
+    c.score = static_cast<float>(scores.get(score_row + s.score_index));
+    if (!is_candidate(s, c.score)) continue;
+    if (s.background_index >= 0 &&
+        static_cast<float>(scores.get(score_row + s.background_index)) == s.background) {
+      continue;
+    }
+    c.id = s.id_index < 0 ? 0 : of_box(s.id_index);
+    set_box(s,
+            {of_box(s.coord_start), of_box(s.coord_start + 1), of_box(s.coord_start + 2),
+             of_box(s.coord_start + 3)},
+            a, c);
+    all.push_back(c);
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Candidate& x, const Candidate& y) { return x.score > y.score; });
+  if (all.size() > static_cast<std::size_t>(s.top())) all.resize(static_cast<std::size_t>(s.top()));
+  return all;
+}
+
+/// Which candidates are kept. Those of a block are first held against all kept before it, on all
+/// cores, and then against each other.
+std::vector<char> walk(const Suppression& s, const std::vector<Candidate>& all,
+                       const Rules& rules) {
+  constexpr std::int64_t kBlock = 1024;
+  const auto size = static_cast<std::int64_t>(all.size());
+  std::vector<char> keep(all.size(), 1);
+  std::vector<const Candidate*> kept;
+  for (std::int64_t begin = 0; begin < size; begin += kBlock) {
+    const std::size_t before = kept.size();
+    const auto killed = [&](const Candidate& c, std::size_t from) {
+      return std::any_of(kept.begin() + static_cast<std::ptrdiff_t>(from), kept.end(),
+                         [&](const Candidate* k) { return rules.kills(*k, c); });
+    };
+    const std::int64_t end = std::min(begin + kBlock, size);
+    if (before > 0) {
+      parallel_for(end - begin, [&](std::int64_t i) {
+        keep[static_cast<std::size_t>(begin + i)] =
+            !killed(all[static_cast<std::size_t>(begin + i)], 0);
+      });
+    }
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      const bool full = kept.size() >= static_cast<std::size_t>(s.limit);
+      keep[i] = keep[i] && !full && !killed(all[i], before);
+      if (keep[i]) kept.push_back(&all[i]);
+    }
+  }
+  return keep;
+}
+
+}  // namespace
+
+float DeviceFloat::operator()(float x) const {
+  return denormals || std::fabs(x) >= std::numeric_limits<float>::min() || std::isnan(x) ? x : 0;
+}
+
+std::vector<Selected> select(const Suppression& s, const Tensors& inputs,
+                             const ReferenceOptions& options) {
+  const DeviceFloat a{options.denormals};
+  const Rules rules{a, s.id_index < 0, s.gt, s.iou_threshold};
+  std::vector<Selected> sets(static_cast<std::size_t>(s.sets));
+  parallel_for(s.sets, [&](std::int64_t set) {
+    const std::vector<Candidate> all = candidates(s, inputs, set, a);
+    Selected& selected = sets[static_cast<std::size_t>(set)];
+    selected.keep = walk(s, all, rules);
+    for (const Candidate& c : all) selected.rows.push_back(c.row);
+  });
+  return sets;
+}
+
+}  // namespace clam

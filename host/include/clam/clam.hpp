@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// clam.hpp - the one header to include: Problems, Plans, and a Runtime that runs them.
+#pragma once
+
+#include "device.hpp"
+#include "error.hpp"
+#include "gpu.hpp"
+#include "kernels.hpp"
+#include "op.hpp"
+#include "opencl.hpp"
+#include "plan.hpp"
+#include "planner.hpp"
+#include "problem.hpp"
+#include "program_cache.hpp"
+#include "runtime.hpp"
+#include "tensor.hpp"

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// op.hpp - an op as a runtime needs it: its words, and the ways to compute it.
+//
+// An op has its own kernels and plans. All else works on plans and is shared by all ops.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device.hpp"
+#include "plan.hpp"
+#include "problem.hpp"
+
+namespace clam {
+
+/// Empty when something can be done; else the reason why not, as a phrase.
+using Reason = std::optional<std::string>;
+
+/// One way to compute the op. An op lists its variants in order of preference.
+struct Variant {
+  std::string name;   ///< "dense_packed": also the name of its main kernel
+  std::string about;  ///< one phrase: when to use it
+  /// Returns the reason why it cannot compute the problem on the device, else nothing.
+  std::function<Reason(const Problem&, const DeviceInfo&)> refuses;
+  /// Fills buffers, pack and launches. Problem, variant, device and tensors are set before.
+  std::function<void(const Problem&, const DeviceInfo&, const PlanOptions&, Plan&)> plan;
+  /// Returns the reason why a later variant that takes the problem too is predicted to be faster,
+  /// else nothing. It is called for problems that are not refused, and only if the caller names no
+  /// variant. Null: never.
+  std::function<Reason(const Problem&, const DeviceInfo&, const PlanOptions&)> outdone = nullptr;
+};
+
+/// An op: data and pure functions, no state.
+struct Op : Schema {
+  std::vector<Variant> variants;
+  double (*flops)(const Problem&) = nullptr;  ///< nominal floating-point operations; 0 when none
+  double (*bytes)(const Problem&) = nullptr;  ///< bytes moved when each tensor is moved once
+  /// What no kernel can do without, where that is less than `flops` and `bytes`: taps that meet the
+  /// padding count nothing. Null: no less.
+  double (*least_flops)(const Problem&) = nullptr;
+  double (*least_bytes)(const Problem&) = nullptr;
+  /// Plans use DeviceInfo::native_exp2_ulp, so a Runtime measures it before it plans.
+  bool measures_native_exp2 = false;
+  /// The op sums products: each two of `flops` are one multiply-add.
+  bool sums_products = false;
+};
+
+/// Every op, in the order of CLAM_OPS in CMakeLists.txt.
+const std::vector<const Op*>& all_ops();
+/// Throws BadArgument naming the ops that exist.
+const Op& find_op(std::string_view name);
+const Op& op_of(const Problem& problem);
+/// Throws BadArgument naming the variants that exist.
+const Variant& find_variant(const Op& op, const std::string& name);
+
+/// Of the problem's op.
+double flops_of(const Problem& problem);
+double bytes_of(const Problem& problem);
+double least_flops_of(const Problem& problem);
+double least_bytes_of(const Problem& problem);
+
+}  // namespace clam

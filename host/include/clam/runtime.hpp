@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// runtime.hpp - runs Plans on a borrowed context and queue.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "kernels.hpp"
+#include "op.hpp"
+#include "opencl.hpp"
+#include "plan.hpp"
+#include "program_cache.hpp"
+
+namespace clam {
+
+/// The caller's buffers by tensor name. Offset and strides of a tensor are in its TensorSpec.
+using Bindings = std::map<std::string, cl::Buffer>;
+
+/// Device times of one launch, from its event, in nanoseconds. Zero on a queue without profiling.
+struct LaunchTime {
+  std::uint64_t queued = 0, submitted = 0, started = 0, ended = 0;
+
+  /// How long it ran; negative if it ended before it started. The times are subtracted as integers,
+  /// because neighbouring doubles of today's date in ns are 256 apart.
+  double ns() const { return static_cast<double>(static_cast<std::int64_t>(ended - started)); }
+};
+
+/// A Plan that is ready to run: its kernels are built, its scratch and packed buffers allocated.
+class Executable {
+ public:
+  const Plan& plan() const { return plan_; }
+  /// Bytes of scratch and packed buffers on the device.
+  std::int64_t device_bytes() const;
+
+ private:
+  friend class Runtime;
+  Plan plan_;
+  std::vector<cl::Kernel> pack_, launches_;
+  Bindings own_;
+};
+
+struct RuntimeOptions {
+  int max_in_flight = 32;  ///< launches; an unbounded queue gives CL_OUT_OF_HOST_MEMORY on a G610
+  std::string cache_dir;   ///< where built programs are kept; empty: in memory alone
+  std::int64_t cache_limit = ProgramCache::kDefaultLimit;  ///< most bytes in cache_dir
+  KernelFiles files;                                       ///< the embedded kernels
+
+  /// What clam's own programs use: CLAM_CACHE_DIR, CLAM_CACHE_MB and CLAM_KERNEL_DIR.
+  static RuntimeOptions from_environment();
+};
+
+/// Builds and runs plans. It is not thread-safe: use one Runtime for each thread. After a launch
+/// or a wait that failed it is tainted: each later call throws a DeviceError that names that error.
+class Runtime {
+ public:
+  using Options = RuntimeOptions;
+  struct Counters {
+    std::int64_t launches = 0;
+    std::int64_t waits = 0;          ///< waits because max_in_flight launches were in flight
+    std::int64_t groups_halved = 0;  ///< plans made again because a kernel needs smaller groups
+  };
+
+  /// Borrows context and queue. The queue is in order; times need a queue with profiling.
+  Runtime(cl::Context context, cl::CommandQueue queue, Options options = {});
+  ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  /// Plans, builds and allocates. If a built kernel allows fewer work-items than planned, it plans
+  /// again with half the group, down to 16. Throws Unsupported, BuildFailure or DeviceError.
+  Executable prepare(const Problem& problem, PlanOptions options = {});
+  /// Takes a plan as it is. Throws Unsupported if the device allows only smaller groups.
+  Executable prepare(const Plan& plan);
+
+  /// Runs the pack launches, waits, and returns their times. Only the tensors that they name must
+  /// be bound.
+  std::vector<LaunchTime> pack(Executable& executable, const Bindings& bindings);
+  /// Enqueues the launches. It returns when all are enqueued and at most max_in_flight are
+  /// unfinished. Throws BadArgument when a tensor is not bound or its buffer is too small, or when
+  /// an argument does not suit the kernel. An output may overlap another tensor only if the plan
+  /// allows it (TensorSpec::may_be); else that is a BadArgument too.
+  void enqueue(Executable& executable, const Bindings& bindings);
+  /// Waits for all launches and checks the execution status of each event. Returns the times since
+  /// the last finish, in order of launch. They are kept until then, so call it now and then.
+  std::vector<LaunchTime> finish();
+
+  /// Changes max_in_flight.
+  void bound_flight(int launches);
+  int max_in_flight() const { return options_.max_in_flight; }
+
+  const DeviceInfo& device() const { return info_; }
+  const cl::Context& context() const { return context_; }
+  const cl::CommandQueue& queue() const { return queue_; }
+  ProgramCache& programs() { return programs_; }
+  const KernelFiles& files() const { return options_.files; }
+  void set_plan_dir(const std::string& dir);  ///< where a foreign plan's kernel files lie
+  const Counters& counters() const { return counters_; }
+  bool tainted() const { return !taint_.empty(); }
+
+ private:
+  Executable build(const Plan& plan);
+  void allocate(Executable& executable);
+  Reason group_refused(const Executable& executable) const;
+  std::vector<cl::Buffer> set_arguments(const Launch& launch, cl::Kernel& kernel,
+                                        const Executable& executable,
+                                        const Bindings& bindings) const;
+  void launch(const Launch& launch, cl::Kernel& kernel, const Executable& executable,
+              const Bindings& bindings);
+  void retire_oldest();
+  void require_sound() const;
+  void measure_for(const Op& op);
+  [[noreturn]] void taint(const std::string& what, int code);
+
+  cl::Context context_;
+  cl::CommandQueue queue_;
+  Options options_;
+  DeviceInfo info_;
+  ProgramCache programs_;
+  bool profiling_ = false;
+  std::deque<cl::Event> in_flight_;
+  std::vector<LaunchTime> times_;
+  std::map<std::string, int> group_limit_;  ///< by variant: learned from built kernels
+  Counters counters_;
+  std::string taint_;
+};
+
+/// Programs and launches so far, for --json.
+nlohmann::json counters_json(Runtime& runtime);
+
+}  // namespace clam

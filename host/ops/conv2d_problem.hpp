@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// conv2d_problem.hpp - what the plans of conv2d share with its reference.
+#pragma once
+
+#include "clam/op.hpp"
+#include "shared/sides.hpp"
+#include "shared/window.hpp"
+
+namespace clam {
+
+/// The extents of a checked problem, with every word that stands for several taken apart.
+struct Conv2d {
+  static constexpr int kTile = 4;    ///< channels of a tile, and pixels of a vector
+  static constexpr int kParts = 16;  ///< work-items that may share the sums of a tile
+
+  int n, c, h, w, k, r, s;
+  int stride_h, stride_w, pad_t, pad_l, pad_b, pad_r, dilation_h, dilation_w, groups;
+  bool nhwc, bias, residual;
+  Dtype dtype;
+
+  explicit Conv2d(const Problem& problem)
+      : n(problem.integer("n")),
+        c(problem.integer("c")),
+        h(problem.integer("h")),
+        w(problem.integer("w")),
+        k(problem.integer("k")),
+        r(problem.integer("r")),
+        s(or_else(problem, "s", 0, r)),
+        stride_h(or_else(problem, "stride_h", 0, problem.integer("stride"))),
+        stride_w(or_else(problem, "stride_w", 0, problem.integer("stride"))),
+        pad_t(or_else(problem, "pad_t", -1, problem.integer("pad"))),
+        pad_l(or_else(problem, "pad_l", -1, problem.integer("pad"))),
+        pad_b(or_else(problem, "pad_b", -1, problem.integer("pad"))),
+        pad_r(or_else(problem, "pad_r", -1, problem.integer("pad"))),
+        dilation_h(or_else(problem, "dilation_h", 0, problem.integer("dilation"))),
+        dilation_w(or_else(problem, "dilation_w", 0, problem.integer("dilation"))),
+        groups(problem.integer("groups")),
+        nhwc(problem.choice("layout") == "nhwc"),
+        bias(problem.flag("bias")),
+        residual(problem.flag("residual")),
+        dtype(problem.dtype()) {}
+
+  /// Channels of a group of channels.
+  int cg() const { return c / groups; }
+  int kg() const { return k / groups; }
+  /// Input channels that each part of a sum takes, where it is summed in parts.
+  int part() const { return ((cg() + kParts - 1) / kParts + kTile - 1) / kTile * kTile; }
+  /// Rows and columns of x with its padding, less those from the first tap to the last.
+  std::int64_t free_h() const { return padded(h, pad_t, pad_b) - reach(r, dilation_h); }
+  std::int64_t free_w() const { return padded(w, pad_l, pad_r) - reach(s, dilation_w); }
+  int oh() const { return static_cast<int>(free_h() / stride_h) + 1; }
+  int ow() const { return static_cast<int>(free_w() / stride_w) + 1; }
+  std::int64_t outputs() const { return std::int64_t{n} * k * oh() * ow(); }
+  /// Products of an output, those that padding leaves out included.
+  std::int64_t products() const { return std::int64_t{cg()} * r * s; }
+
+  /// Where channel c of a pixel lies in x, and a tap of input channel c in w.
+  std::int64_t x_at(std::int64_t image, std::int64_t channel, std::int64_t pixel) const {
+    const std::int64_t map = std::int64_t{h} * w;
+    return nhwc ? (image * map + pixel) * c + channel : (image * c + channel) * map + pixel;
+  }
+  std::int64_t w_at(std::int64_t out, std::int64_t channel, std::int64_t tap) const {
+    const std::int64_t at = nhwc ? tap * cg() + channel : channel * r * s + tap;
+    return out * products() + at;
+  }
+  Shape y_shape() const { return nhwc ? Shape{n, oh(), ow(), k} : Shape{n, k, oh(), ow()}; }
+
+  WindowAxis rows() const { return {h, r, stride_h, dilation_h, pad_t, pad_b}; }
+  WindowAxis columns() const { return {w, s, stride_w, dilation_w, pad_l, pad_r}; }
+
+  static std::int64_t padded(int extent, int before, int after) {
+    return std::int64_t{extent} + before + after;
+  }
+  static std::int64_t reach(int taps, int dilation) { return (taps - 1LL) * dilation + 1; }
+};
+
+/// Why no kernel computes the problem, on any device; empty when one does.
+Reason conv2d_not_offered(const Problem& problem);
+
+}  // namespace clam

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// pool2d.hpp - what the plans of pool2d share with its reference.
+#pragma once
+
+#include "clam/op.hpp"
+#include "shared/sides.hpp"
+#include "shared/window.hpp"
+
+namespace clam {
+
+/// The extents of a checked problem, with every word that stands for several taken apart.
+struct Pool2d {
+  int n, c, h, w;
+  bool global;
+  int r, s, stride_h, stride_w, pad_t, pad_l, pad_b, pad_r;
+  bool max, include_pad, nhwc;
+  Dtype dtype;
+
+  explicit Pool2d(const Problem& problem)
+      : n(problem.integer("n")),
+        c(problem.integer("c")),
+        h(problem.integer("h")),
+        w(problem.integer("w")),
+        global(problem.flag("global")),
+        r(global ? h : problem.integer("r")),
+        s(global ? w : or_else(problem, "s", 0, r)),
+        stride_h(or_else(problem, "stride_h", 0, problem.integer("stride"))),
+        stride_w(or_else(problem, "stride_w", 0, problem.integer("stride"))),
+        pad_t(or_else(problem, "pad_t", -1, problem.integer("pad"))),
+        pad_l(or_else(problem, "pad_l", -1, problem.integer("pad"))),
+        pad_b(or_else(problem, "pad_b", -1, problem.integer("pad"))),
+        pad_r(or_else(problem, "pad_r", -1, problem.integer("pad"))),
+        max(problem.choice("mode") == "max"),
+        include_pad(problem.integer("count_include_pad") == 1),
+        nhwc(problem.choice("layout") == "nhwc"),
+        dtype(problem.dtype()) {}
+
+  bool pads() const { return pad_t > 0 || pad_l > 0 || pad_b > 0 || pad_r > 0; }
+  /// A mean divides by a number of elements that is not the same for all windows.
+  bool counts() const { return !max && pads() && !include_pad; }
+  int oh() const { return static_cast<int>((std::int64_t{h} + pad_t + pad_b - r) / stride_h) + 1; }
+  int ow() const { return static_cast<int>((std::int64_t{w} + pad_l + pad_r - s) / stride_w) + 1; }
+  WindowAxis rows() const { return {h, r, stride_h, 1, pad_t, pad_b}; }
+  WindowAxis columns() const { return {w, s, stride_w, 1, pad_l, pad_r}; }
+  std::int64_t maps() const { return std::int64_t{n} * c; }
+  std::int64_t pixels() const { return std::int64_t{h} * w; }
+  /// What a sum is multiplied by where every mean is over as many elements.
+  float scale() const { return 1.0f / (static_cast<float>(r) * static_cast<float>(s)); }
+  Shape shape(int rows, int columns) const {
+    return nhwc ? Shape{n, rows, columns, c} : Shape{n, c, rows, columns};
+  }
+};
+
+}  // namespace clam

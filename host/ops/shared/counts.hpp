@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// counts.hpp - what most ops say for Op::flops and Op::bytes.
+#pragma once
+
+#include "clam/op.hpp"
+
+namespace clam {
+
+/// It copies or compares; or how much it computes depends on the data, so that nothing can be said
+/// of a problem.
+inline double no_flops(const Problem&) { return 0; }
+
+/// The bytes of all tensors of a problem, each moved once; gaps between rows are not.
+inline double tensor_bytes(const Problem& problem) {
+  double bytes = 0;
+  for (const TensorSpec& spec : problem.tensors()) {
+    bytes += static_cast<double>(count(spec.shape)) * size_of(spec.dtype);
+  }
+  return bytes;
+}
+
+}  // namespace clam

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+#include "clam/gpu.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "clam/error.hpp"
+
+namespace clam {
+namespace {
+
+constexpr std::int64_t kMostCores = 32;  ///< of any Mali: G71 scales to 32
+
+/// Ids of GPUs whose row has another one: G57 has two, and small G715 and G720 are sold as G615 and
+/// G620 (ARM-software/libGPUInfo).
+struct OtherId {
+  std::uint32_t arch_major, product;
+  std::int64_t most_cores;
+  const char* key;
+};
+constexpr OtherId kOtherIds[] = {{9, 3, kMostCores, "g57"}, {11, 2, 6, "g615"}, {12, 0, 5, "g620"}};
+
+/// Names that are no model's. Four letters: Arm's code names, which its kernel driver gives ids to
+/// (GPU_ID2_PRODUCT_LODX is 10, 7). Mali-G1: the newest, arch 14, of the fifth generation
+/// (libGPUInfo).
+struct Alias {
+  const char *word, *key;
+};
+constexpr Alias kAliases[] = {
+    {"TMIX", "g71"},  {"THEX", "g72"},  {"TSIX", "g51"},  {"TNOX", "g76"},  {"TGOX", "g52"},
+    {"TDVX", "g31"},  {"TTRX", "g77"},  {"TNAX", "g57"},  {"TBEX", "g78"},  {"LBEX", "g68"},
+    {"TODX", "g710"}, {"TGRX", "g510"}, {"TVAX", "g310"}, {"LODX", "g610"}, {"TTUX", "g715"},
+    {"LTUX", "g615"}, {"TTIX", "g720"}, {"LTIX", "g620"}, {"G1", "g720"}};
+
+const Gpu* gpu_of(std::string_view key) {
+  for (const Gpu& gpu : all_gpus()) {
+    if (gpu.key == key) return &gpu;
+  }
+  return nullptr;
+}
+
+// No <cctype>: it depends on the locale and may not be given a negative char.
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
+bool is_word(char c) { return is_digit(c) || (upper(c) >= 'A' && upper(c) <= 'Z'); }
+
+/// The number that all of `digits` says, at most 9999; -1 when it is none.
+int number(std::string_view digits) {
+  int value = digits.empty() ? -1 : 0;
+  for (const char c : digits) {
+    if (!is_digit(c)) return -1;
+    value = std::min(value * 10 + (c - '0'), 9999);
+  }
+  return value;
+}
+
+/// What a device's name holds: its words in capitals, "MP4" and the like taken off and counted.
+struct Name {
+  bool mali = false;
+  std::int64_t cores = 0;
+  std::vector<std::string> words;
+
+  void add(std::string word) {
+    const std::size_t at = std::min(word.rfind("MP"), word.rfind("MC"));
+    const int count = at == word.npos ? -1 : number(std::string_view(word).substr(at + 2));
+    if (count >= 1 && count <= kMostCores) cores = count, word.resize(at);
+    mali = mali || word == "MALI" || word == "IMMORTALIS";
+    if (!word.empty()) words.push_back(std::move(word));
+  }
+};
+
+Name read_name(const std::string& text) {
+  Name name;
+  std::string word;
+  for (const char c : text + " ") {
+    if (is_word(c)) {
+      word += upper(c);
+    } else if (!word.empty()) {
+      name.add(std::move(word));
+      word.clear();
+    }
+  }
+  return name;
+}
+
+const Gpu* by_model(const Name& name) {
+  for (const std::string& word : name.words) {
+    for (const Gpu& gpu : all_gpus()) {
+      if (name.mali && word == gpu.model) return &gpu;
+    }
+  }
+  return nullptr;
+}
+
+const Gpu* by_alias(const Name& name) {
+  for (const std::string& word : name.words) {
+    for (const Alias& alias : kAliases) {
+      if (name.mali && word == alias.word) return gpu_of(alias.key);
+    }
+  }
+  return nullptr;
+}
+
+/// Of the same letter, the model with the nearest number: Mali-T880 is near T860, G78AE near G78.
+const Gpu* by_nearest_model(const Name& name) {
+  const Gpu* nearest = nullptr;
+  int least = 0;
+  for (const std::string& word : name.words) {
+    const std::string_view digits = std::string_view(word).substr(1);
+    const int wanted = number(digits.substr(0, digits.find_first_not_of("0123456789")));
+    if (!name.mali || wanted < 10) continue;
+    for (const Gpu& gpu : all_gpus()) {
+      const int away = std::abs(wanted - number(std::string_view(gpu.model).substr(1)));
+      if (word[0] == gpu.model[0] && (!nearest || away < least)) nearest = &gpu, least = away;
+    }
+  }
+  return nearest;
+}
+
+/// The GPU_ID register: architecture and product; up to Midgard the product alone.
+struct GpuId {
+  explicit GpuId(std::uint32_t id)
+      : arch_major(id >> 28), product(arch_major == 0 ? id >> 16 : (id >> 16) & 0xf) {}
+  std::uint32_t arch_major, product;
+};
+
+/// `named` decides where one id has several names, else the number of cores does.
+const Gpu* by_id(std::uint32_t vendor_id, std::int64_t cores, const Gpu* named) {
+  const GpuId id(vendor_id);
+  const Gpu* found = nullptr;
+  for (const Gpu& gpu : all_gpus()) {
+    if (gpu.arch_major == id.arch_major && gpu.product == id.product) found = &gpu;
+  }
+  for (const OtherId& other : kOtherIds) {
+    if (other.arch_major != id.arch_major || other.product != id.product) continue;
+    const Gpu* gpu = gpu_of(other.key);
+    if (named && (named == gpu || named == found)) return named;
+    if (cores <= other.most_cores) found = gpu;
+  }
+  return found;
+}
+
+/// A GPU of the same architecture, or of the one that came before. From arch 14 on the register
+/// has 64 bits and says nothing here.
+const Gpu* by_architecture(std::uint32_t vendor_id) {
+  const GpuId id(vendor_id);
+  constexpr std::uint32_t kFirst = 6, kLast = 13;
+  if (id.arch_major < kFirst || id.arch_major > kLast) return nullptr;
+  for (const Gpu& gpu : all_gpus()) {
+    if (gpu.arch_major <= id.arch_major) return &gpu;
+  }
+  return nullptr;
+}
+
+bool is_midgard(const Gpu* gpu) { return gpu && gpu->family == Gpu::Family::midgard; }
+
+std::string cores_text(std::int64_t cores) {
+  if (cores == 0) return "cores unknown";
+  return fmt::format("{} core{}", cores, cores == 1 ? "" : "s");
+}
+
+}  // namespace
+
+const char* name(Gpu::Family family) {
+  switch (family) {
+    case Gpu::Family::midgard:
+      return "Midgard";
+    case Gpu::Family::bifrost:
+      return "Bifrost";
+    case Gpu::Family::valhall:
+      return "Valhall";
+    case Gpu::Family::fifth:
+      return "fifth generation";
+  }
+  return "";
+}
+
+const Gpu& find_gpu(std::string_view key) {
+  if (const Gpu* gpu = gpu_of(key)) return *gpu;
+  std::string known;
+  for (const Gpu& gpu : all_gpus()) known += std::string(" ") + gpu.key;
+  throw BadArgument(fmt::format("unknown GPU {}; clam knows{}", in_quotes(key), known));
+}
+
+std::string Identity::text() const {
+  if (!gpu) return "no Mali that clam knows";
+  return fmt::format(
+      "{}Mali-{}, {}, {}, {}, {:g} fp32 and {:g} fp16 multiply-adds a core and clock ({})",
+      by == By::guess ? "perhaps like " : "", gpu->model, name(gpu->family), cores_text(cores),
+      gpu->warp == 1 ? "no warps" : fmt::format("warps of {}", gpu->warp), gpu->fma_f32,
+      gpu->fma_f16, from);
+}
+
+Identity identify(const DeviceInfo& device) {
+  const Name name = read_name(device.name);
+  const bool plausible = device.compute_units >= 1 && device.compute_units <= kMostCores;
+  const bool arm = device.vendor == "ARM" && device.platform == "ARM Platform";
+  const std::string its_id = fmt::format("its id 0x{:08x}", device.vendor_id);
+  const std::string its_name = "its name " + in_quotes(device.name);
+  Identity who;
+  who.cores = plausible ? device.compute_units : name.cores;
+  const auto is = [&](const Gpu* gpu, Identity::By by, const std::string& from) {
+    if (gpu) who.gpu = gpu, who.by = by, who.from = from;
+    return gpu != nullptr;
+  };
+  const Gpu* named = by_model(name);
+  const Gpu* coded = by_alias(name);
+  // Midgard's ids know no architecture: that of a T604 would pass for a Bifrost's.
+  const Gpu* nearest = by_nearest_model(name);
+  if (arm && is(by_id(device.vendor_id, who.cores, named), Identity::By::id, "by " + its_id)) {
+    const Gpu* told = named ? named : coded;
+    if (told && told != who.gpu) who.from += "; " + its_name + " says otherwise";
+    return who;
+  }
+  is(named, Identity::By::name, "by " + its_name) ||
+      is(coded, Identity::By::guess, "a guess from " + its_name) ||
+      is(is_midgard(nearest) ? nearest : nullptr, Identity::By::guess,
+         "a guess from " + its_name) ||
+      is(arm ? by_architecture(device.vendor_id) : nullptr, Identity::By::guess,
+         "a guess from " + its_id) ||
+      is(nearest, Identity::By::guess, "a guess from " + its_name);
+  return who;
+}
+
+nlohmann::json to_json(const Identity& who) {
+  constexpr const char* kBy[] = {"id", "name", "guess", "nothing"};
+  nlohmann::json json{{"gpu", nullptr},
+                      {"by", kBy[static_cast<int>(who.by)]},
+                      {"cores", who.cores},
+                      {"quirks", nlohmann::json::array()},
+                      {"text", who.text()}};
+  if (!who.gpu) return json;
+  json["gpu"] = who.gpu->key;
+  json["family"] = name(who.gpu->family);
+  json["warp"] = who.gpu->warp;
+  json["fma_f32"] = who.gpu->fma_f32;
+  json["fma_f16"] = who.gpu->fma_f16;
+  for (const Quirk& quirk : who.gpu->quirks) {
+    json["quirks"].push_back(
+        {{"name", quirk.name}, {"about", quirk.about}, {"source", quirk.source}});
+  }
+  return json;
+}
+
+bool may_lose_context(const DeviceInfo& device) { return identify(device).gpu != nullptr; }
+
+DeviceInfo gpu_device(const Gpu& gpu) {
+  // What Mesa 25.0's driver answers, with fp16 switched on, where the chip is G610, G52, G31, T860.
+  DeviceInfo info;
+  info.name = fmt::format("Mali-{} (Panfrost)", gpu.model);
+  info.vendor = "Arm";
+  info.type = "gpu";
+  info.platform = "rusticl";
+  info.platform_version = info.device_version = "OpenCL 3.0 ";
+  info.driver_version = "25.0.7";
+  info.opencl_c_version = "OpenCL C 1.2 ";
+  info.extensions =
+      "cl_khr_byte_addressable_store cl_khr_create_command_queue cl_khr_expect_assume "
+      "cl_khr_extended_versioning cl_khr_global_int32_base_atomics "
+      "cl_khr_global_int32_extended_atomics cl_khr_il_program cl_khr_local_int32_base_atomics "
+      "cl_khr_local_int32_extended_atomics cl_khr_integer_dot_product "
+      "cl_khr_spirv_no_integer_wrap_decoration cl_khr_suggested_local_work_size cl_khr_fp16 "
+      "cl_khr_3d_image_writes cl_khr_depth_images";
+  info.compute_units = gpu.cores;
+  info.max_work_group = gpu.family == Gpu::Family::midgard ? 128 : 256;
+  info.max_work_items.assign(3, info.max_work_group);
+  info.local_mem_bytes = 32768;
+  info.global_mem_bytes = 4261412864;
+  info.max_alloc_bytes = std::int64_t{1} << 31;
+  info.mem_base_addr_align = 512;
+  info.address_bits = 64;
+  info.images = true;
+  info.fp16 = true;
+  info.denormals_f32 = info.fma_f32 = false;  // CL_FP_DENORM and CL_FP_FMA are not among its flags
+  // Assumed: on a board clam measures it. Mali's SFU is good to 1 to 3 ulp.
+  info.native_exp2_ulp = 3;
+  return info;
+}
+
+}  // namespace clam

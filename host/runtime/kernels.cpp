@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include "clam/kernels.hpp"
+
+#include <fmt/core.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "atomic_file.hpp"
+#include "clam/error.hpp"
+#include "embedded.hpp"
+
+namespace clam {
+namespace {
+
+bool has_folder(const std::string& file) { return file.find('/') != std::string::npos; }
+
+std::string join(const std::string& dir, const std::string& file) {
+  return dir.empty() ? "" : (std::filesystem::path(dir) / file).string();
+}
+
+bool is_file(const std::string& path) {
+  std::error_code error;
+  return !path.empty() && std::filesystem::exists(path, error);
+}
+
+/// The .cl files of a folder that have no embedded namesake: perhaps misspelt.
+std::vector<std::string> strangers(const std::string& dir) {
+  std::vector<std::string> names;
+  if (dir.empty()) return names;
+  const std::vector<std::string> known = embedded_files();
+  for (const auto& entry : std::filesystem::directory_iterator(dir)) {
+    const std::string name = entry.path().filename().string();
+    const bool is_kernel = entry.path().extension() == ".cl";
+    if (is_kernel && std::find(known.begin(), known.end(), name) == known.end())
+      names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// Options files may end in a newline; a build option may not.
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
+}  // namespace
+
+std::string hash_text(std::string_view bytes) {
+  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+std::string KernelSource::hash() const {
+  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+}
+
+std::vector<std::string> embedded_files() {
+  std::vector<std::string> files;
+  for (const EmbeddedFile& file : embedded_kernels()) files.emplace_back(file.name);
+  return files;
+}
+
+KernelFiles::KernelFiles(std::string override_dir, std::string plan_dir)
+    : override_dir_(std::move(override_dir)), plan_dir_(std::move(plan_dir)) {}
+
+KernelFiles KernelFiles::from_environment() {
+  const char* dir = std::getenv("CLAM_KERNEL_DIR");
+  std::error_code error;
+  if (dir && *dir && !std::filesystem::is_directory(dir, error)) {
+    throw BadArgument(fmt::format("CLAM_KERNEL_DIR={} is no folder", dir));
+  }
+  return KernelFiles(dir ? dir : "");
+}
+
+KernelFiles KernelFiles::with_plan_dir(std::string plan_dir) const {
+  return KernelFiles(override_dir_, std::move(plan_dir));
+}
+
+KernelSource KernelFiles::get(const std::string& file) const {
+  for (const std::string& dir : {plan_dir_, override_dir_}) {
+    const std::string path = join(dir, file);
+    if (!is_file(path)) continue;
+    const std::string options = std::filesystem::path(path).replace_extension(".options").string();
+    return {file, read_file(path), path, is_file(options) ? one_line(read_file(options)) : ""};
+  }
+  for (const EmbeddedFile& embedded : embedded_kernels()) {
+    if (embedded.name == file) return {file, std::string(embedded.text), "embedded", ""};
+  }
+  throw BadArgument(
+      fmt::format("kernel file '{}' is not embedded{}{}", file,
+                  plan_dir_.empty() ? "" : " and not in " + plan_dir_,
+                  override_dir_.empty() || has_folder(file) ? "" : " and not in " + override_dir_));
+}
+
+std::vector<std::string> KernelFiles::overrides() const {
+  std::vector<std::string> lines;
+  for (const std::string& file : embedded_files()) {
+    const KernelSource source = get(file);
+    if (source.origin == "embedded") continue;
+    lines.push_back(fmt::format("{}: {} {}{}{}", file, source.origin, source.hash(),
+                                source.options.empty() ? "" : " options ", source.options));
+  }
+  for (const std::string& file : strangers(override_dir_)) {
+    lines.push_back(fmt::format("{}: {}/{} replaces nothing, as no kernel file has this name", file,
+                                override_dir_, file));
+  }
+  return lines;
+}
+
+}  // namespace clam

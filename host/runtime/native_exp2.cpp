@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#include "native_exp2.hpp"
+
+#include <fmt/core.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "atomic_file.hpp"
+#include "clam/error.hpp"
+
+namespace clam {
+namespace {
+
+constexpr double kWrong = 1e6;
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// A probe, no kernel of the suite: it is built here alone and never planned for.
+const char* const kProbe =
+    "__kernel void native_exp2_probe(__global const float* src, __global float* dst) {\n"
+    "  const uint i = get_global_id(0);\n"
+    "  dst[i] = native_exp2(src[i]);\n"
+    "}\n";
+
+/// Everything that a driver says about itself and its device.
+std::string identity(const DeviceInfo& info) {
+  std::string text;
+  for (const std::string& part :
+       {info.name, info.vendor, info.platform, info.platform_version, info.device_version,
+        info.driver_version, info.opencl_c_version}) {
+    for (const char c : part) text += c >= ' ' && c <= '~' ? c : '?';
+    text += '\n';
+  }
+  return text;
+}
+
+constexpr const char* kTitle = "native_exp2, largest error in ulp";
+
+/// Nothing (0) when the file is not there, or belongs to another driver.
+double stored(const std::string& path, const std::string& who) {
+  if (!std::filesystem::exists(path)) return 0;
+  try {
+    const std::string text = read_file(path), start = fmt::format("{}\n{}", kTitle, who);
+    if (text.substr(0, start.size()) != start) return 0;
+    const double ulp = std::stod(text.substr(start.size()));
+    return ulp > 0 ? ulp : 0;
+  } catch (const std::exception&) {
+    return 0;  // damaged: measured again
+  }
+}
+
+void store(const std::string& path, const std::string& who, double ulp) {
+  try {
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    write_file(path, fmt::format("{}\n{}{}\n", kTitle, who, ulp));
+  } catch (const std::exception&) {
+    // Only time is lost: the next one measures again.
+  }
+}
+
+/// Error of one result, in ulp.
+double error_of(float argument, float result, bool denormals) {
+  constexpr double kSmallest = 0x1p-126;
+  if (std::isnan(argument)) return std::isnan(result) ? 0 : kWrong;
+  const double exact = std::exp2(static_cast<double>(argument)), there = result;
+  if (!(there >= 0)) return kWrong;
+  const bool tiny = exact < (denormals ? 0x1p-149 : kSmallest);
+  if (tiny) return there <= kSmallest ? 0 : kWrong;
+  const double ulp = std::ldexp(1.0, std::max(std::ilogb(exact) - 23, -149));
+  return std::min(std::fabs(there - exact) / ulp, kWrong);
+}
+
+std::vector<float> run_probe(const cl::CommandQueue& queue, const std::vector<float>& arguments) {
+  const cl::Context context = queue.getInfo<CL_QUEUE_CONTEXT>();
+  cl::Program program(context, std::string(kProbe));
+  program.build({queue.getInfo<CL_QUEUE_DEVICE>()}, "");
+  const std::size_t bytes = arguments.size() * sizeof(float);
+  const cl::Buffer src(context, CL_MEM_READ_ONLY, bytes), dst(context, CL_MEM_READ_WRITE, bytes);
+  cl::Kernel kernel(program, "native_exp2_probe");
+  kernel.setArg(0, src);
+  kernel.setArg(1, dst);
+  std::vector<float> results(arguments.size(), -1);
+  queue.enqueueWriteBuffer(src, CL_TRUE, 0, bytes, arguments.data());
+  cl::Event event;
+  queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(arguments.size()), cl::NullRange,
+                             nullptr, &event);
+  event.wait();
+  queue.enqueueReadBuffer(dst, CL_TRUE, 0, bytes, results.data());
+  return results;
+}
+
+}  // namespace
+
+std::vector<float> exp2_arguments() {
+  constexpr int kUniform = 1 << 16, kSmall = 1 << 14;
+  constexpr double kDeepest = -150;
+  std::vector<float> arguments{0.0f,
+                               -0.0f,
+                               -kInfinity,
+                               std::numeric_limits<float>::quiet_NaN(),
+                               -std::numeric_limits<float>::max(),
+                               -1e9f,
+                               -1e4f,
+                               -300.0f};
+  for (int i = 1; i <= kUniform; ++i) {
+    arguments.push_back(static_cast<float>(kDeepest * i / kUniform));
+  }
+  for (int i = 0; i < kSmall; ++i) {  // down to -2^-31, where the result is 1
+    arguments.push_back(static_cast<float>(-std::exp2(-32.0 * i / kSmall + 1)));
+  }
+  while (arguments.size() % 64 != 0) arguments.push_back(-1.0f);
+  return arguments;
+}
+
+double largest_exp2_error(const std::vector<float>& arguments, const std::vector<float>& results,
+                          bool denormals) {
+  double largest = 0.5;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    largest = std::max(largest, error_of(arguments[i], results[i], denormals));
+  }
+  return largest;
+}
+
+double measure_native_exp2(const cl::CommandQueue& queue, const DeviceInfo& info) {
+  constexpr double kCannot = -1;
+  try {
+    const std::vector<float> arguments = exp2_arguments();
+    return largest_exp2_error(arguments, run_probe(queue, arguments), info.denormals_f32);
+  } catch (const cl::Error&) {
+    return kCannot;
+  }
+}
+
+std::string native_exp2_file(const DeviceInfo& info, const std::string& cache_dir) {
+  if (cache_dir.empty()) return "";
+  const std::string who = identity(info);
+  return fmt::format("{}/native_exp2-{:016x}.txt", cache_dir, XXH3_64bits(who.data(), who.size()));
+}
+
+double native_exp2_ulp(const cl::CommandQueue& queue, const DeviceInfo& info,
+                       const std::string& cache_dir) {
+  const std::string path = native_exp2_file(info, cache_dir), who = identity(info);
+  const double known = path.empty() ? 0 : stored(path, who);
+  if (known > 0) return known;
+  const double ulp = measure_native_exp2(queue, info);
+  if (ulp > 0 && !path.empty()) store(path, who, ulp);
+  return ulp;
+}
+
+}  // namespace clam

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#include "clam/op.hpp"
+
+#include <fmt/core.h>
+
+#include "clam/error.hpp"
+#include "find_named.hpp"
+
+namespace clam {
+
+const Op& find_op(std::string_view name) {
+  std::string known;
+  for (const Op* op : all_ops()) {
+    if (op->name == name) return *op;
+    known += " " + op->name;
+  }
+  throw BadArgument(fmt::format("unknown op {}; clam knows{}", in_quotes(name), known));
+}
+
+const Schema& find_schema(std::string_view op) { return find_op(op); }
+
+const Op& op_of(const Problem& problem) { return find_op(problem.schema().name); }
+
+const Variant& find_variant(const Op& op, const std::string& name) {
+  return find_named(op.variants, name, "variant", op.name);
+}
+
+double flops_of(const Problem& problem) { return op_of(problem).flops(problem); }
+
+double bytes_of(const Problem& problem) { return op_of(problem).bytes(problem); }
+
+double least_flops_of(const Problem& problem) {
+  const Op& op = op_of(problem);
+  return (op.least_flops ? op.least_flops : op.flops)(problem);
+}
+
+double least_bytes_of(const Problem& problem) {
+  const Op& op = op_of(problem);
+  return (op.least_bytes ? op.least_bytes : op.bytes)(problem);
+}
+
+}  // namespace clam

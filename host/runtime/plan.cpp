@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include "clam/plan.hpp"
+
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "clam/error.hpp"
+#include "number_text.hpp"
+
+namespace clam {
+namespace {
+
+std::string arg_text(const Arg& arg) {
+  struct Printer {
+    std::string operator()(const BufferArg& a) const {
+      return a.offset ? fmt::format("{}+{}", a.name, a.offset) : a.name;
+    }
+    std::string operator()(std::int32_t value) const { return std::to_string(value); }
+    std::string operator()(float value) const { return number_text(value) + "f"; }
+    std::string operator()(const LocalArg& a) const { return fmt::format("local[{}]", a.bytes); }
+    std::string operator()(const NullArg&) const { return "none"; }
+  };
+  return std::visit(Printer{}, arg);
+}
+
+std::string size_text(const std::array<std::int64_t, 3>& size) {
+  return fmt::format("{}x{}x{}", size[0], size[1], size[2]);
+}
+
+std::string launch_text(const char* title, const Launch& launch) {
+  std::string args;
+  for (const Arg& arg : launch.args) args += (args.empty() ? "" : ", ") + arg_text(arg);
+  return fmt::format("{} {}:{} global {} local {}\n    args ({})\n    options {}\n", title,
+                     launch.file, launch.kernel, size_text(launch.global), size_text(launch.local),
+                     args, launch.options.empty() ? "none" : launch.options);
+}
+
+/// Size of a tensor or buffer of the plan; 0 when it has none of that name.
+std::int64_t bytes_of(const Plan& plan, const std::string& name) {
+  if (const TensorSpec* tensor = plan.tensor(name)) return tensor->bytes();
+  const BufferSpec* buffer = plan.buffer(name);
+  return buffer ? buffer->bytes : 0;
+}
+
+void check(const Plan& plan, const Launch& launch) {
+  const auto reject = [&](const std::string& why) {
+    throw BadArgument(fmt::format("plan: launch of {}: {}", launch.kernel, why));
+  };
+  if (launch.file.empty() || launch.kernel.empty()) reject("file and kernel must be named");
+  for (int axis = 0; axis < 3; ++axis) {
+    if (launch.local[axis] < 1 || launch.global[axis] < 1) reject("sizes must be at least 1");
+    if (launch.global[axis] % launch.local[axis] != 0) {
+      reject(fmt::format("global {} is no multiple of local {}", size_text(launch.global),
+                         size_text(launch.local)));
+    }
+  }
+  for (const Arg& arg : launch.args) {
+    if (const auto* local = std::get_if<LocalArg>(&arg); local && local->bytes < 1) {
+      reject("local_bytes must be at least 1");
+    }
+    const auto* buffer = std::get_if<BufferArg>(&arg);
+    if (!buffer) continue;
+    const std::int64_t bytes = bytes_of(plan, buffer->name);
+    if (bytes == 0) {
+      reject(
+          fmt::format("argument '{}' is neither a tensor nor a buffer of the plan", buffer->name));
+    }
+    if (buffer->offset < 0 || buffer->offset >= bytes) {
+      reject(fmt::format("offset {} is outside '{}' of {} bytes", buffer->offset, buffer->name,
+                         bytes));
+    }
+    if (buffer->offset % plan.device.mem_base_addr_align != 0) {
+      reject(fmt::format("offset {} of '{}' is no multiple of {}", buffer->offset, buffer->name,
+                         plan.device.mem_base_addr_align));
+    }
+  }
+}
+
+}  // namespace
+
+const TensorSpec* Plan::tensor(const std::string& name) const {
+  for (const TensorSpec& spec : tensors) {
+    if (spec.name == name) return &spec;
+  }
+  return nullptr;
+}
+
+const BufferSpec* Plan::buffer(const std::string& name) const {
+  for (const BufferSpec& spec : buffers) {
+    if (spec.name == name) return &spec;
+  }
+  return nullptr;
+}
+
+void check(const Plan& plan) {
+  if (plan.launches.empty()) throw BadArgument("plan: it has no launches");
+  for (const TensorSpec& tensor : plan.tensors) {
+    if (plan.tensor(tensor.name) != &tensor) {
+      throw BadArgument(fmt::format("plan: '{}' names two tensors", tensor.name));
+    }
+  }
+  for (const BufferSpec& buffer : plan.buffers) {
+    if (buffer.bytes < 1)
+      throw BadArgument(fmt::format("plan: buffer {} has no bytes", buffer.name));
+    if (plan.tensor(buffer.name)) {
+      throw BadArgument(fmt::format("plan: '{}' names a tensor and a buffer", buffer.name));
+    }
+  }
+  for (const Launch& launch : plan.pack) check(plan, launch);
+  for (const Launch& launch : plan.launches) check(plan, launch);
+}
+
+std::string to_text(const Plan& plan) {
+  std::string text =
+      fmt::format("{}\nvariant {} for {}\n", plan.problem, plan.variant, plan.device.name);
+  for (const TensorSpec& spec : plan.tensors) {
+    text += fmt::format("{:<7} {} {}[{}]{}\n",
+                        spec.role == TensorSpec::Role::input ? "input" : "output", spec.name,
+                        name(spec.dtype), to_string(spec.shape),
+                        spec.is_dense() ? "" : fmt::format(" in {} elements", spec.span()));
+  }
+  for (const BufferSpec& spec : plan.buffers) {
+    text += fmt::format("{:<7} {} {} bytes\n",
+                        spec.role == BufferSpec::Role::packed ? "packed" : "scratch", spec.name,
+                        spec.bytes);
+  }
+  for (const Launch& launch : plan.pack) text += launch_text("pack  ", launch);
+  for (const Launch& launch : plan.launches) text += launch_text("launch", launch);
+  return text;
+}
+
+}  // namespace clam

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// plan_json.cpp - the versioned JSON form of a Plan, read by other hosts too.
+#include <fmt/core.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "clam/error.hpp"
+#include "clam/plan.hpp"
+#include "number_text.hpp"
+
+namespace clam {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kVersion = 1;
+
+json arg_json(const Arg& arg) {
+  struct Writer {
+    json operator()(const BufferArg& a) const {
+      json written{{"buffer", a.name}};
+      if (a.offset) written["offset"] = a.offset;
+      return written;
+    }
+    json operator()(std::int32_t value) const { return {{"int", value}}; }
+    // Text, because JSON has no word for inf and nan, and decimal digits are exact this way.
+    json operator()(float value) const { return {{"float", number_text(value)}}; }
+    json operator()(const LocalArg& a) const { return {{"local_bytes", a.bytes}}; }
+    json operator()(const NullArg&) const { return {{"none", true}}; }
+  };
+  return std::visit(Writer{}, arg);
+}
+
+float read_float(const json& value) {
+  if (value.is_number()) return value.get<float>();
+  const std::string text = value.get<std::string>();
+  float number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    throw BadArgument(fmt::format("plan: '{}' is no float", text));
+  }
+  return number;
+}
+
+Arg read_arg(const json& arg) {
+  if (arg.contains("buffer")) {
+    return BufferArg{arg.at("buffer").get<std::string>(), arg.value("offset", std::int64_t{0})};
+  }
+  if (arg.contains("int")) {
+    const auto value = arg.at("int").get<std::int64_t>();
+    if (value != static_cast<std::int32_t>(value)) {
+      throw BadArgument(fmt::format("plan: {} does not fit an int argument", value));
+    }
+    return static_cast<std::int32_t>(value);
+  }
+  if (arg.contains("float")) return read_float(arg.at("float"));
+  if (arg.contains("local_bytes")) return LocalArg{arg.at("local_bytes").get<std::int64_t>()};
+  if (arg.contains("none")) return NullArg{};
+  if (arg.contains("image")) throw Unsupported("plan: image arguments are not supported");
+  throw BadArgument("plan: unknown form of argument: " + arg.dump());
+}
+
+json launch_json(const Launch& launch) {
+  json args = json::array();
+  for (const Arg& arg : launch.args) args.push_back(arg_json(arg));
+  return {{"file", launch.file},     {"kernel", launch.kernel}, {"options", launch.options},
+          {"global", launch.global}, {"local", launch.local},   {"args", args}};
+}
+
+Launch read_launch(const json& from) {
+  Launch launch;
+  launch.file = from.at("file").get<std::string>();
+  launch.kernel = from.at("kernel").get<std::string>();
+  launch.options = from.value("options", std::string());
+  from.at("global").get_to(launch.global);
+  from.at("local").get_to(launch.local);
+  for (const json& arg : from.at("args")) launch.args.push_back(read_arg(arg));
+  return launch;
+}
+
+BufferSpec read_buffer(const json& from) {
+  const std::string role = from.at("role").get<std::string>();
+  if (role != "scratch" && role != "packed") {
+    throw BadArgument(
+        fmt::format("plan: role '{}' of a buffer is neither scratch nor packed", role));
+  }
+  return {from.at("name").get<std::string>(),
+          role == "packed" ? BufferSpec::Role::packed : BufferSpec::Role::scratch,
+          from.at("bytes").get<std::int64_t>()};
+}
+
+Plan read_plan(const json& from) {
+  Plan plan;
+  plan.problem = from.value("problem", std::string());
+  plan.variant = from.value("variant", std::string());
+  if (from.contains("device")) plan.device = device_from_json(from.at("device"));
+  plan.tensors = from.at("tensors").get<std::vector<TensorSpec>>();
+  for (const json& buffer : from.value("buffers", json::array()))
+    plan.buffers.push_back(read_buffer(buffer));
+  for (const json& launch : from.value("pack", json::array()))
+    plan.pack.push_back(read_launch(launch));
+  for (const json& launch : from.at("launches")) plan.launches.push_back(read_launch(launch));
+  return plan;
+}
+
+}  // namespace
+
+nlohmann::json to_json(const Plan& plan) {
+  json buffers = json::array(), pack = json::array(), launches = json::array();
+  for (const BufferSpec& spec : plan.buffers) {
+    buffers.push_back({{"name", spec.name},
+                       {"role", spec.role == BufferSpec::Role::packed ? "packed" : "scratch"},
+                       {"bytes", spec.bytes}});
+  }
+  for (const Launch& launch : plan.pack) pack.push_back(launch_json(launch));
+  for (const Launch& launch : plan.launches) launches.push_back(launch_json(launch));
+  return {{"clam_plan", kVersion},
+          {"problem", plan.problem},
+          {"variant", plan.variant},
+          {"device", to_json(plan.device)},
+          {"tensors", plan.tensors},
+          {"buffers", buffers},
+          {"pack", pack},
+          {"launches", launches}};
+}
+
+Plan plan_from_json(const nlohmann::json& from) {
+  if (!from.is_object() || !from.contains("clam_plan")) {
+    throw BadArgument("plan: the key \"clam_plan\" is missing, so this is no plan");
+  }
+  if (from.at("clam_plan") != kVersion) {
+    throw BadArgument(fmt::format("plan: version {} is unknown; this clam reads {}",
+                                  from.at("clam_plan").dump(), kVersion));
+  }
+  try {
+    Plan plan = read_plan(from);
+    check(plan);
+    return plan;
+  } catch (const nlohmann::json::exception& error) {
+    throw BadArgument(fmt::format("plan: {}", error.what()));
+  }
+}
+
+}  // namespace clam

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#include "clam/planner.hpp"
+
+#include <fmt/core.h>
+
+#include "clam/error.hpp"
+#include "clam/op.hpp"
+
+namespace clam {
+namespace {
+
+/// The variants to try, in order: the one asked for, or all.
+std::vector<const Variant*> candidates(const Op& op, const PlanOptions& options) {
+  if (!options.variant.empty()) return {&find_variant(op, options.variant)};
+  std::vector<const Variant*> all;
+  for (const Variant& variant : op.variants) all.push_back(&variant);
+  return all;
+}
+
+Reason cannot_store(const Problem& problem, const DeviceInfo& device) {
+  if (problem.dtype() == Dtype::f16 && !device.fp16) return "the device has no cl_khr_fp16";
+  for (const TensorSpec& spec : problem.tensors()) {
+    if (spec.bytes() > device.max_alloc_bytes) {
+      return fmt::format("tensor {} needs {} bytes, the device allows {} in one buffer", spec.name,
+                         spec.bytes(), device.max_alloc_bytes);
+    }
+  }
+  return {};
+}
+
+Reason cannot_run(const Variant& variant, const Problem& problem, const DeviceInfo& device) {
+  if (Reason reason = cannot_store(problem, device)) return reason;
+  return variant.refuses(problem, device);
+}
+
+/// Why it is not the best choice, where the caller leaves it to the plan.
+Reason is_outdone(const Variant& variant, const Problem& problem, const DeviceInfo& device,
+                  const PlanOptions& options) {
+  if (!options.variant.empty() || !variant.outdone) return {};
+  return variant.outdone(problem, device, options);
+}
+
+Plan plan_variant(const Variant& variant, const Problem& problem, const DeviceInfo& device,
+                  const PlanOptions& options) {
+  Plan plan;
+  plan.problem = problem.text();
+  plan.variant = variant.name;
+  plan.device = device;
+  plan.tensors = problem.tensors();
+  variant.plan(problem, device, options, plan);
+  check(plan);
+  return plan;
+}
+
+/// 0 where there is no plan, or its tile was not chosen by predicted clocks.
+double predicted_clocks_of(const Problem& problem, const DeviceInfo& device) {
+  try {
+    return make_plan(problem, device).clocks;
+  } catch (const Unsupported&) {
+    return 0;
+  }
+}
+
+std::string compare_accumulators(const Problem& problem, const DeviceInfo& device) {
+  if (!op_of(problem).sums_products || problem.dtype() != Dtype::f16) return "";
+  if (problem.choice("acc") != "f32") return "";
+  const double f16 = predicted_clocks_of(problem, device);
+  const double f32 = predicted_clocks_of(problem.with("dtype", "f32"), device);
+  if (f16 == 0 || f32 == 0 || f16 <= f32) return "";
+  std::string text = fmt::format(
+      "note     by Mesa's compiler, not Arm's: dtype=f16 with float sums is predicted to take "
+      "{:.2f} "
+      "of the time of dtype=f32",
+      f16 / f32);
+  for (const char* acc : {"chunk", "f16"}) {
+    const double half = predicted_clocks_of(problem.with("acc", acc), device);
+    if (half > 0 && half < f32) text += fmt::format("; acc={} {:.2f}", acc, half / f32);
+  }
+  return text + "\n";
+}
+
+}  // namespace
+
+Plan make_plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& options) {
+  std::string reasons;
+  for (const Variant* variant : candidates(op_of(problem), options)) {
+    Reason reason = cannot_run(*variant, problem, device);
+    if (!reason) reason = is_outdone(*variant, problem, device, options);
+    if (!reason) return plan_variant(*variant, problem, device, options);
+    if (reasons.find(*reason) == std::string::npos)
+      reasons += (reasons.empty() ? "" : "; ") + *reason;
+  }
+  throw Unsupported(fmt::format("{}: cannot run on {}: {}", problem.text(), device.name, reasons));
+}
+
+std::string explain_plan(const Problem& problem, const DeviceInfo& device,
+                         const PlanOptions& options) {
+  std::string text;
+  bool chosen = false;
+  for (const Variant& variant : op_of(problem).variants) {
+    const Reason reason = cannot_run(variant, problem, device);
+    const bool wanted = options.variant.empty() || options.variant == variant.name;
+    Reason outdone;
+    if (!reason) outdone = is_outdone(variant, problem, device, options);
+    const bool choose = !reason && !outdone && wanted && !chosen;
+    chosen = chosen || choose;
+    text += fmt::format("{:<8} {}: {}\n",
+                        choose   ? "chosen"
+                        : reason ? "no"
+                                 : "possible",
+                        variant.name,
+                        reason    ? *reason
+                        : outdone ? fmt::format("{}; {}", variant.about, *outdone)
+                                  : variant.about);
+  }
+  return text + compare_accumulators(problem, device);
+}
+
+}  // namespace clam

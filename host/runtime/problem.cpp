@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: MIT
+#include "clam/problem.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "clam/error.hpp"
+#include "number_text.hpp"
+
+namespace clam {
+namespace {
+
+std::vector<std::string_view> split_words(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  std::vector<std::string_view> words;
+  for (std::size_t at = text.find_first_not_of(kSpace); at != text.npos;
+       at = text.find_first_not_of(kSpace, at)) {
+    const std::size_t end = std::min(text.find_first_of(kSpace, at), text.size());
+    words.push_back(text.substr(at, end - at));
+    at = end;
+  }
+  return words;
+}
+
+const Field* find_field(const Schema& schema, std::string_view name) {
+  for (const Field& field : schema.fields) {
+    if (field.name == name) return &field;
+  }
+  return nullptr;
+}
+
+std::string known_words(const Schema& schema) {
+  std::string words;
+  for (const Field& field : schema.fields) {
+    words += words.empty() ? "" : " ";
+    words += field.name;
+  }
+  return words;
+}
+
+[[noreturn]] void bad_value(const Schema& schema, const Field& field, std::string_view value,
+                            std::string_view rule) {
+  throw BadArgument(fmt::format("{}: {}={}, {}", schema.name, field.name, in_quotes(value), rule));
+}
+
+std::string canonical_integer(const Schema& schema, const Field& field, std::string_view text) {
+  const bool is_extent = field.kind == Field::Kind::extent;
+  const std::int64_t low = is_extent ? 1 : field.min;
+  const std::int64_t high = is_extent ? 2147483647 : field.max;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range ||
+      (error == std::errc() && (value < low || value > high))) {
+    bad_value(schema, field, text, fmt::format("needs {} to {}", low, high));
+  }
+  if (error != std::errc() || end != text.data() + text.size()) {
+    bad_value(schema, field, text, "needs a whole number");
+  }
+  return std::to_string(value);
+}
+
+std::string canonical_number(const Schema& schema, const Field& field, std::string_view text) {
+  float value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range)
+    bad_value(schema, field, text, "does not fit a float");
+  if (error != std::errc() || end != text.data() + text.size() || std::isnan(value)) {
+    bad_value(schema, field, text, "needs a number, inf or -inf");
+  }
+  return number_text(value == 0 ? 0.0f : value);  // -0 and 0 are one number here
+}
+
+std::string canonical_choice(const Schema& schema, const Field& field, std::string_view text) {
+  std::string choices;
+  for (const std::string& choice : field.choices) {
+    if (text == choice) return choice;
+    choices += " " + choice;
+  }
+  bad_value(schema, field, text, "knows" + choices);
+}
+
+/// Extents between the letters x.
+std::string canonical_shape(const Schema& schema, const Field& field, std::string_view text) {
+  constexpr int kMostExtents = 8;
+  if (text == "none" && field.fallback == "none") return "none";
+  std::string canonical;
+  int extents = 0;
+  for (std::size_t at = 0; at <= text.size(); ++extents) {
+    const std::size_t end = std::min(text.find('x', at), text.size());
+    int extent = 0;
+    const char* stop = text.data() + end;
+    const auto [read, error] = std::from_chars(text.data() + at, stop, extent);
+    if (error != std::errc() || read != stop || extent < 1 || extents == kMostExtents) {
+      bad_value(
+          schema, field, text,
+          fmt::format("needs 1 to {} extents of 1 to 2147483647, like 4x192x192", kMostExtents));
+    }
+    canonical += (canonical.empty() ? "" : "x") + std::to_string(extent);
+    at = end + 1;
+  }
+  return canonical;
+}
+
+/// Numbers between the letters x.
+std::string canonical_numbers(const Schema& schema, const Field& field, std::string_view text) {
+  constexpr int kMostNumbers = 16;
+  std::string canonical;
+  int numbers = 0;
+  for (std::size_t at = 0; at <= text.size(); ++numbers) {
+    const std::size_t end = std::min(text.find('x', at), text.size());
+    if (numbers == kMostNumbers) {
+      bad_value(schema, field, text,
+                fmt::format("needs 1 to {} numbers, like 0.1x0.2", kMostNumbers));
+    }
+    canonical +=
+        (canonical.empty() ? "" : "x") + canonical_number(schema, field, text.substr(at, end - at));
+    at = end + 1;
+  }
+  return canonical;
+}
+
+/// Digits between hyphens: each of 0 to n-1 once.
+std::string canonical_axes(const Schema& schema, const Field& field, std::string_view text) {
+  constexpr std::size_t kMostAxes = 8;
+  const std::size_t axes = (text.size() + 1) / 2;
+  std::string digits;
+  for (std::size_t at = 0; at < text.size(); at += 2) digits += text[at];
+  std::sort(digits.begin(), digits.end());
+  bool good = text.size() % 2 == 1 && axes <= kMostAxes;
+  for (std::size_t at = 1; at < text.size(); at += 2) good = good && text[at] == '-';
+  if (!good || digits != std::string("01234567").substr(0, axes)) {
+    bad_value(schema, field, text, "needs the axes from 0 on, each once, like 0-2-1");
+  }
+  return std::string(text);
+}
+
+std::string canonical(const Schema& schema, const Field& field, std::string_view text) {
+  switch (field.kind) {
+    case Field::Kind::extent:
+    case Field::Kind::integer:
+      return canonical_integer(schema, field, text);
+    case Field::Kind::number:
+      return canonical_number(schema, field, text);
+    case Field::Kind::flag:
+      if (text != "0" && text != "1")
+        bad_value(schema, field, text, "is a flag: write it or leave it out");
+      return std::string(text);
+    case Field::Kind::choice:
+      return canonical_choice(schema, field, text);
+    case Field::Kind::shape:
+      return canonical_shape(schema, field, text);
+    case Field::Kind::numbers:
+      return canonical_numbers(schema, field, text);
+    case Field::Kind::axes:
+      return canonical_axes(schema, field, text);
+  }
+  throw std::logic_error("unknown kind of field");
+}
+
+}  // namespace
+
+Field extent(std::string name, std::string about, std::string fallback) {
+  return {std::move(name), Field::Kind::extent, std::move(fallback), std::move(about), {}};
+}
+Field integer(std::string name, std::string about, std::string fallback, std::int64_t min,
+              std::int64_t max) {
+  return {
+      std::move(name), Field::Kind::integer, std::move(fallback), std::move(about), {}, min, max};
+}
+Field number(std::string name, std::string about, std::string fallback) {
+  return {std::move(name), Field::Kind::number, std::move(fallback), std::move(about), {}};
+}
+Field flag(std::string name, std::string about) {
+  return {std::move(name), Field::Kind::flag, "0", std::move(about), {}};
+}
+Field choice(std::string name, std::string about, std::vector<std::string> choices,
+             std::string fallback) {
+  return {std::move(name), Field::Kind::choice, std::move(fallback), std::move(about),
+          std::move(choices)};
+}
+Field shape(std::string name, std::string about, std::string fallback) {
+  return {std::move(name), Field::Kind::shape, std::move(fallback), std::move(about), {}};
+}
+Field numbers(std::string name, std::string about, std::string fallback) {
+  return {std::move(name), Field::Kind::numbers, std::move(fallback), std::move(about), {}};
+}
+Field axes(std::string name, std::string about, std::string fallback) {
+  return {std::move(name), Field::Kind::axes, std::move(fallback), std::move(about), {}};
+}
+Field dtype_field() {
+  Field field = choice("dtype", "how tensors are stored", {"f32", "f16"}, "");
+  field.always_written = true;
+  return field;
+}
+
+Problem Problem::parse(std::string_view text) {
+  const std::vector<std::string_view> words = split_words(text);
+  if (words.empty())
+    throw BadArgument("empty problem: write an op and its extents, see `clam list`");
+  const Schema& schema = find_schema(words[0]);
+  std::map<std::string, std::string> values;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::size_t equals = words[i].find('=');
+    const std::string_view word = words[i].substr(0, equals);
+    const Field* field = find_field(schema, word);
+    if (!field) {
+      throw BadArgument(fmt::format("{}: unknown word {}; it knows {}", schema.name,
+                                    in_quotes(word), known_words(schema)));
+    }
+    if (equals == std::string_view::npos && field->kind != Field::Kind::flag) {
+      throw BadArgument(fmt::format("{}: {} needs a value: {}=...", schema.name, word, word));
+    }
+    const std::string_view value =
+        equals == std::string_view::npos ? std::string_view("1") : words[i].substr(equals + 1);
+    if (!values.emplace(word, value).second) {
+      throw BadArgument(fmt::format("{}: {} is given twice", schema.name, word));
+    }
+  }
+  return make(schema, values);
+}
+
+Problem Problem::make(const Schema& schema, const std::map<std::string, std::string>& values) {
+  Problem problem(schema);
+  for (const auto& [key, value] : values) {
+    if (!find_field(schema, key)) {
+      throw BadArgument(fmt::format("{}: unknown word {}; it knows {}", schema.name, in_quotes(key),
+                                    known_words(schema)));
+    }
+  }
+  for (const Field& field : schema.fields) {
+    const auto given = values.find(field.name);
+    if (given == values.end() && field.fallback.empty()) {
+      throw BadArgument(
+          fmt::format("{}: {} is missing ({})", schema.name, field.name, field.about));
+    }
+    problem.values_[field.name] =
+        given == values.end() ? field.fallback : canonical(schema, field, given->second);
+  }
+  schema.check(problem, problem.values_);
+  for (const TensorSpec& spec : problem.tensors()) {
+    if (spec.span() > 2147483647 / size_of(spec.dtype)) {
+      throw BadArgument(fmt::format("{}: tensor {} of {} bytes is over the limit of 2147483647",
+                                    schema.name, spec.name, spec.span() * size_of(spec.dtype)));
+    }
+  }
+  return problem;
+}
+
+Problem Problem::from_json(const nlohmann::json& json) {
+  if (!json.is_object() || !json.contains("op") || !json["op"].is_string()) {
+    throw BadArgument("a problem in JSON needs the key \"op\"");
+  }
+  const Schema& schema = find_schema(json["op"].get<std::string>());
+  std::map<std::string, std::string> values;
+  for (const auto& [key, value] : json.items()) {
+    if (key == "op") continue;
+    if (value.is_boolean()) {
+      values[key] = value.get<bool>() ? "1" : "0";
+    } else if (value.is_number_float()) {
+      values[key] = number_text(value.get<float>());
+    } else if (value.is_string()) {
+      values[key] = value.get<std::string>();
+    } else {
+      values[key] = value.dump();
+    }
+  }
+  return make(schema, values);
+}
+
+nlohmann::json Problem::to_json() const {
+  nlohmann::json json{{"op", schema_->name}};
+  for (const Field& field : schema_->fields) {
+    const std::string& text = values_.at(field.name);
+    switch (field.kind) {
+      case Field::Kind::extent:
+      case Field::Kind::integer:
+        json[field.name] = integer(field.name);
+        break;
+      case Field::Kind::number:
+        // Text for infinities: JSON has no word for them.
+        if (std::isfinite(number(field.name))) {
+          json[field.name] = nlohmann::json::parse(text);
+        } else {
+          json[field.name] = text;
+        }
+        break;
+      case Field::Kind::flag:
+        json[field.name] = text == "1";
+        break;
+      case Field::Kind::choice:
+      case Field::Kind::shape:
+      case Field::Kind::numbers:
+      case Field::Kind::axes:
+        json[field.name] = text;
+    }
+  }
+  return json;
+}
+
+std::string Problem::text() const {
+  std::string text = schema_->name;
+  for (const Field& field : schema_->fields) {
+    const std::string& value = values_.at(field.name);
+    if (value == field.fallback && !field.always_written) continue;
+    text += field.kind == Field::Kind::flag ? " " + field.name
+                                            : fmt::format(" {}={}", field.name, value);
+  }
+  return text;
+}
+
+const std::string& Problem::value(std::string_view field, Field::Kind kind) const {
+  const Field* found = find_field(*schema_, field);
+  const bool whole = found && found->kind == Field::Kind::extent && kind == Field::Kind::integer;
+  if (!found || (found->kind != kind && !whole)) {
+    throw std::logic_error(fmt::format("{} has no such field: {}", schema_->name, field));
+  }
+  return values_.find(field)->second;
+}
+
+int Problem::integer(std::string_view field) const {
+  return std::stoi(value(field, Field::Kind::integer));
+}
+float Problem::number(std::string_view field) const {
+  const std::string& text = value(field, Field::Kind::number);
+  float number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+bool Problem::flag(std::string_view field) const { return value(field, Field::Kind::flag) == "1"; }
+const std::string& Problem::choice(std::string_view field) const {
+  return value(field, Field::Kind::choice);
+}
+std::vector<std::int64_t> Problem::shape(std::string_view field) const {
+  const std::string& text = value(field, Field::Kind::shape);
+  std::vector<std::int64_t> extents;
+  if (text == "none") return extents;
+  for (std::size_t at = 0; at <= text.size(); at = std::min(text.find('x', at), text.size()) + 1) {
+    extents.push_back(std::stoi(text.substr(at)));
+  }
+  return extents;
+}
+std::vector<float> Problem::numbers(std::string_view field) const {
+  const std::string& text = value(field, Field::Kind::numbers);
+  std::vector<float> numbers;
+  for (const char *at = text.data(), *end = at + text.size(); at < end; ++at) {
+    at = std::from_chars(at, end, numbers.emplace_back()).ptr;
+  }
+  return numbers;
+}
+std::vector<int> Problem::axes(std::string_view field) const {
+  const std::string& text = value(field, Field::Kind::axes);
+  std::vector<int> axes;
+  for (std::size_t at = 0; at < text.size(); at += 2) axes.push_back(text[at] - '0');
+  return axes;
+}
+Dtype Problem::dtype() const { return parse_dtype(choice("dtype")); }
+
+Problem Problem::with(std::string_view field, std::string_view value) const {
+  std::map<std::string, std::string> values(values_.begin(), values_.end());
+  values[std::string(field)] = value;
+  return make(*schema_, values);
+}
+
+void bad_field(const Problem& problem, std::string_view field, std::string_view rule) {
+  const nlohmann::json json = problem.to_json();
+  const nlohmann::json& value = json.at(std::string(field));
+  throw BadArgument(fmt::format("{}: {}={}, {}", problem.schema().name, field,
+                                value.is_string() ? value.get<std::string>() : value.dump(), rule));
+}
+
+}  // namespace clam

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: MIT
+#include "clam/runtime.hpp"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "clam/error.hpp"
+#include "clam/planner.hpp"
+#include "native_exp2.hpp"
+#include "overlap.hpp"
+
+namespace clam {
+namespace {
+
+std::int64_t product(const std::array<std::int64_t, 3>& size) {
+  return size[0] * size[1] * size[2];
+}
+
+cl::NDRange range(const std::array<std::int64_t, 3>& size) {
+  return {static_cast<cl::size_type>(size[0]), static_cast<cl::size_type>(size[1]),
+          static_cast<cl::size_type>(size[2])};
+}
+
+std::int64_t largest_group(const Plan& plan) {
+  std::int64_t largest = 1;
+  for (const auto* launches : {&plan.pack, &plan.launches}) {
+    for (const Launch& launch : *launches) largest = std::max(largest, product(launch.local));
+  }
+  return largest;
+}
+
+/// The part of a buffer from `offset` on. A sub-buffer cannot be cut again, but its parent can.
+cl::Buffer region(const cl::Buffer& buffer, std::int64_t offset) {
+  if (offset == 0) return buffer;
+  const auto skipped = static_cast<std::size_t>(offset);
+  cl_buffer_region region{skipped, buffer.getInfo<CL_MEM_SIZE>() - skipped};
+  cl::Buffer parent = buffer;
+  if (const cl_mem whole = buffer.getInfo<CL_MEM_ASSOCIATED_MEMOBJECT>()()) {
+    region.origin += buffer.getInfo<CL_MEM_OFFSET>();
+    parent = cl::Buffer(whole, true);
+  }
+  return parent.createSubBuffer(CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region);
+}
+
+/// The buffer of a name: the executable's own, or the caller's, which must be large enough.
+const cl::Buffer& resolve(const std::string& name, const Plan& plan, const Bindings& own,
+                          const Bindings& bindings) {
+  if (const auto found = own.find(name); found != own.end()) return found->second;
+  const auto found = bindings.find(name);
+  if (found == bindings.end() || !found->second()) {
+    throw BadArgument(fmt::format("{}: no buffer is bound to '{}'", plan.problem, name));
+  }
+  const auto have = static_cast<std::int64_t>(found->second.getInfo<CL_MEM_SIZE>());
+  const std::int64_t need = plan.tensor(name)->bytes();
+  if (have < need) {
+    throw BadArgument(
+        fmt::format("{}: '{}' needs {} bytes, its buffer has {}", plan.problem, name, need, have));
+  }
+  return found->second;
+}
+
+/// Throws before the first of these launches where a buffer that any of them names is not there.
+void require_bound(const std::vector<Launch>& launches, const Plan& plan, const Bindings& own,
+                   const Bindings& bindings) {
+  for (const Launch& launch : launches) {
+    for (const Arg& arg : launch.args) {
+      if (const auto* buffer = std::get_if<BufferArg>(&arg)) {
+        resolve(buffer->name, plan, own, bindings);
+      }
+    }
+  }
+}
+
+LaunchTime times_of(const cl::Event& event) {
+  return {event.getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>(),
+          event.getProfilingInfo<CL_PROFILING_COMMAND_SUBMIT>(),
+          event.getProfilingInfo<CL_PROFILING_COMMAND_START>(),
+          event.getProfilingInfo<CL_PROFILING_COMMAND_END>()};
+}
+
+/// Where a tensor's buffer lies: the memory that it is a part of, and its first byte there.
+struct Place {
+  cl_mem memory;
+  std::int64_t begin;
+};
+
+Place place_of(const cl::Buffer& buffer) {
+  if (const cl_mem whole = buffer.getInfo<CL_MEM_ASSOCIATED_MEMOBJECT>()()) {
+    return {whole, static_cast<std::int64_t>(buffer.getInfo<CL_MEM_OFFSET>())};
+  }
+  return {buffer(), 0};
+}
+
+void refuse_overlaps(const Plan& plan, const Bindings& bindings) {
+  for (const TensorSpec& output : plan.tensors) {
+    const auto bound = bindings.find(output.name);
+    if (output.role != TensorSpec::Role::output || bound == bindings.end()) continue;
+    if (!bound->second()) continue;
+    const Place place = place_of(bound->second);
+    for (const TensorSpec& other : plan.tensors) {
+      const auto its = bindings.find(other.name);
+      if (&other == &output || its == bindings.end() || !its->second()) continue;
+      const Place its_place = place_of(its->second);
+      if (place.memory != its_place.memory) continue;
+      if (Reason reason = overlap({&output, place.begin}, {&other, its_place.begin})) {
+        throw BadArgument(fmt::format("{}: {}", plan.problem, *reason));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::int64_t Executable::device_bytes() const {
+  return std::accumulate(plan_.buffers.begin(), plan_.buffers.end(), std::int64_t{0},
+                         [](std::int64_t sum, const BufferSpec& b) { return sum + b.bytes; });
+}
+
+RuntimeOptions RuntimeOptions::from_environment() {
+  RuntimeOptions options;
+  options.cache_dir = ProgramCache::default_dir();
+  options.cache_limit = ProgramCache::limit_from_environment();
+  options.files = KernelFiles::from_environment();
+  return options;
+}
+
+Runtime::Runtime(cl::Context context, cl::CommandQueue queue, Options options)
+    : context_(std::move(context)),
+      queue_(std::move(queue)),
+      options_(std::move(options)),
+      info_(query_device(queue_.getInfo<CL_QUEUE_DEVICE>())),
+      programs_(context_, queue_.getInfo<CL_QUEUE_DEVICE>(), info_, options_.cache_dir,
+                options_.cache_limit) {
+  const cl_command_queue_properties properties = queue_.getInfo<CL_QUEUE_PROPERTIES>();
+  if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) {
+    throw BadArgument("the queue is out of order; a plan's launches need an in-order queue");
+  }
+  bound_flight(options_.max_in_flight);
+  profiling_ = properties & CL_QUEUE_PROFILING_ENABLE;
+}
+
+Runtime::~Runtime() {
+  // Buffers must not be released under running kernels; errors have no one left to hear them.
+  for (const cl::Event& event : in_flight_) {
+    try {
+      event.wait();
+    } catch (const cl::Error&) {
+    }
+  }
+}
+
+void Runtime::bound_flight(int launches) {
+  if (launches < 1) throw BadArgument("max_in_flight must be at least 1");
+  options_.max_in_flight = launches;
+}
+
+void Runtime::set_plan_dir(const std::string& dir) {
+  options_.files = options_.files.with_plan_dir(dir);
+}
+
+Executable Runtime::build(const Plan& plan) {
+  Executable executable;
+  executable.plan_ = plan;
+  const auto build_all = [&](const std::vector<Launch>& launches,
+                             std::vector<cl::Kernel>& kernels) {
+    for (const Launch& launch : launches) {
+      kernels.push_back(
+          programs_.kernel(options_.files.get(launch.file), launch.options, launch.kernel));
+      const cl_uint takes = kernels.back().getInfo<CL_KERNEL_NUM_ARGS>();
+      if (takes != launch.args.size()) {
+        throw BadArgument(fmt::format("{}: kernel {} takes {} arguments, the launch gives {}",
+                                      plan.problem, launch.kernel, takes, launch.args.size()));
+      }
+    }
+  };
+  build_all(plan.pack, executable.pack_);
+  build_all(plan.launches, executable.launches_);
+  return executable;
+}
+
+Reason Runtime::group_refused(const Executable& executable) const {
+  const cl::Device device = queue_.getInfo<CL_QUEUE_DEVICE>();
+  const auto check = [&](const std::vector<Launch>& launches,
+                         const std::vector<cl::Kernel>& kernels) -> Reason {
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+      // The device's own limit promises more than a register-heavy kernel gets (T860: 64 of 256).
+      const auto allowed =
+          static_cast<std::int64_t>(kernels[i].getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(device));
+      const std::int64_t wanted = product(launches[i].local);
+      if (wanted > allowed) {
+        return fmt::format(
+            "kernel {} needs {} work-items a group, but {} allows {}: plan with a "
+            "smaller PlanOptions::max_work_group",
+            launches[i].kernel, wanted, info_.name, allowed);
+      }
+    }
+    return {};
+  };
+  const Reason reason = check(executable.plan_.pack, executable.pack_);
+  return reason ? reason : check(executable.plan_.launches, executable.launches_);
+}
+
+void Runtime::allocate(Executable& executable) {
+  for (const BufferSpec& spec : executable.plan_.buffers) {
+    try {
+      executable.own_[spec.name] =
+          cl::Buffer(context_, CL_MEM_READ_WRITE, static_cast<cl::size_type>(spec.bytes));
+    } catch (const cl::Error& error) {
+      throw DeviceError(
+          fmt::format("{}: cannot allocate {} bytes for {}: {}", executable.plan_.problem,
+                      spec.bytes, spec.name, describe(error)),
+          error.err());
+    }
+  }
+}
+
+void Runtime::measure_for(const Op& op) {
+  if (!op.measures_native_exp2 || info_.native_exp2_ulp != 0) return;
+  info_.native_exp2_ulp = native_exp2_ulp(queue_, info_, options_.cache_dir);
+}
+
+Executable Runtime::prepare(const Problem& problem, PlanOptions options) {
+  require_sound();
+  measure_for(op_of(problem));
+  constexpr std::int64_t kSmallestGroup = 16;
+  for (;;) {
+    Plan plan = make_plan(problem, info_, options);
+    const auto learned = group_limit_.find(plan.variant);
+    if (learned != group_limit_.end() && largest_group(plan) > learned->second) {
+      options.max_work_group = learned->second;
+      plan = make_plan(problem, info_, options);
+    }
+    Executable executable = build(plan);
+    const Reason refused = group_refused(executable);
+    if (!refused) {
+      allocate(executable);
+      return executable;
+    }
+    const std::int64_t half = largest_group(plan) / 2;
+    if (half < kSmallestGroup) throw Unsupported(fmt::format("{}: {}", plan.problem, *refused));
+    options.max_work_group = group_limit_[plan.variant] = static_cast<int>(half);
+    ++counters_.groups_halved;
+  }
+}
+
+Executable Runtime::prepare(const Plan& foreign) {
+  require_sound();
+  Plan plan = foreign;
+  plan.device = info_;  // offsets must suit this device, whichever the plan was made for
+  check(plan);
+  Executable executable = build(plan);
+  if (const Reason refused = group_refused(executable)) {
+    throw Unsupported(fmt::format("{}: {}", plan.problem, *refused));
+  }
+  allocate(executable);
+  return executable;
+}
+
+std::vector<LaunchTime> Runtime::pack(Executable& executable, const Bindings& bindings) {
+  require_sound();
+  require_bound(executable.plan_.pack, executable.plan_, executable.own_, bindings);
+  const std::vector<LaunchTime> before = finish();
+  for (std::size_t i = 0; i < executable.pack_.size(); ++i) {
+    launch(executable.plan_.pack[i], executable.pack_[i], executable, bindings);
+  }
+  const std::vector<LaunchTime> times = finish();
+  times_ = before;
+  return times;
+}
+
+void Runtime::enqueue(Executable& executable, const Bindings& bindings) {
+  require_sound();
+  require_bound(executable.plan_.launches, executable.plan_, executable.own_, bindings);
+  refuse_overlaps(executable.plan_, bindings);
+  for (std::size_t i = 0; i < executable.launches_.size(); ++i) {
+    launch(executable.plan_.launches[i], executable.launches_[i], executable, bindings);
+  }
+}
+
+std::vector<cl::Buffer> Runtime::set_arguments(const Launch& launch, cl::Kernel& kernel,
+                                               const Executable& executable,
+                                               const Bindings& bindings) const {
+  struct Setter {
+    cl::Kernel& kernel;
+    const Executable& executable;
+    const Bindings& bindings;
+    cl_uint index = 0;
+    std::vector<cl::Buffer> alive{};
+    void operator()(const BufferArg& a) {
+      alive.push_back(
+          region(resolve(a.name, executable.plan(), executable.own_, bindings), a.offset));
+      kernel.setArg(index, alive.back());
+    }
+    void operator()(std::int32_t value) { kernel.setArg(index, static_cast<cl_int>(value)); }
+    void operator()(float value) { kernel.setArg(index, value); }
+    void operator()(const LocalArg& a) {
+      kernel.setArg(index, cl::Local(static_cast<cl::size_type>(a.bytes)));
+    }
+    void operator()(const NullArg&) {
+      const cl_mem none = nullptr;
+      kernel.setArg(index, sizeof none, &none);
+    }
+  };
+  Setter setter{kernel, executable, bindings};
+  try {
+    for (const Arg& arg : launch.args) {
+      std::visit(setter, arg);
+      ++setter.index;
+    }
+  } catch (const cl::Error& error) {
+    throw BadArgument(fmt::format("{}: argument {} does not suit kernel {}: {}",
+                                  executable.plan().problem, setter.index, launch.kernel,
+                                  describe(error)));
+  }
+  return setter.alive;
+}
+
+void Runtime::launch(const Launch& launch, cl::Kernel& kernel, const Executable& executable,
+                     const Bindings& bindings) {
+  // Setting an argument does not retain its buffer, enqueueing does.
+  const std::vector<cl::Buffer> alive = set_arguments(launch, kernel, executable, bindings);
+  try {
+    while (in_flight_.size() >= static_cast<std::size_t>(options_.max_in_flight)) {
+      ++counters_.waits;
+      retire_oldest();
+    }
+    cl::Event event;
+    queue_.enqueueNDRangeKernel(kernel, cl::NullRange, range(launch.global), range(launch.local),
+                                nullptr, &event);
+    in_flight_.push_back(event);
+    ++counters_.launches;
+  } catch (const cl::Error& error) {
+    taint(fmt::format("{}: launch of {}:{} failed: {}", executable.plan_.problem, launch.file,
+                      launch.kernel, describe(error)),
+          error.err());
+  }
+}
+
+void Runtime::retire_oldest() {
+  const cl::Event event = in_flight_.front();
+  in_flight_.pop_front();
+  // A wait on an event of a queue that was never flushed can block for ever (seen on G52).
+  queue_.flush();
+  int status = CL_COMPLETE;
+  try {
+    event.wait();
+  } catch (const cl::Error& error) {
+    status = error.err();
+  }
+  const cl_int own_status = event.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>();
+  if (own_status != CL_COMPLETE) status = own_status;
+  if (status != CL_COMPLETE) {
+    taint(fmt::format("a kernel ended with {} ({})", cl_status_name(status), status), status);
+  }
+  if (profiling_) times_.push_back(times_of(event));
+}
+
+std::vector<LaunchTime> Runtime::finish() {
+  require_sound();
+  try {
+    while (!in_flight_.empty()) retire_oldest();
+  } catch (const cl::Error& error) {
+    taint("waiting failed: " + describe(error), error.err());
+  }
+  return std::exchange(times_, {});
+}
+
+void Runtime::require_sound() const {
+  if (tainted()) {
+    throw DeviceError("this runtime is unusable since an earlier device error: " + taint_ +
+                      "; make a new context");
+  }
+}
+
+void Runtime::taint(const std::string& what, int code) {
+  taint_ = what;
+  throw DeviceError(what, code);
+}
+
+nlohmann::json counters_json(Runtime& runtime) {
+  const Runtime::Counters& counters = runtime.counters();
+  return {{"programs", to_json(runtime.programs().counters())},
+          {"launches", counters.launches},
+          {"waits", counters.waits},
+          {"groups_halved", counters.groups_halved}};
+}
+
+}  // namespace clam

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// includes_test.cpp - which file of host/ may include which.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/atomic_file.hpp"
+
+namespace clam::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Files by their path below host/, and their text.
+using Files = std::map<std::string, std::string>;
+
+Files files_of_host() {
+  const fs::path host = fs::path(CLAM_SOURCE_DIR) / "host";
+  Files files;
+  for (const auto& entry : fs::recursive_directory_iterator(host)) {
+    const std::string extension = entry.path().extension().string();
+    if (extension != ".hpp" && extension != ".cpp" && extension != ".in") continue;
+    files[entry.path().lexically_relative(host).string()] = read_file(entry.path().string());
+  }
+  return files;
+}
+
+bool begins(const std::string& text, const std::string& with) { return text.rfind(with, 0) == 0; }
+
+/// The files of `files` that one of them includes, as the compiler finds them.
+std::vector<std::string> included(const Files& files, const std::string& file) {
+  static const std::regex directive("(?:^|\\n)#include [\"<]([^\">]+)[\">]");
+  const std::string& text = files.at(file);
+  std::vector<std::string> found;
+  for (std::sregex_iterator it(text.begin(), text.end(), directive), end; it != end; ++it) {
+    for (const fs::path& folder : {fs::path(file).parent_path(), fs::path(), fs::path("include")}) {
+      const std::string path = (folder / (*it)[1].str()).lexically_normal().string();
+      if (files.count(path) == 0) continue;
+      found.push_back(path);
+      break;
+    }
+  }
+  return found;
+}
+
+/// Includes that cross the line from what a runtime needs to what checks it, or from a public
+/// header to one that is not.
+std::vector<std::string> forbidden(const Files& files) {
+  std::vector<std::string> found;
+  for (const auto& [file, text] : files) {
+    for (const std::string& other : included(files, file)) {
+      const bool checks = begins(other, "check/") && !begins(file, "check/");
+      const bool hidden = begins(file, "include/") && !begins(other, "include/");
+      if (checks || hidden) found.push_back(file + " includes " + other);
+    }
+  }
+  return found;
+}
+
+/// A header and its source file are one.
+std::string unit_of(const std::string& file) {
+  const fs::path path = begins(file, "include/clam/") ? "runtime/" + file.substr(13) : file;
+  return (path.parent_path() / path.stem()).string();
+}
+
+/// Walks from unit to unit until one comes again.
+class Circles {
+ public:
+  explicit Circles(const Files& files) {
+    for (const auto& [file, text] : files) {
+      for (const std::string& other : included(files, file)) {
+        if (unit_of(file) != unit_of(other)) next_[unit_of(file)].insert(unit_of(other));
+      }
+    }
+    for (const auto& [unit, others] : next_) walk(unit);
+  }
+  const std::vector<std::string>& found() const { return found_; }
+
+ private:
+  void walk(const std::string& unit) {
+    if (done_.count(unit) > 0) return;
+    if (const auto at = std::find(path_.begin(), path_.end(), unit); at != path_.end()) {
+      std::string circle;
+      for (auto it = at; it != path_.end(); ++it) circle += *it + " > ";
+      found_.push_back(circle + unit);
+      return;
+    }
+    path_.push_back(unit);
+    for (const std::string& other : next_[unit]) walk(other);
+    path_.pop_back();
+    done_.insert(unit);
+  }
+
+  std::map<std::string, std::set<std::string>> next_;
+  std::vector<std::string> path_, found_;
+  std::set<std::string> done_;
+};
+
+TEST(includes, the_runtime_and_the_ops_know_nothing_of_what_checks_them) {
+  const Files files = files_of_host();
+  ASSERT_GT(files.size(), 100u);
+  EXPECT_EQ(forbidden(files), std::vector<std::string>());
+}
+
+TEST(includes, no_two_files_include_each_other) {
+  EXPECT_EQ(Circles(files_of_host()).found(), std::vector<std::string>());
+}
+
+TEST(includes, an_include_that_is_not_allowed_is_seen) {
+  const Files files = {{"include/clam/plan.hpp", "#include \"device.hpp\"\n"},
+                       {"include/clam/device.hpp", "#include \"runtime/text.hpp\"\n"},
+                       {"runtime/text.hpp", ""},
+                       {"ops/dense.cpp", "// why\n#include \"check/verify.hpp\"\n"},
+                       {"check/verify.hpp", "#include <clam/plan.hpp>\n"}};
+  EXPECT_EQ(forbidden(files),
+            (std::vector<std::string>{"include/clam/device.hpp includes runtime/text.hpp",
+                                      "ops/dense.cpp includes check/verify.hpp"}));
+}
+
+TEST(includes, a_circle_is_seen_also_through_a_source_file) {
+  const Files files = {{"check/graph.hpp", ""},
+                       {"check/graph.cpp", "#include \"graph.hpp\"\n#include \"fill.hpp\"\n"},
+                       {"check/fill.hpp", "#include \"graph.hpp\"\n"}};
+  EXPECT_EQ(Circles(files).found(),
+            std::vector<std::string>{"check/fill > check/graph > check/fill"});
+}
+
+}  // namespace
+}  // namespace clam::test
