@@ -6,9 +6,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "allocations.hpp"
 #include "check/verify.hpp"
 #include "clam/error.hpp"
 #include "foreign_plan.hpp"
+#include "scripted.hpp"
 #include "test_errors.hpp"
 
 namespace clam {
@@ -122,6 +124,103 @@ TEST_F(runtime_device, bounds_what_is_in_flight) {
   options.max_in_flight = 0;
   EXPECT_THROWS_SAYING(test::fresh_runtime(options), BadArgument,
                        "max_in_flight must be at least 1");
+}
+
+TEST_F(runtime_device, a_bound_call_computes_what_an_unbound_one_does) {
+  Executable executable = runtime_->prepare(test::scale_plan(16, 2));
+  const HostTensor from = counting(16);
+  Bindings bindings{{"src", buffer(16)}, {"dst", buffer(16)}};
+  runtime_->queue().enqueueWriteBuffer(bindings.at("src"), CL_TRUE, 0, from.bytes(), from.data());
+  const Bound first = runtime_->bind(executable, bindings);
+  // Another bound call, and one of the executable itself, leave its arguments alone.
+  const Bindings others{{"src", buffer(16)}, {"dst", buffer(16)}};
+  const Bound second = runtime_->bind(executable, others);
+  runtime_->enqueue(executable, others);
+  const cl::Buffer dst = bindings.at("dst");
+  bindings.clear();  // the bound call keeps src
+  const cl::Event before = runtime_->enqueue(second);
+  const cl::Event done = runtime_->enqueue(first, {before});
+  done.wait();
+  EXPECT_EQ(before.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>(), CL_COMPLETE);
+  HostTensor to(Dtype::f32, {16});
+  runtime_->queue().enqueueReadBuffer(dst, CL_TRUE, 0, to.bytes(), to.data());
+  for (std::int64_t i = 0; i < 16; ++i) EXPECT_EQ(to.get(i), 2.0 * static_cast<double>(i));
+  EXPECT_EQ(runtime_->finish().size(), 1u) << "the times of bound calls are their events'";
+  EXPECT_EQ(runtime_->counters().launches, 3);
+}
+
+TEST_F(runtime_device, binding_refuses_what_enqueueing_refuses) {
+  Executable executable = runtime_->prepare(test::scale_plan(16, 2));
+  EXPECT_THROWS_SAYING(runtime_->bind(executable, {{"src", buffer(16)}}), BadArgument,
+                       "no buffer is bound to 'dst'");
+  EXPECT_THROWS_SAYING(runtime_->bind(executable, {{"src", buffer(16)}, {"dst", buffer(15)}}),
+                       BadArgument, "'dst' needs 64 bytes, its buffer has 60");
+  const cl::Buffer both = buffer(16);
+  EXPECT_THROWS_SAYING(runtime_->bind(executable, {{"src", both}, {"dst", both}}), BadArgument,
+                       "overlap");
+  EXPECT_FALSE(runtime_->tainted());
+}
+
+TEST_F(runtime_device, bound_calls_are_bounded_in_flight_too) {
+  RuntimeOptions options;
+  options.max_in_flight = 4;
+  options.files = KernelFiles(folder_.path());
+  const auto bounded = test::fresh_runtime(options);
+  Executable executable = bounded->prepare(test::scale_plan(16, 2));
+  const Bound bound = bounded->bind(executable, {{"src", buffer(16)}, {"dst", buffer(16)}});
+  for (int i = 0; i < 20; ++i) bounded->enqueue(bound);
+  EXPECT_EQ(bounded->counters().waits, 16);
+}
+
+TEST_F(runtime_device, a_bound_call_allocates_nothing) {
+  constexpr int kCalls = 100;
+  Executable executable = runtime_->prepare(test::scale_plan(16, 2));
+  const Bindings bindings{{"src", buffer(16)}, {"dst", buffer(16)}};
+  const Bound bound = runtime_->bind(executable, bindings);
+  const auto allocations_of = [&](const auto& call) {
+    const std::int64_t before = test::allocations();
+    for (int i = 0; i < kCalls; ++i) call();
+    const std::int64_t after = test::allocations();
+    runtime_->finish();
+    return after - before;
+  };
+  runtime_->bound_flight(kCalls);
+  cl::Kernel bare = runtime_->programs().kernel(runtime_->files().get("scale.cl"), "", "scale");
+  bare.setArg(0, bindings.at("src"));
+  bare.setArg(1, bindings.at("dst"));
+  bare.setArg(2, 2.0f);
+  bare.setArg(3, cl_int{16});
+  const std::int64_t of_driver = allocations_of([&] {
+    cl::Event event;
+    runtime_->queue().enqueueNDRangeKernel(bare, cl::NullRange, {16}, {16}, nullptr, &event);
+  });
+  EXPECT_EQ(allocations_of([&] { runtime_->enqueue(bound); }), of_driver);
+  EXPECT_GT(allocations_of([&] { runtime_->enqueue(executable, bindings); }), of_driver + kCalls)
+      << "allocations are not counted";
+}
+
+/// By a script that counts: the first launch after a wait is handed over at once, then every
+/// eighth.
+TEST(runtime_scripted, launches_are_flushed_by_the_stated_policy) {
+  CLAM_ON_SCRIPTED_DEVICE();
+  const test::TemporaryFolder folder;
+  test::write_scale_kernel(folder);
+  const auto runtime = test::runtime_with_kernels(folder);
+  Executable executable = runtime->prepare(test::scale_plan(16, 2));
+  const cl::Buffer src(runtime->context(), CL_MEM_READ_WRITE, 64);
+  const cl::Buffer dst(runtime->context(), CL_MEM_READ_WRITE, 64);
+  const Bound bound = runtime->bind(executable, {{"src", src}, {"dst", dst}});
+  const auto flushes_of = [&](int calls) {
+    const std::int64_t before = test::scripted::counts()["clFlush"];
+    for (int i = 0; i < calls; ++i) runtime->enqueue(bound);
+    const std::int64_t after = test::scripted::counts()["clFlush"];
+    runtime->finish();
+    return after - before;
+  };
+  EXPECT_EQ(flushes_of(1), 1);
+  EXPECT_EQ(flushes_of(8), 1);
+  EXPECT_EQ(flushes_of(9), 2);
+  EXPECT_EQ(flushes_of(25), 4);
 }
 
 TEST_F(runtime_device, pack_launches_run_apart_and_are_timed_apart) {

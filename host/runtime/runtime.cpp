@@ -143,9 +143,10 @@ Runtime::Runtime(cl::Context context, cl::CommandQueue queue, Options options)
 
 Runtime::~Runtime() {
   // Buffers must not be released under running kernels; errors have no one left to hear them.
-  for (const cl::Event& event : in_flight_) {
+  for (; flying_ > 0; --flying_) {
     try {
-      event.wait();
+      if (std::exchange(unflushed_, 0) > 0) queue_.flush();
+      in_flight_[oldest_++ % in_flight_.size()].event.wait();
     } catch (const cl::Error&) {
     }
   }
@@ -153,6 +154,13 @@ Runtime::~Runtime() {
 
 void Runtime::bound_flight(int launches) {
   if (launches < 1) throw BadArgument("max_in_flight must be at least 1");
+  for (; flying_ > static_cast<std::size_t>(launches); ++counters_.waits) retire_oldest();
+  std::vector<InFlight> ring(static_cast<std::size_t>(launches));
+  for (std::size_t i = 0; i < flying_; ++i) {
+    ring[i] = std::move(in_flight_[(oldest_ + i) % in_flight_.size()]);
+  }
+  in_flight_ = std::move(ring);
+  oldest_ = 0;
   options_.max_in_flight = launches;
 }
 
@@ -317,20 +325,47 @@ std::vector<cl::Buffer> Runtime::set_arguments(const Launch& launch, cl::Kernel&
   return setter.alive;
 }
 
+Bound Runtime::bind(const Executable& executable, const Bindings& bindings) {
+  require_sound();
+  const Plan& plan = executable.plan_;
+  require_bound(plan.launches, plan, executable.own_, bindings);
+  refuse_overlaps(plan, bindings);
+  Bound bound;
+  bound.problem_ = plan.problem;
+  for (std::size_t i = 0; i < plan.launches.size(); ++i) {
+    const Launch& launch = plan.launches[i];
+    cl::Kernel kernel(executable.launches_[i].getInfo<CL_KERNEL_PROGRAM>(), launch.kernel.c_str());
+    for (cl::Buffer& buffer : set_arguments(launch, kernel, executable, bindings)) {
+      bound.buffers_.push_back(std::move(buffer));
+    }
+    bound.steps_.push_back({std::move(kernel), range(launch.global), range(launch.local)});
+  }
+  return bound;
+}
+
+cl::Event Runtime::enqueue(const Bound& bound, const std::vector<cl::Event>& wait_for) {
+  require_sound();
+  const std::vector<cl::Event>* before = wait_for.empty() ? nullptr : &wait_for;
+  cl::Event last;
+  for (const Bound::Step& step : bound.steps_) {
+    try {
+      last = submit(step.kernel, step.global, step.local, before, false);
+    } catch (const cl::Error& error) {
+      taint(fmt::format("{}: launch of {} failed: {}", bound.problem_,
+                        step.kernel.getInfo<CL_KERNEL_FUNCTION_NAME>(), describe(error)),
+            error.err());
+    }
+    before = nullptr;
+  }
+  return last;
+}
+
 void Runtime::launch(const Launch& launch, cl::Kernel& kernel, const Executable& executable,
                      const Bindings& bindings) {
   // Setting an argument does not retain its buffer, enqueueing does.
   const std::vector<cl::Buffer> alive = set_arguments(launch, kernel, executable, bindings);
   try {
-    while (in_flight_.size() >= static_cast<std::size_t>(options_.max_in_flight)) {
-      ++counters_.waits;
-      retire_oldest();
-    }
-    cl::Event event;
-    queue_.enqueueNDRangeKernel(kernel, cl::NullRange, range(launch.global), range(launch.local),
-                                nullptr, &event);
-    in_flight_.push_back(event);
-    ++counters_.launches;
+    submit(kernel, range(launch.global), range(launch.local), nullptr, profiling_);
   } catch (const cl::Error& error) {
     taint(fmt::format("{}: launch of {}:{} failed: {}", executable.plan_.problem, launch.file,
                       launch.kernel, describe(error)),
@@ -338,29 +373,49 @@ void Runtime::launch(const Launch& launch, cl::Kernel& kernel, const Executable&
   }
 }
 
+cl::Event Runtime::submit(const cl::Kernel& kernel, const cl::NDRange& global,
+                          const cl::NDRange& local, const std::vector<cl::Event>* wait_for,
+                          bool keeps_times) {
+  while (flying_ == in_flight_.size()) {
+    ++counters_.waits;
+    retire_oldest();
+  }
+  cl::Event event;
+  queue_.enqueueNDRangeKernel(kernel, cl::NullRange, global, local, wait_for, &event);
+  in_flight_[(oldest_ + flying_) % in_flight_.size()] = {event, keeps_times};
+  ++counters_.launches;
+  if (flying_++ == 0 || ++unflushed_ >= options_.launches_a_flush) {
+    queue_.flush();
+    unflushed_ = 0;
+  }
+  return event;
+}
+
 void Runtime::retire_oldest() {
-  const cl::Event event = in_flight_.front();
-  in_flight_.pop_front();
+  const InFlight oldest = std::exchange(in_flight_[oldest_], {});
+  oldest_ = (oldest_ + 1) % in_flight_.size();
+  --flying_;
   // A wait on an event of a queue that was never flushed can block for ever (seen on G52).
-  queue_.flush();
+  if (unflushed_ > 0) queue_.flush();
+  unflushed_ = 0;
   int status = CL_COMPLETE;
   try {
-    event.wait();
+    oldest.event.wait();
   } catch (const cl::Error& error) {
     status = error.err();
   }
-  const cl_int own_status = event.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>();
+  const cl_int own_status = oldest.event.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>();
   if (own_status != CL_COMPLETE) status = own_status;
   if (status != CL_COMPLETE) {
     taint(fmt::format("a kernel ended with {} ({})", cl_status_name(status), status), status);
   }
-  if (profiling_) times_.push_back(times_of(event));
+  if (oldest.keeps_times) times_.push_back(times_of(oldest.event));
 }
 
 std::vector<LaunchTime> Runtime::finish() {
   require_sound();
   try {
-    while (!in_flight_.empty()) retire_oldest();
+    while (flying_ > 0) retire_oldest();
   } catch (const cl::Error& error) {
     taint("waiting failed: " + describe(error), error.err());
   }

@@ -2,8 +2,8 @@
 // runtime.hpp - runs Plans on a borrowed context and queue.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -43,9 +43,26 @@ class Executable {
   Bindings own_;
 };
 
+/// The launches of an Executable with all arguments set, on kernels of its own. It keeps them and
+/// their buffers alive.
+class Bound {
+ private:
+  friend class Runtime;
+  struct Step {
+    cl::Kernel kernel;
+    cl::NDRange global, local;
+  };
+  std::string problem_;  ///< for messages
+  std::vector<Step> steps_;
+  std::vector<cl::Buffer> buffers_;
+};
+
 struct RuntimeOptions {
   int max_in_flight = 32;  ///< launches; an unbounded queue gives CL_OUT_OF_HOST_MEMORY on a G610
-  std::string cache_dir;   ///< where built programs are kept; empty: in memory alone
+  /// The queue is flushed after so many launches, and after the first one when none is in flight.
+  /// Without a flush a driver may keep launches back until somebody waits.
+  int launches_a_flush = 8;
+  std::string cache_dir;  ///< where built programs are kept; empty: in memory alone
   std::int64_t cache_limit = ProgramCache::kDefaultLimit;  ///< most bytes in cache_dir
   KernelFiles files;                                       ///< the embedded kernels
 
@@ -84,6 +101,13 @@ class Runtime {
   /// an argument does not suit the kernel. An output may overlap another tensor only if the plan
   /// allows it (TensorSpec::may_be); else that is a BadArgument too.
   void enqueue(Executable& executable, const Bindings& bindings);
+  /// Checks the bindings and sets the arguments, as `enqueue` does, but once for many calls. Throws
+  /// BadArgument as `enqueue` does.
+  Bound bind(const Executable& executable, const Bindings& bindings);
+  /// Enqueues the launches, the first after the events of `wait_for`, and returns the event of the
+  /// last one. It looks up no name and allocates nothing. Its times are not among those of
+  /// `finish`: they are the event's.
+  cl::Event enqueue(const Bound& bound, const std::vector<cl::Event>& wait_for = {});
   /// Waits for all launches and checks the execution status of each event. Returns the times since
   /// the last finish, in order of launch. They are kept until then, so call it now and then.
   std::vector<LaunchTime> finish();
@@ -110,6 +134,8 @@ class Runtime {
                                         const Bindings& bindings) const;
   void launch(const Launch& launch, cl::Kernel& kernel, const Executable& executable,
               const Bindings& bindings);
+  cl::Event submit(const cl::Kernel& kernel, const cl::NDRange& global, const cl::NDRange& local,
+                   const std::vector<cl::Event>* wait_for, bool keeps_times);
   void retire_oldest();
   void require_sound() const;
   void measure_for(const Op& op);
@@ -121,7 +147,13 @@ class Runtime {
   DeviceInfo info_;
   ProgramCache programs_;
   bool profiling_ = false;
-  std::deque<cl::Event> in_flight_;
+  struct InFlight {
+    cl::Event event;
+    bool keeps_times = false;
+  };
+  std::vector<InFlight> in_flight_;  ///< a ring of max_in_flight places
+  std::size_t oldest_ = 0, flying_ = 0;
+  int unflushed_ = 0;
   std::vector<LaunchTime> times_;
   std::map<std::string, int> group_limit_;  ///< by variant: learned from built kernels
   Counters counters_;
