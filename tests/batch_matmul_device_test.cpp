@@ -126,15 +126,15 @@ TEST_F(batch_matmul_device, every_tile_is_right_at_its_edges) {
 /// Plans as a Mali gets them: split addresses, two vectors of columns, items that share k.
 TEST_F(batch_matmul_device, plans_for_a_mali_are_right_here_too) {
   const DeviceInfo mali = gpu_device(find_gpu("g610"));
-  const char* const words[] = {"batch=4 m=193 n=192 k=64 tb=1 mask=mn scale=0.125",
-                               "m=193 n=196 k=260 tb=1",
-                               "m=193 n=196 k=260",
-                               "batch=4 m=193 n=64 k=196",
-                               "batch=4 m=193 n=66 k=196",
-                               "batch=3 m=195 n=128 k=68 ta=1",
-                               "batch=3 m=195 n=128 k=68 ta=1 tb=1"};
+  const std::vector<std::string> all = {"batch=4 m=193 n=192 k=64 tb=1 mask=mn scale=0.125",
+                                        "m=193 n=196 k=260 tb=1",
+                                        "m=193 n=196 k=260",
+                                        "batch=4 m=193 n=64 k=196",
+                                        "batch=4 m=193 n=66 k=196",
+                                        "batch=3 m=195 n=128 k=68 ta=1",
+                                        "batch=3 m=195 n=128 k=68 ta=1 tb=1"};
   for (const auto& [dtype, acc] : sums_of(dtypes())) {
-    for (const char* const word : words) {
+    for (const std::string& word : test::of_this_run(all)) {
       const Problem problem = parse(word + acc, dtype);
       const Plan plan = make_plan(problem, mali);
       SCOPED_TRACE(problem.text() + " " + plan.variant);

@@ -297,7 +297,9 @@ void dense_device::expect_right_here(const std::vector<std::string>& lines) {
   }
 }
 
-TEST_F(dense_device, plans_for_a_mali_are_right_here_too) { expect_right_here(kOfAMali); }
+TEST_F(dense_device, plans_for_a_mali_are_right_here_too) {
+  expect_right_here(test::of_this_run(kOfAMali));
+}
 
 TEST_F(dense_device, a_malis_plans_of_all_cases_are_right_here_too) {
   expect_right_here(proof_of(find_op("dense")).cases);
