@@ -118,6 +118,7 @@
 #error "attention.cl: ATT_LDQ, ATT_LDK and ATT_LDV must be multiples of 4, for aligned vector loads"
 #endif
 
+//@shared element
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half T;
@@ -126,6 +127,7 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
+//@end
 
 // The operations are those of the text: x - m must not become a part of one fma.
 #pragma OPENCL FP_CONTRACT OFF
@@ -154,6 +156,7 @@ float total4(float4 v) { return dot(v, (float4)(1.0f)); }
 
 // ---- memory: a 64-bit base and an unsigned byte offset cost Mali compilers the least ----
 
+//@shared memory
 float load1(__global const char* p, uint at) { return (float)*(__global const T*)(p + at); }
 
 float4 load4(__global const char* p, uint at) {
@@ -166,9 +169,11 @@ void store1(float v, __global char* p, uint at) { *(__global T*)(p + at) = (T)v;
 void store4(float4 v, __global char* p, uint at) {
   *(__global T4*)(p + at) = (T4)((T)v.x, (T)v.y, (T)v.z, (T)v.w);
 }
+//@end
 
 // ---- addresses that a loop moves along ----
 
+//@shared address
 // With SPLIT, a load adds to the lower half of an address alone. Mesa's compilers for Mali spend
 // two instructions on that. A sum of 64 bits takes three, and more registers. Right only where base
 // and what is read have the same upper half: see ends_above.
@@ -190,25 +195,30 @@ typedef __global const char* Address;
 int ends_above(__global const void* base, uint bytes) {
   return SPLIT && (uint)(ulong)base + (bytes - 1) < (uint)(ulong)base;
 }
+//@end
 
 // ---- sums ----
 
-// What is multiplied and summed, until a chunk ends.
+//@shared factor
+// What is multiplied and summed, until a chunk ends. Packed operands are stored so.
 #if ACC == 0
 typedef float S;
 typedef float4 S4;
 #else
 typedef half S;
-typedef half2 S2;
 typedef half4 S4;
 #endif
 
 #define CHUNK 32  // products of a chunk
 
-S4 load_s(__global const T4* p) {
+// Through components: some compilers lack the conversions of half vectors.
+float4 widen(S4 v) { return (float4)((float)v.x, (float)v.y, (float)v.z, (float)v.w); }
+
+S4 load_t(__global const T4* p) {
   const T4 v = *p;
   return (S4)((S)v.x, (S)v.y, (S)v.z, (S)v.w);
 }
+//@end
 
 // Sums are variables of their own: arrays cost Mesa's compilers a fifth of a loop.
 #if ROWS == 1
@@ -230,9 +240,9 @@ S4 load_s(__global const T4* p) {
 // ---- scores: rows of q times four rows of k, both read along d ----
 
 #define LOAD_Q(i, at) \
-  const S4 q##i = load_s((__global const T4*)PLACE(q, i * q_row + (at) * SIZE));
+  const S4 q##i = load_t((__global const T4*)PLACE(q, i * q_row + (at) * SIZE));
 #define LOAD_K(j, at) \
-  const S4 k##j = load_s((__global const T4*)PLACE(k, j * k_row + (at) * SIZE));
+  const S4 k##j = load_t((__global const T4*)PLACE(k, j * k_row + (at) * SIZE));
 #define FOUR_C(ROW, at)                                 \
   {                                                     \
     LOAD_K(0, at) LOAD_K(1, at) LOAD_K(2, at) LOAD_K(3, at) \
@@ -267,6 +277,7 @@ void score(float4* s, Address q, uint q_row, Address k, uint k_row, int d) {
 }
 #else
 // c0_1 is the sum in a chunk of row 0 and key 1: of its even c and of its odd c.
+typedef half2 S2;
 S2 first_pair(S4 q, S4 k) { return fma(q.zw, k.zw, q.xy * k.xy); }
 S2 add_pair(S2 sum, S4 q, S4 k) { return fma(q.zw, k.zw, fma(q.xy, k.xy, sum)); }
 float4 join(S2 c0, S2 c1, S2 c2, S2 c3) {
@@ -334,7 +345,7 @@ void score(float4* s, Address q, uint q_row, Address k, uint k_row, int d) {
 #define WEIGHTS(u, i, t) (((u) * ROWS + (i)) * TILES + (t))
 
 #define LOAD_V(j, at) \
-  const S4 v##j = load_s((__global const T4*)PLACE(v, ((at) * 4 + j) * v_row));
+  const S4 v##j = load_t((__global const T4*)PLACE(v, ((at) * 4 + j) * v_row));
 #define FOUR_KEYS(ROW, at)                              \
   {                                                     \
     LOAD_V(0, at) LOAD_V(1, at) LOAD_V(2, at) LOAD_V(3, at) \
@@ -383,8 +394,6 @@ void add_values(__local float4* o, float4 down, __local const S4* weights, Addre
     c##i = fma(w.zzzz, v2, c##i);                               \
     c##i = fma(w.wwww, v3, c##i);                               \
   }
-// Through components: some compilers lack the conversions of half vectors.
-float4 widen(S4 v) { return (float4)((float)v.x, (float)v.y, (float)v.z, (float)v.w); }
 #define ADD_CHUNK(i, none_) o##i += widen(c##i);
 
 // As above, keys in chunks.
@@ -546,6 +555,7 @@ float4 share_total(float4 own, int tile, int lane, __local float4* partial) {
   return total;
 }
 
+//@shared attention_one
 // ---- slowly: one query by scalar loads, any strides ----
 
 // What a sum of weights divides by: a query that sees no key has zeros.
@@ -577,6 +587,7 @@ float attend_one(Query query, int column) {
   }
   return sum * divisor(total);
 }
+//@end
 
 // ---- the output ----
 

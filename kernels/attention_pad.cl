@@ -23,6 +23,7 @@
 #error "attention_pad.cl: ATT_LANES must be a multiple of 4 up to 64"
 #endif
 
+//@shared element
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half T;
@@ -31,6 +32,7 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
+//@end
 
 #define GROUP __attribute__((reqd_work_group_size(ATT_TILES, ATT_LANES, 1)))
 

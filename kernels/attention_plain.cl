@@ -65,6 +65,7 @@ typedef float T;
 #define EXP2 exp2
 #endif
 
+//@shared attention_one
 // ---- slowly: one query by scalar loads, any strides ----
 
 // What a sum of weights divides by: a query that sees no key has zeros.
@@ -96,6 +97,7 @@ float attend_one(Query query, int column) {
   }
   return sum * divisor(total);
 }
+//@end
 
 // ---- the kernel ----
 

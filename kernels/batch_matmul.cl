@@ -46,7 +46,6 @@
 //@define BMM_MASK  0 {0,1}                      mask is added
 //@define BMM_ACT   none {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp}  activation
 
-
 #ifndef BMM_ACC
 #define BMM_ACC 0
 #endif
@@ -121,6 +120,7 @@
 #error "batch_matmul.cl: BMM_WHOLE must be 0 or 1"
 #endif
 
+//@shared element
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half T;
@@ -129,6 +129,7 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
+//@end
 
 #define ROWS BMM_M0
 #define VECTORS (BMM_N0 / 4)
@@ -141,6 +142,7 @@ typedef float4 T4;
 
 // ---- activations: BMM_ACT is the name of one of these, or of a built-in ----
 
+//@shared activation
 float none(float z) { return z; }
 
 // Written so that NaN stays NaN; fmax would swallow it.
@@ -166,9 +168,11 @@ float gelu(float z) {
 
 // z / 2 * (1 + tanh(u)) = z * sigmoid(2 u), u = sqrt(2 / pi) * (z + 0.044715 z^3)
 float gelu_tanh(float z) { return z / (1.0f + exp(-1.5957691216f * fma(0.044715f * z * z, z, z))); }
+//@end
 
 // ---- memory: a 64-bit base and an unsigned byte offset cost Mali compilers the least ----
 
+//@shared memory
 float load1(__global const char* p, uint at) { return (float)*(__global const T*)(p + at); }
 
 float4 load4(__global const char* p, uint at) {
@@ -181,9 +185,11 @@ void store1(float v, __global char* p, uint at) { *(__global T*)(p + at) = (T)v;
 void store4(float4 v, __global char* p, uint at) {
   *(__global T4*)(p + at) = (T4)((T)v.x, (T)v.y, (T)v.z, (T)v.w);
 }
+//@end
 
 // ---- addresses that a loop moves along ----
 
+//@shared address
 // With SPLIT, a load adds to the lower half of an address alone. Mesa's compilers for Mali spend
 // two instructions on that. A sum of 64 bits takes three, and more registers. Right only where base
 // and what is read have the same upper half: see ends_above.
@@ -205,20 +211,21 @@ typedef __global const char* Address;
 int ends_above(__global const void* base, uint bytes) {
   return SPLIT && (uint)(ulong)base + (bytes - 1) < (uint)(ulong)base;
 }
+//@end
 
 // ---- sums ----
 
-// What is multiplied and summed, until a chunk ends.
+//@shared factor
+// What is multiplied and summed, until a chunk ends. Packed operands are stored so.
 #if ACC == 0
 typedef float S;
 typedef float4 S4;
 #else
 typedef half S;
-typedef half2 S2;
 typedef half4 S4;
 #endif
 
-#define CHUNK 32  // k of a chunk
+#define CHUNK 32  // products of a chunk
 
 // Through components: some compilers lack the conversions of half vectors.
 float4 widen(S4 v) { return (float4)((float)v.x, (float)v.y, (float)v.z, (float)v.w); }
@@ -227,7 +234,9 @@ S4 load_t(__global const T4* p) {
   const T4 v = *p;
   return (S4)((S)v.x, (S)v.y, (S)v.z, (S)v.w);
 }
+//@end
 
+//@shared rows_and_vectors
 // Sums are variables of their own: arrays cost Mesa's compilers a fifth of the loop. t0_1 is that
 // of row 0 and vector 1 of columns, and c0_1 the total of its chunks.
 #if ROWS == 1
@@ -244,22 +253,24 @@ S4 load_t(__global const T4* p) {
   DO(0, v, a) DO(1, v, a) DO(2, v, a) DO(3, v, a) DO(4, v, a) DO(5, v, a) \
   DO(6, v, a) DO(7, v, a)
 #endif
-#if BMM_N0 == 4
+#if VECTORS == 1
 #define EACH_VECTOR(DO, a, b, c) DO(0, a, b, c)
 #define EACH_SUM(DO) EACH_ROW(DO, 0, )
 #else
 #define EACH_VECTOR(DO, a, b, c) DO(0, a, b, c) DO(1, a, b, c)
 #define EACH_SUM(DO) EACH_ROW(DO, 0, ) EACH_ROW(DO, 1, )
 #endif
+//@end
 
+//@shared batch_matmul_sums
 #if ACC == 1
-#define DECLARE(i, v, none_) float4 c##i##_##v = (float4)(0.0f); S4 t##i##_##v;
-#define ADD_UP(i, v, none_) c##i##_##v += widen(t##i##_##v);
-#define HAND_OVER(i, v, none_) sum[i * VECTORS + v] = c##i##_##v;
+#define DECLARE(i, v, unused) float4 c##i##_##v = (float4)(0.0f); S4 t##i##_##v;
+#define ADD_UP(i, v, unused) c##i##_##v += widen(t##i##_##v);
+#define HAND_OVER(i, v, unused) sum[i * VECTORS + v] = c##i##_##v;
 #else
-#define DECLARE(i, v, none_) S4 t##i##_##v = (S4)((S)0);
-#define ADD_UP(i, v, none_)
-#define HAND_OVER(i, v, none_) sum[i * VECTORS + v] = widen(t##i##_##v);
+#define DECLARE(i, v, unused) S4 t##i##_##v = (S4)((S)0);
+#define ADD_UP(i, v, unused)
+#define HAND_OVER(i, v, unused) sum[i * VECTORS + v] = widen(t##i##_##v);
 #endif
 
 // The first product of a chunk is not added to a zero: Mesa 25 would then not multiply halves in
@@ -331,6 +342,7 @@ float sum_one(__global const char* x, uint x_step, __global const char* w, uint 
   }
   return total;
 }
+//@end
 
 // ---- sums over rows of k ----
 
@@ -338,8 +350,8 @@ float sum_one(__global const char* x, uint x_step, __global const char* w, uint 
 #define FIRST(i, v, k_of) FIRST_BY(i, v, x##i.k_of)
 #define NEXT(i, v, k_of) NEXT_BY(i, v, x##i.k_of)
 // Where rows of x begin: computed once, for Mesa does not move products out of a loop.
-#define ROW_OF_X(i, none1_, none2_) const uint x_at##i = i * x_stride;
-#define LOAD_X(i, k_at, none_) \
+#define ROW_OF_X(i, unused1, unused2) const uint x_at##i = i * x_stride;
+#define LOAD_X(i, k_at, unused) \
   const S4 x##i = load_t((__global const T4*)PLACE(x, x_at##i + (k_at) * SIZE));
 #define WITH_W(v, ADD, k_of, k_at)   \
   {                                  \
@@ -364,12 +376,13 @@ void sum_columns(float4* sum, Address x, uint x_stride, Address w, uint w_stride
 }
 
 #if VECTORS == 1
+//@shared row_products
 // Both hold rows of k, w four of them; x is loaded row by row.
 #if ACC == 0
 float add_row(float sum, S4 x, S4 w) {
   return fma(x.w, w.w, fma(x.z, w.z, fma(x.y, w.y, fma(x.x, w.x, sum))));
 }
-#define FIRST_ROW(i, none_, k_at)                        \
+#define FIRST_ROW(i, unused, k_at)                        \
   {                                                      \
     LOAD_X(i, k_at, )                                    \
     t##i##_0.x = add_row(t##i##_0.x, x##i, w0);          \
@@ -380,10 +393,11 @@ float add_row(float sum, S4 x, S4 w) {
 #define NEXT_ROW FIRST_ROW
 #else
 // p0_1 is the sum of row 0 and column 1: of its even k and of its odd k.
+typedef half2 S2;
 S2 first_pair(S4 x, S4 w) { return fma(x.zw, w.zw, x.xy * w.xy); }
 S2 add_pair(S2 sum, S4 x, S4 w) { return fma(x.zw, w.zw, fma(x.xy, w.xy, sum)); }
-#define DECLARE_PAIRS(i, none1_, none2_) S2 p##i##_0, p##i##_1, p##i##_2, p##i##_3;
-#define FIRST_ROW(i, none_, k_at)       \
+#define DECLARE_PAIRS(i, unused1, unused2) S2 p##i##_0, p##i##_1, p##i##_2, p##i##_3;
+#define FIRST_ROW(i, unused, k_at)       \
   {                                     \
     LOAD_X(i, k_at, )                   \
     p##i##_0 = first_pair(x##i, w0);    \
@@ -391,7 +405,7 @@ S2 add_pair(S2 sum, S4 x, S4 w) { return fma(x.zw, w.zw, fma(x.xy, w.xy, sum)); 
     p##i##_2 = first_pair(x##i, w2);    \
     p##i##_3 = first_pair(x##i, w3);    \
   }
-#define NEXT_ROW(i, none_, k_at)               \
+#define NEXT_ROW(i, unused, k_at)               \
   {                                            \
     LOAD_X(i, k_at, )                          \
     p##i##_0 = add_pair(p##i##_0, x##i, w0);   \
@@ -412,6 +426,7 @@ float4 join(S2 p0, S2 p1, S2 p2, S2 p3) {
     LOAD_W_ROW(0, k_at) LOAD_W_ROW(1, k_at) LOAD_W_ROW(2, k_at) LOAD_W_ROW(3, k_at) \
     EACH_ROW(ROW, 0, k_at)                                                          \
   }
+//@end
 
 void sum_rows(float4* sum, Address x, uint x_stride, Address w, uint w_stride, int k) {
   const uint w_at0 = 0, w_at1 = w_stride, w_at2 = 2 * w_stride, w_at3 = 3 * w_stride;
@@ -426,7 +441,7 @@ void sum_rows(float4* sum, Address x, uint x_stride, Address w, uint w_stride, i
   } while (LOW(x) != end);
 #elif ACC == 1
   EACH_ROW(DECLARE_PAIRS, 0, )
-#define ADD_UP_PAIRS(i, none1_, none2_) c##i##_0 += join(p##i##_0, p##i##_1, p##i##_2, p##i##_3);
+#define ADD_UP_PAIRS(i, unused1, unused2) c##i##_0 += join(p##i##_0, p##i##_1, p##i##_2, p##i##_3);
   const uint rest = LOW(x) + k / CHUNK * CHUNK * SIZE;
   if (LOW(x) != rest) {
     do {
@@ -453,9 +468,9 @@ void sum_rows(float4* sum, Address x, uint x_stride, Address w, uint w_stride, i
     } while (LOW(x) != end);
   }
 #else
-#define DECLARE_ZERO_PAIRS(i, none1_, none2_) \
+#define DECLARE_ZERO_PAIRS(i, unused1, unused2) \
   S2 p##i##_0 = (S2)((S)0), p##i##_1 = p##i##_0, p##i##_2 = p##i##_0, p##i##_3 = p##i##_0;
-#define JOIN_PAIRS(i, none1_, none2_) sum[i] = join(p##i##_0, p##i##_1, p##i##_2, p##i##_3);
+#define JOIN_PAIRS(i, unused1, unused2) sum[i] = join(p##i##_0, p##i##_1, p##i##_2, p##i##_3);
   EACH_ROW(DECLARE_ZERO_PAIRS, 0, )
   const uint end = LOW(x) + k * SIZE;
   do {
@@ -466,13 +481,14 @@ void sum_rows(float4* sum, Address x, uint x_stride, Address w, uint w_stride, i
   EACH_ROW(JOIN_PAIRS, 0, )
   return;
 #endif
-#define HAND_OVER_ROW(i, none1_, none2_) HAND_OVER(i, 0, )
+#define HAND_OVER_ROW(i, unused1, unused2) HAND_OVER(i, 0, )
   EACH_ROW(HAND_OVER_ROW, 0, )
 }
 #endif
 
 // ---- tiles ----
 
+//@shared batch_matmul_tile
 // What a work-item computes: rows from `row` on, and vectors of four columns, one every APART from
 // `col` on. What it owns: all rows but the first ones, which belong to the tile above. Of a vector
 // it owns the columns from `first` on that c has.
@@ -498,6 +514,7 @@ Tile tile_within(int own_row, int last, int n) {
   const Tile tile = {row, own_row - row, col, own_col - col};
   return tile;
 }
+//@end
 
 // The k that an item sums: all, or a part, which begins a trip of the loop.
 typedef struct {
@@ -513,6 +530,7 @@ Range own_range(int k) {
 
 // ---- from the sum to the output ----
 
+//@shared batch_matmul_output
 // A batch item of c and of mask: its extents, its first elements, and whether every tile has
 // vectors of its own, aligned.
 typedef struct {
@@ -525,7 +543,9 @@ Output output_of(int item, int m, int n, int ldc, int stridem, int stridec, int 
   const Output out = {m, n, ldc, offc + item * stridec, item * stridem, whole, scale};
   return out;
 }
+//@end
 
+//@shared own_columns
 int owns(int i, int first, int end) { return i >= first && i < end; }
 
 // The own elements of a vector; `whole` when all four are its own and aligned.
@@ -547,7 +567,9 @@ void store_own(float4 v, __global char* p, uint at, int first, int end, int whol
   if (owns(2, first, end)) store1(v.z, p, at + 2 * SIZE);
   if (owns(3, first, end)) store1(v.w, p, at + 3 * SIZE);
 }
+//@end
 
+//@shared batch_matmul_finish
 // Vector v of row i of the tile.
 void finish_vector(float4 sum, int i, int v, Tile tile, Output out, __global const T* mask,
                    __global T* c) {
@@ -563,6 +585,7 @@ void finish_vector(float4 sum, int i, int v, Tile tile, Output out, __global con
   const float4 result = (float4)(BMM_ACT(z.x), BMM_ACT(z.y), BMM_ACT(z.z), BMM_ACT(z.w));
   store_own(result, (__global char*)c, (out.c_at + row * out.ldc + col) * SIZE, first, end, out.whole);
 }
+//@end
 
 #define SUMS (ROWS * VECTORS)
 
@@ -603,7 +626,7 @@ void finish_parts(Tile tile, Output out, __global const T* mask, __global T* c,
 #endif
 }
 
-#define TAKE(i, v, none_) \
+#define TAKE(i, v, unused) \
   take(sum[i * VECTORS + v], i * VECTORS + v, tile, out, mask, c, partial);
 
 // All sums of a tile by scalar loads. From x on, rows are x_stride bytes apart and k x_step. From w

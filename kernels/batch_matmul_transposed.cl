@@ -42,7 +42,6 @@
 //@define BMM_MASK  0 {0,1}                      mask is added
 //@define BMM_ACT   none {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp}  activation
 
-
 #ifndef BMM_ACC
 #define BMM_ACC 0
 #endif
@@ -108,6 +107,7 @@
 #error "batch_matmul_transposed.cl: BMM_WHOLE must be 0 or 1"
 #endif
 
+//@shared element
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half T;
@@ -116,6 +116,7 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
+//@end
 
 #define ROWS BMM_M0
 #define VECTORS (BMM_N0 / 4)
@@ -127,6 +128,7 @@ typedef float4 T4;
 
 // ---- activations: BMM_ACT is the name of one of these, or of a built-in ----
 
+//@shared activation
 float none(float z) { return z; }
 
 // Written so that NaN stays NaN; fmax would swallow it.
@@ -152,9 +154,11 @@ float gelu(float z) {
 
 // z / 2 * (1 + tanh(u)) = z * sigmoid(2 u), u = sqrt(2 / pi) * (z + 0.044715 z^3)
 float gelu_tanh(float z) { return z / (1.0f + exp(-1.5957691216f * fma(0.044715f * z * z, z, z))); }
+//@end
 
 // ---- memory: a 64-bit base and an unsigned byte offset cost Mali compilers the least ----
 
+//@shared memory
 float load1(__global const char* p, uint at) { return (float)*(__global const T*)(p + at); }
 
 float4 load4(__global const char* p, uint at) {
@@ -167,9 +171,11 @@ void store1(float v, __global char* p, uint at) { *(__global T*)(p + at) = (T)v;
 void store4(float4 v, __global char* p, uint at) {
   *(__global T4*)(p + at) = (T4)((T)v.x, (T)v.y, (T)v.z, (T)v.w);
 }
+//@end
 
 // ---- addresses that a loop moves along ----
 
+//@shared address
 // With SPLIT, a load adds to the lower half of an address alone. Mesa's compilers for Mali spend
 // two instructions on that. A sum of 64 bits takes three, and more registers. Right only where base
 // and what is read have the same upper half: see ends_above.
@@ -191,20 +197,21 @@ typedef __global const char* Address;
 int ends_above(__global const void* base, uint bytes) {
   return SPLIT && (uint)(ulong)base + (bytes - 1) < (uint)(ulong)base;
 }
+//@end
 
 // ---- sums ----
 
-// What is multiplied and summed, until a chunk ends.
+//@shared factor
+// What is multiplied and summed, until a chunk ends. Packed operands are stored so.
 #if ACC == 0
 typedef float S;
 typedef float4 S4;
 #else
 typedef half S;
-typedef half2 S2;
 typedef half4 S4;
 #endif
 
-#define CHUNK 32  // k of a chunk
+#define CHUNK 32  // products of a chunk
 
 // Through components: some compilers lack the conversions of half vectors.
 float4 widen(S4 v) { return (float4)((float)v.x, (float)v.y, (float)v.z, (float)v.w); }
@@ -213,7 +220,9 @@ S4 load_t(__global const T4* p) {
   const T4 v = *p;
   return (S4)((S)v.x, (S)v.y, (S)v.z, (S)v.w);
 }
+//@end
 
+//@shared rows_and_vectors
 // Sums are variables of their own: arrays cost Mesa's compilers a fifth of the loop. t0_1 is that
 // of row 0 and vector 1 of columns, and c0_1 the total of its chunks.
 #if ROWS == 1
@@ -230,22 +239,24 @@ S4 load_t(__global const T4* p) {
   DO(0, v, a) DO(1, v, a) DO(2, v, a) DO(3, v, a) DO(4, v, a) DO(5, v, a) \
   DO(6, v, a) DO(7, v, a)
 #endif
-#if BMM_N0 == 4
+#if VECTORS == 1
 #define EACH_VECTOR(DO, a, b, c) DO(0, a, b, c)
 #define EACH_SUM(DO) EACH_ROW(DO, 0, )
 #else
 #define EACH_VECTOR(DO, a, b, c) DO(0, a, b, c) DO(1, a, b, c)
 #define EACH_SUM(DO) EACH_ROW(DO, 0, ) EACH_ROW(DO, 1, )
 #endif
+//@end
 
+//@shared batch_matmul_sums
 #if ACC == 1
-#define DECLARE(i, v, none_) float4 c##i##_##v = (float4)(0.0f); S4 t##i##_##v;
-#define ADD_UP(i, v, none_) c##i##_##v += widen(t##i##_##v);
-#define HAND_OVER(i, v, none_) sum[i * VECTORS + v] = c##i##_##v;
+#define DECLARE(i, v, unused) float4 c##i##_##v = (float4)(0.0f); S4 t##i##_##v;
+#define ADD_UP(i, v, unused) c##i##_##v += widen(t##i##_##v);
+#define HAND_OVER(i, v, unused) sum[i * VECTORS + v] = c##i##_##v;
 #else
-#define DECLARE(i, v, none_) S4 t##i##_##v = (S4)((S)0);
-#define ADD_UP(i, v, none_)
-#define HAND_OVER(i, v, none_) sum[i * VECTORS + v] = widen(t##i##_##v);
+#define DECLARE(i, v, unused) S4 t##i##_##v = (S4)((S)0);
+#define ADD_UP(i, v, unused)
+#define HAND_OVER(i, v, unused) sum[i * VECTORS + v] = widen(t##i##_##v);
 #endif
 
 // The first product of a chunk is not added to a zero: Mesa 25 would then not multiply halves in
@@ -317,6 +328,7 @@ float sum_one(__global const char* x, uint x_step, __global const char* w, uint 
   }
   return total;
 }
+//@end
 
 // ---- sums over vectors of rows ----
 
@@ -332,7 +344,7 @@ float sum_one(__global const char* x, uint x_step, __global const char* w, uint 
   ADD(4, v, x4.x) ADD(5, v, x4.y) ADD(6, v, x4.z) ADD(7, v, x4.w)
 #define LOAD_ALL_ROWS(k_at) LOAD_ROWS(0, k_at) LOAD_ROWS(4, k_at)
 #endif
-#define OUTER(v, ADD, k_at, none_) \
+#define OUTER(v, ADD, k_at, unused) \
   {                                \
     LOAD_W(v, k_at)                \
     EACH_FOUR_ROWS(ADD##_BY, v)    \
@@ -387,6 +399,7 @@ void sum_vectors_by_rows(float4* sum, __global const char* x, uint x_stride,
 
 // ---- tiles ----
 
+//@shared batch_matmul_tile
 // What a work-item computes: rows from `row` on, and vectors of four columns, one every APART from
 // `col` on. What it owns: all rows but the first ones, which belong to the tile above. Of a vector
 // it owns the columns from `first` on that c has.
@@ -412,9 +425,11 @@ Tile tile_within(int own_row, int last, int n) {
   const Tile tile = {row, own_row - row, col, own_col - col};
   return tile;
 }
+//@end
 
 // ---- from the sum to the output ----
 
+//@shared batch_matmul_output
 // A batch item of c and of mask: its extents, its first elements, and whether every tile has
 // vectors of its own, aligned.
 typedef struct {
@@ -427,7 +442,9 @@ Output output_of(int item, int m, int n, int ldc, int stridem, int stridec, int 
   const Output out = {m, n, ldc, offc + item * stridec, item * stridem, whole, scale};
   return out;
 }
+//@end
 
+//@shared own_columns
 int owns(int i, int first, int end) { return i >= first && i < end; }
 
 // The own elements of a vector; `whole` when all four are its own and aligned.
@@ -449,7 +466,9 @@ void store_own(float4 v, __global char* p, uint at, int first, int end, int whol
   if (owns(2, first, end)) store1(v.z, p, at + 2 * SIZE);
   if (owns(3, first, end)) store1(v.w, p, at + 3 * SIZE);
 }
+//@end
 
+//@shared batch_matmul_finish
 // Vector v of row i of the tile.
 void finish_vector(float4 sum, int i, int v, Tile tile, Output out, __global const T* mask,
                    __global T* c) {
@@ -465,9 +484,10 @@ void finish_vector(float4 sum, int i, int v, Tile tile, Output out, __global con
   const float4 result = (float4)(BMM_ACT(z.x), BMM_ACT(z.y), BMM_ACT(z.z), BMM_ACT(z.w));
   store_own(result, (__global char*)c, (out.c_at + row * out.ldc + col) * SIZE, first, end, out.whole);
 }
+//@end
 
 #define SUMS (ROWS * VECTORS)
-#define TAKE(i, v, none_) \
+#define TAKE(i, v, unused) \
   finish_vector(sum[i * VECTORS + v], i, v, tile, out, mask, c);
 
 // All sums of a tile by scalar loads. From x on, rows are x_stride bytes apart and k x_step. From w

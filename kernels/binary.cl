@@ -52,6 +52,7 @@
 #error "binary.cl: BINARY_RANK must be 1 to 4"
 #endif
 
+//@shared element
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half T;
@@ -60,7 +61,9 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
+//@end
 
+#define WHOLE BINARY_WHOLE
 #define SIZE ((uint)sizeof(T))
 #define GROUP __attribute__((reqd_work_group_size(BINARY_X, BINARY_Y, 1)))
 
@@ -77,11 +80,11 @@ float smaller(float a, float b) { return a < b || a != a ? a : b; }
 
 // ---- memory ----
 
-// Up to four elements from byte `at` on, or one of them four times where the operand repeats.
-float4 load_some(__global const T* src, uint at, int count, int repeats) {
+//@shared some
+// `count` elements from byte `at` on; four are a vector.
+float4 load_some(__global const T* src, uint at, int count) {
   __global const T* p = (__global const T*)((__global const char*)src + at);
-  if (repeats) return (float4)((float)p[0]);
-  if (BINARY_WHOLE || count >= 4) {
+  if (WHOLE || count >= 4) {
     const T4 v = *(__global const T4*)p;
     return (float4)((float)v.x, (float)v.y, (float)v.z, (float)v.w);
   }
@@ -94,13 +97,20 @@ float4 load_some(__global const T* src, uint at, int count, int repeats) {
 
 void store_some(float4 v, __global T* dst, uint at, int count) {
   __global T* p = (__global T*)((__global char*)dst + at);
-  if (BINARY_WHOLE || count >= 4) {
+  if (WHOLE || count >= 4) {
     *(__global T4*)p = (T4)((T)v.x, (T)v.y, (T)v.z, (T)v.w);
     return;
   }
   p[0] = (T)v.x;
   if (count > 1) p[1] = (T)v.y;
   if (count > 2) p[2] = (T)v.z;
+}
+//@end
+
+// As load_some; where an operand `repeats`, its one element four times.
+float4 load_side(__global const T* src, uint at, int count, int repeats) {
+  if (repeats) return (float4)((float)*(__global const T*)((__global const char*)src + at));
+  return load_some(src, at, count);
 }
 
 // Where an operand's row begins, in elements, for row y of block z of c.
@@ -143,8 +153,8 @@ __kernel GROUP void binary_vector(__global const T* a, __global const T* b, __gl
   if (count <= 0 || y >= (uint)n1) return;
   const uint of_a = row_of(y, z, n2, a1, a2, a3) + BINARY_A * x;
   const uint of_b = row_of(y, z, n2, b1, b2, b3) + BINARY_B * x;
-  const float4 u = load_some(a, of_a * SIZE, count, !BINARY_A);
-  const float4 v = load_some(b, of_b * SIZE, count, !BINARY_B);
+  const float4 u = load_side(a, of_a * SIZE, count, !BINARY_A);
+  const float4 v = load_side(b, of_b * SIZE, count, !BINARY_B);
   const float4 w =
       (float4)(BINARY_OP(u.x, v.x), BINARY_OP(u.y, v.y), BINARY_OP(u.z, v.z), BINARY_OP(u.w, v.w));
   store_some(w, c, ((z * n1 + y) * n0 + x) * SIZE, count);

@@ -28,6 +28,7 @@
 
 #define UNIT CONCAT_UNIT
 
+//@shared unit
 // ---- units: what an item moves at a time ----
 
 #ifdef CLAM_F16
@@ -55,6 +56,7 @@ typedef uint4 Unit;
 #error "UNIT must be 1, 2 or 4"
 #endif
 #endif
+//@end
 
 #define SIZE ((uint)sizeof(T))
 

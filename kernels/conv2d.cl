@@ -57,6 +57,7 @@
 #if CONV2D_PARTS > 1 && CONV2D_LX * CONV2D_LY > 16
 #error "conv2d.cl: CONV2D_LX * CONV2D_LY must be up to 16 where sums are in parts"
 #endif
+//@shared element
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half T;
@@ -65,6 +66,7 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
+//@end
 
 #define SIZE ((uint)sizeof(T))
 #define GROUP __attribute__((reqd_work_group_size(CONV2D_LX, CONV2D_LY, CONV2D_PARTS)))
@@ -72,6 +74,7 @@ typedef float4 T4;
 
 // ---- activations: CONV2D_ACT is the name of one of these, or of a built-in ----
 
+//@shared activation
 float none(float z) { return z; }
 
 // Written so that NaN stays NaN; fmax would swallow it.
@@ -97,9 +100,11 @@ float gelu(float z) {
 
 // z / 2 * (1 + tanh(u)) = z * sigmoid(2 u), u = sqrt(2 / pi) * (z + 0.044715 z^3)
 float gelu_tanh(float z) { return z / (1.0f + exp(-1.5957691216f * fma(0.044715f * z * z, z, z))); }
+//@end
 
 // ---- memory: a 64-bit base and an unsigned byte offset cost Mali compilers the least ----
 
+//@shared memory
 float load1(__global const char* p, uint at) { return (float)*(__global const T*)(p + at); }
 
 float4 load4(__global const char* p, uint at) {
@@ -112,6 +117,7 @@ void store1(float v, __global char* p, uint at) { *(__global T*)(p + at) = (T)v;
 void store4(float4 v, __global char* p, uint at) {
   *(__global T4*)(p + at) = (T4)((T)v.x, (T)v.y, (T)v.z, (T)v.w);
 }
+//@end
 
 #define WEIGHT_STEP (4 * CONV2D_LY * SIZE)
 
@@ -148,18 +154,9 @@ typedef struct {
   int groups, kg, oh, ow;
 } Outputs;
 
-// Four pixels of channel `channel` of the tile.
-void finish_row(float v0, float v1, float v2, float v3, Tile tile, int channel, Outputs out,
-                __global const T* b, __global const T* r, __global T* y) {
-  const int in_group = 4 * tile.tile + channel, k = tile.g * out.kg + in_group;
-  if (in_group >= out.kg) return;
-  const int row = ((tile.n * out.groups * out.kg + k) * out.oh + tile.oy) * out.ow;
-  const uint at = (row + tile.ox) * SIZE;
-  const int pixels = out.ow - tile.ox, whole = (out.ow & 3) == 0;
-  const float bias = CONV2D_BIAS ? (float)b[k] : 0.0f;
-  float4 v = (float4)(bias);
-  v += (float4)(v0, v1, v2, v3);
-  v = (float4)(CONV2D_ACT(v.x), CONV2D_ACT(v.y), CONV2D_ACT(v.z), CONV2D_ACT(v.w));
+//@shared conv2d_pixels
+// Adds `pixels` of r to v, from byte `at` on, and stores them in y; `whole`: all four, aligned.
+void finish_pixels(float4 v, __global const T* r, __global T* y, uint at, int pixels, int whole) {
   __global const char* from = (__global const char*)r;
   __global char* to = (__global char*)y;
   if (whole) {
@@ -177,6 +174,22 @@ void finish_row(float v0, float v1, float v2, float v3, Tile tile, int channel, 
   if (pixels > 1) store1(v.y, to, at + SIZE);
   if (pixels > 2) store1(v.z, to, at + 2 * SIZE);
   if (pixels > 3) store1(v.w, to, at + 3 * SIZE);
+}
+//@end
+
+// Four pixels of channel `channel` of the tile.
+void finish_row(float v0, float v1, float v2, float v3, Tile tile, int channel, Outputs out,
+                __global const T* b, __global const T* r, __global T* y) {
+  const int in_group = 4 * tile.tile + channel, k = tile.g * out.kg + in_group;
+  if (in_group >= out.kg) return;
+  const int row = ((tile.n * out.groups * out.kg + k) * out.oh + tile.oy) * out.ow;
+  const uint at = (row + tile.ox) * SIZE;
+  const int pixels = out.ow - tile.ox, whole = (out.ow & 3) == 0;
+  const float bias = CONV2D_BIAS ? (float)b[k] : 0.0f;
+  float4 v = (float4)(bias);
+  v += (float4)(v0, v1, v2, v3);
+  v = (float4)(CONV2D_ACT(v.x), CONV2D_ACT(v.y), CONV2D_ACT(v.z), CONV2D_ACT(v.w));
+  finish_pixels(v, r, y, at, pixels, whole);
 }
 
 #if CONV2D_PARTS == 1

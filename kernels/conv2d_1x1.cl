@@ -95,6 +95,7 @@
 #error "conv2d_1x1.cl: CONV2D_LX * CONV2D_LY must be up to 16 where sums are in parts"
 #endif
 
+//@shared element
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half T;
@@ -103,6 +104,7 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
+//@end
 
 #define SIZE ((uint)sizeof(T))
 #define ACC CONV2D_ACC
@@ -112,6 +114,7 @@ typedef float4 T4;
 
 // ---- activations: CONV2D_ACT is the name of one of these, or of a built-in ----
 
+//@shared activation
 float none(float z) { return z; }
 
 // Written so that NaN stays NaN; fmax would swallow it.
@@ -137,20 +140,28 @@ float gelu(float z) {
 
 // z / 2 * (1 + tanh(u)) = z * sigmoid(2 u), u = sqrt(2 / pi) * (z + 0.044715 z^3)
 float gelu_tanh(float z) { return z / (1.0f + exp(-1.5957691216f * fma(0.044715f * z * z, z, z))); }
+//@end
 
 // ---- memory: a 64-bit base and an unsigned byte offset cost Mali compilers the least ----
+
+//@shared memory
+float load1(__global const char* p, uint at) { return (float)*(__global const T*)(p + at); }
 
 float4 load4(__global const char* p, uint at) {
   const T4 v = *(__global const T4*)(p + at);
   return (float4)((float)v.x, (float)v.y, (float)v.z, (float)v.w);
 }
 
+void store1(float v, __global char* p, uint at) { *(__global T*)(p + at) = (T)v; }
+
 void store4(float4 v, __global char* p, uint at) {
   *(__global T4*)(p + at) = (T4)((T)v.x, (T)v.y, (T)v.z, (T)v.w);
 }
+//@end
 
 // ---- addresses that a loop moves along ----
 
+//@shared address
 // With SPLIT, a load adds to the lower half of an address alone. Mesa's compilers for Mali spend
 // two instructions on that. A sum of 64 bits takes three, and more registers. Right only where base
 // and what is read have the same upper half: see ends_above.
@@ -172,10 +183,12 @@ typedef __global const char* Address;
 int ends_above(__global const void* base, uint bytes) {
   return SPLIT && (uint)(ulong)base + (bytes - 1) < (uint)(ulong)base;
 }
+//@end
 
 // ---- sums ----
 
-// What is multiplied and summed, until a chunk ends. Packed weights are stored so.
+//@shared factor
+// What is multiplied and summed, until a chunk ends. Packed operands are stored so.
 #if ACC == 0
 typedef float S;
 typedef float4 S4;
@@ -184,17 +197,19 @@ typedef half S;
 typedef half4 S4;
 #endif
 
-#define CHUNK 32  // c of a chunk
-#define WEIGHT_STEP (4 * CONV2D_LY * (uint)sizeof(S))
-#define VECTOR_STEP (CONV2D_LX * 4 * SIZE)
+#define CHUNK 32  // products of a chunk
 
 // Through components: some compilers lack the conversions of half vectors.
 float4 widen(S4 v) { return (float4)((float)v.x, (float)v.y, (float)v.z, (float)v.w); }
 
-S4 load_s(__global const T4* p) {
+S4 load_t(__global const T4* p) {
   const T4 v = *p;
   return (S4)((S)v.x, (S)v.y, (S)v.z, (S)v.w);
 }
+//@end
+
+#define WEIGHT_STEP (4 * CONV2D_LY * (uint)sizeof(S))
+#define VECTOR_STEP (CONV2D_LX * 4 * SIZE)
 
 // Sums are variables of their own: arrays cost Mesa's compilers a fifth of the loop. t0_1 is that
 // of channel 0 and vector 1 of pixels, and c0_1 what a loop carries of it.
@@ -236,7 +251,7 @@ S4 load_s(__global const T4* p) {
 #endif
 #define WITH_X(v, ADD)                                                     \
   {                                                                        \
-    const S4 x##v = load_s((__global const T4*)PLACE(x, v * VECTOR_STEP)); \
+    const S4 x##v = load_t((__global const T4*)PLACE(x, v * VECTOR_STEP)); \
     EACH_CHANNEL(ADD, v)                                                   \
   }
 #define ONE_C(ADD, c_at)                                                    \

@@ -113,6 +113,7 @@
 #error "conv2d_3x3.cl: CONV2D_W must be a multiple of a tile, so that vector loads are aligned"
 #endif
 
+//@shared element
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half T;
@@ -121,6 +122,7 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
+//@end
 
 #define SIZE ((uint)sizeof(T))
 #define PIXELS (4 * CONV2D_VECTORS)
@@ -128,6 +130,7 @@ typedef float4 T4;
 
 // ---- activations: CONV2D_ACT is the name of one of these, or of a built-in ----
 
+//@shared activation
 float none(float z) { return z; }
 
 // Written so that NaN stays NaN; fmax would swallow it.
@@ -153,9 +156,11 @@ float gelu(float z) {
 
 // z / 2 * (1 + tanh(u)) = z * sigmoid(2 u), u = sqrt(2 / pi) * (z + 0.044715 z^3)
 float gelu_tanh(float z) { return z / (1.0f + exp(-1.5957691216f * fma(0.044715f * z * z, z, z))); }
+//@end
 
 // ---- memory ----
 
+//@shared conv2d_address
 // Where a loop reads: a base to which constant offsets are added.
 #if CONV2D_SPLIT
 typedef struct {
@@ -222,6 +227,7 @@ float4 load4(Address a, uint at, int carry) {
 }
 
 float load1(Address a, uint at, int carry) { return (float)get1(a, at, carry); }
+//@end
 
 float load_from(__global const char* p, uint at) { return (float)*(__global const T*)(p + at); }
 

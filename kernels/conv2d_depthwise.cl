@@ -90,6 +90,7 @@
 #error "conv2d_depthwise.cl: CONV2D_W must be a multiple of 4, so that vector loads are aligned"
 #endif
 
+//@shared element
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half T;
@@ -98,6 +99,7 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
+//@end
 
 // Of operands and sums.
 #if CONV2D_CHUNK
@@ -113,6 +115,7 @@ typedef float4 S4;
 
 // ---- activations: CONV2D_ACT is the name of one of these, or of a built-in ----
 
+//@shared activation
 float none(float z) { return z; }
 
 // Written so that NaN stays NaN; fmax would swallow it.
@@ -138,9 +141,11 @@ float gelu(float z) {
 
 // z / 2 * (1 + tanh(u)) = z * sigmoid(2 u), u = sqrt(2 / pi) * (z + 0.044715 z^3)
 float gelu_tanh(float z) { return z / (1.0f + exp(-1.5957691216f * fma(0.044715f * z * z, z, z))); }
+//@end
 
 // ---- memory: a 64-bit base and an unsigned byte offset cost Mali compilers the least ----
 
+//@shared memory
 float load1(__global const char* p, uint at) { return (float)*(__global const T*)(p + at); }
 
 float4 load4(__global const char* p, uint at) {
@@ -153,6 +158,7 @@ void store1(float v, __global char* p, uint at) { *(__global T*)(p + at) = (T)v;
 void store4(float4 v, __global char* p, uint at) {
   *(__global T4*)(p + at) = (T4)((T)v.x, (T)v.y, (T)v.z, (T)v.w);
 }
+//@end
 
 // ---- the sum ----
 
@@ -215,14 +221,9 @@ void load_filter(Filter* f, __global const T* w, uint low, uint high) {
 
 // ---- from the sum to the output ----
 
-void finish_row(S4 sum, int oy, int ox, int oh, int ow, int plane, float bias,
-                __global const T* r, __global T* y) {
-  if (oy >= oh) return;
-  const uint at = ((plane * oh + oy) * ow + ox) * SIZE;
-  const int pixels = ow - ox, whole = (ow & 3) == 0;
-  const float4 z =
-      (float4)((float)sum.x, (float)sum.y, (float)sum.z, (float)sum.w) + (float4)(bias);
-  float4 v = (float4)(CONV2D_ACT(z.x), CONV2D_ACT(z.y), CONV2D_ACT(z.z), CONV2D_ACT(z.w));
+//@shared conv2d_pixels
+// Adds `pixels` of r to v, from byte `at` on, and stores them in y; `whole`: all four, aligned.
+void finish_pixels(float4 v, __global const T* r, __global T* y, uint at, int pixels, int whole) {
   __global const char* from = (__global const char*)r;
   __global char* to = (__global char*)y;
   if (whole) {
@@ -240,6 +241,18 @@ void finish_row(S4 sum, int oy, int ox, int oh, int ow, int plane, float bias,
   if (pixels > 1) store1(v.y, to, at + SIZE);
   if (pixels > 2) store1(v.z, to, at + 2 * SIZE);
   if (pixels > 3) store1(v.w, to, at + 3 * SIZE);
+}
+//@end
+
+void finish_row(S4 sum, int oy, int ox, int oh, int ow, int plane, float bias,
+                __global const T* r, __global T* y) {
+  if (oy >= oh) return;
+  const uint at = ((plane * oh + oy) * ow + ox) * SIZE;
+  const int pixels = ow - ox, whole = (ow & 3) == 0;
+  const float4 z =
+      (float4)((float)sum.x, (float)sum.y, (float)sum.z, (float)sum.w) + (float4)(bias);
+  float4 v = (float4)(CONV2D_ACT(z.x), CONV2D_ACT(z.y), CONV2D_ACT(z.z), CONV2D_ACT(z.w));
+  finish_pixels(v, r, y, at, pixels, whole);
 }
 
 // ---- the kernel ----

@@ -96,6 +96,7 @@
 #error "conv2d_nhwc.cl: CONV2D_PIXEL must be a multiple of 4, so that vector loads are aligned"
 #endif
 
+//@shared element2
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half T;
@@ -106,6 +107,7 @@ typedef float T;
 typedef float2 T2;
 typedef float4 T4;
 #endif
+//@end
 
 #define SIZE ((uint)sizeof(T))
 #define PIXELS 4  // of a tile of conv2d_nhwc: beside 8 of them, operands would not fit in registers
@@ -114,6 +116,7 @@ typedef float4 T4;
 
 // ---- activations: CONV2D_ACT is the name of one of these, or of a built-in ----
 
+//@shared activation
 float none(float z) { return z; }
 
 // Written so that NaN stays NaN; fmax would swallow it.
@@ -139,9 +142,11 @@ float gelu(float z) {
 
 // z / 2 * (1 + tanh(u)) = z * sigmoid(2 u), u = sqrt(2 / pi) * (z + 0.044715 z^3)
 float gelu_tanh(float z) { return z / (1.0f + exp(-1.5957691216f * fma(0.044715f * z * z, z, z))); }
+//@end
 
 // ---- memory ----
 
+//@shared conv2d_address
 // Where a loop reads: a base to which constant offsets are added.
 #if CONV2D_SPLIT
 typedef struct {
@@ -208,6 +213,7 @@ float4 load4(Address a, uint at, int carry) {
 }
 
 float load1(Address a, uint at, int carry) { return (float)get1(a, at, carry); }
+//@end
 
 float4 load4_from(__global const char* p, uint at) {
   const T4 v = *(__global const T4*)(p + at);

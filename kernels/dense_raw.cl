@@ -139,6 +139,7 @@
 #error "dense_raw.cl: DENSE_WHOLE must be 0 or 1"
 #endif
 
+//@shared element
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half T;
@@ -147,6 +148,7 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
+//@end
 
 #define ROWS DENSE_M0
 #define VECTORS (DENSE_N0 / 4)
@@ -158,6 +160,7 @@ typedef float4 T4;
 
 // ---- activations: DENSE_ACT is the name of one of these, or of a built-in ----
 
+//@shared activation
 float none(float z) { return z; }
 
 // Written so that NaN stays NaN; fmax would swallow it.
@@ -183,9 +186,11 @@ float gelu(float z) {
 
 // z / 2 * (1 + tanh(u)) = z * sigmoid(2 u), u = sqrt(2 / pi) * (z + 0.044715 z^3)
 float gelu_tanh(float z) { return z / (1.0f + exp(-1.5957691216f * fma(0.044715f * z * z, z, z))); }
+//@end
 
 // ---- memory: a 64-bit base and an unsigned byte offset cost Mali compilers the least ----
 
+//@shared memory
 float load1(__global const char* p, uint at) { return (float)*(__global const T*)(p + at); }
 
 float4 load4(__global const char* p, uint at) {
@@ -198,9 +203,11 @@ void store1(float v, __global char* p, uint at) { *(__global T*)(p + at) = (T)v;
 void store4(float4 v, __global char* p, uint at) {
   *(__global T4*)(p + at) = (T4)((T)v.x, (T)v.y, (T)v.z, (T)v.w);
 }
+//@end
 
 // ---- addresses that a loop moves along ----
 
+//@shared address
 // With SPLIT, a load adds to the lower half of an address alone. Mesa's compilers for Mali spend
 // two instructions on that. A sum of 64 bits takes three, and more registers. Right only where base
 // and what is read have the same upper half: see ends_above.
@@ -222,20 +229,21 @@ typedef __global const char* Address;
 int ends_above(__global const void* base, uint bytes) {
   return SPLIT && (uint)(ulong)base + (bytes - 1) < (uint)(ulong)base;
 }
+//@end
 
 // ---- sums ----
 
-// What is multiplied and summed, until a chunk ends. Packed weights are stored so.
+//@shared factor
+// What is multiplied and summed, until a chunk ends. Packed operands are stored so.
 #if ACC == 0
 typedef float S;
 typedef float4 S4;
 #else
 typedef half S;
-typedef half2 S2;
 typedef half4 S4;
 #endif
 
-#define CHUNK 32  // k of a chunk
+#define CHUNK 32  // products of a chunk
 
 // Through components: some compilers lack the conversions of half vectors.
 float4 widen(S4 v) { return (float4)((float)v.x, (float)v.y, (float)v.z, (float)v.w); }
@@ -244,7 +252,9 @@ S4 load_t(__global const T4* p) {
   const T4 v = *p;
   return (S4)((S)v.x, (S)v.y, (S)v.z, (S)v.w);
 }
+//@end
 
+//@shared rows_and_vectors
 // Sums are variables of their own: arrays cost Mesa's compilers a fifth of the loop. t0_1 is that
 // of row 0 and vector 1 of columns, and c0_1 the total of its chunks.
 #if ROWS == 1
@@ -261,14 +271,16 @@ S4 load_t(__global const T4* p) {
   DO(0, v, a) DO(1, v, a) DO(2, v, a) DO(3, v, a) DO(4, v, a) DO(5, v, a) \
   DO(6, v, a) DO(7, v, a)
 #endif
-#if DENSE_N0 == 4
+#if VECTORS == 1
 #define EACH_VECTOR(DO, a, b, c) DO(0, a, b, c)
 #define EACH_SUM(DO) EACH_ROW(DO, 0, )
 #else
 #define EACH_VECTOR(DO, a, b, c) DO(0, a, b, c) DO(1, a, b, c)
 #define EACH_SUM(DO) EACH_ROW(DO, 0, ) EACH_ROW(DO, 1, )
 #endif
+//@end
 
+//@shared dense_sums
 // What becomes of a sum before the loop, as a trip of it begins and ends, and behind it.
 #if ACC == 1
 #define DECLARE(i, v, unused) float4 c##i##_##v = (float4)(0.0f);
@@ -407,6 +419,7 @@ float sum_one(__global const char* x, __global const char* w, uint w_step, int p
   }
   return total;
 }
+//@end
 
 // ---- sums with raw weights ----
 
@@ -427,6 +440,7 @@ void sum_columns(float4* sum, Address x, uint x_stride, Source second, Address w
 #undef LOAD_W
 }
 
+//@shared row_products
 // Both hold rows of k, w four of them; x is loaded row by row.
 #if ACC == 0
 float add_row(float sum, S4 x, S4 w) {
@@ -443,6 +457,7 @@ float add_row(float sum, S4 x, S4 w) {
 #define NEXT_ROW FIRST_ROW
 #else
 // p0_1 is the sum of row 0 and column 1: of its even k and of its odd k.
+typedef half2 S2;
 S2 first_pair(S4 x, S4 w) { return fma(x.zw, w.zw, x.xy * w.xy); }
 S2 add_pair(S2 sum, S4 x, S4 w) { return fma(x.zw, w.zw, fma(x.xy, w.xy, sum)); }
 #define DECLARE_PAIRS(i, unused1, unused2) S2 p##i##_0, p##i##_1, p##i##_2, p##i##_3;
@@ -475,6 +490,7 @@ float4 join(S2 p0, S2 p1, S2 p2, S2 p3) {
     LOAD_W_ROW(0, k_at) LOAD_W_ROW(1, k_at) LOAD_W_ROW(2, k_at) LOAD_W_ROW(3, k_at) \
     EACH_ROW(ROW, 0, k_at)                                                          \
   }
+//@end
 
 #define TRIPS_OF_ROWS(DO, step)  \
   do {                           \
@@ -538,6 +554,7 @@ void sum_rows(float4* sum, Address x, uint x_stride, Source second, Address w, u
 
 // ---- tiles ----
 
+//@shared dense_tile
 // What a work-item computes: rows from `row` on, and vectors of four columns, one every APART from
 // `col` on. What it owns: all rows but the first ones, which belong to the tile above. Of a vector
 // it owns the columns from `first` on that y has.
@@ -561,6 +578,7 @@ void own_tile(Tile* tile, int m) {
   tile->col = (int)get_group_id(0) * PANEL + (int)get_local_id(0) * (ACC == 2 ? DENSE_N0 : 4);
   tile->first = 0;
 }
+//@end
 
 // Four columns that end at the last one of y or before.
 void own_square_tile(Tile* tile, int own_col, int m, int n) {
@@ -575,6 +593,7 @@ void own_columns_again(Tile* tile, int own_col, int n) {
   tile->first = own_col - tile->col;
 }
 
+//@shared dense_range
 // The k that an item sums, from `begin` on: all, or a part, which begins a trip of the loop. `of_x`
 // of them are with x, from its `begin_x` on, and `of_x2` with x2.
 typedef struct {
@@ -593,6 +612,7 @@ void own_range(Range* range, int k, int k2) {
   range->of_x = in_parts ? min(k - range->begin_x, products) : DENSE_K2 ? k : products;
   range->of_x2 = products - range->of_x;
 }
+//@end
 
 // ---- from the sum to the output ----
 
@@ -601,6 +621,7 @@ typedef struct {
   float alpha;
 } Output;
 
+//@shared own_columns
 int owns(int i, int first, int end) { return i >= first && i < end; }
 
 // The own elements of a vector; `whole` when all four are its own and aligned.
@@ -622,7 +643,9 @@ void store_own(float4 v, __global char* p, uint at, int first, int end, int whol
   if (owns(2, first, end)) store1(v.z, p, at + 2 * SIZE);
   if (owns(3, first, end)) store1(v.w, p, at + 3 * SIZE);
 }
+//@end
 
+//@shared dense_finish
 // Sum i of the tile.
 void finish_vector(float4 sum, int i, Tile tile, Output out, __global const T* b,
                    __global const T* r, __global T* y) {
@@ -641,9 +664,11 @@ void finish_vector(float4 sum, int i, Tile tile, Output out, __global const T* b
   }
   store_own(v, (__global char*)y, (out.offy + row * out.ldy + col) * SIZE, first, end, whole);
 }
+//@end
 
 #define SUMS (ROWS * VECTORS)
 
+//@shared dense_parts
 #if DENSE_PARTS == 1
 #define PARTIAL_SIZE 1
 #else
@@ -714,6 +739,7 @@ int second_ends_above(Source second) {
   const int at = first_of_row(second, second.row + ROWS - 1);
   return (second.products > 0) & ends_above(second.x, (at + second.products) * SIZE);
 }
+//@end
 
 // ---- the kernels ----
 

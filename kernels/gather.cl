@@ -29,6 +29,7 @@
 
 #define UNIT GATHER_UNIT
 
+//@shared unit
 // ---- units: what an item moves at a time ----
 
 #ifdef CLAM_F16
@@ -56,6 +57,7 @@ typedef uint4 Unit;
 #error "UNIT must be 1, 2 or 4"
 #endif
 #endif
+//@end
 
 #define SIZE ((uint)sizeof(T))
 

@@ -90,6 +90,7 @@ typedef uint4 Unit;
 #error "get_valid_counts.cl: GVC_UNIT must be 0, 2, 4, 8 or 16"
 #endif
 
+//@shared order
 // The bits of x as an int that compares like the number: -0 and 0 are 0, NaNs lie beyond the
 // infinities. Floats would not do: a device may take a denormal for 0 when it compares them.
 #define INFINITE 0x7F800000
@@ -97,6 +98,7 @@ int order(float x) {
   const int bits = as_int(x);
   return bits < 0 ? INT_MIN - bits : bits;
 }
+//@end
 
 // & and |, not && and ||: what the data decides must be no branch, which a CPU would guess wrong.
 bool is_class(float id) { return (uint)order(id) <= (uint)INFINITE; }  // id >= 0

@@ -58,6 +58,7 @@
 #error "layer_norm.cl: a lane holds 1 to 16 elements: LAYER_NORM_HELD * LAYER_NORM_UNIT"
 #endif
 
+//@shared element
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half T;
@@ -66,6 +67,7 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
+//@end
 
 // Sums of long rows keep what rounding takes from them: nothing may be reordered.
 #pragma OPENCL FP_CONTRACT OFF
@@ -83,6 +85,7 @@ typedef float4 T4;
 
 // ---- activations: LAYER_NORM_ACT is the name of one of these, or of a built-in ----
 
+//@shared activation
 float none(float z) { return z; }
 
 // Written so that NaN stays NaN; fmax would swallow it.
@@ -108,6 +111,7 @@ float gelu(float z) {
 
 // z / 2 * (1 + tanh(u)) = z * sigmoid(2 u), u = sqrt(2 / pi) * (z + 0.044715 z^3)
 float gelu_tanh(float z) { return z / (1.0f + exp(-1.5957691216f * fma(0.044715f * z * z, z, z))); }
+//@end
 
 // ---- units: what a lane loads, computes and stores at a time ----
 
@@ -116,6 +120,7 @@ float total4(float4 v) { return dot(v, (float4)(1.0f)); }
 
 // A 64-bit base and an unsigned byte offset cost Mali compilers the least.
 #if LAYER_NORM_UNIT == 4
+//@shared unit_of_four
 typedef float4 Unit;
 
 float4 load(__global const T* p, uint at) {
@@ -126,6 +131,7 @@ float4 load(__global const T* p, uint at) {
 void store(float4 v, __global T* p, uint at) {
   *(__global T4*)((__global char*)p + at) = (T4)((T)v.x, (T)v.y, (T)v.z, (T)v.w);
 }
+//@end
 
 float total(float4 v) { return total4(v); }
 
@@ -134,6 +140,7 @@ float4 activated(float4 z) {
                   LAYER_NORM_ACT(z.w));
 }
 #else
+//@shared unit_of_one
 typedef float Unit;
 
 float load(__global const T* p, uint at) {
@@ -141,6 +148,7 @@ float load(__global const T* p, uint at) {
 }
 
 void store(float v, __global T* p, uint at) { *(__global T*)((__global char*)p + at) = (T)v; }
+//@end
 
 float total(float v) { return v; }
 float activated(float z) { return LAYER_NORM_ACT(z); }

@@ -30,6 +30,7 @@
 #define MULTIBOX_PRIOR_RATIOS 1.0f
 #endif
 
+//@shared element
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half T;
@@ -38,6 +39,7 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
+//@end
 
 __constant float sizes[] = {MULTIBOX_PRIOR_SIZES};
 __constant float ratios[] = {MULTIBOX_PRIOR_RATIOS};

@@ -31,6 +31,7 @@
 #define MTL_WG 64
 #endif
 
+//@shared element2
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half T;
@@ -41,10 +42,12 @@ typedef float T;
 typedef float2 T2;
 typedef float4 T4;
 #endif
+//@end
 
 #define SIZE ((uint)sizeof(T))
 #define GROUP __attribute__((reqd_work_group_size(MTL_WG, 1, 1)))
 
+//@shared box
 // ---- boxes ----
 
 float4 load4(__global const T* p, uint row) {
@@ -67,9 +70,11 @@ void store_row(float2 label, float4 box, __global T* p, uint row) {
   pairs[1] = (T2)((T)box.x, (T)box.y);
   pairs[2] = (T2)((T)box.z, (T)box.w);
 }
+//@end
 
 // ---- classes ----
 
+//@shared order
 // The bits of x as an int that compares like the number: -0 and 0 are 0, NaNs lie beyond the
 // infinities. Floats would not do: a device may take a denormal for 0 when it compares them.
 #define INFINITE 0x7F800000
@@ -77,6 +82,7 @@ int order(float x) {
   const int bits = as_int(x);
   return bits < 0 ? INT_MIN - bits : bits;
 }
+//@end
 
 // The class of an anchor, or 0 where it has none. Its score of class 1 lies `at` bytes from the
 // start, and of the next classes `step` bytes on.

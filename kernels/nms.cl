@@ -109,6 +109,7 @@ typedef float T;
 
 // ---- numbers ----
 
+//@shared order
 // The bits of x as an int that compares like the number: -0 and 0 are 0, NaNs lie beyond the
 // infinities. Floats would not do: a device may take a denormal for 0 when it compares them.
 #define INFINITE 0x7F800000
@@ -116,6 +117,7 @@ int order(float x) {
   const int bits = as_int(x);
   return bits < 0 ? INT_MIN - bits : bits;
 }
+//@end
 
 float lower(float a, float b) { return order(a) < order(b) ? a : b; }
 float upper(float a, float b) { return order(a) < order(b) ? b : a; }

@@ -61,6 +61,7 @@ typedef uint4 Bits4;
 
 // A 64-bit base and an unsigned byte offset cost Mali compilers the least.
 #if ROTARY_UNIT == 4
+//@shared unit_of_four
 typedef float4 Unit;
 
 float4 load(__global const T* p, uint at) {
@@ -71,12 +72,14 @@ float4 load(__global const T* p, uint at) {
 void store(float4 v, __global T* p, uint at) {
   *(__global T4*)((__global char*)p + at) = (T4)((T)v.x, (T)v.y, (T)v.z, (T)v.w);
 }
+//@end
 
 void copy(__global const T* src, uint from, __global T* dst, uint to) {
   *(__global Bits4*)((__global char*)dst + to) =
       *(__global const Bits4*)((__global const char*)src + from);
 }
 #else
+//@shared unit_of_one
 typedef float Unit;
 
 float load(__global const T* p, uint at) {
@@ -84,6 +87,7 @@ float load(__global const T* p, uint at) {
 }
 
 void store(float v, __global T* p, uint at) { *(__global T*)((__global char*)p + at) = (T)v; }
+//@end
 
 void copy(__global const T* src, uint from, __global T* dst, uint to) {
   *(__global Bits*)((__global char*)dst + to) =

@@ -72,6 +72,7 @@
 #error "softmax.cl: a lane holds 1 to 16 elements: SOFTMAX_HELD * SOFTMAX_UNIT"
 #endif
 
+//@shared element
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half T;
@@ -80,6 +81,7 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
+//@end
 
 // The operations are those of the text: scale * src - m must not become one fma.
 #pragma OPENCL FP_CONTRACT OFF
@@ -101,6 +103,7 @@ float total4(float4 v) { return dot(v, (float4)(1.0f)); }
 
 // A 64-bit base and an unsigned byte offset cost Mali compilers the least.
 #if SOFTMAX_UNIT == 4
+//@shared unit_of_four
 typedef float4 Unit;
 
 float4 load(__global const T* p, uint at) {
@@ -111,10 +114,12 @@ float4 load(__global const T* p, uint at) {
 void store(float4 v, __global T* p, uint at) {
   *(__global T4*)((__global char*)p + at) = (T4)((T)v.x, (T)v.y, (T)v.z, (T)v.w);
 }
+//@end
 
 float largest(float4 v) { return largest4(v); }
 float total(float4 v) { return total4(v); }
 #else
+//@shared unit_of_one
 typedef float Unit;
 
 float load(__global const T* p, uint at) {
@@ -122,6 +127,7 @@ float load(__global const T* p, uint at) {
 }
 
 void store(float v, __global T* p, uint at) { *(__global T*)((__global char*)p + at) = (T)v; }
+//@end
 
 float largest(float v) { return v; }
 float total(float v) { return v; }

@@ -28,6 +28,7 @@
 #define SSD_DECODE_ANCHORS 16
 #endif
 
+//@shared element2
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half T;
@@ -38,6 +39,7 @@ typedef float T;
 typedef float2 T2;
 typedef float4 T4;
 #endif
+//@end
 
 #define SIZE ((uint)sizeof(T))
 #define LANES 4  // work-items that share an anchor: their partial results are one float4
@@ -45,6 +47,7 @@ typedef float4 T4;
 #define LOWEST (-3.402823466e+38f)  // below every score but -inf; -inf - -inf would be NaN
 #define GROUP __attribute__((reqd_work_group_size(LANES, SSD_DECODE_ANCHORS, 1)))
 
+//@shared box
 // ---- boxes ----
 
 float4 load4(__global const T* p, uint row) {
@@ -67,6 +70,7 @@ void store_row(float2 label, float4 box, __global T* p, uint row) {
   pairs[1] = (T2)((T)box.x, (T)box.y);
   pairs[2] = (T2)((T)box.z, (T)box.w);
 }
+//@end
 
 // ---- scores ----
 

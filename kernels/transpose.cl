@@ -35,6 +35,7 @@
 
 #define UNIT TRANSPOSE_UNIT
 
+//@shared unit
 // ---- units: what an item moves at a time ----
 
 #ifdef CLAM_F16
@@ -62,6 +63,7 @@ typedef uint4 Unit;
 #error "UNIT must be 1, 2 or 4"
 #endif
 #endif
+//@end
 
 #define SIZE ((uint)sizeof(T))
 

@@ -36,6 +36,7 @@
 #define UNARY_WHOLE 0
 #endif
 
+//@shared element
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half T;
@@ -44,12 +45,15 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
+//@end
 
+#define WHOLE UNARY_WHOLE
 #define SIZE ((uint)sizeof(T))
 #define GROUP __attribute__((reqd_work_group_size(UNARY_WG, 1, 1)))
 
 // ---- activations: UNARY_OP is the name of one of these, of erf_rational, or of a built-in ----
 
+//@shared activation
 float none(float z) { return z; }
 
 // Written so that NaN stays NaN; fmax would swallow it.
@@ -75,6 +79,7 @@ float gelu(float z) {
 
 // z / 2 * (1 + tanh(u)) = z * sigmoid(2 u), u = sqrt(2 / pi) * (z + 0.044715 z^3)
 float gelu_tanh(float z) { return z / (1.0f + exp(-1.5957691216f * fma(0.044715f * z * z, z, z))); }
+//@end
 
 // ---- the error function ----
 
@@ -99,10 +104,11 @@ float erf_rational(float x) {
 
 // ---- memory ----
 
+//@shared some
 // `count` elements from byte `at` on; four are a vector.
 float4 load_some(__global const T* src, uint at, int count) {
   __global const T* p = (__global const T*)((__global const char*)src + at);
-  if (UNARY_WHOLE || count >= 4) {
+  if (WHOLE || count >= 4) {
     const T4 v = *(__global const T4*)p;
     return (float4)((float)v.x, (float)v.y, (float)v.z, (float)v.w);
   }
@@ -115,7 +121,7 @@ float4 load_some(__global const T* src, uint at, int count) {
 
 void store_some(float4 v, __global T* dst, uint at, int count) {
   __global T* p = (__global T*)((__global char*)dst + at);
-  if (UNARY_WHOLE || count >= 4) {
+  if (WHOLE || count >= 4) {
     *(__global T4*)p = (T4)((T)v.x, (T)v.y, (T)v.z, (T)v.w);
     return;
   }
@@ -123,6 +129,7 @@ void store_some(float4 v, __global T* dst, uint at, int count) {
   if (count > 1) p[1] = (T)v.y;
   if (count > 2) p[2] = (T)v.z;
 }
+//@end
 
 //@kernel unary_vector
 //@arg    0 src   in  T[n]

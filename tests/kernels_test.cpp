@@ -24,47 +24,6 @@ TEST(kernels, embedded_bytes_are_the_files_own) {
   }
 }
 
-/// The lines of a file behind the heading that begins so, up to the next heading.
-std::string section(const std::string& file, const std::string& heading) {
-  const std::string text = KernelFiles().get(file).text;
-  const std::size_t begin = text.find('\n', text.find("\n// ---- " + heading) + 1);
-  return text.substr(begin, text.find("\n// ---- ", begin) - begin);
-}
-
-TEST(kernels, sections_that_stand_in_several_files_are_one_text) {
-  for (const char* heading : {"activations", "memory", "addresses"}) {
-    EXPECT_GT(section("dense.cl", heading).size(), 300u) << heading;
-    EXPECT_EQ(section("dense.cl", heading), section("batch_matmul.cl", heading)) << heading;
-  }
-  for (const char* heading :
-       {"activations", "memory", "addresses", "sums", "from the sum", "where reads end"}) {
-    EXPECT_EQ(section("dense.cl", heading), section("dense_raw.cl", heading)) << heading;
-  }
-  for (const char* heading : {"activations", "memory", "addresses", "sums"}) {
-    EXPECT_EQ(section("batch_matmul.cl", heading), section("batch_matmul_transposed.cl", heading))
-        << heading;
-  }
-  EXPECT_EQ(section("dense.cl", "addresses"), section("conv2d_1x1.cl", "addresses"));
-  EXPECT_EQ(section("dense.cl", "memory"), section("conv2d_depthwise.cl", "memory"));
-  for (const char* heading : {"memory", "addresses"}) {
-    EXPECT_EQ(section("dense.cl", heading), section("attention.cl", heading)) << heading;
-  }
-  EXPECT_GT(section("attention.cl", "slowly").size(), 300u);
-  EXPECT_EQ(section("attention.cl", "slowly"), section("attention_plain.cl", "slowly"));
-  int files = 0;
-  for (const std::string& file : embedded_files()) {
-    if (KernelFiles().get(file).text.find("\n// ---- activations") == std::string::npos) continue;
-    EXPECT_EQ(section("dense.cl", "activations"), section(file, "activations")) << file;
-    ++files;
-  }
-  EXPECT_GE(files, 9);
-  EXPECT_GT(section("ssd_decode.cl", "boxes").size(), 300u);
-  EXPECT_EQ(section("ssd_decode.cl", "boxes"), section("multibox_transform_loc.cl", "boxes"));
-  for (const char* file : {"concat.cl", "gather.cl"}) {
-    EXPECT_EQ(section("transpose.cl", "units"), section(file, "units")) << file;
-  }
-}
-
 TEST(kernels, kernel_files_are_ascii_and_licensed) {
   for (const std::string& file : embedded_files()) {
     const std::string text = KernelFiles().get(file).text;

@@ -102,6 +102,7 @@ class TagReader {
     const std::string tag = take_word(rest);
     if (tag == "define") return read_define(rest);
     if (tag == "kernel") return read_kernel(rest);
+    if (tag == "shared" || tag == "end") return comment_.clear();
     if (tags_.kernels.empty()) reject(fmt::format("//@{} stands before any //@kernel", tag));
     KernelTags& kernel = tags_.kernels.back();
     if (rest.empty()) reject(fmt::format("//@{} is empty", tag));
@@ -112,7 +113,7 @@ class TagReader {
     if (tag == "loop") return read_loop(rest, kernel);
     if (tag != "needs") {
       reject(fmt::format(
-          "unknown tag //@{}; there is define kernel arg layout global local needs loop",
+          "unknown tag //@{}; there is define kernel arg layout global local needs loop shared end",
           tag.substr(0, 40)));
     }
     kernel.needs.emplace_back(rest);

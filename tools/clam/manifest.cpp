@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "check/shared_text.hpp"
 #include "cli.hpp"
 #include "runtime/atomic_file.hpp"
 
@@ -29,13 +30,32 @@ int manifest(Cli& cli, std::vector<std::string> names) {
   return kFine;
 }
 
+int sync(Cli& cli, const std::string& folder) {
+  const std::vector<std::string> changed = sync_shared_text(folder);
+  for (const std::string& file : changed) cli.out.line("wrote " + folder + "/" + file);
+  if (changed.empty()) cli.out.line("every copy is that of its source");
+  cli.out.json({{"changed", changed}});
+  return kFine;
+}
+
 }  // namespace
 
 void add_manifest(CLI::App& app, Cli& cli) {
   auto names = std::make_shared<std::vector<std::string>>();
   CLI::App* sub = app.add_subcommand("manifest", "contracts of the kernels, as JSON");
   sub->add_option("file", *names, "kernel files: built-in names, or paths; all when none is named");
-  sub->callback([&cli, names] { cli.command = [&cli, names] { return manifest(cli, *names); }; });
+  auto folder = std::make_shared<std::string>();
+  sub->add_option(
+         "--sync", *folder,
+         "write the text between //@shared NAME and //@end anew in all files of this folder, "
+         "from FOLDER/shared/NAME.cl")
+      ->type_name("FOLDER")
+      ->excludes("file");
+  sub->callback([&cli, names, folder] {
+    cli.command = [&cli, names, folder] {
+      return folder->empty() ? manifest(cli, *names) : sync(cli, *folder);
+    };
+  });
 }
 
 }  // namespace clam::cli

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// What kernel files share has one source, and no other text stands in two of them.
+#include "check/shared_text.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "clam/error.hpp"
+#include "clam/kernels.hpp"
+#include "contains.hpp"
+#include "run_clam.hpp"
+#include "runtime/atomic_file.hpp"
+#include "test_device.hpp"
+#include "test_errors.hpp"
+
+namespace clam::test {
+namespace {
+
+const std::string kKernels = std::string(CLAM_SOURCE_DIR) + "/kernels";
+constexpr const char* kHead = "// SPDX-License-Identifier: MIT\n// what it is\n\n";
+
+/// The most lines of code that two places may have alike: parameter lists of kernels are.
+constexpr std::size_t kMostAlike = 8;
+
+std::string source(const std::string& name) {
+  return read_file(kKernels + "/shared/" + name + ".cl");
+}
+
+std::string synced(const std::string& text) {
+  return with_shared_text("dense.cl", text, [](const std::string& name) {
+    return kHead + ("int " + name + "(int x) { return x; }\n");
+  });
+}
+
+TEST(shared_text, every_copy_is_that_of_its_source) {
+  std::set<std::string> used;
+  for (const std::string& file : embedded_files()) {
+    const std::string text = read_file(kKernels + "/" + file);
+    EXPECT_EQ(with_shared_text(file, text,
+                               [&](const std::string& name) {
+                                 used.insert(name);
+                                 return source(name);
+                               }),
+              text)
+        << file << ": build/clam manifest --sync kernels writes it";
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(kKernels + "/shared")) {
+    EXPECT_EQ(used.count(entry.path().stem().string()), 1u) << entry.path() << " is in no kernel";
+  }
+}
+
+TEST(shared_text, a_copy_is_written_anew) {
+  EXPECT_EQ(synced("a\n//@shared same\nold\nolder\n//@end\nb\n"),
+            "a\n//@shared same\nint same(int x) { return x; }\n//@end\nb\n");
+}
+
+TEST(shared_text, marks_that_do_not_match_are_refused) {
+  EXPECT_THROWS_SAYING(synced("a\n//@shared one\nb\n"), BadArgument,
+                       "dense.cl:3: the copy of one has no //@end");
+  EXPECT_THROWS_SAYING(synced("//@shared one\n//@shared two\n//@end\n"), BadArgument,
+                       "dense.cl:2: the copy of one has no //@end yet");
+  EXPECT_THROWS_SAYING(synced("a\n//@end\n"), BadArgument, "dense.cl:2: this //@end ends nothing");
+  EXPECT_THROWS_SAYING(synced("//@shared\n//@end\n"), BadArgument,
+                       "dense.cl:1: //@shared needs a name");
+  EXPECT_THROWS_SAYING(
+      with_shared_text("dense.cl", "//@shared x\n//@end\n", [](const std::string&) { return "x"; }),
+      BadArgument, "shared/x.cl: needs a head, an empty line");
+}
+
+TEST(shared_text, the_command_writes_a_changed_source_into_all_files) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.file("shared"));
+  write_file(folder.file("shared/one.cl"), std::string(kHead) + "int one;\n");
+  write_file(folder.file("a.cl"), "//@shared one\n//@end\n");
+  write_file(folder.file("b.cl"), "int b;\n");
+  const Finished wrote = run_clam({"manifest", "--sync", folder.path()});
+  EXPECT_EQ(wrote.code, 0) << wrote.err;
+  EXPECT_EQ(wrote.out, "wrote " + folder.file("a.cl") + "\n");
+  EXPECT_EQ(read_file(folder.file("a.cl")), "//@shared one\nint one;\n//@end\n");
+  const Finished again = run_clam({"manifest", "--sync", folder.path()});
+  EXPECT_EQ(again.out, "every copy is that of its source\n");
+  write_file(folder.file("b.cl"), "//@shared two\n//@end\n");
+  const Finished missing = run_clam({"manifest", "--sync", folder.path()});
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_TRUE(contains(missing.err, "shared/two.cl")) << missing.err;
+}
+
+// ---- copies by hand ----
+
+/// Lines of code with one blank between words. Comments, options with their defaults and checks,
+/// and shared text are none of them; shared text parts what stands around it.
+std::vector<std::string> code_of(const std::string& text) {
+  static const std::regex blanks("\\s+"),
+      option("#\\s*(if|ifdef|ifndef|else|elif|endif|error)\\b.*"),
+      constant("#define \\w+( [^(]*)?"), edge("^ | ?\\\\?$");
+  std::vector<std::string> code;
+  std::istringstream lines(text);
+  bool shared = false;
+  for (std::string line; std::getline(lines, line);) {
+    line = std::regex_replace(std::regex_replace(line, blanks, " "), edge, "");
+    if (line.rfind("//@shared", 0) == 0) {
+      shared = true;
+      code.push_back("shared text " + std::to_string(code.size()));
+    }
+    if (!shared && !line.empty() && line.rfind("//", 0) != 0 && !std::regex_match(line, option) &&
+        !std::regex_match(line, constant)) {
+      code.push_back(line);
+    }
+    if (line == "//@end") shared = false;
+  }
+  return code;
+}
+
+/// Runs of more lines than kMostAlike that stand in two places.
+std::vector<std::string> copies(const std::map<std::string, std::string>& files) {
+  std::map<std::vector<std::string>, std::string> first;
+  std::vector<std::string> found;
+  for (const auto& [file, text] : files) {
+    const std::vector<std::string> code = code_of(text);
+    for (std::size_t i = 0; i + kMostAlike < code.size(); ++i) {
+      const std::vector<std::string> run(
+          code.begin() + static_cast<std::ptrdiff_t>(i),
+          code.begin() + static_cast<std::ptrdiff_t>(i + kMostAlike + 1));
+      const auto [at, is_new] = first.emplace(run, file);
+      if (is_new || code[i].rfind("shared text", 0) == 0) continue;
+      found.push_back(at->second + " and " + file + " have: " + code[i]);
+    }
+  }
+  return found;
+}
+
+TEST(shared_text, kernel_files_have_no_copies_by_hand) {
+  std::map<std::string, std::string> files;
+  for (const std::string& file : embedded_files()) files[file] = KernelFiles().get(file).text;
+  EXPECT_EQ(copies(files), std::vector<std::string>());
+}
+
+TEST(shared_text, a_copy_by_hand_is_seen_and_a_shared_one_is_none) {
+  std::string function = "float f(float x) {\n";
+  for (int i = 0; i < 9; ++i) function += "  x = x * " + std::to_string(i) + ";\n";
+  EXPECT_EQ(copies({{"a.cl", "int a;\n" + function}, {"b.cl", "// why\n" + function}}).front(),
+            "a.cl and b.cl have: float f(float x) {");
+  const std::string shared = "//@shared f\n" + function + "//@end\n";
+  EXPECT_EQ(copies({{"a.cl", shared}, {"b.cl", shared}}), std::vector<std::string>());
+}
+
+}  // namespace
+}  // namespace clam::test
