@@ -370,7 +370,6 @@ TEST(shrink_device, the_forms_and_notes_of_the_bundle_are_kept_where_they_can_be
   written["shrunk"] = {
       {"from", "a larger one"}, {"steps", {"n 9 -> 5"}}, {"notes", {"look"}}, {"complete", true}};
   write_file(folder.file("case/case.json"), written.dump());
-  write_file(folder.file("case/piglit.cl"), "as of another case");
   ASSERT_EQ(shrink(folder, {"--time", "5"}, slow(0.3)).code, 0);
   const Bundle small = read_bundle(folder.file("case-small"));
   EXPECT_EQ(small.limit_s, 33);
@@ -378,9 +377,6 @@ TEST(shrink_device, the_forms_and_notes_of_the_bundle_are_kept_where_they_can_be
   EXPECT_EQ(small.shrunk->notes.front(), "look");
   const Extras extras = extras_of(folder.file("case-small"));
   EXPECT_TRUE(extras.single_file && extras.sim);
-  if (!extras.piglit) {
-    EXPECT_TRUE(contains(small.shrunk->notes.back(), "piglit.cl is left out"));
-  }
 }
 
 TEST(shrink_device, the_smallest_is_run_elsewhere_too) {

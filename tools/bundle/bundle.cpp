@@ -42,9 +42,9 @@ void write_tensors(const std::string& folder, const Bundle& bundle) {
 void require_kernel_names(const Bundle& bundle) {
   for (const Build& build : builds_of(bundle)) {
     const fs::path name(build.file);
-    if (name.filename() == name && name.extension() == ".cl" && name != "piglit.cl") continue;
+    if (name.filename() == name && name.extension() == ".cl") continue;
     throw BadArgument(fmt::format(
-        "{}: a bundle has its kernels in files such as kernel.cl, not piglit.cl: rename it",
+        "{}: a bundle has its kernels in files such as kernel.cl: rename it",
         in_quotes(build.file)));
   }
 }
@@ -247,7 +247,6 @@ void finish_case(const std::string& folder, const Bundle& bundle, const Extras& 
   write_file(in(folder, "device.txt"), device_text(bundle.device));
   write_file(in(folder, "replay.c"), replay_source(bundle, folder, extras.single_file));
   if (extras.sim) write_file(in(folder, "kernel.sim"), sim_text(bundle));
-  if (extras.piglit) write_file(in(folder, "piglit.cl"), piglit_text(bundle));
   write_file(in(folder, "README.md"), readme_text(bundle, folder, extras));
 }
 
@@ -255,7 +254,7 @@ Extras extras_of(const std::string& folder) {
   const std::string program = in(folder, "replay.c");
   const bool embeds = fs::exists(program) &&
                       read_file(program).find("struct embedded embedded[]") != std::string::npos;
-  return {embeds, fs::exists(in(folder, "kernel.sim")), fs::exists(in(folder, "piglit.cl"))};
+  return {embeds, fs::exists(in(folder, "kernel.sim"))};
 }
 
 void write_readme(const std::string& folder, const Bundle& bundle) {

@@ -102,7 +102,7 @@ void write_case(const std::string& folder, const Bundle& bundle);
 /// where `sim` asks for it. Throws BadArgument where that cannot be: too large for a single file,
 /// or no case for the simulator.
 struct Extras {
-  bool single_file = false, sim = false, piglit = false;
+  bool single_file = false, sim = false;
 };
 /// What a folder was finished with.
 Extras extras_of(const std::string& folder);
@@ -144,9 +144,6 @@ std::string readme_text(const Bundle& bundle, const std::string& folder, const E
 std::string device_text(const DeviceInfo& device);
 /// The case in Oclgrind's format. Throws BadArgument where it has several launches, or half.
 std::string sim_text(const Bundle& bundle);
-/// The kernel with its launch and data in a comment, as piglit's cl-program-tester reads it. Throws
-/// BadArgument for what that cannot say: several launches, local memory, half, many values.
-std::string piglit_text(const Bundle& bundle);
 /// Without the person's home folder and name, anybody else's home, and the machine's name.
 std::string anonymous(std::string text);
 /// Accounts and machines of this name are everywhere: on every system, on a board as its vendor

@@ -134,7 +134,6 @@ std::string about(const std::string& file) {
   if (file == "build.log") return "what the compiler said";
   if (file == "proof.json") return "what other drivers made of it, as clam reads it";
   if (file == "device.txt") return "device, driver, libraries, clocks, kernel log";
-  if (file == "piglit.cl") return "the kernel with its test, for piglit's cl-program-tester";
   if (file == "kernel.sim") return "the launch for the simulator Oclgrind";
   if (ends(".expected.npy")) return "what is right";
   if (ends(".bound.npy")) return "how far off each element may be";
@@ -196,9 +195,6 @@ std::string readme_text(const Bundle& bundle, const std::string& folder, const E
   }
   text += extras.single_file ? " replay.c needs no other file of this folder.\n" : "\n";
   text += "With clam: `clam replay FOLDER`.\n";
-  if (extras.piglit) {
-    text += "In piglit: `cl-program-tester piglit.cl`.\n";
-  }
   if (extras.sim) text += "In the simulator: the first line of kernel.sim.\n";
   text += "\n## What is run\n\n";
   if (!bundle.variant.empty() || !bundle.data_set.empty()) {

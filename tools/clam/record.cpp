@@ -287,7 +287,7 @@ Bundle record(Cli& cli, const RecordRequest& request) {
   keep_proof(request.target, folder.path(), bundle);
   if (request.proof) prove_elsewhere(cli, entry, folder.path(), bundle, request.limit_s);
   finish_case(folder.path(), bundle,
-              {request.single_file, request.format == "oclgrind", request.format == "piglit"});
+              {request.single_file, request.format == "oclgrind"});
   for (const std::string& command : request.prove_with) {
     prove_with(cli, command, folder.path(), bundle, request.limit_s);
   }
@@ -332,8 +332,8 @@ void add_record(CLI::App& app, Cli& cli) {
   sub->add_flag("--single-file", request->single_file,
                 "put kernels and tensors into replay.c too, up to 64 KiB");
   sub->add_option("--format", request->format,
-                  "also write another format: oclgrind (kernel.sim) or piglit (piglit.cl)")
-      ->check(CLI::IsMember({"oclgrind", "piglit"}));
+                  "also write another format: oclgrind (kernel.sim)")
+      ->check(CLI::IsMember({"oclgrind"}));
   sub->add_option("--times", request->times,
                   "for a rare fault: runs of each data set, until one fails, and then more to "
                   "learn how often (default 1)")

@@ -155,7 +155,6 @@ Extras extras_for(const ShrinkRequest& request, const std::string& folder, Bundl
     }
   };
   keep(extras.sim, "kernel.sim is", [&] { return sim_text(small); });
-  keep(extras.piglit, "piglit.cl is", [&] { return piglit_text(small); });
   keep(extras.single_file, "the tensors in replay.c are",
        [&] { return replay_source(small, folder, true); });
   return extras;
