@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// opencl.hpp - the C++ bindings, configured in one place: OpenCL 1.2, errors as exceptions.
+// opencl.hpp - the C++ bindings for OpenCL 1.2, with errors as exceptions.
+//
+// Their macros are definitions of the target clam::clam and of clam.pc, so that a file which
+// includes CL/opencl.hpp by itself sees the same classes.
 #pragma once
 
-#define CL_HPP_ENABLE_EXCEPTIONS
-#define CL_HPP_TARGET_OPENCL_VERSION 120
-#define CL_HPP_MINIMUM_OPENCL_VERSION 120
-#define CL_TARGET_OPENCL_VERSION 120
+#ifndef CL_HPP_ENABLE_EXCEPTIONS
+#error "clam needs CL_HPP_ENABLE_EXCEPTIONS and its other definitions: link clam::clam or use clam.pc"
+#endif
 #include <CL/opencl.hpp>
 #include <string>
 #include <vector>
