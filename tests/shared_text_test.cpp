@@ -88,6 +88,11 @@ TEST(shared_text, the_command_writes_a_changed_source_into_all_files) {
   const Finished missing = run_clam({"manifest", "--sync", folder.path()});
   EXPECT_EQ(missing.code, 2);
   EXPECT_TRUE(contains(missing.err, "shared/two.cl")) << missing.err;
+  for (const char* no_kernels : {"none", "shared", "a.cl"}) {
+    const Finished refused = run_clam({"manifest", "--sync", folder.file(no_kernels)});
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_TRUE(contains(refused.err, "is no folder of kernels")) << refused.err;
+  }
 }
 
 // ---- copies by hand ----
