@@ -32,8 +32,8 @@ paint() {
 # The comment at the head of a script is its help.
 print_help() { sed -n '2,/^[^#]/{/^# SPDX/d; s/^# \{0,1\}//p}' "$0"; }
 
-# slow_tests LEVEL|...: the patterns that tests/slow.txt has of these levels, one a line.
-slow_tests() { sed -nE "s/^($1) +([^ ]+).*/\2/p" "$tree/tests/slow.txt"; }
+# slow_tests LEVEL|...: the patterns that tests/support/slow.txt has of these levels, one a line.
+slow_tests() { sed -nE "s/^($1) +([^ ]+).*/\2/p" "$tree/tests/support/slow.txt"; }
 
 # What tests build is kept in build/, unless the caller says where, and the home is left alone. The test
 # program does the same where it is run by itself. They build more than the limit of a person's cache,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // clock.hpp - the one clock that times are taken by and limits end at: the machine's. An OpenCL
-// library may bring its own. That of the tests does (tests/scripted_opencl): there a launch takes
-// what a script says, and no verdict depends on what else the machine does.
+// library may bring its own. That of the tests does (tests/support/scripted_opencl): there a launch
+// takes what a script says, and no verdict depends on what else the machine does.
 #pragma once
 
 #include <chrono>

@@ -16,7 +16,7 @@ const std::vector<EmbeddedFile>& embedded_report();     ///< tools/report, and C
 const std::vector<EmbeddedFile>& embedded_bundle();     ///< tools/bundle/replay.c
 const std::vector<EmbeddedFile>& embedded_kernels();    ///< kernels/*.cl
 const std::vector<EmbeddedFile>& embedded_workloads();  ///< bench/workloads/*.json
-const std::vector<EmbeddedFile>& embedded_probes();     ///< tests/probes, NAME/probe.json
+const std::vector<EmbeddedFile>& embedded_probes();     ///< tests/tools/probes, NAME/probe.json
 const std::vector<EmbeddedFile>& embedded_peaks();      ///< bench/peaks.cl, in clam-bench alone
 const std::vector<EmbeddedFile>& embedded_quick();      ///< bench/quick.txt, in clam-bench alone
 

@@ -438,7 +438,7 @@ void add_mali(CLI::App& app, Cli& cli) {
                   "write the tables of this file, kernels/FIGURES.md, from the expectations; "
                   "nothing is compiled");
   sub->add_option("--expectations", request->gate.expectations,
-                  "file of the gate (default tests/mali_expectations.txt)");
+                  "file of the gate (default tests/mali/mali_expectations.txt)");
   sub->footer(
       "Columns:\n"
       "  inst      instructions of the kernel; then by unit: fma, cvt, sfu, ls\n"

@@ -11,7 +11,7 @@
 namespace clam::cli {
 
 struct GateRequest {
-  std::string expectations = "tests/mali_expectations.txt";  ///< path of the file
+  std::string expectations = "tests/mali/mali_expectations.txt";  ///< path of the file
   bool accept = false;  ///< write what the kernels are now, then judge
 };
 

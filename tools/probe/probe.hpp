@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // probe.hpp - small programs that each look for one known fault of OpenCL drivers.
 //
-// A probe is a folder of tests/probes, built into the program: probe.json says what is looked for,
-// who reported it and what it takes; its "run" is a launch as data, and a probe without one is code
-// (api_*.cpp), because the fault lies in how the API behaves.
+// A probe is a folder of tests/tools/probes, built into the program: probe.json says what is looked
+// for, who reported it and what it takes; its "run" is a launch as data, and a probe without one is
+// code (api_*.cpp), because the fault lies in how the API behaves.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -45,8 +45,8 @@ struct Probe {
 /// By name. Throws BadArgument for a damaged probe.json.
 std::vector<Probe> all_probes();
 
-/// A file of the probe's folder: that of CLAM_PROBE_DIR (a folder like tests/probes, for tests of
-/// the probes), else the built-in one. Throws BadArgument.
+/// A file of the probe's folder: that of CLAM_PROBE_DIR (a folder like tests/tools/probes, for
+/// tests of the probes), else the built-in one. Throws BadArgument.
 std::string probe_file(const std::string& probe, const std::string& file);
 
 /// Runs it here and now, in this process, which a broken driver may hang or end. What OpenCL

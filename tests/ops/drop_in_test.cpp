@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// drop_in_test.cpp - a host without any of clam's code runs every kernel, from the manifest, plans
+// as JSON and the .cl files alone.
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "check/op_proof.hpp"
+#include "clam/planner.hpp"
+#include "run_clam.hpp"
+
+namespace clam {
+namespace {
+
+constexpr const char* kPython =
+    "/usr/bin/python3";  // Debian's, for which python3-pyopencl is built
+const std::string kSource = CLAM_SOURCE_DIR;
+
+/// Small problems of an op, in every variant, as files OP-0.json and so on. With `seen` only those
+/// that launch a kernel which it lacks.
+void write_plans(const Op& op, const std::string& folder, std::set<std::string>* seen = nullptr) {
+  int plans = 0;
+  for (const Problem& problem : problems_of(proof_of(op).small_cases, "f32")) {
+    for (const Variant& variant : op.variants) {
+      if (variant.refuses(problem, generic_device())) continue;
+      const Plan plan = make_plan(problem, generic_device(), {variant.name, 0});
+      if (seen && !test::launches_new_kernel(plan, *seen)) continue;
+      write_file(fmt::format("{}/{}-{}.json", folder, op.name, plans++), to_json(plan).dump(1));
+    }
+  }
+}
+
+test::Finished run_drop_in(const std::string& plans, const std::string& kernels) {
+  const test::TemporaryFolder folder;
+  write_file(folder.file("manifest.json"), test::run_clam({"manifest"}).out);
+  // pyopencl keeps the Python that it makes for a kernel's arguments in any case.
+  return test::run_command({kPython, kSource + "/tests/ops/drop_in/drop_in.py",
+                            folder.file("manifest.json"), plans, kernels},
+                           {"PYOPENCL_NO_CACHE=1", "XDG_CACHE_HOME=" + folder.path()});
+}
+
+class drop_in : public testing::Test {
+ protected:
+  void SetUp() override {
+    CLAM_NEEDS_DEVICE();
+    if (test::run_command({kPython, "-c", "import pyopencl"}).code != 0) {
+      GTEST_SKIP() << "pyopencl is not here (tools/setup python)";
+    }
+  }
+};
+
+TEST_F(drop_in, a_foreign_host_runs_every_kernel) {
+  const test::TemporaryFolder plans;
+  std::set<std::string> seen;
+  for (const Op* op : all_ops()) {
+    write_plans(*op, plans.path(), test::is_weekly() ? nullptr : &seen);
+  }
+  const test::Finished finished = run_drop_in(plans.path(), kSource + "/kernels");
+  EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
+}
+
+TEST_F(drop_in, a_wrong_result_of_any_op_is_seen) {
+  struct Fault {
+    const char *op, *file, *from, *to, *output;
+  };
+  const std::vector<Fault> faults = {
+      {"dense", "dense.cl", "fma((float4)(out.alpha), sum, z)", "2.0f * sum", "y of dense"},
+      {"batch_matmul", "batch_matmul.cl", "fma(scale, sum, addend)", "sum + addend",
+       "c of batch_matmul"},
+      {"conv2d", "conv2d.cl", "CONV2D_BIAS ? (float)b[k] : 0.0f", "0.0f", "y of conv2d"},
+      {"attention", "attention.cl", "const float4 down = maxima.down[TILE(out)];",
+       "const float4 down = 0.5f * maxima.down[TILE(out)];", "o of attention"},
+      {"softmax", "softmax.cl", "? 0.0f : 1.0f / sum", "? 0.0f : 2.0f / sum", "dst of softmax"},
+      {"layer_norm", "layer_norm.cl", "(float)n + eps", "(float)n + 2.0f * eps",
+       "dst of layer_norm"},
+      {"unary", "unary.cl", "z, (float4)(shift)", "z, (float4)(0.0f)", "dst of unary"},
+      {"binary", "binary.cl", "return y * step1;", "return 0;", "c of binary"},
+      {"pool2d", "pool2d.cl", "return all * scale;", "return all;", "y of pool2d"},
+      {"rotary", "rotary.cl", "fma(-b, s0, a * c0)", "fma(b, s0, a * c0)", "dst of rotary"},
+      {"transpose", "transpose.cl", "= tile[x][row]", "= tile[row][x]", "dst of transpose"},
+      {"concat", "concat.cl", "row * nb + i - na", "row * nb", "dst of concat"},
+      {"gather", "gather.cl", "clamp(index[j], 0, extent - 1)", "0", "dst of gather"},
+      {"match_assignment", "match_assignment.cl", "best[row] == column", "row == column",
+       "of match_assignment"},
+      {"ssd_decode", "ssd_decode.cl", "* size * 0.5f", "* size", "data of ssd_decode"},
+      {"multibox_transform_loc", "multibox_transform_loc.cl", "(float)(found - 1)", "(float)found",
+       "out of multibox_transform_loc"},
+      {"multibox_prior", "multibox_prior.cl", "sqrt(ratio)", "ratio", "anchors of multibox_prior"},
+      {"get_valid_counts", "get_valid_counts.cl", "order(score_threshold) + 1",
+       "order(score_threshold) + 0x3F800000", "of get_valid_counts"},
+      {"nms", "nms.cl", "const float inter = w * h;", "const float inter = w;", "of nms"},
+      {"onnx_nms", "onnx_nms.cl", "own >= sum.y", "own > sum.y", "selected of onnx_nms"},
+      {"box_nms", "nms_output.cl", "0.5f * (a + c)", "a + c", "out of box_nms"},
+      {"torchvision_nms", "nms.cl", "((a) > (b))", "((a) + 0.1f > (b))", "of torchvision_nms"},
+  };
+  for (const Fault& fault : test::of_this_run(faults)) {
+    const test::TemporaryFolder kernels, plans;
+    write_plans(find_op(fault.op), plans.path());
+    for (const std::string& file : embedded_files()) {
+      write_file(kernels.file(file), KernelFiles().get(file).text);
+    }
+    test::break_kernel(kernels, fault.file, fault.from, fault.to);
+    const test::Finished finished = run_drop_in(plans.path(), kernels.path());
+    EXPECT_NE(finished.code, 0) << fault.file;
+    EXPECT_TRUE(test::contains(finished.err, fault.output)) << fault.file << ": " << finished.err;
+  }
+}
+
+TEST_F(drop_in, a_kernel_that_no_plan_launches_is_named) {
+  const test::TemporaryFolder plans;
+  write_plans(find_op("dense"), plans.path());
+  const test::Finished finished = run_drop_in(plans.path(), kSource + "/kernels");
+  EXPECT_NE(finished.code, 0);
+  EXPECT_TRUE(test::contains(finished.err, "no plan launches")) << finished.err;
+}
+
+}  // namespace
+}  // namespace clam
