@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-const std::string kTests = std::string(CLAM_SOURCE_DIR) + "/tests";
+const std::string kTests = std::string(CLAM_SOURCE_DIR) + "/tests/mali";
 const std::string kQk = "batch_matmul batch=4 m=192 n=192 k=64 dtype=f32 tb=1 scale=0.125";
 
 std::vector<std::string> fake(std::vector<std::string> more = {}) {
@@ -112,7 +112,7 @@ TEST(cli, mali_predicts_rows_of_a_report) {
   const TemporaryFolder folder;
   const std::string mali = folder.file("mali.json"), results = folder.file("results.json");
   EXPECT_EQ(run_mali({kQk, "--json", mali}).code, 0);
-  json board = json::parse(read_file(kTests + "/results/made-up-g1.json"));
+  json board = json::parse(read_file(CLAM_SOURCE_DIR "/tests/cli/results/made-up-g1.json"));
   board["clam"]["device"]["name"] = "Mali-G610";
   json& row = board["clam"]["rows"][0];
   row["problem"] = kQk;

@@ -145,7 +145,7 @@ std::vector<std::string> pages() {
   for (const char* folder : {"kernels", "host", "bench", "tools", "tests"}) {
     for (const auto& entry : fs::recursive_directory_iterator(kTree / folder)) {
       const std::string page = fs::relative(entry.path(), kTree).string();
-      if (entry.path().extension() == ".md" && !starts_with(page, "tests/ops/golden/"))
+      if (entry.path().extension() == ".md" && !starts_with(page, "tests/cli/golden/"))
         found.push_back(page);
     }
   }
