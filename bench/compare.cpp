@@ -8,6 +8,7 @@
 #include "clam/error.hpp"
 #include "document.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/words.hpp"
 
 namespace clam::bench {
 namespace {
@@ -212,6 +213,13 @@ void note_once(Comparison& comparison, const std::string& note) {
   if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
 }
 
+constexpr Words<5> kChangeWords{"SAME", "FAST", "SLOW", "UNSURE", "INVALID"};
+
+std::string microseconds(double us) {
+  if (us <= 0) return "-";
+  return fmt::format(us < 10 ? "{:.3f}" : us < 1000 ? "{:.1f}" : "{:.0f}", us);
+}
+
 }  // namespace
 
 Judgement judge_change(const Timing& a, const Timing& b) {
@@ -307,6 +315,56 @@ Comparison compare_files(const std::vector<std::string>& files) {
     runs.push_back(compare_runs(files[0], a, *b, read(*b)));
   }
   return agreed(runs);
+}
+
+const char* name(Change change) { return word_of(kChangeWords, change); }
+
+std::string to_text(const Comparison& comparison) {
+  std::string text = fmt::format("A: {}\nB: {}\n", comparison.a, comparison.b);
+  for (const std::string& note : comparison.notes) text += note + "\n";
+  text += fmt::format("\n{:>10} {:>10} {:>7} {:>15}  {:<7}  row\n", "A us", "B us", "B/A", "95 %",
+                      "verdict");
+  for (const ComparedRow& row : comparison.rows) {
+    const Judgement& judgement = row.judgement;
+    const bool timed = row.a_us > 0 && row.b_us > 0;
+    const Interval& interval = judgement.ratio.interval;
+    text += fmt::format(
+        "{:>10} {:>10} {:>7} {:>15}  {:<7}  {}{}\n", microseconds(row.a_us), microseconds(row.b_us),
+        timed ? fmt::format("{:.3f}", judgement.ratio.value) : "-",
+        timed ? fmt::format("{:.3f}..{:.3f}", interval.low, interval.high) : "-",
+        name(judgement.change), row.name, judgement.why.empty() ? "" : " (" + judgement.why + ")");
+  }
+  text += "\n";
+  for (const Change change :
+       {Change::slow, Change::failed, Change::fast, Change::same, Change::unsure}) {
+    text += fmt::format("{}{} {}", change == Change::slow ? "" : ", ", comparison.count(change),
+                        name(change));
+  }
+  return text + "\n";
+}
+
+json to_json(const Comparison& comparison) {
+  json value = {{"clam_comparison", 1},
+                {"a", comparison.a},
+                {"b", comparison.b},
+                {"notes", comparison.notes},
+                {"regressed", comparison.regressed()},
+                {"rows", json::array()}};
+  for (const ComparedRow& row : comparison.rows) {
+    const Judgement& judgement = row.judgement;
+    json each = {{"name", row.name}, {"verdict", name(judgement.change)}};
+    if (row.a_us > 0) each["a_us"] = row.a_us;
+    if (row.b_us > 0) each["b_us"] = row.b_us;
+    if (row.a_us > 0 && row.b_us > 0) {
+      each["ratio"] = {{"value", judgement.ratio.value},
+                       {"low", judgement.ratio.interval.low},
+                       {"high", judgement.ratio.interval.high}};
+      each["p"] = judgement.p;
+    }
+    if (!judgement.why.empty()) each["reason"] = judgement.why;
+    value["rows"].push_back(each);
+  }
+  return value;
 }
 
 }  // namespace clam::bench

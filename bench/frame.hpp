@@ -4,10 +4,11 @@
 
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "board.hpp"
-#include "limits.hpp"
 #include "measure.hpp"
+#include "peaks.hpp"
 #include "surroundings.hpp"
 #include "table.hpp"
 
@@ -17,18 +18,44 @@ class Frame {
  public:
   /// `measure` measures the peaks, or some again and keeps what is larger. Where limits are given,
   /// nothing is measured unless a row seems to exceed them.
-  Frame(Runtime& runtime, std::function<void(Peaks&)> measure, const std::optional<Limits>& given);
+  Frame(Runtime& runtime, std::function<void(Peaks&)> measure, const std::optional<Limits>& given)
+      : runtime_(runtime),
+        measure_(std::move(measure)),
+        given_(given.has_value()),
+        limits_(given.value_or(Limits{})) {}
 
-  /// Before the rows, and after the last of them.
-  void open(Table& table);
-  void close(Table& table);
+  /// Before the rows.
+  void open(Table& table) {
+    if (given_) return;
+    measure_(around_.peaks);
+    limits_ = limits_of(around_.peaks);
+    table.peaks(around_.peaks);
+    around_.before = board_.state();
+  }
 
-  void watch(MeterOptions& how);
+  /// After the last of them.
+  void close(Table& table) {
+    if (given_) return;
+    around_.after = board_.state();
+    if (runtime_.tainted()) return;
+    look_again();
+    table.peaks_again(around_.peaks);
+  }
+
+  void watch(MeterOptions& how) {
+    how.clock = &clock_;
+    how.limits = &limits_;
+    how.look_again = [this] { look_again(); };
+  }
+
   const Limits& limits() const { return limits_; }
   const Surroundings& around() const { return around_; }
 
  private:
-  void look_again();
+  void look_again() {
+    measure_(around_.peaks);
+    limits_ = larger_of(limits_, limits_of(around_.peaks));
+  }
 
   Runtime& runtime_;
   std::function<void(Peaks&)> measure_;

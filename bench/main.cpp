@@ -16,10 +16,9 @@
 #include "clam/clam.hpp"
 #include "clam/planner.hpp"
 #include "compare.hpp"
+#include "conditions.hpp"
 #include "document.hpp"
 #include "frame.hpp"
-#include "isolated.hpp"
-#include "launch_limit.hpp"
 #include "measure.hpp"
 #include "options.hpp"
 #include "process/clean_end.hpp"
@@ -43,8 +42,8 @@ std::size_t count_programs(const Selection& selection, const DeviceInfo& device)
   for (const Row& row : selection.rows) {
     try {
       const Plan plan = make_plan(row.problem, device, {row.variant, 0});
-      for (const auto* launches : {&plan.pack, &plan.launches}) {
-        for (const Launch& launch : *launches) programs.insert(launch.file + " " + launch.options);
+      for (const Launch* launch : launches_of(plan)) {
+        programs.insert(launch->file + " " + launch->options);
       }
     } catch (const Unsupported&) {
       continue;  // nothing to build
@@ -290,12 +289,10 @@ int measure_rows(const Options& options) {
   if (Clock::is_scripted()) {
     table.say("no time here is true: the OpenCL library brings a clock of its own, as for tests");
   }
-  if (!selection.rows.empty()) {  // else the foot says what is not built yet
-    if (choose(meter, options) == 0) return 2;
-    frame.open(table);
-    run_google(reporter, options);
-    frame.close(table);
-  }
+  if (choose(meter, options) == 0) return 2;
+  frame.open(table);
+  run_google(reporter, options);
+  frame.close(table);
   table.foot();
   std::fflush(stdout);
   write_results(options, selection, results, reporter, frame, opened, table);
@@ -366,21 +363,13 @@ int run(const Options& options) {
 }
 
 int guarded(const Options& options) {
-  const auto fail = [](const std::string& what, int code) {
-    std::fflush(stdout);
-    fmt::print(stderr, "clam-bench: {}\n", what);
-    return code;
-  };
   try {
     return run(options);
-  } catch (const NoDevice& error) {
-    return fail(error.what(), 77);
-  } catch (const DeviceError& error) {
-    return fail(error.what(), 3);
-  } catch (const cl::Error& error) {
-    return fail(describe(error), 3);
-  } catch (const std::exception& error) {
-    return fail(error.what(), 2);
+  } catch (...) {
+    return exit_code_of_exception([](const std::string& what) {
+      std::fflush(stdout);
+      fmt::print(stderr, "clam-bench: {}\n", what);
+    });
   }
 }
 

@@ -12,7 +12,7 @@
 #include "check/clock.hpp"
 #include "clam/error.hpp"
 #include "clam/planner.hpp"
-#include "launch_limit.hpp"
+#include "conditions.hpp"
 #include "process/other_load.hpp"
 
 namespace clam::bench {

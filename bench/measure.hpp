@@ -13,9 +13,9 @@
 #include "board.hpp"
 #include "clam/runtime.hpp"
 #include "conditions.hpp"
-#include "empty_launches.hpp"
 #include "result.hpp"
 #include "rows.hpp"
+#include "stopwatch.hpp"
 #include "subject.hpp"
 
 namespace clam::bench {

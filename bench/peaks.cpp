@@ -13,7 +13,6 @@
 #include "runtime/embedded.hpp"
 #include "statistics.hpp"
 #include "stopwatch.hpp"
-#include "transfers.hpp"
 
 namespace clam::bench {
 namespace {

@@ -87,8 +87,8 @@ std::string record(const Options& options, const Row& row, const Result& result,
   if (!variant.empty()) words.insert(words.end(), {"--variant", variant});
   // The recorder gives its own processes their limit: those that plan, run, and try elsewhere.
   const Fate fate = run_isolated(words, std::chrono::seconds(4 * options.limit_s + 120));
-  const json answer = json::parse(fate.out, nullptr, false);
-  if (fate.code == 0 && answer.is_object() && answer.contains("seen")) {
+  const json answer = fate.answer();
+  if (fate.code == 0 && answer.contains("seen")) {
     const json& seen = answer.at("seen");
     return fmt::format("recorded in {}: {}", target, seen.value("outcome", ""));
   }

@@ -7,32 +7,17 @@
 #include <numeric>
 
 #include "clam/error.hpp"
+#include "runtime/words.hpp"
 
 namespace clam::bench {
 
-const char* name(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::not_run:
-      return "not run";
-    case Outcome::fine:
-      return "fine";
-    case Outcome::skipped:
-      return "skipped";
-    case Outcome::check_failed:
-      return "check failed";
-    case Outcome::bad_input:
-      return "bad input";
-    case Outcome::device_error:
-      return "device error";
-  }
-  return "unknown";
-}
+constexpr Words<6> kOutcomeWords{"not run",      "fine",      "skipped",
+                                 "check failed", "bad input", "device error"};
+
+const char* name(Outcome outcome) { return word_of(kOutcomeWords, outcome); }
 
 Outcome parse_outcome(const std::string& text) {
-  for (const Outcome outcome : {Outcome::not_run, Outcome::fine, Outcome::skipped,
-                                Outcome::check_failed, Outcome::bad_input, Outcome::device_error}) {
-    if (text == name(outcome)) return outcome;
-  }
+  if (const auto outcome = find_word<Outcome>(kOutcomeWords, text)) return *outcome;
   throw BadArgument(fmt::format("'{}' is no outcome of a row", text));
 }
 

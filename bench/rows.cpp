@@ -198,22 +198,6 @@ std::string nodes_of(const Selection& selection, std::size_t row) {
   return text;
 }
 
-std::string not_yet(const Workload& workload) {
-  std::vector<std::pair<std::string, int>> ops;
-  for (const Workload::Node& node : workload.nodes) {
-    if (!node.not_yet()) continue;
-    const auto same = [&](const auto& op) { return op.first == node.op; };
-    auto found = std::find_if(ops.begin(), ops.end(), same);
-    if (found == ops.end()) found = ops.insert(ops.end(), {node.op, 0});
-    ++found->second;
-  }
-  std::string text;
-  for (const auto& [op, count] : ops) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", op, count);
-  }
-  return text;
-}
-
 std::string to_text(const Selection& selection) {
   std::string text;
   for (std::size_t row = 0; selection.once && row < selection.rows.size(); ++row) {
@@ -226,9 +210,6 @@ std::string to_text(const Selection& selection) {
     if (!workload.name.empty()) text += fmt::format("{}: {}\n", workload.name, workload.title);
     for (const Line& line : block.lines) {
       text += fmt::format("  {:<24}{}\n", line.node, selection.rows[line.row].name);
-    }
-    for (const Workload::Node& node : workload.nodes) {
-      if (node.not_yet()) text += fmt::format("  {:<24}not yet: {}\n", node.name, node.line);
     }
   }
   return text;

@@ -56,7 +56,4 @@ Selection select_rows(const Options& options, const DeviceInfo& device);
 /// What --list prints.
 std::string to_text(const Selection& selection);
 
-/// "conv2d 40, softmax 1": the nodes whose op is not built, by op; empty when there are none.
-std::string not_yet(const Workload& workload);
-
 }  // namespace clam::bench

@@ -5,7 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <deque>
 #include <optional>
+#include <vector>
+
+#include "clam/program_cache.hpp"
+#include "runtime/embedded.hpp"
 
 namespace clam::bench {
 namespace {
@@ -14,14 +20,90 @@ constexpr double kLaunchNs = 1e6;  // a launch is made to take as long, in passe
 constexpr std::size_t kMostMarks = std::size_t{1} << 22;
 constexpr cl_int kTokens = 1 << 16;  // between those of two launches: more than a mark adds
 
-LaunchTime profiled(const cl::Event& event) {
-  return {event.getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>(),
-          event.getProfilingInfo<CL_PROFILING_COMMAND_SUBMIT>(),
-          event.getProfilingInfo<CL_PROFILING_COMMAND_START>(),
-          event.getProfilingInfo<CL_PROFILING_COMMAND_END>()};
+std::size_t groups(const Work& work) { return work.items / work.group; }
+
+/// By a cache of its own: the kernel is not in the counts of the rows' programs.
+cl::Kernel empty_kernel(Runtime& runtime) {
+  const KernelSource source{"peaks.cl", std::string(embedded_peaks().front().text), "embedded", ""};
+  ProgramCache programs(runtime.context(), runtime.queue().getInfo<CL_QUEUE_DEVICE>(),
+                        runtime.device(), ProgramCache::default_dir(),
+                        ProgramCache::limit_from_environment());
+  return programs.kernel(source, "", "peak_nothing");
 }
 
-std::size_t groups(const Work& work) { return work.items / work.group; }
+/// A buffer, what is sent to it, and what came back.
+class Transfers {
+ public:
+  Transfers(Runtime& runtime, const Stopwatch& watch, std::size_t size, double seconds)
+      : queue_(runtime.queue()),
+        watch_(watch),
+        there_(runtime.context(), CL_MEM_READ_WRITE, size),
+        here_(size),
+        back_(size),
+        ns_(seconds * 1e9) {}
+
+  double upload() {
+    return best_rate([&] {
+      const double ns = timed([&] { write(); });
+      read();
+      return ns;
+    });
+  }
+  double download() {
+    return best_rate([&] {
+      write();
+      return timed([&] { read(); });
+    });
+  }
+  double map() {
+    return best_rate([&] {
+      const double ns = timed([&] { write_mapped(); });
+      read();
+      return ns;
+    });
+  }
+
+ private:
+  /// `move` sends and fetches, and returns the nanoseconds of the one that counts.
+  template <typename Move>
+  double best_rate(const Move& move) {
+    constexpr int kFewest = 3;
+    constexpr double kPatience = 10;  // windows, of a machine where one takes long
+    double best = 0;
+    const Clock::time_point start = Clock::now();
+    for (int i = 0; i < kFewest || nanoseconds_since(start) < ns_; ++i) {
+      if (i > 0 && nanoseconds_since(start) > kPatience * ns_) break;
+      std::memset(here_.data(), ++turn_, here_.size());
+      std::memset(back_.data(), 0, back_.size());
+      best = std::max(best, double(here_.size()) / move());
+      if (here_ != back_) throw Refused("what came back is not what was sent");
+    }
+    return best;
+  }
+  template <typename Step>
+  static double timed(const Step& step) {
+    const Clock::time_point start = Clock::now();
+    step();
+    return nanoseconds_since(start);
+  }
+
+  void write() { queue_.enqueueWriteBuffer(there_, CL_TRUE, 0, here_.size(), here_.data()); }
+  void read() { queue_.enqueueReadBuffer(there_, CL_TRUE, 0, back_.size(), back_.data()); }
+  void write_mapped() {
+    void* mapped = queue_.enqueueMapBuffer(there_, CL_TRUE, CL_MAP_WRITE, 0, here_.size());
+    std::memcpy(mapped, here_.data(), here_.size());
+    cl::Event event;
+    queue_.enqueueUnmapMemObject(there_, mapped, nullptr, &event);
+    watch_.wait(event);
+  }
+
+  const cl::CommandQueue& queue_;
+  const Stopwatch& watch_;
+  cl::Buffer there_;
+  std::vector<std::uint8_t> here_, back_;
+  std::uint8_t turn_ = 0;
+  double ns_;
+};
 
 }  // namespace
 
@@ -85,7 +167,7 @@ Stopwatch::Run Stopwatch::launch(Work& work, std::size_t passes) {
   wait(event);
   const double wall_ns = nanoseconds_since(start);
   check_marks(work, passes);
-  const double ns = profiled(event).ns();
+  const double ns = LaunchTime::of(event).ns();
   constexpr double kClocksApart = 1.01;  // the device's clock against the host's
   if (ns <= 0 || ns > kClocksApart * wall_ns) {
     throw Refused(fmt::format(
@@ -108,6 +190,43 @@ void Stopwatch::check_marks(const Work& work, std::size_t passes) {
   }
   // No later launch has a mark of this one.
   token_ = static_cast<cl_int>((token_ + std::int64_t(passes) + kTokens) & 0x3fffffff);
+}
+
+EmptyLaunches::EmptyLaunches(Runtime& runtime)
+    : runtime_(runtime),
+      watch_(runtime),
+      kernel_(empty_kernel(runtime)),
+      marks_(runtime.context(), CL_MEM_READ_WRITE, sizeof(cl_int)) {
+  kernel_.setArg(0, marks_);
+  kernel_.setArg(1, cl_int{1});
+  run(1);  // a driver may finish building now
+}
+
+double EmptyLaunches::run(std::int64_t launches) {
+  const auto most = static_cast<std::size_t>(runtime_.max_in_flight());
+  std::deque<cl::Event> in_flight;
+  const auto retire = [&] {
+    watch_.wait(in_flight.front());
+    in_flight.pop_front();
+  };
+  const Clock::time_point start = Clock::now();
+  for (std::int64_t i = 0; i < launches; ++i) {
+    if (in_flight.size() >= most) retire();
+    runtime_.queue().enqueueNDRangeKernel(kernel_, cl::NullRange, {1}, {1}, nullptr,
+                                          &in_flight.emplace_back());
+  }
+  while (!in_flight.empty()) retire();
+  return nanoseconds_since(start) * 1e-3;
+}
+
+TransferRates measure_transfers(Runtime& runtime, const Stopwatch& watch, std::int64_t bytes,
+                                double seconds) {
+  Transfers transfers(runtime, watch, static_cast<std::size_t>(bytes), seconds);
+  TransferRates rates;
+  rates.upload = transfers.upload();
+  rates.download = transfers.download();
+  rates.map = transfers.map();
+  return rates;
 }
 
 }  // namespace clam::bench

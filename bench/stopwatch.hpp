@@ -57,4 +57,29 @@ class Stopwatch {
   double slack_ns_ = 3e5, building_ns_ = 0;
 };
 
+/// What launches and waits cost the host at this moment, without any work.
+class EmptyLaunches {
+ public:
+  explicit EmptyLaunches(Runtime& runtime);
+  /// Enqueues so many launches of an empty kernel as the Runtime does, with as many in flight, and
+  /// waits for them. Returns the wall time in us. Throws DeviceError.
+  double run(std::int64_t launches);
+
+ private:
+  Runtime& runtime_;
+  Stopwatch watch_;
+  cl::Kernel kernel_;
+  cl::Buffer marks_;
+};
+
+/// GB/s by the host's clock: a driver may count no time for a buffer that both sides share.
+struct TransferRates {
+  double upload = 0, download = 0, map = 0;
+};
+
+/// The best of several, each for about so many seconds. Throws Refused where what came back is not
+/// what was sent.
+TransferRates measure_transfers(Runtime& runtime, const Stopwatch& watch, std::int64_t bytes,
+                                double seconds);
+
 }  // namespace clam::bench

@@ -243,12 +243,6 @@ void Table::show_farthest() {
 
 void Table::foot() {
   for (; next_ < places_.size(); ++next_) show(places_[next_]);
-  std::string pending;
-  for (const Block& block : selection_.blocks) {
-    const std::string ops = not_yet(block.workload);
-    if (!ops.empty()) pending += fmt::format("\n  {:<26}{}", block.workload.name, ops);
-  }
-  if (!pending.empty()) fmt::print(out_, "\nnot yet (nodes whose op is not built):{}\n", pending);
   std::map<std::string, int> reasons;
   int fine = 0, failed = 0, skipped = 0;
   for (std::size_t i = 0; i < results_.size(); ++i) {

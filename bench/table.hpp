@@ -29,7 +29,7 @@ class Table {
   void say(const std::string& line);
   /// Prints the lines up to the next one that shows this row.
   void row_done(std::size_t row);
-  /// What is not yet built, what was skipped and why, the rows that are farthest from their peak,
+  /// What was skipped and why, the rows that are farthest from their peak,
   /// and the counts. Call once, at the end.
   void foot();
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "limits.hpp"
+#include "peaks.hpp"
 
 namespace clam::bench {
 

@@ -176,24 +176,29 @@ void store4(float4 v, __global char* p, uint at) {
 //@shared address
 // With SPLIT, a load adds to the lower half of an address alone. Mesa's compilers for Mali spend
 // two instructions on that. A sum of 64 bits takes three, and more registers. Right only where base
-// and what is read have the same upper half: see ends_above.
+// and what is read have the same upper half: see ends_above. A loop moves on BEFORE a LIMIT.
 #if SPLIT
 typedef uint2 Address;
+typedef uint Limit;
 #define ADDRESS(base, at) (as_uint2((ulong)(base)) + (uint2)(at, 0))
 #define PLACE(address, at) as_ulong((uint2)((address).x + (at), (address).y))
 #define MOVE(address, bytes) (address).x += (bytes)
 #define LOW(address) (address).x
+#define LIMIT(address, bytes) ((address).x + (bytes))
+#define BEFORE(address, limit) ((address).x < (limit))
 #else
-typedef __global const char* Address;
+typedef __global const char *Address, *Limit;
 #define ADDRESS(base, at) ((__global const char*)(base) + (at))
 #define PLACE(address, at) ((address) + (at))
 #define MOVE(address, bytes) (address) += (bytes)
 #define LOW(address) ((uint)(ulong)(address))
+#define LIMIT(address, bytes) ((address) + (bytes))
+#define BEFORE(address, limit) ((address) < (limit))
 #endif
 
-// Whether the last of `bytes` from the base on has another upper half than the base.
+// Whether what lies behind `bytes` from the base on has another upper half than the base.
 int ends_above(__global const void* base, uint bytes) {
-  return SPLIT && (uint)(ulong)base + (bytes - 1) < (uint)(ulong)base;
+  return SPLIT && (uint)(ulong)base + bytes < (uint)(ulong)base;
 }
 //@end
 
@@ -635,7 +640,7 @@ typedef struct {
 //@arg    0  q       in   T[offq + batch*strideq]
 //@arg    1  k       in   T[offk + max(batch*stridek,-stridek)]
 //@arg    2  v       in   T[offv + max(batch*stridev,-stridev)]
-//@arg    3  mask    in   T[nq*nk + (heads-1)*maskh + (batch-1)*maskb]  null without ATT_MASK
+//@arg    3  mask    in   T[nq*nk + (heads-1)*maskh + (batch-1)*maskb]
 //@arg    4  o       out  T[offo + batch*strideo]
 //@arg    5  nq      int      queries
 //@arg    6  nk      int      keys
@@ -660,6 +665,7 @@ typedef struct {
 //@arg    25 offv    int
 //@arg    26 offo    int
 //@arg    27 scale   float    factor of the products' sum
+//@null   mask if ATT_MASK==0
 //@global ceil(nq/(ATT_ROWS*ATT_TILES))*ATT_TILES ATT_LANES*heads batch*ATT_PIECES
 //@local  ATT_TILES ATT_LANES 1
 //@needs  nq >= ATT_ROWS, nk >= 1, d >= 4, d % 4 == 0, dv >= 1, ATT_PIECES == ceil(dv/(4*ATT_LANES))
@@ -672,22 +678,6 @@ typedef struct {
 //@needs  nk % 4 == 0 || ATT_WHOLE*ATT_MASK == 0, dv % 4 == 0 || ATT_WHOLE == 0, ldo % 4 == 0 || ATT_WHOLE == 0
 //@needs  heado % 4 == 0 || ATT_WHOLE == 0, strideo % 4 == 0 || ATT_WHOLE == 0, offo % 4 == 0 || ATT_WHOLE == 0
 //@needs  o overlaps no input
-//@loop   ceil(nk/(4*ATT_LANES)) if ATT_CAUSAL==0  over blocks of keys
-//@loop   1*(nk>0)..ceil(nk/(4*ATT_LANES)) if ATT_CAUSAL  over blocks of keys
-//@loop   d/4 if ATT_ACC==0  over the products of a score, four a trip
-//@loop   floor(d/32) if ATT_ACC==1  over the chunks of a score
-//@loop   (d-floor(d/32)*32)/4 if ATT_ACC==1  over the products that are left, four a trip
-//@loop   ATT_LANES/4-1  over the maxima of the other lanes
-//@loop   ceil(nk/4)/ceil(nk/(4*ATT_LANES)) if ATT_ACC==0  over the units of a block
-//@loop   floor(nk/32/ceil(nk/(4*ATT_LANES)))..ceil(ATT_LANES/8)*(nk>0) if ATT_ACC==1  over the chunks of a block
-//@loop   0*nk..min(7,ATT_LANES-floor(ATT_LANES/8)*8+ceil(nk/4)-floor(nk/32)*8) if ATT_ACC==1  over the units that are left
-//@loop   ATT_LANES/4-1  over the sums of the other lanes
-//@loop   0*nk if ATT_SPLIT  over the rows of a tile whose head lies across 4 GiB
-//@loop   0*nk if ATT_SPLIT  over its columns
-//@loop   0*nk if ATT_SPLIT  over the keys, for the maximum
-//@loop   0*nk if ATT_SPLIT  over the products of a score
-//@loop   0*nk if ATT_SPLIT  over the keys again
-//@loop   0*nk if ATT_SPLIT  over the products of a score
 __kernel GROUP void attention_online(__global const T* q, __global const T* k, __global const T* v,
                                      __global const T* mask, __global T* o, int nq, int nk, int d,
                                      int dv, int ldq, int ldk, int ldv, int ldo, int headq,
@@ -763,3 +753,23 @@ __kernel GROUP void attention_online(__global const T* q, __global const T* k, _
   const float4 total = share_total(own[0], TILE(out), LANE(out), partial);
   EACH_ROW(STORE_ROW, )
 }
+
+// ---- the trips of the loops of the compiled code, for predicted times ----
+
+//@loops attention_online
+//@loop   ceil(nk/(4*ATT_LANES)) if ATT_CAUSAL==0  over blocks of keys
+//@loop   1*(nk>0)..ceil(nk/(4*ATT_LANES)) if ATT_CAUSAL  over blocks of keys
+//@loop   d/4 if ATT_ACC==0  over the products of a score, four a trip
+//@loop   floor(d/32) if ATT_ACC==1  over the chunks of a score
+//@loop   (d-floor(d/32)*32)/4 if ATT_ACC==1  over the products that are left, four a trip
+//@loop   ATT_LANES/4-1  over the maxima of the other lanes
+//@loop   ceil(nk/4)/ceil(nk/(4*ATT_LANES)) if ATT_ACC==0  over the units of a block
+//@loop   floor(nk/32/ceil(nk/(4*ATT_LANES)))..ceil(ATT_LANES/8)*(nk>0) if ATT_ACC==1  over the chunks of a block
+//@loop   0*nk..min(7,ATT_LANES-floor(ATT_LANES/8)*8+ceil(nk/4)-floor(nk/32)*8) if ATT_ACC==1  over the units that are left
+//@loop   ATT_LANES/4-1  over the sums of the other lanes
+//@loop   0*nk if ATT_SPLIT  over the rows of a tile whose head lies across 4 GiB
+//@loop   0*nk if ATT_SPLIT  over its columns
+//@loop   0*nk if ATT_SPLIT  over the keys, for the maximum
+//@loop   0*nk if ATT_SPLIT  over the products of a score
+//@loop   0*nk if ATT_SPLIT  over the keys again
+//@loop   0*nk if ATT_SPLIT  over the products of a score

@@ -106,7 +106,7 @@ float attend_one(Query query, int column) {
 //@arg    0  q       in   T[offq + batch*strideq]
 //@arg    1  k       in   T[offk + max(batch*stridek,-stridek)]
 //@arg    2  v       in   T[offv + max(batch*stridev,-stridev)]
-//@arg    3  mask    in   T[nq*nk + (heads-1)*maskh + (batch-1)*maskb]  null without ATT_MASK
+//@arg    3  mask    in   T[nq*nk + (heads-1)*maskh + (batch-1)*maskb]
 //@arg    4  o       out  T[offo + batch*strideo]
 //@arg    5  nq      int      queries
 //@arg    6  nk      int      keys
@@ -131,15 +131,10 @@ float attend_one(Query query, int column) {
 //@arg    25 offv    int
 //@arg    26 offo    int
 //@arg    27 scale   float    factor of the products' sum
+//@null   mask if ATT_MASK==0
 //@global ceil(nq/ATT_TILES)*ATT_TILES ATT_LANES*heads batch*ATT_PIECES
 //@local  ATT_TILES ATT_LANES 1
 //@needs  nq >= 1, nk >= 1, d >= 1, dv >= 1, ATT_PIECES == ceil(dv/ATT_LANES), o overlaps no input
-//@loop   nk if ATT_CAUSAL==0  over the keys, for the maximum
-//@loop   1*(nk>0)..nk if ATT_CAUSAL  over the keys, for the maximum
-//@loop   d  over the products of a score
-//@loop   nk if ATT_CAUSAL==0  over the keys again
-//@loop   1*(nk>0)..nk if ATT_CAUSAL  over the keys again
-//@loop   d  over the products of a score
 __kernel GROUP void attention_plain(__global const T* q, __global const T* k, __global const T* v,
                                     __global const T* mask, __global T* o, int nq, int nk, int d,
                                     int dv, int ldq, int ldk, int ldv, int ldo, int headq,
@@ -156,3 +151,13 @@ __kernel GROUP void attention_plain(__global const T* q, __global const T* k, __
                      ATT_CAUSAL ? min(nk, row + 1) : nk, scale};
   o[offo + item * strideo + head * heado + row * ldo + col] = (T)attend_one(one, col);
 }
+
+// ---- the trips of the loops of the compiled code, for predicted times ----
+
+//@loops attention_plain
+//@loop   nk if ATT_CAUSAL==0  over the keys, for the maximum
+//@loop   1*(nk>0)..nk if ATT_CAUSAL  over the keys, for the maximum
+//@loop   d  over the products of a score
+//@loop   nk if ATT_CAUSAL==0  over the keys again
+//@loop   1*(nk>0)..nk if ATT_CAUSAL  over the keys again
+//@loop   d  over the products of a score

@@ -118,13 +118,26 @@ typedef float4 T4;
 #endif
 //@end
 
+// The names of the shared text.
 #define ROWS BMM_M0
 #define VECTORS (BMM_N0 / 4)
+#define K0 4
+#define LX BMM_LX
+#define LY BMM_LY
 #define ACC BMM_ACC
+#define PARTS 1  // no work-items share k
 #define SPLIT BMM_SPLIT
+#define WHOLE BMM_WHOLE
+#define SECOND 0  // one source of k
+#define ADDEND BMM_MASK
+#define RESIDUAL 0
+#define ACT BMM_ACT
+
+#define APART (4 * LX)  // columns from a vector of a tile to the next
+#define MAY_BE_EMPTY 0
 
 #define SIZE ((uint)sizeof(T))
-#define GROUP __attribute__((reqd_work_group_size(BMM_LX, BMM_LY, 1)))
+#define GROUP __attribute__((reqd_work_group_size(LX, LY, 1)))
 
 // ---- activations: BMM_ACT is the name of one of these, or of a built-in ----
 
@@ -178,24 +191,29 @@ void store4(float4 v, __global char* p, uint at) {
 //@shared address
 // With SPLIT, a load adds to the lower half of an address alone. Mesa's compilers for Mali spend
 // two instructions on that. A sum of 64 bits takes three, and more registers. Right only where base
-// and what is read have the same upper half: see ends_above.
+// and what is read have the same upper half: see ends_above. A loop moves on BEFORE a LIMIT.
 #if SPLIT
 typedef uint2 Address;
+typedef uint Limit;
 #define ADDRESS(base, at) (as_uint2((ulong)(base)) + (uint2)(at, 0))
 #define PLACE(address, at) as_ulong((uint2)((address).x + (at), (address).y))
 #define MOVE(address, bytes) (address).x += (bytes)
 #define LOW(address) (address).x
+#define LIMIT(address, bytes) ((address).x + (bytes))
+#define BEFORE(address, limit) ((address).x < (limit))
 #else
-typedef __global const char* Address;
+typedef __global const char *Address, *Limit;
 #define ADDRESS(base, at) ((__global const char*)(base) + (at))
 #define PLACE(address, at) ((address) + (at))
 #define MOVE(address, bytes) (address) += (bytes)
 #define LOW(address) ((uint)(ulong)(address))
+#define LIMIT(address, bytes) ((address) + (bytes))
+#define BEFORE(address, limit) ((address) < (limit))
 #endif
 
-// Whether the last of `bytes` from the base on has another upper half than the base.
+// Whether what lies behind `bytes` from the base on has another upper half than the base.
 int ends_above(__global const void* base, uint bytes) {
-  return SPLIT && (uint)(ulong)base + (bytes - 1) < (uint)(ulong)base;
+  return SPLIT && (uint)(ulong)base + bytes < (uint)(ulong)base;
 }
 //@end
 
@@ -248,7 +266,8 @@ S4 load_t(__global const T4* p) {
 #endif
 //@end
 
-//@shared batch_matmul_sums
+//@shared sums
+// A sum before the loop, as a trip ends, and behind the loop.
 #if ACC == 1
 #define DECLARE(i, v, unused) float4 c##i##_##v = (float4)(0.0f); S4 t##i##_##v;
 #define ADD_UP(i, v, unused) c##i##_##v += widen(t##i##_##v);
@@ -259,72 +278,99 @@ S4 load_t(__global const T4* p) {
 #define HAND_OVER(i, v, unused) sum[i * VECTORS + v] = widen(t##i##_##v);
 #endif
 
-// The first product of a chunk is not added to a zero: Mesa 25 would then not multiply halves in
-// pairs.
+// One product each, with vector v of w. The first one of a chunk is not added to a zero: Mesa 25
+// would then not multiply halves in pairs.
+#define NEXT_BY(i, v, factor) t##i##_##v = fma((S4)(factor), w##v, t##i##_##v);
 #if ACC == 1
 #define FIRST_BY(i, v, factor) t##i##_##v = (S4)(factor) * w##v;
 #else
 #define FIRST_BY NEXT_BY
 #endif
-#define NEXT_BY(i, v, factor) t##i##_##v = fma((S4)(factor), w##v, t##i##_##v);
-#define LOAD_W(v, k_at) \
-  const S4 w##v = load_t((__global const T4*)PLACE(w, (k_at) * w_stride + v * w_apart));
 
-// The sums, `FOUR` k after the other: x moves on by x_step bytes a k, w by w_step.
+// Adds k products: x moves on by x_step bytes a k, w by w_step. FOUR(FIRST or NEXT, at) adds those
+// of four k, `at` k behind the place of x and w. END_TRIP is what becomes of a sum as a trip ends.
+// The loops are do loops: Mesa does not turn others into these, and would move sums at each trip.
+// `end` is computed where it is used, for Mesa's register allocator.
 #if ACC == 1
-#define SUM(FOUR, x_step, w_step)                                             \
-  const uint end = LOW(x) + k * (x_step);                                     \
-  const uint rest = LOW(x) + k / CHUNK * CHUNK * (x_step);                    \
-  EACH_SUM(DECLARE)                                                           \
-  if (LOW(x) != rest) {                                                       \
-    do {                                                                      \
-      FOUR(FIRST, 0) FOUR(NEXT, 4) FOUR(NEXT, 8) FOUR(NEXT, 12)               \
-      FOUR(NEXT, 16) FOUR(NEXT, 20) FOUR(NEXT, 24) FOUR(NEXT, 28)             \
-      EACH_SUM(ADD_UP)                                                        \
-      MOVE(x, CHUNK * (x_step));                                              \
-      MOVE(w, CHUNK * (w_step));                                              \
-    } while (LOW(x) != rest);                                                 \
-  }                                                                           \
-  if (LOW(x) != end) {                                                        \
-    do {                                                                      \
-      FOUR(FIRST, 0)                                                          \
-      EACH_SUM(ADD_UP)                                                        \
-      MOVE(x, 4 * (x_step));                                                  \
-      MOVE(w, 4 * (w_step));                                                  \
-    } while (LOW(x) != end);                                                  \
-  }                                                                           \
-  EACH_SUM(HAND_OVER)
+#define SUM_K(FOUR, END_TRIP, x_step, w_step, k)                  \
+  {                                                               \
+    const Limit rest = LIMIT(x, (k) / CHUNK * CHUNK * (x_step));      \
+    if (BEFORE(x, rest)) {                                        \
+      do {                                                        \
+        FOUR(FIRST, 0) FOUR(NEXT, 4) FOUR(NEXT, 8) FOUR(NEXT, 12) \
+        FOUR(NEXT, 16) FOUR(NEXT, 20) FOUR(NEXT, 24) FOUR(NEXT, 28) \
+        EACH_SUM(END_TRIP)                                        \
+        MOVE(x, CHUNK * (x_step));                                \
+        MOVE(w, CHUNK * (w_step));                                \
+      } while (BEFORE(x, rest));                                  \
+    }                                                             \
+    const Limit end = rest + (k) % CHUNK * (x_step);              \
+    if (BEFORE(x, end)) {                                         \
+      do {                                                        \
+        FOUR(FIRST, 0)                                            \
+        EACH_SUM(END_TRIP)                                        \
+        MOVE(x, 4 * (x_step));                                    \
+        MOVE(w, 4 * (w_step));                                    \
+      } while (BEFORE(x, end));                                   \
+    }                                                             \
+  }
 #else
-#define SUM(FOUR, x_step, w_step)                                             \
-  const uint end = LOW(x) + k * (x_step);                                     \
-  EACH_SUM(DECLARE)                                                           \
-  do {                                                                        \
-    FOUR(NEXT, 0)                                                             \
-    MOVE(x, 4 * (x_step));                                                    \
-    MOVE(w, 4 * (w_step));                                                    \
-  } while (LOW(x) != end);                                                    \
-  EACH_SUM(HAND_OVER)
+#if K0 == 4
+#define TRIP(FOUR) FOUR(NEXT, 0)
+#else
+#define TRIP(FOUR) FOUR(NEXT, 0) FOUR(NEXT, 4)
 #endif
+#define SUM_K(FOUR, END_TRIP, x_step, w_step, k)                  \
+  {                                                               \
+    const Limit end = LIMIT(x, (k) * (x_step));                       \
+    if (!MAY_BE_EMPTY || BEFORE(x, end)) {                        \
+      do {                                                        \
+        TRIP(FOUR)                                                \
+        MOVE(x, K0 * (x_step));                                   \
+        MOVE(w, K0 * (w_step));                                   \
+      } while (BEFORE(x, end));                                   \
+    }                                                             \
+  }
+#endif
+//@end
 
-// One output's sum by scalar loads, a k every x_step and w_step bytes. `pairs`: as sum_rows adds.
-float sum_one(__global const char* x, uint x_step, __global const char* w, uint w_step, int pairs,
-              int k) {
+//@shared sum_one
+// Where an operand lies: rows of x or columns of w every `line` bytes from `at` on, and their k
+// every `step`. Its elements are S if it is packed, else T.
+typedef struct {
+  __global const char* at;
+  uint line, step;
+  int packed;
+} Lines;
+
+S element(__global const char* p, int packed) {
+  return packed ? *(__global const S*)p : (S)*(__global const T*)p;
+}
+
+// The sum of one row and one column: k products with x, then k2 with x2, which lies as x does.
+// `pairs`: even and odd k apart.
+float sum_one(Lines x, int k, __global const char* x2, int k2, Lines w, int pairs) {
   float total = 0.0f;
-  while (k > 0) {
-    const int products = ACC != 1 ? k : (k < CHUNK ? min(k, 4) : CHUNK);
+  int left = SECOND ? k + k2 : k;
+  if (SECOND && k == 0) x.at = x2;
+  while (left > 0) {
+    const int of_source = SECOND && k > 0 ? k : left;
+    const int of_chunk = of_source < CHUNK ? min(of_source, 4) : CHUNK;
+    const int products = ACC != 1 ? left : of_chunk;
     S even = (S)0, odd = (S)0;
     for (int i = 0; i < products; ++i) {
-      const S v = (S)*(__global const T*)x, weight = (S)*(__global const T*)w;
+      const S v = element(x.at, x.packed), weight = element(w.at, w.packed);
       if (pairs && (i & 1)) {
         odd = fma(v, weight, odd);
       } else {
         even = fma(v, weight, even);
       }
-      x += x_step;
-      w += w_step;
+      x.at += x.step;
+      w.at += w.step;
+      if (SECOND && --k == 0) x.at = x2;
     }
     total += (float)(pairs ? even + odd : even);
-    k -= products;
+    left -= products;
   }
   return total;
 }
@@ -332,34 +378,42 @@ float sum_one(__global const char* x, uint x_step, __global const char* w, uint 
 
 // ---- sums over vectors of rows ----
 
-// Both hold vectors at one k: x one of four rows, or two.
+// Both hold vectors at one k: x one of four rows, or two; w of four columns, the tile's second
+// `w_apart` bytes behind its first.
+#define LOAD_W(v, k_at) \
+  const S4 w##v = load_t((__global const T4*)PLACE(w, (k_at) * w_stride + v * w_apart));
 #define LOAD_ROWS(i, k_at) \
   const S4 x##i = load_t((__global const T4*)PLACE(x, (k_at) * x_stride + i * SIZE));
+
+//@shared outer_products
+// x as a vector of four rows at one k, or two, and its products with all vectors of w.
+#define X_OF_0 x0.x
+#define X_OF_1 x0.y
+#define X_OF_2 x0.z
+#define X_OF_3 x0.w
+#define X_OF_4 x4.x
+#define X_OF_5 x4.y
+#define X_OF_6 x4.z
+#define X_OF_7 x4.w
+#define FIRST_OUTER(i, v, unused) FIRST_BY(i, v, X_OF_##i)
+#define NEXT_OUTER(i, v, unused) NEXT_BY(i, v, X_OF_##i)
 #if ROWS == 4
-#define EACH_FOUR_ROWS(ADD, v) ADD(0, v, x0.x) ADD(1, v, x0.y) ADD(2, v, x0.z) ADD(3, v, x0.w)
 #define LOAD_ALL_ROWS(k_at) LOAD_ROWS(0, k_at)
 #else
-#define EACH_FOUR_ROWS(ADD, v)                                               \
-  ADD(0, v, x0.x) ADD(1, v, x0.y) ADD(2, v, x0.z) ADD(3, v, x0.w)            \
-  ADD(4, v, x4.x) ADD(5, v, x4.y) ADD(6, v, x4.z) ADD(7, v, x4.w)
 #define LOAD_ALL_ROWS(k_at) LOAD_ROWS(0, k_at) LOAD_ROWS(4, k_at)
 #endif
-#define OUTER(v, ADD, k_at, unused) \
-  {                                \
-    LOAD_W(v, k_at)                \
-    EACH_FOUR_ROWS(ADD##_BY, v)    \
-  }
-#define ONE_K(ADD, k_at)            \
-  {                                 \
-    LOAD_ALL_ROWS(k_at)             \
-    EACH_VECTOR(OUTER, ADD, k_at, ) \
-  }
-#define FOUR_K_OF_VECTORS(ADD, k_at) \
-  ONE_K(ADD, k_at) ONE_K(NEXT, (k_at) + 1) ONE_K(NEXT, (k_at) + 2) ONE_K(NEXT, (k_at) + 3)
+#define WITH_W_OUTER(v, ADD, k_at, unused) LOAD_W(v, k_at) EACH_ROW(ADD, v, )
+#define ONE_K(ADD, k_at) { LOAD_ALL_ROWS(k_at) EACH_VECTOR(WITH_W_OUTER, ADD, k_at, ) }
+#define FOUR_K_OUTER(ADD, k_at)                            \
+  ONE_K(ADD##_OUTER, k_at) ONE_K(NEXT_OUTER, (k_at) + 1)   \
+  ONE_K(NEXT_OUTER, (k_at) + 2) ONE_K(NEXT_OUTER, (k_at) + 3)
+//@end
 
 void sum_vectors(float4* sum, Address x, uint x_stride, Address w, uint w_stride, uint w_apart,
                  int k) {
-  SUM(FOUR_K_OF_VECTORS, x_stride, w_stride)
+  EACH_SUM(DECLARE)
+  SUM_K(FOUR_K_OUTER, ADD_UP, x_stride, w_stride, k)
+  EACH_SUM(HAND_OVER)
 }
 
 #if ACC == 0
@@ -376,7 +430,6 @@ float4 add_columns(float4 sum, float x0, float x1, float x2, float x3, float4 w0
 
 void sum_vectors_by_rows(float4* sum, __global const char* x, uint x_stride,
                          __global const char* w, uint w_stride, int k) {
-  const uint end = (uint)(ulong)w + k * SIZE;
   float4 t0 = (float4)(0.0f), t1 = t0, t2 = t0, t3 = t0;
   do {
     const float4 x0 = load4(x, 0), x1 = load4(x, x_stride);
@@ -389,7 +442,8 @@ void sum_vectors_by_rows(float4* sum, __global const char* x, uint x_stride,
     t3 = add_columns(t3, x0.w, x1.w, x2.w, x3.w, w0, w1, w2, w3);
     x += 4 * x_stride;
     w += 4 * SIZE;
-  } while ((uint)(ulong)w != end);
+    k -= 4;
+  } while (k > 0);
   sum[0] = t0;
   sum[1] = t1;
   sum[2] = t2;
@@ -399,56 +453,48 @@ void sum_vectors_by_rows(float4* sum, __global const char* x, uint x_stride,
 
 // ---- tiles ----
 
-//@shared batch_matmul_tile
-// What a work-item computes: rows from `row` on, and vectors of four columns, one every APART from
-// `col` on. What it owns: all rows but the first ones, which belong to the tile above. Of a vector
-// it owns the columns from `first` on that c has.
+//@shared tile
+// A tile: ROWS rows from `row` on, and VECTORS vectors of four columns, one every APART from `col`
+// on. The work-item owns, and stores, rows `above` to `below` - 1 of them. Of a vector it owns the
+// columns from `first` on that the output has.
+//
+// For Mesa's register allocator: as many values live through the loop over k as its listing is best
+// with. With one more or less, a load may cost a move more. So some are computed again behind it.
 typedef struct {
-  int row, above, col, first;
+  int row, above, below, col, first;
 } Tile;
 
-#define APART (4 * BMM_LX)
-
-// Vectors that a tile may read even past the last of n, but not store. `last`: the last row at
-// which a tile may start.
-Tile tile_at(int own_row, int last) {
-  const int col = (int)get_group_id(0) * (VECTORS * APART) + (int)get_local_id(0) * 4;
-  const int row = min(own_row, last);
-  const Tile tile = {row, own_row - row, col, 0};
-  return tile;
-}
-
-// Four columns that end at the last of n; where n < 4, those past it are read, but not stored.
-Tile tile_within(int own_row, int last, int n) {
-  const int own_col = (int)get_global_id(0) * 4, col = max(min(own_col, n - 4), 0);
-  const int row = min(own_row, last);
-  const Tile tile = {row, own_row - row, col, own_col - col};
-  return tile;
+// The vectors of a group's work-items lie side by side, whether the output has all columns or not.
+// The first row is `last` at most. Through a pointer: Oclgrind cannot take what a compiler makes of
+// a struct that is returned.
+void own_tile(Tile* tile, int own_row, int last) {
+  const int lane = get_local_id(0);
+  tile->row = min(own_row, last);
+  tile->above = own_row - tile->row;
+  tile->below = ROWS;
+  tile->col = (int)get_group_id(0) * (4 * VECTORS * LX) + lane * (APART == 4 ? 4 * VECTORS : 4);
+  tile->first = 0;
 }
 //@end
 
 // ---- from the sum to the output ----
 
-//@shared batch_matmul_output
-// A batch item of c and of mask: its extents, its first elements, and whether every tile has
-// vectors of its own, aligned.
+//@shared finish
+// What is added before and after the activation, and the output. Element [row][col] of each lies
+// at_ + row * ld_ + col elements behind its pointer.
 typedef struct {
-  int m, n, ldc, c_at, mask_at, whole;
-  float scale;
+  __global const T *addend, *residual;
+  __global T* y;
+  int n, ld_addend, ld_residual, ld_y, at_addend, at_residual, at_y;
+  float factor;
 } Output;
 
-Output output_of(int item, int m, int n, int ldc, int stridem, int stridec, int offc, float scale) {
-  const int whole = BMM_WHOLE || ((n | ldc | offc | stridec) & 3) == 0;
-  const Output out = {m, n, ldc, offc + item * stridec, item * stridem, whole, scale};
-  return out;
-}
-//@end
-
-//@shared own_columns
 int owns(int i, int first, int end) { return i >= first && i < end; }
 
 // The own elements of a vector; `whole` when all four are its own and aligned.
-float4 load_own(__global const char* p, uint at, int first, int end, int whole) {
+float4 load_own(__global const T* base, int index, int first, int end, int whole) {
+  __global const char* p = (__global const char*)base;
+  const uint at = index * SIZE;
   if (whole) return load4(p, at);
   return (float4)(owns(0, first, end) ? load1(p, at) : 0.0f,
                   owns(1, first, end) ? load1(p, at + SIZE) : 0.0f,
@@ -456,7 +502,9 @@ float4 load_own(__global const char* p, uint at, int first, int end, int whole) 
                   owns(3, first, end) ? load1(p, at + 3 * SIZE) : 0.0f);
 }
 
-void store_own(float4 v, __global char* p, uint at, int first, int end, int whole) {
+void store_own(float4 v, __global T* base, int index, int first, int end, int whole) {
+  __global char* p = (__global char*)base;
+  const uint at = index * SIZE;
   if (whole) {
     store4(v, p, at);
     return;
@@ -466,54 +514,94 @@ void store_own(float4 v, __global char* p, uint at, int first, int end, int whol
   if (owns(2, first, end)) store1(v.z, p, at + 2 * SIZE);
   if (owns(3, first, end)) store1(v.w, p, at + 3 * SIZE);
 }
-//@end
 
-//@shared batch_matmul_finish
-// Vector v of row i of the tile.
-void finish_vector(float4 sum, int i, int v, Tile tile, Output out, __global const T* mask,
-                   __global T* c) {
-  const int row = tile.row + i, col = tile.col + v * APART;
-  if (i < tile.above || row >= out.m || col >= out.n) return;
+// Sum i of the tile: vector i % VECTORS of row i / VECTORS.
+void finish_vector(float4 sum, int i, Tile tile, Output out) {
+  const int row = tile.row + i / VECTORS, col = tile.col + i % VECTORS * APART;
   const int first = tile.first, end = out.n - col;
-  float4 addend = (float4)(0.0f);
-  if (BMM_MASK) {
-    addend = load_own((__global const char*)mask, (out.mask_at + row * out.n + col) * SIZE, first,
-                      end, out.whole);
+  if (i / VECTORS < tile.above || i / VECTORS >= tile.below || end <= 0) return;
+  const int odd = out.n | out.ld_y | out.at_y | (RESIDUAL ? out.ld_residual | out.at_residual : 0);
+  const int whole = WHOLE || (odd & 3) == 0;
+  float4 z = (float4)(0.0f);
+  if (ADDEND) {
+    z = load_own(out.addend, out.at_addend + row * out.ld_addend + col, first, end, whole);
   }
-  const float4 z = fma((float4)(out.scale), sum, addend);
-  const float4 result = (float4)(BMM_ACT(z.x), BMM_ACT(z.y), BMM_ACT(z.z), BMM_ACT(z.w));
-  store_own(result, (__global char*)c, (out.c_at + row * out.ldc + col) * SIZE, first, end, out.whole);
+  z = fma((float4)(out.factor), sum, z);
+  float4 v = (float4)(ACT(z.x), ACT(z.y), ACT(z.z), ACT(z.w));
+  if (RESIDUAL) {
+    v += load_own(out.residual, out.at_residual + row * out.ld_residual + col, first, end, whole);
+  }
+  store_own(v, out.y, out.at_y + row * out.ld_y + col, first, end, whole);
 }
 //@end
 
+//@shared parts
 #define SUMS (ROWS * VECTORS)
-#define TAKE(i, v, unused) \
-  finish_vector(sum[i * VECTORS + v], i, v, tile, out, mask, c);
+#if PARTS == 1
+#define PARTIAL_SIZE 1
+#else
+#define PARTIAL_SIZE (PARTS * SUMS * LX * LY)
+#endif
 
-// All sums of a tile by scalar loads. From x on, rows are x_stride bytes apart and k x_step. From w
-// on, vectors are w_apart, columns w_column and k w_step apart.
-void sum_slowly(__global const char* x, uint x_stride, uint x_step, __global const char* w,
-                uint w_apart, uint w_column, uint w_step, int pairs, int k, Tile tile, Output out,
-                __global const T* mask, __global T* c) {
+// Sum i of the tile: finished, or, in parts, put where the others find it.
+void take(float4 sum, int i, Tile tile, Output out, __local float4* partial) {
+#if PARTS == 1
+  finish_vector(sum, i, tile, out);
+#else
+  const int lane = (int)get_local_id(1) * LX + (int)get_local_id(0);
+  partial[((int)get_local_id(2) * SUMS + i) * LX * LY + lane] = sum;
+#endif
+}
+
+#define TAKE(i, v, unused) take(sum[i * VECTORS + v], i * VECTORS + v, tile, out, partial);
+
+// Items share out the sums of their tile; each adds those of all parts, in their order.
+void finish_parts(Tile tile, Output out, __local const float4* partial) {
+#if PARTS > 1
+  const int lane = (int)get_local_id(1) * LX + (int)get_local_id(0), lanes = LX * LY;
+  // Every part's sums are there before any is read.
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (tile.first > 3) return;  // another item has these columns
+  // As many trips for all: llvmpipe goes wrong where items leave such a loop one by one.
+  for (int j = 0; j < SUMS; j += PARTS) {
+    const int i = j + (int)get_local_id(2);
+    if (i >= SUMS) continue;
+    float4 sum = partial[i * lanes + lane];
+    for (int part = 1; part < PARTS; ++part) sum += partial[(part * SUMS + i) * lanes + lane];
+    finish_vector(sum, i, tile, out);
+  }
+#endif
+}
+
+// All sums of a tile by scalar loads: k products with x, then k2 with x2. `pairs`: see sum_one.
+void sum_slowly(Lines x, int k, Lines x2, int k2, Lines w, int pairs, Tile tile, Output out,
+                __local float4* partial) {
   for (int i = 0; i < SUMS; ++i) {
+    const int row = i / VECTORS, col = i % VECTORS * APART;
     float4 sum = (float4)(0.0f);
     for (int column = 0; column < 4; ++column) {
-      const float one = sum_one(x + i / VECTORS * x_stride, x_step,
-                                w + i % VECTORS * w_apart + column * w_column, w_step, pairs, k);
+      const Lines row_of_x = {x.at + row * x.line, x.line, x.step, x.packed};
+      const Lines column_of_w = {w.at + (col + column) * w.line, w.line, w.step, w.packed};
+      const float one = sum_one(row_of_x, k, x2.at + row * x2.line, k2, column_of_w, pairs);
       sum = (float4)(sum.yzw, one);
     }
-    finish_vector(sum, i / VECTORS, i % VECTORS, tile, out, mask, c);
+    take(sum, i, tile, out, partial);
   }
 }
+//@end
 
 // ---- the kernels ----
 
-// The rows of a tile again. They are written so that a compiler does not keep the first ones in
-// registers through the loop over k.
+// The rows of a tile again. For Mesa's register allocator: written so that a compiler does not keep
+// the first ones in registers through the loop over k.
 void own_rows_again(Tile* tile, int own_row, int m) {
   tile->row = m - max(m - own_row, ROWS);
   tile->above = own_row - tile->row;
 }
+
+// What becomes of the sums of a kernel. It is written where it is used, for Mesa's register
+// allocator. A place in c that is known before the loop over k would take a register through it.
+#define OUTPUT {mask, 0, c, n, n, 0, ldc, item * stridem, 0, offc + item * stridec, scale}
 
 // The elements from a stack's start to the end of `rows` rows of `row` elements.
 int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row; }
@@ -522,7 +610,7 @@ int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row
 //@kernel batch_matmul_tn
 //@arg    0  a        in   T[offa + batch*stridea]
 //@arg    1  b        in   T[offb + batch*strideb]
-//@arg    2  mask     in   T[m*n + (batch-1)*stridem]  null without BMM_MASK
+//@arg    2  mask     in   T[m*n + (batch-1)*stridem]
 //@arg    3  c        out  T[offc + batch*stridec]
 //@arg    4  m        int      rows of c
 //@arg    5  n        int      columns of c
@@ -538,6 +626,7 @@ int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row
 //@arg    15 offb     int
 //@arg    16 offc     int
 //@arg    17 scale    float    factor of the sum
+//@null   mask if BMM_MASK==0
 //@global ceil(n/(BMM_N0*BMM_LX))*BMM_LX ceil(m/(BMM_M0*BMM_LY))*BMM_LY batch
 //@local  BMM_LX BMM_LY 1
 //@needs  m >= 1, ceil(m/4)*4 >= BMM_M0, lda >= ceil(m/4)*4
@@ -548,40 +637,38 @@ int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row
 //@needs  ldb % 4 == 0, strideb % 4 == 0, offb % 4 == 0, c overlaps no input
 //@needs  n % 4 == 0 || BMM_WHOLE == 0, ldc % 4 == 0 || BMM_WHOLE == 0
 //@needs  stridec % 4 == 0 || BMM_WHOLE == 0, offc % 4 == 0 || BMM_WHOLE == 0
-//@loop   k/4 if BMM_ACC!=1  over k, four a trip
-//@loop   floor(k/32) if BMM_ACC==1  over the chunks
-//@loop   (k-floor(k/32)*32)/4 if BMM_ACC==1  over the k that are left, four a trip
-//@loop   0*k if BMM_SPLIT*(BMM_M0*BMM_N0>4)  over the sums of a tile that lies across 4 GiB
-//@loop   0*k if BMM_SPLIT  over the columns of such a sum
-//@loop   0*k if BMM_SPLIT  over its chunks, or once
-//@loop   0*k if BMM_SPLIT  over the k of a column
 __kernel GROUP void batch_matmul_tn(__global const T* a, __global const T* b,
                                     __global const T* mask, __global T* c, int m, int n, int k,
                                     int lda, int ldb, int ldc, int stridea, int strideb,
                                     int stridem, int stridec, int offa, int offb, int offc,
                                     float scale) {
+  __local float4 partial[PARTIAL_SIZE];
+  Tile tile;
+  const int item = get_group_id(2);
   const int own_row = (int)get_global_id(1) * ROWS, padded_m = (m + 3) & ~3;
-  Tile tile = tile_at(own_row, padded_m - ROWS);
+  own_tile(&tile, own_row, padded_m - ROWS);
+  tile.below = m - tile.row;
   if (own_row >= m || tile.col >= n) return;
-  const int item = get_global_id(2);
   const int a_row = BMM_LDA ? BMM_LDA : lda, b_row = BMM_LDB ? BMM_LDB : ldb;
   const int a_at = offa + item * stridea + tile.row;
   const int b_at = offb + item * strideb + tile.col;
-  // Not ||: that would be two branches to one place, and what is used there would be kept in
-  // registers through the loop.
+  // Not ||, for Mesa's register allocator: that would be two branches to one place. What is used
+  // there would be kept in registers through the loop.
   if (ends_above(a, reach(a_at, k, a_row, ROWS) * SIZE) |
       ends_above(b, reach(b_at, k, b_row, (VECTORS - 1) * APART + 4) * SIZE)) {
-    sum_slowly((__global const char*)(a + a_at), SIZE, a_row * SIZE,
-               (__global const char*)(b + b_at), APART * SIZE, SIZE, b_row * SIZE, 0, k, tile,
-               output_of(item, m, n, ldc, stridem, stridec, offc, scale), mask, c);
-    return;
+    const Output out = OUTPUT;
+    const Lines rows = {(__global const char*)(a + a_at), SIZE, a_row * SIZE, 0};
+    const Lines columns = {(__global const char*)(b + b_at), SIZE, b_row * SIZE, 0};
+    sum_slowly(rows, k, rows, 0, columns, 0, tile, out, partial);
+  } else {
+    float4 sum[SUMS];
+    sum_vectors(sum, ADDRESS(a, a_at * SIZE), a_row * SIZE, ADDRESS(b, b_at * SIZE), b_row * SIZE,
+                APART * SIZE, k);
+    own_rows_again(&tile, own_row, padded_m);
+    tile.below = m - tile.row;
+    const Output out = OUTPUT;
+    EACH_SUM(TAKE)
   }
-  float4 sum[SUMS];
-  sum_vectors(sum, ADDRESS(a, a_at * SIZE), a_row * SIZE, ADDRESS(b, b_at * SIZE), b_row * SIZE,
-              APART * SIZE, k);
-  own_rows_again(&tile, own_row, padded_m);
-  const Output out = output_of(item, m, n, ldc, stridem, stridec, offc, scale);
-  EACH_SUM(TAKE)
 }
 
 #if ACC == 0
@@ -589,7 +676,7 @@ __kernel GROUP void batch_matmul_tn(__global const T* a, __global const T* b,
 //@kernel batch_matmul_tt
 //@arg    0  a        in   T[offa + batch*stridea]
 //@arg    1  b        in   T[offb + batch*strideb]
-//@arg    2  mask     in   T[m*n + (batch-1)*stridem]  null without BMM_MASK
+//@arg    2  mask     in   T[m*n + (batch-1)*stridem]
 //@arg    3  c        out  T[offc + batch*stridec]
 //@arg    4  m        int      rows of c
 //@arg    5  n        int      columns of c
@@ -605,6 +692,7 @@ __kernel GROUP void batch_matmul_tn(__global const T* a, __global const T* b,
 //@arg    15 offb     int
 //@arg    16 offc     int
 //@arg    17 scale    float    factor of the sum
+//@null   mask if BMM_MASK==0
 //@global ceil(n/(4*BMM_LX))*BMM_LX ceil(m/(4*BMM_LY))*BMM_LY batch
 //@local  BMM_LX BMM_LY 1
 //@needs  m >= 1, lda >= ceil(m/4)*4, n >= 1, BMM_ACC == 0
@@ -614,7 +702,6 @@ __kernel GROUP void batch_matmul_tn(__global const T* a, __global const T* b,
 //@needs  ldb % 4 == 0, strideb % 4 == 0, offb % 4 == 0, c overlaps no input
 //@needs  n % 4 == 0 || BMM_WHOLE == 0, ldc % 4 == 0 || BMM_WHOLE == 0
 //@needs  stridec % 4 == 0 || BMM_WHOLE == 0, offc % 4 == 0 || BMM_WHOLE == 0
-//@loop   k/4  over k, four a trip
 __kernel GROUP void batch_matmul_tt(__global const T* a, __global const T* b,
                                     __global const T* mask, __global T* c, int m, int n, int k,
                                     int lda, int ldb, int ldc, int stridea, int strideb,
@@ -622,17 +709,32 @@ __kernel GROUP void batch_matmul_tt(__global const T* a, __global const T* b,
                                     float scale) {
   const int row = (int)get_global_id(1) * 4, own_col = (int)get_global_id(0) * 4;
   if (row >= m || own_col >= n) return;
-  const Tile tile = tile_within(row, row, n);
-  const int item = get_global_id(2);
+  const int col = max(min(own_col, n - 4), 0);
+  const Tile tile = {row, 0, m - row, col, own_col - col};
+  const int item = get_group_id(2);
   const int a_row = BMM_LDA ? BMM_LDA : lda, b_row = BMM_LDB ? BMM_LDB : ldb;
   const int a_at = offa + item * stridea + row, b_at = offb + item * strideb + tile.col * b_row;
   float4 sum[4];
   sum_vectors_by_rows(sum, (__global const char*)(a + a_at), a_row * SIZE,
                       (__global const char*)(b + b_at), b_row * SIZE, k);
-  const Output out = output_of(item, m, n, ldc, stridem, stridec, offc, scale);
-  finish_vector(sum[0], 0, 0, tile, out, mask, c);
-  finish_vector(sum[1], 1, 0, tile, out, mask, c);
-  finish_vector(sum[2], 2, 0, tile, out, mask, c);
-  finish_vector(sum[3], 3, 0, tile, out, mask, c);
+  const Output out = OUTPUT;
+  finish_vector(sum[0], 0 * VECTORS, tile, out);
+  finish_vector(sum[1], 1 * VECTORS, tile, out);
+  finish_vector(sum[2], 2 * VECTORS, tile, out);
+  finish_vector(sum[3], 3 * VECTORS, tile, out);
 }
 #endif
+
+// ---- the trips of the loops of the compiled code, for predicted times ----
+
+//@loops batch_matmul_tn
+//@loop   k/4 if BMM_ACC!=1  over k, four a trip
+//@loop   floor(k/32) if BMM_ACC==1  over the chunks
+//@loop   (k-floor(k/32)*32)/4 if BMM_ACC==1  over the k that are left, four a trip
+//@loop   0*k if BMM_SPLIT*(BMM_M0*BMM_N0>4)  over the sums of a tile that lies across 4 GiB
+//@loop   0*k if BMM_SPLIT  over the columns of such a sum
+//@loop   0*k if BMM_SPLIT  over its chunks, or once
+//@loop   0*k if BMM_SPLIT  over the k of a column
+
+//@loops batch_matmul_tt
+//@loop   k/4  over k, four a trip

@@ -244,8 +244,8 @@ int end_tap(int first, int dilation, int extent, int taps) {
 //@arg    0  x           in   T[n*groups*cg*h*w]
 //@arg    1  wp          in   T[ceil(groups*ceil(kg/4)/CONV2D_LY)*cg*rows*columns*4*CONV2D_LY]
 //@layout as conv2d_pack writes it
-//@arg    2  b           in   T[groups*kg]          null without CONV2D_BIAS
-//@arg    3  r           in   T[n*groups*kg*oh*ow]  null without CONV2D_RESIDUAL
+//@arg    2  b           in   T[groups*kg]
+//@arg    3  r           in   T[n*groups*kg*oh*ow]
 //@arg    4  y           out  T[n*groups*kg*oh*ow]  may be r
 //@arg    5  groups      int                        groups of channels
 //@arg    6  cg          int                        input channels of a group
@@ -262,15 +262,13 @@ int end_tap(int first, int dilation, int extent, int taps) {
 //@arg    17 pad_l       int                        columns of padding left of x
 //@arg    18 dilation_h  int
 //@arg    19 dilation_w  int
+//@null   b if CONV2D_BIAS==0
+//@null   r if CONV2D_RESIDUAL==0
 //@global ceil(ceil(ow/4)*oh/CONV2D_LX)*CONV2D_LX ceil(groups*ceil(kg/4)/CONV2D_LY)*CONV2D_LY n*CONV2D_PARTS
 //@local  CONV2D_LX CONV2D_LY CONV2D_PARTS
 //@needs  groups >= 1, cg >= 1, kg >= 1, rows >= 1, columns >= 1, pad_t >= 0, pad_l >= 0
 //@needs  h >= 1, w >= 1, oh >= 1, ow >= 1
 //@needs  stride_h >= 1, stride_w >= 1, dilation_h >= 1, dilation_w >= 1
-//@loop   max(cg-(CONV2D_PARTS-1)*ceil(cg/(4*CONV2D_PARTS))*4,0)..min(ceil(cg/(4*CONV2D_PARTS))*4,cg)  over the input channels of a part
-//@loop   max(min(rows,ceil((h+pad_t-(oh-1)*stride_h)/dilation_h))-ceil(pad_t/dilation_h),0)..min(rows,ceil(h/dilation_h))  over the rows of the filter that lie inside x
-//@loop   max(min(columns,ceil((w+pad_l-(ceil(ow/4)*4-4)*stride_w)/dilation_w))-ceil(max(pad_l-3*stride_w,0)/dilation_w),0)..min(columns,ceil((w+3*stride_w)/dilation_w))  over its columns
-//@loop   CONV2D_PARTS-1  over the other parts
 __kernel GROUP void conv2d_direct(__global const T* x, __global const T* wp, __global const T* b,
                                   __global const T* r, __global T* y, int groups, int cg, int h,
                                   int w, int kg, int rows, int columns, int oh, int ow,
@@ -356,8 +354,8 @@ __kernel FLAT_GROUP void conv2d_pack(__global const T* w, __global T* wp, int gr
 //@kernel conv2d_plain
 //@arg    0  x           in   T[n*groups*cg*h*w]
 //@arg    1  weights     in   T[groups*kg*cg*rows*columns]
-//@arg    2  b           in   T[groups*kg]          null without CONV2D_BIAS
-//@arg    3  r           in   T[n*groups*kg*oh*ow]  null without CONV2D_RESIDUAL
+//@arg    2  b           in   T[groups*kg]
+//@arg    3  r           in   T[n*groups*kg*oh*ow]
 //@arg    4  y           out  T[n*groups*kg*oh*ow]  may be r
 //@arg    5  groups      int                        groups of channels
 //@arg    6  cg          int                        input channels of a group
@@ -374,14 +372,13 @@ __kernel FLAT_GROUP void conv2d_pack(__global const T* w, __global T* wp, int gr
 //@arg    17 pad_l       int                        columns of padding left of x
 //@arg    18 dilation_h  int
 //@arg    19 dilation_w  int
+//@null   b if CONV2D_BIAS==0
+//@null   r if CONV2D_RESIDUAL==0
 //@global ceil(ow/CONV2D_LX)*CONV2D_LX ceil(oh/CONV2D_LY)*CONV2D_LY n*groups*kg
 //@local  CONV2D_LX CONV2D_LY
 //@needs  groups >= 1, cg >= 1, kg >= 1, rows >= 1, columns >= 1, pad_t >= 0, pad_l >= 0
 //@needs  h >= 1, w >= 1, oh >= 1, ow >= 1
 //@needs  stride_h >= 1, stride_w >= 1, dilation_h >= 1, dilation_w >= 1
-//@loop   cg  over the input channels
-//@loop   rows  over the rows of the filter
-//@loop   columns  over its columns
 __kernel FLAT_GROUP void conv2d_plain(__global const T* x, __global const T* weights,
                                       __global const T* b, __global const T* r, __global T* y,
                                       int groups, int cg, int h, int w, int kg, int rows,
@@ -409,3 +406,16 @@ __kernel FLAT_GROUP void conv2d_plain(__global const T* x, __global const T* wei
   if (CONV2D_RESIDUAL) v += (float)r[to];
   y[to] = (T)v;
 }
+
+// ---- the trips of the loops of the compiled code, for predicted times ----
+
+//@loops conv2d_direct
+//@loop   max(cg-(CONV2D_PARTS-1)*ceil(cg/(4*CONV2D_PARTS))*4,0)..min(ceil(cg/(4*CONV2D_PARTS))*4,cg)  over the input channels of a part
+//@loop   max(min(rows,ceil((h+pad_t-(oh-1)*stride_h)/dilation_h))-ceil(pad_t/dilation_h),0)..min(rows,ceil(h/dilation_h))  over the rows of the filter that lie inside x
+//@loop   max(min(columns,ceil((w+pad_l-(ceil(ow/4)*4-4)*stride_w)/dilation_w))-ceil(max(pad_l-3*stride_w,0)/dilation_w),0)..min(columns,ceil((w+3*stride_w)/dilation_w))  over its columns
+//@loop   CONV2D_PARTS-1  over the other parts
+
+//@loops conv2d_plain
+//@loop   cg  over the input channels
+//@loop   rows  over the rows of the filter
+//@loop   columns  over its columns

@@ -164,24 +164,29 @@ void store4(float4 v, __global char* p, uint at) {
 //@shared address
 // With SPLIT, a load adds to the lower half of an address alone. Mesa's compilers for Mali spend
 // two instructions on that. A sum of 64 bits takes three, and more registers. Right only where base
-// and what is read have the same upper half: see ends_above.
+// and what is read have the same upper half: see ends_above. A loop moves on BEFORE a LIMIT.
 #if SPLIT
 typedef uint2 Address;
+typedef uint Limit;
 #define ADDRESS(base, at) (as_uint2((ulong)(base)) + (uint2)(at, 0))
 #define PLACE(address, at) as_ulong((uint2)((address).x + (at), (address).y))
 #define MOVE(address, bytes) (address).x += (bytes)
 #define LOW(address) (address).x
+#define LIMIT(address, bytes) ((address).x + (bytes))
+#define BEFORE(address, limit) ((address).x < (limit))
 #else
-typedef __global const char* Address;
+typedef __global const char *Address, *Limit;
 #define ADDRESS(base, at) ((__global const char*)(base) + (at))
 #define PLACE(address, at) ((address) + (at))
 #define MOVE(address, bytes) (address) += (bytes)
 #define LOW(address) ((uint)(ulong)(address))
+#define LIMIT(address, bytes) ((address) + (bytes))
+#define BEFORE(address, limit) ((address) < (limit))
 #endif
 
-// Whether the last of `bytes` from the base on has another upper half than the base.
+// Whether what lies behind `bytes` from the base on has another upper half than the base.
 int ends_above(__global const void* base, uint bytes) {
-  return SPLIT && (uint)(ulong)base + (bytes - 1) < (uint)(ulong)base;
+  return SPLIT && (uint)(ulong)base + bytes < (uint)(ulong)base;
 }
 //@end
 
@@ -396,30 +401,20 @@ void finish_parts(Tile tile, int hw, int k, __global const T* b, __global const 
 //@arg    0  x      in   T[n*c*hw]
 //@arg    1  wp     in   S[ceil(k/(4*CONV2D_LY))*c*4*CONV2D_LY]
 //@layout wp[(k/(4*CONV2D_LY)*c + i)*4*CONV2D_LY + k%(4*CONV2D_LY)] = w[k][i], else 0
-//@arg    2  b      in   T[k]       null without CONV2D_BIAS
-//@arg    3  r      in   T[n*k*hw]  null without CONV2D_RESIDUAL
+//@arg    2  b      in   T[k]
+//@arg    3  r      in   T[n*k*hw]
 //@arg    4  y      out  T[n*k*hw]  may be r
 //@arg    5  c      int             input channels
 //@arg    6  hw     int             pixels of a map
 //@arg    7  k      int             output channels
 //@arg    8  plane  int             bytes of a map of x: as an argument it needs no register
+//@null   b if CONV2D_BIAS==0
+//@null   r if CONV2D_RESIDUAL==0
 //@global ceil(hw/(4*CONV2D_VECTORS*CONV2D_LX))*CONV2D_LX ceil(k/(4*CONV2D_LY))*CONV2D_LY n*CONV2D_PARTS
 //@local  CONV2D_LX CONV2D_LY CONV2D_PARTS
 //@needs  CONV2D_REST or c is a multiple of the channels of a trip
 //@needs  (1-CONV2D_REST)*(c%(8+24*(CONV2D_ACC==1)+8*(CONV2D_ACC==2))) == 0
 //@needs  c >= 1, k >= 1, hw % 4 == 0, hw >= (CONV2D_VECTORS - 1)*8*CONV2D_LX
-//@loop   floor(max(c-(CONV2D_PARTS-1)*ceil(c/(4*CONV2D_PARTS))*4,0)/8)..floor(min(ceil(c/(4*CONV2D_PARTS))*4,c)/8) if CONV2D_ACC==0  over the input channels of a part, eight a trip
-//@loop   floor(max(c-(CONV2D_PARTS-1)*ceil(c/(4*CONV2D_PARTS))*4,0)/32)..floor(min(ceil(c/(4*CONV2D_PARTS))*4,c)/32) if CONV2D_ACC==1  over its chunks
-//@loop   floor(max(c-(CONV2D_PARTS-1)*ceil(c/(4*CONV2D_PARTS))*4,0)/16)..floor(min(ceil(c/(4*CONV2D_PARTS))*4,c)/16) if CONV2D_ACC==2  over its channels, sixteen a trip
-//@loop   0..1 if CONV2D_REST*(CONV2D_ACC==0)  over those that are left, four a trip
-//@loop   0..min(7,c/4) if CONV2D_REST*(CONV2D_ACC==1)  the same
-//@loop   0..3 if CONV2D_REST*(CONV2D_ACC==2)  the same
-//@loop   (CONV2D_PARTS==1)*(c%4)..c%4 if CONV2D_REST  over those that are left then
-//@loop   0*c if CONV2D_SPLIT  over the sums of a tile that lies across 4 GiB
-//@loop   0*c if CONV2D_SPLIT  over the pixels of such a sum
-//@loop   0*c if CONV2D_SPLIT  over its chunks; once where there are none
-//@loop   0*c if CONV2D_SPLIT  over the channels of a pixel
-//@loop   CONV2D_PARTS-1  over the other parts
 __kernel GROUP void conv2d_1x1(__global const T* x, __global const S* wp, __global const T* b,
                                __global const T* r, __global T* y, int c, int hw, int k,
                                int plane) {
@@ -442,7 +437,9 @@ __kernel GROUP void conv2d_1x1(__global const T* x, __global const S* wp, __glob
   const uint x_at = (n * c + begin) * plane + 4 * first * SIZE;
   const uint w_at = (((int)get_group_id(1) * c + begin) * CONV2D_LY + (int)get_local_id(1)) *
                     4 * (uint)sizeof(S);
-  if (ends_above(x, x_at + channels * plane) || ends_above(wp, w_at + channels * WEIGHT_STEP)) {
+  // The last byte, and not what lies behind it, for Mesa's register allocator. Loops end on !=.
+  if (ends_above(x, x_at + channels * plane - 1) ||
+      ends_above(wp, w_at + channels * WEIGHT_STEP - 1)) {
     sum_slowly((__global const char*)x + x_at, plane, (__global const char*)wp + w_at, channels,
                tile, hw, k, b, r, y, partial);
   } else {
@@ -475,3 +472,19 @@ __kernel FLAT_GROUP void conv2d_1x1_pack(__global const T* w, __global S* wp, in
   const int at = ((int)get_group_id(1) * c + i) * CONV2D_LY + (int)get_local_id(1);
   ((__global S4*)wp)[at] = (S4)((S)v.x, (S)v.y, (S)v.z, (S)v.w);
 }
+
+// ---- the trips of the loops of the compiled code, for predicted times ----
+
+//@loops conv2d_1x1
+//@loop   floor(max(c-(CONV2D_PARTS-1)*ceil(c/(4*CONV2D_PARTS))*4,0)/8)..floor(min(ceil(c/(4*CONV2D_PARTS))*4,c)/8) if CONV2D_ACC==0  over the input channels of a part, eight a trip
+//@loop   floor(max(c-(CONV2D_PARTS-1)*ceil(c/(4*CONV2D_PARTS))*4,0)/32)..floor(min(ceil(c/(4*CONV2D_PARTS))*4,c)/32) if CONV2D_ACC==1  over its chunks
+//@loop   floor(max(c-(CONV2D_PARTS-1)*ceil(c/(4*CONV2D_PARTS))*4,0)/16)..floor(min(ceil(c/(4*CONV2D_PARTS))*4,c)/16) if CONV2D_ACC==2  over its channels, sixteen a trip
+//@loop   0..1 if CONV2D_REST*(CONV2D_ACC==0)  over those that are left, four a trip
+//@loop   0..min(7,c/4) if CONV2D_REST*(CONV2D_ACC==1)  the same
+//@loop   0..3 if CONV2D_REST*(CONV2D_ACC==2)  the same
+//@loop   (CONV2D_PARTS==1)*(c%4)..c%4 if CONV2D_REST  over those that are left then
+//@loop   0*c if CONV2D_SPLIT  over the sums of a tile that lies across 4 GiB
+//@loop   0*c if CONV2D_SPLIT  over the pixels of such a sum
+//@loop   0*c if CONV2D_SPLIT  over its chunks; once where there are none
+//@loop   0*c if CONV2D_SPLIT  over the channels of a pixel
+//@loop   CONV2D_PARTS-1  over the other parts

@@ -594,8 +594,8 @@ void sum_channels(float4* sum, const Reads* in) {
 //@arg    0  x       in   T[n*groups*cg*h*w]
 //@arg    1  wp      in   T[ceil(groups*ceil(kg/4)/CONV2D_LY)*cg*9*4*CONV2D_LY]
 //@layout as conv2d_pack writes it
-//@arg    2  b       in   T[groups*kg]          null without CONV2D_BIAS
-//@arg    3  r       in   T[n*groups*kg*oh*ow]  null without CONV2D_RESIDUAL
+//@arg    2  b       in   T[groups*kg]
+//@arg    3  r       in   T[n*groups*kg*oh*ow]
 //@arg    4  y       out  T[n*groups*kg*oh*ow]  may be r
 //@arg    5  groups  int                        groups of channels
 //@arg    6  cg      int                        input channels of a group
@@ -605,24 +605,14 @@ void sum_channels(float4* sum, const Reads* in) {
 //@arg    10 oh      int                        rows of y
 //@arg    11 ow      int                        columns of y
 //@arg    12 pad_t   int                        rows of padding above x; left of it lies one column
+//@null   b if CONV2D_BIAS==0
+//@null   r if CONV2D_RESIDUAL==0
 //@global ceil(ceil(ow/(4*CONV2D_VECTORS))*oh/CONV2D_LX)*CONV2D_LX ceil(groups*ceil(kg/4)/CONV2D_LY)*CONV2D_LY n*CONV2D_PARTS
 //@local  CONV2D_LX CONV2D_LY CONV2D_PARTS
 //@needs  groups >= 1, cg >= 1, kg >= 1, cg % max(CONV2D_CHUNK,1) == 0, pad_t >= 0
 //@needs  w % 4 == 0, ow*CONV2D_STRIDE <= w, ow*CONV2D_STRIDE >= w-1
 //@needs  w % (4*CONV2D_VECTORS*max(CONV2D_STRIDE*(CONV2D_VECTORS-1),1)) == 0
 //@needs  CONV2D_H is 0 or h, and CONV2D_W is 0 or both w and ow*CONV2D_STRIDE
-//@loop   max(cg-(CONV2D_PARTS-1)*ceil(cg/(4*CONV2D_PARTS))*4,0)..min(ceil(cg/(4*CONV2D_PARTS))*4,cg) if CONV2D_CHUNK==0  over the input channels of a part
-//@loop   0*cg if CONV2D_SPLIT*(CONV2D_CHUNK==0)  over the pixels, where bytes lie across 4 GiB
-//@loop   0*cg if CONV2D_SPLIT*(CONV2D_CHUNK==0)  over the input channels, there
-//@loop   0*cg if CONV2D_SPLIT*(CONV2D_CHUNK==0)  over the rows of taps, there
-//@loop   0*cg if CONV2D_SPLIT*(CONV2D_CHUNK==0)  over the taps of a row, there
-//@loop   min(3,h) if CONV2D_CHUNK>0  over the rows of taps; one less at an end of the map
-//@loop   max(cg/max(CONV2D_CHUNK,1)-(CONV2D_PARTS-1)*ceil(cg/(max(CONV2D_CHUNK,1)*CONV2D_PARTS)),0)..min(ceil(cg/(max(CONV2D_CHUNK,1)*CONV2D_PARTS)),cg/max(CONV2D_CHUNK,1)) if CONV2D_CHUNK>0  over the chunks of a part
-//@loop   0*cg if CONV2D_SPLIT*(CONV2D_CHUNK>0)  over the rows of taps, where bytes lie across 4 GiB
-//@loop   0*cg if CONV2D_SPLIT*(CONV2D_CHUNK>0)  over the chunks, there
-//@loop   0*cg if CONV2D_SPLIT*(CONV2D_CHUNK>0)  over the pixels, there
-//@loop   0*cg if CONV2D_SPLIT*(CONV2D_CHUNK>0)  over the channels of a chunk, there
-//@loop   CONV2D_PARTS-1  over the other parts
 __kernel GROUP void conv2d_3x3(__global const T* x, __global const T* wp, __global const T* b,
                                __global const T* r, __global T* y, int groups, int cg, int h, int w,
                                int kg, int oh, int ow, int pad_t) {
@@ -675,3 +665,19 @@ __kernel GROUP void conv2d_3x3(__global const T* x, __global const T* wp, __glob
   }
   finish(sum, out, b, r, y, partial);
 }
+
+// ---- the trips of the loops of the compiled code, for predicted times ----
+
+//@loops conv2d_3x3
+//@loop   max(cg-(CONV2D_PARTS-1)*ceil(cg/(4*CONV2D_PARTS))*4,0)..min(ceil(cg/(4*CONV2D_PARTS))*4,cg) if CONV2D_CHUNK==0  over the input channels of a part
+//@loop   0*cg if CONV2D_SPLIT*(CONV2D_CHUNK==0)  over the pixels, where bytes lie across 4 GiB
+//@loop   0*cg if CONV2D_SPLIT*(CONV2D_CHUNK==0)  over the input channels, there
+//@loop   0*cg if CONV2D_SPLIT*(CONV2D_CHUNK==0)  over the rows of taps, there
+//@loop   0*cg if CONV2D_SPLIT*(CONV2D_CHUNK==0)  over the taps of a row, there
+//@loop   min(3,h) if CONV2D_CHUNK>0  over the rows of taps; one less at an end of the map
+//@loop   max(cg/max(CONV2D_CHUNK,1)-(CONV2D_PARTS-1)*ceil(cg/(max(CONV2D_CHUNK,1)*CONV2D_PARTS)),0)..min(ceil(cg/(max(CONV2D_CHUNK,1)*CONV2D_PARTS)),cg/max(CONV2D_CHUNK,1)) if CONV2D_CHUNK>0  over the chunks of a part
+//@loop   0*cg if CONV2D_SPLIT*(CONV2D_CHUNK>0)  over the rows of taps, where bytes lie across 4 GiB
+//@loop   0*cg if CONV2D_SPLIT*(CONV2D_CHUNK>0)  over the chunks, there
+//@loop   0*cg if CONV2D_SPLIT*(CONV2D_CHUNK>0)  over the pixels, there
+//@loop   0*cg if CONV2D_SPLIT*(CONV2D_CHUNK>0)  over the channels of a chunk, there
+//@loop   CONV2D_PARTS-1  over the other parts

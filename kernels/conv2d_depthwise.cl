@@ -262,8 +262,8 @@ void finish_row(S4 sum, int oy, int ox, int oh, int ow, int plane, float bias,
 //@kernel conv2d_depthwise
 //@arg    0  x         in   T[planes*h*w]
 //@arg    1  weights   in   T[channels*9]
-//@arg    2  b         in   T[channels]      null without CONV2D_BIAS
-//@arg    3  r         in   T[planes*oh*ow]  null without CONV2D_RESIDUAL
+//@arg    2  b         in   T[channels]
+//@arg    3  r         in   T[planes*oh*ow]
 //@arg    4  y         out  T[planes*oh*ow]  may be r
 //@arg    5  channels  int                   channels of x and y
 //@arg    6  planes    int                   maps: channels of all images
@@ -272,6 +272,8 @@ void finish_row(S4 sum, int oy, int ox, int oh, int ow, int plane, float bias,
 //@arg    9  oh        int                   rows of y
 //@arg    10 ow        int                   columns of y
 //@arg    11 pad_t     int                   rows of padding above x; left of it lies one column
+//@null   b if CONV2D_BIAS==0
+//@null   r if CONV2D_RESIDUAL==0
 //@global ceil(ceil(ow/4)/CONV2D_LX)*CONV2D_LX ceil(ceil(oh/CONV2D_ROWS)/CONV2D_LY)*CONV2D_LY ceil(planes/CONV2D_LZ)*CONV2D_LZ
 //@local  CONV2D_LX CONV2D_LY CONV2D_LZ
 //@needs  channels >= 1, planes % channels == 0, w % 4 == 0, ow*CONV2D_STRIDE <= w, pad_t >= 0

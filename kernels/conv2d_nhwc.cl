@@ -369,8 +369,8 @@ void add_tap_anywhere(float4* sum, Tap tap, int column, int stride, int w) {
 //@arg    1  wp          in   T[ceil(groups*ceil(kg/4)/CONV2D_LX)*rows*columns*cg*4*CONV2D_LX]
 //@layout wp[(tile/CONV2D_LX*taps + t)*4*CONV2D_LX + tile%CONV2D_LX*4 + i] = w[k][t], else 0
 //@layout tile = g*ceil(kg/4) + j, k = g*kg + 4*j + i, t = (r*columns + s)*cg + c
-//@arg    2  b           in   T[groups*kg]          null without CONV2D_BIAS
-//@arg    3  r           in   T[n*oh*ow*groups*kg]  null without CONV2D_RESIDUAL
+//@arg    2  b           in   T[groups*kg]
+//@arg    3  r           in   T[n*oh*ow*groups*kg]
 //@arg    4  y           out  T[n*oh*ow*groups*kg]  may be r
 //@arg    5  groups      int                        groups of channels
 //@arg    6  cg          int                        input channels of a group
@@ -387,16 +387,13 @@ void add_tap_anywhere(float4* sum, Tap tap, int column, int stride, int w) {
 //@arg    17 pad_l       int                        columns of padding left of x
 //@arg    18 dilation_h  int
 //@arg    19 dilation_w  int
+//@null   b if CONV2D_BIAS==0
+//@null   r if CONV2D_RESIDUAL==0
 //@global ceil(groups*ceil(kg/4)/CONV2D_LX)*CONV2D_LX ceil(ceil(ow/4)*oh/CONV2D_LY)*CONV2D_LY n
 //@local  CONV2D_LX CONV2D_LY
 //@needs  groups >= 1, cg >= 1, kg >= 1, rows >= 1, columns >= 1, pad_t >= 0, pad_l >= 0
 //@needs  h >= 1, w >= 1, oh >= 1, ow >= 1, cg % 4 == 0, cg % max(CONV2D_CHUNK,1) == 0
 //@needs  stride_h >= 1, stride_w >= 1, dilation_h >= 1, dilation_w >= 1
-//@loop   rows  over the rows of the filter
-//@loop   columns  over its columns; of rows that lie inside x
-//@loop   cg/max(CONV2D_CHUNK,4)  over the channels of a tap
-//@loop   0*cg  over channels of taps that some pixels do not have: few, and not counted
-//@loop   0*cg if CONV2D_CHUNK>0  over the channels of a chunk, there
 __kernel GROUP void conv2d_nhwc(__global const T* x, __global const T* wp, __global const T* b,
                                 __global const T* r, __global T* y, int groups, int cg, int h,
                                 int w, int kg, int rows, int columns, int oh, int ow, int stride_h,
@@ -489,8 +486,8 @@ void add_row_of_taps(Sum* sum, __global const char* from, uint column, int insid
 //@arg    0  x         in   T[n*h*w*channels]
 //@arg    1  wp        in   T[9*channels]
 //@layout wp[t*channels + c] = w[c][t], t = r*3 + s
-//@arg    2  b         in   T[channels]          null without CONV2D_BIAS
-//@arg    3  r         in   T[n*oh*ow*channels]  null without CONV2D_RESIDUAL
+//@arg    2  b         in   T[channels]
+//@arg    3  r         in   T[n*oh*ow*channels]
 //@arg    4  y         out  T[n*oh*ow*channels]  may be r
 //@arg    5  channels  int                       channels of x and y
 //@arg    6  h         int                       rows of x
@@ -499,6 +496,8 @@ void add_row_of_taps(Sum* sum, __global const char* from, uint column, int insid
 //@arg    9  ow        int                       columns of y
 //@arg    10 pad_t     int                       rows of padding above x
 //@arg    11 pad_l     int                       columns of padding left of x
+//@null   b if CONV2D_BIAS==0
+//@null   r if CONV2D_RESIDUAL==0
 //@global ceil(channels/(4*CONV2D_LX))*CONV2D_LX ceil(ceil(ow/CONV2D_RUN)*oh/CONV2D_LY)*CONV2D_LY n
 //@local  CONV2D_LX CONV2D_LY
 //@needs  channels >= 4, channels % 4 == 0, h >= 1, w >= 1, pad_t >= 0, pad_l >= 0
@@ -564,8 +563,8 @@ __kernel GROUP void conv2d_nhwc_transpose(__global const T* w, __global T* wp, i
 //@kernel conv2d_nhwc_plain
 //@arg    0  x           in   T[n*h*w*groups*cg]
 //@arg    1  weights     in   T[groups*kg*rows*columns*cg]
-//@arg    2  b           in   T[groups*kg]          null without CONV2D_BIAS
-//@arg    3  r           in   T[n*oh*ow*groups*kg]  null without CONV2D_RESIDUAL
+//@arg    2  b           in   T[groups*kg]
+//@arg    3  r           in   T[n*oh*ow*groups*kg]
 //@arg    4  y           out  T[n*oh*ow*groups*kg]  may be r
 //@arg    5  groups      int                        groups of channels
 //@arg    6  cg          int                        input channels of a group
@@ -582,14 +581,13 @@ __kernel GROUP void conv2d_nhwc_transpose(__global const T* w, __global T* wp, i
 //@arg    17 pad_l       int                        columns of padding left of x
 //@arg    18 dilation_h  int
 //@arg    19 dilation_w  int
+//@null   b if CONV2D_BIAS==0
+//@null   r if CONV2D_RESIDUAL==0
 //@global ceil(groups*kg/CONV2D_LX)*CONV2D_LX ceil(ow/CONV2D_LY)*CONV2D_LY n*oh
 //@local  CONV2D_LX CONV2D_LY
 //@needs  groups >= 1, cg >= 1, kg >= 1, rows >= 1, columns >= 1, pad_t >= 0, pad_l >= 0
 //@needs  h >= 1, w >= 1, oh >= 1, ow >= 1
 //@needs  stride_h >= 1, stride_w >= 1, dilation_h >= 1, dilation_w >= 1
-//@loop   rows  over the rows of the filter
-//@loop   columns  over its columns
-//@loop   cg  over the input channels
 __kernel GROUP void conv2d_nhwc_plain(__global const T* x, __global const T* weights,
                                       __global const T* b, __global const T* r, __global T* y,
                                       int groups, int cg, int h, int w, int kg, int rows,
@@ -618,3 +616,17 @@ __kernel GROUP void conv2d_nhwc_plain(__global const T* x, __global const T* wei
   if (CONV2D_RESIDUAL) v += (float)r[to];
   y[to] = (T)v;
 }
+
+// ---- the trips of the loops of the compiled code, for predicted times ----
+
+//@loops conv2d_nhwc
+//@loop   rows  over the rows of the filter
+//@loop   columns  over its columns; of rows that lie inside x
+//@loop   cg/max(CONV2D_CHUNK,4)  over the channels of a tap
+//@loop   0*cg  over channels of taps that some pixels do not have: few, and not counted
+//@loop   0*cg if CONV2D_CHUNK>0  over the channels of a chunk, there
+
+//@loops conv2d_nhwc_plain
+//@loop   rows  over the rows of the filter
+//@loop   columns  over its columns
+//@loop   cg  over the input channels

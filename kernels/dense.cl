@@ -16,7 +16,8 @@
 // element on element; else no output overlaps an input.
 //
 // dense_packed reads weights that dense_pack_w has packed. dense_both_packed also reads a packed x,
-// of dense_pack_x_panels or of the kernel that computes it. dense_raw.cl takes weights that change.
+// of dense_pack_x_panels or of the kernel that computes it. batch_matmul.cl takes weights that
+// change, as b.
 // A work-item computes a tile of DENSE_M0 rows x DENSE_N0 columns, in vectors of 4 columns. The
 // vectors of a group's items lie side by side, so that 16 lanes read four lines of memory: with
 // DENSE_LX = 4 and DENSE_N0 = 8
@@ -148,14 +149,28 @@ typedef float4 T4;
 #endif
 //@end
 
+// The names of the shared text.
 #define ROWS DENSE_M0
 #define VECTORS (DENSE_N0 / 4)
+#define K0 DENSE_K0
+#define LX DENSE_LX
+#define LY DENSE_LY
 #define ACC DENSE_ACC
+#define PARTS DENSE_PARTS
 #define SPLIT DENSE_SPLIT
+#define WHOLE DENSE_WHOLE
+#define SECOND DENSE_K2
+#define ADDEND DENSE_BIAS
+#define RESIDUAL DENSE_RESIDUAL
+#define ACT DENSE_ACT
+
+#define PANEL (4 * VECTORS * LX)        // columns of a group's tiles
+#define APART (ACC == 2 ? 4 : 4 * LX)   // columns from a vector of a tile to the next
+#define MAY_BE_EMPTY (SECOND && PARTS > 1)  // a part that has no k of one source
 
 #define SIZE ((uint)sizeof(T))
-#define GROUP __attribute__((reqd_work_group_size(DENSE_LX, DENSE_LY, DENSE_PARTS)))
-#define FLAT_GROUP __attribute__((reqd_work_group_size(DENSE_LX, DENSE_LY, 1)))
+#define GROUP __attribute__((reqd_work_group_size(LX, LY, PARTS)))
+#define FLAT_GROUP __attribute__((reqd_work_group_size(LX, LY, 1)))
 
 // ---- activations: DENSE_ACT is the name of one of these, or of a built-in ----
 
@@ -209,24 +224,29 @@ void store4(float4 v, __global char* p, uint at) {
 //@shared address
 // With SPLIT, a load adds to the lower half of an address alone. Mesa's compilers for Mali spend
 // two instructions on that. A sum of 64 bits takes three, and more registers. Right only where base
-// and what is read have the same upper half: see ends_above.
+// and what is read have the same upper half: see ends_above. A loop moves on BEFORE a LIMIT.
 #if SPLIT
 typedef uint2 Address;
+typedef uint Limit;
 #define ADDRESS(base, at) (as_uint2((ulong)(base)) + (uint2)(at, 0))
 #define PLACE(address, at) as_ulong((uint2)((address).x + (at), (address).y))
 #define MOVE(address, bytes) (address).x += (bytes)
 #define LOW(address) (address).x
+#define LIMIT(address, bytes) ((address).x + (bytes))
+#define BEFORE(address, limit) ((address).x < (limit))
 #else
-typedef __global const char* Address;
+typedef __global const char *Address, *Limit;
 #define ADDRESS(base, at) ((__global const char*)(base) + (at))
 #define PLACE(address, at) ((address) + (at))
 #define MOVE(address, bytes) (address) += (bytes)
 #define LOW(address) ((uint)(ulong)(address))
+#define LIMIT(address, bytes) ((address) + (bytes))
+#define BEFORE(address, limit) ((address) < (limit))
 #endif
 
-// Whether the last of `bytes` from the base on has another upper half than the base.
+// Whether what lies behind `bytes` from the base on has another upper half than the base.
 int ends_above(__global const void* base, uint bytes) {
-  return SPLIT && (uint)(ulong)base + (bytes - 1) < (uint)(ulong)base;
+  return SPLIT && (uint)(ulong)base + bytes < (uint)(ulong)base;
 }
 //@end
 
@@ -279,139 +299,108 @@ S4 load_t(__global const T4* p) {
 #endif
 //@end
 
-//@shared dense_sums
-// What becomes of a sum before the loop, as a trip of it begins and ends, and behind it.
+//@shared sums
+// A sum before the loop, as a trip ends, and behind the loop.
 #if ACC == 1
-#define DECLARE(i, v, unused) float4 c##i##_##v = (float4)(0.0f);
-#define BEGIN(i, v, unused) S4 t##i##_##v;
-#define END(i, v, unused) c##i##_##v += widen(t##i##_##v);
+#define DECLARE(i, v, unused) float4 c##i##_##v = (float4)(0.0f); S4 t##i##_##v;
+#define ADD_UP(i, v, unused) c##i##_##v += widen(t##i##_##v);
 #define HAND_OVER(i, v, unused) sum[i * VECTORS + v] = c##i##_##v;
 #else
 #define DECLARE(i, v, unused) S4 t##i##_##v = (S4)((S)0);
-#define BEGIN(i, v, unused)
-#define END(i, v, unused)
+#define ADD_UP(i, v, unused)
 #define HAND_OVER(i, v, unused) sum[i * VECTORS + v] = widen(t##i##_##v);
 #endif
 
-// Four k: x by rows of k, then for each k its vectors of w, each for all rows. The first product of
-// a chunk is not added to a zero: Mesa 25 would then not multiply halves in pairs.
+// One product each, with vector v of w. The first one of a chunk is not added to a zero: Mesa 25
+// would then not multiply halves in pairs.
+#define NEXT_BY(i, v, factor) t##i##_##v = fma((S4)(factor), w##v, t##i##_##v);
 #if ACC == 1
-#define FIRST(i, v, k_of) t##i##_##v = (S4)(x##i.k_of) * w##v;
+#define FIRST_BY(i, v, factor) t##i##_##v = (S4)(factor) * w##v;
 #else
-#define FIRST(i, v, k_of) t##i##_##v = fma((S4)(x##i.k_of), w##v, t##i##_##v);
+#define FIRST_BY NEXT_BY
 #endif
-#define NEXT(i, v, k_of) t##i##_##v = fma((S4)(x##i.k_of), w##v, t##i##_##v);
-#define LOAD_X(i, k_at, unused) \
-  const S4 x##i = load_t((__global const T4*)PLACE(x, i * x_stride + (k_at) * SIZE));
-#define WITH_W(v, ADD, k_of, k_at) LOAD_W(v, (k_at) * w_stride) EACH_ROW(ADD, v, k_of)
-#define FOUR_K(ADD, k_at)                 \
-  {                                       \
-    EACH_ROW(LOAD_X, k_at, )              \
-    { EACH_VECTOR(WITH_W, ADD, x, k_at) } \
-    { EACH_VECTOR(WITH_W, NEXT, y, k_at + 1) } \
-    { EACH_VECTOR(WITH_W, NEXT, z, k_at + 2) } \
-    { EACH_VECTOR(WITH_W, NEXT, w, k_at + 3) } \
-  }
 
-#if DENSE_K0 == 4
+// Adds k products: x moves on by x_step bytes a k, w by w_step. FOUR(FIRST or NEXT, at) adds those
+// of four k, `at` k behind the place of x and w. END_TRIP is what becomes of a sum as a trip ends.
+// The loops are do loops: Mesa does not turn others into these, and would move sums at each trip.
+// `end` is computed where it is used, for Mesa's register allocator.
+#if ACC == 1
+#define SUM_K(FOUR, END_TRIP, x_step, w_step, k)                  \
+  {                                                               \
+    const Limit rest = LIMIT(x, (k) / CHUNK * CHUNK * (x_step));      \
+    if (BEFORE(x, rest)) {                                        \
+      do {                                                        \
+        FOUR(FIRST, 0) FOUR(NEXT, 4) FOUR(NEXT, 8) FOUR(NEXT, 12) \
+        FOUR(NEXT, 16) FOUR(NEXT, 20) FOUR(NEXT, 24) FOUR(NEXT, 28) \
+        EACH_SUM(END_TRIP)                                        \
+        MOVE(x, CHUNK * (x_step));                                \
+        MOVE(w, CHUNK * (w_step));                                \
+      } while (BEFORE(x, rest));                                  \
+    }                                                             \
+    const Limit end = rest + (k) % CHUNK * (x_step);              \
+    if (BEFORE(x, end)) {                                         \
+      do {                                                        \
+        FOUR(FIRST, 0)                                            \
+        EACH_SUM(END_TRIP)                                        \
+        MOVE(x, 4 * (x_step));                                    \
+        MOVE(w, 4 * (w_step));                                    \
+      } while (BEFORE(x, end));                                   \
+    }                                                             \
+  }
+#else
+#if K0 == 4
 #define TRIP(FOUR) FOUR(NEXT, 0)
 #else
 #define TRIP(FOUR) FOUR(NEXT, 0) FOUR(NEXT, 4)
 #endif
+#define SUM_K(FOUR, END_TRIP, x_step, w_step, k)                  \
+  {                                                               \
+    const Limit end = LIMIT(x, (k) * (x_step));                       \
+    if (!MAY_BE_EMPTY || BEFORE(x, end)) {                        \
+      do {                                                        \
+        TRIP(FOUR)                                                \
+        MOVE(x, K0 * (x_step));                                   \
+        MOVE(w, K0 * (w_step));                                   \
+      } while (BEFORE(x, end));                                   \
+    }                                                             \
+  }
+#endif
+//@end
 
-#define TRIPS(DO, step, x_step, end) \
-  do {                               \
-    EACH_SUM(BEGIN)                  \
-    DO                               \
-    EACH_SUM(END)                    \
-    MOVE(x, (step) * x_step);        \
-    MOVE(w, (step) * w_stride);      \
-  } while (LOW(x) != end);
-
-// The second source of k: of x2's rows an item has those from `row` on, and of each sums `products`
-// elements from `begin` on.
+//@shared sum_one
+// Where an operand lies: rows of x or columns of w every `line` bytes from `at` on, and their k
+// every `step`. Its elements are S if it is packed, else T.
 typedef struct {
-  __global const T* x;
-  int row, ld, off, begin, products;
-} Source;
+  __global const char* at;
+  uint line, step;
+  int packed;
+} Lines;
 
-int first_of_row(Source source, int row) { return source.off + row * source.ld + source.begin; }
+S element(__global const char* p, int packed) {
+  return packed ? *(__global const S*)p : (S)*(__global const T*)p;
+}
 
-// A part may lie in one source alone.
-#if DENSE_K2 && DENSE_PARTS > 1
-#define UNLESS_EMPTY(end) if (LOW(x) != end)
-#else
-#define UNLESS_EMPTY(end)
-#endif
-
-// All k of a source. FOUR sums four of them, TRIP_ those of a trip, but for chunks; the next k lies
-// x_step bytes on in x.
-#define BEGIN_SOURCE
-#if ACC == 1
-#define SUM_SOURCE(FOUR, TRIP_, x_step, k)                                                    \
-  BEGIN_SOURCE                                                                                \
-  const uint rest = LOW(x) + k / CHUNK * CHUNK * x_step;                                      \
-  if (LOW(x) != rest) {                                                                       \
-    TRIPS(FOUR(FIRST, 0) FOUR(NEXT, 4) FOUR(NEXT, 8) FOUR(NEXT, 12) FOUR(NEXT, 16)            \
-          FOUR(NEXT, 20) FOUR(NEXT, 24) FOUR(NEXT, 28), CHUNK, x_step, rest)                  \
-  }                                                                                           \
-  const uint end = rest + k % CHUNK * x_step;                                                 \
-  if (rest != end) {                                                                          \
-    TRIPS(FOUR(FIRST, 0), 4, x_step, end)                                                     \
-  }
-#else
-#define SUM_SOURCE(FOUR, TRIP_, x_step, k)  \
-  BEGIN_SOURCE                              \
-  const uint end = LOW(x) + k * x_step;     \
-  UNLESS_EMPTY(end) {                       \
-    TRIPS(TRIP_, DENSE_K0, x_step, end)     \
-  }
-#endif
-
-#define SUM(FOUR, TRIP_, x_step)          \
-  EACH_SUM(DECLARE)                       \
-  { SUM_SOURCE(FOUR, TRIP_, x_step, k) }  \
-  EACH_SUM(HAND_OVER)
-
-// Both sources. The place of the second is computed behind the first's loop, which has no register
-// for it. The maximum, which is the row, keeps compilers from using an earlier product.
-#define NEXT_SOURCE                                                       \
-  x = ADDRESS(second.x, first_of_row(second, max(second.row, 0)) * SIZE); \
-  x_stride = second.ld * SIZE;
-#if DENSE_K2
-#define SUM_BOTH(FOUR, TRIP_, x_step)                    \
-  EACH_SUM(DECLARE)                                      \
-  { SUM_SOURCE(FOUR, TRIP_, x_step, k) }                 \
-  NEXT_SOURCE                                            \
-  { SUM_SOURCE(FOUR, TRIP_, x_step, second.products) }   \
-  EACH_SUM(HAND_OVER)
-#else
-#define SUM_BOTH(FOUR, TRIP_, x_step) SUM(FOUR, TRIP_, x_step)
-#endif
-
-// One output's sum by scalar loads: rows of x and w, or rows of x and columns of w. It has k
-// products with x, and then those with a second x, if there is one. `pairs`: even and odd k apart.
-float sum_one(__global const char* x, __global const char* w, uint w_step, int packed, int pairs,
-              int k, __global const char* x2, int k2) {
+// The sum of one row and one column: k products with x, then k2 with x2, which lies as x does.
+// `pairs`: even and odd k apart.
+float sum_one(Lines x, int k, __global const char* x2, int k2, Lines w, int pairs) {
   float total = 0.0f;
-  int left = DENSE_K2 ? k + k2 : k;
-  if (DENSE_K2 && k == 0) x = x2;
+  int left = SECOND ? k + k2 : k;
+  if (SECOND && k == 0) x.at = x2;
   while (left > 0) {
-    const int of_source = DENSE_K2 && k > 0 ? k : left;
+    const int of_source = SECOND && k > 0 ? k : left;
     const int of_chunk = of_source < CHUNK ? min(of_source, 4) : CHUNK;
     const int products = ACC != 1 ? left : of_chunk;
     S even = (S)0, odd = (S)0;
     for (int i = 0; i < products; ++i) {
-      const S v = (S)*(__global const T*)x;
-      const S weight = packed ? *(__global const S*)w : (S)*(__global const T*)w;
+      const S v = element(x.at, x.packed), weight = element(w.at, w.packed);
       if (pairs && (i & 1)) {
         odd = fma(v, weight, odd);
       } else {
         even = fma(v, weight, even);
       }
-      x += SIZE;
-      w += w_step;
-      if (DENSE_K2 && --k == 0) x = x2;
+      x.at += x.step;
+      w.at += w.step;
+      if (SECOND && --k == 0) x.at = x2;
     }
     total += (float)(pairs ? even + odd : even);
     left -= products;
@@ -422,41 +411,127 @@ float sum_one(__global const char* x, __global const char* w, uint w_step, int p
 
 // ---- sums with packed weights ----
 
-// w holds vectors of four columns at one k, the tile's second `w_apart` bytes behind its first, and
-// x rows of k.
+// w holds vectors of four columns at one k, the tile's second `w_apart` bytes behind its first.
 #if ACC == 2 && VECTORS == 2
-// Both vectors by one load: Mesa 26 takes them apart for nothing.
-#define LOAD_W(v, at) LOAD_W_##v(at)
-#define LOAD_W_0(at)                                          \
-  const uint4 both = *(__global const uint4*)PLACE(w, at);    \
+// Both by one load: Mesa 26 takes them apart for nothing.
+#define LOAD_W(v, k_at) LOAD_W_##v(k_at)
+#define LOAD_W_0(k_at)                                                   \
+  const uint4 both = *(__global const uint4*)PLACE(w, (k_at) * w_stride); \
   const S4 w0 = as_half4(both.xy);
-#define LOAD_W_1(at) const S4 w1 = as_half4(both.zw);
+#define LOAD_W_1(k_at) const S4 w1 = as_half4(both.zw);
 #else
-#define LOAD_W(v, at) const S4 w##v = *(__global const S4*)PLACE(w, at + v * w_apart);
-#endif
-#if ACC == 2 && DENSE_K0 == 8
-// Eight k of a row of x by one load, too.
-#define EIGHT_OF_X(i, unused1, unused2) \
-  const uint4 e##i = *(__global const uint4*)PLACE(x, i * x_stride);
-#undef LOAD_X
-#define LOAD_X(i, k_at, unused) const S4 x##i = as_half4((k_at) == 0 ? e##i.xy : e##i.zw);
-#define EIGHT_K EACH_ROW(EIGHT_OF_X, 0, ) FOUR_K(NEXT, 0) FOUR_K(NEXT, 4)
+#define LOAD_W(v, k_at) \
+  const S4 w##v = *(__global const S4*)PLACE(w, (k_at) * w_stride + v * w_apart);
 #endif
 
-#ifdef EIGHT_K
-#define TRIP_OF_X EIGHT_K
+//@shared sources
+// The k that a work-item sums, from `begin` on: all, or a part, which begins a trip of the loop.
+// `of_x` of them are with x, from its `begin_x` on, and `of_x2` with x2.
+typedef struct {
+  int begin, of_x, begin_x, of_x2, begin_x2;
+} Range;
+
+void own_range(Range* range, int k, int k2) {
+  const int all = SECOND ? k + k2 : k;
+  const int trip = ACC == 1 ? CHUNK : K0, part = all / (trip * PARTS) * trip;
+  const int at = PARTS > 1 ? (int)get_local_id(2) : 0;
+  const int products = at < PARTS - 1 ? part : all - at * part;
+  range->begin = at * part;
+  range->begin_x2 = MAY_BE_EMPTY ? max(range->begin - k, 0) : 0;
+  range->begin_x = range->begin - range->begin_x2;
+  range->of_x = MAY_BE_EMPTY ? min(k - range->begin_x, products) : SECOND ? k : products;
+  range->of_x2 = products - range->of_x;
+}
+
+// The second source: a work-item has its rows from `row` on, and of each sums `products` elements
+// from `begin` on.
+typedef struct {
+  __global const T* x;
+  int row, ld, off, begin, products;
+} Source;
+
+int first_of_row(Source source, int row) { return source.off + row * source.ld + source.begin; }
+
+Lines lines_of(Source source) {
+  __global const T* first = source.x + first_of_row(source, source.row);
+  const Lines lines = {(__global const char*)first, source.ld * SIZE, SIZE, 0};
+  return lines;
+}
+
+// Of a part that lies in x alone, nothing of x2 is read.
+int second_ends_above(Source second) {
+  if (!SECOND) return 0;
+  const int at = first_of_row(second, second.row + ROWS - 1);
+  return (second.products > 0) & ends_above(second.x, (at + second.products) * SIZE);
+}
+
+// Where rows of x begin is computed once: Mesa does not move products out of a loop.
+#define ROW_OF_X(i, unused1, unused2) const uint x_at##i = i * x_stride;
+#define LOAD_X(i, k_at, unused) \
+  const S4 x##i = load_t((__global const T4*)PLACE(x, x_at##i + (k_at) * SIZE));
+
+// Four k: rows of x, then for each k its vectors of w, each for all rows.
+#define FIRST(i, v, k_of) FIRST_BY(i, v, x##i.k_of)
+#define NEXT(i, v, k_of) NEXT_BY(i, v, x##i.k_of)
+#define WITH_W(v, ADD, k_of, k_at) LOAD_W(v, k_at) EACH_ROW(ADD, v, k_of)
+#define FOUR_K(ADD, k_at)                          \
+  {                                                \
+    EACH_ROW(LOAD_X, k_at, )                       \
+    { EACH_VECTOR(WITH_W, ADD, x, k_at) }          \
+    { EACH_VECTOR(WITH_W, NEXT, y, (k_at) + 1) }   \
+    { EACH_VECTOR(WITH_W, NEXT, z, (k_at) + 2) }   \
+    { EACH_VECTOR(WITH_W, NEXT, w, (k_at) + 3) }   \
+  }
+
+// The k of x, then those of x2. For Mesa's register allocator: the place of x2 is computed behind
+// the first loop, which has no register for it. The maximum, which is the row, keeps compilers from
+// using an earlier product.
+#if SECOND
+#define SUM_SOURCES(FOUR, END_TRIP, w_step)                               \
+  {                                                                       \
+    EACH_ROW(ROW_OF_X, 0, )                                               \
+    SUM_K(FOUR, END_TRIP, SIZE, w_step, k)                                \
+  }                                                                       \
+  x = ADDRESS(second.x, first_of_row(second, max(second.row, 0)) * SIZE); \
+  x_stride = second.ld * SIZE;                                            \
+  {                                                                       \
+    EACH_ROW(ROW_OF_X, 0, )                                               \
+    SUM_K(FOUR, END_TRIP, SIZE, w_step, second.products)                  \
+  }
 #else
-#define TRIP_OF_X TRIP(FOUR_K)
+#define SUM_SOURCES(FOUR, END_TRIP, w_step) \
+  EACH_ROW(ROW_OF_X, 0, )                   \
+  SUM_K(FOUR, END_TRIP, SIZE, w_step, k)
+#endif
+//@end
+
+#if ACC == 2 && K0 == 8
+// Eight k of a row of x by one load, too.
+#define DECLARE_EIGHT(i, unused1, unused2) uint4 e##i;
+#undef LOAD_X
+#define LOAD_X(i, k_at, unused)                                        \
+  if ((k_at) == 0) e##i = *(__global const uint4*)PLACE(x, x_at##i);    \
+  const S4 x##i = as_half4((k_at) == 0 ? e##i.xy : e##i.zw);
+#else
+#define DECLARE_EIGHT(i, unused1, unused2)
 #endif
 
 void sum_packed(float4* sum, Address x, uint x_stride, Source second, Address w, uint w_stride,
                 uint w_apart, int k) {
-  SUM_BOTH(FOUR_K, TRIP_OF_X, SIZE)
+  EACH_ROW(DECLARE_EIGHT, 0, )
+  EACH_SUM(DECLARE)
+  SUM_SOURCES(FOUR_K, ADD_UP, w_stride)
+  EACH_SUM(HAND_OVER)
 }
 
 // Where x is packed too: M0 rows at one k, then those at the next.
-#define PACKED_ROWS (DENSE_PARTS == 1 && ROWS % 4 == 0)
+#define PACKED_ROWS (PARTS == 1 && ROWS % 4 == 0)
 #if PACKED_ROWS
+#define LOAD_ROWS(i, k_at) \
+  const S4 x##i = *(__global const S4*)PLACE(x, ((k_at) * ROWS + i) * (uint)sizeof(S));
+
+//@shared outer_products
+// x as a vector of four rows at one k, or two, and its products with all vectors of w.
 #define X_OF_0 x0.x
 #define X_OF_1 x0.y
 #define X_OF_2 x0.z
@@ -465,108 +540,71 @@ void sum_packed(float4* sum, Address x, uint x_stride, Source second, Address w,
 #define X_OF_5 x4.y
 #define X_OF_6 x4.z
 #define X_OF_7 x4.w
-#if ACC == 1
-#define FIRST_PACKED(i, v, unused) t##i##_##v = (S4)(X_OF_##i) * w##v;
-#else
-#define FIRST_PACKED NEXT_PACKED
-#endif
-#define NEXT_PACKED(i, v, unused) t##i##_##v = fma((S4)(X_OF_##i), w##v, t##i##_##v);
-#define LOAD_X_OF(i, k_at) \
-  const S4 x##i = *(__global const S4*)PLACE(x, ((k_at) * ROWS + i) * (uint)sizeof(S));
+#define FIRST_OUTER(i, v, unused) FIRST_BY(i, v, X_OF_##i)
+#define NEXT_OUTER(i, v, unused) NEXT_BY(i, v, X_OF_##i)
 #if ROWS == 4
-#define LOAD_PACKED_X(k_at) LOAD_X_OF(0, k_at)
+#define LOAD_ALL_ROWS(k_at) LOAD_ROWS(0, k_at)
 #else
-#define LOAD_PACKED_X(k_at) LOAD_X_OF(0, k_at) LOAD_X_OF(4, k_at)
+#define LOAD_ALL_ROWS(k_at) LOAD_ROWS(0, k_at) LOAD_ROWS(4, k_at)
 #endif
-#define ONE_K(ADD, k_at) { LOAD_PACKED_X(k_at) EACH_VECTOR(WITH_W, ADD, , k_at) }
-#define FOUR_PACKED_K(ADD, k_at)                             \
-  ONE_K(ADD##_PACKED, k_at) ONE_K(NEXT_PACKED, k_at + 1)     \
-  ONE_K(NEXT_PACKED, k_at + 2) ONE_K(NEXT_PACKED, k_at + 3)
+#define WITH_W_OUTER(v, ADD, k_at, unused) LOAD_W(v, k_at) EACH_ROW(ADD, v, )
+#define ONE_K(ADD, k_at) { LOAD_ALL_ROWS(k_at) EACH_VECTOR(WITH_W_OUTER, ADD, k_at, ) }
+#define FOUR_K_OUTER(ADD, k_at)                            \
+  ONE_K(ADD##_OUTER, k_at) ONE_K(NEXT_OUTER, (k_at) + 1)   \
+  ONE_K(NEXT_OUTER, (k_at) + 2) ONE_K(NEXT_OUTER, (k_at) + 3)
+//@end
 
 void sum_both_packed(float4* sum, Address x, Address w, uint w_stride, uint w_apart, int k) {
-  const uint x_step = ROWS * (uint)sizeof(S);
-  SUM(FOUR_PACKED_K, TRIP(FOUR_PACKED_K), x_step)
-}
-
-// One output's sum by scalar loads.
-float sum_one_packed(__global const S* x, __global const S* w, int w_step, int k) {
-  float total = 0.0f;
-  while (k > 0) {
-    const int products = ACC != 1 ? k : (k < CHUNK ? min(k, 4) : CHUNK);
-    S t = (S)0;
-    for (int i = 0; i < products; ++i) {
-      t = fma(*x, *w, t);
-      x += ROWS;
-      w += w_step;
-    }
-    total += (float)t;
-    k -= products;
-  }
-  return total;
+  EACH_SUM(DECLARE)
+  SUM_K(FOUR_K_OUTER, ADD_UP, ROWS * (uint)sizeof(S), w_stride, k)
+  EACH_SUM(HAND_OVER)
 }
 #endif
 
 // ---- tiles ----
 
-//@shared dense_tile
-// What a work-item computes: rows from `row` on, and vectors of four columns, one every APART from
-// `col` on. What it owns: all rows but the first ones, which belong to the tile above. Of a vector
-// it owns the columns from `first` on that y has.
+//@shared tile
+// A tile: ROWS rows from `row` on, and VECTORS vectors of four columns, one every APART from `col`
+// on. The work-item owns, and stores, rows `above` to `below` - 1 of them. Of a vector it owns the
+// columns from `first` on that the output has.
 //
-// If an odd number of values lives through the loop over k, Mesa's register allocator loses a
-// register, and each load costs a move more. So what is needed behind the loop is kept in an even
-// number, by both versions' counts.
+// For Mesa's register allocator: as many values live through the loop over k as its listing is best
+// with. With one more or less, a load may cost a move more. So some are computed again behind it.
 typedef struct {
-  int row, above, col, first;
+  int row, above, below, col, first;
 } Tile;
 
-#define PANEL (DENSE_N0 * DENSE_LX)  // columns of a group's tiles
-#define APART (ACC == 2 ? 4 : 4 * DENSE_LX)
-
-// Columns of a panel, from a multiple of four on and all inside of it. Through a pointer: Oclgrind
-// cannot take what a compiler makes of a struct that is returned.
-void own_tile(Tile* tile, int m) {
-  const int own_row = (int)get_global_id(1) * ROWS;
-  tile->row = min(own_row, m - ROWS);
+// The vectors of a group's work-items lie side by side, whether the output has all columns or not.
+// The first row is `last` at most. Through a pointer: Oclgrind cannot take what a compiler makes of
+// a struct that is returned.
+void own_tile(Tile* tile, int own_row, int last) {
+  const int lane = get_local_id(0);
+  tile->row = min(own_row, last);
   tile->above = own_row - tile->row;
-  tile->col = (int)get_group_id(0) * PANEL + (int)get_local_id(0) * (ACC == 2 ? DENSE_N0 : 4);
+  tile->below = ROWS;
+  tile->col = (int)get_group_id(0) * (4 * VECTORS * LX) + lane * (APART == 4 ? 4 * VECTORS : 4);
   tile->first = 0;
-}
-//@end
-
-//@shared dense_range
-// The k that an item sums, from `begin` on: all, or a part, which begins a trip of the loop. `of_x`
-// of them are with x, from its `begin_x` on, and `of_x2` with x2.
-typedef struct {
-  int begin, of_x, begin_x, of_x2, begin_x2;
-} Range;
-
-void own_range(Range* range, int k, int k2) {
-  const int all = DENSE_K2 ? k + k2 : k;
-  const int trip = ACC == 1 ? CHUNK : DENSE_K0, part = all / (trip * DENSE_PARTS) * trip;
-  const int at = DENSE_PARTS > 1 ? (int)get_local_id(2) : 0;
-  const int products = at < DENSE_PARTS - 1 ? part : all - at * part;
-  const int in_parts = DENSE_K2 ? DENSE_PARTS > 1 : 0;
-  range->begin = at * part;
-  range->begin_x2 = in_parts ? max(range->begin - k, 0) : 0;
-  range->begin_x = range->begin - range->begin_x2;
-  range->of_x = in_parts ? min(k - range->begin_x, products) : DENSE_K2 ? k : products;
-  range->of_x2 = products - range->of_x;
 }
 //@end
 
 // ---- from the sum to the output ----
 
+//@shared finish
+// What is added before and after the activation, and the output. Element [row][col] of each lies
+// at_ + row * ld_ + col elements behind its pointer.
 typedef struct {
-  int n, ldr, ldy, offr, offy;
-  float alpha;
+  __global const T *addend, *residual;
+  __global T* y;
+  int n, ld_addend, ld_residual, ld_y, at_addend, at_residual, at_y;
+  float factor;
 } Output;
 
-//@shared own_columns
 int owns(int i, int first, int end) { return i >= first && i < end; }
 
 // The own elements of a vector; `whole` when all four are its own and aligned.
-float4 load_own(__global const char* p, uint at, int first, int end, int whole) {
+float4 load_own(__global const T* base, int index, int first, int end, int whole) {
+  __global const char* p = (__global const char*)base;
+  const uint at = index * SIZE;
   if (whole) return load4(p, at);
   return (float4)(owns(0, first, end) ? load1(p, at) : 0.0f,
                   owns(1, first, end) ? load1(p, at + SIZE) : 0.0f,
@@ -574,7 +612,9 @@ float4 load_own(__global const char* p, uint at, int first, int end, int whole) 
                   owns(3, first, end) ? load1(p, at + 3 * SIZE) : 0.0f);
 }
 
-void store_own(float4 v, __global char* p, uint at, int first, int end, int whole) {
+void store_own(float4 v, __global T* base, int index, int first, int end, int whole) {
+  __global char* p = (__global char*)base;
+  const uint at = index * SIZE;
   if (whole) {
     store4(v, p, at);
     return;
@@ -584,114 +624,96 @@ void store_own(float4 v, __global char* p, uint at, int first, int end, int whol
   if (owns(2, first, end)) store1(v.z, p, at + 2 * SIZE);
   if (owns(3, first, end)) store1(v.w, p, at + 3 * SIZE);
 }
-//@end
 
-//@shared dense_finish
-// Sum i of the tile.
-void finish_vector(float4 sum, int i, Tile tile, Output out, __global const T* b,
-                   __global const T* r, __global T* y) {
+// Sum i of the tile: vector i % VECTORS of row i / VECTORS.
+void finish_vector(float4 sum, int i, Tile tile, Output out) {
   const int row = tile.row + i / VECTORS, col = tile.col + i % VECTORS * APART;
-  const int end = out.n - col;
-  if (i / VECTORS < tile.above || end <= 0) return;
-  const int whole = DENSE_WHOLE || ((out.n | out.ldr | out.ldy | out.offr | out.offy) & 3) == 0;
-  const int first = tile.first;
+  const int first = tile.first, end = out.n - col;
+  if (i / VECTORS < tile.above || i / VECTORS >= tile.below || end <= 0) return;
+  const int odd = out.n | out.ld_y | out.at_y | (RESIDUAL ? out.ld_residual | out.at_residual : 0);
+  const int whole = WHOLE || (odd & 3) == 0;
   float4 z = (float4)(0.0f);
-  if (DENSE_BIAS) z = load_own((__global const char*)b, col * SIZE, first, end, whole);
-  z = fma((float4)(out.alpha), sum, z);
-  float4 v = (float4)(DENSE_ACT(z.x), DENSE_ACT(z.y), DENSE_ACT(z.z), DENSE_ACT(z.w));
-  if (DENSE_RESIDUAL) {
-    const uint at = (out.offr + row * out.ldr + col) * SIZE;
-    v += load_own((__global const char*)r, at, first, end, whole);
+  if (ADDEND) {
+    z = load_own(out.addend, out.at_addend + row * out.ld_addend + col, first, end, whole);
   }
-  store_own(v, (__global char*)y, (out.offy + row * out.ldy + col) * SIZE, first, end, whole);
+  z = fma((float4)(out.factor), sum, z);
+  float4 v = (float4)(ACT(z.x), ACT(z.y), ACT(z.z), ACT(z.w));
+  if (RESIDUAL) {
+    v += load_own(out.residual, out.at_residual + row * out.ld_residual + col, first, end, whole);
+  }
+  store_own(v, out.y, out.at_y + row * out.ld_y + col, first, end, whole);
 }
 //@end
 
+//@shared parts
 #define SUMS (ROWS * VECTORS)
-
-//@shared dense_parts
-#if DENSE_PARTS == 1
+#if PARTS == 1
 #define PARTIAL_SIZE 1
 #else
-#define PARTIAL_SIZE (DENSE_PARTS * SUMS * DENSE_LX * DENSE_LY)
+#define PARTIAL_SIZE (PARTS * SUMS * LX * LY)
 #endif
 
 // Sum i of the tile: finished, or, in parts, put where the others find it.
-void take(float4 sum, int i, Tile tile, Output out, __global const T* b, __global const T* r,
-          __global T* y, __local float4* partial) {
-#if DENSE_PARTS == 1
-  finish_vector(sum, i, tile, out, b, r, y);
+void take(float4 sum, int i, Tile tile, Output out, __local float4* partial) {
+#if PARTS == 1
+  finish_vector(sum, i, tile, out);
 #else
-  const int lane = (int)get_local_id(1) * DENSE_LX + (int)get_local_id(0);
-  partial[((int)get_local_id(2) * SUMS + i) * DENSE_LX * DENSE_LY + lane] = sum;
+  const int lane = (int)get_local_id(1) * LX + (int)get_local_id(0);
+  partial[((int)get_local_id(2) * SUMS + i) * LX * LY + lane] = sum;
 #endif
 }
 
+#define TAKE(i, v, unused) take(sum[i * VECTORS + v], i * VECTORS + v, tile, out, partial);
+
 // Items share out the sums of their tile; each adds those of all parts, in their order.
-void finish_parts(Tile tile, Output out, __global const T* b, __global const T* r, __global T* y,
-                  __local const float4* partial) {
-#if DENSE_PARTS > 1
-  const int lane = (int)get_local_id(1) * DENSE_LX + (int)get_local_id(0);
-  const int lanes = DENSE_LX * DENSE_LY;
+void finish_parts(Tile tile, Output out, __local const float4* partial) {
+#if PARTS > 1
+  const int lane = (int)get_local_id(1) * LX + (int)get_local_id(0), lanes = LX * LY;
   // Every part's sums are there before any is read.
   barrier(CLK_LOCAL_MEM_FENCE);
   if (tile.first > 3) return;  // another item has these columns
   // As many trips for all: llvmpipe goes wrong where items leave such a loop one by one.
-  for (int j = 0; j < SUMS; j += DENSE_PARTS) {
+  for (int j = 0; j < SUMS; j += PARTS) {
     const int i = j + (int)get_local_id(2);
     if (i >= SUMS) continue;
     float4 sum = partial[i * lanes + lane];
-    for (int part = 1; part < DENSE_PARTS; ++part) sum += partial[(part * SUMS + i) * lanes + lane];
-    finish_vector(sum, i, tile, out, b, r, y);
+    for (int part = 1; part < PARTS; ++part) sum += partial[(part * SUMS + i) * lanes + lane];
+    finish_vector(sum, i, tile, out);
   }
 #endif
 }
 
-#define TAKE(i, v, unused) \
-  take(sum[i * VECTORS + v], i * VECTORS + v, tile, out, b, r, y, partial);
-
-// All sums of a tile by scalar loads: from w on, a vector every w_apart bytes, a column every
-// w_column, a k every w_step.
-void sum_slowly(__global const char* x, uint x_stride, Source second, __global const char* w,
-                uint w_apart, uint w_column, uint w_step, int packed, int pairs, int k, Tile tile,
-                Output out, __global const T* b, __global const T* r, __global T* y,
+// All sums of a tile by scalar loads: k products with x, then k2 with x2. `pairs`: see sum_one.
+void sum_slowly(Lines x, int k, Lines x2, int k2, Lines w, int pairs, Tile tile, Output out,
                 __local float4* partial) {
   for (int i = 0; i < SUMS; ++i) {
-    __global const T* x2 = second.x + first_of_row(second, second.row + i / VECTORS);
+    const int row = i / VECTORS, col = i % VECTORS * APART;
     float4 sum = (float4)(0.0f);
     for (int column = 0; column < 4; ++column) {
-      const float one = sum_one(x + i / VECTORS * x_stride,
-                                w + i % VECTORS * w_apart + column * w_column, w_step, packed,
-                                pairs, k, (__global const char*)x2, second.products);
+      const Lines row_of_x = {x.at + row * x.line, x.line, x.step, x.packed};
+      const Lines column_of_w = {w.at + (col + column) * w.line, w.line, w.step, w.packed};
+      const float one = sum_one(row_of_x, k, x2.at + row * x2.line, k2, column_of_w, pairs);
       sum = (float4)(sum.yzw, one);
     }
-    take(sum, i, tile, out, b, r, y, partial);
+    take(sum, i, tile, out, partial);
   }
 }
-
-// ---- where reads end ----
+//@end
 
 // The elements from a matrix's start to the end of `rows` rows of `row` elements.
 int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row; }
-
-// Of a part that lies in x alone, nothing of x2 is read.
-int second_ends_above(Source second) {
-  if (!DENSE_K2) return 0;
-  const int at = first_of_row(second, second.row + ROWS - 1);
-  return (second.products > 0) & ends_above(second.x, (at + second.products) * SIZE);
-}
-//@end
 
 // ---- the kernels ----
 
 // One work-item a tile, or DENSE_PARTS of them. w is packed by dense_pack_w.
 //@kernel dense_packed
 //@arg    0  x      in   T[m*ldx]
-//@arg    1  x2     in   T[m*ldx2] null without DENSE_K2
+//@arg    1  x2     in   T[m*ldx2]
 //@arg    2  wp     in   S[ceil(n/(DENSE_N0*DENSE_LX))*(k+k2)*DENSE_N0*DENSE_LX]
+//@null   x2 if DENSE_K2==0
 //@layout with P = DENSE_N0*DENSE_LX: wp[(n/P*(k+k2) + i)*P + n%P] = w[n][i], else 0
-//@arg    3  b      in   T[n]      null without DENSE_BIAS
-//@arg    4  r      in   T[m*ldr]  null without DENSE_RESIDUAL
+//@arg    3  b      in   T[n]
+//@arg    4  r      in   T[m*ldr]
 //@arg    5  y      out  T[m*ldy]  may be r
 //@arg    6  m      int            rows
 //@arg    7  n      int            columns
@@ -706,6 +728,8 @@ int second_ends_above(Source second) {
 //@arg    16 offr   int            0 without DENSE_RESIDUAL
 //@arg    17 offy   int
 //@arg    18 alpha  float          factor of the sum
+//@null   b if DENSE_BIAS==0
+//@null   r if DENSE_RESIDUAL==0
 //@global ceil(n/(DENSE_N0*DENSE_LX))*DENSE_LX ceil(m/(DENSE_M0*DENSE_LY))*DENSE_LY DENSE_PARTS
 //@local  DENSE_LX DENSE_LY DENSE_PARTS
 //@needs  m >= DENSE_M0, n >= 1
@@ -718,21 +742,6 @@ int second_ends_above(Source second) {
 //@needs  n % 4 == 0 || DENSE_WHOLE == 0, ldr % 4 == 0 || DENSE_WHOLE == 0
 //@needs  ldy % 4 == 0 || DENSE_WHOLE == 0, offr % 4 == 0 || DENSE_WHOLE == 0
 //@needs  offy % 4 == 0 || DENSE_WHOLE == 0
-//@loop   floor(k/(DENSE_K0*DENSE_PARTS))..k/DENSE_K0-floor(k/(DENSE_K0*DENSE_PARTS))*(DENSE_PARTS-1) if (DENSE_ACC!=1)*(DENSE_K2*(DENSE_PARTS>1)==0)  over the k of a part
-//@loop   0..min(k,k+k2-floor((k+k2)/(DENSE_K0*DENSE_PARTS))*DENSE_K0*(DENSE_PARTS-1))/DENSE_K0 if (DENSE_ACC!=1)*DENSE_K2*(DENSE_PARTS>1)  over those of x in a part
-//@loop   k2/DENSE_K0 if (DENSE_ACC!=1)*DENSE_K2*(DENSE_PARTS==1)  over the k of x2
-//@loop   0..min(k2,k+k2-floor((k+k2)/(DENSE_K0*DENSE_PARTS))*DENSE_K0*(DENSE_PARTS-1))/DENSE_K0 if (DENSE_ACC!=1)*DENSE_K2*(DENSE_PARTS>1)  over those of x2 in a part
-//@loop   floor(k/(32*DENSE_PARTS))..floor(k/32)-floor(k/(32*DENSE_PARTS))*(DENSE_PARTS-1) if (DENSE_ACC==1)*(DENSE_K2*(DENSE_PARTS>1)==0)  over the chunks of a part
-//@loop   0..min(floor(k/32),ceil((k+k2)/32)-floor((k+k2)/(32*DENSE_PARTS))*(DENSE_PARTS-1)) if (DENSE_ACC==1)*DENSE_K2*(DENSE_PARTS>1)  over those of x in a part
-//@loop   0..(k-floor(k/32)*32)/4 if DENSE_ACC==1  over the k that are left, four a trip
-//@loop   floor(k2/32) if (DENSE_ACC==1)*DENSE_K2*(DENSE_PARTS==1)  over the chunks of x2
-//@loop   0..min(floor(k2/32),ceil((k+k2)/32)-floor((k+k2)/(32*DENSE_PARTS))*(DENSE_PARTS-1)) if (DENSE_ACC==1)*DENSE_K2*(DENSE_PARTS>1)  over those of x2 in a part
-//@loop   (k2-floor(k2/32)*32)/4 if (DENSE_ACC==1)*DENSE_K2*(DENSE_PARTS==1)  over the k that are left
-//@loop   0..min(k2/4,7) if (DENSE_ACC==1)*DENSE_K2*(DENSE_PARTS>1)  over those of a part
-//@loop   0*k if DENSE_SPLIT*(DENSE_M0*DENSE_N0>4)  over the sums of a tile that lies across 4 GiB
-//@loop   0*k if DENSE_SPLIT  over the columns of such a sum
-//@loop   0*k if DENSE_SPLIT  over its chunks, or once
-//@loop   0*k if DENSE_SPLIT  over the k of a column
 __kernel GROUP void dense_packed(__global const T* x, __global const T* x2, __global const S* wp,
                                  __global const T* b, __global const T* r, __global T* y, int m,
                                  int n, int k, int k2, int ldx, int ldx2, int ldr, int ldy,
@@ -740,56 +749,34 @@ __kernel GROUP void dense_packed(__global const T* x, __global const T* x2, __gl
   __local float4 partial[PARTIAL_SIZE];
   Tile tile;
   Range range;
-  own_tile(&tile, m);
+  own_tile(&tile, (int)get_global_id(1) * ROWS, m - ROWS);
   own_range(&range, k, k2);
-  if (DENSE_PARTS == 1 && (tile.above >= ROWS || tile.col >= n)) return;
-  const int x_stride = DENSE_LDX ? DENSE_LDX : ldx, all_k = DENSE_K2 ? k + k2 : k;
+  if (PARTS == 1 && (tile.above >= ROWS || tile.col >= n)) return;
+  const int x_stride = DENSE_LDX ? DENSE_LDX : ldx, all_k = SECOND ? k + k2 : k;
   const int x_at = offx + tile.row * x_stride + range.begin_x;
   const Source second = {x2,    tile.row,       DENSE_LDX2 ? DENSE_LDX2 : ldx2,
                          offx2, range.begin_x2, range.of_x2};
   const int w_at = ((int)get_group_id(0) * all_k + range.begin) * PANEL + tile.col % PANEL;
   const int w_end = w_at + (range.of_x + range.of_x2) * PANEL;
   const uint s_size = sizeof(S);
-  const Output out = {n, ldr, ldy, offr, offy, alpha};
-  // Not ||: that would be two branches to one place, and what is used there would be kept in
-  // registers through the loop.
+  const Output out = {b, r, y, n, 0, ldr, ldy, 0, offr, offy, alpha};
+  // Not ||, for Mesa's register allocator: that would be two branches to one place. What is used
+  // there would be kept in registers through the loop.
   if (ends_above(x, reach(x_at, ROWS, x_stride, range.of_x) * SIZE) | second_ends_above(second) |
       ends_above(wp, w_end * s_size)) {
-    sum_slowly((__global const char*)(x + x_at), x_stride * SIZE, second,
-               (__global const char*)(wp + w_at), APART * s_size, s_size, PANEL * s_size, 1, 0,
-               range.of_x, tile, out, b, r, y, partial);
+    const Lines rows = {(__global const char*)(x + x_at), x_stride * SIZE, SIZE, 0};
+    const Lines columns = {(__global const char*)(wp + w_at), s_size, PANEL * s_size, 1};
+    sum_slowly(rows, range.of_x, lines_of(second), range.of_x2, columns, 0, tile, out, partial);
   } else {
     float4 sum[SUMS];
     sum_packed(sum, ADDRESS(x, x_at * SIZE), x_stride * SIZE, second, ADDRESS(wp, w_at * s_size),
                PANEL * s_size, APART * s_size, range.of_x);
     EACH_SUM(TAKE)
   }
-  finish_parts(tile, out, b, r, y, partial);
+  finish_parts(tile, out, partial);
 }
 
 #if PACKED_ROWS
-// Of a panel of x the rows from `left` on lie behind the last of y: those are not stored.
-#define TAKE_ROW(i, v, unused) \
-  take_row(sum[i * VECTORS + v], i * VECTORS + v, left, tile, out, b, r, y);
-void take_row(float4 sum, int i, int left, Tile tile, Output out, __global const T* b,
-              __global const T* r, __global T* y) {
-  if (i / VECTORS < left) finish_vector(sum, i, tile, out, b, r, y);
-}
-
-// All sums of a tile by scalar loads.
-void sum_packed_slowly(__global const S* x, __global const S* w, int k, int left, Tile tile,
-                       Output out, __global const T* b, __global const T* r, __global T* y) {
-  for (int i = 0; i < SUMS; ++i) {
-    float4 sum = (float4)(0.0f);
-    for (int column = 0; column < 4; ++column) {
-      const float one =
-          sum_one_packed(x + i / VECTORS, w + (i % VECTORS * APART + column), PANEL, k);
-      sum = (float4)(sum.yzw, one);
-    }
-    take_row(sum, i, left, tile, out, b, r, y);
-  }
-}
-
 // One work-item a tile, with x packed as well as w: into panels of as many rows as a tile has. A
 // kernel that computes x may store it so itself; else dense_pack_x_panels copies it.
 //@kernel dense_both_packed
@@ -797,8 +784,8 @@ void sum_packed_slowly(__global const S* x, __global const S* w, int k, int left
 //@layout xp[(m/DENSE_M0*k + i)*DENSE_M0 + m%DENSE_M0] = x[m][i], else 0; S is half where CLAM_F16 and DENSE_ACC > 0, else float
 //@arg    1  wp     in   S[ceil(n/(DENSE_N0*DENSE_LX))*k*DENSE_N0*DENSE_LX]
 //@layout with P = DENSE_N0*DENSE_LX: wp[(n/P*k + i)*P + n%P] = w[n][i], else 0
-//@arg    2  b      in   T[n]      null without DENSE_BIAS
-//@arg    3  r      in   T[m*ldr]  null without DENSE_RESIDUAL
+//@arg    2  b      in   T[n]
+//@arg    3  r      in   T[m*ldr]
 //@arg    4  y      out  T[m*ldy]  may be r
 //@arg    5  m      int            rows
 //@arg    6  n      int            columns
@@ -808,6 +795,8 @@ void sum_packed_slowly(__global const S* x, __global const S* w, int k, int left
 //@arg    10 offr   int            0 without DENSE_RESIDUAL
 //@arg    11 offy   int
 //@arg    12 alpha  float          factor of the sum
+//@null   b if DENSE_BIAS==0
+//@null   r if DENSE_RESIDUAL==0
 //@global ceil(n/(DENSE_N0*DENSE_LX))*DENSE_LX ceil(m/(DENSE_M0*DENSE_LY))*DENSE_LY
 //@local  DENSE_LX DENSE_LY
 //@needs  m >= 1, n >= 1, DENSE_M0 % 4 == 0, DENSE_PARTS == 1
@@ -815,33 +804,28 @@ void sum_packed_slowly(__global const S* x, __global const S* w, int k, int left
 //@needs  n % 4 == 0 || DENSE_WHOLE == 0, ldr % 4 == 0 || DENSE_WHOLE == 0
 //@needs  ldy % 4 == 0 || DENSE_WHOLE == 0, offr % 4 == 0 || DENSE_WHOLE == 0
 //@needs  offy % 4 == 0 || DENSE_WHOLE == 0
-//@loop   k/DENSE_K0 if DENSE_ACC!=1  over k
-//@loop   floor(k/32) if DENSE_ACC==1  over the chunks
-//@loop   0..(k-floor(k/32)*32)/4 if DENSE_ACC==1  over the k that are left, four a trip
-//@loop   0*k if DENSE_SPLIT  over the sums of a tile that lies across 4 GiB
-//@loop   0*k if DENSE_SPLIT  over the columns of such a sum
-//@loop   0*k if DENSE_SPLIT  over its chunks, or once
-//@loop   0*k if DENSE_SPLIT  over the k of a column
 __kernel GROUP void dense_both_packed(__global const S* xp, __global const S* wp,
                                       __global const T* b, __global const T* r, __global T* y,
                                       int m, int n, int k, int ldr, int ldy, int offr, int offy,
                                       float alpha) {
+  __local float4 partial[PARTIAL_SIZE];
+  Tile tile;
   const int row = (int)get_global_id(1) * ROWS;
-  const int col = (int)get_group_id(0) * PANEL + (int)get_local_id(0) * (ACC == 2 ? DENSE_N0 : 4);
-  const int left = m - row;
-  if (left <= 0 || col >= n) return;
-  const Tile tile = {row, 0, col, 0};
-  const int x_at = row * k;
-  const int w_at = (int)get_group_id(0) * k * PANEL + col % PANEL;
+  own_tile(&tile, row, row);
+  tile.below = m - row;  // of the panel's rows
+  if (tile.below <= 0 || tile.col >= n) return;
+  const int x_at = row * k, w_at = (int)get_group_id(0) * k * PANEL + tile.col % PANEL;
   const uint s_size = sizeof(S);
-  const Output out = {n, ldr, ldy, offr, offy, alpha};
+  const Output out = {b, r, y, n, 0, ldr, ldy, 0, offr, offy, alpha};
   if (ends_above(xp, (x_at + k * ROWS) * s_size) | ends_above(wp, (w_at + k * PANEL) * s_size)) {
-    sum_packed_slowly(xp + x_at, wp + w_at, k, left, tile, out, b, r, y);
+    const Lines rows = {(__global const char*)(xp + x_at), s_size, ROWS * s_size, 1};
+    const Lines columns = {(__global const char*)(wp + w_at), s_size, PANEL * s_size, 1};
+    sum_slowly(rows, k, rows, 0, columns, 0, tile, out, partial);
   } else {
     float4 sum[SUMS];
     sum_both_packed(sum, ADDRESS(xp, x_at * s_size), ADDRESS(wp, w_at * s_size), PANEL * s_size,
                     APART * s_size, k);
-    EACH_SUM(TAKE_ROW)
+    EACH_SUM(TAKE)
   }
 }
 #endif
@@ -849,11 +833,12 @@ __kernel GROUP void dense_both_packed(__global const S* xp, __global const S* wp
 // One work-item an output, by scalar loads: any stride, any offset, either order of w.
 //@kernel dense_plain
 //@arg    0  x      in   T[m*ldx]
-//@arg    1  x2     in   T[m*ldx2] null without DENSE_K2
+//@arg    1  x2     in   T[m*ldx2]
 //@arg    2  w      in   T[n*step_n + (k+k2)*step_k]
+//@null   x2 if DENSE_K2==0
 //@layout w[offw + n*step_n + k*step_k] = w[n][k]
-//@arg    3  b      in   T[n]      null without DENSE_BIAS
-//@arg    4  r      in   T[m*ldr]  null without DENSE_RESIDUAL
+//@arg    3  b      in   T[n]
+//@arg    4  r      in   T[m*ldr]
 //@arg    5  y      out  T[m*ldy]  may be r
 //@arg    6  m      int            rows
 //@arg    7  n      int            columns
@@ -871,13 +856,11 @@ __kernel GROUP void dense_both_packed(__global const S* xp, __global const S* wp
 //@arg    19 offr   int
 //@arg    20 offy   int
 //@arg    21 alpha  float          factor of the sum
+//@null   b if DENSE_BIAS==0
+//@null   r if DENSE_RESIDUAL==0
 //@global ceil(n/DENSE_LX)*DENSE_LX ceil(m/DENSE_LY)*DENSE_LY
 //@local  DENSE_LX DENSE_LY
 //@needs  m >= 1, n >= 1, k >= 1, (k2 >= 1) == DENSE_K2
-//@loop   floor(k/32)+ceil((k-floor(k/32)*32)/4)+floor(k2/32)+ceil((k2-floor(k2/32)*32)/4) if DENSE_ACC==1  over the chunks
-//@loop   0*k..min(max(k,k2),32) if DENSE_ACC==1  over the k of a chunk
-//@loop   1*(k>0) if DENSE_ACC!=1  once
-//@loop   k+k2 if DENSE_ACC!=1  over k
 __kernel FLAT_GROUP void dense_plain(__global const T* x, __global const T* x2,
                                      __global const T* w, __global const T* b,
                                      __global const T* r, __global T* y, int m, int n, int k,
@@ -886,9 +869,10 @@ __kernel FLAT_GROUP void dense_plain(__global const T* x, __global const T* x2,
                                      float alpha) {
   const int row = get_global_id(1), col = get_global_id(0);
   if (row >= m || col >= n) return;
-  const float sum = sum_one((__global const char*)(x + (offx + row * ldx)),
-                            (__global const char*)(w + (offw + col * step_n)), step_k * SIZE, 0,
-                            0, k, (__global const char*)(x2 + (offx2 + row * ldx2)), k2);
+  const Lines one_row = {(__global const char*)(x + (offx + row * ldx)), 0, SIZE, 0};
+  const Lines column = {(__global const char*)(w + (offw + col * step_n)), 0, step_k * SIZE, 0};
+  const float sum =
+      sum_one(one_row, k, (__global const char*)(x2 + (offx2 + row * ldx2)), k2, column, 0);
   const float z = fma(alpha, sum, DENSE_BIAS ? (float)b[col] : 0.0f);
   float v = DENSE_ACT(z);
   if (DENSE_RESIDUAL) v += (float)r[offr + row * ldr + col];
@@ -990,3 +974,37 @@ __kernel FLAT_GROUP void dense_pack_x_panels(__global const T* x, __global S* xp
   store_column(p + 3 * ROWS, v0.w, v1.w, v2.w, v3.w);
 }
 #endif
+
+// ---- the trips of the loops of the compiled code, for predicted times ----
+
+//@loops dense_packed
+//@loop   floor(k/(DENSE_K0*DENSE_PARTS))..k/DENSE_K0-floor(k/(DENSE_K0*DENSE_PARTS))*(DENSE_PARTS-1) if (DENSE_ACC!=1)*(DENSE_K2*(DENSE_PARTS>1)==0)  over the k of a part
+//@loop   0..min(k,k+k2-floor((k+k2)/(DENSE_K0*DENSE_PARTS))*DENSE_K0*(DENSE_PARTS-1))/DENSE_K0 if (DENSE_ACC!=1)*DENSE_K2*(DENSE_PARTS>1)  over those of x in a part
+//@loop   k2/DENSE_K0 if (DENSE_ACC!=1)*DENSE_K2*(DENSE_PARTS==1)  over the k of x2
+//@loop   0..min(k2,k+k2-floor((k+k2)/(DENSE_K0*DENSE_PARTS))*DENSE_K0*(DENSE_PARTS-1))/DENSE_K0 if (DENSE_ACC!=1)*DENSE_K2*(DENSE_PARTS>1)  over those of x2 in a part
+//@loop   floor(k/(32*DENSE_PARTS))..floor(k/32)-floor(k/(32*DENSE_PARTS))*(DENSE_PARTS-1) if (DENSE_ACC==1)*(DENSE_K2*(DENSE_PARTS>1)==0)  over the chunks of a part
+//@loop   0..min(floor(k/32),ceil((k+k2)/32)-floor((k+k2)/(32*DENSE_PARTS))*(DENSE_PARTS-1)) if (DENSE_ACC==1)*DENSE_K2*(DENSE_PARTS>1)  over those of x in a part
+//@loop   0..(k-floor(k/32)*32)/4 if DENSE_ACC==1  over the k that are left, four a trip
+//@loop   floor(k2/32) if (DENSE_ACC==1)*DENSE_K2*(DENSE_PARTS==1)  over the chunks of x2
+//@loop   0..min(floor(k2/32),ceil((k+k2)/32)-floor((k+k2)/(32*DENSE_PARTS))*(DENSE_PARTS-1)) if (DENSE_ACC==1)*DENSE_K2*(DENSE_PARTS>1)  over those of x2 in a part
+//@loop   (k2-floor(k2/32)*32)/4 if (DENSE_ACC==1)*DENSE_K2*(DENSE_PARTS==1)  over the k that are left
+//@loop   0..min(k2/4,7) if (DENSE_ACC==1)*DENSE_K2*(DENSE_PARTS>1)  over those of a part
+//@loop   0*k if DENSE_SPLIT*(DENSE_M0*DENSE_N0>4)  over the sums of a tile that lies across 4 GiB
+//@loop   0*k if DENSE_SPLIT  over the columns of such a sum
+//@loop   0*k if DENSE_SPLIT  over its chunks, or once
+//@loop   0*k if DENSE_SPLIT  over the k of a column
+
+//@loops dense_both_packed
+//@loop   k/DENSE_K0 if DENSE_ACC!=1  over k
+//@loop   floor(k/32) if DENSE_ACC==1  over the chunks
+//@loop   0..(k-floor(k/32)*32)/4 if DENSE_ACC==1  over the k that are left, four a trip
+//@loop   0*k if DENSE_SPLIT  over the sums of a tile that lies across 4 GiB
+//@loop   0*k if DENSE_SPLIT  over the columns of such a sum
+//@loop   0*k if DENSE_SPLIT  over its chunks, or once
+//@loop   0*k if DENSE_SPLIT  over the k of a column
+
+//@loops dense_plain
+//@loop   floor(k/32)+ceil((k-floor(k/32)*32)/4)+floor(k2/32)+ceil((k2-floor(k2/32)*32)/4) if DENSE_ACC==1  over the chunks
+//@loop   0*k..min(max(k,k2),32) if DENSE_ACC==1  over the k of a chunk
+//@loop   1*(k>0) if DENSE_ACC!=1  once
+//@loop   k+k2 if DENSE_ACC!=1  over k

@@ -242,8 +242,6 @@ uint2 sum_over_group(uint2 value, __local uint2* sums) {
 //@local  GVC_WG
 //@needs  n >= 1, e >= 1, id_index >= -1, id_index < e, score_index >= 0, score_index < e
 //@needs  batch*n*e*sizeof(T) < 2^31
-//@loop   32..32 if GVC_RUN==32  over the rows of its word
-//@loop   0..GVC_WG/8-1  over the words before its own
 __kernel GROUP void get_valid_counts_count(__global const T* data, __global uint2* words,
                                            __global int* counts, int n, int e, int id_index,
                                            int score_index, float score_threshold) {
@@ -271,9 +269,6 @@ __kernel GROUP void get_valid_counts_count(__global const T* data, __global uint
 //@global GVC_WG, batch
 //@local  GVC_WG
 //@needs  groups >= 1; before does not overlap counts
-//@loop   0..ceil(groups/GVC_WG)  over its run of counts
-//@loop   0..GVC_WG-1  over the items before it
-//@loop   0..ceil(groups/GVC_WG)  over its run again
 __kernel GROUP void get_valid_counts_scan(__global const int* counts, __global int* before,
                                           int groups) {
   __local int sums[GVC_WG];
@@ -310,12 +305,6 @@ __kernel GROUP void get_valid_counts_scan(__global const int* counts, __global i
 //@global ceil(n/(4*GVC_WG))*GVC_WG, batch  as for count
 //@local  GVC_WG
 //@needs  n >= 1, e >= 1, both and GVC_WG as for count
-//@loop   floor(ceil(n/(4*GVC_WG))/GVC_WG)..ceil(ceil(n/(4*GVC_WG))/GVC_WG) if GVC_SCANNED==0  over the counts of all groups
-//@loop   4..4 if GVC_RUN==1  over its rows
-//@loop   0..32 if GVC_RUN==32  over the valid rows of its word
-//@loop   0..e*(4-2*CLAM_F16)/max(GVC_UNIT,(GVC_UNIT==0)*(4-2*CLAM_F16))  over the units of a row that it moves
-//@loop   0..ceil(e*(4-2*CLAM_F16)/4)  over the rows past the total, 16 bytes a trip
-//@loop   0..4  over their indices
 __kernel GROUP void get_valid_counts_scatter(__global const T* data, __global int* count,
                                              __global T* out, __global int* indices,
                                              __global const uint2* words,
@@ -363,14 +352,6 @@ __kernel GROUP void get_valid_counts_scatter(__global const T* data, __global in
 //@local  GVC_WG
 //@needs  n >= 1, e >= 1, id_index >= -1, id_index < e, score_index >= 0, score_index < e
 //@needs  batch*n*e*sizeof(T) < 2^31
-//@loop   ceil(n/(4*GVC_WG))  over the rows, GVC_ROWS a trip
-//@loop   32..32 if GVC_RUN==32  over the rows of its word
-//@loop   0..GVC_WG/8-1  over the words before its own
-//@loop   4..4 if GVC_RUN==1  over its rows
-//@loop   0..32 if GVC_RUN==32  over the valid rows of its word
-//@loop   0..e*(4-2*CLAM_F16)/max(GVC_UNIT,(GVC_UNIT==0)*(4-2*CLAM_F16))  over the units of a row that it moves
-//@loop   0..ceil(n*e*(4-2*CLAM_F16)/(16*GVC_WG))  over the rows past the total, 16 bytes a trip
-//@loop   0..ceil(n/GVC_WG)  over their indices
 __kernel GROUP void get_valid_counts_one(__global const T* data, __global int* count,
                                          __global T* out, __global int* indices, int n, int e,
                                          int id_index, int score_index, float score_threshold) {
@@ -394,3 +375,32 @@ __kernel GROUP void get_valid_counts_one(__global const T* data, __global int* c
   fill_rows(out, indices, item + before, item + n, e);
   if (lane == 0) count[batch] = before;
 }
+
+// ---- the trips of the loops of the compiled code, for predicted times ----
+
+//@loops get_valid_counts_count
+//@loop   32..32 if GVC_RUN==32  over the rows of its word
+//@loop   0..GVC_WG/8-1  over the words before its own
+
+//@loops get_valid_counts_scan
+//@loop   0..ceil(groups/GVC_WG)  over its run of counts
+//@loop   0..GVC_WG-1  over the items before it
+//@loop   0..ceil(groups/GVC_WG)  over its run again
+
+//@loops get_valid_counts_scatter
+//@loop   floor(ceil(n/(4*GVC_WG))/GVC_WG)..ceil(ceil(n/(4*GVC_WG))/GVC_WG) if GVC_SCANNED==0  over the counts of all groups
+//@loop   4..4 if GVC_RUN==1  over its rows
+//@loop   0..32 if GVC_RUN==32  over the valid rows of its word
+//@loop   0..e*(4-2*CLAM_F16)/max(GVC_UNIT,(GVC_UNIT==0)*(4-2*CLAM_F16))  over the units of a row that it moves
+//@loop   0..ceil(e*(4-2*CLAM_F16)/4)  over the rows past the total, 16 bytes a trip
+//@loop   0..4  over their indices
+
+//@loops get_valid_counts_one
+//@loop   ceil(n/(4*GVC_WG))  over the rows, GVC_ROWS a trip
+//@loop   32..32 if GVC_RUN==32  over the rows of its word
+//@loop   0..GVC_WG/8-1  over the words before its own
+//@loop   4..4 if GVC_RUN==1  over its rows
+//@loop   0..32 if GVC_RUN==32  over the valid rows of its word
+//@loop   0..e*(4-2*CLAM_F16)/max(GVC_UNIT,(GVC_UNIT==0)*(4-2*CLAM_F16))  over the units of a row that it moves
+//@loop   0..ceil(n*e*(4-2*CLAM_F16)/(16*GVC_WG))  over the rows past the total, 16 bytes a trip
+//@loop   0..ceil(n/GVC_WG)  over their indices

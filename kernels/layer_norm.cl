@@ -215,8 +215,6 @@ float centre(Unit* x, int n, float eps, int has_last, __local float4* sums, __lo
 //@local  LAYER_NORM_LANES, LAYER_NORM_ROWS
 //@needs  rows >= 1, n >= 1, n % LAYER_NORM_UNIT == 0, eps > 0
 //@needs  LAYER_NORM_HELD == ceil(n/(LAYER_NORM_UNIT*LAYER_NORM_LANES))
-//@loop   LAYER_NORM_LANES/4-1  over the sums of the other lanes
-//@loop   LAYER_NORM_LANES/4-1  over their sums of squares
 __kernel GROUP void layer_norm_row(__global const T* src, __global const T* gamma,
                                    __global const T* beta, __global T* dst, int rows, int n,
                                    float eps) {
@@ -276,11 +274,6 @@ float sum_squares(__global const T* src, uint begin, uint end, float mean) {
 //@global LAYER_NORM_LANES, rows
 //@local  LAYER_NORM_LANES, LAYER_NORM_ROWS
 //@needs  rows >= 1, n >= 1, n % LAYER_NORM_UNIT == 0, eps > 0, LAYER_NORM_ROWS == 1
-//@loop   floor(n/LAYER_NORM_UNIT/LAYER_NORM_LANES)..ceil(n/LAYER_NORM_UNIT/LAYER_NORM_LANES)  over the units of a lane, for the mean
-//@loop   LAYER_NORM_LANES/4-1  over the sums of the other lanes
-//@loop   floor(n/LAYER_NORM_UNIT/LAYER_NORM_LANES)..ceil(n/LAYER_NORM_UNIT/LAYER_NORM_LANES)  for the variance
-//@loop   LAYER_NORM_LANES/4-1  over the sums of squares
-//@loop   floor(n/LAYER_NORM_UNIT/LAYER_NORM_LANES)..ceil(n/LAYER_NORM_UNIT/LAYER_NORM_LANES)  for the result
 __kernel GROUP void layer_norm_row_long(__global const T* src, __global const T* gamma,
                                         __global const T* beta, __global T* dst, int rows, int n,
                                         float eps) {
@@ -295,3 +288,16 @@ __kernel GROUP void layer_norm_row_long(__global const T* src, __global const T*
     store(result(load(src, row + at) - mean, factor, gamma, beta, at), dst, row + at);
   }
 }
+
+// ---- the trips of the loops of the compiled code, for predicted times ----
+
+//@loops layer_norm_row
+//@loop   LAYER_NORM_LANES/4-1  over the sums of the other lanes
+//@loop   LAYER_NORM_LANES/4-1  over their sums of squares
+
+//@loops layer_norm_row_long
+//@loop   floor(n/LAYER_NORM_UNIT/LAYER_NORM_LANES)..ceil(n/LAYER_NORM_UNIT/LAYER_NORM_LANES)  over the units of a lane, for the mean
+//@loop   LAYER_NORM_LANES/4-1  over the sums of the other lanes
+//@loop   floor(n/LAYER_NORM_UNIT/LAYER_NORM_LANES)..ceil(n/LAYER_NORM_UNIT/LAYER_NORM_LANES)  for the variance
+//@loop   LAYER_NORM_LANES/4-1  over the sums of squares
+//@loop   floor(n/LAYER_NORM_UNIT/LAYER_NORM_LANES)..ceil(n/LAYER_NORM_UNIT/LAYER_NORM_LANES)  for the result

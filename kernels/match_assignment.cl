@@ -138,9 +138,6 @@ float2 agree(float2 own, __local float* maxima, __local float* sums, int line, i
 //@global (ceil(m/MATCH_LY)+ceil(n/MATCH_LX))*MATCH_LX, MATCH_LY
 //@local  MATCH_LX, MATCH_LY
 //@needs  m >= 1, n >= 1; m*n*sizeof(T) < 2^31
-//@loop   min(ceil(n/(4*MATCH_LX)),ceil(m/(4*MATCH_LY)))..max(ceil(n/(4*MATCH_LX)),ceil(m/(4*MATCH_LY)))  over its line, four elements a trip
-//@loop   max(MATCH_LX,MATCH_LY)/4-1  over the maxima of the other lanes
-//@loop   max(MATCH_LX,MATCH_LY)/4-1  over their sums
 __kernel GROUP void match_assignment_statistics(__global const T* sim, __global const T* z0,
                                                 __global const T* z1, __global float2* rows,
                                                 __global float2* columns, int m, int n) {
@@ -199,9 +196,6 @@ void best_of_line(float* best, int* index, __local float* bests, __local int* in
 //@global MATCH_LX, ceil(m/MATCH_LY)*MATCH_LY
 //@local  MATCH_LX, MATCH_LY
 //@needs  m >= 1, n >= 1; m*n*sizeof(T) < 2^31
-//@loop   ceil(n/MATCH_LX)  over its row
-//@loop   MATCH_LX/4-1  over the bests of the other lanes
-//@loop   MATCH_LX/4  over their indices
 __kernel GROUP void match_assignment_scores(__global const T* sim, __global const float2* rows,
                                             __global const float2* columns, __global T* scores,
                                             __global int* m0, __global T* s0, __global int* best,
@@ -246,9 +240,6 @@ __kernel GROUP void match_assignment_scores(__global const T* sim, __global cons
 //@global ceil(n/MATCH_LX)*MATCH_LX, MATCH_LY
 //@local  MATCH_LX, MATCH_LY
 //@needs  m >= 1, n >= 1; m*n*sizeof(T) < 2^31
-//@loop   ceil(m/MATCH_LY)  over its column
-//@loop   MATCH_LY/4-1  over the bests of the other lanes
-//@loop   MATCH_LY/4  over their indices
 __kernel GROUP void match_assignment_matches(__global const T* sim, __global const float2* rows,
                                              __global const float2* columns,
                                              __global const int* best, __global int* m0,
@@ -279,3 +270,20 @@ __kernel GROUP void match_assignment_matches(__global const T* sim, __global con
   m0[row] = kept ? column : -1;
   s0[row] = (T)s;
 }
+
+// ---- the trips of the loops of the compiled code, for predicted times ----
+
+//@loops match_assignment_statistics
+//@loop   min(ceil(n/(4*MATCH_LX)),ceil(m/(4*MATCH_LY)))..max(ceil(n/(4*MATCH_LX)),ceil(m/(4*MATCH_LY)))  over its line, four elements a trip
+//@loop   max(MATCH_LX,MATCH_LY)/4-1  over the maxima of the other lanes
+//@loop   max(MATCH_LX,MATCH_LY)/4-1  over their sums
+
+//@loops match_assignment_scores
+//@loop   ceil(n/MATCH_LX)  over its row
+//@loop   MATCH_LX/4-1  over the bests of the other lanes
+//@loop   MATCH_LX/4  over their indices
+
+//@loops match_assignment_matches
+//@loop   ceil(m/MATCH_LY)  over its column
+//@loop   MATCH_LY/4-1  over the bests of the other lanes
+//@loop   MATCH_LY/4  over their indices

@@ -144,8 +144,6 @@ uint2 sum_counts(__global const int* counts, __local uint2* sums) {
 //@global ceil(n/MTL_WG)*MTL_WG, batch  a group per MTL_WG anchors, whose number is `groups`
 //@local  MTL_WG
 //@needs  n >= 1, classes >= 2
-//@loop   classes-1  over the classes
-//@loop   MTL_WG/4  over the flags of the group, four a trip
 __kernel GROUP void multibox_transform_loc_count(__global const T* cls_prob, __global int* best,
                                                  __global int* counts, int n, int classes,
                                                  float threshold) {
@@ -181,9 +179,6 @@ __kernel GROUP void multibox_transform_loc_count(__global const T* cls_prob, __g
 //@global ceil(n/MTL_WG)*MTL_WG, batch  as for count
 //@local  MTL_WG
 //@needs  n >= 1, classes >= 2, MTL_WG as for count
-//@loop   ceil(ceil(n/MTL_WG)/MTL_WG)  over the counts of all groups
-//@loop   log2(MTL_WG)  over the steps of their sum
-//@loop   MTL_WG/4  over the flags of the group, four a trip
 __kernel GROUP void multibox_transform_loc_scatter(
     __global const T* cls_prob, __global const T* loc, __global const T* anchors, __global T* out,
     __global int* count, __global const int* best, __global const int* counts, int n, int classes,
@@ -207,3 +202,14 @@ __kernel GROUP void multibox_transform_loc_scatter(
   if (i >= sum.y && i < (uint)n) store_row((float2)(-1.0f), (float4)(-1.0f), out, batch * n + i);
   if (i == 0) count[batch] = sum.y;
 }
+
+// ---- the trips of the loops of the compiled code, for predicted times ----
+
+//@loops multibox_transform_loc_count
+//@loop   classes-1  over the classes
+//@loop   MTL_WG/4  over the flags of the group, four a trip
+
+//@loops multibox_transform_loc_scatter
+//@loop   ceil(ceil(n/MTL_WG)/MTL_WG)  over the counts of all groups
+//@loop   log2(MTL_WG)  over the steps of their sum
+//@loop   MTL_WG/4  over the flags of the group, four a trip

@@ -288,7 +288,7 @@ uint sort_rows(__global const T* scores, __local ulong* keys, uint set, uint fir
 // A work-group sorts BLOCK rows.
 //@kernel nms_sort
 //@arg    0 scores      in      T[sets*n*score_step]
-//@arg    1 count       in      int[sets]                    valid rows; clamped to 0..n; null: all
+//@arg    1 count       in      int[sets]                    valid rows, clamped to 0..n; without it all
 //@arg    2 keys        scratch ulong[sets*ceil(n/1024)*1024]
 //@arg    3 found       scratch int[sets*ceil(n/1024)]       candidates of each block
 //@arg    4 n           int                                  rows of a set
@@ -297,18 +297,11 @@ uint sort_rows(__global const T* scores, __local ulong* keys, uint set, uint fir
 //@arg    7 background_index int                             element of the class; -1: all are wanted
 //@arg    8 background  float                                rows of this class are no candidates
 //@arg    9 score_min   float                                a candidate has a higher score
+//@null   count
 //@global ceil(n/1024)*NMS_SORT_WG, sets
 //@local  NMS_SORT_WG
 //@needs  n >= 1, score_step >= 1, score_index >= 0, score_index < score_step
 //@needs  background_index >= -1, background_index < score_step; sets*n*score_step*sizeof(T) < 2^31
-//@loop   0..ceil(exp2(max(2,ceil(log2(min(n,1024)))))/NMS_SORT_WG)  over the keys that it makes
-//@loop   0..ceil(exp2(max(2,ceil(log2(min(n,1024)))))/4/NMS_SORT_WG)  over the fours that it sorts
-//@loop   0..max(2,ceil(log2(min(n,1024))))-2  over the lengths of runs
-//@loop   0..ceil(exp2(max(2,ceil(log2(min(n,1024)))))/4/NMS_SORT_WG)/2  over its fours, for a single step: every other length has one
-//@loop   0..(max(2,ceil(log2(min(n,1024))))+2)/4  over the pairs of steps, on average over the lengths
-//@loop   0..ceil(exp2(max(2,ceil(log2(min(n,1024)))))/4/NMS_SORT_WG)  over its fours, for a pair of steps
-//@loop   0..max(2,ceil(log2(min(n,1024))))+1  over the halves where the candidates may end
-//@loop   0..ceil(min(n,1024)/NMS_SORT_WG)  over the keys that it stores
 __kernel SORT_GROUP void nms_sort(__global const T* scores, __global const int* count,
                                   __global ulong* keys, __global int* found, int n, int score_step,
                                   int score_index, int background_index, float background,
@@ -346,7 +339,7 @@ uint higher_keys(__global const ulong* keys, uint length, ulong key) {
 // how many candidates there are.
 //@kernel nms_place
 //@arg    0 data        in      T[items*n*e]
-//@arg    1 count       in      int[sets]                      null: all rows are valid
+//@arg    1 count       in      int[sets]                      valid rows; without it all
 //@arg    2 keys        in      ulong[sets*ceil(n/1024)*1024]  written by sort
 //@arg    3 found       in      int[sets*ceil(n/1024)]         written by sort
 //@arg    4 boxes       scratch float4[sets*top]               corners, lower ones first
@@ -359,13 +352,11 @@ uint higher_keys(__global const ulong* keys, uint length, ulong key) {
 //@arg   11 coord_start int                                    element of the first coordinate
 //@arg   12 id_index    int                                    -1: classes are not compared
 //@arg   13 sets_of_item int                                   that share the boxes of an item
+//@null   count
 //@global ceil(min(top,1024)/NMS_WG)*NMS_WG, ceil(n/1024), sets
 //@local  NMS_WG
 //@needs  n >= 1, top >= 1, top <= n, id_index >= -1, id_index < e; items*n*e*sizeof(T) < 2^31
 //@needs  coord_start >= 0, coord_start + 4 <= e, sets_of_item >= 1
-//@loop   0..ceil(n/1024)  over the blocks, for their sum
-//@loop   0..ceil(n/1024)  over the other blocks
-//@loop   0..floor(log2(min(min(n,1024),top)))+1  over the halves where its key may lie
 __kernel GROUP void nms_place(__global const T* data, __global const int* count,
                               __global const ulong* keys, __global const int* found,
                               __global float4* boxes, __global int* classes, __global int* rows,
@@ -454,8 +445,6 @@ uint meets(float4 box, int own_class, __local const float4* boxes, __local const
 //@global ceil(size/NMS_WG)*NMS_WG, sets
 //@local  NMS_WG
 //@needs  top >= 1, size >= 32, size % 32 == 0, chunk >= 1, chunk < chunks, chunks == ceil(top/size)
-//@loop   0..ceil(chunk*size/32)  over the kept candidates, 32 a trip
-//@loop   0..ceil(32/NMS_WG)  over those that it loads
 __kernel GROUP void nms_meet(__global const float4* boxes, __global const int* classes,
                              __global const int* candidates, __global const int* kept,
                              __global const int* totals, __global uint* dead, int top, int size,
@@ -505,7 +494,6 @@ __kernel GROUP void nms_meet(__global const float4* boxes, __global const int* c
 //@global ceil(size/NMS_WG)*NMS_WG, size/32, sets
 //@local  NMS_WG
 //@needs  top >= 1, size >= 32, size % 32 == 0, size <= 4096, chunk >= 0
-//@loop   0..ceil(32/NMS_WG)  over the columns that it loads
 __kernel GROUP void nms_mask(__global const float4* boxes, __global const int* classes,
                              __global const int* candidates, __global uint* mask, int top, int size,
                              int chunk, float iou_threshold) {
@@ -587,7 +575,7 @@ void append(uint alive, uint first, __global int* kept) {
 //@kernel nms_walk
 //@arg    0 candidates in      int[sets]                written by place
 //@arg    1 mask       in      uint[sets*size/32*size]  written by mask
-//@arg    2 dead       in      uint[sets*size]          written by meet; null if chunks == 1
+//@arg    2 dead       in      uint[sets*size]          written by meet
 //@arg    3 keep       scratch uint[sets*ceil(top/32)]  bit j of word w: 32*w + j is kept
 //@arg    4 kept       scratch int[sets*top]            kept candidates, in order
 //@arg    5 totals     inout   int[sets*chunks]         kept up to the end of a chunk
@@ -596,14 +584,10 @@ void append(uint alive, uint first, __global int* kept) {
 //@arg    8 chunks     int
 //@arg    9 chunk      int
 //@arg   10 limit      int                               most boxes that are kept
+//@null   dead if chunks == 1
 //@global NMS_WG, sets
 //@local  NMS_WG
 //@needs  top >= 1, size >= 32, size % 32 == 0, size <= 4096, chunk >= 0, chunk < chunks, limit >= 0
-//@loop   0..ceil(ceil(min(size,top-chunk*size)/32)/ceil(NMS_WG/(1+3*min(1,floor(NMS_WG/64)))))  over the words that it clears, or makes of flags
-//@loop   0..ceil(min(size,top-chunk*size)/32)  over the candidates, 32 a trip
-//@loop   0..32*(limit<top)  over those past the limit
-//@loop   0..ceil(ceil(min(size,top-chunk*size)/32)/ceil(NMS_WG/(1+3*min(1,floor(NMS_WG/64)))))  over the words that are struck
-//@loop   0..ceil(32/NMS_WG)  over the kept that it stores
 __kernel GROUP void nms_walk(__global const int* candidates, __global const uint* mask,
                              __global const uint* dead, __global uint* keep, __global int* kept,
                              __global int* totals, int top, int size, int chunks, int chunk,
@@ -651,7 +635,7 @@ __kernel GROUP void nms_walk(__global const int* candidates, __global const uint
 //@kernel nms_one
 //@arg    0 scores      in      T[sets*n*score_step]
 //@arg    1 data        in      T[items*n*e]
-//@arg    2 count       in      int[sets]                valid rows; clamped to 0..n; null: all
+//@arg    2 count       in      int[sets]                valid rows, clamped to 0..n; without it all
 //@arg    3 rows        scratch int[sets*top]            rows of the candidates
 //@arg    4 candidates  scratch int[sets]                how many there are, at most top
 //@arg    5 keep        scratch uint[sets*ceil(top/32)]  bit j of word w: 32*w + j is kept
@@ -669,26 +653,13 @@ __kernel GROUP void nms_walk(__global const int* candidates, __global const uint
 //@arg   17 id_index    int                              -1: classes are not compared
 //@arg   18 limit       int                              most boxes that are kept
 //@arg   19 iou_threshold float
+//@null   count
 //@global NMS_SORT_WG, sets/items, items
 //@local  NMS_SORT_WG
 //@needs  n >= 1, n <= 1024, top >= 1, top <= n, top <= 256, limit >= 0
 //@needs  coord_start >= 0, coord_start + 4 <= e, id_index >= -1, id_index < e
 //@needs  score_step >= 1, score_index >= 0, score_index < score_step; items*n*e*sizeof(T) < 2^31
 //@needs  background_index >= -1, background_index < score_step; sets*n*score_step*sizeof(T) < 2^31
-//@loop   0..max(2,ceil(log2(min(n,1024))))-2  over the lengths up to that of the keys
-//@loop   0..ceil(exp2(max(2,ceil(log2(min(n,1024)))))/NMS_SORT_WG)  over the keys that it makes
-//@loop   0..ceil(exp2(max(2,ceil(log2(min(n,1024)))))/4/NMS_SORT_WG)  over the fours that it sorts
-//@loop   0..max(2,ceil(log2(min(n,1024))))-2  over the lengths of runs
-//@loop   0..ceil(exp2(max(2,ceil(log2(min(n,1024)))))/4/NMS_SORT_WG)/2  over its fours, for a single step: every other length has one
-//@loop   0..(max(2,ceil(log2(min(n,1024))))+2)/4  over the pairs of steps, on average over the lengths
-//@loop   0..ceil(exp2(max(2,ceil(log2(min(n,1024)))))/4/NMS_SORT_WG)  over its fours, for a pair of steps
-//@loop   0..max(2,ceil(log2(min(n,1024))))+1  over the halves where the candidates may end
-//@loop   0..ceil(ceil(top/32)*32/NMS_SORT_WG)  over the candidates that it loads
-//@loop   0..ceil(top/32)  over the candidates, 32 a trip
-//@loop   0..ceil(32/NMS_SORT_WG)  over the 32, each against all
-//@loop   0..32*(limit<top)  over those past the limit
-//@loop   0..ceil(max(top-32,0)/NMS_SORT_WG)  over the later candidates
-//@loop   0..ceil(32/NMS_SORT_WG)  over the kept that it stores
 __kernel SORT_GROUP void nms_one(__global const T* scores, __global const T* data,
                                  __global const int* count, __global int* rows,
                                  __global int* candidates, __global uint* keep, __global int* kept,
@@ -750,3 +721,50 @@ __kernel SORT_GROUP void nms_one(__global const T* scores, __global const T* dat
     totals[set] = total;
   }
 }
+
+// ---- the trips of the loops of the compiled code, for predicted times ----
+
+//@loops nms_sort
+//@loop   0..ceil(exp2(max(2,ceil(log2(min(n,1024)))))/NMS_SORT_WG)  over the keys that it makes
+//@loop   0..ceil(exp2(max(2,ceil(log2(min(n,1024)))))/4/NMS_SORT_WG)  over the fours that it sorts
+//@loop   0..max(2,ceil(log2(min(n,1024))))-2  over the lengths of runs
+//@loop   0..ceil(exp2(max(2,ceil(log2(min(n,1024)))))/4/NMS_SORT_WG)/2  over its fours, for a single step: every other length has one
+//@loop   0..(max(2,ceil(log2(min(n,1024))))+2)/4  over the pairs of steps, on average over the lengths
+//@loop   0..ceil(exp2(max(2,ceil(log2(min(n,1024)))))/4/NMS_SORT_WG)  over its fours, for a pair of steps
+//@loop   0..max(2,ceil(log2(min(n,1024))))+1  over the halves where the candidates may end
+//@loop   0..ceil(min(n,1024)/NMS_SORT_WG)  over the keys that it stores
+
+//@loops nms_place
+//@loop   0..ceil(n/1024)  over the blocks, for their sum
+//@loop   0..ceil(n/1024)  over the other blocks
+//@loop   0..floor(log2(min(min(n,1024),top)))+1  over the halves where its key may lie
+
+//@loops nms_meet
+//@loop   0..ceil(chunk*size/32)  over the kept candidates, 32 a trip
+//@loop   0..ceil(32/NMS_WG)  over those that it loads
+
+//@loops nms_mask
+//@loop   0..ceil(32/NMS_WG)  over the columns that it loads
+
+//@loops nms_walk
+//@loop   0..ceil(ceil(min(size,top-chunk*size)/32)/ceil(NMS_WG/(1+3*min(1,floor(NMS_WG/64)))))  over the words that it clears, or makes of flags
+//@loop   0..ceil(min(size,top-chunk*size)/32)  over the candidates, 32 a trip
+//@loop   0..32*(limit<top)  over those past the limit
+//@loop   0..ceil(ceil(min(size,top-chunk*size)/32)/ceil(NMS_WG/(1+3*min(1,floor(NMS_WG/64)))))  over the words that are struck
+//@loop   0..ceil(32/NMS_WG)  over the kept that it stores
+
+//@loops nms_one
+//@loop   0..max(2,ceil(log2(min(n,1024))))-2  over the lengths up to that of the keys
+//@loop   0..ceil(exp2(max(2,ceil(log2(min(n,1024)))))/NMS_SORT_WG)  over the keys that it makes
+//@loop   0..ceil(exp2(max(2,ceil(log2(min(n,1024)))))/4/NMS_SORT_WG)  over the fours that it sorts
+//@loop   0..max(2,ceil(log2(min(n,1024))))-2  over the lengths of runs
+//@loop   0..ceil(exp2(max(2,ceil(log2(min(n,1024)))))/4/NMS_SORT_WG)/2  over its fours, for a single step: every other length has one
+//@loop   0..(max(2,ceil(log2(min(n,1024))))+2)/4  over the pairs of steps, on average over the lengths
+//@loop   0..ceil(exp2(max(2,ceil(log2(min(n,1024)))))/4/NMS_SORT_WG)  over its fours, for a pair of steps
+//@loop   0..max(2,ceil(log2(min(n,1024))))+1  over the halves where the candidates may end
+//@loop   0..ceil(ceil(top/32)*32/NMS_SORT_WG)  over the candidates that it loads
+//@loop   0..ceil(top/32)  over the candidates, 32 a trip
+//@loop   0..ceil(32/NMS_SORT_WG)  over the 32, each against all
+//@loop   0..32*(limit<top)  over those past the limit
+//@loop   0..ceil(max(top-32,0)/NMS_SORT_WG)  over the later candidates
+//@loop   0..ceil(32/NMS_SORT_WG)  over the kept that it stores

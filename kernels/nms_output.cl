@@ -143,11 +143,6 @@ void fill_rows(__global T* out, uint begin, uint end, uint e) {
 //@local  NMS_WG
 //@needs  n >= 1, e >= 1, top >= 1, top <= n, chunks >= 1; batch*n*e*sizeof(T) < 2^31
 //@needs  coord_start >= 0, coord_start + 4 <= e
-//@loop   0..4  over its rows
-//@loop   0..e  over the elements of a row that is not kept
-//@loop   0..e*(4-2*CLAM_F16)/max(NMS_UNIT,(NMS_UNIT==0)*(4-2*CLAM_F16))  over the units of a kept row
-//@loop   0..e*(4-2*CLAM_F16)/max(NMS_UNIT,(NMS_UNIT==0)*(4-2*CLAM_F16))  over them, where kept rows stand together
-//@loop   0..ceil(e*(4-2*CLAM_F16)/4)  over the rows past the last, 16 bytes a trip
 __kernel GROUP void nms_rows(__global const T* data, __global T* out, __global const int* rows,
                              __global const int* candidates, __global const uint* keep,
                              __global const int* kept, __global const int* totals, int n, int e,
@@ -172,7 +167,7 @@ __kernel GROUP void nms_rows(__global const T* data, __global T* out, __global c
 
 // A work-item writes one index.
 //@kernel nms_indices
-//@arg    0 indices     in  int[batch*n]       what is written for a kept row; null: its number
+//@arg    0 indices     in  int[batch*n]       what is written for a kept row; without it its number
 //@arg    1 box_indices out int[batch*n]       not indices
 //@arg    2 box_count   out int[batch]
 //@arg    3 rows        in  int[batch*top]     written by place, or by one
@@ -181,6 +176,7 @@ __kernel GROUP void nms_rows(__global const T* data, __global T* out, __global c
 //@arg    6 n           int
 //@arg    7 top         int
 //@arg    8 chunks      int
+//@null   indices
 //@global ceil(n/NMS_WG)*NMS_WG, batch
 //@local  NMS_WG
 //@needs  n >= 1, top >= 1, top <= n, chunks >= 1
@@ -200,3 +196,12 @@ __kernel GROUP void nms_indices(__global const int* indices, __global int* box_i
   }
   box_indices[b * n + i] = index;
 }
+
+// ---- the trips of the loops of the compiled code, for predicted times ----
+
+//@loops nms_rows
+//@loop   0..4  over its rows
+//@loop   0..e  over the elements of a row that is not kept
+//@loop   0..e*(4-2*CLAM_F16)/max(NMS_UNIT,(NMS_UNIT==0)*(4-2*CLAM_F16))  over the units of a kept row
+//@loop   0..e*(4-2*CLAM_F16)/max(NMS_UNIT,(NMS_UNIT==0)*(4-2*CLAM_F16))  over them, where kept rows stand together
+//@loop   0..ceil(e*(4-2*CLAM_F16)/4)  over the rows past the last, 16 bytes a trip

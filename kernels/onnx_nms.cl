@@ -54,8 +54,6 @@ int2 kept_before(__global const int* totals, __local int2* sums, uint set, uint 
 //@global ceil(most/ONNX_NMS_WG)*ONNX_NMS_WG, sets
 //@local  ONNX_NMS_WG
 //@needs  classes >= 1, top >= 1, most >= 1, most <= top, chunks >= 1; sets*most*12 < 2^31
-//@loop   floor(sets/ONNX_NMS_WG)..ceil(sets/ONNX_NMS_WG)  over the sets, for their sums
-//@loop   log2(ONNX_NMS_WG)  over the halves of the sums
 __kernel __attribute__((reqd_work_group_size(ONNX_NMS_WG, 1, 1))) void onnx_nms_selected(
     __global int* selected, __global int* selected_count, __global const int* rows,
     __global const int* kept, __global const int* totals, int sets, int classes, int top, int most,
@@ -74,3 +72,9 @@ __kernel __attribute__((reqd_work_group_size(ONNX_NMS_WG, 1, 1))) void onnx_nms_
   const uint own = set * most + i;
   if (own >= sum.y) vstore3((int3)(-1, -1, -1), own, selected);
 }
+
+// ---- the trips of the loops of the compiled code, for predicted times ----
+
+//@loops onnx_nms_selected
+//@loop   floor(sets/ONNX_NMS_WG)..ceil(sets/ONNX_NMS_WG)  over the sets, for their sums
+//@loop   log2(ONNX_NMS_WG)  over the halves of the sums

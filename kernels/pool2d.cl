@@ -185,8 +185,6 @@ float finish1(float all, float scale, int inside) {
 //@global POOL2D_LANES, ceil(maps/POOL2D_MAPS)*POOL2D_MAPS
 //@local  POOL2D_LANES, POOL2D_MAPS
 //@needs  maps >= 1, n >= 1, POOL2D_COUNT == 0
-//@loop   max(0,floor(floor((n-3)/4)/POOL2D_LANES))..ceil(floor(n/4)/POOL2D_LANES)  over the vectors of a lane
-//@loop   POOL2D_LANES/4-1  over the results of the other lanes
 __kernel MAP_GROUP void pool2d_global(__global const T* x, __global T* y, int maps, int n,
                                       float scale) {
   __local float4 partials[POOL2D_LANES * POOL2D_MAPS / 4];
@@ -230,8 +228,6 @@ __kernel MAP_GROUP void pool2d_global(__global const T* x, __global T* y, int ma
 //@global ceil(channels/POOL2D_UNIT/POOL2D_MAPS)*POOL2D_MAPS, POOL2D_LANES, images
 //@local  POOL2D_MAPS, POOL2D_LANES
 //@needs  n >= 1, channels >= 1, channels % POOL2D_UNIT == 0, POOL2D_COUNT == 0
-//@loop   floor(n/POOL2D_LANES)..ceil(n/POOL2D_LANES)  over the pixels of a lane
-//@loop   POOL2D_LANES-1  over the results of the other lanes
 __kernel CHANNEL_GROUP void pool2d_nhwc_global(__global const T* x, __global T* y, int n,
                                                int channels, float scale) {
   __local Unit partials[POOL2D_LANES * POOL2D_MAPS];
@@ -364,8 +360,6 @@ Unit merge_window(__global const T* x, uint at, int rows, int columns, uint down
 //@local  POOL2D_LX, POOL2D_LY
 //@needs  h >= 1, w >= 1, r >= 1, s >= 1, oh >= 1, ow >= 1, pad_t < r, pad_l < s
 //@needs  POOL2D_UNIT == 1
-//@loop   1..r  over the rows of the window
-//@loop   1..s  over its columns
 __kernel WINDOW_GROUP void pool2d_window(__global const T* x, __global T* y, int h, int w, int r,
                                          int s, int oh, int ow, int stride_h, int stride_w,
                                          int pad_t, int pad_l, float scale) {
@@ -399,8 +393,6 @@ __kernel WINDOW_GROUP void pool2d_window(__global const T* x, __global T* y, int
 //@local  POOL2D_LX, POOL2D_LY
 //@needs  c >= 1, h >= 1, w >= 1, r >= 1, s >= 1, oh >= 1, ow >= 1, pad_t < r, pad_l < s
 //@needs  c % POOL2D_UNIT == 0
-//@loop   1..r  over the rows of the window
-//@loop   1..s  over its columns
 __kernel WINDOW_GROUP void pool2d_nhwc(__global const T* x, __global T* y, int c, int h, int w,
                                        int r, int s, int oh, int ow, int stride_h, int stride_w,
                                        int pad_t, int pad_l, float scale) {
@@ -413,3 +405,21 @@ __kernel WINDOW_GROUP void pool2d_nhwc(__global const T* x, __global T* y, int c
   const Unit all = merge_window(x, at, rows, columns, w * c * SIZE, c * SIZE);
   STORE(finish(all, scale, rows * columns), y, ((line * ow + ox) * c + first) * SIZE);
 }
+
+// ---- the trips of the loops of the compiled code, for predicted times ----
+
+//@loops pool2d_global
+//@loop   max(0,floor(floor((n-3)/4)/POOL2D_LANES))..ceil(floor(n/4)/POOL2D_LANES)  over the vectors of a lane
+//@loop   POOL2D_LANES/4-1  over the results of the other lanes
+
+//@loops pool2d_nhwc_global
+//@loop   floor(n/POOL2D_LANES)..ceil(n/POOL2D_LANES)  over the pixels of a lane
+//@loop   POOL2D_LANES-1  over the results of the other lanes
+
+//@loops pool2d_window
+//@loop   1..r  over the rows of the window
+//@loop   1..s  over its columns
+
+//@loops pool2d_nhwc
+//@loop   1..r  over the rows of the window
+//@loop   1..s  over its columns

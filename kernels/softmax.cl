@@ -272,17 +272,16 @@ void put_again(float2 agreed, uint lane, uint units, __global const T* src, uint
 // again, and are not stored.
 //@kernel softmax_row
 //@arg    0 src   in  T[blocks*rows*n]
-//@arg    1 mask  in  T[rows*n]         null without SOFTMAX_MASK
+//@arg    1 mask  in  T[rows*n]
 //@arg    2 dst   out T[blocks*rows*n]  may be src
 //@arg    3 rows  int                   that a mask has; without one, all
 //@arg    4 n     int                   elements of a row
 //@arg    5 scale float                 1 without SOFTMAX_MASK and SOFTMAX_SCALE
+//@null   mask if SOFTMAX_MASK==0
 //@global SOFTMAX_LANES, ceil(rows/SOFTMAX_ROWS)*SOFTMAX_ROWS, blocks
 //@local  SOFTMAX_LANES, SOFTMAX_ROWS
 //@needs  rows >= 1, n >= 1, n % SOFTMAX_UNIT == 0
 //@needs  SOFTMAX_HELD == ceil(n/(SOFTMAX_UNIT*SOFTMAX_LANES))
-//@loop   SOFTMAX_LANES/4-1  over the maxima of the other lanes
-//@loop   SOFTMAX_LANES/4-1  over their sums
 __kernel ROW_GROUP void softmax_row(__global const T* src, __global const T* mask, __global T* dst,
                                     int rows, int n, float scale) {
   __local float4 maxima[PARTIALS], sums[PARTIALS];
@@ -300,18 +299,15 @@ __kernel ROW_GROUP void softmax_row(__global const T* src, __global const T* mas
 // Lanes along the row, which is read twice: for rows of any length.
 //@kernel softmax_row_long
 //@arg    0 src   in  T[blocks*rows*n]
-//@arg    1 mask  in  T[rows*n]         null without SOFTMAX_MASK
+//@arg    1 mask  in  T[rows*n]
 //@arg    2 dst   out T[blocks*rows*n]  may be src
 //@arg    3 rows  int                   that a mask has; without one, all
 //@arg    4 n     int                   elements of a row
 //@arg    5 scale float                 1 without SOFTMAX_MASK and SOFTMAX_SCALE
+//@null   mask if SOFTMAX_MASK==0
 //@global SOFTMAX_LANES, rows, blocks
 //@local  SOFTMAX_LANES, SOFTMAX_ROWS
 //@needs  rows >= 1, n >= 1, n % SOFTMAX_UNIT == 0, SOFTMAX_ROWS == 1
-//@loop   floor(n/SOFTMAX_UNIT/SOFTMAX_LANES)..ceil(n/SOFTMAX_UNIT/SOFTMAX_LANES)  over the units of a lane, for maximum and sum
-//@loop   SOFTMAX_LANES/4-1  over the maxima of the other lanes
-//@loop   SOFTMAX_LANES/4-1  over their sums
-//@loop   floor(n/SOFTMAX_UNIT/SOFTMAX_LANES)..ceil(n/SOFTMAX_UNIT/SOFTMAX_LANES)  over them again, for the result
 __kernel ROW_GROUP void softmax_row_long(__global const T* src, __global const T* mask,
                                          __global T* dst, int rows, int n, float scale) {
   __local float4 maxima[PARTIALS], sums[PARTIALS];
@@ -332,7 +328,7 @@ __kernel ROW_GROUP void softmax_row_long(__global const T* src, __global const T
 // memory; mask_step is 0 then. Else mask_step and mask_period are inner.
 //@kernel softmax_column
 //@arg    0 src         in  T[blocks*outer*n*inner]
-//@arg    1 mask        in  T[outer*n*inner]         or less, see below; null without SOFTMAX_MASK
+//@arg    1 mask        in  T[outer*n*inner]         or less, see below
 //@arg    2 dst         out T[blocks*outer*n*inner]  may be src
 //@arg    3 outer       int                          that a mask has; without one, all
 //@arg    4 n           int                          elements of a row
@@ -340,12 +336,11 @@ __kernel ROW_GROUP void softmax_row_long(__global const T* src, __global const T
 //@arg    6 mask_step   int                          inner, or 0: see below
 //@arg    7 mask_period int                          inner, or less: see below
 //@arg    8 scale       float                        1 without SOFTMAX_MASK and SOFTMAX_SCALE
+//@null   mask if SOFTMAX_MASK==0
 //@global ceil(inner/SOFTMAX_ROWS)*SOFTMAX_ROWS, SOFTMAX_LANES*blocks, outer
 //@local  SOFTMAX_ROWS, SOFTMAX_LANES
 //@needs  outer >= 1, n >= 1, inner >= 1, mask_period >= 1, inner % mask_period == 0
 //@needs  SOFTMAX_UNIT == 1, SOFTMAX_HELD == ceil(n/SOFTMAX_LANES)
-//@loop   SOFTMAX_LANES/4-1  over the maxima of the other lanes
-//@loop   SOFTMAX_LANES/4-1  over their sums
 __kernel COLUMN_GROUP void softmax_column(__global const T* src, __global const T* mask,
                                           __global T* dst, int outer, int n, int inner,
                                           int mask_step, int mask_period, float scale) {
@@ -365,7 +360,7 @@ __kernel COLUMN_GROUP void softmax_column(__global const T* src, __global const 
 // As softmax_column, but each row is read twice: for rows of any length.
 //@kernel softmax_column_long
 //@arg    0 src         in  T[blocks*outer*n*inner]
-//@arg    1 mask        in  T[outer*n*inner]         see there; null without SOFTMAX_MASK
+//@arg    1 mask        in  T[outer*n*inner]         see there
 //@arg    2 dst         out T[blocks*outer*n*inner]  may be src
 //@arg    3 outer       int                          that a mask has; without one, all
 //@arg    4 n           int                          elements of a row
@@ -373,14 +368,11 @@ __kernel COLUMN_GROUP void softmax_column(__global const T* src, __global const 
 //@arg    6 mask_step   int                          as for softmax_column
 //@arg    7 mask_period int                          as for softmax_column
 //@arg    8 scale       float                        1 without SOFTMAX_MASK and SOFTMAX_SCALE
+//@null   mask if SOFTMAX_MASK==0
 //@global ceil(inner/SOFTMAX_ROWS)*SOFTMAX_ROWS, SOFTMAX_LANES*blocks, outer
 //@local  SOFTMAX_ROWS, SOFTMAX_LANES
 //@needs  outer >= 1, n >= 1, inner >= 1, mask_period >= 1, inner % mask_period == 0
 //@needs  SOFTMAX_UNIT == 1
-//@loop   (inner%SOFTMAX_ROWS==0)*floor(n/SOFTMAX_LANES)..ceil(n/SOFTMAX_LANES)  over the elements of a lane, for maximum and sum
-//@loop   SOFTMAX_LANES/4-1  over the maxima of the other lanes
-//@loop   SOFTMAX_LANES/4-1  over their sums
-//@loop   (inner%SOFTMAX_ROWS==0)*floor(n/SOFTMAX_LANES)..ceil(n/SOFTMAX_LANES)  over them again, for the result
 __kernel COLUMN_GROUP void softmax_column_long(__global const T* src, __global const T* mask,
                                                __global T* dst, int outer, int n, int inner,
                                                int mask_step, int mask_period, float scale) {
@@ -395,3 +387,25 @@ __kernel COLUMN_GROUP void softmax_column_long(__global const T* src, __global c
   const float2 agreed = agree(own, maxima, sums, get_local_id(0), lane);
   put_again(agreed, lane, units, src, at, step, mask, mask_at, mask_down, scale, dst);
 }
+
+// ---- the trips of the loops of the compiled code, for predicted times ----
+
+//@loops softmax_row
+//@loop   SOFTMAX_LANES/4-1  over the maxima of the other lanes
+//@loop   SOFTMAX_LANES/4-1  over their sums
+
+//@loops softmax_row_long
+//@loop   floor(n/SOFTMAX_UNIT/SOFTMAX_LANES)..ceil(n/SOFTMAX_UNIT/SOFTMAX_LANES)  over the units of a lane, for maximum and sum
+//@loop   SOFTMAX_LANES/4-1  over the maxima of the other lanes
+//@loop   SOFTMAX_LANES/4-1  over their sums
+//@loop   floor(n/SOFTMAX_UNIT/SOFTMAX_LANES)..ceil(n/SOFTMAX_UNIT/SOFTMAX_LANES)  over them again, for the result
+
+//@loops softmax_column
+//@loop   SOFTMAX_LANES/4-1  over the maxima of the other lanes
+//@loop   SOFTMAX_LANES/4-1  over their sums
+
+//@loops softmax_column_long
+//@loop   (inner%SOFTMAX_ROWS==0)*floor(n/SOFTMAX_LANES)..ceil(n/SOFTMAX_LANES)  over the elements of a lane, for maximum and sum
+//@loop   SOFTMAX_LANES/4-1  over the maxima of the other lanes
+//@loop   SOFTMAX_LANES/4-1  over their sums
+//@loop   (inner%SOFTMAX_ROWS==0)*floor(n/SOFTMAX_LANES)..ceil(n/SOFTMAX_LANES)  over them again, for the result

@@ -132,9 +132,6 @@ float reciprocal_of_sum(__global const T* cls, uint first, uint classes, float m
 //@global 4, ceil(n/SSD_DECODE_ANCHORS)*SSD_DECODE_ANCHORS, batch
 //@local  4, SSD_DECODE_ANCHORS
 //@needs  n >= 1, classes >= 2
-//@loop   ceil(classes/4)  over the scores of an item, for the maximum
-//@loop   ceil(classes/4)  over them again, for the sum
-//@loop   ceil((classes-1)/4)  over the rows of an item
 __kernel GROUP void ssd_decode_rows(__global const T* cls, __global const T* box,
                                     __global const T* anchors, __global T* data, int n, int classes,
                                     float threshold, float variance_x, float variance_y,
@@ -158,3 +155,10 @@ __kernel GROUP void ssd_decode_rows(__global const T* cls, __global const T* box
     }
   }
 }
+
+// ---- the trips of the loops of the compiled code, for predicted times ----
+
+//@loops ssd_decode_rows
+//@loop   ceil(classes/4)  over the scores of an item, for the maximum
+//@loop   ceil(classes/4)  over them again, for the sum
+//@loop   ceil((classes-1)/4)  over the rows of an item

@@ -98,7 +98,6 @@ typedef uint4 T4;
 //@local  TRANSPOSE_LX, TRANSPOSE_LY
 //@needs  n >= 1, rows >= 1, planes >= 1, n % TRANSPOSE_UNIT == 0, src_row % TRANSPOSE_UNIT == 0
 //@needs  src_z % TRANSPOSE_UNIT == 0, src_plane % TRANSPOSE_UNIT == 0, and so those of dst
-//@loop   planes  over the planes
 __kernel GROUP void transpose_rows(__global const T* src, __global T* dst, int n, int rows,
                                    int planes, int src_row, int src_z, int src_plane, int dst_row,
                                    int dst_z, int dst_plane) {
@@ -129,7 +128,6 @@ __kernel GROUP void transpose_rows(__global const T* src, __global T* dst, int n
 //@local  TRANSPOSE_LX, TRANSPOSE_LY
 //@needs  a >= 4, b >= 4, planes >= 1, a % 4 == 0, b % 4 == 0, src_b % 4 == 0, dst_a % 4 == 0
 //@needs  src_z % 4 == 0, src_plane % 4 == 0, dst_z % 4 == 0, dst_plane % 4 == 0
-//@loop   planes  over the planes
 __kernel GROUP void transpose_blocks(__global const T* src, __global T* dst, int a, int b,
                                      int planes, int src_b, int src_z, int src_plane, int dst_a,
                                      int dst_z, int dst_plane) {
@@ -168,9 +166,6 @@ __kernel GROUP void transpose_blocks(__global const T* src, __global T* dst, int
 //@global ceil(a/16)*16, ceil(b/16)*TRANSPOSE_LY, z
 //@local  TRANSPOSE_LX, TRANSPOSE_LY
 //@needs  a >= 1, b >= 1, planes >= 1, TRANSPOSE_LX == 16, TRANSPOSE_LY <= 16
-//@loop   planes  over the planes
-//@loop   16/TRANSPOSE_LY  over the rows of the tile that an item loads
-//@loop   16/TRANSPOSE_LY  over those that it stores
 __kernel GROUP void transpose_tile(__global const T* src, __global T* dst, int a, int b, int planes,
                                    int src_b, int src_z, int src_plane, int dst_a, int dst_z,
                                    int dst_plane) {
@@ -193,3 +188,16 @@ __kernel GROUP void transpose_tile(__global const T* src, __global T* dst, int a
     barrier(CLK_LOCAL_MEM_FENCE);  // the tile is read before the next plane's is written
   }
 }
+
+// ---- the trips of the loops of the compiled code, for predicted times ----
+
+//@loops transpose_rows
+//@loop   planes  over the planes
+
+//@loops transpose_blocks
+//@loop   planes  over the planes
+
+//@loops transpose_tile
+//@loop   planes  over the planes
+//@loop   16/TRANSPOSE_LY  over the rows of the tile that an item loads
+//@loop   16/TRANSPOSE_LY  over those that it stores

@@ -8,6 +8,7 @@
 #include "clblast.hpp"
 #include "openblas.hpp"
 #include "options.hpp"
+#include "process/clean_end.hpp"
 #include "report.hpp"
 #include "runtime/atomic_file.hpp"
 #include "tail.hpp"
@@ -112,21 +113,13 @@ int run(const Options& options) {
 }
 
 int guarded(const Options& options) {
-  const auto fail = [](const std::string& what, int code) {
-    std::fflush(stdout);
-    fmt::print(stderr, "clam-bench-peers: {}\n", what);
-    return code;
-  };
   try {
     return run(options);
-  } catch (const NoDevice& error) {
-    return fail(error.what(), 77);
-  } catch (const DeviceError& error) {
-    return fail(error.what(), 3);
-  } catch (const cl::Error& error) {
-    return fail(describe(error), 3);
-  } catch (const std::exception& error) {
-    return fail(error.what(), 2);
+  } catch (...) {
+    return exit_code_of_exception([](const std::string& what) {
+      std::fflush(stdout);
+      fmt::print(stderr, "clam-bench-peers: {}\n", what);
+    });
   }
 }
 

@@ -3,45 +3,30 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "runtime/atomic_file.hpp"
+#include "runtime/words.hpp"
 
 namespace clam::peers {
 namespace {
 
 using nlohmann::json;
 
+constexpr Words<5> kOutcomeWords{"fine", "no peer", "check failed", "skipped", "device error"};
+
 constexpr const char* kAll = "all";
 constexpr std::size_t kNodeWidth = 16;
 
 double gflops(const Result& result, double us) { return result.flops / us * 1e-3; }
 
-const char* name(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::fine:
-      return "fine";
-    case Outcome::no_peer:
-      return "no peer";
-    case Outcome::check_failed:
-      return "check failed";
-    case Outcome::unsupported:
-      return "skipped";
-    case Outcome::device_error:
-      return "device error";
-  }
-  return "unknown";
-}
+const char* name(Outcome outcome) { return word_of(kOutcomeWords, outcome); }
 
 const char* word(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::check_failed:
-      return "INVALID";
-    case Outcome::device_error:
-      return "ERROR";
-    default:
-      return name(outcome);
-  }
+  return outcome == Outcome::check_failed   ? "INVALID"
+         : outcome == Outcome::device_error ? "ERROR"
+                                            : name(outcome);
 }
 
 void print_means(const char* peer, const std::map<std::string, Mean>& means) {
@@ -213,7 +198,7 @@ std::string make_document(Runtime& runtime, const Options& options, const std::s
   for (std::size_t i = 0; i < results.size(); ++i) {
     document["rows"].push_back(to_json(rows[i], results[i]));
   }
-  return document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  return json_text(document);
 }
 
 }  // namespace clam::peers

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "check/op_proof.hpp"
+#include "check/verify.hpp"
 #include "clam/clam.hpp"
 
 namespace clam::peers {

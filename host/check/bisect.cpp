@@ -6,11 +6,14 @@
 #include <algorithm>
 
 #include "clam/error.hpp"
+#include "runtime/words.hpp"
 
 namespace clam {
 namespace {
 
 using Outcome = Attempt::Outcome;
+
+constexpr Words<3> kAttemptOutcomeWords{"right", "wrong", "not here"};
 
 constexpr int kIteration = 1;
 
@@ -164,17 +167,7 @@ std::string variants_text(const Culprit& culprit, Dtype dtype) {
 
 }  // namespace
 
-const char* name(Attempt::Outcome outcome) {
-  switch (outcome) {
-    case Outcome::right:
-      return "right";
-    case Outcome::wrong:
-      return "wrong";
-    case Outcome::refused:
-      return "not here";
-  }
-  return "";
-}
+const char* name(Attempt::Outcome outcome) { return word_of(kAttemptOutcomeWords, outcome); }
 
 std::string Culprit::sentence() const {
   std::string text =

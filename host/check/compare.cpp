@@ -159,6 +159,32 @@ std::string failure(const Verdict& verdict, bool exact) {
   return "";
 }
 
+/// Calls visit(key, field) for every field: its key in JSON is its name.
+template <typename Any, typename Visit>
+void for_each_field(Any& v, const Visit& visit) {
+  visit("pass", v.pass);
+  visit("blind", v.blind);
+  visit("reason", v.reason);
+  visit("worst_ratio", v.worst_ratio);
+  visit("worst_index", v.worst_index);
+  visit("worst_value", v.worst_value);
+  visit("worst_reference", v.worst_reference);
+  visit("worst_bound", v.worst_bound);
+  visit("max_abs", v.max_abs);
+  visit("max_ulp", v.max_ulp);
+  visit("rms", v.rms);
+  visit("snr_db", v.snr_db);
+  visit("bias", v.bias);
+  visit("fraction_over", v.fraction_over);
+  visit("nans", v.nans);
+  visit("infs", v.infs);
+  visit("poison", v.poison);
+  visit("elements", v.elements);
+  visit("variance", v.variance);
+  visit("reference_variance", v.reference_variance);
+  visit("cosine", v.cosine);
+}
+
 }  // namespace
 
 std::uint32_t poison_bits(Dtype dtype, int iteration) {
@@ -226,62 +252,38 @@ Verdict compare(const HostTensor& output, const Expected& expected, int iteratio
   return verdict;
 }
 
+nlohmann::json number_json(double value) {
+  if (std::isfinite(value)) return value;
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
+double number_from_json(const nlohmann::json& value) {
+  return value.is_string() ? std::stod(value.get<std::string>()) : value.get<double>();
+}
+
 nlohmann::json to_json(const Verdict& verdict) {
-  const auto number = [](double value) {
-    return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(fmt::format("{}", value));
-  };
-  return {{"pass", verdict.pass},
-          {"blind", verdict.blind},
-          {"reason", verdict.reason},
-          {"worst_ratio", number(verdict.worst_ratio)},
-          {"worst_index", verdict.worst_index},
-          {"worst_value", number(verdict.worst_value)},
-          {"worst_reference", number(verdict.worst_reference)},
-          {"worst_bound", number(verdict.worst_bound)},
-          {"max_abs", number(verdict.max_abs)},
-          {"max_ulp", number(verdict.max_ulp)},
-          {"rms", number(verdict.rms)},
-          {"snr_db", number(verdict.snr_db)},
-          {"bias", number(verdict.bias)},
-          {"fraction_over", verdict.fraction_over},
-          {"nans", verdict.nans},
-          {"infs", verdict.infs},
-          {"poison", verdict.poison},
-          {"elements", verdict.elements},
-          {"variance", number(verdict.variance)},
-          {"reference_variance", number(verdict.reference_variance)},
-          {"cosine", number(verdict.cosine)}};
+  nlohmann::json json;
+  for_each_field(verdict, [&](const char* key, const auto& value) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>) {
+      json[key] = number_json(value);
+    } else {
+      json[key] = value;
+    }
+  });
+  return json;
 }
 
 Verdict verdict_from_json(const nlohmann::json& json) {
   try {
-    const auto number = [&](const char* key) {
-      const nlohmann::json& value = json.at(key);
-      return value.is_string() ? std::stod(value.get<std::string>()) : value.get<double>();
-    };
-    Verdict v;
-    v.pass = json.at("pass").get<bool>();
-    v.blind = json.at("blind").get<bool>();
-    v.reason = json.at("reason").get<std::string>();
-    v.worst_ratio = number("worst_ratio");
-    v.worst_index = json.at("worst_index").get<std::int64_t>();
-    v.worst_value = number("worst_value");
-    v.worst_reference = number("worst_reference");
-    v.worst_bound = number("worst_bound");
-    v.max_abs = number("max_abs");
-    v.max_ulp = number("max_ulp");
-    v.rms = number("rms");
-    v.snr_db = number("snr_db");
-    v.bias = number("bias");
-    v.fraction_over = number("fraction_over");
-    v.nans = json.at("nans").get<std::int64_t>();
-    v.infs = json.at("infs").get<std::int64_t>();
-    v.poison = json.at("poison").get<std::int64_t>();
-    v.elements = json.at("elements").get<std::int64_t>();
-    v.variance = number("variance");
-    v.reference_variance = number("reference_variance");
-    v.cosine = number("cosine");
-    return v;
+    Verdict verdict;
+    for_each_field(verdict, [&](const char* key, auto& value) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>) {
+        value = number_from_json(json.at(key));
+      } else {
+        json.at(key).get_to(value);
+      }
+    });
+    return verdict;
   } catch (const std::exception& error) {  // nlohmann's, and stod's
     throw BadArgument(std::string("this is no verdict: ") + error.what());
   }

@@ -32,6 +32,10 @@ struct Verdict {
 };
 
 Verdict compare(const HostTensor& output, const Expected& expected, int iteration = 0);
+/// A number; what JSON cannot hold as "inf", "-inf" or "nan".
+nlohmann::json number_json(double value);
+double number_from_json(const nlohmann::json& value);
+
 nlohmann::json to_json(const Verdict& verdict);
 /// The inverse. Throws BadArgument for JSON that is no verdict.
 Verdict verdict_from_json(const nlohmann::json& json);

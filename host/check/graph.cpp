@@ -40,7 +40,7 @@ class Builder {
   /// A node before it has a place in the order.
   struct Pending {
     const Workload::Node* node;
-    std::optional<Problem> problem;  ///< unset: its op is not built yet
+    Problem problem;
     Names inputs, outputs;
     std::vector<TensorSpec> specs;
     bool placed = false;
@@ -60,16 +60,14 @@ class Builder {
         return spec.name == own && spec.role == role;
       };
       if (std::any_of(specs.begin(), specs.end(), same)) continue;
-      fail(node.name, fmt::format("{} has no {} {}", node.op,
+      fail(node.name, fmt::format("{} has no {} {}", node.problem->schema().name,
                                   role == Role::input ? "input" : "output", in_quotes(own)));
     }
   }
 
   Pending made(const Workload::Node& node, const std::string& dtype) const {
-    Pending pending{&node, node.problem, node.inputs, node.outputs, {}};
-    if (!node.problem) return pending;
-    if (!dtype.empty()) pending.problem = node.problem->with("dtype", dtype);
-    pending.specs = pending.problem->tensors();
+    const Problem problem = dtype.empty() ? *node.problem : node.problem->with("dtype", dtype);
+    Pending pending{&node, problem, node.inputs, node.outputs, problem.tensors()};
     require_known(node, node.inputs, Role::input, pending.specs);
     require_known(node, node.outputs, Role::output, pending.specs);
     for (const TensorSpec& spec : pending.specs) {
@@ -143,8 +141,7 @@ class Builder {
       if (!said.fill.empty() || !said.view_of.empty()) {
         fail(tensor.maker, fmt::format("it makes '{}', which has fill or view_of too", name));
       }
-      const bool unknown = tensor.shape.empty();  // of an op that is not built yet
-      if (unknown || (tensor.dtype == type && tensor.shape == said.shape)) continue;
+      if (tensor.dtype == type && tensor.shape == said.shape) continue;
       fail(tensor.maker,
            fmt::format("it makes '{}' as {}, the file says {}", name,
                        type_text(tensor.dtype, tensor.shape), type_text(type, said.shape)));
@@ -162,7 +159,7 @@ class Builder {
       fail_tensor(name, fmt::format("is a view of a view; take '{}'", base->second.view_of));
     }
     tensor.dtype = base->second.dtype;
-    if (base->second.shape.empty() || count(base->second.shape) >= count(tensor.shape)) return;
+    if (count(base->second.shape) >= count(tensor.shape)) return;
     fail_tensor(name, fmt::format("has {} elements ({}), '{}' has {} ({})", count(tensor.shape),
                                   to_string(tensor.shape), tensor.view_of,
                                   count(base->second.shape), to_string(base->second.shape)));
@@ -234,20 +231,7 @@ class Builder {
   void place(Pending& node) {
     node.placed = true;
     placed_.insert(node.node->name);
-    std::string reason;
-    if (!node.problem) reason = fmt::format("the op {} is not built yet", node.node->op);
-    for (const auto& [own, name] : node.inputs) {
-      const std::string& maker = graph_.tensors.at(graph_.holder(name)).maker;
-      if (reason.empty() && waiting_.count(maker)) {
-        reason = fmt::format("it reads '{}' of node '{}', which is not yet", name, maker);
-      }
-    }
-    if (reason.empty()) {
-      graph_.nodes.push_back({node.node->name, *node.problem, node.inputs, node.outputs});
-    } else {
-      waiting_.insert(node.node->name);
-      graph_.not_yet.push_back({node.node->name, node.node->line, reason});
-    }
+    graph_.nodes.push_back({node.node->name, node.problem, node.inputs, node.outputs});
   }
 
   /// What is read at strides ends within the tensor, and its rows are whole rows of the tensor's.
@@ -271,12 +255,11 @@ class Builder {
         if (spec.role != Role::input) continue;
         const std::string& name = node.inputs.at(spec.name);
         const Graph::Tensor& tensor = graph_.tensors.at(name);
-        const bool unknown = tensor.shape.empty();  // of an op that is not built yet
-        if (!unknown && tensor.dtype == spec.dtype && !spec.is_dense()) {
+        if (tensor.dtype == spec.dtype && !spec.is_dense()) {
           require_rows(node, spec, name, tensor);
           continue;
         }
-        if (unknown || (tensor.dtype == spec.dtype && tensor.shape == spec.shape)) continue;
+        if (tensor.dtype == spec.dtype && tensor.shape == spec.shape) continue;
         fail(node.node->name, fmt::format("its input '{}' is {}, the tensor '{}' is {}", spec.name,
                                           type_text(spec.dtype, spec.shape), name,
                                           type_text(tensor.dtype, tensor.shape)));
@@ -287,7 +270,7 @@ class Builder {
   const Workload& workload_;
   Graph graph_;
   std::vector<Pending> pending_;
-  std::set<std::string> placed_, waiting_;
+  std::set<std::string> placed_;
 };
 
 HostTensor input_from(const std::string& file, const std::string& name, const Graph& graph) {

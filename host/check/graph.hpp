@@ -34,14 +34,9 @@ struct Graph {
     Problem problem;
     std::map<std::string, std::string> inputs, outputs;
   };
-  /// A node whose op, or that of a node before it, is not built.
-  struct NotYet {
-    std::string name, line, reason;
-  };
 
   std::string name;         ///< of the workload, for messages
   std::vector<Node> nodes;  ///< each after those that it reads from
-  std::vector<NotYet> not_yet;
   std::map<std::string, Tensor> tensors;
 
   /// Throws BadArgument naming the nodes that there are.

@@ -103,17 +103,20 @@ class TagReader {
     if (tag == "define") return read_define(rest);
     if (tag == "kernel") return read_kernel(rest);
     if (tag == "shared" || tag == "end") return comment_.clear();
+    if (tag == "loops") return read_loops_of(rest);
     if (tags_.kernels.empty()) reject(fmt::format("//@{} stands before any //@kernel", tag));
     KernelTags& kernel = tags_.kernels.back();
     if (rest.empty()) reject(fmt::format("//@{} is empty", tag));
     if (tag == "arg") return read_arg(rest, kernel);
+    if (tag == "null") return read_null(rest, kernel);
     if (tag == "layout") return static_cast<void>(kernel.layouts.emplace_back(rest));
     if (tag == "global") return read_geometry(rest, tag, kernel.global);
     if (tag == "local") return read_geometry(rest, tag, kernel.local);
-    if (tag == "loop") return read_loop(rest, kernel);
+    if (tag == "loop") return read_loop(rest);
     if (tag != "needs") {
       reject(fmt::format(
-          "unknown tag //@{}; there is define kernel arg layout global local needs loop shared end",
+          "unknown tag //@{}; there is define kernel arg null layout global local needs loops loop "
+          "shared end",
           tag.substr(0, 40)));
     }
     kernel.needs.emplace_back(rest);
@@ -195,6 +198,20 @@ class TagReader {
     arg.about = trimmed(rest.substr(close + 1));
   }
 
+  void read_null(std::string_view rest, KernelTags& kernel) const {
+    const std::size_t at = rest.find(" if ");
+    const std::string condition(at == rest.npos ? "1" : trimmed(rest.substr(at + 4)));
+    for (const std::string& name : split_commas(rest.substr(0, at))) {
+      const auto is_it = [&](const ArgTag& arg) { return arg.name == name; };
+      const auto arg = std::find_if(kernel.args.begin(), kernel.args.end(), is_it);
+      if (arg == kernel.args.end() || arg->kind == ArgTag::Kind::scalar) {
+        reject(fmt::format("//@null: kernel {} has no buffer '{}'", kernel.name, name));
+      }
+      if (!arg->null_if.empty()) reject(fmt::format("//@null names {} twice", name));
+      arg->null_if = condition;
+    }
+  }
+
   void read_geometry(std::string_view rest, const std::string& tag,
                      std::vector<std::string>& sizes) const {
     if (!sizes.empty()) reject(fmt::format("//@{} is there twice", tag));
@@ -204,7 +221,18 @@ class TagReader {
           "//@{} has over 3 sizes; write each without blanks, and two blanks before prose", tag));
   }
 
-  void read_loop(std::string_view rest, KernelTags& kernel) const {
+  void read_loops_of(std::string_view rest) {
+    const auto is_it = [&](const KernelTags& kernel) { return kernel.name == rest; };
+    const auto kernel = std::find_if(tags_.kernels.begin(), tags_.kernels.end(), is_it);
+    if (kernel == tags_.kernels.end()) {
+      reject(fmt::format("//@loops needs the name of a kernel above, not '{}'", rest));
+    }
+    if (!kernel->loops.empty()) reject(fmt::format("//@loops {} is there twice", rest));
+    loops_ = &kernel->loops;
+  }
+
+  void read_loop(std::string_view rest) {
+    if (!loops_) reject("//@loop stands before any //@loops");
     const std::string word = take_word(rest);
     const std::size_t dots = word.find("..");
     LoopTag loop;
@@ -219,11 +247,12 @@ class TagReader {
       loop.condition = take_word(rest);
     }
     loop.about = rest;
-    kernel.loops.push_back(std::move(loop));
+    loops_->push_back(std::move(loop));
   }
 
   FileTags tags_;
   std::string comment_;
+  std::vector<LoopTag>* loops_ = nullptr;  ///< of the kernel that the last //@loops named
   int line_ = 0;
 };
 
@@ -241,6 +270,7 @@ nlohmann::json to_json(const ArgTag& arg) {
   nlohmann::json json{
       {"name", arg.name}, {"kind", name(arg.kind)}, {"type", arg.type}, {"about", arg.about}};
   if (arg.kind != ArgTag::Kind::scalar) json["size"] = arg.size;
+  if (!arg.null_if.empty()) json["null_if"] = arg.null_if;
   return json;
 }
 

@@ -6,10 +6,13 @@
 //     //@kernel NAME
 //     //@arg    INDEX NAME in|out|inout|scratch|local TYPE[SIZE] about
 //     //@arg    INDEX NAME int|float about
+//     //@null   NAME, NAME if CONDITION                 may be null; without `if` always
 //     //@layout formula                                 how a packed operand lies
 //     //@global SIZE, SIZE, SIZE  prose                 no blanks inside a size, two before prose
 //     //@local  SIZE, SIZE, SIZE  prose
 //     //@needs  condition, condition
+//
+//     //@loops  KERNEL                                  at the end of the file
 //     //@loop   TRIPS if CONDITION about                no blanks inside either; `if` may be absent
 //
 // A kernel has one //@loop for each loop of its compiled code, in the order of the code. That is
@@ -47,8 +50,8 @@ struct ArgTag {
   Kind kind = Kind::scalar;
   std::string type;  ///< of an element: "T", "int", "float", "uint2"
   std::string size;  ///< elements, as a formula; empty for a scalar
+  std::string null_if;  ///< when it may be null, as a formula; empty: never
   std::string about;
-  bool may_be_null() const { return about.find("null") != std::string::npos; }
 };
 const char* name(ArgTag::Kind kind);
 

@@ -195,7 +195,13 @@ Reason bad_options(const FileTags& tags, const Launch& launch) {
   return {};
 }
 
-Reason bad_argument(const ArgTag& tag, const Plan& plan, const Arg& arg) {
+Reason bad_null(const ArgTag& tag, const Names& names) {
+  if (tag.null_if.empty()) return fmt::format("argument {} needs a buffer, not null", tag.name);
+  if (evaluate(tag.null_if, names).value_or(0) != 0) return {};
+  return fmt::format("argument {} may be null only if {}", tag.name, tag.null_if);
+}
+
+Reason bad_argument(const ArgTag& tag, const Names& names, const Plan& plan, const Arg& arg) {
   using Kind = ArgTag::Kind;
   const auto needs = [&](bool fits, const char* what) -> Reason {
     if (fits) return {};
@@ -206,7 +212,7 @@ Reason bad_argument(const ArgTag& tag, const Plan& plan, const Arg& arg) {
   }
   if (tag.kind == Kind::scalar) return needs(std::holds_alternative<float>(arg), "a float");
   if (tag.kind == Kind::local) return needs(std::holds_alternative<LocalArg>(arg), "local memory");
-  if (std::holds_alternative<NullArg>(arg)) return needs(tag.may_be_null(), "a buffer, not null");
+  if (std::holds_alternative<NullArg>(arg)) return bad_null(tag, names);
   const auto* buffer = std::get_if<BufferArg>(&arg);
   if (!buffer) return needs(false, "a buffer");
   const TensorSpec* tensor = plan.tensor(buffer->name);
@@ -249,10 +255,10 @@ Reason bad_kernel(const FileTags& tags, const Plan& plan, const Launch& launch) 
   if (kernel->args.size() != launch.args.size()) {
     return fmt::format("{} arguments, the tags have {}", launch.args.size(), kernel->args.size());
   }
-  for (std::size_t i = 0; i < launch.args.size(); ++i) {
-    if (Reason reason = bad_argument(kernel->args[i], plan, launch.args[i])) return reason;
-  }
   const Names names = names_of(tags, *kernel, launch);
+  for (std::size_t i = 0; i < launch.args.size(); ++i) {
+    if (Reason reason = bad_argument(kernel->args[i], names, plan, launch.args[i])) return reason;
+  }
   if (Reason reason = bad_geometry("local", kernel->local, names, launch.local, true))
     return reason;
   if (Reason reason = bad_geometry("global", kernel->global, names, launch.global, false))

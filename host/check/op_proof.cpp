@@ -3,14 +3,57 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "clam/error.hpp"
-#include "runtime/find_named.hpp"
+#include "runtime/words.hpp"
 
 namespace clam {
+namespace {
+
+/// Adds the lines of a case with one word of each {a,b} in it, those of the first slowest.
+void expand(const std::string& line, std::vector<std::string>& lines) {
+  const std::size_t begin = line.find('{'), end = line.find('}');
+  if (begin == line.npos) return lines.push_back(line);
+  for (std::size_t at = begin + 1, next; at <= end; at = next + 1) {
+    next = std::min(line.find(',', at), end);
+    expand(line.substr(0, begin) + line.substr(at, next - at) + line.substr(end + 1), lines);
+  }
+}
+
+std::vector<std::string> lines_of(const std::string& op, const std::vector<std::string>& cases) {
+  std::vector<std::string> lines;
+  for (const std::string& each : cases) expand(op + " " + each, lines);
+  return lines;
+}
+
+}  // namespace
+
+OpProof::OpProof(std::string op, std::vector<DataSet> data_sets, ReferenceOf reference,
+                 const std::vector<std::string>& cases, const std::vector<std::string>& small_cases,
+                 BadInputs bad_inputs)
+    : op(std::move(op)),
+      data_sets(std::move(data_sets)),
+      reference(reference),
+      cases(lines_of(this->op, cases)),
+      small_cases(lines_of(this->op, small_cases)),
+      bad_inputs(bad_inputs) {}
+
+Expected Expected::of_size(std::int64_t size) {
+  Expected expected;
+  expected.value.resize(static_cast<std::size_t>(size));
+  expected.bound.resize(expected.value.size());
+  return expected;
+}
+
+void Expected::set(std::int64_t at, Bounded element) {
+  value[static_cast<std::size_t>(at)] = element.value;
+  bound[static_cast<std::size_t>(at)] = element.error;
+}
 
 const OpProof& proof_of(const Schema& op) {
-  for (const OpProof* proof : all_proofs()) {
-    if (proof->op == op.name) return *proof;
+  for (const OpProof& proof : all_proofs()) {
+    if (proof.op == op.name) return proof;
   }
   throw std::logic_error("no proof of " + op.name);
 }

@@ -15,6 +15,8 @@
 
 namespace clam {
 
+class Random;
+
 /// How results are compared with the reference (see compare.hpp).
 enum class Check {
   exact,      ///< bit for bit
@@ -30,11 +32,16 @@ struct DataSet {
   void (*fill)(const Problem&, std::uint64_t seed, Tensors& inputs);
 };
 
+/// A number, and how far from it a device may be.
+struct Bounded {
+  double value = 0, error = 0;
+};
+
 /// The expected value of one output: either exact bits, or a value and a bound per element.
 struct Expected {
-  HostTensor exact;           ///< set when the check is bit for bit
-  std::vector<double> value;  ///< else: the result in double precision
-  std::vector<double> bound;  ///< else: the largest error allowed, for each element
+  HostTensor exact = {};           ///< set when the check is bit for bit
+  std::vector<double> value = {};  ///< else: the result in double precision
+  std::vector<double> bound = {};  ///< else: the largest error allowed, for each element
 
   /// A second right value of an element, where rounding decides on which side of a threshold it
   /// falls. NaN: the element has none. Empty: no element has one.
@@ -45,6 +52,10 @@ struct Expected {
   /// Further right values of an element, such as indices of equally large elements. Each element
   /// is checked alone. Empty: no element has any.
   std::vector<std::vector<double>> also = {};
+
+  /// With room for `size` values and bounds of 0.
+  static Expected of_size(std::int64_t size);
+  void set(std::int64_t at, Bounded element);
   bool bit_exact() const { return value.empty(); }
 };
 using Reference = std::map<std::string, Expected>;
@@ -60,22 +71,40 @@ ReferenceOptions reference_options(Check check, const DeviceInfo& device);
 
 /// The proof of an op: data and pure functions, no state.
 struct OpProof {
+  using ReferenceOf = Reference (*)(const Problem&, const Tensors& inputs, const ReferenceOptions&);
+  using BadInputs = Reason (*)(const Problem&, const Tensors&);
+
   std::string op;  ///< its name
   std::vector<DataSet> data_sets;
   /// Expected outputs by name. Inputs are already rounded to their dtype. It uses all host cores.
-  Reference (*reference)(const Problem&, const Tensors& inputs, const ReferenceOptions&) = nullptr;
+  ReferenceOf reference;
   /// Problems that are tested on every device, without dtype. They reach the edges of every tile.
   std::vector<std::string> cases;
   /// As `cases`, but small enough for a simulator: at most two tiles and one element in each
   /// extent. With all variants they launch every kernel of the op.
   std::vector<std::string> small_cases;
+  /// Problems of several groups for each main kernel, which are tested in groups of every size.
+  /// Empty: the small cases.
+  std::vector<std::string> group_cases;
+  /// The smallest limit on the work-items of a group that all plans keep.
+  int least_group = 16;
+  /// Work-items of a group share sums, so the bits of a result depend on its size.
+  bool bits_follow_group = false;
+  /// Draws a problem no larger than the cases, without dtype. Null: a case with other extents.
+  std::string (*random_case)(Random&) = nullptr;
+  int random_cases = 6;  ///< how many a test draws
   /// Returns the reason if values of the inputs are invalid, such as an index out of range. Null:
   /// all values are valid.
-  Reason (*bad_inputs)(const Problem&, const Tensors&) = nullptr;
+  BadInputs bad_inputs;
+
+  /// Cases are given without the op's name; "n={1,2}" stands for "n=1" and "n=2".
+  OpProof(std::string op, std::vector<DataSet> data_sets, ReferenceOf reference,
+          const std::vector<std::string>& cases, const std::vector<std::string>& small_cases,
+          BadInputs bad_inputs = nullptr);
 };
 
 /// The proofs of all ops, in the order of CLAM_OPS in CMakeLists.txt.
-const std::vector<const OpProof*>& all_proofs();
+const std::vector<OpProof>& all_proofs();
 const OpProof& proof_of(const Schema& op);
 const OpProof& proof_of(const Problem& problem);
 /// Throws BadArgument naming the data sets that exist.

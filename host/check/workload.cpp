@@ -20,14 +20,6 @@ namespace {
 
 using nlohmann::json;
 
-/// Ops that a workload may name before they are built; any other word is a typing error.
-constexpr std::string_view kPlannedOps[] = {
-    "dense",      "batch_matmul",    "conv2d",  "attention",      "softmax",
-    "layer_norm", "unary",           "binary",  "pool2d",         "rotary",
-    "transpose",  "slice",           "concat",  "gather",         "get_valid_counts",
-    "nms",        "onnx_nms",        "box_nms", "multibox_prior", "multibox_transform_loc",
-    "ssd_decode", "match_assignment"};
-
 /// One JSON object with the words that lead to it, for messages: "FILE: node 'x': ".
 class Reader {
  public:
@@ -127,26 +119,13 @@ void read_columns(const Reader& file, const std::string& origin, Workload& workl
   }
 }
 
-/// The Problem of a built op; nothing for a planned one; throws for a word that is neither.
-std::optional<Problem> parse_line(const Reader& reader, const std::string& line,
-                                  const std::string& op) {
-  const auto& ops = all_ops();
-  if (std::any_of(ops.begin(), ops.end(), [&](const Op* built) { return built->name == op; })) {
-    try {
-      return Problem::parse(line);
-    } catch (const BadArgument& error) {
-      reader.fail("problem:", error.what());
-    }
+Problem parse_line(const Reader& reader, const std::string& line) {
+  try {
+    return Problem::parse(line);
+  } catch (const BadArgument& error) {
+    reader.fail("problem:", error.what());
   }
-  if (std::find(std::begin(kPlannedOps), std::end(kPlannedOps), op) != std::end(kPlannedOps)) {
-    return std::nullopt;
-  }
-  reader.fail("problem:",
-              fmt::format("unknown op '{}'; it may be {}", op.substr(0, 60),
-                          fmt::join(std::begin(kPlannedOps), std::end(kPlannedOps), " ")));
 }
-
-// ---- the graph ----
 
 /// Names of tensors, of which those of nodes are a part, are names of files too.
 void check_name(const Reader& reader, const std::string& key, const std::string& name) {
@@ -268,14 +247,16 @@ Workload::Tensor read_tensor(const json& value, const std::string& where,
   return tensor;
 }
 
-void read_tensors(const Reader& file, Workload& workload) {
-  if (!file.has("tensors")) return;
-  const json& object = file.at("tensors");
-  if (!object.is_object()) file.fail("tensors", "needs an object by name");
+void read_tensors(const Reader& part, Workload& workload) {
+  if (!part.has("tensors")) return;
+  const json& object = part.at("tensors");
+  if (!object.is_object()) part.fail("tensors", "needs an object by name");
   for (const auto& [name, value] : object.items()) {
-    check_name(file, "tensors", name);
-    workload.tensors[name] =
-        read_tensor(value, fmt::format("{}: tensor '{}'", file.where(), name), workload.parameters);
+    check_name(part, "tensors", name);
+    const std::string where = fmt::format("{}: tensor '{}'", part.where(), name);
+    const bool is_new =
+        workload.tensors.emplace(name, read_tensor(value, where, workload.parameters)).second;
+    if (!is_new) part.fail("tensors", fmt::format("has '{}', which is there already", name));
   }
 }
 
@@ -307,16 +288,14 @@ Workload::Node read_node(const json& value, const std::string& origin, const Wor
   if (reader.has("calls_between")) reader.range("calls_between", reader.at("calls_between"));
   if (reader.has("problem")) {
     node.line = substituted(reader, workload.parameters, reader.text("problem"));
-    node.op = node.line.substr(0, node.line.find(' '));
-    node.problem = parse_line(reader, node.line, node.op);
+    node.problem = parse_line(reader, node.line);
   } else if (node.folded_into.empty()) {
     reader.fail("problem", "is missing; a node needs a problem, folded_into, or both");
   }
   node.inputs = read_names(reader, "inputs");
   node.outputs = read_names(reader, "outputs");
   if (node.in_graph()) check_name(reader, "name", node.name);
-  if (node.in_graph() && node.line.empty())
-    reader.fail("problem:", "a node of the graph needs one");
+  if (node.in_graph() && !node.problem) reader.fail("problem:", "a node of the graph needs one");
   by_column(reader, workload, "published_us",
             [&](const std::string& column, const std::string& key, const json& us) {
               node.published_us[column] = reader.positive(key, us);
@@ -338,6 +317,65 @@ void check_folding(const Workload& workload, const std::string& origin) {
     throw BadArgument(fmt::format(
         "{}: node '{}': folded_into '{}' {}", origin, node.name, node.folded_into.substr(0, 60),
         host ? "is folded itself; name the node that does the work" : "is no node of this file"));
+  }
+}
+
+/// A group with "{name}" replaced by the row's value under that name; other braces stay.
+json with_row(const Reader& group, const json& names, const json& row, const json& value) {
+  if (!row.is_array() || row.size() != names.size()) {
+    group.fail("each",
+               fmt::format("has {}; a row needs {} values", in_quotes(row.dump()), names.size()));
+  }
+  std::string text = value.dump();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (!row[i].is_string() && !row[i].is_number()) {
+      group.fail("each",
+                 fmt::format("has {}; a value is a text or a number", in_quotes(row[i].dump())));
+    }
+    const std::string from = "{" + names[i].get<std::string>() + "}";
+    const std::string word = row[i].dump();
+    const std::string to = row[i].is_string() ? word.substr(1, word.size() - 2) : word;
+    for (std::size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size()) {
+      text.replace(at, from.size(), to);
+    }
+  }
+  return json::parse(text);
+}
+
+void read_nodes(const Reader& part, const std::string& origin, Workload& workload);
+
+/// The tensors and nodes of a group, once for each row.
+void read_group(const json& value, const std::string& origin, Workload& workload) {
+  const Reader group(value, fmt::format("{}: group at node {}", origin, workload.nodes.size()));
+  group.only({"each", "tensors", "nodes"});
+  const json& each = group.at("each");
+  if (!each.is_array() || each.size() < 2 || !each[0].is_array()) {
+    group.fail("each", "needs a row of names, then rows of values");
+  }
+  for (const json& name : each[0]) {
+    if (!name.is_string()) group.fail("each", "needs names in its first row");
+    check_name(group, "each", name.get<std::string>());
+  }
+  for (std::size_t row = 1; row < each.size(); ++row) {
+    json made = value;
+    made.erase("each");
+    made = with_row(group, each[0], each[row], made);
+    const Reader reader(made, group.where());
+    read_tensors(reader, workload);
+    read_nodes(reader, origin, workload);
+  }
+}
+
+void read_nodes(const Reader& part, const std::string& origin, Workload& workload) {
+  if (!part.at("nodes").is_array() || part.at("nodes").empty()) {
+    part.fail("nodes", "needs a list of at least one node");
+  }
+  for (const json& value : part.at("nodes")) {
+    if (value.is_object() && value.contains("each")) {
+      read_group(value, origin, workload);
+    } else {
+      workload.nodes.push_back(read_node(value, origin, workload));
+    }
   }
 }
 
@@ -407,12 +445,7 @@ Workload parse_workload(std::string_view text, const std::string& origin,
   read_columns(reader, origin, workload);
   workload.parameters = read_parameters(reader, parameters);
   read_tensors(reader, workload);
-  if (!reader.at("nodes").is_array() || reader.at("nodes").empty()) {
-    reader.fail("nodes", "needs a list of at least one node");
-  }
-  for (const json& node : reader.at("nodes")) {
-    workload.nodes.push_back(read_node(node, origin, workload));
-  }
+  read_nodes(reader, origin, workload);
   check_folding(workload, origin);
   return workload;
 }

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "clam/problem.hpp"
 #include "clam/tensor.hpp"
 
 namespace clam {
@@ -25,9 +26,8 @@ struct Workload {
   /// One op of the model: a Problem, how often it runs, and what was published about it.
   struct Node {
     std::string name, what;
-    std::string line;                ///< the Problem as written; empty: exists only folded
-    std::string op;                  ///< first word of `line`
-    std::optional<Problem> problem;  ///< set when the op is built
+    std::string line;                ///< the Problem as written
+    std::optional<Problem> problem;  ///< none: it exists only folded
     std::int64_t calls = 0;          ///< in one run of the model; 0 when not known
     std::string folded_into;         ///< the node whose kernel does this work too; or empty
     std::map<std::string, double> published_us;  ///< by column, a call
@@ -36,8 +36,6 @@ struct Workload {
     std::map<std::string, std::string> inputs, outputs;
 
     bool in_graph() const { return !inputs.empty() || !outputs.empty(); }
-    /// The op is planned, but not built yet.
-    bool not_yet() const { return !line.empty() && !problem; }
   };
 
   /// What the file says of a tensor of the graph.
@@ -58,7 +56,7 @@ struct Workload {
 
   const Node* node(std::string_view wanted) const;  ///< nullptr when absent
   bool has_graph() const;
-  /// The Problems of the nodes whose ops are built, in order, each once.
+  /// The Problems of the nodes, in order, each once.
   std::vector<Problem> problems() const;
 };
 

@@ -387,19 +387,17 @@ Launch launch(std::string kernel, const std::string& options, Group group, int c
           std::move(args)};
 }
 
+Arg mask_argument(const BatchMatmul& product) {
+  if (product.mask == "none") return NullArg{};
+  return BufferArg{"mask"};
+}
+
 /// The arguments of a kernel that computes c: buffers, ints, scale.
-std::vector<Arg> arguments(const BatchMatmul& product, const char* a, const char* b,
+std::vector<Arg> arguments(const BatchMatmul& product, std::vector<Arg> buffers,
                            std::initializer_list<int> ints) {
-  std::vector<Arg> args{BufferArg{a}, BufferArg{b}};
-  if (product.mask == "none") {
-    args.emplace_back(NullArg{});
-  } else {
-    args.emplace_back(BufferArg{"mask"});
-  }
-  args.emplace_back(BufferArg{"c"});
-  args.insert(args.end(), ints.begin(), ints.end());
-  args.push_back(product.scale);
-  return args;
+  buffers.insert(buffers.end(), ints.begin(), ints.end());
+  buffers.emplace_back(product.scale);
+  return buffers;
 }
 
 // ---- padding ----
@@ -476,6 +474,27 @@ Reason refuses_tiles(const Problem& problem, const DeviceInfo& device) {
   return cannot_pad(b, product.dtype, device);
 }
 
+/// Of batch_matmul_tn and _tt.
+std::vector<Arg> transposed_arguments(const BatchMatmul& product, const Operand& a,
+                                      const Operand& b) {
+  const Stack &c = product.c, &ra = a.read, &rb = b.read;
+  return arguments(
+      product, {BufferArg{a.source}, BufferArg{b.source}, mask_argument(product), BufferArg{"c"}},
+      {product.m, product.n, round_up(product.k, 4), ra.ld, rb.ld, c.ld, ra.stride, rb.stride,
+       product.mask_stride(), c.stride, ra.offset, rb.offset, c.offset});
+}
+
+/// Of batch_matmul_nt and _nn, without a second source and without a residual.
+std::vector<Arg> tile_arguments(const BatchMatmul& product, const Operand& a, const Operand& b) {
+  const Stack &c = product.c, &ra = a.read, &rb = b.read;
+  return arguments(product,
+                   {BufferArg{a.source}, NullArg{}, BufferArg{b.source}, mask_argument(product),
+                    NullArg{}, BufferArg{"c"}},
+                   {product.m, product.n, round_up(product.k, 4), 0, ra.ld, 0, rb.ld, product.n, 0,
+                    c.ld, ra.stride, rb.stride, product.mask_stride(), c.stride, ra.offset, 0,
+                    rb.offset, 0, c.offset});
+}
+
 void plan_tiles(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                 Plan& plan) {
   const BatchMatmul product(problem);
@@ -488,14 +507,9 @@ void plan_tiles(const Problem& problem, const DeviceInfo& device, const PlanOpti
                               fixed_strides(product, a.read, b.read);
   add_padding(a, product.dtype, options, group, plan);
   add_padding(b, product.dtype, options, group, plan);
-  const Stack& c = product.c;
   plan.launches.push_back(launch(
       plan.variant, options, group, columns, rows, product.batch,
-      arguments(
-          product, a.source.c_str(), b.source.c_str(),
-          {product.m, product.n, round_up(product.k, 4), a.read.ld, b.read.ld, c.ld, a.read.stride,
-           b.read.stride, product.mask_stride(), c.stride, a.read.offset, b.read.offset, c.offset}),
-      cut.parts));
+      product.ta ? transposed_arguments(product, a, b) : tile_arguments(product, a, b), cut.parts));
   plan.clocks = cut.clocks;
 }
 
@@ -511,11 +525,11 @@ void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOpti
   const std::string options = common_options(problem, group);
   const int a_m = product.ta ? 1 : a.ld, a_k = product.ta ? a.ld : 1;
   const int b_k = product.tb ? 1 : b.ld, b_n = product.tb ? b.ld : 1;
-  plan.launches.push_back(
-      launch(plan.variant, options, group, product.n, product.m, product.batch,
-             arguments(product, "a", "b",
-                       {product.m, product.n, product.k, a_m, a_k, b_k, b_n, c.ld, a.stride,
-                        b.stride, product.mask_stride(), c.stride, a.offset, b.offset, c.offset})));
+  plan.launches.push_back(launch(
+      plan.variant, options, group, product.n, product.m, product.batch,
+      arguments(product, {BufferArg{"a"}, BufferArg{"b"}, mask_argument(product), BufferArg{"c"}},
+                {product.m, product.n, product.k, a_m, a_k, b_k, b_n, c.ld, a.stride, b.stride,
+                 product.mask_stride(), c.stride, a.offset, b.offset, c.offset})));
 }
 
 double flops(const Problem& problem) {

@@ -18,7 +18,6 @@
 namespace clam {
 namespace {
 
-constexpr const char* kFile = "dense.cl";
 constexpr int kVector = 4;       ///< columns of a vector
 constexpr int kSharing = 64;     ///< work-items of a group that share k, at most
 constexpr int kPartLanes = 16;   ///< ... that have the same part, but of chunks
@@ -362,28 +361,37 @@ Cut choose_cut(const Problem& problem, Weights weights, const DeviceInfo& device
 
 // ---- launches ----
 
+/// A kernel file, and what its options are called.
+struct Kernels {
+  const char *file, *prefix;
+  const char *bias, *ldx, *ldx2;
+
+  std::string option(const char* name, int value) const {
+    return fmt::format(" -D{}_{}={}", prefix, name, value);
+  }
+};
+constexpr Kernels kPacked{"dense.cl", "DENSE", "BIAS", "LDX", "LDX2"};
+constexpr Kernels kRaw{"batch_matmul.cl", "BMM", "MASK", "LDA", "LDA2"};
+
 /// All launches of a problem take these, whether they use them or not, so that they share programs.
-std::string common_options(const Problem& problem, const Cut& cut, const DeviceInfo& device) {
+std::string common_options(const Kernels& kernels, const Problem& problem, const Cut& cut,
+                           const DeviceInfo& device) {
   const Dense dense(problem);
   std::string options = dense.dtype == Dtype::f16 ? "-DCLAM_F16 " : "";
-  options += fmt::format("-DDENSE_LX={} -DDENSE_LY={} -DDENSE_M0={}", cut.group.x, cut.group.y,
-                         cut.tile.rows);
-  if (cut.tile.columns != kVector) options += fmt::format(" -DDENSE_N0={}", cut.tile.columns);
-  if (cut.trip != 4) options += fmt::format(" -DDENSE_K0={}", cut.trip);
-  if (cut.parts > 1) options += fmt::format(" -DDENSE_PARTS={}", cut.parts);
-  if (dense.acc == Acc::chunk) options += " -DDENSE_ACC=1";
-  if (dense.acc == Acc::f16) options += " -DDENSE_ACC=2";
-  if (splits_addresses(device)) options += " -DDENSE_SPLIT=1";
-  if (fixes_strides(dense) && has_whole_rows(dense)) options += " -DDENSE_WHOLE=1";
-  if (dense.bias) options += " -DDENSE_BIAS=1";
-  if (dense.residual) options += " -DDENSE_RESIDUAL=1";
-  if (dense.k2 > 0) options += " -DDENSE_K2=1";
-  if (problem.choice("act") != "none") options += " -DDENSE_ACT=" + problem.choice("act");
-  return options;
-}
-
-std::string fixed_stride(const Dense& dense, const char* define, int stride) {
-  return fixes_strides(dense) ? fmt::format(" -D{}={}", define, stride) : "";
+  options += fmt::format("-D{0}_LX={1} -D{0}_LY={2} -D{0}_M0={3}", kernels.prefix, cut.group.x,
+                         cut.group.y, cut.tile.rows);
+  if (cut.tile.columns != kVector) options += kernels.option("N0", cut.tile.columns);
+  if (cut.trip != 4) options += kernels.option("K0", cut.trip);
+  if (cut.parts > 1) options += kernels.option("PARTS", cut.parts);
+  if (dense.acc == Acc::chunk) options += kernels.option("ACC", 1);
+  if (dense.acc == Acc::f16) options += kernels.option("ACC", 2);
+  if (splits_addresses(device)) options += kernels.option("SPLIT", 1);
+  if (fixes_strides(dense) && has_whole_rows(dense)) options += kernels.option("WHOLE", 1);
+  if (dense.bias) options += kernels.option(kernels.bias, 1);
+  if (dense.residual) options += kernels.option("RESIDUAL", 1);
+  if (dense.k2 > 0) options += kernels.option("K2", 1);
+  const std::string& act = problem.choice("act");
+  return act == "none" ? options : fmt::format("{} -D{}_ACT={}", options, kernels.prefix, act);
 }
 
 Launch launch(const char* file, std::string kernel, const std::string& options, Group group,
@@ -396,13 +404,15 @@ Launch launch(const char* file, std::string kernel, const std::string& options, 
           std::move(args)};
 }
 
-std::string fixed_strides(const Dense& dense) {
-  const std::string x = fixed_stride(dense, "DENSE_LDX", dense.x.as_read().ld);
-  return dense.k2 > 0 ? x + fixed_stride(dense, "DENSE_LDX2", dense.x2.as_read().ld) : x;
+std::string fixed_strides(const Kernels& kernels, const Dense& dense) {
+  if (!fixes_strides(dense)) return "";
+  const std::string x = kernels.option(kernels.ldx, dense.x.as_read().ld);
+  return dense.k2 > 0 ? x + kernels.option(kernels.ldx2, dense.x2.as_read().ld) : x;
 }
 
 /// What the kernels of tiles have in common.
 struct Tiles {
+  Kernels kernels;
   Dense dense;
   Cut cut;
   Matrix x, x2;  ///< as the kernel reads them
@@ -410,11 +420,12 @@ struct Tiles {
 
   Tiles(const Problem& problem, Weights weights, const DeviceInfo& device,
         const PlanOptions& wanted)
-      : dense(problem),
+      : kernels(weights == Weights::packed ? kPacked : kRaw),
+        dense(problem),
         cut(choose_cut(problem, weights, device, wanted)),
         x(dense.x.as_read()),
         x2(dense.x2.as_read()),
-        options(common_options(problem, cut, device) + fixed_strides(dense)) {}
+        options(common_options(kernels, problem, cut, device) + fixed_strides(kernels, dense)) {}
 };
 
 /// What a launch that writes a source anew adds to the time of a problem: its own instructions or
@@ -445,13 +456,17 @@ double padding_clocks(const Dense& dense, const DeviceInfo& device) {
 
 void add_padding(const Tiles& tiles, Plan& plan) {
   const Dense& dense = tiles.dense;
+  const bool raw = tiles.kernels.file == std::string(kRaw.file);
   for (const Source& source : {dense.x, dense.x2}) {
     if (!source.needs_padding()) continue;
     plan.buffers.push_back({source.padded, BufferSpec::Role::scratch, dense.padded_bytes(source)});
-    plan.launches.push_back(launch(kFile, "dense_pack_x", tiles.options, tiles.cut.group,
-                                   source.padded_k() / kVector, dense.m,
-                                   {BufferArg{source.name}, BufferArg{source.padded}, dense.m,
-                                    source.k, source.at.ld, source.at.offset}));
+    std::vector<Arg> args{BufferArg{source.name}, BufferArg{source.padded}, dense.m, source.k};
+    if (raw) args.insert(args.end(), {dense.m, source.at.ld, 0});
+    if (!raw) args.emplace_back(source.at.ld);
+    args.emplace_back(source.at.offset);
+    plan.launches.push_back(launch(tiles.kernels.file, raw ? "batch_matmul_pad" : "dense_pack_x",
+                                   tiles.options, tiles.cut.group, source.padded_k() / kVector,
+                                   dense.m, std::move(args)));
   }
 }
 
@@ -476,29 +491,30 @@ std::vector<Arg> arguments(const Dense& dense, std::initializer_list<std::string
   return args;
 }
 
-void add_tiles(const char* file, const char* kernel, const Tiles& tiles, const char* w,
+void add_tiles(const char* kernel, const Tiles& tiles, const char* w,
                std::initializer_list<int> ints, const DeviceInfo& device, Plan& plan) {
   const Dense& dense = tiles.dense;
   const std::string x2 = dense.k2 > 0 ? dense.x2.read_from() : "";
-  plan.launches.push_back(launch(file, kernel, tiles.options, tiles.cut.group, tiles.cut.columns,
-                                 ceil_div(dense.m, tiles.cut.tile.rows),
+  plan.launches.push_back(launch(tiles.kernels.file, kernel, tiles.options, tiles.cut.group,
+                                 tiles.cut.columns, ceil_div(dense.m, tiles.cut.tile.rows),
                                  arguments(dense, {dense.x.read_from(), x2, w}, ints),
                                  tiles.cut.parts));
   plan.clocks = tiles.cut.clocks + padding_clocks(dense, device);
 }
 
-/// dense_nt and dense_nn, which differ in how they read w.
+/// Weights as they are: a batch_matmul of one batch item, whose mask has one row, the bias.
 void plan_raw(const char* kernel, Weights weights, const Problem& problem, const DeviceInfo& device,
               const PlanOptions& wanted, Plan& plan) {
   Tiles tiles(problem, weights, device, wanted);
   const Dense& dense = tiles.dense;
   add_padding(tiles, plan);
-  tiles.options += fixed_stride(dense, "DENSE_LDW", dense.w.ld);
-  add_tiles(
-      "dense_raw.cl", kernel, tiles, "w",
-      {dense.m, dense.n, dense.k, dense.k2, tiles.x.ld, tiles.x2.ld, dense.w.ld, dense.r.ld,
-       dense.y.ld, tiles.x.offset, tiles.x2.offset, dense.w.offset, dense.r.offset, dense.y.offset},
-      device, plan);
+  if (fixes_strides(dense)) tiles.options += kRaw.option("LDB", dense.w.ld);
+  const int one_row = 0, one_item = 0;  // strides
+  add_tiles(kernel, tiles, "w",
+            {dense.m, dense.n, dense.k, dense.k2, tiles.x.ld, tiles.x2.ld, dense.w.ld, one_row,
+             dense.r.ld, dense.y.ld, one_item, one_item, one_item, one_item, tiles.x.offset,
+             tiles.x2.offset, dense.w.offset, dense.r.offset, dense.y.offset},
+            device, plan);
 }
 
 // ---- variants ----
@@ -542,7 +558,7 @@ Reason refuses_packed(const Problem& problem, const DeviceInfo& device) {
 void add_packed_w(const Dense& dense, const Cut& cut, const std::string& options, Plan& plan) {
   plan.buffers.push_back(
       {"w_packed", BufferSpec::Role::packed, packed_bytes(dense, dense.n, cut.panel())});
-  plan.pack.push_back(launch(kFile, "dense_pack_w", options, cut.group,
+  plan.pack.push_back(launch(kPacked.file, "dense_pack_w", options, cut.group,
                              ceil_div(dense.n, cut.panel()) * cut.panel() / kVector,
                              dense.padded_k(),
                              {BufferArg{"w"}, BufferArg{"w_packed"}, dense.n, dense.k, dense.k2,
@@ -556,7 +572,7 @@ void plan_packed(const Problem& problem, const DeviceInfo& device, const PlanOpt
   add_packed_w(dense, tiles.cut, tiles.options, plan);
   add_padding(tiles, plan);
   add_tiles(
-      kFile, "dense_packed", tiles, "w_packed",
+      "dense_packed", tiles, "w_packed",
       {dense.m, dense.n, dense.x.padded_k(), dense.x2.padded_k(), tiles.x.ld, tiles.x2.ld,
        dense.r.ld, dense.y.ld, tiles.x.offset, tiles.x2.offset, dense.r.offset, dense.y.offset},
       device, plan);
@@ -595,16 +611,16 @@ void plan_both_packed(const Problem& problem, const DeviceInfo& device, const Pl
                       Plan& plan) {
   const Dense dense(problem);
   const Cut cut = choose_cut(problem, Weights::both_packed, device, wanted);
-  const std::string options = common_options(problem, cut, device);
+  const std::string options = common_options(kPacked, problem, cut, device);
   const int k = dense.padded_k(), tiles = ceil_div(dense.m, cut.tile.rows);
   add_packed_w(dense, cut, options, plan);
   plan.buffers.push_back(
       {"x_packed", BufferSpec::Role::scratch, packed_bytes(dense, dense.m, cut.tile.rows)});
   plan.launches.push_back(launch(
-      kFile, "dense_pack_x_panels", options, cut.group, k / 4, tiles * cut.tile.rows / 4,
+      kPacked.file, "dense_pack_x_panels", options, cut.group, k / 4, tiles * cut.tile.rows / 4,
       {BufferArg{"x"}, BufferArg{"x_packed"}, dense.m, dense.k, dense.x.at.ld, dense.x.at.offset}));
   plan.launches.push_back(launch(
-      kFile, "dense_both_packed", options, cut.group, cut.columns, tiles,
+      kPacked.file, "dense_both_packed", options, cut.group, cut.columns, tiles,
       arguments(dense, {"x_packed", "w_packed"},
                 {dense.m, dense.n, k, dense.r.ld, dense.y.ld, dense.r.offset, dense.y.offset})));
   plan.clocks = cut.clocks + pack_clocks(dense, cut, device);
@@ -625,7 +641,7 @@ Reason refuses_nt(const Problem& problem, const DeviceInfo& device) {
 
 void plan_nt(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
              Plan& plan) {
-  plan_raw("dense_nt", Weights::rows, problem, device, wanted, plan);
+  plan_raw("batch_matmul_nt", Weights::rows, problem, device, wanted, plan);
 }
 
 Reason refuses_nn(const Problem& problem, const DeviceInfo& device) {
@@ -639,7 +655,7 @@ Reason refuses_nn(const Problem& problem, const DeviceInfo& device) {
 
 void plan_nn(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
              Plan& plan) {
-  plan_raw("dense_nn", Weights::columns, problem, device, wanted, plan);
+  plan_raw("batch_matmul_nn", Weights::columns, problem, device, wanted, plan);
 }
 
 Reason refuses_plain(const Problem& problem, const DeviceInfo&) {
@@ -652,14 +668,14 @@ void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOpti
   Cut cut = choose_cut(problem, dense.trans_w ? Weights::rows : Weights::columns, device, wanted);
   cut.group = choose_group(dense.n, dense.trans_w ? kSquareLanes : kPanelLanes, device, wanted);
   cut.parts = 1;
-  const std::string options = common_options(problem, cut, device);
+  const std::string options = common_options(kPacked, problem, cut, device);
   const Matrix x = dense.x.at, x2 = dense.x2.at;
   std::vector<Arg> args = arguments(
       dense, {"x", dense.k2 > 0 ? "x2" : "", "w"},
       {dense.m, dense.n, dense.k, dense.k2, x.ld, x2.ld, dense.step_n(), dense.step_k(), dense.r.ld,
        dense.y.ld, x.offset, x2.offset, dense.w.offset, dense.r.offset, dense.y.offset});
   plan.launches.push_back(
-      launch(kFile, "dense_plain", options, cut.group, dense.n, dense.m, std::move(args)));
+      launch(kPacked.file, "dense_plain", options, cut.group, dense.n, dense.m, std::move(args)));
 }
 
 double flops(const Problem& problem) {

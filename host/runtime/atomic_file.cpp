@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "clam/error.hpp"
@@ -76,6 +77,10 @@ void write_file(const std::string& path, std::string_view bytes) {
     ::unlink(temporary.c_str());
     throw;
   }
+}
+
+std::string json_text(const nlohmann::json& value) {
+  return value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 void require_writable(const std::string& path) {

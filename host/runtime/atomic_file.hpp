@@ -2,6 +2,7 @@
 // atomic_file.hpp - files that are either whole or not there.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,9 @@ namespace clam {
 /// pipe (/dev/stdout) is written in place. Throws IoError with the path and the system's reason;
 /// what was there before then stays as it was.
 void write_file(const std::string& path, std::string_view bytes);
+
+/// JSON text for files and pipes; bytes of driver strings that are no UTF-8 are replaced.
+std::string json_text(const nlohmann::json& value);
 
 /// Throws IoError if write_file to this path would fail for its folder or its rights. Call it
 /// before long work whose result would be lost.

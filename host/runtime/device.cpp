@@ -3,7 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 

@@ -8,10 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "clam/error.hpp"
+#include "words.hpp"
 
 namespace clam {
 namespace {
 
+constexpr Words<4> kGpuFamilyWords{"Midgard", "Bifrost", "Valhall", "fifth generation"};
 constexpr std::int64_t kMostCores = 32;  ///< of any Mali: G71 scales to 32
 
 /// Ids of GPUs whose row has another one: G57 has two, and small G715 and G720 are sold as G615 and
@@ -164,19 +166,7 @@ std::string cores_text(std::int64_t cores) {
 
 }  // namespace
 
-const char* name(Gpu::Family family) {
-  switch (family) {
-    case Gpu::Family::midgard:
-      return "Midgard";
-    case Gpu::Family::bifrost:
-      return "Bifrost";
-    case Gpu::Family::valhall:
-      return "Valhall";
-    case Gpu::Family::fifth:
-      return "fifth generation";
-  }
-  return "";
-}
+const char* name(Gpu::Family family) { return word_of(kGpuFamilyWords, family); }
 
 const Gpu& find_gpu(std::string_view key) {
   if (const Gpu* gpu = gpu_of(key)) return *gpu;

@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 
 #include "clam/error.hpp"
-#include "find_named.hpp"
+#include "words.hpp"
 
 namespace clam {
 

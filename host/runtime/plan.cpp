@@ -3,8 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <cmath>
-
 #include "clam/error.hpp"
 #include "number_text.hpp"
 

@@ -25,8 +25,8 @@ cl::NDRange range(const std::array<std::int64_t, 3>& size) {
 
 std::int64_t largest_group(const Plan& plan) {
   std::int64_t largest = 1;
-  for (const auto* launches : {&plan.pack, &plan.launches}) {
-    for (const Launch& launch : *launches) largest = std::max(largest, product(launch.local));
+  for (const Launch* launch : launches_of(plan)) {
+    largest = std::max(largest, product(launch->local));
   }
   return largest;
 }
@@ -73,13 +73,6 @@ void require_bound(const std::vector<Launch>& launches, const Plan& plan, const 
   }
 }
 
-LaunchTime times_of(const cl::Event& event) {
-  return {event.getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>(),
-          event.getProfilingInfo<CL_PROFILING_COMMAND_SUBMIT>(),
-          event.getProfilingInfo<CL_PROFILING_COMMAND_START>(),
-          event.getProfilingInfo<CL_PROFILING_COMMAND_END>()};
-}
-
 /// Where a tensor's buffer lies: the memory that it is a part of, and its first byte there.
 struct Place {
   cl_mem memory;
@@ -112,6 +105,13 @@ void refuse_overlaps(const Plan& plan, const Bindings& bindings) {
 }
 
 }  // namespace
+
+LaunchTime LaunchTime::of(const cl::Event& event) {
+  return {event.getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>(),
+          event.getProfilingInfo<CL_PROFILING_COMMAND_SUBMIT>(),
+          event.getProfilingInfo<CL_PROFILING_COMMAND_START>(),
+          event.getProfilingInfo<CL_PROFILING_COMMAND_END>()};
+}
 
 std::int64_t Executable::device_bytes() const {
   return std::accumulate(plan_.buffers.begin(), plan_.buffers.end(), std::int64_t{0},
@@ -409,7 +409,7 @@ void Runtime::retire_oldest() {
   if (status != CL_COMPLETE) {
     taint(fmt::format("a kernel ended with {} ({})", cl_status_name(status), status), status);
   }
-  if (oldest.keeps_times) times_.push_back(times_of(oldest.event));
+  if (oldest.keeps_times) times_.push_back(LaunchTime::of(oldest.event));
 }
 
 std::vector<LaunchTime> Runtime::finish() {

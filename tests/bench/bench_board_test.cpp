@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/document.hpp"
-#include "bench/isolated.hpp"
 #include "bench/table.hpp"
 #include "runtime/atomic_file.hpp"
 #include "scripted.hpp"

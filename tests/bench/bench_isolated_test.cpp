@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "bench/isolated.hpp"
+#include "bench/document.hpp"
 #include "command.hpp"
 #include "contains.hpp"
 #include "runtime/atomic_file.hpp"

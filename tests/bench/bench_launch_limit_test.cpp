@@ -2,7 +2,7 @@
 // bench_launch_limit_test.cpp - boards whose driver ends what takes over 5 s.
 #include <gtest/gtest.h>
 
-#include "bench/launch_limit.hpp"
+#include "bench/conditions.hpp"
 #include "bench/measure.hpp"
 #include "expect_reason.hpp"
 #include "scripted.hpp"

@@ -547,20 +547,6 @@ TEST(bench, wrong_input_is_2_with_a_sentence) {
   EXPECT_NE(folder.err.find("CLAM_KERNEL_DIR=/nowhere is no folder"), std::string::npos);
 }
 
-TEST(bench_scripted, a_workload_of_ops_that_are_not_built_is_77) {
-  CLAM_NEEDS_DEVICE();
-  const TemporaryFolder folder;
-  const std::string file = folder.file("tiny.json");
-  write_file(file, R"({"clam_workload": 1, "name": "tiny", "title": "Tiny", "about": "one",
-    "columns": [], "nodes": [{"name": "head", "what": "-", "calls": 1,
-    "problem": "match_assignment m=2 n=2 dtype=f32"}]})");
-  if (!read_workload(file).node("head")->not_yet()) GTEST_SKIP() << "match_assignment is built";
-  const Finished done = run_bench({"--workload", file});
-  EXPECT_EQ(done.code, 77) << done.err;
-  EXPECT_NE(done.out.find("tiny                      match_assignment 1"), std::string::npos)
-      << done.out;
-}
-
 TEST(bench_scripted, an_unknown_device_is_3) {
   CLAM_NEEDS_DEVICE();
   const Finished done = run_bench({"--problem", kDense, "--device", "Mali-T1"});

@@ -82,10 +82,10 @@ inline Bundle scale_bundle() {
 }
 
 /// Written into folder/case.
-inline void write(const TemporaryFolder& folder, const Bundle& bundle, const Extras& extras = {}) {
+inline void write(const TemporaryFolder& folder, const Bundle& bundle, bool single_file = false) {
   std::filesystem::create_directories(folder.file("case"));
   write_case(folder.file("case"), bundle);
-  finish_case(folder.file("case"), bundle, extras);
+  finish_case(folder.file("case"), bundle, single_file);
 }
 
 /// Every file of a folder, by name.

@@ -251,26 +251,6 @@ TEST(bundle, a_new_one_takes_the_place_of_another_whole) {
   EXPECT_EQ(std::distance(begin(entries), end(entries)), 1);  // nothing is left beside it
 }
 
-TEST(bundle, the_simulators_file_has_one_launch_without_half) {
-  Bundle bundle = scale_bundle();
-  const std::string sim = sim_text(bundle);
-  EXPECT_TRUE(contains(sim, "\nscale.cl\nscale\n16 1 1\n16 1 1\n")) << sim;
-  EXPECT_TRUE(contains(sim, "<size=16 float>\n0 3 6 9\n")) << sim;
-  EXPECT_TRUE(contains(sim, "dump>")) << sim;
-  Bundle other = scale_bundle();
-  other.plan->launches[0].args[1] = BufferArg{"src"};
-  EXPECT_THROWS_SAYING(sim_text(other), BadArgument, "cannot be one buffer, as src is");
-  other = scale_bundle();
-  other.plan->launches[0].options = "-DNAME='a b'";
-  EXPECT_TRUE(contains(sim_text(other), R"( --build-options '-DNAME='\''a b'\''' kernel.sim)"))
-      << sim_text(other);
-  bundle.plan->launches.push_back(bundle.plan->launches.front());
-  EXPECT_THROWS_SAYING(sim_text(bundle), BadArgument, "one launch");
-  bundle.plan->launches.pop_back();
-  bundle.plan->tensors[0].dtype = Dtype::f16;
-  EXPECT_THROWS_SAYING(sim_text(bundle), BadArgument, "no half");
-}
-
 TEST(bundle, a_kernel_that_turns_half_on_needs_it) {
   const std::string pragma = "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n";
   Bundle bundle = scale_bundle();

@@ -77,8 +77,9 @@ void expect_replay(const TemporaryFolder& folder, const std::string& name,
 
 /// dense_plain with more in its sum where a condition on m, n, row, col and x holds.
 void break_dense(const TemporaryFolder& kernels, const std::string& condition) {
-  const std::string from = "if (row >= m || col >= n) return;\n  const float sum = ";
-  break_kernel(kernels, "dense.cl", from, from + "(" + condition + " ? 8.0f : 0.0f) + ");
+  const std::string from = "const float z = fma(alpha, sum,";
+  break_kernel(kernels, "dense.cl", from,
+               "const float z = fma(alpha, sum + (" + condition + " ? 8.0f : 0.0f),");
 }
 
 void record_dense(const TemporaryFolder& folder, const std::string& condition) {
@@ -117,12 +118,12 @@ TEST(shrink_scripted, the_value_that_it_takes) {
   ASSERT_NE(guilty, 0);
   const TemporaryFolder kernels;
   // Any element of the row, so that no place in it is known beforehand.
-  const std::string from = "if (row >= m || col >= n) return;\n  const float sum = ";
+  const std::string from = "const float z = fma(alpha, sum,";
   break_kernel(kernels, "dense.cl", from,
-               fmt::format("if (row >= m || col >= n) return;\n  float more = 0;\n"
+               fmt::format("float more = 0;\n"
                            "  for (int i = 0; i < k; ++i)\n"
                            "    if (x[offx + row * ldx + i] == {:a}f) more = 8;\n"
-                           "  const float sum = more + ",
+                           "  const float z = fma(alpha, sum + more,",
                            guilty));
   recorded(folder, {kDense, "--variant", "dense_plain", "--fill", set.name}, &kernels);
   const json report = shrunk(folder);
@@ -364,7 +365,7 @@ TEST(shrink_device, the_forms_and_notes_of_the_bundle_are_kept_where_they_can_be
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder, kernels;
   break_softmax(kernels, "1.01");
-  recorded(folder, {kSoftmax, "--single-file", "--format", "oclgrind", "--limit", "33"}, &kernels);
+  recorded(folder, {kSoftmax, "--single-file", "--limit", "33"}, &kernels);
   json written = case_of(folder);
   EXPECT_EQ(written.at("limit_s"), 33);
   written["shrunk"] = {
@@ -375,8 +376,7 @@ TEST(shrink_device, the_forms_and_notes_of_the_bundle_are_kept_where_they_can_be
   EXPECT_EQ(small.limit_s, 33);
   EXPECT_EQ(small.shrunk->from, "a larger one");
   EXPECT_EQ(small.shrunk->notes.front(), "look");
-  const Extras extras = extras_of(folder.file("case-small"));
-  EXPECT_TRUE(extras.single_file && extras.sim);
+  EXPECT_TRUE(is_single_file(folder.file("case-small")));
 }
 
 TEST(shrink_device, the_smallest_is_run_elsewhere_too) {

@@ -177,16 +177,6 @@ TEST(cli, mali_asks_the_compilers_of_testing) {
   expect_refusal(accepted, 2, "is of Debian 13's compilers: give --expectations another file");
 }
 
-TEST(cli, mali_says_why_a_workload_has_no_kernel) {
-  const TemporaryFolder folder;
-  write_file(folder.file("cut.json"), R"({"clam_workload": 1, "name": "cut", "title": "Cut",
-    "about": "a layer", "columns": [], "nodes": [
-    {"name": "cut", "what": "a part", "problem": "slice shape=4 dtype=f32"}]})");
-  const Finished finished = run_mali({"--workload", folder.file("cut.json")});
-  EXPECT_EQ(finished.code, 0) << finished.err;
-  EXPECT_TRUE(contains(finished.out, "its op is not built yet")) << finished.out;
-}
-
 TEST(cli, mali_refuses_what_it_cannot_mean) {
   expect_refusal(run_mali({"nothing*"}), 2, "no kernel of any plan matches 'nothing*'");
   expect_refusal(run_mali({"dense*", "conv*"}), 2, "one pattern at a time");

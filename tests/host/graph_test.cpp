@@ -82,18 +82,6 @@ TEST(graph, references_feed_each_other) {
   EXPECT_NEAR(chain.at("distances").get(0), std::exp(z), 1e-6);
 }
 
-TEST(graph, what_waits_for_an_op_that_is_not_built_is_not_yet) {
-  json workload = test::tiny_graph();
-  workload["nodes"][1]["problem"] = "slice m=4 n=4 dtype=f32";
-  const Graph graph = graph_of(workload);
-  ASSERT_EQ(graph.nodes.size(), 1u);
-  EXPECT_EQ(graph.nodes[0].name, "project");
-  ASSERT_EQ(graph.not_yet.size(), 2u);
-  EXPECT_EQ(graph.not_yet[0].reason, "the op slice is not built yet");
-  EXPECT_EQ(graph.not_yet[1].reason, "it reads 'flat' of node 'softmax', which is not yet");
-  EXPECT_EQ(graph_inputs(graph, 1).count("w2"), 0u) << "nobody reads it";
-}
-
 TEST(graph, the_readme_knows_every_fill) {
   const std::string readme = read_file(CLAM_SOURCE_DIR "/bench/workloads/README.md");
   for (const Fill& fill : all_fills()) {

@@ -32,18 +32,21 @@ const char* const kTagged = R"(// SPDX-License-Identifier: MIT
 // Reads each once.
 //@kernel scale
 //@arg    0 src    in    T[ceil(n/4)*4]   aligned
-//@arg    1 bias   in    T[n]             null without SCALE_BIAS
+//@arg    1 bias   in    T[n]
 //@arg    2 dst    out   T[n]
 //@arg    3 tile   local float[SCALE_WG]
 //@arg    4 n      int                    elements
 //@arg    5 factor float
+//@null   bias if SCALE_BIAS==0
 //@layout src[i] = x[i]
 //@global ceil(n/SCALE_WG)*SCALE_WG, batch   one group more is fine
 //@local  SCALE_WG
 //@needs  n >= 1, n % 2 == 0, src does not overlap dst
+__kernel void scale() {}
+
+//@loops scale
 //@loop   n/2  over pairs
 //@loop   0..SCALE_WG/8 if SCALE_BIAS==1  over the biases of others
-__kernel void scale() {}
 )";
 
 FileTags tags_of(const std::string& text) { return read_tags({"scale.cl", text, "here", ""}); }
@@ -82,7 +85,8 @@ TEST(manifest, reads_every_tag) {
   EXPECT_EQ(kernel.about, "One work-item per element. Reads each once.");
   ASSERT_EQ(kernel.args.size(), 6u);
   EXPECT_EQ(kernel.args[0].size, "ceil(n/4)*4");
-  EXPECT_TRUE(kernel.args[1].may_be_null());
+  EXPECT_EQ(kernel.args[0].null_if, "");
+  EXPECT_EQ(kernel.args[1].null_if, "SCALE_BIAS==0");
   EXPECT_EQ(kernel.args[2].kind, ArgTag::Kind::out);
   EXPECT_EQ(kernel.args[3].type, "float");
   EXPECT_EQ(kernel.args[4].kind, ArgTag::Kind::scalar);
@@ -116,6 +120,8 @@ TEST(manifest, json_has_every_part) {
   EXPECT_EQ(kernel["loops"][0], json({{"least", "n/2"}, {"most", "n/2"}, {"about", "over pairs"}}));
   EXPECT_EQ(kernel["loops"][1]["if"], "SCALE_BIAS==1");
   EXPECT_EQ(kernel["arguments"][0]["kind"], "in");
+  EXPECT_FALSE(kernel["arguments"][0].contains("null_if"));
+  EXPECT_EQ(kernel["arguments"][1]["null_if"], "SCALE_BIAS==0");
   EXPECT_FALSE(kernel["arguments"][4].contains("size")) << "a scalar has no size";
 }
 
@@ -125,7 +131,7 @@ TEST(manifest, broken_tags_are_refused_with_their_line) {
   } faults[] = {
       {"//@kernel scale", "//@kernel", "scale.cl:10: //@kernel needs one name"},
       {"//@kernel scale", "//@kernal scale", "scale.cl:10: //@kernal stands before any //@kernel"},
-      {"//@layout", "//@layuot", "scale.cl:17: unknown tag //@layuot"},
+      {"//@layout", "//@layuot", "scale.cl:18: unknown tag //@layuot"},
       {"//@define SCALE_WG  64", "//@define SCALE_WG  48", "scale.cl:4: SCALE_WG: default 48"},
       {"//@define SCALE_SKIP 0               elements left out", "//@define SCALE_SKIP",
        "scale.cl:6: //@define needs a name and a default"},
@@ -135,13 +141,20 @@ TEST(manifest, broken_tags_are_refused_with_their_line) {
       {"2 dst    out   T[n]", "2 dst    out   T", "scale.cl:13: argument dst needs TYPE[SIZE]"},
       {"2 dst ", "3 dst ", "scale.cl:13: kernel scale: argument 2 comes next, not '3'"},
       {"//@local  SCALE_WG", "//", "kernel scale has no //@local"},
-      {"//@local  SCALE_WG", "//@local  1 2 3 4", "scale.cl:19: //@local has over 3 sizes"},
+      {"//@local  SCALE_WG", "//@local  1 2 3 4", "scale.cl:20: //@local has over 3 sizes"},
       {"//@needs  n >= 1, n % 2 == 0, src does not overlap dst", "//@needs",
-       "scale.cl:20: //@needs is empty"},
-      {"//@loop   n/2  over pairs", "//@loop", "scale.cl:21: //@loop is empty"},
-      {"n/2", "..n", "scale.cl:21: //@loop needs TRIPS or LEAST..MOST, not '..n'"},
-      {"n/2", "n..", "scale.cl:21: //@loop needs TRIPS or LEAST..MOST, not 'n..'"},
-      {"n/2", "0..n..2", "scale.cl:21: //@loop needs TRIPS or LEAST..MOST, not '0..n..2'"},
+       "scale.cl:21: //@needs is empty"},
+      {"bias if", "skip if", "scale.cl:17: //@null: kernel scale has no buffer 'skip'"},
+      {"bias if", "n if", "scale.cl:17: //@null: kernel scale has no buffer 'n'"},
+      {"bias if", "bias, bias if", "scale.cl:17: //@null names bias twice"},
+      {"//@loops scale", "", "scale.cl:25: //@loop stands before any //@loops"},
+      {"//@loops scale", "//@loops", "scale.cl:24: //@loops needs the name of a kernel above"},
+      {"//@loops scale", "//@loops x", "scale.cl:24: //@loops needs the name of a kernel above"},
+      {"over pairs", "over pairs\n//@loops scale", "scale.cl:26: //@loops scale is there twice"},
+      {"//@loop   n/2  over pairs", "//@loop", "scale.cl:25: //@loop is empty"},
+      {"n/2", "..n", "scale.cl:25: //@loop needs TRIPS or LEAST..MOST, not '..n'"},
+      {"n/2", "n..", "scale.cl:25: //@loop needs TRIPS or LEAST..MOST, not 'n..'"},
+      {"n/2", "0..n..2", "scale.cl:25: //@loop needs TRIPS or LEAST..MOST, not '0..n..2'"},
   };
   for (const auto& fault : faults) {
     EXPECT_THROWS_SAYING(tags_of(replaced(kTagged, fault.from, fault.to)), BadArgument,
@@ -202,7 +215,6 @@ TEST(manifest, trips_that_cannot_be_counted_are_refused_by_kernel) {
       {"n/2", "0/0", "//@loop: 0/0 is no count of trips"},
       {"n/2", "n..n/2", "//@loop: n is 100, and n/2 is 50, which is less"},
       {"SCALE_BIAS==1", "n==1", "//@loop: n==1 is no condition of defines alone"},
-      {"//@kernel scale", "//@kernel other", "scale.cl: kernel scale: it is not tagged"},
   };
   for (const auto& fault : faults) {
     EXPECT_THROWS_SAYING(trips(tags_of(replaced(kTagged, fault.from, fault.to)), launch),
@@ -211,6 +223,10 @@ TEST(manifest, trips_that_cannot_be_counted_are_refused_by_kernel) {
   Launch short_of = launch;
   short_of.args.resize(1);
   EXPECT_THROWS_SAYING(trips(tags_of(kTagged), short_of), BadArgument, "n/2 is no count of trips");
+  Launch other = launch;
+  other.kernel = "other";
+  EXPECT_THROWS_SAYING(trips(tags_of(kTagged), other), BadArgument,
+                       "scale.cl: kernel other: it is not tagged");
 }
 
 TEST(manifest, a_plan_that_contradicts_the_tags_is_caught) {
@@ -225,6 +241,8 @@ TEST(manifest, a_plan_that_contradicts_the_tags_is_caught) {
       {[](Launch& l) { l.args[4] = 100.0f; }, "argument n needs an int"},
       {[](Launch& l) { l.args[5] = 2; }, "argument factor needs a float"},
       {[](Launch& l) { l.args[0] = NullArg{}; }, "argument src needs a buffer, not null"},
+      {[](Launch& l) { l.options += " -DSCALE_BIAS"; },
+       "argument bias may be null only if SCALE_BIAS==0"},
       {[](Launch& l) { l.args[2] = BufferArg{"x"}; }, "dst is written, but 'x' is an input"},
       {[](Launch& l) { l.args[3] = BufferArg{"x"}; }, "argument tile needs local memory"},
       {[](Launch& l) { l.args[0] = 5; }, "argument src needs a buffer"},

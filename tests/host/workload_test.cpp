@@ -11,7 +11,6 @@
 #include <set>
 
 #include "clam/error.hpp"
-#include "clam/op.hpp"
 
 namespace clam {
 namespace {
@@ -84,17 +83,6 @@ TEST(workload, lightglue_has_its_published_matrix_products) {
   EXPECT_EQ(workload.published_device.substr(0, 9), "Mali-G610");
 }
 
-TEST(workload, nodes_of_ops_not_built_are_not_yet) {
-  const Workload workload = parse_workload(good().dump(), "tiny.json");
-  EXPECT_FALSE(workload.node("first")->not_yet());
-  EXPECT_FALSE(workload.node("bias")->not_yet()) << "a folded node has nothing to build";
-  bool built = false;
-  for (const Op* op : all_ops()) built = built || op->name == "attention";
-  EXPECT_EQ(workload.node("later")->not_yet(), !built);
-  EXPECT_EQ(workload.node("later")->op, "attention");
-  EXPECT_EQ(workload.node("nothing"), nullptr);
-}
-
 TEST(workload, problems_are_listed_once) {
   json workload = good();
   json again = workload["nodes"][0];
@@ -125,6 +113,51 @@ TEST(workload, a_folded_time_known_as_a_range_is_never_summed) {
   ASSERT_TRUE(time);
   EXPECT_EQ(time->us, 10);
   EXPECT_TRUE(time->at_least);
+}
+
+/// Two rows of a product each, as a group.
+json grouped() {
+  json workload = good();
+  workload["nodes"].push_back(json::parse(R"({
+    "each": [["i", "k", "act"], [0, 4, ""], [1, 8, " act=relu"]],
+    "tensors": {"w{i}": {"shape": [4, "{k}"], "fill": "normal"}},
+    "nodes": [{"name": "p{i}", "what": "product {i}", "problem": "dense m=4 n=4 k={k} dtype=f32{act}",
+               "inputs": {"x": "x{i}", "w": "w{i}"}, "outputs": {"y": "y{i}"}}]})"));
+  return workload;
+}
+
+TEST(workload, a_group_stands_for_its_nodes_and_tensors) {
+  const Workload workload = parse_workload(grouped().dump(), "tiny.json");
+  ASSERT_EQ(workload.nodes.size(), 5u);
+  EXPECT_EQ(workload.nodes[3].line, "dense m=4 n=4 k=4 dtype=f32");
+  EXPECT_EQ(workload.nodes[4].line, "dense m=4 n=4 k=8 dtype=f32 act=relu");
+  EXPECT_EQ(workload.nodes[4].what, "product 1");
+  EXPECT_EQ(workload.nodes[4].inputs.at("w"), "w1");
+  EXPECT_EQ(workload.tensors.at("w0").shape, (Shape{4, 4}));
+  EXPECT_EQ(workload.tensors.at("w1").shape, (Shape{4, 8}));
+}
+
+TEST(workload, bad_groups_are_refused_with_a_sentence) {
+  const auto damaged = [](void (*change)(json & group)) {
+    json workload = grouped();
+    change(workload["nodes"][3]);
+    return refusal(workload);
+  };
+  const std::string start = "tiny.json: group at node 3: ";
+  EXPECT_EQ(damaged([](json& group) { group["each"] = json::array(); }),
+            start + "each needs a row of names, then rows of values");
+  EXPECT_EQ(damaged([](json& group) {
+              group["each"][1] = {0, 4};
+            }),
+            start + "each has '[0,4]'; a row needs 3 values");
+  EXPECT_EQ(damaged([](json& group) { group["each"][0][1] = 7; }),
+            start + "each needs names in its first row");
+  EXPECT_EQ(damaged([](json& group) { group["each"][1][1] = json::array(); }),
+            start + "each has '[]'; a value is a text or a number");
+  EXPECT_EQ(damaged([](json& group) { group["times"] = 2; }),
+            start + "unknown key 'times'; it may have each tensors nodes");
+  EXPECT_EQ(damaged([](json& group) { group["each"][2][0] = 0; }),
+            start + "tensors has 'w0', which is there already");
 }
 
 TEST(workload, reads_a_path) {

@@ -23,7 +23,7 @@ const Gpu& g610() { return find_gpu("g610"); }
 FileTags tags_with(const std::string& loops) {
   const std::string text =
       "//@define WG 64\n//@define SKIP 0\n//@kernel f\n//@arg 0 x in T[n]\n//@arg 1 n int\n"
-      "//@global n\n//@local WG\n" +
+      "//@global n\n//@local WG\n//@loops f\n" +
       loops + "\n";
   return read_tags({"f.cl", text, "here", ""});
 }

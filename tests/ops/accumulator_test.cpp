@@ -391,13 +391,10 @@ TEST(accumulator, an_exact_set_is_exact_in_half) {
   EXPECT_TRUE(Trap("dense m=1 n=2 k=1024 acc=f16", "exact").judge({0}).pass);
   const Products ones(2049, {1, 1});
   EXPECT_EQ(device_sum(ones, {0}), 2048);  // where a half stops counting
-  EXPECT_THROWS_SAYING(
-      (Epilogue{"dense", 1, Activation::none, Dtype::f16, Acc::f16}.require_exact_operands({},
-                                                                                           2049)),
-      BadArgument, "dense: an exact check sums up to 2^11 products");
-  EXPECT_NO_THROW(
-      (Epilogue{"dense", 1, Activation::none, Dtype::f16, Acc::chunk}.require_exact_operands(
-          {}, 2049)));
+  const std::string one = "dense m=1 n=1 k=1 dtype=f16 acc=";
+  EXPECT_THROWS_SAYING(Epilogue(Problem::parse(one + "f16")).require_exact_operands({}, 2049),
+                       BadArgument, "dense: an exact check sums up to 2^11 products");
+  EXPECT_NO_THROW(Epilogue(Problem::parse(one + "chunk")).require_exact_operands({}, 2049));
 }
 
 TEST(accumulator, outliers_of_half_sums_are_positive_and_do_not_overflow) {

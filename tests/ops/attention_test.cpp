@@ -7,10 +7,9 @@
 #include <limits>
 
 #include "attention_faults.hpp"
-#include "check/ops/shared/random.hpp"
 #include "clam/gpu.hpp"
 #include "clam/planner.hpp"
-#include "faults.hpp"
+#include "every_op.hpp"
 #include "op_device.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
@@ -213,6 +212,11 @@ TEST(attention, with_swap_the_reference_has_the_other_items_keys_and_values) {
 // Fixed, so that small cases cannot pass or fail by chance.
 constexpr std::uint64_t kSeed = 1;
 
+const test::Simulation simulation("attention", 1e7,
+                                  [](const Problem& problem, const Tensors& inputs) {
+                                    return attention_faults::computed(problem, inputs, Fault::none);
+                                  });
+
 /// A problem with its inputs of one data set, and what is expected of them.
 struct Sample {
   Problem problem;
@@ -231,43 +235,6 @@ struct Sample {
     return compare(attention_faults::computed(problem, inputs, fault), expected);
   }
 };
-
-/// Large cases are for the device.
-bool is_quick(const Problem& problem) { return flops_of(problem) < 1e7; }
-
-TEST(attention, honest_outputs_pass_every_set_and_none_is_blind) {
-  for (const char* dtype : {"f32", "f16"}) {
-    for (const Problem& problem : problems_of(proof_of(find_op("attention")).cases, dtype)) {
-      if (!is_quick(problem)) continue;
-      for (const DataSet& set : proof_of(problem).data_sets) {
-        const Verdict verdict = Sample(problem, set).judge(Fault::none);
-        EXPECT_TRUE(verdict.pass) << problem.text() << " " << set.name << ": " << verdict.reason;
-        EXPECT_FALSE(verdict.blind) << problem.text() << " " << set.name;
-      }
-    }
-  }
-}
-
-TEST(attention, sets_catch_zeros_constants_and_what_is_in_the_wrong_place) {
-  for (const char* line :
-       {"attention heads=2 nq=17 nk=65 d=64", "attention heads=2 nq=13 nk=29 d=40 dv=37 mask=bhqk",
-        "attention heads=2 nq=33 nk=65 d=64 acc=chunk mask=qk"}) {
-    const std::string dtype = std::string(line).find("chunk") == std::string::npos ? "f32" : "f16";
-    for (const char* set : {"zero_mean", "exact", "outliers"}) {
-      SCOPED_TRACE(fmt::format("{} {}", line, set));
-      const Sample sample(line, set, dtype);
-      const HostTensor honest = sample.honest();
-      const std::int64_t n = honest.shape().back();
-      EXPECT_FALSE(compare(test::all_zero(honest), sample.expected).pass);
-      EXPECT_FALSE(compare(test::constant(honest), sample.expected).pass);
-      EXPECT_FALSE(compare(test::swapped_columns(honest, n), sample.expected).pass);
-      EXPECT_FALSE(compare(test::wrong_tile(honest, n), sample.expected).pass);
-      const Tensors others = make_inputs(sample.problem, data_set(set), kSeed + 1);
-      const HostTensor before = attention_faults::computed(sample.problem, others, Fault::none);
-      EXPECT_FALSE(compare(test::stale_last_row(honest, before, n), sample.expected).pass);
-    }
-  }
-}
 
 TEST(attention, half_accumulators_are_caught_where_float_was_asked_for) {
   for (const char* dtype : {"f32", "f16"}) {
@@ -306,19 +273,10 @@ TEST(attention, sets_catch_what_is_left_out_or_not_done) {
 
 // ---- kernels ----
 
-class attention_device : public test::OpDevice {};
+using attention_device = test::OpDevice;
 
 /// Kernels made worse on purpose: one driver is enough to see that they are caught.
 class attention_broken : public test::OpDevice {};
-
-TEST_F(attention_device, groups_of_every_size_pass) {
-  for (const std::string& dtype : dtypes()) {
-    for (const char* line :
-         {"attention heads=1 nq=17 nk=65 d=64 mask=qk", "attention heads=2 nq=5 nk=75 d=80"}) {
-      for (const int limit : {4, 16, 32}) expect_all_sets_pass(parse(line, dtype), limit);
-    }
-  }
-}
 
 /// What is planned for a Mali: addresses in two halves, and other tiles.
 TEST_F(attention_device, plans_for_a_mali_pass) {
@@ -340,31 +298,6 @@ TEST_F(attention_device, plans_for_a_mali_pass) {
       }
     }
   }
-}
-
-TEST_F(attention_device, random_problems_pass) {
-  Random random(test::seed());
-  for (int i = test::random_problems_of_this_run(6); i > 0; --i) {
-    const int kv_heads = random.integer(1, 3);
-    const char* masks[] = {"none", "qk", "bqk", "bhqk"};
-    const std::string line = fmt::format(
-        "attention batch={} heads={} kv_heads={} nq={} nk={} d={} dv={} causal={} mask={}",
-        random.integer(1, 2), kv_heads * random.integer(1, 2), kv_heads, random.integer(1, 40),
-        random.integer(1, 90), random.integer(1, 70), random.integer(1, 70), random.integer(0, 1),
-        masks[random.integer(0, 3)]);
-    for (const std::string& dtype : dtypes()) expect_all_sets_pass(parse(line, dtype));
-  }
-}
-
-TEST_F(attention_device, other_inputs_give_other_outputs_and_the_same_inputs_the_same) {
-  const Problem problem = parse("attention heads=2 nq=17 nk=65 d=64");
-  const Tensors one = make_inputs(problem, data_set("zero_mean"), 1);
-  const Tensors two = make_inputs(problem, data_set("zero_mean"), 2);
-  for_each_variant(problem, 0, [&](Trial& trial) {
-    const HostTensor first = run(trial, one).at("o"), second = run(trial, two).at("o");
-    for (std::int64_t i = 0; i < first.size(); ++i) EXPECT_NE(first.bits(i), second.bits(i)) << i;
-    EXPECT_TRUE(run(trial, one).at("o") == first);
-  });
 }
 
 TEST_F(attention_device, what_is_not_finite_stays_in_its_query) {

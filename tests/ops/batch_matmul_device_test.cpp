@@ -8,7 +8,6 @@
 
 #include "check/op_proof.hpp"
 #include "check/ops/batch_matmul_data.hpp"
-#include "check/ops/shared/random.hpp"
 #include "clam/gpu.hpp"
 #include "clam/planner.hpp"
 #include "op_device.hpp"
@@ -22,7 +21,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-Problem parse(const std::string& words, const std::string& dtype = "f32") {
+Problem problem_of(const std::string& words, const std::string& dtype = "f32") {
   return Problem::parse("batch_matmul " + words + " dtype=" + dtype);
 }
 
@@ -35,27 +34,10 @@ HostTensor tensor(Dtype dtype, Shape shape, const std::vector<double>& values) {
   return tensor;
 }
 
-class batch_matmul_device : public test::OpDevice {
- protected:
-  static Problem parse(const std::string& words, const std::string& dtype = "f32") {
-    return clam::parse(words, dtype);
-  }
-  static HostTensor run_c(Trial& trial, const Tensors& inputs) {
-    return run(trial, inputs).at("c");
-  }
-};
+using batch_matmul_device = test::OpDevice;
 
 /// Kernels made worse on purpose: one driver is enough to see that they are caught.
 class batch_matmul_broken : public test::OpDevice {};
-
-TEST_F(batch_matmul_device, every_group_size_gives_the_same_bits) {
-  for (const std::string& dtype : dtypes()) {
-    for (const char* words :
-         {"batch=3 m=13 n=70 k=20 tb=1", "batch=2 m=41 n=39 k=43", "batch=3 m=12 n=68 k=20 ta=1"}) {
-      expect_same_bits_in_every_group(parse(words, dtype), data_set("zero_mean"));
-    }
-  }
-}
 
 /// The plan with other tiles; small problems would never choose the high ones, nor the wide.
 Plan with_tile(Plan plan, const Problem& problem, int rows, int columns) {
@@ -105,7 +87,7 @@ const TileCase kTiles[] = {{"nt", "n=15 k=36 tb=1", 4, {1, 2, 4, 6, 8}},
 TEST_F(batch_matmul_device, every_tile_is_right_at_its_edges) {
   const auto check = [&](const TileCase& tile, int rows, int m, const auto& sum) {
     const Problem problem =
-        parse(fmt::format("batch=2 m={} {}{}", m, tile.rest, sum.second), sum.first);
+        problem_of(fmt::format("batch=2 m={} {}{}", m, tile.rest, sum.second), sum.first);
     const std::string variant = std::string("batch_matmul_") + tile.how;
     if (find_variant(op_of(problem), variant).refuses(problem, test::runtime().device())) return;
     SCOPED_TRACE(fmt::format("{} {} tile {}x{}", problem.text(), variant, rows, tile.columns));
@@ -135,7 +117,7 @@ TEST_F(batch_matmul_device, plans_for_a_mali_are_right_here_too) {
                                         "batch=3 m=195 n=128 k=68 ta=1 tb=1"};
   for (const auto& [dtype, acc] : sums_of(dtypes())) {
     for (const std::string& word : test::of_this_run(all)) {
-      const Problem problem = parse(word + acc, dtype);
+      const Problem problem = problem_of(word + acc, dtype);
       const Plan plan = make_plan(problem, mali);
       SCOPED_TRACE(problem.text() + " " + plan.variant);
       const bool in_parts = plan.launches.back().options.find("PARTS=") != std::string::npos;
@@ -174,7 +156,7 @@ TEST_F(batch_matmul_device, items_that_share_k_add_up_to_the_sum) {
                                   {"nn", "batch=3 m=13 n=39 k=160 ldc=41"}};
   for (const auto& [dtype, acc] : sums_of(dtypes())) {
     for (const auto& [how, words] : cases) {
-      const Problem problem = parse(words + acc, dtype);
+      const Problem problem = problem_of(words + acc, dtype);
       const Plan plan =
           make_plan(problem, test::runtime().device(), {std::string("batch_matmul_") + how});
       for (const int parts : {2, 4}) {
@@ -190,14 +172,13 @@ TEST_F(batch_matmul_device, items_that_share_k_add_up_to_the_sum) {
 }
 
 TEST_F(batch_matmul_broken, faulty_parts_are_caught) {
-  const Problem problem = clam::parse("batch=2 m=9 n=16 k=148");
+  const Problem problem = problem_of("batch=2 m=9 n=16 k=148");
   const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
-  const char* const faults[][2] = {
-      {"at * part, at <", "0 * part, at <"},
-      {"int part = 1; part < BMM_PARTS", "int part = 2; part < BMM_PARTS"},
-      {"k - at * part", "part"},
-      {"item * strideb + range.begin * b_row", "item * strideb"},
-      {"tile.row * a_row + range.begin", "tile.row * a_row"}};
+  const char* const faults[][2] = {{"begin = at * part", "begin = 0 * part"},
+                                   {"int part = 1; part < PARTS", "int part = 2; part < PARTS"},
+                                   {"all - at * part", "part"},
+                                   {"item * strideb + range.begin * b_row", "item * strideb"},
+                                   {"tile.row * a_row + range.begin_x", "tile.row * a_row"}};
   const Expected c = expected(problem, inputs, Check::exact).at("c");
   for (const auto& [from, to] : faults) {
     SCOPED_TRACE(from);
@@ -220,8 +201,7 @@ Plan with_split(Plan plan) {
 TEST_F(batch_matmul_device, split_addresses_give_the_same_bits_on_either_way) {
   const test::TemporaryFolder folder;
   for (const char* file : {"batch_matmul.cl", "batch_matmul_transposed.cl"}) {
-    test::break_kernel(folder, file, "(bytes - 1) < (uint)(ulong)base",
-                       "(bytes - 1) >= 0u * (uint)(ulong)base");
+    test::break_kernel(folder, file, "< (uint)(ulong)base", ">= 0 * (uint)(ulong)base");
   }
   const auto carrying = test::runtime_with_kernels(folder);
   const char* const cases[][3] = {{"nt", "batch=2 m=9 n=15 k=68 tb=1 mask=bmn", "4"},
@@ -231,7 +211,7 @@ TEST_F(batch_matmul_device, split_addresses_give_the_same_bits_on_either_way) {
                                   {"tn", "m=12 n=128 k=36 ta=1", "8"}};
   for (const auto& [dtype, acc] : sums_of(dtypes())) {
     for (const auto& [how, words, columns] : cases) {
-      const Problem problem = parse(words + acc, dtype);
+      const Problem problem = problem_of(words + acc, dtype);
       SCOPED_TRACE(problem.text());
       const Plan plan = with_tile(
           make_plan(problem, test::runtime().device(), {std::string("batch_matmul_") + how}),
@@ -239,52 +219,16 @@ TEST_F(batch_matmul_device, split_addresses_give_the_same_bits_on_either_way) {
       const Tensors inputs = make_inputs(problem, data_set("zero_mean"), test::seed());
       Trial whole(test::runtime(), plan), split(test::runtime(), with_split(plan));
       Trial carried(*carrying, with_split(plan));
-      const HostTensor c = run_c(whole, inputs);
-      EXPECT_TRUE(run_c(split, inputs) == c);
-      EXPECT_TRUE(run_c(carried, inputs) == c);
+      const HostTensor c = run(whole, inputs).at("c");
+      EXPECT_TRUE(run(split, inputs).at("c") == c);
+      EXPECT_TRUE(run(carried, inputs).at("c") == c);
     }
   }
 }
 
-TEST_F(batch_matmul_device, random_problems_pass) {
-  Random random(test::seed());
-  const auto place = [&](const char* name, int rows, int row) {
-    if (random.integer(0, 1) == 0) return std::string();
-    const int step = random.integer(0, 1) == 0 ? 4 : 1;  // aligned half of the time
-    const int ld = (row + step - 1) / step * step + step * random.integer(0, 3);
-    return fmt::format(" ld{0}={1} off{0}={2} stride{0}={3}", name, ld, step * random.integer(0, 5),
-                       (rows * ld + step - 1) / step * step + step * random.integer(0, 3));
-  };
-  for (int i = test::random_problems_of_this_run(12); i > 0; --i) {
-    const int m = random.integer(1, 70), n = random.integer(1, 70), k = random.integer(1, 70);
-    const bool ta = random.integer(0, 1) == 1, tb = random.integer(0, 1) == 1;
-    std::string words = fmt::format("batch={} m={} n={} k={} ta={} tb={}", random.integer(1, 4), m,
-                                    n, k, ta ? 1 : 0, tb ? 1 : 0);
-    words += place("a", ta ? k : m, ta ? m : k) + place("b", tb ? n : k, tb ? k : n);
-    words += place("c", m, n);
-    const char* const masks[] = {"none", "mn", "bmn"};
-    words += fmt::format(" scale=0.3 mask={}", masks[random.integer(0, 2)]);
-    if (random.integer(0, 3) == 0) words += " batch_a=1";
-    if (random.integer(0, 3) == 0) words += " batch_b=1";
-    for (const std::string& dtype : dtypes()) expect_all_sets_pass(parse(words, dtype));
-  }
-}
-
-TEST_F(batch_matmul_device, other_inputs_give_other_outputs_and_the_same_inputs_the_same) {
-  for (const char* words : {"batch=2 m=9 n=15 k=12 tb=1", "batch=2 m=41 n=39 k=43"}) {
-    const Problem problem = parse(words);
-    const Tensors one = make_inputs(problem, data_set("zero_mean"), 1);
-    const Tensors two = make_inputs(problem, data_set("zero_mean"), 2);
-    for_each_variant(problem, 0, [&](Trial& trial) {
-      const HostTensor first = run_c(trial, one), second = run_c(trial, two);
-      for (std::int64_t i = 0; i < first.size(); ++i) EXPECT_NE(first.bits(i), second.bits(i)) << i;
-      EXPECT_TRUE(run_c(trial, one) == first);
-    });
-  }
-}
-
 TEST_F(batch_matmul_device, a_batch_gives_the_bits_of_its_items_alone) {
-  const Problem whole = parse("batch=3 m=9 n=15 k=12 tb=1"), one = parse("m=9 n=15 k=12 tb=1");
+  const Problem whole = problem_of("batch=3 m=9 n=15 k=12 tb=1"),
+                one = problem_of("m=9 n=15 k=12 tb=1");
   const Tensors inputs = make_inputs(whole, data_set("zero_mean"), test::seed());
   const auto item = [](const HostTensor& stack, std::int64_t i) {
     HostTensor matrix(stack.dtype(), {1, stack.shape()[1], stack.shape()[2]});
@@ -294,11 +238,11 @@ TEST_F(batch_matmul_device, a_batch_gives_the_bits_of_its_items_alone) {
     return matrix;
   };
   for_each_variant(whole, 0, [&](Trial& trial) {
-    const HostTensor c = run_c(trial, inputs);
+    const HostTensor c = run(trial, inputs).at("c");
     Trial alone(test::runtime(), one, {trial.plan().variant});
     for (std::int64_t i = 0; i < 3; ++i) {
       const Tensors matrices{{"a", item(inputs.at("a"), i)}, {"b", item(inputs.at("b"), i)}};
-      EXPECT_TRUE(run_c(alone, matrices) == item(c, i)) << i;
+      EXPECT_TRUE(run(alone, matrices).at("c") == item(c, i)) << i;
     }
   });
 }
@@ -307,14 +251,14 @@ TEST_F(batch_matmul_device, nan_stays_in_its_row_or_column_of_its_item) {
   for (const std::string& dtype : dtypes()) {
     for (const char* rest :
          {"n=15 k=12 tb=1", "n=16 k=12 act=relu", "n=15 k=370", "n=15 k=24 tb=1 act=gelu"}) {
-      const Problem problem = parse(fmt::format("batch=3 m=9 {}", rest), dtype);
+      const Problem problem = problem_of(fmt::format("batch=3 m=9 {}", rest), dtype);
       const batch_matmul_data::Places at(problem);
       Tensors inputs = make_inputs(problem, data_set("zero_mean"), test::seed());
       inputs.at("a").set(at.a(1, 4, at.k - 1), kNan);
       inputs.at("b").set(at.b(2, 2, 7), kNan);
       expect_like_reference(problem, inputs);
       for_each_variant(problem, 0, [&](Trial& trial) {
-        const HostTensor c = run_c(trial, inputs);
+        const HostTensor c = run(trial, inputs).at("c");
         for (std::int64_t i = 0; i < c.size(); ++i) {
           const std::int64_t item = i / (at.m * at.n), row = i / at.n % at.m, column = i % at.n;
           EXPECT_EQ(std::isnan(c.get(i)), (item == 1 && row == 4) || (item == 2 && column == 7))
@@ -327,7 +271,7 @@ TEST_F(batch_matmul_device, nan_stays_in_its_row_or_column_of_its_item) {
 
 TEST_F(batch_matmul_device, infinities_and_negative_zeros_are_numbers) {
   for (const std::string& dtype : dtypes()) {
-    const Problem problem = parse("batch=2 m=9 n=15 k=12 tb=1 scale=0.125 mask=mn", dtype);
+    const Problem problem = problem_of("batch=2 m=9 n=15 k=12 tb=1 scale=0.125 mask=mn", dtype);
     Tensors inputs = make_inputs(problem, data_set("positive"), test::seed());
     inputs.at("a").set(4 * 12 + 3, kInfinity);
     inputs.at("b").set(7 * 12 + 5, -kInfinity);
@@ -339,7 +283,7 @@ TEST_F(batch_matmul_device, infinities_and_negative_zeros_are_numbers) {
 
 TEST_F(batch_matmul_device, every_activation_takes_infinities_as_its_reference_does) {
   for (const std::string& act : activation_names()) {
-    const Problem problem = parse("m=8 n=4 k=4 act=" + act);
+    const Problem problem = problem_of("m=8 n=4 k=4 act=" + act);
     Tensors inputs = make_inputs(problem, data_set("positive"), test::seed());
     inputs.at("a").set(0, kInfinity);
     inputs.at("a").set(4, -kInfinity);
@@ -350,7 +294,7 @@ TEST_F(batch_matmul_device, every_activation_takes_infinities_as_its_reference_d
 
 TEST_F(batch_matmul_device, denormals_are_kept_where_the_device_has_them) {
   for (const std::string& dtype : dtypes()) {
-    const Problem problem = parse("batch=2 m=9 n=15 k=12 tb=1", dtype);
+    const Problem problem = problem_of("batch=2 m=9 n=15 k=12 tb=1", dtype);
     Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
     const double step = dtype == "f16" ? 0x1p-20 : 0x1p-138;
     HostTensor& a = inputs.at("a");
@@ -359,21 +303,21 @@ TEST_F(batch_matmul_device, denormals_are_kept_where_the_device_has_them) {
     for_each_variant(problem, 0, [&](Trial& trial) {
       // A device without denormals may give zeros: then the bound says so, and the verdict is
       // blind.
-      EXPECT_LE(compare(run_c(trial, inputs), c, 1).worst_ratio, 1);
+      EXPECT_LE(compare(run(trial, inputs).at("c"), c, 1).worst_ratio, 1);
     });
   }
 }
 
 TEST_F(batch_matmul_device, the_largest_halves_add_up_and_overflow_like_ieee) {
   CLAM_NEEDS_F16();
-  const Problem problem = parse("batch=2 m=3 n=15 k=4 tb=1", "f16");
+  const Problem problem = problem_of("batch=2 m=3 n=15 k=4 tb=1", "f16");
   Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
   inputs.at("a") =
       tensor(Dtype::f16, {2, 3, 4}, {65504, 0, -65504, 0, 65504, 0, 65504, 0, -65504, 0, 0, 0,
                                      65504, 1, -65504, 0, 65504, 0, 65504, 0, -65504, 0, 0, 0});
   for (std::int64_t i = 0; i < inputs.at("b").size(); ++i) inputs.at("b").set(i, 1);
   for_each_variant(problem, 0, [&](Trial& trial) {
-    const HostTensor c = run_c(trial, inputs);
+    const HostTensor c = run(trial, inputs).at("c");
     for (const std::int64_t item : {0, 1}) {
       EXPECT_EQ(c.get(45 * item), item);
       EXPECT_EQ(c.get(45 * item + 15), kInfinity);
@@ -418,37 +362,38 @@ TEST_F(batch_matmul_broken, broken_kernels_are_caught) {
       {"batch 0's a for all", "item * stridea", "0 * stridea", tt, "tt", "all"},
       {"batch 0's b for all", "item * strideb", "0 * strideb", nt, "plain", "all"},
       {"all items into batch 0's c", "item * stridec", "0 * stridec", nt, "nt", "all"},
-      {"mask ignored", "if (BMM_MASK)", "if (0)", nt, "nt", "all"},
+      {"mask ignored", "if (ADDEND)", "if (0)", nt, "nt", "all"},
       {"mask of batch 0", "item * stridem", "0 * stridem", nn, "nn", "all"},
       {"mask of batch 0", "item * stridem", "0 * stridem", nn, "plain", "all"},
-      {"scale after mask", "fma((float4)(out.scale), sum, addend)", "out.scale * (sum + addend)",
-       tn, "tn", "all"},
+      {"scale after mask", "fma((float4)(out.factor), sum, z)", "out.factor * (sum + z)", tn, "tn",
+       "all"},
       {"scale after mask", "fma(scale, sum, addend)", "scale * (sum + addend)", nn, "plain", "all"},
       {"wrong tile", "tile.row * a_row", "tile.row / 2 * a_row", nt, "nt", "all"},
       {"wrong tile", "b_row + col;", "b_row + (col ^ 4);", nn, "nn", "all"},
       {"wrong tile", "stridea + row,", "stridea + (row ^ 4),", tt, "tt", "all"},
-      {"wrong row of a vector", "ADD(1, v, x0.y)", "ADD(1, v, x0.z)", tn, "tn", "all"},
-      {"dropped last k", "const uint end = LOW(x) + k * SIZE",
-       "const uint end = LOW(x) + (k - 4) * SIZE", nt, "nt", "all"},
-      {"dropped last k", "(uint)(ulong)w + k * SIZE", "(uint)(ulong)w + (k - 4) * SIZE", tt, "tt",
+      {"wrong row of a vector", "X_OF_1 x0.y", "X_OF_1 x0.z", tn, "tn", "all"},
+      {"dropped last k", "LIMIT(x, (k) * (x_step))", "LIMIT(x, ((k) - 4) * (x_step))", nt, "nt",
        "all"},
-      {"dropped last k", "LOW(x) + k * (x_step)", "LOW(x) + (k - 4) * (x_step)", tn, "tn", "all"},
-      {"dropped last k", "LOW(x) + k * (x_step)", "LOW(x) + (k - 4) * (x_step)", nn, "nn", "all"},
+      {"dropped last k", "k -= 4;", "k -= 8;", tt, "tt", "all"},
+      {"dropped last k", "LIMIT(x, (k) * (x_step))", "LIMIT(x, ((k) - 4) * (x_step))", tn, "tn",
+       "all"},
+      {"dropped last k", "LIMIT(x, (k) * (x_step))", "LIMIT(x, ((k) - 4) * (x_step))", nn, "nn",
+       "all"},
       {"dropped last k", "i < products; ++i", "i < products - 1; ++i", nn, "plain", "all"},
       {"early return", "own_row >= m || own_col >= n", "own_row >= m || own_col + 4 >= n", nt, "nt",
        "all"},
-      {"early return", "own_row >= m || beyond", "own_row + 1 >= m || tile.col >= n", nn, "nn",
-       "all"},
+      {"early return", "own_row >= m || tile.col >= n", "own_row + 1 >= m || tile.col >= n", nn,
+       "nn", "all"},
       {"early return", "row >= m || col >= n", "row >= m || col + 1 >= n", nn, "plain", "all"},
       {"tail columns stored over the next row", "i >= first && i < end", "1", padded, "nn",
        "exact"},
-      {"rows past the last stored", "|| row >= out.m ||", "||",
+      {"rows past the last stored", "|| i / VECTORS >= tile.below ||", "||",
        "batch_matmul batch=1 m=41 n=43 k=47 dtype=f32 ta=1", "tn", "exact"},
       {"padding that is not zero", "T4 v = (T4)((T)0)", "T4 v = (T4)((T)NAN)", padded, "nn", "all"},
       {"padding that is not written", "i >= vectors", "i + 1 >= vectors", padded, "nn", "exact"},
       {"padding of batch 0", "off + item * stride +", "off + 0 * stride +", padded, "nn", "all"},
-      {"no activation", "BMM_ACT(z.x)", "z.x",
-       "batch_matmul batch=2 m=9 n=16 k=24 dtype=f32 act=relu", "nn", "exact"},
+      {"no activation", "ACT(z.x)", "z.x", "batch_matmul batch=2 m=9 n=16 k=24 dtype=f32 act=relu",
+       "nn", "exact"},
       {"no activation", "(T)BMM_ACT(z)", "(T)z",
        "batch_matmul batch=2 m=9 n=16 k=24 dtype=f32 act=relu", "plain", "exact"},
   };

@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "binary_faults.hpp"
-#include "check/ops/shared/random.hpp"
 #include "clam/planner.hpp"
+#include "every_op.hpp"
 #include "faults.hpp"
 #include "op_device.hpp"
 #include "test_device.hpp"
@@ -36,18 +36,6 @@ HostTensor tensor(Shape shape, const std::vector<double>& values, Dtype dtype = 
     result.set(i, values[static_cast<std::size_t>(i)]);
   }
   return result;
-}
-
-/// Calls body(problem) for every case in both dtypes.
-template <typename Body>
-void for_each_case(const Body& body) {
-  for (const std::string& line : proof_of(find_op("binary")).cases) {
-    for (const char* dtype : {"f32", "f16"}) {
-      const Problem problem = parse(line, dtype);
-      SCOPED_TRACE(problem.text());
-      body(problem);
-    }
-  }
 }
 
 // ---- problems ----
@@ -157,14 +145,14 @@ TEST(binary, options_say_which_operands_repeat) {
             "-DBINARY_WHOLE=1");
 }
 
-TEST(binary, groups_stay_within_the_limit_and_cover_c) {
+TEST(binary, groups_cover_c) {
   for (const int limit : {0, 16, 100, 1024}) {
-    for_each_case([&](const Problem& problem) {
+    test::for_each_case("binary", [&](const Problem& problem) {
       for (const Variant& variant : op_of(problem).variants) {
         if (variant.refuses(problem, generic_device())) continue;
         const Launch launch =
             make_plan(problem, generic_device(), {variant.name, limit}).launches.at(0);
-        EXPECT_LE(launch.local[0] * launch.local[1], limit == 0 ? 64 : std::min(limit, 256));
+        EXPECT_LE(launch.local[0] * launch.local[1], limit == 0 ? 64 : 256);
         const std::int64_t items = launch.global[0] * launch.global[1] * launch.global[2];
         EXPECT_GE(items * (variant.name == "binary_vector" ? 4 : 1),
                   count(BinaryAxes(problem).shape));
@@ -245,6 +233,12 @@ TEST(binary, a_device_without_denormals_may_take_them_for_zero) {
 // Fixed, so that small cases cannot pass or fail by chance.
 constexpr std::uint64_t kSeed = 1;
 
+const test::Simulation simulation("binary", 1e30,
+                                  [](const Problem& problem, const Tensors& inputs) {
+                                    return binary_faults::computed(problem, inputs,
+                                                                   binary_faults::Fault::none);
+                                  });
+
 using binary_faults::Fault;
 
 /// A problem with its inputs of one data set, and what is expected of them.
@@ -268,36 +262,8 @@ struct Sample {
   }
 };
 
-TEST(binary, honest_outputs_pass_every_set) {
-  for_each_case([](const Problem& problem) {
-    for (const DataSet& set : proof_of(problem).data_sets) {
-      const Sample sample(problem, set.name.c_str());
-      const Verdict verdict = compare(sample.honest, sample.expected);
-      EXPECT_TRUE(verdict.pass) << set.name << ": " << verdict.reason;
-      const Verdict in_float =
-          compare(binary_faults::computed(problem, sample.inputs, Fault::none), sample.expected);
-      EXPECT_TRUE(in_float.pass) << set.name << ", in float: " << in_float.reason;
-    }
-  });
-}
-
-TEST(binary, every_set_catches_zeros_constants_and_what_is_in_the_wrong_place) {
-  for_each_case([](const Problem& problem) {
-    const std::int64_t size = count(BinaryAxes(problem).shape);
-    for (const char* set : {"zero_mean", "wide"}) {
-      SCOPED_TRACE(set);
-      const Sample sample(problem, set);
-      sample.expect_caught(test::all_zero(sample.honest), "all zero");
-      if (size < 3) continue;
-      sample.expect_caught(test::constant(sample.honest), "constant");
-      sample.expect_caught(test::swapped_columns(sample.honest, size), "swapped neighbours");
-      if (size > 4) sample.expect_caught(test::wrong_tile(sample.honest, size), "wrong vector");
-    }
-  });
-}
-
 TEST(binary, a_set_catches_operands_that_repeat_wrongly_or_change_places) {
-  for_each_case([](const Problem& problem) {
+  test::for_each_case("binary", [](const Problem& problem) {
     const Sample sample(problem, "zero_mean");
     const BinaryAxes axes(problem);
     const std::string& op = problem.choice("op");
@@ -333,57 +299,10 @@ TEST(binary, a_set_tells_operations_apart) {
 
 // ---- kernels ----
 
-class binary_device : public test::OpDevice {};
+using binary_device = test::OpDevice;
 
 /// Kernels made worse on purpose: one driver is enough to see that they are caught.
 class binary_broken : public test::OpDevice {};
-
-TEST_F(binary_device, groups_of_every_size_pass_with_the_same_bits) {
-  for (const std::string& dtype : dtypes()) {
-    for (const char* line : {"binary op=div shape=70x68 shape_b=70x1",
-                             "binary op=mul shape=2x3x40x5 shape_b=2x1x40x1"}) {
-      expect_same_bits_in_every_group(parse(line, dtype), data_set("zero_mean"));
-    }
-  }
-}
-
-TEST_F(binary_device, random_problems_pass) {
-  Random random(test::seed());
-  const char* ops[] = {"add", "sub", "mul", "div", "max", "min"};
-  for (int i = test::random_problems_of_this_run(6); i > 0; --i) {
-    Shape a, b;
-    for (int extents = random.integer(1, 4); extents > 0; --extents) {
-      const int extent = random.integer(1, 12), repeats = random.integer(0, 3);
-      a.push_back(repeats == 0 ? 1 : extent);
-      b.push_back(repeats == 1 ? 1 : extent);
-    }
-    const std::string line = fmt::format("binary op={} shape={} shape_b={}",
-                                         ops[random.integer(0, 5)], to_string(a), to_string(b));
-    for (const std::string& dtype : dtypes()) expect_all_sets_pass(parse(line, dtype));
-  }
-}
-
-TEST_F(binary_device, c_may_be_an_operand_of_its_shape) {
-  for (const char* line : {"binary op=sub shape=257", "binary op=sub shape=33x20 shape_b=20",
-                           "binary op=sub shape=21 shape_b=33x21"}) {
-    const Problem problem = parse(line);
-    const std::string operand = problem.tensors().back().may_be;
-    const Tensors inputs = make_inputs(problem, data_set("zero_mean"), test::seed());
-    const Expected c = expected(problem, inputs, Check::hard).at("c");
-    for_each_variant(problem, 0, [&](Trial& trial) {
-      trial.upload(inputs);
-      Executable executable = test::runtime().prepare(trial.plan());
-      Bindings bindings = trial.bindings();
-      bindings["c"] = bindings[operand];
-      test::runtime().enqueue(executable, bindings);
-      test::runtime().finish();
-      HostTensor output(Dtype::f32, BinaryAxes(problem).shape);
-      test::runtime().queue().enqueueReadBuffer(bindings[operand], CL_TRUE, 0, output.bytes(),
-                                                output.data());
-      EXPECT_TRUE(compare(output, c).pass) << compare(output, c).reason;
-    });
-  }
-}
 
 TEST_F(binary_broken, broken_kernels_are_caught) {
   const char *vector = "binary_vector", *plain = "binary_plain";

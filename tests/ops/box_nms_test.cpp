@@ -4,15 +4,11 @@
 #include <cmath>
 
 #include "check/op_proof.hpp"
-#include "check/ops/shared/random.hpp"
-#include "faults.hpp"
 #include "op_device.hpp"
 #include "test_errors.hpp"
 
 namespace clam {
 namespace {
-
-const Op& op() { return find_op("box_nms"); }
 
 Problem problem_of(const std::string& words) {
   return Problem::parse("box_nms " + words + " dtype=f32");
@@ -161,32 +157,7 @@ TEST(box_nms, without_its_own_words_it_is_nms) {
 
 // ---- on a device ----
 
-class box_nms_device : public test::OpDevice {};
 class box_nms_broken : public test::OpDevice {};
-
-TEST_F(box_nms_device, groups_of_every_size_give_the_same_bits) {
-  for (const char* words : {"batch=3 n=250 id_index=0 background_id=2 out_format=center",
-                            "batch=2 n=1100 in_format=center out_format=corner"}) {
-    for (const char* set : {"boxes", "every", "ties"}) {
-      expect_same_bits_in_every_group(problem_of(words), find_data_set(op(), set));
-    }
-  }
-}
-
-TEST_F(box_nms_device, random_problems_are_exact) {
-  const char* forms[] = {"corner", "center"};
-  Random random(test::seed());
-  for (int i = test::random_problems_of_this_run(4); i > 0; --i) {
-    const int e = random.integer(6, 9), coord = random.integer(0, e - 6);
-    const int n = random.integer(1, 600), id = random.integer(0, 1) ? coord + 5 : -1;
-    expect_all_sets_pass(problem_of(fmt::format(
-        "batch={} n={} e={} coord_start={} score_index={} id_index={} iou_threshold={:.2f} "
-        "valid_thresh={:.2f} topk={} background_id={} force_suppress={} in_format={} out_format={}",
-        random.integer(1, 3), n, e, coord, coord + 4, id, random.uniform(), random.uniform(),
-        random.integer(-1, 2 * n), id < 0 ? -1 : random.integer(-2, 2), random.integer(0, 1),
-        forms[random.integer(0, 1)], forms[random.integer(0, 1)])));
-  }
-}
 
 TEST_F(box_nms_broken, broken_forms_of_boxes_are_caught) {
   const test::KernelFault core[] = {

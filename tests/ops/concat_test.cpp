@@ -2,13 +2,10 @@
 // concat_test.cpp - problems, plans, references and kernels of concat.
 #include "ops/concat.hpp"
 
-#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "check/op_proof.hpp"
-#include "check/ops/shared/random.hpp"
 #include "clam/planner.hpp"
-#include "faults.hpp"
 #include "op_device.hpp"
 #include "test_errors.hpp"
 
@@ -57,15 +54,6 @@ TEST(concat, units_divide_both_rows) {
   EXPECT_EQ(unit("axis=1 shape_a=3x8 shape_b=3x11", "f32"), "UNIT=1");
 }
 
-TEST(concat, groups_stay_within_the_limit) {
-  for (const Problem& problem : problems_of(proof_of(find_op("concat")).cases, "f32")) {
-    for (const int limit : {1, 16, 100, 1024}) {
-      const Launch launch = make_plan(problem, generic_device(), {"", limit}).launches.at(0);
-      EXPECT_LE(launch.local[0] * launch.local[1], std::min(limit, 256)) << problem.text();
-    }
-  }
-}
-
 // ---- the reference ----
 
 TEST(concat, the_reference_takes_a_hand_made_example) {
@@ -77,44 +65,9 @@ TEST(concat, the_reference_takes_a_hand_made_example) {
   for (std::int64_t i = 0; i < 6; ++i) EXPECT_EQ(dst.bits(i), wanted[i]) << i;
 }
 
-TEST(concat, faulty_outputs_are_caught) {
-  for (const char* dtype : {"f32", "f16"}) {
-    for (const Problem& problem : problems_of(proof_of(find_op("concat")).cases, dtype)) {
-      const Tensors inputs = make_inputs(problem, find_data_set(problem, "bits"), 1);
-      const Expected dst = reference(problem, inputs);
-      EXPECT_TRUE(compare(dst.exact, dst).pass);
-      EXPECT_FALSE(compare(test::all_zero(dst.exact), dst).pass);
-      EXPECT_FALSE(compare(test::constant(dst.exact), dst).pass);
-      EXPECT_FALSE(compare(test::swapped_columns(dst.exact, dst.exact.size()), dst).pass);
-    }
-  }
-}
-
 // ---- kernels ----
 
-class concat_device : public test::OpDevice {};
 class concat_broken : public test::OpDevice {};
-
-TEST_F(concat_device, groups_of_any_size_give_the_same_bits) {
-  for (const std::string& dtype : dtypes()) {
-    const Problem problem = OpDevice::parse("concat axis=1 shape_a=65x8 shape_b=65x16", dtype);
-    expect_same_bits_in_every_group(problem, proof_of(problem).data_sets[0]);
-  }
-}
-
-TEST_F(concat_device, random_problems_pass) {
-  Random random(test::seed());
-  for (int i = test::random_problems_of_this_run(6); i > 0; --i) {
-    Shape a;
-    for (int axes = random.integer(1, 4); axes > 0; --axes) a.push_back(random.integer(1, 20));
-    const int axis = random.integer(0, static_cast<int>(a.size()) - 1);
-    Shape b = a;
-    b[static_cast<std::size_t>(axis)] = random.integer(1, 20);
-    const std::string line =
-        fmt::format("concat axis={} shape_a={} shape_b={}", axis, to_string(a), to_string(b));
-    for (const std::string& dtype : dtypes()) expect_all_sets_pass(OpDevice::parse(line, dtype));
-  }
-}
 
 TEST_F(concat_broken, broken_kernels_are_caught) {
   const char *rows = "concat_rows", *line = "concat axis=1 shape_a=17x6 shape_b=17x10";

@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "check/op_proof.hpp"
-#include "check/ops/shared/random.hpp"
 #include "clam/planner.hpp"
 #include "contains.hpp"
 #include "op_device.hpp"
@@ -29,24 +29,10 @@ HostTensor tensor(Dtype dtype, Shape shape, const std::vector<double>& values) {
   return tensor;
 }
 
-class conv2d_device : public test::OpDevice {
- protected:
-  static HostTensor run_y(Trial& trial, const Tensors& inputs) {
-    return run(trial, inputs).at("y");
-  }
-};
+using conv2d_device = test::OpDevice;
 
 /// Kernels made worse on purpose: one driver is enough to see that they are caught.
 class conv2d_broken : public test::OpDevice {};
-
-TEST_F(conv2d_device, every_group_size_gives_the_same_bits) {
-  for (const std::string& dtype : dtypes()) {
-    for (const char* line : {"conv2d c=37 h=4 w=20 k=13 r=1", "conv2d c=5 h=6 w=8 k=9 r=3 pad=1",
-                             "conv2d c=3 h=9 w=8 k=3 r=3 pad=1 groups=3"}) {
-      expect_same_bits_in_every_group(parse(line, dtype), data_set("zero_mean"));
-    }
-  }
-}
 
 TEST_F(conv2d_device, groups_too_small_for_parts_compute_the_same) {
   const Problem problem = parse("conv2d c=37 h=4 w=8 k=5 r=3 pad=1");
@@ -100,7 +86,7 @@ constexpr const char* kSplit[][2] = {
 TEST_F(conv2d_device, split_addresses_give_the_same_bits_on_either_way) {
   const test::TemporaryFolder folder;
   for (const char* file : {"conv2d_1x1.cl", "conv2d_3x3.cl", "conv2d_nhwc.cl"}) {
-    test::break_kernel(folder, file, "(bytes - 1) < (uint)", "(bytes - 1) >= 0 * (uint)");
+    test::break_kernel(folder, file, "< (uint)(ulong)base", ">= 0 * (uint)(ulong)base");
   }
   const auto carrying = test::runtime_with_kernels(folder);
   for (const std::string& dtype : dtypes()) {
@@ -115,9 +101,9 @@ TEST_F(conv2d_device, split_addresses_give_the_same_bits_on_either_way) {
         const Tensors inputs = make_inputs(problem, data_set("zero_mean"), test::seed());
         Trial whole(test::runtime(), plan), split(test::runtime(), with_split(plan));
         Trial carried(*carrying, with_split(plan));
-        const HostTensor y = run_y(whole, inputs);
-        EXPECT_TRUE(run_y(split, inputs) == y);
-        EXPECT_TRUE(run_y(carried, inputs) == y);
+        const HostTensor y = run(whole, inputs).at("y");
+        EXPECT_TRUE(run(split, inputs).at("y") == y);
+        EXPECT_TRUE(run(carried, inputs).at("y") == y);
       }
     }
   }
@@ -209,63 +195,6 @@ TEST_F(conv2d_device, sums_that_cancel_between_parts_stay_within_their_bound) {
   expect_like_reference(problem, inputs);
 }
 
-TEST_F(conv2d_device, random_problems_pass) {
-  Random random(test::seed());
-  for (int i = test::random_problems_of_this_run(12); i > 0; --i) {
-    const int groups = random.integer(1, 3), r = random.integer(1, 4), s = random.integer(1, 4);
-    const int pads[] = {random.integer(0, 3), random.integer(0, 3), random.integer(0, 3),
-                        random.integer(0, 3)};
-    std::string line = fmt::format(
-        "conv2d n={} c={} h={} w={} k={} r={} s={} stride_h={} stride_w={} pad_t={} pad_l={} "
-        "pad_b={} pad_r={} dilation_h={} dilation_w={} groups={}",
-        random.integer(1, 2), groups * random.integer(1, 9), random.integer(10, 20),
-        random.integer(10, 20), groups * random.integer(1, 9), r, s, random.integer(1, 3),
-        random.integer(1, 3), pads[0], pads[1], pads[2], pads[3], random.integer(1, 3),
-        random.integer(1, 3), groups);
-    if (random.integer(0, 1) == 1) line += " bias residual";
-    for (const std::string& dtype : dtypes()) expect_all_sets_pass(parse(line, dtype));
-  }
-}
-
-TEST_F(conv2d_device, other_inputs_give_other_outputs_and_the_same_inputs_the_same) {
-  for (const char* line : {"conv2d c=11 h=4 w=8 k=5 r=1", "conv2d c=2 h=4 w=8 k=5 r=3 pad=1",
-                           "conv2d c=3 h=4 w=8 k=3 r=3 pad=1 groups=3"}) {
-    const Problem problem = parse(line);
-    const Tensors one = make_inputs(problem, data_set("zero_mean"), 1);
-    const Tensors two = make_inputs(problem, data_set("zero_mean"), 2);
-    for_each_variant(problem, 0, [&](Trial& trial) {
-      const HostTensor first = run_y(trial, one), second = run_y(trial, two);
-      for (std::int64_t i = 0; i < first.size(); ++i) EXPECT_NE(first.bits(i), second.bits(i)) << i;
-      EXPECT_TRUE(run_y(trial, one) == first);
-      trial.run(2);
-      EXPECT_TRUE(trial.download().at("y") == first) << "weights are packed once";
-    });
-  }
-}
-
-TEST_F(conv2d_device, y_may_be_r) {
-  for (const char* line : {"conv2d c=24 h=4 w=4 k=6 r=1 bias residual",
-                           "conv2d n=2 c=5 h=4 w=4 k=7 r=3 pad=1 bias residual",
-                           "conv2d c=5 h=6 w=8 k=5 r=3 pad=1 groups=5 bias residual"}) {
-    const Problem problem = parse(line);
-    const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
-    const Expected y = expected(problem, inputs, Check::exact).at("y");
-    for_each_variant(problem, 0, [&](Trial& trial) {
-      trial.upload(inputs);
-      Executable executable = test::runtime().prepare(trial.plan());
-      Bindings bindings = trial.bindings();
-      bindings["y"] = bindings["r"];
-      test::runtime().pack(executable, bindings);
-      test::runtime().enqueue(executable, bindings);
-      test::runtime().finish();
-      HostTensor output(Dtype::f32, inputs.at("r").shape());
-      test::runtime().queue().enqueueReadBuffer(bindings["r"], CL_TRUE, 0, output.bytes(),
-                                                output.data());
-      EXPECT_TRUE(compare(output, y).pass) << compare(output, y).reason;
-    });
-  }
-}
-
 TEST_F(conv2d_device, nan_stays_in_its_window_and_its_channel) {
   for (const std::string& dtype : dtypes()) {
     for (const char* line :
@@ -345,7 +274,7 @@ TEST_F(conv2d_device, every_activation_takes_infinities_as_its_reference_does) {
       inputs.at("x").set(7, -kInfinity);
       // Where most outputs are no numbers, a verdict may be blind.
       const Expected y = expected(problem, inputs, Check::hard).at("y");
-      EXPECT_LE(compare(run_y(trial, inputs), y, 1).worst_ratio, 1);
+      EXPECT_LE(compare(run(trial, inputs).at("y"), y, 1).worst_ratio, 1);
     }
   }
 }
@@ -361,7 +290,7 @@ TEST_F(conv2d_device, denormals_are_kept_where_the_device_has_them) {
     for_each_variant(problem, 0, [&](Trial& trial) {
       // A device without denormals may give zeros: then the bound says so, and the verdict is
       // blind.
-      EXPECT_LE(compare(run_y(trial, inputs), y, 1).worst_ratio, 1);
+      EXPECT_LE(compare(run(trial, inputs).at("y"), y, 1).worst_ratio, 1);
     });
   }
 }
@@ -374,7 +303,7 @@ TEST_F(conv2d_device, the_largest_halves_add_up_and_overflow_like_ieee) {
       tensor(Dtype::f16, {1, 2, 2, 2}, {65504, 65504, -65504, 0, -65504, 65504, 0, -65504});
   for (std::int64_t i = 0; i < inputs.at("w").size(); ++i) inputs.at("w").set(i, 1);
   for_each_variant(problem, 0, [&](Trial& trial) {
-    const HostTensor y = run_y(trial, inputs);
+    const HostTensor y = run(trial, inputs).at("y");
     EXPECT_EQ(y.get(0), 0);
     EXPECT_EQ(y.get(1), kInfinity);
     EXPECT_EQ(y.get(2), -65504);

@@ -14,6 +14,7 @@
 #include "clam/planner.hpp"
 #include "contains.hpp"
 #include "conv2d_faults.hpp"
+#include "every_op.hpp"
 #include "faults.hpp"
 #include "ops/shared/accumulator.hpp"
 #include "test_errors.hpp"
@@ -32,17 +33,6 @@ Expected reference(const Problem& problem, const Tensors& inputs, Check check) {
 }
 
 double multiply_adds(const Problem& problem) { return flops_of(problem) / 2; }
-
-/// Calls body(problem) for every case in both dtypes.
-template <typename Body>
-void for_each_case(const Body& body) {
-  for (const char* dtype : {"f32", "f16"}) {
-    for (const Problem& problem : problems_of(proof_of(find_op("conv2d")).cases, dtype)) {
-      SCOPED_TRACE(problem.text());
-      body(problem);
-    }
-  }
-}
 
 HostTensor tensor(Dtype dtype, Shape shape, const std::vector<double>& values) {
   HostTensor tensor(dtype, std::move(shape));
@@ -153,8 +143,7 @@ TEST(conv2d, the_layers_of_ssd512_are_as_published) {
   double flops = 0;
   std::set<std::string> distinct;
   for (const Workload::Node& node : read_workload("ssd512-mobilenet1.0-voc").nodes) {
-    if (node.op != "conv2d") continue;
-    ASSERT_TRUE(node.problem) << node.name;
+    if (!node.problem || node.problem->schema().name != "conv2d") continue;
     EXPECT_EQ(node.problem->text(), node.line);
     flops += static_cast<double>(node.calls) * flops_of(*node.problem);
     distinct.insert(node.line);
@@ -248,21 +237,6 @@ TEST(conv2d, a_1x1_filter_on_nhwc_is_planned_as_dense) {
   EXPECT_EQ(to_json(conv)["pack"], to_json(dense)["pack"]);
 }
 
-TEST(conv2d, groups_of_work_items_keep_to_the_limit) {
-  for (const int limit : {1, 2, 16, 32, 64, 100, 128, 256, 1024}) {
-    for_each_case([&](const Problem& problem) {
-      for (const Variant& variant : op_of(problem).variants) {
-        if (variant.refuses(problem, generic_device())) continue;
-        const Plan plan = make_plan(problem, generic_device(), {variant.name, limit});
-        for (const Launch& launch : plan.launches) {
-          EXPECT_LE(launch.local[0] * launch.local[1] * launch.local[2], std::min(limit, 256))
-              << variant.name;
-        }
-      }
-    });
-  }
-}
-
 std::string options_on(int cores, const std::string& words, const std::string& variant = "") {
   DeviceInfo device = generic_device();
   device.compute_units = cores;
@@ -328,7 +302,7 @@ TEST(conv2d, the_layers_of_ssd512_share_their_programs) {
     device.compute_units = cores;
     std::set<std::string> programs;
     for (const Workload::Node& node : read_workload("ssd512-mobilenet1.0-voc").nodes) {
-      if (node.op != "conv2d") continue;
+      if (!node.problem || node.problem->schema().name != "conv2d") continue;
       const Launch launch = make_plan(*node.problem, device).launches.back();
       programs.insert(launch.file + launch.kernel + launch.options);
     }
@@ -429,6 +403,10 @@ TEST(conv2d, an_exact_check_is_bit_exact_where_nothing_rounds) {
 // Fixed, so that small cases cannot pass or fail by chance.
 constexpr std::uint64_t kSeed = 1;
 
+const test::Simulation simulation("conv2d", 4e5, [](const Problem& problem, const Tensors& inputs) {
+  return conv2d_faults::computed(problem, inputs, Dtype::f32);
+});
+
 HostTensor y_rounded(const Problem& problem, const Expected& expected) {
   const Conv2d conv(problem);
   return test::rounded(expected, problem.dtype(), conv.y_shape());
@@ -438,23 +416,8 @@ void expect_caught(const HostTensor& faulty, const Expected& expected, const cha
   EXPECT_FALSE(compare(faulty, expected).pass) << fault;
 }
 
-TEST(conv2d, honest_outputs_pass_every_set) {
-  for_each_case([](const Problem& problem) {
-    for (const DataSet& set : proof_of(problem).data_sets) {
-      const Tensors inputs = make_inputs(problem, set, kSeed);
-      const Expected expected = reference(problem, inputs, set.check);
-      const Verdict verdict = compare(y_rounded(problem, expected), expected);
-      EXPECT_TRUE(verdict.pass) << set.name << ": " << verdict.reason;
-      if (multiply_adds(problem) > 2e5) continue;
-      const Verdict summed =
-          compare(conv2d_faults::computed(problem, inputs, Dtype::f32), expected);
-      EXPECT_TRUE(summed.pass) << set.name << ", summed in float: " << summed.reason;
-    }
-  });
-}
-
-TEST(conv2d, exact_catches_what_is_in_the_wrong_place_or_left_out) {
-  for_each_case([](const Problem& problem) {
+TEST(conv2d, exact_catches_swapped_channels_and_products_left_out) {
+  test::for_each_case("conv2d", [](const Problem& problem) {
     const Conv2d conv(problem);
     const Tensors inputs = make_inputs(problem, data_set("exact"), kSeed);
     const Expected expected = reference(problem, inputs, Check::exact);
@@ -473,28 +436,11 @@ TEST(conv2d, exact_catches_what_is_in_the_wrong_place_or_left_out) {
     if (row && column) expect_caught(without_from(all - 1), expected, "dropped last tap");
     if (conv.kg() > 1)
       expect_caught(conv2d_faults::swapped_channels(problem, y), expected, "swapped");
-    if (conv.ow() > 4 || conv.k > 1)
-      expect_caught(test::wrong_tile(y, conv.ow()), expected, "wrong tile");
-    if (all < 4) return;  // so few products may be the same by chance
-    const Tensors other = make_inputs(problem, data_set("exact"), kSeed + 1);
-    const HostTensor before = y_rounded(problem, reference(problem, other, Check::hard));
-    const std::int64_t map = std::int64_t{conv.oh()} * conv.ow();
-    expect_caught(test::stale_last_row(y, before, map), expected, "stale output");
-  });
-}
-
-TEST(conv2d, zero_mean_catches_all_zero_and_constant_outputs) {
-  for_each_case([](const Problem& problem) {
-    const DataSet& set = data_set("zero_mean");
-    const Expected expected = reference(problem, make_inputs(problem, set, kSeed), set.check);
-    const HostTensor y = y_rounded(problem, expected);
-    expect_caught(test::all_zero(y), expected, "all zero");
-    if (y.size() > 1) expect_caught(test::constant(y), expected, "constant");
   });
 }
 
 TEST(conv2d, hard_sets_catch_a_half_accumulator) {
-  for_each_case([](const Problem& problem) {
+  test::for_each_case("conv2d", [](const Problem& problem) {
     if (accumulator(problem) != Acc::f32) return;
     const std::string& act = problem.choice("act");
     const bool saturates = act == "sigmoid" || act == "tanh" || act == "relu6";

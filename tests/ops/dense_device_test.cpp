@@ -7,7 +7,6 @@
 #include <functional>
 #include <limits>
 
-#include "check/ops/shared/random.hpp"
 #include "clam/gpu.hpp"
 #include "clam/planner.hpp"
 #include "op_device.hpp"
@@ -29,16 +28,7 @@ HostTensor tensor(Dtype dtype, Shape shape, const std::vector<double>& values) {
   return tensor;
 }
 
-class dense_device : public test::OpDevice {
- protected:
-  static HostTensor run_y(Trial& trial, const Tensors& inputs) {
-    return run(trial, inputs).at("y");
-  }
-
-  /// Plans for a Mali.
-  static void expect_right_here(const std::vector<std::string>& lines);
-  static void expect_same_bits_across_4_gib(const std::vector<std::string>& lines);
-};
+using dense_device = test::OpDevice;
 
 /// Kernels made worse on purpose: one driver is enough to see that they are caught.
 class dense_broken : public test::OpDevice {};
@@ -51,7 +41,7 @@ TEST_F(dense_device, every_group_size_gives_the_same_bits) {
     HostTensor first;
     for (const int limit : {1, 16, 64, 256}) {
       for_each_variant(problem, limit, [&](Trial& trial) {
-        const HostTensor output = run_y(trial, inputs);
+        const HostTensor output = run(trial, inputs).at("y");
         if (first.size() == 0) first = output;
         EXPECT_TRUE(output == first);
       });
@@ -63,7 +53,7 @@ TEST_F(dense_device, every_group_size_gives_the_same_bits) {
 /// The plan with tiles of another height; small problems would never choose the high ones.
 Plan with_rows(Plan plan, int m, int rows) {
   Launch& tiles = plan.launches.back();
-  const std::size_t at = tiles.options.find("DENSE_M0=") + 9;
+  const std::size_t at = tiles.options.find("_M0=") + 4;
   tiles.options.replace(at, 1, std::to_string(rows));
   const std::int64_t tile_rows = (m + rows - 1) / rows, group = tiles.local[1];
   tiles.global[1] = (tile_rows + group - 1) / group * group;
@@ -122,65 +112,6 @@ TEST_F(dense_device, every_height_of_a_panel_is_right_at_its_edges) {
   }
 }
 
-TEST_F(dense_device, random_problems_pass) {
-  Random random(test::seed());
-  const auto slice = [&](const char* name, int row) {
-    if (random.integer(0, 1) == 0) return std::string();
-    const int step = random.integer(0, 1) == 0 ? 4 : 1;  // aligned half of the time
-    const int ld = (row + step - 1) / step * step + step * random.integer(0, 3);
-    return fmt::format(" ld{}={} off{}={}", name, ld, name, step * random.integer(0, 5));
-  };
-  for (int i = test::random_problems_of_this_run(10); i > 0; --i) {
-    const int m = random.integer(1, 80), n = random.integer(1, 80), k = random.integer(1, 80);
-    const bool trans_w = random.integer(0, 1) == 1;
-    std::string line = fmt::format("dense m={} n={} k={} trans_w={}", m, n, k, trans_w ? 1 : 0);
-    if (random.integer(0, 1) == 1) line += " bias residual" + slice("r", n);
-    const int k2 = random.integer(0, 1) * random.integer(1, 40);
-    if (k2 > 0) line += fmt::format(" k2={}", k2) + slice("x2", k2);
-    line += slice("x", k) + slice("w", trans_w ? k + k2 : n) + slice("y", n);
-    for (const std::string& dtype : dtypes()) expect_all_sets_pass(parse(line, dtype));
-  }
-}
-
-TEST_F(dense_device, other_inputs_give_other_outputs_and_the_same_inputs_the_same) {
-  const Problem problem = parse("dense m=9 n=15 k=11");
-  const Tensors one = make_inputs(problem, data_set("zero_mean"), 1);
-  const Tensors two = make_inputs(problem, data_set("zero_mean"), 2);
-  for_each_variant(problem, 0, [&](Trial& trial) {
-    const HostTensor first = run_y(trial, one), second = run_y(trial, two);
-    for (std::int64_t i = 0; i < first.size(); ++i) EXPECT_NE(first.bits(i), second.bits(i)) << i;
-    EXPECT_TRUE(run_y(trial, one) == first);
-  });
-}
-
-TEST_F(dense_device, weights_may_be_packed_once_for_many_inputs) {
-  const Problem problem = parse("dense m=9 n=15 k=12");
-  Trial trial(test::runtime(), problem, {"dense_packed"});
-  const Tensors one = make_inputs(problem, data_set("zero_mean"), 1);
-  const HostTensor first = run_y(trial, one);
-  trial.run(2);
-  EXPECT_TRUE(trial.download().at("y") == first);
-}
-
-TEST_F(dense_device, y_may_be_r) {
-  const Problem problem = parse("dense m=97 n=101 k=8 residual");
-  const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
-  const Expected y = expected(problem, inputs, Check::exact).at("y");
-  for_each_variant(problem, 0, [&](Trial& trial) {
-    trial.upload(inputs);
-    Executable executable = test::runtime().prepare(trial.plan());
-    Bindings bindings = trial.bindings();
-    bindings["y"] = bindings["r"];
-    test::runtime().pack(executable, bindings);
-    test::runtime().enqueue(executable, bindings);
-    test::runtime().finish();
-    HostTensor output(Dtype::f32, {97, 101});
-    test::runtime().queue().enqueueReadBuffer(bindings["r"], CL_TRUE, 0, output.bytes(),
-                                              output.data());
-    EXPECT_TRUE(compare(output, y).pass) << compare(output, y).reason;
-  });
-}
-
 TEST_F(dense_device, nan_stays_in_its_row_or_column) {
   for (const std::string& dtype : dtypes()) {
     for (const char* line :
@@ -193,7 +124,7 @@ TEST_F(dense_device, nan_stays_in_its_row_or_column) {
       inputs.at("w").set(7 * k + 2, kNan);      // column 7
       expect_like_reference(problem, inputs);
       for_each_variant(problem, 0, [&](Trial& trial) {
-        const HostTensor y = run_y(trial, inputs);
+        const HostTensor y = run(trial, inputs).at("y");
         for (std::int64_t i = 0; i < y.size(); ++i) {
           EXPECT_EQ(std::isnan(y.get(i)), i / 15 == 4 || i % 15 == 7) << i;
         }
@@ -235,7 +166,7 @@ TEST_F(dense_device, denormals_are_kept_where_the_device_has_them) {
     for_each_variant(problem, 0, [&](Trial& trial) {
       // A device without denormals may give zeros: then the bound says so, and the verdict is
       // blind.
-      EXPECT_LE(compare(run_y(trial, inputs), y, 1).worst_ratio, 1);
+      EXPECT_LE(compare(run(trial, inputs).at("y"), y, 1).worst_ratio, 1);
     });
   }
 }
@@ -247,7 +178,7 @@ TEST_F(dense_device, the_largest_halves_add_up_and_overflow_like_ieee) {
   inputs.at("x") = tensor(Dtype::f16, {3, 2}, {65504, -65504, 65504, 65504, -65504, 0});
   for (std::int64_t i = 0; i < inputs.at("w").size(); ++i) inputs.at("w").set(i, 1);
   for_each_variant(problem, 0, [&](Trial& trial) {
-    const HostTensor y = run_y(trial, inputs);
+    const HostTensor y = run(trial, inputs).at("y");
     EXPECT_EQ(y.get(0), 0);
     EXPECT_EQ(y.get(15), kInfinity);
     EXPECT_EQ(y.get(30), -65504);
@@ -283,15 +214,16 @@ void for_each_mali_plan(const std::vector<std::string>& lines, const std::string
   }
 }
 
-void dense_device::expect_right_here(const std::vector<std::string>& lines) {
-  for (const std::string& dtype : dtypes()) {
+void expect_right_here(const std::vector<std::string>& lines) {
+  for (const std::string& dtype : dense_device::dtypes()) {
     for_each_mali_plan(lines, dtype, [](const Plan& plan) {
       const Problem problem = Problem::parse(plan.problem);
       SCOPED_TRACE(plan.problem + " " + plan.variant);
       for (const char* set : {"exact", "zero_mean"}) {
         const Tensors inputs = make_inputs(problem, data_set(set), test::seed());
         Trial trial(test::runtime(), plan);
-        expect_pass(trial, inputs, expected(problem, inputs, data_set(set).check));
+        dense_device::expect_pass(trial, inputs,
+                                  dense_device::expected(problem, inputs, data_set(set).check));
       }
     });
   }
@@ -322,19 +254,20 @@ TEST_F(dense_device, sums_that_cancel_between_parts_stay_within_their_bound) {
 }
 
 /// Kernels that take every tile for one that lies across 4 GiB.
-void dense_device::expect_same_bits_across_4_gib(const std::vector<std::string>& lines) {
+void expect_same_bits_across_4_gib(const std::vector<std::string>& lines) {
   const test::TemporaryFolder folder;
-  for (const char* file : {"dense.cl", "dense_raw.cl"}) {
-    test::break_kernel(folder, file, "(bytes - 1) < (uint)", "(bytes - 1) >= 0 * (uint)");
+  for (const char* file : {"dense.cl", "batch_matmul.cl"}) {
+    test::break_kernel(folder, file, "< (uint)(ulong)base", ">= 0 * (uint)(ulong)base");
   }
   const auto across = test::runtime_with_kernels(folder);
-  for (const std::string& dtype : dtypes()) {
+  for (const std::string& dtype : dense_device::dtypes()) {
     for_each_mali_plan(lines, dtype, [&](const Plan& plan) {
       const Problem problem = Problem::parse(plan.problem);
       SCOPED_TRACE(plan.problem + " " + plan.variant);
       const Tensors inputs = make_inputs(problem, data_set("zero_mean"), test::seed());
       Trial near(test::runtime(), plan), far(*across, plan);
-      EXPECT_TRUE(run(near, inputs).at("y") == run(far, inputs).at("y"));
+      EXPECT_TRUE(dense_device::run(near, inputs).at("y") ==
+                  dense_device::run(far, inputs).at("y"));
     });
   }
 }
@@ -351,19 +284,19 @@ TEST_F(dense_broken, broken_kernels_are_caught) {
   const test::KernelFault faults[] = {
       {"wrong tile", "offx + tile.row * x_stride", "offx + tile.row / 2 * x_stride",
        "dense m=9 n=15 k=12", "dense_packed", "exact"},
-      {"wrong column", "out.ldy + col) * SIZE, first", "out.ldy + (col ^ 4)) * SIZE, first",
+      {"wrong column", "row * out.ld_y + col, first", "row * out.ld_y + (col ^ 4), first",
        "dense m=9 n=16 k=12", "dense_nt", "exact"},
       {"a row of weights twice", "w_at##n + (k_at)", "w_at0 + (k_at)", "dense m=9 n=16 k=12",
        "dense_nt", "exact"},
-      {"dropped last k", "LOW(x) + k * x_step;", "LOW(x) + (k - 4) * x_step;",
+      {"dropped last k", "LIMIT(x, (k) * (x_step))", "LIMIT(x, ((k) - 4) * (x_step))",
        "dense m=9 n=15 k=12", "dense_packed", "exact"},
       {"dropped last k", "i < products; ++i", "i < products - 1; ++i", "dense m=9 n=15 k=12",
        "dense_plain", "exact"},
       {"early return", "tile.above >= ROWS || tile.col >= n",
        "tile.above + 1 >= ROWS || tile.col >= n", "dense m=9 n=15 k=12", "dense_packed",
        "zero_mean"},
-      {"early return", "tile.above >= ROWS || own_col >= n",
-       "tile.above >= ROWS || own_col + 4 >= n", "dense m=9 n=15 k=12", "dense_nt", "zero_mean"},
+      {"early return", "own_row >= m || own_col >= n", "own_row >= m || own_col + 4 >= n",
+       "dense m=9 n=15 k=12", "dense_nt", "zero_mean"},
       {"padding that is not zero", "p[3 * step] : (T)0", "p[3 * step] : (T)NAN",
        "dense m=9 n=15 k=11", "dense_packed", "exact"},
       {"padding that is not written", "if (i >= k4 || row >= m)", "if (4 * i + 4 > k || row >= m)",
@@ -372,9 +305,13 @@ TEST_F(dense_broken, broken_kernels_are_caught) {
        "dense m=9 n=15 k=12", "dense_packed", "exact"},
       {"tail columns stored over the next row", "i >= first && i < end", "1", "dense m=9 n=15 k=12",
        "dense_packed", "exact"},
-      {"no activation", "DENSE_ACT(z.x)", "z.x", "dense m=9 n=15 k=24 bias act=relu",
-       "dense_packed", "exact"},
-      {"no bias", "if (DENSE_BIAS) z", "if (0) z", "dense m=9 n=15 k=24 bias", "dense_packed",
+      {"no activation", "ACT(z.x)", "z.x", "dense m=9 n=15 k=24 bias act=relu", "dense_packed",
+       "exact"},
+      {"no bias", "if (ADDEND)", "if (0)", "dense m=9 n=15 k=24 bias", "dense_packed", "exact"},
+      {"no bias", "if (ADDEND)", "if (0)", "dense m=9 n=15 k=24 bias", "dense_nt", "exact"},
+      {"another column's bias", "row * out.ld_addend + col", "row * out.ld_addend",
+       "dense m=9 n=16 k=24 bias", "dense_nt", "exact"},
+      {"no residual", "if (RESIDUAL)", "if (0)", "dense m=9 n=16 k=24 residual", "dense_nt",
        "exact"},
       {"x2 with the stride of x", "DENSE_LDX2 ? DENSE_LDX2 : ldx2", "ldx",
        "dense m=9 n=15 k=8 k2=12", "dense_packed", "exact"},
@@ -382,15 +319,15 @@ TEST_F(dense_broken, broken_kernels_are_caught) {
        "dense m=9 n=16 k=8 k2=12", "dense_nt", "exact"},
       {"x2 with the stride of x", "row * ldx2", "row * ldx", "dense m=9 n=15 k=8 k2=12",
        "dense_plain", "exact"},
-      {"dropped last k of x2", "x_step, second.products)", "x_step, (second.products - 4))",
+      {"dropped last k of x2", "w_step, second.products)", "w_step, second.products - 4)",
        "dense m=9 n=15 k=8 k2=12", "dense_packed", "exact"},
       {"weights of x2 behind no padding", "is_x2 ? i - k4 + k : i", "i", "dense m=9 n=15 k=7 k2=12",
        "dense_packed", "exact"},
-      {"wrong panel of x", "x_at = row * k;", "x_at = row / 2 * k;", "dense m=9 n=15 k=12",
+      {"wrong panel of x", "x_at = row * k,", "x_at = row / 2 * k,", "dense m=9 n=15 k=12",
        "dense_both_packed", "exact"},
-      {"dropped last k", "LOW(x) + k * x_step;", "LOW(x) + (k - 4) * x_step;",
+      {"dropped last k", "LIMIT(x, (k) * (x_step))", "LIMIT(x, ((k) - 4) * (x_step))",
        "dense m=9 n=15 k=12", "dense_both_packed", "exact"},
-      {"rows stored behind the last", "if (i / VECTORS < left)", "if (i / VECTORS <= left)",
+      {"rows stored behind the last", "i / VECTORS >= tile.below", "i / VECTORS > tile.below",
        "dense m=9 n=15 k=12", "dense_both_packed", "exact"},
       {"rows of a panel in the wrong order", "v0.y, v1.y", "v1.y, v0.y", "dense m=9 n=15 k=12",
        "dense_both_packed", "exact"},
@@ -398,7 +335,7 @@ TEST_F(dense_broken, broken_kernels_are_caught) {
        "dense m=9 n=15 k=12", "dense_both_packed", "exact"},
   };
   for (const test::KernelFault& fault : test::faults_of_this_run(faults)) {
-    expect_caught(std::string(fault.variant) == "dense_nt" ? "dense_raw.cl" : "dense.cl", fault);
+    expect_caught(std::string(fault.variant) == "dense_nt" ? "batch_matmul.cl" : "dense.cl", fault);
   }
 }
 

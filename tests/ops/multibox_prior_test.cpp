@@ -2,11 +2,7 @@
 // multibox_prior_test.cpp - problems, plans, references and kernels of multibox_prior.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
-#include "check/ops/shared/random.hpp"
 #include "clam/planner.hpp"
-#include "faults.hpp"
 #include "op_device.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
@@ -103,41 +99,9 @@ TEST(multibox_prior, steps_offsets_and_clipping) {
   EXPECT_EQ(anchors.bound[14], 0) << "1.5 is clipped whatever its error";
 }
 
-TEST(multibox_prior, faulty_outputs_are_caught) {
-  for (const char* dtype : {"f32", "f16"}) {
-    const Problem problem = parse("multibox_prior h=4 w=5 sizes=0.2x0.272 ratios=1x2x0.5", dtype);
-    const Expected anchors = reference(problem);
-    const HostTensor y = test::rounded(anchors, problem.dtype(), {1, 80, 4});
-    EXPECT_TRUE(compare(y, anchors).pass) << compare(y, anchors).reason;
-    EXPECT_FALSE(compare(test::all_zero(y), anchors).pass);
-    EXPECT_FALSE(compare(test::constant(y), anchors).pass);
-    EXPECT_FALSE(compare(test::swapped_columns(y, 4), anchors).pass);
-    EXPECT_FALSE(compare(test::wrong_tile(y, 16), anchors).pass);
-  }
-}
-
 // ---- on a device ----
 
-class multibox_prior_device : public test::OpDevice {};
 class multibox_prior_broken : public test::OpDevice {};
-
-TEST_F(multibox_prior_device, groups_of_any_size_give_the_same_bits) {
-  for (const std::string& dtype : dtypes()) {
-    const Problem problem = parse("multibox_prior h=9 w=67 sizes=0.2x0.272 ratios=1x2x0.5", dtype);
-    expect_same_bits_in_every_group(problem, proof_of(problem).data_sets[0]);
-  }
-}
-
-TEST_F(multibox_prior_device, random_problems_are_within_their_bound) {
-  Random random(test::seed());
-  for (int i = test::random_problems_of_this_run(10); i > 0; --i) {
-    const std::string line = fmt::format(
-        "multibox_prior h={} w={} sizes={:.3f}x{:.3f} ratios=1x{:.3f} offsets={:.3f}x{:.3f}",
-        random.integer(1, 90), random.integer(1, 90), 0.01 + random.uniform(),
-        0.01 + random.uniform(), 0.01 + 4 * random.uniform(), random.normal(), random.normal());
-    for (const std::string& dtype : dtypes()) expect_all_sets_pass(parse(line, dtype));
-  }
-}
 
 TEST_F(multibox_prior_broken, broken_kernels_are_caught) {
   const char *boxes = "multibox_prior_boxes", *none = "none";

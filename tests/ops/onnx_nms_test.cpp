@@ -5,9 +5,7 @@
 
 #include "check/op_proof.hpp"
 #include "check/ops/shared/box_sets.hpp"
-#include "check/ops/shared/random.hpp"
 #include "clam/planner.hpp"
-#include "faults.hpp"
 #include "op_device.hpp"
 #include "test_errors.hpp"
 
@@ -148,7 +146,7 @@ TEST(onnx_nms, the_reference_takes_the_examples_of_onnx) {
 
 // ---- on a device ----
 
-class onnx_nms_device : public test::OpDevice {};
+using onnx_nms_device = test::OpDevice;
 class onnx_nms_broken : public test::OpDevice {};
 
 TEST_F(onnx_nms_device, the_examples_of_onnx) {
@@ -156,26 +154,6 @@ TEST_F(onnx_nms_device, the_examples_of_onnx) {
   two.batch = two.classes = 2;
   const Problem problem = problem_of("batch=2 classes=2 n=6 max_output=3 iou_threshold=0.5");
   expect_like_reference(problem, inputs_of(two), Check::exact);
-}
-
-TEST_F(onnx_nms_device, groups_of_every_size_give_the_same_bits) {
-  for (const char* words : {"batch=2 classes=37 n=50 max_output=20 iou_threshold=0.5",
-                            "classes=2 n=1100 max_output=300 iou_threshold=0.4"}) {
-    for (const char* set : {"boxes", "every", "ties", "special"}) {
-      expect_same_bits_in_every_group(problem_of(words), find_data_set(op(), set));
-    }
-  }
-}
-
-TEST_F(onnx_nms_device, random_problems_are_exact) {
-  Random random(test::seed());
-  for (int i = test::random_problems_of_this_run(4); i > 0; --i) {
-    const int n = random.integer(1, 300);
-    expect_all_sets_pass(problem_of(fmt::format(
-        "batch={} classes={} n={} max_output={} iou_threshold={:.2f} score_threshold={:.2f}{}",
-        random.integer(1, 3), random.integer(1, 5), n, random.integer(0, 2 * n), random.uniform(),
-        random.uniform() - 0.5, random.integer(0, 1) ? " center" : "")));
-  }
 }
 
 TEST_F(onnx_nms_broken, broken_sets_are_caught) {

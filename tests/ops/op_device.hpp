@@ -21,11 +21,17 @@ struct KernelFault {
   const char *what, *from, *to, *line, *variant, *set;
 };
 
-/// Derive a suite of an op from it: `class softmax_device : public test::OpDevice {};`
-class OpDevice : public testing::Test {
- protected:
-  void SetUp() override { CLAM_NEEDS_DEVICE(); }
+/// The inputs of one data set, and what is expected of them on the device.
+struct Sample {
+  std::string set;
+  Tensors inputs;
+  Reference reference;
+};
 
+/// A suite of tests with a device. `using softmax_device = test::OpDevice;` makes an op's own tests
+/// a part of the suite that every_op_device_test.cpp gives each op.
+class OpDevice : public testing::Test {
+ public:
   /// f32, and f16 where the device has it; f16 alone where an earlier driver has seen f32.
   static std::vector<std::string> dtypes() {
     if (!runtime().device().fp16) return {"f32"};
@@ -44,6 +50,21 @@ class OpDevice : public testing::Test {
     return reference_of(problem, inputs, reference_options(check, runtime().device()));
   }
 
+  static Sample sample_of(const Problem& problem, const DataSet& set, std::uint64_t seed) {
+    Tensors inputs = make_inputs(problem, set, seed);
+    Reference reference = expected(problem, inputs, set.check);
+    return {set.name, std::move(inputs), std::move(reference)};
+  }
+
+  /// One of each data set.
+  static std::vector<Sample> samples_of(const Problem& problem) {
+    std::vector<Sample> samples;
+    for (const DataSet& set : proof_of(problem).data_sets) {
+      samples.push_back(sample_of(problem, set, seed()));
+    }
+    return samples;
+  }
+
   /// Runs between poison and guard bands; a trespass is a failure.
   static Tensors run(Trial& trial, const Tensors& inputs) {
     trial.upload(inputs);
@@ -53,10 +74,16 @@ class OpDevice : public testing::Test {
     return outputs;
   }
 
-  static void expect_pass(Trial& trial, const Tensors& inputs, const Reference& reference) {
-    const Verification result = compare_all(reference, run(trial, inputs), {}, 1);
+  static Tensors expect_pass(Trial& trial, const Tensors& inputs, const Reference& reference) {
+    Tensors outputs = run(trial, inputs);
+    const Verification result = compare_all(reference, outputs, {}, 1);
     EXPECT_TRUE(result.pass()) << result.reason();
     if (!result.pass()) record_failure(trial.plan(), inputs, reference);
+    return outputs;
+  }
+  static Tensors expect_pass(Trial& trial, const Sample& sample) {
+    SCOPED_TRACE(sample.set);
+    return expect_pass(trial, sample.inputs, sample.reference);
   }
 
   /// Calls body(trial) for each variant that supports the problem; `max_work_group` 0: the default.
@@ -71,15 +98,10 @@ class OpDevice : public testing::Test {
   }
 
   /// Every variant, every data set.
-  static void expect_all_sets_pass(const Problem& problem, int max_work_group = 0) {
-    std::vector<std::pair<Tensors, Reference>> sets;
-    for (const DataSet& set : proof_of(problem).data_sets) {
-      Tensors inputs = make_inputs(problem, set, seed());
-      Reference reference = expected(problem, inputs, set.check);
-      sets.emplace_back(std::move(inputs), std::move(reference));
-    }
-    for_each_variant(problem, max_work_group, [&](Trial& trial) {
-      for (const auto& [inputs, reference] : sets) expect_pass(trial, inputs, reference);
+  static void expect_all_sets_pass(const Problem& problem) {
+    const std::vector<Sample> samples = samples_of(problem);
+    for_each_variant(problem, 0, [&](Trial& trial) {
+      for (const Sample& sample : samples) expect_pass(trial, sample);
     });
   }
 
@@ -88,25 +110,6 @@ class OpDevice : public testing::Test {
                                     Check check = Check::hard) {
     const Reference reference = expected(problem, inputs, check);
     for_each_variant(problem, 0, [&](Trial& trial) { expect_pass(trial, inputs, reference); });
-  }
-
-  /// In groups of up to 16, 64 and 256 items a variant gives the same bits, and they pass.
-  static void expect_same_bits_in_every_group(const Problem& problem, const DataSet& set) {
-    const Tensors inputs = make_inputs(problem, set, seed());
-    const Reference reference = expected(problem, inputs, set.check);
-    for (const Variant& variant : op_of(problem).variants) {
-      if (variant.refuses(problem, runtime().device())) continue;
-      Tensors first;
-      for (const int limit : {16, 64, 256}) {
-        SCOPED_TRACE(fmt::format("{} {} {}", problem.text(), variant.name, limit));
-        Trial trial(runtime(), problem, {variant.name, limit});
-        const Tensors outputs = run(trial, inputs);
-        const Verification result = compare_all(reference, outputs, {}, 1);
-        EXPECT_TRUE(result.pass()) << result.reason();
-        if (first.empty()) first = outputs;
-        for (const auto& [name, tensor] : outputs) EXPECT_TRUE(tensor == first.at(name)) << name;
-      }
-    }
   }
 
   static void expect_caught(const std::string& file, const KernelFault& fault) {
@@ -120,6 +123,9 @@ class OpDevice : public testing::Test {
     EXPECT_FALSE(result.pass());
     EXPECT_EQ(result.variant, fault.variant);
   }
+
+ protected:
+  void SetUp() override { CLAM_NEEDS_DEVICE(); }
 };
 
 }  // namespace clam::test

@@ -2,15 +2,13 @@
 // pool2d_test.cpp - problems, plans, references and kernels of pool2d.
 #include "ops/pool2d.hpp"
 
-#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "check/op_proof.hpp"
-#include "check/ops/shared/random.hpp"
 #include "clam/planner.hpp"
-#include "faults.hpp"
+#include "every_op.hpp"
 #include "op_device.hpp"
 #include "pool2d_faults.hpp"
 #include "test_errors.hpp"
@@ -35,17 +33,6 @@ Tensors x_of(const Problem& problem, const std::vector<double>& values) {
   HostTensor x(spec.dtype, spec.shape);
   for (std::int64_t i = 0; i < x.size(); ++i) x.set(i, values.at(static_cast<std::size_t>(i)));
   return {{"x", x}};
-}
-
-/// Calls body(problem) for every case in both dtypes.
-template <typename Body>
-void for_each_case(const Body& body) {
-  for (const char* dtype : {"f32", "f16"}) {
-    for (const Problem& problem : problems_of(proof_of(find_op("pool2d")).cases, dtype)) {
-      SCOPED_TRACE(problem.text());
-      body(problem);
-    }
-  }
 }
 
 // ---- problems ----
@@ -132,19 +119,6 @@ TEST(pool2d, lanes_share_maps_by_their_size_and_number) {
             "-DPOOL2D_UNIT=4 -DPOOL2D_LANES=16 -DPOOL2D_MAPS=16");
 }
 
-TEST(pool2d, groups_stay_within_the_limit) {
-  for (const int limit : {4, 16, 64, 100, 256, 1024}) {
-    for_each_case([&](const Problem& problem) {
-      for (const Variant& variant : op_of(problem).variants) {
-        if (variant.refuses(problem, generic_device())) continue;
-        const Launch launch =
-            make_plan(problem, generic_device(), {variant.name, limit}).launches.at(0);
-        EXPECT_LE(launch.local[0] * launch.local[1], std::min(limit, 256)) << variant.name;
-      }
-    });
-  }
-}
-
 TEST(pool2d, large_maps_have_longer_columns_of_outputs) {
   const auto run = [](const std::string& words) {
     const std::string options = planned(words).options;
@@ -221,39 +195,17 @@ TEST(pool2d, what_is_not_finite_stays_in_its_window) {
 
 constexpr std::uint64_t kSeed = 1;
 
+const test::Simulation simulation("pool2d", 1e30,
+                                  [](const Problem& problem, const Tensors& inputs) {
+                                    return pool2d_faults::computed(problem, inputs,
+                                                                   pool2d_faults::Fault::none);
+                                  });
+
 bool is_copy(const Pool2d& pool) { return pool.r == 1 && pool.s == 1; }
-
-TEST(pool2d, honest_outputs_pass_every_set) {
-  for_each_case([](const Problem& problem) {
-    for (const DataSet& set : proof_of(problem).data_sets) {
-      const Tensors inputs = make_inputs(problem, set, kSeed);
-      const Expected y = reference(problem, inputs, set.check);
-      const HostTensor honest =
-          pool2d_faults::computed(problem, inputs, pool2d_faults::Fault::none);
-      const Verdict verdict = compare(honest, y);
-      EXPECT_LE(verdict.worst_ratio, 1) << set.name << ": " << verdict.reason;
-    }
-  });
-}
-
-TEST(pool2d, sets_catch_zeros_constants_and_what_is_in_the_wrong_place) {
-  for_each_case([](const Problem& problem) {
-    for (const char* set : {"zero_mean", "positive"}) {
-      const Tensors inputs = make_inputs(problem, find_data_set(problem, set), kSeed);
-      const Expected y = reference(problem, inputs);
-      const HostTensor honest = test::rounded(y, problem.dtype(), problem.tensors()[1].shape);
-      EXPECT_FALSE(compare(test::all_zero(honest), y).pass) << set;
-      if (honest.size() <= 4 || std::string(set) == "positive") continue;
-      EXPECT_FALSE(compare(test::constant(honest), y).pass);
-      EXPECT_FALSE(compare(test::wrong_tile(honest, honest.size()), y).pass);
-      EXPECT_FALSE(compare(test::swapped_columns(honest, honest.size()), y).pass);
-    }
-  });
-}
 
 TEST(pool2d, sets_catch_a_half_accumulator_a_dropped_element_and_counted_pads) {
   using pool2d_faults::Fault;
-  for_each_case([](const Problem& problem) {
+  test::for_each_case("pool2d", [](const Problem& problem) {
     const Pool2d pool(problem);
     const auto caught = [&](Fault fault, const char* set) {
       const std::string name = set;
@@ -286,36 +238,8 @@ TEST(pool2d, sets_catch_a_half_accumulator_a_dropped_element_and_counted_pads) {
 
 // ---- kernels ----
 
-class pool2d_device : public test::OpDevice {};
+using pool2d_device = test::OpDevice;
 class pool2d_broken : public test::OpDevice {};
-
-TEST_F(pool2d_device, groups_of_every_size_pass) {
-  for (const std::string& dtype : dtypes()) {
-    for (const char* line :
-         {"n=1 c=7 h=31 w=31 global", "n=1 c=20 h=9 w=9 global layout=nhwc mode=max",
-          "n=1 c=3 h=19 w=21 r=3 stride=2 pad=1", "n=1 c=20 h=9 w=9 r=3 layout=nhwc"}) {
-      for (const int limit : {4, 16, 256}) {
-        expect_all_sets_pass(OpDevice::parse(std::string("pool2d ") + line, dtype), limit);
-      }
-    }
-  }
-}
-
-TEST_F(pool2d_device, random_problems_pass) {
-  Random random(test::seed());
-  for (int i = test::random_problems_of_this_run(4); i > 0; --i) {
-    const int r = random.integer(1, 9), s = random.integer(1, 9);
-    const std::string line = fmt::format(
-        "pool2d n={} c={} h={} w={} r={} s={} stride_h={} stride_w={} pad_t={} pad_l={} pad_b={} "
-        "pad_r={} mode={} count_include_pad={} layout={}",
-        random.integer(1, 3), random.integer(1, 12), r + random.integer(0, 20),
-        s + random.integer(0, 30), r, s, random.integer(1, 5), random.integer(1, 5),
-        random.integer(0, r - 1), random.integer(0, s - 1), random.integer(0, r - 1),
-        random.integer(0, s - 1), random.integer(0, 1) ? "max" : "avg", random.integer(0, 1),
-        random.integer(0, 1) ? "nhwc" : "nchw");
-    for (const std::string& dtype : dtypes()) expect_all_sets_pass(OpDevice::parse(line, dtype));
-  }
-}
 
 TEST_F(pool2d_device, large_numbers_and_denormals_pass) {
   for (const std::string& dtype : dtypes()) {
@@ -340,18 +264,6 @@ TEST_F(pool2d_device, large_numbers_and_denormals_pass) {
       });
     }
   }
-}
-
-TEST_F(pool2d_device, other_inputs_give_other_outputs_and_the_same_inputs_the_same) {
-  const Problem problem = OpDevice::parse("pool2d n=1 c=384 h=31 w=31 global");
-  const std::string name = "zero_mean";
-  const DataSet& set = find_data_set(problem, name);
-  const Tensors one = make_inputs(problem, set, 1), two = make_inputs(problem, set, 2);
-  for_each_variant(problem, 0, [&](Trial& trial) {
-    const HostTensor first = run(trial, one).at("y"), second = run(trial, two).at("y");
-    for (std::int64_t i = 0; i < first.size(); ++i) EXPECT_NE(first.bits(i), second.bits(i)) << i;
-    EXPECT_TRUE(run(trial, one).at("y") == first);
-  });
 }
 
 TEST_F(pool2d_broken, broken_kernels_are_caught) {

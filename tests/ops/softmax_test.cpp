@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "check/ops/shared/random.hpp"
 #include "clam/planner.hpp"
+#include "every_op.hpp"
 #include "faults.hpp"
 #include "op_device.hpp"
 #include "softmax_faults.hpp"
@@ -35,18 +35,6 @@ HostTensor tensor(Dtype dtype, Shape shape, const std::vector<double>& values) {
   for (std::int64_t i = 0; i < tensor.size(); ++i)
     tensor.set(i, values[static_cast<std::size_t>(i)]);
   return tensor;
-}
-
-/// Calls body(problem) for every case in both dtypes.
-template <typename Body>
-void for_each_case(const Body& body) {
-  for (const std::string& line : proof_of(find_op("softmax")).cases) {
-    for (const char* dtype : {"f32", "f16"}) {
-      const Problem problem = parse(line, dtype);
-      SCOPED_TRACE(problem.text());
-      body(problem);
-    }
-  }
 }
 
 // ---- problems ----
@@ -178,20 +166,6 @@ TEST(softmax, as_few_lanes_as_hold_a_row_share_it) {
   EXPECT_EQ(options("122640"), "-DSOFTMAX_UNIT=4 -DSOFTMAX_LANES=256 -DSOFTMAX_ROWS=1");
 }
 
-TEST(softmax, groups_stay_within_the_limit) {
-  for (const int limit : {4, 16, 32, 64, 100, 128, 256, 1024}) {
-    for_each_case([&](const Problem& problem) {
-      for (const Variant& variant : op_of(problem).variants) {
-        if (variant.refuses(problem, generic_device())) continue;
-        for (const Launch& launch :
-             make_plan(problem, generic_device(), {variant.name, limit}).launches) {
-          EXPECT_LE(launch.local[0] * launch.local[1], std::min(limit, 256)) << variant.name;
-        }
-      }
-    });
-  }
-}
-
 TEST(softmax, rows_that_a_smaller_group_cannot_hold_are_read_twice) {
   EXPECT_EQ(planned("softmax shape=3x1024", {"softmax_row", 32}).kernel, "softmax_row_long");
   EXPECT_EQ(planned("softmax shape=3x512", {"softmax_row", 32}).kernel, "softmax_row");
@@ -297,6 +271,12 @@ TEST(softmax, bounds_are_those_of_the_contract) {
 // Fixed, so that small cases cannot pass or fail by chance.
 constexpr std::uint64_t kSeed = 1;
 
+const test::Simulation simulation("softmax", 1e30,
+                                  [](const Problem& problem, const Tensors& inputs) {
+                                    return softmax_faults::computed(problem, inputs,
+                                                                    softmax_faults::Fault::none);
+                                  });
+
 /// A problem with its inputs of one data set, and what is expected of them.
 struct Sample {
   Problem problem;
@@ -323,60 +303,15 @@ bool is_trivial(const Problem& problem) {
   return SoftmaxRows(problem).n == 1 || problem.number("scale") == 0;
 }
 
-TEST(softmax, honest_outputs_pass_every_set) {
-  for_each_case([](const Problem& problem) {
-    for (const DataSet& set : proof_of(problem).data_sets) {
-      const Sample sample(problem, set.name.c_str());
-      const Verdict verdict = compare(sample.honest, sample.expected);
-      EXPECT_TRUE(verdict.pass) << set.name << ": " << verdict.reason;
-      const Verdict in_float =
-          compare(softmax_faults::computed(problem, sample.inputs, softmax_faults::Fault::none),
-                  sample.expected);
-      EXPECT_TRUE(in_float.pass) << set.name << ", in float: " << in_float.reason;
-    }
-  });
-}
-
-TEST(softmax, every_set_catches_zeros_constants_and_what_is_in_the_wrong_place) {
-  for_each_case([](const Problem& problem) {
-    if (is_trivial(problem)) return;
-    const std::int64_t n = problem.shape("shape").back(), size = count(problem.shape("shape"));
-    for (const char* set : {"zero_mean", "spread", "peaked", "masked"}) {
-      SCOPED_TRACE(set);
-      const Sample sample(problem, set);
-      sample.expect_caught(test::all_zero(sample.honest), "all zero");
-      sample.expect_caught(test::constant(sample.honest), "constant");
-      sample.expect_caught(test::swapped_columns(sample.honest, size), "swapped neighbours");
-      if (size > n) {
-        sample.expect_caught(
-            test::moved(sample.honest, [=](std::int64_t i) { return (i + n) % size; }),
-            "wrong row");
-      }
-    }
-  });
-}
-
-TEST(softmax, a_set_catches_a_last_row_that_is_left_as_it_was) {
-  for_each_case([](const Problem& problem) {
-    if (is_trivial(problem)) return;
-    const Sample sample(problem, "zero_mean");
-    const Tensors others = make_inputs(problem, data_set("zero_mean"), kSeed + 1);
-    const HostTensor before =
-        test::rounded(reference(problem, others), problem.dtype(), problem.shape("shape"));
-    sample.expect_caught(test::stale_last_row(sample.honest, before, problem.shape("shape").back()),
-                         "stale row");
-  });
-}
-
 TEST(softmax, peaked_rows_catch_a_sum_without_its_last_element) {
-  for_each_case([](const Problem& problem) {
+  test::for_each_case("softmax", [](const Problem& problem) {
     if (is_trivial(problem)) return;
     Sample(problem, "peaked").expect_caught(softmax_faults::Fault::drop_last, "last one dropped");
   });
 }
 
 TEST(softmax, sets_catch_a_half_accumulator_and_a_maximum_that_is_not_subtracted) {
-  for_each_case([](const Problem& problem) {
+  test::for_each_case("softmax", [](const Problem& problem) {
     if (is_trivial(problem)) return;
     Sample(problem, "spread")
         .expect_caught(softmax_faults::Fault::maximum_not_subtracted, "no maximum");
@@ -396,23 +331,10 @@ TEST(softmax, spread_rows_catch_an_error_that_grows_with_the_maximum) {
 
 // ---- kernels ----
 
-class softmax_device : public test::OpDevice {
- protected:
-  static HostTensor run_dst(Trial& trial, const Tensors& inputs) {
-    return run(trial, inputs).at("dst");
-  }
-};
+using softmax_device = test::OpDevice;
 
 /// Kernels made worse on purpose: one driver is enough to see that they are caught.
 class softmax_broken : public test::OpDevice {};
-
-TEST_F(softmax_device, groups_of_every_size_pass) {
-  for (const std::string& dtype : dtypes()) {
-    for (const char* line : {"softmax shape=5x192", "softmax shape=19x40 axis=0"}) {
-      for (const int limit : {4, 16, 256}) expect_all_sets_pass(parse(line, dtype), limit);
-    }
-  }
-}
 
 TEST_F(softmax_device, a_runtime_measures_native_exp2_before_it_plans) {
   const auto runtime = test::fresh_runtime();
@@ -440,54 +362,6 @@ TEST_F(softmax_device, exp2_passes_where_native_exp2_is_the_default) {
   }
 }
 
-TEST_F(softmax_device, random_problems_pass) {
-  Random random(test::seed());
-  for (int i = test::random_problems_of_this_run(4); i > 0; --i) {
-    Shape shape;
-    for (int extents = random.integer(1, 4); extents > 0; --extents) {
-      shape.push_back(random.integer(1, 24));
-    }
-    const int rank = static_cast<int>(shape.size()), masked = random.integer(0, rank);
-    std::string line = fmt::format("softmax shape={} axis={} log={} scale={}", to_string(shape),
-                                   random.integer(0, rank - 1), random.integer(0, 1),
-                                   random.integer(0, 1) == 0 ? 1.0 : 0.3);
-    if (masked > 0) line += " mask=" + to_string(Shape(shape.end() - masked, shape.end()));
-    for (const std::string& dtype : dtypes()) expect_all_sets_pass(parse(line, dtype));
-  }
-}
-
-TEST_F(softmax_device, dst_may_be_src) {
-  for (const char* line : {"softmax shape=5x192", "softmax shape=5x1028",
-                           "softmax shape=5x65x17 axis=1", "softmax shape=257x33 axis=0"}) {
-    const Problem problem = parse(line);
-    const Tensors inputs = make_inputs(problem, data_set("zero_mean"), test::seed());
-    const Expected dst = expected(problem, inputs, Check::hard).at("dst");
-    for_each_variant(problem, 0, [&](Trial& trial) {
-      trial.upload(inputs);
-      Executable executable = test::runtime().prepare(trial.plan());
-      Bindings bindings = trial.bindings();
-      bindings["dst"] = bindings["src"];
-      test::runtime().enqueue(executable, bindings);
-      test::runtime().finish();
-      HostTensor output(Dtype::f32, problem.shape("shape"));
-      test::runtime().queue().enqueueReadBuffer(bindings["src"], CL_TRUE, 0, output.bytes(),
-                                                output.data());
-      EXPECT_TRUE(compare(output, dst).pass) << compare(output, dst).reason;
-    });
-  }
-}
-
-TEST_F(softmax_device, other_inputs_give_other_outputs_and_the_same_inputs_the_same) {
-  const Problem problem = parse("softmax shape=5x192");
-  const Tensors one = make_inputs(problem, data_set("zero_mean"), 1);
-  const Tensors two = make_inputs(problem, data_set("zero_mean"), 2);
-  for_each_variant(problem, 0, [&](Trial& trial) {
-    const HostTensor first = run_dst(trial, one), second = run_dst(trial, two);
-    for (std::int64_t i = 0; i < first.size(); ++i) EXPECT_NE(first.bits(i), second.bits(i)) << i;
-    EXPECT_TRUE(run_dst(trial, one) == first);
-  });
-}
-
 TEST_F(softmax_device, what_is_not_finite_stays_in_its_row) {
   for (const std::string& dtype : dtypes()) {
     for (const char* line : {"softmax shape=5x192", "softmax shape=5x192 log=1"}) {
@@ -497,7 +371,7 @@ TEST_F(softmax_device, what_is_not_finite_stays_in_its_row) {
       inputs.at("src").set(3 * 192 + 7, kInfinity);
       inputs.at("src").set(4 * 192 + 7, -kInfinity);
       for_each_variant(problem, 0, [&](Trial& trial) {
-        const HostTensor dst = run_dst(trial, inputs);
+        const HostTensor dst = run(trial, inputs).at("dst");
         for (std::int64_t i = 0; i < dst.size(); ++i) {
           EXPECT_EQ(std::isnan(dst.get(i)), i / 192 == 1 || i / 192 == 3) << i;
         }
@@ -522,7 +396,7 @@ TEST_F(softmax_device, large_numbers_and_large_differences_pass) {
       const Expected dst = expected(problem, inputs, Check::hard).at("dst");
       for_each_variant(problem, 0, [&](Trial& trial) {
         // Zeros are right where the difference is large, so the verdict may be blind.
-        const Verdict verdict = compare(run_dst(trial, inputs), dst, 1);
+        const Verdict verdict = compare(run(trial, inputs).at("dst"), dst, 1);
         EXPECT_LE(verdict.worst_ratio, 1) << verdict.reason;
       });
     }
@@ -536,7 +410,7 @@ TEST_F(softmax_device, exponentials_reach_down_to_denormals) {
   for (std::int64_t i = 0; i < src.size(); ++i) src.set(i, -0.6 * static_cast<double>(i % 192));
   const Expected dst = expected(problem, inputs, Check::hard).at("dst");
   for_each_variant(problem, 0, [&](Trial& trial) {
-    EXPECT_LE(compare(run_dst(trial, inputs), dst, 1).worst_ratio, 1);
+    EXPECT_LE(compare(run(trial, inputs).at("dst"), dst, 1).worst_ratio, 1);
   });
 }
 

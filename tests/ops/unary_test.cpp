@@ -8,6 +8,7 @@
 
 #include "check/ops/shared/random.hpp"
 #include "clam/planner.hpp"
+#include "every_op.hpp"
 #include "faults.hpp"
 #include "op_device.hpp"
 #include "test_device.hpp"
@@ -42,18 +43,6 @@ Expected expected_of(const std::string& words, const std::vector<double>& values
                      bool denormals = true) {
   return reference(parse(fmt::format("unary op={} shape={}", words, values.size())),
                    numbers(values), denormals);
-}
-
-/// Calls body(problem) for every case in both dtypes.
-template <typename Body>
-void for_each_case(const Body& body) {
-  for (const std::string& line : proof_of(find_op("unary")).cases) {
-    for (const char* dtype : {"f32", "f16"}) {
-      const Problem problem = parse(line, dtype);
-      SCOPED_TRACE(problem.text());
-      body(problem);
-    }
-  }
 }
 
 // ---- problems and plans ----
@@ -103,11 +92,11 @@ TEST(unary, options_leave_out_what_is_not_needed) {
             "the device has no work-groups of 16 work-items");
 }
 
-TEST(unary, groups_stay_within_the_limit_and_cover_all_elements) {
+TEST(unary, groups_cover_all_elements) {
   for (const int limit : {0, 16, 100, 1024}) {
-    for_each_case([&](const Problem& problem) {
+    test::for_each_case("unary", [&](const Problem& problem) {
       const Launch launch = make_plan(problem, generic_device(), {"", limit}).launches.at(0);
-      EXPECT_LE(launch.local[0], limit == 0 ? 64 : std::min(limit, 256));
+      EXPECT_LE(launch.local[0], limit == 0 ? 64 : 256);
       const std::int64_t elements = count(problem.shape("shape")), covered = 4 * launch.global[0];
       EXPECT_GE(covered, elements);
       EXPECT_LT(covered - elements, 4 * launch.local[0]);
@@ -208,6 +197,10 @@ TEST(unary, the_sign_of_an_argument_that_is_zero_may_be_either) {
 // Fixed, so that small cases cannot pass or fail by chance.
 constexpr std::uint64_t kSeed = 1;
 
+const test::Simulation simulation("unary", 1e30, [](const Problem& problem, const Tensors& inputs) {
+  return unary_faults::computed(problem, inputs, unary_faults::Fault::none);
+});
+
 using unary_faults::Fault;
 
 /// A problem with its inputs of one data set, and what is expected of them.
@@ -230,49 +223,6 @@ struct Sample {
     expect_caught(unary_faults::computed(problem, inputs, fault), what);
   }
 };
-
-/// All results are alike.
-bool is_trivial(const Problem& problem) {
-  return count(problem.shape("shape")) == 1 || problem.number("scale") == 0;
-}
-
-TEST(unary, honest_outputs_pass_every_set) {
-  for_each_case([](const Problem& problem) {
-    for (const DataSet& set : proof_of(problem).data_sets) {
-      const Sample sample(problem, set.name.c_str());
-      const Verdict verdict = compare(sample.honest, sample.expected);
-      EXPECT_TRUE(verdict.pass) << set.name << ": " << verdict.reason;
-      const Verdict in_float =
-          compare(unary_faults::computed(problem, sample.inputs, Fault::none), sample.expected);
-      EXPECT_TRUE(in_float.pass) << set.name << ", in float: " << in_float.reason;
-    }
-  });
-}
-
-TEST(unary, every_set_catches_zeros_constants_and_what_is_in_the_wrong_place) {
-  for_each_case([](const Problem& problem) {
-    if (is_trivial(problem)) return;
-    const std::int64_t size = count(problem.shape("shape"));
-    for (const char* set : {"middle", "wide"}) {
-      SCOPED_TRACE(set);
-      const Sample sample(problem, set);
-      sample.expect_caught(test::all_zero(sample.honest), "all zero");
-      sample.expect_caught(test::constant(sample.honest), "constant");
-      sample.expect_caught(Fault::swapped, "swapped neighbours");
-      if (size > 4) sample.expect_caught(test::wrong_tile(sample.honest, size), "wrong vector");
-    }
-  });
-}
-
-TEST(unary, the_last_element_is_looked_at) {
-  for_each_case([](const Problem& problem) {
-    if (is_trivial(problem)) return;
-    const Sample sample(problem, "middle");
-    HostTensor unwritten = sample.honest;
-    unwritten.set_bits(unwritten.size() - 1, poison_bits(problem.dtype()));
-    sample.expect_caught(unwritten, "not written");
-  });
-}
 
 TEST(unary, a_set_catches_scale_shift_and_narrow_numbers) {
   for (const UnaryRange& range : unary_ranges()) {
@@ -304,28 +254,10 @@ TEST(unary, a_set_tells_functions_apart) {
 
 // ---- kernels ----
 
-class unary_device : public test::OpDevice {};
+using unary_device = test::OpDevice;
 
 /// Kernels made worse on purpose: one driver is enough to see that they are caught.
 class unary_broken : public test::OpDevice {};
-
-TEST_F(unary_device, groups_of_every_size_pass_with_the_same_bits) {
-  for (const std::string& dtype : dtypes()) {
-    expect_same_bits_in_every_group(parse("unary op=gelu shape=1030", dtype), data_set("middle"));
-  }
-}
-
-TEST_F(unary_device, random_problems_pass) {
-  Random random(test::seed());
-  for (int i = test::random_problems_of_this_run(4); i > 0; --i) {
-    const UnaryRange& range = unary_ranges()[static_cast<std::size_t>(random.integer(0, 13))];
-    const std::string line =
-        fmt::format("unary op={} shape={}x{} scale={} shift={}", range.op, random.integer(1, 40),
-                    random.integer(1, 40), random.integer(0, 1) == 0 ? 1.0 : -1.7,
-                    random.integer(0, 1) == 0 ? 0.0 : 0.4);
-    for (const std::string& dtype : dtypes()) expect_all_sets_pass(parse(line, dtype));
-  }
-}
 
 // Every finite half and both infinities: all there is.
 TEST_F(unary_device, every_half_passes) {
@@ -354,24 +286,6 @@ TEST_F(unary_device, sin_and_cos_of_large_arguments_pass) {
       src.set(i, std::exp2(10 + 117 * random.uniform()));
     expect_like_reference(problem, inputs);
   }
-}
-
-TEST_F(unary_device, dst_may_be_src) {
-  const Problem problem = parse("unary op=exp shape=1030");
-  const Tensors inputs = make_inputs(problem, data_set("middle"), test::seed());
-  const Expected dst = expected(problem, inputs, Check::hard).at("dst");
-  for_each_variant(problem, 0, [&](Trial& trial) {
-    trial.upload(inputs);
-    Executable executable = test::runtime().prepare(trial.plan());
-    Bindings bindings = trial.bindings();
-    bindings["dst"] = bindings["src"];
-    test::runtime().enqueue(executable, bindings);
-    test::runtime().finish();
-    HostTensor output(Dtype::f32, problem.shape("shape"));
-    test::runtime().queue().enqueueReadBuffer(bindings["src"], CL_TRUE, 0, output.bytes(),
-                                              output.data());
-    EXPECT_TRUE(compare(output, dst).pass) << compare(output, dst).reason;
-  });
 }
 
 TEST_F(unary_broken, broken_kernels_are_caught) {

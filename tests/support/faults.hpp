@@ -15,6 +15,17 @@ inline HostTensor rounded(const Expected& expected, Dtype dtype, const Shape& sh
   return y;
 }
 
+/// What a flawless device would give for all outputs of a problem.
+inline Tensors rounded(const Problem& problem, const Reference& reference) {
+  Tensors outputs;
+  for (const TensorSpec& spec : problem.tensors()) {
+    const auto expected = reference.find(spec.name);
+    if (expected == reference.end()) continue;
+    outputs.emplace(spec.name, rounded(expected->second, spec.dtype, spec.shape));
+  }
+  return outputs;
+}
+
 /// y(i) of another place: source(i) is where element i comes from.
 template <typename Source>
 HostTensor moved(const HostTensor& y, const Source& source) {

@@ -14,13 +14,12 @@
 
 namespace {
 
-/// Names of all suites, without instance prefix and `_device`: the rooms.
+/// Names of all suites, without `_device`: the rooms.
 std::string rooms() {
   std::set<std::string> names;
   const testing::UnitTest& tests = *testing::UnitTest::GetInstance();
   for (int i = 0; i < tests.total_test_suite_count(); ++i) {
     std::string name = tests.GetTestSuite(i)->name();
-    name = name.substr(name.find('/') == name.npos ? 0 : name.find('/') + 1);
     const std::size_t suffix = name.rfind("_device");
     names.insert(name.substr(0, suffix));
   }

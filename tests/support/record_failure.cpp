@@ -21,7 +21,7 @@ std::string write_bundle(Bundle bundle, const std::string& target) {
   const cl::Device device = runtime().context().getInfo<CL_CONTEXT_DEVICES>().at(0);
   bundle.seen = run_case(device, bundle, folder.path(), folder.path()).seen;
   bundle.seen.reason = anonymous(bundle.seen.reason);
-  finish_case(folder.path(), bundle, {});
+  finish_case(folder.path(), bundle, false);
   folder.publish();
   return bundle.seen.text();
 }

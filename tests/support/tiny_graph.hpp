@@ -71,9 +71,11 @@ inline void break_exp(const TemporaryFolder& folder) {
 
 /// Sums that keep no more than a half's 11 bits from one trip of the loop to the next.
 inline void break_sums(const TemporaryFolder& folder) {
-  break_kernel(folder, "dense.cl", "#define END(i, v, unused)\n",
-               "#define END(i, v, unused) \\\n"
-               "  t##i##_##v = as_float4((as_uint4(t##i##_##v) + 0x1000u) & 0xFFFFE000u);\n");
+  const std::string trip = "#define TRIP(FOUR) FOUR(NEXT, 0)", longer = trip + " FOUR(NEXT, 4)";
+  break_kernel(folder, "dense.cl", trip + "\n#else\n" + longer + "\n",
+               "#define ROUND(i, v, unused) \\\n"
+               "  t##i##_##v = as_float4((as_uint4(t##i##_##v) + 0x1000u) & 0xFFFFE000u);\n" +
+                   trip + " EACH_SUM(ROUND)\n#else\n" + longer + " EACH_SUM(ROUND)\n");
 }
 
 /// Probabilities that are all a hundredth too large.

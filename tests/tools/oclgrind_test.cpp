@@ -204,7 +204,7 @@ TEST_F(oclgrind, finds_a_misaligned_vector) {
 }
 
 TEST_F(oclgrind, finds_a_read_outside) {
-  expect_report("dense.cl", "LOW(x) + k * x_step;", "LOW(x) + (k + 4) * x_step;",
+  expect_report("dense.cl", "LIMIT(x, (k) * (x_step))", "LIMIT(x, ((k) + 4) * (x_step))",
                 "dense m=9 n=9 k=8 dtype=f32", "dense_packed", "Invalid read");
 }
 

@@ -5,13 +5,16 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "check/compare.hpp"
 #include "check/npy.hpp"
 #include "clam/error.hpp"
 #include "directives.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/words.hpp"
 
 namespace clam {
 namespace {
@@ -19,15 +22,12 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 using Role = TensorSpec::Role;
+using Outcome = Seen::Outcome;
 
 constexpr int kVersion = 1;
 
 std::string in(const std::string& folder, const std::string& file) {
   return (fs::path(folder) / file).string();
-}
-
-std::string text_of(const json& value) {
-  return value.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 void write_tensors(const std::string& folder, const Bundle& bundle) {
@@ -43,9 +43,9 @@ void require_kernel_names(const Bundle& bundle) {
   for (const Build& build : builds_of(bundle)) {
     const fs::path name(build.file);
     if (name.filename() == name && name.extension() == ".cl") continue;
-    throw BadArgument(fmt::format(
-        "{}: a bundle has its kernels in files such as kernel.cl: rename it",
-        in_quotes(build.file)));
+    throw BadArgument(
+        fmt::format("{}: a bundle has its kernels in files such as kernel.cl: rename it",
+                    in_quotes(build.file)));
   }
 }
 
@@ -165,6 +165,20 @@ bool asks_for_half(const std::string& text) {
   return asks;
 }
 
+constexpr Words<6> kOutcomeWords{"right",   "wrong", "build failed",
+                                 "crashed", "hung",  "device error"};
+
+/// JSON has no word for inf and nan.
+/// A sentence, not a log; and where it ends, no character of several bytes is cut in two.
+std::string shortened(const std::string& reason) {
+  constexpr std::size_t kMost = 4096;
+  std::size_t end = std::min(reason.size(), kMost);
+  while (end > 0 && end < reason.size() && (reason[end] & 0xc0) == 0x80) --end;
+  return reason.substr(0, end);
+}
+
+bool same_value(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
 }  // namespace
 
 bool Bundle::needs_fp16() const {
@@ -186,11 +200,9 @@ bool Bundle::needs_fp16() const {
 std::vector<Build> builds_of(const Bundle& bundle) {
   if (bundle.build_only()) return {{bundle.file, bundle.options}};
   std::vector<Build> builds;
-  for (const auto* launches : {&bundle.plan->pack, &bundle.plan->launches}) {
-    for (const Launch& launch : *launches) {
-      const Build build{launch.file, launch.options};
-      if (std::find(builds.begin(), builds.end(), build) == builds.end()) builds.push_back(build);
-    }
+  for (const Launch* launch : launches_of(*bundle.plan)) {
+    const Build build{launch->file, launch->options};
+    if (std::find(builds.begin(), builds.end(), build) == builds.end()) builds.push_back(build);
   }
   return builds;
 }
@@ -231,7 +243,7 @@ void write_case(const std::string& folder, const Bundle& bundle) {
     Plan plan = *bundle.plan;
     plan.problem = anonymous(plan.problem);
     plan.variant = anonymous(plan.variant);
-    write_file(in(folder, "plan.json"), text_of(to_json(plan)));
+    write_file(in(folder, "plan.json"), json_text(to_json(plan)));
     write_tensors(folder, bundle);
   }
   std::string options;
@@ -239,26 +251,24 @@ void write_case(const std::string& folder, const Bundle& bundle) {
     options += fmt::format("{}: {}\n", build.file, build.options.empty() ? "none" : build.options);
   }
   write_file(in(folder, "options.txt"), options);
-  write_file(in(folder, "case.json"), text_of(case_json(bundle)));
+  write_file(in(folder, "case.json"), json_text(case_json(bundle)));
 }
 
-void finish_case(const std::string& folder, const Bundle& bundle, const Extras& extras) {
-  write_file(in(folder, "case.json"), text_of(case_json(bundle)));
+void finish_case(const std::string& folder, const Bundle& bundle, bool single_file) {
+  write_file(in(folder, "case.json"), json_text(case_json(bundle)));
   write_file(in(folder, "device.txt"), device_text(bundle.device));
-  write_file(in(folder, "replay.c"), replay_source(bundle, folder, extras.single_file));
-  if (extras.sim) write_file(in(folder, "kernel.sim"), sim_text(bundle));
-  write_file(in(folder, "README.md"), readme_text(bundle, folder, extras));
+  write_file(in(folder, "replay.c"), replay_source(bundle, folder, single_file));
+  write_file(in(folder, "README.md"), readme_text(bundle, folder, single_file));
 }
 
-Extras extras_of(const std::string& folder) {
+bool is_single_file(const std::string& folder) {
   const std::string program = in(folder, "replay.c");
-  const bool embeds = fs::exists(program) &&
-                      read_file(program).find("struct embedded embedded[]") != std::string::npos;
-  return {embeds, fs::exists(in(folder, "kernel.sim"))};
+  return fs::exists(program) &&
+         read_file(program).find("struct embedded embedded[]") != std::string::npos;
 }
 
 void write_readme(const std::string& folder, const Bundle& bundle) {
-  write_file(in(folder, "README.md"), readme_text(bundle, folder, extras_of(folder)));
+  write_file(in(folder, "README.md"), readme_text(bundle, folder, is_single_file(folder)));
 }
 
 Bundle read_bundle(const std::string& folder) {
@@ -277,6 +287,59 @@ Bundle read_bundle(const std::string& folder) {
   } catch (const json::exception& error) {
     throw BadArgument(fmt::format("{}: case.json is damaged: {}", folder, error.what()));
   }
+}
+
+const char* name(Outcome outcome) { return word_of(kOutcomeWords, outcome); }
+
+std::string Seen::text() const {
+  return reason.empty() ? name(outcome) : fmt::format("{}: {}", name(outcome), reason);
+}
+
+json to_json(const Seen& seen) {
+  json written{{"outcome", name(seen.outcome)},
+               {"reason", seen.reason},
+               {"first_wrong", nullptr},
+               {"worst_ratio", number_json(seen.worst_ratio)}};
+  if (seen.first_wrong) {
+    written["first_wrong"] = {{"tensor", seen.first_wrong->tensor},
+                              {"index", seen.first_wrong->index},
+                              {"value", number_json(seen.first_wrong->value)},
+                              {"expected", number_json(seen.first_wrong->expected)}};
+  }
+  return written;
+}
+
+Seen seen_from_json(const json& from) {
+  try {
+    Seen seen;
+    const std::string outcome = from.at("outcome").get<std::string>();
+    const auto known = find_word<Outcome>(kOutcomeWords, outcome);
+    if (!known) throw BadArgument(fmt::format("{} is no outcome", in_quotes(outcome)));
+    seen.outcome = *known;
+    seen.reason = shortened(from.at("reason").get<std::string>());
+    seen.worst_ratio = number_from_json(from.at("worst_ratio"));
+    const json& first = from.at("first_wrong");
+    if (first.is_null()) return seen;
+    seen.first_wrong = {first.at("tensor").get<std::string>(),
+                        first.at("index").get<std::int64_t>(), number_from_json(first.at("value")),
+                        number_from_json(first.at("expected"))};
+    return seen;
+  } catch (const std::exception& error) {  // nlohmann's, and stod's
+    throw BadArgument(fmt::format("case: \"seen\" is damaged: {}", error.what()));
+  }
+}
+
+bool same_failure(const Seen& a, const Seen& b) {
+  if (a.outcome != b.outcome) return false;
+  // Logs change with the driver, and the time waited with --limit.
+  if (a.outcome == Outcome::build_failed || a.outcome == Outcome::hung) return true;
+  if (!a.first_wrong || !b.first_wrong) {
+    // Either may have been written down by a clam that knew fewer names.
+    return !a.first_wrong && !b.first_wrong && anonymous(a.reason) == anonymous(b.reason);
+  }
+  return a.first_wrong->tensor == b.first_wrong->tensor &&
+         a.first_wrong->index == b.first_wrong->index &&
+         same_value(a.first_wrong->value, b.first_wrong->value);
 }
 
 }  // namespace clam

@@ -98,15 +98,11 @@ HostTensor from_buffer(const TensorSpec& spec, const HostTensor& span);
 /// Writes what is known before the case is run: kernels, plan.json, options.txt, tensors,
 /// case.json.
 void write_case(const std::string& folder, const Bundle& bundle);
-/// case.json again, once it is known what was seen; README.md, device.txt, replay.c, and kernel.sim
-/// where `sim` asks for it. Throws BadArgument where that cannot be: too large for a single file,
-/// or no case for the simulator.
-struct Extras {
-  bool single_file = false, sim = false;
-};
-/// What a folder was finished with.
-Extras extras_of(const std::string& folder);
-void finish_case(const std::string& folder, const Bundle& bundle, const Extras& extras);
+/// case.json again, once it is known what was seen; README.md, device.txt and replay.c. Throws
+/// BadArgument where the case is too large for a single file.
+void finish_case(const std::string& folder, const Bundle& bundle, bool single_file);
+/// Whether the folder's replay.c holds kernels and tensors too.
+bool is_single_file(const std::string& folder);
 /// README.md alone, where something was learnt since.
 void write_readme(const std::string& folder, const Bundle& bundle);
 /// Throws BadArgument naming what is missing or damaged.
@@ -139,11 +135,9 @@ class StagedFolder {
 
 /// The C program, with the tables of this bundle, whose other files lie in `folder`.
 std::string replay_source(const Bundle& bundle, const std::string& folder, bool single_file);
-std::string readme_text(const Bundle& bundle, const std::string& folder, const Extras& extras);
+std::string readme_text(const Bundle& bundle, const std::string& folder, bool single_file);
 /// The device, its loader and kernel driver, clocks, and the kernel log's lines on GPU faults.
 std::string device_text(const DeviceInfo& device);
-/// The case in Oclgrind's format. Throws BadArgument where it has several launches, or half.
-std::string sim_text(const Bundle& bundle);
 /// Without the person's home folder and name, anybody else's home, and the machine's name.
 std::string anonymous(std::string text);
 /// Accounts and machines of this name are everywhere: on every system, on a board as its vendor

@@ -141,21 +141,19 @@ Seen build_alone(const cl::Context& context, const cl::Device& device, const Bun
 void build_all(Runtime& runtime, const cl::Device& device, const Bundle& bundle,
                BuildRecord& record) {
   std::vector<Build> done;
-  for (const auto* launches : {&bundle.plan->pack, &bundle.plan->launches}) {
-    for (const Launch& launch : *launches) {
-      const Build build{launch.file, launch.options};
-      try {
-        const cl::Kernel kernel = runtime.programs().kernel(runtime.files().get(launch.file),
-                                                            launch.options, launch.kernel);
-        if (std::find(done.begin(), done.end(), build) != done.end()) continue;
-        done.push_back(build);
-        const cl::Program program = kernel.getInfo<CL_KERNEL_PROGRAM>();
-        record.add(build, log_of(program, device));
-        record.add_binary(program);
-      } catch (const BuildFailure& failure) {
-        record.add(build, failure.log);
-        throw;
-      }
+  for (const Launch* launch : launches_of(*bundle.plan)) {
+    const Build build{launch->file, launch->options};
+    try {
+      const cl::Kernel kernel = runtime.programs().kernel(runtime.files().get(launch->file),
+                                                          launch->options, launch->kernel);
+      if (std::find(done.begin(), done.end(), build) != done.end()) continue;
+      done.push_back(build);
+      const cl::Program program = kernel.getInfo<CL_KERNEL_PROGRAM>();
+      record.add(build, log_of(program, device));
+      record.add_binary(program);
+    } catch (const BuildFailure& failure) {
+      record.add(build, failure.log);
+      throw;
     }
   }
 }

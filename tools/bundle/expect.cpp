@@ -76,16 +76,14 @@ void take_plan(const Plan& plan, const KernelFiles& files, Bundle& bundle) {
   bundle.plan = plan;
   bundle.problem = plan.problem;
   bundle.variant = plan.variant;
-  for (auto* launches : {&bundle.plan->pack, &bundle.plan->launches}) {
-    for (Launch& launch : *launches) {
-      const KernelSource source = files.get(launch.file);
-      if (!source.options.empty()) {
-        launch.options += (launch.options.empty() ? "" : " ") + source.options;
-      }
-      refuse_folders(launch.file, launch.options);
-      launch.file = bundled_name(source, bundle);
-      bundle.kernels[launch.file] = source.text;
+  for (Launch* launch : launches_of(*bundle.plan)) {
+    const KernelSource source = files.get(launch->file);
+    if (!source.options.empty()) {
+      launch->options += (launch->options.empty() ? "" : " ") + source.options;
     }
+    refuse_folders(launch->file, launch->options);
+    launch->file = bundled_name(source, bundle);
+    bundle.kernels[launch->file] = source.text;
   }
 }
 

@@ -108,13 +108,11 @@ std::string launches_text(const Bundle& bundle) {
   }
   std::string text = "| launch | kernel | global | local | options |\n|---|---|---|---|---|\n";
   int number = 0;
-  for (const auto* launches : {&bundle.plan->pack, &bundle.plan->launches}) {
-    for (const Launch& launch : *launches) {
-      text += fmt::format("| {} | {}: {} | {} {} {} | {} {} {} | `{}` |\n", ++number, launch.file,
-                          launch.kernel, launch.global[0], launch.global[1], launch.global[2],
-                          launch.local[0], launch.local[1], launch.local[2],
-                          launch.options.empty() ? "none" : anonymous(launch.options));
-    }
+  for (const Launch* launch : launches_of(*bundle.plan)) {
+    text += fmt::format("| {} | {}: {} | {} {} {} | {} {} {} | `{}` |\n", ++number, launch->file,
+                        launch->kernel, launch->global[0], launch->global[1], launch->global[2],
+                        launch->local[0], launch->local[1], launch->local[2],
+                        launch->options.empty() ? "none" : anonymous(launch->options));
   }
   return text;
 }
@@ -134,7 +132,6 @@ std::string about(const std::string& file) {
   if (file == "build.log") return "what the compiler said";
   if (file == "proof.json") return "what other drivers made of it, as clam reads it";
   if (file == "device.txt") return "device, driver, libraries, clocks, kernel log";
-  if (file == "kernel.sim") return "the launch for the simulator Oclgrind";
   if (ends(".expected.npy")) return "what is right";
   if (ends(".bound.npy")) return "how far off each element may be";
   if (ends(".npy")) return "input";
@@ -170,7 +167,7 @@ std::string shrunk_text(const Bundle& bundle) {
 
 }  // namespace
 
-std::string readme_text(const Bundle& bundle, const std::string& folder, const Extras& extras) {
+std::string readme_text(const Bundle& bundle, const std::string& folder, bool single_file) {
   std::string text = fmt::format("# {}\n\n", headline(bundle));
   text += seen_text(bundle) + last_words(bundle, folder) + "\n" + expected_text(bundle);
   if (!bundle.noted.empty())
@@ -193,9 +190,8 @@ std::string readme_text(const Bundle& bundle, const std::string& folder, const E
         bundle.shrunk ? "Before it was made smaller" : "Where it was recorded", bundle.one_in,
         runs_of_proof(bundle));
   }
-  text += extras.single_file ? " replay.c needs no other file of this folder.\n" : "\n";
-  text += "With clam: `clam replay FOLDER`.\n";
-  if (extras.sim) text += "In the simulator: the first line of kernel.sim.\n";
+  text += single_file ? " replay.c needs no other file of this folder.\n" : "\n";
+  text += "With clam: `clam replay FOLDER`. In the simulator Oclgrind: `oclgrind ./a.out`.\n";
   text += "\n## What is run\n\n";
   if (!bundle.variant.empty() || !bundle.data_set.empty()) {
     text += fmt::format("{}{}{}.\n\n", anonymous(bundle.variant),

@@ -128,14 +128,12 @@ std::string launch_tables(const Bundle& bundle, std::size_t width) {
     launches.push_back(fmt::format("{{{}, 0, {}, {{1, 1, 1}}, {{1, 1, 1}}, 0, 0}}",
                                    quoted(bundle.file), quoted(bundle.options)));
   } else {
-    for (const auto* list : {&bundle.plan->pack, &bundle.plan->launches}) {
-      for (const Launch& launch : *list) {
-        launches.push_back(fmt::format("{{{}, {}, {}, {}, {}, {}, {}}}", quoted(launch.file),
-                                       quoted(launch.kernel), quoted(launch.options),
-                                       size_text(launch.global), size_text(launch.local),
-                                       arguments.size(), launch.args.size()));
-        for (const Arg& arg : launch.args) arguments.push_back(argument_row(*bundle.plan, arg));
-      }
+    for (const Launch* launch : launches_of(*bundle.plan)) {
+      launches.push_back(fmt::format("{{{}, {}, {}, {}, {}, {}, {}}}", quoted(launch->file),
+                                     quoted(launch->kernel), quoted(launch->options),
+                                     size_text(launch->global), size_text(launch->local),
+                                     arguments.size(), launch->args.size()));
+      for (const Arg& arg : launch->args) arguments.push_back(argument_row(*bundle.plan, arg));
     }
   }
   arguments.push_back("{NONE, 0, 0, 0}");

@@ -4,7 +4,6 @@
 
 #include <fmt/core.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "check/workload.hpp"

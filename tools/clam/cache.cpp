@@ -92,7 +92,7 @@ void add_cache(CLI::App& app, Cli& cli) {
   CLI::App* sub = app.add_subcommand(
       "cache", "the folder of built programs: where it is, how large, how to empty it");
   sub->add_flag("--clear", *clears, "remove what is in it");
-  sub->callback([&cli, clears] { cli.command = [&cli, clears] { return cache(cli, *clears); }; });
+  on_run(sub, cli, clears, cache);
 }
 
 }  // namespace clam::cli

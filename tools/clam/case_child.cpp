@@ -29,12 +29,6 @@ std::vector<std::string> words_of(const std::string& device,
   return words;
 }
 
-/// The object that the process printed; null where it printed none.
-json answer_of(const Fate& fate) {
-  json answer = json::parse(fate.out, nullptr, false);
-  return answer.is_object() ? answer : json();
-}
-
 /// With it Mesa's Mali compilers print their listings.
 constexpr const char* kListings = "BIFROST_MESA_DEBUG";
 
@@ -76,7 +70,7 @@ CaseRun try_case(const std::string& device, const std::string& folder, int limit
     write_file((fs::path(keep) / "driver.log").string(), errors);
   }
   if (fate.misfortune()) return {misfortune_of(fate, errors), {}};
-  const json answer = answer_of(fate);
+  const json answer = fate.answer();
   if (answer.contains("error")) throw BadArgument(answer.at("error").get<std::string>());
   if (answer.contains("cannot")) return {{}, answer.at("cannot").get<std::string>()};
   if (answer.contains("seen")) {
@@ -112,7 +106,7 @@ Plan plan_in_child(const std::string& device, const DeviceInfo& facts, const Pro
   std::vector<std::string> words = words_of(device, {"record", problem.text(), "--plan-only"});
   if (!variant.empty()) words.insert(words.end(), {"--variant", variant});
   const Fate fate = run_isolated(words, std::chrono::seconds(limit_s));
-  const json answer = fate.misfortune() ? json() : answer_of(fate);
+  const json answer = fate.misfortune() ? json() : fate.answer();
   if (answer.contains("plan")) return plan_from_json(answer.at("plan"));
   if (answer.contains("cannot")) throw Unsupported(answer.at("cannot").get<std::string>());
   return make_plan(problem, facts, {variant, 0});

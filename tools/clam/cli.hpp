@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,13 @@ void add_record(CLI::App& app, Cli& cli);
 void add_replay(CLI::App& app, Cli& cli);
 void add_shrink(CLI::App& app, Cli& cli);
 void add_cache(CLI::App& app, Cli& cli);
+
+/// What the subcommand does, once the command line is read.
+template <typename Request, typename Run>
+void on_run(CLI::App* sub, Cli& cli, const std::shared_ptr<Request>& request, Run run) {
+  sub->callback(
+      [&cli, request, run] { cli.command = [&cli, request, run] { return run(cli, *request); }; });
+}
 
 /// Problem lines from command-line words. A line may come whole, in quotes, or as words of its own:
 /// a word that is no op's name belongs to the line before it.

@@ -152,8 +152,7 @@ void add_diagnose(CLI::App& app, Cli& cli) {
                   "what wrote the rows: get_valid_counts, nms, or rows (default: told from their "
                   "order)");
   sub->add_option("--svg", request->svg, "draw the boxes to this file, suspect ones in red");
-  sub->callback(
-      [&cli, request] { cli.command = [&cli, request] { return diagnose_file(cli, *request); }; });
+  on_run(sub, cli, request, diagnose_file);
 }
 
 }  // namespace clam::cli

@@ -124,8 +124,7 @@ void add_info(CLI::App& app, Cli& cli) {
   auto names_only = std::make_shared<bool>(false);
   CLI::App* sub = app.add_subcommand("info", "OpenCL devices, replaced kernels, program cache");
   sub->add_flag("-l,--list", *names_only, "one line a device: P:D and its name");
-  sub->callback(
-      [&cli, names_only] { cli.command = [&cli, names_only] { return info(cli, *names_only); }; });
+  on_run(sub, cli, names_only, info);
 }
 
 }  // namespace clam::cli

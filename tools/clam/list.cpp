@@ -8,33 +8,17 @@
 #include "check/op_proof.hpp"
 #include "clam/op.hpp"
 #include "cli.hpp"
+#include "runtime/words.hpp"
 
 namespace clam::cli {
 namespace {
 
 using nlohmann::json;
 
-const char* kind_name(Field::Kind kind) {
-  switch (kind) {
-    case Field::Kind::extent:
-      return "extent";
-    case Field::Kind::integer:
-      return "integer";
-    case Field::Kind::number:
-      return "number";
-    case Field::Kind::flag:
-      return "flag";
-    case Field::Kind::choice:
-      return "choice";
-    case Field::Kind::shape:
-      return "shape";
-    case Field::Kind::numbers:
-      return "numbers";
-    case Field::Kind::axes:
-      return "axes";
-  }
-  throw std::logic_error("unknown kind of field");
-}
+constexpr Words<8> kFieldKindWords{"extent", "integer", "number",  "flag",
+                                   "choice", "shape",   "numbers", "axes"};
+
+const char* kind_name(Field::Kind kind) { return word_of(kFieldKindWords, kind); }
 
 const char* check_name(Check check) {
   return check == Check::exact ? "exact" : check == Check::zero_mean ? "zero_mean" : "hard";
@@ -146,7 +130,7 @@ void add_list(CLI::App& app, Cli& cli) {
   auto names = std::make_shared<std::vector<std::string>>();
   CLI::App* sub = app.add_subcommand("list", "the ops; with names, everything about those ops");
   sub->add_option("op", *names, "ops to show in full");
-  sub->callback([&cli, names] { cli.command = [&cli, names] { return list(cli, *names); }; });
+  on_run(sub, cli, names, list);
 }
 
 }  // namespace clam::cli

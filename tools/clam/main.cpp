@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <iterator>
-#include <new>
 #include <sstream>
 
 #include "clam/error.hpp"
 #include "clam/op.hpp"
-#include "clam/opencl.hpp"
 #include "cli.hpp"
+#include "process/clean_end.hpp"
 
 namespace clam::cli {
 namespace {
@@ -89,31 +88,6 @@ int parse_and_run(CLI::App& app, Cli& cli, int argc, char** argv) {
   return kBadUsage;
 }
 
-/// The exit code that stands for the exception in flight, after one sentence about it.
-int report(Output& out) {
-  try {
-    throw;
-  } catch (const Unsupported& error) {
-    out.error(error.what());
-    return kNothingRan;
-  } catch (const NoDevice& error) {
-    out.error(error.what());
-    return kNothingRan;
-  } catch (const DeviceError& error) {
-    out.error(error.what());
-    return kDeviceFailed;
-  } catch (const cl::Error& error) {
-    out.error(describe(error));
-    return kDeviceFailed;
-  } catch (const std::bad_alloc&) {
-    out.error("not enough memory on the host for this");
-    return kBadUsage;
-  } catch (const std::exception& error) {  // BadArgument and IoError among them
-    out.error(error.what());
-    return kBadUsage;
-  }
-}
-
 bool is_op(const std::string& word) {
   const auto& ops = all_ops();
   return std::any_of(ops.begin(), ops.end(), [&](const Op* op) { return op->name == word; });
@@ -180,6 +154,6 @@ int main(int argc, char** argv) {
   try {
     return parse_and_run(app, cli, argc, argv);
   } catch (...) {
-    return report(cli.out);
+    return clam::exit_code_of_exception([&](const std::string& what) { cli.out.error(what); });
   }
 }

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <sstream>
 
 #include "check/op_proof.hpp"
@@ -59,14 +58,6 @@ std::vector<const Gpu*> chosen_gpus(const MaliRequest& request) {
   return gpus;
 }
 
-/// What the model runs today: the nodes that are not folded into one that clam has.
-bool runs_today(const Workload& workload, const Workload::Node& node) {
-  if (node.line.empty()) return false;
-  if (node.folded_into.empty()) return true;
-  const Workload::Node* host = workload.node(node.folded_into);
-  return host && host->not_yet() && node.problem;
-}
-
 /// The problem in the dtype and with the accumulator asked for, where it has one.
 Problem as_asked(const Problem& problem, const MaliRequest& request) {
   const Problem typed = request.dtype.empty() ? problem : problem.with("dtype", request.dtype);
@@ -77,16 +68,10 @@ Problem as_asked(const Problem& problem, const MaliRequest& request) {
 std::vector<MaliProblem> problems_of(const Workload& workload, const MaliRequest& request) {
   std::vector<MaliProblem> problems;
   for (const Workload::Node& node : workload.nodes) {
-    if (!runs_today(workload, node)) continue;
-    MaliProblem asked;
-    asked.node = node.name;
-    asked.calls = node.calls > 0 ? static_cast<double>(node.calls) : 1;
-    asked.text = node.line;
-    if (node.problem) {
-      asked.problem = as_asked(*node.problem, request);
-      asked.text = asked.problem->text();
-    }
-    problems.push_back(std::move(asked));
+    if (!node.problem || !node.folded_into.empty()) continue;
+    const Problem problem = as_asked(*node.problem, request);
+    const double calls = node.calls > 0 ? static_cast<double>(node.calls) : 1;
+    problems.push_back({problem.text(), problem, node.name, calls});
   }
   return problems;
 }
@@ -178,9 +163,8 @@ class OneGpu {
     if (asked_.problems.empty()) return mali::every_plan(*report_.gpu);
     std::vector<Plan> plans;
     for (const MaliProblem& asked : asked_.problems) {
-      if (!asked.problem) continue;
       try {
-        plans.push_back(make_plan(*asked.problem, device_));
+        plans.push_back(make_plan(asked.problem, device_));
       } catch (const Unsupported&) {
         // Said in the problem's own line.
       }
@@ -265,16 +249,12 @@ class OneGpu {
 
   MaliRow row(const MaliProblem& asked, const KernelFiles& files) {
     MaliRow row{&asked, "", "", std::nullopt, 0, published(asked)};
-    if (!asked.problem) {
-      row.reason = "its op is not built yet";
-      return row;
-    }
     try {
-      const Plan plan = make_plan(*asked.problem, device_);
+      const Plan plan = make_plan(asked.problem, device_);
       row.variant = plan.variant;
-      row.floor_us = mali::floor_us(*asked.problem, *report_.gpu);
+      row.floor_us = mali::floor_us(asked.problem, *report_.gpu);
       row.time = mali::predict(
-          plan, products(*asked.problem), [&](const Launch& launch) { return find(launch, files); },
+          plan, products(asked.problem), [&](const Launch& launch) { return find(launch, files); },
           *report_.gpu);
     } catch (const Unsupported& error) {
       row.reason = error.what();
@@ -449,8 +429,7 @@ void add_mali(CLI::App& app, Cli& cli) {
       "  spills    SPILLS:FILLS+BYTES of scratch memory\n\n"
       "A predicted time is for Mesa's compiler, not Arm's, and was never run.\n"
       "Environment: CLAM_MALI_COMPILER runs the compilers, in place of tools/mali/compile.");
-  sub->callback(
-      [&cli, request] { cli.command = [&cli, request] { return run_mali(cli, *request); }; });
+  on_run(sub, cli, request, run_mali);
 }
 
 }  // namespace clam::cli

@@ -21,10 +21,10 @@ namespace clam::cli {
 
 /// A problem, or a node of a workload, that was asked about.
 struct MaliProblem {
-  std::string text;                ///< the problem line
-  std::optional<Problem> problem;  ///< unset for a node whose op is not built yet
-  std::string node;                ///< of a workload; else empty
-  double calls = 1;                ///< in one run of the model
+  std::string text;  ///< the problem line
+  Problem problem;
+  std::string node;  ///< of a workload; else empty
+  double calls = 1;  ///< in one run of the model
 };
 
 /// A problem on one GPU.

@@ -74,8 +74,8 @@ void Output::raw(std::string_view text) {
 void Output::json(const nlohmann::json& value) {
   if (json_.empty()) return;
   // /dev/stdout names descriptor 1, which no longer is standard output.
-  if (json_ == "-" || json_ == "/dev/stdout") return raw(dump(value));
-  write_file(json_, dump(value));
+  if (json_ == "-" || json_ == "/dev/stdout") return raw(json_text(value));
+  write_file(json_, json_text(value));
 }
 
 void Output::note(std::string_view text) {
@@ -108,10 +108,6 @@ void Output::clear_progress() {
 
 std::string Output::coloured(std::string_view text, const char* code) const {
   return colours_ ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
-}
-
-std::string dump(const nlohmann::json& value) {
-  return value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 std::string indented(const std::string& text) {

@@ -51,9 +51,6 @@ class Output {
   std::string json_;
 };
 
-/// JSON text for files and pipes; bytes of driver strings that are no UTF-8 are replaced.
-std::string dump(const nlohmann::json& value);
-
 /// Every line two blanks to the right.
 std::string indented(const std::string& text);
 

@@ -86,7 +86,7 @@ void add_plan(CLI::App& app, Cli& cli) {
   sub->add_flag("--why", request->why, "say for each variant why it is chosen or not");
   sub->add_option("--gpu", request->gpu, "plan for a board with this Mali, such as g610 or t860");
   sub->add_flag("--generic", request->generic, "plan for a generic device; no device is asked");
-  sub->callback([&cli, request] { cli.command = [&cli, request] { return plan(cli, *request); }; });
+  on_run(sub, cli, request, plan);
 }
 
 }  // namespace clam::cli

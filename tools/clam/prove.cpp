@@ -135,8 +135,8 @@ std::optional<DeviceInfo> simulated_device(const std::string& oclgrind, int limi
   for (const std::string& word : own_command()) words.push_back(word);
   words.insert(words.end(), {"--quiet", "--json", "-", "--device", "0:0", "info"});
   const Fate fate = run_isolated(words, std::chrono::seconds(limit_s));
-  const json answer = json::parse(fate.out, nullptr, false);
-  if (!answer.is_object() || !answer.contains("devices")) return std::nullopt;
+  const json answer = fate.answer();
+  if (!answer.contains("devices")) return std::nullopt;
   for (const json& device : answer.at("devices")) {
     const DeviceInfo facts = device_from_json(device);
     if (is_simulator(facts)) return facts;
@@ -234,8 +234,8 @@ void prove_with(Cli& cli, const std::string& command, const std::string& folder,
   cli.out.progress("the same through " + command);
   const int runs = runs_of_proof(bundle) + 1;  // a simulator's run is made again, with its report
   const Fate fate = run_isolated(words, std::chrono::seconds(runs * limit_s + kToStart_s));
-  const json answer = json::parse(fate.out, nullptr, false);
-  if (answer.is_object() && answer.contains("results") && !answer.at("results").empty() &&
+  const json answer = fate.answer();
+  if (answer.contains("results") && !answer.at("results").empty() &&
       answer.at("results").at(0).contains("proof")) {
     return;
   }

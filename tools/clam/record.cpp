@@ -40,9 +40,8 @@ void check_request(const RecordRequest& request) {
     throw BadArgument("--options goes with --build-only; a plan has its own");
   }
   if (!request.build_only.empty()) {
-    if (!request.expect.empty() || !request.run.in.empty() || request.format == "oclgrind") {
-      throw BadArgument(
-          "--build-only runs nothing: --in, --expect and --format oclgrind do not go with it");
+    if (!request.expect.empty() || !request.run.in.empty()) {
+      throw BadArgument("--build-only runs nothing: --in and --expect do not go with it");
     }
     return;
   }
@@ -286,8 +285,7 @@ Bundle record(Cli& cli, const RecordRequest& request) {
   bundle.noted = request.note;
   keep_proof(request.target, folder.path(), bundle);
   if (request.proof) prove_elsewhere(cli, entry, folder.path(), bundle, request.limit_s);
-  finish_case(folder.path(), bundle,
-              {request.single_file, request.format == "oclgrind"});
+  finish_case(folder.path(), bundle, request.single_file);
   for (const std::string& command : request.prove_with) {
     prove_with(cli, command, folder.path(), bundle, request.limit_s);
   }
@@ -301,7 +299,7 @@ Bundle record_bundle(Cli& cli, Bundle bundle, const DeviceEntry& entry, const st
   cli.out.progress("recording " + bundle.problem);
   run_into(folder.path(), entry, query_device(entry.device), limit_s, 1, bundle);
   bundle.recorded = recording_date();
-  finish_case(folder.path(), bundle, {});
+  finish_case(folder.path(), bundle, false);
   folder.publish();
   return bundle;
 }
@@ -331,9 +329,6 @@ void add_record(CLI::App& app, Cli& cli) {
                   "text for the README of the bundle: why it was recorded");
   sub->add_flag("--single-file", request->single_file,
                 "put kernels and tensors into replay.c too, up to 64 KiB");
-  sub->add_option("--format", request->format,
-                  "also write another format: oclgrind (kernel.sim)")
-      ->check(CLI::IsMember({"oclgrind"}));
   sub->add_option("--times", request->times,
                   "for a rare fault: runs of each data set, until one fails, and then more to "
                   "learn how often (default 1)")
@@ -348,8 +343,7 @@ void add_record(CLI::App& app, Cli& cli) {
                   "may be given many times")
       ->allow_extra_args(false);
   sub->add_flag("--plan-only", request->plan_only)->group("");
-  sub->callback(
-      [&cli, request] { cli.command = [&cli, request] { return run_record(cli, *request); }; });
+  on_run(sub, cli, request, run_record);
 }
 
 }  // namespace clam::cli

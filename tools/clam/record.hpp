@@ -18,7 +18,6 @@ struct RecordRequest {
   std::string build_only, options;  ///< a file that is built and not run
   std::string target;               ///< the folder to write
   std::string note;                 ///< for its README, Markdown
-  std::string format;               ///< "oclgrind" for kernel.sim too
   bool single_file = false, force = false;
   std::vector<std::string> prove_with;  ///< commands that run a program on another driver
   bool proof = true;                    ///< other devices here, and Oclgrind, get the same files

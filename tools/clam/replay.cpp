@@ -11,12 +11,16 @@
 #include "clam/error.hpp"
 #include "process/clean_end.hpp"
 #include "prove.hpp"
+#include "runtime/words.hpp"
 
 namespace clam::cli {
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+
+constexpr Words<7> kVerdictWords{"fixed",     "still right",     "still fails", "fails differently",
+                                 "fails now", "cannot run here", "unreadable"};
 
 struct ReplayRequest {
   std::vector<std::string> folders;
@@ -47,25 +51,7 @@ struct Row {
   int runs = 0, wrong = 0, first_wrong = 0;  ///< first_wrong: from 1
 };
 
-const char* word(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::fixed:
-      return "fixed";
-    case Verdict::still_right:
-      return "still right";
-    case Verdict::still_fails:
-      return "still fails";
-    case Verdict::fails_differently:
-      return "fails differently";
-    case Verdict::fails_now:
-      return "fails now";
-    case Verdict::cannot:
-      return "cannot run here";
-    case Verdict::unreadable:
-      return "unreadable";
-  }
-  throw std::logic_error("unknown verdict");
-}
+const char* word(Verdict verdict) { return word_of(kVerdictWords, verdict); }
 
 bool is_good(Verdict verdict) {
   return verdict == Verdict::fixed || verdict == Verdict::still_right;
@@ -264,8 +250,7 @@ void add_replay(CLI::App& app, Cli& cli) {
                 "add the outcome on this device to the README of the bundle");
   sub->add_flag("--here", request->here)->group("");
   sub->add_option("--keep", request->keep)->group("");
-  sub->callback(
-      [&cli, request] { cli.command = [&cli, request] { return run_replay(cli, *request); }; });
+  on_run(sub, cli, request, run_replay);
 }
 
 }  // namespace clam::cli

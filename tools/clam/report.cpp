@@ -81,8 +81,7 @@ void add_report(CLI::App& app, Cli& cli) {
       ->allow_extra_args(false);
   sub->add_flag("--markdown", request->markdown,
                 "write a table for an issue instead; without -o to standard output");
-  sub->callback(
-      [&cli, request] { cli.command = [&cli, request] { return report_files(cli, *request); }; });
+  on_run(sub, cli, request, report_files);
 }
 
 }  // namespace clam::cli

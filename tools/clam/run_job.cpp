@@ -112,13 +112,11 @@ Tensors make_run_inputs(const RunRequest& request, RunJob& job) {
 /// Kernels that carry tags say what they need; a plan that contradicts them would only show as a
 /// crash or garbage on the device.
 void hold_to_tags(const Plan& plan, const KernelFiles& files) {
-  for (const auto* launches : {&plan.pack, &plan.launches}) {
-    for (const Launch& launch : *launches) {
-      const KernelSource source = files.get(launch.file);
-      if (source.text.find("//@kernel " + launch.kernel) == std::string::npos) continue;
-      if (const Reason reason = contradiction(read_tags(source), plan, launch)) {
-        throw BadArgument("plan: " + *reason);
-      }
+  for (const Launch* launch : launches_of(plan)) {
+    const KernelSource source = files.get(launch->file);
+    if (source.text.find("//@kernel " + launch->kernel) == std::string::npos) continue;
+    if (const Reason reason = contradiction(read_tags(source), plan, *launch)) {
+      throw BadArgument("plan: " + *reason);
     }
   }
 }

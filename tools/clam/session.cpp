@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "case_child.hpp"
 #include "check/clock.hpp"
 #include "clam/error.hpp"
 #include "process/shell_quoted.hpp"
@@ -34,26 +35,18 @@ Session::Session(Cli& cli)
   }
 }
 
-std::string Session::title() const {
-  const DeviceInfo& info = runtime_->device();
-  return fmt::format("{} {} ({}, driver {})", device_id(), info.name, info.platform,
-                     info.driver_version);
-}
+std::string Session::title() const { return device_title(entry_, runtime_->device()); }
 
-std::string Session::device_id() const {
-  return fmt::format("{}:{}", entry_.platform, entry_.index);
-}
+std::string Session::device_id() const { return cli::device_id(entry_); }
 
 void Session::build(const std::vector<Plan>& plans) {
   constexpr auto kPatience = std::chrono::seconds(3), kPause = std::chrono::seconds(1);
   std::set<std::tuple<std::string, std::string, std::string>> kernels;
   std::set<std::pair<std::string, std::string>> programs, started;
   for (const Plan& plan : plans) {
-    for (const auto* launches : {&plan.pack, &plan.launches}) {
-      for (const Launch& launch : *launches) {
-        programs.emplace(launch.file, launch.options);
-        kernels.emplace(launch.file, launch.options, launch.kernel);
-      }
+    for (const Launch* launch : launches_of(plan)) {
+      programs.emplace(launch->file, launch->options);
+      kernels.emplace(launch->file, launch->options, launch->kernel);
     }
   }
   Clock::time_point next = Clock::now() + kPatience;

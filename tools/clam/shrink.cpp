@@ -12,7 +12,6 @@
 #include "clam/error.hpp"
 #include "prove.hpp"
 #include "record.hpp"
-#include "shrink_reference.hpp"
 #include "shrink_run.hpp"
 
 namespace clam::cli {
@@ -141,23 +140,17 @@ void check_target(const ShrinkRequest& request) {
 
 // ---- what belongs to it ----
 
-/// The forms that the bundle had, and that are asked for; a note on each that the small case, or
-/// what came of it, cannot have.
-Extras extras_for(const ShrinkRequest& request, const std::string& folder, Bundle& small) {
-  Extras extras = extras_of(request.folder);
-  extras.single_file = extras.single_file || request.single_file;
-  const auto keep = [&](bool& form, const char* what, const auto& make) {
-    try {
-      if (form) (void)make();
-    } catch (const BadArgument& error) {
-      form = false;
-      small.shrunk->notes.push_back(fmt::format("{} left out: {}", what, error.what()));
-    }
-  };
-  keep(extras.sim, "kernel.sim is", [&] { return sim_text(small); });
-  keep(extras.single_file, "the tensors in replay.c are",
-       [&] { return replay_source(small, folder, true); });
-  return extras;
+/// Whether replay.c holds all, as that of the bundle did or as is asked for; else a note says why.
+bool single_file(const ShrinkRequest& request, const std::string& folder, Bundle& small) {
+  if (!request.single_file && !is_single_file(request.folder)) return false;
+  try {
+    replay_source(small, folder, true);
+    return true;
+  } catch (const BadArgument& error) {
+    small.shrunk->notes.push_back(
+        fmt::format("the tensors in replay.c are left out: {}", error.what()));
+    return false;
+  }
 }
 
 /// The same files on every other driver; not what was interrupted there.
@@ -216,8 +209,8 @@ int run_shrink(Cli& cli, ShrinkRequest request) {
   runner.write(folder.path(), small);
   small.recorded = recording_date();
   prove(cli, request, entry, folder.path(), small);
-  const Extras extras = extras_for(request, folder.path(), small);
-  finish_case(folder.path(), small, extras);
+  const bool in_one = single_file(request, folder.path(), small);
+  finish_case(folder.path(), small, in_one);
   folder.publish();
   print(cli.out, request, small, runner);
   cli.out.json(report_of(request, from, small, found, runner));
@@ -252,8 +245,7 @@ void add_shrink(CLI::App& app, Cli& cli) {
                 "run the smallest on every other device of this machine, and in Oclgrind if it is "
                 "installed (default)");
   sub->add_flag("--reference-only", request->reference_only)->group("");
-  sub->callback(
-      [&cli, request] { cli.command = [&cli, request] { return run_shrink(cli, *request); }; });
+  on_run(sub, cli, request, run_shrink);
 }
 
 }  // namespace clam::cli

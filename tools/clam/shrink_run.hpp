@@ -8,6 +8,8 @@
 
 #include "bundle/bundle.hpp"
 #include "check/clock.hpp"
+#include "cli.hpp"
+#include "shrink/making.hpp"
 
 namespace clam::cli {
 
@@ -83,5 +85,12 @@ class Runner {
   bool hangs_ = false, was_over_ = false;
   int hang_limit_s_, tries_ = 1, runs_ = 0;
 };
+
+/// A reference may take minutes: as expect_here in another process of this program, which is ended
+/// once `over` holds.
+Expecting expect_apart(std::function<bool()> over);
+
+/// What that process does with the question in `folder`.
+int serve_reference(Cli& cli, const std::string& folder);
 
 }  // namespace clam::cli

@@ -5,7 +5,6 @@
 
 #include <fmt/core.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "clam/error.hpp"
@@ -13,13 +12,83 @@
 #include "clam/kernels.hpp"
 #include "clam/planner.hpp"
 #include "process/clean_end.hpp"
+#include "process/isolate.hpp"
+#include "process/scratch_folder.hpp"
 #include "record_failure.hpp"
 #include "runtime/atomic_file.hpp"
 #include "verify_graph.hpp"
-#include "verify_isolated.hpp"
 
 namespace clam::cli {
 namespace {
+
+std::vector<std::string> words_of(const Session& session, const VerifyRequest& request,
+                                  const VerifyRow& row, const std::string& file) {
+  std::vector<std::string> words = own_command();
+  words.insert(words.end(),
+               {"--device", session.device_id(), "--quiet", "--json", file, "verify", row.text});
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {option, value});
+  };
+  add("--variant", row.variant);
+  add("--set", request.set == "all" ? "" : request.set);
+  add("--gpu", request.gpu);
+  add("--seed", std::to_string(request.seed));
+  words.push_back("--no-isolate");
+  return words;
+}
+
+Status status_of(const std::string& text) {
+  for (const Status status :
+       {Status::pass, Status::fail, Status::blind, Status::skip, Status::error, Status::waiting}) {
+    if (text == word(status)) return status;
+  }
+  throw BadArgument(fmt::format("'{}' is no status of a row", text));
+}
+
+Verification verification_of(const nlohmann::json& set) {
+  Verification verification;
+  verification.data_set = set.at("data_set").get<std::string>();
+  for (const auto& [name, verdict] : set.at("outputs").items()) {
+    verification.outputs[name] = verdict_from_json(verdict);
+  }
+  if (!set.at("fault").is_null()) verification.fault = set.at("fault").get<std::string>();
+  return verification;
+}
+
+void fail(VerifyRow& row, const std::string& reason) {
+  row.status = Status::error;
+  row.reason = reason;
+}
+
+/// A row as its JSON in a report says it; the inverse of row_json. Throws BadArgument.
+void take_result(const nlohmann::json& json, VerifyRow& row) {
+  try {
+    row.status = status_of(json.at("status").get<std::string>());
+    row.reason = json.at("reason").get<std::string>();
+    row.variant = json.at("variant").get<std::string>();
+    for (const nlohmann::json& set : json.at("sets")) {
+      row.sets.push_back(verification_of(set));
+    }
+  } catch (const nlohmann::json::exception& error) {
+    throw BadArgument(std::string("this is no row of a report: ") + error.what());
+  }
+}
+
+/// Runs the row in another process of this program, on the session's device. A crash, or no end
+/// within the request's limit, is an error of this row alone.
+void run_row_isolated(const Session& session, const VerifyRequest& request, VerifyRow& row) {
+  const ScratchFolder folder;
+  const std::string file = folder.file("row.json");  // what a kernel prints is not in it
+  const Fate fate =
+      run_isolated(words_of(session, request, row, file), std::chrono::seconds(request.limit_s));
+  if (const Reason misfortune = fate.misfortune()) return fail(row, *misfortune);
+  try {
+    take_result(nlohmann::json::parse(read_file(file)).at("results").at(0), row);
+  } catch (const std::exception& error) {  // what went wrong there has been said on stderr
+    fail(row,
+         fmt::format("its process ended with {} and gave no result ({})", fate.code, error.what()));
+  }
+}
 
 /// The device that is planned for: the one here or, so that its kernels can be looked at without
 /// it, a Mali.
@@ -34,10 +103,10 @@ DeviceInfo planned_for(const DeviceInfo& here, const VerifyRequest& request) {
 Verification verify_set(Runtime& runtime, const VerifyRequest& request, const VerifyRow& row,
                         const DataSet& set) {
   if (request.gpu.empty()) {
-    return verify(runtime, *row.problem, set, request.seed, {row.variant, 0});
+    return verify(runtime, row.problem, set, request.seed, {row.variant, 0});
   }
   const DeviceInfo device = planned_for(runtime.device(), request);
-  return verify(runtime, make_plan(*row.problem, device, {row.variant, 0}), set, request.seed);
+  return verify(runtime, make_plan(row.problem, device, {row.variant, 0}), set, request.seed);
 }
 
 bool isolates(Session& session, const VerifyRequest& request) {
@@ -48,7 +117,7 @@ void run_row(Session& session, const VerifyRequest& request, VerifyRow& row) {
   if (isolates(session, request)) return run_row_isolated(session, request, row);
   Runtime& runtime = session.runtime();
   try {
-    for (const DataSet& set : proof_of(*row.problem).data_sets) {
+    for (const DataSet& set : proof_of(row.problem).data_sets) {
       if (request.set != "all" && set.name != request.set) continue;
       row.sets.push_back(verify_set(runtime, request, row, set));
       row.variant = row.sets.back().variant;
@@ -66,9 +135,8 @@ void run_row(Session& session, const VerifyRequest& request, VerifyRow& row) {
 std::vector<Plan> plans_of(const std::vector<VerifyRow>& rows, const DeviceInfo& device) {
   std::vector<Plan> plans;
   for (const VerifyRow& row : rows) {
-    if (!row.problem) continue;
     try {
-      plans.push_back(make_plan(*row.problem, device, {row.variant, 0}));
+      plans.push_back(make_plan(row.problem, device, {row.variant, 0}));
     } catch (const Unsupported&) {
       // Said in the row's own line.
     }
@@ -78,7 +146,7 @@ std::vector<Plan> plans_of(const std::vector<VerifyRow>& rows, const DeviceInfo&
 
 /// How many rows ended in each way.
 struct Totals {
-  int passed = 0, failed = 0, skipped = 0, not_yet = 0, not_run = 0, on_cpu = 0;
+  int passed = 0, failed = 0, skipped = 0, not_run = 0, on_cpu = 0;
   bool device_failed = false;
 
   Totals(const std::vector<VerifyRow>& rows, const std::optional<GraphCheck>& graph) {
@@ -90,14 +158,12 @@ struct Totals {
     passed += status == Status::pass;
     failed += is_bad(status);
     skipped += status == Status::skip;
-    not_yet += status == Status::not_yet;
     not_run += status == Status::waiting;
     on_cpu += status == Status::on_cpu;
     device_failed = device_failed || status == Status::error;
   }
   std::string text() const {
-    return fmt::format("{} passed, {} failed, {} skipped{}{}{}", passed, failed, skipped,
-                       not_yet ? fmt::format(", {} not yet", not_yet) : "",
+    return fmt::format("{} passed, {} failed, {} skipped{}{}", passed, failed, skipped,
                        not_run ? fmt::format(", {} not run", not_run) : "",
                        on_cpu ? fmt::format(", {} on the CPU", on_cpu) : "");
   }
@@ -116,7 +182,6 @@ nlohmann::json report(Session& session, const VerifyRequest& request,
   report["passed"] = totals.passed;
   report["failed"] = totals.failed;
   report["skipped"] = totals.skipped;
-  report["not_yet"] = totals.not_yet;
   report["not_run"] = totals.not_run;
   report["results"] = nlohmann::json::array();
   for (const VerifyRow& row : rows) report["results"].push_back(row_json(session, request, row));
@@ -130,10 +195,8 @@ void run_rows(Cli& cli, Session& session, const VerifyRequest& request,
   cli.out.text(fmt::format("{:<7} {:>8}  {:<12} {:<26} {}\n", "verdict", "of bound", "data set",
                            "variant", "problem"));
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].problem) {
-      cli.out.progress(fmt::format("[{}/{}] {}", i + 1, rows.size(), rows[i].text));
-      run_row(session, request, rows[i]);
-    }
+    cli.out.progress(fmt::format("[{}/{}] {}", i + 1, rows.size(), rows[i].text));
+    run_row(session, request, rows[i]);
     print_row(cli.out, session, request, rows[i]);
     if (session.runtime().tainted()) break;  // nothing that follows could be trusted
   }

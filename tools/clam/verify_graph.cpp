@@ -6,7 +6,6 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "check/npy.hpp"
 #include "clam/error.hpp"
@@ -197,9 +196,6 @@ std::vector<NodeVerdict> GraphCheck::nodes() const {
                      : result.own.pass()         ? Status::pass
                      : is_only_blind(result.own) ? Status::blind
                                                  : Status::fail;
-  }
-  for (const Graph::NotYet& node : graph_.not_yet) {
-    verdicts.push_back({node.name, node.line, Status::not_yet, node.reason, nullptr});
   }
   if (run_.whole && !run_.whole->pass()) {
     verdicts.push_back({"all nodes", graph_.name, Status::fail, *run_.whole->differs, nullptr});

@@ -5,22 +5,18 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "check/workload.hpp"
 #include "clam/error.hpp"
 #include "clam/planner.hpp"
+#include "process/shell_quoted.hpp"
+#include "runtime/words.hpp"
 
 namespace clam::cli {
 namespace {
 
 using Rows = std::vector<VerifyRow>;
-
-VerifyRow row_of(const Problem& problem) {
-  VerifyRow row;
-  row.text = problem.text();
-  row.problem = problem;
-  return row;
-}
 
 Rows rows_of_all_cases(const std::string& dtype) {
   const std::vector<std::string> dtypes =
@@ -29,7 +25,7 @@ Rows rows_of_all_cases(const std::string& dtype) {
   for (const Op* op : all_ops()) {
     for (const std::string& each : dtypes) {
       for (const Problem& problem : problems_of(proof_of(*op).cases, each))
-        rows.push_back(row_of(problem));
+        rows.push_back({problem});
     }
   }
   return rows;
@@ -60,17 +56,8 @@ Rows rows_of_workload(const VerifyRequest& request, bool with_graph) {
   if (!with_graph) workload = standing_alone(std::move(workload));
   Rows rows;
   for (const Problem& problem : workload.problems()) {
-    rows.push_back(row_of(dtype.empty() ? problem : problem.with("dtype", dtype)));
+    rows.push_back({dtype.empty() ? problem : problem.with("dtype", dtype)});
     rows.back().layers = layers_of(workload, problem);
-  }
-  for (const Workload::Node& node : workload.nodes) {
-    if (!node.not_yet()) continue;
-    VerifyRow row;
-    row.text = node.line;
-    row.layers = node.name;
-    row.status = Status::not_yet;
-    row.reason = fmt::format("the op {} is not built yet", node.op);
-    rows.push_back(std::move(row));
   }
   return rows;
 }
@@ -86,7 +73,7 @@ Rows named_rows(const VerifyRequest& request, const Graph* graph) {
   if (!request.workload.empty()) return rows_of_workload(request, graph == nullptr);
   Rows rows;
   for (const std::string& line : problem_lines(request.words)) {
-    rows.push_back(row_of(parse_as(line, request.dtype)));
+    rows.push_back({parse_as(line, request.dtype)});
   }
   return rows;
 }
@@ -120,6 +107,57 @@ bool can_plan(const Problem& problem, const DeviceInfo& device, const std::strin
   }
 }
 
+constexpr Words<8> kStatusWords{"not run", "pass", "FAIL",  "BLIND",
+                                "CONST",   "skip", "ERROR", "on cpu"};
+std::string repeat_command(const Session& session, const VerifyRequest& request,
+                           const VerifyRow& row, const std::string& set) {
+  return session.repeat(fmt::format("verify {} --variant {} --set {} --seed {}{}",
+                                    shell_quoted(row.text), row.variant, set, request.seed,
+                                    request.gpu.empty() ? "" : " --gpu " + request.gpu));
+}
+
+/// The data set to show in the row's line: a failed one, else the nearest to its bound.
+const Verification* shown_set(const VerifyRow& row) {
+  const auto rank = [](const Verification& each) {
+    const bool failed = !each.pass() && !is_only_blind(each);
+    return std::make_pair(failed, each.worst_ratio());
+  };
+  const Verification* shown = nullptr;
+  for (const Verification& each : row.sets) {
+    if (!shown || rank(each) > rank(*shown)) shown = &each;
+  }
+  return shown;
+}
+
+std::string line_text(const Output& out, const VerifyRow& row) {
+  const std::string verdict = coloured(out, row.status, fmt::format("{:<7}", word(row.status)));
+  const Verification* set = shown_set(row);
+  std::string line = fmt::format(
+      "{} {:>8}  {:<12} {:<26} {}", verdict, set ? fmt::format("{:.3g}", set->worst_ratio()) : "-",
+      set ? set->data_set : "-", row.variant.empty() ? "-" : row.variant, row.text);
+  if (!row.layers.empty()) line += fmt::format(" ({})", row.layers);
+  for (const Verification& each : row.sets) {
+    if (row.status == Status::pass && !each.pass())
+      line += fmt::format(" ({} blind)", each.data_set);
+  }
+  return line + "\n";
+}
+
+/// Every measure of the outputs that failed, and the command that repeats each data set.
+std::string details(const Session& session, const VerifyRequest& request, const VerifyRow& row) {
+  if (row.sets.empty()) return indented(row.reason);
+  std::string text;
+  for (const Verification& each : row.sets) {
+    if (each.pass() || (row.status == Status::fail && is_only_blind(each))) continue;
+    if (each.fault) text += fmt::format("{}: {}\n", each.data_set, *each.fault);
+    for (const auto& [name, verdict] : each.outputs) {
+      if (!verdict.pass) text += fmt::format("{}, {}: {}", each.data_set, name, to_text(verdict));
+    }
+    text += "repeat with: " + repeat_command(session, request, row, each.data_set) + "\n";
+  }
+  return indented(text);
+}
+
 }  // namespace
 
 void take_parameter(const std::string& text, VerifyRequest& request) {
@@ -133,14 +171,11 @@ void take_parameter(const std::string& text, VerifyRequest& request) {
 
 Rows select_rows(const VerifyRequest& request, const Graph* graph) {
   Rows rows = named_rows(request, graph);
-  const auto unknown = [&](const VerifyRow& row) {
-    return row.problem && !knows(op_of(*row.problem), request);
-  };
+  const auto unknown = [&](const VerifyRow& row) { return !knows(op_of(row.problem), request); };
   const auto first = std::find_if(rows.begin(), rows.end(), unknown);
   if (first == rows.end()) return rows;
-  const Op& op = op_of(*first->problem);
-  const bool all_unknown = std::all_of(
-      rows.begin(), rows.end(), [&](const VerifyRow& row) { return !row.problem || unknown(row); });
+  const Op& op = op_of(first->problem);
+  const bool all_unknown = std::all_of(rows.begin(), rows.end(), unknown);
   // Asked for by name, every op must know the words; over many ops, those that do are run.
   if (all_unknown || !request.words.empty()) refuse(op, request);
   rows.erase(std::remove_if(rows.begin(), rows.end(), unknown), rows.end());
@@ -151,12 +186,12 @@ Rows rows_on(const DeviceInfo& device, const VerifyRequest& request, const Rows&
   const bool only_f32 = request.all && request.dtype.empty() && !device.fp16;
   Rows chosen;
   for (VerifyRow row : rows) {
-    if (only_f32 && row.problem->dtype() == Dtype::f16) continue;
+    if (only_f32 && row.problem.dtype() == Dtype::f16) continue;
     row.variant = request.variant == "all" ? "" : request.variant;
     const std::size_t before = chosen.size();
-    if (row.problem && request.variant == "all") {
-      for (const Variant& each : op_of(*row.problem).variants) {
-        if (!can_plan(*row.problem, device, each.name)) continue;
+    if (request.variant == "all") {
+      for (const Variant& each : op_of(row.problem).variants) {
+        if (!can_plan(row.problem, device, each.name)) continue;
         chosen.push_back(row);
         chosen.back().variant = each.name;
       }
@@ -181,6 +216,48 @@ void conclude(VerifyRow& row) {
   if (!passed) return;
   row.status = Status::pass;
   row.reason.clear();
+}
+
+const char* word(Status status) { return word_of(kStatusWords, status); }
+
+bool is_bad(Status status) {
+  return status == Status::fail || status == Status::blind || status == Status::constant ||
+         status == Status::error;
+}
+
+std::string coloured(const Output& out, Status status, const std::string& text) {
+  return status == Status::pass ? out.green(text)
+         : is_bad(status)       ? out.red(text)
+                                : out.yellow(text);
+}
+
+void print_row(Output& out, const Session& session, const VerifyRequest& request,
+               const VerifyRow& row) {
+  if (out.quiet() && !row.is_bad()) return;
+  const bool plain = row.status == Status::pass;
+  out.text(line_text(out, row) + (plain ? "" : details(session, request, row)));
+}
+
+nlohmann::json row_json(const Session& session, const VerifyRequest& request,
+                        const VerifyRow& row) {
+  nlohmann::json sets = nlohmann::json::array();
+  for (const Verification& each : row.sets) {
+    nlohmann::json outputs = nlohmann::json::object();
+    for (const auto& [name, verdict] : each.outputs) outputs[name] = to_json(verdict);
+    sets.push_back({{"data_set", each.data_set},
+                    {"pass", each.pass()},
+                    {"reason", each.reason()},
+                    {"fault", each.fault ? nlohmann::json(*each.fault) : nlohmann::json()},
+                    {"outputs", outputs},
+                    {"repeat", repeat_command(session, request, row, each.data_set)}});
+  }
+  return {{"problem", row.text},
+          {"layers", row.layers},
+          {"variant", row.variant},
+          {"status", word(row.status)},
+          {"reason", row.reason},
+          {"seed", request.seed},
+          {"sets", sets}};
 }
 
 }  // namespace clam::cli

@@ -46,7 +46,6 @@ enum class Status {
   constant,  ///< two inputs, one output
   skip,
   error,
-  not_yet,
   on_cpu,
 };
 /// "pass", "FAIL", ...
@@ -56,13 +55,13 @@ bool is_bad(Status status);
 std::string coloured(const Output& out, Status status, const std::string& text);
 
 struct VerifyRow {
-  std::string text;
-  std::optional<Problem> problem;  ///< unset for a layer whose op is not built yet
-  std::string layers;              ///< of a workload: the names of those that are this problem
-  std::string variant;
+  Problem problem;
+  std::string text = problem.text();
+  std::string layers = {};  ///< of a workload: the names of those that are this problem
+  std::string variant = {};
   Status status = Status::waiting;
-  std::string reason;
-  std::vector<Verification> sets;
+  std::string reason = {};
+  std::vector<Verification> sets = {};
 
   bool is_bad() const { return clam::cli::is_bad(status); }
 };

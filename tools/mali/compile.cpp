@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
-#include <set>
 
 #include "check/parallel.hpp"
 #include "clam/error.hpp"

@@ -4,9 +4,9 @@
 
 #include <atomic>
 #include <chrono>
-#include <memory>
 
 #include "check/clock.hpp"
+#include "clam/runtime.hpp"
 #include "stage.hpp"
 
 namespace clam {
@@ -23,7 +23,7 @@ constexpr const char* kWork =
 
 struct Times {
   cl_int status = CL_COMPLETE;
-  cl_ulong queued = 0, submitted = 0, started = 0, ended = 0;
+  LaunchTime device;
   double wall_ns = 0;  ///< from before the launch until it was waited for
 };
 
@@ -42,10 +42,7 @@ std::vector<Times> time_launches(const Stage& stage) {
     Times times;
     times.wall_ns = std::chrono::duration<double, std::nano>(Clock::now() - start).count();
     times.status = event.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>();
-    times.queued = event.getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>();
-    times.submitted = event.getProfilingInfo<CL_PROFILING_COMMAND_SUBMIT>();
-    times.started = event.getProfilingInfo<CL_PROFILING_COMMAND_START>();
-    times.ended = event.getProfilingInfo<CL_PROFILING_COMMAND_END>();
+    times.device = LaunchTime::of(event);
     all.push_back(times);
   }
   return all;
@@ -56,12 +53,12 @@ std::string garbage(const Times& times) {
   if (times.status != CL_COMPLETE) {
     return fmt::format("its status after the wait is {}", times.status);
   }
-  if (times.queued > times.submitted || times.submitted > times.started ||
-      times.started > times.ended) {
-    return fmt::format("queued {}, submitted {}, started {}, ended {} ns", times.queued,
-                       times.submitted, times.started, times.ended);
+  const auto& [queued, submitted, started, ended] = times.device;
+  if (queued > submitted || submitted > started || started > ended) {
+    return fmt::format("queued {}, submitted {}, started {}, ended {} ns", queued, submitted,
+                       started, ended);
   }
-  const auto ns = static_cast<double>(times.ended - times.started);
+  const double ns = times.device.ns();
   if (ns <= 1.05 * times.wall_ns + kSlackNs) return "";
   return fmt::format("the event says {:.0f} ns, and the host saw {:.0f}", ns, times.wall_ns);
 }
@@ -80,9 +77,10 @@ ProbeResult event_zero_time(const Stage& stage) {
   int launch = 0;
   for (const Times& times : time_launches(stage)) {
     ++launch;
-    if (times.started == 0 || times.started == times.ended) {
+    const LaunchTime& time = times.device;
+    if (time.started == 0 || time.started == time.ended) {
       return bug(fmt::format("launch {}: started {}, ended {} ns, and the host saw {:.0f} ns",
-                             launch, times.started, times.ended, times.wall_ns));
+                             launch, time.started, time.ended, times.wall_ns));
     }
   }
   return ok();

@@ -2,8 +2,6 @@
 // api_limit.cpp - probes of what a device says about itself, held against what it does.
 #include <fmt/core.h>
 
-#include <numeric>
-
 #include "check/clock.hpp"
 #include "runtime/native_exp2.hpp"
 #include "stage.hpp"

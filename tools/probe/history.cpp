@@ -75,7 +75,7 @@ void keep_history(const DeviceInfo& device, const json& history) {
                   {"probes", history}};
   try {
     make_private_folder(fs::path(path).parent_path().string());
-    write_file(path, file.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+    write_file(path, json_text(file));
   } catch (const std::exception&) {
     // The next run gives the same.
   }

@@ -10,12 +10,14 @@
 // without INITIAL the buffer is filled with NaN. "ulp" is how far off a value may be, else 0.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
+#include <vector>
 
 #include "check/compare.hpp"
 #include "clam/error.hpp"
 #include "stage.hpp"
-#include "values.hpp"
 
 namespace clam {
 namespace {
@@ -122,6 +124,31 @@ ProbeResult run_launch(const Stage& stage) {
   } catch (const json::exception& error) {
     throw BadArgument(fmt::format("probe {}: {}", stage.probe.name, error.what()));
   }
+}
+
+using nlohmann::json;
+
+void fill(HostTensor& tensor, const json& spec) {
+  if (spec.contains("iota")) {
+    const auto first = spec["iota"].at(0).get<double>(), step = spec["iota"].at(1).get<double>();
+    for (std::int64_t i = 0; i < tensor.size(); ++i) {
+      tensor.set(i, first + step * static_cast<double>(i));
+    }
+  } else if (spec.contains("values")) {
+    const auto values = spec["values"].get<std::vector<double>>();
+    for (std::int64_t i = 0; i < tensor.size(); ++i) {
+      tensor.set(i, values.at(static_cast<std::size_t>(i) % values.size()));
+    }
+  } else {
+    fill_poison(tensor);
+  }
+}
+
+double spacing(Dtype dtype, double value) {
+  if (dtype == Dtype::i32) return 1;
+  const int least = dtype == Dtype::f16 ? -14 : -126, digits = dtype == Dtype::f16 ? 10 : 23;
+  const int exponent = value == 0 ? least : std::max(std::ilogb(value), least);
+  return std::ldexp(1.0, exponent - digits);
 }
 
 }  // namespace clam

@@ -11,6 +11,7 @@
 #include "clam/op.hpp"
 #include "runtime/atomic_file.hpp"
 #include "runtime/embedded.hpp"
+#include "runtime/words.hpp"
 #include "stage.hpp"
 
 namespace clam {
@@ -18,6 +19,8 @@ namespace {
 
 using nlohmann::json;
 using Verdict = ProbeResult::Verdict;
+
+constexpr Words<5> kVerdictWords{"OK", "BUG", "SKIP", "HANG", "CRASH"};
 
 constexpr std::string_view kDescription = "/probe.json";
 
@@ -83,27 +86,10 @@ std::string essence(const std::string& log) {
 
 }  // namespace
 
-const char* word(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::ok:
-      return "OK";
-    case Verdict::bug:
-      return "BUG";
-    case Verdict::skip:
-      return "SKIP";
-    case Verdict::hang:
-      return "HANG";
-    case Verdict::crash:
-      return "CRASH";
-  }
-  return "";
-}
+const char* word(Verdict verdict) { return word_of(kVerdictWords, verdict); }
 
 Verdict verdict_of(std::string_view text) {
-  for (const Verdict verdict :
-       {Verdict::ok, Verdict::bug, Verdict::skip, Verdict::hang, Verdict::crash}) {
-    if (text == word(verdict)) return verdict;
-  }
+  if (const auto verdict = find_word<Verdict>(kVerdictWords, text)) return *verdict;
   throw BadArgument(in_quotes(text) + " is no verdict of a probe");
 }
 

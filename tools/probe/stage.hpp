@@ -2,10 +2,12 @@
 // stage.hpp - what a probe works on: a context and a queue of its own.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "clam/tensor.hpp"
 #include "probe.hpp"
 
 namespace clam {
@@ -63,5 +65,11 @@ std::vector<CodeProbe> memory_probes();
 std::vector<CodeProbe> program_probes();
 std::vector<CodeProbe> limit_probes();
 std::vector<CodeProbe> exit_probes();
+
+/// By "values" or "iota"; poison where there is neither.
+void fill(HostTensor& tensor, const nlohmann::json& spec);
+
+/// Distance of neighbours in the dtype, near `value`.
+double spacing(Dtype dtype, double value);
 
 }  // namespace clam

@@ -5,7 +5,11 @@
 
 #include <chrono>
 #include <filesystem>
+#include <new>
 #include <set>
+
+#include "clam/error.hpp"
+#include "clam/opencl.hpp"
 
 namespace clam {
 namespace {
@@ -89,5 +93,28 @@ PassingFolder::~PassingFolder() {
 }
 
 std::unique_lock<std::mutex> hold_end() { return std::unique_lock(passing().mutex); }
+
+int exit_code_of_exception(const std::function<void(const std::string& sentence)>& say) {
+  constexpr int kBadUsage = 2, kDeviceFailed = 3, kNothingRan = 77;
+  const auto told = [&](const std::string& sentence, int code) {
+    say(sentence);
+    return code;
+  };
+  try {
+    throw;
+  } catch (const Unsupported& error) {
+    return told(error.what(), kNothingRan);
+  } catch (const NoDevice& error) {
+    return told(error.what(), kNothingRan);
+  } catch (const DeviceError& error) {
+    return told(error.what(), kDeviceFailed);
+  } catch (const cl::Error& error) {
+    return told(describe(error), kDeviceFailed);
+  } catch (const std::bad_alloc&) {
+    return told("not enough memory on the host for this", kBadUsage);
+  } catch (const std::exception& error) {  // BadArgument and IoError among them
+    return told(error.what(), kBadUsage);
+  }
+}
 
 }  // namespace clam

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// clean_end.hpp - temporary folders go even where a signal ends the process.
+// clean_end.hpp - how a process ends: temporary folders go even where a signal ends it, and an
+// exception becomes its exit code.
 #pragma once
 
 #include <signal.h>
 
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -45,5 +47,8 @@ class PassingFolder {
  private:
   std::string path_;
 };
+
+/// The exit code that stands for the exception in flight, after `say` got one sentence about it.
+int exit_code_of_exception(const std::function<void(const std::string& sentence)>& say);
 
 }  // namespace clam

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "check/clock.hpp"
@@ -33,6 +34,11 @@ Reason Fate::misfortune() const {
   if (code <= kSignal) return {};
   return fmt::format("its process was ended by signal {} ({})", code - kSignal,
                      ::strsignal(code - kSignal));
+}
+
+nlohmann::json Fate::answer() const {
+  nlohmann::json answer = nlohmann::json::parse(out, nullptr, false);
+  return answer.is_object() ? answer : nlohmann::json();
 }
 
 std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }

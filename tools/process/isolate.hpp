@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct Fate {
 
   /// Empty where it ended by itself; else a sentence: the signal, or how long it was waited for.
   Reason misfortune() const;
+  /// The JSON object that it printed; null where it printed none.
+  nlohmann::json answer() const;
 };
 
 /// The path of the running program.

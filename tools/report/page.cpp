@@ -67,19 +67,16 @@ json to_json(const ReportRow& row) {
   };
   add_text("variant", row.variant);
   add_text("reason", row.reason);
-  add_text("kernel_hash", row.kernel_hash);
   if (!row.marks.empty()) value["marks"] = row.marks;
   if (!row.nodes.empty()) value["nodes"] = row.nodes;
   const std::pair<const char*, ReportRow::Figure> figures[] = {
       {"us", row.us},
-      {"us_min", row.us_min},
       {"low", row.low},
       {"high", row.high},
       {"cv", row.cv},
       {"gflop_per_s", row.gflop_per_s},
       {"gb_per_s", row.gb_per_s},
       {"flop_per_byte", row.flop_per_byte},
-      {"floor_us", row.floor_us},
       {"of_peak", row.of_peak},
       {"predicted_low", row.predicted_low},
       {"predicted_high", row.predicted_high},

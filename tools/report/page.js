@@ -305,32 +305,14 @@ function showCopied(...content) {
   copiedTimer = setTimeout(() => { note.hidden = true; }, content.length > 1 ? 20000 : 3000);
 }
 
-/// The old way, for browsers that give a page of file:// no clipboard.
-function copyBySelection(text) {
-  const area = make("textarea", {readonly: "", style: "position:fixed;top:0;opacity:0"});
-  area.value = text;
-  document.body.append(area);
-  area.select();
-  let done = false;
-  try {
-    done = document.execCommand("copy");
-  } catch {
-    done = false;
-  }
-  area.remove();
-  return done;
-}
-
 /// Where nothing can be copied the command is shown, selected, for the keyboard to take.
 async function copy(text) {
-  let done = false;
   try {
     await navigator.clipboard.writeText(text);
-    done = true;
+    return showCopied("Copied: " + text);
   } catch {
-    done = copyBySelection(text);
+    // A browser may keep it from pages, or from those of file://.
   }
-  if (done) return showCopied("Copied: " + text);
   const field = make("input", {readonly: "", "aria-label": "The command"});
   field.value = text;
   showCopied("This browser does not let a page copy; take it from here:", field);

@@ -3,18 +3,23 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <map>
+#include <sstream>
 
 #include "clam/gpu.hpp"
 #include "part.hpp"
 #include "report.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/words.hpp"
 
 namespace clam {
 namespace {
 
 using nlohmann::json;
+
+constexpr Words<3> kReportRowStatusWords{"OK", "INVALID", "skipped"};
 
 constexpr int kSchema = 1;
 constexpr const char* kNotAsked = "not asked for in this run";
@@ -83,14 +88,13 @@ ReportRow read_row(const Part& part) {
   row.command = part.needed_command("command");
   row.variant = part.text("variant"), row.problem = part.text("problem");
   row.reason = reason_of(part);
-  row.kernel_hash = part.text("kernel_hash");
   row.marks = part.texts("marks");
   row.status = status_of(part);
   const Part us = part.object("us");
-  row.us = us.figure("median"), row.us_min = us.figure("min"), row.cv = us.figure("cv");
+  row.us = us.figure("median"), row.cv = us.figure("cv");
   row.low = us.figure("low"), row.high = us.figure("high");
   row.gflop_per_s = part.figure("gflop_per_s"), row.gb_per_s = part.figure("gb_per_s");
-  row.floor_us = part.figure("floor_us"), row.of_peak = part.figure("of_peak");
+  row.of_peak = part.figure("of_peak");
   take_prediction(part, row);
   row.launches = part.figure("launches");
   row.flop_per_byte = ratio(part.figure("flops"), part.figure("bytes"));
@@ -147,19 +151,64 @@ std::vector<std::string> warnings(const Part& device, const std::vector<std::str
   return warnings;
 }
 
+/// The line with what stands in quotes as one letter; empty where a quote is not closed.
+std::string without_quotes(std::string_view line) {
+  std::string bare;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '\'') {
+      i = line.find('\'', i + 1);
+      if (i == line.npos) return "";
+      bare += 'q';
+    } else if (line.substr(i, 2) == "\\'") {
+      bare += 'q';
+      ++i;
+    } else {
+      bare += line[i];
+    }
+  }
+  return bare;
+}
+
+/// Whether it is the same to a shell in quotes or not.
+bool is_plain(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) ||
+           std::string_view(" _-./:,=+@%").find(c) != std::string_view::npos;
+  });
+}
+
+using Prediction =
+    std::pair<std::string, std::string>;  ///< a problem, and the variant that takes it
+
+/// The rows of one GPU. A problem of several nodes stands there once a node, always with the same
+/// time.
+std::map<Prediction, ReportRow> predictions_of(const Part& gpu) {
+  std::map<Prediction, ReportRow> predictions;
+  for (const Part& problem : gpu.objects("problems")) {
+    const std::vector<double> us = problem.figures("predicted_us");
+    if (us.size() != 2) continue;
+    ReportRow row;
+    row.predicted_low = us[0], row.predicted_high = us[1];
+    predictions[{problem.needed_text("problem"), problem.text("variant")}] = row;
+  }
+  return predictions;
+}
+
+int add_to(ReportBoard& board, const std::map<Prediction, ReportRow>& predictions) {
+  int added = 0;
+  for (ReportRow& row : board.rows) {
+    const auto found = predictions.find({row.problem, row.variant});
+    if (found == predictions.end()) continue;
+    row.predicted_low = found->second.predicted_low;
+    row.predicted_high = found->second.predicted_high;
+    ++added;
+  }
+  return added;
+}
+
 }  // namespace
 
-const char* name(ReportRow::Status status) {
-  switch (status) {
-    case ReportRow::Status::ok:
-      return "OK";
-    case ReportRow::Status::invalid:
-      return "INVALID";
-    case ReportRow::Status::skipped:
-      return "skipped";
-  }
-  return "unknown";
-}
+const char* name(ReportRow::Status status) { return word_of(kReportRowStatusWords, status); }
 
 std::size_t ReportBoard::count(ReportRow::Status status) const {
   return static_cast<std::size_t>(std::count_if(
@@ -219,6 +268,51 @@ std::string counts_text(const std::vector<ReportBoard>& boards) {
   }
   const std::string head = fmt::format("{} row{} INVALID", invalid, invalid == 1 ? "" : "s");
   return fmt::format("{}, {} OK, {} skipped", invalid > 0 ? head : "no row INVALID", ok, skipped);
+}
+
+bool runs_clam_bench(std::string_view line) {
+  const std::string bare = without_quotes(line);
+  if (!is_plain(bare)) return false;
+  std::istringstream words(bare);
+  std::string word, value;
+  words >> word;
+  if (word.rfind("CLAM_KERNEL_DIR=", 0) == 0) words >> word;
+  if (word != "clam-bench") return false;
+  while (words >> word) {
+    const bool known = word == "--problem" || word == "--variant" || word == "--device";
+    if (!known || !(words >> value)) return false;
+  }
+  return true;
+}
+
+void take_prediction(const Part& part, ReportRow& row) {
+  const Part predicted = part.object("predicted_us");
+  row.predicted_low = predicted.figure("low"), row.predicted_high = predicted.figure("high");
+}
+
+void add_predictions(const std::string& path, std::vector<ReportBoard>& boards) {
+  const nlohmann::json document = parse_json_file(path, "clam mali --json");
+  if (!document.is_object() || !document.contains("clam_mali")) {
+    throw BadArgument(path + " predicts nothing: give a file of clam mali --json");
+  }
+  int added = 0, boards_of_it = 0;
+  std::string names;
+  for (const Part& gpu : Part(document, path).objects("gpus")) {
+    const std::string key = gpu.needed_text("gpu");
+    const std::map<Prediction, ReportRow> predictions = predictions_of(gpu);
+    names += std::string(names.empty() ? "Mali-" : ", Mali-") +
+             of_file(path, [&] { return find_gpu(key).model; });
+    for (ReportBoard& board : boards) {
+      if (board.gpu != key) continue;
+      ++boards_of_it;
+      added += add_to(board, predictions);
+    }
+  }
+  if (added > 0) return;
+  throw BadArgument(fmt::format(
+      "{} is about {}, and {}", path, names.empty() ? "no GPU" : names,
+      boards_of_it == 0 ? "none of the results is of one"
+                        : "none of its problems was measured there by the same variant"));
 }
 
 }  // namespace clam

@@ -15,13 +15,13 @@ struct ReportRow {
   enum class Status { ok, invalid, skipped };
   using Figure = std::optional<double>;
 
-  std::string name, op, dtype, problem, variant, reason, command, kernel_hash;
+  std::string name, op, dtype, problem, variant, reason, command;
   std::vector<std::string> marks;
   std::vector<std::string> nodes;  ///< of workloads that show it: "lightglue-192: dense_3"
   Status status = Status::ok;
-  Figure us, us_min, low, high, cv;  ///< median, and the interval of the median
+  Figure us, low, high, cv;  ///< median, and the interval of the median
   Figure gflop_per_s, gb_per_s, flop_per_byte;
-  Figure floor_us, of_peak;  ///< of_peak: 1 is the floor
+  Figure of_peak;  ///< 1 is the floor
   Figure predicted_low, predicted_high;
   Figure launches;
 };

@@ -70,25 +70,25 @@ HostTensor dense_input(const Bundle& bundle, const TensorSpec& spec) {
   return from_buffer(spec, bundle.inputs.at(spec.name));
 }
 
-/// Zeros but for these elements.
-HostTensor with_zeros(const HostTensor& tensor, const Parts& kept) {
-  HostTensor rest(tensor.dtype(), tensor.shape());
+/// With zeros for an input but for these elements.
+Making with_zeros(Making making, const TensorSpec& spec, const HostTensor& whole,
+                  const Parts& kept) {
+  HostTensor rest(whole.dtype(), whole.shape());
   for (const std::size_t part : kept) {
     const auto i = static_cast<std::int64_t>(part);
-    rest.set_bits(i, tensor.bits(i));
+    rest.set_bits(i, whole.bits(i));
   }
-  return rest;
+  making.constants.erase(spec.name);
+  making.given[spec.name] = rest;
+  return making;
 }
 
 /// Whether it still fails with zeros outside of `kept`, tried without a step.
 bool holds_with(Shrinking& shrinking, const Making& making, const TensorSpec& spec,
                 const HostTensor& whole, const Parts& kept) {
   if (shrinking.over()) return false;
-  Making smaller = making;
-  smaller.constants.erase(spec.name);
-  smaller.given[spec.name] = with_zeros(whole, kept);
   try {
-    Bundle candidate = smaller.with_inputs(shrinking.smallest());
+    Bundle candidate = with_zeros(making, spec, whole, kept).with_inputs(shrinking.smallest());
     return shrinking.still_fails(candidate);
   } catch (const BadArgument&) {
     return false;
@@ -138,9 +138,7 @@ bool keep_few(Shrinking& shrinking, Making& making, const TensorSpec& spec) {
   const std::string from = source_text(making, spec);
   const auto holds = [&](const Parts& kept) {
     if (shrinking.over()) return false;
-    Making smaller = making;
-    smaller.constants.erase(spec.name);
-    smaller.given[spec.name] = with_zeros(whole, kept);
+    const Making smaller = with_zeros(making, spec, whole, kept);
     try {
       const Bundle candidate = smaller.with_inputs(shrinking.smallest());
       const std::string to = fmt::format("zeros but for {} of {}", kept.size(), whole.size());

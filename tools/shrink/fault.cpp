@@ -3,10 +3,9 @@
 // may be of any length, so it is read by hand: std::regex runs out of stack on long lines.
 #include "fault.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cctype>
+#include <stdexcept>
 
 namespace clam {
 namespace {

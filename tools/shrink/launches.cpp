@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // launches.cpp - launches that a failure does not need.
-#include <fmt/core.h>
 
 #include <algorithm>
 
@@ -12,8 +11,6 @@ namespace {
 
 using Outcome = Seen::Outcome;
 using Role = TensorSpec::Role;
-
-std::size_t count_of(const Plan& plan) { return plan.pack.size() + plan.launches.size(); }
 
 /// The buffers of a launch that it may write: all but inputs.
 std::set<std::string> written_by(const Plan& plan, const Launch& launch) {
@@ -27,17 +24,14 @@ std::set<std::string> written_by(const Plan& plan, const Launch& launch) {
   return names;
 }
 
-const Launch& launch_at(const Plan& plan, std::size_t i) {
-  return i < plan.pack.size() ? plan.pack[i] : plan.launches[i - plan.pack.size()];
-}
-
 /// What the value of `tensor` hangs on: launches that share a buffer with it, or with one of those
 /// behind them.
 Parts behind(const Plan& plan, const std::string& tensor) {
   std::set<std::string> names{tensor};
   Parts launches;
-  for (std::size_t i = count_of(plan); i-- > 0;) {
-    const std::set<std::string> own = written_by(plan, launch_at(plan, i));
+  const auto all = launches_of(plan);
+  for (std::size_t i = all.size(); i-- > 0;) {
+    const std::set<std::string> own = written_by(plan, *all[i]);
     const auto shared = [&](const std::string& name) { return names.count(name) > 0; };
     if (std::none_of(own.begin(), own.end(), shared)) continue;
     names.insert(own.begin(), own.end());
@@ -50,10 +44,9 @@ Parts behind(const Plan& plan, const std::string& tensor) {
 void drop_unused(Bundle& bundle) {
   Plan& plan = *bundle.plan;
   std::set<std::string> used, files;
-  for (std::size_t i = 0; i < count_of(plan); ++i) {
-    const Launch& launch = launch_at(plan, i);
-    files.insert(launch.file);
-    for (const Arg& arg : launch.args) {
+  for (const Launch* launch : launches_of(plan)) {
+    files.insert(launch->file);
+    for (const Arg& arg : launch->args) {
       if (const auto* buffer = std::get_if<BufferArg>(&arg)) used.insert(buffer->name);
     }
   }
@@ -78,16 +71,17 @@ Bundle with_launches(const Bundle& bundle, const Parts& kept) {
   Bundle less = bundle;
   less.plan->pack.clear();
   less.plan->launches.clear();
+  const auto all = launches_of(*bundle.plan);
   for (const std::size_t i : kept) {
     const bool packs = i < bundle.plan->pack.size();
-    (packs ? less.plan->pack : less.plan->launches).push_back(launch_at(*bundle.plan, i));
+    (packs ? less.plan->pack : less.plan->launches).push_back(*all[i]);
   }
   // A plan has a launch beside those that pack.
   if (less.plan->launches.empty()) std::swap(less.plan->launches, less.plan->pack);
   drop_unused(less);
   for (const auto& [name, expected] : bundle.expected) {
-    const Parts all = behind(*bundle.plan, name);
-    if (std::includes(kept.begin(), kept.end(), all.begin(), all.end())) continue;
+    const Parts needs = behind(*bundle.plan, name);
+    if (std::includes(kept.begin(), kept.end(), needs.begin(), needs.end())) continue;
     less.expected.erase(name);
     less.bounds.erase(name);
   }
@@ -98,8 +92,9 @@ Bundle with_launches(const Bundle& bundle, const Parts& kept) {
 /// index in it would be any number, and what then fails is the kernel.
 bool lacks_any(const Plan& plan, const Parts& kept) {
   std::set<std::string> missing;
-  for (std::size_t i = 0; i < count_of(plan); ++i) {
-    const std::set<std::string> own = written_by(plan, launch_at(plan, i));
+  const auto all = launches_of(plan);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::set<std::string> own = written_by(plan, *all[i]);
     const auto is_missing = [&](const std::string& name) { return missing.count(name) > 0; };
     if (!std::binary_search(kept.begin(), kept.end(), i)) {
       missing.insert(own.begin(), own.end());
@@ -114,7 +109,8 @@ bool take_launches(Shrinking& shrinking, const Bundle& whole, const Parts& kept)
   if (shrinking.over() || lacks_any(*whole.plan, kept)) return false;
   const Bundle less = with_launches(whole, kept);
   if (less.plan->launches.empty()) return false;
-  return shrinking.take(less, "launches", std::to_string(count_of(*shrinking.smallest().plan)),
+  return shrinking.take(less, "launches",
+                        std::to_string(launches_of(*shrinking.smallest().plan).size()),
                         std::to_string(kept.size()));
 }
 
@@ -140,7 +136,7 @@ bool shrink_to_build(Shrinking& shrinking) {
 
 bool shrink_launches(Shrinking& shrinking) {
   const Bundle whole = shrinking.smallest();
-  const std::size_t count = count_of(*whole.plan);
+  const std::size_t count = launches_of(*whole.plan).size();
   if (count < 2) return false;
   if (whole.seen.outcome == Outcome::wrong) {
     // Without a launch that a wrong tensor hangs on, it would be wrong for that.

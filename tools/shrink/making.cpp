@@ -21,14 +21,6 @@ using Role = TensorSpec::Role;
 /// plan's own.
 constexpr int kGroups[] = {0, 1024, 512, 256, 128, 64, 32, 16};
 
-std::vector<Launch*> launches_of(Plan& plan) {
-  std::vector<Launch*> all;
-  for (auto* launches : {&plan.pack, &plan.launches}) {
-    for (Launch& launch : *launches) all.push_back(&launch);
-  }
-  return all;
-}
-
 void add_options(Launch& launch, const std::string& more) {
   if (!more.empty()) launch.options += (launch.options.empty() ? "" : " ") + more;
 }
@@ -123,6 +115,18 @@ void take_data(const Making& making, bool expects, Bundle& bundle) {
                    bundle);
 }
 
+/// Whether `holds`; false where there is no such problem or plan.
+template <typename Holds>
+bool if_possible(const Holds& holds) {
+  try {
+    return holds();
+  } catch (const BadArgument&) {
+    return false;
+  } catch (const Unsupported&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 void expect_here(const Problem& problem, const Tensors& inputs, const ReferenceOptions& options,
@@ -136,29 +140,21 @@ void expect_here(const Problem& problem, const Tensors& inputs, const ReferenceO
 }
 
 bool Making::same_builds(const Bundle& like) const {
-  try {
+  return if_possible([&] {
     Bundle made;
     made.plan = plan_of(*this);
     take_more_options(*this, *made.plan);
     return builds_of(made) == builds_of(like);
-  } catch (const BadArgument&) {
-    return false;
-  } catch (const Unsupported&) {
-    return false;
-  }
+  });
 }
 
 bool Making::has_plan(const Bundle& like) const {
-  try {
+  return if_possible([&] {
     Plan plan = plan_of(*this);
-    const std::vector<Launch*> launches = launches_of(plan);
+    const auto launches = launches_of(plan);
     return std::all_of(launches.begin(), launches.end(),
                        [&](const Launch* launch) { return like.kernels.count(launch->file) > 0; });
-  } catch (const BadArgument&) {
-    return false;
-  } catch (const Unsupported&) {
-    return false;
-  }
+  });
 }
 
 Tensors Making::inputs() const {
@@ -262,15 +258,11 @@ bool take(Shrinking& shrinking, Making& making, const Making& smaller, const std
           const std::string& from, const std::string& to) {
   if (shrinking.over()) return false;
   if (making.keeps_options && !smaller.same_builds(shrinking.smallest())) return false;
-  try {
+  return if_possible([&] {
     if (!shrinking.take(smaller.bundle(shrinking.smallest()), what, from, to)) return false;
     making = smaller;
     return true;
-  } catch (const BadArgument&) {
-    return false;
-  } catch (const Unsupported&) {
-    return false;
-  }
+  });
 }
 
 }  // namespace clam

@@ -34,10 +34,8 @@ Lines words_of(const std::string& options) {
 void set_options(Bundle& bundle, const Build& build, const std::string& options) {
   if (bundle.build_only()) bundle.options = options;
   if (!bundle.plan) return;
-  for (auto* launches : {&bundle.plan->pack, &bundle.plan->launches}) {
-    for (Launch& launch : *launches) {
-      if (Build{launch.file, launch.options} == build) launch.options = options;
-    }
+  for (Launch* launch : launches_of(*bundle.plan)) {
+    if (Build{launch->file, launch->options} == build) launch->options = options;
   }
 }
 
@@ -87,12 +85,10 @@ using Said = std::map<std::string, std::string>;
 template <class Key, class Text>
 Said said(const Plan& plan, const Key& key, const Text& text) {
   std::map<std::string, Lines> all;
-  for (const auto* launches : {&plan.pack, &plan.launches}) {
-    for (const Launch& launch : *launches) {
-      Lines& lines = all[key(launch)];
-      const std::string line = text(launch);
-      if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
-    }
+  for (const Launch* launch : launches_of(plan)) {
+    Lines& lines = all[key(*launch)];
+    const std::string line = text(*launch);
+    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
   }
   Said joined;
   for (const auto& [of, lines] : all) joined[of] = fmt::format("{}", fmt::join(lines, " and "));

@@ -63,6 +63,16 @@ struct Plan {
   const BufferSpec* buffer(const std::string& name) const;
 };
 
+/// All launches of a plan or a const plan: those that pack, then those of a call.
+template <typename AnyPlan>
+auto launches_of(AnyPlan& plan) {
+  std::vector<decltype(plan.launches.data())> all;
+  for (auto* launches : {&plan.pack, &plan.launches}) {
+    for (auto& launch : *launches) all.push_back(&launch);
+  }
+  return all;
+}
+
 /// The JSON form. It has a version and grows only by new keys, because other hosts read it.
 nlohmann::json to_json(const Plan& plan);
 /// Throws BadArgument naming the key that is missing or wrong.

@@ -24,6 +24,7 @@ using Bindings = std::map<std::string, cl::Buffer>;
 struct LaunchTime {
   std::uint64_t queued = 0, submitted = 0, started = 0, ended = 0;
 
+  static LaunchTime of(const cl::Event& event);
   /// How long it ran; negative if it ended before it started. The times are subtracted as integers,
   /// because neighbouring doubles of today's date in ns are 256 apart.
   double ns() const { return static_cast<double>(static_cast<std::int64_t>(ended - started)); }

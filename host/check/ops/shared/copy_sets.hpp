@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "check/op_proof.hpp"
 #include "random.hpp"
@@ -23,11 +24,25 @@ void fill(std::uint64_t seed, Tensors& inputs, const Value& value) {
   }
 }
 
-inline std::uint32_t any(Random& random, std::int64_t) {
-  return static_cast<std::uint32_t>(random.bits());
-}
+inline void nothing(const Problem&, std::uint64_t, Tensors&) {}
 
-inline std::uint32_t numbered(Random&, std::int64_t i) { return static_cast<std::uint32_t>(i); }
+/// `rest` fills the inputs that are no floats.
+template <void (*rest)(const Problem&, std::uint64_t seed, Tensors&) = nothing>
+std::vector<DataSet> sets() {
+  return {{"bits", Check::exact, "any bits, NaN and denormals among them",
+           [](const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+             fill(seed, inputs, [](Random& random, std::int64_t) {
+               return static_cast<std::uint32_t>(random.bits());
+             });
+             rest(problem, seed, inputs);
+           }},
+          {"numbered", Check::exact, "element i has the bits of i: a wrong place shows",
+           [](const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+             fill(seed, inputs,
+                  [](Random&, std::int64_t i) { return static_cast<std::uint32_t>(i); });
+             rest(problem, seed, inputs);
+           }}};
+}
 
 }  // namespace copy_data
 

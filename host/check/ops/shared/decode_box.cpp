@@ -3,24 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "summation.hpp"
 
 namespace clam {
 namespace {
 
-constexpr double kFloat = 0x1p-24;  ///< unit roundoff of everything in between
-
 /// NaN and infinities have no error.
 Bounded bounded(double value, double error) { return {value, std::isfinite(value) ? error : 0}; }
 
 }  // namespace
-
-double in_float(double value) {
-  constexpr double kLargest = static_cast<double>(std::numeric_limits<float>::max());
-  return std::fabs(value) > kLargest ? std::copysign(HUGE_VAL, value) : value;
-}
 
 std::array<Bounded, 4> decode_box(const BoxOperands& in) {
   const double own = in.from_corners ? 1 : 0;

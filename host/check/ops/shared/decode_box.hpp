@@ -6,17 +6,10 @@
 #include <array>
 #include <cstdint>
 
-#include "clam/tensor.hpp"
+#include "check/op_proof.hpp"
+#include "numbers.hpp"
 
 namespace clam {
-
-/// A number and how far from it a device's may be.
-struct Bounded {
-  double value, error;
-};
-
-/// Infinite where it is beyond the largest float.
-double in_float(double value);
 
 /// An anchor by its centre and size, and its box's offsets, in the order x y w h.
 struct BoxOperands {

@@ -6,16 +6,19 @@
 #include <cmath>
 
 #include "clam/error.hpp"
+#include "numbers.hpp"
 
 namespace clam {
-namespace {
 
-constexpr double kFloat = 0x1p-24;  ///< unit roundoff of the accumulator
+Epilogue::Epilogue(const Problem& problem, double factor)
+    : op(problem.schema().name),
+      factor(factor),
+      act(parse_activation(problem.choice("act"))),
+      dtype(problem.dtype()),
+      acc(accumulator(problem)) {}
 
-}  // namespace
-
-Epilogue::Result Epilogue::finish(Summation sum, const double* addend, const double* residual,
-                                  Check check, double crumb) const {
+Bounded Epilogue::finish(Summation sum, const double* addend, const double* residual, Check check,
+                         double crumb) const {
   if (check == Check::exact) {  // only what follows the sum rounds
     Summation tail;
     tail.add(sum.value());

@@ -15,18 +15,17 @@ namespace clam {
 
 struct Epilogue {
   std::string op;  ///< for messages
-  double factor = 1;
-  Activation act = Activation::none;
-  Dtype dtype = Dtype::f32;
-  Acc acc = Acc::f32;  ///< of the sum; what follows it is float
+  double factor;
+  Activation act;
+  Dtype dtype;
+  Acc acc;  ///< of the sum; what follows it is float
 
-  struct Result {
-    double value, bound;
-  };
+  explicit Epilogue(const Problem& problem, double factor = 1);
+
   /// An absent addend or residual is a null pointer. `crumb` is what denormals may cost: see below.
   /// Where a sum of halves may overflow on its way, the bound is infinite.
-  Result finish(Summation sum, const double* addend, const double* residual, Check check,
-                double crumb) const;
+  Bounded finish(Summation sum, const double* addend, const double* residual, Check check,
+                 double crumb) const;
 
   /// Nothing that follows an exact sum of `products` products of -1, 0 and 1 rounds.
   bool stays_exact(std::int64_t products) const;

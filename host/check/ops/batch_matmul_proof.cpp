@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+// batch_matmul_proof.cpp - c[i,m,n] = act(scale * sum_k a[i,m,k] * b[i,k,n] + mask[m,n]) in
+// double, and how far from it a device may be.
+#include <fmt/core.h>
+
+#include <vector>
+
+#include "batch_matmul_data.hpp"
+#include "check/op_proof.hpp"
+#include "clam/error.hpp"
+#include "ops/batch_matmul.hpp"
+#include "shared/matrix_product.hpp"
+#include "shared/product_sets.hpp"
+#include "shared/random.hpp"
+
+namespace clam {
+namespace {
+
+Reference reference(const Problem& problem, const Tensors& inputs,
+                    const ReferenceOptions& options) {
+  if (const Reason reason = batch_matmul_not_offered(problem)) {
+    throw Unsupported("batch_matmul: " + *reason);
+  }
+  const Shape shape{problem.integer("batch"), problem.integer("m"), problem.integer("n")};
+  MatrixProduct product(problem, "scale", inputs.at("a"), inputs.at("b"));
+  product.batch = static_cast<std::size_t>(shape[0]);
+  if (problem.integer("ta") == 1) product.a = transposed(product.a, product.k, product.m);
+  if (problem.integer("tb") == 1) product.b = transposed(product.b, product.n, product.k);
+  if (problem.choice("mask") != "none") product.addend = values(inputs.at("mask"));
+  return {{"c", product.expected(inputs, options, shape)}};
+}
+
+// ---- data sets and cases ----
+
+std::vector<DataSet> data_sets() {
+  using batch_matmul_data::shared;
+  std::vector<DataSet> sets = product_sets::all(shared<batch_matmul_data::exact>);
+  for (DataSet& set : sets) {
+    if (set.fill == product_sets::zero_mean) set.fill = shared<product_sets::zero_mean>;
+    if (set.fill == product_sets::positive) set.fill = shared<product_sets::positive>;
+    if (set.fill == product_sets::outliers) set.fill = shared<product_sets::outliers>;
+  }
+  return sets;
+}
+
+/// A place in wider matrices half of the time, and of these half with aligned rows.
+std::string random_place(Random& random, const char* name, int rows, int row) {
+  if (random.integer(0, 1) == 0) return "";
+  const int step = random.integer(0, 1) == 0 ? 4 : 1;
+  const int ld = (row + step - 1) / step * step + step * random.integer(0, 3);
+  return fmt::format(" ld{0}={1} off{0}={2} stride{0}={3}", name, ld, step * random.integer(0, 5),
+                     (rows * ld + step - 1) / step * step + step * random.integer(0, 3));
+}
+
+std::string random_case(Random& random) {
+  const int m = random.integer(1, 70), n = random.integer(1, 70), k = random.integer(1, 70);
+  const bool ta = random.integer(0, 1) == 1, tb = random.integer(0, 1) == 1;
+  std::string line = fmt::format("batch_matmul batch={} m={} n={} k={} ta={} tb={}",
+                                 random.integer(1, 4), m, n, k, ta ? 1 : 0, tb ? 1 : 0);
+  line += random_place(random, "a", ta ? k : m, ta ? m : k);
+  line += random_place(random, "b", tb ? n : k, tb ? k : n) + random_place(random, "c", m, n);
+  const char* const masks[] = {"none", "mn", "bmn"};
+  line += fmt::format(" scale=0.3 mask={}", masks[random.integer(0, 2)]);
+  if (random.integer(0, 3) == 0) line += " batch_a=1";
+  if (random.integer(0, 3) == 0) line += " batch_b=1";
+  return line;
+}
+
+}  // namespace
+
+OpProof batch_matmul_proof() {
+  OpProof proof{
+      "batch_matmul",
+      data_sets(),
+      reference,
+      // Tiles are 1, 2, 4, 6 or 8 rows (4 or 8 where a is transposed) by 4 columns; groups are 16,
+      // 8 or 4 tiles wide and 4, 8 or 16 high.
+      {
+          // Extents of 1, and around one tile; few products, so that any form may take one launch.
+          "m=1 n=1 k=1",
+          "batch=3 m=1 n=1 k=1 mask=bmn",
+          "batch=2 m=1 n=9 k=2 tb=1",
+          "batch=2 m=7 n=1 k=5 ta=1",
+          "batch=3 m=5 n=7 k=1 ta=1 tb=1 mask=mn",
+          "batch=2 m=3 n=4 k=4 tb=1",
+          "batch=2 m=4 n=5 k=8 tb=1",
+          "batch=2 m=5 n=8 k=4",
+          "batch=3 m=4 n=4 k=4 ta=1",
+          "batch=3 m=8 n=7 k=8 ta=1 tb=1",
+          // Around one group.
+          "batch=2 m=63 n=15 k=12 tb=1",
+          "batch=2 m=64 n=16 k=12 tb=1",
+          "batch=2 m=65 n=17 k=12 tb=1",
+          "batch=2 m=15 n=64 k=12",
+          "batch=2 m=17 n=68 k=12",
+          "batch=2 m=16 n=60 k=12 ta=1",
+          "batch=2 m=20 n=68 k=12 ta=1",
+          "batch=2 m=64 n=15 k=12 ta=1 tb=1",
+          "batch=2 m=68 n=17 k=12 ta=1 tb=1",
+          // Higher tiles, around their last row and group.
+          "batch=3 m=96 n=132 k=8 tb=1 mask=bmn",
+          "batch=3 m=97 n=131 k=8 tb=1 mask=bmn",
+          "batch=2 m=191 n=192 k=8",
+          "batch=2 m=193 n=192 k=12 mask=mn",
+          "batch=5 m=188 n=196 k=8 ta=1",
+          "batch=5 m=196 n=188 k=4 ta=1 mask=bmn",
+          // Padded first: rows that are no whole vectors, or fewer than a tile has.
+          "batch=3 m=41 n=43 k=47 tb=1",
+          "batch=3 m=41 n=43 k=47",
+          "batch=3 m=41 n=43 k=47 ta=1",
+          "batch=3 m=41 n=43 k=47 ta=1 tb=1",
+          "batch=2 m=131 n=3 k=256 tb=1",
+          "batch=2 m=1 n=131 k=256 ta=1",
+          "batch=3 m=64 n=64 k=18 ta=1",
+          // What models run.
+          "batch=4 m=192 n=192 k=64 tb=1 scale=0.125",
+          "batch=4 m=192 n=64 k=192",
+          "m=192 n=192 k=256 tb=1 scale=0.0625",
+          "batch=4 m=192 n=192 k=64 tb=1 scale=0.125 mask={mn,bmn}",
+          // Heads in place: of inputs, and of the output.
+          "batch=4 m=192 n=192 k=64 tb=1 scale=0.125 lda=256 ldb=256 stridea=64 strideb=64",
+          "batch=4 m=192 n=64 k=192 ldb=256 ldc=256 strideb=64 stridec=64",
+          "batch=2 m=9 n=11 k=8 tb=1 lda=24 ldb=24 ldc=33 stridea=8 strideb=8 stridec=11 offa=8 "
+          "offb=8 "
+          "offc=11",
+          "batch=3 m=12 n=8 k=12 ta=1 lda=36 ldb=24 ldc=24 stridea=12 strideb=8 stridec=8",
+          // One matrix for all batch items.
+          "batch=3 m=9 n=15 k=12 tb=1 batch_a=1",
+          "batch=3 m=9 n=15 k=12 tb=1 batch_b=1 mask=bmn",
+          "batch=3 m=9 n=16 k=12 batch_a=1 batch_b=1",
+          "batch=3 m=43 n=41 k=33 ta=1 batch_a=1",
+          "batch=3 m=43 n=41 k=33 ta=1 tb=1 batch_b=1",
+          // Slices, aligned and not; batch items that overlap.
+          "batch=2 m=9 n=16 k=12 lda=16 ldb=20 ldc=24 stridea=160 strideb=244 stridec=220 offa=4 "
+          "offb=8 offc=4",
+          "batch=2 m=9 n=16 k=12 tb=1 ldc=17 offc=3 stridec=155",
+          "batch=2 m=9 n=15 k=12 lda=13 ldb=17 ldc=18 offa=1 offb=2 offc=3",
+          "batch=3 m=41 n=43 k=44 tb=1 lda=45 offb=2 stridea=1847",
+          "batch=3 m=44 n=40 k=44 ta=1 tb=1 stridea=1938 strideb=1762",
+          "batch=4 m=6 n=8 k=12 tb=1 stridea=12 strideb=24",
+          "batch=4 m=5 n=7 k=6 lda=6 ldb=7 stridea=1 strideb=7",
+          // What follows the sum.
+          "batch=2 m=9 n=15 k=24 tb=1 scale=-1.7 mask=bmn",
+          "batch=2 m=9 n=15 k=24 tb=1 scale=2 mask=mn act=relu",
+          "batch=2 m=9 n=16 k=24 scale=0.5 mask=mn act=relu6",
+          "batch=2 m=9 n=16 k=24 scale=0.5 act=silu",
+          "batch=2 m=9 n=16 k=24 scale=0.5 mask=bmn act=gelu",
+          "batch=2 m=9 n=16 k=24 scale=0.5 act={gelu_tanh,sigmoid,tanh}",
+          "batch=2 m=9 n=16 k=24 scale=0.0078125 mask=bmn act=exp",
+          // Sums in half: around a chunk, and all that follows.
+          "batch=2 m=5 n=8 k=31 tb=1 acc=chunk",
+          "batch=2 m=16 n=60 k=32 ta=1 acc=chunk",
+          "batch=3 m=9 n=15 k=33 tb=1 acc=chunk mask=bmn",
+          "batch=2 m=41 n=44 k=68 acc=chunk scale=0.5 act=silu",
+          "batch=2 m=41 n=43 k=65 ta=1 tb=1 acc=chunk scale=-1.7",
+          "batch=4 m=192 n=192 k=64 tb=1 scale=0.125 acc=chunk",
+          "batch=4 m=192 n=64 k=192 acc=chunk",
+          "batch=3 m=9 n=15 k=33 tb=1 acc=f16 mask=mn",
+          "batch=2 m=9 n=16 k=64 acc=f16 act=relu",
+      },
+      // The last of them have more tiles than others: copies are made from 65536 products on only.
+      {
+          "m=1 n=1 k=1",
+          "batch=3 m=9 n=9 k=8 tb=1 mask=bmn scale=0.125",
+          "batch=2 m=9 n=8 k=12 ldc=16 stridec=8 mask=mn act=silu",
+          "batch=2 m=12 n=8 k=8 ta=1 batch_b=1",
+          "batch=2 m=8 n=9 k=8 ta=1 tb=1 lda=16 stridea=8 offa=16",
+          "batch=3 m=5 n=7 k=6 lda=13 offb=1",
+          "m=41 n=43 k=39 tb=1",
+          "batch=2 m=31 n=35 k=33 ta=1",
+          "batch=2 m=5 n=9 k=36 tb=1 acc=chunk scale=0.125",
+          "batch=2 m=5 n=8 k=36 acc=f16",
+      }};
+  proof.group_cases = {
+      "batch_matmul batch=3 m=13 n=70 k=20 tb=1", "batch_matmul batch=2 m=9 n=15 k=12 tb=1",
+      "batch_matmul batch=2 m=41 n=39 k=43", "batch_matmul batch=3 m=12 n=68 k=20 ta=1"};
+  proof.least_group = 1;
+  proof.random_case = random_case;
+  proof.random_cases = 12;
+  return proof;
+}
+
+}  // namespace clam

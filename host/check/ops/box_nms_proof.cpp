@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// box_nms_proof.cpp - the output of box_nms, from who is kept.
+#include <fmt/core.h>
+
+#include <vector>
+
+#include "check/op_proof.hpp"
+#include "nms_data.hpp"
+#include "ops/box_nms.hpp"
+#include "shared/numbers.hpp"
+#include "shared/suppression_reference.hpp"
+
+namespace clam {
+namespace {
+
+/// The four coordinates of a kept row, as its output has them. In float, operation by operation.
+void convert(BoxForm form, const DeviceFloat& a, const HostTensor& data, std::int64_t from,
+             HostTensor& out, std::int64_t to) {
+  for (int axis = 0; axis < 2; ++axis) {
+    const float first = a(static_cast<float>(data.get(from + axis)));
+    const float second = a(static_cast<float>(data.get(from + axis + 2)));
+    float low, high;
+    if (form == BoxForm::to_center) {
+      low = a(0.5f * a(first + second));
+      high = a(second - first);
+    } else {
+      const float half = a(0.5f * second);
+      low = a(first - half);
+      high = a(first + half);
+    }
+    out.set(to + axis, static_cast<double>(low));
+    out.set(to + axis + 2, static_cast<double>(high));
+  }
+}
+
+/// The values of `exact`: a NaN that was computed may have any payload. They have no margin, except
+/// that a device which is not held to denormals may keep or drop one.
+Expected by_value(const HostTensor& exact, const ReferenceOptions& options) {
+  Expected expected;
+  for (std::int64_t i = 0; i < exact.size(); ++i) expected.value.push_back(exact.get(i));
+  const bool is_sharp = options.denormals || exact.dtype() == Dtype::f16;
+  expected.bound.assign(expected.value.size(), is_sharp ? 0 : 2 * kSmallest);
+  return expected;
+}
+
+Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOptions& options) {
+  const Suppression s = box_nms_asks(p);
+  const BoxForm form = box_nms_form(p);
+  const HostTensor& data = inputs.at("data");
+  const std::vector<Selected> sets = select(s, inputs, options);
+  HostTensor out(p.dtype(), {s.sets, s.n, s.e});
+  for (std::int64_t i = 0; i < out.size(); ++i) out.set(i, -1);
+  for (std::int64_t b = 0; b < s.sets; ++b) {
+    const Selected& selected = sets[static_cast<std::size_t>(b)];
+    std::int64_t to = b * s.n * s.e;
+    for (std::size_t c = 0; c < selected.rows.size(); ++c) {
+      if (!selected.keep[c]) continue;
+      const std::int64_t from = (b * s.n + selected.rows[c]) * s.e;
+      for (std::int64_t i = 0; i < s.e; ++i) out.set_bits(to + i, data.bits(from + i));
+      if (form != BoxForm::as_is) {
+        convert(form, DeviceFloat{options.denormals}, data, from + s.coord_start, out,
+                to + s.coord_start);
+      }
+      to += s.e;
+    }
+  }
+  return {{"out", form == BoxForm::as_is ? Expected{out} : by_value(out, options)}};
+}
+
+// ---- data sets and cases ----
+
+/// As nms', with boxes in the form that the problem asks for.
+box_sets::Rows rows_of(const Problem& p, Tensors& inputs) {
+  box_sets::Rows rows = nms_data::rows(p, inputs);
+  if (p.choice("in_format") == "corner") return rows;
+  rows.put = [put = rows.put](int item, int row, box_sets::Row values) {
+    values.box = box_sets::centered(values.box);
+    put(item, row, values);
+  };
+  return rows;
+}
+
+void special(const Problem& p, std::uint64_t seed, Tensors& inputs) {
+  const int e = p.integer("e"), coord = p.integer("coord_start");
+  if (p.choice("in_format") == "corner") return nms_data::special(p, seed, inputs);
+  box_sets::every(rows_of(p, inputs), seed);
+  Random random(seed);
+  box_sets::negate_sizes(inputs.at("data"), e, coord);
+  box_sets::make_special_rows(inputs.at("data"), random, e, coord);
+}
+
+/// Every third row is of the class that is dropped, and has the best score of all.
+void background(const Problem& p, std::uint64_t seed, Tensors& inputs) {
+  box_sets::Rows rows = rows_of(p, inputs);
+  rows.put = [put = rows.put, id = p.integer("background_id")](int item, int row,
+                                                               box_sets::Row values) {
+    if (row % 3 == 0) {
+      values.id = id;
+      values.score += 1;
+    }
+    put(item, row, values);
+  };
+  box_sets::every(rows, seed);
+}
+
+std::vector<DataSet> data_sets() {
+  std::vector<DataSet> sets = suppression_data_sets<rows_of, special>();
+  sets.push_back({"background", Check::exact, "the best third of the rows is of the class to drop",
+                  background});
+  return sets;
+}
+
+std::string random_case(Random& random) {
+  const char* forms[] = {"corner", "center"};
+  const int e = random.integer(6, 9), coord = random.integer(0, e - 6);
+  const int n = random.integer(1, 600), id = random.integer(0, 1) ? coord + 5 : -1;
+  return fmt::format(
+      "box_nms batch={} n={} e={} coord_start={} score_index={} id_index={} iou_threshold={:.2f} "
+      "valid_thresh={:.2f} topk={} background_id={} force_suppress={} in_format={} out_format={}",
+      random.integer(1, 3), n, e, coord, coord + 4, id, random.uniform(), random.uniform(),
+      random.integer(0, 1) ? -1 : random.integer(1, 2 * n), id < 0 ? -1 : random.integer(-2, 2),
+      random.integer(0, 1), forms[random.integer(0, 1)], forms[random.integer(0, 1)]);
+}
+
+}  // namespace
+
+OpProof box_nms_proof() {
+  OpProof proof{
+      "box_nms",
+      data_sets(),
+      reference,
+      // What nms has no word for, and one case of each way through the core.
+      {"n=122640 iou_threshold=0.45 valid_thresh=0.01 topk=400 id_index=0",
+       "batch=3 n=1500 topk=40 id_index=0 background_id=3",
+       "batch=2 n=300 id_index=0 background_id=0 force_suppress=1",
+       "batch=2 n=300 id_index=0 force_suppress=1",
+       "n=517 e=7 id_index=6 background_id=-2 valid_thresh=-2", "n=700 in_format=center",
+       "n=700 in_format=center id_index=0 out_format=center",
+       "batch=2 n=700 in_format=center out_format=corner iou_threshold=0.25",
+       "n=700 out_format=center", "n=517 e=5 score_index=0 coord_start=1 out_format=center",
+       "n=517 e=7 id_index=6 score_index=0 coord_start=1 valid_thresh=-1",
+       "n=700 valid_thresh=-inf", "n=700 iou_threshold={0,1}", "n=1000 iou_threshold=0.14285715",
+       "n=4097 id_index=0", "n=2", "n=1 e=5 score_index=4 coord_start=0"},
+      {"n=200 out_format=center", "batch=2 n=65 id_index=0 background_id=1",
+       "n=300 in_format=center out_format=corner", "n=1025 topk=40 id_index=0"}};
+  proof.group_cases = {"box_nms batch=3 n=250 id_index=0 background_id=2 out_format=center",
+                       "box_nms batch=2 n=1100 in_format=center out_format=corner"};
+  proof.random_case = random_case;
+  return proof;
+}
+
+}  // namespace clam

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: MIT
+// conv2d_proof.cpp - y[n,k,oy,ox] = act(sum_c,r,s w[k,c,r,s] * x[n,c,iy,ix] + b[k]) + r in
+// double, with iy = oy * stride_h - pad_t + r * dilation_h and ix likewise; taps outside x are left
+// out of the sum. With it, how far from it a device may be.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <type_traits>
+#include <vector>
+
+#include "check/op_proof.hpp"
+#include "check/parallel.hpp"
+#include "clam/error.hpp"
+#include "ops/conv2d_problem.hpp"
+#include "shared/epilogue.hpp"
+#include "shared/product_sets.hpp"
+#include "shared/random.hpp"
+
+namespace clam {
+namespace {
+
+using std::size_t;
+
+/// The problem's numbers, widened.
+struct Operands {
+  Conv2d conv;
+  Epilogue epilogue;
+  std::vector<double> x, w, b, r;  ///< b and r empty when absent
+
+  Operands(const Problem& problem, const Tensors& inputs)
+      : conv(problem), epilogue(problem), x(values(inputs.at("x"))), w(values(inputs.at("w"))) {
+    if (conv.bias) b = values(inputs.at("b"));
+    if (conv.residual) r = values(inputs.at("r"));
+  }
+
+  /// What denormals may cost an output of channel k. A weight that is no number may belong to a tap
+  /// that is left out.
+  double crumb(bool denormals, std::int64_t k) const {
+    double magnitudes = 0;
+    const std::int64_t products = conv.products();
+    for (std::int64_t i = k * products; i < (k + 1) * products; ++i) {
+      const double weight = std::fabs(w[static_cast<size_t>(i)]);
+      if (std::isfinite(weight)) magnitudes += weight;
+    }
+    return epilogue.crumb(denormals, magnitudes);
+  }
+};
+
+/// Sums of outputs side by side, so few that they stay in registers.
+constexpr int kSums = 4;
+using Sums = std::array<Summation, kSums>;
+constexpr int kDenseParts = 4;       ///< of a sum of nhwc 1x1, which the kernels of dense compute
+constexpr std::int64_t kPiece = 32;  ///< outputs of a row that a thread takes at a time
+
+/// A row of outputs; `w` is also the length of a row of x.
+struct Extents {
+  std::int64_t h, w, oh, ow;
+
+  /// Where no tap reaches beyond its own pixel, a map is one long row.
+  explicit Extents(const Conv2d& conv) : h(conv.h), w(conv.w), oh(conv.oh()), ow(conv.ow()) {
+    const bool pointwise = conv.r == 1 && conv.s == 1 && conv.stride_h == 1 && conv.stride_w == 1;
+    if (!pointwise || oh != h || ow != w || conv.pad_t > 0 || conv.pad_l > 0) return;
+    w = ow = h * w;
+    h = oh = 1;
+  }
+};
+
+/// Channel k, row oy and columns from ox on of image n; each sum begun as `zero`.
+template <typename Sum>
+Sums sum(const Operands& in, const Extents& extents, Check check, const Sum& zero, std::int64_t n,
+         std::int64_t k, std::int64_t oy, std::int64_t ox) {
+  const Conv2d& conv = in.conv;
+  const std::int64_t h = extents.h, w = extents.w, stride = conv.stride_w;
+  const double* weight = in.w.data() + k * conv.products();
+  // From a pixel, and from a channel, to the next.
+  const std::int64_t pixel = conv.nhwc ? conv.c : 1, channel = conv.nhwc ? 1 : h * w;
+  const std::int64_t first = n * conv.c * h * w + k / conv.kg() * conv.cg() * channel;
+  std::array<Sum, kSums> sums{zero, zero, zero, zero};
+  const auto add = [&](std::int64_t c, std::int64_t r, std::int64_t s, double factor) {
+    const std::int64_t iy = oy * conv.stride_h - conv.pad_t + r * conv.dilation_h;
+    if (iy < 0 || iy >= h) return;
+    const std::int64_t ix = ox * stride - conv.pad_l + s * conv.dilation_w;
+    const double* x = in.x.data() + first + c * channel + (iy * w + ix) * pixel;
+    const bool all_inside = ix >= 0 && ix + (kSums - 1) * stride < w;
+    for (int j = 0; j < kSums; ++j) {
+      const bool inside = all_inside || (ix + j * stride >= 0 && ix + j * stride < w);
+      if (inside) sums[j].add(factor * x[j * stride * pixel]);
+    }
+  };
+  if (conv.nhwc) {
+    for (std::int64_t r = 0; r < conv.r; ++r) {
+      for (std::int64_t s = 0; s < conv.s; ++s) {
+        for (std::int64_t c = 0; c < conv.cg(); ++c) {
+          add(c, r, s, *weight++);
+          if constexpr (std::is_same_v<Sum, SumInParts>) {
+            if (!ends_part(c, conv.cg(), kDenseParts, 4)) continue;
+            for (Sum& each : sums) each.end_part();
+          }
+        }
+      }
+    }
+  } else {
+    for (std::int64_t c = 0; c < conv.cg(); ++c) {
+      for (std::int64_t r = 0; r < conv.r; ++r) {
+        for (std::int64_t s = 0; s < conv.s; ++s) add(c, r, s, *weight++);
+      }
+      if constexpr (std::is_same_v<Sum, SumInParts>) {
+        if ((c + 1) % conv.part() != 0 && c + 1 != conv.cg()) continue;
+        for (Sum& each : sums) each.end_part();
+      }
+    }
+  }
+  Sums result;
+  for (size_t j = 0; j < kSums; ++j) result[j] = sums[j].total(check);
+  return result;
+}
+
+/// The same with the accumulator that the problem asks for. Only the worst case asks for parts.
+Sums sum(const Operands& in, const Extents& extents, Check check, std::int64_t n, std::int64_t k,
+         std::int64_t oy, std::int64_t ox) {
+  const Acc acc = in.epilogue.acc;
+  if (acc != Acc::f32) {
+    return sum(in, extents, check, HalfSummation(products_in_half(acc)), n, k, oy, ox);
+  }
+  const bool as_dense = in.conv.nhwc && in.conv.r == 1 && in.conv.s == 1;
+  const bool in_parts =
+      check == Check::hard && (as_dense || (!in.conv.nhwc && in.conv.part() < in.conv.cg()));
+  if (in_parts) return sum(in, extents, check, SumInParts(), n, k, oy, ox);
+  return sum(in, extents, check, Summation(), n, k, oy, ox);
+}
+
+Reference reference(const Problem& problem, const Tensors& inputs,
+                    const ReferenceOptions& options) {
+  if (const Reason reason = conv2d_not_offered(problem)) throw Unsupported("conv2d: " + *reason);
+  const Operands in(problem, inputs);
+  const Conv2d& conv = in.conv;
+  const Extents extents(conv);
+  if (options.check == Check::exact) in.epilogue.require_exact_operands(inputs, conv.products());
+  std::vector<double> crumbs;
+  for (std::int64_t k = 0; k < conv.k; ++k) crumbs.push_back(in.crumb(options.denormals, k));
+  Expected y = Expected::of_size(conv.outputs());
+  // All channels of a few pixels in turn: what they read of x stays in the cache.
+  const std::int64_t pieces = (extents.ow + kPiece - 1) / kPiece, rows = conv.n * extents.oh;
+  parallel_for(rows * pieces, [&](std::int64_t task) {
+    const std::int64_t n = task / pieces / extents.oh, oy = task / pieces % extents.oh;
+    const std::int64_t begin = task % pieces * kPiece, end = std::min(begin + kPiece, extents.ow);
+    for (std::int64_t k = 0; k < conv.k; ++k) {
+      for (std::int64_t ox = begin; ox < end; ox += kSums) {
+        const Sums sums = sum(in, extents, options.check, n, k, oy, ox);
+        for (std::int64_t j = 0; j < std::min<std::int64_t>(kSums, end - ox); ++j) {
+          const std::int64_t pixel = (n * extents.oh + oy) * extents.ow + ox + j;
+          const std::int64_t map = (n * conv.k + k) * extents.oh + oy;
+          const std::int64_t i = conv.nhwc ? pixel * conv.k + k : map * extents.ow + ox + j;
+          const auto of_k = static_cast<size_t>(k);
+          const double* bias = in.b.empty() ? nullptr : &in.b[of_k];
+          const double* residual = in.r.empty() ? nullptr : &in.r[static_cast<size_t>(i)];
+          y.set(i, in.epilogue.finish(sums[static_cast<size_t>(j)], bias, residual, options.check,
+                                      crumbs[of_k]));
+        }
+      }
+    }
+  });
+  if (options.check == Check::exact && in.epilogue.stays_exact(conv.products())) {
+    Epilogue::make_exact(y, problem.dtype(), conv.y_shape());
+  }
+  return {{"y", std::move(y)}};
+}
+
+// ---- data sets and cases ----
+
+/// -1, 0 and 1, so that every partial sum is exact. In the last channel of every group neither x
+/// nor w has a zero, so a tap of it that is left out changes the sum by one, a row of an odd number
+/// of taps by an odd number, and so does the channel itself wherever an odd number of taps lies
+/// inside. Output channels 2j and 2j+1 of a group differ in that channel alone, by sign: changed
+/// places show.
+void exact(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  product_sets::ternary(seed, inputs);
+  const Conv2d conv(problem);
+  const std::int64_t map = std::int64_t{conv.h} * conv.w, taps = std::int64_t{conv.r} * conv.s;
+  HostTensor &x = inputs.at("x"), &w = inputs.at("w");
+  const auto make_one = [](HostTensor& tensor, std::int64_t i) {
+    tensor.set(i, tensor.bits(i) == 0 ? 1 : tensor.get(i));
+  };
+  for (std::int64_t c = conv.cg() - 1; c < conv.c; c += conv.cg()) {
+    for (std::int64_t i = 0; i < conv.n * map; ++i) make_one(x, conv.x_at(i / map, c, i % map));
+  }
+  for (std::int64_t k = 0; k < conv.k; ++k) {
+    const bool second = k % conv.kg() % 2 == 1;
+    for (std::int64_t i = 0; i < conv.products(); ++i) {
+      const std::int64_t c = i / taps, at = conv.w_at(k, c, i % taps);
+      if (second) w.set(at, w.get(at - conv.products()));
+      if (c + 1 < conv.cg()) continue;
+      make_one(w, at);
+      if (second) w.set(at, -w.get(at));
+    }
+  }
+}
+
+std::string random_case(Random& random) {
+  const int groups = random.integer(1, 3), r = random.integer(1, 4), s = random.integer(1, 4);
+  const int pads[] = {random.integer(0, 3), random.integer(0, 3), random.integer(0, 3),
+                      random.integer(0, 3)};
+  std::string line = fmt::format(
+      "conv2d n={} c={} h={} w={} k={} r={} s={} stride_h={} stride_w={} pad_t={} pad_l={} "
+      "pad_b={} pad_r={} dilation_h={} dilation_w={} groups={}",
+      random.integer(1, 2), groups * random.integer(1, 9), random.integer(10, 20),
+      random.integer(10, 20), groups * random.integer(1, 9), r, s, random.integer(1, 3),
+      random.integer(1, 3), pads[0], pads[1], pads[2], pads[3], random.integer(1, 3),
+      random.integer(1, 3), groups);
+  if (random.integer(0, 1) == 1) line += " bias residual";
+  return line;
+}
+
+}  // namespace
+
+OpProof conv2d_proof() {
+  OpProof proof{
+      "conv2d",
+      product_sets::all(exact),
+      reference,
+      // Tiles are 4 channels x 4 pixels, or 4 x 8 in conv2d_1x1 and up to 4 x 4 pixels in
+      // conv2d_depthwise; groups are 16 or 4 tiles along the map and 4 or 1 along the channels.
+      {
+          // Small extents.
+          "c=1 h=1 w=1 k=1 r=1",
+          "c=2 h=3 w=3 k=3 r=1",
+          "c=3 h=2 w=2 k=4 r=1",
+          "n=2 c=3 h=3 w=5 k=5 r=3",
+          // 1x1: around a group of 4 and 16 vectors, and around parts of 4 channels.
+          "c=4 h=4 w=3 k=3 r=1",
+          "n=2 c=5 h=4 w=4 k=7 r=1",
+          "c=7 h=4 w=5 k=8 r=1",
+          "c=13 h=6 w=10 k=9 r=1",
+          "c=64 h=8 w=8 k=15 r=1",
+          "c=65 h=4 w=17 k=17 r=1",
+          "n=2 c=127 h=2 w=2 k=5 r=1",
+          // 1x1 in tiles of two vectors: the last tile of a map whole, moved or missing.
+          "c=3 h=4 w=32 k=501 r=1",
+          "c=4 h=4 w=33 k=501 r=1",
+          "c=5 h=4 w=49 k=501 r=1",
+          "n=2 c=6 h=12 w=12 k=260 r=1",
+          // 3x3, stride 1: around a tile, and around a group along the map and the channels.
+          "c=1 h=1 w=4 k=1 r=3 pad=1",
+          "c=3 h=2 w=4 k=4 r=3 pad=1",
+          "n=2 c=5 h=3 w=8 k=5 r=3 pad=1",
+          "c=4 h=5 w=12 k=63 r=3 pad=1",
+          "c=5 h=16 w=16 k=13 r=3 pad=1",
+          "c=5 h=17 w=16 k=17 r=3 pad=1",
+          "c=3 h=33 w=32 k=149 r=3 pad=1",
+          // 3x3, stride 2: the last tile of a row may need one vector only.
+          "c=2 h=4 w=4 k=3 r=3 stride=2 pad=1",
+          "c=3 h=7 w=12 k=5 r=3 stride=2 pad=1",
+          "n=2 c=5 h=8 w=20 k=4 r=3 stride=2 pad=1",
+          "c=3 h=64 w=64 k=156 r=3 stride=2 pad=1 bias act=relu",
+          // 3x3 in parts.
+          "c=63 h=4 w=4 k=6 r=3 pad=1",
+          "c=64 h=5 w=8 k=5 r=3 pad=1",
+          "n=2 c=65 h=4 w=4 k=7 r=3 stride=2 pad=1",
+          // Pads that differ, and none where the kernels count on one.
+          "c=3 h=6 w=8 k=5 r=3 pad_t=2 pad_l=1 pad_b=1",
+          "c=3 h=6 w=8 k=5 r=3 pad_l=1 pad_r={1,2}",
+          "c=3 h=6 w=8 k=5 r=3 stride=2 pad_b=1 pad_r=1",
+          "c=3 h=4 w=5 k=5 r=2 pad=3",
+          // Inputs smaller than the filter.
+          "c=8 h=1 w=1 k=9 r=3 pad=1",
+          "c=33 h=2 w=2 k=84 r=3 pad=1",
+          "c=20 h=2 w=2 k=16 r=3 stride=2 pad=1",
+          "c=3 h=2 w=3 k=4 r=7 pad=3",
+          // Other filters, strides and dilations.
+          "c=3 h=9 w=11 k=6 r=5 pad=2",
+          "c=3 h=15 w=13 k=8 r=7 stride=2 pad=3",
+          "c=5 h=6 w=9 k=7 r=1 s=3 pad_l=1 pad_r=1",
+          "c=5 h=9 w=6 k=7 r=3 s=1",
+          "c=5 h=9 w=10 k=7 r=1 stride=2",
+          "c=3 h=11 w=13 k=5 r=2 stride=3",
+          "c=3 h=11 w=13 k=5 r=3 stride_h=2 stride_w=3 pad=1",
+          "c=3 h=9 w=12 k=5 r=3 pad=2 dilation=2",
+          "c=3 h=9 w=12 k=5 r=3 pad=1 dilation_w=3",
+          // Groups of channels.
+          "c=6 h=5 w=8 k=10 r=3 pad=1 groups=2",
+          "n=2 c=12 h=4 w=6 k=6 r=3 groups=3",
+          "c=4 h=4 w=5 k=8 r=3 pad=1 groups=4",
+          "c=70 h=4 w=4 k=14 r=1 groups=2",
+          // Depthwise: tiles of 1, 2 and 4 rows, and their edges.
+          "c=3 h=1 w=4 k=3 r=3 pad=1 groups=3",
+          "n=2 c=5 h=6 w=8 k=5 r=3 pad=1 groups=5",
+          "c=5 h=7 w=8 k=5 r=3 stride=2 pad=1 groups=5",
+          "c=5 h=6 w=12 k=5 r=3 pad_l=1 groups=5",
+          "c=40 h=17 w=20 k=40 r=3 pad=1 groups=40",
+          "c=40 h=34 w=36 k=40 r=3 stride=2 pad=1 groups=40",
+          "n=2 c=65 h=13 w=16 k=65 r=3 pad=1 groups=65",
+          "c=130 h=23 w=32 k=130 r=3 stride=2 pad=1 groups=130",
+          "c=6 h=5 w=7 k=6 r=3 pad=1 groups=6",
+          // What models run, scaled down where they are large.
+          "c=16 h=32 w=32 k=84 r=3 pad=1 bias",
+          "c=96 h=8 w=8 k=126 r=3 pad=1 bias",
+          "c=128 h=4 w=4 k=24 r=3 pad=1 bias",
+          "c=256 h=1 w=1 k=16 r=3 pad=1 bias",
+          "c=20 h=12 w=12 k=2084 r=1 bias act=silu",
+          // What follows the sum.
+          "n=2 c=5 h=4 w=4 k=7 r=3 pad=1 bias residual",
+          "c=24 h=4 w=4 k=7 r=3 pad=1 bias residual act=relu6",
+          "c=24 h=4 w=4 k=6 r=1 bias residual act=gelu",
+          "c=5 h=6 w=8 k=5 r=3 pad=1 groups=5 bias residual act=tanh",
+          "c=5 h=4 w=4 k=6 r=1 bias act={gelu_tanh,sigmoid}",
+          // Sums in half: around a chunk, and all that follows.
+          "c=31 h=4 w=4 k=7 r=1 acc=chunk",
+          "n=2 c=33 h=4 w=5 k=9 r=1 acc=chunk bias act=silu",
+          "c=64 h=8 w=8 k=15 r=1 acc=chunk residual",
+          "c=3 h=5 w=8 k=5 r=3 pad=1 acc=chunk",
+          "n=2 c=37 h=5 w=8 k=5 r=3 pad=1 acc=chunk bias act=silu",
+          "c=65 h=8 w=8 k=7 r=3 stride=2 pad=1 acc=chunk",
+          "c=5 h=6 w=8 k=5 r=3 pad=1 groups=5 acc=chunk",
+          "c=12 h=9 w=11 k=6 r=5 pad=2 groups=3 acc=chunk",
+          "c=33 h=4 w=5 k=9 r=1 acc=f16",
+          "c=9 h=5 w=8 k=5 r=3 pad=1 acc=f16 bias act=relu",
+          "c=5 h=6 w=8 k=5 r=3 pad=1 groups=5 acc=f16",
+          // 3x3 in tiles of two vectors, with extents as constants; in chunks of 8, 4, 3, 2 and 1.
+          "c=8 h=64 w=64 k=40 r=3 pad=1 bias act=relu",
+          "c=6 h=66 w=80 k=65 r=3 stride=2 pad=1",
+          "c=16 h=9 w=16 k=40 r=3 pad=1 acc=chunk",
+          "n=2 c=12 h=8 w=12 k=9 r=3 stride=2 pad=1 acc=chunk",
+          "c=14 h=5 w=8 k=5 r=3 pad=1 acc=chunk",
+          "c=8 h=64 w=64 k=40 r=3 pad=1 acc=chunk",
+          // layout=nhwc: around a tile of 4 channels x 4 pixels, a group of 16 tiles, the ends of
+          // rows.
+          "c=1 h=1 w=1 k=1 r=1 layout=nhwc",
+          "c=4 h=4 w=4 k=3 r=1 layout=nhwc",
+          "n=2 c=8 h=5 w=7 k=9 r=1 layout=nhwc bias act=silu",
+          "n=2 c=13 h=5 w=7 k=9 r=1 layout=nhwc bias residual act=gelu",
+          "c=4 h=1 w=4 k=1 r=3 pad=1 layout=nhwc",
+          "n=2 c=4 h=3 w=5 k=5 r=3 pad=1 layout=nhwc",
+          "c=12 h=6 w=9 k=63 r=3 pad=1 layout=nhwc",
+          "c=8 h=7 w=8 k=65 r=3 pad=1 layout=nhwc bias residual act=relu6",
+          "c=8 h=8 w=13 k=17 r=3 stride=2 pad=1 layout=nhwc",
+          "c=16 h=64 w=64 k=8 r=3 pad=1 layout=nhwc",
+          "c=5 h=6 w=7 k=6 r=3 pad=1 layout=nhwc",
+          "c=4 h=6 w=8 k=5 r=3 pad_l=1 pad_r=2 layout=nhwc",
+          "c=8 h=1 w=1 k=9 r=3 pad=1 layout=nhwc",
+          "c=4 h=15 w=13 k=8 r=7 stride=2 pad=3 layout=nhwc",
+          "c=4 h=9 w=12 k=5 r=3 pad=2 dilation=2 layout=nhwc",
+          "n=2 c=8 h=4 w=6 k=6 r=3 groups=2 pad=1 layout=nhwc",
+          "c=12 h=5 w=8 k=8 r=2 s=3 stride_w=2 groups=2 layout=nhwc",
+          // Depthwise: around a run of 8 pixels and a vector of channels.
+          "c=8 h=2 w=3 k=8 r=3 pad=1 groups=8 layout=nhwc",
+          "n=2 c=8 h=5 w=7 k=8 r=3 pad=1 groups=8 layout=nhwc bias act=relu",
+          "c=68 h=4 w=9 k=68 r=3 pad=1 groups=68 layout=nhwc",
+          "c=4 h=7 w=17 k=4 r=3 stride=2 pad=1 groups=4 layout=nhwc residual",
+          "c=4 h=6 w=8 k=4 r=3 pad_r=2 groups=4 layout=nhwc",
+          "c=5 h=6 w=8 k=5 r=3 pad=1 groups=5 layout=nhwc",
+          "c=64 h=96 w=96 k=64 r=3 pad=1 groups=64 layout=nhwc",
+          "c=32 h=5 w=7 k=9 r=3 pad=1 acc=chunk layout=nhwc",
+          "n=2 c=12 h=5 w=6 k=9 r=3 pad=1 acc=chunk layout=nhwc bias act=silu",
+          "n=2 c=37 h=5 w=6 k=9 r=1 acc=chunk layout=nhwc residual",
+          "c=36 h=5 w=6 k=9 r=1 acc=f16 layout=nhwc bias",
+          "c=8 h=6 w=9 k=8 r=3 pad=1 groups=8 acc=chunk layout=nhwc",
+      },
+      {
+          "c=1 h=1 w=1 k=1 r=1",
+          "c=9 h=4 w=5 k=7 r=1 bias residual act=silu",
+          "c=20 h=4 w=5 k=7 r=1",
+          "c=5 h=3 w=8 k=5 r=3 pad=1 bias act=silu",
+          "c=9 h=5 w=4 k=5 r=3 stride=2 pad=1",
+          "n=2 c=4 h=5 w=7 k=6 r=3 s=2 stride_w=2 pad_t=1 groups=2 residual",
+          "c=3 h=5 w=8 k=3 r=3 pad=1 groups=3 bias",
+          "c=9 h=4 w=4 k=5 r=3 pad=1 acc=chunk bias",
+          "c=35 h=4 w=4 k=5 r=1 acc=f16",
+          "c=4 h=4 w=5 k=6 r=3 pad=1 layout=nhwc bias",
+          "c=4 h=3 w=9 k=4 r=3 pad=1 groups=4 layout=nhwc",
+      }};
+  proof.group_cases = {"conv2d c=37 h=4 w=20 k=13 r=1",
+                       "conv2d c=5 h=6 w=8 k=9 r=3 pad=1",
+                       "conv2d c=3 h=9 w=8 k=3 r=3 pad=1 groups=3",
+                       "conv2d c=11 h=4 w=8 k=5 r=1",
+                       "conv2d c=24 h=4 w=4 k=6 r=1 bias residual",
+                       "conv2d n=2 c=5 h=4 w=4 k=7 r=3 pad=1 bias residual",
+                       "conv2d c=5 h=6 w=8 k=5 r=3 pad=1 groups=5 bias residual"};
+  proof.least_group = 1;
+  proof.random_case = random_case;
+  proof.random_cases = 12;
+  return proof;
+}
+
+}  // namespace clam

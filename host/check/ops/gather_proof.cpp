@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// gather_proof.cpp - gather, element by element: exact. Indices that name no slice are clamped.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "check/op_proof.hpp"
+#include "ops/gather.hpp"
+#include "shared/copy_sets.hpp"
+
+namespace clam {
+namespace {
+
+Reference reference(const Problem& problem, const Tensors& inputs, const ReferenceOptions&) {
+  const Gather gather(problem);
+  const TensorSpec spec = problem.tensors().back();
+  const HostTensor &src = inputs.at("src"), &index = inputs.at("index");
+  Expected dst = copied(spec.dtype, spec.shape, [&](std::int64_t i) {
+    const std::int64_t inner = i % gather.inner, j = i / gather.inner % gather.count;
+    const std::int64_t outer = i / gather.inner / gather.count;
+    const auto named = static_cast<std::int64_t>(index.get(j));
+    const std::int64_t slice = std::clamp<std::int64_t>(named, 0, gather.extent - 1);
+    return src.bits((outer * gather.extent + slice) * gather.inner + inner);
+  });
+  return {{"dst", std::move(dst)}};
+}
+
+// ---- data sets and cases ----
+
+/// The first and the last slice, then any, some of them again.
+void fill_index(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  const int last = static_cast<int>(Gather(problem).extent) - 1;
+  Random random(seed);
+  HostTensor& index = inputs.at("index");
+  for (std::int64_t j = 0; j < index.size(); ++j) {
+    index.set(j, j == 0 ? last : j == 1 ? 0 : random.integer(0, last));
+  }
+}
+
+/// Kernels clamp such an index; where the host has it, it is refused.
+Reason bad_inputs(const Problem& problem, const Tensors& inputs) {
+  const std::int64_t extent = Gather(problem).extent;
+  const HostTensor& index = inputs.at("index");
+  for (std::int64_t j = 0; j < index.size(); ++j) {
+    const double named = index.get(j);
+    if (named >= 0 && named < static_cast<double>(extent)) continue;
+    return fmt::format("index[{}]={}, needs 0 to {}, the {} slices of src", j, named, extent - 1,
+                       extent);
+  }
+  return {};
+}
+
+std::string random_case(Random& random) {
+  Shape shape;
+  for (int axes = random.integer(1, 4); axes > 0; --axes) shape.push_back(random.integer(1, 20));
+  return fmt::format("gather shape={} axis={} count={}", to_string(shape),
+                     random.integer(0, static_cast<int>(shape.size()) - 1), random.integer(1, 40));
+}
+
+}  // namespace
+
+OpProof gather_proof() {
+  OpProof proof{
+      "gather",
+      copy_data::sets<fill_index>(),
+      reference,
+      // In units of 1, 2, 4 and 8 elements; around groups along a slice and across.
+      {"shape=192x256 axis=0 count=100", "shape=1 axis=0 count=1", "shape=7 axis=0 count=33",
+       "shape=5x6 axis=0 count=17", "shape=5x12 axis=0 count=3", "shape=9x8 axis=0 count=65",
+       "shape=3x260 axis=0 count=2", "shape=2x5x7 axis=1 count=4", "shape=3x4x5x8 axis=2 count=9",
+       "shape=6x50 axis=1 count=70", "shape=1000x3 axis=0 count=1001"},
+      {"shape=2x5x3 axis=1 count=7", "shape={3x9x8,4x6} axis=1 count=5"},
+      bad_inputs};
+  proof.group_cases = {"gather shape=3x4x5x8 axis=2 count=9"};
+  proof.least_group = 1;
+  proof.random_case = random_case;
+  return proof;
+}
+
+}  // namespace clam

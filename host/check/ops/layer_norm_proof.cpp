@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+// layer_norm_proof.cpp - layer_norm in double, and how far from it a device may be.
+//
+// Let u = 2^-24, m the mean, v the variance, d = x - m, r = 1 / sqrt(v + eps), A the mean of |x|,
+// and h = 4 log2(n): no term of a kernel's sum goes through more additions, or a compensated sum
+// makes up for them (Kahan: 2 u, however many). What a device computes in float is off by
+//   m    e_m = (h + 5) u A           the sum, and a quotient of 2.5 ulp
+//   d    e_m + u |d|
+//   v    (h + 9) u v + e_m^2         a square of d is off by 3 u; e_m itself sums up to 0 over a
+//   row r    relative (that / (v + eps) + u) / 2 + 4 u: the sum with eps, and 2 ulp of rsqrt y    r
+//   |gamma| (e_m + |d| (2 u + the relative error of r)) + u |y|, for two products and a sum
+// The activation passes that on, and the result is rounded to its dtype.
+#include <fmt/core.h>
+
+#include <cmath>
+#include <limits>
+
+#include "check/op_proof.hpp"
+#include "check/parallel.hpp"
+#include "shared/activate.hpp"
+#include "shared/numbers.hpp"
+#include "shared/random.hpp"
+#include "shared/summation.hpp"
+
+namespace clam {
+namespace {
+
+struct Operands {
+  const HostTensor &src, &gamma, &beta;
+  std::int64_t n;
+  double eps;
+  Activation act;
+  Dtype dtype;
+  bool denormals;
+
+  Operands(const Problem& problem, const Tensors& inputs, const ReferenceOptions& options)
+      : src(inputs.at("src")),
+        gamma(inputs.at("gamma")),
+        beta(inputs.at("beta")),
+        n(problem.integer("n")),
+        eps(static_cast<double>(problem.number("eps"))),
+        act(parse_activation(problem.choice("act"))),
+        dtype(problem.dtype()),
+        denormals(options.denormals) {}
+};
+
+/// What the elements of a row share.
+struct Row {
+  double mean = 0, factor;
+  double mean_error, factor_error;  ///< the latter relative
+  bool overflows;                   ///< a sum or a square may be beyond the largest float
+
+  Row(const Operands& in, std::int64_t first) {
+    const auto n = static_cast<double>(in.n);
+    double magnitudes = 0, variance = 0;
+    for (std::int64_t i = 0; i < in.n; ++i) {
+      mean += in.src.get(first + i) / n;
+      magnitudes += std::fabs(in.src.get(first + i)) / n;
+    }
+    for (std::int64_t i = 0; i < in.n; ++i) {
+      const double difference = in.src.get(first + i) - mean;
+      variance += difference * difference / n;
+    }
+    const double additions = 4 * std::log2(n);
+    mean_error = (additions + 5) * kFloat * magnitudes + kSmallest;
+    const double off = (additions + 9) * kFloat * variance + mean_error * mean_error + kSmallest;
+    factor = 1 / std::sqrt(variance + in.eps);
+    factor_error = (off / (variance + in.eps) + kFloat) / 2 + 4 * kFloat;
+    constexpr double kMost = static_cast<double>(std::numeric_limits<float>::max()) / 2;
+    overflows = std::isfinite(magnitudes) && n * std::max(magnitudes, variance) > kMost;
+  }
+};
+
+Bounded element(const Operands& in, const Row& row, double x, std::int64_t column) {
+  const double gamma = in.gamma.get(column), beta = in.beta.get(column);
+  const double difference = x - row.mean;
+  const double z = difference * row.factor * gamma + beta;
+  const double value = activate(in.act, z);
+  if (row.overflows) return {value, kInfinity};
+  if (!std::isfinite(z)) return {value, 0};
+  const double off = row.mean_error + std::fabs(difference) * (2 * kFloat + row.factor_error);
+  double error = row.factor * std::fabs(gamma) * off + kFloat * std::fabs(z);
+  if (!in.denormals) error += kSmallest * (2 + std::fabs(gamma));
+  const double crumb = in.dtype == Dtype::f16 ? 0x1p-25 : in.denormals ? 0x1p-149 : kSmallest;
+  return {value,
+          activation_error(in.act, z, error) + unit_roundoff(in.dtype) * std::fabs(value) + crumb};
+}
+
+Reference reference(const Problem& problem, const Tensors& inputs,
+                    const ReferenceOptions& options) {
+  const Operands in(problem, inputs, options);
+  Expected dst = Expected::of_size(in.src.size());
+  parallel_for(problem.integer("rows"), [&](std::int64_t i) {
+    const Row row(in, i * in.n);
+    for (std::int64_t column = 0; column < in.n; ++column) {
+      const std::int64_t at = i * in.n + column;
+      dst.set(at, element(in, row, in.src.get(at), column));
+    }
+  });
+  return {{"dst", std::move(dst)}};
+}
+
+// ---- data sets and cases ----
+
+/// Fills src by x(random, row, i), gamma and beta by numbers of both signs that are not near 0.
+template <typename X>
+void fill(const Problem& problem, std::uint64_t seed, Tensors& inputs, const X& x) {
+  const int n = problem.integer("n");
+  Random random(seed);
+  HostTensor& src = inputs.at("src");
+  for (std::int64_t at = 0; at < src.size(); ++at) src.set(at, x(random, at / n, at % n));
+  for (const char* name : {"gamma", "beta"}) {
+    HostTensor& tensor = inputs.at(name);
+    for (std::int64_t i = 0; i < n; ++i) {
+      tensor.set(i, (random.integer(0, 1) == 0 ? 1 : -1) * (0.25 + random.uniform()));
+    }
+  }
+}
+
+void zero_mean(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  fill(problem, seed, inputs,
+       [](Random& random, std::int64_t, std::int64_t) { return random.normal(); });
+}
+
+void offset(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  fill(problem, seed, inputs, [](Random& random, std::int64_t row, std::int64_t) {
+    return (row % 2 == 0 ? 100 : -100) + random.normal();
+  });
+}
+
+void outliers(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  // Of a row of one element nothing but its rounding would be left.
+  const double large = problem.integer("n") == 1 ? 1 : 1000;
+  fill(problem, seed, inputs, [large](Random& random, std::int64_t, std::int64_t) {
+    return (random.integer(0, 63) == 0 ? large : 1) * random.normal();
+  });
+}
+
+/// The last element of a row is as large as the root of all others' squares.
+void peaked(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  const int n = problem.integer("n");
+  fill(problem, seed, inputs, [n](Random& random, std::int64_t row, std::int64_t i) {
+    const double peak = (row % 2 == 0 ? 1 : -1) * std::sqrt(static_cast<double>(n));
+    return i == n - 1 ? peak : random.normal();
+  });
+}
+
+void flat(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  fill(problem, seed, inputs, [seed](Random& random, std::int64_t row, std::int64_t) {
+    Random of_row(seed ^ static_cast<std::uint64_t>(row + 1) << 20);
+    const double number = of_row.uniform() / 4;
+    return row % 3 == 2 ? number + random.normal() / 1024 : number;
+  });
+}
+
+/// Of four rows one holds a NaN, one +inf, one -inf.
+void not_finite(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  const int n = problem.integer("n");
+  fill(problem, seed, inputs, [n](Random& random, std::int64_t row, std::int64_t i) {
+    const double x = random.normal();
+    if (i != row * 31 % n) return x;
+    if (row % 4 == 1) return kNan;
+    return row % 4 == 2 ? kInfinity : row % 4 == 3 ? -kInfinity : x;
+  });
+}
+
+std::string random_case(Random& random) {
+  const char* acts[] = {"none", "gelu", "relu", "tanh"};
+  return fmt::format("layer_norm rows={} n={} act={}", random.integer(1, 40),
+                     random.integer(2, 300), acts[random.integer(0, 3)]);
+}
+
+}  // namespace
+
+OpProof layer_norm_proof() {
+  OpProof proof{
+      "layer_norm",
+      {
+          {"zero_mean", Check::hard, "N(0,1); an all-zero or constant output fails", zero_mean},
+          {"offset", Check::hard,
+           "rows around +-100 with deviation 1; a variance of the squares less the square fails",
+           offset},
+          {"outliers", Check::hard, "N(0,1) with one in 64 a thousand times larger", outliers},
+          {"peaked", Check::hard, "the last element weighs as much as all others together", peaked},
+          {"flat", Check::hard, "rows of one number, and of nearly one: eps shows", flat},
+          {"not_finite", Check::hard, "rows with NaN, +inf or -inf", not_finite},
+      },
+      reference,
+      // A lane holds up to 4 vectors or 16 elements; 4 to 64 lanes share a row; a group has 64
+      // items.
+      {
+          // Around what 4 lanes hold ...
+          "rows=1 n=1",
+          "rows=5 n=3",
+          "rows=17 n=4",
+          "rows=33 n=21",
+          "rows=16 n=63",
+          "rows=15 n=64",
+          "rows=1 n=65",
+          // ... 16, 32 and 64 lanes, and a last unit that some lanes do not have.
+          "rows=5 n=192",
+          "rows=4 n=196",
+          "rows=3 n=255",
+          "rows=5 n=256",
+          "rows=3 n={257,1021,1024}",
+          // Rows that are too long to be held.
+          "rows=3 n=1025",
+          "rows=2 n=1028",
+          "rows=3 n=4999",
+          "rows=1 n=122640",
+          // What models run.
+          "rows=192 n=512 act=gelu",
+          "rows=197 n=768",
+          // What follows.
+          "rows=5 n=21 eps=1",
+          "rows=5 n=192 eps=1e-12",
+          "rows=7 n=20 act=relu",
+          "rows=7 n=21 act=relu6",
+          "rows=7 n=128 act=silu",
+          "rows=7 n={127,1028} act=gelu",
+          "rows=7 n=68 act={gelu_tanh,sigmoid,tanh,exp}",
+      },
+      {"rows=1 n=1", "rows=17 n=21 eps=0.001", "rows=17 n=72 act=gelu", "rows=2 n=300"}};
+  proof.group_cases = {"layer_norm rows=5 n=192", "layer_norm rows=5 n=192 act=gelu",
+                       "layer_norm rows=3 n=1021", "layer_norm rows=5 n=1028"};
+  proof.bits_follow_group = true;
+  proof.random_case = random_case;
+  return proof;
+}
+
+}  // namespace clam

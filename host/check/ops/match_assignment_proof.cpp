@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: MIT
+// match_assignment_proof.cpp - match_assignment in double, and how far from it a device may be.
+//
+// Of a line (a row or a column of sim) let M be the maximum, d = M - x, D the mean of d weighted by
+// exp(-d), L the logarithm of the sum of exp(-d), u = 2^-24; an ulp is up to 2 u. In float are off
+//   d                   u * d
+//   the sum             relative to it, 2.25 u * D from the arguments of its exponentials, also
+//   where
+//                       it is brought down to a higher maximum (u each from difference and product,
+//                       0.23 u from the constant), 6 u of an exponential (3 ulp), 7 u for each time
+//                       that it is brought down, and u for each addition of a vector or of lanes
+//   L                   that, and 6 u * L (3 ulp)
+//   log(sigmoid(z))     10 u (exp, the sum with 1 and log, each of at most 1) and u of itself
+// and each difference and sum of a score by u of itself. The score's error is E, all of these.
+//
+// Which score is the largest of a line turns on that: an index is right where its score is within
+// both errors of the largest. Only data whose ties are exact (Check::exact) have one right index.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "check/op_proof.hpp"
+#include "check/parallel.hpp"
+#include "shared/decode_box.hpp"
+#include "shared/numbers.hpp"
+#include "shared/random.hpp"
+
+namespace clam {
+namespace {
+
+/// What a row or column adds to the scores of its elements.
+struct Line {
+  double m = -HUGE_VAL;
+  Bounded rest{0, 0};  ///< L - log(sigmoid(z))
+
+  Line(const std::vector<double>& x, double z) {
+    for (const double value : x) m = std::isnan(value) ? kNan : value > m ? value : m;
+    if (!std::isfinite(m)) m = kNan;
+    double sum = 0, mean = 0;
+    for (const double value : x) {
+      const double e = std::exp(value - m);
+      sum += e;
+      mean += e == 0 ? 0 : e * (m - value);
+    }
+    const double log_sum = std::log(sum);
+    const double log_sigmoid = std::fmin(z, 0) - std::log1p(std::exp(-std::fabs(z)));
+    rest.value = std::isnan(z) ? kNan : log_sum - log_sigmoid;
+    rest.error = kFloat * (sum_error(x.size(), mean / sum) + 6 * log_sum + 10 +
+                           std::fabs(log_sigmoid) + std::fabs(rest.value));
+  }
+
+ private:
+  /// Relative, in units of u; of the fewest lanes, which add the most.
+  static double sum_error(std::size_t length, double mean) {
+    constexpr double kLanes = 4, kVector = 4, kAdded = 24;
+    const double trips = std::ceil(static_cast<double>(length) / (kLanes * kVector));
+    return 2.25 * mean + 6 + 7 * (trips + 1) + kAdded;
+  }
+};
+
+Bounded score(double sim, const Line& row, const Line& column) {
+  if (std::isnan(row.m) || std::isnan(column.m)) return {kNan, 0};
+  const double of_row = sim - row.m, of_column = sim - column.m;
+  const double value = of_row - row.rest.value + (of_column - column.rest.value);
+  if (!std::isfinite(value)) return {value, 0};
+  const double rounded = std::fabs(of_row) + std::fabs(of_row - row.rest.value) +
+                         std::fabs(of_column) + std::fabs(of_column - column.rest.value) +
+                         std::fabs(value);
+  return {value, row.rest.error + column.rest.error + kFloat * rounded};
+}
+
+/// exp of a score.
+Bounded exponential(Bounded score, bool denormals) {
+  const double value = std::exp(score.value);
+  const double relative = std::expm1(score.error) + 7 * kFloat;
+  return {value, value * relative + (denormals ? 0x1p-148 : 0x1p-126)};
+}
+
+/// The scores, and which of them may be the largest of their row or column.
+class Scores {
+ public:
+  Scores(std::int64_t m, std::int64_t n) : m_(m), n_(n), of_(static_cast<std::size_t>(m * n)) {}
+
+  Bounded& at(std::int64_t i, std::int64_t j) { return of_[static_cast<std::size_t>(i * n_ + j)]; }
+
+  /// The columns that may hold the largest of each row, the reference's own first; with `exact`
+  /// that one alone.
+  std::vector<std::vector<std::int64_t>> best_columns(bool exact) const {
+    return best(m_, n_, n_, 1, exact);
+  }
+  /// The rows that may hold the largest of each column.
+  std::vector<std::vector<std::int64_t>> best_rows(bool exact) const {
+    return best(n_, m_, 1, n_, exact);
+  }
+
+ private:
+  std::vector<std::vector<std::int64_t>> best(std::int64_t lines, std::int64_t length,
+                                              std::int64_t line_step, std::int64_t step,
+                                              bool exact) const {
+    std::vector<std::vector<std::int64_t>> all(static_cast<std::size_t>(lines));
+    for (std::int64_t line = 0; line < lines; ++line) {
+      const auto of = [&](std::int64_t i) {
+        return of_[static_cast<std::size_t>(line * line_step + i * step)];
+      };
+      std::int64_t own = -1;
+      double sure = -HUGE_VAL;  // the largest score is no less
+      for (std::int64_t i = 0; i < length; ++i) {
+        if (!std::isfinite(of(i).value)) continue;
+        if (own < 0 || of(i).value > of(own).value) own = i;
+        sure = std::fmax(sure, of(i).value - of(i).error);
+      }
+      if (own < 0) continue;
+      auto& found = all[static_cast<std::size_t>(line)];
+      found.push_back(own);
+      for (std::int64_t i = 0; i < length && !exact; ++i) {
+        const bool may = std::isfinite(of(i).value) && of(i).value + of(i).error >= sure;
+        if (may && i != own) found.push_back(i);
+      }
+    }
+    return all;
+  }
+
+  std::int64_t m_, n_;
+  std::vector<Bounded> of_;
+};
+
+/// What may be right for a row or column: matches and their scores.
+struct Sides {
+  Expected match, score;
+  explicit Sides(std::int64_t lines) {
+    const auto size = static_cast<std::size_t>(lines);
+    for (Expected* expected : {&match, &score}) {
+      expected->value.assign(size, 0);
+      expected->bound.assign(size, 0);
+      expected->also.resize(size);
+    }
+  }
+};
+
+/// A line whose largest may be any of `best`, each of which may be mutual with the lines of
+/// `theirs`. `score_of(other)` is exp of the score shared with it.
+template <typename ScoreOf>
+void judge_line(std::int64_t line, const std::vector<std::int64_t>& best,
+                const std::vector<std::vector<std::int64_t>>& theirs, double threshold, Dtype dtype,
+                const ScoreOf& score_of, Sides& sides) {
+  const auto at = static_cast<std::size_t>(line);
+  std::vector<double> matches, scores;
+  for (const std::int64_t other : best) {
+    const std::vector<std::int64_t>& back = theirs[static_cast<std::size_t>(other)];
+    const bool may = std::find(back.begin(), back.end(), line) != back.end();
+    const bool first = may && back.front() == line;
+    const auto none = [&] { matches.push_back(-1), scores.push_back(0); };
+    if (!first) none();
+    if (may) {
+      const Bounded exact = score_of(other), out = stored(exact, dtype);
+      const bool over = exact.value > threshold;
+      const bool either = std::fabs(exact.value - threshold) <= exact.error;
+      matches.push_back(over ? static_cast<double>(other) : -1);
+      if (either) matches.push_back(over ? -1 : static_cast<double>(other));
+      scores.push_back(out.value);
+      sides.score.bound[at] = std::fmax(sides.score.bound[at], out.error);
+    }
+    if (first && back.size() > 1) none();
+  }
+  if (best.empty()) matches.push_back(-1), scores.push_back(0);
+  sides.match.value[at] = matches.front();
+  sides.match.also[at].assign(matches.begin() + 1, matches.end());
+  sides.score.value[at] = scores.front();
+  sides.score.also[at].assign(scores.begin() + 1, scores.end());
+}
+
+std::vector<Line> lines_of(const HostTensor& sim, const HostTensor& z, std::int64_t step,
+                           std::int64_t length, std::int64_t length_step) {
+  std::vector<Line> lines;
+  for (std::int64_t line = 0; line < z.size(); ++line) {
+    std::vector<double> x;
+    for (std::int64_t i = 0; i < length; ++i) x.push_back(sim.get(line * step + i * length_step));
+    lines.emplace_back(x, z.get(line));
+  }
+  return lines;
+}
+
+Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOptions& options) {
+  const std::int64_t m = p.integer("m"), n = p.integer("n");
+  const auto threshold = static_cast<double>(p.number("threshold"));
+  const HostTensor& sim = inputs.at("sim");
+  const std::vector<Line> rows = lines_of(sim, inputs.at("z0"), n, n, 1),
+                          columns = lines_of(sim, inputs.at("z1"), 1, m, n);
+  Scores scores(m, n);
+  Expected stored_scores;
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      scores.at(i, j) = score(sim.get(i * n + j), rows[static_cast<std::size_t>(i)],
+                              columns[static_cast<std::size_t>(j)]);
+      const Bounded out = stored(scores.at(i, j), p.dtype());
+      stored_scores.value.push_back(out.value);
+      stored_scores.bound.push_back(out.error);
+    }
+  }
+  const bool exact = options.check == Check::exact;
+  const auto best_columns = scores.best_columns(exact), best_rows = scores.best_rows(exact);
+  const auto shared = [&](std::int64_t i, std::int64_t j) {
+    return exponential(scores.at(i, j), options.denormals);
+  };
+  Sides of_rows(m), of_columns(n);
+  for (std::int64_t i = 0; i < m; ++i) {
+    judge_line(
+        i, best_columns[static_cast<std::size_t>(i)], best_rows, threshold, p.dtype(),
+        [&](std::int64_t j) { return shared(i, j); }, of_rows);
+  }
+  for (std::int64_t j = 0; j < n; ++j) {
+    judge_line(
+        j, best_rows[static_cast<std::size_t>(j)], best_columns, threshold, p.dtype(),
+        [&](std::int64_t i) { return shared(i, j); }, of_columns);
+  }
+  return {{"scores", std::move(stored_scores)},
+          {"m0", std::move(of_rows.match)},
+          {"m1", std::move(of_columns.match)},
+          {"s0", std::move(of_rows.score)},
+          {"s1", std::move(of_columns.score)}};
+}
+
+// ---- data sets and cases ----
+
+/// sim[i][j] is element(random, i, j), a certainty z(random, its number).
+template <typename Element, typename Certainty>
+void fill(std::uint64_t seed, Tensors& inputs, const Element& element, const Certainty& z) {
+  Random random(seed);
+  HostTensor& sim = inputs.at("sim");
+  const std::int64_t n = sim.shape()[1];
+  for (std::int64_t at = 0; at < sim.size(); ++at) sim.set(at, element(random, at / n, at % n));
+  for (const char* name : {"z0", "z1"}) {
+    HostTensor& tensor = inputs.at(name);
+    for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, z(random, i));
+  }
+}
+
+double normal(Random& random, std::int64_t) { return random.normal(); }
+
+void zero_mean(const Problem&, std::uint64_t seed, Tensors& inputs) {
+  fill(
+      seed, inputs, [](Random& random, std::int64_t, std::int64_t) { return random.normal(); },
+      normal);
+}
+
+/// Three rows of four have a column that stands out, each its own; the last row and the last column
+/// are among them. Certainties differ, so that matches end on both sides of the threshold.
+void matched(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  constexpr double kPeak = 12, kCertain = 2;
+  const std::int64_t m = problem.integer("m"), n = problem.integer("n");
+  fill(
+      seed, inputs,
+      [=](Random& random, std::int64_t i, std::int64_t j) {
+        const bool peak = m - 1 - i == n - 1 - j && (m - i) % 4 != 0;
+        return random.normal() + (peak ? kPeak : 0);
+      },
+      [=](Random& random, std::int64_t) { return kCertain * random.normal() + 1; });
+}
+
+/// As zero_mean, around 1000.
+void spread(const Problem&, std::uint64_t seed, Tensors& inputs) {
+  constexpr double kMiddle = 1000, kDeviation = 3;
+  fill(
+      seed, inputs,
+      [=](Random& random, std::int64_t, std::int64_t) {
+        return kMiddle + kDeviation * random.normal();
+      },
+      normal);
+}
+
+/// Rows 2i and 2i + 1 are equal, and so are columns, bit for bit: the lower is the match. Of the
+/// pairs that stand out in a row, those of lower indices do so by more, whatever rounding does.
+void ties(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  constexpr double kPeak = 8, kLess = 0.5, kCertain = 2;
+  const std::int64_t pairs = (std::min(problem.integer("m"), problem.integer("n")) + 1) / 2;
+  fill(
+      seed, inputs,
+      [=](Random&, std::int64_t i, std::int64_t j) {
+        const std::int64_t row = i / 2, column = j / 2;
+        if (row % pairs != column % pairs) return 0.0;
+        return kPeak - kLess * static_cast<double>(row / pairs + column / pairs);
+      },
+      [=](Random&, std::int64_t) { return kCertain; });
+}
+
+/// Rows and columns repeat after 16, the most lanes of a line: equal ones are a lane's own, one
+/// after the other.
+void echoes(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  constexpr double kPeak = 8, kCertain = 2;
+  const std::int64_t period =
+      std::min<std::int64_t>({problem.integer("m"), problem.integer("n"), 16});
+  fill(
+      seed, inputs,
+      [=](Random&, std::int64_t i, std::int64_t j) {
+        return i % period == j % period ? kPeak : 0.0;
+      },
+      [=](Random&, std::int64_t) { return kCertain; });
+}
+
+std::string random_case(Random& random) {
+  return fmt::format("match_assignment m={} n={} threshold={}", random.integer(1, 90),
+                     random.integer(1, 90), random.integer(0, 9) / 10.0);
+}
+
+}  // namespace
+
+OpProof match_assignment_proof() {
+  OpProof proof{
+      "match_assignment",
+      {{"zero_mean", Check::hard, "sim of N(0,1): few stand out, nearly all are under 0.1",
+        zero_mean},
+       {"matched", Check::hard, "most rows have a match, on both sides of the threshold", matched},
+       {"spread", Check::hard, "sim around 1000: an error that grows with the maximum shows",
+        spread},
+       {"ties", Check::exact, "rows and columns in equal pairs: the lower index is right alone",
+        ties},
+       {"echoes", Check::exact, "rows and columns repeat after 16: the first is right alone",
+        echoes}},
+      reference,
+      // Groups have 4 to 16 items along either extent, and lanes take four elements at a time.
+      {
+          // Around lanes and groups.
+          "m=1 n={1,7}",
+          "m=7 n=1",
+          "m=3 n=4",
+          "m=15 n=16",
+          "m=17 n=15",
+          "m=16 n=17",
+          "m=33 n=63",
+          "m=64 n=65",
+          "m=257 n=31",
+          "m=5 n=513",
+          // What models run.
+          "m={192,187} n=192",
+          "m=512 n=512",
+          // The threshold.
+          "m=20 n=30 threshold={0,0.7}",
+      },
+      {"m=1 n=1", "m=9 n=20", "m=33 n=5"}};
+  proof.group_cases = {"match_assignment m=33 n=70", "match_assignment m=187 n=192"};
+  proof.bits_follow_group = true;
+  proof.random_case = random_case;
+  return proof;
+}
+
+}  // namespace clam

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// multibox_prior_proof.cpp - multibox_prior in double, as the formula reads. Let u = 2^-24. In
+// float
+//   centre   is off by 3 u |centre|: the sum, the product, and a step that is 1 / cells
+//   half     by 13 u |half|: u of a product, 5 u of the quotient (2.5 ulp), 6 u of the root (3 ulp)
+//            and u of the product with it
+//   corner   by another u |corner|
+// A size that is beyond the largest float on its way, in the order of the kernel, is infinite; or
+// not, as a compiler may halve a quotient before it divides.
+#include <fmt/core.h>
+
+#include <cmath>
+#include <tuple>
+#include <vector>
+
+#include "check/op_proof.hpp"
+#include "check/parallel.hpp"
+#include "ops/multibox_prior.hpp"
+#include "shared/decode_box.hpp"
+#include "shared/numbers.hpp"
+#include "shared/random.hpp"
+
+namespace clam {
+namespace {
+
+/// The middle of cell number `cell` of `cells` along an axis.
+double centre_of(std::int64_t cell, int cells, float step, float offset) {
+  const double from_cell_to_cell = step > 0 ? static_cast<double>(step) : 1.0 / cells;
+  return in_float((static_cast<double>(cell) + static_cast<double>(offset)) * from_cell_to_cell);
+}
+
+/// In cells of the image; `in_float` as far as it is infinite on its way.
+struct Size {
+  double width, height;
+  double width_in_float, height_in_float;
+};
+
+std::vector<Size> sizes_of_boxes(const Problem& p) {
+  const std::vector<float> sizes = p.numbers("sizes"), ratios = p.numbers("ratios");
+  std::vector<Size> boxes;
+  for (const float size : sizes) {
+    const double height = static_cast<double>(size), wide = height * p.integer("h");
+    boxes.push_back(
+        {wide / p.integer("w"), height, in_float(wide) / p.integer("w"), in_float(height)});
+  }
+  for (std::size_t i = 1; i < ratios.size(); ++i) {
+    const double root = std::sqrt(static_cast<double>(ratios[i]));
+    boxes.push_back({boxes[0].width * root, boxes[0].height / root,
+                     in_float(boxes[0].width_in_float * root),
+                     in_float(boxes[0].height_in_float / root)});
+  }
+  return boxes;
+}
+
+Bounded corner(double centre, double half, bool clip, Dtype dtype) {
+  const double error = 3 * std::fabs(centre) + 13 * std::fabs(half) + std::fabs(centre + half);
+  const double value = in_float(centre + half);
+  const Bounded exact{value, std::isfinite(value) ? kFloat * error + 0x1p-126 : 0};
+  return stored(clip ? clipped(exact) : exact, dtype);
+}
+
+Reference reference(const Problem& p, const Tensors&, const ReferenceOptions&) {
+  const int h = p.integer("h"), w = p.integer("w");
+  const std::vector<float> steps = p.numbers("steps"), offsets = p.numbers("offsets");
+  const std::vector<Size> boxes = sizes_of_boxes(p);
+  const auto of_cell = static_cast<std::int64_t>(4 * boxes.size());
+  Expected anchors = Expected::of_size(of_cell * h * w);
+  anchors.other.assign(anchors.value.size(), kNan);
+  parallel_for(std::int64_t{1} * h * w, [&](std::int64_t cell) {
+    const double y = centre_of(cell / w, h, steps[0], offsets[0]);
+    const double x = centre_of(cell % w, w, steps[1], offsets[1]);
+    std::int64_t at = cell * of_cell;
+    for (const Size& box : boxes) {
+      for (const int side : {-1, 1}) {
+        for (const auto& [centre, size, size_in_float] :
+             {std::tuple{x, box.width, box.width_in_float},
+              std::tuple{y, box.height, box.height_in_float}}) {
+          const bool clip = p.integer("clip") == 1;
+          const Bounded one = corner(centre, side * size / 2, clip, p.dtype());
+          anchors.set(at++, one);
+          if (std::isinf(size_in_float) && std::isfinite(one.value)) {
+            anchors.other[static_cast<std::size_t>(at - 1)] =
+                corner(centre, side * size_in_float, clip, p.dtype()).value;
+          }
+        }
+      }
+    }
+  });
+  return {{"anchors", std::move(anchors)}};
+}
+
+std::string random_case(Random& random) {
+  return fmt::format(
+      "multibox_prior h={} w={} sizes={:.3f}x{:.3f} ratios=1x{:.3f} offsets={:.3f}x{:.3f}",
+      random.integer(1, 90), random.integer(1, 90), 0.01 + random.uniform(),
+      0.01 + random.uniform(), 0.01 + 4 * random.uniform(), random.normal(), random.normal());
+}
+
+}  // namespace
+
+OpProof multibox_prior_proof() {
+  OpProof proof{
+      "multibox_prior",
+      {{"none", Check::hard, "there are no inputs to fill",
+        [](const Problem&, std::uint64_t, Tensors&) {}}},
+      reference,
+      // Around the 16 to 256 boxes of a group; the six maps of an SSD of 300 pixels; sizes that
+      // overflow when they are multiplied by the map's height, or divided by a ratio's root.
+      {"h=38 w=38 sizes=0.1x0.141 ratios=1x2x0.5",
+       "h=19 w=19 sizes=0.2x0.272 ratios=1x2x0.5x3x0.33333334",
+       "h=10 w=10 sizes=0.37x0.447 ratios=1x2x0.5x3x0.33333334 clip=1",
+       "h=5 w=7 sizes=0.54x0.619 ratios=1x2x0.5 steps=0.0625x0.03125",
+       "h=3 w=3 sizes=0.71x0.79 ratios=1x2x0.5 offsets=0.25x0.75",
+       "h=1 w=1 sizes=0.88x0.961 ratios=3x2x0.5 clip=1", "h=3 w=300 sizes=3e+38x0.5 ratios=1x0.25",
+       "h=3 w=300 sizes=3e+38x0.5 ratios=1x0.25 clip=1",
+       "h=2 w=1000 sizes=1e-05x3 ratios=10x1e-05 offsets=-1x2",
+       "h=1000 w=2 sizes=0.1x0.2x0.3x0.4x0.5x0.6x0.7x0.8x0.9x1x1.1x1.2x1.3x1.4x1.5x1.6",
+       "h=3 w={1,15,16,17,63,64,65,127,128,129,255,256,257}"},
+      {"h=1 w=1", "h=3 w=33 sizes=0.2x0.272 ratios=1x2x0.5 clip=1"}};
+  proof.group_cases = {"multibox_prior h=9 w=67 sizes=0.2x0.272 ratios=1x2x0.5"};
+  proof.random_case = random_case;
+  proof.random_cases = 10;
+  return proof;
+}
+
+}  // namespace clam

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// nms_proof.cpp - the outputs of nms, from who is kept.
+#include <fmt/core.h>
+
+#include <vector>
+
+#include "check/op_proof.hpp"
+#include "check/parallel.hpp"
+#include "nms_data.hpp"
+#include "ops/nms.hpp"
+#include "shared/box_sets.hpp"
+#include "shared/suppression_reference.hpp"
+
+namespace clam {
+namespace {
+
+/// Writes the rows of candidates, those that are not kept as -1 or, `compact`, not at all.
+void write_rows(const Suppression& s, bool compact, const HostTensor& data, std::int64_t b,
+                const Selected& selected, HostTensor& out) {
+  std::int64_t place = 0;
+  for (std::int64_t i = b * s.n * s.e; i < (b + 1) * s.n * s.e; ++i) out.set(i, -1);
+  for (std::size_t c = 0; c < selected.rows.size(); ++c) {
+    const bool keep = selected.keep[c];
+    const std::int64_t from = (b * s.n + selected.rows[c]) * s.e, to = (b * s.n + place) * s.e;
+    for (std::int64_t i = 0; keep && i < s.e; ++i) out.set_bits(to + i, data.bits(from + i));
+    place += keep || !compact;
+  }
+}
+
+void write_indices(const Suppression& s, const HostTensor& indices, std::int64_t b,
+                   const Selected& selected, HostTensor& box_indices, HostTensor& box_count) {
+  std::int64_t place = 0;
+  for (std::int64_t i = 0; i < s.n; ++i) box_indices.set(b * s.n + i, -1);
+  for (std::size_t c = 0; c < selected.rows.size(); ++c) {
+    if (!selected.keep[c]) continue;
+    box_indices.set_bits(b * s.n + place++, indices.bits(b * s.n + selected.rows[c]));
+  }
+  box_count.set(b, static_cast<double>(place));
+}
+
+Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOptions& options) {
+  const Suppression s = nms_asks(p);
+  const bool with_indices = p.flag("return_indices");
+  const std::vector<Selected> sets = select(s, inputs, options);
+  HostTensor out(p.dtype(), with_indices ? Shape{1} : Shape{s.sets, s.n, s.e});
+  HostTensor box_indices(Dtype::i32, {s.sets, s.n}), box_count(Dtype::i32, {s.sets, 1});
+  parallel_for(s.sets, [&](std::int64_t b) {
+    const Selected& selected = sets[static_cast<std::size_t>(b)];
+    if (with_indices) {
+      write_indices(s, inputs.at("indices"), b, selected, box_indices, box_count);
+    } else {
+      write_rows(s, p.flag("invalid_to_bottom"), inputs.at("data"), b, selected, out);
+    }
+  });
+  if (with_indices) return {{"box_indices", {box_indices}}, {"box_count", {box_count}}};
+  return {{"out", {out}}};
+}
+
+std::string random_case(Random& random) {
+  const int e = random.integer(5, 8), coord = random.integer(0, e - 4);
+  const auto other = [&](int taken) {
+    int index = taken;
+    while (index == taken || (index >= coord && index < coord + 4)) {
+      index = random.integer(-1, e - 1);
+    }
+    return index;
+  };
+  int score = -1;
+  while (score < 0) score = other(-1);
+  const int n = random.integer(1, 1500);
+  return fmt::format(
+      "nms batch={} n={} e={} coord_start={} score_index={} id_index={} iou_threshold={:.2f} "
+      "top_k={} max_output_size={} score_min={} {}",
+      random.integer(1, 4), n, e, coord, score, other(score), random.uniform(),
+      random.integer(-1, 2 * n), random.integer(-1, n), random.integer(-1, 0),
+      random.integer(0, 1)   ? "return_indices"
+      : random.integer(0, 1) ? "invalid_to_bottom"
+                             : "");
+}
+
+}  // namespace
+
+OpProof nms_proof() {
+  OpProof proof{
+      "nms",
+      suppression_data_sets<nms_data::rows, nms_data::special>(),
+      reference,
+      // All are compared bit for bit.
+      // One below, at and above every boundary: a word of 32 candidates, the 256 candidates of the
+      // single group, the 1024 rows that are sorted together, the 4096 candidates of one mask.
+      {"n=122640 iou_threshold=0.45 top_k=400",
+       "n=122640 top_k=1 return_indices",
+       "batch=3 n=1500 top_k=40 score_min=-1",
+       "batch=5 n=300 score_min=-1 return_indices",
+       "batch=2 n=700 invalid_to_bottom score_min=-inf",
+       "n=1000 iou_threshold=0.25",
+       "n=1000 iou_threshold=0.25 compare=gt",
+       "n=1000 iou_threshold=0.14285715",
+       "n=700 compare=gt",
+       "n=700 iou_threshold=0 score_min=-1",
+       "n=700 iou_threshold=0 compare=gt",
+       "n=700 iou_threshold=-1 compare=gt force_suppress=1",
+       "n=700 iou_threshold=1",
+       "n=700 force_suppress=1",
+       "n=700 max_output_size=1",
+       "n=700 max_output_size=33 return_indices",
+       "n=700 max_output_size=33 invalid_to_bottom",
+       "n=700 score_min={0.3,inf}",
+       "n=517 e=5 score_index=0 id_index=-1 coord_start=1",
+       "n=517 e=7 id_index=6 score_index=0 coord_start=1",
+       "n=517 e=8 coord_start=4",
+       "n=517 id_index=-1 return_indices",
+       "n={4095,4097}",
+       "n=1 e=5 id_index=-1 score_index=4 coord_start=0",
+       "n={1,2,3,5,31,32,33,63,65,255,256,257,1023,1024,1025,2049}",
+       "n=1024 top_k={1,32,33,256,257}"},
+      {"n=200 iou_threshold=1", "n=1", "batch=2 n=65 return_indices max_output_size=20",
+       "n=129 e=5 id_index=-1 score_index=0 coord_start=1 invalid_to_bottom", "n=1025 top_k=40"}};
+  proof.group_cases = {"nms n=200", "nms batch=3 n=250 max_output_size=40 return_indices",
+                       "nms batch=2 n=1100 invalid_to_bottom", "nms n=2049 top_k=300"};
+  proof.random_case = random_case;
+  proof.random_cases = 16;
+  return proof;
+}
+
+}  // namespace clam

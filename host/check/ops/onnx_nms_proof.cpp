@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// onnx_nms_proof.cpp - the outputs of onnx_nms, from who is kept.
+#include <fmt/core.h>
+
+#include <vector>
+
+#include "check/op_proof.hpp"
+#include "nms_data.hpp"
+#include "ops/onnx_nms.hpp"
+#include "shared/suppression_reference.hpp"
+
+namespace clam {
+namespace {
+
+Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOptions& options) {
+  const Suppression s = onnx_nms_asks(p);
+  const std::vector<Selected> sets = select(s, inputs, options);
+  HostTensor selected(Dtype::i32, {s.sets * onnx_nms_most(p), 3}), count(Dtype::i32, {1});
+  for (std::int64_t i = 0; i < selected.size(); ++i) selected.set(i, -1);
+  std::int64_t place = 0;
+  for (std::int64_t set = 0; set < s.sets; ++set) {
+    const Selected& of_set = sets[static_cast<std::size_t>(set)];
+    for (std::size_t c = 0; c < of_set.rows.size(); ++c) {
+      if (!of_set.keep[c]) continue;
+      selected.set(3 * place, static_cast<double>(set / p.integer("classes")));
+      selected.set(3 * place + 1, static_cast<double>(set % p.integer("classes")));
+      selected.set(3 * place + 2, static_cast<double>(of_set.rows[c]));
+      ++place;
+    }
+  }
+  count.set(0, static_cast<double>(place));
+  return {{"selected", {selected}}, {"selected_count", {count}}};
+}
+
+// ---- data sets and cases ----
+
+/// A row's score is that of its class; other classes have a quarter of it, or the same.
+box_sets::Rows rows(const Problem& p, Tensors& inputs) {
+  const auto put = [&](int item, int row, const box_sets::Row& values) {
+    const int n = p.integer("n"), classes = p.integer("classes");
+    const box_sets::Box box = p.flag("center") ? box_sets::centered(values.box) : values.box;
+    for (int i = 0; i < 4; ++i) {
+      inputs.at("boxes").set((static_cast<std::int64_t>(item) * n + row) * 4 + i,
+                             box[static_cast<std::size_t>(i)]);
+    }
+    for (int c = 0; c < classes; ++c) {
+      const bool full = c == static_cast<int>(values.id) % classes || (row + c) % 5 == 0;
+      inputs.at("scores").set((static_cast<std::int64_t>(item) * classes + c) * n + row,
+                              full ? values.score : values.score / 4);
+    }
+  };
+  return {p.integer("batch"), p.integer("n"), put, nullptr};
+}
+
+void special(const Problem& p, std::uint64_t seed, Tensors& inputs) {
+  box_sets::every(rows(p, inputs), seed);
+  Random random(seed);
+  if (p.flag("center")) {
+    box_sets::negate_sizes(inputs.at("boxes"), 4, 0);
+  } else {
+    box_sets::turn_boxes(inputs.at("boxes"), 4, 0);
+  }
+  box_sets::make_special_rows(inputs.at("boxes"), random, 4, 0);
+  box_sets::make_special(inputs.at("scores"), random);
+}
+
+std::string random_case(Random& random) {
+  const int n = random.integer(1, 300);
+  return fmt::format(
+      "onnx_nms batch={} classes={} n={} max_output={} iou_threshold={:.2f} "
+      "score_threshold={:.2f}{}",
+      random.integer(1, 3), random.integer(1, 5), n, random.integer(0, 2 * n), random.uniform(),
+      random.uniform() - 0.5, random.integer(0, 1) ? " center" : "");
+}
+
+}  // namespace
+
+OpProof onnx_nms_proof() {
+  OpProof proof{
+      "onnx_nms",
+      suppression_data_sets<rows, special>(),
+      reference,
+      // Fewer, as many and more sets than a group of the output adds up at a time; each way through
+      // the core; outputs that are full and empty.
+      {"classes=1 n=122640 max_output=400 iou_threshold=0.45 score_threshold=0.01",
+       "batch=2 classes=20 n=300 max_output=50 iou_threshold=0.5",
+       "batch=3 classes=33 n=65 max_output=5 iou_threshold=0.5",
+       "batch=2 classes=64 n=33 max_output=33 iou_threshold=1",
+       "classes=3 n=700 max_output=1000 iou_threshold=0.25",
+       "classes=3 n=700 max_output=100 iou_threshold=0.25 center", "classes=2 n=700 max_output=700",
+       "classes=2 n=1000 max_output=1000 iou_threshold=0.14285715",
+       "classes=2 n=1000 max_output=100 iou_threshold=0.5 score_threshold=0.3",
+       "classes=5 n=100 max_output=10 score_threshold=inf", "batch=2 classes=5 n=100",
+       "batch=2 classes=3 n=1025 max_output=64 iou_threshold=0.5",
+       "classes=2 n=4097 max_output=4097 iou_threshold=0.5",
+       "batch=2 classes=2 n=1 max_output=1 iou_threshold=0.5"},
+      {"batch=2 classes=3 n=65 max_output=20 iou_threshold=0.5",
+       "classes=2 n=300 max_output=40 iou_threshold=0.5 center", "classes=2 n=9",
+       "classes=1 n=1025 max_output=40 iou_threshold=0.5"}};
+  proof.group_cases = {"onnx_nms batch=2 classes=37 n=50 max_output=20 iou_threshold=0.5",
+                       "onnx_nms classes=2 n=1100 max_output=300 iou_threshold=0.4"};
+  proof.random_case = random_case;
+  return proof;
+}
+
+}  // namespace clam

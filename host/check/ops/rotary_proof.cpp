@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// rotary_proof.cpp - rotary in double, and how far from it a device may be. Let u = 2^-24. Each
+// of the two products may be rounded, or one fused into the sum: u |src cos| + u |rotate(src) sin|;
+// the sum is rounded, u |dst|, which in f32 is the rounding to the output. What is copied is exact.
+#include <fmt/core.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "check/op_proof.hpp"
+#include "check/parallel.hpp"
+#include "ops/rotary.hpp"
+#include "shared/numbers.hpp"
+#include "shared/random.hpp"
+#include "shared/summation.hpp"
+
+namespace clam {
+namespace {
+
+/// What is lost among f32 denormals where the device has none, in the operands or the products.
+double crumb(Dtype dtype, const ReferenceOptions& options, double factors) {
+  if (dtype == Dtype::f16) return 0x1p-25;
+  return options.denormals ? 3 * 0x1p-149 : (3 + factors) * 0x1p-126;
+}
+
+Reference reference(const Problem& problem, const Tensors& inputs,
+                    const ReferenceOptions& options) {
+  const Rotary rotary(problem);
+  const Dtype dtype = problem.dtype();
+  const HostTensor &src = inputs.at("src"), &cos = inputs.at("cos"), &sin = inputs.at("sin");
+  Expected dst = Expected::of_size(src.size());
+  const double u = 0x1p-24, last = unit_roundoff(dtype) + (dtype == Dtype::f16 ? u : 0);
+  parallel_for(std::int64_t{rotary.matrices} * rotary.n, [&](std::int64_t row) {
+    for (int j = 0; j < rotary.d; ++j) {
+      const std::int64_t at = row * rotary.d + j, place = row % rotary.n * rotary.d + j;
+      if (j >= rotary.rotary_dim) {
+        dst.set(at, {src.get(at), 0});
+        continue;
+      }
+      const double sign = rotary.is_first(j) ? -1 : 1, c = cos.get(place), s = sin.get(place);
+      const double a = src.get(at) * c, b = sign * src.get(at - j + rotary.partner(j)) * s;
+      const double error = u * (std::fabs(a) + std::fabs(b)) + last * std::fabs(a + b) +
+                           crumb(dtype, options, std::fabs(c) + std::fabs(s));
+      const bool is_exact = options.check == Check::exact || !std::isfinite(a + b);
+      dst.set(at, {a + b, is_exact ? 0 : error});
+    }
+  });
+  return {{"dst", std::move(dst)}};
+}
+
+// ---- data sets and cases ----
+
+template <typename Value>
+void fill(HostTensor& tensor, const Value& value) {
+  for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, value(i));
+}
+
+/// Sums of products of small whole numbers; sin has no zero, cos has some.
+void exact(const Problem&, std::uint64_t seed, Tensors& inputs) {
+  Random random(seed);
+  fill(inputs.at("src"), [&](std::int64_t) { return random.integer(-7, 7); });
+  fill(inputs.at("cos"), [&](std::int64_t) { return random.integer(-1, 1); });
+  fill(inputs.at("sin"), [&](std::int64_t) { return random.integer(0, 1) * 4 - 2; });
+}
+
+/// Every element has a cosine and a sine of its own, as no model has them: a wrong column shows.
+void zero_mean(const Problem&, std::uint64_t seed, Tensors& inputs) {
+  Random random(seed);
+  for (auto& [name, tensor] : inputs) fill(tensor, [&](std::int64_t) { return random.normal(); });
+}
+
+/// Angles i * 10000^(-2 j / rotary_dim), as in models.
+void angles(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  const Rotary rotary(problem);
+  Random random(seed);
+  const auto angle = [&](std::int64_t at) {
+    const int i = static_cast<int>(at / rotary.d), j = static_cast<int>(at % rotary.d);
+    const int pair = rotary.halves ? j % std::max(1, rotary.rotary_dim / 2) : j / 2;
+    return i * std::pow(10000.0, -2.0 * pair / rotary.rotary_dim);
+  };
+  fill(inputs.at("src"), [&](std::int64_t) { return random.normal(); });
+  fill(inputs.at("cos"), [&](std::int64_t at) { return std::cos(angle(at)); });
+  fill(inputs.at("sin"), [&](std::int64_t at) { return std::sin(angle(at)); });
+}
+
+/// NaN, infinities and -0 in places; where elements are copied, too.
+void special(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  angles(problem, seed, inputs);
+  HostTensor& src = inputs.at("src");
+  for (std::int64_t i = 0; i < src.size(); ++i) {
+    if (i % 61 == 11) src.set(i, kNan);
+    if (i % 53 == 31) src.set(i, i % 2 == 0 ? kInfinity : -kInfinity);
+    if (i % 7 == 3) src.set(i, -0.0);
+  }
+}
+
+/// Vectors of 4 where d and rotary_dim allow; 1, 2 or 4 matrices an item; groups 16 wide.
+std::vector<std::string> cases() {
+  std::vector<std::string> cases = {
+      "batch={1,2} heads=4 n=192 d=64",
+      "batch=1 heads=1 n=1 d=2",
+      "batch=1 heads=3 n=5 d=6",
+      "batch=3 heads=2 n=7 d=20",
+      "batch=1 heads=5 n=17 d=8",
+      "batch=2 heads=2 n=9 d=128",
+      "batch=1 heads=4 n=33 d=68",
+      "batch=1 heads=1 n=63 d=34",
+      "batch=1 heads=7 n=3 d=96 rotary_dim=32",
+      "batch=2 heads=1 n=65 d=80 rotary_dim=20",
+      "batch=1 heads=2 n=5 d=7 rotary_dim=6",
+      "batch=1 heads=2 n=5 d=24 rotary_dim=2",
+      "batch=1 heads=1 n=300 d=16 rotary_dim=12",
+      "batch=1 heads=8 n=37 d=64 ldsrc=768 headsrc=64 lddst=512 headdst=64",
+      "batch=1 heads=3 n=5 d=6 ldsrc=23 headsrc=7 offsrc=2 lddst=7 offdst=3",
+      "batch=2 heads=2 n=6 d=12 rotary_dim=8 ldsrc=16 offsrc=4 lddst=20 offdst=8"};
+  for (std::string& line : cases) line += "{, pairing=halves}";
+  return cases;
+}
+
+std::string random_case(Random& random) {
+  const int rotary_dim = 2 * random.integer(1, 30);
+  return fmt::format("rotary batch={} heads={} n={} d={} rotary_dim={} pairing={}",
+                     random.integer(1, 3), random.integer(1, 9), random.integer(1, 70),
+                     rotary_dim + random.integer(0, 20), rotary_dim,
+                     random.integer(0, 1) == 0 ? "halves" : "adjacent");
+}
+
+}  // namespace
+
+OpProof rotary_proof() {
+  OpProof proof{
+      "rotary",
+      {
+          {"exact", Check::exact, "small whole numbers", exact},
+          {"zero_mean", Check::hard, "N(0,1), tables too: a wrong column shows", zero_mean},
+          {"angles", Check::hard, "cosines and sines of the angles of models", angles},
+          {"special", Check::hard, "NaN, infinities and -0 in places", special},
+      },
+      reference,
+      cases(),
+      {"batch=1 heads=2 n=5 d=8", "batch=1 heads=3 n=3 d=7 rotary_dim=4",
+       "batch=1 heads=4 n=5 d=12 rotary_dim=8 pairing=halves",
+       "batch=1 heads=1 n=3 d=6 rotary_dim=4 pairing=halves",
+       "batch=1 heads=2 n=3 d=12 rotary_dim=8 ldsrc=24 headsrc=12 lddst=28 headdst=12"}};
+  proof.group_cases = {"rotary batch=1 heads=4 n=33 d=68", "rotary batch=1 heads=3 n=5 d=6",
+                       "rotary batch=1 heads=3 n=5 d=7 rotary_dim=6 pairing=halves",
+                       "rotary batch=2 heads=1 n=65 d=80 rotary_dim=16 pairing=halves"};
+  proof.least_group = 1;
+  proof.random_case = random_case;
+  return proof;
+}
+
+}  // namespace clam

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+// ssd_decode_proof.cpp - ssd_decode in double, and how far from it a device may be.
+//
+// A score is a softmax p_i. Let u = 2^-24, d_i = max - x_i, D = sum_j p_j d_j; an ulp is up to 2 u.
+// What a device computes in float is off, relative to its value, by
+//   exp2(d_i log2(e))    2.25 u * d_i from the difference, the product (u each) and the constant
+//                        (0.23 u), and 6 u of its own: OpenCL allows it 3 ulp
+//   the sum              2.25 u * D + 6 u, the mean of its terms' errors, and u for each addition
+//   in
+//                        a row: ceil(classes/4) - 1 of an item's own, and 2 of the four items'
+//   1 / sum              5 u: OpenCL allows a division 2.5 ulp
+//   the product          u
+// so with k = 2.25 (d_i + D) + 19 + ceil(classes/4) a score is within p_i * k u / (1 - k u), which
+// covers products of such factors (N. Higham, Accuracy and Stability of Numerical Algorithms, 3.1).
+// Where it is that close to the threshold, both rows are right: (class - 1, score) and (-1, 0).
+// Boxes are those of boxes.hpp.
+#include <fmt/core.h>
+
+#include <cmath>
+#include <vector>
+
+#include "check/op_proof.hpp"
+#include "check/parallel.hpp"
+#include "shared/decode_box.hpp"
+#include "shared/numbers.hpp"
+#include "shared/random.hpp"
+
+namespace clam {
+namespace {
+
+/// The softmax of an anchor's scores.
+std::vector<Bounded> softmax(const std::vector<double>& x, bool denormals) {
+  constexpr double kUlps = 3, kArgument = 2.25, kRest = 19, kLanes = 4;
+  const double crumb = denormals ? (1 + kUlps) * 0x1p-149 : 0x1p-126;
+  double m = -HUGE_VAL, sum = 0, mean = 0;
+  for (const double value : x) m = std::isnan(value) ? kNan : value > m ? value : m;
+  if (m == -HUGE_VAL) return std::vector<Bounded>(x.size());
+  for (const double value : x) {
+    const double e = std::exp(value - m);
+    sum += e;
+    mean += e == 0 ? 0 : e * (m - value);
+  }
+  mean /= sum;
+  const double rest = kRest + std::ceil(static_cast<double>(x.size()) / kLanes);
+  std::vector<Bounded> scores;
+  for (const double value : x) {
+    const double score = std::exp(value - m) / sum, d = score == 0 ? 0 : m - value;
+    const double k = (kArgument * (d + mean) + rest) * kFloat;
+    scores.push_back({score, score == 0 ? 0 : score * k / (1 - k) + crumb});
+  }
+  return scores;
+}
+
+/// Writes id and score of element `at`.
+void put_label(Expected& data, std::size_t at, int id, Bounded score, double threshold,
+               Dtype dtype) {
+  const bool valid = score.value > threshold;
+  const Bounded out = stored(score, dtype);
+  const std::array<double, 2> label{static_cast<double>(id), out.value}, none{-1, 0};
+  for (std::size_t i = 0; i < 2; ++i) data.value[at + i] = valid ? label[i] : none[i];
+  const bool either = score.error > 0 && std::fabs(score.value - threshold) <= score.error;
+  if (valid || either) data.bound[at + 1] = out.error;
+  if (!either) return;
+  for (std::size_t i = 0; i < 2; ++i) data.other[at + i] = valid ? none[i] : label[i];
+}
+
+Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOptions& options) {
+  const std::int64_t n = p.integer("n"), classes = p.integer("classes");
+  const std::vector<float> v = p.numbers("variances");
+  const std::array<double, 4> variances{v[0], v[1], v[2], v[3]};
+  const auto threshold = static_cast<double>(p.number("threshold"));
+  Expected data = Expected::of_size(p.integer("batch") * (classes - 1) * n * 6);
+  data.other.assign(data.value.size(), kNan);
+  data.together = 2;  // id and score of a row of six
+  parallel_for(p.integer("batch") * n, [&](std::int64_t i) {
+    std::vector<double> x;
+    for (std::int64_t c = 0; c < classes; ++c) x.push_back(inputs.at("cls").get(i * classes + c));
+    const std::vector<Bounded> scores = softmax(x, options.denormals);
+    const std::array<Bounded, 4> box =
+        decode_box({load4(inputs.at("anchors"), i % n), load4(inputs.at("box"), i), variances,
+                    false, options.denormals});
+    for (std::int64_t id = 0; id < classes - 1; ++id) {
+      const auto at = static_cast<std::size_t>(6 * ((i / n * (classes - 1) + id) * n + i % n));
+      put_label(data, at, static_cast<int>(id), scores[static_cast<std::size_t>(id) + 1], threshold,
+                p.dtype());
+      auto place = static_cast<std::int64_t>(at) + 2;
+      for (const Bounded& corner : box) data.set(place++, stored(corner, p.dtype()));
+    }
+  });
+  return {{"data", std::move(data)}};
+}
+
+// ---- data sets and cases ----
+
+/// Anchors of an image of 512 pixels, and offsets of N(0,1).
+void fill_boxes(Random& random, Tensors& inputs) {
+  HostTensor &anchors = inputs.at("anchors"), &box = inputs.at("box");
+  for (std::int64_t i = 0; i < anchors.size(); ++i) {
+    anchors.set(i, i % 4 < 2 ? 512 * random.uniform() : 10 + 300 * random.uniform());
+  }
+  for (std::int64_t i = 0; i < box.size(); ++i) box.set(i, random.normal());
+}
+
+/// Boxes as above; score(random, anchor over all images, class) is a class score.
+template <typename Score>
+void fill(const Problem& p, std::uint64_t seed, Tensors& inputs, Score score) {
+  Random random(seed);
+  fill_boxes(random, inputs);
+  HostTensor& cls = inputs.at("cls");
+  const std::int64_t classes = p.integer("classes");
+  for (std::int64_t i = 0; i < cls.size(); ++i) cls.set(i, score(random, i / classes, i % classes));
+}
+
+/// Most anchors are background, one in ten has a class.
+void detector(const Problem& p, std::uint64_t seed, Tensors& inputs) {
+  const std::int64_t classes = p.integer("classes");
+  fill(p, seed, inputs, [=](Random& random, std::int64_t anchor, std::int64_t c) {
+    const std::int64_t own = anchor % 10 == 3 ? 1 + anchor * 7919 % (classes - 1) : 0;
+    return (c == own ? 9 : 0) + random.normal();
+  });
+}
+
+void zero_mean(const Problem& p, std::uint64_t seed, Tensors& inputs) {
+  fill(p, seed, inputs, [](Random& random, std::int64_t, std::int64_t) { return random.normal(); });
+}
+
+/// The scores of an anchor lie around a number of its own, up to 1000 from zero.
+void spread(const Problem& p, std::uint64_t seed, Tensors& inputs) {
+  fill(p, seed, inputs, [](Random& random, std::int64_t anchor, std::int64_t) {
+    return (anchor % 2 == 0 ? 1 : -1) * static_cast<double>(500 + anchor * 31 % 500) +
+           random.normal();
+  });
+}
+
+/// The softmax of every anchor's last class is the threshold, but for the rounding of scores.
+void threshold(const Problem& p, std::uint64_t seed, Tensors& inputs) {
+  const double wanted = static_cast<double>(p.number("threshold"));
+  const std::int64_t classes = p.integer("classes");
+  const double odds = wanted > 0 && wanted < 1 ? wanted / (1 - wanted) : 1;
+  double others = 0;
+  fill(p, seed, inputs, [=](Random& random, std::int64_t, std::int64_t c) mutable {
+    if (c == 0) others = 0;
+    const double x = c + 1 == classes ? std::log(odds * others) : 0.25 * random.integer(-8, 8);
+    others += std::exp(x);
+    return x;
+  });
+}
+
+/// Of eight anchors one has a NaN among its scores, one +inf, one -inf, one nothing but -inf; one
+/// has infinite or NaN offsets, one offsets whose exponential is infinite.
+void special(const Problem& p, std::uint64_t seed, Tensors& inputs) {
+  const std::int64_t classes = p.integer("classes");
+  fill(p, seed, inputs, [=](Random& random, std::int64_t anchor, std::int64_t c) {
+    const double x = random.normal();
+    const bool here = c == anchor * 31 % classes;
+    if (anchor % 8 == 4) return -kInfinity;
+    if (!here || anchor % 8 > 4 || anchor % 8 == 0) return x;
+    return anchor % 8 == 1 ? kNan : anchor % 8 == 2 ? kInfinity : -kInfinity;
+  });
+  HostTensor& box = inputs.at("box");
+  const double values[] = {kInfinity, -kInfinity, kNan, 0};
+  for (std::int64_t i = 0; i < box.size(); ++i) {
+    const std::int64_t anchor = i / 4;
+    if (anchor % 8 == 5) box.set(i, values[(i + anchor / 8) % 4]);
+    if (anchor % 8 == 6) box.set(i, i % 2 == 0 ? 60000 : -60000);
+  }
+}
+
+std::string random_case(Random& random) {
+  return fmt::format("ssd_decode batch={} classes={} n={} threshold={:.3f}", random.integer(1, 3),
+                     random.integer(2, 40), random.integer(1, 300), random.uniform() / 4);
+}
+
+}  // namespace
+
+OpProof ssd_decode_proof() {
+  OpProof proof{
+      "ssd_decode",
+      {
+          {"detector", Check::hard, "most anchors are background", detector},
+          {"zero_mean", Check::hard, "scores of N(0,1)", zero_mean},
+          {"spread", Check::hard, "scores around +-500 to 1000", spread},
+          {"threshold", Check::hard, "a score of every anchor is the threshold", threshold},
+          {"special", Check::hard, "scores and offsets of NaN, +inf, -inf; exp overflows", special},
+      },
+      reference,
+      // Around the 4 work-items of an anchor, and the 1 to 64 anchors of a group.
+      {"classes=21 n=6132", "batch=3 classes=21 n=131", "classes=91 n=257",
+       "classes=21 n=100 threshold=0.5 variances=1x0.5x0.25x-0.1",
+       "classes=7 n=65 threshold={0,-1}", "classes=7 n=63 threshold=inf",
+       "classes={2,3,4,5,6,8,9} n=33", "batch=2 classes=5 n={1,2,3,15,16,17,63,64,65}"},
+      {"classes=2 n=1", "batch=2 classes=6 n=33", "classes=21 n=17 threshold=0.05"}};
+  proof.group_cases = {"ssd_decode batch=2 classes=21 n=131"};
+  proof.least_group = 4;
+  proof.random_case = random_case;
+  proof.random_cases = 20;
+  return proof;
+}
+
+}  // namespace clam

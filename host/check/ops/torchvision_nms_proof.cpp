@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// torchvision_nms_proof.cpp - the outputs of torchvision_nms, from who is kept.
+
+#include <fmt/core.h>
+
+#include "check/op_proof.hpp"
+#include "nms_data.hpp"
+#include "ops/torchvision_nms.hpp"
+#include "shared/suppression_reference.hpp"
+
+namespace clam {
+namespace {
+
+Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOptions& options) {
+  const Suppression s = torchvision_nms_asks(p);
+  const Selected selected = select(s, inputs, options).front();
+  HostTensor keep(Dtype::i32, {s.n}), count(Dtype::i32, {1});
+  for (std::int64_t i = 0; i < s.n; ++i) keep.set(i, -1);
+  std::int64_t place = 0;
+  for (std::size_t c = 0; c < selected.rows.size(); ++c) {
+    if (selected.keep[c]) keep.set(place++, static_cast<double>(selected.rows[c]));
+  }
+  count.set(0, static_cast<double>(place));
+  return {{"keep_rows", {keep}}, {"keep_count", {count}}};
+}
+
+// ---- data sets and cases ----
+
+box_sets::Rows rows(const Problem& p, Tensors& inputs) {
+  const auto put = [&](int, int row, const box_sets::Row& values) {
+    for (int i = 0; i < 4; ++i) {
+      inputs.at("boxes").set(std::int64_t{4} * row + i, values.box[static_cast<std::size_t>(i)]);
+    }
+    inputs.at("scores").set(row, values.score);
+  };
+  return {1, p.integer("n"), put, nullptr};
+}
+
+void special(const Problem& p, std::uint64_t seed, Tensors& inputs) {
+  box_sets::every(rows(p, inputs), seed);
+  Random random(seed);
+  box_sets::turn_boxes(inputs.at("boxes"), 4, 0);
+  box_sets::make_special_rows(inputs.at("boxes"), random, 4, 0);
+  box_sets::make_special(inputs.at("scores"), random);
+}
+
+std::string random_case(Random& random) {
+  return fmt::format("torchvision_nms n={} iou_threshold={:.2f}", random.integer(1, 5000),
+                     random.uniform());
+}
+
+}  // namespace
+
+OpProof torchvision_nms_proof() {
+  OpProof proof{"torchvision_nms",
+                suppression_data_sets<rows, special>(),
+                reference,
+                // Each way through the core, by its boundaries.
+                {"n=1000 iou_threshold={0.25,0.14285715}", "n=700 iou_threshold={0,1}",
+                 "n={1,2,32,33,256,257,1024,1025,4096,4097}"},
+                {"n={200,300,1}"}};
+  proof.group_cases = {"torchvision_nms n=1100"};
+  proof.random_case = random_case;
+  return proof;
+}
+
+}  // namespace clam

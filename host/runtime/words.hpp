@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// words.hpp - the words of an enumeration that counts from 0, as a list in its order.
+#pragma once
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "clam/error.hpp"
+
+namespace clam {
+
+template <std::size_t N>
+using Words = std::array<const char*, N>;
+
+template <typename Enum, std::size_t N>
+const char* word_of(const Words<N>& words, Enum value) {
+  return words.at(static_cast<std::size_t>(value));
+}
+
+/// The enumerator of this word, if it is one.
+template <typename Enum, std::size_t N>
+std::optional<Enum> find_word(const Words<N>& words, std::string_view word) {
+  const auto found = std::find(words.begin(), words.end(), word);
+  if (found == words.end()) return std::nullopt;
+  return static_cast<Enum>(found - words.begin());
+}
+
+/// Throws BadArgument "unknown WHAT 'NAME'; OWNER knows A B C".
+template <typename Items>
+const auto& find_named(const Items& items, std::string_view name, const std::string& what,
+                       const std::string& owner) {
+  std::string known;
+  for (const auto& item : items) {
+    if (item.name == name) return item;
+    known += " " + item.name;
+  }
+  throw BadArgument(fmt::format("unknown {} {}; {} knows{}", what, in_quotes(name), owner, known));
+}
+
+}  // namespace clam

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+// every_op_device_test.cpp - what the kernels of each op must hold: all cases, with all data sets,
+// in all variants and groups of all sizes; random problems; runs after one another and in place.
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <sstream>
+
+#include "check/ops/shared/random.hpp"
+#include "clam/error.hpp"
+#include "every_op.hpp"
+#include "op_device.hpp"
+
+namespace clam {
+namespace {
+
+using test::OpDevice;
+
+// ---- small cases ----
+
+/// Every kernel, on the smallest problems that launch it.
+void expect_every_kernel_right(const OpProof& proof, const std::string& dtype) {
+  std::set<std::string> seen;
+  const auto problems = test::smallest(proof, dtype, test::runtime().device(), seen);
+  ASSERT_FALSE(problems.empty());
+  for (const auto& [problem, variant] : problems) {
+    SCOPED_TRACE(problem.text() + " " + variant);
+    Trial trial(test::runtime(), problem, {variant});
+    for (const test::Sample& sample : OpDevice::samples_of(problem)) {
+      OpDevice::expect_pass(trial, sample);
+    }
+  }
+}
+
+TEST_OF_EVERY_OP(OpDevice, every_kernel_is_right_in_f32) {
+  expect_every_kernel_right(proof, "f32");
+}
+
+TEST_OF_EVERY_OP(OpDevice, every_kernel_is_right_in_f16) {
+  CLAM_NEEDS_F16();
+  expect_every_kernel_right(proof, "f16");
+}
+
+// ---- all cases ----
+
+TEST_OF_EVERY_OP(OpDevice, every_case_passes_every_set_in_f32) {
+  for (const Problem& problem : test::of_this_run(problems_of(proof.cases, "f32"))) {
+    expect_all_sets_pass(problem);
+  }
+}
+
+TEST_OF_EVERY_OP(OpDevice, every_case_passes_every_set_in_f16) {
+  CLAM_NEEDS_F16();
+  for (const Problem& problem : test::of_this_run(problems_of(proof.cases, "f16"))) {
+    expect_all_sets_pass(problem);
+  }
+}
+
+// ---- random problems ----
+
+/// At most 64, small ones as often as large ones.
+int random_extent(Random& random) {
+  return static_cast<int>(std::lround(std::exp2(6 * random.uniform())));
+}
+
+/// The problem with other extents, or nothing where the op has no such problem, or a large one.
+std::optional<Problem> with_other_extents(const Problem& one, Random& random) {
+  constexpr std::int64_t kMost = 1 << 18;
+  std::istringstream words(one.text());
+  std::string line, word;
+  words >> line;
+  while (words >> word) {
+    const std::string name = word.substr(0, word.find('='));
+    for (const Field& field : one.schema().fields) {
+      if (field.name != name) continue;
+      if (field.kind == Field::Kind::extent) {
+        word = fmt::format("{}={}", name, random_extent(random));
+      } else if (field.kind == Field::Kind::shape) {
+        Shape shape = one.shape(name);
+        for (std::int64_t& extent : shape) extent = random_extent(random);
+        if (!shape.empty()) word = name + "=" + to_string(shape);
+      }
+    }
+    line += " " + word;
+  }
+  try {
+    const Problem other = Problem::parse(line);
+    for (const TensorSpec& spec : other.tensors()) {
+      if (count(spec.shape) > kMost) return {};
+    }
+    return other;
+  } catch (const BadArgument&) {
+    return {};
+  }
+}
+
+Problem any_problem(const OpProof& proof, Random& random) {
+  if (proof.random_case) return Problem::parse(proof.random_case(random) + " dtype=f32");
+  const std::vector<Problem> cases = problems_of(proof.cases, "f32");
+  for (int tries = 0; tries < 1000; ++tries) {
+    const auto other = with_other_extents(cases[random.bits() % cases.size()], random);
+    if (other) return *other;
+  }
+  throw std::logic_error("the proof of " + proof.op + " needs a random_case");
+}
+
+TEST(every_op, has_random_problems_also_where_it_draws_none_itself) {
+  for (OpProof proof : {proof_of(*all_ops().front()), proof_of(*all_ops().back())}) {
+    proof.random_case = nullptr;
+    Random random(1);
+    std::set<std::string> drawn;
+    for (int i = 0; i < 20; ++i) drawn.insert(any_problem(proof, random).text());
+    EXPECT_GT(drawn.size(), 10U) << proof.op;
+  }
+}
+
+/// The plans of a CPU on a GPU, and the other way round, where they differ.
+void expect_all_sets_pass_as_elsewhere(const Problem& problem) {
+  DeviceInfo other = test::runtime().device();
+  other.type = other.type == "cpu" ? "gpu" : "cpu";
+  std::vector<test::Sample> samples;
+  for (const Variant& variant : op_of(problem).variants) {
+    if (variant.refuses(problem, other)) continue;
+    const Plan plan = make_plan(problem, other, {variant.name, 0});
+    if (to_text(plan) == to_text(make_plan(problem, test::runtime().device(), {variant.name, 0}))) {
+      continue;
+    }
+    SCOPED_TRACE(fmt::format("{} {} as a {}", problem.text(), variant.name, other.type));
+    if (samples.empty()) samples = OpDevice::samples_of(problem);
+    Trial trial(test::runtime(), plan);
+    for (const test::Sample& sample : samples) OpDevice::expect_pass(trial, sample);
+  }
+}
+
+TEST_OF_EVERY_OP(OpDevice, random_problems_pass) {
+  Random random(test::seed());
+  for (int i = test::random_problems_of_this_run(proof.random_cases); i > 0; --i) {
+    const Problem problem = any_problem(proof, random);
+    for (const std::string& dtype : dtypes()) {
+      expect_all_sets_pass(problem.with("dtype", dtype));
+      expect_all_sets_pass_as_elsewhere(problem.with("dtype", dtype));
+    }
+  }
+}
+
+// ---- groups ----
+
+std::vector<Problem> group_problems(const OpProof& proof, const std::string& dtype) {
+  return problems_of(proof.group_cases.empty() ? proof.small_cases : proof.group_cases, dtype);
+}
+
+/// A plan in groups of up to so many work-items, as GPUs get it, or CPUs: any device runs either.
+struct Grouped {
+  int limit;
+  const char* type;
+  Plan plan;
+};
+
+/// The different plans of a variant.
+std::vector<Grouped> grouped(const Problem& problem, const Variant& variant) {
+  std::vector<Grouped> all;
+  std::set<std::string> texts;
+  DeviceInfo device = test::runtime().device();
+  for (const char* type : {"gpu", "cpu"}) {
+    device.type = type;
+    for (const int limit : {1, 4, 16, 32, 64, 128, 256}) {
+      if (limit < proof_of(problem).least_group) continue;
+      const Plan plan = make_plan(problem, device, {variant.name, limit});
+      if (texts.insert(to_text(plan)).second) all.push_back({limit, type, plan});
+    }
+  }
+  return all;
+}
+
+/// Nothing where the kernels cannot have groups as large as planned here.
+std::optional<Trial> trial_of(const Plan& plan) {
+  try {
+    return Trial(test::runtime(), plan);
+  } catch (const Unsupported&) {
+    return {};
+  }
+}
+
+TEST_OF_EVERY_OP(OpDevice, groups_of_every_size_pass) {
+  constexpr int kLeast = 16;  // what any device has
+  for (const std::string& dtype : dtypes()) {
+    for (const Problem& problem : test::of_this_run(group_problems(proof, dtype))) {
+      const std::vector<test::Sample> samples = samples_of(problem);
+      for (const Variant& variant : op.variants) {
+        if (variant.refuses(problem, test::runtime().device())) continue;
+        int trials = 0;
+        std::map<std::string, Tensors> bits;  // of the first size, by data set and type
+        for (const auto& [limit, type, plan] : grouped(problem, variant)) {
+          SCOPED_TRACE(fmt::format("{} {} {} {}", problem.text(), variant.name, limit, type));
+          std::optional<Trial> trial = trial_of(plan);
+          if (!trial) continue;
+          ++trials;
+          for (const test::Sample& sample : samples) {
+            const Tensors outputs = expect_pass(*trial, sample);
+            if (limit < kLeast || proof.bits_follow_group) continue;
+            EXPECT_TRUE(outputs == bits.emplace(sample.set + type, outputs).first->second)
+                << sample.set;
+          }
+        }
+        EXPECT_GT(trials, 0);
+      }
+    }
+  }
+}
+
+// ---- one run after another ----
+
+/// The tensor of a plan on which an output may lie, element on element; else null.
+const TensorSpec* place_of(const Plan& plan, const TensorSpec& output) {
+  const TensorSpec* place = output.may_be.empty() ? nullptr : plan.tensor(output.may_be);
+  const bool is_alike = place && place->shape == output.shape && place->strides == output.strides &&
+                        place->offset == output.offset;
+  return is_alike ? place : nullptr;
+}
+
+HostTensor read(const cl::Buffer& buffer, const TensorSpec& spec) {
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(spec.bytes()));
+  test::runtime().queue().enqueueReadBuffer(buffer, CL_TRUE, 0, bytes.size(), bytes.data());
+  HostTensor tensor(spec.dtype, spec.shape);
+  const auto size = static_cast<std::size_t>(size_of(spec.dtype));
+  for (std::int64_t i = 0; i < tensor.size(); ++i) {
+    std::memcpy(tensor.data() + static_cast<std::size_t>(i) * size,
+                bytes.data() + static_cast<std::size_t>(spec.position(i)) * size, size);
+  }
+  return tensor;
+}
+
+/// An output on the input that it may overwrite.
+void expect_pass_in_place(Trial& trial, const test::Sample& sample) {
+  for (const TensorSpec& output : trial.plan().tensors) {
+    const TensorSpec* place = place_of(trial.plan(), output);
+    if (!place) continue;
+    trial.upload(sample.inputs);
+    Executable executable = test::runtime().prepare(trial.plan());
+    Bindings bindings = trial.bindings();
+    bindings[output.name] = bindings[place->name];
+    test::runtime().pack(executable, bindings);
+    test::runtime().enqueue(executable, bindings);
+    test::runtime().finish();
+    const Verdict verdict =
+        compare(read(bindings[place->name], output), sample.reference.at(output.name));
+    EXPECT_TRUE(verdict.pass) << output.name << " on " << place->name << ": " << verdict.reason;
+  }
+}
+
+/// Whether a variant launches a kernel that `seen` lacks, or an output may lie on an input.
+bool tells_more(const Problem& problem, std::set<std::string>& seen) {
+  bool more = false;
+  for (const Variant& variant : op_of(problem).variants) {
+    if (variant.refuses(problem, test::runtime().device())) continue;
+    const Plan plan = make_plan(problem, test::runtime().device(), {variant.name, 0});
+    more |= test::launches_new_kernel(plan, seen);
+    for (const TensorSpec& output : plan.tensors) more |= place_of(plan, output) != nullptr;
+  }
+  return more;
+}
+
+/// Nothing is left of other inputs, and the same give the same bits. Weights stay packed.
+TEST_OF_EVERY_OP(OpDevice, runs_repeat_their_bits_and_outputs_lie_where_they_may) {
+  for (const std::string& dtype : dtypes()) {
+    std::set<std::string> seen;
+    for (const Problem& problem : group_problems(proof, dtype)) {
+      if (!tells_more(problem, seen)) continue;
+      std::vector<test::Sample> samples = samples_of(problem);
+      samples.push_back(sample_of(problem, proof.data_sets.front(), test::seed() + 1));
+      for_each_variant(problem, 0, [&](Trial& trial) {
+        std::vector<Tensors> first;
+        for (const test::Sample& sample : samples) first.push_back(expect_pass(trial, sample));
+        for (std::size_t i = 0; i < samples.size(); ++i) {
+          EXPECT_TRUE(run(trial, samples[i].inputs) == first[i]) << samples[i].set;
+        }
+        trial.run(2);
+        EXPECT_TRUE(trial.download() == first.back()) << "not packed again";
+        for (const test::Sample& sample : samples) expect_pass_in_place(trial, sample);
+      });
+    }
+  }
+}
+
+}  // namespace
+}  // namespace clam
