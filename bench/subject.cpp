@@ -83,7 +83,8 @@ Subject::Subject(Runtime& runtime, const Row& row, const Plan& plan)
 
 void Subject::prepare() {
   const Tensors inputs = make_inputs(problem_, set_, kSeed);
-  reference_ = reference_of(problem_, inputs, reference_options(set_.check, runtime_.device()));
+  reference_ = reference_of(problem_, inputs,
+                            reference_options(set_.check, runtime_.device(), plan().variant));
   trial_.upload(inputs);
   packing_ = measure_packing(trial_);
   bytes_ = bytes_of(plan()) + bytes_of(reference_);

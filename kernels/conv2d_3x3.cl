@@ -246,7 +246,7 @@ void store4(float4 v, __global char* p, uint at) {
 
 // ---- tiles ----
 
-// Parts are ranges of whole chunks, or of whole trips of conv2d_1x1: all variants cut alike.
+// Parts are ranges of whole chunks, or of whole vectors of channels.
 #if CONV2D_CHUNK
 #define GRAIN CONV2D_CHUNK
 #else

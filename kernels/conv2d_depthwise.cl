@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// conv2d_depthwise.cl - y[n,k,oy,ox] = act(sum_r,s w[k,r,s] * x[n,k,iy,ix] + b[k]) + r[n,k,oy,ox]
-//                       iy = oy * stride - pad_t + r, ix = ox * stride - 1 + s; r, s = 0, 1, 2;
-//                       taps outside x are left out
+// conv2d_depthwise.cl - y[n,k,oy,ox] = act(sum_r,s w[k,r,s] * x[n,k/m,iy,ix] + b[k]) + r[n,k,oy,ox]
+//                       iy = oy * stride_h - pad_t + r * dilation_h, and ix likewise;
+//                       m = CONV2D_MULTIPLE; taps outside x are left out
 //
 // Builds alone, as is (float) or with -DCLAM_F16 (half storage; needs cl_khr_fp16). Sums in the
 // order of r, s by fma, in one float per output, or in one half with CONV2D_CHUNK. What follows the
@@ -11,48 +11,110 @@
 // int. An absent b counts as zeros, and an absent r is not added; both may then be null. y may be
 // r, element on element; else no output overlaps an input.
 //
-// A work-item computes a tile of CONV2D_ROWS x 4 pixels of a map, and reads each row of x that the
-// tile needs once:
+// A work-item computes a tile of CONV2D_ROWS x CONV2D_COLUMNS pixels of a map, and reads each row
+// of x that the tile needs once. Rows of a tile are CONV2D_DILATION_H apart, so that they share
+// rows of x. With 3x3 and stride 1:
 //
-//   stride 1   l | m m m m | h       l, h: one element each, left out at the ends of the row
-//   stride 2   l | m m m m | h h h h
+//   row of x        0   1    2      3      4    5
+//   adds to rows    0   0 1  0 1 2  1 2 3  2 3  3    of a tile of four
 //
-//@define CLAM_F16         off                             store tensors as half
-//@define CONV2D_LX        4 {1,2,4}                       work-items of a group along a row
-//@define CONV2D_LY        4 {1,2,4}                       work-items of a group along a column
-//@define CONV2D_LZ        4 {1,2,4,8,16,32,64,128,256}    maps of a group
-//@define CONV2D_ROWS      4 {1,2,4}                       rows of a tile
-//@define CONV2D_STRIDE    1 {1,2}                         stride
-//@define CONV2D_CHUNK     0 {0,9}                         products that are summed in half; 0: none
-//@define CONV2D_H         0                               fixes h where it is not 0
-//@define CONV2D_W         0                               fixes w where it is not 0
-//@define CONV2D_BIAS      0 {0,1}                         b is added
-//@define CONV2D_RESIDUAL  0 {0,1}                         r is added
-//@define CONV2D_ACT       none {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp}  activation
+// It reads a row in pieces of CONV2D_VECTOR elements. A piece lies inside x or outside it as a
+// whole. Outside, its address is moved inside, and zeros take the place of what is read there. A
+// weight that is no finite number would make NaN of such a zero. Channels that have one are marked
+// when weights are packed, and computed tap by tap.
+//
+//@define CLAM_F16           off              store tensors as half
+//@define CONV2D_LX          8                tiles of a map in a group
+//@define CONV2D_LY          8                maps of a group
+//@define CONV2D_ROWS        4 {1,2,3,4}      rows of a tile
+//@define CONV2D_COLUMNS     4                columns of a tile
+//@define CONV2D_R           3 {1,2,3,4,5,6,7}  rows of the filter
+//@define CONV2D_S           3 {1,2,3,4,5,6,7}  columns of the filter
+//@define CONV2D_STRIDE_H    1 {1,2,3,4}      stride
+//@define CONV2D_STRIDE_W    1 {1,2,3,4}      stride
+//@define CONV2D_DILATION_H  1                dilation
+//@define CONV2D_DILATION_W  1                dilation
+//@define CONV2D_MULTIPLE    1                channels of y for each of x
+//@define CONV2D_TOP         1                rows of padding above x
+//@define CONV2D_LEFT        1                columns of padding left of x
+//@define CONV2D_BELOW       0                rows of x for a tile that never lie below x
+//@define CONV2D_RIGHT       0                columns for a tile that never lie right of x
+//@define CONV2D_VECTOR      1 {1,2,4}        elements of a row of x that are read at once
+//@define CONV2D_STORED      1 {1,2,4}        elements of a row of y that are stored at once
+//@define CONV2D_WHOLE_H     0 {0,1}          every row of every tile lies in y
+//@define CONV2D_WHOLE_W     0 {0,1}          every column of every tile lies in y
+//@define CONV2D_ONE         0 {0,1}          a row of a map is one tile
+//@define CONV2D_CHUNK       0 {0,1}          sums are half
+//@define CONV2D_SPLIT       0 {0,1}          sum lower halves of addresses alone: for Mesa on Mali
+//@define CONV2D_BIAS        0 {0,1}          b is added
+//@define CONV2D_RESIDUAL    0 {0,1}          r is added
+//@define CONV2D_ACT         none {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp}  activation
 
 #ifndef CONV2D_LX
-#define CONV2D_LX 4
+#define CONV2D_LX 8
 #endif
 #ifndef CONV2D_LY
-#define CONV2D_LY 4
-#endif
-#ifndef CONV2D_LZ
-#define CONV2D_LZ 4
+#define CONV2D_LY 8
 #endif
 #ifndef CONV2D_ROWS
 #define CONV2D_ROWS 4
 #endif
-#ifndef CONV2D_STRIDE
-#define CONV2D_STRIDE 1
+#ifndef CONV2D_COLUMNS
+#define CONV2D_COLUMNS 4
+#endif
+#ifndef CONV2D_R
+#define CONV2D_R 3
+#endif
+#ifndef CONV2D_S
+#define CONV2D_S 3
+#endif
+#ifndef CONV2D_STRIDE_H
+#define CONV2D_STRIDE_H 1
+#endif
+#ifndef CONV2D_STRIDE_W
+#define CONV2D_STRIDE_W 1
+#endif
+#ifndef CONV2D_DILATION_H
+#define CONV2D_DILATION_H 1
+#endif
+#ifndef CONV2D_DILATION_W
+#define CONV2D_DILATION_W 1
+#endif
+#ifndef CONV2D_MULTIPLE
+#define CONV2D_MULTIPLE 1
+#endif
+#ifndef CONV2D_TOP
+#define CONV2D_TOP 1
+#endif
+#ifndef CONV2D_LEFT
+#define CONV2D_LEFT 1
+#endif
+#ifndef CONV2D_BELOW
+#define CONV2D_BELOW 0
+#endif
+#ifndef CONV2D_RIGHT
+#define CONV2D_RIGHT 0
+#endif
+#ifndef CONV2D_VECTOR
+#define CONV2D_VECTOR 1
+#endif
+#ifndef CONV2D_STORED
+#define CONV2D_STORED 1
+#endif
+#ifndef CONV2D_WHOLE_H
+#define CONV2D_WHOLE_H 0
+#endif
+#ifndef CONV2D_WHOLE_W
+#define CONV2D_WHOLE_W 0
+#endif
+#ifndef CONV2D_ONE
+#define CONV2D_ONE 0
 #endif
 #ifndef CONV2D_CHUNK
 #define CONV2D_CHUNK 0
 #endif
-#ifndef CONV2D_H
-#define CONV2D_H 0
-#endif
-#ifndef CONV2D_W
-#define CONV2D_W 0
+#ifndef CONV2D_SPLIT
+#define CONV2D_SPLIT 0
 #endif
 #ifndef CONV2D_BIAS
 #define CONV2D_BIAS 0
@@ -64,30 +126,20 @@
 #define CONV2D_ACT none
 #endif
 
-#if CONV2D_LX != 1 && CONV2D_LX != 2 && CONV2D_LX != 4
-#error "conv2d_depthwise.cl: CONV2D_LX must be 1, 2 or 4"
+#if CONV2D_ROWS < 1 || CONV2D_ROWS > 4 || CONV2D_COLUMNS < 1 || CONV2D_COLUMNS > 16
+#error "conv2d_depthwise.cl: CONV2D_ROWS must be 1 to 4, and CONV2D_COLUMNS 1 to 16"
 #endif
-#if CONV2D_LY != 1 && CONV2D_LY != 2 && CONV2D_LY != 4
-#error "conv2d_depthwise.cl: CONV2D_LY must be 1, 2 or 4"
+#if CONV2D_R < 1 || CONV2D_R > 7 || CONV2D_S < 1 || CONV2D_S > 7
+#error "conv2d_depthwise.cl: CONV2D_R and CONV2D_S must be 1 to 7"
 #endif
-#if CONV2D_LZ < 1 || CONV2D_LZ > 256 || CONV2D_LZ & (CONV2D_LZ - 1)
-#error "conv2d_depthwise.cl: CONV2D_LZ must be a power of two up to 256"
+#if CONV2D_STRIDE_H < 1 || CONV2D_STRIDE_H > 4 || CONV2D_STRIDE_W < 1 || CONV2D_STRIDE_W > 4
+#error "conv2d_depthwise.cl: CONV2D_STRIDE_H and CONV2D_STRIDE_W must be 1 to 4"
 #endif
-#if CONV2D_ROWS != 1 && CONV2D_ROWS != 2 && CONV2D_ROWS != 4
-#error "conv2d_depthwise.cl: CONV2D_ROWS must be 1, 2 or 4"
+#if CONV2D_LX * CONV2D_LY > 256
+#error "conv2d_depthwise.cl: a group has at most 256 work-items"
 #endif
-#if CONV2D_STRIDE != 1 && CONV2D_STRIDE != 2
-#error "conv2d_depthwise.cl: CONV2D_STRIDE must be 1 or 2"
-#endif
-
-#if CONV2D_CHUNK != 0 && CONV2D_CHUNK != 9
-#error "conv2d_depthwise.cl: CONV2D_CHUNK must be 0 or 9"
-#endif
-#if CONV2D_CHUNK > 0 && !defined(CLAM_F16)
+#if CONV2D_CHUNK && !defined(CLAM_F16)
 #error "conv2d_depthwise.cl: CONV2D_CHUNK sums in half, so it needs CLAM_F16"
-#endif
-#if CONV2D_W % 4 != 0
-#error "conv2d_depthwise.cl: CONV2D_W must be a multiple of 4, so that vector loads are aligned"
 #endif
 
 //@shared element
@@ -101,7 +153,13 @@ typedef float4 T4;
 #endif
 //@end
 
-// Of operands and sums.
+#ifdef CLAM_F16
+typedef half2 T2;
+#else
+typedef float2 T2;
+#endif
+
+// Of sums and packed weights.
 #if CONV2D_CHUNK
 typedef half S;
 typedef half4 S4;
@@ -110,8 +168,13 @@ typedef float S;
 typedef float4 S4;
 #endif
 
-#define SIZE ((uint)sizeof(T))
-#define GROUP __attribute__((reqd_work_group_size(CONV2D_LX, CONV2D_LY, CONV2D_LZ)))
+#define SIZE ((int)sizeof(T))
+#define GROUP __attribute__((reqd_work_group_size(CONV2D_LX, CONV2D_LY, 1)))
+#define UNROLL __attribute__((opencl_unroll_hint))
+#define TAPS (CONV2D_R * CONV2D_S)
+#define VECTORS (TAPS / 4 + 1)  // of the weights of a channel; the last element marks it
+#define PACKED (4 * VECTORS)
+#define PIXELS (CONV2D_ROWS * CONV2D_COLUMNS)
 
 // ---- activations: CONV2D_ACT is the name of one of these, or of a built-in ----
 
@@ -143,220 +206,272 @@ float gelu(float z) {
 float gelu_tanh(float z) { return z / (1.0f + exp(-1.5957691216f * fma(0.044715f * z * z, z, z))); }
 //@end
 
-// ---- memory: a 64-bit base and an unsigned byte offset cost Mali compilers the least ----
+// ---- memory ----
 
-//@shared memory
-float load1(__global const char* p, uint at) { return (float)*(__global const T*)(p + at); }
-
-float4 load4(__global const char* p, uint at) {
-  const T4 v = *(__global const T4*)(p + at);
-  return (float4)((float)v.x, (float)v.y, (float)v.z, (float)v.w);
-}
-
-void store1(float v, __global char* p, uint at) { *(__global T*)(p + at) = (T)v; }
-
-void store4(float4 v, __global char* p, uint at) {
-  *(__global T4*)(p + at) = (T4)((T)v.x, (T)v.y, (T)v.z, (T)v.w);
-}
-//@end
-
-// ---- the sum ----
-
-S get1(__global const char* p, uint at) { return (S)*(__global const T*)(p + at); }
-
-S4 get4(__global const char* p, uint at) {
-  const T4 v = *(__global const T4*)(p + at);
-  return (S4)((S)v.x, (S)v.y, (S)v.z, (S)v.w);
-}
-
-// The elements that the four pixels of a row need: l, and a vector for each of taps 1 and 2. Where
-// an end of the row leaves a tap out, its element and its weight are 0. So the sum keeps its bits
-// whatever lies there.
-typedef struct {
-  S l;
-  S4 tap1, tap2;
-} Row;
-
-// One row of the filter: the first pixel's weight of tap 0 and the last pixel's of tap 2 may be 0.
-typedef struct {
-  S first0, w0, w1, w2, last2;
-} Filter;
-
-// `at`: where m of the file's picture lies. `low` and `high`: from there to l and h, or 0, so that
-// nothing outside the row is read. Through a pointer: Oclgrind cannot take what a compiler makes of
-// a struct that is returned.
-void load_row(Row* row, __global const char* x, uint at, uint low, uint high) {
-  const S4 m = get4(x, at);
-  const S l = low ? get1(x, at - low) : (S)0;
-  row->l = l;
-#if CONV2D_STRIDE == 1
-  const S h = high ? get1(x, at + high) : (S)0;
-  row->tap1 = m;
-  row->tap2 = (S4)(m.y, m.z, m.w, h);
+#define SPLIT CONV2D_SPLIT
+//@shared address
+// With SPLIT, a load adds to the lower half of an address alone. Mesa's compilers for Mali spend
+// two instructions on that. A sum of 64 bits takes three, and more registers. Right only where base
+// and what is read have the same upper half: see ends_above. A loop moves on BEFORE a LIMIT.
+#if SPLIT
+typedef uint2 Address;
+typedef uint Limit;
+#define ADDRESS(base, at) (as_uint2((ulong)(base)) + (uint2)(at, 0))
+#define PLACE(address, at) as_ulong((uint2)((address).x + (at), (address).y))
+#define MOVE(address, bytes) (address).x += (bytes)
+#define LOW(address) (address).x
+#define LIMIT(address, bytes) ((address).x + (bytes))
+#define BEFORE(address, limit) ((address).x < (limit))
 #else
-  const S4 h = get4(x, at + high);
-  row->tap1 = (S4)(m.x, m.z, h.x, h.z);
-  row->tap2 = (S4)(m.y, m.w, h.y, h.w);
+typedef __global const char *Address, *Limit;
+#define ADDRESS(base, at) ((__global const char*)(base) + (at))
+#define PLACE(address, at) ((address) + (at))
+#define MOVE(address, bytes) (address) += (bytes)
+#define LOW(address) ((uint)(ulong)(address))
+#define LIMIT(address, bytes) ((address) + (bytes))
+#define BEFORE(address, limit) ((address) < (limit))
 #endif
-}
 
-// Tap 0 of a pixel is tap 1 (stride 1) or tap 2 (stride 2) of the pixel before it.
-S4 add_taps(S4 sum, Row row, Filter f) {
-  const S4 before = CONV2D_STRIDE == 1 ? row.tap1 : row.tap2;
-  sum.x = fma(f.first0, row.l, sum.x);
-  sum.y = fma(f.w0, before.x, sum.y);
-  sum.z = fma(f.w0, before.y, sum.z);
-  sum.w = fma(f.w0, before.z, sum.w);
-  sum = fma((S4)(f.w1), row.tap1, sum);
-  return fma((S4)(f.w2, f.w2, f.w2, f.last2), row.tap2, sum);
-}
-
-void load_filter(Filter* f, __global const T* w, uint low, uint high) {
-  f->w0 = (S)w[0];
-  f->w1 = (S)w[1];
-  f->w2 = (S)w[2];
-  f->first0 = low ? f->w0 : (S)0;
-  f->last2 = CONV2D_STRIDE == 2 || high ? f->w2 : (S)0;
-}
-
-// ---- from the sum to the output ----
-
-//@shared conv2d_pixels
-// Adds `pixels` of r to v, from byte `at` on, and stores them in y; `whole`: all four, aligned.
-void finish_pixels(float4 v, __global const T* r, __global T* y, uint at, int pixels, int whole) {
-  __global const char* from = (__global const char*)r;
-  __global char* to = (__global char*)y;
-  if (whole) {
-    if (CONV2D_RESIDUAL) v += load4(from, at);
-    store4(v, to, at);
-    return;
-  }
-  if (CONV2D_RESIDUAL) {
-    v.x += load1(from, at);
-    if (pixels > 1) v.y += load1(from, at + SIZE);
-    if (pixels > 2) v.z += load1(from, at + 2 * SIZE);
-    if (pixels > 3) v.w += load1(from, at + 3 * SIZE);
-  }
-  store1(v.x, to, at);
-  if (pixels > 1) store1(v.y, to, at + SIZE);
-  if (pixels > 2) store1(v.z, to, at + 2 * SIZE);
-  if (pixels > 3) store1(v.w, to, at + 3 * SIZE);
+// Whether what lies behind `bytes` from the base on has another upper half than the base.
+int ends_above(__global const void* base, uint bytes) {
+  return SPLIT && (uint)(ulong)base + bytes < (uint)(ulong)base;
 }
 //@end
 
-void finish_row(S4 sum, int oy, int ox, int oh, int ow, int plane, float bias,
-                __global const T* r, __global T* y) {
-  if (oy >= oh) return;
-  const uint at = ((plane * oh + oy) * ow + ox) * SIZE;
-  const int pixels = ow - ox, whole = (ow & 3) == 0;
-  const float4 z =
-      (float4)((float)sum.x, (float)sum.y, (float)sum.z, (float)sum.w) + (float4)(bias);
-  float4 v = (float4)(CONV2D_ACT(z.x), CONV2D_ACT(z.y), CONV2D_ACT(z.z), CONV2D_ACT(z.w));
-  finish_pixels(v, r, y, at, pixels, whole);
-}
+// ---- a row of x ----
 
-// ---- the kernel ----
+// Where taps share elements of a row, each is read once. Else each tap has its own.
+#define RUN ((CONV2D_COLUMNS - 1) * CONV2D_STRIDE_W + (CONV2D_S - 1) * CONV2D_DILATION_W + 1)
+#define SHARED (RUN <= CONV2D_S * CONV2D_COLUMNS)
+// The first piece starts so many elements before the first tap: pieces are aligned.
+#define SHIFT ((CONV2D_VECTOR - CONV2D_LEFT % CONV2D_VECTOR) % CONV2D_VECTOR)
+#if SHARED
+#define PIECES ((RUN + SHIFT + CONV2D_VECTOR - 1) / CONV2D_VECTOR)
+#define ELEMENT(tap, pixel) ((pixel) * CONV2D_STRIDE_W + (tap) * CONV2D_DILATION_W + SHIFT)
+#define COLUMN(piece) ((piece) * CONV2D_VECTOR - SHIFT)
+#else
+#define PIECES (CONV2D_S * CONV2D_COLUMNS)
+#define ELEMENT(tap, pixel) ((tap) * CONV2D_COLUMNS + (pixel))
+#define COLUMN(piece) \
+  ((piece) % CONV2D_COLUMNS * CONV2D_STRIDE_W + (piece) / CONV2D_COLUMNS * CONV2D_DILATION_W)
+#endif
 
-// One work-item a tile. Row i of x belongs to row i of the filter in the tile's first row of
-// outputs, and so on. It is read once, and added to each.
+#define MAY_LEAVE(piece) \
+  (COLUMN(piece) < CONV2D_LEFT || COLUMN(piece) + CONV2D_VECTOR > CONV2D_RIGHT)
+
+// Where a row is one tile, each piece lies inside x in all of them, or in none.
+#define NEVER(piece) (CONV2D_ONE && MAY_LEAVE(piece))
+
+#if CONV2D_VECTOR == 4
+typedef T4 Piece;
+#elif CONV2D_VECTOR == 2
+typedef T2 Piece;
+#else
+typedef T Piece;
+#endif
+
+#define LOAD_PIECE(k)                                    \
+  if (!NEVER(k)) {                                       \
+    Piece v = *(__global const Piece*)PLACE(row, at[k]); \
+    if (MAY_LEAVE(k)) v = inside[k] ? v : (Piece)((T)0); \
+    SPREAD(k)                                            \
+  }
+#if CONV2D_VECTOR == 4
+#define SPREAD(k)                                   \
+  in[4 * (k)] = (S)v.x, in[4 * (k) + 1] = (S)v.y;   \
+  in[4 * (k) + 2] = (S)v.z, in[4 * (k) + 3] = (S)v.w;
+#elif CONV2D_VECTOR == 2
+#define SPREAD(k) in[2 * (k)] = (S)v.x, in[2 * (k) + 1] = (S)v.y;
+#else
+#define SPREAD(k) in[k] = (S)v;
+#endif
+
+// ---- from the sums to the outputs ----
+
+#define OUT(i) CONV2D_ACT((float)sum[i] + bias)
+#if CONV2D_STORED == 4
+#define STORE(to, from, i)                                                                    \
+  {                                                                                           \
+    float4 v = (float4)(OUT(i), OUT((i) + 1), OUT((i) + 2), OUT((i) + 3));                    \
+    if (CONV2D_RESIDUAL) {                                                                    \
+      const T4 u = *(__global const T4*)from;                                                 \
+      v += (float4)((float)u.x, (float)u.y, (float)u.z, (float)u.w);                          \
+    }                                                                                         \
+    *(__global T4*)to = (T4)((T)v.x, (T)v.y, (T)v.z, (T)v.w);                                 \
+  }
+#elif CONV2D_STORED == 2
+#define STORE(to, from, i)                              \
+  {                                                     \
+    float2 v = (float2)(OUT(i), OUT((i) + 1));          \
+    if (CONV2D_RESIDUAL) {                              \
+      const T2 u = *(__global const T2*)from;           \
+      v += (float2)((float)u.x, (float)u.y);            \
+    }                                                   \
+    *(__global T2*)to = (T2)((T)v.x, (T)v.y);           \
+  }
+#else
+#define STORE(to, from, i)                                        \
+  {                                                               \
+    float v = OUT(i);                                             \
+    if (CONV2D_RESIDUAL) v += (float)*(__global const T*)from;    \
+    *(__global T*)to = (T)v;                                      \
+  }
+#endif
+
+// ---- the kernels ----
+
 //@kernel conv2d_depthwise
-//@arg    0  x         in   T[planes*h*w]
-//@arg    1  weights   in   T[channels*9]
-//@arg    2  b         in   T[channels]
-//@arg    3  r         in   T[planes*oh*ow]
-//@arg    4  y         out  T[planes*oh*ow]  may be r
-//@arg    5  channels  int                   channels of x and y
-//@arg    6  planes    int                   maps: channels of all images
-//@arg    7  h         int                   rows of x
-//@arg    8  w         int                   columns of x
-//@arg    9  oh        int                   rows of y
-//@arg    10 ow        int                   columns of y
-//@arg    11 pad_t     int                   rows of padding above x; left of it lies one column
+//@arg    0  x         in   T[n*k/CONV2D_MULTIPLE*h*w]
+//@arg    1  wp        in   S[k*4*ceil((CONV2D_R*CONV2D_S+1)/4)]
+//@arg    2  b         in   T[k]
+//@arg    3  r         in   T[n*k*oh*ow]
+//@arg    4  y         out  T[n*k*oh*ow]  may be r
+//@arg    5  k         int                   channels of y
+//@arg    6  h         int                   rows of x
+//@arg    7  w         int                   columns of x
+//@arg    8  oh        int                   rows of y
+//@arg    9  ow        int                   columns of y
+//@arg    10 tiles     int                   tiles of a map
+//@arg    11 across    int                   tiles of a row
+//@arg    12 inverse   float                 1 / across
 //@null   b if CONV2D_BIAS==0
 //@null   r if CONV2D_RESIDUAL==0
-//@global ceil(ceil(ow/4)/CONV2D_LX)*CONV2D_LX ceil(ceil(oh/CONV2D_ROWS)/CONV2D_LY)*CONV2D_LY ceil(planes/CONV2D_LZ)*CONV2D_LZ
-//@local  CONV2D_LX CONV2D_LY CONV2D_LZ
-//@needs  channels >= 1, planes % channels == 0, w % 4 == 0, ow*CONV2D_STRIDE <= w, pad_t >= 0
-//@needs  CONV2D_H is 0 or h, and CONV2D_W is 0 or both w and ow*CONV2D_STRIDE
-__kernel GROUP void conv2d_depthwise(__global const T* x, __global const T* weights,
+//@global ceil(tiles/CONV2D_LX)*CONV2D_LX ceil(k/CONV2D_LY)*CONV2D_LY n
+//@local  CONV2D_LX CONV2D_LY 1
+//@needs  k >= 1, k % CONV2D_MULTIPLE == 0, h >= 1, w >= 1, oh >= 1, ow >= 1, tiles <= 2097152
+//@needs  across == ceil(ow/CONV2D_COLUMNS)
+//@needs  tiles == across*CONV2D_DILATION_H*ceil(ceil(oh/CONV2D_DILATION_H)/CONV2D_ROWS)
+//@needs  w % CONV2D_VECTOR == 0, ow % CONV2D_STORED == 0, CONV2D_COLUMNS % CONV2D_STORED == 0
+//@needs  CONV2D_ONE is across == 1; else CONV2D_COLUMNS * CONV2D_STRIDE_W % CONV2D_VECTOR is 0
+//@needs  CONV2D_BELOW and CONV2D_RIGHT hold for the last tile; CONV2D_VECTOR is 1 unless SHARED
+__kernel GROUP void conv2d_depthwise(__global const T* x, __global const S* wp,
                                      __global const T* b, __global const T* r, __global T* y,
-                                     int channels, int planes, int h, int w, int oh, int ow,
-                                     int pad_t) {
-  const int rows = CONV2D_H ? CONV2D_H : h, columns = CONV2D_W ? CONV2D_W : w;
-  const int across = CONV2D_W ? CONV2D_W / CONV2D_STRIDE : ow;
-  const int ox = (int)get_global_id(0) * 4, oy = (int)get_global_id(1) * CONV2D_ROWS;
-  const int plane = get_global_id(2);
-  if (ox >= across || oy >= oh || plane >= planes) return;
-  const int channel = plane % channels;
-  const int ix = ox * CONV2D_STRIDE, iy = oy * CONV2D_STRIDE - pad_t;
-  const uint low = ix > 0 ? SIZE : 0, high = ix + 4 < columns ? 4 * SIZE : 0;
-  const uint row = columns * SIZE, at = ((plane * rows + iy) * columns + ix) * SIZE;
-  __global const char* xs = (__global const char*)x;
-  Filter f0, f1, f2;
-  load_filter(&f0, weights + channel * 9, low, high);
-  load_filter(&f1, weights + channel * 9 + 3, low, high);
-  load_filter(&f2, weights + channel * 9 + 6, low, high);
-  S4 sum0 = (S4)((S)0);
-#if CONV2D_ROWS > 1
-  S4 sum1 = (S4)((S)0);
-#endif
-#if CONV2D_ROWS > 2
-  S4 sum2 = (S4)((S)0), sum3 = (S4)((S)0);
-#endif
-// In the text, not in a loop: each row of x goes to other sums.
-#define WITH_ROW(i, add)                         \
-  if ((uint)(iy + (i)) < (uint)rows) {              \
-    Row v;                                       \
-    load_row(&v, xs, at + (i) * row, low, high); \
-    add                                          \
+                                     int k, int h, int w, int oh, int ow, int tiles, int across,
+                                     float inverse) {
+  const int tile = get_global_id(0), channel = get_global_id(1), n = get_global_id(2);
+  if (tile >= tiles || channel >= k) return;
+  const int ty = (int)(((float)tile + 0.5f) * inverse), tx = tile - ty * across;
+  const int ox = tx * CONV2D_COLUMNS;
+  const int block = ty / CONV2D_DILATION_H, phase = ty - block * CONV2D_DILATION_H;
+  const int oy = block * (CONV2D_ROWS * CONV2D_DILATION_H) + phase;
+  const int ix = ox * CONV2D_STRIDE_W - CONV2D_LEFT, iy = oy * CONV2D_STRIDE_H - CONV2D_TOP;
+  const int plane = n * k + channel;
+  const int from = n * (k / CONV2D_MULTIPLE) + channel / CONV2D_MULTIPLE;  // of x
+  const uint map = h * w * SIZE, map_y = oh * ow * SIZE;
+  __global const char* xs = (__global const char*)x + from * map;
+  __global const char* ws = (__global const char*)wp + channel * (uint)(PACKED * sizeof(S));
+  __global char* ys = (__global char*)y + plane * map_y;
+  int at[PIECES], inside[PIECES];
+  UNROLL for (int i = 0; i < PIECES; ++i) {
+    inside[i] = !MAY_LEAVE(i) || (uint)(ix + COLUMN(i)) <= (uint)(w - CONV2D_VECTOR);
+    at[i] = inside[i] ? COLUMN(i) * SIZE : -ix * SIZE;
   }
-#define ADD(i, f) sum##i = add_taps(sum##i, v, f);
-#if CONV2D_STRIDE == 1
-#if CONV2D_ROWS == 1
-  WITH_ROW(0, ADD(0, f0))
-  WITH_ROW(1, ADD(0, f1))
-  WITH_ROW(2, ADD(0, f2))
-#elif CONV2D_ROWS == 2
-  WITH_ROW(0, ADD(0, f0))
-  WITH_ROW(1, ADD(0, f1) ADD(1, f0))
-  WITH_ROW(2, ADD(0, f2) ADD(1, f1))
-  WITH_ROW(3, ADD(1, f2))
-#else
-  WITH_ROW(0, ADD(0, f0))
-  WITH_ROW(1, ADD(0, f1) ADD(1, f0))
-  WITH_ROW(2, ADD(0, f2) ADD(1, f1) ADD(2, f0))
-  WITH_ROW(3, ADD(1, f2) ADD(2, f1) ADD(3, f0))
-  WITH_ROW(4, ADD(2, f2) ADD(3, f1))
-  WITH_ROW(5, ADD(3, f2))
-#endif
-#else
-  WITH_ROW(0, ADD(0, f0))
-  WITH_ROW(1, ADD(0, f1))
-#if CONV2D_ROWS == 1
-  WITH_ROW(2, ADD(0, f2))
-#else
-  WITH_ROW(2, ADD(0, f2) ADD(1, f0))
-  WITH_ROW(3, ADD(1, f1))
-#if CONV2D_ROWS == 2
-  WITH_ROW(4, ADD(1, f2))
-#else
-  WITH_ROW(4, ADD(1, f2) ADD(2, f0))
-  WITH_ROW(5, ADD(2, f1))
-  WITH_ROW(6, ADD(2, f2) ADD(3, f0))
-  WITH_ROW(7, ADD(3, f1))
-  WITH_ROW(8, ADD(3, f2))
-#endif
-#endif
-#endif
-#undef ADD
-#undef WITH_ROW
-  const float bias = CONV2D_BIAS ? (float)b[channel] : 0.0f;
-  finish_row(sum0, oy, ox, oh, across, plane, bias, r, y);
-#if CONV2D_ROWS > 1
-  finish_row(sum1, oy + 1, ox, oh, across, plane, bias, r, y);
-#endif
-#if CONV2D_ROWS > 2
-  finish_row(sum2, oy + 2, ox, oh, across, plane, bias, r, y);
-  finish_row(sum3, oy + 3, ox, oh, across, plane, bias, r, y);
-#endif
+  // Else 0, which no compiler can know: Mesa's leave sums of -0 as they are where they can.
+  const float bias = CONV2D_BIAS ? (float)b[(uint)channel] : as_float(k >> 31);
+  __global const char* rs = (__global const char*)r + (CONV2D_RESIDUAL ? plane * map_y : 0);
+  const int careful = ends_above(xs, map) | ends_above(ws, PACKED * sizeof(S)) |
+                      ends_above(ys, map_y) | (CONV2D_RESIDUAL && ends_above(rs, map_y)) |
+                      (((__global const S*)ws)[PACKED - 1] != (S)0);
+  if (!careful) {
+    Address row = ADDRESS(xs, (iy * w + ix) * SIZE);
+    const Address weights = ADDRESS(ws, 0);
+    S sum[PIXELS], f[PACKED];
+    UNROLL for (int i = 0; i < PIXELS; ++i) sum[i] = (S)0;
+#define TAP(s, tap, j)                                                                            \
+  if ((s) < CONV2D_S) {                                                                           \
+    UNROLL for (int p = 0; p < CONV2D_COLUMNS; ++p) {                                             \
+      if (!NEVER(ELEMENT(s, p) / CONV2D_VECTOR)) {                                                \
+        sum[(j) * CONV2D_COLUMNS + p] = fma(f[(tap) * CONV2D_S + (s)], in[ELEMENT(s, p)],         \
+                                            sum[(j) * CONV2D_COLUMNS + p]);                       \
+      }                                                                                           \
+    }                                                                                             \
+  }
+#define ROW(i)                                                                                    \
+  if ((i) < (CONV2D_ROWS - 1) * CONV2D_STRIDE_H + CONV2D_R) {                                     \
+    UNROLL for (int j = 0; j < VECTORS; ++j) {                                                    \
+      if ((i) * CONV2D_S <= 4 * j && 4 * j < ((i) + 1) * CONV2D_S) {                              \
+        const S4 v = *(__global const S4*)PLACE(weights, j * (int)sizeof(S4));                    \
+        f[4 * j] = v.x, f[4 * j + 1] = v.y, f[4 * j + 2] = v.z, f[4 * j + 3] = v.w;               \
+      }                                                                                           \
+    }                                                                                             \
+    if ((i) > 0) MOVE(row, w * (CONV2D_DILATION_H * SIZE));                                       \
+    if (((i) * CONV2D_DILATION_H >= CONV2D_TOP && (i) < CONV2D_BELOW) ||                          \
+        (uint)(iy + (i) * CONV2D_DILATION_H) < (uint)h) {                                         \
+      S in[PIECES * CONV2D_VECTOR];                                                               \
+      UNROLL for (int p = 0; p < PIECES; ++p) { LOAD_PIECE(p) }                                   \
+      UNROLL for (int j = 0; j < CONV2D_ROWS; ++j) {                                              \
+        const int tap = (i) - j * CONV2D_STRIDE_H;                                                \
+        if (tap >= 0 && tap < CONV2D_R) {                                                         \
+          TAP(0, tap, j) TAP(1, tap, j) TAP(2, tap, j) TAP(3, tap, j)                             \
+          TAP(4, tap, j) TAP(5, tap, j) TAP(6, tap, j)                                            \
+        }                                                                                         \
+      }                                                                                           \
+    }                                                                                             \
+  }
+    ROW(0) ROW(1) ROW(2) ROW(3) ROW(4) ROW(5) ROW(6) ROW(7) ROW(8) ROW(9)
+    ROW(10) ROW(11) ROW(12) ROW(13) ROW(14) ROW(15) ROW(16) ROW(17) ROW(18)
+#undef ROW
+#undef TAP
+    Address out = ADDRESS(ys, (oy * ow + ox) * SIZE), add = ADDRESS(rs, (oy * ow + ox) * SIZE);
+    UNROLL for (int j = 0; j < CONV2D_ROWS; ++j) {
+      if (CONV2D_WHOLE_H || oy + j * CONV2D_DILATION_H < oh) {
+        UNROLL for (int p = 0; p < CONV2D_COLUMNS; p += CONV2D_STORED) {
+          if (CONV2D_WHOLE_W || p == 0 || ox + p < ow) {
+            STORE(PLACE(out, p * SIZE), PLACE(add, p * SIZE), j * CONV2D_COLUMNS + p)
+          }
+        }
+      }
+      MOVE(out, ow * (CONV2D_DILATION_H * SIZE));
+      MOVE(add, ow * (CONV2D_DILATION_H * SIZE));
+    }
+    return;
+  }
+  // A tap a trip.
+  S sum = (S)0;
+  for (int i = 0; i < PIXELS * TAPS; ++i) {
+    const int pixel = i / TAPS, tap = i % TAPS;
+    const int row = oy + pixel / CONV2D_COLUMNS * CONV2D_DILATION_H;
+    const int column = ox + pixel % CONV2D_COLUMNS;
+    const int from_row = row * CONV2D_STRIDE_H - CONV2D_TOP + tap / CONV2D_S * CONV2D_DILATION_H;
+    const int from_column =
+        column * CONV2D_STRIDE_W - CONV2D_LEFT + tap % CONV2D_S * CONV2D_DILATION_W;
+    if ((uint)from_row < (uint)h && (uint)from_column < (uint)w) {
+      sum = fma(((__global const S*)ws)[tap],
+                (S)((__global const T*)xs)[from_row * w + from_column], sum);
+    }
+    if (tap + 1 < TAPS) continue;
+    if (row < oh && column < ow) {
+      const int to = row * ow + column;
+      float v = CONV2D_ACT((float)sum + bias);
+      if (CONV2D_RESIDUAL) v += (float)((__global const T*)rs)[to];
+      ((__global T*)ys)[to] = (T)v;
+    }
+    sum = (S)0;
+  }
 }
+
+// The weights of each channel in whole vectors, as numbers of the type of sums. A work-item one.
+//@kernel conv2d_depthwise_pack
+//@arg    0  weights  in   T[k*CONV2D_R*CONV2D_S]
+//@arg    1  wp       out  S[k*4*ceil((CONV2D_R*CONV2D_S+1)/4)]
+//@layout wp[k][t] = w[k][t], else 0; the last t of k is 1 where w[k][..] are not all finite
+//@arg    2  k        int  channels of y
+//@global ceil(4*ceil((CONV2D_R*CONV2D_S+1)/4)/CONV2D_LX)*CONV2D_LX ceil(k/CONV2D_LY)*CONV2D_LY 1
+//@local  CONV2D_LX CONV2D_LY 1
+//@needs  k >= 1
+__kernel GROUP void conv2d_depthwise_pack(__global const T* weights, __global S* wp, int k) {
+  const int tap = get_global_id(0), channel = get_global_id(1);
+  if (tap >= PACKED || channel >= k) return;
+  T v = tap < TAPS ? weights[channel * TAPS + tap] : (T)0;
+  if (tap == PACKED - 1) {
+    for (int i = 0; i < TAPS; ++i) {
+      if (!isfinite((float)weights[channel * TAPS + i])) v = (T)1;
+    }
+  }
+  wp[channel * PACKED + tap] = (S)v;
+}
+
+// ---- the trips of the loops of the compiled code, for predicted times ----
+
+//@loops conv2d_depthwise
+//@loop   0*h  over taps where a filter is not finite or bytes lie across 4 GiB: not counted

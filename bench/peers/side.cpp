@@ -31,7 +31,8 @@ Task::Task(Runtime& runtime, const Problem& problem, const std::string& set)
     : Subject(runtime, Trial(runtime, problem)), problem(problem) {
   const DataSet& data = find_data_set(problem, set);
   inputs = make_inputs(problem, data, kSeed);
-  reference = reference_of(problem, inputs, reference_options(data.check, runtime.device()));
+  reference = reference_of(problem, inputs,
+                           reference_options(data.check, runtime.device(), trial.plan().variant));
   output = reference.begin()->first;
   trial.upload(inputs);
 }

@@ -22,9 +22,10 @@ struct Data {
   Tensors inputs;
   Reference reference;
 
-  Data(const Problem& problem, Tensors tensors, const DeviceInfo& device)
+  Data(const Problem& problem, Tensors tensors, const DeviceInfo& device,
+       const std::string& variant)
       : inputs(std::move(tensors)),
-        reference(reference_of(problem, inputs, reference_options(Check::hard, device))) {}
+        reference(reference_of(problem, inputs, reference_options(Check::hard, device, variant))) {}
 };
 
 /// What the run gave to the node: both inputs of an isolated one, or the device's own.
@@ -51,9 +52,11 @@ Tensors converted(const Problem& problem, const Tensors& tensors) {
 }
 
 std::vector<Data> data_of(const Problem& problem, const std::vector<Tensors>& inputs,
-                          const DeviceInfo& device) {
+                          const DeviceInfo& device, const std::string& variant) {
   std::vector<Data> data;
-  for (const Tensors& each : inputs) data.emplace_back(problem, converted(problem, each), device);
+  for (const Tensors& each : inputs) {
+    data.emplace_back(problem, converted(problem, each), device, variant);
+  }
   return data;
 }
 
@@ -91,15 +94,18 @@ std::size_t first_wrong(Trial& trial, const std::vector<Data>& data, Attempt& at
 /// The node's problem in `dtype`, by every variant of its op.
 void try_variants(Runtime& runtime, const Problem& problem, const std::vector<Tensors>& inputs,
                   std::vector<Attempt>& attempts) {
-  std::vector<Data> data;  // made when a variant takes the problem
+  std::vector<Data> shared;  // made when a variant takes the problem
   for (const Variant& variant : op_of(problem).variants) {
     Attempt attempt;
     attempt.dtype = problem.dtype();
     attempt.variant = variant.name;
     try {
       Trial trial(runtime, problem, {variant.name, 0});
-      if (data.empty()) data = data_of(problem, inputs, runtime.device());
-      first_wrong(trial, data, attempt);
+      const bool own = has_own_bound(problem, variant.name);
+      std::vector<Data> data;
+      if (own || shared.empty()) data = data_of(problem, inputs, runtime.device(), variant.name);
+      if (!own && shared.empty()) shared = data;
+      first_wrong(trial, own ? data : shared, attempt);
     } catch (const Unsupported& error) {
       attempt.reason = error.what();
     } catch (const BuildFailure& error) {
@@ -129,7 +135,7 @@ std::vector<Attempt> all_attempts(Runtime& runtime, const Problem& problem,
 void repeat(Runtime& runtime, const Problem& problem, const std::vector<Tensors>& inputs,
             Culprit& culprit) {
   Trial trial(runtime, problem);
-  const std::vector<Data> data = data_of(problem, inputs, runtime.device());
+  const std::vector<Data> data = data_of(problem, inputs, runtime.device(), trial.plan().variant);
   Attempt first;
   const std::size_t wrong = first_wrong(trial, data, first);
   const Data& chosen = data[wrong % data.size()];

@@ -407,9 +407,9 @@ Tensors rounded(const Graph::Node& node, const Reference& reference) {
 }
 
 Reference reference_step(const Graph& graph, const Graph::Node& node, const DeviceInfo& device,
-                         Tensors& tensors) {
+                         Tensors& tensors, const std::string& variant) {
   Reference reference = reference_of(node.problem, inputs_of(graph, node, tensors),
-                                     reference_options(Check::hard, device));
+                                     reference_options(Check::hard, device, variant));
   put_outputs(graph, node, rounded(node, reference), tensors);
   return reference;
 }

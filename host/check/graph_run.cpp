@@ -118,9 +118,10 @@ struct Step {
   Tensors inputs;
   Reference reference;
 
-  Step(const Graph& graph, const Graph::Node& node, const DeviceInfo& device, Tensors& chain)
+  Step(const Graph& graph, const Graph::Node& node, const DeviceInfo& device, Tensors& chain,
+       const std::string& variant)
       : inputs(inputs_of(graph, node, chain)),
-        reference(reference_step(graph, node, device, chain)) {}
+        reference(reference_step(graph, node, device, chain, variant)) {}
 };
 
 Tensors run_alone(Trial& trial, const Step& step, NodeResult& result) {
@@ -162,13 +163,16 @@ double NodeResult::grown() const {
 
 GraphRun verify_isolated(Runtime& runtime, const Graph& graph, const Tensors& inputs,
                          const Tensors& second, const GraphOptions& options) {
-  plans_of(runtime, graph, options, false);
+  std::map<std::string, std::string> variants;
+  for (const auto& [node, plan] : plans_of(runtime, graph, options, false)) {
+    variants[node] = plan.variant;
+  }
   prepare_all(runtime, graph, options);
   GraphRun run{{}, inputs, second, inputs, {}};
   for (const Graph::Node& node : graph.nodes) {
     options.progress(node.name);
-    const Step first(graph, node, runtime.device(), run.reference);
-    const Step other(graph, node, runtime.device(), run.second);
+    const Step first(graph, node, runtime.device(), run.reference, variants[node.name]);
+    const Step other(graph, node, runtime.device(), run.second, variants[node.name]);
     NodeResult result;
     result.node = node.name;
     const bool on_cpu = options.on_cpu.count(node.name) != 0;
@@ -304,16 +308,17 @@ GraphRun run_chained(Runtime& runtime, const Graph& graph, const Tensors& inputs
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Graph::Node& node = graph.nodes[i];
     options.progress(node.name);
-    const Reference chain = reference_step(graph, node, runtime.device(), run.reference);
+    const std::string variant = device.variant(i);
+    const Reference chain = reference_step(graph, node, runtime.device(), run.reference, variant);
     NodeResult result;
     result.node = node.name;
-    result.variant = device.variant(i);
+    result.variant = variant;
     result.ms = ms[i];
     const Tensors outputs = outputs_of(node, run.device);
     result.chain = compare_all(chain, outputs, {}, kIteration).outputs;
     if (!result.on_cpu()) {
       const Reference fed = reference_of(node.problem, inputs_of(graph, node, run.device),
-                                         reference_options(Check::hard, runtime.device()));
+                                         reference_options(Check::hard, runtime.device(), variant));
       result.own = compare_all(fed, outputs, device.trespass(node), kIteration);
     }
     run.nodes.push_back(std::move(result));

@@ -73,8 +73,14 @@ Reference reference_of(const Problem& problem, const Tensors& inputs,
   return proof_of(problem).reference(problem, inputs, options);
 }
 
-ReferenceOptions reference_options(Check check, const DeviceInfo& device) {
-  return {check, device.denormals_f32, device.native_exp2_ulp};
+ReferenceOptions reference_options(Check check, const DeviceInfo& device,
+                                   const std::string& variant) {
+  return {check, device.denormals_f32, device.native_exp2_ulp, variant};
+}
+
+bool has_own_bound(const Problem& problem, const std::string& variant) {
+  const std::vector<std::string>& own = proof_of(problem).own_bounds;
+  return std::find(own.begin(), own.end(), variant) != own.end();
 }
 
 std::vector<Problem> problems_of(const std::vector<std::string>& cases, const std::string& dtype) {

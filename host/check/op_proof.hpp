@@ -40,6 +40,7 @@ struct Bounded {
 /// The expected value of one output: either exact bits, or a value and a bound per element.
 struct Expected {
   HostTensor exact = {};           ///< set when the check is bit for bit
+  bool any_zero = false;           ///< a zero may have either sign: compilers drop "+ 0" from sums
   std::vector<double> value = {};  ///< else: the result in double precision
   std::vector<double> bound = {};  ///< else: the largest error allowed, for each element
 
@@ -64,10 +65,12 @@ struct ReferenceOptions {
   Check check = Check::hard;
   bool denormals = true;       ///< the device keeps f32 denormals (DeviceInfo::denormals_f32)
   double native_exp2_ulp = 0;  ///< DeviceInfo::native_exp2_ulp, for ops whose plans use it
+  std::string variant = {};    ///< that computed the results; it matters where it has_own_bound
 };
 
 /// The options for results of this device.
-ReferenceOptions reference_options(Check check, const DeviceInfo& device);
+ReferenceOptions reference_options(Check check, const DeviceInfo& device,
+                                   const std::string& variant = {});
 
 /// The proof of an op: data and pure functions, no state.
 struct OpProof {
@@ -90,6 +93,8 @@ struct OpProof {
   int least_group = 16;
   /// Work-items of a group share sums, so the bits of a result depend on its size.
   bool bits_follow_group = false;
+  /// Variants whose results have bounds of their own. Those of the others are the same.
+  std::vector<std::string> own_bounds;
   /// Draws a problem no larger than the cases, without dtype. Null: a case with other extents.
   std::string (*random_case)(Random&) = nullptr;
   int random_cases = 6;  ///< how many a test draws
@@ -110,6 +115,8 @@ const OpProof& proof_of(const Problem& problem);
 /// Throws BadArgument naming the data sets that exist.
 const DataSet& find_data_set(const Schema& op, const std::string& name);
 const DataSet& find_data_set(const Problem& problem, const std::string& name);
+
+bool has_own_bound(const Problem& problem, const std::string& variant);
 
 /// The expected outputs of a problem.
 Reference reference_of(const Problem& problem, const Tensors& inputs,

@@ -225,12 +225,14 @@ Verification compare_all(const Reference& reference, const Tensors& outputs, Rea
   return verification;
 }
 
-Verification judge(const Problem& problem, const DataSet& set, const Tensors& inputs,
-                   const Tensors& outputs, Reason trespass, const DeviceInfo& device,
-                   int iteration) {
-  const Reference reference = reference_of(problem, inputs, reference_options(set.check, device));
+Verification judge(const Problem& problem, const std::string& variant, const DataSet& set,
+                   const Tensors& inputs, const Tensors& outputs, Reason trespass,
+                   const DeviceInfo& device, int iteration) {
+  const Reference reference =
+      reference_of(problem, inputs, reference_options(set.check, device, variant));
   Verification verification = compare_all(reference, outputs, std::move(trespass), iteration);
   verification.problem = problem.text();
+  verification.variant = variant;
   verification.data_set = set.name;
   return verification;
 }
@@ -245,10 +247,8 @@ Verification run_and_judge(Runtime& runtime, Trial& trial, const DataSet& set, s
   trial.upload(inputs);
   trial.run(kIteration);
   const Tensors outputs = trial.download();
-  Verification verification =
-      judge(problem, set, inputs, outputs, trial.trespass(), runtime.device(), kIteration);
-  verification.variant = trial.plan().variant;
-  return verification;
+  return judge(problem, trial.plan().variant, set, inputs, outputs, trial.trespass(),
+               runtime.device(), kIteration);
 }
 
 }  // namespace

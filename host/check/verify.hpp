@@ -77,9 +77,9 @@ struct Verification {
 Verification compare_all(const Reference& reference, const Tensors& outputs, Reason trespass,
                          int iteration);
 /// The same. The reference is computed from the inputs, for the check of the data set.
-Verification judge(const Problem& problem, const DataSet& set, const Tensors& inputs,
-                   const Tensors& outputs, Reason trespass, const DeviceInfo& device,
-                   int iteration = 0);
+Verification judge(const Problem& problem, const std::string& variant, const DataSet& set,
+                   const Tensors& inputs, const Tensors& outputs, Reason trespass,
+                   const DeviceInfo& device, int iteration = 0);
 /// Prepares, runs and compares every element.
 Verification verify(Runtime& runtime, const Problem& problem, const DataSet& set,
                     std::uint64_t seed, const PlanOptions& options = {});

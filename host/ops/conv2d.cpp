@@ -48,6 +48,10 @@ void check_conv2d(const Problem& problem, Values& values) {
   unite(values, "dilation", {{"dilation_h", conv.dilation_h}, {"dilation_w", conv.dilation_w}}, "0",
         1);
   if (conv.s == conv.r) values["s"] = "0";
+  if (problem.choice("algo") != "winograd") return;
+  if (const Reason reason = conv2d_plan::not_winograd(problem)) {
+    bad_field(problem, "algo", "but " + *reason);
+  }
 }
 
 std::vector<Field> conv2d_fields() {
@@ -73,6 +77,7 @@ std::vector<Field> conv2d_fields() {
           step_field("dilation_w", "columns alone; 0: as dilation", "0"),
           extent("groups", "number of groups of a grouped convolution", "1"),
           choice("layout", "order of the axes", {"nchw", "nhwc"}, "nchw"),
+          choice("algo", "how 3x3 filters are summed", {"auto", "winograd", "direct"}, "auto"),
           flag("bias", "b[k] is added"),
           flag("residual", "r, of y's shape, is added after the activation"),
           choice("act", "activation", activation_names(), "none")};
@@ -101,6 +106,14 @@ std::vector<TensorSpec> conv2d_tensors(const Problem& problem) {
 std::vector<Variant> variants() {
   std::vector<Variant> all = conv2d_nchw_variants();
   for (const Variant& variant : conv2d_nhwc_variants()) all.push_back(variant);
+  for (Variant& variant : all) {
+    if (variant.name == "conv2d_winograd") continue;
+    variant.refuses = [refuses = variant.refuses](const Problem& problem,
+                                                  const DeviceInfo& device) -> Reason {
+      if (problem.choice("algo") == "winograd") return "algo=winograd asks for conv2d_winograd";
+      return refuses(problem, device);
+    };
+  }
   return all;
 }
 

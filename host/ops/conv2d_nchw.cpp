@@ -13,113 +13,15 @@ using namespace conv2d_plan;
 
 constexpr int kTile = kConvTile;
 
-Reason cannot_read(const Problem& problem) {
-  if (Reason reason = conv2d_not_offered(problem)) return reason;
-  if (Conv2d(problem).nhwc) return "this variant reads layout=nchw";
-  return {};
-}
-
 /// Where half sums would gain nothing, float ones keep the promise of acc=chunk; not of acc=f16.
 Reason sums_in_half_throughout(const Problem& problem) {
   if (accumulator(problem) != Acc::f16) return {};
   return "this variant has no sums in half: use acc=chunk, which is as fast here";
 }
 
-// ---- conv2d_1x1 ----
+// ---- conv2d_3x3 ----
 
-/// The problem with the dtype of its packed weights: that of its sums, so that the loop over c need
-/// not convert them.
-Conv2d with_packed_dtype(const Problem& problem) {
-  Conv2d conv(problem);
-  if (accumulator(problem) == Acc::f32) conv.dtype = Dtype::f32;
-  return conv;
-}
-
-Reason refuses_1x1(const Problem& problem, const DeviceInfo& device) {
-  if (Reason reason = cannot_read(problem)) return reason;
-  const Conv2d conv(problem);
-  if (Reason reason = not_pointwise(conv)) return reason;
-  if (conv.h * conv.w % kTile != 0) {
-    return fmt::format("h*w={} is no multiple of {}", conv.h * conv.w, kTile);
-  }
-  return packed_too_large(with_packed_dtype(problem), device);
-}
-
-/// Instructions a channel by Mesa's compilers, addresses kept in two halves.
-ConvWork work_1x1(const Problem& problem, int vectors) {
-  const bool two = vectors == 2;
-  switch (accumulator(problem)) {
-    case Acc::chunk:
-      return two ? ConvWork{28.5, 350} : ConvWork{16.5, 220};
-    case Acc::f16:
-      return two ? ConvWork{23.6, 280} : ConvWork{13.3, 180};
-    case Acc::f32:
-      break;
-  }
-  if (problem.dtype() == Dtype::f16) return two ? ConvWork{50.5, 300} : ConvWork{28, 190};
-  return two ? ConvWork{42.5, 280} : ConvWork{24, 170};
-}
-
-/// Whether c is whole trips of the kernel's loop, so that it needs none for the channels that are
-/// left.
-bool is_whole_trips(const Problem& problem) {
-  constexpr int kTrip[] = {8, kChunk, 16};  // by accumulator
-  return Conv2d(problem).c % kTrip[static_cast<int>(accumulator(problem))] == 0;
-}
-
-/// Whether Mesa's compilers keep the sums of two vectors in registers: not beside the longest
-/// activations, nor beside any but the shortest where c leaves a rest, nor in half storage beside
-/// float ones.
-bool holds_two_vectors(const Problem& problem) {
-  const std::string& act = problem.choice("act");
-  const bool is_short = act == "none" || act == "relu" || act == "relu6";
-  if (act == "gelu" || act == "tanh" || (!is_short && !is_whole_trips(problem))) return false;
-  return problem.dtype() == Dtype::f32 || accumulator(problem) == Acc::f16;
-}
-
-/// Two vectors a tile where that is quicker; else one, and maybe in parts.
-ConvTiling tiling_1x1(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
-  const Conv2d conv(problem);
-  const int vectors = conv.h * conv.w / kTile;
-  ConvTiling one, two;
-  one.columns = vectors;
-  two.columns = ceil_div(vectors, 2);
-  one.rows = two.rows = ceil_div(conv.k, kTile);
-  two.vectors = 2;
-  choose_lanes(two, device, wanted);
-  const double time_one = predicted(conv, one, work_1x1(problem, 1), device);
-  const double time_two = predicted(conv, two, work_1x1(problem, 2), device);
-  // A tile that is moved left needs as many vectors before it.
-  if (holds_two_vectors(problem) && time_two < time_one && vectors >= 2 * 16) {
-    two.columns = ceil_div(vectors, 2 * two.lx) * two.lx;
-    return two;
-  }
-  one.parts = choose_parts(conv, one, work_1x1(problem, 1), device);
-  choose_lanes(one, device, wanted);
-  return one;
-}
-
-void plan_1x1(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-              Plan& plan) {
-  const Conv2d conv(problem);
-  const ConvTiling tiling = tiling_1x1(problem, device, wanted);
-  const int sums = static_cast<int>(accumulator(problem)), map = conv.h * conv.w;
-  const bool whole = tiling.vectors == 2 && is_whole_trips(problem);
-  const std::string text = options(
-      problem, fmt::format("{} -DCONV2D_VECTORS={}{}{}{}", geometry_options(tiling), tiling.vectors,
-                           sums > 0 ? fmt::format(" -DCONV2D_ACC={}", sums) : "",
-                           whole ? " -DCONV2D_REST=0" : "", split_addresses(device)));
-  add_packed(with_packed_dtype(problem), "conv2d_1x1.cl", "conv2d_1x1_pack", tiling, text, conv.c,
-             {BufferArg{"w"}, BufferArg{"w_packed"}, conv.c, conv.k}, plan);
-  const int plane = map * static_cast<int>(size_of(conv.dtype));
-  plan.launches.push_back(tile_launch("conv2d_1x1.cl", "conv2d_1x1", text, tiling, conv.n,
-                                      arguments(conv, "w_packed", {conv.c, map, conv.k, plane})));
-  plan.clocks = predicted(conv, tiling, work_1x1(problem, tiling.vectors), device);
-}
-
-// ---- conv2d_depthwise ----
-
-/// What conv2d_depthwise and conv2d_3x3 ask of the rows of x.
+/// What conv2d_3x3 asks of the rows of x.
 Reason cannot_read_rows(const Conv2d& conv) {
   if (conv.r != 3 || conv.s != 3)
     return fmt::format("the filter is {}x{}, not 3x3", conv.r, conv.s);
@@ -133,54 +35,11 @@ Reason cannot_read_rows(const Conv2d& conv) {
   return {};
 }
 
-Reason refuses_depthwise(const Problem& problem, const DeviceInfo&) {
-  if (Reason reason = cannot_read(problem)) return reason;
-  const Conv2d conv(problem);
-  if (conv.groups != conv.c || conv.groups != conv.k) {
-    return fmt::format("groups={} is not both c={} and k={}", conv.groups, conv.c, conv.k);
-  }
-  return cannot_read_rows(conv);
-}
-
 /// The map as constants, where its rows end with those of y.
 std::string fixed_map(const Conv2d& conv) {
   if (conv.ow() * conv.stride_w != conv.w) return {};
   return fixed(conv, {{"CONV2D_H", conv.h}, {"CONV2D_W", conv.w}});
 }
-
-int depthwise_rows(const Conv2d& conv, const DeviceInfo& device) {
-  const std::int64_t columns = std::int64_t{conv.n} * conv.k * ceil_div(conv.ow(), kTile);
-  if (conv.stride_h == 1) {
-    return choose_rows({{4, 430}, {2, 300}, {1, 220}}, conv.oh(), columns, conv.oh(), device);
-  }
-  return choose_rows({{4, 560}, {2, 360}, {1, 250}}, conv.oh(), columns, conv.oh(), device);
-}
-
-void plan_depthwise(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                    Plan& plan) {
-  constexpr int kWidest = 4;
-  const Conv2d conv(problem);
-  const int rows = depthwise_rows(conv, device), planes = conv.n * conv.k;
-  const int columns = ceil_div(conv.ow(), kTile), tiles = ceil_div(conv.oh(), rows);
-  const int items = group_items(device, wanted);
-  const int lx = std::min(kWidest, items), ly = std::min(kWidest, items / lx);
-  const int lz = static_cast<int>(
-      std::min<std::int64_t>(items / lx / ly, floor_power_of_two(device.max_work_items[2])));
-  const char* chunk = accumulator(problem) == Acc::f32 ? "" : " -DCONV2D_CHUNK=9";
-  const std::string text =
-      options(problem, fmt::format("-DCONV2D_LX={} -DCONV2D_LY={} -DCONV2D_LZ={} -DCONV2D_ROWS={} "
-                                   "-DCONV2D_STRIDE={}{}{}",
-                                   lx, ly, lz, rows, conv.stride_h, chunk, fixed_map(conv)));
-  plan.launches.push_back(
-      {"conv2d_depthwise.cl",
-       "conv2d_depthwise",
-       text,
-       {round_up(columns, lx), round_up(tiles, ly), round_up(planes, lz)},
-       {lx, ly, lz},
-       arguments(conv, "w", {conv.k, planes, conv.h, conv.w, conv.oh(), conv.ow(), conv.pad_t})});
-}
-
-// ---- conv2d_3x3 and conv2d_direct ----
 
 ConvTiling tiling_rows(const Conv2d& conv, int vectors, const ConvWork& work,
                        const DeviceInfo& device, const PlanOptions& wanted) {
@@ -194,7 +53,7 @@ ConvTiling tiling_rows(const Conv2d& conv, int vectors, const ConvWork& work,
 }
 
 Reason refuses_3x3(const Problem& problem, const DeviceInfo& device) {
-  if (Reason reason = cannot_read(problem)) return reason;
+  if (Reason reason = cannot_read_nchw(problem)) return reason;
   if (Reason reason = sums_in_half_throughout(problem)) return reason;
   const Conv2d conv(problem);
   if (Reason reason = cannot_read_rows(conv)) return reason;
@@ -254,55 +113,74 @@ void plan_3x3(const Problem& problem, const DeviceInfo& device, const PlanOption
   plan.clocks = predicted(conv, tiling, work_3x3(conv, tiling.vectors, chunk), device);
 }
 
-Reason refuses_direct(const Problem& problem, const DeviceInfo& device) {
-  if (Reason reason = cannot_read(problem)) return reason;
-  if (Reason reason = sums_in_half_throughout(problem)) return reason;
-  return packed_too_large(Conv2d(problem), device);
+double clocks_3x3(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
+  const Conv2d conv(problem);
+  const int chunk = chunk_3x3(problem);
+  const ConvTiling tiling = tiling_3x3(conv, chunk, device, wanted);
+  return predicted(conv, tiling, work_3x3(conv, tiling.vectors, chunk), device);
 }
 
-void plan_direct(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                 Plan& plan) {
-  const Conv2d conv(problem);
-  const ConvWork work{20 + 60.0 * conv.r * conv.s, 300};
-  const ConvTiling tiling = tiling_rows(conv, 1, work, device, wanted);
-  const std::string text = options(problem, geometry_options(tiling));
-  add_pack(conv, tiling, plan);
-  plan.launches.push_back(tile_launch("conv2d.cl", "conv2d_direct", text, tiling, conv.n,
-                                      any_filter_arguments(conv, "w_packed")));
+// ---- the choice ----
+
+/// Variants that are compared by their clocks.
+struct Timed {
+  const char* name;
+  Reason (*refuses)(const Problem&, const DeviceInfo&);
+  double (*clocks)(const Problem&, const DeviceInfo&, const PlanOptions&);
+};
+
+constexpr Timed kTimed[] = {{"conv2d_winograd", refuses_winograd, winograd_clocks},
+                            {"conv2d_product", refuses_product, product_clocks},
+                            {"conv2d_product_rows", refuses_product_rows, product_rows_clocks},
+                            {"conv2d_3x3", refuses_3x3, clocks_3x3}};
+
+/// Whether a variant after kTimed[at] is predicted to be faster.
+template <int at>
+Reason outdone(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
+  if (problem.choice("algo") == "winograd") return {};
+  const double own = kTimed[at].clocks(problem, device, wanted);
+  for (const Timed* other = kTimed + at + 1; other != std::end(kTimed); ++other) {
+    if (other->refuses(problem, device)) continue;
+    if (other->clocks(problem, device, wanted) >= own) continue;
+    return fmt::format("{} is predicted to be faster", other->name);
+  }
+  return {};
 }
 
 // ---- conv2d_plain ----
 
 Reason refuses_plain(const Problem& problem, const DeviceInfo&) {
-  if (Reason reason = cannot_read(problem)) return reason;
+  if (Reason reason = cannot_read_nchw(problem)) return reason;
   return sums_in_half_throughout(problem);
 }
 
 void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                 Plan& plan) {
   const Conv2d conv(problem);
-  ConvTiling tiling;
-  tiling.lx = std::min(4, group_items(device, wanted));
-  tiling.ly = group_items(device, wanted) / tiling.lx;
-  plan.launches.push_back({"conv2d.cl",
-                           "conv2d_plain",
-                           options(problem, geometry_options(tiling)),
-                           {round_up(conv.ow(), tiling.lx), round_up(conv.oh(), tiling.ly),
-                            std::int64_t{conv.n} * conv.k},
-                           {tiling.lx, tiling.ly, 1},
-                           any_filter_arguments(conv, "w")});
+  const int lx = std::min(4, group_items(device, wanted)), ly = group_items(device, wanted) / lx;
+  plan.launches.push_back(
+      {"conv2d.cl",
+       "conv2d_plain",
+       options(problem, fmt::format("-DCONV2D_LX={} -DCONV2D_LY={}", lx, ly)),
+       {round_up(conv.ow(), lx), round_up(conv.oh(), ly), std::int64_t{conv.n} * conv.k},
+       {lx, ly, 1},
+       any_filter_arguments(conv, "w")});
 }
 
 }  // namespace
 
 std::vector<Variant> conv2d_nchw_variants() {
-  return {
-      {"conv2d_1x1", "a matrix product for each image; weights packed once", refuses_1x1, plan_1x1},
-      {"conv2d_depthwise", "a 3x3 filter for each channel", refuses_depthwise, plan_depthwise},
-      {"conv2d_3x3", "3x3, stride 1 or 2, aligned rows; weights packed once", refuses_3x3,
-       plan_3x3},
-      {"conv2d_direct", "any filter; weights packed once", refuses_direct, plan_direct},
-      {"conv2d_plain", "any filter; weights that change", refuses_plain, plan_plain}};
+  return {{"conv2d_winograd", "3x3, stride 1, by Winograd's F(2x2,3x3); weights packed once",
+           refuses_winograd, plan_winograd, outdone<0>},
+          {"conv2d_product", "any filter, as a product of weights and planes; weights packed once",
+           refuses_product, plan_product, outdone<1>},
+          {"conv2d_product_rows", "a filter of several taps, whose rows are moved; the same",
+           refuses_product_rows, plan_product_rows, outdone<2>},
+          {"conv2d_depthwise", "a filter for each channel; weights packed once",
+           refuses_depthwise_nchw, plan_depthwise_nchw},
+          {"conv2d_3x3", "3x3, stride 1 or 2, aligned rows; weights packed once", refuses_3x3,
+           plan_3x3},
+          {"conv2d_plain", "any filter; weights that change", refuses_plain, plan_plain}};
 }
 
 }  // namespace clam

@@ -9,9 +9,19 @@
 
 namespace clam::conv2d_plan {
 
+Reason cannot_read_nchw(const Problem& problem) {
+  if (Reason reason = conv2d_not_offered(problem)) return reason;
+  if (Conv2d(problem).nhwc) return "this variant reads layout=nchw";
+  return {};
+}
+
 std::string options(const Problem& problem, const std::string& geometry) {
   std::string text = problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "";
-  text += geometry;
+  return text + geometry + epilogue_options(problem);
+}
+
+std::string epilogue_options(const Problem& problem) {
+  std::string text;
   if (problem.flag("bias")) text += " -DCONV2D_BIAS=1";
   if (problem.flag("residual")) text += " -DCONV2D_RESIDUAL=1";
   if (problem.choice("act") != "none") text += " -DCONV2D_ACT=" + problem.choice("act");
@@ -37,13 +47,12 @@ int group_items(const DeviceInfo& device, const PlanOptions& wanted) {
 
 double predicted(const Conv2d& conv, const ConvTiling& tiling, const ConvWork& work,
                  const DeviceInfo& device) {
-  constexpr double kAddingUp = 200;
-  const double items = 1.0 * tiling.columns * tiling.rows * conv.n;
-  if (tiling.parts == 1) {
-    return predicted_clocks(items, work.channel * conv.cg() + work.rest, device);
-  }
-  return predicted_clocks(items * tiling.parts, work.channel * conv.part() + work.rest + kAddingUp,
-                          device);
+  constexpr double kAddingUp = 200, kLatency = 25;
+  const double items = 1.0 * tiling.columns * tiling.rows * conv.n * tiling.parts;
+  const double instructions = tiling.parts == 1
+                                  ? work.channel * conv.cg() + work.rest
+                                  : work.channel * conv.part() + work.rest + kAddingUp;
+  return std::max(predicted_clocks(items, instructions, device), kLatency * instructions);
 }
 
 int choose_parts(const Conv2d& conv, const ConvTiling& tiling, const ConvWork& work,

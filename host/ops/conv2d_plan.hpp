@@ -21,7 +21,7 @@ struct ConvTiling {
   int columns = 0;  ///< tiles along the map
   int rows = 0;     ///< tiles along the channels
   int parts = 1;    ///< work-items that share the sums of a tile
-  int vectors = 1;  ///< of 4 pixels in a tile; 2 only in conv2d_1x1 and conv2d_3x3
+  int vectors = 1;  ///< of 4 pixels in a tile; 2 only in conv2d_3x3
   int lx = 1, ly = 1;
 };
 
@@ -32,8 +32,14 @@ struct ConvWork {
 
 namespace conv2d_plan {
 
+/// Why kernels for layout=nchw cannot compute the problem, on any device; empty when they can.
+Reason cannot_read_nchw(const Problem& problem);
+
 /// What all kernels of conv2d take: dtype, then `geometry`, then what follows the sum.
 std::string options(const Problem& problem, const std::string& geometry);
+
+/// Those alone that say what follows the sum, each after a space.
+std::string epilogue_options(const Problem& problem);
 
 /// " -DNAME=VALUE..." that fix extents as constants. They spare address arithmetic and cost a build
 /// of their own, which only a large problem repays: empty for others.
@@ -48,13 +54,14 @@ Reason not_pointwise(const Conv2d& conv);
 /// x, weights, b, r, y, and then ints.
 std::vector<Arg> arguments(const Conv2d& conv, const char* weights,
                            std::initializer_list<int> ints);
+
 /// The ints of the kernels for any filter.
 std::vector<Arg> any_filter_arguments(const Conv2d& conv, const char* weights);
 
 /// The work-items that a device and the caller allow in a group.
 int group_items(const DeviceInfo& device, const PlanOptions& wanted);
 
-/// Clocks of a tiling by the model of predicted_clocks, parts included.
+/// Clocks of a tiling, parts included: those of predicted_clocks, or a warp's latency.
 double predicted(const Conv2d& conv, const ConvTiling& tiling, const ConvWork& work,
                  const DeviceInfo& device);
 /// Sums are cut into parts where tiles are too few to keep a device busy.
@@ -73,6 +80,31 @@ void add_packed(const Conv2d& conv, const char* file, const char* kernel, const 
 /// The same by conv2d_pack.
 void add_pack(const Conv2d& conv, const ConvTiling& tiling, Plan& plan);
 Reason packed_too_large(const Conv2d& conv, const DeviceInfo& device);
+
+// conv2d_product: planes are x or maps; conv2d_product_rows: they are rows. Clocks are those of all
+// launches.
+Reason refuses_product(const Problem& problem, const DeviceInfo& device);
+Reason refuses_product_rows(const Problem& problem, const DeviceInfo& device);
+void plan_product(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+                  Plan& plan);
+void plan_product_rows(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+                       Plan& plan);
+double product_clocks(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted);
+double product_rows_clocks(const Problem& problem, const DeviceInfo& device,
+                           const PlanOptions& wanted);
+
+// conv2d_depthwise.
+Reason refuses_depthwise_nchw(const Problem& problem, const DeviceInfo& device);
+void plan_depthwise_nchw(const Problem& problem, const DeviceInfo& device,
+                         const PlanOptions& wanted, Plan& plan);
+
+/// Why Winograd's sum cannot compute the problem, on any device; empty when it can.
+Reason not_winograd(const Problem& problem);
+Reason refuses_winograd(const Problem& problem, const DeviceInfo& device);
+void plan_winograd(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+                   Plan& plan);
+/// Clocks of its launches.
+double winograd_clocks(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted);
 
 }  // namespace conv2d_plan
 

@@ -223,7 +223,7 @@ TEST(mali, gate_sees_the_large_tiles_of_each_accumulator) {
       EXPECT_TRUE(is_seen(kernel, acc, "-DBMM_M0=1 ")) << kernel << " " << acc;
     }
   }
-  EXPECT_TRUE(is_seen("conv2d_1x1", "-DCONV2D_ACC=2", ""));
+  EXPECT_TRUE(is_seen("conv2d_product", "-DCONV2D_ACC=2", ""));
   for (const char* kernel : {"conv2d_3x3", "conv2d_depthwise", "conv2d_nhwc"}) {
     EXPECT_TRUE(is_seen(kernel, "-DCONV2D_CHUNK=", "")) << kernel;
   }
@@ -262,7 +262,7 @@ TEST(mali, gate_sees_few_kernels_of_most_gpus) {
     EXPECT_GE(kernels, 10) << key;
     if (gpu->family == Gpu::Family::midgard) {
       EXPECT_EQ(names.count("conv2d_3x3"), 0u);
-      EXPECT_EQ(names.count("conv2d_direct"), 1u);
+      EXPECT_EQ(names.count("conv2d_product"), 1u);
     }
     const bool is_midgard = gpu->family == Gpu::Family::midgard;
     EXPECT_EQ(names.count(is_midgard ? "nms_walk" : "dense_packed"), 1u) << key;

@@ -317,9 +317,9 @@ TEST(mali, predict_counts_the_products_of_a_problem) {
        "-DBMM_WHOLE=1",
        "valhall_batch_matmul_nt.txt", 1.1},
       {"conv2d c=256 h=2 w=2 k=256 r=1 dtype=f32 bias act=relu",
-       "-DCONV2D_LX=4 -DCONV2D_LY=1 -DCONV2D_PARTS=16 -DCONV2D_VECTORS=1 -DCONV2D_SPLIT=1 "
-       "-DCONV2D_BIAS=1 -DCONV2D_ACT=relu",
-       "valhall_conv2d_1x1.txt", 5.1}};  // one vector a map, four to a group, and maybe 4 c left
+       "-DCONV2D_LX=1 -DCONV2D_LY=4 -DCONV2D_PARTS=16 -DCONV2D_VECTORS=1 -DCONV2D_WHOLE=1 "
+       "-DCONV2D_FLAT=1 -DCONV2D_SPLIT=1 -DCONV2D_BIAS=1 -DCONV2D_ACT=relu",
+       "valhall_conv2d_product.txt", 1.1}};
   for (const auto& row : rows) {
     const Problem problem = Problem::parse(row.problem);
     const Plan plan = make_plan(problem, gpu_device(g610()));

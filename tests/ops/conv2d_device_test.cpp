@@ -29,7 +29,26 @@ HostTensor tensor(Dtype dtype, Shape shape, const std::vector<double>& values) {
   return tensor;
 }
 
+/// conv2d_product as a device of so many cores would run it: few cores want large tiles, many want
+/// sums in parts.
+Plan on_cores(int cores, const Problem& problem, const std::string& variant) {
+  DeviceInfo device = test::runtime().device();
+  device.compute_units = cores;
+  return make_plan(problem, device, {variant});
+}
+
 using conv2d_device = test::OpDevice;
+
+class conv2d_product_device : public test::OpDevice {
+ protected:
+  static void expect_right_on_cores(int cores, const Problem& problem, const std::string& variant) {
+    const Plan plan = on_cores(cores, problem, variant);
+    SCOPED_TRACE(problem.text() + plan.launches.back().options);
+    const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
+    Trial trial(test::runtime(), plan);
+    expect_pass(trial, inputs, expected(problem, inputs, Check::exact));
+  }
+};
 
 /// Kernels made worse on purpose: one driver is enough to see that they are caught.
 class conv2d_broken : public test::OpDevice {};
@@ -39,33 +58,32 @@ TEST_F(conv2d_device, groups_too_small_for_parts_compute_the_same) {
   const Tensors inputs = make_inputs(problem, data_set("zero_mean"), test::seed());
   const Reference reference = expected(problem, inputs, Check::zero_mean);
   for (const int limit : {1, 8}) {
-    for_each_variant(problem, limit, [&](Trial& trial) { expect_pass(trial, inputs, reference); });
+    for_each_variant(problem, limit, [&](Trial& trial) {
+      expect_pass(trial, inputs, expected_of(trial, inputs, Check::zero_mean, reference));
+    });
   }
-}
-
-/// The plan with tiles of another height; small problems would never choose the high ones.
-Plan with_rows(Plan plan, int oh, int rows) {
-  Launch& launch = plan.launches.back();
-  launch.options.replace(launch.options.find("ROWS=") + 5, 1, std::to_string(rows));
-  const std::int64_t tiles = (oh + rows - 1) / rows, group = launch.local[1];
-  launch.global[1] = (tiles + group - 1) / group * group;
-  return plan;
 }
 
 TEST_F(conv2d_device, every_height_of_a_depthwise_tile_is_right_at_its_edges) {
-  for (const int stride : {1, 2}) {
-    for (const int rows : {1, 2, 4}) {
-      for (const int h : {1, 2, rows * stride, rows * stride + 1, 2 * rows * stride - 1}) {
-        const Problem problem =
-            parse(fmt::format("conv2d c=2 h={} w=12 k=2 r=3 stride={} pad=1 groups=2", h, stride));
-        SCOPED_TRACE(fmt::format("{} rows {}", problem.text(), rows));
-        const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
-        const Plan plan = make_plan(problem, test::runtime().device(), {"conv2d_depthwise"});
-        Trial trial(test::runtime(), with_rows(plan, Conv2d(problem).oh(), rows));
-        expect_pass(trial, inputs, expected(problem, inputs, Check::exact));
-      }
+  // Of one slow core, so that small problems have high tiles.
+  DeviceInfo device = test::runtime().device();
+  device.compute_units = 1;
+  std::set<std::string> heights;
+  for (const char* line : {"c=1 h={} w=20 k=1 r=3 pad=1", "c=99 h={} w=20 k=99 r=3 pad=1 groups=99",
+                           "c=90 h={} w=18 k=90 r=3 s=2 pad=1 dilation=2 groups=90",
+                           "c=40 h={} w=21 k=40 r=5 pad=2 groups=40"}) {
+    for (const int h : {9, 10, 11, 12}) {
+      const Problem problem = parse("conv2d " + fmt::format(fmt::runtime(line), h));
+      SCOPED_TRACE(problem.text());
+      const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
+      const Plan plan = make_plan(problem, device, {"conv2d_depthwise"});
+      const std::string& options = plan.launches.back().options;
+      heights.insert(options.substr(options.find("ROWS="), 6));
+      Trial trial(test::runtime(), plan);
+      expect_pass(trial, inputs, expected(problem, inputs, Check::exact));
     }
   }
+  EXPECT_EQ(heights, (std::set<std::string>{"ROWS=1", "ROWS=2", "ROWS=3", "ROWS=4"}));
 }
 
 /// The plan for a compiler that gains by split addresses.
@@ -76,8 +94,10 @@ Plan with_split(Plan plan) {
 }
 
 constexpr const char* kSplit[][2] = {
-    {"conv2d_1x1.cl", "conv2d n=2 c=79 h=4 w=20 k=9 r=1"},
-    {"conv2d_1x1.cl", "conv2d c=130 h=4 w=4 k=7 r=1 bias"},
+    {"conv2d_product.cl", "conv2d n=2 c=79 h=4 w=20 k=9 r=1"},
+    {"conv2d_product.cl", "conv2d c=130 h=4 w=5 k=7 r=1 bias"},
+    {"conv2d_product.cl", "conv2d c=130 h=3 w=5 k=7 r=1 bias"},
+    {"conv2d_product.cl", "conv2d n=2 c=14 h=6 w=5 k=8 r=3 stride=2 groups=2 residual"},
     {"conv2d_3x3.cl", "conv2d n=2 c=37 h=5 w=8 k=6 r=3 pad=1"},
     {"conv2d_3x3.cl", "conv2d c=5 h=9 w=16 k=701 r=3 pad=1"},
     {"conv2d_3x3.cl", "conv2d c=9 h=8 w=12 k=5 r=3 stride=2 pad=1"},
@@ -85,7 +105,7 @@ constexpr const char* kSplit[][2] = {
 
 TEST_F(conv2d_device, split_addresses_give_the_same_bits_on_either_way) {
   const test::TemporaryFolder folder;
-  for (const char* file : {"conv2d_1x1.cl", "conv2d_3x3.cl", "conv2d_nhwc.cl"}) {
+  for (const char* file : {"conv2d_product.cl", "conv2d_3x3.cl", "conv2d_nhwc.cl"}) {
     test::break_kernel(folder, file, "< (uint)(ulong)base", ">= 0 * (uint)(ulong)base");
   }
   const auto carrying = test::runtime_with_kernels(folder);
@@ -93,7 +113,7 @@ TEST_F(conv2d_device, split_addresses_give_the_same_bits_on_either_way) {
     for (const auto& [file, line] : kSplit) {
       for (const char* acc : {"", " acc=chunk", " acc=f16"}) {
         if (*acc != 0 && dtype == "f32") continue;
-        if (test::contains(acc, "f16") && !test::contains(file, "1x1")) continue;
+        if (test::contains(acc, "f16") && !test::contains(file, "product")) continue;
         const Problem problem = parse(std::string(line) + acc, dtype);
         SCOPED_TRACE(problem.text());
         const std::string variant = std::string(file).substr(0, std::string(file).find('.'));
@@ -109,58 +129,43 @@ TEST_F(conv2d_device, split_addresses_give_the_same_bits_on_either_way) {
   }
 }
 
-/// conv2d_1x1 as a device of one core would run it: tiles of two vectors pay sooner there.
-Plan on_one_core(const Problem& problem, DeviceInfo device) {
-  device.compute_units = 1;
-  const Plan plan = make_plan(problem, device, {"conv2d_1x1"});
-  EXPECT_TRUE(test::contains(plan.launches.back().options, "VECTORS=2")) << problem.text();
-  return plan;
-}
-
-TEST_F(conv2d_device, tiles_of_two_vectors_are_right_at_the_end_of_a_map) {
+TEST_F(conv2d_product_device, tiles_of_two_vectors_are_right_at_the_end_of_a_map) {
+  int of_two_vectors = 0;
   for (const std::string& dtype : dtypes()) {
     const char* acc = dtype == "f16" ? " acc=f16" : "";
-    for (const int w : {32, 33, 47, 48, 49, 63, 65}) {
-      const Problem problem = parse(fmt::format("conv2d c=5 h=4 w={} k=301 r=1{}", w, acc), dtype);
-      const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
-      Trial trial(test::runtime(), on_one_core(problem, test::runtime().device()));
-      expect_pass(trial, inputs, expected(problem, inputs, Check::exact));
-    }
-  }
-}
-
-/// c around a trip of the loops over c: of 1, 4, 8, 16 and 32 channels.
-TEST_F(conv2d_device, sums_of_conv2d_1x1_are_right_at_the_ends_of_its_trips) {
-  for (const std::string& dtype : dtypes()) {
-    for (const char* acc : {"", " acc=chunk", " acc=f16"}) {
-      if (*acc != 0 && dtype == "f32") continue;
-      for (const int c : {1, 3, 4, 7, 8, 9, 15, 16, 17, 28, 31, 32, 33, 63, 64, 71}) {
-        for (const char* rest : {"h=4 w=33 k=301 r=1", "h=4 w=8 k=5 r=1"}) {
-          const Problem problem = parse(fmt::format("conv2d c={} {}{}", c, rest, acc), dtype);
-          SCOPED_TRACE(problem.text());
-          const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
-          DeviceInfo device = test::runtime().device();
-          device.compute_units = 1;
-          Trial trial(test::runtime(), make_plan(problem, device, {"conv2d_1x1"}));
-          expect_pass(trial, inputs, expected(problem, inputs, Check::exact));
+    for (const char* map : {"h=1 w=4", "h=1 w=5", "h=4 w=32", "h=4 w=33", "h=7 w=7", "h=9 w=13"}) {
+      for (const char* filter : {"r=1", "r=3 pad=1", "r=2 stride=2 pad=1"}) {
+        const Problem problem =
+            parse(fmt::format("conv2d n=2 c=5 {} k=301 {}{}", map, filter, acc), dtype);
+        for (const char* variant : {"conv2d_product", "conv2d_product_rows"}) {
+          if (find_variant(op_of(problem), variant).refuses(problem, test::runtime().device()))
+            continue;
+          const Plan plan = on_cores(1, problem, variant);
+          of_two_vectors += test::contains(plan.launches.back().options, "VECTORS=2");
+          expect_right_on_cores(1, problem, variant);
         }
       }
     }
   }
+  EXPECT_GE(of_two_vectors, 8);
 }
 
-TEST_F(conv2d_device, a_tile_of_two_vectors_that_is_not_moved_is_caught) {
-  const test::TemporaryFolder folder;
-  test::break_kernel(folder, "conv2d_1x1.cl", "? own - CONV2D_LX", "? own - 1");
-  const auto broken = test::runtime_with_kernels(folder);
-  const Problem problem = parse("conv2d c=5 h=4 w=33 k=301 r=1");
-  const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
-  Trial trial(*broken, on_one_core(problem, broken->device()));
-  trial.upload(inputs);
-  trial.run(1);
-  const Tensors outputs = trial.download();
-  const Reference reference = expected(problem, inputs, Check::exact);
-  EXPECT_FALSE(compare_all(reference, outputs, trial.trespass(), 1).pass());
+/// Planes around a trip of the loops over them: of 1, 4, 8, 16 and 32.
+TEST_F(conv2d_product_device, sums_are_right_at_the_ends_of_trips) {
+  for (const std::string& dtype : dtypes()) {
+    for (const char* acc : {"", " acc=chunk", " acc=f16"}) {
+      if (*acc != 0 && dtype == "f32") continue;
+      for (const int c : {1, 3, 4, 7, 8, 9, 15, 16, 17, 28, 31, 32, 33, 63, 64, 71}) {
+        for (const int cores : {1, 64}) {
+          const bool rows = c % 2 == 1;
+          const Problem problem = parse(
+              fmt::format("conv2d c={} h=4 w=9 k=5 {}{}", c, rows ? "r=2 s=1 pad_t=1" : "r=1", acc),
+              dtype);
+          expect_right_on_cores(cores, problem, rows ? "conv2d_product_rows" : "conv2d_product");
+        }
+      }
+    }
+  }
 }
 
 TEST_F(conv2d_device, sums_whole_and_in_parts_are_right_at_the_edges_of_parts) {
@@ -216,25 +221,25 @@ TEST_F(conv2d_device, nan_stays_in_its_window_and_its_channel) {
   }
 }
 
-TEST_F(conv2d_device, taps_in_the_padding_are_left_out_whatever_their_weight) {
+/// A kernel may multiply padding by it; so its channel is not judged there, and all else is.
+TEST_F(conv2d_device, a_weight_that_is_not_finite_changes_its_channel_alone) {
   for (const std::string& dtype : dtypes()) {
-    for (const char* line :
-         {"conv2d c=3 h=1 w=4 k=3 r=3 pad=1", "conv2d c=20 h=1 w=4 k=3 r=3 pad=1",
-          "conv2d c=3 h=2 w=4 k=3 r=3 stride=2 pad=1", "conv2d c=3 h=1 w=1 k=3 r=3 pad=1",
-          "conv2d c=3 h=1 w=4 k=3 r=3 pad=1 groups=3",
-          "conv2d c=3 h=1 w=4 k=3 r=3 stride=2 pad=1 groups=3"}) {
+    for (const char* line : {"conv2d c=3 h=3 w=4 k=3 r=3 pad=1 algo=direct",
+                             "conv2d c=20 h=3 w=4 k=3 r=3 pad=1 algo=direct",
+                             "conv2d c=3 h=4 w=4 k=3 r=3 stride=2 pad=1",
+                             "conv2d c=3 h=5 w=5 k=3 r=3 pad=1 algo=direct",
+                             "conv2d c=3 h=3 w=4 k=3 r=3 pad=1 groups=3"}) {
       const Problem problem = parse(line, dtype);
-      const Conv2d conv(problem);
+      const std::int64_t products = Conv2d(problem).products(), outputs = Conv2d(problem).outputs();
       for (const double value : {kInfinity, -kInfinity, kNan}) {
         Tensors inputs = make_inputs(problem, data_set("zero_mean"), test::seed());
-        HostTensor& w = inputs.at("w");
-        for (std::int64_t i = 0; i < w.size(); i += 3) w.set(i, value);  // the left column ...
-        for (std::int64_t i = 0; i < w.size(); ++i) {
-          if (i % 9 < 3) w.set(i, value);  // ... and the upper row of taps
-        }
+        inputs.at("w").set(products, value);  // the upper left tap of channel 1
         const Expected y = expected(problem, inputs, Check::hard).at("y");
-        EXPECT_TRUE(std::isfinite(y.value[0]));
-        expect_like_reference(problem, inputs);
+        EXPECT_TRUE(std::isinf(y.bound[static_cast<std::size_t>(outputs / 3)]));
+        EXPECT_TRUE(std::isfinite(y.bound[0]));
+        for_each_variant(problem, 0, [&](Trial& trial) {
+          EXPECT_LE(compare(run(trial, inputs).at("y"), y, 1).worst_ratio, 1);
+        });
       }
     }
   }
@@ -242,8 +247,9 @@ TEST_F(conv2d_device, taps_in_the_padding_are_left_out_whatever_their_weight) {
 
 TEST_F(conv2d_device, infinities_and_negative_zeros_are_numbers) {
   for (const std::string& dtype : dtypes()) {
-    for (const char* line : {"conv2d c=5 h=6 w=8 k=5 r=3 pad=1", "conv2d c=5 h=6 w=8 k=5 r=1",
-                             "conv2d c=5 h=6 w=8 k=5 r=3 pad=1 groups=5"}) {
+    for (const char* line :
+         {"conv2d c=5 h=6 w=8 k=5 r=3 pad=1 algo=direct", "conv2d c=5 h=6 w=8 k=5 r=1",
+          "conv2d c=5 h=6 w=8 k=5 r=3 pad=1 groups=5"}) {
       const Problem problem = parse(line, dtype);
       Tensors inputs = make_inputs(problem, data_set("positive"), test::seed());
       HostTensor& x = inputs.at("x");
@@ -259,7 +265,7 @@ TEST_F(conv2d_device, infinities_and_negative_zeros_are_numbers) {
 /// One kernel a file, since the activations of a file are those of all its kernels.
 TEST_F(conv2d_device, every_activation_takes_infinities_as_its_reference_does) {
   const std::pair<const char*, const char*> kernels[] = {
-      {"conv2d_1x1", "conv2d c=1 h=2 w=4 k=2 r=1"},
+      {"conv2d_product", "conv2d c=1 h=2 w=4 k=2 r=1"},
       {"conv2d_depthwise", "conv2d c=1 h=2 w=4 k=1 r=3 pad=1"},
       {"conv2d_plain", "conv2d c=1 h=2 w=4 k=2 r=1"}};
   for (const std::string& act : activation_names()) {
@@ -322,38 +328,60 @@ TEST_F(conv2d_broken, broken_kernels_are_caught) {
   const char *three_by_three = "conv2d_3x3.cl", *nhwc = "conv2d_nhwc.cl";
   const char* nhwc_three = "conv2d n=2 c=4 h=5 w=7 k=6 r=3 pad=1 layout=nhwc";
   const char* nhwc_each = "conv2d n=2 c=8 h=5 w=9 k=8 r=3 pad=1 groups=8 layout=nhwc";
-  const char *conv = "conv2d.cl", *pointwise = "conv2d_1x1.cl", *depthwise = "conv2d_depthwise.cl";
+  const char *conv = "conv2d.cl", *product = "conv2d_product.cl", *move = "conv2d_move.cl",
+             *depthwise = "conv2d_depthwise.cl";
   const char *one = "conv2d c=5 h=6 w=8 k=9 r=1", *three = "conv2d n=2 c=4 h=5 w=8 k=6 r=3 pad=1";
-  const char *parts = "conv2d c=64 h=4 w=8 k=5 r=3 pad=1",
-             *one_parts = "conv2d c=64 h=4 w=4 k=5 r=1";
+  const char* one_parts = "conv2d c=256 h=4 w=4 k=5 r=1";
+  const char* product_taps = "conv2d c=40 h=9 w=8 k=5 r=3 pad=1";
+  const char* product_tail = "conv2d c=6 h=9 w=7 k=5 r=3 pad=1";
   const char* strided = "conv2d c=3 h=7 w=12 k=5 r=3 stride=2 pad=1";
-  const char* general = "conv2d c=3 h=6 w=7 k=5 r=3 pad=1 dilation=2";
   const char* grouped = "conv2d c=6 h=5 w=8 k=10 r=3 pad=1 groups=2";
   const char* each = "conv2d n=2 c=5 h=6 w=8 k=5 r=3 pad=1 groups=5 bias act=relu";
   const FileFault faults[] = {
-      {pointwise,
-       {"wrong tile", "4 * first * SIZE", "first / 2 * 8 * SIZE", one, "conv2d_1x1", "exact"}},
-      {pointwise,
-       {"dropped four channels", "% TRIP / 4 * 4", "% TRIP / 8 * 4", "conv2d c=13 h=6 w=8 k=9 r=1",
-        "conv2d_1x1", "exact"}},
-      {pointwise,
-       {"dropped channels after the last four", "channels % 4", "channels % 2",
-        "conv2d c=7 h=6 w=8 k=9 r=1", "conv2d_1x1", "exact"}},
-      {pointwise,
-       {"dropped last channel", "min(range, c - begin)", "min(range, c - begin - 1)", one,
-        "conv2d_1x1", "exact"}},
-      {pointwise,
-       {"early return", "(own >= vectors ||", "(own + 1 >= vectors ||",
-        "conv2d c=5 h=6 w=8 k=9 r=1 bias act=sigmoid", "conv2d_1x1", "zero_mean"}},
-      {pointwise,
-       {"lost part", "part < CONV2D_PARTS; ++part", "part < CONV2D_PARTS - 1; ++part", one_parts,
-        "conv2d_1x1", "exact"}},
-      {pointwise,
-       {"wrong image", "(n * c + begin)", "(begin)", "conv2d n=2 c=5 h=4 w=4 k=7 r=1", "conv2d_1x1",
+      {product,
+       {"wrong tile", "+ first * 4 * SIZE", "+ first / 2 * 8 * SIZE", one, "conv2d_product",
         "exact"}},
-      {pointwise,
-       {"last channels not packed", "channel + 2 < k)", "channel + 4 < k)",
-        "conv2d n=2 c=5 h=4 w=4 k=7 r=1", "conv2d_1x1", "exact"}},
+      {product,
+       {"dropped last plane of a tap", "(uint)planes * in.plane",
+        "(uint)(planes / 2 * 2) * in.plane", "conv2d c=13 h=6 w=8 k=9 r=1", "conv2d_product",
+        "exact"}},
+      {product,
+       {"dropped last plane", "min(range, planes - begin), 0", "min(range, planes - begin - 1), 0",
+        one, "conv2d_product", "exact"}},
+      {product,
+       {"early return", "(own >= tiles ||", "(own + 1 >= tiles ||",
+        "conv2d c=5 h=6 w=8 k=9 r=1 bias act=sigmoid", "conv2d_product", "zero_mean"}},
+      {product,
+       {"lost part", "q < CONV2D_PARTS; ++q", "q < CONV2D_PARTS - 1; ++q", one_parts,
+        "conv2d_product", "exact"}},
+      {product,
+       {"wrong image", "(z * planes + begin)", "(begin)", "conv2d n=2 c=5 h=4 w=4 k=7 r=1",
+        "conv2d_product", "exact"}},
+      {product,
+       {"last channels not packed", "channels > 2", "channels > 4",
+        "conv2d n=2 c=5 h=4 w=4 k=7 r=1", "conv2d_product", "exact"}},
+      {product,
+       {"one tap too few", "while (--left > 0)", "while (--left > 1)", product_taps,
+        "conv2d_product_rows", "exact"}},
+      {product,
+       {"next row of a phase left out", "MOVE(tap, in.step + (wraps ? in.wrap : 0));",
+        "MOVE(tap, wraps ? -in.step : in.step);", "conv2d c=3 h=9 w=8 k=5 r=5 stride=2 pad=1",
+        "conv2d_product_rows", "exact"}},
+      {product,
+       {"wrong group of channels", "(panel * planes + begin)", "(panel % 2 * planes + begin)",
+        "conv2d c=6 h=5 w=8 k=30 r=3 pad=1 groups=3", "conv2d_product", "exact"}},
+      {product,
+       {"tail pixels stored", "pixel < place.end)", "pixel < 4)", product_tail, "conv2d_product",
+        "exact"}},
+      {move,
+       {"row not moved", "iy >= 0 && iy < h", "iy >= 1 && iy < h", product_taps,
+        "conv2d_product_rows", "exact"}},
+      {move,
+       {"column not moved", "i >= 0 && i < extent", "i >= 1 && i < extent", product_taps,
+        "conv2d_product", "exact"}},
+      {move,
+       {"channels not moved", "p += plane;", "p += 0;", product_taps, "conv2d_product_rows",
+        "exact"}},
       {three_by_three,
        {"wrong column", "(map - row * columns) * PIXELS", "(map - row * columns) / 2 * 2 * PIXELS",
         three, "conv2d_3x3", "exact"}},
@@ -375,33 +403,12 @@ TEST_F(conv2d_broken, broken_kernels_are_caught) {
        {"early return", "CONV2D_PARTS == 1 && !tile.stored",
         "CONV2D_PARTS == 1 && (!tile.stored || tile.oy + 1 == oh)", three, "conv2d_3x3",
         "zero_mean"}},
-      {conv,
-       {"lost part", "i < CONV2D_PARTS; ++i", "i < CONV2D_PARTS - 1; ++i", parts, "conv2d_direct",
-        "exact"}},
       {three_by_three,
        {"wrong image", "(tile.n * groups + tile.g) * cg", "(tile.g) * cg", three, "conv2d_3x3",
         "exact"}},
-      {conv,
-       {"wrong group of channels", "(tile.n * groups + tile.g) * cg", "(tile.n * groups) * cg",
-        grouped, "conv2d_direct", "exact"}},
-      {conv,
-       {"dropped last tap", "j < column1", "j < column1 - 1", general, "conv2d_direct", "exact"}},
-      {conv,
-       {"dropped first row", "const int row0 = first_tap(iy, dilation_h)",
-        "const int row0 = 1 + first_tap(iy, dilation_h)", general, "conv2d_direct", "exact"}},
-      {conv,
-       {"right padding read", "(uint)(column + stride_w) < (uint)w",
-        "(uint)(column + stride_w) <= (uint)w", "conv2d c=3 h=6 w=8 k=5 r=3 pad=1 dilation=2",
-        "conv2d_direct", "exact"}},
-      {conv,
-       {"tail pixels stored over the next row", "pixels > 3) store1", "pixels > -9) store1",
-        "conv2d c=3 h=6 w=7 k=5 r=3 pad=1", "conv2d_direct", "exact"}},
       {three_by_three,
        {"tail channels stored over the next group", "channel >= (out.channels & 7)", "channel > 8",
         grouped, "conv2d_3x3", "exact"}},
-      {conv,
-       {"last channels not packed", "channels > 2", "channels > 4",
-        "conv2d n=2 c=5 h=4 w=4 k=7 r=3 pad=1", "conv2d_direct", "exact"}},
       {conv,
        {"dropped last tap", "j < columns; ++j", "j < columns - 1; ++j", three, "conv2d_plain",
         "exact"}},
@@ -412,21 +419,23 @@ TEST_F(conv2d_broken, broken_kernels_are_caught) {
        {"no activation", "CONV2D_ACT(z.x)", "z.x", "conv2d c=5 h=4 w=4 k=7 r=3 pad=1 bias act=relu",
         "conv2d_3x3", "exact"}},
       {depthwise,
-       {"wrong channel", "load_filter(&f1, weights + channel * 9 + 3,",
-        "load_filter(&f1, weights + (channel ^ 1) % channels * 9 + 3,", each, "conv2d_depthwise",
+       {"wrong channel", "wp + channel *", "wp + (channel ^ 1) % k *", each, "conv2d_depthwise",
         "exact"}},
       {depthwise,
-       {"dropped last row of taps", "&f2, weights + channel * 9 + 6,",
-        "&f2, weights + channel * 9 + 3,", each, "conv2d_depthwise", "exact"}},
+       {"dropped last row of taps", "tap < CONV2D_R)", "tap < CONV2D_R - 1)", each,
+        "conv2d_depthwise", "exact"}},
       {depthwise,
-       {"row outside added", "(uint)(iy + (i)) < (uint)rows", "iy + (i) < rows && plane + iy > 0",
-        each, "conv2d_depthwise", "exact"}},
+       {"row outside added", "(uint)(iy + (i) * CONV2D_DILATION_H) < (uint)h",
+        "iy + (i) * CONV2D_DILATION_H < h && from + iy > 0", each, "conv2d_depthwise", "exact"}},
       {depthwise,
-       {"early return", "plane >= planes", "plane + 1 >= planes", each, "conv2d_depthwise",
+       {"early return", "tile >= tiles", "tile + 1 >= tiles", each, "conv2d_depthwise",
         "positive"}},
       {depthwise,
-       {"dropped right column", "ix + 4 < columns ?", "ix + 8 < columns ?", each,
-        "conv2d_depthwise", "exact"}},
+       {"dropped right column", "<= (uint)(w - CONV2D_VECTOR)", "< (uint)(w - CONV2D_VECTOR)",
+        "conv2d c=5 h=6 w=20 k=5 r=3 pad=1 groups=5", "conv2d_depthwise", "exact"}},
+      {depthwise,
+       {"dropped stored pixel", "ox + p < ow", "ox + p + 1 < ow",
+        "conv2d c=5 h=6 w=19 k=5 r=3 pad=1 groups=5", "conv2d_depthwise", "positive"}},
       {nhwc,
        {"dropped last channel", "tap.channels * SIZE;", "(tap.channels - 4) * SIZE;",
         "conv2d c=12 h=6 w=12 k=9 r=3 layout=nhwc", "conv2d_nhwc", "exact"}},

@@ -69,11 +69,12 @@ inline Bundle bundle_of(const std::string& line, const std::string& variant = ""
   bundle.device = device;
   bundle.data_set = set.name;
   bundle.seed = seed;
-  take_plan(make_plan(problem, device, {variant, max_work_group}), KernelFiles(), bundle);
+  const Plan plan = make_plan(problem, device, {variant, max_work_group});
+  take_plan(plan, KernelFiles(), bundle);
   const Tensors inputs = make_inputs(problem, set, bundle.seed);
   take_inputs(inputs, bundle);
   for (const auto& [name, expected] :
-       reference_of(problem, inputs, reference_options(set.check, device))) {
+       reference_of(problem, inputs, reference_options(set.check, device, plan.variant))) {
     expect(*bundle.plan->tensor(name), expected, bundle);
   }
   return bundle;

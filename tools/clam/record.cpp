@@ -74,8 +74,8 @@ void take_expectations(const RecordRequest& request, RunJob& job, const DeviceIn
   if (all_given || !job.problem) return;
   const bool made_up = request.run.in.empty() && !bundle.data_set.empty();
   const Check check = made_up ? find_data_set(*job.problem, bundle.data_set).check : Check::hard;
-  const Reference reference =
-      reference_of(*job.problem, job.inputs, reference_options(check, device));
+  const Reference reference = reference_of(*job.problem, job.inputs,
+                                           reference_options(check, device, bundle.plan->variant));
   for (const auto& [name, expected] : reference) {
     if (files.count(name) == 0) expect(*bundle.plan->tensor(name), expected, bundle);
   }

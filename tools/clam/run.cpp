@@ -195,8 +195,8 @@ Outcome execute(Session& session, const RunRequest& request, const RunJob& job) 
   outcome.trespass = trial.trespass();
   if (request.check) {
     const DataSet given{"given", Check::hard, "the tensors of this run", nullptr};
-    outcome.check =
-        judge(*job.problem, given, job.inputs, outcome.outputs, {}, runtime.device(), kIteration);
+    outcome.check = judge(*job.problem, outcome.plan.variant, given, job.inputs, outcome.outputs,
+                          {}, runtime.device(), kIteration);
   }
   return outcome;
 }

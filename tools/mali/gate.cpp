@@ -177,7 +177,7 @@ std::vector<Plan> ssd_head_plans(const DeviceInfo& device) {
       for (const Problem& problem : read_workload(name).problems()) {
         const Problem wanted = problem.with("dtype", dtype);
         if (whole.count(problem.schema().name)) add_plan(wanted, device, "", plans);
-        if (problem.schema().name == "conv2d") add_plan(wanted, device, "conv2d_direct", plans);
+        if (problem.schema().name == "conv2d") add_plan(wanted, device, "conv2d_product", plans);
       }
     }
   }

@@ -111,8 +111,10 @@ void take_data(const Making& making, bool expects, Bundle& bundle) {
   const std::size_t others = making.constants.size() + making.given.size();
   bundle.data_set = others > 0 && others == inputs.size() ? "" : making.data_set;
   if (!expects) return;
-  making.expecting(making.problem, inputs, reference_options(check_of(making), making.recorded),
-                   bundle);
+  making.expecting(
+      making.problem, inputs,
+      reference_options(check_of(making), making.recorded, bundle.plan ? bundle.plan->variant : ""),
+      bundle);
 }
 
 /// Whether `holds`; false where there is no such problem or plan.

@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 #include <vector>
 
 #include "check/op_proof.hpp"
 #include "check/parallel.hpp"
 #include "clam/error.hpp"
+#include "conv2d_winograd_bound.hpp"
 #include "ops/conv2d_problem.hpp"
 #include "shared/epilogue.hpp"
 #include "shared/product_sets.hpp"
@@ -23,20 +25,44 @@ namespace {
 
 using std::size_t;
 
+/// An order in which kernels of layout=nchw sum: `range` planes at a time, and of these tap after
+/// tap. A plane of one tap is a product; of several, a channel and a column of the filter.
+struct Order {
+  std::int64_t taps, planes, range;
+};
+
+std::vector<Order> orders_of(const Conv2d& conv) {
+  constexpr std::int64_t kTrip = 8;  // planes of conv2d_product's loop
+  const std::int64_t row = std::int64_t{conv.cg()} * conv.s;
+  std::vector<Order> all{{1, conv.products(), conv.products()},
+                         {1, conv.products(), std::int64_t{conv.part()} * conv.r * conv.s}};
+  for (const auto& [taps, planes] :
+       {std::pair{std::int64_t{1}, conv.products()}, std::pair{std::int64_t{conv.r}, row}}) {
+    for (std::int64_t parts = 1; parts <= Conv2d::kParts; parts *= 2) {
+      all.push_back({taps, planes, (planes + kTrip * parts - 1) / (kTrip * parts) * kTrip});
+    }
+  }
+  return all;
+}
+
 /// The problem's numbers, widened.
 struct Operands {
   Conv2d conv;
   Epilogue epilogue;
   std::vector<double> x, w, b, r;  ///< b and r empty when absent
+  std::vector<Order> orders;       ///< of sums
 
   Operands(const Problem& problem, const Tensors& inputs)
-      : conv(problem), epilogue(problem), x(values(inputs.at("x"))), w(values(inputs.at("w"))) {
+      : conv(problem),
+        epilogue(problem),
+        x(values(inputs.at("x"))),
+        w(values(inputs.at("w"))),
+        orders(orders_of(conv)) {
     if (conv.bias) b = values(inputs.at("b"));
     if (conv.residual) r = values(inputs.at("r"));
   }
 
-  /// What denormals may cost an output of channel k. A weight that is no number may belong to a tap
-  /// that is left out.
+  /// What denormals may cost an output of channel k.
   double crumb(bool denormals, std::int64_t k) const {
     double magnitudes = 0;
     const std::int64_t products = conv.products();
@@ -67,6 +93,66 @@ struct Extents {
   }
 };
 
+/// Sums whose partial sums are taken as the mean over all orders: for data of zero mean.
+class SumInMeanOrder {
+ public:
+  void add(double term) {
+    sum_ += term;
+    squares_ += term * term;
+    ++terms_;
+  }
+  Summation total(Check) const { return {sum_, mean_of_squares(terms_, squares_, sum_), 0}; }
+
+ private:
+  double sum_ = 0, squares_ = 0, terms_ = 0;
+};
+
+/// The worst case of a sum in all orders that kernels use.
+class SumInOrders {
+ public:
+  SumInOrders(const std::vector<Order>& orders, int columns) : orders_(orders), columns_(columns) {}
+  /// Terms come in the order of w; those that padding leaves out are 0.
+  void add(double term) {
+    terms_.push_back(term);
+    sum_ += term;
+  }
+  Summation total(Check) const {
+    double worst = 0;
+    for (const Order& order : orders_) worst = std::max(worst, magnitudes(order));
+    return {sum_, 0, worst};
+  }
+
+ private:
+  /// The sum of the magnitudes of all partial sums. Adding 0 does not round.
+  double magnitudes(const Order& order) const {
+    double all = 0, total = 0;
+    for (std::int64_t begin = 0; begin < order.planes; begin += order.range) {
+      const std::int64_t end = std::min(begin + order.range, order.planes);
+      double part = 0;
+      for (std::int64_t tap = 0; tap < order.taps; ++tap) {
+        for (std::int64_t plane = begin; plane < end; ++plane) {
+          const double term = terms_[static_cast<size_t>(place(order, tap, plane))];
+          if (term == 0) continue;
+          part += term;
+          all += std::fabs(part);
+        }
+      }
+      total += part;
+      if (begin > 0) all += std::fabs(total);
+    }
+    return all;
+  }
+  std::int64_t place(const Order& order, std::int64_t tap, std::int64_t plane) const {
+    if (order.taps == 1) return plane;
+    return (plane / columns_ * order.taps + tap) * columns_ + plane % columns_;
+  }
+
+  const std::vector<Order>& orders_;
+  int columns_;
+  double sum_ = 0;
+  std::vector<double> terms_;
+};
+
 /// Channel k, row oy and columns from ox on of image n; each sum begun as `zero`.
 template <typename Sum>
 Sums sum(const Operands& in, const Extents& extents, Check check, const Sum& zero, std::int64_t n,
@@ -78,15 +164,26 @@ Sums sum(const Operands& in, const Extents& extents, Check check, const Sum& zer
   const std::int64_t pixel = conv.nhwc ? conv.c : 1, channel = conv.nhwc ? 1 : h * w;
   const std::int64_t first = n * conv.c * h * w + k / conv.kg() * conv.cg() * channel;
   std::array<Sum, kSums> sums{zero, zero, zero, zero};
+  // A kernel of layout=nchw may multiply padding by a weight that is not finite.
+  std::array<bool, kSums> unknown{};
   const auto add = [&](std::int64_t c, std::int64_t r, std::int64_t s, double factor) {
+    constexpr bool takes_all = std::is_same_v<Sum, SumInOrders>;
     const std::int64_t iy = oy * conv.stride_h - conv.pad_t + r * conv.dilation_h;
-    if (iy < 0 || iy >= h) return;
+    const bool row_inside = iy >= 0 && iy < h;
+    const bool asks = conv.nhwc || std::isfinite(factor);
+    if (!row_inside && !takes_all && asks) return;
     const std::int64_t ix = ox * stride - conv.pad_l + s * conv.dilation_w;
     const double* x = in.x.data() + first + c * channel + (iy * w + ix) * pixel;
-    const bool all_inside = ix >= 0 && ix + (kSums - 1) * stride < w;
+    const bool all_inside = row_inside && ix >= 0 && ix + (kSums - 1) * stride < w;
     for (int j = 0; j < kSums; ++j) {
-      const bool inside = all_inside || (ix + j * stride >= 0 && ix + j * stride < w);
-      if (inside) sums[j].add(factor * x[j * stride * pixel]);
+      const std::int64_t at = ix + j * stride;
+      const bool inside = all_inside || (row_inside && at >= 0 && at < w);
+      if (inside) {
+        sums[j].add(factor * x[j * stride * pixel]);
+        continue;
+      }
+      if (takes_all) sums[j].add(0);
+      if (!asks) unknown[j] = true;
     }
   };
   if (conv.nhwc) {
@@ -106,14 +203,16 @@ Sums sum(const Operands& in, const Extents& extents, Check check, const Sum& zer
       for (std::int64_t r = 0; r < conv.r; ++r) {
         for (std::int64_t s = 0; s < conv.s; ++s) add(c, r, s, *weight++);
       }
-      if constexpr (std::is_same_v<Sum, SumInParts>) {
-        if ((c + 1) % conv.part() != 0 && c + 1 != conv.cg()) continue;
-        for (Sum& each : sums) each.end_part();
-      }
     }
   }
   Sums result;
-  for (size_t j = 0; j < kSums; ++j) result[j] = sums[j].total(check);
+  for (size_t j = 0; j < kSums; ++j) {
+    if (unknown[j]) {
+      result[j].inherit(std::numeric_limits<double>::infinity());
+    } else {
+      result[j] = sums[j].total(check);
+    }
+  }
   return result;
 }
 
@@ -124,11 +223,14 @@ Sums sum(const Operands& in, const Extents& extents, Check check, std::int64_t n
   if (acc != Acc::f32) {
     return sum(in, extents, check, HalfSummation(products_in_half(acc)), n, k, oy, ox);
   }
-  const bool as_dense = in.conv.nhwc && in.conv.r == 1 && in.conv.s == 1;
-  const bool in_parts =
-      check == Check::hard && (as_dense || (!in.conv.nhwc && in.conv.part() < in.conv.cg()));
-  if (in_parts) return sum(in, extents, check, SumInParts(), n, k, oy, ox);
-  return sum(in, extents, check, Summation(), n, k, oy, ox);
+  if (in.conv.nhwc) {
+    const bool in_parts = check == Check::hard && in.conv.r == 1 && in.conv.s == 1;
+    return in_parts ? sum(in, extents, check, SumInParts(), n, k, oy, ox)
+                    : sum(in, extents, check, Summation(), n, k, oy, ox);
+  }
+  return check == Check::hard
+             ? sum(in, extents, check, SumInOrders(in.orders, in.conv.s), n, k, oy, ox)
+             : sum(in, extents, check, SumInMeanOrder(), n, k, oy, ox);
 }
 
 Reference reference(const Problem& problem, const Tensors& inputs,
@@ -140,6 +242,10 @@ Reference reference(const Problem& problem, const Tensors& inputs,
   if (options.check == Check::exact) in.epilogue.require_exact_operands(inputs, conv.products());
   std::vector<double> crumbs;
   for (std::int64_t k = 0; k < conv.k; ++k) crumbs.push_back(in.crumb(options.denormals, k));
+  const bool winograd =
+      options.variant == "conv2d_winograd" || problem.choice("algo") == "winograd";
+  std::vector<double> own;  // the bounds of Winograd's sums; where they are exact there are none
+  if (winograd && options.check != Check::exact) own = winograd_bound(conv, in.x, in.w, options);
   Expected y = Expected::of_size(conv.outputs());
   // All channels of a few pixels in turn: what they read of x stays in the cache.
   const std::int64_t pieces = (extents.ow + kPiece - 1) / kPiece, rows = conv.n * extents.oh;
@@ -148,7 +254,7 @@ Reference reference(const Problem& problem, const Tensors& inputs,
     const std::int64_t begin = task % pieces * kPiece, end = std::min(begin + kPiece, extents.ow);
     for (std::int64_t k = 0; k < conv.k; ++k) {
       for (std::int64_t ox = begin; ox < end; ox += kSums) {
-        const Sums sums = sum(in, extents, options.check, n, k, oy, ox);
+        Sums sums = sum(in, extents, options.check, n, k, oy, ox);
         for (std::int64_t j = 0; j < std::min<std::int64_t>(kSums, end - ox); ++j) {
           const std::int64_t pixel = (n * extents.oh + oy) * extents.ow + ox + j;
           const std::int64_t map = (n * conv.k + k) * extents.oh + oy;
@@ -156,8 +262,13 @@ Reference reference(const Problem& problem, const Tensors& inputs,
           const auto of_k = static_cast<size_t>(k);
           const double* bias = in.b.empty() ? nullptr : &in.b[of_k];
           const double* residual = in.r.empty() ? nullptr : &in.r[static_cast<size_t>(i)];
-          y.set(i, in.epilogue.finish(sums[static_cast<size_t>(j)], bias, residual, options.check,
-                                      crumbs[of_k]));
+          Summation& sum_of_k = sums[static_cast<size_t>(j)];
+          const double* own_bound = own.empty() ? nullptr : &own[static_cast<size_t>(i)];
+          if (own_bound) sum_of_k = Summation(sum_of_k.value(), *own_bound);
+          Bounded finished =
+              in.epilogue.finish(sum_of_k, bias, residual, options.check, crumbs[of_k]);
+          if (own_bound && std::isinf(*own_bound)) finished.error = *own_bound;
+          y.set(i, finished);
         }
       }
     }
@@ -220,7 +331,7 @@ OpProof conv2d_proof() {
       "conv2d",
       product_sets::all(exact),
       reference,
-      // Tiles are 4 channels x 4 pixels, or 4 x 8 in conv2d_1x1 and up to 4 x 4 pixels in
+      // Tiles are 4 channels x 4 pixels, or 4 x 8 in conv2d_product and up to 4 x 4 pixels in
       // conv2d_depthwise; groups are 16 or 4 tiles along the map and 4 or 1 along the channels.
       {
           // Small extents.
@@ -283,16 +394,29 @@ OpProof conv2d_proof() {
           "n=2 c=12 h=4 w=6 k=6 r=3 groups=3",
           "c=4 h=4 w=5 k=8 r=3 pad=1 groups=4",
           "c=70 h=4 w=4 k=14 r=1 groups=2",
-          // Depthwise: tiles of 1, 2 and 4 rows, and their edges.
+          // Depthwise: tiles of 1 to 4 rows, and their edges.
           "c=3 h=1 w=4 k=3 r=3 pad=1 groups=3",
           "n=2 c=5 h=6 w=8 k=5 r=3 pad=1 groups=5",
-          "c=5 h=7 w=8 k=5 r=3 stride=2 pad=1 groups=5",
+          "c=5 h=7 w=20 k=5 r=3 stride=2 pad=1 groups=5",
           "c=5 h=6 w=12 k=5 r=3 pad_l=1 groups=5",
-          "c=40 h=17 w=20 k=40 r=3 pad=1 groups=40",
           "c=40 h=34 w=36 k=40 r=3 stride=2 pad=1 groups=40",
           "n=2 c=65 h=13 w=16 k=65 r=3 pad=1 groups=65",
           "c=130 h=23 w=32 k=130 r=3 stride=2 pad=1 groups=130",
+          // Rows that are no whole vectors, and rows that are one tile.
           "c=6 h=5 w=7 k=6 r=3 pad=1 groups=6",
+          "c=3 h=5 w={14,17,18,19} k=3 r=5 pad=2 groups=3",
+          "c=3 h=8 w=37 k=3 r=3 stride=2 pad=1 groups=3",
+          // Other filters, strides, dilations and pads, one after the other and together.
+          "c=5 h=7 w=7 k=5 r=7 pad=3 groups=5",
+          "c=3 h=9 w=24 k=3 r=7 pad=3 groups=3",
+          "c=3 h=11 w=20 k=3 r=5 stride=2 pad=2 groups=3",
+          "c=3 h=9 w=22 k=3 r=3 stride={3,4} groups=3",
+          "c=3 h=9 w=24 k=3 r=3 pad=2 dilation=2 groups=3",
+          "c=3 h=17 w=30 k=3 r=3 pad=9 dilation=9 groups=3",
+          "c=3 h=6 w=20 k=3 r=1 s=7 pad_l=6 groups=3",
+          "c=3 h=5 w=20 k=3 r=6 s=4 pad_t=4 pad_r=5 pad_b=2 groups=3",
+          "n=2 c=3 h=9 w=11 k=6 r=4 s=2 stride_h=3 stride_w=2 pad_l=3 pad_b=2 dilation_h=2 "
+          "groups=3",
           // What models run, scaled down where they are large.
           "c=16 h=32 w=32 k=84 r=3 pad=1 bias",
           "c=96 h=8 w=8 k=126 r=3 pad=1 bias",
@@ -303,7 +427,7 @@ OpProof conv2d_proof() {
           "n=2 c=5 h=4 w=4 k=7 r=3 pad=1 bias residual",
           "c=24 h=4 w=4 k=7 r=3 pad=1 bias residual act=relu6",
           "c=24 h=4 w=4 k=6 r=1 bias residual act=gelu",
-          "c=5 h=6 w=8 k=5 r=3 pad=1 groups=5 bias residual act=tanh",
+          "c=5 h=6 w={8,18,19} k=5 r=3 pad=1 groups=5 bias residual act=tanh",
           "c=5 h=4 w=4 k=6 r=1 bias act={gelu_tanh,sigmoid}",
           // Sums in half: around a chunk, and all that follows.
           "c=31 h=4 w=4 k=7 r=1 acc=chunk",
@@ -317,6 +441,7 @@ OpProof conv2d_proof() {
           "c=33 h=4 w=5 k=9 r=1 acc=f16",
           "c=9 h=5 w=8 k=5 r=3 pad=1 acc=f16 bias act=relu",
           "c=5 h=6 w=8 k=5 r=3 pad=1 groups=5 acc=f16",
+          "c=3 h=9 w=18 k=3 r=7 pad=3 groups=3 acc={chunk,f16}",
           // 3x3 in tiles of two vectors, with extents as constants; in chunks of 8, 4, 3, 2 and 1.
           "c=8 h=64 w=64 k=40 r=3 pad=1 bias act=relu",
           "c=6 h=66 w=80 k=65 r=3 stride=2 pad=1",
@@ -324,6 +449,19 @@ OpProof conv2d_proof() {
           "n=2 c=12 h=8 w=12 k=9 r=3 stride=2 pad=1 acc=chunk",
           "c=14 h=5 w=8 k=5 r=3 pad=1 acc=chunk",
           "c=8 h=64 w=64 k=40 r=3 pad=1 acc=chunk",
+          // Winograd: maps around a tile of 2x2 pixels and a vector of 4 tiles, of one image and of
+          // two; pads that differ; around four channels, a trip of eight, and a group.
+          "c=1 h=1 w=1 k=1 r=3 pad=1 algo=winograd",
+          "c=3 h=2 w=1 k=4 r=3 pad=1 algo=winograd",
+          "c=7 h=3 w=3 k=5 r=3 algo=winograd",
+          "n=2 c=8 h=3 w=2 k=3 r=3 pad=1 algo=winograd bias residual act=relu",
+          "c=9 h=4 w=5 k=9 r=3 pad=2 algo=winograd bias",
+          "n=2 c=17 h=5 w=4 k=6 r=3 pad_t=2 pad_r=1 algo=winograd residual",
+          "n=3 c=5 h=7 w=7 k=17 r=3 pad=1 algo=winograd act=silu",
+          "c=4 h=6 w=7 k=8 r=3 pad_l=1 pad_b=2 algo=winograd",
+          "c=3 h=18 w=35 k=33 r=3 pad=1 algo=winograd",
+          "n=2 c=12 h=9 w=6 k=10 r=3 pad=1 groups=2 algo=winograd bias",
+          "c=5 h=6 w=7 k=6 r=3 pad=1 algo=direct",
           // layout=nhwc: around a tile of 4 channels x 4 pixels, a group of 16 tiles, the ends of
           // rows.
           "c=1 h=1 w=1 k=1 r=1 layout=nhwc",
@@ -367,6 +505,7 @@ OpProof conv2d_proof() {
           "c=3 h=5 w=8 k=3 r=3 pad=1 groups=3 bias",
           "c=9 h=4 w=4 k=5 r=3 pad=1 acc=chunk bias",
           "c=35 h=4 w=4 k=5 r=1 acc=f16",
+          "n=2 c=5 h=3 w=4 k=5 r=3 pad=1 algo=winograd bias residual act=relu",
           "c=4 h=4 w=5 k=6 r=3 pad=1 layout=nhwc bias",
           "c=4 h=3 w=9 k=4 r=3 pad=1 groups=4 layout=nhwc",
       }};
@@ -374,10 +513,12 @@ OpProof conv2d_proof() {
                        "conv2d c=5 h=6 w=8 k=9 r=3 pad=1",
                        "conv2d c=3 h=9 w=8 k=3 r=3 pad=1 groups=3",
                        "conv2d c=11 h=4 w=8 k=5 r=1",
+                       "conv2d n=2 c=9 h=5 w=7 k=9 r=3 pad=1 algo=winograd bias",
                        "conv2d c=24 h=4 w=4 k=6 r=1 bias residual",
                        "conv2d n=2 c=5 h=4 w=4 k=7 r=3 pad=1 bias residual",
                        "conv2d c=5 h=6 w=8 k=5 r=3 pad=1 groups=5 bias residual"};
   proof.least_group = 1;
+  proof.own_bounds = {"conv2d_winograd"};
   proof.random_case = random_case;
   proof.random_cases = 12;
   return proof;

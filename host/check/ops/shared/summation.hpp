@@ -26,6 +26,12 @@ inline double unit_roundoff(Dtype dtype) {
 
 class Summation {
  public:
+  Summation() = default;
+  /// Of partial sums that were not added here, by the sums of their squares and magnitudes.
+  Summation(double sum, double squares, double magnitudes)
+      : sum_(sum), squares_(squares), magnitudes_(magnitudes) {}
+  /// A sum that is off by no more than `error`.
+  Summation(double sum, double error) : sum_(sum), inherited_(error) {}
   void add(double term) {
     sum_ += term;
     squares_ += sum_ * sum_;
@@ -56,6 +62,11 @@ class Summation {
  private:
   double sum_ = 0, squares_ = 0, magnitudes_ = 0, inherited_ = 0;
 };
+
+/// The mean of sum p_k^2 over all orders of n terms, by the sum of their squares and their sum p_n.
+inline double mean_of_squares(double n, double squares, double sum) {
+  return (n + 1) / 6 * (squares + 2 * sum * sum);
+}
 
 /// A sum in order, and its worst case in parts too: there each part is summed from 0, and the
 /// parts' sums are added up.
@@ -142,10 +153,9 @@ class HalfSummation {
   }
 
  private:
-  /// The partial sums p_k of n terms t_k in random order have the mean square sum
-  /// (n + 1) / 6 * (sum t_k^2 + 2 p_n^2); products rounded on their own add sum t_k^2.
+  /// Products rounded on their own add sum t_k^2.
   void end_chunk() {
-    variance_ += (terms_ + 1) / 6.0 * (squares_ + 2 * own_ * own_) + squares_;
+    variance_ += mean_of_squares(terms_, squares_, own_) + squares_;
     chunks_.add(own_);
     products_ += terms_;
     ++chunk_count_;

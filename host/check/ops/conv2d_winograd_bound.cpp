@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+#include "conv2d_winograd_bound.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "check/parallel.hpp"
+#include "shared/summation.hpp"
+
+namespace clam {
+namespace {
+
+using std::size_t;
+
+/// A number that a device has rounded on its way, and its error in units of u: the worst case, or
+/// the variance.
+struct Rounded {
+  double value = 0, error = 0;
+};
+
+/// The steps of the kernels, all to first order in u.
+class Arithmetic {
+ public:
+  explicit Arithmetic(const ReferenceOptions& options)
+      : worst_(options.check != Check::zero_mean),
+        // Below it an error is half the smallest number, or the number where denormals count as 0.
+        least_(options.denormals ? 0x1p-126 : 0x1p-102),
+        least_operand_(options.denormals ? 0 : least_) {}
+
+  /// A number as the device reads it.
+  Rounded operand(double value) const { return {value, power(least_operand_)}; }
+  Rounded sum(Rounded a, Rounded b) const { return rounded(a.value + b.value, a.error + b.error); }
+  Rounded difference(Rounded a, Rounded b) const { return sum(a, {-b.value, b.error}); }
+  Rounded half(Rounded a) const { return rounded(a.value / 2, a.error * power(0.5), 0); }
+  /// sum + a * b
+  Rounded fma(Rounded a, Rounded b, Rounded sum) const {
+    return rounded(sum.value + a.value * b.value,
+                   sum.error + power(a.value) * b.error + power(b.value) * a.error);
+  }
+  double bound(Rounded a) const {
+    const double u = unit_roundoff(Dtype::f32);
+    const double bound = worst_ ? u * a.error : 6 * u * std::sqrt(a.error);
+    return std::isfinite(bound) ? bound : std::numeric_limits<double>::infinity();
+  }
+
+ private:
+  double power(double value) const { return worst_ ? std::fabs(value) : value * value; }
+  Rounded rounded(double value, double error) const { return rounded(value, error, value); }
+  Rounded rounded(double value, double error, double own) const {
+    constexpr double kLargest = 0x1p127;
+    if (!(std::fabs(value) < kLargest)) error = std::numeric_limits<double>::infinity();
+    return {value, error + power(std::max(std::fabs(own), least_))};
+  }
+
+  bool worst_;
+  double least_, least_operand_;
+};
+
+using Four = std::array<Rounded, 4>;
+using Sixteen = std::array<Four, 4>;
+
+/// Applies `to` to the columns of a matrix and then to the rows of the result.
+template <size_t Rows, size_t Columns, typename To>
+auto twice(const std::array<std::array<Rounded, Columns>, Rows>& matrix, const To& to) {
+  using Result = decltype(to(std::array<Rounded, Rows>()));
+  std::array<std::array<Rounded, Columns>, std::tuple_size_v<Result>> half;
+  for (size_t j = 0; j < Columns; ++j) {
+    std::array<Rounded, Rows> column;
+    for (size_t i = 0; i < Rows; ++i) column[i] = matrix[i][j];
+    const Result result = to(column);
+    for (size_t i = 0; i < result.size(); ++i) half[i][j] = result[i];
+  }
+  std::array<Result, std::tuple_size_v<Result>> all;
+  for (size_t i = 0; i < half.size(); ++i) all[i] = to(half[i]);
+  return all;
+}
+
+/// U, V and y of a tile.
+class Transforms : public Arithmetic {
+ public:
+  using Arithmetic::Arithmetic;
+
+  Sixteen of_filter(const double* g) const {
+    std::array<std::array<Rounded, 3>, 3> filter;
+    for (size_t i = 0; i < 9; ++i) filter[i / 3][i % 3] = operand(g[i]);
+    return twice(filter, [this](const std::array<Rounded, 3>& a) {
+      const Rounded outer = half(sum(a[0], a[2])), inner = half(a[1]);
+      return Four{a[0], sum(outer, inner), difference(outer, inner), a[2]};
+    });
+  }
+  Sixteen of_pixels(const Sixteen& d) const {
+    return twice(d, [this](const Four& a) {
+      return Four{difference(a[0], a[2]), sum(a[1], a[2]), difference(a[2], a[1]),
+                  difference(a[1], a[3])};
+    });
+  }
+  std::array<std::array<Rounded, 2>, 2> of_sums(const Sixteen& m) const {
+    return twice(m, [this](const Four& a) {
+      return std::array<Rounded, 2>{sum(sum(a[0], a[1]), a[2]),
+                                    difference(difference(a[1], a[2]), a[3])};
+    });
+  }
+};
+
+}  // namespace
+
+std::vector<double> winograd_bound(const Conv2d& conv, const std::vector<double>& x,
+                                   const std::vector<double>& w, const ReferenceOptions& options) {
+  const Transforms transforms(options);
+  const std::int64_t channels = conv.cg(), oh = conv.oh(), ow = conv.ow();
+  std::vector<Sixteen> filters(static_cast<size_t>(conv.k * channels));
+  parallel_for(conv.k, [&](std::int64_t k) {
+    for (std::int64_t i = k * channels; i < (k + 1) * channels; ++i) {
+      filters[static_cast<size_t>(i)] = transforms.of_filter(w.data() + i * 9);
+    }
+  });
+  std::vector<double> bounds(static_cast<size_t>(conv.outputs()));
+  const std::int64_t down = (oh + 1) / 2, across = (ow + 1) / 2;
+  parallel_for(conv.n * down * across, [&](std::int64_t tile) {
+    const std::int64_t image = tile / across / down, oy = tile / across % down * 2,
+                       ox = tile % across * 2;
+    std::vector<Sixteen> pixels(static_cast<size_t>(conv.c));
+    for (std::int64_t c = 0; c < conv.c; ++c) {
+      Sixteen d;
+      for (std::int64_t i = 0; i < 16; ++i) {
+        const std::int64_t iy = oy - conv.pad_t + i / 4, ix = ox - conv.pad_l + i % 4;
+        const bool inside = iy >= 0 && iy < conv.h && ix >= 0 && ix < conv.w;
+        const size_t at = static_cast<size_t>(conv.x_at(image, c, inside ? iy * conv.w + ix : 0));
+        d[static_cast<size_t>(i / 4)][static_cast<size_t>(i % 4)] =
+            transforms.operand(inside ? x[at] : 0);
+      }
+      pixels[static_cast<size_t>(c)] = transforms.of_pixels(d);
+    }
+    for (std::int64_t k = 0; k < conv.k; ++k) {
+      Sixteen m;
+      for (std::int64_t c = 0; c < channels; ++c) {
+        const Sixteen& u = filters[static_cast<size_t>(k * channels + c)];
+        const Sixteen& v = pixels[static_cast<size_t>(k / conv.kg() * channels + c)];
+        for (size_t i = 0; i < 16; ++i) {
+          Rounded& sum = m[i / 4][i % 4];
+          sum = transforms.fma(u[i / 4][i % 4], v[i / 4][i % 4], sum);
+        }
+      }
+      const auto y = transforms.of_sums(m);
+      for (std::int64_t i = 0; i < 4; ++i) {
+        const std::int64_t row = oy + i / 2, column = ox + i % 2;
+        if (row >= oh || column >= ow) continue;
+        const std::int64_t at = ((image * conv.k + k) * oh + row) * ow + column;
+        bounds[static_cast<size_t>(at)] =
+            transforms.bound(y[static_cast<size_t>(i / 2)][static_cast<size_t>(i % 2)]);
+      }
+    }
+  });
+  return bounds;
+}
+
+}  // namespace clam

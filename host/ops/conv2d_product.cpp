@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: MIT
+// conv2d_product.cpp - conv2d by conv2d_product.cl and, where x is no plane yet, conv2d_move.cl.
+#include "conv2d_product.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "clam/gpu.hpp"
+#include "conv2d_plan.hpp"
+#include "ops/shared/geometry.hpp"
+
+namespace clam::conv2d_plan {
+namespace {
+
+constexpr int kTile = Conv2d::kTile;
+constexpr double kLaunchClocks = 10000, kBytesPerClock = 27.2, kLineBytes = 64;
+constexpr double kLatencyClocks = 25;  ///< of an instruction of one warp
+
+/// Planes of a trip of the kernel's loop.
+int trip_of(Acc acc) { return acc == Acc::f32 ? 8 : acc == Acc::chunk ? kChunk : 16; }
+
+/// What a Mali does in a clock; a G610 stands for other devices.
+struct Rates {
+  double warp = 16, warps_per_clock = 4, cores;
+
+  explicit Rates(const DeviceInfo& device) : cores(static_cast<double>(device.compute_units)) {
+    const Gpu* gpu = identify(device).gpu;
+    if (!gpu || gpu->warp <= 1) return;
+    warp = gpu->warp;
+    warps_per_clock = gpu->fma_f32 / gpu->warp;
+  }
+
+  /// The model of `clam mali`: instructions of all warps, of one warp, or the lines that they load.
+  double clocks(double items, double instructions, double bytes) const {
+    const double warps = std::ceil(items / warp), lines = bytes * warp / kLineBytes;
+    const double issue = warps * instructions / warps_per_clock / cores;
+    // Of cuts that are as fast, the one of fewer instructions.
+    return std::max({issue, instructions * kLatencyClocks, warps * lines / cores}) + issue / 1000;
+  }
+};
+
+/// Instructions of Mesa's compilers for a plane of a tile.
+double instructions_of_plane(const ProductKind& kind, int vectors) {
+  const bool two = vectors == 2;
+  switch (kind.acc) {
+    case Acc::chunk:
+      return two ? 28.5 : 16.5;
+    case Acc::f16:
+      return two ? 23.6 : 13.3;
+    case Acc::f32:
+      break;
+  }
+  if (kind.dtype == Dtype::f16) return two ? 50.5 : 28;
+  return two ? 42.5 : 24.5;
+}
+
+/// More of them where a vector is read by elements.
+constexpr double kLooseVector = 14;
+
+std::string sums_option(Acc acc) {
+  return acc == Acc::f32 ? "" : fmt::format(" -DCONV2D_ACC={}", static_cast<int>(acc));
+}
+
+bool is_whole(const Product& product, const ProductKind& kind, const ProductCut& cut) {
+  return product.planes == cut.parts * cut.range && cut.range % trip_of(kind.acc) == 0;
+}
+
+double predicted_cut(const Product& product, const ProductKind& kind, const ProductCut& cut,
+                     const Rates& rates) {
+  constexpr double kTap = 25, kAround = 110, kVector = 110, kEdge = 90, kParts = 120;
+  const int columns = round_up(ceil_div(product.vectors, cut.vectors), cut.lx);
+  const int rows = round_up(ceil_div(product.k, kTile), cut.ly);
+  const double items = 1.0 * columns * rows * product.groups * product.images * cut.parts;
+  const int range = std::min(cut.range, product.planes);
+  const double rest = is_whole(product, kind, cut) ? 0 : range % trip_of(kind.acc) / 4 + range % 4;
+  const double tap = range * (instructions_of_plane(kind, cut.vectors) +
+                              (product.loose ? kLooseVector * cut.vectors : 0)) +
+                     rest * 8 + kTap;
+  const double end = cut.parts == 1 ? kVector * cut.vectors + (product.flat() ? 0 : kEdge)
+                                    : kVector * std::ceil(cut.vectors / 1.0 / cut.parts) + kParts +
+                                          10.0 * cut.parts;
+  const double element = size_of(kind.dtype), vector = kTile * element * cut.vectors;
+  const double bytes = product.taps * range * (kTile * kind.weight_size() + vector);
+  const double issue = rates.clocks(items, product.taps * tap + kAround + end, bytes);
+  const double outputs = 1.0 * product.groups * product.images * product.k * product.map;
+  const double memory = (product.elements() + outputs) * element / kBytesPerClock;
+  return std::max(issue, memory);
+}
+
+/// Whether Mesa's compilers keep the sums of two vectors in registers: not beside float sums of
+/// halves, nor beside a long activation.
+bool holds_two_vectors(const ProductKind& kind) {
+  const bool has_room = kind.acc == Acc::f16 || kind.dtype == Dtype::f32;
+  return has_room && !kind.has_long_activation;
+}
+
+/// Of what is no int, the largest: no buffer holds so many elements.
+int bounded(std::int64_t elements) {
+  return static_cast<int>(std::min<std::int64_t>(elements, std::numeric_limits<int>::max()));
+}
+
+}  // namespace
+
+Product product_of_x(const Conv2d& conv) {
+  Product product;
+  product.groups = conv.groups;
+  product.images = conv.n;
+  product.planes = conv.cg();
+  product.plane = product.map = product.width = product.next = conv.h * conv.w;
+  product.vectors = product.row = ceil_div(product.map, kTile);
+  product.loose = product.map % kTile != 0;
+  product.k = conv.kg();
+  return product;
+}
+
+Product product_of_rows(const Conv2d& conv) {
+  Product product;
+  product.groups = conv.groups;
+  product.images = conv.n;
+  product.columns = conv.s;
+  product.planes = conv.cg() * conv.s;
+  product.taps = conv.r;
+  product.phases = conv.stride_h;
+  product.row = ceil_div(conv.ow(), kTile);
+  const int pitch = product.row * kTile;
+  const auto reach = static_cast<int>(Conv2d::reach(conv.r, conv.dilation_h));
+  const int lines = ceil_div((conv.oh() - 1) * conv.stride_h + reach, conv.stride_h);
+  product.plane = bounded(std::int64_t{product.phases} * lines * pitch);
+  product.turn = conv.dilation_h % product.phases;
+  product.step = conv.dilation_h / product.phases * pitch + product.turn * lines * pitch;
+  product.wrap = pitch - product.plane;
+  product.vectors = conv.oh() * product.row;
+  product.k = conv.kg();
+  product.map = conv.oh() * conv.ow();
+  product.width = product.next = conv.ow();
+  return product;
+}
+
+Product product_of_maps(const Conv2d& conv) {
+  Product product;
+  product.groups = conv.groups;
+  product.columns = conv.r * conv.s;
+  product.planes = conv.cg() * product.columns;
+  product.map = product.width = conv.oh() * conv.ow();
+  product.row = ceil_div(product.map, kTile);
+  product.next = conv.k * product.map;
+  product.vectors = conv.n * product.row;
+  product.plane = bounded(std::int64_t{product.vectors} * kTile);
+  product.k = conv.kg();
+  return product;
+}
+
+std::int64_t packed_bytes(const Product& product, const ProductKind& kind, int ly) {
+  const std::int64_t rows = product.groups * std::int64_t{round_up(ceil_div(product.k, kTile), ly)};
+  return rows * kTile * product.planes * product.taps * kind.weight_size();
+}
+
+ProductCut choose_cut(const Product& product, const ProductKind& kind, const DeviceInfo& device,
+                      const PlanOptions& wanted) {
+  const Rates rates(device);
+  const int items = group_items(device, wanted), trip = trip_of(kind.acc);
+  ProductCut best;
+  for (const int vectors : {2, 1}) {
+    if (vectors == 2 && (product.loose || !holds_two_vectors(kind))) continue;
+    for (int parts = 1; parts <= Conv2d::kParts && parts <= items; parts *= 2) {
+      if (parts > device.max_work_items[2] || (parts > 1 && items > 64)) continue;
+      for (int lx = std::min(items / parts, 64); lx >= 1; lx /= 2) {
+        ProductCut cut{vectors, parts, lx, std::min(items / parts / lx, 16)};
+        cut.range = ceil_div(product.planes, trip * parts) * trip;
+        if (parts > 1 && (cut.range * (parts - 1) >= product.planes)) continue;
+        cut.clocks = predicted_cut(product, kind, cut, rates);
+        if (best.range == 0 || cut.clocks < best.clocks) best = cut;
+      }
+    }
+  }
+  return best;
+}
+
+Launch product_launch(const Product& product, const ProductKind& kind, const ProductCut& cut,
+                      const DeviceInfo& device, const ProductArgs& args) {
+  const auto flag = [](bool is_set, const char* name) {
+    return is_set ? fmt::format(" -DCONV2D_{}=1", name) : std::string();
+  };
+  const int size = static_cast<int>(size_of(kind.dtype));
+  const std::string options = fmt::format(
+      "{}-DCONV2D_LX={} -DCONV2D_LY={} -DCONV2D_PARTS={} -DCONV2D_VECTORS={}{}{}{}{}{}{}{}",
+      kind.dtype == Dtype::f16 ? "-DCLAM_F16 " : "", cut.lx, cut.ly, cut.parts, cut.vectors,
+      sums_option(kind.acc), flag(is_whole(product, kind, cut), "WHOLE"),
+      flag(product.flat(), "FLAT"), flag(product.loose, "LOOSE"),
+      flag(product.groups > 1, "GROUPED"), split_addresses(device), args.epilogue);
+  const int second = cut.vectors == 1 ? 0 : product.vectors / 2 * kTile * size;
+  return {"conv2d_product.cl",
+          "conv2d_product",
+          options,
+          {round_up(ceil_div(product.vectors, cut.vectors), cut.lx),
+           round_up(ceil_div(product.k, kTile), cut.ly),
+           std::int64_t{product.groups} * product.images * cut.parts},
+          {cut.lx, cut.ly, cut.parts},
+          {BufferArg{args.planes},
+           BufferArg{args.packed},
+           args.b,
+           args.r,
+           BufferArg{args.y},
+           product.groups,
+           product.planes,
+           cut.range,
+           product.plane * size,
+           product.vectors,
+           second,
+           product.taps,
+           product.step * size,
+           product.turn,
+           product.phases,
+           product.wrap * size,
+           product.k,
+           product.map,
+           product.width,
+           product.row,
+           product.next}};
+}
+
+// ---- the variant ----
+
+namespace {
+
+enum class Form { x, rows, maps };
+
+/// The planes' form, the cut and all clocks, those of the launch that moves x included.
+struct Choice {
+  Form form = Form::x;
+  Product product;
+  ProductCut cut;
+  int each = 1;  ///< channels that a work-item moves
+  double clocks = 0;
+};
+
+ProductKind kind_of(const Problem& problem) {
+  const std::string& act = problem.choice("act");
+  const bool is_short = act == "none" || act == "relu" || act == "relu6";
+  return {problem.dtype(), accumulator(problem), !is_short};
+}
+
+/// How many channels a work-item moves, and what that takes.
+std::pair<int, double> choose_each(const Conv2d& conv, const Product& product,
+                                   const DeviceInfo& device) {
+  constexpr double kAround = 330, kChannel = 45;
+  const double vectors = static_cast<double>(product.elements()) / kTile,
+               size = size_of(conv.dtype);
+  const double x = 1.0 * conv.n * conv.c * conv.h * conv.w;
+  const double memory = (x + 4 * vectors) * size / 27.2;
+  std::pair<int, double> best{1, HUGE_VAL};
+  for (int each = 1; each <= 16 && each <= conv.c; each *= 2) {
+    const double items = vectors / each;
+    const double issue = predicted_clocks(items, kAround + each * kChannel, device);
+    if (issue < best.second) best = {each, issue};
+  }
+  return {best.first, std::max(best.second, memory) + 10000};
+}
+
+bool is_pointwise(const Conv2d& conv) {
+  return conv.r == 1 && conv.s == 1 && conv.stride_h == 1 && conv.stride_w == 1 &&
+         conv.pad_t + conv.pad_l + conv.pad_b + conv.pad_r == 0;
+}
+
+Choice choose(Form form, const Problem& problem, const DeviceInfo& device,
+              const PlanOptions& wanted) {
+  const Conv2d conv(problem);
+  Choice choice;
+  choice.form = form;
+  choice.product = form == Form::x      ? product_of_x(conv)
+                   : form == Form::rows ? product_of_rows(conv)
+                                        : product_of_maps(conv);
+  choice.cut = choose_cut(choice.product, kind_of(problem), device, wanted);
+  choice.clocks = choice.cut.clocks;
+  if (form == Form::x) return choice;
+  const auto [each, clocks] = choose_each(conv, choice.product, device);
+  choice.each = each;
+  choice.clocks += clocks;
+  return choice;
+}
+
+/// Planes that are maps, or x where it is faster.
+Choice choose_maps(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
+  const Conv2d conv(problem);
+  const Choice maps = choose(Form::maps, problem, device, wanted);
+  if (!is_pointwise(conv) || conv.h * conv.w < kTile) return maps;
+  const Choice x = choose(Form::x, problem, device, wanted);
+  return x.clocks <= maps.clocks ? x : maps;
+}
+
+Reason refuses(const Product& product, const Problem& problem, const DeviceInfo& device) {
+  if (Reason reason = cannot_read_nchw(problem)) return reason;
+  const Conv2d conv(problem);
+  if (conv.groups > 1 && conv.cg() == 1 && conv.kg() == 1) return "it is a filter for each channel";
+  if (Reason reason = too_large("planes", product.elements() * size_of(conv.dtype), device)) {
+    return reason;
+  }
+  return too_large("packed w", packed_bytes(product, kind_of(problem), kConvHighest), device);
+}
+
+/// The launch that writes the planes.
+Launch moving_launch(const Conv2d& conv, const Choice& choice, const DeviceInfo& device,
+                     const PlanOptions& wanted) {
+  const Product& product = choice.product;
+  const bool rows = choice.form == Form::rows;
+  const int pitch = product.row, lines = rows ? product.plane / product.phases / pitch / kTile : 1;
+  const int vectors = rows ? product.plane / kTile : pitch;
+  const std::int64_t blocks = std::int64_t{ceil_div(conv.c, choice.each)} * product.columns;
+  const int items = group_items(device, wanted);
+  int lx = items;
+  for (int less = items / 2; less >= 4; less /= 2) {
+    if (round_up(vectors, less) < round_up(vectors, lx)) lx = less;
+  }
+  const int ly = items / lx;
+  Launch launch{"conv2d_move.cl",
+                rows ? "conv2d_move_rows" : "conv2d_move_maps",
+                fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={}",
+                            conv.dtype == Dtype::f16 ? "-DCLAM_F16 " : "", lx, ly),
+                {round_up(vectors, lx), (blocks + ly - 1) / ly * ly, conv.n},
+                {lx, ly, 1},
+                {BufferArg{"x"}, BufferArg{"planes"}, conv.c, conv.h, conv.w}};
+  if (rows) {
+    for (const int value : {conv.s, product.phases, lines, pitch, conv.stride_w, conv.dilation_w}) {
+      launch.args.emplace_back(value);
+    }
+  } else {
+    for (const int value : {conv.r, conv.s, conv.ow(), pitch, conv.stride_h, conv.stride_w,
+                            conv.dilation_h, conv.dilation_w}) {
+      launch.args.emplace_back(value);
+    }
+  }
+  for (const int value : {conv.pad_t, conv.pad_l, choice.each}) launch.args.emplace_back(value);
+  return launch;
+}
+
+/// The launch that packs the weights, and their buffer.
+void add_packed_weights(const Product& product, const ProductKind& kind, const ProductCut& cut,
+                        Plan& plan) {
+  const int taps = product.planes * product.taps;
+  plan.buffers.push_back(
+      {"w_packed", BufferSpec::Role::packed, packed_bytes(product, kind, cut.ly)});
+  plan.pack.push_back(
+      {"conv2d_product.cl",
+       "conv2d_product_pack",
+       fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={}{}",
+                   kind.dtype == Dtype::f16 ? "-DCLAM_F16 " : "", cut.lx, cut.ly,
+                   sums_option(kind.acc)),
+       {round_up(taps, cut.lx), round_up(ceil_div(product.k, kTile), cut.ly), product.groups},
+       {cut.lx, cut.ly, 1},
+       {BufferArg{"w"}, BufferArg{"w_packed"}, product.k, product.planes, cut.range, product.taps,
+        product.columns}});
+}
+
+void plan_choice(const Choice& choice, const Problem& problem, const DeviceInfo& device,
+                 const PlanOptions& wanted, Plan& plan) {
+  const Conv2d conv(problem);
+  const ProductKind kind = kind_of(problem);
+  add_packed_weights(choice.product, kind, choice.cut, plan);
+  const bool moves = choice.form != Form::x;
+  if (moves) {
+    plan.buffers.push_back(
+        {"planes", BufferSpec::Role::scratch, choice.product.elements() * size_of(conv.dtype)});
+    plan.launches.push_back(moving_launch(conv, choice, device, wanted));
+  }
+  const auto optional = [](bool present, const char* name) -> Arg {
+    if (present) return BufferArg{name};
+    return NullArg{};
+  };
+  plan.launches.push_back(
+      product_launch(choice.product, kind, choice.cut, device,
+                     {moves ? "planes" : "x", "w_packed", "y", optional(conv.bias, "b"),
+                      optional(conv.residual, "r"), epilogue_options(problem)}));
+  plan.clocks = choice.clocks;
+}
+
+}  // namespace
+
+Reason refuses_product(const Problem& problem, const DeviceInfo& device) {
+  return refuses(product_of_maps(Conv2d(problem)), problem, device);
+}
+
+void plan_product(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+                  Plan& plan) {
+  plan_choice(choose_maps(problem, device, wanted), problem, device, wanted, plan);
+}
+
+double product_clocks(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
+  return choose_maps(problem, device, wanted).clocks;
+}
+
+Reason refuses_product_rows(const Problem& problem, const DeviceInfo& device) {
+  const Conv2d conv(problem);
+  if (Reason reason = cannot_read_nchw(problem)) return reason;
+  if (conv.r == 1 && conv.s == 1) return "the filter is 1x1";
+  return refuses(product_of_rows(conv), problem, device);
+}
+
+void plan_product_rows(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+                       Plan& plan) {
+  plan_choice(choose(Form::rows, problem, device, wanted), problem, device, wanted, plan);
+}
+
+double product_rows_clocks(const Problem& problem, const DeviceInfo& device,
+                           const PlanOptions& wanted) {
+  return choose(Form::rows, problem, device, wanted).clocks;
+}
+
+}  // namespace clam::conv2d_plan

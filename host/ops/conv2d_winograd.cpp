@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// conv2d_winograd.cpp - conv2d by conv2d_winograd.cl.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "clam/gpu.hpp"
+#include "conv2d_plan.hpp"
+
+namespace clam::conv2d_plan {
+namespace {
+
+constexpr int kPlaces = 16;
+constexpr int kMostLanes = 8;  ///< whose sums fit into 16 KiB of local memory
+
+/// Tiles of 2 x 2 pixels of y.
+struct Tiles {
+  int down, across, vectors;  ///< vectors of 4 tiles, those of all images
+
+  explicit Tiles(const Conv2d& conv)
+      : down(ceil_div(conv.oh(), 2)),
+        across(ceil_div(conv.ow(), 2)),
+        vectors(ceil_div(conv.n * down * across, kConvTile)) {}
+  std::int64_t bytes(const Conv2d& conv) const {
+    return std::int64_t{kPlaces} * conv.c * vectors * kConvTile * 4;
+  }
+};
+
+std::int64_t packed_floats(const Conv2d& conv, int ly) {
+  const std::int64_t rows = round_up(ceil_div(conv.kg(), kConvTile), ly);
+  return std::int64_t{conv.groups} * rows * kConvTile * kPlaces * conv.cg();
+}
+
+struct Cut {
+  int vectors = 0, lx = 1, ly = 1, places = kPlaces;
+  double clocks = 0;
+};
+
+double clocks_of(const Conv2d& conv, const Tiles& tiles, const Cut& cut, const DeviceInfo& device) {
+  constexpr double kOne = 23.5, kTwo = 42.5, kAround = 190, kVector = 290;
+  constexpr double kLatency = 25, kBytesPerClock = 27.2;
+  const int columns = round_up(ceil_div(tiles.vectors, cut.vectors), cut.lx);
+  const int rows = round_up(ceil_div(conv.kg(), kConvTile), cut.ly);
+  const double items = 1.0 * columns * rows * conv.groups * cut.places;
+  const double instructions =
+      (cut.vectors == 2 ? kTwo : kOne) * conv.cg() + kAround + kVector * cut.vectors;
+  const double bytes = tiles.bytes(conv) + 4.0 * packed_floats(conv, cut.ly) +
+                       1.0 * size_of(conv.dtype) * conv.outputs();
+  return std::max({predicted_clocks(items, instructions * kPlaces / cut.places, device),
+                   kLatency * instructions, bytes / kBytesPerClock});
+}
+
+Cut choose_cut(const Conv2d& conv, const DeviceInfo& device, const PlanOptions& wanted) {
+  const Tiles tiles(conv);
+  const int items = group_items(device, wanted);
+  const auto deepest = static_cast<int>(
+      std::min<std::int64_t>(kPlaces, floor_power_of_two(device.max_work_items[2])));
+  Cut best;
+  for (const int vectors : {2, 1}) {
+    const int places = std::min(items, deepest), lanes = std::min(items / places, kMostLanes);
+    for (int lx = lanes; lx >= 1; lx /= 2) {
+      Cut cut{vectors, lx, lanes / lx, places};
+      cut.clocks = clocks_of(conv, tiles, cut, device);
+      if (best.vectors == 0 || cut.clocks < best.clocks) best = cut;
+    }
+  }
+  return best;
+}
+
+/// Clocks of the launch that writes V.
+double clocks_of_x(const Conv2d& conv, const DeviceInfo& device) {
+  constexpr double kInstructions = 300, kBytesPerClock = 27.2;
+  const Tiles tiles(conv);
+  const double x = 1.0 * conv.n * conv.c * conv.h * conv.w * size_of(conv.dtype);
+  return std::max(predicted_clocks(1.0 * conv.c * tiles.vectors * kConvTile, kInstructions, device),
+                  (x + tiles.bytes(conv)) / kBytesPerClock);
+}
+
+std::string storage(const Conv2d& conv) { return conv.dtype == Dtype::f16 ? "-DCLAM_F16 " : ""; }
+
+}  // namespace
+
+Reason not_winograd(const Problem& problem) {
+  const Conv2d conv(problem);
+  if (conv.nhwc) return "conv2d_winograd reads layout=nchw";
+  if (conv.r != 3 || conv.s != 3)
+    return fmt::format("the filter is {}x{}, not 3x3", conv.r, conv.s);
+  if (conv.stride_h > 1 || conv.stride_w > 1) return "the stride is over 1";
+  if (conv.dilation_h > 1 || conv.dilation_w > 1) return "the dilation is over 1";
+  if (accumulator(problem) != Acc::f32) return "conv2d_winograd sums in float";
+  if (conv.groups > 1 && conv.cg() == 1) return "its groups have one channel";
+  return {};
+}
+
+Reason refuses_winograd(const Problem& problem, const DeviceInfo& device) {
+  if (Reason reason = conv2d_not_offered(problem)) return reason;
+  if (problem.choice("algo") == "direct") return "algo=direct asks for another sum";
+  if (Reason reason = not_winograd(problem)) return reason;
+  const Conv2d conv(problem);
+  if (Reason reason = too_large("V", Tiles(conv).bytes(conv), device)) return reason;
+  return too_large("packed w", 4 * packed_floats(conv, kMostLanes), device);
+}
+
+double winograd_clocks(const Problem& problem, const DeviceInfo& device,
+                       const PlanOptions& wanted) {
+  constexpr double kLaunchClocks = 10000;
+  const Conv2d conv(problem);
+  return choose_cut(conv, device, wanted).clocks + clocks_of_x(conv, device) + kLaunchClocks;
+}
+
+void plan_winograd(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+                   Plan& plan) {
+  const Conv2d conv(problem);
+  const Tiles tiles(conv);
+  const Cut cut = choose_cut(conv, device, wanted);
+  const int rows = round_up(ceil_div(conv.kg(), kConvTile), cut.ly);
+  plan.buffers.push_back({"w_packed", BufferSpec::Role::packed, 4 * packed_floats(conv, cut.ly)});
+  plan.buffers.push_back({"v", BufferSpec::Role::scratch, tiles.bytes(conv)});
+  plan.pack.push_back(
+      {"conv2d_winograd.cl",
+       "conv2d_winograd_pack",
+       fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={}", storage(conv), cut.lx, cut.ly),
+       {round_up(conv.cg(), cut.lx), rows * kConvTile, conv.groups},
+       {cut.lx, cut.ly, 1},
+       {BufferArg{"w"}, BufferArg{"w_packed"}, conv.kg(), conv.cg()}});
+  const Group group = choose_group(tiles.vectors * kConvTile, 64, device, wanted);
+  plan.launches.push_back(
+      {"conv2d_winograd.cl",
+       "conv2d_winograd_x",
+       fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={}", storage(conv), group.x, group.y),
+       {round_up(tiles.vectors * kConvTile, group.x), round_up(conv.c, group.y), 1},
+       {group.x, group.y, 1},
+       {BufferArg{"x"}, BufferArg{"v"}, conv.n, conv.c, conv.h, conv.w, tiles.down, tiles.across,
+        tiles.vectors, conv.pad_t, conv.pad_l}});
+  const auto optional = [](bool present, const char* name) -> Arg {
+    if (present) return BufferArg{name};
+    return NullArg{};
+  };
+  plan.launches.push_back(
+      {"conv2d_winograd.cl",
+       "conv2d_winograd",
+       options(problem,
+               fmt::format("-DCONV2D_LX={} -DCONV2D_LY={} -DCONV2D_PLACES={} "
+                           "-DCONV2D_VECTORS={}{}",
+                           cut.lx, cut.ly, cut.places, cut.vectors, split_addresses(device))),
+       {round_up(ceil_div(tiles.vectors, cut.vectors), cut.lx), rows,
+        std::int64_t{conv.groups} * cut.places},
+       {cut.lx, cut.ly, cut.places},
+       {BufferArg{"v"}, BufferArg{"w_packed"}, optional(conv.bias, "b"),
+        optional(conv.residual, "r"), BufferArg{"y"}, conv.n, conv.groups, conv.cg(), conv.kg(),
+        tiles.vectors, conv.oh(), conv.ow(), tiles.down, tiles.across}});
+  plan.clocks = winograd_clocks(problem, device, wanted);
+}
+
+}  // namespace clam::conv2d_plan

@@ -1,0 +1,627 @@
+// SPDX-License-Identifier: MIT
+// conv2d_product.cl - y[k,p] = act(sum_t,i w[k,t,i] * plane_i[p + t] + b[k]) + r[k,p]
+//
+// A convolution as a product of weights and planes. A plane is a run of pixels in the order of y,
+// and plane_i[p + t] is what tap t takes for pixel p. Planes are x itself where the filter is 1x1,
+// or what conv2d_move.cl writes. Rows of y lie in a plane as rows of whole vectors of 4 pixels. The
+// pixels behind the end of a row are computed and not stored.
+//
+//   tap t starts at pixel:   (t*dilation)/stride rows, and (t*dilation)%stride phases of rows, on
+//
+// Builds alone, as is (float) or with -DCLAM_F16 (half storage; needs cl_khr_fp16). Sums in the
+// order of t, then i. With CONV2D_PARTS each of so many ranges of i has a sum, and these are added
+// in their order, in float. What follows the sum is float too. CONV2D_ACC says how sums are kept:
+//
+//   0  in one float per output, by fma
+//   1  in half inside a chunk of 32 planes of a tap; behind the last whole one in chunks of 4
+//      planes, and of 1; the chunks in float
+//   2  in half
+//
+// All tensors are dense and start on multiples of 16 bytes; every byte offset into them fits an
+// int. An absent b counts as zeros, and an absent r is not added; both may then be null. y may be
+// r, element on element; else no output overlaps an input.
+//
+// A work-item computes a tile of 4 channels x CONV2D_VECTORS vectors of 4 pixels. The second vector
+// lies half of all vectors behind the first. Where their number is odd, the last item has one.
+// With CONV2D_LOOSE a plane need not be whole vectors, and is read by elements. The last vector of
+// a map starts 4 pixels before its end.
+//
+// With CONV2D_SPLIT, a work-item whose bytes lie on both sides of a multiple of 4 GiB reads them
+// one by one, in the same order.
+//
+//@define CLAM_F16         off            store tensors as half
+//@define CONV2D_ACC       0 {0,1,2}      sums in float, chunks, half
+//@define CONV2D_LX        16 {1,2,4,8,16,32,64}         work-items of a group along the pixels
+//@define CONV2D_LY        4 {1,2,4,8,16,32,64,128,256}  work-items of a group along k
+//@define CONV2D_PARTS     1 {1,2,4,8,16}                work-items that share the sums of a tile
+//@define CONV2D_VECTORS   1 {1,2}        vectors of 4 pixels in a tile
+//@define CONV2D_WHOLE     0 {0,1}        parts are whole trips of 8, 32 or 16 planes
+//@define CONV2D_FLAT      0 {0,1}        a plane's vectors are those of a map of y
+//@define CONV2D_LOOSE     0 {0,1}        a plane is a map of y that need not be whole vectors
+//@define CONV2D_GROUPED   0 {0,1}        there are groups of channels
+//@define CONV2D_SPLIT     0 {0,1}        addresses in two halves
+//@define CONV2D_BIAS      0 {0,1}        b is added
+//@define CONV2D_RESIDUAL  0 {0,1}        r is added
+//@define CONV2D_ACT       none {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp}  activation
+
+#ifndef CONV2D_ACC
+#define CONV2D_ACC 0
+#endif
+#ifndef CONV2D_LX
+#define CONV2D_LX 16
+#endif
+#ifndef CONV2D_LY
+#define CONV2D_LY 4
+#endif
+#ifndef CONV2D_PARTS
+#define CONV2D_PARTS 1
+#endif
+#ifndef CONV2D_VECTORS
+#define CONV2D_VECTORS 1
+#endif
+#ifndef CONV2D_WHOLE
+#define CONV2D_WHOLE 0
+#endif
+#ifndef CONV2D_FLAT
+#define CONV2D_FLAT 0
+#endif
+#ifndef CONV2D_LOOSE
+#define CONV2D_LOOSE 0
+#endif
+#ifndef CONV2D_GROUPED
+#define CONV2D_GROUPED 0
+#endif
+#ifndef CONV2D_SPLIT
+#define CONV2D_SPLIT 0
+#endif
+#ifndef CONV2D_BIAS
+#define CONV2D_BIAS 0
+#endif
+#ifndef CONV2D_RESIDUAL
+#define CONV2D_RESIDUAL 0
+#endif
+#ifndef CONV2D_ACT
+#define CONV2D_ACT none
+#endif
+
+#if CONV2D_ACC < 0 || CONV2D_ACC > 2
+#error "conv2d_product.cl: CONV2D_ACC must be 0, 1 or 2"
+#endif
+#if CONV2D_ACC != 0 && !defined(CLAM_F16)
+#error "conv2d_product.cl: CONV2D_ACC 1 and 2 sum in half, and need CLAM_F16"
+#endif
+#if CONV2D_LX < 1 || CONV2D_LX > 64 || CONV2D_LX & (CONV2D_LX - 1)
+#error "conv2d_product.cl: CONV2D_LX must be a power of two up to 64"
+#endif
+#if CONV2D_LY < 1 || CONV2D_LY > 256 || CONV2D_LY & (CONV2D_LY - 1)
+#error "conv2d_product.cl: CONV2D_LY must be a power of two up to 256"
+#endif
+#if CONV2D_PARTS < 1 || CONV2D_PARTS > 16 || CONV2D_PARTS & (CONV2D_PARTS - 1)
+#error "conv2d_product.cl: CONV2D_PARTS must be a power of two up to 16"
+#endif
+#if CONV2D_VECTORS != 1 && CONV2D_VECTORS != 2
+#error "conv2d_product.cl: CONV2D_VECTORS must be 1 or 2"
+#endif
+#if CONV2D_PARTS > 1 && CONV2D_LX * CONV2D_LY * CONV2D_PARTS > 64
+#error "conv2d_product.cl: groups have up to 64 work-items where sums are in parts"
+#endif
+#if CONV2D_LOOSE && CONV2D_FLAT
+#error "conv2d_product.cl: CONV2D_LOOSE and CONV2D_FLAT exclude each other"
+#endif
+
+//@shared element
+#ifdef CLAM_F16
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+typedef half T;
+typedef half4 T4;
+#else
+typedef float T;
+typedef float4 T4;
+#endif
+//@end
+
+#define SIZE ((uint)sizeof(T))
+#define ACC CONV2D_ACC
+#define SPLIT CONV2D_SPLIT
+#define GROUP __attribute__((reqd_work_group_size(CONV2D_LX, CONV2D_LY, CONV2D_PARTS)))
+#define FLAT_GROUP __attribute__((reqd_work_group_size(CONV2D_LX, CONV2D_LY, 1)))
+
+// ---- activations: CONV2D_ACT is the name of one of these, or of a built-in ----
+
+//@shared activation
+float none(float z) { return z; }
+
+// Written so that NaN stays NaN; fmax would swallow it.
+float relu(float z) { return z < 0.0f ? 0.0f : z; }
+
+float relu6(float z) { return z < 0.0f ? 0.0f : (z > 6.0f ? 6.0f : z); }
+
+float sigmoid(float z) { return 1.0f / (1.0f + exp(-z)); }
+
+float silu(float z) { return z / (1.0f + exp(-z)); }
+
+// z * Phi(z), by Abramowitz and Stegun 7.1.26 for the tail of the normal distribution: within
+// 2.6e-7 of the exact value. Past 16 the tail is 0 in float; the clamp keeps 0 * inf out.
+float gelu(float z) {
+  const float a = fmin(fabs(z), 16.0f);
+  const float t = 1.0f / fma(0.231641887f, a, 1.0f);
+  float p = fma(1.061405429f, t, -1.453152027f);
+  p = fma(p, t, 1.421413741f);
+  p = fma(p, t, -0.284496736f);
+  p = fma(p, t, 0.254829592f);
+  return relu(z) - 0.5f * a * p * t * exp(-0.5f * a * a);
+}
+
+// z / 2 * (1 + tanh(u)) = z * sigmoid(2 u), u = sqrt(2 / pi) * (z + 0.044715 z^3)
+float gelu_tanh(float z) { return z / (1.0f + exp(-1.5957691216f * fma(0.044715f * z * z, z, z))); }
+//@end
+
+// ---- memory: a 64-bit base and an unsigned byte offset cost Mali compilers the least ----
+
+//@shared memory
+float load1(__global const char* p, uint at) { return (float)*(__global const T*)(p + at); }
+
+float4 load4(__global const char* p, uint at) {
+  const T4 v = *(__global const T4*)(p + at);
+  return (float4)((float)v.x, (float)v.y, (float)v.z, (float)v.w);
+}
+
+void store1(float v, __global char* p, uint at) { *(__global T*)(p + at) = (T)v; }
+
+void store4(float4 v, __global char* p, uint at) {
+  *(__global T4*)(p + at) = (T4)((T)v.x, (T)v.y, (T)v.z, (T)v.w);
+}
+//@end
+
+// ---- addresses that a loop moves along ----
+
+//@shared address
+// With SPLIT, a load adds to the lower half of an address alone. Mesa's compilers for Mali spend
+// two instructions on that. A sum of 64 bits takes three, and more registers. Right only where base
+// and what is read have the same upper half: see ends_above. A loop moves on BEFORE a LIMIT.
+#if SPLIT
+typedef uint2 Address;
+typedef uint Limit;
+#define ADDRESS(base, at) (as_uint2((ulong)(base)) + (uint2)(at, 0))
+#define PLACE(address, at) as_ulong((uint2)((address).x + (at), (address).y))
+#define MOVE(address, bytes) (address).x += (bytes)
+#define LOW(address) (address).x
+#define LIMIT(address, bytes) ((address).x + (bytes))
+#define BEFORE(address, limit) ((address).x < (limit))
+#else
+typedef __global const char *Address, *Limit;
+#define ADDRESS(base, at) ((__global const char*)(base) + (at))
+#define PLACE(address, at) ((address) + (at))
+#define MOVE(address, bytes) (address) += (bytes)
+#define LOW(address) ((uint)(ulong)(address))
+#define LIMIT(address, bytes) ((address) + (bytes))
+#define BEFORE(address, limit) ((address) < (limit))
+#endif
+
+// Whether what lies behind `bytes` from the base on has another upper half than the base.
+int ends_above(__global const void* base, uint bytes) {
+  return SPLIT && (uint)(ulong)base + bytes < (uint)(ulong)base;
+}
+//@end
+
+// ---- sums ----
+
+//@shared factor
+// What is multiplied and summed, until a chunk ends. Packed operands are stored so.
+#if ACC == 0
+typedef float S;
+typedef float4 S4;
+#else
+typedef half S;
+typedef half4 S4;
+#endif
+
+#define CHUNK 32  // products of a chunk
+
+// Through components: some compilers lack the conversions of half vectors.
+float4 widen(S4 v) { return (float4)((float)v.x, (float)v.y, (float)v.z, (float)v.w); }
+
+S4 load_t(__global const T4* p) {
+  const T4 v = *p;
+  return (S4)((S)v.x, (S)v.y, (S)v.z, (S)v.w);
+}
+//@end
+
+#define WEIGHT_STEP (4 * CONV2D_LY * (uint)sizeof(S))
+#define SUMS (4 * CONV2D_VECTORS)
+
+// Sums are variables of their own: arrays cost Mesa's compilers a fifth of the loop. t0_1 is that
+// of channel 0 and vector 1 of pixels, and c0_1 what a loop carries of it.
+#define EACH_CHANNEL(DO, v) DO(0, x, v) DO(1, y, v) DO(2, z, v) DO(3, w, v)
+#if CONV2D_VECTORS == 1
+#define EACH_VECTOR(DO, a) DO(0, a)
+#define EACH_SUM(DO) EACH_CHANNEL(DO, 0)
+#else
+#define EACH_VECTOR(DO, a) DO(0, a) DO(1, a)
+#define EACH_SUM(DO) EACH_CHANNEL(DO, 0) EACH_CHANNEL(DO, 1)
+#endif
+
+// What a trip of a loop begins and ends with. With ACC 2 halves are carried from trip to trip as
+// words. Else Mesa 25 carries them one by one, and no longer multiplies in pairs.
+#if ACC == 0
+#define DECLARE(i, of, v) S4 t##i##_##v = (S4)(0.0f);
+#define BEGIN(i, of, v)
+#define END(i, of, v)
+#define HAND_OVER(i, of, v) sum[i + 4 * v] = t##i##_##v;
+#elif ACC == 1
+#define DECLARE(i, of, v) float4 c##i##_##v = (float4)(0.0f);
+#define BEGIN(i, of, v) S4 t##i##_##v;
+#define END(i, of, v) c##i##_##v += widen(t##i##_##v);
+#define HAND_OVER(i, of, v) sum[i + 4 * v] = c##i##_##v;
+#else
+#define DECLARE(i, of, v) uint2 c##i##_##v = (uint2)(0);
+#define BEGIN(i, of, v) S4 t##i##_##v = as_half4(c##i##_##v);
+#define END(i, of, v) c##i##_##v = as_uint2(t##i##_##v);
+#define HAND_OVER(i, of, v) sum[i + 4 * v] = widen(as_half4(c##i##_##v));
+#endif
+
+// The first product of a chunk is not added to a zero: Mesa 25 would then not multiply halves in
+// pairs.
+#define NEXT(i, of, v) t##i##_##v = fma((S4)(weights.of), x##v, t##i##_##v);
+#if ACC == 1
+#define FIRST(i, of, v) t##i##_##v = (S4)(weights.of) * x##v;
+#else
+#define FIRST NEXT
+#endif
+#if CONV2D_LOOSE
+S4 load_pixels(__global const T* p) {
+  const T4 v = vload4(0, p);
+  return (S4)((S)v.x, (S)v.y, (S)v.z, (S)v.w);
+}
+#else
+S4 load_pixels(__global const T* p) { return load_t((__global const T4*)p); }
+#endif
+#define WITH_X(v, ADD)                                                       \
+  {                                                                          \
+    const S4 x##v = load_pixels((__global const T*)PLACE(x, v * in.second)); \
+    EACH_CHANNEL(ADD, v)                                                     \
+  }
+#define ONE(ADD, i_at)                                                      \
+  {                                                                         \
+    const S4 weights = *(__global const S4*)PLACE(w, (i_at) * WEIGHT_STEP); \
+    EACH_VECTOR(WITH_X, ADD)                                                \
+    MOVE(x, in.plane);                                                      \
+  }
+#define FOUR(ADD, i_at) ONE(ADD, i_at) ONE(NEXT, i_at + 1) ONE(NEXT, i_at + 2) ONE(NEXT, i_at + 3)
+
+#if ACC == 0
+#define TRIP 8
+#define ALL FOUR(FIRST, 0) FOUR(NEXT, 4)
+#elif ACC == 1
+#define TRIP CHUNK
+#define ALL                                                 \
+  FOUR(FIRST, 0) FOUR(NEXT, 4) FOUR(NEXT, 8) FOUR(NEXT, 12) \
+  FOUR(NEXT, 16) FOUR(NEXT, 20) FOUR(NEXT, 24) FOUR(NEXT, 28)
+#else
+#define TRIP 16
+#define ALL FOUR(FIRST, 0) FOUR(NEXT, 4) FOUR(NEXT, 8) FOUR(NEXT, 12)
+#endif
+
+#define TRIPS(DO, step, end)     \
+  while (BEFORE(x, end)) {       \
+    EACH_SUM(BEGIN)              \
+    DO                           \
+    EACH_SUM(END)                \
+    MOVE(w, step * WEIGHT_STEP); \
+  }
+
+// Where planes and taps lie, in bytes. From a tap to the next: `step`, and once `turn` has summed
+// up to `phases`, `wrap` more.
+typedef struct {
+  uint plane, second;
+  int taps, step, turn, phases, wrap;
+} Planes;
+
+// `planes`: of each tap.
+void sum_taps(float4* sum, Address x, Address w, int planes, Planes in) {
+  EACH_SUM(DECLARE)
+  Address tap = x;
+  int left = in.taps, phase = 0;
+  do {
+    x = tap;
+    const Limit end_trips = LIMIT(tap, (uint)(planes / TRIP * TRIP) * in.plane);
+    TRIPS(ALL, TRIP, end_trips)
+#if !CONV2D_WHOLE
+    const Limit end4 = LIMIT(tap, (uint)(planes / 4 * 4) * in.plane);
+    TRIPS(FOUR(FIRST, 0), 4, end4)
+    const Limit end = LIMIT(tap, (uint)planes * in.plane);
+    TRIPS(ONE(FIRST, 0), 1, end)
+#endif
+    phase += in.turn;
+    const int wraps = phase >= in.phases;
+    MOVE(tap, in.step + (wraps ? in.wrap : 0));
+    phase -= wraps ? in.phases : 0;
+  } while (--left > 0);
+  EACH_SUM(HAND_OVER)
+}
+
+// One output's sum by scalar loads.
+float sum_one(__global const char* tap, __global const char* w, int planes, Planes in) {
+  float total = 0.0f;
+  S t = (S)0;
+  for (int left = in.taps, phase = 0; left > 0; --left) {
+    __global const char* x = tap;
+    for (int i = 0; i < planes; ++i) {
+      const int in_rest = i >= planes / TRIP * TRIP;
+      const int first = i % TRIP == 0 || (in_rest && (i % 4 == 0 || i >= planes / 4 * 4));
+      if (ACC == 1 && first) {
+        total += (float)t;
+        t = (S)0;
+      }
+      t = fma((S)*(__global const T*)x, *(__global const S*)w, t);
+      x += in.plane;
+      w += WEIGHT_STEP;
+    }
+    phase += in.turn;
+    const int wraps = phase >= in.phases;
+    tap += in.step + (wraps ? in.wrap : 0);
+    phase -= wraps ? in.phases : 0;
+  }
+  return total + (float)t;
+}
+
+// ---- from the sum to the output ----
+
+// a / b for a >= 0, b >= 1. Division of integers takes Mali compilers 80 instructions.
+int divide(int a, int b) {
+  const float inverse = 1.0f / (float)b;
+  const int about = (int)((float)a * inverse), left = a - about * b;
+  const int closer = about + (int)((float)left * inverse), rest = a - closer * b;
+  return closer + (rest >= b) - (rest < 0);
+}
+
+// Where y lies: `at` is the byte of its first element in the tile's first channel. b has that
+// channel at byte `b_at`. `map` bytes go from a channel to the next. Rows have `width` pixels. In a
+// plane a row is `row` vectors long, and y goes on `next` elements further.
+typedef struct {
+  __global const char *b, *r;
+  __global char* y;
+  uint at, map, b_at;
+  int channels, width, row, next;
+} Outputs;
+
+// The byte of a map where a vector of pixels lies. Its pixels from `from` on, and before `end`, are
+// stored.
+typedef struct {
+  uint at;
+  int from, end;
+} Place;
+
+Place place_of(int v, int stored, Outputs out) {
+  Place place = {4 * v * SIZE, 0, stored ? 4 : 0};
+#if CONV2D_LOOSE
+  const int start = min(4 * v, out.width - 4);
+  place.at = start * SIZE;
+  place.from = 4 * v - start;
+#elif !CONV2D_FLAT
+  const int row = divide(v, out.row), column = 4 * (v - row * out.row);
+  place.at = (row * out.next + column) * SIZE;
+  place.end = stored ? out.width - column : 0;
+#endif
+  return place;
+}
+
+#if CONV2D_FLAT
+#define ADD_R(of, pixel)
+#define STORE(of, pixel)
+#else
+#define IS_STORED(pixel) \
+  ((!CONV2D_LOOSE || place.from <= pixel) && (CONV2D_LOOSE || pixel < place.end))
+#define ADD_R(of, pixel) \
+  if (IS_STORED(pixel)) v.of += load1(out.r, at + pixel * SIZE);
+#define STORE(of, pixel) \
+  if (IS_STORED(pixel)) store1(v.of, out.y, at + pixel * SIZE);
+#endif
+#define EACH_PIXEL(DO) DO(x, 0) DO(y, 1) DO(z, 2) DO(w, 3)
+
+float bias_of(int i, Outputs out) {
+  return CONV2D_BIAS ? load1(out.b, out.b_at + i * SIZE) : 0.0f;
+}
+
+// A vector of pixels of the channel that begins at byte `at` of y.
+void finish(float4 sum, float bias, uint at, Place place, Outputs out) {
+  if (place.end <= 0) return;
+  const float4 z = sum + (float4)(bias);
+  float4 v = (float4)(CONV2D_ACT(z.x), CONV2D_ACT(z.y), CONV2D_ACT(z.z), CONV2D_ACT(z.w));
+  at += place.at;
+#if CONV2D_FLAT
+  if (CONV2D_RESIDUAL) v += load4(out.r, at);
+  store4(v, out.y, at);
+#else
+  if (CONV2D_RESIDUAL) {
+    EACH_PIXEL(ADD_R)
+  }
+  EACH_PIXEL(STORE)
+#endif
+}
+
+// Channel i of the tile: its sums of one vector, and of the other where there are two.
+void finish_channel(int i, float4 sum0, float4 sum1, Place place0, Place place1, Outputs out) {
+  if (i >= out.channels) return;
+  const float bias = bias_of(i, out);
+  const uint at = out.at + i * out.map;
+  finish(sum0, bias, at, place0, out);
+  if (CONV2D_VECTORS == 2) finish(sum1, bias, at, place1, out);
+}
+
+#if CONV2D_PARTS == 1
+#define PARTIAL_SIZE 1
+#else
+#define PARTIAL_SIZE (CONV2D_PARTS * SUMS * LANES)
+#endif
+#define LANES (CONV2D_LX * CONV2D_LY)
+
+// Sum i of the tile where parts find each other's.
+void hand_on(float4 sum, int i, __local float4* partial) {
+  const int lane = (int)get_local_id(1) * CONV2D_LX + (int)get_local_id(0);
+  partial[((int)get_local_id(2) * SUMS + i) * LANES + lane] = sum;
+}
+
+// All sums of a tile by scalar loads.
+void sum_slowly(__global const char* x, __global const char* w, int planes, Planes in, Place place0,
+                Place place1, Outputs out, __local float4* partial) {
+  for (int i = 0; i < SUMS; ++i) {
+    float4 sum = (float4)(0.0f);
+    for (int pixel = 0; pixel < 4; ++pixel) {
+      const float one =
+          sum_one(x + i / 4 * in.second + pixel * SIZE, w + i % 4 * (uint)sizeof(S), planes, in);
+      sum = (float4)(sum.yzw, one);
+    }
+    if (CONV2D_PARTS > 1) hand_on(sum, i, partial);
+    if (CONV2D_PARTS == 1 && i % 4 < out.channels) {
+      finish(sum, bias_of(i % 4, out), out.at + i % 4 * out.map, i < 4 ? place0 : place1, out);
+    }
+  }
+}
+
+// ---- the kernels ----
+
+// One work-item a tile, or CONV2D_PARTS of them, each with its range of planes. wp is packed by
+// conv2d_product_pack: a work-item reads it from its first element to its last.
+//@kernel conv2d_product
+//@arg    0  p        in   T[n*groups*planes*plane]  in elements
+//@arg    1  wp       in   S[groups*ceil(k/(4*CONV2D_LY))*planes*taps*4*CONV2D_LY]
+//@layout as conv2d_product_pack writes it
+//@arg    2  b        in   T[groups*k]
+//@arg    3  r        in   T[images*groups*k*map]
+//@arg    4  y        out  T[images*groups*k*map]  may be r
+//@arg    5  groups   int  groups of channels
+//@arg    6  planes   int  planes of a group
+//@arg    7  range    int  planes of a part
+//@arg    8  plane    int  bytes from a plane to the next
+//@arg    9  vectors  int  vectors of 4 pixels that a plane has of y
+//@arg    10 second   int  bytes from a tile's first vector to its second
+//@arg    11 taps     int  taps, each of them with all planes
+//@arg    12 tap_step int  bytes from a tap to the next
+//@arg    13 turn     int  phases from a tap to the next
+//@arg    14 phases   int  phases of the rows
+//@arg    15 wrap     int  bytes more where the last phase is passed
+//@arg    16 k        int  output channels of a group
+//@arg    17 map      int  elements of y from a channel to the next
+//@arg    18 width    int  pixels of a row
+//@arg    19 row      int  vectors of a row in a plane
+//@arg    20 next     int  elements of y from a row to the next
+//@null   b if CONV2D_BIAS==0
+//@null   r if CONV2D_RESIDUAL==0
+//@global ceil(ceil(vectors/CONV2D_VECTORS)/CONV2D_LX)*CONV2D_LX ceil(k/(4*CONV2D_LY))*CONV2D_LY n*groups*CONV2D_PARTS
+//@local  CONV2D_LX CONV2D_LY CONV2D_PARTS
+//@needs  groups >= 1, planes >= 1, range >= 1, vectors >= 1, taps >= 1, phases >= 1, k >= 1
+//@needs  turn >= 0, turn < phases, width >= 1, row >= 1
+__kernel GROUP void conv2d_product(__global const T* p, __global const S* wp, __global const T* b,
+                                   __global const T* r, __global T* y, int groups, int planes,
+                                   int range, int plane, int vectors, int second, int taps,
+                                   int tap_step, int turn, int phases, int wrap, int k, int map,
+                                   int width, int row, int next) {
+  __local float4 partial[PARTIAL_SIZE];
+  const int middle = CONV2D_VECTORS == 1 ? 0 : vectors >> 1, tiles = vectors - middle;
+  const int own = get_global_id(0), channel = (int)get_global_id(1) * 4, z = get_group_id(2);
+  // In parts every item stays, for the barrier; those without a tile share the last one's work.
+  if (CONV2D_PARTS == 1 && (own >= tiles || channel >= k)) return;
+  const int first = CONV2D_PARTS == 1 ? own : min(own, tiles - 1);
+  const int part = CONV2D_PARTS == 1 ? 0 : (int)get_local_id(2);
+  const int group = CONV2D_GROUPED ? z - divide(z, groups) * groups : 0;
+  const int begin = part * range, count = max(min(range, planes - begin), 0);
+  const int panel = group * (int)get_num_groups(1) + (int)get_group_id(1);
+  const uint w_at = (panel * planes + begin) * taps * WEIGHT_STEP +
+                    (int)get_local_id(1) * 4 * (uint)sizeof(S);
+  const Outputs out = {(__global const char*)b, (__global const char*)r, (__global char*)y,
+                       (z * k + channel) * map * SIZE, map * SIZE, (group * k + channel) * SIZE,
+                       k - channel, width, row, next};
+  const Place place0 = place_of(first, CONV2D_VECTORS == 1 || own < middle, out);
+  const Place place1 = place_of(first + middle, own < tiles, out);
+#if CONV2D_LOOSE
+  const uint x_at = (z * planes + begin) * plane + place0.at;
+  const Planes in = {plane, place1.at - place0.at, taps, tap_step, turn, phases, wrap};
+#else
+  const uint x_at = (z * planes + begin) * plane + first * 4 * SIZE;
+  const Planes in = {plane, second, taps, tap_step, turn, phases, wrap};
+#endif
+  // A loop's limit may lie a plane behind the last of them.
+  if (ends_above(p, (z * planes + planes + 1) * plane) ||
+      ends_above(wp, w_at + taps * count * WEIGHT_STEP)) {
+    sum_slowly((__global const char*)p + x_at, (__global const char*)wp + w_at, count, in, place0,
+               place1, out, partial);
+  } else {
+    float4 sum[SUMS];
+    sum_taps(sum, ADDRESS(p, x_at), ADDRESS(wp, w_at), count, in);
+#if CONV2D_PARTS == 1
+#define FINISH(i, of, v) finish_channel(i, sum[i], sum[SUMS - 4 + i], place0, place1, out);
+    EACH_CHANNEL(FINISH, 0)
+#else
+#define HAND_ON(i, of, v) hand_on(sum[i + 4 * v], i + 4 * v, partial);
+    EACH_SUM(HAND_ON)
+#endif
+  }
+#if CONV2D_PARTS > 1
+  const int lane = (int)get_local_id(1) * CONV2D_LX + (int)get_local_id(0);
+  // Every part's sums are there before any is read.
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (part >= SUMS || own >= tiles) return;
+  for (int j = 0; j < (SUMS + CONV2D_PARTS - 1) / CONV2D_PARTS; ++j) {
+    const int i = part + j * CONV2D_PARTS;
+    float4 total = partial[i * LANES + lane];
+    for (int q = 1; q < CONV2D_PARTS; ++q) total += partial[(q * SUMS + i) * LANES + lane];
+    if (i % 4 >= out.channels) continue;
+    finish(total, bias_of(i % 4, out), out.at + i % 4 * out.map, i < 4 ? place0 : place1, out);
+  }
+#endif
+}
+
+// w into the order in which conv2d_product reads it; one work-item for four channels at one plane
+// of one tap. Planes of a convolution whose rows of the filter are taps are its channels x columns.
+//@kernel conv2d_product_pack
+//@arg    0  w        in   T[groups*k*planes*taps]
+//@arg    1  wp       out  S[groups*ceil(k/(4*CONV2D_LY))*planes*taps*4*CONV2D_LY]
+//@layout wp[((at*taps + t*count + q - begin)*CONV2D_LY + j/4%CONV2D_LY)*4 + j%4] = w[k][c][t][s]
+//@layout j: channel of group g, k = g*k + j; q: plane, c = q/columns, s = q%columns; zeros behind k
+//@layout at = (g*ceil(k/(4*CONV2D_LY)) + j/(4*CONV2D_LY))*planes + begin, begin = q/range*range
+//@layout count = min(range, planes - begin)
+//@arg    2  k        int  output channels of a group
+//@arg    3  planes   int  planes of a group
+//@arg    4  range    int  planes of a part
+//@arg    5  taps     int  taps
+//@arg    6  columns  int  neighbouring planes that are columns of the filter
+//@global ceil(planes*taps/CONV2D_LX)*CONV2D_LX ceil(k/(4*CONV2D_LY))*CONV2D_LY groups
+//@local  CONV2D_LX CONV2D_LY
+//@needs  groups >= 1, k >= 1, planes >= 1, range >= 1, taps >= 1, columns >= 1
+//@needs  planes % columns == 0
+__kernel FLAT_GROUP void conv2d_product_pack(__global const T* w, __global S* wp, int k, int planes,
+                                             int range, int taps, int columns) {
+  const int at = get_global_id(0), tile = get_global_id(1), g = get_global_id(2);
+  if (at >= planes * taps) return;
+  const int t = at / planes, q = at - t * planes, c = q / columns, each = planes * taps;
+  const int from = (g * k + 4 * tile) * each + (c * (taps - 1) + t) * columns + q;
+  const int channels = k - 4 * tile;
+  T4 v = (T4)((T)0);
+  if (channels > 0) v.x = w[from];
+  if (channels > 1) v.y = w[from + each];
+  if (channels > 2) v.z = w[from + 2 * each];
+  if (channels > 3) v.w = w[from + 3 * each];
+  const int begin = q / range * range, count = min(range, planes - begin);
+  const int panel = g * (int)get_num_groups(1) + (int)get_group_id(1);
+  const int to = (panel * planes + begin) * taps + t * count + q - begin;
+  ((__global S4*)wp)[to * CONV2D_LY + (int)get_local_id(1)] =
+      (S4)((S)v.x, (S)v.y, (S)v.z, (S)v.w);
+}
+
+// ---- the trips of the loops of the compiled code, for predicted times ----
+
+//@loops conv2d_product
+//@loop   taps  over the taps
+//@loop   floor(max(min(planes-(CONV2D_PARTS-1)*range,range),0)/8)..floor(min(range,planes)/8) if CONV2D_ACC==0  over the planes of a part, eight a trip
+//@loop   floor(max(min(planes-(CONV2D_PARTS-1)*range,range),0)/32)..floor(min(range,planes)/32) if CONV2D_ACC==1  over its chunks
+//@loop   floor(max(min(planes-(CONV2D_PARTS-1)*range,range),0)/16)..floor(min(range,planes)/16) if CONV2D_ACC==2  over its planes, sixteen a trip
+//@loop   0..1 if (1-CONV2D_WHOLE)*(CONV2D_ACC==0)  over those that are left, four a trip
+//@loop   0..min(7,planes/4) if (1-CONV2D_WHOLE)*(CONV2D_ACC==1)  the same
+//@loop   0..3 if (1-CONV2D_WHOLE)*(CONV2D_ACC==2)  the same
+//@loop   0..3 if 1-CONV2D_WHOLE  over those that are left then
+//@loop   0*k if CONV2D_SPLIT  over the sums of a tile that lies across 4 GiB
+//@loop   0*k if CONV2D_SPLIT  over the pixels of such a sum
+//@loop   0*k if CONV2D_SPLIT  over its taps
+//@loop   0*k if CONV2D_SPLIT  over its planes
+//@loop   CONV2D_PARTS-1  over the other parts

@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: MIT
+// conv2d_winograd.cl - y[k,p] = act(sum_c,r,s w[k,c,r,s] * x[c,p+r,s] + b[k]) + r[k,p], 3x3
+//
+// Winograd's F(2x2,3x3): a tile is 2 x 2 pixels of y, for which it reads 4 x 4 pixels d of x. With
+//
+//   B^T = 1  0 -1  0    G = 1    0   0     A^T = 1  1  1  0
+//         0  1  1  0        1/2  1/2 1/2         0  1 -1 -1
+//         0 -1  1  0        1/2 -1/2 1/2
+//         0  1  0 -1        0    0   1
+//
+// V = B^T d B, U = G g G^T of a 3x3 filter g, M = sum_c U * V (element by element) and y = A^T M A.
+// It multiplies 16 times for 4 pixels, where the plain sum does 36 times. Tiles of all images lie
+// side by side, in vectors of 4; those behind the last are zeros.
+//
+//   conv2d_winograd_x      V of one tile and channel
+//   conv2d_winograd_pack   U of one filter, in the order in which it is read
+//   conv2d_winograd        M of 4 channels x CONV2D_VECTORS vectors at one of the 16 places an item,
+//                          in order of c; then the items of a group exchange M and compute y
+//
+// Builds alone, as is (float) or with -DCLAM_F16 (half storage; needs cl_khr_fp16). U, V, M and all
+// sums are float. The second vector lies half of all vectors behind the first. Where their number is
+// odd, the last item has one.
+//
+// All tensors are dense and start on multiples of 16 bytes; every byte offset into them fits an
+// int. An absent b counts as zeros, and an absent r is not added; both may then be null. y may be
+// r, element on element; else no output overlaps an input.
+//
+// With CONV2D_SPLIT, a work-item whose bytes lie on both sides of a multiple of 4 GiB reads them by
+// whole addresses, in the same order.
+//
+//@define CLAM_F16         off            store tensors as half
+//@define CONV2D_LX        4 {1,2,4,8,16,32,64,128,256}  work-items of a group along the tiles
+//@define CONV2D_LY        1 {1,2,4,8,16,32,64,128,256}  work-items of a group along k, of x along c
+//@define CONV2D_PLACES    16 {1,2,4,8,16}               work-items that share the places of a tile
+//@define CONV2D_VECTORS   1 {1,2}        vectors of 4 tiles of a work-item
+//@define CONV2D_SPLIT     0 {0,1}        addresses in two halves
+//@define CONV2D_BIAS      0 {0,1}        b is added
+//@define CONV2D_RESIDUAL  0 {0,1}        r is added
+//@define CONV2D_ACT       none {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp}  activation
+
+#ifndef CONV2D_LX
+#define CONV2D_LX 4
+#endif
+#ifndef CONV2D_LY
+#define CONV2D_LY 1
+#endif
+#ifndef CONV2D_PLACES
+#define CONV2D_PLACES 16
+#endif
+#ifndef CONV2D_VECTORS
+#define CONV2D_VECTORS 1
+#endif
+#ifndef CONV2D_SPLIT
+#define CONV2D_SPLIT 0
+#endif
+#ifndef CONV2D_BIAS
+#define CONV2D_BIAS 0
+#endif
+#ifndef CONV2D_RESIDUAL
+#define CONV2D_RESIDUAL 0
+#endif
+#ifndef CONV2D_ACT
+#define CONV2D_ACT none
+#endif
+
+#if CONV2D_LX < 1 || CONV2D_LX > 256 || CONV2D_LX & (CONV2D_LX - 1)
+#error "conv2d_winograd.cl: CONV2D_LX must be a power of two up to 256"
+#endif
+#if CONV2D_LY < 1 || CONV2D_LY > 256 || CONV2D_LY & (CONV2D_LY - 1)
+#error "conv2d_winograd.cl: CONV2D_LY must be a power of two up to 256"
+#endif
+#if CONV2D_PLACES < 1 || CONV2D_PLACES > 16 || CONV2D_PLACES & (CONV2D_PLACES - 1)
+#error "conv2d_winograd.cl: CONV2D_PLACES must be a power of two up to 16"
+#endif
+#if CONV2D_VECTORS != 1 && CONV2D_VECTORS != 2
+#error "conv2d_winograd.cl: CONV2D_VECTORS must be 1 or 2"
+#endif
+
+//@shared element
+#ifdef CLAM_F16
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+typedef half T;
+typedef half4 T4;
+#else
+typedef float T;
+typedef float4 T4;
+#endif
+//@end
+
+#define SIZE ((uint)sizeof(T))
+#define FLOATS ((uint)sizeof(float))
+#define SPLIT CONV2D_SPLIT
+#define GROUP __attribute__((reqd_work_group_size(CONV2D_LX, CONV2D_LY, CONV2D_PLACES)))
+#define FLAT_GROUP __attribute__((reqd_work_group_size(CONV2D_LX, CONV2D_LY, 1)))
+#define LANES (CONV2D_LX * CONV2D_LY)
+
+// ---- activations: CONV2D_ACT is the name of one of these, or of a built-in ----
+
+//@shared activation
+float none(float z) { return z; }
+
+// Written so that NaN stays NaN; fmax would swallow it.
+float relu(float z) { return z < 0.0f ? 0.0f : z; }
+
+float relu6(float z) { return z < 0.0f ? 0.0f : (z > 6.0f ? 6.0f : z); }
+
+float sigmoid(float z) { return 1.0f / (1.0f + exp(-z)); }
+
+float silu(float z) { return z / (1.0f + exp(-z)); }
+
+// z * Phi(z), by Abramowitz and Stegun 7.1.26 for the tail of the normal distribution: within
+// 2.6e-7 of the exact value. Past 16 the tail is 0 in float; the clamp keeps 0 * inf out.
+float gelu(float z) {
+  const float a = fmin(fabs(z), 16.0f);
+  const float t = 1.0f / fma(0.231641887f, a, 1.0f);
+  float p = fma(1.061405429f, t, -1.453152027f);
+  p = fma(p, t, 1.421413741f);
+  p = fma(p, t, -0.284496736f);
+  p = fma(p, t, 0.254829592f);
+  return relu(z) - 0.5f * a * p * t * exp(-0.5f * a * a);
+}
+
+// z / 2 * (1 + tanh(u)) = z * sigmoid(2 u), u = sqrt(2 / pi) * (z + 0.044715 z^3)
+float gelu_tanh(float z) { return z / (1.0f + exp(-1.5957691216f * fma(0.044715f * z * z, z, z))); }
+//@end
+
+// ---- memory: a 64-bit base and an unsigned byte offset cost Mali compilers the least ----
+
+//@shared memory
+float load1(__global const char* p, uint at) { return (float)*(__global const T*)(p + at); }
+
+float4 load4(__global const char* p, uint at) {
+  const T4 v = *(__global const T4*)(p + at);
+  return (float4)((float)v.x, (float)v.y, (float)v.z, (float)v.w);
+}
+
+void store1(float v, __global char* p, uint at) { *(__global T*)(p + at) = (T)v; }
+
+void store4(float4 v, __global char* p, uint at) {
+  *(__global T4*)(p + at) = (T4)((T)v.x, (T)v.y, (T)v.z, (T)v.w);
+}
+//@end
+
+// ---- addresses that a loop moves along ----
+
+//@shared address
+// With SPLIT, a load adds to the lower half of an address alone. Mesa's compilers for Mali spend
+// two instructions on that. A sum of 64 bits takes three, and more registers. Right only where base
+// and what is read have the same upper half: see ends_above. A loop moves on BEFORE a LIMIT.
+#if SPLIT
+typedef uint2 Address;
+typedef uint Limit;
+#define ADDRESS(base, at) (as_uint2((ulong)(base)) + (uint2)(at, 0))
+#define PLACE(address, at) as_ulong((uint2)((address).x + (at), (address).y))
+#define MOVE(address, bytes) (address).x += (bytes)
+#define LOW(address) (address).x
+#define LIMIT(address, bytes) ((address).x + (bytes))
+#define BEFORE(address, limit) ((address).x < (limit))
+#else
+typedef __global const char *Address, *Limit;
+#define ADDRESS(base, at) ((__global const char*)(base) + (at))
+#define PLACE(address, at) ((address) + (at))
+#define MOVE(address, bytes) (address) += (bytes)
+#define LOW(address) ((uint)(ulong)(address))
+#define LIMIT(address, bytes) ((address) + (bytes))
+#define BEFORE(address, limit) ((address) < (limit))
+#endif
+
+// Whether what lies behind `bytes` from the base on has another upper half than the base.
+int ends_above(__global const void* base, uint bytes) {
+  return SPLIT && (uint)(ulong)base + bytes < (uint)(ulong)base;
+}
+//@end
+
+// a / b for a >= 0, b >= 1. Division of integers takes Mali compilers 80 instructions.
+int divide(int a, int b) {
+  const float inverse = 1.0f / (float)b;
+  const int about = (int)((float)a * inverse), left = a - about * b;
+  const int closer = about + (int)((float)left * inverse), rest = a - closer * b;
+  return closer + (rest >= b) - (rest < 0);
+}
+
+// Where a tile lies: its image, and its row and column in tiles.
+typedef struct {
+  int image, row, column;
+} Tile;
+
+Tile tile_of(int t, int down, int across) {
+  Tile tile;
+  tile.image = divide(t, down * across);
+  const int rest = t - tile.image * down * across;
+  tile.row = divide(rest, across);
+  tile.column = rest - tile.row * across;
+  return tile;
+}
+
+// ---- V ----
+
+// Row iy of d, of the map that begins at byte `map`. What lies outside x is zero.
+float4 load_row(__global const char* x, uint map, int iy, int is_there, int4 ix, int h, int w) {
+  const int4 inside = ix >= 0 && ix < w && (int4)(-(is_there && iy >= 0 && iy < h));
+  const uint4 at = inside ? map + as_uint4(iy * w + ix) * SIZE : (uint4)(map);
+  const float4 d = (float4)(load1(x, at.x), load1(x, at.y), load1(x, at.z), load1(x, at.w));
+  return inside ? d : (float4)(0.0f);
+}
+
+// t B, for one row.
+float4 columns_of_v(float4 t) {
+  return (float4)(t.x - t.z, t.y + t.z, t.z - t.y, t.y - t.w);
+}
+
+void store_row(float4 v, __global char* to, uint at, uint place) {
+  *(__global float*)(to + at) = v.x;
+  *(__global float*)(to + (at + place)) = v.y;
+  *(__global float*)(to + (at + 2 * place)) = v.z;
+  *(__global float*)(to + (at + 3 * place)) = v.w;
+}
+
+// One work-item for a channel of a tile.
+//@kernel conv2d_winograd_x
+//@arg    0  x       in   T[n*c*h*w]
+//@arg    1  v       out  float[16*c*vectors*4]
+//@layout v[4*i + j][c][t] = V[i][j] of channel c and tile t = (image*down + row)*across + column
+//@arg    2  n       int  images
+//@arg    3  c       int  input channels
+//@arg    4  h       int  rows of x
+//@arg    5  w       int  columns of x
+//@arg    6  down    int  rows of tiles
+//@arg    7  across  int  columns of tiles
+//@arg    8  vectors int  vectors of 4 tiles, those of all images
+//@arg    9  pad_t   int  rows of padding above x
+//@arg    10 pad_l   int  columns of padding left of x
+//@global ceil(vectors*4/CONV2D_LX)*CONV2D_LX ceil(c/CONV2D_LY)*CONV2D_LY 1
+//@local  CONV2D_LX CONV2D_LY 1
+//@needs  n >= 1, c >= 1, h >= 1, w >= 1, down >= 1, across >= 1, vectors >= ceil(n*down*across/4)
+__kernel FLAT_GROUP void conv2d_winograd_x(__global const T* x, __global float* v, int n, int c,
+                                           int h, int w, int down, int across, int vectors,
+                                           int pad_t, int pad_l) {
+  const int t = get_global_id(0), channel = get_global_id(1);
+  if (t >= 4 * vectors || channel >= c) return;
+  const Tile tile = tile_of(t, down, across);
+  const int is_there = tile.image < n, iy = 2 * tile.row - pad_t;
+  const int4 ix = 2 * tile.column - pad_l + (int4)(0, 1, 2, 3);
+  const uint map = is_there ? (tile.image * c + channel) * h * w * SIZE : 0;
+  __global const char* from = (__global const char*)x;
+  const float4 d0 = load_row(from, map, iy, is_there, ix, h, w);
+  const float4 d1 = load_row(from, map, iy + 1, is_there, ix, h, w);
+  const float4 d2 = load_row(from, map, iy + 2, is_there, ix, h, w);
+  const float4 d3 = load_row(from, map, iy + 3, is_there, ix, h, w);
+  const uint place = c * vectors * 4 * FLOATS, at = (channel * vectors * 4 + t) * FLOATS;
+  __global char* to = (__global char*)v;
+  store_row(columns_of_v(d0 - d2), to, at, place);
+  store_row(columns_of_v(d1 + d2), to, at + 4 * place, place);
+  store_row(columns_of_v(d2 - d1), to, at + 8 * place, place);
+  store_row(columns_of_v(d1 - d3), to, at + 12 * place, place);
+}
+
+// ---- U ----
+
+// Row i of U = G g G^T times 4, from what follows of g in G g.
+void store_filter(float a, float b, float c, __global float* to, int place) {
+  const float half_sum = 0.5f * (a + c), half_b = 0.5f * b;
+  to[0] = a;
+  to[place] = half_sum + half_b;
+  to[2 * place] = half_sum - half_b;
+  to[3 * place] = c;
+}
+
+// One work-item for a filter, also behind k.
+//@kernel conv2d_winograd_pack
+//@arg    0  w   in   T[groups*k*c*9]
+//@arg    1  wp  out  float[groups*ceil(k/(4*CONV2D_LY))*16*c*4*CONV2D_LY]
+//@layout wp[(((g*ceil(k/(4*CONV2D_LY)) + j/(4*CONV2D_LY))*16 + 4*i + l)*c + q)*4*CONV2D_LY + j%(4*CONV2D_LY)] = U[i][l]
+//@layout of input channel q and output channel j of group g; zeros behind k
+//@arg    2  k   int  output channels of a group
+//@arg    3  c   int  input channels of a group
+//@global ceil(c/CONV2D_LX)*CONV2D_LX ceil(k/(4*CONV2D_LY))*4*CONV2D_LY groups
+//@local  CONV2D_LX CONV2D_LY 1
+//@needs  groups >= 1, k >= 1, c >= 1
+__kernel FLAT_GROUP void conv2d_winograd_pack(__global const T* w, __global float* wp, int k,
+                                              int c) {
+  const int q = get_global_id(0), j = get_global_id(1), g = get_global_id(2);
+  if (q >= c) return;
+  const int width = 4 * CONV2D_LY, panels = (int)get_global_size(1) / width;
+  const int inside = j < k, from = inside ? ((g * k + j) * c + q) * 9 : 0;
+  __global float* to = wp + ((g * panels + j / width) * 16 * c + q) * width + j % width;
+  float sum[3], half_sum[3], half_b[3], a[3], e[3];
+  for (int s = 0; s < 3; ++s) {
+    a[s] = inside ? (float)w[from + s] : 0.0f;
+    const float b = inside ? (float)w[from + 3 + s] : 0.0f;
+    e[s] = inside ? (float)w[from + 6 + s] : 0.0f;
+    half_sum[s] = 0.5f * (a[s] + e[s]);
+    half_b[s] = 0.5f * b;
+  }
+  const int place = c * width;
+  store_filter(a[0], a[1], a[2], to, place);
+  store_filter(half_sum[0] + half_b[0], half_sum[1] + half_b[1], half_sum[2] + half_b[2],
+               to + 4 * place, place);
+  store_filter(half_sum[0] - half_b[0], half_sum[1] - half_b[1], half_sum[2] - half_b[2],
+               to + 8 * place, place);
+  store_filter(e[0], e[1], e[2], to + 12 * place, place);
+}
+
+// ---- M ----
+
+#define WEIGHT_STEP (4 * CONV2D_LY * FLOATS)
+
+// Sums are variables of their own: arrays cost Mesa's compilers a fifth of the loop. m0_1 is that
+// of channel 0 and vector 1.
+#define EACH_CHANNEL(DO, v) DO(0, x, v) DO(1, y, v) DO(2, z, v) DO(3, w, v)
+#if CONV2D_VECTORS == 1
+#define EACH_VECTOR(DO, a) DO(0, a)
+#define EACH_SUM(DO) EACH_CHANNEL(DO, 0)
+#else
+#define EACH_VECTOR(DO, a) DO(0, a) DO(1, a)
+#define EACH_SUM(DO) EACH_CHANNEL(DO, 0) EACH_CHANNEL(DO, 1)
+#endif
+#define DECLARE(i, of, v) float4 m##i##_##v = (float4)(0.0f);
+#define ADD(i, of, v) m##i##_##v = fma((float4)(weights.of), tiles, m##i##_##v);
+#define WITH_TILES(v, FROM)                                               \
+  {                                                                       \
+    const float4 tiles = *(__global const float4*)FROM(x, (v) * second);  \
+    EACH_CHANNEL(ADD, v)                                                  \
+  }
+#define ONE(i)                                                                       \
+  {                                                                                  \
+    const float4 weights = *(__global const float4*)PLACE(w, (i) * WEIGHT_STEP);     \
+    EACH_VECTOR(WITH_TILES, PLACE)                                                   \
+    MOVE(x, channel);                                                                \
+  }
+#define HAND_ON(i, of, v) m[((v) * 64 + i) * LANES] = m##i##_##v;
+#define BEHIND(p, at) ((p) + (at))
+
+// M of all channels at one place: those of a channel begin `channel` bytes behind the last one's.
+void sum_channels(__local float4* m, Address x, Address w, int channels, uint channel,
+                  uint second) {
+  EACH_SUM(DECLARE)
+  const Limit end_trips = LIMIT(x, (uint)(channels / 8 * 8) * channel);
+  const Limit end = LIMIT(x, (uint)channels * channel);
+  while (BEFORE(x, end_trips)) {
+    ONE(0) ONE(1) ONE(2) ONE(3) ONE(4) ONE(5) ONE(6) ONE(7)
+    MOVE(w, 8 * WEIGHT_STEP);
+  }
+  while (BEFORE(x, end)) {
+    ONE(0)
+    MOVE(w, WEIGHT_STEP);
+  }
+  EACH_SUM(HAND_ON)
+}
+
+// The same by whole addresses.
+void sum_slowly(__local float4* m, __global const char* x, __global const char* w, int channels,
+                uint channel, uint second) {
+  EACH_SUM(DECLARE)
+  for (; channels > 0; --channels) {
+    const float4 weights = *(__global const float4*)w;
+    EACH_VECTOR(WITH_TILES, BEHIND)
+    x += channel;
+    w += WEIGHT_STEP;
+  }
+  EACH_SUM(HAND_ON)
+}
+
+// ---- y ----
+
+typedef struct {
+  __global const char* r;
+  __global char* y;
+  int oh, ow;
+  float bias;
+} Outputs;
+
+// One pixel of y.
+void finish(float sum, uint at, Outputs out) {
+  float v = CONV2D_ACT(sum + out.bias);
+  if (CONV2D_RESIDUAL) v += load1(out.r, at);
+  store1(v, out.y, at);
+}
+
+// A^T M A of one tile of an output channel, if it is the item's own and lies in one of n images.
+void finish_tile(__local const float* m, int is_own, Tile tile, int n, int channels, int channel,
+                 Outputs out) {
+  if (!is_own || tile.image >= n) return;
+  const int place = 16 * LANES, oy = 2 * tile.row, ox = 2 * tile.column;
+  const int rows = out.oh - oy, columns = out.ow - ox;
+  uint at = (((tile.image * channels + channel) * out.oh + oy) * out.ow + ox) * SIZE;
+#define ROW(i) \
+  (float4)(m[4 * i * place], m[(4 * i + 1) * place], m[(4 * i + 2) * place], m[(4 * i + 3) * place])
+  const float4 m1 = ROW(1), m2 = ROW(2), t0 = ROW(0) + m1 + m2, t1 = m1 - m2 - ROW(3);
+  finish(t0.x + t0.y + t0.z, at, out);
+  if (columns > 1) finish(t0.y - t0.z - t0.w, at + SIZE, out);
+  if (rows < 2) return;
+  at += out.ow * SIZE;
+  finish(t1.x + t1.y + t1.z, at, out);
+  if (columns > 1) finish(t1.y - t1.z - t1.w, at + SIZE, out);
+}
+
+// A loop of one trip, or one over the vectors, would stay in the code that Mesa's compilers make of
+// a long activation.
+#if CONV2D_PLACES == 16
+#define EACH_PLACE
+#else
+#define EACH_PLACE for (p = z; p < 16; p += CONV2D_PLACES)
+#endif
+
+// CONV2D_PLACES work-items for 4 channels of CONV2D_VECTORS vectors of 4 tiles.
+//@kernel conv2d_winograd
+//@arg    0  v       in   float[16*groups*c*vectors*4]
+//@layout as conv2d_winograd_x writes it
+//@arg    1  wp      in   float[groups*ceil(k/(4*CONV2D_LY))*16*c*4*CONV2D_LY]
+//@layout as conv2d_winograd_pack writes it
+//@arg    2  b       in   T[groups*k]
+//@arg    3  r       in   T[n*groups*k*oh*ow]
+//@arg    4  y       out  T[n*groups*k*oh*ow]  may be r
+//@arg    5  n       int  images
+//@arg    6  groups  int  groups of channels
+//@arg    7  c       int  input channels of a group
+//@arg    8  k       int  output channels of a group
+//@arg    9  vectors int  vectors of 4 tiles, those of all images
+//@arg    10 oh      int  rows of y
+//@arg    11 ow      int  columns of y
+//@arg    12 down    int  rows of tiles
+//@arg    13 across  int  columns of tiles
+//@null   b if CONV2D_BIAS==0
+//@null   r if CONV2D_RESIDUAL==0
+//@global ceil(ceil(vectors/CONV2D_VECTORS)/CONV2D_LX)*CONV2D_LX ceil(k/(4*CONV2D_LY))*CONV2D_LY groups*CONV2D_PLACES
+//@local  CONV2D_LX CONV2D_LY CONV2D_PLACES
+//@needs  n >= 1, groups >= 1, c >= 1, k >= 1, oh >= 1, ow >= 1, down == ceil(oh/2)
+//@needs  across == ceil(ow/2), vectors >= ceil(n*down*across/4)
+__kernel GROUP void conv2d_winograd(__global const float* v, __global const float* wp,
+                                    __global const T* b, __global const T* r, __global T* y, int n,
+                                    int groups, int c, int k, int vectors, int oh, int ow, int down,
+                                    int across) {
+  __local float4 m[CONV2D_VECTORS * 64 * LANES];
+  const int middle = CONV2D_VECTORS == 1 ? 0 : vectors >> 1, columns = vectors - middle;
+  const int own = get_global_id(0), first = min(own, columns - 1), g = get_group_id(2);
+  const int z = get_local_id(2), lane = (int)get_local_id(1) * CONV2D_LX + (int)get_local_id(0);
+  const int panel = g * (int)get_num_groups(1) + (int)get_group_id(1);
+  const uint channel = vectors * 4 * FLOATS, place = groups * c * channel;
+  int p = z;
+  // Every item stays, for the barrier; those without tiles share the last one's work.
+  EACH_PLACE {
+    const uint v_at = p * place + g * c * channel + first * 4 * FLOATS;
+    const uint w_at = (panel * 16 + p) * c * WEIGHT_STEP + (int)get_local_id(1) * 4 * FLOATS;
+    __local float4* to = m + p * 4 * LANES + lane;
+    // The loop's limit may lie a channel behind the last.
+    if (ends_above(v, 17 * place) || ends_above(wp, w_at + c * WEIGHT_STEP)) {
+      sum_slowly(to, (__global const char*)v + v_at, (__global const char*)wp + w_at, c, channel,
+                 middle * 4 * FLOATS);
+    } else {
+      sum_channels(to, ADDRESS(v, v_at), ADDRESS(wp, w_at), c, channel, middle * 4 * FLOATS);
+    }
+  }
+  // All of M is there before any is read.
+  barrier(CLK_LOCAL_MEM_FENCE);
+  Outputs out = {(__global const char*)r, (__global char*)y, oh, ow, 0.0f};
+  EACH_PLACE {
+    const int j = (int)get_global_id(1) * 4 + p / 4;
+    if (CONV2D_BIAS && j < k) out.bias = load1((__global const char*)b, (g * k + j) * SIZE);
+#define FINISH(q, is_own)                                                                \
+  finish_tile((__local const float*)m + (((q) * 64 + p / 4) * LANES + lane) * 4 + p % 4, \
+              j < k && (is_own),                                                         \
+              tile_of((first + (q) * middle) * 4 + p % 4, down, across), n, groups * k,  \
+              g * k + j, out);
+    FINISH(0, own < (CONV2D_VECTORS == 2 ? middle : columns))
+#if CONV2D_VECTORS == 2
+    FINISH(1, own < columns)
+#endif
+  }
+}
+
+// ---- the trips of the loops of the compiled code, for predicted times ----
+
+//@loops conv2d_winograd
+//@loop   floor(c/8)  over the channels, eight a trip
+//@loop   c%8  over those that are left
+//@loop   0*c if CONV2D_SPLIT  over the channels of what lies across 4 GiB
