@@ -107,6 +107,23 @@ class SumInMeanOrder {
   double sum_ = 0, squares_ = 0, terms_ = 0;
 };
 
+/// The worst case of a sum in any order and in up to kParts parts: no partial sum is larger than
+/// all terms of one sign. For large problems, whose orders would take minutes to try.
+class SumInAnyOrder {
+ public:
+  void add(double term) {
+    sum_ += term;
+    (term > 0 ? positive_ : negative_) += std::fabs(term);
+    ++terms_;
+  }
+  Summation total(Check) const {
+    return {sum_, 0, (terms_ + Conv2d::kParts) * std::max(positive_, negative_)};
+  }
+
+ private:
+  double sum_ = 0, positive_ = 0, negative_ = 0, terms_ = 0;
+};
+
 /// The worst case of a sum in all orders that kernels use.
 class SumInOrders {
  public:
@@ -228,9 +245,12 @@ Sums sum(const Operands& in, const Extents& extents, Check check, std::int64_t n
     return in_parts ? sum(in, extents, check, SumInParts(), n, k, oy, ox)
                     : sum(in, extents, check, Summation(), n, k, oy, ox);
   }
-  return check == Check::hard
-             ? sum(in, extents, check, SumInOrders(in.orders, in.conv.s), n, k, oy, ox)
-             : sum(in, extents, check, SumInMeanOrder(), n, k, oy, ox);
+  constexpr double kLarge = 2e7;  // products
+  if (check != Check::hard) return sum(in, extents, check, SumInMeanOrder(), n, k, oy, ox);
+  if (static_cast<double>(in.conv.outputs()) * static_cast<double>(in.conv.products()) > kLarge) {
+    return sum(in, extents, check, SumInAnyOrder(), n, k, oy, ox);
+  }
+  return sum(in, extents, check, SumInOrders(in.orders, in.conv.s), n, k, oy, ox);
 }
 
 Reference reference(const Problem& problem, const Tensors& inputs,
