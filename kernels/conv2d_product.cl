@@ -26,6 +26,8 @@
 // With CONV2D_LOOSE a plane need not be whole vectors, and is read by elements. The last vector of
 // a map starts 4 pixels before its end.
 //
+// A launch has `n` products of each group: images, or 1 where a plane has the maps of all images.
+//
 // With CONV2D_SPLIT, a work-item whose bytes lie on both sides of a multiple of 4 GiB reads them
 // one by one, in the same order.
 //
@@ -367,6 +369,7 @@ float sum_one(__global const char* tap, __global const char* w, int planes, Plan
 
 // ---- from the sum to the output ----
 
+//@shared divide
 // a / b for a >= 0, b >= 1. Division of integers takes Mali compilers 80 instructions.
 int divide(int a, int b) {
   const float inverse = 1.0f / (float)b;
@@ -374,6 +377,7 @@ int divide(int a, int b) {
   const int closer = about + (int)((float)left * inverse), rest = a - closer * b;
   return closer + (rest >= b) - (rest < 0);
 }
+//@end
 
 // Where y lies: `at` is the byte of its first element in the tile's first channel. b has that
 // channel at byte `b_at`. `map` bytes go from a channel to the next. Rows have `width` pixels. In a
@@ -406,21 +410,20 @@ Place place_of(int v, int stored, Outputs out) {
   return place;
 }
 
-#if CONV2D_FLAT
-#define ADD_R(of, pixel)
-#define STORE(of, pixel)
-#else
+#if !CONV2D_FLAT
 #define IS_STORED(pixel) \
   ((!CONV2D_LOOSE || place.from <= pixel) && (CONV2D_LOOSE || pixel < place.end))
 #define ADD_R(of, pixel) \
   if (IS_STORED(pixel)) v.of += load1(out.r, at + pixel * SIZE);
 #define STORE(of, pixel) \
   if (IS_STORED(pixel)) store1(v.of, out.y, at + pixel * SIZE);
-#endif
 #define EACH_PIXEL(DO) DO(x, 0) DO(y, 1) DO(z, 2) DO(w, 3)
+#endif
 
+// An absent b is a 0 that no compiler knows. One that it knows is not added, and sums of zeros are
+// -0 then on llvmpipe.
 float bias_of(int i, Outputs out) {
-  return CONV2D_BIAS ? load1(out.b, out.b_at + i * SIZE) : 0.0f;
+  return CONV2D_BIAS ? load1(out.b, out.b_at + i * SIZE) : as_float(out.width >> 31);
 }
 
 // A vector of pixels of the channel that begins at byte `at` of y.
@@ -542,7 +545,7 @@ __kernel GROUP void conv2d_product(__global const T* p, __global const S* wp, __
   const Planes in = {plane, second, taps, tap_step, turn, phases, wrap};
 #endif
   // A loop's limit may lie a plane behind the last of them.
-  if (ends_above(p, (z * planes + planes + 1) * plane) ||
+  if (ends_above(p, (uint)(z * planes + planes + 1) * (uint)plane) ||
       ends_above(wp, w_at + taps * count * WEIGHT_STEP)) {
     sum_slowly((__global const char*)p + x_at, (__global const char*)wp + w_at, count, in, place0,
                place1, out, partial);

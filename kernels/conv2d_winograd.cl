@@ -172,6 +172,7 @@ int ends_above(__global const void* base, uint bytes) {
 }
 //@end
 
+//@shared divide
 // a / b for a >= 0, b >= 1. Division of integers takes Mali compilers 80 instructions.
 int divide(int a, int b) {
   const float inverse = 1.0f / (float)b;
@@ -179,6 +180,7 @@ int divide(int a, int b) {
   const int closer = about + (int)((float)left * inverse), rest = a - closer * b;
   return closer + (rest >= b) - (rest < 0);
 }
+//@end
 
 // Where a tile lies: its image, and its row and column in tiles.
 typedef struct {
@@ -453,7 +455,8 @@ __kernel GROUP void conv2d_winograd(__global const float* v, __global const floa
   }
   // All of M is there before any is read.
   barrier(CLK_LOCAL_MEM_FENCE);
-  Outputs out = {(__global const char*)r, (__global char*)y, oh, ow, 0.0f};
+  // An absent b is a 0 that no compiler knows: a sum of zeros stays +0.
+  Outputs out = {(__global const char*)r, (__global char*)y, oh, ow, as_float(k >> 31)};
   EACH_PLACE {
     const int j = (int)get_global_id(1) * 4 + p / 4;
     if (CONV2D_BIAS && j < k) out.bias = load1((__global const char*)b, (g * k + j) * SIZE);

@@ -224,8 +224,7 @@ Verdict compare(const HostTensor& output, const Expected& expected, int iteratio
     const double out = output.get(i);
     const double reference = exact ? expected.exact.get(i) : values[static_cast<std::size_t>(i)];
     const double bound = exact ? 0 : expected.bound[static_cast<std::size_t>(i)];
-    const bool is_zero = expected.any_zero && reference == 0 && output.get(i) == 0;
-    const bool same_bits = exact && (is_zero || output.bits(i) == expected.exact.bits(i));
+    const bool same_bits = exact && output.bits(i) == expected.exact.bits(i);
     const bool unwritten = !same_bits && output.bits(i) == poison;
     const double ratio = exact       ? (same_bits ? 0 : kInfinity)
                          : unwritten ? kInfinity

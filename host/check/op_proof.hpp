@@ -40,7 +40,6 @@ struct Bounded {
 /// The expected value of one output: either exact bits, or a value and a bound per element.
 struct Expected {
   HostTensor exact = {};           ///< set when the check is bit for bit
-  bool any_zero = false;           ///< a zero may have either sign: compilers drop "+ 0" from sums
   std::vector<double> value = {};  ///< else: the result in double precision
   std::vector<double> bound = {};  ///< else: the largest error allowed, for each element
 

@@ -28,14 +28,15 @@ std::string epilogue_options(const Problem& problem) {
   return text;
 }
 
+Arg optional_buffer(bool present, const char* name) {
+  if (present) return BufferArg{name};
+  return NullArg{};
+}
+
 std::vector<Arg> arguments(const Conv2d& conv, const char* weights,
                            std::initializer_list<int> ints) {
-  const auto optional = [](bool present, const char* name) -> Arg {
-    if (present) return BufferArg{name};
-    return NullArg{};
-  };
-  std::vector<Arg> args{BufferArg{"x"}, BufferArg{weights}, optional(conv.bias, "b"),
-                        optional(conv.residual, "r"), BufferArg{"y"}};
+  std::vector<Arg> args{BufferArg{"x"}, BufferArg{weights}, optional_buffer(conv.bias, "b"),
+                        optional_buffer(conv.residual, "r"), BufferArg{"y"}};
   args.insert(args.end(), ints.begin(), ints.end());
   return args;
 }
@@ -47,12 +48,12 @@ int group_items(const DeviceInfo& device, const PlanOptions& wanted) {
 
 double predicted(const Conv2d& conv, const ConvTiling& tiling, const ConvWork& work,
                  const DeviceInfo& device) {
-  constexpr double kAddingUp = 200, kLatency = 25;
+  constexpr double kAddingUp = 200;
   const double items = 1.0 * tiling.columns * tiling.rows * conv.n * tiling.parts;
   const double instructions = tiling.parts == 1
                                   ? work.channel * conv.cg() + work.rest
                                   : work.channel * conv.part() + work.rest + kAddingUp;
-  return std::max(predicted_clocks(items, instructions, device), kLatency * instructions);
+  return std::max(predicted_clocks(items, instructions, device), kLatencyClocks * instructions);
 }
 
 int choose_parts(const Conv2d& conv, const ConvTiling& tiling, const ConvWork& work,

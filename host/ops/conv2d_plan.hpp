@@ -32,6 +32,12 @@ struct ConvWork {
 
 namespace conv2d_plan {
 
+// The model of `clam mali`: a launch, memory, and an instruction of a warp that runs alone.
+constexpr double kLaunchClocks = 10000, kBytesPerClock = 27.2, kLatencyClocks = 25;
+
+/// The buffer, or null where it is absent.
+Arg optional_buffer(bool present, const char* name);
+
 /// Why kernels for layout=nchw cannot compute the problem, on any device; empty when they can.
 Reason cannot_read_nchw(const Problem& problem);
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // conv2d_product.cpp - conv2d by conv2d_product.cl and, where x is no plane yet, conv2d_move.cl.
-#include "conv2d_product.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -17,8 +15,38 @@ namespace clam::conv2d_plan {
 namespace {
 
 constexpr int kTile = Conv2d::kTile;
-constexpr double kLaunchClocks = 10000, kBytesPerClock = 27.2, kLineBytes = 64;
-constexpr double kLatencyClocks = 25;  ///< of an instruction of one warp
+constexpr double kLineBytes = 64;
+
+/// What conv2d_product.cl multiplies; its head says what a plane is. Distances are in elements.
+struct Product {
+  int groups = 1, images = 1;  ///< a launch has groups * images products
+  int planes = 1, plane = 0;   ///< planes of a group, and from one to the next
+  int vectors = 0;             ///< of 4 pixels, that a plane has of y
+  int taps = 1, step = 0, turn = 0, phases = 1, wrap = 0;
+  int columns = 1;                                   ///< planes that are columns of the filter
+  int k = 0, map = 0, width = 0, row = 0, next = 0;  ///< channels of a group; y
+
+  bool loose = false;  ///< a plane is a map of y that is no whole vectors
+
+  /// Vectors of a plane are those of a map of y.
+  bool flat() const { return vectors * 4 == map; }
+  std::int64_t elements() const { return std::int64_t{groups} * images * planes * plane; }
+};
+
+/// In what a product is stored and summed.
+struct ProductKind {
+  Dtype dtype;
+  Acc acc;
+  bool has_long_activation;  ///< that leaves no registers for two vectors of half storage
+
+  std::int64_t weight_size() const { return acc == Acc::f32 ? 4 : 2; }
+};
+
+/// Tiles and groups, and the clocks that they are predicted to take.
+struct ProductCut {
+  int vectors = 1, parts = 1, lx = 16, ly = 4, range = 0;
+  double clocks = 0;
+};
 
 /// Planes of a trip of the kernel's loop.
 int trip_of(Acc acc) { return acc == Acc::f32 ? 8 : acc == Acc::chunk ? kChunk : 16; }
@@ -103,8 +131,7 @@ int bounded(std::int64_t elements) {
   return static_cast<int>(std::min<std::int64_t>(elements, std::numeric_limits<int>::max()));
 }
 
-}  // namespace
-
+/// Planes are x: for a 1x1 filter on maps of 4 pixels or more.
 Product product_of_x(const Conv2d& conv) {
   Product product;
   product.groups = conv.groups;
@@ -117,6 +144,7 @@ Product product_of_x(const Conv2d& conv) {
   return product;
 }
 
+/// Rows of x, moved by each column of the filter, whose rows are taps.
 Product product_of_rows(const Conv2d& conv) {
   Product product;
   product.groups = conv.groups;
@@ -130,9 +158,12 @@ Product product_of_rows(const Conv2d& conv) {
   const auto reach = static_cast<int>(Conv2d::reach(conv.r, conv.dilation_h));
   const int lines = ceil_div((conv.oh() - 1) * conv.stride_h + reach, conv.stride_h);
   product.plane = bounded(std::int64_t{product.phases} * lines * pitch);
-  product.turn = conv.dilation_h % product.phases;
-  product.step = conv.dilation_h / product.phases * pitch + product.turn * lines * pitch;
   product.wrap = pitch - product.plane;
+  if (product.taps > 1) {
+    product.turn = conv.dilation_h % product.phases;
+    product.step = bounded(std::int64_t{conv.dilation_h / product.phases} * pitch +
+                           std::int64_t{product.turn} * lines * pitch);
+  }
   product.vectors = conv.oh() * product.row;
   product.k = conv.kg();
   product.map = conv.oh() * conv.ow();
@@ -140,6 +171,7 @@ Product product_of_rows(const Conv2d& conv) {
   return product;
 }
 
+/// Maps of y, moved by each tap, those of all images side by side.
 Product product_of_maps(const Conv2d& conv) {
   Product product;
   product.groups = conv.groups;
@@ -154,11 +186,13 @@ Product product_of_maps(const Conv2d& conv) {
   return product;
 }
 
+/// Bytes of the packed weights.
 std::int64_t packed_bytes(const Product& product, const ProductKind& kind, int ly) {
   const std::int64_t rows = product.groups * std::int64_t{round_up(ceil_div(product.k, kTile), ly)};
   return rows * kTile * product.planes * product.taps * kind.weight_size();
 }
 
+/// The cut of the least clocks.
 ProductCut choose_cut(const Product& product, const ProductKind& kind, const DeviceInfo& device,
                       const PlanOptions& wanted) {
   const Rates rates(device);
@@ -180,8 +214,16 @@ ProductCut choose_cut(const Product& product, const ProductKind& kind, const Dev
   return best;
 }
 
-Launch product_launch(const Product& product, const ProductKind& kind, const ProductCut& cut,
-                      const DeviceInfo& device, const ProductArgs& args) {
+ProductKind kind_of(const Problem& problem) {
+  const std::string& act = problem.choice("act");
+  const bool is_short = act == "none" || act == "relu" || act == "relu6";
+  return {problem.dtype(), accumulator(problem), !is_short};
+}
+
+Launch product_launch(const Problem& problem, const Product& product, const ProductCut& cut,
+                      const char* planes, const DeviceInfo& device) {
+  const Conv2d conv(problem);
+  const ProductKind kind = kind_of(problem);
   const auto flag = [](bool is_set, const char* name) {
     return is_set ? fmt::format(" -DCONV2D_{}=1", name) : std::string();
   };
@@ -191,7 +233,7 @@ Launch product_launch(const Product& product, const ProductKind& kind, const Pro
       kind.dtype == Dtype::f16 ? "-DCLAM_F16 " : "", cut.lx, cut.ly, cut.parts, cut.vectors,
       sums_option(kind.acc), flag(is_whole(product, kind, cut), "WHOLE"),
       flag(product.flat(), "FLAT"), flag(product.loose, "LOOSE"),
-      flag(product.groups > 1, "GROUPED"), split_addresses(device), args.epilogue);
+      flag(product.groups > 1, "GROUPED"), split_addresses(device), epilogue_options(problem));
   const int second = cut.vectors == 1 ? 0 : product.vectors / 2 * kTile * size;
   return {"conv2d_product.cl",
           "conv2d_product",
@@ -200,11 +242,11 @@ Launch product_launch(const Product& product, const ProductKind& kind, const Pro
            round_up(ceil_div(product.k, kTile), cut.ly),
            std::int64_t{product.groups} * product.images * cut.parts},
           {cut.lx, cut.ly, cut.parts},
-          {BufferArg{args.planes},
-           BufferArg{args.packed},
-           args.b,
-           args.r,
-           BufferArg{args.y},
+          {BufferArg{planes},
+           BufferArg{"w_packed"},
+           optional_buffer(conv.bias, "b"),
+           optional_buffer(conv.residual, "r"),
+           BufferArg{"y"},
            product.groups,
            product.planes,
            cut.range,
@@ -223,9 +265,7 @@ Launch product_launch(const Product& product, const ProductKind& kind, const Pro
            product.next}};
 }
 
-// ---- the variant ----
-
-namespace {
+// ---- the variants ----
 
 enum class Form { x, rows, maps };
 
@@ -238,12 +278,6 @@ struct Choice {
   double clocks = 0;
 };
 
-ProductKind kind_of(const Problem& problem) {
-  const std::string& act = problem.choice("act");
-  const bool is_short = act == "none" || act == "relu" || act == "relu6";
-  return {problem.dtype(), accumulator(problem), !is_short};
-}
-
 /// How many channels a work-item moves, and what that takes.
 std::pair<int, double> choose_each(const Conv2d& conv, const Product& product,
                                    const DeviceInfo& device) {
@@ -251,14 +285,14 @@ std::pair<int, double> choose_each(const Conv2d& conv, const Product& product,
   const double vectors = static_cast<double>(product.elements()) / kTile,
                size = size_of(conv.dtype);
   const double x = 1.0 * conv.n * conv.c * conv.h * conv.w;
-  const double memory = (x + 4 * vectors) * size / 27.2;
+  const double memory = (x + kTile * vectors) * size / kBytesPerClock;
   std::pair<int, double> best{1, HUGE_VAL};
   for (int each = 1; each <= 16 && each <= conv.c; each *= 2) {
     const double items = vectors / each;
     const double issue = predicted_clocks(items, kAround + each * kChannel, device);
     if (issue < best.second) best = {each, issue};
   }
-  return {best.first, std::max(best.second, memory) + 10000};
+  return {best.first, std::max(best.second, memory) + kLaunchClocks};
 }
 
 bool is_pointwise(const Conv2d& conv) {
@@ -366,14 +400,8 @@ void plan_choice(const Choice& choice, const Problem& problem, const DeviceInfo&
         {"planes", BufferSpec::Role::scratch, choice.product.elements() * size_of(conv.dtype)});
     plan.launches.push_back(moving_launch(conv, choice, device, wanted));
   }
-  const auto optional = [](bool present, const char* name) -> Arg {
-    if (present) return BufferArg{name};
-    return NullArg{};
-  };
   plan.launches.push_back(
-      product_launch(choice.product, kind, choice.cut, device,
-                     {moves ? "planes" : "x", "w_packed", "y", optional(conv.bias, "b"),
-                      optional(conv.residual, "r"), epilogue_options(problem)}));
+      product_launch(problem, choice.product, choice.cut, moves ? "planes" : "x", device));
   plan.clocks = choice.clocks;
 }
 

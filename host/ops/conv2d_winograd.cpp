@@ -38,7 +38,6 @@ struct Cut {
 
 double clocks_of(const Conv2d& conv, const Tiles& tiles, const Cut& cut, const DeviceInfo& device) {
   constexpr double kOne = 23.5, kTwo = 42.5, kAround = 190, kVector = 290;
-  constexpr double kLatency = 25, kBytesPerClock = 27.2;
   const int columns = round_up(ceil_div(tiles.vectors, cut.vectors), cut.lx);
   const int rows = round_up(ceil_div(conv.kg(), kConvTile), cut.ly);
   const double items = 1.0 * columns * rows * conv.groups * cut.places;
@@ -47,7 +46,7 @@ double clocks_of(const Conv2d& conv, const Tiles& tiles, const Cut& cut, const D
   const double bytes = tiles.bytes(conv) + 4.0 * packed_floats(conv, cut.ly) +
                        1.0 * size_of(conv.dtype) * conv.outputs();
   return std::max({predicted_clocks(items, instructions * kPlaces / cut.places, device),
-                   kLatency * instructions, bytes / kBytesPerClock});
+                   kLatencyClocks * instructions, bytes / kBytesPerClock});
 }
 
 Cut choose_cut(const Conv2d& conv, const DeviceInfo& device, const PlanOptions& wanted) {
@@ -69,7 +68,7 @@ Cut choose_cut(const Conv2d& conv, const DeviceInfo& device, const PlanOptions& 
 
 /// Clocks of the launch that writes V.
 double clocks_of_x(const Conv2d& conv, const DeviceInfo& device) {
-  constexpr double kInstructions = 300, kBytesPerClock = 27.2;
+  constexpr double kInstructions = 300;
   const Tiles tiles(conv);
   const double x = 1.0 * conv.n * conv.c * conv.h * conv.w * size_of(conv.dtype);
   return std::max(predicted_clocks(1.0 * conv.c * tiles.vectors * kConvTile, kInstructions, device),
@@ -103,7 +102,6 @@ Reason refuses_winograd(const Problem& problem, const DeviceInfo& device) {
 
 double winograd_clocks(const Problem& problem, const DeviceInfo& device,
                        const PlanOptions& wanted) {
-  constexpr double kLaunchClocks = 10000;
   const Conv2d conv(problem);
   return choose_cut(conv, device, wanted).clocks + clocks_of_x(conv, device) + kLaunchClocks;
 }
@@ -132,10 +130,6 @@ void plan_winograd(const Problem& problem, const DeviceInfo& device, const PlanO
        {group.x, group.y, 1},
        {BufferArg{"x"}, BufferArg{"v"}, conv.n, conv.c, conv.h, conv.w, tiles.down, tiles.across,
         tiles.vectors, conv.pad_t, conv.pad_l}});
-  const auto optional = [](bool present, const char* name) -> Arg {
-    if (present) return BufferArg{name};
-    return NullArg{};
-  };
   plan.launches.push_back(
       {"conv2d_winograd.cl",
        "conv2d_winograd",
@@ -146,9 +140,9 @@ void plan_winograd(const Problem& problem, const DeviceInfo& device, const PlanO
        {round_up(ceil_div(tiles.vectors, cut.vectors), cut.lx), rows,
         std::int64_t{conv.groups} * cut.places},
        {cut.lx, cut.ly, cut.places},
-       {BufferArg{"v"}, BufferArg{"w_packed"}, optional(conv.bias, "b"),
-        optional(conv.residual, "r"), BufferArg{"y"}, conv.n, conv.groups, conv.cg(), conv.kg(),
-        tiles.vectors, conv.oh(), conv.ow(), tiles.down, tiles.across}});
+       {BufferArg{"v"}, BufferArg{"w_packed"}, optional_buffer(conv.bias, "b"),
+        optional_buffer(conv.residual, "r"), BufferArg{"y"}, conv.n, conv.groups, conv.cg(),
+        conv.kg(), tiles.vectors, conv.oh(), conv.ow(), tiles.down, tiles.across}});
   plan.clocks = winograd_clocks(problem, device, wanted);
 }
 

@@ -8,7 +8,9 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "check/op_proof.hpp"
@@ -25,24 +27,44 @@ namespace {
 
 using std::size_t;
 
-/// An order in which kernels of layout=nchw sum: `range` planes at a time, and of these tap after
-/// tap. A plane of one tap is a product; of several, a channel and a column of the filter.
+/// An order in which kernels of layout=nchw sum: places of w, in parts that end at `ends`. Each
+/// part is summed from 0, and then the parts are added up.
 struct Order {
-  std::int64_t taps, planes, range;
+  std::vector<std::int32_t> places;
+  std::vector<size_t> ends;
 };
+
+/// `range` planes at a time, and of these tap after tap. A plane of one tap is a product; of
+/// several, a channel and a column of the filter.
+Order order_of(const Conv2d& conv, std::int64_t taps, std::int64_t range) {
+  const std::int64_t planes = conv.products() / taps, columns = taps == 1 ? planes : conv.s;
+  Order order;
+  for (std::int64_t begin = 0; begin < planes; begin += range) {
+    for (std::int64_t tap = 0; tap < taps; ++tap) {
+      for (std::int64_t i = begin; i < std::min(begin + range, planes); ++i) {
+        const std::int64_t place = (i / columns * taps + tap) * columns + i % columns;
+        order.places.push_back(static_cast<std::int32_t>(place));
+      }
+    }
+    order.ends.push_back(order.places.size());
+  }
+  return order;
+}
 
 std::vector<Order> orders_of(const Conv2d& conv) {
   constexpr std::int64_t kTrip = 8;  // planes of conv2d_product's loop
-  const std::int64_t row = std::int64_t{conv.cg()} * conv.s;
-  std::vector<Order> all{{1, conv.products(), conv.products()},
-                         {1, conv.products(), std::int64_t{conv.part()} * conv.r * conv.s}};
-  for (const auto& [taps, planes] :
-       {std::pair{std::int64_t{1}, conv.products()}, std::pair{std::int64_t{conv.r}, row}}) {
+  std::set<std::pair<std::int64_t, std::int64_t>> cuts{
+      {1, conv.products()}, {1, std::int64_t{conv.part()} * conv.r * conv.s}};
+  for (const std::int64_t taps : {1, conv.r}) {
+    const std::int64_t planes = conv.products() / taps;
     for (std::int64_t parts = 1; parts <= Conv2d::kParts; parts *= 2) {
-      all.push_back({taps, planes, (planes + kTrip * parts - 1) / (kTrip * parts) * kTrip});
+      const std::int64_t range = (planes + kTrip * parts - 1) / (kTrip * parts) * kTrip;
+      cuts.insert({taps, std::min(range, planes)});
     }
   }
-  return all;
+  std::vector<Order> orders;
+  for (const auto& [taps, range] : cuts) orders.push_back(order_of(conv, taps, range));
+  return orders;
 }
 
 /// The problem's numbers, widened.
@@ -57,7 +79,7 @@ struct Operands {
         epilogue(problem),
         x(values(inputs.at("x"))),
         w(values(inputs.at("w"))),
-        orders(orders_of(conv)) {
+        orders(conv.nhwc ? std::vector<Order>() : orders_of(conv)) {
     if (conv.bias) b = values(inputs.at("b"));
     if (conv.residual) r = values(inputs.at("r"));
   }
@@ -107,27 +129,12 @@ class SumInMeanOrder {
   double sum_ = 0, squares_ = 0, terms_ = 0;
 };
 
-/// The worst case of a sum in any order and in up to kParts parts: no partial sum is larger than
-/// all terms of one sign. For large problems, whose orders would take minutes to try.
-class SumInAnyOrder {
- public:
-  void add(double term) {
-    sum_ += term;
-    (term > 0 ? positive_ : negative_) += std::fabs(term);
-    ++terms_;
-  }
-  Summation total(Check) const {
-    return {sum_, 0, (terms_ + Conv2d::kParts) * std::max(positive_, negative_)};
-  }
-
- private:
-  double sum_ = 0, positive_ = 0, negative_ = 0, terms_ = 0;
-};
-
 /// The worst case of a sum in all orders that kernels use.
 class SumInOrders {
  public:
-  SumInOrders(const std::vector<Order>& orders, int columns) : orders_(orders), columns_(columns) {}
+  explicit SumInOrders(const std::vector<Order>& orders) : orders_(orders) {
+    terms_.reserve(orders.front().places.size());
+  }
   /// Terms come in the order of w; those that padding leaves out are 0.
   void add(double term) {
     terms_.push_back(term);
@@ -143,29 +150,22 @@ class SumInOrders {
   /// The sum of the magnitudes of all partial sums. Adding 0 does not round.
   double magnitudes(const Order& order) const {
     double all = 0, total = 0;
-    for (std::int64_t begin = 0; begin < order.planes; begin += order.range) {
-      const std::int64_t end = std::min(begin + order.range, order.planes);
+    size_t i = 0;
+    for (const size_t end : order.ends) {
       double part = 0;
-      for (std::int64_t tap = 0; tap < order.taps; ++tap) {
-        for (std::int64_t plane = begin; plane < end; ++plane) {
-          const double term = terms_[static_cast<size_t>(place(order, tap, plane))];
-          if (term == 0) continue;
-          part += term;
-          all += std::fabs(part);
-        }
+      for (; i < end; ++i) {
+        const double term = terms_[static_cast<size_t>(order.places[i])];
+        if (term == 0) continue;
+        part += term;
+        all += std::fabs(part);
       }
       total += part;
-      if (begin > 0) all += std::fabs(total);
+      if (end != order.ends.front()) all += std::fabs(total);
     }
     return all;
   }
-  std::int64_t place(const Order& order, std::int64_t tap, std::int64_t plane) const {
-    if (order.taps == 1) return plane;
-    return (plane / columns_ * order.taps + tap) * columns_ + plane % columns_;
-  }
 
   const std::vector<Order>& orders_;
-  int columns_;
   double sum_ = 0;
   std::vector<double> terms_;
 };
@@ -245,12 +245,8 @@ Sums sum(const Operands& in, const Extents& extents, Check check, std::int64_t n
     return in_parts ? sum(in, extents, check, SumInParts(), n, k, oy, ox)
                     : sum(in, extents, check, Summation(), n, k, oy, ox);
   }
-  constexpr double kLarge = 2e7;  // products
   if (check != Check::hard) return sum(in, extents, check, SumInMeanOrder(), n, k, oy, ox);
-  if (static_cast<double>(in.conv.outputs()) * static_cast<double>(in.conv.products()) > kLarge) {
-    return sum(in, extents, check, SumInAnyOrder(), n, k, oy, ox);
-  }
-  return sum(in, extents, check, SumInOrders(in.orders, in.conv.s), n, k, oy, ox);
+  return sum(in, extents, check, SumInOrders(in.orders), n, k, oy, ox);
 }
 
 Reference reference(const Problem& problem, const Tensors& inputs,

@@ -74,7 +74,6 @@ void Epilogue::require_exact_operands(const Tensors& inputs, std::int64_t produc
 
 void Epilogue::make_exact(Expected& output, Dtype dtype, const Shape& shape) {
   output.exact = HostTensor(dtype, shape);
-  output.any_zero = true;
   for (std::int64_t i = 0; i < output.exact.size(); ++i) {
     output.exact.set(i, output.value[static_cast<std::size_t>(i)]);
   }
