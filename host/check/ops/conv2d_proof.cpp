@@ -129,46 +129,56 @@ class SumInMeanOrder {
   double sum_ = 0, squares_ = 0, terms_ = 0;
 };
 
-/// The worst case of a sum in all orders that kernels use.
-class SumInOrders {
+/// The terms of a sum, in the order of w; those that padding leaves out are 0.
+class Terms {
  public:
-  explicit SumInOrders(const std::vector<Order>& orders) : orders_(orders) {
-    terms_.reserve(orders.front().places.size());
-  }
-  /// Terms come in the order of w; those that padding leaves out are 0.
   void add(double term) {
     terms_.push_back(term);
     sum_ += term;
   }
-  Summation total(Check) const {
-    double worst = 0;
-    for (const Order& order : orders_) worst = std::max(worst, magnitudes(order));
-    return {sum_, 0, worst};
-  }
+  double at(std::int32_t place) const { return terms_[static_cast<size_t>(place)]; }
+  double sum() const { return sum_; }
 
  private:
-  /// The sum of the magnitudes of all partial sums. Adding 0 does not round.
-  double magnitudes(const Order& order) const {
-    double all = 0, total = 0;
-    size_t i = 0;
-    for (const size_t end : order.ends) {
-      double part = 0;
-      for (; i < end; ++i) {
-        const double term = terms_[static_cast<size_t>(order.places[i])];
-        if (term == 0) continue;
-        part += term;
-        all += std::fabs(part);
-      }
-      total += part;
-      if (end != order.ends.front()) all += std::fabs(total);
-    }
-    return all;
-  }
-
-  const std::vector<Order>& orders_;
   double sum_ = 0;
   std::vector<double> terms_;
 };
+
+/// Numbers of sums side by side, which a compiler adds in one instruction.
+using Lanes = std::array<double, kSums>;
+
+/// The magnitudes of all partial sums in an order, added up. Adding 0 does not round.
+Lanes magnitudes(const std::array<Terms, kSums>& sums, const Order& order) {
+  Lanes all{}, total{};
+  size_t i = 0;
+  for (const size_t end : order.ends) {
+    Lanes part{};
+    for (; i < end; ++i) {
+      for (size_t j = 0; j < kSums; ++j) {
+        const double term = sums[j].at(order.places[i]);
+        part[j] += term;
+        all[j] += term == 0 ? 0 : std::fabs(part[j]);
+      }
+    }
+    for (size_t j = 0; j < kSums; ++j) {
+      total[j] += part[j];
+      if (end != order.ends.front()) all[j] += std::fabs(total[j]);
+    }
+  }
+  return all;
+}
+
+/// The worst case of sums in all orders that kernels use.
+Sums totals(const std::array<Terms, kSums>& sums, const std::vector<Order>& orders) {
+  Lanes worst{};
+  for (const Order& order : orders) {
+    const Lanes all = magnitudes(sums, order);
+    for (size_t j = 0; j < kSums; ++j) worst[j] = std::max(worst[j], all[j]);
+  }
+  Sums result;
+  for (size_t j = 0; j < kSums; ++j) result[j] = Summation(sums[j].sum(), 0, worst[j]);
+  return result;
+}
 
 /// Channel k, row oy and columns from ox on of image n; each sum begun as `zero`.
 template <typename Sum>
@@ -184,7 +194,7 @@ Sums sum(const Operands& in, const Extents& extents, Check check, const Sum& zer
   // A kernel of layout=nchw may multiply padding by a weight that is not finite.
   std::array<bool, kSums> unknown{};
   const auto add = [&](std::int64_t c, std::int64_t r, std::int64_t s, double factor) {
-    constexpr bool takes_all = std::is_same_v<Sum, SumInOrders>;
+    constexpr bool takes_all = std::is_same_v<Sum, Terms>;
     const std::int64_t iy = oy * conv.stride_h - conv.pad_t + r * conv.dilation_h;
     const bool row_inside = iy >= 0 && iy < h;
     const bool asks = conv.nhwc || std::isfinite(factor);
@@ -223,12 +233,13 @@ Sums sum(const Operands& in, const Extents& extents, Check check, const Sum& zer
     }
   }
   Sums result;
+  if constexpr (std::is_same_v<Sum, Terms>) {
+    result = totals(sums, in.orders);
+  } else {
+    for (size_t j = 0; j < kSums; ++j) result[j] = sums[j].total(check);
+  }
   for (size_t j = 0; j < kSums; ++j) {
-    if (unknown[j]) {
-      result[j].inherit(std::numeric_limits<double>::infinity());
-    } else {
-      result[j] = sums[j].total(check);
-    }
+    if (unknown[j]) result[j] = Summation(0, std::numeric_limits<double>::infinity());
   }
   return result;
 }
@@ -246,7 +257,7 @@ Sums sum(const Operands& in, const Extents& extents, Check check, std::int64_t n
                     : sum(in, extents, check, Summation(), n, k, oy, ox);
   }
   if (check != Check::hard) return sum(in, extents, check, SumInMeanOrder(), n, k, oy, ox);
-  return sum(in, extents, check, SumInOrders(in.orders), n, k, oy, ox);
+  return sum(in, extents, check, Terms(), n, k, oy, ox);
 }
 
 Reference reference(const Problem& problem, const Tensors& inputs,
