@@ -32,6 +32,7 @@
 // order.
 //
 //@define CLAM_F16         off                           store tensors as half
+//@define CLAM_NATIVE      off                           activations by native_exp2 and native_recip
 //@define CONV2D_LX        16 {1,2,4,8,16}               work-items of a group along the map
 //@define CONV2D_LY        4 {1,2,4,8,16,32,64,128,256}  work-items of a group along k
 //@define CONV2D_PARTS     1 {1,16}                      work-items that share the sums of a tile
@@ -138,24 +139,46 @@ float relu(float z) { return z < 0.0f ? 0.0f : z; }
 
 float relu6(float z) { return z < 0.0f ? 0.0f : (z > 6.0f ? 6.0f : z); }
 
-float sigmoid(float z) { return 1.0f / (1.0f + exp(-z)); }
+// What follows takes exp of what is not above 0, and divides by what is in [1, 5]. A host defines
+// CLAM_NATIVE where native_exp2 is within 4 ulp there, and so is a reciprocal by native_recip and a
+// step of Newton.
+#ifdef CLAM_NATIVE
+float exp_minus(float a) { return native_exp2(a * -1.44269504f); }
 
-float silu(float z) { return z / (1.0f + exp(-z)); }
+float quotient(float a, float b) {
+  const float r = native_recip(b);
+  return a * fma(fma(-b, r, 1.0f), r, r);
+}
+#else
+float exp_minus(float a) { return exp(-a); }
+
+float quotient(float a, float b) { return a / b; }
+#endif
+
+// v * sigmoid(z)
+float gate(float v, float z) {
+  const float e = exp_minus(fabs(z));
+  return quotient(z < 0.0f ? v * e : v, 1.0f + e);
+}
+
+float sigmoid(float z) { return gate(1.0f, z); }
+
+float silu(float z) { return gate(z, z); }
 
 // z * Phi(z), by Abramowitz and Stegun 7.1.26 for the tail of the normal distribution: within
 // 2.6e-7 of the exact value. Past 16 the tail is 0 in float; the clamp keeps 0 * inf out.
 float gelu(float z) {
   const float a = fmin(fabs(z), 16.0f);
-  const float t = 1.0f / fma(0.231641887f, a, 1.0f);
+  const float t = quotient(1.0f, fma(0.231641887f, a, 1.0f));
   float p = fma(1.061405429f, t, -1.453152027f);
   p = fma(p, t, 1.421413741f);
   p = fma(p, t, -0.284496736f);
   p = fma(p, t, 0.254829592f);
-  return relu(z) - 0.5f * a * p * t * exp(-0.5f * a * a);
+  return relu(z) - 0.5f * a * p * t * exp_minus(0.5f * a * a);
 }
 
 // z / 2 * (1 + tanh(u)) = z * sigmoid(2 u), u = sqrt(2 / pi) * (z + 0.044715 z^3)
-float gelu_tanh(float z) { return z / (1.0f + exp(-1.5957691216f * fma(0.044715f * z * z, z, z))); }
+float gelu_tanh(float z) { return gate(z, 1.5957691216f * fma(0.044715f * z * z, z, z)); }
 //@end
 
 // ---- memory ----

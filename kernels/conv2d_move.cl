@@ -42,6 +42,16 @@ typedef float4 T4;
 #define SIZE ((uint)sizeof(T))
 #define GROUP __attribute__((reqd_work_group_size(CONV2D_LX, CONV2D_LY, 1)))
 
+//@shared divide
+// a / b for a >= 0, b >= 1. Division of integers takes Mali compilers 80 instructions.
+int divide(int a, int b) {
+  const float inverse = 1.0f / (float)b;
+  const int about = (int)((float)a * inverse), left = a - about * b;
+  const int closer = about + (int)((float)left * inverse), rest = a - closer * b;
+  return closer + (rest >= b) - (rest < 0);
+}
+//@end
+
 // Moves four pixels of `channels` maps of x, which are `map` bytes long, from bytes `at` on, to p,
 // whose channels are `plane` bytes long. Pixels that are not `inside` become zero.
 void move_pixels(__global const char* x, uint map, uint4 at, int4 inside, __global char* p,
@@ -84,8 +94,8 @@ __kernel GROUP void conv2d_move_rows(__global const T* x, __global T* p, int c, 
                                      int columns, int phases, int lines, int pitch, int stride_w,
                                      int dilation_w, int pad_t, int pad_l, int each) {
   const int own = get_global_id(0), rows = phases * lines, n = get_global_id(2);
-  const int block = (int)get_global_id(1) / columns, s = (int)get_global_id(1) - block * columns;
-  const int row = own / pitch, phase = row / lines, first = block * each;
+  const int block = divide(get_global_id(1), columns), s = (int)get_global_id(1) - block * columns;
+  const int row = divide(own, pitch), phase = divide(row, lines), first = block * each;
   if (row >= rows || first >= c) return;
   const int iy = (row - phase * lines) * phases + phase - pad_t;
   const int4 ox = 4 * (own - row * pitch) + (int4)(0, 1, 2, 3);
@@ -126,12 +136,12 @@ __kernel GROUP void conv2d_move_maps(__global const T* x, __global T* p, int c, 
                                      int stride_w, int dilation_h, int dilation_w, int pad_t,
                                      int pad_l, int each) {
   const int own = get_global_id(0), n = get_global_id(2), taps = rows * columns;
-  const int block = (int)get_global_id(1) / taps, t = (int)get_global_id(1) - block * taps;
+  const int block = divide(get_global_id(1), taps), t = (int)get_global_id(1) - block * taps;
   const int first = block * each;
   if (own >= pitch || first >= c) return;
-  const int i = t / columns, j = t - i * columns;
+  const int i = divide(t, columns), j = t - i * columns;
   int4 oy, ox;
-  oy.x = 4 * own / ow;
+  oy.x = divide(4 * own, ow);
   ox.x = 4 * own - oy.x * ow;
 #define STEP(from, to)                \
   ox.to = ox.from + 1;                \

@@ -32,10 +32,11 @@
 // one by one, in the same order.
 //
 //@define CLAM_F16         off            store tensors as half
+//@define CLAM_NATIVE      off            activations by native_exp2 and native_recip
 //@define CONV2D_ACC       0 {0,1,2}      sums in float, chunks, half
 //@define CONV2D_LX        16 {1,2,4,8,16,32,64}         work-items of a group along the pixels
 //@define CONV2D_LY        4 {1,2,4,8,16,32,64,128,256}  work-items of a group along k
-//@define CONV2D_PARTS     1 {1,2,4,8,16}                work-items that share the sums of a tile
+//@define CONV2D_PARTS     1 {1,2,3,4,6,8,12,16}         work-items that share the sums of a tile
 //@define CONV2D_VECTORS   1 {1,2}        vectors of 4 pixels in a tile
 //@define CONV2D_WHOLE     0 {0,1}        parts are whole trips of 8, 32 or 16 planes
 //@define CONV2D_FLAT      0 {0,1}        a plane's vectors are those of a map of y
@@ -98,8 +99,8 @@
 #if CONV2D_LY < 1 || CONV2D_LY > 256 || CONV2D_LY & (CONV2D_LY - 1)
 #error "conv2d_product.cl: CONV2D_LY must be a power of two up to 256"
 #endif
-#if CONV2D_PARTS < 1 || CONV2D_PARTS > 16 || CONV2D_PARTS & (CONV2D_PARTS - 1)
-#error "conv2d_product.cl: CONV2D_PARTS must be a power of two up to 16"
+#if CONV2D_PARTS < 1 || CONV2D_PARTS > 16
+#error "conv2d_product.cl: CONV2D_PARTS must be 1, 2, 3, 4, 6, 8, 12 or 16"
 #endif
 #if CONV2D_VECTORS != 1 && CONV2D_VECTORS != 2
 #error "conv2d_product.cl: CONV2D_VECTORS must be 1 or 2"
@@ -138,24 +139,46 @@ float relu(float z) { return z < 0.0f ? 0.0f : z; }
 
 float relu6(float z) { return z < 0.0f ? 0.0f : (z > 6.0f ? 6.0f : z); }
 
-float sigmoid(float z) { return 1.0f / (1.0f + exp(-z)); }
+// What follows takes exp of what is not above 0, and divides by what is in [1, 5]. A host defines
+// CLAM_NATIVE where native_exp2 is within 4 ulp there, and so is a reciprocal by native_recip and a
+// step of Newton.
+#ifdef CLAM_NATIVE
+float exp_minus(float a) { return native_exp2(a * -1.44269504f); }
 
-float silu(float z) { return z / (1.0f + exp(-z)); }
+float quotient(float a, float b) {
+  const float r = native_recip(b);
+  return a * fma(fma(-b, r, 1.0f), r, r);
+}
+#else
+float exp_minus(float a) { return exp(-a); }
+
+float quotient(float a, float b) { return a / b; }
+#endif
+
+// v * sigmoid(z)
+float gate(float v, float z) {
+  const float e = exp_minus(fabs(z));
+  return quotient(z < 0.0f ? v * e : v, 1.0f + e);
+}
+
+float sigmoid(float z) { return gate(1.0f, z); }
+
+float silu(float z) { return gate(z, z); }
 
 // z * Phi(z), by Abramowitz and Stegun 7.1.26 for the tail of the normal distribution: within
 // 2.6e-7 of the exact value. Past 16 the tail is 0 in float; the clamp keeps 0 * inf out.
 float gelu(float z) {
   const float a = fmin(fabs(z), 16.0f);
-  const float t = 1.0f / fma(0.231641887f, a, 1.0f);
+  const float t = quotient(1.0f, fma(0.231641887f, a, 1.0f));
   float p = fma(1.061405429f, t, -1.453152027f);
   p = fma(p, t, 1.421413741f);
   p = fma(p, t, -0.284496736f);
   p = fma(p, t, 0.254829592f);
-  return relu(z) - 0.5f * a * p * t * exp(-0.5f * a * a);
+  return relu(z) - 0.5f * a * p * t * exp_minus(0.5f * a * a);
 }
 
 // z / 2 * (1 + tanh(u)) = z * sigmoid(2 u), u = sqrt(2 / pi) * (z + 0.044715 z^3)
-float gelu_tanh(float z) { return z / (1.0f + exp(-1.5957691216f * fma(0.044715f * z * z, z, z))); }
+float gelu_tanh(float z) { return gate(z, 1.5957691216f * fma(0.044715f * z * z, z, z)); }
 //@end
 
 // ---- memory: a 64-bit base and an unsigned byte offset cost Mali compilers the least ----
@@ -271,17 +294,15 @@ S4 load_t(__global const T4* p) {
 #define FIRST NEXT
 #endif
 #if CONV2D_LOOSE
-S4 load_pixels(__global const T* p) {
-  const T4 v = vload4(0, p);
-  return (S4)((S)v.x, (S)v.y, (S)v.z, (S)v.w);
-}
+#define PIXEL(v, i) (S)*(__global const T*)PLACE(x, v * in.second + i * SIZE)
+#define PIXELS(v) (S4)(PIXEL(v, 0), PIXEL(v, 1), PIXEL(v, 2), PIXEL(v, 3))
 #else
-S4 load_pixels(__global const T* p) { return load_t((__global const T4*)p); }
+#define PIXELS(v) load_t((__global const T4*)PLACE(x, v * in.second))
 #endif
-#define WITH_X(v, ADD)                                                       \
-  {                                                                          \
-    const S4 x##v = load_pixels((__global const T*)PLACE(x, v * in.second)); \
-    EACH_CHANNEL(ADD, v)                                                     \
+#define WITH_X(v, ADD)         \
+  {                            \
+    const S4 x##v = PIXELS(v); \
+    EACH_CHANNEL(ADD, v)       \
   }
 #define ONE(ADD, i_at)                                                      \
   {                                                                         \
@@ -326,10 +347,10 @@ void sum_taps(float4* sum, Address x, Address w, int planes, Planes in) {
   int left = in.taps, phase = 0;
   do {
     x = tap;
-    const Limit end_trips = LIMIT(tap, (uint)(planes / TRIP * TRIP) * in.plane);
+    const Limit end_trips = LIMIT(tap, (uint)planes / TRIP * TRIP * in.plane);
     TRIPS(ALL, TRIP, end_trips)
 #if !CONV2D_WHOLE
-    const Limit end4 = LIMIT(tap, (uint)(planes / 4 * 4) * in.plane);
+    const Limit end4 = LIMIT(tap, (uint)planes / 4 * 4 * in.plane);
     TRIPS(FOUR(FIRST, 0), 4, end4)
     const Limit end = LIMIT(tap, (uint)planes * in.plane);
     TRIPS(ONE(FIRST, 0), 1, end)
@@ -514,7 +535,8 @@ void sum_slowly(__global const char* x, __global const char* w, int planes, Plan
 //@global ceil(ceil(vectors/CONV2D_VECTORS)/CONV2D_LX)*CONV2D_LX ceil(k/(4*CONV2D_LY))*CONV2D_LY n*groups*CONV2D_PARTS
 //@local  CONV2D_LX CONV2D_LY CONV2D_PARTS
 //@needs  groups >= 1, planes >= 1, range >= 1, vectors >= 1, taps >= 1, phases >= 1, k >= 1
-//@needs  turn >= 0, turn < phases, width >= 1, row >= 1
+//@needs  turn >= 0, turn < phases, width >= 1, row >= 1, (CONV2D_PARTS-1)*range < planes
+//@needs  range*CONV2D_PARTS >= planes
 __kernel GROUP void conv2d_product(__global const T* p, __global const S* wp, __global const T* b,
                                    __global const T* r, __global T* y, int groups, int planes,
                                    int range, int plane, int vectors, int second, int taps,
@@ -567,9 +589,13 @@ __kernel GROUP void conv2d_product(__global const T* p, __global const S* wp, __
   if (part >= SUMS || own >= tiles) return;
   for (int j = 0; j < (SUMS + CONV2D_PARTS - 1) / CONV2D_PARTS; ++j) {
     const int i = part + j * CONV2D_PARTS;
-    float4 total = partial[i * LANES + lane];
-    for (int q = 1; q < CONV2D_PARTS; ++q) total += partial[(q * SUMS + i) * LANES + lane];
-    if (i % 4 >= out.channels) continue;
+    if (i >= SUMS || i % 4 >= out.channels) continue;
+    __local const float4* from = partial + i * LANES + lane;
+    float4 total = *from;
+    for (int q = 1; q < CONV2D_PARTS; ++q) {
+      from += SUMS * LANES;
+      total += *from;
+    }
     finish(total, bias_of(i % 4, out), out.at + i % 4 * out.map, i < 4 ? place0 : place1, out);
   }
 #endif
@@ -619,10 +645,10 @@ __kernel FLAT_GROUP void conv2d_product_pack(__global const T* w, __global S* wp
 //@loop   floor(max(min(planes-(CONV2D_PARTS-1)*range,range),0)/8)..floor(min(range,planes)/8) if CONV2D_ACC==0  over the planes of a part, eight a trip
 //@loop   floor(max(min(planes-(CONV2D_PARTS-1)*range,range),0)/32)..floor(min(range,planes)/32) if CONV2D_ACC==1  over its chunks
 //@loop   floor(max(min(planes-(CONV2D_PARTS-1)*range,range),0)/16)..floor(min(range,planes)/16) if CONV2D_ACC==2  over its planes, sixteen a trip
-//@loop   0..1 if (1-CONV2D_WHOLE)*(CONV2D_ACC==0)  over those that are left, four a trip
-//@loop   0..min(7,planes/4) if (1-CONV2D_WHOLE)*(CONV2D_ACC==1)  the same
-//@loop   0..3 if (1-CONV2D_WHOLE)*(CONV2D_ACC==2)  the same
-//@loop   0..3 if 1-CONV2D_WHOLE  over those that are left then
+//@loop   (CONV2D_PARTS==1)*floor(planes%8/4)..floor(max(range%8*(CONV2D_PARTS>1),(planes-(CONV2D_PARTS-1)*range)%8)/4) if (1-CONV2D_WHOLE)*(CONV2D_ACC==0)  over those that are left, four a trip
+//@loop   (CONV2D_PARTS==1)*floor(planes%32/4)..floor(max(range%32*(CONV2D_PARTS>1),(planes-(CONV2D_PARTS-1)*range)%32)/4) if (1-CONV2D_WHOLE)*(CONV2D_ACC==1)  the same
+//@loop   (CONV2D_PARTS==1)*floor(planes%16/4)..floor(max(range%16*(CONV2D_PARTS>1),(planes-(CONV2D_PARTS-1)*range)%16)/4) if (1-CONV2D_WHOLE)*(CONV2D_ACC==2)  the same
+//@loop   (CONV2D_PARTS==1)*(planes%4)..max(range%4*(CONV2D_PARTS>1),(planes-(CONV2D_PARTS-1)*range)%4) if 1-CONV2D_WHOLE  over those that are left then
 //@loop   0*k if CONV2D_SPLIT  over the sums of a tile that lies across 4 GiB
 //@loop   0*k if CONV2D_SPLIT  over the pixels of such a sum
 //@loop   0*k if CONV2D_SPLIT  over its taps

@@ -19,12 +19,12 @@
 // src; else it overlaps no input.
 //
 //@define CLAM_F16           off                          store tensors as half
+//@define CLAM_NATIVE        off                          activations by native_exp2 and native_recip
 //@define LAYER_NORM_UNIT    1 {1,4}                      elements that a lane loads at a time
 //@define LAYER_NORM_LANES   16 {4,8,16,32,64}            work-items that share a row
 //@define LAYER_NORM_ROWS    4 {1,2,4,8,16,32,64}         rows of a group
 //@define LAYER_NORM_HELD    4 {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}  units that a lane holds
 //@define LAYER_NORM_ACT     none {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp}  activation
-//@define LAYER_NORM_NATIVE  0 {0,1}                      native_exp2 in gelu
 
 #ifndef LAYER_NORM_UNIT
 #define LAYER_NORM_UNIT 1
@@ -40,9 +40,6 @@
 #endif
 #ifndef LAYER_NORM_ACT
 #define LAYER_NORM_ACT none
-#endif
-#ifndef LAYER_NORM_NATIVE
-#define LAYER_NORM_NATIVE 0
 #endif
 
 #if LAYER_NORM_UNIT != 1 && LAYER_NORM_UNIT != 4
@@ -77,12 +74,6 @@ typedef float4 T4;
 #define REGISTERS (LAYER_NORM_HELD == 2 ? 3 : LAYER_NORM_HELD)
 #define GROUP __attribute__((reqd_work_group_size(LAYER_NORM_LANES, LAYER_NORM_ROWS, 1)))
 
-// For gelu alone: its argument is never above 0, and for such the error of native_exp2 is known.
-#if LAYER_NORM_NATIVE
-#undef exp  // PoCL has a macro of that name
-#define exp(x) native_exp2((x) * 1.44269504f)
-#endif
-
 // ---- activations: LAYER_NORM_ACT is the name of one of these, or of a built-in ----
 
 //@shared activation
@@ -93,24 +84,46 @@ float relu(float z) { return z < 0.0f ? 0.0f : z; }
 
 float relu6(float z) { return z < 0.0f ? 0.0f : (z > 6.0f ? 6.0f : z); }
 
-float sigmoid(float z) { return 1.0f / (1.0f + exp(-z)); }
+// What follows takes exp of what is not above 0, and divides by what is in [1, 5]. A host defines
+// CLAM_NATIVE where native_exp2 is within 4 ulp there, and so is a reciprocal by native_recip and a
+// step of Newton.
+#ifdef CLAM_NATIVE
+float exp_minus(float a) { return native_exp2(a * -1.44269504f); }
 
-float silu(float z) { return z / (1.0f + exp(-z)); }
+float quotient(float a, float b) {
+  const float r = native_recip(b);
+  return a * fma(fma(-b, r, 1.0f), r, r);
+}
+#else
+float exp_minus(float a) { return exp(-a); }
+
+float quotient(float a, float b) { return a / b; }
+#endif
+
+// v * sigmoid(z)
+float gate(float v, float z) {
+  const float e = exp_minus(fabs(z));
+  return quotient(z < 0.0f ? v * e : v, 1.0f + e);
+}
+
+float sigmoid(float z) { return gate(1.0f, z); }
+
+float silu(float z) { return gate(z, z); }
 
 // z * Phi(z), by Abramowitz and Stegun 7.1.26 for the tail of the normal distribution: within
 // 2.6e-7 of the exact value. Past 16 the tail is 0 in float; the clamp keeps 0 * inf out.
 float gelu(float z) {
   const float a = fmin(fabs(z), 16.0f);
-  const float t = 1.0f / fma(0.231641887f, a, 1.0f);
+  const float t = quotient(1.0f, fma(0.231641887f, a, 1.0f));
   float p = fma(1.061405429f, t, -1.453152027f);
   p = fma(p, t, 1.421413741f);
   p = fma(p, t, -0.284496736f);
   p = fma(p, t, 0.254829592f);
-  return relu(z) - 0.5f * a * p * t * exp(-0.5f * a * a);
+  return relu(z) - 0.5f * a * p * t * exp_minus(0.5f * a * a);
 }
 
 // z / 2 * (1 + tanh(u)) = z * sigmoid(2 u), u = sqrt(2 / pi) * (z + 0.044715 z^3)
-float gelu_tanh(float z) { return z / (1.0f + exp(-1.5957691216f * fma(0.044715f * z * z, z, z))); }
+float gelu_tanh(float z) { return gate(z, 1.5957691216f * fma(0.044715f * z * z, z, z)); }
 //@end
 
 // ---- units: what a lane loads, computes and stores at a time ----

@@ -473,7 +473,7 @@ const Op& attention_op() {
     op.flops = flops;
     op.bytes = tensor_bytes;
     op.least_flops = least_flops;
-    op.measures_native_exp2 = true;
+    op.takes_native_exp2 = [](const Problem&) { return true; };
     op.sums_products = true;
     return op;
   }();

@@ -358,15 +358,14 @@ std::string tile_options(const BatchMatmul& product, const Cut& cut, const Devic
 }
 
 /// All launches of a problem take these, whether they use them or not, so that they share programs.
-std::string common_options(const Problem& problem, Group group) {
+std::string common_options(const Problem& problem, Group group, const DeviceInfo& device) {
   const BatchMatmul product(problem);
   std::string options = product.dtype == Dtype::f16 ? "-DCLAM_F16 " : "";
   options += fmt::format("-DBMM_LX={} -DBMM_LY={}", group.x, group.y);
   if (product.acc != Acc::f32)
     options += product.acc == Acc::chunk ? " -DBMM_ACC=1" : " -DBMM_ACC=2";
   if (product.mask != "none") options += " -DBMM_MASK=1";
-  if (problem.choice("act") != "none") options += " -DBMM_ACT=" + problem.choice("act");
-  return options;
+  return options + act_options(problem, "BMM_ACT", device);
 }
 
 std::string fixed_strides(const BatchMatmul& product, const Stack& a, const Stack& b) {
@@ -503,7 +502,8 @@ void plan_tiles(const Problem& problem, const DeviceInfo& device, const PlanOpti
   const Group group = cut.group;
   const int columns = ceil_div(product.n, cut.tile.columns);
   const int rows = ceil_div(product.m, cut.tile.rows);
-  const std::string options = common_options(problem, group) + tile_options(product, cut, device) +
+  const std::string options = common_options(problem, group, device) +
+                              tile_options(product, cut, device) +
                               fixed_strides(product, a.read, b.read);
   add_padding(a, product.dtype, options, group, plan);
   add_padding(b, product.dtype, options, group, plan);
@@ -522,7 +522,7 @@ void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOpti
   const BatchMatmul product(problem);
   const Stack &a = product.a, &b = product.b, &c = product.c;
   const Group group = choose_group(product.n, widest_group(product), device, wanted);
-  const std::string options = common_options(problem, group);
+  const std::string options = common_options(problem, group, device);
   const int a_m = product.ta ? 1 : a.ld, a_k = product.ta ? a.ld : 1;
   const int b_k = product.tb ? 1 : b.ld, b_n = product.tb ? b.ld : 1;
   plan.launches.push_back(launch(
@@ -557,6 +557,7 @@ const Op& batch_matmul_op() {
         {"batch_matmul_plain", "any stride, offset and extent", refuses_plain, plan_plain}};
     op.flops = flops;
     op.bytes = tensor_bytes;
+    op.takes_native_exp2 = takes_exp;
     op.sums_products = true;
     return op;
   }();

@@ -150,6 +150,7 @@ const Op& conv2d_op() {
     op.bytes = tensor_bytes;
     op.least_flops = least_flops;
     op.least_bytes = least_bytes;
+    op.takes_native_exp2 = takes_exp;
     op.sums_products = true;
     return op;
   }();

@@ -201,7 +201,7 @@ void plan_depthwise_nchw(const Problem& problem, const DeviceInfo& device,
   args.push_back(1.0f / static_cast<float>(tile.across));
   plan.launches.push_back({"conv2d_depthwise.cl",
                            "conv2d_depthwise",
-                           options(problem, text + split_addresses(device)),
+                           options(problem, device, text + split_addresses(device)),
                            {round_up(tile.tiles, tile.lx), round_up(conv.k, tile.ly), conv.n},
                            {tile.lx, tile.ly, 1},
                            std::move(args)});

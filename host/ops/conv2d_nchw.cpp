@@ -101,10 +101,11 @@ void plan_3x3(const Problem& problem, const DeviceInfo& device, const PlanOption
   const int chunk = chunk_3x3(problem);
   const ConvTiling tiling = tiling_3x3(conv, chunk, device, wanted);
   const std::string text =
-      options(problem, fmt::format("{} -DCONV2D_VECTORS={} -DCONV2D_STRIDE={}{}{}{}",
-                                   geometry_options(tiling), tiling.vectors, conv.stride_h,
-                                   chunk > 0 ? fmt::format(" -DCONV2D_CHUNK={}", chunk) : "",
-                                   fixed_map(conv), split_addresses(device)));
+      options(problem, device,
+              fmt::format("{} -DCONV2D_VECTORS={} -DCONV2D_STRIDE={}{}{}{}",
+                          geometry_options(tiling), tiling.vectors, conv.stride_h,
+                          chunk > 0 ? fmt::format(" -DCONV2D_CHUNK={}", chunk) : "",
+                          fixed_map(conv), split_addresses(device)));
   add_pack(conv, tiling, plan);
   plan.launches.push_back(tile_launch("conv2d_3x3.cl", "conv2d_3x3", text, tiling, conv.n,
                                       arguments(conv, "w_packed",
@@ -161,7 +162,7 @@ void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOpti
   plan.launches.push_back(
       {"conv2d.cl",
        "conv2d_plain",
-       options(problem, fmt::format("-DCONV2D_LX={} -DCONV2D_LY={}", lx, ly)),
+       options(problem, device, fmt::format("-DCONV2D_LX={} -DCONV2D_LY={}", lx, ly)),
        {round_up(conv.ow(), lx), round_up(conv.oh(), ly), std::int64_t{conv.n} * conv.k},
        {lx, ly, 1},
        any_filter_arguments(conv, "w")});

@@ -64,8 +64,9 @@ void plan_depthwise(const Problem& problem, const DeviceInfo& device, const Plan
   const Group group = channel_group(conv.c / kTile, device, wanted);
   const char* chunk = accumulator(problem) == Acc::f32 ? "" : " -DCONV2D_CHUNK=16";
   const std::string text =
-      options(problem, fmt::format("{} -DCONV2D_STRIDE={} -DCONV2D_RUN={}{}{}",
-                                   group_options(group), conv.stride_h, run, chunk, pixel));
+      options(problem, device,
+              fmt::format("{} -DCONV2D_STRIDE={} -DCONV2D_RUN={}{}{}", group_options(group),
+                          conv.stride_h, run, chunk, pixel));
   plan.buffers.push_back(
       {"w_packed", BufferSpec::Role::packed, std::int64_t{9} * conv.c * size_of(conv.dtype)});
   plan.pack.push_back(launch("conv2d_nhwc_transpose", text, group, conv.c, 9, 1,
@@ -134,10 +135,11 @@ void plan_any(const Problem& problem, const DeviceInfo& device, const PlanOption
   const int tiles = conv.groups * ceil_div(conv.kg(), kTile), chunk = chunk_of(problem);
   const Group group = channel_group(tiles, device, wanted);
   const std::string text =
-      options(problem, fmt::format("{}{}{}{}", group_options(group),
-                                   chunk > 0 ? fmt::format(" -DCONV2D_CHUNK={}", chunk) : "",
-                                   fixed(conv, {{"CONV2D_PIXEL", conv.stride_w * conv.c}}),
-                                   split_addresses(device)));
+      options(problem, device,
+              fmt::format("{}{}{}{}", group_options(group),
+                          chunk > 0 ? fmt::format(" -DCONV2D_CHUNK={}", chunk) : "",
+                          fixed(conv, {{"CONV2D_PIXEL", conv.stride_w * conv.c}}),
+                          split_addresses(device)));
   // Panels are as high as a group is wide.
   ConvTiling panels;
   panels.rows = tiles;
@@ -161,9 +163,9 @@ void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOpti
                 Plan& plan) {
   const Conv2d conv(problem);
   const Group group = channel_group(conv.k, device, wanted);
-  plan.launches.push_back(launch("conv2d_nhwc_plain", options(problem, group_options(group)), group,
-                                 conv.k, conv.ow(), conv.n * conv.oh(),
-                                 any_filter_arguments(conv, "w")));
+  plan.launches.push_back(launch("conv2d_nhwc_plain",
+                                 options(problem, device, group_options(group)), group, conv.k,
+                                 conv.ow(), conv.n * conv.oh(), any_filter_arguments(conv, "w")));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "clam/op.hpp"
+#include "ops/shared/activation.hpp"
 
 namespace clam::conv2d_plan {
 
@@ -15,17 +16,16 @@ Reason cannot_read_nchw(const Problem& problem) {
   return {};
 }
 
-std::string options(const Problem& problem, const std::string& geometry) {
+std::string options(const Problem& problem, const DeviceInfo& device, const std::string& geometry) {
   std::string text = problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "";
-  return text + geometry + epilogue_options(problem);
+  return text + geometry + epilogue_options(problem, device);
 }
 
-std::string epilogue_options(const Problem& problem) {
+std::string epilogue_options(const Problem& problem, const DeviceInfo& device) {
   std::string text;
   if (problem.flag("bias")) text += " -DCONV2D_BIAS=1";
   if (problem.flag("residual")) text += " -DCONV2D_RESIDUAL=1";
-  if (problem.choice("act") != "none") text += " -DCONV2D_ACT=" + problem.choice("act");
-  return text;
+  return text + act_options(problem, "CONV2D_ACT", device);
 }
 
 Arg optional_buffer(bool present, const char* name) {

@@ -42,10 +42,10 @@ Arg optional_buffer(bool present, const char* name);
 Reason cannot_read_nchw(const Problem& problem);
 
 /// What all kernels of conv2d take: dtype, then `geometry`, then what follows the sum.
-std::string options(const Problem& problem, const std::string& geometry);
+std::string options(const Problem& problem, const DeviceInfo& device, const std::string& geometry);
 
 /// Those alone that say what follows the sum, each after a space.
-std::string epilogue_options(const Problem& problem);
+std::string epilogue_options(const Problem& problem, const DeviceInfo& device);
 
 /// " -DNAME=VALUE..." that fix extents as constants. They spare address arithmetic and cost a build
 /// of their own, which only a large problem repays: empty for others.

@@ -2,6 +2,8 @@
 // conv2d_problem.hpp - what the plans of conv2d share with its reference.
 #pragma once
 
+#include <array>
+
 #include "clam/op.hpp"
 #include "shared/sides.hpp"
 #include "shared/window.hpp"
@@ -12,6 +14,8 @@ namespace clam {
 struct Conv2d {
   static constexpr int kTile = 4;    ///< channels of a tile, and pixels of a vector
   static constexpr int kParts = 16;  ///< work-items that may share the sums of a tile
+  /// In how many parts conv2d_product may sum: numbers that divide most channels by 8.
+  static constexpr std::array<int, 8> kProductParts{1, 2, 3, 4, 6, 8, 12, 16};
 
   int n, c, h, w, k, r, s;
   int stride_h, stride_w, pad_t, pad_l, pad_b, pad_r, dilation_h, dilation_w, groups;

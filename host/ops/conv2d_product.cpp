@@ -37,7 +37,7 @@ struct Product {
 struct ProductKind {
   Dtype dtype;
   Acc acc;
-  bool has_long_activation;  ///< that leaves no registers for two vectors of half storage
+  double activation;  ///< instructions of Mesa's compilers for the activation of four outputs
 
   std::int64_t weight_size() const { return acc == Acc::f32 ? 4 : 2; }
 };
@@ -48,14 +48,26 @@ struct ProductCut {
   double clocks = 0;
 };
 
+constexpr double kLongActivation = 100;  ///< instructions; shorter ones spare the registers
+
 /// Planes of a trip of the kernel's loop.
 int trip_of(Acc acc) { return acc == Acc::f32 ? 8 : acc == Acc::chunk ? kChunk : 16; }
+
+int largest_power_of_two(int most) {
+  int power = 1;
+  while (power <= most / 2) power *= 2;
+  return power;
+}
 
 /// What a Mali does in a clock; a G610 stands for other devices.
 struct Rates {
   double warp = 16, warps_per_clock = 4, cores;
+  int widest;  ///< work-items of a group along the pixels
 
-  explicit Rates(const DeviceInfo& device) : cores(static_cast<double>(device.compute_units)) {
+  explicit Rates(const DeviceInfo& device)
+      : cores(static_cast<double>(device.compute_units)),
+        widest(largest_power_of_two(
+            static_cast<int>(std::min<std::int64_t>(64, device.max_work_items[0])))) {
     const Gpu* gpu = identify(device).gpu;
     if (!gpu || gpu->warp <= 1) return;
     warp = gpu->warp;
@@ -63,8 +75,8 @@ struct Rates {
   }
 
   /// The model of `clam mali`: instructions of all warps, of one warp, or the lines that they load.
-  double clocks(double items, double instructions, double bytes) const {
-    const double warps = std::ceil(items / warp), lines = bytes * warp / kLineBytes;
+  double clocks(double groups, int items, double instructions, double bytes) const {
+    const double warps = groups * std::ceil(items / warp), lines = bytes * warp / kLineBytes;
     const double issue = warps * instructions / warps_per_clock / cores;
     // Of cuts that are as fast, the one of fewer instructions.
     return std::max({issue, instructions * kLatencyClocks, warps * lines / cores}) + issue / 1000;
@@ -87,7 +99,7 @@ double instructions_of_plane(const ProductKind& kind, int vectors) {
 }
 
 /// More of them where a vector is read by elements.
-constexpr double kLooseVector = 14;
+constexpr double kLooseVector = 9;
 
 std::string sums_option(Acc acc) {
   return acc == Acc::f32 ? "" : fmt::format(" -DCONV2D_ACC={}", static_cast<int>(acc));
@@ -97,33 +109,52 @@ bool is_whole(const Product& product, const ProductKind& kind, const ProductCut&
   return product.planes == cut.parts * cut.range && cut.range % trip_of(kind.acc) == 0;
 }
 
+/// From the sums to the outputs of a work-item.
+double instructions_of_end(const Product& product, const ProductKind& kind, const ProductCut& cut) {
+  constexpr double kFinish = 25, kEdge = 45, kPlace = 25, kHandOn = 28, kTake = 9;
+  const double finish = kFinish + kind.activation + (product.flat() ? 0 : kEdge);
+  const double place = product.flat() ? 0 : kPlace * cut.vectors;
+  const int sums = kTile * cut.vectors;
+  if (cut.parts == 1) return place + sums * finish;
+  return place + kHandOn * cut.vectors +
+         ceil_div(sums, cut.parts) * (finish + kTake * (cut.parts - 1));
+}
+
+/// What a work-item hands to the other parts, takes from them, and stores.
+double bytes_of_end(const ProductKind& kind, const ProductCut& cut) {
+  constexpr double kSum = kTile * sizeof(float);
+  const int sums = kTile * cut.vectors, own = ceil_div(sums, cut.parts);
+  const double stored = static_cast<double>(own * kTile * size_of(kind.dtype));
+  return cut.parts == 1 ? stored : stored + kSum * (sums + own * cut.parts);
+}
+
 double predicted_cut(const Product& product, const ProductKind& kind, const ProductCut& cut,
                      const Rates& rates) {
-  constexpr double kTap = 25, kAround = 110, kVector = 110, kEdge = 90, kParts = 120;
-  const int columns = round_up(ceil_div(product.vectors, cut.vectors), cut.lx);
-  const int rows = round_up(ceil_div(product.k, kTile), cut.ly);
-  const double items = 1.0 * columns * rows * product.groups * product.images * cut.parts;
+  constexpr double kTap = 25, kAround = 100;
+  const int columns = ceil_div(ceil_div(product.vectors, cut.vectors), cut.lx);
+  const int rows = ceil_div(ceil_div(product.k, kTile), cut.ly);
+  const double groups = 1.0 * columns * rows * product.groups * product.images;
   const int range = std::min(cut.range, product.planes);
   const double rest = is_whole(product, kind, cut) ? 0 : range % trip_of(kind.acc) / 4 + range % 4;
   const double tap = range * (instructions_of_plane(kind, cut.vectors) +
                               (product.loose ? kLooseVector * cut.vectors : 0)) +
                      rest * 8 + kTap;
-  const double end = cut.parts == 1 ? kVector * cut.vectors + (product.flat() ? 0 : kEdge)
-                                    : kVector * std::ceil(cut.vectors / 1.0 / cut.parts) + kParts +
-                                          10.0 * cut.parts;
+  const double end = instructions_of_end(product, kind, cut);
   const double element = size_of(kind.dtype), vector = kTile * element * cut.vectors;
-  const double bytes = product.taps * range * (kTile * kind.weight_size() + vector);
-  const double issue = rates.clocks(items, product.taps * tap + kAround + end, bytes);
+  const double bytes =
+      product.taps * range * (kTile * kind.weight_size() + vector) + bytes_of_end(kind, cut);
+  const double issue =
+      rates.clocks(groups, cut.lx * cut.ly * cut.parts, product.taps * tap + kAround + end, bytes);
   const double outputs = 1.0 * product.groups * product.images * product.k * product.map;
   const double memory = (product.elements() + outputs) * element / kBytesPerClock;
   return std::max(issue, memory);
 }
 
 /// Whether Mesa's compilers keep the sums of two vectors in registers: not beside float sums of
-/// halves, nor beside a long activation.
-bool holds_two_vectors(const ProductKind& kind) {
-  const bool has_room = kind.acc == Acc::f16 || kind.dtype == Dtype::f32;
-  return has_room && !kind.has_long_activation;
+/// halves, nor beside a long activation, nor where parts have a rest.
+bool holds_two_vectors(const Product& product, const ProductKind& kind, const ProductCut& cut) {
+  if (kind.acc != Acc::f16 && kind.dtype == Dtype::f16) return false;
+  return kind.activation < kLongActivation && (cut.parts == 1 || is_whole(product, kind, cut));
 }
 
 /// Of what is no int, the largest: no buffer holds so many elements.
@@ -192,38 +223,59 @@ std::int64_t packed_bytes(const Product& product, const ProductKind& kind, int l
   return rows * kTile * product.planes * product.taps * kind.weight_size();
 }
 
-/// The cut of the least clocks.
-ProductCut choose_cut(const Product& product, const ProductKind& kind, const DeviceInfo& device,
-                      const PlanOptions& wanted) {
-  const Rates rates(device);
-  const int items = group_items(device, wanted), trip = trip_of(kind.acc);
+/// Groups of up to `items` work-items that take the least clocks.
+ProductCut with_lanes(ProductCut cut, int items, const Product& product, const ProductKind& kind,
+                      const Rates& rates) {
+  const int lanes = largest_power_of_two(std::max(items / cut.parts, 1));
   ProductCut best;
-  for (const int vectors : {2, 1}) {
-    if (vectors == 2 && (product.loose || !holds_two_vectors(kind))) continue;
-    for (int parts = 1; parts <= Conv2d::kParts && parts <= items; parts *= 2) {
-      if (parts > device.max_work_items[2] || (parts > 1 && items > 64)) continue;
-      for (int lx = std::min(items / parts, 64); lx >= 1; lx /= 2) {
-        ProductCut cut{vectors, parts, lx, std::min(items / parts / lx, 16)};
-        cut.range = ceil_div(product.planes, trip * parts) * trip;
-        if (parts > 1 && (cut.range * (parts - 1) >= product.planes)) continue;
-        cut.clocks = predicted_cut(product, kind, cut, rates);
-        if (best.range == 0 || cut.clocks < best.clocks) best = cut;
-      }
-    }
+  for (cut.lx = std::min(lanes, rates.widest); cut.lx >= 1; cut.lx /= 2) {
+    cut.ly = std::min(lanes / cut.lx, kConvHighest);
+    cut.clocks = predicted_cut(product, kind, cut, rates);
+    if (best.range == 0 || cut.clocks < best.clocks) best = cut;
   }
   return best;
 }
 
-ProductKind kind_of(const Problem& problem) {
+/// The cut of the least clocks. Vectors, parts and clocks are those of the best groups of 64
+/// work-items: neither the bits of a sum nor the choice of a variant depend on the size of a group,
+/// unless that is smaller than the parts.
+ProductCut choose_cut(const Product& product, const ProductKind& kind, const DeviceInfo& device,
+                      const PlanOptions& wanted) {
+  constexpr int kGroup = 64;
+  const Rates rates(device);
+  const int items = group_items(device, wanted), trip = trip_of(kind.acc);
+  const std::int64_t most_parts = std::min<std::int64_t>(items, device.max_work_items[2]);
+  ProductCut best;
+  for (const int vectors : {2, 1}) {
+    for (const int parts : Conv2d::kProductParts) {
+      if (parts > most_parts) break;
+      ProductCut cut{vectors, parts};
+      cut.range = ceil_div(product.planes, trip * parts) * trip;
+      if (parts > 1 && cut.range * (parts - 1) >= product.planes) continue;
+      if (vectors == 2 && (product.loose || !holds_two_vectors(product, kind, cut))) continue;
+      cut = with_lanes(cut, kGroup, product, kind, rates);
+      if (best.range == 0 || cut.clocks < best.clocks) best = cut;
+    }
+  }
+  const int own = best.parts > 1 ? std::min(items, kGroup) : items;
+  if (own == kGroup) return best;
+  ProductCut cut = with_lanes(best, own, product, kind, rates);
+  cut.clocks = best.clocks;
+  return cut;
+}
+
+ProductKind kind_of(const Problem& problem, const DeviceInfo& device) {
+  constexpr double kPlain = 6, kNative = 52, kExp = 220;
   const std::string& act = problem.choice("act");
-  const bool is_short = act == "none" || act == "relu" || act == "relu6";
-  return {problem.dtype(), accumulator(problem), !is_short};
+  const bool is_plain = act == "none" || act == "relu" || act == "relu6";
+  const bool is_short = (act == "silu" || act == "sigmoid") && takes_native(problem, device);
+  return {problem.dtype(), accumulator(problem), is_plain ? kPlain : is_short ? kNative : kExp};
 }
 
 Launch product_launch(const Problem& problem, const Product& product, const ProductCut& cut,
                       const char* planes, const DeviceInfo& device) {
   const Conv2d conv(problem);
-  const ProductKind kind = kind_of(problem);
+  const ProductKind kind = kind_of(problem, device);
   const auto flag = [](bool is_set, const char* name) {
     return is_set ? fmt::format(" -DCONV2D_{}=1", name) : std::string();
   };
@@ -233,7 +285,8 @@ Launch product_launch(const Problem& problem, const Product& product, const Prod
       kind.dtype == Dtype::f16 ? "-DCLAM_F16 " : "", cut.lx, cut.ly, cut.parts, cut.vectors,
       sums_option(kind.acc), flag(is_whole(product, kind, cut), "WHOLE"),
       flag(product.flat(), "FLAT"), flag(product.loose, "LOOSE"),
-      flag(product.groups > 1, "GROUPED"), split_addresses(device), epilogue_options(problem));
+      flag(product.groups > 1, "GROUPED"), split_addresses(device),
+      epilogue_options(problem, device));
   const int second = cut.vectors == 1 ? 0 : product.vectors / 2 * kTile * size;
   return {"conv2d_product.cl",
           "conv2d_product",
@@ -308,7 +361,7 @@ Choice choose(Form form, const Problem& problem, const DeviceInfo& device,
   choice.product = form == Form::x      ? product_of_x(conv)
                    : form == Form::rows ? product_of_rows(conv)
                                         : product_of_maps(conv);
-  choice.cut = choose_cut(choice.product, kind_of(problem), device, wanted);
+  choice.cut = choose_cut(choice.product, kind_of(problem, device), device, wanted);
   choice.clocks = choice.cut.clocks;
   if (form == Form::x) return choice;
   const auto [each, clocks] = choose_each(conv, choice.product, device);
@@ -333,7 +386,8 @@ Reason refuses(const Product& product, const Problem& problem, const DeviceInfo&
   if (Reason reason = too_large("planes", product.elements() * size_of(conv.dtype), device)) {
     return reason;
   }
-  return too_large("packed w", packed_bytes(product, kind_of(problem), kConvHighest), device);
+  return too_large("packed w", packed_bytes(product, kind_of(problem, device), kConvHighest),
+                   device);
 }
 
 /// The launch that writes the planes.
@@ -392,7 +446,7 @@ void add_packed_weights(const Product& product, const ProductKind& kind, const P
 void plan_choice(const Choice& choice, const Problem& problem, const DeviceInfo& device,
                  const PlanOptions& wanted, Plan& plan) {
   const Conv2d conv(problem);
-  const ProductKind kind = kind_of(problem);
+  const ProductKind kind = kind_of(problem, device);
   add_packed_weights(choice.product, kind, choice.cut, plan);
   const bool moves = choice.form != Form::x;
   if (moves) {

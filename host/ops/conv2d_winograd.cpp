@@ -133,7 +133,7 @@ void plan_winograd(const Problem& problem, const DeviceInfo& device, const PlanO
   plan.launches.push_back(
       {"conv2d_winograd.cl",
        "conv2d_winograd",
-       options(problem,
+       options(problem, device,
                fmt::format("-DCONV2D_LX={} -DCONV2D_LY={} -DCONV2D_PLACES={} "
                            "-DCONV2D_VECTORS={}{}",
                            cut.lx, cut.ly, cut.places, cut.vectors, split_addresses(device))),

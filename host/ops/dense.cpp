@@ -390,8 +390,7 @@ std::string common_options(const Kernels& kernels, const Problem& problem, const
   if (dense.bias) options += kernels.option(kernels.bias, 1);
   if (dense.residual) options += kernels.option("RESIDUAL", 1);
   if (dense.k2 > 0) options += kernels.option("K2", 1);
-  const std::string& act = problem.choice("act");
-  return act == "none" ? options : fmt::format("{} -D{}_ACT={}", options, kernels.prefix, act);
+  return options + act_options(problem, fmt::format("{}_ACT", kernels.prefix), device);
 }
 
 Launch launch(const char* file, std::string kernel, const std::string& options, Group group,
@@ -704,6 +703,7 @@ const Op& dense_op() {
         {"dense_plain", "any stride, offset and extent", refuses_plain, plan_plain}};
     op.flops = flops;
     op.bytes = tensor_bytes;
+    op.takes_native_exp2 = takes_exp;
     op.sums_products = true;
     return op;
   }();

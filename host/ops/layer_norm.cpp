@@ -18,7 +18,6 @@ constexpr int kVector = 4;       ///< elements of a vector load
 constexpr int kFewestLanes = 4;  ///< of a row: they read each other's partial results as a vector
 constexpr int kSmallestGroup = 16;
 constexpr int kLargestGroup = 64;  ///< more lanes would add up more terms than the bound allows
-constexpr double kMostUlp = 16;    ///< of native_exp2: beyond it gelu takes exp
 
 // ---- the problem ----
 
@@ -76,19 +75,12 @@ Share share_long_row(int n, const DeviceInfo& device, const PlanOptions& options
   return {n % kVector == 0 ? kVector : 1, group_items(device, options), 1, 0};
 }
 
-bool use_native(const Problem& problem, const DeviceInfo& device) {
-  return problem.choice("act") == "gelu" && device.native_exp2_ulp > 0 &&
-         device.native_exp2_ulp <= kMostUlp;
-}
-
 std::string options_of(const Problem& problem, const Share& share, const DeviceInfo& device) {
   std::string options = problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "";
   options += fmt::format("-DLAYER_NORM_UNIT={} -DLAYER_NORM_LANES={} -DLAYER_NORM_ROWS={}",
                          share.unit, share.lanes, share.rows);
   if (share.held > 0) options += fmt::format(" -DLAYER_NORM_HELD={}", share.held);
-  if (problem.choice("act") != "none") options += " -DLAYER_NORM_ACT=" + problem.choice("act");
-  if (use_native(problem, device)) options += " -DLAYER_NORM_NATIVE=1";
-  return options;
+  return options + act_options(problem, "LAYER_NORM_ACT", device);
 }
 
 void add_launch(const char* kernel, const Problem& problem, const Share& share,
@@ -156,7 +148,7 @@ const Op& layer_norm_op() {
                     plan_long_row}};
     op.flops = flops;
     op.bytes = tensor_bytes;
-    op.measures_native_exp2 = true;
+    op.takes_native_exp2 = takes_exp;
     return op;
   }();
   return op;

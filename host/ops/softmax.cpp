@@ -322,7 +322,7 @@ const Op& softmax_op() {
                     refuses_long_column, plan_long_column}};
     op.flops = flops;
     op.bytes = tensor_bytes;
-    op.measures_native_exp2 = true;
+    op.takes_native_exp2 = [](const Problem&) { return true; };
     return op;
   }();
   return op;

@@ -224,14 +224,15 @@ void Runtime::allocate(Executable& executable) {
   }
 }
 
-void Runtime::measure_for(const Op& op) {
-  if (!op.measures_native_exp2 || info_.native_exp2_ulp != 0) return;
+void Runtime::measure_for(const Problem& problem) {
+  const auto takes_native_exp2 = op_of(problem).takes_native_exp2;
+  if (info_.native_exp2_ulp != 0 || !takes_native_exp2 || !takes_native_exp2(problem)) return;
   info_.native_exp2_ulp = native_exp2_ulp(queue_, info_, options_.cache_dir);
 }
 
 Executable Runtime::prepare(const Problem& problem, PlanOptions options) {
   require_sound();
-  measure_for(op_of(problem));
+  measure_for(problem);
   constexpr std::int64_t kSmallestGroup = 16;
   for (;;) {
     Plan plan = make_plan(problem, info_, options);

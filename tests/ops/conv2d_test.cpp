@@ -217,8 +217,8 @@ TEST(conv2d, the_first_variant_that_can_is_chosen) {
   EXPECT_EQ(variant("c=8 h=4 w=4 k=8 r=1"), "conv2d_product");
   EXPECT_EQ(variant("c=8 h=3 w=3 k=8 r=1"), "conv2d_product");
   EXPECT_EQ(variant("c=8 h=4 w=4 k=8 r=3 pad=1 groups=8"), "conv2d_depthwise");
-  EXPECT_EQ(variant("c=8 h=4 w=4 k=8 r=3 pad=1"), "conv2d_winograd");
-  EXPECT_EQ(variant("c=8 h=4 w=4 k=8 r=3 pad=1 algo=direct"), "conv2d_3x3");
+  EXPECT_EQ(variant("c=64 h=28 w=28 k=64 r=3 pad=1"), "conv2d_winograd");
+  EXPECT_EQ(variant("c=64 h=80 w=80 k=64 r=3 pad=1 algo=direct"), "conv2d_3x3");
   EXPECT_EQ(variant("c=8 h=1 w=1 k=8 r=3 pad=1 algo=direct"), "conv2d_product");
   EXPECT_EQ(variant("c=8 h=5 w=5 k=6 r=5 layout=nhwc"), "conv2d_nhwc");
   EXPECT_EQ(variant("c=8 h=5 w=5 k=8 r=3 groups=8 layout=nhwc"), "conv2d_nhwc_depthwise");

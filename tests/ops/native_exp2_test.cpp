@@ -12,13 +12,16 @@
 namespace clam {
 namespace {
 
-/// What a device would give: 2^x in double, changed by `change`, rounded to float.
+/// What a device would give: 2^x in double, changed by `change`, rounded to float; and reciprocals.
 template <typename Change>
-double error_of(bool denormals, const Change& change) {
+double error_of(bool denormals, const Change& change, double recip_error = 0) {
   const std::vector<float> arguments = exp2_arguments();
   std::vector<float> results;
   for (const float x : arguments) {
     results.push_back(static_cast<float>(change(x, std::exp2(static_cast<double>(x)))));
+  }
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    results.push_back(static_cast<float>((1 + recip_error) / (1 + 4.0 * results[i])));
   }
   return largest_exp2_error(arguments, results, denormals);
 }
@@ -52,7 +55,16 @@ TEST(native_exp2, what_is_wrong_beyond_rounding_is_never_good_enough) {
   EXPECT_TRUE(wrong([](float x, double y) { return std::isinf(x) ? NAN : y; }));
   EXPECT_TRUE(wrong([](float x, double y) { return std::isnan(x) ? 0 : y; }));
   EXPECT_TRUE(wrong([](float x, double y) { return x == -300 ? 1.0 : y; }));
+  EXPECT_TRUE(wrong([](float x, double y) { return x == -300 ? 0x1p-126 : y; }));
   EXPECT_TRUE(wrong([](float x, double y) { return x == -1e9f ? -y - 1 : y; }));
+}
+
+TEST(native_exp2, errors_of_reciprocals_count_too) {
+  const auto exact = [](float, double y) { return y; };
+  EXPECT_GE(error_of(true, exact, 0x1p-21), 3.5);
+  EXPECT_LE(error_of(true, exact, 0x1p-21), 9.5);
+  EXPECT_EQ(error_of(true, exact, -1), 1e6);
+  EXPECT_EQ(error_of(true, exact, NAN), 1e6);
 }
 
 TEST(native_exp2, denormals_count_where_the_device_keeps_them) {

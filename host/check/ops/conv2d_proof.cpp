@@ -57,7 +57,7 @@ std::vector<Order> orders_of(const Conv2d& conv) {
       {1, conv.products()}, {1, std::int64_t{conv.part()} * conv.r * conv.s}};
   for (const std::int64_t taps : {1, conv.r}) {
     const std::int64_t planes = conv.products() / taps;
-    for (std::int64_t parts = 1; parts <= Conv2d::kParts; parts *= 2) {
+    for (const std::int64_t parts : Conv2d::kProductParts) {
       const std::int64_t range = (planes + kTrip * parts - 1) / (kTrip * parts) * kTrip;
       cuts.insert({taps, std::min(range, planes)});
     }

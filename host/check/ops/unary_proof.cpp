@@ -8,11 +8,12 @@
 //   rsqrt        4 u
 //   sin, cos     8 u
 //   erf          10 u   5.7 u of the formula in float, over all floats; 4 u more of its quotient
-//   sigmoid, silu       (1 - s) 6 u + 6 u: exp, a sum, a quotient of 2.5 ulp; s is the sigmoid of z
-//   gelu_tanh           (1 - s) (6 |a| + 6) u + 6 u; s is the sigmoid of a, which is off by 6 u |a|
+//   sigmoid             (1 - s) 6 u + 6 u: exp, a sum, a quotient of 2.5 ulp; s is the sigmoid of z
+//   silu                the same, and u: a product
+//   gelu_tanh           (1 - s) (6 |a| + 6) u + 7 u; s is the sigmoid of a, which is off by 6 u |a|
 //   relu, relu6         0
-// and gelu by 1e-6 + 4 u |z| (see activation.hpp). Where exp(-z) is beyond the largest float,
-// sigmoid is 0 instead of up to 2^-128.
+// and gelu by 1e-6 + 4 u |z| (see activation.hpp). A device may take exp(-|z|) below 2^-126 for 0:
+// sigmoid is off by that then.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -42,7 +43,7 @@ struct Function {
   double (*value)(double z);
   /// Largest error in float at an argument that is exact, in units of u |value|.
   double (*own)(double z);
-  /// Added to that: what is lost where exp(-z) is beyond the largest float.
+  /// Added to that: what is lost where exp(-|z|) is below 2^-126.
   double (*lost)(double z);
   bool monotone;  ///< else its error is at most `steepest` times its argument's
   double steepest;
@@ -54,13 +55,14 @@ double units(double) {
 }
 double nothing(double) { return 0; }
 double of_sigmoid(double z) { return 6 * (1 - sigmoid(z)) + 6; }
+double of_silu(double z) { return of_sigmoid(z) + 1; }
 double of_gelu_tanh(double z) {
   const double a = tanh_argument(z);
-  return (1 - sigmoid(a)) * 6 * (std::fabs(a) + 1) + 6;
+  return (1 - sigmoid(a)) * 6 * (std::fabs(a) + 1) + 7;
 }
 
 /// z times a sigmoid that a device may take for 0; past 104 it is 0 in float.
-double lost_sigmoid(double z) { return std::min(std::fabs(z), 104.0) * 0x1p-127; }
+double lost_sigmoid(double z) { return std::min(std::fabs(z), 104.0) * 0x1p-126; }
 
 const Function& find_function(const std::string& name) {
   static const Function functions[] = {
@@ -71,9 +73,9 @@ const Function& find_function(const std::string& name) {
        [](double z) { return activation_error(Activation::gelu, z, 0); }, false, 1.13},
       {"gelu_tanh", [](double z) { return activate(Activation::gelu_tanh, z); }, of_gelu_tanh,
        lost_sigmoid, false, 1.13},
-      {"sigmoid", sigmoid, of_sigmoid, [](double) { return 0x1p-127; }, true, 0},
-      {"silu", [](double z) { return activate(Activation::silu, z); }, of_sigmoid, lost_sigmoid,
-       false, 1.1},
+      {"sigmoid", sigmoid, of_sigmoid, [](double) { return 0x1p-126; }, true, 0},
+      {"silu", [](double z) { return activate(Activation::silu, z); }, of_silu, lost_sigmoid, false,
+       1.1},
       {"tanh", std::tanh, units<10>, nothing, true, 0},
       {"relu", [](double z) { return activate(Activation::relu, z); }, nothing, nothing, true, 0},
       {"relu6", [](double z) { return activate(Activation::relu6, z); }, nothing, nothing, true, 0},

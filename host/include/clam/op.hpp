@@ -42,8 +42,9 @@ struct Op : Schema {
   /// padding count nothing. Null: no less.
   double (*least_flops)(const Problem&) = nullptr;
   double (*least_bytes)(const Problem&) = nullptr;
-  /// Plans use DeviceInfo::native_exp2_ulp, so a Runtime measures it before it plans.
-  bool measures_native_exp2 = false;
+  /// Whether a plan of the problem depends on DeviceInfo::native_exp2_ulp: a Runtime measures it
+  /// before it plans. Null: it never does.
+  bool (*takes_native_exp2)(const Problem&) = nullptr;
   /// The op sums products: each two of `flops` are one multiply-add.
   bool sums_products = false;
 };

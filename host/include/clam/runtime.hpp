@@ -139,7 +139,7 @@ class Runtime {
                    const std::vector<cl::Event>* wait_for, bool keeps_times);
   void retire_oldest();
   void require_sound() const;
-  void measure_for(const Op& op);
+  void measure_for(const Problem& problem);
   [[noreturn]] void taint(const std::string& what, int code);
 
   cl::Context context_;

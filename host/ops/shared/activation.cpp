@@ -25,4 +25,22 @@ Activation parse_activation(std::string_view word) {
   return static_cast<Activation>(found - names.begin());
 }
 
+bool takes_exp(const Problem& problem) {
+  const Activation act = parse_activation(problem.choice("act"));
+  return act == Activation::silu || act == Activation::sigmoid || act == Activation::gelu ||
+         act == Activation::gelu_tanh;
+}
+
+bool takes_native(const Problem& problem, const DeviceInfo& device) {
+  constexpr double kMostUlp = 4;  // the bounds of activations allow no more
+  return takes_exp(problem) && device.native_exp2_ulp > 0 && device.native_exp2_ulp <= kMostUlp;
+}
+
+std::string act_options(const Problem& problem, std::string_view define, const DeviceInfo& device) {
+  const std::string& act = problem.choice("act");
+  if (act == "none") return "";
+  return fmt::format(" -D{}={}{}", define, act,
+                     takes_native(problem, device) ? " -DCLAM_NATIVE" : "");
+}
+
 }  // namespace clam

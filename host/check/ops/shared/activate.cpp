@@ -73,7 +73,8 @@ double largest_slope(Activation act, double low, double high) {
   return largest;
 }
 
-/// What the function itself adds when it is computed in float.
+/// What the function itself adds when it is computed in float: exp within 3 ulp, or native_exp2
+/// within 4 ulp of an argument that is rounded twice; a division within 2.5 ulp.
 double own_error(Activation act, double z) {
   const double u = std::ldexp(1.0, -24);
   switch (act) {
