@@ -846,6 +846,28 @@ test_every_part_of_the_full_tests_runs_once() {
   says out 'llvmpipe, part 6 of 8: the program crashed'
 }
 
+test_parts_beside_others_are_counted_too() {
+  built clam-tests <<<'[[ $1 != --gtest_list_tests ]] || { echo dense_device. && exit; }
+    echo "1 passed, 0 failed, 0 skipped"'
+  program ../tree/tests/tools/tools_test.sh <<<'echo "2 passed, 0 failed, 0 skipped"'
+  program ../tree/tests/tools/aarch64_test.sh <<<'echo "0 passed, 0 failed, 1 skipped"; exit 77'
+  program ../tree/tests/tools/debian_test.sh <<<'echo "release $1"; echo "3 passed, 1 failed, 0 skipped"; exit 1'
+  local jobs
+  for jobs in 1 2; do
+    CLAM_TEST_JOBS=$jobs run test --full
+    code_is 1
+    says out 'the tests of tools/: 2 passed, 0 failed, 0 skipped'
+    says out 'aarch64: 0 passed, 0 failed, 1 skipped'
+    says out 'release 13'
+    says out 'Debian 13: 3 passed, 1 failed, 0 skipped'
+  done
+  says out 'begun beside what follows'
+  program ../tree/tests/tools/tools_test.sh <<<'kill -KILL $PPID; sleep 1'
+  CLAM_TEST_JOBS=2 run test --full
+  code_is 1
+  says out 'Debian 13: the program crashed (signal KILL'
+}
+
 test_a_part_whose_process_is_killed_is_a_failure() {
   built clam-tests <<<'[[ $1 != --gtest_list_tests ]] || { echo dense_device. && exit; }
     : >"$BOX/began.$GTEST_SHARD_INDEX.${CLAM_TEST_AGAIN:-}"
