@@ -759,6 +759,35 @@ test_failures_are_added_up() {
   last_line_is '10 passed, 4 failed, 0 skipped'
 }
 
+test_failures_are_shown_again_at_the_end() {
+  built clam-tests <<'END'
+[[ $1 != --gtest_list_tests ]] || { echo dense_device.; exit; }
+printf '\033[0;32m[ RUN      ] \033[mdense_device.edges\n7 is not 8\n'
+printf '\033[0;31m[  FAILED  ] \033[mdense_device.edges (3 ms)\n'
+echo '[ RUN      ] dense_device.fine'
+echo 'of no interest'
+echo '[       OK ] dense_device.fine (3 ms)'
+echo '[  FAILED  ] dense_device.edges'
+echo '4 passed, 1 failed, 0 skipped'
+exit 1
+END
+  program ../tree/tests/tools/tools_test.sh <<'END'
+echo 'FAILED  a check'; echo '  wrong'; echo 'ok      another'; echo 'unseen'; echo '1 passed, 1 failed, 0 skipped'; exit 1
+END
+  run test
+  code_is 1
+  local end
+  end=$(sed -n '/^what failed:/,$p' "$box/out")
+  [[ $end == "what failed:
+pocl: [  FAILED  ] dense_device.edges (3 ms)
+    7 is not 8
+llvmpipe: [  FAILED  ] dense_device.edges (3 ms)
+    7 is not 8
+the tests of tools/: FAILED  a check
+      wrong
+"* && $end != *unseen* && $end != *interest* ]] || wrong "the end is $end"
+}
+
 test_crash_is_a_named_failure() {
   built clam-tests <<'END'
 [[ $1 != --gtest_list_tests ]] || { echo dense_device.; exit; }
