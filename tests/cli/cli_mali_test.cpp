@@ -188,6 +188,7 @@ TEST(cli, mali_refuses_what_it_cannot_mean) {
   expect_refusal(run_mali({kQk, "--gate"}), 2, "a pattern of kernels, not problems");
   expect_refusal(run_mali({"--once"}), 2, "--once goes with --gate");
   expect_refusal(run_mali({"--gate", "--once", "--accept"}), 2, "--accept, which needs every");
+  expect_refusal(run_mali({"--changed"}), 2, "--changed goes with --gate");
   expect_refusal(run_mali({kQk, "--workload", "dcmt"}), 2, "one of the two");
   expect_refusal(run_mali({kQk, "--dtype", "f8"}), 2, "f8");
   expect_refusal(run_mali({kQk, "--gpu", "g78"}), 77, "Mesa's compiler knows no id");
@@ -221,6 +222,28 @@ TEST(cli, mali_gate_accepts_then_judges) {
   EXPECT_TRUE(contains(failed.out, " failed, 0 skipped\n"));
   accept();
   EXPECT_EQ(read_file(file), expected);
+}
+
+TEST(cli, mali_gate_of_changed_kernels_compiles_what_is_not_as_accepted) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("expectations.txt"), tag = "//@define DENSE_LX ";
+  const auto run = [&](std::vector<std::string> how, const std::string& kernels = "") {
+    how.insert(how.end(), {"dense_pack_w", "--gpu", "g610", "--expectations", file, "--json", "-"});
+    const Finished finished = run_mali(how, {"CLAM_KERNEL_DIR=" + kernels});
+    EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
+    return json::parse(finished.out)["gpus"][0];
+  };
+  const std::vector<std::string> changed{"--gate", "--changed"};
+  const std::size_t all = run({"--accept"})["kernels"].size();
+  ASSERT_GT(all, 40u);
+  const json same = run(changed);
+  EXPECT_LT(same["kernels"].size(), all / 2);
+  EXPECT_EQ(same["kernels"].size() + same.value("unchanged", 0u), all);
+  // A tag that changed is looked at like code that did. A remark is neither.
+  break_kernel(folder, "dense.cl", tag, "// A remark.\n" + tag);
+  EXPECT_EQ(run(changed, folder.path())["unchanged"], same["unchanged"]);
+  break_kernel(folder, "dense.cl", tag, tag + " ");
+  EXPECT_EQ(run(changed, folder.path())["kernels"].size(), all);
 }
 
 /// The stand-in's listings have no loops.
@@ -301,7 +324,7 @@ TEST(cli, mali_figures_writes_a_file) {
   write_file(file, "<!-- figures of dense -->\n<!-- end of figures -->\n");
   write_file(figures,
              "gpu g610  Mesa 1\n"
-             "1650 256/341 half dense.cl:dense_packed -DDENSE_M0=4 -DDENSE_N0=8\n");
+             "1650 256/341 half - dense.cl:dense_packed -DDENSE_M0=4 -DDENSE_N0=8\n");
   const std::vector<std::string> words = {"mali", "--figures", file, "--expectations", figures};
   const Finished first = run_clam(words);
   EXPECT_EQ(first.code, 0) << first.err;

@@ -95,15 +95,15 @@ TEST(mali, figures_are_told_apart_by_defines_that_exist) {
 
 constexpr const char* kDense =
     "gpu g610  Mesa 1\n"
-    "300 16/40 full dense.cl:dense_packed -DDENSE_M0=1 -DDENSE_LX=8\n"
-    "1611 256/337 half dense.cl:dense_packed -DDENSE_M0=4 -DDENSE_N0=8 -DDENSE_BIAS=1\n"
-    "1600 256/337 half dense.cl:dense_packed -DDENSE_M0=4 -DDENSE_N0=8\n"
-    "1670 256/341 half dense.cl:dense_packed -DDENSE_M0=4 -DDENSE_N0=8 -DDENSE_LDX=9\n"
-    "1650 256/341 half dense.cl:dense_packed -DDENSE_M0=4 -DDENSE_N0=8 -DDENSE_LDX=8\n"
-    "1700 256/320 half dense.cl:dense_packed -DCLAM_F16 -DDENSE_M0=6 -DDENSE_ACC=1\n"
-    "1800 256/200 half dense.cl:dense_packed -DCLAM_F16 -DDENSE_M0=6 -DDENSE_ACC=2\n"
+    "300 16/40 full - dense.cl:dense_packed -DDENSE_M0=1 -DDENSE_LX=8\n"
+    "1611 256/337 half - dense.cl:dense_packed -DDENSE_M0=4 -DDENSE_N0=8 -DDENSE_BIAS=1\n"
+    "1600 256/337 half - dense.cl:dense_packed -DDENSE_M0=4 -DDENSE_N0=8\n"
+    "1670 256/341 half - dense.cl:dense_packed -DDENSE_M0=4 -DDENSE_N0=8 -DDENSE_LDX=9\n"
+    "1650 256/341 half - dense.cl:dense_packed -DDENSE_M0=4 -DDENSE_N0=8 -DDENSE_LDX=8\n"
+    "1700 256/320 half - dense.cl:dense_packed -DCLAM_F16 -DDENSE_M0=6 -DDENSE_ACC=1\n"
+    "1800 256/200 half - dense.cl:dense_packed -DCLAM_F16 -DDENSE_M0=6 -DDENSE_ACC=2\n"
     "gpu g52  Mesa 1\n"
-    "900 64/80 full dense.cl:dense_packed -DDENSE_M0=4\n";
+    "900 64/80 full - dense.cl:dense_packed -DDENSE_M0=4\n";
 
 TEST(mali, figures_a_row_is_a_kernel_with_the_tiles_that_do_best) {
   EXPECT_EQ(table_of("dense", kDense),
@@ -116,8 +116,8 @@ TEST(mali, figures_a_row_is_a_kernel_with_the_tiles_that_do_best) {
 }
 
 TEST(mali, figures_halves_share_a_row_where_they_are_alike) {
-  const std::string f32 = "gpu g610 Mesa 1\n769 1/51 full nms.cl:nms_mask -DNMS_WG=64\n";
-  const std::string f16 = " 1/51 full nms.cl:nms_mask -DNMS_WG=64 -DCLAM_F16\n";
+  const std::string f32 = "gpu g610 Mesa 1\n769 1/51 full - nms.cl:nms_mask -DNMS_WG=64\n";
+  const std::string f16 = " 1/51 full - nms.cl:nms_mask -DNMS_WG=64 -DCLAM_F16\n";
   EXPECT_EQ(table_of("nms", f32 + "775" + f16),
             "| Mesa 1 | of | tile | G610 |\n|---|---|---|---|\n"
             "| nms_mask | f32, f16 |  | 769 (51) |\n");
@@ -127,8 +127,8 @@ TEST(mali, figures_halves_share_a_row_where_they_are_alike) {
 
 TEST(mali, figures_halves_have_a_row_of_their_own_where_they_alone_fail) {
   const std::string figures =
-      "gpu g610 Mesa 1\n769 1/51 full nms.cl:nms_mask -DNMS_WG=64\n"
-      "769 1/51 full nms.cl:nms_mask -DNMS_WG=64 -DCLAM_F16\n";
+      "gpu g610 Mesa 1\n769 1/51 full - nms.cl:nms_mask -DNMS_WG=64\n"
+      "769 1/51 full - nms.cl:nms_mask -DNMS_WG=64 -DCLAM_F16\n";
   const auto table = [&](const std::string& known) { return table_of("nms", known + figures); };
   const std::string halves = "cannot g610 nms_mask:f16 2026-11-21 it spills\n";
   EXPECT_NE(table("").find("| nms_mask | f32, f16 |  | 769 (51) |"), std::string::npos);
@@ -142,10 +142,10 @@ TEST(mali, figures_strides_have_rows_and_known_failures_a_mark) {
   const std::string table =
       table_of("conv2d",
                "cannot g610 conv2d_3x3:f16 2026-11-21 it spills\ngpu g610 Mesa 1\n"
-               "90 9/20 half conv2d_3x3.cl:conv2d_3x3 -DCONV2D_VECTORS=2 -DCONV2D_STRIDE=1\n"
-               "95 9/30 half conv2d_3x3.cl:conv2d_3x3 -DCLAM_F16 -DCONV2D_VECTORS=2 "
+               "90 9/20 half - conv2d_3x3.cl:conv2d_3x3 -DCONV2D_VECTORS=2 -DCONV2D_STRIDE=1\n"
+               "95 9/30 half - conv2d_3x3.cl:conv2d_3x3 -DCLAM_F16 -DCONV2D_VECTORS=2 "
                "-DCONV2D_STRIDE=1 -DCONV2D_CHUNK=4\n"
-               "99 9/25 half conv2d_3x3.cl:conv2d_3x3 -DCONV2D_VECTORS=2 -DCONV2D_STRIDE=2\n");
+               "99 9/25 half - conv2d_3x3.cl:conv2d_3x3 -DCONV2D_VECTORS=2 -DCONV2D_STRIDE=2\n");
   EXPECT_NE(table.find("| conv2d_3x3 | f32 | VECTORS=2 STRIDE=1 | .45 90h |\n"), table.npos)
       << table;
   EXPECT_NE(table.find("| conv2d_3x3 | f32 | VECTORS=2 STRIDE=2 | .36 99h |\n"), table.npos)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "check/compare.hpp"
@@ -36,7 +38,7 @@ KernelCode code_of(double issued = 100, double loop = 40, double mac = 24, int t
 }
 
 Expectations expectations_of(const std::string& lines) {
-  return parse_expectations(lines + "\ngpu g610  Mesa 1\n100 24/40 full a.cl:k -DX=1\n", "there");
+  return parse_expectations(lines + "\ngpu g610  Mesa 1\n100 24/40 full - a.cl:k -DX=1\n", "there");
 }
 
 Judgement judged(const KernelCode& code, const std::string& lines = "") {
@@ -152,18 +154,46 @@ TEST(mali, expectations_round_trip) {
 
 TEST(mali, wrong_expectations_say_where) {
   const auto read = [](const std::string& text) { return parse_expectations(text, "there"); };
-  EXPECT_THROWS_SAYING(read("100 24/40 full a.cl:k"), BadArgument, "there:1: figures need a line");
-  EXPECT_THROWS_SAYING(read("gpu g M\nx 1/1 full a.cl:k"), BadArgument, "there:2: ISSUED needs");
-  EXPECT_THROWS_SAYING(read("gpu g M\n1 11 full a.cl:k"), BadArgument, "a / between");
-  EXPECT_THROWS_SAYING(read("gpu g M\n1 1/1 most a.cl:k"), BadArgument, "full or half");
-  EXPECT_THROWS_SAYING(read("gpu g M\n1 1/1 full k"), BadArgument, "colon");
-  EXPECT_THROWS_SAYING(read("gpu g M\n1 1/1 full a:k\n1 1/1 full a:k"), BadArgument, "twice");
+  EXPECT_THROWS_SAYING(read("100 24/40 full - a.cl:k"), BadArgument,
+                       "there:1: figures need a line");
+  EXPECT_THROWS_SAYING(read("gpu g M\nx 1/1 full - a.cl:k"), BadArgument, "there:2: ISSUED needs");
+  EXPECT_THROWS_SAYING(read("gpu g M\n1 11 full - a.cl:k"), BadArgument, "a / between");
+  EXPECT_THROWS_SAYING(read("gpu g M\n1 1/1 most - a.cl:k"), BadArgument, "full or half");
+  EXPECT_THROWS_SAYING(read("gpu g M\n1 1/1 full - k"), BadArgument, "colon");
+  EXPECT_THROWS_SAYING(read("gpu g M\n1 1/1 full - a:k\n1 1/1 full - a:k"), BadArgument, "twice");
   EXPECT_THROWS_SAYING(read("half k"), BadArgument, "reason is missing");
   EXPECT_THROWS_SAYING(read("cannot g610"), BadArgument, "KERNEL is missing");
   EXPECT_THROWS_SAYING(read("gpu g610"), BadArgument, "compiler's version is missing");
   EXPECT_THROWS_SAYING(read("gpu"), BadArgument, "NAME is missing");
-  EXPECT_THROWS_SAYING(read("gpu g M\n99999999999999999999 1/1 full a:k"), BadArgument,
+  EXPECT_THROWS_SAYING(read("gpu g M\n99999999999999999999 1/1 full - a:k"), BadArgument,
                        "whole number");
+}
+
+/// Forty kernels, of which `expected` gives the line's occupancy and fingerprint.
+int count_compiled(const std::function<std::string(int)>& expected, const std::string& lines = "") {
+  std::string text = lines + "\ngpu g610  Mesa 1\n";
+  std::vector<Program> programs;
+  for (int i = 0; i < 40; ++i) {
+    programs.push_back({"a.cl", fmt::format("-DX={}", i), {"k"}});
+    text += fmt::format("100 24/40 {} a.cl:k -DX={}\n", expected(i), i);
+  }
+  const int left_out = leave_out_unchanged(
+      programs, parse_expectations(text, "there"), "g610",
+      [](const Program& program, const std::string&) { return "of" + program.options; });
+  EXPECT_EQ(left_out + programs.size(), 40u);
+  return static_cast<int>(programs.size());
+}
+
+TEST(mali, gate_of_changed_kernels_leaves_out_most_of_those_with_their_fingerprint) {
+  const auto same = [](int i) { return fmt::format("full of-DX={}", i); };
+  EXPECT_GE(count_compiled(same), 1) << "a sample is compiled";
+  EXPECT_LE(count_compiled(same), 12);
+  const auto one_changed = [&](int i) { return i == 7 ? "full of-DX=6" : same(i); };
+  EXPECT_GE(count_compiled(one_changed), count_compiled(same));
+  EXPECT_EQ(count_compiled([](int) { return "full -"; }), 40);
+  const auto half = [](int i) { return fmt::format("half of-DX={}", i); };
+  EXPECT_EQ(count_compiled(half), 40) << "no line says why";
+  EXPECT_LE(count_compiled(half, "half k  it pays"), 12);
 }
 
 TEST(mali, gate_sees_every_kernel_of_every_op) {

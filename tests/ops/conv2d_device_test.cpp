@@ -150,6 +150,19 @@ TEST_F(conv2d_product_device, tiles_of_two_vectors_are_right_at_the_end_of_a_map
   EXPECT_GE(of_two_vectors, 8);
 }
 
+/// The last part whole, and shorter than the others.
+TEST_F(conv2d_product_device, every_number_of_parts_is_right) {
+  for (const int parts : Conv2d::kProductParts) {
+    for (const int c : {8 * parts, 8 * parts - 3}) {
+      const Problem problem = parse(fmt::format("conv2d n=2 c={} h=7 w=7 k=9 r=1", c));
+      const Plan plan = on_cores(64, problem, "conv2d_product");
+      EXPECT_TRUE(test::contains(plan.launches.back().options, fmt::format("PARTS={} ", parts)))
+          << plan.launches.back().options;
+      expect_right_on_cores(64, problem, "conv2d_product");
+    }
+  }
+}
+
 /// Planes around a trip of the loops over them: of 1, 4, 8, 16 and 32.
 TEST_F(conv2d_product_device, sums_are_right_at_the_ends_of_trips) {
   for (const std::string& dtype : dtypes()) {

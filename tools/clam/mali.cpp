@@ -28,7 +28,7 @@ struct MaliRequest {
   std::vector<std::string> words;
   std::optional<std::string> gpus;
   std::string workload, dtype, acc, asm_dir, figures, mesa = "debian13";
-  bool judges_all = false, once = false;
+  bool judges_all = false, once = false, changed = false;
   GateRequest gate;
 
   bool judges() const { return judges_all || gate.accept; }
@@ -39,6 +39,7 @@ struct Asked {
   std::string pattern;  ///< of kernels; empty: all
   std::vector<MaliProblem> problems;
   std::optional<Workload> workload;
+  mali::Expectations expectations;  ///< of a gate
 };
 
 // ---- what is asked for ----
@@ -84,6 +85,11 @@ Asked read_words(const MaliRequest& request) {
   if (request.once && (!request.judges_all || request.gate.accept)) {
     throw BadArgument("--once goes with --gate, and without --accept, which needs every kernel");
   }
+  if (request.changed && (!request.judges_all || request.gate.accept)) {
+    throw BadArgument("--changed goes with --gate, and without --accept, which needs every kernel");
+  }
+  // A bad file is refused before long work.
+  if (request.judges()) asked.expectations = read_expectations(request.gate);
   if (!request.dtype.empty()) parse_dtype(request.dtype);
   if (!request.workload.empty()) {
     asked.workload = read_workload(request.workload);
@@ -146,7 +152,14 @@ class OneGpu {
     mali::Compiler compiler(*report_.gpu, files, options);
     report_.compiler = compiler.version();
     const std::vector<Plan> plans = wanted_plans();
-    report_.kernels = compiler.compile(mali::matching(mali::programs_of(plans), asked_.pattern));
+    auto programs = mali::matching(mali::programs_of(plans), asked_.pattern);
+    if (request_.changed) {
+      report_.unchanged = mali::leave_out_unchanged(programs, asked_.expectations, key,
+                                                    [&](const auto& program, const auto& kernel) {
+                                                      return compiler.fingerprint(program, kernel);
+                                                    });
+    }
+    report_.kernels = compiler.compile(programs);
     if (request_.judges()) {
       check_tags(plans, files);
     } else {
@@ -361,12 +374,11 @@ int run_mali(Cli& cli, const MaliRequest& request) {
   if (!request.figures.empty()) return write_figures(cli, request);
   const Asked asked = read_words(request);
   expect_file_of_its_own(request);
-  if (request.judges()) check_expectations(request.gate);  // a bad file is refused before long work
   const CleanEnd clean_end;
   std::vector<MaliReport> reports = compile_all(cli, request, asked);
   const Workload* workload = asked.workload ? &*asked.workload : nullptr;
   const bool none = std::all_of(reports.begin(), reports.end(), [](const MaliReport& report) {
-    return !report.failure && report.kernels.empty();
+    return !report.failure && report.kernels.empty() && report.unchanged == 0;
   });
   if (none && !asked.pattern.empty()) {
     throw BadArgument(fmt::format("no kernel of any plan matches '{}'; `clam manifest` names them",
@@ -374,7 +386,7 @@ int run_mali(Cli& cli, const MaliRequest& request) {
   }
   int code = kFine;
   if (request.judges()) {
-    code = judge(cli, request.gate, asked.pattern, reports);
+    code = judge(cli, request.gate, asked.expectations, asked.pattern, reports);
   } else {
     for (const MaliReport& report : reports) {
       code = std::max(code, print_report(cli, report, workload));
@@ -413,6 +425,9 @@ void add_mali(CLI::App& app, Cli& cli) {
   sub->add_flag("--gate", request->judges_all, "compare every kernel with the expectations");
   sub->add_flag("--once", request->once,
                 "with --gate: each kernel once in each dtype and with each accumulator");
+  sub->add_flag("--changed", request->changed,
+                "with --gate: only kernels whose code, tags, options or compiler are not those of "
+                "their expectation, and one in eight of the others");
   sub->add_flag("--accept", request->gate.accept, "write the figures of now as the expectations");
   sub->add_option("--figures", request->figures,
                   "write the tables of this file, kernels/FIGURES.md, from the expectations; "

@@ -38,8 +38,13 @@ mali::Judgement judge_kernel(const MaliReport& report, std::size_t i,
 /// Unjudged kernels are told in one line, known failures once a reason.
 void print_judgements(Output& out, const MaliReport& report, GateSums& sums) {
   using Verdict = mali::Judgement::Verdict;
-  out.text(
-      fmt::format("{}: {} kernels, {}\n", report.gpu->key, report.kernels.size(), report.compiler));
+  const std::string unchanged =
+      report.unchanged == 0 ? ""
+                            : fmt::format(", and {} that are what was accepted, not compiled again",
+                                          report.unchanged);
+  out.text(fmt::format("{}: {} kernels{}, {}\n", report.gpu->key, report.kernels.size(), unchanged,
+                       report.compiler));
+  sums.passed += report.unchanged;
   bool told_unjudged = false;
   for (std::size_t i = 0; i < report.kernels.size(); ++i) {
     const mali::Judgement& judgement = report.judgements[i];
@@ -73,6 +78,7 @@ bool is_needed(const mali::Expectations::Cannot& line, const MaliReport& report)
 /// what is mended. With a pattern, the lines of its kernels alone, and of the same compiler.
 mali::Expectations accepted(mali::Expectations expectations, const std::vector<MaliReport>& reports,
                             const std::string& pattern) {
+  using Verdict = mali::Judgement::Verdict;
   for (const MaliReport& report : reports) {
     const std::string gpu = report.gpu->key;
     std::string& compiler = expectations.compilers[gpu];
@@ -88,10 +94,13 @@ mali::Expectations accepted(mali::Expectations expectations, const std::vector<M
           at->first.gpu == gpu && mali::matches(pattern, at->first.file, at->first.kernel);
       at = goes ? expectations.figures.erase(at) : std::next(at);
     }
-    for (const mali::KernelCode& code : report.kernels) {
+    for (std::size_t i = 0; i < report.kernels.size(); ++i) {
+      const mali::KernelCode& code = report.kernels[i];
       if (code.status != mali::KernelCode::Status::compiled) continue;
-      expectations.figures[{gpu, code.file, code.kernel, code.options}] =
-          mali::figures_of(code.shader);
+      mali::Figures& figures = expectations.figures[{gpu, code.file, code.kernel, code.options}];
+      figures = mali::figures_of(code.shader);
+      const mali::Judgement judgement = judge_kernel(report, i, expectations);
+      if (judgement.verdict == Verdict::as_expected) figures.fingerprint = code.fingerprint;
     }
     auto& cannot = expectations.cannot;
     cannot.erase(std::remove_if(cannot.begin(), cannot.end(),
@@ -104,19 +113,15 @@ mali::Expectations accepted(mali::Expectations expectations, const std::vector<M
   return expectations;
 }
 
-/// The first acceptance has no file to begin with.
+}  // namespace
+
 mali::Expectations read_expectations(const GateRequest& request) {
   if (request.accept && !std::filesystem::exists(request.expectations)) return {};
   return mali::parse_expectations(read_file(request.expectations), request.expectations);
 }
 
-}  // namespace
-
-void check_expectations(const GateRequest& request) { read_expectations(request); }
-
-int judge(Cli& cli, const GateRequest& request, const std::string& pattern,
-          std::vector<MaliReport>& reports) {
-  mali::Expectations expectations = read_expectations(request);
+int judge(Cli& cli, const GateRequest& request, mali::Expectations expectations,
+          const std::string& pattern, std::vector<MaliReport>& reports) {
   if (request.accept) {
     expectations = accepted(std::move(expectations), reports, pattern);
     write_file(request.expectations, mali::to_text(expectations));

@@ -15,11 +15,11 @@ struct GateRequest {
   bool accept = false;  ///< write what the kernels are now, then judge
 };
 
-/// Throws BadArgument for a file that is not there or cannot be read.
-void check_expectations(const GateRequest& request);
+/// Throws BadArgument for a file that is not there, unless it is to be written, or cannot be read.
+mali::Expectations read_expectations(const GateRequest& request);
 /// Fills the reports' judgements, prints what is not as expected and the line "N passed, N failed,
 /// N skipped"; gives the exit code. `pattern`: of the kernels that the reports are limited to.
-int judge(Cli& cli, const GateRequest& request, const std::string& pattern,
-          std::vector<MaliReport>& reports);
+int judge(Cli& cli, const GateRequest& request, mali::Expectations expectations,
+          const std::string& pattern, std::vector<MaliReport>& reports);
 
 }  // namespace clam::cli

@@ -247,6 +247,7 @@ json to_json(const MaliReport& report, const Workload* workload) {
   for (std::size_t i = 0; i < report.kernels.size(); ++i) {
     result["kernels"].push_back(kernel_json(report, i));
   }
+  if (report.unchanged > 0) result["unchanged"] = report.unchanged;
   for (const MaliRow& row : report.rows) result["problems"].push_back(row_json(row));
   if (!report.rows.empty()) result["leaves_out"] = mali::leaves_out();
   if (!workload) return result;

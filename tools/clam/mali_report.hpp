@@ -40,6 +40,7 @@ struct MaliReport {
   const Gpu* gpu;
   std::string compiler;  ///< "Mesa 25.0.7-2+deb13u1"
   std::vector<mali::KernelCode> kernels;
+  int unchanged = 0;  ///< of a gate: kernels that are what was accepted, and were not compiled
   std::map<std::size_t, std::string>
       wrong_tags;                           ///< of a gate: by kernel, why it has no prediction
   std::vector<mali::Judgement> judgements;  ///< of a gate: one a kernel

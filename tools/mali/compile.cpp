@@ -41,6 +41,16 @@ std::string first_line(std::string_view text) {
   return std::string(text.substr(0, text.find('\n')));
 }
 
+/// Of texts, told apart.
+std::string hash_of(std::initializer_list<std::string> parts) {
+  std::string key;
+  for (const std::string& part : parts) {
+    key += part;
+    key += '\0';
+  }
+  return hash_text(key);
+}
+
 // ---- the cache ----
 
 /// One file a kernel: its status, then its listing or reason.
@@ -54,7 +64,7 @@ class Cache {
 
   bool load(const KernelSource& source, KernelCode& code) const {
     if (folder_.dir().empty()) return false;
-    const std::string path = folder_.listing(hash_of(source, code));
+    const std::string path = folder_.listing(key_of(source, code));
     std::string text;
     try {
       text = read_file(path);
@@ -79,7 +89,7 @@ class Cache {
     const bool compiled = code.status == Status::compiled;
     try {
       folder_.store_listing(
-          hash_of(source, code),
+          key_of(source, code),
           fmt::format("{}\n{}", name(code.status), compiled ? code.listing : code.reason));
     } catch (const IoError&) {
       // It only costs the next run its time.
@@ -98,14 +108,9 @@ class Cache {
   }
 
  private:
-  std::string hash_of(const KernelSource& source, const KernelCode& code) const {
-    std::string key;
-    for (const std::string& part : {code_of(source.text, code.kernel), source.options, code.options,
-                                    code.kernel, driver_, std::to_string(kFormat)}) {
-      key += part;
-      key += '\0';
-    }
-    return hash_text(key);
+  std::string key_of(const KernelSource& source, const KernelCode& code) const {
+    return hash_of({code_of(source.text, code.kernel), source.options, code.options, code.kernel,
+                    driver_, std::to_string(kFormat)});
   }
 
   CacheFolder folder_;
@@ -440,12 +445,27 @@ Compiler::Compiler(const Gpu& gpu, KernelFiles files, CompilerOptions options)
   version_ = version_of(options_.command, options_.patience);
 }
 
+std::string Compiler::driver() const { return fmt::format("{} {:#x}", version_, gpu_.mesa_id); }
+
+std::string Compiler::fingerprint(const Program& program, const std::string& kernel) const {
+  const KernelSource source = files_.get(program.file);
+  return hash_of({code_of(source.text, kernel), tags_of(source.text), source.options,
+                  program.options, kernel, driver()});
+}
+
 std::vector<KernelCode> Compiler::compile(const std::vector<Program>& programs) {
-  Cache cache(options_.cache_dir, fmt::format("{} {:#x}", version_, gpu_.mesa_id));
+  Cache cache(options_.cache_dir, driver());
   std::vector<KernelCode> codes;
   for (const Program& program : programs) {
     for (const std::string& kernel : program.kernels) {
-      codes.push_back({program.file, program.options, kernel, Status::compiled, "", "", {}});
+      codes.push_back({program.file,
+                       program.options,
+                       kernel,
+                       Status::compiled,
+                       "",
+                       "",
+                       {},
+                       fingerprint(program, kernel)});
     }
   }
   std::deque<Job> jobs;

@@ -34,9 +34,10 @@ struct KernelCode {
   enum class Status { compiled, refused, unread, crashed, hung };
   std::string file, options, kernel;
   Status status = Status::compiled;
-  std::string reason;   ///< unless compiled: one line
-  std::string listing;  ///< if compiled: essence() of what the compiler printed
-  Shader shader;        ///< of the listing
+  std::string reason;         ///< unless compiled: one line
+  std::string listing;        ///< if compiled: essence() of what the compiler printed
+  Shader shader;              ///< of the listing
+  std::string fingerprint{};  ///< Compiler::fingerprint
 };
 const char* name(KernelCode::Status status);
 
@@ -68,11 +69,17 @@ class Compiler {
 
   /// "Mesa 25.0.7-2+deb13u1"
   const std::string& version() const { return version_; }
+  /// A hash of all that a kernel's figures and their check follow from: its code, the tags of its
+  /// file, options, compiler and GPU.
+  std::string fingerprint(const Program& program, const std::string& kernel) const;
   /// One entry a kernel, in the order of the programs. What is in the cache starts no process.
   /// Throws DeviceError when the compiler does not start.
   std::vector<KernelCode> compile(const std::vector<Program>& programs);
 
  private:
+  /// Version and GPU.
+  std::string driver() const;
+
   const Gpu& gpu_;
   KernelFiles files_;
   CompilerOptions options_;

@@ -23,11 +23,12 @@ constexpr const char* kHead =
 #   half KERNEL|GPU:KERNEL  why half the warps are worth it
 #   cannot GPU KERNEL|KERNEL:f16|KERNEL:f32  DATE  what the compiler does
 #   gpu NAME  COMPILER
-#   ISSUED  MAC/LOOP  OCCUPANCY  FILE:KERNEL  OPTIONS
+#   ISSUED  MAC/LOOP  OCCUPANCY  FINGERPRINT  FILE:KERNEL  OPTIONS
 #
 # ISSUED: instructions of the kernel (Bifrost: tuples, Midgard: bundles). MAC/LOOP: multiply-adds and
 # instructions in one trip of the hot loop, 0/0 without a loop. Spills and scratch memory: none, but for the
-# lines `cannot`.
+# lines `cannot`. FINGERPRINT: a hash of the kernel's code, the tags of its file, options, compiler and GPU;
+# - where something is wrong, or nobody looked. The gate with --changed compiles what has another one.
 )";
 
 /// One line, word by word, with the sentence to say when it is wrong.
@@ -79,6 +80,8 @@ void read_figures(Line& line, const std::string& issued, const std::string& gpu,
   const std::string occupancy = line.word("full or half");
   if (occupancy != "full" && occupancy != "half") line.fail("occupancy is full or half");
   figures.full_occupancy = occupancy == "full";
+  const std::string fingerprint = line.word("FINGERPRINT");
+  if (fingerprint != "-") figures.fingerprint = fingerprint;
   const std::string kernel = line.word("FILE:KERNEL");
   const std::size_t colon = kernel.find(':');
   if (colon == kernel.npos) line.fail("FILE:KERNEL needs a colon");
@@ -238,10 +241,11 @@ std::string to_text(const Expectations& expectations) {
       gpu = key.gpu;
       text += fmt::format("\ngpu {}  {}\n", gpu, expectations.compilers.at(gpu));
     }
-    text += fmt::format("{:>6} {:>9}  {}  {}:{}{}\n", figures.issued,
+    text += fmt::format("{:>6} {:>9}  {}  {:<16}  {}:{}{}\n", figures.issued,
                         fmt::format("{}/{}", figures.loop_mac, figures.loop_issued),
-                        figures.full_occupancy ? "full" : "half", key.file, key.kernel,
-                        options_or_none(key.options));
+                        figures.full_occupancy ? "full" : "half",
+                        figures.fingerprint.empty() ? "-" : figures.fingerprint, key.file,
+                        key.kernel, options_or_none(key.options));
   }
   return text;
 }

@@ -5,10 +5,11 @@
 //     half KERNEL  why half the warps are worth it      KERNEL, GPU:KERNEL, with * and ?
 //     cannot GPU KERNEL  DATE  what the compiler does   KERNEL, KERNEL:f16 or KERNEL:f32, same
 //     gpu g610  Mesa 25.0.7-2+deb13u1
-//     ISSUED  MAC/LOOP  full|half  FILE:KERNEL  OPTIONS
+//     ISSUED  MAC/LOOP  full|half  FINGERPRINT  FILE:KERNEL  OPTIONS
 //
 // ISSUED: instructions of the kernel (Bifrost: tuples, Midgard: bundles). MAC/LOOP: multiply-adds
-// and instructions in one trip of the hot loop, 0/0 without a loop.
+// and instructions in one trip of the hot loop, 0/0 without a loop. FINGERPRINT: the hash of what
+// the figures follow from, where nothing was wrong with the kernel, else -.
 #pragma once
 
 #include <map>
@@ -26,9 +27,11 @@ struct Figures {
   int issued = 0;
   int loop_mac = 0, loop_issued = 0;  ///< one trip of the hot loop
   bool full_occupancy = true;
+  std::string fingerprint{};  ///< Compiler::fingerprint of what they are of, or empty
 
   /// Instructions a multiply-add of the hot loop, or a trip where it has none.
   double loop_cost() const;
+  /// Whatever the fingerprints are.
   bool operator==(const Figures& other) const;
 };
 Figures figures_of(const Shader& shader);

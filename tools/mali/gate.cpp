@@ -2,6 +2,8 @@
 #include "gate.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -242,6 +244,38 @@ std::vector<Plan> once_plans(const Gpu& gpu) {
   std::set<DtypedKernel> seen;
   add_new(gate_plans(gpu), seen, plans);
   return plans;
+}
+
+int leave_out_unchanged(std::vector<Program>& programs, const Expectations& expectations,
+                        const std::string& gpu,
+                        const std::function<std::string(const Program& program,
+                                                        const std::string& kernel)>& fingerprint) {
+  std::string all;
+  std::map<std::pair<const Program*, std::string>, std::string> own;
+  for (const Program& program : programs) {
+    for (const std::string& kernel : program.kernels) {
+      all += own[{&program, kernel}] = fingerprint(program, kernel);
+    }
+  }
+  int left_out = 0;
+  for (Program& program : programs) {
+    const auto needs_compiling = [&](const std::string& kernel) {
+      const auto then = expectations.figures.find({gpu, program.file, kernel, program.options});
+      const std::string& now = own[{&program, kernel}];
+      if (then == expectations.figures.end() || then->second.fingerprint != now) return true;
+      if (!then->second.full_occupancy && !expectations.half_reason(gpu, kernel)) return true;
+      return std::stoul(hash_text(now + all).substr(0, 4), nullptr, 16) % kSample == 0;
+    };
+    std::vector<std::string> kept;
+    std::copy_if(program.kernels.begin(), program.kernels.end(), std::back_inserter(kept),
+                 needs_compiling);
+    left_out += static_cast<int>(program.kernels.size() - kept.size());
+    program.kernels = std::move(kept);
+  }
+  programs.erase(std::remove_if(programs.begin(), programs.end(),
+                                [](const Program& program) { return program.kernels.empty(); }),
+                 programs.end());
+  return left_out;
 }
 
 }  // namespace clam::mali

@@ -2,12 +2,15 @@
 // gate.hpp - which plans the gate compiles for which GPU.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "check/workload.hpp"
 #include "clam/gpu.hpp"
 #include "clam/plan.hpp"
+#include "compile.hpp"
+#include "expectations.hpp"
 
 namespace clam::mali {
 
@@ -29,6 +32,15 @@ std::vector<Plan> gate_plans(const Gpu& gpu);
 /// accumulator.
 std::vector<Plan> once_plans(const Gpu& gpu);
 
+/// Leaves out of the programs the kernels that must be as their figures say, having their
+/// fingerprint; but one in kSample of these stays, drawn by all fingerprints together. Gives the
+/// number of those left out.
+int leave_out_unchanged(std::vector<Program>& programs, const Expectations& expectations,
+                        const std::string& gpu,
+                        const std::function<std::string(const Program& program,
+                                                        const std::string& kernel)>& fingerprint);
+
+constexpr int kSample = 8;
 constexpr int kFewKernels = 24;
 
 }  // namespace clam::mali

@@ -105,4 +105,15 @@ std::string code_of(std::string_view text, const std::string& kernel) {
   return code;
 }
 
+std::string tags_of(std::string_view text) {
+  std::string tags;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, end - at);
+    if (starts_with(line, "//@")) tags.append(line) += '\n';
+    at = end + 1;
+  }
+  return tags;
+}
+
 }  // namespace clam::mali

@@ -16,4 +16,7 @@ std::string only_kernels(std::string_view text, const std::vector<std::string>& 
 /// at the ends of lines. Two texts that agree in it give the same listing.
 std::string code_of(std::string_view text, const std::string& kernel);
 
+/// The lines that say what to expect of a listing: those that begin with //@.
+std::string tags_of(std::string_view text);
+
 }  // namespace clam::mali
