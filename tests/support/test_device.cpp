@@ -90,6 +90,13 @@ TemporaryFolder::~TemporaryFolder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
+void expect_in_a_kernel(const std::string& text) {
+  for (const std::string& file : embedded_files()) {
+    if (KernelFiles().get(file).text.find(text) != text.npos) return;
+  }
+  throw std::logic_error("no kernel has '" + text + "' to break");
+}
+
 void break_kernel(const TemporaryFolder& folder, const std::string& file, const std::string& from,
                   const std::string& to) {
   std::string text = KernelFiles().get(file).text;

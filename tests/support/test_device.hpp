@@ -46,11 +46,25 @@ int random_problems_of_this_run(int all);
 /// Whether tests/weekly runs: then nothing is left out.
 bool is_weekly();
 
+/// Throws std::logic_error when no embedded kernel has this text.
+void expect_in_a_kernel(const std::string& text);
+
+/// What a fault replaces.
+template <typename Fault>
+auto text_of(const Fault& fault) -> decltype(fault.from) {
+  return fault.from;
+}
+template <typename Fault>
+auto text_of(const Fault& fault) -> decltype(fault.fault.from) {
+  return fault.fault.from;
+}
+
 /// Of an op's faults, those that this run plants: of each variant one, which the seed draws (the
 /// same one unless CLAM_TEST_SEED is set), and with CLAM_TEST_FULL all of them. variant_of(fault)
-/// is the variant whose kernel has it.
+/// is the variant whose kernel has it. The text of every fault must be there.
 template <typename Fault, std::size_t n, typename VariantOf>
 std::vector<Fault> faults_of_this_run(const Fault (&all)[n], const VariantOf& variant_of) {
+  for (const Fault& fault : all) expect_in_a_kernel(text_of(fault));
   if (std::getenv("CLAM_TEST_FULL")) return {all, all + n};
   std::map<std::string, std::vector<Fault>> by_variant;
   for (const Fault& fault : all) by_variant[variant_of(fault)].push_back(fault);
