@@ -266,9 +266,9 @@ bool has_whole_rows(const Dense& dense) {
   return dense.n % kVector == 0 && dense.y.aligned() && (!dense.residual || dense.r.aligned());
 }
 
-bool has_long_activation(const Problem& problem) {
+bool has_long_activation(const Problem& problem, const DeviceInfo& device) {
   const std::string& act = problem.choice("act");
-  return act == "gelu" || act == "tanh";
+  return act == "tanh" || (act == "gelu" && !takes_native(problem, device));
 }
 
 bool fits(const Tile& tile, Weights weights, const Problem& problem, const DeviceInfo& device) {
@@ -281,7 +281,7 @@ bool fits(const Tile& tile, Weights weights, const Problem& problem, const Devic
     return false;
   }
   const bool strides = weights != Weights::both_packed && !fixes_strides(dense);
-  const bool few = has_long_activation(problem) || (splits_addresses(device) && strides);
+  const bool few = has_long_activation(problem, device) || (splits_addresses(device) && strides);
   return !few || tile.rows * tile.columns <= kFew;
 }
 

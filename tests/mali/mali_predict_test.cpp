@@ -308,7 +308,7 @@ TEST(mali, predict_counts_the_products_of_a_problem) {
     const char *problem, *options, *listing;  ///< the options that the listing was compiled with
     double padding;
   } rows[] = {
-      {"dense m=192 n=512 k=512 dtype=f32 bias",
+      {"dense m=384 n=512 k=512 dtype=f32 bias",
        "-DDENSE_LX=16 -DDENSE_LY=4 -DDENSE_M0=4 -DDENSE_N0=8 -DDENSE_K0=8 -DDENSE_SPLIT=1 "
        "-DDENSE_WHOLE=1 -DDENSE_BIAS=1 -DDENSE_LDX=512",
        "valhall_dense_packed_split.txt", 1.02},

@@ -299,7 +299,7 @@ TEST(batch_matmul, a_group_is_lower_where_that_leaves_fewer_items_idle) {
     return make_plan(parse(words, "f16"), g610).launches.back().local;
   };
   using Local = std::array<std::int64_t, 3>;
-  EXPECT_EQ(local("batch=4 m=192 n=192 k=64 tb=1"), (Local{4, 8, 1}));   // 24 tiles along m
+  EXPECT_EQ(local("batch=4 m=96 n=192 k=64 tb=1"), (Local{4, 8, 1}));    // 24 tiles along m
   EXPECT_EQ(local("batch=4 m=256 n=256 k=64 tb=1"), (Local{4, 16, 1}));  // 32
   EXPECT_EQ(local("batch=4 m=8 n=4096 k=64 tb=1"), (Local{4, 8, 1}));    // one
 }
@@ -353,11 +353,11 @@ TEST(batch_matmul, items_share_k_where_tiles_are_too_few) {
   const DeviceInfo g610 = gpu_device(find_gpu("g610"));
   const char* const values = "batch=4 m=192 n=64 k=192";
   const char* const scores = "batch=4 m=192 n=192 k=64 tb=1";
-  EXPECT_EQ(cut_of(values, "f32", g610), "4x8/2");
-  EXPECT_EQ(cut_of(values, "f16", g610), "4x8/2");
-  EXPECT_EQ(cut_of(std::string(values) + " acc=chunk", "f16", g610), "4x4");
+  EXPECT_EQ(cut_of(values, "f32", g610), "4x4/2");
+  EXPECT_EQ(cut_of(values, "f16", g610), "4x4/2");
+  EXPECT_EQ(cut_of(std::string(values) + " acc=chunk", "f16", g610), "4x4/2");
   EXPECT_EQ(cut_of(scores, "f32", g610), "6x4");
-  EXPECT_EQ(cut_of("m=192 n=192 k=256 tb=1", "f32", g610), "6x4/2");
+  EXPECT_EQ(cut_of("m=192 n=192 k=256 tb=1", "f32", g610), "6x4/4");
   EXPECT_EQ(cut_of("batch=64 m=192 n=64 k=192", "f32", g610), "4x8");
   EXPECT_EQ(cut_of("m=192 n=192 k=256 ta=1", "f32", g610), "4x4");
   DeviceInfo other = g610;
@@ -365,7 +365,7 @@ TEST(batch_matmul, items_share_k_where_tiles_are_too_few) {
   EXPECT_EQ(cut_of(values, "f32", other).find('/'), std::string::npos);
   other = g610;
   other.local_mem_bytes = 1024;
-  EXPECT_EQ(cut_of(values, "f32", other), "4x4");
+  EXPECT_EQ(cut_of(values, "f32", other), "2x4");
 }
 
 // ---- the reference ----

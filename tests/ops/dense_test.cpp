@@ -244,23 +244,23 @@ TEST(dense, tiles_are_those_that_the_model_finds_best) {
   const struct {
     const char *gpu, *line, *packed, *raw;
   } table[] = {
-      {"g610", "dense m=192 n=512 k=512 dtype=f32", "4x8", "6x4"},
-      {"g610", "dense m=192 n=256 k=256 dtype=f32", "4x8/2", "6x4/2"},
-      {"g610", "dense m=192 n=256 k=256 dtype=f32 act=gelu", "4x4", "4x4"},
-      {"g610", "dense m=64 n=256 k=256 dtype=f32", "4x4/4", "4x4/4"},
-      {"g610", "dense m=192 n=768 k=256 dtype=f32", "4x8", "6x4"},
+      {"g610", "dense m=192 n=512 k=512 dtype=f32", "4x8/2", "4x4"},
+      {"g610", "dense m=192 n=256 k=256 dtype=f32", "4x8/4", "6x4/4"},
+      {"g610", "dense m=192 n=256 k=256 dtype=f32 act=gelu", "4x8/4", "6x4/4"},
+      {"g610", "dense m=64 n=256 k=256 dtype=f32", "2x4/4", "4x4/4"},
+      {"g610", "dense m=192 n=768 k=256 dtype=f32", "4x8/2", "6x4"},
       {"g610", "dense m=384 n=512 k=512 dtype=f32", "4x8", "6x4"},
       {"g610", "dense m=1 n=1000 k=1024 dtype=f32", "1x4/4", "1x4/4"},
-      {"g610", "dense m=4 n=16384 k=256 dtype=f32", "4x8/2", "4x4"},
-      {"g610", "dense m=192 n=512 k=512 dtype=f16", "4x8", "8x4"},
-      {"g610", "dense m=192 n=512 k=512 dtype=f16 acc=chunk", "6x4", "4x4"},
-      {"g610", "dense m=192 n=256 k=256 dtype=f16 acc=chunk", "6x4/2", "4x4"},
-      {"g610", "dense m=192 n=256 k=256 dtype=f16 acc=f16", "4x4", "4x4"},
-      {"g610", "dense m=192 n=512 k=512 dtype=f16 acc=f16", "4x8", "4x4"},
+      {"g610", "dense m=4 n=16384 k=256 dtype=f32", "4x8/4", "4x4/2"},
+      {"g610", "dense m=192 n=512 k=512 dtype=f16", "4x8/2", "8x4/2"},
+      {"g610", "dense m=192 n=512 k=512 dtype=f16 acc=chunk", "6x4/2", "4x4"},
+      {"g610", "dense m=192 n=256 k=256 dtype=f16 acc=chunk", "4x4/2", "4x4/2"},
+      {"g610", "dense m=192 n=256 k=256 dtype=f16 acc=f16", "4x4/2", "4x4/2"},
+      {"g610", "dense m=192 n=512 k=512 dtype=f16 acc=f16", "4x4", "4x4"},
       {"g52", "dense m=192 n=256 k=256 dtype=f32", "4x8", "6x4"},
       {"g52", "dense m=192 n=256 k=256 dtype=f16 acc=chunk", "6x4", "4x4"},
       {"t860", "dense m=192 n=512 k=512 dtype=f32", "4x4", "4x4"},
-      {"t860", "dense m=192 n=256 k=256 dtype=f32", "4x4", "4x4"},
+      {"t860", "dense m=192 n=256 k=256 dtype=f32", "4x4/2", "4x4/2"},
       {"t860", "dense m=384 n=512 k=512 dtype=f32", "4x4", "4x4"},
   };
   for (const auto& row : table) {
@@ -279,7 +279,8 @@ TEST(dense, x_is_packed_too_where_the_sum_wins) {
       // A loop that widens halves loses more than a launch that widens them once, where each is
       // read by enough columns.
       {"g610", "dense m=192 n=512 k=512 dtype=f16", false},
-      {"g610", "dense m=192 n=768 k=512 dtype=f16", true},
+      {"g610", "dense m=192 n=768 k=512 dtype=f16", false},
+      {"g610", "dense m=384 n=768 k=512 dtype=f16", true},
       {"g610", "dense m=1024 n=1024 k=1024 dtype=f16", true},
       {"g610", "dense m=1024 n=256 k=1024 dtype=f16", false},
       {"g610", "dense m=1 n=1000 k=1024 dtype=f16", false},

@@ -43,12 +43,14 @@ Group lower_group(Group group, int rows) {
 }
 
 double predicted_clocks(double items, double instructions, const DeviceInfo& device) {
-  constexpr double kLatency = 12.5;
+  constexpr double kLatency = 25;
   const Gpu* gpu = identify(device).gpu;
   const double warp = gpu && gpu->warp > 1 ? gpu->warp : 16;
   const double warps_per_clock = gpu && gpu->warp > 1 ? gpu->fma_f32 / gpu->warp : 4;
   const double rate = warps_per_clock * static_cast<double>(device.compute_units);
-  return instructions * std::max(std::ceil(items / warp) / rate, kLatency);
+  const double issue = std::ceil(items / warp) / rate;
+  if (!gpu) return instructions * std::max(issue, kLatency / 2);
+  return instructions * (issue + std::max(issue, kLatency)) / 2;
 }
 
 bool splits_addresses(const DeviceInfo& device) {
