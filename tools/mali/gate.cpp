@@ -34,8 +34,10 @@ constexpr LargeCase kLarge[] = {
     {"conv2d c=512 h=32 w=32 k=512 r=3 dtype=f32 layout=nhwc pad=1 groups=512 bias",
      "conv2d_nhwc_depthwise"},
 };
-/// The same where rows of the output are no whole vectors, for which the kernels have other code.
-constexpr LargeCase kNotWhole[] = {
+/// The same where kernels have other code: rows of the output that are no whole vectors, and a small
+/// map in parts.
+constexpr LargeCase kOtherCode[] = {
+    {"conv2d c=256 h=4 w=4 k=256 r=3 dtype=f32 stride=2 pad=1 bias act=relu", "conv2d_3x3"},
     {"dense m=192 n=511 k=512 dtype=f32", "dense_packed"},
     {"dense m=192 n=511 k=512 dtype=f32", "dense_both_packed"},
     {"dense m=192 n=511 k=512 dtype=f32", "dense_nt"},
@@ -213,7 +215,7 @@ std::vector<Plan> every_plan(const Gpu& gpu) {
   std::set<DtypedKernel> seen;
   for (const Plan& plan : plans) add_kernels(plan, seen);
   add_new(large_plans(device), seen, plans);
-  for (const LargeCase& large : kNotWhole) add_large(large, device, plans);
+  for (const LargeCase& large : kOtherCode) add_large(large, device, plans);
   for (const Plan& plan : small_plans(device, kDtypes[0])) {
     plans.push_back(plan);
     add_kernels(plan, seen);
