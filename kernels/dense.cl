@@ -49,6 +49,7 @@
 //@define DENSE_PARTS     1 {1,2,4}                               work-items that share a tile's k
 //@define DENSE_SPLIT     0 {0,1}                                 addresses in two halves
 //@define DENSE_WHOLE     0 {0,1}                                 y, r and b in aligned vectors of 4
+//@define DENSE_STORED    0 {0,1}                                 packed weights are stored as w is
 //@define DENSE_K2        0 {0,1}                                 a second source of k: x2
 //@define DENSE_LDX       0                                       fixes ldx where it is not 0
 //@define DENSE_LDX2      0                                       fixes ldx2 where it is not 0
@@ -82,6 +83,9 @@
 #endif
 #ifndef DENSE_WHOLE
 #define DENSE_WHOLE 0
+#endif
+#ifndef DENSE_STORED
+#define DENSE_STORED 0
 #endif
 #ifndef DENSE_K2
 #define DENSE_K2 0
@@ -137,6 +141,9 @@
 #endif
 #if DENSE_WHOLE != 0 && DENSE_WHOLE != 1
 #error "dense.cl: DENSE_WHOLE must be 0 or 1"
+#endif
+#if DENSE_STORED != 0 && DENSE_STORED != 1
+#error "dense.cl: DENSE_STORED must be 0 or 1"
 #endif
 
 //@shared element
@@ -434,6 +441,15 @@ float sum_one(Lines x, int k, __global const char* x2, int k2, Lines w, int pair
 
 // ---- sums with packed weights ----
 
+// Packed weights lie as they are multiplied, or as w does.
+#if DENSE_STORED
+typedef T W;
+typedef T4 W4;
+#else
+typedef S W;
+typedef S4 W4;
+#endif
+
 // w holds vectors of four columns at one k, the tile's second `w_apart` bytes behind its first.
 #if ACC == 2 && VECTORS == 2
 // Both by one load: Mesa 26 takes them apart for nothing.
@@ -442,6 +458,9 @@ float sum_one(Lines x, int k, __global const char* x2, int k2, Lines w, int pair
   const uint4 both = *(__global const uint4*)PLACE(w, (k_at) * w_stride); \
   const S4 w0 = as_half4(both.xy);
 #define LOAD_W_1(k_at) const S4 w1 = as_half4(both.zw);
+#elif DENSE_STORED
+#define LOAD_W(v, k_at) \
+  const S4 w##v = load_t((__global const T4*)PLACE(w, (k_at) * w_stride + v * w_apart));
 #else
 #define LOAD_W(v, k_at) \
   const S4 w##v = *(__global const S4*)PLACE(w, (k_at) * w_stride + v * w_apart);
@@ -732,9 +751,9 @@ int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row
 //@kernel dense_packed
 //@arg    0  x      in   T[m*ldx]
 //@arg    1  x2     in   T[m*ldx2]
-//@arg    2  wp     in   S[ceil(n/(DENSE_N0*DENSE_LX))*(k+k2)*DENSE_N0*DENSE_LX]
+//@arg    2  wp     in   W[ceil(n/(DENSE_N0*DENSE_LX))*(k+k2)*DENSE_N0*DENSE_LX]
 //@null   x2 if DENSE_K2==0
-//@layout with P = DENSE_N0*DENSE_LX: wp[(n/P*(k+k2) + i)*P + n%P] = w[n][i], else 0
+//@layout with P = DENSE_N0*DENSE_LX: wp[(n/P*(k+k2) + i)*P + n%P] = w[n][i], else 0; W is T with DENSE_STORED, else S
 //@arg    3  b      in   T[n]
 //@arg    4  r      in   T[m*ldr]
 //@arg    5  y      out  T[m*ldy]  may be r
@@ -765,7 +784,7 @@ int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row
 //@needs  n % 4 == 0 || DENSE_WHOLE == 0, ldr % 4 == 0 || DENSE_WHOLE == 0
 //@needs  ldy % 4 == 0 || DENSE_WHOLE == 0, offr % 4 == 0 || DENSE_WHOLE == 0
 //@needs  offy % 4 == 0 || DENSE_WHOLE == 0
-__kernel GROUP void dense_packed(__global const T* x, __global const T* x2, __global const S* wp,
+__kernel GROUP void dense_packed(__global const T* x, __global const T* x2, __global const W* wp,
                                  __global const T* b, __global const T* r, __global T* y, int m,
                                  int n, int k, int k2, int ldx, int ldx2, int ldr, int ldy,
                                  int offx, int offx2, int offr, int offy, float alpha) {
@@ -781,19 +800,20 @@ __kernel GROUP void dense_packed(__global const T* x, __global const T* x2, __gl
                          offx2, range.begin_x2, range.of_x2};
   const int w_at = ((int)get_group_id(0) * all_k + range.begin) * PANEL + tile.col % PANEL;
   const int w_end = w_at + (range.of_x + range.of_x2) * PANEL;
-  const uint s_size = sizeof(S);
+  const uint w_size = sizeof(W);
   const Output out = {b, r, y, n, 0, ldr, ldy, 0, offr, offy, alpha};
   // Not ||, for Mesa's register allocator: that would be two branches to one place. What is used
   // there would be kept in registers through the loop.
   if (ends_above(x, reach(x_at, ROWS, x_stride, range.of_x) * SIZE) | second_ends_above(second) |
-      ends_above(wp, w_end * s_size)) {
+      ends_above(wp, w_end * w_size)) {
     const Lines rows = {(__global const char*)(x + x_at), x_stride * SIZE, SIZE, 0};
-    const Lines columns = {(__global const char*)(wp + w_at), s_size, PANEL * s_size, 1};
+    const Lines columns = {(__global const char*)(wp + w_at), w_size, PANEL * w_size,
+                           !DENSE_STORED};
     sum_slowly(rows, range.of_x, lines_of(second), range.of_x2, columns, 0, tile, out, partial);
   } else {
     float4 sum[SUMS];
-    sum_packed(sum, ADDRESS(x, x_at * SIZE), x_stride * SIZE, second, ADDRESS(wp, w_at * s_size),
-               PANEL * s_size, APART * s_size, range.of_x);
+    sum_packed(sum, ADDRESS(x, x_at * SIZE), x_stride * SIZE, second, ADDRESS(wp, w_at * w_size),
+               PANEL * w_size, APART * w_size, range.of_x);
     EACH_SUM(TAKE)
   }
   finish_parts(tile, out, partial);
@@ -822,7 +842,7 @@ __kernel GROUP void dense_packed(__global const T* x, __global const T* x2, __gl
 //@null   r if DENSE_RESIDUAL==0
 //@global ceil(n/(DENSE_N0*DENSE_LX))*DENSE_LX ceil(m/(DENSE_M0*DENSE_LY))*DENSE_LY
 //@local  DENSE_LX DENSE_LY
-//@needs  m >= 1, n >= 1, DENSE_M0 % 4 == 0, DENSE_PARTS == 1
+//@needs  m >= 1, n >= 1, DENSE_M0 % 4 == 0, DENSE_PARTS == 1, DENSE_STORED == 0
 //@needs  k % DENSE_K0 == 0, k >= DENSE_K0
 //@needs  n % 4 == 0 || DENSE_WHOLE == 0, ldr % 4 == 0 || DENSE_WHOLE == 0
 //@needs  ldy % 4 == 0 || DENSE_WHOLE == 0, offr % 4 == 0 || DENSE_WHOLE == 0
@@ -912,7 +932,7 @@ T4 padded4(__global const T* p, int step, int end) {
 // source are filled up with zeros to whole vectors of four.
 //@kernel dense_pack_w
 //@arg    0  w      in   T[n*step_n + (k+k2)*step_k]
-//@arg    1  wp     out  S[ceil(n/(DENSE_N0*DENSE_LX))*(ceil(k/4)+ceil(k2/4))*4*DENSE_N0*DENSE_LX]
+//@arg    1  wp     out  W[ceil(n/(DENSE_N0*DENSE_LX))*(ceil(k/4)+ceil(k2/4))*4*DENSE_N0*DENSE_LX]
 //@layout with P = DENSE_N0*DENSE_LX: wp[(n/P*(ceil(k/4)+ceil(k2/4))*4 + i)*P + n%P] = w[n][i], i < k; w[n][k + i - ceil(k/4)*4] for k2 of them from i = ceil(k/4)*4 on; else 0
 //@arg    2  n      int            columns
 //@arg    3  k      int            products of a sum
@@ -923,7 +943,7 @@ T4 padded4(__global const T* p, int step, int end) {
 //@global ceil(n/(DENSE_N0*DENSE_LX))*DENSE_N0/4*DENSE_LX ceil((ceil(k/4)+ceil(k2/4))*4/DENSE_LY)*DENSE_LY
 //@local  DENSE_LX DENSE_LY
 //@needs  n >= 1, k >= 1, (k2 >= 1) == DENSE_K2
-__kernel FLAT_GROUP void dense_pack_w(__global const T* w, __global S* wp, int n, int k, int k2,
+__kernel FLAT_GROUP void dense_pack_w(__global const T* w, __global W* wp, int n, int k, int k2,
                                       int step_n, int step_k, int offw) {
   const int col = (int)get_global_id(0) * 4, i = get_global_id(1), k4 = (k + 3) / 4 * 4;
   const int all = DENSE_K2 ? k4 + (k2 + 3) / 4 * 4 : k4;
@@ -935,7 +955,7 @@ __kernel FLAT_GROUP void dense_pack_w(__global const T* w, __global S* wp, int n
   if (col < n && from < end) {
     v = padded4(w + (offw + col * step_n + from * step_k), step_n, n - col);
   }
-  *(__global S4*)(wp + at) = (S4)((S)v.x, (S)v.y, (S)v.z, (S)v.w);
+  *(__global W4*)(wp + at) = (W4)((W)v.x, (W)v.y, (W)v.z, (W)v.w);
 }
 
 // x with rows of whole, aligned vectors; one work-item for four elements of a row.

@@ -86,7 +86,7 @@ Reason not_winograd(const Problem& problem) {
     return fmt::format("the filter is {}x{}, not 3x3", conv.r, conv.s);
   if (conv.stride_h > 1 || conv.stride_w > 1) return "the stride is over 1";
   if (conv.dilation_h > 1 || conv.dilation_w > 1) return "the dilation is over 1";
-  if (accumulator(problem) != Acc::f32) return "conv2d_winograd sums in float";
+  if (accumulator(problem) == Acc::f16) return "conv2d_winograd sums in float: use acc=chunk";
   if (conv.groups > 1 && conv.cg() == 1) return "its groups have one channel";
   return {};
 }

@@ -260,6 +260,13 @@ struct Cut {
 /// costs a build of its own, which only a large problem repays.
 bool fixes_strides(const Dense& dense) { return dense.multiply_adds() >= 1 << 22; }
 
+/// With few rows the time is that of reading w. Then packed halves stay halves where sums are
+/// float, and the loop widens them.
+bool stores_halves(const Dense& dense) {
+  constexpr int kFewRows = 16;
+  return dense.dtype == Dtype::f16 && dense.acc == Acc::f32 && dense.m <= kFewRows;
+}
+
 /// y, r and b can be written and read by aligned vectors: without the other way a kernel is
 /// shorter.
 bool has_whole_rows(const Dense& dense) {
@@ -325,12 +332,14 @@ double clocks_of(const Cut& cut, Weights weights, const Dense& dense, const Devi
   constexpr double kWait = 0.03;   // an estimate: for the others' parts, which the model leaves out
   const Tile& tile = cut.tile;
   const double tiles = 1.0 * ceil_div(dense.m, tile.rows) * cut.columns;
+  const bool widens = weights == Weights::packed && stores_halves(dense);
+  const double four_k = tile.four_k + (widens ? 4 * tile.columns : 0);
   const double fours = dense.padded_k() / 4.0 / cut.parts;
-  if (cut.parts == 1) return predicted_clocks(tiles, fours * tile.four_k + tile.rest, device);
+  if (cut.parts == 1) return predicted_clocks(tiles, fours * four_k + tile.rest, device);
   const bool best_group = (cut.group.y == 1) == (dense.acc != Acc::chunk);  // of group_of_parts
   const bool moves = weights == Weights::rows || !best_group;
   const double added = tile.rows * tile.columns / 4.0 * kAddUp;
-  const double loop = fours * tile.four_k * (moves ? 1 + kMoves : 1);
+  const double loop = fours * four_k * (moves ? 1 + kMoves : 1);
   return (1 + kWait) * predicted_clocks(tiles * cut.parts, loop + tile.rest + added, device);
 }
 
@@ -424,7 +433,9 @@ struct Tiles {
         cut(choose_cut(problem, weights, device, wanted)),
         x(dense.x.as_read()),
         x2(dense.x2.as_read()),
-        options(common_options(kernels, problem, cut, device) + fixed_strides(kernels, dense)) {}
+        options(common_options(kernels, problem, cut, device) + fixed_strides(kernels, dense)) {
+    if (weights == Weights::packed && stores_halves(dense)) options += kernels.option("STORED", 1);
+  }
 };
 
 /// What a launch that writes a source anew adds to the time of a problem: its own instructions or
@@ -539,24 +550,27 @@ Reason cannot_vectorise_w(const Dense& dense) {
                      dense.w.offset);
 }
 
-/// Of `lines` columns of w or rows of x in panels. Packed operands are stored as they are summed:
-/// in float where sums are.
-std::int64_t packed_bytes(const Dense& dense, int lines, int panel) {
-  const Dtype stored = dense.acc == Acc::f32 ? Dtype::f32 : Dtype::f16;
+/// How packed operands are stored where they lie as they are summed.
+Dtype summed_dtype(const Dense& dense) { return dense.acc == Acc::f32 ? Dtype::f32 : Dtype::f16; }
+
+/// Of `lines` columns of w or rows of x in panels.
+std::int64_t packed_bytes(const Dense& dense, int lines, int panel, Dtype stored) {
   return std::int64_t{ceil_div(lines, panel)} * panel * dense.padded_k() * size_of(stored);
 }
 
 Reason refuses_packed(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = dense_not_offered(problem)) return reason;
   const Dense dense(problem);
-  const std::int64_t bytes = packed_bytes(dense, dense.n, 2 * kVector * kPanelLanes);
+  const std::int64_t bytes =
+      packed_bytes(dense, dense.n, 2 * kVector * kPanelLanes, summed_dtype(dense));
   if (Reason reason = too_large("packed w", bytes, device)) return reason;
   return cannot_vectorise_x(dense, device);
 }
 
-void add_packed_w(const Dense& dense, const Cut& cut, const std::string& options, Plan& plan) {
+void add_packed_w(const Dense& dense, const Cut& cut, const std::string& options, Dtype stored,
+                  Plan& plan) {
   plan.buffers.push_back(
-      {"w_packed", BufferSpec::Role::packed, packed_bytes(dense, dense.n, cut.panel())});
+      {"w_packed", BufferSpec::Role::packed, packed_bytes(dense, dense.n, cut.panel(), stored)});
   plan.pack.push_back(launch(kPacked.file, "dense_pack_w", options, cut.group,
                              ceil_div(dense.n, cut.panel()) * cut.panel() / kVector,
                              dense.padded_k(),
@@ -568,7 +582,8 @@ void plan_packed(const Problem& problem, const DeviceInfo& device, const PlanOpt
                  Plan& plan) {
   const Tiles tiles(problem, Weights::packed, device, wanted);
   const Dense& dense = tiles.dense;
-  add_packed_w(dense, tiles.cut, tiles.options, plan);
+  add_packed_w(dense, tiles.cut, tiles.options,
+               stores_halves(dense) ? Dtype::f16 : summed_dtype(dense), plan);
   add_padding(tiles, plan);
   add_tiles(
       "dense_packed", tiles, "w_packed",
@@ -584,19 +599,20 @@ Reason refuses_both_packed(const Problem& problem, const DeviceInfo& device) {
   constexpr int kHighest = 8;
   const Dense dense(problem);
   if (dense.k2 > 0) return "x is packed from one source alone, without k2";
-  return too_large("packed x", packed_bytes(dense, dense.m, kHighest), device);
+  return too_large("packed x", packed_bytes(dense, dense.m, kHighest, summed_dtype(dense)), device);
 }
 
 double pack_clocks(const Dense& dense, const Cut& cut, const DeviceInfo& device) {
   constexpr double kInstructions = 150;  // of four rows at four k
   return x_launch_clocks(dense, dense.x, kInstructions, 16,
-                         packed_bytes(dense, dense.m, cut.tile.rows), device);
+                         packed_bytes(dense, dense.m, cut.tile.rows, summed_dtype(dense)), device);
 }
 
 /// Whether packing x each time pays: known of Mesa's Mali compilers alone.
 Reason packed_outdone(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
   if (!splits_addresses(device) || refuses_both_packed(problem, device)) return {};
   const Dense dense(problem);
+  if (stores_halves(dense)) return {};     // it would read twice the bytes
   if (dense.acc == Acc::chunk) return {};  // its tile of 8 rows spills beside an activation
   const Cut both = choose_cut(problem, Weights::both_packed, device, wanted);
   const Cut packed = choose_cut(problem, Weights::packed, device, wanted);
@@ -612,9 +628,9 @@ void plan_both_packed(const Problem& problem, const DeviceInfo& device, const Pl
   const Cut cut = choose_cut(problem, Weights::both_packed, device, wanted);
   const std::string options = common_options(kPacked, problem, cut, device);
   const int k = dense.padded_k(), tiles = ceil_div(dense.m, cut.tile.rows);
-  add_packed_w(dense, cut, options, plan);
-  plan.buffers.push_back(
-      {"x_packed", BufferSpec::Role::scratch, packed_bytes(dense, dense.m, cut.tile.rows)});
+  add_packed_w(dense, cut, options, summed_dtype(dense), plan);
+  plan.buffers.push_back({"x_packed", BufferSpec::Role::scratch,
+                          packed_bytes(dense, dense.m, cut.tile.rows, summed_dtype(dense))});
   plan.launches.push_back(launch(
       kPacked.file, "dense_pack_x_panels", options, cut.group, k / 4, tiles * cut.tile.rows / 4,
       {BufferArg{"x"}, BufferArg{"x_packed"}, dense.m, dense.k, dense.x.at.ld, dense.x.at.offset}));

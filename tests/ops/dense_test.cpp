@@ -8,6 +8,7 @@
 #include "check/ops/shared/random.hpp"
 #include "clam/gpu.hpp"
 #include "clam/planner.hpp"
+#include "contains.hpp"
 #include "dense_faults.hpp"
 #include "every_op.hpp"
 #include "faults.hpp"
@@ -268,6 +269,45 @@ TEST(dense, tiles_are_those_that_the_model_finds_best) {
     const DeviceInfo device = gpu_device(find_gpu(row.gpu));
     EXPECT_EQ(tile_on(device, row.line, "dense_packed"), row.packed);
     EXPECT_EQ(tile_on(device, row.line, "dense_nt"), row.raw);
+  }
+}
+
+TEST(dense, few_rows_read_halves_as_they_are_stored) {
+  const DeviceInfo g610 = gpu_device(find_gpu("g610"));
+  const auto packed_bytes = [&](const std::string& words) {
+    const Plan plan =
+        make_plan(Problem::parse("dense n=256 k=128 " + words), g610, {"dense_packed"});
+    const bool stored = test::contains(plan.launches.back().options, "-DDENSE_STORED=1");
+    EXPECT_EQ(test::contains(plan.pack[0].options, "-DDENSE_STORED=1"), stored);
+    const std::int64_t bytes = plan.buffer("w_packed")->bytes;
+    EXPECT_EQ(bytes == 256 * 128 * 2, stored || test::contains(words, "acc=")) << words;
+    return bytes;
+  };
+  for (const char* m : {"m=1", "m=4", "m=16"}) {
+    EXPECT_EQ(packed_bytes(std::string(m) + " dtype=f16"), 256 * 128 * 2) << m;
+    EXPECT_EQ(packed_bytes(std::string(m) + " dtype=f32"), 256 * 128 * 4) << m;
+  }
+  EXPECT_EQ(packed_bytes("m=17 dtype=f16"), 256 * 128 * 4);
+  EXPECT_EQ(packed_bytes("m=4 dtype=f16 acc=chunk"), 256 * 128 * 2);
+  // Packing x as well would read twice the bytes.
+  EXPECT_EQ(make_plan(Problem::parse("dense m=16 n=4096 k=4096 dtype=f16"), g610).variant,
+            "dense_packed");
+}
+
+/// The lanes of a warp read neighbouring vectors of four columns of a row of a panel.
+TEST(dense, few_rows_load_whole_lines_of_weights) {
+  constexpr int kLine = 64, kWarp = 16;
+  for (const char* gpu : {"g610", "g310"}) {
+    for (const char* dtype : {"f32", "f16"}) {
+      for (const char* m : {"m=1", "m=4", "m=16"}) {
+        const std::string line = std::string("dense ") + m + " n=4096 k=4096 dtype=" + dtype;
+        const Plan plan = make_plan(Problem::parse(line), gpu_device(find_gpu(gpu)));
+        const std::int64_t element = plan.buffer("w_packed")->bytes / (4096 * 4096);
+        EXPECT_EQ(plan.launches.back().local[0] % kWarp, 0) << line;
+        EXPECT_EQ(kWarp * 4 * element % kLine, 0) << line;
+        EXPECT_EQ(element, dtype == std::string("f16") ? 2 : 4) << line;
+      }
+    }
   }
 }
 

@@ -49,6 +49,27 @@ TEST(conv2d, algo_says_how_a_3x3_filter_is_summed) {
   refused("r=3 layout=nhwc", "conv2d_winograd reads layout=nchw");
 }
 
+/// Sums in float keep what acc=chunk promises: their bound is far below that of half chunks.
+TEST(conv2d, winograd_is_taken_with_chunks_where_it_is_faster_and_never_in_half) {
+  const auto halves = [](const char* acc) {
+    return conv("c=256 h=14 w=14 k=256 r=3 pad=1").with("dtype", "f16").with("acc", acc);
+  };
+  EXPECT_EQ(make_plan(halves("chunk"), gpu_device(find_gpu("g610"))).variant, "conv2d_winograd");
+  EXPECT_THROWS_SAYING(halves("chunk").with("c", "16").with("acc", "f16").with("algo", "winograd"),
+                       BadArgument, "conv2d_winograd sums in float");
+  const Problem small = halves("chunk").with("c", "64").with("k", "4");
+  const Tensors inputs = make_inputs(small, data_set("positive"), 1);
+  const Expected chunks = reference_of(small, inputs, {Check::hard}).at("y");
+  const Expected own =
+      reference_of(small, inputs, {Check::hard, true, 0, "conv2d_winograd"}).at("y");
+  double ours = 0, theirs = 0;
+  for (std::size_t i = 0; i < own.bound.size(); ++i) {
+    ours += own.bound[i];
+    theirs += chunks.bound[i];
+  }
+  EXPECT_LT(ours, theirs / 2);
+}
+
 // ---- bounds ----
 
 /// The bounds for the variant over those for the others: of their sums, and the largest.

@@ -135,14 +135,18 @@ ProbeResult long_kernel(const Stage& stage) {
   return ok();
 }
 
-/// OpenCL leaves the error of native_exp2 to the driver: wrong is what no use can be made of.
+/// OpenCL leaves the errors of native_exp2 and native_recip to the driver: wrong is what no use can
+/// be made of.
 ProbeResult native_exp2(const Stage& stage) {
-  constexpr double kUseless = 1e5, kUsed = 16;
+  constexpr double kUseless = 1e5, kRows = 16, kActivations = 4;
   const double ulp = measure_native_exp2(stage.queue, stage.info);
-  if (ulp < 0) return bug("a kernel with native_exp2 does not build or run");
+  if (ulp < 0) return bug("a kernel with native_exp2 and native_recip does not build or run");
   if (ulp >= kUseless) return bug("it is wrong for -infinity, for NaN, or for small results");
+  const char* use = ulp > kRows          ? ": clam takes neither"
+                    : ulp > kActivations ? ": clam's activations take neither"
+                                         : "";
   return ok(
-      fmt::format("{:.2f} ulp at most{}", ulp, ulp > kUsed ? ": clam takes exp2 instead" : ""));
+      fmt::format("{:.2f} ulp at most, with a step of Newton behind native_recip{}", ulp, use));
 }
 
 }  // namespace
