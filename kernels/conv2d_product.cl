@@ -232,7 +232,8 @@ int ends_above(__global const void* base, uint bytes) {
 // ---- sums ----
 
 //@shared factor
-// What is multiplied and summed, until a chunk ends. Packed operands are stored so.
+// What is multiplied and summed, until a chunk ends. Packed operands are stored so, unless
+// their kernel says otherwise.
 #if ACC == 0
 typedef float S;
 typedef float4 S4;

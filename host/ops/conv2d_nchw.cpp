@@ -35,14 +35,10 @@ Reason cannot_read_rows(const Conv2d& conv) {
   return {};
 }
 
-/// Strides of 2 with sums in half leave no registers: beside parts, a map that is no constant
-/// spills.
-bool needs_fixed_map(const Conv2d& conv, int chunk) { return chunk > 0 && conv.stride_h == 2; }
-
-/// The map as constants, where its rows end with those of y.
-std::string fixed_map(const Conv2d& conv, int chunk) {
+/// The map as constants, where its rows end with those of y. Where it must be, a small one too.
+std::string fixed_map(const Conv2d& conv, bool must = false) {
   if (conv.ow() * conv.stride_w != conv.w) return {};
-  if (needs_fixed_map(conv, chunk)) {
+  if (must) {
     return fmt::format(" -DCONV2D_H={} -DCONV2D_W={}", conv.h, conv.w);
   }
   return fixed(conv, {{"CONV2D_H", conv.h}, {"CONV2D_W", conv.w}});
@@ -58,13 +54,16 @@ ConvWork work_3x3(const Conv2d& conv, int vectors, int chunk) {
   return {channel, kAround * vectors};
 }
 
+/// Strides of 2 with sums in half leave no registers: in parts, a map that is no constant spills.
+bool parts_need_fixed_map(const Conv2d& conv, int chunk) { return chunk > 0 && conv.stride_h == 2; }
+
 ConvTiling tiling_rows(const Conv2d& conv, int vectors, int chunk, const DeviceInfo& device,
                        const PlanOptions& wanted) {
   ConvTiling tiling;
   tiling.vectors = vectors;
   tiling.columns = ceil_div(conv.ow(), vectors * kTile) * conv.oh();
   tiling.rows = conv.groups * ceil_div(conv.kg(), kTile);
-  const bool whole = needs_fixed_map(conv, chunk) && fixed_map(conv, chunk).empty();
+  const bool whole = parts_need_fixed_map(conv, chunk) && fixed_map(conv, true).empty();
   tiling.parts = whole ? 1 : choose_parts(conv, tiling, work_3x3(conv, vectors, chunk), device);
   choose_lanes(tiling, device, wanted);
   return tiling;
@@ -96,8 +95,7 @@ ConvTiling tiling_3x3(const Conv2d& conv, int chunk, const DeviceInfo& device,
     return tiling_rows(conv, vectors, chunk, device, wanted);
   };
   const ConvTiling one = tiling(1);
-  const bool holds_two =
-      conv.w % (2 * kTile * conv.stride_w) == 0 && !fixed_map(conv, chunk).empty();
+  const bool holds_two = conv.w % (2 * kTile * conv.stride_w) == 0 && !fixed_map(conv).empty();
   if (chunk > 0 || !holds_two) return one;
   const ConvTiling two = tiling(2);
   const double time_one = predicted(conv, one, work_3x3(conv, 1, chunk), device);
@@ -114,7 +112,8 @@ void plan_3x3(const Problem& problem, const DeviceInfo& device, const PlanOption
               fmt::format("{} -DCONV2D_VECTORS={} -DCONV2D_STRIDE={}{}{}{}",
                           geometry_options(tiling), tiling.vectors, conv.stride_h,
                           chunk > 0 ? fmt::format(" -DCONV2D_CHUNK={}", chunk) : "",
-                          fixed_map(conv, chunk), split_addresses(device)));
+                          fixed_map(conv, tiling.parts > 1 && parts_need_fixed_map(conv, chunk)),
+                          split_addresses(device)));
   add_pack(conv, tiling, plan);
   plan.launches.push_back(tile_launch("conv2d_3x3.cl", "conv2d_3x3", text, tiling, conv.n,
                                       arguments(conv, "w_packed",

@@ -553,6 +553,11 @@ Reason cannot_vectorise_w(const Dense& dense) {
 /// How packed operands are stored where they lie as they are summed.
 Dtype summed_dtype(const Dense& dense) { return dense.acc == Acc::f32 ? Dtype::f32 : Dtype::f16; }
 
+/// How dense_packed's weights are.
+Dtype weights_dtype(const Dense& dense) {
+  return stores_halves(dense) ? Dtype::f16 : summed_dtype(dense);
+}
+
 /// Of `lines` columns of w or rows of x in panels.
 std::int64_t packed_bytes(const Dense& dense, int lines, int panel, Dtype stored) {
   return std::int64_t{ceil_div(lines, panel)} * panel * dense.padded_k() * size_of(stored);
@@ -562,7 +567,7 @@ Reason refuses_packed(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = dense_not_offered(problem)) return reason;
   const Dense dense(problem);
   const std::int64_t bytes =
-      packed_bytes(dense, dense.n, 2 * kVector * kPanelLanes, summed_dtype(dense));
+      packed_bytes(dense, dense.n, 2 * kVector * kPanelLanes, weights_dtype(dense));
   if (Reason reason = too_large("packed w", bytes, device)) return reason;
   return cannot_vectorise_x(dense, device);
 }
@@ -582,8 +587,7 @@ void plan_packed(const Problem& problem, const DeviceInfo& device, const PlanOpt
                  Plan& plan) {
   const Tiles tiles(problem, Weights::packed, device, wanted);
   const Dense& dense = tiles.dense;
-  add_packed_w(dense, tiles.cut, tiles.options,
-               stores_halves(dense) ? Dtype::f16 : summed_dtype(dense), plan);
+  add_packed_w(dense, tiles.cut, tiles.options, weights_dtype(dense), plan);
   add_padding(tiles, plan);
   add_tiles(
       "dense_packed", tiles, "w_packed",
@@ -599,6 +603,9 @@ Reason refuses_both_packed(const Problem& problem, const DeviceInfo& device) {
   constexpr int kHighest = 8;
   const Dense dense(problem);
   if (dense.k2 > 0) return "x is packed from one source alone, without k2";
+  const std::int64_t bytes =
+      packed_bytes(dense, dense.n, 2 * kVector * kPanelLanes, summed_dtype(dense));
+  if (Reason reason = too_large("packed w", bytes, device)) return reason;
   return too_large("packed x", packed_bytes(dense, dense.m, kHighest, summed_dtype(dense)), device);
 }
 

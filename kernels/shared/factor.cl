@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // factor.cl - what is multiplied, S, and how it is loaded. Needs T, T4 and ACC.
 
-// What is multiplied and summed, until a chunk ends. Packed operands are stored so.
+// What is multiplied and summed, until a chunk ends. Packed operands are stored so, unless
+// their kernel says otherwise.
 #if ACC == 0
 typedef float S;
 typedef float4 S4;

@@ -171,11 +171,11 @@ std::string without_statement(const std::string& text, std::size_t at) {
   return text.substr(0, at) + text.substr(text.find(';', at) + 1);
 }
 
-/// The line that begins the text shared with other files around `at`, or "".
-std::string shared_around(const std::string& text, std::size_t at) {
+/// The text shared with other files around `at`, from its begin to there, or "".
+std::string shared_until(const std::string& text, std::size_t at) {
   const std::size_t begin = text.rfind("//@shared ", at), end = text.rfind("//@end", at);
   if (begin == text.npos || (end != text.npos && end > begin)) return "";
-  return text.substr(begin, text.find('\n', begin) - begin);
+  return text.substr(begin, at - begin);
 }
 
 /// Whether the simulator reports anything in the small cases that take `file`.
@@ -202,7 +202,7 @@ TEST_F(oclgrind, finds_every_barrier_that_is_missing) {
       const std::string text = KernelFiles().get(file).text;
       std::size_t at = 0;
       for (int i = 0; (at = barrier_at(text, i)) != text.npos; ++i) {
-        const std::string shared = shared_around(text, at);
+        const std::string shared = shared_until(text, at);
         bool& seen = reported[shared.empty() ? fmt::format("{}: barrier {}", file, i)
                                              : op->name + " " + shared];
         if (seen) continue;

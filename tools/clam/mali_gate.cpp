@@ -94,6 +94,13 @@ mali::Expectations accepted(mali::Expectations expectations, const std::vector<M
           at->first.gpu == gpu && mali::matches(pattern, at->first.file, at->first.kernel);
       at = goes ? expectations.figures.erase(at) : std::next(at);
     }
+    auto& cannot = expectations.cannot;
+    cannot.erase(std::remove_if(cannot.begin(), cannot.end(),
+                                [&](const auto& line) {
+                                  return line.gpu == gpu && pattern.empty() &&
+                                         !is_needed(line, report);
+                                }),
+                 cannot.end());
     for (std::size_t i = 0; i < report.kernels.size(); ++i) {
       const mali::KernelCode& code = report.kernels[i];
       if (code.status != mali::KernelCode::Status::compiled) continue;
@@ -102,13 +109,6 @@ mali::Expectations accepted(mali::Expectations expectations, const std::vector<M
       const mali::Judgement judgement = judge_kernel(report, i, expectations);
       if (judgement.verdict == Verdict::as_expected) figures.fingerprint = code.fingerprint;
     }
-    auto& cannot = expectations.cannot;
-    cannot.erase(std::remove_if(cannot.begin(), cannot.end(),
-                                [&](const auto& line) {
-                                  return line.gpu == gpu && pattern.empty() &&
-                                         !is_needed(line, report);
-                                }),
-                 cannot.end());
   }
   return expectations;
 }

@@ -27,7 +27,8 @@ namespace {
 namespace fs = std::filesystem;
 using Status = KernelCode::Status;
 
-// Goes into every key of the cache: a new one leaves all old entries aside.
+// Goes into every key of the cache and every fingerprint: a new one leaves all old entries aside.
+// Raise it where listings are read or figures counted in another way.
 constexpr int kFormat = 1;
 
 // As much longer than for a kernel a compiler is waited for until it begins.
@@ -450,7 +451,7 @@ std::string Compiler::driver() const { return fmt::format("{} {:#x}", version_, 
 std::string Compiler::fingerprint(const Program& program, const std::string& kernel) const {
   const KernelSource source = files_.get(program.file);
   return hash_of({code_of(source.text, kernel), tags_of(source.text), source.options,
-                  program.options, kernel, driver()});
+                  program.options, kernel, driver(), std::to_string(kFormat)});
 }
 
 std::vector<KernelCode> Compiler::compile(const std::vector<Program>& programs) {

@@ -69,8 +69,8 @@ class Compiler {
 
   /// "Mesa 25.0.7-2+deb13u1"
   const std::string& version() const { return version_; }
-  /// A hash of all that a kernel's figures and their check follow from: its code, the tags of its
-  /// file, options, compiler and GPU.
+  /// A hash of what a kernel's figures follow from: its code, the tags of its file, options,
+  /// compiler and GPU, and how listings are read. The arguments of a plan are not in it.
   std::string fingerprint(const Program& program, const std::string& kernel) const;
   /// One entry a kernel, in the order of the programs. What is in the cache starts no process.
   /// Throws DeviceError when the compiler does not start.

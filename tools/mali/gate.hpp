@@ -32,9 +32,8 @@ std::vector<Plan> gate_plans(const Gpu& gpu);
 /// accumulator.
 std::vector<Plan> once_plans(const Gpu& gpu);
 
-/// Leaves out of the programs the kernels that must be as their figures say, having their
-/// fingerprint; but one in kSample of these stays, drawn by all fingerprints together. Gives the
-/// number of those left out.
+/// Leaves out of the programs the kernels that have the fingerprint of their figures, and gives
+/// their number. One in kSample of these stays, drawn by all fingerprints together.
 int leave_out_unchanged(std::vector<Program>& programs, const Expectations& expectations,
                         const std::string& gpu,
                         const std::function<std::string(const Program& program,

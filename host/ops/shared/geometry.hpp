@@ -28,11 +28,12 @@ Group choose_group(int columns, int widest, const DeviceInfo& device, const Plan
 /// `rows`.
 Group lower_group(Group group, int rows);
 
-/// Clocks that a GPU takes for `items` work-items of `instructions` each: the middle of the interval
-/// that `clam mali` prints. Its lower end are the instructions of all warps at the GPU's rate, its
-/// upper end one warp's latency where that is more: 25 clocks an instruction, by TVM's batch_matmul
-/// kernels on a G610. Rates are those of the Mali that the device is. Else they are a G610's (four
-/// warps of 16 a clock and core), and the latency counts half: small tiles only slow a processor.
+/// Clocks that a GPU takes for `items` work-items of `instructions` each: the middle of the
+/// interval that `clam mali` prints. Its lower end are the instructions of all warps at the GPU's
+/// rate. Its upper end is one warp's latency, where that is more. A warp alone takes 25 clocks an
+/// instruction, by TVM's batch_matmul kernels on a G610. Rates are those of the Mali that the
+/// device is. Else they are a G610's (four warps of 16 a clock and core), and the latency counts
+/// half: small tiles only slow a processor.
 double predicted_clocks(double items, double instructions, const DeviceInfo& device);
 
 /// The device is a Mali (Bifrost or newer) behind Mesa's driver, whose compilers spend less on a
