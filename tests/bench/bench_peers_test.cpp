@@ -106,7 +106,7 @@ TEST(bench_peers_device, a_wrong_kernel_is_an_invalid_row_that_names_the_side) {
   CLAM_NEEDS_PEERS();
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder;
-  break_kernel(folder, "dense.cl", "fma((float4)(out.alpha), sum, z)", "2.0f * sum");
+  break_kernel(folder, "dense.cl", "fma((float4)(out.factor), sum, z)", "2.0f * sum");
   const std::string file = folder.file("peers.json");
   const Finished done = run_peers({"--turns", "1", "--problem", kBareDense, "--json", file},
                                   {"CLAM_KERNEL_DIR=" + folder.path()});

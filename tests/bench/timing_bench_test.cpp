@@ -68,9 +68,9 @@ TEST(timing_bench_broken, a_slow_pack_is_not_in_the_time_of_the_product) {
   CLAM_NEEDS_QUIET();
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder;
-  const std::string store = "*(__global S4*)(wp + at) = ";
+  const std::string store = "*(__global W4*)(wp + at) = ";
   break_kernel(folder, "dense.cl", store,
-               "for (int again = 0; again < 100000; ++again) *(volatile __global S4*)(wp + at) = ");
+               "for (int again = 0; again < 100000; ++again) *(volatile __global W4*)(wp + at) = ");
   const json row = measured({kDense}, {"--time", "0.001"}, {"CLAM_KERNEL_DIR=" + folder.path()})
                        .at("rows")
                        .at(0);

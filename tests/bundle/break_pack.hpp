@@ -8,7 +8,7 @@ namespace clam::test {
 
 /// A kernel folder where dense's packing does something first.
 inline void break_pack(const TemporaryFolder& folder, const std::string& first) {
-  const std::string store = "*(__global S4*)(wp + at) = ";
+  const std::string store = "*(__global W4*)(wp + at) = ";
   break_kernel(folder, "dense.cl", store, first + " " + store);
 }
 
