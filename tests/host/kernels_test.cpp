@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "clam/error.hpp"
 #include "runtime/atomic_file.hpp"
@@ -63,6 +64,43 @@ TEST(kernels, what_is_nowhere_is_named_with_the_places_looked_at) {
   const test::TemporaryFolder folder;
   EXPECT_THROWS_SAYING(KernelFiles(folder.path()).get("nosuch.cl"), BadArgument,
                        "'nosuch.cl' is not embedded and not in " + folder.path());
+}
+
+/// The string literal that stands at `at`, of one piece or several, and `at` behind it; "" of none.
+std::string literal_at(const std::string& text, std::size_t& at) {
+  std::string literal;
+  while ((at = text.find_first_not_of(" \n", at)) != text.npos && text[at] == '"') {
+    for (++at; text[at] != '"'; ++at) {
+      if (text[at] == '\\') ++at;
+      literal += text[at] == 'n' && text[at - 1] == '\\' ? '\n' : text[at];
+    }
+    ++at;
+  }
+  return literal;
+}
+
+/// Not every run plants every fault, and some need what few machines have.
+TEST(kernels, what_tests_break_is_in_the_kernels) {
+  int seen = 0;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(CLAM_SOURCE_DIR "/tests")) {
+    if (file.path().extension() != ".cpp" && file.path().extension() != ".hpp") continue;
+    const std::string text = read_file(file.path().string());
+    for (const std::string call : {"break_kernel(", "expect_report("}) {
+      for (std::size_t at = text.find(call); at != text.npos; at = text.find(call, at)) {
+        at += call.size();
+        const std::size_t comma = text.find(',', at);
+        if (text[at] != '"' && comma != text.npos) at = comma + 1;  // the folder stands before
+        const std::string kernel = literal_at(text, at);
+        if (kernel.find(".cl") == kernel.npos) continue;
+        const std::string from = literal_at(text, ++at);
+        if (from.empty()) continue;  // not written out there
+        EXPECT_NE(KernelFiles().get(kernel).text.find(from), std::string::npos)
+            << file.path() << ": " << kernel << " has no " << from;
+        ++seen;
+      }
+    }
+  }
+  EXPECT_GT(seen, 15);
 }
 
 }  // namespace
