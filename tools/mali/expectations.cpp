@@ -241,7 +241,7 @@ std::string to_text(const Expectations& expectations) {
       gpu = key.gpu;
       text += fmt::format("\ngpu {}  {}\n", gpu, expectations.compilers.at(gpu));
     }
-    text += fmt::format("{:>6} {:>9}  {}  {:<16}  {}:{}{}\n", figures.issued,
+    text += fmt::format("{:>6} {:>9}  {}  {:<32}  {}:{}{}\n", figures.issued,
                         fmt::format("{}/{}", figures.loop_mac, figures.loop_issued),
                         figures.full_occupancy ? "full" : "half",
                         figures.fingerprint.empty() ? "-" : figures.fingerprint, key.file,

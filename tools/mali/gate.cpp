@@ -34,9 +34,11 @@ constexpr LargeCase kLarge[] = {
     {"conv2d c=512 h=32 w=32 k=512 r=3 dtype=f32 layout=nhwc pad=1 groups=512 bias",
      "conv2d_nhwc_depthwise"},
 };
-/// The same where kernels have other code: rows of the output that are no whole vectors, and a
-/// small map in parts.
+/// The same where kernels have other code: few rows, rows of the output that are no whole vectors,
+/// and a small map in parts.
 constexpr LargeCase kOtherCode[] = {
+    {"dense m=1 n=4096 k=4096 dtype=f32", "dense_packed"},
+    {"dense m=16 n=4096 k=4096 dtype=f32", "dense_packed"},
     {"conv2d c=256 h=4 w=4 k=256 r=3 dtype=f32 stride=2 pad=1 bias act=relu", "conv2d_3x3"},
     {"dense m=192 n=511 k=512 dtype=f32", "dense_packed"},
     {"dense m=192 n=511 k=512 dtype=f32", "dense_both_packed"},
