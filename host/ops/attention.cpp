@@ -11,6 +11,7 @@
 #include "clam/error.hpp"
 #include "ops/shared/geometry.hpp"
 #include "ops/shared/places.hpp"
+#include "ops/shared/tiling.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {
@@ -174,9 +175,8 @@ double least_flops(const Problem& problem) {
 bool fixes_strides(const Problem& problem) { return flops(problem) >= 2 << 22; }
 
 /// How work-items share a head.
-struct Cut {
-  int rows, tiles, lanes, pieces;
-  double clocks = HUGE_VAL;
+struct Cut : Tiling {
+  int rows = 1, tiles = 1, lanes = 1, pieces = 1;
 };
 
 /// Of a group, and along either of its axes.
@@ -200,7 +200,9 @@ Cut cut_in(int rows, const Problem& problem, const DeviceInfo& device, const Pla
   const AttentionExtents at(problem);
   const int items = most_items(device, wanted);
   const int vectors = ceil_div(static_cast<int>(at.dv), kVector);
-  Cut cut{rows, 1, std::min({round_up(vectors, 4), kMostLanes, std::max(items / 4 * 4, 4)}), 1};
+  Cut cut;
+  cut.rows = rows;
+  cut.lanes = std::min({round_up(vectors, 4), kMostLanes, std::max(items / 4 * 4, 4)});
   while (cut.lanes > 4 && local_bytes(cut) > device.local_mem_bytes) cut.lanes -= 4;
   while (cut.tiles < kMostTiles && cut.tiles * rows < at.nq && 2 * cut.tiles * cut.lanes <= items &&
          2 * cut.tiles <= device.max_work_items[0] &&
@@ -211,40 +213,37 @@ Cut cut_in(int rows, const Problem& problem, const DeviceInfo& device, const Pla
   return cut;
 }
 
-/// What a work-item issues on a Mali-G610 (Mesa 25.0) for 4 c of a unit's scores, for 4 keys'
-/// outputs, and for what lies between, once a block.
-struct Cost {
-  int rows;
-  double scores, outputs, block;
-};
-
-const std::array<Cost, 3>& costs(const Problem& problem) {
-  static const std::array<Cost, 3> f32{{{4, 99, 103, 420}, {2, 66, 66, 300}, {1, 52, 50, 240}}};
-  static const std::array<Cost, 3> half{{{4, 131, 119, 420}, {2, 90, 82, 300}, {1, 68, 66, 240}}};
-  static const std::array<Cost, 3> chunk{{{4, 69, 71, 470}, {2, 45, 46, 340}, {1, 33, 34, 270}}};
-  if (accumulator(problem) == Acc::chunk) return chunk;
-  return problem.dtype() == Dtype::f16 ? half : f32;
+Work work_of(const Problem& problem, const Cut& cut, const Cost& cost) {
+  const AttentionExtents at(problem);
+  const auto units = ceil_div(static_cast<int>(at.nk), kVector);
+  const double blocks = ceil_div(units, cut.lanes);
+  const double fours = ceil_div(static_cast<int>(at.d), 4);
+  Work work;
+  work.items = static_cast<double>(at.batch * at.heads * cut.pieces) *
+               ceil_div(static_cast<int>(at.nq), cut.rows) * cut.lanes;
+  const std::vector<double>& of = cost.numbers;
+  work.instructions = blocks * (fours * of.at(0) + of.at(2)) + units * of.at(1) + of.at(3);
+  return work;
 }
 
-/// The height of a tile that the time model finds best: a high one does more multiply-adds an
-/// instruction, a low one makes more warps.
-Cut choose_cut(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
-  constexpr double kRest = 350;  // around the loop over blocks
+/// A high tile does more multiply-adds an instruction, a low one makes more warps.
+std::vector<Cut> cuts_of(const Problem& problem, const DeviceInfo& device,
+                         const PlanOptions& wanted) {
   const AttentionExtents at(problem);
-  Cut best{};
-  for (const Cost& cost : costs(problem)) {
-    if (cost.rows > at.nq) continue;
-    Cut cut = cut_in(cost.rows, problem, device, wanted);
-    const auto units = ceil_div(static_cast<int>(at.nk), kVector);
-    const double blocks = ceil_div(units, cut.lanes);
-    const double fours = ceil_div(static_cast<int>(at.d), 4);
-    const double items = static_cast<double>(at.batch * at.heads * cut.pieces) *
-                         ceil_div(static_cast<int>(at.nq), cost.rows) * cut.lanes;
-    cut.clocks = predicted_clocks(
-        items, blocks * (fours * cost.scores + cost.block) + units * cost.outputs + kRest, device);
-    if (cut.clocks < best.clocks) best = cut;
+  std::vector<Cut> cuts;
+  for (const Cost& cost :
+       costs_of("attention_online", problem.dtype(), accumulator(problem), device)) {
+    Cut cut = cut_in(cost["ROWS"], problem, device, wanted);
+    static_cast<Tiling&>(cut) = tiling_of(cost, device);
+    if (cut.rows > at.nq) cut.refused = fmt::format("it is higher than the {} queries", at.nq);
+    cut.clocks = clocks_of(work_of(problem, cut, cost), device);
+    cuts.push_back(std::move(cut));
   }
-  return best;
+  return cuts;
+}
+
+Cut choose_cut(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
+  return choose(cuts_of(problem, device, wanted), wanted);
 }
 
 /// Of every kernel.
@@ -421,7 +420,7 @@ void plan_online(const Problem& problem, const DeviceInfo& device, const PlanOpt
              cut.lanes * at.heads, at.batch * cut.pieces,
              arguments(problem, {q.source, k.source, v.source},
                        {q.read, k.read, v.read, heads_of(problem, "o")}, q.read.columns)));
-  plan.clocks = cut.clocks;
+  plan.clocks = cut.clocks.predicted;
 }
 
 void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
@@ -467,7 +466,7 @@ const Op& attention_op() {
     op.check = check_attention;
     op.tensors = attention_tensors;
     op.variants = {{"attention_online", "blocks of keys, maxima and sums brought up to date",
-                    refuses_online, plan_online},
+                    refuses_online, plan_online, nullptr, tilings<cuts_of>},
                    {"attention_plain", "any stride, offset and extent, no scratch", refuses_plain,
                     plan_plain}};
     op.flops = flops;

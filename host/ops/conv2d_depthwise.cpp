@@ -15,10 +15,11 @@ using namespace conv2d_plan;
 
 constexpr int kMostTaps = 7;  ///< of a row or column of the filter
 constexpr int kMostStride = 4;
+constexpr int kWarp = 16;
 constexpr int kMostTiles = 1 << 21;  ///< of a map: the kernel finds a tile's row in float
 
 /// The tile of a work-item and what follows from it.
-struct Tile {
+struct Tile : Tiling {
   int rows, columns;
   int across, tiles;   ///< tiles of a row, and of a map
   int vector, stored;  ///< elements that are read, and stored, at once
@@ -68,7 +69,7 @@ Tile tile_of(const Conv2d& conv, int rows, int columns, int items, const DeviceI
   for (int lx = std::min(tile.tiles, items); lx >= std::min({4, tile.tiles, items}); --lx) {
     const int ly = static_cast<int>(std::min<std::int64_t>(items / lx, device.max_work_items[1]));
     const double groups = 1.0 * ceil_div(tile.tiles, lx) * ceil_div(conv.k, ly);
-    const double warps = groups * ceil_div(lx * ly, 16);
+    const double warps = groups * ceil_div(lx * ly, kWarp);
     if (least > 0 && warps >= least) continue;
     least = warps;
     tile.lx = lx;
@@ -78,46 +79,52 @@ Tile tile_of(const Conv2d& conv, int rows, int columns, int items, const DeviceI
   return tile;
 }
 
-/// Instructions of a work-item by Mesa's compilers.
-double work_of(const Conv2d& conv, const Tile& tile) {
+Work work_of(const Conv2d& conv, const Tile& tile, const Cost& cost) {
+  const std::vector<double>& of = cost.numbers;
   const double taps = conv.r * conv.s, pixels = tile.rows * tile.columns;
   const double rows = (tile.rows - 1) * conv.stride_h + conv.r;
-  const int run = run_of(conv, tile.columns);
-  const double elements = std::min(run, conv.s * tile.columns);
-  const double half = conv.dtype == Dtype::f16 ? 1 : 0;
-  const double row = 6 + elements * (4.0 / tile.vector + half + .5);
-  return 95 + .75 * taps + rows * row + pixels * (taps + 7 + 3.0 / tile.stored);
+  const double elements = std::min(run_of(conv, tile.columns), conv.s * tile.columns);
+  const double half = conv.dtype == Dtype::f16 ? of.at(4) : 0;
+  const double row = of.at(2) + elements * (of.at(3) / tile.vector + half + of.at(5));
+  Work work;
+  work.items = kWarp * tile.warps;
+  work.instructions =
+      of.at(0) + of.at(1) * taps + rows * row + pixels * (taps + of.at(6) + of.at(7) / tile.stored);
+  return work;
 }
 
 /// Sums, a row of x, the weights that it meets, and where pieces of it lie. Mesa's compilers keep
 /// 64 registers for all.
-bool fits_registers(const Conv2d& conv, const Tile& tile) {
+Reason spills(const Conv2d& conv, const Tile& tile) {
   constexpr int kFree = 48;
   const int run = std::min(run_of(conv, tile.columns), conv.s * tile.columns);
   const int weights = conv.s * std::min(conv.r, (tile.rows - 1) * conv.stride_h + 1);
   const int edges = tile.across > 1 ? conv.pad_l + std::max(run - tile.right, 0) : 0;
-  return tile.rows * tile.columns + run + weights + 2 * ceil_div(edges, tile.vector) <= kFree;
+  const int held = tile.rows * tile.columns + run + weights + 2 * ceil_div(edges, tile.vector);
+  if (tile.rows * tile.columns <= 4 || held <= kFree) return {};
+  return fmt::format("it holds {} numbers, over the {} of free registers", held, kFree);
 }
 
-Tile choose_tile(const Conv2d& conv, const DeviceInfo& device, const PlanOptions& wanted) {
+std::vector<Tile> tiles_of(const Problem& problem, const DeviceInfo& device,
+                           const PlanOptions& wanted) {
+  const Conv2d conv(problem);
   const int items = group_items(device, wanted);
-  Tile best{};
-  double least = 0;
-  for (const int columns : {4, 8, conv.ow()}) {
+  std::vector<int> widths{4, 8};
+  if (conv.ow() != 4 && conv.ow() != 8) widths.push_back(conv.ow());
+  const Cost& cost = costs_of("conv2d_depthwise", conv.dtype, Acc::f32, device).front();
+  std::vector<Tile> tiles;
+  for (const int columns : widths) {
     for (const int rows : {4, 3, 2, 1}) {
       if (rows * columns > 16) continue;
-      const Tile tile = tile_of(conv, rows, columns, items, device);
-      if (rows * columns > 4 && !fits_registers(conv, tile)) continue;
-      const double work = work_of(conv, tile);
-      // At worst a warp alone takes twice what the model has.
-      const double clocks = std::max(predicted_clocks(16 * tile.warps, work, device),
-                                     2 * predicted_clocks(1, work, device));
-      if (least > 0 && clocks >= least) continue;
-      least = clocks;
-      best = tile;
+      Tile tile = tile_of(conv, rows, columns, items, device);
+      static_cast<Tiling&>(tile) = tiling_of(cost, device);
+      tile.words = fmt::format("ROWS={},COLUMNS={}", rows, columns);
+      tile.refused = spills(conv, tile);
+      tile.clocks = clocks_of(work_of(conv, tile, cost), device);
+      tiles.push_back(std::move(tile));
     }
   }
-  return best;
+  return tiles;
 }
 
 }  // namespace
@@ -155,7 +162,7 @@ Reason refuses_depthwise_nchw(const Problem& problem, const DeviceInfo& device) 
 void plan_depthwise_nchw(const Problem& problem, const DeviceInfo& device,
                          const PlanOptions& wanted, Plan& plan) {
   const Conv2d conv(problem);
-  const Tile tile = choose_tile(conv, device, wanted);
+  const Tile tile = choose(tiles_of(problem, device, wanted), wanted);
   // Sums in half of more products than a chunk has are float.
   const Acc acc = accumulator(problem);
   const int taps = conv.r * conv.s;
@@ -205,6 +212,11 @@ void plan_depthwise_nchw(const Problem& problem, const DeviceInfo& device,
                            {round_up(tile.tiles, tile.lx), round_up(conv.k, tile.ly), conv.n},
                            {tile.lx, tile.ly, 1},
                            std::move(args)});
+}
+
+std::vector<Tiling> depthwise_tilings(const Problem& problem, const DeviceInfo& device,
+                                      const PlanOptions& wanted) {
+  return tilings<tiles_of>(problem, device, wanted);
 }
 
 }  // namespace conv2d_plan

@@ -107,13 +107,16 @@ void plan_1x1(const Problem& problem, const DeviceInfo& device, const PlanOption
   dense_packed().plan(as_dense(problem), device, wanted, plan);
 }
 
+std::vector<Tiling> tilings_1x1(const Problem& problem, const DeviceInfo& device,
+                                const PlanOptions& wanted) {
+  return dense_packed().tilings(as_dense(problem), device, wanted);
+}
+
 // ---- conv2d_nhwc ----
 
 Reason refuses_any(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = cannot_read(problem)) return reason;
-  if (accumulator(problem) == Acc::f16) {
-    return "this variant has no sums in half: use acc=chunk, which is as fast here";
-  }
+  if (Reason reason = sums_in_half_throughout(problem)) return reason;
   const Conv2d conv(problem);
   if (conv.cg() % kTile != 0) {
     return fmt::format("a group of {} input channels is no multiple of {}", conv.cg(), kTile);
@@ -141,11 +144,7 @@ void plan_any(const Problem& problem, const DeviceInfo& device, const PlanOption
                           fixed(conv, {{"CONV2D_PIXEL", conv.stride_w * conv.c}}),
                           split_addresses(device)));
   // Panels are as high as a group is wide.
-  ConvTiling panels;
-  panels.rows = tiles;
-  panels.lx = group.y > kConvHighest ? kConvHighest : group.y;
-  panels.ly = group.x;
-  add_pack(conv, panels, plan);
+  add_pack(conv, {std::min(group.y, kConvHighest), group.x}, tiles, plan);
   plan.launches.push_back(launch("conv2d_nhwc", text, group, tiles,
                                  ceil_div(conv.ow(), kTile) * conv.oh(), conv.n,
                                  any_filter_arguments(conv, "w_packed")));
@@ -155,8 +154,7 @@ void plan_any(const Problem& problem, const DeviceInfo& device, const PlanOption
 
 Reason refuses_plain(const Problem& problem, const DeviceInfo&) {
   if (Reason reason = cannot_read(problem)) return reason;
-  if (accumulator(problem) != Acc::f16) return {};
-  return "this variant has no sums in half: use acc=chunk, which is as fast here";
+  return sums_in_half_throughout(problem);
 }
 
 void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
@@ -171,13 +169,13 @@ void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOpti
 }  // namespace
 
 std::vector<Variant> conv2d_nhwc_variants() {
-  return {
-      {"conv2d_nhwc_depthwise", "layout=nhwc: a 3x3 filter for each channel", refuses_depthwise,
-       plan_depthwise},
-      {"conv2d_nhwc_1x1", "layout=nhwc: a matrix product, by dense_packed", refuses_1x1, plan_1x1},
-      {"conv2d_nhwc", "layout=nhwc: any filter; weights packed once", refuses_any, plan_any},
-      {"conv2d_nhwc_plain", "layout=nhwc: any filter; weights that change", refuses_plain,
-       plan_plain}};
+  return {{"conv2d_nhwc_depthwise", "layout=nhwc: a 3x3 filter for each channel", refuses_depthwise,
+           plan_depthwise},
+          {"conv2d_nhwc_1x1", "layout=nhwc: a matrix product, by dense_packed", refuses_1x1,
+           plan_1x1, nullptr, tilings_1x1},
+          {"conv2d_nhwc", "layout=nhwc: any filter; weights packed once", refuses_any, plan_any},
+          {"conv2d_nhwc_plain", "layout=nhwc: any filter; weights that change", refuses_plain,
+           plan_plain}};
 }
 
 }  // namespace clam

@@ -3,8 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "clam/op.hpp"
 #include "ops/shared/activation.hpp"
 
@@ -46,60 +44,9 @@ int group_items(const DeviceInfo& device, const PlanOptions& wanted) {
   return group.y;
 }
 
-double predicted(const Conv2d& conv, const ConvTiling& tiling, const ConvWork& work,
-                 const DeviceInfo& device) {
-  constexpr double kAddingUp = 200;
-  const double items = 1.0 * tiling.columns * tiling.rows * conv.n * tiling.parts;
-  const double instructions = tiling.parts == 1
-                                  ? work.channel * conv.cg() + work.rest
-                                  : work.channel * conv.part() + work.rest + kAddingUp;
-  return std::max(predicted_clocks(items, instructions, device), kLatencyClocks * instructions);
-}
-
-int choose_parts(const Conv2d& conv, const ConvTiling& tiling, const ConvWork& work,
-                 const DeviceInfo& device) {
-  ConvTiling whole = tiling, cut = tiling;
-  whole.parts = 1;
-  cut.parts = Conv2d::kParts;
-  const bool can = device.max_work_items.size() > 2 && device.max_work_items[2] >= cut.parts;
-  const bool pays = predicted(conv, cut, work, device) < predicted(conv, whole, work, device);
-  return can && pays ? cut.parts : 1;
-}
-
-void choose_lanes(ConvTiling& tiling, const DeviceInfo& device, const PlanOptions& wanted) {
-  const int items = group_items(device, wanted);
-  if (items < tiling.parts) tiling.parts = 1;
-  const int tiles = std::min(items / tiling.parts, tiling.parts > 1 ? Conv2d::kParts : items);
-  tiling.lx = std::min(tiles, tiling.parts > 1 || tiling.columns < 16 ? 4 : 16);
-  tiling.ly = std::min(tiles / tiling.lx, kConvHighest);
-}
-
-std::string geometry_options(const ConvTiling& tiling) {
-  return fmt::format("-DCONV2D_LX={} -DCONV2D_LY={} -DCONV2D_PARTS={}", tiling.lx, tiling.ly,
-                     tiling.parts);
-}
-
-Launch tile_launch(const char* file, const char* kernel, const std::string& options,
-                   const ConvTiling& tiling, int n, std::vector<Arg> args) {
-  return {file,
-          kernel,
-          options,
-          {round_up(tiling.columns, tiling.lx), round_up(tiling.rows, tiling.ly), n * tiling.parts},
-          {tiling.lx, tiling.ly, tiling.parts},
-          std::move(args)};
-}
-
-void add_packed(const Conv2d& conv, const char* file, const char* kernel, const ConvTiling& tiling,
-                const std::string& options, int taps, std::vector<Arg> args, Plan& plan) {
-  const std::int64_t rows = round_up(tiling.rows, tiling.ly);
-  plan.buffers.push_back({"w_packed", BufferSpec::Role::packed,
-                          rows * kConvTile * conv.products() * size_of(conv.dtype)});
-  plan.pack.push_back({file,
-                       kernel,
-                       options,
-                       {round_up(taps, tiling.lx), rows, 1},
-                       {tiling.lx, tiling.ly, 1},
-                       std::move(args)});
+Reason sums_in_half_throughout(const Problem& problem) {
+  if (accumulator(problem) != Acc::f16) return {};
+  return "this variant has no sums in half: use acc=chunk, which is as fast here";
 }
 
 std::string fixed(const Conv2d& conv, std::initializer_list<std::pair<const char*, int>> extents) {
@@ -125,14 +72,19 @@ Reason not_pointwise(const Conv2d& conv) {
   return {};
 }
 
-void add_pack(const Conv2d& conv, const ConvTiling& tiling, Plan& plan) {
-  // No more options than it looks at: plans of other kernels share its program.
-  const std::string options =
-      fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={}", conv.dtype == Dtype::f16 ? "-DCLAM_F16 " : "",
-                  tiling.lx, tiling.ly);
+void add_pack(const Conv2d& conv, Group group, int rows, Plan& plan) {
   const auto taps = static_cast<int>(conv.products());
-  add_packed(conv, "conv2d.cl", "conv2d_pack", tiling, options, taps,
-             {BufferArg{"w"}, BufferArg{"w_packed"}, conv.groups, conv.kg(), taps}, plan);
+  const std::int64_t padded = round_up(rows, group.y);
+  plan.buffers.push_back({"w_packed", BufferSpec::Role::packed,
+                          padded * kConvTile * conv.products() * size_of(conv.dtype)});
+  // No more options than it looks at: plans of other kernels share its program.
+  plan.pack.push_back({"conv2d.cl",
+                       "conv2d_pack",
+                       fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={}",
+                                   conv.dtype == Dtype::f16 ? "-DCLAM_F16 " : "", group.x, group.y),
+                       {round_up(taps, group.x), padded, 1},
+                       {group.x, group.y, 1},
+                       {BufferArg{"w"}, BufferArg{"w_packed"}, conv.groups, conv.kg(), taps}});
 }
 
 Reason packed_too_large(const Conv2d& conv, const DeviceInfo& device) {

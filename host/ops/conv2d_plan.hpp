@@ -10,30 +10,14 @@
 #include "conv2d_problem.hpp"
 #include "ops/shared/accumulator.hpp"
 #include "ops/shared/geometry.hpp"
+#include "ops/shared/tiling.hpp"
 
 namespace clam {
 
 constexpr int kConvTile = Conv2d::kTile;
 constexpr int kConvHighest = 16;  ///< tiles of a group along the channels
 
-/// How a kernel cuts the outputs.
-struct ConvTiling {
-  int columns = 0;  ///< tiles along the map
-  int rows = 0;     ///< tiles along the channels
-  int parts = 1;    ///< work-items that share the sums of a tile
-  int vectors = 1;  ///< of 4 pixels in a tile; 2 only in conv2d_3x3
-  int lx = 1, ly = 1;
-};
-
-/// Instructions of a Mali-G610 for a tile: each channel's, and those around the sum.
-struct ConvWork {
-  double channel, rest;
-};
-
 namespace conv2d_plan {
-
-// The model of `clam mali`: a launch, memory, and an instruction of a warp that runs alone.
-constexpr double kLaunchClocks = 10000, kBytesPerClock = 27.2, kLatencyClocks = 25;
 
 /// The buffer, or null where it is absent.
 Arg optional_buffer(bool present, const char* name);
@@ -64,27 +48,15 @@ std::vector<Arg> arguments(const Conv2d& conv, const char* weights,
 /// The ints of the kernels for any filter.
 std::vector<Arg> any_filter_arguments(const Conv2d& conv, const char* weights);
 
+/// Where half sums would gain nothing, float ones keep the promise of acc=chunk; not of acc=f16.
+Reason sums_in_half_throughout(const Problem& problem);
+
 /// The work-items that a device and the caller allow in a group.
 int group_items(const DeviceInfo& device, const PlanOptions& wanted);
 
-/// Clocks of a tiling, parts included: those of predicted_clocks, or a warp's latency.
-double predicted(const Conv2d& conv, const ConvTiling& tiling, const ConvWork& work,
-                 const DeviceInfo& device);
-/// Sums are cut into parts where tiles are too few to keep a device busy.
-int choose_parts(const Conv2d& conv, const ConvTiling& tiling, const ConvWork& work,
-                 const DeviceInfo& device);
-/// 64 work-items: 16 x 4 tiles, or 4 x 16 on small maps, or 4 x 1 in 16 parts. No other shapes, so
-/// that problems share programs.
-void choose_lanes(ConvTiling& tiling, const DeviceInfo& device, const PlanOptions& wanted);
-std::string geometry_options(const ConvTiling& tiling);
-
-Launch tile_launch(const char* file, const char* kernel, const std::string& options,
-                   const ConvTiling& tiling, int n, std::vector<Arg> args);
-/// Weights packed once, in panels of the group's height.
-void add_packed(const Conv2d& conv, const char* file, const char* kernel, const ConvTiling& tiling,
-                const std::string& options, int taps, std::vector<Arg> args, Plan& plan);
-/// The same by conv2d_pack.
-void add_pack(const Conv2d& conv, const ConvTiling& tiling, Plan& plan);
+/// Weights packed once by conv2d_pack, for `rows` tiles of channels, in panels of the group's
+/// height.
+void add_pack(const Conv2d& conv, Group group, int rows, Plan& plan);
 Reason packed_too_large(const Conv2d& conv, const DeviceInfo& device);
 
 // conv2d_product: planes are x or maps; conv2d_product_rows: they are rows. Clocks are those of all
@@ -99,6 +71,12 @@ double product_clocks(const Problem& problem, const DeviceInfo& device, const Pl
 double product_rows_clocks(const Problem& problem, const DeviceInfo& device,
                            const PlanOptions& wanted);
 
+// conv2d_3x3.
+Reason refuses_3x3(const Problem& problem, const DeviceInfo& device);
+void plan_3x3(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+              Plan& plan);
+double clocks_3x3(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted);
+
 // conv2d_depthwise.
 Reason refuses_depthwise_nchw(const Problem& problem, const DeviceInfo& device);
 void plan_depthwise_nchw(const Problem& problem, const DeviceInfo& device,
@@ -111,6 +89,13 @@ void plan_winograd(const Problem& problem, const DeviceInfo& device, const PlanO
                    Plan& plan);
 /// Clocks of its launches.
 double winograd_clocks(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted);
+
+// Variant::tilings of the variants.
+std::vector<Tiling> winograd_tilings(const Problem&, const DeviceInfo&, const PlanOptions&);
+std::vector<Tiling> product_tilings(const Problem&, const DeviceInfo&, const PlanOptions&);
+std::vector<Tiling> product_rows_tilings(const Problem&, const DeviceInfo&, const PlanOptions&);
+std::vector<Tiling> tilings_3x3(const Problem&, const DeviceInfo&, const PlanOptions&);
+std::vector<Tiling> depthwise_tilings(const Problem&, const DeviceInfo&, const PlanOptions&);
 
 }  // namespace conv2d_plan
 

@@ -5,17 +5,17 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
-#include "clam/gpu.hpp"
 #include "conv2d_plan.hpp"
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/activation.hpp"
 
 namespace clam::conv2d_plan {
 namespace {
 
 constexpr int kTile = Conv2d::kTile;
-constexpr double kLineBytes = 64;
+constexpr int kGroup = 64;  ///< work-items of a group, where nothing else is wanted
 
 /// What conv2d_product.cl multiplies; its head says what a plane is. Distances are in elements.
 struct Product {
@@ -42,61 +42,15 @@ struct ProductKind {
   std::int64_t weight_size() const { return acc == Acc::f32 ? 4 : 2; }
 };
 
-/// Tiles and groups, and the clocks that they are predicted to take.
-struct ProductCut {
+/// Tiles and groups.
+struct ProductCut : Tiling {
   int vectors = 1, parts = 1, lx = 16, ly = 4, range = 0;
-  double clocks = 0;
 };
 
 constexpr double kLongActivation = 100;  ///< instructions; shorter ones spare the registers
 
 /// Planes of a trip of the kernel's loop.
 int trip_of(Acc acc) { return acc == Acc::f32 ? 8 : acc == Acc::chunk ? kChunk : 16; }
-
-int largest_power_of_two(int most) {
-  int power = 1;
-  while (power <= most / 2) power *= 2;
-  return power;
-}
-
-/// What a Mali does in a clock; a G610 stands for other devices.
-struct Rates {
-  double warp = 16, warps_per_clock = 4, cores;
-  int widest;  ///< work-items of a group along the pixels
-
-  explicit Rates(const DeviceInfo& device)
-      : cores(static_cast<double>(device.compute_units)),
-        widest(largest_power_of_two(
-            static_cast<int>(std::min<std::int64_t>(64, device.max_work_items[0])))) {
-    const Gpu* gpu = identify(device).gpu;
-    if (!gpu || gpu->warp <= 1) return;
-    warp = gpu->warp;
-    warps_per_clock = gpu->fma_f32 / gpu->warp;
-  }
-
-  /// The model of `clam mali`: instructions of all warps, of one warp, or the lines that they load.
-  double clocks(double groups, int items, double instructions, double bytes) const {
-    const double warps = groups * std::ceil(items / warp), lines = bytes * warp / kLineBytes;
-    const double issue = warps * instructions / warps_per_clock / cores;
-    // Of cuts that are as fast, the one of fewer instructions.
-    return std::max({issue, instructions * kLatencyClocks, warps * lines / cores}) + issue / 1000;
-  }
-};
-
-/// Instructions of Mesa's compilers for a plane of a tile.
-double instructions_of_plane(const ProductKind& kind, int vectors) {
-  const bool two = vectors == 2;
-  switch (kind.acc) {
-    case Acc::chunk:
-      return two ? 28.5 : 16.5;
-    case Acc::f16:
-      return two ? 23.6 : 13.3;
-    case Acc::f32:
-      break;
-  }
-  if (kind.dtype == Dtype::f16) return two ? 50.5 : 28;
-  return two ? 42.5 : 24.5;
-}
 
 /// More of them where a vector is read by elements.
 constexpr double kLooseVector = 9;
@@ -128,33 +82,40 @@ double bytes_of_end(const ProductKind& kind, const ProductCut& cut) {
   return cut.parts == 1 ? stored : stored + kSum * (sums + own * cut.parts);
 }
 
-double predicted_cut(const Product& product, const ProductKind& kind, const ProductCut& cut,
-                     const Rates& rates) {
+Work work_of(const Product& product, const ProductKind& kind, const ProductCut& cut,
+             const Cost& cost) {
   constexpr double kTap = 25, kAround = 100;
   const int columns = ceil_div(ceil_div(product.vectors, cut.vectors), cut.lx);
   const int rows = ceil_div(ceil_div(product.k, kTile), cut.ly);
-  const double groups = 1.0 * columns * rows * product.groups * product.images;
   const int range = std::min(cut.range, product.planes);
   const double rest = is_whole(product, kind, cut) ? 0 : range % trip_of(kind.acc) / 4 + range % 4;
-  const double tap = range * (instructions_of_plane(kind, cut.vectors) +
-                              (product.loose ? kLooseVector * cut.vectors : 0)) +
-                     rest * 8 + kTap;
-  const double end = instructions_of_end(product, kind, cut);
+  const double plane = cost.numbers.at(0) + (product.loose ? kLooseVector * cut.vectors : 0);
   const double element = size_of(kind.dtype), vector = kTile * element * cut.vectors;
-  const double bytes =
-      product.taps * range * (kTile * kind.weight_size() + vector) + bytes_of_end(kind, cut);
-  const double issue =
-      rates.clocks(groups, cut.lx * cut.ly * cut.parts, product.taps * tap + kAround + end, bytes);
   const double outputs = 1.0 * product.groups * product.images * product.k * product.map;
-  const double memory = (product.elements() + outputs) * element / kBytesPerClock;
-  return std::max(issue, memory);
+  Work work;
+  work.group = cut.lx * cut.ly * cut.parts;
+  work.items = 1.0 * columns * rows * product.groups * product.images * work.group;
+  work.instructions = product.taps * (range * plane + rest * 8 + kTap) + kAround +
+                      instructions_of_end(product, kind, cut);
+  work.bytes =
+      product.taps * range * (kTile * kind.weight_size() + vector) + bytes_of_end(kind, cut);
+  work.dram = (product.elements() + outputs) * element;
+  return work;
 }
 
-/// Whether Mesa's compilers keep the sums of two vectors in registers: not beside float sums of
-/// halves, nor beside a long activation, nor where parts have a rest.
-bool holds_two_vectors(const Product& product, const ProductKind& kind, const ProductCut& cut) {
-  if (kind.acc != Acc::f16 && kind.dtype == Dtype::f16) return false;
-  return kind.activation < kLongActivation && (cut.parts == 1 || is_whole(product, kind, cut));
+/// Mesa's compilers keep the sums of two vectors in registers, but not beside a long activation,
+/// nor where parts have a rest.
+Reason cannot_have(const Product& product, const ProductKind& kind, const ProductCut& cut,
+                   std::int64_t most_parts) {
+  if (cut.parts > most_parts) return fmt::format("a group has no {} work-items", cut.parts);
+  if (cut.parts > 1 && cut.range * (cut.parts - 1) >= product.planes) {
+    return fmt::format("{} planes leave a part without any", product.planes);
+  }
+  if (cut.vectors == 1) return {};
+  if (product.loose) return "vectors of such maps are read by elements";
+  const bool has_rest = cut.parts > 1 && !is_whole(product, kind, cut);
+  if (kind.activation >= kLongActivation || has_rest) return "two vectors would spill";
+  return {};
 }
 
 /// Of what is no int, the largest: no buffer holds so many elements.
@@ -225,43 +186,43 @@ std::int64_t packed_bytes(const Product& product, const ProductKind& kind, int l
 
 /// Groups of up to `items` work-items that take the least clocks.
 ProductCut with_lanes(ProductCut cut, int items, const Product& product, const ProductKind& kind,
-                      const Rates& rates) {
-  const int lanes = largest_power_of_two(std::max(items / cut.parts, 1));
-  ProductCut best;
-  for (cut.lx = std::min(lanes, rates.widest); cut.lx >= 1; cut.lx /= 2) {
+                      const Cost& cost, const DeviceInfo& device) {
+  const int widest = floor_power_of_two(std::min<std::int64_t>(kGroup, device.max_work_items[0]));
+  const int lanes = floor_power_of_two(std::max(items / cut.parts, 1));
+  std::optional<ProductCut> best;
+  for (cut.lx = std::min(lanes, widest); cut.lx >= 1; cut.lx /= 2) {
     cut.ly = std::min(lanes / cut.lx, kConvHighest);
-    cut.clocks = predicted_cut(product, kind, cut, rates);
-    if (best.range == 0 || cut.clocks < best.clocks) best = cut;
+    cut.clocks = clocks_of(work_of(product, kind, cut, cost), device);
+    if (!best || cut.clocks.predicted < best->clocks.predicted) best = cut;
   }
-  return best;
+  return *best;
 }
 
-/// The cut of the least clocks. Vectors, parts and clocks are those of the best groups of 64
-/// work-items: neither the bits of a sum nor the choice of a variant depend on the size of a group,
-/// unless that is smaller than the parts.
-ProductCut choose_cut(const Product& product, const ProductKind& kind, const DeviceInfo& device,
-                      const PlanOptions& wanted) {
-  constexpr int kGroup = 64;
-  const Rates rates(device);
+/// Their groups have 64 work-items, or as many as are wanted. Clocks are always those of 64. So
+/// neither the bits of a sum nor the choice of a variant depend on the size of a group, unless that
+/// is smaller than the parts.
+std::vector<ProductCut> product_cuts(const Product& product, const ProductKind& kind,
+                                     const DeviceInfo& device, const PlanOptions& wanted) {
   const int items = group_items(device, wanted), trip = trip_of(kind.acc);
   const std::int64_t most_parts = std::min<std::int64_t>(items, device.max_work_items[2]);
-  ProductCut best;
-  for (const int vectors : {2, 1}) {
+  std::vector<ProductCut> cuts;
+  for (const Cost& cost : costs_of("conv2d_product", kind.dtype, kind.acc, device)) {
     for (const int parts : Conv2d::kProductParts) {
-      if (parts > most_parts) break;
-      ProductCut cut{vectors, parts};
+      ProductCut cut{tiling_of(cost, device), cost["VECTORS"], parts};
+      cut.words += fmt::format(",PARTS={}", parts);
       cut.range = ceil_div(product.planes, trip * parts) * trip;
-      if (parts > 1 && cut.range * (parts - 1) >= product.planes) continue;
-      if (vectors == 2 && (product.loose || !holds_two_vectors(product, kind, cut))) continue;
-      cut = with_lanes(cut, kGroup, product, kind, rates);
-      if (best.range == 0 || cut.clocks < best.clocks) best = cut;
+      cut.refused = cannot_have(product, kind, cut, most_parts);
+      cut = with_lanes(cut, kGroup, product, kind, cost, device);
+      const int own = parts > 1 ? std::min(items, kGroup) : items;
+      if (own != kGroup) {
+        const Clocks clocks = cut.clocks;
+        cut = with_lanes(cut, own, product, kind, cost, device);
+        cut.clocks = clocks;
+      }
+      cuts.push_back(std::move(cut));
     }
   }
-  const int own = best.parts > 1 ? std::min(items, kGroup) : items;
-  if (own == kGroup) return best;
-  ProductCut cut = with_lanes(best, own, product, kind, rates);
-  cut.clocks = best.clocks;
-  return cut;
+  return cuts;
 }
 
 ProductKind kind_of(const Problem& problem, const DeviceInfo& device) {
@@ -335,17 +296,18 @@ struct Choice {
 std::pair<int, double> choose_each(const Conv2d& conv, const Product& product,
                                    const DeviceInfo& device) {
   constexpr double kAround = 330, kChannel = 45;
-  const double vectors = static_cast<double>(product.elements()) / kTile,
-               size = size_of(conv.dtype);
+  const double vectors = static_cast<double>(product.elements()) / kTile;
   const double x = 1.0 * conv.n * conv.c * conv.h * conv.w;
-  const double memory = (x + kTile * vectors) * size / kBytesPerClock;
   std::pair<int, double> best{1, HUGE_VAL};
   for (int each = 1; each <= 16 && each <= conv.c; each *= 2) {
-    const double items = vectors / each;
-    const double issue = predicted_clocks(items, kAround + each * kChannel, device);
-    if (issue < best.second) best = {each, issue};
+    Work work;
+    work.items = vectors / each;
+    work.instructions = kAround + each * kChannel;
+    work.dram = (x + kTile * vectors) * size_of(conv.dtype);
+    const double clocks = clocks_of(work, device).predicted + kLaunchClocks;
+    if (clocks < best.second) best = {each, clocks};
   }
-  return {best.first, std::max(best.second, memory) + kLaunchClocks};
+  return best;
 }
 
 bool is_pointwise(const Conv2d& conv) {
@@ -353,16 +315,17 @@ bool is_pointwise(const Conv2d& conv) {
          conv.pad_t + conv.pad_l + conv.pad_b + conv.pad_r == 0;
 }
 
-Choice choose(Form form, const Problem& problem, const DeviceInfo& device,
-              const PlanOptions& wanted) {
+Choice choose_form(Form form, const Problem& problem, const DeviceInfo& device,
+                   const PlanOptions& wanted) {
   const Conv2d conv(problem);
   Choice choice;
   choice.form = form;
   choice.product = form == Form::x      ? product_of_x(conv)
                    : form == Form::rows ? product_of_rows(conv)
                                         : product_of_maps(conv);
-  choice.cut = choose_cut(choice.product, kind_of(problem, device), device, wanted);
-  choice.clocks = choice.cut.clocks;
+  choice.cut =
+      choose(product_cuts(choice.product, kind_of(problem, device), device, wanted), wanted);
+  choice.clocks = choice.cut.clocks.predicted;
   if (form == Form::x) return choice;
   const auto [each, clocks] = choose_each(conv, choice.product, device);
   choice.each = each;
@@ -370,13 +333,18 @@ Choice choose(Form form, const Problem& problem, const DeviceInfo& device,
   return choice;
 }
 
-/// Planes that are maps, or x where it is faster.
-Choice choose_maps(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
+/// Planes that are maps, or x where it is faster, whatever tile is asked for.
+Form form_of(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
   const Conv2d conv(problem);
-  const Choice maps = choose(Form::maps, problem, device, wanted);
-  if (!is_pointwise(conv) || conv.h * conv.w < kTile) return maps;
-  const Choice x = choose(Form::x, problem, device, wanted);
-  return x.clocks <= maps.clocks ? x : maps;
+  if (!is_pointwise(conv) || conv.h * conv.w < kTile) return Form::maps;
+  PlanOptions untiled = wanted;
+  untiled.tile.clear();
+  const double maps = choose_form(Form::maps, problem, device, untiled).clocks;
+  return choose_form(Form::x, problem, device, untiled).clocks <= maps ? Form::x : Form::maps;
+}
+
+Choice choose_maps(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
+  return choose_form(form_of(problem, device, wanted), problem, device, wanted);
 }
 
 Reason refuses(const Product& product, const Problem& problem, const DeviceInfo& device) {
@@ -388,6 +356,12 @@ Reason refuses(const Product& product, const Problem& problem, const DeviceInfo&
   }
   return too_large("packed w", packed_bytes(product, kind_of(problem, device), kConvHighest),
                    device);
+}
+
+std::vector<Tiling> tilings_of(const Product& product, const Problem& problem,
+                               const DeviceInfo& device, const PlanOptions& wanted) {
+  const auto cuts = product_cuts(product, kind_of(problem, device), device, wanted);
+  return {cuts.begin(), cuts.end()};
 }
 
 /// The launch that writes the planes.
@@ -474,6 +448,13 @@ double product_clocks(const Problem& problem, const DeviceInfo& device, const Pl
   return choose_maps(problem, device, wanted).clocks;
 }
 
+std::vector<Tiling> product_tilings(const Problem& problem, const DeviceInfo& device,
+                                    const PlanOptions& wanted) {
+  const Conv2d conv(problem);
+  const bool is_x = form_of(problem, device, wanted) == Form::x;
+  return tilings_of(is_x ? product_of_x(conv) : product_of_maps(conv), problem, device, wanted);
+}
+
 Reason refuses_product_rows(const Problem& problem, const DeviceInfo& device) {
   const Conv2d conv(problem);
   if (Reason reason = cannot_read_nchw(problem)) return reason;
@@ -483,12 +464,17 @@ Reason refuses_product_rows(const Problem& problem, const DeviceInfo& device) {
 
 void plan_product_rows(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                        Plan& plan) {
-  plan_choice(choose(Form::rows, problem, device, wanted), problem, device, wanted, plan);
+  plan_choice(choose_form(Form::rows, problem, device, wanted), problem, device, wanted, plan);
 }
 
 double product_rows_clocks(const Problem& problem, const DeviceInfo& device,
                            const PlanOptions& wanted) {
-  return choose(Form::rows, problem, device, wanted).clocks;
+  return choose_form(Form::rows, problem, device, wanted).clocks;
+}
+
+std::vector<Tiling> product_rows_tilings(const Problem& problem, const DeviceInfo& device,
+                                         const PlanOptions& wanted) {
+  return tilings_of(product_of_rows(Conv2d(problem)), problem, device, wanted);
 }
 
 }  // namespace clam::conv2d_plan

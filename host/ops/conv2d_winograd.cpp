@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "clam/gpu.hpp"
 #include "conv2d_plan.hpp"
 
 namespace clam::conv2d_plan {
@@ -31,39 +30,40 @@ std::int64_t packed_floats(const Conv2d& conv, int ly) {
   return std::int64_t{conv.groups} * rows * kConvTile * kPlaces * conv.cg();
 }
 
-struct Cut {
+struct WinogradCut : Tiling {
   int vectors = 0, lx = 1, ly = 1, places = kPlaces;
-  double clocks = 0;
 };
 
-double clocks_of(const Conv2d& conv, const Tiles& tiles, const Cut& cut, const DeviceInfo& device) {
-  constexpr double kOne = 23.5, kTwo = 42.5, kAround = 190, kVector = 290;
+/// A row of costs.json has the instructions of a channel, and those around the sum.
+Work work_of(const Conv2d& conv, const Tiles& tiles, const WinogradCut& cut, const Cost& cost) {
   const int columns = round_up(ceil_div(tiles.vectors, cut.vectors), cut.lx);
   const int rows = round_up(ceil_div(conv.kg(), kConvTile), cut.ly);
-  const double items = 1.0 * columns * rows * conv.groups * cut.places;
-  const double instructions =
-      (cut.vectors == 2 ? kTwo : kOne) * conv.cg() + kAround + kVector * cut.vectors;
-  const double bytes = tiles.bytes(conv) + 4.0 * packed_floats(conv, cut.ly) +
-                       1.0 * size_of(conv.dtype) * conv.outputs();
-  return std::max({predicted_clocks(items, instructions * kPlaces / cut.places, device),
-                   kLatencyClocks * instructions, bytes / kBytesPerClock});
+  Work work;
+  work.items = 1.0 * columns * rows * conv.groups * cut.places;
+  work.instructions = (cost.numbers.at(0) * conv.cg() + cost.numbers.at(1)) * kPlaces / cut.places;
+  work.dram = tiles.bytes(conv) + 4.0 * packed_floats(conv, cut.ly) +
+              1.0 * size_of(conv.dtype) * conv.outputs();
+  return work;
 }
 
-Cut choose_cut(const Conv2d& conv, const DeviceInfo& device, const PlanOptions& wanted) {
+std::vector<WinogradCut> winograd_cuts(const Problem& problem, const DeviceInfo& device,
+                                       const PlanOptions& wanted) {
+  const Conv2d conv(problem);
   const Tiles tiles(conv);
   const int items = group_items(device, wanted);
   const auto deepest = static_cast<int>(
       std::min<std::int64_t>(kPlaces, floor_power_of_two(device.max_work_items[2])));
-  Cut best;
-  for (const int vectors : {2, 1}) {
-    const int places = std::min(items, deepest), lanes = std::min(items / places, kMostLanes);
+  const int places = std::min(items, deepest), lanes = std::min(items / places, kMostLanes);
+  std::vector<WinogradCut> cuts;
+  for (const Cost& cost : costs_of("conv2d_winograd", conv.dtype, accumulator(problem), device)) {
     for (int lx = lanes; lx >= 1; lx /= 2) {
-      Cut cut{vectors, lx, lanes / lx, places};
-      cut.clocks = clocks_of(conv, tiles, cut, device);
-      if (best.vectors == 0 || cut.clocks < best.clocks) best = cut;
+      WinogradCut cut{tiling_of(cost, device), cost["VECTORS"], lx, lanes / lx, places};
+      cut.words += fmt::format(",LX={}", lx);
+      cut.clocks = clocks_of(work_of(conv, tiles, cut, cost), device);
+      cuts.push_back(std::move(cut));
     }
   }
-  return best;
+  return cuts;
 }
 
 /// Clocks of the launch that writes V.
@@ -71,8 +71,11 @@ double clocks_of_x(const Conv2d& conv, const DeviceInfo& device) {
   constexpr double kInstructions = 300;
   const Tiles tiles(conv);
   const double x = 1.0 * conv.n * conv.c * conv.h * conv.w * size_of(conv.dtype);
-  return std::max(predicted_clocks(1.0 * conv.c * tiles.vectors * kConvTile, kInstructions, device),
-                  (x + tiles.bytes(conv)) / kBytesPerClock);
+  Work work;
+  work.items = 1.0 * conv.c * tiles.vectors * kConvTile;
+  work.instructions = kInstructions;
+  work.dram = x + tiles.bytes(conv);
+  return clocks_of(work, device).predicted;
 }
 
 std::string storage(const Conv2d& conv) { return conv.dtype == Dtype::f16 ? "-DCLAM_F16 " : ""; }
@@ -103,14 +106,15 @@ Reason refuses_winograd(const Problem& problem, const DeviceInfo& device) {
 double winograd_clocks(const Problem& problem, const DeviceInfo& device,
                        const PlanOptions& wanted) {
   const Conv2d conv(problem);
-  return choose_cut(conv, device, wanted).clocks + clocks_of_x(conv, device) + kLaunchClocks;
+  return choose(winograd_cuts(problem, device, wanted), wanted).clocks.predicted +
+         clocks_of_x(conv, device) + kLaunchClocks;
 }
 
 void plan_winograd(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                    Plan& plan) {
   const Conv2d conv(problem);
   const Tiles tiles(conv);
-  const Cut cut = choose_cut(conv, device, wanted);
+  const WinogradCut cut = choose(winograd_cuts(problem, device, wanted), wanted);
   const int rows = round_up(ceil_div(conv.kg(), kConvTile), cut.ly);
   plan.buffers.push_back({"w_packed", BufferSpec::Role::packed, 4 * packed_floats(conv, cut.ly)});
   plan.buffers.push_back({"v", BufferSpec::Role::scratch, tiles.bytes(conv)});
@@ -144,6 +148,11 @@ void plan_winograd(const Problem& problem, const DeviceInfo& device, const PlanO
         optional_buffer(conv.residual, "r"), BufferArg{"y"}, conv.n, conv.groups, conv.cg(),
         conv.kg(), tiles.vectors, conv.oh(), conv.ow(), tiles.down, tiles.across}});
   plan.clocks = winograd_clocks(problem, device, wanted);
+}
+
+std::vector<Tiling> winograd_tilings(const Problem& problem, const DeviceInfo& device,
+                                     const PlanOptions& wanted) {
+  return tilings<winograd_cuts>(problem, device, wanted);
 }
 
 }  // namespace clam::conv2d_plan

@@ -8,6 +8,7 @@
 
 #include "clam/error.hpp"
 #include "ops/shared/geometry.hpp"
+#include "ops/shared/tiling.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {

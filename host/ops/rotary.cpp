@@ -9,6 +9,7 @@
 #include "clam/error.hpp"
 #include "ops/shared/geometry.hpp"
 #include "ops/shared/places.hpp"
+#include "ops/shared/tiling.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {

@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "clam/error.hpp"
 #include "clam/op.hpp"
 
@@ -37,11 +39,16 @@ Reason cannot_run(const Variant& variant, const Problem& problem, const DeviceIn
 Reason is_outdone(const Variant& variant, const Problem& problem, const DeviceInfo& device,
                   const PlanOptions& options) {
   if (!options.variant.empty() || !variant.outdone) return {};
-  return variant.outdone(problem, device, options);
+  PlanOptions untiled = options;  // a tile that is asked for is one of the best variant
+  untiled.tile.clear();
+  return variant.outdone(problem, device, untiled);
 }
 
 Plan plan_variant(const Variant& variant, const Problem& problem, const DeviceInfo& device,
                   const PlanOptions& options) {
+  if (!options.tile.empty() && !variant.tilings) {
+    throw BadArgument(fmt::format("{} has no tiles to choose from", variant.name));
+  }
   Plan plan;
   plan.problem = problem.text();
   plan.variant = variant.name;
@@ -79,6 +86,34 @@ std::string compare_accumulators(const Problem& problem, const DeviceInfo& devic
   return text + "\n";
 }
 
+/// The fastest first, then those that are refused.
+std::string tilings_text(const Variant& variant, const Problem& problem, const DeviceInfo& device,
+                         const PlanOptions& options) {
+  if (!variant.tilings) return "";
+  std::vector<Tiling> tilings = variant.tilings(problem, device, options);
+  if (tilings.empty()) return "";
+  std::stable_sort(tilings.begin(), tilings.end(), [](const Tiling& a, const Tiling& b) {
+    return !a.refused && (b.refused || a.clocks.predicted < b.clocks.predicted);
+  });
+  std::string text =
+      fmt::format("\nThe main launch of {}, by tiles, in us at 1 GHz, as predicted. Costs: {}.\n",
+                  variant.name, tilings.front().costs);
+  for (const Tiling& one : tilings) {
+    const Clocks& of = one.clocks;
+    text += fmt::format("{:<28}", one.words);
+    if (one.refused) {
+      text += fmt::format(" no: {}\n", *one.refused);
+      continue;
+    }
+    text += fmt::format("{:>9.1f}: issue {:.1f}, latency {:.1f}", of.predicted / 1e3,
+                        of.issue / 1e3, of.latency / 1e3);
+    if (of.loads > 0) text += fmt::format(", loads {:.1f}", of.loads / 1e3);
+    if (of.dram > 0) text += fmt::format(", memory {:.1f}", of.dram / 1e3);
+    text += "\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 Plan make_plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& options) {
@@ -95,7 +130,7 @@ Plan make_plan(const Problem& problem, const DeviceInfo& device, const PlanOptio
 
 std::string explain_plan(const Problem& problem, const DeviceInfo& device,
                          const PlanOptions& options) {
-  std::string text;
+  std::string text, tilings;
   bool chosen = false;
   for (const Variant& variant : op_of(problem).variants) {
     const Reason reason = cannot_run(variant, problem, device);
@@ -104,6 +139,7 @@ std::string explain_plan(const Problem& problem, const DeviceInfo& device,
     if (!reason) outdone = is_outdone(variant, problem, device, options);
     const bool choose = !reason && !outdone && wanted && !chosen;
     chosen = chosen || choose;
+    if (choose) tilings = tilings_text(variant, problem, device, options);
     text += fmt::format("{:<8} {}: {}\n",
                         choose   ? "chosen"
                         : reason ? "no"
@@ -113,7 +149,7 @@ std::string explain_plan(const Problem& problem, const DeviceInfo& device,
                         : outdone ? fmt::format("{}; {}", variant.about, *outdone)
                                   : variant.about);
   }
-  return text + compare_accumulators(problem, device);
+  return text + compare_accumulators(problem, device) + tilings;
 }
 
 }  // namespace clam

@@ -296,7 +296,7 @@ TEST(batch_matmul, large_problems_without_odd_rows_leave_out_the_code_for_them) 
 TEST(batch_matmul, a_group_is_lower_where_that_leaves_fewer_items_idle) {
   const DeviceInfo g610 = gpu_device(find_gpu("g610"));
   const auto local = [&](const std::string& words) {
-    return make_plan(parse(words, "f16"), g610).launches.back().local;
+    return make_plan(parse(words, "f16"), g610, {"", 0, "M0=4,PARTS=1"}).launches.back().local;
   };
   using Local = std::array<std::int64_t, 3>;
   EXPECT_EQ(local("batch=4 m=96 n=192 k=64 tb=1"), (Local{4, 8, 1}));    // 24 tiles along m

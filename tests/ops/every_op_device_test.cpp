@@ -8,6 +8,8 @@
 
 #include "check/ops/shared/random.hpp"
 #include "clam/error.hpp"
+#include "clam/gpu.hpp"
+#include "clam/planner.hpp"
 #include "every_op.hpp"
 #include "op_device.hpp"
 
@@ -54,6 +56,57 @@ TEST_OF_EVERY_OP(OpDevice, every_case_passes_every_set_in_f16) {
   for (const Problem& problem : test::of_this_run(problems_of(proof.cases, "f16"))) {
     expect_all_sets_pass(problem);
   }
+}
+
+// ---- tiles ----
+
+/// A tile of a variant, and a problem that can have it on the device.
+struct Tiled {
+  const Problem* problem;
+  const DeviceInfo* device;
+  std::string variant, tile;
+};
+
+/// Each tile of each variant once, for the driver here and for a Mali's, whose tiles are others.
+std::vector<Tiled> every_tile(const std::vector<Problem>& problems,
+                              const std::vector<DeviceInfo>& devices) {
+  constexpr double kMostFlops = 1 << 24;
+  std::set<std::string> seen;
+  std::vector<Tiled> all;
+  for (const DeviceInfo& device : devices) {
+    for (const Problem& problem : problems) {
+      if (flops_of(problem) > kMostFlops) continue;
+      for (const Variant& variant : op_of(problem).variants) {
+        if (!variant.tilings || variant.refuses(problem, device)) continue;
+        const std::string acc =
+            op_of(problem).sums_products ? problem.choice("acc") : std::string();
+        for (const Tiling& tiling : variant.tilings(problem, device, {})) {
+          const std::string name = variant.name + acc + tiling.words + device.platform;
+          if (tiling.refused || !seen.insert(name).second) continue;
+          all.push_back({&problem, &device, variant.name, tiling.words});
+        }
+      }
+    }
+  }
+  return all;
+}
+
+void expect_every_tile_right(const OpProof& proof, const std::string& dtype) {
+  const std::vector<Problem> problems = problems_of(proof.cases, dtype);
+  const std::vector<DeviceInfo> devices{test::runtime().device(), gpu_device(find_gpu("g610"))};
+  for (const Tiled& tiled : test::of_this_run(every_tile(problems, devices))) {
+    SCOPED_TRACE(tiled.problem->text() + " " + tiled.variant + " " + tiled.tile);
+    const Plan plan = make_plan(*tiled.problem, *tiled.device, {tiled.variant, 0, tiled.tile});
+    Trial trial(test::runtime(), plan);
+    OpDevice::expect_pass(trial, OpDevice::samples_of(*tiled.problem).front());
+  }
+}
+
+TEST_OF_EVERY_OP(OpDevice, every_tile_is_right_in_f32) { expect_every_tile_right(proof, "f32"); }
+
+TEST_OF_EVERY_OP(OpDevice, every_tile_is_right_in_f16) {
+  CLAM_NEEDS_F16();
+  expect_every_tile_right(proof, "f16");
 }
 
 // ---- random problems ----

@@ -14,6 +14,7 @@
 #include "clam/op.hpp"
 #include "clam/planner.hpp"
 #include "cli.hpp"
+#include "mali/costs.hpp"
 #include "mali/figures.hpp"
 #include "mali/gate.hpp"
 #include "mali_gate.hpp"
@@ -27,7 +28,7 @@ namespace {
 struct MaliRequest {
   std::vector<std::string> words;
   std::optional<std::string> gpus;
-  std::string workload, dtype, acc, asm_dir, figures, mesa = "debian13";
+  std::string workload, dtype, acc, asm_dir, figures, costs, mesa = "debian13";
   bool judges_all = false, once = false, changed = false;
   GateRequest gate;
 
@@ -370,7 +371,37 @@ int write_figures(Cli& cli, const MaliRequest& request) {
   return kFine;
 }
 
+/// The rows of kernels/costs.json, as the compiler that is asked for has them.
+int write_costs(Cli& cli, const MaliRequest& request) {
+  const bool asks_more =
+      request.judges() || request.gpus || !request.words.empty() ||
+      !(request.workload + request.dtype + request.acc + request.asm_dir + request.figures).empty();
+  if (asks_more) throw BadArgument("--costs takes --mesa and no other word");
+  const CleanEnd clean_end;
+  const std::string text = read_file(request.costs);
+  const KernelFiles files = KernelFiles::from_environment();
+  Progress progress(cli.out);
+  mali::CompilerOptions options = mali::default_compiler(mali::parse_mesa(request.mesa));
+  options.progress = [&](int done, int total) { progress.report("g610", done, total); };
+  mali::Compiler compiler(find_gpu("g610"), files, options);
+  const std::vector<mali::CostRow> rows = mali::measure_costs(text, compiler, files);
+  int code = kFine, measured = 0;
+  for (const mali::CostRow& row : rows) {
+    measured += !row.numbers.empty();
+    if (!row.numbers.empty()) continue;
+    if (!row.spills) code = kCheckFailed;
+    cli.out.note(fmt::format(
+        "{} {} acc={} {} {}", row.kernel, row.dtype, row.acc, row.tile,
+        row.spills ? "spills: it has no numbers" : "keeps its numbers: " + row.not_measured));
+  }
+  const std::string release = compiler.version().substr(0, compiler.version().find('.'));
+  write_file(request.costs, mali::with_costs(text, rows, release));
+  cli.out.note(fmt::format("{} now has {} rows of {}", request.costs, measured, release));
+  return code;
+}
+
 int run_mali(Cli& cli, const MaliRequest& request) {
+  if (!request.costs.empty()) return write_costs(cli, request);
   if (!request.figures.empty()) return write_figures(cli, request);
   const Asked asked = read_words(request);
   expect_file_of_its_own(request);
@@ -427,11 +458,13 @@ void add_mali(CLI::App& app, Cli& cli) {
                 "with --gate: each kernel once in each dtype and with each accumulator");
   sub->add_flag("--changed", request->changed,
                 "with --gate: only kernels whose code, tags, options or compiler are not those of "
-                "their expectation, and one in eight of the others");
+                "their expectation, and one in sixteen of the others");
   sub->add_flag("--accept", request->gate.accept, "write the figures of now as the expectations");
   sub->add_option("--figures", request->figures,
                   "write the tables of this file, kernels/FIGURES.md, from the expectations; "
                   "nothing is compiled");
+  sub->add_option("--costs", request->costs,
+                  "measure the rows of this file, kernels/costs.json, for a G610");
   sub->add_option("--expectations", request->gate.expectations,
                   "file of the gate (default tests/mali/mali_expectations.txt)");
   sub->footer(

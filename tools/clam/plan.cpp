@@ -83,7 +83,10 @@ void add_plan(CLI::App& app, Cli& cli) {
   sub->add_option("--max-work-group", request->options.max_work_group,
                   "at most this many work-items a group")
       ->check(CLI::PositiveNumber);
-  sub->add_flag("--why", request->why, "say for each variant why it is chosen or not");
+  sub->add_option("--tile", request->options.tile,
+                  "take this tile, not the one that is predicted to be fastest: M0=4,N0=8");
+  sub->add_flag("--why", request->why,
+                "say for each variant why it is chosen or not, and for each tile its clocks");
   sub->add_option("--gpu", request->gpu, "plan for a board with this Mali, such as g610 or t860");
   sub->add_flag("--generic", request->generic, "plan for a generic device; no device is asked");
   on_run(sub, cli, request, plan);

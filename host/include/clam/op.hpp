@@ -19,6 +19,20 @@ namespace clam {
 /// Empty when something can be done; else the reason why not, as a phrase.
 using Reason = std::optional<std::string>;
 
+/// Clocks that launches are predicted to take, by each bound of a model; tools/README.md has it.
+struct Clocks {
+  double issue = 0, latency = 0, loads = 0, dram = 0;
+  double predicted = 0;
+};
+
+/// A way to cut a problem among work-items. "M0=4,N0=8": names and numbers of a kernel's options.
+struct Tiling {
+  std::string words;
+  std::string costs;  ///< whose compiler's the clocks are: "Mesa 25"
+  Clocks clocks;
+  Reason refused;  ///< why the kernel cannot have it for the problem, on the device
+};
+
 /// One way to compute the op. An op lists its variants in order of preference.
 struct Variant {
   std::string name;   ///< "dense_packed": also the name of its main kernel
@@ -31,6 +45,10 @@ struct Variant {
   /// else nothing. It is called for problems that are not refused, and only if the caller names no
   /// variant. Null: never.
   std::function<Reason(const Problem&, const DeviceInfo&, const PlanOptions&)> outdone = nullptr;
+  /// The tilings of its main kernel; `plan` takes the one that is predicted to be fastest. It is
+  /// called for problems that are not refused. Null: there is no choice.
+  std::function<std::vector<Tiling>(const Problem&, const DeviceInfo&, const PlanOptions&)>
+      tilings = nullptr;
 };
 
 /// An op: data and pure functions, no state.

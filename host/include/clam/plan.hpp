@@ -87,6 +87,7 @@ void check(const Plan& plan);
 struct PlanOptions {
   std::string variant;     ///< empty: the first that supports the problem, see Variant::outdone
   int max_work_group = 0;  ///< most work-items of a group; 0: the variant's default
+  std::string tile{};      ///< words of a Tiling, "M0=4,N0=8"; empty: the fastest, as predicted
 };
 
 }  // namespace clam

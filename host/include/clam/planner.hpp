@@ -16,6 +16,7 @@ Plan make_plan(const Problem& problem, const DeviceInfo& device, const PlanOptio
 
 /// A line for each variant: chosen, possible, or the reason why not. A note follows where float
 /// sums are predicted to be slower in f16 than in f32. It names the accumulators that are faster.
+/// The tilings of the chosen variant come last, with their clocks.
 std::string explain_plan(const Problem& problem, const DeviceInfo& device,
                          const PlanOptions& options = {});
 

@@ -27,6 +27,8 @@ Acc accumulator(const Problem& problem) {
   return word == "f32" ? Acc::f32 : word == "chunk" ? Acc::chunk : Acc::f16;
 }
 
+const std::string& name(Acc acc) { return acc_names().at(static_cast<std::size_t>(acc)); }
+
 int products_in_half(Acc acc) {
   switch (acc) {
     case Acc::f32:

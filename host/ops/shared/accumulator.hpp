@@ -22,6 +22,8 @@ constexpr int kHalfProducts = 1024;
 
 Field acc_field();
 Acc accumulator(const Problem& problem);
+/// "f32", "chunk", "f16".
+const std::string& name(Acc acc);
 /// The most products of one sum in half: for HalfSummation.
 int products_in_half(Acc acc);
 

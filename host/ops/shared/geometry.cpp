@@ -4,9 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
-
-#include "clam/gpu.hpp"
 
 namespace clam {
 
@@ -40,36 +37,6 @@ Group lower_group(Group group, int rows) {
     group.y /= 2;
   }
   return group;
-}
-
-double predicted_clocks(double items, double instructions, const DeviceInfo& device) {
-  constexpr double kLatency = 25;
-  const Gpu* gpu = identify(device).gpu;
-  const double warp = gpu && gpu->warp > 1 ? gpu->warp : 16;
-  const double warps_per_clock = gpu && gpu->warp > 1 ? gpu->fma_f32 / gpu->warp : 4;
-  const double rate = warps_per_clock * static_cast<double>(device.compute_units);
-  const double issue = std::ceil(items / warp) / rate;
-  if (!gpu) return instructions * std::max(issue, kLatency / 2);
-  return instructions * (issue + std::max(issue, kLatency)) / 2;
-}
-
-bool splits_addresses(const DeviceInfo& device) {
-  const Gpu* gpu = identify(device).gpu;
-  return device.platform == "rusticl" && gpu && gpu->family != Gpu::Family::midgard;
-}
-
-int choose_rows(std::initializer_list<TileCost> tiles, int rows, std::int64_t columns, int highest,
-                const DeviceInfo& device) {
-  const auto clocks = [&](const TileCost& tile) {
-    const double items =
-        static_cast<double>(ceil_div(rows, tile.rows)) * static_cast<double>(columns);
-    return predicted_clocks(items, tile.instructions, device);
-  };
-  const TileCost* best = nullptr;
-  for (const TileCost& tile : tiles) {
-    if (tile.rows <= highest && (!best || clocks(tile) < clocks(*best))) best = &tile;
-  }
-  return best->rows;
 }
 
 Reason too_large(const char* what, std::int64_t bytes, const DeviceInfo& device) {

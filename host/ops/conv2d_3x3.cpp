@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// conv2d_3x3.cpp - conv2d by conv2d_3x3.cl.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "conv2d_plan.hpp"
+
+namespace clam::conv2d_plan {
+namespace {
+
+/// What conv2d_3x3 asks of the rows of x.
+Reason cannot_read_rows(const Conv2d& conv) {
+  if (conv.r != 3 || conv.s != 3)
+    return fmt::format("the filter is {}x{}, not 3x3", conv.r, conv.s);
+  if (conv.stride_h != conv.stride_w || conv.stride_h > 2) return "the stride is neither 1 nor 2";
+  if (conv.dilation_h > 1 || conv.dilation_w > 1) return "the dilation is over 1";
+  if (conv.pad_l != 1) return fmt::format("pad_l={}, not 1", conv.pad_l);
+  if (conv.w % kConvTile != 0) return fmt::format("w={} is no multiple of {}", conv.w, kConvTile);
+  if (std::int64_t{conv.ow()} * conv.stride_w > conv.w) {
+    return fmt::format("pad_r={} makes rows of y longer than those of x", conv.pad_r);
+  }
+  return {};
+}
+
+/// The map as constants, where its rows end with those of y. Where it must be, a small one too.
+std::string fixed_map(const Conv2d& conv, bool must = false) {
+  if (conv.ow() * conv.stride_w != conv.w) return {};
+  if (must) {
+    return fmt::format(" -DCONV2D_H={} -DCONV2D_W={}", conv.h, conv.w);
+  }
+  return fixed(conv, {{"CONV2D_H", conv.h}, {"CONV2D_W", conv.w}});
+}
+
+/// Sums in half leave no registers: in parts, a map that is no constant spills.
+bool parts_need_fixed_map(int chunk) { return chunk > 0; }
+
+/// Channels that are summed in half together: as many as divide them all; 0: none.
+int chunk_of(const Problem& problem) {
+  if (accumulator(problem) == Acc::f32) return 0;
+  const int channels = Conv2d(problem).cg();
+  for (const int chunk : {8, 4, 3, 2}) {
+    if (channels % chunk == 0) return chunk;
+  }
+  return 1;
+}
+
+/// How it cuts the outputs.
+struct RowsCut : Tiling {
+  int vectors = 1;            ///< of 4 pixels, in a tile of 4 channels
+  int parts = 1;              ///< work-items that share the sums of a tile
+  int columns = 0, rows = 0;  ///< tiles along the map, and along the channels
+  int lx = 1, ly = 1;
+};
+
+/// 64 work-items: 16 x 4 tiles, or 4 x 16 on small maps, or 4 x 1 in 16 parts. No other shapes, so
+/// that problems share programs.
+void choose_lanes(RowsCut& cut, int items) {
+  const int tiles = std::min(items / cut.parts, cut.parts > 1 ? Conv2d::kParts : items);
+  cut.lx = std::min(tiles, cut.parts > 1 || cut.columns < 16 ? 4 : 16);
+  cut.ly = std::min(tiles / cut.lx, kConvHighest);
+}
+
+/// Two vectors a tile need rows that hold them. Beside their sums, extents that are not fixed have
+/// no registers.
+Reason cannot_have(const Conv2d& conv, const RowsCut& cut, int chunk, int items,
+                   const DeviceInfo& device) {
+  if (cut.vectors == 2 && conv.w % (2 * kConvTile * conv.stride_w) != 0) {
+    return fmt::format("rows of {} pixels hold no two vectors", conv.ow());
+  }
+  if (cut.vectors == 2 && fixed_map(conv).empty()) {
+    return "two vectors would spill beside a map that is no constant";
+  }
+  if (cut.vectors == 2 && conv.dtype == Dtype::f16 && !conv.bias) {
+    return "two vectors of halves would spill without a bias";  // 16 times with Mesa 25
+  }
+  if (cut.parts == 1) return {};
+  if (items < cut.parts || device.max_work_items.size() < 3 ||
+      device.max_work_items[2] < cut.parts) {
+    return fmt::format("a group has no {} work-items", cut.parts);
+  }
+  if (!parts_need_fixed_map(chunk) || !fixed_map(conv, true).empty()) return {};
+  return "parts would spill beside a map that is no constant";
+}
+
+/// A row of costs.json has the instructions of a channel, and those around the sum.
+Work work_of(const Conv2d& conv, const RowsCut& cut, const Cost& cost) {
+  constexpr double kAddingUp = 200;
+  Work work;
+  work.items = 1.0 * cut.columns * cut.rows * conv.n * cut.parts;
+  work.instructions = cost.numbers.at(0) * (cut.parts == 1 ? conv.cg() : conv.part()) +
+                      cost.numbers.at(1) + (cut.parts == 1 ? 0 : kAddingUp);
+  return work;
+}
+
+std::vector<RowsCut> rows_cuts(const Problem& problem, const DeviceInfo& device,
+                               const PlanOptions& wanted) {
+  const Conv2d conv(problem);
+  const int chunk = chunk_of(problem), items = group_items(device, wanted);
+  std::vector<RowsCut> cuts;
+  for (const Cost& cost : costs_of("conv2d_3x3", conv.dtype, accumulator(problem), device)) {
+    if (chunk > 0 && cost["CHUNK"] != chunk) continue;
+    for (const int parts : {1, Conv2d::kParts}) {
+      RowsCut cut{tiling_of(cost, device), cost["VECTORS"], parts};
+      cut.words += fmt::format(",PARTS={}", parts);
+      cut.columns = ceil_div(conv.ow(), cut.vectors * kConvTile) * conv.oh();
+      cut.rows = conv.groups * ceil_div(conv.kg(), kConvTile);
+      cut.refused = cannot_have(conv, cut, chunk, items, device);
+      cut.clocks = clocks_of(work_of(conv, cut, cost), device);
+      choose_lanes(cut, std::max(items, parts));
+      cuts.push_back(std::move(cut));
+    }
+  }
+  return cuts;
+}
+
+}  // namespace
+
+Reason refuses_3x3(const Problem& problem, const DeviceInfo& device) {
+  if (Reason reason = cannot_read_nchw(problem)) return reason;
+  if (Reason reason = sums_in_half_throughout(problem)) return reason;
+  const Conv2d conv(problem);
+  if (Reason reason = cannot_read_rows(conv)) return reason;
+  return packed_too_large(conv, device);
+}
+
+void plan_3x3(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+              Plan& plan) {
+  const Conv2d conv(problem);
+  const int chunk = chunk_of(problem);
+  const RowsCut cut = choose(rows_cuts(problem, device, wanted), wanted);
+  const std::string text =
+      options(problem, device,
+              fmt::format("-DCONV2D_LX={} -DCONV2D_LY={} -DCONV2D_PARTS={} -DCONV2D_VECTORS={} "
+                          "-DCONV2D_STRIDE={}{}{}{}",
+                          cut.lx, cut.ly, cut.parts, cut.vectors, conv.stride_h,
+                          chunk > 0 ? fmt::format(" -DCONV2D_CHUNK={}", chunk) : "",
+                          fixed_map(conv, cut.parts > 1 && parts_need_fixed_map(chunk)),
+                          split_addresses(device)));
+  add_pack(conv, {cut.lx, cut.ly}, cut.rows, plan);
+  plan.launches.push_back(
+      {"conv2d_3x3.cl",
+       "conv2d_3x3",
+       text,
+       {round_up(cut.columns, cut.lx), round_up(cut.rows, cut.ly), conv.n * cut.parts},
+       {cut.lx, cut.ly, cut.parts},
+       arguments(
+           conv, "w_packed",
+           {conv.groups, conv.cg(), conv.h, conv.w, conv.kg(), conv.oh(), conv.ow(), conv.pad_t})});
+  plan.clocks = cut.clocks.predicted;
+}
+
+double clocks_3x3(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
+  return choose(rows_cuts(problem, device, wanted), wanted).clocks.predicted;
+}
+
+std::vector<Tiling> tilings_3x3(const Problem& problem, const DeviceInfo& device,
+                                const PlanOptions& wanted) {
+  return tilings<rows_cuts>(problem, device, wanted);
+}
+
+}  // namespace clam::conv2d_plan
