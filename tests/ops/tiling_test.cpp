@@ -123,7 +123,7 @@ TEST(tiling, clocks_are_those_of_the_largest_bound) {
 
 TEST(tiling, a_driver_takes_the_rows_of_its_compiler) {
   const auto costs = [](const DeviceInfo& device) {
-    const Cost& row = costs_of("dense_packed", Dtype::f32, Acc::f32, device).front();
+    const Cost row = costs_of("dense_packed", Dtype::f32, Acc::f32, device).front();
     return tiling_of(row, device).costs;
   };
   EXPECT_EQ(costs(board("rusticl", "25.0.7")), "Mesa 25");
@@ -131,7 +131,7 @@ TEST(tiling, a_driver_takes_the_rows_of_its_compiler) {
   EXPECT_EQ(costs(board("ARM Platform", "3.0")), "Mesa 26, borrowed");
   EXPECT_EQ(costs(generic_device()), "other");
   EXPECT_EQ(costs(gpu_device(find_gpu("t860"))), "other");
-  const Cost& lent = costs_of("attention_online", Dtype::f32, Acc::f32, generic_device()).front();
+  const Cost lent = costs_of("attention_online", Dtype::f32, Acc::f32, generic_device()).front();
   EXPECT_EQ(tiling_of(lent, generic_device()).costs, "Mesa 25, borrowed");
   EXPECT_EQ(lent["ROWS"], 4);
   EXPECT_THROW(lent["COLUMNS"], std::logic_error);

@@ -119,15 +119,15 @@ int Cost::operator[](const char* name) const {
   return std::atoi(tile.c_str() + at + start.size());
 }
 
-const std::vector<Cost>& costs_of(const std::string& kernel, Dtype dtype, Acc acc,
+const std::vector<Cost>& costs_of(std::string_view kernel, Dtype dtype, Acc acc,
                                   const DeviceInfo& device) {
   const std::string own = own_compiler(device);
   for (const std::string& compiler :
        {own, std::string(own == kOther ? kMesa25 : kMesa26), std::string(kMesa25)}) {
-    const auto rows = table().find({kernel, name(dtype), name(acc), compiler});
+    const auto rows = table().find({std::string(kernel), name(dtype), name(acc), compiler});
     if (rows != table().end()) return rows->second;
   }
-  throw std::logic_error("costs.json has no row of " + kernel);
+  throw std::logic_error(fmt::format("costs.json has no row of {}", kernel));
 }
 
 Tiling tiling_of(const Cost& cost, const DeviceInfo& device) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "accumulator.hpp"
@@ -52,7 +53,7 @@ struct Cost {
 /// The rows of a kernel, large tiles first: those of the device's compiler. Arm's driver takes
 /// those of Mesa 26, processors and other GPUs theirs, and what a compiler has no rows of, those
 /// of Mesa 25.
-const std::vector<Cost>& costs_of(const std::string& kernel, Dtype dtype, Acc acc,
+const std::vector<Cost>& costs_of(std::string_view kernel, Dtype dtype, Acc acc,
                                   const DeviceInfo& device);
 /// A candidate with the words of a row; "Mesa 26, borrowed" where the device has another compiler.
 Tiling tiling_of(const Cost& cost, const DeviceInfo& device);
