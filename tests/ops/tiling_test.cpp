@@ -182,6 +182,15 @@ TEST(tiling, a_tile_that_is_asked_for_changes_nothing_else) {
   }
 }
 
+TEST(tiling, a_matrix_that_batch_items_share_is_read_once) {
+  const DeviceInfo device = board("rusticl", "25.0.7");
+  const Problem problem =
+      Problem::parse("batch_matmul batch=64 batch_b=1 m=2 n=512 k=512 dtype=f32");
+  const auto all = find_variant(op_of(problem), "batch_matmul_nn").tilings(problem, device, {});
+  const double bytes = 4.0 * (64 * 2 * 512 + 512 * 512 + 64 * 2 * 512);
+  EXPECT_NEAR(all.front().clocks.dram, bytes / 27.2, 1);
+}
+
 TEST(tiling, every_tile_that_is_not_refused_can_be_asked_for) {
   const DeviceInfo device = board("rusticl", "25.0.7");
   const Problem problem = Problem::parse("dense m=192 n=512 k=512 dtype=f32");

@@ -84,9 +84,9 @@ Work work_of(const MatrixProduct& product, const MatrixCut& cut, const Cost& cos
   const auto right = static_cast<double>(product.right_size);
   const double output = size_of(product.dtype);
   work.bytes = 4 * fours * (cut.rows * left + cut.columns * right) + sums * output;
-  work.dram =
-      product.batch * (1.0 * product.m * product.k * left + 1.0 * product.n * product.k * right +
-                       1.0 * product.m * product.n * output);
+  work.dram = 1.0 * product.left_items * product.m * product.k * left +
+              1.0 * product.right_items * product.n * product.k * right +
+              1.0 * product.batch * product.m * product.n * output;
   return work;
 }
 
