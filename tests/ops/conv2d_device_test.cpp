@@ -130,10 +130,13 @@ TEST_F(conv2d_device, split_addresses_give_the_same_bits_on_either_way) {
 }
 
 TEST_F(conv2d_product_device, tiles_of_two_vectors_are_right_at_the_end_of_a_map) {
+  const std::vector<std::string> others = {"h=1 w=4", "h=1 w=5", "h=4 w=32", "h=7 w=7"};
+  std::vector<std::string> maps = test::of_this_run(others);
+  maps.insert(maps.end(), {"h=4 w=33", "h=9 w=13"});
   int of_two_vectors = 0;
   for (const std::string& dtype : dtypes()) {
     const char* acc = dtype == "f16" ? " acc=f16" : "";
-    for (const char* map : {"h=1 w=4", "h=1 w=5", "h=4 w=32", "h=4 w=33", "h=7 w=7", "h=9 w=13"}) {
+    for (const std::string& map : maps) {
       for (const char* filter : {"r=1", "r=3 pad=1", "r=2 stride=2 pad=1"}) {
         const Problem problem =
             parse(fmt::format("conv2d n=2 c=5 {} k=301 {}{}", map, filter, acc), dtype);
@@ -163,10 +166,11 @@ TEST_F(conv2d_product_device, every_number_of_parts_is_right) {
 
 /// Planes around a trip of the loops over them: of 1, 4, 8, 16 and 32.
 TEST_F(conv2d_product_device, sums_are_right_at_the_ends_of_trips) {
+  const std::vector<int> counts = {1, 3, 4, 7, 8, 9, 15, 16, 17, 28, 31, 32, 33, 63, 64, 71};
   for (const std::string& dtype : dtypes()) {
     for (const char* acc : {"", " acc=chunk", " acc=f16"}) {
       if (*acc != 0 && dtype == "f32") continue;
-      for (const int c : {1, 3, 4, 7, 8, 9, 15, 16, 17, 28, 31, 32, 33, 63, 64, 71}) {
+      for (const int c : test::of_this_run(counts)) {
         for (const int cores : {1, 64}) {
           const bool rows = c % 2 == 1;
           const Problem problem = parse(
@@ -180,8 +184,9 @@ TEST_F(conv2d_product_device, sums_are_right_at_the_ends_of_trips) {
 }
 
 TEST_F(conv2d_device, sums_whole_and_in_parts_are_right_at_the_edges_of_parts) {
+  const std::vector<int> counts = {15, 16, 17, 63, 64, 65, 68, 69};
   for (const char* rest : {"h=4 w=8 k=5 r=1", "h=2 w=8 k=5 r=3 pad=1", "h=2 w=3 k=5 r=3 pad=1"}) {
-    for (const int c : {15, 16, 17, 63, 64, 65, 68, 69}) {
+    for (const int c : test::of_this_run(counts)) {
       const Problem problem = parse(fmt::format("conv2d c={} {}", c, rest));
       SCOPED_TRACE(problem.text());
       const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());

@@ -421,26 +421,27 @@ void expect_caught(const HostTensor& faulty, const Expected& expected, const cha
 }
 
 TEST(conv2d, exact_catches_swapped_channels_and_products_left_out) {
-  test::for_each_case("conv2d", [](const Problem& problem) {
-    const Conv2d conv(problem);
-    const Tensors inputs = make_inputs(problem, data_set("exact"), kSeed);
-    const Expected expected = reference(problem, inputs, Check::exact);
-    const HostTensor y = y_rounded(problem, expected);
-    const auto without_from = [&](std::int64_t product) {
-      const Tensors fewer = conv2d_faults::without_products_from(problem, inputs, product);
-      return y_rounded(problem, reference(problem, fewer, Check::hard));
-    };
-    const std::int64_t taps = std::int64_t{conv.r} * conv.s, all = conv.products();
-    expect_caught(without_from(all - taps), expected, "dropped last channel");
-    const bool row = conv2d_faults::is_ever_inside(conv.r - 1, conv.stride_h, conv.pad_t,
-                                                   conv.dilation_h, conv.h, conv.oh());
-    const bool column = conv2d_faults::is_ever_inside(conv.s - 1, conv.stride_w, conv.pad_l,
-                                                      conv.dilation_w, conv.w, conv.ow());
-    if (row) expect_caught(without_from(all - conv.s), expected, "dropped last row of taps");
-    if (row && column) expect_caught(without_from(all - 1), expected, "dropped last tap");
-    if (conv.kg() > 1)
-      expect_caught(conv2d_faults::swapped_channels(problem, y), expected, "swapped");
-  });
+  test::for_each_case(
+      test::of_this_run(proof_of(find_op("conv2d")).cases), [](const Problem& problem) {
+        const Conv2d conv(problem);
+        const Tensors inputs = make_inputs(problem, data_set("exact"), kSeed);
+        const Expected expected = reference(problem, inputs, Check::exact);
+        const HostTensor y = y_rounded(problem, expected);
+        const auto without_from = [&](std::int64_t product) {
+          const Tensors fewer = conv2d_faults::without_products_from(problem, inputs, product);
+          return y_rounded(problem, reference(problem, fewer, Check::hard));
+        };
+        const std::int64_t taps = std::int64_t{conv.r} * conv.s, all = conv.products();
+        expect_caught(without_from(all - taps), expected, "dropped last channel");
+        const bool row = conv2d_faults::is_ever_inside(conv.r - 1, conv.stride_h, conv.pad_t,
+                                                       conv.dilation_h, conv.h, conv.oh());
+        const bool column = conv2d_faults::is_ever_inside(conv.s - 1, conv.stride_w, conv.pad_l,
+                                                          conv.dilation_w, conv.w, conv.ow());
+        if (row) expect_caught(without_from(all - conv.s), expected, "dropped last row of taps");
+        if (row && column) expect_caught(without_from(all - 1), expected, "dropped last tap");
+        if (conv.kg() > 1)
+          expect_caught(conv2d_faults::swapped_channels(problem, y), expected, "swapped");
+      });
 }
 
 TEST(conv2d, hard_sets_catch_a_half_accumulator) {

@@ -273,7 +273,7 @@ void expect_same_bits_across_4_gib(const std::vector<std::string>& lines) {
 }
 
 TEST_F(dense_device, tiles_that_lie_across_4_gib_have_the_same_bits) {
-  expect_same_bits_across_4_gib(kOfAMali);
+  expect_same_bits_across_4_gib(test::of_this_run(kOfAMali));
 }
 
 TEST_F(dense_device, tiles_of_all_cases_across_4_gib_have_the_same_bits) {

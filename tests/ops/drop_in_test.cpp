@@ -66,7 +66,7 @@ TEST_F(drop_in, a_wrong_result_of_any_op_is_seen) {
     const char *op, *file, *from, *to, *output;
   };
   const std::vector<Fault> faults = {
-      {"dense", "dense.cl", "fma((float4)(out.alpha), sum, z)", "2.0f * sum", "y of dense"},
+      {"dense", "dense.cl", "fma((float4)(out.factor), sum, z)", "2.0f * sum", "y of dense"},
       {"batch_matmul", "batch_matmul.cl", "fma(scale, sum, addend)", "sum + addend",
        "c of batch_matmul"},
       {"conv2d", "conv2d.cl", "CONV2D_BIAS ? (float)b[k] : 0.0f", "0.0f", "y of conv2d"},
@@ -95,6 +95,7 @@ TEST_F(drop_in, a_wrong_result_of_any_op_is_seen) {
       {"box_nms", "nms_output.cl", "0.5f * (a + c)", "a + c", "out of box_nms"},
       {"torchvision_nms", "nms.cl", "((a) > (b))", "((a) + 0.1f > (b))", "of torchvision_nms"},
   };
+  for (const Fault& fault : faults) test::expect_in_a_kernel(fault.from);
   for (const Fault& fault : test::of_this_run(faults)) {
     const test::TemporaryFolder kernels, plans;
     write_plans(find_op(fault.op), plans.path());
@@ -110,7 +111,7 @@ TEST_F(drop_in, a_wrong_result_of_any_op_is_seen) {
 
 TEST_F(drop_in, a_kernel_that_no_plan_launches_is_named) {
   const test::TemporaryFolder plans;
-  write_plans(find_op("dense"), plans.path());
+  write_plans(find_op("concat"), plans.path());
   const test::Finished finished = run_drop_in(plans.path(), kSource + "/kernels");
   EXPECT_NE(finished.code, 0);
   EXPECT_TRUE(test::contains(finished.err, "no plan launches")) << finished.err;

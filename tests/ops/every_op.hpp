@@ -44,15 +44,19 @@ bool register_for_every_op(const char* name, const char* file, int line) {
       test::register_for_every_op<Fixture, name>(#name, __FILE__, __LINE__); \
   void name::TestBody()
 
-/// Calls body(problem) for every case of an op in both dtypes.
+/// Calls body(problem) for cases of an op in both dtypes.
 template <typename Body>
-void for_each_case(const std::string& op, const Body& body) {
+void for_each_case(const std::vector<std::string>& cases, const Body& body) {
   for (const char* dtype : {"f32", "f16"}) {
-    for (const Problem& problem : problems_of(proof_of(find_op(op)).cases, dtype)) {
+    for (const Problem& problem : problems_of(cases, dtype)) {
       SCOPED_TRACE(problem.text());
       body(problem);
     }
   }
+}
+template <typename Body>
+void for_each_case(const std::string& op, const Body& body) {
+  for_each_case(proof_of(find_op(op)).cases, body);
 }
 
 /// A problem and the variant of its op that launches kernels which none before it launched.

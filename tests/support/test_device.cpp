@@ -69,7 +69,7 @@ bool launches_new_kernel(const Plan& plan, std::set<std::string>& seen, const st
 std::vector<std::size_t> indices_of_this_run(std::size_t count) {
   std::vector<std::size_t> indices;
   Random random(seed());
-  const std::size_t step = is_weekly() ? 1 : 3;
+  const std::size_t step = is_weekly() ? 1 : 5;
   for (std::size_t first = 0; first < count; first += step) {
     const std::size_t last = std::min(first + step, count) - 1;
     indices.push_back(first +
@@ -78,7 +78,7 @@ std::vector<std::size_t> indices_of_this_run(std::size_t count) {
   return indices;
 }
 
-int random_problems_of_this_run(int all) { return is_weekly() ? all : (all + 2) / 3; }
+int random_problems_of_this_run(int all) { return is_weekly() ? all : (all + 4) / 5; }
 
 TemporaryFolder::TemporaryFolder() {
   path_ = (std::filesystem::temp_directory_path() / "clam-test-XXXXXX").string();

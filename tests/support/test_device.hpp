@@ -28,7 +28,7 @@ std::unique_ptr<Runtime> fresh_runtime(RuntimeOptions options = RuntimeOptions::
 /// The seed of random tests: CLAM_TEST_SEED, else fixed. Printed once, by main.
 std::uint64_t seed();
 
-/// The indices from 0 to count - 1 that this run holds: one of each three that follow one another,
+/// The indices from 0 to count - 1 that this run holds: one of each five that follow one another,
 /// which the seed draws, and with CLAM_TEST_WEEKLY all of them.
 std::vector<std::size_t> indices_of_this_run(std::size_t count);
 
@@ -40,7 +40,7 @@ std::vector<T> of_this_run(const std::vector<T>& all) {
   return chosen;
 }
 
-/// How many random problems of `all` this run draws: a third, and with CLAM_TEST_WEEKLY all.
+/// How many random problems of `all` this run draws: a fifth, and with CLAM_TEST_WEEKLY all.
 int random_problems_of_this_run(int all);
 
 /// Whether tests/weekly runs: then nothing is left out.

@@ -12,9 +12,9 @@ tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 box=       # the made-up machine of the running test
 problems=  # what the running test found wrong
 path=$PATH
-full=${CLAM_TEST_FULL:-}
+weekly=${CLAM_TEST_WEEKLY:-}
 export CLAM_TEST_JOBS=1 # one process a driver, unless a test says otherwise
-unset CLAM_DEVICE CLAM_DEBIAN_MIRROR CLAM_TEST_FULL CLAM_TEST_AGAIN CLAM_OPENCL_LIBRARY LD_LIBRARY_PATH
+unset CLAM_DEVICE CLAM_DEBIAN_MIRROR CLAM_TEST_FULL CLAM_TEST_WEEKLY CLAM_TEST_AGAIN CLAM_OPENCL_LIBRARY LD_LIBRARY_PATH
 
 # ---- the made-up machine ------------------------------------------------------------------------
 
@@ -49,7 +49,7 @@ make_machine() {
   echo 'echo "2 passed, 0 failed, 0 skipped"' >"$box/tree/tests/tools/tools_test.sh"
   echo 'echo "3 passed, 0 failed, 0 skipped"' >"$box/tree/tests/tools/aarch64_test.sh"
   echo 'echo "6 passed, 0 failed, 0 skipped"' >"$box/tree/tests/tools/debian_test.sh"
-  printf '%s\n' '# a comment' 'full slow.*  # 9 s' 'third slower.*' 'weekly slowest.*' 'once cli*_device.*' >"$box/tree/tests/support/slow.txt"
+  printf '%s\n' '# a comment' 'full slow.*  # 9 s' 'fifth slower.*' 'weekly slowest.*' 'once cli*_device.*' >"$box/tree/tests/support/slow.txt"
   make_packaging
   program cmake <<<'echo "cmake $*" >>"$BOX/calls"'
   program ninja <<<'echo "ninja $*" >>"$BOX/calls"'
@@ -1200,8 +1200,8 @@ test_new_op_refuses_what_is_no_name_or_exists() {
   says err 'kernels/dense.cl exists already; nothing was written'
 }
 
-# Slow, as it builds, so with --full only: a room passes its own test as new-op writes it.
-[[ -z $full ]] ||
+# Slow, as it builds, so in tests/weekly only: a room passes its own test as new-op writes it.
+[[ -z $weekly ]] ||
   test_new_op_writes_a_room_that_builds_and_passes() {
     copy_project
     run new-op shiny
