@@ -38,10 +38,10 @@ int most_sums(const Problem& problem, const DeviceInfo& device) {
 
 int widest_group(const BatchMatmul& product) { return product.tb ? kSquareLanes : kPanelLanes; }
 
-MatrixProduct product_of(const Problem& problem, const DeviceInfo& device) {
+TiledProduct product_of(const Problem& problem, const DeviceInfo& device) {
   constexpr double kMoves = 0.08;  // of the loop in parts, by the listings: _nt 0.06, chunks 0.08
   const BatchMatmul its(problem);
-  MatrixProduct product;
+  TiledProduct product;
   product.kernel = fmt::format("batch_matmul_{}{}", its.ta ? 't' : 'n', its.tb ? 't' : 'n');
   product.batch = its.batch;
   product.left_items = its.a.items;

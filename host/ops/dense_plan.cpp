@@ -82,11 +82,11 @@ const char* kernel_of(Weights weights) {
   return "";
 }
 
-MatrixProduct product_of(const Problem& problem, Weights weights, const DeviceInfo& device) {
+TiledProduct product_of(const Problem& problem, Weights weights, const DeviceInfo& device) {
   constexpr double kMoves = 0.06;  // of the loop in parts, by the listings
   const Dense dense(problem);
   const bool both = weights == Weights::both_packed, packed = both || weights == Weights::packed;
-  MatrixProduct product;
+  TiledProduct product;
   product.kernel = kernel_of(weights);
   product.m = dense.m;
   product.n = dense.n;

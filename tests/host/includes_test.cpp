@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 // includes_test.cpp - which file of host/ may include which.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -16,16 +19,30 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Files by their path below host/, and their text.
+/// Files by their path below a folder, and their text.
 using Files = std::map<std::string, std::string>;
+
+void add_files(const fs::path& folder, const fs::path& below, Files& files) {
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    const std::string extension = entry.path().extension().string();
+    if (extension != ".hpp" && extension != ".cpp" && extension != ".in") continue;
+    files[entry.path().lexically_relative(below).string()] = read_file(entry.path().string());
+  }
+}
 
 Files files_of_host() {
   const fs::path host = fs::path(CLAM_SOURCE_DIR) / "host";
   Files files;
-  for (const auto& entry : fs::recursive_directory_iterator(host)) {
-    const std::string extension = entry.path().extension().string();
-    if (extension != ".hpp" && extension != ".cpp" && extension != ".in") continue;
-    files[entry.path().lexically_relative(host).string()] = read_file(entry.path().string());
+  add_files(host, host, files);
+  return files;
+}
+
+/// All that is linked into one program.
+Files files_of_the_tree() {
+  const fs::path tree = CLAM_SOURCE_DIR;
+  Files files;
+  for (const char* folder : {"host", "tools", "bench", "tests"}) {
+    add_files(tree / folder, tree, files);
   }
   return files;
 }
@@ -100,6 +117,47 @@ class Circles {
   std::vector<std::string> path_, found_;
   std::set<std::string> done_;
 };
+
+/// Types outside unnamed namespaces that two files define by one name. They share their inline
+/// functions, destructors too: the linker keeps those of one.
+std::vector<std::string> defined_twice(const Files& files) {
+  static const std::regex opens("namespace(?: ([\\w:]+))? \\{"), closes("\\}  // namespace.*"),
+      defines("(?:struct|class|enum class|enum) (\\w+)(?: :.*| final.*)? \\{.*");
+  std::map<std::string, std::set<std::string>> files_of;
+  for (const auto& [file, text] : files) {
+    std::vector<std::string> inside;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      std::smatch part;
+      if (std::regex_match(line, part, opens)) {
+        inside.push_back(part[1]);
+      } else if (!inside.empty() && std::regex_match(line, closes)) {
+        inside.pop_back();
+      } else if (std::regex_match(line, part, defines) &&
+                 std::count(inside.begin(), inside.end(), "") == 0) {
+        files_of[fmt::format("{}::{}", fmt::join(inside, "::"), part[1].str())].insert(file);
+      }
+    }
+  }
+  std::vector<std::string> twice;
+  for (const auto& [name, where] : files_of) {
+    if (where.size() > 1) twice.push_back(fmt::format("{}: {}", name, fmt::join(where, ", ")));
+  }
+  return twice;
+}
+
+TEST(includes, no_type_is_defined_twice) {
+  EXPECT_EQ(defined_twice(files_of_the_tree()), std::vector<std::string>());
+}
+
+TEST(includes, a_type_that_is_defined_twice_is_seen) {
+  const std::string one = "namespace clam {\nstruct Product {\n};\n}  // namespace clam\n";
+  const std::string own =
+      "namespace clam {\nnamespace {\nclass Product : public Base {\n};\n}  // namespace\n"
+      "struct Product;\n}  // namespace clam\n";
+  EXPECT_EQ(defined_twice({{"host/check/a.hpp", one}, {"host/ops/b.hpp", one}, {"c.cpp", own}}),
+            (std::vector<std::string>{"clam::Product: host/check/a.hpp, host/ops/b.hpp"}));
+}
 
 TEST(includes, the_runtime_and_the_ops_know_nothing_of_what_checks_them) {
   const Files files = files_of_host();

@@ -12,14 +12,14 @@ constexpr int kVector = 4;
 constexpr int kSharing = 64;  ///< work-items of a group that shares k, at most
 
 /// Each part has its share of the lanes that a group has without parts.
-Group group_of_parts(const MatrixProduct& product, Group group, int parts) {
+Group group_of_parts(const TiledProduct& product, Group group, int parts) {
   const int most = std::min(product.most_lanes, kSharing / parts);
   const int lanes = std::clamp(group.x * group.y / parts, 1, most);
   const int x = std::min(group.x, lanes);
   return {x, lanes / x};
 }
 
-Reason cannot_have_tile(const MatrixProduct& product, const MatrixCut& cut,
+Reason cannot_have_tile(const TiledProduct& product, const MatrixCut& cut,
                         const DeviceInfo& device) {
   constexpr int kTwoVectorLanes = 16;
   if (product.highest > 0 && cut.rows > product.highest) {
@@ -40,7 +40,7 @@ Reason cannot_have_tile(const MatrixProduct& product, const MatrixCut& cut,
 }
 
 /// Items share k where a part is long enough to repay adding up, through local memory.
-Reason cannot_share(const MatrixProduct& product, const MatrixCut& cut, const DeviceInfo& device,
+Reason cannot_share(const TiledProduct& product, const MatrixCut& cut, const DeviceInfo& device,
                     int items_of_group) {
   constexpr int kLeast = 2 * kChunk;  // k of a part
   constexpr int kHalves = 16;         // sums carried in half; more would spill
@@ -63,7 +63,7 @@ Reason cannot_share(const MatrixProduct& product, const MatrixCut& cut, const De
                      device.local_mem_bytes);
 }
 
-Work work_of(const MatrixProduct& product, const MatrixCut& cut, const Cost& cost) {
+Work work_of(const TiledProduct& product, const MatrixCut& cut, const Cost& cost) {
   constexpr double kAddUp = 12;    // instructions for a sum of four, in parts
   constexpr double kMoves = 0.06;  // of the loop, where lanes of a part lie badly; by the listings
   constexpr double kWait = 0.03;   // an estimate: for the others' parts, which the model leaves out
@@ -92,7 +92,7 @@ Work work_of(const MatrixProduct& product, const MatrixCut& cut, const Cost& cos
 
 }  // namespace
 
-std::vector<MatrixCut> matrix_cuts(const MatrixProduct& product, const DeviceInfo& device,
+std::vector<MatrixCut> matrix_cuts(const TiledProduct& product, const DeviceInfo& device,
                                    const PlanOptions& wanted) {
   std::vector<MatrixCut> cuts;
   for (const Cost& cost : costs_of(product.kernel, product.dtype, product.acc, device)) {

@@ -13,7 +13,7 @@
 namespace clam {
 
 /// A product, and what a kernel makes of it.
-struct MatrixProduct {
+struct TiledProduct {
   std::string kernel;  ///< whose rows of costs.json apply
   int batch = 1, m = 0, n = 0, k = 0;
   int left_items = 1, right_items = 1;  ///< matrices of each operand: batch, or one for all
@@ -44,7 +44,7 @@ struct MatrixCut : Tiling {
 };
 
 /// Every tile that has a row in costs.json, whole and in parts.
-std::vector<MatrixCut> matrix_cuts(const MatrixProduct& product, const DeviceInfo& device,
+std::vector<MatrixCut> matrix_cuts(const TiledProduct& product, const DeviceInfo& device,
                                    const PlanOptions& wanted);
 
 }  // namespace clam
