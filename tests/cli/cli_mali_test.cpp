@@ -336,5 +336,50 @@ TEST(cli, mali_figures_writes_a_file) {
   EXPECT_NE(more.err.find("--figures takes --expectations"), std::string::npos) << more.err;
 }
 
+/// A results file in which the only node of conv1x1-348-2084 took 320 us.
+json with_conv1x1() {
+  json results =
+      json::parse(read_file(std::string(CLAM_SOURCE_DIR) + "/tests/cli/results/made-up-g1.json"));
+  results["clam"]["workloads"] = {
+      {{"name", "conv1x1-348-2084"},
+       {"nodes", {{{"row", results["clam"]["rows"][0]["name"]}, {"name", "conv1x1"}}}}}};
+  return results;
+}
+
+TEST(cli, mali_models_writes_a_line_for_a_workload) {
+  const TemporaryFolder folder;
+  const std::string page = folder.file("page.md"), results = folder.file("bench.json");
+  const auto line_of = [&](const std::vector<std::string>& more) {
+    write_file(page, "# a\n<!-- figures of models -->\nold\n<!-- end of figures -->\nb\n");
+    std::vector<std::string> words = {"--models", page, "--workload", "conv1x1-348-2084"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Finished finished = run_mali(words);
+    EXPECT_EQ(finished.code, 0) << finished.err;
+    const std::string text = read_file(page);
+    EXPECT_EQ(text.rfind("# a\n<!-- figures of models -->\n| model |", 0), 0u) << text;
+    EXPECT_FALSE(contains(text, "old")) << text;
+    const std::size_t at = text.find("| conv1x1-348-2084 | 1 | ");
+    return at == text.npos ? "none" : text.substr(at, text.find('\n', at) - at);
+  };
+  const std::string alone = line_of({});
+  EXPECT_EQ(std::count(alone.begin(), alone.end(), '|'), 5) << alone;
+
+  write_file(results, with_conv1x1().dump());
+  EXPECT_EQ(line_of({"--measured", results}), alone + " 0.32 |");
+  json invalid = with_conv1x1();
+  invalid["clam"]["rows"][0]["validity"] = "INVALID: condition 4";
+  write_file(results, invalid.dump());
+  EXPECT_EQ(line_of({"--measured", results}), alone) << "an INVALID row has no time";
+}
+
+TEST(cli, mali_models_refuses_what_it_cannot_use) {
+  const TemporaryFolder folder;
+  const std::string page = folder.file("page.md");
+  write_file(page, "<!-- figures of dense -->\n<!-- end of figures -->\n");
+  expect_refusal(run_mali({"--models", page}), 2, "is no section of models");
+  expect_refusal(run_mali({"--models", page, "--gate"}), 2, "--models takes --measured");
+  expect_refusal(run_mali({kQk, "--measured", page}), 2, "--measured goes with --models");
+}
+
 }  // namespace
 }  // namespace clam::test

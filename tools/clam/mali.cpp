@@ -18,6 +18,7 @@
 #include "mali/figures.hpp"
 #include "mali/gate.hpp"
 #include "mali_gate.hpp"
+#include "mali_models.hpp"
 #include "mali_report.hpp"
 #include "process/clean_end.hpp"
 #include "runtime/atomic_file.hpp"
@@ -28,7 +29,7 @@ namespace {
 struct MaliRequest {
   std::vector<std::string> words;
   std::optional<std::string> gpus;
-  std::string workload, dtype, acc, asm_dir, figures, costs, mesa = "debian13";
+  std::string workload, dtype, acc, asm_dir, figures, costs, models, measured, mesa = "debian13";
   bool judges_all = false, once = false, changed = false;
   GateRequest gate;
 
@@ -400,7 +401,46 @@ int write_costs(Cli& cli, const MaliRequest& request) {
   return code;
 }
 
+/// The table of a page that has a line for each embedded workload.
+int write_models(Cli& cli, const MaliRequest& request) {
+  const bool asks_more = request.judges() || request.gpus || !request.words.empty() ||
+                         !(request.asm_dir + request.figures + request.costs).empty();
+  if (asks_more) {
+    throw BadArgument("--models takes --measured, --workload, --dtype, --acc and --mesa only");
+  }
+  const CleanEnd clean_end;
+  const std::string text = read_file(request.models);
+  const auto page = [&](const std::string& table) {
+    return mali::with_sections(text, [&](const std::string& section) {
+      if (section == "models") return table;
+      throw BadArgument(
+          fmt::format("{}: {} is no section of models", request.models, in_quotes(section)));
+    });
+  };
+  page("");  // so that a page that cannot be written is refused at once
+  std::vector<ReportRow> measured;
+  if (!request.measured.empty()) measured = read_results(request.measured).rows;
+  std::vector<ModelLine> lines;
+  const std::vector<std::string> names =
+      request.workload.empty() ? workload_names() : std::vector{request.workload};
+  for (const std::string& name : names) {
+    Asked asked;
+    asked.workload = read_workload(name);
+    asked.problems = problems_of(*asked.workload, request);
+    cli.out.notice(name);
+    const std::vector<MaliReport> reports = compile_all(cli, request, asked);
+    lines.push_back(
+        {asked.workload->name, ModelSums(reports[0].rows), measured_us(*asked.workload, measured)});
+    lines.back().predicted.worst.clear();  // they point into the report
+  }
+  write_file(request.models, page(models_table(lines)));
+  cli.out.note(fmt::format("{} now has {} lines of models", request.models, lines.size()));
+  return kFine;
+}
+
 int run_mali(Cli& cli, const MaliRequest& request) {
+  if (!request.models.empty()) return write_models(cli, request);
+  if (!request.measured.empty()) throw BadArgument("--measured goes with --models");
   if (!request.costs.empty()) return write_costs(cli, request);
   if (!request.figures.empty()) return write_figures(cli, request);
   const Asked asked = read_words(request);
@@ -465,6 +505,10 @@ void add_mali(CLI::App& app, Cli& cli) {
                   "nothing is compiled");
   sub->add_option("--costs", request->costs,
                   "measure the rows of this file, kernels/costs.json, for a G610");
+  sub->add_option("--models", request->models,
+                  "write the table of models of this file, bench/README.md, for a G610");
+  sub->add_option("--measured", request->measured,
+                  "with --models: times of a device beside it, a file of clam-bench --json");
   sub->add_option("--expectations", request->gate.expectations,
                   "file of the gate (default tests/mali/mali_expectations.txt)");
   sub->footer(

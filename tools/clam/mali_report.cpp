@@ -87,35 +87,11 @@ std::string row_line(const MaliRow& row) {
       row.published.empty() ? "" : "  " + row.published);
 }
 
-/// The sums of a workload, each node as often as one run of the model has it.
-struct Sums {
-  mali::Interval us;
-  double floor_us = 0;
-  std::size_t nodes = 0;
-  int left_out = 0;  ///< nodes without a prediction
-  std::vector<const MaliRow*> worst;
+double excess(const MaliRow* row) {
+  return row->asked->calls * (middle(row->time->us) - row->floor_us);
+}
 
-  static double excess(const MaliRow* row) {
-    return row->asked->calls * (middle(row->time->us) - row->floor_us);
-  }
-  explicit Sums(const std::vector<MaliRow>& rows) : nodes(rows.size()) {
-    for (const MaliRow& row : rows) {
-      if (!row.time) {
-        ++left_out;
-        continue;
-      }
-      const double calls = row.asked->calls;
-      us += {calls * row.time->us.low, calls * row.time->us.high};
-      floor_us += calls * row.floor_us;
-      worst.push_back(&row);
-    }
-    std::sort(worst.begin(), worst.end(),
-              [](const MaliRow* a, const MaliRow* b) { return excess(a) > excess(b); });
-    if (worst.size() > kWorst) worst.resize(kWorst);
-  }
-};
-
-std::string sums_text(const Sums& sums, const Workload& workload) {
+std::string sums_text(const ModelSums& sums, const Workload& workload) {
   std::string text = fmt::format(
       "\n{}: {:.2f} to {:.2f} ms predicted for {}; floor {:.2f} ms{}\n"
       "farthest above the floor:\n",
@@ -124,7 +100,7 @@ std::string sums_text(const Sums& sums, const Workload& workload) {
       sums.left_out ? fmt::format("; {} of {} nodes have no prediction", sums.left_out, sums.nodes)
                     : "");
   for (const MaliRow* row : sums.worst) {
-    text += fmt::format("  {:>8.2f} ms  {} x {}\n", Sums::excess(row) / 1000, row->asked->calls,
+    text += fmt::format("  {:>8.2f} ms  {} x {}\n", excess(row) / 1000, row->asked->calls,
                         row->asked->node);
   }
   return text;
@@ -218,6 +194,22 @@ json row_json(const MaliRow& row) {
 
 }  // namespace
 
+ModelSums::ModelSums(const std::vector<MaliRow>& rows) : nodes(rows.size()) {
+  for (const MaliRow& row : rows) {
+    if (!row.time) {
+      ++left_out;
+      continue;
+    }
+    const double calls = row.asked->calls;
+    us += {calls * row.time->us.low, calls * row.time->us.high};
+    floor_us += calls * row.floor_us;
+    worst.push_back(&row);
+  }
+  std::sort(worst.begin(), worst.end(),
+            [](const MaliRow* a, const MaliRow* b) { return excess(a) > excess(b); });
+  if (worst.size() > kWorst) worst.resize(kWorst);
+}
+
 void print_kernels(Output& out, const MaliReport& report) {
   out.text(fmt::format("{}\n", title(report)));
   out.text(
@@ -235,7 +227,7 @@ void print_predictions(Output& out, const MaliReport& report, const Workload* wo
                   mali::kPredictedFor, "us (Mesa)", "floor us", "MAC/i", "launches", "calls",
                   "problem [variant]"));
   for (const MaliRow& row : report.rows) out.text(row_line(row));
-  if (workload) out.text(sums_text(Sums(report.rows), *workload));
+  if (workload) out.text(sums_text(ModelSums(report.rows), *workload));
 }
 
 json to_json(const MaliReport& report, const Workload* workload) {
@@ -251,7 +243,7 @@ json to_json(const MaliReport& report, const Workload* workload) {
   for (const MaliRow& row : report.rows) result["problems"].push_back(row_json(row));
   if (!report.rows.empty()) result["leaves_out"] = mali::leaves_out();
   if (!workload) return result;
-  const Sums sums(report.rows);
+  const ModelSums sums(report.rows);
   result["workload"] = {{"name", workload->name},
                         {"predicted_us", interval_json(sums.us)},
                         {"predicted_for", mali::kPredictedFor},
@@ -260,7 +252,7 @@ json to_json(const MaliReport& report, const Workload* workload) {
                         {"farthest_above_floor", json::array()}};
   for (const MaliRow* row : sums.worst) {
     result["workload"]["farthest_above_floor"].push_back(
-        {{"node", row->asked->node}, {"us", Sums::excess(row)}});
+        {{"node", row->asked->node}, {"us", excess(row)}});
   }
   return result;
 }

@@ -55,6 +55,16 @@ struct MaliReport {
   bool cannot_run = false;  ///< it cannot run here, rather than it went wrong
 };
 
+/// The sums of a model's nodes, each as often as one run has it.
+struct ModelSums {
+  mali::Interval us;  ///< predicted
+  double floor_us = 0;
+  std::size_t nodes = 0, left_out = 0;  ///< left out: nodes without a prediction
+  std::vector<const MaliRow*> worst;    ///< the farthest above their floor
+
+  explicit ModelSums(const std::vector<MaliRow>& rows);
+};
+
 /// One line a kernel: figures, hot loop, what is wrong with it.
 void print_kernels(Output& out, const MaliReport& report);
 /// One line a problem with its prediction; of a workload the sum, the floor and the worst nodes.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 #include <sstream>
@@ -261,7 +262,7 @@ std::string row_text(const Op& op, const Row& row, const std::vector<const Gpu*>
 
 constexpr std::string_view kBegin = "<!-- figures of ", kEnd = "<!-- end of figures -->";
 
-/// The op that a line begins a section of; empty where it begins none.
+/// What a line begins a section of, such as an op; empty where it begins none.
 std::string section_of(const std::string& line) {
   if (line.compare(0, kBegin.size(), kBegin) != 0) return "";
   const std::string rest = line.substr(kBegin.size());
@@ -300,7 +301,8 @@ std::vector<std::string> figures_defines() {
   return names;
 }
 
-std::string with_figures(std::string_view text, const Expectations& expectations) {
+std::string with_sections(std::string_view text,
+                          const std::function<std::string(const std::string&)>& table_of) {
   std::istringstream lines{std::string(text)};
   std::string result;
   bool any = false;
@@ -310,10 +312,16 @@ std::string with_figures(std::string_view text, const Expectations& expectations
     if (section.empty()) continue;
     any = true;
     skip_to_end(lines, section);
-    result += figures_table(find_op(section), expectations) + std::string(kEnd) + "\n";
+    result += table_of(section) + std::string(kEnd) + "\n";
   }
-  if (!any) throw BadArgument(fmt::format("there is no section '{}OP -->' to write", kBegin));
+  if (!any) throw BadArgument(fmt::format("there is no section '{}... -->' to write", kBegin));
   return result;
+}
+
+std::string with_figures(std::string_view text, const Expectations& expectations) {
+  return with_sections(text, [&](const std::string& section) {
+    return figures_table(find_op(section), expectations);
+  });
 }
 
 }  // namespace clam::mali

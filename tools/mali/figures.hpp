@@ -7,6 +7,7 @@
 //     <!-- end of figures -->
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,8 +26,11 @@ std::string figures_table(const Op& op, const Expectations& expectations);
 /// The defines of kernel files that tell rows apart.
 std::vector<std::string> figures_defines();
 
-/// The text with the table of every section written anew. Throws BadArgument for a section that
-/// does not end or is of no op, and for a text without any.
+/// The text with every section written anew by table_of(its name). Throws BadArgument for a section
+/// that does not end, and for a text without any.
+std::string with_sections(std::string_view text,
+                          const std::function<std::string(const std::string&)>& table_of);
+/// Of sections that are named after ops. Throws BadArgument for one of no op too.
 std::string with_figures(std::string_view text, const Expectations& expectations);
 
 }  // namespace clam::mali
