@@ -21,10 +21,10 @@
 // int. An absent b counts as zeros, and an absent r is not added; both may then be null. y may be
 // r, element on element; else no output overlaps an input.
 //
-// A work-item computes a tile of 4 channels x CONV2D_VECTORS vectors of 4 pixels. The second vector
-// lies half of all vectors behind the first. Where their number is odd, the last item has one.
-// With CONV2D_LOOSE a plane need not be whole vectors, and is read by elements. The last vector of
-// a map starts 4 pixels before its end.
+// A work-item computes a tile of CONV2D_CHANNELS channels x CONV2D_VECTORS vectors of 4 pixels. The
+// second vector lies half of all vectors behind the first. Where their number is odd, the last item
+// has one. With CONV2D_LOOSE a plane need not be whole vectors, and is read by elements. The last
+// vector of a map starts 4 pixels before its end.
 //
 // A launch has `n` products of each group: images, or 1 where a plane has the maps of all images.
 //
@@ -34,6 +34,7 @@
 //@define CLAM_F16         off            store tensors as half
 //@define CLAM_NATIVE      off            activations by native_exp2 and native_recip
 //@define CONV2D_ACC       0 {0,1,2}      sums in float, chunks, half
+//@define CONV2D_CHANNELS  4 {4,8}        channels of a tile; 8 with one vector alone
 //@define CONV2D_LX        16 {1,2,4,8,16,32,64}         work-items of a group along the pixels
 //@define CONV2D_LY        4 {1,2,4,8,16,32,64,128,256}  work-items of a group along k
 //@define CONV2D_PARTS     1 {1,2,3,4,6,8,12,16}         work-items that share the sums of a tile
@@ -49,6 +50,9 @@
 
 #ifndef CONV2D_ACC
 #define CONV2D_ACC 0
+#endif
+#ifndef CONV2D_CHANNELS
+#define CONV2D_CHANNELS 4
 #endif
 #ifndef CONV2D_LX
 #define CONV2D_LX 16
@@ -104,6 +108,9 @@
 #endif
 #if CONV2D_VECTORS != 1 && CONV2D_VECTORS != 2
 #error "conv2d_product.cl: CONV2D_VECTORS must be 1 or 2"
+#endif
+#if CONV2D_CHANNELS != 4 && (CONV2D_CHANNELS != 8 || CONV2D_VECTORS != 1)
+#error "conv2d_product.cl: CONV2D_CHANNELS must be 4, or 8 with CONV2D_VECTORS 1"
 #endif
 #if CONV2D_PARTS > 1 && CONV2D_LX * CONV2D_LY * CONV2D_PARTS > 64
 #error "conv2d_product.cl: groups have up to 64 work-items where sums are in parts"
@@ -253,12 +260,21 @@ S4 load_t(__global const T4* p) {
 }
 //@end
 
-#define WEIGHT_STEP (4 * CONV2D_LY * (uint)sizeof(S))
-#define SUMS (4 * CONV2D_VECTORS)
+#define CHANNELS CONV2D_CHANNELS
+#define WEIGHT_STEP (CHANNELS * CONV2D_LY * (uint)sizeof(S))
+#define SUMS (CHANNELS * CONV2D_VECTORS)
 
 // Sums are variables of their own: arrays cost Mesa's compilers a fifth of the loop. t0_1 is that
-// of channel 0 and vector 1 of pixels, and c0_1 what a loop carries of it.
-#define EACH_CHANNEL(DO, v) DO(0, x, v) DO(1, y, v) DO(2, z, v) DO(3, w, v)
+// of channel 0 and vector 1 of pixels, and c0_1 what a loop carries of it. `of` is its weight.
+#define FOUR_OF(DO, a, b, c, d, j, v) \
+  DO(a, weights##j.x, v) DO(b, weights##j.y, v) DO(c, weights##j.z, v) DO(d, weights##j.w, v)
+#if CHANNELS == 4
+#define EACH_WEIGHTS(DO, a) DO(0, a)
+#define EACH_CHANNEL(DO, v) FOUR_OF(DO, 0, 1, 2, 3, 0, v)
+#else
+#define EACH_WEIGHTS(DO, a) DO(0, a) DO(1, a)
+#define EACH_CHANNEL(DO, v) FOUR_OF(DO, 0, 1, 2, 3, 0, v) FOUR_OF(DO, 4, 5, 6, 7, 1, v)
+#endif
 #if CONV2D_VECTORS == 1
 #define EACH_VECTOR(DO, a) DO(0, a)
 #define EACH_SUM(DO) EACH_CHANNEL(DO, 0)
@@ -273,24 +289,24 @@ S4 load_t(__global const T4* p) {
 #define DECLARE(i, of, v) S4 t##i##_##v = (S4)(0.0f);
 #define BEGIN(i, of, v)
 #define END(i, of, v)
-#define HAND_OVER(i, of, v) sum[i + 4 * v] = t##i##_##v;
+#define HAND_OVER(i, of, v) sum[i + CHANNELS * v] = t##i##_##v;
 #elif ACC == 1
 #define DECLARE(i, of, v) float4 c##i##_##v = (float4)(0.0f);
 #define BEGIN(i, of, v) S4 t##i##_##v;
 #define END(i, of, v) c##i##_##v += widen(t##i##_##v);
-#define HAND_OVER(i, of, v) sum[i + 4 * v] = c##i##_##v;
+#define HAND_OVER(i, of, v) sum[i + CHANNELS * v] = c##i##_##v;
 #else
 #define DECLARE(i, of, v) uint2 c##i##_##v = (uint2)(0);
 #define BEGIN(i, of, v) S4 t##i##_##v = as_half4(c##i##_##v);
 #define END(i, of, v) c##i##_##v = as_uint2(t##i##_##v);
-#define HAND_OVER(i, of, v) sum[i + 4 * v] = widen(as_half4(c##i##_##v));
+#define HAND_OVER(i, of, v) sum[i + CHANNELS * v] = widen(as_half4(c##i##_##v));
 #endif
 
 // The first product of a chunk is not added to a zero: Mesa 25 would then not multiply halves in
 // pairs.
-#define NEXT(i, of, v) t##i##_##v = fma((S4)(weights.of), x##v, t##i##_##v);
+#define NEXT(i, of, v) t##i##_##v = fma((S4)(of), x##v, t##i##_##v);
 #if ACC == 1
-#define FIRST(i, of, v) t##i##_##v = (S4)(weights.of) * x##v;
+#define FIRST(i, of, v) t##i##_##v = (S4)(of) * x##v;
 #else
 #define FIRST NEXT
 #endif
@@ -305,11 +321,14 @@ S4 load_t(__global const T4* p) {
     const S4 x##v = PIXELS(v); \
     EACH_CHANNEL(ADD, v)       \
   }
-#define ONE(ADD, i_at)                                                      \
-  {                                                                         \
-    const S4 weights = *(__global const S4*)PLACE(w, (i_at) * WEIGHT_STEP); \
-    EACH_VECTOR(WITH_X, ADD)                                                \
-    MOVE(x, in.plane);                                                      \
+#define WEIGHTS(j, i_at) \
+  const S4 weights##j =  \
+      *(__global const S4*)PLACE(w, (i_at) * WEIGHT_STEP + j * 4 * (uint)sizeof(S));
+#define ONE(ADD, i_at)          \
+  {                             \
+    EACH_WEIGHTS(WEIGHTS, i_at) \
+    EACH_VECTOR(WITH_X, ADD)    \
+    MOVE(x, in.plane);          \
   }
 #define FOUR(ADD, i_at) ONE(ADD, i_at) ONE(NEXT, i_at + 1) ONE(NEXT, i_at + 2) ONE(NEXT, i_at + 3)
 
@@ -494,12 +513,15 @@ void sum_slowly(__global const char* x, __global const char* w, int planes, Plan
     float4 sum = (float4)(0.0f);
     for (int pixel = 0; pixel < 4; ++pixel) {
       const float one =
-          sum_one(x + i / 4 * in.second + pixel * SIZE, w + i % 4 * (uint)sizeof(S), planes, in);
+          sum_one(x + i / CHANNELS * in.second + pixel * SIZE,
+                  w + i % CHANNELS * (uint)sizeof(S), planes, in);
       sum = (float4)(sum.yzw, one);
     }
     if (CONV2D_PARTS > 1) hand_on(sum, i, partial);
-    if (CONV2D_PARTS == 1 && i % 4 < out.channels) {
-      finish(sum, bias_of(i % 4, out), out.at + i % 4 * out.map, i < 4 ? place0 : place1, out);
+    const int channel = i % CHANNELS;
+    if (CONV2D_PARTS == 1 && channel < out.channels) {
+      finish(sum, bias_of(channel, out), out.at + channel * out.map,
+             i < CHANNELS ? place0 : place1, out);
     }
   }
 }
@@ -510,8 +532,8 @@ void sum_slowly(__global const char* x, __global const char* w, int planes, Plan
 // conv2d_product_pack: a work-item reads it from its first element to its last.
 //@kernel conv2d_product
 //@arg    0  p        in   T[n*groups*planes*plane]  in elements
-//@arg    1  wp       in   S[groups*ceil(k/(4*CONV2D_LY))*planes*taps*4*CONV2D_LY]
-//@layout as conv2d_product_pack writes it
+//@arg    1  wp       in   S[groups*ceil(k/(CONV2D_CHANNELS*CONV2D_LY))*planes*taps*CONV2D_CHANNELS*CONV2D_LY]
+//@layout as conv2d_product_pack writes it, with a CONV2D_LY of CONV2D_CHANNELS/4*CONV2D_LY
 //@arg    2  b        in   T[groups*k]
 //@arg    3  r        in   T[images*groups*k*map]
 //@arg    4  y        out  T[images*groups*k*map]  may be r
@@ -533,7 +555,7 @@ void sum_slowly(__global const char* x, __global const char* w, int planes, Plan
 //@arg    20 next     int  elements of y from a row to the next
 //@null   b if CONV2D_BIAS==0
 //@null   r if CONV2D_RESIDUAL==0
-//@global ceil(ceil(vectors/CONV2D_VECTORS)/CONV2D_LX)*CONV2D_LX ceil(k/(4*CONV2D_LY))*CONV2D_LY n*groups*CONV2D_PARTS
+//@global ceil(ceil(vectors/CONV2D_VECTORS)/CONV2D_LX)*CONV2D_LX ceil(k/(CONV2D_CHANNELS*CONV2D_LY))*CONV2D_LY n*groups*CONV2D_PARTS
 //@local  CONV2D_LX CONV2D_LY CONV2D_PARTS
 //@needs  groups >= 1, planes >= 1, range >= 1, vectors >= 1, taps >= 1, phases >= 1, k >= 1
 //@needs  turn >= 0, turn < phases, width >= 1, row >= 1, (CONV2D_PARTS-1)*range < planes
@@ -545,7 +567,7 @@ __kernel GROUP void conv2d_product(__global const T* p, __global const S* wp, __
                                    int width, int row, int next) {
   __local float4 partial[PARTIAL_SIZE];
   const int middle = CONV2D_VECTORS == 1 ? 0 : vectors >> 1, tiles = vectors - middle;
-  const int own = get_global_id(0), channel = (int)get_global_id(1) * 4, z = get_group_id(2);
+  const int own = get_global_id(0), channel = (int)get_global_id(1) * CHANNELS, z = get_group_id(2);
   // In parts every item stays, for the barrier; those without a tile share the last one's work.
   if (CONV2D_PARTS == 1 && (own >= tiles || channel >= k)) return;
   const int first = CONV2D_PARTS == 1 ? own : min(own, tiles - 1);
@@ -554,7 +576,7 @@ __kernel GROUP void conv2d_product(__global const T* p, __global const S* wp, __
   const int begin = part * range, count = max(min(range, planes - begin), 0);
   const int panel = group * (int)get_num_groups(1) + (int)get_group_id(1);
   const uint w_at = (panel * planes + begin) * taps * WEIGHT_STEP +
-                    (int)get_local_id(1) * 4 * (uint)sizeof(S);
+                    (int)get_local_id(1) * CHANNELS * (uint)sizeof(S);
   const Outputs out = {(__global const char*)b, (__global const char*)r, (__global char*)y,
                        (z * k + channel) * map * SIZE, map * SIZE, (group * k + channel) * SIZE,
                        k - channel, width, row, next};
@@ -576,10 +598,10 @@ __kernel GROUP void conv2d_product(__global const T* p, __global const S* wp, __
     float4 sum[SUMS];
     sum_taps(sum, ADDRESS(p, x_at), ADDRESS(wp, w_at), count, in);
 #if CONV2D_PARTS == 1
-#define FINISH(i, of, v) finish_channel(i, sum[i], sum[SUMS - 4 + i], place0, place1, out);
+#define FINISH(i, of, v) finish_channel(i, sum[i], sum[SUMS - CHANNELS + i], place0, place1, out);
     EACH_CHANNEL(FINISH, 0)
 #else
-#define HAND_ON(i, of, v) hand_on(sum[i + 4 * v], i + 4 * v, partial);
+#define HAND_ON(i, of, v) hand_on(sum[i + CHANNELS * v], i + CHANNELS * v, partial);
     EACH_SUM(HAND_ON)
 #endif
   }
@@ -590,14 +612,15 @@ __kernel GROUP void conv2d_product(__global const T* p, __global const S* wp, __
   if (part >= SUMS || own >= tiles) return;
   for (int j = 0; j < (SUMS + CONV2D_PARTS - 1) / CONV2D_PARTS; ++j) {
     const int i = part + j * CONV2D_PARTS;
-    if (i >= SUMS || i % 4 >= out.channels) continue;
+    if (i >= SUMS || i % CHANNELS >= out.channels) continue;
     __local const float4* from = partial + i * LANES + lane;
     float4 total = *from;
     for (int q = 1; q < CONV2D_PARTS; ++q) {
       from += SUMS * LANES;
       total += *from;
     }
-    finish(total, bias_of(i % 4, out), out.at + i % 4 * out.map, i < 4 ? place0 : place1, out);
+    finish(total, bias_of(i % CHANNELS, out), out.at + i % CHANNELS * out.map,
+           i < CHANNELS ? place0 : place1, out);
   }
 #endif
 }

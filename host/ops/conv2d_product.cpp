@@ -44,7 +44,11 @@ struct ProductKind {
 
 /// Tiles and groups.
 struct ProductCut : Tiling {
-  int vectors = 1, parts = 1, lx = 16, ly = 4, range = 0;
+  int channels = kTile, vectors = 1, parts = 1, lx = 16, ly = 4, range = 0;
+
+  int sums() const { return channels * vectors; }  ///< vectors of 4 sums
+  /// Tiles of four channels that a group has, as conv2d_product_pack counts them.
+  int fours() const { return channels / kTile * ly; }
 };
 
 constexpr double kLongActivation = 100;  ///< instructions; shorter ones spare the registers
@@ -68,25 +72,24 @@ double instructions_of_end(const Product& product, const ProductKind& kind, cons
   constexpr double kFinish = 25, kEdge = 45, kPlace = 25, kHandOn = 28, kTake = 9;
   const double finish = kFinish + kind.activation + (product.flat() ? 0 : kEdge);
   const double place = product.flat() ? 0 : kPlace * cut.vectors;
-  const int sums = kTile * cut.vectors;
-  if (cut.parts == 1) return place + sums * finish;
-  return place + kHandOn * cut.vectors +
-         ceil_div(sums, cut.parts) * (finish + kTake * (cut.parts - 1));
+  if (cut.parts == 1) return place + cut.sums() * finish;
+  return place + kHandOn * cut.sums() / kTile +
+         ceil_div(cut.sums(), cut.parts) * (finish + kTake * (cut.parts - 1));
 }
 
 /// What a work-item hands to the other parts, takes from them, and stores.
 double bytes_of_end(const ProductKind& kind, const ProductCut& cut) {
   constexpr double kSum = kTile * sizeof(float);
-  const int sums = kTile * cut.vectors, own = ceil_div(sums, cut.parts);
+  const int own = ceil_div(cut.sums(), cut.parts);
   const double stored = static_cast<double>(own * kTile * size_of(kind.dtype));
-  return cut.parts == 1 ? stored : stored + kSum * (sums + own * cut.parts);
+  return cut.parts == 1 ? stored : stored + kSum * (cut.sums() + own * cut.parts);
 }
 
 Work work_of(const Product& product, const ProductKind& kind, const ProductCut& cut,
              const Cost& cost) {
   constexpr double kTap = 25, kAround = 100;
   const int columns = ceil_div(ceil_div(product.vectors, cut.vectors), cut.lx);
-  const int rows = ceil_div(ceil_div(product.k, kTile), cut.ly);
+  const int rows = ceil_div(ceil_div(product.k, cut.channels), cut.ly);
   const int range = std::min(cut.range, product.planes);
   const double rest = is_whole(product, kind, cut) ? 0 : range % trip_of(kind.acc) / 4 + range % 4;
   const double plane = cost.numbers.at(0) + (product.loose ? kLooseVector * cut.vectors : 0);
@@ -98,12 +101,12 @@ Work work_of(const Product& product, const ProductKind& kind, const ProductCut& 
   work.instructions = product.taps * (range * plane + rest * 8 + kTap) + kAround +
                       instructions_of_end(product, kind, cut);
   work.bytes =
-      product.taps * range * (kTile * kind.weight_size() + vector) + bytes_of_end(kind, cut);
+      product.taps * range * (cut.channels * kind.weight_size() + vector) + bytes_of_end(kind, cut);
   work.dram = (product.elements() + outputs) * element;
   return work;
 }
 
-/// Mesa's compilers keep the sums of two vectors in registers, but not beside a long activation,
+/// Mesa's compilers keep the sums of a large tile in registers, but not beside a long activation,
 /// nor where parts have a rest.
 Reason cannot_have(const Product& product, const ProductKind& kind, const ProductCut& cut,
                    std::int64_t most_parts) {
@@ -111,10 +114,11 @@ Reason cannot_have(const Product& product, const ProductKind& kind, const Produc
   if (cut.parts > 1 && cut.range * (cut.parts - 1) >= product.planes) {
     return fmt::format("{} planes leave a part without any", product.planes);
   }
-  if (cut.vectors == 1) return {};
-  if (product.loose) return "vectors of such maps are read by elements";
+  if (cut.sums() == kTile) return {};
+  if (most_parts < 2) return "a group has one work-item, and cannot pack the weights";
+  if (cut.vectors > 1 && product.loose) return "vectors of such maps are read by elements";
   const bool has_rest = cut.parts > 1 && !is_whole(product, kind, cut);
-  if (kind.activation >= kLongActivation || has_rest) return "two vectors would spill";
+  if (kind.activation >= kLongActivation || has_rest) return "so many sums would spill";
   return {};
 }
 
@@ -191,7 +195,8 @@ ProductCut with_lanes(ProductCut cut, int items, const Product& product, const P
   const int lanes = floor_power_of_two(std::max(items / cut.parts, 1));
   std::optional<ProductCut> best;
   for (cut.lx = std::min(lanes, widest); cut.lx >= 1; cut.lx /= 2) {
-    cut.ly = std::min(lanes / cut.lx, kConvHighest);
+    cut.ly = std::min(lanes / cut.lx, kConvHighest * kTile / cut.channels);
+    if (cut.fours() > items) cut.ly = std::max(cut.ly / 2, 1);
     cut.clocks = clocks_of(work_of(product, kind, cut, cost), device);
     if (!best || cut.clocks.predicted < best->clocks.predicted) best = cut;
   }
@@ -208,7 +213,7 @@ std::vector<ProductCut> product_cuts(const Product& product, const ProductKind& 
   std::vector<ProductCut> cuts;
   for (const Cost& cost : costs_of("conv2d_product", kind.dtype, kind.acc, device)) {
     for (const int parts : Conv2d::kProductParts) {
-      ProductCut cut{tiling_of(cost, device), cost["VECTORS"], parts};
+      ProductCut cut{tiling_of(cost, device), cost["CHANNELS"], cost["VECTORS"], parts};
       cut.words += fmt::format(",PARTS={}", parts);
       cut.range = ceil_div(product.planes, trip * parts) * trip;
       cut.refused = cannot_have(product, kind, cut, most_parts);
@@ -242,8 +247,9 @@ Launch product_launch(const Problem& problem, const Product& product, const Prod
   };
   const int size = static_cast<int>(size_of(kind.dtype));
   const std::string options = fmt::format(
-      "{}-DCONV2D_LX={} -DCONV2D_LY={} -DCONV2D_PARTS={} -DCONV2D_VECTORS={}{}{}{}{}{}{}{}",
+      "{}-DCONV2D_LX={} -DCONV2D_LY={} -DCONV2D_PARTS={} -DCONV2D_VECTORS={}{}{}{}{}{}{}{}{}",
       kind.dtype == Dtype::f16 ? "-DCLAM_F16 " : "", cut.lx, cut.ly, cut.parts, cut.vectors,
+      cut.channels == kTile ? "" : fmt::format(" -DCONV2D_CHANNELS={}", cut.channels),
       sums_option(kind.acc), flag(is_whole(product, kind, cut), "WHOLE"),
       flag(product.flat(), "FLAT"), flag(product.loose, "LOOSE"),
       flag(product.groups > 1, "GROUPED"), split_addresses(device),
@@ -253,7 +259,7 @@ Launch product_launch(const Problem& problem, const Product& product, const Prod
           "conv2d_product",
           options,
           {round_up(ceil_div(product.vectors, cut.vectors), cut.lx),
-           round_up(ceil_div(product.k, kTile), cut.ly),
+           round_up(ceil_div(product.k, cut.channels), cut.ly),
            std::int64_t{product.groups} * product.images * cut.parts},
           {cut.lx, cut.ly, cut.parts},
           {BufferArg{planes},
@@ -403,16 +409,16 @@ Launch moving_launch(const Conv2d& conv, const Choice& choice, const DeviceInfo&
 void add_packed_weights(const Product& product, const ProductKind& kind, const ProductCut& cut,
                         Plan& plan) {
   const int taps = product.planes * product.taps;
+  const int lx = std::max(cut.lx * kTile / cut.channels, 1), ly = cut.fours();
   plan.buffers.push_back(
-      {"w_packed", BufferSpec::Role::packed, packed_bytes(product, kind, cut.ly)});
+      {"w_packed", BufferSpec::Role::packed, packed_bytes(product, kind, cut.fours())});
   plan.pack.push_back(
       {"conv2d_product.cl",
        "conv2d_product_pack",
        fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={}{}",
-                   kind.dtype == Dtype::f16 ? "-DCLAM_F16 " : "", cut.lx, cut.ly,
-                   sums_option(kind.acc)),
-       {round_up(taps, cut.lx), round_up(ceil_div(product.k, kTile), cut.ly), product.groups},
-       {cut.lx, cut.ly, 1},
+                   kind.dtype == Dtype::f16 ? "-DCLAM_F16 " : "", lx, ly, sums_option(kind.acc)),
+       {round_up(taps, lx), round_up(ceil_div(product.k, kTile), ly), product.groups},
+       {lx, ly, 1},
        {BufferArg{"w"}, BufferArg{"w_packed"}, product.k, product.planes, cut.range, product.taps,
         product.columns}});
 }

@@ -102,7 +102,8 @@ TEST(plan, why_says_where_halves_are_slower_and_what_mends_it) {
   const std::string slower = note("dense m=192 n=512 k=512 dtype=f16");
   EXPECT_NE(slower.find("dtype=f16 with float sums is predicted to take 1."), std::string::npos);
   EXPECT_NE(slower.find("acc=chunk 0."), std::string::npos) << slower;
-  EXPECT_NE(note("conv2d c=512 h=32 w=32 k=512 r=1 dtype=f16"), "");
+  EXPECT_NE(note("conv2d c=512 h=32 w=32 k=512 r=3 pad=1 algo=direct dtype=f16"), "");
+  EXPECT_EQ(note("conv2d c=512 h=32 w=32 k=512 r=1 dtype=f16"), "");
   EXPECT_EQ(note("dense m=192 n=512 k=512 dtype=f32"), "");
   EXPECT_EQ(note("dense m=192 n=512 k=512 dtype=f16 acc=chunk"), "");
   EXPECT_EQ(note("softmax shape=4x8 dtype=f16"), "");

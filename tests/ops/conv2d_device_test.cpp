@@ -42,7 +42,9 @@ using conv2d_device = test::OpDevice;
 class conv2d_product_device : public test::OpDevice {
  protected:
   static void expect_right_on_cores(int cores, const Problem& problem, const std::string& variant) {
-    const Plan plan = on_cores(cores, problem, variant);
+    expect_right(on_cores(cores, problem, variant), problem);
+  }
+  static void expect_right(const Plan& plan, const Problem& problem) {
     SCOPED_TRACE(problem.text() + plan.launches.back().options);
     const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
     Trial trial(test::runtime(), plan);
@@ -143,14 +145,33 @@ TEST_F(conv2d_product_device, tiles_of_two_vectors_are_right_at_the_end_of_a_map
         for (const char* variant : {"conv2d_product", "conv2d_product_rows"}) {
           if (find_variant(op_of(problem), variant).refuses(problem, test::runtime().device()))
             continue;
-          const Plan plan = on_cores(1, problem, variant);
-          of_two_vectors += test::contains(plan.launches.back().options, "VECTORS=2");
-          expect_right_on_cores(1, problem, variant);
+          const DeviceInfo device = test::runtime().device();
+          const std::string tile = "CHANNELS=4,VECTORS=2,PARTS=1";
+          try {
+            expect_right(make_plan(problem, device, {variant, 0, tile}), problem);
+            ++of_two_vectors;
+          } catch (const Unsupported&) {  // the map is read by elements
+          }
         }
       }
     }
   }
   EXPECT_GE(of_two_vectors, 8);
+}
+
+/// k ends in the first and in the second four channels of a tile. Maps are whole vectors, or not.
+TEST_F(conv2d_product_device, tiles_of_eight_channels_are_right_at_the_end_of_k) {
+  for (const std::string& dtype : dtypes()) {
+    const char* acc = dtype == "f16" ? " acc=f16" : "";
+    for (const char* rest : {"h=4 w=8 k=3 r=1", "h=5 w=5 k=77 r=1", "h=3 w=5 k=14 r=3 pad=1"}) {
+      const Problem problem = parse(fmt::format("conv2d n=2 c=64 {}{}", rest, acc), dtype);
+      for (const int parts : {1, 4}) {
+        const std::string tile = fmt::format("CHANNELS=8,VECTORS=1,PARTS={}", parts);
+        expect_right(make_plan(problem, test::runtime().device(), {"conv2d_product", 0, tile}),
+                     problem);
+      }
+    }
+  }
 }
 
 /// The last part is shorter than the others. Other tests take those of a power of two.
@@ -339,6 +360,19 @@ struct FileFault {
   const char* file;
   test::KernelFault fault;
 };
+
+/// A tile that no small problem is planned with here.
+TEST_F(conv2d_broken, second_four_channels_by_the_weights_of_the_first_are_caught) {
+  const test::TemporaryFolder folder;
+  test::break_kernel(folder, "conv2d_product.cl", "+ j * 4 * (uint)sizeof(S)", "");
+  const auto broken = test::runtime_with_kernels(folder);
+  const Problem problem = parse("conv2d c=64 h=5 w=5 k=13 r=1");
+  const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
+  const PlanOptions wanted{"conv2d_product", 0, "CHANNELS=8,VECTORS=1,PARTS=1"};
+  Trial trial(*broken, make_plan(problem, broken->device(), wanted));
+  const Reference reference = expected(problem, inputs, Check::exact);
+  EXPECT_FALSE(compare_all(reference, run(trial, inputs), {}, 1).pass());
+}
 
 TEST_F(conv2d_broken, broken_kernels_are_caught) {
   const char *three_by_three = "conv2d_3x3.cl", *nhwc = "conv2d_nhwc.cl";

@@ -266,10 +266,11 @@ TEST(conv2d, tiles_of_conv2d_product_are_what_registers_hold) {
   EXPECT_TRUE(test::contains(options("f32", "c=512"), "VECTORS=2 -DCONV2D_WHOLE=1"));
   EXPECT_FALSE(test::contains(options("f32", "c=511"), "WHOLE"));
   EXPECT_TRUE(test::contains(options("f32", "c=512 act=gelu"), "VECTORS=1"));
-  EXPECT_TRUE(test::contains(options("f16", "c=512"), "VECTORS=1"));
+  EXPECT_TRUE(test::contains(options("f16", "c=512"), "VECTORS=1 -DCONV2D_CHANNELS=8"));
+  EXPECT_FALSE(test::contains(options("f16", "c=512 act=gelu"), "CHANNELS=8"));
   EXPECT_TRUE(test::contains(options("f16", "c=512 acc=chunk"), "VECTORS=1 -DCONV2D_ACC=1"));
-  EXPECT_TRUE(
-      test::contains(options("f16", "c=512 acc=f16"), "VECTORS=2 -DCONV2D_ACC=2 -DCONV2D_WHOLE=1"));
+  EXPECT_TRUE(test::contains(options("f16", "c=512 acc=f16"),
+                             "CHANNELS=8 -DCONV2D_ACC=2 -DCONV2D_WHOLE=1"));
 }
 
 TEST(conv2d, planes_are_x_or_what_takes_the_least_time_to_move) {

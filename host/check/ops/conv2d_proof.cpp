@@ -358,8 +358,9 @@ OpProof conv2d_proof() {
       "conv2d",
       product_sets::all(exact),
       reference,
-      // Tiles are 4 channels x 4 pixels, or 4 x 8 in conv2d_product and up to 4 x 4 pixels in
-      // conv2d_depthwise; groups are 16 or 4 tiles along the map and 4 or 1 along the channels.
+      // Tiles are 4 channels x 4 pixels, or 4 x 8 and 8 x 4 in conv2d_product and up to 4 x 4
+      // pixels in conv2d_depthwise; groups are 16 or 4 tiles along the map and 4 or 1 along the
+      // channels.
       {
           // Small extents.
           "c=1 h=1 w=1 k=1 r=1",
