@@ -115,7 +115,7 @@ Reason cannot_have(const Product& product, const ProductKind& kind, const Produc
     return fmt::format("{} planes leave a part without any", product.planes);
   }
   if (cut.sums() == kTile) return {};
-  if (most_parts < 2) return "a group has one work-item, and cannot pack the weights";
+  if (cut.channels > kTile && most_parts < 2) return "a group of one work-item packs 4 channels";
   if (cut.vectors > 1 && product.loose) return "vectors of such maps are read by elements";
   const bool has_rest = cut.parts > 1 && !is_whole(product, kind, cut);
   if (kind.activation >= kLongActivation || has_rest) return "so many sums would spill";
