@@ -372,6 +372,22 @@ TEST(cli, mali_models_writes_a_line_for_a_workload) {
   EXPECT_EQ(line_of({"--measured", results}), alone) << "an INVALID row has no time";
 }
 
+TEST(cli, mali_models_counts_a_node_as_often_as_the_model_has_it) {
+  const TemporaryFolder folder;
+  const std::string page = folder.file("page.md"), results = folder.file("bench.json");
+  const std::string workload = folder.file("workload.json");
+  json model = json::parse(
+      read_file(std::string(CLAM_SOURCE_DIR) + "/bench/workloads/conv1x1-348-2084.json"));
+  for (json& node : model["nodes"]) node["calls"] = 3;
+  write_file(workload, model.dump());
+  write_file(page, "<!-- figures of models -->\n<!-- end of figures -->\n");
+  write_file(results, with_conv1x1().dump());
+  const Finished finished =
+      run_mali({"--models", page, "--measured", results, "--workload", workload});
+  EXPECT_EQ(finished.code, 0) << finished.err;
+  EXPECT_TRUE(contains(read_file(page), " | 0.96 |\n")) << read_file(page);
+}
+
 TEST(cli, mali_models_refuses_what_it_cannot_use) {
   const TemporaryFolder folder;
   const std::string page = folder.file("page.md");

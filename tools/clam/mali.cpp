@@ -401,7 +401,7 @@ int write_costs(Cli& cli, const MaliRequest& request) {
   return code;
 }
 
-/// The table of a page that has a line for each embedded workload.
+/// The table of a page that has a line for each embedded workload, or for --workload alone.
 int write_models(Cli& cli, const MaliRequest& request) {
   const bool asks_more = request.judges() || request.gpus || !request.words.empty() ||
                          !(request.asm_dir + request.figures + request.costs).empty();
