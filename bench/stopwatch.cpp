@@ -10,7 +10,6 @@
 #include <optional>
 #include <vector>
 
-#include "clam/program_cache.hpp"
 #include "runtime/embedded.hpp"
 
 namespace clam::bench {
@@ -25,10 +24,7 @@ std::size_t groups(const Work& work) { return work.items / work.group; }
 /// By a cache of its own: the kernel is not in the counts of the rows' programs.
 cl::Kernel empty_kernel(Runtime& runtime) {
   const KernelSource source{"peaks.cl", std::string(embedded_peaks().front().text), "embedded", ""};
-  ProgramCache programs(runtime.context(), runtime.queue().getInfo<CL_QUEUE_DEVICE>(),
-                        runtime.device(), ProgramCache::default_dir(),
-                        ProgramCache::limit_from_environment());
-  return programs.kernel(source, "", "peak_nothing");
+  return runtime.programs().kernel(source, "", "peak_nothing");
 }
 
 /// A buffer, what is sent to it, and what came back.

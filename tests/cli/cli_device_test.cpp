@@ -28,17 +28,19 @@ void expect_programs(const json& report, int built) {
 TEST(cli, info_shows_the_device) {
   CLAM_NEEDS_DEVICE();
   const DeviceInfo& device = runtime().device();
-  const Finished text = run_clam({"info"});
+  const TemporaryFolder cache;
+  const std::vector<std::string> environment{"CLAM_CACHE_DIR=" + cache.path()};
+  const Finished text = run_clam({"info"}, environment);
   EXPECT_EQ(text.code, 0);
-  for (const std::string& words : {device.name, device.driver_version, suite_cache()}) {
+  for (const std::string& words : {device.name, device.driver_version, cache.path()}) {
     EXPECT_TRUE(contains(text.out, words)) << words;
   }
   const Finished names = run_clam({"info", "-l"});
   EXPECT_TRUE(contains(names.out, ":0 ")) << names.out;
   EXPECT_TRUE(contains(names.out, device.name)) << names.out;
-  const json report = parse_out(run_clam({"info", "--json", "-"}));
+  const json report = parse_out(run_clam({"info", "--json", "-"}, environment));
   ASSERT_GE(report.at("devices").size(), 1u);
-  EXPECT_EQ(report["cache_dir"], suite_cache());
+  EXPECT_EQ(report["cache_dir"], cache.path());
   const json identity = report["devices"][0].at("identity");
   EXPECT_TRUE(identity.contains("gpu") && identity.contains("quirks")) << identity;
   EXPECT_TRUE(contains(text.out, "  identity: " + identity["text"].get<std::string>() + "\n"));

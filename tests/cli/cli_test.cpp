@@ -235,7 +235,6 @@ std::string on_terminal(const std::vector<std::string>& words, const char* no_co
   const pid_t child = ::forkpty(&terminal, nullptr, nullptr, nullptr);
   if (child == 0) {
     ::setenv("NO_COLOR", no_color, 1);
-    ::setenv("CLAM_CACHE_DIR", suite_cache().c_str(), 1);
     std::vector<char*> argv{const_cast<char*>(CLAM_BINARY)};
     for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);

@@ -15,23 +15,18 @@
 
 namespace clam::test {
 
-/// Programs are cached for the whole suite in a folder of its own.
-inline const std::string& suite_cache() {
-  static const TemporaryFolder folder;
-  return folder.path();
-}
-
-/// Runs clam. `environment` comes on top of a program cache that the suite shares.
+/// Runs clam with its own kernels. The program cache is that of the tests, unless `environment`
+/// names one.
 inline Finished run_clam(std::vector<std::string> words,
                          std::vector<std::string> environment = {}) {
   words.insert(words.begin(), CLAM_BINARY);
-  environment.insert(environment.begin(), {"CLAM_CACHE_DIR=" + suite_cache(), "CLAM_KERNEL_DIR="});
+  environment.insert(environment.begin(), "CLAM_KERNEL_DIR=");
   return run_command(words, environment);
 }
 
 /// Runs a shell command in which $CLAM is the program.
 inline Finished run_shell(const std::string& command, std::vector<std::string> environment = {}) {
-  environment.insert(environment.begin(), {"CLAM=" CLAM_BINARY, "CLAM_CACHE_DIR=" + suite_cache()});
+  environment.insert(environment.begin(), "CLAM=" CLAM_BINARY);
   return run_command({"/bin/sh", "-c", command}, environment);
 }
 

@@ -103,12 +103,12 @@ std::string text_of(const std::vector<unsigned char>& value) {
 /// Whether the same was done already, with nothing written by the host since then.
 bool is_repeat(const Launch& launch) {
   const std::lock_guard lock(mutex());
-  std::string key = launch.record.name + '\n' + launch.about.options + '\n' + launch.about.source;
+  std::string key = launch.record.name + '\n' + launch.about.options;
   for (const auto& [place, value] : launch.record.values) key += '\n' + text_of(value);
   for (const auto* sizes : {&launch.offset, &launch.global, &launch.local}) {
     for (const std::size_t size : *sizes) key += '\n' + std::to_string(size);
   }
-  return !state().done.insert(std::move(key)).second;
+  return !state().done.emplace(launch.about.source, std::move(key)).second;
 }
 
 /// The time of the first launch of a batch is dealt out among all of them.

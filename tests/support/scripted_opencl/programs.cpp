@@ -46,7 +46,7 @@ std::uint64_t hash_of(const std::string& text) {
 }
 
 std::string binary_of(const ProgramRecord& record) {
-  const std::string text = record.options + '\n' + record.source;
+  const std::string text = record.options + '\n' + *record.source;
   return kBinary + std::to_string(hash_of(text)) + '\n' + text;
 }
 
@@ -59,7 +59,8 @@ std::optional<ProgramRecord> unpacked(const std::string& binary) {
   const std::string text = binary.substr(hash_end + 1);
   if (binary.substr(start, hash_end - start) != std::to_string(hash_of(text))) return std::nullopt;
   const std::size_t options_end = text.find('\n');
-  return ProgramRecord{text.substr(options_end + 1), text.substr(0, options_end), true, false};
+  return ProgramRecord{std::make_shared<const std::string>(text.substr(options_end + 1)),
+                       text.substr(0, options_end), true, false};
 }
 
 cl_program create(cl_context context, const std::string& source, cl_int* status) {
@@ -147,7 +148,9 @@ extern "C" {
 cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const char** strings,
                                      const size_t* lengths, cl_int* status) {
   ProgramRecord record;
-  if (count > 0 && strings) record.source = scripted::joined(count, strings, lengths);
+  if (count > 0 && strings) {
+    record.source = std::make_shared<const std::string>(scripted::joined(count, strings, lengths));
+  }
   const Orders orders = enter("clCreateProgramWithSource", scripted::about(record));
   if (refused(orders, status)) return nullptr;
   cl_program program = NEXT(clCreateProgramWithSource)(context, count, strings, lengths, status);
@@ -167,7 +170,7 @@ cl_program clCreateProgramWithBinary(cl_context context, cl_uint count, const cl
   for (cl_uint i = 0; each && i < count; ++i) each[i] = taken;
   if (status) *status = taken;
   if (!record) return nullptr;
-  cl_program program = scripted::create(context, record->source, status);
+  cl_program program = scripted::create(context, *record->source, status);
   scripted::remember(program, *record);
   return program;
 }

@@ -144,7 +144,8 @@ bool Pattern::fits(const About& about) const {
   const auto fit = [](const std::string& pattern, const std::string& text) {
     return pattern == "*" || ::fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
   };
-  return fit(kernel, about.kernel) && fit(options, about.options) && fit(source, about.source);
+  return fit(kernel, about.kernel) && fit(options, about.options) &&
+         fit(source, about.source ? *about.source : "");
 }
 
 Script parse_script(const std::string& text) {

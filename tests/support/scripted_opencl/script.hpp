@@ -7,14 +7,19 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace scripted {
 
+/// The text of a program. Each launch and its event know it: they share it, as it is long.
+using Source = std::shared_ptr<const std::string>;
+
 /// Of a call: what a part of a script may ask for.
 struct About {
-  std::string kernel, options, source;
+  std::string kernel, options;
+  Source source;           ///< or none
   bool last_hold = false;  ///< of a release: nobody else holds the object
 };
 

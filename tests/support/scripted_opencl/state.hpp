@@ -20,7 +20,8 @@
 namespace scripted {
 
 struct ProgramRecord {
-  std::string source, options;
+  Source source = std::make_shared<const std::string>();
+  std::string options;
   bool from_binary = false, linked = false;
 };
 
@@ -59,7 +60,7 @@ struct State {
   std::map<cl_kernel, KernelRecord> kernels;
   std::map<cl_event, Command> events;
   std::map<cl_mem, std::pair<cl_mem, std::size_t>> parts;  ///< sub-buffers: of what, from where
-  std::set<std::string> done;                              ///< launches that need no repeat
+  std::set<std::pair<Source, std::string>> done;           ///< launches that need no repeat
   std::map<std::string, std::int64_t> counts;              ///< calls, and builds
   std::int64_t idle_at = 0;                                ///< the device has ended all by then
   std::int64_t own_ns = 0;                                 ///< the host's own work
