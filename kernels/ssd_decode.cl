@@ -7,6 +7,8 @@
 //           centre = (p0 * v0 * w + x, p1 * v1 * h + y)
 //           half   = (exp(p2 * v2) * w / 2, exp(p3 * v3) * h / 2)
 //
+// Scores and offsets may be parts of longer rows: of one product that computes both.
+//
 // The row of class c and anchor a is row (c - 1) * n + a of its batch item. The box is written
 // whatever the score. An anchor whose scores hold NaN or +inf has no class: all its rows have id -1
 // and score 0. A score of -inf counts 0; so do all scores of an anchor that has nothing but -inf.
@@ -23,9 +25,13 @@
 //
 //@define CLAM_F16            off                     store tensors as half
 //@define SSD_DECODE_ANCHORS  16 {1,2,4,8,16,32,64}   anchors of a group
+//@define SSD_DECODE_UNIT     4 {1,4}                 elements of box in a load
 
 #ifndef SSD_DECODE_ANCHORS
 #define SSD_DECODE_ANCHORS 16
+#endif
+#ifndef SSD_DECODE_UNIT
+#define SSD_DECODE_UNIT 4
 #endif
 
 //@shared element2
@@ -116,10 +122,20 @@ float reciprocal_of_sum(__global const T* cls, uint first, uint classes, float m
   return sum == 0.0f ? 0.0f : 1.0f / sum;
 }
 
+// The four offsets that begin at element `first`.
+float4 load_offsets(__global const T* box, uint first) {
+  __global const T* p = (__global const T*)((__global const char*)box + first * SIZE);
+#if SSD_DECODE_UNIT == 1
+  return (float4)((float)p[0], (float)p[1], (float)p[2], (float)p[3]);
+#else
+  return load4(p, 0);
+#endif
+}
+
 // Anchors of a group past the last one are the last one again, and are not stored.
 //@kernel ssd_decode_rows
-//@arg    0 cls        in  T[batch*n*classes]          scores before the softmax
-//@arg    1 box        in  T[batch*n*4]                offsets; 16-byte aligned
+//@arg    0 cls        in  T[cls_offset+(batch*n-1)*cls_ld+classes]  scores before the softmax
+//@arg    1 box        in  T[box_offset+(batch*n-1)*box_ld+4]  offsets; aligned to its unit
 //@arg    2 anchors    in  T[n*4]                      (x, y, w, h) of the centre; 16-byte aligned
 //@arg    3 data       out T[batch*(classes-1)*n*6]    16-byte aligned
 //@arg    4 n          int                             anchors
@@ -129,21 +145,27 @@ float reciprocal_of_sum(__global const T* cls, uint first, uint classes, float m
 //@arg    8 variance_y float
 //@arg    9 variance_w float
 //@arg   10 variance_h float
+//@arg   11 cls_ld     int                             from an anchor's scores to the next's
+//@arg   12 cls_offset int                             first element
+//@arg   13 box_ld     int
+//@arg   14 box_offset int
 //@global 4, ceil(n/SSD_DECODE_ANCHORS)*SSD_DECODE_ANCHORS, batch
 //@local  4, SSD_DECODE_ANCHORS
-//@needs  n >= 1, classes >= 2
+//@needs  n >= 1, classes >= 2, cls_ld >= classes, box_ld >= 4
+//@needs  box_ld % SSD_DECODE_UNIT == 0, box_offset % SSD_DECODE_UNIT == 0
 __kernel GROUP void ssd_decode_rows(__global const T* cls, __global const T* box,
                                     __global const T* anchors, __global T* data, int n, int classes,
                                     float threshold, float variance_x, float variance_y,
-                                    float variance_w, float variance_h) {
+                                    float variance_w, float variance_h, int cls_ld,
+                                    int cls_offset, int box_ld, int box_offset) {
   __local float4 maxima[SSD_DECODE_ANCHORS], sums[SSD_DECODE_ANCHORS];
   const uint lane = get_local_id(0), batch = get_global_id(2);
   const uint anchor = min((uint)get_global_id(1), (uint)n - 1);
-  const uint first = (batch * n + anchor) * classes;
+  const uint place = batch * n + anchor, first = place * cls_ld + cls_offset;
   const float m = largest(cls, first, classes, maxima);
   const float factor = reciprocal_of_sum(cls, first, classes, m, sums);
   const float4 own = load4(anchors, anchor);
-  const float4 corners = decode_box(load4(box, batch * n + anchor), own.lo, own.hi,
+  const float4 corners = decode_box(load_offsets(box, place * box_ld + box_offset), own.lo, own.hi,
                                     (float4)(variance_x, variance_y, variance_w, variance_h));
   const uint row = batch * (classes - 1) * n + anchor;
   for (uint k = 0; k < (uint)classes - 1; k += LANES) {  // the same trips for all items

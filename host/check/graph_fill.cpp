@@ -84,8 +84,9 @@ void two_images(std::uint64_t own, std::uint64_t shared, HostTensor& tensor) {
 
 // ---- a detector's predictions ----
 
-constexpr std::int64_t kSide = 512, kAnchors = 6132, kClasses = 21;
-constexpr double kBackground = 8;  ///< by how much its score stands over the others
+constexpr std::int64_t kSide = 512, kAnchors = 6132;
+constexpr std::int64_t kHeads = 25;  ///< of an anchor: 21 classes and 4 offsets
+constexpr double kBackground = 8;    ///< by how much its score stands over the others
 
 /// Centre and size, in pixels.
 struct Box {
@@ -186,8 +187,8 @@ Reason needs_image(const Shape& shape) {
 }
 
 Reason needs_heads(const Shape& shape) {
-  if (shape.size() == 1 && shape[0] % kClasses == 0) return {};
-  return fmt::format("needs a multiple of {} channels", kClasses);
+  if (shape.size() == 1 && shape[0] % kHeads == 0) return {};
+  return fmt::format("needs a multiple of {} channels", kHeads);
 }
 
 void ssd_anchors(std::uint64_t, std::uint64_t, HostTensor& tensor) {
@@ -240,11 +241,11 @@ void ssd_image(std::uint64_t own, std::uint64_t shared, HostTensor& tensor) {
   }
 }
 
-/// Of a head whose channels are the 21 classes of one anchor after another.
+/// Of heads whose channels are the 21 classes and the 4 offsets of one anchor after another.
 void ssd_bias(std::uint64_t own, std::uint64_t, HostTensor& tensor) {
   Random random(own);
   for (std::int64_t i = 0; i < tensor.size(); ++i) {
-    tensor.set(i, 0.5 * random.normal() + (i % kClasses == 0 ? kBackground : 0));
+    tensor.set(i, 0.5 * random.normal() + (i % kHeads == 0 ? kBackground : 0));
   }
 }
 
@@ -297,8 +298,7 @@ const std::vector<Fill>& all_fills() {
        ssd_anchors},
       {"ssd_scores", "class scores of these anchors: some 30 objects, else background",
        needs_classes, ssd_scores},
-      {"ssd_bias",
-       "of a head that scores the 21 classes of an anchor: background nearly everywhere",
+      {"ssd_bias", "of heads with 21 classes and 4 offsets an anchor: background nearly everywhere",
        needs_heads, ssd_bias},
       {"ssd_offsets", "their offsets to the boxes of the objects", needs_anchors, ssd_offsets}};
   return fills;

@@ -135,7 +135,7 @@ Reason refuses_depthwise_nchw(const Problem& problem, const DeviceInfo& device) 
   if (Reason reason = conv2d_not_offered(problem)) return reason;
   const Conv2d conv(problem);
   if (conv.nhwc) return "this variant reads layout=nchw";
-  const Gpu* gpu = identify(device).gpu;
+  const Gpu* gpu = gpu_of(device);
   if (device.platform == "rusticl" && gpu && gpu->family == Gpu::Family::midgard) {
     return "Mesa's compiler for Midgard takes minutes for it, or never ends";
   }

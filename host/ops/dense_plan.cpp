@@ -60,7 +60,7 @@ bool has_long_activation(const Problem& problem, const DeviceInfo& device) {
 /// Midgard at all.
 int most_sums(const Problem& problem, Weights weights, const DeviceInfo& device) {
   constexpr int kFew = 16, kSome = 24, kAny = 0;
-  const Gpu* gpu = identify(device).gpu;
+  const Gpu* gpu = gpu_of(device);
   const bool midgard = gpu && gpu->family == Gpu::Family::midgard;
   if (midgard || has_long_activation(problem, device)) return kFew;
   if (weights == Weights::both_packed || fixes_strides(Dense(problem))) return kAny;

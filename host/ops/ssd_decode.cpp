@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "clam/error.hpp"
 #include "clam/op.hpp"
 #include "ops/shared/boxes.hpp"
 #include "ops/shared/geometry.hpp"
@@ -15,16 +16,44 @@ namespace {
 
 constexpr int kLanes = 4;  ///< work-items that share an anchor
 
-void check(const Problem& problem, std::map<std::string, std::string, std::less<>>&) {
+using Values = std::map<std::string, std::string, std::less<>>;
+
+/// Where an input of so many elements an anchor lies: from an anchor to the next, and the first.
+struct Layout {
+  std::int64_t ld, offset;
+};
+
+Layout layout(const Problem& problem, const std::string& name, int row) {
+  const int ld = problem.integer("ld" + name);
+  return {ld == 0 ? row : ld, problem.integer("off" + name)};
+}
+
+void check_stride(const Problem& problem, Values& values, const std::string& field, int row) {
+  const int ld = problem.integer(field);
+  if (ld != 0 && ld < row) {
+    bad_field(problem, field, fmt::format("is under the {} elements of an anchor", row));
+  }
+  if (ld == row) values[field] = "0";
+}
+
+void check(const Problem& problem, Values& values) {
   check_classes(problem);
   check_variances(problem);
+  check_stride(problem, values, "ldcls", problem.integer("classes"));
+  check_stride(problem, values, "ldbox", 4);
 }
 
 std::vector<TensorSpec> tensors(const Problem& p) {
   using Role = TensorSpec::Role;
   const std::int64_t batch = p.integer("batch"), n = p.integer("n"), classes = p.integer("classes");
-  return {{"cls", Role::input, p.dtype(), {batch, n, classes}, {}, 0},
-          {"box", Role::input, p.dtype(), {batch, n, 4}, {}, 0},
+  const auto of_anchors = [&](const char* name, int row) {
+    const Layout at = layout(p, name, row);
+    TensorSpec spec{name, Role::input, p.dtype(), {batch, n, row}, {}, at.offset};
+    if (at.ld != row) spec.strides = {n * at.ld, at.ld, 1};
+    return spec;
+  };
+  return {of_anchors("cls", p.integer("classes")),
+          of_anchors("box", 4),
           {"anchors", Role::input, p.dtype(), {1, n, 4}, {}, 0},
           {"data", Role::output, p.dtype(), {batch, (classes - 1) * n, 6}, {}, 0}};
 }
@@ -50,14 +79,24 @@ int anchors_of_group(const DeviceInfo& device, const PlanOptions& options) {
 void plan(const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
   const int n = p.integer("n"), anchors = anchors_of_group(device, options);
   const std::vector<float> v = p.numbers("variances");
+  const Layout cls = layout(p, "cls", p.integer("classes")), box = layout(p, "box", 4);
+  const bool loose = box.ld % 4 != 0 || box.offset % 4 != 0;
+  const std::string defines =
+      fmt::format("{}-DSSD_DECODE_ANCHORS={}{}", p.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "",
+                  anchors, loose ? " -DSSD_DECODE_UNIT=1" : "");
+  std::vector<Arg> args{
+      BufferArg{"cls"},     BufferArg{"box"},     BufferArg{"anchors"}, BufferArg{"data"}, n,
+      p.integer("classes"), p.number("threshold")};
+  args.insert(args.end(), v.begin(), v.end());
+  for (const std::int64_t place : {cls.ld, cls.offset, box.ld, box.offset}) {
+    args.push_back(static_cast<int>(place));
+  }
   plan.launches = {{"ssd_decode.cl",
                     "ssd_decode_rows",
-                    fmt::format("{}-DSSD_DECODE_ANCHORS={}",
-                                p.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "", anchors),
+                    defines,
                     {kLanes, round_up(n, anchors), p.integer("batch")},
                     {kLanes, anchors, 1},
-                    {BufferArg{"cls"}, BufferArg{"box"}, BufferArg{"anchors"}, BufferArg{"data"}, n,
-                     p.integer("classes"), p.number("threshold"), v[0], v[1], v[2], v[3]}}};
+                    std::move(args)}};
 }
 
 /// Of a score a comparison, a difference, an exponential, a sum and a product; of a box 16.
@@ -70,6 +109,9 @@ double flops(const Problem& p) {
 
 const Op& ssd_decode_op() {
   static const Op op = [] {
+    const auto place = [](const char* name, const char* about) {
+      return integer(name, about, "0", 0);
+    };
     Op op;
     op.name = "ssd_decode";
     op.about =
@@ -80,7 +122,11 @@ const Op& ssd_decode_op() {
                  extent("n", "anchors"),
                  dtype_field(),
                  number("threshold", "a class has a higher score, else id -1", "0.01"),
-                 variances_field()};
+                 variances_field(),
+                 place("ldcls", "from an anchor's scores to the next's, in elements; 0: classes"),
+                 place("ldbox", "from an anchor's offsets to the next's; 0: 4"),
+                 place("offcls", "first element of cls"),
+                 place("offbox", "first element of box")};
     op.check = check;
     op.tensors = tensors;
     op.variants = {{"ssd_decode_rows", "the only one", refuses, plan}};

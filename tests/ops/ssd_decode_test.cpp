@@ -53,8 +53,29 @@ TEST(ssd_decode, bad_arguments_say_what_is_wrong) {
   expect("ssd_decode classes=3 n=5 dtype=f32 variances=1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1",
          "needs 1 to 16 numbers");
   expect("ssd_decode classes=3 n=5 dtype=f32 threshold=nan", "threshold='nan'");
+  expect("ssd_decode classes=21 n=5 dtype=f32 ldcls=20",
+         "ldcls=20, is under the 21 elements of an");
+  expect("ssd_decode classes=21 n=5 dtype=f32 ldbox=3", "ldbox=3, is under the 4 elements of an");
+  expect("ssd_decode classes=21 n=5 dtype=f32 offbox=-1", "offbox='-1', needs 0");
   expect("ssd_decode classes=21 n=6000000 dtype=f32", "over the limit of 2147483647");
   expect("ssd_decode batch=2147483647 classes=16777216 n=2147483647 dtype=f32", "2147483647");
+}
+
+/// Boxes are loaded as vectors where each begins at one.
+TEST(ssd_decode, joined_heads_are_read_where_they_lie) {
+  const auto is_loose = [](const std::string& places) {
+    const Plan plan = make_plan(parse(std::string(kVoc) + places), generic_device());
+    return plan.launches[0].options.find("SSD_DECODE_UNIT=1") != std::string::npos;
+  };
+  EXPECT_FALSE(is_loose(""));
+  EXPECT_FALSE(is_loose(" ldcls=21 ldbox=4"));
+  EXPECT_FALSE(is_loose(" ldcls=28 ldbox=28 offbox=24"));
+  EXPECT_TRUE(is_loose(" ldcls=25 ldbox=25 offbox=20"));
+  EXPECT_TRUE(is_loose(" ldcls=28 ldbox=28 offbox=21"));
+  const Problem joined = parse(std::string(kVoc) + " ldcls=25 ldbox=25 offbox=21");
+  EXPECT_EQ(joined.tensors()[1].strides, (std::vector<std::int64_t>{6132 * 25, 25, 1}));
+  EXPECT_EQ(joined.tensors()[1].offset, 21);
+  EXPECT_EQ(parse(std::string(kVoc) + " ldcls=21 ldbox=4").text(), parse(kVoc).text());
 }
 
 TEST(ssd_decode, groups_are_legal_and_bounded) {
@@ -188,6 +209,7 @@ class ssd_decode_broken : public test::OpDevice {};
 TEST_F(ssd_decode_broken, broken_kernels_are_caught) {
   const char* rows = "ssd_decode_rows";
   const char* small = "ssd_decode batch=2 classes=21 n=33";
+  const char* joined = "ssd_decode batch=2 classes=21 n=33 ldcls=25 ldbox=25 offbox=21";
   const test::KernelFault faults[] = {
       {"the background has rows", "id + 1, (uint)classes", "id, (uint)classes", small, rows,
        "detector"},
@@ -211,8 +233,16 @@ TEST_F(ssd_decode_broken, broken_kernels_are_caught) {
        "ssd_decode batch=2 classes=7 n=65 threshold=0", rows, "special"},
       {"rows in the order of anchors", "row + id * n", "row - anchor + anchor * (classes - 1) + id",
        small, rows, "detector"},
-      {"the boxes of the first image", "load4(box, batch * n + anchor)", "load4(box, anchor)",
-       small, rows, "detector"},
+      {"the boxes of the first image", "place * box_ld + box_offset",
+       "anchor * box_ld + box_offset", small, rows, "detector"},
+      {"the scores as if they were alone", "place * cls_ld + cls_offset",
+       "place * classes + cls_offset", joined, rows, "zero_mean"},
+      {"the boxes as if they were alone", "place * box_ld + box_offset", "place * 4 + box_offset",
+       joined, rows, "zero_mean"},
+      {"the boxes from the first score on", "place * box_ld + box_offset", "place * box_ld", joined,
+       rows, "zero_mean"},
+      {"the scores from the first element on", "place * cls_ld + cls_offset", "place * cls_ld",
+       "ssd_decode batch=2 classes=4 n=17 ldcls=9 offcls=3", rows, "zero_mean"},
       {"whole sizes for halves", "* size * 0.5f", "* size", small, rows, "detector"},
       {"variances the wrong way round", "exp(p.hi * variances.hi)", "exp(p.hi * variances.lo)",
        small, rows, "detector"},

@@ -188,8 +188,11 @@ OpProof ssd_decode_proof() {
       {"classes=21 n=6132", "batch=3 classes=21 n=131", "classes=91 n=257",
        "classes=21 n=100 threshold=0.5 variances=1x0.5x0.25x-0.1",
        "classes=7 n=65 threshold={0,-1}", "classes=7 n=63 threshold=inf",
-       "classes={2,3,4,5,6,8,9} n=33", "batch=2 classes=5 n={1,2,3,15,16,17,63,64,65}"},
-      {"classes=2 n=1", "batch=2 classes=6 n=33", "classes=21 n=17 threshold=0.05"}};
+       "classes={2,3,4,5,6,8,9} n=33", "batch=2 classes=5 n={1,2,3,15,16,17,63,64,65}",
+       "batch=2 classes=21 n=65 ldcls=25 ldbox=25 offbox=21",
+       "batch=2 classes=4 n=17 ldcls=9 ldbox=8 offcls=3 offbox={0,4}"},
+      {"classes=2 n=1", "batch=2 classes=6 n=33", "classes=21 n=17 threshold=0.05",
+       "batch=2 classes=6 n=5 ldcls=10 ldbox=10 offbox=6"}};
   proof.group_cases = {"ssd_decode batch=2 classes=21 n=131"};
   proof.least_group = 4;
   proof.random_case = random_case;

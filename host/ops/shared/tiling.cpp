@@ -79,9 +79,22 @@ bool has_words(const std::string& words, const std::string& wanted) {
 
 }  // namespace
 
+const Gpu* gpu_of(const DeviceInfo& device) {
+  const auto facts = [](const DeviceInfo& of) {
+    return std::tie(of.name, of.vendor, of.platform, of.vendor_id, of.compute_units);
+  };
+  thread_local DeviceInfo last;
+  thread_local const Gpu* gpu = identify(last).gpu;
+  if (facts(last) != facts(device)) {
+    gpu = identify(device).gpu;
+    last = device;
+  }
+  return gpu;
+}
+
 Clocks clocks_of(const Work& work, const DeviceInfo& device) {
   constexpr double kLatency = 25, kLineBytes = 64;
-  const Gpu* gpu = identify(device).gpu;
+  const Gpu* gpu = gpu_of(device);
   const double warp = gpu && gpu->warp > 1 ? gpu->warp : 16;
   const double warps_per_clock = gpu && gpu->warp > 1 ? gpu->fma_f32 / gpu->warp : 4;
   const auto cores = static_cast<double>(device.compute_units);
@@ -104,7 +117,7 @@ double predicted_clocks(double items, double instructions, const DeviceInfo& dev
 }
 
 bool is_mali(const DeviceInfo& device) {
-  const Gpu* gpu = identify(device).gpu;
+  const Gpu* gpu = gpu_of(device);
   return gpu && gpu->family != Gpu::Family::midgard;
 }
 

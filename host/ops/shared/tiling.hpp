@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "accumulator.hpp"
+#include "clam/gpu.hpp"
 #include "clam/op.hpp"
 
 namespace clam {
@@ -32,6 +33,10 @@ Clocks clocks_of(const Work& work, const DeviceInfo& device);
 
 /// The same of work-items that only compute.
 double predicted_clocks(double items, double instructions, const DeviceInfo& device);
+
+/// The GPU that identify() names, or null. A plan asks for it with each tile that it weighs, so the
+/// last answer of a thread is kept.
+const Gpu* gpu_of(const DeviceInfo& device);
 
 /// The device is a Mali, Bifrost or newer.
 bool is_mali(const DeviceInfo& device);
