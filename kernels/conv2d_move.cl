@@ -112,8 +112,8 @@ __kernel GROUP void conv2d_move_rows(__global const T* x, __global T* p, int c, 
 // one after another, each as whole vectors.
 //@kernel conv2d_move_maps
 //@arg    0  x           in   T[n*c*h*w]
-//@arg    1  p           out  T[c*rows*columns*n*pitch*4]
-//@layout p[c][r][s][n][oy*ow + ox] = x[n][c][oy*stride_h + r*dilation_h - pad_t][ox*stride_w + s*dilation_w - pad_l]
+//@arg    1  p           out  T[c*rows*columns*plane]  behind the maps nothing is written
+//@layout p[((c*rows + r)*columns + s)*plane + n*pitch*4 + oy*ow + ox] = x[n][c][oy*stride_h + r*dilation_h - pad_t][ox*stride_w + s*dilation_w - pad_l]
 //@arg    2  c           int  input channels
 //@arg    3  h           int  rows of x
 //@arg    4  w           int  columns of x
@@ -128,13 +128,15 @@ __kernel GROUP void conv2d_move_rows(__global const T* x, __global T* p, int c, 
 //@arg    13 pad_t       int  rows of padding above x
 //@arg    14 pad_l       int  columns of padding left of x
 //@arg    15 each        int  channels of a work-item
+//@arg    16 plane       int  elements from a plane to the next
 //@global ceil(pitch/CONV2D_LX)*CONV2D_LX ceil(ceil(c/each)*rows*columns/CONV2D_LY)*CONV2D_LY n
 //@local  CONV2D_LX CONV2D_LY 1
 //@needs  c >= 1, h >= 1, w >= 1, rows >= 1, columns >= 1, ow >= 1, pitch >= 1, each >= 1
+//@needs  plane >= n*pitch*4, plane % 4 == 0
 __kernel GROUP void conv2d_move_maps(__global const T* x, __global T* p, int c, int h, int w,
                                      int rows, int columns, int ow, int pitch, int stride_h,
                                      int stride_w, int dilation_h, int dilation_w, int pad_t,
-                                     int pad_l, int each) {
+                                     int pad_l, int each, int plane) {
   const int own = get_global_id(0), n = get_global_id(2), taps = rows * columns;
   const int block = divide(get_global_id(1), taps), t = (int)get_global_id(1) - block * taps;
   const int first = block * each;
@@ -151,11 +153,11 @@ __kernel GROUP void conv2d_move_maps(__global const T* x, __global T* p, int c, 
   const int4 iy = oy * stride_h + (i * dilation_h - pad_t);
   const int4 ix = ox * stride_w + (j * dilation_w - pad_l);
   const int4 inside = is_inside(ix, w) && is_inside(iy, h);
-  const uint map = h * w * SIZE, plane = (int)get_global_size(2) * pitch * 4 * SIZE;
+  const uint map = h * w * SIZE, bytes = plane * SIZE;
   move_pixels((__global const char*)(x + (n * c + first) * h * w), map,
               as_uint4(iy * w + ix) * SIZE, inside,
-              (__global char*)p + (first * taps + t) * plane + (n * pitch + own) * 4 * SIZE,
-              taps * plane, min(each, c - first));
+              (__global char*)p + (first * taps + t) * bytes + (n * pitch + own) * 4 * SIZE,
+              taps * bytes, min(each, c - first));
 }
 
 // ---- the trips of the loops of the compiled code, for predicted times ----

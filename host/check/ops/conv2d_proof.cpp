@@ -414,6 +414,7 @@ OpProof conv2d_proof() {
           "c=5 h=9 w=6 k=7 r=3 s=1",
           "c=5 h=9 w=10 k=7 r=1 stride=2",
           "c=3 h=11 w=13 k=5 r=2 stride=3",
+          "c=3 h=32 w={32,64} k=5 r=2 pad_r=1 pad_b=1",
           "c=3 h=11 w=13 k=5 r=3 stride_h=2 stride_w=3 pad=1",
           "c=3 h=9 w=12 k=5 r=3 pad=2 dilation=2",
           "c=3 h=9 w=12 k=5 r=3 pad=1 dilation_w=3",
