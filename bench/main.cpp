@@ -37,6 +37,7 @@ constexpr double kQuickWarmUp = 0.1;
 constexpr int kQuickRounds = 6;
 constexpr double kQuickGroup = 8;  // seconds until the first rows are measured
 
+/// Those of the rows, and that of the empty launches that a short row is held against.
 std::size_t count_programs(const Selection& selection, const DeviceInfo& device) {
   std::set<std::string> programs;
   for (const Row& row : selection.rows) {
@@ -49,7 +50,7 @@ std::size_t count_programs(const Selection& selection, const DeviceInfo& device)
       continue;  // nothing to build
     }
   }
-  return programs.size();
+  return programs.size() + 1;
 }
 
 /// Says which program is being built: to a terminal always, else at most every ten seconds.

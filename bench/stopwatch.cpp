@@ -21,7 +21,7 @@ constexpr cl_int kTokens = 1 << 16;  // between those of two launches: more than
 
 std::size_t groups(const Work& work) { return work.items / work.group; }
 
-/// By a cache of its own: the kernel is not in the counts of the rows' programs.
+/// The runtime keeps its program, as each row may ask for it.
 cl::Kernel empty_kernel(Runtime& runtime) {
   const KernelSource source{"peaks.cl", std::string(embedded_peaks().front().text), "embedded", ""};
   return runtime.programs().kernel(source, "", "peak_nothing");

@@ -271,8 +271,8 @@ TEST(mali_bars, the_tail_of_an_ssd_keeps_to_its_time) {
   EXPECT_GT(us, 350) << "too good: was something left out?";
 }
 
-/// LightGlue for two images of 192 points, with sums in half chunks: fused by hand 27 ms at 1 GHz,
-/// with the output projections folded into the products behind them 23 ms.
+/// LightGlue for two images of 192 points, with sums in half chunks: fused by hand 23.5 ms at 1 GHz,
+/// with the output projections folded into the products behind them 21.5 ms.
 TEST(mali_bars, lightglue_for_two_images_keeps_to_its_time) {
   if (!::getenv("CLAM_TEST_FULL")) GTEST_SKIP() << "slow: tools/test --full";
   if (with_driver("--check", "mali") != 0)
@@ -280,7 +280,7 @@ TEST(mali_bars, lightglue_for_two_images_keeps_to_its_time) {
   ::setenv("CLAM_MALI_COMPILER", (kTree + "/tools/mali/compile").c_str(), /*overwrite=*/0);
   const DeviceInfo device = gpu_device(find_gpu("g610"));
   for (const auto& [name, bar_us] :
-       {std::pair("lightglue-192-fused", 27000), std::pair("lightglue-192-folded", 23000)}) {
+       {std::pair("lightglue-192-fused", 23500), std::pair("lightglue-192-folded", 21500)}) {
     std::vector<Plan> plans;
     for (const Workload::Node& node : read_workload(name).nodes) {
       Problem problem = node.problem->with("dtype", "f16");

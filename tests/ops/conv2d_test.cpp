@@ -287,6 +287,24 @@ TEST(conv2d, planes_are_x_or_what_takes_the_least_time_to_move) {
   EXPECT_EQ(kernels("c=64 h=56 w=56 k=64 r=1 stride=2"), "conv2d_move_maps conv2d_product ");
 }
 
+/// Planes a multiple of 4096 bytes apart lie in few sets of a processor's caches. Of 256 it finds
+/// lines again, of more it does not, so x is moved into planes with a line between them.
+TEST(conv2d, processors_move_x_where_its_planes_share_sets_of_a_cache) {
+  DeviceInfo processor = generic_device();
+  processor.type = "cpu";
+  const auto plan = [&](const std::string& words) {
+    return make_plan(parse("conv2d algo=direct " + words), processor, {"conv2d_product"});
+  };
+  const Plan moved = plan("c=512 h=32 w=32 k=512 r=1");
+  ASSERT_EQ(moved.launches.size(), 2u);
+  EXPECT_EQ(std::get<std::int32_t>(moved.launches[0].args.back()), 32 * 32 + 16);
+  EXPECT_EQ(std::get<std::int32_t>(moved.launches[1].args.at(8)), 4 * (32 * 32 + 16));
+  EXPECT_EQ(plan("c=256 h=32 w=32 k=512 r=1").launches.size(), 1u);
+  EXPECT_EQ(plan("c=512 h=32 w=28 k=512 r=1").launches.size(), 1u);
+  processor.type = "gpu";
+  EXPECT_EQ(plan("c=512 h=32 w=32 k=512 r=1").launches.size(), 1u);
+}
+
 TEST(conv2d, large_3x3_problems_take_two_vectors_and_their_extents_as_constants) {
   const char* large = "c=512 h=32 w=32 k=128 r=3 pad=1";
   EXPECT_TRUE(test::contains(options_on(4, large, "conv2d_3x3"), "VECTORS=2"))

@@ -314,8 +314,8 @@ bool tells_more(const Plan& plan, std::set<std::string>& seen) {
   return more;
 }
 
-/// Problems of several groups. Without --full, those first with which other tests run every kernel:
-/// a program of theirs is built once.
+/// Problems of several groups. Without --full, those come first with which other tests run every
+/// kernel, as a program of theirs is built once. Of the others only what these have not is left.
 std::vector<Problem> problems_to_repeat(const OpProof& proof, const std::string& dtype) {
   std::vector<Problem> problems;
   if (!std::getenv("CLAM_TEST_FULL")) problems = problems_of(proof.small_cases, dtype);

@@ -37,6 +37,7 @@ TEST(ssd_image, has_the_layers_of_the_list) {
       if (k % 21 == 0) {
         classes = &*node.problem;
       } else if (classes) {
+        EXPECT_EQ(classes->with("k", std::to_string(k)).text(), node.problem->text());
         const int both = classes->integer("k") + k;
         EXPECT_EQ(both % 25, 0) << node.name;
         calls[node.problem->with("k", std::to_string(both)).text()] += node.calls;
@@ -45,6 +46,7 @@ TEST(ssd_image, has_the_layers_of_the_list) {
         calls[node.problem->text()] += node.calls;
       }
     }
+    EXPECT_FALSE(classes) << "a class head without its box head";
     return calls;
   };
   const auto calls = count(kName);

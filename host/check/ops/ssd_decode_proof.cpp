@@ -167,8 +167,14 @@ void special(const Problem& p, std::uint64_t seed, Tensors& inputs) {
 }
 
 std::string random_case(Random& random) {
-  return fmt::format("ssd_decode batch={} classes={} n={} threshold={:.3f}", random.integer(1, 3),
-                     random.integer(2, 40), random.integer(1, 300), random.uniform() / 4);
+  const int classes = random.integer(2, 40);
+  std::string line =
+      fmt::format("ssd_decode batch={} classes={} n={} threshold={:.3f}", random.integer(1, 3),
+                  classes, random.integer(1, 300), random.uniform() / 4);
+  if (random.integer(0, 1) == 0) return line;
+  return line + fmt::format(" ldcls={} ldbox={} offcls={} offbox={}",
+                            classes + random.integer(0, 9), 4 + random.integer(0, 9),
+                            random.integer(0, 9), random.integer(0, 9));
 }
 
 }  // namespace
