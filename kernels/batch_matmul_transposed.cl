@@ -477,6 +477,8 @@ void sum_vectors_by_rows(float4* sum, __global const char* x, uint x_stride,
 
 // ---- tiles ----
 
+#define COLUMN_GROUP get_group_id(0)
+
 //@shared tile
 // A tile: ROWS rows from `row` on, and VECTORS vectors of four columns, one every APART from `col`
 // on. The work-item owns, and stores, rows `above` to `below` - 1 of them. Of a vector it owns the
@@ -496,7 +498,7 @@ void own_tile(Tile* tile, int own_row, int last) {
   tile->row = min(own_row, last);
   tile->above = own_row - tile->row;
   tile->below = ROWS;
-  tile->col = (int)get_group_id(0) * (4 * VECTORS * LX) + lane * (APART == 4 ? 4 * VECTORS : 4);
+  tile->col = (int)COLUMN_GROUP * (4 * VECTORS * LX) + lane * (APART == 4 ? 4 * VECTORS : 4);
   tile->first = 0;
 }
 //@end

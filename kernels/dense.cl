@@ -34,6 +34,12 @@
 //   row 3      .  .  .  :  .  .  .  :  .  .   start at row 3, which they compute but do not store
 //   row 4..6   own         own         own
 //
+// Groups that follow one another compute neighbouring columns. What runs at a time then reads all of
+// w for a few rows of x. With DENSE_BAND they go down so many groups of rows first:
+//
+//   DENSE_BAND  1   0 1 2 3 4 5        2   0 2 4 6 8 10       columns from left to right,
+//                   6 7 8 9 10 11          1 3 5 7 9 11       a group's rows from top to bottom
+//
 // With DENSE_K2, x has the first k columns of the left matrix and x2 the next k2, as after a concat
 // that is not computed. Weights k to k + k2 - 1 belong to x2. A chunk ends with its source.
 // Without, x2 may be null, and k2, ldx2 and offx2 are 0.
@@ -47,6 +53,7 @@
 //@define DENSE_LX        16 {1,2,4,8,16}                         work-items of a group along n
 //@define DENSE_LY        4 {1,2,4,8,16,32,64,128,256}            work-items of a group along m
 //@define DENSE_PARTS     1 {1,2,4}                               work-items that share a tile's k
+//@define DENSE_BAND      1                                       rows of groups, one after another, up to 64
 //@define DENSE_SPLIT     0 {0,1}                                 addresses in two halves
 //@define DENSE_WHOLE     0 {0,1}                                 y, r and b in aligned vectors of 4
 //@define DENSE_STORED    0 {0,1}                                 packed weights are stored as w is
@@ -77,6 +84,9 @@
 #endif
 #ifndef DENSE_PARTS
 #define DENSE_PARTS 1
+#endif
+#ifndef DENSE_BAND
+#define DENSE_BAND 1
 #endif
 #ifndef DENSE_SPLIT
 #define DENSE_SPLIT 0
@@ -141,6 +151,9 @@
 #endif
 #if DENSE_WHOLE != 0 && DENSE_WHOLE != 1
 #error "dense.cl: DENSE_WHOLE must be 0 or 1"
+#endif
+#if DENSE_BAND < 1 || DENSE_BAND > 64
+#error "dense.cl: DENSE_BAND must be 1 to 64"
 #endif
 #if DENSE_STORED != 0 && DENSE_STORED != 1
 #error "dense.cl: DENSE_STORED must be 0 or 1"
@@ -606,6 +619,16 @@ void sum_both_packed(float4* sum, Address x, Address w, uint w_stride, uint w_ap
 
 // ---- tiles ----
 
+// A work-item's place among those along m, and its group's among those along n.
+#if DENSE_BAND == 1
+#define ROW_ITEM (int)get_global_id(1)
+#define COLUMN_GROUP get_group_id(0)
+#else
+#define ROW_GROUP ((uint)get_group_id(1) * DENSE_BAND + (uint)get_group_id(0) % DENSE_BAND)
+#define ROW_ITEM (int)(ROW_GROUP * LY + (uint)get_local_id(1))
+#define COLUMN_GROUP ((uint)get_group_id(0) / DENSE_BAND)
+#endif
+
 //@shared tile
 // A tile: ROWS rows from `row` on, and VECTORS vectors of four columns, one every APART from `col`
 // on. The work-item owns, and stores, rows `above` to `below` - 1 of them. Of a vector it owns the
@@ -625,7 +648,7 @@ void own_tile(Tile* tile, int own_row, int last) {
   tile->row = min(own_row, last);
   tile->above = own_row - tile->row;
   tile->below = ROWS;
-  tile->col = (int)get_group_id(0) * (4 * VECTORS * LX) + lane * (APART == 4 ? 4 * VECTORS : 4);
+  tile->col = (int)COLUMN_GROUP * (4 * VECTORS * LX) + lane * (APART == 4 ? 4 * VECTORS : 4);
   tile->first = 0;
 }
 //@end
@@ -773,7 +796,7 @@ int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row
 //@arg    18 alpha  float          factor of the sum
 //@null   b if DENSE_BIAS==0
 //@null   r if DENSE_RESIDUAL==0
-//@global ceil(n/(DENSE_N0*DENSE_LX))*DENSE_LX ceil(m/(DENSE_M0*DENSE_LY))*DENSE_LY DENSE_PARTS
+//@global ceil(n/(DENSE_N0*DENSE_LX))*DENSE_LX*DENSE_BAND ceil(m/(DENSE_M0*DENSE_LY*DENSE_BAND))*DENSE_LY DENSE_PARTS
 //@local  DENSE_LX DENSE_LY DENSE_PARTS
 //@needs  m >= DENSE_M0, n >= 1
 //@needs  k >= 1, k % DENSE_K0 == 0, k + k2 >= DENSE_K0*DENSE_PARTS
@@ -792,14 +815,14 @@ __kernel GROUP void dense_packed(__global const T* x, __global const T* x2, __gl
   __local float4 partial[PARTIAL_SIZE];
   Tile tile;
   Range range;
-  own_tile(&tile, (int)get_global_id(1) * ROWS, m - ROWS);
+  own_tile(&tile, ROW_ITEM * ROWS, m - ROWS);
   own_range(&range, k, k2);
   if (PARTS == 1 && (tile.above >= ROWS || tile.col >= n)) return;
   const int x_stride = DENSE_LDX ? DENSE_LDX : ldx, all_k = SECOND ? k + k2 : k;
   const int x_at = offx + tile.row * x_stride + range.begin_x;
   const Source second = {x2,    tile.row,       DENSE_LDX2 ? DENSE_LDX2 : ldx2,
                          offx2, range.begin_x2, range.of_x2};
-  const int w_at = ((int)get_group_id(0) * all_k + range.begin) * PANEL + tile.col % PANEL;
+  const int w_at = ((int)COLUMN_GROUP * all_k + range.begin) * PANEL + tile.col % PANEL;
   const int w_end = w_at + (range.of_x + range.of_x2) * PANEL;
   const uint w_size = sizeof(W);
   const Output out = {b, r, y, n, 0, ldr, ldy, 0, offr, offy, alpha};
@@ -841,7 +864,7 @@ __kernel GROUP void dense_packed(__global const T* x, __global const T* x2, __gl
 //@arg    12 alpha  float          factor of the sum
 //@null   b if DENSE_BIAS==0
 //@null   r if DENSE_RESIDUAL==0
-//@global ceil(n/(DENSE_N0*DENSE_LX))*DENSE_LX ceil(m/(DENSE_M0*DENSE_LY))*DENSE_LY
+//@global ceil(n/(DENSE_N0*DENSE_LX))*DENSE_LX*DENSE_BAND ceil(m/(DENSE_M0*DENSE_LY*DENSE_BAND))*DENSE_LY
 //@local  DENSE_LX DENSE_LY
 //@needs  m >= 1, n >= 1, DENSE_M0 % 4 == 0, DENSE_PARTS == 1, DENSE_STORED == 0
 //@needs  k % DENSE_K0 == 0, k >= DENSE_K0
@@ -854,11 +877,11 @@ __kernel GROUP void dense_both_packed(__global const S* xp, __global const S* wp
                                       float alpha) {
   __local float4 partial[PARTIAL_SIZE];
   Tile tile;
-  const int row = (int)get_global_id(1) * ROWS;
+  const int row = ROW_ITEM * ROWS;
   own_tile(&tile, row, row);
   tile.below = m - row;  // of the panel's rows
   if (tile.below <= 0 || tile.col >= n) return;
-  const int x_at = row * k, w_at = (int)get_group_id(0) * k * PANEL + tile.col % PANEL;
+  const int x_at = row * k, w_at = (int)COLUMN_GROUP * k * PANEL + tile.col % PANEL;
   const uint s_size = sizeof(S);
   const Output out = {b, r, y, n, 0, ldr, ldy, 0, offr, offy, alpha};
   if (ends_above(xp, (x_at + k * ROWS) * s_size) | ends_above(wp, (w_at + k * PANEL) * s_size)) {

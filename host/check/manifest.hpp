@@ -88,6 +88,10 @@ nlohmann::json to_json(const FileTags& tags);
 /// the needs that are formulas. Empty if all agree.
 Reason contradiction(const FileTags& tags, const Plan& plan, const Launch& launch);
 
+/// The defines of the launch and its arguments that are numbers, by their names in the tags. Throws
+/// BadArgument where the kernel is not tagged.
+std::map<std::string, double, std::less<>> values_of(const FileTags& tags, const Launch& launch);
+
 /// How often a loop runs each time it is reached.
 struct Trips {
   double least = 0, most = 0;

@@ -275,6 +275,12 @@ std::optional<double> evaluate(std::string_view formula, const Names& names) {
   return Formula(formula, names).value();
 }
 
+Names values_of(const FileTags& tags, const Launch& launch) {
+  const KernelTags* kernel = tags.kernel(launch.kernel);
+  if (kernel) return names_of(tags, *kernel, launch);
+  throw BadArgument(fmt::format("{}: kernel {}: it is not tagged", tags.file, launch.kernel));
+}
+
 std::vector<Trips> trips(const FileTags& tags, const Launch& launch) {
   const KernelTags* kernel = tags.kernel(launch.kernel);
   const auto reject = [&](const std::string& why) {

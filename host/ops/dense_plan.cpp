@@ -6,6 +6,7 @@
 
 #include "clam/gpu.hpp"
 #include "ops/shared/activation.hpp"
+#include "ops/shared/group_order.hpp"
 #include "ops/shared/matrix_tiling.hpp"
 
 namespace clam::dense_plan {
@@ -22,6 +23,7 @@ enum class Weights { both_packed, packed, columns, rows };
 /// How a kernel cuts y.
 struct Cut : MatrixCut {
   int trip = 4;  ///< k that a loop sums before it starts again
+  int band = 1;  ///< rows of groups that run one after another
 
   int panel() const { return columns * group.x; }
 };
@@ -126,10 +128,23 @@ bool sums_eight_k(const Dense& dense, const Cut& cut, Weights weights) {
   return cut.columns != kVector || weights == Weights::both_packed;
 }
 
+/// Groups of rows that follow one another.
+int band_of(const TiledProduct& product, const Cut& cut, const DeviceInfo& device) {
+  GroupGrid grid;
+  grid.rows = ceil_div(ceil_div(product.m, cut.rows), cut.group.y);
+  grid.columns = ceil_div(ceil_div(product.n, cut.columns), cut.group.x);
+  grid.row_bytes = 1.0 * cut.rows * cut.group.y * product.k * product.left_size;
+  grid.column_bytes = 1.0 * cut.columns * cut.group.x * product.k * product.right_size;
+  const double items = 1.0 * cut.group.x * cut.group.y * cut.parts;
+  return choose_band(grid, items, cut.clocks.predicted, device);
+}
+
 Cut choose_cut(const Problem& problem, Weights weights, const DeviceInfo& device,
                const PlanOptions& wanted) {
-  Cut cut{choose(matrix_cuts(product_of(problem, weights, device), device, wanted), wanted)};
+  const TiledProduct product = product_of(problem, weights, device);
+  Cut cut{choose(matrix_cuts(product, device, wanted), wanted)};
   if (sums_eight_k(Dense(problem), cut, weights)) cut.trip = 8;
+  if (product.in_panels) cut.band = band_of(product, cut, device);
   return cut;
 }
 
@@ -163,6 +178,7 @@ std::string common_options(const Kernels& kernels, const Problem& problem, const
   if (cut.columns != kVector) options += kernels.option("N0", cut.columns);
   if (cut.trip != 4) options += kernels.option("K0", cut.trip);
   if (cut.parts > 1) options += kernels.option("PARTS", cut.parts);
+  if (cut.band > 1) options += kernels.option("BAND", cut.band);
   if (dense.acc == Acc::chunk) options += kernels.option("ACC", 1);
   if (dense.acc == Acc::f16) options += kernels.option("ACC", 2);
   if (splits_addresses(device)) options += kernels.option("SPLIT", 1);
@@ -174,11 +190,11 @@ std::string common_options(const Kernels& kernels, const Problem& problem, const
 }
 
 Launch launch(const char* file, std::string kernel, const std::string& options, Group group,
-              int columns, int rows, std::vector<Arg> args, int parts = 1) {
+              int columns, int rows, std::vector<Arg> args, int parts = 1, int band = 1) {
   return {file,
           std::move(kernel),
           options,
-          {round_up(columns, group.x), round_up(rows, group.y), parts},
+          {round_up(columns, group.x) * band, round_up(rows, group.y * band) / band, parts},
           {group.x, group.y, parts},
           std::move(args)};
 }
@@ -272,10 +288,10 @@ void add_tiles(const char* kernel, const Tiles& tiles, const char* w,
                std::initializer_list<int> ints, const DeviceInfo& device, Plan& plan) {
   const Dense& dense = tiles.dense;
   const std::string x2 = dense.k2 > 0 ? dense.x2.read_from() : "";
-  plan.launches.push_back(
-      launch(tiles.kernels.file, kernel, tiles.options, tiles.cut.group,
-             ceil_div(dense.n, tiles.cut.columns), ceil_div(dense.m, tiles.cut.rows),
-             arguments(dense, {dense.x.read_from(), x2, w}, ints), tiles.cut.parts));
+  plan.launches.push_back(launch(
+      tiles.kernels.file, kernel, tiles.options, tiles.cut.group,
+      ceil_div(dense.n, tiles.cut.columns), ceil_div(dense.m, tiles.cut.rows),
+      arguments(dense, {dense.x.read_from(), x2, w}, ints), tiles.cut.parts, tiles.cut.band));
   plan.clocks = tiles.cut.clocks.predicted + padding_clocks(dense, device);
 }
 
@@ -403,7 +419,8 @@ void plan_both_packed(const Problem& problem, const DeviceInfo& device, const Pl
   plan.launches.push_back(launch(
       kPacked.file, "dense_both_packed", options, cut.group, ceil_div(dense.n, cut.columns), tiles,
       arguments(dense, {"x_packed", "w_packed"},
-                {dense.m, dense.n, k, dense.r.ld, dense.y.ld, dense.r.offset, dense.y.offset})));
+                {dense.m, dense.n, k, dense.r.ld, dense.y.ld, dense.r.offset, dense.y.offset}),
+      /*parts=*/1, cut.band));
   plan.clocks = cut.clocks.predicted + pack_clocks(dense, cut, device);
 }
 

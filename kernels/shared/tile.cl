@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// tile.cl - what a work-item computes, and what of it is its own. Needs ROWS, VECTORS, LX, APART.
+// tile.cl - what a work-item computes, and what of it is its own. Needs ROWS, VECTORS, LX, APART, and
+// COLUMN_GROUP, which of the groups along the columns it belongs to.
 
 // A tile: ROWS rows from `row` on, and VECTORS vectors of four columns, one every APART from `col`
 // on. The work-item owns, and stores, rows `above` to `below` - 1 of them. Of a vector it owns the
@@ -19,6 +20,6 @@ void own_tile(Tile* tile, int own_row, int last) {
   tile->row = min(own_row, last);
   tile->above = own_row - tile->row;
   tile->below = ROWS;
-  tile->col = (int)get_group_id(0) * (4 * VECTORS * LX) + lane * (APART == 4 ? 4 * VECTORS : 4);
+  tile->col = (int)COLUMN_GROUP * (4 * VECTORS * LX) + lane * (APART == 4 ? 4 * VECTORS : 4);
   tile->first = 0;
 }

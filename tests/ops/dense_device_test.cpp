@@ -280,6 +280,60 @@ TEST_F(dense_device, tiles_of_all_cases_across_4_gib_have_the_same_bits) {
   expect_same_bits_across_4_gib(proof_of(find_op("dense")).cases);
 }
 
+/// Plans of a Mali with one core, for which a small product is a large one, in bands of `band` rows
+/// of groups.
+std::vector<Plan> plans_in_bands(const std::string& dtype, int band) {
+  DeviceInfo device = gpu_device(find_gpu("g610"));
+  device.compute_units = 1;
+  std::vector<Plan> plans;
+  for (const char* line : {"dense m=75 n=2041 k=260 bias", "dense m=64 n=2048 k=256"}) {
+    for (const char* variant : {"dense_packed", "dense_both_packed"}) {
+      Plan plan = make_plan(dense_device::parse(line, dtype), device, {variant});
+      Launch& launch = plan.launches.back();
+      const std::size_t at = launch.options.find("DENSE_BAND="), end = launch.options.find(' ', at);
+      if (at == std::string::npos) throw std::logic_error(plan.problem + " is planned in no bands");
+      const int planned = std::stoi(launch.options.substr(at + 11));
+      const std::int64_t rows = launch.global[1] * planned / launch.local[1];
+      launch.options.replace(at + 11, end - at - 11, std::to_string(band));
+      launch.global[0] = launch.global[0] / planned * band;
+      launch.global[1] = (rows + band - 1) / band * launch.local[1];
+      plans.push_back(std::move(plan));
+    }
+  }
+  return plans;
+}
+
+/// The last band may have rows of groups that are not there.
+TEST_F(dense_device, groups_in_bands_are_right) {
+  for (const std::string& dtype : dtypes()) {
+    for (const int band : std::getenv("CLAM_TEST_FULL") ? std::vector{2, 3, 5} : std::vector{2}) {
+      for (const Plan& plan : plans_in_bands(dtype, band)) {
+        SCOPED_TRACE(plan.problem + plan.launches.back().options);
+        const Problem problem = Problem::parse(plan.problem);
+        const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
+        Trial trial(test::runtime(), plan);
+        expect_pass(trial, inputs, expected(problem, inputs, Check::exact));
+      }
+    }
+  }
+}
+
+TEST_F(dense_broken, groups_that_leave_their_band_are_caught) {
+  for (const auto& [from, to] :
+       {std::pair("get_group_id(0) % DENSE_BAND", "get_group_id(0) / DENSE_BAND % DENSE_BAND"),
+        std::pair("get_group_id(0) / DENSE_BAND", "get_group_id(0) / DENSE_BAND / 2")}) {
+    const test::TemporaryFolder folder;
+    test::break_kernel(folder, "dense.cl", from, to);
+    const auto broken = test::runtime_with_kernels(folder);
+    const Plan plan = plans_in_bands("f32", 2).front();
+    const Problem problem = Problem::parse(plan.problem);
+    const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
+    Trial trial(*broken, plan);
+    const Reference reference = expected(problem, inputs, Check::exact);
+    EXPECT_FALSE(compare_all(reference, run(trial, inputs), {}, 1).pass()) << to;
+  }
+}
+
 TEST_F(dense_broken, broken_kernels_are_caught) {
   const test::KernelFault faults[] = {
       {"wrong tile", "offx + tile.row * x_stride", "offx + tile.row / 2 * x_stride",

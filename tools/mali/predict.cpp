@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "cache.hpp"
 #include "clam/error.hpp"
 #include "clam/op.hpp"
 
@@ -121,15 +122,25 @@ double bytes_of(const Plan& plan, const BufferArg& arg) {
   throw BadArgument(fmt::format("the plan has no buffer '{}'", arg.name));
 }
 
-/// Each buffer that the launch is bound to, once.
-double dram_us(const Launch& launch, const Plan& plan, const Gpu& gpu) {
+/// What products of large matrices read again, as a cache does not hold it.
+double bytes_read_again(const Launch& launch, const FileTags& tags, const Gpu& gpu) {
+  const std::optional<GroupGrid> grid = grid_of(tags, launch);
+  if (!grid) return 0;
+  const SharedCache cache = shared_cache(gpu_device(gpu), product(launch.local));
+  const double once = static_cast<double>(grid->rows) * grid->row_bytes +
+                      static_cast<double>(grid->columns) * grid->column_bytes;
+  return std::max(0.0, traced_bytes(*grid, cache) - once);
+}
+
+/// Each buffer that the launch is bound to, once, and what is read again.
+double dram_us(const Launch& launch, const Plan& plan, const FileTags& tags, const Gpu& gpu) {
   std::set<std::string> seen;
   double bytes = 0;
   for (const Arg& arg : launch.args) {
     const auto* buffer = std::get_if<BufferArg>(&arg);
     if (buffer && seen.insert(buffer->name).second) bytes += bytes_of(plan, *buffer);
   }
-  return bytes / gpu.gb_per_s / kClocksPerUs;
+  return (bytes + bytes_read_again(launch, tags, gpu)) / gpu.gb_per_s / kClocksPerUs;
 }
 
 }  // namespace
@@ -157,7 +168,7 @@ LaunchTime predict(const Launch& launch, const Plan& plan, const Compiled& compi
   // issue bound.
   time.latency = {0, time.most.issued * kLatencyClocks / kClocksPerUs};
   time.load = load_us(time.least, time.most, spread, gpu);
-  const double dram = dram_us(launch, plan, gpu);
+  const double dram = dram_us(launch, plan, *compiled.tags, gpu);
   time.dram = {dram, dram};
   return time;
 }
@@ -178,9 +189,10 @@ PlanTime predict(const Plan& plan, double mac, const FindCompiled& find, const G
 std::string leaves_out() {
   return fmt::format(
       "A prediction is for {}, at 1 GHz, and was never run.\n"
-      "Each launch costs {} us and reads each of its buffers from memory once.\n"
+      "Each launch costs {} us and reads each of its buffers from memory once. Products of dense\n"
+      "read again what a cache of 1 MiB, which is assumed, does not hold.\n"
       "A branch counts as its longer side. Counts that depend on data make an interval wide.\n"
-      "Left out: cache hits and misses, lanes with scattered addresses, waits at barriers,\n"
+      "Left out: other cache misses, lanes with scattered addresses, waits at barriers,\n"
       "idle cores at the end of a launch, other clocks, and heat.\n"
       "Nine kernels of another project were compiled with Mesa and predicted by this model.\n"
       "Three are within about 5 % of their published times. Five are off by factors of .25 to 3.\n"

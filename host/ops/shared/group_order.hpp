@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// group_order.hpp - in which order the groups of a product of matrices run, and what they read from
+// memory in it.
+#pragma once
+
+#include <cstdint>
+
+#include "clam/op.hpp"
+
+namespace clam {
+
+/// A product y[m,n] cut into rectangles, one for each group. All groups read all of their k.
+struct GroupGrid {
+  std::int64_t rows = 1, columns = 1;      ///< groups
+  double row_bytes = 0, column_bytes = 0;  ///< that a group reads of the left and the right matrix
+  int band = 1;                            ///< rows of groups that it goes down first
+};
+
+/// What the groups share behind their first caches, and how many of them run at a time.
+struct SharedCache {
+  double bytes = 0, groups = 0;
+};
+
+/// Of the Mali that a device is. Both figures are assumed: 1 MiB, and 1024 work-items a core.
+SharedCache shared_cache(const DeviceInfo& device, double items_of_group);
+
+/// The bytes that they read from memory. A matrix that fits into half of the cache is read once.
+/// Else what runs at a time, f groups of b rows and f / b columns, shares what it reads: the left
+/// matrix is read columns / (f / b) times, and the right one rows / b times.
+double traffic(const GroupGrid& grid, const SharedCache& cache);
+
+/// The grid with the band, of up to 64, that reads least from memory. 1 where that saves too little
+/// to matter, or where nothing is known of the device. `clocks`: what the groups take.
+int choose_band(GroupGrid grid, double items_of_group, double clocks, const DeviceInfo& device);
+
+}  // namespace clam
