@@ -127,9 +127,11 @@ bool is_too_wide(const Problem& problem, const DataSet& set) {
   return set.check == Check::hard && problem.text().find(" acc=f16") != std::string::npos;
 }
 
+/// With --full for all cases of the op.
 TEST_OF_EVERY_OP(testing::Test, faulty_outputs_are_caught) {
   int caught = 0;
-  test::for_each_case(op.name, [&](const Problem& problem) {
+  const auto& cases = std::getenv("CLAM_TEST_FULL") ? proof.cases : proof.small_cases;
+  test::for_each_case(cases, [&](const Problem& problem) {
     const std::vector<Honest> all = honest_outputs(op, proof, problem);
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (is_too_wide(problem, *all[i].set)) continue;

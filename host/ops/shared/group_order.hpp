@@ -29,8 +29,8 @@ SharedCache shared_cache(const DeviceInfo& device, double items_of_group);
 /// matrix is read columns / (f / b) times, and the right one rows / b times.
 double traffic(const GroupGrid& grid, const SharedCache& cache);
 
-/// The grid with the band, of up to 64, that reads least from memory. 1 where that saves too little
-/// to matter, or where nothing is known of the device. `clocks`: what the groups take.
+/// The band of up to 64 rows of groups that reads least from memory. 1 where that saves too little to
+/// matter, and on a device that is no Mali. `clocks`: what the groups take, as predicted.
 int choose_band(GroupGrid grid, double items_of_group, double clocks, const DeviceInfo& device);
 
 }  // namespace clam
