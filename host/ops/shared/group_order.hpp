@@ -24,13 +24,14 @@ struct SharedCache {
 /// Of the Mali that a device is. Both figures are assumed: 1 MiB, and 1024 work-items a core.
 SharedCache shared_cache(const DeviceInfo& device, double items_of_group);
 
-/// The bytes that they read from memory. A matrix that fits into half of the cache is read once.
-/// Else what runs at a time, f groups of b rows and f / b columns, shares what it reads: the left
-/// matrix is read columns / (f / b) times, and the right one rows / b times.
+/// The bytes that they read from memory. What runs at a time, f groups of b rows and f / b columns,
+/// shares what it reads. So the left matrix is read columns / (f / b) times, and the right one
+/// rows / b times. Once, where b rows of groups, or all of the right matrix, fit into half the
+/// cache.
 double traffic(const GroupGrid& grid, const SharedCache& cache);
 
-/// The band of up to 64 rows of groups that reads least from memory. 1 where that saves too little to
-/// matter, and on a device that is no Mali. `clocks`: what the groups take, as predicted.
+/// The band of up to 64 rows of groups that reads least from memory. 1 where that saves too little
+/// to matter, and on a device that is no Mali. `clocks`: what the groups take, as predicted.
 int choose_band(GroupGrid grid, double items_of_group, double clocks, const DeviceInfo& device);
 
 }  // namespace clam
