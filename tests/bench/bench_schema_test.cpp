@@ -5,10 +5,10 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <regex>
 
 #include "bench/document.hpp"
 #include "command.hpp"
+#include "pattern.hpp"
 #include "runtime/atomic_file.hpp"
 #include "scripted.hpp"
 #include "test_device.hpp"
@@ -195,8 +195,8 @@ TEST(bench_device, real_results_follow_the_schema) {
   EXPECT_EQ(faults({file}), "");
   const json own = json::parse(read_file(file)).at("clam");
   EXPECT_EQ(own.at("schema"), 1);
-  EXPECT_TRUE(std::regex_match(own.at("date").get<std::string>(),
-                               std::regex("20\\d\\d-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ")));
+  const std::string date = own.at("date");
+  EXPECT_FALSE(match(date, "20\\d\\d-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ").empty()) << date;
   EXPECT_EQ(own.at("rows").at(0).at("op"), "dense");
   EXPECT_EQ(own.at("rows").at(1).at("dtype"), "f16");
   EXPECT_EQ(own.at("rows").at(2).at("outcome"), "check failed");

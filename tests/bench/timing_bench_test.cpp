@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kDense = "dense m=33 n=20 k=48 dtype=f32 bias";
+constexpr const char* kProduct = "dense m=33 n=20 k=48 dtype=f32 bias";
 constexpr const char* kCounts = "get_valid_counts n=1000 dtype=f32 score_threshold=0.01";
 
 Finished run_bench(std::vector<std::string> words,
@@ -41,7 +41,7 @@ TEST(timing_bench_device, honest_rows_are_fine_in_one_process_and_apart) {
   CLAM_NEEDS_QUIET();
   CLAM_NEEDS_DEVICE();
   for (const char* how : {"--no-isolate", "--isolate"}) {
-    const json own = measured({kDense, kCounts}, {how, "--time", "0.01"});
+    const json own = measured({kProduct, kCounts}, {how, "--time", "0.01"});
     EXPECT_GT(own.at("peaks").at("gflops_f32").get<double>(), 0);
     for (const json& row : own.at("rows")) {
       EXPECT_EQ(row.at("validity"), "OK") << row;
@@ -56,7 +56,7 @@ TEST(timing_bench_device, honest_rows_are_fine_in_one_process_and_apart) {
 TEST(timing_bench_device, honest_small_rows_stay_ok_however_often_they_are_measured) {
   CLAM_NEEDS_QUIET();
   CLAM_NEEDS_DEVICE();
-  const std::vector<std::string> problems = {kDense, kCounts, "softmax shape=7x9 dtype=f32",
+  const std::vector<std::string> problems = {kProduct, kCounts, "softmax shape=7x9 dtype=f32",
                                              "unary op=exp shape=4099 dtype=f32",
                                              "conv2d c=8 h=16 w=16 k=8 r=1 dtype=f32 stride=2"};
   const json own = measured(problems, {"--time", "0.002", "--benchmark_repetitions=20"});
@@ -71,7 +71,7 @@ TEST(timing_bench_broken, a_slow_pack_is_not_in_the_time_of_the_product) {
   const std::string store = "*(__global W4*)(wp + at) = ";
   break_kernel(folder, "dense.cl", store,
                "for (int again = 0; again < 100000; ++again) *(volatile __global W4*)(wp + at) = ");
-  const json row = measured({kDense}, {"--time", "0.001"}, {"CLAM_KERNEL_DIR=" + folder.path()})
+  const json row = measured({kProduct}, {"--time", "0.001"}, {"CLAM_KERNEL_DIR=" + folder.path()})
                        .at("rows")
                        .at(0);
   EXPECT_GT(row.at("pack").at("us").at("min").get<double>(),

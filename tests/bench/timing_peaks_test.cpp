@@ -8,10 +8,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <regex>
 
 #include "bench/peaks.hpp"
 #include "command.hpp"
+#include "pattern.hpp"
 #include "runtime/atomic_file.hpp"
 #include "test_device.hpp"
 #include "timing.hpp"
@@ -54,10 +54,9 @@ double clpeak(const std::string& flag, const std::string& section, const std::st
   const std::size_t begin = xml.find("<" + section), end = xml.find("</" + section);
   if (begin == std::string::npos || end == std::string::npos) return 0;
   const std::string part = xml.substr(begin, end - begin);
-  const std::regex figure("<float" + width + ">([0-9.]+)<");
   double best = 0;
-  for (std::sregex_iterator it(part.begin(), part.end(), figure), none; it != none; ++it) {
-    best = std::max(best, std::atof((*it)[1].str().c_str()));
+  for (const Groups& figure : matches(part, "<float" + width + ">([0-9.]+)<")) {
+    best = std::max(best, std::atof(figure[1].c_str()));
   }
   return best;
 }

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <regex>
 
 #include "command.hpp"
 #include "pages.hpp"
+#include "pattern.hpp"
 #include "runtime/atomic_file.hpp"
 
 namespace clam::test {
@@ -61,15 +61,16 @@ TEST(readme, public_headers_and_kernels_have_short_sentences) {
 
 /// Words for people in the project's own data: workloads, probes, and the schema of results.
 TEST(readme, data_files_have_short_sentences) {
-  static const std::regex words(
-      "\"(about|advice|symptom|description|what)\": \"((?:[^\"\\\\]|\\\\.)*)\"");
+  const char* words = "\"(?:about|advice|symptom|description|what)\": \"((?:[^\"\\\\]|\\\\.)*)\"";
   int asked = 0;
   for (const char* folder : {"bench", "tests/tools/probes"}) {
     for (const auto& entry : fs::recursive_directory_iterator(kTree / folder)) {
       if (entry.path().extension() != ".json") continue;
       const std::string text = read_file(entry.path().string());
-      for (std::sregex_iterator it(text.begin(), text.end(), words), end; it != end; ++it, ++asked)
-        expect_none(entry.path().string(), long_sentences_of_page((*it)[2]));
+      for (const Groups& string : matches(text, words)) {
+        expect_none(entry.path().string(), long_sentences_of_page(string[1]));
+        ++asked;
+      }
     }
   }
   EXPECT_GT(asked, 100);

@@ -5,7 +5,6 @@
 
 #include <filesystem>
 #include <map>
-#include <regex>
 #include <set>
 #include <sstream>
 
@@ -14,6 +13,7 @@
 #include "clam/op.hpp"
 #include "contains.hpp"
 #include "pages.hpp"
+#include "pattern.hpp"
 #include "run_clam.hpp"
 #include "runtime/atomic_file.hpp"
 #include "test_device.hpp"
@@ -29,7 +29,7 @@ TEST(readme, nothing_is_left_to_fill_in) {
   for (const std::string& page : pages()) {
     std::istringstream stream(page_text(page));
     for (std::string line; std::getline(stream, line);) {
-      EXPECT_FALSE(std::regex_search(line, std::regex("^@[A-Z]+@$"))) << page << ": " << line;
+      EXPECT_FALSE(has_pattern(line, "^@[A-Z]+@$")) << page << ": " << line;
     }
   }
 }
@@ -100,8 +100,8 @@ TEST(readme, the_first_screen_says_what_it_is_and_the_second_has_the_snippet) {
 TEST(readme, every_op_has_a_row_and_a_contract) {
   const std::string readme = page_text("README.md"), contracts = page_text("kernels/README.md");
   for (const Op* op : all_ops()) {
-    EXPECT_TRUE(std::regex_search(readme, std::regex("\\b" + op->name + "\\b"))) << op->name;
-    EXPECT_TRUE(std::regex_search(contracts, std::regex("\\b" + op->name + "\\b"))) << op->name;
+    EXPECT_TRUE(has_pattern(readme, "\\b" + op->name + "\\b")) << op->name;
+    EXPECT_TRUE(has_pattern(contracts, "\\b" + op->name + "\\b")) << op->name;
   }
 }
 
@@ -165,13 +165,11 @@ std::vector<std::string> unknown_words(const std::string& code, Helps& helps) {
   if (!exists(programs[0], helps)) return {programs[0]};
   std::string all;
   for (const std::string& program : programs) all += helps.of(program);
-  static const std::regex flag("(^| )(--[a-z][a-z-]*)");
   std::vector<std::string> unknown;
   const std::string own = code.substr(0, code.find("\"tools/"));  // a command in a command
-  for (std::sregex_iterator it(own.begin(), own.end(), flag), end; it != end; ++it) {
-    const std::string word = (*it)[2];
-    if (word != "--help" && !std::regex_search(all, std::regex(word + "\\b")))
-      unknown.push_back(word);
+  for (const Groups& flag : matches(own, "(^| )(--[a-z][a-z-]*)")) {
+    const std::string& word = flag[2];
+    if (word != "--help" && !has_pattern(all, word + "\\b")) unknown.push_back(word);
   }
   return unknown;
 }

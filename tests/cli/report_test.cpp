@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
-#include <regex>
 
 #include "browser.hpp"
+#include "pattern.hpp"
 #include "process/shell_quoted.hpp"
 #include "run_clam.hpp"
 #include "svg_check.hpp"
@@ -85,9 +85,9 @@ TEST(report, page_holds_all_rows_and_asks_for_nothing_outside) {
   EXPECT_EQ(dense.at("nodes").at(0), "lightglue-192: dense_3");
   EXPECT_FALSE(data["boards"][1]["rows"][0].contains("predicted_low")) << "absent is not zero";
   EXPECT_TRUE(contains(page, "default-src 'none'"));
-  const std::regex outside("(src|href|action)\\s*=\\s*[\"']?(https?:)?//|@import|url\\(");
-  EXPECT_FALSE(std::regex_search(page, outside));
-  EXPECT_FALSE(std::regex_search(page, std::regex("@[A-Z]+@"))) << "a part was not filled in";
+  const char* outside = "(src|href|action)\\s*=\\s*[\"']?(https?:)?//|@import|url\\(";
+  EXPECT_FALSE(has_pattern(page, outside));
+  EXPECT_FALSE(has_pattern(page, "@[A-Z]+@")) << "a part was not filled in";
 }
 
 TEST(report, text_that_would_be_html_stays_text) {
@@ -485,12 +485,10 @@ double contrast(const std::string& one, const std::string& other) {
 /// Values of "--name: #rrggbb;" in each of the style's blocks :root.
 std::vector<std::map<std::string, std::string>> palettes(const std::string& style) {
   std::vector<std::map<std::string, std::string>> all;
-  const std::regex root(":root \\{([^}]*)\\}"), line("--([a-z-]+): (#[0-9a-f]{6});");
-  for (std::sregex_iterator block(style.begin(), style.end(), root), end; block != end; ++block) {
-    const std::string text = (*block)[1];
+  for (const Groups& block : matches(style, ":root \\{([^}]*)\\}")) {
     all.emplace_back();
-    for (std::sregex_iterator it(text.begin(), text.end(), line), last; it != last; ++it) {
-      all.back()[(*it)[1]] = (*it)[2];
+    for (const Groups& line : matches(block[1], "--([a-z-]+): (#[0-9a-f]{6});")) {
+      all.back()[line[1]] = line[2];
     }
   }
   return all;

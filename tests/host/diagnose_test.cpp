@@ -7,12 +7,12 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <regex>
 
 #include "check/op_proof.hpp"
 #include "check/ops/shared/box_sets.hpp"
 #include "check/ops/shared/random.hpp"
 #include "ops/nms.hpp"
+#include "pattern.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
 
@@ -414,33 +414,32 @@ TEST(diagnose, other_formats) {
 
 /// Each says one thing to do, and its command lines are ones that the ops take.
 TEST(diagnose, advice_can_be_typed) {
-  const std::regex command("`clam (verify|run) \"([^\"]+)\"[^`]*`");
   for (const Dtype dtype : {Dtype::f32, Dtype::f16}) {
     for (const Plant& plant : plants()) {
       const Table good(300, 100, dtype);
       Table bad = good;
       plant.plant(bad);
       for (const Finding& finding : look(bad, &good).findings) {
-        const std::string& next = finding.next;
         EXPECT_FALSE(finding.what.empty());
-        std::sregex_iterator it(next.begin(), next.end(), command), end;
-        EXPECT_NE(it, end) << finding.signature << ": " << next;
-        for (; it != end; ++it) EXPECT_NO_THROW(Problem::parse((*it)[2].str())) << (*it)[2];
+        const auto commands = test::matches(finding.next, "`clam (verify|run) \"([^\"]+)\"[^`]*`");
+        EXPECT_FALSE(commands.empty()) << finding.signature << ": " << finding.next;
+        for (const test::Groups& command : commands)
+          EXPECT_NO_THROW(Problem::parse(command[2])) << command[2];
       }
     }
   }
 }
 
 TEST(diagnose, rows_said_to_be_of_nms_are_advised_nms) {
-  const std::regex command("`clam (verify|run) \"(\\w+) ");
   for (const Plant& plant : plants()) {
     const Table good = in_order(300, 100);
     Table bad = good;
     plant.plant(bad);
     for (const Finding& finding : look(bad, &good, BoxOrigin::nms).findings) {
-      std::sregex_iterator it(finding.next.begin(), finding.next.end(), command), end;
-      EXPECT_NE(it, end) << finding.signature << ": " << finding.next;
-      for (; it != end; ++it) EXPECT_EQ((*it)[2], "nms") << finding.signature;
+      const auto commands = test::matches(finding.next, "`clam (verify|run) \"(\\w+) ");
+      EXPECT_FALSE(commands.empty()) << finding.signature << ": " << finding.next;
+      for (const test::Groups& command : commands)
+        EXPECT_EQ(command[2], "nms") << finding.signature;
     }
   }
 }

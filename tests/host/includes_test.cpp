@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "pattern.hpp"
 #include "runtime/atomic_file.hpp"
 
 namespace clam::test {
@@ -51,12 +51,10 @@ bool begins(const std::string& text, const std::string& with) { return text.rfin
 
 /// The files of `files` that one of them includes, as the compiler finds them.
 std::vector<std::string> included(const Files& files, const std::string& file) {
-  static const std::regex directive("(?:^|\\n)#include [\"<]([^\">]+)[\">]");
-  const std::string& text = files.at(file);
   std::vector<std::string> found;
-  for (std::sregex_iterator it(text.begin(), text.end(), directive), end; it != end; ++it) {
+  for (const Groups& line : matches(files.at(file), "(?:^|\\n)#include [\"<]([^\">]+)[\">]")) {
     for (const fs::path& folder : {fs::path(file).parent_path(), fs::path(), fs::path("include")}) {
-      const std::string path = (folder / (*it)[1].str()).lexically_normal().string();
+      const std::string path = (folder / line[1]).lexically_normal().string();
       if (files.count(path) == 0) continue;
       found.push_back(path);
       break;
@@ -121,21 +119,20 @@ class Circles {
 /// Types outside unnamed namespaces that two files define by one name. They share their inline
 /// functions, destructors too: the linker keeps those of one.
 std::vector<std::string> defined_twice(const Files& files) {
-  static const std::regex opens("namespace(?: ([\\w:]+))? \\{"), closes("\\}  // namespace.*"),
-      defines("(?:struct|class|enum class|enum) (\\w+)(?: :.*| final.*)? \\{.*");
+  const char* defines = "(?:struct|class|enum class|enum) (\\w+)(?: :.*| final.*)? \\{.*";
   std::map<std::string, std::set<std::string>> files_of;
   for (const auto& [file, text] : files) {
     std::vector<std::string> inside;
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
-      std::smatch part;
-      if (std::regex_match(line, part, opens)) {
-        inside.push_back(part[1]);
-      } else if (!inside.empty() && std::regex_match(line, closes)) {
+      const Groups opens = match(line, "namespace(?: ([\\w:]+))? \\{");
+      const Groups type = match(line, defines);
+      if (!opens.empty()) {
+        inside.push_back(opens[1]);
+      } else if (!inside.empty() && begins(line, "}  // namespace")) {
         inside.pop_back();
-      } else if (std::regex_match(line, part, defines) &&
-                 std::count(inside.begin(), inside.end(), "") == 0) {
-        files_of[fmt::format("{}::{}", fmt::join(inside, "::"), part[1].str())].insert(file);
+      } else if (!type.empty() && std::count(inside.begin(), inside.end(), "") == 0) {
+        files_of[fmt::format("{}::{}", fmt::join(inside, "::"), type[1])].insert(file);
       }
     }
   }

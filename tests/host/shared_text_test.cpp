@@ -6,13 +6,13 @@
 
 #include <filesystem>
 #include <map>
-#include <regex>
 #include <set>
 #include <sstream>
 
 #include "clam/error.hpp"
 #include "clam/kernels.hpp"
 #include "contains.hpp"
+#include "pattern.hpp"
 #include "run_clam.hpp"
 #include "runtime/atomic_file.hpp"
 #include "test_device.hpp"
@@ -100,20 +100,17 @@ TEST(shared_text, the_command_writes_a_changed_source_into_all_files) {
 /// Lines of code with one blank between words. Comments, options with their defaults and checks,
 /// and shared text are none of them; shared text parts what stands around it.
 std::vector<std::string> code_of(const std::string& text) {
-  static const std::regex blanks("\\s+"),
-      option("#\\s*(if|ifdef|ifndef|else|elif|endif|error)\\b.*"),
-      constant("#define \\w+( [^(]*)?"), edge("^ | ?\\\\?$");
+  const char* not_code = "#\\s*(if|ifdef|ifndef|else|elif|endif|error)\\b.*|#define \\w+( [^(]*)?";
   std::vector<std::string> code;
   std::istringstream lines(text);
   bool shared = false;
   for (std::string line; std::getline(lines, line);) {
-    line = std::regex_replace(std::regex_replace(line, blanks, " "), edge, "");
+    line = replaced(replaced(line, "\\s+", " "), "^ | ?\\\\?$", "");
     if (line.rfind("//@shared", 0) == 0) {
       shared = true;
       code.push_back("shared text " + std::to_string(code.size()));
     }
-    if (!shared && !line.empty() && line.rfind("//", 0) != 0 && !std::regex_match(line, option) &&
-        !std::regex_match(line, constant)) {
+    if (!shared && !line.empty() && line.rfind("//", 0) != 0 && match(line, not_code).empty()) {
       code.push_back(line);
     }
     if (line == "//@end") shared = false;

@@ -23,7 +23,7 @@
 #include "test_device.hpp"
 #include "test_errors.hpp"
 
-namespace clam {
+namespace clam::accumulator_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -470,4 +470,4 @@ TEST(accumulator, zeros_and_sums_without_their_end_are_caught_in_every_mode) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::accumulator_test

@@ -14,7 +14,7 @@
 #include "test_device.hpp"
 #include "test_errors.hpp"
 
-namespace clam {
+namespace clam::attention_test {
 namespace {
 
 using attention_faults::Fault;
@@ -372,4 +372,4 @@ TEST_F(attention_broken, broken_kernels_are_caught) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::attention_test

@@ -15,7 +15,7 @@
 #include "ops/shared/activation.hpp"
 #include "test_device.hpp"
 
-namespace clam {
+namespace clam::batch_matmul_device_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -401,4 +401,4 @@ TEST_F(batch_matmul_broken, broken_kernels_are_caught) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::batch_matmul_device_test

@@ -16,7 +16,7 @@
 #include "test_device.hpp"
 #include "test_errors.hpp"
 
-namespace clam {
+namespace clam::batch_matmul_test {
 namespace {
 
 Problem parse(const std::string& words, const std::string& dtype = "f32") {
@@ -553,4 +553,4 @@ TEST(batch_matmul, hard_sets_catch_a_half_accumulator) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::batch_matmul_test

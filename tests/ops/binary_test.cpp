@@ -14,7 +14,7 @@
 #include "test_device.hpp"
 #include "test_errors.hpp"
 
-namespace clam {
+namespace clam::binary_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -336,4 +336,4 @@ TEST_F(binary_broken, broken_kernels_are_caught) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::binary_test

@@ -7,7 +7,7 @@
 #include "op_device.hpp"
 #include "test_errors.hpp"
 
-namespace clam {
+namespace clam::box_nms_test {
 namespace {
 
 Problem problem_of(const std::string& words) {
@@ -189,4 +189,4 @@ TEST_F(box_nms_broken, broken_forms_of_boxes_are_caught) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::box_nms_test

@@ -9,7 +9,7 @@
 #include "op_device.hpp"
 #include "test_errors.hpp"
 
-namespace clam {
+namespace clam::concat_test {
 namespace {
 
 Problem parse(const std::string& words, const std::string& dtype = "f32") {
@@ -85,4 +85,4 @@ TEST_F(concat_broken, broken_kernels_are_caught) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::concat_test

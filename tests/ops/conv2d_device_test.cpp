@@ -14,7 +14,7 @@
 #include "ops/shared/activation.hpp"
 #include "test_device.hpp"
 
-namespace clam {
+namespace clam::conv2d_device_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -522,4 +522,4 @@ TEST_F(conv2d_broken, broken_kernels_are_caught) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::conv2d_device_test

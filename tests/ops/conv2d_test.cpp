@@ -19,7 +19,7 @@
 #include "ops/shared/accumulator.hpp"
 #include "test_errors.hpp"
 
-namespace clam {
+namespace clam::conv2d_test {
 namespace {
 
 Problem parse(const std::string& line, const std::string& dtype = "f32") {
@@ -483,4 +483,4 @@ TEST(conv2d, hard_sets_catch_a_half_accumulator) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::conv2d_test

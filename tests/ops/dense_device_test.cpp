@@ -13,7 +13,7 @@
 #include "ops/shared/activation.hpp"
 #include "test_device.hpp"
 
-namespace clam {
+namespace clam::dense_device_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -394,4 +394,4 @@ TEST_F(dense_broken, broken_kernels_are_caught) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::dense_device_test

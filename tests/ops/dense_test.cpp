@@ -17,7 +17,7 @@
 #include "test_device.hpp"
 #include "test_errors.hpp"
 
-namespace clam {
+namespace clam::dense_test {
 namespace {
 
 Problem parse(const std::string& line, const std::string& dtype = "f32") {
@@ -515,4 +515,4 @@ TEST(dense, hard_sets_catch_a_half_accumulator) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::dense_test

@@ -11,7 +11,7 @@
 #include "clam/planner.hpp"
 #include "run_clam.hpp"
 
-namespace clam {
+namespace clam::drop_in_test {
 namespace {
 
 constexpr const char* kPython =
@@ -118,4 +118,4 @@ TEST_F(drop_in, a_kernel_that_no_plan_launches_is_named) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::drop_in_test

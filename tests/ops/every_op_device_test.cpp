@@ -13,7 +13,7 @@
 #include "every_op.hpp"
 #include "op_device.hpp"
 
-namespace clam {
+namespace clam::every_op_device_test {
 namespace {
 
 using test::OpDevice;
@@ -354,4 +354,4 @@ TEST_OF_EVERY_OP(OpDevice, runs_repeat_their_bits_and_outputs_lie_where_they_may
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::every_op_device_test

@@ -14,7 +14,7 @@
 #include "clam/planner.hpp"
 #include "faults.hpp"
 
-namespace clam {
+namespace clam::every_op_test {
 namespace {
 
 TEST(every_op, has_small_cases_that_launch_each_kernel) {
@@ -151,4 +151,4 @@ TEST_OF_EVERY_OP(testing::Test, faulty_outputs_are_caught) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::every_op_test

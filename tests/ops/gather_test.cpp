@@ -11,7 +11,7 @@
 #include "op_device.hpp"
 #include "test_errors.hpp"
 
-namespace clam {
+namespace clam::gather_test {
 namespace {
 
 Problem parse(const std::string& words, const std::string& dtype = "f32") {
@@ -112,4 +112,4 @@ TEST_F(gather_broken, broken_kernels_are_caught) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::gather_test

@@ -11,7 +11,7 @@
 #include "op_device.hpp"
 #include "test_errors.hpp"
 
-namespace clam {
+namespace clam::get_valid_counts_test {
 namespace {
 
 constexpr const char* kOne = "get_valid_counts_one";
@@ -355,4 +355,4 @@ TEST_F(get_valid_counts_broken, a_broken_fill_is_caught) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::get_valid_counts_test

@@ -14,7 +14,7 @@
 #include "test_device.hpp"
 #include "test_errors.hpp"
 
-namespace clam {
+namespace clam::layer_norm_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -359,4 +359,4 @@ TEST_F(layer_norm_broken, broken_kernels_are_caught) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::layer_norm_test

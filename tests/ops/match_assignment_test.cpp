@@ -11,7 +11,7 @@
 #include "op_device.hpp"
 #include "test_errors.hpp"
 
-namespace clam {
+namespace clam::match_assignment_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -230,4 +230,4 @@ TEST_F(match_assignment_broken, broken_kernels_are_caught) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::match_assignment_test

@@ -7,7 +7,7 @@
 #include "test_device.hpp"
 #include "test_errors.hpp"
 
-namespace clam {
+namespace clam::multibox_prior_test {
 namespace {
 
 Problem parse(const std::string& line, const std::string& dtype = "f32") {
@@ -129,4 +129,4 @@ TEST_F(multibox_prior_broken, broken_kernels_are_caught) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::multibox_prior_test

@@ -12,7 +12,7 @@
 #include "test_device.hpp"
 #include "test_errors.hpp"
 
-namespace clam {
+namespace clam::multibox_transform_loc_test {
 namespace {
 
 constexpr const char* kTwo = "multibox_transform_loc_two";
@@ -194,4 +194,4 @@ TEST_F(multibox_transform_loc_broken, broken_kernels_are_caught) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::multibox_transform_loc_test

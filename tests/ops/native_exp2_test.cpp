@@ -9,7 +9,7 @@
 #include "runtime/atomic_file.hpp"
 #include "test_device.hpp"
 
-namespace clam {
+namespace clam::native_exp2_test {
 namespace {
 
 /// What a device would give: 2^x in double, changed by `change`, rounded to float; and reciprocals.
@@ -122,4 +122,4 @@ TEST_F(native_exp2_device, an_unwritable_folder_only_costs_time) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::native_exp2_test

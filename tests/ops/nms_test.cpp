@@ -7,7 +7,7 @@
 #include "op_device.hpp"
 #include "test_errors.hpp"
 
-namespace clam {
+namespace clam::nms_test {
 namespace {
 
 constexpr const char* kOne = "nms_one";
@@ -547,4 +547,4 @@ TEST_F(nms_broken, a_broken_output_is_caught) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::nms_test

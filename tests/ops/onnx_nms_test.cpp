@@ -9,7 +9,7 @@
 #include "op_device.hpp"
 #include "test_errors.hpp"
 
-namespace clam {
+namespace clam::onnx_nms_test {
 namespace {
 
 const Op& op() { return find_op("onnx_nms"); }
@@ -189,4 +189,4 @@ TEST_F(onnx_nms_broken, broken_sets_are_caught) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::onnx_nms_test

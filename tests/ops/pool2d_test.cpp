@@ -13,7 +13,7 @@
 #include "pool2d_faults.hpp"
 #include "test_errors.hpp"
 
-namespace clam {
+namespace clam::pool2d_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -314,4 +314,4 @@ TEST_F(pool2d_broken, broken_kernels_are_caught) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::pool2d_test

@@ -11,7 +11,7 @@
 #include "op_device.hpp"
 #include "test_errors.hpp"
 
-namespace clam {
+namespace clam::rotary_test {
 namespace {
 
 Problem parse(const std::string& words, const std::string& dtype = "f32") {
@@ -242,4 +242,4 @@ TEST_F(rotary_broken, broken_kernels_are_caught) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::rotary_test

@@ -12,7 +12,7 @@
 #include "test_device.hpp"
 #include "test_errors.hpp"
 
-namespace clam {
+namespace clam::ssd_decode_test {
 namespace {
 
 constexpr const char* kVoc = "ssd_decode classes=21 n=6132";
@@ -256,4 +256,4 @@ TEST_F(ssd_decode_broken, broken_kernels_are_caught) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::ssd_decode_test

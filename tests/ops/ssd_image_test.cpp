@@ -9,7 +9,7 @@
 #include "check/graph_run.hpp"
 #include "op_device.hpp"
 
-namespace clam {
+namespace clam::ssd_image_test {
 namespace {
 
 constexpr std::size_t kTail = 3;     ///< nodes in which a row that moves is an error
@@ -111,4 +111,4 @@ TEST_F(ssd_image_device, what_is_made_up_resembles_a_detectors_work) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::ssd_image_test

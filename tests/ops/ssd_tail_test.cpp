@@ -12,7 +12,7 @@
 #include "check/graph_run.hpp"
 #include "op_device.hpp"
 
-namespace clam {
+namespace clam::ssd_tail_test {
 namespace {
 
 Graph tail(const std::string& dtype) {
@@ -157,4 +157,4 @@ TEST_F(ssd_tail_device, has_the_same_bits_in_every_run_and_group) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::ssd_tail_test

@@ -15,7 +15,7 @@
 #include "runtime/embedded.hpp"
 #include "test_errors.hpp"
 
-namespace clam {
+namespace clam::tiling_test {
 namespace {
 
 using nlohmann::json;
@@ -218,4 +218,4 @@ TEST(tiling, a_tile_that_cannot_be_had_says_why) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::tiling_test

@@ -7,7 +7,7 @@
 #include "op_device.hpp"
 #include "test_errors.hpp"
 
-namespace clam {
+namespace clam::torchvision_nms_test {
 namespace {
 
 const Op& op() { return find_op("torchvision_nms"); }
@@ -92,4 +92,4 @@ TEST_F(torchvision_nms_broken, broken_rules_are_caught) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::torchvision_nms_test

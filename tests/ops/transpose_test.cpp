@@ -14,7 +14,7 @@
 #include "op_device.hpp"
 #include "test_errors.hpp"
 
-namespace clam {
+namespace clam::transpose_test {
 namespace {
 
 Problem parse(const std::string& words, const std::string& dtype = "f32") {
@@ -149,4 +149,4 @@ TEST_F(transpose_broken, broken_kernels_are_caught) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::transpose_test

@@ -15,7 +15,7 @@
 #include "test_errors.hpp"
 #include "unary_faults.hpp"
 
-namespace clam {
+namespace clam::unary_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -319,4 +319,4 @@ TEST_F(unary_broken, broken_kernels_are_caught) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::unary_test

@@ -16,7 +16,7 @@
 #include "test_device.hpp"
 #include "test_errors.hpp"
 
-namespace clam {
+namespace clam::winograd_test {
 namespace {
 
 using conv2d_device = test::OpDevice;
@@ -177,4 +177,4 @@ TEST_F(winograd_broken, faults_of_winograd_are_caught) {
 }
 
 }  // namespace
-}  // namespace clam
+}  // namespace clam::winograd_test

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <regex>
 #include <sstream>
 
+#include "pattern.hpp"
 #include "runtime/atomic_file.hpp"
 
 namespace clam::test {
@@ -97,11 +97,10 @@ std::size_t count_words(const std::string& sentence) {
 
 /// A sentence ends with a point and a blank, whatever follows.
 Lines long_sentences(const Lines& paragraphs) {
-  static const std::regex code("`[^`]*`"), link("\\[([^\\]]*)\\]\\([^)]*\\)");
   Lines found;
   for (const std::string& paragraph : paragraphs) {
     const std::string text =
-        std::regex_replace(std::regex_replace(paragraph, code, "CODE"), link, "$1");
+        replaced(replaced(paragraph, "`[^`]*`", "CODE"), "\\[([^\\]]*)\\]\\([^)]*\\)", "$1");
     std::size_t begin = 0;
     while (begin < text.size()) {
       std::size_t end = text.find_first_of(".!?", begin);
@@ -121,10 +120,9 @@ Lines long_sentences(const Lines& paragraphs) {
 
 /// Whether the line begins an item of a list; `line` becomes the item.
 bool takes_item(std::string& line) {
-  static const std::regex item("^ *([-*]|[0-9]+\\.) +(.*)$");
-  std::smatch match;
-  if (!std::regex_match(line, match, item)) return false;
-  line = match[2].str();
+  const Groups item = match(line, " *([-*]|[0-9]+\\.) +(.*)");
+  if (item.empty()) return false;
+  line = item[2];
   return true;
 }
 
@@ -162,31 +160,27 @@ std::vector<std::string> commands_of(const std::string& text) {
     if (starts_with(line, "```")) {
       inside = line == "```sh";
     } else if (inside && !line.empty()) {
-      commands.push_back(std::regex_replace(line, std::regex("\\s+# .*$"), ""));
+      commands.push_back(replaced(line, "\\s+# .*$", ""));
     }
   }
   return commands;
 }
 
 std::vector<std::string> quoted_code(const std::string& text) {
-  static const std::regex code("`([^`]+)`");
   Lines found;
   bool block = false;
   for (const std::string& line : lines_of(text)) {
     if (starts_with(line, "```")) block = !block;
     if (block) continue;
-    for (std::sregex_iterator it(line.begin(), line.end(), code), end; it != end; ++it) {
-      found.push_back((*it)[1]);
-    }
+    for (const Groups& code : matches(line, "`([^`]+)`")) found.push_back(code[1]);
   }
   return found;
 }
 
 std::vector<std::string> dead_links(const std::string& page, const std::string& text) {
-  static const std::regex link("\\]\\(([^)]+)\\)");
   Lines dead;
-  for (std::sregex_iterator it(text.begin(), text.end(), link), end; it != end; ++it) {
-    const std::string target = (*it)[1];
+  for (const Groups& link : matches(text, "\\]\\(([^)]+)\\)")) {
+    const std::string& target = link[1];
     if (!starts_with(target, "https://") && !leads_somewhere(page, text, target))
       dead.push_back(fmt::format("{}: {}", page, target));
   }
@@ -222,17 +216,16 @@ std::vector<std::string> long_sentences_of_page(const std::string& text) {
 }
 
 std::vector<std::string> long_sentences_of_help(const std::string& text) {
-  static const std::regex option("^ {1,8}-.*$"), entry("^ +\\S.*?  +(\\S.*)$");
   Paragraphs paragraphs;
   bool indented = false;
   for (const std::string& line : lines_of(text)) {
-    std::smatch match;
+    const Groups entry = match(line, " +\\S.*?  +(\\S.*)");
     if (line.empty()) {
       paragraphs.end();
-    } else if (std::regex_match(line, match, entry)) {
+    } else if (!entry.empty()) {
       paragraphs.end();
-      paragraphs.add(match[1]);
-    } else if (std::regex_match(line, option)) {
+      paragraphs.add(entry[1]);
+    } else if (!match(line, " {1,8}-.*").empty()) {
       paragraphs.end();  // its words follow in the next line
     } else {
       if (indented && line[0] != ' ') paragraphs.end();
@@ -244,18 +237,17 @@ std::vector<std::string> long_sentences_of_help(const std::string& text) {
 }
 
 std::vector<std::string> long_sentences_of_comments(const std::string& text) {
-  static const std::regex comment("^(.*?)//[/!]?<? ?(.*)$");
   Paragraphs paragraphs;
   long column = -1;  // of the comment that is being read
   for (const std::string& line : lines_of(text)) {
-    std::smatch match;
-    const bool is_comment = std::regex_match(line, match, comment);
-    const std::string words = is_comment ? match[2].str() : "";
+    const Groups comment = match(line, "(.*?)//[/!]?<? ?(.*)");
+    const std::string words = comment.empty() ? "" : comment[2];
+    const long begin = static_cast<long>(line.size() - words.size());
     // What is set in further is a picture, a list or an example.
     const bool is_words = !words.empty() && words[0] != ' ' && words[0] != '@';
-    const bool begins = is_words && (match.position(2) != column || !trimmed(match[1]).empty());
+    const bool begins = is_words && (begin != column || !trimmed(comment[1]).empty());
     if (!is_words || begins) paragraphs.end();
-    column = is_words ? static_cast<long>(match.position(2)) : -1;
+    column = is_words ? begin : -1;
     if (is_words) paragraphs.add(words);
   }
   return long_sentences(paragraphs.take());

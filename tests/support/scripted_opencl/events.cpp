@@ -115,6 +115,15 @@ cl_int clFinish(cl_command_queue queue) {
   return failed != CL_COMPLETE ? failed : status;
 }
 
+cl_int clReleaseCommandQueue(cl_command_queue queue) {
+  const Orders orders = enter("clReleaseCommandQueue");
+  if (const auto status = orders.refusal()) return *status;
+  // Times of a launch are told before it is done. PoCL 3.1 crashes where a process ends while it
+  // compiles what was launched.
+  NEXT(clFinish)(queue);
+  return NEXT(clReleaseCommandQueue)(queue);
+}
+
 cl_int clGetEventInfo(cl_event event, cl_event_info what, size_t size, void* value,
                       size_t* needed) {
   const Orders orders = enter("clGetEventInfo");

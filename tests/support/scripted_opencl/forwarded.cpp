@@ -45,7 +45,6 @@ CALL(clReleaseContext, (cl_context a), (a))
 CALL(clGetContextInfo, (cl_context a, cl_context_info b, size_t c, void* d, size_t* e),
      (a, b, c, d, e))
 CALL(clRetainCommandQueue, (cl_command_queue a), (a))
-CALL(clReleaseCommandQueue, (cl_command_queue a), (a))
 CALL(clGetCommandQueueInfo,
      (cl_command_queue a, cl_command_queue_info b, size_t c, void* d, size_t* e), (a, b, c, d, e))
 CALL(clRetainMemObject, (cl_mem a), (a))

@@ -22,7 +22,7 @@ Record record_of(cl_program program) {
   return found == state().programs.end() ? std::make_shared<ProgramRecord>() : found->second;
 }
 
-void remember(cl_program program, ProgramRecord record) {
+void remember_program(cl_program program, ProgramRecord record) {
   if (!program) return;
   const std::lock_guard lock(mutex());
   state().programs[program] = std::make_shared<ProgramRecord>(std::move(record));
@@ -154,7 +154,7 @@ cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const ch
   const Orders orders = enter("clCreateProgramWithSource", scripted::about(record));
   if (refused(orders, status)) return nullptr;
   cl_program program = NEXT(clCreateProgramWithSource)(context, count, strings, lengths, status);
-  scripted::remember(program, record);
+  scripted::remember_program(program, record);
   return program;
 }
 
@@ -171,7 +171,7 @@ cl_program clCreateProgramWithBinary(cl_context context, cl_uint count, const cl
   if (status) *status = taken;
   if (!record) return nullptr;
   cl_program program = scripted::create(context, *record->source, status);
-  scripted::remember(program, *record);
+  scripted::remember_program(program, *record);
   return program;
 }
 
@@ -195,7 +195,7 @@ cl_program clLinkProgram(cl_context context, cl_uint count, const cl_device_id* 
       NEXT(clLinkProgram)(context, count, devices, options, parts, programs, notify, data, status);
   ProgramRecord record;
   record.linked = true;
-  scripted::remember(program, record);
+  scripted::remember_program(program, record);
   return program;
 }
 
