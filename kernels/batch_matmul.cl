@@ -355,9 +355,9 @@ S4 load_t(__global const T4* p) {
 #endif
 
 // Adds k products: x moves on by x_step bytes a k, w by w_step. FOUR(FIRST or NEXT, at) adds those
-// of four k, `at` k behind the place of x and w. END_TRIP is what becomes of a sum as a trip ends.
+// of four k, `at` k behind the place of x and w. END_TRIP is what becomes of a sum as a chunk ends.
 // The loops are do loops: Mesa does not turn others into these, and would move sums at each trip.
-// `end` is computed where it is used, for Mesa's register allocator.
+// Whole chunks end at `rest`. `end` is computed where it is used, for Mesa's register allocator.
 #if ACC == 1
 #define SUM_K(FOUR, END_TRIP, x_step, w_step, k)                  \
   {                                                               \
@@ -494,7 +494,12 @@ int second_ends_above(Source second) {
 #define LOAD_X(i, k_at, unused) \
   const S4 x##i = load_t((__global const T4*)PLACE(x, x_at##i + (k_at) * SIZE));
 
-// Four k: rows of x, then for each k its vectors of w, each for all rows.
+// Four k: rows of x, then for each k its vectors of w, each for all rows. `k_of` is one component
+// of a row's four k. With two rows and one vector of columns:
+//
+//   x0 = row 0's k .. k+3;  x1 = row 1's
+//   w0 = w at k;            t0_0 += x0.x * w0;  t1_0 += x1.x * w0
+//   w0 = w at k + 1;        t0_0 += x0.y * w0;  t1_0 += x1.y * w0;  and so on with z and w
 #define FIRST(i, v, k_of) FIRST_BY(i, v, x##i.k_of)
 #define NEXT(i, v, k_of) NEXT_BY(i, v, x##i.k_of)
 #define WITH_W(v, ADD, k_of, k_at) LOAD_W(v, k_at) EACH_ROW(ADD, v, k_of)
@@ -620,7 +625,8 @@ void sum_rows(float4* sum, Address x, uint x_stride, Source second, Address w, u
 //@shared tile
 // A tile: ROWS rows from `row` on, and VECTORS vectors of four columns, one every APART from `col`
 // on. The work-item owns, and stores, rows `above` to `below` - 1 of them. Of a vector it owns the
-// columns from `first` on that the output has.
+// columns from `first` on that the output has. own_tile moves tiles up alone: `below` is ROWS,
+// and `first` is 0.
 //
 // For Mesa's register allocator: as many values live through the loop over k as its listing is best
 // with. With one more or less, a load may cost a move more. So some are computed again behind it.

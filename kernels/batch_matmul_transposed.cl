@@ -312,9 +312,9 @@ S4 load_t(__global const T4* p) {
 #endif
 
 // Adds k products: x moves on by x_step bytes a k, w by w_step. FOUR(FIRST or NEXT, at) adds those
-// of four k, `at` k behind the place of x and w. END_TRIP is what becomes of a sum as a trip ends.
+// of four k, `at` k behind the place of x and w. END_TRIP is what becomes of a sum as a chunk ends.
 // The loops are do loops: Mesa does not turn others into these, and would move sums at each trip.
-// `end` is computed where it is used, for Mesa's register allocator.
+// Whole chunks end at `rest`. `end` is computed where it is used, for Mesa's register allocator.
 #if ACC == 1
 #define SUM_K(FOUR, END_TRIP, x_step, w_step, k)                  \
   {                                                               \
@@ -482,7 +482,8 @@ void sum_vectors_by_rows(float4* sum, __global const char* x, uint x_stride,
 //@shared tile
 // A tile: ROWS rows from `row` on, and VECTORS vectors of four columns, one every APART from `col`
 // on. The work-item owns, and stores, rows `above` to `below` - 1 of them. Of a vector it owns the
-// columns from `first` on that the output has.
+// columns from `first` on that the output has. own_tile moves tiles up alone: `below` is ROWS,
+// and `first` is 0.
 //
 // For Mesa's register allocator: as many values live through the loop over k as its listing is best
 // with. With one more or less, a load may cost a move more. So some are computed again behind it.

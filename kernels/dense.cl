@@ -37,8 +37,8 @@
 // Groups that follow one another compute neighbouring columns. What runs at a time then reads all of
 // w for a few rows of x. With DENSE_BAND they go down so many groups of rows first:
 //
-//   DENSE_BAND  1   0 1 2 3 4 5        2   0 2 4 6 8 10       columns from left to right,
-//                   6 7 8 9 10 11          1 3 5 7 9 11       a group's rows from top to bottom
+//   DENSE_BAND  1   0 1 2 3 4 5        2   0 2 4 6 8 10       groups' columns from left to right,
+//                   6 7 8 9 10 11          1 3 5 7 9 11       their rows from top to bottom
 //
 // With DENSE_K2, x has the first k columns of the left matrix and x2 the next k2, as after a concat
 // that is not computed. Weights k to k + k2 - 1 belong to x2. A chunk ends with its source.
@@ -365,9 +365,9 @@ S4 load_t(__global const T4* p) {
 #endif
 
 // Adds k products: x moves on by x_step bytes a k, w by w_step. FOUR(FIRST or NEXT, at) adds those
-// of four k, `at` k behind the place of x and w. END_TRIP is what becomes of a sum as a trip ends.
+// of four k, `at` k behind the place of x and w. END_TRIP is what becomes of a sum as a chunk ends.
 // The loops are do loops: Mesa does not turn others into these, and would move sums at each trip.
-// `end` is computed where it is used, for Mesa's register allocator.
+// Whole chunks end at `rest`. `end` is computed where it is used, for Mesa's register allocator.
 #if ACC == 1
 #define SUM_K(FOUR, END_TRIP, x_step, w_step, k)                  \
   {                                                               \
@@ -466,7 +466,7 @@ typedef S4 W4;
 
 // w holds vectors of four columns at one k, the tile's second `w_apart` bytes behind its first.
 #if ACC == 2 && VECTORS == 2
-// Both by one load: Mesa 26 takes them apart for nothing.
+// Both by one load, that of the first: Mesa 26 takes them apart for nothing.
 #define LOAD_W(v, k_at) LOAD_W_##v(k_at)
 #define LOAD_W_0(k_at)                                                   \
   const uint4 both = *(__global const uint4*)PLACE(w, (k_at) * w_stride); \
@@ -526,7 +526,12 @@ int second_ends_above(Source second) {
 #define LOAD_X(i, k_at, unused) \
   const S4 x##i = load_t((__global const T4*)PLACE(x, x_at##i + (k_at) * SIZE));
 
-// Four k: rows of x, then for each k its vectors of w, each for all rows.
+// Four k: rows of x, then for each k its vectors of w, each for all rows. `k_of` is one component
+// of a row's four k. With two rows and one vector of columns:
+//
+//   x0 = row 0's k .. k+3;  x1 = row 1's
+//   w0 = w at k;            t0_0 += x0.x * w0;  t1_0 += x1.x * w0
+//   w0 = w at k + 1;        t0_0 += x0.y * w0;  t1_0 += x1.y * w0;  and so on with z and w
 #define FIRST(i, v, k_of) FIRST_BY(i, v, x##i.k_of)
 #define NEXT(i, v, k_of) NEXT_BY(i, v, x##i.k_of)
 #define WITH_W(v, ADD, k_of, k_at) LOAD_W(v, k_at) EACH_ROW(ADD, v, k_of)
@@ -632,7 +637,8 @@ void sum_both_packed(float4* sum, Address x, Address w, uint w_stride, uint w_ap
 //@shared tile
 // A tile: ROWS rows from `row` on, and VECTORS vectors of four columns, one every APART from `col`
 // on. The work-item owns, and stores, rows `above` to `below` - 1 of them. Of a vector it owns the
-// columns from `first` on that the output has.
+// columns from `first` on that the output has. own_tile moves tiles up alone: `below` is ROWS,
+// and `first` is 0.
 //
 // For Mesa's register allocator: as many values live through the loop over k as its listing is best
 // with. With one more or less, a load may cost a move more. So some are computed again behind it.
@@ -817,6 +823,7 @@ __kernel GROUP void dense_packed(__global const T* x, __global const T* x2, __gl
   Range range;
   own_tile(&tile, ROW_ITEM * ROWS, m - ROWS);
   own_range(&range, k, k2);
+  // In parts, all come to the barrier; finish_vector stores nothing of rows and columns not there.
   if (PARTS == 1 && (tile.above >= ROWS || tile.col >= n)) return;
   const int x_stride = DENSE_LDX ? DENSE_LDX : ldx, all_k = SECOND ? k + k2 : k;
   const int x_at = offx + tile.row * x_stride + range.begin_x;

@@ -47,7 +47,12 @@ int second_ends_above(Source second) {
 #define LOAD_X(i, k_at, unused) \
   const S4 x##i = load_t((__global const T4*)PLACE(x, x_at##i + (k_at) * SIZE));
 
-// Four k: rows of x, then for each k its vectors of w, each for all rows.
+// Four k: rows of x, then for each k its vectors of w, each for all rows. `k_of` is one component
+// of a row's four k. With two rows and one vector of columns:
+//
+//   x0 = row 0's k .. k+3;  x1 = row 1's
+//   w0 = w at k;            t0_0 += x0.x * w0;  t1_0 += x1.x * w0
+//   w0 = w at k + 1;        t0_0 += x0.y * w0;  t1_0 += x1.y * w0;  and so on with z and w
 #define FIRST(i, v, k_of) FIRST_BY(i, v, x##i.k_of)
 #define NEXT(i, v, k_of) NEXT_BY(i, v, x##i.k_of)
 #define WITH_W(v, ADD, k_of, k_at) LOAD_W(v, k_at) EACH_ROW(ADD, v, k_of)

@@ -23,9 +23,9 @@
 #endif
 
 // Adds k products: x moves on by x_step bytes a k, w by w_step. FOUR(FIRST or NEXT, at) adds those
-// of four k, `at` k behind the place of x and w. END_TRIP is what becomes of a sum as a trip ends.
+// of four k, `at` k behind the place of x and w. END_TRIP is what becomes of a sum as a chunk ends.
 // The loops are do loops: Mesa does not turn others into these, and would move sums at each trip.
-// `end` is computed where it is used, for Mesa's register allocator.
+// Whole chunks end at `rest`. `end` is computed where it is used, for Mesa's register allocator.
 #if ACC == 1
 #define SUM_K(FOUR, END_TRIP, x_step, w_step, k)                  \
   {                                                               \

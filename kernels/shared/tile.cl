@@ -4,7 +4,8 @@
 
 // A tile: ROWS rows from `row` on, and VECTORS vectors of four columns, one every APART from `col`
 // on. The work-item owns, and stores, rows `above` to `below` - 1 of them. Of a vector it owns the
-// columns from `first` on that the output has.
+// columns from `first` on that the output has. own_tile moves tiles up alone: `below` is ROWS,
+// and `first` is 0.
 //
 // For Mesa's register allocator: as many values live through the loop over k as its listing is best
 // with. With one more or less, a load may cost a move more. So some are computed again behind it.
