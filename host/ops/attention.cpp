@@ -35,11 +35,6 @@ struct Heads {
   }
 };
 
-std::int64_t given_or(const Problem& problem, const std::string& field, std::int64_t fallback) {
-  const int given = problem.integer(field);
-  return given == 0 ? fallback : given;
-}
-
 /// Heads lie one behind the other, or side by side in longer rows: batch items lie behind all.
 std::int64_t usual_stride(std::int64_t heads, std::int64_t head, std::int64_t rows,
                           std::int64_t ld) {
@@ -66,10 +61,7 @@ Heads heads_of(const Problem& problem, const std::string& name) {
 /// A row stride holds a row. Strides are left out where they are the default, or of one item.
 void check_strides(const Problem& problem, Values& values, const std::string& name) {
   const Heads it = heads_of(problem, name);
-  if (it.ld < it.columns) {
-    bad_field(problem, "ld" + name, fmt::format("is under the {} elements of a row", it.columns));
-  }
-  if (it.ld == it.columns) values["ld" + name] = "0";
+  check_row_stride(problem, values, name, it.columns);
   if (it.heads == 1 || it.head == it.rows * it.ld) values["head" + name] = "0";
   const std::int64_t usual = usual_stride(it.heads, it.head, it.rows, it.ld);
   if (it.batch == 1 || it.stride == usual) values["stride" + name] = "0";

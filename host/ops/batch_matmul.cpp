@@ -10,6 +10,7 @@
 #include "batch_matmul_plan.hpp"
 #include "clam/error.hpp"
 #include "ops/shared/activation.hpp"
+#include "ops/shared/places.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {
@@ -26,22 +27,17 @@ struct Strides {
 
 Strides strides(const Problem& problem, const std::string& name, std::int64_t rows,
                 std::int64_t columns) {
-  const std::int64_t ld = problem.integer("ld" + name), row = ld == 0 ? columns : ld;
-  const std::int64_t batch = problem.integer("stride" + name);
-  return {row, batch == 0 ? rows * row : batch};
+  const std::int64_t row = given_or(problem, "ld" + name, columns);
+  return {row, given_or(problem, "stride" + name, rows * row)};
 }
 
 /// A row stride holds a row. Strides are left out where they are the default, and a batch stride
 /// also where there is one item.
 void check_strides(const Problem& problem, Values& values, const std::string& name, int items,
                    std::int64_t rows, std::int64_t columns) {
-  const std::string ld = "ld" + name, stride = "stride" + name;
   const Strides given = strides(problem, name, rows, columns);
-  if (given.row < columns) {
-    bad_field(problem, ld, fmt::format("is under the {} elements of a row", columns));
-  }
-  if (given.row == columns) values[ld] = "0";
-  if (items == 1 || given.batch == rows * given.row) values[stride] = "0";
+  check_row_stride(problem, values, name, columns);
+  if (items == 1 || given.batch == rows * given.row) values["stride" + name] = "0";
 }
 
 void check_items(const Problem& problem, Values& values, const std::string& field) {

@@ -2,30 +2,19 @@
 // dense.cpp - the fields of dense; dense_plan.cpp has how it is computed.
 #include "dense.hpp"
 
-#include <fmt/core.h>
-
 #include <cmath>
 #include <vector>
 
 #include "clam/error.hpp"
 #include "dense_plan.hpp"
 #include "ops/shared/activation.hpp"
+#include "ops/shared/places.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {
 namespace {
 
 using Values = std::map<std::string, std::string, std::less<>>;
-
-/// A stride holds a row, and is left out where it is the row's length.
-void check_stride(const Problem& problem, Values& values, const std::string& field,
-                  std::int64_t row) {
-  const int stride = problem.integer(field);
-  if (stride != 0 && stride < row) {
-    bad_field(problem, field, fmt::format("is under the {} elements of a row", row));
-  }
-  if (stride == row) values[field] = "0";
-}
 
 /// Words that say how a tensor lies need the tensor.
 void check_presence(const Problem& problem, bool present, const std::string& name,
@@ -41,11 +30,11 @@ void check_dense(const Problem& problem, Values& values) {
   if (!std::isfinite(problem.number("alpha"))) bad_field(problem, "alpha", "needs a finite number");
   check_presence(problem, k2 > 0, "x2", "k2");
   check_presence(problem, problem.flag("residual"), "r", "residual");
-  check_stride(problem, values, "ldx", k);
-  check_stride(problem, values, "ldx2", k2);
-  check_stride(problem, values, "ldw", problem.integer("trans_w") == 1 ? k + k2 : n);
-  check_stride(problem, values, "ldr", n);
-  check_stride(problem, values, "ldy", n);
+  check_row_stride(problem, values, "x", k);
+  check_row_stride(problem, values, "x2", k2);
+  check_row_stride(problem, values, "w", problem.integer("trans_w") == 1 ? k + k2 : n);
+  check_row_stride(problem, values, "r", n);
+  check_row_stride(problem, values, "y", n);
 }
 
 std::vector<Field> dense_fields() {

@@ -31,19 +31,15 @@ struct Layout {
 };
 
 Layout layout(const Problem& problem, const std::string& name) {
-  const int ld = problem.integer("ld" + name), head = problem.integer("head" + name);
-  const std::int64_t row = ld == 0 ? problem.integer("d") : ld;
-  return {row, head == 0 ? row * problem.integer("n") : head, problem.integer("off" + name)};
+  const std::int64_t row = given_or(problem, "ld" + name, problem.integer("d"));
+  return {row, given_or(problem, "head" + name, row * problem.integer("n")),
+          problem.integer("off" + name)};
 }
 
 /// A row stride holds a row. Strides are left out where they are the default, or of one item. A
 /// kernel knows one stride of all matrices, so with heads in longer rows there is one batch.
 void check_strides(const Problem& problem, Values& values, const std::string& name) {
-  const int d = problem.integer("d"), ld = problem.integer("ld" + name);
-  if (ld != 0 && ld < d) {
-    bad_field(problem, "ld" + name, fmt::format("is under the {} elements of a row", d));
-  }
-  if (ld == d) values["ld" + name] = "0";
+  check_row_stride(problem, values, name, problem.integer("d"));
   const Layout it = layout(problem, name);
   const std::int64_t matrices = std::int64_t{problem.integer("batch")} * problem.integer("heads");
   if (matrices == 1 || it.head == it.ld * problem.integer("n")) {

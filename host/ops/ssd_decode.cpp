@@ -9,6 +9,7 @@
 #include "clam/op.hpp"
 #include "ops/shared/boxes.hpp"
 #include "ops/shared/geometry.hpp"
+#include "ops/shared/places.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {
@@ -24,23 +25,14 @@ struct Layout {
 };
 
 Layout layout(const Problem& problem, const std::string& name, int row) {
-  const int ld = problem.integer("ld" + name);
-  return {ld == 0 ? row : ld, problem.integer("off" + name)};
-}
-
-void check_stride(const Problem& problem, Values& values, const std::string& field, int row) {
-  const int ld = problem.integer(field);
-  if (ld != 0 && ld < row) {
-    bad_field(problem, field, fmt::format("is under the {} elements of an anchor", row));
-  }
-  if (ld == row) values[field] = "0";
+  return {given_or(problem, "ld" + name, row), problem.integer("off" + name)};
 }
 
 void check(const Problem& problem, Values& values) {
   check_classes(problem);
   check_variances(problem);
-  check_stride(problem, values, "ldcls", problem.integer("classes"));
-  check_stride(problem, values, "ldbox", 4);
+  check_row_stride(problem, values, "cls", problem.integer("classes"));
+  check_row_stride(problem, values, "box", 4);
 }
 
 std::vector<TensorSpec> tensors(const Problem& p) {

@@ -54,8 +54,9 @@ TEST(ssd_decode, bad_arguments_say_what_is_wrong) {
          "needs 1 to 16 numbers");
   expect("ssd_decode classes=3 n=5 dtype=f32 threshold=nan", "threshold='nan'");
   expect("ssd_decode classes=21 n=5 dtype=f32 ldcls=20",
-         "ldcls=20, is under the 21 elements of an");
-  expect("ssd_decode classes=21 n=5 dtype=f32 ldbox=3", "ldbox=3, is under the 4 elements of an");
+         "ldcls=20, is under the 21 elements of a row");
+  expect("ssd_decode classes=21 n=5 dtype=f32 ldbox=3",
+         "ldbox=3, is under the 4 elements of a row");
   expect("ssd_decode classes=21 n=5 dtype=f32 offbox=-1", "offbox='-1', needs 0");
   expect("ssd_decode classes=21 n=6000000 dtype=f32", "over the limit of 2147483647");
   expect("ssd_decode batch=2147483647 classes=16777216 n=2147483647 dtype=f32", "2147483647");

@@ -9,6 +9,21 @@
 
 namespace clam {
 
+std::int64_t given_or(const Problem& problem, const std::string& field, std::int64_t otherwise) {
+  const int given = problem.integer(field);
+  return given == 0 ? otherwise : given;
+}
+
+void check_row_stride(const Problem& problem,
+                      std::map<std::string, std::string, std::less<>>& values,
+                      const std::string& name, std::int64_t row) {
+  const std::int64_t stride = given_or(problem, "ld" + name, row);
+  if (stride < row) {
+    bad_field(problem, "ld" + name, fmt::format("is under the {} elements of a row", row));
+  }
+  if (stride == row) values["ld" + name] = "0";
+}
+
 void require_distinct(const Problem& problem, const std::string& output, std::int64_t columns,
                       std::vector<StridedAxis> axes) {
   std::sort(axes.begin(), axes.end(),

@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: MIT
-// places.hpp - where the elements of a strided output lie.
+// places.hpp - where the elements of a strided tensor lie.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "clam/op.hpp"
 
 namespace clam {
+
+/// The field's number, or what stands for it where it is 0.
+std::int64_t given_or(const Problem& problem, const std::string& field, std::int64_t otherwise);
+
+/// A row stride, the field "ld" + name, holds a row. It is left out where it is the row's length.
+void check_row_stride(const Problem& problem,
+                      std::map<std::string, std::string, std::less<>>& values,
+                      const std::string& name, std::int64_t row);
 
 /// An axis of a tensor, and the word of the problem that says its stride, in elements.
 struct StridedAxis {
