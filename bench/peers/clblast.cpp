@@ -24,7 +24,7 @@ clblast::Transpose transpose(const Matrix& matrix) {
 class ClBlastSide : public Side {
  public:
   explicit ClBlastSide(Task& task)
-      : Side("CLBlast", task.reference),
+      : Side("CLBlast", task.plain),
         task_(task),
         product_(product_of(task.problem)),
         routine_(clblast_routine(task.problem)),

@@ -34,7 +34,7 @@ std::vector<float> image(const TensorSpec& spec, const HostTensor& tensor) {
 class OpenBlasSide : public Side {
  public:
   OpenBlasSide(Task& task, const OpenBlas& library, Product product)
-      : Side("OpenBLAS", task.reference),
+      : Side("OpenBLAS", task.plain),
         task_(task),
         sgemm_(library.sgemm()),
         product_(std::move(product)),

@@ -33,6 +33,9 @@ Task::Task(Runtime& runtime, const Problem& problem, const std::string& set)
   inputs = make_inputs(problem, data, kSeed);
   reference = reference_of(problem, inputs,
                            reference_options(data.check, runtime.device(), trial.plan().variant));
+  plain = has_own_bound(problem, trial.plan().variant)
+              ? reference_of(problem, inputs, reference_options(data.check, runtime.device()))
+              : reference;
   output = reference.begin()->first;
   trial.upload(inputs);
 }

@@ -30,6 +30,7 @@ struct Task : Subject {
 
   Problem problem;
   std::string output;  ///< the first that is compared; products have no other
+  Reference plain;     ///< with the bounds of a plain sum, where clam's variant has its own
 };
 
 class Side {

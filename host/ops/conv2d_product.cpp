@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -170,6 +171,9 @@ Product product_of_rows(const Conv2d& conv) {
 /// How far planes lie apart where lines of all of them fall into one set of a cache.
 constexpr int kSetBytes = 4096;
 
+/// What a product takes longer, where it is read slowly: see is_read_slowly.
+constexpr double kSlowReads = 2;
+
 /// Maps of y, moved by each tap, those of all images side by side. Planes end in a line that nobody
 /// reads, where they would be whole kSetBytes.
 Product product_of_maps(const Conv2d& conv) {
@@ -327,11 +331,13 @@ bool is_pointwise(const Conv2d& conv) {
 }
 
 /// Whether a processor finds no line of x again, since those of all planes lie in few sets of its
-/// caches. PoCL takes twice the time then (512 planes of 32 x 32 on a Xeon; 256 it still holds).
+/// second cache, and planes of maps would not. PoCL takes 2 to 4 times as long then. Cores have 8
+/// ways or more, and 1024 sets of 64 bytes or more.
 bool is_read_slowly(const Product& product, const Conv2d& conv, const DeviceInfo& device) {
-  constexpr int kHeld = 256;
-  return device.type == "cpu" && product.planes > kHeld &&
-         product.plane * size_of(conv.dtype) % kSetBytes == 0;
+  constexpr std::int64_t kWays = 8, kWay = 65536;
+  const std::int64_t plane = product.plane * size_of(conv.dtype);
+  return device.type == "cpu" && plane % kSetBytes == 0 &&
+         product.planes > kWays * (kWay / std::gcd(plane, kWay));
 }
 
 Choice choose_form(Form form, const Problem& problem, const DeviceInfo& device,
@@ -346,7 +352,7 @@ Choice choose_form(Form form, const Problem& problem, const DeviceInfo& device,
       choose(product_cuts(choice.product, kind_of(problem, device), device, wanted), wanted);
   choice.clocks = choice.cut.clocks.predicted;
   if (form == Form::x) {
-    if (is_read_slowly(choice.product, conv, device)) choice.clocks *= 2;
+    if (is_read_slowly(choice.product, conv, device)) choice.clocks *= kSlowReads;
     return choice;
   }
   const auto [each, clocks] = choose_each(conv, choice.product, device);

@@ -75,6 +75,17 @@ TEST(bench_peers_device, every_routine_reaches_the_reference) {
   }
 }
 
+// clam takes Winograd here, whose own bound is under that of 4608 products in a row.
+TEST(bench_peers_device, others_are_held_against_the_bound_of_a_plain_sum) {
+  CLAM_NEEDS_PEERS();
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const json document = measure({"conv2d c=512 h=7 w=7 k=512 r=3 dtype=f32 pad=1"}, folder);
+  const json& row = document.at("rows").at(0);
+  EXPECT_EQ(row.at("outcome"), "fine") << row;
+  EXPECT_EQ(row.at("variant"), "conv2d_winograd") << row;
+}
+
 TEST(bench_peers_device, means_and_the_least_are_those_of_the_rows) {
   CLAM_NEEDS_PEERS();
   CLAM_NEEDS_DEVICE();

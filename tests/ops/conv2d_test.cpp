@@ -299,8 +299,16 @@ TEST(conv2d, processors_move_x_where_its_planes_share_sets_of_a_cache) {
   ASSERT_EQ(moved.launches.size(), 2u);
   EXPECT_EQ(std::get<std::int32_t>(moved.launches[0].args.back()), 32 * 32 + 16);
   EXPECT_EQ(std::get<std::int32_t>(moved.launches[1].args.at(8)), 4 * (32 * 32 + 16));
-  EXPECT_EQ(plan("c=256 h=32 w=32 k=512 r=1").launches.size(), 1u);
-  EXPECT_EQ(plan("c=512 h=32 w=28 k=512 r=1").launches.size(), 1u);
+  for (const auto& [words, launches] : std::vector<std::pair<const char*, std::size_t>>{
+           {"c=132 h=32 w=32 k=512 r=1", 2},  // 8 ways of 16 planes
+           {"c=128 h=32 w=32 k=512 r=1", 1},
+           {"c=36 h=64 w=64 k=256 r=1", 2},  // of 4 planes
+           {"c=32 h=64 w=64 k=256 r=1", 1},
+           {"c=64 h=128 w=128 k=128 r=1", 2},  // of 1
+           {"c=512 h=32 w=28 k=512 r=1", 1},
+           {"c=1024 h=16 w=16 k=1024 r=1", 1}}) {
+    EXPECT_EQ(plan(words).launches.size(), launches) << words;
+  }
   processor.type = "gpu";
   EXPECT_EQ(plan("c=512 h=32 w=32 k=512 r=1").launches.size(), 1u);
 }
