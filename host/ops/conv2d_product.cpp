@@ -171,9 +171,6 @@ Product product_of_rows(const Conv2d& conv) {
 /// How far planes lie apart where lines of all of them fall into one set of a cache.
 constexpr int kSetBytes = 4096;
 
-/// What a product takes longer, where it is read slowly: see is_read_slowly.
-constexpr double kSlowReads = 2;
-
 /// Maps of y, moved by each tap, those of all images side by side. Planes end in a line that nobody
 /// reads, where they would be whole kSetBytes.
 Product product_of_maps(const Conv2d& conv) {
@@ -339,6 +336,8 @@ bool is_read_slowly(const Product& product, const Conv2d& conv, const DeviceInfo
   return device.type == "cpu" && plane % kSetBytes == 0 &&
          product.planes > kWays * (kWay / std::gcd(plane, kWay));
 }
+
+constexpr double kSlowReads = 2;  ///< how much longer a product takes then
 
 Choice choose_form(Form form, const Problem& problem, const DeviceInfo& device,
                    const PlanOptions& wanted) {
