@@ -147,17 +147,18 @@ Reason too_long_at_best(const Problem& problem, std::int64_t launches, const Lim
                         double limit_s) {
   if (limit_s <= 0 || launches < 1) return {};
   const double each_s = least_s(problem, limits) / double(launches);
-  if (each_s <= limit_s) return {};
+  if (each_s <= limit_s / 2) return {};
   return fmt::format(
-      "a launch takes {:.3g} s at least by the measured peaks, over the limit of {:g} s; {}",
+      "a launch takes {:.3g} s at least by the measured peaks, over half of the limit of {:g} s; "
+      "{}",
       each_s, limit_s, kAdvice);
 }
 
 Reason too_long(const std::vector<LaunchTime>& times, double limit_s) {
   const double seconds = longest_s(times);
-  if (limit_s <= 0 || seconds <= limit_s) return {};
-  return fmt::format("a launch took {:.3g} s, over the limit of {:g} s; {}", seconds, limit_s,
-                     kAdvice);
+  if (limit_s <= 0 || seconds <= limit_s / 2) return {};
+  return fmt::format("a launch took {:.3g} s, over half of the limit of {:g} s; {}", seconds,
+                     limit_s, kAdvice);
 }
 
 int launches_in_flight(const std::vector<LaunchTime>& times, double limit_s, int most) {

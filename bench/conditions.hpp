@@ -79,19 +79,17 @@ bool is_launch_bound(double us, std::int64_t launches, const Limits& limits);
 /// Throws CheckFailed with the reason, if there is one.
 void require(const Reason& reason);
 
-/// How long the device may be busy with what is submitted at once: the drivers of job-manager
-/// boards end what takes about 5 s. Launches that are enqueued together may be submitted as one
-/// chain of jobs, so it is a chain that must stay below the limit. One launch is not cut into parts
-/// by global offsets: kernels ask for get_group_id, which does not count the offset. This is the
-/// default of a Mali.
-constexpr double kLaunchLimit = 5;  // seconds
+// A limit is how long the device may be busy with what is submitted at once (clam/job_limit.hpp).
+// Launches that are enqueued together may be submitted as one chain of jobs, so it is a chain that
+// must stay below it. One launch is not cut into parts by global offsets: kernels ask for
+// get_group_id, which does not count the offset.
 
-/// Why the problem is not tried: the longest of its launches takes longer, even as fast as the
-/// device was measured to be. A limit of 0 is none.
+/// Why the problem is not tried: the longest of its launches takes over half the limit, even as
+/// fast as the device was measured to be. A limit of 0 is none.
 Reason too_long_at_best(const Problem& problem, std::int64_t launches, const Limits& limits,
                         double limit_s);
 
-/// Why it is not tried again: one launch took longer.
+/// Why it is not tried again: one launch took over half the limit.
 Reason too_long(const std::vector<LaunchTime>& times, double limit_s);
 
 /// How many launches may be in flight, at most `most`, where they take as long as these did: at the

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "board.hpp"
+#include "machine/board.hpp"
 #include "measure.hpp"
 #include "peaks.hpp"
 #include "surroundings.hpp"
@@ -27,6 +27,10 @@ class Frame {
   /// Before the rows.
   void open(Table& table) {
     if (given_) return;
+    for (const std::string& line : board_.state().unpinned) {
+      table.say(line +
+                ": times may be longer than they need be; hold the clocks: tools/bench --pin");
+    }
     measure_(around_.peaks);
     limits_ = limits_of(around_.peaks);
     table.peaks(around_.peaks);
@@ -50,6 +54,7 @@ class Frame {
 
   const Limits& limits() const { return limits_; }
   const Surroundings& around() const { return around_; }
+  const Board& board() const { return board_; }
 
  private:
   void look_again() {

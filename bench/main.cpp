@@ -19,6 +19,7 @@
 #include "conditions.hpp"
 #include "document.hpp"
 #include "frame.hpp"
+#include "machine/pinned_clocks.hpp"
 #include "measure.hpp"
 #include "options.hpp"
 #include "process/clean_end.hpp"
@@ -271,9 +272,10 @@ int measure_rows(const Options& options) {
   const Selection selection = select_rows(options, runtime.device());
   std::vector<Result> results(selection.rows.size());
   MeterOptions how = meter_options(options);
-  how.launch_limit_s =
-      options.launch_limit_s.value_or(may_lose_context(runtime.device()) ? kLaunchLimit : 0);
+  how.launch_limit_s = options.launch_limit_s.value_or(job_limit(runtime.device()).seconds);
   Frame frame(runtime, peak_meter(options, how, opened), limits_given(options));
+  std::optional<PinnedClocks> pinned;
+  if (options.pin) pinned.emplace(Machine(), frame.board().domains());
   frame.watch(how);
   if (isolates(options, runtime)) isolate_rows(options, opened, frame, how);
   Meter meter(runtime, selection, results, how);

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "board.hpp"
 #include "clam/runtime.hpp"
 #include "conditions.hpp"
+#include "machine/board.hpp"
 #include "result.hpp"
 #include "rows.hpp"
 #include "stopwatch.hpp"

@@ -57,6 +57,9 @@ void add_measuring(CLI::App& app, Options& options) {
       ->type_name("S");
   app.add_option("--seed", options.seed, "seed of the order in which rows take turns (1)")
       ->type_name("N");
+  app.add_flag("--pin", options.pin,
+               "hold the clocks of GPU, memory and CPU at their top while it measures; needs the "
+               "right to write their files");
   app.add_flag("--isolate,!--no-isolate", options.isolate,
                "measure each row in two processes of its own (--quick: one), so that a crash or "
                "a hang costs one row (default on a Mali)");
@@ -65,7 +68,7 @@ void add_measuring(CLI::App& app, Options& options) {
       ->type_name("S");
   app.add_option("--launch-limit", options.launch_limit_s,
                  "most seconds of one launch, and of launches submitted together; a longer one is "
-                 "skipped (5 on a Mali; 0: no limit)")
+                 "skipped (the driver's on a Mali; 0: no limit)")
       ->check(CLI::NonNegativeNumber)
       ->type_name("S");
 }

@@ -81,7 +81,7 @@ std::string record(const Options& options, const Row& row, const Result& result,
   std::vector<std::string> words = own_command();
   words.back() = recorder();
   words.insert(words.end(), {"--device", device, "--quiet", "--json", "-", "record",
-                             row.problem.text(), "--fill", data_set_of(op_of(row.problem)).name,
+                             row.problem.text(), "--fill", usual_data_set(row.problem).name,
                              "--limit", std::to_string(options.limit_s), "--note",
                              note_of(result, limits), "--force", "-o", target});
   if (!variant.empty()) words.insert(words.end(), {"--variant", variant});

@@ -58,17 +58,10 @@ std::int64_t bytes_of(const Reference& reference) {
 
 }  // namespace
 
-const DataSet& data_set_of(const Op& op) {
-  const std::vector<DataSet>& sets = proof_of(op).data_sets;
-  const auto found = std::find_if(sets.begin(), sets.end(),
-                                  [](const DataSet& s) { return s.check == Check::zero_mean; });
-  return found == sets.end() ? sets.front() : *found;
-}
-
 Subject::Subject(Runtime& runtime, const Row& row)
     : runtime_(runtime),
       problem_(row.problem),
-      set_(data_set_of(op_of(row.problem))),
+      set_(usual_data_set(row.problem)),
       trial_(runtime, row.problem, {row.variant, 0}) {
   prepare();
 }
@@ -76,7 +69,7 @@ Subject::Subject(Runtime& runtime, const Row& row)
 Subject::Subject(Runtime& runtime, const Row& row, const Plan& plan)
     : runtime_(runtime),
       problem_(row.problem),
-      set_(data_set_of(op_of(row.problem))),
+      set_(usual_data_set(row.problem)),
       trial_(runtime, plan) {
   prepare();
 }
@@ -96,7 +89,7 @@ std::vector<LaunchTime> Subject::finish() { return runtime_.finish(); }
 
 Verification Subject::check(int group) {
   const Tensors outputs = trial_.download();
-  return compare_all(reference_, outputs, trial_.trespass(), group);
+  return compare_all(reference_, outputs, trial_.trespass(), group, &runtime_.device());
 }
 
 Batch Subject::run(std::int64_t iterations) {

@@ -21,9 +21,6 @@ struct Packing {
   double us = 0, us_min = 0;  ///< median and minimum of all runs of the pack launches
 };
 
-/// Zero-mean data where the op has it: what a model's tensors look like most.
-const DataSet& data_set_of(const Op& op);
-
 /// What a Meter asks of the device goes through the virtual functions: tests override them to play
 /// a device that lies.
 class Subject {

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "board.hpp"
+#include "machine/board.hpp"
 #include "peaks.hpp"
 
 namespace clam::bench {

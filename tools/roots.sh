@@ -19,6 +19,8 @@ root_apt=()    # options of apt, each as --aptopt=...
 root_hooks=()  # of mmdebstrap, before it unpacks
 root_only=     # no root is made: one that is not there is refused
 root_packages= # with commas between
+root_more=     # packages of another release, whose .deb files go to usr/src
+root_more_suite=
 root_sources=  # source packages, whose files go to usr/src
 root_folders=  # what is kept of the packages
 root_finish=   # what else is to be done before the root is complete
@@ -124,8 +126,12 @@ extract_packages() {
   [[ $(id -u) != 0 ]] || mode=root
   [[ ! -r $keyring ]] || signed="[signed-by=$keyring]"
   # shellcheck disable=SC2016  # mmdebstrap expands it
-  [[ -z $root_sources ]] || sources=("deb-src $signed $mirror $root_suite main" --extract-hook='
-    cd "$1/usr/src" && APT_CONFIG=$MMDEBSTRAP_APT_CONFIG apt-get source -qq --download-only '"$root_sources")
+  [[ -z $root_sources ]] || sources=("deb-src $signed $mirror ${root_more_suite:-$root_suite} main" --extract-hook='
+    mkdir -p "$1/usr/src" && cd "$1/usr/src" && APT_CONFIG=$MMDEBSTRAP_APT_CONFIG apt-get source -qq --download-only '"$root_sources")
+  # shellcheck disable=SC2016,SC2086  # mmdebstrap expands it; the packages are words
+  [[ -z $root_more ]] || sources+=("deb $signed $mirror $root_more_suite main"
+    --aptopt="APT::Default-Release \"$root_suite\"" --extract-hook='
+    mkdir -p "$1/usr/src" && cd "$1/usr/src" && APT_CONFIG=$MMDEBSTRAP_APT_CONFIG apt-get download -qq '"$(printf "%s/$root_more_suite " $root_more)")
   # shellcheck disable=SC2086  # the folders are words
   mmdebstrap --mode="$mode" --variant=extract --format=tar --architectures="$root_arch" \
     "${root_apt[@]}" "${root_hooks[@]}" --include="$root_packages" "$root_suite" - "deb $signed $mirror $root_suite main" "${sources[@]}" |

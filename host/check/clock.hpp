@@ -27,6 +27,9 @@ struct Clock {
 
   /// What the calling thread has computed so far: waiting is not in it, nor are other threads.
   static duration thread_time();
+  /// Where to look for the clock: the functions of the OpenCL library in use, for programs that are
+  /// not linked with it. To be called before any other.
+  static void ask(void* (*function)(const char* name));
   /// The share of the processors that other programs take, where the library says so; the inner
   /// one is empty where that is not known.
   static std::optional<std::optional<double>> scripted_load();

@@ -10,6 +10,7 @@
 #include "clam/error.hpp"
 #include "clam/planner.hpp"
 #include "clock.hpp"
+#include "launch_guard.hpp"
 
 namespace clam {
 namespace {
@@ -92,6 +93,7 @@ GraphPass::GraphPass(Runtime& runtime, const Graph& graph, const PlanOptions& op
     Step step{planned_for ? runtime.prepare(make_plan(node.problem, *planned_for, options))
                           : runtime.prepare(node.problem, options),
               {}};
+    require_short_launches(runtime, step.executable.plan());
     for (const auto* side : {&node.inputs, &node.outputs}) {
       for (const auto& [own, name] : *side) step.bindings[own] = buffer_of(graph.holder(name));
     }

@@ -9,6 +9,7 @@
 
 #include "clam/error.hpp"
 #include "clam/planner.hpp"
+#include "launch_guard.hpp"
 
 namespace clam {
 namespace {
@@ -125,11 +126,12 @@ struct Step {
 };
 
 Tensors run_alone(Trial& trial, const Step& step, NodeResult& result) {
+  const DeviceInfo& device = trial.plan().device;
   trial.upload(step.inputs);
   result.ms = milliseconds(trial.run(kIteration));
   result.variant = trial.plan().variant;
   Tensors outputs = trial.download();
-  result.own = compare_all(step.reference, outputs, trial.trespass(), kIteration);
+  result.own = compare_all(step.reference, outputs, trial.trespass(), kIteration, &device);
   return outputs;
 }
 
@@ -195,6 +197,7 @@ DeviceGraph::DeviceGraph(Runtime& runtime, const Graph& graph, GraphOptions opti
     executables_.emplace(name, options_.planned_for
                                    ? runtime.prepare(plan)
                                    : runtime.prepare(problem, {"", options_.max_work_group}));
+    require_short_launches(runtime, executables_.at(name).plan());
   }
   place_tensors();
 }
@@ -255,6 +258,7 @@ std::vector<double> DeviceGraph::run(int iteration) {
     runtime_->enqueue(found->second, tensors);
   }
   const std::vector<LaunchTime> times = runtime_->finish();
+  require_not_ended(runtime_->device(), "the graph", times);
   std::vector<double> ms;
   auto next = times.begin();
   for (const Graph::Node& node : graph_->nodes) {
@@ -315,11 +319,11 @@ GraphRun run_chained(Runtime& runtime, const Graph& graph, const Tensors& inputs
     result.variant = variant;
     result.ms = ms[i];
     const Tensors outputs = outputs_of(node, run.device);
-    result.chain = compare_all(chain, outputs, {}, kIteration).outputs;
+    result.chain = compare_all(chain, outputs, {}, kIteration, &runtime.device()).outputs;
     if (!result.on_cpu()) {
       const Reference fed = reference_of(node.problem, inputs_of(graph, node, run.device),
                                          reference_options(Check::hard, runtime.device(), variant));
-      result.own = compare_all(fed, outputs, device.trespass(node), kIteration);
+      result.own = compare_all(fed, outputs, device.trespass(node), kIteration, &runtime.device());
     }
     run.nodes.push_back(std::move(result));
   }

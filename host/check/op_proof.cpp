@@ -60,6 +60,13 @@ const OpProof& proof_of(const Schema& op) {
 
 const OpProof& proof_of(const Problem& problem) { return proof_of(problem.schema()); }
 
+const DataSet& usual_data_set(const Problem& problem) {
+  const std::vector<DataSet>& sets = proof_of(problem).data_sets;
+  const auto found = std::find_if(sets.begin(), sets.end(),
+                                  [](const DataSet& s) { return s.check == Check::zero_mean; });
+  return found == sets.end() ? sets.front() : *found;
+}
+
 const DataSet& find_data_set(const Schema& op, const std::string& name) {
   return find_named(proof_of(op).data_sets, name, "data set", op.name);
 }

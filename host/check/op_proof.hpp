@@ -111,6 +111,8 @@ struct OpProof {
 const std::vector<OpProof>& all_proofs();
 const OpProof& proof_of(const Schema& op);
 const OpProof& proof_of(const Problem& problem);
+/// Zero-mean data where the op has it: what a model's tensors look like most.
+const DataSet& usual_data_set(const Problem& problem);
 /// Throws BadArgument naming the data sets that exist.
 const DataSet& find_data_set(const Schema& op, const std::string& name);
 const DataSet& find_data_set(const Problem& problem, const std::string& name);

@@ -3,144 +3,20 @@
 
 #include <fmt/core.h>
 
-#include <cstring>
-
 #include "clam/error.hpp"
+#include "launch_guard.hpp"
 
 namespace clam {
-namespace {
-
-constexpr std::int64_t kGuardBytes = 4096;
-
-std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
-/// Bytes around and between elements: NaN or an odd number around inputs, so that a read outside
-/// shows; around outputs no NaN, which a kernel that reads one might write back unseen.
-int pattern(const TensorSpec& spec) {
-  if (spec.role == TensorSpec::Role::output) return 0x5A;
-  return spec.dtype == Dtype::i32 ? 0xA5 : 0xFF;
-}
-
-/// A simulator sees itself what happens outside a buffer; bands would hide it.
-std::int64_t guard_bytes(const DeviceInfo& device) {
-  if (device.name.find("Oclgrind") != std::string::npos) return 0;
-  return round_up(kGuardBytes, device.mem_base_addr_align);
-}
-
-}  // namespace
-
-GuardedBuffer::GuardedBuffer(Runtime& runtime, const TensorSpec& spec)
-    : runtime_(&runtime), spec_(spec), guard_(guard_bytes(runtime.device())) {
-  try {
-    whole_ = cl::Buffer(runtime.context(), CL_MEM_READ_WRITE,
-                        static_cast<cl::size_type>(2 * guard_ + spec.bytes()));
-    if (guard_ == 0) {
-      window_ = whole_;
-      return;
-    }
-    cl_buffer_region region{static_cast<std::size_t>(guard_),
-                            static_cast<std::size_t>(spec.bytes())};
-    window_ = whole_.createSubBuffer(CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region);
-  } catch (const cl::Error& error) {
-    throw DeviceError(fmt::format("cannot allocate {} bytes for tensor {}: {}", spec.bytes(),
-                                  spec.name, describe(error)),
-                      error.err());
-  }
-}
-
-std::vector<std::uint8_t> GuardedBuffer::image(const HostTensor& tensor) const {
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(2 * guard_ + spec_.bytes()),
-                                  static_cast<std::uint8_t>(pattern(spec_)));
-  std::uint8_t* base = bytes.data() + guard_;
-  if (spec_.strides.empty()) {
-    std::memcpy(base + spec_.offset * size_of(spec_.dtype), tensor.data(), tensor.bytes());
-    return bytes;
-  }
-  const auto size = static_cast<std::size_t>(size_of(spec_.dtype));
-  for (std::int64_t i = 0; i < tensor.size(); ++i) {
-    std::memcpy(base + static_cast<std::size_t>(spec_.position(i)) * size,
-                tensor.data() + static_cast<std::size_t>(i) * size, size);
-  }
-  return bytes;
-}
-
-void GuardedBuffer::refuse_shared_places(const HostTensor& tensor) const {
-  if (spec_.strides.empty()) return;
-  const auto size = static_cast<std::size_t>(size_of(spec_.dtype));
-  for (std::int64_t i = 0; i < tensor.size(); ++i) {
-    const auto element = static_cast<std::size_t>(i),
-               place = static_cast<std::size_t>(spec_.position(i));
-    if (std::memcmp(expected_.data() + guard_ + place * size, tensor.data() + element * size,
-                    size) != 0) {
-      throw BadArgument(
-          fmt::format("tensor {}: element {} lies on another, which has another value; "
-                      "elements that share a place must be equal",
-                      spec_.name, i));
-    }
-  }
-}
-
-void GuardedBuffer::upload(const HostTensor& tensor) {
-  if (tensor.dtype() != spec_.dtype || tensor.shape() != spec_.shape) {
-    throw BadArgument(fmt::format("tensor {} is {}[{}], needs {}[{}]", spec_.name,
-                                  name(tensor.dtype()), to_string(tensor.shape()),
-                                  name(spec_.dtype), to_string(spec_.shape)));
-  }
-  expected_ = image(tensor);
-  refuse_shared_places(tensor);
-  try {
-    runtime_->queue().enqueueWriteBuffer(whole_, CL_TRUE, 0, expected_.size(), expected_.data());
-  } catch (const cl::Error& error) {
-    throw DeviceError(fmt::format("cannot write tensor {}: {}", spec_.name, describe(error)),
-                      error.err());
-  }
-}
-
-void GuardedBuffer::poison(int iteration) {
-  HostTensor tensor(spec_.dtype, spec_.shape);
-  fill_poison(tensor, iteration);
-  upload(tensor);
-}
-
-HostTensor GuardedBuffer::download() {
-  seen_.resize(static_cast<std::size_t>(2 * guard_ + spec_.bytes()));
-  try {
-    runtime_->queue().enqueueReadBuffer(whole_, CL_TRUE, 0, seen_.size(), seen_.data());
-  } catch (const cl::Error& error) {
-    throw DeviceError(fmt::format("cannot read tensor {}: {}", spec_.name, describe(error)),
-                      error.err());
-  }
-  HostTensor tensor(spec_.dtype, spec_.shape);
-  const auto size = static_cast<std::size_t>(size_of(spec_.dtype));
-  for (std::int64_t i = 0; i < tensor.size(); ++i) {
-    std::memcpy(tensor.data() + static_cast<std::size_t>(i) * size,
-                seen_.data() + guard_ + static_cast<std::size_t>(spec_.position(i)) * size, size);
-  }
-  // An output's elements may change; an input's may not.
-  if (spec_.role == TensorSpec::Role::output) expected_ = image(tensor);
-  return tensor;
-}
-
-Reason GuardedBuffer::trespass() const {
-  if (seen_ == expected_) return {};
-  for (std::size_t i = 0; i < seen_.size(); ++i) {
-    if (seen_[i] == expected_[i]) continue;
-    return fmt::format("{} tensor {} was overwritten at byte {} (its {} bytes start at 0)",
-                       spec_.role == TensorSpec::Role::output ? "memory around" : "input",
-                       spec_.name, static_cast<std::int64_t>(i) - guard_, spec_.bytes());
-  }
-  return {};
-}
 
 Trial::Trial(Runtime& runtime, const Problem& problem, const PlanOptions& options)
     : runtime_(&runtime), executable_(runtime.prepare(problem, options)) {
+  require_short_launches(runtime, plan());
   allocate();
 }
 
 Trial::Trial(Runtime& runtime, const Plan& plan)
     : runtime_(&runtime), executable_(runtime.prepare(plan)) {
+  require_short_launches(runtime, plan);
   allocate();
 }
 
@@ -175,7 +51,9 @@ void Trial::enqueue() { runtime_->enqueue(executable_, bindings_); }
 std::vector<LaunchTime> Trial::run(int iteration) {
   poison(iteration);
   enqueue();
-  return runtime_->finish();
+  std::vector<LaunchTime> times = runtime_->finish();
+  require_not_ended(runtime_->device(), plan().problem, times);
+  return times;
 }
 
 Tensors Trial::download() {
@@ -211,7 +89,7 @@ double Verification::worst_ratio() const {
 }
 
 Verification compare_all(const Reference& reference, const Tensors& outputs, Reason trespass,
-                         int iteration) {
+                         int iteration, const DeviceInfo* device) {
   Verification verification;
   verification.fault = std::move(trespass);
   for (const auto& [name, expected] : reference) {
@@ -220,7 +98,10 @@ Verification compare_all(const Reference& reference, const Tensors& outputs, Rea
       verification.fault = fmt::format("output '{}' is missing", name);
       continue;
     }
-    verification.outputs[name] = compare(output->second, expected, iteration);
+    Verdict& verdict = verification.outputs[name] = compare(output->second, expected, iteration);
+    if (verdict.poison > 0 && device) {
+      verdict.reason = unwritten_text(*device, verdict.poison, verdict.elements);
+    }
   }
   return verification;
 }
@@ -230,7 +111,8 @@ Verification judge(const Problem& problem, const std::string& variant, const Dat
                    const DeviceInfo& device, int iteration) {
   const Reference reference =
       reference_of(problem, inputs, reference_options(set.check, device, variant));
-  Verification verification = compare_all(reference, outputs, std::move(trespass), iteration);
+  Verification verification =
+      compare_all(reference, outputs, std::move(trespass), iteration, &device);
   verification.problem = problem.text();
   verification.variant = variant;
   verification.data_set = set.name;

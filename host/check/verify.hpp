@@ -9,36 +9,12 @@
 #include "clam/op.hpp"
 #include "clam/runtime.hpp"
 #include "compare.hpp"
+#include "guarded_buffer.hpp"
 
 namespace clam {
 
-/// A tensor on the device between two guard bands. The bands, and gaps between strided rows, hold a
-/// pattern (NaN for floats). So a read outside changes the result, and a write outside is seen.
-class GuardedBuffer {
- public:
-  GuardedBuffer(Runtime& runtime, const TensorSpec& spec);
-  /// Writes the tensor's elements; everything else becomes the pattern. Batch items of an input may
-  /// share places. Throws BadArgument if elements that share a place differ.
-  void upload(const HostTensor& tensor);
-  /// Fills the elements with poison_bits(dtype, iteration), everything else with the pattern.
-  void poison(int iteration);
-  HostTensor download();
-  /// Which byte outside the tensor was overwritten, as of the last download; else empty.
-  Reason trespass() const;
-  const cl::Buffer& buffer() const { return window_; }
-  const TensorSpec& spec() const { return spec_; }
-
- private:
-  std::vector<std::uint8_t> image(const HostTensor& tensor) const;
-  void refuse_shared_places(const HostTensor& tensor) const;
-  Runtime* runtime_;
-  TensorSpec spec_;
-  std::int64_t guard_;
-  cl::Buffer whole_, window_;
-  std::vector<std::uint8_t> expected_, seen_;
-};
-
-/// A prepared Problem with its tensors on the device.
+/// A prepared Problem with its tensors on the device. Throws Unsupported where a launch would take
+/// so long that the driver ends it (launch_guard.hpp).
 class Trial {
  public:
   Trial(Runtime& runtime, const Problem& problem, const PlanOptions& options = {});
@@ -48,7 +24,8 @@ class Trial {
   std::vector<LaunchTime> pack();
   void poison(int iteration = 0);
   void enqueue();
-  /// poison, enqueue, finish. Returns the launches' times.
+  /// poison, enqueue, finish. Returns the launches' times. Throws Unsupported where one took so
+  /// long that the driver has ended it: such a result is not judged.
   std::vector<LaunchTime> run(int iteration = 0);
   Tensors download();       ///< outputs by name
   Reason trespass() const;  ///< after download: names the tensor and the byte
@@ -74,8 +51,10 @@ struct Verification {
 };
 
 /// Compares every output of the reference with what was downloaded. A missing output is a fault.
+/// With the device, an output that was not written says whether the driver may have ended its
+/// launch.
 Verification compare_all(const Reference& reference, const Tensors& outputs, Reason trespass,
-                         int iteration);
+                         int iteration, const DeviceInfo* device = nullptr);
 /// The same. The reference is computed from the inputs, for the check of the data set.
 Verification judge(const Problem& problem, const std::string& variant, const DataSet& set,
                    const Tensors& inputs, const Tensors& outputs, Reason trespass,

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "clam/error.hpp"
+#include "clam/job_limit.hpp"
 #include "clam/op.hpp"
 
 namespace clam {
@@ -57,6 +58,23 @@ Plan plan_variant(const Variant& variant, const Problem& problem, const DeviceIn
   variant.plan(problem, device, options, plan);
   check(plan);
   return plan;
+}
+
+/// Why it comes last, where the caller leaves the choice to the plan.
+Reason is_too_long(const Variant& variant, const Problem& problem, const DeviceInfo& device,
+                   const PlanOptions& options) {
+  if (!options.variant.empty() || job_limit(device).seconds == 0) return {};
+  return predicted_too_long(problem, plan_variant(variant, problem, device, {}), device);
+}
+
+/// Empty where there is no plan.
+std::string chosen_variant(const Problem& problem, const DeviceInfo& device,
+                           const PlanOptions& options) {
+  try {
+    return make_plan(problem, device, options).variant;
+  } catch (const Unsupported&) {
+    return "";
+  }
 }
 
 /// 0 where there is no plan, or its tile was not chosen by predicted clocks.
@@ -118,27 +136,33 @@ std::string tilings_text(const Variant& variant, const Problem& problem, const D
 
 Plan make_plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& options) {
   std::string reasons;
+  std::optional<Plan> too_long;
   for (const Variant* variant : candidates(op_of(problem), options)) {
     Reason reason = cannot_run(*variant, problem, device);
     if (!reason) reason = is_outdone(*variant, problem, device, options);
-    if (!reason) return plan_variant(*variant, problem, device, options);
+    if (!reason) {
+      Plan plan = plan_variant(*variant, problem, device, options);
+      if (!predicted_too_long(problem, plan, device)) return plan;
+      if (!too_long) too_long = std::move(plan);  // unless a later one stays below the limit
+      continue;
+    }
     if (reasons.find(*reason) == std::string::npos)
       reasons += (reasons.empty() ? "" : "; ") + *reason;
   }
+  if (too_long) return *too_long;
   throw Unsupported(fmt::format("{}: cannot run on {}: {}", problem.text(), device.name, reasons));
 }
 
 std::string explain_plan(const Problem& problem, const DeviceInfo& device,
                          const PlanOptions& options) {
   std::string text, tilings;
-  bool chosen = false;
+  const std::string chosen = chosen_variant(problem, device, options);
   for (const Variant& variant : op_of(problem).variants) {
     const Reason reason = cannot_run(variant, problem, device);
-    const bool wanted = options.variant.empty() || options.variant == variant.name;
     Reason outdone;
     if (!reason) outdone = is_outdone(variant, problem, device, options);
-    const bool choose = !reason && !outdone && wanted && !chosen;
-    chosen = chosen || choose;
+    if (!reason && !outdone) outdone = is_too_long(variant, problem, device, options);
+    const bool choose = variant.name == chosen;
     if (choose) tilings = tilings_text(variant, problem, device, options);
     text += fmt::format("{:<8} {}: {}\n",
                         choose   ? "chosen"

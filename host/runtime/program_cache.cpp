@@ -149,10 +149,15 @@ ProgramCache::Entry ProgramCache::load_or_build(const KernelSource& source,
   if (on_build_) on_build_(source.file, counters_.built);
   try {
     entry.program = cl::Program(context_, source.text);
-    entry.program.build({device_}, options.c_str());
   } catch (const cl::Error& error) {
-    throw BuildFailure(source.file, options, info_.name, build_log(entry.program, device_),
-                       error.err());
+    throw BuildFailure(source.file, options, info_.name, "", error.err());
+  }
+  // Not cl::Program::build: where the driver has no log, that throws the log's status, not its own.
+  const cl_device_id device = device_();
+  const cl_int status =
+      ::clBuildProgram(entry.program(), 1, &device, options.c_str(), nullptr, nullptr);
+  if (status != CL_SUCCESS) {
+    throw BuildFailure(source.file, options, info_.name, build_log(entry.program, device_), status);
   }
   ++counters_.built;
   entry.stored = disk_->dir().empty();

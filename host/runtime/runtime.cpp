@@ -31,6 +31,35 @@ std::int64_t largest_group(const Plan& plan) {
   return largest;
 }
 
+constexpr std::int64_t kSmallestGroup = 16;
+
+bool has_half(const Plan& plan) { return largest_group(plan) / 2 >= kSmallestGroup; }
+
+/// A driver refused a launch for its group, and did nothing.
+struct GroupRefused {};
+
+/// Whether a kernel does not build for the group that it requires: by the driver's status, or its
+/// words.
+bool is_about_groups(const BuildFailure& failure) {
+  if (failure.code == CL_INVALID_WORK_GROUP_SIZE || failure.code == CL_OUT_OF_RESOURCES)
+    return true;
+  for (const char* words : {"work group", "work-group", "workgroup", "work_group"}) {
+    if (failure.log.find(words) != std::string::npos) return true;
+  }
+  return false;
+}
+
+bool packs_alike(const Plan& one, const Plan& other) {
+  const auto packing = [](const Plan& plan) {
+    nlohmann::json json = to_json(plan).at("pack");
+    for (const BufferSpec& buffer : plan.buffers) {
+      if (buffer.role == BufferSpec::Role::packed) json.push_back({buffer.name, buffer.bytes});
+    }
+    return json;
+  };
+  return packing(one) == packing(other);
+}
+
 /// The part of a buffer from `offset` on. A sub-buffer cannot be cut again, but its parent can.
 cl::Buffer region(const cl::Buffer& buffer, std::int64_t offset) {
   if (offset == 0) return buffer;
@@ -233,7 +262,13 @@ void Runtime::measure_for(const Problem& problem) {
 Executable Runtime::prepare(const Problem& problem, PlanOptions options) {
   require_sound();
   measure_for(problem);
-  constexpr std::int64_t kSmallestGroup = 16;
+  Executable executable = prepare_with(problem, options);
+  executable.problem_ = problem;
+  executable.options_ = std::move(options);
+  return executable;
+}
+
+Executable Runtime::prepare_with(const Problem& problem, PlanOptions options) {
   for (;;) {
     Plan plan = make_plan(problem, info_, options);
     const auto learned = group_limit_.find(plan.variant);
@@ -241,17 +276,46 @@ Executable Runtime::prepare(const Problem& problem, PlanOptions options) {
       options.max_work_group = learned->second;
       plan = make_plan(problem, info_, options);
     }
-    Executable executable = build(plan);
-    const Reason refused = group_refused(executable);
-    if (!refused) {
-      allocate(executable);
-      return executable;
+    try {
+      Executable executable = build(plan);
+      const Reason refused = group_refused(executable);
+      if (!refused) {
+        allocate(executable);
+        return executable;
+      }
+      if (!has_half(plan)) throw Unsupported(fmt::format("{}: {}", plan.problem, *refused));
+    } catch (const BuildFailure& failure) {
+      if (!is_about_groups(failure) || !has_half(plan)) throw;
     }
-    const std::int64_t half = largest_group(plan) / 2;
-    if (half < kSmallestGroup) throw Unsupported(fmt::format("{}: {}", plan.problem, *refused));
-    options.max_work_group = group_limit_[plan.variant] = static_cast<int>(half);
-    ++counters_.groups_halved;
+    halve_group(plan);
+    options.max_work_group = group_limit_[plan.variant];
   }
+}
+
+void Runtime::halve_group(const Plan& plan) {
+  group_limit_[plan.variant] = static_cast<int>(largest_group(plan) / 2);
+  ++counters_.groups_halved;
+}
+
+/// The same with half the group, where the driver refused a launch.
+Executable Runtime::smaller_than(const Executable& executable) {
+  halve_group(executable.plan_);
+  return prepare(*executable.problem_, executable.options_);
+}
+
+/// What was packed stays where the smaller plan packs alike.
+void Runtime::plan_smaller(Executable& executable, const Bindings& bindings) {
+  Executable smaller = smaller_than(executable);
+  if (packs_alike(executable.plan_, smaller.plan_)) {
+    for (const BufferSpec& buffer : smaller.plan_.buffers) {
+      if (buffer.role == BufferSpec::Role::packed) {
+        smaller.own_[buffer.name] = executable.own_.at(buffer.name);
+      }
+    }
+  } else {
+    pack(smaller, bindings);
+  }
+  executable = std::move(smaller);
 }
 
 Executable Runtime::prepare(const Plan& foreign) {
@@ -271,8 +335,16 @@ std::vector<LaunchTime> Runtime::pack(Executable& executable, const Bindings& bi
   require_sound();
   require_bound(executable.plan_.pack, executable.plan_, executable.own_, bindings);
   const std::vector<LaunchTime> before = finish();
-  for (std::size_t i = 0; i < executable.pack_.size(); ++i) {
-    launch(executable.plan_.pack[i], executable.pack_[i], executable, bindings);
+  for (bool all_run = false; !all_run;) {
+    try {
+      for (std::size_t i = 0; i < executable.pack_.size(); ++i) {
+        launch(executable.plan_.pack[i], executable.pack_[i], executable, bindings);
+      }
+      all_run = true;
+    } catch (const GroupRefused&) {
+      finish();
+      executable = smaller_than(executable);
+    }
   }
   const std::vector<LaunchTime> times = finish();
   times_ = before;
@@ -283,8 +355,15 @@ void Runtime::enqueue(Executable& executable, const Bindings& bindings) {
   require_sound();
   require_bound(executable.plan_.launches, executable.plan_, executable.own_, bindings);
   refuse_overlaps(executable.plan_, bindings);
-  for (std::size_t i = 0; i < executable.launches_.size(); ++i) {
-    launch(executable.plan_.launches[i], executable.launches_[i], executable, bindings);
+  for (;;) {
+    try {
+      for (std::size_t i = 0; i < executable.launches_.size(); ++i) {
+        launch(executable.plan_.launches[i], executable.launches_[i], executable, bindings);
+      }
+      return;
+    } catch (const GroupRefused&) {
+      plan_smaller(executable, bindings);
+    }
   }
 }
 
@@ -333,6 +412,10 @@ Bound Runtime::bind(const Executable& executable, const Bindings& bindings) {
   refuse_overlaps(plan, bindings);
   Bound bound;
   bound.problem_ = plan.problem;
+  bound.variant_ = plan.variant;
+  if (executable.problem_ && has_half(plan)) {
+    bound.half_group_ = static_cast<int>(largest_group(plan) / 2);
+  }
   for (std::size_t i = 0; i < plan.launches.size(); ++i) {
     const Launch& launch = plan.launches[i];
     cl::Kernel kernel(executable.launches_[i].getInfo<CL_KERNEL_PROGRAM>(), launch.kernel.c_str());
@@ -352,6 +435,12 @@ cl::Event Runtime::enqueue(const Bound& bound, const std::vector<cl::Event>& wai
     try {
       last = submit(step.kernel, step.global, step.local, before, false);
     } catch (const cl::Error& error) {
+      if (error.err() == CL_INVALID_WORK_GROUP_SIZE && bound.half_group_ > 0) {
+        group_limit_[bound.variant_] = bound.half_group_;
+        ++counters_.groups_halved;
+        throw Unsupported(bound.problem_ +
+                          ": the driver refuses its groups; prepare and bind it again");
+      }
       taint(fmt::format("{}: launch of {} failed: {}", bound.problem_,
                         step.kernel.getInfo<CL_KERNEL_FUNCTION_NAME>(), describe(error)),
             error.err());
@@ -368,6 +457,9 @@ void Runtime::launch(const Launch& launch, cl::Kernel& kernel, const Executable&
   try {
     submit(kernel, range(launch.global), range(launch.local), nullptr, profiling_);
   } catch (const cl::Error& error) {
+    // The call's own refusal: nothing was enqueued, and the queue is as it was.
+    const bool can_halve = executable.problem_ && has_half(executable.plan_);
+    if (error.err() == CL_INVALID_WORK_GROUP_SIZE && can_halve) throw GroupRefused{};
     taint(fmt::format("{}: launch of {}:{} failed: {}", executable.plan_.problem, launch.file,
                       launch.kernel, describe(error)),
           error.err());

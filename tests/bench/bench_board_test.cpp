@@ -15,8 +15,6 @@
 namespace clam::test {
 namespace {
 
-using bench::Board;
-using bench::ClockWatch;
 using nlohmann::json;
 
 /// A sysfs of some files.
@@ -33,17 +31,19 @@ class Sysfs {
     put(folder + "/max_freq", "1000000000");
     put(folder + "/governor", "simple_ondemand");
   }
-  const std::string& root() const { return folder_.path(); }
-  json state() const { return to_json(Board(root()).state()); }
+  Board board() const { return Board(Machine(folder_.path())); }
+  json state() const { return to_json(board().state()); }
 
  private:
   TemporaryFolder folder_;
 };
 
-const json kClocks = {{"gpu_mhz", 850.0},
-                      {"gpu_min_mhz", 300.0},
-                      {"gpu_max_mhz", 1000.0},
-                      {"gpu_governor", "simple_ondemand"}};
+const json kClocks = {
+    {"gpu_mhz", 850.0},
+    {"gpu_min_mhz", 300.0},
+    {"gpu_max_mhz", 1000.0},
+    {"gpu_governor", "simple_ondemand"},
+    {"unpinned", {"the governor of the GPU is simple_ondemand, at 850 of 1000 MHz"}}};
 
 TEST(bench_board, rk3588_with_panthor) {
   Sysfs sysfs;
@@ -69,7 +69,7 @@ TEST(bench_board, rk3588_with_arms_driver_knows_the_clock_of_its_device) {
   sysfs.put("module/mali_kbase/version", "g13p0-01eac0");
   sysfs.put_gpu("class/misc/mali0/device/devfreq/fb000000.3d", "850000000");
   EXPECT_EQ(sysfs.state(), kClocks);
-  EXPECT_EQ(Board(sysfs.root()).gpu_mhz(), 850);
+  EXPECT_EQ(sysfs.board().gpu_mhz(), 850);
 }
 
 TEST(bench_board, rk3399_with_panfrost_has_two_zones_that_are_the_gpus) {
@@ -86,7 +86,7 @@ TEST(bench_board, rk3399_with_panfrost_has_two_zones_that_are_the_gpus) {
 TEST(bench_board, a_pc_shows_nothing_and_files_that_hold_nonsense_show_nothing) {
   Sysfs sysfs;
   EXPECT_EQ(sysfs.state(), json::object());
-  EXPECT_FALSE(Board(sysfs.root() + "/nowhere").gpu_mhz());
+  EXPECT_FALSE(Board(Machine("/nowhere")).gpu_mhz());
   sysfs.put("class/devfreq/fb000000.gpu/cur_freq", "<unsupported>");
   sysfs.put("class/devfreq/fb000000.gpu/governor", "");
   sysfs.put("class/thermal/thermal_zone0/type", "gpu-thermal");
@@ -97,13 +97,13 @@ TEST(bench_board, a_clock_that_moves_is_marked) {
   Sysfs sysfs;
   const std::string folder = "class/devfreq/fb000000.gpu";
   sysfs.put_gpu(folder, "1000000000");
-  const Board board(sysfs.root());
+  const Board board = sysfs.board();
   ClockWatch watch(board);
   const auto row = [&](const std::string& before, const std::string& after) {
     sysfs.put(folder + "/cur_freq", before);
     watch.before();
     sysfs.put(folder + "/cur_freq", after);
-    return bench::clock_mark(watch.moved()).value_or("held");
+    return clock_mark(watch.moved()).value_or("held");
   };
   EXPECT_EQ(row("1000000000", "1000000000"), "held");
   EXPECT_EQ(row("1000000000", "970000000"), "held") << "3 % is still held";
@@ -115,7 +115,7 @@ TEST(bench_board, a_clock_that_moves_is_marked) {
 
 TEST(bench_board, without_a_clock_nothing_is_marked) {
   const Sysfs sysfs;
-  const Board board(sysfs.root());
+  const Board board = sysfs.board();
   ClockWatch watch(board);
   watch.before();
   EXPECT_EQ(watch.moved(), 0);
@@ -152,7 +152,7 @@ TEST(bench_board_scripted, a_row_whose_clock_moved_is_marked) {
   CLAM_ON_SCRIPTED_DEVICE();
   Sysfs sysfs;
   sysfs.put_gpu("class/devfreq/fb000000.gpu", "850000000");
-  const Board board(sysfs.root());
+  const Board board = sysfs.board();
   ClockWatch clock(board);
   clock.before();
   clock.moved();  // of a first row
@@ -175,7 +175,7 @@ TEST(bench_board_scripted, a_row_whose_clock_moved_is_marked) {
 TEST(bench_board_device, rows_of_processes_of_their_own_are_held_against_the_first_one) {
   CLAM_NEEDS_DEVICE();
   const Sysfs sysfs;
-  const Board board(sysfs.root());
+  const Board board = sysfs.board();
   ClockWatch clock(board);
   bench::Selection selection;
   const Problem problem = Problem::parse("softmax shape=8x64 dtype=f32");

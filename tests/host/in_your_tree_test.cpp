@@ -98,7 +98,7 @@ TEST_F(installed, the_contracts_and_kernels_are_there_and_no_reference_is_in_the
   }
   const Finished symbols = run({"nm", "-C", prefix_ + "/lib/libclam.a"}, prefix_);
   ASSERT_TRUE(contains(symbols.out, "clam::dense_op()"));
-  for (const char* checks : {"reference_of(", "_proof()", "embedded_workloads"}) {
+  for (const char* checks : {"reference_of(", "::proof()", "embedded_workloads"}) {
     EXPECT_FALSE(contains(symbols.out, checks)) << checks;
   }
 }

@@ -9,6 +9,7 @@
 #include "allocations.hpp"
 #include "check/verify.hpp"
 #include "clam/error.hpp"
+#include "clam/planner.hpp"
 #include "foreign_plan.hpp"
 #include "scripted.hpp"
 #include "test_errors.hpp"
@@ -302,6 +303,64 @@ TEST_F(runtime_device, counters_are_written_as_json) {
   const nlohmann::json counters = counters_json(*runtime_);
   EXPECT_EQ(counters["launches"], 1);
   EXPECT_EQ(counters["programs"]["built"], 1);
+}
+
+/// A driver that refuses the group of the first plan: when it builds, or at the launch of that
+/// kernel.
+void expect_half_the_group(const std::string& line, const std::string& call,
+                           const std::string& kernel) {
+  SCOPED_TRACE(line + " " + call + " " + kernel);
+  const Problem problem = Problem::parse(line);
+  const Plan first = make_plan(problem, test::runtime().device());
+  nlohmann::json script = test::scripted::lying(
+      call, "refuse",
+      {{"options", first.launches[0].options}, {"status", CL_INVALID_WORK_GROUP_SIZE}});
+  if (!kernel.empty()) script["lies"][0]["kernel"] = kernel;
+  test::scripted::play(script);
+  RuntimeOptions options;
+  const auto own = test::fresh_runtime(options);
+  const Verification result = verify(*own, problem, usual_data_set(problem), 1);
+  EXPECT_TRUE(result.pass()) << result.reason();
+  EXPECT_EQ(own->counters().groups_halved, 1);
+  EXPECT_FALSE(own->tainted());
+}
+
+TEST(runtime_scripted, a_driver_that_refuses_a_group_gets_half_of_it) {
+  CLAM_ON_SCRIPTED_DEVICE();
+  const char* unary = "unary op=exp shape=4096 dtype=f32";
+  const char* dense = "dense m=64 n=64 k=64 dtype=f32 bias";
+  for (const char* line : {unary, dense}) {
+    expect_half_the_group(line, "clBuildProgram", "");
+    expect_half_the_group(line, "clEnqueueNDRangeKernel", "");
+  }
+  expect_half_the_group(dense, "clEnqueueNDRangeKernel", "dense_packed");
+}
+
+TEST(runtime_scripted, a_bound_call_says_that_it_must_be_bound_again) {
+  CLAM_ON_SCRIPTED_DEVICE();
+  const Problem problem = Problem::parse("unary op=exp shape=4096 dtype=f32");
+  const Plan first = make_plan(problem, test::runtime().device());
+  test::scripted::play(test::scripted::lying(
+      "clEnqueueNDRangeKernel", "refuse",
+      {{"options", first.launches[0].options}, {"status", CL_INVALID_WORK_GROUP_SIZE}}));
+  const auto own = test::fresh_runtime(RuntimeOptions());
+  const cl::Buffer src(own->context(), CL_MEM_READ_WRITE, 4 * 4096),
+      dst(own->context(), CL_MEM_READ_WRITE, 4 * 4096);
+  const Bindings bindings{{"src", src}, {"dst", dst}};
+  const Bound refused = own->bind(own->prepare(problem), bindings);
+  EXPECT_THROW(own->enqueue(refused), Unsupported);
+  EXPECT_FALSE(own->tainted());
+  const Bound again = own->bind(own->prepare(problem), bindings);
+  own->enqueue(again);
+  own->finish();
+}
+
+TEST(runtime_scripted, a_kernel_that_no_group_mends_is_a_build_failure) {
+  CLAM_ON_SCRIPTED_DEVICE();
+  test::scripted::play(test::scripted::lying("clBuildProgram", "refuse", {{"status", -11}}));
+  const auto own = test::fresh_runtime(RuntimeOptions());
+  EXPECT_THROW(own->prepare(Problem::parse("unary op=exp shape=4096 dtype=f32")), BuildFailure);
+  EXPECT_EQ(own->counters().groups_halved, 0);
 }
 
 }  // namespace

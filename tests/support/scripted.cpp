@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "scripted.hpp"
 
-#include <dlfcn.h>
 #include <fmt/core.h>
 
 #include <cstdlib>
@@ -11,6 +10,7 @@
 
 #include "check/clock.hpp"
 #include "command.hpp"
+#include "opencl/search.hpp"
 #include "process/isolate.hpp"
 
 namespace clam::test::scripted {
@@ -20,7 +20,7 @@ using nlohmann::json;
 
 template <typename Function>
 Function* function(const char* name) {
-  auto* found = reinterpret_cast<Function*>(::dlsym(RTLD_DEFAULT, name));
+  auto* found = reinterpret_cast<Function*>(opencl::function(name));
   if (!found) throw std::logic_error(std::string(name) + " is not here: no scripted OpenCL");
   return found;
 }

@@ -14,7 +14,7 @@ problems=  # what the running test found wrong
 path=$PATH
 weekly=${CLAM_TEST_WEEKLY:-}
 export CLAM_TEST_JOBS=1 # one process a driver, unless a test says otherwise
-unset CLAM_DEVICE CLAM_DEBIAN_MIRROR CLAM_TEST_FULL CLAM_TEST_WEEKLY CLAM_TEST_AGAIN CLAM_OPENCL_LIBRARY LD_LIBRARY_PATH
+unset CLAM_DEVICE CLAM_DEBIAN_MIRROR CLAM_TEST_FULL CLAM_TEST_WEEKLY CLAM_TEST_AGAIN CLAM_OPENCL LD_LIBRARY_PATH
 
 # ---- the made-up machine ------------------------------------------------------------------------
 
@@ -341,7 +341,7 @@ test_board_gets_nothing_that_builds_for_boards() {
     one_sentence
     says err 'not installed on a board: run it on a PC'
   done
-  run build-aarch64
+  run build-archive
   code_is 77
   says err 'a board builds for itself'
   [[ ! -e $box/made ]] || wrong "a folder was made"
@@ -440,10 +440,10 @@ test_driver_passes_standard_input() {
 }
 
 test_driver_shows_one_icd() {
-  export OCL_ICD_VENDORS=/another CLAM_OPENCL_LIBRARY=/another.so CLAM_DEVICE=another
+  export OCL_ICD_VENDORS=/another CLAM_OPENCL=/another.so CLAM_DEVICE=another
   run with-driver pocl bash -c '! env | grep another'
   code_is 0
-  unset OCL_ICD_VENDORS CLAM_OPENCL_LIBRARY CLAM_DEVICE
+  unset OCL_ICD_VENDORS CLAM_OPENCL CLAM_DEVICE
   run with-driver pocl printenv OCL_ICD_VENDORS
   says out "$box/root/etc/OpenCL/vendors/pocl.icd"
   run with-driver llvmpipe bash -c 'echo $OCL_ICD_VENDORS $RUSTICL_ENABLE $RUSTICL_FEATURES'
@@ -696,36 +696,47 @@ test_version_of_the_machines_own_mesa() {
   [[ $(<"$box/out") == 'Mesa 25.0.7-2' ]] || wrong "another version"
 }
 
-# ---- build-aarch64 ------------------------------------------------------------------------------
+# ---- build-archive ------------------------------------------------------------------------------
 
 # What it calls, where the sysroot is there; the build leaves an archive.
 make_cross_compiler() {
-  mkdir -p "$box/home/cache/clam/drivers/sysroot-debian12-arm64"
-  program aarch64-linux-gnu-g++ <<<'true'
-  program cpack <<<'echo "cpack $PWD" >>"$BOX/calls"; touch clam-0-linux-aarch64.tar.zst'
+  mkdir -p "$box"/home/cache/clam/drivers/sysroot-debian11-{arm64,amd64}
+  local name
+  for name in aarch64-linux-gnu-g++ x86_64-linux-gnu-g++ dpkg-deb qemu-aarch64-static qemu-x86_64-static; do
+    program "$name" <<<'true'
+  done
+  program ../tree/build-x86_64/clam <<<'true'
+  program python3 <<<'exit 1'
+  program cpack <<<'echo "cpack $PWD" >>"$BOX/calls"; touch clam-0-linux-aarch64.tar.zst clam_0_arm64.deb'
 }
 
 test_build_for_aarch64_prints_the_archive() {
   make_cross_compiler
-  run build-aarch64 "$box/elsewhere"
+  run build-archive "$box/elsewhere"
   code_is 0
-  [[ $(<"$box/out") == "$box/elsewhere/clam-0-linux-aarch64.tar.zst" ]] || wrong "it is not the path alone"
-  says calls "cmake --preset aarch64 -B $box/elsewhere"
+  [[ $(<"$box/out") == "$box/elsewhere/clam-0-linux-aarch64.tar.zst"$'\n'"$box/elsewhere/clam_0_arm64.deb" ]] ||
+    wrong "it is not the paths alone"
+  says calls "cmake --preset archive -B $box/elsewhere -DCLAM_ARCHIVE=aarch64"
+  says calls "drivers/sysroot-debian11-arm64"
   says calls "-DCLAM_BUILD_TESTS=ON"
-  run build-aarch64 --no-tests "$box/elsewhere"
+  run build-archive --no-tests "$box/elsewhere"
   code_is 0
   says calls "-DCLAM_BUILD_TESTS=OFF"
-  run build-aarch64 "$box/elsewhere" --no-tests
+  run build-archive "$box/elsewhere" --no-tests
   code_is 2
-  says err "one folder, and --no-tests before it"
-  run build-aarch64
+  says err "one folder, and the flags before it"
+  run build-archive --x86_64
+  code_is 0
+  says calls "-B $box/tree/build-x86_64 -DCLAM_ARCHIVE=x86_64"
+  says calls "drivers/sysroot-debian11-amd64"
+  run build-archive
   says out /tree/build-aarch64/clam-0-linux-aarch64.tar.zst
 }
 
 test_build_for_aarch64_that_fails_is_3() {
   make_cross_compiler
   program cmake <<<'echo "error: no such thing"; exit 1'
-  run build-aarch64
+  run build-archive
   code_is 3
   says err 'error: no such thing'
   [[ ! -s $box/out ]] || wrong "an archive is named"
@@ -733,7 +744,7 @@ test_build_for_aarch64_that_fails_is_3() {
 
 test_build_for_aarch64_without_its_compiler_is_77() {
   only_these bash env dirname sed realpath readlink
-  run build-aarch64
+  run build-archive
   code_is 77
   one_sentence
   says err 'needs aarch64-linux-gnu-g++, which is not here: install it (tools/setup build aarch64)'

@@ -23,6 +23,7 @@ struct Cli {
 };
 
 void add_info(CLI::App& app, Cli& cli);
+void add_doctor(CLI::App& app, Cli& cli);
 void add_list(CLI::App& app, Cli& cli);
 void add_plan(CLI::App& app, Cli& cli);
 void add_manifest(CLI::App& app, Cli& cli);

@@ -10,6 +10,7 @@
 #include "clam/opencl.hpp"
 #include "clam/program_cache.hpp"
 #include "cli.hpp"
+#include "opencl/search.hpp"
 #include "probe/history.hpp"
 
 namespace clam::cli {
@@ -29,11 +30,36 @@ std::vector<DeviceEntry> wanted_devices(const Cli& cli, std::string& chosen) {
   return list_devices();
 }
 
+/// Which OpenCL library is in use, and why not those before it.
+std::string library_text() {
+  const opencl::Search& search = opencl::search();
+  std::string text =
+      fmt::format("OpenCL library: {}\n", search.taken.empty() ? "none" : search.taken);
+  for (const opencl::Attempt& attempt : search.tried) {
+    if (attempt.outcome == opencl::kTaken) continue;
+    const bool has_file = !attempt.file.empty() && attempt.file != attempt.library;
+    text += fmt::format("  tried {}{}: {}\n", attempt.library,
+                        has_file ? " (" + attempt.file + ")" : "", attempt.outcome);
+  }
+  return text;
+}
+
+json library_json() {
+  const opencl::Search& search = opencl::search();
+  json tried = json::array();
+  for (const opencl::Attempt& attempt : search.tried) {
+    tried.push_back(
+        {{"library", attempt.library}, {"file", attempt.file}, {"outcome", attempt.outcome}});
+  }
+  return {{"taken", search.taken}, {"tried", tried}};
+}
+
 void print_own(Cli& cli, const KernelFiles& files) {
   cli.out.line("clam " CLAM_VERSION);
   cli.out.line(fmt::format("  kernel files: {} built in", embedded_files().size()));
   for (const std::string& line : files.overrides()) cli.out.line("  kernel file " + line);
   cli.out.line("  program cache: " + cache_text());
+  cli.out.text(indented(library_text()));
 }
 
 json own_json(const KernelFiles& files) {
@@ -47,6 +73,7 @@ json own_json(const KernelFiles& files) {
           {"cache_dir", ProgramCache::default_dir()},
           {"cache", cache_json()},
           {"kernel_files", kernels},
+          {"opencl", library_json()},
           {"kernel_overrides", files.overrides()},
           {"devices", json::array()}};
 }

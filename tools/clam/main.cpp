@@ -146,9 +146,9 @@ int main(int argc, char** argv) {
   Cli cli;
   CLI::App app("OpenCL kernels for Arm Mali GPUs: plan, run, verify, report.", "clam");
   add_global_options(app, cli);
-  for (const auto add :
-       {add_info, add_list, add_plan, add_manifest, add_verify, add_bisect, add_run, add_diagnose,
-        add_record, add_replay, add_shrink, add_probe, add_mali, add_report, add_cache}) {
+  for (const auto add : {add_info, add_doctor, add_list, add_plan, add_manifest, add_verify,
+                         add_bisect, add_run, add_diagnose, add_record, add_replay, add_shrink,
+                         add_probe, add_mali, add_report, add_cache}) {
     add(app, cli);
   }
   try {

@@ -8,6 +8,8 @@
 
 #include "clam/error.hpp"
 #include "cli.hpp"
+#include "report/part.hpp"
+#include "report/submit.hpp"
 #include "runtime/atomic_file.hpp"
 
 namespace clam::cli {
@@ -17,7 +19,7 @@ using nlohmann::json;
 
 struct ReportRequest {
   std::vector<std::string> files, predicted;
-  std::string page;
+  std::string page, submit;
   bool markdown = false;
 };
 
@@ -40,7 +42,29 @@ void refuse_to_overwrite(const std::string& file, const std::string& page) {
   throw BadArgument(fmt::format("{} is one of the files to report: let -o name another", page));
 }
 
+/// "results.json" to "results-shared.json".
+std::string shared_name(const std::string& file) {
+  const std::filesystem::path path(file);
+  return (path.parent_path() / (path.stem().string() + "-shared.json")).string();
+}
+
+int submit_file(Cli& cli, const ReportRequest& request) {
+  if (!request.files.empty() || request.markdown) {
+    throw BadArgument("--submit takes one results file, and nothing else but -o");
+  }
+  const std::string target = request.page.empty() ? shared_name(request.submit) : request.page;
+  refuse_to_overwrite(request.submit, target);
+  const Submission submission =
+      without_identity(parse_json_file(request.submit, "clam-bench --json"));
+  write_file(target, submission.document.dump(1) + "\n");
+  for (const std::string& place : submission.left_out) cli.out.line("left out: " + place);
+  cli.out.line(fmt::format("{} may be given to others; look through it first", target));
+  cli.out.json({{"clam_submit", 1}, {"file", target}, {"left_out", submission.left_out}});
+  return kFine;
+}
+
 int report_files(Cli& cli, const ReportRequest& request) {
+  if (!request.submit.empty()) return submit_file(cli, request);
   if (request.files.empty()) throw BadArgument("report what? Give files of clam-bench --json");
   if (request.page.empty() && !request.markdown) {
     throw BadArgument("report where? Give -o report.html, or --markdown for a table");
@@ -79,6 +103,11 @@ void add_report(CLI::App& app, Cli& cli) {
          "--predicted", request->predicted,
          "predictions for rows of that GPU, a file of clam mali --json; may be given many times")
       ->allow_extra_args(false);
+  sub->add_option(
+         "--submit", request->submit,
+         "write a copy of this results file that tells of no person, machine or place (-o: "
+         "its name), and say what is left out")
+      ->type_name("FILE");
   sub->add_flag("--markdown", request->markdown,
                 "write a table for an issue instead; without -o to standard output");
   on_run(sub, cli, request, report_files);

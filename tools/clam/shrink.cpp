@@ -169,6 +169,7 @@ void search(Cli& cli, Shrinking& shrinking, Runner& runner, const Bundle& from, 
 }
 
 int run_shrink(Cli& cli, ShrinkRequest request) {
+  request.start = Clock::now();
   if (request.reference_only) return serve_reference(cli, request.folder);
   const Bundle from = read_bundle(request.folder);
   if (request.target.empty()) request.target = target_of(request.folder);

@@ -17,7 +17,7 @@ struct ShrinkRequest {
   std::string folder, target;
   int limit_s = 0, time_s = 300, times = 3;  ///< limit_s 0: none was given
   bool force = false, single_file = false, proof = true, reference_only = false;
-  Clock::time_point start = Clock::now();
+  Clock::time_point start{};  ///< of the command
 
   int step_limit_s() const { return limit_s > 0 ? limit_s : 20; }
   double seconds() const;

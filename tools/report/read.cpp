@@ -142,8 +142,13 @@ std::string gpu_key(const Part& device) {
   return who.by == Identity::By::id || who.by == Identity::By::name ? who.gpu->key : "";
 }
 
-std::vector<std::string> warnings(const Part& device, const std::vector<std::string>& replaced) {
+std::vector<std::string> warnings(const Part& device, const std::vector<std::string>& replaced,
+                                  const std::vector<std::string>& unpinned) {
   std::vector<std::string> warnings;
+  for (const std::string& domain : unpinned) {
+    warnings.push_back("Not held at its top: " + domain +
+                       ". Measure again with tools/bench --pin.");
+  }
   if (device.text("type") == "cpu") {
     warnings.push_back("This is a CPU: its times say nothing about a GPU.");
   }
@@ -228,7 +233,8 @@ ReportBoard read_results(const std::string& path) {
   board.date = own.needed_text("date"), board.version = own.text("version");
   board.facts = {device_facts(device, board, replaced), clock_facts(own.object("board")),
                  peak_facts(peaks)};
-  board.warnings = warnings(device, replaced);
+  board.warnings =
+      warnings(device, replaced, own.object("board").object("before").texts("unpinned"));
   for (const char* key : {"gflops_f32", "gflops_f16", "gb_per_s_copy"}) {
     if (const auto value = peaks.figure(key)) board.peaks[key] = *value;
   }

@@ -30,7 +30,7 @@
 #include "shared/numbers.hpp"
 #include "shared/random.hpp"
 
-namespace clam {
+namespace clam::attention {
 namespace {
 constexpr double kLargest = 0x1.fffffep127;
 constexpr std::int64_t kFewestKeys = 16;  ///< of a block
@@ -375,7 +375,7 @@ std::string random_case(Random& random) {
 
 }  // namespace
 
-OpProof attention_proof() {
+OpProof proof() {
   OpProof proof{
       "attention",
       {
@@ -458,4 +458,4 @@ OpProof attention_proof() {
   return proof;
 }
 
-}  // namespace clam
+}  // namespace clam::attention

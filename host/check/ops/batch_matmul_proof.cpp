@@ -13,7 +13,7 @@
 #include "shared/product_sets.hpp"
 #include "shared/random.hpp"
 
-namespace clam {
+namespace clam::batch_matmul {
 namespace {
 
 Reference reference(const Problem& problem, const Tensors& inputs,
@@ -68,7 +68,7 @@ std::string random_case(Random& random) {
 
 }  // namespace
 
-OpProof batch_matmul_proof() {
+OpProof proof() {
   OpProof proof{
       "batch_matmul",
       data_sets(),
@@ -180,4 +180,4 @@ OpProof batch_matmul_proof() {
   return proof;
 }
 
-}  // namespace clam
+}  // namespace clam::batch_matmul

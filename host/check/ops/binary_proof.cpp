@@ -17,7 +17,7 @@
 #include "shared/random.hpp"
 #include "shared/summation.hpp"
 
-namespace clam {
+namespace clam::binary {
 namespace {
 
 using Function = double (*)(double a, double b);
@@ -153,7 +153,7 @@ std::string random_case(Random& random) {
 
 }  // namespace
 
-OpProof binary_proof() {
+OpProof proof() {
   OpProof proof{
       "binary",
       {
@@ -203,4 +203,4 @@ OpProof binary_proof() {
   return proof;
 }
 
-}  // namespace clam
+}  // namespace clam::binary

@@ -10,7 +10,7 @@
 #include "shared/numbers.hpp"
 #include "shared/suppression_reference.hpp"
 
-namespace clam {
+namespace clam::box_nms {
 namespace {
 
 /// The four coordinates of a kept row, as its output has them. In float, operation by operation.
@@ -124,7 +124,7 @@ std::string random_case(Random& random) {
 
 }  // namespace
 
-OpProof box_nms_proof() {
+OpProof proof() {
   OpProof proof{
       "box_nms",
       data_sets(),
@@ -149,4 +149,4 @@ OpProof box_nms_proof() {
   return proof;
 }
 
-}  // namespace clam
+}  // namespace clam::box_nms

@@ -7,7 +7,7 @@
 #include "ops/concat.hpp"
 #include "shared/copy_sets.hpp"
 
-namespace clam {
+namespace clam::concat {
 namespace {
 
 Reference reference(const Problem& problem, const Tensors& inputs, const ReferenceOptions&) {
@@ -34,7 +34,7 @@ std::string random_case(Random& random) {
 
 }  // namespace
 
-OpProof concat_proof() {
+OpProof proof() {
   OpProof proof{
       "concat",
       copy_data::sets(),
@@ -53,4 +53,4 @@ OpProof concat_proof() {
   return proof;
 }
 
-}  // namespace clam
+}  // namespace clam::concat

@@ -22,7 +22,7 @@
 #include "shared/product_sets.hpp"
 #include "shared/random.hpp"
 
-namespace clam {
+namespace clam::conv2d {
 namespace {
 
 using std::size_t;
@@ -353,7 +353,7 @@ std::string random_case(Random& random) {
 
 }  // namespace
 
-OpProof conv2d_proof() {
+OpProof proof() {
   OpProof proof{
       "conv2d",
       product_sets::all(exact),
@@ -553,4 +553,4 @@ OpProof conv2d_proof() {
   return proof;
 }
 
-}  // namespace clam
+}  // namespace clam::conv2d

@@ -13,7 +13,7 @@
 #include "shared/product_sets.hpp"
 #include "shared/random.hpp"
 
-namespace clam {
+namespace clam::dense {
 namespace {
 
 /// Rows of a, each with its row of b behind it.
@@ -96,7 +96,7 @@ std::string random_case(Random& random) {
 
 }  // namespace
 
-OpProof dense_proof() {
+OpProof proof() {
   OpProof proof{
       "dense",
       product_sets::all(exact),
@@ -191,4 +191,4 @@ OpProof dense_proof() {
   return proof;
 }
 
-}  // namespace clam
+}  // namespace clam::dense

@@ -8,7 +8,7 @@
 #include "ops/gather.hpp"
 #include "shared/copy_sets.hpp"
 
-namespace clam {
+namespace clam::gather {
 namespace {
 
 Reference reference(const Problem& problem, const Tensors& inputs, const ReferenceOptions&) {
@@ -59,7 +59,7 @@ std::string random_case(Random& random) {
 
 }  // namespace
 
-OpProof gather_proof() {
+OpProof proof() {
   OpProof proof{
       "gather",
       copy_data::sets<fill_index>(),
@@ -77,4 +77,4 @@ OpProof gather_proof() {
   return proof;
 }
 
-}  // namespace clam
+}  // namespace clam::gather

@@ -10,7 +10,7 @@
 #include "check/parallel.hpp"
 #include "shared/box_sets.hpp"
 
-namespace clam {
+namespace clam::get_valid_counts {
 namespace {
 
 /// Every comparison with a NaN is false.
@@ -119,7 +119,7 @@ std::string random_case(Random& random) {
 
 }  // namespace
 
-OpProof get_valid_counts_proof() {
+OpProof proof() {
   OpProof proof{
       "get_valid_counts",
       // All are compared bit for bit.
@@ -150,4 +150,4 @@ OpProof get_valid_counts_proof() {
   return proof;
 }
 
-}  // namespace clam
+}  // namespace clam::get_valid_counts

@@ -22,7 +22,7 @@
 #include "shared/random.hpp"
 #include "shared/summation.hpp"
 
-namespace clam {
+namespace clam::layer_norm {
 namespace {
 
 struct Operands {
@@ -172,7 +172,7 @@ std::string random_case(Random& random) {
 
 }  // namespace
 
-OpProof layer_norm_proof() {
+OpProof proof() {
   OpProof proof{
       "layer_norm",
       {
@@ -228,4 +228,4 @@ OpProof layer_norm_proof() {
   return proof;
 }
 
-}  // namespace clam
+}  // namespace clam::layer_norm

@@ -27,7 +27,7 @@
 #include "shared/numbers.hpp"
 #include "shared/random.hpp"
 
-namespace clam {
+namespace clam::match_assignment {
 namespace {
 
 /// What a row or column adds to the scores of its elements.
@@ -306,7 +306,7 @@ std::string random_case(Random& random) {
 
 }  // namespace
 
-OpProof match_assignment_proof() {
+OpProof proof() {
   OpProof proof{
       "match_assignment",
       {{"zero_mean", Check::hard, "sim of N(0,1): few stand out, nearly all are under 0.1",
@@ -345,4 +345,4 @@ OpProof match_assignment_proof() {
   return proof;
 }
 
-}  // namespace clam
+}  // namespace clam::match_assignment

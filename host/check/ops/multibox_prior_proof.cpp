@@ -20,7 +20,7 @@
 #include "shared/numbers.hpp"
 #include "shared/random.hpp"
 
-namespace clam {
+namespace clam::multibox_prior {
 namespace {
 
 /// The middle of cell number `cell` of `cells` along an axis.
@@ -98,7 +98,7 @@ std::string random_case(Random& random) {
 
 }  // namespace
 
-OpProof multibox_prior_proof() {
+OpProof proof() {
   OpProof proof{
       "multibox_prior",
       {{"none", Check::hard, "there are no inputs to fill",
@@ -123,4 +123,4 @@ OpProof multibox_prior_proof() {
   return proof;
 }
 
-}  // namespace clam
+}  // namespace clam::multibox_prior

@@ -13,7 +13,7 @@
 #include "shared/numbers.hpp"
 #include "shared/random.hpp"
 
-namespace clam {
+namespace clam::multibox_transform_loc {
 namespace {
 
 struct Label {
@@ -146,7 +146,7 @@ std::string random_case(Random& random) {
 
 }  // namespace
 
-OpProof multibox_transform_loc_proof() {
+OpProof proof() {
   OpProof proof{
       "multibox_transform_loc",
       {
@@ -170,4 +170,4 @@ OpProof multibox_transform_loc_proof() {
   return proof;
 }
 
-}  // namespace clam
+}  // namespace clam::multibox_transform_loc

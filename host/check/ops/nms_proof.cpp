@@ -11,7 +11,7 @@
 #include "shared/box_sets.hpp"
 #include "shared/suppression_reference.hpp"
 
-namespace clam {
+namespace clam::nms {
 namespace {
 
 /// Writes the rows of candidates, those that are not kept as -1 or, `compact`, not at all.
@@ -80,7 +80,7 @@ std::string random_case(Random& random) {
 
 }  // namespace
 
-OpProof nms_proof() {
+OpProof proof() {
   OpProof proof{
       "nms",
       suppression_data_sets<nms_data::rows, nms_data::special>(),
@@ -123,4 +123,4 @@ OpProof nms_proof() {
   return proof;
 }
 
-}  // namespace clam
+}  // namespace clam::nms

@@ -9,7 +9,7 @@
 #include "ops/onnx_nms.hpp"
 #include "shared/suppression_reference.hpp"
 
-namespace clam {
+namespace clam::onnx_nms {
 namespace {
 
 Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOptions& options) {
@@ -75,7 +75,7 @@ std::string random_case(Random& random) {
 
 }  // namespace
 
-OpProof onnx_nms_proof() {
+OpProof proof() {
   OpProof proof{
       "onnx_nms",
       suppression_data_sets<rows, special>(),
@@ -103,4 +103,4 @@ OpProof onnx_nms_proof() {
   return proof;
 }
 
-}  // namespace clam
+}  // namespace clam::onnx_nms

@@ -19,7 +19,7 @@
 #include "shared/random.hpp"
 #include "shared/summation.hpp"
 
-namespace clam {
+namespace clam::pool2d {
 namespace {
 
 /// The elements of a window that lie in x.
@@ -159,7 +159,7 @@ std::string random_case(Random& random) {
 
 }  // namespace
 
-OpProof pool2d_proof() {
+OpProof proof() {
   OpProof proof{
       "pool2d",
       {
@@ -240,4 +240,4 @@ OpProof pool2d_proof() {
   return proof;
 }
 
-}  // namespace clam
+}  // namespace clam::pool2d

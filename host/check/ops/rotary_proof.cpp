@@ -15,7 +15,7 @@
 #include "shared/random.hpp"
 #include "shared/summation.hpp"
 
-namespace clam {
+namespace clam::rotary {
 namespace {
 
 /// What is lost among f32 denormals where the device has none, in the operands or the products.
@@ -128,7 +128,7 @@ std::string random_case(Random& random) {
 
 }  // namespace
 
-OpProof rotary_proof() {
+OpProof proof() {
   OpProof proof{
       "rotary",
       {
@@ -151,4 +151,4 @@ OpProof rotary_proof() {
   return proof;
 }
 
-}  // namespace clam
+}  // namespace clam::rotary

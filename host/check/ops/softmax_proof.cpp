@@ -23,7 +23,7 @@
 #include "shared/random.hpp"
 #include "shared/summation.hpp"
 
-namespace clam {
+namespace clam::softmax {
 namespace {
 
 /// Multiplying by it rounds nothing.
@@ -217,7 +217,7 @@ std::string random_case(Random& random) {
 
 }  // namespace
 
-OpProof softmax_proof() {
+OpProof proof() {
   OpProof proof{
       "softmax",
       {
@@ -275,4 +275,4 @@ OpProof softmax_proof() {
   return proof;
 }
 
-}  // namespace clam
+}  // namespace clam::softmax

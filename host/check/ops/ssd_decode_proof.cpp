@@ -25,7 +25,7 @@
 #include "shared/numbers.hpp"
 #include "shared/random.hpp"
 
-namespace clam {
+namespace clam::ssd_decode {
 namespace {
 
 /// The softmax of an anchor's scores.
@@ -179,7 +179,7 @@ std::string random_case(Random& random) {
 
 }  // namespace
 
-OpProof ssd_decode_proof() {
+OpProof proof() {
   OpProof proof{
       "ssd_decode",
       {
@@ -206,4 +206,4 @@ OpProof ssd_decode_proof() {
   return proof;
 }
 
-}  // namespace clam
+}  // namespace clam::ssd_decode

@@ -8,7 +8,7 @@
 #include "ops/torchvision_nms.hpp"
 #include "shared/suppression_reference.hpp"
 
-namespace clam {
+namespace clam::torchvision_nms {
 namespace {
 
 Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOptions& options) {
@@ -51,7 +51,7 @@ std::string random_case(Random& random) {
 
 }  // namespace
 
-OpProof torchvision_nms_proof() {
+OpProof proof() {
   OpProof proof{"torchvision_nms",
                 suppression_data_sets<rows, special>(),
                 reference,
@@ -64,4 +64,4 @@ OpProof torchvision_nms_proof() {
   return proof;
 }
 
-}  // namespace clam
+}  // namespace clam::torchvision_nms

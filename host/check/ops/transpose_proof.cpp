@@ -9,7 +9,7 @@
 #include "ops/transpose.hpp"
 #include "shared/copy_sets.hpp"
 
-namespace clam {
+namespace clam::transpose {
 namespace {
 
 Reference reference(const Problem& problem, const Tensors& inputs, const ReferenceOptions&) {
@@ -48,7 +48,7 @@ std::string random_case(Random& random) {
 
 }  // namespace
 
-OpProof transpose_proof() {
+OpProof proof() {
   OpProof proof{"transpose",
                 copy_data::sets(),
                 reference,
@@ -93,4 +93,4 @@ OpProof transpose_proof() {
   return proof;
 }
 
-}  // namespace clam
+}  // namespace clam::transpose

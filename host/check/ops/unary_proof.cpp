@@ -29,7 +29,7 @@
 #include "shared/random.hpp"
 #include "shared/summation.hpp"
 
-namespace clam {
+namespace clam::unary {
 namespace {
 
 double sigmoid(double z) { return 1 / (1 + std::exp(-z)); }
@@ -236,7 +236,7 @@ std::string random_case(Random& random) {
 
 }  // namespace
 
-OpProof unary_proof() {
+OpProof proof() {
   OpProof proof{
       "unary",
       {
@@ -253,4 +253,4 @@ OpProof unary_proof() {
   return proof;
 }
 
-}  // namespace clam
+}  // namespace clam::unary

@@ -5,6 +5,7 @@
 #include "device.hpp"
 #include "error.hpp"
 #include "gpu.hpp"
+#include "job_limit.hpp"
 #include "kernels.hpp"
 #include "op.hpp"
 #include "opencl.hpp"

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,8 @@ class Executable {
  private:
   friend class Runtime;
   Plan plan_;
+  std::optional<Problem> problem_;  ///< what it was planned from; none for a plan of others
+  PlanOptions options_;
   std::vector<cl::Kernel> pack_, launches_;
   Bindings own_;
 };
@@ -53,7 +56,8 @@ class Bound {
     cl::Kernel kernel;
     cl::NDRange global, local;
   };
-  std::string problem_;  ///< for messages
+  std::string problem_, variant_;
+  int half_group_ = 0;  ///< what is learned if its group is refused; 0: nothing
   std::vector<Step> steps_;
   std::vector<cl::Buffer> buffers_;
 };
@@ -88,8 +92,9 @@ class Runtime {
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
-  /// Plans, builds and allocates. If a built kernel allows fewer work-items than planned, it plans
-  /// again with half the group, down to 16. Throws Unsupported, BuildFailure or DeviceError.
+  /// Plans, builds and allocates. If a built kernel allows fewer work-items than planned, or does
+  /// not build with so many, it plans again with half the group, down to 16. Throws Unsupported,
+  /// BuildFailure or DeviceError.
   Executable prepare(const Problem& problem, PlanOptions options = {});
   /// Takes a plan as it is. Throws Unsupported if the device allows only smaller groups.
   Executable prepare(const Plan& plan);
@@ -100,14 +105,17 @@ class Runtime {
   /// Enqueues the launches. It returns when all are enqueued and at most max_in_flight are
   /// unfinished. Throws BadArgument when a tensor is not bound or its buffer is too small, or when
   /// an argument does not suit the kernel. An output may overlap another tensor only if the plan
-  /// allows it (TensorSpec::may_be); else that is a BadArgument too.
+  /// allows it (TensorSpec::may_be); else that is a BadArgument too. A driver may refuse a group
+  /// that it promised: then what was prepared from a Problem is planned again with half of it. If
+  /// that changes what was packed, it packs again, so its weights must be bound.
   void enqueue(Executable& executable, const Bindings& bindings);
   /// Checks the bindings and sets the arguments, as `enqueue` does, but once for many calls. Throws
   /// BadArgument as `enqueue` does.
   Bound bind(const Executable& executable, const Bindings& bindings);
   /// Enqueues the launches, the first after the events of `wait_for`, and returns the event of the
   /// last one. It looks up no name and allocates nothing. Its times are not among those of
-  /// `finish`: they are the event's.
+  /// `finish`: they are the event's. Throws Unsupported where the driver refuses a group that it
+  /// promised: `prepare` and `bind` again, which then take half.
   cl::Event enqueue(const Bound& bound, const std::vector<cl::Event>& wait_for = {});
   /// Waits for all launches and checks the execution status of each event. Returns the times since
   /// the last finish, in order of launch. They are kept until then, so call it now and then.
@@ -128,6 +136,10 @@ class Runtime {
 
  private:
   Executable build(const Plan& plan);
+  Executable prepare_with(const Problem& problem, PlanOptions options);
+  void halve_group(const Plan& plan);
+  Executable smaller_than(const Executable& executable);
+  void plan_smaller(Executable& executable, const Bindings& bindings);
   void allocate(Executable& executable);
   Reason group_refused(const Executable& executable) const;
   std::vector<cl::Buffer> set_arguments(const Launch& launch, cl::Kernel& kernel,

@@ -7,28 +7,60 @@
 #include <string>
 #include <vector>
 
-namespace clam::bench {
+#include "machine.hpp"
+
+namespace clam {
+
+/// A file of sysfs and what to write there.
+struct Setting {
+  std::string file, value;
+};
+
+/// A part of the board whose clock a governor moves.
+struct ClockDomain {
+  enum class Part { gpu, memory, cpu };
+  Part part;
+  std::string name;      ///< "the GPU", "the memory", "the CPU's policy4"
+  std::string governor;  ///< "simple_ondemand"; empty where there is none
+  std::optional<double> mhz, lowest_mhz, top_mhz;
+  bool pinned = false;        ///< it stays at its top
+  std::vector<Setting> pins;  ///< what holds it there
+
+  /// "the GPU's governor is simple_ondemand, at 300 of 1000 MHz"
+  std::string text() const;
+};
 
 /// What the board does not show has no value.
 struct BoardState {
   std::optional<double> gpu_mhz, gpu_min_mhz, gpu_max_mhz, memory_mhz, gpu_celsius;
   std::optional<std::string> gpu_governor, cpu_governor;
+  std::vector<std::string> unpinned;  ///< of a board with a GPU's clock: domains that may move
 };
 nlohmann::json to_json(const BoardState& state);
 
-/// Finds the files once. Nothing here throws: a file that cannot be read shows nothing.
+/// Finds the files once.
 class Board {
  public:
-  /// `root`: where sys/ lies.
-  explicit Board(const std::string& root = "/");
+  explicit Board(Machine machine = Machine());
 
+  /// The GPU first, then memory, then CPU.
+  std::vector<ClockDomain> domains() const;
   BoardState state() const;
   /// One file: cheap enough for each row.
   std::optional<double> gpu_mhz() const;
 
  private:
-  std::string gpu_, memory_;           ///< devfreq folders; empty: none
-  std::vector<std::string> thermals_;  ///< thermal zones of the GPU
+  /// Where a clock is shown, and in which unit.
+  struct Place {
+    std::string folder;
+    double unit = 1e6;
+  };
+  ClockDomain devfreq(const Place& place, ClockDomain::Part part, const std::string& name) const;
+  ClockDomain policy(const std::string& folder) const;
+  std::optional<double> celsius() const;
+
+  Machine machine_;
+  std::optional<Place> gpu_, memory_;
   std::vector<std::string> policies_;  ///< cpufreq, a folder each
 };
 
@@ -56,4 +88,4 @@ constexpr const char* kClockMoved = "clock moved";
 /// "clock moved 5.2 %" of a row whose clock moved over 3 %; else nothing.
 std::optional<std::string> clock_mark(double moved);
 
-}  // namespace clam::bench
+}  // namespace clam

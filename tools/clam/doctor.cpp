@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// doctor.cpp - `clam doctor`: one page on whether this board can run clam, and what to type where
+// not.
+//
+// Drivers may crash or hang where they do not fit. So whatever touches one runs in a process of its
+// own.
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "bundle/last_words.hpp"
+#include "cli.hpp"
+#include "doctor/findings.hpp"
+#include "process/isolate.hpp"
+#include "process/scratch_folder.hpp"
+#include "runtime/atomic_file.hpp"
+
+namespace clam::cli {
+namespace {
+
+using doctor::Finding;
+using doctor::Findings;
+using nlohmann::json;
+
+constexpr const char* kTestProblem = "softmax shape=64x192 dtype=f32";
+constexpr std::chrono::seconds kPatience(30);  // emulators take long; the work takes a second
+
+/// clam with these words, and what its driver printed.
+struct Child {
+  Fate fate;
+  std::string errors;
+
+  Child(const Cli& cli, const std::vector<std::string>& command) {
+    const ScratchFolder scratch;
+    std::vector<std::string> words = own_command();
+    words.insert(words.end(), {"--quiet", "--json", "-"});
+    if (!cli.device.empty()) words.insert(words.end(), {"--device", cli.device});
+    words.insert(words.end(), command.begin(), command.end());
+    const Surroundings around{"", scratch.file("errors"), {}};
+    fate = run_isolated(words, kPatience, around);
+    errors = read_file(around.errors_file);
+  }
+};
+
+doctor::Looked look(const Cli& cli) {
+  const Child child(cli, {"info"});
+  doctor::Looked looked{child.fate.answer(), "", child.errors};
+  if (const Reason misfortune = child.fate.misfortune()) {
+    looked.end = *misfortune;
+  } else if (looked.info.is_null()) {
+    looked.end = fmt::format("its process ended with exit code {}", child.fate.code);
+  }
+  return looked;
+}
+
+doctor::SelfTest run_self_test(const Cli& cli) {
+  const Child child(cli, {"run", kTestProblem, "--fill", "zero_mean", "--check"});
+  doctor::SelfTest test;
+  test.problem = kTestProblem;
+  test.right = child.fate.code == kFine;
+  if (const Reason misfortune = child.fate.misfortune()) {
+    const std::string cause = cause_of(child.errors);
+    test.reason = *misfortune + (cause.empty() ? "" : "; " + cause);
+  } else if (!test.right) {
+    test.reason = child.errors.substr(0, child.errors.find('\n'));
+  }
+  const json answer = child.fate.answer();
+  double ns = 0;
+  for (const json& launch : answer.value("launch_ns", json::array())) ns += launch.get<double>();
+  if (ns > 0) test.us = ns * 1e-3;
+  return test;
+}
+
+std::string coloured(const Output& out, const Finding& finding) {
+  const std::string word = fmt::format("{:<6}", name(finding.level));
+  switch (finding.level) {
+    case Finding::Level::ok:
+      return out.green(word);
+    case Finding::Level::note:
+      return out.yellow(word);
+    case Finding::Level::fault:
+      return out.red(word);
+  }
+  return word;
+}
+
+void print(Output& out, const Findings& findings) {
+  for (const Finding& finding : findings) {
+    out.line(fmt::format("{}{:<14} {}", coloured(out, finding), finding.topic, finding.text));
+    if (!finding.command.empty()) out.line(fmt::format("{:<20} type: {}", "", finding.command));
+  }
+}
+
+int diagnose_board(Cli& cli, bool) {
+  const Machine machine;
+  const doctor::Facts facts = doctor::read_facts(machine);
+  Findings findings;
+  const auto add = [&](Findings more) {
+    for (Finding& each : more) findings.push_back(std::move(each));
+  };
+  add(examine_gpu(facts));
+  cli.out.progress("looking for OpenCL devices");
+  const doctor::Looked looked = look(cli);
+  add(examine_opencl(machine, facts, looked));
+  add(examine_device(looked));
+  if (!facts.device.empty() || !facts.driver.empty()) add(doctor::examine_clocks(Board(machine)));
+  if (doctor::device_of(looked)) {
+    cli.out.progress("running one launch");
+    findings.push_back(examine_self_test(run_self_test(cli)));
+  }
+  int faults = 0, notes = 0;
+  json list = json::array();
+  for (const Finding& finding : findings) {
+    faults += finding.level == Finding::Level::fault;
+    notes += finding.level == Finding::Level::note;
+    list.push_back(to_json(finding));
+  }
+  print(cli.out, findings);
+  cli.out.line(fmt::format("{} fault{}, {} note{}", faults, faults == 1 ? "" : "s", notes,
+                           notes == 1 ? "" : "s"));
+  cli.out.json({{"clam_doctor", 1},
+                {"version", CLAM_VERSION},
+                {"findings", list},
+                {"faults", faults},
+                {"notes", notes},
+                {"info", looked.info}});
+  return faults == 0 ? kFine : kCheckFailed;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Cli& cli) {
+  CLI::App* sub = app.add_subcommand(
+      "doctor", "can this board run clam? What is wrong, and what to type; then a test launch");
+  on_run(sub, cli, std::make_shared<bool>(), diagnose_board);
+}
+
+}  // namespace clam::cli

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+#include "search.hpp"
+
+#include <CL/cl.h>
+#include <dlfcn.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "check/clock.hpp"
+#include "clam/error.hpp"
+#include "machine/machine.hpp"
+
+namespace clam::opencl {
+namespace {
+
+/// An open library, and how it gives its functions.
+struct Library {
+  void* handle = nullptr;
+  void* (*pointer)(const char*) = nullptr;  ///< Pixel phones: what dlsym does elsewhere
+
+  void* find(const char* name) const { return pointer ? pointer(name) : ::dlsym(handle, name); }
+  template <typename Function>
+  Function* find_as(const char* name) const {
+    return reinterpret_cast<Function*>(find(name));
+  }
+};
+
+/// A library of Pixel phones gives nothing to dlsym but two functions of its own.
+void ask_as_pixel(Library& library) {
+  const auto enable = library.find_as<void()>("enableOpenCL");
+  const auto pointer = library.find_as<void*(const char*)>("loadOpenCLPointer");
+  if (!enable || !pointer) return;
+  enable();
+  library.pointer = pointer;
+}
+
+/// Empty where the library shows a device; else why it does not.
+std::string lacks_device(const Library& library) {
+  const auto platforms_of = library.find_as<decltype(clGetPlatformIDs)>("clGetPlatformIDs");
+  const auto devices_of = library.find_as<decltype(clGetDeviceIDs)>("clGetDeviceIDs");
+  cl_uint count = 0;
+  cl_int status = platforms_of(0, nullptr, &count);
+  if (status != CL_SUCCESS || count == 0) {
+    return status == CL_SUCCESS ? "shows no platform"
+                                : fmt::format("shows no platform ({})", cl_status_name(status));
+  }
+  std::vector<cl_platform_id> platforms(count);
+  platforms_of(count, platforms.data(), nullptr);
+  for (const cl_platform_id platform : platforms) {
+    cl_uint devices = 0;
+    status = devices_of(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &devices);
+    if (status == CL_SUCCESS && devices > 0) return "";
+  }
+  return fmt::format("shows {} platform{} without a device", count, count == 1 ? "" : "s");
+}
+
+/// The file that a function of the library lies in.
+std::string file_of(void* function, const std::string& otherwise) {
+  Dl_info info{};
+  return ::dladdr(function, &info) != 0 && info.dli_fname ? Machine().own_path(info.dli_fname)
+                                                          : otherwise;
+}
+
+class Finder {
+ public:
+  Finder() {
+    look();
+    if (in_use_.handle || !first_.handle) return;
+    in_use_ = first_;
+    search_.taken = first_file_;
+  }
+  const Search& search() const { return search_; }
+  void* function(const char* name) const { return in_use_.handle ? in_use_.find(name) : nullptr; }
+
+ private:
+  void look();
+  bool takes_loaded();
+  bool takes_any_of(const std::vector<std::string>& names);
+  bool takes(const std::string& name, const std::string& path);
+
+  const Machine machine_;
+  Search search_;
+  Library in_use_, first_;
+  std::vector<void*> opened_;
+  std::string first_file_;
+};
+
+void Finder::look() {
+  const char* own = std::getenv("CLAM_OPENCL");
+  if (own && *own) {
+    takes(own, own);
+    return;
+  }
+  if (takes_loaded() ||
+      takes_any_of({"libOpenCL.so.1", "libOpenCL.so", "libmali.so.1", "libmali.so", "libMali.so",
+                    "libMaliOpenCL.so.1", "libGLES_mali.so"})) {
+    return;
+  }
+  for (const std::string& file : machine_.opencl_drivers()) {
+    if (takes(file, machine_.real_path(file))) return;
+  }
+}
+
+/// As a program that was linked with it would.
+bool Finder::takes_loaded() {
+  if (!::dlsym(RTLD_DEFAULT, "clGetPlatformIDs")) return false;
+  return takes("a library that is loaded already", "");
+}
+
+bool Finder::takes_any_of(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (!machine_.is_made_up()) {
+      if (takes(name, name)) return true;
+      continue;
+    }
+    const std::vector<std::string> files = machine_.libraries(name);
+    if (files.empty()) search_.tried.push_back({name, "", "is in no folder of libraries"});
+    for (const std::string& file : files) {
+      if (takes(name, machine_.real_path(file))) return true;
+    }
+  }
+  return false;
+}
+
+/// Tries one. An empty path is what is loaded already.
+bool Finder::takes(const std::string& name, const std::string& path) {
+  Attempt& attempt = search_.tried.emplace_back(Attempt{name, "", ""});
+  Library library;
+  library.handle = ::dlopen(path.empty() ? nullptr : path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library.handle) {
+    const char* error = ::dlerror();
+    attempt.outcome = error ? error : "cannot be opened";
+    return false;
+  }
+  if (std::find(opened_.begin(), opened_.end(), library.handle) != opened_.end()) {
+    search_.tried.pop_back();  // another name of one that was tried
+    return false;
+  }
+  opened_.push_back(library.handle);
+  if (!library.find("clGetPlatformIDs")) ask_as_pixel(library);
+  void* const known = library.find("clGetPlatformIDs");
+  if (!known || !library.find("clGetDeviceIDs")) {
+    attempt.file = path;
+    attempt.outcome = "has no functions of OpenCL";
+    return false;
+  }
+  attempt.file = file_of(known, path);
+  attempt.outcome = lacks_device(library);
+  if (!first_.handle) {
+    first_ = library;
+    first_file_ = attempt.file;
+  }
+  if (!attempt.outcome.empty()) return false;
+  attempt.outcome = kTaken;
+  in_use_ = library;
+  search_.taken = attempt.file;
+  return true;
+}
+
+/// A clock that the library brings is found through it.
+const bool kClockAsks = (Clock::ask(&function), true);
+
+const Finder& finder() {
+  static const Finder found;
+  return found;
+}
+
+}  // namespace
+
+const Search& search() { return finder().search(); }
+
+void* function(const char* name) { return finder().function(name); }
+
+}  // namespace clam::opencl
