@@ -196,5 +196,6 @@ configure() {
 }
 
 compile() {
-  ninja -C "$tree/build" "$@" >&2 || fail 3 "the build failed; the first error is printed above"
+  # Two compilers a core, as memory has room: a busy machine gives each its share.
+  ninja -j "$((2 * $(nproc) + 2))" -C "$tree/build" "$@" >&2 || fail 3 "the build failed; the first error is printed above"
 }

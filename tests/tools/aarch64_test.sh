@@ -24,7 +24,7 @@ main() {
   local -a flags=()
   [[ $all ]] || flags+=(--no-tests)
   [[ -z ${CLAM_TEST_AARCH64:-} ]] || flags+=("$CLAM_TEST_AARCH64")
-  archive=$("$tree/tools/build-archive" "${flags[@]}" | head -n 1) || code=$?
+  archive=$("$tree/tools/build-archive" "${flags[@]}" | sed -n 1p) || code=$?
   [[ $code != 77 ]] || { skipped=1 && finish; }
   [[ $code == 0 ]] || { echo "FAILED  the archive is built" && failed=1 && finish; }
   "$tree/tools/with-driver" --check arm64 || can_run=
@@ -45,6 +45,7 @@ check_archive() {
   for program in "${programs[@]}"; do
     check "$program needs glibc 2.31 at most" needs_little "$clam/bin/$program"
   done
+  check "the package and the wheel have the same programs" has_others
   for program in clam clam-bench; do
     check "$program names no folder of the machine that built it" lacks_paths "$clam/bin/$program"
   done
@@ -59,6 +60,20 @@ has_its_files() {
     share/clam/tools/{with-driver,setup,lib.sh,roots.sh,packages.txt,mali/loader.c} \
     share/doc/clam/{README.md,kernels/FIGURES.md,{kernels,host,bench,tools,tests}/README.md,LICENSE,CHANGELOG.md,licences/benchmark}; do
     [[ -f $clam/$file ]] || { echo "  $file is missing" && return 1; }
+  done
+}
+
+has_others() {
+  local other
+  for other in deb whl; do
+    if [[ $other == whl && ! -e $(dirname "$archive")/*.whl ]] && ! python3 -c 'import wheel' 2>/dev/null; then continue; fi
+    mkdir -p "$box/$other"
+    (cd "$box/$other" && case $other in
+      deb) dpkg-deb -x "$(dirname "$archive")"/clam_*.deb . ;;
+      whl) cmake -E tar xf "$(dirname "$archive")"/clam_mali-*.whl ;;
+    esac) || return
+    cmp -s "$clam/bin/clam" "$(find "$box/$other" -name clam -path '*/bin/*' -o -name clam -path '*/scripts/*')" ||
+      { echo "  another clam in the .$other" && return 1; }
   done
 }
 
@@ -107,6 +122,8 @@ start_all() {
   start verify_f16 bin/clam verify "${f16[@]}"
   [[ -z $all ]] || start tests bin/clam-tests --gtest_filter="$smoke"
   CLAM_KERNEL_DIR=$box/kernels start broken bin/clam verify "${f16[-1]}" --set zero_mean
+  start doctor bin/clam doctor
+  start probe bin/clam probe local-atomic
   start info bin/clam info
   start devices bin/clam-bench --list-devices
   wait
@@ -137,6 +154,8 @@ check_runs() {
   check "info shows the stand-in with fp16" says info 0 'fp16: *true'
   check "verify holds ops in f32" says verify_f32 0 "^$each passed, 0 failed, 0 skipped\$"
   check "verify holds ops in f16" says verify_f16 0 "^$each passed, 0 failed, 0 skipped\$"
+  check "doctor ends with a launch that is right" says doctor 0 'self-test +softmax .*: right'
+  check "a probe runs" says probe 0 '^OK +local-atomic'
   check "a broken kernel fails" says broken 1 'softmax'
   check "the bench sees the stand-in" says devices 0 llvmpipe
   [[ $all ]] || return 0

@@ -38,7 +38,7 @@ clean() {
 }
 
 # stop FILE: the process whose id it holds, if it is there.
-stop() { [[ ! -e $1 ]] || kill "$(<"$1")" 2>/dev/null || true; }
+stop() { [[ ! -e $1 ]] || kill "$(<"$1")" || true; }
 
 # script FILE: an executable; its text comes from standard input.
 script() {
@@ -59,7 +59,7 @@ run() {
 says() {
   local pattern
   for pattern in "${@:3}"; do
-    cat "$box/$1.out" "$box/$1.err" | grep -qE -e "$pattern" || { shows "$1" "it does not say '$pattern'" && return 1; }
+    grep -qE -e "$pattern" "$box/$1.out" "$box/$1.err" || { shows "$1" "it does not say '$pattern'" && return 1; }
   done
   [[ $(<"$box/$1.code") == "$2" ]] || { shows "$1" "it did not end with $2" && return 1; }
 }
@@ -150,7 +150,7 @@ check_phone_archive() {
 
 check_words() {
   run help run --help
-  check "run has a help" says help 0 '^tools/boards/run .-i INVENTORY' '^77: Ansible is not here\.$'
+  check "run has a help" says help 0 '^tools/boards/run .-i INVENTORY' '^77: Ansible is not here, '
   run adb_help adb-run --help
   check "adb-run has a help" says adb_help 0 '^No phone was tried\.'
   only=$box/only run no_ansible run
@@ -230,14 +230,13 @@ END
 act_death() {
   cat >"$box/$1/act" <<'END'
 if [[ $step == bench ]]; then
-  kill -9 "$(<"$HOME.sshd")"
-  pid=$PPID
-  while [[ $pid -gt 1 && $pid != "$(<"$HOME.sshd")" ]]; do
-    read -r _ name _ <"/proc/$pid/stat"
-    up=$(sed 's/.*) . \([0-9]*\) .*/\1/' "/proc/$pid/stat")
-    [[ $name != "(sshd"* ]] || kill -9 "$pid"
-    pid=$up
+  first=$(<"$HOME.sshd") dead=() pid=$PPID
+  rm "$HOME.sshd"
+  while [[ $pid -gt 1 && $pid != "$first" ]]; do
+    ! grep -q '^Name:.*sshd' "/proc/$pid/status" || dead+=("$pid")
+    pid=$(sed -n 's/^PPid:[^0-9]*//p' "/proc/$pid/status")
   done
+  kill -9 "$first" "${dead[@]}"
 fi
 END
 }
@@ -293,16 +292,25 @@ check_boards() {
   pack fake
   act_death dying
   script "$box/tree/build/clam" <<<'echo "$*" >>"$BOX/reports"; touch "${@: -1}"'
+  check_archive
   check_half
   check_three
   check_two_runs
   check_faults
 }
 
+# Without --archive it is built. The archive may be any of the lines that it prints.
+check_archive() {
+  inventory one healthy
+  script "$box/tree/tools/build-archive" <<<'exit 77'
+  run cannot run -i "$box/one.ini" -o "$box/cannot.results"
+  check "what cannot build the archive ends it" says cannot 77
+  script "$box/tree/tools/build-archive" <<<'[[ $1 == --no-tests ]] && printf "%s\n" "$BOX/fake.deb" "$BOX/fake.tar.zst" "$BOX/fake.whl"'
+}
+
 # An archive that is cut off, and what an unpacking that was cut off would leave.
 check_half() {
   head -c 300 "$box/fake.tar.zst" >"$box/cut.tar.zst"
-  inventory one healthy
   boards cut one cut
   check "half an archive is no program" says cut 3 '^healthy .*everything: no step ended, see ansible.log$'
   check "and nothing of it stays" test "$(ls "$box/healthy/.cache/clam/boards")" = lock
@@ -323,6 +331,8 @@ check_three() {
   check "the page has the boards that brought rows" grep -qx -- \
     "--quiet report $box/three.results/healthy/bench.json -o $box/three.results/report.html" "$box/reports"
   check "the archive is sent to it once" sent healthy 2 # with the half
+  boards three one fake
+  check "a folder of results is not written over" says three 2 '^run: the folder .* cannot be made: name a new one with -o$'
   check "half an unpacking of another time goes" is_tidy healthy
 }
 
@@ -354,12 +364,12 @@ check_faults() {
   exec {lock}>>"$box/busy/.cache/clam/boards/lock"
   flock "$lock"
   boards faults faults fake &
-  boards wrong one fake
+  run wrong run -i "$box/one.ini" -o "$box/wrong.results"
   wait $!
   exec {lock}>&-
   check "a board that stays busy is left" says faults 3 '^busy .*doctor: the board stayed busy; .*; probe: the board stayed busy$'
   check "a step that does not end is ended" says faults 3 '^endless .*doctor: ended at its limit of time; .*; probe: ended at its'
-  check "a check that failed is 1" says wrong 1 '^healthy .* 3 passed, 1 failed, 0 skipped .* nothing$'
+  check "an archive is built where none is named, and a check that failed is 1" says wrong 1 '^healthy .* 3 passed, 1 failed, 0 skipped .* nothing$'
 }
 
 main "$@"

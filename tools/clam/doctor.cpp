@@ -6,6 +6,7 @@
 // own.
 #include <fmt/core.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "bundle/last_words.hpp"
@@ -23,7 +24,10 @@ using doctor::Findings;
 using nlohmann::json;
 
 constexpr const char* kTestProblem = "softmax shape=64x192 dtype=f32";
-constexpr std::chrono::seconds kPatience(30);  // emulators take long; the work takes a second
+/// The work takes a second; in an emulator a process needs half a minute to start.
+std::chrono::seconds patience() {
+  return std::chrono::seconds(std::getenv("CLAM_EMULATOR") ? 600 : 30);
+}
 
 /// clam with these words, and what its driver printed.
 struct Child {
@@ -37,7 +41,7 @@ struct Child {
     if (!cli.device.empty()) words.insert(words.end(), {"--device", cli.device});
     words.insert(words.end(), command.begin(), command.end());
     const Surroundings around{"", scratch.file("errors"), {}};
-    fate = run_isolated(words, kPatience, around);
+    fate = run_isolated(words, patience(), around);
     errors = read_file(around.errors_file);
   }
 };
@@ -48,7 +52,7 @@ doctor::Looked look(const Cli& cli) {
   if (const Reason misfortune = child.fate.misfortune()) {
     looked.end = *misfortune;
   } else if (looked.info.is_null()) {
-    looked.end = fmt::format("its process ended with exit code {}", child.fate.code);
+    looked.end = fmt::format("its process ended with exit code {}", child.fate.code);  // as search.cpp does
   }
   return looked;
 }

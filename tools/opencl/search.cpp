@@ -4,8 +4,11 @@
 #include <CL/cl.h>
 #include <dlfcn.h>
 #include <fmt/core.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include "check/clock.hpp"
@@ -35,6 +38,44 @@ void ask_as_pixel(Library& library) {
   enable();
   library.pointer = pointer;
 }
+
+/// While it lives, a library that crashes ends the program with one sentence and exit code 3.
+class CrashSentence {
+ public:
+  explicit CrashSentence(const std::string& library) {
+    sentence() = "clam: the OpenCL library " + library +
+                 " crashed while it looked for devices; `clam doctor` says why\n";
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+      struct sigaction own {};
+      own.sa_handler = end;
+      ::sigaction(kSignals[i], &own, &before_[i]);
+    }
+  }
+  ~CrashSentence() {
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+      struct sigaction now {};
+      ::sigaction(kSignals[i], nullptr, &now);
+      if (now.sa_handler == end)
+        ::sigaction(kSignals[i], &before_[i], nullptr);  // not a driver's own
+    }
+  }
+  CrashSentence(const CrashSentence&) = delete;
+  CrashSentence& operator=(const CrashSentence&) = delete;
+
+ private:
+  static constexpr std::array<int, 4> kSignals{SIGABRT, SIGSEGV, SIGBUS, SIGILL};
+  static std::string& sentence() {
+    static std::string text;
+    return text;
+  }
+  static void end(int) {
+    constexpr int kDeviceFailed = 3;
+    const std::string& text = sentence();
+    if (::write(STDERR_FILENO, text.data(), text.size()) < 0) ::_exit(kDeviceFailed);
+    ::_exit(kDeviceFailed);
+  }
+  struct sigaction before_[kSignals.size()];
+};
 
 /// Empty where the library shows a device; else why it does not.
 std::string lacks_device(const Library& library) {
@@ -147,7 +188,10 @@ bool Finder::takes(const std::string& name, const std::string& path) {
     return false;
   }
   attempt.file = file_of(known, path);
-  attempt.outcome = lacks_device(library);
+  {
+    const CrashSentence in_case(attempt.file);
+    attempt.outcome = lacks_device(library);
+  }
   if (!first_.handle) {
     first_ = library;
     first_file_ = attempt.file;

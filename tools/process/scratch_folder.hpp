@@ -19,7 +19,11 @@ class ScratchFolder {
   /// Throws IoError where the system's folder for such files cannot be written.
   ScratchFolder() {
     std::error_code error;
-    std::string pattern = (std::filesystem::temp_directory_path(error) / "clam-XXXXXX").string();
+    const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+    if (error) {
+      throw IoError("there is no temporary folder: let TMPDIR name one that can be written");
+    }
+    std::string pattern = (folder / "clam-XXXXXX").string();
     const auto held = hold_end();  // a signal between the two would leave it
     if (!::mkdtemp(pattern.data())) throw IoError("cannot make a temporary folder " + pattern);
     path_ = pattern;
