@@ -66,7 +66,7 @@ has_its_files() {
 has_others() {
   local other
   for other in deb whl; do
-    if [[ $other == whl && ! -e $(dirname "$archive")/*.whl ]] && ! python3 -c 'import wheel' 2>/dev/null; then continue; fi
+    [[ $other != whl ]] || python3 -c 'import wheel' 2>/dev/null || continue
     mkdir -p "$box/$other"
     (cd "$box/$other" && case $other in
       deb) dpkg-deb -x "$(dirname "$archive")"/clam_*.deb . ;;
