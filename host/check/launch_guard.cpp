@@ -122,16 +122,20 @@ void require_short_launches(Runtime& runtime, const Plan& plan) {
   }
 }
 
-void require_not_ended(const DeviceInfo& device, const std::string& what,
-                       const std::vector<LaunchTime>& times) {
+Reason ended_by_driver(const DeviceInfo& device, const LaunchTime& time) {
   constexpr double kNearly = 0.9;
   const JobLimit limit = job_limit(device);
+  const double seconds = 1e-9 * time.ns();
+  if (limit.seconds == 0 || seconds < kNearly * limit.seconds) return {};
+  return fmt::format(
+      "a launch took {:.2g} s, and {} ends it after {:.2g} s: its result is not judged", seconds,
+      limit.driver, limit.seconds);
+}
+
+void require_not_ended(const DeviceInfo& device, const std::string& what,
+                       const std::vector<LaunchTime>& times) {
   for (const LaunchTime& time : times) {
-    const double seconds = 1e-9 * time.ns();
-    if (limit.seconds == 0 || seconds < kNearly * limit.seconds) continue;
-    throw Unsupported(fmt::format(
-        "{}: a launch took {:.2g} s, and {} ends it after {:.2g} s: its result is not judged", what,
-        seconds, limit.driver, limit.seconds));
+    if (const Reason ended = ended_by_driver(device, time)) throw Unsupported(what + ": " + *ended);
   }
 }
 

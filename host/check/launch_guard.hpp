@@ -13,8 +13,9 @@ namespace clam {
 /// predicted.
 void require_short_launches(Runtime& runtime, const Plan& plan);
 
-/// Throws Unsupported where a launch took so long that the device's driver has ended it, or is
-/// about to. `what` was run, for the message.
+/// Why a launch's result is not judged: it took so long that the device's driver has ended it.
+Reason ended_by_driver(const DeviceInfo& device, const LaunchTime& time);
+/// Throws Unsupported with that reason, where one of the launches has one. `what` was run.
 void require_not_ended(const DeviceInfo& device, const std::string& what,
                        const std::vector<LaunchTime>& times);
 

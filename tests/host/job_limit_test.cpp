@@ -192,6 +192,14 @@ TEST_F(job_limit_device, a_graph_skips_it_too) {
   }
 }
 
+TEST_F(job_limit_device, a_probe_skips_it_too) {
+  json script = slow(kG52, 0.5, 0);
+  script["costs"] = {{{"kernel", "*"}, {"us", 1e6}}};
+  const Finished finished = run_clam({"probe", "local-atomic"}, clock_.on(script));
+  EXPECT_TRUE(contains(finished.out, "SKIP  local-atomic")) << finished.out << finished.err;
+  EXPECT_TRUE(contains(finished.out, "panfrost ends it after 0.5 s")) << finished.out;
+}
+
 /// A launch whose work the driver drops: it took no time that would show it.
 TEST_F(job_limit_device, what_is_left_unwritten_is_no_wrong_value) {
   json script = scripted::lying("clEnqueueNDRangeKernel", "nothing", {{"kernel", "softmax_*"}});

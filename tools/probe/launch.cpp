@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "check/compare.hpp"
+#include "check/launch_guard.hpp"
 #include "clam/error.hpp"
 #include "stage.hpp"
 
@@ -105,8 +106,10 @@ ProbeResult launch(const Stage& stage, const json& run) {
   const int times = run.value("times", 1);
   for (int time = 1; time <= times; ++time) {
     for (const Operand& operand : operands) operand.upload(stage.queue);
-    stage.queue.enqueueNDRangeKernel(kernel, cl::NullRange, global, local);
+    cl::Event event;
+    stage.queue.enqueueNDRangeKernel(kernel, cl::NullRange, global, local, nullptr, &event);
     stage.queue.finish();
+    if (Reason ended = ended_by_driver(stage.info, LaunchTime::of(event))) return skip(*ended);
     for (const Operand& operand : operands) {
       const std::string what = operand.check(stage.queue);
       if (what.empty()) continue;
