@@ -13,7 +13,7 @@ tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 # shellcheck source-path=SCRIPTDIR source=checks.sh
 source "$tree/tests/tools/checks.sh"
 box=$(mktemp -d) # the made-up machine: tree/ has the scripts, a folder each board its home
-made_run=
+run_lock=
 sshd=$(PATH=$PATH:/usr/sbin command -v sshd) || sshd=
 export BOX=$box ANSIBLE_CONFIG=$box/ansible.cfg ANSIBLE_NOCOLOR=1
 unset ANDROID_SERIAL CLAM_ADB_FOLDER ANSIBLE_FORKS
@@ -34,11 +34,11 @@ clean() {
   local file
   for file in "$box"/*.sshd; do stop "$file"; done
   rm -rf "$box"
-  [[ -z $made_run ]] || rmdir /run/sshd 2>/dev/null || true
+  [[ -z $run_lock || ! -e /run/sshd/boards_test ]] || ! flock -n "$run_lock" || rm -r /run/sshd
 }
 
 # stop FILE: the process whose id it holds, if it is there.
-stop() { [[ ! -e $1 ]] || kill "$(<"$1")" || true; }
+stop() { [[ ! -e $1 ]] || kill "$(<"$1")" 2>/dev/null || true; }
 
 # script FILE: an executable; its text comes from standard input.
 script() {
@@ -165,7 +165,7 @@ can_play_boards() {
     command -v "$program" >/dev/null || { skip "boards: $program is not here" && return 1; }
   done
   [[ -n $sshd ]] || { skip "boards: sshd is not here (Debian: openssh-server)" && return 1; }
-  if [[ $(id -u) == 0 && ! -d /run/sshd ]]; then mkdir /run/sshd && made_run=1; fi
+  [[ $(id -u) != 0 ]] || hold_run_folder
   ssh-keygen -q -t ed25519 -N '' -f "$box/key"
   start_board healthy
   # shellcheck disable=SC2046
@@ -176,19 +176,29 @@ can_play_boards() {
   fi
 }
 
+# An sshd of root wants /run/sshd. The last test that holds it removes it, if a test made it.
+hold_run_folder() {
+  until [[ -n $run_lock && /run/sshd -ef /proc/self/fd/$run_lock ]]; do
+    ! mkdir /run/sshd 2>/dev/null || touch /run/sshd/boards_test
+    exec {run_lock}</run/sshd || continue
+    flock -s "$run_lock"
+  done
+}
+
 ssh_flags() { echo "-F none -i $box/key -o IdentitiesOnly=yes -o BatchMode=yes -o UserKnownHostsFile=$box/known"; }
 
 # start_board NAME: an sshd whose home is the folder NAME. A port that is taken is no matter.
 start_board() {
-  local port
+  local port tries=0
   mkdir -p "$box/$1"
   touch "$box/$1.log"
   script "$box/$1.sftp" <<<"echo sent >>\"\$HOME/sent\"; exec $(sftp_server)"
   until [[ -e $box/$1.port ]]; do
+    ((++tries < 100)) || { cat "$box/$1.log" && check "an sshd starts" false && finish; }
     port=$((20000 + RANDOM))
     printf '%s\n' "ListenAddress 127.0.0.1:$port" "HostKey $box/key" "AuthorizedKeysFile $box/key.pub" 'StrictModes no' \
       'UsePAM no' 'PasswordAuthentication no' 'PidFile none' "SetEnv HOME=$box/$1" "Subsystem sftp $box/$1.sftp" >"$box/$1.conf"
-    "$sshd" -D -f "$box/$1.conf" -E "$box/$1.log" &
+    ([[ -z $run_lock ]] || exec {run_lock}>&-; exec "$sshd" -D -f "$box/$1.conf" -E "$box/$1.log") &
     echo $! >"$box/$1.sshd"
     disown # its end is no news
     until grep -q '^Server listening' "$box/$1.log" && echo "$port" >"$box/$1.port"; do

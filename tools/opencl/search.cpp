@@ -50,8 +50,10 @@ class CrashSentence {
       own.sa_handler = end;
       ::sigaction(kSignals[i], &own, &before_[i]);
     }
+    looks = 1;
   }
   ~CrashSentence() {
+    looks = 0;
     for (std::size_t i = 0; i < kSignals.size(); ++i) {
       struct sigaction now {};
       ::sigaction(kSignals[i], nullptr, &now);
@@ -68,12 +70,19 @@ class CrashSentence {
     static std::string text;
     return text;
   }
-  static void end(int) {
+  /// A driver that took the signals over gives them back to whom it took them from, also later.
+  static void end(int signal) {
     constexpr int kDeviceFailed = 3;
+    if (!looks) {
+      ::signal(signal, SIG_DFL);
+      ::raise(signal);
+      return;
+    }
     const std::string& text = sentence();
     if (::write(STDERR_FILENO, text.data(), text.size()) < 0) ::_exit(kDeviceFailed);
     ::_exit(kDeviceFailed);
   }
+  static inline volatile sig_atomic_t looks = 0;
   struct sigaction before_[kSignals.size()];
 };
 
