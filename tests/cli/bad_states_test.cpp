@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 const char* kProblem = "softmax shape=4x192 dtype=f32";
 
-class bad_state_device : public testing::Test {
+class bad_state_scripted : public testing::Test {
  protected:
   void SetUp() override {
     CLAM_NEEDS_DEVICE();
@@ -42,9 +42,9 @@ class bad_state_device : public testing::Test {
   TemporaryFolder folder;
 };
 
-TEST_F(bad_state_device, no_library_at_all) { expect_end(77, "no OpenCL device"); }
+TEST_F(bad_state_scripted, no_library_at_all) { expect_end(77, "no OpenCL device"); }
 
-TEST_F(bad_state_device, a_driver_that_is_half_installed) {
+TEST_F(bad_state_scripted, a_driver_that_is_half_installed) {
   machine.fake_library(kLibs + "libOpenCL.so.1", "NO_PLATFORM");
   machine.file("/etc/OpenCL/vendors/mali.icd", "libmali.so.1");
   machine.file(kLibs + "libmali.so.1", "half of an ELF fi");
@@ -53,7 +53,7 @@ TEST_F(bad_state_device, a_driver_that_is_half_installed) {
   EXPECT_TRUE(contains(info.out, "tried libmali.so.1: ")) << info.out;
 }
 
-TEST_F(bad_state_device, a_user_who_is_not_in_the_group) {
+TEST_F(bad_state_scripted, a_user_who_is_not_in_the_group) {
   machine.fake_library(kLibs + "libOpenCL.so.1", "NO_PLATFORM");
   machine.link("/sys/devices/platform/fb000000.gpu/driver", "../../../bus/platform/drivers/mali");
   machine.file("/dev/mali0");
@@ -64,13 +64,13 @@ TEST_F(bad_state_device, a_user_who_is_not_in_the_group) {
   EXPECT_TRUE(contains(doctor.out, "type: sudo usermod -aG video $USER")) << doctor.out;
 }
 
-TEST_F(bad_state_device, a_driver_that_crashes_when_it_is_asked) {
+TEST_F(bad_state_scripted, a_driver_that_crashes_when_it_is_asked) {
   machine.fake_library(kLibs + "libmali.so.1", "ABORTS=\"a blob's last words\"");
   expect_end(3, "libmali.so.1 crashed while it looked for devices; `clam doctor` says why\n");
 }
 
 /// Root may write everywhere, but makes no folder below a file.
-TEST_F(bad_state_device, a_home_that_cannot_be_written) {
+TEST_F(bad_state_scripted, a_home_that_cannot_be_written) {
   const std::vector<std::string> home = {"HOME=/dev/null/home",
                                          "XDG_CACHE_HOME=", "CLAM_CACHE_DIR="};
   const Finished verify = run_clam({"verify", kProblem}, home);
@@ -78,7 +78,7 @@ TEST_F(bad_state_device, a_home_that_cannot_be_written) {
   EXPECT_NE(run_clam({"doctor"}, home).code, 2);
 }
 
-TEST_F(bad_state_device, no_folder_for_temporary_files) {
+TEST_F(bad_state_scripted, no_folder_for_temporary_files) {
   const std::vector<std::string> nowhere = {"TMPDIR=/dev/null/tmp"};
   EXPECT_EQ(run_clam({"verify", kProblem, "--no-isolate"}, nowhere).code, 0);
   for (const std::vector<std::string>& command :
@@ -88,7 +88,7 @@ TEST_F(bad_state_device, no_folder_for_temporary_files) {
   EXPECT_FALSE(fs::exists(folder.file("case")));
 }
 
-TEST_F(bad_state_device, a_clock_in_1970) {
+TEST_F(bad_state_scripted, a_clock_in_1970) {
   const std::string library = folder.file("old_clock.so");
   ASSERT_EQ(run_command({"/usr/bin/env", "cc", "-shared", "-fPIC", "-o", library,
                          CLAM_SOURCE_DIR "/tests/support/fake_libraries/old_clock.c", "-ldl"})
@@ -104,7 +104,7 @@ TEST_F(bad_state_device, a_clock_in_1970) {
   EXPECT_TRUE(contains(read_file(folder.file("r.json")), "1970-01-01T"));
 }
 
-TEST_F(bad_state_device, a_disk_that_is_full) {
+TEST_F(bad_state_scripted, a_disk_that_is_full) {
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{"verify", kProblem, "--json", "/dev/full"},
         {"doctor", "--json", "/dev/full"},

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-class rehearsal_device : public testing::Test {
+class rehearsal_scripted : public testing::Test {
  protected:
   void SetUp() override {
     CLAM_NEEDS_DEVICE();
@@ -62,7 +62,7 @@ void expect_quoted(const std::string& words, const std::string& text) {
   EXPECT_TRUE(contains(text, words)) << "not printed: " << words << "\n" << text;
 }
 
-TEST_F(rehearsal_device, of_the_first_ten_minutes) {
+TEST_F(rehearsal_scripted, of_the_first_ten_minutes) {
   const Finished doctor = clam({"doctor"});
   EXPECT_EQ(doctor.code, 0) << doctor.out << doctor.err;
   EXPECT_TRUE(contains(doctor.out, "Orange Pi 5 is an RK3588 with a Mali-G610")) << doctor.out;

@@ -120,7 +120,7 @@ const Driver kDrivers[] = {{"panfrost", kG52, 0.5, kProblem},
                            {"Arm's oldest", kT760, 0.1, kProblem},
                            {"Arm's", kG52Arm, 5, kLarger}};
 
-class job_limit_device : public testing::Test {
+class job_limit_scripted : public testing::Test {
  protected:
   void SetUp() override { CLAM_NEEDS_DEVICE(); }
 
@@ -132,7 +132,7 @@ class job_limit_device : public testing::Test {
   static inline scripted::SharedClock clock_;
 };
 
-TEST_F(job_limit_device, a_launch_over_half_the_limit_is_skipped_with_the_reason) {
+TEST_F(job_limit_scripted, a_launch_over_half_the_limit_is_skipped_with_the_reason) {
   for (const Driver& driver : kDrivers) {
     SCOPED_TRACE(driver.name);
     for (const double share : {0.7, 1.5}) {
@@ -149,7 +149,7 @@ TEST_F(job_limit_device, a_launch_over_half_the_limit_is_skipped_with_the_reason
   }
 }
 
-TEST_F(job_limit_device, a_launch_well_below_it_runs) {
+TEST_F(job_limit_scripted, a_launch_well_below_it_runs) {
   for (const Driver& driver : kDrivers) {
     SCOPED_TRACE(driver.name);
     const Finished finished =
@@ -158,7 +158,7 @@ TEST_F(job_limit_device, a_launch_well_below_it_runs) {
   }
 }
 
-TEST_F(job_limit_device, run_record_and_bench_skip_it_too) {
+TEST_F(job_limit_scripted, run_record_and_bench_skip_it_too) {
   const Driver& driver = kDrivers[0];
   const TemporaryFolder folder;
   for (const std::vector<std::string>& words :
@@ -176,7 +176,7 @@ TEST_F(job_limit_device, run_record_and_bench_skip_it_too) {
   EXPECT_TRUE(contains(bench.out, "panfrost ends it")) << bench.out << bench.err;
 }
 
-TEST_F(job_limit_device, a_graph_skips_it_too) {
+TEST_F(job_limit_scripted, a_graph_skips_it_too) {
   const TemporaryFolder folder;
   write_file(folder.file("long.json"), R"({
     "clam_workload": 1, "name": "long", "title": "Long", "about": "one node", "columns": [],
@@ -192,7 +192,7 @@ TEST_F(job_limit_device, a_graph_skips_it_too) {
   }
 }
 
-TEST_F(job_limit_device, a_probe_skips_it_too) {
+TEST_F(job_limit_scripted, a_probe_skips_it_too) {
   json script = slow(kG52, 0.5, 0);
   script["costs"] = {{{"kernel", "*"}, {"us", 1e6}}};
   const Finished finished = run_clam({"probe", "local-atomic"}, clock_.on(script));
@@ -201,7 +201,7 @@ TEST_F(job_limit_device, a_probe_skips_it_too) {
 }
 
 /// A launch whose work the driver drops: it took no time that would show it.
-TEST_F(job_limit_device, what_is_left_unwritten_is_no_wrong_value) {
+TEST_F(job_limit_scripted, what_is_left_unwritten_is_no_wrong_value) {
   json script = scripted::lying("clEnqueueNDRangeKernel", "nothing", {{"kernel", "softmax_*"}});
   script["device"] = kG52;
   const Finished finished =

@@ -474,7 +474,7 @@ void expect_whole(const Image& image) {
   EXPECT_EQ(answer["faults"], 0);
 }
 
-class doctor_device : public testing::Test {
+class doctor_scripted : public testing::Test {
  protected:
   void SetUp() override {
     CLAM_NEEDS_DEVICE();
@@ -482,7 +482,7 @@ class doctor_device : public testing::Test {
   }
 };
 
-TEST_F(doctor_device, boards_as_they_should_be_have_no_fault) {
+TEST_F(doctor_scripted, boards_as_they_should_be_have_no_fault) {
   const std::vector<Image> images = all_images();
   EXPECT_EQ(images.size(), 14u);
   for (const Image& image : images) {
@@ -492,7 +492,7 @@ TEST_F(doctor_device, boards_as_they_should_be_have_no_fault) {
 }
 
 /// The kinds of board that differ most.
-TEST_F(doctor_device, what_is_broken_on_a_board_is_named_with_its_command) {
+TEST_F(doctor_scripted, what_is_broken_on_a_board_is_named_with_its_command) {
   for (const Image& image : all_images()) {
     const bool is_first = image.name.find("Orange Pi 5") == 0;
     if (!is_first && image.name.find("panthor") == image.name.npos) continue;
@@ -501,14 +501,14 @@ TEST_F(doctor_device, what_is_broken_on_a_board_is_named_with_its_command) {
   }
 }
 
-TEST_F(doctor_device, what_is_broken_on_any_board_is_named_with_its_command) {
+TEST_F(doctor_scripted, what_is_broken_on_any_board_is_named_with_its_command) {
   for (const Image& image : all_images()) {
     SCOPED_TRACE(image.name);
     for (const Broken& broken : image.broken) expect_found(image, broken);
   }
 }
 
-TEST_F(doctor_device, the_page_is_for_people) {
+TEST_F(doctor_scripted, the_page_is_for_people) {
   MadeUpMachine machine;
   const Finished finished = run_clam({"doctor"}, machine.on());
   EXPECT_EQ(finished.code, 1);

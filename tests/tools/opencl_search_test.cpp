@@ -12,7 +12,7 @@ using nlohmann::json;
 
 /// Tests need the system's C compiler for the fake libraries, and a device beneath the scripted
 /// one.
-class opencl_search_device : public testing::Test {
+class opencl_search_scripted : public testing::Test {
  protected:
   void SetUp() override {
     CLAM_NEEDS_DEVICE();
@@ -41,7 +41,7 @@ class opencl_search_device : public testing::Test {
   MadeUpMachine machine;
 };
 
-TEST_F(opencl_search_device, the_icd_loader_comes_first) {
+TEST_F(opencl_search_scripted, the_icd_loader_comes_first) {
   machine.opencl_library(kLibs + "libOpenCL.so.1");
   machine.opencl_library(kLibs + "libmali.so");
   const json found = info();
@@ -49,7 +49,7 @@ TEST_F(opencl_search_device, the_icd_loader_comes_first) {
   EXPECT_EQ(found["opencl"]["tried"].size(), 1u);
 }
 
-TEST_F(opencl_search_device, a_libmali_without_an_icd_file_works) {
+TEST_F(opencl_search_scripted, a_libmali_without_an_icd_file_works) {
   machine.fake_library(kLibs + "libOpenCL.so.1", "NO_PLATFORM");
   machine.opencl_library(kLibs + "libmali.so.1");
   const json found = info();
@@ -57,7 +57,7 @@ TEST_F(opencl_search_device, a_libmali_without_an_icd_file_works) {
   EXPECT_EQ(outcome(found, "libOpenCL.so.1"), "shows no platform (CL_PLATFORM_NOT_FOUND_KHR)");
 }
 
-TEST_F(opencl_search_device, rusticl_without_its_variable_does_not_hide_a_libmali) {
+TEST_F(opencl_search_scripted, rusticl_without_its_variable_does_not_hide_a_libmali) {
   machine.fake_library(kLibs + "libOpenCL.so.1", "NO_DEVICE");
   machine.opencl_library(kLibs + "libMali.so");
   const json found = info();
@@ -65,7 +65,7 @@ TEST_F(opencl_search_device, rusticl_without_its_variable_does_not_hide_a_libmal
   EXPECT_EQ(outcome(found, "libOpenCL.so.1"), "shows 1 platform without a device");
 }
 
-TEST_F(opencl_search_device, a_library_for_graphics_alone_is_passed_over) {
+TEST_F(opencl_search_scripted, a_library_for_graphics_alone_is_passed_over) {
   machine.fake_library(kLibs + "libmali.so", "GLES_ONLY");
   machine.opencl_library("/vendor/lib64/egl/mt6789/libGLES_mali.so");
   const json found = info();
@@ -73,7 +73,7 @@ TEST_F(opencl_search_device, a_library_for_graphics_alone_is_passed_over) {
   EXPECT_EQ(outcome(found, "libmali.so"), "has no functions of OpenCL");
 }
 
-TEST_F(opencl_search_device, folders_of_vendors_are_looked_through) {
+TEST_F(opencl_search_scripted, folders_of_vendors_are_looked_through) {
   for (const char* file :
        {"/usr/lib/aarch64-linux-gnu/mali/libMaliOpenCL.so.1",
         "/usr/lib/aarch64-linux-gnu/libmali-x11/libmali-valhall-g610-g13p0-x11-wayland-gbm.so",
@@ -89,7 +89,7 @@ TEST_F(opencl_search_device, folders_of_vendors_are_looked_through) {
   }
 }
 
-TEST_F(opencl_search_device, the_linkers_configuration_is_followed) {
+TEST_F(opencl_search_scripted, the_linkers_configuration_is_followed) {
   machine.file("/etc/ld.so.conf.d/00-cixgpu-pro.conf", "/opt/cixgpu-pro/lib/aarch64-linux-gnu\n");
   machine.fake_library(kLibs + "libOpenCL.so.1", "NO_PLATFORM");
   machine.opencl_library("/opt/cixgpu-pro/lib/aarch64-linux-gnu/libOpenCL.so.1");
@@ -98,13 +98,13 @@ TEST_F(opencl_search_device, the_linkers_configuration_is_followed) {
   EXPECT_EQ(found["opencl"]["tried"].size(), 1u) << "the configured folder comes first";
 }
 
-TEST_F(opencl_search_device, a_pixels_library_gives_its_functions_in_its_own_way) {
+TEST_F(opencl_search_scripted, a_pixels_library_gives_its_functions_in_its_own_way) {
   machine.fake_library("/vendor/lib64/libOpenCL-pixel.so",
                        "NEXT=\"" CLAM_SCRIPTED_OPENCL_DIR "/libOpenCL.so.1\"");
   expect_taken("/vendor/lib64/libOpenCL-pixel.so", info());
 }
 
-TEST_F(opencl_search_device, the_variable_is_the_only_one_tried) {
+TEST_F(opencl_search_scripted, the_variable_is_the_only_one_tried) {
   machine.opencl_library(kLibs + "libOpenCL.so.1");
   const std::string own = CLAM_SCRIPTED_OPENCL_DIR "/libOpenCL.so.1";
   expect_taken(own, info({"CLAM_OPENCL=" + own}));
@@ -117,7 +117,7 @@ TEST_F(opencl_search_device, the_variable_is_the_only_one_tried) {
   EXPECT_TRUE(contains(wrong.out, "tried /nowhere/libmali.so: ")) << wrong.out;
 }
 
-TEST_F(opencl_search_device, without_any_the_programs_start_and_say_so) {
+TEST_F(opencl_search_scripted, without_any_the_programs_start_and_say_so) {
   const Finished finished = run_clam({"info"}, machine.on());
   EXPECT_EQ(finished.code, 77);
   EXPECT_TRUE(contains(finished.out, "OpenCL library: none\n")) << finished.out;
@@ -126,7 +126,7 @@ TEST_F(opencl_search_device, without_any_the_programs_start_and_say_so) {
   EXPECT_EQ(run_clam({"list"}, machine.on()).code, 0);
 }
 
-TEST_F(opencl_search_device, no_program_is_linked_with_opencl) {
+TEST_F(opencl_search_scripted, no_program_is_linked_with_opencl) {
   for (const char* program : {CLAM_BINARY, CLAM_BENCH_BINARY}) {
     const Finished linked = run_command({"/usr/bin/env", "readelf", "-d", program});
     ASSERT_EQ(linked.code, 0);

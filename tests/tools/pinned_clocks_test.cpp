@@ -161,7 +161,7 @@ TEST(pinned_clocks, are_put_back_whatever_signal_ends_the_program) {
   }
 }
 
-TEST(pinned_clocks_device, the_benchmark_says_what_is_not_held_and_holds_it) {
+TEST(pinned_clocks_scripted, the_benchmark_says_what_is_not_held_and_holds_it) {
   CLAM_NEEDS_DEVICE();
   const Sysfs sysfs;
   std::vector<std::string> environment = scripted::on();
