@@ -75,21 +75,18 @@ double measure_last(Runtime& runtime, Plan plan, const Data& data, double predic
   const double safe = limit.safe_seconds();
   const Launch whole = plan.launches.back();
   const std::int64_t all = groups_of(whole);
-  auto groups = static_cast<std::int64_t>(static_cast<double>(all) * kFirstTry * safe / predicted);
-  for (;; groups *= kMore) {
-    plan.launches.back() = part_of(whole, std::clamp<std::int64_t>(groups, 1, all));
+  const double first = static_cast<double>(all) * kFirstTry * safe / predicted;
+  for (auto groups = std::max<std::int64_t>(1, static_cast<std::int64_t>(first));;
+       groups *= kMore) {
+    plan.launches.back() = part_of(whole, std::min(groups, all));
     const std::int64_t run = groups_of(plan.launches.back());
     const double part = time_last(runtime, plan, data);
     const double seconds = part * static_cast<double>(all) / static_cast<double>(run);
     if (seconds <= safe) return seconds;
-    if (run < all && part < kLongEnough * safe) {
-      groups = std::max<std::int64_t>(groups, 1);
-      continue;
-    }
+    if (run < all && part < kLongEnough * safe) continue;
     throw Unsupported(fmt::format(
         "{}: launch of {} would take {:.2g} s, since {} of its {} groups took {:.2g} s; that is "
-        "over "
-        "half of the {:.2g} s after which {} ends it",
+        "over half of the {:.2g} s after which {} ends it",
         plan.problem, whole.kernel, seconds, run, all, part, limit.seconds, limit.driver));
   }
 }
