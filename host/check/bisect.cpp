@@ -30,8 +30,10 @@ struct Data {
 
 /// What the run gave to the node: both inputs of an isolated one, or the device's own.
 std::vector<Tensors> inputs_in(const Graph& graph, const Graph::Node& node, const GraphRun& run) {
-  if (run.chained()) return {inputs_of(graph, node, run.device)};
-  return {inputs_of(graph, node, run.reference), inputs_of(graph, node, run.second)};
+  if (run.chained) return {inputs_of(graph, node, run.device)};
+  std::vector<Tensors> inputs{inputs_of(graph, node, run.reference)};
+  if (!run.second.empty()) inputs.push_back(inputs_of(graph, node, run.second));
+  return inputs;
 }
 
 /// The same numbers in the dtypes of another problem of the op.
@@ -152,7 +154,7 @@ void repeat(Runtime& runtime, const Problem& problem, const std::vector<Tensors>
 }
 
 bool is_guilty(const NodeResult& result) {
-  return !result.on_cpu() && (result.constant || is_wrong(result.own));
+  return !result.on_cpu() && (result.constant || is_wrong(result.own) || result.unlike_recorded());
 }
 
 /// "in f32 all 3 variants are wrong"
@@ -206,8 +208,10 @@ std::optional<Culprit> find_culprit(Runtime& runtime, const Graph& graph, const 
     culprit->node = result.node;
     culprit->problem = graph.node(result.node).problem.text();
     culprit->variant = result.variant;
-    culprit->reason = result.constant ? *result.constant : result.own.reason();
-    culprit->chained = run.chained();
+    culprit->reason = result.constant        ? *result.constant
+                      : is_wrong(result.own) ? result.own.reason()
+                                             : *result.unlike_recorded();
+    culprit->chained = run.chained;
     culprit->runs = runs;
   }
   if (!culprit) return culprit;

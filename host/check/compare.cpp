@@ -252,6 +252,38 @@ Verdict compare(const HostTensor& output, const Expected& expected, int iteratio
   return verdict;
 }
 
+Verdict compare_recorded(const HostTensor& output, const HostTensor& recorded, double share,
+                         int iteration) {
+  constexpr double kFloor = 1e-6;
+  if (output.dtype() == Dtype::i32) return compare(output, {recorded}, iteration);
+  Expected expected = Expected::of_size(recorded.size());
+  double squares = 0;
+  std::int64_t finite = 0;
+  for (std::int64_t i = 0; i < recorded.size(); ++i) {
+    const double value = recorded.get(i);
+    expected.value[static_cast<std::size_t>(i)] = value;
+    if (!std::isfinite(value)) continue;
+    squares += value * value;
+    ++finite;
+  }
+  const double rms = finite ? std::sqrt(squares / static_cast<double>(finite)) : 0;
+  const double allowed = std::max(share * rms, kFloor);
+  std::fill(expected.bound.begin(), expected.bound.end(), allowed);
+  Verdict verdict = compare(output, expected, iteration);
+  const bool alike = !std::isinf(verdict.worst_ratio);  // NaN and inf where they should be
+  verdict.blind = false;
+  verdict.pass = alike && verdict.rms <= allowed;
+  verdict.reason = verdict.pass ? "" : failure(verdict, false);
+  if (!verdict.pass && alike) {
+    verdict.reason = fmt::format(
+        "the rms error is {:.3g}, {:.3g} of the recorded tensor's rms; at most {:.3g} is allowed. "
+        "The worst element is {}: {:.9g}, recorded {:.9g}",
+        verdict.rms, verdict.rms / rms, std::max(share, kFloor / rms), verdict.worst_index,
+        verdict.worst_value, verdict.worst_reference);
+  }
+  return verdict;
+}
+
 nlohmann::json number_json(double value) {
   if (std::isfinite(value)) return value;
   return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";

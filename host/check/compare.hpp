@@ -32,6 +32,11 @@ struct Verdict {
 };
 
 Verdict compare(const HostTensor& output, const Expected& expected, int iteration = 0);
+/// With what another program computed, for which no bound is known: the rms of the errors must be
+/// within `share` of the rms of `recorded`, or 1e-6; NaN and inf must be where they are there.
+/// Whole numbers must be the same.
+Verdict compare_recorded(const HostTensor& output, const HostTensor& recorded, double share,
+                         int iteration = 0);
 /// A number; what JSON cannot hold as "inf", "-inf" or "nan".
 nlohmann::json number_json(double value);
 double number_from_json(const nlohmann::json& value);

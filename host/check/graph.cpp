@@ -32,6 +32,8 @@ class Builder {
     require_readers();
     put_in_order();
     check_types();
+    plan_moves();
+    name_outputs();
   }
 
   Graph take() { return std::move(graph_); }
@@ -66,7 +68,8 @@ class Builder {
   }
 
   Pending made(const Workload::Node& node, const std::string& dtype) const {
-    const Problem problem = dtype.empty() ? *node.problem : node.problem->with("dtype", dtype);
+    const bool stays = dtype.empty() || node.problem->dtype() == Dtype::i32;
+    const Problem problem = stays ? *node.problem : node.problem->with("dtype", dtype);
     Pending pending{&node, problem, node.inputs, node.outputs, problem.tensors()};
     require_known(node, node.inputs, Role::input, pending.specs);
     require_known(node, node.outputs, Role::output, pending.specs);
@@ -133,20 +136,54 @@ class Builder {
       const Dtype type = follows ? parse_dtype(dtype) : said.dtype;
       const auto made = graph_.tensors.find(name);
       if (made == graph_.tensors.end()) {
-        graph_.tensors[name] = {type, said.shape, "", said.fill, said.scale, said.view_of};
+        graph_.tensors[name] = {type,         said.shape, "",         said.fill,   said.scale,
+                                said.view_of, said.first, said.parts, said.values, said.recorded};
         if (!said.fill.empty()) check_fill(workload_.name, name, said.fill, said.shape);
         continue;
       }
-      const Graph::Tensor& tensor = made->second;
-      if (!said.fill.empty() || !said.view_of.empty()) {
-        fail(tensor.maker, fmt::format("it makes '{}', which has fill or view_of too", name));
+      Graph::Tensor& tensor = made->second;
+      const bool elsewhere = !said.fill.empty() || !said.view_of.empty() || !said.parts.empty() ||
+                             said.values.exists();
+      if (elsewhere) {
+        fail(tensor.maker,
+             fmt::format("it makes '{}', which has fill, view_of, parts or values too", name));
       }
+      tensor.recorded = said.recorded;
       if (tensor.dtype == type && tensor.shape == said.shape) continue;
       fail(tensor.maker,
            fmt::format("it makes '{}' as {}, the file says {}", name,
                        type_text(tensor.dtype, tensor.shape), type_text(type, said.shape)));
     }
+    for (auto& [name, tensor] : graph_.tensors) check_parts(name, tensor);
     for (auto& [name, tensor] : graph_.tensors) check_view(name, tensor);
+  }
+
+  /// Each part is made, and stands in one whole alone.
+  void check_parts(const std::string& name, const Graph::Tensor& whole) {
+    std::int64_t elements = 0;
+    for (const std::string& part : whole.parts) {
+      const auto found = graph_.tensors.find(part);
+      const bool made = found != graph_.tensors.end() &&
+                        (!found->second.maker.empty() || !found->second.parts.empty());
+      if (!made) {
+        fail_tensor(name, fmt::format("has the part {}, which no node makes", in_quotes(part)));
+      }
+      if (!whole_of_.emplace(part, name).second) {
+        fail_tensor(name, fmt::format("has the part '{}', which is one of '{}' already", part,
+                                      whole_of_.at(part)));
+      }
+      if (found->second.dtype != whole.dtype) {
+        fail_tensor(name, fmt::format("is {}, its part '{}' {}", clam::name(whole.dtype), part,
+                                      clam::name(found->second.dtype)));
+      }
+      elements += count(found->second.shape);
+      for (auto up = whole_of_.find(name); up != whole_of_.end(); up = whole_of_.find(up->second)) {
+        if (up->second == name) fail_tensor(name, "is a part of itself");
+      }
+    }
+    if (whole.parts.empty() || elements == count(whole.shape)) return;
+    fail_tensor(name, fmt::format("has {} elements ({}), its parts have {}", count(whole.shape),
+                                  to_string(whole.shape), elements));
   }
 
   void check_view(const std::string& name, Graph::Tensor& tensor) {
@@ -159,10 +196,12 @@ class Builder {
       fail_tensor(name, fmt::format("is a view of a view; take '{}'", base->second.view_of));
     }
     tensor.dtype = base->second.dtype;
-    if (count(base->second.shape) >= count(tensor.shape)) return;
-    fail_tensor(name, fmt::format("has {} elements ({}), '{}' has {} ({})", count(tensor.shape),
-                                  to_string(tensor.shape), tensor.view_of,
-                                  count(base->second.shape), to_string(base->second.shape)));
+    if (count(base->second.shape) - tensor.first >= count(tensor.shape)) return;
+    fail_tensor(name, fmt::format("has {} elements ({}){}, '{}' has {} ({})", count(tensor.shape),
+                                  to_string(tensor.shape),
+                                  tensor.first ? fmt::format(" from {} on", tensor.first) : "",
+                                  tensor.view_of, count(base->second.shape),
+                                  to_string(base->second.shape)));
   }
 
   void require_sources(const Pending& node) const {
@@ -181,16 +220,25 @@ class Builder {
       for (const auto& [own, name] : node.inputs) read.insert({name, graph_.holder(name)});
     }
     for (const auto& [name, said] : workload_.tensors) {
-      if (!graph_.tensors.at(name).maker.empty() || read.count(name)) continue;
+      const bool made = !graph_.tensors.at(name).maker.empty() || !said.parts.empty();
+      if (made || read.count(name) || said.recorded.exists()) continue;
       fail_tensor(name, "is read by no node, and made by none");
     }
   }
 
-  /// The first input whose maker is not placed yet; nullptr when all are.
+  /// The tensor itself, or the one of its parts, whose maker is not placed yet; nullptr if none is.
+  const std::string* awaited(const std::string& name) const {
+    const Graph::Tensor& tensor = graph_.tensors.at(name);
+    if (!tensor.maker.empty()) return placed_.count(tensor.maker) ? nullptr : &name;
+    for (const std::string& part : tensor.parts) {
+      if (const std::string* waits = awaited(part)) return waits;
+    }
+    return nullptr;
+  }
+
   const std::string* awaited(const Pending& node) const {
     for (const auto& [own, name] : node.inputs) {
-      const std::string& maker = graph_.tensors.at(graph_.holder(name)).maker;
-      if (!maker.empty() && placed_.count(maker) == 0) return &name;
+      if (const std::string* waits = awaited(graph_.holder(name))) return waits;
     }
     return nullptr;
   }
@@ -223,7 +271,7 @@ class Builder {
   }
 
   const Pending& maker_of(const std::string& tensor) const {
-    const std::string& maker = graph_.tensors.at(graph_.holder(tensor)).maker;
+    const std::string& maker = graph_.tensors.at(tensor).maker;
     return *std::find_if(pending_.begin(), pending_.end(),
                          [&](const Pending& node) { return node.node->name == maker; });
   }
@@ -231,7 +279,59 @@ class Builder {
   void place(Pending& node) {
     node.placed = true;
     placed_.insert(node.node->name);
-    graph_.nodes.push_back({node.node->name, node.problem, node.inputs, node.outputs});
+    graph_.nodes.push_back({node.node->name, node.problem, node.inputs, node.outputs, {}});
+  }
+
+  /// The tensor's bytes are there: what follows from that.
+  void complete(const std::string& name, std::vector<Graph::Move>& moves) {
+    complete_.insert(name);
+    for (const auto& [view, tensor] : graph_.tensors) {
+      if (tensor.view_of != name || tensor.first == 0) continue;
+      moves.push_back({name, view, tensor.first, 0, count(tensor.shape)});
+    }
+    const auto whole = whole_of_.find(name);
+    if (whole == whole_of_.end()) return;
+    const std::vector<std::string>& parts = graph_.tensors.at(whole->second).parts;
+    const bool all = std::all_of(parts.begin(), parts.end(), [&](const std::string& part) {
+      return complete_.count(part) != 0;
+    });
+    if (!all) return;
+    std::int64_t first = 0;
+    for (const std::string& part : parts) {
+      const std::int64_t elements = count(graph_.tensors.at(part).shape);
+      moves.push_back({part, whole->second, 0, first, elements});
+      first += elements;
+    }
+    complete(whole->second, moves);
+  }
+
+  void plan_moves() {
+    for (const auto& [name, tensor] : graph_.tensors) {
+      if (tensor.is_input()) complete(name, graph_.moves);
+    }
+    for (Graph::Node& node : graph_.nodes) {
+      for (const auto& [own, name] : node.outputs) complete(name, node.moves);
+    }
+  }
+
+  /// Those of the model; else what nodes make, and none reads.
+  void name_outputs() {
+    for (const std::string& name : workload_.model.outputs) {
+      const auto found = graph_.tensors.find(name);
+      if (found == graph_.tensors.end()) {
+        fail_tensor(name, "is an output of the model, and made by no node");
+      }
+      if (!graph_.tensors.at(graph_.holder(name)).is_input()) graph_.outputs.push_back(name);
+    }
+    if (!workload_.model.outputs.empty()) return;
+    std::set<std::string> read;
+    for (const Graph::Node& node : graph_.nodes) {
+      for (const auto& [own, name] : node.inputs) read.insert(graph_.holder(name));
+    }
+    for (const auto& [name, tensor] : graph_.tensors) {
+      const bool made = !tensor.maker.empty() || !tensor.parts.empty();
+      if (made && !read.count(name) && !whole_of_.count(name)) graph_.outputs.push_back(name);
+    }
   }
 
   /// What is read at strides ends within the tensor, and its rows are whole rows of the tensor's.
@@ -270,7 +370,9 @@ class Builder {
   const Workload& workload_;
   Graph graph_;
   std::vector<Pending> pending_;
-  std::set<std::string> placed_;
+  std::set<std::string> placed_;                 ///< nodes
+  std::set<std::string> complete_;               ///< tensors
+  std::map<std::string, std::string> whole_of_;  ///< of parts
 };
 
 HostTensor input_from(const std::string& file, const std::string& name, const Graph& graph) {
@@ -280,6 +382,39 @@ HostTensor input_from(const std::string& file, const std::string& name, const Gr
   throw BadArgument(fmt::format("{}: node '{}': its tensor '{}' is {}, {} holds {}", graph.name,
                                 graph.reader(name), name, type_text(tensor.dtype, tensor.shape),
                                 file, type_text(values.dtype(), values.shape())));
+}
+
+HostTensor input(const Graph& graph, const std::string& name, std::uint64_t seed,
+                 const std::string& folder) {
+  const Graph::Tensor& tensor = graph.tensors.at(name);
+  const auto fail = [&](const std::string& what) {
+    throw BadArgument(fmt::format("{}: node '{}': its tensor '{}', {}, {}", graph.name,
+                                  graph.reader(name), name, type_text(tensor.dtype, tensor.shape),
+                                  what));
+  };
+  const std::string file = folder + "/" + name + ".npy";
+  const bool given = !folder.empty() && std::filesystem::exists(file);
+  if (given) return input_from(file, name, graph);
+  if (tensor.values.exists()) return load(tensor.values, tensor.dtype, tensor.shape);
+  if (tensor.fill.empty()) {
+    fail(folder.empty() ? fmt::format("has no fill; give a folder with {}.npy", name)
+                        : fmt::format("is not there: {} is missing", file));
+  }
+  HostTensor values(tensor.dtype, tensor.shape);
+  make_up(values, name, tensor.fill, tensor.scale, seed);
+  return values;
+}
+
+/// Both ends are by the names of Graph::held.
+void move_all(const Graph& graph, const std::vector<Graph::Move>& moves, Tensors& tensors) {
+  for (const Graph::Move& move : moves) {
+    const Graph::Tensor& to = graph.tensors.at(move.to);
+    HostTensor& target = tensors.try_emplace(move.to, to.dtype, to.shape).first->second;
+    const HostTensor& source = tensors.at(move.from);
+    const std::int64_t size = size_of(to.dtype);
+    std::memcpy(target.data() + move.to_first * size, source.data() + move.from_first * size,
+                static_cast<std::size_t>(move.count * size));
+  }
 }
 
 }  // namespace
@@ -297,6 +432,11 @@ const Graph::Node& Graph::node(const std::string& wanted) const {
 const std::string& Graph::holder(const std::string& tensor) const {
   const auto found = tensors.find(tensor);
   return found == tensors.end() || found->second.view_of.empty() ? tensor : found->second.view_of;
+}
+
+const std::string& Graph::held(const std::string& tensor) const {
+  const auto found = tensors.find(tensor);
+  return found != tensors.end() && found->second.first > 0 ? tensor : holder(tensor);
 }
 
 std::string Graph::reader(const std::string& tensor) const {
@@ -319,28 +459,10 @@ std::string type_text(Dtype dtype, const Shape& shape) {
 Tensors graph_inputs(const Graph& graph, std::uint64_t seed, const std::string& folder) {
   Tensors inputs;
   for (const auto& [name, tensor] : graph.tensors) {
-    const std::string reader = graph.reader(name);
-    if (!tensor.is_input() || reader.empty()) continue;
-    const std::string file = folder + "/" + name + ".npy";
-    if (!folder.empty() && (tensor.fill.empty() || std::filesystem::exists(file))) {
-      if (!std::filesystem::exists(file)) {
-        throw BadArgument(
-            fmt::format("{}: node '{}': its tensor '{}', {}, is not there: {} is "
-                        "missing",
-                        graph.name, reader, name, type_text(tensor.dtype, tensor.shape), file));
-      }
-      inputs.emplace(name, input_from(file, name, graph));
-    } else if (tensor.fill.empty()) {
-      throw BadArgument(
-          fmt::format("{}: node '{}': its tensor '{}', {}, has no fill; give a "
-                      "folder with {}.npy",
-                      graph.name, reader, name, type_text(tensor.dtype, tensor.shape), name));
-    } else {
-      HostTensor values(tensor.dtype, tensor.shape);
-      make_up(values, name, tensor.fill, tensor.scale, seed);
-      inputs.emplace(name, std::move(values));
-    }
+    if (!tensor.is_input() || graph.reader(name).empty()) continue;
+    inputs.emplace(name, input(graph, name, seed, folder));
   }
+  move_all(graph, graph.moves, inputs);
   return inputs;
 }
 
@@ -374,7 +496,7 @@ Tensors inputs_of(const Graph& graph, const Graph::Node& node, const Tensors& te
   Tensors inputs;
   for (const TensorSpec& spec : node.problem.tensors()) {
     if (spec.role != Role::input) continue;
-    inputs.emplace(spec.name, gathered(tensors.at(graph.holder(node.inputs.at(spec.name))), spec));
+    inputs.emplace(spec.name, gathered(tensors.at(graph.held(node.inputs.at(spec.name))), spec));
   }
   return inputs;
 }
@@ -395,6 +517,7 @@ void put_outputs(const Graph& graph, const Graph::Node& node, const Tensors& out
     const std::string& name = node.outputs.at(spec.name);
     tensors[name] = scattered(outputs.at(spec.name), spec, graph.tensors.at(name).shape);
   }
+  move_all(graph, node.moves, tensors);
 }
 
 Tensors rounded(const Graph::Node& node, const Reference& reference) {

@@ -22,10 +22,20 @@ struct Graph {
     std::string maker;  ///< the node that writes it; empty: it is an input of the graph, or a view
     std::string fill;   ///< of an input: how it is made up; empty: it is read from a file
     double scale = 1;   ///< factor of what `fill` makes
-    std::string view_of;  ///< the tensor that begins with the same bytes in another shape; or empty
+    std::string view_of;             ///< the tensor whose bytes it has in another shape; or empty
+    std::int64_t first = 0;          ///< of a view: its first element there
+    std::vector<std::string> parts;  ///< its bytes are theirs, one behind the other; or empty
+    StoredTensor values;             ///< of an input: the file that it is read from
+    StoredTensor recorded;           ///< what another program computed for it
 
-    bool is_input() const { return maker.empty() && view_of.empty(); }
+    bool is_input() const { return maker.empty() && view_of.empty() && parts.empty(); }
     std::int64_t bytes() const { return count(shape) * size_of(dtype); }
+  };
+  /// Elements that have a second place: of a part in the whole, or of a tensor in a view of its
+  /// middle. Who holds both places apart copies them.
+  struct Move {
+    std::string from, to;
+    std::int64_t from_first, to_first, count;
   };
   /// The op's own tensors by name, and what the graph calls them. Outputs that the file does not
   /// name are called NODE.OUTPUT.
@@ -33,16 +43,21 @@ struct Graph {
     std::string name;
     Problem problem;
     std::map<std::string, std::string> inputs, outputs;
+    std::vector<Move> moves;  ///< due when it has run, in this order
   };
 
   std::string name;         ///< of the workload, for messages
   std::vector<Node> nodes;  ///< each after those that it reads from
   std::map<std::string, Tensor> tensors;
+  std::vector<Move> moves;           ///< due before the first node: of its inputs
+  std::vector<std::string> outputs;  ///< the tensors that it is run for
 
   /// Throws BadArgument naming the nodes that there are.
   const Node& node(const std::string& wanted) const;
-  /// The tensor that holds the bytes: itself, or what it is a view of.
+  /// The tensor that has the bytes: itself, or what it is a view of.
   const std::string& holder(const std::string& tensor) const;
+  /// The tensor that has them at its beginning: a view of another one's middle is held apart.
+  const std::string& held(const std::string& tensor) const;
   /// A node that reads the tensor or a view of it; empty when none does.
   std::string reader(const std::string& tensor) const;
 };
@@ -66,7 +81,7 @@ HostTensor reshaped(const HostTensor& tensor, const Shape& shape);
 HostTensor gathered(const HostTensor& tensor, const TensorSpec& spec);
 HostTensor scattered(const HostTensor& values, const TensorSpec& spec, const Shape& shape);
 
-/// What a node reads, by the op's names; `tensors` hold the graph's, but for views.
+/// What a node reads, by the op's names; `tensors` are by the names of Graph::held.
 Tensors inputs_of(const Graph& graph, const Graph::Node& node, const Tensors& tensors);
 /// What it has written, and where that goes.
 Tensors outputs_of(const Graph::Node& node, const Tensors& tensors);

@@ -13,15 +13,28 @@
 
 namespace clam {
 
+/// Where the bytes of a tensor begin: in one that has a buffer.
+struct Place {
+  std::string held_by;  ///< itself, the whole that it is a part of, or what it is a view of
+  std::int64_t offset = 0;
+};
+/// Of every tensor. Parts lie in their whole, and views in what they are of, where offsets are
+/// multiples of `alignment` bytes; elsewhere a tensor is held by itself, and moved.
+std::map<std::string, Place> places(const Graph& graph, std::int64_t alignment);
+
 /// Which tensors of nodes share a buffer, one after another. A buffer is free again after the last
-/// node that reads what it holds. A tensor that no node reads keeps its own.
+/// node that reads what it holds. An output of the graph keeps its own.
 struct SharedBuffers {
   std::map<std::string, std::size_t> of;  ///< the buffer of each such tensor
   std::vector<std::int64_t> bytes;        ///< of each buffer
 
   std::int64_t total() const;
 };
-SharedBuffers share_buffers(const Graph& graph);
+SharedBuffers share_buffers(const Graph& graph, const std::map<std::string, Place>& places);
+
+/// Copies the elements of a move from one buffer to another, in the queue's order.
+void enqueue_move(Runtime& runtime, const Graph::Move& move, int element_size,
+                  const cl::Buffer& from, const cl::Buffer& to);
 
 /// A graph on a device, prepared to run as a whole. Nothing in between can be looked at afterwards.
 class GraphPass {
@@ -36,23 +49,33 @@ class GraphPass {
             const DeviceInfo* planned_for = nullptr);
   void upload(const Tensors& inputs);  ///< and packs
   Time run();
-  Tensors outputs();  ///< the tensors that no node reads
+  Tensors outputs();  ///< Graph::outputs
   /// Overwrites all that nodes made.
   void poison();
 
   std::int64_t launches() const;  ///< of a run
+  std::int64_t copies() const;    ///< of a run: moves of tensors that do not lie where they should
   const SharedBuffers& shared() const { return shared_; }
 
  private:
+  struct Copy {
+    Graph::Move move;
+    cl::Buffer from, to;
+    int element_size;
+  };
   struct Step {
     Executable executable;
     Bindings bindings;
+    std::vector<Copy> copies;  ///< behind it
   };
 
-  const cl::Buffer& buffer_of(const std::string& tensor);
+  cl::Buffer buffer_of(const std::string& tensor);
+  const cl::Buffer& whole_buffer(const std::string& held_by);
+  std::vector<Copy> copies_of(const std::vector<Graph::Move>& moves);
 
   Runtime* runtime_;
   const Graph* graph_;
+  std::map<std::string, Place> places_;
   SharedBuffers shared_;
   std::map<std::string, GuardedBuffer> inputs_;
   std::vector<cl::Buffer> buffers_;
@@ -61,7 +84,7 @@ class GraphPass {
 
 /// How a graph went as a whole.
 struct PassReport {
-  std::int64_t launches = 0;
+  std::int64_t launches = 0, copies = 0;
   GraphPass::Time best;  ///< of a few runs
   std::int64_t shared_bytes = 0, apart_bytes = 0;
   std::size_t buffers = 0, tensors = 0;  ///< that nodes make

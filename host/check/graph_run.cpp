@@ -36,7 +36,7 @@ void require_room(const Graph& graph, const std::vector<std::pair<std::string, P
     const Graph::Node& names = graph.node(node);
     for (const auto* side : {&names.inputs, &names.outputs}) {
       for (const auto& [op_name, name] : *side) {
-        const std::string& held = together ? graph.holder(name) : name;
+        const std::string& held = together ? graph.held(name) : name;
         const std::int64_t bytes = graph.tensors.at(held).bytes();
         own += bytes;
         if (placed.insert(held).second) all += bytes;
@@ -114,15 +114,59 @@ Trial trial_of(Runtime& runtime, const Graph::Node& node, const GraphOptions& op
   return {runtime, make_plan(node.problem, *options.planned_for, plan)};
 }
 
-/// The inputs of a node and what the reference makes of them.
+HostTensor recorded(const Graph& graph, const std::string& name) {
+  const Graph::Tensor& tensor = graph.tensors.at(name);
+  return load(tensor.recorded, tensor.dtype == Dtype::i32 ? Dtype::i32 : Dtype::f32, tensor.shape);
+}
+
+/// Every output of the node is recorded.
+bool is_recorded(const Graph& graph, const Graph::Node& node) {
+  return std::all_of(node.outputs.begin(), node.outputs.end(), [&](const auto& each) {
+    return graph.tensors.at(each.second).recorded.exists();
+  });
+}
+
+/// `made` is by the graph's names.
+void compare_with_recorded(const Graph& graph, const Graph::Node& node, const Tensors& made,
+                           const Oracles& oracles, NodeResult& result) {
+  if (!oracles.recorded) return;
+  for (const auto& [own, name] : node.outputs) {
+    if (!graph.tensors.at(name).recorded.exists()) continue;
+    const HostTensor& output = made.at(name);
+    result.recorded[own] =
+        compare_recorded(output, recorded(graph, name), oracles.share(output.dtype()), kIteration);
+  }
+}
+
+/// The nodes that read them get what is recorded, not what a reference made.
+void take_recorded(const Graph& graph, const Graph::Node& node, Tensors& tensors) {
+  Tensors outputs;
+  for (const TensorSpec& spec : node.problem.tensors()) {
+    if (spec.role != TensorSpec::Role::output) continue;
+    const std::string& name = node.outputs.at(spec.name);
+    const Graph::Tensor& tensor = graph.tensors.at(name);
+    outputs[spec.name] =
+        gathered(tensor.recorded.exists() ? load(tensor.recorded, tensor.dtype, tensor.shape)
+                                          : tensors.at(name),
+                 spec);
+  }
+  put_outputs(graph, node, outputs, tensors);
+}
+
+/// The inputs of a node and, unless what is recorded suffices, what the reference makes of them.
 struct Step {
   Tensors inputs;
   Reference reference;
 
+  /// The outputs join `chain`: those that are recorded, where that is asked for.
   Step(const Graph& graph, const Graph::Node& node, const DeviceInfo& device, Tensors& chain,
-       const std::string& variant)
-      : inputs(inputs_of(graph, node, chain)),
-        reference(reference_step(graph, node, device, chain, variant)) {}
+       const std::string& variant, const Oracles& oracles)
+      : inputs(inputs_of(graph, node, chain)) {
+    if (oracles.references || !is_recorded(graph, node)) {
+      reference = reference_step(graph, node, device, chain, variant);
+    }
+    if (oracles.recorded) take_recorded(graph, node, chain);
+  }
 };
 
 Tensors run_alone(Trial& trial, const Step& step, NodeResult& result) {
@@ -145,7 +189,40 @@ Tensors run_twice(Trial trial, const Step& first, const Step& second, NodeResult
   return outputs;
 }
 
+/// The node on its inputs in `run`, and on the second ones if there are any.
+NodeResult run_isolated(Runtime& runtime, const Graph& graph, const Graph::Node& node,
+                        const GraphOptions& options, const std::string& variant, GraphRun& run) {
+  const DeviceInfo& device = runtime.device();
+  NodeResult result;
+  result.node = node.name;
+  const Step first(graph, node, device, run.reference, variant, options.oracles);
+  std::optional<Step> other;
+  if (!run.second.empty()) other.emplace(graph, node, device, run.second, variant, options.oracles);
+  if (options.on_cpu.count(node.name)) {
+    put_outputs(graph, node, outputs_of(node, run.reference), run.device);
+    return result;
+  }
+  Trial trial = trial_of(runtime, node, options);
+  const Tensors outputs =
+      other ? run_twice(std::move(trial), first, *other, result) : run_alone(trial, first, result);
+  put_outputs(graph, node, outputs, run.device);
+  compare_with_recorded(graph, node, run.device, options.oracles, result);
+  return result;
+}
+
 }  // namespace
+
+double Oracles::share(Dtype dtype) const {
+  if (recorded_share > 0) return recorded_share;
+  return dtype == Dtype::f16 ? 1e-2 : 1e-4;
+}
+
+Reason NodeResult::unlike_recorded() const {
+  for (const auto& [name, verdict] : recorded) {
+    if (!verdict.pass) return fmt::format("{}: unlike what is recorded: {}", name, verdict.reason);
+  }
+  return {};
+}
 
 bool is_only_blind(const Verification& verification) {
   if (verification.fault || verification.pass()) return false;
@@ -173,19 +250,7 @@ GraphRun verify_isolated(Runtime& runtime, const Graph& graph, const Tensors& in
   GraphRun run{{}, inputs, second, inputs, {}};
   for (const Graph::Node& node : graph.nodes) {
     options.progress(node.name);
-    const Step first(graph, node, runtime.device(), run.reference, variants[node.name]);
-    const Step other(graph, node, runtime.device(), run.second, variants[node.name]);
-    NodeResult result;
-    result.node = node.name;
-    const bool on_cpu = options.on_cpu.count(node.name) != 0;
-    const Tensors outputs =
-        on_cpu ? Tensors{} : run_twice(trial_of(runtime, node, options), first, other, result);
-    if (on_cpu) {
-      for (const auto& [own, name] : node.outputs) run.device[name] = run.reference.at(name);
-    } else {
-      put_outputs(graph, node, outputs, run.device);
-    }
-    run.nodes.push_back(std::move(result));
+    run.nodes.push_back(run_isolated(runtime, graph, node, options, variants[node.name], run));
   }
   return run;
 }
@@ -205,16 +270,19 @@ DeviceGraph::DeviceGraph(Runtime& runtime, const Graph& graph, GraphOptions opti
 void DeviceGraph::place_tensors() {
   for (const Graph::Node& node : graph_->nodes) {
     for (const auto* side : {&node.inputs, &node.outputs}) {
-      for (const auto& [own, named] : *side) {
-        const std::string& name = graph_->holder(named);
-        const Graph::Tensor& tensor = graph_->tensors.at(name);
-        const auto role = tensor.maker.empty() ? TensorSpec::Role::input : TensorSpec::Role::output;
-        if (buffers_.count(name)) continue;
-        buffers_.emplace(name,
-                         GuardedBuffer(*runtime_, {name, role, tensor.dtype, tensor.shape, {}, 0}));
-      }
+      for (const auto& [own, name] : *side) place(graph_->held(name));
     }
+    for (const Graph::Move& move : node.moves) place(move.to);
   }
+}
+
+/// What is an input, or a view of one, is uploaded.
+void DeviceGraph::place(const std::string& name) {
+  if (buffers_.count(name)) return;
+  const Graph::Tensor& tensor = graph_->tensors.at(name);
+  const bool input = graph_->tensors.at(graph_->holder(name)).is_input();
+  const auto role = input ? TensorSpec::Role::input : TensorSpec::Role::output;
+  buffers_.emplace(name, GuardedBuffer(*runtime_, {name, role, tensor.dtype, tensor.shape, {}, 0}));
 }
 
 void DeviceGraph::upload(const Tensors& inputs) {
@@ -227,7 +295,7 @@ Bindings DeviceGraph::bindings(const Graph::Node& node) const {
   Bindings bindings;
   for (const auto* side : {&node.inputs, &node.outputs}) {
     for (const auto& [own, name] : *side) {
-      bindings[own] = buffers_.at(graph_->holder(name)).buffer();
+      bindings[own] = buffers_.at(graph_->held(name)).buffer();
     }
   }
   return bindings;
@@ -236,11 +304,18 @@ Bindings DeviceGraph::bindings(const Graph::Node& node) const {
 void DeviceGraph::run_on_cpu(const Graph::Node& node) {
   Tensors tensors;
   for (const auto& [own, name] : node.inputs) {
-    const std::string& holder = graph_->holder(name);
-    if (tensors.count(holder) == 0) tensors.emplace(holder, buffers_.at(holder).download());
+    const std::string& held = graph_->held(name);
+    if (tensors.count(held) == 0) tensors.emplace(held, buffers_.at(held).download());
   }
-  reference_step(*graph_, node, runtime_->device(), tensors);
-  for (const auto& [own, name] : node.outputs) buffers_.at(name).upload(tensors.at(name));
+  const Reference reference = reference_of(node.problem, inputs_of(*graph_, node, tensors),
+                                           reference_options(Check::hard, runtime_->device(), ""));
+  const Tensors outputs = rounded(node, reference);
+  for (const TensorSpec& spec : node.problem.tensors()) {
+    if (spec.role != TensorSpec::Role::output) continue;
+    const std::string& name = node.outputs.at(spec.name);
+    buffers_.at(name).upload(
+        scattered(outputs.at(spec.name), spec, graph_->tensors.at(name).shape));
+  }
 }
 
 std::vector<double> DeviceGraph::run(int iteration) {
@@ -251,11 +326,15 @@ std::vector<double> DeviceGraph::run(int iteration) {
     const auto found = executables_.find(node.name);
     if (found == executables_.end()) {
       run_on_cpu(node);
-      continue;
+    } else {
+      const Bindings tensors = bindings(node);
+      if (!found->second.plan().pack.empty()) runtime_->pack(found->second, tensors);
+      runtime_->enqueue(found->second, tensors);
     }
-    const Bindings tensors = bindings(node);
-    if (!found->second.plan().pack.empty()) runtime_->pack(found->second, tensors);
-    runtime_->enqueue(found->second, tensors);
+    for (const Graph::Move& move : node.moves) {
+      enqueue_move(*runtime_, move, size_of(graph_->tensors.at(move.to).dtype),
+                   buffers_.at(move.from).buffer(), buffers_.at(move.to).buffer());
+    }
   }
   const std::vector<LaunchTime> times = runtime_->finish();
   require_not_ended(runtime_->device(), "the graph", times);
@@ -279,14 +358,14 @@ Tensors DeviceGraph::download() {
 }
 
 HostTensor DeviceGraph::download(const std::string& tensor) {
-  return buffers_.at(graph_->holder(tensor)).download();
+  return buffers_.at(graph_->held(tensor)).download();
 }
 
 Reason DeviceGraph::trespass(const Graph::Node& node) const {
   std::vector<std::string> names;
   for (const auto& [own, name] : node.outputs) names.push_back(name);
   for (const auto& [own, name] : node.inputs) {
-    if (graph_->tensors.at(graph_->holder(name)).is_input()) names.push_back(graph_->holder(name));
+    if (graph_->tensors.at(graph_->holder(name)).is_input()) names.push_back(graph_->held(name));
   }
   for (const std::string& name : names) {
     if (const Reason reason = buffers_.at(name).trespass()) return reason;
@@ -308,19 +387,23 @@ GraphRun run_chained(Runtime& runtime, const Graph& graph, const Tensors& inputs
   device.upload(inputs);
   options.progress("the chain on the device");
   const std::vector<double> ms = device.run(kIteration);
-  GraphRun run{{}, inputs, {}, device.download(), {}};
+  GraphRun run{{}, inputs, {}, device.download(), {}, true};
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Graph::Node& node = graph.nodes[i];
     options.progress(node.name);
     const std::string variant = device.variant(i);
-    const Reference chain = reference_step(graph, node, runtime.device(), run.reference, variant);
     NodeResult result;
     result.node = node.name;
     result.variant = variant;
     result.ms = ms[i];
+    compare_with_recorded(graph, node, run.device, options.oracles, result);
+    result.own.fault = device.trespass(node);
     const Tensors outputs = outputs_of(node, run.device);
-    result.chain = compare_all(chain, outputs, {}, kIteration, &runtime.device()).outputs;
-    if (!result.on_cpu()) {
+    if (options.oracles.references) {
+      const Reference chain = reference_step(graph, node, runtime.device(), run.reference, variant);
+      result.chain = compare_all(chain, outputs, {}, kIteration, &runtime.device()).outputs;
+    }
+    if (!result.on_cpu() && options.oracles.references) {
       const Reference fed = reference_of(node.problem, inputs_of(graph, node, run.device),
                                          reference_options(Check::hard, runtime.device(), variant));
       result.own = compare_all(fed, outputs, device.trespass(node), kIteration, &runtime.device());

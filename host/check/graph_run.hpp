@@ -15,8 +15,19 @@
 
 namespace clam {
 
+/// What results are held against: references with computed bounds, and what another program has
+/// recorded (Graph::Tensor::recorded).
+struct Oracles {
+  bool references = true, recorded = false;
+  /// The rms error that is allowed against what is recorded, as a share of its rms; 0: by dtype.
+  double recorded_share = 0;
+
+  double share(Dtype dtype) const;
+};
+
 struct GraphOptions {
   std::set<std::string> on_cpu;             ///< nodes whose outputs are the reference's
+  Oracles oracles = {};
   int max_work_group = 0;                   ///< PlanOptions::max_work_group of every node
   const DeviceInfo* planned_for = nullptr;  ///< null: the runtime's own device
   /// Called before each step that may take seconds, with what it is.
@@ -36,10 +47,16 @@ struct NodeResult {
   /// Chained: each output compared with the references' own chain, in which no device took part.
   /// There is no bound for that, so these only say how errors grow.
   std::map<std::string, Verdict> chain;
+  /// Each output that is recorded, compared with that.
+  std::map<std::string, Verdict> recorded;
   Reason constant;  ///< isolated: two inputs, one output
 
   bool on_cpu() const { return variant.empty(); }
-  bool pass() const { return on_cpu() || (own.pass() && !constant); }
+  /// The first output that is not what is recorded; else empty.
+  Reason unlike_recorded() const;
+  /// By the reference, or by the guards alone where no reference was asked.
+  bool own_passes() const { return own.outputs.empty() ? !own.fault : own.pass(); }
+  bool pass() const { return on_cpu() || (own_passes() && !constant && !unlike_recorded()); }
   /// The largest rms error of the outputs, over the rms of the references' chain. It is not a
   /// number if nothing of the chain is compared.
   double grown() const;
@@ -64,6 +81,7 @@ class DeviceGraph {
 
  private:
   void place_tensors();
+  void place(const std::string& tensor);
   void run_on_cpu(const Graph::Node& node);
   Bindings bindings(const Graph::Node& node) const;
 
@@ -77,12 +95,11 @@ class DeviceGraph {
 /// What a run of a graph left, for the report and for files.
 struct GraphRun {
   std::vector<NodeResult> nodes;    ///< in the graph's order
-  Tensors reference;                ///< the references' own chain
-  Tensors second;                   ///< isolated: that of the second inputs
+  Tensors reference;                ///< the references' own chain; isolated: the nodes' inputs
+  Tensors second;                   ///< isolated: that of the second inputs, if there are any
   Tensors device;                   ///< inputs, and what the device made
   std::optional<PassReport> whole;  ///< chained, and no node on the CPU
-
-  bool chained() const { return second.empty(); }
+  bool chained = false;
 };
 
 /// Each node gets the reference's inputs. Then once more those made from `second`: an output that

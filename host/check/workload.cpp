@@ -6,12 +6,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <initializer_list>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "clam/error.hpp"
 #include "clam/op.hpp"
+#include "object_reader.hpp"
 #include "runtime/atomic_file.hpp"
 #include "runtime/embedded.hpp"
 
@@ -20,68 +21,9 @@ namespace {
 
 using nlohmann::json;
 
-/// One JSON object with the words that lead to it, for messages: "FILE: node 'x': ".
-class Reader {
- public:
-  Reader(const json& object, std::string where) : object_(object), where_(std::move(where)) {
-    if (!object.is_object()) fail("", "is no JSON object");
-  }
-
-  [[noreturn]] void fail(const std::string& key, const std::string& what) const {
-    throw BadArgument(fmt::format("{}: {}{}{}", where_, key, key.empty() ? "" : " ", what));
-  }
-
-  void only(std::initializer_list<std::string_view> known) const {
-    for (const auto& [key, value] : object_.items()) {
-      if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-      fail("", fmt::format("unknown key '{}'; it may have {}", key.substr(0, 60),
-                           fmt::join(known, " ")));
-    }
-  }
-
-  const std::string& where() const { return where_; }
-  bool has(const char* key) const { return object_.contains(key); }
-  const json& at(const char* key) const {
-    if (!has(key)) fail(key, "is missing");
-    return object_.at(key);
-  }
-
-  std::string text(const char* key) const {
-    const json& value = at(key);
-    if (!value.is_string() || value.get_ref<const std::string&>().empty()) {
-      fail(key, "needs a text that is not empty");
-    }
-    return value.get<std::string>();
-  }
-
-  std::int64_t whole(const char* key) const {
-    const json& value = at(key);
-    if (!value.is_number_integer() || value.get<std::int64_t>() < 1) {
-      fail(key, "needs a whole number of at least 1");
-    }
-    return value.get<std::int64_t>();
-  }
-
-  double positive(const std::string& key, const json& value) const {
-    if (!value.is_number() || !(value.get<double>() > 0)) fail(key, "needs a number above 0");
-    return value.get<double>();
-  }
-
-  void range(const std::string& key, const json& value) const {
-    const bool pair = value.is_array() && value.size() == 2;
-    if (!pair || positive(key, value[0]) > positive(key, value[1])) {
-      fail(key, "needs [least, most]");
-    }
-  }
-
- private:
-  const json& object_;
-  std::string where_;
-};
-
 /// An object whose keys are column keys; `check` is called with the full key and the value.
 template <typename Check>
-void by_column(const Reader& reader, const Workload& workload, const char* key,
+void by_column(const ObjectReader& reader, const Workload& workload, const char* key,
                const Check& check) {
   if (!reader.has(key)) return;
   const json& object = reader.at(key);
@@ -95,7 +37,7 @@ void by_column(const Reader& reader, const Workload& workload, const char* key,
 }
 
 void read_published_on(const json& value, const std::string& origin, Workload& workload) {
-  const Reader reader(value, origin + ": published_on");
+  const ObjectReader reader(value, origin + ": published_on");
   reader.only({"device", "gflops_f32", "gflops_f16", "gb_per_s"});
   workload.published_device = reader.text("device");
   for (const char* key : {"gflops_f32", "gflops_f16", "gb_per_s"}) {
@@ -103,10 +45,10 @@ void read_published_on(const json& value, const std::string& origin, Workload& w
   }
 }
 
-void read_columns(const Reader& file, const std::string& origin, Workload& workload) {
+void read_columns(const ObjectReader& file, const std::string& origin, Workload& workload) {
   if (!file.at("columns").is_array()) file.fail("columns", "needs a list");
   for (const json& value : file.at("columns")) {
-    const Reader reader(value, fmt::format("{}: column {}", origin, workload.columns.size()));
+    const ObjectReader reader(value, fmt::format("{}: column {}", origin, workload.columns.size()));
     reader.only({"key", "title"});
     const std::string key = reader.text("key");
     for (const Workload::Column& other : workload.columns) {
@@ -119,7 +61,7 @@ void read_columns(const Reader& file, const std::string& origin, Workload& workl
   }
 }
 
-Problem parse_line(const Reader& reader, const std::string& line) {
+Problem parse_line(const ObjectReader& reader, const std::string& line) {
   try {
     return Problem::parse(line);
   } catch (const BadArgument& error) {
@@ -127,16 +69,7 @@ Problem parse_line(const Reader& reader, const std::string& line) {
   }
 }
 
-/// Names of tensors, of which those of nodes are a part, are names of files too.
-void check_name(const Reader& reader, const std::string& key, const std::string& name) {
-  constexpr const char* kLetters =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
-  if (!name.empty() && name[0] != '.' && name.find_first_not_of(kLetters) == name.npos) return;
-  reader.fail(key,
-              fmt::format("has {}; a name is of letters, digits and _ - . alone", in_quotes(name)));
-}
-
-[[noreturn]] void fail_for_parameter(const Reader& reader, const Parameters& parameters,
+[[noreturn]] void fail_for_parameter(const ObjectReader& reader, const Parameters& parameters,
                                      const std::string& word) {
   std::string known;
   for (const auto& [name, value] : parameters) known += " " + name;
@@ -145,7 +78,8 @@ void check_name(const Reader& reader, const std::string& key, const std::string&
 }
 
 /// One factor of a product in braces: a number, or a parameter's name.
-std::int64_t factor(const Reader& reader, const Parameters& parameters, const std::string& word) {
+std::int64_t factor(const ObjectReader& reader, const Parameters& parameters,
+                    const std::string& word) {
   const auto found = parameters.find(word);
   if (found != parameters.end()) return found->second;
   const bool digits =
@@ -155,7 +89,8 @@ std::int64_t factor(const Reader& reader, const Parameters& parameters, const st
 }
 
 /// "n={2*n}" with the parameters' values in place of the braces.
-std::string substituted(const Reader& reader, const Parameters& parameters, std::string text) {
+std::string substituted(const ObjectReader& reader, const Parameters& parameters,
+                        std::string text) {
   for (std::size_t begin; (begin = text.find('{')) != text.npos;) {
     const std::size_t end = text.find('}', begin);
     if (end == text.npos) reader.fail("", "a { has no }: write {n}, or a product like {2*n}");
@@ -175,14 +110,14 @@ std::string substituted(const Reader& reader, const Parameters& parameters, std:
   return text;
 }
 
-Parameters read_parameters(const Reader& file, const Parameters& given) {
+Parameters read_parameters(const ObjectReader& file, const Parameters& given) {
   Parameters parameters;
   if (file.has("parameters")) {
     const json& object = file.at("parameters");
     if (!object.is_object()) file.fail("parameters", "needs an object of whole numbers by name");
-    const Reader reader(object, file.where() + ": parameters");
+    const ObjectReader reader(object, file.where() + ": parameters");
     for (const auto& [name, value] : object.items()) {
-      check_name(file, "parameters", name);
+      file.check_name("parameters", name);
       if (std::isdigit(static_cast<unsigned char>(name[0]))) {
         file.fail("parameters",
                   fmt::format("has {}; a name begins with a letter", in_quotes(name)));
@@ -199,7 +134,7 @@ Parameters read_parameters(const Reader& file, const Parameters& given) {
   return parameters;
 }
 
-Shape read_shape(const Reader& reader, const Parameters& parameters) {
+Shape read_shape(const ObjectReader& reader, const Parameters& parameters) {
   const json& list = reader.at("shape");
   if (!list.is_array() || list.empty()) reader.fail("shape", "needs a list of extents");
   Shape shape;
@@ -223,7 +158,7 @@ Shape read_shape(const Reader& reader, const Parameters& parameters) {
   return shape;
 }
 
-Dtype read_dtype(const Reader& reader) {
+Dtype read_dtype(const ObjectReader& reader) {
   for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::i32}) {
     if (reader.text("dtype") == name(dtype)) return dtype;
   }
@@ -231,54 +166,74 @@ Dtype read_dtype(const Reader& reader) {
               fmt::format("is {}; it may be f32 f16 i32", in_quotes(reader.text("dtype"))));
 }
 
+/// The bytes of a tensor come from one place.
+void check_origin(const ObjectReader& reader, const Workload::Tensor& tensor) {
+  const bool view = !tensor.view_of.empty(), whole = !tensor.parts.empty();
+  if (view && reader.has("fill")) {
+    reader.fail("view_of", "goes without fill: a view has the bytes of another tensor");
+  }
+  if (view + whole + reader.has("fill") + tensor.values.exists() > 1) {
+    reader.fail("", "has two of fill, values, view_of and parts; its bytes come from one of them");
+  }
+  if (!view && reader.has("first")) reader.fail("first", "is of a view; there is no view_of");
+}
+
+/// A tensor of a graph; `folder` as in parse_workload.
 Workload::Tensor read_tensor(const json& value, const std::string& where,
-                             const Parameters& parameters) {
-  const Reader reader(value, where);
-  reader.only({"shape", "dtype", "fill", "scale", "view_of"});
+                             const Parameters& parameters, const std::string& folder) {
+  const ObjectReader reader(value, where);
+  reader.only(
+      {"shape", "dtype", "fill", "scale", "view_of", "first", "parts", "values", "recorded"});
   Workload::Tensor tensor;
   tensor.shape = read_shape(reader, parameters);
   if (reader.has("dtype")) tensor.dtype = read_dtype(reader);
   if (reader.has("fill")) tensor.fill = reader.text("fill");
   if (reader.has("scale")) tensor.scale = reader.positive("scale", reader.at("scale"));
   if (reader.has("view_of")) tensor.view_of = reader.text("view_of");
-  if (!tensor.view_of.empty() && reader.has("fill")) {
-    reader.fail("view_of", "goes without fill: a view has the bytes of another tensor");
+  if (reader.has("first")) tensor.first = reader.whole("first", 0);
+  if (reader.has("parts")) tensor.parts = reader.names("parts");
+  if (reader.has("values")) {
+    tensor.values = read_stored_tensor(reader.at("values"), where + ": values", folder);
   }
+  if (reader.has("recorded")) {
+    tensor.recorded = read_stored_tensor(reader.at("recorded"), where + ": recorded", folder);
+  }
+  check_origin(reader, tensor);
   return tensor;
 }
 
-void read_tensors(const Reader& part, Workload& workload) {
+void read_tensors(const ObjectReader& part, const std::string& folder, Workload& workload) {
   if (!part.has("tensors")) return;
   const json& object = part.at("tensors");
   if (!object.is_object()) part.fail("tensors", "needs an object by name");
   for (const auto& [name, value] : object.items()) {
-    check_name(part, "tensors", name);
+    part.check_name("tensors", name);
     const std::string where = fmt::format("{}: tensor '{}'", part.where(), name);
-    const bool is_new =
-        workload.tensors.emplace(name, read_tensor(value, where, workload.parameters)).second;
+    Workload::Tensor tensor = read_tensor(value, where, workload.parameters, folder);
+    const bool is_new = workload.tensors.emplace(name, std::move(tensor)).second;
     if (!is_new) part.fail("tensors", fmt::format("has '{}', which is there already", name));
   }
 }
 
 /// What the op's tensors are called in the graph.
-std::map<std::string, std::string> read_names(const Reader& reader, const char* key) {
+std::map<std::string, std::string> read_names(const ObjectReader& reader, const char* key) {
   std::map<std::string, std::string> names;
   if (!reader.has(key)) return names;
   const json& object = reader.at(key);
   if (!object.is_object()) reader.fail(key, "needs an object: the op's tensor, the graph's name");
   for (const auto& [own, name] : object.items()) {
     if (!name.is_string()) reader.fail(key, fmt::format("{} needs a name", in_quotes(own)));
-    check_name(reader, key, name.get<std::string>());
+    reader.check_name(key, name.get<std::string>());
     names[own] = name.get<std::string>();
   }
   return names;
 }
 
 Workload::Node read_node(const json& value, const std::string& origin, const Workload& workload) {
-  const Reader unnamed(value, fmt::format("{}: node {}", origin, workload.nodes.size()));
+  const ObjectReader unnamed(value, fmt::format("{}: node {}", origin, workload.nodes.size()));
   Workload::Node node;
   node.name = unnamed.text("name");
-  const Reader reader(value, fmt::format("{}: node '{}'", origin, node.name.substr(0, 60)));
+  const ObjectReader reader(value, fmt::format("{}: node '{}'", origin, node.name.substr(0, 60)));
   reader.only({"name", "what", "problem", "calls", "calls_between", "published_us",
                "published_us_between", "claimed_gflops", "folded_into", "inputs", "outputs"});
   if (workload.node(node.name)) reader.fail("name", "is there twice");
@@ -294,7 +249,7 @@ Workload::Node read_node(const json& value, const std::string& origin, const Wor
   }
   node.inputs = read_names(reader, "inputs");
   node.outputs = read_names(reader, "outputs");
-  if (node.in_graph()) check_name(reader, "name", node.name);
+  if (node.in_graph()) reader.check_name("name", node.name);
   if (node.in_graph() && !node.problem) reader.fail("problem:", "a node of the graph needs one");
   by_column(reader, workload, "published_us",
             [&](const std::string& column, const std::string& key, const json& us) {
@@ -321,7 +276,7 @@ void check_folding(const Workload& workload, const std::string& origin) {
 }
 
 /// A group with "{name}" replaced by the row's value under that name; other braces stay.
-json with_row(const Reader& group, const json& names, const json& row, const json& value) {
+json with_row(const ObjectReader& group, const json& names, const json& row, const json& value) {
   if (!row.is_array() || row.size() != names.size()) {
     group.fail("each",
                fmt::format("has {}; a row needs {} values", in_quotes(row.dump()), names.size()));
@@ -342,11 +297,12 @@ json with_row(const Reader& group, const json& names, const json& row, const jso
   return json::parse(text);
 }
 
-void read_nodes(const Reader& part, const std::string& origin, Workload& workload);
+void read_nodes(const ObjectReader& part, const std::string& origin, Workload& workload);
 
 /// The tensors and nodes of a group, once for each row.
 void read_group(const json& value, const std::string& origin, Workload& workload) {
-  const Reader group(value, fmt::format("{}: group at node {}", origin, workload.nodes.size()));
+  const ObjectReader group(value,
+                           fmt::format("{}: group at node {}", origin, workload.nodes.size()));
   group.only({"each", "tensors", "nodes"});
   const json& each = group.at("each");
   if (!each.is_array() || each.size() < 2 || !each[0].is_array()) {
@@ -354,19 +310,19 @@ void read_group(const json& value, const std::string& origin, Workload& workload
   }
   for (const json& name : each[0]) {
     if (!name.is_string()) group.fail("each", "needs names in its first row");
-    check_name(group, "each", name.get<std::string>());
+    group.check_name("each", name.get<std::string>());
   }
   for (std::size_t row = 1; row < each.size(); ++row) {
     json made = value;
     made.erase("each");
     made = with_row(group, each[0], each[row], made);
-    const Reader reader(made, group.where());
-    read_tensors(reader, workload);
+    const ObjectReader reader(made, group.where());
+    read_tensors(reader, "", workload);
     read_nodes(reader, origin, workload);
   }
 }
 
-void read_nodes(const Reader& part, const std::string& origin, Workload& workload) {
+void read_nodes(const ObjectReader& part, const std::string& origin, Workload& workload) {
   if (!part.at("nodes").is_array() || part.at("nodes").empty()) {
     part.fail("nodes", "needs a list of at least one node");
   }
@@ -424,19 +380,19 @@ std::optional<PublishedTime> published_time(const Workload& workload, const Work
 }
 
 Workload parse_workload(std::string_view text, const std::string& origin,
-                        const Parameters& parameters) {
+                        const Parameters& parameters, const std::string& folder) {
   json value;
   try {
     value = json::parse(text);
   } catch (const json::exception& error) {
     throw BadArgument(fmt::format("{}: is no JSON: {}", origin, error.what()));
   }
-  const Reader reader(value, origin);
+  const ObjectReader reader(value, origin);
   if (reader.at("clam_workload") != 1) {
     reader.fail("clam_workload", "is not 1, the version that this program reads");
   }
   reader.only({"clam_workload", "name", "title", "about", "published_on", "columns", "parameters",
-               "tensors", "nodes"});
+               "tensors", "nodes", "model"});
   Workload workload;
   workload.name = reader.text("name");
   workload.title = reader.text("title");
@@ -444,8 +400,9 @@ Workload parse_workload(std::string_view text, const std::string& origin,
   if (reader.has("published_on")) read_published_on(reader.at("published_on"), origin, workload);
   read_columns(reader, origin, workload);
   workload.parameters = read_parameters(reader, parameters);
-  read_tensors(reader, workload);
+  read_tensors(reader, folder, workload);
   read_nodes(reader, origin, workload);
+  if (reader.has("model")) workload.model = read_model(reader.at("model"), origin + ": model");
   check_folding(workload, origin);
   return workload;
 }
@@ -455,11 +412,20 @@ Workload read_workload(const std::string& name_or_path, const Parameters& parame
     if (stem(file.name) != name_or_path) continue;
     return parse_workload(file.text, std::string(file.name), parameters);
   }
-  if (name_or_path.find('/') == std::string::npos && stem(name_or_path) == name_or_path) {
-    throw BadArgument(fmt::format("unknown workload '{}'; there is {}, or give a file's path",
-                                  name_or_path.substr(0, 60), fmt::join(workload_names(), " ")));
+  const bool is_name = name_or_path.find('/') == name_or_path.npos &&
+                       stem(name_or_path) == name_or_path &&
+                       !std::filesystem::is_directory(name_or_path);
+  if (is_name) {
+    throw BadArgument(
+        fmt::format("unknown workload '{}'; there is {}, or give the path of a file "
+                    "or folder",
+                    name_or_path.substr(0, 60), fmt::join(workload_names(), " ")));
   }
-  return parse_workload(read_file(name_or_path), name_or_path, parameters);
+  if (!std::filesystem::is_directory(name_or_path)) {
+    return parse_workload(read_file(name_or_path), name_or_path, parameters);
+  }
+  const std::string file = name_or_path + "/workload.json";
+  return parse_workload(read_file(file), file, parameters, name_or_path);
 }
 
 std::vector<std::string> workload_names() {

@@ -12,6 +12,7 @@
 
 #include "clam/problem.hpp"
 #include "clam/tensor.hpp"
+#include "model.hpp"
 
 namespace clam {
 
@@ -44,7 +45,11 @@ struct Workload {
     Shape shape;
     std::string fill;     ///< how it is made up (graph_fill.hpp); empty: it is not
     double scale = 1;     ///< factor of what `fill` makes
-    std::string view_of;  ///< the tensor that begins with the same bytes in another shape; or empty
+    std::string view_of;  ///< the tensor whose bytes it has in another shape; or empty
+    std::int64_t first = 0;          ///< of a view: its first element there
+    std::vector<std::string> parts;  ///< its bytes are theirs, one behind the other; or empty
+    StoredTensor values;             ///< an input's, in the workload's folder
+    StoredTensor recorded;           ///< what another program computed for it
   };
 
   std::string name, title, about;
@@ -53,6 +58,7 @@ struct Workload {
   std::map<std::string, Tensor> tensors;
   std::vector<Column> columns;
   std::vector<Node> nodes;
+  ImportedModel model;  ///< what it was made from, if it was imported
 
   const Node* node(std::string_view wanted) const;  ///< nullptr when absent
   bool has_graph() const;
@@ -69,12 +75,13 @@ struct PublishedTime {
 std::optional<PublishedTime> published_time(const Workload& workload, const Workload::Node& node,
                                             const std::string& column);
 
-/// `name_or_path`: the name of an embedded workload, or the path of a file. `parameters` take the
-/// place of the file's own. Throws BadArgument naming the file, the node and the key.
+/// `name_or_path`: the name of an embedded workload, or the path of a file, or of a folder with
+/// workload.json. `parameters` take the place of the file's own. Throws BadArgument naming the
+/// file, the node and the key.
 Workload read_workload(const std::string& name_or_path, const Parameters& parameters = {});
-/// `origin` stands for the file in messages.
+/// `origin` stands for the file in messages; `folder` has the files of tensors, if there are any.
 Workload parse_workload(std::string_view json, const std::string& origin,
-                        const Parameters& parameters = {});
+                        const Parameters& parameters = {}, const std::string& folder = "");
 
 /// Names of the embedded workloads, sorted.
 std::vector<std::string> workload_names();

@@ -15,6 +15,8 @@
 namespace clam {
 namespace {
 
+constexpr std::int64_t kAlignment = 128;
+
 std::int64_t bytes_of(const Graph::Tensor& tensor) {
   return count(tensor.shape) * size_of(tensor.dtype);
 }
@@ -51,7 +53,7 @@ TEST(graph_pass, no_tensor_is_overwritten_before_its_last_reader) {
                           make_graph(read_workload("lightglue-192-fused"))};
   for (const Graph& graph : graphs) {
     SCOPED_TRACE(graph.name);
-    const SharedBuffers shared = share_buffers(graph);
+    const SharedBuffers shared = share_buffers(graph, places(graph, kAlignment));
     EXPECT_EQ(first_overwritten(graph, shared), "");
     for (const auto& [name, buffer] : shared.of) {
       EXPECT_GE(shared.bytes.at(buffer), bytes_of(graph.tensors.at(name))) << name;
@@ -61,7 +63,7 @@ TEST(graph_pass, no_tensor_is_overwritten_before_its_last_reader) {
 
 TEST(graph_pass, the_look_at_overwritten_tensors_finds_one) {
   const Graph graph = make_graph(parse_workload(test::tiny_graph().dump(), "tiny"));
-  SharedBuffers shared = share_buffers(graph);
+  SharedBuffers shared = share_buffers(graph, places(graph, kAlignment));
   shared.of.at("weights") = shared.of.at("projected");
   EXPECT_EQ(first_overwritten(graph, shared), "softmax reads scores");
 }
@@ -71,7 +73,7 @@ TEST(graph_pass, models_need_a_fraction_of_their_tensors_memory) {
                                                    {"lightglue-192-fused", 0.1}};
   for (const auto& [name, share] : models) {
     const Graph graph = make_graph(read_workload(name));
-    const SharedBuffers shared = share_buffers(graph);
+    const SharedBuffers shared = share_buffers(graph, places(graph, kAlignment));
     EXPECT_LT(double(shared.total()), share * double(apart(graph, shared)))
         << name << ": " << shared.total() << " of " << apart(graph, shared);
   }

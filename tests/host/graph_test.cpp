@@ -98,7 +98,7 @@ struct Damage {
 };
 
 const Damage kDamages[] = {
-    {"tiny: node 'distance': it reads 'flat' of node 'softmax', which waits for it: a cycle",
+    {"tiny: node 'distance': it reads 'weights' of node 'softmax', which waits for it: a cycle",
      [](json& w) {
        w["nodes"][2]["inputs"]["x"] = "distances";
        w["tensors"].erase("x");
@@ -157,7 +157,7 @@ const Damage kDamages[] = {
      }},
     {"tiny.json: node '../project': name has '../project'; a name is of letters, digits",
      [](json& w) { w["nodes"][2]["name"] = "../project"; }},
-    {"tiny: node 'project': it makes 'projected', which has fill or view_of too",
+    {"tiny: node 'project': it makes 'projected', which has fill, view_of, parts or values too",
      [](json& w) {
        w["tensors"]["projected"] = {{"shape", {24, 40}}, {"fill", "ones"}};
      }},

@@ -182,7 +182,7 @@ TEST(workload, unknown_name_lists_the_names) {
                  "unknown workload 'lightglue'; there is bert-base-128 conv1x1-348-2084 dcmt "
                  "lightglue-192 lightglue-192-folded lightglue-192-fused mobilenetv2 resnet50 "
                  "squeezenet1.1 ssd512-mobilenet1.0-voc ssd512-mobilenet1.0-voc-image yolov8n, or "
-                 "give a file's path");
+                 "give the path of a file or folder");
   }
 }
 

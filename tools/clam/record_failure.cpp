@@ -100,7 +100,7 @@ void record_failures(Cli& cli, const VerifyRequest& request, const std::vector<V
       failure.problem = verdict.problem;
       failure.variant = verdict.result ? verdict.result->variant : "";
       failure.inputs =
-          inputs_of(graph->graph(), node, run->chained() ? run->device : run->reference);
+          inputs_of(graph->graph(), node, run->chained ? run->device : run->reference);
       record_failure(cli, request.record_failures, failure);
     }
   }

@@ -228,7 +228,8 @@ int run_verify(Cli& cli, const VerifyRequest& request) {
                     request.gpu.empty() ? nullptr : &device);
   }
   const Totals totals(rows, graph);
-  cli.out.line(totals.text());
+  const std::string unsupported = graph ? graph->unsupported() : "";
+  cli.out.line(totals.text() + (unsupported.empty() ? "" : "; " + unsupported));
   cli.out.json(report(session, request, rows, graph));
   return totals.code();
 }
@@ -256,7 +257,8 @@ void add_verify(CLI::App& app, Cli& cli) {
   sub->add_option("problem", request->words, "problem lines, each in quotes");
   sub->add_flag("--all", request->all,
                 "verify every case of every op, in every dtype of the device");
-  sub->add_option("--workload", request->workload, "the layers of a model: a name or a file");
+  sub->add_option("--workload", request->workload,
+                  "the layers of a model: a name, a file or a folder");
   sub->add_option("--set", *sets,
                   "data set to use (default: all); or NAME=VALUE, a parameter of the workload")
       ->allow_extra_args(false);
@@ -268,6 +270,13 @@ void add_verify(CLI::App& app, Cli& cli) {
       ->allow_extra_args(false);
   sub->add_option("--tensors", request->tensors,
                   "folder of NAME.npy files for the inputs of the graph (default: generated)");
+  sub->add_option("--oracle", request->oracle,
+                  "references, or recorded: what the program that made the workload's folder has "
+                  "computed (default: both, where there are both)");
+  sub->add_option("--recorded-rms", request->recorded_share,
+                  "rms error that is allowed against what is recorded, as a share of its rms "
+                  "(default 1e-4; of f16 1e-2)")
+      ->check(CLI::PositiveNumber);
   sub->add_option("--dump", request->dump, "write the tensors of the graph to this folder");
   sub->add_option("--variant", request->variant, "variant to run, or all (default: the preferred)");
   sub->add_option("--gpu", request->gpu,

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -17,8 +18,6 @@ namespace {
 
 constexpr double kHighCosine = 0.99;
 
-constexpr const char* kIsolated =
-    "graph, isolated: each node on the references' inputs, under its bound, with two seeds\n";
 constexpr const char* kChained =
     "graph, chained: each node on what the device made before.\n"
     "  own: compared with the reference of the same inputs, under its bound (exact: bit for bit)\n"
@@ -30,7 +29,8 @@ void refuse_options(const VerifyRequest& request) {
   const std::pair<const char*, bool> options[] = {{"--mode", !request.mode.empty()},
                                                   {"--on-cpu", !request.on_cpu.empty()},
                                                   {"--tensors", !request.tensors.empty()},
-                                                  {"--dump", !request.dump.empty()}};
+                                                  {"--dump", !request.dump.empty()},
+                                                  {"--oracle", !request.oracle.empty()}};
   for (const auto& [option, given] : options) {
     if (!given) continue;
     throw BadArgument(
@@ -39,6 +39,27 @@ void refuse_options(const VerifyRequest& request) {
                     option));
   }
 }
+
+/// Both oracles where tensors are recorded. Throws BadArgument for one that is not there.
+Oracles oracles_of(const VerifyRequest& request, const Graph& graph) {
+  const bool recorded = std::any_of(graph.tensors.begin(), graph.tensors.end(),
+                                    [](const auto& each) { return each.second.recorded.exists(); });
+  if (request.oracle.empty()) return {true, recorded, request.recorded_share};
+  if (request.oracle != "references" && request.oracle != "recorded") {
+    throw BadArgument(
+        fmt::format("--oracle is {}; it may be references or recorded", in_quotes(request.oracle)));
+  }
+  const bool by_recorded = request.oracle == "recorded";
+  if (by_recorded && !recorded) {
+    throw BadArgument(
+        "--oracle recorded: this workload has no recorded tensors; "
+        "tools/import-onnx makes folders that have them");
+  }
+  return {!by_recorded, by_recorded, request.recorded_share};
+}
+
+/// Of the errors, as a share of what is recorded.
+double relative_rms(const Verdict& verdict) { return std::pow(10, -verdict.snr_db / 20); }
 
 /// The output to show in the node's line: one that failed, else the nearest to its bound, else the
 /// largest.
@@ -76,10 +97,10 @@ std::string as_a_whole(const PassReport& whole) {
   constexpr double kMega = 1e-6;
   return fmt::format(
       "as a whole: {:.3f} ms by events, {:.3f} ms until the host knows, {} launches; {} tensors "
-      "share "
-      "{} buffers, {:.1f} MB (each in its own: {:.1f}){}\n",
+      "share {} buffers, {:.1f} MB (each in its own: {:.1f}){}{}\n",
       whole.best.ms, whole.best.wall_ms, whole.launches, whole.tensors, whole.buffers,
       kMega * double(whole.shared_bytes), kMega * double(whole.apart_bytes),
+      whole.copies ? fmt::format(", {} copies", whole.copies) : "",
       whole.pass() ? "; outputs the same, bit for bit" : "");
 }
 
@@ -87,6 +108,7 @@ nlohmann::json to_json(const PassReport& whole) {
   return {{"ms", whole.best.ms},
           {"wall_ms", whole.best.wall_ms},
           {"launches", whole.launches},
+          {"copies", whole.copies},
           {"tensors", whole.tensors},
           {"buffers", whole.buffers},
           {"shared_bytes", whole.shared_bytes},
@@ -110,6 +132,9 @@ std::string repeat_command(const Session& session, const VerifyRequest& request)
     words += fmt::format(" --set {}={}", name, value);
   }
   for (const std::string& node : request.on_cpu) words += " --on-cpu " + node;
+  if (!request.oracle.empty()) words += " --oracle " + request.oracle;
+  if (request.recorded_share > 0)
+    words += fmt::format(" --recorded-rms {}", request.recorded_share);
   if (!request.dtype.empty()) words += " --dtype " + request.dtype;
   if (!request.gpu.empty()) words += " --gpu " + request.gpu;
   if (!request.tensors.empty()) words += " --tensors " + shell_quoted(request.tensors);
@@ -135,9 +160,14 @@ std::optional<GraphCheck> GraphCheck::select(const VerifyRequest& request) {
   GraphCheck check;
   check.request_ = request;
   check.graph_ = make_graph(*workload, request.dtype);
+  check.unsupported_ = workload->model.unsupported_text();
   for (const std::string& node : request.on_cpu) check.graph_.node(node);
   check.inputs_ = graph_inputs(check.graph_, request.seed, request.tensors);
-  if (!request.chained()) {
+  check.oracles_ = oracles_of(request, check.graph_);
+  // Isolated, a second time with other inputs, where it is not files that say what they are.
+  const bool made_up = std::any_of(check.graph_.tensors.begin(), check.graph_.tensors.end(),
+                                   [](const auto& each) { return !each.second.fill.empty(); });
+  if (!request.chained() && made_up) {
     check.second_ = graph_inputs(check.graph_, request.seed + 1, request.tensors);
   }
   if (!request.dump.empty()) {
@@ -151,6 +181,7 @@ std::optional<GraphCheck> GraphCheck::select(const VerifyRequest& request) {
 void GraphCheck::run(Session& session, Output& out, const DeviceInfo* planned_for) {
   GraphOptions options;
   options.on_cpu = {request_.on_cpu.begin(), request_.on_cpu.end()};
+  options.oracles = oracles_;
   options.planned_for = planned_for;
   options.progress = [&out](const std::string& what) { out.progress("graph: " + what); };
   try {
@@ -170,13 +201,14 @@ void GraphCheck::run(Session& session, Output& out, const DeviceInfo* planned_fo
 
 void GraphCheck::dump() const {
   for (const auto& [name, tensor] : graph_.tensors) {
-    const auto made = run_.device.find(graph_.holder(name));
+    const auto made = run_.device.find(graph_.held(name));
     if (made == run_.device.end()) continue;
     const std::string path = request_.dump + "/" + name;
     write_npy(path + ".npy", reshaped(made->second, tensor.shape));
-    if (tensor.is_input()) continue;
-    write_npy(path + ".reference.npy",
-              reshaped(run_.reference.at(graph_.holder(name)), tensor.shape));
+    const auto reference = run_.reference.find(graph_.held(name));
+    if (graph_.tensors.at(graph_.holder(name)).is_input()) continue;
+    if (reference == run_.reference.end()) continue;
+    write_npy(path + ".reference.npy", reshaped(reference->second, tensor.shape));
   }
 }
 
@@ -188,14 +220,15 @@ std::vector<NodeVerdict> GraphCheck::nodes() const {
     const NodeResult& result = run_.nodes[verdicts.size() - 1];
     NodeVerdict& verdict = verdicts.back();
     verdict.result = &result;
-    verdict.reason = result.on_cpu()   ? ""
-                     : result.constant ? *result.constant
-                                       : result.own.reason();
-    verdict.status = result.on_cpu()             ? Status::on_cpu
-                     : result.constant           ? Status::constant
-                     : result.own.pass()         ? Status::pass
-                     : is_only_blind(result.own) ? Status::blind
-                                                 : Status::fail;
+    verdict.reason = result.on_cpu()    ? ""
+                     : result.constant  ? *result.constant
+                     : result.own_passes() ? result.unlike_recorded().value_or("")
+                                           : result.own.reason();
+    verdict.status = result.on_cpu()                                          ? Status::on_cpu
+                     : result.constant                                        ? Status::constant
+                     : result.pass()                                          ? Status::pass
+                     : is_only_blind(result.own) && !result.unlike_recorded() ? Status::blind
+                                                                              : Status::fail;
   }
   if (run_.whole && !run_.whole->pass()) {
     verdicts.push_back({"all nodes", graph_.name, Status::fail, *run_.whole->differs, nullptr});
@@ -223,15 +256,24 @@ std::string GraphCheck::percent_of_peak(const std::string& node, double ms) cons
   return fmt::format("{:.1f}", 100 * floor_ms(graph_.node(node).problem, *peak_) / ms);
 }
 
+/// What the lines of an isolated graph compare.
+std::string GraphCheck::isolated() const {
+  const char* inputs = oracles_.recorded ? "recorded" : "the references'";
+  return fmt::format("graph, isolated: each node on {} inputs{}{}\n", inputs,
+                     oracles_.references ? ", under its bound" : "",
+                     second_.empty() ? "" : ", with two seeds");
+}
+
 std::string GraphCheck::header() const {
   std::string text =
       fmt::format("{}{:<7} {:>8} {:>9} {:>9} {:>8} {:>9} {:>7} {:>9} {:>6} {:>9} ",
-                  request_.chained() ? kChained : kIsolated, "verdict", "of bound", "worst at",
+                  request_.chained() ? kChained : isolated(), "verdict", "of bound", "worst at",
                   "max abs", "max ulp", "rms", "snr dB", "bias", "over %", "nan/inf/-");
   text += fmt::format("{:>9} {:>9} {:>9} ", "variance", "of ref", "cosine");
   if (request_.chained()) {
     text += fmt::format("{:>9} {:>9} {:>6} ", "chain cos", "chain rms", "grown");
   }
+  if (oracles_.recorded) text += fmt::format("{:>9} {:>9} ", "rec. cos", "rec. rms");
   text += fmt::format("{:>8} ", "ms");
   if (peak_) text += fmt::format("{:>6} ", "% peak");
   return text + " node\n";
@@ -241,13 +283,21 @@ std::string GraphCheck::line(const Output& out, const NodeVerdict& node) const {
   std::string text = coloured(out, node.status, fmt::format("{:<7}", word(node.status))) + " ";
   if (!node.result) return text + fmt::format("{}: {}\n", node.node, node.problem);
   const NodeResult& result = *node.result;
-  const auto* output = shown(result.on_cpu() ? result.chain : result.own.outputs);
+  const auto* output = shown(result.on_cpu()              ? result.chain
+                             : result.own.outputs.empty() ? result.recorded
+                                                          : result.own.outputs);
   text +=
       output && !result.on_cpu() ? measures(output->second) : std::string(measures({}).size(), ' ');
   if (request_.chained()) {
-    const auto* chain = output ? &result.chain.at(output->first) : nullptr;
+    const auto* chain = output && !result.chain.empty() ? &result.chain.at(output->first) : nullptr;
     text += fmt::format("{:>9} {:>9} {:>6} ", chain ? fmt::format("{:.6f}", chain->cosine) : "-",
                         relative(result.grown()), relative(growth(node.node)));
+  }
+  if (oracles_.recorded) {
+    const auto* worst = shown(result.recorded);
+    text += worst ? fmt::format("{:>9.6f} {:>9} ", worst->second.cosine,
+                                relative(relative_rms(worst->second)))
+                  : fmt::format("{:>9} {:>9} ", "-", "-");
   }
   text += fmt::format("{:>8.3f} ", result.ms);
   if (peak_) text += fmt::format("{:>6} ", percent_of_peak(node.node, result.ms));
@@ -262,6 +312,9 @@ std::string GraphCheck::details(const Session& session, const NodeVerdict& node)
   if (node.result->own.fault) text += *node.result->own.fault + "\n";
   for (const auto& [name, verdict] : node.result->own.outputs) {
     if (!verdict.pass) text += name + ": " + to_text(verdict);
+  }
+  for (const auto& [name, verdict] : node.result->recorded) {
+    if (!verdict.pass) text += name + ", as recorded: " + to_text(verdict);
   }
   return indented(text + "repeat with: " + repeat_command(session, request_));
 }
@@ -304,6 +357,7 @@ nlohmann::json GraphCheck::json(const Session& session) const {
       line["two_inputs_one_output"] = result.constant.has_value();
       line["own"] = verdicts_json(result.own.outputs);
       line["chain"] = verdicts_json(result.chain);
+      line["recorded"] = verdicts_json(result.recorded);
       if (!result.chain.empty()) line["chain_rms"] = result.grown();
     }
     lines.push_back(line);
@@ -315,6 +369,7 @@ nlohmann::json GraphCheck::json(const Session& session) const {
                         {"nodes", lines},
                         {"repeat", repeat_command(session, request_)}};
   if (run_.whole) report["as_a_whole"] = to_json(*run_.whole);
+  if (!unsupported_.empty()) report["unsupported"] = unsupported_;
   return report;
 }
 

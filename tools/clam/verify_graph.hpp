@@ -33,6 +33,7 @@ class GraphCheck {
   static std::optional<GraphCheck> select(const VerifyRequest& request);
 
   const Graph& graph() const { return graph_; }
+  const std::string& unsupported() const { return unsupported_; }
   /// After run: what it left; null when the device could not run it.
   const GraphRun* result() const { return refused_ == Status::waiting ? &run_ : nullptr; }
   /// `planned_for` null: the device itself. What it cannot run becomes the verdict of every node.
@@ -43,6 +44,7 @@ class GraphCheck {
 
  private:
   std::string details(const Session& session, const NodeVerdict& node) const;
+  std::string isolated() const;
   std::string header() const;
   std::string line(const Output& out, const NodeVerdict& node) const;
   std::string percent_of_peak(const std::string& node, double ms) const;
@@ -51,6 +53,8 @@ class GraphCheck {
 
   VerifyRequest request_;
   Graph graph_;
+  Oracles oracles_;
+  std::string unsupported_;  ///< ImportedModel::unsupported_text
   Tensors inputs_, second_;
   GraphRun run_;
   std::optional<Peak> peak_;          ///< of the device that ran it

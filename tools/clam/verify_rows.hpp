@@ -30,6 +30,8 @@ struct VerifyRequest {
   std::string mode;  ///< "isolated", "chained"; empty: isolated, beside the nodes that stand alone
   std::vector<std::string> on_cpu;
   std::string tensors, dump;  ///< folders of .npy files
+  std::string oracle;         ///< "references", "recorded"; empty: both, as far as there are any
+  double recorded_share = 0;  ///< Oracles::recorded_share
 
   bool chained() const { return mode == "chained"; }
 };

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+#include "model.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "clam/error.hpp"
+#include "clam/kernels.hpp"
+#include "npy.hpp"
+#include "object_reader.hpp"
+#include "runtime/atomic_file.hpp"
+
+namespace clam {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kAgain = "the folder is damaged: import the model again";
+
+/// A name within the folder: nothing of it leads out.
+void check_file_name(const ObjectReader& reader, const std::string& name) {
+  const std::filesystem::path path(name);
+  const bool leads_out =
+      path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end();
+  if (leads_out || path.extension() != ".npy") {
+    reader.fail("file", fmt::format("is {}; it is a .npy file in the folder", in_quotes(name)));
+  }
+}
+
+ImportedModel::Node read_node(const json& value, const std::string& where) {
+  constexpr const char* kWords[] = {"mapped",   "fused",   "view",
+                                    "constant", "dropped", "unsupported"};
+  const ObjectReader reader(value, where);
+  reader.only({"name", "op", "became", "into", "why", "products"});
+  ImportedModel::Node node{
+      reader.text("name"), reader.text("op"), reader.text("became"), "", "", 0};
+  if (std::find(std::begin(kWords), std::end(kWords), node.became) == std::end(kWords)) {
+    reader.fail("became",
+                fmt::format("is {}; it may be {}", in_quotes(node.became), fmt::join(kWords, " ")));
+  }
+  if (reader.has("into")) node.into = reader.text("into");
+  if (reader.has("why")) node.why = reader.text("why");
+  if (reader.has("products")) node.products = reader.whole("products", 0);
+  return node;
+}
+
+}  // namespace
+
+StoredTensor read_stored_tensor(const json& value, const std::string& where,
+                                const std::string& folder) {
+  const ObjectReader reader(value, where);
+  reader.only({"file", "bytes", "xxh3"});
+  if (folder.empty()) reader.fail("file", "needs a folder: give the folder, not the file in it");
+  StoredTensor stored{reader.text("file"), reader.whole("bytes"), reader.text("xxh3")};
+  check_file_name(reader, stored.file);
+  stored.file = folder + "/" + stored.file;
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(stored.file, error);
+  if (error) {
+    throw BadArgument(fmt::format("{} is missing ({}); {}", stored.file, error.message(), kAgain));
+  }
+  if (bytes != static_cast<std::uintmax_t>(stored.bytes)) {
+    throw BadArgument(fmt::format("{} has {} bytes, workload.json says {}; {}", stored.file, bytes,
+                                  stored.bytes, kAgain));
+  }
+  return stored;
+}
+
+HostTensor load(const StoredTensor& stored, Dtype dtype, const Shape& shape) {
+  if (hash_text(read_file(stored.file)) != stored.xxh3) {
+    throw BadArgument(
+        fmt::format("{} does not have the hash that workload.json says; {}", stored.file, kAgain));
+  }
+  HostTensor values = read_npy(stored.file);
+  const bool whole = dtype == Dtype::i32;
+  if (values.shape() != shape || whole != (values.dtype() == Dtype::i32)) {
+    throw BadArgument(fmt::format("{} holds {}[{}], workload.json says {}[{}]; {}", stored.file,
+                                  name(values.dtype()), to_string(values.shape()), name(dtype),
+                                  to_string(shape), kAgain));
+  }
+  if (values.dtype() == dtype) return values;
+  HostTensor rounded(dtype, shape);
+  for (std::int64_t i = 0; i < rounded.size(); ++i) rounded.set(i, values.get(i));
+  return rounded;
+}
+
+std::int64_t ImportedModel::unsupported() const {
+  return std::count_if(nodes.begin(), nodes.end(), [](const Node& n) { return !n.is_supported(); });
+}
+
+std::string ImportedModel::unsupported_text() const {
+  if (unsupported() == 0) return "";
+  std::set<std::string> ops;
+  double products = 0, missing = 0;
+  for (const Node& node : nodes) {
+    products += double(node.products);
+    if (node.is_supported()) continue;
+    ops.insert(node.op);
+    missing += double(node.products);
+  }
+  return fmt::format(
+      "{} of {} nodes of {} not supported ({}; {:.3g} % of the multiply-adds), their recorded "
+      "outputs stand in",
+      unsupported(), nodes.size(), file, fmt::join(ops, " "),
+      products > 0 ? 100 * missing / products : 0.0);
+}
+
+ImportedModel read_model(const json& value, const std::string& where) {
+  const ObjectReader reader(value, where);
+  reader.only({"file", "opset", "producer", "onnxruntime", "inputs", "outputs", "names", "nodes"});
+  ImportedModel model;
+  model.file = reader.text("file");
+  model.opset = reader.whole("opset");
+  model.onnxruntime = reader.text("onnxruntime");
+  model.inputs = reader.names("inputs");
+  model.outputs = reader.names("outputs");
+  if (!reader.at("nodes").is_array()) reader.fail("nodes", "needs a list");
+  for (const json& node : reader.at("nodes")) {
+    model.nodes.push_back(
+        read_node(node, fmt::format("{}: node {} of the model", where, model.nodes.size())));
+  }
+  return model;
+}
+
+}  // namespace clam
