@@ -456,10 +456,11 @@ std::string type_text(Dtype dtype, const Shape& shape) {
   return fmt::format("{}[{}]", name(dtype), to_string(shape));
 }
 
-Tensors graph_inputs(const Graph& graph, std::uint64_t seed, const std::string& folder) {
-  Tensors inputs;
+Tensors graph_inputs(const Graph& graph, std::uint64_t seed, const std::string& folder,
+                     const Tensors& given) {
+  Tensors inputs = given;
   for (const auto& [name, tensor] : graph.tensors) {
-    if (!tensor.is_input() || graph.reader(name).empty()) continue;
+    if (!tensor.is_input() || graph.reader(name).empty() || inputs.count(name)) continue;
     inputs.emplace(name, input(graph, name, seed, folder));
   }
   move_all(graph, graph.moves, inputs);

@@ -70,9 +70,11 @@ Graph make_graph(const Workload& workload, const std::string& dtype = "");
 /// "f32[1x6132x21]"
 std::string type_text(Dtype dtype, const Shape& shape);
 
-/// The graph's inputs: made up from `seed`, and read from `folder`/NAME.npy where that exists.
-/// Throws BadArgument for a file that is missing or holds something else.
-Tensors graph_inputs(const Graph& graph, std::uint64_t seed, const std::string& folder = "");
+/// The graph's inputs: those of `given`; else read from `folder`/NAME.npy where that exists, or
+/// from the workload's own folder; else made up from `seed`. Throws BadArgument for a file that is
+/// missing or holds something else.
+Tensors graph_inputs(const Graph& graph, std::uint64_t seed, const std::string& folder = "",
+                     const Tensors& given = {});
 
 /// The same bytes under another shape of as many elements, or the first of them.
 HostTensor reshaped(const HostTensor& tensor, const Shape& shape);

@@ -14,9 +14,11 @@
 #include "check/verify.hpp"
 #include "clam/error.hpp"
 #include "clam/planner.hpp"
+#include "run_graph.hpp"
 #include "run_job.hpp"
 #include "runtime/atomic_file.hpp"
 #include "session.hpp"
+#include "tensor_summary.hpp"
 
 namespace clam::cli {
 namespace {
@@ -145,36 +147,6 @@ struct Outcome {
   bool good() const { return !trespass && (!check || check->pass()); }
 };
 
-/// What is in an output, for people who gave no file for it.
-struct Summary {
-  double least = INFINITY, most = -INFINITY, sum = 0;
-  std::int64_t finite = 0, not_finite = 0, unwritten = 0;
-
-  explicit Summary(const HostTensor& tensor) {
-    for (std::int64_t i = 0; i < tensor.size(); ++i) {
-      const double value = tensor.get(i);
-      unwritten += tensor.bits(i) == poison_bits(tensor.dtype(), kIteration);
-      if (!std::isfinite(value)) {
-        ++not_finite;
-        continue;
-      }
-      ++finite;
-      sum += value;
-      least = std::min(least, value);
-      most = std::max(most, value);
-    }
-  }
-  double mean() const { return sum / static_cast<double>(finite); }
-  std::string text() const {
-    std::string text = finite
-                           ? fmt::format("min {:.6g}, mean {:.6g}, max {:.6g}", least, mean(), most)
-                           : "no finite element";
-    if (not_finite) text += fmt::format(", {} NaN or inf", not_finite);
-    if (unwritten) text += fmt::format(", {} never written", unwritten);
-    return text;
-  }
-};
-
 /// Nanoseconds of a launch; 0 when the driver's stamps are in no order.
 std::uint64_t duration(const LaunchTime& time) {
   return time.ended > time.started ? time.ended - time.started : 0;
@@ -211,7 +183,7 @@ void print(Output& out, const Session& session, const RunJob& job, const Outcome
   for (const auto& [tensor, values] : outcome.outputs) {
     const auto file = job.out_files.find(tensor);
     out.text(fmt::format("{} {}[{}]: {}{}\n", tensor, name(values.dtype()),
-                         to_string(values.shape()), Summary(values).text(),
+                         to_string(values.shape()), Summary(values, kIteration).text(),
                          file == job.out_files.end() ? "" : " -> " + file->second));
   }
   if (!outcome.check) return;
@@ -223,7 +195,7 @@ void print(Output& out, const Session& session, const RunJob& job, const Outcome
 }
 
 json output_json(const std::string& tensor, const HostTensor& values, const RunJob& job) {
-  const Summary summary(values);
+  const Summary summary(values, kIteration);
   const auto file = job.out_files.find(tensor);
   return {{"name", tensor},
           {"dtype", name(values.dtype())},
@@ -257,6 +229,7 @@ json report(Session& session, const RunJob& job, const Outcome& outcome) {
 }
 
 int run(Cli& cli, const RunRequest& request) {
+  if (!request.workload.empty()) return run_graph(cli, request);
   const RunJob job = make_job(request);
   for (const std::string& phrase : job.assumed) cli.out.note("assumed: " + phrase);
   for (const auto& [tensor, file] : job.out_files) require_writable(file);
@@ -279,11 +252,14 @@ int run(Cli& cli, const RunRequest& request) {
 
 void add_run(CLI::App& app, Cli& cli) {
   auto request = std::make_shared<RunRequest>();
-  CLI::App* sub = app.add_subcommand("run", "run a problem, or a plan, on your own tensors");
+  CLI::App* sub = app.add_subcommand("run", "run a problem, a plan or a model on your own tensors");
   sub->add_option("problem", request->words,
                   "a problem line; without a dtype, that of the --in tensors is taken");
   sub->add_option("--plan", request->plan_file,
                   "run this plan (JSON) with the .cl files beside it");
+  sub->add_option("--workload", request->workload,
+                  "run the graph of this workload: a name, a file or a folder");
+  sub->add_option("--dtype", request->dtype, "run the workload in this dtype");
   sub->add_option("--in", request->in, "NAME=FILE.npy, an input; may be given many times");
   sub->add_option("--out", request->out, "NAME=FILE.npy, an output to keep");
   sub->add_option("--fill", request->fill, "data set for the inputs that --in does not give");
