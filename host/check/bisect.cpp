@@ -123,6 +123,7 @@ std::vector<Attempt> all_attempts(Runtime& runtime, const Problem& problem,
   const Dtype own = problem.dtype();
   std::vector<Attempt> attempts;
   for (const Dtype dtype : {own, own == Dtype::f32 ? Dtype::f16 : Dtype::f32}) {
+    if (own == Dtype::i32 && dtype != own) continue;  // floats would be other bits
     try {
       try_variants(runtime, problem.with("dtype", name(dtype)), inputs, attempts);
     } catch (const BadArgument& error) {  // a half accumulator is of f16 alone
@@ -188,7 +189,10 @@ std::string Culprit::sentence() const {
   }
   text += deterministic() ? ", with the same bits every time"
                           : fmt::format(", with {} different results", distinct);
-  for (const Dtype dtype : {Dtype::f32, Dtype::f16}) text += "; " + variants_text(*this, dtype);
+  for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::i32}) {
+    const bool is_i32 = !attempts.empty() && attempts.front().dtype == Dtype::i32;
+    if ((dtype == Dtype::i32) == is_i32) text += "; " + variants_text(*this, dtype);
+  }
   if (also.empty()) return text + ". No other node is wrong.";
   text += ". Also wrong:";
   for (const std::string& each : also) text += " " + each;

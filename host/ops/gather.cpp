@@ -26,7 +26,7 @@ void check(const Problem& problem, std::map<std::string, std::string, std::less<
 }
 
 std::vector<Field> fields() {
-  return {shape("shape", "extents of src"), dtype_field(),
+  return {shape("shape", "extents of src"), moved_dtype_field(),
           integer("axis", "along which slices are gathered; negative ones count from the end", "0",
                   -kMostAxes, kMostAxes - 1),
           extent("count", "slices of dst: indices")};

@@ -138,6 +138,24 @@ std::string canonical_axes(const Schema& schema, const Field& field, std::string
   return std::string(text);
 }
 
+/// Whole numbers between commas.
+std::string canonical_integers(const Schema& schema, const Field& field, std::string_view text) {
+  constexpr int kMostIntegers = 8;
+  std::string canonical;
+  int integers = 0;
+  for (std::size_t at = 0; at <= text.size(); ++integers) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    if (integers == kMostIntegers) {
+      bad_value(schema, field, text,
+                fmt::format("needs 1 to {} whole numbers, like 0,9,-2", kMostIntegers));
+    }
+    canonical += (canonical.empty() ? "" : ",") +
+                 canonical_integer(schema, field, text.substr(at, end - at));
+    at = end + 1;
+  }
+  return canonical;
+}
+
 std::string canonical(const Schema& schema, const Field& field, std::string_view text) {
   switch (field.kind) {
     case Field::Kind::extent:
@@ -157,6 +175,8 @@ std::string canonical(const Schema& schema, const Field& field, std::string_view
       return canonical_numbers(schema, field, text);
     case Field::Kind::axes:
       return canonical_axes(schema, field, text);
+    case Field::Kind::integers:
+      return canonical_integers(schema, field, text);
   }
   throw std::logic_error("unknown kind of field");
 }
@@ -191,9 +211,20 @@ Field numbers(std::string name, std::string about, std::string fallback) {
 Field axes(std::string name, std::string about, std::string fallback) {
   return {std::move(name), Field::Kind::axes, std::move(fallback), std::move(about), {}};
 }
+Field integers(std::string name, std::string about, std::string fallback, std::int64_t min,
+               std::int64_t max) {
+  return {
+      std::move(name), Field::Kind::integers, std::move(fallback), std::move(about), {}, min, max};
+}
 Field dtype_field() {
   Field field = choice("dtype", "how tensors are stored", {"f32", "f16"}, "");
   field.always_written = true;
+  return field;
+}
+
+Field moved_dtype_field() {
+  Field field = dtype_field();
+  field.choices.push_back("i32");
   return field;
 }
 
@@ -295,6 +326,7 @@ nlohmann::json Problem::to_json() const {
       case Field::Kind::shape:
       case Field::Kind::numbers:
       case Field::Kind::axes:
+      case Field::Kind::integers:
         json[field.name] = text;
     }
   }
@@ -356,6 +388,14 @@ std::vector<int> Problem::axes(std::string_view field) const {
   std::vector<int> axes;
   for (std::size_t at = 0; at < text.size(); at += 2) axes.push_back(text[at] - '0');
   return axes;
+}
+std::vector<int> Problem::integers(std::string_view field) const {
+  const std::string& text = value(field, Field::Kind::integers);
+  std::vector<int> integers;
+  for (std::size_t at = 0; at <= text.size(); at = std::min(text.find(',', at), text.size()) + 1) {
+    integers.push_back(std::stoi(text.substr(at)));
+  }
+  return integers;
 }
 Dtype Problem::dtype() const { return parse_dtype(choice("dtype")); }
 

@@ -40,6 +40,10 @@ std::string random_value(const Field& field, std::mt19937_64& random) {
       const char* lists[] = {"1", "0.1x0.1x0.2x0.2", "-1x0.5", "1e-05x3e+10", "inf", "-0x0x0x0"};
       return lists[below(6)];
     }
+    case Field::Kind::integers: {
+      const char* lists[] = {"0", "1", "1,0", "0,1", "2,0,1", "-1,2", "1,1,1", "3", "0,2147483647"};
+      return lists[below(9)];
+    }
     case Field::Kind::axes: {
       const char* orders[] = {"0", "1-0", "0-2-1", "2-1-0", "0-1-2", "3-0-2-1", "0-2-1-3"};
       return orders[below(7)];
@@ -60,7 +64,7 @@ TEST(problem, text_and_json_round_trip) {
   const int most = test::is_weekly() ? 1000 : 300;
   for (const Op* op : all_ops()) {
     int accepted = 0;
-    for (int i = 0; i < 20000 && accepted < most; ++i) {
+    for (int i = 0; i < 60000 && accepted < most; ++i) {
       std::string line = op->name;
       for (const Field& field : op->fields) {
         const std::string value = random_value(field, random);

@@ -84,6 +84,10 @@ TEST_F(gather_device, an_index_that_names_no_slice_is_clamped) {
   }
 }
 
+TEST_F(gather_device, integers_are_gathered_too) {
+  expect_all_sets_pass(OpDevice::parse("gather shape=3x9x8 axis=1 count=5", "i32"));
+}
+
 TEST_F(gather_device, verify_refuses_such_an_index) {
   const DataSet bad{"bad", Check::exact, "an index past the last slice",
                     [](const Problem& problem, std::uint64_t seed, Tensors& inputs) {

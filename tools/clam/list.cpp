@@ -15,8 +15,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr Words<8> kFieldKindWords{"extent", "integer", "number",  "flag",
-                                   "choice", "shape",   "numbers", "axes"};
+constexpr Words<9> kFieldKindWords{"extent", "integer", "number", "flag",    "choice",
+                                   "shape",  "numbers", "axes",   "integers"};
 
 const char* kind_name(Field::Kind kind) { return word_of(kFieldKindWords, kind); }
 
@@ -85,7 +85,8 @@ json field_json(const Field& field) {
   json result{{"name", field.name}, {"kind", kind_name(field.kind)}, {"about", field.about}};
   if (!field.fallback.empty()) result["default"] = field.fallback;
   if (!field.choices.empty()) result["choices"] = field.choices;
-  if (field.kind == Field::Kind::integer) result["min"] = field.min, result["max"] = field.max;
+  if (field.kind == Field::Kind::integer || field.kind == Field::Kind::integers)
+    result["min"] = field.min, result["max"] = field.max;
   return result;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "run_job.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
@@ -46,6 +46,13 @@ Problem in_any_dtype(const std::string& line) {
   }
 }
 
+std::vector<std::string> dtypes_of(const Schema& schema) {
+  for (const Field& field : schema.fields) {
+    if (field.name == "dtype") return field.choices;
+  }
+  return {};
+}
+
 /// A line without a dtype, with that of the given tensors; without any that has it, as it is.
 std::string with_given_dtype(const std::string& line, const std::vector<std::string>& in,
                              std::vector<std::string>& assumed) {
@@ -58,11 +65,12 @@ std::string with_given_dtype(const std::string& line, const std::vector<std::str
     const auto file = files.find(spec.name);
     if (file == files.end() || spec.dtype != any.dtype()) continue;  // indices are i32 always
     const Dtype own = read_npy(file->second).dtype();
-    if (own != Dtype::f32 && own != Dtype::f16) {
-      throw BadArgument(
-          fmt::format("{}: {} holds {}, but {} takes f32 or f16; convert it first, as "
-                      "with NumPy's astype",
-                      spec.name, file->second, name(own), any.schema().name));
+    const std::vector<std::string> taken = dtypes_of(any.schema());
+    if (std::find(taken.begin(), taken.end(), name(own)) == taken.end()) {
+      throw BadArgument(fmt::format(
+          "{}: {} holds {}, but {} takes {}; convert it first, as "
+          "with NumPy's astype",
+          spec.name, file->second, name(own), any.schema().name, fmt::join(taken, " or ")));
     }
     if (dtype && own != *dtype) {
       throw BadArgument(

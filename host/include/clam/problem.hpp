@@ -23,21 +23,22 @@ class Problem;
 /// One word of an op's Problem line.
 struct Field {
   enum class Kind {
-    extent,   ///< int >= 1
-    integer,  ///< int in [min, max]
-    number,   ///< float; inf and -inf allowed, nan not
-    flag,     ///< present or absent
-    choice,   ///< one of `choices`
-    shape,    ///< extents >= 1, "4x192x192"; or "none" if that is the default
-    numbers,  ///< floats, as for `number`: "0.1x0.1x0.2x0.2"
-    axes,     ///< 0 to n-1 in any order, "0-2-1"
+    extent,    ///< int >= 1
+    integer,   ///< int in [min, max]
+    number,    ///< float; inf and -inf allowed, nan not
+    flag,      ///< present or absent
+    choice,    ///< one of `choices`
+    shape,     ///< extents >= 1, "4x192x192"; or "none" if that is the default
+    numbers,   ///< floats, as for `number`: "0.1x0.1x0.2x0.2"
+    axes,      ///< 0 to n-1 in any order, "0-2-1"
+    integers,  ///< ints in [min, max], "0,9,-2"
   };
   std::string name;
   Kind kind;
   std::string fallback;              ///< canonical text of the default; empty: it must be given
   std::string about;                 ///< one phrase for people
   std::vector<std::string> choices;  ///< for Kind::choice
-  std::int64_t min = -1, max = 2147483647;  ///< for Kind::integer
+  std::int64_t min = -1, max = 2147483647;  ///< for Kind::integer and Kind::integers
   bool always_written = false;              ///< printed also if it has its default (dtype)
 };
 
@@ -53,7 +54,10 @@ Field choice(std::string name, std::string about, std::vector<std::string> choic
 Field shape(std::string name, std::string about, std::string fallback = "");
 Field numbers(std::string name, std::string about, std::string fallback);
 Field axes(std::string name, std::string about, std::string fallback = "");
+Field integers(std::string name, std::string about, std::string fallback, std::int64_t min,
+               std::int64_t max = 2147483647);
 Field dtype_field();  ///< dtype=f32|f16, always written
+Field moved_dtype_field();  ///< dtype=f32|f16|i32, of ops that only move elements
 
 /// The words of an op's Problem line, and the tensors that they ask for.
 struct Schema {
@@ -95,6 +99,7 @@ class Problem {
   std::vector<std::int64_t> shape(std::string_view field) const;  ///< "none" is empty
   std::vector<float> numbers(std::string_view field) const;
   std::vector<int> axes(std::string_view field) const;
+  std::vector<int> integers(std::string_view field) const;
   Dtype dtype() const;
 
   /// A copy with one field changed. It is checked like a parsed Problem.

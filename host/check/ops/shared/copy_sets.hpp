@@ -13,32 +13,32 @@ namespace clam {
 
 namespace copy_data {
 
-/// Every float input of `inputs` gets the bits of value(random, i).
+/// Every input of `inputs` in `dtype` gets the bits of value(random, i).
 template <typename Value>
-void fill(std::uint64_t seed, Tensors& inputs, const Value& value) {
+void fill(Dtype dtype, std::uint64_t seed, Tensors& inputs, const Value& value) {
   Random random(seed);
   for (auto& [name, tensor] : inputs) {
-    if (tensor.dtype() == Dtype::i32) continue;
-    const std::uint32_t mask = tensor.dtype() == Dtype::f16 ? 0xFFFF : 0xFFFFFFFF;
+    if (tensor.dtype() != dtype) continue;
+    const std::uint32_t mask = dtype == Dtype::f16 ? 0xFFFF : 0xFFFFFFFF;
     for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set_bits(i, value(random, i) & mask);
   }
 }
 
 inline void nothing(const Problem&, std::uint64_t, Tensors&) {}
 
-/// `rest` fills the inputs that are no floats.
+/// `rest` fills the inputs that are not moved, such as indices.
 template <void (*rest)(const Problem&, std::uint64_t seed, Tensors&) = nothing>
 std::vector<DataSet> sets() {
   return {{"bits", Check::exact, "any bits, NaN and denormals among them",
            [](const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-             fill(seed, inputs, [](Random& random, std::int64_t) {
+             fill(problem.dtype(), seed, inputs, [](Random& random, std::int64_t) {
                return static_cast<std::uint32_t>(random.bits());
              });
              rest(problem, seed, inputs);
            }},
           {"numbered", Check::exact, "element i has the bits of i: a wrong place shows",
            [](const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-             fill(seed, inputs,
+             fill(problem.dtype(), seed, inputs,
                   [](Random&, std::int64_t i) { return static_cast<std::uint32_t>(i); });
              rest(problem, seed, inputs);
            }}};

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#include "per_axis.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace clam {
+
+std::vector<int> per_axis(const Problem& problem, const char* field, std::size_t axes) {
+  std::vector<int> numbers = problem.integers(field);
+  if (numbers.size() == 1) numbers.resize(axes, numbers.front());
+  return numbers;
+}
+
+void unite_axes(const Problem& problem, Schema::Values& values, const char* field,
+                std::size_t axes) {
+  const std::vector<int> numbers = per_axis(problem, field, axes);
+  if (numbers.size() != axes) {
+    bad_field(problem, field, fmt::format("needs a number for each of the {} axes", axes));
+  }
+  const bool differ =
+      std::adjacent_find(numbers.begin(), numbers.end(), std::not_equal_to<>()) != numbers.end();
+  if (!differ) values[field] = std::to_string(numbers.front());
+}
+
+}  // namespace clam

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// per_axis.hpp - words of a problem that have a number for each axis of its shape; a single number
+// stands for all of them.
+#pragma once
+
+#include <vector>
+
+#include "clam/problem.hpp"
+
+namespace clam {
+
+/// The field's number for each of the axes.
+std::vector<int> per_axis(const Problem& problem, const char* field, std::size_t axes);
+
+/// Throws BadArgument where the field has not as many numbers as there are axes. Numbers that are
+/// all alike become the one that stands for them.
+void unite_axes(const Problem& problem, Schema::Values& values, const char* field,
+                std::size_t axes);
+
+}  // namespace clam
