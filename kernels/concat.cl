@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// concat.cl - dst = a and b, one behind the other along an axis
+// concat.cl - dst = a, b, c and d, one behind the other along an axis
 //
-//   dst[row] = a[row], b[row]
+//   dst[row] = a[row], b[row] and, where they are there, c[row], d[row]
 //
 // A row is of the extents before the axis; its elements are those along the axis and behind it.
 //
@@ -9,7 +9,7 @@
 //
 // Elements are moved as integers, so every bit stays. Builds alone, as is (float) or with
 // -DCLAM_F16 (half: ushort in place of uint). Every byte offset fits an int. Buffers start on
-// multiples of 16 bytes, as OpenCL's do. dst is neither a nor b.
+// multiples of 16 bytes, as OpenCL's do. dst is no input.
 //
 //@define CLAM_F16     off                            elements are halves
 //@define CONCAT_UNIT  1 {1,2,4,8}                    elements that an item moves
@@ -87,4 +87,33 @@ __kernel __attribute__((reqd_work_group_size(CONCAT_LX, CONCAT_LY, 1))) void con
   } else {
     AT(Unit, dst, to) = FROM(Unit, b, (row * nb + i - na) * SIZE);
   }
+}
+
+// The same of three inputs or four.
+//@kernel concat_four
+//@arg    0 a    in  T[rows*na]
+//@arg    1 b    in  T[rows*nb]
+//@arg    2 c    in  T[rows*nc]
+//@arg    3 d    in  T[rows*nd]
+//@arg    4 dst  out T[rows*(na+nb+nc+nd)]
+//@arg    5 rows int
+//@arg    6 na   int                        elements of a row of a
+//@arg    7 nb   int                        of b
+//@arg    8 nc   int                        of c
+//@arg    9 nd   int                        of d; 0: there is none
+//@null   d if nd==0
+//@global ceil((na+nb+nc+nd)/CONCAT_UNIT/CONCAT_LX)*CONCAT_LX, ceil(rows/CONCAT_LY)*CONCAT_LY
+//@local  CONCAT_LX, CONCAT_LY
+//@needs  rows >= 1, na >= 1, nb >= 1, nc >= 1, nd >= 0, na % CONCAT_UNIT == 0
+//@needs  nb % CONCAT_UNIT == 0, nc % CONCAT_UNIT == 0, nd % CONCAT_UNIT == 0
+__kernel __attribute__((reqd_work_group_size(CONCAT_LX, CONCAT_LY, 1))) void concat_four(
+    __global const T* a, __global const T* b, __global const T* c, __global const T* d,
+    __global T* dst, int rows, int na, int nb, int nc, int nd) {
+  const int i = get_global_id(0) * UNIT, row = get_global_id(1), ab = na + nb, abc = ab + nc;
+  if (i >= abc + nd || row >= rows) return;
+  __global const T* src = i < na ? a : i < ab ? b : i < abc ? c : d;
+  const int width = i < na ? na : i < ab ? nb : i < abc ? nc : nd;
+  const int first = i < na ? 0 : i < ab ? na : i < abc ? ab : abc;
+  const uint to = (row * (abc + nd) + i) * SIZE;
+  AT(Unit, dst, to) = FROM(Unit, src, (uint)(row * width + i - first) * SIZE);
 }

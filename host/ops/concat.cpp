@@ -5,6 +5,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "clam/error.hpp"
 #include "ops/shared/geometry.hpp"
@@ -16,70 +18,111 @@ namespace {
 
 constexpr int kAcross = 64;  ///< items side by side along a row at most
 constexpr int kMostAxes = 8;
+constexpr const char* kInputs[] = {"a", "b", "c", "d"};
+
+std::string field_of(const char* input) { return std::string("shape_") + input; }
+
+/// The shapes of the inputs that there are.
+std::vector<Shape> shapes_of(const Problem& problem) {
+  std::vector<Shape> shapes;
+  for (const char* input : kInputs) shapes.push_back(problem.shape(field_of(input)));
+  while (shapes.back().empty()) shapes.pop_back();
+  return shapes;
+}
 
 void check(const Problem& problem, std::map<std::string, std::string, std::less<>>& values) {
-  const Shape a = problem.shape("shape_a"), b = problem.shape("shape_b");
+  const std::vector<Shape> shapes = shapes_of(problem);
+  const Shape& a = shapes.front();
   const int axes = static_cast<int>(a.size()), axis = problem.integer("axis");
   if (axis < -axes || axis >= axes) {
     bad_field(problem, "axis", fmt::format("needs {} to {}", -axes, axes - 1));
   }
   const int positive = axis < 0 ? axis + axes : axis;
-  bool alike = a.size() == b.size();
-  for (std::size_t i = 0; alike && i < a.size(); ++i) {
-    alike = a[i] == b[i] || i == static_cast<std::size_t>(positive);
+  for (std::size_t input = 1; input < shapes.size(); ++input) {
+    Shape alike = shapes[input];
+    if (alike.size() == a.size()) alike[positive] = a[positive];
+    if (alike == a) continue;
+    bad_field(
+        problem, field_of(kInputs[input]),
+        alike.empty() ? "shape_d needs it" : "needs the extents of shape_a but along the axis");
   }
-  if (!alike) bad_field(problem, "shape_b", "needs the extents of shape_a but along the axis");
   values["axis"] = std::to_string(positive);
 }
 
 std::vector<Field> fields() {
-  return {integer("axis", "along which b follows a; negative ones count from the end", "",
+  return {integer("axis", "along which one follows the other; negative ones count from the end", "",
                   -kMostAxes, kMostAxes - 1),
-          shape("shape_a", "extents of a"), shape("shape_b", "extents of b"), dtype_field()};
+          shape("shape_a", "extents of a"),
+          shape("shape_b", "extents of b"),
+          shape("shape_c", "extents of c; none: there is no c", "none"),
+          shape("shape_d", "extents of d; none: there is no d", "none"),
+          moved_dtype_field()};
 }
 
 std::vector<TensorSpec> tensors(const Problem& problem) {
   using Role = TensorSpec::Role;
-  const Shape a = problem.shape("shape_a"), b = problem.shape("shape_b");
+  const std::vector<Shape> shapes = shapes_of(problem);
   const int axis = problem.integer("axis");
-  const auto at = static_cast<std::size_t>(axis < 0 ? axis + static_cast<int>(a.size()) : axis);
-  Shape both = a;
-  both[at] += b[at];
-  return {{"a", Role::input, problem.dtype(), a, {}, 0},
-          {"b", Role::input, problem.dtype(), b, {}, 0},
-          {"dst", Role::output, problem.dtype(), both, {}, 0}};
+  const auto at =
+      static_cast<std::size_t>(axis < 0 ? axis + static_cast<int>(shapes.front().size()) : axis);
+  std::vector<TensorSpec> specs;
+  Shape all = shapes.front();
+  all[at] = 0;
+  for (std::size_t input = 0; input < shapes.size(); ++input) {
+    specs.push_back({kInputs[input], Role::input, problem.dtype(), shapes[input], {}, 0});
+    all[at] += shapes[input][at];
+  }
+  specs.push_back({"dst", Role::output, problem.dtype(), all, {}, 0});
+  return specs;
 }
 
-Reason refuses(const Problem&, const DeviceInfo&) { return {}; }
+Reason refuses_two(const Problem& problem, const DeviceInfo&) {
+  const std::size_t inputs = shapes_of(problem).size();
+  if (inputs == 2) return {};
+  return fmt::format("there are {} inputs", inputs);
+}
+
+Reason refuses_more(const Problem& problem, const DeviceInfo&) {
+  if (shapes_of(problem).size() > 2) return {};
+  return "there are two inputs";
+}
 
 void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted, Plan& plan) {
   const Concat concat(problem);
-  const int rows = static_cast<int>(concat.rows), na = static_cast<int>(concat.na),
-            nb = static_cast<int>(concat.nb), unit = copy_unit({na, nb}, problem.dtype());
-  const int units = (na + nb) / unit;
+  std::int64_t n = 0, common = 0;
+  for (const std::int64_t width : concat.widths) {
+    n += width;
+    common = std::gcd(common, width);
+  }
+  const int rows = static_cast<int>(concat.rows), unit = copy_unit({common}, problem.dtype()),
+            units = static_cast<int>(n) / unit;
   const Group group = lower_group(choose_group(units, kAcross, device, wanted), rows);
+  const std::size_t given = concat.widths.size(), most = given == 2 ? 2 : std::size(kInputs);
+  std::vector<Arg> args;
+  for (std::size_t i = 0; i < most; ++i) {
+    args.push_back(i < given ? Arg(BufferArg{kInputs[i]}) : Arg(NullArg{}));
+  }
+  args.insert(args.end(), {BufferArg{"dst"}, rows});
+  for (std::size_t i = 0; i < most; ++i) {
+    args.push_back(i < given ? static_cast<int>(concat.widths[i]) : 0);
+  }
   plan.launches.push_back(
       {"concat.cl",
-       "concat_rows",
+       given == 2 ? "concat_rows" : "concat_four",
        fmt::format("{}-DCONCAT_UNIT={} -DCONCAT_LX={} -DCONCAT_LY={}",
                    problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "", unit, group.x, group.y),
        {round_up(units, group.x), round_up(rows, group.y), 1},
        {group.x, group.y, 1},
-       {BufferArg{"a"}, BufferArg{"b"}, BufferArg{"dst"}, rows, na, nb}});
+       std::move(args)});
 }
 
 }  // namespace
 
-Concat::Concat(const Problem& problem) : rows(1), na(1), nb(1) {
-  const Shape a = problem.shape("shape_a"), b = problem.shape("shape_b");
-  const auto axis = static_cast<std::size_t>(problem.integer("axis"));
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (i < axis) {
-      rows *= a[i];
-    } else {
-      na *= a[i];
-      nb *= b[i];
-    }
+Concat::Concat(const Problem& problem) {
+  for (const Shape& shape : shapes_of(problem)) {
+    const auto axis = shape.begin() + problem.integer("axis");
+    rows = std::accumulate(shape.begin(), axis, std::int64_t{1}, std::multiplies<>());
+    widths.push_back(std::accumulate(axis, shape.end(), std::int64_t{1}, std::multiplies<>()));
   }
 }
 
@@ -87,11 +130,12 @@ const Op& concat_op() {
   static const Op op = [] {
     Op op;
     op.name = "concat";
-    op.about = "dst = a and b, one behind the other along an axis";
+    op.about = "dst = a, b, c and d, one behind the other along an axis";
     op.fields = fields();
     op.check = check;
     op.tensors = tensors;
-    op.variants = {{"concat_rows", "the only one: in units of up to 16 bytes", refuses, plan}};
+    op.variants = {{"concat_rows", "two inputs: in units of up to 16 bytes", refuses_two, plan},
+                   {"concat_four", "three or four: the same", refuses_more, plan}};
     op.flops = no_flops;
     op.bytes = tensor_bytes;
     return op;

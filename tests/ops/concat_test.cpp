@@ -27,6 +27,10 @@ TEST(concat, canonical_text_and_tensors) {
   EXPECT_EQ(problem.text(), "concat axis=1 shape_a=2x3 shape_b=2x5 dtype=f16");
   EXPECT_EQ(problem.tensors()[2].shape, (Shape{2, 8}));
   EXPECT_EQ(bytes_of(problem), 2.0 * 2 * 16);
+  const Problem four = parse("axis=1 shape_a=2x3 shape_b=2x5 shape_c=2x1 shape_d=2x4");
+  EXPECT_EQ(four.text(), "concat axis=1 shape_a=2x3 shape_b=2x5 shape_c=2x1 shape_d=2x4 dtype=f32");
+  EXPECT_EQ(four.tensors()[3].name, "d");
+  EXPECT_EQ(four.tensors()[4].shape, (Shape{2, 13}));
 }
 
 TEST(concat, bad_arguments_say_what_is_wrong) {
@@ -38,10 +42,22 @@ TEST(concat, bad_arguments_say_what_is_wrong) {
   expect("axis=0 shape_a=2x3 shape_b=2x4",
          "concat: shape_b=2x4, needs the extents of shape_a but along the axis");
   expect("axis=0 shape_a=2x3 shape_b=2", "needs the extents of shape_a but along the axis");
+  expect("axis=1 shape_a=2x3 shape_b=2x3 shape_c=3x3",
+         "concat: shape_c=3x3, needs the extents of shape_a but along the axis");
+  expect("axis=1 shape_a=2x3 shape_b=2x3 shape_d=2x3", "concat: shape_c=none, shape_d needs it");
   expect("axis=0 shape_a=2147483647 shape_b=1", "2147483647");
 }
 
-TEST(concat, units_divide_both_rows) {
+TEST(concat, variants_refuse_with_a_reason) {
+  const auto refusal = [](const std::string& words, const std::string& variant) {
+    const Problem problem = parse("axis=0 shape_a=2 shape_b=3" + words);
+    return find_variant(op_of(problem), variant).refuses(problem, generic_device()).value_or("");
+  };
+  EXPECT_EQ(refusal("", "concat_four"), "there are two inputs");
+  EXPECT_EQ(refusal(" shape_c=1", "concat_rows"), "there are 3 inputs");
+}
+
+TEST(concat, units_divide_all_rows) {
   const auto unit = [](const std::string& words, const char* dtype) {
     const std::string options =
         make_plan(parse(words, dtype), generic_device()).launches.at(0).options;
@@ -52,6 +68,8 @@ TEST(concat, units_divide_both_rows) {
   EXPECT_EQ(unit("axis=1 shape_a=3x8 shape_b=3x16", "f16"), "UNIT=8");
   EXPECT_EQ(unit("axis=1 shape_a=3x8 shape_b=3x10", "f32"), "UNIT=2");
   EXPECT_EQ(unit("axis=1 shape_a=3x8 shape_b=3x11", "f32"), "UNIT=1");
+  EXPECT_EQ(unit("axis=1 shape_a=3x8 shape_b=3x16 shape_c=3x8", "f16"), "UNIT=8");
+  EXPECT_EQ(unit("axis=1 shape_a=3x8 shape_b=3x16 shape_c=3x8 shape_d=3x2", "f16"), "UNIT=2");
 }
 
 // ---- the reference ----
@@ -67,10 +85,20 @@ TEST(concat, the_reference_takes_a_hand_made_example) {
 
 // ---- kernels ----
 
+using concat_device = test::OpDevice;
 class concat_broken : public test::OpDevice {};
 
+TEST_F(concat_device, integers_are_joined_too) {
+  for (const char* more : {"", " shape_c=17x4"}) {
+    expect_all_sets_pass(
+        OpDevice::parse(std::string("concat axis=1 shape_a=17x6 shape_b=17x10") + more, "i32"));
+  }
+}
+
 TEST_F(concat_broken, broken_kernels_are_caught) {
-  const char *rows = "concat_rows", *line = "concat axis=1 shape_a=17x6 shape_b=17x10";
+  const char *rows = "concat_rows", *line = "concat axis=1 shape_a=17x6 shape_b=17x10",
+             *four = "concat_four",
+             *of_four = "concat axis=1 shape_a=17x6 shape_b=17x10 shape_c=17x4 shape_d=17x2";
   const test::KernelFault faults[] = {
       {"a for b", "FROM(Unit, b, ", "FROM(Unit, a, ", line, rows, "bits"},
       {"b begins too late", "row * nb + i - na", "row * nb + i", line, rows, "bits"},
@@ -79,6 +107,10 @@ TEST_F(concat_broken, broken_kernels_are_caught) {
       {"the last row is left out", "row >= (uint)rows", "row + 1 >= (uint)rows", line, rows,
        "bits"},
       {"the last unit is left out", "i >= n ||", "i + UNIT >= n ||", line, rows, "bits"},
+      {"c for d", "i < abc ? c : d", "i <= abc ? c : d", of_four, four, "bits"},
+      {"the rows of d are as long as those of c", "i < abc ? nc : nd", "nc", of_four, four, "bits"},
+      {"c begins too early", "i < abc ? ab : abc", "i < abc ? na : abc", of_four, four, "bits"},
+      {"the last row of four is left out", "row >= rows", "row + 1 >= rows", of_four, four, "bits"},
   };
   for (const test::KernelFault& fault : test::faults_of_this_run(faults))
     expect_caught("concat.cl", fault);

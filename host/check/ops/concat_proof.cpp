@@ -13,12 +13,12 @@ namespace {
 Reference reference(const Problem& problem, const Tensors& inputs, const ReferenceOptions&) {
   const Concat concat(problem);
   const TensorSpec spec = problem.tensors().back();
-  const HostTensor &a = inputs.at("a"), &b = inputs.at("b");
-  const std::int64_t n = concat.na + concat.nb;
+  const std::int64_t n = count(spec.shape) / concat.rows;
   Expected dst = copied(spec.dtype, spec.shape, [&](std::int64_t i) {
-    const std::int64_t row = i / n, in_row = i % n;
-    return in_row < concat.na ? a.bits(row * concat.na + in_row)
-                              : b.bits(row * concat.nb + in_row - concat.na);
+    std::int64_t at = i % n;
+    std::size_t input = 0;
+    while (at >= concat.widths[input]) at -= concat.widths[input++];
+    return inputs.at(std::string(1, "abcd"[input])).bits(i / n * concat.widths[input] + at);
   });
   return {{"dst", std::move(dst)}};
 }
@@ -27,9 +27,12 @@ std::string random_case(Random& random) {
   Shape a;
   for (int axes = random.integer(1, 4); axes > 0; --axes) a.push_back(random.integer(1, 20));
   const int axis = random.integer(0, static_cast<int>(a.size()) - 1);
-  Shape b = a;
-  b[static_cast<std::size_t>(axis)] = random.integer(1, 20);
-  return fmt::format("concat axis={} shape_a={} shape_b={}", axis, to_string(a), to_string(b));
+  std::string line = fmt::format("concat axis={} shape_a={}", axis, to_string(a));
+  for (char input = 'b', last = "bcd"[random.integer(0, 2)]; input <= last; ++input) {
+    a[static_cast<std::size_t>(axis)] = random.integer(1, 20);
+    line += fmt::format(" shape_{}={}", input, to_string(a));
+  }
+  return line;
 }
 
 }  // namespace
@@ -45,9 +48,17 @@ OpProof proof() {
        "axis=1 shape_a=3x4 shape_b=3x12", "axis=1 shape_a=65x8 shape_b=65x16",
        "axis=1 shape_a=2x129 shape_b=2x128", "axis=2 shape_a=4x192x32 shape_b=4x192x1",
        "axis=1 shape_a=2x3x5x7 shape_b=2x4x5x7", "axis=3 shape_a=2x3x5x1 shape_b=2x3x5x64",
-       "axis=0 shape_a=1000x8 shape_b=24x8", "axis=1 shape_a=1x24528 shape_b=1x9216"},
-      {"axis=1 shape_a=5x3 shape_b=5x4", "axis=1 shape_a=3x8 shape_b=3x12"}};
-  proof.group_cases = {"concat axis=1 shape_a=65x8 shape_b=65x16"};
+       "axis=0 shape_a=1000x8 shape_b=24x8", "axis=1 shape_a=1x24528 shape_b=1x9216",
+       // Three inputs and four.
+       "axis=1 shape_a=1x256x20x20 shape_b=1x256x20x20 shape_c=1x256x20x20 shape_d=1x256x20x20",
+       "axis=1 shape_a=17x6 shape_b=17x10 shape_c=17x4", "axis=0 shape_a=1 shape_b=2 shape_c=3",
+       "axis=1 shape_a=65x8 shape_b=65x16 shape_c=65x24 shape_d=65x{8,4,2,1}",
+       "axis=1 shape_a=2x3x5x7 shape_b=2x4x5x7 shape_c=2x1x5x7 shape_d=2x2x5x7"},
+      {"axis=1 shape_a=5x3 shape_b=5x4", "axis=1 shape_a=3x8 shape_b=3x12",
+       "axis=1 shape_a=5x3 shape_b=5x4 shape_c=5x2",
+       "axis=1 shape_a=3x8 shape_b=3x4 shape_c=3x4 shape_d=3x12"}};
+  proof.group_cases = {"concat axis=1 shape_a=65x8 shape_b=65x16",
+                       "concat axis=1 shape_a=65x8 shape_b=65x16 shape_c=65x24 shape_d=65x8"};
   proof.least_group = 1;
   proof.random_case = random_case;
   return proof;
