@@ -21,16 +21,13 @@ constexpr std::size_t kMostAxes = 4;
 
 void check(const Problem& problem, std::map<std::string, std::string, std::less<>>&) {
   const Shape shape = problem.shape("shape");
-  if (shape.size() > kMostAxes) {
-    bad_field(problem, "shape", fmt::format("needs 1 to {} extents", kMostAxes));
-  }
   if (problem.axes("perm").size() == shape.size()) return;
   bad_field(problem, "perm", fmt::format("needs the {} axes of shape", shape.size()));
 }
 
 std::vector<Field> fields() {
   return {shape("shape", "extents of src"), axes("perm", "which axis of src each axis of dst is"),
-          dtype_field()};
+          moved_dtype_field()};
 }
 
 std::vector<TensorSpec> tensors(const Problem& problem) {
@@ -158,19 +155,30 @@ void plan_tile(const Problem& problem, const DeviceInfo& device, const PlanOptio
 
 // ---- variants ----
 
+Reason has_too_many_axes(const Turn& turn) {
+  if (turn.extents.size() <= kMostAxes) return {};
+  return fmt::format("{} axes are left where those that stay together are one; {} can be",
+                     turn.extents.size(), kMostAxes);
+}
+
 Reason refuses_rows(const Problem& problem, const DeviceInfo&) {
-  if (Turn(problem).keeps_innermost()) return {};
+  const Turn turn(problem);
+  if (Reason reason = has_too_many_axes(turn)) return reason;
+  if (turn.keeps_innermost()) return {};
   return "the innermost axis moves";
 }
 
 Reason refuses_tile(const Problem& problem, const DeviceInfo& device) {
-  if (Turn(problem).keeps_innermost()) return "the innermost axis stays";
+  const Turn turn(problem);
+  if (Reason reason = has_too_many_axes(turn)) return reason;
+  if (turn.keeps_innermost()) return "the innermost axis stays";
   if (most_items(device) >= kTile) return {};
   return fmt::format("the device has no work-groups of {} work-items", kTile);
 }
 
 Reason refuses_blocks(const Problem& problem, const DeviceInfo&) {
   const Turn turn(problem);
+  if (Reason reason = has_too_many_axes(turn)) return reason;
   if (turn.keeps_innermost()) return "the innermost axis stays";
   const Plane plane(turn);
   if (plane.a % kBlock == 0 && plane.b % kBlock == 0) return {};

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "check/op_proof.hpp"
+#include "clam/error.hpp"
 #include "clam/planner.hpp"
 #include "every_op.hpp"
 #include "op_device.hpp"
@@ -46,7 +47,6 @@ TEST(transpose, bad_arguments_say_what_is_wrong) {
            fmt::format("transpose: perm='{}', {}", perm, rule));
   }
   expect("shape=2x3 perm=0-1-2", "transpose: perm=0-1-2, needs the 2 axes of shape");
-  expect("shape=1x1x1x1x1 perm=0-1-2-3-4", "transpose: shape=1x1x1x1x1, needs 1 to 4 extents");
 }
 
 TEST(transpose, axes_that_stay_together_are_one) {
@@ -63,6 +63,8 @@ TEST(transpose, axes_that_stay_together_are_one) {
   EXPECT_EQ(turn("shape=2x1x4x5 perm=2-0-1-3"), "2x4x5 1 0 2");
   EXPECT_EQ(turn("shape=2x3x1x5 perm=0-1-3-2"), "30 0");
   EXPECT_EQ(turn("shape=2x3x4x5 perm=3-2-1-0"), "2x3x4x5 3 2 1 0");
+  EXPECT_EQ(turn("shape=1x4x34x28x28 perm=0-2-1-3-4"), "4x34x784 1 0 2");
+  EXPECT_EQ(turn("shape=1x5x6x2x7x2 perm=0-1-3-5-2-4"), "5x6x2x7x2 0 2 4 1 3");
 }
 
 TEST(transpose, variants_refuse_with_a_reason) {
@@ -80,6 +82,12 @@ TEST(transpose, variants_refuse_with_a_reason) {
   tiny.max_work_group = 8;
   EXPECT_EQ(refusal("shape=4x9 perm=1-0", "transpose_tile", tiny),
             "the device has no work-groups of 16 work-items");
+}
+
+TEST(transpose, more_than_four_axes_that_part_are_refused) {
+  EXPECT_THROWS_SAYING(make_plan(parse("shape=2x3x4x5x6 perm=4-3-2-1-0"), generic_device()),
+                       Unsupported,
+                       "5 axes are left where those that stay together are one; 4 can be");
 }
 
 TEST(transpose, rows_are_copied_in_the_widest_unit) {
@@ -122,6 +130,13 @@ TEST_F(transpose_device, every_permutation_of_four_axes_passes) {
         fmt::format("transpose shape=3x4x5x8 perm={}-{}-{}-{}", perm[0], perm[1], perm[2], perm[3]);
     for (const std::string& dtype : dtypes()) expect_all_sets_pass(OpDevice::parse(line, dtype));
   } while (std::next_permutation(perm.begin(), perm.end()));
+}
+
+TEST_F(transpose_device, integers_are_turned_too) {
+  for (const char* words :
+       {"shape=3x4x5x8 perm=0-2-1-3", "shape=8x12 perm=1-0", "shape=5x7 perm=1-0"}) {
+    expect_all_sets_pass(OpDevice::parse(std::string("transpose ") + words, "i32"));
+  }
 }
 
 TEST_F(transpose_broken, broken_kernels_are_caught) {

@@ -60,6 +60,10 @@ OpProof proof() {
                     "shape=4x192x64 perm=0-2-1",
                     "shape=1x64x56x56 perm=0-2-3-1",
                     "shape=1x13x13x18 perm=0-3-1-2",
+                    // Channels shuffled, pixels shuffled: more axes, of which up to four are left.
+                    "shape=1x4x34x28x28 perm=0-2-1-3-4",
+                    "shape=1x1x2x3x7x9 perm=0-1-4-2-5-3",
+                    "shape=2x3x4x1x5x3 perm=4-5-0-3-2-1",
                     // Copies.
                     "shape=1 perm=0",
                     "shape=5x7 perm=0-1",
