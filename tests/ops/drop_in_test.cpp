@@ -82,6 +82,8 @@ TEST_F(drop_in, a_wrong_result_of_any_op_is_seen) {
       {"transpose", "transpose.cl", "= tile[x][row]", "= tile[row][x]", "dst of transpose"},
       {"concat", "concat.cl", "row * nb + i - na", "row * nb", "dst of concat"},
       {"gather", "gather.cl", "clamp(index[j], 0, extent - 1)", "0", "dst of gather"},
+      {"slice", "slice.cl", "row * dst_row + i", "row * dst_row", "dst of slice"},
+      {"pad", "pad.cl", "i - before", "i", "dst of pad"},
       {"match_assignment", "match_assignment.cl", "best[row] == column", "row == column",
        "of match_assignment"},
       {"ssd_decode", "ssd_decode.cl", "* size * 0.5f", "* size", "data of ssd_decode"},

@@ -119,12 +119,25 @@ def rotary(p, src, cos, sin):
 def transpose(p, src):
     return {"dst": src.transpose([int(axis) for axis in str(p["perm"]).split("-")])}
 
-def concat(p, a, b):
-    return {"dst": np.concatenate([a, b], int(p["axis"]))}
+def concat(p, *, a, b, **more):
+    return {"dst": np.concatenate([a, b, *more.values()], int(p["axis"]))}
 
 def gather(p, src, index):
     axis = int(p.get("axis", 0))
     return {"dst": src.take(index.astype(int), axis, mode="clip")}
+
+def per_axis(p, name, default, axes, comma=","):
+    found = [int(float(text)) for text in str(p.get(name, default)).split(comma)]
+    return found * axes if len(found) == 1 else found
+
+def slice(p, src):
+    start, step = (per_axis(p, name, default, src.ndim) for name, default in (("start", 0), ("step", 1)))
+    counts = per_axis(p, "count", 1, src.ndim, "x")
+    return {"dst": src[np.ix_(*(first + by * np.arange(count) for first, by, count in zip(start, step, counts)))]}
+
+def pad(p, src):
+    mode, widths = p.get("mode", "constant"), zip(*(per_axis(p, name, 0, src.ndim) for name in ("before", "after")))
+    return {"dst": np.pad(src, list(widths), mode, **({"constant_values": p.get("value", 0)} if mode == "constant" else {}))}
 
 def numbers(p, name, default):
     return np.array([float(text) for text in str(p.get(name, default)).split("x")])
@@ -213,7 +226,7 @@ def to_corners(box):
 def box_nms(p, data):
     score, klass, first, best, background = (int(p.get(name, default)) for name, default in (
         ("score_index", 1), ("id_index", -1), ("coord_start", 2), ("topk", -1), ("background_id", -1)))
-    out, place = np.full(data.shape, -1.), slice(first, first + 4)
+    out, place = np.full(data.shape, -1.), np.s_[first:first + 4]
     for item, rows in enumerate(data):
         rows = rows[rows[:, klass] != background] if klass >= 0 else rows
         corner = to_corners(rows[:, place]) if p.get("in_format") == "center" else rows[:, place]
