@@ -128,7 +128,7 @@ class Selector {
 
   void add_lines(const Problem& problem, const std::string& node, std::size_t index, Block& block) {
     std::vector<Problem> typed;
-    for (const std::string& dtype : options_.dtypes) typed.push_back(problem.with("dtype", dtype));
+    for (const std::string& dtype : options_.dtypes) typed.push_back(problem.in_float(dtype));
     if (typed.empty()) typed.push_back(problem);
     for (const Problem& each : typed) {
       for (const std::string& variant : variants_of(op_of(each))) {

@@ -68,8 +68,7 @@ class Builder {
   }
 
   Pending made(const Workload::Node& node, const std::string& dtype) const {
-    const bool stays = dtype.empty() || node.problem->dtype() == Dtype::i32;
-    const Problem problem = stays ? *node.problem : node.problem->with("dtype", dtype);
+    const Problem problem = node.problem->in_float(dtype);
     Pending pending{&node, problem, node.inputs, node.outputs, problem.tensors()};
     require_known(node, node.inputs, Role::input, pending.specs);
     require_known(node, node.outputs, Role::output, pending.specs);

@@ -405,6 +405,10 @@ Problem Problem::with(std::string_view field, std::string_view value) const {
   return make(*schema_, values);
 }
 
+Problem Problem::in_float(std::string_view dtype) const {
+  return dtype.empty() || this->dtype() == Dtype::i32 ? *this : with("dtype", dtype);
+}
+
 void bad_field(const Problem& problem, std::string_view field, std::string_view rule) {
   const nlohmann::json json = problem.to_json();
   const nlohmann::json& value = json.at(std::string(field));

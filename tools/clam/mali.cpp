@@ -63,7 +63,7 @@ std::vector<const Gpu*> chosen_gpus(const MaliRequest& request) {
 
 /// The problem in the dtype and with the accumulator asked for, where it has one.
 Problem as_asked(const Problem& problem, const MaliRequest& request) {
-  const Problem typed = request.dtype.empty() ? problem : problem.with("dtype", request.dtype);
+  const Problem typed = problem.in_float(request.dtype);
   if (request.acc.empty() || !op_of(problem).sums_products) return typed;
   return typed.with("acc", request.acc);
 }

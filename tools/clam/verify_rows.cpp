@@ -56,8 +56,7 @@ Rows rows_of_workload(const VerifyRequest& request, bool with_graph) {
   if (!with_graph) workload = standing_alone(std::move(workload));
   Rows rows;
   for (const Problem& problem : workload.problems()) {
-    const bool stays = dtype.empty() || problem.dtype() == Dtype::i32;
-    rows.push_back({stays ? problem : problem.with("dtype", dtype)});
+    rows.push_back({problem.in_float(dtype)});
     rows.back().layers = layers_of(workload, problem);
   }
   return rows;

@@ -104,6 +104,8 @@ class Problem {
 
   /// A copy with one field changed. It is checked like a parsed Problem.
   Problem with(std::string_view field, std::string_view value) const;
+  /// A copy with floats of that dtype. Itself for an empty one, and if its numbers are no floats.
+  Problem in_float(std::string_view dtype) const;
 
   bool operator==(const Problem& other) const { return text() == other.text(); }
   bool operator!=(const Problem& other) const { return !(*this == other); }
