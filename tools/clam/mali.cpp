@@ -459,8 +459,11 @@ int run_mali(Cli& cli, const MaliRequest& request) {
   if (request.judges()) {
     code = judge(cli, request.gate, asked.expectations, asked.pattern, reports);
   } else {
+    const bool lines = workload && reports.size() > 1;
+    if (lines) print_gpus(cli.out, reports, *workload);
     for (const MaliReport& report : reports) {
-      code = std::max(code, print_report(cli, report, workload));
+      if (!lines) code = std::max(code, print_report(cli, report, workload));
+      if (lines && !all_compiled(report)) code = kCheckFailed;
     }
     if (!asked.problems.empty()) cli.out.text(mali::leaves_out());
   }
@@ -486,7 +489,9 @@ void add_mali(CLI::App& app, Cli& cli) {
   sub->add_option("--mesa", request->mesa,
                   "compilers of debian13 (default), or of testing: the newer ones of Debian "
                   "testing, which tools/setup mali-testing installs");
-  sub->add_option("--workload", request->workload, "the layers of a model: a name or a file");
+  sub->add_option("--workload", request->workload,
+                  "the layers of a model: a name, a file or a folder; of "
+                  "several GPUs then a line each");
   sub->add_option("--dtype", request->dtype,
                   "compile in this dtype instead of that of the problems");
   sub->add_option("--acc", request->acc,

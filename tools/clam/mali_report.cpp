@@ -12,7 +12,7 @@ namespace {
 using nlohmann::json;
 using Status = mali::KernelCode::Status;
 
-constexpr std::size_t kWorst = 5;  ///< nodes named at the end of a workload
+constexpr std::size_t kWorst = 10;  ///< nodes named at the end of a workload
 
 /// What a listing counts.
 const char* unit(const Gpu& gpu) {
@@ -93,12 +93,17 @@ double excess(const MaliRow* row) {
 
 std::string sums_text(const ModelSums& sums, const Workload& workload) {
   std::string text = fmt::format(
-      "\n{}: {:.2f} to {:.2f} ms predicted for {}; floor {:.2f} ms{}\n"
-      "farthest above the floor:\n",
-      workload.name, sums.us.low / 1000, sums.us.high / 1000, mali::kPredictedFor,
-      sums.floor_us / 1000,
+      "\n{}: {:.2f} to {:.2f} ms predicted for {}; floor {:.2f} ms{}\n", workload.name,
+      sums.us.low / 1000, sums.us.high / 1000, mali::kPredictedFor, sums.floor_us / 1000,
       sums.left_out ? fmt::format("; {} of {} nodes have no prediction", sums.left_out, sums.nodes)
                     : "");
+  text += fmt::format("{:>12} {:>8} {:>6} {:>6}  {}\n", "at most ms", "floor ms", "share", "nodes",
+                      "by op");
+  for (const ModelSums::Op& op : sums.ops) {
+    text += fmt::format("{:>12.2f} {:>8.2f} {:>4.0f} % {:>6}  {}\n", op.us / 1000,
+                        op.floor_us / 1000, 100 * op.us / sums.us.high, op.nodes, op.name);
+  }
+  text += "farthest above the floor:\n";
   for (const MaliRow* row : sums.worst) {
     text += fmt::format("  {:>8.2f} ms  {} x {}\n", excess(row) / 1000, row->asked->calls,
                         row->asked->node);
@@ -192,6 +197,14 @@ json row_json(const MaliRow& row) {
   return result;
 }
 
+json ops_json(const ModelSums& sums) {
+  json ops = json::array();
+  for (const ModelSums::Op& op : sums.ops) {
+    ops.push_back({{"op", op.name}, {"us", op.us}, {"floor_us", op.floor_us}, {"nodes", op.nodes}});
+  }
+  return ops;
+}
+
 }  // namespace
 
 ModelSums::ModelSums(const std::vector<MaliRow>& rows) : nodes(rows.size()) {
@@ -204,7 +217,14 @@ ModelSums::ModelSums(const std::vector<MaliRow>& rows) : nodes(rows.size()) {
     us += {calls * row.time->us.low, calls * row.time->us.high};
     floor_us += calls * row.floor_us;
     worst.push_back(&row);
+    const std::string& name = row.asked->problem.schema().name;
+    auto op = std::find_if(ops.begin(), ops.end(), [&](const Op& o) { return o.name == name; });
+    if (op == ops.end()) op = ops.insert(ops.end(), {name});
+    op->us += calls * row.time->us.high;
+    op->floor_us += calls * row.floor_us;
+    ++op->nodes;
   }
+  std::sort(ops.begin(), ops.end(), [](const Op& a, const Op& b) { return a.us > b.us; });
   std::sort(worst.begin(), worst.end(),
             [](const MaliRow* a, const MaliRow* b) { return excess(a) > excess(b); });
   if (worst.size() > kWorst) worst.resize(kWorst);
@@ -230,6 +250,22 @@ void print_predictions(Output& out, const MaliReport& report, const Workload* wo
   if (workload) out.text(sums_text(ModelSums(report.rows), *workload));
 }
 
+void print_gpus(Output& out, const std::vector<MaliReport>& reports, const Workload& workload) {
+  out.text(fmt::format("{}, predicted at 1 GHz for {}; never run:\n{:<8} {:>20} {:>10} {:>8}\n",
+                       workload.title, mali::kPredictedFor, "GPU", "ms", "floor ms", "x floor"));
+  for (const MaliReport& report : reports) {
+    if (report.failure) {
+      out.text(fmt::format("{:<8} {}\n", report.gpu->key, report.failure_text));
+      continue;
+    }
+    const ModelSums sums(report.rows);
+    out.text(fmt::format("{:<8} {:>20} {:>10.2f} {:>8.2f}{}\n", report.gpu->key,
+                         fmt::format("{:.2f} to {:.2f}", sums.us.low / 1000, sums.us.high / 1000),
+                         sums.floor_us / 1000, sums.us.high / sums.floor_us,
+                         sums.left_out ? fmt::format(", without {} nodes", sums.left_out) : ""));
+  }
+}
+
 json to_json(const MaliReport& report, const Workload* workload) {
   json result{{"gpu", report.gpu->key},
               {"compiler", report.compiler},
@@ -249,6 +285,7 @@ json to_json(const MaliReport& report, const Workload* workload) {
                         {"predicted_for", mali::kPredictedFor},
                         {"floor_us", sums.floor_us},
                         {"nodes_left_out", sums.left_out},
+                        {"ops", ops_json(sums)},
                         {"farthest_above_floor", json::array()}};
   for (const MaliRow* row : sums.worst) {
     result["workload"]["farthest_above_floor"].push_back(

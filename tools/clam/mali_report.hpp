@@ -61,6 +61,13 @@ struct ModelSums {
   double floor_us = 0;
   std::size_t nodes = 0, left_out = 0;  ///< left out: nodes without a prediction
   std::vector<const MaliRow*> worst;    ///< the farthest above their floor
+  struct Op {
+    std::string name;
+    double us = 0;  ///< the upper end of what is predicted
+    double floor_us = 0;
+    std::size_t nodes = 0;
+  };
+  std::vector<Op> ops;  ///< the one that takes most first
 
   explicit ModelSums(const std::vector<MaliRow>& rows);
 };
@@ -69,6 +76,8 @@ struct ModelSums {
 void print_kernels(Output& out, const MaliReport& report);
 /// One line a problem with its prediction; of a workload the sum, the floor and the worst nodes.
 void print_predictions(Output& out, const MaliReport& report, const Workload* workload);
+/// One line a GPU: the sum of the workload's nodes.
+void print_gpus(Output& out, const std::vector<MaliReport>& reports, const Workload& workload);
 nlohmann::json to_json(const MaliReport& report, const Workload* workload);
 
 }  // namespace clam::cli
