@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: MIT
+"""The written graph: tensors, views and launches, as the mappers ask for them."""
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+import views
+from graph import Graph, Node
+from problems import Unsupported
+
+
+@dataclass
+class Tensor:
+    shape: tuple[int, ...]
+    integer: bool = False
+    values: np.ndarray | None = None  # of what no node makes
+    view_of: str = ""
+    first: int = 0
+    parts: tuple[str, ...] = ()
+    known: bool = False  # the model has this tensor, so its value was recorded
+    part_of: str = ""
+
+
+@dataclass
+class Launch:
+    name: str
+    what: str
+    problem: str
+    inputs: dict[str, str]
+    outputs: dict[str, str]
+
+
+@dataclass
+class Strided:
+    """How a tensor lies within another one, in elements."""
+
+    base: str
+    first: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+class Emitter:
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.tensors: dict[str, Tensor] = {}
+        self.launches: list[Launch] = []
+        self.names: set[str] = set()
+        self.dummies: dict[str, tuple[str, np.ndarray]] = {}  # the base of a tensor, and where it lies in that
+        self.bases: dict[str, np.ndarray] = {}
+
+    # ---- tensors that are read
+
+    def read(self, name: str, shape: tuple[int, ...] | None = None) -> str:
+        """The tensor `name` in one piece, in this shape: made, a view, or an input of the graph."""
+        self._in_one_piece(name)
+        return name if shape in (None, self.tensors[name].shape) else self.view(name, tuple(shape))
+
+    def view(self, name: str, shape: tuple[int, ...]) -> str:
+        held = self.tensors[name]
+        made = f"{name}.as_{'x'.join(map(str, shape))}"
+        if made not in self.tensors:
+            self.tensors[made] = Tensor(shape, held.integer, view_of=held.view_of or name, first=held.first)
+        return made
+
+    def weights(self, near: str, values: np.ndarray) -> str:
+        """An input of the graph that no tensor of the model is."""
+        name, count = near, 1
+        while name in self.tensors or name in self.graph.recording:
+            count += 1
+            name = f"{near}_{count}"
+        self.tensors[name] = Tensor(values.shape, values.dtype.kind != "f", values)
+        return name
+
+    def stand_in(self, name: str) -> None:
+        """Of an unsupported node: what was recorded."""
+        if name not in self.tensors and name in self.graph.recording:
+            value = self.graph.recording.value(name)
+            self.tensors[name] = Tensor(value.shape or (1,), value.dtype.kind != "f", value)
+
+    def integer(self, name: str) -> bool:
+        return not self.graph.is_float(name)
+
+    def _in_one_piece(self, name: str) -> None:
+        if name in self.tensors:
+            return
+        value = self.graph.const(name)
+        if value is not None:
+            if value.size == 0:
+                raise Unsupported(f"'{name}' has no elements")
+            self.tensors[name] = Tensor(value.shape or (1,), value.dtype.kind != "f", value)
+            return
+        node = self.graph.maker.get(name)
+        if node is None or node.op not in views.OPS:
+            if name not in self.graph.recording:
+                raise Unsupported(f"'{name}' is not there")
+            self.stand_in(name)  # an input of the model
+            return
+        base, dummy = self._dummy(name)
+        if dummy.flags.c_contiguous:
+            held = self.tensors[base]
+            first = held.first + views.first_of(dummy, self.bases[base])
+            self.tensors[name] = Tensor(dummy.shape or (1,), held.integer, view_of=held.view_of or base, first=first,
+                                        known=True)
+            self._view_fate(node, name)
+            return
+        try:
+            views.materialise(self, node, name)
+        except Unsupported as reason:
+            self.give_up(node, str(reason))
+
+    def give_up(self, node: Node, why: str) -> None:
+        for source in node.sources:
+            self.graph.fate(source, "unsupported", "", why)
+        for name in filter(None, node.outputs):
+            self.stand_in(name)
+
+    def _view_fate(self, node: Node, into: str) -> None:
+        for source in node.sources:
+            if self.graph.originals[source].became != "mapped":
+                self.graph.fate(source, "view", into)
+
+    # ---- where a tensor lies, without moving it
+
+    def lies(self, name: str) -> Strided:
+        base, dummy = self._dummy(name)
+        node = self.graph.maker.get(name)
+        while node is not None and node.op in views.OPS and name not in self.bases:
+            self._view_fate(node, base)
+            name = node.inputs[0]
+            node = self.graph.maker.get(name)
+        return Strided(base, views.first_of(dummy, self.bases[base]), dummy.shape, dummy.strides)
+
+    def _dummy(self, name: str) -> tuple[str, np.ndarray]:
+        """An array of bytes that nobody touches, whose strides say where the tensor's elements lie."""
+        if name in self.dummies:
+            return self.dummies[name]
+        node = self.graph.maker.get(name)
+        if name not in self.tensors and node is not None and node.op in views.OPS:
+            base, source = self._dummy(node.inputs[0])
+            try:
+                self.dummies[name] = base, views.apply(self.graph, node, name, source)
+            except views.NeedsOnePiece:
+                self._in_one_piece(node.inputs[0])
+                base = node.inputs[0]
+                self.dummies[base] = base, self._base(base)
+                self.dummies[name] = base, views.apply(self.graph, node, name, self.dummies[base][1])
+        else:
+            self._in_one_piece(name)
+            self.dummies[name] = name, self._base(name)
+        return self.dummies[name]
+
+    def _base(self, name: str) -> np.ndarray:
+        self.bases[name] = np.empty(self.graph.shape(name), np.uint8)
+        return self.bases[name]
+
+    # ---- launches
+
+    def launch(self, node: Node, what: str, problem: str, inputs: dict[str, str],
+               outputs: dict[str, tuple[str, tuple[int, ...]]], last: bool = True) -> None:
+        """Adds a launch. An output whose shape is not the model's is made under another name, with a view."""
+        made = {}
+        for key, (name, shape) in outputs.items():
+            made[key] = self._made(name, tuple(shape))
+        main = self.graph.originals[node.main]
+        own = next(iter(outputs.values()))[0]
+        name = (self.graph.originals[max(node.sources)].name or own) if last else own
+        while name in self.names:
+            name += "_"
+        self.names.add(name)
+        self.launches.append(Launch(name, f"{main.op} {main.name}".strip(), problem, inputs, made))
+        for source in node.sources:
+            if self.graph.originals[source].became in ("", "fused", "view"):
+                self.graph.fate(source, "mapped" if source == node.main else "fused", name)
+
+    def _made(self, name: str, shape: tuple[int, ...]) -> str:
+        known = name in self.graph.recording
+        right = self.graph.shape(name) or (1,)
+        integer = self.integer(name)
+        if shape == right:
+            self.tensors[name] = Tensor(shape, integer, known=known)
+            return name
+        held = f"{name}.made"
+        self.tensors[held] = Tensor(shape, integer)
+        self.tensors[name] = Tensor(right, integer, view_of=held, known=known)
+        return held
+
+    def join(self, node: Node, names: list[str], axis: int) -> bool:
+        """A concatenation in place, where the bytes of the parts follow each other and each is free to lie there."""
+        shape = self.graph.shape(node.output)
+        if any(extent != 1 for extent in shape[:axis]):
+            return False
+        held = []
+        for name in names:
+            tensor = self.tensors[name]
+            whole = self.tensors.get(tensor.view_of)
+            if whole is not None and tensor.first == 0 and np.prod(whole.shape) == np.prod(tensor.shape):
+                name, tensor = tensor.view_of, whole
+            if tensor.values is not None or tensor.view_of or tensor.part_of or name in held:
+                return False
+            held.append(name)
+        for name in held:
+            self.tensors[name].part_of = node.output
+        self.tensors[node.output] = Tensor(shape, self.integer(node.output), parts=tuple(held), known=True)
+        for source in node.sources:
+            self.graph.fate(source, "view", node.output)
+        return True
+
+
+Mapper = Callable[[Emitter, Node], None]
+
+
+def emit(graph: Graph, mappers: dict[str, Mapper]) -> Emitter:
+    """Maps every node. One that cannot be mapped leaves its recorded outputs as inputs of the graph."""
+    emitter = Emitter(graph)
+    for name in graph.model.shapes:
+        emitter.stand_in(name)
+    for node in graph.order():
+        if node.op in views.OPS and views.refusal(graph, node) is None:
+            continue  # when it is read
+        try:
+            if node.op in views.OPS:
+                raise Unsupported(views.refusal(graph, node))
+            if node.op not in mappers:
+                raise Unsupported(f"there is no op for {node.op}")
+            mappers[node.op](emitter, node)
+        except Unsupported as reason:
+            emitter.give_up(node, str(reason))
+    for name in graph.outputs:
+        emitter.read(name)
+    _settle(emitter)
+    return emitter
+
+
+def _settle(emitter: Emitter) -> None:
+    """Every node of the model has become something."""
+    for node in emitter.graph.order():
+        for source in node.sources:
+            if not emitter.graph.originals[source].became:
+                emitter.graph.fate(source, "view", node.output)

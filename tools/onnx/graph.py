@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: MIT
+"""The graph that the passes rewrite: nodes of the model, then fewer and larger ones."""
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from onnx import helper
+
+from model import Model
+from problems import Unsupported
+from record import Recording
+
+SHAPES_ONLY = {"Shape", "Size"}
+NOISE = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli"}
+
+
+@dataclass(eq=False)
+class Node:
+    op: str
+    inputs: list[str]
+    outputs: list[str]
+    attrs: dict[str, Any] = field(default_factory=dict)
+    sources: list[int] = field(default_factory=list)  # nodes of the model that this one stands for
+    main: int = -1  # that of them which counts as mapped; the others are fused
+
+    @property
+    def output(self) -> str:
+        return self.outputs[0]
+
+    def attr(self, name: str, default: Any = None) -> Any:
+        return self.attrs.get(name, default)
+
+
+@dataclass
+class Original:
+    name: str
+    op: str
+    outputs: list[str]
+    products: int = 0
+    became: str = ""
+    into: str = ""
+    why: str = ""
+
+
+class Graph:
+    def __init__(self, model: Model, recording: Recording) -> None:
+        self.recording = recording
+        self.opset = model.opset
+        self.model = model
+        self.consts: dict[str, np.ndarray] = {}  # weights, and what passes make
+        self.made_shapes: dict[str, tuple[int, ...]] = {}  # of tensors that the model does not have
+        self.outputs = [o.name for o in model.proto.graph.output]
+        self.originals: list[Original] = []
+        self.maker: dict[str, Node] = {}
+        self.readers: dict[str, list[Node]] = {}
+        self.rank: dict[str, int] = {}  # where in the model's order a tensor is made
+        self.live: dict[int, Node] = {}
+        self._read_model(model)
+
+    # ---- what is known of a tensor
+
+    def const(self, name: str) -> np.ndarray | None:
+        """Its value, where no input of the model changes it."""
+        return self.consts.get(name)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        if name in self.made_shapes:
+            return self.made_shapes[name]
+        if name in self.consts:
+            return self.consts[name].shape
+        if name not in self.recording:
+            raise Unsupported(f"'{name}' is no tensor")
+        return self.recording.value(name).shape
+
+    def is_float(self, name: str) -> bool:
+        if name in self.made_shapes:
+            return True
+        value = self.consts.get(name)
+        return (self.recording.value(name) if value is None else value).dtype.kind == "f"
+
+    def scalar(self, name: str) -> float | None:
+        value = self.const(name)
+        return float(value.reshape(-1)[0]) if value is not None and value.size == 1 else None
+
+    def private(self, name: str) -> bool:
+        """One node alone reads it, once, and it is no output of the model."""
+        return len(self.readers.get(name, ())) == 1 and name not in self.outputs
+
+    def reader(self, name: str) -> Node | None:
+        return self.readers[name][0] if self.private(name) else None
+
+    def made_by(self, name: str, *ops: str) -> Node | None:
+        node = self.maker.get(name)
+        return node if node is not None and node.op in ops else None
+
+    # ---- rewriting
+
+    def add(self, node: Node) -> Node:
+        self.live[id(node)] = node
+        for name in node.outputs:
+            if name:
+                self.maker[name] = node
+        for name in filter(None, node.inputs):
+            self.readers.setdefault(name, []).append(node)
+        return node
+
+    def remove(self, node: Node) -> None:
+        del self.live[id(node)]
+        for name in node.outputs:
+            if self.maker.get(name) is node:
+                del self.maker[name]
+        for name in filter(None, node.inputs):
+            self.readers[name].remove(node)
+
+    def replace(self, old: Iterable[Node], new: Node, main: int | None = None) -> Node:
+        """Takes away the nodes `old`, whose inner tensors nobody else reads, and adds `new` for them."""
+        for node in old:
+            self.remove(node)
+            new.sources += [s for s in node.sources if s not in new.sources]
+        new.main = max(new.sources) if main is None else main
+        return self.add(new)
+
+    def redirect(self, name: str, source: str) -> None:
+        """Whoever read `name` reads `source`. An output of the model stays, as a view."""
+        for node in set(self.readers.get(name, ())):
+            self.remove(node)
+            node.inputs = [source if i == name else i for i in node.inputs]
+            self.add(node)
+
+    def drop(self, node: Node, source: str) -> None:
+        """The node gives what its input has."""
+        if node.output in self.outputs:
+            node.op = "Same"
+            return
+        self.remove(node)
+        self.redirect(node.output, source)
+        for original in node.sources:
+            self.fate(original, "dropped", source)
+
+    def fate(self, original: int, became: str, into: str = "", why: str = "") -> None:
+        o = self.originals[original]
+        o.became, o.into, o.why = became, into, why
+
+    def new_const(self, near: str, values: np.ndarray) -> str:
+        name = near
+        count = 1
+        while name in self.consts or name in self.recording:
+            count += 1
+            name = f"{near}_{count}"
+        self.consts[name] = values
+        return name
+
+    def new_tensor(self, near: str, shape: tuple[int, ...]) -> str:
+        name = near
+        while name in self.made_shapes or name in self.recording:
+            name += "_"
+        self.made_shapes[name] = shape
+        return name
+
+    def order(self) -> list[Node]:
+        """The nodes, each behind those that make its inputs, else in the model's order."""
+        done: set[int] = set()
+        result: list[Node] = []
+        for first in sorted(self.live.values(), key=lambda node: max(node.sources)):
+            stack = [first]
+            while stack:
+                node = stack[-1]
+                needed = [self.maker[i] for i in node.inputs if i in self.maker and id(self.maker[i]) not in done]
+                if id(node) in done:
+                    stack.pop()
+                elif needed:
+                    stack.extend(needed)
+                else:
+                    done.add(id(node))
+                    result.append(stack.pop())
+        return result
+
+    def find(self, *ops: str) -> Iterable[Node]:
+        """Nodes of these ops that are still there when their turn comes."""
+        for node in self.order():
+            if node.op in ops and id(node) in self.live:
+                yield node
+
+    # ---- the model's nodes
+
+    def _read_model(self, model: Model) -> None:
+        self.consts.update(model.weights)
+        for index, proto in enumerate(model.proto.graph.node):
+            node = Node(proto.op_type, list(proto.input), list(proto.output),
+                        {a.name: helper.get_attribute_value(a) for a in proto.attribute}, [index], index)
+            self.originals.append(Original(proto.name, proto.op_type, list(proto.output)))
+            for name in node.outputs:
+                self.rank[name] = index
+            if self._is_constant(node):
+                self.fate(index, "constant", next(filter(None, node.outputs)))
+                self.consts.update({o: self.recording.value(o) for o in node.outputs if o in self.recording})
+            else:
+                self.originals[index].products = self._products(node)
+                self.add(node)
+        self._drop_unread()
+
+    def _is_constant(self, node: Node) -> bool:
+        if not all(not o or o in self.recording for o in node.outputs) or node.op in NOISE:
+            return False
+        return node.op in SHAPES_ONLY or all(not i or i in self.consts for i in node.inputs)
+
+    def _drop_unread(self) -> None:
+        for node in reversed(self.order()):
+            if not any(self.readers.get(o) or o in self.outputs for o in node.outputs):
+                self.remove(node)
+                self.fate(node.sources[0], "dropped")
+
+    def _products(self, node: Node) -> int:
+        """Multiply-adds of a convolution or a product."""
+        if not all(i in self.recording for i in node.inputs[:2]) or node.output not in self.recording:
+            return 0
+        size = int(np.prod(self.shape(node.output), dtype=np.int64))
+        if node.op == "Conv":
+            return size * int(np.prod(self.shape(node.inputs[1])[1:]))
+        if node.op == "ConvTranspose":
+            read = int(np.prod(self.shape(node.inputs[0]), dtype=np.int64))
+            return read * int(np.prod(self.shape(node.inputs[1])[1:]))
+        if node.op == "MatMul":
+            return size * self.shape(node.inputs[0])[-1]
+        if node.op == "Gemm":
+            return size * self.shape(node.inputs[0])[0 if node.attr("transA") else 1]
+        return 0
+
+    def count_heavy(self) -> Counter:
+        return Counter(o.op for o in self.originals if o.became != "constant")

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: MIT
+"""The same for what works on maps, and for what moves elements."""
+import math
+
+import numpy as np
+
+import geometry
+import mappers
+import spell
+from emit import Emitter, Mapper, Node
+from mappers import dtype_of, need_float
+from problems import Unsupported
+
+
+def pool(e: Emitter, node: Node) -> None:
+    need_float(e, node)
+    if any(e.graph.readers.get(o) or o in e.graph.outputs for o in node.outputs[1:]):
+        raise Unsupported("the places of the largest elements are read")
+    n, c, h, w = geometry.planes(e.graph.shape(node.inputs[0]))
+    found = geometry.window(e.graph, node, node.attr("kernel_shape"))
+    if found["dilation"] != [1, 1]:
+        raise Unsupported("pooling with dilations")
+    made = geometry.planes(e.graph.shape(node.output))
+    mode = "max" if node.op == "MaxPool" else "avg"
+    top, left, bottom, right = found["pads"]
+    exact = [(x + before + after - k) // step + 1 for x, before, after, k, step in
+             zip((h, w), (top, left), (bottom, right), (found["r"], found["s"]), found["stride"])]
+    ceil = exact != list(made[2:])
+    include = mode == "avg" and node.attr("count_include_pad", 0) and (any(found["pads"]) or ceil)
+    del found["dilation"]
+    problem = spell.problem("pool2d", n=n, c=c, h=h, w=w, r=found["r"],
+                            s=found["s"] if found["s"] != found["r"] else None, mode=mode,
+                            **geometry.fields({**found, "dilation": [1, 1]}), count_include_pad=1 if include else None,
+                            ceil_mode=1 if ceil else None)
+    e.launch(node, "", problem, {"x": e.read(node.inputs[0], (n, c, h, w))}, {"y": (node.output, made)})
+
+
+def global_pool(e: Emitter, node: Node) -> None:
+    need_float(e, node)
+    n, c, h, w = geometry.planes(e.graph.shape(node.inputs[0]))
+    problem = spell.problem("pool2d", n=n, c=c, h=h, w=w, mode="max" if "Max" in node.op else "avg", **{"global": True})
+    e.launch(node, "", problem, {"x": e.read(node.inputs[0], (n, c, h, w))}, {"y": (node.output, (n, c, 1, 1))})
+
+
+def reduce(e: Emitter, node: Node) -> None:
+    need_float(e, node)
+    shape = e.graph.shape(node.inputs[0])
+    axes = node.attr("axes")
+    if axes is None and len(node.inputs) > 1 and node.inputs[1]:
+        if e.graph.const(node.inputs[1]) is None:
+            raise Unsupported("its axes change with the inputs")
+        axes = e.graph.const(node.inputs[1]).tolist()
+    if not axes and node.attr("noop_with_empty_axes"):
+        raise Unsupported("it reduces nothing")
+    axes = sorted(a % len(shape) for a in axes) if axes else list(range(len(shape)))
+    what = node.op.removeprefix("Reduce").lower()
+    if len(shape) == 4 and axes == [2, 3] and what in ("mean", "max"):
+        n, c, h, w = shape
+        problem = spell.problem("pool2d", n=n, c=c, h=h, w=w, mode="max" if what == "max" else "avg", **{"global": True})
+        e.launch(node, "", problem, {"x": e.read(node.inputs[0], shape)}, {"y": (node.output, (n, c, 1, 1))})
+        return
+    used, reduced = _runs(shape, axes) if len(shape) > 4 else (shape, axes)
+    if len(used) > 4:
+        raise Unsupported(f"it reduces {len(used)} axes that cannot be merged")
+    problem = spell.problem("reduce", op=what, shape=spell.extents(used), axes=spell.axes(reduced))
+    made = tuple(1 if a in reduced else x for a, x in enumerate(used))
+    e.launch(node, "", problem, {"src": e.read(node.inputs[0], used)}, {"dst": (node.output, made)})
+
+
+def _runs(shape: tuple[int, ...], axes: list[int]) -> tuple[tuple[int, ...], list[int]]:
+    """Neighbouring axes that are all reduced, or all kept, as one."""
+    runs: list[tuple[int, bool]] = []
+    for axis, extent in enumerate(shape):
+        kind = axis in axes
+        if runs and runs[-1][1] == kind:
+            runs[-1] = (runs[-1][0] * extent, kind)
+        else:
+            runs.append((extent, kind))
+    return tuple(x for x, _ in runs), [at for at, (_, kind) in enumerate(runs) if kind]
+
+
+def lrn(e: Emitter, node: Node) -> None:
+    need_float(e, node)
+    n, c, h, w = geometry.planes(e.graph.shape(node.inputs[0]))
+    problem = spell.problem("lrn", n=n, c=c, h=h, w=w, size=node.attr("size"), alpha=float(node.attr("alpha", 1e-4)),
+                            beta=float(node.attr("beta", 0.75)), bias=float(node.attr("bias", 1.0)))
+    e.launch(node, "", problem, {"x": e.read(node.inputs[0], (n, c, h, w))}, {"y": (node.output, (n, c, h, w))})
+
+
+def resize(e: Emitter, node: Node) -> None:
+    need_float(e, node)
+    shape, made = (geometry.planes(e.graph.shape(name)) for name in (node.inputs[0], node.output))
+    mode = node.attrs["mode"].decode()
+    coord = node.attr("coordinate_transformation_mode", b"half_pixel").decode()
+    nearest = node.attr("nearest_mode", b"round_prefer_floor").decode()
+    if mode not in ("nearest", "linear"):
+        raise Unsupported(f"mode {mode}")
+    if coord not in ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "half_pixel_symmetric"):
+        raise Unsupported(f"coordinates {coord}")
+    if node.attr("antialias") or node.attr("axes") or shape[:2] != made[:2]:
+        raise Unsupported("it is smoothed, or resizes other axes than the last two")
+    scales = node.attr("scales") or []
+    if any(math.isnan(s) for s in [*scales, *node.attr("sizes", [])]):
+        raise Unsupported("its scale changes with the inputs")
+    fields = {}
+    for name, scale, before, after in zip("hw", scales[-2:] if len(scales) == 4 else (), shape[2:], made[2:]):
+        if abs(scale * before - after) > 1e-6 * after:
+            fields["scale_" + name] = scale
+    n, c, h, w = shape
+    inputs = {"x": e.read(node.inputs[0], shape)}
+    if "residual" in node.attrs:
+        inputs["r"] = e.read(node.attrs["residual"], made)
+    problem = spell.problem("resize", n=n, c=c, h=h, w=w, oh=made[2], ow=made[3], mode=mode, coord=coord,
+                            nearest=nearest if mode == "nearest" else None, **fields, residual="r" in inputs)
+    e.launch(node, "", problem, inputs, {"y": (node.output, made)})
+
+
+def concat(e: Emitter, node: Node) -> None:
+    shape = e.graph.shape(node.output)
+    axis = node.attr("axis") % len(shape)
+    names = [i for i in node.inputs if 0 not in e.graph.shape(i)]
+    held = [e.read(name) for name in names]
+    if e.join(node, held, axis):
+        return
+    widths = [e.graph.shape(name)[axis] for name in names]
+    outer, inner = math.prod(shape[:axis]), math.prod(shape[axis + 1:])
+    own = len(shape) <= 4
+    used = lambda width: (*shape[:axis], width, *shape[axis + 1:]) if own else (outer, width * inner)  # noqa: E731
+    left, width = names[0], widths[0]
+    for at in range(1, len(names), spell.CONCAT_MOST - 1):
+        more = list(zip(names[at:], widths[at:]))[:spell.CONCAT_MOST - 1]
+        whole = width + sum(w for _, w in more)
+        last = at + len(more) == len(names)
+        made = node.output if last else e.graph.new_tensor(f"{node.output}.{at}", (*shape[:axis], whole, *shape[axis + 1:]))
+        parts = [(left, width), *more]
+        shapes = {f"shape_{key}": spell.extents(used(w)) for key, (_, w) in zip("abcd", parts)}
+        problem = spell.problem("concat", dtype_of(e, node.output), axis=axis if own else 1, **shapes)
+        e.launch(node, "", problem, {key: e.read(name, used(w)) for key, (name, w) in zip("abcd", parts)},
+                 {"dst": (made, used(whole))}, last)
+        left, width = made, whole
+
+
+def gather(e: Emitter, node: Node) -> None:
+    shape, index = e.graph.shape(node.inputs[0]), node.inputs[1]
+    axis = node.attr("axis", 0) % len(shape)
+    value = e.graph.const(index)
+    count = math.prod(e.graph.shape(index))
+    if value is not None:
+        rows = np.where(value < 0, value + shape[axis], value).astype(np.int32).reshape(count)
+        read = e.weights(node.output + ".index", rows)
+    else:
+        read = e.read(index, (count,))
+    made = (*shape[:axis], count, *shape[axis + 1:])
+    problem = spell.problem("gather", dtype_of(e, node.output), shape=spell.extents(shape), axis=axis or None, count=count)
+    e.launch(node, "", problem, {"src": e.read(node.inputs[0], shape), "index": read}, {"dst": (node.output, made)})
+
+
+def pad(e: Emitter, node: Node) -> None:
+    shape = e.graph.shape(node.inputs[0])
+    given = [e.graph.const(i) if i else None for i in node.inputs[1:]]
+    if any(i and v is None for i, v in zip(node.inputs[1:], given)):
+        raise Unsupported("what it pads changes with the inputs")
+    pads = list(node.attr("pads") or given[0].tolist())
+    value = float(given[1].reshape(-1)[0]) if len(given) > 1 and given[1] is not None else float(node.attr("value", 0.0))
+    if len(given) > 2 and given[2] is not None:
+        axes = [a % len(shape) for a in given[2].tolist()]
+        wide = [0] * 2 * len(shape)
+        for at, axis in enumerate(axes):
+            wide[axis], wide[axis + len(shape)] = pads[at], pads[at + len(axes)]
+        pads = wide
+    if min(pads) < 0:
+        raise Unsupported("it takes elements away")
+    mode = node.attr("mode", b"constant").decode()
+    before, after = pads[:len(shape)], pads[len(shape):]
+    problem = spell.problem("pad", dtype_of(e, node.output), shape=spell.extents(shape), before=spell.listed(before),
+                            after=spell.listed(after), mode=mode if mode != "constant" else None,
+                            value=value if mode == "constant" and value else None)
+    e.launch(node, "", problem, {"src": e.read(node.inputs[0], shape)},
+             {"dst": (node.output, tuple(b + x + a for b, x, a in zip(before, shape, after)))})
+
+
+def expand(e: Emitter, node: Node) -> None:
+    """Repeats along axes: the sum with zeros of the wanted shape."""
+    need_float(e, Node("", node.inputs[:1], node.outputs))
+    shape, made = e.graph.shape(node.inputs[0]), e.graph.shape(node.output)
+    if len(made) > 4:
+        raise Unsupported(f"it makes {len(made)} axes")
+    zeros = e.weights(node.output + ".zeros", np.zeros(made, np.float32))
+    problem = spell.problem("binary", op="add", shape=spell.extents(shape or (1,)), shape_b=spell.extents(made))
+    e.launch(node, "", problem, {"a": e.read(node.inputs[0], shape or (1,)), "b": zeros}, {"c": (node.output, made)})
+
+
+MAPPERS: dict[str, Mapper] = {
+    "Conv": mappers.conv, "FreeConv": mappers.conv, "ConvTranspose": mappers.conv_transpose,
+    "FreeConvTranspose": mappers.conv_transpose, "Dense": mappers.dense, "Gemm": mappers.dense,
+    "MatMul": mappers.batch_matmul, "Attention": mappers.attention, "LayerNorm": mappers.layer_norm,
+    "Softmax": mappers.softmax, "LogSoftmax": mappers.softmax, "Act": mappers.unary, "Affine": mappers.affine,
+    **{op: mappers.binary for op in ("Add", "Sub", "Mul", "Div", "Max", "Min")},
+    "MaxPool": pool, "AveragePool": pool, "GlobalAveragePool": global_pool, "GlobalMaxPool": global_pool,
+    **{op: reduce for op in ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin")},
+    "LRN": lrn, "Resize": resize, "Concat": concat, "Gather": gather, "Pad": pad, "Expand": expand,
+}

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: MIT
+"""Loads and checks a model, and makes what is open in it definite: shapes, weights, local functions."""
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import NodeProto, helper, numpy_helper
+
+from problems import Refused
+
+DOMAINS = {"", "ai.onnx", "ai.onnx.ml", "com.microsoft"}
+CONTROL_FLOW = {"If", "Loop", "Scan", "SequenceMap"}
+QUANTISED = re.compile(r"QLinear|QuantizeLinear|Integer$|^QAttention|^QGemm|MatMulNBits")
+MAPS = re.compile(r"(Conv|ConvTranspose|(Global)?(Average|Max|Lp)Pool)$")
+KEPT_IN_FILE = 1 << 16  # bytes; larger weights are handed to ONNX Runtime beside the model
+
+
+@dataclass
+class Model:
+    """A model with all shapes of its inputs known. Large weights are in `weights`, no longer in `proto`."""
+
+    proto: onnx.ModelProto
+    file: str
+    weights: dict[str, np.ndarray] = field(default_factory=dict)
+    shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)  # of the inputs
+    types: dict[str, np.dtype] = field(default_factory=dict)
+
+    @property
+    def opset(self) -> int:
+        return max((o.version for o in self.proto.opset_import if o.domain in ("", "ai.onnx")), default=1)
+
+
+def called(node: NodeProto) -> str:
+    """How a sentence names a node."""
+    return f"node '{node.name or (node.output[0] if node.output else '')}' ({node.op_type})"
+
+
+def load(path: str, given: dict[str, tuple[int, ...]], seed: int | None = None) -> Model:
+    proto = _read(path)
+    _check_opsets(proto)
+    if proto.functions:
+        proto = onnx.inliner.inline_local_functions(proto)
+    _check_nodes(proto)
+    model = Model(proto, os.path.basename(path))
+    _fix_shapes(model, given)
+    if any(node.op_type in CONTROL_FLOW for node in proto.graph.node):
+        _fold_control_flow(model)
+    _take_weights(model)
+    if seed is not None:
+        from reseed import reseed
+        reseed(model, seed)
+    return model
+
+
+def _read(path: str) -> onnx.ModelProto:
+    if not os.path.isfile(path):
+        raise Refused(f"there is no file '{path}': give the path of an ONNX model")
+    try:
+        proto = onnx.load(path, load_external_data=False)
+    except Exception:  # protobuf has several kinds
+        raise Refused(f"'{path}' is no ONNX file, or is cut short: export or copy it again") from None
+    if not proto.graph.node or not proto.opset_import:
+        raise Refused(f"'{path}' holds no ONNX graph with nodes: export it again")
+    try:
+        onnx.load_external_data_for_model(proto, os.path.dirname(path) or ".")
+    except Exception as error:
+        raise Refused(f"weights of '{path}' lie in another file that cannot be read: put it beside the model "
+                      f"({_one_line(error)})") from None
+    try:
+        onnx.checker.check_model(proto)
+    except Exception as error:
+        raise Refused(f"'{path}' is no valid ONNX model: export it again ({_one_line(error)})") from None
+    return proto
+
+
+def _one_line(error: BaseException) -> str:
+    return re.sub(r"\s+", " ", str(error)).strip()[:300]
+
+
+def _check_opsets(proto: onnx.ModelProto) -> None:
+    for opset in proto.opset_import:
+        if opset.domain in ("", "ai.onnx") and not 1 <= opset.version <= onnx.defs.onnx_opset_version():
+            raise Refused(f"the model's opset is {opset.version}, and this importer knows 1 to "
+                          f"{onnx.defs.onnx_opset_version()}: export it with one of these")
+
+
+def all_nodes(graph: onnx.GraphProto) -> Iterator[NodeProto]:
+    """With those of the branches of control flow."""
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                yield from all_nodes(attribute.g)
+
+
+def _check_nodes(proto: onnx.ModelProto) -> None:
+    for node in all_nodes(proto.graph):
+        if node.domain not in DOMAINS:
+            raise Refused(f"{called(node)} is of the unknown domain '{node.domain}': export the model without "
+                          "operators of one's own")
+        if QUANTISED.search(node.op_type):
+            raise Refused(f"{called(node)} is quantised: import the model as it was before, in f32 or f16")
+
+
+def _fix_shapes(model: Model, given: dict[str, tuple[int, ...]]) -> None:
+    graph = model.proto.graph
+    held = {t.name for t in graph.initializer}
+    inputs = [i for i in graph.input if i.name not in held]
+    unknown = set(given) - {i.name for i in inputs}
+    if unknown:
+        raise Refused(f"the model has no input '{min(unknown)}': its inputs are "
+                      + ", ".join(i.name for i in inputs))
+    for value in inputs:
+        if not value.type.HasField("tensor_type"):
+            raise Refused(f"input '{value.name}' is no tensor: export the model with tensors as inputs")
+        tensor = value.type.tensor_type
+        said = [d.dim_value if d.dim_value > 0 else 0 for d in tensor.shape.dim]
+        shape = given.get(value.name, tuple(said))
+        if value.name not in given and (0 in said or not tensor.HasField("shape")):
+            raise Refused(_open_shape(value.name, said))
+        if tensor.HasField("shape") and (len(shape) != len(said) or
+                                         any(s and s != g for s, g in zip(said, shape))):
+            raise Refused(f"input '{value.name}' is {_text(said)}, which {_text(shape)} does not fit: give a "
+                          "--shape or an --input that does")
+        if any(extent < 1 for extent in shape) or np.prod(shape, dtype=float) >= 2**31:
+            raise Refused(f"input '{value.name}' cannot be {_text(shape)}: extents are 1 or more, and elements "
+                          "fewer than 2^31")
+        if tensor.elem_type not in helper.get_all_tensor_dtypes():
+            raise Refused(f"input '{value.name}' has an unknown type: export the model again")
+        tensor.shape.ClearField("dim")
+        for extent in shape:
+            tensor.shape.dim.add().dim_value = extent
+        model.shapes[value.name] = shape
+        model.types[value.name] = np.dtype(helper.tensor_dtype_to_np_dtype(tensor.elem_type))
+    del graph.value_info[:]
+    for value in graph.output:
+        if value.type.HasField("tensor_type"):
+            value.type.tensor_type.ClearField("shape")
+
+
+def _open_shape(name: str, said: list[int]) -> str:
+    example = "x".join(str(s or (1 if axis == 0 else 224)) for axis, s in enumerate(said)) or "1x3x224x224"
+    return (f"the shape of input '{name}' is open ({_text(said)}): say it, for example with "
+            f"--shape {name}={example}")
+
+
+def _text(shape: list[int] | tuple[int, ...]) -> str:
+    return "x".join(str(extent or "?") for extent in shape) or "a number"
+
+
+def _fold_control_flow(model: Model) -> None:
+    """ONNX Runtime takes the branch of an If whose condition is constant. Nothing else may be left."""
+    with tempfile.TemporaryDirectory() as folder:
+        options = quiet_options(onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC)
+        options.optimized_model_filepath = os.path.join(folder, "folded.onnx")
+        try:
+            onnxruntime.InferenceSession(model.proto.SerializeToString(), options, ["CPUExecutionProvider"])
+            model.proto = onnx.load(options.optimized_model_filepath)
+        except Exception:
+            pass
+    for node in model.proto.graph.node:
+        if node.op_type in CONTROL_FLOW:
+            raise Refused(f"{called(node)} is control flow that the input's shape does not decide: export the "
+                          "model traced, without branches and loops")
+
+
+def quiet_options(level: onnxruntime.GraphOptimizationLevel) -> onnxruntime.SessionOptions:
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = level
+    options.log_severity_level = 4
+    return options
+
+
+def rebuild(repeated, items: list) -> None:
+    """Puts copies of the items in the place of what a repeated field holds."""
+    copies = [type(item).FromString(item.SerializeToString()) for item in items]
+    del repeated[:]
+    repeated.extend(copies)
+
+
+def add_weight(model: Model, name: str, values: np.ndarray) -> None:
+    """Large ones become inputs of the graph, so that memory holds them once."""
+    graph = model.proto.graph
+    model.weights[name] = values
+    if values.nbytes <= KEPT_IN_FILE or values.dtype.kind not in "fiub":
+        graph.initializer.append(numpy_helper.from_array(values, name))
+    else:
+        kind = helper.np_dtype_to_tensor_dtype(values.dtype)
+        graph.input.append(helper.make_tensor_value_info(name, kind, values.shape))
+
+
+def _take_weights(model: Model) -> None:
+    graph = model.proto.graph
+    arrays = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
+    rebuild(graph.input, [i for i in graph.input if i.name not in arrays])
+    del graph.initializer[:]
+    model.proto.ir_version = max(model.proto.ir_version, 8)  # older ones list all weights as inputs
+    for name, values in arrays.items():
+        add_weight(model, name, values)
+
+
+def check_maps(model: Model, recording) -> None:
+    for node in model.proto.graph.node:
+        axes = recording.value(node.input[0]).ndim if MAPS.match(node.op_type) else 0
+        if axes > 4:
+            raise Refused(f"{called(node)} works on maps of {axes - 2} dimensions: clam "
+                          "has 1-D and 2-D maps only, so export the model for images")

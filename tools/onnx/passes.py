@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: MIT
+"""Passes over the graph: all arithmetic by constants becomes Affine, all functions Act; then both go into the
+node before them. An Affine is x * scale + shift, with one number or one a channel of `axis`."""
+import math
+
+import numpy as np
+
+from cones import fold_cones
+from graph import Graph, Node
+from patterns import fold_attention, fold_layer_norm, line_of
+from spell import FUSED, Act, make_clip
+from views import to_picks
+
+INTO = {"Conv", "ConvTranspose", "Dense"}  # weights that an Affine can change
+TAKES_ACT = INTO | {"LayerNorm", "MatMul", "Affine"}
+TAKES_RESIDUAL = {"Conv", "Dense", "Resize"}
+NEAR = 2e-6  # a factor this near to 1 comes from rounded constants
+
+
+def rewrite(graph: Graph) -> None:
+    for step in (drop_same, to_picks, fold_layer_norm, fold_cones, split_sums, to_weights, to_resize, to_affine, to_act, merge_affine,
+                 fold_gates, merge_affine, move_into_act, merge_affine, fold_attention, fold_scale_of_product,
+                 fold_into_weights, fold_act, scale_after_act, fold_residual):
+        step(graph)
+
+
+def drop_same(graph: Graph) -> None:
+    """Identity, Dropout, a Cast between floats, and operations that change nothing."""
+    for node in graph.find("Identity", "Dropout", "Cast", "Expand", "Concat", "Sum", "Max", "Min", "Mean", "CastLike"):
+        source = node.inputs[0]
+        if node.op in ("Concat", "Sum", "Max", "Min", "Mean"):
+            same = len(node.inputs) == 1
+        elif node.op in ("Cast", "CastLike"):
+            same = graph.is_float(source) and graph.is_float(node.output)
+        elif node.op == "Expand":
+            same = graph.shape(source) == graph.shape(node.output)
+        else:
+            same = not any(graph.readers.get(o) for o in node.outputs[1:])
+        if same:
+            graph.drop(node, source)
+
+
+def split_sums(graph: Graph) -> None:
+    """Sum, Max, Min and Mean of many inputs as a chain of two each; Pow by 2 as a product."""
+    for node in graph.find("Sum", "Max", "Min", "Mean", "Pow"):
+        if node.op == "Pow":
+            if graph.scalar(node.inputs[1]) == 2:
+                graph.replace([node], Node("Mul", [node.inputs[0]] * 2, node.outputs))
+            continue
+        op = "Add" if node.op in ("Sum", "Mean") else node.op
+        if node.op != op or len(node.inputs) > 2:
+            _chain(graph, node, op)
+
+
+def _chain(graph: Graph, node: Node, op: str) -> None:
+    graph.remove(node)
+    left = node.inputs[0]
+    for count, right in enumerate(node.inputs[1:], 2):
+        last = count == len(node.inputs) and node.op != "Mean"
+        shape = np.broadcast_shapes(graph.shape(left), graph.shape(right))
+        made = node.output if last else graph.new_tensor(f"{node.output}.{count}", shape)
+        graph.add(Node(op, [left, right], [made], {}, list(node.sources), node.main))
+        left = made
+    if node.op == "Mean":
+        scale = np.float64(1 / len(node.inputs))
+        graph.add(Node("Affine", [left], node.outputs, dict(scale=scale, shift=np.float64(0), axis=None),
+                       list(node.sources), node.main))
+
+
+def to_weights(graph: Graph) -> None:
+    """Conv, ConvTranspose, Gemm, and MatMul by a constant as nodes with weights, a factor and a bias."""
+    for node in [*graph.find("Gemm"), *graph.find("Conv", "ConvTranspose", "Gemm", "MatMul")]:
+        if id(node) not in graph.live:
+            continue
+        weights = graph.const(node.inputs[1]) if len(node.inputs) > 1 else None
+        bias_name = node.inputs[2] if len(node.inputs) > 2 else ""
+        bias = graph.const(bias_name) if bias_name else None
+        if node.op == "Gemm" and bias_name and (bias is None or not _by_last(bias.shape, graph.shape(node.output)[1])):
+            _add_behind(graph, node, bias_name)
+            continue
+        if weights is None or weights.dtype.kind != "f" or (bias_name and bias is None):
+            node.op = {"Conv": "FreeConv", "ConvTranspose": "FreeConvTranspose"}.get(node.op, node.op)
+            continue
+        if node.op in ("Conv", "ConvTranspose"):
+            groups = node.attr("group", 1)
+            outputs = weights.shape[0] if node.op == "Conv" else weights.shape[1] * groups
+            attrs = {**node.attrs, "weights": node.inputs[1], "channels": outputs, "axis": 1}
+            beta, alpha, op = 1.0, 1.0, node.op
+        else:
+            turned = bool(node.attr("transB", 0))
+            if weights.ndim != 2 or node.attr("transA") or len(graph.shape(node.inputs[0])) < 2:
+                continue
+            outputs = weights.shape[0 if turned else 1]
+            axis = len(graph.shape(node.output)) - 1
+            attrs = {"weights": node.inputs[1], "turned": turned, "channels": outputs, "axis": axis}
+            beta, alpha, op = node.attr("beta", 1.0), node.attr("alpha", 1.0), "Dense"
+        attrs.update(scale=np.full(outputs, float(alpha)), shift=np.zeros(outputs), biased=bias is not None)
+        if bias is not None:
+            attrs["shift"] = attrs["shift"] + beta * bias.astype(np.float64).reshape(-1)
+        graph.replace([node], Node(op, node.inputs[:1], node.outputs, attrs), node.main)
+
+
+def _add_behind(graph: Graph, node: Node, summand: str) -> None:
+    """A Gemm whose C is a matrix, or changes, is one without C, and an Add."""
+    if node.attr("beta", 1.0) != 1:
+        return
+    inner = graph.new_tensor(node.output + ".product", graph.shape(node.output))
+    graph.remove(node)
+    graph.add(Node("Gemm", node.inputs[:2], [inner], node.attrs, list(node.sources), node.main))
+    graph.add(Node("Add", [inner, summand], node.outputs, {}, list(node.sources), node.main))
+
+
+def _by_last(shape: tuple[int, ...], n: int) -> bool:
+    return int(np.prod(shape)) == 1 or (bool(shape) and shape[-1] == n == int(np.prod(shape)))
+
+
+def to_resize(graph: Graph) -> None:
+    """Resize and Upsample with one input; what their other inputs say is in `scales` and `sizes`."""
+    for node in graph.find("Resize", "Upsample"):
+        said: dict[str, list[float]] = {"scales": list(node.attr("scales", []))}
+        names = ["", "scales"] if len(node.inputs) == 2 else ["", "roi", "scales", "sizes"]
+        for what, name in zip(names[1:], node.inputs[1:]):
+            value = graph.const(name) if name else np.zeros(0)
+            said[what] = value.tolist() if value is not None else [math.nan]
+        attrs = {"mode": b"nearest", **node.attrs, **said}
+        if node.op == "Upsample" or graph.opset < 11:
+            attrs.update(coordinate_transformation_mode=b"asymmetric", nearest_mode=b"floor")
+        graph.replace([node], Node("Resize", node.inputs[:1], node.outputs, attrs))
+
+
+def to_affine(graph: Graph) -> None:
+    """BatchNormalization, Neg, and Add, Sub, Mul or Div with constants of one number, or one a channel."""
+    for node in graph.find("BatchNormalization", "Neg", "Add", "Sub", "Mul", "Div", "HardSigmoid"):
+        if not graph.is_float(node.output):
+            continue
+        if node.op == "BatchNormalization":
+            values = [graph.const(i) for i in node.inputs[1:]]
+            if any(v is None for v in values) or node.attr("training_mode") or any(
+                    graph.readers.get(o) for o in node.outputs[1:]):
+                continue
+            gamma, beta, mean, variance = (v.astype(np.float64) for v in values)
+            scale = gamma / np.sqrt(variance + node.attr("epsilon", 1e-5))
+            _affine(graph, node, node.inputs[0], scale, beta - mean * scale, 1)
+        elif node.op == "Neg":
+            _affine(graph, node, node.inputs[0], np.float64(-1), np.float64(0), None)
+        elif node.op == "HardSigmoid":
+            _hard_sigmoid(graph, node)
+        else:
+            _by_constant(graph, node)
+
+
+def _affine(graph: Graph, node: Node, source: str, scale: np.ndarray, shift: np.ndarray, axis: int | None) -> None:
+    graph.replace([node], Node("Affine", [source], [node.output], dict(scale=scale, shift=shift, axis=axis)))
+
+
+def _hard_sigmoid(graph: Graph, node: Node) -> None:
+    inner = graph.new_tensor(node.output + ".line", graph.shape(node.output))
+    line = dict(scale=np.float64(node.attr("alpha", 0.2)), shift=np.float64(node.attr("beta", 0.5)), axis=None)
+    graph.add(Node("Affine", node.inputs[:1], [inner], line, list(node.sources), node.main))
+    graph.replace([node], Node("Act", [inner], [node.output], {"act": Act("Clip", 0.0, 1.0)}))
+
+
+def _by_constant(graph: Graph, node: Node) -> None:
+    left, right = (graph.const(i) for i in node.inputs)
+    if (left is None) == (right is None):
+        return
+    at = 0 if right is not None else 1
+    source, value = node.inputs[at], (right if at == 0 else left)
+    shape = graph.shape(source)
+    placed = _channel(value.shape, shape) if graph.shape(node.output) == shape else None
+    if placed is None or (node.op == "Div" and at == 1):
+        return
+    value = value.astype(np.float64).reshape(-1) if placed >= 0 else np.float64(value.reshape(-1)[0])
+    one, none = np.ones_like(value), np.zeros_like(value)
+    scale, shift = {"Add": (one, value), "Mul": (value, none), "Div": (1 / value if node.op == "Div" else one, none),
+                    "Sub": (one, -value) if at == 0 else (-one, value)}[node.op]
+    if np.isfinite(scale).all() and np.isfinite(shift).all():
+        _affine(graph, node, source, scale, shift, placed if placed >= 0 else None)
+
+
+def _channel(value: tuple[int, ...], shape: tuple[int, ...]) -> int | None:
+    """The axis of `shape` along which a constant of shape `value` changes; -1 for one number, else None."""
+    padded = (1,) * (len(shape) - len(value)) + value
+    wide = [axis for axis, extent in enumerate(padded) if extent != 1]
+    if len(padded) != len(shape) or len(wide) > 1:
+        return None
+    return wide[0] if wide else -1
+
+
+def to_act(graph: Graph) -> None:
+    """Functions of one tensor as Act nodes. Clip may have its bounds as inputs."""
+    for node in graph.find("Relu", "Sigmoid", "Tanh", "Exp", "Log", "Erf", "Sqrt", "Sin", "Cos", "Abs", "Reciprocal",
+                           "Softplus", "Mish", "HardSwish", "LeakyRelu", "Elu", "Clip", "Gelu", "Pow", "PRelu",
+                           "Swish"):
+        act = _act_of(graph, node) if graph.is_float(node.output) else None
+        if act is not None:
+            graph.replace([node], Node("Act", node.inputs[:1], [node.output], {"act": act}))
+
+
+def _act_of(graph: Graph, node: Node) -> Act | None:
+    if node.op == "Clip":
+        bounds = [-math.inf, math.inf]
+        for place, name in enumerate(("min", "max")):
+            given = node.inputs[place + 1] if len(node.inputs) > place + 1 else ""
+            number = graph.scalar(given) if given else node.attr(name, bounds[place])
+            if number is None:
+                return None
+            bounds[place] = math.copysign(math.inf, number) if abs(number) >= 3.4e38 else number
+        return make_clip(*bounds)
+    if node.op == "LeakyRelu":
+        return Act("LeakyRelu", node.attr("alpha", 0.01))
+    if node.op == "Elu":
+        return Act("Elu", node.attr("alpha", 1.0))
+    if node.op in ("PRelu", "Pow"):
+        number = graph.scalar(node.inputs[1])
+        return None if number is None else Act("LeakyRelu" if node.op == "PRelu" else "Pow", number)
+    if node.op == "Gelu":
+        return Act("GeluTanh" if node.attr("approximate") == b"tanh" else "Gelu")
+    return Act("Silu" if node.op == "Swish" else node.op)
+
+
+def merge_affine(graph: Graph) -> None:
+    """Two lines one behind the other are one; a line that changes nothing goes."""
+    for node in graph.find("Affine"):
+        before = graph.made_by(node.inputs[0], "Affine")
+        while before is not None and graph.private(before.output) and _same_axis(before, node):
+            scale = before.attrs["scale"] * node.attrs["scale"]
+            shift = before.attrs["shift"] * node.attrs["scale"] + node.attrs["shift"]
+            axis = node.attrs["axis"] if before.attrs["axis"] is None else before.attrs["axis"]
+            node = graph.replace([before, node], Node("Affine", before.inputs, node.outputs,
+                                                      dict(scale=scale, shift=shift, axis=axis)))
+            before = graph.made_by(node.inputs[0], "Affine")
+        line = line_of(node)
+        if line and abs(line[0] - 1) <= NEAR and line[1] == 0:
+            graph.drop(node, node.inputs[0])
+
+
+def _same_axis(one: Node, two: Node) -> bool:
+    return None in (one.attrs["axis"], two.attrs["axis"]) or one.attrs["axis"] == two.attrs["axis"]
+
+
+def fold_gates(graph: Graph) -> None:
+    """x + x * g as x * (1 + g), where nobody else reads g: the 1 goes into what makes g."""
+    for node in graph.find("Add"):
+        for x, product in (node.inputs, node.inputs[::-1]):
+            times = graph.made_by(product, "Mul")
+            if times is None or not graph.private(product) or x not in times.inputs:
+                continue
+            gate = times.inputs[1 - times.inputs.index(x)]
+            if gate == x or not graph.private(gate) or graph.shape(x) != graph.shape(node.output):
+                continue
+            more = graph.new_tensor(gate + ".more", graph.shape(gate))
+            graph.add(Node("Affine", [gate], [more], dict(scale=np.float64(1), shift=np.float64(1), axis=None),
+                           list(times.sources), times.main))
+            graph.replace([times, node], Node("Mul", [x, more], node.outputs))
+            break
+
+
+def move_into_act(graph: Graph) -> None:
+    """A line behind a clip is a line before a clip with other bounds; so is a factor behind a Relu."""
+    for node in graph.find("Affine"):
+        line, before = line_of(node), graph.made_by(node.inputs[0], "Act")
+        if line is None or line[0] <= 0 or before is None or not graph.private(before.output):
+            continue
+        (scale, shift), act = line, before.attrs["act"]
+        if act.kind in ("Clip", "Relu6"):
+            low, high = (0.0, 6.0) if act.kind == "Relu6" else (act.a, act.b)
+            act = make_clip(low * scale + shift, high * scale + shift)
+        elif act.kind not in ("Relu", "LeakyRelu") or shift != 0:
+            continue
+        inner = graph.new_tensor(node.output + ".line", graph.shape(node.output))
+        graph.add(Node("Affine", before.inputs, [inner], dict(node.attrs), list(node.sources), node.main))
+        graph.replace([before, node], Node("Act", [inner], node.outputs, {"act": act}))
+
+
+def fold_scale_of_product(graph: Graph) -> None:
+    """A factor of either operand of a product, or of the product or a softmax's input, goes into its `scale`."""
+    for node in graph.find("MatMul", "Softmax", "LogSoftmax"):
+        for place, name in enumerate(node.inputs):
+            before = graph.made_by(name, "Affine")
+            line = line_of(before)
+            if line and line[1] == 0 and graph.private(name):
+                attrs = {**node.attrs, "scale": node.attr("scale", 1.0) * line[0]}
+                inputs = [before.inputs[0] if at == place else i for at, i in enumerate(node.inputs)]
+                node = graph.replace([before, node], Node(node.op, inputs, node.outputs, attrs), node.main)
+        after = graph.reader(node.output)
+        line = line_of(after)
+        if node.op == "MatMul" and line and line[1] == 0:
+            attrs = {**node.attrs, "scale": node.attr("scale", 1.0) * line[0]}
+            graph.replace([node, after], Node("MatMul", node.inputs, after.outputs, attrs), node.main)
+
+
+def fold_into_weights(graph: Graph) -> None:
+    """An Affine behind a convolution or a product by weights changes these; one behind a norm, its own line."""
+    for node in graph.find("Affine"):
+        before = graph.made_by(node.inputs[0], *INTO, "LayerNorm")
+        axis = node.attrs["axis"]
+        if before is None or not graph.private(before.output) or before.attr("act") or len(before.inputs) > 1:
+            continue
+        if axis not in (None, before.attrs["axis"]):
+            continue
+        attrs = {**before.attrs, "biased": True, "scale": before.attrs["scale"] * node.attrs["scale"],
+                 "shift": before.attrs["shift"] * node.attrs["scale"] + node.attrs["shift"]}
+        graph.replace([before, node], Node(before.op, before.inputs, node.outputs, attrs), before.main)
+
+
+def fold_act(graph: Graph) -> None:
+    """A function goes into the node before it. Behind a line of one number, the line goes into the function."""
+    for node in graph.find("Act"):
+        before = graph.maker.get(node.inputs[0])
+        if before is None or not graph.private(node.inputs[0]) or before.attr("act"):
+            continue
+        line = line_of(before)
+        if line is not None:
+            attrs = {**node.attrs, "scale": line[0], "shift": line[1]}
+            graph.replace([before, node], Node("Act", before.inputs, node.outputs, attrs), node.main)
+        elif before.op in TAKES_ACT and node.attrs["act"].kind in FUSED:
+            attrs = {**before.attrs, "act": node.attrs["act"]}
+            graph.replace([before, node], Node(before.op, before.inputs, node.outputs, attrs), before.main)
+
+
+def scale_after_act(graph: Graph) -> None:
+    """A line of one number behind the function of a convolution or a product is its act_scale and act_shift."""
+    for node in graph.find("Affine"):
+        line, before = line_of(node), graph.made_by(node.inputs[0], "Conv", "Dense")
+        if line and before is not None and graph.private(before.output) and len(before.inputs) == 1:
+            attrs = {**before.attrs, "act_scale": line[0], "act_shift": line[1]}
+            graph.replace([before, node], Node(before.op, before.inputs, node.outputs, attrs), before.main)
+
+
+def fold_residual(graph: Graph) -> None:
+    """Add of what a convolution, a product by weights or a resize makes, which nobody else reads: it adds."""
+    for node in graph.find("Add"):
+        shape = graph.shape(node.output)
+        for name in sorted(node.inputs, key=lambda i: -graph.rank.get(i, -1)):
+            before = graph.made_by(name, *TAKES_RESIDUAL)
+            other = node.inputs[1 - node.inputs.index(name)]
+            if before is None or not graph.private(name) or "residual" in before.attrs or other == name:
+                continue
+            value = graph.const(other)
+            if graph.shape(name) != shape or (value is None and graph.shape(other) != shape):
+                continue
+            if value is not None and value.shape != shape:
+                other = graph.new_const(node.output + ".r", np.broadcast_to(value, shape))
+            attrs = {**before.attrs, "residual": other}
+            graph.replace([before, node], Node(before.op, [before.inputs[0], other], node.outputs, attrs), before.main)
+            break

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: MIT
+"""Layer normalisation and attention, as exporters write them."""
+import numpy as np
+
+from graph import Graph, Node
+
+
+def fold_layer_norm(graph: Graph) -> None:
+    """LayerNormalization over the last axis, and (x - mean) / sqrt(mean((x - mean)^2) + eps) written out: a Div by
+    Sqrt, or a Mul by the Reciprocal of one. Factor and summand by column follow as an Affine."""
+    for node in graph.find("Div", "Mul", "LayerNormalization", "InstanceNormalization"):
+        if node.op == "LayerNormalization":
+            _norm_node(graph, node)
+        elif node.op == "InstanceNormalization":
+            _instance_norm(graph, node)
+        else:
+            _written_out(graph, node)
+
+
+def _attrs(n: int, eps: float, axis: int) -> dict:
+    return dict(scale=np.ones(n), shift=np.zeros(n), eps=eps, axis=axis, n=n)
+
+
+def _norm_node(graph: Graph, node: Node) -> None:
+    shape = graph.shape(node.inputs[0])
+    first = node.attr("axis", -1) % len(shape)
+    values = [graph.const(i).astype(np.float64).reshape(-1) if i and graph.const(i) is not None else None
+              for i in node.inputs[1:]]
+    if values[0] is None or (len(node.inputs) > 2 and node.inputs[2] and values[1] is None) or any(
+            graph.readers.get(o) for o in node.outputs[1:]):
+        return
+    n = int(np.prod(shape[first:]))
+    attrs = _attrs(n, node.attr("epsilon", 1e-5), len(shape) - 1)
+    attrs["scale"] = attrs["scale"] * values[0]
+    attrs["shift"] = attrs["shift"] + (values[1] if len(values) > 1 and values[1] is not None else 0)
+    graph.replace([node], Node("LayerNorm", node.inputs[:1], node.outputs[:1], attrs))
+
+
+def _instance_norm(graph: Graph, node: Node) -> None:
+    """Each plane is a row; factor and summand are by channel, so they stay a node of their own."""
+    shape = graph.shape(node.inputs[0])
+    gamma, beta = (graph.const(i) for i in node.inputs[1:3])
+    if gamma is None or beta is None:
+        return
+    inner = graph.new_tensor(node.output + ".norm", shape)
+    norm = _attrs(int(np.prod(shape[2:])), node.attr("epsilon", 1e-5), -1)
+    graph.add(Node("LayerNorm", node.inputs[:1], [inner], norm, list(node.sources), node.main))
+    line = dict(scale=gamma.astype(np.float64), shift=beta.astype(np.float64), axis=1)
+    graph.replace([node], Node("Affine", [inner], node.outputs, line))
+
+
+def _mean_of(graph: Graph, name: str) -> tuple[Node, str] | None:
+    """The ReduceMean over the last axis that makes `name`, with what it reads."""
+    node = graph.made_by(name, "ReduceMean")
+    if node is None or not node.attr("keepdims", 1):
+        return None
+    axes = node.attr("axes")
+    if axes is None and len(node.inputs) > 1 and graph.const(node.inputs[1]) is not None:
+        axes = graph.const(node.inputs[1]).tolist()
+    last = len(graph.shape(node.inputs[0])) - 1
+    return (node, node.inputs[0]) if axes is not None and [a % (last + 1) for a in axes] == [last] else None
+
+
+def _centred(graph: Graph, name: str) -> tuple[list[Node], str] | None:
+    """x - mean(x): its nodes, and x."""
+    less = graph.made_by(name, "Sub")
+    mean = _mean_of(graph, less.inputs[1]) if less else None
+    if mean is None or mean[1] != less.inputs[0]:
+        return None
+    return [less, mean[0]], less.inputs[0]
+
+
+def _deviation(graph: Graph, node: Node) -> tuple[list[Node], str, str] | None:
+    """Of d / sqrt(v + eps): the nodes behind v + eps, its name, and d."""
+    if node.op == "Div":
+        root = graph.made_by(node.inputs[1], "Sqrt")
+        return ([root], root.inputs[0], node.inputs[0]) if root else None
+    for d, name in (node.inputs, node.inputs[::-1]):
+        inverse = graph.made_by(name, "Reciprocal", "Div")
+        if inverse is None or (inverse.op == "Div" and graph.scalar(inverse.inputs[0]) != 1):
+            continue
+        root = graph.made_by(inverse.inputs[-1], "Sqrt")
+        if root:
+            return [inverse, root], root.inputs[0], d
+    return None
+
+
+def _written_out(graph: Graph, node: Node) -> None:
+    found = _deviation(graph, node)
+    if found is None:
+        return
+    nodes, under_root, d = found
+    plus = graph.made_by(under_root, "Add")
+    eps = graph.scalar(plus.inputs[1]) if plus else None
+    variance = _mean_of(graph, plus.inputs[0]) if eps is not None else None
+    square = graph.made_by(variance[1], "Pow", "Mul") if variance else None
+    if square is None or (graph.scalar(square.inputs[1]) != 2 if square.op == "Pow"
+                          else square.inputs[0] != square.inputs[1]):
+        return
+    one, two = _centred(graph, d), _centred(graph, square.inputs[0])
+    if one is None or two is None or one[1] != two[1]:
+        return
+    inner = [*nodes, plus, variance[0], square, *one[0], *two[0], node]
+    inner = list({id(n): n for n in inner}.values())
+    if any(r not in inner for n in inner if n is not node for r in graph.readers[n.output]):
+        return
+    shape = graph.shape(one[1])
+    graph.replace(inner, Node("LayerNorm", [one[1]], node.outputs, _attrs(shape[-1], eps, len(shape) - 1)))
+
+
+# ---- attention
+
+def fold_attention(graph: Graph) -> None:
+    """softmax(scale * q k^T + mask) v. The factor may stand before or behind the product, or at q and k."""
+    for node in graph.find("Softmax"):
+        shape = graph.shape(node.inputs[0])
+        axis = node.attr("axis", -1 if graph.opset >= 13 else 1) % len(shape)
+        if axis == len(shape) - 1 and 2 <= len(shape) <= 4:
+            _attention_at(graph, node, shape)
+
+
+def line_of(node: Node | None) -> tuple[float, float] | None:
+    """Scale and shift of an Affine with one number each and no function behind it."""
+    if node is None or node.op != "Affine" or node.attr("axis") is not None or node.attr("act"):
+        return None
+    return float(node.attrs["scale"]), float(node.attrs["shift"])
+
+
+def _factor(graph: Graph, name: str) -> tuple[float, str, list[Node]]:
+    """Goes back over factors of one number that nobody else reads."""
+    factor, nodes = 1.0, []
+    while (line := line_of(graph.made_by(name, "Affine"))) and line[1] == 0 and graph.private(name):
+        node = graph.maker[name]
+        factor, name = factor * line[0], node.inputs[0]
+        nodes.append(node)
+    return factor, name, nodes
+
+
+def _attention_at(graph: Graph, softmax: Node, scores: tuple[int, ...]) -> None:
+    scale, name, nodes = _factor(graph, softmax.inputs[0])
+    mask = ""
+    plus = graph.made_by(name, "Add")
+    if plus is not None and scale == 1 and graph.private(name):
+        for product, mask in (plus.inputs, plus.inputs[::-1]):
+            scale, inner, more = _factor(graph, product)
+            if graph.made_by(inner, "MatMul"):
+                break
+        name, nodes = inner, [*nodes, plus, *more]
+    first, second = graph.made_by(name, "MatMul"), graph.reader(softmax.output)
+    if first is None or not graph.private(name) or second is None or second.op != "MatMul":
+        return
+    if second.inputs[0] != softmax.output or (mask and mask_kind(graph, mask, scores) is None):
+        return
+    of_q, q, at_q = _factor(graph, first.inputs[0])
+    of_k, k, at_k = _factor(graph, first.inputs[1])
+    v = second.inputs[1]
+    batch = graph.shape(q)[:-2]
+    if graph.shape(k)[:-2] != batch or graph.shape(v)[:-2] != batch:
+        return
+    attrs = dict(scale=scale * of_q * of_k, masked=bool(mask))
+    out, turn = second.outputs, graph.reader(second.output)
+    old = [*nodes, first, softmax, second, *at_q, *at_k]
+    if turn is not None and turn.op == "Transpose" and list(turn.attr("perm", [])) in ([0, 2, 1, 3], [1, 0, 2]):
+        if len(batch) == len(turn.attr("perm")) - 2:
+            attrs["turned"], out = True, turn.outputs
+            old.append(turn)
+    graph.replace(old, Node("Attention", [q, k, v, *([mask] if mask else [])], out, attrs), max(second.sources))
+
+
+def mask_kind(graph: Graph, mask: str, scores: tuple[int, ...]) -> str | None:
+    """Which of a mask's extents clam has a name for."""
+    shape = (1,) * (len(scores) - len(graph.shape(mask))) + graph.shape(mask)
+    if shape[-2:] != scores[-2:] and graph.const(mask) is None:
+        return None
+    if all(e == 1 for e in shape[:-2]):
+        return "qk"
+    if len(scores) == 3:
+        return "bhqk" if shape[0] == scores[0] else None
+    if shape[1] == 1 and shape[0] == scores[0]:
+        return "bqk"
+    return "bhqk" if shape[:2] == scores[:2] or graph.const(mask) is not None else None

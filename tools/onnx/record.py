@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""Inputs of the model, and the value of every tensor as ONNX Runtime computes it without optimisations."""
+import os
+
+import numpy as np
+import onnx
+import onnxruntime
+
+from model import Model, _one_line, quiet_options
+from problems import Refused
+
+BATCH = 512 << 20  # bytes of tensors that one run keeps
+MEAN = np.array([0.485, 0.456, 0.406])  # of ImageNet
+DEVIATION = np.array([0.229, 0.224, 0.225])
+
+
+class Recording:
+    """Values by name; those that ONNX Runtime made lie in files of `folder`."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.held: dict[str, np.ndarray] = {}
+        self.files: dict[str, str] = {}
+
+    def value(self, name: str) -> np.ndarray:
+        return self.held[name] if name in self.held else np.load(self.files[name], mmap_mode="r")
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.held or name in self.files
+
+    def keep(self, name: str, value: np.ndarray) -> None:
+        if value.size <= 1 << 12:
+            self.held[name] = value
+            return
+        self.files[name] = os.path.join(self.folder, f"{len(self.files)}.npy")
+        np.save(self.files[name], value)
+
+
+def make_inputs(model: Model, arrays: dict[str, str], images: dict[str, str], seed: int) -> dict[str, np.ndarray]:
+    random = np.random.default_rng(seed)
+    inputs = {}
+    for name, shape in model.shapes.items():
+        if name in arrays:
+            inputs[name] = _from_file(model, name, arrays[name])
+        elif name in images:
+            inputs[name] = from_image(name, shape, images[name]).astype(model.types[name])
+        else:
+            inputs[name] = _noise(model, name, random)
+    return inputs
+
+
+def load_array(name: str, path: str) -> np.ndarray:
+    try:
+        array = np.load(path, allow_pickle=False)
+        return array if isinstance(array, np.ndarray) else array[array.files[0]]
+    except Exception as error:
+        raise Refused(f"--input {name}={path} cannot be read: give a .npy file ({_one_line(error)})") from None
+
+
+def _from_file(model: Model, name: str, path: str) -> np.ndarray:
+    array = load_array(name, path)
+    if not np.can_cast(array.dtype, model.types[name], "same_kind"):
+        raise Refused(f"--input {name}={path} is {array.dtype}, the model has {model.types[name]}: convert it")
+    return array.astype(model.types[name])
+
+
+def from_image(name: str, shape: tuple[int, ...], path: str) -> np.ndarray:
+    from PIL import Image
+    if len(shape) != 4 or shape[0] != 1 or shape[1] != 3:
+        raise Refused(f"--image is for an input of 1x3 planes, and '{name}' has other extents: use --input")
+    try:
+        image = Image.open(path).convert("RGB").resize((shape[3], shape[2]), Image.Resampling.BILINEAR)
+    except Exception as error:
+        raise Refused(f"--image {name}={path} cannot be read: give a PNG or JPEG ({_one_line(error)})") from None
+    return ((np.asarray(image) / 255 - MEAN) / DEVIATION).transpose(2, 0, 1)[None].astype(np.float32)
+
+
+def _noise(model: Model, name: str, random: np.random.Generator) -> np.ndarray:
+    kind, shape = model.types[name], model.shapes[name]
+    if kind.kind == "f":
+        return random.standard_normal(shape, np.float32).astype(kind)
+    if kind.kind == "b" or "mask" in name.lower():
+        return np.ones(shape, kind)
+    if kind.kind not in "iu":
+        raise Refused(f"input '{name}' is of {kind}: give its values by --input {name}=FILE.npy")
+    rows = [model.weights[n.input[0]].shape[0] for n in model.proto.graph.node
+            if n.op_type == "Gather" and n.input[1] == name and n.input[0] in model.weights]
+    return random.integers(0, min(rows, default=2), shape).astype(kind)
+
+
+def record(model: Model, inputs: dict[str, np.ndarray], folder: str) -> Recording:
+    recording = Recording(folder)
+    recording.held.update(inputs)
+    for batch in _batches(model):
+        for name, value in zip(batch, _run(model, inputs, batch)):
+            if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
+                recording.keep(name, value)
+    recording.held.update(model.weights)
+    return recording
+
+
+def _run(model: Model, inputs: dict[str, np.ndarray], names: list[str]) -> list[np.ndarray]:
+    proto = onnx.ModelProto()
+    proto.CopyFrom(model.proto)
+    del proto.graph.output[:]
+    for name in names:
+        proto.graph.output.add().name = name
+    off = quiet_options(onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL)
+    fed = {i.name: inputs.get(i.name, model.weights.get(i.name)) for i in proto.graph.input}
+    try:
+        session = onnxruntime.InferenceSession(proto.SerializeToString(), off, ["CPUExecutionProvider"])
+        return session.run(names, fed)
+    except Exception as error:
+        raise Refused("ONNX Runtime cannot run the model with these inputs: give others by --shape or --input, or "
+                      f"export it again ({_one_line(error)})") from None
+
+
+def _batches(model: Model) -> list[list[str]]:
+    """The tensors that nodes make, as many at once as memory is meant to hold."""
+    sizes = _sizes(model)
+    batches: list[list[str]] = [[]]
+    held = 0
+    for node in model.proto.graph.node:
+        for name in filter(None, node.output):
+            size = sizes.get(name, 1 << 24)
+            if batches[-1] and held + size > BATCH:
+                batches.append([])
+                held = 0
+            batches[-1].append(name)
+            held += size
+    return batches
+
+
+def _sizes(model: Model) -> dict[str, int]:
+    try:
+        inferred = onnx.shape_inference.infer_shapes(model.proto, data_prop=True)
+    except Exception:
+        return {}
+    sizes = {}
+    for value in list(inferred.graph.value_info) + list(inferred.graph.output):
+        dims = value.type.tensor_type.shape.dim
+        if value.type.tensor_type.HasField("shape") and all(d.dim_value > 0 for d in dims):
+            sizes[value.name] = 4 * int(np.prod([d.dim_value for d in dims], dtype=np.int64))
+    return sizes

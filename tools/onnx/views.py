@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT
+"""Operations that move no element, or that only say where elements lie: what numpy does with strides."""
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import spell
+from graph import Graph, Node
+from problems import Unsupported
+
+if TYPE_CHECKING:
+    from emit import Emitter
+
+RESHAPES = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Same"}
+OPS = RESHAPES | {"Transpose", "Slice", "Split", "Pick"}
+
+
+class NeedsOnePiece(Exception):
+    """The strides do not say it; the tensor has to be copied first."""
+
+
+def first_of(part: np.ndarray, whole: np.ndarray) -> int:
+    return part.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+
+
+def to_picks(graph: Graph) -> None:
+    """A Gather of one constant index, or of a run of them, is a slice."""
+    for node in graph.find("Gather"):
+        index = graph.const(node.inputs[1])
+        if index is None or index.size == 0:
+            continue
+        axis = node.attr("axis", 0) % len(graph.shape(node.inputs[0]))
+        extent = graph.shape(node.inputs[0])[axis]
+        numbers = [int(i) + (extent if i < 0 else 0) for i in index.reshape(-1)]
+        if index.ndim <= 1 and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
+            attrs = dict(pick=axis, first=numbers[0], last=numbers[-1] + 1, single=index.ndim == 0)
+            graph.replace([node], Node("Pick", node.inputs[:1], node.outputs, attrs))
+
+
+def refusal(graph: Graph, node: Node) -> str | None:
+    """Why a node of OPS cannot be said by strides, or None."""
+    if node.op in ("Slice", "Split"):
+        if any(i and graph.const(i) is None for i in node.inputs[1:]):
+            return f"what {node.op} takes changes with the inputs"
+    if 0 in graph.shape(node.outputs[0]):
+        return "it makes no elements"
+    return None
+
+
+def slices_of(graph: Graph, node: Node, name: str) -> list[slice]:
+    shape = graph.shape(node.inputs[0])
+    result = [slice(0, extent, 1) for extent in shape]
+    if node.op == "Pick":
+        result[node.attrs["pick"]] = slice(node.attrs["first"], node.attrs["last"], 1)
+    elif node.op == "Split":
+        axis = node.attr("axis", 0) % len(shape)
+        sizes = [graph.shape(o)[axis] for o in node.outputs]
+        at = node.outputs.index(name)
+        result[axis] = slice(sum(sizes[:at]), sum(sizes[:at + 1]), 1)
+    else:
+        said = [graph.const(i).reshape(-1).tolist() if i else None for i in node.inputs[1:]]
+        if not said:
+            said = [node.attr("starts"), node.attr("ends"), node.attr("axes")]
+        starts, ends = said[:2]
+        axes = said[2] if len(said) > 2 and said[2] is not None else list(range(len(starts)))
+        steps = said[3] if len(said) > 3 and said[3] is not None else [1] * len(starts)
+        for start, end, axis, step in zip(starts, ends, axes, steps):
+            result[axis % len(shape)] = slice(*slice(start, end, step).indices(shape[axis]))
+    return result
+
+
+def _index(slices: list[slice]) -> tuple[slice, ...]:
+    """With None for an end before the first element, which numpy would count from the end."""
+    return tuple(slice(s.start, None if s.stop < 0 else s.stop, s.step) for s in slices)
+
+
+def apply(graph: Graph, node: Node, name: str, source: np.ndarray) -> np.ndarray:
+    if node.op == "Transpose":
+        return source.transpose(node.attr("perm", list(range(source.ndim))[::-1]))
+    part = source
+    if node.op not in RESHAPES:
+        part = source[_index(slices_of(graph, node, name))]
+    try:
+        return np.reshape(part, graph.shape(name), copy=False)
+    except ValueError:
+        raise NeedsOnePiece from None
+
+
+def materialise(emitter: "Emitter", node: Node, name: str) -> None:
+    """Copies the tensor: by a transpose, or by a slice."""
+    graph = emitter.graph
+    emitter.dummies.pop(name, None)
+    source = node.inputs[0]
+    dtype = "i32" if emitter.integer(name) else "f32"
+    shape = graph.shape(source)
+    if node.op == "Transpose":
+        perm = list(node.attr("perm", list(range(len(shape)))[::-1]))
+        merged, order = merge_axes(shape, perm)
+        problem = spell.problem("transpose", dtype, shape=spell.extents(merged), perm=spell.axes(order))
+        if len(merged) > 4:
+            raise Unsupported(f"a transpose of {len(merged)} axes that cannot be merged")
+        made = tuple(merged[axis] for axis in order)
+    else:
+        slices = slices_of(graph, node, name)
+        counts = [len(range(s.start, s.stop, s.step)) for s in slices]
+        problem = spell.problem("slice", dtype, shape=spell.extents(shape), start=spell.listed([s.start for s in slices]),
+                                count=spell.extents(counts), step=_steps(slices))
+        merged, made = shape, tuple(counts)
+    emitter.launch(node, "", problem, {"src": emitter.read(source, tuple(merged))}, {"dst": (name, made)},
+                   last=len(node.outputs) == 1)
+
+
+def _steps(slices: list[slice]) -> str | None:
+    steps = [s.step for s in slices]
+    return None if set(steps) == {1} else spell.listed(steps)
+
+
+def merge_axes(shape: tuple[int, ...], perm: list[int]) -> tuple[list[int], list[int]]:
+    """The same transposition without axes of one element, and with those that stay together as one."""
+    order = [axis for axis in perm if shape[axis] != 1]
+    kept = sorted(order)
+    groups: list[list[int]] = []
+    for axis in order:
+        after = groups[-1][-1] if groups else None
+        if after is not None and kept.index(axis) == kept.index(after) + 1:
+            groups[-1].append(axis)
+        else:
+            groups.append([axis])
+    if not groups:
+        return [1], [0]
+    sources = sorted(groups)
+    return [int(np.prod([shape[a] for a in g])) for g in sources], [sources.index(g) for g in groups]
