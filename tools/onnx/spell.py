@@ -83,7 +83,7 @@ def axes(numbers: list[int] | tuple[int, ...]) -> str:
     return "-".join(map(str, numbers))
 
 
-def problem(op: str, dtype: str = "f32", **fields: Any) -> str:
+def problem(op: str, dtype: str = "f32", /, **fields: Any) -> str:
     """A problem line. Fields at their defaults are left out; True is a flag, and False and None are nothing."""
     words = [op]
     for name, value in fields.items():
