@@ -57,6 +57,13 @@ only_of() {
   esac
 }
 
+# The Python of tools/import-onnx: in a virtual environment for just these versions of its packages.
+onnx_python() {
+  local versions
+  versions=$(cksum <"$tree/tools/onnx/requirements.txt")
+  printf '%s\n' "${CLAM_ONNX_PYTHON:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/clam/onnx/${versions%% *}/bin/python}"
+}
+
 groups_known() { sed -n 's/^\[\([a-z0-9]*\)\].*/\1/p' "$tree/tools/packages.txt"; }
 
 packages_of() {

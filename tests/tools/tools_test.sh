@@ -243,7 +243,7 @@ test_setup_tries_again_with_fresh_lists() {
 test_setup_names_the_groups_it_knows() {
   run setup buidl
   code_is 2
-  says err "no group 'buidl'; there are build pocl llvmpipe mesa mali aarch64 oclgrind python compare browser clpeak peers boards mali-testing"
+  says err "no group 'buidl'; there are build pocl llvmpipe mesa mali aarch64 oclgrind python compare browser clpeak peers boards onnx mali-testing"
 }
 
 test_setup_takes_mesa_where_it_is_new_enough() {
@@ -299,6 +299,33 @@ test_setup_mali_testing_makes_its_folder() {
   run setup mali-testing
   says err 'missing packages: qemu-user-static'
   lacks calls mmdebstrap
+}
+
+# The environment is made under another name, and only when all is in it.
+test_setup_onnx_makes_a_virtual_environment() {
+  program python3 <<'END'
+echo "python3 $*" >>"$BOX/calls"
+mkdir -p "$3/bin" && { echo '#!/bin/sh' && echo 'echo "pip $*" >>"$BOX/calls"; [ ! -e "$BOX/offline" ]'; } >"$3/bin/python"
+chmod +x "$3/bin/python"
+END
+  touch "$box/offline"
+  run setup onnx
+  code_is 3
+  says err 'the virtual environment cannot be made'
+  [[ -z $(find "$box/home/cache/clam/onnx" -name python) ]] || wrong "half an environment is left"
+  run import-onnx a.onnx -o b
+  code_is 77
+  says err 'run tools/setup onnx'
+  rm "$box/offline"
+  run setup onnx
+  code_is 0
+  says calls '-m pip install -q -r'
+  : >"$box/calls"
+  run setup onnx
+  silent
+  lacks calls python3
+  run import-onnx a.onnx -o b
+  says calls 'import_onnx.py a.onnx -o b'
 }
 
 test_setup_on_a_system_without_apt_goes_on_with_the_tools_there() {
