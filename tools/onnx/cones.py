@@ -52,7 +52,7 @@ def _fold_at(graph: Graph, last: Node) -> None:
     """Walks from the last node towards the inputs until all that is read is one tensor, and compares there."""
     inner: list[Node] = []
     frontier = {last.output}
-    while len(inner) < MOST_NODES:
+    while frontier and len(inner) < MOST_NODES:
         name = max(frontier, key=lambda n: graph.rank.get(n, -1))
         node = graph.maker.get(name)
         if node is None or not _may_enter(graph, node, inner, last):

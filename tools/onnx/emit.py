@@ -59,6 +59,8 @@ class Emitter:
 
     def view(self, name: str, shape: tuple[int, ...]) -> str:
         held = self.tensors[name]
+        if held.view_of and held.first == 0 and self.tensors[held.view_of].shape == shape:
+            return held.view_of
         made = f"{name}.as_{'x'.join(map(str, shape))}"
         if made not in self.tensors:
             self.tensors[made] = Tensor(shape, held.integer, view_of=held.view_of or name, first=held.first)
@@ -106,7 +108,12 @@ class Emitter:
             self._view_fate(node, name)
             return
         try:
-            views.materialise(self, node, name)
+            if node.op in views.RESHAPES:  # what it reads has to be in one piece
+                del self.dummies[name]
+                self._in_one_piece(node.inputs[0])
+                self._in_one_piece(name)
+            else:
+                views.materialise(self, node, name)
         except Unsupported as reason:
             self.give_up(node, str(reason))
 
@@ -227,10 +234,18 @@ def emit(graph: Graph, mappers: dict[str, Mapper]) -> Emitter:
             mappers[node.op](emitter, node)
         except Unsupported as reason:
             emitter.give_up(node, str(reason))
-    for name in graph.outputs:
-        emitter.read(name)
+    graph.outputs = [name for name in graph.outputs if _readable(emitter, name)]
     _settle(emitter)
     return emitter
+
+
+def _readable(emitter: Emitter, name: str) -> bool:
+    """An output may be a text, a list, or empty; then clam does not know it."""
+    try:
+        emitter.read(name)
+    except Unsupported:
+        return False
+    return True
 
 
 def _settle(emitter: Emitter) -> None:

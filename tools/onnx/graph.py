@@ -57,7 +57,7 @@ class Graph:
         self.readers: dict[str, list[Node]] = {}
         self.rank: dict[str, int] = {}  # where in the model's order a tensor is made
         self.live: dict[int, Node] = {}
-        self._read_model(model)
+        self._read_model(model, recording)
 
     # ---- what is known of a tensor
 
@@ -78,7 +78,9 @@ class Graph:
         if name in self.made_shapes:
             return True
         value = self.consts.get(name)
-        return (self.recording.value(name) if value is None else value).dtype.kind == "f"
+        if value is None and name in self.recording:
+            value = self.recording.value(name)
+        return value is not None and value.dtype.kind == "f"
 
     def scalar(self, name: str) -> float | None:
         value = self.const(name)
@@ -185,8 +187,9 @@ class Graph:
 
     # ---- the model's nodes
 
-    def _read_model(self, model: Model) -> None:
+    def _read_model(self, model: Model, recording: Recording) -> None:
         self.consts.update(model.weights)
+        self.consts.update({name: recording.held[name] for name in model.fixed})
         for index, proto in enumerate(model.proto.graph.node):
             node = Node(proto.op_type, list(proto.input), list(proto.output),
                         {a.name: helper.get_attribute_value(a) for a in proto.attribute}, [index], index)

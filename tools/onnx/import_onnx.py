@@ -80,6 +80,7 @@ def run(options: argparse.Namespace) -> None:
     unknown = {*arrays, *images} - set(loaded.shapes)
     if unknown:
         raise Refused(f"the model has no input '{min(unknown)}': its inputs are {', '.join(loaded.shapes)}")
+    model.fix_parameters(loaded, arrays)
     with new_folder(options.folder, options.force) as folder:
         inputs = record.make_inputs(loaded, arrays, images, options.seed)
         recording = record.record(loaded, inputs, os.path.join(folder, "raw"))

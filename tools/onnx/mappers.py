@@ -12,8 +12,8 @@ from problems import Unsupported
 from spell import Act
 
 
-def need_float(e: Emitter, node: Node) -> None:
-    for name in (node.output, *filter(None, node.inputs)):
+def need_float(e: Emitter, node: Node, operands: int = 1) -> None:
+    for name in (node.output, *filter(None, node.inputs[:operands])):
         if e.integer(name):
             raise Unsupported(f"'{name}' holds whole numbers; clam computes with f32 and f16")
 
@@ -96,7 +96,7 @@ def conv_transpose(e: Emitter, node: Node) -> None:
 
 
 def dense(e: Emitter, node: Node) -> None:
-    need_float(e, node)
+    need_float(e, node, 2)
     shape, made = e.graph.shape(node.inputs[0]), e.graph.shape(node.output)
     if node.op == "Gemm":
         _free_gemm(e, node)
@@ -149,7 +149,7 @@ def _matrix(e: Emitter, name: str, rows: int, columns: int, batch: int) -> tuple
 
 
 def batch_matmul(e: Emitter, node: Node) -> None:
-    need_float(e, node)
+    need_float(e, node, 2)
     left, right = (e.graph.shape(i) for i in node.inputs)
     if len(left) == 1 or len(right) == 1:
         left, right = ((1, *left) if len(left) == 1 else left), ((*right, 1) if len(right) == 1 else right)
@@ -189,7 +189,7 @@ def flat(e: Emitter, name: str) -> str:
 
 
 def attention(e: Emitter, node: Node) -> None:
-    need_float(e, node)
+    need_float(e, node, 4)
     shapes = [e.graph.shape(i) for i in node.inputs[:3]]
     q, k, v = ((1,) * (4 - len(s)) + s for s in shapes)
     batch, heads, nq, d = q
@@ -316,7 +316,7 @@ def affine(e: Emitter, node: Node) -> None:
 
 
 def binary(e: Emitter, node: Node) -> None:
-    need_float(e, node)
+    need_float(e, node, 2)
     made = e.graph.shape(node.output)
     a, b = (e.graph.shape(i) for i in node.inputs)
     if a == b:

@@ -97,15 +97,10 @@ def resize(e: Emitter, node: Node) -> None:
         raise Unsupported(f"mode {mode}")
     if coord not in ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "half_pixel_symmetric"):
         raise Unsupported(f"coordinates {coord}")
-    if node.attr("antialias") or node.attr("axes") or shape[:2] != made[:2]:
+    if node.attr("antialias") or shape[:2] != made[:2]:
         raise Unsupported("it is smoothed, or resizes other axes than the last two")
-    scales = node.attr("scales") or []
-    if any(math.isnan(s) for s in [*scales, *node.attr("sizes", [])]):
-        raise Unsupported("its scale changes with the inputs")
-    fields = {}
-    for name, scale, before, after in zip("hw", scales[-2:] if len(scales) == 4 else (), shape[2:], made[2:]):
-        if abs(scale * before - after) > 1e-6 * after:
-            fields["scale_" + name] = scale
+    fields = {f"scale_{name}": scale for name, scale, before, after in zip("hw", _scales(node, shape), shape[2:], made[2:])
+              if abs(scale * before - after) > 1e-6 * after}
     n, c, h, w = shape
     inputs = {"x": e.read(node.inputs[0], shape)}
     if "residual" in node.attrs:
@@ -113,6 +108,20 @@ def resize(e: Emitter, node: Node) -> None:
     problem = spell.problem("resize", n=n, c=c, h=h, w=w, oh=made[2], ow=made[3], mode=mode, coord=coord,
                             nearest=nearest if mode == "nearest" else None, **fields, residual="r" in inputs)
     e.launch(node, "", problem, inputs, {"y": (node.output, made)})
+
+
+def _scales(node: Node, shape: tuple[int, ...]) -> list[float]:
+    """Of rows and columns; empty where it is what the extents say."""
+    scales, sizes = node.attr("scales") or [], node.attr("sizes") or []
+    if any(math.isnan(s) for s in [*scales, *sizes]):
+        raise Unsupported("its scale changes with the inputs")
+    axes = [a % len(shape) for a in node.attr("axes") or range(4)]
+    policy = node.attr("keep_aspect_ratio_policy", b"stretch").decode()
+    if sizes and policy != "stretch":
+        one = (min if policy == "not_larger" else max)(size / shape[axis] for axis, size in zip(axes, sizes))
+        scales = [one] * len(axes)
+    by_axis = dict(zip(axes, scales))
+    return [by_axis[axis] for axis in (2, 3)] if len(by_axis) > 1 and {2, 3} <= set(by_axis) else []
 
 
 def concat(e: Emitter, node: Node) -> None:
@@ -181,7 +190,7 @@ def pad(e: Emitter, node: Node) -> None:
 
 def expand(e: Emitter, node: Node) -> None:
     """Repeats along axes: the sum with zeros of the wanted shape."""
-    need_float(e, Node("", node.inputs[:1], node.outputs))
+    need_float(e, node)
     shape, made = e.graph.shape(node.inputs[0]), e.graph.shape(node.output)
     if len(made) > 4:
         raise Unsupported(f"it makes {len(made)} axes")

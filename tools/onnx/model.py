@@ -3,7 +3,7 @@
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +17,9 @@ DOMAINS = {"", "ai.onnx", "ai.onnx.ml", "com.microsoft"}
 CONTROL_FLOW = {"If", "Loop", "Scan", "SequenceMap"}
 QUANTISED = re.compile(r"QLinear|QuantizeLinear|Integer$|^QAttention|^QGemm|MatMulNBits")
 MAPS = re.compile(r"(Conv|ConvTranspose|(Global)?(Average|Max|Lp)Pool)$")
+PARAMETERS = {op: (1, 2, 3, 4) for op in (
+    "Reshape", "Slice", "Pad", "Resize", "Upsample", "Expand", "Tile", "Split", "Squeeze", "Unsqueeze", "Clip", "Dropout",
+    "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "TopK", "CumSum")} | {"ConstantOfShape": (0,), "Range": (0, 1, 2)}
 KEPT_IN_FILE = 1 << 16  # bytes; larger weights are handed to ONNX Runtime beside the model
 
 
@@ -29,6 +32,7 @@ class Model:
     weights: dict[str, np.ndarray] = field(default_factory=dict)
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)  # of the inputs
     types: dict[str, np.dtype] = field(default_factory=dict)
+    fixed: set[str] = field(default_factory=set)  # given inputs that are no data but shapes, axes and such
 
     @property
     def opset(self) -> int:
@@ -127,7 +131,8 @@ def _fix_shapes(model: Model, given: dict[str, tuple[int, ...]]) -> None:
                                          any(s and s != g for s, g in zip(said, shape))):
             raise Refused(f"input '{value.name}' is {_text(said)}, which {_text(shape)} does not fit: give a "
                           "--shape or an --input that does")
-        if any(extent < 1 for extent in shape) or np.prod(shape, dtype=float) >= 2**31:
+        empty = value.name in given and shape == (0,)  # such as no axes
+        if (min(shape, default=1) < 1 and not empty) or np.prod(shape, dtype=float) >= 2**31:
             raise Refused(f"input '{value.name}' cannot be {_text(shape)}: extents are 1 or more, and elements "
                           "fewer than 2^31")
         if tensor.elem_type not in helper.get_all_tensor_dtypes():
@@ -202,6 +207,16 @@ def _take_weights(model: Model) -> None:
     model.proto.ir_version = max(model.proto.ir_version, 8)  # older ones list all weights as inputs
     for name, values in arrays.items():
         add_weight(model, name, values)
+
+
+def fix_parameters(model: Model, given: Iterable[str]) -> None:
+    """Of the inputs whose values are given, those that nodes take as parameters alone are constants."""
+    places = {name: set() for name in given}
+    for node in all_nodes(model.proto.graph):
+        for place, name in enumerate(node.input):
+            if name in places:
+                places[name].add(node.op_type in PARAMETERS and place in PARAMETERS[node.op_type])
+    model.fixed = {name for name, seen in places.items() if seen == {True}}
 
 
 def check_maps(model: Model, recording) -> None:

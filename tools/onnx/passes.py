@@ -35,7 +35,9 @@ def drop_same(graph: Graph) -> None:
         elif node.op == "Expand":
             same = graph.shape(source) == graph.shape(node.output)
         else:
-            same = not any(graph.readers.get(o) for o in node.outputs[1:])
+            same = not any(graph.readers.get(o) or o in graph.outputs for o in node.outputs[1:])
+            if len(node.inputs) > 2 and node.inputs[2]:
+                same = same and graph.scalar(node.inputs[2]) == 0  # training_mode of Dropout
         if same:
             graph.drop(node, source)
 
