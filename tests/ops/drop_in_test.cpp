@@ -75,6 +75,7 @@ TEST_F(drop_in, a_wrong_result_of_any_op_is_seen) {
       {"softmax", "softmax.cl", "? 0.0f : 1.0f / sum", "? 0.0f : 2.0f / sum", "dst of softmax"},
       {"layer_norm", "layer_norm.cl", "(float)n + eps", "(float)n + 2.0f * eps",
        "dst of layer_norm"},
+      {"lrn", "lrn.cl", "root * sqrt(root)", "root * root", "y of lrn"},
       {"unary", "unary.cl", "z, (float4)(shift)", "z, (float4)(0.0f)", "dst of unary"},
       {"binary", "binary.cl", "return y * step1;", "return 0;", "c of binary"},
       {"pool2d", "pool2d.cl", "return all * scale;", "return all;", "y of pool2d"},

@@ -58,6 +58,12 @@ def layer_norm(p, src, gamma, beta):
     z = (src - src.mean(1, keepdims=True)) / np.sqrt(src.var(1, keepdims=True) + p.get("eps", 1e-5)) * gamma + beta
     return {"dst": ACTIVATIONS[p.get("act", "none")](z)}
 
+def lrn(p, x):
+    size, c = int(p.get("size", 5)), x.shape[1]
+    squares = np.pad(x**2, ((0, 0), ((size - 1) // 2, size // 2), (0, 0), (0, 0)))
+    sums = sum(squares[:, i:i + c] for i in range(size))
+    return {"y": x / (p.get("bias", 1) + p.get("alpha", 1e-4) / size * sums) ** p.get("beta", .75)}
+
 UNARY = {**ACTIVATIONS, "erf": np.vectorize(math.erf), "rsqrt": lambda z: z**-.5,
          "sigmoid": lambda z: 1 / (1 + np.exp(-z)), "relu6": lambda z: np.clip(z, 0, 6)}
 

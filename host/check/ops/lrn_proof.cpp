@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// lrn_proof.cpp - lrn in double, and how far from it a device may be.
+//
+// Let u = 2^-24, of which an ulp has up to 2, n the channels in the window, and
+// A = alpha / size * sum x^2. What a device computes in float is off by
+//   A    (n + 2) u A    n - 1 sums in any order and the squares (n u), alpha / size, their product
+//   s    that + u s     the sum with bias
+//   f    relative beta times that of s, and for its own power
+//          beta = .75: rsqrt(s) * sqrt(rsqrt(s)): 2 ulp, half of them again and 3 ulp, a product
+//          else exp2(-beta * log2(s)): 3 ulp and a product of the exponent P, 7 u |P| log(2) of f,
+//          and 3 ulp
+//   y    a product, then the rounding to the dtype
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "check/op_proof.hpp"
+#include "check/parallel.hpp"
+#include "ops/lrn.hpp"
+#include "shared/numbers.hpp"
+#include "shared/random.hpp"
+#include "shared/summation.hpp"
+
+namespace clam::lrn {
+namespace {
+
+constexpr double kMost = static_cast<double>(std::numeric_limits<float>::max());
+
+/// x / s^beta. `squares`: the sum of those of `channels` elements.
+Bounded element(const Lrn& lrn, Dtype dtype, double x, double squares, int channels,
+                bool denormals) {
+  const double alpha = static_cast<double>(lrn.alpha), beta = static_cast<double>(lrn.beta);
+  const double mean = alpha / lrn.size * squares, s = static_cast<double>(lrn.bias) + mean;
+  const double factor = std::pow(s, -beta), value = x * factor;
+  if (!std::isfinite(value) || std::isinf(squares)) return {value, 0};
+  // Squares, scale and bias below the smallest normal float may count as 0.
+  const double lost = kSmallest * (channels * alpha / lrn.size + squares + 2);
+  const double of_s = ((channels + 2) * kFloat * mean + kFloat * s + lost) / s;
+  if (std::max(squares, s) > kMost || factor > kMost || of_s > 0.5) return {value, kInfinity};
+  const double exponent = std::fabs(beta * std::log2(s));
+  const double own = lrn.three_quarters() ? 13 : 7 * std::log(2) * exponent + 6;
+  const double of_factor = std::expm1(-beta * std::log1p(-of_s)) + own * kFloat;
+  const double last = kFloat + unit_roundoff(dtype);
+  const double crumb = dtype == Dtype::f16 ? 0x1p-25 : denormals ? 0x1p-149 : 2 * kSmallest;
+  return {value, (of_factor + last) * std::fabs(value) + std::fabs(x) * kSmallest + crumb};
+}
+
+Reference reference(const Problem& problem, const Tensors& inputs,
+                    const ReferenceOptions& options) {
+  const Lrn lrn(problem);
+  const HostTensor& x = inputs.at("x");
+  Expected y = Expected::of_size(x.size());
+  parallel_for(std::int64_t{lrn.n} * lrn.c, [&](std::int64_t map) {
+    const int channel = static_cast<int>(map % lrn.c), first = channel - lrn.before();
+    const int begin = std::max(first, 0), end = std::min(first + lrn.size, lrn.c);
+    for (std::int64_t pixel = 0; pixel < lrn.pixels; ++pixel) {
+      double squares = 0;
+      for (int i = begin; i < end; ++i) {
+        const double v = x.get((map - channel + i) * lrn.pixels + pixel);
+        squares += v * v;
+      }
+      const std::int64_t at = map * lrn.pixels + pixel;
+      y.set(at, element(lrn, problem.dtype(), x.get(at), squares, end - begin, options.denormals));
+    }
+  });
+  return {{"y", std::move(y)}};
+}
+
+// ---- data sets and cases ----
+
+template <typename Value>
+void fill(std::uint64_t seed, Tensors& inputs, const Value& value) {
+  Random random(seed);
+  HostTensor& x = inputs.at("x");
+  for (std::int64_t i = 0; i < x.size(); ++i) x.set(i, value(random, i));
+}
+
+/// Of such numbers the mean of the squares counts as much as bias. Halves hold them all.
+double large(const Problem& problem) {
+  const Lrn lrn(problem);
+  return std::min(1000.0, std::sqrt(static_cast<double>(lrn.bias / lrn.alpha)));
+}
+
+void balanced(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  const double size = large(problem);
+  fill(seed, inputs, [&](Random& random, std::int64_t) { return size * random.normal(); });
+}
+
+void zero_mean(const Problem&, std::uint64_t seed, Tensors& inputs) {
+  fill(seed, inputs, [](Random& random, std::int64_t) { return random.normal(); });
+}
+
+void positive(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  const double size = large(problem);
+  fill(seed, inputs, [&](Random& random, std::int64_t) { return size * (1 + random.uniform()); });
+}
+
+void outliers(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  const double size = large(problem);
+  fill(seed, inputs, [&](Random& random, std::int64_t) {
+    return (random.integer(0, 31) == 0 ? 30 * size : size / 30) * random.normal();
+  });
+}
+
+void special(const Problem&, std::uint64_t seed, Tensors& inputs) {
+  fill(seed, inputs, [](Random& random, std::int64_t i) {
+    const double x = random.normal();
+    if (i % 97 == 11) return kNan;
+    if (i % 89 == 31) return kInfinity;
+    if (i % 53 == 23) return -kInfinity;
+    return i % 7 == 3 ? -0.0 : x;
+  });
+}
+
+std::string random_case(Random& random) {
+  const char* of_power[] = {"", " beta=0.5", " alpha=0.3 bias=2", " beta=1.5 alpha=1e-3"};
+  return fmt::format("lrn n={} c={} h={} w={} size={}{}", random.integer(1, 3),
+                     random.integer(1, 40), random.integer(1, 12), random.integer(1, 12),
+                     random.integer(1, 12), of_power[random.integer(0, 3)]);
+}
+
+}  // namespace
+
+OpProof proof() {
+  OpProof proof{
+      "lrn",
+      {{"balanced", Check::hard, "zero mean; squares count as much as bias", balanced},
+       {"zero_mean", Check::hard, "x of N(0,1): mostly bias counts", zero_mean},
+       {"positive", Check::hard, "squares of 1 to 4 times bias; a half accumulator fails",
+        positive},
+       {"outliers", Check::hard, "large numbers among small ones: nothing of them may stay behind",
+        outliers},
+       {"special", Check::hard, "NaN, infinities and -0 in places", special}},
+      reference,
+      {
+          // What AlexNet and GoogLeNet run.
+          "n=1 c=96 h=55 w=55",
+          "n=1 c=256 h=13 w=13",
+          "n=1 c=64 h=28 w=28",
+          // Every window that an item holds, and longer ones; more channels than there are.
+          "n=1 c=19 h=3 w=7 size={1,2,3,4,5,6,7,8,9,10,11}",
+          "n=2 c=3 h=4 w=5 size={5,9,40}",
+          "n=1 c=1 h=1 w=1 size={1,3,15}",
+          "n=1 c=67 h=2 w=4 size={3,64}",
+          // Pixels around a group, alone and in vectors.
+          "n=1 c=5 h=1 w={63,64,65} size=3",
+          "n=3 c=9 h=16 w={15,16,17}",
+          // Other powers.
+          "n=1 c=11 h=5 w=8 beta={0.5,1,2}",
+          "n=2 c=7 h=3 w=3 alpha=1 beta=0.3 bias=2",
+          "n=1 c=13 h=4 w=6 size=12 alpha=0.5 beta=1.25 bias=0.01",
+      },
+      {"n=2 c=6 h=3 w=3", "n=1 c=7 h=2 w=4 size=4 beta=0.5", "n=1 c=13 h=3 w=3 size=11",
+       "n=1 c=12 h=2 w=2 size=10 beta=0.5"}};
+  proof.group_cases = {"lrn n=1 c=33 h=9 w=9", "lrn n=2 c=40 h=12 w=12 size=10"};
+  proof.least_group = 1;
+  proof.random_case = random_case;
+  return proof;
+}
+
+}  // namespace clam::lrn
