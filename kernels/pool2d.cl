@@ -5,8 +5,9 @@
 //   iy = oy * stride_h - pad_t + r,  ix = ox * stride_w - pad_l + s
 //
 // Elements outside x are left out. A mean is over those inside. Where the caller gives its scale,
-// it is over all of the window, and padding counts as zeros. Every window has an element inside:
-// pads are smaller than the window.
+// it is over all of the window, and padding counts as zeros. With POOL2D_COUNT 2 it is over what
+// lies in x or its pads: windows may reach beyond both. Every window has an element inside: pads
+// are smaller than the window, and it begins no later than x ends.
 //
 // Builds alone, as is (float) or with -DCLAM_F16 (half storage; needs cl_khr_fp16). Sums are float
 // from the first element to the last and rounded to T once. A window that holds a NaN gives NaN; of
@@ -23,7 +24,7 @@
 //
 //@define CLAM_F16       off                        store tensors as half
 //@define POOL2D_MAX     0 {0,1}                    the largest element; else the mean
-//@define POOL2D_COUNT   0 {0,1}                    divide by the elements inside x, not by scale
+//@define POOL2D_COUNT   0 {0,1,2}                  divide by elements in x (1), or in it and its pads (2)
 //@define POOL2D_UNIT    1 {1,4}                    channels of an item, where they lie side by side
 //@define POOL2D_LANES   16 {4,8,16,32,64,128,256}  work-items that share a map
 //@define POOL2D_MAPS    4 {1,2,4,8,16,32,64}       maps of a group, in nhwc units of channels
@@ -148,7 +149,7 @@ float merge4(float4 v) {
 #endif
 }
 
-// `inside`: elements of the window that lie in x.
+// `inside`: elements of the window that a mean divides by.
 Unit finish(Unit all, float scale, int inside) {
 #if POOL2D_MAX
   return all;
@@ -277,25 +278,33 @@ int count_inside(int first, int taps, int extent) {
   return min(first + taps, extent) - max(first, 0);
 }
 
+// Of those that a mean divides by; x ends with its pads at `end`.
+int count_taps(int first, int taps, int extent, int end) {
+  return POOL2D_COUNT == 2 ? min(first + taps, end) - first : count_inside(first, taps, extent);
+}
+
 // A column of POOL2D_RUN outputs an item, so that a row of x is read once for all windows that it
 // is part of. What lies outside x is read at its edge.
 //@kernel pool2d_run
-//@arg    0 x        in  T[maps*h*w]
-//@arg    1 y        out T[maps*oh*ow]
-//@arg    2 h        int
-//@arg    3 w        int
-//@arg    4 oh       int
-//@arg    5 ow       int
-//@arg    6 stride_w int
-//@arg    7 pad_t    int
-//@arg    8 pad_l    int
-//@arg    9 scale    float              of a mean without POOL2D_COUNT
+//@arg    0  x        in  T[maps*h*w]
+//@arg    1  y        out T[maps*oh*ow]
+//@arg    2  h        int
+//@arg    3  w        int
+//@arg    4  oh       int
+//@arg    5  ow       int
+//@arg    6  stride_w int
+//@arg    7  pad_t    int
+//@arg    8  pad_l    int
+//@arg    9  h_end    int                h and the pad below; for POOL2D_COUNT == 2
+//@arg    10 w_end    int                w and the pad on the right
+//@arg    11 scale    float              of a mean without POOL2D_COUNT
 //@global ceil(ow/POOL2D_LX)*POOL2D_LX, ceil(ceil(oh/POOL2D_RUN)/POOL2D_LY)*POOL2D_LY, maps
 //@local  POOL2D_LX, POOL2D_LY
 //@needs  h >= 1, w >= 1, oh >= 1, ow >= 1, pad_t < POOL2D_R, pad_l < POOL2D_S
 //@needs  POOL2D_PAD == 1 or every window inside x
 __kernel WINDOW_GROUP void pool2d_run(__global const T* x, __global T* y, int h, int w, int oh,
-                                      int ow, int stride_w, int pad_t, int pad_l, float scale) {
+                                      int ow, int stride_w, int pad_t, int pad_l, int h_end,
+                                      int w_end, float scale) {
   const int ox = get_global_id(0), first_oy = get_global_id(1) * POOL2D_RUN;
   const uint map = get_global_id(2);
   if (ox >= ow || first_oy >= oh) return;
@@ -318,9 +327,9 @@ __kernel WINDOW_GROUP void pool2d_run(__global const T* x, __global T* y, int h,
       if (i >= j * POOL2D_STRIDE && i < j * POOL2D_STRIDE + POOL2D_R) all[j] = MERGE(all[j], row);
     }
   }
-  const int columns = count_inside(left, POOL2D_S, w);
+  const int columns = count_taps(left, POOL2D_S, w, w_end);
   for (int j = 0; j < POOL2D_RUN; ++j) {
-    const int rows = count_inside(top + j * POOL2D_STRIDE, POOL2D_R, h);
+    const int rows = count_taps(top + j * POOL2D_STRIDE, POOL2D_R, h, h_end);
     const uint at = ((map * oh + first_oy + j) * ow + ox) * SIZE;
     if (first_oy + j < oh) store1(finish1(all[j], scale, rows * columns), y, at);
   }
@@ -355,14 +364,17 @@ Unit merge_window(__global const T* x, uint at, int rows, int columns, uint down
 //@arg    9  stride_w int
 //@arg    10 pad_t    int
 //@arg    11 pad_l    int
-//@arg    12 scale    float              of a mean without POOL2D_COUNT
+//@arg    12 h_end    int                h and the pad below; for POOL2D_COUNT == 2
+//@arg    13 w_end    int                w and the pad on the right
+//@arg    14 scale    float              of a mean without POOL2D_COUNT
 //@global ceil(ow/POOL2D_LX)*POOL2D_LX, ceil(oh/POOL2D_LY)*POOL2D_LY, maps
 //@local  POOL2D_LX, POOL2D_LY
 //@needs  h >= 1, w >= 1, r >= 1, s >= 1, oh >= 1, ow >= 1, pad_t < r, pad_l < s
 //@needs  POOL2D_UNIT == 1
 __kernel WINDOW_GROUP void pool2d_window(__global const T* x, __global T* y, int h, int w, int r,
                                          int s, int oh, int ow, int stride_h, int stride_w,
-                                         int pad_t, int pad_l, float scale) {
+                                         int pad_t, int pad_l, int h_end, int w_end,
+                                         float scale) {
   const int ox = get_global_id(0), oy = get_global_id(1);
   const uint map = get_global_id(2);
   if (ox >= ow || oy >= oh) return;
@@ -370,7 +382,8 @@ __kernel WINDOW_GROUP void pool2d_window(__global const T* x, __global T* y, int
   const int rows = count_inside(top, r, h), columns = count_inside(left, s, w);
   const uint at = ((map * h + max(top, 0)) * w + max(left, 0)) * SIZE;
   const Unit all = merge_window(x, at, rows, columns, w * SIZE, SIZE);
-  STORE(finish(all, scale, rows * columns), y, ((map * oh + oy) * ow + ox) * SIZE);
+  const int taps = count_taps(top, r, h, h_end) * count_taps(left, s, w, w_end);
+  STORE(finish(all, scale, taps), y, ((map * oh + oy) * ow + ox) * SIZE);
 }
 
 // POOL2D_UNIT channels of one output an item.
@@ -388,14 +401,16 @@ __kernel WINDOW_GROUP void pool2d_window(__global const T* x, __global T* y, int
 //@arg    10 stride_w int
 //@arg    11 pad_t    int
 //@arg    12 pad_l    int
-//@arg    13 scale    float                  of a mean without POOL2D_COUNT
+//@arg    13 h_end    int                    h and the pad below; for POOL2D_COUNT == 2
+//@arg    14 w_end    int                    w and the pad on the right
+//@arg    15 scale    float                  of a mean without POOL2D_COUNT
 //@global ceil(c/POOL2D_UNIT/POOL2D_LX)*POOL2D_LX, ceil(ow/POOL2D_LY)*POOL2D_LY, images*oh
 //@local  POOL2D_LX, POOL2D_LY
 //@needs  c >= 1, h >= 1, w >= 1, r >= 1, s >= 1, oh >= 1, ow >= 1, pad_t < r, pad_l < s
 //@needs  c % POOL2D_UNIT == 0
 __kernel WINDOW_GROUP void pool2d_nhwc(__global const T* x, __global T* y, int c, int h, int w,
                                        int r, int s, int oh, int ow, int stride_h, int stride_w,
-                                       int pad_t, int pad_l, float scale) {
+                                       int pad_t, int pad_l, int h_end, int w_end, float scale) {
   const int first = get_global_id(0) * POOL2D_UNIT, ox = get_global_id(1);
   const uint line = get_global_id(2), image = line / (uint)oh;
   if (first >= c || ox >= ow) return;
@@ -403,7 +418,8 @@ __kernel WINDOW_GROUP void pool2d_nhwc(__global const T* x, __global T* y, int c
   const int rows = count_inside(top, r, h), columns = count_inside(left, s, w);
   const uint at = (((image * h + max(top, 0)) * w + max(left, 0)) * c + first) * SIZE;
   const Unit all = merge_window(x, at, rows, columns, w * c * SIZE, c * SIZE);
-  STORE(finish(all, scale, rows * columns), y, ((line * ow + ox) * c + first) * SIZE);
+  const int taps = count_taps(top, r, h, h_end) * count_taps(left, s, w, w_end);
+  STORE(finish(all, scale, taps), y, ((line * ow + ox) * c + first) * SIZE);
 }
 
 // ---- the trips of the loops of the compiled code, for predicted times ----

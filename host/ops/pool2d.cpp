@@ -74,6 +74,7 @@ void unite_words(const Pool2d& pool, Values& values) {
       "-1", 0);
   if (pool.s == pool.r) values["s"] = "0";
   if (pool.max || !pool.pads()) values["count_include_pad"] = "0";
+  if (!pool.overhangs()) values["ceil_mode"] = "0";
   if (!whole) return;
   for (const char* field : {"r", "s", "stride_h", "stride_w"}) values[field] = "0";
   values["global"] = values["stride"] = "1";
@@ -104,6 +105,7 @@ std::vector<Field> fields() {
           step_field("pad_b", "rows below x; -1: as pad", "-1"),
           step_field("pad_r", "columns right of x; -1: as pad", "-1"),
           integer("count_include_pad", "1: a mean counts what is outside x as zeros", "0", 0, 1),
+          integer("ceil_mode", "1: windows may reach beyond the pads below and right", "0", 0, 1),
           choice("layout", "order of the axes", {"nchw", "nhwc"}, "nchw")};
 }
 
@@ -196,7 +198,8 @@ void plan_nhwc_global(const Problem& problem, const DeviceInfo& device, const Pl
 
 std::string window_options(const Pool2d& pool, const Group& group) {
   return fmt::format("{}{}-DPOOL2D_LX={} -DPOOL2D_LY={}", common_options(pool),
-                     pool.counts() ? "-DPOOL2D_COUNT=1 " : "", group.x, group.y);
+                     pool.counts() ? fmt::format("-DPOOL2D_COUNT={} ", pool.counts()) : "", group.x,
+                     group.y);
 }
 
 /// Outputs of an item of pool2d_run: as many as the time model likes. A load takes six
@@ -227,11 +230,11 @@ void plan_run(const Problem& problem, const DeviceInfo& device, const PlanOption
        "pool2d_run",
        fmt::format("{} -DPOOL2D_R={} -DPOOL2D_S={} -DPOOL2D_STRIDE={} -DPOOL2D_RUN={}{}",
                    window_options(pool, group), pool.r, pool.s, pool.stride_h, run,
-                   pool.pads() ? "" : " -DPOOL2D_PAD=0"),
+                   pool.pads() || pool.overhangs() ? "" : " -DPOOL2D_PAD=0"),
        {round_up(ow, group.x), round_up(tiles, group.y), pool.maps()},
        {group.x, group.y, 1},
        {BufferArg{"x"}, BufferArg{"y"}, pool.h, pool.w, oh, ow, pool.stride_w, pool.pad_t,
-        pool.pad_l, pool.scale()}});
+        pool.pad_l, pool.h + pool.pad_b, pool.w + pool.pad_r, pool.scale()}});
 }
 
 void plan_window(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
@@ -245,7 +248,8 @@ void plan_window(const Problem& problem, const DeviceInfo& device, const PlanOpt
                            {round_up(ow, group.x), round_up(oh, group.y), pool.maps()},
                            {group.x, group.y, 1},
                            {BufferArg{"x"}, BufferArg{"y"}, pool.h, pool.w, pool.r, pool.s, oh, ow,
-                            pool.stride_h, pool.stride_w, pool.pad_t, pool.pad_l, pool.scale()}});
+                            pool.stride_h, pool.stride_w, pool.pad_t, pool.pad_l,
+                            pool.h + pool.pad_b, pool.w + pool.pad_r, pool.scale()}});
 }
 
 void plan_nhwc(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
@@ -260,7 +264,8 @@ void plan_nhwc(const Problem& problem, const DeviceInfo& device, const PlanOptio
        {round_up(units, group.x), round_up(ow, group.y), std::int64_t{pool.n} * oh},
        {group.x, group.y, 1},
        {BufferArg{"x"}, BufferArg{"y"}, pool.c, pool.h, pool.w, pool.r, pool.s, oh, ow,
-        pool.stride_h, pool.stride_w, pool.pad_t, pool.pad_l, pool.scale()}});
+        pool.stride_h, pool.stride_w, pool.pad_t, pool.pad_l, pool.h + pool.pad_b,
+        pool.w + pool.pad_r, pool.scale()}});
 }
 
 // ---- variants ----

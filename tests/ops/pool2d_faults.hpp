@@ -28,8 +28,14 @@ inline float window(const Pool2d& pool, const HostTensor& x, std::int64_t first,
     }
   }
   if (pool.max) return largest;
-  const bool divides = pool.counts() != (fault == Fault::other_count);
-  return divides ? sum / static_cast<float>(elements) : sum * pool.scale();
+  int counts = pool.counts();
+  if (fault == Fault::other_count) counts = counts == 1 ? 0 : 1;
+  if (counts == 0) return sum * pool.scale();
+  if (counts == 2) {
+    elements = (std::min(top + pool.r, pool.h + pool.pad_b) - top) *
+               (std::min(left + pool.s, pool.w + pool.pad_r) - left);
+  }
+  return sum / static_cast<float>(elements);
 }
 
 inline HostTensor computed(const Problem& problem, const Tensors& inputs, Fault fault) {

@@ -47,6 +47,11 @@ TEST(pool2d, canonical_text_unites_what_is_alike) {
   EXPECT_EQ(text("n=1 c=2 h=9 w=8 r=9 s=8 stride=5"), "n=1 c=2 h=9 w=8 dtype=f32 global");
   EXPECT_EQ(text("n=1 c=2 h=9 w=9 r=3 count_include_pad=1"), "n=1 c=2 h=9 w=9 r=3 dtype=f32")
       << "there are no pads to count";
+  EXPECT_EQ(text("n=1 c=2 h=9 w=8 r=3 stride=2 ceil_mode=1"),
+            "n=1 c=2 h=9 w=8 r=3 dtype=f32 stride=2 ceil_mode=1");
+  EXPECT_EQ(text("n=1 c=2 h=9 w=9 r=3 stride=2 ceil_mode=1"),
+            "n=1 c=2 h=9 w=9 r=3 dtype=f32 stride=2")
+      << "no window reaches beyond x";
   EXPECT_EQ(text("n=1 c=2 h=9 w=9 r=3 pad=1 mode=max count_include_pad=1"),
             "n=1 c=2 h=9 w=9 r=3 dtype=f32 mode=max pad=1");
 }
@@ -60,6 +65,9 @@ TEST(pool2d, outputs_are_as_many_as_whole_windows) {
   EXPECT_EQ(shape("n=2 c=3 h=31 w=29 global layout=nhwc"), "2x1x1x3");
   EXPECT_EQ(shape("n=1 c=3 h=112 w=112 r=3 stride=2 pad=1"), "1x3x56x56");
   EXPECT_EQ(shape("n=1 c=3 h=6 w=7 r=2 stride=2 layout=nhwc"), "1x3x3x3");
+  EXPECT_EQ(shape("n=1 c=3 h=6 w=7 r=2 stride=2 ceil_mode=1"), "1x3x3x4");
+  EXPECT_EQ(shape("n=1 c=1 h=5 w=5 r=2 s=4 stride=3 pad=1 ceil_mode=1"), "1x1x2x2")
+      << "a third row of windows would begin behind x, and no column of them is left out";
   EXPECT_EQ(flops_of(parse("n=1 c=3 h=6 w=7 r=2 stride=2")), 3.0 * 9 * 4);
   EXPECT_EQ(bytes_of(parse("n=1 c=3 h=6 w=7 r=2 stride=2")), 4.0 * 3 * (42 + 9));
 }
@@ -143,6 +151,11 @@ TEST(pool2d, the_reference_is_the_formula) {
   EXPECT_EQ(values("r=3 stride=2 pad=1"), (std::vector<double>{3, 4, 6, 7}));
   EXPECT_EQ(values("r=3 stride=2 pad=1 count_include_pad=1"),
             (std::vector<double>{12. / 9, 16. / 9, 24. / 9, 28. / 9}));
+  EXPECT_EQ(values("r=2 stride=2 ceil_mode=1"), (std::vector<double>{3, 4.5, 7.5, 9}));
+  EXPECT_EQ(values("r=2 stride=2 mode=max ceil_mode=1"), (std::vector<double>{5, 6, 8, 9}));
+  EXPECT_EQ(values("r=3 stride=3 pad_t=1 pad_l=1 count_include_pad=1 ceil_mode=1"),
+            (std::vector<double>{12. / 9, 9. / 3, 15. / 3, 9}))
+      << "what lies beyond the pads does not count";
   EXPECT_EQ(values("r=1 s=2 pad_l=1"),
             (std::vector<double>{1, 1.5, 2.5, 4, 4.5, 5.5, 7, 7.5, 8.5}));
 }
@@ -300,6 +313,8 @@ TEST_F(pool2d_broken, broken_kernels_are_caught) {
        "pool2d n=1 c=3 h=12 w=40 r=1 s=20 stride_h=5 stride_w=10", window, "exact"},
       {"the window begins in the padding", "max(left, 0)) * SIZE", "max(left + 1, 0)) * SIZE",
        "pool2d n=1 c=2 h=17 w=17 r=8 stride=8 count_include_pad=1 pad=2", window, "exact"},
+      {"what lies beyond the pads counts", "min(first + taps, end) - first", "taps",
+       "pool2d n=1 c=3 h=10 w=12 r=3 stride=2 pad=1 count_include_pad=1 ceil_mode=1", run, "exact"},
       {"the rows of another image", "(line - image * oh)", "line",
        "pool2d n=2 c=64 h=7 w=8 r=2 stride=2 layout=nhwc", nhwc, "exact"},
       {"the channels of another pixel", "w * c * SIZE, c * SIZE", "w * c * SIZE, 4 * SIZE",

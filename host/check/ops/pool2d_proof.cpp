@@ -25,7 +25,7 @@ namespace {
 /// The elements of a window that lie in x.
 struct Window {
   double sum = 0, magnitudes = 0, largest = -kInfinity;
-  int elements = 0;
+  int elements = 0, counted = 0;  ///< counted: also those of the pads that the window meets
 
   void add(double x) {
     sum += x;
@@ -41,11 +41,14 @@ Window window_of(const Pool2d& pool, const HostTensor& x, std::int64_t map, int 
       pool.nhwc ? image * pool.pixels() * pool.c + channel : map * pool.pixels();
   const std::int64_t step = pool.nhwc ? pool.c : 1;
   Window window;
+  const int top = oy * pool.stride_h - pool.pad_t, left = ox * pool.stride_w - pool.pad_l;
+  window.counted = (std::min(top + pool.r, pool.h + pool.pad_b) - top) *
+                   (std::min(left + pool.s, pool.w + pool.pad_r) - left);
   for (int r = 0; r < pool.r; ++r) {
-    const std::int64_t iy = std::int64_t{oy} * pool.stride_h - pool.pad_t + r;
+    const std::int64_t iy = top + r;
     if (iy < 0 || iy >= pool.h) continue;
     for (int s = 0; s < pool.s; ++s) {
-      const std::int64_t ix = std::int64_t{ox} * pool.stride_w - pool.pad_l + s;
+      const std::int64_t ix = left + s;
       if (ix >= 0 && ix < pool.w) window.add(x.get(first + (iy * pool.w + ix) * step));
     }
   }
@@ -65,7 +68,7 @@ Bounded largest(const Pool2d& pool, const Window& window, const ReferenceOptions
 
 Bounded mean(const Pool2d& pool, const Window& window, const ReferenceOptions& options) {
   constexpr double kMost = static_cast<double>(std::numeric_limits<float>::max());
-  const double n = pool.include_pad ? double(pool.r) * pool.s : window.elements;
+  const double n = pool.include_pad ? window.counted : window.elements;
   const double value = window.sum / n, size = std::fabs(value);
   if (!std::isfinite(value)) return {value, 0};
   if (window.magnitudes > kMost) return {value, kInfinity};
@@ -149,12 +152,12 @@ std::string random_case(Random& random) {
   const int r = random.integer(1, 9), s = random.integer(1, 9);
   return fmt::format(
       "pool2d n={} c={} h={} w={} r={} s={} stride_h={} stride_w={} pad_t={} pad_l={} pad_b={} "
-      "pad_r={} mode={} count_include_pad={} layout={}",
+      "pad_r={} mode={} count_include_pad={} ceil_mode={} layout={}",
       random.integer(1, 3), random.integer(1, 12), r + random.integer(0, 20),
       s + random.integer(0, 30), r, s, random.integer(1, 5), random.integer(1, 5),
       random.integer(0, r - 1), random.integer(0, s - 1), random.integer(0, r - 1),
       random.integer(0, s - 1), random.integer(0, 1) ? "max" : "avg", random.integer(0, 1),
-      random.integer(0, 1) ? "nhwc" : "nchw");
+      random.integer(0, 1), random.integer(0, 1) ? "nhwc" : "nchw");
 }
 
 }  // namespace
@@ -209,6 +212,16 @@ OpProof proof() {
           "n=1 c=2 h=6 w=5 r=7 s=7 stride_h=1 stride_w=2 pad=3",
           "n=1 c=2 h=2 w=3 r=7 pad=6 mode=max",
           "n=1 c=70 h=16 w=16 r=2 stride=2 mode=max",
+          // Windows that reach beyond the pads: below, right, both; one that would begin behind x.
+          "n=1 c=3 h=10 w=11 r=3 stride=2 ceil_mode=1",
+          "n=2 c=2 h=11 w=18 r=3 stride=2 mode=max ceil_mode=1",
+          "n=1 c=3 h=10 w=12 r=3 stride=2 pad=1 count_include_pad=1 ceil_mode=1",
+          "n=1 c=3 h=5 w=9 r=2 stride=3 pad=1 count_include_pad=1 ceil_mode=1",
+          "n=1 c=2 h=12 w=21 r=3 stride=4 pad=1 ceil_mode=1",
+          "n=1 c=2 h=20 w=19 r=9 stride=5 pad_t=3 count_include_pad=1 ceil_mode=1",
+          "n=1 c=2 h=20 w=19 r=9 stride=5 mode=max ceil_mode=1",
+          "n=1 c=9 h=10 w=12 r=3 stride=2 pad_b=1 count_include_pad=1 ceil_mode=1 layout=nhwc",
+          "n=2 c=64 h=6 w=8 r=3 stride=2 mode=max ceil_mode=1 layout=nhwc",
           // Windows that no item unrolls.
           "n=1 c=3 h=13 w=13 r=13 stride=1 pad=6 mode=max",
           "n=2 c=3 h=20 w=19 r=9 s=2 stride=5 pad_t=3",
@@ -229,6 +242,7 @@ OpProof proof() {
        "n=1 c=2 h=6 w=17 r=3 pad=1", "n=1 c=2 h=11 w=9 r=3 stride=2 mode=max",
        "n=1 c=2 h=9 w=10 r=8 stride=3 pad=2 count_include_pad=1",
        "n=2 c=5 h=4 w=5 r=3 pad=1 layout=nhwc",
+       "n=1 c=2 h=4 w=6 r=3 stride=2 pad=1 count_include_pad=1 ceil_mode=1",
        "n=1 c=8 h=4 w=5 r=2 stride=2 layout=nhwc mode=max"}};
   proof.group_cases = {"pool2d n=1 c=7 h=31 w=31 global", "pool2d n=1 c=384 h=31 w=31 global",
                        "pool2d n=1 c=20 h=9 w=9 global layout=nhwc mode=max",

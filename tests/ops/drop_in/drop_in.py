@@ -104,8 +104,13 @@ def pool2d(p, x):
     (top, left, bottom, right), (down, across) = (
         [int(p.get(f"{name}_{side}", p.get(name, default))) for side in sides]
         for name, sides, default in (("pad", "tlbr", 0), ("stride", "hw", 1)))
+    def overhang(extent, before, after, taps, step):  # of ceil_mode: what the last window has beyond the pads
+        last = -(-(extent + before + after - taps) // step) * step
+        return max(0, last + taps - extent - before - after) if p.get("ceil_mode") and last < extent + before else 0
+    beyond = overhang(x.shape[2], top, bottom, rows, down), overhang(x.shape[3], left, right, window[1], across)
     def windows(t, outside):
         t = np.pad(t, ((0, 0), (0, 0), (top, bottom), (left, right)), constant_values=outside)
+        t = np.pad(t, ((0, 0), (0, 0), (0, beyond[0]), (0, beyond[1])), constant_values=min(outside, 0))
         return np.lib.stride_tricks.sliding_window_view(t, window, (2, 3))[:, :, ::down, ::across]
     if p.get("mode") == "max":
         y = windows(x, -np.inf).max((4, 5))
