@@ -79,6 +79,7 @@ TEST_F(drop_in, a_wrong_result_of_any_op_is_seen) {
       {"unary", "unary.cl", "z, (float4)(shift)", "z, (float4)(0.0f)", "dst of unary"},
       {"binary", "binary.cl", "return y * step1;", "return 0;", "c of binary"},
       {"pool2d", "pool2d.cl", "return all * scale;", "return all;", "y of pool2d"},
+      {"resize", "resize.cl", "e[i + 1], 0.75f)", "e[i + 1], 0.25f)", "y of resize"},
       {"rotary", "rotary.cl", "fma(-b, s0, a * c0)", "fma(b, s0, a * c0)", "dst of rotary"},
       {"transpose", "transpose.cl", "= tile[x][row]", "= tile[row][x]", "dst of transpose"},
       {"concat", "concat.cl", "row * nb + i - na", "row * nb", "dst of concat"},

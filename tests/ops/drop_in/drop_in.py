@@ -118,6 +118,18 @@ def pool2d(p, x):
         y = windows(x, 0).sum((4, 5)) / windows(np.ones_like(x), p.get("count_include_pad", 0)).sum((4, 5))
     return {"y": np.moveaxis(y, 1, -1) if turn else y}
 
+def resize(p, x, r=0):
+    def places(extent, outputs):  # as many as there are outputs for each of the elements
+        return np.clip((np.arange(outputs) + .5) * extent / outputs - .5, 0, extent - 1)
+    for axis, extent in ((2, p["oh"]), (3, p["ow"])):
+        at = places(x.shape[axis], int(extent))
+        if p.get("mode") != "linear":
+            at = np.ceil(at - .5)
+        low, f = np.floor(at).astype(int), at % 1
+        f = f.reshape(-1, 1) if axis == 2 else f
+        x = (1 - f) * x.take(low, axis) + f * x.take(low + 1, axis, mode="clip")
+    return {"y": x + r}
+
 def rotary(p, src, cos, sin):
     dim = int(p.get("rotary_dim", 0)) or src.shape[-1]
     t = src[..., :dim]
