@@ -75,6 +75,9 @@ def _read(path: str) -> onnx.ModelProto:
     except Exception as error:
         raise Refused(f"weights of '{path}' lie in another file that cannot be read: put it beside the model "
                       f"({_one_line(error)})") from None
+    for value in proto.graph.output:  # the checker wants a shape, which is found out later
+        if value.type.HasField("tensor_type"):
+            value.type.tensor_type.shape.SetInParent()
     try:
         onnx.checker.check_model(proto)
     except Exception as error:

@@ -18,7 +18,7 @@ NEAR = 2e-6  # a factor this near to 1 comes from rounded constants
 
 
 def rewrite(graph: Graph) -> None:
-    for step in (drop_same, to_picks, fold_layer_norm, fold_cones, split_sums, to_weights, to_resize, to_affine, to_act, merge_affine,
+    for step in (drop_same, to_picks, fold_layer_norm, fold_cones, split_sums, split_gemm, to_weights, to_resize, to_affine, to_act, merge_affine,
                  fold_gates, merge_affine, move_into_act, merge_affine, fold_attention, fold_scale_of_product,
                  fold_into_weights, fold_act, scale_after_act, fold_residual):
         step(graph)
@@ -69,17 +69,26 @@ def _chain(graph: Graph, node: Node, op: str) -> None:
                        list(node.sources), node.main))
 
 
+def split_gemm(graph: Graph) -> None:
+    """A Gemm whose C is a matrix, or changes, is one without C, and an Add."""
+    for node in graph.find("Gemm"):
+        summand = node.inputs[2] if len(node.inputs) > 2 else ""
+        c = graph.const(summand)
+        plain = c is not None and _by_last(c.shape, graph.shape(node.output)[1])
+        if not summand or plain or node.attr("beta", 1.0) != 1:
+            continue
+        inner = graph.new_tensor(node.output + ".product", graph.shape(node.output))
+        graph.remove(node)
+        graph.add(Node("Gemm", node.inputs[:2], [inner], node.attrs, list(node.sources), node.main))
+        graph.add(Node("Add", [inner, summand], node.outputs, {}, list(node.sources), node.main))
+
+
 def to_weights(graph: Graph) -> None:
     """Conv, ConvTranspose, Gemm, and MatMul by a constant as nodes with weights, a factor and a bias."""
-    for node in [*graph.find("Gemm"), *graph.find("Conv", "ConvTranspose", "Gemm", "MatMul")]:
-        if id(node) not in graph.live:
-            continue
+    for node in graph.find("Conv", "ConvTranspose", "Gemm", "MatMul"):
         weights = graph.const(node.inputs[1]) if len(node.inputs) > 1 else None
         bias_name = node.inputs[2] if len(node.inputs) > 2 else ""
         bias = graph.const(bias_name) if bias_name else None
-        if node.op == "Gemm" and bias_name and (bias is None or not _by_last(bias.shape, graph.shape(node.output)[1])):
-            _add_behind(graph, node, bias_name)
-            continue
         if weights is None or weights.dtype.kind != "f" or (bias_name and bias is None):
             node.op = {"Conv": "FreeConv", "ConvTranspose": "FreeConvTranspose"}.get(node.op, node.op)
             continue
@@ -100,16 +109,6 @@ def to_weights(graph: Graph) -> None:
         if bias is not None:
             attrs["shift"] = attrs["shift"] + beta * bias.astype(np.float64).reshape(-1)
         graph.replace([node], Node(op, node.inputs[:1], node.outputs, attrs), node.main)
-
-
-def _add_behind(graph: Graph, node: Node, summand: str) -> None:
-    """A Gemm whose C is a matrix, or changes, is one without C, and an Add."""
-    if node.attr("beta", 1.0) != 1:
-        return
-    inner = graph.new_tensor(node.output + ".product", graph.shape(node.output))
-    graph.remove(node)
-    graph.add(Node("Gemm", node.inputs[:2], [inner], node.attrs, list(node.sources), node.main))
-    graph.add(Node("Add", [inner, summand], node.outputs, {}, list(node.sources), node.main))
 
 
 def _by_last(shape: tuple[int, ...], n: int) -> bool:
