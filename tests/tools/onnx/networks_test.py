@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""Networks of packages: no node is left out, launches are few, and the written folder computes what ONNX Runtime does.
+
+Those of rapidocr-onnxruntime are looked up in CLAM_ONNX_MODELS, a folder with its models."""
+import glob
+import os
+import unittest
+
+import onnx
+
+from support import FULL, Case
+
+LIGHT = os.path.join(os.path.dirname(onnx.__file__), "backend", "test", "data", "light")
+RAPID = os.environ.get("CLAM_ONNX_MODELS", "")
+MORE = 1.1  # launches for each convolution, product, pooling, normalisation, softmax and resize
+
+
+class Networks(Case):
+    def network(self, path: str, *words: str) -> None:
+        w = self.imported(path, *words)
+        heavy = int(self.out.split(" launches, for ")[1].split()[0])
+        self.assertLessEqual(len(w.json["nodes"]), MORE * heavy)
+        known = {o["became"] for o in w.json["model"]["nodes"]}
+        self.assertLessEqual(known, {"mapped", "fused", "view", "constant", "dropped"})
+
+    def rapid(self, name: str, shape: str) -> None:
+        if not os.path.isfile(os.path.join(RAPID, name)):
+            self.skipTest("CLAM_ONNX_MODELS has no rapidocr-onnxruntime")
+        self.network(os.path.join(RAPID, name), "--shape", f"x={shape}")
+
+    def test_detector_of_pp_ocr(self):
+        self.rapid("ch_PP-OCRv4_det_infer.onnx", "1x3x352x608")
+
+    @unittest.skipUnless(FULL, "with --full")
+    def test_detector_of_pp_ocr_on_a_square(self):
+        self.rapid("ch_PP-OCRv4_det_infer.onnx", "1x3x640x640")
+
+    def test_classifier_of_pp_ocr(self):
+        self.rapid("ch_ppocr_mobile_v2.0_cls_infer.onnx", "1x3x48x192")
+
+    def test_recogniser_of_pp_ocr(self):
+        self.rapid("ch_PP-OCRv4_rec_infer.onnx", "1x3x48x320")
+
+    @unittest.skipUnless(FULL, "with --full")
+    def test_largest_models_of_the_packages_have_an_answer(self):
+        data = os.path.dirname(LIGHT)
+        files = glob.glob(os.path.join(data, "*", "**", "*.onnx"), recursive=True) + glob.glob(os.path.join(RAPID, "*.onnx"))
+        for path in sorted(files, key=os.path.getsize)[-20:]:
+            with self.subTest(path=path):
+                self.assertIn(self.run_import(path, "--force"), (0, 2))
+                self.assertLessEqual(len(self.err.splitlines()), 1)
+
+
+def _light(name: str):
+    def test(self):
+        self.network(os.path.join(LIGHT, f"light_{name}.onnx"), "--reseed", "3")
+    return test
+
+
+for _name in ("squeezenet", "shufflenet", "bvlc_alexnet", "zfnet512", "inception_v1", "inception_v2", "resnet50",
+              "densenet121", "vgg19"):
+    _quick = _name in ("squeezenet", "shufflenet")
+    setattr(Networks, f"test_{_name}", _light(_name) if _quick else unittest.skipUnless(FULL, "with --full")(_light(_name)))
