@@ -2,8 +2,8 @@
 // resize.cl - y = x with other numbers of rows and columns, as ONNX's Resize: nearest or linear
 //
 // Output i of an axis lies at element (mul * i + add) / den of x, in integers. So no rounding can
-// choose another element than the host has in mind. The host takes the whole numbers out: it gives
-// step = mul / den and part, what is left of mul; first = add / den and add, what is left of that.
+// choose another element than the host has in mind. The host takes the whole numbers out. step is
+// mul / den and part what that leaves; first is add / den, and add what that leaves.
 //
 //   place(i) = first + step * i + (part * i + add) / den       0 <= part < den, 0 <= add < den
 //

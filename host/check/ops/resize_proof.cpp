@@ -216,7 +216,7 @@ std::vector<std::string> cases() {
       "c=21 h=17 w=19 oh=68 ow=76 coord=asymmetric nearest=floor",
       "c=3 h=9 w=12 oh=72 ow=96",
       "c=7 h=20 w=20 oh=40 ow=40 mode=linear",
-      "c=19 h=16 w=32 oh=128 ow=256 mode=linear coord=align_corners",
+      "c=4 h=16 w=32 oh=256 ow=128 mode=linear coord=align_corners",
       "c=3 h=90 w=122 oh=64 ow=64 mode=linear coord=pytorch_half_pixel",
       // Repeated: each width of an item, other factors along rows.
       "n=2 c=3 h=1 w=1 oh={1,2,8} ow=2",
@@ -227,11 +227,11 @@ std::vector<std::string> cases() {
       "n=2 c=3 h=1 w=1 oh=2 ow=2 mode=linear",
       "c=3 h=2 w=31 oh=4 ow=62 mode=linear",
       "c=2 h=17 w=34 oh=34 ow=68 mode=linear residual",
-      // Any places: four maps an item, one column, one row.
-      "c=8 h=9 w=30 oh=32 ow=132",
-      "c=8 h=9 w=30 oh=32 ow=132 mode=linear",
-      "c=4 h=40 w=41 oh=90 ow=93 residual",
-      "c=6 h=40 w=41 oh=75 ow=149 mode=linear residual",
+      // Any places: a map an item, two, four and eight; one column, one row.
+      "c=3 h=9 w=30 oh=32 ow=132 mode={nearest,linear}",
+      "c=2 h=16 w=32 oh=256 ow=256 coord=asymmetric",
+      "c=4 h=40 w=41 oh=128 ow=130 mode={nearest,linear} residual",
+      "c=8 h=40 w=41 oh=91 ow=93 mode={nearest,linear}",
       "c=2 h=1 w=1000 oh=1 ow=777 mode=linear",
       "c=2 h=77 w=1 oh=300 ow=1",
       // Scales that ask for no whole number of outputs.
