@@ -74,6 +74,11 @@ BINARY = {"sub": np.subtract, "mul": np.multiply, "div": np.divide, "max": np.ma
 
 def binary(p, a, b):
     return {"c": BINARY.get(p["op"], np.add)(a, b)}
+
+def scale_shift(p, src, scale, shift):
+    scale, shift = (t.reshape([-1] + [1] * (src.ndim - 1 - int(p.get("axis", 1)))) for t in (scale, shift))
+    return {"dst": ACTIVATIONS[p.get("act", "none")](src * scale + shift)}
+
 def attention(p, q, k, v, mask=0):
     k, v = (np.repeat(t[::-1] if p.get("swap") else t, q.shape[1] // t.shape[1], 1) for t in (k, v))
     x = (p.get("scale") or q.shape[3] ** -.5) * q @ k.swapaxes(2, 3) + (mask[:, None] if np.ndim(mask) == 3 else mask)

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// scale_shift_proof.cpp - act(src * scale[c] + shift[c]) in double, and how far from it a device
+// may be.
+//
+// Let u = 2^-24. Product and sum are one fma, off by u |z|. The activation passes that on and adds
+// its own error, and the result is rounded to its dtype: for f32 that is nothing new where the
+// activation is exact. A device that takes denormals for 0 may do so to each operand and to z.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "check/op_proof.hpp"
+#include "check/parallel.hpp"
+#include "shared/activate.hpp"
+#include "shared/numbers.hpp"
+#include "shared/random.hpp"
+#include "shared/summation.hpp"
+
+namespace clam::scale_shift {
+namespace {
+
+/// From a channel of src to the next: the extents behind the axis.
+std::int64_t step_of(const Problem& problem) {
+  const Shape shape = problem.shape("shape");
+  std::int64_t step = 1;
+  for (std::size_t i = shape.size() - 1; i > static_cast<std::size_t>(problem.integer("axis")); --i)
+    step *= shape[i];
+  return step;
+}
+
+Reference reference(const Problem& problem, const Tensors& inputs,
+                    const ReferenceOptions& options) {
+  const HostTensor &src = inputs.at("src"), &scale = inputs.at("scale"),
+                   &shift = inputs.at("shift");
+  const Activation act = parse_activation(problem.choice("act"));
+  const Dtype dtype = problem.dtype();
+  const double crumb = dtype == Dtype::f16 ? 0x1p-25 : options.denormals ? 0x1p-149 : kSmallest;
+  const double last = dtype == Dtype::f32 && is_exact(act) ? 0 : unit_roundoff(dtype);
+  const std::int64_t step = step_of(problem), n = scale.size();
+  Expected dst = Expected::of_size(src.size());
+  parallel_for(src.size() / step, [&](std::int64_t row) {
+    const double factor = scale.get(row % n), term = shift.get(row % n);
+    for (std::int64_t i = row * step; i < (row + 1) * step; ++i) {
+      const double x = src.get(i), z = in_float(x * factor + term), value = activate(act, z);
+      double error = std::isfinite(z) ? kFloat * std::fabs(z) : 0;
+      if (!options.denormals) error += kSmallest * (2 + std::fabs(factor) + std::fabs(x));
+      if (!std::isfinite(value)) {
+        error = 0;
+      } else if (!std::isfinite(z)) {
+        error = activation_error(act, z, 0) + last * std::fabs(value);
+      } else {
+        error = activation_error(act, z, error) + last * std::fabs(value) + crumb;
+      }
+      dst.set(i, {value, error});
+    }
+  });
+  return {{"dst", std::move(dst)}};
+}
+
+// ---- data sets and cases ----
+
+/// Of both signs and not near 0.
+double away_from_zero(Random& random) {
+  return (random.integer(0, 1) == 0 ? 1 : -1) * (0.25 + random.uniform());
+}
+
+/// Each channel has a scale and a shift; src is x(random, i, -shift / scale).
+template <typename X>
+void fill(const Problem& problem, std::uint64_t seed, Tensors& inputs, const X& x) {
+  Random random(seed);
+  HostTensor &src = inputs.at("src"), &scale = inputs.at("scale"), &shift = inputs.at("shift");
+  for (std::int64_t c = 0; c < scale.size(); ++c) {
+    scale.set(c, away_from_zero(random));
+    shift.set(c, away_from_zero(random));
+  }
+  const std::int64_t step = step_of(problem);
+  for (std::int64_t i = 0; i < src.size(); ++i) {
+    const std::int64_t c = i / step % scale.size();
+    src.set(i, x(random, i, -shift.get(c) / scale.get(c)));
+  }
+}
+
+void zero_mean(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  fill(problem, seed, inputs, [](Random& random, std::int64_t, double) { return random.normal(); });
+}
+
+void cancelling(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  fill(problem, seed, inputs,
+       [](Random& random, std::int64_t, double zero) { return zero * (1 + random.normal() / 16); });
+}
+
+void special(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  const double most = problem.dtype() == Dtype::f16 ? 65504 : 3e38;
+  fill(problem, seed, inputs, [most](Random& random, std::int64_t i, double) {
+    const double x = random.normal();
+    if (i % 97 == 11) return kNan;
+    if (i % 89 == 31) return kInfinity;
+    if (i % 53 == 23) return -kInfinity;
+    if (i % 41 == 17) return most;
+    return i % 7 == 3 ? -0.0 : x;
+  });
+}
+
+std::string random_case(Random& random) {
+  Shape shape;
+  for (int i = random.integer(1, 4); i > 0; --i) shape.push_back(random.integer(1, 13));
+  const int axes = static_cast<int>(shape.size());
+  const std::vector<std::string>& acts = activation_names();
+  return fmt::format(
+      "scale_shift shape={} axis={} act={}", to_string(shape), random.integer(-axes, axes - 1),
+      acts[static_cast<std::size_t>(random.integer(0, static_cast<int>(acts.size()) - 1))]);
+}
+
+/// An item has one element or four, a group is 16 items wide.
+std::vector<std::string> cases() {
+  std::vector<std::string> cases = {
+      // What DenseNet runs.
+      "shape=1x64x28x28 act=relu",
+      "shape=1x33x14x14 act=relu",
+      "shape=2x17x7x7 act=relu",
+      "shape=1x7x7x96 axis=-1 act=relu",
+      // Rows: one channel, one element, around a vector and a group; any axis.
+      "shape={1,5,64} axis=0",
+      "shape=3x1x8",
+      "shape=2x5x{1,3,4,63,64,65,68,257}",
+      "shape=5x2x3x4 axis={0,1,2,3}",
+      "shape=1x1025x4",
+      // The last axis.
+      "shape=7x{1,3,4,63,64,65,68}",
+      "shape=1031x4 axis=-1",
+  };
+  for (const std::string& act : activation_names()) {
+    cases.push_back(fmt::format("shape=3x5x{{33,44}} act={}", act));
+  }
+  return cases;
+}
+
+}  // namespace
+
+OpProof proof() {
+  OpProof proof{
+      "scale_shift",
+      {
+          {"zero_mean", Check::hard, "src of N(0,1), scale and shift not near 0", zero_mean},
+          {"cancelling", Check::hard, "shift nearly cancels the product: a rounded one fails",
+           cancelling},
+          {"special", Check::hard, "NaN, infinities, -0 and the largest numbers in places",
+           special},
+      },
+      reference,
+      cases(),
+      {"shape=2x3x7 act=relu", "shape=2x5x68 act=silu", "shape=5x{7,68} act=gelu"}};
+  proof.group_cases = {"scale_shift shape=2x17x65 act=relu", "scale_shift shape=2x17x68",
+                       "scale_shift shape=67x68 act=silu"};
+  proof.random_case = random_case;
+  proof.least_group = 1;
+  return proof;
+}
+
+}  // namespace clam::scale_shift

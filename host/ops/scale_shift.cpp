@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// scale_shift.cpp - the fields of scale_shift, and how it is computed.
+#include <fmt/core.h>
+
+#include "clam/op.hpp"
+#include "ops/shared/activation.hpp"
+#include "ops/shared/geometry.hpp"
+#include "shared/counts.hpp"
+
+namespace clam {
+namespace {
+
+constexpr int kAcross = 16;  ///< items side by side, which fill a cache line
+constexpr int kVector = 4;   ///< elements of a vector
+
+// ---- the problem ----
+
+void check(const Problem& problem, Schema::Values& values) {
+  const int axis = problem.integer("axis");
+  const int extents = static_cast<int>(problem.shape("shape").size());
+  if (axis < -extents || axis >= extents) {
+    bad_field(problem, "axis", fmt::format("needs {} to {}", -extents, extents - 1));
+  }
+  values["axis"] = std::to_string(axis < 0 ? axis + extents : axis);
+}
+
+/// The extents of a checked problem, in the ints of launches.
+struct Extents {
+  int outer = 1, n = 1, inner = 1;  ///< before the axis, along it, after it
+
+  explicit Extents(const Problem& problem) {
+    const Shape shape = problem.shape("shape");
+    const auto axis = static_cast<std::size_t>(problem.integer("axis"));
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      (i < axis ? outer : i == axis ? n : inner) *= static_cast<int>(shape[i]);
+    }
+  }
+};
+
+std::vector<TensorSpec> tensors(const Problem& problem) {
+  using Role = TensorSpec::Role;
+  const Dtype dtype = problem.dtype();
+  const Shape shape = problem.shape("shape"), channels{Extents(problem).n};
+  std::vector<TensorSpec> specs{{"src", Role::input, dtype, shape, {}, 0},
+                                {"scale", Role::input, dtype, channels, {}, 0},
+                                {"shift", Role::input, dtype, channels, {}, 0},
+                                {"dst", Role::output, dtype, shape, {}, 0}};
+  specs.back().may_be = "src";
+  return specs;
+}
+
+// ---- launches ----
+
+/// Rows of `columns` elements, `rows` of them in each of `planes`.
+void add_launch(const char* kernel, const Problem& problem, int columns, int rows, int planes,
+                std::vector<Arg> args, const DeviceInfo& device, const PlanOptions& wanted,
+                Plan& plan) {
+  const int unit = columns % kVector == 0 ? kVector : 1, units = columns / unit;
+  const Group group = lower_group(choose_group(units, kAcross, device, wanted), rows);
+  args.insert(args.begin(),
+              {BufferArg{"src"}, BufferArg{"scale"}, BufferArg{"shift"}, BufferArg{"dst"}});
+  plan.launches.push_back(
+      {"scale_shift.cl",
+       kernel,
+       fmt::format("{}-DSCALE_SHIFT_UNIT={} -DSCALE_SHIFT_LX={} -DSCALE_SHIFT_LY={}{}",
+                   problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "", unit, group.x, group.y,
+                   act_options(problem, "SCALE_SHIFT_ACT", device)),
+       {round_up(units, group.x), round_up(rows, group.y), planes},
+       {group.x, group.y, 1},
+       std::move(args)});
+}
+
+Reason refuses_last(const Problem& problem, const DeviceInfo&) {
+  if (Extents(problem).inner == 1) return {};
+  return "elements follow the axis";
+}
+
+Reason refuses_rows(const Problem&, const DeviceInfo&) { return {}; }
+
+void plan_last(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+               Plan& plan) {
+  const Extents of(problem);
+  add_launch("scale_shift_last", problem, of.n, of.outer, 1, {of.n, of.outer}, device, wanted,
+             plan);
+}
+
+void plan_rows(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+               Plan& plan) {
+  const Extents of(problem);
+  add_launch("scale_shift_rows", problem, of.inner, of.n, of.outer, {of.n, of.inner}, device,
+             wanted, plan);
+}
+
+/// A product and a sum.
+double flops(const Problem& problem) {
+  return 2.0 * static_cast<double>(count(problem.shape("shape")));
+}
+
+}  // namespace
+
+const Op& scale_shift_op() {
+  static const Op op = [] {
+    Op op;
+    op.name = "scale_shift";
+    op.about = "dst = act(src * scale[c] + shift[c]), c being the place along an axis";
+    op.fields = {
+        shape("shape", "extents of src and dst"), dtype_field(),
+        integer("axis", "of scale and shift; negative ones count from the end", "1", -8, 7),
+        choice("act", "activation", activation_names(), "none")};
+    op.check = check;
+    op.tensors = tensors;
+    op.variants = {{"scale_shift_last", "the last axis", refuses_last, plan_last},
+                   {"scale_shift_rows", "any axis", refuses_rows, plan_rows}};
+    op.flops = flops;
+    op.bytes = tensor_bytes;
+    op.takes_native_exp2 = takes_exp;
+    return op;
+  }();
+  return op;
+}
+
+}  // namespace clam
