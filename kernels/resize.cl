@@ -144,6 +144,7 @@ typedef struct {
   float inverse;  // of den
 } Axis;
 
+// No struct: Mesa 25's compiler for Mali took one that `next` replaces for zeros.
 // The place rounded down, and the rest that the division leaves. By floats the quotient is right but
 // for one. Products may overflow: what is left of them fits.
 int2 place(int i, Axis axis) {
