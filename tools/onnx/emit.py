@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The written graph: tensors, views and launches, as the mappers ask for them."""
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -164,7 +165,7 @@ class Emitter:
 
     # ---- launches
 
-    def launch(self, node: Node, what: str, problem: str, inputs: dict[str, str],
+    def launch(self, node: Node, problem: str, inputs: dict[str, str],
                outputs: dict[str, tuple[str, tuple[int, ...]]], last: bool = True) -> None:
         """Adds a launch. An output whose shape is not the model's is made under another name, with a view."""
         made = {}
@@ -198,21 +199,37 @@ class Emitter:
         shape = self.graph.shape(node.output)
         if any(extent != 1 for extent in shape[:axis]):
             return False
-        held = []
-        for name in names:
+        held = self._holders(names)
+        for name in held:
             tensor = self.tensors[name]
-            whole = self.tensors.get(tensor.view_of)
-            if whole is not None and tensor.first == 0 and np.prod(whole.shape) == np.prod(tensor.shape):
-                name, tensor = tensor.view_of, whole
-            if tensor.values is not None or tensor.view_of or tensor.part_of or name in held:
+            if tensor.values is not None or tensor.view_of or tensor.part_of or held.count(name) > 1:
                 return False
-            held.append(name)
         for name in held:
             self.tensors[name].part_of = node.output
         self.tensors[node.output] = Tensor(shape, self.integer(node.output), parts=tuple(held), known=True)
         for source in node.sources:
             self.graph.fate(source, "view", node.output)
         return True
+
+
+    def _holders(self, names: list[str]) -> list[str]:
+        """With a tensor in place of views that follow each other and are all of it."""
+        result: list[str] = []
+        run: list[str] = []
+        for name in names:
+            tensor = self.tensors[name]
+            first = self.tensors[run[-1]].first + math.prod(self.tensors[run[-1]].shape) if run else 0
+            follows = tensor.view_of and tensor.first == first and (
+                not run or tensor.view_of == self.tensors[run[0]].view_of)
+            if not follows:
+                result += [*run, name]
+                run = []
+                continue
+            run.append(name)
+            if first + math.prod(tensor.shape) == math.prod(self.tensors[tensor.view_of].shape):
+                result.append(tensor.view_of)
+                run = []
+        return result + run
 
 
 Mapper = Callable[[Emitter, Node], None]

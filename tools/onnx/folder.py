@@ -141,7 +141,8 @@ class Writer:
         self.count += 1
         path = os.path.join(self.folder, file)
         with np.errstate(over="ignore"):
-            np.save(path, np.ascontiguousarray(values, np.int32 if tensor.integer else np.float32).reshape(tensor.shape))
+            kept = np.ascontiguousarray(values, np.int32 if tensor.integer else np.float32)
+            np.save(path, kept.reshape(tensor.shape))
         hasher = xxhash.xxh3_128()
         with open(path, "rb") as written:
             while block := written.read(1 << 20):

@@ -72,15 +72,14 @@ class Graph:
             return self.consts[name].shape
         if name not in self.recording:
             raise Unsupported(f"'{name}' is no tensor")
-        return self.recording.value(name).shape
+        return self.recording.fact(name)[0]
 
     def is_float(self, name: str) -> bool:
         if name in self.made_shapes:
             return True
-        value = self.consts.get(name)
-        if value is None and name in self.recording:
-            value = self.recording.value(name)
-        return value is not None and value.dtype.kind == "f"
+        if name in self.consts:
+            return self.consts[name].dtype.kind == "f"
+        return name in self.recording and self.recording.fact(name)[1] == "f"
 
     def scalar(self, name: str) -> float | None:
         value = self.const(name)

@@ -43,7 +43,8 @@ def _parse(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--image", action="append", default=[], metavar="NAME=p.png",
                         help="a picture as input: resized, scaled to 0..1, less ImageNet's mean over its deviation")
     parser.add_argument("--seed", type=int, default=1, help="of the noise that other inputs are (1)")
-    parser.add_argument("--reseed", type=int, metavar="N", help="replace weights that are one number by noise of seed N")
+    parser.add_argument("--reseed", type=int, metavar="N",
+                        help="replace weights that are one number by noise of seed N")
     parser.add_argument("--force", action="store_true", help="replace FOLDER if it is there")
     parser.add_argument("--table", action="store_true", help="print what each node became")
     parser.add_argument("--json", metavar="FILE", help="write the summary's numbers")

@@ -9,7 +9,6 @@ import spell
 from emit import Emitter, Node
 from patterns import mask_kind
 from problems import Unsupported
-from spell import Act
 
 
 def need_float(e: Emitter, node: Node, operands: int = 1) -> None:
@@ -70,7 +69,7 @@ def conv(e: Emitter, node: Node) -> None:
     problem = spell.problem("conv2d", n=n, c=c, h=h, w=w, k=k, r=found["r"],
                             s=found["s"] if found["s"] != found["r"] else None, **geometry.fields(found),
                             groups=groups, bias="b" in inputs, residual="r" in inputs, **act_fields(node))
-    e.launch(node, "", problem, inputs, {"y": (node.output, (n, k, oh, ow))})
+    e.launch(node, problem, inputs, {"y": (node.output, (n, k, oh, ow))})
 
 
 def conv_transpose(e: Emitter, node: Node) -> None:
@@ -92,7 +91,7 @@ def conv_transpose(e: Emitter, node: Node) -> None:
     problem = spell.problem("conv_transpose", n=n, c=c, h=h, w=w, k=k, r=found["r"],
                             s=found["s"] if found["s"] != found["r"] else None, **geometry.fields(found), **out,
                             groups=groups, bias="b" in inputs, **act_fields(node))
-    e.launch(node, "", problem, inputs, {"y": (node.output, made)})
+    e.launch(node, problem, inputs, {"y": (node.output, made)})
 
 
 def dense(e: Emitter, node: Node) -> None:
@@ -110,7 +109,7 @@ def dense(e: Emitter, node: Node) -> None:
         inputs["r"] = e.read(node.attrs["residual"], (m, n))
     problem = spell.problem("dense", m=m, n=n, k=k, trans_w=int(turned), bias="b" in inputs, residual="r" in inputs,
                             **act_fields(node))
-    e.launch(node, "", problem, inputs, {"y": (node.output, made if len(made) == 2 else (m, n))})
+    e.launch(node, problem, inputs, {"y": (node.output, made if len(made) == 2 else (m, n))})
 
 
 def _free_gemm(e: Emitter, node: Node) -> None:
@@ -123,7 +122,7 @@ def _free_gemm(e: Emitter, node: Node) -> None:
     problem = spell.problem("batch_matmul", m=m, n=n, k=k, ta=ta or None, tb=tb or None,
                             scale=float(node.attr("alpha", 1.0)))
     a, b = ((1, k, m) if ta else (1, m, k)), ((1, n, k) if tb else (1, k, n))
-    e.launch(node, "", problem, {"a": e.read(node.inputs[0], a), "b": e.read(node.inputs[1], b)},
+    e.launch(node, problem, {"a": e.read(node.inputs[0], a), "b": e.read(node.inputs[1], b)},
              {"c": (node.output, (1, m, n))})
 
 
@@ -163,7 +162,8 @@ def batch_matmul(e: Emitter, node: Node) -> None:
     if 1 not in batches and padded[0] != padded[1]:
         raise Unsupported("matrices of one operand are repeated along some axes only")
     inputs, fields = {}, {}
-    for key, name, rows, columns, own in (("a", node.inputs[0], m, k, batches[0]), ("b", node.inputs[1], k, n, batches[1])):
+    for key, name, rows, columns, own in (("a", node.inputs[0], m, k, batches[0]),
+                                          ("b", node.inputs[1], k, n, batches[1])):
         at = _matrix(e, name, rows, columns, own) if len(e.graph.shape(name)) > 1 and m == left[-2] else None
         fields["batch_" + key] = 1 if own == 1 and batch > 1 else None
         plain = at is None or not any(at[1].values())
@@ -180,7 +180,8 @@ def batch_matmul(e: Emitter, node: Node) -> None:
              "offa", "offb")
     fields.update(scale=float(node.attr("scale", 1.0)), **spell.fused_act(node.attr("act")))
     problem = spell.problem("batch_matmul", batch=batch, m=m, n=n, k=k, **{f: fields.get(f) for f in order})
-    e.launch(node, "", problem, inputs, {"c": (node.output, made if len(made) == 3 and m == left[-2] else (batch, m, n))})
+    own = len(made) == 3 and m == left[-2]
+    e.launch(node, problem, inputs, {"c": (node.output, made if own else (batch, m, n))})
 
 
 def flat(e: Emitter, name: str) -> str:
@@ -195,7 +196,7 @@ def attention(e: Emitter, node: Node) -> None:
     batch, heads, nq, d = q
     nk, dv = v[2], v[3]
     inputs, fields = {}, {}
-    for key, name, rows, columns in (("q", node.inputs[0], nq, d), ("k", node.inputs[1], nk, d), ("v", node.inputs[2], nk, dv)):
+    for key, name, (rows, columns) in zip("qkv", node.inputs, ((nq, d), (nk, d), (nk, dv))):
         at = _heads(e, name, key == "k")
         if at is None:
             at = _turned_key(e, node, name, (batch, heads, d, nk)) if key == "k" else (
@@ -217,7 +218,7 @@ def attention(e: Emitter, node: Node) -> None:
     problem = spell.problem("attention", batch=batch, heads=heads, nq=nq, nk=nk, d=d, dv=dv if dv != d else None,
                             scale=None if abs(scale * math.sqrt(d) - 1) < 1e-7 else scale, mask=mask,
                             **{f: fields.get(f) for f in order})
-    e.launch(node, "", problem, inputs, {"o": (out, shape)})
+    e.launch(node, problem, inputs, {"o": (out, shape)})
 
 
 def _heads(e: Emitter, name: str, turned: bool) -> tuple[str, int, tuple[int, int, int]] | None:
@@ -240,7 +241,7 @@ def _turned_key(e: Emitter, node: Node, name: str, shape: tuple[int, ...]) -> tu
     made = e.graph.new_tensor(name + ".turned", (batch * heads, nk, d))
     inner = Node("Transpose", [name], [made], {}, list(node.sources), node.main)
     problem = spell.problem("transpose", shape=spell.extents((batch * heads, d, nk)), perm="0-2-1")
-    e.launch(inner, "", problem, {"src": e.read(name, (batch * heads, d, nk))},
+    e.launch(inner, problem, {"src": e.read(name, (batch * heads, d, nk))},
              {"dst": (made, (batch * heads, nk, d))}, last=False)
     return made, 0, (heads * nk * d, nk * d, d)
 
@@ -271,7 +272,7 @@ def layer_norm(e: Emitter, node: Node) -> None:
               "gamma": e.weights(node.output + ".gamma", node.attrs["scale"].astype(np.float32)),
               "beta": e.weights(node.output + ".beta", node.attrs["shift"].astype(np.float32))}
     problem = spell.problem("layer_norm", rows=rows, n=n, eps=float(np.float32(node.attrs["eps"])), **act_fields(node))
-    e.launch(node, "", problem, inputs, {"dst": (node.output, (rows, n))})
+    e.launch(node, problem, inputs, {"dst": (node.output, (rows, n))})
 
 
 def softmax(e: Emitter, node: Node) -> None:
@@ -288,7 +289,7 @@ def softmax(e: Emitter, node: Node) -> None:
     last = math.prod(shape[axis + 1:]) == 1 and axis == len(shape) - 1 if own else inner == 1
     problem = spell.problem("softmax", shape=spell.extents(used), axis=None if last else axis if own else 1,
                             log=1 if node.op == "LogSoftmax" else None, scale=float(node.attr("scale", 1.0)))
-    e.launch(node, "", problem, {"src": e.read(node.inputs[0], used)}, {"dst": (node.output, used)})
+    e.launch(node, problem, {"src": e.read(node.inputs[0], used)}, {"dst": (node.output, used)})
 
 
 def unary(e: Emitter, node: Node) -> None:
@@ -296,7 +297,7 @@ def unary(e: Emitter, node: Node) -> None:
     shape = geometry.squeezed(e.graph.shape(node.output))
     problem = spell.problem("unary", **{"op": "", "shape": spell.extents(shape), **spell.unary_act(node.attrs["act"])},
                             scale=float(node.attr("scale", 1.0)), shift=float(node.attr("shift", 0.0)))
-    e.launch(node, "", problem, {"src": e.read(node.inputs[0], shape)}, {"dst": (node.output, shape)})
+    e.launch(node, problem, {"src": e.read(node.inputs[0], shape)}, {"dst": (node.output, shape)})
 
 
 def affine(e: Emitter, node: Node) -> None:
@@ -312,7 +313,7 @@ def affine(e: Emitter, node: Node) -> None:
     inputs = {"src": e.read(node.inputs[0], used), "scale": e.weights(node.output + ".scale", scale),
               "shift": e.weights(node.output + ".shift", shift)}
     problem = spell.problem("scale_shift", shape=spell.extents(used), axis=at, **act_fields(node))
-    e.launch(node, "", problem, inputs, {"dst": (node.output, used)})
+    e.launch(node, problem, inputs, {"dst": (node.output, used)})
 
 
 def binary(e: Emitter, node: Node) -> None:
@@ -328,7 +329,7 @@ def binary(e: Emitter, node: Node) -> None:
     a, b = a or (1,), b or (1,)
     problem = spell.problem("binary", op=node.op.lower(), shape=spell.extents(a),
                             shape_b=spell.extents(b) if a != b else None)
-    e.launch(node, "", problem, {"a": e.read(node.inputs[0], a), "b": e.read(node.inputs[1], b)},
+    e.launch(node, problem, {"a": e.read(node.inputs[0], a), "b": e.read(node.inputs[1], b)},
              {"c": (node.output, made or (1,))})
 
 

@@ -32,14 +32,14 @@ def pool(e: Emitter, node: Node) -> None:
                             s=found["s"] if found["s"] != found["r"] else None, mode=mode,
                             **geometry.fields({**found, "dilation": [1, 1]}), count_include_pad=1 if include else None,
                             ceil_mode=1 if ceil else None)
-    e.launch(node, "", problem, {"x": e.read(node.inputs[0], (n, c, h, w))}, {"y": (node.output, made)})
+    e.launch(node, problem, {"x": e.read(node.inputs[0], (n, c, h, w))}, {"y": (node.output, made)})
 
 
 def global_pool(e: Emitter, node: Node) -> None:
     need_float(e, node)
     n, c, h, w = geometry.planes(e.graph.shape(node.inputs[0]))
     problem = spell.problem("pool2d", n=n, c=c, h=h, w=w, mode="max" if "Max" in node.op else "avg", **{"global": True})
-    e.launch(node, "", problem, {"x": e.read(node.inputs[0], (n, c, h, w))}, {"y": (node.output, (n, c, 1, 1))})
+    e.launch(node, problem, {"x": e.read(node.inputs[0], (n, c, h, w))}, {"y": (node.output, (n, c, 1, 1))})
 
 
 def reduce(e: Emitter, node: Node) -> None:
@@ -55,16 +55,14 @@ def reduce(e: Emitter, node: Node) -> None:
     axes = sorted(a % len(shape) for a in axes) if axes else list(range(len(shape)))
     what = node.op.removeprefix("Reduce").lower()
     if len(shape) == 4 and axes == [2, 3] and what in ("mean", "max"):
-        n, c, h, w = shape
-        problem = spell.problem("pool2d", n=n, c=c, h=h, w=w, mode="max" if what == "max" else "avg", **{"global": True})
-        e.launch(node, "", problem, {"x": e.read(node.inputs[0], shape)}, {"y": (node.output, (n, c, 1, 1))})
+        global_pool(e, node)
         return
     used, reduced = _runs(shape, axes) if len(shape) > 4 else (shape, axes)
     if len(used) > 4:
         raise Unsupported(f"it reduces {len(used)} axes that cannot be merged")
     problem = spell.problem("reduce", op=what, shape=spell.extents(used), axes=spell.axes(reduced))
     made = tuple(1 if a in reduced else x for a, x in enumerate(used))
-    e.launch(node, "", problem, {"src": e.read(node.inputs[0], used)}, {"dst": (node.output, made)})
+    e.launch(node, problem, {"src": e.read(node.inputs[0], used)}, {"dst": (node.output, made)})
 
 
 def _runs(shape: tuple[int, ...], axes: list[int]) -> tuple[tuple[int, ...], list[int]]:
@@ -84,7 +82,7 @@ def lrn(e: Emitter, node: Node) -> None:
     n, c, h, w = geometry.planes(e.graph.shape(node.inputs[0]))
     problem = spell.problem("lrn", n=n, c=c, h=h, w=w, size=node.attr("size"), alpha=float(node.attr("alpha", 1e-4)),
                             beta=float(node.attr("beta", 0.75)), bias=float(node.attr("bias", 1.0)))
-    e.launch(node, "", problem, {"x": e.read(node.inputs[0], (n, c, h, w))}, {"y": (node.output, (n, c, h, w))})
+    e.launch(node, problem, {"x": e.read(node.inputs[0], (n, c, h, w))}, {"y": (node.output, (n, c, h, w))})
 
 
 def resize(e: Emitter, node: Node) -> None:
@@ -99,7 +97,8 @@ def resize(e: Emitter, node: Node) -> None:
         raise Unsupported(f"coordinates {coord}")
     if node.attr("antialias") or shape[:2] != made[:2]:
         raise Unsupported("it is smoothed, or resizes other axes than the last two")
-    fields = {f"scale_{name}": scale for name, scale, before, after in zip("hw", _scales(node, shape), shape[2:], made[2:])
+    scales = zip("hw", _scales(node, shape), shape[2:], made[2:])
+    fields = {f"scale_{name}": scale for name, scale, before, after in scales
               if abs(scale * before - after) > 1e-6 * after}
     n, c, h, w = shape
     inputs = {"x": e.read(node.inputs[0], shape)}
@@ -107,7 +106,7 @@ def resize(e: Emitter, node: Node) -> None:
         inputs["r"] = e.read(node.attrs["residual"], made)
     problem = spell.problem("resize", n=n, c=c, h=h, w=w, oh=made[2], ow=made[3], mode=mode, coord=coord,
                             nearest=nearest if mode == "nearest" else None, **fields, residual="r" in inputs)
-    e.launch(node, "", problem, inputs, {"y": (node.output, made)})
+    e.launch(node, problem, inputs, {"y": (node.output, made)})
 
 
 def _scales(node: Node, shape: tuple[int, ...]) -> list[float]:
@@ -140,11 +139,12 @@ def concat(e: Emitter, node: Node) -> None:
         more = list(zip(names[at:], widths[at:]))[:spell.CONCAT_MOST - 1]
         whole = width + sum(w for _, w in more)
         last = at + len(more) == len(names)
-        made = node.output if last else e.graph.new_tensor(f"{node.output}.{at}", (*shape[:axis], whole, *shape[axis + 1:]))
+        more_shape = (*shape[:axis], whole, *shape[axis + 1:])
+        made = node.output if last else e.graph.new_tensor(f"{node.output}.{at}", more_shape)
         parts = [(left, width), *more]
         shapes = {f"shape_{key}": spell.extents(used(w)) for key, (_, w) in zip("abcd", parts)}
         problem = spell.problem("concat", dtype_of(e, node.output), axis=axis if own else 1, **shapes)
-        e.launch(node, "", problem, {key: e.read(name, used(w)) for key, (name, w) in zip("abcd", parts)},
+        e.launch(node, problem, {key: e.read(name, used(w)) for key, (name, w) in zip("abcd", parts)},
                  {"dst": (made, used(whole))}, last)
         left, width = made, whole
 
@@ -160,8 +160,9 @@ def gather(e: Emitter, node: Node) -> None:
     else:
         read = e.read(index, (count,))
     made = (*shape[:axis], count, *shape[axis + 1:])
-    problem = spell.problem("gather", dtype_of(e, node.output), shape=spell.extents(shape), axis=axis or None, count=count)
-    e.launch(node, "", problem, {"src": e.read(node.inputs[0], shape), "index": read}, {"dst": (node.output, made)})
+    problem = spell.problem("gather", dtype_of(e, node.output), shape=spell.extents(shape), axis=axis or None,
+                            count=count)
+    e.launch(node, problem, {"src": e.read(node.inputs[0], shape), "index": read}, {"dst": (node.output, made)})
 
 
 def pad(e: Emitter, node: Node) -> None:
@@ -170,7 +171,8 @@ def pad(e: Emitter, node: Node) -> None:
     if any(i and v is None for i, v in zip(node.inputs[1:], given)):
         raise Unsupported("what it pads changes with the inputs")
     pads = list(node.attr("pads") or given[0].tolist())
-    value = float(given[1].reshape(-1)[0]) if len(given) > 1 and given[1] is not None else float(node.attr("value", 0.0))
+    filled = given[1] if len(given) > 1 else None
+    value = float(node.attr("value", 0.0) if filled is None else filled.reshape(-1)[0])
     if len(given) > 2 and given[2] is not None:
         axes = [a % len(shape) for a in given[2].tolist()]
         wide = [0] * 2 * len(shape)
@@ -184,7 +186,7 @@ def pad(e: Emitter, node: Node) -> None:
     problem = spell.problem("pad", dtype_of(e, node.output), shape=spell.extents(shape), before=spell.listed(before),
                             after=spell.listed(after), mode=mode if mode != "constant" else None,
                             value=value if mode == "constant" and value else None)
-    e.launch(node, "", problem, {"src": e.read(node.inputs[0], shape)},
+    e.launch(node, problem, {"src": e.read(node.inputs[0], shape)},
              {"dst": (node.output, tuple(b + x + a for b, x, a in zip(before, shape, after)))})
 
 
@@ -196,7 +198,7 @@ def expand(e: Emitter, node: Node) -> None:
         raise Unsupported(f"it makes {len(made)} axes")
     zeros = e.weights(node.output + ".zeros", np.zeros(made, np.float32))
     problem = spell.problem("binary", op="add", shape=spell.extents(shape or (1,)), shape_b=spell.extents(made))
-    e.launch(node, "", problem, {"a": e.read(node.inputs[0], shape or (1,)), "b": zeros}, {"c": (node.output, made)})
+    e.launch(node, problem, {"a": e.read(node.inputs[0], shape or (1,)), "b": zeros}, {"c": (node.output, made)})
 
 
 MAPPERS: dict[str, Mapper] = {

@@ -17,9 +17,11 @@ DOMAINS = {"", "ai.onnx", "ai.onnx.ml", "com.microsoft"}
 CONTROL_FLOW = {"If", "Loop", "Scan", "SequenceMap"}
 QUANTISED = re.compile(r"QLinear|QuantizeLinear|Integer$|^QAttention|^QGemm|MatMulNBits")
 MAPS = re.compile(r"(Conv|ConvTranspose|(Global)?(Average|Max|Lp)Pool)$")
-PARAMETERS = {op: (1, 2, 3, 4) for op in (
-    "Reshape", "Slice", "Pad", "Resize", "Upsample", "Expand", "Tile", "Split", "Squeeze", "Unsqueeze", "Clip", "Dropout",
-    "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "TopK", "CumSum")} | {"ConstantOfShape": (0,), "Range": (0, 1, 2)}
+PARAMETERS = {  # the inputs of nodes that are no data
+    **{op: (1, 2, 3, 4) for op in (
+        "Reshape", "Slice", "Pad", "Resize", "Upsample", "Expand", "Tile", "Split", "Squeeze", "Unsqueeze", "Clip",
+        "Dropout", "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "TopK", "CumSum")},
+    "ConstantOfShape": (0,), "Range": (0, 1, 2)}
 KEPT_IN_FILE = 1 << 16  # bytes; larger weights are handed to ONNX Runtime beside the model
 
 
@@ -75,6 +77,7 @@ def _read(path: str) -> onnx.ModelProto:
     except Exception as error:
         raise Refused(f"weights of '{path}' lie in another file that cannot be read: put it beside the model "
                       f"({_one_line(error)})") from None
+    _check_texts(proto)
     for value in proto.graph.output:  # the checker wants a shape, which is found out later
         if value.type.HasField("tensor_type"):
             value.type.tensor_type.shape.SetInParent()
@@ -83,6 +86,16 @@ def _read(path: str) -> onnx.ModelProto:
     except Exception as error:
         raise Refused(f"'{path}' is no valid ONNX model: export it again ({_one_line(error)})") from None
     return proto
+
+
+def _check_texts(proto: onnx.ModelProto) -> None:
+    """Protobuf gives a text that is no UTF-8 as bytes."""
+    graph = proto.graph
+    texts = [v.name for held in (graph.input, graph.output, graph.initializer) for v in held]
+    for node in all_nodes(graph):
+        texts += [node.name, node.op_type, node.domain, *node.input, *node.output, *(a.name for a in node.attribute)]
+    if not all(isinstance(text, str) for text in [*texts, proto.producer_name, proto.producer_version]):
+        raise Refused("a name in the model is no UTF-8 text: export or copy it again")
 
 
 def _one_line(error: BaseException) -> str:
@@ -202,9 +215,17 @@ def add_weight(model: Model, name: str, values: np.ndarray) -> None:
         graph.input.append(helper.make_tensor_value_info(name, kind, values.shape))
 
 
+def _array_of(tensor: onnx.TensorProto) -> np.ndarray:
+    try:
+        return numpy_helper.to_array(tensor)
+    except Exception as error:
+        raise Refused(f"the weights '{tensor.name}' are damaged: export or copy the model again "
+                      f"({_one_line(error)})") from None
+
+
 def _take_weights(model: Model) -> None:
     graph = model.proto.graph
-    arrays = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
+    arrays = {t.name: _array_of(t) for t in graph.initializer}
     rebuild(graph.input, [i for i in graph.input if i.name not in arrays])
     del graph.initializer[:]
     model.proto.ir_version = max(model.proto.ir_version, 8)  # older ones list all weights as inputs

@@ -18,9 +18,9 @@ NEAR = 2e-6  # a factor this near to 1 comes from rounded constants
 
 
 def rewrite(graph: Graph) -> None:
-    for step in (drop_same, to_picks, fold_layer_norm, fold_cones, split_sums, split_gemm, to_weights, to_resize, to_affine, to_act, merge_affine,
-                 fold_gates, merge_affine, move_into_act, merge_affine, fold_attention, fold_scale_of_product,
-                 fold_into_weights, fold_act, scale_after_act, fold_residual):
+    for step in (drop_same, to_picks, fold_layer_norm, fold_cones, split_sums, split_gemm, to_weights, to_resize,
+                 to_affine, to_act, merge_affine, fold_gates, merge_affine, move_into_act, merge_affine, fold_attention,
+                 fold_scale_of_product, fold_into_weights, fold_act, scale_after_act, fold_residual):
         step(graph)
 
 

@@ -21,9 +21,16 @@ class Recording:
         self.folder = folder
         self.held: dict[str, np.ndarray] = {}
         self.files: dict[str, str] = {}
+        self.facts: dict[str, tuple[tuple[int, ...], str]] = {}  # shape, and kind of numpy's type
 
     def value(self, name: str) -> np.ndarray:
         return self.held[name] if name in self.held else np.load(self.files[name], mmap_mode="r")
+
+    def fact(self, name: str) -> tuple[tuple[int, ...], str]:
+        if name not in self.facts:
+            value = self.value(name)
+            self.facts[name] = value.shape, value.dtype.kind
+        return self.facts[name]
 
     def __contains__(self, name: str) -> bool:
         return name in self.held or name in self.files

@@ -103,10 +103,11 @@ def materialise(emitter: "Emitter", node: Node, name: str) -> None:
     else:
         slices = slices_of(graph, node, name)
         counts = [len(range(s.start, s.stop, s.step)) for s in slices]
-        problem = spell.problem("slice", dtype, shape=spell.extents(shape), start=spell.listed([s.start for s in slices]),
+        starts = spell.listed([s.start for s in slices])
+        problem = spell.problem("slice", dtype, shape=spell.extents(shape), start=starts,
                                 count=spell.extents(counts), step=_steps(slices))
-        merged, made = shape, tuple(counts)
-    emitter.launch(node, "", problem, {"src": emitter.read(source, tuple(merged))}, {"dst": (name, made)},
+        merged, made = list(shape), tuple(counts)
+    emitter.launch(node, problem, {"src": emitter.read(source, tuple(merged))}, {"dst": (name, made)},
                    last=len(node.outputs) == 1)
 
 

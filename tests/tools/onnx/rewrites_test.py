@@ -264,6 +264,13 @@ class Moves(Case):
         self.check(n.model("b", "y"), "unary op=relu", "concat axis=1 shape_d=2x2x3", "concat axis=1 shape_b=2x1x3",
                    "concat axis=0", "unary op=tanh")
 
+    def test_parts_of_a_split_that_come_together_again(self):
+        n = Net(x=(1, 3, 4, 4))
+        n.Conv(["x", weights(4, 3, 1, 1)], "a"), n.Split(["a", LONG([2, 2])], ["b", "c"], axis=1)
+        n.Conv(["c", weights(2, 2, 3, 3)], "d", pads=[1, 1, 1, 1]), n.Concat(["b", "c", "d"], "e", axis=1), n.Relu(["e"], "y")
+        w = self.check(n.model("y"), "conv2d c=3", "conv2d c=2", "unary op=relu")
+        self.assertEqual((w.entries["e"]["parts"], w.entries["c"]["first"]), (["a", "d"], 32))
+
     def test_a_part_lies_in_one_concatenation_only(self):
         n = Net(x=(1, 2, 3))
         n.Relu(["x"], "a"), n.Tanh(["x"], "b"), n.Concat(["a", "b"], "c", axis=1), n.Concat(["b", "a"], "y", axis=1)
