@@ -68,6 +68,7 @@ void check_batch_matmul(const Problem& problem, Values& values) {
   const std::int64_t m = problem.integer("m"), n = problem.integer("n"), k = problem.integer("k");
   const bool ta = problem.integer("ta") == 1, tb = problem.integer("tb") == 1;
   check_acc(problem);
+  check_act(problem, values);
   if (!std::isfinite(problem.number("scale"))) bad_field(problem, "scale", "needs a finite number");
   check_items(problem, values, "batch_a");
   check_items(problem, values, "batch_b");
@@ -92,7 +93,6 @@ std::vector<Field> batch_matmul_fields() {
           number("scale", "factor of the sum", "1"),
           choice("mask", "extents of the mask that is added after scale", {"none", "mn", "bmn"},
                  "none"),
-          choice("act", "activation", activation_names(), "none"),
           place("batch_a", "matrices of a; 0: batch; 1: one for all"),
           place("batch_b", "matrices of b; 0: batch; 1: one for all"),
           place("lda", "row stride of a, in elements; 0: its row's length"),
@@ -146,7 +146,7 @@ const Op& batch_matmul_op() {
     Op op;
     op.name = "batch_matmul";
     op.about = "c[i,m,n] = act(scale * sum_k a[i,m,k] * b[i,k,n] + mask[m,n])";
-    op.fields = batch_matmul_fields();
+    op.fields = with_activation(batch_matmul_fields(), "batch_a");
     op.check = check_batch_matmul;
     op.tensors = batch_matmul_tensors;
     op.variants = batch_matmul_plan::variants();

@@ -30,6 +30,7 @@ void check_extent(const Problem& problem, const std::string& field, int taps, st
 
 void check_conv2d(const Problem& problem, Values& values) {
   check_acc(problem);
+  check_act(problem, values);
   const Conv2d conv(problem);
   for (const auto& [name, channels] : {std::pair{"c", conv.c}, std::pair{"k", conv.k}}) {
     if (channels % conv.groups == 0) continue;
@@ -79,8 +80,7 @@ std::vector<Field> conv2d_fields() {
           choice("layout", "order of the axes", {"nchw", "nhwc"}, "nchw"),
           choice("algo", "how 3x3 filters are summed", {"auto", "winograd", "direct"}, "auto"),
           flag("bias", "b[k] is added"),
-          flag("residual", "r, of y's shape, is added after the activation"),
-          choice("act", "activation", activation_names(), "none")};
+          flag("residual", "r, of y's shape, is added after the activation")};
 }
 
 std::vector<TensorSpec> conv2d_tensors(const Problem& problem) {
@@ -142,7 +142,7 @@ const Op& conv2d_op() {
     Op op;
     op.name = "conv2d";
     op.about = "y[n,k,oy,ox] = act(sum_c,r,s w[k,c,r,s] * x[n,c,iy,ix] + b[k]) + r[n,k,oy,ox]";
-    op.fields = conv2d_fields();
+    op.fields = with_activation(conv2d_fields());
     op.check = check_conv2d;
     op.tensors = conv2d_tensors;
     op.variants = variants();

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "conv2d_plan.hpp"
+#include "ops/shared/activation.hpp"
 
 namespace clam {
 namespace {
@@ -84,14 +85,15 @@ void plan_depthwise(const Problem& problem, const DeviceInfo& device, const Plan
 Problem as_dense(const Problem& problem) {
   const Conv2d conv(problem);
   const auto given = [&](const char* flag) { return problem.flag(flag) ? "1" : "0"; };
-  return Problem::make(find_op("dense"), {{"m", std::to_string(conv.n * conv.h * conv.w)},
-                                          {"n", std::to_string(conv.k)},
-                                          {"k", std::to_string(conv.c)},
-                                          {"dtype", name(conv.dtype)},
-                                          {"acc", problem.choice("acc")},
-                                          {"bias", given("bias")},
-                                          {"residual", given("residual")},
-                                          {"act", problem.choice("act")}});
+  std::map<std::string, std::string> words = act_words(problem);
+  words.insert({{"m", std::to_string(conv.n * conv.h * conv.w)},
+                {"n", std::to_string(conv.k)},
+                {"k", std::to_string(conv.c)},
+                {"dtype", name(conv.dtype)},
+                {"acc", problem.choice("acc")},
+                {"bias", given("bias")},
+                {"residual", given("residual")}});
+  return Problem::make(find_op("dense"), words);
 }
 
 const Variant& dense_packed() { return find_variant(find_op("dense"), "dense_packed"); }

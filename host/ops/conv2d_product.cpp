@@ -239,7 +239,7 @@ std::vector<ProductCut> product_cuts(const Product& product, const ProductKind& 
 ProductKind kind_of(const Problem& problem, const DeviceInfo& device) {
   constexpr double kPlain = 6, kNative = 52, kExp = 220;
   const std::string& act = problem.choice("act");
-  const bool is_plain = act == "none" || act == "relu" || act == "relu6";
+  const bool is_plain = !takes_exp(problem) && act != "tanh" && act != "exp";
   const bool is_short = (act == "silu" || act == "sigmoid") && takes_native(problem, device);
   return {problem.dtype(), accumulator(problem), is_plain ? kPlain : is_short ? kNative : kExp};
 }

@@ -27,6 +27,7 @@ void check_presence(const Problem& problem, bool present, const std::string& nam
 void check_dense(const Problem& problem, Values& values) {
   const std::int64_t n = problem.integer("n"), k = problem.integer("k"), k2 = problem.integer("k2");
   check_acc(problem);
+  check_act(problem, values);
   if (!std::isfinite(problem.number("alpha"))) bad_field(problem, "alpha", "needs a finite number");
   check_presence(problem, k2 > 0, "x2", "k2");
   check_presence(problem, problem.flag("residual"), "r", "residual");
@@ -51,7 +52,6 @@ std::vector<Field> dense_fields() {
           number("alpha", "factor of the sum", "1"),
           flag("bias", "b[n] is added"),
           flag("residual", "r[m,n] is added after the activation"),
-          choice("act", "activation", activation_names(), "none"),
           stride("ldx", "row stride of x, in elements; 0: its row's length"),
           stride("ldx2", "row stride of x2"),
           stride("ldw", "row stride of w"),
@@ -101,7 +101,7 @@ const Op& dense_op() {
     Op op;
     op.name = "dense";
     op.about = "y[m,n] = act(alpha * sum_k x[m,k] * w[n,k] + b[n]) + r[m,n]; k runs on in x2";
-    op.fields = dense_fields();
+    op.fields = with_activation(dense_fields(), "ldx");
     op.check = check_dense;
     op.tensors = dense_tensors;
     op.variants = dense_plan::variants();

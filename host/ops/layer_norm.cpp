@@ -21,7 +21,8 @@ constexpr int kLargestGroup = 64;  ///< more lanes would add up more terms than 
 
 // ---- the problem ----
 
-void check_layer_norm(const Problem& problem, std::map<std::string, std::string, std::less<>>&) {
+void check_layer_norm(const Problem& problem, Schema::Values& values) {
+  check_act(problem, values);
   const float eps = problem.number("eps");
   if (!std::isnormal(eps) || eps < 0) bad_field(problem, "eps", "needs a finite number above 0");
 }
@@ -138,9 +139,9 @@ const Op& layer_norm_op() {
     Op op;
     op.name = "layer_norm";
     op.about = "dst = act((src - mean) / sqrt(variance + eps) * gamma + beta), row by row";
-    op.fields = {extent("rows", "rows of src and dst"), extent("n", "elements of a row"),
-                 dtype_field(), number("eps", "added to the variance", "1e-05"),
-                 choice("act", "activation of the result", activation_names(), "none")};
+    op.fields =
+        with_activation({extent("rows", "rows of src and dst"), extent("n", "elements of a row"),
+                         dtype_field(), number("eps", "added to the variance", "1e-05")});
     op.check = check_layer_norm;
     op.tensors = layer_norm_tensors;
     op.variants = {{"layer_norm_row", "rows held in registers: one read", refuses_row, plan_row},

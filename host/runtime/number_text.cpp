@@ -30,6 +30,7 @@ std::string number_text(float value) {
 }
 
 std::string float_literal(float value) {
+  if (std::isinf(value)) return value < 0 ? "-INFINITY" : "INFINITY";
   const std::string text = number_text(value);
   return text + (text.find_first_of(".e") == text.npos ? ".0f" : "f");
 }

@@ -11,7 +11,7 @@ namespace clam {
 /// 1e16 on with an exponent), "inf", "-inf", "nan".
 std::string number_text(float value);
 
-/// The same as a literal of OpenCL C: "1.0f", "0.25f", "1e-05f". Finite values only.
+/// The same as a literal of OpenCL C: "1.0f", "0.25f", "1e-05f", "-INFINITY". No NaN.
 std::string float_literal(float value);
 
 }  // namespace clam

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "clam/error.hpp"
@@ -64,6 +65,7 @@ std::string canonical_integer(const Schema& schema, const Field& field, std::str
 }
 
 std::string canonical_number(const Schema& schema, const Field& field, std::string_view text) {
+  if (text == field.fallback) return field.fallback;
   float value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::result_out_of_range)
@@ -358,7 +360,7 @@ int Problem::integer(std::string_view field) const {
 }
 float Problem::number(std::string_view field) const {
   const std::string& text = value(field, Field::Kind::number);
-  float number = 0;
+  float number = std::numeric_limits<float>::quiet_NaN();
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
 }

@@ -51,6 +51,7 @@ TEST(number_text, a_literal_is_of_type_float) {
   EXPECT_EQ(float_literal(0.2f), "0.2f");
   EXPECT_EQ(float_literal(1e-5f), "1e-05f");
   EXPECT_EQ(float_literal(-3), "-3.0f");
+  EXPECT_EQ(float_literal(-std::numeric_limits<float>::infinity()), "-INFINITY");
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace clam::batch_matmul_faults {
 inline HostTensor computed(const Problem& problem, const Tensors& inputs, Dtype accumulator) {
   const batch_matmul_data::Places at(problem);
   const double scale = static_cast<double>(problem.number("scale"));
-  const Activation act = parse_activation(problem.choice("act"));
+  const Act act(problem);
   const auto narrow = [&](double value) {
     return accumulator == Dtype::f16 ? round_to_half(value)
                                      : static_cast<double>(static_cast<float>(value));

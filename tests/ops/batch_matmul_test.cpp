@@ -471,7 +471,8 @@ void expect_caught(const HostTensor& faulty, const Expected& expected, const std
 /// Functions so flat, or cut off so often, that few outputs tell of the sum.
 bool hides_sums(const Problem& problem) {
   const std::string& act = problem.choice("act");
-  return act == "sigmoid" || act == "tanh" || act == "relu6" || act == "relu" || act == "exp";
+  return act == "sigmoid" || act == "tanh" || act == "relu6" || act == "relu" || act == "exp" ||
+         act == "leaky_relu" || act == "hard_swish";
 }
 
 TEST(batch_matmul, exact_catches_a_last_k_that_is_left_out) {

@@ -13,7 +13,7 @@ namespace clam::conv2d_faults {
 /// A conv2d computed like a kernel, with the sum in the accumulator's dtype.
 inline HostTensor computed(const Problem& problem, const Tensors& inputs, Dtype accumulator) {
   const Conv2d conv(problem);
-  const Activation act = parse_activation(problem.choice("act"));
+  const Act act(problem);
   const auto narrow = [&](double value) {
     return accumulator == Dtype::f16 ? round_to_half(value)
                                      : static_cast<double>(static_cast<float>(value));

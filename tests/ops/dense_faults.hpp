@@ -18,7 +18,7 @@ inline HostTensor computed(const Problem& problem, const Tensors& inputs, Dtype 
   const std::int64_t k2 = problem.integer("k2"), all = k + k2;
   const bool trans_w = problem.integer("trans_w") == 1;
   const double alpha = static_cast<double>(problem.number("alpha"));
-  const Activation act = parse_activation(problem.choice("act"));
+  const Act act(problem);
   const auto narrow = [&](double value) {
     return accumulator == Dtype::f16 ? round_to_half(value)
                                      : static_cast<double>(static_cast<float>(value));

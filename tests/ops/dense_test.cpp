@@ -74,6 +74,16 @@ TEST(dense, bad_arguments_say_what_is_wrong) {
   expect("dense m=4 n=2", "dense: k is missing");
   expect("dense m=4 n=2 k=3 beta=1", "dense: unknown word 'beta'");
   expect("dense m=4 n=2 k=3 act=swish", "dense: act='swish', knows none relu");
+  expect("dense m=4 n=2 k=3 act=relu act_alpha=1",
+         "dense: act_alpha=1, but act=relu takes no such number");
+  expect("dense m=4 n=2 k=3 act=leaky_relu act_beta=0.5",
+         "dense: act_beta=0.5, but act=leaky_relu takes no such number");
+  expect("dense m=4 n=2 k=3 act=leaky_relu act_alpha=inf",
+         "dense: act_alpha=inf, needs a finite number");
+  expect("dense m=4 n=2 k=3 act=clip act_alpha=5 act_beta=3",
+         "dense: act_alpha=5, is over act_beta=3");
+  expect("dense m=4 n=2 k=3 act=clip act_alpha=inf", "needs a number below inf");
+  expect("dense m=4 n=2 k=3 act_scale=inf", "dense: act_scale=inf, needs a finite number");
   expect("dense m=4 n=2 k=3 alpha=inf", "dense: alpha=inf, needs a finite number");
   expect("dense m=4 n=2 k=3 alpha=nan", "dense: alpha='nan', needs a number");
   expect("dense m=4 n=2 k=3 trans_w=2", "dense: trans_w='2', needs 0 to 1");
@@ -436,10 +446,35 @@ TEST(dense, an_exact_check_is_bit_exact_where_nothing_rounds) {
                        "inputs of -1, 0 and 1");
 }
 
+TEST(dense, an_activation_has_its_own_numbers_unless_others_are_given) {
+  const auto options = [](const std::string& words) {
+    const std::string all =
+        make_plan(parse("dense m=4 n=4 k=4 " + words), generic_device()).launches.at(0).options;
+    return all.substr(std::min(all.find(" -DDENSE_ACT"), all.size()));
+  };
+  EXPECT_EQ(parse("dense m=4 n=4 k=4 act=leaky_relu act_alpha=0.01").text(),
+            "dense m=4 n=4 k=4 dtype=f32 act=leaky_relu");
+  EXPECT_EQ(parse("dense m=4 n=4 k=4 ldy=8 act=clip act_beta=6 act_alpha=0").text(),
+            "dense m=4 n=4 k=4 dtype=f32 act=clip act_alpha=0 act_beta=6 ldy=8");
+  EXPECT_EQ(options("act_scale=1 act_shift=0"), "");
+  EXPECT_EQ(options("act=hard_swish"), " -DDENSE_ACT=hard_swish");
+  EXPECT_EQ(options("act=hard_sigmoid act_beta=0.6"),
+            " -DDENSE_ACT=hard_sigmoid -DCLAM_ACT_ALPHA=0.2f -DCLAM_ACT_BETA=0.6f");
+  EXPECT_EQ(options("act=clip act_beta=6"),
+            " -DDENSE_ACT=clip -DCLAM_ACT_ALPHA=-INFINITY -DCLAM_ACT_BETA=6.0f");
+  EXPECT_EQ(options("act=hard_swish act_scale=-1.5"),
+            " -DDENSE_ACT=scaled -DCLAM_ACT_OF=hard_swish -DCLAM_ACT_SCALE=-1.5f "
+            "-DCLAM_ACT_SHIFT=0.0f");
+}
+
 TEST(dense, activations_pass_errors_on_within_their_bound) {
   Random random(test::seed());
-  for (const std::string& name : activation_names()) {
-    const Activation act = parse_activation(name);
+  std::vector<std::string> acts = activation_names();
+  acts.insert(acts.end(), {"clip act_alpha=-2 act_beta=3", "clip act_beta=1.5",
+                           "leaky_relu act_alpha=-1.5", "hard_sigmoid act_alpha=-0.3 act_beta=0.1",
+                           "hard_swish act_scale=-1.3 act_shift=0.7"});
+  for (const std::string& name : acts) {
+    const Act act(parse("dense m=1 n=1 k=1 act=" + name));
     for (int i = 0; i < 20000; ++i) {
       const double z = 6 * random.normal(), error = std::exp(3 * random.normal() - 6);
       const double there = z + error * (2 * random.uniform() - 1);
@@ -500,8 +535,9 @@ TEST(dense, exact_catches_a_second_source_that_is_read_wrongly) {
 TEST(dense, hard_sets_catch_a_half_accumulator) {
   test::for_each_case("dense", [](const Problem& problem) {
     if (accumulator(problem) != Acc::f32) return;
-    const bool saturates = problem.choice("act") == "sigmoid" || problem.choice("act") == "tanh" ||
-                           problem.choice("act") == "relu6";
+    const std::string& act = problem.choice("act");
+    const bool saturates = act == "sigmoid" || act == "tanh" || act == "relu6" || act == "clip" ||
+                           act == "hard_sigmoid";
     // In half outputs the final rounding hides a few roundings before it, and so do flat slopes.
     const bool visible = problem.dtype() == Dtype::f32 || problem.integer("k") >= 8;
     if (!visible || saturates || multiply_adds(problem) > 2e5) return;

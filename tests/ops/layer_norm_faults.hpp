@@ -47,7 +47,7 @@ inline HostTensor computed(const Problem& problem, const Tensors& inputs, Fault 
   const HostTensor& src = inputs.at("src");
   const int n = problem.integer("n");
   const float eps = fault == Fault::no_eps ? 0 : problem.number("eps");
-  const Activation act = parse_activation(problem.choice("act"));
+  const Act act(problem);
   HostTensor dst(problem.dtype(), src.shape());
   for (std::int64_t first = 0; first < src.size(); first += n) {
     const Row row(src, first, n, fault);

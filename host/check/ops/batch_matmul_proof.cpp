@@ -146,6 +146,7 @@ OpProof proof() {
           "batch=2 m=9 n=16 k=24 scale=0.5 act=silu",
           "batch=2 m=9 n=16 k=24 scale=0.5 mask=bmn act=gelu",
           "batch=2 m=9 n=16 k=24 scale=0.5 act={gelu_tanh,sigmoid,tanh}",
+          "batch=2 m=9 n=16 k=24 scale=0.5 act={leaky_relu,hard_swish act_scale=2 act_shift=0.3}",
           "batch=2 m=9 n=16 k=24 scale=0.0078125 mask=bmn act=exp",
           // Sums in half: around a chunk, and all that follows.
           "batch=2 m=5 n=8 k=31 tb=1 acc=chunk",

@@ -458,6 +458,15 @@ OpProof proof() {
           "c=24 h=4 w=4 k=6 r=1 bias residual act=gelu",
           "c=5 h=6 w={8,18,19} k=5 r=3 pad=1 groups=5 bias residual act=tanh",
           "c=5 h=4 w=4 k=6 r=1 bias act={gelu_tanh,sigmoid}",
+          "c=24 h=4 w=4 k=6 r=1 bias act={hard_swish,leaky_relu act_alpha=0.3,hard_sigmoid}",
+          "c=24 h=4 w=4 k=7 r=1 bias residual act=hard_swish act_scale=-1.3 act_shift=0.7",
+          "c=70 h=4 w=4 k=7 r=3 pad=1 residual act=hard_swish act_scale=-1.3 act_shift=0.7",
+          "c=5 h=6 w={8,18} k=5 r=3 pad=1 groups=5 bias act=hard_swish act_scale=0.7 act_shift=0.4",
+          "c=9 h=5 w=6 k=7 r=3 pad=1 bias algo={auto,winograd} act=clip act_alpha=-2.5 act_beta=3",
+          "c=9 h=5 w=6 k=7 r=3 pad=1 bias algo=winograd act=silu act_scale=1.7 act_shift=0.4",
+          "n=2 c=8 h=5 w=7 k=9 r={1,3} layout=nhwc bias residual act=hard_swish act_scale=-1.3 "
+          "act_shift=0.7",
+          "c=8 h=5 w=7 k=8 r=3 pad=1 groups=8 layout=nhwc act=leaky_relu act_scale=-1.3",
           // Sums in half: around a chunk, and all that follows.
           "c=31 h=4 w=4 k=7 r=1 acc=chunk",
           "n=2 c=33 h=4 w=5 k=9 r=1 acc=chunk bias act=silu",

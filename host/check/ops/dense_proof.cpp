@@ -151,6 +151,10 @@ OpProof proof() {
           "m=9 n=15 k=24 bias act={relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh}",
           "m=9 n=15 k=24 alpha=0.0078125 bias act=exp",
           "m=9 n=15 k=24 bias residual act=gelu",
+          "m=9 n=15 k=24 bias act={hard_swish,clip act_alpha=-2.5 act_beta=3,leaky_relu}",
+          "m=9 n=15 k=24 bias act={leaky_relu act_alpha=-0.3,hard_sigmoid act_alpha=0.1}",
+          "m=9 n={15,16} k=24 bias residual act=hard_swish act_scale=-1.3 act_shift=0.7",
+          "m=9 n=15 k=24 bias act={none act_scale=0.7,silu act_shift=-2}",
           // Sums in half: around a chunk, and all that follows.
           "m=5 n=7 k=31 acc=chunk",
           "m=9 n=16 k=32 acc=chunk",

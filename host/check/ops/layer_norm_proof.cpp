@@ -29,7 +29,7 @@ struct Operands {
   const HostTensor &src, &gamma, &beta;
   std::int64_t n;
   double eps;
-  Activation act;
+  Act act;
   Dtype dtype;
   bool denormals;
 
@@ -39,7 +39,7 @@ struct Operands {
         beta(inputs.at("beta")),
         n(problem.integer("n")),
         eps(static_cast<double>(problem.number("eps"))),
-        act(parse_activation(problem.choice("act"))),
+        act(problem),
         dtype(problem.dtype()),
         denormals(options.denormals) {}
 };
@@ -77,7 +77,10 @@ Bounded element(const Operands& in, const Row& row, double x, std::int64_t colum
   const double z = difference * row.factor * gamma + beta;
   const double value = activate(in.act, z);
   if (row.overflows) return {value, kInfinity};
-  if (!std::isfinite(z)) return {value, 0};
+  if (!std::isfinite(value)) return {value, 0};
+  if (!std::isfinite(z)) {
+    return {value, activation_error(in.act, z, 0) + unit_roundoff(in.dtype) * std::fabs(value)};
+  }
   const double off = row.mean_error + std::fabs(difference) * (2 * kFloat + row.factor_error);
   double error = row.factor * std::fabs(gamma) * off + kFloat * std::fabs(z);
   if (!in.denormals) error += kSmallest * (2 + std::fabs(gamma));
@@ -218,7 +221,9 @@ OpProof proof() {
           "rows=7 n=21 act=relu6",
           "rows=7 n=128 act=silu",
           "rows=7 n={127,1028} act=gelu",
-          "rows=7 n=68 act={gelu_tanh,sigmoid,tanh,exp}",
+          "rows=7 n=68 act={gelu_tanh,sigmoid,tanh,exp,hard_swish,hard_sigmoid}",
+          "rows=7 n=21 act={clip act_alpha=-0.5 act_beta=0.7,leaky_relu act_scale=-3 "
+          "act_shift=0.2}",
       },
       {"rows=1 n=1", "rows=17 n=21 eps=0.001", "rows=17 n=72 act=gelu", "rows=2 n=300"}};
   proof.group_cases = {"layer_norm rows=5 n=192", "layer_norm rows=5 n=192 act=gelu",

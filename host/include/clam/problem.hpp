@@ -25,7 +25,7 @@ struct Field {
   enum class Kind {
     extent,    ///< int >= 1
     integer,   ///< int in [min, max]
-    number,    ///< float; inf and -inf allowed, nan not
+    number,    ///< float; inf and -inf allowed, nan not; or the default, which may be a word
     flag,      ///< present or absent
     choice,    ///< one of `choices`
     shape,     ///< extents >= 1, "4x192x192"; or "none" if that is the default
@@ -93,7 +93,7 @@ class Problem {
 
   // Values of fields. A field that the op does not have gives a std::logic_error.
   int integer(std::string_view field) const;
-  float number(std::string_view field) const;
+  float number(std::string_view field) const;  ///< nan where the default is a word and holds
   bool flag(std::string_view field) const;
   const std::string& choice(std::string_view field) const;
   std::vector<std::int64_t> shape(std::string_view field) const;  ///< "none" is empty

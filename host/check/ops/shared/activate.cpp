@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "numbers.hpp"
+
 namespace clam {
 namespace {
 
@@ -20,8 +22,10 @@ double normal_cdf(double z) { return 0.5 * std::erfc(-z * kSqrtHalf); }
 /// 0.5 * (1 + tanh(sqrt(2/pi) * (z + 0.044715 z^3)))
 double tanh_cdf(double z) { return sigmoid(2 * kSqrtTwoOverPi * (z + kCubic * z * z * z)); }
 
-double slope(Activation act, double z) {
-  switch (act) {
+double hard_gate(double z) { return std::clamp(z / 6 + 0.5, 0.0, 1.0); }
+
+double slope(const Act& act, double z) {
+  switch (act.kind) {
     case Activation::none:
       return 1;
     case Activation::relu:
@@ -42,13 +46,23 @@ double slope(Activation act, double z) {
       return 1 / (std::cosh(z) * std::cosh(z));
     case Activation::exp:
       return std::exp(z);
+    case Activation::hard_swish:
+      return z < -3 ? 0 : z > 3 ? 1 : z / 3 + 0.5;
+    case Activation::clip:
+      return z > act.alpha && z < act.beta;
+    case Activation::leaky_relu:
+      return z < 0 ? act.alpha : 1;
+    case Activation::hard_sigmoid: {
+      const double y = act.alpha * z + act.beta;
+      return y > 0 && y < 1 ? act.alpha : 0;
+    }
   }
   throw std::logic_error("unknown activation");
 }
 
 /// Where the slope is extreme, or in the middle of where it is 1, other than at an interval's ends.
-std::vector<double> steepest(Activation act) {
-  switch (act) {
+std::vector<double> steepest(const Act& act) {
+  switch (act.kind) {
     case Activation::relu6:
       return {3};
     case Activation::silu:
@@ -60,12 +74,18 @@ std::vector<double> steepest(Activation act) {
     case Activation::sigmoid:
     case Activation::tanh:
       return {0};
+    case Activation::hard_swish:
+      return {-3, 3};
+    case Activation::clip:
+      return {(act.alpha + act.beta) / 2};
+    case Activation::hard_sigmoid:
+      return {(0.5 - act.beta) / act.alpha};
     default:
       return {};
   }
 }
 
-double largest_slope(Activation act, double low, double high) {
+double largest_slope(const Act& act, double low, double high) {
   double largest = std::max(std::fabs(slope(act, low)), std::fabs(slope(act, high)));
   for (const double z : steepest(act)) {
     if (low < z && z < high) largest = std::max(largest, std::fabs(slope(act, z)));
@@ -74,14 +94,22 @@ double largest_slope(Activation act, double low, double high) {
 }
 
 /// What the function itself adds when it is computed in float: exp within 3 ulp, or native_exp2
-/// within 4 ulp of an argument that is rounded twice; a division within 2.5 ulp.
-double own_error(Activation act, double z) {
+/// within 4 ulp of an argument that is rounded twice; a division within 2.5 ulp. z is off by
+/// `error` already. 1/6 in float is over 1/6 by u/12, so hard_swish is exact past 3.
+double own_error(const Act& act, double z, double error) {
   const double u = std::ldexp(1.0, -24);
-  switch (act) {
+  switch (act.kind) {
     case Activation::none:
     case Activation::relu:
     case Activation::relu6:
+    case Activation::clip:
       return 0;
+    case Activation::leaky_relu:
+      return u * std::fabs(act.alpha) * std::max(error - z, 0.0);
+    case Activation::hard_sigmoid:
+      return u * std::clamp(act.alpha * z + act.beta + std::fabs(act.alpha) * error, 0.0, 1.0);
+    case Activation::hard_swish:
+      return 2.25 * u * std::min(std::fabs(z) + error, 3.0);
     case Activation::sigmoid:
     case Activation::tanh:
       return 6 * u;
@@ -95,10 +123,8 @@ double own_error(Activation act, double z) {
   throw std::logic_error("unknown activation");
 }
 
-}  // namespace
-
-double activate(Activation act, double z) {
-  switch (act) {
+double unscaled(const Act& act, double z) {
+  switch (act.kind) {
     case Activation::none:
       return z;
     case Activation::relu:
@@ -117,16 +143,39 @@ double activate(Activation act, double z) {
       return std::tanh(z);
     case Activation::exp:
       return std::exp(z);
+    case Activation::hard_swish:
+      return z * hard_gate(z);
+    case Activation::clip:
+      return z < act.alpha ? act.alpha : z > act.beta ? act.beta : z;
+    case Activation::leaky_relu:
+      return z < 0 ? act.alpha * z : z;
+    case Activation::hard_sigmoid:
+      return std::clamp(act.alpha * z + act.beta, 0.0, 1.0);  // NaN stays NaN
   }
   throw std::logic_error("unknown activation");
 }
 
-bool is_exact(Activation act) {
-  return act == Activation::none || act == Activation::relu || act == Activation::relu6;
+}  // namespace
+
+double activate(const Act& act, double z) {
+  const double value = unscaled(act, z);
+  return act.is_scaled() ? act.scale * value + act.shift : value;
 }
 
-double activation_error(Activation act, double z, double error) {
-  return error * largest_slope(act, z - error, z + error) + own_error(act, z);
+bool is_exact(const Act& act) {
+  if (act.is_scaled()) return false;
+  return act.kind == Activation::none || act.kind == Activation::relu ||
+         act.kind == Activation::relu6 || act.kind == Activation::clip;
+}
+
+double activation_error(const Act& act, double z, double error) {
+  double passed_on = 0;
+  if (std::isfinite(z)) {
+    passed_on = error * largest_slope(act, z - error, z + error) + own_error(act, z, error);
+  }
+  if (!act.is_scaled()) return passed_on;
+  const double scaled = std::fabs(act.scale) * (passed_on + kSmallest);
+  return scaled + kFloat * (std::fabs(activate(act, z)) + scaled);
 }
 
 }  // namespace clam

@@ -6,13 +6,14 @@
 
 namespace clam {
 
-double activate(Activation act, double z);
+double activate(const Act& act, double z);
 
-/// The result is one of the argument, 0 and 6: it adds no rounding of its own.
-bool is_exact(Activation act);
+/// The result is the argument or a constant: it adds no rounding of its own.
+bool is_exact(const Act& act);
 
 /// Largest error of activate(z) in float when z itself is known within `error`: the error times
-/// the steepest slope nearby, and what the float function adds.
-double activation_error(Activation act, double z, double error);
+/// the steepest slope nearby, and what the float function adds; then its scale and shift, one fma.
+/// activate(z) is finite.
+double activation_error(const Act& act, double z, double error);
 
 }  // namespace clam

@@ -13,7 +13,7 @@ namespace clam {
 Epilogue::Epilogue(const Problem& problem, double factor)
     : op(problem.schema().name),
       factor(factor),
-      act(parse_activation(problem.choice("act"))),
+      act(problem),
       dtype(problem.dtype()),
       acc(accumulator(problem)) {}
 
@@ -27,15 +27,17 @@ Bounded Epilogue::finish(Summation sum, const double* addend, const double* resi
   }
   sum.scale(factor);
   if (addend) sum.add(*addend);
-  if (act == Activation::none && residual) sum.add(*residual);
+  const bool is_last = act.is_none();
+  if (is_last && residual) sum.add(*residual);
   double value = sum.value() + 0.0;  // no -0: an absent addend counts as +0
   double error = sum.bound(check, kFloat);
   if (std::isfinite(value) && std::isinf(error)) {
-    return {activate(act, value) + (act != Activation::none && residual ? *residual : 0), error};
+    return {activate(act, value) + (!is_last && residual ? *residual : 0), error};
   }
-  if (act != Activation::none) {
-    error = std::isfinite(value) ? activation_error(act, value, error) : 0;
-    value = activate(act, value);
+  if (!is_last) {
+    const double z = value;
+    value = activate(act, z);
+    error = std::isfinite(value) ? activation_error(act, z, error) : 0;
     if (residual) {
       value += *residual;
       error += kFloat * std::fabs(value);

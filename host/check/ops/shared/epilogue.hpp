@@ -16,7 +16,7 @@ namespace clam {
 struct Epilogue {
   std::string op;  ///< for messages
   double factor;
-  Activation act;
+  Act act;
   Dtype dtype;
   Acc acc;  ///< of the sum; what follows it is float
 
