@@ -20,7 +20,7 @@
 //@define CLAM_F16      off                    store tensors as half
 //@define CLAM_NATIVE   off                    activations by native_exp2 and native_recip
 //@define UNARY_WG      64 {16,32,64,128,256}  work-items of a group
-//@define UNARY_OP      exp {exp,log,erf_rational,gelu,gelu_tanh,sigmoid,silu,tanh,relu,relu6,sqrt,rsqrt,sin,cos}  the function
+//@define UNARY_OP      exp {exp,log,erf_rational,gelu,gelu_tanh,sigmoid,silu,tanh,relu,relu6,sqrt,rsqrt,sin,cos,hard_swish,clip,leaky_relu,hard_sigmoid,elu,softplus,mish,fabs,negate,reciprocal,power,floor,ceil}  the function
 //@define UNARY_AFFINE  1 {0,1}                0: scale is 1 and shift 0
 //@define UNARY_WHOLE   0 {0,1}                1: n is a multiple of 4, nothing is left
 
@@ -52,7 +52,7 @@ typedef float4 T4;
 #define SIZE ((uint)sizeof(T))
 #define GROUP __attribute__((reqd_work_group_size(UNARY_WG, 1, 1)))
 
-// ---- activations: UNARY_OP is the name of one of these, of erf_rational, or of a built-in ----
+// ---- activations: UNARY_OP is the name of one of these, of one below, or of a built-in ----
 
 //@shared activation
 //@define CLAM_ACT_ALPHA 0.2f  slope of hard_sigmoid; of leaky_relu below 0; the least of clip
@@ -142,9 +142,28 @@ float gelu_tanh(float z) { return gate(z, 1.5957691216f * fma(0.044715f * z * z,
 float scaled(float z) { return fma(CLAM_ACT_SCALE, CLAM_ACT_OF(z), CLAM_ACT_SHIFT); }
 //@end
 
-// ---- the error function ----
+// ---- functions that are no activations ----
 
-// An odd rational approximation, x P(x^2) / Q(x^2) of degrees 13 and 8, with the coefficients of
+float negate(float z) { return -z; }
+
+float reciprocal(float z) { return 1.0f / z; }
+
+float power(float z) { return pow(z, CLAM_ACT_ALPHA); }
+
+float elu(float z) { return z < 0.0f ? CLAM_ACT_ALPHA * expm1(z) : z; }
+
+float softplus(float z) { return relu(z) + log1p(exp_minus(fabs(z))); }
+
+// z * tanh(log(1 + exp(z))) = z * n / (n + 2), n = exp(z) * (exp(z) + 2); both over exp(z)^2 where
+// z is above 0
+float mish(float z) {
+  const float e = exp_minus(fabs(z));
+  const float n = z < 0.0f ? e * (e + 2.0f) : fma(2.0f, e, 1.0f);
+  return z * (n / (n + (z < 0.0f ? 2.0f : 2.0f * e * e)));
+}
+
+
+// The error function by an odd rational approximation, x P(x^2) / Q(x^2) of degrees 13 and 8, with the coefficients of
 // the library Eigen. Its relative error is at most 3.4e-7. From 3.92 on it is 1 in float.
 float erf_rational(float x) {
   const float a = fabs(x) > 3.92f ? copysign(3.92f, x) : x;  // NaN stays NaN

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ops/shared/geometry.hpp"
 
@@ -21,7 +22,11 @@ std::vector<std::string> names() {
   return names;
 }
 
-void check_unary(const Problem& problem, std::map<std::string, std::string, std::less<>>&) {
+void check_unary(const Problem& problem, Schema::Values& values) {
+  const UnaryRange& range = unary_range(problem);
+  check_number(problem, values, "alpha", "op", range.alpha);
+  check_number(problem, values, "beta", "op", range.beta);
+  if (problem.choice("op") == "clip") check_clip(problem, "alpha", "beta");
   count(problem.shape("shape"));
   for (const char* field : {"scale", "shift"}) {
     if (!std::isfinite(problem.number(field))) bad_field(problem, field, "needs a finite number");
@@ -46,10 +51,20 @@ Reason refuses(const Problem&, const DeviceInfo& device) {
   return fmt::format("the device has no work-groups of {} work-items", kSmallestGroup);
 }
 
+/// The kernel's word for a function.
+std::string function_of(const std::string& op) {
+  static const std::map<std::string, std::string> others{
+      {"erf", "erf_rational"}, {"abs", "fabs"}, {"neg", "negate"}, {"pow", "power"}};
+  const auto other = others.find(op);
+  return other == others.end() ? op : other->second;
+}
+
 std::string options_of(const Problem& problem, int group) {
-  const std::string& op = problem.choice("op");
+  const UnaryRange& range = unary_range(problem);
   std::string options = problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "";
-  options += fmt::format("-DUNARY_WG={} -DUNARY_OP={}", group, op == "erf" ? "erf_rational" : op);
+  options += fmt::format("-DUNARY_WG={} -DUNARY_OP={}", group, function_of(range.op));
+  options += number_option("ALPHA", problem, "alpha", range.alpha);
+  options += number_option("BETA", problem, "beta", range.beta);
   if (!is_affine(problem)) options += " -DUNARY_AFFINE=0";
   if (count(problem.shape("shape")) % kVector == 0) options += " -DUNARY_WHOLE=1";
   return options;
@@ -82,14 +97,35 @@ double bytes(const Problem& problem) {
 }  // namespace
 
 const std::vector<UnaryRange>& unary_ranges() {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   static const std::vector<UnaryRange> ranges{
-      {"exp", -8, 8, -20, 6, true},           {"log", 0.0625, 16, -120, 120, false},
-      {"erf", -4, 4, -100, 7, true},          {"gelu", -6, 6, -20, 7, true},
-      {"gelu_tanh", -6, 6, -100, 7, true},    {"sigmoid", -6, 6, -20, 7, true},
-      {"silu", -6, 6, -100, 7, true},         {"tanh", -6, 6, -100, 7, true},
-      {"relu", -8, 8, -120, 120, true},       {"relu6", -3, 9, -120, 120, true},
-      {"sqrt", 0.0625, 16, -120, 120, false}, {"rsqrt", 0.0625, 16, -120, 120, false},
-      {"sin", -10, 10, -100, 10, true},       {"cos", -10, 10, -20, 10, true},
+      {"exp", -8, 8, -20, 6, true},
+      {"log", 0.0625, 16, -120, 120, false},
+      {"erf", -4, 4, -100, 7, true},
+      {"gelu", -6, 6, -20, 7, true},
+      {"gelu_tanh", -6, 6, -100, 7, true},
+      {"sigmoid", -6, 6, -20, 7, true},
+      {"silu", -6, 6, -100, 7, true},
+      {"tanh", -6, 6, -100, 7, true},
+      {"relu", -8, 8, -120, 120, true},
+      {"relu6", -3, 9, -120, 120, true},
+      {"sqrt", 0.0625, 16, -120, 120, false},
+      {"rsqrt", 0.0625, 16, -120, 120, false},
+      {"sin", -10, 10, -100, 10, true},
+      {"cos", -10, 10, -20, 10, true},
+      {"hard_swish", -5, 5, -20, 7, true},
+      {"clip", -4, 4, -120, 120, true, -kInfinity, kInfinity},
+      {"leaky_relu", -8, 8, -110, 120, true, 0.01f},
+      {"hard_sigmoid", -5, 5, -20, 7, true, 0.2f, 0.5f},
+      {"elu", -4, 4, -20, 7, true, 1.0f},
+      {"softplus", -8, 8, -20, 6, true},
+      {"mish", -6, 6, -100, 6, true},
+      {"abs", -8, 8, -120, 120, true},
+      {"neg", -8, 8, -120, 120, true},
+      {"reciprocal", 0.0625, 16, -120, 120, true},
+      {"pow", 0.0625, 4, -7, 7, true, 2.0f},
+      {"floor", -3000, 3000, -2, 22, true},
+      {"ceil", -3000, 3000, -2, 22, true},
   };
   return ranges;
 }
@@ -106,8 +142,15 @@ const Op& unary_op() {
     op.name = "unary";
     op.about = "dst = op(scale * src + shift), element by element";
     op.fields = {choice("op", "the function", names(), ""),
-                 shape("shape", "extents of src and dst"), dtype_field(),
-                 number("scale", "factor of src", "1"), number("shift", "added to it", "0")};
+                 shape("shape", "extents of src and dst"),
+                 dtype_field(),
+                 number("scale", "factor of src", "1"),
+                 number("shift", "added to it", "0"),
+                 number("alpha",
+                        "slope of leaky_relu below 0 (0.01) or of hard_sigmoid (0.2); factor of "
+                        "elu (1); exponent of pow (2); least of clip (-inf)",
+                        kOwnNumber),
+                 number("beta", "hard_sigmoid of 0 (0.5); most of clip (inf)", kOwnNumber)};
     op.check = check_unary;
     op.tensors = unary_tensors;
     op.variants = {{"unary_vector", "the only one", refuses, plan_vector}};

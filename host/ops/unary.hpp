@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "clam/op.hpp"
+#include "ops/shared/activation.hpp"
 
 namespace clam {
 
@@ -14,6 +15,7 @@ struct UnaryRange {
   double low, high;  ///< where it does what it is for
   int from, to;      ///< sizes, as powers of two, of a wide set
   bool negative;     ///< defined for negative arguments
+  OwnNumber alpha = {}, beta = {};
 };
 
 /// Every function, in the order of the words of a Problem line.

@@ -76,6 +76,9 @@ TEST(unary, bad_arguments_say_what_is_wrong) {
   expect("op=exp shape=65536x16384", "over the limit of 2147483647");
   expect("op=exp shape=3 scale=inf", "unary: scale=inf, needs a finite number");
   expect("op=exp shape=3 shift=-inf", "unary: shift=-inf, needs a finite number");
+  expect("op=exp shape=3 alpha=2", "unary: alpha=2, but op=exp takes no such number");
+  expect("op=pow shape=3 alpha=inf", "unary: alpha=inf, needs a finite number");
+  expect("op=clip shape=3 alpha=1 beta=-1", "unary: alpha=1, is over beta=-1");
 }
 
 TEST(unary, options_leave_out_what_is_not_needed) {
@@ -86,6 +89,8 @@ TEST(unary, options_leave_out_what_is_not_needed) {
             "-DUNARY_WG=64 -DUNARY_OP=exp -DUNARY_AFFINE=0 -DUNARY_WHOLE=1");
   EXPECT_EQ(options("unary op=erf shape=3 scale=2", "f16"),
             "-DCLAM_F16 -DUNARY_WG=64 -DUNARY_OP=erf_rational");
+  EXPECT_EQ(options("unary op=pow shape=3 scale=2 alpha=0.5"),
+            "-DUNARY_WG=64 -DUNARY_OP=power -DCLAM_ACT_ALPHA=0.5f");
   DeviceInfo tiny = generic_device();
   tiny.max_work_group = 8;
   EXPECT_EQ(find_op("unary").variants[0].refuses(parse("unary op=exp shape=3"), tiny),
@@ -123,7 +128,20 @@ TEST(unary, the_reference_is_the_formula) {
                {"sqrt", 2, 1.4142135623730951},
                {"rsqrt", 4, 0.5},
                {"sin", 1, 0.8414709848078965},
-               {"cos", 1, 0.5403023058681398}};
+               {"cos", 1, 0.5403023058681398},
+               {"hard_swish", 1, 2. / 3},
+               {"clip alpha=-2", -3, -2},
+               {"leaky_relu alpha=0.25", -2, -0.5},
+               {"hard_sigmoid alpha=0.25", 1, 0.75},
+               {"elu alpha=2", -1, -1.2642411176571153},
+               {"softplus", 1, 1.3132616875182228},
+               {"mish", 1, 0.8650983882673103},
+               {"abs", -2, 2},
+               {"neg", 2, -2},
+               {"reciprocal", 4, 0.25},
+               {"pow alpha=3", -2, -8},
+               {"floor", -1.5, -2},
+               {"ceil", -1.5, -1}};
   for (const auto& row : known) {
     EXPECT_NEAR(expected_of(row.op, {row.at}).value[0], row.value, 1e-15) << row.op;
   }
@@ -136,13 +154,20 @@ TEST(unary, what_is_not_finite_is_as_in_c) {
   for (const UnaryRange& range : unary_ranges()) EXPECT_TRUE(std::isnan(at(range.op, kNan)));
   EXPECT_EQ(at("exp", -kInfinity), 0);
   EXPECT_EQ(at("log", 0), -kInfinity);
+  EXPECT_EQ(at("reciprocal", -kInfinity), 0);
+  EXPECT_EQ(at("elu", -kInfinity), -1);
+  EXPECT_EQ(at("softplus", -kInfinity), 0);
+  EXPECT_EQ(at("hard_sigmoid", kInfinity), 1);
+  EXPECT_EQ(at("pow alpha=0", kNan), 1) << "as in C";
+  EXPECT_TRUE(std::isnan(at("pow alpha=0.5", -1)));
   EXPECT_EQ(at("rsqrt", 0), kInfinity);
   EXPECT_EQ(at("erf", -kInfinity), -1);
   EXPECT_EQ(at("gelu", -kInfinity), 0);
   EXPECT_EQ(at("relu6", kInfinity), 6);
   for (const char* op : {"log", "sqrt", "rsqrt"}) EXPECT_TRUE(std::isnan(at(op, -1))) << op;
   for (const char* op : {"sin", "cos"}) EXPECT_TRUE(std::isnan(at(op, kInfinity))) << op;
-  for (const char* op : {"silu", "gelu_tanh"}) EXPECT_TRUE(std::isnan(at(op, -kInfinity))) << op;
+  for (const char* op : {"silu", "gelu_tanh", "hard_swish", "mish"})
+    EXPECT_TRUE(std::isnan(at(op, -kInfinity))) << op;
   EXPECT_EQ(at("exp scale=1e30", 1e30), kInfinity) << "the argument is beyond the largest float";
 }
 
@@ -311,6 +336,19 @@ TEST_F(unary_broken, broken_kernels_are_caught) {
       {"a coarse exponential", "relu(z) - 0.5f * a * p * t * exp_minus(0.5f * a * a)",
        "relu(z) - 0.5f * a * p * t * exp2(-0.7213f * a * a)", "unary op=gelu shape=1030", variant,
        "middle"},
+      {"clip with its bounds swapped", "z < CLAM_ACT_ALPHA ? CLAM_ACT_ALPHA",
+       "z < CLAM_ACT_ALPHA ? CLAM_ACT_BETA", "unary op=clip shape=1030 alpha=-1 beta=2", variant,
+       "middle"},
+      {"the exponent ignored", "pow(z, CLAM_ACT_ALPHA)", "z * z", "unary op=pow shape=1030 alpha=3",
+       variant, "middle"},
+      {"a negative base", "pow(z, CLAM_ACT_ALPHA)", "powr(z, CLAM_ACT_ALPHA)",
+       "unary op=pow shape=1030", variant, "wide"},
+      {"elu less accurate", "expm1(z)", "(exp(z) - 1.0f)", "unary op=elu shape=1030", variant,
+       "wide"},
+      {"softplus less accurate", "log1p(exp_minus(fabs(z)))", "log(1.0f + exp_minus(fabs(z)))",
+       "unary op=softplus shape=1030", variant, "middle"},
+      {"hard_sigmoid of NaN", "y < 0.0f ? 0.0f : (y > 1.0f ? 1.0f : y)", "clamp(y, 0.0f, 1.0f)",
+       "unary op=hard_sigmoid shape=1030", variant, "special"},
       {"relu of NaN", "z < 0.0f ? 0.0f : z", "fmax(z, 0.0f)", "unary op=relu shape=1030", variant,
        "special"},
   };

@@ -11,13 +11,20 @@
 //   sigmoid             (1 - s) 6 u + 6 u: exp, a sum, a quotient of 2.5 ulp; s is the sigmoid of z
 //   silu                the same, and u: a product
 //   gelu_tanh           (1 - s) (6 |a| + 6) u + 7 u; s is the sigmoid of a, which is off by 6 u |a|
-//   relu, relu6         0
+//   softplus     11 u   exp's error counts for 6 u at most; log1p 4 u, the sum u
+//   mish         17 u   n is off by 10 u; n + 2 by no more, of the same sign; a quotient, a product
+//   elu          7 u    expm1 and a product
+//   reciprocal   5 u    a quotient
+//   pow          32 u   16 ulp
+//   relu, relu6, clip, abs, neg, floor, ceil   0
+//   leaky_relu, hard_sigmoid, hard_swish       as activations
 // and gelu by 1e-6 + 4 u |z| (see activation.hpp). A device may take exp(-|z|) below 2^-126 for 0:
 // sigmoid is off by that then.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -37,15 +44,19 @@ double sigmoid(double z) { return 1 / (1 + std::exp(-z)); }
 /// gelu_tanh is z * sigmoid of this.
 double tanh_argument(double z) { return 1.5957691216057308 * (z + 0.044715 * z * z * z); }
 
+using Plain = double (*)(double);
+
 /// A function of a Problem line.
 struct Function {
   const char* name;
-  double (*value)(double z);
+  std::function<double(double z)> value;
   /// Largest error in float at an argument that is exact, in units of u |value|.
-  double (*own)(double z);
+  std::function<double(double z)> own;
   /// Added to that: what is lost where exp(-|z|) is below 2^-126.
-  double (*lost)(double z);
-  bool monotone;  ///< else its error is at most `steepest` times its argument's
+  std::function<double(double z)> lost;
+  /// Both ways from z it is farthest off at the end: so is an even power. Else its error is at most
+  /// `steepest` times its argument's.
+  bool monotone;
   double steepest;
 };
 
@@ -64,11 +75,24 @@ double of_gelu_tanh(double z) {
 /// z times a sigmoid that a device may take for 0; past 104 it is 0 in float.
 double lost_sigmoid(double z) { return std::min(std::fabs(z), 104.0) * 0x1p-126; }
 
-const Function& find_function(const std::string& name) {
-  static const Function functions[] = {
-      {"exp", std::exp, units<6>, nothing, true, 0},
-      {"log", std::log, units<6>, nothing, true, 0},
-      {"erf", std::erf, units<10>, nothing, true, 0},
+/// The activation of the same name; `steepest` 0: it is monotone.
+Function of_activation(const char* name, Act act, const Problem& problem, double steepest) {
+  const UnaryRange& range = unary_range(problem);
+  act.alpha = static_cast<double>(number_or(problem, "alpha", range.alpha));
+  act.beta = static_cast<double>(number_or(problem, "beta", range.beta));
+  return {name,          [=](double z) { return activate(act, z); },
+          nothing,       [=](double z) { return activation_error(act, z, 0); },
+          steepest == 0, steepest};
+}
+
+Function find_function(const Problem& problem) {
+  const std::string& name = problem.choice("op");
+  const auto alpha = static_cast<double>(number_or(problem, "alpha", unary_range(problem).alpha));
+  const double steep = std::max(1.0, std::fabs(alpha));
+  const Function functions[] = {
+      {"exp", Plain(std::exp), units<6>, nothing, true, 0},
+      {"log", Plain(std::log), units<6>, nothing, true, 0},
+      {"erf", Plain(std::erf), units<10>, nothing, true, 0},
       {"gelu", [](double z) { return activate(Activation::gelu, z); }, nothing,
        [](double z) { return activation_error(Activation::gelu, z, 0); }, false, 1.13},
       {"gelu_tanh", [](double z) { return activate(Activation::gelu_tanh, z); }, of_gelu_tanh,
@@ -76,26 +100,42 @@ const Function& find_function(const std::string& name) {
       {"sigmoid", sigmoid, of_sigmoid, [](double) { return 0x1p-126; }, true, 0},
       {"silu", [](double z) { return activate(Activation::silu, z); }, of_silu, lost_sigmoid, false,
        1.1},
-      {"tanh", std::tanh, units<10>, nothing, true, 0},
+      {"tanh", Plain(std::tanh), units<10>, nothing, true, 0},
       {"relu", [](double z) { return activate(Activation::relu, z); }, nothing, nothing, true, 0},
       {"relu6", [](double z) { return activate(Activation::relu6, z); }, nothing, nothing, true, 0},
-      {"sqrt", std::sqrt, units<6>, nothing, true, 0},
+      {"sqrt", Plain(std::sqrt), units<6>, nothing, true, 0},
       {"rsqrt", [](double z) { return 1 / std::sqrt(z); }, units<4>, nothing, true, 0},
-      {"sin", std::sin, units<8>, nothing, false, 1},
-      {"cos", std::cos, units<8>, nothing, false, 1},
+      {"sin", Plain(std::sin), units<8>, nothing, false, 1},
+      {"cos", Plain(std::cos), units<8>, nothing, false, 1},
+      of_activation("hard_swish", Activation::hard_swish, problem, 1.5),
+      of_activation("clip", Activation::clip, problem, 0),
+      of_activation("leaky_relu", Activation::leaky_relu, problem, steep),
+      of_activation("hard_sigmoid", Activation::hard_sigmoid, problem, 0),
+      {"elu", [=](double z) { return z < 0 ? alpha * std::expm1(z) : z; }, units<7>,
+       [=](double) { return 3 * steep * 0x1p-149; }, false, steep},
+      {"softplus", [](double z) { return std::max(z, 0.0) + std::log1p(std::exp(-std::fabs(z))); },
+       units<11>, [](double) { return 0x1p-126; }, true, 0},
+      {"mish", [](double z) { return z * std::tanh(std::log1p(std::exp(z))); }, units<17>,
+       lost_sigmoid, false, 1.09},
+      {"abs", [](double z) { return std::fabs(z); }, nothing, nothing, false, 1},
+      {"neg", [](double z) { return -z; }, nothing, nothing, true, 0},
+      {"reciprocal", [](double z) { return 1 / z; }, units<5>, nothing, true, 0},
+      {"pow", [=](double z) { return std::pow(z, alpha); }, units<32>, nothing, true, 0},
+      {"floor", [](double z) { return std::floor(z); }, nothing, nothing, true, 0},
+      {"ceil", [](double z) { return std::ceil(z); }, nothing, nothing, true, 0},
   };
   return *std::find_if(std::begin(functions), std::end(functions),
                        [&](const Function& function) { return name == function.name; });
 }
 
 struct Operands {
-  const Function& function;
+  Function function;
   double scale, shift;
   bool affine, denormals;
   Dtype dtype;
 
   Operands(const Problem& problem, const ReferenceOptions& options)
-      : function(find_function(problem.choice("op"))),
+      : function(find_function(problem)),
         scale(static_cast<double>(problem.number("scale"))),
         shift(static_cast<double>(problem.number("shift"))),
         affine(is_affine(problem)),
@@ -109,6 +149,7 @@ struct Operands {
 /// How far the function moves when its argument does so by `error`.
 double passed_on(const Function& function, double z, double error) {
   if (error == 0) return 0;
+  if (std::fabs(z) <= error && std::isinf(function.value(0))) return kInfinity;
   if (!function.monotone) return function.steepest * error;
   const double value = function.value(z);
   return std::max(std::fabs(function.value(z + error) - value),
@@ -219,6 +260,12 @@ std::vector<std::string> cases() {
       "op=relu shape=10007 scale=-2",
       "op=rsqrt shape=1600 scale=-1.7",
       "op=exp shape=1001 scale=0 shift=-1.5",
+      "op=clip shape={1031,1000 scale=-0.7} alpha=-1.5 beta=2.3",
+      "op=clip shape=1031 {alpha=0.7,beta=-0.3}",
+      "op=leaky_relu shape=1031 alpha={-1.3,0.2}",
+      "op=hard_sigmoid shape=1031 alpha={-0.3 beta=0.1,0.3}",
+      "op=elu shape=1031 alpha={-0.4,2.5}",
+      "op=pow shape=1031 alpha={3,-1,0.5,0,-1.5 scale=0.7 shift=0.3}",
   };
   for (const UnaryRange& range : unary_ranges()) {
     cases.push_back(std::string("op=") + range.op + " shape={4099,1000 scale=0.7 shift=0.3}");
