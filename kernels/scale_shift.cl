@@ -17,7 +17,7 @@
 //@define SCALE_SHIFT_UNIT  1 {1,4}                        neighbours of an item
 //@define SCALE_SHIFT_LX    16 {1,2,4,8,16,32,64,128,256}  work-items of a group along a row
 //@define SCALE_SHIFT_LY    4 {1,2,4,8,16,32,64,128,256}   and across rows
-//@define SCALE_SHIFT_ACT   none {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp}  activation
+//@define SCALE_SHIFT_ACT   none {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid,scaled}  activation
 
 #ifndef SCALE_SHIFT_UNIT
 #define SCALE_SHIFT_UNIT 1

@@ -16,6 +16,7 @@ constexpr int kVector = 4;   ///< elements of a vector
 // ---- the problem ----
 
 void check(const Problem& problem, Schema::Values& values) {
+  check_act(problem, values);
   const int axis = problem.integer("axis");
   const int extents = static_cast<int>(problem.shape("shape").size());
   if (axis < -extents || axis >= extents) {
@@ -103,10 +104,9 @@ const Op& scale_shift_op() {
     Op op;
     op.name = "scale_shift";
     op.about = "dst = act(src * scale[c] + shift[c]), c being the place along an axis";
-    op.fields = {
-        shape("shape", "extents of src and dst"), dtype_field(),
-        integer("axis", "of scale and shift; negative ones count from the end", "1", -8, 7),
-        choice("act", "activation", activation_names(), "none")};
+    op.fields = with_activation(
+        {shape("shape", "extents of src and dst"), dtype_field(),
+         integer("axis", "of scale and shift; negative ones count from the end", "1", -8, 7)});
     op.check = check;
     op.tensors = tensors;
     op.variants = {{"scale_shift_last", "the last axis", refuses_last, plan_last},

@@ -19,8 +19,7 @@ inline HostTensor computed(const Problem& problem, const Tensors& inputs, Fault 
   for (auto i = static_cast<std::size_t>(problem.integer("axis")) + 1; i < shape.size(); ++i) {
     step *= shape[i];
   }
-  const Activation act =
-      fault == Fault::no_act ? Activation::none : parse_activation(problem.choice("act"));
+  const Act act = fault == Fault::no_act ? Act(Activation::none) : Act(problem);
   HostTensor dst(problem.dtype(), src.shape());
   for (std::int64_t i = 0; i < src.size(); ++i) {
     const std::int64_t c = (i / step + (fault == Fault::next_channel)) % scale.size();

@@ -35,7 +35,7 @@ Reference reference(const Problem& problem, const Tensors& inputs,
                     const ReferenceOptions& options) {
   const HostTensor &src = inputs.at("src"), &scale = inputs.at("scale"),
                    &shift = inputs.at("shift");
-  const Activation act = parse_activation(problem.choice("act"));
+  const Act act(problem);
   const Dtype dtype = problem.dtype();
   const double crumb = dtype == Dtype::f16 ? 0x1p-25 : options.denormals ? 0x1p-149 : kSmallest;
   const double last = dtype == Dtype::f32 && is_exact(act) ? 0 : unit_roundoff(dtype);
