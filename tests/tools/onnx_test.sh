@@ -16,4 +16,21 @@ if [[ ! -x $python ]]; then
   echo "0 passed, 0 failed, 1 skipped"
   exit 77
 fi
+
+# fetch_models: the networks of a package, once, into the folder of the virtual environments. Complete or not at all.
+fetch_models() {
+  local name=rapidocr-onnxruntime version=1.4.4 base folder
+  base=$(dirname "$(dirname "$(dirname "$python")")") folder=$base/$name-$version
+  if [[ ! -d $folder ]]; then
+    rm -rf "$folder.partial"
+    "$python" -m pip download -q --no-deps -d "$folder.partial" "$name==$version" >&2 &&
+      "$python" -m zipfile -e "$folder.partial"/*.whl "$folder.partial" && mv -T "$folder.partial" "$folder" ||
+      return 1
+  fi
+  echo "$folder/rapidocr_onnxruntime/models"
+}
+if [[ -n ${CLAM_TEST_FULL:-} && -z ${CLAM_ONNX_MODELS:-} ]]; then
+  CLAM_ONNX_MODELS=$(fetch_models) || CLAM_ONNX_MODELS=
+  export CLAM_ONNX_MODELS
+fi
 exec "$python" -B -W ignore "$tree/tests/tools/onnx/run.py" "$@"

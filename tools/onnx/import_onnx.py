@@ -5,6 +5,8 @@ import json
 import os
 import sys
 
+import onnx
+
 import emit
 import model
 import passes
@@ -73,11 +75,17 @@ def _shapes(options: argparse.Namespace, arrays: dict[str, str]) -> dict[str, tu
     return shapes
 
 
+def _file_of(name: str) -> str:
+    """A path, or the file of a model that the onnx package brings: light_squeezenet."""
+    packaged = os.path.join(os.path.dirname(onnx.__file__), "backend", "test", "data", "light", f"{name}.onnx")
+    return packaged if not os.path.exists(name) and os.path.isfile(packaged) else name
+
+
 def run(options: argparse.Namespace) -> None:
     arrays, images = _pairs("input", options.input), _pairs("image", options.image)
     if min(options.seed, options.reseed or 0) < 0:
         raise Refused("a seed is 0 or more")
-    loaded = model.load(options.model, _shapes(options, arrays), options.reseed)
+    loaded = model.load(_file_of(options.model), _shapes(options, arrays), options.reseed)
     unknown = {*arrays, *images} - set(loaded.shapes)
     if unknown:
         raise Refused(f"the model has no input '{min(unknown)}': its inputs are {', '.join(loaded.shapes)}")

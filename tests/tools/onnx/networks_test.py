@@ -4,14 +4,17 @@
 Those of rapidocr-onnxruntime are looked up in CLAM_ONNX_MODELS, a folder with its models."""
 import glob
 import os
+import subprocess
 import unittest
 
 import onnx
 
-from support import FULL, Case
+from support import CLAM, FULL, TREE, Case
 
 LIGHT = os.path.join(os.path.dirname(onnx.__file__), "backend", "test", "data", "light")
 RAPID = os.environ.get("CLAM_ONNX_MODELS", "")
+# In f16, of each tensor's rms: stated before any run, from 2^-11 for each of some 30 layers that round.
+HALF = {"light_squeezenet.onnx": 0.02, "ch_ppocr_mobile_v2.0_cls_infer.onnx": 0.05}
 MORE = 1.1  # launches for each convolution, product, pooling, normalisation, softmax and resize
 
 
@@ -22,6 +25,11 @@ class Networks(Case):
         self.assertLessEqual(len(w.json["nodes"]), MORE * heavy)
         known = {o["became"] for o in w.json["model"]["nodes"]}
         self.assertLessEqual(known, {"mapped", "fused", "view", "constant", "dropped"})
+        if CLAM and FULL:
+            self.on_device()
+            share = HALF.get(os.path.basename(path))
+            if share:
+                self.on_device("llvmpipe", "--dtype", "f16", "--recorded-rms", str(share))
 
     def rapid(self, name: str, shape: str) -> None:
         if not os.path.isfile(os.path.join(RAPID, name)):
@@ -40,6 +48,19 @@ class Networks(Case):
 
     def test_recogniser_of_pp_ocr(self):
         self.rapid("ch_PP-OCRv4_rec_infer.onnx", "1x3x48x320")
+
+    @unittest.skipUnless(FULL, "with --full")
+    def test_commands_of_the_readme(self):
+        self.clam("pocl", "--version")
+        with open(os.path.join(TREE, "README.md"), encoding="utf-8") as file:
+            section = file.read().split("## Your model\n")[1].split("```")[1]
+        commands = [line.split("#")[0].strip() for line in section.splitlines()[1:] if line]
+        self.assertEqual(len(commands), 4)
+        build = os.path.dirname(os.path.abspath(CLAM))
+        for command in commands:
+            words = command.replace("build/squeezenet", self.path("squeezenet")).replace("build/", build + "/").split()
+            done = subprocess.run(["tools/with-driver", "pocl", *words], cwd=TREE, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, command + ": " + done.stdout[-900:] + done.stderr[-900:])
 
     @unittest.skipUnless(FULL, "with --full")
     def test_largest_models_of_the_packages_have_an_answer(self):

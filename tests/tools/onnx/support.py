@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -18,6 +19,7 @@ sys.path.insert(0, os.path.join(TREE, "tools", "onnx"))
 import import_onnx  # noqa: E402
 from interpret import Workload  # noqa: E402
 
+CLAM = os.environ.get("CLAM", "")
 FULL = bool(os.environ.get("CLAM_TEST_FULL"))
 RANDOM = np.random.default_rng(7)
 
@@ -90,6 +92,20 @@ class Case(unittest.TestCase):
         self.assertLessEqual(worst, 1, f"{where} is wrong by {worst} times the bound")
         self.assertGreater(count, 0)
         return workload
+
+    def clam(self, driver: str, *words: str) -> subprocess.CompletedProcess:
+        """Runs the program on a driver; skips where the tests were not given one."""
+        if not CLAM:
+            self.skipTest("CLAM names no program to run it with")
+        command = [os.path.join(TREE, "tools", "with-driver"), driver, CLAM, *words]
+        return subprocess.run(command, capture_output=True, text=True, timeout=900)
+
+    def on_device(self, driver: str = "pocl", *words: str) -> None:
+        """Each tensor that the device makes of the input is what ONNX Runtime has recorded."""
+        words = ("verify", "--workload", self.folder, "--mode", "chained", "--oracle", "recorded", *words)
+        done = self.clam(driver, *words)
+        self.assertEqual(done.returncode, 0, done.stdout[-3000:] + done.stderr[-3000:])
+        self.assertRegex(done.stdout, r"\n[1-9][0-9]* passed, 0 failed, 0 skipped\n$")
 
     def check(self, model: onnx.ModelProto, *lines: str, words: tuple = (), unsupported: int = 0) -> Workload:
         """The launches are these, each given by words that its problem line has."""
