@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Inputs of the model, and the value of every tensor as ONNX Runtime computes it without optimisations."""
+import math
 import os
 
 import numpy as np
@@ -10,6 +11,7 @@ from model import Model, _one_line, quiet_options
 from problems import Refused
 
 BATCH = 512 << 20  # bytes of tensors that one run keeps
+LARGEST = 1 << 30  # bytes of a tensor
 MEAN = np.array([0.485, 0.456, 0.406])  # of ImageNet
 DEVIATION = np.array([0.229, 0.224, 0.225])
 
@@ -147,5 +149,8 @@ def _sizes(model: Model) -> dict[str, int]:
     for value in list(inferred.graph.value_info) + list(inferred.graph.output):
         dims = value.type.tensor_type.shape.dim
         if value.type.tensor_type.HasField("shape") and all(d.dim_value > 0 for d in dims):
-            sizes[value.name] = 4 * int(np.prod([d.dim_value for d in dims], dtype=np.int64))
+            sizes[value.name] = 4 * math.prod(d.dim_value for d in dims)
+            if sizes[value.name] > LARGEST:
+                raise Refused(f"tensor '{value.name}' would have {sizes[value.name] / 2**30:.1f} GiB: give smaller "
+                              "inputs, or export the model again")
     return sizes
