@@ -111,6 +111,7 @@ typedef float4 T4;
 
 // ---- memory ----
 
+//@shared load_and_store
 // A 64-bit base and an unsigned byte offset cost Mali compilers the least.
 float load1(__global const T* p, uint at) {
   return (float)*(__global const T*)((__global const char*)p + at);
@@ -126,6 +127,7 @@ void store1(float v, __global T* p, uint at) { *(__global T*)((__global char*)p 
 void store4(float4 v, __global T* p, uint at) {
   *(__global T4*)((__global char*)p + at) = (T4)((T)v.x, (T)v.y, (T)v.z, (T)v.w);
 }
+//@end
 
 #if POOL2D_UNIT == 4
 typedef float4 Unit;
@@ -172,8 +174,48 @@ float finish1(float all, float scale, int inside) {
 
 // ---- whole maps ----
 
-// Lanes along a map. Maps of n elements may start anywhere. Up to three elements before the first
-// aligned vector, and up to three behind the last, are single ones.
+#define LANES POOL2D_LANES
+#define TERM(v) (v)
+
+//@shared merge_lanes
+// What lane `lane` has of n elements from number `first` on, which may start anywhere. Up to three
+// before the first aligned vector, and up to three behind the last, are single ones.
+float merge_piece(__global const T* x, uint first, uint n, uint lane) {
+  const uint head = min(-first & 3, n), vectors = (n - head) / 4;
+  const uint tail = n - head - vectors * 4, body = (first + head) * SIZE;
+  float4 all = (float4)(START);
+  for (uint i = lane; i < vectors; i += LANES) {
+    const float4 v = load4(x, body + i * (4 * SIZE));
+    all = MERGE(all, TERM(v));
+  }
+  float own = merge4(all);
+  if (lane < head) {
+    const float v = load1(x, (first + lane) * SIZE);
+    own = MERGE(own, TERM(v));
+  }
+  if (lane < tail) {
+    const float v = load1(x, body + (vectors * 4 + lane) * SIZE);
+    own = MERGE(own, TERM(v));
+  }
+  return own;
+}
+
+// What the LANES items of a row have found, merged. `row` is the row's number in the group. All
+// items of the group must call it.
+float merge_lanes(float own, __local float4* partials, uint row, uint lane) {
+  ((__local float*)partials)[row * LANES + lane] = own;
+  barrier(CLK_LOCAL_MEM_FENCE);  // every lane's result is there
+  __local const float4* of_row = partials + row * (LANES / 4);
+  float4 merged = of_row[0];
+  for (int i = 1; i < LANES / 4; ++i) {
+    const float4 v = of_row[i];
+    merged = MERGE(merged, v);
+  }
+  return merge4(merged);
+}
+//@end
+
+// Lanes along a map, which may start anywhere.
 //
 //   map      . a a a A A A A B B B B C C C C D D D D E E E E z .      LANES = 4
 //   lane       0 1 2 0....... 1...... 2...... 3...... 0...... 0
@@ -192,31 +234,9 @@ __kernel MAP_GROUP void pool2d_global(__global const T* x, __global T* y, int ma
   const uint lane = get_local_id(0), row = get_local_id(1), map = get_global_id(1);
   // Maps of a group past the last one are the last one again, and are not stored.
   const uint first = min(map, (uint)maps - 1) * n;
-  const uint head = min(-first & 3, (uint)n), vectors = (n - head) / 4;
-  const uint tail = n - head - vectors * 4, body = (first + head) * SIZE;
-  float4 all = (float4)(START);
-  for (uint i = lane; i < vectors; i += POOL2D_LANES) {
-    const float4 v = load4(x, body + i * (4 * SIZE));
-    all = MERGE(all, v);
-  }
-  float own = merge4(all);
-  if (lane < head) {
-    const float v = load1(x, (first + lane) * SIZE);
-    own = MERGE(own, v);
-  }
-  if (lane < tail) {
-    const float v = load1(x, body + (vectors * 4 + lane) * SIZE);
-    own = MERGE(own, v);
-  }
-  ((__local float*)partials)[row * POOL2D_LANES + lane] = own;
-  barrier(CLK_LOCAL_MEM_FENCE);  // every lane's result is there
-  __local const float4* of_map = partials + row * (POOL2D_LANES / 4);
-  float4 merged = of_map[0];
-  for (int i = 1; i < POOL2D_LANES / 4; ++i) {
-    const float4 v = of_map[i];
-    merged = MERGE(merged, v);
-  }
-  if (lane == 0 && map < (uint)maps) store1(finish1(merge4(merged), scale, n), y, map * SIZE);
+  const float own = merge_piece(x, first, n, lane);
+  const float all = merge_lanes(own, partials, row, lane);
+  if (lane == 0 && map < (uint)maps) store1(finish1(all, scale, n), y, map * SIZE);
 }
 
 // Items side by side along the channels, lanes down the map.

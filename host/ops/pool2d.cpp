@@ -8,15 +8,14 @@
 
 #include "clam/error.hpp"
 #include "ops/shared/geometry.hpp"
+#include "ops/shared/lanes.hpp"
 #include "ops/shared/tiling.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {
 namespace {
 
-constexpr int kVector = 4;       ///< elements of a vector load
-constexpr int kFewestLanes = 4;  ///< of a map: they read each other's results as a vector
-constexpr int kLargestGroup = 256;
+constexpr int kVector = 4;      ///< elements of a vector load
 constexpr int kAcross = 16;     ///< items side by side, which fill a cache line
 constexpr int kMostTaps = 7;    ///< rows and columns of a window that an item unrolls
 constexpr int kMostStride = 4;  ///< its rows from an output to the next
@@ -117,23 +116,6 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
 
 // ---- launches ----
 
-std::int64_t most_items(const DeviceInfo& device) {
-  return std::min({device.max_work_group, device.max_work_items[0], device.max_work_items[1]});
-}
-
-/// Items of a group: what the caller allows, else `wanted`; the lanes of a map at the least.
-int group_items(int wanted, const DeviceInfo& device, const PlanOptions& options) {
-  const int items = options.max_work_group > 0 ? options.max_work_group : wanted;
-  return std::max(
-      kFewestLanes,
-      floor_power_of_two(std::min<std::int64_t>({items, kLargestGroup, most_items(device)})));
-}
-
-int power_of_two_over(std::int64_t value) {
-  const int below = floor_power_of_two(value);
-  return below == value ? value : 2 * below;
-}
-
 std::string common_options(const Pool2d& pool) {
   return fmt::format("{}{}", pool.dtype == Dtype::f16 ? "-DCLAM_F16 " : "",
                      pool.max ? "-DPOOL2D_MAX=1 " : "");
@@ -141,38 +123,18 @@ std::string common_options(const Pool2d& pool) {
 
 int as_int(std::int64_t value) { return static_cast<int>(value); }
 
-/// How a group shares maps.
-struct Share {
-  int lanes, maps;
-};
-
-/// Few lanes read many vectors each; more where maps are too few to keep a device busy.
-Share share_maps(const Pool2d& pool, const DeviceInfo& device, const PlanOptions& options) {
-  constexpr int kVectors = 16, kFewVectors = 4, kItems = 64;
-  constexpr std::int64_t kBusy = 4096;
-  const std::int64_t vectors = pool.pixels() / kVector;
-  const bool long_maps = vectors > kVectors * kItems;
-  const int items = group_items(long_maps ? kLargestGroup : kItems, device, options);
-  int lanes = kFewestLanes;
-  while (lanes < items && (vectors > kVectors * lanes ||
-                           (vectors > kFewVectors * lanes && pool.maps() * lanes < kBusy))) {
-    lanes *= 2;
-  }
-  return {lanes, std::min(items / lanes, power_of_two_over(pool.maps()))};
-}
-
 void plan_global(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                  Plan& plan) {
   const Pool2d pool(problem);
-  const Share share = share_maps(pool, device, wanted);
+  const Share share = share_pieces(pool.pixels(), pool.maps(), device, wanted);
   const int maps = as_int(pool.maps());
   plan.launches.push_back(
       {"pool2d.cl",
        "pool2d_global",
        fmt::format("{}-DPOOL2D_LANES={} -DPOOL2D_MAPS={}", common_options(pool), share.lanes,
-                   share.maps),
-       {share.lanes, std::int64_t{ceil_div(maps, share.maps)} * share.maps, 1},
-       {share.lanes, share.maps, 1},
+                   share.rows),
+       {share.lanes, std::int64_t{ceil_div(maps, share.rows)} * share.rows, 1},
+       {share.lanes, share.rows, 1},
        {BufferArg{"x"}, BufferArg{"y"}, maps, as_int(pool.pixels()), pool.scale()}});
 }
 
@@ -270,12 +232,6 @@ void plan_nhwc(const Problem& problem, const DeviceInfo& device, const PlanOptio
 
 // ---- variants ----
 
-Reason group_too_small(const DeviceInfo& device) {
-  if (most_items(device) >= kFewestLanes) return {};
-  return fmt::format("{} lanes share a map, a group has at most {} items", kFewestLanes,
-                     most_items(device));
-}
-
 Reason other_layout(const Pool2d& pool, bool nhwc) {
   if (pool.nhwc == nhwc) return {};
   return std::string(nhwc ? "it reads nhwc, the layout is nchw"
@@ -286,7 +242,7 @@ Reason refuses_global(const Problem& problem, const DeviceInfo& device, bool nhw
   const Pool2d pool(problem);
   if (Reason reason = other_layout(pool, nhwc)) return reason;
   if (!pool.global) return "the window is not the whole map";
-  return group_too_small(device);
+  return no_lanes(device);
 }
 
 Reason refuses_nchw_global(const Problem& problem, const DeviceInfo& device) {

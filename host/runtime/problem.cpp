@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -125,16 +126,22 @@ std::string canonical_numbers(const Schema& schema, const Field& field, std::str
   return canonical;
 }
 
-/// Digits between hyphens: each of 0 to n-1 once.
-std::string canonical_axes(const Schema& schema, const Field& field, std::string_view text) {
-  constexpr std::size_t kMostAxes = 8;
-  const std::size_t axes = (text.size() + 1) / 2;
+/// Digits between hyphens; empty where there is anything else.
+std::string axes_of(std::string_view text) {
   std::string digits;
-  for (std::size_t at = 0; at < text.size(); at += 2) digits += text[at];
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const bool good = at % 2 == 0 ? text[at] >= '0' && text[at] <= '7' : text[at] == '-';
+    if (!good) return {};
+    if (at % 2 == 0) digits += text[at];
+  }
+  return text.size() % 2 == 1 ? digits : std::string();
+}
+
+/// Each of 0 to n-1 once.
+std::string canonical_axes(const Schema& schema, const Field& field, std::string_view text) {
+  std::string digits = axes_of(text);
   std::sort(digits.begin(), digits.end());
-  bool good = text.size() % 2 == 1 && axes <= kMostAxes;
-  for (std::size_t at = 1; at < text.size(); at += 2) good = good && text[at] == '-';
-  if (!good || digits != std::string("01234567").substr(0, axes)) {
+  if (digits.empty() || digits != std::string("01234567").substr(0, digits.size())) {
     bad_value(schema, field, text, "needs the axes from 0 on, each once, like 0-2-1");
   }
   return std::string(text);
@@ -158,6 +165,15 @@ std::string canonical_integers(const Schema& schema, const Field& field, std::st
   return canonical;
 }
 
+std::string canonical_subset(const Schema& schema, const Field& field, std::string_view text) {
+  const std::string digits = axes_of(text);
+  if (digits.empty() ||
+      std::adjacent_find(digits.begin(), digits.end(), std::greater_equal<>()) != digits.end()) {
+    bad_value(schema, field, text, "needs axes in ascending order, like 1-3");
+  }
+  return std::string(text);
+}
+
 std::string canonical(const Schema& schema, const Field& field, std::string_view text) {
   switch (field.kind) {
     case Field::Kind::extent:
@@ -179,6 +195,8 @@ std::string canonical(const Schema& schema, const Field& field, std::string_view
       return canonical_axes(schema, field, text);
     case Field::Kind::integers:
       return canonical_integers(schema, field, text);
+    case Field::Kind::subset:
+      return canonical_subset(schema, field, text);
   }
   throw std::logic_error("unknown kind of field");
 }
@@ -217,6 +235,10 @@ Field integers(std::string name, std::string about, std::string fallback, std::i
                std::int64_t max) {
   return {
       std::move(name), Field::Kind::integers, std::move(fallback), std::move(about), {}, min, max};
+}
+
+Field subset(std::string name, std::string about) {
+  return {std::move(name), Field::Kind::subset, "", std::move(about), {}};
 }
 Field dtype_field() {
   Field field = choice("dtype", "how tensors are stored", {"f32", "f16"}, "");
@@ -329,6 +351,7 @@ nlohmann::json Problem::to_json() const {
       case Field::Kind::numbers:
       case Field::Kind::axes:
       case Field::Kind::integers:
+      case Field::Kind::subset:
         json[field.name] = text;
     }
   }
@@ -348,8 +371,12 @@ std::string Problem::text() const {
 
 const std::string& Problem::value(std::string_view field, Field::Kind kind) const {
   const Field* found = find_field(*schema_, field);
-  const bool whole = found && found->kind == Field::Kind::extent && kind == Field::Kind::integer;
-  if (!found || (found->kind != kind && !whole)) {
+  const auto reads = [&](Field::Kind one, Field::Kind as) {
+    return found && found->kind == one && kind == as;
+  };
+  const bool alike = reads(kind, kind) || reads(Field::Kind::extent, Field::Kind::integer) ||
+                     reads(Field::Kind::subset, Field::Kind::axes);
+  if (!alike) {
     throw std::logic_error(fmt::format("{} has no such field: {}", schema_->name, field));
   }
   return values_.find(field)->second;

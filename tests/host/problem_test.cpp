@@ -48,6 +48,10 @@ std::string random_value(const Field& field, std::mt19937_64& random) {
       const char* orders[] = {"0", "1-0", "0-2-1", "2-1-0", "0-1-2", "3-0-2-1", "0-2-1-3"};
       return orders[below(7)];
     }
+    case Field::Kind::subset: {
+      const char* subsets[] = {"0", "1", "0-1", "1-3", "0-2-3"};
+      return subsets[below(5)];
+    }
     case Field::Kind::shape: {
       std::string text = std::to_string(1 + below(40));
       for (std::int64_t more = below(4); more > 0; --more) {

@@ -113,7 +113,7 @@ TEST(pool2d, variants_refuse_with_a_reason) {
   DeviceInfo tiny = generic_device();
   tiny.max_work_group = 2;
   EXPECT_EQ(refusal("n=1 c=4 h=9 w=9 global", "pool2d_global", tiny),
-            "4 lanes share a map, a group has at most 2 items");
+            "4 lanes share a result, a group has at most 2 items");
 }
 
 TEST(pool2d, lanes_share_maps_by_their_size_and_number) {
@@ -287,9 +287,9 @@ TEST_F(pool2d_broken, broken_kernels_are_caught) {
        "pool2d n=1 c=5 h=31 w=31 global", global, "exact"},
       {"the elements behind the last vector are left out", "lane < tail", "lane + 1 < tail",
        "pool2d n=1 c=5 h=31 w=31 global", global, "exact"},
-      {"the last vectors are left out", "i < vectors; i", "i + POOL2D_LANES < vectors; i",
+      {"the last vectors are left out", "i < vectors; i", "i + LANES < vectors; i",
        "pool2d n=1 c=5 h=31 w=31 global", global, "exact"},
-      {"the maps of a group share their results", "partials + row * (POOL2D_LANES / 4)", "partials",
+      {"the maps of a group share their results", "partials + row * (LANES / 4)", "partials",
        "pool2d n=1 c=384 h=31 w=31 global", global, "exact"},
       {"the last map is left as it was", "map < (uint)maps)", "map + 1 < (uint)maps)",
        "pool2d n=1 c=5 h=31 w=31 global", global, "exact"},

@@ -32,6 +32,7 @@ struct Field {
     numbers,   ///< floats, as for `number`: "0.1x0.1x0.2x0.2"
     axes,      ///< 0 to n-1 in any order, "0-2-1"
     integers,  ///< ints in [min, max], "0,9,-2"
+    subset,    ///< some axes, in ascending order: "1-3"
   };
   std::string name;
   Kind kind;
@@ -56,6 +57,7 @@ Field numbers(std::string name, std::string about, std::string fallback);
 Field axes(std::string name, std::string about, std::string fallback = "");
 Field integers(std::string name, std::string about, std::string fallback, std::int64_t min,
                std::int64_t max = 2147483647);
+Field subset(std::string name, std::string about);  ///< of axes; read by Problem::axes
 Field dtype_field();  ///< dtype=f32|f16, always written
 Field moved_dtype_field();  ///< dtype=f32|f16|i32, of ops that only move elements
 
@@ -98,7 +100,7 @@ class Problem {
   const std::string& choice(std::string_view field) const;
   std::vector<std::int64_t> shape(std::string_view field) const;  ///< "none" is empty
   std::vector<float> numbers(std::string_view field) const;
-  std::vector<int> axes(std::string_view field) const;
+  std::vector<int> axes(std::string_view field) const;  ///< or a subset of them
   std::vector<int> integers(std::string_view field) const;
   Dtype dtype() const;
 

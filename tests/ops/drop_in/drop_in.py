@@ -135,6 +135,14 @@ def resize(p, x, r=0):
         x = (1 - f) * x.take(low, axis) + f * x.take(low + 1, axis, mode="clip")
     return {"y": x + r}
 
+
+def reduce(p, src):
+    x, axes = src.astype(float), tuple(int(axis) for axis in str(p["axes"]).split("-"))
+    terms = {"l1": np.abs(x), "l2": x**2, "sum_square": x**2}.get(p["op"], x)
+    merged = getattr(np, p["op"] if p["op"] in ("mean", "max", "min", "prod") else "sum")(terms, axes, keepdims=True)
+    return {"dst": np.sqrt(merged) if p["op"] == "l2" else merged}
+
+
 def rotary(p, src, cos, sin):
     dim = int(p.get("rotary_dim", 0)) or src.shape[-1]
     t = src[..., :dim]

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+// reduce.cpp - the fields of reduce, and how it is computed.
+#include "reduce.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "clam/error.hpp"
+#include "ops/shared/geometry.hpp"
+#include "ops/shared/lanes.hpp"
+#include "shared/counts.hpp"
+
+namespace clam {
+namespace {
+
+constexpr int kVector = 4;  ///< elements of a vector load
+constexpr std::size_t kMostAxes = 4;
+
+/// What the kernels make an op of; see reduce.cl.
+struct Form {
+  const char* op;
+  int merge, term, root;
+};
+constexpr Form kForms[] = {{"sum", 0, 0, 0}, {"mean", 0, 0, 0},      {"max", 2, 0, 0},
+                           {"min", 3, 0, 0}, {"prod", 1, 0, 0},      {"l1", 0, 2, 0},
+                           {"l2", 0, 1, 1},  {"sum_square", 0, 1, 0}};
+
+void check(const Problem& problem, Schema::Values&) {
+  const Shape shape = problem.shape("shape");
+  if (shape.size() > kMostAxes) {
+    bad_field(problem, "shape", fmt::format("needs 1 to {} extents", kMostAxes));
+  }
+  if (problem.axes("axes").back() < static_cast<int>(shape.size())) return;
+  bad_field(problem, "axes", fmt::format("but shape has {} axes", shape.size()));
+}
+
+std::vector<Field> fields() {
+  std::vector<std::string> ops;
+  for (const Form& form : kForms) ops.emplace_back(form.op);
+  return {choice("op", "what of the elements", ops, ""), shape("shape", "extents of src"),
+          subset("axes", "the axes along which they lie, ascending"), dtype_field()};
+}
+
+std::vector<TensorSpec> tensors(const Problem& problem) {
+  const Shape src = problem.shape("shape");
+  Shape dst = src;
+  for (const int axis : problem.axes("axes")) dst[static_cast<std::size_t>(axis)] = 1;
+  return {{"src", TensorSpec::Role::input, problem.dtype(), src, {}, 0},
+          {"dst", TensorSpec::Role::output, problem.dtype(), dst, {}, 0}};
+}
+
+// ---- launches ----
+
+int as_int(std::int64_t value) { return static_cast<int>(value); }
+
+std::string options_of(const Problem& problem, int unit, int lanes, int rows) {
+  const auto form = std::find_if(std::begin(kForms), std::end(kForms),
+                                 [&](const Form& one) { return one.op == problem.choice("op"); });
+  std::string options = problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "";
+  if (form->merge) options += fmt::format("-DREDUCE_MERGE={} ", form->merge);
+  if (form->term) options += fmt::format("-DREDUCE_TERM={} ", form->term);
+  if (form->root) options += "-DREDUCE_ROOT=1 ";
+  if (unit > 1) options += fmt::format("-DREDUCE_UNIT={} ", unit);
+  return options + fmt::format("-DREDUCE_LANES={} -DREDUCE_ROWS={}", lanes, rows);
+}
+
+float scale_of(const Problem& problem, const Reduction& reduction) {
+  return problem.choice("op") == "mean" ? 1.0f / static_cast<float>(reduction.elements()) : 1.0f;
+}
+
+void plan_row(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+              Plan& plan) {
+  const Reduction r(problem);
+  const Share share = share_pieces(r.r2, r.outer * r.blocks, device, wanted);
+  const int rows = std::min(share.rows, power_of_two_over(r.blocks));
+  plan.launches.push_back({"reduce.cl",
+                           "reduce_row",
+                           options_of(problem, 1, share.lanes, rows),
+                           {share.lanes, round_up(as_int(r.blocks), rows), r.outer},
+                           {share.lanes, rows, 1},
+                           {BufferArg{"src"}, BufferArg{"dst"}, as_int(r.r1), as_int(r.blocks),
+                            as_int(r.r2), scale_of(problem, r)}});
+}
+
+/// Lanes share a column only where columns are too few to keep a device busy.
+void plan_column(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+                 Plan& plan) {
+  constexpr int kFew = 4, kItems = 64, kAcross = 16;  // so many fill a cache line
+  constexpr std::int64_t kBusy = 4096;
+  const Reduction r(problem);
+  const int unit = r.c % kVector == 0 ? kVector : 1, units = as_int(r.c / unit);
+  const std::int64_t items = r.outer * r.blocks * units;
+  const bool shared = items < kBusy && r.r2 > kFew;
+  const int most = group_items(shared ? kLargestGroup : kItems, device, wanted);
+  const int rows = std::min({power_of_two_over(units), shared ? kAcross : kItems, most});
+  int lanes = 1;
+  while (2 * lanes * rows <= most && r.r2 > kFew * lanes && items * lanes < kBusy) lanes *= 2;
+  plan.launches.push_back({"reduce.cl",
+                           "reduce_column",
+                           options_of(problem, unit, lanes, rows),
+                           {round_up(units, rows), lanes * r.blocks, r.outer},
+                           {rows, lanes, 1},
+                           {BufferArg{"src"}, BufferArg{"dst"}, as_int(r.r1), as_int(r.r2),
+                            as_int(r.c), scale_of(problem, r)}});
+}
+
+// ---- variants ----
+
+Reason refuses_row(const Problem& problem, const DeviceInfo& device) {
+  const std::int64_t c = Reduction(problem).c;
+  if (c > 1) return fmt::format("elements of a result lie {} apart, not side by side", c);
+  return no_lanes(device);
+}
+
+Reason refuses_column(const Problem&, const DeviceInfo& device) { return no_lanes(device); }
+
+/// A sum, a product or a comparison an element.
+double flops(const Problem& problem) { return static_cast<double>(count(problem.shape("shape"))); }
+
+}  // namespace
+
+Reduction::Extents Reduction::extents(const Problem& problem) {
+  const Shape shape = problem.shape("shape");
+  const std::vector<int> axes = problem.axes("axes");
+  Extents extents{1, 1, 1, 1, 1};
+  std::size_t at = extents.size() - 1;
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    if (shape[axis] == 1) continue;
+    const bool reduced = std::find(axes.begin(), axes.end(), static_cast<int>(axis)) != axes.end();
+    if (reduced != (at % 2 == 1)) --at;
+    extents[at] *= shape[axis];
+  }
+  return extents;
+}
+
+const Op& reduce_op() {
+  static const Op op = [] {
+    Op op;
+    op.name = "reduce";
+    op.about =
+        "dst = the sum, mean, maximum, ... of src along some axes, which stay as extents of 1";
+    op.fields = fields();
+    op.check = check;
+    op.tensors = tensors;
+    op.variants = {
+        {"reduce_row", "results of elements side by side: lanes along them, in aligned vectors",
+         refuses_row, plan_row},
+        {"reduce_column", "any: items along what stays, in vectors", refuses_column, plan_column}};
+    op.flops = flops;
+    op.bytes = tensor_bytes;
+    return op;
+  }();
+  return op;
+}
+
+}  // namespace clam

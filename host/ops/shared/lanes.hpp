@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// lanes.hpp - how many work-items of a group share the elements that a result is made of.
+#pragma once
+
+#include "geometry.hpp"
+
+namespace clam {
+
+constexpr int kFewestLanes = 4;  ///< of a result: they read each other's as a vector
+constexpr int kLargestGroup = 256;
+
+/// The smallest power of two that is no less than `value`.
+int power_of_two_over(std::int64_t value);
+
+/// Items of a group: what the caller allows, else `wanted`; the lanes of a result at the least.
+int group_items(int wanted, const DeviceInfo& device, const PlanOptions& options);
+
+/// The reason why a device has no groups of as many items.
+Reason no_lanes(const DeviceInfo& device);
+
+struct Share {
+  int lanes, rows;  ///< rows: results of a group
+};
+
+/// For `results` of `elements` in one piece each. Few lanes read many vectors each; more where
+/// results are too few to keep a device busy.
+Share share_pieces(std::int64_t elements, std::int64_t results, const DeviceInfo& device,
+                   const PlanOptions& options);
+
+}  // namespace clam
