@@ -9,7 +9,6 @@
 #include "conv2d_problem.hpp"
 #include "ops/shared/accumulator.hpp"
 #include "ops/shared/activation.hpp"
-#include "ops/shared/sides.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {
@@ -31,24 +30,13 @@ void check_extent(const Problem& problem, const std::string& field, int taps, st
 void check_conv2d(const Problem& problem, Values& values) {
   check_acc(problem);
   check_act(problem, values);
+  check_convolution(problem, values);
   const Conv2d conv(problem);
-  for (const auto& [name, channels] : {std::pair{"c", conv.c}, std::pair{"k", conv.k}}) {
-    if (channels % conv.groups == 0) continue;
-    bad_field(problem, "groups", fmt::format("does not divide {}={}", name, channels));
-  }
   check_extent(problem, "r", conv.r, Conv2d::reach(conv.r, conv.dilation_h),
                Conv2d::padded(conv.h, conv.pad_t, conv.pad_b), "rows");
   check_extent(problem, problem.integer("s") == 0 ? "r" : "s", conv.s,
                Conv2d::reach(conv.s, conv.dilation_w),
                Conv2d::padded(conv.w, conv.pad_l, conv.pad_r), "columns");
-  unite(values, "stride", {{"stride_h", conv.stride_h}, {"stride_w", conv.stride_w}}, "0", 1);
-  unite(
-      values, "pad",
-      {{"pad_t", conv.pad_t}, {"pad_l", conv.pad_l}, {"pad_b", conv.pad_b}, {"pad_r", conv.pad_r}},
-      "-1", 0);
-  unite(values, "dilation", {{"dilation_h", conv.dilation_h}, {"dilation_w", conv.dilation_w}}, "0",
-        1);
-  if (conv.s == conv.r) values["s"] = "0";
   if (problem.choice("algo") != "winograd") return;
   if (const Reason reason = conv2d_plan::not_winograd(problem)) {
     bad_field(problem, "algo", "but " + *reason);
@@ -56,31 +44,20 @@ void check_conv2d(const Problem& problem, Values& values) {
 }
 
 std::vector<Field> conv2d_fields() {
-  return {extent("n", "images", "1"),
-          extent("c", "input channels"),
-          extent("h", "rows of x"),
-          extent("w", "columns of x"),
-          extent("k", "output channels"),
-          extent("r", "rows of the filter"),
-          integer("s", "columns of the filter; 0: as many as rows", "0", 0),
-          dtype_field(),
-          acc_field(),
-          step_field("stride", "rows and columns of x from an output to the next", "1"),
-          step_field("stride_h", "rows alone; 0: as stride", "0"),
-          step_field("stride_w", "columns alone; 0: as stride", "0"),
-          step_field("pad", "rows and columns around x that are left out of the sums", "0"),
-          step_field("pad_t", "rows above x; -1: as pad", "-1"),
-          step_field("pad_l", "columns left of x; -1: as pad", "-1"),
-          step_field("pad_b", "rows below x; -1: as pad", "-1"),
-          step_field("pad_r", "columns right of x; -1: as pad", "-1"),
-          step_field("dilation", "rows and columns of x from a tap to the next", "1"),
-          step_field("dilation_h", "rows alone; 0: as dilation", "0"),
-          step_field("dilation_w", "columns alone; 0: as dilation", "0"),
-          extent("groups", "number of groups of a grouped convolution", "1"),
-          choice("layout", "order of the axes", {"nchw", "nhwc"}, "nchw"),
-          choice("algo", "how 3x3 filters are summed", {"auto", "winograd", "direct"}, "auto"),
-          flag("bias", "b[k] is added"),
-          flag("residual", "r, of y's shape, is added after the activation")};
+  std::vector<Field> fields = convolution_extents();
+  const auto add = [&](std::vector<Field> more) {
+    fields.insert(fields.end(), more.begin(), more.end());
+  };
+  add({dtype_field(), acc_field()});
+  add(stride_fields("rows and columns of x from an output to the next"));
+  add(pad_fields("rows and columns around x that are left out of the sums", "x"));
+  add(dilation_fields("rows and columns of x from a tap to the next"));
+  add({extent("groups", "number of groups of a grouped convolution", "1"),
+       choice("layout", "order of the axes", {"nchw", "nhwc"}, "nchw"),
+       choice("algo", "how 3x3 filters are summed", {"auto", "winograd", "direct"}, "auto"),
+       flag("bias", "b[k] is added"),
+       flag("residual", "r, of y's shape, is added after the activation")});
+  return fields;
 }
 
 std::vector<TensorSpec> conv2d_tensors(const Problem& problem) {

@@ -5,48 +5,25 @@
 #include <array>
 
 #include "clam/op.hpp"
-#include "shared/sides.hpp"
+#include "shared/convolution.hpp"
 #include "shared/window.hpp"
 
 namespace clam {
 
-/// The extents of a checked problem, with every word that stands for several taken apart.
-struct Conv2d {
+/// The words of a checked problem.
+struct Conv2d : Convolution {
   static constexpr int kTile = 4;    ///< channels of a tile, and pixels of a vector
   static constexpr int kParts = 16;  ///< work-items that may share the sums of a tile
   /// In how many parts conv2d_product may sum: numbers that divide most channels by 8.
   static constexpr std::array<int, 8> kProductParts{1, 2, 3, 4, 6, 8, 12, 16};
 
-  int n, c, h, w, k, r, s;
-  int stride_h, stride_w, pad_t, pad_l, pad_b, pad_r, dilation_h, dilation_w, groups;
-  bool nhwc, bias, residual;
-  Dtype dtype;
+  bool nhwc, residual;
 
   explicit Conv2d(const Problem& problem)
-      : n(problem.integer("n")),
-        c(problem.integer("c")),
-        h(problem.integer("h")),
-        w(problem.integer("w")),
-        k(problem.integer("k")),
-        r(problem.integer("r")),
-        s(or_else(problem, "s", 0, r)),
-        stride_h(or_else(problem, "stride_h", 0, problem.integer("stride"))),
-        stride_w(or_else(problem, "stride_w", 0, problem.integer("stride"))),
-        pad_t(or_else(problem, "pad_t", -1, problem.integer("pad"))),
-        pad_l(or_else(problem, "pad_l", -1, problem.integer("pad"))),
-        pad_b(or_else(problem, "pad_b", -1, problem.integer("pad"))),
-        pad_r(or_else(problem, "pad_r", -1, problem.integer("pad"))),
-        dilation_h(or_else(problem, "dilation_h", 0, problem.integer("dilation"))),
-        dilation_w(or_else(problem, "dilation_w", 0, problem.integer("dilation"))),
-        groups(problem.integer("groups")),
+      : Convolution(problem),
         nhwc(problem.choice("layout") == "nhwc"),
-        bias(problem.flag("bias")),
-        residual(problem.flag("residual")),
-        dtype(problem.dtype()) {}
+        residual(problem.flag("residual")) {}
 
-  /// Channels of a group of channels.
-  int cg() const { return c / groups; }
-  int kg() const { return k / groups; }
   /// Input channels that each part of a sum takes, where it is summed in parts.
   int part() const { return ((cg() + kParts - 1) / kParts + kTile - 1) / kTile * kTile; }
   /// Rows and columns of x with its padding, less those from the first tap to the last.

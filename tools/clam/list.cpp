@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 constexpr Words<9> kFieldKindWords{"extent", "integer", "number", "flag",    "choice",
-                                   "shape",  "numbers", "axes",   "integers"};
+                                   "shape",  "numbers", "axes",   "integers", "subset"};
 
 const char* kind_name(Field::Kind kind) { return word_of(kFieldKindWords, kind); }
 

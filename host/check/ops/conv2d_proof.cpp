@@ -18,8 +18,8 @@
 #include "clam/error.hpp"
 #include "conv2d_winograd_bound.hpp"
 #include "ops/conv2d_problem.hpp"
+#include "shared/convolution_sets.hpp"
 #include "shared/epilogue.hpp"
-#include "shared/product_sets.hpp"
 #include "shared/random.hpp"
 
 namespace clam::conv2d {
@@ -308,34 +308,6 @@ Reference reference(const Problem& problem, const Tensors& inputs,
 
 // ---- data sets and cases ----
 
-/// -1, 0 and 1, so that every partial sum is exact. In the last channel of every group neither x
-/// nor w has a zero, so a tap of it that is left out changes the sum by one, a row of an odd number
-/// of taps by an odd number, and so does the channel itself wherever an odd number of taps lies
-/// inside. Output channels 2j and 2j+1 of a group differ in that channel alone, by sign: changed
-/// places show.
-void exact(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  product_sets::ternary(seed, inputs);
-  const Conv2d conv(problem);
-  const std::int64_t map = std::int64_t{conv.h} * conv.w, taps = std::int64_t{conv.r} * conv.s;
-  HostTensor &x = inputs.at("x"), &w = inputs.at("w");
-  const auto make_one = [](HostTensor& tensor, std::int64_t i) {
-    tensor.set(i, tensor.bits(i) == 0 ? 1 : tensor.get(i));
-  };
-  for (std::int64_t c = conv.cg() - 1; c < conv.c; c += conv.cg()) {
-    for (std::int64_t i = 0; i < conv.n * map; ++i) make_one(x, conv.x_at(i / map, c, i % map));
-  }
-  for (std::int64_t k = 0; k < conv.k; ++k) {
-    const bool second = k % conv.kg() % 2 == 1;
-    for (std::int64_t i = 0; i < conv.products(); ++i) {
-      const std::int64_t c = i / taps, at = conv.w_at(k, c, i % taps);
-      if (second) w.set(at, w.get(at - conv.products()));
-      if (c + 1 < conv.cg()) continue;
-      make_one(w, at);
-      if (second) w.set(at, -w.get(at));
-    }
-  }
-}
-
 std::string random_case(Random& random) {
   const int groups = random.integer(1, 3), r = random.integer(1, 4), s = random.integer(1, 4);
   const int pads[] = {random.integer(0, 3), random.integer(0, 3), random.integer(0, 3),
@@ -356,7 +328,7 @@ std::string random_case(Random& random) {
 OpProof proof() {
   OpProof proof{
       "conv2d",
-      product_sets::all(exact),
+      product_sets::all(product_sets::exact_convolution<Conv2d>),
       reference,
       // Tiles are 4 channels x 4 pixels, or 4 x 8 and 8 x 4 in conv2d_product and up to 4 x 4
       // pixels in conv2d_depthwise; groups are 16 or 4 tiles along the map and 4 or 1 along the
