@@ -70,6 +70,8 @@ TEST_F(drop_in, a_wrong_result_of_any_op_is_seen) {
       {"batch_matmul", "batch_matmul.cl", "fma(scale, sum, addend)", "sum + addend",
        "c of batch_matmul"},
       {"conv2d", "conv2d.cl", "CONV2D_BIAS ? (float)b[k] : 0.0f", "0.0f", "y of conv2d"},
+      {"conv_transpose", "conv_transpose.cl", "CONVT_BIAS ? (float)b[k]", "0 ? (float)b[k]",
+       "y of conv_transpose"},
       {"attention", "attention.cl", "const float4 down = maxima.down[TILE(out)];",
        "const float4 down = 0.5f * maxima.down[TILE(out)];", "o of attention"},
       {"softmax", "softmax.cl", "? 0.0f : 1.0f / sum", "? 0.0f : 2.0f / sum", "dst of softmax"},

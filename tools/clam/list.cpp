@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr Words<9> kFieldKindWords{"extent", "integer", "number", "flag",    "choice",
+constexpr Words<10> kFieldKindWords{"extent", "integer", "number", "flag",    "choice",
                                    "shape",  "numbers", "axes",   "integers", "subset"};
 
 const char* kind_name(Field::Kind kind) { return word_of(kFieldKindWords, kind); }

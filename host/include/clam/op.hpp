@@ -63,7 +63,7 @@ struct Op : Schema {
   /// Whether a plan of the problem depends on DeviceInfo::native_exp2_ulp: a Runtime measures it
   /// before it plans. Null: it never does.
   bool (*takes_native_exp2)(const Problem&) = nullptr;
-  /// The op sums products: each two of `flops` are one multiply-add.
+  /// The op has the field acc, and each two of its `flops` are one multiply-add.
   bool sums_products = false;
 };
 

@@ -23,6 +23,7 @@ Field acc_field() {
 }
 
 Acc accumulator(const Problem& problem) {
+  if (!op_of(problem).sums_products) return Acc::f32;
   const std::string& word = problem.choice("acc");
   return word == "f32" ? Acc::f32 : word == "chunk" ? Acc::chunk : Acc::f16;
 }

@@ -21,6 +21,7 @@ constexpr int kChunk = 32;
 constexpr int kHalfProducts = 1024;
 
 Field acc_field();
+/// f32 where the op has no such field.
 Acc accumulator(const Problem& problem);
 /// "f32", "chunk", "f16".
 const std::string& name(Acc acc);

@@ -101,6 +101,20 @@ def conv2d(p, x, w, b=0, r=0):
     y = ACTIVATIONS[p.get("act", "none")](y + np.reshape(b, (-1, 1, 1))) + r
     return {"y": np.moveaxis(y, 1, -1) if turn else y}
 
+def conv_transpose(p, x, w, b=0):
+    (top, left, bottom, right), (down, across), (dh, dw), (more, wider) = (
+        [int(p.get(f"{name}_{side}", p.get(name, default))) for side in sides]
+        for name, sides, default in (("pad", "tlbr", 0), ("stride", "hw", 1), ("dilation", "hw", 1), ("out_pad", "hw", 0)))
+    (n, c, h, width), (_, k, rows, cols), groups = x.shape, w.shape, int(p.get("groups", 1))
+    products = np.einsum("ngchw,gckrs->ngkrshw", x.reshape(n, groups, -1, h, width), w.reshape(groups, -1, k, rows, cols))
+    y = np.zeros((n, groups * k, (h - 1) * down + dh * (rows - 1) + 1 + more, (width - 1) * across + dw * (cols - 1) + 1 + wider))
+    for r, s in np.ndindex(rows, cols):
+        at = (slice(d * i, d * i + step * (size - 1) + 1, step)
+              for d, i, step, size in ((dh, r, down, h), (dw, s, across, width)))
+        y[(..., *at)] += products[:, :, :, r, s].reshape(n, -1, h, width)
+    y = y[:, :, top:y.shape[2] - bottom, left:y.shape[3] - right] + np.reshape(b, (-1, 1, 1))
+    return {"y": ACTIVATIONS[p.get("act", "none")](y)}
+
 def pool2d(p, x):
     turn = p.get("layout") == "nhwc"
     x = np.moveaxis(x, -1, 1) if turn else x

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+// conv_transpose.cpp - the fields of conv_transpose, and how it is computed.
+#include "conv_transpose.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "ops/shared/activation.hpp"
+#include "ops/shared/geometry.hpp"
+#include "ops/shared/tiling.hpp"
+#include "shared/counts.hpp"
+
+namespace clam {
+namespace {
+
+// ---- the problem ----
+
+/// Kernels count rows and columns in int, those that are cut off included.
+void check_axis(const Problem& problem, const std::string& axis, std::int64_t whole, int before,
+                int after, const char* what) {
+  if (whole > std::numeric_limits<int>::max()) {
+    bad_field(problem, axis, fmt::format("makes y of {} {}, over 2147483647", whole, what));
+  }
+  if (whole - before - after >= 1) return;
+  bad_field(problem, axis,
+            fmt::format("makes y of {} {}, and pads cut off {}", whole, what, before + after));
+}
+
+void check_out_pad(const Problem& problem, const char* side, int out_pad, int stride,
+                   int dilation) {
+  if (out_pad < std::max(stride, dilation)) return;
+  bad_field(problem, problem.integer(side) < 0 ? "out_pad" : side,
+            fmt::format("needs less than the stride {} or the dilation {}", stride, dilation));
+}
+
+void check(const Problem& problem, Schema::Values& values) {
+  check_act(problem, values);
+  check_convolution(problem, values);
+  const ConvTranspose conv(problem);
+  check_out_pad(problem, "out_pad_h", conv.out_pad_h, conv.stride_h, conv.dilation_h);
+  check_out_pad(problem, "out_pad_w", conv.out_pad_w, conv.stride_w, conv.dilation_w);
+  check_axis(problem, "h", conv.whole_h(), conv.pad_t, conv.pad_b, "rows");
+  check_axis(problem, "w", conv.whole_w(), conv.pad_l, conv.pad_r, "columns");
+  unite(values, "out_pad", {{"out_pad_h", conv.out_pad_h}, {"out_pad_w", conv.out_pad_w}}, "-1", 0);
+}
+
+std::vector<Field> fields() {
+  std::vector<Field> fields = convolution_extents();
+  const auto add = [&](std::vector<Field> more) {
+    fields.insert(fields.end(), more.begin(), more.end());
+  };
+  add({dtype_field()});
+  add(stride_fields("rows and columns of y from a pixel of x to the next"));
+  add(pad_fields("rows and columns around y that are cut off", "y"));
+  add({step_field("out_pad", "rows below y and columns right of it that are added", "0"),
+       step_field("out_pad_h", "rows alone; -1: as out_pad", "-1"),
+       step_field("out_pad_w", "columns alone; -1: as out_pad", "-1")});
+  add(dilation_fields("rows and columns of y from a tap to the next"));
+  add({extent("groups", "number of groups of a grouped convolution", "1"),
+       flag("bias", "b[k] is added")});
+  return with_activation(std::move(fields));
+}
+
+std::vector<TensorSpec> tensors(const Problem& problem) {
+  using Role = TensorSpec::Role;
+  const ConvTranspose conv(problem);
+  std::vector<TensorSpec> specs{
+      {"x", Role::input, conv.dtype, {conv.n, conv.c, conv.h, conv.w}, {}, 0},
+      {"w", Role::input, conv.dtype, {conv.c, conv.kg(), conv.r, conv.s}, {}, 0}};
+  if (conv.bias) specs.push_back({"b", Role::input, conv.dtype, {conv.k}, {}, 0});
+  specs.push_back({"y", Role::output, conv.dtype, conv.y_shape(), {}, 0});
+  return specs;
+}
+
+/// Of every pixel of x with every tap.
+double flops(const Problem& problem) {
+  const ConvTranspose conv(problem);
+  return 2.0 * conv.n * conv.h * conv.w * conv.k * static_cast<double>(conv.products());
+}
+
+/// Without products that are cut off.
+double least_flops(const Problem& problem) {
+  const ConvTranspose conv(problem);
+  return flops(problem) * conv.rows().share_of_taps() * conv.columns().share_of_taps();
+}
+
+// ---- launches ----
+
+std::string options(const Problem& problem, const DeviceInfo& device, const std::string& geometry) {
+  return (problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "") + geometry +
+         (problem.flag("bias") ? " -DCONVT_BIAS=1" : "") +
+         act_options(problem, "CONVT_ACT", device);
+}
+
+Arg bias_of(const ConvTranspose& conv) {
+  if (conv.bias) return BufferArg{"b"};
+  return NullArg{};
+}
+
+/// The group whose columns leave the fewest items beyond the last of `columns`.
+Group group_of(int columns, const DeviceInfo& device, const PlanOptions& wanted) {
+  constexpr int kWidest = 16, kNarrowest = 4;
+  Group best = choose_group(columns, kWidest, device, wanted);
+  for (int widest = best.x / 2; widest >= kNarrowest; widest /= 2) {
+    const Group group = choose_group(columns, widest, device, wanted);
+    if (round_up(columns, group.x) < round_up(columns, best.x)) best = group;
+  }
+  return best;
+}
+
+Reason never(const Problem&, const DeviceInfo&) { return {}; }
+
+void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+                Plan& plan) {
+  const ConvTranspose conv(problem);
+  const Group group = group_of(conv.ow(), device, wanted);
+  const int step_h = conv.stride_h / std::gcd(conv.stride_h, conv.dilation_h);
+  const int step_w = conv.stride_w / std::gcd(conv.stride_w, conv.dilation_w);
+  plan.launches = {
+      {"conv_transpose.cl",
+       "conv_transpose_plain",
+       options(problem, device, fmt::format("-DCONVT_LX={} -DCONVT_LY={}", group.x, group.y)),
+       {round_up(conv.ow(), group.x), round_up(conv.oh(), group.y), std::int64_t{conv.n} * conv.k},
+       {group.x, group.y, 1},
+       {BufferArg{"x"}, BufferArg{"w"}, bias_of(conv),   BufferArg{"y"},  conv.groups,
+        conv.cg(),      conv.h,         conv.w,          conv.kg(),       conv.r,
+        conv.s,         conv.oh(),      conv.ow(),       conv.stride_h,   conv.stride_w,
+        conv.pad_t,     conv.pad_l,     conv.dilation_h, conv.dilation_w, step_h,
+        step_w}}};
+}
+
+// ---- conv_transpose_phases ----
+
+constexpr int kVector = 4;  ///< columns of x of a tile
+
+int columns_of(const ConvTranspose& conv) { return ceil_div(conv.ow(), kVector * conv.stride_w); }
+
+/// Tiles are no vectors of a row of x.
+bool is_loose(const ConvTranspose& conv) {
+  return conv.w % kVector != 0 || kVector * columns_of(conv) > conv.w;
+}
+
+/// Of a tile. Mesa's compilers keep 32 sums in registers, 16 beside places of single elements.
+int channels_of(const ConvTranspose& conv) {
+  const int most = conv.stride_w > 2 || is_loose(conv) ? 2 : 4;
+  return conv.kg() >= most ? most : floor_power_of_two(conv.kg());
+}
+
+std::int64_t packed_bytes(const ConvTranspose& conv) {
+  const int channels = channels_of(conv);
+  return std::int64_t{conv.groups} * ceil_div(conv.kg(), channels) * channels * conv.products() * 4;
+}
+
+Reason refuses_phases(const Problem& problem, const DeviceInfo& device) {
+  const ConvTranspose conv(problem);
+  if (conv.dilation_h > 1 || conv.dilation_w > 1) return "the dilation is over 1";
+  if (conv.stride_w > 4) return fmt::format("stride_w={} is over 4", conv.stride_w);
+  if (conv.s > 8) return fmt::format("the filter has {} columns, over 8", conv.s);
+  if (conv.pad_l > conv.stride_w || conv.s > 2 * conv.stride_w + conv.pad_l) {
+    return "a tap takes columns of x further than one from a tile";
+  }
+  return too_large("packed w", packed_bytes(conv), device);
+}
+
+void plan_phases(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+                 Plan& plan) {
+  const ConvTranspose conv(problem);
+  const int channels = channels_of(conv), tiles = ceil_div(conv.kg(), channels);
+  const int columns = columns_of(conv);
+  const Group group = group_of(columns, device, wanted);
+  const std::string geometry = fmt::format(
+      "-DCONVT_LX={} -DCONVT_LY={} -DCONVT_CHANNELS={} -DCONVT_S={} -DCONVT_STRIDE_W={} "
+      "-DCONVT_LEFT={}",
+      group.x, group.y, channels, conv.s, conv.stride_w, conv.pad_l);
+  const bool loose = is_loose(conv), whole = conv.ow() % kVector == 0;
+  const auto taps = static_cast<int>(conv.products());
+  plan.buffers = {{"w_packed", BufferSpec::Role::packed, packed_bytes(conv)}};
+  const Group packing = choose_group(taps, 16, device, wanted);
+  // No more options than it looks at: plans of other filters share its program.
+  plan.pack = {
+      {"conv_transpose.cl",
+       "conv_transpose_pack",
+       fmt::format("{}-DCONVT_LX={} -DCONVT_LY={} -DCONVT_CHANNELS={}",
+                   conv.dtype == Dtype::f16 ? "-DCLAM_F16 " : "", packing.x, packing.y, channels),
+       {round_up(taps, packing.x), round_up(conv.groups * tiles, packing.y), 1},
+       {packing.x, packing.y, 1},
+       {BufferArg{"w"}, BufferArg{"w_packed"}, conv.groups, conv.cg(), conv.kg(), conv.r, conv.s}}};
+  plan.launches = {
+      {"conv_transpose_phases.cl",
+       "conv_transpose_phases",
+       options(problem, device,
+               geometry + (splits_addresses(device) ? " -DCONVT_SPLIT=1" : "") +
+                   (loose ? " -DCONVT_LOOSE=1" : "") + (whole ? " -DCONVT_WHOLE=1" : "")),
+       {round_up(columns, group.x), round_up(conv.oh(), group.y),
+        std::int64_t{conv.n} * conv.groups * tiles},
+       {group.x, group.y, 1},
+       {BufferArg{"x"}, BufferArg{"w_packed"}, bias_of(conv), BufferArg{"y"}, conv.groups,
+        conv.cg(), conv.h, conv.w, conv.kg(), conv.r, conv.oh(), conv.ow(), conv.stride_h,
+        conv.pad_t}}};
+}
+
+}  // namespace
+
+const Op& conv_transpose_op() {
+  static const Op op = [] {
+    Op op;
+    op.name = "conv_transpose";
+    op.about =
+        "y[n,k,iy*stride+r-pad,ix*stride+s-pad] sums w[c,k,r,s] * x[n,c,iy,ix]; act(y + b[k])";
+    op.fields = fields();
+    op.check = check;
+    op.tensors = tensors;
+    op.variants = {{"conv_transpose_phases",
+                    "stride_w up to 4, filters that take neighbouring columns of x; weights packed "
+                    "once",
+                    refuses_phases, plan_phases},
+                   {"conv_transpose_plain", "any filter; weights that change", never, plan_plain}};
+    op.flops = flops;
+    op.bytes = tensor_bytes;
+    op.least_flops = least_flops;
+    op.takes_native_exp2 = takes_exp;
+    return op;
+  }();
+  return op;
+}
+
+}  // namespace clam
