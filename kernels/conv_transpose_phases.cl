@@ -107,12 +107,47 @@ typedef float4 T4;
 // ---- activations: CONVT_ACT is the name of one of these, or of a built-in ----
 
 //@shared activation
+//@define CLAM_ACT_ALPHA 0.2f  slope of hard_sigmoid; of leaky_relu below 0; the least of clip
+//@define CLAM_ACT_BETA  0.5f  hard_sigmoid of 0; the most of clip
+//@define CLAM_ACT_OF    none  {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid}  what `scaled` scales
+//@define CLAM_ACT_SCALE 1.0f  the factor of `scaled`
+//@define CLAM_ACT_SHIFT 0.0f  what `scaled` adds
+#ifndef CLAM_ACT_ALPHA
+#define CLAM_ACT_ALPHA 0.2f
+#endif
+#ifndef CLAM_ACT_BETA
+#define CLAM_ACT_BETA 0.5f
+#endif
+#ifndef CLAM_ACT_OF
+#define CLAM_ACT_OF none
+#endif
+#ifndef CLAM_ACT_SCALE
+#define CLAM_ACT_SCALE 1.0f
+#endif
+#ifndef CLAM_ACT_SHIFT
+#define CLAM_ACT_SHIFT 0.0f
+#endif
+
 float none(float z) { return z; }
 
 // Written so that NaN stays NaN; fmax would swallow it.
 float relu(float z) { return z < 0.0f ? 0.0f : z; }
 
 float relu6(float z) { return z < 0.0f ? 0.0f : (z > 6.0f ? 6.0f : z); }
+
+float clip(float z) {
+  return z < CLAM_ACT_ALPHA ? CLAM_ACT_ALPHA : (z > CLAM_ACT_BETA ? CLAM_ACT_BETA : z);
+}
+
+float leaky_relu(float z) { return z < 0.0f ? CLAM_ACT_ALPHA * z : z; }
+
+float hard_sigmoid(float z) {
+  const float y = fma(CLAM_ACT_ALPHA, z, CLAM_ACT_BETA);
+  return y < 0.0f ? 0.0f : (y > 1.0f ? 1.0f : y);
+}
+
+// A clamp may swallow NaN here: z is still a factor.
+float hard_swish(float z) { return z * clamp(fma(z, 0.166666672f, 0.5f), 0.0f, 1.0f); }
 
 // What follows takes exp of what is not above 0, and divides by what is in [1, 5]. A host defines
 // CLAM_NATIVE where native_exp2 is within 4 ulp there, and so is a reciprocal by native_recip and a
@@ -154,6 +189,9 @@ float gelu(float z) {
 
 // z / 2 * (1 + tanh(u)) = z * sigmoid(2 u), u = sqrt(2 / pi) * (z + 0.044715 z^3)
 float gelu_tanh(float z) { return gate(z, 1.5957691216f * fma(0.044715f * z * z, z, z)); }
+
+// Another activation, with a factor and a term.
+float scaled(float z) { return fma(CLAM_ACT_SCALE, CLAM_ACT_OF(z), CLAM_ACT_SHIFT); }
 //@end
 
 // ---- memory: a 64-bit base and an unsigned byte offset cost Mali compilers the least ----
