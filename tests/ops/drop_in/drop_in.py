@@ -151,7 +151,7 @@ def resize(p, x, r=0):
 
 
 def reduce(p, src):
-    x, axes = src.astype(float), tuple(int(axis) for axis in str(p["axes"]).split("-"))
+    x, axes = src.astype(float), tuple(int(float(axis)) for axis in str(p["axes"]).split("-"))
     terms = {"l1": np.abs(x), "l2": x**2, "sum_square": x**2}.get(p["op"], x)
     merged = getattr(np, p["op"] if p["op"] in ("mean", "max", "min", "prod") else "sum")(terms, axes, keepdims=True)
     return {"dst": np.sqrt(merged) if p["op"] == "l2" else merged}
