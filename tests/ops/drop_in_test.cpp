@@ -77,7 +77,7 @@ TEST_F(drop_in, a_wrong_result_of_any_op_is_seen) {
       {"softmax", "softmax.cl", "? 0.0f : 1.0f / sum", "? 0.0f : 2.0f / sum", "dst of softmax"},
       {"layer_norm", "layer_norm.cl", "(float)n + eps", "(float)n + 2.0f * eps",
        "dst of layer_norm"},
-      {"lrn", "lrn.cl", "root * sqrt(root)", "root * root", "y of lrn"},
+      {"lrn", "lrn.cl", "divide(held[before]", "divide(held[0]", "y of lrn"},
       {"unary", "unary.cl", "z, (float4)(shift)", "z, (float4)(0.0f)", "dst of unary"},
       {"binary", "binary.cl", "return y * step1;", "return 0;", "c of binary"},
       {"scale_shift", "scale_shift.cl", "(float)shift[c]", "0.0f", "dst of scale_shift"},
