@@ -9,10 +9,12 @@ import unittest
 
 import onnx
 
-from support import CLAM, FULL, TREE, Case
+from support import CLAM, FULL, TREE, WEEKLY, Case
 
 LIGHT = os.path.join(os.path.dirname(onnx.__file__), "backend", "test", "data", "light")
 RAPID = os.environ.get("CLAM_ONNX_MODELS", "")
+# On a device with --full; tests/weekly runs all of them.
+ON_DEVICE = ("light_squeezenet.onnx", "ch_ppocr_mobile_v2.0_cls_infer.onnx")
 # In f16, of each tensor's rms: stated before any run, from 2^-11 for each of some 30 layers that round.
 HALF = {"light_squeezenet.onnx": 0.02, "ch_ppocr_mobile_v2.0_cls_infer.onnx": 0.05}
 MORE = 1.1  # launches for each convolution, product, pooling, normalisation, softmax and resize
@@ -25,10 +27,11 @@ class Networks(Case):
         self.assertLessEqual(len(w.json["nodes"]), MORE * heavy)
         known = {o["became"] for o in w.json["model"]["nodes"]}
         self.assertLessEqual(known, {"mapped", "fused", "view", "constant", "dropped"})
-        if CLAM and FULL:
+        name = os.path.basename(path)
+        if CLAM and (WEEKLY or FULL and name in ON_DEVICE):
             self.on_device()
-            share = HALF.get(os.path.basename(path))
-            if share:
+            share = HALF.get(name)
+            if share and WEEKLY:
                 self.on_device("llvmpipe", "--dtype", "f16", "--recorded-rms", str(share))
 
     def rapid(self, name: str, shape: str) -> None:
@@ -59,7 +62,8 @@ class Networks(Case):
         build = os.path.dirname(os.path.abspath(CLAM))
         for command in commands:
             words = command.replace("build/squeezenet", self.path("squeezenet")).replace("build/", build + "/").split()
-            done = subprocess.run(["tools/with-driver", "pocl", *words], cwd=TREE, capture_output=True, text=True)
+            done = subprocess.run(["tools/with-driver", "pocl", *words], cwd=TREE, capture_output=True, text=True,
+                                  env={**os.environ, "CLAM_MALI_COMPILER": os.path.join(TREE, "tools", "mali", "compile")})
             self.assertEqual(done.returncode, 0, command + ": " + done.stdout[-900:] + done.stderr[-900:])
 
     @unittest.skipUnless(FULL, "with --full")

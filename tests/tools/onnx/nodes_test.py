@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from support import FULL, Case
+from support import WEEKLY, Case
 
 CASES = os.path.join(os.path.dirname(onnx.__file__), "backend", "test", "data", "node")
 OPS = {"Resize", "ConvTranspose", "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "Pad", "Slice", "LRN",
@@ -19,7 +19,6 @@ OPS = {"Resize", "ConvTranspose", "ReduceMean", "ReduceSum", "ReduceMax", "Reduc
        "GlobalMaxPool", "Softmax", "LogSoftmax", "Gather", "Clip", "LeakyRelu", "HardSigmoid", "HardSwish", "Pow",
        "Reciprocal", "Abs", "Neg", "Conv", "Gemm", "MatMul", "Relu", "Sigmoid", "Tanh", "Add", "Mul", "Sub", "Div"}
 TYPES = {np.dtype(name) for name in ("float32", "float16", "int32", "int64", "bool")}
-EVERY = 1 if os.environ.get("CLAM_TEST_WEEKLY") else 5  # with --full a fifth of them
 
 
 def tensors(folder: str, kind: str) -> list[np.ndarray]:
@@ -69,20 +68,20 @@ class Nodes(Case):
 
     def test_cases_of_single_nodes(self):
         self.clam("pocl", "--version")
-        if not FULL:
-            self.skipTest("with --full")
+        if not WEEKLY:
+            self.skipTest("in tests/weekly")
         folders = []
         for folder in sorted(glob.glob(os.path.join(CASES, "*"))):
             nodes = onnx.load(os.path.join(folder, "model.onnx")).graph.node
             if len(nodes) == 1 and nodes[0].op_type in OPS and not nodes[0].domain:
                 folders.append(folder)
         counts: collections.Counter = collections.Counter()
-        for folder in folders[::EVERY]:
+        for folder in folders:
             with self.subTest(case=os.path.basename(folder)):
                 reason = self.one(folder)
                 counts[reason or "passed"] += 1
                 if reason:
                     print(f"note     {os.path.basename(folder)}: {reason}", flush=True)
         print("note     " + ", ".join(f"{n} {reason}" for reason, n in sorted(counts.items())), flush=True)
-        self.assertEqual(sum(counts.values()), len(folders[::EVERY]))
-        self.assertGreater(counts["passed"], len(folders[::EVERY]) // 2)
+        self.assertEqual(sum(counts.values()), len(folders))
+        self.assertGreater(counts["passed"], len(folders) // 2)

@@ -20,7 +20,8 @@ import import_onnx  # noqa: E402
 from interpret import Workload  # noqa: E402
 
 CLAM = os.environ.get("CLAM", "")
-FULL = bool(os.environ.get("CLAM_TEST_FULL"))
+WEEKLY = bool(os.environ.get("CLAM_TEST_WEEKLY"))
+FULL = WEEKLY or bool(os.environ.get("CLAM_TEST_FULL"))
 RANDOM = np.random.default_rng(7)
 
 
