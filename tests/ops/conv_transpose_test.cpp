@@ -100,7 +100,7 @@ TEST(conv_transpose, bad_arguments_say_what_is_wrong) {
 TEST(conv_transpose, variants_refuse_with_a_reason) {
   const auto refusal = [](const std::string& words, const DeviceInfo& device) {
     const Problem problem = parse("c=4 h=5 w=8 k=4 " + words);
-    const Variant& variant = find_variant(op_of(problem), "conv_transpose_phases");
+    const Variant variant = find_variant(op_of(problem), "conv_transpose_phases");
     return variant.refuses(problem, device).value_or("");
   };
   DeviceInfo device = generic_device();
@@ -214,7 +214,8 @@ TEST(conv_transpose, hard_sets_catch_a_half_accumulator) {
     const double products = flops_of(problem) / 2 / static_cast<double>(conv.outputs());
     if (products < (problem.dtype() == Dtype::f32 ? 2 : 18) || saturates) return;
     for (const char* name : {"positive", "outliers"}) {
-      const DataSet& set = find_data_set(problem, name);
+      const std::string own = name;
+      const DataSet& set = find_data_set(problem, own);
       const Tensors inputs = make_inputs(problem, set, kSeed);
       EXPECT_FALSE(compare(conv_transpose_faults::computed(problem, inputs, Dtype::f16),
                            reference(problem, inputs, set.check))

@@ -111,7 +111,7 @@ TEST(lrn, sets_catch_wrong_windows_and_a_half_accumulator) {
   using lrn_faults::Fault;
   test::for_each_case("lrn", [](const Problem& problem) {
     const Lrn lrn(problem);
-    const DataSet& data = find_data_set(problem, "positive");
+    const DataSet data = find_data_set(problem, "positive");
     const Tensors inputs = make_inputs(problem, data, 1);
     const Expected expected = reference_of(problem, inputs, {data.check}).at("y");
     const auto caught = [&](Fault fault) {

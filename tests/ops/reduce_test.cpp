@@ -76,7 +76,7 @@ TEST(reduce, what_lies_side_by_side_has_lanes_along_it) {
   EXPECT_EQ(planned("op=max shape=8x64x4096 axes=1").options,
             "-DREDUCE_MERGE=2 -DREDUCE_UNIT=4 -DREDUCE_LANES=1 -DREDUCE_ROWS=64");
   const Problem problem = parse("op=sum shape=3x4x5 axes=1");
-  const Variant& row = find_variant(op_of(problem), "reduce_row");
+  const Variant row = find_variant(op_of(problem), "reduce_row");
   EXPECT_EQ(row.refuses(problem, generic_device()).value(),
             "elements of a result lie 5 apart, not side by side");
   DeviceInfo tiny = generic_device();
@@ -142,7 +142,8 @@ TEST(reduce, sets_catch_a_dropped_element_a_half_accumulator_and_another_divisor
     const std::string op = problem.choice("op");
     const double n = static_cast<double>(Reduction(problem).elements());
     const auto caught = [&](Fault fault, const char* set) {
-      const DataSet& data = find_data_set(problem, set);
+      const std::string own = set;
+      const DataSet& data = find_data_set(problem, own);
       const Tensors inputs = make_inputs(problem, data, 1);
       return !compare(reduce_faults::computed(problem, inputs, fault),
                       reference_of(problem, inputs, {data.check}).at("dst"))
