@@ -72,11 +72,12 @@ StoredTensor read_stored_tensor(const json& value, const std::string& where,
 }
 
 HostTensor load(const StoredTensor& stored, Dtype dtype, const Shape& shape) {
-  if (hash_text(read_file(stored.file)) != stored.xxh3) {
+  const std::string file = read_file(stored.file);
+  if (hash_text(file) != stored.xxh3) {
     throw BadArgument(
         fmt::format("{} does not have the hash that workload.json says; {}", stored.file, kAgain));
   }
-  HostTensor values = read_npy(stored.file);
+  HostTensor values = parse_npy(file, stored.file);
   const bool whole = dtype == Dtype::i32;
   if (values.shape() != shape || whole != (values.dtype() == Dtype::i32)) {
     throw BadArgument(fmt::format("{} holds {}[{}], workload.json says {}[{}]; {}", stored.file,

@@ -123,8 +123,9 @@ HostTensor convert(const std::string& path, const std::string& descr, const Shap
 
 }  // namespace
 
-HostTensor read_npy(const std::string& path) {
-  const std::string file = read_file(path);
+HostTensor read_npy(const std::string& path) { return parse_npy(read_file(path), path); }
+
+HostTensor parse_npy(const std::string& file, const std::string& path) {
   const auto [header, start] = split_header(path, file);
   const std::string descr = parse_descr(path, header);
   const Shape shape = parse_shape(path, header);

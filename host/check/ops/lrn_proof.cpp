@@ -19,6 +19,7 @@
 #include "check/op_proof.hpp"
 #include "check/parallel.hpp"
 #include "ops/lrn.hpp"
+#include "shared/fill.hpp"
 #include "shared/numbers.hpp"
 #include "shared/random.hpp"
 #include "shared/summation.hpp"
@@ -70,13 +71,6 @@ Reference reference(const Problem& problem, const Tensors& inputs,
 
 // ---- data sets and cases ----
 
-template <typename Value>
-void fill(std::uint64_t seed, Tensors& inputs, const Value& value) {
-  Random random(seed);
-  HostTensor& x = inputs.at("x");
-  for (std::int64_t i = 0; i < x.size(); ++i) x.set(i, value(random, i));
-}
-
 /// Of such numbers the mean of the squares counts as much as bias. Halves hold them all.
 double large(const Problem& problem) {
   const Lrn lrn(problem);
@@ -85,27 +79,28 @@ double large(const Problem& problem) {
 
 void balanced(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   const double size = large(problem);
-  fill(seed, inputs, [&](Random& random, std::int64_t) { return size * random.normal(); });
+  fill_all(seed, inputs, [&](Random& random, std::int64_t) { return size * random.normal(); });
 }
 
 void zero_mean(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill(seed, inputs, [](Random& random, std::int64_t) { return random.normal(); });
+  fill_all(seed, inputs, [](Random& random, std::int64_t) { return random.normal(); });
 }
 
 void positive(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   const double size = large(problem);
-  fill(seed, inputs, [&](Random& random, std::int64_t) { return size * (1 + random.uniform()); });
+  fill_all(seed, inputs,
+           [&](Random& random, std::int64_t) { return size * (1 + random.uniform()); });
 }
 
 void outliers(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   const double size = large(problem);
-  fill(seed, inputs, [&](Random& random, std::int64_t) {
+  fill_all(seed, inputs, [&](Random& random, std::int64_t) {
     return (random.integer(0, 31) == 0 ? 30 * size : size / 30) * random.normal();
   });
 }
 
 void special(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill(seed, inputs, [](Random& random, std::int64_t i) {
+  fill_all(seed, inputs, [](Random& random, std::int64_t i) {
     const double x = random.normal();
     if (i % 97 == 11) return kNan;
     if (i % 89 == 31) return kInfinity;

@@ -15,6 +15,7 @@
 #include "check/op_proof.hpp"
 #include "check/parallel.hpp"
 #include "ops/pool2d.hpp"
+#include "shared/fill.hpp"
 #include "shared/numbers.hpp"
 #include "shared/random.hpp"
 #include "shared/summation.hpp"
@@ -112,34 +113,27 @@ Reference reference(const Problem& problem, const Tensors& inputs,
 
 // ---- data sets and cases ----
 
-template <typename Value>
-void fill(std::uint64_t seed, Tensors& inputs, const Value& value) {
-  Random random(seed);
-  HostTensor& x = inputs.at("x");
-  for (std::int64_t i = 0; i < x.size(); ++i) x.set(i, value(random, i));
-}
-
 void exact(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill(seed, inputs, [](Random& random, std::int64_t) { return random.integer(-8, 8); });
+  fill_all(seed, inputs, [](Random& random, std::int64_t) { return random.integer(-8, 8); });
 }
 
 void zero_mean(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill(seed, inputs, [](Random& random, std::int64_t) { return random.normal(); });
+  fill_all(seed, inputs, [](Random& random, std::int64_t) { return random.normal(); });
 }
 
 void positive(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill(seed, inputs, [](Random& random, std::int64_t) { return 1 + random.uniform(); });
+  fill_all(seed, inputs, [](Random& random, std::int64_t) { return 1 + random.uniform(); });
 }
 
 void outliers(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill(seed, inputs, [](Random& random, std::int64_t) {
+  fill_all(seed, inputs, [](Random& random, std::int64_t) {
     const double x = random.normal();
     return random.integer(0, 31) == 0 ? 1000 * x : x;
   });
 }
 
 void special(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill(seed, inputs, [](Random& random, std::int64_t i) {
+  fill_all(seed, inputs, [](Random& random, std::int64_t i) {
     const double x = random.normal();
     if (i % 97 == 11) return kNan;
     if (i % 89 == 31) return kInfinity;

@@ -21,6 +21,7 @@
 #include "check/parallel.hpp"
 #include "ops/resize.hpp"
 #include "shared/copy_sets.hpp"
+#include "shared/fill.hpp"
 #include "shared/numbers.hpp"
 #include "shared/random.hpp"
 #include "shared/summation.hpp"
@@ -145,20 +146,12 @@ Reference reference(const Problem& problem, const Tensors& inputs,
 
 // ---- data sets and cases ----
 
-template <typename Value>
-void fill(std::uint64_t seed, Tensors& inputs, const Value& value) {
-  Random random(seed);
-  for (auto& [name, tensor] : inputs) {
-    for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, value(random, i));
-  }
-}
-
 void zero_mean(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill(seed, inputs, [](Random& random, std::int64_t) { return random.normal(); });
+  fill_all(seed, inputs, [](Random& random, std::int64_t) { return random.normal(); });
 }
 
 void outliers(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill(seed, inputs, [](Random& random, std::int64_t) {
+  fill_all(seed, inputs, [](Random& random, std::int64_t) {
     const double x = random.normal();
     return random.integer(0, 7) == 0 ? 1000 * x : x;
   });
@@ -172,7 +165,7 @@ void special(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
     });
     return;
   }
-  fill(seed, inputs, [](Random& random, std::int64_t i) {
+  fill_all(seed, inputs, [](Random& random, std::int64_t i) {
     const double x = random.normal();
     if (i % 97 == 11) return kNan;
     if (i % 89 == 31) return kInfinity;
