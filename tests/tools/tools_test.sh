@@ -49,6 +49,7 @@ make_machine() {
   echo 'echo "2 passed, 0 failed, 0 skipped"' >"$box/tree/tests/tools/tools_test.sh"
   echo 'echo "3 passed, 0 failed, 0 skipped"' >"$box/tree/tests/tools/aarch64_test.sh"
   echo 'echo "6 passed, 0 failed, 0 skipped"' >"$box/tree/tests/tools/debian_test.sh"
+  echo 'echo "1 passed, 0 failed, 0 skipped"' >"$box/tree/tests/tools/onnx_test.sh"
   printf '%s\n' '# a comment' 'full slow.*  # 9 s' 'fifth slower.*' 'weekly slowest.*' 'once cli*_device.*' >"$box/tree/tests/support/slow.txt"
   make_packaging
   program cmake <<<'echo "cmake $*" >>"$BOX/calls"'
@@ -996,14 +997,16 @@ test_slow_parts_are_of_full_alone() {
   run test
   lacks out '== aarch64'
   lacks out '== the Mali compilers'
+  lacks out '== tools/import-onnx'
   says calls 'pocl.icd --gtest_filter=*-slow.*:slower.*:slowest.*:oclgrind.*'
   run test --full
   code_is 0
   says out '== aarch64'
   says out '== the Mali compilers'
+  says out '== tools/import-onnx'
   says calls 'pocl.icd --gtest_filter=*-slowest.*:oclgrind.*'
   says calls 'rusticl.icd --gtest_filter=*_device.*-slowest.*:cli*_device.*:oclgrind.*'
-  last_line_is '35 passed, 0 failed, 5 skipped'
+  last_line_is '36 passed, 0 failed, 5 skipped'
   run test aarch64
   last_line_is '3 passed, 0 failed, 0 skipped'
   echo 'echo "what to install" >&2; echo "0 passed, 0 failed, 1 skipped"; exit 77' \
@@ -1011,7 +1014,7 @@ test_slow_parts_are_of_full_alone() {
   run test --full
   code_is 0
   says out 'what to install'
-  last_line_is '32 passed, 0 failed, 6 skipped'
+  last_line_is '33 passed, 0 failed, 6 skipped'
 }
 
 test_gate_that_cannot_run_is_a_skip_and_one_that_cannot_read_a_failure() {
