@@ -319,8 +319,8 @@ float4 vector_of(Address x, int column, int w) {
     const float4 middle = vector_of(x_at, column, w);                                         \
     const float left = TAKES_LEFT ? one_of(x_at, START(column), column - 1, w) : 0.0f;        \
     const float right = TAKES_RIGHT ? one_of(x_at, START(column), column + 4, w) : 0.0f;      \
-    const float4 from_left = (float4)(left, middle.xyz);                                      \
-    const float4 from_right = (float4)(middle.yzw, right);                                    \
+    const float4 from_left = (float4)(left, middle.x, middle.y, middle.z);                                      \
+    const float4 from_right = (float4)(middle.y, middle.z, middle.w, right);                                    \
     TAP(0, i_at) TAP(1, i_at) TAP(2, i_at) TAP(3, i_at)                                       \
     TAP(4, i_at) TAP(5, i_at) TAP(6, i_at) TAP(7, i_at)                                       \
     MOVE(x_at, map);                                                                          \

@@ -109,7 +109,7 @@ def conv_transpose(p, x, w, b=0):
     products = np.einsum("ngchw,gckrs->ngkrshw", x.reshape(n, groups, -1, h, width), w.reshape(groups, -1, k, rows, cols))
     y = np.zeros((n, groups * k, (h - 1) * down + dh * (rows - 1) + 1 + more, (width - 1) * across + dw * (cols - 1) + 1 + wider))
     for r, s in np.ndindex(rows, cols):
-        at = (slice(d * i, d * i + step * (size - 1) + 1, step)
+        at = (np.s_[d * i:d * i + step * (size - 1) + 1:step]
               for d, i, step, size in ((dh, r, down, h), (dw, s, across, width)))
         y[(..., *at)] += products[:, :, :, r, s].reshape(n, -1, h, width)
     y = y[:, :, top:y.shape[2] - bottom, left:y.shape[3] - right] + np.reshape(b, (-1, 1, 1))
