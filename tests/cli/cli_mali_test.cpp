@@ -186,9 +186,8 @@ TEST(cli, mali_refuses_what_it_cannot_mean) {
   expect_refusal(run_mali({"--gate", "--dtype", "f16"}), 2, "a gate has its own plans");
   expect_refusal(run_mali({kQk, "--gpu", "g610,,"}), 2, "unknown GPU ''");
   expect_refusal(run_mali({kQk, "--gate"}), 2, "a pattern of kernels, not problems");
-  expect_refusal(run_mali({"--once"}), 2, "--once goes with --gate");
-  expect_refusal(run_mali({"--gate", "--once", "--accept"}), 2, "--accept, which needs every");
-  expect_refusal(run_mali({"--changed"}), 2, "--changed goes with --gate");
+  expect_refusal(run_mali({"--once"}), 2, "go with --gate or --accept");
+  expect_refusal(run_mali({"--changed"}), 2, "go with --gate or --accept");
   expect_refusal(run_mali({kQk, "--workload", "dcmt"}), 2, "one of the two");
   expect_refusal(run_mali({kQk, "--dtype", "f8"}), 2, "f8");
   expect_refusal(run_mali({kQk, "--gpu", "g78"}), 77, "Mesa's compiler knows no id");
@@ -244,6 +243,15 @@ TEST(cli, mali_gate_of_changed_kernels_compiles_what_is_not_as_accepted) {
   EXPECT_EQ(run(changed, folder.path())["unchanged"], same["unchanged"]);
   break_kernel(folder, "dense.cl", tag, tag + " ");
   EXPECT_EQ(run(changed, folder.path())["kernels"].size(), all);
+  // An acceptance of what changed writes that, and keeps the lines of what it did not compile.
+  const std::string before = read_file(file);
+  run({"--accept", "--once"}, folder.path());
+  const std::string after = read_file(file);
+  EXPECT_NE(before, after);
+  EXPECT_EQ(std::count(before.begin(), before.end(), '\n'),
+            std::count(after.begin(), after.end(), '\n'));
+  run({"--accept", "--changed"}, folder.path());
+  EXPECT_LT(run(changed, folder.path())["kernels"].size(), all / 2);
 }
 
 /// The stand-in's listings have no loops.

@@ -84,11 +84,8 @@ Asked read_words(const MaliRequest& request) {
   if (request.judges() && !(request.workload + request.dtype + request.acc).empty()) {
     throw BadArgument("a gate has its own plans: no --workload, no --dtype and no --acc");
   }
-  if (request.once && (!request.judges_all || request.gate.accept)) {
-    throw BadArgument("--once goes with --gate, and without --accept, which needs every kernel");
-  }
-  if (request.changed && (!request.judges_all || request.gate.accept)) {
-    throw BadArgument("--changed goes with --gate, and without --accept, which needs every kernel");
+  if ((request.once || request.changed) && !request.judges()) {
+    throw BadArgument("--once and --changed go with --gate or --accept");
   }
   // A bad file is refused before long work.
   if (request.judges()) asked.expectations = read_expectations(request.gate);
@@ -457,7 +454,10 @@ int run_mali(Cli& cli, const MaliRequest& request) {
   }
   int code = kFine;
   if (request.judges()) {
-    code = judge(cli, request.gate, asked.expectations, asked.pattern, reports);
+    GateRequest gate = request.gate;
+    gate.pattern = asked.pattern;
+    gate.has_gaps = request.once || request.changed;
+    code = judge(cli, gate, asked.expectations, reports);
   } else {
     const bool lines = workload && reports.size() > 1;
     if (lines) print_gpus(cli.out, reports, *workload);
@@ -500,11 +500,12 @@ void add_mali(CLI::App& app, Cli& cli) {
   sub->add_option("--asm", request->asm_dir, "write the listings into this folder");
   sub->add_flag("--gate", request->judges_all, "compare every kernel with the expectations");
   sub->add_flag("--once", request->once,
-                "with --gate: each kernel once in each dtype and with each accumulator");
+                "of a gate: each kernel once in each dtype and with each accumulator");
   sub->add_flag("--changed", request->changed,
-                "with --gate: only kernels whose code, tags, options or compiler are not those of "
+                "of a gate: only kernels whose code, tags, options or compiler are not those of "
                 "their expectation, and one in sixteen of the others");
-  sub->add_flag("--accept", request->gate.accept, "write the figures of now as the expectations");
+  sub->add_flag("--accept", request->gate.accept,
+                "a gate that writes the figures of now as the expectations");
   sub->add_option("--figures", request->figures,
                   "write the tables of this file, kernels/FIGURES.md, from the expectations; "
                   "nothing is compiled");

@@ -75,30 +75,31 @@ bool is_needed(const mali::Expectations::Cannot& line, const MaliReport& report)
 }
 
 /// The figures of the reports replace those of their GPUs; what was written by hand stays, but for
-/// what is mended. With a pattern, the lines of its kernels alone, and of the same compiler.
+/// what is mended. Where only some kernels are asked for, their lines alone, and of the same
+/// compiler.
 mali::Expectations accepted(mali::Expectations expectations, const std::vector<MaliReport>& reports,
-                            const std::string& pattern) {
+                            const GateRequest& request) {
   using Verdict = mali::Judgement::Verdict;
   for (const MaliReport& report : reports) {
     const std::string gpu = report.gpu->key;
     std::string& compiler = expectations.compilers[gpu];
-    if (!pattern.empty() && !compiler.empty() && compiler != report.compiler) {
+    const bool are_all = request.pattern.empty() && !request.has_gaps;
+    if (!are_all && !compiler.empty() && compiler != report.compiler) {
       throw BadArgument(
           fmt::format("the figures of {} are of {}, and this is {}: accept them all, "
-                      "without a pattern",
+                      "without a pattern, --once or --changed",
                       gpu, compiler, report.compiler));
     }
     compiler = report.compiler;
     for (auto at = expectations.figures.begin(); at != expectations.figures.end();) {
-      const bool goes =
-          at->first.gpu == gpu && mali::matches(pattern, at->first.file, at->first.kernel);
+      const bool goes = !request.has_gaps && at->first.gpu == gpu &&
+                        mali::matches(request.pattern, at->first.file, at->first.kernel);
       at = goes ? expectations.figures.erase(at) : std::next(at);
     }
     auto& cannot = expectations.cannot;
     cannot.erase(std::remove_if(cannot.begin(), cannot.end(),
                                 [&](const auto& line) {
-                                  return line.gpu == gpu && pattern.empty() &&
-                                         !is_needed(line, report);
+                                  return line.gpu == gpu && are_all && !is_needed(line, report);
                                 }),
                  cannot.end());
     for (std::size_t i = 0; i < report.kernels.size(); ++i) {
@@ -121,9 +122,9 @@ mali::Expectations read_expectations(const GateRequest& request) {
 }
 
 int judge(Cli& cli, const GateRequest& request, mali::Expectations expectations,
-          const std::string& pattern, std::vector<MaliReport>& reports) {
+          std::vector<MaliReport>& reports) {
   if (request.accept) {
-    expectations = accepted(std::move(expectations), reports, pattern);
+    expectations = accepted(std::move(expectations), reports, request);
     write_file(request.expectations, mali::to_text(expectations));
     cli.out.note(fmt::format("{} has the figures of now: read it before it is committed",
                              request.expectations));
