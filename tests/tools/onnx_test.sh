@@ -29,7 +29,7 @@ fetch_models() {
   fi
   echo "$folder/rapidocr_onnxruntime/models"
 }
-if [[ -n ${CLAM_TEST_FULL:-} && -z ${CLAM_ONNX_MODELS:-} ]]; then
+if [[ -n ${CLAM_TEST_FULL:-}${CLAM_TEST_WEEKLY:-} && -z ${CLAM_ONNX_MODELS:-} ]]; then
   CLAM_ONNX_MODELS=$(fetch_models) || CLAM_ONNX_MODELS=
   export CLAM_ONNX_MODELS
 fi

@@ -84,7 +84,8 @@ class Writer:
     def write(self, about: str, title: str, file: str) -> None:
         graph = self.emitter.graph
         os.makedirs(os.path.join(self.folder, "tensors"))
-        tensors = {self.tensor(name): self._entry(name, self.emitter.tensors[name]) for name in self._needed()}
+        needed = self._needed()
+        tensors = {self.tensor(name): self._entry(name, self.emitter.tensors[name]) for name in needed}
         nodes = [self._node(launch) for launch in self.emitter.launches]
         kept = {launch.name for launch in self.emitter.launches}
         originals = [{"name": o.name or next(filter(None, o.outputs), ""), "op": o.op, "became": o.became,
@@ -93,7 +94,7 @@ class Writer:
         proto = graph.model.proto
         model = {"file": file, "opset": graph.opset,
                  "producer": f"{proto.producer_name} {proto.producer_version}".strip(),
-                 "onnxruntime": onnxruntime.__version__, "inputs": [self.tensor(n) for n in graph.model.shapes],
+                 "onnxruntime": onnxruntime.__version__, "inputs": [self.tensor(n) for n in graph.model.shapes if n in needed],
                  "outputs": [self.tensor(n) for n in graph.outputs], "names": self.names.changed, "nodes": originals}
         name = re.sub(r"[^A-Za-z0-9._-]", "_", os.path.splitext(file)[0]).lstrip(".") or "model"
         whole = {"clam_workload": 1, "name": name, "title": title, "about": about, "columns": [], "model": model,
@@ -106,12 +107,14 @@ class Writer:
         return self.names.of("tensor", name)
 
     def _needed(self) -> list[str]:
-        """What launches and the model's ends use, with what that lies in; in the order of the making."""
+        """What launches and the model's outputs use, with what that lies in; in the order of the making. An input
+        that became a part of problem lines, as extents and axes do, is used by none."""
         graph = self.emitter.graph
-        wanted = {*graph.model.shapes, *graph.outputs}
+        wanted = {*graph.outputs}
         for launch in self.emitter.launches:
             wanted.update(launch.inputs.values(), launch.outputs.values())
-        wanted |= {name for name, t in self.emitter.tensors.items() if t.known and t.values is None}
+        wanted |= {name for name, t in self.emitter.tensors.items()
+                   if t.known and t.values is None and name not in graph.model.shapes}
         todo = list(wanted)
         while todo:
             tensor = self.emitter.tensors[todo.pop()]

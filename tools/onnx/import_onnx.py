@@ -97,6 +97,8 @@ def run(options: argparse.Namespace) -> None:
         graph = Graph(loaded, recording)
         passes.rewrite(graph)
         emitter = emit.emit(graph, MAPPERS)
+        if not emitter.launches:
+            raise Refused(f"nothing of {loaded.file} is left to run: {summary.without_launches(emitter)}")
         given = "given values" if arrays or images else f"noise of seed {options.seed}"
         about = (f"Imported from {loaded.file} by tools/import-onnx. The inputs are {given}; recorded tensors are ONNX "
                  "Runtime's, with optimisations off.")

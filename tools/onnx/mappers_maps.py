@@ -158,6 +158,8 @@ def gather(e: Emitter, node: Node) -> None:
         rows = np.where(value < 0, value + shape[axis], value).astype(np.int32).reshape(count)
         read = e.weights(node.output + ".index", rows)
     else:
+        if e.graph.recording.value(index).min() < 0:
+            raise Unsupported("computed indices that count from the end")
         read = e.read(index, (count,))
     made = (*shape[:axis], count, *shape[axis + 1:])
     problem = spell.problem("gather", dtype_of(e, node.output), shape=spell.extents(shape), axis=axis or None,

@@ -27,6 +27,14 @@ def counts(emitter: Emitter) -> dict:
             "products": products, "share_of_products": done / products if products else 1.0, "missing": missing}
 
 
+def without_launches(emitter: Emitter) -> str:
+    """Why nothing is to be run: the first node that is not supported, or that none computes anything."""
+    for o in emitter.graph.originals:
+        if o.became == "unsupported":
+            return f"{o.op} is not supported: {o.why}"
+    return "its outputs are constants, or its inputs as they are"
+
+
 def print_summary(found: dict) -> None:
     print(f"{found['nodes']} nodes: " + ", ".join(f"{n} {kind}" for kind, n in found["became"].items() if n))
     print(f"{found['launches']} launches, for {found['heavy']} convolutions, products, poolings, normalisations, "
