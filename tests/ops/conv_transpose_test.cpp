@@ -312,7 +312,7 @@ TEST_F(conv_transpose_broken, broken_phases_are_caught) {
        phases, "exact"},
       {"the neighbour on the left is the other one", "SHIFT(s) < 0 ? from_left",
        "SHIFT(s) > 0 ? from_left", four, phases, "exact"},
-      {"no neighbour on the left", "(float4)(left, middle.xyz)", "(float4)(0.0f, middle.xyz)",
+      {"no neighbour on the left", "(float4)(left, middle.x,", "(float4)(0.0f, middle.x,",
        "conv_transpose c=5 h=3 w=16 k=6 r=4 stride=2 pad=1", phases, "exact"},
       {"what is outside counts", "(uint)column < (uint)w ? v : 0.0f", "v", loose, phases, "exact"},
       {"a row of x beyond the last", "(uint)iy >= (uint)h", "iy < 0", four, phases, "exact"},
