@@ -8,6 +8,8 @@
 #include <map>
 #include <sstream>
 
+#include "check/model_time.hpp"
+
 namespace clam::bench {
 namespace {
 
@@ -241,6 +243,30 @@ void Table::show_farthest() {
   }
 }
 
+/// Where the time of each model goes.
+void Table::show_models() {
+  if (selection_.once) return;
+  for (const Block& block : selection_.blocks) {
+    std::vector<NodeTime> nodes;
+    std::size_t left_out = 0;
+    for (const Line& line : block.lines) {
+      const Workload::Node* node = block.node(line);
+      const Result& result = results_[line.row];
+      if (!node || !node->folded_into.empty()) continue;
+      left_out += !result.valid();
+      if (!result.valid()) continue;
+      const Problem& problem = selection_.rows[line.row].problem;
+      nodes.push_back({node->name, problem.schema().name, std::max(1.0, double(node->calls)),
+                       result.us, floor_us(problem, peak_)});
+    }
+    if (nodes.size() < 2) continue;
+    const ModelTime time = model_time(std::move(nodes));
+    fmt::print(out_, "\n{}: {:.3f} ms{}\n{}\n", block.workload.name, time.us / 1000,
+               left_out ? fmt::format(", without {} nodes that were not measured", left_out) : "",
+               to_text(time));
+  }
+}
+
 void Table::foot() {
   for (; next_ < places_.size(); ++next_) show(places_[next_]);
   std::map<std::string, int> reasons;
@@ -263,6 +289,7 @@ void Table::foot() {
   for (const auto& [reason, count] : reasons) {
     fmt::print(out_, "skipped ({}): {}\n", count, reason);
   }
+  show_models();
   show_farthest();
   fmt::print(out_, "{} passed, {} failed, {} skipped\n", fine, failed, skipped);
 }

@@ -44,6 +44,7 @@ class Table {
   void show_invalid(const std::string& start, const Row& row, const Result& result);
   void show_head(const Block& block);
   void show_farthest();
+  void show_models();
   std::string figures_of(const Row& row, const Result& result) const;
   std::string of_peak_cell(const Row& row, const Result& result) const;
   std::string published_cell(const Block& block, const Line& line, const std::string& column) const;

@@ -295,6 +295,29 @@ TEST(report, counts_are_json_too) {
   EXPECT_EQ(summary.at("boards").at(0).at("invalid"), 2);
 }
 
+/// A node is counted once a call; one without a good row is left out and told.
+TEST(report, a_model_has_its_time_by_op_and_its_farthest_nodes) {
+  json results = json::parse(read_file(made_up("g1")));
+  json& nodes = results["clam"]["workloads"][0]["nodes"];
+  nodes.push_back({{"row", results["clam"]["rows"][4]["name"]}, {"name", "invalid"}, {"calls", 1}});
+  nodes.push_back(
+      {{"row", nodes[1]["row"]}, {"name", "inside"}, {"calls", 36}, {"folded_into", "dense_3"}});
+  const json data = json::parse(data_text(page_of_results(results)));
+  const json& model = data["boards"][0]["models"][0];
+  EXPECT_EQ(model["name"], "lightglue-192");
+  EXPECT_EQ(model["left_out"], 1);
+  EXPECT_DOUBLE_EQ(model["us"], 18 * 320.0 + 36 * 95.2);
+  EXPECT_EQ(model["ops"][0], (json{{"name", "dense"},
+                                   {"us", 5760.0},
+                                   {"nodes", 1},
+                                   {"floor_us", model["ops"][0]["floor_us"]}}));
+  ASSERT_EQ(model["farthest"].size(), 2u);
+  EXPECT_EQ(model["farthest"][0]["name"], "dense_3");
+  EXPECT_EQ(model["farthest"][0]["calls"], 18);
+  nodes.clear();
+  EXPECT_TRUE(json::parse(data_text(page_of_results(results)))["boards"][0]["models"].empty());
+}
+
 TEST(report, markdown_is_the_golden_one) {
   const std::string path = kSource + "/tests/cli/golden/report.md";
   const std::string text =

@@ -29,7 +29,8 @@ std::unique_ptr<Runtime> fresh_runtime(RuntimeOptions options = RuntimeOptions::
 std::uint64_t seed();
 
 /// The indices from 0 to count - 1 that this run holds: one of each five that follow one another,
-/// which the seed draws, and with CLAM_TEST_WEEKLY all of them.
+/// which the seed draws, on a second driver (CLAM_TEST_AGAIN) one of fifteen, and with
+/// CLAM_TEST_WEEKLY all of them.
 std::vector<std::size_t> indices_of_this_run(std::size_t count);
 
 /// Of the cases of an op, or of other things that a slow test goes through, those of these indices.

@@ -428,7 +428,6 @@ int write_models(Cli& cli, const MaliRequest& request) {
     const std::vector<MaliReport> reports = compile_all(cli, request, asked);
     lines.push_back(
         {asked.workload->name, ModelSums(reports[0].rows), measured_us(*asked.workload, measured)});
-    lines.back().predicted.worst.clear();  // they point into the report
   }
   write_file(request.models, page(models_table(lines)));
   cli.out.note(fmt::format("{} now has {} lines of models", request.models, lines.size()));

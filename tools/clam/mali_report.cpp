@@ -12,8 +12,6 @@ namespace {
 using nlohmann::json;
 using Status = mali::KernelCode::Status;
 
-constexpr std::size_t kWorst = 10;  ///< nodes named at the end of a workload
-
 /// What a listing counts.
 const char* unit(const Gpu& gpu) {
   if (gpu.family == Gpu::Family::midgard) return "bundles, units unknown";
@@ -87,28 +85,14 @@ std::string row_line(const MaliRow& row) {
       row.published.empty() ? "" : "  " + row.published);
 }
 
-double excess(const MaliRow* row) {
-  return row->asked->calls * (middle(row->time->us) - row->floor_us);
-}
-
 std::string sums_text(const ModelSums& sums, const Workload& workload) {
-  std::string text = fmt::format(
-      "\n{}: {:.2f} to {:.2f} ms predicted for {}; floor {:.2f} ms{}\n", workload.name,
-      sums.us.low / 1000, sums.us.high / 1000, mali::kPredictedFor, sums.floor_us / 1000,
-      sums.left_out ? fmt::format("; {} of {} nodes have no prediction", sums.left_out, sums.nodes)
-                    : "");
-  text += fmt::format("{:>12} {:>8} {:>6} {:>6}  {}\n", "at most ms", "floor ms", "share", "nodes",
-                      "by op");
-  for (const ModelSums::Op& op : sums.ops) {
-    text += fmt::format("{:>12.2f} {:>8.2f} {:>4.0f} % {:>6}  {}\n", op.us / 1000,
-                        op.floor_us / 1000, 100 * op.us / sums.us.high, op.nodes, op.name);
-  }
-  text += "farthest above the floor:\n";
-  for (const MaliRow* row : sums.worst) {
-    text += fmt::format("  {:>8.2f} ms  {} x {}\n", excess(row) / 1000, row->asked->calls,
-                        row->asked->node);
-  }
-  return text;
+  return fmt::format(
+             "\n{}: {:.2f} to {:.2f} ms predicted for {}; floor {:.2f} ms{}\n", workload.name,
+             sums.us.low / 1000, sums.us.high / 1000, mali::kPredictedFor, sums.floor_us / 1000,
+             sums.left_out
+                 ? fmt::format("; {} of {} nodes have no prediction", sums.left_out, sums.nodes)
+                 : "") +
+         to_text(sums.time);
 }
 
 // ---- JSON ----
@@ -197,9 +181,9 @@ json row_json(const MaliRow& row) {
   return result;
 }
 
-json ops_json(const ModelSums& sums) {
+json ops_json(const ModelTime& time) {
   json ops = json::array();
-  for (const ModelSums::Op& op : sums.ops) {
+  for (const ModelTime::Op& op : time.ops) {
     ops.push_back({{"op", op.name}, {"us", op.us}, {"floor_us", op.floor_us}, {"nodes", op.nodes}});
   }
   return ops;
@@ -208,26 +192,19 @@ json ops_json(const ModelSums& sums) {
 }  // namespace
 
 ModelSums::ModelSums(const std::vector<MaliRow>& rows) : nodes(rows.size()) {
+  std::vector<NodeTime> times;
   for (const MaliRow& row : rows) {
     if (!row.time) {
       ++left_out;
       continue;
     }
-    const double calls = row.asked->calls;
-    us += {calls * row.time->us.low, calls * row.time->us.high};
-    floor_us += calls * row.floor_us;
-    worst.push_back(&row);
-    const std::string& name = row.asked->problem.schema().name;
-    auto op = std::find_if(ops.begin(), ops.end(), [&](const Op& o) { return o.name == name; });
-    if (op == ops.end()) op = ops.insert(ops.end(), {name});
-    op->us += calls * row.time->us.high;
-    op->floor_us += calls * row.floor_us;
-    ++op->nodes;
+    const MaliProblem& asked = *row.asked;
+    us += {asked.calls * row.time->us.low, asked.calls * row.time->us.high};
+    floor_us += asked.calls * row.floor_us;
+    times.push_back(
+        {asked.node, asked.problem.schema().name, asked.calls, middle(row.time->us), row.floor_us});
   }
-  std::sort(ops.begin(), ops.end(), [](const Op& a, const Op& b) { return a.us > b.us; });
-  std::sort(worst.begin(), worst.end(),
-            [](const MaliRow* a, const MaliRow* b) { return excess(a) > excess(b); });
-  if (worst.size() > kWorst) worst.resize(kWorst);
+  time = model_time(std::move(times));
 }
 
 void print_kernels(Output& out, const MaliReport& report) {
@@ -285,11 +262,11 @@ json to_json(const MaliReport& report, const Workload* workload) {
                         {"predicted_for", mali::kPredictedFor},
                         {"floor_us", sums.floor_us},
                         {"nodes_left_out", sums.left_out},
-                        {"ops", ops_json(sums)},
+                        {"ops", ops_json(sums.time)},
                         {"farthest_above_floor", json::array()}};
-  for (const MaliRow* row : sums.worst) {
+  for (const NodeTime& node : sums.time.farthest) {
     result["workload"]["farthest_above_floor"].push_back(
-        {{"node", row->asked->node}, {"us", excess(row)}});
+        {{"node", node.node}, {"us", node.excess()}});
   }
   return result;
 }

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "check/model_time.hpp"
 #include "check/workload.hpp"
 #include "mali/compile.hpp"
 #include "mali/expectations.hpp"
@@ -60,14 +61,7 @@ struct ModelSums {
   mali::Interval us;  ///< predicted
   double floor_us = 0;
   std::size_t nodes = 0, left_out = 0;  ///< left out: nodes without a prediction
-  std::vector<const MaliRow*> worst;    ///< the farthest above their floor
-  struct Op {
-    std::string name;
-    double us = 0;  ///< the upper end of what is predicted
-    double floor_us = 0;
-    std::size_t nodes = 0;
-  };
-  std::vector<Op> ops;  ///< the one that takes most first
+  ModelTime time;                       ///< by the middles of what is predicted
 
   explicit ModelSums(const std::vector<MaliRow>& rows);
 };

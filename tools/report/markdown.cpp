@@ -175,6 +175,20 @@ std::string table_of(const std::vector<ReportBoard>& boards, const Cells& keys) 
   return lines.size() > 1 ? table(lines) + "\n" : "";
 }
 
+/// Where the time of a model goes, by op.
+std::string table_of(const ReportBoard::Model& model, const std::string& key) {
+  const auto ms = [](double us) { return fmt::format("{:.3f}", us / 1000); };
+  std::vector<Cells> lines = {
+      {key + code(clamped(model.name, kProblemWidth)), "nodes", "ms", "floor ms"}};
+  for (const ModelTime::Op& op : model.time.ops) {
+    lines.push_back(
+        {op.name, std::to_string(op.nodes), ms(op.us), model.time.floor_us ? ms(op.floor_us) : ""});
+  }
+  lines.push_back(
+      {"all", "", ms(model.time.us), model.time.floor_us ? ms(*model.time.floor_us) : ""});
+  return table(lines) + "\n";
+}
+
 /// The wrong rows, the marked ones and those that did not run, with what was said of them.
 std::string remarks(const ReportBoard& board, const std::string& key) {
   const std::string on = key.empty() ? "" : " on " + key;
@@ -211,6 +225,10 @@ std::string to_markdown(const std::vector<ReportBoard>& boards) {
   for (std::size_t i = 0; i < boards.size(); ++i) text += head(boards[i], keys[i]);
   text += counts_text(boards) + "\n\n";
   text += boards.size() == 1 ? table_of(boards[0]) : table_of(boards, keys);
+  for (std::size_t i = 0; i < boards.size(); ++i) {
+    const std::string key = keys[i].empty() ? "" : keys[i] + " ";
+    for (const ReportBoard::Model& model : boards[i].models) text += table_of(model, key);
+  }
   for (std::size_t i = 0; i < boards.size(); ++i) text += remarks(boards[i], keys[i]);
   return text;
 }

@@ -87,17 +87,39 @@ json to_json(const ReportRow& row) {
   return value;
 }
 
+json to_json(const ReportBoard::Model& model) {
+  json value = {{"name", model.name},
+                {"left_out", model.left_out},
+                {"us", model.time.us},
+                {"ops", json::array()},
+                {"farthest", json::array()}};
+  if (model.time.floor_us) value["floor_us"] = *model.time.floor_us;
+  for (const ModelTime::Op& op : model.time.ops) {
+    value["ops"].push_back({{"name", op.name}, {"us", op.us}, {"nodes", op.nodes}});
+    if (model.time.floor_us) value["ops"].back()["floor_us"] = op.floor_us;
+  }
+  for (const NodeTime& node : model.time.farthest) {
+    value["farthest"].push_back({{"name", node.node},
+                                 {"op", node.op},
+                                 {"calls", node.calls},
+                                 {"us", node.calls * node.us}});
+    if (node.floor_us) value["farthest"].back()["floor_us"] = node.calls * *node.floor_us;
+  }
+  return value;
+}
+
 json to_json(const ReportBoard& board) {
-  json value = {{"label", board.label},         {"name", board.name},
-                {"path", board.path},           {"date", board.date},
-                {"warnings", board.warnings},   {"peaks", board.peaks},
-                {"peak_rows", board.peak_rows}, {"refused", board.refused},
-                {"facts", json::array()},       {"rows", json::array()}};
+  json value = {
+      {"label", board.label},         {"name", board.name},         {"path", board.path},
+      {"date", board.date},           {"warnings", board.warnings}, {"peaks", board.peaks},
+      {"peak_rows", board.peak_rows}, {"refused", board.refused},   {"facts", json::array()},
+      {"rows", json::array()},        {"models", json::array()}};
   for (const ReportBoard::Facts& facts : board.facts) {
     value["facts"].push_back(
         {{"title", facts.title}, {"lines", facts.lines}, {"instead", facts.instead}});
   }
   for (const ReportRow& row : board.rows) value["rows"].push_back(to_json(row));
+  for (const ReportBoard::Model& model : board.models) value["models"].push_back(to_json(model));
   return value;
 }
 

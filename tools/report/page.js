@@ -246,6 +246,48 @@ function showSideBySide() {
       "Boards side by side", sortableTable(columns, [...lines.values()], () => "").table));
 }
 
+// ---- models
+
+const milliseconds = (us) => has(us) ? (us / 1000).toFixed(us < 1e5 ? 3 : 1) : "";
+
+/// A share as a bar with its figure.
+function shareCell(part, whole) {
+  return [make("span", {class: "bar", style: "width: " + (6 * part / whole).toFixed(2) + "em"}),
+          (100 * part / whole).toFixed(0) + " %"];
+}
+
+function modelColumns(first, more, whole) {
+  return [
+    {title: first, words: true, head: true, value: (line) => line.name, cell: (line) => [line.name]}, ...more,
+    {title: "ms", value: (line) => line.us, cell: (line) => milliseconds(line.us)},
+    {title: "share", value: (line) => line.us, cell: (line) => shareCell(line.us, whole), class: "share"},
+    {title: "floor ms", value: (line) => line.floor_us, cell: (line) => milliseconds(line.floor_us)}
+  ];
+}
+
+/// By op, and the nodes farthest above their floor, side by side where there is room.
+function modelCard(board, model) {
+  const number = (title, key) => ({title, value: (line) => line[key], cell: (line) => String(line[key])});
+  const op = {title: "op", words: true, value: (line) => line.op, cell: (line) => line.op};
+  const ops = modelColumns("op", [number("nodes", "nodes")], model.us);
+  const nodes = modelColumns("node", [op, number("calls", "calls")], model.us);
+  const title = model.name + (several ? " on " + board.label : "");
+  const kind = has(model.floor_us) ? "farthest above their floor" : "that take most";
+  const table = (name, columns, lines) => make(
+      "div", {}, make("h4", {}, name), scrolling(title + ", " + name, sortableTable(columns, lines, () => "").table));
+  return make("article", {class: "board"},
+              make("h3", {}, title + ": " + milliseconds(model.us) + " ms" +
+                   (model.left_out > 0 ? ", without " + count(model.left_out, "node") + " not measured" : "")),
+              make("div", {class: "models"}, table("By op", ops, model.ops),
+                   table("The nodes " + kind, nodes, model.farthest)));
+}
+
+function showModels() {
+  const cards = boards.flatMap((board) => board.models.map((model) => modelCard(board, model)));
+  byId("models").hidden = cards.length === 0;
+  byId("models").append(...cards);
+}
+
 // ---- filters
 
 const workloadsOf = (row) => (row.nodes || []).map((node) => node.split(": ")[0]);
@@ -576,6 +618,7 @@ function showCharts() {
 
 showHead();
 showBoards();
+showModels();
 if (several) showSideBySide();
 showRows();
 showCharts();

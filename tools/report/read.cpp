@@ -116,6 +116,27 @@ std::multimap<std::string, std::string> nodes_of(const Part& own) {
   return nodes;
 }
 
+/// Its nodes with the times of their rows. A node whose kernel does another's work too is that one.
+ReportBoard::Model model_of(const Part& workload, const std::vector<ReportRow>& rows) {
+  ReportBoard::Model model{workload.text("name"), {}, 0};
+  std::vector<NodeTime> nodes;
+  for (const Part& node : workload.objects("nodes")) {
+    if (!node.text("folded_into").empty() || node.text("name").empty()) continue;
+    const std::string name = node.text("row");
+    const auto row = std::find_if(rows.begin(), rows.end(),
+                                  [&](const ReportRow& each) { return each.name == name; });
+    if (row == rows.end() || row->status != ReportRow::Status::ok || !row->us) {
+      ++model.left_out;
+      continue;
+    }
+    NodeTime time{node.text("name"), row->op, node.figure("calls").value_or(1), *row->us, {}};
+    if (row->of_peak) time.floor_us = *row->of_peak * *row->us;
+    nodes.push_back(std::move(time));
+  }
+  model.time = model_time(std::move(nodes));
+  return model;
+}
+
 /// What the page shows of it, and nothing else.
 json peak_row(const Part& part) {
   json row = {{"name", part.text("name")}, {"dtype", part.text("dtype")}};
@@ -248,6 +269,10 @@ ReportBoard read_results(const std::string& path) {
     for (auto node = first; node != last; ++node) board.rows.back().nodes.push_back(node->second);
   }
   if (board.rows.empty()) throw BadArgument(path + " has no rows: nothing was measured");
+  for (const Part& workload : own.objects("workloads")) {
+    board.models.push_back(model_of(workload, board.rows));
+    if (board.models.back().time.farthest.size() < 2) board.models.pop_back();
+  }
   return board;
 }
 

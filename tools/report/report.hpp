@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "check/model_time.hpp"
+
 namespace clam {
 
 /// A row of a results file. A figure that the file lacks was not measured.
@@ -47,6 +49,13 @@ struct ReportBoard {
   nlohmann::json peak_rows;           ///< what was measured for them, by width and size
   std::vector<std::string> refused;   ///< a sentence for each peak that could not be measured
   std::vector<ReportRow> rows;
+  /// A model of two nodes or more that were measured, and how many were not.
+  struct Model {
+    std::string name;
+    ModelTime time;
+    std::size_t left_out = 0;
+  };
+  std::vector<Model> models;
 
   std::size_t count(ReportRow::Status status) const;
 };
