@@ -248,20 +248,21 @@ function showSideBySide() {
 
 // ---- models
 
-const milliseconds = (us) => has(us) ? (us / 1000).toFixed(us < 1e5 ? 3 : 1) : "";
+/// Figures of one model have the same digits after the point.
+const milliseconds = (us, whole) => has(us) ? (us / 1000).toFixed(whole < 1e4 ? 3 : 2) : "";
 
 /// A share as a bar with its figure.
 function shareCell(part, whole) {
-  return [make("span", {class: "bar", style: "width: " + (6 * part / whole).toFixed(2) + "em"}),
+  return [make("span", {class: "bar", style: "width: " + (3 * part / whole).toFixed(2) + "em"}),
           (100 * part / whole).toFixed(0) + " %"];
 }
 
 function modelColumns(first, more, whole) {
   return [
     {title: first, words: true, head: true, value: (line) => line.name, cell: (line) => [line.name]}, ...more,
-    {title: "ms", value: (line) => line.us, cell: (line) => milliseconds(line.us)},
+    {title: "ms", value: (line) => line.us, cell: (line) => milliseconds(line.us, whole)},
     {title: "share", value: (line) => line.us, cell: (line) => shareCell(line.us, whole), class: "share"},
-    {title: "floor ms", value: (line) => line.floor_us, cell: (line) => milliseconds(line.floor_us)}
+    {title: "floor ms", value: (line) => line.floor_us, cell: (line) => milliseconds(line.floor_us, whole)}
   ];
 }
 
@@ -276,7 +277,7 @@ function modelCard(board, model) {
   const table = (name, columns, lines) => make(
       "div", {}, make("h4", {}, name), scrolling(title + ", " + name, sortableTable(columns, lines, () => "").table));
   return make("article", {class: "board"},
-              make("h3", {}, title + ": " + milliseconds(model.us) + " ms" +
+              make("h3", {}, title + ": " + milliseconds(model.us, model.us) + " ms" +
                    (model.left_out > 0 ? ", without " + count(model.left_out, "node") + " not measured" : "")),
               make("div", {class: "models"}, table("By op", ops, model.ops),
                    table("The nodes " + kind, nodes, model.farthest)));
