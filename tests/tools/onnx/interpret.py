@@ -380,6 +380,10 @@ class Workload:
         assert math.prod(shape) == values.size, f"{node['problem']} makes {values.shape}, {name} is {shape}"
         self.values[name] = np.ascontiguousarray(values).reshape(shape)
 
+    def largest(self) -> float:
+        """Of all recorded numbers."""
+        return max(float(np.abs(self.load(name, "recorded")).max()) for name, e in self.entries.items() if "recorded" in e)
+
     def worst(self) -> tuple[float, str, int]:
         """The largest rms error over its bound of 1e-4 of the tensor's rms and 1e-6; where; of how many tensors."""
         worst, where, count = 0.0, "", 0

@@ -18,6 +18,7 @@ ON_DEVICE = ("light_squeezenet.onnx", "ch_ppocr_mobile_v2.0_cls_infer.onnx")
 # In f16, of each tensor's rms. Stated before any run: each layer rounds by 2^-11, and such errors add up like the root
 # of their number. 0.02 is four times what 100 layers make; learnt weights and their batch norms get more.
 HALF, HALF_LEARNT = 0.02, 0.05
+HALF_MOST = 65504 / 2  # seeded weights have no batch norms that keep values small
 MORE = 1.1  # launches for each convolution, product, pooling, normalisation, softmax and resize
 
 
@@ -31,7 +32,9 @@ class Networks(Case):
         name = os.path.basename(path)
         if CLAM and (WEEKLY or FULL and name in ON_DEVICE):
             self.on_device()
-            if WEEKLY:
+            if WEEKLY and w.largest() > HALF_MOST:
+                print(f"note     {name}: no f16, its values grow to {w.largest():.0f}", flush=True)
+            elif WEEKLY:
                 share = HALF if name.startswith("light_") else HALF_LEARNT
                 self.on_device("llvmpipe", "--dtype", "f16", "--recorded-rms", str(share))
 
