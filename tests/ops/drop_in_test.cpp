@@ -93,6 +93,7 @@ TEST_F(drop_in, a_wrong_result_of_any_op_is_seen) {
       {"match_assignment", "match_assignment.cl", "best[row] == column", "row == column",
        "of match_assignment"},
       {"ssd_decode", "ssd_decode.cl", "* size * 0.5f", "* size", "data of ssd_decode"},
+      {"yolo_decode", "yolo_decode.cl", "x - half_w", "x", "data of yolo_decode"},
       {"multibox_transform_loc", "multibox_transform_loc.cl", "(float)(found - 1)", "(float)found",
        "out of multibox_transform_loc"},
       {"multibox_prior", "multibox_prior.cl", "sqrt(ratio)", "ratio", "anchors of multibox_prior"},

@@ -205,6 +205,13 @@ def ssd_decode(p, cls, box, anchors):
     box = np.broadcast_to(box[:, None], (*score.shape, 4))
     return {"data": np.concatenate([label, box], -1).reshape(len(cls), -1, 6)}
 
+def yolo_decode(p, src):
+    src = src if p.get("form") == "v5" else src.swapaxes(1, 2)
+    score = src[..., 5:] if p.get("form") == "v5" else src[..., 4:]
+    best = score.max(-1) * (src[..., 4] if p.get("form") == "v5" else 1)
+    label = np.stack([score.argmax(-1), best], -1)
+    return {"data": np.concatenate([label, to_corners(src[..., :4])], -1)}
+
 def multibox_transform_loc(p, cls_prob, loc, anchors):
     low, high = anchors[..., :2], anchors[..., 2:]
     box = decode_box(p, loc.reshape(len(loc), -1, 4), (low + high) / 2, high - low)
