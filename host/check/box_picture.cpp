@@ -87,7 +87,26 @@ class View {
  public:
   /// Suspects do not count, where there are others: one of them can be so far off that nothing else
   /// would be seen.
-  explicit View(const std::vector<PictureBox>& boxes, double top) : top_(top) {
+  View(const std::vector<PictureBox>& boxes, double top, const std::optional<PictureFile>& behind)
+      : top_(top) {
+    if (behind) {
+      right = behind->width;
+      lower = behind->height;
+    } else {
+      take_extents(boxes);
+    }
+    place();
+  }
+
+  double x(double value) const { return bounded(x_ + scale_ * value); }
+  double y(double value) const { return bounded(y_ + scale_ * value); }
+  double top() const { return top_; }
+  double height() const { return height_; }
+
+  double left = 0, right = 1, upper = 0, lower = 1;  ///< the boxes' extents, or the picture's
+
+ private:
+  void take_extents(const std::vector<PictureBox>& boxes) {
     const bool only_suspects = std::all_of(boxes.begin(), boxes.end(), [](const PictureBox& box) {
       return box.mark == Mark::suspect;
     });
@@ -102,6 +121,9 @@ class View {
       lower = any ? std::max(lower, y1) : y1;
       any = true;
     }
+  }
+
+  void place() {
     const double least = 1e-6 * std::max({1.0, std::fabs(left), std::fabs(upper)});
     const double w = std::max(right - left, least), h = std::max(lower - upper, least);
     const double inside = (kWidth - 2 * kMargin) / (1 + 2 * kRim);
@@ -109,17 +131,9 @@ class View {
     scale_ = std::min(inside / w, height_ / h);
     height_ *= 1 + 2 * kRim;
     x_ = kWidth / 2 - scale_ * (left + right) / 2;
-    y_ = top + height_ / 2 - scale_ * (upper + lower) / 2;
+    y_ = top_ + height_ / 2 - scale_ * (upper + lower) / 2;
   }
 
-  double x(double value) const { return bounded(x_ + scale_ * value); }
-  double y(double value) const { return bounded(y_ + scale_ * value); }
-  double top() const { return top_; }
-  double height() const { return height_; }
-
-  double left = 0, right = 1, upper = 0, lower = 1;  ///< the boxes' extents
-
- private:
   /// Viewers give up on huge numbers; what is so far outside is cut off anyway.
   static double bounded(double value) { return std::clamp(value, -1e5, 1e5); }
 
@@ -265,15 +279,53 @@ std::string axes(const View& view) {
          y_end(view.lower);
 }
 
+/// The file itself, over the whole view. Its orientation tag, if it has one, is not followed: the
+/// boxes are of its pixels as they are stored.
+std::string image(const View& view, const PictureFile& file) {
+  return fmt::format(
+      "<image x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" "
+      "preserveAspectRatio=\"none\" style=\"image-orientation:none\" "
+      "href=\"data:{};base64,{}\"/>\n",
+      view.x(0), view.y(0), view.x(view.right) - view.x(0), view.y(view.lower) - view.y(0),
+      file.type, to_base64(file.bytes));
+}
+
+/// There are boxes, and all are parts of a picture rather than pixels.
+bool are_relative(const std::vector<PictureBox>& boxes) {
+  const auto is_part = [](double value) { return value >= -0.5 && value <= 1.5; };
+  return !boxes.empty() && std::all_of(boxes.begin(), boxes.end(), [&](const PictureBox& drawn) {
+    const Box& box = drawn.box;
+    return !box.is_finite() ||
+           (is_part(box.x0) && is_part(box.y0) && is_part(box.x1) && is_part(box.y1));
+  });
+}
+
+/// The boxes in pixels of the picture behind them, and a note of how they were taken.
+BoxPicture in_pixels(BoxPicture picture) {
+  const PictureFile& behind = *picture.behind;
+  const std::string size = fmt::format("{} x {}", behind.width, behind.height);
+  if (!are_relative(picture.boxes)) {
+    picture.notes.push_back("boxes in pixels of a picture of " + size);
+    return picture;
+  }
+  picture.notes.push_back("boxes of 0 to 1, in parts of a picture of " + size);
+  for (PictureBox& drawn : picture.boxes) {
+    for (double* x : {&drawn.box.x0, &drawn.box.x1}) *x *= behind.width;
+    for (double* y : {&drawn.box.y0, &drawn.box.y1}) *y *= behind.height;
+  }
+  return picture;
+}
+
 }  // namespace
 
-std::string to_svg(const BoxPicture& picture) {
+std::string to_svg(const BoxPicture& given) {
+  const BoxPicture picture = given.behind ? in_pixels(given) : given;
   const std::vector<PictureBox> drawn = chosen(picture.boxes);
   const Totals totals(picture.boxes);
   double y = kMargin + 4;
   const std::string title = text(kMargin, y, picture.title, "class=\"title\"");
   const Legend under = legend(picture, totals, drawn.size(), y + kLine + 2);
-  const View view(drawn, under.y() - 4);
+  const View view(drawn, under.y() - 4, picture.behind);
   const double height = view.top() + view.height() + kMargin;
   const std::string place =
       fmt::format("x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"", kMargin,
@@ -287,6 +339,7 @@ std::string to_svg(const BoxPicture& picture) {
   svg += "<rect width=\"100%\" height=\"100%\" style=\"fill:#ffffff\"/>\n" + title + under.svg();
   svg += fmt::format("<rect class=\"frame\" {}/>\n<g clip-path=\"url(#field)\"{}>\n", place,
                      drawn.size() > kCrowd ? " class=\"crowd\"" : "");
+  if (picture.behind) svg += image(view, *picture.behind);
   for (auto box = drawn.rbegin(); box != drawn.rend(); ++box) svg += rectangle(view, *box);
   std::string labels;  // over all boxes, the best one on top
   std::size_t labelled = 0;

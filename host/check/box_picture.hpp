@@ -2,10 +2,12 @@
 // box_picture.hpp - boxes as an SVG picture, for people.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "box_rows.hpp"
+#include "picture_file.hpp"
 
 namespace clam {
 
@@ -28,6 +30,9 @@ struct BoxPicture {
   bool has_classes = true;
   std::vector<PictureBox> boxes;        ///< in any order
   std::vector<std::string> notes = {};  ///< further lines of the legend
+  /// Drawn behind the boxes, which lie in its pixels. Boxes whose finite coordinates are all within
+  /// -0.5 to 1.5 are taken as parts of its width and height.
+  std::optional<PictureFile> behind = {};
 };
 
 /// At most so many boxes are drawn, suspects first, then kept and suppressed ones by score.

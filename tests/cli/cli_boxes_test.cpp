@@ -160,10 +160,133 @@ TEST(cli, run_draws_kept_and_suppressed_boxes) {
   EXPECT_EQ(drawn(folder, "nms n=6 dtype=f32 max_output_size=1", {data, counts}), Pair(1, 4));
 }
 
+// ---- run --picture ----
+
+std::string big_endian(std::uint32_t value, int bytes) {
+  std::string text;
+  while (bytes-- > 0) text += static_cast<char>(value >> 8 * bytes & 255);
+  return text;
+}
+
+std::string chunk(const std::string& type, const std::string& data) {
+  return big_endian(static_cast<std::uint32_t>(data.size()), 4) + type + data + "sums";
+}
+
+/// What clam reads of a PNG; its pixels are none.
+std::string png(std::uint32_t width, std::uint32_t height) {
+  const std::string header = big_endian(width, 4) + big_endian(height, 4) + std::string(5, '\0');
+  return "\x89PNG\r\n\x1a\n" + chunk("IHDR", header) + chunk("IDAT", "pixels") + chunk("IEND", "");
+}
+
+/// A JPEG with a segment that holds another one's end, as a thumbnail does, before its header.
+std::string jpeg(std::uint32_t width, std::uint32_t height) {
+  const std::string thumbnail = "\xff\xc0 small \xff\xd9";
+  return "\xff\xd8\xff\xe1" + big_endian(static_cast<std::uint32_t>(thumbnail.size()) + 2, 2) +
+         thumbnail + "\xff\xff\xc2" + big_endian(11, 2) + "\x08" + big_endian(height, 2) +
+         big_endian(width, 2) + "\x01\x01\x11" + "\xff\xdapixels\xff\xd9";
+}
+
+/// The picture of a run of get_valid_counts over `detections`, or over parts of 1000 pixels.
+std::string behind(const TemporaryFolder& folder, const std::string& bytes, bool relative) {
+  HostTensor data = detections();
+  for (std::int64_t i = 0; relative && i < data.size(); ++i) {
+    if (i % 6 >= 2) data.set(i, data.get(i) / 1000);
+  }
+  write_npy(folder.file("d.npy"), data);
+  write_file(folder.file("p"), bytes);
+  const Finished finished =
+      run_clam({"run", "get_valid_counts n=6 dtype=f32", "--in", "data=" + folder.file("d.npy"),
+                "--svg", folder.file("o.svg"), "--picture", folder.file("p")});
+  EXPECT_EQ(finished.code, 0) << finished.err;
+  const std::string svg = read_file(folder.file("o.svg"));
+  EXPECT_EQ(xml_fault(svg), "");
+  return svg;
+}
+
+/// The first number that is written behind `name` in the first tag that begins with `tag`.
+double number_of(const std::string& svg, const std::string& tag, const std::string& name) {
+  const std::size_t at = svg.find(" " + name + "=\"", svg.find(tag));
+  return at == svg.npos ? -1 : std::stod(svg.substr(at + name.size() + 3));
+}
+
+TEST(cli, run_draws_a_picture_behind_boxes) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  for (const bool is_png : {true, false}) {
+    const std::string bytes = is_png ? png(1000, 500) : jpeg(1000, 500);
+    const std::string pixels = behind(folder, bytes, false);
+    EXPECT_EQ(count_of(pixels, is_png ? "data:image/png;base64,iVBORw0KGgo"
+                                      : "data:image/jpeg;base64,/9j/4"),
+              1u);
+    EXPECT_EQ(count_of(pixels, "boxes in pixels of a picture of 1000 x 500"), 1u);
+    EXPECT_LT(pixels.find("<image"), pixels.find("<rect class=\"kept\""));
+    // The last box that is written is the best one: 10 to 110 of 1000 pixels, 10 to 90 of 500.
+    const std::size_t last = pixels.rfind("<rect class=\"kept\"");
+    const std::string best = pixels.substr(last);
+    const double width = number_of(pixels, "<image", "width"),
+                 height = number_of(pixels, "<image", "height");
+    EXPECT_NEAR(width, 2 * height, 0.02);
+    EXPECT_NEAR(number_of(best, "<rect", "width"), 0.1 * width, 0.02);
+    EXPECT_NEAR(number_of(best, "<rect", "height"), 0.16 * height, 0.02);
+    EXPECT_NEAR(number_of(best, "<rect", "x"), number_of(pixels, "<image", "x") + 0.01 * width,
+                0.02);
+    // Parts of 1000 in both directions are half as high in this picture.
+    const std::string parts = behind(folder, bytes, true);
+    EXPECT_EQ(count_of(parts, "boxes of 0 to 1, in parts of a picture of 1000 x 500"), 1u);
+    const std::string same = parts.substr(parts.rfind("<rect class=\"kept\""));
+    EXPECT_NEAR(number_of(same, "<rect", "width"), 0.1 * width, 0.02);
+    EXPECT_NEAR(number_of(same, "<rect", "height"), 0.08 * height, 0.02);
+  }
+}
+
+TEST(cli, run_draws_decoded_boxes_over_a_score) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  HostTensor src(Dtype::f32, {1, 6, 3});
+  const double values[] = {50, 100, 200, 50, 60, 70, 20, 20,  20,
+                           10, 10,  10,  .9, .2, .3, .1, .25, 0};
+  for (int i = 0; i < 18; ++i) src.set(i, values[i]);
+  write_npy(folder.file("s.npy"), src);
+  const auto boxes =
+      drawn(folder, "yolo_decode n=3 classes=2 dtype=f32", {"src=" + folder.file("s.npy")});
+  EXPECT_EQ(boxes.first, 2u);
+  EXPECT_EQ(boxes.second, 0u);
+}
+
+TEST(cli, run_refuses_what_is_no_picture) {
+  const TemporaryFolder folder;
+  const auto expect = [&](const std::string& bytes, const std::string& words) {
+    write_file(folder.file("p"), bytes);
+    expect_refusal(run_clam({"run", kCounts, "--fill", "mixed", "--svg", folder.file("o.svg"),
+                             "--picture", folder.file("p")}),
+                   2, words);
+  };
+  expect("", "it is no PNG and no JPEG");
+  expect("GIF89a", "it is no PNG and no JPEG");
+  const std::string p = png(1000, 500), j = jpeg(1000, 500);
+  for (const std::size_t size : {9u, 20u, 30u, 45u}) expect(p.substr(0, size), "it is cut off");
+  expect(p.substr(0, p.size() - 1), "it is cut off");
+  for (const std::size_t size : {2u, 5u, 12u, 25u}) expect(j.substr(0, size), "it is cut off");
+  expect(j.substr(0, j.size() - 1), "it is cut off");
+  expect("\xff\xd8pixels", "its markers are damaged");
+  expect("\xff\xd8\xff\xda", "it has no frame header");
+  expect(png(0, 5), "its size is 0 x 5, needs 1 to 65535");
+  expect(png(5, 4000000000u), "its size is 5 x 4000000000, needs 1 to 65535");
+  expect(jpeg(5, 0), "its size is 5 x 0, needs 1 to 65535");
+  std::string damaged = p;
+  damaged[12] = 'X';
+  expect(damaged, "its IHDR is damaged");
+  expect_refusal(run_clam({"run", kCounts, "--fill", "mixed", "--svg", folder.file("o.svg"),
+                           "--picture", folder.file("none.png")}),
+                 2, "No such file");
+  expect_refusal(run_clam({"run", kCounts, "--fill", "mixed", "--picture", folder.file("p")}), 2,
+                 "--picture is drawn by --svg FILE, which is missing");
+}
+
 TEST(cli, run_draws_only_boxes) {
   expect_refusal(
       run_clam({"run", "dense m=2 n=2 k=2 dtype=f32", "--fill", "exact", "--svg", "x.svg"}), 2,
-      "--svg draws boxes, of get_valid_counts and nms; dense has none");
+      "--svg draws boxes, of get_valid_counts, nms and yolo_decode; dense has none");
   const TemporaryFolder folder;
   write_npy(folder.file("d.npy"), HostTensor(Dtype::f32, {1, 5, 5}));
   expect_refusal(run_clam({"run", "get_valid_counts n=5 e=5 dtype=f32", "--in",

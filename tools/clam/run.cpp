@@ -44,6 +44,7 @@ int coord_start_beside(const Problem& p) {
 }
 
 BoxFormat box_format(const Problem& p) {
+  if (p.schema().name == "yolo_decode") return {};
   const bool is_nms = p.schema().name == "nms";
   return {p.integer("id_index"), p.integer("score_index"),
           is_nms ? p.integer("coord_start") : coord_start_beside(p)};
@@ -110,24 +111,34 @@ void add_nms(const RunJob& job, const Tensors& outputs, const BoxRows& data, Box
 /// coordinates.
 void require_boxes(const RunJob& job) {
   const std::string op = job.problem ? job.problem->schema().name : "a foreign plan";
-  if (op != "get_valid_counts" && op != "nms") {
-    throw BadArgument(
-        fmt::format("--svg draws boxes, of get_valid_counts and nms; {} has none", op));
+  if (op != "get_valid_counts" && op != "nms" && op != "yolo_decode") {
+    throw BadArgument(fmt::format(
+        "--svg draws boxes, of get_valid_counts, nms and yolo_decode; {} has none", op));
   }
   box_format(*job.problem);
 }
 
+constexpr double kLeastScore = 0.25;  ///< of a decoded box that is drawn
+
 /// The boxes of the first batch item. get_valid_counts: the valid rows. nms: the rows that the
 /// device kept, and the other valid ones, suppressed; rows past the count are not drawn.
+/// yolo_decode: those over a score.
 BoxPicture run_picture(const RunJob& job, const Tensors& outputs) {
   const Problem& p = *job.problem;
-  const BoxRows data("data", job.inputs.at("data"), box_format(p));
+  const bool is_decoded = p.schema().name == "yolo_decode";
+  const BoxRows data("data", (is_decoded ? outputs : job.inputs).at("data"), box_format(p));
   BoxPicture picture;
   picture.title = p.text();
   picture.has_classes = data.format().id_index >= 0;
   if (data.batch() > 1) picture.notes.push_back(fmt::format("batch item 0 of {}", data.batch()));
   if (p.schema().name == "nms") {
     add_nms(job, outputs, data, picture);
+  } else if (is_decoded) {
+    picture.kept = fmt::format("with a score over {}", kLeastScore);
+    for (std::int64_t row = 0; row < data.n(); ++row) {
+      if (!(data.box(row).score > kLeastScore)) continue;
+      picture.boxes.push_back({data.box(row), Mark::kept, row});
+    }
   } else {
     picture.kept = "valid";
     const BoxRows out("out", outputs.at("out"), data.format());
@@ -237,10 +248,20 @@ int run(Cli& cli, const RunRequest& request) {
     require_boxes(job);
     require_writable(request.svg);
   }
+  std::optional<PictureFile> behind;
+  if (!request.picture.empty()) {
+    if (request.svg.empty())
+      throw BadArgument("--picture is drawn by --svg FILE, which is missing");
+    behind = read_picture(request.picture);
+  }
   Session session(cli);
   const Outcome outcome = execute(session, request, job);
   for (const auto& [tensor, file] : job.out_files) write_npy(file, outcome.outputs.at(tensor));
-  if (!request.svg.empty()) write_file(request.svg, to_svg(run_picture(job, outcome.outputs)));
+  if (!request.svg.empty()) {
+    BoxPicture picture = run_picture(job, outcome.outputs);
+    picture.behind = std::move(behind);
+    write_file(request.svg, to_svg(picture));
+  }
   if (!cli.out.quiet()) print(cli.out, session, job, outcome);
   cli.out.json(report(session, job, outcome));
   if (outcome.trespass) cli.out.error(*outcome.trespass);
@@ -267,7 +288,9 @@ void add_run(CLI::App& app, Cli& cli) {
       ->check(CLI::NonNegativeNumber);
   sub->add_option("--variant", request->variant, "run this variant, not the preferred one");
   sub->add_option("--svg", request->svg,
-                  "draw the kept and the suppressed boxes of get_valid_counts or nms to this file");
+                  "draw the boxes of get_valid_counts, nms or yolo_decode to this file");
+  sub->add_option("--picture", request->picture,
+                  "with --svg: draw this PNG or JPEG, of the model's input size, behind the boxes");
   sub->add_flag("--check", request->check, "compare the outputs with the reference");
   on_run(sub, cli, request, run);
 }

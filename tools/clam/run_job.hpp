@@ -15,7 +15,7 @@ namespace clam::cli {
 
 struct RunRequest {
   std::vector<std::string> words;
-  std::string plan_file, variant, fill, svg;
+  std::string plan_file, variant, fill, svg, picture;
   std::string workload, dtype;       ///< a graph, in its place
   std::vector<std::string> in, out;  ///< "NAME=FILE.npy"
   std::uint64_t seed = 1;
