@@ -41,7 +41,7 @@ std::string models_table(const std::vector<ModelLine>& lines) {
     const ModelSums& sums = line.predicted;
     table += fmt::format(
         "| {} | {} | {} to {}{} | {} |", line.name, sums.nodes, ms(sums.us.low), ms(sums.us.high),
-        sums.left_out ? fmt::format(", without {} nodes", sums.left_out) : "", ms(sums.floor_us));
+        sums.left_out ? fmt::format(", without {} nodes", sums.left_out) : "", ms(sums.floor_us()));
     if (measured) table += line.measured_us ? fmt::format(" {} |", ms(*line.measured_us)) : " - |";
     table += "\n";
   }

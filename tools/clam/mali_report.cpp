@@ -88,7 +88,7 @@ std::string row_line(const MaliRow& row) {
 std::string sums_text(const ModelSums& sums, const Workload& workload) {
   return fmt::format(
              "\n{}: {:.2f} to {:.2f} ms predicted for {}; floor {:.2f} ms{}\n", workload.name,
-             sums.us.low / 1000, sums.us.high / 1000, mali::kPredictedFor, sums.floor_us / 1000,
+             sums.us.low / 1000, sums.us.high / 1000, mali::kPredictedFor, sums.floor_us() / 1000,
              sums.left_out
                  ? fmt::format("; {} of {} nodes have no prediction", sums.left_out, sums.nodes)
                  : "") +
@@ -200,7 +200,6 @@ ModelSums::ModelSums(const std::vector<MaliRow>& rows) : nodes(rows.size()) {
     }
     const MaliProblem& asked = *row.asked;
     us += {asked.calls * row.time->us.low, asked.calls * row.time->us.high};
-    floor_us += asked.calls * row.floor_us;
     times.push_back(
         {asked.node, asked.problem.schema().name, asked.calls, middle(row.time->us), row.floor_us});
   }
@@ -238,7 +237,7 @@ void print_gpus(Output& out, const std::vector<MaliReport>& reports, const Workl
     const ModelSums sums(report.rows);
     out.text(fmt::format("{:<8} {:>20} {:>10.2f} {:>8.2f}{}\n", report.gpu->key,
                          fmt::format("{:.2f} to {:.2f}", sums.us.low / 1000, sums.us.high / 1000),
-                         sums.floor_us / 1000, sums.us.high / sums.floor_us,
+                         sums.floor_us() / 1000, sums.us.high / sums.floor_us(),
                          sums.left_out ? fmt::format(", without {} nodes", sums.left_out) : ""));
   }
 }
@@ -260,7 +259,7 @@ json to_json(const MaliReport& report, const Workload* workload) {
   result["workload"] = {{"name", workload->name},
                         {"predicted_us", interval_json(sums.us)},
                         {"predicted_for", mali::kPredictedFor},
-                        {"floor_us", sums.floor_us},
+                        {"floor_us", sums.floor_us()},
                         {"nodes_left_out", sums.left_out},
                         {"ops", ops_json(sums.time)},
                         {"farthest_above_floor", json::array()}};

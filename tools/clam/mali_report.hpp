@@ -58,12 +58,12 @@ struct MaliReport {
 
 /// The sums of a model's nodes, each as often as one run has it.
 struct ModelSums {
-  mali::Interval us;  ///< predicted
-  double floor_us = 0;
+  mali::Interval us;                    ///< predicted
   std::size_t nodes = 0, left_out = 0;  ///< left out: nodes without a prediction
   ModelTime time;                       ///< by the middles of what is predicted
 
   explicit ModelSums(const std::vector<MaliRow>& rows);
+  double floor_us() const { return time.floor_us.value_or(0); }
 };
 
 /// One line a kernel: figures, hot loop, what is wrong with it.
