@@ -83,7 +83,7 @@ needs_little() {
   aarch64-linux-gnu-readelf -d "$1" | grep -q 'NEEDED.*libc.so.6' || return
   more=$(
     aarch64-linux-gnu-readelf -d "$1" | sed -nE 's/.*\((NEEDED|R.*PATH)\).*\[(.*)\]/\2/p' |
-      grep -vxE 'ld-linux-aarch64.so.1|lib(c|m|pthread|dl|rt).so.[0-9]' || true
+      grep -vxE 'ld-linux-aarch64.so.1|lib(c|m|pthread|dl|rt|util).so.[0-9]' || true
     aarch64-linux-gnu-readelf -V "$1" | grep -oE 'GLIBC_[0-9.]+' | sort -uV | awk -F '[_.]' '$2 > 2 || $3 > 31'
   )
   [[ -z $more ]] || { echo "  it needs ${more//$'\n'/ }" && return 1; }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # archive_test.sh - the archives for x86_64, unpacked or installed by pip, in folders of Debian 11, 12 and 13.
 #
-# They are built as tools/build-archive builds them, without clam-tests, in build-x86_64/ or the folder of
+# They are built as tools/build-archive builds them, with clam-tests, in build-x86_64/ or the folder of
 # CLAM_TEST_ARCHIVE. Debian 11 is the folder that they are linked with: its glibc and nothing else. Debian 12 and
 # 13 are those of debian_test.sh, or this machine itself.
 # One line a test, and the sum as the last line; 77 and a sentence where nothing could run.
@@ -23,7 +23,7 @@ main() {
   [[ $HOSTTYPE == x86_64 ]] || cannot "the archives for x86_64 are run on x86_64 alone"
   has bwrap || cannot "the folders of releases are entered by bubblewrap: install it (tools/setup llvmpipe)"
   this_architecture
-  "$tree/tools/build-archive" --x86_64 --no-tests ${CLAM_TEST_ARCHIVE:+"$CLAM_TEST_ARCHIVE"} >"$box/paths" || code=$?
+  "$tree/tools/build-archive" --x86_64 ${CLAM_TEST_ARCHIVE:+"$CLAM_TEST_ARCHIVE"} >"$box/paths" || code=$?
   [[ $code != 77 ]] || { skipped=1 && finish; }
   [[ $code == 0 ]] || { echo "FAILED  the archives are built" && failed=1 && finish; }
   unpack
@@ -39,6 +39,7 @@ main() {
     fi
   done
   check_row
+  check_tests
   finish
 }
 
@@ -52,11 +53,11 @@ unpack() {
   fi
 }
 
-programs() { find "$box" -path '*/bin/clam' -o -path '*/bin/clam-bench' | sort; }
+programs() { find "$box" -path '*/bin/clam' -o -path '*/bin/clam-bench' -o -path '*/bin/clam-tests' | sort; }
 
 check_needs() {
   local program
-  check "the archive, the package and the wheel have both programs" test "$(programs | wc -l)" -ge 4
+  check "the archive, the package and the wheel have their programs" test "$(programs | wc -l)" -ge 6
   for program in $(programs); do
     check "${program#"$box"/} needs nothing newer than glibc 2.31" needs_little "$program"
   done
@@ -67,7 +68,7 @@ needs_little() {
   readelf -d "$1" | grep -q 'NEEDED.*libc.so.6' || return
   more=$(
     readelf -d "$1" | sed -nE 's/.*\((NEEDED|R.*PATH)\).*\[(.*)\]/\2/p' |
-      grep -vxE 'ld-linux-x86-64.so.2|lib(c|m|pthread|dl|rt).so.[0-9]' || true
+      grep -vxE 'ld-linux-x86-64.so.2|lib(c|m|pthread|dl|rt|util).so.[0-9]' || true
     readelf -V "$1" | grep -oE 'GLIBC_[0-9.]+' | sort -uV | awk -F '[_.]' '$2 > 2 || $3 > 31'
   )
   [[ -z $more ]] || { echo "  it needs ${more//$'\n'/ }" && return 1; }
@@ -115,6 +116,21 @@ row_is_ok() {
   "$tree/tools/with-driver" llvmpipe "$box"/tar/clam-*/bin/clam-bench --quick --problem "softmax shape=64x192 dtype=f16" \
     >"$box/row" 2>&1 && grep -qE '^1 passed, 0 failed' "$box/row" && return
   sed 's/^/    /' "$box/row"
+  return 1
+}
+
+# Without a device in Debian 11, in f16 on this machine's llvmpipe. The kernels are the archive's.
+check_tests() {
+  check "clam-tests passes in Debian 11" tests_pass inside "$drivers/sysroot-debian11-amd64"
+  check "clam-tests passes on llvmpipe" tests_pass "$tree/tools/with-driver" llvmpipe
+}
+
+# tests_pass COMMAND...: what runs the program.
+tests_pass() {
+  "$@" "$box"/tar/clam-*/bin/clam-tests \
+    --gtest_filter='tensor.*:npy.*:problem.*:plan_json.*:softmax_device.every_kernel_is_right_in_f16' \
+    >"$box/tests" 2>&1 && grep -qE '^[0-9]+ passed, 0 failed, [0-9]+ skipped$' "$box/tests" && return
+  tail -n 40 "$box/tests" | sed 's/^/    /'
   return 1
 }
 
