@@ -29,8 +29,11 @@ void Trial::allocate() {
 
 void Trial::upload(const Tensors& inputs) {
   for (auto& [name, buffer] : buffers_) {
-    if (buffer.spec().role == TensorSpec::Role::output) continue;
     const auto found = inputs.find(name);
+    if (buffer.spec().role == TensorSpec::Role::output) {
+      if (found != inputs.end()) before_[name] = found->second;
+      continue;
+    }
     if (found == inputs.end())
       throw BadArgument(fmt::format("{}: input '{}' is missing", plan().problem, name));
     buffer.upload(found->second);
@@ -42,7 +45,9 @@ std::vector<LaunchTime> Trial::pack() { return runtime_->pack(executable_, bindi
 
 void Trial::poison(int iteration) {
   for (auto& [name, buffer] : buffers_) {
-    if (buffer.spec().role == TensorSpec::Role::output) buffer.poison(iteration);
+    if (buffer.spec().role != TensorSpec::Role::output) continue;
+    const auto before = before_.find(name);
+    before == before_.end() ? buffer.poison(iteration) : buffer.upload(before->second);
   }
 }
 

@@ -19,7 +19,8 @@ class Trial {
  public:
   Trial(Runtime& runtime, const Problem& problem, const PlanOptions& options = {});
   Trial(Runtime& runtime, const Plan& plan);
-  void upload(const Tensors& inputs);  ///< and packs
+  /// And packs. An output of these names holds the tensor before each run, in place of poison.
+  void upload(const Tensors& inputs);
   /// Runs the pack launches. Returns their times.
   std::vector<LaunchTime> pack();
   void poison(int iteration = 0);
@@ -37,6 +38,7 @@ class Trial {
   Runtime* runtime_;
   Executable executable_;
   std::map<std::string, GuardedBuffer> buffers_;
+  Tensors before_;  ///< by output
   Bindings bindings_;
 };
 

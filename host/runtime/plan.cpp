@@ -2,6 +2,7 @@
 #include "clam/plan.hpp"
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "clam/error.hpp"
 #include "number_text.hpp"
@@ -18,6 +19,9 @@ std::string arg_text(const Arg& arg) {
     std::string operator()(float value) const { return number_text(value) + "f"; }
     std::string operator()(const LocalArg& a) const { return fmt::format("local[{}]", a.bytes); }
     std::string operator()(const NullArg&) const { return "none"; }
+    std::string operator()(const BytesArg& a) const {
+      return fmt::format("bytes {:02x}", fmt::join(a.bytes, " "));
+    }
   };
   return std::visit(Printer{}, arg);
 }
@@ -27,11 +31,14 @@ std::string size_text(const std::array<std::int64_t, 3>& size) {
 }
 
 std::string launch_text(const char* title, const Launch& launch) {
-  std::string args;
+  std::string args, more;
   for (const Arg& arg : launch.args) args += (args.empty() ? "" : ", ") + arg_text(arg);
-  return fmt::format("{} {}:{} global {} local {}\n    args ({})\n    options {}\n", title,
-                     launch.file, launch.kernel, size_text(launch.global), size_text(launch.local),
-                     args, launch.options.empty() ? "none" : launch.options);
+  if (launch.offset != Launch().offset) more += " offset " + size_text(launch.offset);
+  if (launch.dimensions != 3) more += fmt::format(" dimensions {}", launch.dimensions);
+  return fmt::format("{} {}:{} global {} local {}{}\n    args ({})\n    options {}\n", title,
+                     launch.file, launch.kernel, size_text(launch.global),
+                     launch.group_size() == 0 ? "any" : size_text(launch.local), more, args,
+                     launch.options.empty() ? "none" : launch.options);
 }
 
 /// Size of a tensor or buffer of the plan; 0 when it has none of that name.
@@ -46,9 +53,17 @@ void check(const Plan& plan, const Launch& launch) {
     throw BadArgument(fmt::format("plan: launch of {}: {}", launch.kernel, why));
   };
   if (launch.file.empty() || launch.kernel.empty()) reject("file and kernel must be named");
+  if (launch.dimensions < 1 || launch.dimensions > 3) reject("dimensions must be 1, 2 or 3");
+  const bool any_group = launch.local == std::array<std::int64_t, 3>{};
   for (int axis = 0; axis < 3; ++axis) {
-    if (launch.local[axis] < 1 || launch.global[axis] < 1) reject("sizes must be at least 1");
-    if (launch.global[axis] % launch.local[axis] != 0) {
+    if (launch.global[axis] < 1 || (launch.local[axis] < 1 && !any_group)) {
+      reject("sizes must be at least 1; only local may be 0, in all axes: the driver chooses");
+    }
+    if (launch.offset[axis] < 0) reject("offset must not be negative");
+    if (axis >= launch.dimensions && (launch.global[axis] != 1 || launch.local[axis] > 1)) {
+      reject(fmt::format("it has {} dimensions, and a size in another", launch.dimensions));
+    }
+    if (!any_group && launch.global[axis] % launch.local[axis] != 0) {
       reject(fmt::format("global {} is no multiple of local {}", size_text(launch.global),
                          size_text(launch.local)));
     }

@@ -16,6 +16,26 @@ using nlohmann::json;
 
 constexpr int kVersion = 1;
 
+std::string hex_text(const std::vector<std::uint8_t>& bytes) {
+  std::string text;
+  for (const std::uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
+  return text;
+}
+
+/// Two digits a byte, in the order of memory.
+std::vector<std::uint8_t> read_hex(const std::string& text) {
+  std::vector<std::uint8_t> bytes(text.size() / 2);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const char* first = text.data() + 2 * i;
+    const auto [end, error] = std::from_chars(first, first + 2, bytes[i], 16);
+    if (error != std::errc() || end != first + 2) bytes.clear();
+  }
+  if (bytes.empty() || text.size() != 2 * bytes.size()) {
+    throw BadArgument(fmt::format("plan: '{}' are no bytes, two hexadecimal digits each", text));
+  }
+  return bytes;
+}
+
 json arg_json(const Arg& arg) {
   struct Writer {
     json operator()(const BufferArg& a) const {
@@ -28,6 +48,7 @@ json arg_json(const Arg& arg) {
     json operator()(float value) const { return {{"float", number_text(value)}}; }
     json operator()(const LocalArg& a) const { return {{"local_bytes", a.bytes}}; }
     json operator()(const NullArg&) const { return {{"none", true}}; }
+    json operator()(const BytesArg& a) const { return {{"bytes", hex_text(a.bytes)}}; }
   };
   return std::visit(Writer{}, arg);
 }
@@ -57,6 +78,7 @@ Arg read_arg(const json& arg) {
   if (arg.contains("float")) return read_float(arg.at("float"));
   if (arg.contains("local_bytes")) return LocalArg{arg.at("local_bytes").get<std::int64_t>()};
   if (arg.contains("none")) return NullArg{};
+  if (arg.contains("bytes")) return BytesArg{read_hex(arg.at("bytes").get<std::string>())};
   if (arg.contains("image")) throw Unsupported("plan: image arguments are not supported");
   throw BadArgument("plan: unknown form of argument: " + arg.dump());
 }
@@ -64,8 +86,12 @@ Arg read_arg(const json& arg) {
 json launch_json(const Launch& launch) {
   json args = json::array();
   for (const Arg& arg : launch.args) args.push_back(arg_json(arg));
-  return {{"file", launch.file},     {"kernel", launch.kernel}, {"options", launch.options},
-          {"global", launch.global}, {"local", launch.local},   {"args", args}};
+  json written{{"file", launch.file},     {"kernel", launch.kernel}, {"options", launch.options},
+               {"global", launch.global}, {"local", launch.local},   {"args", args}};
+  const Launch usual;
+  if (launch.offset != usual.offset) written["offset"] = launch.offset;
+  if (launch.dimensions != usual.dimensions) written["dimensions"] = launch.dimensions;
+  return written;
 }
 
 Launch read_launch(const json& from) {
@@ -75,6 +101,8 @@ Launch read_launch(const json& from) {
   launch.options = from.value("options", std::string());
   from.at("global").get_to(launch.global);
   from.at("local").get_to(launch.local);
+  launch.offset = from.value("offset", launch.offset);
+  launch.dimensions = from.value("dimensions", launch.dimensions);
   for (const json& arg : from.at("args")) launch.args.push_back(read_arg(arg));
   return launch;
 }

@@ -14,19 +14,16 @@
 namespace clam {
 namespace {
 
-std::int64_t product(const std::array<std::int64_t, 3>& size) {
-  return size[0] * size[1] * size[2];
-}
-
-cl::NDRange range(const std::array<std::int64_t, 3>& size) {
-  return {static_cast<cl::size_type>(size[0]), static_cast<cl::size_type>(size[1]),
-          static_cast<cl::size_type>(size[2])};
+cl::NDRange range(const std::array<std::int64_t, 3>& size, int dimensions) {
+  const auto at = [&](std::size_t axis) { return static_cast<cl::size_type>(size[axis]); };
+  if (dimensions == 1) return {at(0)};
+  return dimensions == 2 ? cl::NDRange(at(0), at(1)) : cl::NDRange(at(0), at(1), at(2));
 }
 
 std::int64_t largest_group(const Plan& plan) {
   std::int64_t largest = 1;
   for (const Launch* launch : launches_of(plan)) {
-    largest = std::max(largest, product(launch->local));
+    largest = std::max(largest, launch->group_size());
   }
   return largest;
 }
@@ -225,7 +222,7 @@ Reason Runtime::group_refused(const Executable& executable) const {
       // The device's own limit promises more than a register-heavy kernel gets (T860: 64 of 256).
       const auto allowed =
           static_cast<std::int64_t>(kernels[i].getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(device));
-      const std::int64_t wanted = product(launches[i].local);
+      const std::int64_t wanted = launches[i].group_size();
       if (wanted > allowed) {
         return fmt::format(
             "kernel {} needs {} work-items a group, but {} allows {}: plan with a "
@@ -390,6 +387,7 @@ std::vector<cl::Buffer> Runtime::set_arguments(const Launch& launch, cl::Kernel&
       const cl_mem none = nullptr;
       kernel.setArg(index, sizeof none, &none);
     }
+    void operator()(const BytesArg& a) { kernel.setArg(index, a.bytes.size(), a.bytes.data()); }
   };
   Setter setter{kernel, executable, bindings};
   try {
@@ -403,6 +401,12 @@ std::vector<cl::Buffer> Runtime::set_arguments(const Launch& launch, cl::Kernel&
                                   describe(error)));
   }
   return setter.alive;
+}
+
+Bound::Step::Step(cl::Kernel own, const Launch& launch)
+    : kernel(std::move(own)), global(range(launch.global, launch.dimensions)) {
+  if (launch.offset != Launch().offset) offset = range(launch.offset, launch.dimensions);
+  if (launch.group_size() > 0) local = range(launch.local, launch.dimensions);
 }
 
 Bound Runtime::bind(const Executable& executable, const Bindings& bindings) {
@@ -422,7 +426,7 @@ Bound Runtime::bind(const Executable& executable, const Bindings& bindings) {
     for (cl::Buffer& buffer : set_arguments(launch, kernel, executable, bindings)) {
       bound.buffers_.push_back(std::move(buffer));
     }
-    bound.steps_.push_back({std::move(kernel), range(launch.global), range(launch.local)});
+    bound.steps_.emplace_back(std::move(kernel), launch);
   }
   return bound;
 }
@@ -433,7 +437,7 @@ cl::Event Runtime::enqueue(const Bound& bound, const std::vector<cl::Event>& wai
   cl::Event last;
   for (const Bound::Step& step : bound.steps_) {
     try {
-      last = submit(step.kernel, step.global, step.local, before, false);
+      last = submit(step, before, false);
     } catch (const cl::Error& error) {
       if (error.err() == CL_INVALID_WORK_GROUP_SIZE && bound.half_group_ > 0) {
         group_limit_[bound.variant_] = bound.half_group_;
@@ -455,7 +459,7 @@ void Runtime::launch(const Launch& launch, cl::Kernel& kernel, const Executable&
   // Setting an argument does not retain its buffer, enqueueing does.
   const std::vector<cl::Buffer> alive = set_arguments(launch, kernel, executable, bindings);
   try {
-    submit(kernel, range(launch.global), range(launch.local), nullptr, profiling_);
+    submit({kernel, launch}, nullptr, profiling_);
   } catch (const cl::Error& error) {
     // The call's own refusal: nothing was enqueued, and the queue is as it was.
     const bool can_halve = executable.problem_ && has_half(executable.plan_);
@@ -466,15 +470,14 @@ void Runtime::launch(const Launch& launch, cl::Kernel& kernel, const Executable&
   }
 }
 
-cl::Event Runtime::submit(const cl::Kernel& kernel, const cl::NDRange& global,
-                          const cl::NDRange& local, const std::vector<cl::Event>* wait_for,
+cl::Event Runtime::submit(const Bound::Step& step, const std::vector<cl::Event>* wait_for,
                           bool keeps_times) {
   while (flying_ == in_flight_.size()) {
     ++counters_.waits;
     retire_oldest();
   }
   cl::Event event;
-  queue_.enqueueNDRangeKernel(kernel, cl::NullRange, global, local, wait_for, &event);
+  queue_.enqueueNDRangeKernel(step.kernel, step.offset, step.global, step.local, wait_for, &event);
   in_flight_[(oldest_ + flying_) % in_flight_.size()] = {event, keeps_times};
   ++counters_.launches;
   if (flying_++ == 0 || ++unflushed_ >= options_.launches_a_flush) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // bundle_foreign_test.cpp - kernels that are none of clam's as bundles: those in
 // tests/bundle/bundles/.
+#include <cstring>
+
 #include "bundle_runs.hpp"
+#include "c_compiler.hpp"
 #include "check/compare.hpp"
 #include "check/npy.hpp"
 #include "second_driver.hpp"
@@ -58,6 +61,76 @@ TEST(bundle_foreign_device, another_runtimes_kernel_from_its_plan_to_its_fix) {
   const Finished fixed = replay(folder);
   EXPECT_EQ(fixed.code, 0) << fixed.out;
   EXPECT_TRUE(contains(fixed.out, "fixed")) << fixed.out;
+}
+
+struct Step {
+  float by[2];
+  std::int64_t row;
+};
+
+constexpr const char* kAddStep = R"(typedef struct { float by[2]; long row; } parts;
+__kernel void add_step(__global float* y, const parts s, const char last, __global const float* x) {
+  const size_t i = get_global_id(1) * s.row + get_global_id(0);
+  y[i] += s.by[0] * x[get_global_id(0)] + s.by[1] + last + get_work_dim();
+}
+)";
+
+/// A kernel that adds to what is there; its arguments are a structure and a char, its ids begin at
+/// (2, 1), and the driver chooses its group.
+Plan step_plan() {
+  const Step step{{2, 0.5f}, 6};
+  BytesArg bytes{std::vector<std::uint8_t>(sizeof step)};
+  std::memcpy(bytes.bytes.data(), &step, sizeof step);
+  Plan plan;
+  plan.problem = "a step";
+  plan.tensors = {{"y", TensorSpec::Role::output, Dtype::f32, {18}, {}, 0},
+                  {"x", TensorSpec::Role::input, Dtype::f32, {6}, {}, 0}};
+  plan.launches = {{"step.cl",
+                    "add_step",
+                    "",
+                    {4, 2, 1},
+                    {0, 0, 0},
+                    {BufferArg{"y"}, bytes, BytesArg{{0xff}}, BufferArg{"x"}},
+                    {2, 1, 0},
+                    2}};
+  return plan;
+}
+
+TEST(bundle_foreign_device, a_launch_of_any_form_adds_to_what_is_there) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  write_file(folder.file("plan.json"), to_json(step_plan()).dump());
+  write_file(folder.file("step.cl"), kAddStep);
+  HostTensor x(Dtype::f32, {6}), before(Dtype::f32, {18}), after(Dtype::f32, {18});
+  for (int i = 0; i < 6; ++i) x.set(i, i);
+  for (int i = 0; i < 18; ++i) {
+    const bool is_run = i / 6 >= 1 && i % 6 >= 2;
+    before.set(i, 100 * i);
+    after.set(i, 100 * i + (is_run ? 2.0 * (i % 6) + 0.5 - 1 + 2 : 0));
+  }
+  write_npy(folder.file("x.npy"), x);
+  write_npy(folder.file("before.npy"), before);
+  write_npy(folder.file("after.npy"), after);
+  const std::vector<std::string> words{
+      "--plan", folder.file("plan.json"),         "--in",     "x=" + folder.file("x.npy"),
+      "--in",   "y=" + folder.file("before.npy"), "--expect", "y=" + folder.file("after.npy"),
+      "--force"};
+  const Finished right = record(folder, words);
+  ASSERT_EQ(right.code, 0) << right.out << right.err;
+  EXPECT_EQ(case_of(folder).at("seen").at("outcome"), "right") << case_of(folder);
+  EXPECT_EQ(replay(folder, {"--times", "2"}).code, 0);
+  if (has_compiler()) {
+    const Finished alone = run_c(folder.file("case"));
+    EXPECT_EQ(alone.code, 0) << alone.out << alone.err;
+  }
+
+  // What is there is lost: no bundle may show that as right.
+  std::string broken = kAddStep;
+  broken.erase(broken.find("+= "), 1);
+  write_file(folder.file("step.cl"), broken);
+  ASSERT_EQ(record(folder, words).code, 0);
+  EXPECT_EQ(case_of(folder).at("seen").at("first_wrong").at("index"), 8) << case_of(folder);
+  if (has_compiler()) EXPECT_EQ(run_c(folder.file("case")).code, 1);
 }
 
 class bundle_abort : public RusticlTest {

@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <map>
@@ -17,6 +18,12 @@ namespace clam::test {
 
 inline constexpr const char* kSoftmax = "softmax shape=3x5 dtype=f32";
 
+/// A busy machine is no hang: the limit of a process is long where a test names none.
+inline void add_limit(std::vector<std::string>& words) {
+  if (std::find(words.begin(), words.end(), "--limit") != words.end()) return;
+  words.insert(words.end(), {"--limit", "1000"});
+}
+
 /// Runs `clam record` into folder/case, on this device alone. `kernels`: a folder whose kernels
 /// replace the built-in ones.
 inline Finished record(const TemporaryFolder& folder, std::vector<std::string> words,
@@ -24,6 +31,7 @@ inline Finished record(const TemporaryFolder& folder, std::vector<std::string> w
                        std::vector<std::string> environment = {}) {
   words.insert(words.begin(), {"record", "--no-proof"});
   words.insert(words.end(), {"-o", folder.file("case")});
+  add_limit(words);
   if (kernels) {
     environment.insert(environment.end(),
                        {"CLAM_KERNEL_DIR=" + kernels->path(), "CLAM_CACHE_DIR=off"});
@@ -34,6 +42,7 @@ inline Finished record(const TemporaryFolder& folder, std::vector<std::string> w
 inline Finished replay(const TemporaryFolder& folder, std::vector<std::string> words = {},
                        const std::vector<std::string>& environment = {}) {
   words.insert(words.begin(), {"replay", folder.file("case")});
+  add_limit(words);
   return run_clam(words, environment);
 }
 

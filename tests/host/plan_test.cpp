@@ -122,11 +122,21 @@ TEST(plan, every_form_of_argument_round_trips) {
                            1e-45f,
                            std::int32_t{-2147483647 - 1},
                            LocalArg{256},
-                           NullArg{}};
+                           NullArg{},
+                           BytesArg{{0, 0x7f, 0xff}}};
   plan.pack = plan.launches;
+  EXPECT_FALSE(to_json(plan)["launches"][0].contains("offset"))
+      << "usual launches stay as they were";
+  plan.launches[0].global = {12, 5, 1}, plan.launches[0].local = {};
+  plan.launches[0].offset = {3, 4, 0}, plan.launches[0].dimensions = 2;
   const json written = to_json(plan);
   EXPECT_EQ(to_json(plan_from_json(json::parse(written.dump()))), written);
   EXPECT_EQ(written["launches"][0]["args"][3], json({{"float", "-inf"}}));
+  EXPECT_EQ(written["launches"][0]["args"].back(), json({{"bytes", "007fff"}}));
+  EXPECT_EQ(written["launches"][0]["dimensions"], 2);
+  const std::string text = to_text(plan);
+  EXPECT_NE(text.find("global 12x5x1 local any offset 3x4x0 dimensions 2\n"), text.npos) << text;
+  EXPECT_NE(text.find("bytes 00 7f ff"), text.npos) << text;
 }
 
 TEST(plan, is_a_pure_function) {
@@ -192,6 +202,20 @@ TEST(plan, broken_json_is_refused_in_one_sentence) {
   refuse("/launches/0/args/2", {{"image", json::object()}}, "image arguments are not supported");
   refuse("/launches/0/args/2", {{"double", 1}}, "unknown form of argument");
   refuse("/launches/0/args/2", {{"local_bytes", 0}}, "local_bytes must be at least 1");
+  refuse("/launches/0/args/2", {{"bytes", "0x12"}}, "'0x12' are no bytes");
+  refuse("/launches/0/args/2", {{"bytes", "123"}}, "'123' are no bytes");
+  refuse("/launches/0/args/2", {{"bytes", ""}}, "'' are no bytes");
+  refuse("/launches/0/offset", {0, -1, 0}, "offset must not be negative");
+  refuse("/launches/0/dimensions", 4, "dimensions must be 1, 2 or 3");
+  refuse("/launches/0/dimensions", 0, "dimensions must be 1, 2 or 3");
+  refuse("/launches/0",
+         {{"file", "a.cl"},
+          {"kernel", "a"},
+          {"global", {4, 4, 4}},
+          {"local", {1, 1, 1}},
+          {"dimensions", 2},
+          {"args", json::array()}},
+         "it has 2 dimensions, and a size in another");
   refuse("/buffers", {{{"name", "src"}, {"role", "scratch"}, {"bytes", 4}}},
          "names a tensor and a buffer");
   refuse("/buffers", {{{"name", "t"}, {"role", "temp"}, {"bytes", 4}}},

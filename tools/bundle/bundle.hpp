@@ -64,8 +64,9 @@ struct Bundle {
   std::string file, options;  ///< of that build
   /// By name in the bundle; byte for byte.
   std::map<std::string, std::string> kernels;
-  /// By tensor, as they lie in its buffer: a tensor at strides as all elements of its span. Without
-  /// a bound the expected elements are so bit for bit.
+  /// By tensor, as they lie in its buffer: a tensor at strides as all elements of its span. An
+  /// output among the inputs holds that before the launches. Without a bound the expected elements
+  /// are so bit for bit.
   std::map<std::string, HostTensor> inputs, expected, bounds;
 
   bool build_only() const { return !plan; }

@@ -15,7 +15,7 @@ namespace clam {
 /// launches', and the plan with them. Throws BadArgument where one would need a further folder.
 void take_plan(const Plan& plan, const KernelFiles& files, Bundle& bundle);
 
-/// The inputs that a plan needs, as they lie in their buffers.
+/// The inputs that a plan needs, as they lie in their buffers, and what outputs hold before a run.
 void take_inputs(const Tensors& inputs, Bundle& bundle);
 
 /// What an output must be: `exact` bit for bit, or the values of a reference with their bounds. An

@@ -89,8 +89,10 @@ void take_plan(const Plan& plan, const KernelFiles& files, Bundle& bundle) {
 
 void take_inputs(const Tensors& inputs, Bundle& bundle) {
   for (const TensorSpec& spec : bundle.plan->tensors) {
-    if (spec.role != TensorSpec::Role::input) continue;
-    bundle.inputs[spec.name] = in_buffer(spec, inputs.at(spec.name), input_gap(spec.dtype));
+    const bool is_output = spec.role == TensorSpec::Role::output;
+    if (is_output && inputs.count(spec.name) == 0) continue;
+    const std::uint32_t gap = is_output ? poison_bits(spec.dtype) : input_gap(spec.dtype);
+    bundle.inputs[spec.name] = in_buffer(spec, inputs.at(spec.name), gap);
   }
 }
 

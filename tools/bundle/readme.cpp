@@ -109,9 +109,13 @@ std::string launches_text(const Bundle& bundle) {
   std::string text = "| launch | kernel | global | local | options |\n|---|---|---|---|---|\n";
   int number = 0;
   for (const Launch* launch : launches_of(*bundle.plan)) {
-    text += fmt::format("| {} | {}: {} | {} {} {} | {} {} {} | `{}` |\n", ++number, launch->file,
-                        launch->kernel, launch->global[0], launch->global[1], launch->global[2],
-                        launch->local[0], launch->local[1], launch->local[2],
+    const std::string from = launch->offset == Launch().offset
+                                 ? ""
+                                 : fmt::format(", from {}", fmt::join(launch->offset, " "));
+    text += fmt::format("| {} | {}: {} | {}{} | {} | `{}` |\n", ++number, launch->file,
+                        launch->kernel, fmt::join(launch->global, " "), from,
+                        launch->group_size() > 0 ? fmt::format("{}", fmt::join(launch->local, " "))
+                                                 : "the driver's choice",
                         launch->options.empty() ? "none" : anonymous(launch->options));
   }
   return text;
@@ -134,7 +138,7 @@ std::string about(const std::string& file) {
   if (file == "device.txt") return "device, driver, libraries, clocks, kernel log";
   if (ends(".expected.npy")) return "what is right";
   if (ends(".bound.npy")) return "how far off each element may be";
-  if (ends(".npy")) return "input";
+  if (ends(".npy")) return "input, or what an output holds before the launches";
   if (ends(".bin")) return "the program binary that the driver gave";
   return "kernels, byte for byte";
 }

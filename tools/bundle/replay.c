@@ -2,8 +2,8 @@
 // replay.c - runs the kernels of this folder on an OpenCL device and holds what they give against
 // what is right. C99; it needs the OpenCL headers and library only:
 //   cc replay.c -lOpenCL -lm && ./a.out    prints PASS, or FAIL and the first wrong element
-//   ./a.out -d 0:1    on the second device of the first platform (or CL_DEVICE=0:1 ./a.out); else
-//                     on the first GPU, else on the first device
+//   ./a.out -d 0:1    on the second device of the first platform (or CL_DEVICE=0:1 ./a.out), not
+//                     on the first GPU, or the first device where there is none
 //   ./a.out -n 20     so many times: a race is not wrong every time
 // Ends with 0: PASS, 1: FAIL, 2: cannot run here. Its files lie beside it or in the current folder.
 #define CL_TARGET_OPENCL_VERSION 120
@@ -15,7 +15,7 @@
 
 enum type { F32, F16, I32 };
 enum role { INPUT, OUTPUT, SCRATCH };
-enum kind { BUFFER, INT, FLOAT, LOCAL, NONE };
+enum kind { BUFFER, INT, FLOAT, LOCAL, NONE, BYTES };
 
 struct buffer {
   const char *name;  // 0 ends the table
@@ -26,15 +26,16 @@ struct buffer {
 };
 struct argument {
   enum kind kind;
-  long value;     // BUFFER: its place in the table; INT; LOCAL: bytes
-  size_t offset;  // BUFFER: bytes
-  float number;   // FLOAT
+  long value;         // BUFFER: its place in the table; INT; LOCAL, BYTES: how many
+  size_t offset;      // BUFFER: bytes
+  float number;       // FLOAT
+  const char *bytes;  // BYTES: a value of another type; else 0
 };
 struct launch {
   const char *file, *kernel;  // file 0 ends the table; kernel 0: the file is built, nothing is run
   const char *options;
-  size_t global[3], local[3];
-  int first, count;  // of its arguments
+  size_t global[3], local[3], offset[3], dimensions;  // local 0: the driver chooses
+  int first, count;                                   // of its arguments
 };
 // single file: begin
 struct embedded {  // a file in this one: lines of text, or bytes
@@ -54,14 +55,14 @@ static const struct buffer buffers[] = {
     {0, SCRATCH, F32, 0, 0, 0, 0},
 };
 static const struct argument arguments[] = {
-    {BUFFER, 0, 0, 0},
-    {BUFFER, 1, 0, 0},
-    {FLOAT, 0, 0, 2.0f},
-    {NONE, 0, 0, 0},
+    {BUFFER, 0, 0, 0, 0},
+    {BUFFER, 1, 0, 0, 0},
+    {FLOAT, 0, 0, 2.0f, 0},
+    {NONE, 0, 0, 0, 0},
 };
 static const struct launch launches[] = {
-    {"scale.cl", "scale", "", {2, 1, 1}, {1, 1, 1}, 0, 3},
-    {0, 0, 0, {0, 0, 0}, {0, 0, 0}, 0, 0},
+    {"scale.cl", "scale", "", {2, 1, 1}, {1, 1, 1}, {0, 0, 0}, 1, 0, 3},
+    {0, 0, 0, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 0, 0, 0},
 };
 static const char *const lines_1[] = {
     "__kernel void scale(__global const float* src, __global float* dst, float factor) {\n",
@@ -85,6 +86,7 @@ enum { kPass, kFail, kCannot, kMost = 1024, kGuard = 4096 };  // kGuard: bytes a
 static cl_context context;
 static cl_command_queue queue;
 static cl_device_id device;
+static cl_int error;  // of the last call
 static cl_kernel kernels[kMost];
 static cl_program programs[kMost];
 static cl_mem memory[kMost];
@@ -97,8 +99,8 @@ static void stop(int result, const char *what, const char *which, long code) {
   exit(result);
 }
 static void cannot(const char *what, const char *which) { stop(kCannot, what, which, 0); }
-static void check(cl_int error, const char *what, const char *which) {
-  if (error) stop(kFail, what, which, error);
+static void check(cl_int code, const char *what, const char *which) {
+  if (code) stop(kFail, what, which, code);
 }
 
 static unsigned char *allocate(size_t size) {
@@ -225,7 +227,6 @@ static void find_device(const char *wanted) {
 }
 
 static cl_program build(const struct launch *launch) {
-  cl_int error;
   size_t size, log_size = 0;
   const char *source = (const char *)read_file(launch->file, &size);
   cl_program program = clCreateProgramWithSource(context, 1, &source, &size, &error);
@@ -243,7 +244,6 @@ static cl_program build(const struct launch *launch) {
 static int same(const char *a, const char *b) { return a && b && strcmp(a, b) == 0; }
 
 static void build_all(void) {
-  cl_int error;
   cl_uint count;
   for (int i = 0; launches[i].file; ++i) {
     const struct launch *to = &launches[i];
@@ -266,7 +266,7 @@ static void build_all(void) {
   }
 }
 
-// Inputs, and NaN in all else, so that what nobody wrote is seen; around a tensor a pattern.
+// Inputs, of an OUTPUT too; NaN in all else shows what nobody wrote; around a tensor a pattern.
 static void prepare(const struct buffer *buffer, int i) {
   static const unsigned poison[] = {0x7FC0DE00u, 0x7E55u, 0x7BADBAD0u};
   const size_t size = size_of(buffer->type), count = buffer->bytes / size;
@@ -278,7 +278,6 @@ static void prepare(const struct buffer *buffer, int i) {
   if (buffer->input) memcpy(own, read_npy(buffer->input, count).data, buffer->bytes);
   if (buffer->expected) expectations[i] = read_npy(buffer->expected, count);
   if (buffer->bound) bounds[i] = read_npy(buffer->bound, count);
-  cl_int error;
   memory[i] = clCreateBuffer(context, CL_MEM_READ_WRITE, whole_size(buffer), 0, &error);
   if (error) stop(kCannot, "clCreateBuffer:", buffer->name, error);
 }
@@ -296,14 +295,15 @@ static cl_int set_argument(cl_kernel kernel, cl_uint index, const struct argumen
   const cl_int integer = (cl_int)i;
   const struct buffer *buffer = &buffers[argument->kind == BUFFER ? i : 0];
   const cl_buffer_region part = {kGuard + argument->offset, buffer->bytes - argument->offset};
-  cl_int error = 0;
   cl_mem own = 0;
+  error = CL_SUCCESS;
   if (argument->kind == BUFFER)
     own = clCreateSubBuffer(memory[i], 0, CL_BUFFER_CREATE_TYPE_REGION, &part, &error);
   if (error) stop(kCannot, "clCreateSubBuffer:", buffer->name, error);
   if (argument->kind == INT) return clSetKernelArg(kernel, index, sizeof integer, &integer);
   if (argument->kind == FLOAT) return clSetKernelArg(kernel, index, 4, &argument->number);
-  if (argument->kind == LOCAL) return clSetKernelArg(kernel, index, (size_t)integer, 0);
+  if (argument->kind == LOCAL || argument->kind == BYTES)
+    return clSetKernelArg(kernel, index, (size_t)integer, argument->bytes);
   return clSetKernelArg(kernel, index, sizeof own, &own);
 }
 
@@ -315,12 +315,13 @@ static void run(int is_first) {
       check(set_argument(kernels[i], (cl_uint)j, &arguments[to->first + j]),
             "clSetKernelArg:", to->kernel);
     }
-    check(clEnqueueNDRangeKernel(queue, kernels[i], 3, 0, to->global, to->local, 0, 0, &events[i]),
+    check(clEnqueueNDRangeKernel(queue, kernels[i], (cl_uint)to->dimensions, to->offset, to->global,
+                                 to->local[0] ? to->local : 0, 0, 0, &events[i]),
           "clEnqueueNDRangeKernel:", to->kernel);
   }
   clFlush(queue);
   for (int i = 0; launches[i].file; ++i) {
-    const cl_int error = clWaitForEvents(1, &events[i]);
+    error = clWaitForEvents(1, &events[i]);
     cl_int status = CL_COMPLETE;
     clGetEventInfo(events[i], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, 0);
     check(status != CL_COMPLETE ? status : error, "the execution of", launches[i].kernel);
@@ -382,7 +383,6 @@ int main(int argc, char **argv) {
   setvbuf(stdout, 0, _IOLBF, 4096);
   printf("%s\n", title);
   find_device(wanted);
-  cl_int error;
   context = clCreateContext(0, 1, &device, 0, 0, &error);
   if (error) stop(kCannot, "clCreateContext", "", error);
   queue = clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &error);

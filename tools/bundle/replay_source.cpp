@@ -101,18 +101,23 @@ std::string argument_row(const Plan& plan, const Arg& arg) {
   struct Writer {
     const Plan& plan;
     std::string operator()(const BufferArg& a) const {
-      return fmt::format("{{BUFFER, {}, {}, 0}}", place_of(plan, a.name), a.offset);
+      return fmt::format("{{BUFFER, {}, {}, 0, 0}}", place_of(plan, a.name), a.offset);
     }
     std::string operator()(std::int32_t value) const {
-      return fmt::format("{{INT, {}, 0, 0}}", value);
+      return fmt::format("{{INT, {}, 0, 0, 0}}", value);
     }
     std::string operator()(float value) const {
-      return fmt::format("{{FLOAT, 0, 0, {}}}", float_text(value));
+      return fmt::format("{{FLOAT, 0, 0, {}, 0}}", float_text(value));
     }
     std::string operator()(const LocalArg& a) const {
-      return fmt::format("{{LOCAL, {}, 0, 0}}", a.bytes);
+      return fmt::format("{{LOCAL, {}, 0, 0, 0}}", a.bytes);
     }
-    std::string operator()(const NullArg&) const { return "{NONE, 0, 0, 0}"; }
+    std::string operator()(const NullArg&) const { return "{NONE, 0, 0, 0, 0}"; }
+    std::string operator()(const BytesArg& a) const {
+      std::string text;
+      for (const std::uint8_t byte : a.bytes) text += fmt::format("\\{:03o}", byte);
+      return fmt::format("{{BYTES, {}, 0, 0, \"{}\"}}", a.bytes.size(), text);
+    }
   };
   return std::visit(Writer{plan}, arg);
 }
@@ -125,19 +130,19 @@ std::string size_text(const std::array<std::int64_t, 3>& size) {
 std::string launch_tables(const Bundle& bundle, std::size_t width) {
   std::vector<std::string> arguments, launches;
   if (bundle.build_only()) {
-    launches.push_back(fmt::format("{{{}, 0, {}, {{1, 1, 1}}, {{1, 1, 1}}, 0, 0}}",
+    launches.push_back(fmt::format("{{{}, 0, {}, {{1, 1, 1}}, {{1, 1, 1}}, {{0, 0, 0}}, 3, 0, 0}}",
                                    quoted(bundle.file), quoted(bundle.options)));
   } else {
     for (const Launch* launch : launches_of(*bundle.plan)) {
-      launches.push_back(fmt::format("{{{}, {}, {}, {}, {}, {}, {}}}", quoted(launch->file),
-                                     quoted(launch->kernel), quoted(launch->options),
-                                     size_text(launch->global), size_text(launch->local),
-                                     arguments.size(), launch->args.size()));
+      launches.push_back(fmt::format(
+          "{{{}, {}, {}, {}, {}, {}, {}, {}, {}}}", quoted(launch->file), quoted(launch->kernel),
+          quoted(launch->options), size_text(launch->global), size_text(launch->local),
+          size_text(launch->offset), launch->dimensions, arguments.size(), launch->args.size()));
       for (const Arg& arg : launch->args) arguments.push_back(argument_row(*bundle.plan, arg));
     }
   }
-  arguments.push_back("{NONE, 0, 0, 0}");
-  launches.push_back("{0, 0, 0, {0, 0, 0}, {0, 0, 0}, 0, 0}");
+  arguments.push_back("{NONE, 0, 0, 0, 0}");
+  launches.push_back("{0, 0, 0, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 0, 0, 0}");
   return "static const struct argument arguments[] = {\n" +
          wrapped(arguments, std::max(width, kWidth)) +
          "};\nstatic const struct launch launches[] = {\n" + wrapped(launches, width) + "};\n";

@@ -92,20 +92,29 @@ Shape without_leading_ones(const Shape& shape) {
   return {first, shape.end()};
 }
 
+/// What --in may name: the inputs, and of a plan that is no op's an output too, which holds the
+/// tensor before the launches.
+std::map<std::string, std::string> given_files(const RunRequest& request, const RunJob& job) {
+  std::vector<TensorSpec> taken = job.tensors;
+  for (TensorSpec& spec : taken) {
+    if (!job.problem) spec.role = Role::input;
+  }
+  return files_by_tensor("--in", request.in, taken, Role::input);
+}
+
 /// The files given, and the rest from a data set when one is named.
 Tensors make_run_inputs(const RunRequest& request, RunJob& job) {
   Tensors inputs;
   if (!request.fill.empty()) {
     inputs = make_inputs(*job.problem, find_data_set(*job.problem, request.fill), request.seed);
   }
-  const auto files = files_by_tensor("--in", request.in, job.tensors, Role::input);
+  const auto files = given_files(request, job);
   std::vector<std::string> missing;
   for (const TensorSpec& spec : job.tensors) {
-    if (spec.role != Role::input) continue;
     const auto file = files.find(spec.name);
     if (file != files.end()) {
       inputs[spec.name] = read_tensor(spec, file->second, job.assumed);
-    } else if (inputs.count(spec.name) == 0) {
+    } else if (spec.role == Role::input && inputs.count(spec.name) == 0) {
       missing.push_back(spec.name);
     }
   }

@@ -30,15 +30,23 @@ struct LocalArg {
 };
 /// A null pointer, for a buffer argument that is not used.
 struct NullArg {};
-using Arg = std::variant<BufferArg, std::int32_t, float, LocalArg, NullArg>;
+/// A value of another type than int or float, as it lies in memory: of a kernel that is not clam's.
+struct BytesArg {
+  std::vector<std::uint8_t> bytes;
+};
+using Arg = std::variant<BufferArg, std::int32_t, float, LocalArg, NullArg, BytesArg>;
 
 struct Launch {
   std::string file;     ///< "dense.cl"
   std::string kernel;   ///< "dense_packed"
   std::string options;  ///< "-DDENSE_M0=4"
   std::array<std::int64_t, 3> global{1, 1, 1};
-  std::array<std::int64_t, 3> local{1, 1, 1};
+  std::array<std::int64_t, 3> local{1, 1, 1};  ///< all 0: the driver chooses
   std::vector<Arg> args;
+  std::array<std::int64_t, 3> offset{};  ///< of the global ids
+  int dimensions = 3;  ///< what get_work_dim() gives; the sizes of further axes are 1
+
+  std::int64_t group_size() const { return local[0] * local[1] * local[2]; }
 };
 
 struct BufferSpec {

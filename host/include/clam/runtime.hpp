@@ -54,7 +54,8 @@ class Bound {
   friend class Runtime;
   struct Step {
     cl::Kernel kernel;
-    cl::NDRange global, local;
+    cl::NDRange offset, global, local;
+    Step(cl::Kernel own, const Launch& launch);
   };
   std::string problem_, variant_;
   int half_group_ = 0;  ///< what is learned if its group is refused; 0: nothing
@@ -147,8 +148,8 @@ class Runtime {
                                         const Bindings& bindings) const;
   void launch(const Launch& launch, cl::Kernel& kernel, const Executable& executable,
               const Bindings& bindings);
-  cl::Event submit(const cl::Kernel& kernel, const cl::NDRange& global, const cl::NDRange& local,
-                   const std::vector<cl::Event>* wait_for, bool keeps_times);
+  cl::Event submit(const Bound::Step& step, const std::vector<cl::Event>* wait_for,
+                   bool keeps_times);
   void retire_oldest();
   void require_sound() const;
   void measure_for(const Problem& problem);
