@@ -130,7 +130,8 @@ TEST(bundle_foreign_device, a_launch_of_any_form_adds_to_what_is_there) {
   write_file(folder.file("step.cl"), broken);
   ASSERT_EQ(record(folder, words).code, 0);
   EXPECT_EQ(case_of(folder).at("seen").at("first_wrong").at("index"), 8) << case_of(folder);
-  if (has_compiler()) EXPECT_EQ(run_c(folder.file("case")).code, 1);
+  if (!has_compiler()) return;
+  EXPECT_EQ(run_c(folder.file("case")).code, 1);
 }
 
 class bundle_abort : public RusticlTest {

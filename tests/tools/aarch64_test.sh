@@ -42,8 +42,8 @@ main() {
 check_archive() {
   local program foreign=${XDG_CACHE_HOME:-$HOME/.cache}/clam/drivers/mesa-debian13-arm64/usr/lib
   check "the archive has one top folder, and in it what the README names" has_its_files
-  for program in "${programs[@]}"; do
-    check "$program needs glibc 2.31 at most" needs_little "$clam/bin/$program"
+  for program in "${programs[@]/#/bin/}" lib/clam/libclam_watch.so; do
+    check "$(basename "$program") needs glibc 2.31 at most" needs_little "$clam/$program"
   done
   check "the package and the wheel have the same programs" has_others
   for program in clam clam-bench; do
@@ -56,7 +56,7 @@ check_archive() {
 has_its_files() {
   local file
   [[ $(ls "$box/unpacked") == clam-*-linux-aarch64 ]] || return
-  for file in "${programs[@]/#/bin/}" share/clam/{manifest.json,kernels/{dense.cl,README.md}} \
+  for file in "${programs[@]/#/bin/}" lib/clam/libclam_watch.so share/clam/{manifest.json,kernels/{dense.cl,README.md}} \
     share/clam/tools/{with-driver,setup,lib.sh,roots.sh,packages.txt,mali/loader.c} \
     share/doc/clam/{README.md,kernels/FIGURES.md,{kernels,host,bench,tools,tests}/README.md,LICENSE,CHANGELOG.md,licences/benchmark}; do
     [[ -f $clam/$file ]] || { echo "  $file is missing" && return 1; }

@@ -164,6 +164,11 @@ Blame blame_when_right(const Bundle& bundle, const Count& found) {
   for (const Tally* tally : {&found.others, &found.relatives}) {
     const ProofRow* failed = tally->failed();
     if (!failed) continue;
+    if (!bundle.judged) {
+      return {Guilt::unknown, fmt::format("{} gives another result, and nobody has judged which is "
+                                          "right",
+                                          failed->device.name)};
+    }
     return {Guilt::unknown,
             fmt::format("The result is right on the recording device, but the outcome on {} is {}: "
                         "record the case there",
@@ -171,8 +176,11 @@ Blame blame_when_right(const Bundle& bundle, const Count& found) {
   }
   const std::size_t right = found.others.right.size();
   return {Guilt::nobody,
-          "The result is right where it was recorded" +
-              (right ? ", and on " + drivers(right) : "; no other driver has run these files") +
+          (bundle.judged ? "The result is right where it was recorded"
+                         : "The result was recorded, not judged") +
+              (right && !bundle.judged ? "; " + drivers(right) + " gave the same bits"
+               : right                 ? ", and on " + drivers(right)
+                                       : "; no other driver has run these files") +
               remarks(bundle, found)};
 }
 

@@ -75,6 +75,7 @@ json case_json(const Bundle& bundle) {
                {"seen", to_json(bundle.seen)}};
   if (bundle.limit_s > 0) written["limit_s"] = bundle.limit_s;
   if (bundle.one_in > 1) written["one_in"] = bundle.one_in;
+  if (!bundle.judged) written["judged"] = false;
   if (!bundle.noted.empty()) written["noted"] = anonymous(bundle.noted);
   if (bundle.build_only()) {
     written["file"] = bundle.file;
@@ -135,6 +136,7 @@ void read_case(const std::string& folder, Bundle& bundle) {
   bundle.seed = read.value("seed", std::uint64_t{1});
   bundle.recorded = read.value("recorded", "");
   bundle.noted = read.value("noted", "");
+  bundle.judged = read.value("judged", true);
   bundle.limit_s = read.value("limit_s", 0);
   bundle.one_in = std::clamp(read.value("one_in", 1), 1, kMostRuns);
   bundle.device = device_from_json(read.at("device"));
@@ -181,6 +183,10 @@ std::string shortened(const std::string& reason) {
 bool same_value(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 }  // namespace
+
+std::string Bundle::seen_text() const {
+  return seen.right() && !judged ? "not judged" : name(seen.outcome);
+}
 
 bool Bundle::needs_fp16() const {
   if (plan) {

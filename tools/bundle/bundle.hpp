@@ -57,6 +57,7 @@ struct Bundle {
   Seen seen;             ///< what came of it there
   int limit_s = 0;       ///< seconds until it counted as a hang; 0: not known
   int one_in = 1;        ///< about one of so many runs goes wrong
+  bool judged = true;    ///< false: what is expected is what the driver gave, right or not
   std::string noted;     ///< why it is recorded, where its result does not say; Markdown
   std::optional<Shrunk> shrunk;
 
@@ -70,6 +71,8 @@ struct Bundle {
   std::map<std::string, HostTensor> inputs, expected, bounds;
 
   bool build_only() const { return !plan; }
+  /// "wrong", or "not judged" where nobody has said that the result is right.
+  std::string seen_text() const;
   bool needs_fp16() const;
 };
 

@@ -31,6 +31,7 @@ std::string headline(const Bundle& bundle) {
       bundle.build_only() ? "the build of " + bundle.file : anonymous(bundle.problem);
   switch (bundle.seen.outcome) {
     case Seen::Outcome::right:
+      if (!bundle.judged) return "Recorded, not judged: " + what;
       if (!bundle.noted.empty()) return "Of " + what + " the result is right: see what was noted";
       return "Nothing is wrong here: " + what + " was right when this was recorded";
     case Seen::Outcome::wrong:
@@ -50,7 +51,7 @@ std::string headline(const Bundle& bundle) {
 std::string seen_text(const Bundle& bundle) {
   const Seen& seen = bundle.seen;
   std::string text =
-      fmt::format("Seen on {}: **{}**", device_line(bundle.device), name(seen.outcome));
+      fmt::format("Seen on {}: **{}**", device_line(bundle.device), bundle.seen_text());
   text += seen.reason.empty() ? ".\n" : fmt::format(".\n\n    {}\n", anonymous(seen.reason));
   if (!seen.first_wrong) return text;
   text +=

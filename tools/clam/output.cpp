@@ -62,7 +62,7 @@ void Output::set_json(const std::string& path) {
 }
 
 void Output::text(std::string_view lines) {
-  if (json_ != "-" && json_ != "/dev/stdout") raw(lines);
+  if (!json_is_output()) raw(lines);
 }
 
 void Output::raw(std::string_view text) {
@@ -73,8 +73,7 @@ void Output::raw(std::string_view text) {
 
 void Output::json(const nlohmann::json& value) {
   if (json_.empty()) return;
-  // /dev/stdout names descriptor 1, which no longer is standard output.
-  if (json_ == "-" || json_ == "/dev/stdout") return raw(json_text(value));
+  if (json_is_output()) return raw(json_text(value));
   write_file(json_, json_text(value));
 }
 

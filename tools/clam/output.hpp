@@ -42,9 +42,15 @@ class Output {
   std::string red(std::string_view text) const { return coloured(text, "31"); }
   std::string yellow(std::string_view text) const { return coloured(text, "33"); }
 
+  /// Where a program that is run may print: standard output, unless the JSON goes there.
+  int descriptor_for_programs() const { return json_is_output() ? 2 : stdout_; }
+
  private:
   std::string coloured(std::string_view text, const char* code) const;
   void clear_progress();
+
+  /// /dev/stdout names descriptor 1, which no longer is standard output.
+  bool json_is_output() const { return json_ == "-" || json_ == "/dev/stdout"; }
 
   int stdout_ = -1;
   bool quiet_ = false, colours_ = false, terminal_ = false, progress_shown_ = false;

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+// watch_test.cpp - `clam watch`: the launches of programs that know nothing of it, as bundles.
+#include <filesystem>
+
+#include "bundle/bundle.hpp"
+#include "bundle_runs.hpp"
+#include "c_compiler.hpp"
+
+namespace clam::test {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+/// A program with sub-buffers that overlap, a mapped buffer, local memory, a structure, a null
+/// buffer, a first id, and a group that the driver chooses. Its output is on standard output.
+constexpr const char* kProgram = R"(
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *source =
+    "typedef struct { float by[2]; long row; } parts;\n"
+    "__kernel void sum_rows(__global const float* x, __global float* y, __local float* part,\n"
+    "                       const parts p, __global const int* unused, const char last) {\n"
+    "  const int lid = get_local_id(0);\n"
+    "  part[lid] = x[get_group_id(0) * 4 + lid];\n"
+    "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "  if (lid == 0) y[get_group_id(0)] += part[0] + part[1] + part[2] + part[3] + p.by[1] + last;\n"
+    "}\n"
+    "__kernel void shift(__global const int* from, __global int* to) {\n"
+    "  to[get_global_id(0)] = from[get_global_id(0)] + 1;\n"
+    "}\n";
+
+int main(void) {
+  cl_platform_id platform;
+  cl_device_id device;
+  cl_int e;
+  clGetPlatformIDs(1, &platform, 0);
+  clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, 0);
+  cl_context context = clCreateContext(0, 1, &device, 0, 0, &e);
+  cl_command_queue queue = clCreateCommandQueue(context, device, 0, &e);
+  cl_program program = clCreateProgramWithSource(context, 1, &source, 0, &e);
+  if (clBuildProgram(program, 1, &device, "-DUNUSED=1", 0, 0)) return 3;
+  cl_kernel sum = clCreateKernel(program, "sum_rows", &e), shift = clCreateKernel(program, "shift", &e);
+  cl_mem x = clCreateBuffer(context, CL_MEM_READ_ONLY, 64, 0, &e);
+  cl_mem y = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_HOST_NO_ACCESS, 16, 0, &e);
+  cl_mem out = clCreateBuffer(context, CL_MEM_READ_WRITE, 16, 0, &e);
+  float *mapped = clEnqueueMapBuffer(queue, x, CL_TRUE, CL_MAP_WRITE, 0, 64, 0, 0, 0, &e);
+  for (int i = 0; i < 16; ++i) mapped[i] = (float)i;
+  clEnqueueUnmapMemObject(queue, x, mapped, 0, 0, 0);
+  const float one = 1;
+  clEnqueueFillBuffer(queue, y, &one, 4, 0, 16, 0, 0, 0);
+  struct { float by[2]; long row; } p;
+  memset(&p, 0, sizeof p);
+  p.by[1] = 0.5f;
+  const char last = -2;
+  cl_mem none = 0;
+  clSetKernelArg(sum, 0, sizeof x, &x);
+  clSetKernelArg(sum, 1, sizeof y, &y);
+  clSetKernelArg(sum, 2, 16, 0);
+  clSetKernelArg(sum, 3, sizeof p, &p);
+  clSetKernelArg(sum, 4, sizeof none, &none);
+  clSetKernelArg(sum, 5, 1, &last);
+  const size_t items = 16, group = 4;
+  for (int i = 0; i < 3; ++i)
+    if (clEnqueueNDRangeKernel(queue, sum, 1, 0, &items, &group, 0, 0, 0)) return 4;
+  clEnqueueCopyBuffer(queue, y, out, 0, 0, 16, 0, 0, 0);
+  float sums[4];
+  clEnqueueReadBuffer(queue, out, CL_TRUE, 0, 16, sums, 0, 0, 0);
+  printf("%g %g %g %g\n", sums[0], sums[1], sums[2], sums[3]);
+
+  cl_uint align = 0;
+  clGetDeviceInfo(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof align, &align, 0);
+  align /= 8;
+  int words[4096] = {0};
+  for (int i = 0; i < 4096; ++i) words[i] = i;
+  cl_mem whole = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof words, words, &e);
+  const cl_buffer_region low = {0, 2 * align}, high = {align, 2 * align};
+  cl_mem from = clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION, &low, &e);
+  cl_mem to = clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION, &high, &e);
+  clSetKernelArg(shift, 0, sizeof from, &from);
+  clSetKernelArg(shift, 1, sizeof to, &to);
+  const size_t first = 2, count = 5;
+  if (clEnqueueNDRangeKernel(queue, shift, 1, &first, &count, 0, 0, 0, 0)) return 5;
+  clEnqueueReadBuffer(queue, whole, CL_TRUE, 0, sizeof words, words, 0, 0, 0);
+  long total = 0;
+  for (int i = 0; i < 4096; ++i) total += (long)words[i] * (i % 7);
+  printf("%ld\n", total);
+  return 0;
+}
+)";
+
+/// The program, compiled once into a folder; empty: there is no compiler.
+std::string compiled(const TemporaryFolder& folder) {
+  if (!has_compiler()) return "";
+  write_file(folder.file("program.c"), kProgram);
+  const Finished made = run_command(
+      {"/bin/sh", "-c", "cd " + folder.path() + " && cc program.c -lOpenCL -o program"});
+  EXPECT_EQ(made.code, 0) << made.err;
+  return folder.file("program");
+}
+
+Finished watch(const std::string& target, std::vector<std::string> flags,
+               const std::vector<std::string>& program,
+               const std::vector<std::string>& environment = {}) {
+  flags.insert(flags.begin(), {"watch", "-o", target});
+  flags.push_back("--");
+  flags.insert(flags.end(), program.begin(), program.end());
+  return run_clam(flags, environment);
+}
+
+std::vector<std::string> bundles_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+TEST(watch_device, a_c_programs_launches_become_bundles_that_print_the_same_bits) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const std::string program = compiled(folder);
+  if (program.empty()) GTEST_SKIP() << "there is no C compiler with OpenCL";
+  const Finished bare = run_command({program});
+  ASSERT_EQ(bare.code, 0) << bare.out;
+  const std::string target = folder.file("seen");
+  const Finished watched = watch(target, {}, {program});
+  EXPECT_EQ(watched.code, 0) << watched.err;
+  EXPECT_EQ(watched.out.rfind(bare.out, 0), 0u) << "the program says the same:\n" << watched.out;
+  EXPECT_TRUE(contains(watched.out, "2 bundles recorded, not judged")) << watched.out;
+  const std::vector<std::string> wanted{"001-sum_rows", "002-shift"};
+  EXPECT_EQ(bundles_in(target), wanted) << "the second launch of a kind is not written";
+  for (const std::string& name : wanted) {
+    const std::string path = target + "/" + name;
+    const Bundle bundle = read_bundle(path);
+    EXPECT_FALSE(bundle.judged);
+    const Finished alone = run_c(path);
+    EXPECT_EQ(alone.code, 0) << name << alone.out << alone.err;
+    EXPECT_EQ(run_clam({"replay", path}).code, 0) << name;
+  }
+  const Bundle sum = read_bundle(target + "/001-sum_rows"),
+               shift = read_bundle(target + "/002-shift");
+  EXPECT_EQ(sum.expected.at("y").get(3), 1 + 12 + 13 + 14 + 15 + 0.5 - 2);
+  EXPECT_EQ(sum.inputs.at("y").get(3), 1) << "what it adds to, read though the host may not";
+  EXPECT_EQ(shift.plan->tensors.size(), 1u) << "parts that overlap are one tensor";
+  EXPECT_EQ(shift.plan->launches[0].offset[0], 2);
+  EXPECT_TRUE(
+      contains(read_file(target + "/001-sum_rows/README.md"), "# Recorded, not judged: sum_rows"));
+}
+
+TEST(watch_device, one_launch_or_the_kernels_of_a_name) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const std::string program = compiled(folder);
+  if (program.empty()) GTEST_SKIP() << "there is no C compiler with OpenCL";
+  ASSERT_EQ(watch(folder.file("third"), {"--launch", "3"}, {program}).code, 0);
+  const Bundle third = read_bundle(folder.file("third/001-sum_rows"));
+  EXPECT_EQ(third.inputs.at("y").get(0), 1 + 2 * (6 + 0.5 - 2)) << "two launches have run before";
+  ASSERT_EQ(watch(folder.file("named"), {"--kernel", "^sh"}, {program}).code, 0);
+  EXPECT_EQ(bundles_in(folder.file("named")), std::vector<std::string>{"001-shift"});
+  const Finished little = watch(folder.file("little"), {"--limit", "100"}, {program});
+  EXPECT_EQ(little.code, 0) << little.out << little.err;
+  EXPECT_TRUE(
+      contains(little.err, "kernel shift is not recorded: its buffers exceed what --limit leaves"))
+      << little.err;
+}
+
+/// A small program on CLBlast's C interface: y = A x. Its kernels are CLBlast's own.
+constexpr const char* kBlas = R"(
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <clblast_c.h>
+#include <stdio.h>
+int main(void) {
+  cl_platform_id platform;
+  cl_device_id device;
+  clGetPlatformIDs(1, &platform, 0);
+  clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, 0);
+  cl_context context = clCreateContext(0, 1, &device, 0, 0, 0);
+  cl_command_queue queue = clCreateCommandQueue(context, device, 0, 0);
+  float a[64 * 48], x[48], y[64] = {0};
+  for (int i = 0; i < 64 * 48; ++i) a[i] = (float)(i % 13) / 7;
+  for (int i = 0; i < 48; ++i) x[i] = (float)(i % 5) - 2;
+  cl_mem ab = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof a, a, 0);
+  cl_mem xb = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof x, x, 0);
+  cl_mem yb = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof y, y, 0);
+  if (CLBlastSgemv(CLBlastLayoutRowMajor, CLBlastTransposeNo, 64, 48, 1, ab, 0, 48, xb, 0, 1, 0, yb, 0,
+                   1, &queue, 0)) return 3;
+  clEnqueueReadBuffer(queue, yb, CL_TRUE, 0, sizeof y, y, 0, 0, 0);
+  for (int i = 0; i < 64; ++i) printf("%a ", y[i]);
+  return 0;
+}
+)";
+
+TEST(watch_device, a_library_with_kernels_of_its_own) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  write_file(folder.file("blas.c"), kBlas);
+  if (run_command(
+          {"/bin/sh", "-c", "cd " + folder.path() + " && cc blas.c -lOpenCL -lclblast -o blas"})
+          .code != 0) {
+    GTEST_SKIP() << "there is no C compiler with OpenCL and CLBlast";
+  }
+  const Finished bare = run_command({folder.file("blas")});
+  ASSERT_EQ(bare.code, 0) << bare.out << bare.err;
+  const Finished watched = watch(folder.file("seen"), {}, {folder.file("blas")});
+  EXPECT_EQ(watched.code, 0) << watched.out << watched.err;
+  EXPECT_EQ(watched.out.rfind(bare.out, 0), 0u) << watched.out;
+  const std::vector<std::string> names = bundles_in(folder.file("seen"));
+  ASSERT_EQ(names.size(), 1u) << watched.out << watched.err;
+  EXPECT_TRUE(contains(names[0], "Xgemv")) << names[0];
+  EXPECT_EQ(run_c(folder.file("seen/" + names[0])).code, 0);
+}
+
+/// The program under Debian's Python, for which pyopencl is built there.
+std::vector<std::string> python_program(const char* launches) {
+  return {"/usr/bin/python3",
+          "-W",
+          "ignore",
+          CLAM_SOURCE_DIR "/tests/bundle/watched.py",
+          "7",
+          launches};
+}
+
+TEST(watch_device, a_thousand_random_launches_of_pyopencl_leave_the_same_bits) {
+  CLAM_NEEDS_DEVICE();
+  if (run_command({"/usr/bin/python3", "-c", "import pyopencl"}).code != 0) {
+    GTEST_SKIP() << "pyopencl is not here (tools/setup python)";
+  }
+  const TemporaryFolder folder;
+  const std::vector<std::string> program = python_program("1000");
+  const std::vector<std::string> environment{"PYOPENCL_NO_CACHE=1",
+                                             "XDG_CACHE_HOME=" + folder.path()};
+  const Finished bare = run_command(program, environment);
+  ASSERT_EQ(bare.code, 0) << bare.out << bare.err;
+  const bool all = is_weekly();  // some 650 launches that differ; else those of one kernel
+  const Finished watched =
+      watch(folder.file("seen"),
+            all ? std::vector<std::string>{} : std::vector<std::string>{"--kernel", "^turn$"},
+            program, environment);
+  EXPECT_EQ(watched.code, 0) << watched.out << watched.err;
+  EXPECT_EQ(watched.out.rfind(bare.out, 0), 0u) << watched.out;
+  const std::vector<std::string> names = bundles_in(folder.file("seen"));
+  EXPECT_GE(names.size(), all ? 600u : 5u) << watched.err;
+  for (std::size_t i = 0; i < names.size(); i += std::max<std::size_t>(1, names.size() / 5)) {
+    const Finished again = run_clam({"replay", folder.file("seen/" + names[i])});
+    EXPECT_EQ(again.code, 0) << names[i] << again.out << again.err;
+  }
+}
+
+TEST(watch_device, a_program_that_opens_its_opencl_itself) {
+  CLAM_NEEDS_DEVICE();
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the sanitizer's own library must be the first";
+#endif
+  const TemporaryFolder folder;
+  const Finished watched = watch(folder.file("seen"), {},
+                                 {CLAM_BINARY, "run", kSoftmax, "--fill", "zero_mean", "--check"});
+  EXPECT_EQ(watched.code, 0) << watched.out << watched.err;
+  EXPECT_TRUE(contains(watched.out, "check of dst: pass")) << watched.out;
+  ASSERT_GE(bundles_in(folder.file("seen")).size(), 1u) << watched.out << watched.err;
+  const Bundle bundle = read_bundle(folder.file("seen/") + bundles_in(folder.file("seen")).back());
+  EXPECT_EQ(bundle.kernels.begin()->second, KernelFiles().get("softmax.cl").text);
+}
+
+TEST(watch, what_cannot_be_watched_is_said) {
+  const TemporaryFolder folder;
+  const Finished none = watch(folder.file("none"), {}, {"true"});
+  EXPECT_EQ(none.code, 77) << none.out << none.err;
+  EXPECT_TRUE(contains(none.out, "no OpenCL launch was seen")) << none.out;
+  const Finished missing = watch(folder.file("missing"), {}, {"no-such-program"});
+  EXPECT_EQ(missing.code, 77);
+  EXPECT_TRUE(contains(missing.err, "no-such-program cannot be started")) << missing.err;
+  EXPECT_TRUE(contains(missing.out, "the program ended with 127")) << missing.out;
+  const Finished pattern = watch(folder.file("pattern"), {"--kernel", "("}, {"true"});
+  EXPECT_EQ(pattern.code, 2);
+  EXPECT_TRUE(contains(pattern.err, "this is no regular expression")) << pattern.err;
+  EXPECT_FALSE(fs::exists(folder.file("pattern")));
+  write_file(folder.file("there"), "");
+  EXPECT_EQ(watch(folder.path(), {}, {"true"}).code, 2) << "a folder with something in it stays";
+}
+
+}  // namespace
+}  // namespace clam::test

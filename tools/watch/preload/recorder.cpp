@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+#include "recorder.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+#include "real.hpp"
+
+namespace watch {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+std::string hex_text(const std::vector<std::uint8_t>& bytes) {
+  static const char* const digits = "0123456789abcdef";
+  std::string text;
+  for (const std::uint8_t byte : bytes) text += {digits[byte >> 4], digits[byte & 15]};
+  return text;
+}
+
+/// What tells two launches apart: all but addresses and what is in memory.
+std::string key_of(const Kernel& kernel, const Launch& launch, const Memory& memory) {
+  std::string key = kernel.name + '\0' + kernel.options + '\0' + kernel.source_hash;
+  const auto add = [&](const void* bytes, std::size_t size) {
+    key.append(static_cast<const char*>(bytes), size);
+  };
+  add(&launch, sizeof launch);
+  for (const auto& [index, argument] : kernel.arguments) {
+    const bool is_value =
+        index < kernel.parameters.size() && kernel.parameters[index].kind == Parameter::Kind::value;
+    if (is_value) {
+      add(argument.bytes.data(), argument.bytes.size());
+    } else {
+      add(&argument.size, sizeof argument.size);
+    }
+  }
+  for (const Range& range : memory.ranges) add(&range.bytes, sizeof range.bytes);
+  return key;
+}
+
+/// A kernel that cannot be recorded is noted once.
+std::string key_or_reason(const Kernel& kernel, const Launch& launch) {
+  if (!kernel.refused.empty()) return kernel.name + kernel.refused;
+  try {
+    return key_of(kernel, launch, memory_of(kernel));
+  } catch (const std::exception& error) {
+    return kernel.name + error.what();
+  }
+}
+
+std::string device_text(cl_device_id device, cl_device_info what) {
+  char text[1024] = "";
+  REAL(clGetDeviceInfo)(device, what, sizeof text - 1, text, nullptr);
+  return text;
+}
+
+json arguments_json(const Kernel& kernel, const Memory& memory) {
+  json all = json::array();
+  for (cl_uint i = 0; i < kernel.parameters.size(); ++i) {
+    const Parameter& parameter = kernel.parameters[i];
+    const Argument& argument = kernel.arguments.at(i);
+    json written{{"name", parameter.name}, {"type", parameter.type}};
+    const auto place = memory.places.find(i);
+    if (place != memory.places.end()) {
+      written["buffer"] = place->second.range;
+      written["offset"] = place->second.offset;
+    } else if (parameter.kind == Parameter::Kind::local) {
+      written["local_bytes"] = argument.size;
+    } else if (parameter.kind == Parameter::Kind::value) {
+      written["bytes"] = hex_text(argument.bytes);
+    } else {
+      written["none"] = true;
+    }
+    all.push_back(written);
+  }
+  return all;
+}
+
+/// What a launch is, and on which device.
+json launch_json(cl_command_queue queue, const Kernel& kernel, const Launch& launch,
+                 const Memory& memory, std::int64_t number) {
+  cl_device_id device = nullptr;
+  REAL(clGetCommandQueueInfo)(queue, CL_QUEUE_DEVICE, sizeof device, &device, nullptr);
+  json buffers = json::array();
+  for (const Range& range : memory.ranges) {
+    buffers.push_back({{"bytes", range.bytes}, {"only_read", range.only_read}});
+  }
+  return {{"clam_watch", 1},
+          {"number", number},
+          {"kernel", kernel.name},
+          {"options", kernel.options},
+          {"dimensions", launch.dimensions},
+          {"offset", launch.offset},
+          {"global", launch.global},
+          {"local", launch.local},
+          {"arguments", arguments_json(kernel, memory)},
+          {"buffers", buffers},
+          {"device", device_text(device, CL_DEVICE_NAME)},
+          {"driver", device_text(device, CL_DRIVER_VERSION)}};
+}
+
+void write_file(const fs::path& path, const void* bytes, std::size_t size) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(static_cast<const char*>(bytes), static_cast<std::streamsize>(size));
+  file.close();
+  if (!file) throw std::runtime_error(path.filename().string() + " cannot be written");
+}
+
+/// By way of a buffer of its own where the host may not read this one.
+bool read_range(cl_command_queue queue, const Range& range, std::vector<char>& bytes) {
+  bytes.resize(range.bytes);
+  if (REAL(clEnqueueReadBuffer)(queue, range.memory, CL_TRUE, range.first, range.bytes,
+                                bytes.data(), 0, nullptr, nullptr) == CL_SUCCESS) {
+    return true;
+  }
+  cl_context context = nullptr;
+  REAL(clGetCommandQueueInfo)(queue, CL_QUEUE_CONTEXT, sizeof context, &context, nullptr);
+  cl_mem copy = REAL(clCreateBuffer)(context, CL_MEM_READ_WRITE, range.bytes, nullptr, nullptr);
+  if (!copy) return false;
+  const bool done = REAL(clEnqueueCopyBuffer)(queue, range.memory, copy, range.first, 0,
+                                              range.bytes, 0, nullptr, nullptr) == CL_SUCCESS &&
+                    REAL(clFinish)(queue) == CL_SUCCESS &&
+                    REAL(clEnqueueReadBuffer)(queue, copy, CL_TRUE, 0, range.bytes, bytes.data(), 0,
+                                              nullptr, nullptr) == CL_SUCCESS;
+  REAL(clReleaseMemObject)(copy);
+  return done;
+}
+
+/// Each range of memory as a file; after a launch those alone that it may have changed.
+void write_ranges(cl_command_queue queue, const Memory& memory, const fs::path& folder,
+                  bool after) {
+  std::vector<char> bytes;
+  for (std::size_t i = 0; i < memory.ranges.size(); ++i) {
+    if (after && memory.ranges[i].only_read) continue;
+    if (!read_range(queue, memory.ranges[i], bytes)) {
+      throw std::runtime_error("the driver lets nobody read one of its buffers");
+    }
+    write_file(folder / (std::to_string(i) + (after ? ".after" : ".before")), bytes.data(),
+               bytes.size());
+  }
+}
+
+/// Until what the launch waits for has ended. False: the program itself ends one of these later.
+bool await(cl_uint count, const cl_event* events) {
+  for (cl_uint i = 0; i < count; ++i) {
+    cl_command_type type = 0;
+    cl_int status = CL_COMPLETE;
+    REAL(clGetEventInfo)(events[i], CL_EVENT_COMMAND_TYPE, sizeof type, &type, nullptr);
+    REAL(clGetEventInfo)
+    (events[i], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
+    if (type == CL_COMMAND_USER && status > CL_COMPLETE) return false;
+  }
+  return count == 0 || REAL(clWaitForEvents)(count, events) == CL_SUCCESS;
+}
+
+std::int64_t bytes_of(const Memory& memory) {
+  std::int64_t bytes = 0;
+  for (const Range& range : memory.ranges) {
+    bytes += static_cast<std::int64_t>(range.bytes) * (range.only_read ? 1 : 2);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::unique_ptr<Request> Request::from_environment() {
+  const char* text = std::getenv("CLAM_WATCH");
+  const json asked = json::parse(text ? text : "", nullptr, false);
+  if (!asked.is_object()) return nullptr;
+  auto request = std::make_unique<Request>();
+  request->folder = asked.at("folder").get<std::string>();
+  if (asked.contains("kernel")) {
+    // clam watch has refused what is no expression.
+    const std::string pattern = asked.at("kernel").get<std::string>();
+    ::regcomp(&request->kernel.emplace(), pattern.c_str(), REG_EXTENDED | REG_NOSUB);
+  }
+  request->launch = asked.value("launch", std::int64_t{0});
+  request->limit = asked.at("limit").get<std::int64_t>();
+  return request;
+}
+
+Recorder::Recorder(const Request& request) : request_(request) {
+  std::ofstream(fs::path(request_.folder) / (std::to_string(::getpid()) + ".seen"));
+}
+
+std::int64_t Recorder::number_if_wanted(const Kernel& kernel, const Launch& launch) {
+  if (request_.kernel && ::regexec(&*request_.kernel, kernel.name.c_str(), 0, nullptr, 0) != 0) {
+    return 0;
+  }
+  ++number_;
+  bool wanted = number_ == request_.launch;
+  if (request_.launch == 0) wanted = seen_.insert(key_or_reason(kernel, launch)).second;
+  return wanted ? number_ : 0;
+}
+
+void Recorder::note(const Kernel& kernel, const std::string& why) {
+  const std::string line = "kernel " + kernel.name + " is not recorded: " + why;
+  if (!noted_.insert(line).second) return;
+  std::ofstream(fs::path(request_.folder) / "notes.txt", std::ios::app) << line << '\n';
+}
+
+cl_int Recorder::record(cl_command_queue queue, const Kernel& kernel, const Launch& launch,
+                        std::int64_t number, cl_uint wait_count, const cl_event* wait_list,
+                        const std::function<cl_int()>& run) {
+  const std::lock_guard lock(recording_);
+  const std::string name = std::to_string(::getpid()) + "-" + std::to_string(number);
+  const fs::path folder = fs::path(request_.folder) / (name + ".in-flight");
+  Memory memory;
+  try {
+    if (!kernel.refused.empty()) throw std::runtime_error(kernel.refused);
+    memory = memory_of(kernel);
+    const std::int64_t bytes = bytes_of(memory);
+    if (written_ + bytes > request_.limit) {
+      throw std::runtime_error("its buffers exceed what --limit leaves");
+    }
+    if (!await(wait_count, wait_list)) {
+      throw std::runtime_error("it waits for an event that the program itself ends");
+    }
+    REAL(clFinish)(queue);
+    fs::create_directory(folder);
+    write_ranges(queue, memory, folder, false);
+    write_file(folder / "kernel.cl", kernel.source.data(), kernel.source.size());
+    const std::string text = launch_json(queue, kernel, launch, memory, number).dump(1);
+    write_file(folder / "launch.json", text.data(), text.size());
+    written_ += bytes;
+  } catch (const std::exception& error) {
+    note(kernel, error.what());
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);
+    return run();
+  }
+  const cl_int code = run();
+  try {
+    const cl_int finished = code == CL_SUCCESS ? REAL(clFinish)(queue) : code;
+    if (finished != CL_SUCCESS) {
+      const std::string error = std::to_string(finished);
+      write_file(folder / "error.txt", error.data(), error.size());
+    } else {
+      write_ranges(queue, memory, folder, true);
+    }
+    fs::rename(folder, fs::path(request_.folder) / name);
+  } catch (const std::exception& error) {
+    note(kernel, error.what());
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);
+  }
+  return code;
+}
+
+}  // namespace watch

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// recorder.hpp - which launches are written, and how: a folder each, which `clam watch` reads
+// (tools/watch/recorded.cpp).
+#pragma once
+
+#include <regex.h>
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "launch.hpp"
+
+namespace watch {
+
+/// What CLAM_WATCH asks for, JSON.
+struct Request {
+  std::string folder;
+  std::optional<regex_t> kernel;
+  std::int64_t launch = 0;  ///< this one alone, from 1; 0: the first of each that is distinct
+  std::int64_t limit = 0;   ///< bytes in the folder
+
+  /// nullptr where it asks for nothing.
+  static std::unique_ptr<Request> from_environment();
+};
+
+class Recorder {
+ public:
+  explicit Recorder(const Request& request);
+  /// The number of this launch, from 1, if it is one to be written; else 0. By one thread at a
+  /// time.
+  std::int64_t number_if_wanted(const Kernel& kernel, const Launch& launch);
+  /// Calls `run`, and writes what was in memory before and after. A launch that cannot be recorded
+  /// is run, and a note says why.
+  cl_int record(cl_command_queue queue, const Kernel& kernel, const Launch& launch,
+                std::int64_t number, cl_uint wait_count, const cl_event* wait_list,
+                const std::function<cl_int()>& run);
+
+ private:
+  void note(const Kernel& kernel, const std::string& why);
+
+  Request request_;
+  std::int64_t number_ = 0;  ///< of the last launch of a kernel that is asked for
+  std::set<std::string> seen_;
+
+  std::mutex recording_;  ///< one launch after the other
+  std::int64_t written_ = 0;
+  std::set<std::string> noted_;
+};
+
+}  // namespace watch

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+#include "recorded.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "bundle/case.hpp"
+#include "clam/error.hpp"
+#include "runtime/atomic_file.hpp"
+
+namespace clam::watch {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using Role = TensorSpec::Role;
+
+std::string in(const std::string& folder, const std::string& file) {
+  return (fs::path(folder) / file).string();
+}
+
+json read_launch(const std::string& folder) {
+  const json launch = json::parse(read_file(in(folder, "launch.json")), nullptr, false);
+  if (launch.is_object() && launch.value("clam_watch", 0) == 1) return launch;
+  throw BadArgument(folder + ": this is no launch that clam watch wrote");
+}
+
+/// "float*", "half4*": what its elements are compared as. All else: words of four bytes.
+Dtype dtype_of(const std::string& type, std::int64_t bytes) {
+  const auto begins = [&](const char* word) { return type.rfind(word, 0) == 0; };
+  if (begins("half") && bytes % 2 == 0) return Dtype::f16;
+  return begins("float") && bytes % 4 == 0 ? Dtype::f32 : Dtype::i32;
+}
+
+/// A name that a file may have, and no other tensor has.
+std::string free_name(std::string name, const std::vector<TensorSpec>& tensors) {
+  for (char& c : name) {
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  }
+  if (name.empty()) name = "buffer";
+  const auto taken = [&](const std::string& wanted) {
+    return std::any_of(tensors.begin(), tensors.end(),
+                       [&](const TensorSpec& spec) { return spec.name == wanted; });
+  };
+  std::string own = name.substr(0, 60);
+  for (int number = 2; taken(own); ++number) own = fmt::format("{}_{}", name.substr(0, 60), number);
+  return own;
+}
+
+/// A tensor for each range of memory, named after the first argument that lies in it.
+std::vector<TensorSpec> tensors_of(const json& launch) {
+  std::vector<TensorSpec> tensors;
+  const json& buffers = launch.at("buffers");
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    std::string name, type;
+    for (const json& argument : launch.at("arguments")) {
+      if (argument.value("buffer", std::size_t{buffers.size()}) != i) continue;
+      if (name.empty()) name = argument.at("name").get<std::string>();
+      if (type.empty()) type = argument.at("type").get<std::string>();
+    }
+    const auto bytes = buffers[i].at("bytes").get<std::int64_t>();
+    TensorSpec spec;
+    spec.name = free_name(name, tensors);
+    spec.role = buffers[i].at("only_read").get<bool>() ? Role::input : Role::output;
+    spec.dtype = dtype_of(type, bytes);
+    spec.shape = {(bytes + size_of(spec.dtype) - 1) / size_of(spec.dtype)};
+    tensors.push_back(spec);
+  }
+  return tensors;
+}
+
+/// The last word may be filled up with zeros.
+HostTensor read_tensor(const std::string& path, const TensorSpec& spec) {
+  const std::string bytes = read_file(path);
+  HostTensor tensor(spec.dtype, spec.shape);
+  if (bytes.size() > tensor.bytes() ||
+      bytes.size() + static_cast<std::size_t>(size_of(spec.dtype)) <= tensor.bytes()) {
+    throw BadArgument(
+        fmt::format("{}: {} bytes are needed, it has {}", path, tensor.bytes(), bytes.size()));
+  }
+  std::memcpy(tensor.data(), bytes.data(), bytes.size());
+  return tensor;
+}
+
+Arg argument_of(const json& argument, const std::vector<TensorSpec>& tensors) {
+  if (argument.contains("buffer")) {
+    return BufferArg{tensors.at(argument.at("buffer").get<std::size_t>()).name,
+                     argument.at("offset").get<std::int64_t>()};
+  }
+  if (argument.contains("local_bytes"))
+    return LocalArg{argument.at("local_bytes").get<std::int64_t>()};
+  if (argument.contains("none")) return NullArg{};
+  const std::string hex = argument.at("bytes").get<std::string>();
+  BytesArg value{std::vector<std::uint8_t>(hex.size() / 2)};
+  for (std::size_t i = 0; i < value.bytes.size(); ++i) {
+    std::from_chars(hex.data() + 2 * i, hex.data() + 2 * i + 2, value.bytes[i], 16);
+  }
+  const std::string type = argument.at("type").get<std::string>();
+  if (value.bytes.size() != 4 || (type != "int" && type != "float")) return value;
+  std::int32_t whole = 0;
+  float real = 0;
+  std::memcpy(&whole, value.bytes.data(), 4);
+  std::memcpy(&real, value.bytes.data(), 4);
+  // A NaN has bits that text does not keep.
+  return type == "int" ? Arg(whole) : real == real ? Arg(real) : Arg(value);
+}
+
+Launch launch_of(const json& from, const std::vector<TensorSpec>& tensors) {
+  Launch launch;
+  launch.kernel = from.at("kernel").get<std::string>();
+  launch.file = launch.kernel + ".cl";
+  launch.options = from.at("options").get<std::string>();
+  launch.dimensions = from.at("dimensions").get<int>();
+  from.at("offset").get_to(launch.offset);
+  from.at("global").get_to(launch.global);
+  from.at("local").get_to(launch.local);
+  for (const json& argument : from.at("arguments")) {
+    launch.args.push_back(argument_of(argument, tensors));
+  }
+  return launch;
+}
+
+/// The device of that name and driver, if it is here.
+DeviceInfo device_of(const json& launch, const std::vector<DeviceInfo>& devices) {
+  for (const DeviceInfo& info : devices) {
+    if (info.name == launch.at("device") && info.driver_version == launch.at("driver")) return info;
+  }
+  DeviceInfo unknown;
+  unknown.name = launch.at("device").get<std::string>();
+  unknown.driver_version = launch.at("driver").get<std::string>();
+  return unknown;
+}
+
+void take_tensors(const Recorded& recorded, Bundle& bundle) {
+  for (std::size_t i = 0; i < bundle.plan->tensors.size(); ++i) {
+    const TensorSpec& spec = bundle.plan->tensors[i];
+    const auto file = [&](const char* ending) {
+      return in(recorded.folder, std::to_string(i) + ending);
+    };
+    bundle.inputs[spec.name] = read_tensor(file(".before"), spec);
+    if (spec.role == Role::output && fs::exists(file(".after"))) {
+      bundle.expected[spec.name] = read_tensor(file(".after"), spec);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Recorded> find_recorded(const std::string& folder) {
+  std::vector<Recorded> all;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (!entry.is_directory()) continue;
+    Recorded found{entry.path().string(), 0, 0, entry.path().extension() == ".in-flight"};
+    const std::string name = entry.path().stem().string();
+    const std::size_t dash = std::min(name.find('-'), name.size());
+    std::from_chars(name.data(), name.data() + dash, found.process);
+    std::from_chars(name.data() + dash + 1, name.data() + name.size(), found.number);
+    // What was cut off before all was written of it cannot be run.
+    if (fs::exists(entry.path() / "launch.json")) all.push_back(found);
+  }
+  std::sort(all.begin(), all.end(), [](const Recorded& a, const Recorded& b) {
+    return std::pair(a.process, a.number) < std::pair(b.process, b.number);
+  });
+  return all;
+}
+
+Bundle read_recorded(const Recorded& recorded, const std::string& program,
+                     const std::vector<DeviceInfo>& devices) {
+  try {
+    const json from = read_launch(recorded.folder);
+    Plan plan;
+    plan.tensors = tensors_of(from);
+    plan.launches = {launch_of(from, plan.tensors)};
+    plan.variant = plan.launches[0].kernel;
+    plan.problem = fmt::format("{}, launch {} of {}", plan.variant, recorded.number, program);
+    Bundle bundle;
+    bundle.device = device_of(from, devices);
+    plan.device = bundle.device;
+    check(plan);
+    refuse_large(plan.tensors);
+    bundle.problem = plan.problem;
+    bundle.variant = plan.variant;
+    bundle.kernels[plan.launches[0].file] = read_file(in(recorded.folder, "kernel.cl"));
+    bundle.plan = std::move(plan);
+    take_tensors(recorded, bundle);
+    const std::string error = in(recorded.folder, "error.txt");
+    if (recorded.in_flight) {
+      bundle.seen.outcome = Seen::Outcome::crashed;
+      bundle.seen.reason = "the program ended while this launch ran";
+    } else if (fs::exists(error)) {
+      bundle.seen.outcome = Seen::Outcome::device_error;
+      bundle.seen.reason = "the launch ended with OpenCL error " + read_file(error);
+    }
+    bundle.judged = false;
+    bundle.noted = "The expected files are what this driver gave, bit for bit; they may be wrong.";
+    return bundle;
+  } catch (const json::exception& error) {
+    throw BadArgument(recorded.folder + ": " + error.what());
+  }
+}
+
+}  // namespace clam::watch
