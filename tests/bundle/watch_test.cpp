@@ -5,6 +5,7 @@
 #include "bundle/bundle.hpp"
 #include "bundle_runs.hpp"
 #include "c_compiler.hpp"
+#include "scripted.hpp"
 
 namespace clam::test {
 namespace {
@@ -263,6 +264,40 @@ TEST(watch_device, a_program_that_opens_its_opencl_itself) {
   ASSERT_GE(bundles_in(folder.file("seen")).size(), 1u) << watched.out << watched.err;
   const Bundle bundle = read_bundle(folder.file("seen/") + bundles_in(folder.file("seen")).back());
   EXPECT_EQ(bundle.kernels.begin()->second, KernelFiles().get("softmax.cl").text);
+}
+
+/// The launch that a program was at is there, whatever ended it.
+TEST(watch_scripted, what_was_in_flight_is_written) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const std::string program = compiled(folder);
+  if (program.empty()) GTEST_SKIP() << "there is no C compiler with OpenCL";
+  const auto lying = [](const char* does) {
+    return scripted::on(scripted::lying("clEnqueueNDRangeKernel", does, {{"kernel", "shift"}}));
+  };
+  const Finished crashed = watch(folder.file("crashed"), {}, {program}, lying("crash"));
+  EXPECT_EQ(crashed.code, 1) << crashed.out << crashed.err;
+  EXPECT_TRUE(contains(crashed.out, "the program ended with 134")) << crashed.out;
+  const Bundle bundle = read_bundle(folder.file("crashed/002-shift"));
+  EXPECT_EQ(bundle.seen.outcome, Seen::Outcome::crashed);
+  EXPECT_EQ(bundle.inputs.size(), 1u);
+  EXPECT_EQ(read_bundle(folder.file("crashed/001-sum_rows")).seen.outcome, Seen::Outcome::right);
+
+  // Somebody ends the program that hangs, once its bundle is there.
+  const std::string hung = folder.file("hung");
+  const std::string id = folder.file("id");
+  write_file(folder.file("end.sh"),
+             fmt::format("while [ ! -e {}/in-flight-shift ]; do sleep 0.1; done\n"
+                         "kill -KILL $(cat {})\n",
+                         hung, id));
+  const Finished ended =
+      run_command({"/bin/sh", "-c",
+                   fmt::format("sh {} & {} watch --hang 1 -o {} -- sh -c 'echo $$ >{}; exec {}'",
+                               folder.file("end.sh"), CLAM_BINARY, hung, id, program)},
+                  lying("hang"));
+  EXPECT_TRUE(contains(ended.out, "the program ended with 137")) << ended.out << ended.err;
+  EXPECT_EQ(read_bundle(hung + "/002-shift").seen.outcome, Seen::Outcome::hung);
+  EXPECT_FALSE(fs::exists(hung + "/in-flight-shift")) << "it is not there twice";
 }
 
 TEST(watch, what_cannot_be_watched_is_said) {

@@ -8,11 +8,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "bundle/bundle.hpp"
 #include "clam/error.hpp"
@@ -21,6 +23,7 @@
 #include "process/isolate.hpp"
 #include "record.hpp"
 #include "runtime/atomic_file.hpp"
+#include "shrink_run.hpp"
 #include "watch/recorded.hpp"
 
 namespace clam::cli {
@@ -35,6 +38,7 @@ struct WatchRequest {
   std::vector<std::string> words;  ///< the program with its arguments
   std::string kernel, target;
   std::int64_t launch = 0, limit = kLimit;
+  int hang_s = 10;
   bool distinct = false;
 };
 
@@ -82,45 +86,108 @@ std::string preload_text() {
   ::_exit(127);
 }
 
+/// Its name alone: arguments may name people and their folders.
+std::string program_name(const WatchRequest& request) {
+  return fs::path(request.words[0]).filename().string();
+}
+
+std::vector<DeviceInfo> devices_here() {
+  std::vector<DeviceInfo> devices;
+  for (const DeviceEntry& entry : list_devices()) devices.push_back(query_device(entry.device));
+  return devices;
+}
+
+void write_bundle(const std::string& folder, Bundle& bundle) {
+  bundle.recorded = recording_date();
+  StagedFolder staged(folder, true);
+  write_case(staged.path(), bundle);
+  finish_case(staged.path(), bundle, false);
+  staged.publish();
+}
+
+/// A launch that has not ended for long is written while the program still runs: whoever ends this
+/// program then has its bundle.
+class HangWatch {
+ public:
+  HangWatch(Cli& cli, const WatchRequest& request, const std::string& raw)
+      : cli_(cli), request_(request), raw_(raw) {}
+  ~HangWatch() {
+    std::error_code ignored;  // the bundles of the end have it, too
+    if (!folder_.empty()) fs::remove_all(folder_, ignored);
+  }
+
+  void look() {
+    for (const watch::Recorded& each : watch::find_recorded(raw_)) {
+      if (!each.in_flight) continue;
+      if (each.folder != in_flight_) {
+        in_flight_ = each.folder;
+        since_ = std::chrono::steady_clock::now();
+      } else if (hung_ != in_flight_ && std::chrono::steady_clock::now() - since_ >
+                                            std::chrono::seconds(request_.hang_s)) {
+        hung_ = in_flight_;
+        write(each);
+      }
+    }
+  }
+  /// The folder of the last launch that had not ended for long.
+  const std::string& hung() const { return hung_; }
+
+ private:
+  void write(const watch::Recorded& each) {
+    Bundle bundle = watch::read_recorded(each, program_name(request_), devices_here());
+    bundle.seen.outcome = Seen::Outcome::hung;
+    bundle.seen.reason = fmt::format("it has not ended for {} s", request_.hang_s);
+    folder_ = (fs::path(request_.target) / ("in-flight-" + bundle.variant)).string();
+    write_bundle(folder_, bundle);
+    cli_.out.notice(fmt::format("kernel {} has not ended for {} s; it is in {}", bundle.variant,
+                                request_.hang_s, folder_));
+  }
+
+  Cli& cli_;
+  const WatchRequest& request_;
+  std::string raw_, in_flight_, hung_, folder_;
+  std::chrono::steady_clock::time_point since_;
+};
+
 /// Runs the program on this one's terminal; its exit code, or 128 and the signal that ended it.
-int run_program(const Cli& cli, const WatchRequest& request, const std::string& raw) {
+int run_program(Cli& cli, const WatchRequest& request, const std::string& raw, HangWatch& hangs) {
   preloaded_library();  // its absence is said before anything starts
+  const Interruption interruption;  // Ctrl-C ends the program; what it launched is then written
   const pid_t child = ::fork();
   if (child < 0) throw IoError("no process can be started: " + std::string(std::strerror(errno)));
   if (child == 0) become(request, raw, cli.out.descriptor_for_programs());
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) throw IoError("the program was lost: " + std::string(std::strerror(errno)));
+  for (;;) {
+    const pid_t ended = ::waitpid(child, &status, WNOHANG);
+    if (ended == child) break;
+    if (ended < 0 && errno != EINTR) {
+      throw IoError("the program was lost: " + std::string(std::strerror(errno)));
+    }
+    hangs.look();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
-/// Its name alone: arguments may name people and their folders.
-std::string program_name(const WatchRequest& request) {
-  return fs::path(request.words[0]).filename().string();
 }
 
 struct Written {
   std::string folder, problem, seen;
 };
 
-std::vector<Written> write_bundles(Cli& cli, const WatchRequest& request, const std::string& raw) {
+/// `hung`: the folder of a launch that had not ended for long.
+std::vector<Written> write_bundles(Cli& cli, const WatchRequest& request, const std::string& raw,
+                                   const std::string& hung) {
   std::vector<Written> written;
   const std::vector<watch::Recorded> all = watch::find_recorded(raw);
   if (all.empty()) return written;
-  std::vector<DeviceInfo> devices;
-  for (const DeviceEntry& entry : list_devices()) devices.push_back(query_device(entry.device));
+  const std::vector<DeviceInfo> devices = devices_here();
   for (const watch::Recorded& each : all) {
     try {
       Bundle bundle = watch::read_recorded(each, program_name(request), devices);
-      bundle.recorded = recording_date();
+      if (each.in_flight && each.folder == hung) bundle.seen.outcome = Seen::Outcome::hung;
       const std::string folder =
           (fs::path(request.target) / fmt::format("{:03}-{}", written.size() + 1, bundle.variant))
               .string();
-      StagedFolder staged(folder, false);
-      write_case(staged.path(), bundle);
-      finish_case(staged.path(), bundle, false);
-      staged.publish();
+      write_bundle(folder, bundle);
       written.push_back({folder, bundle.problem, bundle.seen_text()});
     } catch (const BadArgument& error) {
       cli.out.note(error.what());
@@ -170,8 +237,13 @@ int run_watch(Cli& cli, const WatchRequest& request) {
   const std::string raw = (fs::path(fs::absolute(request.target)) / "raw.partial").string();
   fs::create_directory(raw);
   const PassingFolder passing(raw);
-  const int code = run_program(cli, request, raw);
-  const std::vector<Written> written = write_bundles(cli, request, raw);
+  int code = 0;
+  std::vector<Written> written;
+  {
+    HangWatch hangs(cli, request, raw);
+    code = run_program(cli, request, raw, hangs);
+    written = write_bundles(cli, request, raw, hangs.hung());
+  }
   tell_notes(cli, raw);
   const bool seen = saw_opencl(raw);
   std::error_code ignored;
@@ -214,6 +286,9 @@ void add_watch(CLI::App& app, Cli& cli) {
       "the first launch of each that differs in kernel, options, sizes or values (default)");
   sub->add_option("--limit", request->limit,
                   "most bytes of buffers that are written (default 1 GiB)")
+      ->check(CLI::PositiveNumber);
+  sub->add_option("--hang", request->hang_s,
+                  "seconds after which a launch that has not ended is written (default 10)")
       ->check(CLI::PositiveNumber);
   on_run(sub, cli, request, run_watch);
 }

@@ -53,6 +53,16 @@ void* find_library() {
   return nullptr;
 }
 
+/// Whether the code at this address belongs to a library that has the function itself: an OpenCL
+/// before another one, which looks up what lies beneath. It must not be led back to this library.
+bool is_of_an_opencl(void* code, const char* name) {
+  Dl_info caller{}, its{};
+  if (::dladdr(code, &caller) == 0) return false;
+  void* const library = open_again(caller.dli_fname);
+  void* const own = library ? real_dlsym()(library, name) : nullptr;
+  return own && ::dladdr(own, &its) != 0 && std::strcmp(its.dli_fname, caller.dli_fname) == 0;
+}
+
 }  // namespace
 
 void* real_function(const char* name) {
@@ -72,6 +82,7 @@ extern "C" __attribute__((visibility("default"))) void* dlsym(void* handle, cons
   void* const found = watch::real_dlsym()(handle, name);
   void* const own = found ? watch::own_function(name) : nullptr;
   if (!own || own == found) return found;
+  if (watch::is_of_an_opencl(__builtin_return_address(0), name)) return found;
   void* none = nullptr;
   watch::looked_up.compare_exchange_strong(none, found);
   return own;
