@@ -7,8 +7,10 @@ import os
 import subprocess
 import unittest
 
+import numpy as np
 import onnx
 
+from interpret import Workload
 from support import CLAM, FULL, TREE, WEEKLY, Case
 
 LIGHT = os.path.join(os.path.dirname(onnx.__file__), "backend", "test", "data", "light")
@@ -19,10 +21,48 @@ ON_DEVICE = ("light_squeezenet.onnx", "ch_ppocr_mobile_v2.0_cls_infer.onnx")
 # of their number. 0.02 is four times what 100 layers make; learnt weights and their batch norms get more.
 HALF, HALF_LEARNT = 0.02, 0.05
 HALF_MOST = 65504 / 2  # seeded weights have no batch norms that keep values small
+TEXT = 0.3  # a detector's value above which a pixel is of text, by PP-OCR's settings; its smallest side is 3 pixels
+PAGE = os.path.join(TREE, "tools", "report", "page.png")
 MORE = 1.1  # launches for each convolution, product, pooling, normalisation, softmax and resize
 
 
+def classes(scores: np.ndarray) -> np.ndarray:
+    """The class of each image, or of each step of a line of text."""
+    return scores.argmax(1 if scores.ndim == 4 else -1).reshape(-1)
+
+
+def boxes(plane: np.ndarray) -> np.ndarray:
+    """The smallest upright boxes around what hangs together above TEXT: rows of left, top, right, bottom."""
+    left = {(int(y), int(x)) for y, x in np.argwhere(plane > TEXT)}
+    found = []
+    while left:
+        reached = waiting = [left.pop()]
+        while waiting:
+            near = {(y + i, x + j) for y, x in waiting for i in (-1, 0, 1) for j in (-1, 0, 1)} & left
+            left -= near
+            waiting = list(near)
+            reached = reached + waiting
+        (top, first), (bottom, last) = np.min(reached, 0), np.max(reached, 0)
+        if min(bottom - top, last - first) >= 3:
+            found.append((first, top, last, bottom))
+    return np.array(sorted(found))
+
+
 class Networks(Case):
+    def same_answer(self, driver: str, dtype: str, w: Workload) -> None:
+        """The classes of a classifier; of a detector, the boxes within a pixel."""
+        (name,) = w.json["model"]["outputs"]
+        done = self.clam(driver, "run", "--workload", self.folder, "--dtype", dtype, "--out", f"{name}={self.path('y.npy')}")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        wanted, got = w.load(name, "recorded"), np.load(self.path("y.npy")).astype(np.float32).reshape(w.entries[name]["shape"])
+        if wanted.ndim == 4 and wanted.shape[1] == 1:
+            wanted, got = boxes(wanted[0, 0]), boxes(got[0, 0])
+            self.assertGreater(len(wanted), 10, "the picture has lines of text")
+            self.assertEqual(len(got), len(wanted))
+            self.assertLessEqual(np.abs(got[:, None] - wanted).max(2).min(0).max(), 1)
+        else:
+            np.testing.assert_array_equal(classes(got), classes(wanted))
+
     def network(self, path: str, *words: str) -> None:
         w = self.imported(path, *words)
         heavy = int(self.out.split(" launches, for ")[1].split()[0])
@@ -32,23 +72,25 @@ class Networks(Case):
         name = os.path.basename(path)
         if CLAM and (WEEKLY or FULL and name in ON_DEVICE):
             self.on_device()
+            self.same_answer("pocl", "f32", w)
             if WEEKLY and w.largest() > HALF_MOST:
                 print(f"note     {name}: no f16, its values grow to {w.largest():.0f}", flush=True)
             elif WEEKLY:
                 share = HALF if name.startswith("light_") else HALF_LEARNT
                 self.on_device("llvmpipe", "--dtype", "f16", "--recorded-rms", str(share))
+                self.same_answer("llvmpipe", "f16", w)
 
-    def rapid(self, name: str, shape: str) -> None:
+    def rapid(self, name: str, shape: str, *words: str) -> None:
         if not os.path.isfile(os.path.join(RAPID, name)):
             self.skipTest("CLAM_ONNX_MODELS has no rapidocr-onnxruntime")
-        self.network(os.path.join(RAPID, name), "--shape", f"x={shape}")
+        self.network(os.path.join(RAPID, name), "--shape", f"x={shape}", *words)
 
     def test_detector_of_pp_ocr(self):
-        self.rapid("ch_PP-OCRv4_det_infer.onnx", "1x3x352x608")
+        self.rapid("ch_PP-OCRv4_det_infer.onnx", "1x3x352x608", "--image", f"x={PAGE}")
 
     @unittest.skipUnless(FULL, "with --full")
     def test_detector_of_pp_ocr_on_a_square(self):
-        self.rapid("ch_PP-OCRv4_det_infer.onnx", "1x3x640x640")
+        self.rapid("ch_PP-OCRv4_det_infer.onnx", "1x3x640x640", "--image", f"x={PAGE}")
 
     def test_classifier_of_pp_ocr(self):
         self.rapid("ch_ppocr_mobile_v2.0_cls_infer.onnx", "1x3x48x192")
