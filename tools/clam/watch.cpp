@@ -32,6 +32,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
+constexpr int kPatience = 250;  // looks, 5 s, until a program that is asked to end is ended
 constexpr std::int64_t kLimit = std::int64_t{1} << 30;
 
 struct WatchRequest {
@@ -156,7 +157,7 @@ int run_program(Cli& cli, const WatchRequest& request, const std::string& raw, H
   const pid_t child = ::fork();
   if (child < 0) throw IoError("no process can be started: " + std::string(std::strerror(errno)));
   if (child == 0) become(request, raw, cli.out.descriptor_for_programs());
-  int status = 0;
+  int status = 0, patience = kPatience;
   for (;;) {
     const pid_t ended = ::waitpid(child, &status, WNOHANG);
     if (ended == child) break;
@@ -164,6 +165,10 @@ int run_program(Cli& cli, const WatchRequest& request, const std::string& raw, H
       throw IoError("the program was lost: " + std::string(std::strerror(errno)));
     }
     hangs.look();
+    if (Interruption::came()) {
+      if (patience == kPatience) ::kill(child, SIGTERM);
+      if (--patience == 0) ::kill(child, SIGKILL);
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
