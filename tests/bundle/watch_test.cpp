@@ -140,6 +140,11 @@ TEST(watch_device, a_c_programs_launches_become_bundles_that_print_the_same_bits
     const Finished alone = run_c(path);
     EXPECT_EQ(alone.code, 0) << name << alone.out << alone.err;
     EXPECT_EQ(run_clam({"replay", path}).code, 0) << name;
+    for (const char* file : {"README.md", "case.json", "plan.json", "device.txt", "replay.c"}) {
+      const std::string text = read_file(path + "/" + file);
+      EXPECT_EQ(anonymous(text), text) << file;
+      EXPECT_FALSE(contains(text, folder.path())) << file << " names where the program lies";
+    }
   }
   const Bundle sum = read_bundle(target + "/001-sum_rows"),
                shift = read_bundle(target + "/002-shift");
