@@ -126,7 +126,7 @@ class HangWatch {
       } else if (hung_ != in_flight_ && std::chrono::steady_clock::now() - since_ >
                                             std::chrono::seconds(request_.hang_s)) {
         hung_ = in_flight_;
-        write(each);
+        try_to_write(each);
       }
     }
   }
@@ -134,6 +134,15 @@ class HangWatch {
   const std::string& hung() const { return hung_; }
 
  private:
+  /// It may end meanwhile, and the program goes on whatever comes of this.
+  void try_to_write(const watch::Recorded& each) {
+    try {
+      write(each);
+    } catch (const std::exception& error) {
+      cli_.out.note(error.what());
+    }
+  }
+
   void write(const watch::Recorded& each) {
     Bundle bundle = watch::read_recorded(each, program_name(request_), devices_here());
     bundle.seen.outcome = Seen::Outcome::hung;
@@ -152,7 +161,6 @@ class HangWatch {
 
 /// Runs the program on this one's terminal; its exit code, or 128 and the signal that ended it.
 int run_program(Cli& cli, const WatchRequest& request, const std::string& raw, HangWatch& hangs) {
-  preloaded_library();  // its absence is said before anything starts
   const Interruption interruption;  // Ctrl-C ends the program; what it launched is then written
   const pid_t child = ::fork();
   if (child < 0) throw IoError("no process can be started: " + std::string(std::strerror(errno)));
@@ -238,6 +246,7 @@ int run_watch(Cli& cli, const WatchRequest& request) {
         "--distinct and --launch: the one writes each that differs, the other one; leave one out");
   }
   refuse_bad_pattern(request.kernel);
+  preload_text();  // where it cannot be said, nothing starts and no folder is made
   make_target(request.target);
   const std::string raw = (fs::path(fs::absolute(request.target)) / "raw.partial").string();
   fs::create_directory(raw);
