@@ -164,6 +164,8 @@ void describe(cl_kernel kernel, Kernel& known) {
   } else if (!read_parameters(kernel, known.parameters) &&
              !read_parameters_again(program, device, known)) {
     known.refused = "the driver does not say what its arguments are";
+  } else {
+    name_elements(program, device, known);
   }
 }
 
