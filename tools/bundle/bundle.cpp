@@ -36,6 +36,8 @@ void write_tensors(const std::string& folder, const Bundle& bundle) {
     write_npy(in(folder, name + ".expected.npy"), tensor);
   for (const auto& [name, tensor] : bundle.bounds)
     write_npy(in(folder, name + ".bound.npy"), tensor);
+  for (const auto& [name, tensor] : bundle.given)
+    write_npy(in(folder, name + ".given.npy"), tensor);
 }
 
 /// A kernel file has a plain name of its own, unlike those of the bundle's other files.
@@ -111,7 +113,9 @@ void read_tensors(const std::string& folder, Bundle& bundle) {
       bundle.inputs[spec.name] = read_part(in(folder, before), spec, spec.dtype);
     }
     if (spec.role == Role::input) continue;
-    const std::string expected = spec.name + ".expected.npy", bound = spec.name + ".bound.npy";
+    const std::string expected = spec.name + ".expected.npy", bound = spec.name + ".bound.npy",
+                      given = spec.name + ".given.npy";
+    if (has(given)) bundle.given[spec.name] = read_part(in(folder, given), spec, spec.dtype);
     if (!has(expected)) continue;
     const bool exact = !has(bound);
     const Dtype dtype = exact || spec.dtype == Dtype::i32 ? spec.dtype : Dtype::f32;

@@ -69,6 +69,8 @@ struct Bundle {
   /// output among the inputs holds that before the launches. Without a bound the expected elements
   /// are so bit for bit.
   std::map<std::string, HostTensor> inputs, expected, bounds;
+  /// What the driver gave where it was recorded, if that is kept beside what is expected.
+  std::map<std::string, HostTensor> given;
 
   bool build_only() const { return !plan; }
   /// "wrong", or "not judged" where nobody has said that the result is right.
@@ -134,6 +136,9 @@ class StagedFolder {
   std::string target_, path_, known_by_;
   std::optional<PassingFolder> passing_;
 };
+
+/// The folders of bundles in a folder, by name. Throws BadArgument where there is none.
+std::vector<std::string> bundles_in(const std::string& folder);
 
 // Parts of a bundle.
 

@@ -212,24 +212,22 @@ Tensors dense_inputs(const Bundle& bundle) {
   return inputs;
 }
 
-Seen run_plan(Runtime& runtime, const Bundle& bundle) {
+Seen run_plan(Runtime& runtime, const Bundle& bundle, Tensors* kept) {
   Trial trial(runtime, *bundle.plan);
   trial.upload(dense_inputs(bundle));
   trial.run(1);
   const Tensors outputs = trial.download();
-  Seen seen;
-  for (const TensorSpec& spec : bundle.plan->tensors) {
-    if (spec.role == TensorSpec::Role::output) judge(spec, outputs.at(spec.name), bundle, seen);
-  }
+  Seen seen = hold_outputs(bundle, outputs);
   if (const Reason trespass = trial.trespass()) {
     seen.outcome = Outcome::wrong;
     seen.reason += (seen.reason.empty() ? "" : "; ") + *trespass;
   }
+  if (kept) *kept = outputs;
   return seen;
 }
 
 CaseRun attempt(const cl::Device& device, const Bundle& bundle, const std::string& folder,
-                BuildRecord& record, const std::string& keep) {
+                BuildRecord& record, const std::string& keep, Tensors* outputs) {
   try {
     const cl::Context context(device);
     if (bundle.build_only()) return {build_alone(context, device, bundle, record), {}};
@@ -238,7 +236,7 @@ CaseRun attempt(const cl::Device& device, const Bundle& bundle, const std::strin
     Runtime runtime(context, cl::CommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE), options);
     build_all(runtime, device, bundle, record);
     record.write(keep);
-    return {run_plan(runtime, bundle), {}};
+    return {run_plan(runtime, bundle, outputs), {}};
   } catch (const BuildFailure& failure) {
     return {build_failed({failure.file, failure.options}, failure.log, failure.code), {}};
   } catch (const Unsupported& error) {
@@ -252,13 +250,21 @@ CaseRun attempt(const cl::Device& device, const Bundle& bundle, const std::strin
 
 }  // namespace
 
+Seen hold_outputs(const Bundle& bundle, const Tensors& outputs) {
+  Seen seen;
+  for (const TensorSpec& spec : bundle.plan->tensors) {
+    if (spec.role == TensorSpec::Role::output) judge(spec, outputs.at(spec.name), bundle, seen);
+  }
+  return seen;
+}
+
 CaseRun run_case(const cl::Device& device, const Bundle& bundle, const std::string& folder,
-                 const std::string& keep) {
+                 const std::string& keep, Tensors* outputs) {
   if (bundle.needs_fp16() && !query_device(device).fp16) {
     return {{}, "the device has no cl_khr_fp16"};
   }
   BuildRecord record;
-  const CaseRun run = attempt(device, bundle, folder, record, keep);
+  const CaseRun run = attempt(device, bundle, folder, record, keep, outputs);
   record.write(keep);
   return run;
 }

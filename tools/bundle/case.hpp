@@ -30,7 +30,11 @@ struct CaseRun {
 
 /// Builds and runs the case on the device, in this process, from source alone. `folder`: where the
 /// bundle's kernel files lie. `keep`: gets build.log and the program binaries; empty: nothing does.
+/// `outputs`: gets those of the plan, dense, where it ran to its end.
 CaseRun run_case(const cl::Device& device, const Bundle& bundle, const std::string& folder,
-                 const std::string& keep);
+                 const std::string& keep, Tensors* outputs = nullptr);
+
+/// These outputs, dense, held against what is expected.
+Seen hold_outputs(const Bundle& bundle, const Tensors& outputs);
 
 }  // namespace clam

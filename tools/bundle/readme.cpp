@@ -138,6 +138,7 @@ std::string about(const std::string& file) {
   if (file == "proof.json") return "what other drivers made of it, as clam reads it";
   if (file == "device.txt") return "device, driver, libraries, clocks, kernel log";
   if (ends(".expected.npy")) return "what is right";
+  if (ends(".given.npy")) return "what the driver gave where it was recorded";
   if (ends(".bound.npy")) return "how far off each element may be";
   if (ends(".npy")) return "input, or what an output holds before the launches";
   if (ends(".bin")) return "the program binary that the driver gave";

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -87,6 +88,22 @@ void StagedFolder::publish() {
   path_.clear();
   sync_folder(fs::absolute(target_).parent_path().string());
   if (replaces) fs::remove_all(old, ignored);
+}
+
+std::vector<std::string> bundles_in(const std::string& folder) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) throw BadArgument(folder + " is no folder");
+  std::vector<std::string> found;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (StagedFolder::is_unfinished(entry.path().string())) continue;
+    if (fs::exists(entry.path() / "case.json", error)) found.push_back(entry.path().string());
+  }
+  if (found.empty() && fs::exists(fs::path(folder) / "case.json", error)) {
+    throw BadArgument(fmt::format("{0} is a bundle itself: clam replay {0}", folder));
+  }
+  if (found.empty()) throw BadArgument(folder + " has no bundles in it");
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
 }  // namespace clam

@@ -8,8 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "bundle/last_words.hpp"
+#include "check/npy.hpp"
 #include "clam/error.hpp"
 #include "clam/planner.hpp"
+#include "judge/judge.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
 #include "runtime/atomic_file.hpp"
@@ -24,13 +26,20 @@ using Outcome = Seen::Outcome;
 std::vector<std::string> words_of(const std::string& device,
                                   const std::vector<std::string>& command) {
   std::vector<std::string> words = own_command();
-  words.insert(words.end(), {"--device", device, "--quiet", "--json", "-"});
+  if (!device.empty()) words.insert(words.end(), {"--device", device});
+  words.insert(words.end(), {"--quiet", "--json", "-"});
   words.insert(words.end(), command.begin(), command.end());
   return words;
 }
 
 /// With it Mesa's Mali compilers print their listings.
 constexpr const char* kListings = "BIFROST_MESA_DEBUG";
+
+void write_outputs(const std::string& folder, int run, const Tensors& outputs) {
+  for (const auto& [name, tensor] : outputs) {
+    write_npy(fmt::format("{}/{}.{}.npy", folder, run, name), tensor);
+  }
+}
 
 Seen misfortune_of(const Fate& fate, const std::string& errors) {
   Seen seen;
@@ -52,15 +61,20 @@ std::string device_title(const DeviceEntry& entry, const DeviceInfo& facts) {
 }
 
 CaseRun try_case(const std::string& device, const std::string& folder, int limit_s,
-                 const std::string& keep, const std::vector<std::string>& through) {
+                 const CaseWishes& wishes) {
   namespace fs = std::filesystem;
   const ScratchFolder scratch;  // compilers that crash leave files where they are
   std::vector<std::string> words =
       words_of(device, {"replay", fs::absolute(folder).string(), "--here"});
-  words.insert(words.begin(), through.begin(), through.end());
+  const std::string& keep = wishes.keep;
+  words.insert(words.begin(), wishes.through.begin(), wishes.through.end());
   if (!keep.empty()) words.insert(words.end(), {"--keep", fs::absolute(keep).string()});
+  if (!wishes.outputs.empty()) {
+    words.insert(words.end(), {"--outputs", fs::absolute(wishes.outputs).string(), "--nudges",
+                               std::to_string(wishes.nudges)});
+  }
   Surroundings around{scratch.path(), scratch.file("errors"), {}};
-  if (!through.empty()) around.folder.clear();  // its name may be relative
+  if (!wishes.through.empty()) around.folder.clear();  // its name may be relative
   if (!keep.empty() && !std::getenv(kListings)) {
     around.environment.push_back(std::string(kListings) + "=shaders");
   }
@@ -90,10 +104,23 @@ CaseRun try_case(const std::string& device, const std::string& folder, int limit
           {}};
 }
 
-int serve_case(Cli& cli, const std::string& folder, const std::string& keep) {
+int serve_case(Cli& cli, const std::string& folder, const CaseWishes& wishes) {
   try {
     const Bundle bundle = read_bundle(folder);
-    const CaseRun run = run_case(select_device(cli.device).device, bundle, folder, keep);
+    const cl::Device device = select_device(cli.device).device;
+    if (!wishes.outputs.empty()) {  // before the driver may crash
+      write_file(wishes.outputs + "/device.json", to_json(query_device(device)).dump());
+    }
+    Tensors outputs;
+    const CaseRun run = run_case(device, bundle, folder, wishes.keep, &outputs);
+    if (!wishes.outputs.empty()) {
+      write_outputs(wishes.outputs, 0, outputs);
+      for (int i = 1; !outputs.empty() && i <= wishes.nudges; ++i) {
+        Tensors nudged_outputs;
+        run_case(device, nudged(bundle, i), folder, "", &nudged_outputs);
+        write_outputs(wishes.outputs, i, nudged_outputs);
+      }
+    }
     cli.out.json(run.cannot ? json{{"cannot", *run.cannot}} : json{{"seen", to_json(run.seen)}});
   } catch (const std::exception& error) {
     cli.out.json({{"error", error.what()}});

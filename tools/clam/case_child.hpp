@@ -11,15 +11,22 @@
 
 namespace clam::cli {
 
-/// Runs the case of `folder` in another process of this program, on the device "P:D". A crash, or
-/// no end within the limit, is an outcome. `keep`: gets build.log, binaries and driver.log;
-/// empty: nothing does. `through`: a program with its words that runs that process. Throws
-/// BadArgument for a case that is none.
+/// What else a case in another process is to do. Folders; empty: none.
+struct CaseWishes {
+  std::string keep;     ///< gets build.log, binaries and driver.log
+  std::string outputs;  ///< gets the device's facts and the outputs: "device.json", "0.y.npy"
+  int nudges = 0;  ///< so many further runs with nudged inputs (tools/judge): "1.y.npy" and so on
+  std::vector<std::string> through = {};  ///< a program with its words that runs that process
+};
+
+/// Runs the case of `folder` in another process of this program, on the device "P:D"; empty: the
+/// one that is chosen there. A crash, or no end within the limit, is an outcome. Throws BadArgument
+/// for a case that is none.
 CaseRun try_case(const std::string& device, const std::string& folder, int limit_s,
-                 const std::string& keep = "", const std::vector<std::string>& through = {});
+                 const CaseWishes& wishes = {});
 
 /// What that process does.
-int serve_case(Cli& cli, const std::string& folder, const std::string& keep);
+int serve_case(Cli& cli, const std::string& folder, const CaseWishes& wishes);
 
 /// The plan of a problem as this device takes it, measured and built in another process. Throws
 /// Unsupported. Where building it fails, the plan as it is made without.

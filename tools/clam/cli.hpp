@@ -38,6 +38,7 @@ void add_record(CLI::App& app, Cli& cli);
 void add_replay(CLI::App& app, Cli& cli);
 void add_shrink(CLI::App& app, Cli& cli);
 void add_watch(CLI::App& app, Cli& cli);
+void add_judge(CLI::App& app, Cli& cli);
 void add_cache(CLI::App& app, Cli& cli);
 
 /// What the subcommand does, once the command line is read.

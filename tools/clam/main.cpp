@@ -148,7 +148,7 @@ int main(int argc, char** argv) {
   add_global_options(app, cli);
   for (const auto add : {add_info, add_doctor, add_list, add_plan, add_manifest, add_verify,
                          add_bisect, add_run, add_diagnose, add_record, add_replay, add_shrink,
-                         add_watch, add_probe, add_mali, add_report, add_cache}) {
+                         add_watch, add_judge, add_probe, add_mali, add_report, add_cache}) {
     add(app, cli);
   }
   try {

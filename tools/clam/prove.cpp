@@ -2,20 +2,18 @@
 #include "prove.hpp"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "case_child.hpp"
 #include "clam/error.hpp"
+#include "drivers.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
 #include "record.hpp"
-#include "runtime/atomic_file.hpp"
+#include "simulator.hpp"
 
 namespace clam::cli {
 namespace {
@@ -24,92 +22,17 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using Outcome = Seen::Outcome;
 
-constexpr std::size_t kMostReportLines = 60;
 constexpr int kSimulatorLimit_s = 60;  // nobody asked for it by name, and it is slow
 
-bool is_program(const std::string& path) {
-  std::error_code error;
-  return fs::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
-}
-
-/// The path of a program as a shell finds it, or nothing.
-std::string find_program(const std::string& name) {
-  if (name.find('/') != name.npos) return is_program(name) ? name : "";
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path ? path : "");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string program = folder + "/" + name;
-    if (!folder.empty() && is_program(program)) return program;
-  }
-  return "";
-}
-
-/// The path of Oclgrind, or nothing; it cannot be in a program that runs in an emulator.
-std::string find_oclgrind() {
-  if (std::getenv("CLAM_EMULATOR")) return "";
-  const char* named = std::getenv("CLAM_OCLGRIND");
-  if (!named) return find_program("oclgrind");
-  if (std::string(named) == "off") return "";
-  if (::access(named, X_OK) == 0) return named;
-  throw BadArgument(fmt::format("CLAM_OCLGRIND={}: there is no such program", named));
-}
-
-std::vector<std::string> words_of(const std::string& command) {
-  std::istringstream stream(command);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
-
-/// Kernels are built as they are written: Oclgrind 21.10 crashes on the half-filled vectors that
-/// optimisers make. One thread reports in the same order every time.
-std::vector<std::string> simulator_words(const std::string& oclgrind, const std::string& log) {
-  return {oclgrind,
-          "--build-options",
-          "-cl-opt-disable",
-          "--data-races",
-          "--uninitialized",
-          "--num-threads",
-          "1",
-          "--max-errors",
-          "20",
-          "--log",
-          log};
-}
-
-std::vector<std::string> lines_of(const std::string& file, const std::string& folder) {
-  std::vector<std::string> lines;
-  if (::access(file.c_str(), R_OK) != 0) return lines;
-  std::string text = read_file(file);
-  for (std::size_t at; (at = text.find(folder)) != text.npos;) text.replace(at, folder.size(), "");
-  std::istringstream stream(anonymous(text));
-  for (std::string line; std::getline(stream, line);) {
-    if (lines.size() == kMostReportLines) {
-      lines.push_back("... and more");
-      break;
-    }
-    if (!line.empty() || !lines.empty()) lines.push_back(line);
-  }
-  while (!lines.empty() && lines.back().empty()) lines.pop_back();
-  return lines;
+/// A simulator that crashes or is too slow says nothing of the kernel; its report may.
+void excuse_simulator(int limit_s, ProofRow& row) {
+  row.cannot = excuse_of_simulator(row.seen, limit_s);
+  if (row.cannot) row.seen = {};
 }
 
 void take_run(const CaseRun& run, ProofRow& row) {
   row.cannot = run.cannot;
   row.seen = run.seen;
-}
-
-/// A simulator that crashes or is too slow says nothing of the kernel; its report may.
-void excuse_simulator(int limit_s, ProofRow& row) {
-  if (row.seen.outcome == Outcome::hung) {
-    row.cannot = fmt::format(
-        "the simulator is slow: no end within {} s (replay --add-proof --limit in it "
-        "gives it more)",
-        limit_s);
-  } else if (row.seen.outcome == Outcome::crashed) {
-    row.cannot = "the simulator crashes: " + row.seen.reason;
-  }
-  if (row.cannot) row.seen = {};
 }
 
 /// In the simulator, which reads the case like any driver and reports beside it.
@@ -120,28 +43,10 @@ ProofRow simulate(const std::string& oclgrind, const std::string& device_id,
   const std::string log = scratch.file("report");
   ProofRow row = row_of(device, folder, bundle);
   row.is_simulator = true;
-  take_run(try_case(device_id, folder, limit_s, "", simulator_words(oclgrind, log)), row);
+  take_run(try_case(device_id, folder, limit_s, {"", "", 0, simulator_words(oclgrind, log)}), row);
   excuse_simulator(limit_s, row);
-  row.report = lines_of(log, folder);
+  row.report = simulator_report(log, folder);
   return row;
-}
-
-/// What Oclgrind says that its device is; nothing where it does not start here.
-std::optional<DeviceInfo> simulated_device(const std::string& oclgrind, int limit_s) {
-  const ScratchFolder scratch;
-  std::vector<std::string> words = simulator_words(oclgrind, scratch.file("report"));
-  // Where it does not start, the loader's complaint is of no use to anyone.
-  words.insert(words.begin(), {"/bin/sh", "-c", "exec \"$0\" \"$@\" 2>/dev/null"});
-  for (const std::string& word : own_command()) words.push_back(word);
-  words.insert(words.end(), {"--quiet", "--json", "-", "--device", "0:0", "info"});
-  const Fate fate = run_isolated(words, std::chrono::seconds(limit_s));
-  const json answer = fate.answer();
-  if (!answer.contains("devices")) return std::nullopt;
-  for (const json& device : answer.at("devices")) {
-    const DeviceInfo facts = device_from_json(device);
-    if (is_simulator(facts)) return facts;
-  }
-  return std::nullopt;
 }
 
 /// A further row; where none can be had, a note says why, and what was recorded stays.
@@ -156,10 +61,6 @@ void add_row(Cli& cli, const std::string& where, Proof& proof, const MakeRow& ma
 }
 
 }  // namespace
-
-bool is_simulator(const DeviceInfo& device) {
-  return device.driver_version.rfind("Oclgrind", 0) == 0;
-}
 
 ProofRow row_of(const DeviceInfo& device, const std::string& folder, const Bundle& bundle) {
   ProofRow row;
@@ -216,19 +117,14 @@ Proof prove_elsewhere(Cli& cli, const DeviceEntry& recorded_on, const std::strin
 }
 
 void check_provers(const std::vector<std::string>& commands, bool elsewhere) {
-  for (const std::string& command : commands) {
-    const std::vector<std::string> words = words_of(command);
-    if (words.empty() || find_program(words[0]).empty()) {
-      throw BadArgument(fmt::format("--prove-with '{}': there is no such program", command));
-    }
-  }
+  check_commands("--prove-with", commands);
   if (elsewhere) find_oclgrind();
 }
 
 void prove_with(Cli& cli, const std::string& command, const std::string& folder,
                 const Bundle& bundle, int limit_s) {
   constexpr int kToStart_s = 60;  // an emulator takes its time
-  std::vector<std::string> words = words_of(command);
+  std::vector<std::string> words = words_of_command(command);
   words.insert(words.end(), {own_program(), "--quiet", "--json", "-", "replay", folder,
                              "--add-proof", "--limit", std::to_string(limit_s)});
   cli.out.progress("the same through " + command);

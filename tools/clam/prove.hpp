@@ -22,8 +22,6 @@ using Stop = std::function<bool()>;
 /// Under Oclgrind that is what it reports, too.
 ProofRow prove_on(const DeviceEntry& entry, const DeviceInfo& device, const std::string& folder,
                   const Bundle& bundle, int limit_s, const BeforeRun& before = {});
-/// Oclgrind, which looks on as it runs.
-bool is_simulator(const DeviceInfo& device);
 /// A row to be filled, of this device and these files.
 ProofRow row_of(const DeviceInfo& device, const std::string& folder, const Bundle& bundle);
 

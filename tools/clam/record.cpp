@@ -170,7 +170,7 @@ void run_into(const std::string& folder, const DeviceEntry& entry, const DeviceI
   int runs = 0;
   for (; runs < times && bundle.seen.right(); ++runs) {
     kept = std::make_unique<ScratchFolder>();
-    const CaseRun run = try_case(device_id(entry), folder, limit_s, kept->path());
+    const CaseRun run = try_case(device_id(entry), folder, limit_s, {kept->path(), "", 0});
     if (run.cannot) throw Unsupported(*run.cannot);
     bundle.seen = run.seen;
   }

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -16,7 +15,6 @@
 namespace clam::cli {
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr Words<7> kVerdictWords{"fixed",     "still right",     "still fails", "fails differently",
@@ -28,7 +26,7 @@ struct ReplayRequest {
   int times = 0, limit_s = 60;  ///< times: 0: as often as the fault takes
   bool add_proof = false;
   bool here = false;  ///< the process that runs one: see try_case
-  std::string keep;
+  CaseWishes wishes;  ///< of that process
 };
 
 /// How a bundle went.
@@ -63,23 +61,6 @@ struct Here {
   DeviceInfo facts;
   std::string none;
 };
-
-/// The folders of bundles in a folder, by name.
-std::vector<std::string> bundles_in(const std::string& folder) {
-  std::error_code error;
-  if (!fs::is_directory(folder, error)) throw BadArgument(folder + " is no folder");
-  std::vector<std::string> found;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (StagedFolder::is_unfinished(entry.path().string())) continue;
-    if (fs::exists(entry.path() / "case.json", error)) found.push_back(entry.path().string());
-  }
-  if (found.empty() && fs::exists(fs::path(folder) / "case.json", error)) {
-    throw BadArgument(fmt::format("{0} is a bundle itself: clam replay {0}", folder));
-  }
-  if (found.empty()) throw BadArgument(folder + " has no bundles in it");
-  std::sort(found.begin(), found.end());
-  return found;
-}
 
 Verdict verdict_of(const Row& row, bool same) {
   if (row.recorded.right()) return row.wrong ? Verdict::fails_now : Verdict::still_right;
@@ -203,7 +184,7 @@ int code_of(const std::vector<Row>& rows) {
 
 int run_replay(Cli& cli, const ReplayRequest& request) {
   std::vector<std::string> folders = request.folders;
-  if (request.here) return serve_case(cli, folders.at(0), request.keep);
+  if (request.here) return serve_case(cli, folders.at(0), request.wishes);
   const CleanEnd clean_end;
   if (folders.empty() == request.all.empty()) {
     throw BadArgument("replay what? Give bundles, or --all FOLDER, one of the two");
@@ -249,7 +230,9 @@ void add_replay(CLI::App& app, Cli& cli) {
   sub->add_flag("--add-proof", request->add_proof,
                 "add the outcome on this device to the README of the bundle");
   sub->add_flag("--here", request->here)->group("");
-  sub->add_option("--keep", request->keep)->group("");
+  sub->add_option("--keep", request->wishes.keep)->group("");
+  sub->add_option("--outputs", request->wishes.outputs)->group("");
+  sub->add_option("--nudges", request->wishes.nudges)->group("");
   on_run(sub, cli, request, run_replay);
 }
 

@@ -192,7 +192,7 @@ bool Runner::fails(Bundle& bundle) {
   try {
     write_case(folder.path(), bundle);
     ++runs_;
-    const CaseRun run = try_case(device_, folder.path(), limit_s(), log.path());
+    const CaseRun run = try_case(device_, folder.path(), limit_s(), {log.path(), "", 0});
     if (Interruption::came()) return false;
     if (run.cannot || run.seen.right() || fault_of(run.seen) != fault_) return false;
     bundle.seen = run.seen;
@@ -208,7 +208,7 @@ void Runner::write(const std::string& folder, Bundle& bundle) {
     const ScratchFolder log;  // of a run that fails otherwise nothing is kept
     ++runs_;
     const int limit = hangs_ ? hang_limit_s_ : request_->step_limit_s();
-    const CaseRun run = try_case(device_, folder, limit, log.path());
+    const CaseRun run = try_case(device_, folder, limit, {log.path(), "", 0});
     if (run.cannot || fault_of(run.seen) != fault_) continue;
     constexpr auto kReplacing = fs::copy_options::recursive | fs::copy_options::overwrite_existing;
     fs::copy(log.path(), folder, kReplacing);

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -20,6 +21,11 @@ namespace {
 
 constexpr std::size_t kMostOutput = std::size_t{16} << 20;
 constexpr std::chrono::seconds kGrace(1);
+
+bool is_program(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
+}
 
 }  // namespace
 
@@ -100,6 +106,24 @@ Fate run_isolated(const std::vector<std::string>& words, std::chrono::millisecon
   fate.code = process.wait();
   if (keeps) write_file(around.errors_file, process.errors());
   return fate;
+}
+
+std::string find_program(const std::string& name) {
+  if (name.find('/') != name.npos) return is_program(name) ? name : "";
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::string program = folder + "/" + name;
+    if (!folder.empty() && is_program(program)) return program;
+  }
+  return "";
+}
+
+std::vector<std::string> words_of_command(const std::string& command) {
+  std::istringstream stream(command);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
 }
 
 }  // namespace clam

@@ -24,6 +24,11 @@ struct Fate {
   nlohmann::json answer() const;
 };
 
+/// The path of a program as a shell finds it; empty where there is none.
+std::string find_program(const std::string& name);
+/// The words of a command: "tools/with-driver llvmpipe".
+std::vector<std::string> words_of_command(const std::string& command);
+
 /// The path of the running program.
 std::string own_program();
 /// What starts this program again: its path, behind the words of CLAM_EMULATOR where one runs it.

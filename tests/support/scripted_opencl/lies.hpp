@@ -24,6 +24,12 @@ class Orders {
         std::find_if(lies_.begin(), lies_.end(), [&](const Lie& lie) { return lie.does == does; });
     return found == lies_.end() ? nullptr : &*found;
   }
+  template <typename Take>
+  void each(const char* does, Take take) const {
+    for (const Lie& lie : lies_) {
+      if (lie.does == does) take(lie);
+    }
+  }
   void add(const Lie& lie) { lies_.push_back(lie); }
 
  private:

@@ -63,6 +63,17 @@ std::optional<ProgramRecord> unpacked(const std::string& binary) {
                        text.substr(0, options_end), true, false};
 }
 
+/// A compiler that takes one piece of a text for another.
+std::string misread(const Orders& orders, std::string source) {
+  orders.each("replace", [&](const Lie& lie) {
+    for (std::size_t at = 0; (at = source.find(lie.text, at)) != source.npos;) {
+      source.replace(at, lie.text.size(), lie.becomes);
+      at += lie.becomes.size();
+    }
+  });
+  return source;
+}
+
 cl_program create(cl_context context, const std::string& source, cl_int* status) {
   const char* text = source.c_str();
   const std::size_t size = source.size();
@@ -73,6 +84,14 @@ cl_uint devices_of(cl_program program) {
   cl_uint devices = 1;
   NEXT(clGetProgramInfo)(program, CL_PROGRAM_NUM_DEVICES, sizeof devices, &devices, nullptr);
   return devices;
+}
+
+cl_int give_source(const Record& record, size_t size, void* value, size_t* needed) {
+  const std::string& source = *record->source;
+  if (needed) *needed = source.size() + 1;
+  if (value && size <= source.size()) return CL_INVALID_VALUE;
+  if (value) std::memcpy(value, source.c_str(), source.size() + 1);
+  return CL_SUCCESS;
 }
 
 cl_int give_sizes(cl_program program, const Record& record, size_t size, void* value,
@@ -153,7 +172,10 @@ cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const ch
   }
   const Orders orders = enter("clCreateProgramWithSource", scripted::about(record));
   if (refused(orders, status)) return nullptr;
-  cl_program program = NEXT(clCreateProgramWithSource)(context, count, strings, lengths, status);
+  cl_program program =
+      orders.find("replace")
+          ? scripted::create(context, scripted::misread(orders, *record.source), status)
+          : NEXT(clCreateProgramWithSource)(context, count, strings, lengths, status);
   scripted::remember_program(program, record);
   return program;
 }
@@ -204,6 +226,9 @@ cl_int clGetProgramInfo(cl_program program, cl_program_info what, size_t size, v
   const Orders orders = enter("clGetProgramInfo");
   if (const auto status = orders.refusal()) return *status;
   const Record record = scripted::record_of(program);
+  if (record->source && what == CL_PROGRAM_SOURCE) {
+    return scripted::give_source(record, size, value, needed);
+  }
   if (!record->linked && what == CL_PROGRAM_BINARY_SIZES) {
     return scripted::give_sizes(program, record, size, value, needed);
   }

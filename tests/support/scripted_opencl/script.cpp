@@ -66,10 +66,11 @@ Rate read_rate(const json& value) {
 
 Lie read_lie(const json& value) {
   static const std::set<std::string> known{
-      "hang", "crash", "refuse",   "print",   "leak",  "take",  // any call
-      "skip", "flip",  "fail",     "nothing", "half",  "once",
-      "late", "wrong", "never",                                       // a command
-      "zero", "swap",  "constant", "length",  "scale", "halve end"};  // an event's times
+      "hang",    "crash", "refuse",   "print",   "leak",  "take",  // any call
+      "skip",    "flip",  "fail",     "nothing", "half",  "once",
+      "late",    "wrong", "never",                                       // a command
+      "replace",                                                         // a program's source
+      "zero",    "swap",  "constant", "length",  "scale", "halve end"};  // an event's times
   Object from(value, "an entry of 'lies'");
   Lie lie;
   read(from, lie.of);
@@ -77,7 +78,8 @@ Lie read_lie(const json& value) {
   from.take("every", lie.every).take("last_hold", lie.last_hold).take("processes", lie.processes);
   from.take("counted", lie.counted).take("status", lie.status).take("argument", lie.argument);
   from.take("byte", lie.byte).take("bits", lie.bits).take("ns", lie.ns).take("bytes", lie.bytes);
-  from.take("s", lie.s).take("factor", lie.factor).take("text", lie.text).end();
+  from.take("s", lie.s).take("factor", lie.factor).take("text", lie.text);
+  from.take("becomes", lie.becomes).end();
   if (lie.call.rfind("cl", 0) != 0)
     throw std::runtime_error("no call '" + lie.call + "' to lie in");
   if (!known.count(lie.does)) throw std::runtime_error("no lie does '" + lie.does + "'");

@@ -63,7 +63,7 @@ struct Lie {
   int status = 0, argument = 0, byte = 0, bits = 0x80;
   std::int64_t ns = 0, bytes = 0;
   double s = 0, factor = 1;
-  std::string text;
+  std::string text, becomes;
 
   std::int64_t calls = 0;  ///< so far, of those that fit
 };

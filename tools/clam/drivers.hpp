@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// drivers.hpp - the drivers that a case can be asked of: here, through commands, and in Oclgrind.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli.hpp"
+#include "judge/judge.hpp"
+
+namespace clam::cli {
+
+struct Driver {
+  std::string name;                       ///< for people: the device, or the command
+  std::string device;                     ///< "P:D"; empty: the one that is chosen there
+  std::vector<std::string> through = {};  ///< the words of the command
+  std::string simulator = {};             ///< the path of Oclgrind, where it is that
+};
+
+/// Throws BadArgument that names the flag where one of its commands is no program.
+void check_commands(const char* flag, const std::vector<std::string>& commands);
+
+/// All devices of this machine, or those alone whose platform is not `but`; one for each command
+/// that runs a program on another driver ("tools/with-driver llvmpipe").
+std::vector<Driver> drivers_here(const std::string& but = "");
+std::vector<Driver> drivers_through(const std::vector<std::string>& commands);
+/// Oclgrind, where it is installed.
+std::vector<Driver> simulators();
+
+/// What the driver makes of the bundle in `folder`, in a process of its own, with so many runs on
+/// nudged inputs. A driver that cannot be had is one that cannot be asked.
+Answer ask(const Driver& driver, const std::string& folder, const Bundle& bundle, int limit_s,
+           int nudges);
+
+}  // namespace clam::cli

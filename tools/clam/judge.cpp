@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+// judge.cpp - `clam judge`: what is right in a bundle that was recorded without a reference.
+#include "judge/judge.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "bundle/proof.hpp"
+#include "check/npy.hpp"
+#include "clam/error.hpp"
+#include "judging.hpp"
+#include "prove.hpp"
+#include "runtime/words.hpp"
+#include "shrink_run.hpp"
+
+namespace clam::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+enum class Verdict { right, wrong, differs, undecided, cannot, unreadable };
+constexpr Words<6> kVerdictWords{"right",     "wrong",         "differs",
+                                 "undecided", "nobody to ask", "unreadable"};
+
+struct JudgeRequest {
+  std::vector<std::string> folders, with, expect;
+  std::string all;
+  int limit_s = 60;
+  bool here = true, simulator = true;
+};
+
+struct Row {
+  std::string folder, reason, blame;
+  Verdict verdict = Verdict::unreadable;
+  Judged judged;
+};
+
+std::vector<Driver> drivers_for(const JudgeRequest& request) {
+  std::vector<Driver> all;
+  const auto add = [&](const std::vector<Driver>& more) {
+    all.insert(all.end(), more.begin(), more.end());
+  };
+  if (request.here) add(drivers_here());
+  add(drivers_through(request.with));
+  if (request.simulator) add(simulators());
+  return all;
+}
+
+/// "y=y.npy", dense. An output of the plan, of its size; any shape.
+Tensors reference_of(const JudgeRequest& request, const Bundle& bundle) {
+  Tensors reference;
+  for (const std::string& given : request.expect) {
+    const std::size_t equals = given.find('=');
+    if (equals == given.npos || equals == 0) {
+      throw BadArgument(fmt::format("--expect {}: write NAME=FILE.npy", given));
+    }
+    const std::string name = given.substr(0, equals);
+    const TensorSpec* spec = bundle.plan ? bundle.plan->tensor(name) : nullptr;
+    if (!spec || spec->role != TensorSpec::Role::output) {
+      throw BadArgument(fmt::format("--expect {}: the bundle has no output of this name", given));
+    }
+    const HostTensor read = read_npy(given.substr(equals + 1));
+    if (read.size() != count(spec->shape)) {
+      throw BadArgument(fmt::format("--expect {}: {} elements are needed, it has {}", given,
+                                    count(spec->shape), read.size()));
+    }
+    HostTensor wide(spec->dtype == Dtype::i32 ? Dtype::i32 : Dtype::f32, spec->shape);
+    for (std::int64_t i = 0; i < wide.size(); ++i) wide.set(i, read.get(i));
+    reference[name] = wide;
+  }
+  return reference;
+}
+
+Verdict verdict_of(const Judged& judged) {
+  const std::size_t asked = static_cast<std::size_t>(
+      std::count_if(judged.answers.begin(), judged.answers.end(),
+                    [](const Answer& answer) { return answer.has_outputs(); }));
+  const std::size_t own = judged.has_recorded && judged.answers[0].has_outputs() ? 1 : 0;
+  if (asked <= own) return Verdict::cannot;
+  if (!judged.judgement.decided) return Verdict::undecided;
+  bool others = true;
+  for (std::size_t i = 0; i < judged.answers.size(); ++i) {
+    if (judged.answers[i].cannot || judged.judgement.seen[i].right()) continue;
+    if (i == 0 && judged.has_recorded) return Verdict::wrong;
+    others = false;
+  }
+  return others ? Verdict::right : Verdict::differs;
+}
+
+/// The bundle with its verdict takes the place of the one that was recorded.
+std::string write_verdict(const std::string& folder, const Bundle& bundle, const Judged& judged) {
+  StagedFolder staged(folder, true);
+  fs::copy(folder, staged.path(), fs::copy_options::recursive);
+  const auto ends = [](const std::string& name, const std::string& ending) {
+    return name.size() > ending.size() &&
+           name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
+  };
+  std::vector<fs::path> old;
+  for (const auto& entry : fs::directory_iterator(staged.path())) {
+    const std::string name = entry.path().filename().string();
+    if (ends(name, ".expected.npy") || ends(name, ".bound.npy")) old.push_back(entry.path());
+  }
+  for (const fs::path& path : old) fs::remove(path);
+  const Bundle result = with_verdict(bundle, judged);
+  const bool in_one = is_single_file(folder);
+  write_case(staged.path(), result);
+  const Proof proof = proof_of(result, judged, staged.path());
+  write_proof(staged.path(), proof);
+  finish_case(staged.path(), result, in_one);
+  const std::string blame =
+      find_blame(result, proof, hash_of_files(result, staged.path())).sentence;
+  staged.publish();
+  return blame;
+}
+
+Row judge_folder(Cli& cli, const JudgeRequest& request, const std::vector<Driver>& drivers,
+                 const std::string& folder, const std::string& which) {
+  Row row;
+  row.folder = folder;
+  try {
+    const Bundle bundle = read_bundle(folder);
+    const Tensors reference = reference_of(request, bundle);
+    row.judged = put_before(
+        drivers, bundle, folder, reference, request.limit_s,
+        [&](const Driver& driver) { cli.out.progress(which + folder + " on " + driver.name); });
+    row.verdict = verdict_of(row.judged);
+    row.reason = row.judged.judgement.basis;
+    if (Interruption::came()) throw BadArgument("interrupted; the bundle is as it was");
+    if (row.judged.judgement.decided) row.blame = write_verdict(folder, bundle, row.judged);
+  } catch (const BadArgument& error) {
+    row.verdict = Verdict::unreadable;
+    row.reason = error.what();
+  }
+  return row;
+}
+
+/// "the recorded one", or the device.
+std::string name_of(const Judged& judged, std::size_t i) {
+  const DeviceInfo& device = judged.answers[i].device;
+  const std::string name =
+      device.platform.empty() ? device.name : device.name + " (" + device.platform + ")";
+  return i == 0 && judged.has_recorded ? "where it was recorded, " + name : name;
+}
+
+void print(Output& out, const Row& row) {
+  const bool good = row.verdict == Verdict::right;
+  if (out.quiet() && good) return;
+  const std::string word = fmt::format("{:<13}", word_of(kVerdictWords, row.verdict));
+  const bool yellow = row.verdict == Verdict::undecided || row.verdict == Verdict::cannot;
+  const bool says_why = yellow || row.verdict == Verdict::unreadable;
+  out.line(fmt::format("{}  {}{}",
+                       good     ? out.green(word)
+                       : yellow ? out.yellow(word)
+                                : out.red(word),
+                       row.folder, says_why ? ": " + row.reason : ""));
+  if (good) return;
+  for (std::size_t i = 0; i < row.judged.answers.size(); ++i) {
+    const Answer& answer = row.judged.answers[i];
+    const std::string came =
+        answer.cannot ? "cannot run: " + *answer.cannot : row.judged.judgement.seen[i].text();
+    out.line(fmt::format("  {}: {}", name_of(row.judged, i), came));
+    if (!answer.report.empty()) out.line("    reports: " + answer.report[0]);
+  }
+  if (!row.blame.empty()) out.line("  " + row.blame);
+}
+
+json row_json(const Row& row) {
+  json drivers = json::array();
+  for (std::size_t i = 0; i < row.judged.answers.size(); ++i) {
+    const Answer& answer = row.judged.answers[i];
+    json driver{{"device", answer.device.name},
+                {"platform", answer.device.platform},
+                {"driver_version", answer.device.driver_version},
+                {"recorded", i == 0 && row.judged.has_recorded},
+                {"reports", answer.report},
+                {"cannot", nullptr},
+                {"seen", nullptr}};
+    if (answer.cannot) driver["cannot"] = *answer.cannot;
+    if (!answer.cannot) driver["seen"] = to_json(row.judged.judgement.seen[i]);
+    drivers.push_back(driver);
+  }
+  return {{"bundle", row.folder},
+          {"verdict", word_of(kVerdictWords, row.verdict)},
+          {"reason", row.reason},
+          {"blame", row.blame},
+          {"drivers", drivers}};
+}
+
+int code_of(const std::vector<Row>& rows) {
+  const auto any = [&](auto matches) { return std::any_of(rows.begin(), rows.end(), matches); };
+  if (any([](const Row& row) { return row.verdict == Verdict::unreadable; })) return kBadUsage;
+  if (any([](const Row& row) {
+        return row.verdict != Verdict::right && row.verdict != Verdict::cannot;
+      })) {
+    return kCheckFailed;
+  }
+  return any([](const Row& row) { return row.verdict == Verdict::right; }) ? kFine : kNothingRan;
+}
+
+int run_judge(Cli& cli, const JudgeRequest& request) {
+  std::vector<std::string> folders = request.folders;
+  if (folders.empty() == request.all.empty()) {
+    throw BadArgument("judge what? Give bundles, or --all FOLDER, one of the two");
+  }
+  if (!request.all.empty()) folders = bundles_in(request.all);
+  if (!request.expect.empty() && folders.size() > 1) {
+    throw BadArgument("--expect: give one bundle, since the outputs of others differ");
+  }
+  check_commands("--with", request.with);
+  const Interruption interruption;
+  const std::vector<Driver> drivers = drivers_for(request);
+  if (drivers.empty()) {
+    throw Unsupported(
+        "there is no driver to ask: name one with --with \"tools/with-driver pocl\", or install "
+        "Oclgrind");
+  }
+  std::vector<Row> rows;
+  json report{{"clam_judge", 1}, {"version", CLAM_VERSION}, {"results", json::array()}};
+  for (const std::string& folder : folders) {
+    if (Interruption::came()) break;
+    const std::string which = fmt::format("[{}/{}] ", rows.size() + 1, folders.size());
+    rows.push_back(judge_folder(cli, request, drivers, folder, which));
+    print(cli.out, rows.back());
+    report["results"].push_back(row_json(rows.back()));
+  }
+  cli.out.json(report);
+  return code_of(rows);
+}
+
+}  // namespace
+
+void add_judge(CLI::App& app, Cli& cli) {
+  auto request = std::make_shared<JudgeRequest>();
+  CLI::App* sub =
+      app.add_subcommand("judge", "what is right in bundles of `clam watch`, by other drivers");
+  sub->add_option("bundle", request->folders, "folders that clam watch wrote");
+  sub->add_option("--all", request->all, "every bundle in this folder");
+  sub->add_option(
+         "--with", request->with,
+         "a command that runs a program on another driver: \"tools/with-driver llvmpipe\"; "
+         "may be given many times")
+      ->allow_extra_args(false);
+  sub->add_option("--expect", request->expect,
+                  "NAME=FILE.npy, an output that is right whatever the drivers say")
+      ->allow_extra_args(false);
+  sub->add_option("--limit", request->limit_s, "seconds a run may take on a driver (default 60)")
+      ->check(CLI::Range(1, 86400));
+  sub->add_flag("--here,!--no-here", request->here, "ask the devices of this machine (default)");
+  sub->add_flag("--simulator,!--no-simulator", request->simulator,
+                "ask Oclgrind, if it is installed (default)");
+  on_run(sub, cli, request, run_judge);
+}
+
+}  // namespace clam::cli
