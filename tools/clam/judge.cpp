@@ -12,9 +12,9 @@
 #include "check/npy.hpp"
 #include "clam/error.hpp"
 #include "judging.hpp"
+#include "process/interruption.hpp"
 #include "prove.hpp"
 #include "runtime/words.hpp"
-#include "shrink_run.hpp"
 
 namespace clam::cli {
 namespace {

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "shrink_run.hpp"
 
-#include <signal.h>
-
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -14,6 +11,7 @@
 #include "check/npy.hpp"
 #include "check/op_proof.hpp"
 #include "clam/error.hpp"
+#include "process/interruption.hpp"
 #include "process/isolate.hpp"
 #include "process/process.hpp"
 #include "process/scratch_folder.hpp"
@@ -26,12 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 using Role = TensorSpec::Role;
-
-volatile sig_atomic_t interrupted = 0;
-
-void interrupt(int) { interrupted = 1; }
-
-constexpr std::array kSignals{SIGINT, SIGTERM};
 
 constexpr const char* kQuestion = "question.json";
 
@@ -93,28 +85,6 @@ Bundle answer(const std::string& folder) {
 }  // namespace
 
 double ShrinkRequest::seconds() const { return seconds_since(start); }
-
-Interruption::Interruption() {
-  interrupted = 0;
-  for (const int signal : kSignals) {
-    struct sigaction action {
-    }, old{};
-    ::sigaction(signal, nullptr, &old);
-    if (old.sa_handler == SIG_IGN) continue;  // as a shell has it for a job in the background
-    action.sa_handler = interrupt;
-    ::sigaction(signal, &action, nullptr);
-  }
-}
-
-Interruption::~Interruption() {
-  for (const int signal : kSignals) {
-    struct sigaction now {};
-    ::sigaction(signal, nullptr, &now);
-    if (now.sa_handler == interrupt) ::signal(signal, SIG_DFL);
-  }
-}
-
-bool Interruption::came() { return interrupted != 0; }
 
 // ---- does it fail here? ----
 

@@ -23,19 +23,6 @@ struct ShrinkRequest {
   double seconds() const;
 };
 
-/// While it lives, SIGINT and SIGTERM end the search as the end of its time does, so that the
-/// smallest so far is written and no temporary folder is left.
-class Interruption {
- public:
-  Interruption();
-  ~Interruption();
-  Interruption(const Interruption&) = delete;
-  Interruption& operator=(const Interruption&) = delete;
-  /// Whether there was one. What a process of a case came to then is no result: the terminal ends
-  /// it, too.
-  static bool came();
-};
-
 /// The failure as this device shows it.
 struct Reproduction {
   int runs = 0, wrong = 0;  ///< wrong: in the way that is to be kept

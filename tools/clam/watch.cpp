@@ -20,10 +20,10 @@
 #include "clam/error.hpp"
 #include "cli.hpp"
 #include "process/clean_end.hpp"
+#include "process/interruption.hpp"
 #include "process/isolate.hpp"
 #include "record.hpp"
 #include "runtime/atomic_file.hpp"
-#include "shrink_run.hpp"
 #include "watch/recorded.hpp"
 
 namespace clam::cli {
