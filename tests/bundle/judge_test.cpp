@@ -10,6 +10,7 @@
 #include "check/npy.hpp"
 #include "scripted.hpp"
 #include "second_driver.hpp"
+#include "watched_runs.hpp"
 
 namespace clam::test {
 namespace {
@@ -165,21 +166,10 @@ TEST(judge, a_crash_is_no_voice_and_a_reference_outweighs_all) {
 
 // ---- the command ----
 
-const std::string kJudged = CLAM_SOURCE_DIR "/tests/bundle/judged.py";
-
-/// A compiler that takes one piece of a text for another.
-json misreads(const char* text, const char* becomes) {
-  return scripted::lie("clCreateProgramWithSource", "replace",
-                       {{"text", text}, {"becomes", becomes}});
-}
-
 /// The program's launches, seen on the board: the driver of the tests, with these lies.
 void watch_there(const std::string& target, const json& lies) {
-  json script{{"device", {{"platform", "Board"}}}};
-  if (!lies.empty()) script["lies"] = lies;
   const Finished watched =
-      run_clam({"watch", "-o", target, "--", "/usr/bin/python3", "-W", "ignore", kJudged},
-               scripted::on(script));
+      watch(target, {}, python_program("judged.py"), scripted::on(platform_script("Board", lies)));
   ASSERT_EQ(watched.code, 0) << watched.out << watched.err;
 }
 
@@ -193,18 +183,7 @@ class JudgeCommand : public testing::Test {
  protected:
   void SetUp() override {
     CLAM_NEEDS_DEVICE();
-    if (run_command({"/usr/bin/python3", "-c", "import pyopencl"}).code != 0) {
-      GTEST_SKIP() << "pyopencl is not here (tools/setup python)";
-    }
-  }
-  /// A driver of another platform, as --with takes it: the one of the tests under another name.
-  std::string with_platform(const std::string& name, const json& lies = json::array()) const {
-    json script{{"device", {{"platform", name}}}};
-    if (!lies.empty()) script["lies"] = lies;
-    write_file(folder_.file(name + ".json"),
-               script.dump());  // the words of a command have no blanks
-    return "env LD_LIBRARY_PATH=" CLAM_SCRIPTED_OPENCL_DIR " CLAM_SCRIPTED_OPENCL=" +
-           folder_.file(name + ".json");
+    if (!has_pyopencl()) GTEST_SKIP() << kNoPyopencl;
   }
   TemporaryFolder folder_;
   std::string target_ = folder_.file("seen");
@@ -213,7 +192,7 @@ class JudgeCommand : public testing::Test {
 TEST_F(JudgeCommand, five_right_kernels_are_right_on_all_drivers) {
   watch_there(target_, json::array());
   // In the full tests a simulator that shares no code with the driver, and a second real driver.
-  std::vector<std::string> words{"--all", target_, "--with", with_platform("Other")};
+  std::vector<std::string> words{"--all", target_, "--with", other_platform(folder_, "Other")};
   const bool is_full = std::getenv("CLAM_TEST_FULL");
   std::vector<std::string> environment{is_full ? "CLAM_QUIET=" : "CLAM_OCLGRIND=off"};
   if (is_full && run_command({kWithDriver, "--made", "llvmpipe"}).code == 0) {
@@ -238,7 +217,8 @@ TEST_F(JudgeCommand, a_fault_of_one_driver_names_it) {
   watch_there(target_, {misreads("i < k;", "i < k - 1;"),
                         misreads("half_size > 0;", "half_size > 1;"), misreads(".wzyx", ".wzxy"),
                         misreads("2.0f * by", "2.001f * by"), misreads("% TILE", "% 7")});
-  const Finished judged = judge_there({"--all", target_, "--with", with_platform("Other")});
+  const Finished judged =
+      judge_there({"--all", target_, "--with", other_platform(folder_, "Other")});
   EXPECT_EQ(judged.code, 1) << judged.out << judged.err;
   const json report = parse_out(judged);
   ASSERT_EQ(report.at("results").size(), 5u);
@@ -256,14 +236,15 @@ TEST_F(JudgeCommand, a_fault_of_one_driver_names_it) {
   }
   // It is judged again from what was given, with the same verdict.
   const std::string first = report.at("results")[0].at("bundle").get<std::string>();
-  EXPECT_EQ(judge_there({first, "--with", with_platform("Other")}).code, 1);
+  EXPECT_EQ(judge_there({first, "--with", other_platform(folder_, "Other")}).code, 1);
   EXPECT_EQ(run_clam({"replay", first, "--limit", "1000"}).code, 0) << "the driver here is right";
 }
 
 TEST_F(JudgeCommand, a_fault_elsewhere_is_named_and_two_alone_decide_nothing) {
   watch_there(target_, json::array());
   const std::string bundle = target_ + "/001-product", before = read_file(bundle + "/case.json");
-  const std::string lying = with_platform("Other", json::array({misreads("i < k;", "i < k - 1;")}));
+  const std::string lying =
+      other_platform(folder_, "Other", json::array({misreads("i < k;", "i < k - 1;")}));
   const Finished two = judge_there({bundle, "--no-here", "--with", lying});
   EXPECT_EQ(two.code, 1) << two.out << two.err;
   EXPECT_EQ(parse_out(two).at("results")[0].at("verdict"), "undecided");

@@ -5,7 +5,7 @@
 #include "bundle/bundle.hpp"
 #include "bundle_runs.hpp"
 #include "c_compiler.hpp"
-#include "scripted.hpp"
+#include "watched_runs.hpp"
 
 namespace clam::test {
 namespace {
@@ -98,21 +98,12 @@ std::string compiled(const TemporaryFolder& folder) {
   if (!has_compiler()) return "";
   write_file(folder.file("program.c"), kProgram);
   const Finished made = run_command(
-      {"/bin/sh", "-c", "cd " + folder.path() + " && cc program.c -lOpenCL -o program"});
+      {"/bin/sh", "-c", "cd " + folder.path() + " && cc -g program.c -lOpenCL -o program"});
   EXPECT_EQ(made.code, 0) << made.err;
   return folder.file("program");
 }
 
-Finished watch(const std::string& target, std::vector<std::string> flags,
-               const std::vector<std::string>& program,
-               const std::vector<std::string>& environment = {}) {
-  flags.insert(flags.begin(), {"watch", "-o", target});
-  flags.push_back("--");
-  flags.insert(flags.end(), program.begin(), program.end());
-  return run_clam(flags, environment);
-}
-
-std::vector<std::string> bundles_in(const std::string& folder) {
+std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename());
   std::sort(names.begin(), names.end());
@@ -132,7 +123,7 @@ TEST(watch_device, a_c_programs_launches_become_bundles_that_print_the_same_bits
   EXPECT_EQ(watched.out.rfind(bare.out, 0), 0u) << "the program says the same:\n" << watched.out;
   EXPECT_TRUE(contains(watched.out, "2 bundles recorded, not judged")) << watched.out;
   const std::vector<std::string> wanted{"001-sum_rows", "002-shift"};
-  EXPECT_EQ(bundles_in(target), wanted) << "the second launch of a kind is not written";
+  EXPECT_EQ(names_in(target), wanted) << "the second launch of a kind is not written";
   for (const std::string& name : wanted) {
     const std::string path = target + "/" + name;
     const Bundle bundle = read_bundle(path);
@@ -150,6 +141,9 @@ TEST(watch_device, a_c_programs_launches_become_bundles_that_print_the_same_bits
                shift = read_bundle(target + "/002-shift");
   EXPECT_EQ(sum.expected.at("y").get(3), 1 + 12 + 13 + 14 + 15 + 0.5 - 2);
   EXPECT_EQ(sum.inputs.at("y").get(3), 1) << "what it adds to, read though the host may not";
+  ASSERT_FALSE(sum.callers.empty());
+  EXPECT_TRUE(contains(sum.callers[0], "program.c:") && contains(sum.callers[0], " in main"))
+      << sum.callers[0];
   EXPECT_EQ(shift.plan->tensors.size(), 1u) << "parts that overlap are one tensor";
   EXPECT_EQ(shift.plan->launches[0].offset[0], 2);
   EXPECT_TRUE(
@@ -165,7 +159,7 @@ TEST(watch_device, one_launch_or_the_kernels_of_a_name) {
   const Bundle third = read_bundle(folder.file("third/001-sum_rows"));
   EXPECT_EQ(third.inputs.at("y").get(0), 1 + 2 * (6 + 0.5 - 2)) << "two launches have run before";
   ASSERT_EQ(watch(folder.file("named"), {"--kernel", "^sh"}, {program}).code, 0);
-  EXPECT_EQ(bundles_in(folder.file("named")), std::vector<std::string>{"001-shift"});
+  EXPECT_EQ(names_in(folder.file("named")), std::vector<std::string>{"001-shift"});
   const Finished little = watch(folder.file("little"), {"--limit", "100"}, {program});
   EXPECT_EQ(little.code, 0) << little.out << little.err;
   EXPECT_TRUE(
@@ -214,29 +208,21 @@ TEST(watch_device, a_library_with_kernels_of_its_own) {
   const Finished watched = watch(folder.file("seen"), {}, {folder.file("blas")});
   EXPECT_EQ(watched.code, 0) << watched.out << watched.err;
   EXPECT_EQ(watched.out.rfind(bare.out, 0), 0u) << watched.out;
-  const std::vector<std::string> names = bundles_in(folder.file("seen"));
+  const std::vector<std::string> names = names_in(folder.file("seen"));
   ASSERT_EQ(names.size(), 1u) << watched.out << watched.err;
   EXPECT_TRUE(contains(names[0], "Xgemv")) << names[0];
   EXPECT_EQ(run_c(folder.file("seen/" + names[0])).code, 0);
-}
-
-/// The program under Debian's Python, for which pyopencl is built there.
-std::vector<std::string> python_program(const char* launches) {
-  return {"/usr/bin/python3",
-          "-W",
-          "ignore",
-          CLAM_SOURCE_DIR "/tests/bundle/watched.py",
-          "7",
-          launches};
+  const Bundle bundle = read_bundle(folder.file("seen/" + names[0]));
+  for (const TensorSpec& spec : bundle.plan->tensors) {
+    EXPECT_EQ(spec.dtype, Dtype::f32) << spec.name << ": CLBlast calls them real";
+  }
 }
 
 TEST(watch_device, a_thousand_random_launches_of_pyopencl_leave_the_same_bits) {
   CLAM_NEEDS_DEVICE();
-  if (run_command({"/usr/bin/python3", "-c", "import pyopencl"}).code != 0) {
-    GTEST_SKIP() << "pyopencl is not here (tools/setup python)";
-  }
+  if (!has_pyopencl()) GTEST_SKIP() << kNoPyopencl;
   const TemporaryFolder folder;
-  const std::vector<std::string> program = python_program("1000");
+  const std::vector<std::string> program = python_program("watched.py", {"7", "1000"});
   const std::vector<std::string> environment{"PYOPENCL_NO_CACHE=1",
                                              "XDG_CACHE_HOME=" + folder.path()};
   const Finished bare = run_command(program, environment);
@@ -248,7 +234,7 @@ TEST(watch_device, a_thousand_random_launches_of_pyopencl_leave_the_same_bits) {
             program, environment);
   EXPECT_EQ(watched.code, 0) << watched.out << watched.err;
   EXPECT_EQ(watched.out.rfind(bare.out, 0), 0u) << watched.out;
-  const std::vector<std::string> names = bundles_in(folder.file("seen"));
+  const std::vector<std::string> names = names_in(folder.file("seen"));
   EXPECT_GE(names.size(), all ? 600u : 5u) << watched.err;
   for (std::size_t i = 0; i < names.size(); i += std::max<std::size_t>(1, names.size() / 5)) {
     const Finished again = run_clam({"replay", folder.file("seen/" + names[i])});
@@ -266,8 +252,8 @@ TEST(watch_device, a_program_that_opens_its_opencl_itself) {
                                  {CLAM_BINARY, "run", kSoftmax, "--fill", "zero_mean", "--check"});
   EXPECT_EQ(watched.code, 0) << watched.out << watched.err;
   EXPECT_TRUE(contains(watched.out, "check of dst: pass")) << watched.out;
-  ASSERT_GE(bundles_in(folder.file("seen")).size(), 1u) << watched.out << watched.err;
-  const Bundle bundle = read_bundle(folder.file("seen/") + bundles_in(folder.file("seen")).back());
+  ASSERT_GE(names_in(folder.file("seen")).size(), 1u) << watched.out << watched.err;
+  const Bundle bundle = read_bundle(folder.file("seen/") + names_in(folder.file("seen")).back());
   EXPECT_EQ(bundle.kernels.begin()->second, KernelFiles().get("softmax.cl").text);
 }
 
@@ -303,6 +289,79 @@ TEST(watch_scripted, what_was_in_flight_is_written) {
   EXPECT_TRUE(contains(ended.out, "the program ended with 137")) << ended.out << ended.err;
   EXPECT_EQ(read_bundle(hung + "/002-shift").seen.outcome, Seen::Outcome::hung);
   EXPECT_FALSE(fs::exists(hung + "/in-flight-shift")) << "it is not there twice";
+}
+
+// ---- against a second driver ----
+
+TEST(watch_scripted, a_miscompiled_kernel_is_found_while_the_program_runs) {
+  CLAM_NEEDS_DEVICE();
+  if (!has_pyopencl()) GTEST_SKIP() << kNoPyopencl;
+  const TemporaryFolder folder;
+  const int kernels = std::getenv("CLAM_TEST_FULL") ? 30 : 6;
+  const auto program = python_program("checked.py", {std::to_string(kernels)});
+  const auto check = [&](const std::string& target, const json& lies) {
+    std::vector<std::string> environment = scripted::on(platform_script("Board", lies));
+    environment.push_back("CLAM_OCLGRIND=off");
+    return watch(folder.file(target), {"--check", "--with", other_platform(folder, "Other")},
+                 program, environment);
+  };
+  const Finished right = check("right", json::array());
+  EXPECT_EQ(right.code, 0) << right.out << right.err;
+  EXPECT_TRUE(contains(right.out, fmt::format("{} launches checked, 0 differ", kernels)))
+      << right.out << right.err;
+  EXPECT_TRUE(fs::is_empty(folder.file("right")));
+
+  const Finished wrong = check("wrong", json::array({misreads("* 4.5f", "* 4.50001f")}));
+  EXPECT_EQ(wrong.code, 1) << wrong.out << wrong.err;
+  EXPECT_EQ(names_in(folder.file("wrong")), std::vector<std::string>{"001-step_4"});
+  EXPECT_TRUE(contains(wrong.err,
+                       "kernel step_4, launched from checked.py:29 in main: Other gives "
+                       "something else: y["))
+      << wrong.err;
+  const Bundle bundle = read_bundle(folder.file("wrong/001-step_4"));
+  EXPECT_FALSE(bundle.judged) << "nobody knows which one is right";
+  const std::vector<std::string> callers{"checked.py:29 in main", "checked.py:34 in <module>"};
+  EXPECT_EQ(bundle.callers, callers);
+}
+
+TEST(watch, a_check_needs_a_second_driver) {
+  const TemporaryFolder folder;
+  expect_refusal(watch(folder.file("a"), {"--with", "true"}, {"true"}), 2, "add --check");
+  expect_refusal(watch(folder.file("b"), {"--check", "--with", "no-such-driver"}, {"true"}), 2,
+                 "no-such-driver");
+  EXPECT_FALSE(fs::exists(folder.file("b")));
+}
+
+// ---- what a bundle says of the person ----
+
+TEST(watch_device, files_that_a_source_includes_are_in_it) {
+  CLAM_NEEDS_DEVICE();
+  if (!has_pyopencl()) GTEST_SKIP() << kNoPyopencl;
+  const TemporaryFolder folder;
+  write_file(folder.file("parts.h"), "#pragma once\n#define BY 3\n");
+  write_file(folder.file("more.h"), "#include \"parts.h\"\n#define MORE (BY + 1)\n");
+  write_file(folder.file("program.py"), R"(
+import numpy as np, pyopencl as cl, sys
+context = cl.create_some_context(interactive=False)
+queue = cl.CommandQueue(context)
+text = '#include "parts.h"\n#include <more.h>\n__kernel void by(__global int* x) { x[get_global_id(0)] += BY * MORE; }'
+program = cl.Program(context, text).build(options=["-I", sys.argv[1], "-DUSED=1"])
+x = cl.Buffer(context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=np.arange(8, dtype=np.int32))
+program.by(queue, (8,), None, x)
+queue.finish()
+)");
+  const Finished watched = watch(
+      folder.file("seen"), {}, {kPython, "-W", "ignore", folder.file("program.py"), folder.path()});
+  ASSERT_EQ(watched.code, 0) << watched.out << watched.err;
+  const Bundle bundle = read_bundle(folder.file("seen/001-by"));
+  EXPECT_EQ(
+      bundle.kernels.at("by.cl").rfind("#pragma once\n#define BY 3\n#define MORE (BY + 1)\n", 0),
+      0u)
+      << bundle.kernels.at("by.cl");
+  EXPECT_EQ(bundle.plan->launches[0].options, "-DUSED=1");
+  EXPECT_EQ(bundle.expected.at("x").get(1), 1 + 12);
+  fs::remove(folder.file("parts.h"));
+  EXPECT_EQ(run_clam({"replay", folder.file("seen/001-by"), "--limit", "1000"}).code, 0);
 }
 
 TEST(watch, what_cannot_be_watched_is_said) {

@@ -59,6 +59,7 @@ struct Bundle {
   int one_in = 1;        ///< about one of so many runs goes wrong
   bool judged = true;    ///< false: what is expected is what the driver gave, right or not
   std::string noted;     ///< why it is recorded, where its result does not say; Markdown
+  std::vector<std::string> callers;  ///< where a program launched it, innermost first
   std::optional<Shrunk> shrunk;
 
   std::optional<Plan> plan;   ///< none: a file is built, and nothing run

@@ -158,6 +158,12 @@ std::string files_text(const std::string& folder) {
   return text;
 }
 
+std::string callers_text(const Bundle& bundle) {
+  if (bundle.callers.empty()) return "";
+  return fmt::format("\nThe program launched it from:\n\n    {}\n",
+                     fmt::join(bundle.callers, "\n    "));
+}
+
 /// What it was shrunk from, and how; nothing where it was not.
 std::string shrunk_text(const Bundle& bundle) {
   if (!bundle.shrunk) return "";
@@ -206,7 +212,7 @@ std::string readme_text(const Bundle& bundle, const std::string& folder, bool si
                             ? ""
                             : fmt::format("data set {}, seed {}", bundle.data_set, bundle.seed));
   }
-  text += launches_text(bundle) + shrunk_text(bundle);
+  text += launches_text(bundle) + callers_text(bundle) + shrunk_text(bundle);
   text += offline_text(bundle, folder);
   text += "\n" + proof_text(bundle, read_proof(folder), folder);
   text += "\n## Files\n\n" + files_text(folder);

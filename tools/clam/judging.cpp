@@ -49,6 +49,14 @@ Judged put_before(const std::vector<Driver>& drivers, const Bundle& bundle,
   return judged;
 }
 
+void ask_more(const std::vector<Driver>& drivers, const Bundle& bundle, const std::string& folder,
+              int limit_s, Judged& judged) {
+  for (const Driver& driver : drivers) {
+    judged.answers.push_back(ask(driver, folder, bundle, limit_s, kNudges));
+  }
+  judged.judgement = judge(bundle, judged.answers);
+}
+
 Bundle with_verdict(const Bundle& bundle, const Judged& judged) {
   Bundle result = bundle;
   if (result.given.empty() && !result.judged) result.given = result.expected;

@@ -23,6 +23,10 @@ Judged put_before(const std::vector<Driver>& drivers, const Bundle& bundle,
                   const std::string& folder, const Tensors& reference, int limit_s,
                   const std::function<void(const Driver&)>& on_driver = {});
 
+/// Asks further drivers, and judges anew.
+void ask_more(const std::vector<Driver>& drivers, const Bundle& bundle, const std::string& folder,
+              int limit_s, Judged& judged);
+
 /// The bundle with what was decided as its expectation, and what was given where it was recorded.
 Bundle with_verdict(const Bundle& bundle, const Judged& judged);
 

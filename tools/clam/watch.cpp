@@ -16,15 +16,13 @@
 #include <sstream>
 #include <thread>
 
-#include "bundle/bundle.hpp"
 #include "clam/error.hpp"
 #include "cli.hpp"
 #include "process/clean_end.hpp"
 #include "process/interruption.hpp"
 #include "process/isolate.hpp"
-#include "record.hpp"
 #include "runtime/atomic_file.hpp"
-#include "watch/recorded.hpp"
+#include "recordings.hpp"
 
 namespace clam::cli {
 namespace {
@@ -33,15 +31,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr int kPatience = 250;  // looks, 5 s, until a program that is asked to end is ended
-constexpr std::int64_t kLimit = std::int64_t{1} << 30;
-
-struct WatchRequest {
-  std::vector<std::string> words;  ///< the program with its arguments
-  std::string kernel, target;
-  std::int64_t launch = 0, limit = kLimit;
-  int hang_s = 10;
-  bool distinct = false;
-};
 
 /// The library that the dynamic linker loads first: beside the program, or where it is installed.
 std::string preloaded_library() {
@@ -69,6 +58,7 @@ std::string preload_text() {
 [[noreturn]] void become(const WatchRequest& request, const std::string& raw, int output) {
   ::dup2(output, STDOUT_FILENO);
   json asked{{"folder", raw}, {"limit", request.limit}, {"launch", request.launch}};
+  if (request.check) asked["checker"] = ::getppid();
   if (!request.kernel.empty()) asked["kernel"] = request.kernel;
   ::setenv("CLAM_WATCH", asked.dump().c_str(), 1);
   ::setenv("LD_PRELOAD", preload_text().c_str(), 1);
@@ -87,80 +77,8 @@ std::string preload_text() {
   ::_exit(127);
 }
 
-/// Its name alone: arguments may name people and their folders.
-std::string program_name(const WatchRequest& request) {
-  return fs::path(request.words[0]).filename().string();
-}
-
-std::vector<DeviceInfo> devices_here() {
-  std::vector<DeviceInfo> devices;
-  for (const DeviceEntry& entry : list_devices()) devices.push_back(query_device(entry.device));
-  return devices;
-}
-
-void write_bundle(const std::string& folder, Bundle& bundle) {
-  bundle.recorded = recording_date();
-  StagedFolder staged(folder, true);
-  write_case(staged.path(), bundle);
-  finish_case(staged.path(), bundle, false);
-  staged.publish();
-}
-
-/// A launch that has not ended for long is written while the program still runs: whoever ends this
-/// program then has its bundle.
-class HangWatch {
- public:
-  HangWatch(Cli& cli, const WatchRequest& request, const std::string& raw)
-      : cli_(cli), request_(request), raw_(raw) {}
-  ~HangWatch() {
-    std::error_code ignored;  // the bundles of the end have it, too
-    if (!folder_.empty()) fs::remove_all(folder_, ignored);
-  }
-
-  void look() {
-    for (const watch::Recorded& each : watch::find_recorded(raw_)) {
-      if (!each.in_flight) continue;
-      if (each.folder != in_flight_) {
-        in_flight_ = each.folder;
-        since_ = std::chrono::steady_clock::now();
-      } else if (hung_ != in_flight_ && std::chrono::steady_clock::now() - since_ >
-                                            std::chrono::seconds(request_.hang_s)) {
-        hung_ = in_flight_;
-        try_to_write(each);
-      }
-    }
-  }
-  /// The folder of the last launch that had not ended for long.
-  const std::string& hung() const { return hung_; }
-
- private:
-  /// It may end meanwhile, and the program goes on whatever comes of this.
-  void try_to_write(const watch::Recorded& each) {
-    try {
-      write(each);
-    } catch (const std::exception& error) {
-      cli_.out.note(error.what());
-    }
-  }
-
-  void write(const watch::Recorded& each) {
-    Bundle bundle = watch::read_recorded(each, program_name(request_), devices_here());
-    bundle.seen.outcome = Seen::Outcome::hung;
-    bundle.seen.reason = fmt::format("it has not ended for {} s", request_.hang_s);
-    folder_ = (fs::path(request_.target) / ("in-flight-" + bundle.variant)).string();
-    write_bundle(folder_, bundle);
-    cli_.out.notice(fmt::format("kernel {} has not ended for {} s; it is in {}", bundle.variant,
-                                request_.hang_s, folder_));
-  }
-
-  Cli& cli_;
-  const WatchRequest& request_;
-  std::string raw_, in_flight_, hung_, folder_;
-  std::chrono::steady_clock::time_point since_;
-};
-
 /// Runs the program on this one's terminal; its exit code, or 128 and the signal that ended it.
-int run_program(Cli& cli, const WatchRequest& request, const std::string& raw, HangWatch& hangs) {
+int run_program(Cli& cli, const WatchRequest& request, const std::string& raw, Recordings& recordings) {
   const Interruption interruption;  // Ctrl-C ends the program; what it launched is then written
   const pid_t child = ::fork();
   if (child < 0) throw IoError("no process can be started: " + std::string(std::strerror(errno)));
@@ -172,7 +90,7 @@ int run_program(Cli& cli, const WatchRequest& request, const std::string& raw, H
     if (ended < 0 && errno != EINTR) {
       throw IoError("the program was lost: " + std::string(std::strerror(errno)));
     }
-    hangs.look();
+    recordings.look();
     if (Interruption::came()) {
       if (patience == kPatience) ::kill(child, SIGTERM);
       if (--patience == 0) ::kill(child, SIGKILL);
@@ -180,33 +98,6 @@ int run_program(Cli& cli, const WatchRequest& request, const std::string& raw, H
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
-struct Written {
-  std::string folder, problem, seen;
-};
-
-/// `hung`: the folder of a launch that had not ended for long.
-std::vector<Written> write_bundles(Cli& cli, const WatchRequest& request, const std::string& raw,
-                                   const std::string& hung) {
-  std::vector<Written> written;
-  const std::vector<watch::Recorded> all = watch::find_recorded(raw);
-  if (all.empty()) return written;
-  const std::vector<DeviceInfo> devices = devices_here();
-  for (const watch::Recorded& each : all) {
-    try {
-      Bundle bundle = watch::read_recorded(each, program_name(request), devices);
-      if (each.in_flight && each.folder == hung) bundle.seen.outcome = Seen::Outcome::hung;
-      const std::string folder =
-          (fs::path(request.target) / fmt::format("{:03}-{}", written.size() + 1, bundle.variant))
-              .string();
-      write_bundle(folder, bundle);
-      written.push_back({folder, bundle.problem, bundle.seen_text()});
-    } catch (const BadArgument& error) {
-      cli.out.note(error.what());
-    }
-  }
-  return written;
 }
 
 void tell_notes(Cli& cli, const std::string& raw) {
@@ -245,41 +136,45 @@ int run_watch(Cli& cli, const WatchRequest& request) {
     throw BadArgument(
         "--distinct and --launch: the one writes each that differs, the other one; leave one out");
   }
+  if (!request.check && !request.with.empty()) {
+    throw BadArgument("--with names the drivers that --check compares with: add --check");
+  }
   refuse_bad_pattern(request.kernel);
+  check_commands("--with", request.with);
   preload_text();  // where it cannot be said, nothing starts and no folder is made
   make_target(request.target);
   const std::string raw = (fs::path(fs::absolute(request.target)) / "raw.partial").string();
   fs::create_directory(raw);
   const PassingFolder passing(raw);
-  int code = 0;
-  std::vector<Written> written;
-  {
-    HangWatch hangs(cli, request, raw);
-    code = run_program(cli, request, raw, hangs);
-    written = write_bundles(cli, request, raw, hangs.hung());
-  }
+  Recordings recordings(cli, request, raw);
+  const int code = run_program(cli, request, raw, recordings);
+  recordings.finish();
   tell_notes(cli, raw);
   const bool seen = saw_opencl(raw);
   std::error_code ignored;
   fs::remove_all(raw, ignored);
   json rows = json::array();
-  for (const Written& each : written) {
+  for (const Written& each : recordings.written()) {
     cli.out.line(fmt::format("{}  {}: {}", each.folder, each.problem, each.seen));
     rows.push_back({{"bundle", each.folder}, {"problem", each.problem}, {"seen", each.seen}});
   }
-  std::string end = fmt::format("{} bundle{} recorded, not judged", written.size(),
-                                written.size() == 1 ? "" : "s");
+  std::string end = recordings.summary();
+  const bool nothing = recordings.written().empty() && recordings.checked() == 0;
   if (!seen) {
     end = "no OpenCL launch was seen: it ran none, or it was linked statically";
-  } else if (written.empty()) {
+  } else if (nothing) {
     end = "OpenCL was used, and no launch was recorded";
   }
   if (code != 0) end += fmt::format("; the program ended with {}", code);
   cli.out.line(end);
-  cli.out.json(
-      {{"clam_watch", 1}, {"version", CLAM_VERSION}, {"program", code}, {"bundles", rows}});
-  if (written.empty()) return kNothingRan;
-  return code == 0 ? kFine : kCheckFailed;
+  cli.out.json({{"clam_watch", 1},
+                {"version", CLAM_VERSION},
+                {"program", code},
+                {"checked", recordings.checked()},
+                {"bundles", rows}});
+  if (nothing) return kNothingRan;
+  const bool bad = code != 0 || (request.check && !recordings.written().empty());
+  return bad ? kCheckFailed : kFine;
 }
 
 }  // namespace
@@ -304,6 +199,13 @@ void add_watch(CLI::App& app, Cli& cli) {
   sub->add_option("--hang", request->hang_s,
                   "seconds after which a launch that has not ended is written (default 10)")
       ->check(CLI::PositiveNumber);
+  sub->add_flag("--check", request->check,
+                "compare each with a second driver while the program runs; write those that differ");
+  sub->add_option("--with", request->with,
+                  "for --check: a command that runs a program on another driver, "
+                  "\"tools/with-driver pocl\" (default: another platform of this machine, else "
+                  "Oclgrind)")
+      ->allow_extra_args(false);
   on_run(sub, cli, request, run_watch);
 }
 

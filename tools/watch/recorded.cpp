@@ -13,6 +13,7 @@
 #include "bundle/case.hpp"
 #include "clam/error.hpp"
 #include "runtime/atomic_file.hpp"
+#include "stand_alone.hpp"
 
 namespace clam::watch {
 namespace {
@@ -177,7 +178,11 @@ Bundle read_recorded(const Recorded& recorded, const std::string& program,
     Plan plan;
     plan.tensors = tensors_of(from);
     plan.launches = {launch_of(from, plan.tensors)};
-    plan.variant = plan.launches[0].kernel;
+    Launch& launch = plan.launches[0];
+    const Source source =
+        stand_alone({read_file(in(recorded.folder, "kernel.cl")), launch.options});
+    launch.options = source.options;
+    plan.variant = launch.kernel;
     plan.problem = fmt::format("{}, launch {} of {}", plan.variant, recorded.number, program);
     Bundle bundle;
     bundle.device = device_of(from, devices);
@@ -186,7 +191,7 @@ Bundle read_recorded(const Recorded& recorded, const std::string& program,
     refuse_large(plan.tensors);
     bundle.problem = plan.problem;
     bundle.variant = plan.variant;
-    bundle.kernels[plan.launches[0].file] = read_file(in(recorded.folder, "kernel.cl"));
+    bundle.kernels[launch.file] = source.text;
     bundle.plan = std::move(plan);
     take_tensors(recorded, bundle);
     const std::string error = in(recorded.folder, "error.txt");

@@ -25,4 +25,8 @@ std::vector<Recorded> find_recorded(const std::string& folder);
 Bundle read_recorded(const Recorded& recorded, const std::string& program,
                      const std::vector<DeviceInfo>& devices);
 
+/// Where in the program the launch came from, innermost first: "model.py:41 in forward", or
+/// "model.cpp:41 in forward" of a program with debug information, else "model+0x1234". No folders.
+std::vector<std::string> callers_of(const Recorded& recorded);
+
 }  // namespace clam::watch

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "callers.hpp"
 #include "real.hpp"
 #include "recorder.hpp"
 
@@ -52,7 +53,7 @@ cl_int launch(cl_command_queue queue, cl_kernel kernel, const Launch& launch, cl
     if (number > 0) copy = known;
   }
   if (number == 0) return run();
-  return all.recorder->record(queue, copy, launch, number, wait_count, wait_list, run);
+  return all.recorder->record(queue, copy, launch, number, callers(), wait_count, wait_list, run);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "recorder.hpp"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -181,6 +182,7 @@ std::unique_ptr<Request> Request::from_environment() {
   }
   request->launch = asked.value("launch", std::int64_t{0});
   request->limit = asked.at("limit").get<std::int64_t>();
+  request->checker = asked.value("checker", std::int64_t{0});
   return request;
 }
 
@@ -204,34 +206,54 @@ void Recorder::note(const Kernel& kernel, const std::string& why) {
   std::ofstream(fs::path(request_.folder) / "notes.txt", std::ios::app) << line << '\n';
 }
 
+Memory Recorder::write_before(const std::string& folder, cl_command_queue queue,
+                              const Kernel& kernel, const Launch& launch, std::int64_t number,
+                              const json& callers) {
+  const Memory memory = memory_of(kernel);
+  const std::int64_t bytes = bytes_of(memory);
+  if (written_ + bytes > request_.limit) {
+    throw std::runtime_error("its buffers exceed what --limit leaves");
+  }
+  REAL(clFinish)(queue);
+  fs::create_directory(folder);
+  write_ranges(queue, memory, folder, false);
+  write_file(fs::path(folder) / "kernel.cl", kernel.source.data(), kernel.source.size());
+  json written = launch_json(queue, kernel, launch, memory, number);
+  written["callers"] = callers;
+  const std::string text = written.dump(1, ' ', false, json::error_handler_t::replace);
+  write_file(fs::path(folder) / "launch.json", text.data(), text.size());
+  if (request_.checker == 0) written_ += bytes;
+  return memory;
+}
+
+/// Until the folder is gone, or the checker is.
+void Recorder::await_check(const std::string& folder) const {
+  while (fs::exists(folder) && ::kill(static_cast<pid_t>(request_.checker), 0) == 0) {
+    ::usleep(2000);
+  }
+}
+
 cl_int Recorder::record(cl_command_queue queue, const Kernel& kernel, const Launch& launch,
-                        std::int64_t number, cl_uint wait_count, const cl_event* wait_list,
-                        const std::function<cl_int()>& run) {
+                        std::int64_t number, const json& callers, cl_uint wait_count,
+                        const cl_event* wait_list, const std::function<cl_int()>& run) {
   const std::lock_guard lock(recording_);
-  const std::string name = std::to_string(::getpid()) + "-" + std::to_string(number);
-  const fs::path folder = fs::path(request_.folder) / (name + ".in-flight");
+  const std::string folder =
+      request_.folder + "/" + std::to_string(::getpid()) + "-" + std::to_string(number);
+  const std::string unfinished = folder + ".in-flight";
+  const auto give_up = [&](const std::exception& error) {
+    note(kernel, error.what());
+    std::error_code ignored;
+    fs::remove_all(unfinished, ignored);
+  };
   Memory memory;
   try {
     if (!kernel.refused.empty()) throw std::runtime_error(kernel.refused);
-    memory = memory_of(kernel);
-    const std::int64_t bytes = bytes_of(memory);
-    if (written_ + bytes > request_.limit) {
-      throw std::runtime_error("its buffers exceed what --limit leaves");
-    }
     if (!await(wait_count, wait_list)) {
       throw std::runtime_error("it waits for an event that the program itself ends");
     }
-    REAL(clFinish)(queue);
-    fs::create_directory(folder);
-    write_ranges(queue, memory, folder, false);
-    write_file(folder / "kernel.cl", kernel.source.data(), kernel.source.size());
-    const std::string text = launch_json(queue, kernel, launch, memory, number).dump(1);
-    write_file(folder / "launch.json", text.data(), text.size());
-    written_ += bytes;
+    memory = write_before(unfinished, queue, kernel, launch, number, callers);
   } catch (const std::exception& error) {
-    note(kernel, error.what());
-    std::error_code ignored;
-    fs::remove_all(folder, ignored);
+    give_up(error);
     return run();
   }
   const cl_int code = run();
@@ -239,15 +261,14 @@ cl_int Recorder::record(cl_command_queue queue, const Kernel& kernel, const Laun
     const cl_int finished = code == CL_SUCCESS ? REAL(clFinish)(queue) : code;
     if (finished != CL_SUCCESS) {
       const std::string error = std::to_string(finished);
-      write_file(folder / "error.txt", error.data(), error.size());
+      write_file(fs::path(unfinished) / "error.txt", error.data(), error.size());
     } else {
-      write_ranges(queue, memory, folder, true);
+      write_ranges(queue, memory, unfinished, true);
     }
-    fs::rename(folder, fs::path(request_.folder) / name);
+    fs::rename(unfinished, folder);
+    if (request_.checker > 0) await_check(folder);
   } catch (const std::exception& error) {
-    note(kernel, error.what());
-    std::error_code ignored;
-    fs::remove_all(folder, ignored);
+    give_up(error);
   }
   return code;
 }

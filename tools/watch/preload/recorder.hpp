@@ -23,6 +23,9 @@ struct Request {
   std::optional<regex_t> kernel;
   std::int64_t launch = 0;  ///< this one alone, from 1; 0: the first of each that is distinct
   std::int64_t limit = 0;   ///< bytes in the folder
+  /// The process that checks each launch and removes its folder; the program waits for that. 0:
+  /// nobody.
+  std::int64_t checker = 0;
 
   /// nullptr where it asks for nothing.
   static std::unique_ptr<Request> from_environment();
@@ -34,13 +37,17 @@ class Recorder {
   /// The number of this launch, from 1, if it is one to be written; else 0. By one thread at a
   /// time.
   std::int64_t number_if_wanted(const Kernel& kernel, const Launch& launch);
-  /// Calls `run`, and writes what was in memory before and after. A launch that cannot be recorded
-  /// is run, and a note says why.
+  /// Calls `run`, and writes what was in memory before and after, and who called. A launch that
+  /// cannot be recorded is run, and a note says why.
   cl_int record(cl_command_queue queue, const Kernel& kernel, const Launch& launch,
-                std::int64_t number, cl_uint wait_count, const cl_event* wait_list,
-                const std::function<cl_int()>& run);
+                std::int64_t number, const nlohmann::json& callers, cl_uint wait_count,
+                const cl_event* wait_list, const std::function<cl_int()>& run);
 
  private:
+  /// What was in memory before goes into the folder. Throws where it cannot.
+  Memory write_before(const std::string& folder, cl_command_queue queue, const Kernel& kernel,
+                      const Launch& launch, std::int64_t number, const nlohmann::json& callers);
+  void await_check(const std::string& folder) const;
   void note(const Kernel& kernel, const std::string& why);
 
   Request request_;

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "callers.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+
+#if __has_include(<execinfo.h>)
+#include <execinfo.h>
+#define CLAM_HAS_BACKTRACE 1
+#endif
+
+namespace watch {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMost = 16;
+
+/// Python's C interface, where this program has Python in it, of 3.9 and newer.
+struct Python {
+  int (*is_initialized)() = nullptr;
+  int (*take_lock)() = nullptr;
+  void (*give_lock)(int) = nullptr;
+  void* (*frame)() = nullptr;
+  void* (*code_of)(void*) = nullptr;
+  int (*line_of)(void*) = nullptr;
+  void* (*caller_of)(void*) = nullptr;
+  void* (*attribute)(void*, const char*) = nullptr;
+  const char* (*utf8)(void*) = nullptr;
+  void (*release)(void*) = nullptr;
+  bool is_here = true;
+
+  Python() {
+    find("Py_IsInitialized", is_initialized), find("PyGILState_Ensure", take_lock);
+    find("PyGILState_Release", give_lock), find("PyEval_GetFrame", frame);
+    find("PyFrame_GetCode", code_of), find("PyFrame_GetLineNumber", line_of);
+    find("PyFrame_GetBack", caller_of), find("PyObject_GetAttrString", attribute);
+    find("PyUnicode_AsUTF8", utf8), find("Py_DecRef", release);
+  }
+  std::string text_of(void* object, const char* name) const {
+    void* const value = attribute(object, name);
+    const char* const text = value ? utf8(value) : nullptr;
+    const std::string copy = text ? text : "";
+    if (value) release(value);
+    return copy;
+  }
+
+ private:
+  template <typename Function>
+  void find(const char* name, Function& function) {
+    function = reinterpret_cast<Function>(::dlsym(RTLD_DEFAULT, name));
+    is_here = is_here && function;
+  }
+};
+
+json python_callers() {
+  json all = json::array();
+  static const Python python;
+  if (!python.is_here || python.is_initialized() == 0) return all;
+  const int lock = python.take_lock();
+  void* frame = python.frame();  // borrowed, unlike those behind it
+  for (bool owned = false; frame && all.size() < kMost; owned = true) {
+    void* const code = python.code_of(frame);
+    all.push_back({{"file", python.text_of(code, "co_filename")},
+                   {"line", python.line_of(frame)},
+                   {"function", python.text_of(code, "co_name")}});
+    python.release(code);
+    void* const caller = python.caller_of(frame);
+    if (owned) python.release(frame);
+    frame = caller;
+  }
+  python.give_lock(lock);
+  return all;
+}
+
+json native_callers() {
+  json all = json::array();
+#ifdef CLAM_HAS_BACKTRACE
+  Dl_info own{};
+  ::dladdr(reinterpret_cast<void*>(&python_callers), &own);
+  std::array<void*, 2 * kMost> places{};
+  const int count = ::backtrace(places.data(), static_cast<int>(places.size()));
+  for (int i = 0; i < count && all.size() < kMost; ++i) {
+    Dl_info info{};
+    link_map* map = nullptr;
+    // Of the call, not of what comes back to.
+    void* const place = static_cast<char*>(places[static_cast<std::size_t>(i)]) - 1;
+    if (::dladdr1(place, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0) continue;
+    if (std::strcmp(info.dli_fname, own.dli_fname) == 0) continue;
+    const auto offset = reinterpret_cast<std::uintptr_t>(place) - (map ? map->l_addr : 0);
+    all.push_back({{"path", info.dli_fname},
+                   {"offset", offset},
+                   {"function", info.dli_sname ? info.dli_sname : ""}});
+  }
+#endif
+  return all;
+}
+
+}  // namespace
+
+json callers() {
+  json python = python_callers();
+  return python.empty() ? native_callers() : python;
+}
+
+}  // namespace watch

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#include "stand_alone.hpp"
+
+#include <filesystem>
+#include <set>
+#include <sstream>
+#include <vector>
+
+#include "bundle/bundle.hpp"
+#include "runtime/atomic_file.hpp"
+
+namespace clam::watch {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kDeepest = 32;  // of files that include each other without an end
+
+/// Words, of which one may stand in quotes; these stay.
+std::vector<std::string> words_of(const std::string& options) {
+  std::vector<std::string> words;
+  std::string word;
+  char quote = 0;
+  for (const char c : options) {
+    if (quote == 0 && (c == ' ' || c == '\t' || c == '\n')) {
+      if (!word.empty()) words.push_back(word);
+      word.clear();
+      continue;
+    }
+    if (quote == 0 && (c == '"' || c == '\'')) {
+      quote = c;
+    } else if (c == quote) {
+      quote = 0;
+    }
+    word += c;
+  }
+  if (!word.empty()) words.push_back(word);
+  return words;
+}
+
+std::string without_quotes(std::string word) {
+  if (word.size() >= 2 && (word[0] == '"' || word[0] == '\'') && word.back() == word[0]) {
+    word = word.substr(1, word.size() - 2);
+  }
+  return word;
+}
+
+/// The file that a line includes; empty: it is no such line.
+std::string included(const std::string& line) {
+  std::istringstream words(line.substr(0, line.find("//")));
+  std::string text, rest;
+  while (words >> rest) text += rest;
+  for (const auto& [open, close] : {std::pair('"', '"'), std::pair('<', '>')}) {
+    const std::string start = std::string("#include") + open;
+    if (text.compare(0, start.size(), start) != 0 || text.back() != close) continue;
+    return text.substr(start.size(), text.size() - start.size() - 1);
+  }
+  return "";
+}
+
+class Includer {
+ public:
+  explicit Includer(std::vector<std::string> folders) : folders_(std::move(folders)) {}
+
+  std::string whole(const std::string& text, int depth = 0) {
+    std::string result;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      const std::string name = included(line), path = name.empty() ? "" : find(name);
+      if (path.empty() || depth == kDeepest) {
+        result += line + "\n";
+      } else if (once_.count(path) == 0) {
+        const std::string inner = read_file(path);
+        if (inner.find("#pragma once") != inner.npos) once_.insert(path);
+        result += whole(inner, depth + 1);
+      }
+    }
+    if (!text.empty() && text.back() != '\n' && !result.empty()) result.pop_back();
+    return result;
+  }
+
+ private:
+  std::string find(const std::string& name) const {
+    for (const std::string& folder : folders_) {
+      const fs::path path = fs::path(folder) / name;
+      std::error_code error;
+      if (fs::is_regular_file(path, error)) return path.string();
+    }
+    return "";
+  }
+
+  std::vector<std::string> folders_;
+  std::set<std::string> once_;
+};
+
+}  // namespace
+
+Source stand_alone(const Source& source) {
+  std::vector<std::string> folders;
+  std::string options;
+  bool names_folder = false;
+  for (const std::string& word : words_of(source.options)) {
+    if (names_folder) {
+      folders.push_back(without_quotes(word));
+      names_folder = false;
+    } else if (word == "-I") {
+      names_folder = true;
+    } else if (word.compare(0, 2, "-I") == 0) {
+      folders.push_back(without_quotes(word.substr(2)));
+    } else {
+      options += (options.empty() ? "" : " ") + word;
+    }
+  }
+  folders.push_back(".");
+  const std::string text = Includer(folders).whole(source.text);
+  return {anonymous(text), anonymous(options)};
+}
+
+}  // namespace clam::watch
