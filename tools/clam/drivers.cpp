@@ -105,7 +105,6 @@ Answer ask(const Driver& driver, const std::string& folder, const Bundle& bundle
     answer.cannot = error.what();
   }
   const bool ran = !answer.runs.empty();
-  if (ran && answer.seen.outcome == Seen::Outcome::wrong) answer.seen = {};  // held anew
   if (!answer.cannot && !ran && answer.seen.right()) answer.cannot = "it gave no result";
   if (simulates) answer.report = simulator_report(log, folder);
   return answer;

@@ -162,8 +162,26 @@ void prove(Cli& cli, const ShrinkRequest& request, const DeviceEntry& entry,
   if (Interruption::came()) fs::remove(fs::path(folder) / "proof.json");
 }
 
-void search(Cli& cli, Shrinking& shrinking, Runner& runner, const Bundle& from, Bundle& small) {
-  shrink(shrinking, expect_apart([&] { return runner.over(); }));
+/// Those that say what is right, where a wrong result is of no problem of clam's.
+Judges judges_for(const ShrinkRequest& request, const DeviceInfo& facts, const Bundle& small) {
+  if (!small.seen.first_wrong) return {};
+  try {
+    Problem::parse(small.problem);
+    return {};
+  } catch (const BadArgument&) {
+    const std::vector<ProofRow> rows = read_proof(request.folder).rows;
+    return {request.with, facts.platform,
+            std::any_of(rows.begin(), rows.end(),
+                        [](const ProofRow& row) { return !row.report.empty(); })};
+  }
+}
+
+void search(Cli& cli, Shrinking& shrinking, Runner& runner, const Judges& judges,
+            const Bundle& from, Bundle& small) {
+  const Oracle oracle = judges.empty()           ? Oracle::reference
+                        : judges.has_simulator() ? Oracle::checked_drivers
+                                                 : Oracle::drivers;
+  shrink(shrinking, oracle, expect_apart([&] { return runner.over(); }));
   small = shrinking.smallest();
   small.shrunk = shrunk_of(from, shrinking, !runner.was_over());
   cli.out.progress("writing the smallest");
@@ -199,14 +217,17 @@ int run_shrink(Cli& cli, ShrinkRequest request) {
     cli.out.line(fmt::format("each step gets {} s, as when it was recorded, or it may be no hang",
                              small.limit_s));
   }
-  Runner runner(request, device_id(entry), found, small.limit_s);
+  check_commands("--with", request.with);
+  const Judges judges = judges_for(request, facts, small);
+  if (!judges.empty()) small.given.clear();  // it is of this size
+  Runner runner(request, device_id(entry), found, small.limit_s, judges);
   Shrinking shrinking(
       small, [&](Bundle& bundle) { return runner.still_fails(bundle); },
       [&](const std::string& step) {
         if (!cli.out.quiet()) cli.out.line("  " + step);
       },
       [&] { return runner.over(); });
-  search(cli, shrinking, runner, from, small);
+  search(cli, shrinking, runner, judges, from, small);
   small.device = facts;
   runner.write(folder.path(), small);
   small.recorded = recording_date();
@@ -243,6 +264,11 @@ void add_shrink(CLI::App& app, Cli& cli) {
                   "runs without a failure until a step counts as right (default 3; more for a rare "
                   "fault)")
       ->check(CLI::Range(1, 10000));
+  sub->add_option("--with", request->with,
+                  "a command that runs a program on another driver, \"tools/with-driver pocl\": it "
+                  "says what is right in smaller cases of a kernel that is none of clam's, beside "
+                  "other platforms of this machine and Oclgrind")
+      ->allow_extra_args(false);
   sub->add_flag("--proof,!--no-proof", request->proof,
                 "run the smallest on every other device of this machine, and in Oclgrind if it is "
                 "installed (default)");

@@ -105,6 +105,9 @@ int hang_limit_s(const ShrinkRequest& request, const Bundle& recorded) {
 Reproduction reproduce(const ShrinkRequest& request, const std::string& device,
                        const Bundle& recorded) {
   constexpr int kFlakyTimes = 10;
+  if (!recorded.judged) {
+    throw BadArgument(request.folder + " is recorded, not judged: clam judge it first");
+  }
   Reproduction found;
   std::string fault = recorded.seen.right() ? "" : fault_of(recorded.seen);
   int times = std::max(request.times, runs_of_proof(recorded));
@@ -131,8 +134,9 @@ Reproduction reproduce(const ShrinkRequest& request, const std::string& device,
 // ---- smaller cases ----
 
 Runner::Runner(const ShrinkRequest& request, std::string device, const Reproduction& found,
-               int hang_limit_s)
+               int hang_limit_s, Judges judges)
     : request_(&request),
+      judges_(std::move(judges)),
       device_(std::move(device)),
       fault_(fault_of(*found.seen)),
       hangs_(found.seen->outcome == Seen::Outcome::hung),
@@ -157,7 +161,22 @@ bool Runner::still_fails(Bundle& bundle) {
   return false;
 }
 
+bool Runner::fails_by_judges(Bundle& bundle) {
+  const ScratchFolder folder;
+  try {
+    // Of the larger case; they need not have the size of this one.
+    bundle.expected.clear(), bundle.bounds.clear();
+    write_case(folder.path(), bundle);
+    ++runs_;
+    return judges_.find_wrong({"", device_}, folder.path(), limit_s(), bundle) &&
+           !Interruption::came() && fault_of(bundle.seen) == fault_;
+  } catch (const BadArgument&) {  // no case
+    return false;
+  }
+}
+
 bool Runner::fails(Bundle& bundle) {
+  if (!judges_.empty()) return fails_by_judges(bundle);
   const ScratchFolder folder, log;
   try {
     write_case(folder.path(), bundle);

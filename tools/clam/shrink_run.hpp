@@ -10,6 +10,7 @@
 #include "check/clock.hpp"
 #include "cli.hpp"
 #include "shrink/making.hpp"
+#include "shrink_judges.hpp"
 
 namespace clam::cli {
 
@@ -17,6 +18,7 @@ struct ShrinkRequest {
   std::string folder, target;
   int limit_s = 0, time_s = 300, times = 3;  ///< limit_s 0: none was given
   bool force = false, single_file = false, proof = true, reference_only = false;
+  std::vector<std::string> with;  ///< commands that run a program on another driver
   Clock::time_point start{};  ///< of the command
 
   int step_limit_s() const { return limit_s > 0 ? limit_s : 20; }
@@ -47,8 +49,9 @@ Reproduction reproduce(const ShrinkRequest& request, const std::string& device,
 /// Runs smaller cases, each in a process of its own, until the time is over.
 class Runner {
  public:
+  /// `judges`: where there are some, they say what is right in each case; else the case does.
   Runner(const ShrinkRequest& request, std::string device, const Reproduction& found,
-         int hang_limit_s);
+         int hang_limit_s, Judges judges);
 
   bool still_fails(Bundle& bundle);
   /// Whether the search is to end.
@@ -67,7 +70,10 @@ class Runner {
   int limit_s() const;
   bool fails(Bundle& bundle);
 
+  bool fails_by_judges(Bundle& bundle);
+
   const ShrinkRequest* request_;
+  Judges judges_;
   std::string device_, fault_;
   bool hangs_ = false, was_over_ = false;
   int hang_limit_s_, tries_ = 1, runs_ = 0;

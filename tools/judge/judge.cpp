@@ -125,9 +125,7 @@ Vote count_voices(const std::vector<Answer>& answers, const Groups& groups) {
 std::vector<Seen> hold_all(const std::vector<Answer>& answers, const Bundle& wanted) {
   std::vector<Seen> seen;
   for (const Answer& answer : answers) {
-    seen.push_back(answer.has_outputs() && answer.seen.right()
-                       ? hold_outputs(wanted, answer.runs[0])
-                       : answer.seen);
+    seen.push_back(answer.has_outputs() ? hold_outputs(wanted, answer.runs[0]) : answer.seen);
   }
   return seen;
 }

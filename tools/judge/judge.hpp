@@ -14,12 +14,12 @@ namespace clam {
 struct Answer {
   DeviceInfo device;
   Reason cannot;              ///< why it cannot be asked; then there is nothing else
-  Seen seen;                  ///< how it ended; not right: a crash, a hang, an error
+  Seen seen;                  ///< how it ended; not right: a crash, an error, a write outside
   std::vector<Tensors> runs;  ///< its outputs, dense: of the case, then with inputs nudged
   bool is_simulator = false;
   std::vector<std::string> report;  ///< what the simulator reports of the kernel
 
-  bool has_outputs() const { return !cannot && !runs.empty() && !runs[0].empty(); }
+  bool has_outputs() const { return !cannot && seen.right() && !runs.empty() && !runs[0].empty(); }
 };
 
 /// The case with about half of its real inputs one step of their dtype farther from zero: which

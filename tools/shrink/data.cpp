@@ -19,32 +19,10 @@ using Role = TensorSpec::Role;
 constexpr std::int64_t kMostElements = 4096;  ///< of a tensor whose elements are looked at singly
 constexpr std::size_t kMostValues = 8;        ///< that a tensor is tried with throughout
 
-std::string value_text(Dtype dtype, std::uint32_t bits) {
-  HostTensor one(dtype, {1});
-  one.set_bits(0, bits);
-  return std::isnan(one.get(0)) ? "nan" : fmt::format("{:.9g}", one.get(0));
-}
-
 std::uint32_t bits_of(Dtype dtype, double value) {
   HostTensor one(dtype, {1});
   one.set(0, value);
   return one.bits(0);
-}
-
-/// 0, 1, and values that the tensor has: first of all the one where the first wrong element is.
-std::vector<std::uint32_t> values_to_try(const HostTensor& tensor, std::int64_t wrong_at) {
-  std::vector<std::uint32_t> values;
-  const auto add = [&](std::uint32_t bits) {
-    const bool known = std::find(values.begin(), values.end(), bits) != values.end();
-    if (!known && values.size() < kMostValues) values.push_back(bits);
-  };
-  add(bits_of(tensor.dtype(), 0));
-  add(bits_of(tensor.dtype(), 1));
-  if (wrong_at >= 0 && wrong_at < tensor.size()) add(tensor.bits(wrong_at));
-  for (std::int64_t i = 0; i < tensor.size() && values.size() < kMostValues; ++i) {
-    add(tensor.bits(i));
-  }
-  return values;
 }
 
 std::string source_text(const Making& making, const TensorSpec& spec) {
@@ -154,6 +132,27 @@ bool keep_few(Shrinking& shrinking, Making& making, const TensorSpec& spec) {
 }
 
 }  // namespace
+
+std::string value_text(Dtype dtype, std::uint32_t bits) {
+  HostTensor one(dtype, {1});
+  one.set_bits(0, bits);
+  return std::isnan(one.get(0)) ? "nan" : fmt::format("{:.9g}", one.get(0));
+}
+
+std::vector<std::uint32_t> values_to_try(const HostTensor& tensor, std::int64_t wrong_at) {
+  std::vector<std::uint32_t> values;
+  const auto add = [&](std::uint32_t bits) {
+    const bool known = std::find(values.begin(), values.end(), bits) != values.end();
+    if (!known && values.size() < kMostValues) values.push_back(bits);
+  };
+  add(bits_of(tensor.dtype(), 0));
+  add(bits_of(tensor.dtype(), 1));
+  if (wrong_at >= 0 && wrong_at < tensor.size()) add(tensor.bits(wrong_at));
+  for (std::int64_t i = 0; i < tensor.size() && values.size() < kMostValues; ++i) {
+    add(tensor.bits(i));
+  }
+  return values;
+}
 
 bool shrink_data(Shrinking& shrinking, Making& making) {
   bool smaller = false;

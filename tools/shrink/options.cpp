@@ -56,13 +56,13 @@ std::string shown(const std::string& options) {
 }
 std::string options_of(const std::string& file) { return "options of " + file + ":"; }
 
-bool shrink_options_of(Shrinking& shrinking, const Build& build) {
+bool shrink_options_of(Shrinking& shrinking, const Build& build, bool all) {
   const Bundle whole = shrinking.smallest();
   const std::string& text = whole.kernels.at(build.file);
   const Lines words = words_of(build.options);
   Parts may_go;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (whole.build_only() || changes_nothing(words[i], build.options, text)) may_go.push_back(i);
+    if (all || changes_nothing(words[i], build.options, text)) may_go.push_back(i);
   }
   std::string now = build.options;
   needed(may_go.size(), [&](const Parts& kept) {
@@ -122,12 +122,22 @@ void tell_changes(Shrinking& shrinking, const Bundle& before) {
   tell(shrinking, groups_said(old), groups_said(now));
 }
 
-bool shrink_options(Shrinking& shrinking) {
+namespace {
+
+bool shrink_each(Shrinking& shrinking, bool all) {
   bool smaller = false;
   for (const Build& build : builds_of(shrinking.smallest())) {
-    smaller = shrink_options_of(shrinking, build) || smaller;
+    smaller = shrink_options_of(shrinking, build, all) || smaller;
   }
   return smaller;
 }
+
+}  // namespace
+
+bool shrink_options(Shrinking& shrinking) {
+  return shrink_each(shrinking, shrinking.smallest().build_only());
+}
+
+bool shrink_all_options(Shrinking& shrinking) { return shrink_each(shrinking, true); }
 
 }  // namespace clam

@@ -21,8 +21,23 @@ bool shrink_options(Shrinking& shrinking);
 bool changes_nothing(const std::string& word, const std::string& options, const std::string& text);
 /// Build options and groups that are others now, as they are with other extents, as steps.
 void tell_changes(Shrinking& shrinking, const Bundle& before);
-/// The file of a build: kernels, then blocks, then lines.
+/// The files, of a build or of a plan: kernels, then blocks, then lines.
 bool shrink_text(Shrinking& shrinking);
+/// The same of options, whatever they change.
+bool shrink_all_options(Shrinking& shrinking);
+
+// Of a plan whose expectation is found anew for each case.
+
+/// Groups of a launch, its first id, and whole numbers among its arguments.
+bool shrink_sizes(Shrinking& shrinking);
+/// Inputs and real arguments, to one value: 0, 1, or one that the input has.
+bool shrink_values(Shrinking& shrinking);
+/// The ends of buffers. Only where somebody sees whether the kernel reads behind them.
+bool shrink_buffers(Shrinking& shrinking);
+/// 0, 1, and values that the tensor has: first of all that of the element `wrong_at`, if it is one.
+std::vector<std::uint32_t> values_to_try(const HostTensor& tensor, std::int64_t wrong_at);
+/// The value of these bits.
+std::string value_text(Dtype dtype, std::uint32_t bits);
 /// Inputs of a plan of others, to zeros, where nothing is compared.
 bool shrink_foreign_data(Shrinking& shrinking);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// text.cpp - the file of a build, to the lines that the compiler fails on.
+// text.cpp - the files of a case, to the lines that it fails by.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -85,21 +85,18 @@ std::size_t closing(const Lines& lines, std::size_t i) {
 /// The file's text, as it gets smaller.
 class Text {
  public:
-  explicit Text(Shrinking& shrinking) : shrinking_(&shrinking) {}
+  Text(Shrinking& shrinking, std::string file) : shrinking_(&shrinking), file_(std::move(file)) {}
 
-  Lines now() const {
-    const Bundle& bundle = shrinking_->smallest();
-    return lines_of(bundle.kernels.at(bundle.file));
-  }
+  Lines now() const { return lines_of(shrinking_->smallest().kernels.at(file_)); }
   bool over() const { return shrinking_->over(); }
   bool take(const Lines& lines) {
     if (over()) return false;
     const auto shown = [](const Lines& all) { return fmt::format("{} lines", all.size()); };
     const Lines before = now();
     Bundle less = shrinking_->smallest();
-    less.kernels[less.file] = joined(lines);
+    less.kernels[file_] = joined(lines);
     return lines.size() < before.size() &&
-           shrinking_->take(less, less.file, shown(before), shown(lines));
+           shrinking_->take(less, file_, shown(before), shown(lines));
   }
   /// The fewest of these parts of it.
   bool take_needed(const std::vector<Lines>& parts) {
@@ -114,6 +111,7 @@ class Text {
 
  private:
   Shrinking* shrinking_;
+  std::string file_;
 };
 
 bool shrink_lines(Text& text) {
@@ -143,15 +141,23 @@ bool shrink_nested(Text& text) {
   return smaller;
 }
 
-}  // namespace
-
-bool shrink_text(Shrinking& shrinking) {
-  Text text(shrinking);
+bool shrink_file(Shrinking& shrinking, const std::string& file) {
+  Text text(shrinking, file);
   bool smaller = text.take(without_comments(text.now()));
   for (bool again = true; again; smaller = smaller || again) {
     again = text.take_needed(blocks_of(text.now()));
     again = shrink_lines(text) || again;
     again = shrink_nested(text) || again;
+  }
+  return smaller;
+}
+
+}  // namespace
+
+bool shrink_text(Shrinking& shrinking) {
+  bool smaller = false;
+  for (const auto& [file, text] : Bundle(shrinking.smallest()).kernels) {
+    smaller = shrink_file(shrinking, file) || smaller;
   }
   if (smaller && shrinking.outcome() == Seen::Outcome::build_failed) {
     shrinking.note("look whether what is left is OpenCL C, so that a compiler should take it");

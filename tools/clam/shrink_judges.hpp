@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// shrink_judges.hpp - the drivers that say what is right in a smaller case, where no reference
+// does.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "drivers.hpp"
+
+namespace clam::cli {
+
+class Judges {
+ public:
+  Judges() = default;
+  /// The drivers of these commands, other platforms than `platform` of this machine, and Oclgrind.
+  /// `is_reported`: that simulator reports something of the whole case, too.
+  Judges(const std::vector<std::string>& with, const std::string& platform, bool is_reported);
+
+  bool empty() const { return drivers_.empty(); }
+  bool has_simulator() const;
+
+  /// Whether all of them agree on the case in `folder` and the driver `here` gives something else.
+  /// Then what is expected, and what was seen, are in the bundle. A case of which the simulator
+  /// reports something is none, where the whole one has no report: it reads what nobody wrote, say.
+  bool find_wrong(const Driver& here, const std::string& folder, int limit_s, Bundle& bundle);
+
+ private:
+  std::vector<Driver> drivers_;  ///< the slow ones last
+  bool is_reported_ = false;
+};
+
+}  // namespace clam::cli
