@@ -6,7 +6,7 @@
 namespace clam::cli {
 namespace {
 
-constexpr int kNudgesOfJudges = 2;
+constexpr int kNudgesOfJudges = 1;
 
 }  // namespace
 

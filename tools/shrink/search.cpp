@@ -73,4 +73,24 @@ Parts needed(std::size_t count, const std::function<bool(const Parts&)>& holds) 
   return parts;
 }
 
+Parts left_over(std::size_t count, const std::function<bool(const Parts&)>& holds) {
+  Parts parts(count);
+  std::iota(parts.begin(), parts.end(), std::size_t{0});
+  for (std::size_t size = std::max<std::size_t>(1, count / 2); !parts.empty();) {
+    const std::size_t before = parts.size();
+    // From the end: what is used stands before what uses it.
+    for (std::size_t end = parts.size(); end > 0;) {
+      const std::size_t start = end > size ? end - size : 0;
+      Parts rest = parts;
+      rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(start),
+                 rest.begin() + static_cast<std::ptrdiff_t>(end));
+      if (holds(rest)) parts = rest;
+      end = start;
+    }
+    if (size == 1 && parts.size() == before) break;
+    size = std::max<std::size_t>(1, size / 2);
+  }
+  return parts;
+}
+
 }  // namespace clam

@@ -21,4 +21,8 @@ using Parts = std::vector<std::size_t>;
 /// can go. It holds for all.
 Parts needed(std::size_t count, const std::function<bool(const Parts&)>& holds);
 
+/// The same, for many parts of which few go alone: chunk after chunk is left out, of ever fewer
+/// parts. Some 2 x count questions, where delta debugging asks far more.
+Parts left_over(std::size_t count, const std::function<bool(const Parts&)>& holds);
+
 }  // namespace clam

@@ -23,7 +23,9 @@ bool changes_nothing(const std::string& word, const std::string& options, const 
 void tell_changes(Shrinking& shrinking, const Bundle& before);
 /// The files, of a build or of a plan: kernels, then blocks, then lines.
 bool shrink_text(Shrinking& shrinking);
-/// The same of options, whatever they change.
+/// The same by whole statements, for what must still run: far fewer cases that no compiler takes.
+bool shrink_statements(Shrinking& shrinking);
+/// Options, whatever they change.
 bool shrink_all_options(Shrinking& shrinking);
 
 // Of a plan whose expectation is found anew for each case.

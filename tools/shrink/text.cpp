@@ -4,83 +4,12 @@
 
 #include <algorithm>
 
+#include "lines.hpp"
 #include "search.hpp"
 #include "steps.hpp"
 
 namespace clam {
 namespace {
-
-/// A line with those that continue it.
-using Lines = std::vector<std::string>;
-
-Lines lines_of(const std::string& text) {
-  Lines lines;
-  bool goes_on = false;
-  for (std::size_t at = 0, end; at < text.size(); at = end + 1) {
-    end = std::min(text.find('\n', at), text.size());
-    const std::string line = text.substr(at, end - at) + "\n";
-    if (goes_on) {
-      lines.back() += line;
-    } else {
-      lines.push_back(line);
-    }
-    goes_on = line.size() > 1 && line[line.size() - 2] == '\\';
-  }
-  return lines;
-}
-
-std::string joined(const Lines& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += line;
-  return text;
-}
-
-/// Braces and conditions of the preprocessor that a line opens, less those that it closes.
-int depth_of(const std::string& line) {
-  const std::size_t at = std::min(line.find_first_not_of(" \t"), line.size());
-  if (line.compare(at, 3, "#if") == 0) return 1;
-  if (line.compare(at, 6, "#endif") == 0) return -1;
-  const auto count = [&](char c) {
-    return static_cast<int>(std::count(line.begin(), line.end(), c));
-  };
-  return count('{') - count('}');
-}
-
-/// Lines together that lie within the same braces: of kernels, with what stands between them.
-std::vector<Lines> blocks_of(const Lines& lines) {
-  std::vector<Lines> blocks;
-  int depth = 0;
-  bool open = false;
-  for (const std::string& line : lines) {
-    if (!open) blocks.emplace_back();
-    blocks.back().push_back(line);
-    depth = std::max(0, depth + depth_of(line));
-    // What stands alone between blocks is a part of its own, but for the head of a function.
-    const bool whole = line.find_first_of(";}#") != line.npos || line == "\n";
-    open = depth > 0 || !whole;
-  }
-  return blocks;
-}
-
-/// The text without lines that say nothing to a compiler.
-Lines without_comments(const Lines& lines) {
-  Lines rest;
-  for (const std::string& line : lines) {
-    const std::size_t at = line.find_first_not_of(" \t\r\n");
-    if (at != line.npos && line.compare(at, 2, "//") != 0) rest.push_back(line);
-  }
-  return rest;
-}
-
-/// The line that closes what line `i` opens.
-std::size_t closing(const Lines& lines, std::size_t i) {
-  int depth = 0;
-  for (std::size_t j = i; j < lines.size(); ++j) {
-    depth += depth_of(lines[j]);
-    if (depth <= 0) return j;
-  }
-  return lines.size();
-}
 
 /// The file's text, as it gets smaller.
 class Text {
@@ -152,7 +81,42 @@ bool shrink_file(Shrinking& shrinking, const std::string& file) {
   return smaller;
 }
 
+/// Depth by depth, whole statements.
+bool shrink_levels(Text& text) {
+  bool smaller = false;
+  for (int depth = 0; !text.over(); ++depth) {
+    const Lines lines = text.now();
+    const Level level = level_of(lines, depth);
+    if (level.count == 0) break;
+    const auto holds = [&](const Parts& kept) {
+      Lines rest;
+      for (std::size_t i = 0; i < lines.size(); ++i) {
+        const std::size_t statement = level.statement[i];
+        const bool stays =
+            statement == Level::kStays || std::binary_search(kept.begin(), kept.end(), statement);
+        if (stays) rest.push_back(lines[i]);
+      }
+      return text.take(rest);
+    };
+    smaller = left_over(level.count, holds).size() < level.count || smaller;
+  }
+  return smaller;
+}
+
 }  // namespace
+
+bool shrink_statements(Shrinking& shrinking) {
+  bool smaller = false;
+  for (const auto& [file, content] : Bundle(shrinking.smallest()).kernels) {
+    Text text(shrinking, file);
+    smaller = text.take(without_comments(text.now())) || smaller;
+    for (bool again = true; again && !text.over(); smaller = smaller || again) {
+      again = shrink_levels(text);
+      again = shrink_nested(text) || again;
+    }
+  }
+  return smaller;
+}
 
 bool shrink_text(Shrinking& shrinking) {
   bool smaller = false;

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// lines.hpp - the text of a kernel file as lines, and which of them belong together.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace clam {
+
+/// A line with those that continue it.
+using Lines = std::vector<std::string>;
+
+Lines lines_of(const std::string& text);
+std::string joined(const Lines& lines);
+
+/// Braces and conditions of the preprocessor that a line opens, less those that it closes.
+int depth_of(const std::string& line);
+
+/// Lines together that lie within the same braces: of kernels, with what stands between them.
+std::vector<Lines> blocks_of(const Lines& lines);
+
+/// The text without lines that say nothing to a compiler.
+Lines without_comments(const Lines& lines);
+
+/// The line that closes what line `i` opens; the number of lines where none does.
+std::size_t closing(const Lines& lines, std::size_t i);
+
+/// Statements at one depth of a text, each with all that is within its braces: what can go without
+/// another bracket. By line: the number of its statement, or kStays for what opens or closes a
+/// block around the depth.
+struct Level {
+  static constexpr std::size_t kStays = static_cast<std::size_t>(-1);
+  std::vector<std::size_t> statement;
+  std::size_t count = 0;  ///< of statements
+};
+Level level_of(const Lines& lines, int depth);
+
+}  // namespace clam
