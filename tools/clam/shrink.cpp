@@ -170,7 +170,7 @@ Judges judges_for(const ShrinkRequest& request, const DeviceInfo& facts, const B
     return {};
   } catch (const BadArgument&) {
     const std::vector<ProofRow> rows = read_proof(request.folder).rows;
-    return {request.with, facts.platform,
+    return {request.with, facts.platform, small,
             std::any_of(rows.begin(), rows.end(),
                         [](const ProofRow& row) { return !row.report.empty(); })};
   }

@@ -103,13 +103,42 @@ bool shrink_levels(Text& text) {
   return smaller;
 }
 
+/// The kernels that a case launches of a file.
+std::vector<std::string> kernels_of(const Bundle& bundle, const std::string& file) {
+  std::vector<std::string> names;
+  for (const Launch* launch : launches_of(*bundle.plan)) {
+    if (launch->file == file) names.push_back(launch->kernel);
+  }
+  return names;
+}
+
+std::string options_of(const Bundle& bundle, const std::string& file) {
+  for (const Build& build : builds_of(bundle)) {
+    if (build.file == file) return build.options;
+  }
+  return "";
+}
+
+/// What no compiler looks at, all together, or one after the other where that fails.
+bool shrink_at_once(Text& text, const Bundle& bundle, const std::string& file) {
+  const auto kernels = kernels_of(bundle, file);
+  const auto taken = [&](const Lines& lines) {
+    return taken_branches(lines, options_of(bundle, file));
+  };
+  if (text.take(without_comments(used_by(taken(without_comments(text.now())), kernels))))
+    return true;
+  bool smaller = text.take(without_comments(text.now()));
+  smaller = text.take(used_by(text.now(), kernels)) || smaller;
+  return text.take(without_comments(taken(text.now()))) || smaller;
+}
+
 }  // namespace
 
 bool shrink_statements(Shrinking& shrinking) {
   bool smaller = false;
   for (const auto& [file, content] : Bundle(shrinking.smallest()).kernels) {
     Text text(shrinking, file);
-    smaller = text.take(without_comments(text.now())) || smaller;
+    smaller = shrink_at_once(text, shrinking.smallest(), file) || smaller;
     for (bool again = true; again && !text.over(); smaller = smaller || again) {
       again = shrink_levels(text);
       again = shrink_nested(text) || again;
