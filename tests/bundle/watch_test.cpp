@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // watch_test.cpp - `clam watch`: the launches of programs that know nothing of it, as bundles.
+#include <unistd.h>
+
 #include <filesystem>
+#include <sstream>
 
 #include "bundle/bundle.hpp"
 #include "bundle_runs.hpp"
@@ -150,6 +153,21 @@ TEST(watch_device, a_c_programs_launches_become_bundles_that_print_the_same_bits
       contains(read_file(target + "/001-sum_rows/README.md"), "# Recorded, not judged: sum_rows"));
 }
 
+TEST(watch_device, a_layer_of_the_loader_sees_the_same) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  const std::string program = compiled(folder);
+  if (program.empty()) GTEST_SKIP() << "there is no C compiler with OpenCL";
+  const Finished bare = run_command({program});
+  const Finished watched = watch(folder.file("seen"), {"--layer"}, {program});
+  if (contains(watched.out, "no OpenCL launch was seen"))
+    GTEST_SKIP() << "the loader has no layers";
+  EXPECT_EQ(watched.code, 0) << watched.out << watched.err;
+  EXPECT_EQ(watched.out.rfind(bare.out, 0), 0u) << watched.out;
+  EXPECT_EQ(names_in(folder.file("seen")), (std::vector<std::string>{"001-sum_rows", "002-shift"}));
+  EXPECT_EQ(run_clam({"replay", "--all", folder.file("seen"), "--limit", "1000"}).code, 0);
+}
+
 TEST(watch_device, one_launch_or_the_kernels_of_a_name) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder;
@@ -167,45 +185,14 @@ TEST(watch_device, one_launch_or_the_kernels_of_a_name) {
       << little.err;
 }
 
-/// A small program on CLBlast's C interface: y = A x. Its kernels are CLBlast's own.
-constexpr const char* kBlas = R"(
-#define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl.h>
-#include <clblast_c.h>
-#include <stdio.h>
-int main(void) {
-  cl_platform_id platform;
-  cl_device_id device;
-  clGetPlatformIDs(1, &platform, 0);
-  clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, 0);
-  cl_context context = clCreateContext(0, 1, &device, 0, 0, 0);
-  cl_command_queue queue = clCreateCommandQueue(context, device, 0, 0);
-  float a[64 * 48], x[48], y[64] = {0};
-  for (int i = 0; i < 64 * 48; ++i) a[i] = (float)(i % 13) / 7;
-  for (int i = 0; i < 48; ++i) x[i] = (float)(i % 5) - 2;
-  cl_mem ab = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof a, a, 0);
-  cl_mem xb = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof x, x, 0);
-  cl_mem yb = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof y, y, 0);
-  if (CLBlastSgemv(CLBlastLayoutRowMajor, CLBlastTransposeNo, 64, 48, 1, ab, 0, 48, xb, 0, 1, 0, yb, 0,
-                   1, &queue, 0)) return 3;
-  clEnqueueReadBuffer(queue, yb, CL_TRUE, 0, sizeof y, y, 0, 0, 0);
-  for (int i = 0; i < 64; ++i) printf("%a ", y[i]);
-  return 0;
-}
-)";
-
 TEST(watch_device, a_library_with_kernels_of_its_own) {
   CLAM_NEEDS_DEVICE();
   const TemporaryFolder folder;
-  write_file(folder.file("blas.c"), kBlas);
-  if (run_command(
-          {"/bin/sh", "-c", "cd " + folder.path() + " && cc blas.c -lOpenCL -lclblast -o blas"})
-          .code != 0) {
-    GTEST_SKIP() << "there is no C compiler with OpenCL and CLBlast";
-  }
-  const Finished bare = run_command({folder.file("blas")});
+  const std::string program = compiled_blas(folder);
+  if (program.empty()) GTEST_SKIP() << "there is no C compiler with OpenCL and CLBlast";
+  const Finished bare = run_command({program});
   ASSERT_EQ(bare.code, 0) << bare.out << bare.err;
-  const Finished watched = watch(folder.file("seen"), {}, {folder.file("blas")});
+  const Finished watched = watch(folder.file("seen"), {}, {program});
   EXPECT_EQ(watched.code, 0) << watched.out << watched.err;
   EXPECT_EQ(watched.out.rfind(bare.out, 0), 0u) << watched.out;
   const std::vector<std::string> names = names_in(folder.file("seen"));
@@ -332,6 +319,55 @@ TEST(watch, a_check_needs_a_second_driver) {
   EXPECT_FALSE(fs::exists(folder.file("b")));
 }
 
+// ---- the page ----
+
+/// The commands of tools/README.md under this heading.
+std::vector<std::string> commands_under(const std::string& heading) {
+  const std::string page = read_file(CLAM_SOURCE_DIR "/tools/README.md");
+  const std::string fence = "```text\n";
+  const std::size_t start = page.find(fence, page.find("## " + heading + "\n")) + fence.size();
+  std::istringstream lines(page.substr(start, page.find("```", start) - start));
+  std::vector<std::string> commands;
+  for (std::string line; std::getline(lines, line);) commands.push_back(line);
+  return commands;
+}
+
+/// Word by word, on a board whose compiler misreads one kernel of six. What tools/with-driver gives
+/// there is the driver of the tests.
+TEST(watch_scripted, the_five_commands_of_the_page_lead_to_a_text_for_the_tracker) {
+  CLAM_NEEDS_DEVICE();
+  if (!std::getenv("CLAM_TEST_FULL")) GTEST_SKIP() << "slow: tools/test --full";
+  if (!has_pyopencl()) GTEST_SKIP() << kNoPyopencl;
+  const TemporaryFolder folder;
+  for (const char* name : {"build", "tools", "bin"}) fs::create_directory(folder.file(name));
+  fs::create_symlink(CLAM_BINARY, folder.file("build/clam"));
+  fs::create_symlink(CLAM_BUILD_DIR "/libclam_watch.so", folder.file("build/libclam_watch.so"));
+  fs::create_symlink(kPython, folder.file("bin/python3"));
+  write_file(folder.file("tools/with-driver"),
+             "#!/bin/sh\nshift\nexec " + other_platform(folder, "Other") + " \"$@\"\n");
+  fs::permissions(folder.file("tools/with-driver"), fs::perms::owner_all);
+  std::string program = read_file(CLAM_SOURCE_DIR "/tests/bundle/checked.py");
+  program.replace(program.find("int(sys.argv[1])"), 16, "6");
+  write_file(folder.file("program.py"), program);
+  std::vector<std::string> environment = scripted::on(
+      platform_script("Board", nlohmann::json::array({misreads("* 4.5f", "* 4.625f")})));
+  environment.push_back("PATH=" + folder.file("bin") + ":" + std::getenv("PATH"));
+  const std::vector<std::string> commands = commands_under("My runtime gives wrong results");
+  ASSERT_EQ(commands.size(), 5u);
+  const int codes[] = {1, 1, 0, 1, 0};  // wrong, wrong, made smaller, wrong, shown
+  Finished last;
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    last =
+        run_command({"/bin/sh", "-c", "cd " + folder.path() + " && " + commands[i]}, environment);
+    ASSERT_EQ(last.code, codes[i]) << commands[i] << "\n" << last.out << last.err;
+  }
+  for (const char* words :
+       {"# A wrong result: step_4", "The program launched it from:", "program.py:29 in main",
+        "The kernel is probably right", "Shrunk from", "cc replay.c -lOpenCL -lm && ./a.out"}) {
+    EXPECT_TRUE(contains(last.out, words)) << words << " not in\n" << last.out;
+  }
+}
+
 // ---- what a bundle says of the person ----
 
 TEST(watch_device, files_that_a_source_includes_are_in_it) {
@@ -362,6 +398,69 @@ queue.finish()
   EXPECT_EQ(bundle.expected.at("x").get(1), 1 + 12);
   fs::remove(folder.file("parts.h"));
   EXPECT_EQ(run_clam({"replay", folder.file("seen/001-by"), "--limit", "1000"}).code, 0);
+}
+
+TEST(watch_device, nothing_of_who_and_where_is_kept) {
+  CLAM_NEEDS_DEVICE();
+  if (!has_pyopencl()) GTEST_SKIP() << kNoPyopencl;
+  const TemporaryFolder folder;
+  const std::string home = folder.file("data/janes-home"), work = home + "/secret-project";
+  for (const char* part : {"", "/janes-headers", "/secret-tmp"})
+    fs::create_directories(work + part);
+  write_file(work + "/janes-headers/parts.h", "// by Jane Doe's account janedoe\n#define BY 3\n");
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  const bool has_host = std::string(host).size() > 1 && !names_nobody(host);
+  write_file(work + "/program.py", R"(
+import os, sys
+import numpy as np, pyopencl as cl
+context = cl.create_some_context(interactive=False)
+queue = cl.CommandQueue(context)
+source = """// written by janedoe in /home/jane-laptop/kernels, /Users/janemac/kernels, HOME/janes-kernels
+// on HOST, for root-of-jane's /home/jane.doe@corp.example/x
+#line 3 "/home/jane-builder/by.cl"
+#include "parts.h"
+__constant char where[] = "/home/jane-string/by.cl";
+/* janedoe /home/jane-comment */
+__kernel void by(__global int* x, int max) { x[get_global_id(0)] += BY + max; }
+""".replace("HOME", os.environ["HOME"]).replace("HOST", os.uname().nodename)
+program = cl.Program(context, source).build(options=[
+    "-I", "janes-headers", "-I/home/jane-include", '-DPLACE="/home/jane-define/x"', "-DUSED"])
+x = cl.Buffer(context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=np.arange(8, dtype=np.int32))
+def janes_part():
+    program.by(queue, (8,), None, x, np.int32(2))
+janes_part()
+queue.finish()
+)");
+  const std::vector<std::string> environment{
+      "HOME=" + home,       "USER=janedoe",           "LOGNAME=janedoe",
+      "SUDO_USER=max",      "API_KEY=secret-api-key", "TMPDIR=" + work + "/secret-tmp",
+      "MAIL=/var/mail/jdoe"};
+  const Finished watched = run_command(
+      {"/bin/sh", "-c",
+       fmt::format("cd {} && {} watch -o seen -- {} -W ignore {}/program.py --token secret-token",
+                   work, CLAM_BINARY, kPython, work)},
+      environment);
+  ASSERT_EQ(watched.code, 0) << watched.out << watched.err;
+  ASSERT_EQ(names_in(work + "/seen"), std::vector<std::string>{"001-by"}) << watched.err;
+  std::vector<std::string> secrets{
+      "janedoe",      "janes-home",   "secret-project", "janes-headers", "secret-tmp",
+      "jane-laptop",  "janemac",      "jane.doe",       "corp.example",  "jane-builder",
+      "jane-string",  "jane-comment", "jane-include",   "jane-define",   "secret-api-key",
+      "secret-token", "jdoe",         "/data/",         folder.path(),   "program.py --",
+      "/home/",       "/Users/"};
+  if (has_host) secrets.push_back(host);
+  EXPECT_GE(secrets.size(), 20u);
+  for (const auto& [name, text] : files_of(work + "/seen/001-by")) {
+    for (const std::string& secret : secrets)
+      EXPECT_FALSE(contains(text, secret)) << secret << " in " << name << ":\n" << text;
+  }
+  // Where they were known, so that the test could have seen them.
+  const Bundle bundle = read_bundle(work + "/seen/001-by");
+  EXPECT_EQ(bundle.callers[0], "program.py:18 in janes_part");
+  EXPECT_TRUE(contains(bundle.kernels.at("by.cl"), "int max)")) << "code keeps its names";
+  EXPECT_TRUE(contains(bundle.kernels.at("by.cl"), "#define BY 3")) << bundle.kernels.at("by.cl");
+  EXPECT_EQ(run_clam({"replay", work + "/seen/001-by", "--limit", "1000"}).code, 0);
 }
 
 TEST(watch, what_cannot_be_watched_is_said) {

@@ -43,12 +43,13 @@ struct Planted {
     }
     return bundle;
   }
-  const Bundle& shrink() {
-    clam::shrink(shrinking, [this](const Problem& problem, const Tensors& inputs,
-                                   const ReferenceOptions& options, Bundle& bundle) {
-      ++references;
-      expect_here(problem, inputs, options, bundle);
-    });
+  const Bundle& shrink(Oracle oracle = Oracle::reference) {
+    clam::shrink(shrinking, oracle,
+                 [this](const Problem& problem, const Tensors& inputs,
+                        const ReferenceOptions& options, Bundle& bundle) {
+                   ++references;
+                   expect_here(problem, inputs, options, bundle);
+                 });
     return shrinking.smallest();
   }
 

@@ -70,9 +70,13 @@ const std::vector<DeviceInfo>& Recordings::devices() {
 void Recordings::look() {
   std::error_code error;
   const auto changed = fs::last_write_time(raw_, error);
-  const bool is_waiting = !in_flight_.empty() && hung_ != in_flight_;
-  if (changed == changed_ && !is_waiting) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (changed != changed_) changed_at_ = now;
   changed_ = changed;
+  // A change may come within the tick of the last one. In a large folder the rest is skipped.
+  const bool is_settled = now - changed_at_ > std::chrono::seconds(1);
+  const bool is_waiting = !in_flight_.empty() && hung_ != in_flight_;
+  if (is_settled && !is_waiting && !request_.check) return;
   for (const watch::Recorded& each : watch::find_recorded(raw_)) {
     try {
       look_at(each);
@@ -183,6 +187,7 @@ void Recordings::compare(const watch::Recorded& each) {
   }
   const std::string different = difference(judged);
   if (different.empty()) return;
+  ++differ_;
   const bool decided = judged.judgement.decided;
   if (decided) bundle = with_verdict(bundle, judged);
   if (!decided)
@@ -190,7 +195,7 @@ void Recordings::compare(const watch::Recorded& each) {
   bundle.callers = watch::callers_of(each);
   const std::string folder = next_folder(bundle);
   publish(folder, bundle, decided ? &judged : nullptr);
-  if (written_.empty()) {
+  if (differ_ == 1) {
     cli_.out.notice(fmt::format("kernel {}{}: {}; it is in {}", bundle.variant, from_where(bundle),
                                 different, folder));
   }
@@ -200,7 +205,7 @@ void Recordings::compare(const watch::Recorded& each) {
 std::string Recordings::summary() const {
   if (request_.check) {
     return fmt::format("{} launch{} checked, {} differ{}", checked_, checked_ == 1 ? "" : "es",
-                       written_.size(), written_.size() == 1 ? "s" : "");
+                       differ_, differ_ == 1 ? "s" : "");
   }
   return fmt::format("{} bundle{} recorded, not judged", written_.size(),
                      written_.size() == 1 ? "" : "s");

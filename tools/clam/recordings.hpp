@@ -18,6 +18,7 @@ struct WatchRequest {
   std::int64_t launch = 0, limit = std::int64_t{1} << 30;
   int hang_s = 10;
   bool distinct = false, check = false;
+  bool layer = false;             ///< of the ICD loader, not preloaded
   std::vector<std::string> with;  ///< of --check: commands that run a program on another driver
 };
 
@@ -62,9 +63,10 @@ class Recordings {
   const WatchRequest& request_;
   std::string raw_;
   std::filesystem::file_time_type changed_{};
+  std::chrono::steady_clock::time_point changed_at_{};
   std::vector<DeviceInfo> devices_;
   std::vector<Written> written_;
-  int checked_ = 0;
+  int checked_ = 0, differ_ = 0;
 
   std::string in_flight_, hung_, hung_bundle_;  ///< folders; hung_: it had not ended for long
   std::chrono::steady_clock::time_point since_;

@@ -21,8 +21,8 @@
 #include "process/clean_end.hpp"
 #include "process/interruption.hpp"
 #include "process/isolate.hpp"
-#include "runtime/atomic_file.hpp"
 #include "recordings.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam::cli {
 namespace {
@@ -55,13 +55,20 @@ std::string preload_text() {
   return others && *others ? own + ":" + others : own;
 }
 
+/// The variable of the environment that has the library loaded, with its value.
+std::pair<const char*, std::string> loading(const WatchRequest& request) {
+  return request.layer ? std::pair("OPENCL_LAYERS", preloaded_library())
+                       : std::pair("LD_PRELOAD", preload_text());
+}
+
 [[noreturn]] void become(const WatchRequest& request, const std::string& raw, int output) {
   ::dup2(output, STDOUT_FILENO);
   json asked{{"folder", raw}, {"limit", request.limit}, {"launch", request.launch}};
   if (request.check) asked["checker"] = ::getppid();
   if (!request.kernel.empty()) asked["kernel"] = request.kernel;
   ::setenv("CLAM_WATCH", asked.dump().c_str(), 1);
-  ::setenv("LD_PRELOAD", preload_text().c_str(), 1);
+  const auto [variable, value] = loading(request);
+  ::setenv(variable, value.c_str(), 1);
   // A program that comes from a cache has no source.
   ::setenv("CLAM_CACHE_DIR", "off", 1);
   ::setenv("PYOPENCL_NO_CACHE", "1", 1);
@@ -78,7 +85,8 @@ std::string preload_text() {
 }
 
 /// Runs the program on this one's terminal; its exit code, or 128 and the signal that ended it.
-int run_program(Cli& cli, const WatchRequest& request, const std::string& raw, Recordings& recordings) {
+int run_program(Cli& cli, const WatchRequest& request, const std::string& raw,
+                Recordings& recordings) {
   const Interruption interruption;  // Ctrl-C ends the program; what it launched is then written
   const pid_t child = ::fork();
   if (child < 0) throw IoError("no process can be started: " + std::string(std::strerror(errno)));
@@ -141,7 +149,7 @@ int run_watch(Cli& cli, const WatchRequest& request) {
   }
   refuse_bad_pattern(request.kernel);
   check_commands("--with", request.with);
-  preload_text();  // where it cannot be said, nothing starts and no folder is made
+  loading(request);  // where it cannot be said, nothing starts and no folder is made
   make_target(request.target);
   const std::string raw = (fs::path(fs::absolute(request.target)) / "raw.partial").string();
   fs::create_directory(raw);
@@ -199,8 +207,11 @@ void add_watch(CLI::App& app, Cli& cli) {
   sub->add_option("--hang", request->hang_s,
                   "seconds after which a launch that has not ended is written (default 10)")
       ->check(CLI::PositiveNumber);
-  sub->add_flag("--check", request->check,
-                "compare each with a second driver while the program runs; write those that differ");
+  sub->add_flag("--layer", request->layer,
+                "load the library as a layer of the ICD loader, not by LD_PRELOAD");
+  sub->add_flag(
+      "--check", request->check,
+      "compare each with a second driver while the program runs; write those that differ");
   sub->add_option("--with", request->with,
                   "for --check: a command that runs a program on another driver, "
                   "\"tools/with-driver pocl\" (default: another platform of this machine, else "

@@ -40,14 +40,13 @@ bool shrink_number(Shrinking& shrinking, const std::string& what, std::int64_t l
 bool shrink_groups(Shrinking& shrinking, std::size_t number, std::size_t dimension) {
   Bundle bundle = shrinking.smallest();
   const Launch& launch = launch_in(bundle, number);
-  const auto unit =
-      launch.group_size() > 0 ? static_cast<std::int64_t>(launch.local[dimension]) : kLeastGroup;
-  const auto groups = static_cast<std::int64_t>(launch.global[dimension]) / unit;
-  return shrink_number(
-      shrinking, fmt::format("groups of {}, dimension {}:", launch.kernel, dimension), 1, groups,
-      [&](Bundle& candidate, std::int64_t fewer) {
-        launch_in(candidate, number).global[dimension] = static_cast<std::size_t>(fewer * unit);
-      });
+  const auto unit = launch.group_size() > 0 ? launch.local[dimension] : kLeastGroup;
+  const auto groups = launch.global[dimension] / unit;
+  return shrink_number(shrinking,
+                       fmt::format("groups of {}, dimension {}:", launch.kernel, dimension), 1,
+                       groups, [&](Bundle& candidate, std::int64_t fewer) {
+                         launch_in(candidate, number).global[dimension] = fewer * unit;
+                       });
 }
 
 bool shrink_offset(Shrinking& shrinking, std::size_t number) {

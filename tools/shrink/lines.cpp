@@ -105,28 +105,6 @@ Level level_of(const Lines& lines, int depth) {
   return level;
 }
 
-Lines taken_branches(const Lines& lines, const std::string& options) {
-  constexpr std::chrono::seconds kLimit(20);
-  const std::string compiler = find_program("gcc");
-  if (compiler.empty()) return lines;
-  const ScratchFolder folder;
-  const std::string file = folder.file("kernel.c");
-  write_file(file, joined(lines));
-  std::vector<std::string> words{"/bin/sh", "-c", "exec \"$0\" \"$@\" 2>/dev/null"};
-  words.insert(words.end(), {compiler, "-E", "-P", "-undef", "-nostdinc", "-fdirectives-only"});
-  for (const std::string& word : words_of_command(options)) {
-    if (word.compare(0, 2, "-D") == 0 && word.size() > 2) words.push_back(word);
-  }
-  words.push_back(file);
-  const Fate fate = run_isolated(words, kLimit);
-  if (fate.code != 0) return lines;
-  Lines taken;
-  for (const std::string& line : lines_of(fate.out)) {
-    if (line.compare(0, 14, "#define __STDC") != 0) taken.push_back(line);  // GCC's own
-  }
-  return taken;
-}
-
 namespace {
 
 using Names = std::set<std::string>;
@@ -154,6 +132,12 @@ std::string name_behind(const std::string& text, std::size_t at) {
     ++end;
   }
   return text.substr(at, end - at);
+}
+
+/// What a line defines for the preprocessor; empty: nothing.
+std::string macro_of(const std::string& line) {
+  const std::size_t at = line.find("#define");
+  return at == line.npos ? "" : name_behind(line, at + 7);
 }
 
 /// Without "__attribute__((...))", whose brackets hold no parameters.
@@ -190,8 +174,7 @@ Names defined_in(const Lines& block) {
   Names names;
   std::string code;
   for (const std::string& line : block) {
-    const std::size_t at = line.find("#define");
-    if (at != line.npos) names.insert(name_behind(line, at + 7));
+    if (const std::string macro = macro_of(line); !macro.empty()) names.insert(macro);
     if (line.find('#') == line.npos) code += line;
   }
   if (code.find_first_not_of(" \t\r\n") == code.npos) return names;
@@ -224,6 +207,32 @@ bool meet(const Names& a, const Names& b) {
 }
 
 }  // namespace
+
+Lines taken_branches(const Lines& lines, const std::string& options) {
+  constexpr std::chrono::seconds kLimit(20);
+  const std::string compiler = find_program("gcc");
+  if (compiler.empty()) return lines;
+  const ScratchFolder folder;
+  const std::string file = folder.file("kernel.c");
+  write_file(file, joined(lines));
+  std::vector<std::string> words{"/bin/sh", "-c", "exec \"$0\" \"$@\" 2>/dev/null"};
+  words.insert(words.end(), {compiler, "-E", "-P", "-undef", "-nostdinc", "-fdirectives-only"});
+  for (const std::string& word : words_of_command(options)) {
+    if (word.compare(0, 2, "-D") == 0 && word.size() > 2) words.push_back(word);
+  }
+  words.push_back(file);
+  const Fate fate = run_isolated(words, kLimit);
+  if (fate.code != 0) return lines;
+  Lines taken;
+  Names own;
+  for (const std::string& line : lines) own.insert(macro_of(line));
+  for (const std::string& line : lines_of(fate.out)) {
+    // GCC's own definitions, and those of the options, are in no text.
+    const std::string macro = macro_of(line);
+    if (macro.empty() || own.count(macro) > 0) taken.push_back(line);
+  }
+  return taken;
+}
 
 Lines used_by(const Lines& lines, const std::vector<std::string>& wanted) {
   const std::vector<Lines> blocks = blocks_of(lines);

@@ -38,6 +38,11 @@ void shrink_judged(Shrinking& shrinking, bool is_checked) {
     again = shrink_all_options(shrinking) || again;
     if (is_checked) again = shrink_buffers(shrinking) || again;
   }
+  if (!is_checked) {
+    shrinking.note(
+        "nobody looked whether the kernel that is left reads what nobody wrote: run it in "
+        "Oclgrind");
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "stand_alone.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <sstream>
@@ -93,6 +94,40 @@ class Includer {
   std::set<std::string> once_;
 };
 
+/// Comments and texts in quotes without names; code stays, where a name may be a variable's.
+std::string without_names(const std::string& text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const char quote = text[at] == '"' || text[at] == '\'' ? text[at] : 0;
+    const bool line = text.compare(at, 2, "//") == 0, block = text.compare(at, 2, "/*") == 0;
+    if (quote == 0 && !line && !block) {
+      result += text[at++];
+      continue;
+    }
+    std::size_t end = at + 1;
+    if (line) {
+      end = text.find('\n', at);
+    } else if (block) {
+      end = text.find("*/", at + 2);
+      end = end == text.npos ? end : end + 2;
+    } else {
+      while (end < text.size() && text[end] != quote && text[end] != '\n') {
+        end += text[end] == '\\' ? 2 : 1;
+      }
+      ++end;
+    }
+    end = std::min(end, text.size());
+    result += anonymous(text.substr(at, end - at));
+    at = end;
+  }
+  return result;
+}
+
+/// The same of a word of options: a path, or a text in quotes.
+std::string word_without_names(const std::string& word) {
+  return word.find_first_of("/\"'") == word.npos ? word : anonymous(word);
+}
+
 }  // namespace
 
 Source stand_alone(const Source& source) {
@@ -108,12 +143,11 @@ Source stand_alone(const Source& source) {
     } else if (word.compare(0, 2, "-I") == 0) {
       folders.push_back(without_quotes(word.substr(2)));
     } else {
-      options += (options.empty() ? "" : " ") + word;
+      options += (options.empty() ? "" : " ") + word_without_names(word);
     }
   }
   folders.push_back(".");
-  const std::string text = Includer(folders).whole(source.text);
-  return {anonymous(text), anonymous(options)};
+  return {without_names(Includer(folders).whole(source.text)), options};
 }
 
 }  // namespace clam::watch

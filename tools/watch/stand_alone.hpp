@@ -13,7 +13,7 @@ struct Source {
 
 /// With the files that it includes in their places, as far as folders of the options (-I) or the
 /// current one have them, and without these folders. What names the person, the machine or
-/// somebody's home is replaced, as in all texts of a bundle.
+/// somebody's home is replaced in comments and texts, as in all texts of a bundle.
 Source stand_alone(const Source& source);
 
 }  // namespace clam::watch

@@ -11,6 +11,7 @@
 #include <initializer_list>
 
 #include "calls.hpp"
+#include "layer.hpp"
 
 namespace watch {
 namespace {
@@ -66,6 +67,7 @@ bool is_of_an_opencl(void* code, const char* name) {
 }  // namespace
 
 void* real_function(const char* name) {
+  if (void* beneath = function_beneath(name)) return beneath;
   static void* const library = find_library();
   void* const function = library ? real_dlsym()(library, name) : nullptr;
   if (function) return function;
