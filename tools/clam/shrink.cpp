@@ -163,24 +163,24 @@ void prove(Cli& cli, const ShrinkRequest& request, const DeviceEntry& entry,
 }
 
 /// Those that say what is right, where a wrong result is of no problem of clam's.
-Judges judges_for(const ShrinkRequest& request, const DeviceInfo& facts, const Bundle& small) {
+Judges judges_for(const ShrinkRequest& request, const DeviceEntry& entry, const DeviceInfo& facts,
+                  const Bundle& small) {
   if (!small.seen.first_wrong) return {};
   try {
     Problem::parse(small.problem);
     return {};
   } catch (const BadArgument&) {
-    const std::vector<ProofRow> rows = read_proof(request.folder).rows;
-    return {request.with, facts.platform, small,
-            std::any_of(rows.begin(), rows.end(),
-                        [](const ProofRow& row) { return !row.report.empty(); })};
+    return {request.with,   facts.platform,         {"", device_id(entry)},
+            request.folder, request.step_limit_s(), small};
   }
 }
 
 void search(Cli& cli, Shrinking& shrinking, Runner& runner, const Judges& judges,
             const Bundle& from, Bundle& small) {
-  const Oracle oracle = judges.empty()           ? Oracle::reference
-                        : judges.has_simulator() ? Oracle::checked_drivers
-                                                 : Oracle::drivers;
+  const Oracle oracle = judges.empty()        ? Oracle::reference
+                        : judges.sees_reads() ? Oracle::checked_drivers
+                                              : Oracle::drivers;
+  if (!judges.why_none().empty() && judges.empty()) shrinking.note(judges.why_none());
   shrink(shrinking, oracle, expect_apart([&] { return runner.over(); }));
   small = shrinking.smallest();
   small.shrunk = shrunk_of(from, shrinking, !runner.was_over());
@@ -218,7 +218,7 @@ int run_shrink(Cli& cli, ShrinkRequest request) {
                              small.limit_s));
   }
   check_commands("--with", request.with);
-  const Judges judges = judges_for(request, facts, small);
+  const Judges judges = judges_for(request, entry, facts, small);
   if (!judges.empty()) small.given.clear();  // it is of this size
   Runner runner(request, device_id(entry), found, small.limit_s, judges);
   Shrinking shrinking(
@@ -265,9 +265,8 @@ void add_shrink(CLI::App& app, Cli& cli) {
                   "fault)")
       ->check(CLI::Range(1, 10000));
   sub->add_option("--with", request->with,
-                  "a command that runs a program on another driver, \"tools/with-driver pocl\": it "
-                  "says what is right in smaller cases of a kernel that is none of clam's, beside "
-                  "other platforms of this machine and Oclgrind")
+                  "for a kernel that is none of clam's: a command that runs a program on another "
+                  "driver, which says what is right (\"tools/with-driver pocl\")")
       ->allow_extra_args(false);
   sub->add_flag("--proof,!--no-proof", request->proof,
                 "run the smallest on every other device of this machine, and in Oclgrind if it is "

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "shrink_judges.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <future>
+
+#include "process/scratch_folder.hpp"
 
 namespace clam::cli {
 namespace {
@@ -11,8 +15,8 @@ namespace {
 constexpr int kNudgesOfJudges = 1;
 
 /// Whether all that is right is a number where it was before: what nobody wrote often is none.
-bool is_finite(const Judgement& judgement) {
-  for (const auto& [name, tensor] : judgement.expected) {
+bool is_finite(const Tensors& expected) {
+  for (const auto& [name, tensor] : expected) {
     for (std::int64_t i = 0; i < tensor.size(); ++i) {
       if (!std::isfinite(tensor.get(i))) return false;
     }
@@ -30,18 +34,36 @@ void ask_for_no_optimisation(Bundle& bundle) {
 }  // namespace
 
 Judges::Judges(const std::vector<std::string>& with, const std::string& platform,
-               const Bundle& whole, bool is_reported)
-    : drivers_(drivers_through(with)), is_reported_(is_reported) {
-  Judgement judged;
-  judged.expected = whole.expected;
-  is_infinite_ = !is_finite(judged);
+               const Driver& here, const std::string& folder, int limit_s, const Bundle& whole) {
+  std::vector<Driver> drivers = drivers_through(with);
   for (const auto& more : {drivers_here(platform), simulators()}) {
-    drivers_.insert(drivers_.end(), more.begin(), more.end());
+    drivers.insert(drivers.end(), more.begin(), more.end());
   }
+  why_none_ = "no other driver says what is right: name one with --with \"tools/with-driver pocl\"";
+  bool is_reported = false;
+  for (const Driver& driver : drivers) {
+    const Answer answer = ask(driver, folder, whole, limit_s, 0);
+    is_reported = is_reported || !answer.report.empty();
+    if (answer.has_outputs()) {
+      drivers_.push_back(driver);
+    } else {
+      why_none_ = fmt::format("{} says nothing of what is right: {}", driver.name,
+                              answer.cannot ? *answer.cannot : answer.seen.text());
+    }
+  }
+  Bundle judged = whole;
+  if (drivers_.empty()) return;
+  if (!find_wrong(here, folder, limit_s, judged)) {
+    why_none_ = fmt::format("{} does not find this result wrong", drivers_.front().name);
+    drivers_.clear();
+    return;
+  }
+  is_reported_ = is_reported;
+  is_infinite_ = !is_finite(judged.expected);
 }
 
-bool Judges::has_simulator() const {
-  return !drivers_.empty() && !drivers_.back().simulator.empty();
+bool Judges::sees_reads() const {
+  return !drivers_.empty() && !drivers_.back().simulator.empty() && !is_reported_;
 }
 
 bool Judges::find_wrong(const Driver& here, const std::string& folder, int limit_s,
@@ -64,22 +86,22 @@ bool Judges::find_wrong(const Driver& here, const std::string& folder, int limit
     if (judgement.seen[0].right()) return false;
     if (!std::all_of(judgement.seen.begin() + 1, judgement.seen.end(), agrees)) return false;
   }
-  if (!is_finite(judgement) && !is_infinite_) return false;
-  if (!is_steady(folder, limit_s, bundle, answers)) return false;
+  if (!is_infinite_ && !is_finite(judgement.expected)) return false;
+  if (!is_steady(limit_s, bundle, answers)) return false;
   bundle.expected = judgement.expected;
   bundle.bounds = judgement.bounds;
   bundle.seen = judgement.seen[0];
   return true;
 }
 
-bool Judges::is_steady(const std::string& folder, int limit_s, const Bundle& bundle,
-                       std::vector<Answer> answers) const {
+bool Judges::is_steady(int limit_s, const Bundle& bundle, std::vector<Answer> answers) const {
   const Driver& judge_of_all = drivers_.front();
   if (!judge_of_all.simulator.empty()) return true;
   Bundle plain = bundle;
   ask_for_no_optimisation(plain);
-  write_case(folder, plain);
-  answers[0] = ask(judge_of_all, folder, plain, limit_s, 0);
+  const ScratchFolder folder;
+  write_case(folder.path(), plain);
+  answers[0] = ask(judge_of_all, folder.path(), plain, limit_s, 0);
   return answers[0].has_outputs() && judge(bundle, answers, answers[1].runs[0]).seen[0].right();
 }
 

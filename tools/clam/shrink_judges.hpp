@@ -13,14 +13,16 @@ namespace clam::cli {
 class Judges {
  public:
   Judges() = default;
-  /// The drivers of these commands, other platforms than `platform` of this machine, and Oclgrind.
-  /// `whole`: the case that gets smaller; `is_reported`: that simulator reports something of it,
-  /// too.
-  Judges(const std::vector<std::string>& with, const std::string& platform, const Bundle& whole,
-         bool is_reported);
+  /// The drivers of these commands, other platforms than `platform` of this machine, and Oclgrind;
+  /// of them those that run the whole case, in `folder`. None, where these do not find that the
+  /// driver `here` is wrong; `why_none` says so then.
+  Judges(const std::vector<std::string>& with, const std::string& platform, const Driver& here,
+         const std::string& folder, int limit_s, const Bundle& whole);
 
   bool empty() const { return drivers_.empty(); }
-  bool has_simulator() const;
+  const std::string& why_none() const { return why_none_; }
+  /// Whether somebody sees what is read outside of a buffer, or that nobody wrote.
+  bool sees_reads() const;
 
   /// Whether all of them agree on the case in `folder` and the driver `here` gives something else.
   /// Then what is expected, and what was seen, are in the bundle. A case of which the simulator
@@ -31,10 +33,10 @@ class Judges {
 
  private:
   std::vector<Driver> drivers_;  ///< the slow ones last
-  bool is_steady(const std::string& folder, int limit_s, const Bundle& bundle,
-                 std::vector<Answer> answers) const;
+  bool is_steady(int limit_s, const Bundle& bundle, std::vector<Answer> answers) const;
 
-  bool is_reported_ = false, is_infinite_ = false;
+  std::string why_none_;
+  bool is_reported_ = true, is_infinite_ = true;  ///< of the whole case; until then anything may be
 };
 
 }  // namespace clam::cli
