@@ -80,6 +80,7 @@ json case_json(const Bundle& bundle) {
   if (!bundle.judged) written["judged"] = false;
   if (!bundle.noted.empty()) written["noted"] = anonymous(bundle.noted);
   if (!bundle.callers.empty()) written["callers"] = bundle.callers;
+  if (!bundle.opaque.empty()) written["opaque"] = bundle.opaque;
   if (bundle.build_only()) {
     written["file"] = bundle.file;
     written["options"] = bundle.options;
@@ -143,6 +144,7 @@ void read_case(const std::string& folder, Bundle& bundle) {
   bundle.noted = read.value("noted", "");
   bundle.judged = read.value("judged", true);
   bundle.callers = read.value("callers", std::vector<std::string>{});
+  bundle.opaque = read.value("opaque", std::vector<std::string>{});
   bundle.limit_s = read.value("limit_s", 0);
   bundle.one_in = std::clamp(read.value("one_in", 1), 1, kMostRuns);
   bundle.device = device_from_json(read.at("device"));

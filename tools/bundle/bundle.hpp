@@ -60,6 +60,8 @@ struct Bundle {
   bool judged = true;    ///< false: what is expected is what the driver gave, right or not
   std::string noted;     ///< why it is recorded, where its result does not say; Markdown
   std::vector<std::string> callers;  ///< where a program launched it, innermost first
+  /// Outputs that are held as words of something else, as doubles or structures.
+  std::vector<std::string> opaque;
   std::optional<Shrunk> shrunk;
 
   std::optional<Plan> plan;   ///< none: a file is built, and nothing run

@@ -115,6 +115,7 @@ int serve_case(Cli& cli, const std::string& folder, const CaseWishes& wishes) {
     Tensors outputs;
     const CaseRun run = run_case(device, bundle, folder, wishes.keep, &outputs);
     if (!wishes.outputs.empty()) {
+      write_file(wishes.outputs + "/seen.json", to_json(run.seen).dump());
       write_outputs(wishes.outputs, 0, outputs);
       for (int i = 1; !outputs.empty() && i <= wishes.nudges; ++i) {
         Tensors nudged_outputs;

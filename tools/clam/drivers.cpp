@@ -44,8 +44,15 @@ DeviceInfo read_device(const Driver& driver, const std::string& folder) {
   const std::string file = folder + "/device.json";
   if (fs::exists(file)) return device_from_json(json::parse(read_file(file)));
   DeviceInfo unknown;
-  unknown.name = driver.name;
+  const std::vector<std::string>& words = driver.through;
+  unknown.name = anonymous(words.empty() ? driver.name : fs::path(words[0]).filename().string());
   return unknown;
+}
+
+/// How the run on the inputs as they are ended.
+Seen read_seen(const std::string& folder) {
+  const std::string file = folder + "/seen.json";
+  return fs::exists(file) ? seen_from_json(json::parse(read_file(file))) : Seen{};
 }
 
 }  // namespace
@@ -105,6 +112,12 @@ Answer ask(const Driver& driver, const std::string& folder, const Bundle& bundle
     answer.cannot = error.what();
   }
   const bool ran = !answer.runs.empty();
+  if (ran) {  // what befell a nudged run later is nothing that the program ever did
+    answer.cannot.reset();
+    answer.seen = read_seen(outputs.path());
+  } else if (!answer.cannot && !driver.through.empty() && answer.device.platform.empty()) {
+    answer.cannot = "its command did not start clam: " + answer.seen.reason;
+  }
   if (!answer.cannot && !ran && answer.seen.right()) answer.cannot = "it gave no result";
   if (simulates) answer.report = simulator_report(log, folder);
   return answer;

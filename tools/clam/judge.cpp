@@ -26,6 +26,8 @@ enum class Verdict { right, wrong, differs, undecided, cannot, unreadable };
 constexpr Words<6> kVerdictWords{"right",     "wrong",         "differs",
                                  "undecided", "nobody to ask", "unreadable"};
 
+constexpr const char* kInterrupted = "interrupted; the bundle is as it was";
+
 struct JudgeRequest {
   std::vector<std::string> folders, with, expect;
   std::string all;
@@ -72,16 +74,23 @@ Tensors reference_of(const JudgeRequest& request, const Bundle& bundle) {
     for (std::int64_t i = 0; i < wide.size(); ++i) wide.set(i, read.get(i));
     reference[name] = wide;
   }
+  for (const auto& [name, recorded] : bundle.expected) {
+    if (reference.empty() || reference.count(name) > 0) continue;
+    throw BadArgument(
+        fmt::format("--expect: give output {} too, or nobody says what is right in it", name));
+  }
   return reference;
 }
 
+/// Whether no driver but the recorded one has a result.
+bool is_alone(const Judged& judged) {
+  const auto others = judged.answers.begin() + (judged.has_recorded ? 1 : 0);
+  return std::none_of(others, judged.answers.end(),
+                      [](const Answer& answer) { return answer.has_outputs(); });
+}
+
 Verdict verdict_of(const Judged& judged) {
-  const std::size_t asked = static_cast<std::size_t>(
-      std::count_if(judged.answers.begin(), judged.answers.end(),
-                    [](const Answer& answer) { return answer.has_outputs(); }));
-  const std::size_t own = judged.has_recorded && judged.answers[0].has_outputs() ? 1 : 0;
-  if (asked <= own) return Verdict::cannot;
-  if (!judged.judgement.decided) return Verdict::undecided;
+  if (!judged.judgement.decided) return is_alone(judged) ? Verdict::cannot : Verdict::undecided;
   bool others = true;
   for (std::size_t i = 0; i < judged.answers.size(); ++i) {
     if (judged.answers[i].cannot || judged.judgement.seen[i].right()) continue;
@@ -92,7 +101,8 @@ Verdict verdict_of(const Judged& judged) {
 }
 
 /// The bundle with its verdict takes the place of the one that was recorded.
-std::string write_verdict(const std::string& folder, const Bundle& bundle, const Judged& judged) {
+std::string write_verdict(const std::string& given, const Bundle& bundle, const Judged& judged) {
+  const std::string folder = fs::canonical(given).string();  // "." has no place beside it
   StagedFolder staged(folder, true);
   fs::copy(folder, staged.path(), fs::copy_options::recursive);
   const auto ends = [](const std::string& name, const std::string& ending) {
@@ -124,12 +134,14 @@ Row judge_folder(Cli& cli, const JudgeRequest& request, const std::vector<Driver
   try {
     const Bundle bundle = read_bundle(folder);
     const Tensors reference = reference_of(request, bundle);
-    row.judged = put_before(
-        drivers, bundle, folder, reference, request.limit_s,
-        [&](const Driver& driver) { cli.out.progress(which + folder + " on " + driver.name); });
+    row.judged =
+        put_before(drivers, bundle, folder, reference, request.limit_s, [&](const Driver& driver) {
+          if (Interruption::came()) throw BadArgument(kInterrupted);
+          cli.out.progress(which + folder + " on " + driver.name);
+        });
     row.verdict = verdict_of(row.judged);
     row.reason = row.judged.judgement.basis;
-    if (Interruption::came()) throw BadArgument("interrupted; the bundle is as it was");
+    if (Interruption::came()) throw BadArgument(kInterrupted);
     if (row.judged.judgement.decided) row.blame = write_verdict(folder, bundle, row.judged);
   } catch (const BadArgument& error) {
     row.verdict = Verdict::unreadable;
@@ -146,6 +158,13 @@ std::string name_of(const Judged& judged, std::size_t i) {
   return i == 0 && judged.has_recorded ? "where it was recorded, " + name : name;
 }
 
+/// Where nothing is decided, nobody is right: the first is what the others are held against.
+std::string seen_text(const Row& row, std::size_t i) {
+  const Seen& seen = row.judged.judgement.seen[i];
+  if (row.judged.judgement.decided || (!seen.right() && !seen.first_wrong)) return seen.text();
+  return seen.right() ? "a result" : "another result: " + seen.reason;
+}
+
 void print(Output& out, const Row& row) {
   const bool good = row.verdict == Verdict::right;
   if (out.quiet() && good) return;
@@ -160,8 +179,7 @@ void print(Output& out, const Row& row) {
   if (good) return;
   for (std::size_t i = 0; i < row.judged.answers.size(); ++i) {
     const Answer& answer = row.judged.answers[i];
-    const std::string came =
-        answer.cannot ? "cannot run: " + *answer.cannot : row.judged.judgement.seen[i].text();
+    const std::string came = answer.cannot ? "cannot run: " + *answer.cannot : seen_text(row, i);
     out.line(fmt::format("  {}: {}", name_of(row.judged, i), came));
     if (!answer.report.empty()) out.line("    reports: " + answer.report[0]);
   }

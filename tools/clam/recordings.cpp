@@ -45,6 +45,7 @@ std::string difference(const Judged& judged) {
 std::string why(const Judged& judged) {
   for (std::size_t i = judged.has_recorded ? 1 : 0; i < judged.answers.size(); ++i) {
     const Answer& answer = judged.answers[i];
+    if (answer.has_outputs()) return "the second driver is the same as the first";
     return answer.device.name + ": " + (answer.cannot ? *answer.cannot : answer.seen.text());
   }
   return "there is no second driver: name one with --with \"tools/with-driver pocl\", or install "
@@ -117,7 +118,7 @@ void Recordings::finish() {
       } else {
         write(each);
       }
-    } catch (const BadArgument& error) {
+    } catch (const std::exception& error) {  // the others are written
       cli_.out.note(error.what());
     }
   }
@@ -147,7 +148,7 @@ void Recordings::write(const watch::Recorded& each) {
   if (each.in_flight && each.folder == hung_) bundle.seen.outcome = Seen::Outcome::hung;
   const std::string folder = next_folder(bundle);
   publish(folder, bundle);
-  written_.push_back({folder, bundle.problem, bundle.seen_text()});
+  written_.push_back({folder, bundle.problem + from_where(bundle), bundle.seen_text()});
 }
 
 // ---- against a second driver ----
@@ -175,9 +176,12 @@ void Recordings::compare(const watch::Recorded& each) {
   write_case(scratch.path(), bundle);
   const std::vector<Driver> seconds = second_drivers(bundle.device);
   Judged judged = put_before(seconds, bundle, scratch.path(), {}, kCheckLimit_s);
-  const auto has_result = [](const Answer& answer) { return answer.has_outputs(); };
+  const auto is_second = [&](const Answer& answer) {
+    return answer.has_outputs() && !same_driver(answer.device, bundle.device);
+  };
   const auto others = judged.answers.begin() + (judged.has_recorded ? 1 : 0);
-  if (std::none_of(others, judged.answers.end(), has_result)) {
+  if (std::none_of(others, judged.answers.end(), is_second)) {
+    ++unchecked_;
     return cli_.out.note(fmt::format("kernel {} is not checked: {}", bundle.variant, why(judged)));
   }
   ++checked_;
@@ -199,13 +203,15 @@ void Recordings::compare(const watch::Recorded& each) {
     cli_.out.notice(fmt::format("kernel {}{}: {}; it is in {}", bundle.variant, from_where(bundle),
                                 different, folder));
   }
-  written_.push_back({folder, bundle.problem, different});
+  written_.push_back({folder, bundle.problem + from_where(bundle), different});
 }
 
 std::string Recordings::summary() const {
   if (request_.check) {
-    return fmt::format("{} launch{} checked, {} differ{}", checked_, checked_ == 1 ? "" : "es",
-                       differ_, differ_ == 1 ? "s" : "");
+    const std::string checked =
+        fmt::format("{} launch{} checked, {} differ{}", checked_, checked_ == 1 ? "" : "es",
+                    differ_, differ_ == 1 ? "s" : "");
+    return unchecked_ == 0 ? checked : fmt::format("{}, {} not checked", checked, unchecked_);
   }
   return fmt::format("{} bundle{} recorded, not judged", written_.size(),
                      written_.size() == 1 ? "" : "s");

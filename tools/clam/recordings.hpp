@@ -66,7 +66,7 @@ class Recordings {
   std::chrono::steady_clock::time_point changed_at_{};
   std::vector<DeviceInfo> devices_;
   std::vector<Written> written_;
-  int checked_ = 0, differ_ = 0;
+  int checked_ = 0, unchecked_ = 0, differ_ = 0;
 
   std::string in_flight_, hung_, hung_bundle_;  ///< folders; hung_: it had not ended for long
   std::chrono::steady_clock::time_point since_;

@@ -33,7 +33,8 @@ Bundle nudged(const Bundle& bundle, int turn);
 /// is not held: inf.
 Tensors tolerances(const Bundle& bundle, const std::vector<Answer>& answers);
 constexpr double kRoundings = 32;
-/// Where the kernel asks for less accuracy: native_ functions, -cl-fast-relaxed-math.
+/// Where the kernel asks for less accuracy: native_ and half_ functions, -cl-fast-relaxed-math,
+/// -cl-unsafe-math-optimizations.
 constexpr double kRoundingsOfNative = 512;
 
 struct Judgement {
@@ -42,7 +43,7 @@ struct Judgement {
   /// first answer.
   std::vector<Seen> seen;
   Tensors expected, bounds;  ///< as a bundle has them
-  std::string basis;         ///< a sentence: what the expectation rests on, or why there is none
+  std::string basis;  ///< a sentence or two: what the expectation rests on, or why there is none
 };
 
 /// The values that most drivers agree upon, within the tolerances: of at least two platforms, and

@@ -72,11 +72,12 @@ double lower_median(std::vector<double> values) {
 
 bool asks_for_less(const Bundle& bundle) {
   for (const auto& [file, text] : bundle.kernels) {
-    if (text.find("native_") != text.npos) return true;
+    if (text.find("native_") != text.npos || text.find("half_") != text.npos) return true;
   }
   const std::vector<Build> builds = builds_of(bundle);
   return std::any_of(builds.begin(), builds.end(), [](const Build& build) {
-    return build.options.find("-cl-fast-relaxed-math") != build.options.npos;
+    return build.options.find("-cl-fast-relaxed-math") != build.options.npos ||
+           build.options.find("-cl-unsafe-math-optimizations") != build.options.npos;
   });
 }
 

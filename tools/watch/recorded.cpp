@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <cstring>
@@ -39,6 +40,22 @@ Dtype dtype_of(const std::string& type, std::int64_t bytes) {
   return begins("float") && bytes % 4 == 0 ? Dtype::f32 : Dtype::i32;
 }
 
+/// Whether its words are parts of something else, as of doubles or structures.
+bool is_opaque(const std::string& type) {
+  static const std::array known{"float", "half", "char", "uchar", "short", "ushort",
+                                "int",   "uint", "long", "ulong", "void"};
+  return std::none_of(known.begin(), known.end(),
+                      [&](const char* word) { return type.rfind(word, 0) == 0; });
+}
+
+/// The first argument that lies in a range of memory, if any does.
+const json* argument_in(const json& launch, std::size_t range) {
+  for (const json& argument : launch.at("arguments")) {
+    if (argument.contains("buffer") && argument.at("buffer") == range) return &argument;
+  }
+  return nullptr;
+}
+
 /// A name that a file may have, and no other tensor has.
 std::string free_name(std::string name, const std::vector<TensorSpec>& tensors) {
   for (char& c : name) {
@@ -59,12 +76,9 @@ std::vector<TensorSpec> tensors_of(const json& launch) {
   std::vector<TensorSpec> tensors;
   const json& buffers = launch.at("buffers");
   for (std::size_t i = 0; i < buffers.size(); ++i) {
-    std::string name, type;
-    for (const json& argument : launch.at("arguments")) {
-      if (argument.value("buffer", std::size_t{buffers.size()}) != i) continue;
-      if (name.empty()) name = argument.at("name").get<std::string>();
-      if (type.empty()) type = argument.at("type").get<std::string>();
-    }
+    const json* argument = argument_in(launch, i);
+    const std::string name = argument ? argument->at("name").get<std::string>() : "";
+    const std::string type = argument ? argument->at("type").get<std::string>() : "";
     const auto bytes = buffers[i].at("bytes").get<std::int64_t>();
     TensorSpec spec;
     spec.name = free_name(name, tensors);
@@ -127,12 +141,16 @@ Launch launch_of(const json& from, const std::vector<TensorSpec>& tensors) {
   return launch;
 }
 
-/// The device of that name and driver, if it is here.
+/// The device of that name, driver and platform, if it is here; else what is known of it.
 DeviceInfo device_of(const json& launch, const std::vector<DeviceInfo>& devices) {
   for (const DeviceInfo& info : devices) {
-    if (info.name == launch.at("device") && info.driver_version == launch.at("driver")) return info;
+    if (info.name == launch.at("device") && info.driver_version == launch.at("driver") &&
+        info.platform == launch.at("platform")) {
+      return info;
+    }
   }
   DeviceInfo unknown;
+  unknown.platform = launch.at("platform").get<std::string>();
   unknown.name = launch.at("device").get<std::string>();
   unknown.driver_version = launch.at("driver").get<std::string>();
   return unknown;
@@ -194,6 +212,13 @@ Bundle read_recorded(const Recorded& recorded, const std::string& program,
     bundle.kernels[launch.file] = source.text;
     bundle.plan = std::move(plan);
     take_tensors(recorded, bundle);
+    for (std::size_t i = 0; i < bundle.plan->tensors.size(); ++i) {
+      const json* argument = argument_in(from, i);
+      const bool is_output = bundle.plan->tensors[i].role == Role::output;
+      if (is_output && argument && is_opaque(argument->at("type").get<std::string>())) {
+        bundle.opaque.push_back(bundle.plan->tensors[i].name);
+      }
+    }
     const std::string error = in(recorded.folder, "error.txt");
     if (recorded.in_flight) {
       bundle.seen.outcome = Seen::Outcome::crashed;

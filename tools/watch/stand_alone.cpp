@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kDeepest = 32;  // of files that include each other without an end
+constexpr std::size_t kMostBytesOfText = std::size_t{8} << 20;  // of files that include others
 
 /// Words, of which one may stand in quotes; these stay.
 std::vector<std::string> words_of(const std::string& options) {
@@ -63,17 +63,20 @@ class Includer {
  public:
   explicit Includer(std::vector<std::string> folders) : folders_(std::move(folders)) {}
 
-  std::string whole(const std::string& text, int depth = 0) {
+  /// `folder`: of the file that the text is of; empty: none.
+  std::string whole(const std::string& text, const std::string& folder = "") {
     std::string result;
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
-      const std::string name = included(line), path = name.empty() ? "" : find(name);
-      if (path.empty() || depth == kDeepest) {
+      const std::string name = included(line), path = name.empty() ? "" : find(name, folder);
+      if (path.empty() || bytes_ > kMostBytesOfText) {
         result += line + "\n";
-      } else if (once_.count(path) == 0) {
+      } else if (once_.count(path) == 0 && open_.insert(path).second) {
         const std::string inner = read_file(path);
+        bytes_ += inner.size();
         if (inner.find("#pragma once") != inner.npos) once_.insert(path);
-        result += whole(inner, depth + 1);
+        result += whole(inner, fs::path(path).parent_path().string());
+        open_.erase(path);
       }
     }
     if (!text.empty() && text.back() != '\n' && !result.empty()) result.pop_back();
@@ -81,8 +84,10 @@ class Includer {
   }
 
  private:
-  std::string find(const std::string& name) const {
-    for (const std::string& folder : folders_) {
+  std::string find(const std::string& name, const std::string& own_folder) const {
+    std::vector<std::string> folders = folders_;
+    if (!own_folder.empty()) folders.insert(folders.begin(), own_folder);
+    for (const std::string& folder : folders) {
       const fs::path path = fs::path(folder) / name;
       std::error_code error;
       if (fs::is_regular_file(path, error)) return path.string();
@@ -91,7 +96,8 @@ class Includer {
   }
 
   std::vector<std::string> folders_;
-  std::set<std::string> once_;
+  std::set<std::string> once_, open_;  ///< open_: those that are being included
+  std::size_t bytes_ = 0;
 };
 
 /// Comments and texts in quotes without names; code stays, where a name may be a variable's.

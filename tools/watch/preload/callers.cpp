@@ -23,6 +23,10 @@ constexpr std::size_t kMost = 16;
 /// Python's C interface, where this program has Python in it, of 3.9 and newer.
 struct Python {
   int (*is_initialized)() = nullptr;
+  void* (*own_thread)() = nullptr;
+  void (*take_error)(void**, void**, void**) = nullptr;
+  void (*give_error)(void*, void*, void*) = nullptr;
+  void (*clear_error)() = nullptr;
   int (*take_lock)() = nullptr;
   void (*give_lock)(int) = nullptr;
   void* (*frame)() = nullptr;
@@ -35,7 +39,9 @@ struct Python {
   bool is_here = true;
 
   Python() {
-    find("Py_IsInitialized", is_initialized), find("PyGILState_Ensure", take_lock);
+    find("Py_IsInitialized", is_initialized), find("PyGILState_GetThisThreadState", own_thread);
+    find("PyErr_Fetch", take_error), find("PyErr_Restore", give_error);
+    find("PyErr_Clear", clear_error), find("PyGILState_Ensure", take_lock);
     find("PyGILState_Release", give_lock), find("PyEval_GetFrame", frame);
     find("PyFrame_GetCode", code_of), find("PyFrame_GetLineNumber", line_of);
     find("PyFrame_GetBack", caller_of), find("PyObject_GetAttrString", attribute);
@@ -44,7 +50,8 @@ struct Python {
   std::string text_of(void* object, const char* name) const {
     void* const value = attribute(object, name);
     const char* const text = value ? utf8(value) : nullptr;
-    const std::string copy = text ? text : "";
+    const std::string copy = text ? text : "?";
+    if (!text) clear_error();  // a name that is no UTF-8
     if (value) release(value);
     return copy;
   }
@@ -61,7 +68,11 @@ json python_callers() {
   json all = json::array();
   static const Python python;
   if (!python.is_here || python.is_initialized() == 0) return all;
+  // A thread that Python does not know may be waited for by one that holds the lock.
+  if (!python.own_thread()) return all;
   const int lock = python.take_lock();
+  void *type = nullptr, *error = nullptr, *trace = nullptr;
+  python.take_error(&type, &error, &trace);
   void* frame = python.frame();  // borrowed, unlike those behind it
   for (bool owned = false; frame && all.size() < kMost; owned = true) {
     void* const code = python.code_of(frame);
@@ -73,6 +84,7 @@ json python_callers() {
     if (owned) python.release(frame);
     frame = caller;
   }
+  python.give_error(type, error, trace);
   python.give_lock(lock);
   return all;
 }

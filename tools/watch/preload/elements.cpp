@@ -9,7 +9,7 @@
 namespace watch {
 namespace {
 
-constexpr std::array kElements{"", "float", "half"};  ///< by the size of a group, from 1
+constexpr std::array kElements{"", "float", "half", "int"};  ///< by the size of a group, from 1
 
 /// A name that the program may have made itself.
 bool is_own_name(const std::string& type) {
@@ -21,7 +21,7 @@ bool is_own_name(const std::string& type) {
 
 std::string own_kernel(cl_uint index) { return "clam_watch_type_" + std::to_string(index); }
 
-/// Macros that say whether a type is of floats, and whether it is of halves, if there are any.
+/// Macros that say whether a type is of floats, of halves, if there are any, or of whole numbers.
 /// Clang's word for it is in all OpenCL compilers that are made of Clang.
 std::string macros() {
   const auto sum = [](const std::string& element) {
@@ -31,17 +31,22 @@ std::string macros() {
     }
     return text;
   };
+  std::string whole;
+  for (const char* element : {"char", "uchar", "short", "ushort", "int", "uint", "long", "ulong"}) {
+    whole += sum(element);
+  }
   return "\n#define CLAM_WATCH_FLOAT(T)" + sum("float") +
          "\n#define CLAM_WATCH_HALF(T)\n#ifdef cl_khr_fp16\n"
          "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n#undef CLAM_WATCH_HALF\n"
          "#define CLAM_WATCH_HALF(T)" +
-         sum("half") + "\n#endif\n";
+         sum("half") + "\n#endif\n#define CLAM_WATCH_WHOLE(T)" + whole + "\n";
 }
 
 /// A kernel whose work-group says what a type is, since that is known without running it.
 std::string question(const std::string& type, cl_uint index) {
   return "__kernel __attribute__((reqd_work_group_size(1 CLAM_WATCH_FLOAT(" + type +
-         ") CLAM_WATCH_HALF(" + type + ") CLAM_WATCH_HALF(" + type + "), 1, 1))) void " +
+         ") CLAM_WATCH_HALF(" + type + ") CLAM_WATCH_HALF(" + type + ") CLAM_WATCH_WHOLE(" + type +
+         ") CLAM_WATCH_WHOLE(" + type + ") CLAM_WATCH_WHOLE(" + type + "), 1, 1))) void " +
          own_kernel(index) + "(__global int* clam_watch_none) {}\n";
 }
 

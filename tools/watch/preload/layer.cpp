@@ -43,6 +43,7 @@ void* function_beneath(const char* name) {
   BENEATH(clGetKernelInfo);
   BENEATH(clGetKernelWorkGroupInfo);
   BENEATH(clGetMemObjectInfo);
+  BENEATH(clGetPlatformInfo);
   BENEATH(clGetProgramBuildInfo);
   BENEATH(clGetProgramInfo);
   BENEATH(clReleaseKernel);

@@ -82,6 +82,14 @@ json arguments_json(const Kernel& kernel, const Memory& memory) {
   return all;
 }
 
+std::string platform_name(cl_device_id device) {
+  cl_platform_id platform = nullptr;
+  char text[1024] = "";
+  REAL(clGetDeviceInfo)(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, nullptr);
+  REAL(clGetPlatformInfo)(platform, CL_PLATFORM_NAME, sizeof text - 1, text, nullptr);
+  return text;
+}
+
 /// What a launch is, and on which device.
 json launch_json(cl_command_queue queue, const Kernel& kernel, const Launch& launch,
                  const Memory& memory, std::int64_t number) {
@@ -101,6 +109,7 @@ json launch_json(cl_command_queue queue, const Kernel& kernel, const Launch& lau
           {"local", launch.local},
           {"arguments", arguments_json(kernel, memory)},
           {"buffers", buffers},
+          {"platform", platform_name(device)},
           {"device", device_text(device, CL_DEVICE_NAME)},
           {"driver", device_text(device, CL_DRIVER_VERSION)}};
 }
