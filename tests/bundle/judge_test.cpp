@@ -164,6 +164,20 @@ TEST(judge, a_crash_is_no_voice_and_a_reference_outweighs_all) {
   EXPECT_EQ(given.seen[1].outcome, Seen::Outcome::wrong);
 }
 
+TEST(judge, words_that_may_be_roundings_of_doubles_decide_nothing) {
+  Bundle bundle = halves();
+  bundle.opaque = {"dst"};
+  EXPECT_TRUE(judge(bundle, {answer("a", kRight), answer("b", kRight)}).decided);
+  const Judgement differ =
+      judge(bundle, {answer("a", kRight), answer("b", kRight), answer("c", off_by(1e-7))});
+  EXPECT_FALSE(differ.decided);
+  EXPECT_TRUE(contains(differ.basis, "differ in dst, whose doubles or structures")) << differ.basis;
+}
+
+TEST(judge, a_platform_of_no_name_has_no_voice) {
+  EXPECT_FALSE(judge(halves(), {answer("", kRight), answer("a", kRight)}).decided);
+}
+
 // ---- the command ----
 
 /// The program's launches, seen on the board: the driver of the tests, with these lies.
@@ -258,6 +272,11 @@ TEST_F(JudgeCommand, a_fault_elsewhere_is_named_and_two_alone_decide_nothing) {
   write_npy(folder_.file("right.npy"), right);
   write_npy(folder_.file("wrong.npy"), wrong);
   EXPECT_EQ(judge_there({bundle, "--expect", "c=" + folder_.file("right.npy")}).code, 0);
+  EXPECT_EQ(judge_there({bundle, "--no-here", "--with", "true", "--expect",
+                         "c=" + folder_.file("wrong.npy")})
+                .code,
+            1)
+      << "by numpy alone";
   const Finished given = judge_there({bundle, "--expect", "c=" + folder_.file("wrong.npy")});
   EXPECT_EQ(given.code, 1) << given.out << given.err;
   EXPECT_EQ(parse_out(given).at("results")[0].at("verdict"), "wrong");
@@ -281,6 +300,19 @@ TEST_F(JudgeCommand, what_cannot_be_judged_is_said) {
   const Finished nobody = judge_there({bundle, "--no-here", "--with", "false"});
   EXPECT_EQ(nobody.code, 77) << nobody.out << nobody.err;
   EXPECT_EQ(parse_out(nobody).at("results")[0].at("verdict"), "nobody to ask");
+  // A command that starts nothing is no driver that crashes.
+  const Finished two = judge_there({bundle, "--with", "false"});
+  EXPECT_EQ(two.code, 0) << two.out << two.err;
+  const json drivers = parse_out(two).at("results")[0].at("drivers");
+  EXPECT_TRUE(
+      contains(drivers.back().at("cannot").get<std::string>(), "its command did not start clam"))
+      << drivers;
+  // The folder that one is in.
+  const Finished inside = run_command({"/bin/sh", "-c",
+                                       fmt::format("cd {} && {} judge . --with '{}'", bundle,
+                                                   CLAM_BINARY, other_platform(folder_, "Other"))},
+                                      {"CLAM_OCLGRIND=off"});
+  EXPECT_EQ(inside.code, 0) << inside.out << inside.err;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <map>
 #include <sstream>
 
 #include "bundle/bundle.hpp"
@@ -278,6 +279,128 @@ TEST(watch_scripted, what_was_in_flight_is_written) {
   EXPECT_FALSE(fs::exists(hung + "/in-flight-shift")) << "it is not there twice";
 }
 
+/// A pyopencl program of `x[i] += 1` over eight elements, with `body` for what launches it.
+std::string adding_program(const TemporaryFolder& folder, const std::string& name,
+                           const std::string& body, const std::string& type = "int",
+                           const std::string& dtype = "int32") {
+  write_file(folder.file(name), fmt::format(R"(
+import ctypes, threading
+import numpy as np, pyopencl as cl
+context = cl.create_some_context(interactive=False)
+queue = cl.CommandQueue(context)
+program = cl.Program(context, """#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+typedef {0} own;
+__kernel void add(__global own* x) {{ x[get_global_id(0)] += 1; }}""").build()
+x = cl.Buffer(context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=np.arange(8, dtype=np.{1}))
+{2}
+left = np.empty(8, np.{1})
+cl.enqueue_copy(queue, left, x)
+print(left)
+)",
+                                            type, dtype, body));
+  return folder.file(name);
+}
+
+/// Under clam watch it says the same, in the same time.
+void expect_the_same(const TemporaryFolder& folder, const std::string& program, bool is_recorded) {
+  const std::vector<std::string> words{kPython, "-W", "ignore", program};
+  const Finished bare = run_command(words);
+  ASSERT_EQ(bare.code, 0) << bare.err;
+  const std::string target = folder.file("seen-" + fs::path(program).stem().string());
+  const Finished watched = watch(target, {}, words);
+  EXPECT_EQ(watched.code, is_recorded ? 0 : 77) << watched.out << watched.err;
+  EXPECT_EQ(watched.out.rfind(bare.out, 0), 0u) << watched.out << watched.err;
+}
+
+TEST(watch_device, programs_that_hold_what_a_recording_waits_for) {
+  CLAM_NEEDS_DEVICE();
+  if (!has_compiler()) GTEST_SKIP() << "there is no C compiler with OpenCL";
+  if (!has_pyopencl()) GTEST_SKIP() << kNoPyopencl;
+  const TemporaryFolder folder;
+  // The launch waits for a copy that waits for the program.
+  expect_the_same(folder, adding_program(folder, "event.py", R"(
+own = cl.UserEvent(context)
+copied = cl.enqueue_copy(queue, x, np.full(8, 5, np.int32), is_blocking=False, wait_for=[own])
+program.add(queue, (8,), None, x, wait_for=[copied])
+own.set_status(cl.command_execution_status.COMPLETE)
+queue.finish())"),
+                  false);
+  // A thread that launches while another one has Python's lock and waits for it.
+  expect_the_same(folder, adding_program(folder, "thread.py", R"(
+kernel = program.add
+kernel.set_args(x)
+opencl, threads = ctypes.PyDLL("libOpenCL.so.1"), ctypes.PyDLL(None)
+size = (ctypes.c_size_t * 1)(8)
+launch = ctypes.CFUNCTYPE(ctypes.c_int)
+import subprocess, os, tempfile
+source = """#include <pthread.h>
+#include <stddef.h>
+typedef int (*enqueue)(void*, void*, unsigned, const size_t*, const size_t*, const size_t*, unsigned, const void*, void*);
+struct all { enqueue call; void *queue, *kernel; };
+static void* work(void* p) { struct all* a = p; size_t n = 8; a->call(a->queue, a->kernel, 1, 0, &n, 0, 0, 0, 0); return 0; }
+void launch(enqueue call, void* queue, void* kernel) {
+  struct all a = {call, queue, kernel}; pthread_t t;
+  pthread_create(&t, 0, work, &a); pthread_join(t, 0); }"""
+with tempfile.TemporaryDirectory() as d:
+    open(d + "/t.c", "w").write(source)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", d + "/t.so", d + "/t.c", "-lpthread"], check=True)
+    helper = ctypes.PyDLL(d + "/t.so")
+helper.launch(ctypes.cast(opencl.clEnqueueNDRangeKernel, ctypes.c_void_p), ctypes.c_void_p(queue.int_ptr),
+              ctypes.c_void_p(kernel.int_ptr))
+queue.finish())"),
+                  true);
+  // A path that is no UTF-8 leaves no error behind.
+  fs::create_directory(folder.file("caf\xe9"));
+  expect_the_same(folder,
+                  adding_program(folder, "caf\xe9/program.py", "program.add(queue, (8,), None, x)"),
+                  true);
+}
+
+TEST(watch_device, elements_are_known_by_what_the_programs_types_are) {
+  CLAM_NEEDS_DEVICE();
+  if (!has_pyopencl()) GTEST_SKIP() << kNoPyopencl;
+  const TemporaryFolder folder;
+  for (const auto& [type, dtype] : std::map<std::string, std::string>{
+           {"float", "float32"}, {"uint2", "int64"}, {"double", "float64"}}) {
+    const std::string target = folder.file("seen-" + type);
+    const std::string program =
+        adding_program(folder, type + ".py", "program.add(queue, (8,), None, x)", type, dtype);
+    const std::vector<std::string> words{kPython, "-W", "ignore", program};
+    if (type == "double" && run_command(words).code != 0) continue;  // it has none
+    ASSERT_EQ(watch(target, {}, words).code, 0);
+    const Bundle bundle = read_bundle(target + "/001-add");
+    EXPECT_EQ(bundle.plan->tensors[0].dtype, type == "float" ? Dtype::f32 : Dtype::i32) << type;
+    EXPECT_EQ(bundle.opaque.size(), type == "double" ? 1u : 0u) << type;
+  }
+}
+
+TEST(watch_device, includes_that_include_each_other_come_to_an_end) {
+  CLAM_NEEDS_DEVICE();
+  if (!has_pyopencl()) GTEST_SKIP() << kNoPyopencl;
+  const TemporaryFolder folder;
+  for (const char* name : {"a", "b", "c"}) {
+    write_file(folder.file(std::string(name) + ".h"),
+               fmt::format("#ifndef {0}_H\n#define {0}_H\n#include \"a.h\"\n#include \"b.h\"\n"
+                           "#include \"c.h\"\n#define HAS_{0} 1\n#endif\n",
+                           name));
+  }
+  write_file(folder.file("program.py"), R"(
+import numpy as np, pyopencl as cl, sys
+context = cl.create_some_context(interactive=False)
+queue = cl.CommandQueue(context)
+text = '#include "a.h"\n__kernel void by(__global int* x) { x[get_global_id(0)] += HAS_a + HAS_b + HAS_c; }'
+program = cl.Program(context, text).build(options=["-I", sys.argv[1]])
+x = cl.Buffer(context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=np.arange(8, dtype=np.int32))
+program.by(queue, (8,), None, x)
+queue.finish()
+)");
+  ASSERT_EQ(watch(folder.file("seen"), {},
+                  {kPython, "-W", "ignore", folder.file("program.py"), folder.path()})
+                .code,
+            0);
+  EXPECT_EQ(run_clam({"replay", folder.file("seen/001-by"), "--limit", "1000"}).code, 0);
+}
+
 // ---- against a second driver ----
 
 TEST(watch_scripted, a_miscompiled_kernel_is_found_while_the_program_runs) {
@@ -307,6 +430,14 @@ TEST(watch_scripted, a_miscompiled_kernel_is_found_while_the_program_runs) {
       << wrong.err;
   const Bundle bundle = read_bundle(folder.file("wrong/001-step_4"));
   EXPECT_FALSE(bundle.judged) << "nobody knows which one is right";
+  // The second driver is the first one: nothing is compared.
+  std::vector<std::string> same = scripted::on(platform_script("Other"));
+  same.push_back("CLAM_OCLGRIND=off");
+  const Finished none =
+      watch(folder.file("none"), {"--check", "--with", other_platform(folder, "Other")},
+            python_program("checked.py", {"1"}), same);
+  EXPECT_EQ(none.code, 77) << none.out << none.err;
+  EXPECT_TRUE(contains(none.err, "the second driver is the same as the first")) << none.err;
   const std::vector<std::string> callers{"checked.py:29 in main", "checked.py:34 in <module>"};
   EXPECT_EQ(bundle.callers, callers);
 }

@@ -4,6 +4,7 @@
 #include "calls.hpp"
 
 #include <cstring>
+#include <set>
 #include <unordered_map>
 
 #include "callers.hpp"
@@ -17,6 +18,7 @@ namespace {
 struct State {
   std::mutex mutex;
   std::unordered_map<cl_kernel, Kernel> kernels;
+  std::set<cl_event> open_events;      ///< that the program made, and has yet to end
   std::unique_ptr<Recorder> recorder;  ///< none: nothing is asked for
 
   State() {
@@ -44,6 +46,7 @@ cl_int launch(cl_command_queue queue, cl_kernel kernel, const Launch& launch, cl
   State& all = state();
   if (!all.recorder) return run();
   std::int64_t number = 0;
+  bool is_held = false;
   Kernel copy;  // recording waits for the driver, whose callbacks may set arguments meanwhile
   {
     const std::lock_guard lock(all.mutex);
@@ -51,9 +54,11 @@ cl_int launch(cl_command_queue queue, cl_kernel kernel, const Launch& launch, cl
     if (!known.is_described) describe(kernel, known);
     number = all.recorder->number_if_wanted(known, launch);
     if (number > 0) copy = known;
+    is_held = !all.open_events.empty();
   }
   if (number == 0) return run();
-  return all.recorder->record(queue, copy, launch, number, callers(), wait_count, wait_list, run);
+  return all.recorder->record(queue, copy, launch, number, callers(), is_held, wait_count,
+                              wait_list, run);
 }
 
 }  // namespace
@@ -102,6 +107,21 @@ FOLLOWED cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, con
   return code;
 }
 
+FOLLOWED cl_event clCreateUserEvent(cl_context context, cl_int* code) {
+  const cl_event event = REAL(clCreateUserEvent)(context, code);
+  const std::lock_guard lock(watch::state().mutex);
+  if (event) watch::state().open_events.insert(event);
+  return event;
+}
+
+FOLLOWED cl_int clSetUserEventStatus(cl_event event, cl_int status) {
+  {
+    const std::lock_guard lock(watch::state().mutex);
+    watch::state().open_events.erase(event);
+  }
+  return REAL(clSetUserEventStatus)(event, status);
+}
+
 FOLLOWED cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
                                        const size_t* offset, const size_t* global,
                                        const size_t* local, cl_uint wait_count,
@@ -133,6 +153,8 @@ void* watch::own_function(const char* name) {
       {"clSetKernelArg", reinterpret_cast<void*>(&clSetKernelArg)},
       {"clEnqueueNDRangeKernel", reinterpret_cast<void*>(&clEnqueueNDRangeKernel)},
       {"clEnqueueTask", reinterpret_cast<void*>(&clEnqueueTask)},
+      {"clCreateUserEvent", reinterpret_cast<void*>(&clCreateUserEvent)},
+      {"clSetUserEventStatus", reinterpret_cast<void*>(&clSetUserEventStatus)},
   };
   for (const auto& each : followed) {
     if (std::strcmp(each.name, name) == 0) return each.function;

@@ -31,6 +31,7 @@ void* function_beneath(const char* name) {
   BENEATH(clCreateKernel);
   BENEATH(clCreateKernelsInProgram);
   BENEATH(clCreateProgramWithSource);
+  BENEATH(clCreateUserEvent);
   BENEATH(clEnqueueCopyBuffer);
   BENEATH(clEnqueueNDRangeKernel);
   BENEATH(clEnqueueReadBuffer);
@@ -38,7 +39,6 @@ void* function_beneath(const char* name) {
   BENEATH(clFinish);
   BENEATH(clGetCommandQueueInfo);
   BENEATH(clGetDeviceInfo);
-  BENEATH(clGetEventInfo);
   BENEATH(clGetKernelArgInfo);
   BENEATH(clGetKernelInfo);
   BENEATH(clGetKernelWorkGroupInfo);
@@ -51,6 +51,7 @@ void* function_beneath(const char* name) {
   BENEATH(clReleaseProgram);
   BENEATH(clSetKernelArg);
   BENEATH(clSetKernelArgSVMPointer);
+  BENEATH(clSetUserEventStatus);
   BENEATH(clWaitForEvents);
 #undef BENEATH
   return nullptr;
@@ -88,6 +89,8 @@ cl_int clInitLayer(cl_uint entries, const cl_icd_dispatch* target, cl_uint* own_
   FOLLOW(clSetKernelArgSVMPointer);
   FOLLOW(clEnqueueNDRangeKernel);
   FOLLOW(clEnqueueTask);
+  FOLLOW(clCreateUserEvent);
+  FOLLOW(clSetUserEventStatus);
 #undef FOLLOW
   *own = &table;
   *own_entries = kEntries;

@@ -155,19 +155,6 @@ void write_ranges(cl_command_queue queue, const Memory& memory, const fs::path& 
   }
 }
 
-/// Until what the launch waits for has ended. False: the program itself ends one of these later.
-bool await(cl_uint count, const cl_event* events) {
-  for (cl_uint i = 0; i < count; ++i) {
-    cl_command_type type = 0;
-    cl_int status = CL_COMPLETE;
-    REAL(clGetEventInfo)(events[i], CL_EVENT_COMMAND_TYPE, sizeof type, &type, nullptr);
-    REAL(clGetEventInfo)
-    (events[i], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
-    if (type == CL_COMMAND_USER && status > CL_COMPLETE) return false;
-  }
-  return count == 0 || REAL(clWaitForEvents)(count, events) == CL_SUCCESS;
-}
-
 std::int64_t bytes_of(const Memory& memory) {
   std::int64_t bytes = 0;
   for (const Range& range : memory.ranges) {
@@ -243,7 +230,7 @@ void Recorder::await_check(const std::string& folder) const {
 }
 
 cl_int Recorder::record(cl_command_queue queue, const Kernel& kernel, const Launch& launch,
-                        std::int64_t number, const json& callers, cl_uint wait_count,
+                        std::int64_t number, const json& callers, bool is_held, cl_uint wait_count,
                         const cl_event* wait_list, const std::function<cl_int()>& run) {
   const std::lock_guard lock(recording_);
   const std::string folder =
@@ -257,9 +244,11 @@ cl_int Recorder::record(cl_command_queue queue, const Kernel& kernel, const Laun
   Memory memory;
   try {
     if (!kernel.refused.empty()) throw std::runtime_error(kernel.refused);
-    if (!await(wait_count, wait_list)) {
-      throw std::runtime_error("it waits for an event that the program itself ends");
+    if (is_held) {
+      throw std::runtime_error(
+          "the program has yet to end an event of its own, which it may wait for");
     }
+    if (wait_count > 0) REAL(clWaitForEvents)(wait_count, wait_list);
     memory = write_before(unfinished, queue, kernel, launch, number, callers);
   } catch (const std::exception& error) {
     give_up(error);

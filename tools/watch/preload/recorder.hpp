@@ -38,10 +38,11 @@ class Recorder {
   /// time.
   std::int64_t number_if_wanted(const Kernel& kernel, const Launch& launch);
   /// Calls `run`, and writes what was in memory before and after, and who called. A launch that
-  /// cannot be recorded is run, and a note says why.
+  /// cannot be recorded is run, and a note says why. `is_held`: the program has events that it ends
+  /// itself, so that waiting for what goes before might never end.
   cl_int record(cl_command_queue queue, const Kernel& kernel, const Launch& launch,
-                std::int64_t number, const nlohmann::json& callers, cl_uint wait_count,
-                const cl_event* wait_list, const std::function<cl_int()>& run);
+                std::int64_t number, const nlohmann::json& callers, bool is_held,
+                cl_uint wait_count, const cl_event* wait_list, const std::function<cl_int()>& run);
 
  private:
   /// What was in memory before goes into the folder. Throws where it cannot.
