@@ -193,7 +193,7 @@ Finished judge_there(std::vector<std::string> words, std::vector<std::string> en
   return run_clam(words, environment);
 }
 
-class JudgeCommand : public testing::Test {
+class judge_command_device : public testing::Test {
  protected:
   void SetUp() override {
     CLAM_NEEDS_DEVICE();
@@ -203,7 +203,7 @@ class JudgeCommand : public testing::Test {
   std::string target_ = folder_.file("seen");
 };
 
-TEST_F(JudgeCommand, five_right_kernels_are_right_on_all_drivers) {
+TEST_F(judge_command_device, five_right_kernels_are_right_on_all_drivers) {
   watch_there(target_, json::array());
   // In the full tests a simulator that shares no code with the driver, and a second real driver.
   std::vector<std::string> words{"--all", target_, "--with", other_platform(folder_, "Other")};
@@ -227,7 +227,7 @@ TEST_F(JudgeCommand, five_right_kernels_are_right_on_all_drivers) {
   EXPECT_EQ(again.code, 0) << again.out << again.err;
 }
 
-TEST_F(JudgeCommand, a_fault_of_one_driver_names_it) {
+TEST_F(judge_command_device, a_fault_of_one_driver_names_it) {
   watch_there(target_, {misreads("i < k;", "i < k - 1;"),
                         misreads("half_size > 0;", "half_size > 1;"), misreads(".wzyx", ".wzxy"),
                         misreads("2.0f * by", "2.001f * by"), misreads("% TILE", "% 7")});
@@ -254,7 +254,7 @@ TEST_F(JudgeCommand, a_fault_of_one_driver_names_it) {
   EXPECT_EQ(run_clam({"replay", first, "--limit", "1000"}).code, 0) << "the driver here is right";
 }
 
-TEST_F(JudgeCommand, a_fault_elsewhere_is_named_and_two_alone_decide_nothing) {
+TEST_F(judge_command_device, a_fault_elsewhere_is_named_and_two_alone_decide_nothing) {
   watch_there(target_, json::array());
   const std::string bundle = target_ + "/001-product", before = read_file(bundle + "/case.json");
   const std::string lying =
@@ -282,7 +282,7 @@ TEST_F(JudgeCommand, a_fault_elsewhere_is_named_and_two_alone_decide_nothing) {
   EXPECT_EQ(parse_out(given).at("results")[0].at("verdict"), "wrong");
 }
 
-TEST_F(JudgeCommand, what_cannot_be_judged_is_said) {
+TEST_F(judge_command_device, what_cannot_be_judged_is_said) {
   expect_refusal(run_clam({"judge"}), 2, "judge what? Give bundles, or --all FOLDER");
   expect_refusal(run_clam({"judge", folder_.path(), "--with", "no-such-program"}), 2,
                  "--with 'no-such-program': there is no such program");

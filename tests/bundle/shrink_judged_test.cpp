@@ -166,7 +166,6 @@ struct Lying {
 
 TEST(shrink_judged_scripted, a_fault_in_a_kernel_of_others) {
   CLAM_NEEDS_DEVICE();
-  if (!std::getenv("CLAM_TEST_FULL")) GTEST_SKIP() << "slow: tools/test --full";
   if (!has_pyopencl()) GTEST_SKIP() << kNoPyopencl;
   Lying lying;
   lying.script =
@@ -218,7 +217,6 @@ void expect_a_tenth(Lying& lying, const std::vector<std::string>& program, const
 
 TEST(shrink_judged_weekly, a_fault_in_clblasts_kernel) {
   CLAM_NEEDS_DEVICE();
-  if (!is_weekly()) GTEST_SKIP() << "takes minutes: tests/weekly";
   Lying lying;
   const std::string program = compiled_blas(lying.folder);
   if (program.empty()) GTEST_SKIP() << "there is no C compiler with OpenCL and CLBlast";
@@ -273,7 +271,6 @@ std::string tvm_text() {
 
 TEST(shrink_judged_weekly, a_fault_in_a_kernel_like_tvms) {
   CLAM_NEEDS_DEVICE();
-  if (!is_weekly()) GTEST_SKIP() << "takes minutes: tests/weekly";
   if (!has_pyopencl()) GTEST_SKIP() << kNoPyopencl;
   Lying lying;
   const std::string statement = "(data_local[(5)] * weight_local[(3)])";

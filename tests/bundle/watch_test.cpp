@@ -407,22 +407,20 @@ TEST(watch_scripted, a_miscompiled_kernel_is_found_while_the_program_runs) {
   CLAM_NEEDS_DEVICE();
   if (!has_pyopencl()) GTEST_SKIP() << kNoPyopencl;
   const TemporaryFolder folder;
-  const int kernels = std::getenv("CLAM_TEST_FULL") ? 30 : 6;
-  const auto program = python_program("checked.py", {std::to_string(kernels)});
-  const auto check = [&](const std::string& target, const json& lies) {
+  const auto check = [&](const std::string& target, int kernels, const json& lies) {
     std::vector<std::string> environment = scripted::on(platform_script("Board", lies));
     environment.push_back("CLAM_OCLGRIND=off");
     return watch(folder.file(target), {"--check", "--with", other_platform(folder, "Other")},
-                 program, environment);
+                 python_program("checked.py", {std::to_string(kernels)}), environment);
   };
-  const Finished right = check("right", json::array());
+  const Finished right = check("right", 3, json::array());
   EXPECT_EQ(right.code, 0) << right.out << right.err;
-  EXPECT_TRUE(contains(right.out, fmt::format("{} launches checked, 0 differ", kernels)))
-      << right.out << right.err;
+  EXPECT_TRUE(contains(right.out, "3 launches checked, 0 differ")) << right.out << right.err;
   EXPECT_TRUE(fs::is_empty(folder.file("right")));
 
-  const Finished wrong = check("wrong", json::array({misreads("* 4.5f", "* 4.50001f")}));
+  const Finished wrong = check("wrong", 30, json::array({misreads("* 4.5f", "* 4.50001f")}));
   EXPECT_EQ(wrong.code, 1) << wrong.out << wrong.err;
+  EXPECT_TRUE(contains(wrong.out, "30 launches checked, 1 differs")) << wrong.out;
   EXPECT_EQ(names_in(folder.file("wrong")), std::vector<std::string>{"001-step_4"});
   EXPECT_TRUE(contains(wrong.err,
                        "kernel step_4, launched from checked.py:29 in main: Other gives "
@@ -467,7 +465,6 @@ std::vector<std::string> commands_under(const std::string& heading) {
 /// there is the driver of the tests.
 TEST(watch_scripted, the_five_commands_of_the_page_lead_to_a_text_for_the_tracker) {
   CLAM_NEEDS_DEVICE();
-  if (!std::getenv("CLAM_TEST_FULL")) GTEST_SKIP() << "slow: tools/test --full";
   if (!has_pyopencl()) GTEST_SKIP() << kNoPyopencl;
   const TemporaryFolder folder;
   for (const char* name : {"build", "tools", "bin"}) fs::create_directory(folder.file(name));

@@ -142,22 +142,9 @@ FOLLOWED cl_int clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint 
 }
 
 void* watch::own_function(const char* name) {
-  const struct {
-    const char* name;
-    void* function;
-  } followed[] = {
-      {"clCreateKernel", reinterpret_cast<void*>(&clCreateKernel)},
-      {"clCreateKernelsInProgram", reinterpret_cast<void*>(&clCreateKernelsInProgram)},
-      {"clCloneKernel", reinterpret_cast<void*>(&clCloneKernel)},
-      {"clSetKernelArgSVMPointer", reinterpret_cast<void*>(&clSetKernelArgSVMPointer)},
-      {"clSetKernelArg", reinterpret_cast<void*>(&clSetKernelArg)},
-      {"clEnqueueNDRangeKernel", reinterpret_cast<void*>(&clEnqueueNDRangeKernel)},
-      {"clEnqueueTask", reinterpret_cast<void*>(&clEnqueueTask)},
-      {"clCreateUserEvent", reinterpret_cast<void*>(&clCreateUserEvent)},
-      {"clSetUserEventStatus", reinterpret_cast<void*>(&clSetUserEventStatus)},
-  };
-  for (const auto& each : followed) {
-    if (std::strcmp(each.name, name) == 0) return each.function;
-  }
+#define OWN(function) \
+  if (std::strcmp(name, #function) == 0) return reinterpret_cast<void*>(&function);
+  CLAM_FOLLOWED(OWN)
+#undef OWN
   return nullptr;
 }

@@ -68,7 +68,8 @@ void name_elements(cl_program program, cl_device_id device, Kernel& known) {
   for (cl_uint i = 0; i < known.parameters.size(); ++i) {
     const Parameter& parameter = known.parameters[i];
     const std::string& type = parameter.type;
-    if (parameter.kind != Parameter::Kind::buffer || type.size() < 2 || type.back() != '*') continue;
+    if (parameter.kind != Parameter::Kind::buffer || type.size() < 2 || type.back() != '*')
+      continue;
     if (!is_own_name(type)) continue;
     text += question(type.substr(0, type.size() - 1), i);
     asked.push_back(i);

@@ -8,6 +8,16 @@
 #if __has_include(<CL/cl_layer.h>)
 #include <CL/cl_layer.h>
 
+/// What this library calls itself, beside those that it follows.
+// clang-format off
+#define CLAM_ASKED(X)                                                                           \
+  X(clBuildProgram) X(clReleaseProgram) X(clCreateProgramWithSource) X(clGetProgramInfo)        \
+  X(clGetProgramBuildInfo) X(clReleaseKernel) X(clGetKernelInfo) X(clGetKernelArgInfo)          \
+  X(clGetKernelWorkGroupInfo) X(clCreateBuffer) X(clReleaseMemObject) X(clGetMemObjectInfo)     \
+  X(clEnqueueReadBuffer) X(clEnqueueCopyBuffer) X(clFinish) X(clWaitForEvents)                  \
+  X(clGetCommandQueueInfo) X(clGetDeviceInfo) X(clGetPlatformInfo)
+// clang-format on
+
 namespace watch {
 namespace {
 
@@ -24,35 +34,9 @@ void follow(Member& member, const char* name) {
 void* function_beneath(const char* name) {
   if (!beneath) return nullptr;
 #define BENEATH(function) \
-  if (std::strcmp(name, #function) == 0) return reinterpret_cast<void*>(beneath->function)
-  BENEATH(clBuildProgram);
-  BENEATH(clCloneKernel);
-  BENEATH(clCreateBuffer);
-  BENEATH(clCreateKernel);
-  BENEATH(clCreateKernelsInProgram);
-  BENEATH(clCreateProgramWithSource);
-  BENEATH(clCreateUserEvent);
-  BENEATH(clEnqueueCopyBuffer);
-  BENEATH(clEnqueueNDRangeKernel);
-  BENEATH(clEnqueueReadBuffer);
-  BENEATH(clEnqueueTask);
-  BENEATH(clFinish);
-  BENEATH(clGetCommandQueueInfo);
-  BENEATH(clGetDeviceInfo);
-  BENEATH(clGetKernelArgInfo);
-  BENEATH(clGetKernelInfo);
-  BENEATH(clGetKernelWorkGroupInfo);
-  BENEATH(clGetMemObjectInfo);
-  BENEATH(clGetPlatformInfo);
-  BENEATH(clGetProgramBuildInfo);
-  BENEATH(clGetProgramInfo);
-  BENEATH(clReleaseKernel);
-  BENEATH(clReleaseMemObject);
-  BENEATH(clReleaseProgram);
-  BENEATH(clSetKernelArg);
-  BENEATH(clSetKernelArgSVMPointer);
-  BENEATH(clSetUserEventStatus);
-  BENEATH(clWaitForEvents);
+  if (std::strcmp(name, #function) == 0) return reinterpret_cast<void*>(beneath->function);
+  CLAM_FOLLOWED(BENEATH)
+  CLAM_ASKED(BENEATH)
 #undef BENEATH
   return nullptr;
 }
@@ -81,16 +65,8 @@ cl_int clInitLayer(cl_uint entries, const cl_icd_dispatch* target, cl_uint* own_
   static cl_icd_dispatch table;
   table = *target;
   watch::beneath = target;
-#define FOLLOW(function) watch::follow(table.function, #function)
-  FOLLOW(clCreateKernel);
-  FOLLOW(clCreateKernelsInProgram);
-  FOLLOW(clCloneKernel);
-  FOLLOW(clSetKernelArg);
-  FOLLOW(clSetKernelArgSVMPointer);
-  FOLLOW(clEnqueueNDRangeKernel);
-  FOLLOW(clEnqueueTask);
-  FOLLOW(clCreateUserEvent);
-  FOLLOW(clSetUserEventStatus);
+#define FOLLOW(function) watch::follow(table.function, #function);
+  CLAM_FOLLOWED(FOLLOW)
 #undef FOLLOW
   *own = &table;
   *own_entries = kEntries;
