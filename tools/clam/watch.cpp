@@ -171,7 +171,8 @@ int run_watch(Cli& cli, const WatchRequest& request) {
   if (!seen) {
     end = "no OpenCL launch was seen: it ran none, or it was linked statically";
   } else if (nothing) {
-    end = "OpenCL was used, and no launch was recorded";
+    end = fmt::format("OpenCL was used, and no launch was {}",
+                      request.check ? "checked" : "recorded");
   }
   if (code != 0) end += fmt::format("; the program ended with {}", code);
   cli.out.line(end);
