@@ -462,7 +462,7 @@ std::vector<std::string> commands_under(const std::string& heading) {
 }
 
 /// Word by word, on a board whose compiler misreads one kernel of six. What tools/with-driver gives
-/// there is the driver of the tests.
+/// there is the driver of the tests, as two other platforms.
 TEST(watch_scripted, the_five_commands_of_the_page_lead_to_a_text_for_the_tracker) {
   CLAM_NEEDS_DEVICE();
   if (!has_pyopencl()) GTEST_SKIP() << kNoPyopencl;
@@ -471,8 +471,11 @@ TEST(watch_scripted, the_five_commands_of_the_page_lead_to_a_text_for_the_tracke
   fs::create_symlink(CLAM_BINARY, folder.file("build/clam"));
   fs::create_symlink(CLAM_BUILD_DIR "/libclam_watch.so", folder.file("build/libclam_watch.so"));
   fs::create_symlink(kPython, folder.file("bin/python3"));
+  for (const char* name : {"pocl", "llvmpipe"}) other_platform(folder, name);
+  std::string command = other_platform(folder, "NAME");
+  command.replace(command.find("NAME.json"), 4, "$name");
   write_file(folder.file("tools/with-driver"),
-             "#!/bin/sh\nshift\nexec " + other_platform(folder, "Other") + " \"$@\"\n");
+             "#!/bin/sh\nname=$1\nshift\nexec " + command + " \"$@\"\n");
   fs::permissions(folder.file("tools/with-driver"), fs::perms::owner_all);
   std::string program = read_file(CLAM_SOURCE_DIR "/tests/bundle/checked.py");
   program.replace(program.find("int(sys.argv[1])"), 16, "6");

@@ -234,6 +234,11 @@ int run_shrink(Cli& cli, ShrinkRequest request) {
   prove(cli, request, entry, folder.path(), small);
   const bool in_one = single_file(request, folder.path(), small);
   finish_case(folder.path(), small, in_one);
+  for (const std::string& command : request.with) {
+    if (request.proof && !Interruption::came()) {
+      prove_with(cli, command, folder.path(), small, small.limit_s);
+    }
+  }
   folder.publish();
   print(cli.out, request, small, runner);
   cli.out.json(report_of(request, from, small, found, runner));

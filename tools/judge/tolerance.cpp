@@ -14,7 +14,7 @@ using Role = TensorSpec::Role;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Half of about every second value, in an order that looks like none (splitmix64).
+/// About every second place, in an order that looks like none (splitmix64).
 bool is_chosen(std::uint64_t place, int turn) {
   std::uint64_t x = place + static_cast<std::uint64_t>(turn) * 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;

@@ -2,10 +2,10 @@
 // newer.cpp - functions of OpenCL 2, and for OpenGL, that programs are linked with, as pyopencl is.
 // Queues and copies of kernels are made; shared virtual memory, pipes, SPIR-V and what belongs to
 // OpenGL there are none.
-#include <CL/cl_gl.h>
-
 #include "lies.hpp"
 #include "next.hpp"
+// After state.hpp, which says what of OpenCL is wanted.
+#include <CL/cl_gl.h>
 
 using scripted::enter;
 
