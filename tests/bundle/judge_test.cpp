@@ -157,6 +157,9 @@ TEST(judge, a_crash_is_no_voice_and_a_reference_outweighs_all) {
   EXPECT_TRUE(contains(alone.basis, "One driver alone has a result")) << alone.basis;
   EXPECT_EQ(alone.seen[0].outcome, Seen::Outcome::crashed);
   EXPECT_TRUE(contains(judge(bundle, {crashed}).basis, "No driver has a result"));
+  const Judgement nobody = judge(bundle, {crashed}, {{"dst", tensor(kRight)}});
+  EXPECT_FALSE(nobody.decided);
+  EXPECT_EQ(nobody.seen[0].outcome, Seen::Outcome::crashed);
   const Judgement given = judge(bundle, {answer("a", off_by(1e-3)), answer("b", off_by(1e-3))},
                                 {{"dst", tensor(kRight)}});
   ASSERT_TRUE(given.decided);

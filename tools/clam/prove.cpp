@@ -135,10 +135,10 @@ void prove_with(Cli& cli, const std::string& command, const std::string& folder,
       answer.at("results").at(0).contains("proof")) {
     return;
   }
-  cli.out.note(
-      fmt::format("--prove-with '{}' added no row: {}; the bundle is written without it", command,
-                  fate.misfortune() ? *fate.misfortune()
-                                    : fmt::format("it ended with exit code {}", fate.code)));
+  cli.out.note(fmt::format("'{}' added no row: {}; the bundle is written without it", command,
+                           fate.misfortune()
+                               ? *fate.misfortune()
+                               : fmt::format("it ended with exit code {}", fate.code)));
 }
 
 }  // namespace clam::cli
