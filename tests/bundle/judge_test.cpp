@@ -295,7 +295,7 @@ TEST_F(judge_command_device, what_cannot_be_judged_is_said) {
   watch_there(target_, json::array());
   const std::string bundle = target_ + "/001-product";
   for (const auto& [given, words] : std::map<std::string, std::string>{
-           {"c", "write NAME=FILE.npy"}, {"d=x.npy", "no output of this name"}}) {
+           {"c", "write NAME=FILE.npy"}, {"d=x.npy", "there is no tensor 'd' here"}}) {
     const Finished refused = judge_there({bundle, "--expect", given});
     EXPECT_EQ(refused.code, 2);
     EXPECT_TRUE(contains(refused.out, words)) << refused.out;

@@ -140,8 +140,9 @@ class StagedFolder {
   std::optional<PassingFolder> passing_;
 };
 
-/// The folders of bundles in a folder, by name. Throws BadArgument where there is none.
-std::vector<std::string> bundles_in(const std::string& folder);
+/// The folders of bundles in a folder, by name. Throws BadArgument where there is none; `command`:
+/// what takes one bundle.
+std::vector<std::string> bundles_in(const std::string& folder, const char* command);
 
 // Parts of a bundle.
 

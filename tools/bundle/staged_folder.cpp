@@ -90,7 +90,7 @@ void StagedFolder::publish() {
   if (replaces) fs::remove_all(old, ignored);
 }
 
-std::vector<std::string> bundles_in(const std::string& folder) {
+std::vector<std::string> bundles_in(const std::string& folder, const char* command) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) throw BadArgument(folder + " is no folder");
   std::vector<std::string> found;
@@ -99,7 +99,7 @@ std::vector<std::string> bundles_in(const std::string& folder) {
     if (fs::exists(entry.path() / "case.json", error)) found.push_back(entry.path().string());
   }
   if (found.empty() && fs::exists(fs::path(folder) / "case.json", error)) {
-    throw BadArgument(fmt::format("{0} is a bundle itself: clam replay {0}", folder));
+    throw BadArgument(fmt::format("{0} is a bundle itself: clam {1} {0}", folder, command));
   }
   if (found.empty()) throw BadArgument(folder + " has no bundles in it");
   std::sort(found.begin(), found.end());

@@ -14,6 +14,7 @@
 #include "judging.hpp"
 #include "process/interruption.hpp"
 #include "prove.hpp"
+#include "run_job.hpp"
 #include "runtime/words.hpp"
 
 namespace clam::cli {
@@ -52,30 +53,25 @@ std::vector<Driver> drivers_for(const JudgeRequest& request) {
   return all;
 }
 
-/// "y=y.npy", dense. An output of the plan, of its size; any shape.
+/// The outputs of --expect, dense; a file has the elements of an output in any shape.
 Tensors reference_of(const JudgeRequest& request, const Bundle& bundle) {
   Tensors reference;
-  for (const std::string& given : request.expect) {
-    const std::size_t equals = given.find('=');
-    if (equals == given.npos || equals == 0) {
-      throw BadArgument(fmt::format("--expect {}: write NAME=FILE.npy", given));
+  if (request.expect.empty() || bundle.build_only()) return reference;
+  const auto files =
+      files_by_tensor("--expect", request.expect, bundle.plan->tensors, TensorSpec::Role::output);
+  for (const auto& [name, file] : files) {
+    const TensorSpec& spec = *bundle.plan->tensor(name);
+    const HostTensor read = read_npy(file);
+    if (read.size() != count(spec.shape)) {
+      throw BadArgument(fmt::format("--expect {}={}: {} elements are needed, it has {}", name, file,
+                                    count(spec.shape), read.size()));
     }
-    const std::string name = given.substr(0, equals);
-    const TensorSpec* spec = bundle.plan ? bundle.plan->tensor(name) : nullptr;
-    if (!spec || spec->role != TensorSpec::Role::output) {
-      throw BadArgument(fmt::format("--expect {}: the bundle has no output of this name", given));
-    }
-    const HostTensor read = read_npy(given.substr(equals + 1));
-    if (read.size() != count(spec->shape)) {
-      throw BadArgument(fmt::format("--expect {}: {} elements are needed, it has {}", given,
-                                    count(spec->shape), read.size()));
-    }
-    HostTensor wide(spec->dtype == Dtype::i32 ? Dtype::i32 : Dtype::f32, spec->shape);
+    HostTensor& wide = reference[name];
+    wide = HostTensor(spec.dtype == Dtype::i32 ? Dtype::i32 : Dtype::f32, spec.shape);
     for (std::int64_t i = 0; i < wide.size(); ++i) wide.set(i, read.get(i));
-    reference[name] = wide;
   }
   for (const auto& [name, recorded] : bundle.expected) {
-    if (reference.empty() || reference.count(name) > 0) continue;
+    if (reference.count(name) > 0) continue;
     throw BadArgument(
         fmt::format("--expect: give output {} too, or nobody says what is right in it", name));
   }
@@ -105,17 +101,12 @@ std::string write_verdict(const std::string& given, const Bundle& bundle, const 
   const std::string folder = fs::canonical(given).string();  // "." has no place beside it
   StagedFolder staged(folder, true);
   fs::copy(folder, staged.path(), fs::copy_options::recursive);
-  const auto ends = [](const std::string& name, const std::string& ending) {
-    return name.size() > ending.size() &&
-           name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
-  };
-  std::vector<fs::path> old;
-  for (const auto& entry : fs::directory_iterator(staged.path())) {
-    const std::string name = entry.path().filename().string();
-    if (ends(name, ".expected.npy") || ends(name, ".bound.npy")) old.push_back(entry.path());
-  }
-  for (const fs::path& path : old) fs::remove(path);
   const Bundle result = with_verdict(bundle, judged);
+  for (const TensorSpec& spec : result.plan->tensors) {  // those of an earlier verdict
+    for (const char* ending : {".expected.npy", ".bound.npy"}) {
+      fs::remove(fs::path(staged.path()) / (spec.name + ending));
+    }
+  }
   const bool in_one = is_single_file(folder);
   write_case(staged.path(), result);
   const Proof proof = proof_of(result, judged, staged.path());
@@ -224,7 +215,7 @@ int run_judge(Cli& cli, const JudgeRequest& request) {
   if (folders.empty() == request.all.empty()) {
     throw BadArgument("judge what? Give bundles, or --all FOLDER, one of the two");
   }
-  if (!request.all.empty()) folders = bundles_in(request.all);
+  if (!request.all.empty()) folders = bundles_in(request.all, "judge");
   if (!request.expect.empty() && folders.size() > 1) {
     throw BadArgument("--expect: give one bundle, since the outputs of others differ");
   }

@@ -29,7 +29,7 @@ bool ended_badly(const Seen& seen) { return !seen.right() && seen.outcome != See
 
 Judged put_before(const std::vector<Driver>& drivers, const Bundle& bundle,
                   const std::string& folder, const Tensors& reference, int limit_s,
-                  const std::function<void(const Driver&)>& on_driver) {
+                  const OnDriver& on_driver) {
   if (bundle.build_only()) throw BadArgument(folder + ": it builds a file and runs nothing");
   Judged judged;
   const Tensors given = given_in(bundle);
@@ -41,20 +41,17 @@ Judged put_before(const std::vector<Driver>& drivers, const Bundle& bundle,
     if (!given.empty()) recorded.runs = {given};
     judged.answers.push_back(recorded);
   }
+  ask_more(drivers, bundle, folder, reference, limit_s, judged, on_driver);
+  return judged;
+}
+
+void ask_more(const std::vector<Driver>& drivers, const Bundle& bundle, const std::string& folder,
+              const Tensors& reference, int limit_s, Judged& judged, const OnDriver& on_driver) {
   for (const Driver& driver : drivers) {
     if (on_driver) on_driver(driver);
     judged.answers.push_back(ask(driver, folder, bundle, limit_s, kNudges));
   }
   judged.judgement = judge(bundle, judged.answers, reference);
-  return judged;
-}
-
-void ask_more(const std::vector<Driver>& drivers, const Bundle& bundle, const std::string& folder,
-              int limit_s, Judged& judged) {
-  for (const Driver& driver : drivers) {
-    judged.answers.push_back(ask(driver, folder, bundle, limit_s, kNudges));
-  }
-  judged.judgement = judge(bundle, judged.answers);
 }
 
 Bundle with_verdict(const Bundle& bundle, const Judged& judged) {

@@ -187,7 +187,7 @@ void Recordings::compare(const watch::Recorded& each) {
   ++checked_;
   // Of two that differ, a third says which one is wrong.
   if (!judged.judgement.decided && seconds[0].simulator.empty()) {
-    ask_more(simulators(), bundle, scratch.path(), kCheckLimit_s, judged);
+    ask_more(simulators(), bundle, scratch.path(), {}, kCheckLimit_s, judged);
   }
   const std::string different = difference(judged);
   if (different.empty()) return;

@@ -189,7 +189,7 @@ int run_replay(Cli& cli, const ReplayRequest& request) {
   if (folders.empty() == request.all.empty()) {
     throw BadArgument("replay what? Give bundles, or --all FOLDER, one of the two");
   }
-  if (!request.all.empty()) folders = bundles_in(request.all);
+  if (!request.all.empty()) folders = bundles_in(request.all, "replay");
   Here here;
   json report{{"clam_replay", 1}, {"version", CLAM_VERSION}, {"results", json::array()}};
   try {

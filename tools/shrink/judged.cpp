@@ -13,8 +13,6 @@ namespace {
 
 using Role = TensorSpec::Role;
 
-constexpr std::int64_t kLeastGroup = 1;
-
 /// The launch of this number in a case.
 Launch& launch_in(Bundle& bundle, std::size_t number) {
   return *launches_of(*bundle.plan).at(number);
@@ -40,8 +38,8 @@ bool shrink_number(Shrinking& shrinking, const std::string& what, std::int64_t l
 bool shrink_groups(Shrinking& shrinking, std::size_t number, std::size_t dimension) {
   Bundle bundle = shrinking.smallest();
   const Launch& launch = launch_in(bundle, number);
-  const auto unit = launch.group_size() > 0 ? launch.local[dimension] : kLeastGroup;
-  const auto groups = launch.global[dimension] / unit;
+  const auto unit = launch.group_size() > 0 ? launch.local[dimension] : std::int64_t{1};
+  const std::int64_t groups = launch.global[dimension] / unit;
   return shrink_number(shrinking,
                        fmt::format("groups of {}, dimension {}:", launch.kernel, dimension), 1,
                        groups, [&](Bundle& candidate, std::int64_t fewer) {
