@@ -130,6 +130,19 @@ std::vector<std::size_t>::iterator best_fit(std::vector<std::size_t>& free,
   return std::max_element(free.begin(), free.end(), worse);
 }
 
+/// What has the bytes of the inputs that the plan's pack launches read.
+std::set<std::string> packed_by(const Plan& plan, const Graph& graph, const Graph::Node& node) {
+  std::set<std::string> packed;
+  for (const Launch& launch : plan.pack) {
+    for (const Arg& arg : launch.args) {
+      const auto* buffer = std::get_if<BufferArg>(&arg);
+      const auto input = buffer ? node.inputs.find(buffer->name) : node.inputs.end();
+      if (input != node.inputs.end()) packed.insert(graph.holder(input->second));
+    }
+  }
+  return packed;
+}
+
 /// Gives out buffers, node by node.
 class Sharing {
  public:
@@ -205,8 +218,13 @@ GraphPass::GraphPass(Runtime& runtime, const Graph& graph, const PlanOptions& op
     Step step{planned_for ? runtime.prepare(make_plan(node.problem, *planned_for, options))
                           : runtime.prepare(node.problem, options),
               {},
-              copies_of(node.moves)};
+              copies_of(node.moves),
+              {}};
     require_short_launches(runtime, step.executable.plan());
+    step.packed = packed_by(step.executable.plan(), graph, node);
+    for (const std::string& name : step.packed) {
+      step.packs_in_each_run = step.packs_in_each_run || !graph.tensors.at(name).is_input();
+    }
     for (const auto* side : {&node.inputs, &node.outputs}) {
       for (const auto& [own, name] : *side) step.bindings[own] = buffer_of(name);
     }
@@ -253,9 +271,24 @@ void GraphPass::poison() {
   }
 }
 
+void GraphPass::write(const std::string& input, const void* values) {
+  const Place& place = places_.at(input);
+  runtime_->queue().enqueueWriteBuffer(
+      whole_buffer(place.held_by), CL_TRUE, static_cast<std::size_t>(place.offset),
+      static_cast<std::size_t>(graph_->tensors.at(input).bytes()), values);
+  for (const Copy& copy : copies_of(graph_->moves)) {
+    if (copy.move.from != input) continue;
+    enqueue_move(*runtime_, copy.move, copy.element_size, copy.from, copy.to);
+  }
+  for (Step& step : steps_) {
+    if (step.packed.count(input)) runtime_->pack(step.executable, step.bindings);
+  }
+}
+
 GraphPass::Time GraphPass::run() {
   const Clock::time_point start = Clock::now();
   for (Step& step : steps_) {
+    if (step.packs_in_each_run) runtime_->pack(step.executable, step.bindings);
     runtime_->enqueue(step.executable, step.bindings);
     for (const Copy& copy : step.copies) {
       enqueue_move(*runtime_, copy.move, copy.element_size, copy.from, copy.to);
@@ -273,13 +306,17 @@ Tensors GraphPass::outputs() {
   for (const std::string& name : graph_->outputs) {
     const Graph::Tensor& tensor = graph_->tensors.at(name);
     HostTensor values(tensor.dtype, tensor.shape);
-    const Place& place = places_.at(name);
-    runtime_->queue().enqueueReadBuffer(whole_buffer(place.held_by), CL_TRUE,
-                                        static_cast<std::size_t>(place.offset), values.bytes(),
-                                        values.data());
+    read(name, values.data());
     tensors.emplace(name, std::move(values));
   }
   return tensors;
+}
+
+void GraphPass::read(const std::string& output, void* values) {
+  const Place& place = places_.at(output);
+  runtime_->queue().enqueueReadBuffer(
+      whole_buffer(place.held_by), CL_TRUE, static_cast<std::size_t>(place.offset),
+      static_cast<std::size_t>(graph_->tensors.at(output).bytes()), values);
 }
 
 std::int64_t GraphPass::launches() const {

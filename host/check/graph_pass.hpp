@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,8 +49,11 @@ class GraphPass {
   GraphPass(Runtime& runtime, const Graph& graph, const PlanOptions& options = {},
             const DeviceInfo* planned_for = nullptr);
   void upload(const Tensors& inputs);  ///< and packs
+  /// Other values for one input. What was uploaded for the others stays.
+  void write(const std::string& input, const void* values);
   Time run();
   Tensors outputs();  ///< Graph::outputs
+  void read(const std::string& output, void* values);
   /// Overwrites all that nodes made.
   void poison();
 
@@ -66,7 +70,9 @@ class GraphPass {
   struct Step {
     Executable executable;
     Bindings bindings;
-    std::vector<Copy> copies;  ///< behind it
+    std::vector<Copy> copies;        ///< behind it
+    std::set<std::string> packed;    ///< what has the bytes that it packs
+    bool packs_in_each_run = false;  ///< a node makes some of them
   };
 
   cl::Buffer buffer_of(const std::string& tensor);

@@ -118,6 +118,35 @@ TEST_F(graph_pass_device, a_wrong_kernel_is_told) {
   EXPECT_TRUE(run_pass(*broken, graph, inputs, expected).differs);
 }
 
+/// A convolution packs its weights where they are the graph's own; here a node makes them.
+TEST_F(graph_pass_device, what_changes_is_packed_again) {
+  const Graph graph = make_graph(parse_workload(R"({
+    "clam_workload": 1, "name": "made", "title": "t", "about": "a", "columns": [],
+    "tensors": {"v": {"shape": [8, 8, 3, 3], "dtype": "f32", "fill": "normal"},
+                "w": {"shape": [8, 8, 3, 3], "dtype": "f32"},
+                "x": {"shape": [1, 8, 16, 16], "dtype": "f32", "fill": "normal"},
+                "y": {"shape": [1, 8, 16, 16], "dtype": "f32"},
+                "z": {"shape": [1, 8, 16, 16], "dtype": "f32"}},
+    "nodes": [{"name": "first", "what": "it", "calls": 1, "inputs": {"x": "x", "w": "v"},
+               "problem": "conv2d c=8 h=16 w=16 k=8 r=3 dtype=f32 pad=1", "outputs": {"y": "y"}},
+              {"name": "made", "what": "it", "calls": 1, "inputs": {"src": "v"},
+               "problem": "unary op=relu shape=8x8x3x3 dtype=f32", "outputs": {"dst": "w"}},
+              {"name": "second", "what": "it", "calls": 1, "inputs": {"x": "y", "w": "w"},
+               "problem": "conv2d c=8 h=16 w=16 k=8 r=3 dtype=f32 pad=1", "outputs": {"y": "z"}}]})",
+                                                "made"));
+  const Tensors first = graph_inputs(graph, 1), others = graph_inputs(graph, 2);
+  const GraphRun run = verify_chained(test::runtime(), graph, first);
+  ASSERT_TRUE(run.whole);
+  EXPECT_TRUE(run.whole->pass()) << *run.whole->differs;
+  GraphPass pass(test::runtime(), graph);
+  pass.upload(first);
+  for (const auto& [name, values] : others) pass.write(name, values.data());
+  pass.poison();
+  pass.run();
+  const HostTensor wanted = run_references(graph, others, test::runtime().device()).at("z");
+  EXPECT_TRUE(compare_recorded(pass.outputs().at("z"), wanted, 1e-4).pass);
+}
+
 /// softmax.cl no longer builds once the nodes have had their turns.
 TEST_F(graph_pass_device, a_pass_that_throws_is_told_of_the_whole_alone) {
   const Graph graph = make_graph(parse_workload(test::tiny_graph().dump(), "tiny"));
