@@ -75,26 +75,28 @@ class Names:
 
 
 class Writer:
-    def __init__(self, emitter: Emitter, folder: str) -> None:
+    def __init__(self, emitter: Emitter, folder: str, whole: bool = True) -> None:
         self.emitter = emitter
         self.folder = folder
+        self.whole = whole  # what ONNX Runtime made is recorded for each tensor, else for outputs alone
         self.count = 0
         self.names = Names([*emitter.tensors, *(launch.name for launch in emitter.launches)])
+        self.needed = self._needed()
+        self.inputs = [name for name in emitter.graph.model.shapes if name in self.needed]
 
     def write(self, about: str, title: str, file: str) -> None:
         graph = self.emitter.graph
         os.makedirs(os.path.join(self.folder, "tensors"))
-        needed = self._needed()
-        tensors = {self.tensor(name): self._entry(name, self.emitter.tensors[name]) for name in needed}
+        tensors = {self.tensor(name): self._entry(name, self.emitter.tensors[name]) for name in self.needed}
         nodes = [self._node(launch) for launch in self.emitter.launches]
         kept = {launch.name for launch in self.emitter.launches}
         originals = [{"name": o.name or next(filter(None, o.outputs), ""), "op": o.op, "became": o.became,
-                      "into": self.names.of("node" if o.into in kept else "tensor", o.into) if o.into else "",
+                      **({"into": self.names.of("node" if o.into in kept else "tensor", o.into)} if o.into else {}),
                       **({"why": o.why} if o.why else {}), "products": o.products} for o in graph.originals]
         proto = graph.model.proto
         model = {"file": file, "opset": graph.opset,
                  "producer": f"{proto.producer_name} {proto.producer_version}".strip(),
-                 "onnxruntime": onnxruntime.__version__, "inputs": [self.tensor(n) for n in graph.model.shapes if n in needed],
+                 "onnxruntime": onnxruntime.__version__, "inputs": [self.tensor(n) for n in self.inputs],
                  "outputs": [self.tensor(n) for n in graph.outputs], "names": self.names.changed, "nodes": originals}
         name = re.sub(r"[^A-Za-z0-9._-]", "_", os.path.splitext(file)[0]).lstrip(".") or "model"
         whole = {"clam_workload": 1, "name": name, "title": title, "about": about, "columns": [], "model": model,
@@ -114,7 +116,7 @@ class Writer:
         for launch in self.emitter.launches:
             wanted.update(launch.inputs.values(), launch.outputs.values())
         wanted |= {name for name, t in self.emitter.tensors.items()
-                   if t.known and t.values is None and name not in graph.model.shapes}
+                   if self.whole and t.known and t.values is None and name not in graph.model.shapes}
         todo = list(wanted)
         while todo:
             tensor = self.emitter.tensors[todo.pop()]
@@ -133,7 +135,7 @@ class Writer:
             entry["parts"] = [self.tensor(part) for part in tensor.parts]
         if tensor.values is not None:
             entry["values"] = self._file(name, tensor.values, tensor)
-        elif tensor.known and name in self.emitter.graph.recording:
+        elif tensor.known and name in self.emitter.graph.recording and (self.whole or name in self.emitter.graph.outputs):
             entry["recorded"] = self._file(name, self.emitter.graph.recording.value(name), tensor)
         return entry
 

@@ -46,6 +46,13 @@ def print_summary(found: dict) -> None:
             print(f"not supported: {count} x {op}: {why}")
 
 
+def print_replaced(path: str, found: dict) -> None:
+    replaced = found["replaced"]
+    kept = ", ".join(f"{count} {op}" for op, count in replaced["kept"].items())
+    print(f"{path}: {replaced['nodes']} of {found['nodes']} nodes became {replaced['workload_nodes']} nodes "
+          f"com.clam::Workload; ONNX Runtime keeps {kept or 'none'}")
+
+
 def print_table(originals: list[Original]) -> None:
     rows = [(o.op, o.name or next(filter(None, o.outputs), ""), o.became, o.why or o.into) for o in originals]
     widths = [max([len(title), *(len(row[at]) for row in rows)]) for at, title in enumerate(("op", "node", "became"))]
