@@ -11,6 +11,7 @@ import emit
 import model
 import passes
 import record
+import replace
 import summary
 from folder import Writer, new_folder
 from graph import Graph
@@ -48,6 +49,7 @@ def _parse(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--reseed", type=int, metavar="N",
                         help="replace weights that are one number by noise of seed N")
     parser.add_argument("--force", action="store_true", help="replace FOLDER if it is there")
+    parser.add_argument("--replace", metavar="NEW.onnx", help="write the model with nodes com.clam::Workload")
     parser.add_argument("--table", action="store_true", help="print what each node became")
     parser.add_argument("--json", metavar="FILE", help="write the summary's numbers")
     return parser.parse_args(words)
@@ -85,11 +87,16 @@ def run(options: argparse.Namespace) -> None:
     arrays, images = _pairs("input", options.input), _pairs("image", options.image)
     if min(options.seed, options.reseed or 0) < 0:
         raise Refused("a seed is 0 or more")
+    if options.replace and os.path.lexists(options.replace) and not options.force:
+        raise Refused(f"'{options.replace}' is there already: take another name, or replace it by --force")
     loaded = model.load(_file_of(options.model), _shapes(options, arrays), options.reseed)
     unknown = {*arrays, *images} - set(loaded.shapes)
     if unknown:
         raise Refused(f"the model has no input '{min(unknown)}': its inputs are {', '.join(loaded.shapes)}")
     model.fix_parameters(loaded, arrays)
+    if options.replace and loaded.fixed:
+        raise Refused(f"--replace: input '{min(loaded.fixed)}' says a shape or axes, which cannot change any more: "
+                      "give it as weights of the model")
     with new_folder(options.folder, options.force) as folder:
         inputs = record.make_inputs(loaded, arrays, images, options.seed)
         recording = record.record(loaded, inputs, os.path.join(folder, "raw"))
@@ -102,8 +109,13 @@ def run(options: argparse.Namespace) -> None:
         given = "given values" if arrays or images else f"noise of seed {options.seed}"
         about = (f"Imported from {loaded.file} by tools/import-onnx. The inputs are {given}; recorded tensors are ONNX "
                  "Runtime's, with optimisations off.")
-        Writer(emitter, folder).write(about, f"{loaded.file}, imported", loaded.file)
+        writer = Writer(emitter, folder)
+        writer.write(about, f"{loaded.file}, imported", loaded.file)
         found = summary.counts(emitter)
+        if options.replace:
+            split = replace.Split(writer)
+            split.write(folder, options.folder)
+            replaced, found["replaced"] = split.model(), split.counts()
         if options.json:
             try:
                 with open(options.json, "w", encoding="utf-8") as out:
@@ -113,6 +125,9 @@ def run(options: argparse.Namespace) -> None:
     if options.table:
         summary.print_table(graph.originals)
     summary.print_summary(found)
+    if options.replace:
+        replace.save(replaced, options.replace)
+        summary.print_replaced(options.replace, found)
     print(f"{options.folder}: {found['became']['unsupported']} unsupported nodes")
 
 

@@ -17,7 +17,7 @@ class Result(unittest.TextTestResult):
 
 
 def main() -> int:
-    names = [f"{module}_test" for module in ("rewrites", "refusals", "yolo", "networks", "nodes")]
+    names = [f"{module}_test" for module in ("rewrites", "refusals", "yolo", "onnxruntime", "networks", "nodes")]
     loader = unittest.TestLoader()
     loader.testNamePatterns = [f"*{word}*" for word in sys.argv[1:]] or None
     runner = unittest.TextTestRunner(sys.stderr, resultclass=Result, verbosity=0, warnings="ignore")
