@@ -1,336 +1,321 @@
 // SPDX-License-Identifier: MIT
-#include "manifest.hpp"
-
+// manifest.cpp - formulas of tags, and a plan's launches held against them.
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
+#include <charconv>
+#include <cmath>
 
 #include "clam/error.hpp"
+#include "manifest.hpp"
 
 namespace clam {
 namespace {
 
-constexpr std::string_view kBlank = " \t\r";
+using Names = std::map<std::string, double, std::less<>>;
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(kBlank);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
-}
-
-/// Cuts the first word off `text`.
-std::string take_word(std::string_view& text) {
-  text = trimmed(text);
-  const std::size_t end = std::min(text.find_first_of(kBlank), text.size());
-  const std::string word(text.substr(0, end));
-  text = trimmed(text.substr(end));
-  return word;
-}
-
-/// Sizes end at a comma or a blank; two blanks end them all.
-std::vector<std::string> sizes_of(std::string_view text) {
-  text = text.substr(0, text.find("  "));
-  std::vector<std::string> sizes;
-  while (!trimmed(text).empty()) {
-    sizes.push_back(take_word(text));
-    if (sizes.back().back() == ',') sizes.back().pop_back();
-  }
-  return sizes;
-}
-
-std::vector<std::string> split_commas(std::string_view text) {
-  std::vector<std::string> parts;
-  for (std::size_t comma = 0; comma != text.npos; text.remove_prefix(comma + 1)) {
-    comma = text.find(',');
-    parts.emplace_back(trimmed(text.substr(0, comma)));
-    if (comma == text.npos) break;
-  }
-  return parts;
-}
-
-/// Reads one file, line by line; `comment_` gathers the prose right above a kernel's tags.
-class TagReader {
+/// Recursive descent: comparison, sum, product, value. Anything else makes `ok_` false.
+class Formula {
  public:
-  explicit TagReader(const KernelSource& source) {
-    tags_.file = source.file;
-    tags_.origin = source.origin;
-    tags_.hash = source.hash();
-    std::string_view text = source.text;
-    while (!text.empty()) {
-      const std::size_t end = std::min(text.find('\n'), text.size());
-      ++line_;
-      read_line(trimmed(text.substr(0, end)));
-      text.remove_prefix(std::min(end + 1, text.size()));
-    }
-  }
+  Formula(std::string_view text, const Names& names) : text_(text), names_(names) {}
 
-  FileTags finish() {
-    for (const KernelTags& kernel : tags_.kernels) {
-      if (kernel.local.empty()) reject(fmt::format("kernel {} has no //@local", kernel.name));
-      if (kernel.global.empty()) reject(fmt::format("kernel {} has no //@global", kernel.name));
-    }
-    if (tags_.kernels.empty()) {
-      throw BadArgument(fmt::format("{}: no kernel has tags (//@kernel NAME)", tags_.file));
-    }
-    return std::move(tags_);
+  std::optional<double> value() {
+    const double value = comparison();
+    skip_blanks();
+    if (!ok_ || !text_.empty()) return std::nullopt;
+    return value;
   }
 
  private:
-  [[noreturn]] void reject(const std::string& why) const {
-    throw BadArgument(fmt::format("{}:{}: {}", tags_.file, line_, why));
+  void skip_blanks() { text_.remove_prefix(std::min(text_.find_first_not_of(' '), text_.size())); }
+
+  bool take(std::string_view token) {
+    skip_blanks();
+    if (text_.substr(0, token.size()) != token) return false;
+    text_.remove_prefix(token.size());
+    return true;
   }
 
-  void read_line(std::string_view line) {
-    if (line.substr(0, 3) == "//@") return read_tag(line.substr(3));
-    if (line.substr(0, 2) != "//") return comment_.clear();
-    const std::string_view words = trimmed(line.substr(2));
-    read_title(words);
-    if (!comment_.empty() && !words.empty()) comment_ += ' ';
-    comment_ += words;
+  double fail() {
+    ok_ = false;
+    return 0;
   }
 
-  /// The title is the comment's line "FILE - what it computes".
-  void read_title(std::string_view words) {
-    const std::string start = tags_.file.substr(tags_.file.rfind('/') + 1) + " - ";
-    if (tags_.about.empty() && words.substr(0, start.size()) == start) {
-      tags_.about = words.substr(start.size());
-    }
+  double comparison() {
+    const double left = sum();
+    if (take("==")) return left == sum();
+    if (take("!=")) return left != sum();
+    if (take("<=")) return left <= sum();
+    if (take(">=")) return left >= sum();
+    if (take("<")) return left < sum();
+    if (take(">")) return left > sum();
+    return left;
   }
 
-  void read_tag(std::string_view rest) {
-    const std::string tag = take_word(rest);
-    if (tag == "define") return read_define(rest);
-    if (tag == "kernel") return read_kernel(rest);
-    if (tag == "shared" || tag == "end") return comment_.clear();
-    if (tag == "loops") return read_loops_of(rest);
-    if (tags_.kernels.empty()) reject(fmt::format("//@{} stands before any //@kernel", tag));
-    KernelTags& kernel = tags_.kernels.back();
-    if (rest.empty()) reject(fmt::format("//@{} is empty", tag));
-    if (tag == "arg") return read_arg(rest, kernel);
-    if (tag == "null") return read_null(rest, kernel);
-    if (tag == "layout") return static_cast<void>(kernel.layouts.emplace_back(rest));
-    if (tag == "global") return read_geometry(rest, tag, kernel.global);
-    if (tag == "local") return read_geometry(rest, tag, kernel.local);
-    if (tag == "loop") return read_loop(rest);
-    if (tag != "needs") {
-      reject(fmt::format(
-          "unknown tag //@{}; there is define kernel arg null layout global local needs loops loop "
-          "shared end",
-          tag.substr(0, 40)));
-    }
-    kernel.needs.emplace_back(rest);
-  }
-
-  void read_define(std::string_view rest) {
-    DefineTag define;
-    define.name = take_word(rest);
-    define.fallback = take_word(rest);
-    if (define.fallback.empty()) reject("//@define needs a name and a default");
-    if (tags_.define(define.name)) reject(fmt::format("{} is defined twice", define.name));
-    if (rest.substr(0, 1) == "{") {
-      const std::size_t close = rest.find('}');
-      if (close == rest.npos) reject(fmt::format("{}: the legal values have no }}", define.name));
-      define.values = split_commas(rest.substr(1, close - 1));
-      rest = trimmed(rest.substr(close + 1));
-    }
-    define.about = rest;
-    const auto& values = define.values;
-    const bool legal = values.empty() || define.fallback == "off" ||
-                       std::find(values.begin(), values.end(), define.fallback) != values.end();
-    if (!legal)
-      reject(fmt::format("{}: default {} is no legal value", define.name, define.fallback));
-    tags_.defines.push_back(std::move(define));
-  }
-
-  void read_kernel(std::string_view rest) {
-    KernelTags kernel;
-    kernel.name = take_word(rest);
-    if (kernel.name.empty() || !rest.empty()) reject("//@kernel needs one name");
-    if (tags_.kernel(kernel.name)) reject(fmt::format("kernel {} is there twice", kernel.name));
-    kernel.about = std::move(comment_);
-    comment_.clear();
-    tags_.kernels.push_back(std::move(kernel));
-  }
-
-  void read_arg(std::string_view rest, KernelTags& kernel) {
-    const std::string index = take_word(rest);
-    if (index != std::to_string(kernel.args.size())) {
-      reject(fmt::format("kernel {}: argument {} comes next, not '{}'", kernel.name,
-                         kernel.args.size(), index));
-    }
-    ArgTag arg;
-    arg.name = take_word(rest);
-    std::string_view after = rest;
-    const std::string kind = take_word(after);
-    if (kind == "int" || kind == "float") {
-      arg.type = kind;
-      arg.about = after;
-    } else {
-      arg.kind = buffer_kind(kind, arg.name);
-      read_type(after, arg);
-    }
-    kernel.args.push_back(std::move(arg));
-  }
-
-  ArgTag::Kind buffer_kind(const std::string& word, const std::string& arg) const {
-    using Kind = ArgTag::Kind;
-    for (const Kind kind : {Kind::in, Kind::out, Kind::inout, Kind::scratch, Kind::local}) {
-      if (word == name(kind)) return kind;
-    }
-    reject(fmt::format("argument {}: '{}' is none of in out inout scratch local int float", arg,
-                       word.substr(0, 40)));
-  }
-
-  void read_type(std::string_view rest, ArgTag& arg) const {
-    const std::size_t open = rest.find('[');
-    int depth = 0;
-    std::size_t close = open;
-    for (; close < rest.size(); ++close) {
-      depth += (rest[close] == '[') - (rest[close] == ']');
-      if (depth == 0) break;
-    }
-    if (open == rest.npos || open == 0 || close >= rest.size()) {
-      reject(fmt::format("argument {} needs TYPE[SIZE]", arg.name));
-    }
-    arg.type = trimmed(rest.substr(0, open));
-    arg.size = trimmed(rest.substr(open + 1, close - open - 1));
-    arg.about = trimmed(rest.substr(close + 1));
-  }
-
-  void read_null(std::string_view rest, KernelTags& kernel) const {
-    const std::size_t at = rest.find(" if ");
-    const std::string condition(at == rest.npos ? "1" : trimmed(rest.substr(at + 4)));
-    for (const std::string& name : split_commas(rest.substr(0, at))) {
-      const auto is_it = [&](const ArgTag& arg) { return arg.name == name; };
-      const auto arg = std::find_if(kernel.args.begin(), kernel.args.end(), is_it);
-      if (arg == kernel.args.end() || arg->kind == ArgTag::Kind::scalar) {
-        reject(fmt::format("//@null: kernel {} has no buffer '{}'", kernel.name, name));
+  double sum() {
+    double value = product();
+    for (;;) {
+      if (take("+")) {
+        value += product();
+      } else if (take("-")) {
+        value -= product();
+      } else {
+        return value;
       }
-      if (!arg->null_if.empty()) reject(fmt::format("//@null names {} twice", name));
-      arg->null_if = condition;
     }
   }
 
-  void read_geometry(std::string_view rest, const std::string& tag,
-                     std::vector<std::string>& sizes) const {
-    if (!sizes.empty()) reject(fmt::format("//@{} is there twice", tag));
-    sizes = sizes_of(rest);
-    if (sizes.size() > 3)
-      reject(fmt::format(
-          "//@{} has over 3 sizes; write each without blanks, and two blanks before prose", tag));
+  double product() {
+    double value = operand();
+    for (;;) {
+      if (take("*")) {
+        value *= operand();
+      } else if (take("/")) {
+        value /= operand();
+      } else if (take("%")) {
+        value = std::fmod(value, operand());
+      } else {
+        return value;
+      }
+    }
   }
 
-  void read_loops_of(std::string_view rest) {
-    const auto is_it = [&](const KernelTags& kernel) { return kernel.name == rest; };
-    const auto kernel = std::find_if(tags_.kernels.begin(), tags_.kernels.end(), is_it);
-    if (kernel == tags_.kernels.end()) {
-      reject(fmt::format("//@loops needs the name of a kernel above, not '{}'", rest));
+  double operand() {
+    if (take("-")) return -operand();
+    if (take("(")) {
+      const double value = comparison();
+      return take(")") ? value : fail();
     }
-    if (!kernel->loops.empty()) reject(fmt::format("//@loops {} is there twice", rest));
-    loops_ = &kernel->loops;
+    skip_blanks();
+    const bool is_number = !text_.empty() && text_[0] >= '0' && text_[0] <= '9';
+    return is_number ? number() : named();
   }
 
-  void read_loop(std::string_view rest) {
-    if (!loops_) reject("//@loop stands before any //@loops");
-    const std::string word = take_word(rest);
-    const std::size_t dots = word.find("..");
-    LoopTag loop;
-    loop.least = word.substr(0, dots);
-    loop.most = dots == word.npos ? word : word.substr(dots + 2);
-    loop.is_range = dots != word.npos;
-    if (loop.least.empty() || loop.most.empty() || loop.most.find("..") != word.npos) {
-      reject(fmt::format("//@loop needs TRIPS or LEAST..MOST, not '{}'", word.substr(0, 40)));
-    }
-    if (rest.substr(0, 3) == "if ") {
-      take_word(rest);
-      loop.condition = take_word(rest);
-    }
-    loop.about = rest;
-    loops_->push_back(std::move(loop));
+  double number() {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
+    text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
+    return error == std::errc() ? value : fail();
   }
 
-  FileTags tags_;
-  std::string comment_;
-  std::vector<LoopTag>* loops_ = nullptr;  ///< of the kernel that the last //@loops named
-  int line_ = 0;
+  double named() {
+    std::size_t length = 0;
+    while (length < text_.size() &&
+           (std::isalnum(static_cast<unsigned char>(text_[length])) || text_[length] == '_')) {
+      ++length;
+    }
+    const std::string_view name = text_.substr(0, length);
+    text_.remove_prefix(length);
+    if (take("(")) return call(name);
+    const auto found = names_.find(name);
+    return found == names_.end() ? fail() : found->second;
+  }
+
+  double call(std::string_view function) {
+    const double a = comparison();
+    const bool two = take(",");
+    const double b = two ? comparison() : 0;
+    if (!take(")")) return fail();
+    if (!two && function == "ceil") return std::ceil(a);
+    if (!two && function == "floor") return std::floor(a);
+    if (!two && function == "log2") return a > 0 ? std::log2(a) : fail();
+    if (!two && function == "exp2") return std::exp2(a);
+    if (two && function == "min") return std::min(a, b);
+    if (two && function == "max") return std::max(a, b);
+    return fail();
+  }
+
+  std::string_view text_;
+  const Names& names_;
+  bool ok_ = true;
 };
 
-nlohmann::json to_json(const DefineTag& define) {
-  nlohmann::json json{{"name", define.name}, {"default", define.fallback}, {"about", define.about}};
-  if (define.is_switch()) {
-    json["values"] = {"off", "on"};
-  } else if (!define.values.empty()) {
-    json["values"] = define.values;
+void set_number(Names& names, const std::string& name, const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size()) names[name] = value;
+}
+
+/// The defines that are numbers, by a launch's options.
+Names defines_of(const FileTags& tags, const Launch& launch) {
+  Names names;
+  for (const DefineTag& define : tags.defines) {
+    set_number(names, define.name, define.is_switch() ? "0" : define.fallback);
   }
-  return json;
+  const auto options = launch.options + " ";
+  for (std::size_t at = 0, end; (end = options.find(' ', at)) != options.npos; at = end + 1) {
+    const std::string option = options.substr(at, end - at);
+    const std::size_t equals = option.find('=');
+    if (option.substr(0, 2) != "-D") continue;
+    set_number(names, option.substr(2, equals - 2),
+               equals == option.npos ? "1" : option.substr(equals + 1));
+  }
+  return names;
 }
 
-nlohmann::json to_json(const ArgTag& arg) {
-  nlohmann::json json{
-      {"name", arg.name}, {"kind", name(arg.kind)}, {"type", arg.type}, {"about", arg.about}};
-  if (arg.kind != ArgTag::Kind::scalar) json["size"] = arg.size;
-  if (!arg.null_if.empty()) json["null_if"] = arg.null_if;
-  return json;
+/// The numbers that a launch gives to the names of its kernel's formulas.
+Names names_of(const FileTags& tags, const KernelTags& kernel, const Launch& launch) {
+  Names names = defines_of(tags, launch);
+  for (std::size_t i = 0; i < std::min(kernel.args.size(), launch.args.size()); ++i) {
+    if (const auto* whole = std::get_if<std::int32_t>(&launch.args[i]))
+      names[kernel.args[i].name] = *whole;
+    if (const auto* real = std::get_if<float>(&launch.args[i])) {
+      names[kernel.args[i].name] = static_cast<double>(*real);
+    }
+  }
+  return names;
 }
 
-nlohmann::json to_json(const LoopTag& loop) {
-  nlohmann::json json{{"least", loop.least}, {"most", loop.most}, {"about", loop.about}};
-  if (!loop.condition.empty()) json["if"] = loop.condition;
-  return json;
+Reason bad_option(const FileTags& tags, const std::string& option) {
+  if (option.substr(0, 4) == "-cl-") return {};
+  if (option.substr(0, 2) != "-D") return fmt::format("option '{}' is no -D", option);
+  const std::size_t equals = option.find('=');
+  const std::string name = option.substr(2, equals - 2);
+  const DefineTag* define = tags.define(name);
+  if (!define) return fmt::format("option {} is no //@define of {}", name, tags.file);
+  const std::string value = equals == option.npos ? "1" : option.substr(equals + 1);
+  if (define->is_switch()) {
+    if (value == "1") return {};
+    return fmt::format("{} is on or off, not {}", name, value);
+  }
+  std::string legal;
+  for (const std::string& one : define->values) {
+    if (one == value) return {};
+    legal += (legal.empty() ? "" : ",") + one;
+  }
+  if (define->values.empty()) return {};
+  return fmt::format("{}={} is not in {{{}}}", name, value, legal);
 }
 
-nlohmann::json to_json(const KernelTags& kernel) {
-  nlohmann::json args = nlohmann::json::array(), loops = nlohmann::json::array();
-  for (const ArgTag& arg : kernel.args) args.push_back(to_json(arg));
-  for (const LoopTag& loop : kernel.loops) loops.push_back(to_json(loop));
-  return {{"name", kernel.name},      {"about", kernel.about},   {"arguments", args},
-          {"layout", kernel.layouts}, {"global", kernel.global}, {"local", kernel.local},
-          {"needs", kernel.needs},    {"loops", loops}};
+Reason bad_options(const FileTags& tags, const Launch& launch) {
+  const std::string options = launch.options + " ";
+  for (std::size_t at = 0, end; (end = options.find(' ', at)) != options.npos; at = end + 1) {
+    if (end == at) continue;
+    if (Reason reason = bad_option(tags, options.substr(at, end - at))) return reason;
+  }
+  return {};
+}
+
+Reason bad_null(const ArgTag& tag, const Names& names) {
+  if (tag.null_if.empty()) return fmt::format("argument {} needs a buffer, not null", tag.name);
+  if (evaluate(tag.null_if, names).value_or(0) != 0) return {};
+  return fmt::format("argument {} may be null only if {}", tag.name, tag.null_if);
+}
+
+Reason bad_argument(const ArgTag& tag, const Names& names, const Plan& plan, const Arg& arg) {
+  using Kind = ArgTag::Kind;
+  const auto needs = [&](bool fits, const char* what) -> Reason {
+    if (fits) return {};
+    return fmt::format("argument {} needs {}", tag.name, what);
+  };
+  if (tag.kind == Kind::scalar && tag.type == "int") {
+    return needs(std::holds_alternative<std::int32_t>(arg), "an int");
+  }
+  if (tag.kind == Kind::scalar) return needs(std::holds_alternative<float>(arg), "a float");
+  if (tag.kind == Kind::local) return needs(std::holds_alternative<LocalArg>(arg), "local memory");
+  if (std::holds_alternative<NullArg>(arg)) return bad_null(tag, names);
+  const auto* buffer = std::get_if<BufferArg>(&arg);
+  if (!buffer) return needs(false, "a buffer");
+  const TensorSpec* tensor = plan.tensor(buffer->name);
+  const bool writes = tag.kind != Kind::in;
+  if (writes && tensor && tensor->role == TensorSpec::Role::input) {
+    return fmt::format("argument {} is written, but '{}' is an input", tag.name, buffer->name);
+  }
+  return {};
+}
+
+Reason bad_geometry(const char* what, const std::vector<std::string>& formulas, const Names& names,
+                    const std::array<std::int64_t, 3>& planned, bool must_be_known) {
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::string formula = axis < formulas.size() ? formulas[axis] : "1";
+    const std::optional<double> size = evaluate(formula, names);
+    if (!size && must_be_known) return fmt::format("{} {} cannot be computed", what, formula);
+    if (size && *size != static_cast<double>(planned[axis])) {
+      return fmt::format("{} size {} of axis {} is {} by the tag {}", what, planned[axis], axis,
+                         *size, formula);
+    }
+  }
+  return {};
+}
+
+/// Conditions that are formulas must hold; prose between the same commas is for people.
+Reason bad_need(std::string_view needs, const Names& names) {
+  while (!needs.empty()) {
+    const std::size_t end = std::min(needs.find_first_of(",;"), needs.size());
+    const std::string need(needs.substr(0, end));
+    if (evaluate(need, names) == 0.0) return "it needs" + (need[0] == ' ' ? need : " " + need);
+    needs.remove_prefix(std::min(end + 1, needs.size()));
+  }
+  return {};
+}
+
+Reason bad_kernel(const FileTags& tags, const Plan& plan, const Launch& launch) {
+  const KernelTags* kernel = tags.kernel(launch.kernel);
+  if (!kernel) return std::string("it is not tagged");
+  if (Reason reason = bad_options(tags, launch)) return reason;
+  if (kernel->args.size() != launch.args.size()) {
+    return fmt::format("{} arguments, the tags have {}", launch.args.size(), kernel->args.size());
+  }
+  const Names names = names_of(tags, *kernel, launch);
+  for (std::size_t i = 0; i < launch.args.size(); ++i) {
+    if (Reason reason = bad_argument(kernel->args[i], names, plan, launch.args[i])) return reason;
+  }
+  if (Reason reason = bad_geometry("local", kernel->local, names, launch.local, true))
+    return reason;
+  if (Reason reason = bad_geometry("global", kernel->global, names, launch.global, false))
+    return reason;
+  for (const std::string& need : kernel->needs) {
+    if (Reason reason = bad_need(need, names)) return reason;
+  }
+  return {};
 }
 
 }  // namespace
 
-const char* name(ArgTag::Kind kind) {
-  switch (kind) {
-    case ArgTag::Kind::in:
-      return "in";
-    case ArgTag::Kind::out:
-      return "out";
-    case ArgTag::Kind::inout:
-      return "inout";
-    case ArgTag::Kind::scratch:
-      return "scratch";
-    case ArgTag::Kind::local:
-      return "local";
-    case ArgTag::Kind::scalar:
-      return "scalar";
-  }
-  throw std::logic_error("unknown kind of argument");
+std::optional<double> evaluate(std::string_view formula, const Names& names) {
+  return Formula(formula, names).value();
 }
 
-const DefineTag* FileTags::define(std::string_view wanted) const {
-  for (const DefineTag& define : defines) {
-    if (define.name == wanted) return &define;
-  }
-  return nullptr;
+Names values_of(const FileTags& tags, const Launch& launch) {
+  const KernelTags* kernel = tags.kernel(launch.kernel);
+  if (kernel) return names_of(tags, *kernel, launch);
+  throw BadArgument(fmt::format("{}: kernel {}: it is not tagged", tags.file, launch.kernel));
 }
 
-const KernelTags* FileTags::kernel(std::string_view wanted) const {
-  for (const KernelTags& kernel : kernels) {
-    if (kernel.name == wanted) return &kernel;
+std::vector<Trips> trips(const FileTags& tags, const Launch& launch) {
+  const KernelTags* kernel = tags.kernel(launch.kernel);
+  const auto reject = [&](const std::string& why) {
+    throw BadArgument(fmt::format("{}: kernel {}: {}", tags.file, launch.kernel, why));
+  };
+  if (!kernel) reject("it is not tagged");
+  const Names names = names_of(tags, *kernel, launch), defines = defines_of(tags, launch);
+  const auto number = [&](const std::string& formula, const Names& known, const char* what) {
+    const std::optional<double> value = evaluate(formula, known);
+    if (!value || *value < 0 || !std::isfinite(*value)) {
+      reject(fmt::format("//@loop: {} is no {}", formula, what));
+    }
+    return *value;
+  };
+  std::vector<Trips> trips;
+  for (const LoopTag& loop : kernel->loops) {
+    const bool there = loop.condition.empty() ||
+                       number(loop.condition, defines, "condition of defines alone") != 0;
+    if (!there) continue;
+    const Trips one{number(loop.least, names, "count of trips"),
+                    number(loop.most, names, "count of trips"),
+                    !loop.is_range && evaluate(loop.most, defines)};
+    if (one.least > one.most) {
+      reject(fmt::format("//@loop: {} is {}, and {} is {}, which is less", loop.least, one.least,
+                         loop.most, one.most));
+    }
+    trips.push_back(one);
   }
-  return nullptr;
+  return trips;
 }
 
-FileTags read_tags(const KernelSource& source) { return TagReader(source).finish(); }
-
-nlohmann::json to_json(const FileTags& tags) {
-  nlohmann::json defines = nlohmann::json::array(), kernels = nlohmann::json::array();
-  for (const DefineTag& define : tags.defines) defines.push_back(to_json(define));
-  for (const KernelTags& kernel : tags.kernels) kernels.push_back(to_json(kernel));
-  return {{"file", tags.file},   {"origin", tags.origin}, {"xxh3", tags.hash},
-          {"about", tags.about}, {"defines", defines},    {"kernels", kernels}};
+Reason contradiction(const FileTags& tags, const Plan& plan, const Launch& launch) {
+  const Reason reason = bad_kernel(tags, plan, launch);
+  if (!reason) return {};
+  return fmt::format("{}: kernel {}: {}", tags.file, launch.kernel, *reason);
 }
 
 }  // namespace clam

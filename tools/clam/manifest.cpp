@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // manifest.cpp - `clam manifest`: the contracts of the kernel files, from their tags, as JSON.
-#include "check/manifest.hpp"
-
 #include <nlohmann/json.hpp>
 
 #include "check/shared_text.hpp"
 #include "cli.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/contracts.hpp"
 
 namespace clam::cli {
 namespace {
@@ -20,13 +19,10 @@ KernelSource source_of(const KernelFiles& files, const std::string& file) {
 int manifest(Cli& cli, std::vector<std::string> names) {
   const KernelFiles files = KernelFiles::from_environment();
   if (names.empty()) names = embedded_files();
-  nlohmann::json result{
-      {"clam_manifest", 1}, {"version", CLAM_VERSION}, {"files", nlohmann::json::array()}};
-  for (const std::string& name : names) {
-    result["files"].push_back(to_json(read_tags(source_of(files, name))));
-  }
+  std::vector<KernelSource> sources;
+  for (const std::string& name : names) sources.push_back(source_of(files, name));
   if (!cli.out.wants_json()) cli.out.set_json("-");
-  cli.out.json(result);
+  cli.out.json(manifest_json(sources));
   return kFine;
 }
 

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: MIT
+#include "contracts.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "clam/error.hpp"
+#include "embedded.hpp"
+
+namespace clam {
+namespace {
+
+constexpr std::string_view kBlank = " \t\r";
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(kBlank);
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+/// Cuts the first word off `text`.
+std::string take_word(std::string_view& text) {
+  text = trimmed(text);
+  const std::size_t end = std::min(text.find_first_of(kBlank), text.size());
+  const std::string word(text.substr(0, end));
+  text = trimmed(text.substr(end));
+  return word;
+}
+
+/// Sizes end at a comma or a blank; two blanks end them all.
+std::vector<std::string> sizes_of(std::string_view text) {
+  text = text.substr(0, text.find("  "));
+  std::vector<std::string> sizes;
+  while (!trimmed(text).empty()) {
+    sizes.push_back(take_word(text));
+    if (sizes.back().back() == ',') sizes.back().pop_back();
+  }
+  return sizes;
+}
+
+std::vector<std::string> split_commas(std::string_view text) {
+  std::vector<std::string> parts;
+  for (std::size_t comma = 0; comma != text.npos; text.remove_prefix(comma + 1)) {
+    comma = text.find(',');
+    parts.emplace_back(trimmed(text.substr(0, comma)));
+    if (comma == text.npos) break;
+  }
+  return parts;
+}
+
+/// Reads one file, line by line; `comment_` gathers the prose right above a kernel's tags.
+class TagReader {
+ public:
+  explicit TagReader(const KernelSource& source) {
+    tags_.file = source.file;
+    tags_.origin = source.origin;
+    tags_.hash = source.hash();
+    std::string_view text = source.text;
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      ++line_;
+      read_line(trimmed(text.substr(0, end)));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+  }
+
+  FileTags finish() {
+    for (const KernelTags& kernel : tags_.kernels) {
+      if (kernel.local.empty()) reject(fmt::format("kernel {} has no //@local", kernel.name));
+      if (kernel.global.empty()) reject(fmt::format("kernel {} has no //@global", kernel.name));
+    }
+    if (tags_.kernels.empty()) {
+      throw BadArgument(fmt::format("{}: no kernel has tags (//@kernel NAME)", tags_.file));
+    }
+    return std::move(tags_);
+  }
+
+ private:
+  [[noreturn]] void reject(const std::string& why) const {
+    throw BadArgument(fmt::format("{}:{}: {}", tags_.file, line_, why));
+  }
+
+  void read_line(std::string_view line) {
+    if (line.substr(0, 3) == "//@") return read_tag(line.substr(3));
+    if (line.substr(0, 2) != "//") return comment_.clear();
+    const std::string_view words = trimmed(line.substr(2));
+    read_title(words);
+    if (!comment_.empty() && !words.empty()) comment_ += ' ';
+    comment_ += words;
+  }
+
+  /// The title is the comment's line "FILE - what it computes".
+  void read_title(std::string_view words) {
+    const std::string start = tags_.file.substr(tags_.file.rfind('/') + 1) + " - ";
+    if (tags_.about.empty() && words.substr(0, start.size()) == start) {
+      tags_.about = words.substr(start.size());
+    }
+  }
+
+  void read_tag(std::string_view rest) {
+    const std::string tag = take_word(rest);
+    if (tag == "define") return read_define(rest);
+    if (tag == "kernel") return read_kernel(rest);
+    if (tag == "shared" || tag == "end") return comment_.clear();
+    if (tag == "loops") return read_loops_of(rest);
+    if (tags_.kernels.empty()) reject(fmt::format("//@{} stands before any //@kernel", tag));
+    KernelTags& kernel = tags_.kernels.back();
+    if (rest.empty()) reject(fmt::format("//@{} is empty", tag));
+    if (tag == "arg") return read_arg(rest, kernel);
+    if (tag == "null") return read_null(rest, kernel);
+    if (tag == "layout") return static_cast<void>(kernel.layouts.emplace_back(rest));
+    if (tag == "global") return read_geometry(rest, tag, kernel.global);
+    if (tag == "local") return read_geometry(rest, tag, kernel.local);
+    if (tag == "loop") return read_loop(rest);
+    if (tag != "needs") {
+      reject(fmt::format(
+          "unknown tag //@{}; there is define kernel arg null layout global local needs loops loop "
+          "shared end",
+          tag.substr(0, 40)));
+    }
+    kernel.needs.emplace_back(rest);
+  }
+
+  void read_define(std::string_view rest) {
+    DefineTag define;
+    define.name = take_word(rest);
+    define.fallback = take_word(rest);
+    if (define.fallback.empty()) reject("//@define needs a name and a default");
+    if (tags_.define(define.name)) reject(fmt::format("{} is defined twice", define.name));
+    if (rest.substr(0, 1) == "{") {
+      const std::size_t close = rest.find('}');
+      if (close == rest.npos) reject(fmt::format("{}: the legal values have no }}", define.name));
+      define.values = split_commas(rest.substr(1, close - 1));
+      rest = trimmed(rest.substr(close + 1));
+    }
+    define.about = rest;
+    const auto& values = define.values;
+    const bool legal = values.empty() || define.fallback == "off" ||
+                       std::find(values.begin(), values.end(), define.fallback) != values.end();
+    if (!legal)
+      reject(fmt::format("{}: default {} is no legal value", define.name, define.fallback));
+    tags_.defines.push_back(std::move(define));
+  }
+
+  void read_kernel(std::string_view rest) {
+    KernelTags kernel;
+    kernel.name = take_word(rest);
+    if (kernel.name.empty() || !rest.empty()) reject("//@kernel needs one name");
+    if (tags_.kernel(kernel.name)) reject(fmt::format("kernel {} is there twice", kernel.name));
+    kernel.about = std::move(comment_);
+    comment_.clear();
+    tags_.kernels.push_back(std::move(kernel));
+  }
+
+  void read_arg(std::string_view rest, KernelTags& kernel) {
+    const std::string index = take_word(rest);
+    if (index != std::to_string(kernel.args.size())) {
+      reject(fmt::format("kernel {}: argument {} comes next, not '{}'", kernel.name,
+                         kernel.args.size(), index));
+    }
+    ArgTag arg;
+    arg.name = take_word(rest);
+    std::string_view after = rest;
+    const std::string kind = take_word(after);
+    if (kind == "int" || kind == "float") {
+      arg.type = kind;
+      arg.about = after;
+    } else {
+      arg.kind = buffer_kind(kind, arg.name);
+      read_type(after, arg);
+    }
+    kernel.args.push_back(std::move(arg));
+  }
+
+  ArgTag::Kind buffer_kind(const std::string& word, const std::string& arg) const {
+    using Kind = ArgTag::Kind;
+    for (const Kind kind : {Kind::in, Kind::out, Kind::inout, Kind::scratch, Kind::local}) {
+      if (word == name(kind)) return kind;
+    }
+    reject(fmt::format("argument {}: '{}' is none of in out inout scratch local int float", arg,
+                       word.substr(0, 40)));
+  }
+
+  void read_type(std::string_view rest, ArgTag& arg) const {
+    const std::size_t open = rest.find('[');
+    int depth = 0;
+    std::size_t close = open;
+    for (; close < rest.size(); ++close) {
+      depth += (rest[close] == '[') - (rest[close] == ']');
+      if (depth == 0) break;
+    }
+    if (open == rest.npos || open == 0 || close >= rest.size()) {
+      reject(fmt::format("argument {} needs TYPE[SIZE]", arg.name));
+    }
+    arg.type = trimmed(rest.substr(0, open));
+    arg.size = trimmed(rest.substr(open + 1, close - open - 1));
+    arg.about = trimmed(rest.substr(close + 1));
+  }
+
+  void read_null(std::string_view rest, KernelTags& kernel) const {
+    const std::size_t at = rest.find(" if ");
+    const std::string condition(at == rest.npos ? "1" : trimmed(rest.substr(at + 4)));
+    for (const std::string& name : split_commas(rest.substr(0, at))) {
+      const auto is_it = [&](const ArgTag& arg) { return arg.name == name; };
+      const auto arg = std::find_if(kernel.args.begin(), kernel.args.end(), is_it);
+      if (arg == kernel.args.end() || arg->kind == ArgTag::Kind::scalar) {
+        reject(fmt::format("//@null: kernel {} has no buffer '{}'", kernel.name, name));
+      }
+      if (!arg->null_if.empty()) reject(fmt::format("//@null names {} twice", name));
+      arg->null_if = condition;
+    }
+  }
+
+  void read_geometry(std::string_view rest, const std::string& tag,
+                     std::vector<std::string>& sizes) const {
+    if (!sizes.empty()) reject(fmt::format("//@{} is there twice", tag));
+    sizes = sizes_of(rest);
+    if (sizes.size() > 3)
+      reject(fmt::format(
+          "//@{} has over 3 sizes; write each without blanks, and two blanks before prose", tag));
+  }
+
+  void read_loops_of(std::string_view rest) {
+    const auto is_it = [&](const KernelTags& kernel) { return kernel.name == rest; };
+    const auto kernel = std::find_if(tags_.kernels.begin(), tags_.kernels.end(), is_it);
+    if (kernel == tags_.kernels.end()) {
+      reject(fmt::format("//@loops needs the name of a kernel above, not '{}'", rest));
+    }
+    if (!kernel->loops.empty()) reject(fmt::format("//@loops {} is there twice", rest));
+    loops_ = &kernel->loops;
+  }
+
+  void read_loop(std::string_view rest) {
+    if (!loops_) reject("//@loop stands before any //@loops");
+    const std::string word = take_word(rest);
+    const std::size_t dots = word.find("..");
+    LoopTag loop;
+    loop.least = word.substr(0, dots);
+    loop.most = dots == word.npos ? word : word.substr(dots + 2);
+    loop.is_range = dots != word.npos;
+    if (loop.least.empty() || loop.most.empty() || loop.most.find("..") != word.npos) {
+      reject(fmt::format("//@loop needs TRIPS or LEAST..MOST, not '{}'", word.substr(0, 40)));
+    }
+    if (rest.substr(0, 3) == "if ") {
+      take_word(rest);
+      loop.condition = take_word(rest);
+    }
+    loop.about = rest;
+    loops_->push_back(std::move(loop));
+  }
+
+  FileTags tags_;
+  std::string comment_;
+  std::vector<LoopTag>* loops_ = nullptr;  ///< of the kernel that the last //@loops named
+  int line_ = 0;
+};
+
+nlohmann::json to_json(const DefineTag& define) {
+  nlohmann::json json{{"name", define.name}, {"default", define.fallback}, {"about", define.about}};
+  if (define.is_switch()) {
+    json["values"] = {"off", "on"};
+  } else if (!define.values.empty()) {
+    json["values"] = define.values;
+  }
+  return json;
+}
+
+nlohmann::json to_json(const ArgTag& arg) {
+  nlohmann::json json{
+      {"name", arg.name}, {"kind", name(arg.kind)}, {"type", arg.type}, {"about", arg.about}};
+  if (arg.kind != ArgTag::Kind::scalar) json["size"] = arg.size;
+  if (!arg.null_if.empty()) json["null_if"] = arg.null_if;
+  return json;
+}
+
+nlohmann::json to_json(const LoopTag& loop) {
+  nlohmann::json json{{"least", loop.least}, {"most", loop.most}, {"about", loop.about}};
+  if (!loop.condition.empty()) json["if"] = loop.condition;
+  return json;
+}
+
+nlohmann::json to_json(const KernelTags& kernel) {
+  nlohmann::json args = nlohmann::json::array(), loops = nlohmann::json::array();
+  for (const ArgTag& arg : kernel.args) args.push_back(to_json(arg));
+  for (const LoopTag& loop : kernel.loops) loops.push_back(to_json(loop));
+  return {{"name", kernel.name},      {"about", kernel.about},   {"arguments", args},
+          {"layout", kernel.layouts}, {"global", kernel.global}, {"local", kernel.local},
+          {"needs", kernel.needs},    {"loops", loops}};
+}
+
+}  // namespace
+
+const char* name(ArgTag::Kind kind) {
+  switch (kind) {
+    case ArgTag::Kind::in:
+      return "in";
+    case ArgTag::Kind::out:
+      return "out";
+    case ArgTag::Kind::inout:
+      return "inout";
+    case ArgTag::Kind::scratch:
+      return "scratch";
+    case ArgTag::Kind::local:
+      return "local";
+    case ArgTag::Kind::scalar:
+      return "scalar";
+  }
+  throw std::logic_error("unknown kind of argument");
+}
+
+const DefineTag* FileTags::define(std::string_view wanted) const {
+  for (const DefineTag& define : defines) {
+    if (define.name == wanted) return &define;
+  }
+  return nullptr;
+}
+
+const KernelTags* FileTags::kernel(std::string_view wanted) const {
+  for (const KernelTags& kernel : kernels) {
+    if (kernel.name == wanted) return &kernel;
+  }
+  return nullptr;
+}
+
+FileTags read_tags(const KernelSource& source) { return TagReader(source).finish(); }
+
+nlohmann::json to_json(const FileTags& tags) {
+  nlohmann::json defines = nlohmann::json::array(), kernels = nlohmann::json::array();
+  for (const DefineTag& define : tags.defines) defines.push_back(to_json(define));
+  for (const KernelTags& kernel : tags.kernels) kernels.push_back(to_json(kernel));
+  return {{"file", tags.file},   {"origin", tags.origin}, {"xxh3", tags.hash},
+          {"about", tags.about}, {"defines", defines},    {"kernels", kernels}};
+}
+
+std::string kernels_version() {
+  const std::string_view text = embedded_version().front().text;
+  return std::string(trimmed(text.substr(0, text.find('\n'))));
+}
+
+nlohmann::json manifest_json(const std::vector<KernelSource>& sources) {
+  nlohmann::json files = nlohmann::json::array();
+  for (const KernelSource& source : sources) files.push_back(to_json(read_tags(source)));
+  return {{"clam_manifest", 1},
+          {"version", CLAM_VERSION},
+          {"kernels_version", kernels_version()},
+          {"files", std::move(files)}};
+}
+
+}  // namespace clam
