@@ -3,10 +3,38 @@
 
 #include <fmt/core.h>
 
+#include <nlohmann/json.hpp>
+
 #include "clam/error.hpp"
 #include "words.hpp"
 
 namespace clam {
+namespace {
+
+constexpr Words<10> kFieldKindWords{"extent", "integer", "number", "flag",     "choice",
+                                    "shape",  "numbers", "axes",   "integers", "subset"};
+
+nlohmann::json to_json(const Field& field) {
+  nlohmann::json result{{"name", field.name}, {"kind", name(field.kind)}, {"about", field.about}};
+  if (!field.fallback.empty()) result["default"] = field.fallback;
+  if (!field.choices.empty()) result["choices"] = field.choices;
+  if (field.kind == Field::Kind::integer || field.kind == Field::Kind::integers)
+    result["min"] = field.min, result["max"] = field.max;
+  return result;
+}
+
+}  // namespace
+
+const char* name(Field::Kind kind) { return word_of(kFieldKindWords, kind); }
+
+nlohmann::json to_json(const Op& op) {
+  nlohmann::json fields = nlohmann::json::array(), variants = nlohmann::json::array();
+  for (const Field& field : op.fields) fields.push_back(to_json(field));
+  for (const Variant& variant : op.variants) {
+    variants.push_back({{"name", variant.name}, {"about", variant.about}});
+  }
+  return {{"name", op.name}, {"about", op.about}, {"fields", fields}, {"variants", variants}};
+}
 
 const Op& find_op(std::string_view name) {
   std::string known;

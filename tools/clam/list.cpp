@@ -8,17 +8,11 @@
 #include "check/op_proof.hpp"
 #include "clam/op.hpp"
 #include "cli.hpp"
-#include "runtime/words.hpp"
 
 namespace clam::cli {
 namespace {
 
 using nlohmann::json;
-
-constexpr Words<10> kFieldKindWords{"extent", "integer", "number", "flag",    "choice",
-                                   "shape",  "numbers", "axes",   "integers", "subset"};
-
-const char* kind_name(Field::Kind kind) { return word_of(kFieldKindWords, kind); }
 
 const char* check_name(Check check) {
   return check == Check::exact ? "exact" : check == Check::zero_mean ? "zero_mean" : "hard";
@@ -36,7 +30,7 @@ std::string field_text(const Field& field) {
   for (const std::string& choice : field.choices) values += (values.empty() ? "" : "|") + choice;
   const bool required = field.fallback.empty() && field.kind != Field::Kind::flag;
   const bool shows_default = !required && field.kind != Field::Kind::flag;
-  return fmt::format("  {:<16} {:<8} {}{}{}\n", field.name, kind_name(field.kind), field.about,
+  return fmt::format("  {:<16} {:<8} {}{}{}\n", field.name, name(field.kind), field.about,
                      values.empty() ? "" : ": " + values,
                      required        ? " (required)"
                      : shows_default ? fmt::format(" (default {})", field.fallback)
@@ -81,32 +75,16 @@ std::string short_text(const Op& op) {
   return fmt::format("{}{}\n  {}\n", op.name, words, op.about);
 }
 
-json field_json(const Field& field) {
-  json result{{"name", field.name}, {"kind", kind_name(field.kind)}, {"about", field.about}};
-  if (!field.fallback.empty()) result["default"] = field.fallback;
-  if (!field.choices.empty()) result["choices"] = field.choices;
-  if (field.kind == Field::Kind::integer || field.kind == Field::Kind::integers)
-    result["min"] = field.min, result["max"] = field.max;
-  return result;
-}
-
 json op_json(const Op& op) {
-  json fields = json::array(), variants = json::array(), sets = json::array();
-  for (const Field& field : op.fields) fields.push_back(field_json(field));
-  for (const Variant& variant : op.variants) {
-    variants.push_back({{"name", variant.name}, {"about", variant.about}});
-  }
+  json result = to_json(op), sets = json::array();
   for (const DataSet& set : proof_of(op).data_sets) {
     sets.push_back({{"name", set.name}, {"check", check_name(set.check)}, {"about", set.about}});
   }
   const Problem problem = example(op);
-  return {{"name", op.name},
-          {"about", op.about},
-          {"fields", fields},
-          {"example", {{"problem", problem.text()}, {"tensors", op.tensors(problem)}}},
-          {"variants", variants},
-          {"data_sets", sets},
-          {"cases", proof_of(op).cases}};
+  result.update({{"example", {{"problem", problem.text()}, {"tensors", op.tensors(problem)}}},
+                 {"data_sets", sets},
+                 {"cases", proof_of(op).cases}});
+  return result;
 }
 
 int list(Cli& cli, const std::vector<std::string>& names) {

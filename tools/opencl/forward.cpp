@@ -30,7 +30,9 @@ struct Signature<R(A...)> {
       return status;
     } else {
       const auto last = std::get<sizeof...(A) - 1>(std::tuple<A...>(arguments...));
-      if (last) *last = status;
+      if constexpr (std::is_same_v<decltype(last), cl_int* const>) {
+        if (last) *last = status;
+      }
       return nullptr;
     }
   }
@@ -115,10 +117,13 @@ FORWARD(clEnqueueFillBuffer, 9)
 FORWARD(clEnqueueMapBuffer, 10)
 FORWARD(clEnqueueUnmapMemObject, 6)
 FORWARD(clEnqueueNDRangeKernel, 9)
+FORWARD(clCreateUserEvent, 2)
+FORWARD(clSetUserEventStatus, 2)
 FORWARD(clWaitForEvents, 2)
 FORWARD(clRetainEvent, 1)
 FORWARD(clReleaseEvent, 1)
 FORWARD(clGetEventInfo, 5)
 FORWARD(clGetEventProfilingInfo, 5)
 FORWARD(clSetEventCallback, 4)
+FORWARD(clGetExtensionFunctionAddressForPlatform, 2)
 }

@@ -7,6 +7,7 @@
 #include "gpu.hpp"
 #include "job_limit.hpp"
 #include "kernels.hpp"
+#include "memory.hpp"
 #include "op.hpp"
 #include "opencl.hpp"
 #include "plan.hpp"
@@ -15,3 +16,4 @@
 #include "program_cache.hpp"
 #include "runtime.hpp"
 #include "tensor.hpp"
+#include "tuned.hpp"

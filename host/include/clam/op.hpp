@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -74,6 +75,9 @@ const Op& find_op(std::string_view name);
 const Op& op_of(const Problem& problem);
 /// Throws BadArgument naming the variants that exist.
 const Variant& find_variant(const Op& op, const std::string& name);
+
+/// Name, fields, and variants in order of preference.
+nlohmann::json to_json(const Op& op);
 
 /// Of the problem's op.
 double flops_of(const Problem& problem);

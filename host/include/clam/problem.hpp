@@ -43,6 +43,8 @@ struct Field {
   bool always_written = false;              ///< printed also if it has its default (dtype)
 };
 
+const char* name(Field::Kind kind);
+
 // Shorthands for an op's table of fields.
 
 Field extent(std::string name, std::string about, std::string fallback = "");

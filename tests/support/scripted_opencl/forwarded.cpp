@@ -168,11 +168,6 @@ COMMAND(clEnqueueBarrierWithWaitList,
         (cl_command_queue a, cl_uint b, const cl_event* c, cl_event* d), (a, b, c, d), d)
 COMMAND(clEnqueueMarker, (cl_command_queue a, cl_event* b), (a, b), b)
 
-void* clGetExtensionFunctionAddressForPlatform(cl_platform_id a, const char* b) {
-  enter("clGetExtensionFunctionAddressForPlatform");
-  return NEXT(clGetExtensionFunctionAddressForPlatform)(a, b);
-}
-
 void* clGetExtensionFunctionAddress(const char* a) {
   enter("clGetExtensionFunctionAddress");
   return NEXT(clGetExtensionFunctionAddress)(a);

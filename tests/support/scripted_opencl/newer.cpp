@@ -5,7 +5,9 @@
 #include "lies.hpp"
 #include "next.hpp"
 // After state.hpp, which says what of OpenCL is wanted.
+#include <CL/cl_ext.h>
 #include <CL/cl_gl.h>
+#include <sys/mman.h>
 
 using scripted::enter;
 
@@ -24,7 +26,42 @@ using scripted::enter;
     return nullptr;                             \
   }
 
+namespace {
+
+constexpr size_t kLine = 64;  // bytes of a cache's line
+
+/// Arm's import of host memory and of descriptors, where the script's `extensions` name it. The
+/// memory is used as it is; of a descriptor it is mapped, and stays so.
+cl_mem CL_API_CALL import_memory(cl_context context, cl_mem_flags flags,
+                                 const cl_import_properties_arm* properties, void* memory,
+                                 size_t size, cl_int* status) {
+  if (refused(enter("clImportMemoryARM"), status)) return nullptr;
+  const bool is_descriptor = properties && properties[1] == CL_IMPORT_TYPE_DMA_BUF_ARM;
+  if (is_descriptor) {
+    memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, *static_cast<int*>(memory), 0);
+  }
+  if (memory == MAP_FAILED || reinterpret_cast<uintptr_t>(memory) % kLine != 0 ||
+      size % kLine != 0) {
+    if (status) *status = CL_INVALID_VALUE;
+    return nullptr;
+  }
+  return NEXT(clCreateBuffer)(context, flags | CL_MEM_USE_HOST_PTR, size, memory, status);
+}
+
+}  // namespace
+
 extern "C" {
+
+void* clGetExtensionFunctionAddressForPlatform(cl_platform_id platform, const char* name) {
+  enter("clGetExtensionFunctionAddressForPlatform");
+  const auto script = scripted::script();
+  const auto extensions = script->texts.find("extensions");
+  if (std::string(name) == "clImportMemoryARM" && extensions != script->texts.end() &&
+      extensions->second.find("cl_arm_import_memory") != std::string::npos) {
+    return reinterpret_cast<void*>(import_memory);
+  }
+  return NEXT(clGetExtensionFunctionAddressForPlatform)(platform, name);
+}
 
 cl_command_queue clCreateCommandQueueWithProperties(cl_context context, cl_device_id device,
                                                     const cl_queue_properties* properties,

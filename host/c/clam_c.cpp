@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: MIT
+// clam_c.cpp - clam.h on the C++ library: handles, and exceptions that become a status.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "clam/clam.h"
+#include "clam/clam.hpp"
+#include "runtime/contracts.hpp"
+#include "runtime/embedded.hpp"
+
+/// Changes no more once it is made, so threads share it.
+struct clam_plan {
+  clam::Problem problem;
+  clam::PlanOptions options;
+  bool is_for_here;  ///< made for a device of this machine
+  clam::Plan plan;
+  std::string json;
+  std::vector<std::vector<std::int64_t>> strides;  ///< of each tensor, every axis
+};
+
+struct clam_runtime {
+  std::shared_ptr<clam::Runtime> runtime;
+};
+
+struct clam_executable {
+  std::shared_ptr<clam::Runtime> runtime;
+  clam::Executable executable;
+  std::vector<std::unique_ptr<clam_plan>> plans;  ///< the last one is run
+  clam::Bindings bindings = {};
+  std::optional<clam::Bound> bound = {};  ///< none: a buffer was named since the last launch
+  bool is_packed = false;
+
+  const clam::Plan& plan() const { return plans.back()->plan; }
+};
+
+namespace {
+
+using namespace clam;
+
+void write(clam_error* error, clam_status status, int cl_status, std::string text) {
+  constexpr std::size_t head = offsetof(clam_error, text);
+  if (!error || error->size <= head) return;
+  error->status = status;
+  error->cl_status = cl_status;
+  const std::size_t room = std::min(error->size, sizeof(clam_error)) - head - 1;
+  if (text.size() > room) {
+    text.resize(room);
+    while (!text.empty() && (text.back() & 0xc0) == 0x80) text.pop_back();
+    if (!text.empty() && (text.back() & 0x80) != 0) text.pop_back();
+  }
+  std::memcpy(error->text, text.c_str(), text.size() + 1);
+}
+
+/// Calls `work`, and makes what it throws a status.
+template <typename Work>
+clam_status guarded(clam_error* error, Work work) noexcept {
+  clam_status status = CLAM_FAILED;
+  int cl_status = 0;
+  const char* text = "the host has no memory left";
+  const auto fail = [&] {
+    try {
+      write(error, status, cl_status, text);
+    } catch (...) {
+      write(error, status, cl_status, {});
+    }
+    return status;
+  };
+  try {
+    work();
+    return CLAM_OK;
+  } catch (const BadArgument& bad) {
+    return status = CLAM_BAD_ARGUMENT, text = bad.what(), fail();
+  } catch (const Unsupported& reason) {
+    return status = CLAM_UNSUPPORTED, text = reason.what(), fail();
+  } catch (const BuildFailure& failure) {
+    status = CLAM_BUILD_FAILED, cl_status = failure.code, text = failure.what();
+    return fail();
+  } catch (const DeviceError& failure) {
+    status = CLAM_DEVICE_FAILED, cl_status = failure.code, text = failure.what();
+    return fail();
+  } catch (const cl::Error& failure) {
+    status = CLAM_DEVICE_FAILED, cl_status = failure.err(), text = failure.what();
+    return fail();
+  } catch (const std::bad_alloc&) {
+    return fail();
+  } catch (const std::exception& other) {
+    return text = other.what(), fail();
+  } catch (...) {
+    return text = "something was thrown that is no error of clam", fail();
+  }
+}
+
+void require(const void* given, const char* what) {
+  if (!given)
+    throw BadArgument(fmt::format("{} is NULL, which this function cannot do without", what));
+}
+
+/// The caller's options: what its version does not have is zero.
+template <typename Options>
+Options known(const Options* given) {
+  Options options{};
+  if (!given) return options;
+  if (given->size < sizeof given->size) {
+    throw BadArgument(
+        "the options have no size: set their field `size` to the sizeof of the struct");
+  }
+  std::memcpy(&options, given, std::min(given->size, sizeof options));
+  return options;
+}
+
+std::string text_or_empty(const char* text) { return text ? text : ""; }
+
+DeviceInfo device_of(const char* facts) {
+  const std::string text = text_or_empty(facts);
+  if (text.empty()) return generic_device();
+  if (text.front() != '{') return gpu_device(find_gpu(text));
+  try {
+    return device_from_json(nlohmann::json::parse(text));
+  } catch (const nlohmann::json::exception& error) {
+    throw BadArgument(fmt::format("the facts of the device are no JSON: {}", error.what()));
+  }
+}
+
+std::vector<std::int64_t> strides_of(const TensorSpec& spec) {
+  if (!spec.strides.empty()) return spec.strides;
+  std::vector<std::int64_t> strides(spec.shape.size(), 1);
+  for (std::size_t axis = strides.size(); axis-- > 1;) {
+    strides[axis - 1] = strides[axis] * spec.shape[axis];
+  }
+  return strides;
+}
+
+std::unique_ptr<clam_plan> handle_of(const Problem& problem, PlanOptions options, bool is_for_here,
+                                     Plan plan) {
+  auto made = std::make_unique<clam_plan>(
+      clam_plan{problem, std::move(options), is_for_here, std::move(plan), {}, {}});
+  made->json = to_json(made->plan).dump(1);
+  for (const TensorSpec& spec : made->plan.tensors) made->strides.push_back(strides_of(spec));
+  return made;
+}
+
+RuntimeOptions options_of(const clam_runtime_options* given) {
+  const clam_runtime_options wanted = known(given);
+  RuntimeOptions options;
+  options.cache_dir = text_or_empty(wanted.cache_dir);
+  if (wanted.cache_limit > 0) options.cache_limit = wanted.cache_limit;
+  options.files = KernelFiles(text_or_empty(wanted.kernel_dir));
+  if (wanted.max_in_flight != 0) options.max_in_flight = wanted.max_in_flight;
+  if (wanted.launches_a_flush > 0) options.launches_a_flush = wanted.launches_a_flush;
+  return options;
+}
+
+/// Whether the packed operands are made from this tensor.
+bool packs(const Plan& plan, const std::string& tensor) {
+  for (const Launch& launch : plan.pack) {
+    for (const Arg& arg : launch.args) {
+      const auto* buffer = std::get_if<BufferArg>(&arg);
+      if (buffer && buffer->name == tensor) return true;
+    }
+  }
+  return false;
+}
+
+nlohmann::json ops_json() {
+  nlohmann::json ops = nlohmann::json::array();
+  for (const Op* op : all_ops()) ops.push_back(to_json(*op));
+  return {{"ops", std::move(ops)}};
+}
+
+nlohmann::json contracts() {
+  std::vector<KernelSource> sources;
+  for (const std::string& file : embedded_files()) sources.push_back(KernelFiles().get(file));
+  return manifest_json(sources);
+}
+
+}  // namespace
+
+const char* clam_version() { return CLAM_VERSION; }
+
+const char* clam_ops() {
+  static const std::string text = ops_json().dump(1);
+  return text.c_str();
+}
+
+const char* clam_manifest() {
+  static const std::string text = contracts().dump(1);
+  return text.c_str();
+}
+
+const char* clam_source(const char* file) {
+  for (const EmbeddedFile& embedded : embedded_kernels()) {
+    if (file && embedded.name == file) return embedded.text.data();  // a zero follows it
+  }
+  return nullptr;
+}
+
+clam_status clam_plan_create(const char* problem, cl_device_id device, const char* facts,
+                             const clam_plan_options* options, clam_plan** plan,
+                             clam_error* error) {
+  return guarded(error, [&] {
+    require(problem, "problem");
+    require(plan, "plan");
+    const clam_plan_options wanted = known(options);
+    PlanOptions choices;
+    choices.variant = text_or_empty(wanted.variant);
+    choices.tile = text_or_empty(wanted.tile);
+    choices.max_work_group = wanted.max_work_group;
+    const Problem parsed = Problem::parse(problem);
+    const DeviceInfo info = device ? query_device(cl::Device(device, true)) : device_of(facts);
+    Plan made = make_plan(parsed, info, choices);
+    *plan = handle_of(parsed, std::move(choices), device != nullptr, std::move(made)).release();
+  });
+}
+
+const char* clam_plan_json(const clam_plan* plan) { return plan ? plan->json.c_str() : nullptr; }
+
+clam_status clam_plan_tensor(const clam_plan* plan, int32_t index, clam_tensor* tensor,
+                             clam_error* error) {
+  return guarded(error, [&] {
+    require(plan, "plan");
+    require(tensor, "tensor");
+    const auto at = static_cast<std::size_t>(index);
+    const std::vector<TensorSpec>& all = plan->plan.tensors;
+    if (index < 0 || at >= all.size()) {
+      throw BadArgument(fmt::format("{}: there is no tensor {}, it has {}", plan->plan.problem,
+                                    index, all.size()));
+    }
+    const TensorSpec& spec = all[at];
+    const std::size_t size = tensor->size;
+    const clam_tensor whole{size,
+                            spec.name.c_str(),
+                            name(spec.dtype),
+                            spec.role == TensorSpec::Role::output,
+                            static_cast<int32_t>(spec.shape.size()),
+                            spec.shape.data(),
+                            plan->strides[at].data(),
+                            spec.offset,
+                            spec.bytes()};
+    if (size < sizeof size) throw BadArgument("the tensor has no size: set its field `size`");
+    std::memcpy(tensor, &whole, std::min(size, sizeof whole));
+  });
+}
+
+void clam_plan_destroy(clam_plan* plan) { delete plan; }
+
+clam_status clam_runtime_create(cl_command_queue queue, const clam_runtime_options* options,
+                                clam_runtime** runtime, clam_error* error) {
+  return guarded(error, [&] {
+    require(queue, "queue");
+    require(runtime, "runtime");
+    const cl::CommandQueue borrowed(queue, true);
+    *runtime = new clam_runtime{std::make_shared<Runtime>(borrowed.getInfo<CL_QUEUE_CONTEXT>(),
+                                                          borrowed, options_of(options))};
+  });
+}
+
+void clam_runtime_destroy(clam_runtime* runtime) { delete runtime; }
+
+clam_status clam_prepare(clam_runtime* runtime, const clam_plan* plan, clam_executable** executable,
+                         clam_error* error) {
+  return guarded(error, [&] {
+    require(runtime, "runtime");
+    require(plan, "plan");
+    require(executable, "executable");
+    Runtime& to = *runtime->runtime;
+    Executable built =
+        plan->is_for_here ? to.prepare(plan->problem, plan->options) : to.prepare(plan->plan);
+    auto run = handle_of(plan->problem, plan->options, plan->is_for_here, built.plan());
+    auto made =
+        std::make_unique<clam_executable>(clam_executable{runtime->runtime, std::move(built), {}});
+    made->plans.push_back(std::move(run));
+    made->is_packed = made->plan().pack.empty();
+    *executable = made.release();
+  });
+}
+
+const clam_plan* clam_executable_plan(const clam_executable* executable) {
+  return executable ? executable->plans.back().get() : nullptr;
+}
+
+clam_status clam_bind(clam_executable* executable, const char* tensor, cl_mem buffer,
+                      clam_error* error) {
+  return guarded(error, [&] {
+    require(executable, "executable");
+    require(tensor, "tensor");
+    const Plan& plan = executable->plan();
+    if (!plan.tensor(tensor)) {
+      throw BadArgument(fmt::format("{}: it has no tensor {}", plan.problem, in_quotes(tensor)));
+    }
+    executable->bound.reset();
+    executable->bindings[tensor] = cl::Buffer(buffer, buffer != nullptr);
+    if (packs(plan, tensor)) executable->is_packed = false;
+  });
+}
+
+clam_status clam_pack(clam_executable* executable, clam_error* error) {
+  return guarded(error, [&] {
+    require(executable, "executable");
+    executable->bound.reset();
+    executable->runtime->pack(executable->executable, executable->bindings);
+    const clam_plan& before = *executable->plans.back();
+    auto run = handle_of(before.problem, before.options, before.is_for_here,
+                         executable->executable.plan());
+    if (run->json != before.json) executable->plans.push_back(std::move(run));
+    executable->is_packed = true;
+  });
+}
+
+clam_status clam_enqueue(clam_executable* executable, uint32_t wait_count, const cl_event* wait,
+                         cl_event* event, clam_error* error) {
+  return guarded(error, [&] {
+    require(executable, "executable");
+    if (wait_count > 0) require(wait, "wait");
+    if (!executable->is_packed) {
+      throw BadArgument(fmt::format("{}: its constant inputs are not packed: call clam_pack first",
+                                    executable->plan().problem));
+    }
+    if (!executable->bound) {
+      executable->bound = executable->runtime->bind(executable->executable, executable->bindings);
+    }
+    std::vector<cl::Event> before;
+    for (std::uint32_t i = 0; i < wait_count; ++i) before.emplace_back(wait[i], true);
+    cl::Event last = executable->runtime->enqueue(*executable->bound, before);
+    if (!event) return;
+    *event = last();
+    last() = nullptr;  // it is the caller's
+  });
+}
+
+void clam_executable_destroy(clam_executable* executable) {
+  // Its buffers must not be released under running kernels.
+  if (executable) guarded(nullptr, [&] { executable->runtime->finish(); });
+  delete executable;
+}
+
+clam_status clam_finish(clam_runtime* runtime, clam_error* error) {
+  return guarded(error, [&] {
+    require(runtime, "runtime");
+    runtime->runtime->finish();
+  });
+}

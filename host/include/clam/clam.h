@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* clam.h - clam for programs in C, and for languages that call C. libclam.so exports these
+ * functions alone.
+ *
+ * A problem is one line of text, as `clam plan` takes it. A plan is made of it without a device or
+ * for one. A runtime builds plans and enqueues them on the caller's queue, with the caller's
+ * buffers:
+ *
+ *     clam_plan_create(problem) -> clam_prepare(runtime, plan) -> clam_bind(...) for each tensor
+ *       -> clam_pack() once -> clam_enqueue() as often as wanted -> clam_finish(), or an event
+ *
+ * Threads. The library keeps no state of its own: all belongs to a handle. A plan never changes, so
+ * any threads may use it at once. A runtime and what was prepared with it belong to one thread at a
+ * time. Different runtimes may be used at once, also on one context. Of each function stands which
+ * of these holds.
+ *
+ * Errors. What can fail returns a clam_status, and fills the caller's clam_error where one is
+ * given. No C++ exception leaves a function. After a DEVICE_FAILED of clam_pack, clam_enqueue or
+ * clam_finish the runtime is tainted: each later call fails with the same text, and another context
+ * is needed.
+ *
+ * Structs that the caller fills begin with their size. A later version may append fields: it reads
+ * those only that the size covers, and takes the rest as zero. Zero, or NULL, is the default of
+ * every field but the size.
+ */
+#ifndef CLAM_CLAM_H
+#define CLAM_CLAM_H
+
+#include <CL/cl.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What follows up to the matching line is read by Python's cffi too: no other directives stand
+ * between. */
+/* cffi begins */
+
+typedef enum clam_status {
+  CLAM_OK = 0,
+  CLAM_BAD_ARGUMENT = 1,  /* the caller's input is wrong; nothing was launched */
+  CLAM_UNSUPPORTED = 2,   /* this device cannot run the problem, for the reason given */
+  CLAM_BUILD_FAILED = 3,  /* a kernel did not build; the driver's log is in the text */
+  CLAM_DEVICE_FAILED = 4, /* OpenCL or its driver failed; cl_status says with what */
+  CLAM_FAILED = 5         /* something else, such as memory of the host */
+} clam_status;
+
+/* Filled where a function fails, and left alone where none does. */
+typedef struct clam_error {
+  size_t size;       /* sizeof(clam_error), from the caller */
+  int32_t status;    /* a clam_status */
+  int32_t cl_status; /* of OpenCL; 0 if it did not fail */
+  char text[2000];   /* one sentence that says what to do; the log of a build is cut to this */
+} clam_error;
+
+typedef struct clam_plan clam_plan;
+typedef struct clam_runtime clam_runtime;
+typedef struct clam_executable clam_executable;
+
+typedef struct clam_plan_options {
+  size_t size;            /* sizeof(clam_plan_options) */
+  const char *variant;    /* NULL: the fastest that fits, as predicted */
+  const char *tile;       /* "M0=4,N0=8"; NULL: the fastest, as predicted */
+  int32_t max_work_group; /* most work-items of a group; 0: the variant's default */
+} clam_plan_options;
+
+typedef struct clam_runtime_options {
+  size_t size;              /* sizeof(clam_runtime_options) */
+  const char *cache_dir;    /* where built programs are kept; NULL: in memory alone */
+  int64_t cache_limit;      /* most bytes there; 0: 128 MB */
+  const char *kernel_dir;   /* .cl files that replace built-in ones by name; NULL: none */
+  int32_t max_in_flight;    /* launches that are not finished; 0: 32 */
+  int32_t launches_a_flush; /* 0: 8 */
+} clam_runtime_options;
+
+/* A tensor of a plan, and its place in the caller's buffer. What it points to lives as long as the
+ * plan. */
+typedef struct clam_tensor {
+  size_t size;            /* sizeof(clam_tensor), from the caller */
+  const char *name;       /* "src" */
+  const char *dtype;      /* "f32", "f16" or "i32" */
+  int32_t is_output;      /* 0: it is read only */
+  int32_t rank;           /* number of axes */
+  const int64_t *shape;   /* rank extents */
+  const int64_t *strides; /* rank strides in elements */
+  int64_t offset;         /* of the first element, in elements */
+  int64_t bytes;          /* that its buffer must have at least */
+} clam_tensor;
+
+/* "0.1.0". Any thread. */
+const char *clam_version(void);
+/* All ops as JSON: {"ops": [{"name", "about", "fields", "variants"}]}. Any thread. */
+const char *clam_ops(void);
+/* The contracts of all kernels as JSON, as `clam manifest --json -` prints them. Any thread. */
+const char *clam_manifest(void);
+/* The text of a kernel file such as "dense.cl"; NULL if there is none of that name. Any thread. */
+const char *clam_source(const char *file);
+
+/* Plans a problem. `device` is a device of this machine, or NULL. Then `facts` is a key such as
+ * "g610", or the JSON of `clam info --json -`, key "device"; both NULL plan for a generic device.
+ * `options` may be NULL. Any thread. */
+clam_status clam_plan_create(const char *problem, cl_device_id device, const char *facts,
+                             const clam_plan_options *options, clam_plan **plan, clam_error *error);
+/* The plan as JSON, as `clam plan --json -` writes it. It lives as long as the plan. Any thread. */
+const char *clam_plan_json(const clam_plan *plan);
+/* Fills `tensor` with the plan's tensor number `index`. BAD_ARGUMENT after the last one. Any
+ * thread. */
+clam_status clam_plan_tensor(const clam_plan *plan, int32_t index, clam_tensor *tensor,
+                             clam_error *error);
+/* NULL does nothing, as for all three. Any thread, when no other uses the plan. */
+void clam_plan_destroy(clam_plan *plan);
+
+/* Borrows an in-order queue and its context, and retains both. `options` may be NULL. Any thread.
+ */
+clam_status clam_runtime_create(cl_command_queue queue, const clam_runtime_options *options,
+                                clam_runtime **runtime, clam_error *error);
+/* What was prepared with it stays usable. The runtime's thread. */
+void clam_runtime_destroy(clam_runtime *runtime);
+
+/* Builds the kernels, and allocates scratch and packed buffers. A plan that was made for a device
+ * of this machine is made again for the runtime's device: with smaller groups, where a built kernel
+ * needs that. A plan made of `facts`, or of none, is taken as it is. The runtime's thread. */
+clam_status clam_prepare(clam_runtime *runtime, const clam_plan *plan, clam_executable **executable,
+                         clam_error *error);
+/* The plan that is run; clam_pack may make it again with smaller groups. Each lives as long as the
+ * executable. The runtime's thread. */
+const clam_plan *clam_executable_plan(const clam_executable *executable);
+/* Names the buffer of a tensor, and retains it until another is named. NULL takes it away. A
+ * sub-buffer will do. The runtime's thread. */
+clam_status clam_bind(clam_executable *executable, const char *tensor, cl_mem buffer,
+                      clam_error *error);
+/* Packs the constant inputs (weights) that are bound, and waits. Call it before the first
+ * clam_enqueue, and when those inputs change. A plan that packs nothing does nothing here. The
+ * runtime's thread. */
+clam_status clam_pack(clam_executable *executable, clam_error *error);
+/* Enqueues the launches after the events of `wait`. `*event` is the event of the last one, which
+ * the caller releases; `event` may be NULL. It waits only while max_in_flight launches are
+ * unfinished. UNSUPPORTED where the driver refuses a group that it promised: prepare again then.
+ * The runtime's thread. */
+clam_status clam_enqueue(clam_executable *executable, uint32_t wait_count, const cl_event *wait,
+                         cl_event *event, clam_error *error);
+/* Waits until its launches have ended. The runtime's thread. */
+void clam_executable_destroy(clam_executable *executable);
+/* Waits for all that the runtime enqueued, and checks how each launch ended. The runtime's thread.
+ */
+clam_status clam_finish(clam_runtime *runtime, clam_error *error);
+
+/* cffi ends */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

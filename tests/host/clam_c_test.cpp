@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: MIT
+// clam_c_test.cpp - clam.h: what it exports, what it says of mistakes, and a run through it.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+
+#include "c_compiler.hpp"
+#include "clam/clam.h"
+#include "contains.hpp"
+#include "pattern.hpp"
+#include "scripted.hpp"
+
+namespace clam::test {
+namespace {
+
+constexpr const char* kDense = "dense m=3 n=5 k=4 dtype=f32 bias";
+
+clam_error no_error() { return {sizeof(clam_error), 0, 0, ""}; }
+
+/// A plan for the generic device, or what went wrong.
+struct Planned {
+  explicit Planned(const char* problem, const clam_plan_options* options = nullptr,
+                   const char* facts = nullptr, cl_device_id device = nullptr) {
+    status = clam_plan_create(problem, device, facts, options, &plan, &error);
+  }
+  ~Planned() { clam_plan_destroy(plan); }
+  clam_plan* plan = nullptr;
+  clam_error error = no_error();
+  clam_status status;
+};
+
+/// The functions that a text declares or lists, one for each match.
+std::set<std::string> names_in(const std::string& text, const char* form) {
+  std::set<std::string> names;
+  for (const Groups& match : matches(text, form)) names.insert(match[1]);
+  return names;
+}
+
+std::set<std::string> declared() {
+  return names_in(read_file(CLAM_SOURCE_DIR "/host/include/clam/clam.h"), "(clam_[a-z_]+)\\(");
+}
+
+std::set<std::string> listed() {
+  return names_in(read_file(CLAM_SOURCE_DIR "/host/c/clam.map"), "\\n    (clam_[a-z_]+);");
+}
+
+std::set<std::string> exported(const std::string& library) {
+  const Finished nm = run_command({"/usr/bin/env", "nm", "-D", "--defined-only", library});
+  EXPECT_EQ(nm.code, 0) << nm.err;
+  return names_in(nm.out, " [A-Z] ([^@\\n]+)@@CLAM_1");
+}
+
+TEST(clam_c, exports_the_functions_of_the_list_and_no_others) {
+  const std::string library = CLAM_BUILD_DIR "/libclam.so";
+  if (!std::filesystem::exists(library)) GTEST_SKIP() << "libclam.so is not built here";
+  EXPECT_EQ(listed().size(), 17u);
+  EXPECT_EQ(exported(library), listed());
+  const Finished all =
+      run_command({"/usr/bin/env", "nm", "-D", "--defined-only", "--no-demangle", library});
+  std::set<std::string> others = names_in(all.out, " [A-Za-z] ([^@\\n]+)");
+  for (const std::string& name : listed()) others.erase(name);
+  EXPECT_EQ(others, std::set<std::string>{"CLAM_1"});  // the version itself
+}
+
+TEST(clam_c, declares_what_it_exports) {
+  std::set<std::string> functions = declared();
+  EXPECT_EQ(functions, listed());
+  functions.insert("clam_new");
+  EXPECT_NE(functions, listed());
+}
+
+TEST(clam_c, knows_its_ops_contracts_and_sources) {
+  EXPECT_STREQ(clam_version(), CLAM_VERSION);
+  const nlohmann::json ops = nlohmann::json::parse(clam_ops()).at("ops");
+  EXPECT_EQ(ops.size(), all_ops().size());
+  EXPECT_EQ(ops[0].at("name"), "dense");
+  EXPECT_EQ(ops[0].at("variants")[0].at("name"), "dense_packed");
+  EXPECT_EQ(ops[0].at("fields")[0].at("kind"), "extent");
+  const nlohmann::json files = nlohmann::json::parse(clam_manifest()).at("files");
+  EXPECT_EQ(files.size(), embedded_files().size());
+  for (const nlohmann::json& file : files) {
+    const std::string name = file.at("file");
+    EXPECT_EQ(clam_source(name.c_str()), KernelFiles().get(name).text) << name;
+  }
+  EXPECT_EQ(clam_source("none.cl"), nullptr);
+  EXPECT_EQ(clam_source(nullptr), nullptr);
+}
+
+TEST(clam_c, plans_as_the_library_does) {
+  const Planned generic(kDense), mali(kDense, nullptr, "g610"),
+      by_facts(kDense, nullptr, to_json(gpu_device(find_gpu("g610"))).dump().c_str());
+  ASSERT_EQ(generic.status, CLAM_OK) << generic.error.text;
+  ASSERT_EQ(mali.status, CLAM_OK) << mali.error.text;
+  const Problem problem = Problem::parse(kDense);
+  EXPECT_EQ(clam_plan_json(generic.plan), to_json(make_plan(problem, generic_device())).dump(1));
+  EXPECT_EQ(clam_plan_json(mali.plan),
+            to_json(make_plan(problem, gpu_device(find_gpu("g610")))).dump(1));
+  EXPECT_STREQ(clam_plan_json(mali.plan), clam_plan_json(by_facts.plan));
+}
+
+TEST(clam_c, names_the_tensors_and_their_places) {
+  const Planned dense("dense m=3 n=5 k=4 dtype=f16 ldx=8 offx=16");
+  ASSERT_EQ(dense.status, CLAM_OK) << dense.error.text;
+  clam_tensor x{};
+  x.size = sizeof x;
+  ASSERT_EQ(clam_plan_tensor(dense.plan, 0, &x, nullptr), CLAM_OK);
+  EXPECT_STREQ(x.name, "x");
+  EXPECT_STREQ(x.dtype, "f16");
+  EXPECT_EQ(x.is_output, 0);
+  ASSERT_EQ(x.rank, 2);
+  EXPECT_EQ(x.shape[1], 4);
+  EXPECT_EQ(x.strides[0], 8);
+  EXPECT_EQ(x.strides[1], 1);
+  EXPECT_EQ(x.offset, 16);
+  EXPECT_EQ(x.bytes, 2 * (16 + 2 * 8 + 4));
+  clam_tensor w{};
+  w.size = sizeof w;
+  ASSERT_EQ(clam_plan_tensor(dense.plan, 1, &w, nullptr), CLAM_OK);
+  EXPECT_EQ(w.strides[0], 4);  // dense: the library's own strides are empty
+  clam_error error = no_error();
+  EXPECT_EQ(clam_plan_tensor(dense.plan, 3, &x, &error), CLAM_BAD_ARGUMENT);
+  EXPECT_TRUE(contains(error.text, "there is no tensor 3, it has 3")) << error.text;
+  EXPECT_EQ(clam_plan_tensor(dense.plan, -1, &x, &error), CLAM_BAD_ARGUMENT);
+}
+
+TEST(clam_c, a_struct_of_an_older_version_is_read_and_filled_as_far_as_it_goes) {
+  clam_plan_options options{};
+  options.variant = "dense_nt";
+  options.tile = "nonsense beyond the size";
+  options.size = offsetof(clam_plan_options, tile);
+  const Planned dense(kDense, &options);
+  ASSERT_EQ(dense.status, CLAM_OK) << dense.error.text;
+  EXPECT_TRUE(contains(clam_plan_json(dense.plan), "dense_nt"));
+  options.size = 0;
+  const Planned unsized(kDense, &options);
+  EXPECT_EQ(unsized.status, CLAM_BAD_ARGUMENT);
+  EXPECT_TRUE(contains(unsized.error.text, "set their field `size`")) << unsized.error.text;
+
+  clam_tensor tensor{};
+  tensor.rank = 77;
+  tensor.size = offsetof(clam_tensor, rank);
+  ASSERT_EQ(clam_plan_tensor(dense.plan, 0, &tensor, nullptr), CLAM_OK);
+  EXPECT_STREQ(tensor.name, "x");
+  EXPECT_EQ(tensor.rank, 77);
+}
+
+TEST(clam_c, an_error_fits_the_callers_struct) {
+  const std::string word(300, 'q');
+  for (const std::size_t room : {std::size_t{1}, std::size_t{20}, sizeof(clam_error::text)}) {
+    clam_error error = no_error();
+    error.size = offsetof(clam_error, text) + room;
+    std::fill(std::begin(error.text), std::end(error.text), '#');
+    clam_plan* plan = nullptr;
+    EXPECT_EQ(clam_plan_create(word.c_str(), nullptr, nullptr, nullptr, &plan, &error),
+              CLAM_BAD_ARGUMENT);
+    EXPECT_EQ(plan, nullptr);
+    EXPECT_EQ(error.status, CLAM_BAD_ARGUMENT);
+    EXPECT_LT(std::char_traits<char>::length(error.text), room);
+    if (room < sizeof error.text) {
+      EXPECT_EQ(error.text[room], '#');
+    }
+  }
+  clam_error none = no_error();
+  none.size = 3;
+  clam_plan* plan = nullptr;
+  EXPECT_EQ(clam_plan_create("x", nullptr, nullptr, nullptr, &plan, &none), CLAM_BAD_ARGUMENT);
+  EXPECT_EQ(none.status, 0);
+}
+
+TEST(clam_c, mistakes_are_sentences_and_no_crash) {
+  const struct {
+    const char *problem, *facts, *says;
+  } mistakes[] = {{nullptr, nullptr, "problem is NULL"},
+                  {"", nullptr, "op"},
+                  {"dense m=0 n=1 k=1 dtype=f32", nullptr, "m='0'"},
+                  {"matmul m=3", nullptr, "unknown op 'matmul'"},
+                  {kDense, "g9999", "g9999"},
+                  {kDense, "{", "no JSON"},
+                  {kDense, "{\"compute_units\": \"four\"}", "compute_units"}};
+  for (const auto& mistake : mistakes) {
+    const Planned planned(mistake.problem, nullptr, mistake.facts);
+    EXPECT_EQ(planned.status, CLAM_BAD_ARGUMENT);
+    EXPECT_TRUE(contains(planned.error.text, mistake.says)) << planned.error.text;
+  }
+  clam_runtime* runtime = nullptr;
+  clam_executable* executable = nullptr;
+  const Planned dense(kDense);
+  EXPECT_EQ(clam_plan_create(kDense, nullptr, nullptr, nullptr, nullptr, nullptr),
+            CLAM_BAD_ARGUMENT);
+  EXPECT_EQ(clam_runtime_create(nullptr, nullptr, &runtime, nullptr), CLAM_BAD_ARGUMENT);
+  EXPECT_EQ(clam_prepare(nullptr, dense.plan, &executable, nullptr), CLAM_BAD_ARGUMENT);
+  EXPECT_EQ(clam_bind(nullptr, "x", nullptr, nullptr), CLAM_BAD_ARGUMENT);
+  EXPECT_EQ(clam_pack(nullptr, nullptr), CLAM_BAD_ARGUMENT);
+  EXPECT_EQ(clam_enqueue(nullptr, 0, nullptr, nullptr, nullptr), CLAM_BAD_ARGUMENT);
+  EXPECT_EQ(clam_finish(nullptr, nullptr), CLAM_BAD_ARGUMENT);
+  EXPECT_EQ(clam_plan_tensor(nullptr, 0, nullptr, nullptr), CLAM_BAD_ARGUMENT);
+  EXPECT_EQ(clam_plan_json(nullptr), nullptr);
+  EXPECT_EQ(clam_executable_plan(nullptr), nullptr);
+  clam_plan_destroy(nullptr);
+  clam_runtime_destroy(nullptr);
+  clam_executable_destroy(nullptr);
+}
+
+/// The problem on this device through clam.h, with its tensors bound.
+struct Hosted {
+  Hosted() {
+    const cl::Context context = runtime().context();
+    queue = cl::CommandQueue(context, runtime().queue().getInfo<CL_QUEUE_DEVICE>());
+    clam_plan* plan = nullptr;
+    expect(clam_runtime_create(queue(), nullptr, &own, &error));
+    expect(clam_plan_create(kDense, queue.getInfo<CL_QUEUE_DEVICE>()(), nullptr, nullptr, &plan,
+                            &error));
+    expect(clam_prepare(own, plan, &dense, &error));
+    clam_plan_destroy(plan);
+    std::iota(values.begin(), values.end(), -3.f);
+    x = cl::Buffer(context, CL_MEM_COPY_HOST_PTR, 12 * sizeof(float), values.data());
+    w = cl::Buffer(context, CL_MEM_COPY_HOST_PTR, 20 * sizeof(float), values.data());
+    b = cl::Buffer(context, CL_MEM_COPY_HOST_PTR, 5 * sizeof(float), values.data());
+    y = cl::Buffer(context, CL_MEM_READ_WRITE, 15 * sizeof(float));
+  }
+  ~Hosted() {
+    clam_executable_destroy(dense);
+    clam_runtime_destroy(own);
+  }
+  void expect(clam_status status) { EXPECT_EQ(status, CLAM_OK) << error.text; }
+  void bind_all() {
+    expect(clam_bind(dense, "x", x(), &error));
+    expect(clam_bind(dense, "w", w(), &error));
+    expect(clam_bind(dense, "b", b(), &error));
+    expect(clam_bind(dense, "y", y(), &error));
+  }
+  void expect_right() {
+    std::vector<float> result(15);
+    queue.enqueueReadBuffer(y, CL_TRUE, 0, 15 * sizeof(float), result.data());
+    for (std::size_t i = 0; i < 15; ++i) {
+      float sum = values[i % 5];
+      for (std::size_t k = 0; k < 4; ++k) sum += values[i / 5 * 4 + k] * values[i % 5 * 4 + k];
+      EXPECT_EQ(result[i], sum) << i;
+    }
+  }
+
+  clam_error error = no_error();
+  cl::CommandQueue queue;
+  clam_runtime* own = nullptr;
+  clam_executable* dense = nullptr;
+  std::vector<float> values = std::vector<float>(20);
+  cl::Buffer x, w, b, y;
+};
+
+TEST(clam_c_device, computes_and_says_what_is_missing) {
+  CLAM_NEEDS_DEVICE();
+  Hosted host;
+  EXPECT_EQ(clam_bind(host.dense, "z", host.x(), &host.error), CLAM_BAD_ARGUMENT);
+  EXPECT_TRUE(contains(host.error.text, "it has no tensor 'z'")) << host.error.text;
+  EXPECT_EQ(clam_enqueue(host.dense, 0, nullptr, nullptr, &host.error), CLAM_BAD_ARGUMENT);
+  EXPECT_TRUE(contains(host.error.text, "call clam_pack first")) << host.error.text;
+  EXPECT_EQ(clam_pack(host.dense, &host.error), CLAM_BAD_ARGUMENT);
+  EXPECT_TRUE(contains(host.error.text, "no buffer is bound to 'w'")) << host.error.text;
+  host.bind_all();
+  host.expect(clam_pack(host.dense, &host.error));
+  host.expect(clam_bind(host.dense, "x", host.b(), &host.error));
+  EXPECT_EQ(clam_enqueue(host.dense, 0, nullptr, nullptr, &host.error), CLAM_BAD_ARGUMENT);
+  EXPECT_TRUE(contains(host.error.text, "'x' needs 48 bytes")) << host.error.text;
+  host.expect(clam_bind(host.dense, "x", host.x(), &host.error));
+  host.expect(clam_enqueue(host.dense, 0, nullptr, nullptr, &host.error));
+  host.expect_right();
+  host.expect(clam_bind(host.dense, "w", host.w(), &host.error));
+  EXPECT_EQ(clam_enqueue(host.dense, 0, nullptr, nullptr, &host.error), CLAM_BAD_ARGUMENT);
+  EXPECT_TRUE(contains(host.error.text, "call clam_pack first")) << host.error.text;
+  host.expect(clam_finish(host.own, &host.error));
+  EXPECT_TRUE(
+      contains(clam_plan_json(clam_executable_plan(host.dense)), "\"variant\": \"dense_packed\""));
+}
+
+TEST(clam_c_device, waits_for_the_events_that_it_is_given) {
+  CLAM_NEEDS_DEVICE();
+  Hosted host;
+  host.bind_all();
+  host.expect(clam_pack(host.dense, &host.error));
+  cl::UserEvent gate(host.queue.getInfo<CL_QUEUE_CONTEXT>());
+  const cl_event before = gate();
+  cl_event raw = nullptr;
+  EXPECT_EQ(clam_enqueue(host.dense, 1, nullptr, &raw, &host.error), CLAM_BAD_ARGUMENT);
+  host.expect(clam_enqueue(host.dense, 1, &before, &raw, &host.error));
+  const cl::Event done(raw);
+  EXPECT_NE(done.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>(), CL_COMPLETE);
+  gate.setStatus(CL_COMPLETE);
+  done.wait();
+  host.expect_right();
+}
+
+TEST(clam_c_device, refuses_a_queue_that_is_out_of_order) {
+  CLAM_NEEDS_DEVICE();
+  cl_int status = CL_SUCCESS;
+  const cl::CommandQueue queue(runtime().context(), runtime().queue().getInfo<CL_QUEUE_DEVICE>(),
+                               CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &status);
+  if (status != CL_SUCCESS) GTEST_SKIP() << "the driver has no such queue";
+  clam_runtime* own = nullptr;
+  clam_error error = no_error();
+  EXPECT_EQ(clam_runtime_create(queue(), nullptr, &own, &error), CLAM_BAD_ARGUMENT);
+  EXPECT_TRUE(contains(error.text, "in-order")) << error.text;
+}
+
+TEST(clam_c_scripted, a_device_error_taints_and_is_named) {
+  CLAM_ON_SCRIPTED_DEVICE();
+  Hosted host;
+  host.bind_all();
+  host.expect(clam_pack(host.dense, &host.error));
+  scripted::play(
+      scripted::lying("clEnqueueNDRangeKernel", "refuse", {{"status", CL_OUT_OF_RESOURCES}}));
+  EXPECT_EQ(clam_enqueue(host.dense, 0, nullptr, nullptr, &host.error), CLAM_DEVICE_FAILED);
+  EXPECT_EQ(host.error.cl_status, CL_OUT_OF_RESOURCES);
+  scripted::play();
+  EXPECT_EQ(clam_enqueue(host.dense, 0, nullptr, nullptr, &host.error), CLAM_DEVICE_FAILED);
+  EXPECT_TRUE(contains(host.error.text, "make a new context")) << host.error.text;
+  EXPECT_EQ(clam_finish(host.own, &host.error), CLAM_DEVICE_FAILED);
+}
+
+TEST(clam_c_scripted, a_kernel_that_does_not_build_gives_the_log) {
+  CLAM_ON_SCRIPTED_DEVICE();
+  Hosted host;
+  scripted::play(scripted::lying("clBuildProgram", "refuse", {{"status", -11}}));
+  const Planned other("softmax shape=3x7 dtype=f32", nullptr, nullptr,
+                      host.queue.getInfo<CL_QUEUE_DEVICE>()());
+  clam_executable* executable = nullptr;
+  EXPECT_EQ(clam_prepare(host.own, other.plan, &executable, &host.error), CLAM_BUILD_FAILED);
+  EXPECT_EQ(executable, nullptr);
+  EXPECT_TRUE(contains(host.error.text, "softmax.cl")) << host.error.text;
+}
+
+/// The host of in_your_tree, against libclam.so, or against the library built anew with `flags`.
+void expect_host_is_right(const std::string& build) {
+  const std::string command = "cc -std=c99 -pedantic -Wall -Wextra -Werror -O1 -I" CLAM_SOURCE_DIR
+                              "/host/include " +
+                              build + " && ./host 1 && ./host 4";
+  const TemporaryFolder folder;
+  const Finished ran = run_command({"/bin/sh", "-c", "cd " + folder.path() + " && " + command});
+  EXPECT_EQ(ran.out, "right\nright\n") << ran.err;
+  EXPECT_EQ(ran.code, 0) << ran.err;
+}
+
+constexpr const char* kHost = CLAM_SOURCE_DIR "/tests/host/in_your_tree/main.c";
+
+TEST(clam_c_device, a_host_in_c99_runs_on_threads) {
+  CLAM_NEEDS_DEVICE();
+  if (!std::filesystem::exists(CLAM_BUILD_DIR "/libclam.so"))
+    GTEST_SKIP() << "libclam.so is not built here";
+  if (!has_compiler()) GTEST_SKIP() << "there is no C compiler with OpenCL here";
+  expect_host_is_right(std::string(kHost) + " -o host -L" CLAM_BUILD_DIR
+                                            " -Wl,-rpath," CLAM_BUILD_DIR
+                                            " -lclam -lOpenCL -lpthread");
+}
+
+/// Builds the library with the sanitizers, of one op, and the host against it.
+void expect_clean(const std::string& sanitizers) {
+  const TemporaryFolder build;
+  const std::string flags = "-fsanitize=" + sanitizers + " -fno-omit-frame-pointer -g1";
+  const Finished built = run_command(
+      {"/bin/sh", "-c",
+       "cmake -G Ninja -S " CLAM_SOURCE_DIR "/tests/host/in_your_tree -B " + build.path() +
+           " -DCLAM_DIR=" CLAM_SOURCE_DIR " -DCLAM_OPS=dense -DCMAKE_CXX_FLAGS='-O0 " + flags +
+           "' && cmake --build " + build.path() + " -j2 --target clam_host"});
+  ASSERT_EQ(built.code, 0) << built.out << built.err;
+  expect_host_is_right(flags + " " + kHost + " -o host " + build.path() +
+                       "/clam/libclam.a -lOpenCL -lpthread -lfmt -lxxhash -ldl -lstdc++ -lm");
+}
+
+TEST(clam_c_sanitized, no_address_or_undefined_behaviour_is_reported) {
+  CLAM_NEEDS_DEVICE();
+  if (!has_compiler()) GTEST_SKIP() << "there is no C compiler with OpenCL here";
+  expect_clean("address,undefined");
+}
+
+TEST(clam_c_sanitized, no_race_is_reported) {
+  CLAM_NEEDS_DEVICE();
+  if (!has_compiler()) GTEST_SKIP() << "there is no C compiler with OpenCL here";
+  expect_clean("thread");
+}
+
+}  // namespace
+}  // namespace clam::test
