@@ -3,6 +3,7 @@
 // as JSON and the .cl files alone.
 #include <fmt/core.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
@@ -19,14 +20,15 @@ constexpr const char* kPython =
 const std::string kSource = CLAM_SOURCE_DIR;
 
 /// Small problems of an op, in every variant, as files OP-0.json and so on. With `seen` only those
-/// that launch a kernel which it lacks.
-void write_plans(const Op& op, const std::string& folder, std::set<std::string>* seen = nullptr) {
+/// that launch a kernel which it lacks; `most` at most.
+void write_plans(const Op& op, const std::string& folder, std::set<std::string>* seen = nullptr,
+                 int most = 1000) {
   int plans = 0;
   for (const Problem& problem : problems_of(proof_of(op).small_cases, "f32")) {
     for (const Variant& variant : op.variants) {
       if (variant.refuses(problem, generic_device())) continue;
       const Plan plan = make_plan(problem, generic_device(), {variant.name, 0});
-      if (seen && !test::launches_new_kernel(plan, *seen)) continue;
+      if (plans == most || (seen && !test::launches_new_kernel(plan, *seen))) continue;
       write_file(fmt::format("{}/{}-{}.json", folder, op.name, plans++), to_json(plan).dump(1));
     }
   }
@@ -124,6 +126,59 @@ TEST_F(drop_in, a_kernel_that_no_plan_launches_is_named) {
   const test::Finished finished = run_drop_in(plans.path(), kSource + "/kernels");
   EXPECT_NE(finished.code, 0);
   EXPECT_TRUE(test::contains(finished.err, "no plan launches")) << finished.err;
+}
+
+/// The package of the wheel, in the folder that the build makes.
+test::Finished run_through_clam(const std::vector<std::string>& arguments) {
+  const test::TemporaryFolder folder;
+  std::vector<std::string> command = {kPython, kSource + "/tests/ops/drop_in/through_clam.py"};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return test::run_command(command,
+                           {"PYTHONPATH=" CLAM_BUILD_DIR "/python", "PYTHONDONTWRITEBYTECODE=1",
+                            "PYOPENCL_NO_CACHE=1", "XDG_CACHE_HOME=" + folder.path()});
+}
+
+class python_package : public testing::Test {
+ protected:
+  void SetUp() override {
+    CLAM_NEEDS_DEVICE();
+    if (!std::filesystem::exists(CLAM_BUILD_DIR "/python/clam_mali/libclam.so")) {
+      GTEST_SKIP() << "libclam.so is not built here";
+    }
+    if (test::run_command({kPython, "-c", "import pyopencl, cffi"}).code != 0) {
+      GTEST_SKIP() << "pyopencl or cffi is not here (tools/setup python)";
+    }
+  }
+};
+
+TEST_F(python_package, its_examples_calls_and_refusals_are_as_written) {
+  const test::Finished finished = run_through_clam({});
+  EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
+  EXPECT_EQ(finished.out, "pass examples\npass arrays\npass buffers\npass refusals\n");
+}
+
+TEST_F(python_package, every_op_is_held_against_numpy) {
+  const test::TemporaryFolder plans;
+  std::set<std::string> ops;
+  for (const Op* op : all_ops()) {
+    std::set<std::string> seen;
+    write_plans(*op, plans.path(), &seen, test::is_weekly() ? 1000 : 1);
+    ops.insert(op->name);
+  }
+  const test::Finished finished = run_through_clam({plans.path()});
+  EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
+  for (const std::string& op : ops) {
+    EXPECT_TRUE(test::contains(finished.out, " - " + op + " ")) << op;
+  }
+}
+
+TEST_F(python_package, a_wrong_result_is_seen) {
+  const test::TemporaryFolder plans, kernels;
+  write_plans(find_op("softmax"), plans.path());
+  test::break_kernel(kernels, "softmax.cl", "? 0.0f : 1.0f / sum", "? 0.0f : 2.0f / sum");
+  const test::Finished finished = run_through_clam({plans.path(), kernels.path()});
+  EXPECT_NE(finished.code, 0);
+  EXPECT_TRUE(test::contains(finished.err, "dst of softmax")) << finished.err;
 }
 
 }  // namespace

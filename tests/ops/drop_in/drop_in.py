@@ -312,22 +312,28 @@ def torchvision_nms(p, boxes, scores):
     rows[:len(kept)] = order[kept]
     return {"keep_rows": rows, "keep_count": np.array([len(kept)])}
 
+def check(plan, compute):
+    """Draws inputs of the plan's problem, and holds what `compute` makes of them against numpy."""
+    op, *words = plan["problem"].split()
+    p = {key: True if not text else float(text) if text.lstrip("-").strip(".0123456789") == "" else text
+         for key, _, text in (word.partition("=") for word in words)}
+    draw = {"f32": lambda size: random.integers(-(op == "box_nms"), 8, size) if op.endswith("nms") else random.normal(size=size),
+            "i32": lambda size: random.integers(0, 2000, size)}
+    inputs = {spec["name"]: draw[spec["dtype"]](spec["shape"]).astype(DTYPES[spec["dtype"]])
+              for spec in plan["tensors"] if spec["role"] == "input"}
+    outputs = compute(inputs)
+    expected = globals()[op](p, **{name: value.astype(np.float64) for name, value in inputs.items()})
+    for name in outputs.keys() - inputs.keys():
+        np.testing.assert_allclose(outputs[name], expected[name], 1e-4, 1e-5, True, f"{name} of {plan['problem']}")
+    print("pass", plan["variant"], "-", plan["problem"])
+
+def plans_in(folder):
+    return (json.loads(path.read_text()) for path in sorted(pathlib.Path(folder).iterdir()))
+
 def main(manifest, plans, kernels):
     queue, launched = cl.CommandQueue(cl.create_some_context(interactive=False)), set()
-    for path in sorted(pathlib.Path(plans).iterdir()):
-        plan = json.loads(path.read_text())
-        op, *words = plan["problem"].split()
-        p = {key: True if not text else float(text) if text.lstrip("-").strip(".0123456789") == "" else text
-             for key, _, text in (word.partition("=") for word in words)}
-        draw = {"f32": lambda size: random.integers(-(op == "box_nms"), 8, size) if op.endswith("nms") else random.normal(size=size),
-                "i32": lambda size: random.integers(0, 2000, size)}
-        inputs = {spec["name"]: draw[spec["dtype"]](spec["shape"]).astype(DTYPES[spec["dtype"]])
-                  for spec in plan["tensors"] if spec["role"] == "input"}
-        outputs = run(plan, pathlib.Path(kernels), queue, inputs, launched)
-        expected = globals()[op](p, **{name: value.astype(np.float64) for name, value in inputs.items()})
-        for name in outputs.keys() - inputs.keys():
-            np.testing.assert_allclose(outputs[name], expected[name], 1e-4, 1e-5, True, f"{name} of {plan['problem']}")
-        print("pass", plan["variant"], "-", plan["problem"])
+    for plan in plans_in(plans):
+        check(plan, lambda inputs: run(plan, pathlib.Path(kernels), queue, inputs, launched))
     contracts = json.loads(pathlib.Path(manifest).read_text())
     missing = {kernel["name"] for file in contracts["files"] for kernel in file["kernels"]} - launched
     return f"no plan launches {', '.join(sorted(missing))}" if missing else 0

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""through_clam.py [PLANS [KERNELS]]: the package clam_mali, with pyopencl. With PLANS it runs the problem of each plan of that folder
+through the package, and holds it against numpy; .cl files of KERNELS replace built-in ones. Without, it tries the package's own examples, buffers and refusals."""
+import doctest, sys
+import clam_mali as clam, numpy as np, pyopencl as cl
+import drop_in
+
+queue = cl.CommandQueue(cl.create_some_context(interactive=False))
+DENSE = "dense m=3 n=5 k=4 dtype=f32 bias ldx=6 offx=2"
+x, w, b = (drop_in.random.normal(size=size).astype(np.float32) for size in ((3, 4), (5, 4), 5))
+
+def refused(kind, words, call):
+    try:
+        call()
+    except kind as error:
+        assert words in str(error), error
+        return error
+    raise AssertionError(f"nothing was raised that says '{words}'")
+
+def examples():
+    for module in (clam, clam._library, clam._run):
+        found = doctest.testmod(module)
+        assert found.failed == 0 and found.attempted > 0, module.__name__
+
+def arrays():
+    y = clam.run(queue, DENSE, x=x, w=np.asfortranarray(w), b=b)["y"]
+    np.testing.assert_allclose(y, x @ w.T + b, 1e-5)
+    assert clam.plan(DENSE, queue.device)["launches"] and clam.plan(DENSE, {"compute_units": 2})["launches"]
+
+def buffers():
+    """A call that is prepared once, on buffers and events of the caller."""
+    dense = clam.Runtime(queue).prepare(DENSE)
+    held, places = {}, {tensor.name: tensor for tensor in dense.tensors}
+    for name, value in {"x": x, "w": w, "b": b, "y": np.zeros((3, 5), np.float32)}.items():
+        flat, view = places[name].laid_out()
+        view[...] = value
+        held[name] = cl.Buffer(queue.context, cl.mem_flags.COPY_HOST_PTR, hostbuf=flat)
+        dense.bind(name, held[name])
+    dense.pack()
+    gate = cl.UserEvent(queue.context)
+    done = dense.enqueue([gate])
+    gate.set_status(cl.command_execution_status.COMPLETE)
+    y = np.empty((3, 5), np.float32)
+    cl.enqueue_copy(queue, y, held["y"], wait_for=[done])
+    np.testing.assert_allclose(y, x @ w.T + b, 1e-5)
+    dense.runtime.finish()
+
+def refusals():
+    refused(clam.BadArgument, "its inputs are x, w, b", lambda: clam.run(queue, DENSE, x=x, w=w))
+    refused(clam.BadArgument, "given are x, w, b, z", lambda: clam.run(queue, DENSE, x=x, w=w, b=b, z=b))
+    refused(ValueError, "x must be a numpy array float32[3, 4], not float64[3, 4]",
+            lambda: clam.run(queue, DENSE, x=x.astype(float), w=w, b=b))
+    refused(clam.BadArgument, "not float32[4, 3]", lambda: clam.run(queue, DENSE, x=x.T, w=w, b=b))
+    refused(clam.BadArgument, "not list", lambda: clam.run(queue, DENSE, x=x.tolist(), w=w, b=b))
+    refused(clam.BadArgument, "unknown op 'matmul'", lambda: clam.plan("matmul m=3"))
+    refused(clam.BadArgument, "not int", lambda: clam.plan(7))
+    refused(clam.BadArgument, "g1", lambda: clam.plan(DENSE, "g1"))
+    refused(clam.BadArgument, "no kernel file 'a.cl'", lambda: clam.source("a.cl"))
+    refused(clam.BadArgument, "call clam_pack first", clam.Runtime(queue).prepare(DENSE).enqueue)
+
+def every_plan(plans, kernels=None):
+    runtime = clam.Runtime(queue, kernel_dir=kernels)
+    for plan in drop_in.plans_in(plans):
+        drop_in.check(plan, lambda inputs: runtime.prepare(plan["problem"], plan["variant"])(**inputs))
+
+if __name__ == "__main__":
+    if sys.argv[1:]:
+        sys.exit(every_plan(*sys.argv[1:]))
+    for test in examples, arrays, buffers, refusals:
+        test()
+        print("pass", test.__name__)
