@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # archive.cmake - builds for Linux with glibc 2.31 or newer, on aarch64 or x86_64, as CLAM_ARCHIVE says.
-# CLAM_SYSROOT is a private folder that tools/build-archive makes: glibc of Debian 11; the C++ library and
+# CLAM_SYSROOT is a private folder that tools/package makes: glibc of Debian 11; the C++ library and
 # all else of Debian 12. Nothing but glibc is linked dynamically.
 set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES CLAM_ARCHIVE CLAM_SYSROOT)
 if(NOT EXISTS "${CLAM_SYSROOT}")
-  message(FATAL_ERROR "CLAM_SYSROOT '${CLAM_SYSROOT}' is missing: tools/build-archive makes it")
+  message(FATAL_ERROR "CLAM_SYSROOT '${CLAM_SYSROOT}' is missing: tools/package makes it")
 endif()
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR ${CLAM_ARCHIVE})
@@ -33,7 +33,7 @@ set(CMAKE_EXE_LINKER_FLAGS_INIT "-static-libstdc++ -static-libgcc")
 foreach(folder usr/lib/gcc/${triple}/12 usr/lib/${triple} lib/${triple})
   string(APPEND CMAKE_EXE_LINKER_FLAGS_INIT " -B${CMAKE_SYSROOT}/${folder} -L${CMAKE_SYSROOT}/${folder}")
 endforeach()
-# What Debian 12's C++ library asks of a newer glibc: one object that tools/build-archive makes.
+# What Debian 12's C++ library asks of a newer glibc: one object that tools/package makes.
 if(EXISTS ${CMAKE_SYSROOT}/usr/lib/clam_glibc.o)
   string(APPEND CMAKE_EXE_LINKER_FLAGS_INIT " ${CMAKE_SYSROOT}/usr/lib/clam_glibc.o")
 endif()

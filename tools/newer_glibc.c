@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
    newer_glibc.c - what the C++ library of Debian 12 asks of glibc, and glibc 2.31 lacks. It is linked into
-   the programs of tools/build-archive. */
+   the programs of tools/package. */
 #include <stdint.h>
 #include <sys/random.h>
 

@@ -43,7 +43,7 @@ TEST(readme, helps_have_short_sentences) {
   expect_none("clam", long_sentences_of_help(help_of({CLAM_BINARY})));
   expect_none("clam-bench", long_sentences_of_help(help_of({CLAM_BENCH_BINARY})));
   for (const char* script : {"tools/bench", "tools/test", "tools/setup", "tools/with-driver",
-                             "tools/build-archive", "tools/new-op", "tests/weekly"}) {
+                             "tools/package", "tools/new-op", "tests/weekly"}) {
     expect_none(script, long_sentences_of_help(help_of({(kTree / script).string()})));
   }
 }

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "command.hpp"
 #include "contains.hpp"
@@ -14,20 +16,85 @@
 namespace clam::test {
 namespace {
 
+/// What `tools/package --here` makes of this build, once for all tests.
+struct Packages {
+  Packages() {
+    made = run_command({CLAM_SOURCE_DIR "/tools/package", "--here", folder.file("packages")});
+    std::istringstream lines(made.out);
+    for (std::string line; std::getline(lines, line);) paths.push_back(line);
+  }
+  /// The one whose name ends so; "" where there is none.
+  std::string path(const std::string& end) const {
+    for (const std::string& path : paths) {
+      if (path.size() > end.size() && path.substr(path.size() - end.size()) == end) return path;
+    }
+    return "";
+  }
+  TemporaryFolder folder;
+  Finished made;
+  std::vector<std::string> paths;
+};
+
+const Packages& packages() {
+  static const Packages all;
+  return all;
+}
+
+#define CLAM_NEEDS_PACKAGES()                                                       \
+  CLAM_NEEDS_DEVICE();                                                              \
+  if (!std::getenv("CLAM_TEST_FULL")) GTEST_SKIP() << "packs and builds a program"; \
+  if (packages().made.code == 77) GTEST_SKIP() << packages().made.err;              \
+  ASSERT_EQ(packages().made.code, 0) << packages().made.err
+
 TEST(in_your_tree, a_host_of_another_project_links_the_library_alone_and_runs_an_op) {
-  CLAM_NEEDS_DEVICE();
-  if (!std::getenv("CLAM_TEST_FULL")) GTEST_SKIP() << "builds the library, which takes a minute";
+  CLAM_NEEDS_PACKAGES();
   const TemporaryFolder build;
-  const std::string source = CLAM_SOURCE_DIR;
-  const Finished configured = run_command(
-      {"/usr/bin/env", "cmake", "-G", "Ninja", "-S", source + "/tests/host/in_your_tree", "-B",
-       build.path(), "-DCLAM_DIR=" + source, "-DCLAM_OPS=softmax", "-DCMAKE_CXX_FLAGS=-O0"});
+  const std::string archive = packages().path("-source.tar.gz");
+  if (archive.empty()) GTEST_SKIP() << packages().made.err;
+  ASSERT_EQ(run_command(
+                {"/usr/bin/env", "tar", "-C", build.path(), "--strip-components=1", "-xf", archive})
+                .code,
+            0);
+  const Finished configured =
+      run_command({"/usr/bin/env", "cmake", "-G", "Ninja", "-S",
+                   build.path() + "/tests/host/in_your_tree", "-B", build.file("build"),
+                   "-DCLAM_DIR=" + build.path(), "-DCLAM_OPS=softmax", "-DCMAKE_CXX_FLAGS=-O0"});
   ASSERT_EQ(configured.code, 0) << configured.out << configured.err;
-  const Finished built = run_command({"/usr/bin/env", "cmake", "--build", build.path(), "-j2"});
+  const Finished built =
+      run_command({"/usr/bin/env", "cmake", "--build", build.file("build"), "-j2"});
   ASSERT_EQ(built.code, 0) << built.out << built.err;
   EXPECT_EQ(built.err.find("warning"), std::string::npos) << built.err;
-  const Finished ran = run_command({build.file("host")});
+  const Finished ran = run_command({build.file("build/host")});
   EXPECT_EQ(ran.out, "right\n") << ran.err;
+}
+
+TEST(installed_packages, the_same_build_gives_the_same_bytes) {
+  CLAM_NEEDS_PACKAGES();
+  const TemporaryFolder other;
+  const Finished again = run_command({CLAM_SOURCE_DIR "/tools/package", "--here", other.path()},
+                                     {"TZ=Asia/Tokyo", "HOME=" + other.path()});
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_GE(packages().paths.size(), 3u);
+  for (const std::string& path : packages().paths) {
+    const std::string name = std::filesystem::path(path).filename().string();
+    EXPECT_TRUE(read_file(path) == read_file(other.file(name))) << name;
+  }
+}
+
+TEST(installed_packages, the_wheel_computes) {
+  CLAM_NEEDS_PACKAGES();
+  const std::string wheel = packages().path(".whl");
+  if (wheel.empty()) GTEST_SKIP() << packages().made.err;
+  const std::string python = "/usr/bin/python3";
+  if (run_command({python, "-c", "import pyopencl, cffi"}).code != 0) {
+    GTEST_SKIP() << "pyopencl or cffi is not here (tools/setup python)";
+  }
+  const TemporaryFolder site;
+  ASSERT_EQ(run_command({python, "-m", "zipfile", "-e", wheel, site.path()}).code, 0);
+  const Finished ran = run_command({python, CLAM_SOURCE_DIR "/tests/ops/drop_in/through_clam.py"},
+                                   {"PYTHONPATH=" + site.path(), "PYTHONDONTWRITEBYTECODE=1",
+                                    "PYOPENCL_NO_CACHE=1", "XDG_CACHE_HOME=" + site.path()});
+  EXPECT_EQ(ran.out, "pass examples\npass arrays\npass buffers\npass refusals\n") << ran.err;
 }
 
 /// cmake, or another program, in an environment where libraries of `prefix` are found.
@@ -38,19 +105,15 @@ Finished run(const std::vector<std::string>& words, const std::string& prefix) {
   return run_command(command);
 }
 
-/// What is installed, elsewhere, as a user has it.
+/// What the .deb holds, elsewhere, as a user has it.
 class installed : public testing::Test {
  protected:
   void SetUp() override {
-    CLAM_NEEDS_DEVICE();
-    if (!std::getenv("CLAM_TEST_FULL")) GTEST_SKIP() << "builds three programs";
+    CLAM_NEEDS_PACKAGES();
     prefix_ = folder_.file("usr");
-    for (const char* part : {"dev", "Unspecified"}) {
-      const Finished done =
-          run({"cmake", "--install", CLAM_BUILD_DIR, "--prefix", prefix_, "--component", part},
-              prefix_);
-      ASSERT_EQ(done.code, 0) << done.out << done.err;
-    }
+    const Finished unpacked =
+        run_command({"/usr/bin/env", "dpkg-deb", "-x", packages().path(".deb"), folder_.path()});
+    ASSERT_EQ(unpacked.code, 0) << unpacked.err;
   }
   void expect_right(const std::string& program) {
     const Finished ran = run({program}, prefix_);
@@ -62,7 +125,7 @@ class installed : public testing::Test {
   std::string prefix_;
 };
 
-TEST_F(installed, find_package_gives_both_libraries) {
+TEST_F(installed, find_package_gives_the_library_of_cpp_and_that_of_c) {
   const std::string build = folder_.file("build");
   const Finished configured =
       run({"cmake", "-G", "Ninja", "-S", source_, "-B", build, "-DCMAKE_PREFIX_PATH=" + prefix_,
@@ -73,19 +136,21 @@ TEST_F(installed, find_package_gives_both_libraries) {
   ASSERT_EQ(built.code, 0) << built.out << built.err;
   EXPECT_EQ(built.err.find("warning"), std::string::npos) << built.err;
   expect_right(build + "/host");
-  expect_right(build + "/host_of_shared");
+  expect_right(build + "/host_in_c");
 }
 
 TEST_F(installed, pkg_config_does) {
   if (run({"sh", "-c", "command -v pkg-config"}, prefix_).code != 0) {
     GTEST_SKIP() << "pkg-config is not here";
   }
-  const Finished built = run({"sh", "-c",
-                              "c++ -std=c++17 " + source_ + "/main.cpp -o " + folder_.file("host") +
-                                  " $(pkg-config --cflags --libs clam)"},
-                             prefix_);
-  ASSERT_EQ(built.code, 0) << built.out << built.err;
-  expect_right(folder_.file("host"));
+  for (const char* build :
+       {"c++ -std=c++17 $source/main.cpp $(pkg-config --cflags --libs clam-cpp)",
+        "cc -std=c99 $source/main.c $(pkg-config --cflags --libs clam) -lpthread"}) {
+    const Finished built = run(
+        {"sh", "-c", "source=" + source_ + "; " + build + " -o " + folder_.file("host")}, prefix_);
+    ASSERT_EQ(built.code, 0) << built.out << built.err;
+    expect_right(folder_.file("host"));
+  }
 }
 
 TEST_F(installed, the_contracts_and_kernels_are_there_and_no_reference_is_in_the_library) {

@@ -3,7 +3,7 @@
 # aarch64_test.sh [--all] - the archive for aarch64 boards, built, unpacked elsewhere and run there.
 #
 # Without --all it is built without clam-tests, one op is verified in each dtype, and no row is timed.
-# It is built as tools/build-archive builds it, in build-aarch64/ or the folder of CLAM_TEST_AARCH64,
+# It is built as tools/package builds it, in build-aarch64/ or the folder of CLAM_TEST_AARCH64,
 # and runs on llvmpipe (tools/with-driver arm64). Where that is emulated, a process that compiles takes
 # half a minute, so they run beside one another, one a core, and are judged at the end.
 # One line a test, and the sum as the last line; 77 and a sentence where nothing could run.
@@ -24,7 +24,7 @@ main() {
   local -a flags=()
   [[ $all ]] || flags+=(--no-tests)
   [[ -z ${CLAM_TEST_AARCH64:-} ]] || flags+=("$CLAM_TEST_AARCH64")
-  archive=$("$tree/tools/build-archive" "${flags[@]}" | sed -n 1p) || code=$?
+  archive=$("$tree/tools/package" "${flags[@]}" | sed -n 1p) || code=$?
   [[ $code != 77 ]] || { skipped=1 && finish; }
   [[ $code == 0 ]] || { echo "FAILED  the archive is built" && failed=1 && finish; }
   "$tree/tools/with-driver" --check arm64 || can_run=
@@ -58,7 +58,7 @@ has_its_files() {
   [[ $(ls "$box/unpacked") == clam-*-linux-aarch64 ]] || return
   for file in "${programs[@]/#/bin/}" lib/clam/libclam_watch.so share/clam/{manifest.json,kernels/{dense.cl,README.md}} \
     share/clam/tools/{with-driver,setup,lib.sh,roots.sh,packages.txt,mali/loader.c} \
-    share/doc/clam/{README.md,kernels/FIGURES.md,{kernels,host,bench,tools,tests}/README.md,LICENSE,CHANGELOG.md,licences/benchmark}; do
+    share/doc/clam/{README.md,kernels/{FIGURES,CHANGELOG,LIFTING}.md,{kernels,host,bench,tools,tests}/README.md,LICENSE,CHANGELOG.md,licences/benchmark}; do
     [[ -f $clam/$file ]] || { echo "  $file is missing" && return 1; }
   done
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # archive_test.sh - the archives for x86_64, unpacked or installed by pip, in folders of Debian 11, 12 and 13.
 #
-# They are built as tools/build-archive builds them, with clam-tests, in build-x86_64/ or the folder of
+# They are built as tools/package builds them, with clam-tests, in build-x86_64/ or the folder of
 # CLAM_TEST_ARCHIVE. Debian 11 is the folder that they are linked with: its glibc and nothing else. Debian 12 and
 # 13 are those of debian_test.sh, or this machine itself.
 # One line a test, and the sum as the last line; 77 and a sentence where nothing could run.
@@ -23,7 +23,7 @@ main() {
   [[ $HOSTTYPE == x86_64 ]] || cannot "the archives for x86_64 are run on x86_64 alone"
   has bwrap || cannot "the folders of releases are entered by bubblewrap: install it (tools/setup llvmpipe)"
   this_architecture
-  "$tree/tools/build-archive" --x86_64 ${CLAM_TEST_ARCHIVE:+"$CLAM_TEST_ARCHIVE"} >"$box/paths" || code=$?
+  "$tree/tools/package" --x86_64 ${CLAM_TEST_ARCHIVE:+"$CLAM_TEST_ARCHIVE"} >"$box/paths" || code=$?
   [[ $code != 77 ]] || { skipped=1 && finish; }
   [[ $code == 0 ]] || { echo "FAILED  the archives are built" && failed=1 && finish; }
   unpack

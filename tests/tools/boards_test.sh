@@ -312,10 +312,10 @@ check_boards() {
 # Without --archive it is built. The archive may be any of the lines that it prints.
 check_archive() {
   inventory one healthy
-  script "$box/tree/tools/build-archive" <<<'exit 77'
+  script "$box/tree/tools/package" <<<'exit 77'
   run cannot run -i "$box/one.ini" -o "$box/cannot.results"
   check "what cannot build the archive ends it" says cannot 77
-  script "$box/tree/tools/build-archive" <<<'[[ $1 == --no-tests ]] && printf "%s\n" "$BOX/fake.deb" "$BOX/fake.tar.zst" "$BOX/fake.whl"'
+  script "$box/tree/tools/package" <<<'[[ $1 == --no-tests ]] && printf "%s\n" "$BOX/fake.deb" "$BOX/fake.tar.zst" "$BOX/fake.whl"'
 }
 
 # An archive that is cut off, and what an unpacking that was cut off would leave.

@@ -13,6 +13,7 @@ box=       # the made-up machine of the running test
 problems=  # what the running test found wrong
 path=$PATH
 weekly=${CLAM_TEST_WEEKLY:-}
+export CLAM_PYTHON=python3 # the made-up one
 export CLAM_TEST_JOBS=1 # one process a driver, unless a test says otherwise
 unset CLAM_DEVICE CLAM_DEBIAN_MIRROR CLAM_TEST_FULL CLAM_TEST_WEEKLY CLAM_TEST_AGAIN CLAM_OPENCL LD_LIBRARY_PATH
 
@@ -244,7 +245,7 @@ test_setup_tries_again_with_fresh_lists() {
 test_setup_names_the_groups_it_knows() {
   run setup buidl
   code_is 2
-  says err "no group 'buidl'; there are build pocl llvmpipe mesa mali aarch64 oclgrind python compare browser clpeak peers boards onnx mali-testing"
+  says err "no group 'buidl'; there are build pocl llvmpipe mesa mali aarch64 package oclgrind python compare browser clpeak peers boards onnx mali-testing"
 }
 
 test_setup_takes_mesa_where_it_is_new_enough() {
@@ -369,7 +370,7 @@ test_board_gets_nothing_that_builds_for_boards() {
     one_sentence
     says err 'not installed on a board: run it on a PC'
   done
-  run build-archive
+  run package
   code_is 77
   says err 'a board builds for itself'
   [[ ! -e $box/made ]] || wrong "a folder was made"
@@ -724,7 +725,7 @@ test_version_of_the_machines_own_mesa() {
   [[ $(<"$box/out") == 'Mesa 25.0.7-2' ]] || wrong "another version"
 }
 
-# ---- build-archive ------------------------------------------------------------------------------
+# ---- package ------------------------------------------------------------------------------
 
 # What it calls, where the sysroot is there; the build leaves an archive.
 make_cross_compiler() {
@@ -740,31 +741,50 @@ make_cross_compiler() {
 
 test_build_for_aarch64_prints_the_archive() {
   make_cross_compiler
-  run build-archive "$box/elsewhere"
+  run package "$box/elsewhere"
   code_is 0
   [[ $(<"$box/out") == "$box/elsewhere/clam-0-linux-aarch64.tar.zst"$'\n'"$box/elsewhere/clam_0_arm64.deb" ]] ||
     wrong "it is not the paths alone"
   says calls "cmake --preset archive -B $box/elsewhere -DCLAM_ARCHIVE=aarch64"
   says calls "drivers/sysroot-debian11-arm64"
   says calls "-DCLAM_BUILD_TESTS=ON"
-  run build-archive --no-tests "$box/elsewhere"
+  run package --no-tests "$box/elsewhere"
   code_is 0
   says calls "-DCLAM_BUILD_TESTS=OFF"
-  run build-archive "$box/elsewhere" --no-tests
+  run package "$box/elsewhere" --no-tests
   code_is 2
   says err "one folder, and the flags before it"
-  run build-archive --x86_64
+  run package --x86_64
   code_is 0
   says calls "-B $box/tree/build-x86_64 -DCLAM_ARCHIVE=x86_64"
   says calls "drivers/sysroot-debian11-amd64"
-  run build-archive
+  run package
   says out /tree/build-aarch64/clam-0-linux-aarch64.tar.zst
+}
+
+test_package_here_takes_what_was_built() {
+  make_cross_compiler
+  rm -rf "$box/tree/build/clam"
+  run package --here
+  code_is 77
+  says err 'there is no build here: tools/bench or tools/test makes one'
+  run package --here --no-tests
+  code_is 2
+  says err '--no-tests is for other machines'
+  program ../tree/build/clam <<<'true'
+  program dpkg-shlibdeps <<<'true'
+  program cpack <<<'echo "cpack $PWD $*" >>"$BOX/calls"; touch "$2/clam-0-linux-x86_64.tar.zst" "$2/clam_0_amd64.deb"'
+  run package --here "$box/elsewhere"
+  code_is 0
+  says out "$box/elsewhere/clam_0_amd64.deb"
+  says calls "cpack $box/tree/build -B $box/elsewhere"
+  says err 'no source archive is made, for this tree is no repository'
 }
 
 test_build_for_aarch64_that_fails_is_3() {
   make_cross_compiler
   program cmake <<<'echo "error: no such thing"; exit 1'
-  run build-archive
+  run package
   code_is 3
   says err 'error: no such thing'
   [[ ! -s $box/out ]] || wrong "an archive is named"
@@ -772,7 +792,7 @@ test_build_for_aarch64_that_fails_is_3() {
 
 test_build_for_aarch64_without_its_compiler_is_77() {
   only_these bash env dirname sed realpath readlink
-  run build-archive
+  run package
   code_is 77
   one_sentence
   says err 'needs aarch64-linux-gnu-g++, which is not here: install it (tools/setup build aarch64)'

@@ -95,7 +95,7 @@ std::string offline_text(const Bundle& bundle, const std::string& folder) {
       "\n## Without the board\n\nArm's offline compiler, malioc of Arm Performance Studio{}{}:\n\n"
       "```\nmalioc --opencl {}\nmalioc -c Mali-G610 --opencl {}\n```\n\n"
       "Mesa's compilers for Mali, on a PC, with clam's tools (PAN_GPU_ID names the GPU; the\n"
-      "program is one for aarch64, of `tools/build-archive`):\n\n"
+      "program is one for aarch64, of `tools/package`):\n\n"
       "```\ntools/with-driver mali clam replay FOLDER --limit 300\n```\n",
       listed ? " (listing.txt is what it said)" : "",
       bundle.options.empty() ? "" : ", with the definitions of options.txt as #define lines first",
