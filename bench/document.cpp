@@ -18,13 +18,15 @@ namespace {
 
 using nlohmann::json;
 
-/// What repeats the row: kernel folder, problem, variant, device.
+/// What repeats the row: folders, problem, variant, device.
 std::string command(const Row& row, const Options& options) {
-  const char* kernels = std::getenv("CLAM_KERNEL_DIR");
   std::string words;
-  if (kernels && *kernels) words = fmt::format("CLAM_KERNEL_DIR={} ", shell_quoted(kernels));
+  for (const char* name : {"CLAM_KERNEL_DIR", "CLAM_TUNED_DIR"}) {
+    const char* folder = std::getenv(name);
+    if (folder && *folder) words += fmt::format("{}={} ", name, shell_quoted(folder));
+  }
   words += "clam-bench --problem " + shell_quoted(row.problem.text());
-  if (!row.variant.empty()) words += " --variant " + row.variant;
+  if (!row.variant.empty()) words += " --variant " + row.way();
   const char* asked = std::getenv("CLAM_DEVICE");
   const std::string device = options.device.empty() && asked ? asked : options.device;
   if (!device.empty()) words += " --device " + shell_quoted(device);
@@ -76,6 +78,7 @@ json to_json(const Row& row, const Result& result, const Options& options,
   if (!result.reason.empty()) value["reason"] = result.reason;
   if (result.variant.empty()) return value;
   value["variant"] = result.variant;
+  if (!row.tile.empty()) value["tile"] = row.tile;
   value["kernel_hash"] = result.kernel_hash;
   value["data_set"] = result.data_set;
   value["launches"] = result.launches;
@@ -143,7 +146,7 @@ std::vector<std::string> words_of(const Row& row, const Options& options, double
   words.insert(words.end(), {"--problem", row.problem.text(), "--device", device, "--time",
                              fmt::format("{}", seconds), "--seed", std::to_string(options.seed),
                              "--no-isolate", "--limits", to_json(limits).dump()});
-  if (!row.variant.empty()) words.insert(words.end(), {"--variant", row.variant});
+  if (!row.variant.empty()) words.insert(words.end(), {"--variant", row.way()});
   if (options.quick) words.push_back("--quick");
   if (options.launch_limit_s) {
     words.insert(words.end(), {"--launch-limit", fmt::format("{}", *options.launch_limit_s)});
@@ -210,7 +213,10 @@ std::string make_document(const std::string& google, const Options& options,
          {"rows", json::array()},
          {"workloads", json::array()}};
   const bool no_peaks = around.peaks.rows.empty() && around.peaks.refused.empty();
-  if (!no_peaks) own["peaks"] = to_json(around.peaks);  // with why there are none, if so
+  if (!no_peaks) {
+    own["peaks"] = to_json(around.peaks);  // with why there are none, if so
+    own["limits"] = to_json(limits_of(around.peaks));
+  }
   const MeasuredPeak peak = around.peaks.measured();
   for (std::size_t i = 0; i < selection.rows.size(); ++i) {
     own["rows"].push_back(to_json(selection.rows[i], results[i], options, peak));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compare.hpp"
 #include "measure.hpp"
 #include "options.hpp"
 #include "peaks.hpp"
@@ -13,8 +14,6 @@
 #include "surroundings.hpp"
 
 namespace clam::bench {
-
-constexpr int kSchema = 1;  ///< of bench/results.schema.json
 
 /// `google`: Google Benchmark's JSON, or empty when nothing was run.
 std::string make_document(const std::string& google, const Options& options,

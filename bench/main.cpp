@@ -39,11 +39,11 @@ constexpr int kQuickRounds = 6;
 constexpr double kQuickGroup = 8;  // seconds until the first rows are measured
 
 /// Those of the rows, and that of the empty launches that a short row is held against.
-std::size_t count_programs(const Selection& selection, const DeviceInfo& device) {
+std::size_t count_programs(const Selection& selection, const Runtime& runtime) {
   std::set<std::string> programs;
   for (const Row& row : selection.rows) {
     try {
-      const Plan plan = make_plan(row.problem, device, {row.variant, 0});
+      const Plan plan = runtime.plan(row.problem, runtime.device(), row.options());
       for (const Launch* launch : launches_of(plan)) {
         programs.insert(launch->file + " " + launch->options);
       }
@@ -57,7 +57,7 @@ std::size_t count_programs(const Selection& selection, const DeviceInfo& device)
 /// Says which program is being built: to a terminal always, else at most every ten seconds.
 void show_builds(Runtime& runtime, const Selection& selection) {
   constexpr auto kLong = std::chrono::seconds(10);
-  const std::size_t count = count_programs(selection, runtime.device());
+  const std::size_t count = count_programs(selection, runtime);
   const bool terminal = ::isatty(STDERR_FILENO);
   Clock::time_point told = Clock::now();
   runtime.programs().on_build([=](const std::string& file, int built) mutable {
@@ -269,7 +269,7 @@ int measure_rows(const Options& options) {
   const CleanEnd clean_end;
   Opened opened(options.device);
   Runtime& runtime = opened.runtime();
-  const Selection selection = select_rows(options, runtime.device());
+  const Selection selection = select_rows(options, runtime.device(), runtime.tuned());
   std::vector<Result> results(selection.rows.size());
   MeterOptions how = meter_options(options);
   how.launch_limit_s = options.launch_limit_s.value_or(job_limit(runtime.device()).seconds);
@@ -288,6 +288,7 @@ int measure_rows(const Options& options) {
   Table table(selection, results, runtime.device(), format == "console" ? stdout : stderr);
   Reporter reporter(selection, results, table, format);
   table.head(runtime.files().overrides());
+  for (const std::string& note : runtime.tuned()->notes()) table.say(note);
   say_order(table, how);
   if (Clock::is_scripted()) {
     table.say("no time here is true: the OpenCL library brings a clock of its own, as for tests");

@@ -204,7 +204,7 @@ void Meter::make_ready(Entry& entry) {
   const Row& row = selection_.rows[entry.row];
   if (options_.launch_limit_s > 0) {
     const auto launches =
-        make_plan(row.problem, runtime_.device(), {row.variant, 0}).launches.size();
+        runtime_.plan(row.problem, runtime_.device(), row.options()).launches.size();
     skip(too_long_at_best(row.problem, static_cast<std::int64_t>(launches), limits(),
                           options_.launch_limit_s));
     runtime_.bound_flight(1);

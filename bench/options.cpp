@@ -43,7 +43,8 @@ void add_rows(CLI::App& app, Options& options) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("T,..");
-  add_list(app, "--variant", options.variants, "only this variant, or 'all'; repeatable", "V");
+  add_list(app, "--variant", options.variants,
+           "only this variant, or 'all'; VARIANT:TILE takes that tile; repeatable", "V");
   app.add_flag("--list", options.list, "list the rows and end; needs no device");
   app.add_flag("--list-devices", options.list_devices, "list the devices and end");
 }

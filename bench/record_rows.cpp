@@ -77,7 +77,7 @@ std::string target_of(const Options& options, const Row& row, const std::string&
 std::string record(const Options& options, const Row& row, const Result& result,
                    const Limits& limits, const std::string& device) {
   const std::string variant = result.variant.empty() ? row.variant : result.variant;
-  const std::string target = target_of(options, row, variant);
+  const std::string target = target_of(options, row, variant + row.tile);
   std::vector<std::string> words = own_command();
   words.back() = recorder();
   words.insert(words.end(), {"--device", device, "--quiet", "--json", "-", "record",
@@ -85,6 +85,7 @@ std::string record(const Options& options, const Row& row, const Result& result,
                              "--limit", std::to_string(options.limit_s), "--note",
                              note_of(result, limits), "--force", "-o", target});
   if (!variant.empty()) words.insert(words.end(), {"--variant", variant});
+  if (!row.tile.empty()) words.insert(words.end(), {"--tile", row.tile});
   // The recorder gives its own processes their limit: those that plan, run, and try elsewhere.
   const Fate fate = run_isolated(words, std::chrono::seconds(4 * options.limit_s + 120));
   const json answer = fate.answer();

@@ -20,9 +20,10 @@ bool has_variant(const Op& op, const std::string& name) {
                      [&](const Variant& variant) { return variant.name == name; });
 }
 
-std::string default_variant(const Problem& problem, const DeviceInfo& device) {
+std::string default_variant(const Problem& problem, const DeviceInfo& device,
+                            const std::shared_ptr<const Tuned>& tuned) {
   try {
-    return make_plan(problem, device).variant;
+    return make_plan(problem, device, {"", 0, "", tuned}).variant;
   } catch (const Unsupported&) {
     return "";  // the row itself says why
   }
@@ -59,9 +60,13 @@ std::string nodes_of(const Block& block, std::size_t row) {
   return nodes;
 }
 
+/// "dense_packed" of "dense_packed:M0=4,N0=8".
+std::string name_of(const std::string& way) { return way.substr(0, way.find(':')); }
+
 class Selector {
  public:
-  Selector(const Options& options, const DeviceInfo& device) : options_(options), device_(device) {
+  Selector(const Options& options, const DeviceInfo& device, std::shared_ptr<const Tuned> tuned)
+      : options_(options), device_(device), tuned_(std::move(tuned)) {
     for (const std::string& variant : options.variants) require_known(variant);
     for (const std::string& dtype : options.dtypes) parse_dtype(dtype);
   }
@@ -103,27 +108,30 @@ class Selector {
   Selection take() { return std::move(selection_); }
 
  private:
-  static void require_known(const std::string& variant) {
+  static void require_known(const std::string& way) {
+    const std::string variant = name_of(way);
     std::string known;
     for (const Op* op : all_ops()) {
       if (has_variant(*op, variant)) return;
       for (const Variant& each : op->variants) known += " " + each.name;
     }
-    if (variant == "all") return;
+    if (way == "all") return;
     throw BadArgument(
         fmt::format("unknown variant '{}'; there is all{}", variant.substr(0, 60), known));
   }
 
-  std::vector<std::string> variants_of(const Op& op) const {
+  /// Of the variants that are asked for, those of the op, each with its tile.
+  std::vector<std::string> ways_of(const Op& op) const {
     if (options_.variants.empty()) return {""};
-    std::vector<std::string> names;
+    std::vector<std::string> ways;
     for (const Variant& variant : op.variants) {
-      const auto asked = [&](const std::string& v) { return v == "all" || v == variant.name; };
-      if (std::any_of(options_.variants.begin(), options_.variants.end(), asked)) {
-        names.push_back(variant.name);
+      for (const std::string& asked : options_.variants) {
+        const std::string way = asked == "all" ? variant.name : asked;
+        const bool is_new = std::find(ways.begin(), ways.end(), way) == ways.end();
+        if (name_of(way) == variant.name && is_new) ways.push_back(way);
       }
     }
-    return names;
+    return ways;
   }
 
   void add_lines(const Problem& problem, const std::string& node, std::size_t index, Block& block) {
@@ -131,25 +139,28 @@ class Selector {
     for (const std::string& dtype : options_.dtypes) typed.push_back(problem.in_float(dtype));
     if (typed.empty()) typed.push_back(problem);
     for (const Problem& each : typed) {
-      for (const std::string& variant : variants_of(op_of(each))) {
-        block.lines.push_back({row_of(each, variant), node, index});
+      for (const std::string& way : ways_of(op_of(each))) {
+        block.lines.push_back({row_of(each, way), node, index});
       }
     }
   }
 
-  std::size_t row_of(const Problem& problem, const std::string& variant) {
-    const bool plain = variant.empty() || variant == default_variant(problem, device_);
-    const std::string name = plain ? problem.text() : problem.text() + "/" + variant;
+  std::size_t row_of(const Problem& problem, const std::string& way) {
+    const bool plain = way.empty() || way == default_variant(problem, device_, tuned_);
+    const std::string name = plain ? problem.text() : problem.text() + "/" + way;
     const auto same = [&](const Row& row) { return row.name == name; };
     auto& rows = selection_.rows;
     const auto found = std::find_if(rows.begin(), rows.end(), same);
     if (found != rows.end()) return static_cast<std::size_t>(found - rows.begin());
-    rows.push_back({name, problem, plain ? "" : variant});
+    const std::string variant = plain ? "" : name_of(way);
+    rows.push_back(
+        {name, problem, variant, way.substr(std::min(name_of(way).size() + 1, way.size()))});
     return rows.size() - 1;
   }
 
   const Options& options_;
   const DeviceInfo& device_;
+  std::shared_ptr<const Tuned> tuned_;
   Selection selection_;
 };
 
@@ -160,8 +171,9 @@ std::string title(const Workload::Node& node) {
                                   : fmt::format("{} (in {})", node.name, node.folded_into);
 }
 
-Selection select_rows(const Options& options, const DeviceInfo& device) {
-  Selector selector(options, device);
+Selection select_rows(const Options& options, const DeviceInfo& device,
+                      std::shared_ptr<const Tuned> tuned) {
+  Selector selector(options, device, std::move(tuned));
   std::vector<std::string> workloads = options.workloads;
   if (workloads.empty() && options.problems.empty()) {
     if (options.quick) {

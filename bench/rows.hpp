@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "check/workload.hpp"
 #include "clam/device.hpp"
+#include "clam/plan.hpp"
 #include "clam/problem.hpp"
 #include "options.hpp"
 
@@ -15,9 +17,14 @@ namespace clam::bench {
 
 /// Timed once, however many nodes show it.
 struct Row {
-  std::string name;  ///< the Problem's text, and "/variant" where that is not the default
+  std::string name;  ///< the Problem's text, and "/variant:tile" where that is not the default
   Problem problem;
-  std::string variant;  ///< as asked for; empty: the default
+  std::string variant;    ///< as asked for; empty: the default
+  std::string tile = {};  ///< the same: words of a Tiling
+
+  PlanOptions options() const { return {variant, 0, tile}; }
+  /// As --variant takes it: "dense_packed:M0=4,N0=8".
+  std::string way() const { return tile.empty() ? variant : variant + ":" + tile; }
 };
 
 /// A node of a workload, shown with the result of its row.
@@ -51,7 +58,9 @@ std::string nodes_of(const Selection& selection, std::size_t row);
 
 /// The rows that the command line asks for: all workloads, where it names none, or with --quick
 /// those of quick.txt. Throws BadArgument for an unknown workload, problem, dtype or variant.
-Selection select_rows(const Options& options, const DeviceInfo& device);
+/// `tuned` as in PlanOptions.
+Selection select_rows(const Options& options, const DeviceInfo& device,
+                      std::shared_ptr<const Tuned> tuned = nullptr);
 
 /// What --list prints.
 std::string to_text(const Selection& selection);

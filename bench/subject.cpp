@@ -62,7 +62,7 @@ Subject::Subject(Runtime& runtime, const Row& row)
     : runtime_(runtime),
       problem_(row.problem),
       set_(usual_data_set(row.problem)),
-      trial_(runtime, row.problem, {row.variant, 0}) {
+      trial_(runtime, row.problem, row.options()) {
   prepare();
 }
 

@@ -131,20 +131,23 @@ int serve_case(Cli& cli, const std::string& folder, const CaseWishes& wishes) {
 }
 
 Plan plan_in_child(const std::string& device, const DeviceInfo& facts, const Problem& problem,
-                   const std::string& variant, int limit_s) {
+                   const PlanOptions& options, int limit_s) {
   std::vector<std::string> words = words_of(device, {"record", problem.text(), "--plan-only"});
-  if (!variant.empty()) words.insert(words.end(), {"--variant", variant});
+  if (!options.variant.empty()) words.insert(words.end(), {"--variant", options.variant});
+  if (!options.tile.empty()) words.insert(words.end(), {"--tile", options.tile});
   const Fate fate = run_isolated(words, std::chrono::seconds(limit_s));
   const json answer = fate.misfortune() ? json() : fate.answer();
   if (answer.contains("plan")) return plan_from_json(answer.at("plan"));
   if (answer.contains("cannot")) throw Unsupported(answer.at("cannot").get<std::string>());
-  return make_plan(problem, facts, {variant, 0});
+  PlanOptions here = options;
+  here.tuned = Tuned::from_environment();
+  return make_plan(problem, facts, here);
 }
 
-int serve_plan(Cli& cli, const Problem& problem, const std::string& variant) {
+int serve_plan(Cli& cli, const Problem& problem, const PlanOptions& options) {
   try {
     Session session(cli);
-    const Executable executable = session.runtime().prepare(problem, {variant, 0});
+    const Executable executable = session.runtime().prepare(problem, options);
     cli.out.json({{"plan", to_json(executable.plan())}});
   } catch (const Unsupported& error) {
     cli.out.json({{"cannot", error.what()}});

@@ -31,9 +31,9 @@ int serve_case(Cli& cli, const std::string& folder, const CaseWishes& wishes);
 /// The plan of a problem as this device takes it, measured and built in another process. Throws
 /// Unsupported. Where building it fails, the plan as it is made without.
 Plan plan_in_child(const std::string& device, const DeviceInfo& facts, const Problem& problem,
-                   const std::string& variant, int limit_s);
+                   const PlanOptions& options, int limit_s);
 /// What that process does.
-int serve_plan(Cli& cli, const Problem& problem, const std::string& variant);
+int serve_plan(Cli& cli, const Problem& problem, const PlanOptions& options);
 
 /// "0:0", as --device takes it.
 std::string device_id(const DeviceEntry& entry);

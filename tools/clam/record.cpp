@@ -191,7 +191,7 @@ Bundle run_until_wrong(Cli& cli, const RecordRequest& request, const DeviceEntry
     RunJob job = make_job(each.run);
     if (!plan) {
       plan = job.plan ? *job.plan
-                      : plan_in_child(device_id(entry), device, *job.problem, request.run.variant,
+                      : plan_in_child(device_id(entry), device, *job.problem, request.run.options(),
                                       request.limit_s);
     }
     bundle = bundle_of(each, job, *plan, device);
@@ -228,7 +228,7 @@ void print(Output& out, const RecordRequest& request, const Bundle& bundle) {
 int run_record(Cli& cli, const RecordRequest& request) {
   if (request.plan_only) {
     return serve_plan(cli, Problem::parse(one_problem_line(request.run.words)),
-                      request.run.variant);
+                      request.run.options());
   }
   const CleanEnd clean_end;
   const Bundle bundle = record(cli, request);
@@ -321,6 +321,7 @@ void add_record(CLI::App& app, Cli& cli) {
   sub->add_option("--seed", request->run.seed, "seed of the data (default 1)")
       ->check(CLI::NonNegativeNumber);
   sub->add_option("--variant", request->run.variant, "record this variant, not the preferred one");
+  sub->add_option("--tile", request->run.tile, "record this tile of it: M0=4,N0=8");
   sub->add_option("--build-only", request->build_only, "build this .cl file, and run nothing");
   sub->add_option("--options", request->options, "build options for --build-only");
   sub->add_option("-o,--output", request->target, "the folder to write");

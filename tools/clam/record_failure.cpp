@@ -27,7 +27,8 @@ std::string failed_set(const VerifyRequest& request, const VerifyRow& row) {
 /// A plan that is another device's goes in as a file, like that of any runtime.
 void take_plan_of(const Failure& failure, const ScratchFolder& scratch, RecordRequest& wanted) {
   const Problem problem = Problem::parse(failure.problem);
-  Plan plan = make_plan(problem, *failure.planned_for, {failure.variant, 0});
+  Plan plan = make_plan(problem, *failure.planned_for,
+                        {failure.variant, 0, failure.tile, Tuned::from_environment()});
   plan.variant += ", planned for " + failure.planned_as;
   wanted.run.plan_file = scratch.file("plan.json");
   write_file(wanted.run.plan_file, to_json(plan).dump());
@@ -53,9 +54,11 @@ RecordRequest request_of(const Failure& failure, const std::string& folder,
   } else {
     wanted.run.words = {failure.problem};
     wanted.run.variant = failure.variant;
+    wanted.run.tile = failure.tile;
   }
-  const std::string what = fmt::format("{}\n{}\n{}\n{}", failure.problem, failure.variant,
-                                       failure.data_set + failure.name, failure.planned_as);
+  const std::string what =
+      fmt::format("{}\n{}\n{}\n{}", failure.problem, failure.variant + failure.tile,
+                  failure.data_set + failure.name, failure.planned_as);
   wanted.target = fmt::format("{}/{}-{}", folder, Problem::parse(failure.problem).schema().name,
                               hash_text(what).substr(0, 12));
   return wanted;
@@ -87,6 +90,7 @@ void record_failures(Cli& cli, const VerifyRequest& request, const std::vector<V
     Failure failure = common;
     failure.problem = row.text;
     failure.variant = row.variant;
+    failure.tile = request.tile;
     failure.data_set = failed_set(request, row);
     record_failure(cli, request.record_failures, failure);
   }

@@ -13,7 +13,7 @@ namespace clam::cli {
 struct Failure {
   std::string name;     ///< of the node, or empty: it stands alone
   std::string problem;  ///< its line
-  std::string variant;
+  std::string variant, tile = {};
   std::string data_set;  ///< empty: all are tried, or `inputs` are given
   Tensors inputs;        ///< what a node had; empty: those of the data set
   std::uint64_t seed = 1;

@@ -166,9 +166,9 @@ std::uint64_t duration(const LaunchTime& time) {
 Outcome execute(Session& session, const RunRequest& request, const RunJob& job) {
   if (job.problem) refuse_bad_inputs(*job.problem, job.inputs);
   Runtime& runtime = session.runtime();
-  const PlanOptions options{request.variant, 0};
+  const PlanOptions options = request.options();
   if (job.plan) runtime.set_plan_dir(job.plan_dir);
-  session.build({job.plan ? *job.plan : make_plan(*job.problem, runtime.device(), options)});
+  session.build({job.plan ? *job.plan : runtime.plan(*job.problem, runtime.device(), options)});
   Trial trial = job.plan ? Trial(runtime, *job.plan) : Trial(runtime, *job.problem, options);
   trial.upload(job.inputs);
   Outcome outcome;
@@ -287,6 +287,7 @@ void add_run(CLI::App& app, Cli& cli) {
   sub->add_option("--seed", request->seed, "seed of --fill (default 1)")
       ->check(CLI::NonNegativeNumber);
   sub->add_option("--variant", request->variant, "run this variant, not the preferred one");
+  sub->add_option("--tile", request->tile, "run this tile of it: M0=4,N0=8");
   sub->add_option("--svg", request->svg,
                   "draw the boxes of get_valid_counts, nms or yolo_decode to this file");
   sub->add_option("--picture", request->picture,

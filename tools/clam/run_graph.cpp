@@ -31,13 +31,11 @@ struct Job {
 };
 
 void refuse_options(const RunRequest& request) {
-  const std::pair<const char*, bool> options[] = {{"a problem", !request.words.empty()},
-                                                  {"--plan", !request.plan_file.empty()},
-                                                  {"--variant", !request.variant.empty()},
-                                                  {"--fill", !request.fill.empty()},
-                                                  {"--svg", !request.svg.empty()},
-                                                  {"--picture", !request.picture.empty()},
-                                                  {"--check", request.check}};
+  const std::pair<const char*, bool> options[] = {
+      {"a problem", !request.words.empty()},   {"--plan", !request.plan_file.empty()},
+      {"--variant", !request.variant.empty()}, {"--tile", !request.tile.empty()},
+      {"--fill", !request.fill.empty()},       {"--svg", !request.svg.empty()},
+      {"--picture", !request.picture.empty()}, {"--check", request.check}};
   for (const auto& [option, given] : options) {
     if (!given) continue;
     throw BadArgument(fmt::format(

@@ -170,7 +170,9 @@ Plan read_plan(const std::string& path) {
 
 RunJob job_of_plan(const RunRequest& request) {
   if (!request.words.empty()) throw BadArgument("give a problem or --plan, not both");
-  if (!request.variant.empty()) throw BadArgument("--variant goes with a problem; a plan has one");
+  if (!request.variant.empty() || !request.tile.empty()) {
+    throw BadArgument("--variant and --tile go with a problem; a plan has them");
+  }
   RunJob job;
   job.plan = read_plan(request.plan_file);
   job.tensors = job.plan->tensors;

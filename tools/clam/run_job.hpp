@@ -15,11 +15,13 @@ namespace clam::cli {
 
 struct RunRequest {
   std::vector<std::string> words;
-  std::string plan_file, variant, fill, svg, picture;
+  std::string plan_file, variant, tile, fill, svg, picture;
   std::string workload, dtype;       ///< a graph, in its place
   std::vector<std::string> in, out;  ///< "NAME=FILE.npy"
   std::uint64_t seed = 1;
   bool check = false;
+
+  PlanOptions options() const { return {variant, 0, tile}; }
 };
 
 /// A problem of ours, or a plan from a file, which may be about a problem of ours.

@@ -30,6 +30,7 @@ std::vector<std::string> words_of(const Session& session, const VerifyRequest& r
     if (!value.empty()) words.insert(words.end(), {option, value});
   };
   add("--variant", row.variant);
+  add("--tile", request.tile);
   add("--set", request.set == "all" ? "" : request.set);
   add("--gpu", request.gpu);
   add("--seed", std::to_string(request.seed));
@@ -103,10 +104,11 @@ DeviceInfo planned_for(const DeviceInfo& here, const VerifyRequest& request) {
 Verification verify_set(Runtime& runtime, const VerifyRequest& request, const VerifyRow& row,
                         const DataSet& set) {
   if (request.gpu.empty()) {
-    return verify(runtime, row.problem, set, request.seed, {row.variant, 0});
+    return verify(runtime, row.problem, set, request.seed, {row.variant, 0, request.tile});
   }
   const DeviceInfo device = planned_for(runtime.device(), request);
-  return verify(runtime, make_plan(row.problem, device, {row.variant, 0}), set, request.seed);
+  return verify(runtime, runtime.plan(row.problem, device, {row.variant, 0, request.tile}), set,
+                request.seed);
 }
 
 bool isolates(Session& session, const VerifyRequest& request) {
@@ -132,11 +134,12 @@ void run_row(Session& session, const VerifyRequest& request, VerifyRow& row) {
   }
 }
 
-std::vector<Plan> plans_of(const std::vector<VerifyRow>& rows, const DeviceInfo& device) {
+std::vector<Plan> plans_of(const std::vector<VerifyRow>& rows, const VerifyRequest& request,
+                           const Runtime& runtime, const DeviceInfo& device) {
   std::vector<Plan> plans;
   for (const VerifyRow& row : rows) {
     try {
-      plans.push_back(make_plan(row.problem, device, {row.variant, 0}));
+      plans.push_back(runtime.plan(row.problem, device, {row.variant, 0, request.tile}));
     } catch (const Unsupported&) {
       // Said in the row's own line.
     }
@@ -211,7 +214,9 @@ int run_verify(Cli& cli, const VerifyRequest& request) {
   Session session(cli);
   const DeviceInfo device = planned_for(session.runtime().device(), request);
   rows = rows_on(device, request, rows);
-  if (!isolates(session, request)) session.build(plans_of(rows, device));
+  if (!isolates(session, request)) {
+    session.build(plans_of(rows, request, session.runtime(), device));
+  }
   if (request.all && request.dtype.empty() && !session.runtime().device().fp16) {
     cli.out.note("f16 is left out, because the device has no cl_khr_fp16");
   }
@@ -279,6 +284,8 @@ void add_verify(CLI::App& app, Cli& cli) {
       ->check(CLI::PositiveNumber);
   sub->add_option("--dump", request->dump, "write the tensors of the graph to this folder");
   sub->add_option("--variant", request->variant, "variant to run, or all (default: the preferred)");
+  sub->add_option("--tile", request->tile,
+                  "take this tile of the variant: M0=4,N0=8 (`clam list --tiles` has them)");
   sub->add_option("--gpu", request->gpu,
                   "run the plan for this Mali, such as g610, on the device that is here");
   sub->add_option("--seed", request->seed, "seed of the data (default 1)")

@@ -111,9 +111,10 @@ constexpr Words<8> kStatusWords{"not run", "pass", "FAIL",  "BLIND",
                                 "CONST",   "skip", "ERROR", "on cpu"};
 std::string repeat_command(const Session& session, const VerifyRequest& request,
                            const VerifyRow& row, const std::string& set) {
-  return session.repeat(fmt::format("verify {} --variant {} --set {} --seed {}{}",
-                                    shell_quoted(row.text), row.variant, set, request.seed,
-                                    request.gpu.empty() ? "" : " --gpu " + request.gpu));
+  return session.repeat(
+      fmt::format("verify {} --variant {}{} --set {} --seed {}{}", shell_quoted(row.text),
+                  row.variant, request.tile.empty() ? "" : " --tile " + request.tile, set,
+                  request.seed, request.gpu.empty() ? "" : " --gpu " + request.gpu));
 }
 
 /// The data set to show in the row's line: a failed one, else the nearest to its bound.

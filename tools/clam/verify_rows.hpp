@@ -19,7 +19,7 @@ struct VerifyRequest {
   std::vector<std::string> words;
   bool all = false;
   std::string workload;
-  std::string set = "all", variant, dtype;
+  std::string set = "all", variant, tile, dtype;
   Parameters parameters;  ///< of the workload, in place of its own
   std::string gpu;        ///< plans are those for this Mali, where it is named
   std::uint64_t seed = 1;
