@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "clam/error.hpp"
-#include "document.hpp"
 #include "runtime/atomic_file.hpp"
 #include "runtime/words.hpp"
 

@@ -10,6 +10,8 @@
 
 namespace clam::bench {
 
+constexpr int kSchema = 1;  ///< of bench/results.schema.json
+
 enum class Change { same, fast, slow, unsure, failed };
 
 /// "SAME", "FAST", "SLOW", "UNSURE", "INVALID"

@@ -215,7 +215,7 @@ GraphPass::GraphPass(Runtime& runtime, const Graph& graph, const PlanOptions& op
     buffers_.emplace_back(runtime.context(), CL_MEM_READ_WRITE, static_cast<std::size_t>(bytes));
   }
   for (const Graph::Node& node : graph.nodes) {
-    Step step{planned_for ? runtime.prepare(make_plan(node.problem, *planned_for, options))
+    Step step{planned_for ? runtime.prepare(runtime.plan(node.problem, *planned_for, options))
                           : runtime.prepare(node.problem, options),
               {},
               copies_of(node.moves),

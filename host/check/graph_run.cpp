@@ -63,8 +63,8 @@ std::vector<std::pair<std::string, Plan>> plans_of(const Runtime& runtime, const
   for (const Graph::Node& node : graph.nodes) {
     if (options.on_cpu.count(node.name)) continue;
     try {
-      plans.emplace_back(node.name, make_plan(node.problem, planned_for(runtime, options),
-                                              {"", options.max_work_group}));
+      plans.emplace_back(node.name, runtime.plan(node.problem, planned_for(runtime, options),
+                                                 {"", options.max_work_group}));
     } catch (const Unsupported& error) {
       refuse(graph, node.name, error.what());
     }
@@ -111,7 +111,7 @@ void prepare_all(Runtime& runtime, const Graph& graph, const GraphOptions& optio
 Trial trial_of(Runtime& runtime, const Graph::Node& node, const GraphOptions& options) {
   const PlanOptions plan{"", options.max_work_group};
   if (!options.planned_for) return {runtime, node.problem, plan};
-  return {runtime, make_plan(node.problem, *options.planned_for, plan)};
+  return {runtime, runtime.plan(node.problem, *options.planned_for, plan)};
 }
 
 HostTensor recorded(const Graph& graph, const std::string& name) {

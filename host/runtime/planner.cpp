@@ -8,6 +8,7 @@
 #include "clam/error.hpp"
 #include "clam/job_limit.hpp"
 #include "clam/op.hpp"
+#include "clam/tuned.hpp"
 
 namespace clam {
 namespace {
@@ -67,6 +68,93 @@ Reason is_too_long(const Variant& variant, const Problem& problem, const DeviceI
   return predicted_too_long(problem, plan_variant(variant, problem, device, {}), device);
 }
 
+/// What the variants and their models choose, without rows.
+Plan model_plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& options) {
+  std::string reasons;
+  std::optional<Plan> too_long;
+  for (const Variant* variant : candidates(op_of(problem), options)) {
+    Reason reason = cannot_run(*variant, problem, device);
+    if (!reason) reason = is_outdone(*variant, problem, device, options);
+    if (!reason) {
+      Plan plan = plan_variant(*variant, problem, device, options);
+      if (!predicted_too_long(problem, plan, device)) return plan;
+      if (!too_long) too_long = std::move(plan);  // unless a later one stays below the limit
+      continue;
+    }
+    if (reasons.find(*reason) == std::string::npos)
+      reasons += (reasons.empty() ? "" : "; ") + *reason;
+  }
+  if (too_long) return *too_long;
+  throw Unsupported(fmt::format("{}: cannot run on {}: {}", problem.text(), device.name, reasons));
+}
+
+/// Makes the plan as the row says, or returns why it does not count.
+Reason plan_by_row(const TunedRow& row, const Tuned& rows, const Problem& problem,
+                   const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
+  if (!rows.is_of_today(row)) return "its kernel files have changed since";
+  const Variant& variant = find_variant(op_of(problem), row.variant);
+  if (Reason reason = cannot_run(variant, problem, device)) return reason;
+  PlanOptions measured = options;
+  measured.variant = row.variant;
+  measured.tile = row.tile;
+  try {
+    plan = plan_variant(variant, problem, device, measured);
+  } catch (const BadArgument&) {
+    return fmt::format("{} has no tile {} here", row.variant, in_quotes(row.tile));
+  } catch (const Unsupported&) {
+    return fmt::format("{} cannot have the tile {} here", row.variant, in_quotes(row.tile));
+  }
+  if (kernels_hash(plan, rows.files()) != row.kernels)
+    return "its plan launches other kernel files now";
+  return predicted_too_long(problem, plan, device);
+}
+
+/// What `clam plan --why` says of a row, and why it does not count.
+std::string match_text(const TunedMatch& match, const Reason& refused) {
+  const TunedRow& row = *match.row;
+  const bool exact = match.distance == 0;
+  return fmt::format("tuned    {} {}, {} {}{}on {} core{} with {} {}: {}{}{}, {:.1f} us ({}){}{}\n",
+                     refused ? "not the"
+                     : exact ? "the"
+                             : "the nearest",
+                     exact ? "exact row" : fmt::format("row, {:.2f} away", match.distance),
+                     row.date, exact ? "" : row.problem, exact ? "" : " ", row.cores,
+                     row.cores == 1 ? "" : "s", row.driver, row.driver_version, row.variant,
+                     row.tile.empty() ? "" : " ", row.tile, row.us, *match.table,
+                     refused ? ": " : "", refused.value_or(""));
+}
+
+/// The plan of the nearest row that counts. `why` gets a line for it and each nearer one.
+std::optional<Plan> measured_plan(const Problem& problem, const DeviceInfo& device,
+                                  const PlanOptions& options, std::string* why = nullptr) {
+  const std::shared_ptr<const Tuned> rows = options.tuned ? options.tuned : Tuned::built_in();
+  if (rows->empty() || !options.tile.empty()) return {};
+  for (const TunedMatch& match : rows->matches(problem, device)) {
+    if (!options.variant.empty() && match.row->variant != options.variant) continue;
+    const bool far = match.distance > Tuned::kFarthest;
+    Plan plan;
+    const Reason reason = far ? fmt::format("{:g} is the farthest that counts", Tuned::kFarthest)
+                              : plan_by_row(*match.row, *rows, problem, device, options, plan);
+    if (why) *why += match_text(match, reason);
+    if (!reason) return plan;
+    if (far) break;
+  }
+  return {};
+}
+
+/// Which row was taken, or why none.
+std::string rows_text(const Problem& problem, const DeviceInfo& device,
+                      const PlanOptions& options) {
+  if (!options.tile.empty()) return "tuned    no row is looked for: the tile is named\n";
+  std::string text;
+  if (measured_plan(problem, device, options, &text)) return text;
+  if (!text.empty()) return text + "tuned    no row counts, so the model chooses\n";
+  return fmt::format(
+      "tuned    no row of this GPU and driver has the problem's words{}, so the model "
+      "chooses\n",
+      options.variant.empty() ? "" : " and this variant");
+}
+
 /// Empty where there is no plan.
 std::string chosen_variant(const Problem& problem, const DeviceInfo& device,
                            const PlanOptions& options) {
@@ -80,7 +168,7 @@ std::string chosen_variant(const Problem& problem, const DeviceInfo& device,
 /// 0 where there is no plan, or its tile was not chosen by predicted clocks.
 double predicted_clocks_of(const Problem& problem, const DeviceInfo& device) {
   try {
-    return make_plan(problem, device).clocks;
+    return model_plan(problem, device, {}).clocks;
   } catch (const Unsupported&) {
     return 0;
   }
@@ -135,22 +223,13 @@ std::string tilings_text(const Variant& variant, const Problem& problem, const D
 }  // namespace
 
 Plan make_plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& options) {
-  std::string reasons;
-  std::optional<Plan> too_long;
-  for (const Variant* variant : candidates(op_of(problem), options)) {
-    Reason reason = cannot_run(*variant, problem, device);
-    if (!reason) reason = is_outdone(*variant, problem, device, options);
-    if (!reason) {
-      Plan plan = plan_variant(*variant, problem, device, options);
-      if (!predicted_too_long(problem, plan, device)) return plan;
-      if (!too_long) too_long = std::move(plan);  // unless a later one stays below the limit
-      continue;
-    }
-    if (reasons.find(*reason) == std::string::npos)
-      reasons += (reasons.empty() ? "" : "; ") + *reason;
-  }
-  if (too_long) return *too_long;
-  throw Unsupported(fmt::format("{}: cannot run on {}: {}", problem.text(), device.name, reasons));
+  if (std::optional<Plan> plan = measured_plan(problem, device, options)) return *std::move(plan);
+  return model_plan(problem, device, options);
+}
+
+Reason row_refused(const TunedRow& row, const DeviceInfo& device, const Tuned& rows) {
+  Plan plan;
+  return plan_by_row(row, rows, Problem::parse(row.problem), device, {}, plan);
 }
 
 std::string explain_plan(const Problem& problem, const DeviceInfo& device,
@@ -173,7 +252,8 @@ std::string explain_plan(const Problem& problem, const DeviceInfo& device,
                         : outdone ? fmt::format("{}; {}", variant.about, *outdone)
                                   : variant.about);
   }
-  return text + compare_accumulators(problem, device) + tilings;
+  return text + rows_text(problem, device, options) + compare_accumulators(problem, device) +
+         tilings;
 }
 
 }  // namespace clam

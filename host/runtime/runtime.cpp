@@ -8,6 +8,7 @@
 
 #include "clam/error.hpp"
 #include "clam/planner.hpp"
+#include "clam/tuned.hpp"
 #include "native_exp2.hpp"
 #include "overlap.hpp"
 
@@ -149,6 +150,7 @@ RuntimeOptions RuntimeOptions::from_environment() {
   options.cache_dir = ProgramCache::default_dir();
   options.cache_limit = ProgramCache::limit_from_environment();
   options.files = KernelFiles::from_environment();
+  options.tuned = Tuned::from_environment(options.files);
   return options;
 }
 
@@ -163,6 +165,7 @@ Runtime::Runtime(cl::Context context, cl::CommandQueue queue, Options options)
   if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) {
     throw BadArgument("the queue is out of order; a plan's launches need an in-order queue");
   }
+  if (!options_.tuned) options_.tuned = Tuned::built_in(options_.files);
   bound_flight(options_.max_in_flight);
   profiling_ = properties & CL_QUEUE_PROFILING_ENABLE;
 }
@@ -256,6 +259,11 @@ void Runtime::measure_for(const Problem& problem) {
   info_.native_exp2_ulp = native_exp2_ulp(queue_, info_, options_.cache_dir);
 }
 
+Plan Runtime::plan(const Problem& problem, const DeviceInfo& device, PlanOptions options) const {
+  if (!options.tuned) options.tuned = options_.tuned;
+  return make_plan(problem, device, options);
+}
+
 Executable Runtime::prepare(const Problem& problem, PlanOptions options) {
   require_sound();
   measure_for(problem);
@@ -267,11 +275,11 @@ Executable Runtime::prepare(const Problem& problem, PlanOptions options) {
 
 Executable Runtime::prepare_with(const Problem& problem, PlanOptions options) {
   for (;;) {
-    Plan plan = make_plan(problem, info_, options);
+    Plan plan = this->plan(problem, info_, options);
     const auto learned = group_limit_.find(plan.variant);
     if (learned != group_limit_.end() && largest_group(plan) > learned->second) {
       options.max_work_group = learned->second;
-      plan = make_plan(problem, info_, options);
+      plan = this->plan(problem, info_, options);
     }
     try {
       Executable executable = build(plan);

@@ -15,12 +15,12 @@
 
 namespace clam::test {
 
-/// Runs clam with its own kernels. The program cache is that of the tests, unless `environment`
+/// Runs clam with its own kernels and rows. The program cache is that of the tests, unless `environment`
 /// names one.
 inline Finished run_clam(std::vector<std::string> words,
                          std::vector<std::string> environment = {}) {
   words.insert(words.begin(), CLAM_BINARY);
-  environment.insert(environment.begin(), "CLAM_KERNEL_DIR=");
+  environment.insert(environment.begin(), {"CLAM_KERNEL_DIR=", "CLAM_TUNED_DIR="});
   return run_command(words, environment);
 }
 

@@ -8,7 +8,9 @@
 #include "clam/gpu.hpp"
 #include "clam/kernels.hpp"
 #include "clam/opencl.hpp"
+#include "clam/planner.hpp"
 #include "clam/program_cache.hpp"
+#include "clam/tuned.hpp"
 #include "cli.hpp"
 #include "opencl/search.hpp"
 #include "probe/history.hpp"
@@ -54,15 +56,30 @@ json library_json() {
   return {{"taken", search.taken}, {"tried", tried}};
 }
 
-void print_own(Cli& cli, const KernelFiles& files) {
+/// How many rows of the device plans take, and why not the first of the others.
+std::string tuned_text(const DeviceInfo& device, const Tuned& tuned) {
+  const std::vector<const TunedRow*> rows = tuned.of(device);
+  std::size_t counted = 0;
+  std::string reason;
+  for (const TunedRow* row : rows) {
+    const Reason refused = row_refused(*row, device, tuned);
+    if (refused && reason.empty()) reason = fmt::format("; not {}: {}", row->problem, *refused);
+    counted += !refused;
+  }
+  if (rows.empty()) return "";
+  return fmt::format("tuned plans: {} of {} rows count here{}\n", counted, rows.size(), reason);
+}
+
+void print_own(Cli& cli, const KernelFiles& files, const Tuned& tuned) {
   cli.out.line("clam " CLAM_VERSION);
   cli.out.line(fmt::format("  kernel files: {} built in", embedded_files().size()));
   for (const std::string& line : files.overrides()) cli.out.line("  kernel file " + line);
+  for (const std::string& note : tuned.notes()) cli.out.line("  tuned plans: " + note);
   cli.out.line("  program cache: " + cache_text());
   cli.out.text(indented(library_text()));
 }
 
-json own_json(const KernelFiles& files) {
+json own_json(const KernelFiles& files, const Tuned& tuned) {
   json kernels = json::array();
   for (const std::string& file : embedded_files()) {
     const KernelSource source = files.get(file);
@@ -75,6 +92,7 @@ json own_json(const KernelFiles& files) {
           {"kernel_files", kernels},
           {"opencl", library_json()},
           {"kernel_overrides", files.overrides()},
+          {"tuned_notes", tuned.notes()},
           {"devices", json::array()}};
 }
 
@@ -112,8 +130,9 @@ std::string history_text(const json& history) {
 
 int info(Cli& cli, bool names_only) {
   const KernelFiles files = KernelFiles::from_environment();
-  json result = own_json(files);
-  if (!names_only) print_own(cli, files);
+  const std::shared_ptr<const Tuned> tuned = Tuned::from_environment(files);
+  json result = own_json(files, *tuned);
+  if (!names_only) print_own(cli, files, *tuned);
   std::vector<DeviceEntry> entries;
   std::string chosen;
   try {
@@ -132,13 +151,15 @@ int info(Cli& cli, bool names_only) {
       cli.out.line(fmt::format("{} {}", id(entry), facts.name));
     } else {
       cli.out.line(fmt::format("\ndevice {}{}", id(entry), is_chosen ? " (chosen)" : ""));
-      cli.out.text(indented(identity_text(who, history) + history_text(history) + to_text(facts)));
+      cli.out.text(indented(identity_text(who, history) + history_text(history) +
+                            tuned_text(facts, *tuned) + to_text(facts)));
     }
     json device = to_json(facts);
     device["id"] = id(entry);
     device["chosen"] = is_chosen;
     device["identity"] = to_json(who);
     device["probes"] = history;
+    device["tuned"] = tuned_text(facts, *tuned);
     result["devices"].push_back(std::move(device));
   }
   cli.out.json(result);

@@ -176,7 +176,7 @@ class OneGpu {
     std::vector<Plan> plans;
     for (const MaliProblem& asked : asked_.problems) {
       try {
-        plans.push_back(make_plan(asked.problem, device_));
+        plans.push_back(make_plan(asked.problem, device_, options_));
       } catch (const Unsupported&) {
         // Said in the problem's own line.
       }
@@ -262,7 +262,7 @@ class OneGpu {
   MaliRow row(const MaliProblem& asked, const KernelFiles& files) {
     MaliRow row{&asked, "", "", std::nullopt, 0, published(asked)};
     try {
-      const Plan plan = make_plan(asked.problem, device_);
+      const Plan plan = make_plan(asked.problem, device_, options_);
       row.variant = plan.variant;
       row.floor_us = mali::floor_us(asked.problem, *report_.gpu);
       row.time = mali::predict(
@@ -279,6 +279,7 @@ class OneGpu {
   const MaliRequest& request_;
   const Asked& asked_;
   DeviceInfo device_;
+  PlanOptions options_{"", 0, "", Tuned::from_environment()};
   MaliReport report_{};
   std::map<std::string, FileTags> tags_;
 };

@@ -11,6 +11,7 @@
 #include "case_child.hpp"
 #include "check/clock.hpp"
 #include "clam/error.hpp"
+#include "clam/tuned.hpp"
 #include "process/shell_quoted.hpp"
 
 namespace clam::cli {
@@ -33,6 +34,7 @@ Session::Session(Cli& cli)
   for (const std::string& line : runtime_->files().overrides()) {
     out_.note("kernel file " + line);
   }
+  for (const std::string& note : runtime_->tuned()->notes()) out_.note(note);
 }
 
 std::string Session::title() const { return device_title(entry_, runtime_->device()); }
@@ -75,9 +77,11 @@ nlohmann::json Session::json() {
 }
 
 std::string Session::repeat(const std::string& arguments) const {
-  const char* folder = std::getenv("CLAM_KERNEL_DIR");
-  const std::string prefix =
-      folder && *folder ? fmt::format("CLAM_KERNEL_DIR={} ", shell_quoted(folder)) : "";
+  std::string prefix;
+  for (const char* name : {"CLAM_KERNEL_DIR", "CLAM_TUNED_DIR"}) {
+    const char* folder = std::getenv(name);
+    if (folder && *folder) prefix += fmt::format("{}={} ", name, shell_quoted(folder));
+  }
   return fmt::format("{}clam {} --device {}", prefix, arguments, device_id());
 }
 

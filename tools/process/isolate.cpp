@@ -64,8 +64,8 @@ namespace {
 std::vector<std::string> folders_by_full_name() {
   namespace fs = std::filesystem;
   std::vector<std::string> settings;
-  for (const char* name :
-       {"CLAM_KERNEL_DIR", "CLAM_PROBE_DIR", "CLAM_CACHE_DIR", "OCL_ICD_VENDORS"}) {
+  for (const char* name : {"CLAM_KERNEL_DIR", "CLAM_TUNED_DIR", "CLAM_PROBE_DIR", "CLAM_CACHE_DIR",
+                           "OCL_ICD_VENDORS"}) {
     const char* value = std::getenv(name);
     std::error_code error;
     if (!value || !*value || *value == '/' || !fs::is_directory(value, error)) continue;

@@ -307,7 +307,9 @@ bool runs_clam_bench(std::string_view line) {
   std::istringstream words(bare);
   std::string word, value;
   words >> word;
-  if (word.rfind("CLAM_KERNEL_DIR=", 0) == 0) words >> word;
+  for (const char* folder : {"CLAM_KERNEL_DIR=", "CLAM_TUNED_DIR="}) {
+    if (word.rfind(folder, 0) == 0) words >> word;
+  }
   if (word != "clam-bench") return false;
   while (words >> word) {
     const bool known = word == "--problem" || word == "--variant" || word == "--device";

@@ -35,6 +35,7 @@ class KernelFiles {
   /// Throws BadArgument that says where it looked.
   KernelSource get(const std::string& file) const;
   KernelFiles with_plan_dir(std::string plan_dir) const;
+  bool only_embedded() const { return override_dir_.empty() && plan_dir_.empty(); }
   /// A line for each kernel file that is replaced: "dense.cl: DIR/dense.cl 0123..". Also a line for
   /// each .cl file in CLAM_KERNEL_DIR that replaces none.
   std::vector<std::string> overrides() const;

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <variant>
@@ -16,6 +17,8 @@
 #include "tensor.hpp"
 
 namespace clam {
+
+class Tuned;
 
 // Kernel arguments.
 
@@ -95,7 +98,9 @@ void check(const Plan& plan);
 struct PlanOptions {
   std::string variant;     ///< empty: the first that supports the problem, see Variant::outdone
   int max_work_group = 0;  ///< most work-items of a group; 0: the variant's default
-  std::string tile{};      ///< words of a Tiling, "M0=4,N0=8"; empty: the fastest, as predicted
+  std::string tile{};      ///< words of a Tiling, "M0=4,N0=8"; empty: a row's, or as predicted
+  /// Measured choices. Null: those built in; one without rows: the model alone chooses.
+  std::shared_ptr<const Tuned> tuned{};
 };
 
 }  // namespace clam

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -71,8 +72,10 @@ struct RuntimeOptions {
   std::string cache_dir;  ///< where built programs are kept; empty: in memory alone
   std::int64_t cache_limit = ProgramCache::kDefaultLimit;  ///< most bytes in cache_dir
   KernelFiles files;                                       ///< the embedded kernels
+  /// Of plans whose PlanOptions have none. Null: the rows built in.
+  std::shared_ptr<const Tuned> tuned{};
 
-  /// What clam's own programs use: CLAM_CACHE_DIR, CLAM_CACHE_MB and CLAM_KERNEL_DIR.
+  /// What clam's own programs use: CLAM_CACHE_DIR, CLAM_CACHE_MB, CLAM_KERNEL_DIR, CLAM_TUNED_DIR.
   static RuntimeOptions from_environment();
 };
 
@@ -93,6 +96,8 @@ class Runtime {
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
+  /// make_plan with RuntimeOptions::tuned, for the device here or another one.
+  Plan plan(const Problem& problem, const DeviceInfo& device, PlanOptions options = {}) const;
   /// Plans, builds and allocates. If a built kernel allows fewer work-items than planned, or does
   /// not build with so many, it plans again with half the group, down to 16. Throws Unsupported,
   /// BuildFailure or DeviceError.
@@ -131,6 +136,7 @@ class Runtime {
   const cl::CommandQueue& queue() const { return queue_; }
   ProgramCache& programs() { return programs_; }
   const KernelFiles& files() const { return options_.files; }
+  const std::shared_ptr<const Tuned>& tuned() const { return options_.tuned; }
   void set_plan_dir(const std::string& dir);  ///< where a foreign plan's kernel files lie
   const Counters& counters() const { return counters_; }
   bool tainted() const { return !taint_.empty(); }

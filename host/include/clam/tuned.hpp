@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// tuned.hpp - choices that were measured: rows, the tables that hold them, and which are near a
+// problem. kernels/tuned/README.md has the form of a table.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "device.hpp"
+#include "kernels.hpp"
+#include "plan.hpp"
+#include "problem.hpp"
+
+namespace clam {
+
+/// What was the fastest for a problem on a board.
+struct TunedRow {
+  std::string gpu;  ///< "g610"; of a device that is no Mali that clam knows, its name
+  std::int64_t cores = 1;
+  std::string driver;          ///< driver_family()
+  std::string driver_version;  ///< of the driver, and so of its compiler
+  std::string kernels;         ///< kernels_hash()
+  std::string problem, variant;
+  std::string tile;    ///< words of a Tiling; empty where the variant has none
+  double us = 0;       ///< median
+  double share = 0;    ///< of the peak, 0 to 1; 0: not known
+  std::string date{};  ///< "2026-11-27"
+};
+
+/// "arm", "mesa", "pocl", "oclgrind" or "nvidia"; else the name of the device's platform.
+std::string driver_family(const DeviceInfo& device);
+/// The hash of each file that a call launches, with + between. So clam-bench writes it, too. Where
+/// a replaced kernel has a file of options, they are hashed with it.
+std::string kernels_hash(const Plan& plan, const KernelFiles& files);
+/// The row of a plan, with all that is known before it is measured.
+TunedRow tuned_row(const Plan& plan, const std::string& tile, const KernelFiles& files);
+
+nlohmann::json to_json(const std::vector<TunedRow>& rows);
+/// Throws BadArgument for JSON that is no table, or that of a newer clam. A row that cannot be used
+/// is left out, and `left_out` gets a sentence that says why; null: it is thrown as a BadArgument.
+std::vector<TunedRow> tuned_from_json(const nlohmann::json& json,
+                                      std::vector<std::string>* left_out = nullptr);
+
+/// A row of a problem with the same words, all but extents and shapes.
+struct TunedMatch {
+  const TunedRow* row;
+  const std::string* table;
+  /// The sum of |log2(a / b)| over the extents and the cores. 0: the row is exact.
+  double distance;
+};
+
+/// Rows, by problem. Threads may share one that no longer changes.
+class Tuned {
+ public:
+  /// A row farther away says nothing about a problem: a factor of two in all.
+  static constexpr double kFarthest = 1;
+
+  /// No rows, so plans are the model's. Rows that are added count with kernels as in `files`.
+  explicit Tuned(KernelFiles files = {}) : files_(std::move(files)) {}
+
+  /// The rows of kernels/tuned.
+  static std::shared_ptr<const Tuned> built_in(const KernelFiles& files = {});
+  /// The same, and those of the .json files of a folder.
+  static std::shared_ptr<const Tuned> with_folder(const std::string& dir,
+                                                  const KernelFiles& files = {});
+  /// The same with CLAM_TUNED_DIR, where it is set.
+  static std::shared_ptr<const Tuned> from_environment(
+      const KernelFiles& files = KernelFiles::from_environment());
+
+  /// Adds the rows of a table's text. What cannot be used becomes a note.
+  void add(const std::string& text, const std::string& table);
+
+  const KernelFiles& files() const { return files_; }
+  bool empty() const { return rows_.empty(); }
+  /// A sentence for each table that is not used, or not as a whole.
+  const std::vector<std::string>& notes() const { return notes_; }
+  /// The rows of the device's GPU and driver, whatever their kernels.
+  std::vector<const TunedRow*> of(const DeviceInfo& device) const;
+  /// Of these, the ones with the problem's words: the nearest first, then those of the device's
+  /// driver version, then the newest, then the one that was added last.
+  std::vector<TunedMatch> matches(const Problem& problem, const DeviceInfo& device) const;
+  /// Whether all kernel files of the row are today's.
+  bool is_of_today(const TunedRow& row) const;
+
+ private:
+  struct Entry {
+    TunedRow row;
+    std::vector<std::int64_t> extents;
+    std::string table;
+  };
+  KernelFiles files_;
+  std::set<std::string> today_;  ///< hashes of the kernel files, where there are rows
+  std::map<std::string, std::vector<Entry>> rows_;  ///< by op and words, without the extents
+  std::vector<std::string> notes_;
+};
+
+}  // namespace clam

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+#include "clam/tuned.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "atomic_file.hpp"
+#include "clam/error.hpp"
+#include "clam/gpu.hpp"
+#include "clam/op.hpp"
+#include "embedded.hpp"
+
+namespace clam {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kTableVersion = 1;
+
+/// The keys of a row in a table.
+template <typename Row, typename Visit>
+void for_each_key(Row& row, Visit&& visit) {
+  visit("gpu", row.gpu);
+  visit("cores", row.cores);
+  visit("driver", row.driver);
+  visit("driver_version", row.driver_version);
+  visit("kernels", row.kernels);
+  visit("problem", row.problem);
+  visit("variant", row.variant);
+  visit("tile", row.tile);
+  visit("us", row.us);
+  visit("share", row.share);
+  visit("date", row.date);
+}
+
+/// A table is shown on terminals; drivers' strings may hold anything.
+std::string printable(std::string text) {
+  for (char& c : text) c = c >= ' ' && c <= '~' ? c : '?';
+  return text;
+}
+
+void read_value(const json& value, std::string& text) { text = printable(value); }
+
+void read_value(const json& value, std::int64_t& count) {
+  if (!value.is_number_integer() || value.get_to(count) < 1) throw BadArgument("not a count");
+}
+
+void read_value(const json& value, double& number) {
+  if (!value.is_number() || value < 0) throw BadArgument("not a number from 0 on");
+  value.get_to(number);
+}
+
+/// Throws BadArgument for a row that no plan can take.
+TunedRow row_from_json(const json& json) {
+  TunedRow row;
+  for_each_key(row, [&](const char* key, auto& value) {
+    try {
+      read_value(json.at(key), value);
+    } catch (const std::exception&) {
+      throw BadArgument(fmt::format("the key \"{}\" is missing, or its value is wrong", key));
+    }
+  });
+  const Problem problem = Problem::parse(row.problem);
+  const Variant& variant = find_variant(op_of(problem), row.variant);
+  row.problem = problem.text();
+  if (!variant.tilings && !row.tile.empty()) {
+    throw BadArgument(fmt::format("{} has no tiles, yet tile is {}", row.variant, row.tile));
+  }
+  return row;
+}
+
+/// A problem as rows are found by: two with the same words differ in their extents alone.
+struct Extents {
+  std::string words;
+  std::vector<std::int64_t> values;
+
+  explicit Extents(const Problem& problem) {
+    json rest = problem.to_json();
+    for (const Field& field : problem.schema().fields) {
+      std::vector<std::int64_t> own;
+      if (field.kind == Field::Kind::extent) own.push_back(problem.integer(field.name));
+      if (field.kind == Field::Kind::shape) own = problem.shape(field.name);
+      values.insert(values.end(), own.begin(), own.end());
+      if (!own.empty()) rest[field.name] = own.size();
+    }
+    words = rest.dump();
+  }
+};
+
+/// Who made the times: only with the same of both is a row one of the device.
+struct Maker {
+  std::string gpu, driver;
+  std::int64_t cores;
+
+  explicit Maker(const DeviceInfo& device) : driver(driver_family(device)) {
+    const Identity who = identify(device);
+    const bool known = who.gpu && who.by != Identity::By::guess;
+    gpu = known ? who.gpu->key : printable(device.name);
+    cores = std::max<std::int64_t>(who.gpu ? who.cores : device.compute_units, 1);
+  }
+  bool made(const TunedRow& row) const { return row.gpu == gpu && row.driver == driver; }
+};
+
+double steps_between(std::int64_t a, std::int64_t b) {
+  return std::fabs(std::log2(static_cast<double>(a) / static_cast<double>(b)));
+}
+
+/// A file of options beside a replaced kernel changes it too.
+std::string hash_with_options(KernelSource source) {
+  if (!source.options.empty()) source.text += "\n" + source.options;
+  return source.hash();
+}
+
+}  // namespace
+
+std::string driver_family(const DeviceInfo& device) {
+  constexpr std::pair<const char*, const char*> kFamilies[] = {
+      {"ARM Platform", "arm"}, {"rusticl", "mesa"},      {"Portable Computing Language", "pocl"},
+      {"Clover", "mesa"},      {"Oclgrind", "oclgrind"}, {"NVIDIA CUDA", "nvidia"}};
+  for (const auto& [platform, family] : kFamilies) {
+    if (device.platform == platform) return family;
+  }
+  return printable(device.platform);
+}
+
+std::string kernels_hash(const Plan& plan, const KernelFiles& files) {
+  std::vector<std::string> seen;
+  std::string hashes;
+  for (const Launch& launch : plan.launches) {
+    if (std::find(seen.begin(), seen.end(), launch.file) != seen.end()) continue;
+    seen.push_back(launch.file);
+    hashes += (hashes.empty() ? "" : "+") + hash_with_options(files.get(launch.file));
+  }
+  return hashes;
+}
+
+TunedRow tuned_row(const Plan& plan, const std::string& tile, const KernelFiles& files) {
+  const Maker maker(plan.device);
+  return {maker.gpu,
+          maker.cores,
+          maker.driver,
+          printable(plan.device.driver_version),
+          kernels_hash(plan, files),
+          plan.problem,
+          plan.variant,
+          tile};
+}
+
+nlohmann::json to_json(const std::vector<TunedRow>& rows) {
+  json list = json::array();
+  for (const TunedRow& row : rows) {
+    json& one = list.emplace_back(json::object());
+    for_each_key(row, [&](const char* key, const auto& value) { one[key] = value; });
+  }
+  return {{"clam_tuned", kTableVersion}, {"rows", list}};
+}
+
+std::vector<TunedRow> tuned_from_json(const nlohmann::json& json,
+                                      std::vector<std::string>* left_out) {
+  const auto version = json.is_object() ? json.find("clam_tuned") : json.end();
+  if (version == json.end() || !version->is_number_integer()) {
+    throw BadArgument("it is no table of tuned plans, which has the key \"clam_tuned\"");
+  }
+  if (*version != kTableVersion) {
+    throw BadArgument(fmt::format("its form is {}, and this clam reads form {} alone",
+                                  version->dump(), kTableVersion));
+  }
+  const auto list = json.find("rows");
+  if (list == json.end() || !list->is_array()) throw BadArgument("it has no list \"rows\"");
+  std::vector<TunedRow> rows;
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    try {
+      rows.push_back(row_from_json((*list)[i]));
+    } catch (const BadArgument& error) {
+      const std::string why = fmt::format("row {}: {}", i + 1, error.what());
+      if (!left_out) throw BadArgument(why);
+      left_out->push_back(why);
+    }
+  }
+  return rows;
+}
+
+std::shared_ptr<const Tuned> Tuned::built_in(const KernelFiles& files) {
+  const auto make = [](const KernelFiles& from) {
+    auto made = std::make_shared<Tuned>(from);
+    for (const EmbeddedFile& table : embedded_tuned()) {
+      made->add(std::string(table.text), "kernels/tuned/" + std::string(table.name));
+    }
+    return made;
+  };
+  static const std::shared_ptr<const Tuned> own = make(KernelFiles());
+  return files.only_embedded() ? own : make(files);
+}
+
+std::shared_ptr<const Tuned> Tuned::with_folder(const std::string& dir, const KernelFiles& files) {
+  auto made = std::make_shared<Tuned>(*built_in(files));
+  std::set<std::string> tables;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(dir, error)) {
+    if (entry.path().extension() == ".json") tables.insert(entry.path().string());
+  }
+  if (error) {
+    made->notes_.push_back(fmt::format("{} is no folder, so no tuned plans are read there", dir));
+  }
+  for (const std::string& table : tables) {
+    try {
+      made->add(read_file(table), table);
+    } catch (const BadArgument& unreadable) {
+      made->notes_.push_back(unreadable.what());
+    }
+  }
+  return made;
+}
+
+std::shared_ptr<const Tuned> Tuned::from_environment(const KernelFiles& files) {
+  const char* dir = std::getenv("CLAM_TUNED_DIR");
+  return dir && *dir ? with_folder(dir, files) : built_in(files);
+}
+
+void Tuned::add(const std::string& text, const std::string& table) {
+  std::vector<std::string> left_out;
+  std::vector<TunedRow> rows;
+  const auto is_not_used = [&](const std::string& why) {
+    notes_.push_back(fmt::format("{} is not used: {}", table, why));
+  };
+  try {
+    rows = tuned_from_json(json::parse(text), &left_out);
+  } catch (const json::exception&) {
+    return is_not_used("it is damaged, for it is no JSON");
+  } catch (const BadArgument& error) {
+    return is_not_used(error.what());
+  }
+  if (!left_out.empty()) {
+    notes_.push_back(fmt::format("{}, {} row{} left out: {}", table, left_out.size(),
+                                 left_out.size() == 1 ? "" : "s", left_out.front()));
+  }
+  if (!rows.empty() && today_.empty()) {
+    for (const std::string& file : embedded_files()) {
+      today_.insert(hash_with_options(files_.get(file)));
+    }
+  }
+  for (TunedRow& row : rows) {
+    Extents extents(Problem::parse(row.problem));
+    rows_[extents.words].push_back({std::move(row), std::move(extents.values), table});
+  }
+}
+
+std::vector<const TunedRow*> Tuned::of(const DeviceInfo& device) const {
+  std::vector<const TunedRow*> found;
+  const Maker maker(device);
+  for (const auto& [words, entries] : rows_) {
+    for (const Entry& entry : entries) {
+      if (maker.made(entry.row)) found.push_back(&entry.row);
+    }
+  }
+  return found;
+}
+
+std::vector<TunedMatch> Tuned::matches(const Problem& problem, const DeviceInfo& device) const {
+  const Extents extents(problem);
+  const auto same_words = rows_.find(extents.words);
+  if (same_words == rows_.end()) return {};
+  const Maker maker(device);
+  std::vector<TunedMatch> found;
+  const auto& entries = same_words->second;
+  for (auto at = entries.rbegin(); at != entries.rend(); ++at) {
+    const Entry& entry = *at;
+    if (!maker.made(entry.row)) continue;
+    double distance = steps_between(entry.row.cores, maker.cores);
+    for (std::size_t i = 0; i < extents.values.size(); ++i) {
+      distance += steps_between(entry.extents[i], extents.values[i]);
+    }
+    found.push_back({&entry.row, &entry.table, distance});
+  }
+  const std::string version = printable(device.driver_version);
+  const auto is_before = [&](const TunedMatch& a, const TunedMatch& b) {
+    const auto rank = [&](const TunedMatch& one) {
+      return std::make_pair(one.distance, one.row->driver_version != version);
+    };
+    return rank(a) != rank(b) ? rank(a) < rank(b) : a.row->date > b.row->date;
+  };
+  std::stable_sort(found.begin(), found.end(), is_before);
+  return found;
+}
+
+bool Tuned::is_of_today(const TunedRow& row) const {
+  std::istringstream parts(row.kernels + "+");
+  for (std::string part; std::getline(parts, part, '+');) {
+    if (today_.count(part) == 0) return false;
+  }
+  return true;
+}
+
+}  // namespace clam
