@@ -30,16 +30,6 @@ std::string in(const std::string& folder, const std::string& file) {
   return (fs::path(folder) / file).string();
 }
 
-void write_tensors(const std::string& folder, const Bundle& bundle) {
-  for (const auto& [name, tensor] : bundle.inputs) write_npy(in(folder, name + ".npy"), tensor);
-  for (const auto& [name, tensor] : bundle.expected)
-    write_npy(in(folder, name + ".expected.npy"), tensor);
-  for (const auto& [name, tensor] : bundle.bounds)
-    write_npy(in(folder, name + ".bound.npy"), tensor);
-  for (const auto& [name, tensor] : bundle.given)
-    write_npy(in(folder, name + ".given.npy"), tensor);
-}
-
 /// A kernel file has a plain name of its own, unlike those of the bundle's other files.
 void require_kernel_names(const Bundle& bundle) {
   for (const Build& build : builds_of(bundle)) {
@@ -247,6 +237,16 @@ HostTensor from_buffer(const TensorSpec& spec, const HostTensor& span) {
   HostTensor dense(span.dtype(), spec.shape);
   for (std::int64_t i = 0; i < dense.size(); ++i) dense.set_bits(i, span.bits(spec.position(i)));
   return dense;
+}
+
+void write_tensors(const std::string& folder, const Bundle& bundle) {
+  for (const auto& [name, tensor] : bundle.inputs) write_npy(in(folder, name + ".npy"), tensor);
+  for (const auto& [name, tensor] : bundle.expected)
+    write_npy(in(folder, name + ".expected.npy"), tensor);
+  for (const auto& [name, tensor] : bundle.bounds)
+    write_npy(in(folder, name + ".bound.npy"), tensor);
+  for (const auto& [name, tensor] : bundle.given)
+    write_npy(in(folder, name + ".given.npy"), tensor);
 }
 
 void write_case(const std::string& folder, const Bundle& bundle) {

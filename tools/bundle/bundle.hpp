@@ -107,6 +107,8 @@ HostTensor from_buffer(const TensorSpec& spec, const HostTensor& span);
 /// Writes what is known before the case is run: kernels, plan.json, options.txt, tensors,
 /// case.json.
 void write_case(const std::string& folder, const Bundle& bundle);
+/// The tensors of a case alone.
+void write_tensors(const std::string& folder, const Bundle& bundle);
 /// case.json again, once it is known what was seen; README.md, device.txt and replay.c. Throws
 /// BadArgument where the case is too large for a single file.
 void finish_case(const std::string& folder, const Bundle& bundle, bool single_file);
@@ -148,6 +150,8 @@ std::vector<std::string> bundles_in(const std::string& folder, const char* comma
 
 /// The C program, with the tables of this bundle, whose other files lie in `folder`.
 std::string replay_source(const Bundle& bundle, const std::string& folder, bool single_file);
+/// Its declarations, and its tables of buffers, arguments and launches, a row a line.
+std::string replay_tables(const Bundle& bundle);
 std::string readme_text(const Bundle& bundle, const std::string& folder, bool single_file);
 /// The device, its loader and kernel driver, clocks, and the kernel log's lines on GPU faults.
 std::string device_text(const DeviceInfo& device);

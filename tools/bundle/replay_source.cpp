@@ -127,7 +127,7 @@ std::string size_text(const std::array<std::int64_t, 3>& size) {
 }
 
 /// The tables of launches and of their arguments.
-std::string launch_tables(const Bundle& bundle, std::size_t width) {
+std::string launch_tables(const Bundle& bundle, std::size_t width, std::size_t argument_width) {
   std::vector<std::string> arguments, launches;
   if (bundle.build_only()) {
     launches.push_back(fmt::format("{{{}, 0, {}, {{1, 1, 1}}, {{1, 1, 1}}, {{0, 0, 0}}, 3, 0, 0}}",
@@ -144,7 +144,7 @@ std::string launch_tables(const Bundle& bundle, std::size_t width) {
   arguments.push_back("{NONE, 0, 0, 0, 0}");
   launches.push_back("{0, 0, 0, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 0, 0, 0}");
   return "static const struct argument arguments[] = {\n" +
-         wrapped(arguments, std::max(width, kWidth)) +
+         wrapped(arguments, argument_width) +
          "};\nstatic const struct launch launches[] = {\n" + wrapped(launches, width) + "};\n";
 }
 
@@ -236,6 +236,13 @@ std::string title_of(const Bundle& bundle) {
 
 }  // namespace
 
+std::string replay_tables(const Bundle& bundle) {
+  const std::string source(embedded_bundle().front().text);
+  const std::size_t begin = source.find("enum type"), end = source.find("// single file: begin");
+  return source.substr(begin, end - begin) + "\n" + buffer_table(bundle, 1) +
+         launch_tables(bundle, 1, 1);
+}
+
 std::string replay_source(const Bundle& bundle, const std::string& folder, bool single_file) {
   const std::string begin = "// ---- tables: begin ----\n", end = "// ---- tables: end ----\n";
   refuse_many(bundle);
@@ -254,7 +261,8 @@ std::string replay_source(const Bundle& bundle, const std::string& folder, bool 
   for (const std::size_t width : {1, 200, 1000, 4000, 1 << 20}) {
     text = source;
     text.insert(start + begin.size(),
-                head + buffer_table(bundle, width) + launch_tables(bundle, width) + files);
+                head + buffer_table(bundle, width) +
+                    launch_tables(bundle, width, std::max(width, kWidth)) + files);
     if (single_file || std::count(text.begin(), text.end(), '\n') < kMostLines) break;
   }
   return text;

@@ -2,12 +2,9 @@
 #include "lines.hpp"
 
 #include <algorithm>
-#include <cctype>
-#include <set>
 
-#include "process/isolate.hpp"
-#include "process/scratch_folder.hpp"
-#include "runtime/atomic_file.hpp"
+#include "clam/error.hpp"
+#include "lift/lines.hpp"
 
 namespace clam {
 
@@ -105,155 +102,27 @@ Level level_of(const Lines& lines, int depth) {
   return level;
 }
 
-namespace {
-
-using Names = std::set<std::string>;
-
-Names names_in(const std::string& text) {
-  Names names;
-  std::string name;
-  for (const char c : text + " ") {
-    if (std::isalnum(static_cast<unsigned char>(c)) || c == '_') {
-      name += c;
-    } else if (!name.empty()) {
-      if (!std::isdigit(static_cast<unsigned char>(name[0]))) names.insert(name);
-      name.clear();
-    }
-  }
-  return names;
-}
-
-/// The first name that stands behind this place.
-std::string name_behind(const std::string& text, std::size_t at) {
-  at = std::min(text.find_first_not_of(" \t(", at), text.size());
-  std::size_t end = at;
-  while (end < text.size() &&
-         (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) {
-    ++end;
-  }
-  return text.substr(at, end - at);
-}
-
-/// What a line defines for the preprocessor; empty: nothing.
-std::string macro_of(const std::string& line) {
-  const std::size_t at = line.find("#define");
-  return at == line.npos ? "" : name_behind(line, at + 7);
-}
-
-/// Without "__attribute__((...))", whose brackets hold no parameters.
-std::string without_attributes(std::string head) {
-  for (std::size_t at; (at = head.find("__attribute__")) != head.npos;) {
-    std::size_t end = head.find('(', at);
-    for (int depth = 0; end < head.size(); ++end) {
-      depth += head[end] == '(' ? 1 : head[end] == ')' ? -1 : 0;
-      if (depth == 0) break;
-    }
-    head.erase(at, std::min(end, head.size()) - at + 1);
-  }
-  return head;
-}
-
-/// What stands at depth 0: of a function its name alone, else all names, as of types and constants.
-Names defined_by(const std::string& head) {
-  const std::string text = without_attributes(head);
-  const std::size_t bracket = text.find('(');
-  if (bracket == text.npos || text.find("typedef") != text.npos) return names_in(text);
-  std::size_t end = bracket;
-  while (end > 0 && std::isspace(static_cast<unsigned char>(text[end - 1]))) --end;
-  std::size_t start = end;
-  while (start > 0 &&
-         (std::isalnum(static_cast<unsigned char>(text[start - 1])) || text[start - 1] == '_')) {
-    --start;
-  }
-  return {text.substr(start, end - start)};
-}
-
-/// Of a block: its macros, and what is defined before its first brace, or behind the last one of a
-/// "typedef struct { ... } name;".
-Names defined_in(const Lines& block) {
-  Names names;
-  std::string code;
-  for (const std::string& line : block) {
-    if (const std::string macro = macro_of(line); !macro.empty()) names.insert(macro);
-    if (line.find('#') == line.npos) code += line;
-  }
-  if (code.find_first_not_of(" \t\r\n") == code.npos) return names;
-  const Names own = defined_by(code.substr(0, code.find('{')));
-  names.insert(own.begin(), own.end());
-  if (code.compare(0, 7, "typedef") == 0 && code.rfind('}') != code.npos) {
-    const Names last = names_in(code.substr(code.rfind('}')));
-    names.insert(last.begin(), last.end());
-  }
-  return names;
-}
-
-/// Words of the language, which every block has.
-bool is_common(const std::string& name) {
-  static const Names common{"__kernel", "kernel",    "__global",      "global",
-                            "__local",  "local",     "__constant",    "constant",
-                            "const",    "restrict",  "inline",        "static",
-                            "void",     "int",       "uint",          "float",
-                            "half",     "char",      "uchar",         "short",
-                            "ushort",   "long",      "ulong",         "size_t",
-                            "bool",     "unsigned",  "__attribute__", "typedef",
-                            "struct",   "__private", "private",       "reqd_work_group_size"};
-  return common.count(name) > 0;
-}
-
-bool meet(const Names& a, const Names& b) {
-  return std::any_of(a.begin(), a.end(), [&](const std::string& name) {
-    return !is_common(name) && b.count(name) > 0;
-  });
-}
-
-}  // namespace
-
 Lines taken_branches(const Lines& lines, const std::string& options) {
-  constexpr std::chrono::seconds kLimit(20);
-  const std::string compiler = find_program("gcc");
-  if (compiler.empty()) return lines;
-  const ScratchFolder folder;
-  const std::string file = folder.file("kernel.c");
-  write_file(file, joined(lines));
-  std::vector<std::string> words{"/bin/sh", "-c", "exec \"$0\" \"$@\" 2>/dev/null"};
-  words.insert(words.end(), {compiler, "-E", "-P", "-undef", "-nostdinc", "-fdirectives-only"});
-  for (const std::string& word : words_of_command(options)) {
-    if (word.compare(0, 2, "-D") == 0 && word.size() > 2) words.push_back(word);
+  std::string others;
+  const std::string defines = defines_of(options, others);
+  try {
+    std::string text;
+    for (const Tokens& line : taken_lines(defines + joined(lines)).lines) text += text_of(line);
+    const Lines taken = lines_of(text);
+    return {taken.begin() + std::count(defines.begin(), defines.end(), '\n'), taken.end()};
+  } catch (const BadArgument&) {
+    return lines;
   }
-  words.push_back(file);
-  const Fate fate = run_isolated(words, kLimit);
-  if (fate.code != 0) return lines;
-  Lines taken;
-  Names own;
-  for (const std::string& line : lines) own.insert(macro_of(line));
-  for (const std::string& line : lines_of(fate.out)) {
-    // GCC's own definitions, and those of the options, are in no text.
-    const std::string macro = macro_of(line);
-    if (macro.empty() || own.count(macro) > 0) taken.push_back(line);
-  }
-  return taken;
 }
 
 Lines used_by(const Lines& lines, const std::vector<std::string>& wanted) {
-  const std::vector<Lines> blocks = blocks_of(lines);
-  std::vector<Names> defined;
-  for (const Lines& block : blocks) defined.push_back(defined_in(block));
-  std::vector<bool> kept(blocks.size(), false);
-  Names needed(wanted.begin(), wanted.end());
-  for (bool again = true; again;) {
-    again = false;
-    for (std::size_t i = 0; i < blocks.size(); ++i) {
-      // What only uses names, as "#pragma", may matter to all.
-      if (kept[i] || (!defined[i].empty() && !meet(defined[i], needed))) continue;
-      kept[i] = again = true;
-      for (const std::string& name : names_in(joined(blocks[i]))) needed.insert(name);
-    }
+  std::vector<Piece> pieces = pieces_of(lines_in(tokens_of(joined(lines))));
+  keep_needed(pieces, {wanted.begin(), wanted.end()});
+  std::string text;
+  for (const Piece& piece : pieces) {
+    if (piece.is_kept) text += text_of(piece.tokens);
   }
-  Lines rest;
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    if (kept[i]) rest.insert(rest.end(), blocks[i].begin(), blocks[i].end());
-  }
-  return rest;
+  return lines_of(text);
 }
 
 }  // namespace clam

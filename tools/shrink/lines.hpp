@@ -35,9 +35,9 @@ struct Level {
 };
 Level level_of(const Lines& lines, int depth);
 
-/// The text without the branches of #if that are not taken with the definitions of these options,
-/// by GCC's preprocessor; the text where there is none. A guess: it does not know the names that an
-/// OpenCL compiler defines itself.
+/// The text without the branches of #if that are not taken with the definitions of these options;
+/// the text itself where that cannot be decided. A guess: it does not know the names that an OpenCL
+/// compiler defines itself.
 Lines taken_branches(const Lines& lines, const std::string& options);
 
 /// What the functions `wanted` need of a text: the blocks that stand between braces at depth 0 and
