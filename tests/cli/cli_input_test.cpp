@@ -178,7 +178,7 @@ TEST(cli, a_plan_without_its_tensors_or_problem_is_refused) {
   expect_refusal(run_clam({"run", "--plan", plan, "--fill", "exact"}), 2,
                  "--fill needs a problem that clam knows");
   expect_refusal(run_clam({"run", "--plan", plan, "--in", "src=" + src, "--variant", "scale"}), 2,
-                 "--variant goes with a problem");
+                 "--variant and --tile go with a problem");
 }
 
 TEST(cli, a_plan_that_contradicts_its_kernels_tags_is_refused) {

@@ -5,10 +5,12 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "clam/gpu.hpp"
+#include "clam/plan.hpp"
 #include "clam/problem.hpp"
 #include "output.hpp"
 
@@ -26,6 +28,7 @@ void add_info(CLI::App& app, Cli& cli);
 void add_doctor(CLI::App& app, Cli& cli);
 void add_list(CLI::App& app, Cli& cli);
 void add_plan(CLI::App& app, Cli& cli);
+void add_lift(CLI::App& app, Cli& cli);
 void add_manifest(CLI::App& app, Cli& cli);
 void add_verify(CLI::App& app, Cli& cli);
 void add_run(CLI::App& app, Cli& cli);
@@ -39,6 +42,7 @@ void add_replay(CLI::App& app, Cli& cli);
 void add_shrink(CLI::App& app, Cli& cli);
 void add_watch(CLI::App& app, Cli& cli);
 void add_judge(CLI::App& app, Cli& cli);
+void add_tune(CLI::App& app, Cli& cli);
 void add_cache(CLI::App& app, Cli& cli);
 
 /// What the subcommand does, once the command line is read.
@@ -60,6 +64,18 @@ Problem parse_as(const std::string& line, const std::string& dtype);
 /// Where built programs are kept, how many and how large; in one line, and for --json.
 std::string cache_text();
 nlohmann::json cache_json();
+/// What is planned: a problem, and the device by --gpu or --generic, else the one here.
+struct PlanRequest {
+  std::vector<std::string> words;
+  PlanOptions options;
+  std::optional<std::string> gpu;
+  bool generic = false;
+};
+/// Without any device, a generic one.
+DeviceInfo planned_for(Cli& cli, const PlanRequest& request);
+void add_plan_options(CLI::App* sub, PlanRequest& request);
+/// Throws BadArgument and Unsupported. `why`: gets the reasons.
+Plan make_plan(Cli& cli, const PlanRequest& request, std::string* why = nullptr);
 /// As find_gpu, with the nearest key for a misspelt one.
 const Gpu& gpu_named(const std::string& key);
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// list.cpp - `clam list`: the ops and what a problem line of each may say.
+// list.cpp - `clam list`: the ops, what a problem line of each may say, and the tiles of a problem.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "check/op_proof.hpp"
+#include "clam/error.hpp"
 #include "clam/op.hpp"
 #include "cli.hpp"
+#include "tune/candidates.hpp"
 
 namespace clam::cli {
 namespace {
@@ -87,7 +89,57 @@ json op_json(const Op& op) {
   return result;
 }
 
-int list(Cli& cli, const std::vector<std::string>& names) {
+struct ListRequest : PlanRequest {
+  bool tiles = false;
+};
+
+// ---- tiles ----
+
+/// Of an op alone its largest case, which most tiles fit.
+Problem problem_of(const std::string& line) {
+  if (line.find_first_of(" \t") != line.npos) return Problem::parse(line);
+  const std::vector<Problem> problems = problems_of(proof_of(find_op(line)).cases, "f32");
+  return *std::max_element(
+      problems.begin(), problems.end(),
+      [](const Problem& a, const Problem& b) { return flops_of(a) < flops_of(b); });
+}
+
+std::string tiles_text(const std::vector<tune::Listed>& all) {
+  std::size_t width = 0;
+  for (const tune::Listed& one : all) width = std::max(width, one.words().size());
+  std::string text = "in us at 1 GHz as predicted; first what the model chooses\n";
+  for (const tune::Listed& one : all) {
+    const std::string time =
+        one.clocks > 0 ? fmt::format("{:9.1f}", one.clocks / 1e3) : "no prediction";
+    text += fmt::format("  {:<{}}  {}\n", one.words(), width,
+                        one.refused ? "no: " + *one.refused : time);
+  }
+  return text;
+}
+
+int list_tiles(Cli& cli, const ListRequest& request) {
+  if (request.words.empty()) throw BadArgument("tiles of what? Name a problem line or an op");
+  const DeviceInfo device = planned_for(cli, request);
+  json result{{"clam_list", 1}, {"version", CLAM_VERSION}, {"tiles", json::array()}};
+  for (const std::string& line : problem_lines(request.words)) {
+    const Problem problem = problem_of(line);
+    const std::vector<tune::Listed> all = tune::list_candidates(problem, device);
+    json rows = json::array();
+    for (const tune::Listed& one : all) {
+      rows.push_back({{"variant", one.variant}, {"tile", one.tile}, {"clocks", one.clocks}});
+      if (one.refused) rows.back()["refused"] = *one.refused;
+    }
+    cli.out.text(problem.text() + "\n" + tiles_text(all));
+    result["tiles"].push_back(
+        {{"problem", problem.text()}, {"device", device.name}, {"candidates", rows}});
+  }
+  cli.out.json(result);
+  return kFine;
+}
+
+int list(Cli& cli, const ListRequest& request) {
+  if (request.tiles) return list_tiles(cli, request);
+  const std::vector<std::string>& names = request.words;
   std::vector<const Op*> ops;
   for (const std::string& name : names) ops.push_back(&find_op(name));
   if (names.empty()) ops = all_ops();
@@ -106,10 +158,16 @@ int list(Cli& cli, const std::vector<std::string>& names) {
 }  // namespace
 
 void add_list(CLI::App& app, Cli& cli) {
-  auto names = std::make_shared<std::vector<std::string>>();
+  auto request = std::make_shared<ListRequest>();
   CLI::App* sub = app.add_subcommand("list", "the ops; with names, everything about those ops");
-  sub->add_option("op", *names, "ops to show in full");
-  on_run(sub, cli, names, list);
+  sub->add_option("op", request->words, "ops to show in full; with --tiles, problem lines too");
+  CLI::Option* tiles =
+      sub->add_flag("--tiles", request->tiles, "the variants and tiles of a problem, as predicted");
+  sub->add_option("--gpu", request->gpu, "tiles for a board with this Mali, such as g610 or t860")
+      ->needs(tiles);
+  sub->add_flag("--generic", request->generic, "tiles for a generic device; no device is asked")
+      ->needs(tiles);
+  on_run(sub, cli, request, list);
 }
 
 }  // namespace clam::cli

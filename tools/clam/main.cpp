@@ -19,9 +19,9 @@ constexpr const char* kFooter =
     "`clam list` shows the ops and `clam list OP` their fields.\n\n"
     "Exit codes: 0 fine, 1 a check failed, 2 bad usage or input, 3 device or driver error,\n"
     "77 nothing could run here.\n"
-    "Environment: CLAM_DEVICE, CLAM_KERNEL_DIR (folder of .cl files that replace the built-in\n"
-    "ones), CLAM_CACHE_DIR (folder of built programs, or off), CLAM_CACHE_MB (most\n"
-    "megabytes there), NO_COLOR.\n";
+    "Environment: CLAM_DEVICE; folders CLAM_KERNEL_DIR (.cl files that replace the built-in\n"
+    "ones), CLAM_TUNED_DIR (measured choices), CLAM_CACHE_DIR (built programs, or off);\n"
+    "CLAM_CACHE_MB (most megabytes there), NO_COLOR.\n";
 
 /// The options that every subcommand takes, before or after its name.
 void add_global_options(CLI::App& app, Cli& cli) {
@@ -146,9 +146,10 @@ int main(int argc, char** argv) {
   Cli cli;
   CLI::App app("OpenCL kernels for Arm Mali GPUs: plan, run, verify, report.", "clam");
   add_global_options(app, cli);
-  for (const auto add : {add_info, add_doctor, add_list, add_plan, add_manifest, add_verify,
-                         add_bisect, add_run, add_diagnose, add_record, add_replay, add_shrink,
-                         add_watch, add_judge, add_probe, add_mali, add_report, add_cache}) {
+  for (const auto add :
+       {add_info,   add_doctor, add_list,     add_plan,   add_lift,   add_manifest, add_verify,
+        add_bisect, add_run,    add_diagnose, add_record, add_replay, add_shrink,   add_watch,
+        add_judge,  add_tune,   add_probe,    add_mali,   add_report, add_cache}) {
     add(app, cli);
   }
   try {

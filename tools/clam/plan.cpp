@@ -17,11 +17,8 @@
 namespace clam::cli {
 namespace {
 
-struct PlanRequest {
-  std::vector<std::string> words;
-  PlanOptions options;
-  std::optional<std::string> gpu;
-  bool why = false, generic = false;
+struct ToldRequest : PlanRequest {
+  bool why = false;
 };
 
 /// The facts of a board that is not here.
@@ -32,21 +29,6 @@ DeviceInfo board_with(Cli& cli, const std::string& key) {
                   "was asked",
                   gpu.model, gpu.board, gpu.cores, gpu.cores == 1 ? "" : "s"));
   return gpu_device(gpu);
-}
-
-/// The device to plan for. Without any, a generic one; one that was asked for must be there.
-DeviceInfo planned_for(Cli& cli, const PlanRequest& request) {
-  if (request.gpu.has_value() + request.generic + !cli.device.empty() > 1) {
-    throw BadArgument("plan for one device: --gpu, --generic and --device exclude each other");
-  }
-  if (request.gpu) return board_with(cli, *request.gpu);
-  if (request.generic) return generic_device();
-  try {
-    return query_device(select_device(cli.device).device);
-  } catch (const NoDevice&) {
-    cli.out.note("no OpenCL device here, so this is the plan for a generic one");
-    return generic_device();
-  }
 }
 
 /// Constant inputs are packed once, which is no part of a call.
@@ -61,34 +43,61 @@ std::string packing_text(const Plan& plan) {
                      plan.launches.size(), plan.launches.size() == 1 ? "" : "es");
 }
 
-int plan(Cli& cli, const PlanRequest& request) {
-  const Problem problem = Problem::parse(one_problem_line(request.words));
-  if (!request.options.variant.empty()) find_variant(op_of(problem), request.options.variant);
-  const DeviceInfo device = planned_for(cli, request);
-  if (request.why) cli.out.text(explain_plan(problem, device, request.options));
-  const Plan plan = make_plan(problem, device, request.options);
-  cli.out.text((request.why ? "\n" : "") + to_text(plan) + packing_text(plan));
+int plan(Cli& cli, const ToldRequest& request) {
+  std::string why;
+  const Plan plan = make_plan(cli, request, request.why ? &why : nullptr);
+  cli.out.text(why + (request.why ? "\n" : "") + to_text(plan) + packing_text(plan));
   cli.out.json(to_json(plan));
   return kFine;
 }
 
 }  // namespace
 
+/// One that was asked for must be there.
+DeviceInfo planned_for(Cli& cli, const PlanRequest& request) {
+  if (request.gpu.has_value() + request.generic + !cli.device.empty() > 1) {
+    throw BadArgument("plan for one device: --gpu, --generic and --device exclude each other");
+  }
+  if (request.gpu) return board_with(cli, *request.gpu);
+  if (request.generic) return generic_device();
+  try {
+    return query_device(select_device(cli.device).device);
+  } catch (const NoDevice&) {
+    cli.out.note("no OpenCL device here, so this is the plan for a generic one");
+    return generic_device();
+  }
+}
+
+Plan make_plan(Cli& cli, const PlanRequest& request, std::string* why) {
+  const Problem problem = Problem::parse(one_problem_line(request.words));
+  if (!request.options.variant.empty()) find_variant(op_of(problem), request.options.variant);
+  const DeviceInfo device = planned_for(cli, request);
+  PlanOptions options = request.options;
+  options.tuned = Tuned::from_environment();
+  for (const std::string& note : options.tuned->notes()) cli.out.note(note);
+  if (why) *why = explain_plan(problem, device, options);
+  return make_plan(problem, device, options);
+}
+
+void add_plan_options(CLI::App* sub, PlanRequest& request) {
+  sub->add_option("problem", request.words, "a problem line");
+  sub->add_option("--variant", request.options.variant, "plan this variant, not the preferred one");
+  sub->add_option("--tile", request.options.tile,
+                  "take this tile, not one that was measured or is predicted: M0=4,N0=8");
+  sub->add_option("--gpu", request.gpu, "plan for a board with this Mali, such as g610 or t860");
+  sub->add_flag("--generic", request.generic, "plan for a generic device; no device is asked");
+}
+
 void add_plan(CLI::App& app, Cli& cli) {
-  auto request = std::make_shared<PlanRequest>();
+  auto request = std::make_shared<ToldRequest>();
   CLI::App* sub = app.add_subcommand("plan", "how a problem would be computed, launch by launch");
-  sub->add_option("problem", request->words, "a problem line");
-  sub->add_option("--variant", request->options.variant,
-                  "plan this variant, not the preferred one");
+  add_plan_options(sub, *request);
   sub->add_option("--max-work-group", request->options.max_work_group,
                   "at most this many work-items a group")
       ->check(CLI::PositiveNumber);
-  sub->add_option("--tile", request->options.tile,
-                  "take this tile, not the one that is predicted to be fastest: M0=4,N0=8");
   sub->add_flag("--why", request->why,
-                "say for each variant why it is chosen or not, and for each tile its clocks");
-  sub->add_option("--gpu", request->gpu, "plan for a board with this Mali, such as g610 or t860");
-  sub->add_flag("--generic", request->generic, "plan for a generic device; no device is asked");
+                "say for each variant why it is chosen or not, which measured row counts, and "
+                "for each tile its clocks");
   on_run(sub, cli, request, plan);
 }
 

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+// `clam tune` on the scripted device, where a script says what each tile takes and which of them
+// fail: what is wrong, crashes, hangs or leaks costs one candidate and never wins.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "run_clam.hpp"
+#include "scripted.hpp"
+
+namespace clam::test {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kDense = "dense m=24 n=16 k=12 dtype=f32";
+constexpr const char* kFast = "*DENSE_M0=2*";  // the options of the tile that would win
+constexpr const char* kWrong = "fma((float4)(out.factor), sum, z)";
+
+/// All take 100 us, the tile with M0=2 takes 20 us, unless the script says more.
+json with_a_fast_tile(json script = json::object()) {
+  script["costs"] = {{{"kernel", "dense_*"}, {"options", kFast}, {"us", 20}},
+                     {{"kernel", "dense_*"}, {"us", 100}},
+                     {{"kernel", "batch_matmul_*"}, {"us", 100}}};
+  return script;
+}
+
+/// The script's lie of the fast tile.
+json with_lie(const std::string& call, const std::string& does, json more = json::object()) {
+  more["options"] = kFast;
+  json script = scripted::lying(call, does, std::move(more));
+  return with_a_fast_tile(std::move(script));
+}
+
+class Tuned {
+ public:
+  explicit Tuned(std::vector<std::string> environment = {})
+      : environment_(std::move(environment)) {}
+
+  json run(const json& script, const std::vector<std::string>& more = {}) {
+    return run_on(scripted::on(script), more);
+  }
+  json run_on(std::vector<std::string> environment, const std::vector<std::string>& more = {}) {
+    environment.insert(environment.end(), environment_.begin(), environment_.end());
+    std::vector<std::string> words{"--json",  "-",
+                                   "tune",    kDense,
+                                   "-o",      folder_.file("tuned"),
+                                   "--state", folder_.file("state"),
+                                   "--time",  "0.002",
+                                   "--all"};
+    words.insert(words.end(), more.begin(), more.end());
+    finished = run_clam(words, environment);
+    const json report = json::parse(finished.out, nullptr, false);
+    return report.is_discarded() ? json() : report.at("results").at(0);
+  }
+  std::string file(const std::string& name) const { return folder_.file(name); }
+
+  Finished finished;
+
+ private:
+  TemporaryFolder folder_;
+  std::vector<std::string> environment_;
+};
+
+std::string tile_of(const json& result) { return result.value("tile", "none"); }
+
+TEST(cli_tune_scripted, the_fastest_wins_is_kept_and_not_measured_again) {
+  CLAM_NEEDS_DEVICE();
+  Tuned tuned;
+  const json result = tuned.run(with_a_fast_tile());
+  ASSERT_FALSE(result.is_null()) << tuned.finished.err;
+  EXPECT_EQ(tuned.finished.code, 0) << tuned.finished.err;
+  EXPECT_TRUE(contains(tile_of(result), "M0=2")) << result << tuned.finished.err;
+  EXPECT_NEAR(result.at("us").get<double>(), 20, 1) << result;
+  EXPECT_EQ(result.at("bad"), 0) << result << tuned.finished.err;
+  EXPECT_GT(result.at("measured"), 3);
+
+  const json again = tuned.run(with_lie("clBuildProgram", "refuse", {{"status", -11}}));
+  EXPECT_EQ(tile_of(again), tile_of(result)) << "nothing was measured, so nothing could fail";
+  EXPECT_EQ(again.at("us"), result.at("us"));
+
+  std::vector<std::string> environment = scripted::on(with_a_fast_tile());
+  environment.push_back("CLAM_TUNED_DIR=" + tuned.file("tuned"));
+  const Finished plan = run_clam({"plan", kDense, "--why"}, environment);
+  EXPECT_TRUE(contains(plan.out, "-DDENSE_M0=2")) << plan.out << plan.err;
+}
+
+TEST(cli_tune_scripted, one_is_exported_with_the_rows_that_show_it) {
+  CLAM_NEEDS_DEVICE();
+  Tuned tuned;
+  tuned.run(with_a_fast_tile(), {"--export", tuned.file("pull")});
+  EXPECT_EQ(tuned.finished.code, 0) << tuned.finished.err;
+  for (const auto& entry : std::filesystem::directory_iterator(tuned.file("pull/rows"))) {
+    const json rows = json::parse(read_file(entry.path().string())).at("clam").at("rows");
+    ASSERT_EQ(rows.size(), 2u);
+    EXPECT_NEAR(rows[0].at("us").at("median").get<double>(), 100, 2);
+    EXPECT_NEAR(rows[1].at("us").at("median").get<double>(), 20, 2);
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(tuned.file("pull/kernels/tuned"))) {
+    const json table = json::parse(read_file(entry.path().string()));
+    EXPECT_TRUE(contains(table.at("rows").at(0).at("tile"), "M0=2")) << table;
+  }
+}
+
+TEST(cli_tune_scripted, a_fast_one_that_is_wrong_never_wins) {
+  CLAM_NEEDS_DEVICE();
+  Tuned tuned;
+  const json result =
+      tuned.run(with_lie("clEnqueueNDRangeKernel", "wrong",
+                         {{"kernel", "dense_*"}, {"argument", 5}, {"byte", 3}, {"bits", 64}}));
+  ASSERT_FALSE(result.is_null()) << tuned.finished.err;
+  EXPECT_FALSE(contains(tile_of(result), "M0=2")) << result;
+  EXPECT_GE(result.at("bad"), 1) << tuned.finished.err;
+}
+
+TEST(cli_tune_scripted, a_fast_one_that_is_wrong_at_its_edge_alone_never_wins) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder kernels;
+  break_kernel(kernels, "dense.cl", kWrong,
+               std::string(kWrong) + " + (float)(DENSE_M0 == 2 && (out.n & 1))");
+  const std::string folder = "CLAM_KERNEL_DIR=" + kernels.path();
+  Tuned tuned({folder});
+  const json result = tuned.run(with_a_fast_tile());
+  ASSERT_FALSE(result.is_null()) << tuned.finished.err;
+  EXPECT_FALSE(contains(tile_of(result), "M0=2")) << result;
+  EXPECT_GE(result.at("bad"), 1) << tuned.finished.err;
+  std::vector<std::string> environment = scripted::on();
+  environment.push_back(folder);
+  const Finished alone =
+      run_clam({"verify", kDense, "--tile", "M0=2", "--variant", "dense_packed"}, environment);
+  EXPECT_EQ(alone.code, 0) << "the problem itself is right: " << alone.out;
+}
+
+TEST(cli_tune_scripted, a_crash_costs_one_candidate_and_is_remembered) {
+  CLAM_NEEDS_DEVICE();
+  Tuned tuned;
+  const json script = with_lie("clEnqueueNDRangeKernel", "crash", {{"text", "it ends here"}});
+  const json result = tuned.run(script);
+  ASSERT_FALSE(result.is_null()) << tuned.finished.err;
+  EXPECT_FALSE(contains(tile_of(result), "M0=2")) << result;
+  EXPECT_GE(result.at("bad"), 1) << tuned.finished.err;
+  const json again = tuned.run(with_a_fast_tile(), {"--again"});
+  EXPECT_FALSE(contains(tile_of(again), "M0=2")) << "what is bad is not tried again: " << again;
+}
+
+TEST(cli_tune_scripted, a_hang_costs_one_candidate) {
+  CLAM_NEEDS_DEVICE();
+  const scripted::SharedClock clock;
+  Tuned tuned;
+  const json result =
+      tuned.run_on(clock.on(with_lie("clEnqueueNDRangeKernel", "hang")), {"--budget", "1000h"});
+  ASSERT_FALSE(result.is_null()) << tuned.finished.err;
+  EXPECT_FALSE(contains(tile_of(result), "M0=2")) << result;
+  EXPECT_GE(result.at("bad"), 1) << tuned.finished.err;
+}
+
+TEST(cli_tune_scripted, one_that_eats_the_memory_costs_one_candidate) {
+  CLAM_NEEDS_DEVICE();
+  Tuned tuned;
+  const json result =
+      tuned.run(with_lie("clEnqueueNDRangeKernel", "leak", {{"bytes", 8e9}}), {"--memory", "6000"});
+  ASSERT_FALSE(result.is_null()) << tuned.finished.err;
+  EXPECT_FALSE(contains(tile_of(result), "M0=2")) << result;
+  EXPECT_GE(result.at("bad"), 1) << tuned.finished.err;
+}
+
+TEST(cli_tune_scripted, one_that_is_refused_costs_one_candidate) {
+  CLAM_NEEDS_DEVICE();
+  Tuned tuned;
+  const json result = tuned.run(with_lie("clBuildProgram", "refuse", {{"status", -11}}));
+  ASSERT_FALSE(result.is_null()) << tuned.finished.err;
+  EXPECT_FALSE(contains(tile_of(result), "M0=2")) << result;
+  EXPECT_GE(result.at("bad"), 1) << tuned.finished.err;
+}
+
+TEST(cli_tune_scripted, predictions_are_compared_with_times) {
+  CLAM_NEEDS_DEVICE();
+  Tuned tuned;
+  tuned.run(with_a_fast_tile(), {"--compare-model"});
+  const json report = json::parse(tuned.finished.out, nullptr, false);
+  ASSERT_FALSE(report.is_discarded()) << tuned.finished.err;
+  ASSERT_EQ(report.at("model").at("ops").size(), 1u) << report;
+  EXPECT_EQ(report.at("model").at("ops")[0].at("op"), "dense");
+  EXPECT_GT(report.at("model").at("worst").size(), 1u);
+}
+
+TEST(cli_tune, refuses_what_it_cannot_do) {
+  expect_refusal(run_clam({"tune"}), 2, "tune what? Give a problem or --workload");
+  expect_refusal(run_clam({"tune", kDense, "--workload", "dcmt"}), 2, "one of the two");
+  expect_refusal(run_clam({"tune", "dense m=0"}), 2, "dense");
+}
+
+}  // namespace
+}  // namespace clam::test

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: MIT
+// tune.cpp - `clam tune`: measures the ways to compute a problem on this device, and keeps the
+// fastest for plans to come.
+#include <fmt/chrono.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "case_child.hpp"
+#include "check/clock.hpp"
+#include "check/workload.hpp"
+#include "clam/error.hpp"
+#include "clam/planner.hpp"
+#include "clam/program_cache.hpp"
+#include "clam/tuned.hpp"
+#include "cli.hpp"
+#include "process/interruption.hpp"
+#include "runtime/atomic_file.hpp"
+#include "tune/measuring.hpp"
+#include "tune/model_rank.hpp"
+
+namespace clam::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+struct TuneRequest {
+  std::vector<std::string> words;
+  std::string workload, target, state, exported;
+  double budget_s = 600;
+  bool all = false, again = false, compare_model = false;
+  tune::MeasuringOptions measuring;
+};
+
+/// What came of one problem.
+struct Tuning {
+  Problem problem;
+  tune::Found found = {};
+  std::vector<tune::RankedTime> times = {};  ///< of candidates with a prediction
+  std::string why_not = {};                  ///< it cannot be tuned
+};
+
+std::vector<Problem> problems_of(const TuneRequest& request) {
+  if (request.words.empty() == request.workload.empty()) {
+    throw BadArgument("tune what? Give a problem or --workload W, one of the two");
+  }
+  std::vector<Problem> problems;
+  for (const std::string& line : problem_lines(request.words)) {
+    problems.push_back(Problem::parse(line));
+  }
+  if (request.workload.empty()) return problems;
+  for (const Workload::Node& node : read_workload(request.workload).nodes) {
+    if (!node.problem) continue;
+    if (std::find(problems.begin(), problems.end(), *node.problem) != problems.end()) continue;
+    problems.push_back(*node.problem);
+  }
+  return problems;
+}
+
+/// Hash of the kernels of all candidates: where one file changes, times of before say nothing.
+std::string kernels_of(const Problem& problem, const DeviceInfo& device,
+                       const std::vector<tune::Candidate>& candidates, const KernelFiles& files) {
+  std::set<std::string> hashes;
+  for (const tune::Candidate& each : candidates) {
+    hashes.insert(kernels_hash(make_plan(problem, device, each.options()), files));
+  }
+  std::string all;
+  for (const std::string& hash : hashes) all += hash + "\n";
+  return hash_text(all);
+}
+
+std::string state_folder(const TuneRequest& request) {
+  if (!request.state.empty()) return request.state;
+  const std::string programs = ProgramCache::default_dir();
+  if (programs.empty()) {
+    throw BadArgument(
+        "the cache is off, so the search can be kept nowhere: name a folder by --state");
+  }
+  return (fs::path(programs).parent_path() / "tune").string();
+}
+
+/// "g610.json": what the table of this device is called.
+std::string table_name(const TunedRow& row) {
+  std::string name;
+  for (const char c : row.gpu) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '-';
+  return name + ".json";
+}
+
+/// Puts the row into the table of its device, in place of one of the same problem and driver.
+std::string keep(const TunedRow& row, const std::string& folder) {
+  const std::string path = (fs::path(folder) / table_name(row)).string();
+  std::vector<TunedRow> rows;
+  if (fs::exists(path)) rows = tuned_from_json(json::parse(read_file(path), nullptr, false));
+  const auto replaced = [&](const TunedRow& each) {
+    return each.problem == row.problem && each.driver == row.driver && each.cores == row.cores &&
+           each.driver_version == row.driver_version;
+  };
+  rows.erase(std::remove_if(rows.begin(), rows.end(), replaced), rows.end());
+  rows.push_back(row);
+  fs::create_directories(folder);
+  write_file(path, to_json(rows).dump(1) + "\n");
+  return path;
+}
+
+std::string today() { return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))); }
+
+class Tuner {
+ public:
+  Tuner(Cli& cli, const TuneRequest& request)
+      : cli_(cli),
+        request_(request),
+        entry_(select_device(cli.device)),
+        device_(query_device(entry_.device)),
+        end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                std::chrono::duration<double>(request.budget_s))) {
+    request_.measuring.device = device_id(entry_);
+  }
+
+  std::string title() const { return device_title(entry_, device_); }
+  bool is_over() const { return Interruption::came() || Clock::now() > end_; }
+
+  Tuning tune(const Problem& problem, const std::string& which) {
+    Tuning tuning{problem};
+    try {
+      search(which, tuning);
+    } catch (const Unsupported& reason) {
+      tuning.why_not = reason.what();
+    }
+    return tuning;
+  }
+
+ private:
+  void search(const std::string& which, Tuning& tuning) {
+    const Problem& problem = tuning.problem;
+    const std::vector<tune::Candidate> candidates = tune::candidates(problem, device_);
+    const tune::StateKey key{device_.name, device_.driver_version,
+                             kernels_of(problem, device_, candidates, files_), problem.text()};
+    const std::string folder = state_folder(request_);
+    fs::create_directories(folder);
+    tune::State state((fs::path(folder) / tune::state_file_name(key)).string(), key);
+    if (!state.note().empty()) cli_.out.note(state.note());
+    if (request_.again) state.measure_anew();
+    tune::Measuring measuring(problem, device_, request_.measuring);
+    tune::SearchOptions options;
+    options.all = request_.all;
+    options.stop = [this] { return is_over(); };
+    options.progress = [&](const tune::Progress& progress) {
+      cli_.out.notice(fmt::format("{}{}: {}{}", which, problem.text(), to_text(progress), left()));
+    };
+    tuning.found = tune::search(candidates, std::ref(measuring), state, options);
+    tuning.times = tune::ranked_times(problem.text(), candidates, state.records());
+    if (tuning.found.best.variant.empty()) return;
+    const TunedRow row = row_of(tuning, measuring.floor_us());
+    keep(row, request_.target);
+    if (!request_.exported.empty() && !is_over())
+      export_row(row, candidates.front(), key, measuring);
+  }
+
+  TunedRow row_of(const Tuning& tuning, double floor_us) const {
+    const tune::Candidate& best = tuning.found.best;
+    TunedRow row = tuned_row(make_plan(tuning.problem, device_, best.options()), best.tile, files_);
+    row.us = tuning.found.us;
+    if (floor_us > 0) row.share = floor_us / row.us;
+    row.date = today();
+    return row;
+  }
+
+  /// The row as it lies in the tree, and a results file with the tuned and the untuned plan.
+  void export_row(const TunedRow& row, const tune::Candidate& untuned, const tune::StateKey& key,
+                  tune::Measuring& measuring) const {
+    const tune::Candidate best{row.variant, row.tile};
+    const tune::Trial both = measuring(best, best.is(untuned) ? nullptr : &untuned);
+    if (both.fate != tune::Fate::fine) {
+      cli_.out.note(fmt::format("{} is not exported: {}", row.problem, both.why));
+      return;
+    }
+    const fs::path folder = request_.exported;
+    fs::create_directories(folder / "rows");
+    write_file((folder / "rows" / tune::state_file_name(key)).string(),
+               measuring.document().dump(1) + "\n");
+    keep(row, (folder / "kernels" / "tuned").string());
+  }
+
+  std::string left() const {
+    const double s = std::chrono::duration<double>(end_ - Clock::now()).count();
+    return s > 0 ? fmt::format("; {:.0f} s left", s) : "; the time is over";
+  }
+
+  Cli& cli_;
+  TuneRequest request_;
+  DeviceEntry entry_;
+  DeviceInfo device_;
+  KernelFiles files_ = KernelFiles::from_environment();
+  Clock::time_point end_;
+};
+
+void print(Output& out, const Tuning& tuning) {
+  const tune::Found& found = tuning.found;
+  if (!tuning.why_not.empty() || found.best.variant.empty()) {
+    out.line(fmt::format("{:>9} {:>6}  {}: {}", "-", "-", tuning.problem.text(),
+                         tuning.why_not.empty() ? "no candidate is right" : tuning.why_not));
+    return;
+  }
+  out.line(fmt::format("{:>9.1f} {:>6.2f}  {}: {}{}{}", found.us, found.share,
+                       tuning.problem.text(), found.best.words(),
+                       found.bad > 0 ? fmt::format("; {} bad", found.bad) : "",
+                       found.stopped ? "; not all were measured" : ""));
+}
+
+json row_json(const Tuning& tuning) {
+  const tune::Found& found = tuning.found;
+  json row{{"problem", tuning.problem.text()},
+           {"measured", found.done},
+           {"of", found.of},
+           {"bad", found.bad},
+           {"stopped", found.stopped}};
+  if (!tuning.why_not.empty()) row["why_not"] = tuning.why_not;
+  if (found.best.variant.empty()) return row;
+  row.update({{"variant", found.best.variant},
+              {"tile", found.best.tile},
+              {"us", found.us},
+              {"untuned_us", found.untuned_us},
+              {"share_of_untuned", found.share}});
+  return row;
+}
+
+int run_tune(Cli& cli, TuneRequest request) {
+  const std::vector<Problem> problems = problems_of(request);
+  const char* own = std::getenv("CLAM_TUNED_DIR");
+  if (request.target.empty()) request.target = own && *own ? own : "tuned";
+  const Interruption interruption;
+  Tuner tuner(cli, request);
+  cli.out.line(fmt::format("device {}\n{:>9} {:>6}  {}", tuner.title(), "us", "ratio",
+                           "problem: the fastest, with its time over that of the untuned plan"));
+  std::vector<Tuning> tunings;
+  for (const Problem& problem : problems) {
+    if (tuner.is_over() && !tunings.empty()) break;
+    const std::string which = fmt::format("[{}/{}] ", tunings.size() + 1, problems.size());
+    tunings.push_back(tuner.tune(problem, which));
+    print(cli.out, tunings.back());
+  }
+  json report{{"clam_tune", 1}, {"version", CLAM_VERSION}, {"results", json::array()}};
+  std::vector<tune::RankedTime> times;
+  int best = 0;
+  for (const Tuning& tuning : tunings) {
+    report["results"].push_back(row_json(tuning));
+    times.insert(times.end(), tuning.times.begin(), tuning.times.end());
+    best += !tuning.found.best.variant.empty();
+  }
+  if (request.compare_model) {
+    const tune::ModelRank rank = tune::rank_model(times);
+    report["model"] = to_json(rank);
+    cli.out.text(to_text(rank));
+  }
+  if (best > 0) {
+    cli.out.line(fmt::format("{} of {} problems tuned, in {}; plans take it with CLAM_TUNED_DIR={}",
+                             best, problems.size(), request.target, request.target));
+  }
+  cli.out.json(report);
+  return best > 0 ? kFine : kNothingRan;
+}
+
+}  // namespace
+
+void add_tune(CLI::App& app, Cli& cli) {
+  auto request = std::make_shared<TuneRequest>();
+  CLI::App* sub = app.add_subcommand("tune", "the fastest way to compute problems on this device");
+  sub->add_option("problem", request->words, "problem lines");
+  sub->add_option("--workload", request->workload, "all problems of a workload: its name or file");
+  sub->add_option("-o,--output", request->target,
+                  "folder of the tables that plans take (default: CLAM_TUNED_DIR, else tuned)");
+  sub->add_option("--budget", request->budget_s, "time for all problems, such as 90s (default 10m)")
+      ->transform(
+          CLI::AsNumberWithUnit(std::map<std::string, double>{{"s", 1}, {"m", 60}, {"h", 3600}},
+                                CLI::AsNumberWithUnit::UNIT_OPTIONAL))
+      ->type_name("TIME");
+  sub->add_flag("--all", request->all,
+                "measure candidates too that are predicted to take over twice the best time");
+  sub->add_flag("--again", request->again, "measure again what an earlier search has measured");
+  sub->add_flag("--compare-model", request->compare_model,
+                "say how well predictions and times agree, by op, and the five worst");
+  sub->add_option("--time", request->measuring.seconds,
+                  "seconds of device time a candidate (default 0.1)")
+      ->check(CLI::PositiveNumber);
+  sub->add_option("--limit", request->measuring.limit_s,
+                  "seconds for a process that measures or verifies (default 60)")
+      ->check(CLI::Range(1, 86400));
+  sub->add_option("--memory", request->measuring.memory_mb,
+                  "megabytes of address space for such a process (default: no limit)")
+      ->check(CLI::NonNegativeNumber);
+  sub->add_option("--record-failures", request->measuring.record_failures,
+                  "write a bundle of each candidate that gives wrong results into this folder");
+  sub->add_option("--export", request->exported,
+                  "write what a pull request needs into this folder: kernels/tuned/GPU.json, and "
+                  "rows/ with the tuned and the untuned plan timed in one run");
+  sub->add_option("--state", request->state,
+                  "folder that keeps what was measured (default: tune in the cache)");
+  on_run(sub, cli, request, run_tune);
+}
+
+}  // namespace clam::cli

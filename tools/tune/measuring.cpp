@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+#include "measuring.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "clam/error.hpp"
+#include "clam/planner.hpp"
+#include "process/isolate.hpp"
+#include "process/scratch_folder.hpp"
+#include "runtime/atomic_file.hpp"
+
+namespace clam::tune {
+namespace {
+
+using nlohmann::json;
+
+/// A program beside this one.
+std::vector<std::string> program(const char* name) {
+  std::vector<std::string> words = own_command();
+  words.back() = std::filesystem::path(own_program()).replace_filename(name).string();
+  return words;
+}
+
+Fate fate_of(const clam::Fate& ended) { return ended.hung ? Fate::hung : Fate::crashed; }
+
+Trial bad(Fate fate, std::string why) {
+  Trial trial;
+  trial.fate = fate;
+  trial.why = std::move(why);
+  return trial;
+}
+
+/// The same under a limit of memory, which a shell sets. What it prints on its standard error is
+/// about candidates that may fail, so it goes to a file.
+clam::Fate run(std::vector<std::string> words, const MeasuringOptions& options,
+               const std::string& errors, int limits = 1) {
+  if (options.memory_mb > 0) {
+    const std::string limit = fmt::format("ulimit -v {}; exec \"$@\"", options.memory_mb * 1000);
+    words.insert(words.begin(), {"/bin/sh", "-c", limit, "sh"});
+  }
+  Surroundings around;
+  around.errors_file = errors;
+  return run_isolated(words, std::chrono::seconds(options.limit_s * limits), around);
+}
+
+/// What a program said last.
+std::string last_line(const std::string& text) {
+  const std::size_t end = text.find_last_not_of('\n');
+  if (end == text.npos) return "it said nothing";
+  const std::size_t before = text.rfind('\n', end);
+  const std::size_t first = before == text.npos ? 0 : before + 1;
+  return text.substr(first, end + 1 - first);
+}
+
+bool can_plan(const Problem& problem, const DeviceInfo& device, const Candidate& candidate) {
+  try {
+    make_plan(problem, device, candidate.options());
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// With the field's extents less one, the last one of a shape; itself where that is no problem.
+Problem less_one(const Problem& problem, const Field& field) {
+  try {
+    if (field.kind == Field::Kind::extent) {
+      return problem.with(field.name, std::to_string(problem.integer(field.name) - 1));
+    }
+    if (field.kind == Field::Kind::shape) {
+      Shape shape = problem.shape(field.name);
+      if (!shape.empty()) --shape.back();
+      if (!shape.empty()) return problem.with(field.name, to_string(shape));
+    }
+  } catch (const BadArgument&) {
+  }
+  return problem;
+}
+
+const json* row_of(const json& document, const Candidate& candidate) {
+  for (const json& row : document.at("clam").at("rows")) {
+    if (row.value("variant", "") == candidate.variant && row.value("tile", "") == candidate.tile) {
+      return &row;
+    }
+  }
+  return nullptr;
+}
+
+bool clock_moved(const json& row) {
+  for (const json& mark : row.value("marks", json::array())) {
+    if (mark.get<std::string>().find("clock") != std::string::npos) return true;
+  }
+  return false;
+}
+
+/// What a row says of a candidate, without its times. Only condition 3 is about its results; the
+/// others are about times, which may hold in another run.
+Trial judged(const json* row) {
+  if (!row) return bad(Fate::refused, "clam-bench gave no row of it");
+  const std::string outcome = row->at("outcome"), reason = row->value("reason", "");
+  if (outcome == "skipped") return bad(Fate::refused, reason);
+  if (outcome == "device error") return bad(Fate::crashed, reason);
+  if (outcome != "fine") {
+    const bool wrong = reason.find("condition 3") != std::string::npos;
+    return bad(wrong ? Fate::wrong : Fate::unsteady, reason);
+  }
+  return clock_moved(*row) ? bad(Fate::unsteady, "the clock moved") : Trial();
+}
+
+}  // namespace
+
+std::vector<Problem> edges_of(const Problem& problem, const DeviceInfo& device,
+                              const Candidate& candidate) {
+  constexpr std::size_t kMost = 4;
+  std::vector<Problem> edges{problem};
+  Problem all = problem;
+  for (const Field& field : problem.schema().fields) {
+    const Problem next = less_one(all, field);
+    if (can_plan(next, device, candidate)) all = next;
+  }
+  const auto add = [&](const Problem& edge) {
+    const bool is_new = std::find(edges.begin(), edges.end(), edge) == edges.end();
+    if (is_new && edges.size() < kMost && can_plan(edge, device, candidate)) edges.push_back(edge);
+  };
+  add(all);
+  for (const Field& field : problem.schema().fields) add(less_one(problem, field));
+  return edges;
+}
+
+Measuring::Measuring(Problem problem, DeviceInfo device, MeasuringOptions options)
+    : problem_(std::move(problem)), device_(std::move(device)), options_(std::move(options)) {}
+
+Trial Measuring::operator()(const Candidate& candidate, const Candidate* rival) {
+  Trial trial = verify(candidate);
+  return trial.fate == Fate::fine ? time(candidate, rival) : trial;
+}
+
+Trial Measuring::verify(const Candidate& candidate) const {
+  const ScratchFolder folder;
+  const std::string file = folder.file("verify.json");
+  const std::vector<Problem> problems = edges_of(problem_, device_, candidate);
+  std::vector<std::string> words = program("clam");
+  words.insert(words.end(), {"--device", options_.device, "--quiet", "--json", file, "verify"});
+  for (const Problem& problem : problems) words.push_back(problem.text());
+  words.insert(words.end(), {"--variant", candidate.variant, "--no-isolate"});
+  if (!candidate.tile.empty()) words.insert(words.end(), {"--tile", candidate.tile});
+  if (!options_.record_failures.empty()) {
+    words.insert(words.end(), {"--record-failures", options_.record_failures});
+  }
+  const clam::Fate ended =
+      run(words, options_, folder.file("errors"), static_cast<int>(problems.size()));
+  if (const Reason misfortune = ended.misfortune()) return bad(fate_of(ended), *misfortune);
+  try {
+    const json report = json::parse(read_file(file));
+    for (const json& row : report.at("results")) {
+      const std::string status = row.at("status"), why = row.value("reason", "");
+      const std::string where = row.at("problem").get<std::string>() + ": " + why;
+      // Of an edge of few elements no data may tell a constant from a result.
+      if (status == "pass" || (status == "BLIND" && &row != &report.at("results").front()))
+        continue;
+      if (status == "skip" || status == "ERROR") return bad(Fate::refused, where);
+      return bad(Fate::wrong, where);
+    }
+  } catch (const std::exception&) {
+    return bad(Fate::refused, fmt::format("its process ended with {}: {}", ended.code,
+                                          last_line(read_file(folder.file("errors")))));
+  }
+  return {};
+}
+
+std::vector<std::string> Measuring::bench_words() const {
+  std::vector<std::string> words = program("clam-bench");
+  words.insert(words.end(), {"--problem", problem_.text(), "--device", options_.device, "--time",
+                             fmt::format("{}", options_.seconds), "--no-isolate"});
+  return words;
+}
+
+/// The peaks that rows are held against, once for all candidates.
+void Measuring::measure_limits() {
+  const ScratchFolder folder;
+  const std::string file = folder.file("bench.json");
+  std::vector<std::string> words = bench_words();
+  words.insert(words.end(), {"--quick", "--json", file});
+  run(words, options_, folder.file("errors"));
+  limits_ = json::object();
+  try {
+    const json document = json::parse(read_file(file)).at("clam");
+    limits_ = document.at("limits");
+    for (const json& row : document.at("rows")) floor_us_ = row.value("floor_us", floor_us_);
+  } catch (const std::exception&) {  // each run measures its own then
+  }
+}
+
+Trial Measuring::time(const Candidate& candidate, const Candidate* rival) {
+  if (limits_.is_null()) measure_limits();
+  const ScratchFolder folder;
+  const std::string file = folder.file("bench.json");
+  std::vector<std::string> words = bench_words();
+  for (const Candidate* each : {rival, &candidate}) {
+    if (!each) continue;
+    words.insert(words.end(),
+                 {"--variant", each->variant + (each->tile.empty() ? "" : ":") + each->tile});
+  }
+  words.insert(words.end(), {"--json", file});
+  if (!limits_.empty()) words.insert(words.end(), {"--limits", limits_.dump()});
+  const clam::Fate ended = run(words, options_, folder.file("errors"));
+  if (const Reason misfortune = ended.misfortune()) return bad(fate_of(ended), *misfortune);
+  try {
+    document_ = json::parse(read_file(file));
+    const json* own = row_of(document_, candidate);
+    Trial trial = judged(own);
+    if (trial.fate != Fate::fine) return trial;
+    own->at("samples_us").get_to(trial.samples_us);
+    own->at("rounds_us").get_to(trial.rounds_us);
+    trial.us = own->at("us").at("median");
+    if (!rival) return trial;
+    const json* other = row_of(document_, *rival);
+    // The best so far was fine before, so what is wrong with this run is no fault of the candidate.
+    const Trial rivals = judged(other);
+    if (rivals.fate != Fate::fine) return bad(Fate::unsteady, rivals.why);
+    other->at("samples_us").get_to(trial.rival_samples_us);
+    other->at("rounds_us").get_to(trial.rival_rounds_us);
+    return trial;
+  } catch (const std::exception&) {
+    return bad(Fate::refused, fmt::format("clam-bench ended with {}: {}", ended.code,
+                                          last_line(read_file(folder.file("errors")))));
+  }
+}
+
+}  // namespace clam::tune
