@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -24,12 +26,21 @@ struct clam_plan {
   std::vector<std::vector<std::int64_t>> strides;  ///< of each tensor, every axis
 };
 
+/// What a runtime's handle and its executables share. Calls wait for one another: handles are
+/// destroyed in any thread where a language collects garbage.
+struct Shared {
+  Shared(const cl::CommandQueue& queue, clam::RuntimeOptions options)
+      : runtime(queue.getInfo<CL_QUEUE_CONTEXT>(), queue, std::move(options)) {}
+  std::mutex mutex;
+  clam::Runtime runtime;
+};
+
 struct clam_runtime {
-  std::shared_ptr<clam::Runtime> runtime;
+  std::shared_ptr<Shared> shared;
 };
 
 struct clam_executable {
-  std::shared_ptr<clam::Runtime> runtime;
+  std::shared_ptr<Shared> shared;
   clam::Executable executable;
   std::vector<std::unique_ptr<clam_plan>> plans;  ///< the last one is run
   clam::Bindings bindings = {};
@@ -43,18 +54,17 @@ namespace {
 
 using namespace clam;
 
-void write(clam_error* error, clam_status status, int cl_status, std::string text) {
-  constexpr std::size_t head = offsetof(clam_error, text);
-  if (!error || error->size <= head) return;
-  error->status = status;
-  error->cl_status = cl_status;
-  const std::size_t room = std::min(error->size, sizeof(clam_error)) - head - 1;
-  if (text.size() > room) {
-    text.resize(room);
-    while (!text.empty() && (text.back() & 0xc0) == 0x80) text.pop_back();
-    if (!text.empty() && (text.back() & 0x80) != 0) text.pop_back();
+/// As much of it as the caller's struct holds; a character is not cut in two.
+void write(clam_error* error, clam_status status, int cl_status, std::string_view text) noexcept {
+  if (!error || error->size < sizeof error->size) return;
+  clam_error whole{error->size, status, cl_status, {}};
+  const std::size_t size = std::min(error->size, sizeof whole), head = offsetof(clam_error, text);
+  if (size > head) {
+    std::size_t length = std::min(text.size(), size - head - 1);
+    while (length < text.size() && length > 0 && (text[length] & 0xc0) == 0x80) --length;
+    std::memcpy(whole.text, text.data(), length);
   }
-  std::memcpy(error->text, text.c_str(), text.size() + 1);
+  std::memcpy(error, &whole, size);
 }
 
 /// Calls `work`, and makes what it throws a status.
@@ -62,15 +72,8 @@ template <typename Work>
 clam_status guarded(clam_error* error, Work work) noexcept {
   clam_status status = CLAM_FAILED;
   int cl_status = 0;
-  const char* text = "the host has no memory left";
-  const auto fail = [&] {
-    try {
-      write(error, status, cl_status, text);
-    } catch (...) {
-      write(error, status, cl_status, {});
-    }
-    return status;
-  };
+  std::string_view text = "the host has no memory left";
+  const auto fail = [&] { return write(error, status, cl_status, text), status; };
   try {
     work();
     return CLAM_OK;
@@ -106,11 +109,16 @@ template <typename Options>
 Options known(const Options* given) {
   Options options{};
   if (!given) return options;
-  if (given->size < sizeof given->size) {
+  if (given->size < sizeof options) {
     throw BadArgument(
         "the options have no size: set their field `size` to the sizeof of the struct");
   }
-  std::memcpy(&options, given, std::min(given->size, sizeof options));
+  const auto* bytes = reinterpret_cast<const unsigned char*>(given);
+  if (std::any_of(bytes + sizeof options, bytes + given->size,
+                  [](auto byte) { return byte != 0; })) {
+    throw BadArgument("this libclam.so is older than clam.h, and lacks an option that is set");
+  }
+  std::memcpy(&options, given, sizeof options);
   return options;
 }
 
@@ -121,7 +129,10 @@ DeviceInfo device_of(const char* facts) {
   if (text.empty()) return generic_device();
   if (text.front() != '{') return gpu_device(find_gpu(text));
   try {
-    return device_from_json(nlohmann::json::parse(text));
+    const nlohmann::json json = nlohmann::json::parse(text);
+    DeviceInfo device = device_from_json(json.contains("device") ? json.at("device") : json);
+    if (device.name.empty()) throw BadArgument("the facts of the device lack its `name`");
+    return device;
   } catch (const nlohmann::json::exception& error) {
     throw BadArgument(fmt::format("the facts of the device are no JSON: {}", error.what()));
   }
@@ -146,12 +157,23 @@ std::unique_ptr<clam_plan> handle_of(const Problem& problem, PlanOptions options
 }
 
 RuntimeOptions options_of(const clam_runtime_options* given) {
+  constexpr int kMostInFlight = 1 << 16;
   const clam_runtime_options wanted = known(given);
+  if (wanted.cache_limit < 0 || wanted.max_in_flight < 0 || wanted.launches_a_flush < 0 ||
+      wanted.max_in_flight > kMostInFlight) {
+    throw BadArgument(fmt::format("an option is negative, or over {} launches are to be in flight",
+                                  kMostInFlight));
+  }
   RuntimeOptions options;
+  const std::string kernels = text_or_empty(wanted.kernel_dir);
+  std::error_code none;
+  if (!kernels.empty() && !std::filesystem::is_directory(kernels, none)) {
+    throw BadArgument(fmt::format("kernel_dir {} is no folder", in_quotes(kernels)));
+  }
+  options.files = KernelFiles(kernels);
   options.cache_dir = text_or_empty(wanted.cache_dir);
   if (wanted.cache_limit > 0) options.cache_limit = wanted.cache_limit;
-  options.files = KernelFiles(text_or_empty(wanted.kernel_dir));
-  if (wanted.max_in_flight != 0) options.max_in_flight = wanted.max_in_flight;
+  if (wanted.max_in_flight > 0) options.max_in_flight = wanted.max_in_flight;
   if (wanted.launches_a_flush > 0) options.launches_a_flush = wanted.launches_a_flush;
   return options;
 }
@@ -179,18 +201,58 @@ nlohmann::json contracts() {
   return manifest_json(sources);
 }
 
+/// Made at the first call; each `make` has a text of its own.
+template <typename Make>
+const char* text_of(Make make) noexcept {
+  try {
+    static const std::string text = make().dump(1);
+    return text.c_str();
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+/// Throws BadArgument for an event that nothing can wait for here.
+std::vector<cl::Event> events_of(Runtime& runtime, std::uint32_t count, const cl_event* wait) {
+  std::vector<cl::Event> events;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    require(wait[i], "an event of `wait`");
+    const cl::Event& event = events.emplace_back(wait[i], true);
+    if (event.getInfo<CL_EVENT_CONTEXT>()() != runtime.context()()) {
+      throw BadArgument("an event of `wait` is of another context than the runtime's queue");
+    }
+    if (event.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>() < 0) {
+      throw BadArgument("an event of `wait` has failed: nothing was launched");
+    }
+  }
+  return events;
+}
+
+/// The caller's buffer. Throws BadArgument where it is none of the runtime's context.
+cl::Buffer buffer_of(Runtime& runtime, const char* tensor, cl_mem memory) {
+  if (!memory) return {};
+  try {
+    cl::Buffer buffer(memory, true);
+    if (buffer.getInfo<CL_MEM_TYPE>() == CL_MEM_OBJECT_BUFFER &&
+        buffer.getInfo<CL_MEM_CONTEXT>()() == runtime.context()()) {
+      return buffer;
+    }
+  } catch (const cl::Error&) {  // a handle that is no memory object
+  }
+  throw BadArgument(
+      fmt::format("what is bound to {} is no buffer of the queue's context", in_quotes(tensor)));
+}
+
 }  // namespace
 
 const char* clam_version() { return CLAM_VERSION; }
 
 const char* clam_ops() {
-  static const std::string text = ops_json().dump(1);
-  return text.c_str();
+  return text_of([] { return ops_json(); });
 }
 
 const char* clam_manifest() {
-  static const std::string text = contracts().dump(1);
-  return text.c_str();
+  return text_of([] { return contracts(); });
 }
 
 const char* clam_source(const char* file) {
@@ -204,9 +266,11 @@ clam_status clam_plan_create(const char* problem, cl_device_id device, const cha
                              const clam_plan_options* options, clam_plan** plan,
                              clam_error* error) {
   return guarded(error, [&] {
-    require(problem, "problem");
     require(plan, "plan");
+    *plan = nullptr;
+    require(problem, "problem");
     const clam_plan_options wanted = known(options);
+    if (wanted.max_work_group < 0) throw BadArgument("max_work_group is negative");
     PlanOptions choices;
     choices.variant = text_or_empty(wanted.variant);
     choices.tile = text_or_empty(wanted.tile);
@@ -242,8 +306,8 @@ clam_status clam_plan_tensor(const clam_plan* plan, int32_t index, clam_tensor* 
                             plan->strides[at].data(),
                             spec.offset,
                             spec.bytes()};
-    if (size < sizeof size) throw BadArgument("the tensor has no size: set its field `size`");
-    std::memcpy(tensor, &whole, std::min(size, sizeof whole));
+    if (size < sizeof whole) throw BadArgument("the tensor has no size: set its field `size`");
+    std::memcpy(tensor, &whole, sizeof whole);
   });
 }
 
@@ -252,11 +316,11 @@ void clam_plan_destroy(clam_plan* plan) { delete plan; }
 clam_status clam_runtime_create(cl_command_queue queue, const clam_runtime_options* options,
                                 clam_runtime** runtime, clam_error* error) {
   return guarded(error, [&] {
-    require(queue, "queue");
     require(runtime, "runtime");
+    *runtime = nullptr;
+    require(queue, "queue");
     const cl::CommandQueue borrowed(queue, true);
-    *runtime = new clam_runtime{std::make_shared<Runtime>(borrowed.getInfo<CL_QUEUE_CONTEXT>(),
-                                                          borrowed, options_of(options))};
+    *runtime = new clam_runtime{std::make_shared<Shared>(borrowed, options_of(options))};
   });
 }
 
@@ -265,15 +329,17 @@ void clam_runtime_destroy(clam_runtime* runtime) { delete runtime; }
 clam_status clam_prepare(clam_runtime* runtime, const clam_plan* plan, clam_executable** executable,
                          clam_error* error) {
   return guarded(error, [&] {
+    require(executable, "executable");
+    *executable = nullptr;
     require(runtime, "runtime");
     require(plan, "plan");
-    require(executable, "executable");
-    Runtime& to = *runtime->runtime;
+    const std::lock_guard lock(runtime->shared->mutex);
+    Runtime& to = runtime->shared->runtime;
     Executable built =
         plan->is_for_here ? to.prepare(plan->problem, plan->options) : to.prepare(plan->plan);
     auto run = handle_of(plan->problem, plan->options, plan->is_for_here, built.plan());
     auto made =
-        std::make_unique<clam_executable>(clam_executable{runtime->runtime, std::move(built), {}});
+        std::make_unique<clam_executable>(clam_executable{runtime->shared, std::move(built), {}});
     made->plans.push_back(std::move(run));
     made->is_packed = made->plan().pack.empty();
     *executable = made.release();
@@ -281,7 +347,9 @@ clam_status clam_prepare(clam_runtime* runtime, const clam_plan* plan, clam_exec
 }
 
 const clam_plan* clam_executable_plan(const clam_executable* executable) {
-  return executable ? executable->plans.back().get() : nullptr;
+  if (!executable) return nullptr;
+  const std::lock_guard lock(executable->shared->mutex);
+  return executable->plans.back().get();
 }
 
 clam_status clam_bind(clam_executable* executable, const char* tensor, cl_mem buffer,
@@ -289,21 +357,25 @@ clam_status clam_bind(clam_executable* executable, const char* tensor, cl_mem bu
   return guarded(error, [&] {
     require(executable, "executable");
     require(tensor, "tensor");
+    const std::lock_guard lock(executable->shared->mutex);
     const Plan& plan = executable->plan();
     if (!plan.tensor(tensor)) {
       throw BadArgument(fmt::format("{}: it has no tensor {}", plan.problem, in_quotes(tensor)));
     }
+    cl::Buffer named = buffer_of(executable->shared->runtime, tensor, buffer);
     executable->bound.reset();
-    executable->bindings[tensor] = cl::Buffer(buffer, buffer != nullptr);
-    if (packs(plan, tensor)) executable->is_packed = false;
+    executable->bindings[tensor] = std::move(named);
+    if (buffer && packs(plan, tensor)) executable->is_packed = false;
   });
 }
 
 clam_status clam_pack(clam_executable* executable, clam_error* error) {
   return guarded(error, [&] {
     require(executable, "executable");
+    const std::lock_guard lock(executable->shared->mutex);
+    if (executable->plan().pack.empty()) return;
     executable->bound.reset();
-    executable->runtime->pack(executable->executable, executable->bindings);
+    executable->shared->runtime.pack(executable->executable, executable->bindings);
     const clam_plan& before = *executable->plans.back();
     auto run = handle_of(before.problem, before.options, before.is_for_here,
                          executable->executable.plan());
@@ -315,18 +387,20 @@ clam_status clam_pack(clam_executable* executable, clam_error* error) {
 clam_status clam_enqueue(clam_executable* executable, uint32_t wait_count, const cl_event* wait,
                          cl_event* event, clam_error* error) {
   return guarded(error, [&] {
+    if (event) *event = nullptr;
     require(executable, "executable");
     if (wait_count > 0) require(wait, "wait");
+    const std::lock_guard lock(executable->shared->mutex);
+    Runtime& runtime = executable->shared->runtime;
     if (!executable->is_packed) {
       throw BadArgument(fmt::format("{}: its constant inputs are not packed: call clam_pack first",
                                     executable->plan().problem));
     }
+    const std::vector<cl::Event> before = events_of(runtime, wait_count, wait);
     if (!executable->bound) {
-      executable->bound = executable->runtime->bind(executable->executable, executable->bindings);
+      executable->bound = runtime.bind(executable->executable, executable->bindings);
     }
-    std::vector<cl::Event> before;
-    for (std::uint32_t i = 0; i < wait_count; ++i) before.emplace_back(wait[i], true);
-    cl::Event last = executable->runtime->enqueue(*executable->bound, before);
+    cl::Event last = runtime.enqueue(*executable->bound, before);
     if (!event) return;
     *event = last();
     last() = nullptr;  // it is the caller's
@@ -334,14 +408,20 @@ clam_status clam_enqueue(clam_executable* executable, uint32_t wait_count, const
 }
 
 void clam_executable_destroy(clam_executable* executable) {
-  // Its buffers must not be released under running kernels.
-  if (executable) guarded(nullptr, [&] { executable->runtime->finish(); });
-  delete executable;
+  if (!executable) return;
+  const std::shared_ptr<Shared> shared = executable->shared;
+  {
+    // Its buffers must not be released under running kernels.
+    const std::lock_guard lock(shared->mutex);
+    shared->runtime.drain();
+    delete executable;
+  }
 }
 
 clam_status clam_finish(clam_runtime* runtime, clam_error* error) {
   return guarded(error, [&] {
     require(runtime, "runtime");
-    runtime->runtime->finish();
+    const std::lock_guard lock(runtime->shared->mutex);
+    runtime->shared->runtime.finish();
   });
 }

@@ -38,6 +38,10 @@ cl::Buffer import(const cl::Context& context, const cl::Device& device, std::int
   return made(buffer, status, fmt::format("clImportMemoryARM of {} bytes", bytes));
 }
 
+void require_size(std::int64_t bytes) {
+  if (bytes <= 0) throw BadArgument(fmt::format("a buffer has at least one byte, not {}", bytes));
+}
+
 std::int64_t base_alignment(const cl::Device& device) {
   return std::max<std::int64_t>(device.getInfo<CL_DEVICE_MEM_BASE_ADDR_ALIGN>() / 8, 1);
 }
@@ -45,6 +49,7 @@ std::int64_t base_alignment(const cl::Device& device) {
 }  // namespace
 
 cl::Buffer host_visible(const cl::Context& context, std::int64_t bytes) {
+  require_size(bytes);
   cl_int status = CL_SUCCESS;
   const cl_mem buffer = clCreateBuffer(context(), CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
                                        static_cast<size_t>(bytes), nullptr, &status);
@@ -58,10 +63,10 @@ std::int64_t shared_alignment(const cl::Device& device) {
 
 cl::Buffer wrap(const cl::Context& context, const cl::Device& device, void* memory,
                 std::int64_t bytes) {
+  require_size(bytes);
   const std::int64_t alignment = shared_alignment(device);
   const auto address = reinterpret_cast<std::uintptr_t>(memory);
-  if (!memory || address % static_cast<std::uintptr_t>(alignment) != 0 || bytes <= 0 ||
-      bytes % alignment != 0) {
+  if (!memory || address % static_cast<std::uintptr_t>(alignment) != 0 || bytes % alignment != 0) {
     throw BadArgument(
         fmt::format("the device shares memory whose address and size are multiples of {} bytes; "
                     "given are {} bytes at {:#x}: allocate it by aligned_alloc({}, ...)",
@@ -78,6 +83,8 @@ cl::Buffer wrap(const cl::Context& context, const cl::Device& device, void* memo
 
 cl::Buffer import_dma_buf(const cl::Context& context, const cl::Device& device, int descriptor,
                           std::int64_t bytes) {
+  require_size(bytes);
+  if (descriptor < 0) throw BadArgument("a dma-buf's descriptor is not negative");
   if (!has(device, "cl_arm_import_memory_dma_buf")) {
     throw Unsupported("the device cannot import a dma-buf: it lacks cl_arm_import_memory_dma_buf");
   }
@@ -103,7 +110,10 @@ cl::Buffer part(const cl::Buffer& buffer, const cl::Device& device, std::int64_t
                     base_alignment(device), origin));
   }
   const cl_buffer_region region{static_cast<size_t>(origin), static_cast<size_t>(bytes)};
-  return whole.createSubBuffer(CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region);
+  cl_int status = CL_SUCCESS;  // flags 0: those of the whole buffer
+  const cl_mem made_part =
+      clCreateSubBuffer(whole(), 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
+  return made(made_part, status, fmt::format("clCreateSubBuffer of {} bytes", bytes));
 }
 
 Mapped::Mapped(const cl::CommandQueue& queue, const cl::Buffer& buffer, cl_map_flags flags)
@@ -112,8 +122,8 @@ Mapped::Mapped(const cl::CommandQueue& queue, const cl::Buffer& buffer, cl_map_f
       data_(queue_.enqueueMapBuffer(buffer_, CL_TRUE, flags, 0, buffer_.getInfo<CL_MEM_SIZE>())) {}
 
 Mapped::~Mapped() {
-  // A launch that follows in the same queue sees what was written; an error shows at its end.
   clEnqueueUnmapMemObject(queue_(), buffer_(), data_, 0, nullptr, nullptr);
+  clFlush(queue_());  // a queue that is never flushed can keep it back for ever
 }
 
 }  // namespace clam

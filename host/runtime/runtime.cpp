@@ -68,7 +68,7 @@ cl::Buffer region(const cl::Buffer& buffer, std::int64_t offset) {
     region.origin += buffer.getInfo<CL_MEM_OFFSET>();
     parent = cl::Buffer(whole, true);
   }
-  return parent.createSubBuffer(CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region);
+  return parent.createSubBuffer(0, CL_BUFFER_CREATE_TYPE_REGION, &region);  // flags as its own
 }
 
 /// The buffer of a name: the executable's own, or the caller's, which must be large enough.
@@ -170,14 +170,16 @@ Runtime::Runtime(cl::Context context, cl::CommandQueue queue, Options options)
   profiling_ = properties & CL_QUEUE_PROFILING_ENABLE;
 }
 
-Runtime::~Runtime() {
-  // Buffers must not be released under running kernels; errors have no one left to hear them.
+Runtime::~Runtime() { drain(); }
+
+void Runtime::drain() noexcept {
   for (; flying_ > 0; --flying_) {
     try {
       if (std::exchange(unflushed_, 0) > 0) queue_.flush();
-      in_flight_[oldest_++ % in_flight_.size()].event.wait();
+      in_flight_[oldest_ % in_flight_.size()].event.wait();
     } catch (const cl::Error&) {
     }
+    oldest_ = (oldest_ + 1) % in_flight_.size();
   }
 }
 

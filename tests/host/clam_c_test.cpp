@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
@@ -127,24 +128,30 @@ TEST(clam_c, names_the_tensors_and_their_places) {
   EXPECT_EQ(clam_plan_tensor(dense.plan, -1, &x, &error), CLAM_BAD_ARGUMENT);
 }
 
-TEST(clam_c, a_struct_of_an_older_version_is_read_and_filled_as_far_as_it_goes) {
-  clam_plan_options options{};
-  options.variant = "dense_nt";
-  options.tile = "nonsense beyond the size";
-  options.size = offsetof(clam_plan_options, tile);
-  const Planned dense(kDense, &options);
+TEST(clam_c, a_struct_is_read_by_its_size) {
+  struct {
+    clam_plan_options known{};
+    std::int64_t later = 0;  ///< a field of a later version
+  } newer;
+  newer.known.variant = "dense_nt";
+  newer.known.size = sizeof newer;
+  const Planned dense(kDense, &newer.known);
   ASSERT_EQ(dense.status, CLAM_OK) << dense.error.text;
   EXPECT_TRUE(contains(clam_plan_json(dense.plan), "dense_nt"));
-  options.size = 0;
-  const Planned unsized(kDense, &options);
-  EXPECT_EQ(unsized.status, CLAM_BAD_ARGUMENT);
-  EXPECT_TRUE(contains(unsized.error.text, "set their field `size`")) << unsized.error.text;
-
+  newer.later = 1;
+  const Planned set(kDense, &newer.known);
+  EXPECT_EQ(set.status, CLAM_BAD_ARGUMENT);
+  EXPECT_TRUE(contains(set.error.text, "older than clam.h")) << set.error.text;
+  for (const std::size_t size : {std::size_t{0}, std::size_t{12}, sizeof newer.known - 1}) {
+    newer.known.size = size;
+    const Planned unsized(kDense, &newer.known);
+    EXPECT_EQ(unsized.status, CLAM_BAD_ARGUMENT);
+    EXPECT_TRUE(contains(unsized.error.text, "set their field `size`")) << unsized.error.text;
+  }
   clam_tensor tensor{};
   tensor.rank = 77;
-  tensor.size = offsetof(clam_tensor, rank);
-  ASSERT_EQ(clam_plan_tensor(dense.plan, 0, &tensor, nullptr), CLAM_OK);
-  EXPECT_STREQ(tensor.name, "x");
+  tensor.size = offsetof(clam_tensor, rank) + 2;
+  EXPECT_EQ(clam_plan_tensor(dense.plan, 0, &tensor, nullptr), CLAM_BAD_ARGUMENT);
   EXPECT_EQ(tensor.rank, 77);
 }
 
@@ -180,7 +187,8 @@ TEST(clam_c, mistakes_are_sentences_and_no_crash) {
                   {"matmul m=3", nullptr, "unknown op 'matmul'"},
                   {kDense, "g9999", "g9999"},
                   {kDense, "{", "no JSON"},
-                  {kDense, "{\"compute_units\": \"four\"}", "compute_units"}};
+                  {kDense, "{\"compute_units\": \"four\"}", "compute_units"},
+                  {kDense, "{\"compute_units\": 4}", "lack its `name`"}};
   for (const auto& mistake : mistakes) {
     const Planned planned(mistake.problem, nullptr, mistake.facts);
     EXPECT_EQ(planned.status, CLAM_BAD_ARGUMENT);
@@ -268,6 +276,9 @@ TEST(clam_c_device, computes_and_says_what_is_missing) {
   host.expect(clam_bind(host.dense, "x", host.x(), &host.error));
   host.expect(clam_enqueue(host.dense, 0, nullptr, nullptr, &host.error));
   host.expect_right();
+  host.expect(clam_bind(host.dense, "w", nullptr, &host.error));  // they are packed
+  host.expect(clam_enqueue(host.dense, 0, nullptr, nullptr, &host.error));
+  host.expect_right();
   host.expect(clam_bind(host.dense, "w", host.w(), &host.error));
   EXPECT_EQ(clam_enqueue(host.dense, 0, nullptr, nullptr, &host.error), CLAM_BAD_ARGUMENT);
   EXPECT_TRUE(contains(host.error.text, "call clam_pack first")) << host.error.text;
@@ -291,6 +302,42 @@ TEST(clam_c_device, waits_for_the_events_that_it_is_given) {
   gate.setStatus(CL_COMPLETE);
   done.wait();
   host.expect_right();
+}
+
+TEST(clam_c_device, refuses_what_is_of_another_context_or_no_buffer) {
+  CLAM_NEEDS_DEVICE();
+  Hosted host;
+  host.bind_all();
+  host.expect(clam_pack(host.dense, &host.error));
+  const cl::Context other(host.queue.getInfo<CL_QUEUE_DEVICE>());
+  const cl::Buffer foreign(other, CL_MEM_READ_WRITE, 48);
+  EXPECT_EQ(clam_bind(host.dense, "x", foreign(), &host.error), CLAM_BAD_ARGUMENT);
+  EXPECT_TRUE(contains(host.error.text, "no buffer of the queue's context")) << host.error.text;
+  cl::UserEvent elsewhere(other), failed(host.queue.getInfo<CL_QUEUE_CONTEXT>());
+  failed.setStatus(-1);
+  for (const cl_event before : {cl_event{nullptr}, elsewhere(), failed()}) {
+    cl_event event = before;
+    EXPECT_EQ(clam_enqueue(host.dense, 1, &before, &event, &host.error), CLAM_BAD_ARGUMENT);
+    EXPECT_TRUE(contains(host.error.text, "of `wait`")) << host.error.text;
+    EXPECT_EQ(event, nullptr);
+  }
+  host.expect(clam_enqueue(host.dense, 0, nullptr, nullptr, &host.error));  // nothing is tainted
+  host.expect_right();
+  elsewhere.setStatus(CL_COMPLETE);
+}
+
+TEST(clam_c_device, refuses_options_that_cannot_be) {
+  CLAM_NEEDS_DEVICE();
+  clam_runtime_options wrong[3] = {};
+  wrong[0].kernel_dir = "/nowhere";
+  wrong[1].cache_limit = -1;
+  wrong[2].max_in_flight = 2147483647;
+  for (clam_runtime_options& options : wrong) {
+    options.size = sizeof options;
+    clam_runtime* own = nullptr;
+    EXPECT_EQ(clam_runtime_create(runtime().queue()(), &options, &own, nullptr), CLAM_BAD_ARGUMENT);
+    EXPECT_EQ(own, nullptr);
+  }
 }
 
 TEST(clam_c_device, refuses_a_queue_that_is_out_of_order) {
@@ -318,6 +365,22 @@ TEST(clam_c_scripted, a_device_error_taints_and_is_named) {
   EXPECT_EQ(clam_enqueue(host.dense, 0, nullptr, nullptr, &host.error), CLAM_DEVICE_FAILED);
   EXPECT_TRUE(contains(host.error.text, "make a new context")) << host.error.text;
   EXPECT_EQ(clam_finish(host.own, &host.error), CLAM_DEVICE_FAILED);
+}
+
+TEST(clam_c_scripted, an_executable_of_a_tainted_runtime_waits_before_it_goes) {
+  CLAM_ON_SCRIPTED_DEVICE();
+  auto host = std::make_unique<Hosted>();
+  host->bind_all();
+  host->expect(clam_pack(host->dense, &host->error));
+  cl_event raw = nullptr;
+  host->expect(clam_enqueue(host->dense, 0, nullptr, &raw, &host->error));
+  const cl::Event first(raw);
+  scripted::play(
+      scripted::lying("clEnqueueNDRangeKernel", "refuse", {{"status", CL_OUT_OF_RESOURCES}}));
+  EXPECT_EQ(clam_enqueue(host->dense, 0, nullptr, nullptr, &host->error), CLAM_DEVICE_FAILED);
+  const std::int64_t before = scripted::counts()["clWaitForEvents"];
+  host.reset();
+  EXPECT_EQ(scripted::counts()["clWaitForEvents"], before + 1);
 }
 
 TEST(clam_c_scripted, a_kernel_that_does_not_build_gives_the_log) {

@@ -94,7 +94,10 @@ TEST(installed_packages, the_wheel_computes) {
   const Finished ran = run_command({python, CLAM_SOURCE_DIR "/tests/ops/drop_in/through_clam.py"},
                                    {"PYTHONPATH=" + site.path(), "PYTHONDONTWRITEBYTECODE=1",
                                     "PYOPENCL_NO_CACHE=1", "XDG_CACHE_HOME=" + site.path()});
-  EXPECT_EQ(ran.out, "pass examples\npass arrays\npass buffers\npass refusals\n") << ran.err;
+  EXPECT_EQ(ran.out,
+            "pass threads\npass examples\npass arrays\npass buffers\npass lifetimes\n"
+            "pass refusals\n")
+      << ran.err;
 }
 
 /// cmake, or another program, in an environment where libraries of `prefix` are found.

@@ -88,7 +88,10 @@ TEST(memory_device, memory_that_a_driver_would_copy_is_refused) {
                        "multiples of");
   EXPECT_THROWS_SAYING(wrap(context, device, at, kBytes - 4), BadArgument, "aligned_alloc");
   EXPECT_THROWS_SAYING(wrap(context, device, nullptr, kBytes), BadArgument, "at 0x0");
-  EXPECT_THROWS_SAYING(wrap(context, device, at, 0), BadArgument, "0 bytes");
+  EXPECT_THROWS_SAYING(wrap(context, device, at, 0), BadArgument, "at least one byte");
+  EXPECT_THROWS_SAYING(host_visible(context, -1), BadArgument, "at least one byte");
+  EXPECT_THROWS_SAYING(import_dma_buf(context, device, -1, 64), BadArgument, "negative");
+  part(cl::Buffer(context, CL_MEM_READ_ONLY, kBytes), device, 0, 64);  // flags of its own
   const cl::Buffer whole = host_visible(context, kBytes);
   EXPECT_THROWS_SAYING(part(whole, device, kBytes, 4), BadArgument,
                        "not inside a buffer of 4096 bytes");

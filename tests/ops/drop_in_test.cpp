@@ -154,7 +154,9 @@ class python_package : public testing::Test {
 TEST_F(python_package, its_examples_calls_and_refusals_are_as_written) {
   const test::Finished finished = run_through_clam({});
   EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
-  EXPECT_EQ(finished.out, "pass examples\npass arrays\npass buffers\npass refusals\n");
+  EXPECT_EQ(finished.out,
+            "pass threads\npass examples\npass arrays\npass buffers\npass lifetimes\n"
+            "pass refusals\n");
 }
 
 TEST_F(python_package, every_op_is_held_against_numpy) {

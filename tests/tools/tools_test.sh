@@ -767,12 +767,16 @@ test_package_here_takes_what_was_built() {
   rm -rf "$box/tree/build/clam"
   run package --here
   code_is 77
-  says err 'there is no build here: tools/bench or tools/test makes one'
+  says err 'there is no whole build here: tools/test makes one'
   run package --here --no-tests
   code_is 2
   says err '--no-tests is for other machines'
+  run package --here --x86_64
+  code_is 2
   program ../tree/build/clam <<<'true'
+  touch "$box"/tree/build/{manifest.json,CPackConfig.cmake}
   program dpkg-shlibdeps <<<'true'
+  program zstd <<<'true'
   program cpack <<<'echo "cpack $PWD $*" >>"$BOX/calls"; touch "$2/clam-0-linux-x86_64.tar.zst" "$2/clam_0_amd64.deb"'
   run package --here "$box/elsewhere"
   code_is 0

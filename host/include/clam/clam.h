@@ -10,18 +10,19 @@
  *       -> clam_pack() once -> clam_enqueue() as often as wanted -> clam_finish(), or an event
  *
  * Threads. The library keeps no state of its own: all belongs to a handle. A plan never changes, so
- * any threads may use it at once. A runtime and what was prepared with it belong to one thread at a
- * time. Different runtimes may be used at once, also on one context. Of each function stands which
- * of these holds.
+ * any threads may use it at once. Any thread may use a runtime, and what was prepared with it: such
+ * calls wait for one another, and are marked "one at a time". Different runtimes are independent,
+ * also on one context. Handles may be destroyed in any thread, when no other uses them.
  *
  * Errors. What can fail returns a clam_status, and fills the caller's clam_error where one is
- * given. No C++ exception leaves a function. After a DEVICE_FAILED of clam_pack, clam_enqueue or
- * clam_finish the runtime is tainted: each later call fails with the same text, and another context
- * is needed.
+ * given. A handle that could not be made is NULL. No C++ exception leaves a function. After a
+ * DEVICE_FAILED of a launch or a wait the runtime is tainted: each later call fails with the same
+ * text, and another context is needed.
  *
- * Structs that the caller fills begin with their size. A later version may append fields: it reads
- * those only that the size covers, and takes the rest as zero. Zero, or NULL, is the default of
- * every field but the size.
+ * Structs begin with their size, which the caller sets by sizeof. A later version may append
+ * fields: those that the caller's header does not have are taken as zero. An older library refuses
+ * a struct with fields that it lacks, unless they are zero. Zero, or NULL, is the default of every
+ * field but the size.
  */
 #ifndef CLAM_CLAM_H
 #define CLAM_CLAM_H
@@ -68,7 +69,7 @@ typedef struct clam_plan_options {
 
 typedef struct clam_runtime_options {
   size_t size;              /* sizeof(clam_runtime_options) */
-  const char *cache_dir;    /* where built programs are kept; NULL: in memory alone */
+  const char *cache_dir;    /* where built programs are kept, if it can be written; NULL: nowhere */
   int64_t cache_limit;      /* most bytes there; 0: 128 MB */
   const char *kernel_dir;   /* .cl files that replace built-in ones by name; NULL: none */
   int32_t max_in_flight;    /* launches that are not finished; 0: 32 */
@@ -91,7 +92,8 @@ typedef struct clam_tensor {
 
 /* "0.1.0". Any thread. */
 const char *clam_version(void);
-/* All ops as JSON: {"ops": [{"name", "about", "fields", "variants"}]}. Any thread. */
+/* All ops as JSON: {"ops": [{"name", "about", "fields", "variants"}]}. NULL where the host has no
+ * memory. Any thread. */
 const char *clam_ops(void);
 /* The contracts of all kernels as JSON, as `clam manifest --json -` prints them. Any thread. */
 const char *clam_manifest(void);
@@ -99,7 +101,7 @@ const char *clam_manifest(void);
 const char *clam_source(const char *file);
 
 /* Plans a problem. `device` is a device of this machine, or NULL. Then `facts` is a key such as
- * "g610", or the JSON of `clam info --json -`, key "device"; both NULL plan for a generic device.
+ * "g610", or the JSON of `clam info --json -`; both NULL plan for a generic device.
  * `options` may be NULL. Any thread. */
 clam_status clam_plan_create(const char *problem, cl_device_id device, const char *facts,
                              const clam_plan_options *options, clam_plan **plan, clam_error *error);
@@ -116,34 +118,35 @@ void clam_plan_destroy(clam_plan *plan);
  */
 clam_status clam_runtime_create(cl_command_queue queue, const clam_runtime_options *options,
                                 clam_runtime **runtime, clam_error *error);
-/* What was prepared with it stays usable. The runtime's thread. */
+/* What was prepared with it stays usable; then its events are the only way to wait. The last of
+ * them that is destroyed waits for all launches. Any thread. */
 void clam_runtime_destroy(clam_runtime *runtime);
 
 /* Builds the kernels, and allocates scratch and packed buffers. A plan that was made for a device
  * of this machine is made again for the runtime's device: with smaller groups, where a built kernel
- * needs that. A plan made of `facts`, or of none, is taken as it is. The runtime's thread. */
+ * needs that. A plan made of `facts`, or of none, is taken as it is. One at a time. */
 clam_status clam_prepare(clam_runtime *runtime, const clam_plan *plan, clam_executable **executable,
                          clam_error *error);
 /* The plan that is run; clam_pack may make it again with smaller groups. Each lives as long as the
- * executable. The runtime's thread. */
+ * executable. One at a time. */
 const clam_plan *clam_executable_plan(const clam_executable *executable);
-/* Names the buffer of a tensor, and retains it until another is named. NULL takes it away. A
- * sub-buffer will do. The runtime's thread. */
+/* Names the buffer of a tensor, and retains it until another is named. A sub-buffer will do. NULL
+ * takes it away, such as weights that are packed: they may be released then. One at a time. */
 clam_status clam_bind(clam_executable *executable, const char *tensor, cl_mem buffer,
                       clam_error *error);
 /* Packs the constant inputs (weights) that are bound, and waits. Call it before the first
- * clam_enqueue, and when those inputs change. A plan that packs nothing does nothing here. The
- * runtime's thread. */
+ * clam_enqueue, and when those inputs change. A plan that packs nothing does nothing here. One at
+ * a time. */
 clam_status clam_pack(clam_executable *executable, clam_error *error);
 /* Enqueues the launches after the events of `wait`. `*event` is the event of the last one, which
  * the caller releases; `event` may be NULL. It waits only while max_in_flight launches are
  * unfinished. UNSUPPORTED where the driver refuses a group that it promised: prepare again then.
- * The runtime's thread. */
+ * One at a time. */
 clam_status clam_enqueue(clam_executable *executable, uint32_t wait_count, const cl_event *wait,
                          cl_event *event, clam_error *error);
-/* Waits until its launches have ended. The runtime's thread. */
+/* Waits until all launches of its runtime have ended. Any thread. */
 void clam_executable_destroy(clam_executable *executable);
-/* Waits for all that the runtime enqueued, and checks how each launch ended. The runtime's thread.
+/* Waits for all that the runtime enqueued, and checks how each launch ended. One at a time.
  */
 clam_status clam_finish(clam_runtime *runtime, clam_error *error);
 

@@ -20,7 +20,8 @@
 namespace clam {
 
 /// A buffer that the driver puts where the host reaches it (CL_MEM_ALLOC_HOST_PTR). On a Mali this
-/// is the kind that is never copied, with any driver. Throws DeviceError.
+/// is the kind that is never copied, with any driver. Throws BadArgument for no bytes, and
+/// DeviceError.
 cl::Buffer host_visible(const cl::Context& context, std::int64_t bytes);
 
 /// Of host memory that a device is to use as it is, address and size are multiples of so many
@@ -46,11 +47,13 @@ cl::Buffer part(const cl::Buffer& buffer, const cl::Device& device, std::int64_t
                 std::int64_t bytes);
 
 /// A buffer for the host to read or write, until the end of the scope. It waits for the queue.
+/// Throws cl::Error, as the calls of cl::CommandQueue do.
 class Mapped {
  public:
   /// `flags`: CL_MAP_READ, CL_MAP_WRITE, or CL_MAP_WRITE_INVALIDATE_REGION where all is written.
   Mapped(const cl::CommandQueue& queue, const cl::Buffer& buffer, cl_map_flags flags);
-  /// What was written is there for launches that are enqueued from now on.
+  /// What was written is there for launches that this queue gets from now on. A failure to unmap is
+  /// not reported: the queue's next wait fails then.
   ~Mapped();
   Mapped(const Mapped&) = delete;
   Mapped& operator=(const Mapped&) = delete;

@@ -127,6 +127,10 @@ class Runtime {
   /// the last finish, in order of launch. They are kept until then, so call it now and then.
   std::vector<LaunchTime> finish();
 
+  /// Waits for all launches, also of a tainted Runtime, and looks at no status and no time: what is
+  /// released next is no longer used.
+  void drain() noexcept;
+
   /// Changes max_in_flight.
   void bound_flight(int launches);
   int max_in_flight() const { return options_.max_in_flight; }

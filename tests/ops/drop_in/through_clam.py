@@ -25,7 +25,7 @@ def examples():
 def arrays():
     y = clam.run(queue, DENSE, x=x, w=np.asfortranarray(w), b=b)["y"]
     np.testing.assert_allclose(y, x @ w.T + b, 1e-5)
-    assert clam.plan(DENSE, queue.device)["launches"] and clam.plan(DENSE, {"compute_units": 2})["launches"]
+    assert clam.plan(DENSE, queue.device)["launches"] and clam.plan(DENSE, {"name": "a device", "compute_units": 2})["launches"]
 
 def buffers():
     """A call that is prepared once, on buffers and events of the caller."""
@@ -45,6 +45,54 @@ def buffers():
     np.testing.assert_allclose(y, x @ w.T + b, 1e-5)
     dense.runtime.finish()
 
+def threads():
+    """The first use comes from many threads at once; executables go away in any of them."""
+    import threading
+    start, wrong = threading.Barrier(4), []
+    def work():
+        own = cl.CommandQueue(queue.context)
+        start.wait()
+        try:
+            for _ in range(5):
+                y = clam.run(own, DENSE, x=x, w=w, b=b)["y"]
+                np.testing.assert_allclose(y, x @ w.T + b, 1e-5)
+        except BaseException as error:
+            wrong.append(error)
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    runtime, kept = clam.Runtime(queue), [None]
+    for _ in range(10):  # each goes away in a thread of its own, while the next one runs
+        y = runtime.prepare(DENSE)
+        dropper = threading.Thread(target=lambda old=kept.pop(): None)
+        dropper.start()
+        np.testing.assert_allclose(y(x=x, w=w, b=b)["y"], x @ w.T + b, 1e-5)
+        kept.append(y)
+        dropper.join()
+    for worker in workers:
+        worker.join()
+    assert not wrong, wrong
+
+def lifetimes():
+    """Bound buffers keep the host memory that they use; a call gives back what was bound."""
+    dense = clam.Runtime(queue).prepare(DENSE)
+    places = {tensor.name: tensor for tensor in dense.tensors}
+    def used(name, value):
+        flat, view = places[name].laid_out()
+        view[...] = value
+        return cl.Buffer(queue.context, cl.mem_flags.USE_HOST_PTR, hostbuf=flat)
+    result = used("y", 0)
+    for name, value in {"x": x, "w": w, "b": b}.items():
+        dense.bind(name, used(name, value))
+    dense.bind("y", result)
+    np.testing.assert_allclose(dense(x=x, w=w, b=b)["y"], x @ w.T + b, 1e-5)
+    dense.pack()
+    dense.enqueue(None)
+    dense.runtime.finish()
+    y = np.empty((3, 5), np.float32)
+    cl.enqueue_copy(queue, y, result)
+    np.testing.assert_allclose(y, x @ w.T + b, 1e-5)
+
 def refusals():
     refused(clam.BadArgument, "its inputs are x, w, b", lambda: clam.run(queue, DENSE, x=x, w=w))
     refused(clam.BadArgument, "given are x, w, b, z", lambda: clam.run(queue, DENSE, x=x, w=w, b=b, z=b))
@@ -54,6 +102,13 @@ def refusals():
     refused(clam.BadArgument, "not list", lambda: clam.run(queue, DENSE, x=x.tolist(), w=w, b=b))
     refused(clam.BadArgument, "unknown op 'matmul'", lambda: clam.plan("matmul m=3"))
     refused(clam.BadArgument, "not int", lambda: clam.plan(7))
+    refused(clam.BadArgument, "one with a zero", lambda: clam.plan(DENSE + "\0"))
+    refused(clam.BadArgument, "must be a pyopencl.Device, not CommandQueue", lambda: clam.plan(DENSE, queue))
+    refused(clam.BadArgument, "must be a pyopencl.CommandQueue, not Context", lambda: clam.Runtime(queue.context))
+    refused(clam.BadArgument, "kernel_dir", lambda: clam.Runtime(queue, kernel_dir="/nowhere"))
+    dense = clam.Runtime(queue, kernel_dir=clam.KERNELS).prepare(DENSE)
+    refused(clam.BadArgument, "must be a pyopencl.MemoryObject, not ndarray", lambda: dense.bind("x", x))
+    refused(clam.BadArgument, "must be a pyopencl.Event, not Context", lambda: dense.enqueue([queue.context]))
     refused(clam.BadArgument, "g1", lambda: clam.plan(DENSE, "g1"))
     refused(clam.BadArgument, "no kernel file 'a.cl'", lambda: clam.source("a.cl"))
     refused(clam.BadArgument, "call clam_pack first", clam.Runtime(queue).prepare(DENSE).enqueue)
@@ -66,6 +121,6 @@ def every_plan(plans, kernels=None):
 if __name__ == "__main__":
     if sys.argv[1:]:
         sys.exit(every_plan(*sys.argv[1:]))
-    for test in examples, arrays, buffers, refusals:
+    for test in threads, examples, arrays, buffers, lifetimes, refusals:
         test()
         print("pass", test.__name__)

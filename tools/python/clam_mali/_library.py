@@ -2,9 +2,11 @@
 """libclam.so by cffi: what clam.h declares, with errors as exceptions. It needs no device and no pyopencl."""
 from __future__ import annotations
 
-import functools
 import json
+import os
 import pathlib
+import sys
+import threading
 from typing import Any, Callable
 
 _HERE = pathlib.Path(__file__).parent
@@ -33,12 +35,22 @@ class DeviceFailed(Error):
     """OpenCL or its driver failed. Later calls of that Runtime fail too."""
 
 
+_lock = threading.Lock()
+_loaded: tuple[Any, Any] | None = None
+
 _ERRORS = {1: BadArgument, 2: Unsupported, 3: BuildFailed, 4: DeviceFailed}
 
 
-@functools.lru_cache(maxsize=None)
 def library() -> tuple[Any, Any]:
     """cffi's FFI, and the library. Both are loaded at the first call."""
+    global _loaded
+    with _lock:
+        if _loaded is None:
+            _loaded = _load()
+        return _loaded
+
+
+def _load() -> tuple[Any, Any]:
     try:
         import cffi
     except ImportError:
@@ -49,7 +61,23 @@ def library() -> tuple[Any, Any]:
     try:
         return ffi, ffi.dlopen(str(_HERE / "libclam.so"))
     except OSError as error:
-        raise Error(f"libclam.so cannot be loaded; it needs OpenCL's libOpenCL.so.1 (ocl-icd-libopencl1): {error}") from None
+        raise Error(f"libclam.so cannot be loaded; install the library that is named here: {error}") from None
+
+
+def text_of(value: Any, what: str) -> bytes:
+    """The value for C. Raises BadArgument where it is no text."""
+    if not isinstance(value, str) or "\0" in value:
+        raise BadArgument(f"{what} is a text, not {type(value).__name__ if not isinstance(value, str) else 'one with a zero'}")
+    return value.encode(errors="surrogateescape")
+
+
+def handle_of(value: Any, kind: str, what: str) -> Any:
+    """The cl_... of an object of pyopencl's class `kind`. Raises BadArgument for another object."""
+    opencl = sys.modules.get("pyopencl")
+    if opencl is None or not isinstance(value, getattr(opencl, kind)):
+        raise BadArgument(f"{what} must be a pyopencl.{kind}, not {type(value).__name__}")
+    names = {"Device": "cl_device_id", "CommandQueue": "cl_command_queue", "MemoryObject": "cl_mem", "Event": "cl_event"}
+    return library()[0].cast(names[kind], value.int_ptr)
 
 
 def call(function: str, *arguments: Any) -> None:
@@ -66,7 +94,7 @@ def call(function: str, *arguments: Any) -> None:
 def options(struct: str, **values: Any) -> tuple[Any, list]:
     """A struct of options with its size, and what must be kept alive as long as it is used."""
     ffi, _ = library()
-    kept = {name: ffi.new("char[]", value.encode()) if isinstance(value, str) else value
+    kept = {name: ffi.new("char[]", os.fsencode(value) if isinstance(value, os.PathLike) else text_of(value, name))
             for name, value in values.items() if value is not None}
     made = ffi.new(struct + " *", {"size": ffi.sizeof(struct), **kept})
     return made, list(kept.values())
@@ -83,16 +111,15 @@ def created(struct: str, destroy: str, create: Callable[[Any], None]) -> Any:
 def plan_handle(text: str, device: Any = None, variant: str | None = None, tile: str | None = None) -> Any:
     """A clam_plan *, for the device that `plan` names."""
     ffi, _ = library()
-    if not isinstance(text, str):
-        raise BadArgument(f"the problem is a text such as 'softmax shape=4x192 dtype=f32', not {type(text).__name__}")
+    problem = text_of(text, "the problem")
     wanted, kept = options("clam_plan_options", variant=variant, tile=tile)
     facts, here = ffi.NULL, ffi.NULL
-    if hasattr(device, "int_ptr"):
-        here = ffi.cast("cl_device_id", device.int_ptr)
+    if isinstance(device, (str, dict)):
+        facts = ffi.new("char[]", text_of(device if isinstance(device, str) else json.dumps(device), "the device"))
     elif device is not None:
-        facts = ffi.new("char[]", (device if isinstance(device, str) else json.dumps(device)).encode())
+        here = handle_of(device, "Device", "the device")
     handle = created("clam_plan", "clam_plan_destroy",
-                     lambda out: call("clam_plan_create", text.encode(), here, facts, wanted, out))
+                     lambda out: call("clam_plan_create", problem, here, facts, wanted, out))
     del kept
     return handle
 
@@ -135,7 +162,7 @@ def source(file: str) -> str:
     True
     """
     ffi, lib = library()
-    text = lib.clam_source(file.encode())
+    text = lib.clam_source(text_of(file, "the file"))
     if text == ffi.NULL:
         raise BadArgument(f"there is no kernel file {file!r}; manifest() lists them")
     return ffi.string(text).decode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Iterable, NamedTuple
 
-from ._library import BadArgument, call, created, library, options, plan_handle, plan_json
+from ._library import BadArgument, call, created, handle_of, library, options, plan_handle, plan_json, text_of
 
 _DTYPES = {"f32": "float32", "f16": "float16", "i32": "int32"}
 
@@ -41,18 +41,18 @@ def _tensors(plan: Any) -> list[Tensor]:
 
 
 class Runtime:
-    """Builds and enqueues on an in-order queue of pyopencl. It belongs to one thread at a time.
+    """Builds and enqueues on an in-order queue of pyopencl. Threads that share one wait for each other.
 
     `cache_dir`: where built programs are kept between processes. None: in memory alone.
     `kernel_dir`: .cl files that replace built-in ones of the same name.
     """
 
     def __init__(self, queue: Any, cache_dir: str | None = None, kernel_dir: str | None = None):
-        ffi, _ = library()
+        handle = handle_of(queue, "CommandQueue", "the queue")
         self.queue = queue
         wanted, kept = options("clam_runtime_options", cache_dir=cache_dir, kernel_dir=kernel_dir)
         self._handle = created("clam_runtime", "clam_runtime_destroy", lambda out: call(
-            "clam_runtime_create", ffi.cast("cl_command_queue", queue.int_ptr), wanted, out))
+            "clam_runtime_create", handle, wanted, out))
         del kept
 
     def prepare(self, text: str, variant: str | None = None, tile: str | None = None) -> Executable:
@@ -65,35 +65,42 @@ class Runtime:
 
 
 class Executable:
-    """One problem, ready to run. Call it with numpy arrays, or bind buffers and enqueue it.
-
-    `tensors` are the problem's; `plan` is what runs, as clam_mali.plan gives it.
-    """
+    """One problem, ready to run. Call it with numpy arrays, or bind buffers and enqueue it. `tensors` are the problem's."""
 
     def __init__(self, runtime: Runtime, text: str, variant: str | None, tile: str | None):
-        _, lib = library()
         self.runtime = runtime
         planned = plan_handle(text, runtime.queue.device, variant, tile)
         self._handle = created("clam_executable", "clam_executable_destroy",
                                lambda out: call("clam_prepare", runtime._handle, planned, out))
+        self.problem = plan_json(planned)["problem"]
         self.tensors = _tensors(planned)
-        self.plan = plan_json(lib.clam_executable_plan(self._handle))
+        self._bound: dict[str, Any] = {}
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """What runs, as clam_mali.plan gives it."""
+        return plan_json(library()[1].clam_executable_plan(self._handle))
 
     def bind(self, name: str, buffer: Any) -> None:
-        """Names the pyopencl.Buffer of a tensor. It must not be released while it is bound."""
+        """Names the pyopencl.Buffer of a tensor, which is kept until another is named. None takes it away.
+
+        Host memory that a buffer uses goes with it: finish the runtime before you name another one.
+        """
         ffi, _ = library()
-        call("clam_bind", self._handle, name.encode(), ffi.cast("cl_mem", buffer.int_ptr))
+        handle = ffi.NULL if buffer is None else handle_of(buffer, "MemoryObject", f"what is bound to {name!r}")
+        call("clam_bind", self._handle, text_of(name, "the tensor's name"), handle)
+        self._bound[name] = buffer
 
     def pack(self) -> None:
         """Packs the weights that are bound, and waits. Needed once, and when they change."""
         call("clam_pack", self._handle)
 
-    def enqueue(self, wait_for: Iterable[Any] = ()) -> Any:
+    def enqueue(self, wait_for: Iterable[Any] | None = None) -> Any:
         """Enqueues the launches behind the events. Gives the pyopencl.Event of the last one."""
         import pyopencl
 
         ffi, _ = library()
-        events = [ffi.cast("cl_event", event.int_ptr) for event in wait_for]
+        events = [handle_of(event, "Event", "each of wait_for") for event in wait_for or ()]
         done = ffi.new("cl_event *")
         call("clam_enqueue", self._handle, len(events), ffi.new("cl_event[]", events), done)
         return pyopencl.Event.from_int_ptr(int(ffi.cast("intptr_t", done[0])), retain=False)
@@ -104,20 +111,32 @@ class Executable:
 
         inputs = {tensor.name: tensor for tensor in self.tensors if not tensor.is_output}
         if set(arrays) != set(inputs):
-            raise BadArgument(f"{self.plan['problem']}: its inputs are {', '.join(inputs)}; "
+            raise BadArgument(f"{self.problem}: its inputs are {', '.join(inputs)}; "
                               f"given are {', '.join(arrays) or 'none'}")
         for name, tensor in inputs.items():
             array = arrays[name]
             if not isinstance(array, numpy.ndarray) or array.dtype != tensor.dtype or array.shape != tensor.shape:
                 given = f"{array.dtype}{list(array.shape)}" if isinstance(array, numpy.ndarray) else type(array).__name__
-                raise BadArgument(f"{self.plan['problem']}: {name} must be a numpy array {tensor.dtype}"
+                raise BadArgument(f"{self.problem}: {name} must be a numpy array {tensor.dtype}"
                                   f"{list(tensor.shape)}, not {given}")
 
     def __call__(self, **arrays: Any) -> dict[str, Any]:
-        """Computes the outputs, by name, of numpy arrays that have the tensors' dtypes and shapes."""
+        """Computes the outputs, by name, of numpy arrays that have the tensors' dtypes and shapes.
+
+        Buffers that were bound before are bound again afterwards.
+        """
+        self._checked(arrays)
+        before = dict(self._bound)
+        try:
+            return self._computed(arrays)
+        finally:
+            self.runtime.finish()
+            for tensor in self.tensors:
+                self.bind(tensor.name, before.get(tensor.name))
+
+    def _computed(self, arrays: dict[str, Any]) -> dict[str, Any]:
         import pyopencl
 
-        self._checked(arrays)
         queue, results = self.runtime.queue, {}
         for tensor in self.tensors:
             flat, view = tensor.laid_out()
@@ -129,7 +148,6 @@ class Executable:
                 results[tensor.name] = view, flat, buffer
         self.pack()
         self.enqueue()
-        self.runtime.finish()
         for _, flat, buffer in results.values():
             pyopencl.enqueue_copy(queue, flat, buffer)
         return {name: view.copy() for name, (view, _, _) in results.items()}
