@@ -237,10 +237,20 @@ Reason bad_geometry(const char* what, const std::vector<std::string>& formulas, 
   return {};
 }
 
+/// Up to a comma or a semicolon that is in no parentheses.
+std::size_t end_of_need(std::string_view needs) {
+  int depth = 0;
+  for (std::size_t i = 0; i < needs.size(); ++i) {
+    if (depth == 0 && (needs[i] == ',' || needs[i] == ';')) return i;
+    depth += (needs[i] == '(') - (needs[i] == ')');
+  }
+  return needs.size();
+}
+
 /// Conditions that are formulas must hold; prose between the same commas is for people.
 Reason bad_need(std::string_view needs, const Names& names) {
   while (!needs.empty()) {
-    const std::size_t end = std::min(needs.find_first_of(",;"), needs.size());
+    const std::size_t end = end_of_need(needs);
     const std::string need(needs.substr(0, end));
     if (evaluate(need, names) == 0.0) return "it needs" + (need[0] == ' ' ? need : " " + need);
     needs.remove_prefix(std::min(end + 1, needs.size()));

@@ -41,7 +41,7 @@ const char* const kTagged = R"(// SPDX-License-Identifier: MIT
 //@layout src[i] = x[i]
 //@global ceil(n/SCALE_WG)*SCALE_WG, batch   one group more is fine
 //@local  SCALE_WG
-//@needs  n >= 1, n % 2 == 0, src does not overlap dst
+//@needs  n >= 1, max(n,2) % 2 == 0, src does not overlap dst
 __kernel void scale() {}
 
 //@loops scale
@@ -142,7 +142,7 @@ TEST(manifest, broken_tags_are_refused_with_their_line) {
       {"2 dst ", "3 dst ", "scale.cl:13: kernel scale: argument 2 comes next, not '3'"},
       {"//@local  SCALE_WG", "//", "kernel scale has no //@local"},
       {"//@local  SCALE_WG", "//@local  1 2 3 4", "scale.cl:20: //@local has over 3 sizes"},
-      {"//@needs  n >= 1, n % 2 == 0, src does not overlap dst", "//@needs",
+      {"//@needs  n >= 1, max(n,2) % 2 == 0, src does not overlap dst", "//@needs",
        "scale.cl:21: //@needs is empty"},
       {"bias if", "skip if", "scale.cl:17: //@null: kernel scale has no buffer 'skip'"},
       {"bias if", "n if", "scale.cl:17: //@null: kernel scale has no buffer 'n'"},
@@ -252,7 +252,7 @@ TEST(manifest, a_plan_that_contradicts_the_tags_is_caught) {
       {[](Launch& l) { l.options += " -w"; }, "option '-w' is no -D"},
       {[](Launch& l) { l.options.clear(); }, "local size 32 of axis 0 is 64"},
       {[](Launch& l) { l.global[0] = 96; }, "global size 96 of axis 0 is 128"},
-      {[](Launch& l) { l.args[4] = 99; }, "it needs n % 2 == 0"},
+      {[](Launch& l) { l.args[4] = 99; }, "it needs max(n,2) % 2 == 0"},
   };
   for (const auto& fault : faults) {
     Plan plan = scale_plan();
