@@ -12,6 +12,7 @@
 #include "check/clock.hpp"
 #include "clam/error.hpp"
 #include "clam/planner.hpp"
+#include "clam/tuned.hpp"
 #include "conditions.hpp"
 #include "process/other_load.hpp"
 
@@ -41,17 +42,6 @@ void shuffle(std::vector<T>& values, std::mt19937_64& random) {
 
 double sum(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
-}
-
-std::string hash_of(const Plan& plan, const KernelFiles& files) {
-  std::vector<std::string> seen;
-  std::string hashes;
-  for (const Launch& launch : plan.launches) {
-    if (std::find(seen.begin(), seen.end(), launch.file) != seen.end()) continue;
-    seen.push_back(launch.file);
-    hashes += (hashes.empty() ? "" : "+") + files.get(launch.file).hash();
-  }
-  return hashes;
 }
 
 void set_counters(benchmark::State& state, const Result& result) {
@@ -213,7 +203,7 @@ void Meter::make_ready(Entry& entry) {
   const Subject& subject = *entry.subject;
   Result& result = entry.result;
   result.variant = subject.plan().variant;
-  result.kernel_hash = hash_of(subject.plan(), runtime_.files());
+  result.kernel_hash = kernels_hash(subject.plan(), runtime_.files());
   result.data_set = subject.data_set();
   result.launches = static_cast<std::int64_t>(subject.plan().launches.size());
   result.packing = subject.packing();
