@@ -353,6 +353,10 @@ TEST(lift, comments_stay_that_are_about_what_is_there) {
                            "//@null   b", "\n\n\n"}) {
     EXPECT_FALSE(contains(text, gone)) << gone;
   }
+  Bundle other = planned(Problem::parse("softmax shape=4x192 dtype=f32"), generic_device());
+  lift_kernels(other);
+  EXPECT_FALSE(contains(other.kernels.at("softmax.cl"), "CLAM_F16"))
+      << "an option that is not given";
 }
 
 // ---- on a device ----

@@ -143,8 +143,7 @@ std::string launch_tables(const Bundle& bundle, std::size_t width, std::size_t a
   }
   arguments.push_back("{NONE, 0, 0, 0, 0}");
   launches.push_back("{0, 0, 0, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 0, 0, 0}");
-  return "static const struct argument arguments[] = {\n" +
-         wrapped(arguments, argument_width) +
+  return "static const struct argument arguments[] = {\n" + wrapped(arguments, argument_width) +
          "};\nstatic const struct launch launches[] = {\n" + wrapped(launches, width) + "};\n";
 }
 
@@ -260,9 +259,9 @@ std::string replay_source(const Bundle& bundle, const std::string& folder, bool 
   // A row a line, and only of plans with very many closer together.
   for (const std::size_t width : {1, 200, 1000, 4000, 1 << 20}) {
     text = source;
-    text.insert(start + begin.size(),
-                head + buffer_table(bundle, width) +
-                    launch_tables(bundle, width, std::max(width, kWidth)) + files);
+    text.insert(start + begin.size(), head + buffer_table(bundle, width) +
+                                          launch_tables(bundle, width, std::max(width, kWidth)) +
+                                          files);
     if (single_file || std::count(text.begin(), text.end(), '\n') < kMostLines) break;
   }
   return text;

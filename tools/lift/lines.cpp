@@ -169,18 +169,15 @@ bool fits(const std::string& name, const std::string& part) {
 
 }  // namespace
 
-std::string defines_of(const std::string& options, std::string& others) {
-  std::string text, before;
-  for (const std::string& part : words_of_command(options)) {
-    const std::string word = before + part;
-    before = word == "-D" ? word : "";
+std::string defines_of(std::string options, std::string& others) {
+  std::string text;
+  for (std::size_t at; (at = options.find("-D ")) != options.npos;) options.erase(at + 2, 1);
+  for (const std::string& word : words_of_command(options)) {
     const std::size_t sign = std::min(word.find('='), word.size());
     const std::string value = sign < word.size() ? word.substr(sign + 1) : "1";
-    if (word.rfind("-D", 0) != 0) {
-      others += (others.empty() ? "" : " ") + word;
-    } else if (before.empty()) {
-      text += "#define " + word.substr(2, sign - 2) + " " + value + "\n";
-    }
+    const bool defines = word.rfind("-D", 0) == 0;
+    if (!defines) others += (others.empty() ? "" : " ") + word;
+    if (defines) text += "#define " + word.substr(2, sign - 2) + " " + value + "\n";
   }
   return text;
 }

@@ -171,6 +171,10 @@ std::string lifted_text(const std::string& text, const Wanted& wanted, std::stri
       if (!is_word && simple.count(name) == 0) names.insert(name);
     }
   }
+  for (const std::string& line : split(text, "\n")) {
+    const std::string name = begins(line, "//@define ") ? tokens_of(line.substr(10))[0].text : "";
+    if (!name.empty() && simple.count(name) == 0) gone.insert({name, "D" + name});  // -DNAME
+  }
   for (const std::string& name : here) gone.erase(name);
   const Writer writer(simple, gone);
   const std::size_t title = std::min({head.find("\n//\n"), head.find("\n\n"), head.size()});
