@@ -76,7 +76,17 @@ TEST(cli_tune_scripted, the_fastest_wins_is_kept_and_not_measured_again) {
   EXPECT_EQ(result.at("bad"), 0) << result << tuned.finished.err;
   EXPECT_GT(result.at("measured"), 3);
 
+  const auto table = [&] {
+    std::string text;
+    for (const auto& entry : std::filesystem::directory_iterator(tuned.file("tuned"))) {
+      text += read_file(entry.path().string());
+    }
+    return text;
+  };
+  const std::string first = table();
+  EXPECT_FALSE(contains(first, "\"share\": 0,")) << first;
   const json again = tuned.run(with_lie("clBuildProgram", "refuse", {{"status", -11}}));
+  EXPECT_EQ(table(), first);
   EXPECT_EQ(tile_of(again), tile_of(result)) << "nothing was measured, so nothing could fail";
   EXPECT_EQ(again.at("us"), result.at("us"));
 
