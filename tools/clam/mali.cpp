@@ -503,7 +503,7 @@ void add_mali(CLI::App& app, Cli& cli) {
                 "of a gate: each kernel once in each dtype and with each accumulator");
   sub->add_flag("--changed", request->changed,
                 "of a gate: only kernels whose code, tags, options or compiler are not those of "
-                "their expectation, and one in sixteen of the others");
+                "their expectation, and one in forty of the others");
   sub->add_flag("--accept", request->gate.accept,
                 "a gate that writes the figures of now as the expectations");
   sub->add_option("--figures", request->figures,

@@ -39,7 +39,7 @@ int leave_out_unchanged(std::vector<Program>& programs, const Expectations& expe
                         const std::function<std::string(const Program& program,
                                                         const std::string& kernel)>& fingerprint);
 
-constexpr int kSample = 16;
+constexpr int kSample = 40;
 constexpr int kFewKernels = 24;
 
 }  // namespace clam::mali
