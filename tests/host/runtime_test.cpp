@@ -2,8 +2,11 @@
 #include "clam/runtime.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <cstdio>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "allocations.hpp"
@@ -223,6 +226,38 @@ TEST(runtime_scripted, launches_are_flushed_by_the_stated_policy) {
   EXPECT_EQ(flushes_of(8), 1);
   EXPECT_EQ(flushes_of(9), 2);
   EXPECT_EQ(flushes_of(25), 4);
+}
+
+/// Of this process, in bytes; 0 where the system does not say.
+std::int64_t resident() {
+  long long pages = 0, in_memory = 0;
+  if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(file, "%lld %lld", &pages, &in_memory) != 2) in_memory = 0;
+    std::fclose(file);
+  }
+  return in_memory * ::sysconf(_SC_PAGESIZE);
+}
+
+/// By how many bytes the process grows while `launches` run; what a driver makes at first is there.
+std::int64_t growth(const std::function<void()>& launch, int launches) {
+  constexpr int kAtFirst = 2000;
+  for (int i = 0; i < kAtFirst; ++i) launch();
+  const std::int64_t before = resident();
+  for (int i = 0; i < launches; ++i) launch();
+  return resident() - before;
+}
+
+TEST_F(runtime_device, ten_thousand_launches_leave_the_memory_as_it_is) {
+  constexpr int kLaunches = 10000;
+  constexpr std::int64_t kMost = 1000000;
+  if (resident() == 0) GTEST_SKIP() << "the system does not say what is resident";
+  const Executable executable = runtime_->prepare(test::scale_plan(16, 2));
+  const Bound bound = runtime_->bind(executable, {{"src", buffer(16)}, {"dst", buffer(16)}});
+  EXPECT_LE(growth([&] { runtime_->enqueue(bound); }, kLaunches), kMost);
+  runtime_->finish();
+  std::vector<cl::Event> kept;  // what the check is there for: events that nobody releases
+  EXPECT_GT(growth([&] { kept.push_back(runtime_->enqueue(bound)); }, kLaunches), kMost);
+  runtime_->finish();
 }
 
 TEST_F(runtime_device, pack_launches_run_apart_and_are_timed_apart) {
