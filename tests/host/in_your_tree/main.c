@@ -4,7 +4,9 @@
  *     host [THREADS]     each thread has a runtime; all use one context and one plan
  */
 #define _POSIX_C_SOURCE 200809L
+#ifndef CL_TARGET_OPENCL_VERSION
 #define CL_TARGET_OPENCL_VERSION 120
+#endif
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
