@@ -410,12 +410,12 @@ clam_status clam_enqueue(clam_executable* executable, uint32_t wait_count, const
 void clam_executable_destroy(clam_executable* executable) {
   if (!executable) return;
   const std::shared_ptr<Shared> shared = executable->shared;
-  {
-    // Its buffers must not be released under running kernels.
-    const std::lock_guard lock(shared->mutex);
-    shared->runtime.drain();
-    delete executable;
-  }
+  // Its buffers must not be released under running kernels. A launch that fails taints the runtime,
+  // which says so at the next call.
+  const std::lock_guard lock(shared->mutex);
+  guarded(nullptr, [&] { shared->runtime.finish(); });
+  shared->runtime.drain();
+  delete executable;
 }
 
 clam_status clam_finish(clam_runtime* runtime, clam_error* error) {

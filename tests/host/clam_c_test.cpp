@@ -383,6 +383,19 @@ TEST(clam_c_scripted, an_executable_of_a_tainted_runtime_waits_before_it_goes) {
   EXPECT_EQ(scripted::counts()["clWaitForEvents"], before + 1);
 }
 
+TEST(clam_c_scripted, a_failure_is_not_lost_where_an_executable_goes) {
+  CLAM_ON_SCRIPTED_DEVICE();
+  Hosted host;
+  host.bind_all();
+  host.expect(clam_pack(host.dense, &host.error));
+  scripted::play(scripted::lying("clEnqueueNDRangeKernel", "fail", {{"status", -5}}));
+  host.expect(clam_enqueue(host.dense, 0, nullptr, nullptr, &host.error));
+  clam_executable_destroy(host.dense);
+  host.dense = nullptr;
+  EXPECT_EQ(clam_finish(host.own, &host.error), CLAM_DEVICE_FAILED);
+  EXPECT_TRUE(contains(host.error.text, "CL_OUT_OF_RESOURCES")) << host.error.text;
+}
+
 TEST(clam_c_scripted, a_kernel_that_does_not_build_gives_the_log) {
   CLAM_ON_SCRIPTED_DEVICE();
   Hosted host;
