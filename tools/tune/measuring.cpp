@@ -8,6 +8,7 @@
 
 #include "clam/error.hpp"
 #include "clam/planner.hpp"
+#include "process/interruption.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
 #include "runtime/atomic_file.hpp"
@@ -135,7 +136,9 @@ Measuring::Measuring(Problem problem, DeviceInfo device, MeasuringOptions option
 
 Trial Measuring::operator()(const Candidate& candidate, const Candidate* rival) {
   Trial trial = verify(candidate);
-  return trial.fate == Fate::fine ? time(candidate, rival) : trial;
+  if (trial.fate == Fate::fine) trial = time(candidate, rival);
+  // The terminal ends the processes too, which says nothing of the candidate.
+  return Interruption::came() ? bad(Fate::unsteady, "it was interrupted") : trial;
 }
 
 Trial Measuring::verify(const Candidate& candidate) const {
