@@ -221,6 +221,11 @@ std::string microseconds(double us) {
 
 }  // namespace
 
+Timing Timing::of(const std::vector<double>& samples_us, const std::vector<double>& rounds_us) {
+  const auto least = std::min_element(samples_us.begin(), samples_us.end());
+  return {samples_us, rounds_us, median(samples_us), least == samples_us.end() ? 0 : *least};
+}
+
 Judgement judge_change(const Timing& a, const Timing& b) {
   if (std::min(a.samples_us.size(), b.samples_us.size()) < kFewest) {
     return unsure(fmt::format("fewer than {} samples", kFewest));

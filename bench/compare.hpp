@@ -23,6 +23,8 @@ struct Timing {
   std::vector<double> rounds_us;  ///< medians of the rounds; empty where the file has none
   double median_us = 0, min_us = 0;
   double other_load = 0;  ///< 0..1 of the processors, where the device is one of them
+
+  static Timing of(const std::vector<double>& samples_us, const std::vector<double>& rounds_us);
 };
 
 struct Judgement {

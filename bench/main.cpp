@@ -19,6 +19,7 @@
 #include "conditions.hpp"
 #include "document.hpp"
 #include "frame.hpp"
+#include "launch_policy.hpp"
 #include "machine/pinned_clocks.hpp"
 #include "measure.hpp"
 #include "options.hpp"
@@ -318,6 +319,15 @@ int measure_only_peaks(const Options& options) {
   return 0;
 }
 
+int measure_only_launches(const Options& options) {
+  Opened opened(options.device);
+  const Runtime& runtime = opened.runtime();
+  const double seconds = meter_options(options).seconds;
+  write_file(options.only_launches,
+             to_json(measure_launches(runtime.context(), runtime.queue(), seconds)).dump());
+  return 0;
+}
+
 /// A run agrees with itself.
 void require_distinct(const std::vector<std::string>& runs) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -347,6 +357,7 @@ int compare(const Options& options) {
 int run(const Options& options) {
   if (!options.compare.empty()) return compare(options);
   if (!options.only_peaks.empty()) return measure_only_peaks(options);
+  if (!options.only_launches.empty()) return measure_only_launches(options);
   if (options.list_devices) return list_devices();
   // Wrong input is said before a device is asked for.
   const Selection selection = select_rows(options, generic_device());

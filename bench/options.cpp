@@ -92,6 +92,7 @@ void add_results(CLI::App& app, Options& options) {
 void add_processes(CLI::App& app, Options& options) {
   app.add_option("--limits", options.limits)->group("");
   app.add_option("--only-peaks", options.only_peaks)->group("");
+  app.add_option("--only-launches", options.only_launches)->group("");
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ struct Options {
   std::optional<double> seconds;  ///< of measured time a row
   std::uint64_t seed = 1;
   std::string only_peaks;  ///< the file where a process that measures them leaves the peaks
+  std::string only_launches;  ///< the same of what a launch costs
   bool quick = false, pin = false, list = false, list_devices = false;
   std::optional<bool> isolate;  ///< each row in a process of its own; unset: as the device is
   int limit_s = 300;            ///< of such a process

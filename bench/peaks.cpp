@@ -92,6 +92,14 @@ class Workbench {
   cl::Buffer buffer(std::int64_t bytes) {
     return {runtime_.context(), CL_MEM_READ_WRITE, static_cast<cl::size_type>(bytes)};
   }
+  /// Not by iterators, for then cl::Buffer waits for an event that nobody has flushed.
+  template <typename Value>
+  cl::Buffer source(const std::vector<Value>& values) {
+    const cl::Buffer made = buffer(static_cast<std::int64_t>(values.size() * sizeof(Value)));
+    runtime_.queue().enqueueWriteBuffer(made, CL_TRUE, 0, values.size() * sizeof(Value),
+                                        values.data());
+    return made;
+  }
   void poison(const cl::Buffer& buffer, std::int64_t bytes) {
     runtime_.queue().enqueueFillBuffer(buffer, cl_uint{0xffffffff}, 0,
                                        static_cast<cl::size_type>(bytes));
@@ -222,7 +230,7 @@ template <typename Value>
 double Workbench::count(MultiplyAdds& adds) {
   std::vector<Value> start;
   for (int i = 0; i < kStarts; ++i) start.push_back(number<Value>(i));
-  const cl::Buffer from(runtime_.context(), start.begin(), start.end(), true);
+  const cl::Buffer from = source(start);
   const std::size_t count = adds.work.items * static_cast<std::size_t>(adds.lanes);
   const auto bytes = static_cast<std::int64_t>(count * sizeof(Value));
   const cl::Buffer to = buffer(bytes);
@@ -367,8 +375,7 @@ void Workbench::build() {
   program.build({device}, fmt::format("-DPEAK_UNIQUE={}", unique).c_str());
   cl::Kernel fma(program, "peak_fma");
   const std::vector<cl_float> starts(kStarts, 0.0f);
-  const cl::Buffer from(runtime_.context(), const_cast<cl_float*>(starts.data()),
-                        const_cast<cl_float*>(starts.data()) + kStarts, true);
+  const cl::Buffer from = source(starts);
   const cl::Buffer to = buffer(kStarts * std::int64_t{sizeof(cl_float)}),
                    marks = buffer(sizeof(cl_int));
   const auto set = [&](cl_uint index, const auto& value) { fma.setArg(index, value); };

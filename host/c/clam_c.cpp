@@ -159,7 +159,7 @@ std::unique_ptr<clam_plan> handle_of(const Problem& problem, PlanOptions options
 RuntimeOptions options_of(const clam_runtime_options* given) {
   constexpr int kMostInFlight = 1 << 16;
   const clam_runtime_options wanted = known(given);
-  if (wanted.cache_limit < 0 || wanted.max_in_flight < 0 || wanted.launches_a_flush < 0 ||
+  if (wanted.cache_limit < 0 || wanted.max_in_flight < 0 || wanted.launches_a_flush < -1 ||
       wanted.max_in_flight > kMostInFlight) {
     throw BadArgument(fmt::format("an option is negative, or over {} launches are to be in flight",
                                   kMostInFlight));
@@ -174,7 +174,7 @@ RuntimeOptions options_of(const clam_runtime_options* given) {
   options.cache_dir = text_or_empty(wanted.cache_dir);
   if (wanted.cache_limit > 0) options.cache_limit = wanted.cache_limit;
   if (wanted.max_in_flight > 0) options.max_in_flight = wanted.max_in_flight;
-  if (wanted.launches_a_flush > 0) options.launches_a_flush = wanted.launches_a_flush;
+  options.launches_a_flush = wanted.launches_a_flush;
   return options;
 }
 

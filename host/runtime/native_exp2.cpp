@@ -94,6 +94,7 @@ std::vector<float> run_probe(const cl::CommandQueue& queue, const std::vector<fl
   cl::Event event;
   queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(arguments.size()), cl::NullRange,
                              nullptr, &event);
+  queue.flush();  // some drivers start nothing before
   event.wait();
   queue.enqueueReadBuffer(dst, CL_TRUE, 0, 2 * bytes, results.data());
   return results;

@@ -13,6 +13,7 @@
 #include "overlap.hpp"
 
 namespace clam {
+static_assert(RuntimeOptions::kWhenWaiting == TunedFlush::kWhenWaiting);
 namespace {
 
 cl::NDRange range(const std::array<std::int64_t, 3>& size, int dimensions) {
@@ -166,6 +167,13 @@ Runtime::Runtime(cl::Context context, cl::CommandQueue queue, Options options)
     throw BadArgument("the queue is out of order; a plan's launches need an in-order queue");
   }
   if (!options_.tuned) options_.tuned = Tuned::built_in(options_.files);
+  if (options_.launches_a_flush == 0) {
+    const TunedFlush* measured = options_.tuned->flush_of(info_);
+    options_.launches_a_flush = measured ? measured->launches_a_flush : Options::kLaunchesAFlush;
+  }
+  if (options_.launches_a_flush < Options::kWhenWaiting) {
+    throw BadArgument("launches_a_flush must be a count, 0, or -1");
+  }
   bound_flight(options_.max_in_flight);
   profiling_ = properties & CL_QUEUE_PROFILING_ENABLE;
 }
@@ -175,7 +183,7 @@ Runtime::~Runtime() { drain(); }
 void Runtime::drain() noexcept {
   for (; flying_ > 0; --flying_) {
     try {
-      if (std::exchange(unflushed_, 0) > 0) queue_.flush();
+      flush();
       in_flight_[oldest_ % in_flight_.size()].event.wait();
     } catch (const cl::Error&) {
     }
@@ -185,6 +193,7 @@ void Runtime::drain() noexcept {
 
 void Runtime::bound_flight(int launches) {
   if (launches < 1) throw BadArgument("max_in_flight must be at least 1");
+  if (flying_ > 0) flush();
   for (; flying_ > static_cast<std::size_t>(launches); ++counters_.waits) retire_oldest();
   std::vector<InFlight> ring(static_cast<std::size_t>(launches));
   for (std::size_t i = 0; i < flying_; ++i) {
@@ -490,20 +499,22 @@ cl::Event Runtime::submit(const Bound::Step& step, const std::vector<cl::Event>*
   queue_.enqueueNDRangeKernel(step.kernel, step.offset, step.global, step.local, wait_for, &event);
   in_flight_[(oldest_ + flying_) % in_flight_.size()] = {event, keeps_times};
   ++counters_.launches;
-  if (flying_++ == 0 || ++unflushed_ >= options_.launches_a_flush) {
-    queue_.flush();
-    unflushed_ = 0;
-  }
+  ++flying_;
+  const std::size_t wanted = flying_ == 1 ? 1 : static_cast<std::size_t>(options_.launches_a_flush);
+  if (++unflushed_ >= wanted && options_.launches_a_flush != Options::kWhenWaiting) flush();
   return event;
+}
+
+void Runtime::flush() {
+  if (std::exchange(unflushed_, 0) > 0) queue_.flush();
 }
 
 void Runtime::retire_oldest() {
   const InFlight oldest = std::exchange(in_flight_[oldest_], {});
   oldest_ = (oldest_ + 1) % in_flight_.size();
-  --flying_;
   // A wait on an event of a queue that was never flushed can block for ever (seen on G52).
-  if (unflushed_ > 0) queue_.flush();
-  unflushed_ = 0;
+  if (unflushed_ == flying_) flush();
+  --flying_;
   int status = CL_COMPLETE;
   try {
     oldest.event.wait();
@@ -521,6 +532,7 @@ void Runtime::retire_oldest() {
 std::vector<LaunchTime> Runtime::finish() {
   require_sound();
   try {
+    flush();
     while (flying_ > 0) retire_oldest();
   } catch (const cl::Error& error) {
     taint("waiting failed: " + describe(error), error.err());

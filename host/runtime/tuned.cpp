@@ -24,19 +24,23 @@ using nlohmann::json;
 
 constexpr int kTableVersion = 1;
 
-/// The keys of a row in a table.
+/// The keys of a row in a table, for a TunedRow and a TunedFlush.
 template <typename Row, typename Visit>
 void for_each_key(Row& row, Visit&& visit) {
   visit("gpu", row.gpu);
-  visit("cores", row.cores);
   visit("driver", row.driver);
   visit("driver_version", row.driver_version);
-  visit("kernels", row.kernels);
-  visit("problem", row.problem);
-  visit("variant", row.variant);
-  visit("tile", row.tile);
+  if constexpr (std::is_same_v<std::remove_const_t<Row>, TunedFlush>) {
+    visit("launches_a_flush", row.launches_a_flush);
+  } else {
+    visit("cores", row.cores);
+    visit("kernels", row.kernels);
+    visit("problem", row.problem);
+    visit("variant", row.variant);
+    visit("tile", row.tile);
+    visit("share", row.share);
+  }
   visit("us", row.us);
-  visit("share", row.share);
   visit("date", row.date);
 }
 
@@ -57,9 +61,18 @@ void read_value(const json& value, double& number) {
   value.get_to(number);
 }
 
-/// Throws BadArgument for a row that no plan can take.
-TunedRow row_from_json(const json& json) {
-  TunedRow row;
+void read_value(const json& value, int& launches_a_flush) {
+  const auto count = value.get<std::int64_t>();
+  if (count == 0 || count < TunedFlush::kWhenWaiting || count > 1000000 ||
+      !value.is_number_integer()) {
+    throw BadArgument("not a count of launches");
+  }
+  launches_a_flush = static_cast<int>(count);
+}
+
+template <typename Row>
+Row values_from_json(const json& json) {
+  Row row;
   for_each_key(row, [&](const char* key, auto& value) {
     try {
       read_value(json.at(key), value);
@@ -67,6 +80,12 @@ TunedRow row_from_json(const json& json) {
       throw BadArgument(fmt::format("the key \"{}\" is missing, or its value is wrong", key));
     }
   });
+  return row;
+}
+
+/// Throws BadArgument for a row that no plan can take.
+TunedRow row_from_json(const json& json) {
+  auto row = values_from_json<TunedRow>(json);
   const Problem problem = Problem::parse(row.problem);
   const Variant& variant = find_variant(op_of(problem), row.variant);
   row.problem = problem.text();
@@ -153,17 +172,26 @@ TunedRow tuned_row(const Plan& plan, const std::string& tile, const KernelFiles&
           tile};
 }
 
-nlohmann::json to_json(const std::vector<TunedRow>& rows) {
-  json list = json::array();
-  for (const TunedRow& row : rows) {
-    json& one = list.emplace_back(json::object());
-    for_each_key(row, [&](const char* key, const auto& value) { one[key] = value; });
-  }
-  return {{"clam_tuned", kTableVersion}, {"rows", list}};
+TunedFlush tuned_flush(const DeviceInfo& device, int launches_a_flush, double us) {
+  const Maker maker(device);
+  return {maker.gpu, maker.driver, printable(device.driver_version), launches_a_flush, us};
 }
 
-std::vector<TunedRow> tuned_from_json(const nlohmann::json& json,
-                                      std::vector<std::string>* left_out) {
+nlohmann::json to_json(const TunedTable& table) {
+  json whole{{"clam_tuned", kTableVersion}};
+  const auto add = [&](const char* list, const auto& rows) {
+    whole[list] = json::array();
+    for (const auto& row : rows) {
+      json& one = whole[list].emplace_back(json::object());
+      for_each_key(row, [&](const char* key, const auto& value) { one[key] = value; });
+    }
+  };
+  add("rows", table.rows);
+  if (!table.launches.empty()) add("launches", table.launches);
+  return whole;
+}
+
+TunedTable tuned_from_json(const nlohmann::json& json, std::vector<std::string>* left_out) {
   const auto version = json.is_object() ? json.find("clam_tuned") : json.end();
   if (version == json.end() || !version->is_number_integer()) {
     throw BadArgument("it is no table of tuned plans, which has the key \"clam_tuned\"");
@@ -172,19 +200,24 @@ std::vector<TunedRow> tuned_from_json(const nlohmann::json& json,
     throw BadArgument(fmt::format("its form is {}, and this clam reads form {} alone",
                                   version->dump(), kTableVersion));
   }
-  const auto list = json.find("rows");
-  if (list == json.end() || !list->is_array()) throw BadArgument("it has no list \"rows\"");
-  std::vector<TunedRow> rows;
-  for (std::size_t i = 0; i < list->size(); ++i) {
-    try {
-      rows.push_back(row_from_json((*list)[i]));
-    } catch (const BadArgument& error) {
-      const std::string why = fmt::format("row {}: {}", i + 1, error.what());
-      if (!left_out) throw BadArgument(why);
-      left_out->push_back(why);
+  const auto read = [&](const char* key, const char* what, auto& rows, const auto& from_json) {
+    const nlohmann::json& list = json.at(key);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      try {
+        rows.push_back(from_json(list[i]));
+      } catch (const BadArgument& error) {
+        const std::string why = fmt::format("{} {}: {}", what, i + 1, error.what());
+        if (!left_out) throw BadArgument(why);
+        left_out->push_back(why);
+      }
     }
-  }
-  return rows;
+  };
+  const auto has = [&](const char* key) { return json.contains(key) && json[key].is_array(); };
+  if (!has("rows")) throw BadArgument("it has no list \"rows\"");
+  TunedTable table;
+  read("rows", "row", table.rows, row_from_json);
+  if (has("launches")) read("launches", "launches", table.launches, values_from_json<TunedFlush>);
+  return table;
 }
 
 std::shared_ptr<const Tuned> Tuned::built_in(const KernelFiles& files) {
@@ -226,12 +259,12 @@ std::shared_ptr<const Tuned> Tuned::from_environment(const KernelFiles& files) {
 
 void Tuned::add(const std::string& text, const std::string& table) {
   std::vector<std::string> left_out;
-  std::vector<TunedRow> rows;
+  TunedTable read;
   const auto is_not_used = [&](const std::string& why) {
     notes_.push_back(fmt::format("{} is not used: {}", table, why));
   };
   try {
-    rows = tuned_from_json(json::parse(text), &left_out);
+    read = tuned_from_json(json::parse(text), &left_out);
   } catch (const json::exception&) {
     return is_not_used("it is damaged, for it is no JSON");
   } catch (const BadArgument& error) {
@@ -241,15 +274,16 @@ void Tuned::add(const std::string& text, const std::string& table) {
     notes_.push_back(fmt::format("{}, {} row{} left out: {}", table, left_out.size(),
                                  left_out.size() == 1 ? "" : "s", left_out.front()));
   }
-  if (!rows.empty() && today_.empty()) {
+  if (!read.rows.empty() && today_.empty()) {
     for (const std::string& file : embedded_files()) {
       today_.insert(hash_with_options(files_.get(file)));
     }
   }
-  for (TunedRow& row : rows) {
+  for (TunedRow& row : read.rows) {
     Extents extents(Problem::parse(row.problem));
     rows_[extents.words].push_back({std::move(row), std::move(extents.values), table});
   }
+  launches_.insert(launches_.end(), read.launches.begin(), read.launches.end());
 }
 
 std::vector<const TunedRow*> Tuned::of(const DeviceInfo& device) const {
@@ -287,6 +321,19 @@ std::vector<TunedMatch> Tuned::matches(const Problem& problem, const DeviceInfo&
     return rank(a) != rank(b) ? rank(a) < rank(b) : a.row->date > b.row->date;
   };
   std::stable_sort(found.begin(), found.end(), is_before);
+  return found;
+}
+
+const TunedFlush* Tuned::flush_of(const DeviceInfo& device) const {
+  if (launches_.empty()) return nullptr;
+  const TunedFlush here = tuned_flush(device, 0, 0);
+  const TunedFlush* found = nullptr;
+  for (const TunedFlush& each : launches_) {
+    if (each.gpu != here.gpu || each.driver != here.driver) continue;
+    const bool is_closer = each.driver_version == here.driver_version || !found ||
+                           found->driver_version != here.driver_version;
+    if (is_closer) found = &each;
+  }
   return found;
 }
 

@@ -85,15 +85,40 @@ TEST(cli_tune_scripted, the_fastest_wins_is_kept_and_not_measured_again) {
   };
   const std::string first = table();
   EXPECT_FALSE(contains(first, "\"share\": 0,")) << first;
+  EXPECT_TRUE(contains(first, "\"launches_a_flush\": ")) << first;
+  EXPECT_TRUE(contains(tuned.finished.out, "\"costs\"")) << "what a launch costs is in the report";
   const json again = tuned.run(with_lie("clBuildProgram", "refuse", {{"status", -11}}));
   EXPECT_EQ(table(), first);
   EXPECT_EQ(tile_of(again), tile_of(result)) << "nothing was measured, so nothing could fail";
   EXPECT_EQ(again.at("us"), result.at("us"));
+  EXPECT_FALSE(contains(tuned.finished.out, "\"costs\"")) << "launches are not measured again";
 
   std::vector<std::string> environment = scripted::on(with_a_fast_tile());
   environment.push_back("CLAM_TUNED_DIR=" + tuned.file("tuned"));
   const Finished plan = run_clam({"plan", kDense, "--why"}, environment);
   EXPECT_TRUE(contains(plan.out, "-DDENSE_M0=2")) << plan.out << plan.err;
+}
+
+TEST(cli_tune_scripted, launches_that_crash_cost_a_note) {
+  CLAM_NEEDS_DEVICE();
+  Tuned tuned;
+  const json result = tuned.run(with_a_fast_tile(scripted::lying(
+      "clEnqueueNDRangeKernel", "crash", {{"kernel", "unary*"}, {"text", "no more"}})));
+  ASSERT_FALSE(result.is_null()) << tuned.finished.err;
+  EXPECT_TRUE(contains(tile_of(result), "M0=2")) << result << tuned.finished.err;
+  EXPECT_TRUE(contains(tuned.finished.err, "launches were not measured: ")) << tuned.finished.err;
+}
+
+/// A driver that starts nothing before a flush is measured like any other.
+TEST(cli_tune_scripted, a_driver_that_starts_only_when_flushed_is_tuned) {
+  CLAM_NEEDS_DEVICE();
+  Tuned tuned;
+  json script = with_a_fast_tile({{"starts_when_flushed", true}, {"wait_us", 0}});
+  script["costs"].push_back({{"kernel", "unary*"}, {"us", 0.6}});
+  const json result = tuned.run(script);
+  ASSERT_FALSE(result.is_null()) << tuned.finished.err;
+  EXPECT_TRUE(contains(tile_of(result), "M0=2")) << result << tuned.finished.err;
+  EXPECT_EQ(json::parse(tuned.finished.out).at("launches").at("launches_a_flush"), 1);
 }
 
 TEST(cli_tune_scripted, one_is_exported_with_the_rows_that_show_it) {

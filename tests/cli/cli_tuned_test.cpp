@@ -20,7 +20,7 @@ void write_table(const TemporaryFolder& folder, const DeviceInfo& device) {
   ASSERT_NE(make_plan(Problem::parse(kProblem), device).variant, "dense_nt");
   TunedRow row = tuned_row(plan, "", {});
   row.date = "2026-11-27";
-  write_file(folder.file("mine.json"), to_json({row}).dump());
+  write_file(folder.file("mine.json"), to_json(TunedTable{{row}}).dump());
 }
 
 TEST(cli, plan_takes_a_users_row_and_says_so) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <functional>
@@ -13,6 +14,7 @@
 #include "check/verify.hpp"
 #include "clam/error.hpp"
 #include "clam/planner.hpp"
+#include "clam/tuned.hpp"
 #include "foreign_plan.hpp"
 #include "scripted.hpp"
 #include "test_errors.hpp"
@@ -204,28 +206,76 @@ TEST_F(runtime_device, a_bound_call_allocates_nothing) {
       << "allocations are not counted";
 }
 
-/// By a script that counts: the first launch after a wait is handed over at once, then every
-/// eighth.
-TEST(runtime_scripted, launches_are_flushed_by_the_stated_policy) {
-  CLAM_ON_SCRIPTED_DEVICE();
+/// How often a queue is flushed by so many launches and the wait for them, as a script counts.
+struct Flushes {
+  std::int64_t launching, waiting;
+};
+
+Flushes flushes_of(int launches, RuntimeOptions options = {}) {
   const test::TemporaryFolder folder;
   test::write_scale_kernel(folder);
-  const auto runtime = test::runtime_with_kernels(folder);
+  options.files = KernelFiles(folder.path());
+  const auto runtime = test::fresh_runtime(std::move(options));
   Executable executable = runtime->prepare(test::scale_plan(16, 2));
   const cl::Buffer src(runtime->context(), CL_MEM_READ_WRITE, 64);
   const cl::Buffer dst(runtime->context(), CL_MEM_READ_WRITE, 64);
   const Bound bound = runtime->bind(executable, {{"src", src}, {"dst", dst}});
-  const auto flushes_of = [&](int calls) {
-    const std::int64_t before = test::scripted::counts()["clFlush"];
-    for (int i = 0; i < calls; ++i) runtime->enqueue(bound);
-    const std::int64_t after = test::scripted::counts()["clFlush"];
-    runtime->finish();
-    return after - before;
-  };
-  EXPECT_EQ(flushes_of(1), 1);
-  EXPECT_EQ(flushes_of(8), 1);
-  EXPECT_EQ(flushes_of(9), 2);
-  EXPECT_EQ(flushes_of(25), 4);
+  const auto count = [] { return test::scripted::counts()["clFlush"]; };
+  const std::int64_t before = count();
+  for (int i = 0; i < launches; ++i) runtime->enqueue(bound);
+  const std::int64_t launched = count();
+  runtime->finish();
+  return {launched - before, count() - launched};
+}
+
+/// The first launch after a wait is handed over at once, then every eighth; the rest where the host
+/// waits. It waits for the oldest launch from the 33rd on, and flushes nothing for that.
+TEST(runtime_scripted, launches_are_flushed_by_the_stated_policy) {
+  CLAM_ON_SCRIPTED_DEVICE();
+  for (const auto& [launches, launching, waiting] :
+       std::vector<std::array<int, 3>>{{1, 1, 0}, {8, 1, 1}, {9, 2, 0}, {25, 4, 0}, {65, 9, 0}}) {
+    EXPECT_EQ(flushes_of(launches).launching, launching) << launches;
+    EXPECT_EQ(flushes_of(launches).waiting, waiting) << launches;
+  }
+  RuntimeOptions at_once, at_the_end;
+  at_once.launches_a_flush = 1;
+  EXPECT_EQ(flushes_of(25, at_once).launching, 25);
+  at_the_end.launches_a_flush = RuntimeOptions::kWhenWaiting;
+  EXPECT_EQ(flushes_of(25, at_the_end).launching, 0);
+  EXPECT_EQ(flushes_of(25, at_the_end).waiting, 1);
+  EXPECT_EQ(flushes_of(40, at_the_end).launching, 1) << "32 are in flight, so it waits for one";
+  RuntimeOptions wrong;
+  wrong.launches_a_flush = -2;
+  EXPECT_THROWS_SAYING(flushes_of(1, wrong), BadArgument, "launches_a_flush must be a count");
+}
+
+/// Measured choices say it where the caller does not.
+TEST(runtime_scripted, launches_are_flushed_as_was_measured) {
+  CLAM_ON_SCRIPTED_DEVICE();
+  const DeviceInfo device = query_device(select_device().device);
+  Tuned tuned;
+  tuned.add(to_json(TunedTable{{}, {tuned_flush(device, 2, 1)}}).dump(), "t.json");
+  RuntimeOptions options;
+  options.tuned = std::make_shared<Tuned>(tuned);
+  EXPECT_EQ(flushes_of(25, options).launching, 13);
+  options.launches_a_flush = 8;
+  EXPECT_EQ(flushes_of(25, options).launching, 4);
+}
+
+/// On a driver that starts nothing before a flush no policy waits for ever.
+TEST(runtime_scripted, what_starts_only_when_it_is_flushed_ends) {
+  CLAM_ON_SCRIPTED_DEVICE();
+  test::scripted::play({{"starts_when_flushed", true}});
+  RuntimeOptions measures_exp2;  // in no cache
+  test::fresh_runtime(measures_exp2)->prepare(Problem::parse("softmax shape=4x16 dtype=f32"));
+  for (const int policy : {1, 3, 8, 100, RuntimeOptions::kWhenWaiting}) {
+    for (const int in_flight : {1, 2, 32}) {
+      RuntimeOptions options;
+      options.launches_a_flush = policy;
+      options.max_in_flight = in_flight;
+      EXPECT_GE(flushes_of(25, options).launching, 0) << policy << " " << in_flight;
+    }
+  }
 }
 
 /// Of this process, in bytes; 0 where the system does not say.

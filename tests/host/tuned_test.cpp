@@ -10,6 +10,7 @@
 
 #include "clam/gpu.hpp"
 #include "clam/planner.hpp"
+#include "clam/runtime.hpp"
 #include "contains.hpp"
 #include "runtime/atomic_file.hpp"
 #include "test_device.hpp"
@@ -27,6 +28,7 @@ constexpr const char* kVariant = "dense_packed";
 
 DeviceInfo g610() { return gpu_device(find_gpu("g610")); }
 
+json to_json(const Rows& rows) { return clam::to_json(TunedTable{rows}); }
 std::string words_of(const Plan& plan) { return to_json(plan).dump(); }
 
 Plan plan_of_model(const std::string& problem, const DeviceInfo& device = g610()) {
@@ -349,7 +351,44 @@ TEST(tuned, a_table_reads_back) {
   const json written = to_json(rows);
   EXPECT_EQ(written["clam_tuned"], 1);
   EXPECT_EQ(written["rows"][0]["share"], 0.25);
-  EXPECT_EQ(to_json(tuned_from_json(json::parse(written.dump()))), written);
+  EXPECT_EQ(clam::to_json(tuned_from_json(json::parse(written.dump()))), written);
+
+  TunedTable both{rows, {tuned_flush(g610(), RuntimeOptions::kWhenWaiting, 1.5)}};
+  const json with_launches = clam::to_json(both);
+  EXPECT_EQ(with_launches["launches"][0]["launches_a_flush"], -1);
+  EXPECT_EQ(clam::to_json(tuned_from_json(json::parse(with_launches.dump()))), with_launches);
+}
+
+int flush_here(const std::vector<TunedFlush>& launches, const DeviceInfo& device = g610()) {
+  Tuned tuned;
+  tuned.add(clam::to_json(TunedTable{{}, launches}).dump(), "t.json");
+  EXPECT_EQ(tuned.notes(), std::vector<std::string>());
+  const TunedFlush* found = tuned.flush_of(device);
+  return found ? found->launches_a_flush : 0;
+}
+
+/// The driver version of the device first, else that of its driver which came last.
+TEST(tuned, when_the_queue_is_flushed_is_of_the_device_and_its_driver) {
+  const TunedFlush one = tuned_flush(g610(), 4, 1);
+  TunedFlush newer = tuned_flush(g610(), 16, 1), of_arm = one, of_g52 = one;
+  newer.driver_version = "26.1.0";
+  of_arm.driver = "arm";
+  of_g52.gpu = "g52";
+  EXPECT_EQ(flush_here({}), 0);
+  EXPECT_EQ(flush_here({of_arm, of_g52}), 0);
+  EXPECT_EQ(flush_here({one, newer}), 4);
+  EXPECT_EQ(flush_here({newer, one}), 4);
+  EXPECT_EQ(flush_here({newer, of_arm}), 16);
+  for (const json& wrong : {json(0), json(-2), json(1.5), json("8"), json(1e300), json()}) {
+    json table = clam::to_json(TunedTable{{}, {one}});
+    table["launches"][0]["launches_a_flush"] = wrong;
+    Tuned tuned;
+    tuned.add(table.dump(), "t.json");
+    EXPECT_EQ(tuned.flush_of(g610()), nullptr) << wrong;
+    ASSERT_EQ(tuned.notes().size(), 1u) << wrong;
+    EXPECT_TRUE(contains(tuned.notes()[0], "launches 1: the key \"launches_a_flush\" is missing"))
+        << tuned.notes()[0];
+  }
 }
 
 /// A table that cannot be used is one sentence, and the model chooses.

@@ -116,6 +116,27 @@ TEST_F(scripted_device, a_launch_takes_what_the_script_says) {
   EXPECT_EQ(sum(), 0) << "twice comes after add_one";
 }
 
+TEST_F(scripted_device, what_starts_only_when_it_is_flushed_waits_for_that) {
+  CLAM_ON_SCRIPTED_DEVICE();
+  open({{"costs", {{{"us", 100}}}}, {"starts_when_flushed", true}, {"flush_us", 7}});
+  const cl::Event first = launch(add_one_), second = launch(add_one_);
+  const auto status = [](const cl::Event& event) {
+    return event.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>();
+  };
+  EXPECT_NE(status(first), CL_COMPLETE);
+  const Clock::time_point start = Clock::now();
+  queue_.flush();
+  EXPECT_NEAR(double((Clock::now() - start).count()), 7e3, 500);
+  second.wait();
+  EXPECT_EQ(status(first), CL_COMPLETE);
+  EXPECT_EQ(started(second), ended(first));
+  EXPECT_EQ(took(second), 100000);
+  EXPECT_EQ(sum(), 2 * 64) << "a blocking command flushes";
+  launch(add_one_);
+  queue_.finish();
+  EXPECT_EQ(sum(), 3 * 64) << "and so does clFinish";
+}
+
 TEST_F(scripted_device, the_device_takes_one_launch_after_the_other) {
   CLAM_ON_SCRIPTED_DEVICE();
   open({{"costs", {{{"us", 100}}}}, {"enqueue_us", 1}});

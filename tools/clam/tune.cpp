@@ -85,30 +85,44 @@ std::string state_folder(const TuneRequest& request) {
   return (fs::path(programs).parent_path() / "tune").string();
 }
 
-/// "g610.json": what the table of this device is called.
-std::string table_name(const TunedRow& row) {
+bool replaces(const TunedRow& row, const TunedRow& known) {
+  return known.problem == row.problem && known.driver == row.driver && known.cores == row.cores &&
+         known.driver_version == row.driver_version;
+}
+bool replaces(const TunedFlush& row, const TunedFlush& known) {
+  return known.driver == row.driver && known.driver_version == row.driver_version;
+}
+bool is_measured_anew(const TunedRow& row, const TunedRow& known) {
+  return row.us != known.us || row.kernels != known.kernels;
+}
+bool is_measured_anew(const TunedFlush&, const TunedFlush&) { return true; }
+
+/// "tuned/g610.json": the table of a GPU.
+std::string table_file(const std::string& gpu, const std::string& folder) {
   std::string name;
-  for (const char c : row.gpu) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '-';
-  return name + ".json";
+  for (const char c : gpu) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '-';
+  return (fs::path(folder) / (name + ".json")).string();
 }
 
-/// Puts the row into the table of its device, in place of one of the same problem and driver.
-std::string keep(const TunedRow& row, const std::string& folder) {
-  const std::string path = (fs::path(folder) / table_name(row)).string();
-  std::vector<TunedRow> rows;
-  if (fs::exists(path)) rows = tuned_from_json(json::parse(read_file(path), nullptr, false));
-  const auto replaced = [&](const TunedRow& each) {
-    return each.problem == row.problem && each.driver == row.driver && each.cores == row.cores &&
-           each.driver_version == row.driver_version;
-  };
-  const auto known = std::find_if(rows.begin(), rows.end(), replaced);
-  // Nothing was measured anew, and its share of the peak would be lost.
-  if (known != rows.end() && known->us == row.us && known->kernels == row.kernels) return path;
-  rows.erase(std::remove_if(rows.begin(), rows.end(), replaced), rows.end());
+TunedTable read_table(const std::string& path) {
+  if (!fs::exists(path)) return {};
+  return tuned_from_json(json::parse(read_file(path), nullptr, false));
+}
+
+/// Puts the row into the table of its GPU, in place of one of the same problem and driver.
+template <typename Row>
+void keep(const Row& row, std::vector<Row> TunedTable::*list, const std::string& folder) {
+  const std::string path = table_file(row.gpu, folder);
+  TunedTable table = read_table(path);
+  std::vector<Row>& rows = table.*list;
+  const auto is_old = [&](const Row& known) { return replaces(row, known); };
+  const auto known = std::find_if(rows.begin(), rows.end(), is_old);
+  // Else its share of the peak would be lost.
+  if (known != rows.end() && !is_measured_anew(row, *known)) return;
+  rows.erase(std::remove_if(rows.begin(), rows.end(), is_old), rows.end());
   rows.push_back(row);
   fs::create_directories(folder);
-  write_file(path, to_json(rows).dump(1) + "\n");
-  return path;
+  write_file(path, to_json(table).dump(1) + "\n");
 }
 
 std::string today() { return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))); }
@@ -138,6 +152,27 @@ class Tuner {
     return tuning;
   }
 
+  /// When the queue is flushed, for plans to come. Once for a driver, unless it is asked for again.
+  json tune_launches() {
+    TunedFlush row = tuned_flush(device_, 0, 0);
+    for (const TunedFlush& known : read_table(table_file(row.gpu, request_.target)).launches) {
+      if (replaces(row, known) && !request_.again) return nullptr;
+    }
+    try {
+      const json costs = tune::measure_launches(request_.measuring);
+      row.launches_a_flush = costs.at("launches_a_flush");
+      row.us = costs.at("us");
+      row.date = today();
+      keep(row, &TunedTable::launches, request_.target);
+      if (!request_.exported.empty()) keep(row, &TunedTable::launches, exported_tables());
+      cli_.out.line(tune::launches_text(costs));
+      return costs;
+    } catch (const DeviceError& error) {
+      cli_.out.note(fmt::format("launches were not measured: {}", error.what()));
+      return nullptr;
+    }
+  }
+
  private:
   void search(const std::string& which, Tuning& tuning) {
     const Problem& problem = tuning.problem;
@@ -160,7 +195,7 @@ class Tuner {
     tuning.times = tune::ranked_times(problem.text(), candidates, state.records());
     if (tuning.found.best.variant.empty()) return;
     const TunedRow row = row_of(tuning, measuring.floor_us());
-    keep(row, request_.target);
+    keep(row, &TunedTable::rows, request_.target);
     if (!request_.exported.empty() && !is_over())
       export_row(row, candidates.front(), key, measuring);
   }
@@ -187,7 +222,11 @@ class Tuner {
     fs::create_directories(folder / "rows");
     write_file((folder / "rows" / tune::state_file_name(key)).string(),
                measuring.document().dump(1) + "\n");
-    keep(row, (folder / "kernels" / "tuned").string());
+    keep(row, &TunedTable::rows, exported_tables());
+  }
+
+  std::string exported_tables() const {
+    return (fs::path(request_.exported) / "kernels" / "tuned").string();
   }
 
   std::string left() const {
@@ -239,7 +278,9 @@ int run_tune(Cli& cli, TuneRequest request) {
   if (request.target.empty()) request.target = own && *own ? own : "tuned";
   const Interruption interruption;
   Tuner tuner(cli, request);
-  cli.out.line(fmt::format("device {}\n{:>9} {:>6}  {}", tuner.title(), "us", "ratio",
+  cli.out.line("device " + tuner.title());
+  const json launches = tuner.tune_launches();
+  cli.out.line(fmt::format("{:>9} {:>6}  {}", "us", "ratio",
                            "problem: the fastest, with its time over that of the untuned plan"));
   std::vector<Tuning> tunings;
   for (const Problem& problem : problems) {
@@ -249,6 +290,7 @@ int run_tune(Cli& cli, TuneRequest request) {
     print(cli.out, tunings.back());
   }
   json report{{"clam_tune", 1}, {"version", CLAM_VERSION}, {"results", json::array()}};
+  if (!launches.is_null()) report["launches"] = launches;
   std::vector<tune::RankedTime> times;
   int best = 0;
   for (const Tuning& tuning : tunings) {

@@ -8,6 +8,7 @@
 
 #include "clam/error.hpp"
 #include "clam/planner.hpp"
+#include "clam/runtime.hpp"
 #include "process/interruption.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
@@ -129,6 +130,34 @@ std::vector<Problem> edges_of(const Problem& problem, const DeviceInfo& device,
   add(all);
   for (const Field& field : problem.schema().fields) add(less_one(problem, field));
   return edges;
+}
+
+nlohmann::json measure_launches(const MeasuringOptions& options) {
+  const ScratchFolder folder;
+  const std::string file = folder.file("launches.json");
+  std::vector<std::string> words = program("clam-bench");
+  words.insert(words.end(), {"--only-launches", file, "--device", options.device, "--time",
+                             fmt::format("{}", options.seconds)});
+  const clam::Fate ended = run(words, options, folder.file("errors"));
+  if (const Reason misfortune = ended.misfortune()) throw DeviceError(*misfortune, 0);
+  try {
+    return json::parse(read_file(file));
+  } catch (const std::exception&) {
+    throw DeviceError(last_line(read_file(folder.file("errors"))), 0);
+  }
+}
+
+std::string launches_text(const nlohmann::json& costs) {
+  const auto name_of = [](int launches) {
+    if (launches == RuntimeOptions::kWhenWaiting) return std::string("at the end");
+    return launches == 1 ? "at once" : fmt::format("after {}", launches);
+  };
+  std::string text;
+  for (const json& cost : costs.at("costs")) {
+    text += fmt::format("{}{:.2f} us flushed {}", text.empty() ? "a launch costs " : ", ",
+                        cost.at("us").get<double>(), name_of(cost.at("launches_a_flush")));
+  }
+  return text + "; taken: " + name_of(costs.at("launches_a_flush"));
 }
 
 Measuring::Measuring(Problem problem, DeviceInfo device, MeasuringOptions options)

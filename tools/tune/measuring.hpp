@@ -24,6 +24,12 @@ struct MeasuringOptions {
 std::vector<Problem> edges_of(const Problem& problem, const DeviceInfo& device,
                               const Candidate& candidate);
 
+/// What a launch costs by when the queue is flushed, in the form of bench/launch_policy.hpp: of a
+/// process of its own. Throws DeviceError where nothing came of it.
+nlohmann::json measure_launches(const MeasuringOptions& options);
+/// Of that: "a launch costs 1.20 us flushed at once, 1.10 us flushed after 2, ...; taken: after 2"
+std::string launches_text(const nlohmann::json& costs);
+
 /// Measures candidates of one problem. A crash, a hang or an error is the fate of the candidate.
 class Measuring {
  public:

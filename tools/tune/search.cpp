@@ -22,11 +22,6 @@ bool is_faster(const Candidate& a, const Candidate& b) {
 
 // ---- what a trial says ----
 
-bench::Timing timing_of(const std::vector<double>& samples, const std::vector<double>& rounds) {
-  const auto least = std::min_element(samples.begin(), samples.end());
-  return {samples, rounds, bench::median(samples), least == samples.end() ? 0 : *least};
-}
-
 /// A time of zero would be the fastest.
 bool has_times(const Trial& trial) {
   const auto is_time = [](double us) { return std::isfinite(us) && us > 0; };
@@ -47,11 +42,11 @@ void take(const Trial& trial, bool has_rival, Record& record) {
     record.fate = Fate::refused, record.why = "no times came of it";
     return;
   }
-  const bench::Timing own = timing_of(trial.samples_us, trial.rounds_us);
+  const bench::Timing own = bench::Timing::of(trial.samples_us, trial.rounds_us);
   record.us = trial.us > 0 ? trial.us : own.median_us;
   if (!has_rival) return;
   const bench::Judgement judgement =
-      bench::judge_change(timing_of(trial.rival_samples_us, trial.rival_rounds_us), own);
+      bench::judge_change(bench::Timing::of(trial.rival_samples_us, trial.rival_rounds_us), own);
   record.ratio = judgement.ratio.value;
   record.faster = judgement.change == bench::Change::fast;
 }

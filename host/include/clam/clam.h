@@ -73,7 +73,8 @@ typedef struct clam_runtime_options {
   int64_t cache_limit;      /* most bytes there; 0: 128 MB */
   const char *kernel_dir;   /* .cl files that replace built-in ones by name; NULL: none */
   int32_t max_in_flight;    /* launches that are not finished; 0: 32 */
-  int32_t launches_a_flush; /* 0: 8 */
+  int32_t
+      launches_a_flush; /* 0: as measured, else 8; -1: the queue is flushed before waits alone */
 } clam_runtime_options;
 
 /* A tensor of a plan, and its place in the caller's buffer. What it points to lives as long as the
@@ -139,7 +140,8 @@ clam_status clam_bind(clam_executable *executable, const char *tensor, cl_mem bu
  * a time. */
 clam_status clam_pack(clam_executable *executable, clam_error *error);
 /* Enqueues the launches after the events of `wait`. `*event` is the event of the last one, which
- * the caller releases; `event` may be NULL. It waits only while max_in_flight launches are
+ * the caller releases; `event` may be NULL. Flush the queue before you wait for it: some drivers
+ * start nothing before. It waits only while max_in_flight launches are
  * unfinished. UNSUPPORTED where the driver refuses a group that it promised: prepare again then.
  * One at a time. */
 clam_status clam_enqueue(clam_executable *executable, uint32_t wait_count, const cl_event *wait,

@@ -67,8 +67,10 @@ class Bound {
 struct RuntimeOptions {
   int max_in_flight = 32;  ///< launches; an unbounded queue gives CL_OUT_OF_HOST_MEMORY on a G610
   /// The queue is flushed after so many launches, and after the first one when none is in flight.
+  /// kWhenWaiting: only before a wait. 0: what `clam tune` has measured for this device, else 8.
   /// Without a flush a driver may keep launches back until somebody waits.
-  int launches_a_flush = 8;
+  int launches_a_flush = 0;
+  static constexpr int kWhenWaiting = -1, kLaunchesAFlush = 8;
   std::string cache_dir;  ///< where built programs are kept; empty: in memory alone
   std::int64_t cache_limit = ProgramCache::kDefaultLimit;  ///< most bytes in cache_dir
   KernelFiles files;                                       ///< the embedded kernels
@@ -119,7 +121,8 @@ class Runtime {
   /// BadArgument as `enqueue` does.
   Bound bind(const Executable& executable, const Bindings& bindings);
   /// Enqueues the launches, the first after the events of `wait_for`, and returns the event of the
-  /// last one. It looks up no name and allocates nothing. Its times are not among those of
+  /// last one. Flush the queue before you wait for it: some drivers start nothing before. It looks
+  /// up no name and allocates nothing. Its times are not among those of
   /// `finish`: they are the event's. Throws Unsupported where the driver refuses a group that it
   /// promised: `prepare` and `bind` again, which then take half.
   cl::Event enqueue(const Bound& bound, const std::vector<cl::Event>& wait_for = {});
@@ -161,6 +164,7 @@ class Runtime {
   cl::Event submit(const Bound::Step& step, const std::vector<cl::Event>* wait_for,
                    bool keeps_times);
   void retire_oldest();
+  void flush();
   void require_sound() const;
   void measure_for(const Problem& problem);
   [[noreturn]] void taint(const std::string& what, int code);
@@ -176,8 +180,7 @@ class Runtime {
     bool keeps_times = false;
   };
   std::vector<InFlight> in_flight_;  ///< a ring of max_in_flight places
-  std::size_t oldest_ = 0, flying_ = 0;
-  int unflushed_ = 0;
+  std::size_t oldest_ = 0, flying_ = 0, unflushed_ = 0;
   std::vector<LaunchTime> times_;
   std::map<std::string, int> group_limit_;  ///< by variant: learned from built kernels
   Counters counters_;

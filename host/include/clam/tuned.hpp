@@ -33,6 +33,21 @@ struct TunedRow {
   std::string date{};  ///< "2026-11-27"
 };
 
+/// After how many launches a flush of the queue costs the least on a board.
+struct TunedFlush {
+  std::string gpu, driver, driver_version;  ///< as those of a TunedRow
+  int launches_a_flush = 0;                 ///< of RuntimeOptions
+  double us = 0;                            ///< median of a launch, so flushed
+  std::string date{};
+  static constexpr int kWhenWaiting = -1;
+};
+
+/// What a table holds.
+struct TunedTable {
+  std::vector<TunedRow> rows;
+  std::vector<TunedFlush> launches{};
+};
+
 /// "arm", "mesa", "pocl", "oclgrind" or "nvidia"; else the name of the device's platform.
 std::string driver_family(const DeviceInfo& device);
 /// The hash of each file that a call launches, with + between. So clam-bench writes it, too. Where
@@ -41,11 +56,13 @@ std::string kernels_hash(const Plan& plan, const KernelFiles& files);
 /// The row of a plan, with all that is known before it is measured.
 TunedRow tuned_row(const Plan& plan, const std::string& tile, const KernelFiles& files);
 
-nlohmann::json to_json(const std::vector<TunedRow>& rows);
+TunedFlush tuned_flush(const DeviceInfo& device, int launches_a_flush, double us);
+
+nlohmann::json to_json(const TunedTable& table);
 /// Throws BadArgument for JSON that is no table, or that of a newer clam. A row that cannot be used
 /// is left out, and `left_out` gets a sentence that says why; null: it is thrown as a BadArgument.
-std::vector<TunedRow> tuned_from_json(const nlohmann::json& json,
-                                      std::vector<std::string>* left_out = nullptr);
+TunedTable tuned_from_json(const nlohmann::json& json,
+                           std::vector<std::string>* left_out = nullptr);
 
 /// A row of a problem with the same words, all but extents and shapes.
 struct TunedMatch {
@@ -85,6 +102,9 @@ class Tuned {
   /// Of these, the ones with the problem's words: the nearest first, then those of the device's
   /// driver version, then the newest, then the one that was added last.
   std::vector<TunedMatch> matches(const Problem& problem, const DeviceInfo& device) const;
+  /// That of the device's GPU and driver that was added last, of its driver version if there is
+  /// one. Null: not measured.
+  const TunedFlush* flush_of(const DeviceInfo& device) const;
   /// Whether all kernel files of the row are today's.
   bool is_of_today(const TunedRow& row) const;
 
@@ -97,6 +117,7 @@ class Tuned {
   KernelFiles files_;
   std::set<std::string> today_;  ///< hashes of the kernel files, where there are rows
   std::map<std::string, std::vector<Entry>> rows_;  ///< by op and words, without the extents
+  std::vector<TunedFlush> launches_;
   std::vector<std::string> notes_;
 };
 

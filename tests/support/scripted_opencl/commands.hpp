@@ -18,7 +18,11 @@ cl_int command(const Orders& orders, double ns, bool blocking, cl_event* event,
                const Enqueue& do_enqueue) {
   if (const auto status = orders.refusal()) return *status;
   Command command = enqueue(static_cast<std::int64_t>(ns));
-  if (blocking) await(command);
+  if (blocking && command.held > 0) {
+    await_all();
+  } else if (blocking) {
+    await(command);
+  }
   const cl_int status = do_enqueue();
   if (status == CL_SUCCESS && event) remember(*event, command);
   return status;

@@ -115,6 +115,13 @@ cl_int clFinish(cl_command_queue queue) {
   return failed != CL_COMPLETE ? failed : status;
 }
 
+cl_int clFlush(cl_command_queue queue) {
+  const Orders orders = enter("clFlush");
+  if (const auto status = orders.refusal()) return *status;
+  scripted::flush();
+  return NEXT(clFlush)(queue);
+}
+
 cl_int clReleaseCommandQueue(cl_command_queue queue) {
   const Orders orders = enter("clReleaseCommandQueue");
   if (const auto status = orders.refusal()) return *status;

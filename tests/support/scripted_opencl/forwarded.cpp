@@ -79,7 +79,6 @@ CALL(clGetKernelArgInfo,
      (a, b, c, d, e, f))
 CALL(clRetainEvent, (cl_event a), (a))
 CALL(clSetUserEventStatus, (cl_event a, cl_int b), (a, b))
-CALL(clFlush, (cl_command_queue a), (a))
 CALL(clSetCommandQueueProperty,
      (cl_command_queue a, cl_command_queue_properties b, cl_bool c, cl_command_queue_properties* d),
      (a, b, c, d))

@@ -162,6 +162,7 @@ Script parse_script(const std::string& text) {
   read_list(from.part("lies"), script.lies, read_lie);
   from.take("gflop_per_s", script.gflop_per_s).take("enqueue_us", script.enqueue_us);
   from.take("submit_us", script.submit_us).take("wait_us", script.wait_us);
+  from.take("flush_us", script.flush_us).take("starts_when_flushed", script.starts_when_flushed);
   from.take("map_us", script.map_us).take("upload_gb_per_s", script.upload_gb_per_s);
   from.take("download_gb_per_s", script.download_gb_per_s).take("build_ms", script.build_ms);
   from.take("load_ms", script.load_ms).take("other_load", script.other_load);

@@ -74,7 +74,8 @@ struct Script {
   std::vector<Cost> costs;
   std::vector<Rate> memory{Rate{}};
   double gflop_per_s = 100;
-  double enqueue_us = 1, submit_us = 2, wait_us = 5, map_us = 2;
+  double enqueue_us = 1, submit_us = 2, wait_us = 5, map_us = 2, flush_us = 0;
+  bool starts_when_flushed = false;
   double upload_gb_per_s = 8, download_gb_per_s = 8;
   double build_ms = 20, load_ms = 1;
   double other_load = 0;  ///< below 0: not known

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <exception>
 #include <fstream>
+#include <limits>
 #include <sstream>
 #include <stdexcept>
 #include <thread>
@@ -50,6 +51,13 @@ State* first_state() {
     std::abort();
   }
   return made;
+}
+
+/// The device takes it after all before it.
+void start(Command& command, std::int64_t ns, State& all, const Script& plays) {
+  command.submitted = now() + nanoseconds(plays.submit_us, 1e3);
+  command.started = std::max(command.submitted, all.idle_at);
+  command.ended = all.idle_at = command.started + ns;
 }
 
 struct AtExit {
@@ -101,14 +109,37 @@ Command enqueue(std::int64_t ns, const About& about) {
   host_works(plays->enqueue_us);
   const std::lock_guard lock(mutex());
   State& all = state();
-  command.submitted = now() + nanoseconds(plays->submit_us, 1e3);
-  command.started = std::max(command.submitted, all.idle_at);
-  command.ended = all.idle_at = command.started + ns;
+  if (plays->starts_when_flushed) {
+    command.held = ++all.commands;
+    command.ended = std::numeric_limits<std::int64_t>::max();
+    all.held[command.held] = ns;
+  } else {
+    start(command, ns, all, *plays);
+  }
   return command;
 }
 
+void flush() {
+  const auto plays = script();
+  host_works(plays->flush_us);
+  const std::lock_guard lock(mutex());
+  State& all = state();
+  std::map<std::int64_t, Command> started;
+  for (const auto& [number, ns] : std::exchange(all.held, {})) {
+    start(started[number], ns, all, *plays);
+  }
+  for (auto& [event, command] : all.events) {
+    const auto found = started.find(command.held);
+    if (found == started.end()) continue;
+    command.held = 0;
+    command.submitted = found->second.submitted;
+    command.started = found->second.started;
+    command.ended = found->second.ended;
+  }
+}
+
 void await(const Command& command) {
-  if (command.never) hang();
+  if (command.never || command.held > 0) hang();
   pass_until(command.ended);
   pass(noisy_wait(nanoseconds(script()->wait_us, 1e3)));
   const std::lock_guard lock(mutex());
@@ -117,6 +148,7 @@ void await(const Command& command) {
 }
 
 void await_all() {
+  if (script()->starts_when_flushed) flush();
   Command last;
   {
     const std::lock_guard lock(mutex());

@@ -46,6 +46,7 @@ struct Command {
   std::int64_t queued = 0, submitted = 0, started = 0, ended = 0;
   cl_int status = CL_COMPLETE;
   bool never = false;  ///< it does not end
+  std::int64_t held = 0;  ///< its number, as long as it waits for a flush; 0: it does not
   About about;
   std::shared_ptr<Batch> batch;  ///< whose time is dealt out among its launches; or none
   std::int64_t place = 0;        ///< in the batch
@@ -63,6 +64,8 @@ struct State {
   std::map<cl_mem, std::pair<cl_mem, std::size_t>> parts;  ///< sub-buffers: of what, from where
   std::set<std::pair<Source, std::string>> done;           ///< launches that need no repeat
   std::map<std::string, std::int64_t> counts;              ///< calls, and builds
+  std::map<std::int64_t, std::int64_t> held;  ///< commands that wait for a flush, and their ns
+  std::int64_t commands = 0;                  ///< that were held so far
   std::int64_t idle_at = 0;                                ///< the device has ended all by then
   std::int64_t own_ns = 0;                                 ///< the host's own work
   std::int64_t launches = 0, waits = 0;                    ///< that had their noise
@@ -80,7 +83,9 @@ void play(const std::string& text);
 void host_works(double us);
 /// A command of so many nanoseconds is enqueued; the device takes one after the other.
 Command enqueue(std::int64_t ns, const About& about = {});
-/// The host waits until the command has ended. Hangs where it never does.
+/// What was held back starts now.
+void flush();
+/// The host waits until the command has ended. Hangs where it never does, or never starts.
 void await(const Command& command);
 void await_all();
 
