@@ -56,6 +56,7 @@ make_machine() {
   program cmake <<<'echo "cmake $*" >>"$BOX/calls"'
   program ninja <<<'[[ $1 != -j ]] || shift 2; echo "ninja $*" >>"$BOX/calls"'
   echo '0:0 a CPU' >"$box/devices"
+  program onnx-python <<<'true'
   built clam <<<'echo "clam $*" >>"$BOX/calls"'
   built_bench <<<'true'
   built clam-tests <<<'[[ $1 != --gtest_list_tests ]] || { echo dense_device. && exit; }
@@ -139,7 +140,7 @@ make_board() {
 run() {
   code=0
   (cd "$box/tree" && BOX=$box PATH=$box/bin:$path HOME=$box/home XDG_CACHE_HOME=$box/home/cache \
-    CLAM_SYSROOT=$box/root bash "tools/$1" "${@:2}") \
+    CLAM_SYSROOT=$box/root CLAM_ONNX_PYTHON=${onnx_python-$box/bin/onnx-python} bash "tools/$1" "${@:2}") \
     >"$box/out" 2>"$box/err" </dev/null || code=$?
 }
 
@@ -305,6 +306,7 @@ test_setup_mali_testing_makes_its_folder() {
 
 # The environment is made under another name, and only when all is in it.
 test_setup_onnx_makes_a_virtual_environment() {
+  local onnx_python= # none is there
   program python3 <<'END'
 echo "python3 $*" >>"$BOX/calls"
 mkdir -p "$3/bin" && { echo '#!/bin/sh' && echo 'echo "pip $*" >>"$BOX/calls"; [ ! -e "$BOX/offline" ]'; } >"$3/bin/python"
