@@ -3,6 +3,7 @@
 // fail: what is wrong, crashes, hangs or leaks costs one candidate and never wins.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -97,6 +98,25 @@ TEST(cli_tune_scripted, the_fastest_wins_is_kept_and_not_measured_again) {
   environment.push_back("CLAM_TUNED_DIR=" + tuned.file("tuned"));
   const Finished plan = run_clam({"plan", kDense, "--why"}, environment);
   EXPECT_TRUE(contains(plan.out, "-DDENSE_M0=2")) << plan.out << plan.err;
+}
+
+/// The clock sinks to a small part while it is searched, so what comes later takes longer. The fast
+/// tile is not among the first, and would lose against times of before.
+TEST(cli_tune_scripted, a_clock_that_sinks_gives_the_same_winner) {
+  CLAM_NEEDS_DEVICE();
+  const scripted::SharedClock steady, sinking;
+  json script = with_a_fast_tile();
+  script["costs"][0].update({{"options", "*DENSE_M0=6*"}, {"us", 86}});
+  Tuned before, meanwhile;
+  const std::string winner = tile_of(before.run_on(steady.on(script)));
+  EXPECT_TRUE(contains(winner, "M0=6")) << before.finished.err;
+  const double seconds = std::chrono::duration<double>(steady.passed()).count();
+  script["noise"]["slower_a_second"] = 2 / seconds;
+  const json result = meanwhile.run_on(sinking.on(script));
+  ASSERT_FALSE(result.is_null()) << meanwhile.finished.err;
+  EXPECT_EQ(tile_of(result), winner) << result << meanwhile.finished.err;
+  EXPECT_GT(result.at("us"), result.at("untuned_us")) << "it was slower than the first one before";
+  EXPECT_LT(result.at("share_of_untuned"), 0.9) << "yet in the same run it is faster";
 }
 
 TEST(cli_tune_scripted, launches_that_crash_cost_a_note) {
@@ -207,6 +227,31 @@ TEST(cli_tune_scripted, one_that_is_refused_costs_one_candidate) {
   ASSERT_FALSE(result.is_null()) << tuned.finished.err;
   EXPECT_FALSE(contains(tile_of(result), "M0=2")) << result;
   EXPECT_GE(result.at("bad"), 1) << tuned.finished.err;
+}
+
+/// Ctrl-C on a terminal ends all processes of the group, the one that measures too. That is no
+/// fault of the candidate.
+TEST(cli_tune_scripted, an_interruption_is_no_fault_of_the_candidate) {
+  CLAM_NEEDS_DEVICE();
+  Tuned tuned;
+  const json hanging = scripted::lying("clEnqueueNDRangeKernel", "hang", {{"kernel", "dense_*"}});
+  for (const char* signal : {"INT", "TERM"}) {
+    const std::string state = tuned.file("state");
+    const std::string script =
+        "rm -rf " + state + "; setsid env --default-signal=INT " CLAM_BINARY " tune '" +
+        std::string(kDense) + "' -o " + tuned.file("tuned") + " --state " + state +
+        " & for i in $(seq 3600); do ls " + state +
+        "/*.json 2>/dev/null && break; sleep 0.1; kill -0 $! || break; done; sleep 0.3; kill -" +
+        signal + " -$!; wait $!";
+    const Finished stopped =
+        run_command({"/bin/sh", "-c", script}, scripted::on(with_a_fast_tile(hanging)));
+    EXPECT_TRUE(contains(stopped.out, "dense-")) << "no candidate has begun: " << stopped.err;
+    EXPECT_LT(stopped.code, 128) << "it ends by itself: " << stopped.err;
+    const json result = tuned.run(with_a_fast_tile());
+    ASSERT_FALSE(result.is_null()) << tuned.finished.err;
+    EXPECT_EQ(result.at("bad"), 0) << signal << tuned.finished.err;
+    EXPECT_TRUE(contains(tile_of(result), "M0=2")) << result;
+  }
 }
 
 TEST(cli_tune_scripted, predictions_are_compared_with_times) {

@@ -153,8 +153,10 @@ TEST_F(job_limit_scripted, a_launch_well_below_it_runs) {
   for (const Driver& driver : kDrivers) {
     SCOPED_TRACE(driver.name);
     const Finished finished =
-        run(driver, 0.001, {"verify", driver.problem, "--variant", "dense_plain"});
+        run(driver, 0.001,
+            {"verify", driver.problem, "--variant", "dense_plain", "--set", "zero_mean"});
     EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
+    EXPECT_TRUE(contains(finished.out, "1 passed, 0 failed")) << finished.out;
   }
 }
 

@@ -65,7 +65,7 @@ std::string random_value(const Field& field, std::mt19937_64& random) {
 
 TEST(problem, text_and_json_round_trip) {
   std::mt19937_64 random(test::seed());
-  const int most = test::is_weekly() ? 1000 : 300;
+  const int most = test::is_weekly() ? 1000 : 110;
   for (const Op* op : all_ops()) {
     int accepted = 0;
     for (int i = 0; i < 60000 && accepted < most; ++i) {

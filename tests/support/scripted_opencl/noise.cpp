@@ -55,6 +55,8 @@ double argument(const KernelRecord& kernel, int index) {
 
 std::int64_t noisy_launch(std::int64_t ns) {
   const auto plays = script();
+  const double slower = 1 + plays->noise.slower_a_second * double(now()) * 1e-9;
+  ns = std::llround(double(ns) * slower);
   return noisy(ns, plays->noise.device_us, plays->noise.seed, next_turn(&State::launches));
 }
 

@@ -102,6 +102,7 @@ void read_noise(const json& value, Noise& noise) {
   Object from(value, "'noise'");
   std::string recorded;
   from.take("seed", noise.seed).take("spread", noise.spread).take("factors", noise.factors);
+  from.take("slower_a_second", noise.slower_a_second);
   from.take("recorded", recorded).end();
   if (!recorded.empty()) read_recorded(recorded, noise);
 }

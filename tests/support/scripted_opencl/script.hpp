@@ -47,6 +47,7 @@ struct Rate {
 struct Noise {
   std::uint64_t seed = 1;
   double spread = 0;                       ///< mean of an exponential share on top
+  double slower_a_second = 0;              ///< of launches: a share of their time, as the clock sinks
   std::vector<double> factors;             ///< in turns
   std::vector<double> device_us, wait_us;  ///< recorded delays, in turns
 };
