@@ -24,7 +24,7 @@ std::vector<RankedTime> times_of(const std::string& problem,
 }
 
 double correlation_of(const std::vector<std::pair<double, double>>& pairs) {
-  return rank_model(times_of("dense m=1", pairs)).ops.at(0).correlation;
+  return rank_model(times_of("dense m=1", pairs)).ops.at(0).rank_correlation;
 }
 
 TEST(model_rank, is_spearmans) {
@@ -41,7 +41,7 @@ TEST(model_rank, is_by_op_and_names_the_farthest) {
     times.push_back(time);
   const ModelRank rank = rank_model(times);
   ASSERT_EQ(rank.ops.size(), 1u) << "two times have no order to speak of";
-  EXPECT_EQ(rank.ops[0].times, 4);
+  EXPECT_EQ(rank.ops[0].candidates, 4);
   ASSERT_EQ(rank.worst.size(), 5u);
   EXPECT_EQ(rank.worst[0].candidate, "c2");
   EXPECT_DOUBLE_EQ(rank.worst[0].factor, 10);

@@ -8,7 +8,6 @@
 
 #include "clam/error.hpp"
 #include "clam/planner.hpp"
-#include "clam/runtime.hpp"
 #include "process/interruption.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
@@ -148,16 +147,13 @@ nlohmann::json measure_launches(const MeasuringOptions& options) {
 }
 
 std::string launches_text(const nlohmann::json& costs) {
-  const auto name_of = [](int launches) {
-    if (launches == RuntimeOptions::kWhenWaiting) return std::string("at the end");
-    return launches == 1 ? "at once" : fmt::format("after {}", launches);
-  };
-  std::string text;
+  const auto name_of = [](int n) { return n < 0 ? "at the end" : std::to_string(n); };
+  std::string text = "us a launch, by launches before a flush:";
   for (const json& cost : costs.at("costs")) {
-    text += fmt::format("{}{:.2f} us flushed {}", text.empty() ? "a launch costs " : ", ",
-                        cost.at("us").get<double>(), name_of(cost.at("launches_a_flush")));
+    text += fmt::format(" {} {:.2f},", name_of(cost.at("launches_a_flush")),
+                        cost.at("us").get<double>());
   }
-  return text + "; taken: " + name_of(costs.at("launches_a_flush"));
+  return text + " taken: " + name_of(costs.at("launches_a_flush"));
 }
 
 Measuring::Measuring(Problem problem, DeviceInfo device, MeasuringOptions options)

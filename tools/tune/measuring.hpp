@@ -27,7 +27,8 @@ std::vector<Problem> edges_of(const Problem& problem, const DeviceInfo& device,
 /// What a launch costs by when the queue is flushed, in the form of bench/launch_policy.hpp: of a
 /// process of its own. Throws DeviceError where nothing came of it.
 nlohmann::json measure_launches(const MeasuringOptions& options);
-/// Of that: "a launch costs 1.20 us flushed at once, 1.10 us flushed after 2, ...; taken: after 2"
+/// Of that: "us a launch, by launches before a flush: 1 2.48, 2 2.52, ..., at the end 2.65, taken:
+/// 8"
 std::string launches_text(const nlohmann::json& costs);
 
 /// Measures candidates of one problem. A crash, a hang or an error is the fate of the candidate.

@@ -8,14 +8,14 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-namespace clam::tune {
-namespace {
+#include "bench/statistics.hpp"
 
-double middle(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t n = values.size();
-  return n == 0 ? 0 : (values[(n - 1) / 2] + values[n / 2]) / 2;
-}
+namespace clam::tune {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelRank::OfOp, op, candidates, problems, rank_correlation)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelRank::Worst, problem, candidate, clocks, us, factor)
+
+namespace {
 
 /// Ranks from 1; equal values share the mean of theirs.
 std::vector<double> ranks_of(const std::vector<double>& values) {
@@ -71,17 +71,17 @@ ModelRank rank_model(const std::vector<RankedTime>& times) {
       factors.push_back(time.us / time.clocks);
     }
     for (std::size_t i = 0; i < of_it.size(); ++i) {
-      rank.worst.push_back({of_it[i], factors[i] / middle(factors)});
+      rank.worst.push_back({of_it[i], factors[i] / bench::median(factors)});
     }
     if (of_it.size() < kFewest) continue;
     ModelRank::OfOp& op = by_op[of_it.front().op];
     op.op = of_it.front().op;
-    op.times += static_cast<int>(of_it.size());
+    op.candidates += static_cast<int>(of_it.size());
     ++op.problems;
-    op.correlation += correlation(clocks, us);
+    op.rank_correlation += correlation(clocks, us);
   }
   for (auto& [name, op] : by_op) {
-    op.correlation /= op.problems;
+    op.rank_correlation /= op.problems;
     rank.ops.push_back(op);
   }
   std::stable_sort(rank.worst.begin(), rank.worst.end(), [](const auto& a, const auto& b) {
@@ -95,8 +95,8 @@ std::string to_text(const ModelRank& rank) {
   std::string text =
       "\nrank correlation of predicted clocks and times, a problem with three times or more\n";
   for (const ModelRank::OfOp& op : rank.ops) {
-    text += fmt::format("{:>6.2f}  {} ({} candidates of {} problems)\n", op.correlation, op.op,
-                        op.times, op.problems);
+    text += fmt::format("{:>6.2f}  {} ({} candidates of {} problems)\n", op.rank_correlation, op.op,
+                        op.candidates, op.problems);
   }
   if (rank.ops.empty()) text += "     -  no problem has three\n";
   text += "time over prediction, as a factor of the median of the problem: the farthest\n";
@@ -106,22 +106,6 @@ std::string to_text(const ModelRank& rank) {
   return text;
 }
 
-nlohmann::json to_json(const ModelRank& rank) {
-  nlohmann::json ops = nlohmann::json::array(), worst = nlohmann::json::array();
-  for (const ModelRank::OfOp& op : rank.ops) {
-    ops.push_back({{"op", op.op},
-                   {"candidates", op.times},
-                   {"problems", op.problems},
-                   {"rank_correlation", op.correlation}});
-  }
-  for (const ModelRank::Worst& each : rank.worst) {
-    worst.push_back({{"problem", each.problem},
-                     {"candidate", each.candidate},
-                     {"clocks", each.clocks},
-                     {"us", each.us},
-                     {"factor", each.factor}});
-  }
-  return {{"ops", ops}, {"worst", worst}};
-}
+nlohmann::json to_json(const ModelRank& rank) { return {{"ops", rank.ops}, {"worst", rank.worst}}; }
 
 }  // namespace clam::tune

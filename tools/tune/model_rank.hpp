@@ -24,8 +24,8 @@ std::vector<RankedTime> ranked_times(const std::string& problem,
 struct ModelRank {
   struct OfOp {
     std::string op;
-    int times = 0, problems = 0;
-    double correlation = 0;  ///< mean over the problems with three times or more
+    int candidates = 0, problems = 0;
+    double rank_correlation = 0;  ///< mean over the problems with three times or more
   };
   std::vector<OfOp> ops;
   /// Those whose time over the prediction is farthest from the median of their problem.
