@@ -103,6 +103,19 @@ TEST(isolate, in_an_emulator_this_program_is_started_through_it) {
   ::unsetenv("CLAM_EMULATOR");
 }
 
+/// Some loaders of OpenCL end these lists at their first ':' when they read them.
+TEST(isolate_scripted, lists_of_drivers_reach_it_whole) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  write_file(folder.file("through.sh"),
+             "echo \"$OCL_ICD_FILENAMES\" >>'" + folder.file("seen") + "'; exec \"$@\"\n");
+  std::vector<std::string> environment = scripted::on();
+  environment.push_back("CLAM_EMULATOR=/bin/sh " + folder.file("through.sh"));
+  environment.push_back("OCL_ICD_FILENAMES=libone.so:libother.so");
+  run_clam({"verify", "--isolate", "softmax shape=3x5 dtype=f32"}, environment);
+  EXPECT_EQ(read_file(folder.file("seen")), "libone.so:libother.so\n");
+}
+
 TEST(isolate, a_program_that_is_not_there_is_127) {
   EXPECT_EQ(run_isolated({"/nowhere/at-all"}, kAmple).code, 127);
 }

@@ -245,8 +245,9 @@ class Tuner {
 void print(Output& out, const Tuning& tuning) {
   const tune::Found& found = tuning.found;
   if (!tuning.why_not.empty() || found.best.variant.empty()) {
-    out.line(fmt::format("{:>9} {:>6}  {}: {}", "-", "-", tuning.problem.text(),
-                         tuning.why_not.empty() ? "no candidate is right" : tuning.why_not));
+    out.line(fmt::format(
+        "{:>9} {:>6}  {}: {}", "-", "-", tuning.problem.text(),
+        tuning.why_not.empty() ? "no candidate is right: " + found.why : tuning.why_not));
     return;
   }
   out.line(fmt::format("{:>9.1f} {:>6.2f}  {}: {}{}{}", found.us, found.share,

@@ -106,6 +106,23 @@ std::string lacks_device(const Library& library) {
   return fmt::format("shows {} platform{} without a device", count, count == 1 ? "" : "s");
 }
 
+/// The Khronos loader reads these lists in place, and ends each at its first ':'. What is started
+/// later would have the first entry alone, so they are set again.
+class KeptLists {
+ public:
+  KeptLists() {
+    for (const char* name : {"OCL_ICD_FILENAMES", "OPENCL_LAYERS"}) {
+      if (const char* value = std::getenv(name)) lists_.emplace_back(name, value);
+    }
+  }
+  ~KeptLists() {
+    for (const auto& [name, value] : lists_) ::setenv(name, value.c_str(), 1);
+  }
+
+ private:
+  std::vector<std::pair<const char*, std::string>> lists_;
+};
+
 /// The file that a function of the library lies in.
 std::string file_of(void* function, const std::string& otherwise) {
   Dl_info info{};
@@ -177,6 +194,7 @@ bool Finder::takes_any_of(const std::vector<std::string>& names) {
 /// Tries one. An empty path is what is loaded already.
 bool Finder::takes(const std::string& name, const std::string& path) {
   Attempt& attempt = search_.tried.emplace_back(Attempt{name, "", ""});
+  const KeptLists kept;
   Library library;
   library.handle = ::dlopen(path.empty() ? nullptr : path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library.handle) {

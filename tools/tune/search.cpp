@@ -56,7 +56,7 @@ void take(const Trial& trial, bool has_rival, Record& record) {
 /// What is known after one more of the records, in their order.
 void follow(const Record& record, const Candidate& model, Found& found) {
   if (!record.is_done()) return;
-  found.bad += is_bad(record.fate);
+  if (is_bad(record.fate) && ++found.bad == 1) found.why = record.words() + ": " + record.why;
   found.unsteady += record.fate == Fate::unsteady;
   if (record.fate != Fate::fine) return;
   if (record.is(model)) found.untuned_us = record.us;

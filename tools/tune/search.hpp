@@ -25,6 +25,7 @@ using Measure = std::function<Trial(const Candidate& candidate, const Candidate*
 struct Progress {
   int done = 0, of = 0, bad = 0;
   int unsteady = 0;       ///< whose clock moved each time
+  std::string why;        ///< the first one is bad
   Candidate best;         ///< its variant is empty as long as there is none
   double us = 0;          ///< of the best, when it was measured
   double untuned_us = 0;  ///< of the model's own choice; 0: not measured, or bad

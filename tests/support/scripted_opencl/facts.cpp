@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // facts.cpp - platform and device: those beneath, but for what the script says of them.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <mutex>
 
 #include "lies.hpp"
 #include "next.hpp"
@@ -121,6 +123,21 @@ using scripted::enter;
 using scripted::Orders;
 
 extern "C" {
+
+/// The first time it ends two lists at their first ':', as the Khronos loader does, which reads them
+/// in place.
+cl_int clGetPlatformIDs(cl_uint most, cl_platform_id* platforms, cl_uint* count) {
+  const Orders orders = enter("clGetPlatformIDs");
+  if (const auto status = orders.refusal()) return *status;
+  static std::once_flag first;
+  std::call_once(first, [] {
+    for (const char* name : {"OCL_ICD_FILENAMES", "OPENCL_LAYERS"}) {
+      char* const list = std::getenv(name);
+      if (char* const end = list ? std::strchr(list, ':') : nullptr) *end = '\0';
+    }
+  });
+  return NEXT(clGetPlatformIDs)(most, platforms, count);
+}
 
 cl_int clGetPlatformInfo(cl_platform_id platform, cl_platform_info what, size_t size, void* value,
                          size_t* needed) {

@@ -31,7 +31,6 @@ using scripted::Orders;
 
 extern "C" {
 
-CALL(clGetPlatformIDs, (cl_uint a, cl_platform_id* b, cl_uint* c), (a, b, c))
 CALL(clGetDeviceIDs, (cl_platform_id a, cl_device_type b, cl_uint c, cl_device_id* d, cl_uint* e),
      (a, b, c, d, e))
 CALL(clCreateSubDevices,
