@@ -7,7 +7,6 @@
 
 #include "check/clock.hpp"
 #include "clam/error.hpp"
-#include "clam/runtime.hpp"
 #include "compare.hpp"
 #include "stopwatch.hpp"
 
@@ -21,10 +20,10 @@ constexpr std::size_t kElements = 64;
 /// A Runtime with one policy, and its launch.
 class Flushed {
  public:
-  Flushed(const cl::Context& context, const cl::CommandQueue& queue, int launches_a_flush)
-      : runtime_(context, queue, options(launches_a_flush)),
-        src_(context, CL_MEM_READ_ONLY, sizeof(float) * kElements),
-        dst_(context, CL_MEM_READ_WRITE, sizeof(float) * kElements),
+  Flushed(const Runtime& like, int launches_a_flush)
+      : runtime_(like.context(), like.queue(), options(launches_a_flush)),
+        src_(like.context(), CL_MEM_READ_ONLY, sizeof(float) * kElements),
+        dst_(like.context(), CL_MEM_READ_WRITE, sizeof(float) * kElements),
         bound_(runtime_.bind(runtime_.prepare(Problem::parse(kProblem)),
                              {{"src", src_}, {"dst", dst_}})) {}
 
@@ -54,21 +53,18 @@ class Flushed {
   Bound bound_;
 };
 
-Timing timing_of(const FlushCost& cost) { return Timing::of(cost.samples_us, {}); }
-
 }  // namespace
 
 double FlushCost::us() const { return median(samples_us); }
 
-std::vector<FlushCost> measure_launches(const cl::Context& context, const cl::CommandQueue& queue,
-                                        double seconds) {
+std::vector<FlushCost> measure_launches(const Runtime& like, double seconds) {
   constexpr std::size_t kLeast = 15;
   std::vector<FlushCost> costs;
   std::vector<std::unique_ptr<Flushed>> policies;
   float token = 0;
   for (const int launches : {1, 2, 4, 8, 16, RuntimeOptions::kWhenWaiting}) {
     costs.push_back({launches, {}});
-    policies.push_back(std::make_unique<Flushed>(context, queue, launches));
+    policies.push_back(std::make_unique<Flushed>(like, launches));
     policies.back()->batch_us(++token);  // a driver may finish building now
   }
   const Clock::time_point start = Clock::now();
@@ -86,8 +82,9 @@ const FlushCost& best_of(const std::vector<FlushCost>& costs) {
   });
   const FlushCost* best = &*usual;
   for (const FlushCost& cost : costs) {
-    const bool is_faster = judge_change(timing_of(*usual), timing_of(cost)).change == Change::fast;
-    if (is_faster && cost.us() < best->us()) best = &cost;
+    const Judgement judgement =
+        judge_change(Timing::of(usual->samples_us, {}), Timing::of(cost.samples_us, {}));
+    if (judgement.change == Change::fast && cost.us() < best->us()) best = &cost;
   }
   return *best;
 }

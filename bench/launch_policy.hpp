@@ -5,7 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <vector>
 
-#include "clam/opencl.hpp"
+#include "clam/runtime.hpp"
 
 namespace clam::bench {
 
@@ -18,10 +18,9 @@ struct FlushCost {
 };
 
 /// Batches of small launches, one policy after the other in turns: flushed at once, after 2, 4, 8
-/// and 16 launches, and only when the host waits. It takes about so many seconds. Throws
-/// DeviceError where a batch did not run.
-std::vector<FlushCost> measure_launches(const cl::Context& context, const cl::CommandQueue& queue,
-                                        double seconds);
+/// and 16 launches, and only when the host waits. On the queue of a Runtime, for about so many
+/// seconds. Throws DeviceError where a batch did not run.
+std::vector<FlushCost> measure_launches(const Runtime& like, double seconds);
 
 /// The usual policy, unless another is faster by the test of `clam-bench --compare`: then the
 /// fastest.

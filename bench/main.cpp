@@ -321,10 +321,8 @@ int measure_only_peaks(const Options& options) {
 
 int measure_only_launches(const Options& options) {
   Opened opened(options.device);
-  const Runtime& runtime = opened.runtime();
-  const double seconds = meter_options(options).seconds;
-  write_file(options.only_launches,
-             to_json(measure_launches(runtime.context(), runtime.queue(), seconds)).dump());
+  const auto costs = measure_launches(opened.runtime(), meter_options(options).seconds);
+  write_file(options.only_launches, to_json(costs).dump());
   return 0;
 }
 

@@ -38,7 +38,7 @@ TEST(launch_policy, the_usual_one_stays_where_none_is_faster_beyond_noise) {
 json measured(json script) {
   script["wait_us"] = 0;
   scripted::play(script);
-  return to_json(bench::measure_launches(runtime().context(), runtime().queue(), 0));
+  return to_json(bench::measure_launches(runtime(), 0));
 }
 
 double us_of(const json& costs, int launches_a_flush) {

@@ -96,14 +96,10 @@ Trial measured(Record& record, const Candidate* rival, const Measure& measure, S
 
 std::string to_text(const Progress& progress) {
   std::string text = fmt::format("{} of {}: ", progress.done, progress.of);
-  const double us = progress.us;
   if (progress.best.variant.empty()) {
     text += "none is right yet";
   } else {
-    text += fmt::format("best {} {:.{}f} us", progress.best.words(), us,
-                        us < 10     ? 3
-                        : us < 1000 ? 1
-                                    : 0);
+    text += fmt::format("best {} {:.2f} us", progress.best.words(), progress.us);
     if (progress.untuned_us > 0) {
       text += progress.share == 1 ? ", the untuned plan"
                                   : fmt::format(", {:.2f} of the untuned plan", progress.share);
