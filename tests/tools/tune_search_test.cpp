@@ -201,7 +201,7 @@ TEST(tune_search, progress_is_one_line) {
   progress.best = {"dense_packed", "M0=4,N0=8", 1};
   progress.us = 41.23, progress.untuned_us = 49.6, progress.share = 0.831;
   EXPECT_EQ(to_text(progress),
-            "3 of 17: best dense_packed M0=4,N0=8 41.20 us, 0.83 of the untuned plan; 1 bad");
+            "3 of 17: best dense_packed M0=4,N0=8 41.23 us, 0.83 of the untuned plan; 1 bad");
   progress.share = 1, progress.us = 1.5, progress.bad = 0, progress.unsteady = 2;
   EXPECT_EQ(to_text(progress),
             "3 of 17: best dense_packed M0=4,N0=8 1.50 us, the untuned plan; 2 unsteady");

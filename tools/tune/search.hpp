@@ -31,7 +31,7 @@ struct Progress {
   double untuned_us = 0;  ///< of the model's own choice; 0: not measured, or bad
   double share = 1;       ///< time of the best over that of the model's choice, from runs with both
 };
-/// "3 of 17: best dense_packed M0=4,N0=8 41.20 us, 0.83 of the untuned plan; 1 bad"
+/// "3 of 17: best dense_packed M0=4,N0=8 41.23 us, 0.83 of the untuned plan; 1 bad"
 std::string to_text(const Progress& progress);
 
 struct SearchOptions {
