@@ -123,7 +123,7 @@ TEST(bundle, a_folder_is_whole_or_not_there) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1);
   fs::remove(target + "/case.json");
   write_file(target + "/thesis.txt", "mine");
-  EXPECT_THROWS_SAYING(StagedFolder(target, true), BadArgument, "is no bundle");
+  EXPECT_THROWS_SAYING(StagedFolder(target, true), BadArgument, "has no case.json");
   EXPECT_THROWS_SAYING(StagedFolder(folder.file("no/where"), false), IoError, "cannot write");
 }
 

@@ -40,11 +40,11 @@ StagedFolder::StagedFolder(const std::string& target, bool force, const char* kn
   std::error_code error;
   if (fs::exists(target_, error)) {
     if (!force) {
-      throw BadArgument(fmt::format("{} is there already; --force replaces a bundle", target_));
+      throw BadArgument(fmt::format("{} is there already; --force replaces it", target_));
     }
     if (!fs::exists(fs::path(target_) / known_by_, error)) {
-      throw BadArgument(
-          fmt::format("{} is no bundle, so it is not replaced: name another folder", target_));
+      throw BadArgument(fmt::format("{} has no {}, so it is not replaced: name another folder",
+                                    target_, known_by_));
     }
   }
   path_ = target_ + kTemporary + "XXXXXX";
