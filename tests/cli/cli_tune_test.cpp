@@ -85,7 +85,7 @@ TEST(cli_tune_scripted, the_fastest_wins_is_kept_and_not_measured_again) {
     return text;
   };
   const std::string first = table();
-  EXPECT_FALSE(contains(first, "\"share\": 0,")) << first;
+  EXPECT_FALSE(contains(first, "\"share\": 0.0,")) << first;
   EXPECT_TRUE(contains(first, "\"launches_a_flush\": ")) << first;
   EXPECT_TRUE(contains(tuned.finished.out, "\"costs\"")) << "what a launch costs is in the report";
   const json again = tuned.run(with_lie("clBuildProgram", "refuse", {{"status", -11}}));
@@ -144,7 +144,8 @@ TEST(cli_tune_scripted, a_driver_that_starts_only_when_flushed_is_tuned) {
 TEST(cli_tune_scripted, one_is_exported_with_the_rows_that_show_it) {
   CLAM_NEEDS_DEVICE();
   Tuned tuned;
-  tuned.run(with_a_fast_tile(), {"--export", tuned.file("pull")});
+  tuned.run(with_a_fast_tile());
+  tuned.run(with_a_fast_tile(), {"--export", tuned.file("pull")});  // of what is known already
   EXPECT_EQ(tuned.finished.code, 0) << tuned.finished.err;
   for (const auto& entry : std::filesystem::directory_iterator(tuned.file("pull/rows"))) {
     const json rows = json::parse(read_file(entry.path().string())).at("clam").at("rows");
@@ -155,6 +156,8 @@ TEST(cli_tune_scripted, one_is_exported_with_the_rows_that_show_it) {
   for (const auto& entry : std::filesystem::directory_iterator(tuned.file("pull/kernels/tuned"))) {
     const json table = json::parse(read_file(entry.path().string()));
     EXPECT_TRUE(contains(table.at("rows").at(0).at("tile"), "M0=2")) << table;
+    EXPECT_GT(table.at("rows").at(0).at("share"), 0) << table;
+    EXPECT_EQ(table.at("launches").size(), 1u) << table;
   }
 }
 
@@ -235,23 +238,50 @@ TEST(cli_tune_scripted, an_interruption_is_no_fault_of_the_candidate) {
   CLAM_NEEDS_DEVICE();
   Tuned tuned;
   const json hanging = scripted::lying("clEnqueueNDRangeKernel", "hang", {{"kernel", "dense_*"}});
-  for (const char* signal : {"INT", "TERM"}) {
-    const std::string state = tuned.file("state");
+  const std::string state = tuned.file("state");
+  for (const char* signal : {"INT", "TERM", "INT", "TERM", "INT"}) {
     const std::string script =
-        "rm -rf " + state + "; setsid env --default-signal=INT " CLAM_BINARY " tune '" +
-        std::string(kDense) + "' -o " + tuned.file("tuned") + " --state " + state +
-        " & for i in $(seq 3600); do ls " + state +
-        "/*.json 2>/dev/null && break; sleep 0.1; kill -0 $! || break; done; sleep 0.3; kill -" +
-        signal + " -$!; wait $!";
+        "setsid env --default-signal=INT " CLAM_BINARY " tune '" + std::string(kDense) + "' -o " +
+        tuned.file("tuned") + " --state " + state +
+        " & for i in $(seq 3600); do grep -s '\"running\": *\"[^\"]' " + state +
+        "/dense-*.json && break; sleep 0.1; kill -0 $! || break; done; sleep 0.3; kill -" + signal +
+        " -$!; wait $!";
     const Finished stopped =
         run_command({"/bin/sh", "-c", script}, scripted::on(with_a_fast_tile(hanging)));
-    EXPECT_TRUE(contains(stopped.out, "dense-")) << "no candidate has begun: " << stopped.err;
-    EXPECT_LT(stopped.code, 128) << "it ends by itself: " << stopped.err;
-    const json result = tuned.run(with_a_fast_tile());
-    ASSERT_FALSE(result.is_null()) << tuned.finished.err;
-    EXPECT_EQ(result.at("bad"), 0) << signal << tuned.finished.err;
-    EXPECT_TRUE(contains(tile_of(result), "M0=2")) << result;
+    EXPECT_TRUE(contains(stopped.out, "running")) << "no candidate has begun: " << stopped.err;
+    EXPECT_TRUE(contains(stopped.out, "nothing was measured: it was interrupted")) << stopped.out;
+    EXPECT_EQ(stopped.code, 77) << stopped.err;
   }
+  const json result = tuned.run(with_a_fast_tile());
+  ASSERT_FALSE(result.is_null()) << tuned.finished.err;
+  EXPECT_EQ(result.at("bad"), 0) << tuned.finished.err;
+  EXPECT_EQ(result.at("unsteady"), 0) << tuned.finished.err;
+  EXPECT_EQ(result.at("untuned_us"), 100) << result;
+  EXPECT_TRUE(contains(tile_of(result), "M0=2")) << result;
+}
+
+/// No device, or too little memory for any process: the next search tries all.
+TEST(cli_tune_scripted, a_machine_where_nothing_runs_makes_no_candidate_bad) {
+  CLAM_NEEDS_DEVICE();
+  Tuned tuned;
+  const json none = tuned.run(with_a_fast_tile(), {"--memory", "50"});
+  EXPECT_TRUE(contains(none.value("why_not", ""), "nothing was measured: ")) << none;
+  EXPECT_EQ(tuned.finished.code, 77);
+  const json result = tuned.run(with_a_fast_tile());
+  EXPECT_TRUE(contains(tile_of(result), "M0=2")) << result << tuned.finished.err;
+  EXPECT_EQ(result.at("bad"), 0) << tuned.finished.err;
+}
+
+/// Without the untuned plan nothing is said of it.
+TEST(cli_tune_scripted, a_share_is_said_of_what_was_measured_alone) {
+  CLAM_NEEDS_DEVICE();
+  Tuned tuned;
+  json script = with_a_fast_tile(
+      scripted::lying("clBuildProgram", "refuse", {{"status", -11}, {"options", "*DENSE_M0=1*"}}));
+  const json result = tuned.run(script);
+  EXPECT_TRUE(contains(tile_of(result), "M0=2")) << result << tuned.finished.err;
+  EXPECT_FALSE(result.contains("share_of_untuned")) << result;
+  EXPECT_EQ(result.at("bad"), 2) << result;
 }
 
 TEST(cli_tune_scripted, predictions_are_compared_with_times) {
@@ -269,6 +299,8 @@ TEST(cli_tune, refuses_what_it_cannot_do) {
   expect_refusal(run_clam({"tune"}), 2, "tune what? Give a problem or --workload");
   expect_refusal(run_clam({"tune", kDense, "--workload", "dcmt"}), 2, "one of the two");
   expect_refusal(run_clam({"tune", "dense m=0"}), 2, "dense");
+  expect_refusal(run_clam({"tune", kDense, "--budget", "-5"}), 2, "--budget");
+  expect_refusal(run_clam({"tune", kDense, "--budget", "1e30"}), 2, "--budget");
 }
 
 }  // namespace

@@ -209,6 +209,25 @@ TEST_F(tune_state, a_search_that_is_done_measures_nothing_until_it_is_told_to) {
   state.measure_anew();
   EXPECT_EQ(summary(search(some_candidates(), std::ref(board), state)), expected);
   EXPECT_EQ(board.asked.size(), 7U) << "what was bad is tried again";
+  board.asked.clear();
+  state.measure_anew(true);
+  search(some_candidates(), std::ref(board), state);
+  EXPECT_EQ(board.asked.size(), 8U) << "what hung is, under other limits";
+}
+
+TEST_F(tune_state, what_is_no_fault_of_a_candidate_stops_the_search_and_counts_nothing) {
+  State state;
+  const Measure nobody = [](const Candidate&, const Candidate*) -> Trial {
+    throw NotMeasured("no device");
+  };
+  for (int i = 0; i < 2 * Record::kMostTries; ++i) {
+    const Found found = search(some_candidates(), nobody, state);
+    EXPECT_TRUE(found.stopped);
+    EXPECT_EQ(found.why, "no device");
+    EXPECT_EQ(found.done, 0);
+  }
+  SimulatedBoard board = a_board();
+  EXPECT_EQ(summary(search(some_candidates(), std::ref(board), state)), summary(whole()));
 }
 
 TEST_F(tune_state, with_all_nothing_is_measured_twice_either) {

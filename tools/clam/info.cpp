@@ -66,8 +66,13 @@ std::string tuned_text(const DeviceInfo& device, const Tuned& tuned) {
     if (refused && reason.empty()) reason = fmt::format("; not {}: {}", row->problem, *refused);
     counted += !refused;
   }
-  if (rows.empty()) return "";
-  return fmt::format("tuned plans: {} of {} rows count here{}\n", counted, rows.size(), reason);
+  std::string text;
+  if (!rows.empty()) {
+    text = fmt::format("tuned plans: {} of {} rows count here{}\n", counted, rows.size(), reason);
+  }
+  const TunedFlush* flush = tuned.flush_of(device);
+  if (flush) text += fmt::format("launches a flush, as measured: {}\n", flush->launches_a_flush);
+  return text;
 }
 
 void print_own(Cli& cli, const KernelFiles& files, const Tuned& tuned) {

@@ -75,14 +75,19 @@ std::string kernels_of(const Problem& problem, const DeviceInfo& device,
   return hash_text(all);
 }
 
-std::string state_folder(const TuneRequest& request) {
-  if (!request.state.empty()) return request.state;
+std::string default_state_folder() {
   const std::string programs = ProgramCache::default_dir();
   if (programs.empty()) {
     throw BadArgument(
         "the cache is off, so the search can be kept nowhere: name a folder by --state");
   }
   return (fs::path(programs).parent_path() / "tune").string();
+}
+
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw IoError(fmt::format("cannot write {}: {}", folder, error.message()));
 }
 
 bool replaces(const TunedRow& row, const TunedRow& known) {
@@ -93,7 +98,8 @@ bool replaces(const TunedFlush& row, const TunedFlush& known) {
   return known.driver == row.driver && known.driver_version == row.driver_version;
 }
 bool is_measured_anew(const TunedRow& row, const TunedRow& known) {
-  return row.us != known.us || row.kernels != known.kernels;
+  return row.us != known.us || row.kernels != known.kernels || row.variant != known.variant ||
+         row.tile != known.tile;
 }
 bool is_measured_anew(const TunedFlush&, const TunedFlush&) { return true; }
 
@@ -104,9 +110,15 @@ std::string table_file(const std::string& gpu, const std::string& folder) {
   return (fs::path(folder) / (name + ".json")).string();
 }
 
+/// Without the rows that no plan can take.
 TunedTable read_table(const std::string& path) {
   if (!fs::exists(path)) return {};
-  return tuned_from_json(json::parse(read_file(path), nullptr, false));
+  std::vector<std::string> left_out;
+  try {
+    return tuned_from_json(json::parse(read_file(path), nullptr, false), &left_out);
+  } catch (const BadArgument& reason) {
+    throw BadArgument(fmt::format("{}: {}; move it away", path, reason.what()));
+  }
 }
 
 /// Puts the row into the table of its GPU, in place of one of the same problem and driver.
@@ -121,7 +133,7 @@ void keep(const Row& row, std::vector<Row> TunedTable::*list, const std::string&
   if (known != rows.end() && !is_measured_anew(row, *known)) return;
   rows.erase(std::remove_if(rows.begin(), rows.end(), is_old), rows.end());
   rows.push_back(row);
-  fs::create_directories(folder);
+  make_folder(folder);
   write_file(path, to_json(table).dump(1) + "\n");
 }
 
@@ -137,6 +149,10 @@ class Tuner {
         end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                 std::chrono::duration<double>(request.budget_s))) {
     request_.measuring.device = device_id(entry_);
+    make_folder(request_.target);
+    make_folder(request_.state);
+    if (!request_.exported.empty()) make_folder((fs::path(request_.exported) / "rows").string());
+    lock_ = tune::locked((fs::path(request_.state) / "device").string());
   }
 
   std::string title() const { return device_title(entry_, device_); }
@@ -148,6 +164,8 @@ class Tuner {
       search(which, tuning);
     } catch (const Unsupported& reason) {
       tuning.why_not = reason.what();
+    } catch (const tune::NotMeasured& reason) {
+      cli_.out.note(fmt::format("{} is not exported: {}", problem.text(), reason.what()));
     }
     return tuning;
   }
@@ -156,7 +174,9 @@ class Tuner {
   json tune_launches() {
     TunedFlush row = tuned_flush(device_, 0, 0);
     for (const TunedFlush& known : read_table(table_file(row.gpu, request_.target)).launches) {
-      if (replaces(row, known) && !request_.again) return nullptr;
+      if (!replaces(row, known) || request_.again) continue;
+      if (!request_.exported.empty()) keep(known, &TunedTable::launches, exported_tables());
+      return nullptr;
     }
     try {
       const json costs = tune::measure_launches(request_.measuring);
@@ -179,11 +199,9 @@ class Tuner {
     const std::vector<tune::Candidate> candidates = tune::candidates(problem, device_);
     const tune::StateKey key{device_.name, device_.driver_version,
                              kernels_of(problem, device_, candidates, files_), problem.text()};
-    const std::string folder = state_folder(request_);
-    fs::create_directories(folder);
-    tune::State state((fs::path(folder) / tune::state_file_name(key)).string(), key);
+    tune::State state((fs::path(request_.state) / tune::state_file_name(key)).string(), key);
     if (!state.note().empty()) cli_.out.note(state.note());
-    if (request_.again) state.measure_anew();
+    if (request_.again) state.measure_anew(true);
     tune::Measuring measuring(problem, device_, request_.measuring);
     tune::SearchOptions options;
     options.all = request_.all;
@@ -194,35 +212,30 @@ class Tuner {
     tuning.found = tune::search(candidates, std::ref(measuring), state, options);
     tuning.times = tune::ranked_times(problem.text(), candidates, state.records());
     if (tuning.found.best.variant.empty()) return;
-    const TunedRow row = row_of(tuning, measuring.floor_us());
-    keep(row, &TunedTable::rows, request_.target);
-    if (!request_.exported.empty() && !is_over())
-      export_row(row, candidates.front(), key, measuring);
+    keep(row_of(tuning, measuring), &TunedTable::rows, request_.target);
+    if (request_.exported.empty()) return;
+    if (is_over()) throw tune::NotMeasured("the time is over; the same command does it");
+    export_row(tuning, candidates.front(), key, measuring);
   }
 
-  TunedRow row_of(const Tuning& tuning, double floor_us) const {
+  TunedRow row_of(const Tuning& tuning, const tune::Measuring& measuring) const {
     const tune::Candidate& best = tuning.found.best;
     TunedRow row = tuned_row(make_plan(tuning.problem, device_, best.options()), best.tile, files_);
     row.us = tuning.found.us;
-    if (floor_us > 0) row.share = floor_us / row.us;
+    row.share = measuring.floor_us() / row.us;
     row.date = today();
     return row;
   }
 
   /// The row as it lies in the tree, and a results file with the tuned and the untuned plan.
-  void export_row(const TunedRow& row, const tune::Candidate& untuned, const tune::StateKey& key,
+  void export_row(const Tuning& tuning, const tune::Candidate& untuned, const tune::StateKey& key,
                   tune::Measuring& measuring) const {
-    const tune::Candidate best{row.variant, row.tile};
+    const tune::Candidate& best = tuning.found.best;
     const tune::Trial both = measuring(best, best.is(untuned) ? nullptr : &untuned);
-    if (both.fate != tune::Fate::fine) {
-      cli_.out.note(fmt::format("{} is not exported: {}", row.problem, both.why));
-      return;
-    }
-    const fs::path folder = request_.exported;
-    fs::create_directories(folder / "rows");
-    write_file((folder / "rows" / tune::state_file_name(key)).string(),
-               measuring.document().dump(1) + "\n");
-    keep(row, &TunedTable::rows, exported_tables());
+    if (both.fate != tune::Fate::fine) throw tune::NotMeasured(both.why);
+    const fs::path rows = fs::path(request_.exported) / "rows";
+    write_file((rows / tune::state_file_name(key)).string(), measuring.document().dump(1) + "\n");
+    keep(row_of(tuning, measuring), &TunedTable::rows, exported_tables());
   }
 
   std::string exported_tables() const {
@@ -240,19 +253,28 @@ class Tuner {
   DeviceInfo device_;
   KernelFiles files_ = KernelFiles::from_environment();
   Clock::time_point end_;
+  std::shared_ptr<void> lock_;  ///< one search at a time: others would disturb its times
 };
+
+/// Why there is no fastest one.
+std::string why_none(const Tuning& tuning) {
+  const tune::Found& found = tuning.found;
+  if (!tuning.why_not.empty()) return tuning.why_not;
+  if (found.bad > 0) return "no candidate is right: " + found.why;
+  if (!found.stopped) return "the clock moved in each run";
+  return "nothing was measured: " + (found.why.empty() ? "the time was over" : found.why);
+}
 
 void print(Output& out, const Tuning& tuning) {
   const tune::Found& found = tuning.found;
-  if (!tuning.why_not.empty() || found.best.variant.empty()) {
-    out.line(fmt::format(
-        "{:>9} {:>6}  {}: {}", "-", "-", tuning.problem.text(),
-        tuning.why_not.empty() ? "no candidate is right: " + found.why : tuning.why_not));
+  if (found.best.variant.empty()) {
+    out.line(fmt::format("{:>9} {:>6}  {}: {}", "-", "-", tuning.problem.text(), why_none(tuning)));
     return;
   }
-  out.line(fmt::format("{:>9.1f} {:>6.2f}  {}: {}{}{}", found.us, found.share,
-                       tuning.problem.text(), found.best.words(),
-                       found.bad > 0 ? fmt::format("; {} bad", found.bad) : "",
+  const bool has_share = found.untuned_us > 0;
+  out.line(fmt::format("{:>9.1f} {:>6}  {}: {}{}{}", found.us,
+                       has_share ? fmt::format("{:.2f}", found.share) : "-", tuning.problem.text(),
+                       found.best.words(), found.bad > 0 ? fmt::format("; {} bad", found.bad) : "",
                        found.stopped ? "; not all were measured" : ""));
 }
 
@@ -262,14 +284,16 @@ json row_json(const Tuning& tuning) {
            {"measured", found.done},
            {"of", found.of},
            {"bad", found.bad},
+           {"unsteady", found.unsteady},
            {"stopped", found.stopped}};
-  if (!tuning.why_not.empty()) row["why_not"] = tuning.why_not;
-  if (found.best.variant.empty()) return row;
-  row.update({{"variant", found.best.variant},
-              {"tile", found.best.tile},
-              {"us", found.us},
-              {"untuned_us", found.untuned_us},
-              {"share_of_untuned", found.share}});
+  if (found.best.variant.empty()) {
+    row["why_not"] = why_none(tuning);
+    return row;
+  }
+  row.update({{"variant", found.best.variant}, {"tile", found.best.tile}, {"us", found.us}});
+  if (found.untuned_us > 0) {
+    row.update({{"untuned_us", found.untuned_us}, {"share_of_untuned", found.share}});
+  }
   return row;
 }
 
@@ -277,6 +301,7 @@ int run_tune(Cli& cli, TuneRequest request) {
   const std::vector<Problem> problems = problems_of(request);
   const char* own = std::getenv("CLAM_TUNED_DIR");
   if (request.target.empty()) request.target = own && *own ? own : "tuned";
+  if (request.state.empty()) request.state = default_state_folder();
   const Interruption interruption;
   Tuner tuner(cli, request);
   cli.out.line("device " + tuner.title());
@@ -321,14 +346,19 @@ void add_tune(CLI::App& app, Cli& cli) {
   sub->add_option("--workload", request->workload, "all problems of a workload: its name or file");
   sub->add_option("-o,--output", request->target,
                   "folder of the tables that plans take (default: CLAM_TUNED_DIR, else tuned)");
-  sub->add_option("--budget", request->budget_s, "time for all problems, such as 90s (default 10m)")
+  sub->add_option(
+         "--budget", request->budget_s,
+         "time for all problems, such as 90s (default 10m); what is measured then is finished")
       ->transform(
           CLI::AsNumberWithUnit(std::map<std::string, double>{{"s", 1}, {"m", 60}, {"h", 3600}},
                                 CLI::AsNumberWithUnit::UNIT_OPTIONAL))
+      ->check(CLI::Range(1e-3, 1e9))
       ->type_name("TIME");
   sub->add_flag("--all", request->all,
                 "measure candidates too that are predicted to take over twice the best time");
-  sub->add_flag("--again", request->again, "measure again what an earlier search has measured");
+  sub->add_flag(
+      "--again", request->again,
+      "measure again what an earlier search has measured; what crashed or was wrong stays out");
   sub->add_flag("--compare-model", request->compare_model,
                 "say how well predictions and times agree, by op, and the five worst");
   sub->add_option("--time", request->measuring.seconds,

@@ -13,6 +13,7 @@
 
 #include "check/clock.hpp"
 #include "clam/error.hpp"
+#include "interruption.hpp"
 #include "process.hpp"
 #include "runtime/atomic_file.hpp"
 
@@ -94,15 +95,17 @@ Fate run_isolated(const std::vector<std::string>& words, std::chrono::millisecon
     // What never stops printing has always a line to read.
     const bool is_over = left < -kGrace;
     const Process::Read read =
-        is_over ? Process::Read::nothing : process.read_line(line, std::max(left, {}));
+        is_over ? Process::Read::nothing
+                : process.read_line(line, std::clamp(left, {}, std::chrono::milliseconds(500)));
+    if (read == Process::Read::nothing && left.count() > 0 && !Interruption::came()) continue;
     if (read == Process::Read::line) {
       if (fate.out.size() < kMostOutput) fate.out += line + "\n";
       continue;
     }
-    fate.hung = read == Process::Read::nothing;
+    if (read == Process::Read::nothing) process.kill();
+    fate.hung = read == Process::Read::nothing && !Interruption::came();
     break;
   }
-  if (fate.hung) process.kill();
   fate.code = process.wait();
   if (keeps) write_file(around.errors_file, process.errors());
   return fate;

@@ -56,6 +56,14 @@ std::string last_line(const std::string& text) {
   return text.substr(first, end + 1 - first);
 }
 
+/// Of a process that wrote no result. Throws NotMeasured where nothing could run: no device, or no
+/// such program.
+Trial without_result(const clam::Fate& ended, const std::string& errors) {
+  const std::string said = last_line(read_file(errors));
+  if (ended.code == 77 || ended.code == 126 || ended.code == 127) throw NotMeasured(said);
+  return bad(Fate::refused, fmt::format("its process ended with {}: {}", ended.code, said));
+}
+
 bool can_plan(const Problem& problem, const DeviceInfo& device, const Candidate& candidate) {
   try {
     make_plan(problem, device, candidate.options());
@@ -161,9 +169,10 @@ Measuring::Measuring(Problem problem, DeviceInfo device, MeasuringOptions option
 
 Trial Measuring::operator()(const Candidate& candidate, const Candidate* rival) {
   Trial trial = verify(candidate);
-  if (trial.fate == Fate::fine) trial = time(candidate, rival);
+  if (trial.fate == Fate::fine && !Interruption::came()) trial = time(candidate, rival);
   // The terminal ends the processes too, which says nothing of the candidate.
-  return Interruption::came() ? bad(Fate::unsteady, "it was interrupted") : trial;
+  if (Interruption::came()) throw NotMeasured("it was interrupted");
+  return trial;
 }
 
 Trial Measuring::verify(const Candidate& candidate) const {
@@ -193,8 +202,7 @@ Trial Measuring::verify(const Candidate& candidate) const {
       return bad(Fate::wrong, where);
     }
   } catch (const std::exception&) {
-    return bad(Fate::refused, fmt::format("its process ended with {}: {}", ended.code,
-                                          last_line(read_file(folder.file("errors")))));
+    return without_result(ended, folder.file("errors"));
   }
   return {};
 }
@@ -253,8 +261,7 @@ Trial Measuring::time(const Candidate& candidate, const Candidate* rival) {
     other->at("rounds_us").get_to(trial.rival_rounds_us);
     return trial;
   } catch (const std::exception&) {
-    return bad(Fate::refused, fmt::format("clam-bench ended with {}: {}", ended.code,
-                                          last_line(read_file(folder.file("errors")))));
+    return without_result(ended, folder.file("errors"));
   }
 }
 

@@ -47,11 +47,15 @@ std::vector<RankedTime> ranked_times(const std::string& problem,
                                      const std::vector<Candidate>& candidates,
                                      const std::vector<Record>& records) {
   std::vector<RankedTime> times;
-  for (const Candidate& candidate : candidates) {
-    for (const Record& record : records) {
-      if (!record.is(candidate) || record.us <= 0 || candidate.clocks <= 0) continue;
-      times.push_back({problem.substr(0, problem.find(' ')), problem, candidate.words(),
-                       candidate.clocks, record.us});
+  double best_us = 0;
+  for (const Record& record : records) {
+    if (record.us <= 0) continue;
+    const double us = best_us > 0 ? best_us * record.ratio : record.us;
+    if (best_us == 0 || record.faster) best_us = us;
+    for (const Candidate& candidate : candidates) {
+      if (!record.is(candidate) || candidate.clocks <= 0) continue;
+      times.push_back(
+          {problem.substr(0, problem.find(' ')), problem, candidate.words(), candidate.clocks, us});
     }
   }
   return times;
@@ -99,7 +103,8 @@ std::string to_text(const ModelRank& rank) {
                         op.candidates, op.problems);
   }
   if (rank.ops.empty()) text += "     -  no problem has three\n";
-  text += "time over prediction, as a factor of the median of the problem: the farthest\n";
+  if (!rank.worst.empty())
+    text += "time over prediction, as a factor of the median of the problem: the farthest\n";
   for (const ModelRank::Worst& worst : rank.worst) {
     text += fmt::format("{:>6.2f}  {}: {}\n", worst.factor, worst.problem, worst.candidate);
   }

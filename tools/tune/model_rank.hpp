@@ -16,7 +16,8 @@ struct RankedTime {
   double clocks = 0, us = 0;
 };
 
-/// Of the candidates of a problem, those with a prediction and a time.
+/// Of the candidates of a problem, those with a prediction and a time. Times are by the ratios to
+/// the best before, as if all were of the first run: the clock may have moved between two.
 std::vector<RankedTime> ranked_times(const std::string& problem,
                                      const std::vector<Candidate>& candidates,
                                      const std::vector<Record>& records);

@@ -142,7 +142,12 @@ Found search(const std::vector<Candidate>& candidates, const Measure& measure, S
       found.stopped = options.stop && options.stop();
       if (found.stopped) return found;
       const Candidate* rival = found.best.variant.empty() ? nullptr : &found.best;
-      take(measured(record, rival, measure, state), rival != nullptr, record);
+      try {
+        take(measured(record, rival, measure, state), rival != nullptr, record);
+      } catch (const NotMeasured& reason) {
+        found.stopped = true, found.why = reason.what();
+        return found;
+      }
       state.save(record);
     }
     if (!is_known) follow(record, candidates.front(), found);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "clam/error.hpp"
 #include "state.hpp"
 
 namespace clam::tune {
@@ -19,13 +20,20 @@ struct Trial {
   double us = 0;  ///< median; 0: that of the samples
 };
 
+/// Thrown by a Measure where what came of a candidate is no fault of its own: the search is
+/// stopped, and the next one tries it again.
+class NotMeasured : public Error {
+ public:
+  using Error::Error;
+};
+
 /// `rival`: the best so far; null as long as there is none.
 using Measure = std::function<Trial(const Candidate& candidate, const Candidate* rival)>;
 
 struct Progress {
   int done = 0, of = 0, bad = 0;
   int unsteady = 0;       ///< whose clock moved each time
-  std::string why;        ///< the first one is bad
+  std::string why;        ///< the first one is bad, or nothing could be measured
   Candidate best;         ///< its variant is empty as long as there is none
   double us = 0;          ///< of the best, when it was measured
   double untuned_us = 0;  ///< of the model's own choice; 0: not measured, or bad

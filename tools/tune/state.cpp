@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "clam/error.hpp"
@@ -83,15 +84,20 @@ void note_outage(Record& record) {
 
 // ---- the file ----
 
-State::State(std::string path, StateKey key) : path_(std::move(path)), key_(std::move(key)) {
-  const std::string lock = path_ + ".lock";
+std::shared_ptr<void> locked(const std::string& path) {
+  const std::string lock = path + ".lock";
   const int file = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (file < 0) throw IoError(fmt::format("cannot write {}: {}", lock, std::strerror(errno)));
-  lock_.reset(this, [file](void*) { ::close(file); });
+  std::shared_ptr<void> held(nullptr, [file](void*) { ::close(file); });
   if (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     throw IoError(
-        fmt::format("another process searches with {}: wait until it is done, or end it", path_));
+        fmt::format("another process searches with {}: wait until it is done, or end it", path));
   }
+  return held;
+}
+
+State::State(std::string path, StateKey key)
+    : path_(std::move(path)), key_(std::move(key)), lock_(locked(path_)) {
   read();
 }
 
@@ -143,9 +149,12 @@ void State::save_running(Record& record, bool running) {
   save(record);
 }
 
-void State::measure_anew() {
-  const auto forgotten = std::remove_if(records_.begin(), records_.end(),
-                                        [](const Record& record) { return !is_bad(record.fate); });
+void State::measure_anew(bool limits_differ) {
+  const auto stays = [&](const Record& record) {
+    const bool is_sure = record.fate == Fate::crashed || record.fate == Fate::wrong;
+    return limits_differ ? is_sure : is_bad(record.fate);
+  };
+  const auto forgotten = std::remove_if(records_.begin(), records_.end(), std::not_fn(stays));
   records_.erase(forgotten, records_.end());
   write();
 }

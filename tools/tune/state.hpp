@@ -38,6 +38,10 @@ struct Record : Candidate {
   bool is_done() const { return fate != Fate::unsteady || tries >= kMostTries; }
 };
 
+/// Holds PATH.lock as long as it lives, or its process. Throws IoError where another process does,
+/// or where it cannot be written.
+std::shared_ptr<void> locked(const std::string& path);
+
 /// Of one search at a time: a file PATH.lock beside it is locked as long as the State lives, or its
 /// process. Each change is written whole, and synced.
 class State {
@@ -58,8 +62,9 @@ class State {
   void save(const Record& record);
   /// It is measured from now on, or no longer. If the machine goes down, the next State knows.
   void save_running(Record& record, bool running);
-  /// Forgets all times. What is bad stays known.
-  void measure_anew();
+  /// Forgets all times. What is bad stays known, but where `limits_differ` what was refused or
+  /// hung.
+  void measure_anew(bool limits_differ = false);
 
  private:
   void read();

@@ -62,8 +62,8 @@ typedef struct clam_executable clam_executable;
 
 typedef struct clam_plan_options {
   size_t size;            /* sizeof(clam_plan_options) */
-  const char *variant;    /* NULL: the fastest that fits, as predicted */
-  const char *tile;       /* "M0=4,N0=8"; NULL: the fastest, as predicted */
+  const char *variant;    /* NULL: the fastest that fits, by kernels/tuned, else as predicted */
+  const char *tile;       /* "M0=4,N0=8"; NULL: the same */
   int32_t max_work_group; /* most work-items of a group; 0: the variant's default */
 } clam_plan_options;
 
@@ -73,8 +73,7 @@ typedef struct clam_runtime_options {
   int64_t cache_limit;      /* most bytes there; 0: 128 MB */
   const char *kernel_dir;   /* .cl files that replace built-in ones by name; NULL: none */
   int32_t max_in_flight;    /* launches that are not finished; 0: 32 */
-  int32_t
-      launches_a_flush; /* 0: as measured, else 8; -1: the queue is flushed before waits alone */
+  int32_t launches_a_flush; /* 0: by kernels/tuned, else 8; -1: before waits alone */
 } clam_runtime_options;
 
 /* A tensor of a plan, and its place in the caller's buffer. What it points to lives as long as the
