@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 
 #include "case_child.hpp"
 #include "check/clock.hpp"
@@ -90,18 +91,13 @@ void make_folder(const std::string& folder) {
   if (error) throw IoError(fmt::format("cannot write {}: {}", folder, error.message()));
 }
 
-bool replaces(const TunedRow& row, const TunedRow& known) {
-  return known.problem == row.problem && known.driver == row.driver && known.cores == row.cores &&
-         known.driver_version == row.driver_version;
+// A row replaces one with the same key, unless nothing was measured anew.
+auto key_of(const TunedRow& row) {
+  return std::tie(row.problem, row.driver, row.driver_version, row.cores);
 }
-bool replaces(const TunedFlush& row, const TunedFlush& known) {
-  return known.driver == row.driver && known.driver_version == row.driver_version;
-}
-bool is_measured_anew(const TunedRow& row, const TunedRow& known) {
-  return row.us != known.us || row.kernels != known.kernels || row.variant != known.variant ||
-         row.tile != known.tile;
-}
-bool is_measured_anew(const TunedFlush&, const TunedFlush&) { return true; }
+auto key_of(const TunedFlush& row) { return std::tie(row.driver, row.driver_version); }
+auto result_of(const TunedRow& row) { return std::tie(row.us, row.kernels, row.variant, row.tile); }
+auto result_of(const TunedFlush& row) { return std::tie(row.us, row.launches_a_flush); }
 
 /// "tuned/g610.json": the table of a GPU.
 std::string table_file(const std::string& gpu, const std::string& folder) {
@@ -127,10 +123,10 @@ void keep(const Row& row, std::vector<Row> TunedTable::*list, const std::string&
   const std::string path = table_file(row.gpu, folder);
   TunedTable table = read_table(path);
   std::vector<Row>& rows = table.*list;
-  const auto is_old = [&](const Row& known) { return replaces(row, known); };
+  const auto is_old = [&](const Row& known) { return key_of(known) == key_of(row); };
   const auto known = std::find_if(rows.begin(), rows.end(), is_old);
   // Else its share of the peak would be lost.
-  if (known != rows.end() && !is_measured_anew(row, *known)) return;
+  if (known != rows.end() && result_of(*known) == result_of(row)) return;
   rows.erase(std::remove_if(rows.begin(), rows.end(), is_old), rows.end());
   rows.push_back(row);
   make_folder(folder);
@@ -174,7 +170,7 @@ class Tuner {
   json tune_launches() {
     TunedFlush row = tuned_flush(device_, 0, 0);
     for (const TunedFlush& known : read_table(table_file(row.gpu, request_.target)).launches) {
-      if (!replaces(row, known) || request_.again) continue;
+      if (key_of(known) != key_of(row) || request_.again) continue;
       if (!request_.exported.empty()) keep(known, &TunedTable::launches, exported_tables());
       return nullptr;
     }

@@ -24,12 +24,13 @@ bool is_faster(const Candidate& a, const Candidate& b) {
 
 /// A time of zero would be the fastest.
 bool has_times(const Trial& trial) {
-  const auto is_time = [](double us) { return std::isfinite(us) && us > 0; };
-  const auto are_times = [&](const std::vector<double>& times) {
-    return std::all_of(times.begin(), times.end(), is_time);
-  };
-  return !trial.samples_us.empty() && are_times(trial.samples_us) && are_times(trial.rounds_us) &&
-         are_times(trial.rival_samples_us) && are_times(trial.rival_rounds_us);
+  for (const auto* times :
+       {&trial.samples_us, &trial.rounds_us, &trial.rival_samples_us, &trial.rival_rounds_us}) {
+    for (const double us : *times) {
+      if (!std::isfinite(us) || us <= 0) return false;
+    }
+  }
+  return !trial.samples_us.empty();
 }
 
 void take(const Trial& trial, bool has_rival, Record& record) {
