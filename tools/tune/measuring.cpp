@@ -156,9 +156,9 @@ nlohmann::json measure_launches(const MeasuringOptions& options) {
 
 std::string launches_text(const nlohmann::json& costs) {
   const auto name_of = [](int n) { return n < 0 ? "at the end" : std::to_string(n); };
-  std::string text = "us a launch, by launches before a flush:";
+  std::string text = "us a launch, when the queue is flushed after so many:";
   for (const json& cost : costs.at("costs")) {
-    text += fmt::format(" {} {:.2f},", name_of(cost.at("launches_a_flush")),
+    text += fmt::format(" {}: {:.2f},", name_of(cost.at("launches_a_flush")),
                         cost.at("us").get<double>());
   }
   return text + " taken: " + name_of(costs.at("launches_a_flush"));

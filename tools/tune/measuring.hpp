@@ -27,8 +27,7 @@ std::vector<Problem> edges_of(const Problem& problem, const DeviceInfo& device,
 /// What a launch costs by when the queue is flushed, in the form of bench/launch_policy.hpp: of a
 /// process of its own. Throws DeviceError where nothing came of it.
 nlohmann::json measure_launches(const MeasuringOptions& options);
-/// Of that: "us a launch, by launches before a flush: 1 2.48, 2 2.52, ..., at the end 2.65, taken:
-/// 8"
+/// Of that: "us a launch, when the queue is flushed after so many: 1: 2.48, ..., taken: 8"
 std::string launches_text(const nlohmann::json& costs);
 
 /// Measures candidates of one problem. A crash, a hang or an error is the fate of the candidate.
