@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // bundle_long_test.cpp - kernel files and build logs are read at any length, and read right.
-#include "bundle/directives.hpp"
 #include "bundle_runs.hpp"
+#include "tokens/tokens.hpp"
 
 namespace clam::test {
 namespace {
@@ -13,7 +13,7 @@ TEST(bundle, directives_are_lines_that_begin_with_the_sign) {
   EXPECT_EQ(directives_of(""), Lines{});
   EXPECT_EQ(directives_of("#"), Lines{""});
   EXPECT_EQ(directives_of("int x; #if A\n// #if B\n \t# \tif  C \r\n#include<d>"),
-            (Lines{"if C", "include<d>"}));
+            (Lines{"if C", "include < d >"}));
   EXPECT_EQ(directives_of("#pragma A :B:  C\n\n#endif"), (Lines{"pragma A : B : C", "endif"}));
   EXPECT_EQ(directives_of("#" + kBlanks + kMuch + "\nx"), Lines{kMuch});
 }

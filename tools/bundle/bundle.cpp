@@ -12,9 +12,9 @@
 #include "check/compare.hpp"
 #include "check/npy.hpp"
 #include "clam/error.hpp"
-#include "directives.hpp"
 #include "runtime/atomic_file.hpp"
 #include "runtime/words.hpp"
+#include "tokens/tokens.hpp"
 
 namespace clam {
 namespace {

@@ -11,7 +11,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "bundle/directives.hpp"
 #include "case_child.hpp"
 #include "clam/error.hpp"
 #include "mali/malioc.hpp"
@@ -20,6 +19,7 @@
 #include "process/scratch_folder.hpp"
 #include "prove.hpp"
 #include "runtime/atomic_file.hpp"
+#include "tokens/tokens.hpp"
 
 namespace clam::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "tokens.hpp"
+#include "tokens/tokens.hpp"
 
 namespace clam {
 

@@ -11,19 +11,6 @@
 
 namespace clam {
 
-std::vector<Tokens> lines_in(const Tokens& tokens) {
-  std::vector<Tokens> lines;
-  for (const Token& token : tokens) {
-    if (lines.empty() || token.starts_line() || token.text.empty()) lines.emplace_back();
-    lines.back().push_back(token);
-  }
-  return lines;
-}
-
-std::string directive_of(const Tokens& line) {
-  return line.size() > 1 && line[0].is("#") ? line[1].text : "";
-}
-
 Definition::Definition(const Tokens& line) : name(line.size() > 2 ? line[2].text : "") {
   has_parameters = line.size() > 3 && line[3].is("(") && line[3].before.empty();
   const std::size_t first = has_parameters ? behind_bracket(line, 3) : 3;

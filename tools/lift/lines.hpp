@@ -7,15 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "tokens.hpp"
+#include "tokens/tokens.hpp"
 
 namespace clam {
 
 using Names = std::set<std::string>;
-
-std::vector<Tokens> lines_in(const Tokens& tokens);
-/// "define" of a line "#define ..."; empty where it is none of the preprocessor's.
-std::string directive_of(const Tokens& line);
 
 /// A line "#define ...", or "#undef ...".
 struct Definition {

@@ -24,7 +24,9 @@ std::size_t end_of_number(const std::string& text, std::size_t at) {
 
 std::size_t end_of_string(const std::string& text, std::size_t at) {
   const char quote = text[at];
-  for (++at; at < text.size() && text[at] != quote; ++at) at += text[at] == '\\';
+  for (++at; at < text.size() && text[at] != quote && text[at] != '\n'; ++at) {
+    at += text[at] == '\\';
+  }
   return std::min(at + 1, text.size());
 }
 
@@ -94,6 +96,29 @@ std::string text_of(const Tokens& tokens) {
   std::string text;
   for (const Token& token : tokens) text += token.before + token.text + token.after;
   return text;
+}
+
+std::vector<Tokens> lines_in(const Tokens& tokens) {
+  std::vector<Tokens> lines;
+  for (const Token& token : tokens) {
+    if (lines.empty() || token.starts_line() || token.text.empty()) lines.emplace_back();
+    lines.back().push_back(token);
+  }
+  return lines;
+}
+
+std::string directive_of(const Tokens& line) {
+  return line.size() > 1 && line[0].is("#") ? line[1].text : "";
+}
+
+std::vector<std::string> directives_of(const std::string& text) {
+  std::vector<std::string> directives;
+  for (const Tokens& line : lines_in(tokens_of(text))) {
+    if (!line[0].is("#")) continue;
+    std::string& words = directives.emplace_back();
+    for (std::size_t i = 1; i < line.size(); ++i) words += (i > 1 ? " " : "") + line[i].text;
+  }
+  return directives;
 }
 
 Tokens part_of(const Tokens& tokens, std::size_t from, std::size_t to) {

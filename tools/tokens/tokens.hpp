@@ -25,6 +25,13 @@ using Tokens = std::vector<Token>;
 
 Tokens tokens_of(const std::string& text);
 std::string text_of(const Tokens& tokens);
+/// The last one is empty.
+std::vector<Tokens> lines_in(const Tokens& tokens);
+/// "define" of a line "#define ..."; empty where it is none of the preprocessor's.
+std::string directive_of(const Tokens& line);
+/// The lines of a text that begin with '#', without it, their tokens apart by one blank.
+std::vector<std::string> directives_of(const std::string& text);
+
 Tokens part_of(const Tokens& tokens, std::size_t from, std::size_t to);
 
 /// Behind the bracket that closes the one at a place, or behind the token that is none.
