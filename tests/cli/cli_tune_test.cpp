@@ -194,7 +194,10 @@ TEST(cli_tune_scripted, a_crash_costs_one_candidate_and_is_remembered) {
   CLAM_NEEDS_DEVICE();
   Tuned tuned;
   const json script = with_lie("clEnqueueNDRangeKernel", "crash", {{"text", "it ends here"}});
-  const json result = tuned.run(script);
+  const json result = tuned.run(script, {"--record-failures", tuned.file("cases")});
+  const std::filesystem::directory_iterator cases(tuned.file("cases"));
+  ASSERT_NE(cases, std::filesystem::directory_iterator()) << tuned.finished.err;
+  EXPECT_TRUE(contains(read_file((cases->path() / "README.md").string()), "crash"));
   ASSERT_FALSE(result.is_null()) << tuned.finished.err;
   EXPECT_FALSE(contains(tile_of(result), "M0=2")) << result;
   EXPECT_GE(result.at("bad"), 1) << tuned.finished.err;

@@ -366,8 +366,9 @@ void add_tune(CLI::App& app, Cli& cli) {
   sub->add_option("--memory", request->measuring.memory_mb,
                   "megabytes of address space for such a process (default: no limit)")
       ->check(CLI::NonNegativeNumber);
-  sub->add_option("--record-failures", request->measuring.record_failures,
-                  "write a bundle of each candidate that gives wrong results into this folder");
+  sub->add_option(
+      "--record-failures", request->measuring.record_failures,
+      "write a bundle of each candidate that fails into this folder, as `clam record` does");
   sub->add_option("--export", request->exported,
                   "write what a pull request needs into this folder: kernels/tuned/GPU.json, and "
                   "rows/ with the tuned and the untuned plan timed in one run");

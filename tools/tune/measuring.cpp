@@ -182,13 +182,17 @@ Trial Measuring::verify(const Candidate& candidate) const {
   std::vector<std::string> words = program("clam");
   words.insert(words.end(), {"--device", options_.device, "--quiet", "--json", file, "verify"});
   for (const Problem& problem : problems) words.push_back(problem.text());
-  words.insert(words.end(), {"--variant", candidate.variant, "--no-isolate"});
+  words.insert(words.end(), {"--variant", candidate.variant});
   if (!candidate.tile.empty()) words.insert(words.end(), {"--tile", candidate.tile});
-  if (!options_.record_failures.empty()) {
-    words.insert(words.end(), {"--record-failures", options_.record_failures});
+  const bool records = !options_.record_failures.empty();
+  if (records) {  // a process outlives a crash or a hang, and records it
+    words.insert(words.end(), {"--isolate", "--limit", std::to_string(options_.limit_s),
+                               "--record-failures", options_.record_failures});
+  } else {
+    words.push_back("--no-isolate");
   }
-  const clam::Fate ended =
-      run(words, options_, folder.file("errors"), static_cast<int>(problems.size()));
+  const int limits = static_cast<int>(problems.size()) * (records ? 3 : 1);
+  const clam::Fate ended = run(words, options_, folder.file("errors"), limits);
   if (const Reason misfortune = ended.misfortune()) return bad(fate_of(ended), *misfortune);
   try {
     const json report = json::parse(read_file(file));
@@ -198,6 +202,8 @@ Trial Measuring::verify(const Candidate& candidate) const {
       // Of an edge of few elements no data may tell a constant from a result.
       if (status == "pass" || (status == "BLIND" && &row != &report.at("results").front()))
         continue;
+      if (why.rfind("its process was ended", 0) == 0) return bad(Fate::crashed, where);
+      if (why.rfind("its process gave no result", 0) == 0) return bad(Fate::hung, where);
       if (status == "skip" || status == "ERROR") return bad(Fate::refused, where);
       return bad(Fate::wrong, where);
     }
