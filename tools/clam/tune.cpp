@@ -256,8 +256,9 @@ class Tuner {
 std::string why_none(const Tuning& tuning) {
   const tune::Found& found = tuning.found;
   if (!tuning.why_not.empty()) return tuning.why_not;
-  if (found.bad > 0) return "no candidate is right: " + found.why;
-  if (!found.stopped) return "the clock moved in each run";
+  if (!found.stopped) {
+    return found.bad > 0 ? "no candidate is right: " + found.why : "the clock moved in each run";
+  }
   return "nothing was measured: " + (found.why.empty() ? "the time was over" : found.why);
 }
 
