@@ -7,9 +7,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "clam/error.hpp"
 #include "clam/runtime.hpp"
 #include "scripted.hpp"
 #include "test_device.hpp"
+#include "test_errors.hpp"
 
 namespace clam::test {
 namespace {
@@ -80,7 +82,8 @@ TEST(launch_policy_scripted, the_best_is_taken) {
 /// A driver that counts launches as done which it leaves out must not look fast.
 TEST(launch_policy_scripted, launches_that_did_not_run_are_an_error) {
   CLAM_ON_SCRIPTED_DEVICE();
-  EXPECT_ANY_THROW(measured(scripted::lying("clEnqueueNDRangeKernel", "nothing")));
+  EXPECT_THROWS_SAYING(measured(scripted::lying("clEnqueueNDRangeKernel", "nothing")), DeviceError,
+                       "launches ended, but did not run");
 }
 
 }  // namespace
