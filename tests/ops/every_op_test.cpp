@@ -57,7 +57,7 @@ constexpr std::uint64_t kSeed = 1;
 
 TEST_OF_EVERY_OP(testing::Test, honest_outputs_pass_every_set) {
   const auto simulation = test::Simulation::all().find(op.name);
-  test::for_each_case(op.name, [&](const Problem& problem) {
+  test::for_each_case(test::of_this_run(proof.cases), [&](const Problem& problem) {
     for (const DataSet& set : proof.data_sets) {
       const Tensors inputs = make_inputs(problem, set, kSeed);
       const Reference reference = reference_of(problem, inputs, {set.check});
@@ -130,7 +130,11 @@ bool is_too_wide(const Problem& problem, const DataSet& set) {
 /// With --full for all cases of the op.
 TEST_OF_EVERY_OP(testing::Test, faulty_outputs_are_caught) {
   int caught = 0;
-  const auto& cases = std::getenv("CLAM_TEST_FULL") ? proof.cases : proof.small_cases;
+  std::vector<std::string> cases = proof.small_cases;
+  if (std::getenv("CLAM_TEST_FULL")) {
+    const std::vector<std::string> others = test::of_this_run(proof.cases);
+    cases.insert(cases.end(), others.begin(), others.end());
+  }
   test::for_each_case(cases, [&](const Problem& problem) {
     const std::vector<Honest> all = honest_outputs(op, proof, problem);
     for (std::size_t i = 0; i < all.size(); ++i) {
