@@ -178,7 +178,8 @@ need_mali() {
   local devices
   is_board || return 0
   devices=$(lists_devices) || true
-  [[ ${devices,,} =~ mali|panfrost|panthor ]] || fail 77 "$(mali_missing)"
+  [[ ${devices,,} =~ mali|panfrost|panthor ]] || fail 77 "$(mali_missing);" \
+    "more is said by: ninja -C build clam && build/clam doctor"
 }
 
 # build [TARGET...]: Release, by Ninja, into build/; without a target, all of them.
