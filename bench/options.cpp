@@ -39,7 +39,7 @@ void add_rows(CLI::App& app, Options& options) {
   app.add_option("--device", options.device, "P:D, or part of a device's or platform's name")
       ->type_name("D");
   app.add_option("--dtype", options.dtypes,
-                 "these dtypes instead of that of the lines, e.g. f32,f16")
+                 "these dtypes, not those of the problem lines, e.g. f32,f16")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("T,..");
@@ -53,23 +53,24 @@ void add_measuring(CLI::App& app, Options& options) {
   app.add_flag("--quick", options.quick,
                "measure briefly; without --workload and --problem, only the problems of "
                "bench/quick.txt (about a minute)");
-  app.add_option("--time", options.seconds, "seconds of device time a row (0.5; --quick: 0.05)")
+  app.add_option("--time", options.seconds, "seconds of device time per row (0.5; --quick: 0.05)")
       ->check(CLI::PositiveNumber)
       ->type_name("S");
   app.add_option("--seed", options.seed, "seed of the order in which rows take turns (1)")
       ->type_name("N");
   app.add_flag("--pin", options.pin,
-               "hold the clocks of GPU, memory and CPU at their top while it measures; needs the "
-               "right to write their files");
+               "hold the clocks of GPU, memory and CPU at their maximum while it measures; needs "
+               "write access to the clock files");
   app.add_flag("--isolate,!--no-isolate", options.isolate,
-               "measure each row in two processes of its own (--quick: one), so that a crash or "
-               "a hang costs one row (default on a Mali)");
+               "measure each row in two processes of its own (--quick: one); a crash or a hang "
+               "affects only that row (default on a Mali)");
   app.add_option("--limit", options.limit_s, "seconds for such a process (300)")
       ->check(CLI::Range(1, 86400))
       ->type_name("S");
   app.add_option("--launch-limit", options.launch_limit_s,
-                 "most seconds of one launch, and of launches submitted together; a longer one is "
-                 "skipped (the driver's on a Mali; 0: no limit)")
+                 "limit in seconds. A problem with a launch over half of it is skipped; launches "
+                 "submitted together take at most half of it. Default: the driver's limit on a "
+                 "Mali, else 0: no limit")
       ->check(CLI::NonNegativeNumber)
       ->type_name("S");
 }
@@ -79,8 +80,8 @@ void add_results(CLI::App& app, Options& options) {
   app.add_option("--json", options.json, "also write all results to a file")->type_name("FILE");
   app.add_option(
          "--compare", options.compare,
-         "say which rows of B are faster or slower than in A, files of --json; with several B, "
-         "what all of them agree on")
+         "say which rows of B are faster or slower than in A (files of --json); with several B, "
+         "only where all agree")
       ->expected(2, kMostCompared)
       ->type_name("A B...");
   app.add_option("--record-failures", options.record_failures,

@@ -161,8 +161,7 @@ void add_bisect(CLI::App& app, Cli& cli) {
       ->allow_extra_args(false);
   sub->add_option("--tensors", request->graph.tensors,
                   "folder of NAME.npy files for the inputs of the graph (default: generated)");
-  sub->add_option("--dtype", request->graph.dtype,
-                  "run in this dtype instead of that of the problems");
+  sub->add_option("--dtype", request->graph.dtype, "run in this dtype, not that of the problems");
   sub->add_option("--seed", request->graph.seed, "seed of the data (default 1)")
       ->check(CLI::NonNegativeNumber);
   sub->add_option("--runs", request->runs, "how often the wrong node is run alone (default 20)")

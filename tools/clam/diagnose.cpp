@@ -149,8 +149,8 @@ void add_diagnose(CLI::App& app, Cli& cli) {
   sub->add_option("--coord-start", request->format.coord_start,
                   "element of the first of x0, y0, x1, y1 (default 2)");
   sub->add_option("--format", request->origin,
-                  "what wrote the rows: get_valid_counts, nms, or rows (default: told from their "
-                  "order)");
+                  "what wrote the rows: get_valid_counts, nms, or rows (default: inferred from "
+                  "their order)");
   sub->add_option("--svg", request->svg, "draw the boxes to this file, suspect ones in red");
   on_run(sub, cli, request, diagnose_file);
 }

@@ -176,7 +176,7 @@ int info(Cli& cli, bool names_only) {
 void add_info(CLI::App& app, Cli& cli) {
   auto names_only = std::make_shared<bool>(false);
   CLI::App* sub = app.add_subcommand("info", "OpenCL devices, replaced kernels, program cache");
-  sub->add_flag("-l,--list", *names_only, "one line a device: P:D and its name");
+  sub->add_flag("-l,--list", *names_only, "one line per device: P:D and its name");
   on_run(sub, cli, names_only, info);
 }
 

@@ -244,8 +244,8 @@ int run_judge(Cli& cli, const JudgeRequest& request) {
 
 void add_judge(CLI::App& app, Cli& cli) {
   auto request = std::make_shared<JudgeRequest>();
-  CLI::App* sub =
-      app.add_subcommand("judge", "what is right in bundles of `clam watch`, by other drivers");
+  CLI::App* sub = app.add_subcommand(
+      "judge", "find the right results of bundles of `clam watch`, by other drivers");
   sub->add_option("bundle", request->folders, "folders that clam watch wrote");
   sub->add_option("--all", request->all, "every bundle in this folder");
   sub->add_option(
@@ -254,13 +254,13 @@ void add_judge(CLI::App& app, Cli& cli) {
          "may be given many times")
       ->allow_extra_args(false);
   sub->add_option("--expect", request->expect,
-                  "NAME=FILE.npy, an output that is right whatever the drivers say")
+                  "NAME=FILE.npy, a right output, which takes precedence over all drivers")
       ->allow_extra_args(false);
   sub->add_option("--limit", request->limit_s, "seconds a run may take on a driver (default 60)")
       ->check(CLI::Range(1, 86400));
-  sub->add_flag("--here,!--no-here", request->here, "ask the devices of this machine (default)");
+  sub->add_flag("--here,!--no-here", request->here, "run on the devices of this machine (default)");
   sub->add_flag("--simulator,!--no-simulator", request->simulator,
-                "ask Oclgrind, if it is installed (default)");
+                "run in Oclgrind, if it is installed (default)");
   on_run(sub, cli, request, run_judge);
 }
 

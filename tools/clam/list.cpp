@@ -165,7 +165,7 @@ void add_list(CLI::App& app, Cli& cli) {
       sub->add_flag("--tiles", request->tiles, "the variants and tiles of a problem, as predicted");
   sub->add_option("--gpu", request->gpu, "tiles for a board with this Mali, such as g610 or t860")
       ->needs(tiles);
-  sub->add_flag("--generic", request->generic, "tiles for a generic device; no device is asked")
+  sub->add_flag("--generic", request->generic, "tiles for a generic device, without using a device")
       ->needs(tiles);
   on_run(sub, cli, request, list);
 }

@@ -490,22 +490,21 @@ void add_mali(CLI::App& app, Cli& cli) {
                   "compilers of debian13 (default), or of testing: the newer ones of Debian "
                   "testing, which tools/setup mali-testing installs");
   sub->add_option("--workload", request->workload,
-                  "the layers of a model: a name, a file or a folder; of "
-                  "several GPUs then a line each");
-  sub->add_option("--dtype", request->dtype,
-                  "compile in this dtype instead of that of the problems");
+                  "the layers of a model: a name, a file or a folder; with several GPUs one line "
+                  "each");
+  sub->add_option("--dtype", request->dtype, "compile in this dtype, not that of the problems");
   sub->add_option("--acc", request->acc,
                   "accumulator of ops that sum products: f32, chunk or f16; chunk and f16 need "
                   "--dtype f16");
   sub->add_option("--asm", request->asm_dir, "write the listings into this folder");
   sub->add_flag("--gate", request->judges_all, "compare every kernel with the expectations");
   sub->add_flag("--once", request->once,
-                "of a gate: each kernel once in each dtype and with each accumulator");
+                "for a gate: each kernel once in each dtype and with each accumulator");
   sub->add_flag("--changed", request->changed,
-                "of a gate: only kernels whose code, tags, options or compiler are not those of "
-                "their expectation, and one in forty of the others");
+                "for a gate: only kernels whose code, tags, options or compiler differ from their "
+                "expectation, and one in forty of the others");
   sub->add_flag("--accept", request->gate.accept,
-                "a gate that writes the figures of now as the expectations");
+                "run the gate, and write the current figures as the expectations");
   sub->add_option("--figures", request->figures,
                   "write the tables of this file, kernels/FIGURES.md, from the expectations; "
                   "nothing is compiled");
@@ -514,15 +513,15 @@ void add_mali(CLI::App& app, Cli& cli) {
   sub->add_option("--models", request->models,
                   "write the table of models of this file, bench/README.md, for a G610");
   sub->add_option("--measured", request->measured,
-                  "with --models: times of a device beside it, a file of clam-bench --json");
+                  "with --models: also write measured times, from this file of clam-bench --json");
   sub->add_option("--expectations", request->gate.expectations,
                   "file of the gate (default tests/mali/mali_expectations.txt)");
   sub->footer(
       "Columns:\n"
       "  inst      instructions of the kernel; then by unit: fma, cvt, sfu, ls\n"
       "  loop      instructions of one trip of its hot loop\n"
-      "  MAC/i     multiply-adds an instruction in that loop\n"
-      "  MAC/16B   multiply-adds for 16 bytes loaded in that loop\n"
+      "  MAC/i     multiply-adds per instruction in that loop\n"
+      "  MAC/16B   multiply-adds per 16 bytes loaded in that loop\n"
       "  warps     full: a core holds as many warps as it has room for; half: half as many\n"
       "  spills    SPILLS:FILLS+BYTES of scratch memory\n\n"
       "A predicted time is for Mesa's compiler, not Arm's, and was never run.\n"

@@ -43,8 +43,8 @@ void add_manifest(CLI::App& app, Cli& cli) {
   auto folder = std::make_shared<std::string>();
   sub->add_option(
          "--sync", *folder,
-         "write the text between //@shared NAME and //@end anew in all files of this folder, "
-         "from FOLDER/shared/NAME.cl")
+         "replace the text between //@shared NAME and //@end in all files of this folder by "
+         "FOLDER/shared/NAME.cl")
       ->type_name("FOLDER")
       ->excludes("file");
   sub->callback([&cli, names, folder] {

@@ -83,9 +83,9 @@ void add_plan_options(CLI::App* sub, PlanRequest& request) {
   sub->add_option("problem", request.words, "a problem line");
   sub->add_option("--variant", request.options.variant, "plan this variant, not the preferred one");
   sub->add_option("--tile", request.options.tile,
-                  "take this tile, not one that was measured or is predicted: M0=4,N0=8");
+                  "use this tile, not the measured or predicted one: M0=4,N0=8");
   sub->add_option("--gpu", request.gpu, "plan for a board with this Mali, such as g610 or t860");
-  sub->add_flag("--generic", request.generic, "plan for a generic device; no device is asked");
+  sub->add_flag("--generic", request.generic, "plan for a generic device, without using a device");
 }
 
 void add_plan(CLI::App& app, Cli& cli) {
@@ -93,11 +93,11 @@ void add_plan(CLI::App& app, Cli& cli) {
   CLI::App* sub = app.add_subcommand("plan", "how a problem would be computed, launch by launch");
   add_plan_options(sub, *request);
   sub->add_option("--max-work-group", request->options.max_work_group,
-                  "at most this many work-items a group")
+                  "at most this many work-items per group")
       ->check(CLI::PositiveNumber);
   sub->add_flag("--why", request->why,
-                "say for each variant why it is chosen or not, which measured row counts, and "
-                "for each tile its clocks");
+                "say why each variant is chosen or not, which measured row applies, and the clocks "
+                "of each tile");
   on_run(sub, cli, request, plan);
 }
 

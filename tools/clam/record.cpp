@@ -310,7 +310,8 @@ void add_record(CLI::App& app, Cli& cli) {
       app.add_subcommand("record", "write a case as a folder that others can run without clam");
   sub->add_option("problem", request->run.words, "a problem line");
   sub->add_option("--plan", request->run.plan_file,
-                  "record this plan (JSON) with the .cl files beside it, also of another runtime");
+                  "record this plan (JSON), also one of another runtime, with the .cl files in its "
+                  "folder");
   sub->add_option("--in", request->run.in, "NAME=FILE.npy, an input; may be given many times")
       ->allow_extra_args(false);
   sub->add_option("--expect", request->expect,
@@ -334,14 +335,14 @@ void add_record(CLI::App& app, Cli& cli) {
                   "for a rare fault: runs of each data set, until one fails, and then more to "
                   "learn how often (default 1)")
       ->check(CLI::Range(1, kMostRuns));
-  sub->add_option("--limit", request->limit_s, "seconds until it counts as a hang (default 60)")
+  sub->add_option("--limit", request->limit_s, "seconds until a run counts as a hang (default 60)")
       ->check(CLI::Range(1, 86400));
   sub->add_flag("--proof,!--no-proof", request->proof,
                 "run the same files on every other device of this machine, and in Oclgrind if it "
                 "is installed (default)");
   sub->add_option("--prove-with", request->prove_with,
-                  "also run it through this command, such as \"tools/with-driver llvmpipe\"; "
-                  "may be given many times")
+                  "also run the bundle through this command, such as \"tools/with-driver "
+                  "llvmpipe\"; may be given many times")
       ->allow_extra_args(false);
   sub->add_flag("--plan-only", request->plan_only)->group("");
   on_run(sub, cli, request, run_record);

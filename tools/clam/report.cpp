@@ -101,12 +101,13 @@ void add_report(CLI::App& app, Cli& cli) {
                   "write a page to this file; it needs no other file");
   sub->add_option(
          "--predicted", request->predicted,
-         "predictions for rows of that GPU, a file of clam mali --json; may be given many times")
+         "a file of clam mali --json, with predictions for rows of its GPU; may be given many "
+         "times")
       ->allow_extra_args(false);
   sub->add_option(
          "--submit", request->submit,
-         "write a copy of this results file that tells of no person, machine or place (-o: "
-         "its name), and say what is left out")
+         "write a copy of this results file without names of persons, machines or places (-o: its "
+         "name), and say what is left out")
       ->type_name("FILE");
   sub->add_flag("--markdown", request->markdown,
                 "write a table for an issue instead; without -o to standard output");

@@ -277,7 +277,7 @@ void add_run(CLI::App& app, Cli& cli) {
   sub->add_option("problem", request->words,
                   "a problem line; without a dtype, that of the --in tensors is taken");
   sub->add_option("--plan", request->plan_file,
-                  "run this plan (JSON) with the .cl files beside it");
+                  "run this plan (JSON) with the .cl files in its folder");
   sub->add_option("--workload", request->workload,
                   "run the graph of this workload: a name, a file or a folder");
   sub->add_option("--dtype", request->dtype, "run the workload in this dtype");

@@ -262,20 +262,20 @@ void add_shrink(CLI::App& app, Cli& cli) {
                   "limit of its recording, which is then the default")
       ->check(CLI::Range(1, 86400));
   sub->add_option("--time", request->time_s,
-                  "seconds to search (default 300); then, or after Ctrl-C, the smallest so far is "
-                  "written")
+                  "seconds to search (default 300); then, or after Ctrl-C, the smallest bundle so "
+                  "far is written")
       ->check(CLI::Range(1, 864000));
   sub->add_option("--times", request->times,
                   "runs without a failure until a step counts as right (default 3; more for a rare "
                   "fault)")
       ->check(CLI::Range(1, 10000));
   sub->add_option("--with", request->with,
-                  "for a kernel that is none of clam's: a command that runs a program on another "
-                  "driver, which says what is right (\"tools/with-driver pocl\")")
+                  "for a kernel that is not clam's: a command that runs a program on another "
+                  "driver, to find what is right (\"tools/with-driver pocl\")")
       ->allow_extra_args(false);
   sub->add_flag("--proof,!--no-proof", request->proof,
-                "run the smallest on every other device of this machine, and in Oclgrind if it is "
-                "installed (default)");
+                "run the smallest bundle on every other device of this machine, and in Oclgrind if "
+                "it is installed (default)");
   sub->add_flag("--reference-only", request->reference_only)->group("");
   on_run(sub, cli, request, run_shrink);
 }

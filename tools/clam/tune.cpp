@@ -338,28 +338,31 @@ int run_tune(Cli& cli, TuneRequest request) {
 
 void add_tune(CLI::App& app, Cli& cli) {
   auto request = std::make_shared<TuneRequest>();
-  CLI::App* sub = app.add_subcommand("tune", "the fastest way to compute problems on this device");
+  CLI::App* sub =
+      app.add_subcommand("tune", "find the fastest way to compute problems on this device");
   sub->add_option("problem", request->words, "problem lines");
   sub->add_option("--workload", request->workload, "all problems of a workload: its name or file");
   sub->add_option("-o,--output", request->target,
                   "folder of the tables that plans take (default: CLAM_TUNED_DIR, else tuned)");
   sub->add_option(
          "--budget", request->budget_s,
-         "time for all problems, such as 90s (default 10m); what is measured then is finished")
+         "time for all problems, such as 90s (default 10m); a measurement that has begun is "
+         "finished")
       ->transform(
           CLI::AsNumberWithUnit(std::map<std::string, double>{{"s", 1}, {"m", 60}, {"h", 3600}},
                                 CLI::AsNumberWithUnit::UNIT_OPTIONAL))
       ->check(CLI::Range(1e-3, 1e9))
       ->type_name("TIME");
   sub->add_flag("--all", request->all,
-                "measure candidates too that are predicted to take over twice the best time");
+                "also measure candidates that are predicted to take over twice the best time");
   sub->add_flag(
       "--again", request->again,
-      "measure again what an earlier search has measured; what crashed or was wrong stays out");
+      "measure again what an earlier search has measured; what crashed or was wrong stays "
+      "excluded");
   sub->add_flag("--compare-model", request->compare_model,
                 "say how well predictions and times agree, by op, and the five worst");
   sub->add_option("--time", request->measuring.seconds,
-                  "seconds of device time a candidate (default 0.1)")
+                  "seconds of device time per candidate (default 0.1)")
       ->check(CLI::PositiveNumber);
   sub->add_option("--limit", request->measuring.limit_s,
                   "seconds for a process that measures or verifies (default 60)")

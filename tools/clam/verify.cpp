@@ -276,21 +276,22 @@ void add_verify(CLI::App& app, Cli& cli) {
   sub->add_option("--tensors", request->tensors,
                   "folder of NAME.npy files for the inputs of the graph (default: generated)");
   sub->add_option("--oracle", request->oracle,
-                  "references, or recorded: what the program that made the workload's folder has "
-                  "computed (default: both, where there are both)");
+                  "compare with references, or recorded: the tensors that are recorded in the "
+                  "workload's folder (default: both, if there are both)");
   sub->add_option("--recorded-rms", request->recorded_share,
-                  "rms error that is allowed against what is recorded, as a share of its rms "
-                  "(default 1e-4; of f16 1e-2)")
+                  "allowed rms error against a recorded tensor, as a share of the tensor's rms "
+                  "(default 1e-4; f16: 1e-2)")
       ->check(CLI::PositiveNumber);
   sub->add_option("--dump", request->dump, "write the tensors of the graph to this folder");
-  sub->add_option("--variant", request->variant, "variant to run, or all (default: the preferred)");
+  sub->add_option("--variant", request->variant,
+                  "variant to run, or all (default: the preferred one)");
   sub->add_option("--tile", request->tile,
-                  "take this tile of the variant: M0=4,N0=8 (`clam list --tiles` has them)");
+                  "use this tile of the variant: M0=4,N0=8 (`clam list --tiles` prints them)");
   sub->add_option("--gpu", request->gpu,
-                  "run the plan for this Mali, such as g610, on the device that is here");
+                  "run the plan for this Mali, such as g610, on the device of this machine");
   sub->add_option("--seed", request->seed, "seed of the data (default 1)")
       ->check(CLI::NonNegativeNumber);
-  sub->add_option("--dtype", request->dtype, "run in this dtype instead of that of the problems");
+  sub->add_option("--dtype", request->dtype, "run in this dtype, not that of the problems");
   sub->add_flag("--isolate,!--no-isolate", request->isolate,
                 "run each problem in a process of its own (default on a Mali); a crash or a hang "
                 "then costs one row. A graph runs in one process");

@@ -192,16 +192,16 @@ void add_watch(CLI::App& app, Cli& cli) {
   auto request = std::make_shared<WatchRequest>();
   CLI::App* sub =
       app.add_subcommand("watch", "record the OpenCL launches of any program as bundles");
-  sub->add_option("program", request->words, "the program and its arguments, behind --")
+  sub->add_option("program", request->words, "the program and its arguments, after --")->required();
+  sub->add_option("-o,--output", request->target, "the folder to write, with one bundle per launch")
       ->required();
-  sub->add_option("-o,--output", request->target, "the folder to write, one bundle a launch")
-      ->required();
-  sub->add_option("--kernel", request->kernel, "kernels whose name has this regular expression");
-  sub->add_option("--launch", request->launch, "the launch of this number alone, from 1")
+  sub->add_option("--kernel", request->kernel,
+                  "only kernels whose name matches this regular expression");
+  sub->add_option("--launch", request->launch, "only the launch with this number, counted from 1")
       ->check(CLI::PositiveNumber);
   sub->add_flag(
       "--distinct", request->distinct,
-      "the first launch of each that differs in kernel, options, sizes or values (default)");
+      "the first of all launches with the same kernel, options, sizes and values (default)");
   sub->add_option("--limit", request->limit,
                   "most bytes of buffers that are written (default 1 GiB)")
       ->check(CLI::PositiveNumber);
@@ -212,7 +212,7 @@ void add_watch(CLI::App& app, Cli& cli) {
                 "load the library as a layer of the ICD loader, not by LD_PRELOAD");
   sub->add_flag(
       "--check", request->check,
-      "compare each with a second driver while the program runs; write those that differ");
+      "compare each launch with a second driver while the program runs; write those that differ");
   sub->add_option("--with", request->with,
                   "for --check: a command that runs a program on another driver, "
                   "\"tools/with-driver pocl\" (default: another platform of this machine, else "

@@ -2,27 +2,28 @@
 /* clam.h - clam for programs in C, and for languages that call C. libclam.so exports these
  * functions alone.
  *
- * A problem is one line of text, as `clam plan` takes it. A plan is made of it without a device or
- * for one. A runtime builds plans and enqueues them on the caller's queue, with the caller's
+ * A problem is one line of text, as `clam plan` takes it. A plan is made from it, with or without a
+ * device. A runtime builds plans and enqueues them on the caller's queue, with the caller's
  * buffers:
  *
  *     clam_plan_create(problem) -> clam_prepare(runtime, plan) -> clam_bind(...) for each tensor
  *       -> clam_pack() once -> clam_enqueue() as often as wanted -> clam_finish(), or an event
  *
- * Threads. The library keeps no state of its own: all belongs to a handle. A plan never changes, so
- * any threads may use it at once. Any thread may use a runtime, and what was prepared with it: such
- * calls wait for one another, and are marked "one at a time". Different runtimes are independent,
- * also on one context. Handles may be destroyed in any thread, when no other uses them.
+ * Threads. The library keeps no state of its own: all state belongs to a handle. A plan never
+ * changes, so several threads may use it at the same time. Any thread may use a runtime, and what
+ * was prepared with it. Such calls wait for one another, and are marked "one at a time". Different
+ * runtimes are independent, also on one context. A handle may be destroyed in any thread, when no
+ * other thread uses it.
  *
  * Errors. What can fail returns a clam_status, and fills the caller's clam_error where one is
- * given. A handle that could not be made is NULL. No C++ exception leaves a function. After a
- * DEVICE_FAILED of a launch or a wait the runtime is tainted: each later call fails with the same
- * text, and another context is needed.
+ * given. A handle that could not be made is NULL. No function throws a C++ exception. After a
+ * DEVICE_FAILED of a launch or a wait, the runtime is tainted: each later call fails with the same
+ * text, and a new context is needed.
  *
  * Structs begin with their size, which the caller sets by sizeof. A later version may append
- * fields: those that the caller's header does not have are taken as zero. An older library refuses
- * a struct with fields that it lacks, unless they are zero. Zero, or NULL, is the default of every
- * field but the size.
+ * fields. Fields that the caller's header does not have are taken as zero. An older library refuses
+ * a struct with fields that it does not know, unless they are zero. Zero, or NULL, is the default
+ * of every field but the size.
  */
 #ifndef CLAM_CLAM_H
 #define CLAM_CLAM_H
@@ -35,7 +36,7 @@
 extern "C" {
 #endif
 
-/* What follows up to the matching line is read by Python's cffi too: no other directives stand
+/* Python's cffi reads the text up to the matching line too, so there are no directives in
  * between. */
 /* cffi begins */
 
@@ -48,11 +49,11 @@ typedef enum clam_status {
   CLAM_FAILED = 5         /* something else, such as memory of the host */
 } clam_status;
 
-/* Filled where a function fails, and left alone where none does. */
+/* Filled if a function fails, and otherwise left unchanged. */
 typedef struct clam_error {
   size_t size;       /* sizeof(clam_error), from the caller */
   int32_t status;    /* a clam_status */
-  int32_t cl_status; /* of OpenCL; 0 if it did not fail */
+  int32_t cl_status; /* of OpenCL; 0 if OpenCL did not fail */
   char text[2000];   /* one sentence that says what to do; the log of a build is cut to this */
 } clam_error;
 
@@ -72,12 +73,12 @@ typedef struct clam_runtime_options {
   const char *cache_dir;    /* where built programs are kept, if it can be written; NULL: nowhere */
   int64_t cache_limit;      /* most bytes there; 0: 128 MB */
   const char *kernel_dir;   /* .cl files that replace built-in ones by name; NULL: none */
-  int32_t max_in_flight;    /* launches that are not finished; 0: 32 */
-  int32_t launches_a_flush; /* 0: by kernels/tuned, else 8; -1: before waits alone */
+  int32_t max_in_flight;    /* most unfinished launches; 0: 32 */
+  int32_t launches_a_flush; /* 0: by kernels/tuned, else 8; -1: only before waits */
 } clam_runtime_options;
 
-/* A tensor of a plan, and its place in the caller's buffer. What it points to lives as long as the
- * plan. */
+/* A tensor of a plan, and its place in the caller's buffer. Its pointers are valid as long as the
+ * plan lives. */
 typedef struct clam_tensor {
   size_t size;            /* sizeof(clam_tensor), from the caller */
   const char *name;       /* "src" */
@@ -87,13 +88,13 @@ typedef struct clam_tensor {
   const int64_t *shape;   /* rank extents */
   const int64_t *strides; /* rank strides in elements */
   int64_t offset;         /* of the first element, in elements */
-  int64_t bytes;          /* that its buffer must have at least */
+  int64_t bytes;          /* least size of its buffer */
 } clam_tensor;
 
 /* "0.1.0". Any thread. */
 const char *clam_version(void);
-/* All ops as JSON: {"ops": [{"name", "about", "fields", "variants"}]}. NULL where the host has no
- * memory. Any thread. */
+/* All ops as JSON: {"ops": [{"name", "about", "fields", "variants"}]}. NULL if the host has no
+ * memory left. Any thread. */
 const char *clam_ops(void);
 /* The contracts of all kernels as JSON, as `clam manifest --json -` prints them. Any thread. */
 const char *clam_manifest(void);
@@ -111,38 +112,41 @@ const char *clam_plan_json(const clam_plan *plan);
  * thread. */
 clam_status clam_plan_tensor(const clam_plan *plan, int32_t index, clam_tensor *tensor,
                              clam_error *error);
-/* NULL does nothing, as for all three. Any thread, when no other uses the plan. */
+/* NULL does nothing, as in the other two destroy functions. Any thread, when no other thread uses
+ * the plan. */
 void clam_plan_destroy(clam_plan *plan);
 
 /* Borrows an in-order queue and its context, and retains both. `options` may be NULL. Any thread.
  */
 clam_status clam_runtime_create(cl_command_queue queue, const clam_runtime_options *options,
                                 clam_runtime **runtime, clam_error *error);
-/* What was prepared with it stays usable; then its events are the only way to wait. The last of
- * them that is destroyed waits for all launches. Any thread. */
+/* Executables that were prepared with it stay usable. Their events are then the only way to wait.
+ * The last executable that is destroyed waits for all launches. Any thread. */
 void clam_runtime_destroy(clam_runtime *runtime);
 
 /* Builds the kernels, and allocates scratch and packed buffers. A plan that was made for a device
- * of this machine is made again for the runtime's device: with smaller groups, where a built kernel
- * needs that. A plan made of `facts`, or of none, is taken as it is. One at a time. */
+ * of this machine is made again for the runtime's device, with smaller groups if a built kernel
+ * needs them. A plan made from `facts`, or for a generic device, is taken as it is. One at a
+ * time. */
 clam_status clam_prepare(clam_runtime *runtime, const clam_plan *plan, clam_executable **executable,
                          clam_error *error);
-/* The plan that is run; clam_pack may make it again with smaller groups. Each lives as long as the
- * executable. One at a time. */
+/* The plan that is run. clam_pack may make it again with smaller groups. Each returned plan lives
+ * as long as the executable. One at a time. */
 const clam_plan *clam_executable_plan(const clam_executable *executable);
-/* Names the buffer of a tensor, and retains it until another is named. A sub-buffer will do. NULL
- * takes it away, such as weights that are packed: they may be released then. One at a time. */
+/* Sets the buffer of a tensor, and retains it until another one is set. It may be a sub-buffer.
+ * NULL removes it, for example for weights that are packed: they may then be released. One at a
+ * time. */
 clam_status clam_bind(clam_executable *executable, const char *tensor, cl_mem buffer,
                       clam_error *error);
 /* Packs the constant inputs (weights) that are bound, and waits. Call it before the first
- * clam_enqueue, and when those inputs change. A plan that packs nothing does nothing here. One at
- * a time. */
+ * clam_enqueue, and when those inputs change. For a plan that packs nothing, it does nothing. One
+ * at a time. */
 clam_status clam_pack(clam_executable *executable, clam_error *error);
 /* Enqueues the launches after the events of `wait`. `*event` is the event of the last one, which
- * the caller releases; `event` may be NULL. Flush the queue before you wait for it: some drivers
- * start nothing before. It waits only while max_in_flight launches are
- * unfinished. UNSUPPORTED where the driver refuses a group that it promised: prepare again then.
- * One at a time. */
+ * the caller releases; `event` may be NULL. Flush the queue before you wait for that event: some
+ * drivers start nothing before a flush. The call waits only while max_in_flight launches are
+ * unfinished. UNSUPPORTED means that the driver refused a group size that it had promised: prepare
+ * again then. One at a time. */
 clam_status clam_enqueue(clam_executable *executable, uint32_t wait_count, const cl_event *wait,
                          cl_event *event, clam_error *error);
 /* Waits until all launches of its runtime have ended. Any thread. */

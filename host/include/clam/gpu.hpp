@@ -23,9 +23,9 @@ struct Quirk {
 struct Gpu {
   enum class Family { midgard, bifrost, valhall, fifth };
   const char* key;    ///< "g610": what --gpu takes
-  const char* model;  ///< "G610": what stands behind "Mali-" in a device's name
+  const char* model;  ///< "G610": what follows "Mali-" in a device's name
   Family family;
-  std::uint32_t arch_major, product;  ///< of the GPU_ID register; Midgard: 0 and the upper half
+  std::uint32_t arch_major, product;  ///< in the GPU_ID register; Midgard: 0 and the upper half
   int warp;                           ///< lanes that run together; Midgard: 1
   double fma_f32, fma_f16;            ///< multiply-adds of one value each
   int cores;                          ///< of the board that `board` names
@@ -40,7 +40,7 @@ const char* name(Gpu::Family family);
 
 /// All GPUs that clam knows, newest family first.
 const std::vector<Gpu>& all_gpus();
-/// Throws BadArgument that names the keys that exist.
+/// Throws a BadArgument that names the keys that exist.
 const Gpu& find_gpu(std::string_view key);
 
 /// Which Mali a device is, and how that is known.
@@ -57,7 +57,7 @@ struct Identity {
 /// Reads the GPU_ID register in vendor_id if the driver is Arm's, else the name.
 Identity identify(const DeviceInfo& device);
 nlohmann::json to_json(const Identity& who);
-/// Whether a fault in a kernel can end the context of its process. That is so on a Mali.
+/// Whether a fault in a kernel can end the context of its process. On a Mali it can.
 bool may_lose_context(const DeviceInfo& device);
 
 /// The facts of a board with that GPU and Mesa's driver, for plans made without the board.

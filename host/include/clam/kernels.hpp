@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// kernels.hpp - the text of kernel files: built in, replaced by CLAM_KERNEL_DIR, or of a foreign
-// plan.
+// kernels.hpp - the text of kernel files: built in, from CLAM_KERNEL_DIR, or beside a plan that is
+// not clam's.
 #pragma once
 
 #include <string>
@@ -32,7 +32,7 @@ class KernelFiles {
   KernelFiles() = default;
   explicit KernelFiles(std::string override_dir, std::string plan_dir = "");
 
-  /// Throws BadArgument that says where it looked.
+  /// Throws a BadArgument that says where it looked.
   KernelSource get(const std::string& file) const;
   KernelFiles with_plan_dir(std::string plan_dir) const;
   bool only_embedded() const { return override_dir_.empty() && plan_dir_.empty(); }

@@ -20,18 +20,19 @@ namespace clam {
 /// Empty when something can be done; else the reason why not, as a phrase.
 using Reason = std::optional<std::string>;
 
-/// Clocks that launches are predicted to take, by each bound of a model; tools/README.md has it.
+/// Predicted clocks of launches, by each bound of the model that tools/README.md describes.
 struct Clocks {
   double issue = 0, latency = 0, loads = 0, dram = 0;
   double predicted = 0;
 };
 
-/// A way to cut a problem among work-items. "M0=4,N0=8": names and numbers of a kernel's options.
+/// A way to divide a problem among work-items. "M0=4,N0=8": names and numbers of a kernel's
+/// options.
 struct Tiling {
   std::string words;
-  std::string costs;  ///< whose compiler's the clocks are: "Mesa 25"
+  std::string costs;  ///< the compiler for which the clocks are predicted: "Mesa 25"
   Clocks clocks;
-  Reason refused;  ///< why the kernel cannot have it for the problem, on the device
+  Reason refused;  ///< why the kernel cannot use this tiling for the problem and device
 };
 
 /// One way to compute the op. An op lists its variants in order of preference.
@@ -40,11 +41,12 @@ struct Variant {
   std::string about;  ///< one phrase: when to use it
   /// Returns the reason why it cannot compute the problem on the device, else nothing.
   std::function<Reason(const Problem&, const DeviceInfo&)> refuses;
-  /// Fills buffers, pack and launches. Problem, variant, device and tensors are set before.
+  /// Fills buffers, pack and launches of the Plan. Its problem, variant, device and tensors are
+  /// already set.
   std::function<void(const Problem&, const DeviceInfo&, const PlanOptions&, Plan&)> plan;
   /// Returns the reason why a later variant that takes the problem too is predicted to be faster,
   /// else nothing. It is called for problems that are not refused, and only if the caller names no
-  /// variant. Null: never.
+  /// variant. Null: no later variant is faster.
   std::function<Reason(const Problem&, const DeviceInfo&, const PlanOptions&)> outdone = nullptr;
   /// The tilings of its main kernel; `plan` takes the one that is predicted to be fastest. It is
   /// called for problems that are not refused. Null: there is no choice.
@@ -57,29 +59,31 @@ struct Op : Schema {
   std::vector<Variant> variants;
   double (*flops)(const Problem&) = nullptr;  ///< nominal floating-point operations; 0 when none
   double (*bytes)(const Problem&) = nullptr;  ///< bytes moved when each tensor is moved once
-  /// What no kernel can do without, where that is less than `flops` and `bytes`: taps that meet the
-  /// padding count nothing. Null: no less.
+  /// The operations and bytes that every kernel needs, where these are fewer than `flops` and
+  /// `bytes`. An example is a convolution, whose taps on padding are not counted. Null: the same as
+  /// `flops` and `bytes`.
   double (*least_flops)(const Problem&) = nullptr;
   double (*least_bytes)(const Problem&) = nullptr;
   /// Whether a plan of the problem depends on DeviceInfo::native_exp2_ulp: a Runtime measures it
   /// before it plans. Null: it never does.
   bool (*takes_native_exp2)(const Problem&) = nullptr;
-  /// The op has the field acc, and each two of its `flops` are one multiply-add.
+  /// The op has the field acc, and two of its `flops` are one multiply-add.
   bool sums_products = false;
 };
 
 /// Every op, in the order of CLAM_OPS in CMakeLists.txt.
 const std::vector<const Op*>& all_ops();
-/// Throws BadArgument naming the ops that exist.
+/// Throws a BadArgument that names the ops that exist.
 const Op& find_op(std::string_view name);
 const Op& op_of(const Problem& problem);
-/// Throws BadArgument naming the variants that exist.
+/// Throws a BadArgument that names the variants that exist.
 const Variant& find_variant(const Op& op, const std::string& name);
 
 /// Name, fields, and variants in order of preference.
 nlohmann::json to_json(const Op& op);
 
-/// Of the problem's op.
+/// The functions of the problem's op. An op without `least_flops` or `least_bytes` gives `flops` or
+/// `bytes`.
 double flops_of(const Problem& problem);
 double bytes_of(const Problem& problem);
 double least_flops_of(const Problem& problem);

@@ -28,7 +28,7 @@ std::vector<DeviceEntry> list_devices();
 
 /// `wanted` is "P:D", or part of a device's or platform's name in any case. If it is empty,
 /// CLAM_DEVICE is used instead. If that is empty too, the best device is chosen: a Mali, then
-/// another GPU, then an accelerator, then a CPU. Throws DeviceError that lists the devices, and
+/// another GPU, then an accelerator, then a CPU. Throws a DeviceError that lists the devices, or a
 /// NoDevice that says how to get a driver.
 DeviceEntry select_device(const std::string& wanted = "");
 

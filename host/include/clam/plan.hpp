@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // plan.hpp - how a Problem is computed, as data: an ordered list of launches.
 //
-// A Plan holds no OpenCL object. So it is printed, compared, written as JSON and tested without a
-// device. It may name any .cl file, so that kernels of others run and are recorded too.
+// A Plan holds no OpenCL object. So it can be printed, compared, written as JSON and tested without
+// a device. It may name any .cl file, so that kernels of other projects can be run and recorded
+// too.
 #pragma once
 
 #include <array>
@@ -33,7 +34,8 @@ struct LocalArg {
 };
 /// A null pointer, for a buffer argument that is not used.
 struct NullArg {};
-/// A value of another type than int or float, as it lies in memory: of a kernel that is not clam's.
+/// A value that is neither int nor float, as it lies in memory. Only kernels that are not clam's
+/// use it.
 struct BytesArg {
   std::vector<std::uint8_t> bytes;
 };
@@ -67,14 +69,14 @@ struct Plan {
   std::vector<BufferSpec> buffers;
   std::vector<Launch> pack;      ///< run once per set of constant inputs
   std::vector<Launch> launches;  ///< run every time
-  /// Clocks of a call, as predicted by the cost function that chose the tile. 0: it chose none.
+  /// Clocks of a call, as predicted by the cost function that chose the tile. 0: none chose it.
   double clocks = 0;
 
   const TensorSpec* tensor(const std::string& name) const;  ///< nullptr when absent
   const BufferSpec* buffer(const std::string& name) const;
 };
 
-/// All launches of a plan or a const plan: those that pack, then those of a call.
+/// All launches of a plan, const or not: those that pack, then those of a call.
 template <typename AnyPlan>
 auto launches_of(AnyPlan& plan) {
   std::vector<decltype(plan.launches.data())> all;
@@ -86,7 +88,7 @@ auto launches_of(AnyPlan& plan) {
 
 /// The JSON form. It has a version and grows only by new keys, because other hosts read it.
 nlohmann::json to_json(const Plan& plan);
-/// Throws BadArgument naming the key that is missing or wrong.
+/// Throws a BadArgument that names the key that is missing or wrong.
 Plan plan_from_json(const nlohmann::json& json);
 /// A listing for people.
 std::string to_text(const Plan& plan);
@@ -96,10 +98,11 @@ void check(const Plan& plan);
 
 /// What the caller may choose about a plan. All else follows from Problem and DeviceInfo.
 struct PlanOptions {
-  std::string variant;     ///< empty: the first that supports the problem, see Variant::outdone
+  std::string variant;     ///< empty: the first that supports the problem; see Variant::outdone
   int max_work_group = 0;  ///< most work-items of a group; 0: the variant's default
-  std::string tile{};      ///< words of a Tiling, "M0=4,N0=8"; empty: a row's, or as predicted
-  /// Measured choices. Null: those built in; one without rows: the model alone chooses.
+  std::string tile{};      ///< words of a Tiling, "M0=4,N0=8"; empty: as measured, else predicted
+  /// Measured choices. Null: the built-in ones. With an object that has no rows, the model alone
+  /// chooses.
   std::shared_ptr<const Tuned> tuned{};
 };
 

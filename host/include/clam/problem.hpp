@@ -63,7 +63,7 @@ Field subset(std::string name, std::string about);  ///< of axes; read by Proble
 Field dtype_field();  ///< dtype=f32|f16, always written
 Field moved_dtype_field();  ///< dtype=f32|f16|i32, of ops that only move elements
 
-/// The words of an op's Problem line, and the tensors that they ask for.
+/// The words of an op's Problem line, and the tensors that follow from them.
 struct Schema {
   using Values = std::map<std::string, std::string, std::less<>>;
 
@@ -76,28 +76,28 @@ struct Schema {
   std::vector<TensorSpec> (*tensors)(const Problem&) = nullptr;
 };
 
-/// Throws BadArgument naming the ops that exist.
+/// Throws a BadArgument that names the ops that exist.
 const Schema& find_schema(std::string_view op);
 
 /// An immutable, checked Problem. Two Problems are equal if their canonical texts are.
 class Problem {
  public:
-  /// Parses a Problem line and applies the rules of the op.
-  /// Throws BadArgument that names the op, the wrong word and the words that the op knows.
+  /// Parses a Problem line and applies the rules of the op. Throws a BadArgument that names the op,
+  /// the wrong word and the words that the op knows.
   static Problem parse(std::string_view text);
   static Problem from_json(const nlohmann::json& json);
   /// Makes a Problem from names and values of fields. A flag's value is "1" or "0".
   static Problem make(const Schema& schema, const std::map<std::string, std::string>& values);
 
   const Schema& schema() const { return *schema_; }
-  /// The tensors that it reads and writes.
+  /// The tensors that the Problem reads and writes.
   std::vector<TensorSpec> tensors() const { return schema_->tensors(*this); }
   std::string text() const;
   nlohmann::json to_json() const;
 
   // Values of fields. A field that the op does not have gives a std::logic_error.
   int integer(std::string_view field) const;
-  float number(std::string_view field) const;  ///< nan where the default is a word and holds
+  float number(std::string_view field) const;  ///< nan if it is a default that is a word
   bool flag(std::string_view field) const;
   const std::string& choice(std::string_view field) const;
   std::vector<std::int64_t> shape(std::string_view field) const;  ///< "none" is empty
@@ -108,7 +108,8 @@ class Problem {
 
   /// A copy with one field changed. It is checked like a parsed Problem.
   Problem with(std::string_view field, std::string_view value) const;
-  /// A copy with floats of that dtype. Itself for an empty one, and if its numbers are no floats.
+  /// A copy with floats of that dtype. If `dtype` is empty, or the problem has no floats, it is
+  /// unchanged.
   Problem in_float(std::string_view dtype) const;
 
   bool operator==(const Problem& other) const { return text() == other.text(); }

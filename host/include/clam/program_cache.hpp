@@ -4,9 +4,9 @@
 // A disk entry is a folder {source.cl, options.txt, device.txt, build.log, program.bin}. It is
 // written under a temporary name, synced and renamed, so a reader never sees half of one. Its name
 // is a hash of source, options, device, driver, platform and format. If a binary is damaged,
-// refused or removed while it is read, the source is built and the entry written again. An
-// unwritable folder only costs speed. The size of it all is bounded: what was used least recently
-// goes first. Several processes may share a folder.
+// refused or removed while it is read, the source is built and the entry written again. If the
+// folder cannot be written, programs are only built more often. The total size is bounded: the
+// least recently used entries are removed first. Several processes may share a folder.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ class ProgramCache {
 
   static constexpr std::int64_t kDefaultLimit = 128000000;
 
-  /// `dir` empty: memory only. `limit`: of the bytes in the folder; 0: nothing is kept there.
+  /// `dir` empty: memory only. `limit`: the most bytes in the folder; 0: nothing is kept there.
   ProgramCache(cl::Context context, cl::Device device, DeviceInfo info, const std::string& dir,
                std::int64_t limit = kDefaultLimit);
   ~ProgramCache();
@@ -50,8 +50,8 @@ class ProgramCache {
   /// CLAM_CACHE_MB, in bytes; without it kDefaultLimit. 0: nothing is kept. Throws BadArgument.
   static std::int64_t limit_from_environment();
 
-  /// Builds or finds the program, and creates a kernel of it. The binary is stored after the
-  /// first kernel was created, because Mali compiles then. Throws BuildFailure, and BadArgument
+  /// Builds or finds the program, and creates a kernel of it. The binary is stored after the first
+  /// kernel was created, because drivers of Mali compile then. Throws BuildFailure, and BadArgument
   /// when the file has no kernel of this name.
   cl::Kernel kernel(const KernelSource& source, const std::string& options,
                     const std::string& kernel);

@@ -42,7 +42,7 @@ class Executable {
  private:
   friend class Runtime;
   Plan plan_;
-  std::optional<Problem> problem_;  ///< what it was planned from; none for a plan of others
+  std::optional<Problem> problem_;  ///< what it was planned from; none for a foreign plan
   PlanOptions options_;
   std::vector<cl::Kernel> pack_, launches_;
   Bindings own_;
@@ -68,21 +68,21 @@ struct RuntimeOptions {
   int max_in_flight = 32;  ///< launches; an unbounded queue gives CL_OUT_OF_HOST_MEMORY on a G610
   /// The queue is flushed after so many launches, and after the first one when none is in flight.
   /// kWhenWaiting: only before a wait. 0: what `clam tune` has measured for this device, else 8.
-  /// Without a flush a driver may keep launches back until somebody waits.
+  /// Without a flush, a driver may not start launches before somebody waits.
   int launches_a_flush = 0;
   static constexpr int kWhenWaiting = -1, kLaunchesAFlush = 8;
   std::string cache_dir;  ///< where built programs are kept; empty: in memory alone
   std::int64_t cache_limit = ProgramCache::kDefaultLimit;  ///< most bytes in cache_dir
   KernelFiles files;                                       ///< the embedded kernels
-  /// Of plans whose PlanOptions have none. Null: the rows built in.
+  /// Measured choices for plans whose PlanOptions have none. Null: the built-in ones.
   std::shared_ptr<const Tuned> tuned{};
 
   /// What clam's own programs use: CLAM_CACHE_DIR, CLAM_CACHE_MB, CLAM_KERNEL_DIR, CLAM_TUNED_DIR.
   static RuntimeOptions from_environment();
 };
 
-/// Builds and runs plans. It is not thread-safe: use one Runtime for each thread. After a launch
-/// or a wait that failed it is tainted: each later call throws a DeviceError that names that error.
+/// Builds and runs plans. It is not thread-safe: use one Runtime for each thread. After a launch or
+/// a wait that failed, it is tainted: each later call throws a DeviceError that names that error.
 class Runtime {
  public:
   using Options = RuntimeOptions;
@@ -100,9 +100,9 @@ class Runtime {
 
   /// make_plan with RuntimeOptions::tuned, for the device here or another one.
   Plan plan(const Problem& problem, const DeviceInfo& device, PlanOptions options = {}) const;
-  /// Plans, builds and allocates. If a built kernel allows fewer work-items than planned, or does
-  /// not build with so many, it plans again with half the group, down to 16. Throws Unsupported,
-  /// BuildFailure or DeviceError.
+  /// Plans, builds and allocates. A built kernel may allow fewer work-items than planned, or may
+  /// not build with so many. Then it plans again with half the group, down to 16. Throws
+  /// Unsupported, BuildFailure or DeviceError.
   Executable prepare(const Problem& problem, PlanOptions options = {});
   /// Takes a plan as it is. Throws Unsupported if the device allows only smaller groups.
   Executable prepare(const Plan& plan);
@@ -114,24 +114,26 @@ class Runtime {
   /// unfinished. Throws BadArgument when a tensor is not bound or its buffer is too small, or when
   /// an argument does not suit the kernel. An output may overlap another tensor only if the plan
   /// allows it (TensorSpec::may_be); else that is a BadArgument too. A driver may refuse a group
-  /// that it promised: then what was prepared from a Problem is planned again with half of it. If
-  /// that changes what was packed, it packs again, so its weights must be bound.
+  /// size that it promised. Then an Executable that was prepared from a Problem is planned again
+  /// with half that size. If that changes the packed buffers, they are packed again, so the weights
+  /// must be bound.
   void enqueue(Executable& executable, const Bindings& bindings);
   /// Checks the bindings and sets the arguments, as `enqueue` does, but once for many calls. Throws
   /// BadArgument as `enqueue` does.
   Bound bind(const Executable& executable, const Bindings& bindings);
   /// Enqueues the launches, the first after the events of `wait_for`, and returns the event of the
-  /// last one. Flush the queue before you wait for it: some drivers start nothing before. It looks
-  /// up no name and allocates nothing. Its times are not among those of
-  /// `finish`: they are the event's. Throws Unsupported where the driver refuses a group that it
-  /// promised: `prepare` and `bind` again, which then take half.
+  /// last one. Flush the queue before you wait for that event: some drivers start nothing before a
+  /// flush. The call looks up no name and allocates nothing. The times of its launches are not in
+  /// the result of `finish`: read them from the event. Throws Unsupported if the driver refuses a
+  /// group size that it promised: then call `prepare` and `bind` again, which take half that size.
   cl::Event enqueue(const Bound& bound, const std::vector<cl::Event>& wait_for = {});
-  /// Waits for all launches and checks the execution status of each event. Returns the times since
-  /// the last finish, in order of launch. They are kept until then, so call it now and then.
+  /// Waits for all launches and checks the execution status of each event. Returns the times of all
+  /// launches since the last `finish`, in order of launch. The times are kept until then, so call
+  /// it from time to time.
   std::vector<LaunchTime> finish();
 
-  /// Waits for all launches, also of a tainted Runtime, and looks at no status and no time: what is
-  /// released next is no longer used.
+  /// Waits for all launches, also of a tainted Runtime, and checks no status and no time. After it,
+  /// no launch uses a buffer that is then released.
   void drain() noexcept;
 
   /// Changes max_in_flight.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// tuned.hpp - choices that were measured: rows, the tables that hold them, and which are near a
-// problem. kernels/tuned/README.md has the form of a table.
+// tuned.hpp - measured choices: rows, the tables that hold them, and which rows are near a problem.
+// kernels/tuned/README.md describes the format of a table.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@
 
 namespace clam {
 
-/// What was the fastest for a problem on a board.
+/// The fastest choice for a problem on a board.
 struct TunedRow {
-  std::string gpu;  ///< "g610"; of a device that is no Mali that clam knows, its name
+  std::string gpu;  ///< "g610"; if clam does not know the device as a Mali, its name
   std::int64_t cores = 1;
   std::string driver;          ///< driver_family()
   std::string driver_version;  ///< of the driver, and so of its compiler
@@ -37,7 +37,7 @@ struct TunedRow {
 struct TunedFlush {
   std::string gpu, driver, driver_version;  ///< as those of a TunedRow
   int launches_a_flush = 0;                 ///< of RuntimeOptions
-  double us = 0;                            ///< median of a launch, so flushed
+  double us = 0;                            ///< median of a launch, if flushed so
   std::string date{};
   static constexpr int kWhenWaiting = -1;
 };
@@ -50,7 +50,7 @@ struct TunedTable {
 
 /// "arm", "mesa", "pocl", "oclgrind" or "nvidia"; else the name of the device's platform.
 std::string driver_family(const DeviceInfo& device);
-/// The hash of each file that a call launches, with + between. So clam-bench writes it, too. Where
+/// The hashes of the kernel files that a call launches, joined by +, as clam-bench writes them. If
 /// a replaced kernel has a file of options, they are hashed with it.
 std::string kernels_hash(const Plan& plan, const KernelFiles& files);
 /// The row of a plan, with all that is known before it is measured.
@@ -60,11 +60,12 @@ TunedFlush tuned_flush(const DeviceInfo& device, int launches_a_flush, double us
 
 nlohmann::json to_json(const TunedTable& table);
 /// Throws BadArgument for JSON that is no table, or that of a newer clam. A row that cannot be used
-/// is left out, and `left_out` gets a sentence that says why; null: it is thrown as a BadArgument.
+/// is left out, and `left_out` gets a sentence that says why. If `left_out` is null, that sentence
+/// is thrown as a BadArgument.
 TunedTable tuned_from_json(const nlohmann::json& json,
                            std::vector<std::string>* left_out = nullptr);
 
-/// A row of a problem with the same words, all but extents and shapes.
+/// A row whose problem has the same words, except for extents and shapes.
 struct TunedMatch {
   const TunedRow* row;
   const std::string* table;
@@ -78,7 +79,8 @@ class Tuned {
   /// A row farther away says nothing about a problem: a factor of two in all.
   static constexpr double kFarthest = 1;
 
-  /// No rows, so plans are the model's. Rows that are added count with kernels as in `files`.
+  /// No rows, so the model chooses. Rows that are added apply if their kernels are those of
+  /// `files`.
   explicit Tuned(KernelFiles files = {}) : files_(std::move(files)) {}
 
   /// The rows of kernels/tuned.
@@ -97,13 +99,13 @@ class Tuned {
   bool empty() const { return rows_.empty(); }
   /// A sentence for each table that is not used, or not as a whole.
   const std::vector<std::string>& notes() const { return notes_; }
-  /// The rows of the device's GPU and driver, whatever their kernels.
+  /// The rows of the device's GPU and driver, with any kernels.
   std::vector<const TunedRow*> of(const DeviceInfo& device) const;
-  /// Of these, the ones with the problem's words: the nearest first, then those of the device's
-  /// driver version, then the newest, then the one that was added last.
+  /// Of these, the ones with the problem's words, the nearest first. Among equals, those of the
+  /// device's driver version come first, then the newest, then the one that was added last.
   std::vector<TunedMatch> matches(const Problem& problem, const DeviceInfo& device) const;
-  /// That of the device's GPU and driver that was added last, of its driver version if there is
-  /// one. Null: not measured.
+  /// The entry of the device's GPU and driver that was added last. One of its driver version takes
+  /// precedence. Null: not measured.
   const TunedFlush* flush_of(const DeviceInfo& device) const;
   /// Whether all kernel files of the row are today's.
   bool is_of_today(const TunedRow& row) const;
