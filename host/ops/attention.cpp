@@ -19,8 +19,6 @@ namespace {
 
 constexpr int kVector = 4;  ///< elements of a vector, keys of a unit
 
-using Values = std::map<std::string, std::string, std::less<>>;
-
 // ---- the problem ----
 
 /// A tensor's extents and where its elements lie, in elements.
@@ -59,7 +57,7 @@ Heads heads_of(const Problem& problem, const std::string& name) {
 }
 
 /// A row stride holds a row. Strides are left out where they are the default, or of one item.
-void check_strides(const Problem& problem, Values& values, const std::string& name) {
+void check_strides(const Problem& problem, Schema::Values& values, const std::string& name) {
   const Heads it = heads_of(problem, name);
   check_row_stride(problem, values, name, it.columns);
   if (it.heads == 1 || it.head == it.rows * it.ld) values["head" + name] = "0";
@@ -67,7 +65,7 @@ void check_strides(const Problem& problem, Values& values, const std::string& na
   if (it.batch == 1 || it.stride == usual) values["stride" + name] = "0";
 }
 
-void check_attention(const Problem& problem, Values& values) {
+void check_attention(const Problem& problem, Schema::Values& values) {
   const int heads = problem.integer("heads"), kv_heads = problem.integer("kv_heads");
   check_acc(problem);
   if (!std::isfinite(problem.number("scale"))) bad_field(problem, "scale", "needs a finite number");
@@ -449,25 +447,22 @@ Reason attention_not_offered(const Problem& problem) {
   return "scores and outputs are summed in float or in chunks: use acc=f32 or acc=chunk";
 }
 
-const Op& attention_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "attention";
-    op.about = "o = softmax(scale * q k^T + mask) v, head by head";
-    op.fields = attention_fields();
-    op.check = check_attention;
-    op.tensors = attention_tensors;
-    op.variants = {{"attention_online", "blocks of keys, maxima and sums brought up to date",
-                    refuses_online, plan_online, nullptr, tilings<cuts_of>},
-                   {"attention_plain", "any stride, offset and extent, no scratch", refuses_plain,
-                    plan_plain}};
-    op.flops = flops;
-    op.bytes = tensor_bytes;
-    op.least_flops = least_flops;
-    op.takes_native_exp2 = [](const Problem&) { return true; };
-    op.sums_products = true;
-    return op;
-  }();
+Op attention_op() {
+  Op op;
+  op.name = "attention";
+  op.about = "o = softmax(scale * q k^T + mask) v, head by head";
+  op.fields = attention_fields();
+  op.check = check_attention;
+  op.tensors = attention_tensors;
+  op.variants = {
+      {"attention_online", "blocks of keys, maxima and sums brought up to date", refuses_online,
+       plan_online, nullptr, tilings<cuts_of>},
+      {"attention_plain", "any stride, offset and extent, no scratch", refuses_plain, plan_plain}};
+  op.flops = flops;
+  op.bytes = tensor_bytes;
+  op.least_flops = least_flops;
+  op.takes_native_exp2 = [](const Problem&) { return true; };
+  op.sums_products = true;
   return op;
 }
 

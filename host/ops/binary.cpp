@@ -42,7 +42,7 @@ std::int64_t extent_from_end(const Shape& shape, std::size_t i) {
 
 // ---- the problem ----
 
-void check_shapes(const Problem& problem, std::map<std::string, std::string, std::less<>>& values) {
+void check_shapes(const Problem& problem, Schema::Values& values) {
   const Shape a = binary_shape_a(problem), b = binary_shape_b(problem);
   if (a.size() > kMostExtents) bad_field(problem, "shape", "needs up to 4 extents");
   if (b.size() > kMostExtents) bad_field(problem, "shape_b", "needs up to 4 extents");
@@ -178,25 +178,22 @@ std::array<std::int64_t, 2> BinaryAxes::operands(std::int64_t i) const {
   return at;
 }
 
-const Op& binary_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "binary";
-    op.about = "c = a op b, element by element, each repeated along the axes that it does not have";
-    op.fields = {
-        choice("op", "the operation", words(), ""), shape("shape", "extents of a, up to 4"),
-        dtype_field(),
-        shape("shape_b", "extents of b; the same from the last one on, or 1 in either; none: a's",
-              "none")};
-    op.check = check_shapes;
-    op.tensors = binary_tensors;
-    op.variants = {{"binary_vector", "rows of whole vectors, or one row: four elements an item",
-                    refuses_vector, plan_vector},
-                   {"binary_plain", "any rows: an element an item", refuses_plain, plan_plain}};
-    op.flops = flops;
-    op.bytes = tensor_bytes;
-    return op;
-  }();
+Op binary_op() {
+  Op op;
+  op.name = "binary";
+  op.about = "c = a op b, element by element, each repeated along the axes that it does not have";
+  op.fields = {
+      choice("op", "the operation", words(), ""), shape("shape", "extents of a, up to 4"),
+      dtype_field(),
+      shape("shape_b", "extents of b; the same from the last one on, or 1 in either; none: a's",
+            "none")};
+  op.check = check_shapes;
+  op.tensors = binary_tensors;
+  op.variants = {{"binary_vector", "rows of whole vectors, or one row: four elements an item",
+                  refuses_vector, plan_vector},
+                 {"binary_plain", "any rows: an element an item", refuses_plain, plan_plain}};
+  op.flops = flops;
+  op.bytes = tensor_bytes;
   return op;
 }
 

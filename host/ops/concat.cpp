@@ -30,7 +30,7 @@ std::vector<Shape> shapes_of(const Problem& problem) {
   return shapes;
 }
 
-void check(const Problem& problem, std::map<std::string, std::string, std::less<>>& values) {
+void check(const Problem& problem, Schema::Values& values) {
   const std::vector<Shape> shapes = shapes_of(problem);
   const Shape& a = shapes.front();
   const int axes = static_cast<int>(a.size()), axis = problem.integer("axis");
@@ -126,20 +126,17 @@ Concat::Concat(const Problem& problem) {
   }
 }
 
-const Op& concat_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "concat";
-    op.about = "dst = a, b, c and d, one behind the other along an axis";
-    op.fields = fields();
-    op.check = check;
-    op.tensors = tensors;
-    op.variants = {{"concat_rows", "two inputs: in units of up to 16 bytes", refuses_two, plan},
-                   {"concat_four", "three or four: the same", refuses_more, plan}};
-    op.flops = no_flops;
-    op.bytes = tensor_bytes;
-    return op;
-  }();
+Op concat_op() {
+  Op op;
+  op.name = "concat";
+  op.about = "dst = a, b, c and d, one behind the other along an axis";
+  op.fields = fields();
+  op.check = check;
+  op.tensors = tensors;
+  op.variants = {{"concat_rows", "two inputs: in units of up to 16 bytes", refuses_two, plan},
+                 {"concat_four", "three or four: the same", refuses_more, plan}};
+  op.flops = no_flops;
+  op.bytes = tensor_bytes;
   return op;
 }
 

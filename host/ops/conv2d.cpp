@@ -16,8 +16,6 @@ namespace {
 
 // ---- the problem ----
 
-using Values = std::map<std::string, std::string, std::less<>>;
-
 /// The filter lies within the padded input at least once.
 void check_extent(const Problem& problem, const std::string& field, int taps, std::int64_t reach,
                   std::int64_t padded, const char* what) {
@@ -27,7 +25,7 @@ void check_extent(const Problem& problem, const std::string& field, int taps, st
                         taps, reach, what, padded));
 }
 
-void check_conv2d(const Problem& problem, Values& values) {
+void check_conv2d(const Problem& problem, Schema::Values& values) {
   check_acc(problem);
   check_act(problem, values);
   check_convolution(problem, values);
@@ -114,23 +112,20 @@ double least_bytes(const Problem& problem) {
 
 Reason conv2d_not_offered(const Problem& problem) { return acc_not_offered(problem); }
 
-const Op& conv2d_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "conv2d";
-    op.about = "y[n,k,oy,ox] = act(sum_c,r,s w[k,c,r,s] * x[n,c,iy,ix] + b[k]) + r[n,k,oy,ox]";
-    op.fields = with_activation(conv2d_fields());
-    op.check = check_conv2d;
-    op.tensors = conv2d_tensors;
-    op.variants = variants();
-    op.flops = flops;
-    op.bytes = tensor_bytes;
-    op.least_flops = least_flops;
-    op.least_bytes = least_bytes;
-    op.takes_native_exp2 = takes_exp;
-    op.sums_products = true;
-    return op;
-  }();
+Op conv2d_op() {
+  Op op;
+  op.name = "conv2d";
+  op.about = "y[n,k,oy,ox] = act(sum_c,r,s w[k,c,r,s] * x[n,c,iy,ix] + b[k]) + r[n,k,oy,ox]";
+  op.fields = with_activation(conv2d_fields());
+  op.check = check_conv2d;
+  op.tensors = conv2d_tensors;
+  op.variants = variants();
+  op.flops = flops;
+  op.bytes = tensor_bytes;
+  op.least_flops = least_flops;
+  op.least_bytes = least_bytes;
+  op.takes_native_exp2 = takes_exp;
+  op.sums_products = true;
   return op;
 }
 

@@ -14,8 +14,6 @@
 namespace clam {
 namespace {
 
-using Values = std::map<std::string, std::string, std::less<>>;
-
 /// Words that say how a tensor lies need the tensor.
 void check_presence(const Problem& problem, bool present, const std::string& name,
                     const std::string& needed) {
@@ -24,7 +22,7 @@ void check_presence(const Problem& problem, bool present, const std::string& nam
   }
 }
 
-void check_dense(const Problem& problem, Values& values) {
+void check_dense(const Problem& problem, Schema::Values& values) {
   const std::int64_t n = problem.integer("n"), k = problem.integer("k"), k2 = problem.integer("k2");
   check_acc(problem);
   check_act(problem, values);
@@ -96,21 +94,18 @@ double flops(const Problem& problem) {
 
 Reason dense_not_offered(const Problem& problem) { return acc_not_offered(problem); }
 
-const Op& dense_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "dense";
-    op.about = "y[m,n] = act(alpha * sum_k x[m,k] * w[n,k] + b[n]) + r[m,n]; k runs on in x2";
-    op.fields = with_activation(dense_fields(), "ldx");
-    op.check = check_dense;
-    op.tensors = dense_tensors;
-    op.variants = dense_plan::variants();
-    op.flops = flops;
-    op.bytes = tensor_bytes;
-    op.takes_native_exp2 = takes_exp;
-    op.sums_products = true;
-    return op;
-  }();
+Op dense_op() {
+  Op op;
+  op.name = "dense";
+  op.about = "y[m,n] = act(alpha * sum_k x[m,k] * w[n,k] + b[n]) + r[m,n]; k runs on in x2";
+  op.fields = with_activation(dense_fields(), "ldx");
+  op.check = check_dense;
+  op.tensors = dense_tensors;
+  op.variants = dense_plan::variants();
+  op.flops = flops;
+  op.bytes = tensor_bytes;
+  op.takes_native_exp2 = takes_exp;
+  op.sums_products = true;
   return op;
 }
 

@@ -17,7 +17,7 @@ namespace {
 constexpr int kAcross = 64;  ///< items side by side along a slice at most
 constexpr int kMostAxes = 8;
 
-void check(const Problem& problem, std::map<std::string, std::string, std::less<>>& values) {
+void check(const Problem& problem, Schema::Values& values) {
   const int axes = static_cast<int>(problem.shape("shape").size()), axis = problem.integer("axis");
   if (axis < -axes || axis >= axes) {
     bad_field(problem, "axis", fmt::format("needs {} to {}", -axes, axes - 1));
@@ -81,19 +81,16 @@ Gather::Gather(const Problem& problem)
   }
 }
 
-const Op& gather_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "gather";
-    op.about = "dst = the slices of src along an axis that an index names";
-    op.fields = fields();
-    op.check = check;
-    op.tensors = tensors;
-    op.variants = {{"gather_slices", "the only one: in units of up to 16 bytes", refuses, plan}};
-    op.flops = no_flops;
-    op.bytes = bytes;
-    return op;
-  }();
+Op gather_op() {
+  Op op;
+  op.name = "gather";
+  op.about = "dst = the slices of src along an axis that an index names";
+  op.fields = fields();
+  op.check = check;
+  op.tensors = tensors;
+  op.variants = {{"gather_slices", "the only one: in units of up to 16 bytes", refuses, plan}};
+  op.flops = no_flops;
+  op.bytes = bytes;
   return op;
 }
 

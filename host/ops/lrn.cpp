@@ -124,22 +124,19 @@ double flops(const Problem& problem) {
 
 }  // namespace
 
-const Op& lrn_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "lrn";
-    op.about = "y = x / (bias + alpha / size * sum of x^2 over size channels)^beta";
-    op.fields = fields();
-    op.check = check;
-    op.tensors = tensors;
-    op.variants = {
-        {"lrn_run", "up to 8 channels: an item walks over channels and holds a window", refuses_run,
-         plan_run},
-        {"lrn_window", "any number of channels: a channel an item", refuses_window, plan_window}};
-    op.flops = flops;
-    op.bytes = tensor_bytes;
-    return op;
-  }();
+Op lrn_op() {
+  Op op;
+  op.name = "lrn";
+  op.about = "y = x / (bias + alpha / size * sum of x^2 over size channels)^beta";
+  op.fields = fields();
+  op.check = check;
+  op.tensors = tensors;
+  op.variants = {
+      {"lrn_run", "up to 8 channels: an item walks over channels and holds a window", refuses_run,
+       plan_run},
+      {"lrn_window", "any number of channels: a channel an item", refuses_window, plan_window}};
+  op.flops = flops;
+  op.bytes = tensor_bytes;
   return op;
 }
 

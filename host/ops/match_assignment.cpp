@@ -17,7 +17,7 @@ constexpr int kFewestLanes = 4;  ///< of a line: they read each other's findings
 constexpr int kMostLanes = 16;   ///< items side by side, which fill a cache line
 constexpr int kLeastGroup = kFewestLanes * kFewestLanes;
 
-void check(const Problem& p, std::map<std::string, std::string, std::less<>>&) {
+void check(const Problem& p, Schema::Values&) {
   count({p.integer("m"), p.integer("n")});
   const float threshold = p.number("threshold");
   if (!(threshold >= 0) || !std::isfinite(threshold)) {
@@ -103,22 +103,19 @@ double flops(const Problem& problem) { return 14.0 * problem.integer("m") * prob
 
 }  // namespace
 
-const Op& match_assignment_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "match_assignment";
-    op.about =
-        "scores = log_softmax(sim, rows) + log_softmax(sim, columns) + log sigmoid(z0) + log "
-        "sigmoid(z1), and the mutual best of rows and columns";
-    op.fields = fields();
-    op.check = check;
-    op.tensors = tensors;
-    op.variants = {{"match_assignment_scores",
-                    "the only one: statistics, scores by rows, matches by columns", refuses, plan}};
-    op.flops = flops;
-    op.bytes = tensor_bytes;
-    return op;
-  }();
+Op match_assignment_op() {
+  Op op;
+  op.name = "match_assignment";
+  op.about =
+      "scores = log_softmax(sim, rows) + log_softmax(sim, columns) + log sigmoid(z0) + log "
+      "sigmoid(z1), and the mutual best of rows and columns";
+  op.fields = fields();
+  op.check = check;
+  op.tensors = tensors;
+  op.variants = {{"match_assignment_scores",
+                  "the only one: statistics, scores by rows, matches by columns", refuses, plan}};
+  op.flops = flops;
+  op.bytes = tensor_bytes;
   return op;
 }
 

@@ -24,7 +24,7 @@ void check_numbers(const Problem& problem, const char* field, std::size_t count,
   if (!all || (count > 0 && numbers.size() != count)) bad_field(problem, field, rule);
 }
 
-void check(const Problem& problem, std::map<std::string, std::string, std::less<>>&) {
+void check(const Problem& problem, Schema::Values&) {
   const auto finite = [](float number) { return std::isfinite(number); };
   const auto positive = [](float number) { return std::isfinite(number) && number > 0; };
   for (const char* field : {"sizes", "ratios"}) {
@@ -98,26 +98,23 @@ int multibox_prior_boxes(const Problem& p) {
   return static_cast<int>(p.numbers("sizes").size() + p.numbers("ratios").size()) - 1;
 }
 
-const Op& multibox_prior_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "multibox_prior";
-    op.about = "the corners of every cell's boxes: one a size, and one a ratio but the first";
-    op.fields = {extent("h", "rows of the feature map"),
-                 extent("w", "columns of the feature map"),
-                 dtype_field(),
-                 numbers("sizes", "of the boxes, in heights of the map", "1"),
-                 numbers("ratios", "of width to height", "1"),
-                 numbers("steps", "of y and x between cells; 0 or less: 1/h and 1/w", "-1x-1"),
-                 numbers("offsets", "of the centre in its cell, of y and x", "0.5x0.5"),
-                 integer("clip", "1: corners are kept between 0 and 1", "0", 0, 1)};
-    op.check = check;
-    op.tensors = tensors;
-    op.variants = {{"multibox_prior_boxes", "the only one", refuses, plan}};
-    op.flops = flops;
-    op.bytes = bytes;
-    return op;
-  }();
+Op multibox_prior_op() {
+  Op op;
+  op.name = "multibox_prior";
+  op.about = "the corners of every cell's boxes: one a size, and one a ratio but the first";
+  op.fields = {extent("h", "rows of the feature map"),
+               extent("w", "columns of the feature map"),
+               dtype_field(),
+               numbers("sizes", "of the boxes, in heights of the map", "1"),
+               numbers("ratios", "of width to height", "1"),
+               numbers("steps", "of y and x between cells; 0 or less: 1/h and 1/w", "-1x-1"),
+               numbers("offsets", "of the centre in its cell, of y and x", "0.5x0.5"),
+               integer("clip", "1: corners are kept between 0 and 1", "0", 0, 1)};
+  op.check = check;
+  op.tensors = tensors;
+  op.variants = {{"multibox_prior_boxes", "the only one", refuses, plan}};
+  op.flops = flops;
+  op.bytes = bytes;
   return op;
 }
 

@@ -10,12 +10,10 @@
 namespace clam {
 namespace {
 
-using Values = std::map<std::string, std::string, std::less<>>;
-
 // ---- the problem ----
 
 /// A limit of 0 or less is none, and indices are compacted anyway.
-void check_nms(const Problem& p, Values& values) {
+void check_nms(const Problem& p, Schema::Values& values) {
   check_row(p);
   for (const char* limit : {"max_output_size", "top_k"}) {
     if (p.integer(limit) <= 0) values[limit] = "-1";
@@ -88,19 +86,16 @@ Suppression nms_asks(const Problem& p) {
   return s;
 }
 
-const Op& nms_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "nms";
-    op.about = "non-maximum suppression of count[b] rows, as TVM's non_max_suppression defines it";
-    op.fields = nms_fields();
-    op.check = check_nms;
-    op.tensors = nms_tensors;
-    op.variants = suppression_variants({nms_asks, output});
-    op.flops = no_flops;
-    op.bytes = tensor_bytes;
-    return op;
-  }();
+Op nms_op() {
+  Op op;
+  op.name = "nms";
+  op.about = "non-maximum suppression of count[b] rows, as TVM's non_max_suppression defines it";
+  op.fields = nms_fields();
+  op.check = check_nms;
+  op.tensors = nms_tensors;
+  op.variants = suppression_variants({nms_asks, output});
+  op.flops = no_flops;
+  op.bytes = tensor_bytes;
   return op;
 }
 

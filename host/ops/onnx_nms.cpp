@@ -12,9 +12,7 @@
 namespace clam {
 namespace {
 
-using Values = std::map<std::string, std::string, std::less<>>;
-
-void check_onnx_nms(const Problem& p, Values&) {
+void check_onnx_nms(const Problem& p, Schema::Values&) {
   const float threshold = p.number("iou_threshold");
   if (!(threshold >= 0 && threshold <= 1)) bad_field(p, "iou_threshold", "needs 0 to 1");
 }
@@ -77,19 +75,16 @@ Suppression onnx_nms_asks(const Problem& p) {
   return s;
 }
 
-const Op& onnx_nms_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "onnx_nms";
-    op.about = "non-maximum suppression by class, as ONNX's NonMaxSuppression defines it";
-    op.fields = onnx_nms_fields();
-    op.check = check_onnx_nms;
-    op.tensors = onnx_nms_tensors;
-    op.variants = suppression_variants({onnx_nms_asks, output});
-    op.flops = no_flops;
-    op.bytes = tensor_bytes;
-    return op;
-  }();
+Op onnx_nms_op() {
+  Op op;
+  op.name = "onnx_nms";
+  op.about = "non-maximum suppression by class, as ONNX's NonMaxSuppression defines it";
+  op.fields = onnx_nms_fields();
+  op.check = check_onnx_nms;
+  op.tensors = onnx_nms_tensors;
+  op.variants = suppression_variants({onnx_nms_asks, output});
+  op.flops = no_flops;
+  op.bytes = tensor_bytes;
   return op;
 }
 

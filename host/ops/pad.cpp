@@ -145,26 +145,22 @@ Pad::Pad(const Problem& problem) {
   if (axes.empty()) axes.push_back({1, 0, 0, 1, 1});
 }
 
-const Op& pad_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "pad";
-    op.about = "dst = src with elements before and after it along each axis";
-    op.fields = {
-        shape("shape", "extents of src"),
-        integers("before", "elements added before src along each axis, or one for all", "0",
-                 -2147483647),
-        integers("after", "and after it", "0", -2147483647),
-        choice("mode", "what they are", {std::begin(kModes), std::end(kModes)}, "constant"),
-        number("value", "that they are where mode=constant", "0"),
-        moved_dtype_field()};
-    op.check = check;
-    op.tensors = tensors;
-    op.variants = {{"pad_rows", "the only one: in units of up to 16 bytes", refuses, plan}};
-    op.flops = no_flops;
-    op.bytes = tensor_bytes;
-    return op;
-  }();
+Op pad_op() {
+  Op op;
+  op.name = "pad";
+  op.about = "dst = src with elements before and after it along each axis";
+  op.fields = {shape("shape", "extents of src"),
+               integers("before", "elements added before src along each axis, or one for all", "0",
+                        -2147483647),
+               integers("after", "and after it", "0", -2147483647),
+               choice("mode", "what they are", {std::begin(kModes), std::end(kModes)}, "constant"),
+               number("value", "that they are where mode=constant", "0"),
+               moved_dtype_field()};
+  op.check = check;
+  op.tensors = tensors;
+  op.variants = {{"pad_rows", "the only one: in units of up to 16 bytes", refuses, plan}};
+  op.flops = no_flops;
+  op.bytes = tensor_bytes;
   return op;
 }
 

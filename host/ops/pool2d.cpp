@@ -20,8 +20,6 @@ constexpr int kAcross = 16;     ///< items side by side, which fill a cache line
 constexpr int kMostTaps = 7;    ///< rows and columns of a window that an item unrolls
 constexpr int kMostStride = 4;  ///< its rows from an output to the next
 
-using Values = std::map<std::string, std::string, std::less<>>;
-
 // ---- the problem ----
 
 /// A map taken whole has no window of its own.
@@ -64,7 +62,7 @@ void check_window(const Problem& problem, const Pool2d& pool) {
 }
 
 /// A window that takes the whole map is `global`, and so all its words are left out.
-void unite_words(const Pool2d& pool, Values& values) {
+void unite_words(const Pool2d& pool, Schema::Values& values) {
   const bool whole = !pool.pads() && pool.r == pool.h && pool.s == pool.w;
   unite(values, "stride", {{"stride_h", pool.stride_h}, {"stride_w", pool.stride_w}}, "0", 1);
   unite(
@@ -79,7 +77,7 @@ void unite_words(const Pool2d& pool, Values& values) {
   values["global"] = values["stride"] = "1";
 }
 
-void check(const Problem& problem, Values& values) {
+void check(const Problem& problem, Schema::Values& values) {
   const Pool2d pool(problem);
   pool.global ? check_global(problem) : check_window(problem, pool);
   unite_words(pool, values);
@@ -284,29 +282,26 @@ double least_bytes(const Problem& problem) {
 
 }  // namespace
 
-const Op& pool2d_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "pool2d";
-    op.about = "y = mean or max of the elements of a window of x";
-    op.fields = fields();
-    op.check = check;
-    op.tensors = tensors;
-    op.variants = {
-        {"pool2d_global", "whole nchw maps: lanes along a map, in aligned vectors",
-         refuses_nchw_global, plan_global},
-        {"pool2d_run", "nchw, windows of up to 7 x 7: a column of outputs an item", refuses_run,
-         plan_run},
-        {"pool2d_window", "nchw, any window: an output an item", refuses_window, plan_window},
-        {"pool2d_nhwc_global", "whole nhwc maps: lanes down a map", refuses_nhwc_global,
-         plan_nhwc_global},
-        {"pool2d_nhwc", "nhwc, any window: one or four channels of an output an item", refuses_nhwc,
-         plan_nhwc}};
-    op.flops = flops;
-    op.bytes = tensor_bytes;
-    op.least_bytes = least_bytes;
-    return op;
-  }();
+Op pool2d_op() {
+  Op op;
+  op.name = "pool2d";
+  op.about = "y = mean or max of the elements of a window of x";
+  op.fields = fields();
+  op.check = check;
+  op.tensors = tensors;
+  op.variants = {
+      {"pool2d_global", "whole nchw maps: lanes along a map, in aligned vectors",
+       refuses_nchw_global, plan_global},
+      {"pool2d_run", "nchw, windows of up to 7 x 7: a column of outputs an item", refuses_run,
+       plan_run},
+      {"pool2d_window", "nchw, any window: an output an item", refuses_window, plan_window},
+      {"pool2d_nhwc_global", "whole nhwc maps: lanes down a map", refuses_nhwc_global,
+       plan_nhwc_global},
+      {"pool2d_nhwc", "nhwc, any window: one or four channels of an output an item", refuses_nhwc,
+       plan_nhwc}};
+  op.flops = flops;
+  op.bytes = tensor_bytes;
+  op.least_bytes = least_bytes;
   return op;
 }
 

@@ -285,25 +285,22 @@ ResizePlaces resize_places(const Resize& resize, const ResizeAxis& axis) {
   return {mul / common, floor_div(add, common), den / common};
 }
 
-const Op& resize_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "resize";
-    op.about = "y = x with other numbers of rows and columns, nearest or linear";
-    op.fields = fields();
-    op.check = check;
-    op.tensors = tensors;
-    op.variants = {{"resize_repeat", "nearest: each element 1, 2, 4 or 8 times in a row",
-                    refuses_repeat, plan_repeat},
-                   {"resize_nearest", "nearest, any places", refuses_nearest, plan_places},
-                   {"resize_double", "linear: twice the rows and columns, at i / 2 - 1 / 4",
-                    refuses_double, plan_double},
-                   {"resize_linear", "linear, any places", refuses_linear, plan_places}};
-    op.flops = flops;
-    op.bytes = tensor_bytes;
-    op.least_bytes = least_bytes;
-    return op;
-  }();
+Op resize_op() {
+  Op op;
+  op.name = "resize";
+  op.about = "y = x with other numbers of rows and columns, nearest or linear";
+  op.fields = fields();
+  op.check = check;
+  op.tensors = tensors;
+  op.variants = {{"resize_repeat", "nearest: each element 1, 2, 4 or 8 times in a row",
+                  refuses_repeat, plan_repeat},
+                 {"resize_nearest", "nearest, any places", refuses_nearest, plan_places},
+                 {"resize_double", "linear: twice the rows and columns, at i / 2 - 1 / 4",
+                  refuses_double, plan_double},
+                 {"resize_linear", "linear, any places", refuses_linear, plan_places}};
+  op.flops = flops;
+  op.bytes = tensor_bytes;
+  op.least_bytes = least_bytes;
   return op;
 }
 

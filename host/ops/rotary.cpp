@@ -18,8 +18,6 @@ namespace {
 constexpr int kVector = 4;   ///< elements of a vector load
 constexpr int kAcross = 16;  ///< items side by side in a group at most
 
-using Values = std::map<std::string, std::string, std::less<>>;
-
 /// From a row to the next, from a matrix to the next, and the first element, in elements.
 struct Layout {
   std::int64_t ld, head, offset;
@@ -38,7 +36,7 @@ Layout layout(const Problem& problem, const std::string& name) {
 
 /// A row stride holds a row. Strides are left out where they are the default, or of one item. A
 /// kernel knows one stride of all matrices, so with heads in longer rows there is one batch.
-void check_strides(const Problem& problem, Values& values, const std::string& name) {
+void check_strides(const Problem& problem, Schema::Values& values, const std::string& name) {
   check_row_stride(problem, values, name, problem.integer("d"));
   const Layout it = layout(problem, name);
   const std::int64_t matrices = std::int64_t{problem.integer("batch")} * problem.integer("heads");
@@ -49,7 +47,7 @@ void check_strides(const Problem& problem, Values& values, const std::string& na
   }
 }
 
-void check(const Problem& problem, Values& values) {
+void check(const Problem& problem, Schema::Values& values) {
   const std::int64_t matrices = std::int64_t{problem.integer("batch")} * problem.integer("heads");
   if (matrices > 2147483647) bad_field(problem, "heads", "batch * heads is over 2147483647");
   count({matrices, problem.integer("n"), problem.integer("d")});
@@ -184,21 +182,18 @@ double flops(const Problem& problem) {
 
 }  // namespace
 
-const Op& rotary_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "rotary";
-    op.about = "dst = src * cos + rotate(src) * sin";
-    op.fields = fields();
-    op.check = check;
-    op.tensors = tensors;
-    op.variants = {
-        {"rotary_adjacent", "pairs side by side", refuses_adjacent, plan_adjacent},
-        {"rotary_halves", "pairs halves of rotary_dim apart", refuses_halves, plan_halves}};
-    op.flops = flops;
-    op.bytes = tensor_bytes;
-    return op;
-  }();
+Op rotary_op() {
+  Op op;
+  op.name = "rotary";
+  op.about = "dst = src * cos + rotate(src) * sin";
+  op.fields = fields();
+  op.check = check;
+  op.tensors = tensors;
+  op.variants = {
+      {"rotary_adjacent", "pairs side by side", refuses_adjacent, plan_adjacent},
+      {"rotary_halves", "pairs halves of rotary_dim apart", refuses_halves, plan_halves}};
+  op.flops = flops;
+  op.bytes = tensor_bytes;
   return op;
 }
 

@@ -21,8 +21,6 @@ constexpr int kLargestGroup = 256;
 constexpr int kAcross = 16;      ///< items side by side across rows, which fill a cache line
 constexpr double kMostUlp = 16;  ///< of native_exp2: beyond it exp2 is used
 
-using Values = std::map<std::string, std::string, std::less<>>;
-
 std::int64_t product(const Shape& shape, std::size_t begin, std::size_t end) {
   std::int64_t product = 1;
   for (std::size_t i = begin; i < end; ++i) product *= shape[i];
@@ -36,7 +34,7 @@ std::size_t axis_of(const Problem& problem, const Shape& shape) {
 
 // ---- the problem ----
 
-void check_axis(const Problem& problem, Values& values) {
+void check_axis(const Problem& problem, Schema::Values& values) {
   const int axis = problem.integer("axis");
   const int extents = static_cast<int>(problem.shape("shape").size());
   if (axis < -extents || axis >= extents) {
@@ -52,7 +50,7 @@ void check_mask(const Problem& problem) {
   bad_field(problem, "mask", "needs the last extents of shape=" + to_string(shape));
 }
 
-void check_softmax(const Problem& problem, Values& values) {
+void check_softmax(const Problem& problem, Schema::Values& values) {
   count(problem.shape("shape"));
   check_axis(problem, values);
   check_mask(problem);
@@ -304,27 +302,24 @@ SoftmaxRows::SoftmaxRows(const Problem& problem) {
   if (mask_along_axis) blocks = product(shape, 0, leading);
 }
 
-const Op& softmax_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "softmax";
-    op.about = "dst = exp(x - max x) / sum exp(x - max x) along an axis, x = scale * src + mask";
-    op.fields = softmax_fields();
-    op.check = check_softmax;
-    op.tensors = softmax_tensors;
-    op.variants = {{"softmax_row", "rows in one piece, each held in registers: one read",
-                    refuses_row, plan_row},
-                   {"softmax_row_long", "rows in one piece of any length: two reads",
-                    refuses_long_row, plan_long_row},
-                   {"softmax_column", "rows across the memory, held in registers: one read",
-                    refuses_column, plan_column},
-                   {"softmax_column_long", "rows across the memory of any length: two reads",
-                    refuses_long_column, plan_long_column}};
-    op.flops = flops;
-    op.bytes = tensor_bytes;
-    op.takes_native_exp2 = [](const Problem&) { return true; };
-    return op;
-  }();
+Op softmax_op() {
+  Op op;
+  op.name = "softmax";
+  op.about = "dst = exp(x - max x) / sum exp(x - max x) along an axis, x = scale * src + mask";
+  op.fields = softmax_fields();
+  op.check = check_softmax;
+  op.tensors = softmax_tensors;
+  op.variants = {
+      {"softmax_row", "rows in one piece, each held in registers: one read", refuses_row, plan_row},
+      {"softmax_row_long", "rows in one piece of any length: two reads", refuses_long_row,
+       plan_long_row},
+      {"softmax_column", "rows across the memory, held in registers: one read", refuses_column,
+       plan_column},
+      {"softmax_column_long", "rows across the memory of any length: two reads",
+       refuses_long_column, plan_long_column}};
+  op.flops = flops;
+  op.bytes = tensor_bytes;
+  op.takes_native_exp2 = [](const Problem&) { return true; };
   return op;
 }
 

@@ -17,8 +17,6 @@ namespace {
 
 constexpr int kLanes = 4;  ///< work-items that share an anchor
 
-using Values = std::map<std::string, std::string, std::less<>>;
-
 /// Where an input of so many elements an anchor lies: from an anchor to the next, and the first.
 struct Layout {
   std::int64_t ld, offset;
@@ -28,7 +26,7 @@ Layout layout(const Problem& problem, const std::string& name, int row) {
   return {given_or(problem, "ld" + name, row), problem.integer("off" + name)};
 }
 
-void check(const Problem& problem, Values& values) {
+void check(const Problem& problem, Schema::Values& values) {
   check_classes(problem);
   check_variances(problem);
   check_row_stride(problem, values, "cls", problem.integer("classes"));
@@ -99,33 +97,30 @@ double flops(const Problem& p) {
 
 }  // namespace
 
-const Op& ssd_decode_op() {
-  static const Op op = [] {
-    const auto place = [](const char* name, const char* about) {
-      return integer(name, about, "0", 0);
-    };
-    Op op;
-    op.name = "ssd_decode";
-    op.about =
-        "rows (id, score, box) of every class and anchor: softmax of the scores, boxes from "
-        "offsets";
-    op.fields = {extent("batch", "independent images", "1"),
-                 extent("classes", "scores of an anchor, with the background"),
-                 extent("n", "anchors"),
-                 dtype_field(),
-                 number("threshold", "a class has a higher score, else id -1", "0.01"),
-                 variances_field(),
-                 place("ldcls", "from an anchor's scores to the next's, in elements; 0: classes"),
-                 place("ldbox", "from an anchor's offsets to the next's; 0: 4"),
-                 place("offcls", "first element of cls"),
-                 place("offbox", "first element of box")};
-    op.check = check;
-    op.tensors = tensors;
-    op.variants = {{"ssd_decode_rows", "the only one", refuses, plan}};
-    op.flops = flops;
-    op.bytes = tensor_bytes;
-    return op;
-  }();
+Op ssd_decode_op() {
+  const auto place = [](const char* name, const char* about) {
+    return integer(name, about, "0", 0);
+  };
+  Op op;
+  op.name = "ssd_decode";
+  op.about =
+      "rows (id, score, box) of every class and anchor: softmax of the scores, boxes from "
+      "offsets";
+  op.fields = {extent("batch", "independent images", "1"),
+               extent("classes", "scores of an anchor, with the background"),
+               extent("n", "anchors"),
+               dtype_field(),
+               number("threshold", "a class has a higher score, else id -1", "0.01"),
+               variances_field(),
+               place("ldcls", "from an anchor's scores to the next's, in elements; 0: classes"),
+               place("ldbox", "from an anchor's offsets to the next's; 0: 4"),
+               place("offcls", "first element of cls"),
+               place("offbox", "first element of box")};
+  op.check = check;
+  op.tensors = tensors;
+  op.variants = {{"ssd_decode_rows", "the only one", refuses, plan}};
+  op.flops = flops;
+  op.bytes = tensor_bytes;
   return op;
 }
 

@@ -10,9 +10,7 @@
 namespace clam {
 namespace {
 
-using Values = std::map<std::string, std::string, std::less<>>;
-
-void check_torchvision_nms(const Problem&, Values&) {}
+void check_torchvision_nms(const Problem&, Schema::Values&) {}
 
 std::vector<Field> torchvision_nms_fields() {
   return {extent("n", "boxes"), dtype_field(),
@@ -45,19 +43,16 @@ Suppression torchvision_nms_asks(const Problem& p) {
   return s;
 }
 
-const Op& torchvision_nms_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "torchvision_nms";
-    op.about = "row numbers of kept boxes by falling score, as torchvision.ops.nms";
-    op.fields = torchvision_nms_fields();
-    op.check = check_torchvision_nms;
-    op.tensors = torchvision_nms_tensors;
-    op.variants = suppression_variants({torchvision_nms_asks, output});
-    op.flops = no_flops;
-    op.bytes = tensor_bytes;
-    return op;
-  }();
+Op torchvision_nms_op() {
+  Op op;
+  op.name = "torchvision_nms";
+  op.about = "row numbers of kept boxes by falling score, as torchvision.ops.nms";
+  op.fields = torchvision_nms_fields();
+  op.check = check_torchvision_nms;
+  op.tensors = torchvision_nms_tensors;
+  op.variants = suppression_variants({torchvision_nms_asks, output});
+  op.flops = no_flops;
+  op.bytes = tensor_bytes;
   return op;
 }
 

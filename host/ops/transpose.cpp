@@ -19,7 +19,7 @@ constexpr int kTile = 16;    ///< rows and columns of a group's tile
 constexpr int kAcross = 64;  ///< items side by side along a row at most
 constexpr std::size_t kMostAxes = 4;
 
-void check(const Problem& problem, std::map<std::string, std::string, std::less<>>&) {
+void check(const Problem& problem, Schema::Values&) {
   const Shape shape = problem.shape("shape");
   if (problem.axes("perm").size() == shape.size()) return;
   bad_field(problem, "perm", fmt::format("needs the {} axes of shape", shape.size()));
@@ -236,23 +236,19 @@ std::vector<std::int64_t> Turn::dst_steps() const {
   return steps;
 }
 
-const Op& transpose_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "transpose";
-    op.about = "dst = src with its axes in another order";
-    op.fields = fields();
-    op.check = check;
-    op.tensors = tensors;
-    op.variants = {
-        {"transpose_rows", "the innermost axis stays: copied in wide units", refuses_rows,
-         plan_rows},
-        {"transpose_blocks", "it moves: blocks of 4 x 4 in registers", refuses_blocks, plan_blocks},
-        {"transpose_tile", "it moves: tiles of 16 x 16 in local memory", refuses_tile, plan_tile}};
-    op.flops = no_flops;
-    op.bytes = tensor_bytes;
-    return op;
-  }();
+Op transpose_op() {
+  Op op;
+  op.name = "transpose";
+  op.about = "dst = src with its axes in another order";
+  op.fields = fields();
+  op.check = check;
+  op.tensors = tensors;
+  op.variants = {
+      {"transpose_rows", "the innermost axis stays: copied in wide units", refuses_rows, plan_rows},
+      {"transpose_blocks", "it moves: blocks of 4 x 4 in registers", refuses_blocks, plan_blocks},
+      {"transpose_tile", "it moves: tiles of 16 x 16 in local memory", refuses_tile, plan_tile}};
+  op.flops = no_flops;
+  op.bytes = tensor_bytes;
   return op;
 }
 

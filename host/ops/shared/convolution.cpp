@@ -56,8 +56,7 @@ std::vector<Field> dilation_fields(const char* dilation) {
           step_field("dilation_w", "columns alone; 0: as dilation", "0")};
 }
 
-void check_convolution(const Problem& problem,
-                       std::map<std::string, std::string, std::less<>>& values) {
+void check_convolution(const Problem& problem, Schema::Values& values) {
   const Convolution conv(problem);
   for (const auto& [name, channels] : {std::pair{"c", conv.c}, std::pair{"k", conv.k}}) {
     if (channels % conv.groups == 0) continue;

@@ -34,7 +34,6 @@ std::vector<Field> dilation_fields(const char* dilation);
 
 /// Rules of the problem, for an op's `check`: groups divide c and k. Afterwards what can be said in
 /// two ways has one text.
-void check_convolution(const Problem& problem,
-                       std::map<std::string, std::string, std::less<>>& values);
+void check_convolution(const Problem& problem, Schema::Values& values);
 
 }  // namespace clam

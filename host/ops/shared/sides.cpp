@@ -14,7 +14,7 @@ int or_else(const Problem& problem, const char* field, int absent, int other) {
   return value == absent ? other : value;
 }
 
-void unite(std::map<std::string, std::string, std::less<>>& values, const std::string& whole,
+void unite(Schema::Values& values, const std::string& whole,
            const std::vector<std::pair<std::string, int>>& parts, const std::string& absent,
            int fallback) {
   const int first = parts.front().second;

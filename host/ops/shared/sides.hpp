@@ -23,7 +23,7 @@ int or_else(const Problem& problem, const char* field, int absent, int other);
 
 /// `whole` stands for those of `parts` that are not given. Parts that are alike become the whole,
 /// and parts with the default of the whole are left out.
-void unite(std::map<std::string, std::string, std::less<>>& values, const std::string& whole,
+void unite(Schema::Values& values, const std::string& whole,
            const std::vector<std::pair<std::string, int>>& parts, const std::string& absent,
            int fallback);
 
