@@ -124,8 +124,8 @@ std::vector<TensorSpec> batch_matmul_tensors(const Problem& problem) {
       spec("a", Role::input, items_of(problem, "batch_a"), ta ? k : m, ta ? m : k),
       spec("b", Role::input, items_of(problem, "batch_b"), tb ? n : k, tb ? k : n)};
   const std::string& mask = problem.choice("mask");
-  if (mask == "mn") specs.push_back({"mask", Role::input, dtype, {m, n}, {}, 0});
-  if (mask == "bmn") specs.push_back({"mask", Role::input, dtype, {batch, m, n}, {}, 0});
+  if (mask == "mn") specs.push_back(input("mask", dtype, {m, n}));
+  if (mask == "bmn") specs.push_back(input("mask", dtype, {batch, m, n}));
   specs.push_back(spec("c", Role::output, batch, m, n));
   return specs;
 }

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {
@@ -60,13 +60,10 @@ void check_shapes(const Problem& problem, Schema::Values& values) {
 }
 
 std::vector<TensorSpec> binary_tensors(const Problem& problem) {
-  using Role = TensorSpec::Role;
   const Dtype dtype = problem.dtype();
   const Shape a = binary_shape_a(problem), b = binary_shape_b(problem);
   const Shape c = BinaryAxes(problem).shape;
-  std::vector<TensorSpec> specs{{"a", Role::input, dtype, a, {}, 0},
-                                {"b", Role::input, dtype, b, {}, 0},
-                                {"c", Role::output, dtype, c, {}, 0}};
+  std::vector<TensorSpec> specs{input("a", dtype, a), input("b", dtype, b), output("c", dtype, c)};
   if (a == c) {
     specs.back().may_be = "a";
   } else if (b == c) {
@@ -79,7 +76,7 @@ std::vector<TensorSpec> binary_tensors(const Problem& problem) {
 
 std::string options_of(const Problem& problem, const BinaryAxes& axes, Group group, bool vectors) {
   const BinaryAxis& row = axes.merged[0];
-  std::string options = problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "";
+  std::string options = dtype_option(problem.dtype());
   options += fmt::format("-DBINARY_OP={} -DBINARY_X={} -DBINARY_Y={} -DBINARY_RANK={}",
                          function_of(problem), group.x, group.y, axes.rank);
   if (row.step_a == 0) options += " -DBINARY_A=0";
@@ -93,17 +90,14 @@ void add_launch(const char* kernel, int elements, const Problem& problem, const 
                 const PlanOptions& wanted, Plan& plan) {
   const BinaryAxes axes(problem);
   const auto& [n0, n1, n2, n3] = axes.merged;
-  const auto number = [](std::int64_t value) { return static_cast<int>(value); };
-  const int columns = ceil_div(number(n0.extent), elements), rows = number(n1.extent);
+  const int columns = ceil_div(as_int(n0.extent), elements), rows = as_int(n1.extent);
   const Group group = lower_group(choose_group(columns, kLargestGroup, device, wanted), rows);
-  plan.launches = {{"binary.cl",
-                    kernel,
-                    options_of(problem, axes, group, elements == kVector),
-                    {round_up(columns, group.x), round_up(rows, group.y), n2.extent * n3.extent},
-                    {group.x, group.y, 1},
-                    {BufferArg{"a"}, BufferArg{"b"}, BufferArg{"c"}, number(n0.extent), rows,
-                     number(n2.extent), number(n1.step_a), number(n2.step_a), number(n3.step_a),
-                     number(n1.step_b), number(n2.step_b), number(n3.step_b)}}};
+  plan.launches = {group_launch("binary.cl", kernel,
+                                options_of(problem, axes, group, elements == kVector), group,
+                                columns, rows, n2.extent * n3.extent,
+                                arg_list("a", "b", "c", as_int(n0.extent), rows, as_int(n2.extent),
+                                         as_int(n1.step_a), as_int(n2.step_a), as_int(n3.step_a),
+                                         as_int(n1.step_b), as_int(n2.step_b), as_int(n3.step_b)))};
 }
 
 // ---- variants ----

@@ -39,13 +39,11 @@ std::vector<Field> box_nms_fields() {
 }
 
 std::vector<TensorSpec> box_nms_tensors(const Problem& p) {
-  using Role = TensorSpec::Role;
   const Shape shape{p.integer("batch"), p.integer("n"), p.integer("e")};
-  return {{"data", Role::input, p.dtype(), shape, {}, 0},
-          {"out", Role::output, p.dtype(), shape, {}, 0}};
+  return {input("data", p.dtype(), shape), output("out", p.dtype(), shape)};
 }
 
-Launch output(const Problem& p, const Decided& decided) {
+Launch write_output(const Problem& p, const Decided& decided) {
   return rows_output(p, box_nms_asks(p), decided, true, box_nms_form(p));
 }
 
@@ -85,7 +83,7 @@ Op box_nms_op() {
   op.fields = box_nms_fields();
   op.check = check_box_nms;
   op.tensors = box_nms_tensors;
-  op.variants = suppression_variants({box_nms_asks, output});
+  op.variants = suppression_variants({box_nms_asks, write_output});
   op.flops = no_flops;
   op.bytes = tensor_bytes;
   return op;

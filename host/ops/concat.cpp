@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "clam/error.hpp"
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
 #include "shared/copy_unit.hpp"
 #include "shared/counts.hpp"
 
@@ -60,7 +60,6 @@ std::vector<Field> fields() {
 }
 
 std::vector<TensorSpec> tensors(const Problem& problem) {
-  using Role = TensorSpec::Role;
   const std::vector<Shape> shapes = shapes_of(problem);
   const int axis = problem.integer("axis");
   const auto at =
@@ -68,11 +67,11 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
   std::vector<TensorSpec> specs;
   Shape all = shapes.front();
   all[at] = 0;
-  for (std::size_t input = 0; input < shapes.size(); ++input) {
-    specs.push_back({kInputs[input], Role::input, problem.dtype(), shapes[input], {}, 0});
-    all[at] += shapes[input][at];
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    specs.push_back(input(kInputs[i], problem.dtype(), shapes[i]));
+    all[at] += shapes[i][at];
   }
-  specs.push_back({"dst", Role::output, problem.dtype(), all, {}, 0});
+  specs.push_back(output("dst", problem.dtype(), all));
   return specs;
 }
 
@@ -94,26 +93,20 @@ void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& w
     n += width;
     common = std::gcd(common, width);
   }
-  const int rows = static_cast<int>(concat.rows), unit = copy_unit({common}, problem.dtype()),
-            units = static_cast<int>(n) / unit;
+  const int rows = as_int(concat.rows), unit = copy_unit({common}, problem.dtype()),
+            units = as_int(n) / unit;
   const Group group = lower_group(choose_group(units, kAcross, device, wanted), rows);
   const std::size_t given = concat.widths.size(), most = given == 2 ? 2 : std::size(kInputs);
   std::vector<Arg> args;
-  for (std::size_t i = 0; i < most; ++i) {
-    args.push_back(i < given ? Arg(BufferArg{kInputs[i]}) : Arg(NullArg{}));
-  }
+  for (std::size_t i = 0; i < most; ++i) args.push_back(buffer_if(i < given, kInputs[i]));
   args.insert(args.end(), {BufferArg{"dst"}, rows});
   for (std::size_t i = 0; i < most; ++i) {
-    args.push_back(i < given ? static_cast<int>(concat.widths[i]) : 0);
+    args.emplace_back(i < given ? as_int(concat.widths[i]) : 0);
   }
-  plan.launches.push_back(
-      {"concat.cl",
-       given == 2 ? "concat_rows" : "concat_four",
-       fmt::format("{}-DCONCAT_UNIT={} -DCONCAT_LX={} -DCONCAT_LY={}",
-                   problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "", unit, group.x, group.y),
-       {round_up(units, group.x), round_up(rows, group.y), 1},
-       {group.x, group.y, 1},
-       std::move(args)});
+  plan.launches = {group_launch("concat.cl", given == 2 ? "concat_rows" : "concat_four",
+                                fmt::format("{}-DCONCAT_UNIT={} -DCONCAT_LX={} -DCONCAT_LY={}",
+                                            dtype_option(problem.dtype()), unit, group.x, group.y),
+                                group, units, rows, 1, std::move(args))};
 }
 
 }  // namespace

@@ -59,21 +59,16 @@ std::vector<Field> conv2d_fields() {
 }
 
 std::vector<TensorSpec> conv2d_tensors(const Problem& problem) {
-  using Role = TensorSpec::Role;
   const Conv2d conv(problem);
-  const auto spec = [&](const char* name, Role role, int images, int channels, int rows,
-                        int columns) {
-    const Shape shape =
-        conv.nhwc ? Shape{images, rows, columns, channels} : Shape{images, channels, rows, columns};
-    return TensorSpec{name, role, conv.dtype, shape, {}, 0};
+  const auto shape = [&](int images, int channels, int rows, int columns) {
+    return conv.nhwc ? Shape{images, rows, columns, channels}
+                     : Shape{images, channels, rows, columns};
   };
-  std::vector<TensorSpec> specs{spec("x", Role::input, conv.n, conv.c, conv.h, conv.w),
-                                spec("w", Role::input, conv.k, conv.cg(), conv.r, conv.s)};
-  if (conv.bias) specs.push_back({"b", Role::input, conv.dtype, {conv.k}, {}, 0});
-  if (conv.residual) {
-    specs.push_back(spec("r", Role::input, conv.n, conv.k, conv.oh(), conv.ow()));
-  }
-  specs.push_back(spec("y", Role::output, conv.n, conv.k, conv.oh(), conv.ow()));
+  std::vector<TensorSpec> specs{input("x", conv.dtype, shape(conv.n, conv.c, conv.h, conv.w)),
+                                input("w", conv.dtype, shape(conv.k, conv.cg(), conv.r, conv.s))};
+  if (conv.bias) specs.push_back(input("b", conv.dtype, {conv.k}));
+  if (conv.residual) specs.push_back(input("r", conv.dtype, conv.y_shape()));
+  specs.push_back(output("y", conv.dtype, conv.y_shape()));
   if (conv.residual) specs.back().may_be = "r";
   return specs;
 }

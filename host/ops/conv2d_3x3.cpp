@@ -138,15 +138,12 @@ void plan_3x3(const Problem& problem, const DeviceInfo& device, const PlanOption
                           fixed_map(conv, cut.parts > 1 && parts_need_fixed_map(chunk)),
                           split_addresses(device)));
   add_pack(conv, {cut.lx, cut.ly}, cut.rows, plan);
-  plan.launches.push_back(
-      {"conv2d_3x3.cl",
-       "conv2d_3x3",
-       text,
-       {round_up(cut.columns, cut.lx), round_up(cut.rows, cut.ly), conv.n * cut.parts},
-       {cut.lx, cut.ly, cut.parts},
-       arguments(
-           conv, "w_packed",
-           {conv.groups, conv.cg(), conv.h, conv.w, conv.kg(), conv.oh(), conv.ow(), conv.pad_t})});
+  plan.launches.push_back(group_launch(
+      "conv2d_3x3.cl", "conv2d_3x3", text, {cut.lx, cut.ly}, cut.columns, cut.rows, conv.n,
+      arguments(
+          conv, "w_packed",
+          {conv.groups, conv.cg(), conv.h, conv.w, conv.kg(), conv.oh(), conv.ow(), conv.pad_t}),
+      cut.parts));
   plan.clocks = cut.clocks.predicted;
 }
 

@@ -49,13 +49,10 @@ void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOpti
                 Plan& plan) {
   const Conv2d conv(problem);
   const int lx = std::min(4, group_items(device, wanted)), ly = group_items(device, wanted) / lx;
-  plan.launches.push_back(
-      {"conv2d.cl",
-       "conv2d_plain",
-       options(problem, device, fmt::format("-DCONV2D_LX={} -DCONV2D_LY={}", lx, ly)),
-       {round_up(conv.ow(), lx), round_up(conv.oh(), ly), std::int64_t{conv.n} * conv.k},
-       {lx, ly, 1},
-       any_filter_arguments(conv, "w")});
+  plan.launches.push_back(group_launch(
+      "conv2d.cl", "conv2d_plain",
+      options(problem, device, fmt::format("-DCONV2D_LX={} -DCONV2D_LY={}", lx, ly)), {lx, ly},
+      conv.ow(), conv.oh(), std::int64_t{conv.n} * conv.k, any_filter_arguments(conv, "w")));
 }
 
 }  // namespace

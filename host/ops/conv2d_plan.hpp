@@ -9,7 +9,7 @@
 #include "clam/plan.hpp"
 #include "conv2d_problem.hpp"
 #include "ops/shared/accumulator.hpp"
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
 #include "ops/shared/tiling.hpp"
 
 namespace clam {
@@ -18,9 +18,6 @@ constexpr int kConvTile = Conv2d::kTile;
 constexpr int kConvHighest = 16;  ///< tiles of a group along the channels
 
 namespace conv2d_plan {
-
-/// The buffer, or null where it is absent.
-Arg optional_buffer(bool present, const char* name);
 
 /// Why kernels for layout=nchw cannot compute the problem, on any device; empty when they can.
 Reason cannot_read_nchw(const Problem& problem);

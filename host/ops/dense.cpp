@@ -78,7 +78,7 @@ std::vector<TensorSpec> dense_tensors(const Problem& problem) {
   if (k2 > 0) specs.push_back(spec("x2", Role::input, {m, k2}));
   specs.push_back(spec("w", Role::input,
                        problem.integer("trans_w") == 1 ? Shape{n, k + k2} : Shape{k + k2, n}));
-  if (problem.flag("bias")) specs.push_back({"b", Role::input, dtype, {n}, {}, 0});
+  if (problem.flag("bias")) specs.push_back(input("b", dtype, {n}));
   if (problem.flag("residual")) specs.push_back(spec("r", Role::input, {m, n}));
   specs.push_back(spec("y", Role::output, {m, n}));
   if (problem.flag("residual")) specs.back().may_be = "r";

@@ -7,6 +7,7 @@
 #include "clam/gpu.hpp"
 #include "ops/shared/activation.hpp"
 #include "ops/shared/group_order.hpp"
+#include "ops/shared/launch.hpp"
 #include "ops/shared/matrix_tiling.hpp"
 
 namespace clam::dense_plan {
@@ -172,7 +173,7 @@ constexpr Kernels kRaw{"batch_matmul.cl", "BMM", "MASK", "LDA", "LDA2"};
 std::string common_options(const Kernels& kernels, const Problem& problem, const Cut& cut,
                            const DeviceInfo& device) {
   const Dense dense(problem);
-  std::string options = dense.dtype == Dtype::f16 ? "-DCLAM_F16 " : "";
+  std::string options = dtype_option(dense.dtype);
   options += fmt::format("-D{0}_LX={1} -D{0}_LY={2} -D{0}_M0={3}", kernels.prefix, cut.group.x,
                          cut.group.y, cut.rows);
   if (cut.columns != kVector) options += kernels.option("N0", cut.columns);
@@ -253,7 +254,7 @@ void add_padding(const Tiles& tiles, Plan& plan) {
   for (const Source& source : {dense.x, dense.x2}) {
     if (!source.needs_padding()) continue;
     plan.buffers.push_back({source.padded, BufferSpec::Role::scratch, dense.padded_bytes(source)});
-    std::vector<Arg> args{BufferArg{source.name}, BufferArg{source.padded}, dense.m, source.k};
+    std::vector<Arg> args = arg_list(source.name, source.padded, dense.m, source.k);
     if (raw) args.insert(args.end(), {dense.m, source.at.ld, 0});
     if (!raw) args.emplace_back(source.at.ld);
     args.emplace_back(source.at.offset);
@@ -265,20 +266,13 @@ void add_padding(const Tiles& tiles, Plan& plan) {
 
 /// The arguments of a kernel that computes y: the buffers that it reads sums from, those of what
 /// follows a sum, ints, alpha. An empty name is a null.
-std::vector<Arg> arguments(const Dense& dense, std::initializer_list<std::string> read,
+std::vector<Arg> arguments(const Dense& dense, std::initializer_list<const char*> read,
                            std::initializer_list<int> ints) {
   std::vector<Arg> args;
-  const auto add = [&](const std::string& name) {
-    if (name.empty()) {
-      args.emplace_back(NullArg{});
-    } else {
-      args.emplace_back(BufferArg{name});
-    }
-  };
-  for (const std::string& name : read) add(name);
-  add(dense.bias ? "b" : "");
-  add(dense.residual ? "r" : "");
-  add("y");
+  for (const char* name : read) args.push_back(buffer_if(*name, name));
+  for (const Arg& arg : arg_list(buffer_if(dense.bias, "b"), buffer_if(dense.residual, "r"), "y")) {
+    args.push_back(arg);
+  }
   args.insert(args.end(), ints.begin(), ints.end());
   args.push_back(dense.alpha);
   return args;
@@ -287,7 +281,7 @@ std::vector<Arg> arguments(const Dense& dense, std::initializer_list<std::string
 void add_tiles(const char* kernel, const Tiles& tiles, const char* w,
                std::initializer_list<int> ints, const DeviceInfo& device, Plan& plan) {
   const Dense& dense = tiles.dense;
-  const std::string x2 = dense.k2 > 0 ? dense.x2.read_from() : "";
+  const char* x2 = dense.k2 > 0 ? dense.x2.read_from() : "";
   plan.launches.push_back(launch(
       tiles.kernels.file, kernel, tiles.options, tiles.cut.group,
       ceil_div(dense.n, tiles.cut.columns), ceil_div(dense.m, tiles.cut.rows),
@@ -354,8 +348,8 @@ void add_packed_w(const Dense& dense, const Cut& cut, const std::string& options
   plan.pack.push_back(launch(kPacked.file, "dense_pack_w", options, cut.group,
                              ceil_div(dense.n, cut.panel()) * cut.panel() / kVector,
                              dense.padded_k(),
-                             {BufferArg{"w"}, BufferArg{"w_packed"}, dense.n, dense.k, dense.k2,
-                              dense.step_n(), dense.step_k(), dense.w.offset}));
+                             arg_list("w", "w_packed", dense.n, dense.k, dense.k2, dense.step_n(),
+                                      dense.step_k(), dense.w.offset)));
 }
 
 void plan_packed(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
@@ -413,9 +407,9 @@ void plan_both_packed(const Problem& problem, const DeviceInfo& device, const Pl
   add_packed_w(dense, cut, options, summed_dtype(dense), plan);
   plan.buffers.push_back({"x_packed", BufferSpec::Role::scratch,
                           packed_bytes(dense, dense.m, cut.rows, summed_dtype(dense))});
-  plan.launches.push_back(launch(
-      kPacked.file, "dense_pack_x_panels", options, cut.group, k / 4, tiles * cut.rows / 4,
-      {BufferArg{"x"}, BufferArg{"x_packed"}, dense.m, dense.k, dense.x.at.ld, dense.x.at.offset}));
+  plan.launches.push_back(
+      launch(kPacked.file, "dense_pack_x_panels", options, cut.group, k / 4, tiles * cut.rows / 4,
+             arg_list("x", "x_packed", dense.m, dense.k, dense.x.at.ld, dense.x.at.offset)));
   plan.launches.push_back(launch(
       kPacked.file, "dense_both_packed", options, cut.group, ceil_div(dense.n, cut.columns), tiles,
       arguments(dense, {"x_packed", "w_packed"},

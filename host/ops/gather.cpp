@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "clam/error.hpp"
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
 #include "shared/copy_unit.hpp"
 #include "shared/counts.hpp"
 
@@ -33,33 +33,28 @@ std::vector<Field> fields() {
 }
 
 std::vector<TensorSpec> tensors(const Problem& problem) {
-  using Role = TensorSpec::Role;
   const Shape shape = problem.shape("shape");
   const int axis = problem.integer("axis"), count = problem.integer("count");
   Shape gathered = shape;
   gathered[static_cast<std::size_t>(axis < 0 ? axis + static_cast<int>(shape.size()) : axis)] =
       count;
-  return {{"src", Role::input, problem.dtype(), shape, {}, 0},
-          {"index", Role::input, Dtype::i32, {count}, {}, 0},
-          {"dst", Role::output, problem.dtype(), gathered, {}, 0}};
+  return {input("src", problem.dtype(), shape), input("index", Dtype::i32, {count}),
+          output("dst", problem.dtype(), gathered)};
 }
 
 Reason refuses(const Problem&, const DeviceInfo&) { return {}; }
 
 void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted, Plan& plan) {
   const Gather gather(problem);
-  const int count = static_cast<int>(gather.count), inner = static_cast<int>(gather.inner),
+  const int count = as_int(gather.count), inner = as_int(gather.inner),
             unit = copy_unit({inner}, problem.dtype()), units = inner / unit;
   const Group group = lower_group(choose_group(units, kAcross, device, wanted), count);
-  plan.launches.push_back(
-      {"gather.cl",
-       "gather_slices",
-       fmt::format("{}-DGATHER_UNIT={} -DGATHER_LX={} -DGATHER_LY={}",
-                   problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "", unit, group.x, group.y),
-       {round_up(units, group.x), round_up(count, group.y), gather.outer},
-       {group.x, group.y, 1},
-       {BufferArg{"src"}, BufferArg{"index"}, BufferArg{"dst"}, static_cast<int>(gather.extent),
-        count, inner}});
+  plan.launches = {
+      group_launch("gather.cl", "gather_slices",
+                   fmt::format("{}-DGATHER_UNIT={} -DGATHER_LX={} -DGATHER_LY={}",
+                               dtype_option(problem.dtype()), unit, group.x, group.y),
+                   group, units, count, gather.outer,
+                   arg_list("src", "index", "dst", as_int(gather.extent), count, inner))};
 }
 
 /// src is read where it is gathered alone.

@@ -10,6 +10,7 @@
 
 #include "clam/error.hpp"
 #include "clam/op.hpp"
+#include "ops/shared/launch.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {
@@ -43,12 +44,9 @@ void check(const Problem& p, Schema::Values&) {
 }
 
 std::vector<TensorSpec> tensors(const Problem& p) {
-  using Role = TensorSpec::Role;
   const std::int64_t batch = p.integer("batch"), n = p.integer("n"), e = p.integer("e");
-  return {{"data", Role::input, p.dtype(), {batch, n, e}, {}, 0},
-          {"count", Role::output, Dtype::i32, {batch}, {}, 0},
-          {"out", Role::output, p.dtype(), {batch, n, e}, {}, 0},
-          {"indices", Role::output, Dtype::i32, {batch, n}, {}, 0}};
+  return {input("data", p.dtype(), {batch, n, e}), output("count", Dtype::i32, {batch}),
+          output("out", p.dtype(), {batch, n, e}), output("indices", Dtype::i32, {batch, n})};
 }
 
 std::int64_t group_count(const Problem& p, int group) {
@@ -135,14 +133,14 @@ Launch launch(const Problem& p, const DeviceInfo& device, const char* kernel, in
 Launch count_launch(const Problem& p, const DeviceInfo& device, int group) {
   return launch(
       p, device, "get_valid_counts_count", group, group_count(p, group),
-      {BufferArg{"data"}, BufferArg{"words"}, BufferArg{"counts"}, p.integer("n"), p.integer("e"),
-       p.integer("id_index"), p.integer("score_index"), p.number("score_threshold")});
+      arg_list("data", "words", "counts", p.integer("n"), p.integer("e"), p.integer("id_index"),
+               p.integer("score_index"), p.number("score_threshold")));
 }
 
 Launch scatter_launch(const Problem& p, const DeviceInfo& device, int group, const char* counts) {
-  return launch(p, device, "get_valid_counts_scatter", group, group_count(p, group),
-                {BufferArg{"data"}, BufferArg{"count"}, BufferArg{"out"}, BufferArg{"indices"},
-                 BufferArg{"words"}, BufferArg{counts}, p.integer("n"), p.integer("e")});
+  return launch(
+      p, device, "get_valid_counts_scatter", group, group_count(p, group),
+      arg_list("data", "count", "out", "indices", "words", counts, p.integer("n"), p.integer("e")));
 }
 
 std::vector<BufferSpec> scratch(const Problem& p, int group) {
@@ -152,11 +150,10 @@ std::vector<BufferSpec> scratch(const Problem& p, int group) {
 }
 
 void plan_one(const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
-  plan.launches = {
-      launch(p, device, "get_valid_counts_one", choose_group(kLargestGroup, device, options), 1,
-             {BufferArg{"data"}, BufferArg{"count"}, BufferArg{"out"}, BufferArg{"indices"},
-              p.integer("n"), p.integer("e"), p.integer("id_index"), p.integer("score_index"),
-              p.number("score_threshold")})};
+  plan.launches = {launch(
+      p, device, "get_valid_counts_one", choose_group(kLargestGroup, device, options), 1,
+      arg_list("data", "count", "out", "indices", p.integer("n"), p.integer("e"),
+               p.integer("id_index"), p.integer("score_index"), p.number("score_threshold")))};
 }
 
 void plan_two(const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
@@ -172,8 +169,8 @@ void plan_three(const Problem& p, const DeviceInfo& device, const PlanOptions& o
   plan.buffers = scratch(p, group);
   plan.buffers.push_back(
       {"before", BufferSpec::Role::scratch, 4 * p.integer("batch") * (groups + 1LL)});
-  const Launch scan = launch(p, device, "get_valid_counts_scan", group, 1,
-                             {BufferArg{"counts"}, BufferArg{"before"}, groups});
+  const Launch scan =
+      launch(p, device, "get_valid_counts_scan", group, 1, arg_list("counts", "before", groups));
   Launch scatter = scatter_launch(p, device, group, "before");
   scatter.options += " -DGVC_SCANNED=1";
   plan.launches = {count_launch(p, device, group), scan, scatter};

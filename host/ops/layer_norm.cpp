@@ -7,7 +7,7 @@
 
 #include "clam/op.hpp"
 #include "ops/shared/activation.hpp"
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {
@@ -28,13 +28,10 @@ void check_layer_norm(const Problem& problem, Schema::Values& values) {
 }
 
 std::vector<TensorSpec> layer_norm_tensors(const Problem& problem) {
-  using Role = TensorSpec::Role;
   const Dtype dtype = problem.dtype();
   const Shape shape{problem.integer("rows"), problem.integer("n")}, row{problem.integer("n")};
-  std::vector<TensorSpec> specs{{"src", Role::input, dtype, shape, {}, 0},
-                                {"gamma", Role::input, dtype, row, {}, 0},
-                                {"beta", Role::input, dtype, row, {}, 0},
-                                {"dst", Role::output, dtype, shape, {}, 0}};
+  std::vector<TensorSpec> specs{input("src", dtype, shape), input("gamma", dtype, row),
+                                input("beta", dtype, row), output("dst", dtype, shape)};
   specs.back().may_be = "src";
   return specs;
 }
@@ -77,7 +74,7 @@ Share share_long_row(int n, const DeviceInfo& device, const PlanOptions& options
 }
 
 std::string options_of(const Problem& problem, const Share& share, const DeviceInfo& device) {
-  std::string options = problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "";
+  std::string options = dtype_option(problem.dtype());
   options += fmt::format("-DLAYER_NORM_UNIT={} -DLAYER_NORM_LANES={} -DLAYER_NORM_ROWS={}",
                          share.unit, share.lanes, share.rows);
   if (share.held > 0) options += fmt::format(" -DLAYER_NORM_HELD={}", share.held);
@@ -87,13 +84,10 @@ std::string options_of(const Problem& problem, const Share& share, const DeviceI
 void add_launch(const char* kernel, const Problem& problem, const Share& share,
                 const DeviceInfo& device, Plan& plan) {
   const int rows = problem.integer("rows"), n = problem.integer("n");
-  plan.launches.push_back({"layer_norm.cl",
-                           kernel,
-                           options_of(problem, share, device),
-                           {share.lanes, round_up(rows, share.rows), 1},
-                           {share.lanes, share.rows, 1},
-                           {BufferArg{"src"}, BufferArg{"gamma"}, BufferArg{"beta"},
-                            BufferArg{"dst"}, rows, n, problem.number("eps")}});
+  plan.launches = {
+      group_launch("layer_norm.cl", kernel, options_of(problem, share, device),
+                   {share.lanes, share.rows}, share.lanes, rows, 1,
+                   arg_list("src", "gamma", "beta", "dst", rows, n, problem.number("eps")))};
 }
 
 // ---- variants ----

@@ -7,8 +7,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
 #include "runtime/number_text.hpp"
+#include "shared/counts.hpp"
 
 namespace clam {
 namespace {
@@ -38,12 +39,7 @@ std::vector<TensorSpec> tensors(const Problem& p) {
   // No more than a tensor may have, so that the product stays one: that is refused all the same.
   const std::int64_t cells =
       std::min(std::int64_t{1} * p.integer("h") * p.integer("w"), kMostCells);
-  return {{"anchors",
-           TensorSpec::Role::output,
-           p.dtype(),
-           {1, cells * multibox_prior_boxes(p), 4},
-           {},
-           0}};
+  return {output("anchors", p.dtype(), {1, cells * multibox_prior_boxes(p), 4})};
 }
 
 std::int64_t most_items(const DeviceInfo& device) {
@@ -73,24 +69,20 @@ void plan(const Problem& p, const DeviceInfo& device, const PlanOptions& options
   const int group = floor_power_of_two(std::max<std::int64_t>(
       std::min<std::int64_t>({wanted, kLargestGroup, most_items(device)}), kSmallestGroup));
   const std::vector<float> steps = p.numbers("steps"), offsets = p.numbers("offsets");
-  plan.launches = {
-      {"multibox_prior.cl",
-       "multibox_prior_boxes",
-       fmt::format("{}-DMULTIBOX_PRIOR_WG={} -DMULTIBOX_PRIOR_SIZES={} -DMULTIBOX_PRIOR_RATIOS={}",
-                   p.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "", group,
-                   literals(p.numbers("sizes")), literals(p.numbers("ratios"))),
-       {round_up(w * multibox_prior_boxes(p), group), h, 1},
-       {group, 1, 1},
-       {BufferArg{"anchors"}, h, w, step(steps[0], h), step(steps[1], w), offsets[0], offsets[1],
-        p.integer("clip")}}};
+  plan.launches = {group_launch(
+      "multibox_prior.cl", "multibox_prior_boxes",
+      fmt::format("{}-DMULTIBOX_PRIOR_WG={} -DMULTIBOX_PRIOR_SIZES={} -DMULTIBOX_PRIOR_RATIOS={}",
+                  dtype_option(p.dtype()), group, literals(p.numbers("sizes")),
+                  literals(p.numbers("ratios"))),
+      {group, 1}, w * multibox_prior_boxes(p), h, 1,
+      arg_list("anchors", h, w, step(steps[0], h), step(steps[1], w), offsets[0], offsets[1],
+               p.integer("clip")))};
 }
 
 /// A sum an element.
 double flops(const Problem& problem) {
   return static_cast<double>(count(problem.tensors()[0].shape));
 }
-
-double bytes(const Problem& problem) { return static_cast<double>(problem.tensors()[0].bytes()); }
 
 }  // namespace
 
@@ -114,7 +106,7 @@ Op multibox_prior_op() {
   op.tensors = tensors;
   op.variants = {{"multibox_prior_boxes", "the only one", refuses, plan}};
   op.flops = flops;
-  op.bytes = bytes;
+  op.bytes = tensor_bytes;
   return op;
 }
 

@@ -6,7 +6,7 @@
 
 #include "clam/op.hpp"
 #include "ops/shared/boxes.hpp"
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {
@@ -20,13 +20,10 @@ void check(const Problem& problem, Schema::Values&) {
 }
 
 std::vector<TensorSpec> tensors(const Problem& p) {
-  using Role = TensorSpec::Role;
   const std::int64_t batch = p.integer("batch"), n = p.integer("n");
-  return {{"cls_prob", Role::input, p.dtype(), {batch, p.integer("classes"), n}, {}, 0},
-          {"loc", Role::input, p.dtype(), {batch, 4 * n}, {}, 0},
-          {"anchors", Role::input, p.dtype(), {1, n, 4}, {}, 0},
-          {"out", Role::output, p.dtype(), {batch, n, 6}, {}, 0},
-          {"count", Role::output, Dtype::i32, {batch}, {}, 0}};
+  return {input("cls_prob", p.dtype(), {batch, p.integer("classes"), n}),
+          input("loc", p.dtype(), {batch, 4 * n}), input("anchors", p.dtype(), {1, n, 4}),
+          output("out", p.dtype(), {batch, n, 6}), output("count", Dtype::i32, {batch})};
 }
 
 std::int64_t most_items(const DeviceInfo& device) {
@@ -48,23 +45,19 @@ void plan(const Problem& p, const DeviceInfo& device, const PlanOptions& options
   const int n = p.integer("n"), classes = p.integer("classes"), batch = p.integer("batch");
   const int group = group_items(device, options);
   const std::vector<float> v = p.numbers("variances");
-  const auto launch = [&](const char* kernel, std::vector<Arg> args) -> Launch {
-    const char* half = p.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "";
-    return {
-        "multibox_transform_loc.cl",    kernel,        fmt::format("{}-DMTL_WG={}", half, group),
-        {round_up(n, group), batch, 1}, {group, 1, 1}, std::move(args)};
+  const auto launch = [&](const char* kernel, std::vector<Arg> args) {
+    return group_launch("multibox_transform_loc.cl", kernel,
+                        fmt::format("{}-DMTL_WG={}", dtype_option(p.dtype()), group), {group, 1}, n,
+                        batch, 1, std::move(args));
   };
   using Role = BufferSpec::Role;
   plan.buffers = {{"best", Role::scratch, std::int64_t{4} * batch * n},
                   {"counts", Role::scratch, std::int64_t{4} * batch * ceil_div(n, group)}};
-  plan.launches = {
-      launch("multibox_transform_loc_count",
-             {BufferArg{"cls_prob"}, BufferArg{"best"}, BufferArg{"counts"}, n, classes,
-              p.number("threshold")}),
-      launch("multibox_transform_loc_scatter",
-             {BufferArg{"cls_prob"}, BufferArg{"loc"}, BufferArg{"anchors"}, BufferArg{"out"},
-              BufferArg{"count"}, BufferArg{"best"}, BufferArg{"counts"}, n, classes,
-              p.integer("clip"), v[0], v[1], v[2], v[3]})};
+  plan.launches = {launch("multibox_transform_loc_count", arg_list("cls_prob", "best", "counts", n,
+                                                                   classes, p.number("threshold"))),
+                   launch("multibox_transform_loc_scatter",
+                          arg_list("cls_prob", "loc", "anchors", "out", "count", "best", "counts",
+                                   n, classes, p.integer("clip"), v[0], v[1], v[2], v[3]))};
 }
 
 }  // namespace

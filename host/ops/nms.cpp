@@ -42,23 +42,22 @@ std::vector<Field> nms_fields() {
 }
 
 std::vector<TensorSpec> nms_tensors(const Problem& p) {
-  using Role = TensorSpec::Role;
   const std::int64_t batch = p.integer("batch"), n = p.integer("n"), e = p.integer("e");
-  std::vector<TensorSpec> specs{{"data", Role::input, p.dtype(), {batch, n, e}, {}, 0},
-                                {"count", Role::input, Dtype::i32, {batch}, {}, 0}};
+  std::vector<TensorSpec> specs{input("data", p.dtype(), {batch, n, e}),
+                                input("count", Dtype::i32, {batch})};
   if (p.flag("return_indices")) {
-    specs.push_back({"indices", Role::input, Dtype::i32, {batch, n}, {}, 0});
-    specs.push_back({"box_indices", Role::output, Dtype::i32, {batch, n}, {}, 0});
-    specs.push_back({"box_count", Role::output, Dtype::i32, {batch, 1}, {}, 0});
+    specs.push_back(input("indices", Dtype::i32, {batch, n}));
+    specs.push_back(output("box_indices", Dtype::i32, {batch, n}));
+    specs.push_back(output("box_count", Dtype::i32, {batch, 1}));
   } else {
-    specs.push_back({"out", Role::output, p.dtype(), {batch, n, e}, {}, 0});
+    specs.push_back(output("out", p.dtype(), {batch, n, e}));
   }
   return specs;
 }
 
 // ---- the plan ----
 
-Launch output(const Problem& p, const Decided& decided) {
+Launch write_output(const Problem& p, const Decided& decided) {
   const Suppression s = nms_asks(p);
   if (!p.flag("return_indices")) {
     return rows_output(p, s, decided, p.flag("invalid_to_bottom"), BoxForm::as_is);
@@ -93,7 +92,7 @@ Op nms_op() {
   op.fields = nms_fields();
   op.check = check_nms;
   op.tensors = nms_tensors;
-  op.variants = suppression_variants({nms_asks, output});
+  op.variants = suppression_variants({nms_asks, write_output});
   op.flops = no_flops;
   op.bytes = tensor_bytes;
   return op;

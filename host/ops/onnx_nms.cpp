@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "ops/shared/launch.hpp"
 #include "ops/shared/suppression.hpp"
 #include "shared/counts.hpp"
 
@@ -29,27 +30,24 @@ std::vector<Field> onnx_nms_fields() {
 }
 
 std::vector<TensorSpec> onnx_nms_tensors(const Problem& p) {
-  using Role = TensorSpec::Role;
   const std::int64_t batch = p.integer("batch"), classes = p.integer("classes"), n = p.integer("n");
   const std::int64_t sets = p.integer("max_output") > 0 ? batch * classes : 1;
-  return {{"boxes", Role::input, p.dtype(), {batch, n, 4}, {}, 0},
-          {"scores", Role::input, p.dtype(), {batch, classes, n}, {}, 0},
-          {"selected", Role::output, Dtype::i32, {sets * onnx_nms_most(p), 3}, {}, 0},
-          {"selected_count", Role::output, Dtype::i32, {1}, {}, 0}};
+  return {input("boxes", p.dtype(), {batch, n, 4}), input("scores", p.dtype(), {batch, classes, n}),
+          output("selected", Dtype::i32, {sets * onnx_nms_most(p), 3}),
+          output("selected_count", Dtype::i32, {1})};
 }
 
-Launch output(const Problem& p, const Decided& decided) {
+Launch write_output(const Problem& p, const Decided& decided) {
   const Suppression s = onnx_nms_asks(p);
-  const auto narrow = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
   const std::int64_t most = onnx_nms_most(p);
   return {"onnx_nms.cl",
           "onnx_nms_selected",
           fmt::format("-DONNX_NMS_WG={}", decided.group),
           {(most + decided.group - 1) / decided.group * decided.group, s.sets, 1},
           {decided.group, 1, 1},
-          {BufferArg{"selected"}, BufferArg{"selected_count"}, BufferArg{"rows"}, BufferArg{"kept"},
-           BufferArg{"totals"}, narrow(s.sets), narrow(s.sets / s.items), narrow(decided.top),
-           narrow(most), narrow(decided.chunks)}};
+          arg_list("selected", "selected_count", "rows", "kept", "totals", as_int(s.sets),
+                   as_int(s.sets / s.items), as_int(decided.top), as_int(most),
+                   as_int(decided.chunks))};
 }
 
 }  // namespace
@@ -82,7 +80,7 @@ Op onnx_nms_op() {
   op.fields = onnx_nms_fields();
   op.check = check_onnx_nms;
   op.tensors = onnx_nms_tensors;
-  op.variants = suppression_variants({onnx_nms_asks, output});
+  op.variants = suppression_variants({onnx_nms_asks, write_output});
   op.flops = no_flops;
   op.bytes = tensor_bytes;
   return op;

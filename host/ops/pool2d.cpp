@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "clam/error.hpp"
-#include "ops/shared/geometry.hpp"
 #include "ops/shared/lanes.hpp"
+#include "ops/shared/launch.hpp"
 #include "ops/shared/tiling.hpp"
 #include "shared/counts.hpp"
 
@@ -108,32 +108,28 @@ std::vector<Field> fields() {
 
 std::vector<TensorSpec> tensors(const Problem& problem) {
   const Pool2d pool(problem);
-  return {{"x", TensorSpec::Role::input, pool.dtype, pool.shape(pool.h, pool.w), {}, 0},
-          {"y", TensorSpec::Role::output, pool.dtype, pool.shape(pool.oh(), pool.ow()), {}, 0}};
+  return {input("x", pool.dtype, pool.shape(pool.h, pool.w)),
+          output("y", pool.dtype, pool.shape(pool.oh(), pool.ow()))};
 }
 
 // ---- launches ----
 
 std::string common_options(const Pool2d& pool) {
-  return fmt::format("{}{}", pool.dtype == Dtype::f16 ? "-DCLAM_F16 " : "",
-                     pool.max ? "-DPOOL2D_MAX=1 " : "");
+  return std::string(dtype_option(pool.dtype)) + (pool.max ? "-DPOOL2D_MAX=1 " : "");
 }
-
-int as_int(std::int64_t value) { return static_cast<int>(value); }
 
 void plan_global(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                  Plan& plan) {
   const Pool2d pool(problem);
   const Share share = share_pieces(pool.pixels(), pool.maps(), device, wanted);
   const int maps = as_int(pool.maps());
-  plan.launches.push_back(
-      {"pool2d.cl",
-       "pool2d_global",
-       fmt::format("{}-DPOOL2D_LANES={} -DPOOL2D_MAPS={}", common_options(pool), share.lanes,
-                   share.rows),
-       {share.lanes, std::int64_t{ceil_div(maps, share.rows)} * share.rows, 1},
-       {share.lanes, share.rows, 1},
-       {BufferArg{"x"}, BufferArg{"y"}, maps, as_int(pool.pixels()), pool.scale()}});
+  plan.launches.push_back({"pool2d.cl",
+                           "pool2d_global",
+                           fmt::format("{}-DPOOL2D_LANES={} -DPOOL2D_MAPS={}", common_options(pool),
+                                       share.lanes, share.rows),
+                           {share.lanes, std::int64_t{ceil_div(maps, share.rows)} * share.rows, 1},
+                           {share.lanes, share.rows, 1},
+                           arg_list("x", "y", maps, as_int(pool.pixels()), pool.scale())});
 }
 
 int unit_of(const Pool2d& pool) { return pool.c % kVector == 0 ? kVector : 1; }
@@ -146,14 +142,11 @@ void plan_nhwc_global(const Problem& problem, const DeviceInfo& device, const Pl
   const int columns = std::min({kAcross, power_of_two_over(units), items / kFewestLanes});
   const int lanes =
       std::max(kFewestLanes, std::min(items / columns, power_of_two_over(pool.pixels())));
-  plan.launches.push_back(
-      {"pool2d.cl",
-       "pool2d_nhwc_global",
-       fmt::format("{}-DPOOL2D_UNIT={} -DPOOL2D_LANES={} -DPOOL2D_MAPS={}", common_options(pool),
-                   unit, lanes, columns),
-       {round_up(units, columns), lanes, pool.n},
-       {columns, lanes, 1},
-       {BufferArg{"x"}, BufferArg{"y"}, as_int(pool.pixels()), pool.c, pool.scale()}});
+  plan.launches = {group_launch("pool2d.cl", "pool2d_nhwc_global",
+                                fmt::format("{}-DPOOL2D_UNIT={} -DPOOL2D_LANES={} -DPOOL2D_MAPS={}",
+                                            common_options(pool), unit, lanes, columns),
+                                {columns, lanes}, units, lanes, pool.n,
+                                arg_list("x", "y", as_int(pool.pixels()), pool.c, pool.scale()))};
 }
 
 std::string window_options(const Pool2d& pool, const Group& group) {
@@ -185,16 +178,14 @@ void plan_run(const Problem& problem, const DeviceInfo& device, const PlanOption
   const int oh = pool.oh(), ow = pool.ow(), run = choose_run(pool, device);
   const int tiles = ceil_div(oh, run);
   const Group group = lower_group(choose_group(ow, kAcross, device, wanted), tiles);
-  plan.launches.push_back(
-      {"pool2d.cl",
-       "pool2d_run",
-       fmt::format("{} -DPOOL2D_R={} -DPOOL2D_S={} -DPOOL2D_STRIDE={} -DPOOL2D_RUN={}{}",
-                   window_options(pool, group), pool.r, pool.s, pool.stride_h, run,
-                   pool.pads() || pool.overhangs() ? "" : " -DPOOL2D_PAD=0"),
-       {round_up(ow, group.x), round_up(tiles, group.y), pool.maps()},
-       {group.x, group.y, 1},
-       {BufferArg{"x"}, BufferArg{"y"}, pool.h, pool.w, oh, ow, pool.stride_w, pool.pad_t,
-        pool.pad_l, pool.h + pool.pad_b, pool.w + pool.pad_r, pool.scale()}});
+  plan.launches = {group_launch(
+      "pool2d.cl", "pool2d_run",
+      fmt::format("{} -DPOOL2D_R={} -DPOOL2D_S={} -DPOOL2D_STRIDE={} -DPOOL2D_RUN={}{}",
+                  window_options(pool, group), pool.r, pool.s, pool.stride_h, run,
+                  pool.pads() || pool.overhangs() ? "" : " -DPOOL2D_PAD=0"),
+      group, ow, tiles, pool.maps(),
+      arg_list("x", "y", pool.h, pool.w, oh, ow, pool.stride_w, pool.pad_t, pool.pad_l,
+               pool.h + pool.pad_b, pool.w + pool.pad_r, pool.scale()))};
 }
 
 void plan_window(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
@@ -202,14 +193,10 @@ void plan_window(const Problem& problem, const DeviceInfo& device, const PlanOpt
   const Pool2d pool(problem);
   const int oh = pool.oh(), ow = pool.ow();
   const Group group = lower_group(choose_group(ow, kAcross, device, wanted), oh);
-  plan.launches.push_back({"pool2d.cl",
-                           "pool2d_window",
-                           window_options(pool, group),
-                           {round_up(ow, group.x), round_up(oh, group.y), pool.maps()},
-                           {group.x, group.y, 1},
-                           {BufferArg{"x"}, BufferArg{"y"}, pool.h, pool.w, pool.r, pool.s, oh, ow,
-                            pool.stride_h, pool.stride_w, pool.pad_t, pool.pad_l,
-                            pool.h + pool.pad_b, pool.w + pool.pad_r, pool.scale()}});
+  plan.launches = {group_launch(
+      "pool2d.cl", "pool2d_window", window_options(pool, group), group, ow, oh, pool.maps(),
+      arg_list("x", "y", pool.h, pool.w, pool.r, pool.s, oh, ow, pool.stride_h, pool.stride_w,
+               pool.pad_t, pool.pad_l, pool.h + pool.pad_b, pool.w + pool.pad_r, pool.scale()))};
 }
 
 void plan_nhwc(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
@@ -217,15 +204,13 @@ void plan_nhwc(const Problem& problem, const DeviceInfo& device, const PlanOptio
   const Pool2d pool(problem);
   const int oh = pool.oh(), ow = pool.ow(), unit = unit_of(pool), units = pool.c / unit;
   const Group group = lower_group(choose_group(units, kAcross, device, wanted), ow);
-  plan.launches.push_back(
-      {"pool2d.cl",
-       "pool2d_nhwc",
-       fmt::format("{} -DPOOL2D_UNIT={}", window_options(pool, group), unit),
-       {round_up(units, group.x), round_up(ow, group.y), std::int64_t{pool.n} * oh},
-       {group.x, group.y, 1},
-       {BufferArg{"x"}, BufferArg{"y"}, pool.c, pool.h, pool.w, pool.r, pool.s, oh, ow,
-        pool.stride_h, pool.stride_w, pool.pad_t, pool.pad_l, pool.h + pool.pad_b,
-        pool.w + pool.pad_r, pool.scale()}});
+  plan.launches = {
+      group_launch("pool2d.cl", "pool2d_nhwc",
+                   fmt::format("{} -DPOOL2D_UNIT={}", window_options(pool, group), unit), group,
+                   units, ow, std::int64_t{pool.n} * oh,
+                   arg_list("x", "y", pool.c, pool.h, pool.w, pool.r, pool.s, oh, ow, pool.stride_h,
+                            pool.stride_w, pool.pad_t, pool.pad_l, pool.h + pool.pad_b,
+                            pool.w + pool.pad_r, pool.scale()))};
 }
 
 // ---- variants ----

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <vector>
 
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {
@@ -68,13 +68,12 @@ std::vector<Field> fields() {
 }
 
 std::vector<TensorSpec> tensors(const Problem& problem) {
-  using Role = TensorSpec::Role;
   const Resize resize(problem);
   const Shape x{resize.n, resize.c, resize.rows.extent, resize.columns.extent};
   const Shape y{resize.n, resize.c, resize.rows.outputs, resize.columns.outputs};
-  std::vector<TensorSpec> specs{{"x", Role::input, resize.dtype, x, {}, 0}};
-  if (resize.residual) specs.push_back({"r", Role::input, resize.dtype, y, {}, 0});
-  specs.push_back({"y", Role::output, resize.dtype, y, {}, 0});
+  std::vector<TensorSpec> specs{input("x", resize.dtype, x)};
+  if (resize.residual) specs.push_back(input("r", resize.dtype, y));
+  specs.push_back(output("y", resize.dtype, y));
   if (resize.residual) specs.back().may_be = "r";
   return specs;
 }
@@ -134,8 +133,6 @@ bool is_double(const Resize& resize, const ResizeAxis& axis) {
 
 // ---- launches ----
 
-int as_int(std::int64_t value) { return static_cast<int>(value); }
-
 /// Outputs of an item: a vector where rows of y are whole vectors.
 int unit_of(const Resize& resize) {
   const int ow = resize.columns.outputs;
@@ -147,17 +144,13 @@ void add_launch(const char* kernel, const Resize& resize, int rows, int maps,
                 const PlanOptions& wanted, Plan& plan) {
   const int unit = unit_of(resize), units = resize.columns.outputs / unit;
   const Group group = lower_group(choose_group(units, kAcross, device, wanted), rows);
-  args.insert(args.begin(),
-              {BufferArg{"x"}, resize.residual ? Arg{BufferArg{"r"}} : NullArg{}, BufferArg{"y"}});
-  plan.launches.push_back(
-      {"resize.cl",
-       kernel,
-       fmt::format("{}{}-DRESIZE_UNIT={}{} -DRESIZE_LX={} -DRESIZE_LY={}",
-                   resize.dtype == Dtype::f16 ? "-DCLAM_F16 " : "",
-                   resize.residual ? "-DRESIZE_RESIDUAL=1 " : "", unit, options, group.x, group.y),
-       {round_up(units, group.x), round_up(rows, group.y), maps},
-       {group.x, group.y, 1},
-       std::move(args)});
+  args.insert(args.begin(), {BufferArg{"x"}, buffer_if(resize.residual, "r"), BufferArg{"y"}});
+  plan.launches = {group_launch(
+      "resize.cl", kernel,
+      fmt::format("{}{}-DRESIZE_UNIT={}{} -DRESIZE_LX={} -DRESIZE_LY={}",
+                  dtype_option(resize.dtype), resize.residual ? "-DRESIZE_RESIDUAL=1 " : "", unit,
+                  options, group.x, group.y),
+      group, units, rows, maps, std::move(args))};
 }
 
 void plan_repeat(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,

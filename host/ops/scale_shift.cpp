@@ -4,7 +4,7 @@
 
 #include "clam/op.hpp"
 #include "ops/shared/activation.hpp"
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {
@@ -39,13 +39,10 @@ struct Extents {
 };
 
 std::vector<TensorSpec> tensors(const Problem& problem) {
-  using Role = TensorSpec::Role;
   const Dtype dtype = problem.dtype();
   const Shape shape = problem.shape("shape"), channels{Extents(problem).n};
-  std::vector<TensorSpec> specs{{"src", Role::input, dtype, shape, {}, 0},
-                                {"scale", Role::input, dtype, channels, {}, 0},
-                                {"shift", Role::input, dtype, channels, {}, 0},
-                                {"dst", Role::output, dtype, shape, {}, 0}};
+  std::vector<TensorSpec> specs{input("src", dtype, shape), input("scale", dtype, channels),
+                                input("shift", dtype, channels), output("dst", dtype, shape)};
   specs.back().may_be = "src";
   return specs;
 }
@@ -60,15 +57,12 @@ void add_launch(const char* kernel, const Problem& problem, int columns, int row
   const Group group = lower_group(choose_group(units, kAcross, device, wanted), rows);
   args.insert(args.begin(),
               {BufferArg{"src"}, BufferArg{"scale"}, BufferArg{"shift"}, BufferArg{"dst"}});
-  plan.launches.push_back(
-      {"scale_shift.cl",
-       kernel,
-       fmt::format("{}-DSCALE_SHIFT_UNIT={} -DSCALE_SHIFT_LX={} -DSCALE_SHIFT_LY={}{}",
-                   problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "", unit, group.x, group.y,
-                   act_options(problem, "SCALE_SHIFT_ACT", device)),
-       {round_up(units, group.x), round_up(rows, group.y), planes},
-       {group.x, group.y, 1},
-       std::move(args)});
+  plan.launches = {
+      group_launch("scale_shift.cl", kernel,
+                   fmt::format("{}-DSCALE_SHIFT_UNIT={} -DSCALE_SHIFT_LX={} -DSCALE_SHIFT_LY={}{}",
+                               dtype_option(problem.dtype()), unit, group.x, group.y,
+                               act_options(problem, "SCALE_SHIFT_ACT", device)),
+                   group, units, rows, planes, std::move(args))};
 }
 
 Reason refuses_last(const Problem& problem, const DeviceInfo&) {

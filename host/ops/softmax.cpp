@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "clam/error.hpp"
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {
@@ -68,12 +68,11 @@ std::vector<Field> softmax_fields() {
 }
 
 std::vector<TensorSpec> softmax_tensors(const Problem& problem) {
-  using Role = TensorSpec::Role;
   const Dtype dtype = problem.dtype();
   const Shape shape = problem.shape("shape"), mask = problem.shape("mask");
-  std::vector<TensorSpec> specs{{"src", Role::input, dtype, shape, {}, 0}};
-  if (!mask.empty()) specs.push_back({"mask", Role::input, dtype, mask, {}, 0});
-  specs.push_back({"dst", Role::output, dtype, shape, {}, 0});
+  std::vector<TensorSpec> specs{input("src", dtype, shape)};
+  if (!mask.empty()) specs.push_back(input("mask", dtype, mask));
+  specs.push_back(output("dst", dtype, shape));
   specs.back().may_be = "src";
   return specs;
 }
@@ -168,7 +167,7 @@ bool use_native(const DeviceInfo& device) {
 }
 
 std::string options_of(const Problem& problem, const Share& share, const DeviceInfo& device) {
-  std::string options = problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "";
+  std::string options = dtype_option(problem.dtype());
   options += fmt::format("-DSOFTMAX_UNIT={} -DSOFTMAX_LANES={} -DSOFTMAX_ROWS={}", share.unit,
                          share.lanes, share.rows);
   if (share.held > 0) options += fmt::format(" -DSOFTMAX_HELD={}", share.held);
@@ -183,22 +182,18 @@ std::string options_of(const Problem& problem, const Share& share, const DeviceI
 }
 
 std::vector<Arg> arguments(const Softmax& softmax, std::initializer_list<int> ints) {
-  std::vector<Arg> args{BufferArg{"src"}, NullArg{}, BufferArg{"dst"}};
-  if (softmax.mask) args[1] = BufferArg{"mask"};
+  std::vector<Arg> args{BufferArg{"src"}, buffer_if(softmax.mask, "mask"), BufferArg{"dst"}};
   args.insert(args.end(), ints.begin(), ints.end());
-  args.push_back(softmax.scale);
+  args.emplace_back(softmax.scale);
   return args;
 }
 
 void add_rows(const char* kernel, const Problem& problem, const Share& share,
               const DeviceInfo& device, Plan& plan) {
   const Softmax softmax(problem);
-  plan.launches.push_back({"softmax.cl",
-                           kernel,
-                           options_of(problem, share, device),
-                           {share.lanes, round_up(softmax.outer, share.rows), softmax.blocks},
-                           {share.lanes, share.rows, 1},
-                           arguments(softmax, {softmax.outer, softmax.n})});
+  plan.launches = {group_launch("softmax.cl", kernel, options_of(problem, share, device),
+                                {share.lanes, share.rows}, share.lanes, softmax.outer,
+                                softmax.blocks, arguments(softmax, {softmax.outer, softmax.n}))};
 }
 
 void add_columns(const char* kernel, const Problem& problem, const Share& share,

@@ -8,7 +8,7 @@
 #include "clam/error.hpp"
 #include "clam/op.hpp"
 #include "ops/shared/boxes.hpp"
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
 #include "ops/shared/places.hpp"
 #include "shared/counts.hpp"
 
@@ -34,18 +34,17 @@ void check(const Problem& problem, Schema::Values& values) {
 }
 
 std::vector<TensorSpec> tensors(const Problem& p) {
-  using Role = TensorSpec::Role;
   const std::int64_t batch = p.integer("batch"), n = p.integer("n"), classes = p.integer("classes");
   const auto of_anchors = [&](const char* name, int row) {
     const Layout at = layout(p, name, row);
-    TensorSpec spec{name, Role::input, p.dtype(), {batch, n, row}, {}, at.offset};
+    TensorSpec spec = input(name, p.dtype(), {batch, n, row});
+    spec.offset = at.offset;
     if (at.ld != row) spec.strides = {n * at.ld, at.ld, 1};
     return spec;
   };
-  return {of_anchors("cls", p.integer("classes")),
-          of_anchors("box", 4),
-          {"anchors", Role::input, p.dtype(), {1, n, 4}, {}, 0},
-          {"data", Role::output, p.dtype(), {batch, (classes - 1) * n, 6}, {}, 0}};
+  return {of_anchors("cls", p.integer("classes")), of_anchors("box", 4),
+          input("anchors", p.dtype(), {1, n, 4}),
+          output("data", p.dtype(), {batch, (classes - 1) * n, 6})};
 }
 
 std::int64_t most_items(const DeviceInfo& device) {
@@ -71,22 +70,16 @@ void plan(const Problem& p, const DeviceInfo& device, const PlanOptions& options
   const std::vector<float> v = p.numbers("variances");
   const Layout cls = layout(p, "cls", p.integer("classes")), box = layout(p, "box", 4);
   const bool loose = box.ld % 4 != 0 || box.offset % 4 != 0;
-  const std::string defines =
-      fmt::format("{}-DSSD_DECODE_ANCHORS={}{}", p.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "",
-                  anchors, loose ? " -DSSD_DECODE_UNIT=1" : "");
-  std::vector<Arg> args{
-      BufferArg{"cls"},     BufferArg{"box"},     BufferArg{"anchors"}, BufferArg{"data"}, n,
-      p.integer("classes"), p.number("threshold")};
+  const std::string defines = fmt::format("{}-DSSD_DECODE_ANCHORS={}{}", dtype_option(p.dtype()),
+                                          anchors, loose ? " -DSSD_DECODE_UNIT=1" : "");
+  std::vector<Arg> args =
+      arg_list("cls", "box", "anchors", "data", n, p.integer("classes"), p.number("threshold"));
   args.insert(args.end(), v.begin(), v.end());
   for (const std::int64_t place : {cls.ld, cls.offset, box.ld, box.offset}) {
-    args.push_back(static_cast<int>(place));
+    args.emplace_back(as_int(place));
   }
-  plan.launches = {{"ssd_decode.cl",
-                    "ssd_decode_rows",
-                    defines,
-                    {kLanes, round_up(n, anchors), p.integer("batch")},
-                    {kLanes, anchors, 1},
-                    std::move(args)}};
+  plan.launches = {group_launch("ssd_decode.cl", "ssd_decode_rows", defines, {kLanes, anchors},
+                                kLanes, n, p.integer("batch"), std::move(args))};
 }
 
 /// Of a score a comparison, a difference, an exponential, a sum and a product; of a box 16.

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "clam/error.hpp"
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
 #include "shared/copy_unit.hpp"
 #include "shared/counts.hpp"
 
@@ -36,13 +36,10 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
   for (const int axis : problem.axes("perm")) {
     turned.push_back(shape[static_cast<std::size_t>(axis)]);
   }
-  return {{"src", TensorSpec::Role::input, problem.dtype(), shape, {}, 0},
-          {"dst", TensorSpec::Role::output, problem.dtype(), turned, {}, 0}};
+  return {input("src", problem.dtype(), shape), output("dst", problem.dtype(), turned)};
 }
 
 // ---- launches ----
-
-int as_int(std::int64_t value) { return static_cast<int>(value); }
 
 /// An axis of a launch: its extent, and the elements from one of it to the next.
 struct Axis {
@@ -65,8 +62,8 @@ std::vector<Axis> outer_axes(const Turn& turn, std::initializer_list<int> plane,
 }
 
 std::string options_of(const Problem& problem, const std::string& unit, const Group& group) {
-  return fmt::format("{}{}-DTRANSPOSE_LX={} -DTRANSPOSE_LY={}",
-                     problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "", unit, group.x, group.y);
+  return fmt::format("{}{}-DTRANSPOSE_LX={} -DTRANSPOSE_LY={}", dtype_option(problem.dtype()), unit,
+                     group.x, group.y);
 }
 
 void plan_rows(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
@@ -78,13 +75,12 @@ void plan_rows(const Problem& problem, const DeviceInfo& device, const PlanOptio
   const Axis &row = axes[0], &z = axes[1], &plane = axes[2];
   const int unit = copy_unit({n}, problem.dtype());
   const Group group = lower_group(choose_group(n / unit, kAcross, device, wanted), row.extent);
-  plan.launches.push_back({"transpose.cl",
-                           "transpose_rows",
-                           options_of(problem, fmt::format("-DTRANSPOSE_UNIT={} ", unit), group),
-                           {round_up(n / unit, group.x), round_up(row.extent, group.y), z.extent},
-                           {group.x, group.y, 1},
-                           {BufferArg{"src"}, BufferArg{"dst"}, n, row.extent, plane.extent,
-                            row.src, z.src, plane.src, row.dst, z.dst, plane.dst}});
+  plan.launches = {
+      group_launch("transpose.cl", "transpose_rows",
+                   options_of(problem, fmt::format("-DTRANSPOSE_UNIT={} ", unit), group), group,
+                   n / unit, row.extent, z.extent,
+                   arg_list("src", "dst", n, row.extent, plane.extent, row.src, z.src, plane.src,
+                            row.dst, z.dst, plane.dst))};
 }
 
 /// The axes that are innermost in src and in dst, and the rest of a launch that turns them.
@@ -105,17 +101,8 @@ struct Plane {
     plane = axes[1];
   }
   std::vector<Arg> arguments() const {
-    return {BufferArg{"src"},
-            BufferArg{"dst"},
-            a,
-            b,
-            plane.extent,
-            src_b,
-            z.src,
-            plane.src,
-            dst_a,
-            z.dst,
-            plane.dst};
+    return arg_list("src", "dst", a, b, plane.extent, src_b, z.src, plane.src, dst_a, z.dst,
+                    plane.dst);
   }
 };
 
@@ -124,12 +111,8 @@ void plan_blocks(const Problem& problem, const DeviceInfo& device, const PlanOpt
   const Plane plane{Turn(problem)};
   const int columns = plane.a / kBlock, rows = plane.b / kBlock;
   const Group group = lower_group(choose_group(columns, kBlock, device, wanted), rows);
-  plan.launches.push_back({"transpose.cl",
-                           "transpose_blocks",
-                           options_of(problem, "", group),
-                           {round_up(columns, group.x), round_up(rows, group.y), plane.z.extent},
-                           {group.x, group.y, 1},
-                           plane.arguments()});
+  plan.launches = {group_launch("transpose.cl", "transpose_blocks", options_of(problem, "", group),
+                                group, columns, rows, plane.z.extent, plane.arguments())};
 }
 
 std::int64_t most_items(const DeviceInfo& device) {

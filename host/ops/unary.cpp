@@ -8,7 +8,8 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
+#include "shared/counts.hpp"
 
 namespace clam {
 namespace {
@@ -34,10 +35,9 @@ void check_unary(const Problem& problem, Schema::Values& values) {
 }
 
 std::vector<TensorSpec> unary_tensors(const Problem& problem) {
-  using Role = TensorSpec::Role;
   const Shape shape = problem.shape("shape");
-  std::vector<TensorSpec> specs{{"src", Role::input, problem.dtype(), shape, {}, 0},
-                                {"dst", Role::output, problem.dtype(), shape, {}, 0}};
+  std::vector<TensorSpec> specs{input("src", problem.dtype(), shape),
+                                output("dst", problem.dtype(), shape)};
   specs.back().may_be = "src";
   return specs;
 }
@@ -61,7 +61,7 @@ std::string function_of(const std::string& op) {
 
 std::string options_of(const Problem& problem, int group) {
   const UnaryRange& range = unary_range(problem);
-  std::string options = problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "";
+  std::string options = dtype_option(problem.dtype());
   options += fmt::format("-DUNARY_WG={} -DUNARY_OP={}", group, function_of(range.op));
   options += number_option("ALPHA", problem, "alpha", range.alpha);
   options += number_option("BETA", problem, "beta", range.beta);
@@ -76,22 +76,14 @@ void plan_vector(const Problem& problem, const DeviceInfo& device, const PlanOpt
   const int items = wanted.max_work_group > 0 ? wanted.max_work_group : kGroup;
   const int group = floor_power_of_two(std::max<std::int64_t>(
       std::min<std::int64_t>({items, kLargestGroup, most_items(device)}), kSmallestGroup));
-  plan.launches = {
-      {"unary.cl",
-       "unary_vector",
-       options_of(problem, group),
-       {round_up(ceil_div(n, kVector), group), 1, 1},
-       {group, 1, 1},
-       {BufferArg{"src"}, BufferArg{"dst"}, n, problem.number("scale"), problem.number("shift")}}};
+  plan.launches = {group_launch(
+      "unary.cl", "unary_vector", options_of(problem, group), {group, 1}, ceil_div(n, kVector), 1,
+      1, arg_list("src", "dst", n, problem.number("scale"), problem.number("shift")))};
 }
 
 /// A function counts as one operation, and so do a product and a sum before it.
 double flops(const Problem& problem) {
   return (is_affine(problem) ? 3 : 1) * static_cast<double>(count(problem.shape("shape")));
-}
-
-double bytes(const Problem& problem) {
-  return 2.0 * static_cast<double>(count(problem.shape("shape"))) * size_of(problem.dtype());
 }
 
 }  // namespace
@@ -154,7 +146,7 @@ Op unary_op() {
   op.tensors = unary_tensors;
   op.variants = {{"unary_vector", "the only one", refuses, plan_vector}};
   op.flops = flops;
-  op.bytes = bytes;
+  op.bytes = tensor_bytes;
   return op;
 }
 

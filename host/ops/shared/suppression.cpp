@@ -11,7 +11,7 @@
 #include <algorithm>
 
 #include "clam/error.hpp"
-#include "geometry.hpp"
+#include "launch.hpp"
 
 namespace clam {
 namespace {
@@ -131,15 +131,14 @@ struct Launcher {
   Groups groups;
   Chunks chunks;
 
-  static std::int32_t narrow(std::int64_t value) { return static_cast<std::int32_t>(value); }
-  std::int32_t n() const { return narrow(s.n); }
-  std::int32_t top() const { return narrow(s.top()); }
-  std::int32_t size() const { return narrow(chunks.size); }
-  std::int32_t count() const { return narrow(chunks.count); }
+  std::int32_t n() const { return as_int(s.n); }
+  std::int32_t top() const { return as_int(s.top()); }
+  std::int32_t size() const { return as_int(chunks.size); }
+  std::int32_t count() const { return as_int(chunks.count); }
   std::int64_t groups_of(std::int64_t items) const {
     return (items + groups.rest - 1) / groups.rest;
   }
-  Arg valid() const { return s.count.empty() ? Arg{NullArg{}} : Arg{BufferArg{s.count}}; }
+  Arg valid() const { return buffer_if(!s.count.empty(), s.count); }
 
   std::string options() const {
     return fmt::format("-DNMS_SORT_WG={} -DNMS_WG={}{}{}{}{}", groups.sort, groups.rest,
@@ -155,61 +154,42 @@ struct Launcher {
 
   Launch sort() const {
     return launch("nms_sort", groups.sort, blocks(s), s.sets, 1,
-                  {BufferArg{s.scores}, valid(), BufferArg{"keys"}, BufferArg{"found"}, n(),
-                   s.score_step, s.score_index, s.background_index, s.background, s.score_min});
+                  arg_list(s.scores, valid(), "keys", "found", n(), s.score_step, s.score_index,
+                           s.background_index, s.background, s.score_min));
   }
 
   Launch place() const {
     return launch("nms_place", groups.rest, groups_of(std::min<std::int64_t>(s.top(), kBlock)),
                   blocks(s), s.sets,
-                  {BufferArg{s.boxes}, valid(), BufferArg{"keys"}, BufferArg{"found"},
-                   BufferArg{"candidate_boxes"}, BufferArg{"classes"}, BufferArg{"rows"},
-                   BufferArg{"candidates"}, n(), s.e, top(), s.coord_start, s.id_index,
-                   narrow(s.sets / s.items)});
+                  arg_list(s.boxes, valid(), "keys", "found", "candidate_boxes", "classes", "rows",
+                           "candidates", n(), s.e, top(), s.coord_start, s.id_index,
+                           as_int(s.sets / s.items)));
   }
 
   Launch meet(int chunk) const {
     return launch("nms_meet", groups.rest, groups_of(chunks.size), s.sets, 1,
-                  {BufferArg{"candidate_boxes"}, BufferArg{"classes"}, BufferArg{"candidates"},
-                   BufferArg{"kept"}, BufferArg{"totals"}, BufferArg{"dead"}, top(), size(),
-                   count(), chunk, s.iou_threshold});
+                  arg_list("candidate_boxes", "classes", "candidates", "kept", "totals", "dead",
+                           top(), size(), count(), chunk, s.iou_threshold));
   }
 
   Launch mask(int chunk) const {
     return launch("nms_mask", groups.rest, groups_of(chunks.size), chunks.size / 32, s.sets,
-                  {BufferArg{"candidate_boxes"}, BufferArg{"classes"}, BufferArg{"candidates"},
-                   BufferArg{"mask"}, top(), size(), chunk, s.iou_threshold});
+                  arg_list("candidate_boxes", "classes", "candidates", "mask", top(), size(), chunk,
+                           s.iou_threshold));
   }
 
   Launch walk(int chunk) const {
-    const Arg dead = chunks.count > 1 ? Arg{BufferArg{"dead"}} : Arg{NullArg{}};
     return launch("nms_walk", groups.rest, 1, s.sets, 1,
-                  {BufferArg{"candidates"}, BufferArg{"mask"}, dead, BufferArg{"keep"},
-                   BufferArg{"kept"}, BufferArg{"totals"}, top(), size(), count(), chunk, s.limit});
+                  arg_list("candidates", "mask", buffer_if(chunks.count > 1, "dead"), "keep",
+                           "kept", "totals", top(), size(), count(), chunk, s.limit));
   }
 
   Launch one() const {
-    return launch("nms_one", groups.sort, 1, s.sets / s.items, s.items,
-                  {BufferArg{s.scores},
-                   BufferArg{s.boxes},
-                   valid(),
-                   BufferArg{"rows"},
-                   BufferArg{"candidates"},
-                   BufferArg{"keep"},
-                   BufferArg{"kept"},
-                   BufferArg{"totals"},
-                   n(),
-                   s.score_step,
-                   s.score_index,
-                   s.background_index,
-                   s.background,
-                   s.score_min,
-                   s.e,
-                   top(),
-                   s.coord_start,
-                   s.id_index,
-                   s.limit,
-                   s.iou_threshold});
+    return launch(
+        "nms_one", groups.sort, 1, s.sets / s.items, s.items,
+        arg_list(s.scores, s.boxes, valid(), "rows", "candidates", "keep", "kept", "totals", n(),
+                 s.score_step, s.score_index, s.background_index, s.background, s.score_min, s.e,
+                 top(), s.coord_start, s.id_index, s.limit, s.iou_threshold));
   }
 
   Decided decided() const { return {groups.rest, s.top(), chunks.count}; }
@@ -343,10 +323,8 @@ Launch rows_output(const Problem& p, const Suppression& s, const Decided& decide
                       to[static_cast<int>(form)], half_option(p)),
           {(s.n + rows - 1) / rows * decided.group, s.sets, 1},
           {decided.group, 1, 1},
-          {BufferArg{s.boxes}, BufferArg{"out"}, BufferArg{"rows"}, BufferArg{"candidates"},
-           BufferArg{"keep"}, BufferArg{"kept"}, BufferArg{"totals"}, Launcher::narrow(s.n), s.e,
-           Launcher::narrow(decided.top), Launcher::narrow(decided.chunks), compact ? 1 : 0,
-           s.coord_start}};
+          arg_list(s.boxes, "out", "rows", "candidates", "keep", "kept", "totals", as_int(s.n), s.e,
+                   as_int(decided.top), as_int(decided.chunks), compact ? 1 : 0, s.coord_start)};
 }
 
 /// No element of data is touched, so one program serves every dtype.
@@ -357,9 +335,8 @@ Launch indices_output(const Suppression& s, const Decided& decided, const std::s
           fmt::format("-DNMS_WG={}", decided.group),
           {(s.n + decided.group - 1) / decided.group * decided.group, s.sets, 1},
           {decided.group, 1, 1},
-          {indices.empty() ? Arg{NullArg{}} : Arg{BufferArg{indices}}, BufferArg{to},
-           BufferArg{count}, BufferArg{"rows"}, BufferArg{"kept"}, BufferArg{"totals"},
-           Launcher::narrow(s.n), Launcher::narrow(decided.top), Launcher::narrow(decided.chunks)}};
+          arg_list(buffer_if(!indices.empty(), indices), to, count, "rows", "kept", "totals",
+                   as_int(s.n), as_int(decided.top), as_int(decided.chunks))};
 }
 
 }  // namespace clam
