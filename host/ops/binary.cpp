@@ -14,7 +14,6 @@ namespace {
 
 constexpr int kVector = 4;  ///< elements of an item of binary_vector
 constexpr std::size_t kMostExtents = 4;
-constexpr int kSmallestGroup = 16, kLargestGroup = 256;
 
 /// Words of a Problem line, and the functions of binary.cl.
 struct Word {
@@ -102,13 +101,8 @@ void add_launch(const char* kernel, int elements, const Problem& problem, const 
 
 // ---- variants ----
 
-Reason refuses_plain(const Problem&, const DeviceInfo& device) {
-  if (std::min(device.max_work_group, device.max_work_items[0]) >= kSmallestGroup) return {};
-  return fmt::format("the device has no work-groups of {} work-items", kSmallestGroup);
-}
-
 Reason refuses_vector(const Problem& problem, const DeviceInfo& device) {
-  if (Reason reason = refuses_plain(problem, device)) return reason;
+  if (Reason reason = refuses_no_group(problem, device)) return reason;
   const BinaryAxes axes(problem);
   const std::int64_t n = axes.merged[0].extent;
   if (axes.rank == 1 || n % kVector == 0) return {};
@@ -185,7 +179,7 @@ Op binary_op() {
   op.tensors = binary_tensors;
   op.variants = {{"binary_vector", "rows of whole vectors, or one row: four elements an item",
                   refuses_vector, plan_vector},
-                 {"binary_plain", "any rows: an element an item", refuses_plain, plan_plain}};
+                 {"binary_plain", "any rows: an element an item", refuses_no_group, plan_plain}};
   op.flops = flops;
   op.bytes = tensor_bytes;
   return op;

@@ -12,6 +12,7 @@
 #include "ops/shared/launch.hpp"
 #include "shared/copy_unit.hpp"
 #include "shared/counts.hpp"
+#include "shared/per_axis.hpp"
 
 namespace clam {
 namespace {
@@ -33,20 +34,16 @@ std::vector<Shape> shapes_of(const Problem& problem) {
 void check(const Problem& problem, Schema::Values& values) {
   const std::vector<Shape> shapes = shapes_of(problem);
   const Shape& a = shapes.front();
-  const int axes = static_cast<int>(a.size()), axis = problem.integer("axis");
-  if (axis < -axes || axis >= axes) {
-    bad_field(problem, "axis", fmt::format("needs {} to {}", -axes, axes - 1));
-  }
-  const int positive = axis < 0 ? axis + axes : axis;
+  const std::size_t axis = positive_axis(problem, a.size());
   for (std::size_t input = 1; input < shapes.size(); ++input) {
     Shape alike = shapes[input];
-    if (alike.size() == a.size()) alike[positive] = a[positive];
+    if (alike.size() == a.size()) alike[axis] = a[axis];
     if (alike == a) continue;
     bad_field(
         problem, field_of(kInputs[input]),
         alike.empty() ? "shape_d needs it" : "needs the extents of shape_a but along the axis");
   }
-  values["axis"] = std::to_string(positive);
+  values["axis"] = std::to_string(axis);
 }
 
 std::vector<Field> fields() {
@@ -61,15 +58,13 @@ std::vector<Field> fields() {
 
 std::vector<TensorSpec> tensors(const Problem& problem) {
   const std::vector<Shape> shapes = shapes_of(problem);
-  const int axis = problem.integer("axis");
-  const auto at =
-      static_cast<std::size_t>(axis < 0 ? axis + static_cast<int>(shapes.front().size()) : axis);
+  const std::size_t axis = positive_axis(problem, shapes.front().size());
   std::vector<TensorSpec> specs;
   Shape all = shapes.front();
-  all[at] = 0;
+  all[axis] = 0;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     specs.push_back(input(kInputs[i], problem.dtype(), shapes[i]));
-    all[at] += shapes[i][at];
+    all[axis] += shapes[i][axis];
   }
   specs.push_back(output("dst", problem.dtype(), all));
   return specs;

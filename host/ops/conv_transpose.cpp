@@ -104,8 +104,6 @@ Group group_of(int columns, const DeviceInfo& device, const PlanOptions& wanted)
   return best;
 }
 
-Reason never(const Problem&, const DeviceInfo&) { return {}; }
-
 void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                 Plan& plan) {
   const ConvTranspose conv(problem);
@@ -194,11 +192,12 @@ Op conv_transpose_op() {
   op.fields = fields();
   op.check = check;
   op.tensors = tensors;
-  op.variants = {{"conv_transpose_phases",
-                  "stride_w up to 4, filters that take neighbouring columns of x; weights packed "
-                  "once",
-                  refuses_phases, plan_phases},
-                 {"conv_transpose_plain", "any filter; weights that change", never, plan_plain}};
+  op.variants = {
+      {"conv_transpose_phases",
+       "stride_w up to 4, filters that take neighbouring columns of x; weights packed "
+       "once",
+       refuses_phases, plan_phases},
+      {"conv_transpose_plain", "any filter; weights that change", refuses_nothing, plan_plain}};
   op.flops = flops;
   op.bytes = tensor_bytes;
   op.least_flops = least_flops;

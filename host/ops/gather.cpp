@@ -10,6 +10,7 @@
 #include "ops/shared/launch.hpp"
 #include "shared/copy_unit.hpp"
 #include "shared/counts.hpp"
+#include "shared/per_axis.hpp"
 
 namespace clam {
 namespace {
@@ -18,11 +19,7 @@ constexpr int kAcross = 64;  ///< items side by side along a slice at most
 constexpr int kMostAxes = 8;
 
 void check(const Problem& problem, Schema::Values& values) {
-  const int axes = static_cast<int>(problem.shape("shape").size()), axis = problem.integer("axis");
-  if (axis < -axes || axis >= axes) {
-    bad_field(problem, "axis", fmt::format("needs {} to {}", -axes, axes - 1));
-  }
-  values["axis"] = std::to_string(axis < 0 ? axis + axes : axis);
+  values["axis"] = std::to_string(positive_axis(problem, problem.shape("shape").size()));
 }
 
 std::vector<Field> fields() {
@@ -34,15 +31,12 @@ std::vector<Field> fields() {
 
 std::vector<TensorSpec> tensors(const Problem& problem) {
   const Shape shape = problem.shape("shape");
-  const int axis = problem.integer("axis"), count = problem.integer("count");
+  const int count = problem.integer("count");
   Shape gathered = shape;
-  gathered[static_cast<std::size_t>(axis < 0 ? axis + static_cast<int>(shape.size()) : axis)] =
-      count;
+  gathered[positive_axis(problem, shape.size())] = count;
   return {input("src", problem.dtype(), shape), input("index", Dtype::i32, {count}),
           output("dst", problem.dtype(), gathered)};
 }
-
-Reason refuses(const Problem&, const DeviceInfo&) { return {}; }
 
 void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted, Plan& plan) {
   const Gather gather(problem);
@@ -83,7 +77,8 @@ Op gather_op() {
   op.fields = fields();
   op.check = check;
   op.tensors = tensors;
-  op.variants = {{"gather_slices", "the only one: in units of up to 16 bytes", refuses, plan}};
+  op.variants = {
+      {"gather_slices", "the only one: in units of up to 16 bytes", refuses_nothing, plan}};
   op.flops = no_flops;
   op.bytes = bytes;
   return op;

@@ -17,7 +17,6 @@ namespace clam {
 namespace {
 
 constexpr std::int64_t kLargestInt = 2147483647;
-constexpr int kSmallestGroup = 16, kLargestGroup = 256;
 constexpr int kRowsPerItem = 4, kRowsPerWord = 32, kWordBytes = 8;
 
 constexpr int kRowsOfOne = 2048;  ///< past them two launches are quicker
@@ -59,19 +58,14 @@ std::int64_t word_bytes(const Problem& p, int group) {
   return p.integer("batch") * group_count(p, group) * words * kWordBytes;
 }
 
-Reason no_group(const DeviceInfo& device) {
-  if (std::min(device.max_work_group, device.max_work_items[0]) >= kSmallestGroup) return {};
-  return fmt::format("the device has no work-groups of {} work-items", kSmallestGroup);
-}
-
 Reason refuses_one(const Problem& p, const DeviceInfo& device) {
-  if (p.integer("n") <= kRowsOfOne) return no_group(device);
+  if (p.integer("n") <= kRowsOfOne) return refuses_no_group(p, device);
   return fmt::format("n={} is over {}: too long for one work-group", p.integer("n"), kRowsOfOne);
 }
 
 Reason refuses_three(const Problem& p, const DeviceInfo& device) {
   const std::int64_t bytes = word_bytes(p, kLargestGroup);
-  if (bytes <= std::min(kLargestInt, device.max_alloc_bytes)) return no_group(device);
+  if (bytes <= std::min(kLargestInt, device.max_alloc_bytes)) return refuses_no_group(p, device);
   return fmt::format("its scratch buffer may need {} bytes, over the limit of the device or of int",
                      bytes);
 }
@@ -85,20 +79,6 @@ Reason refuses_two(const Problem& p, const DeviceInfo& device) {
 Reason two_outdone(const Problem& p, const DeviceInfo& device, const PlanOptions&) {
   if (device.type != "cpu" || p.integer("n") <= kRowsOfTwoOnCpu) return {};
   return fmt::format("on a CPU get_valid_counts_three is quicker for n over {}", kRowsOfTwoOnCpu);
-}
-
-/// The largest legal group within the caller's bound, or within `preferred` if there is none.
-int choose_group(int preferred, const DeviceInfo& device, const PlanOptions& options) {
-  const std::int64_t bound =
-      std::min<std::int64_t>({options.max_work_group ? options.max_work_group : preferred,
-                              device.max_work_group, device.max_work_items[0]});
-  if (bound < kSmallestGroup) {
-    throw Unsupported(fmt::format("get_valid_counts: needs work-groups of {} work-items, not of {}",
-                                  kSmallestGroup, bound));
-  }
-  int group = kLargestGroup;
-  while (group > bound) group /= 2;
-  return group;
 }
 
 /// The widest step that divides a row.
@@ -151,20 +131,21 @@ std::vector<BufferSpec> scratch(const Problem& p, int group) {
 
 void plan_one(const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
   plan.launches = {launch(
-      p, device, "get_valid_counts_one", choose_group(kLargestGroup, device, options), 1,
+      p, device, "get_valid_counts_one",
+      group_along_x("get_valid_counts", kLargestGroup, device, options), 1,
       arg_list("data", "count", "out", "indices", p.integer("n"), p.integer("e"),
                p.integer("id_index"), p.integer("score_index"), p.number("score_threshold")))};
 }
 
 void plan_two(const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
-  const int group = choose_group(kGroup, device, options);
+  const int group = group_along_x("get_valid_counts", kGroup, device, options);
   plan.buffers = scratch(p, group);
   plan.launches = {count_launch(p, device, group), scatter_launch(p, device, group, "counts")};
 }
 
 void plan_three(const Problem& p, const DeviceInfo& device, const PlanOptions& options,
                 Plan& plan) {
-  const int group = choose_group(kGroup, device, options);
+  const int group = group_along_x("get_valid_counts", kGroup, device, options);
   const auto groups = static_cast<int>(group_count(p, group));
   plan.buffers = scratch(p, group);
   plan.buffers.push_back(

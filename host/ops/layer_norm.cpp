@@ -7,17 +7,14 @@
 
 #include "clam/op.hpp"
 #include "ops/shared/activation.hpp"
+#include "ops/shared/lanes.hpp"
 #include "ops/shared/launch.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {
 namespace {
 
-constexpr int kHeld = 16;        ///< elements of a row that a lane holds in registers
-constexpr int kVector = 4;       ///< elements of a vector load
-constexpr int kFewestLanes = 4;  ///< of a row: they read each other's partial results as a vector
-constexpr int kSmallestGroup = 16;
-constexpr int kLargestGroup = 64;  ///< more lanes would add up more terms than the bound allows
+constexpr int kMostItems = 64;  ///< of a group: more would add up more terms than the bound allows
 
 // ---- the problem ----
 
@@ -38,42 +35,13 @@ std::vector<TensorSpec> layer_norm_tensors(const Problem& problem) {
 
 // ---- launches ----
 
-/// How a group shares rows.
-struct Share {
-  int unit, lanes, rows;
-  int held;  ///< units of a lane
-  bool fits() const { return held * unit <= kHeld; }
-};
-
-/// Of a group, and along either of its axes.
-std::int64_t most_items(const DeviceInfo& device) {
-  return std::min({device.max_work_group, device.max_work_items[0], device.max_work_items[1]});
-}
-
 /// Items of a group: what the caller allows, else as many as may be.
 int group_items(const DeviceInfo& device, const PlanOptions& options) {
-  const int wanted = options.max_work_group > 0 ? options.max_work_group : kLargestGroup;
-  return floor_power_of_two(std::max<std::int64_t>(
-      std::min<std::int64_t>({wanted, kLargestGroup, most_items(device)}), kSmallestGroup));
+  const std::int64_t most = std::min<std::int64_t>(kMostItems, most_along_xy(device));
+  return group_size(kMostItems, kSmallestGroup, most, options);
 }
 
-/// As few lanes as hold a row, and as many rows as fill a group.
-Share share_row(int n, const DeviceInfo& device, const PlanOptions& options) {
-  const int items = group_items(device, options);
-  Share share{n % kVector == 0 ? kVector : 1, kFewestLanes, 1, 0};
-  const int units = n / share.unit;
-  while (share.lanes < items && ceil_div(units, share.lanes) * share.unit > kHeld) share.lanes *= 2;
-  share.held = ceil_div(units, share.lanes);
-  share.rows = items / share.lanes;
-  return share;
-}
-
-/// A row a group.
-Share share_long_row(int n, const DeviceInfo& device, const PlanOptions& options) {
-  return {n % kVector == 0 ? kVector : 1, group_items(device, options), 1, 0};
-}
-
-std::string options_of(const Problem& problem, const Share& share, const DeviceInfo& device) {
+std::string options_of(const Problem& problem, const HeldRows& share, const DeviceInfo& device) {
   std::string options = dtype_option(problem.dtype());
   options += fmt::format("-DLAYER_NORM_UNIT={} -DLAYER_NORM_LANES={} -DLAYER_NORM_ROWS={}",
                          share.unit, share.lanes, share.rows);
@@ -81,7 +49,7 @@ std::string options_of(const Problem& problem, const Share& share, const DeviceI
   return options + act_options(problem, "LAYER_NORM_ACT", device);
 }
 
-void add_launch(const char* kernel, const Problem& problem, const Share& share,
+void add_launch(const char* kernel, const Problem& problem, const HeldRows& share,
                 const DeviceInfo& device, Plan& plan) {
   const int rows = problem.integer("rows"), n = problem.integer("n");
   plan.launches = {
@@ -93,29 +61,25 @@ void add_launch(const char* kernel, const Problem& problem, const Share& share,
 // ---- variants ----
 
 Reason refuses_long_row(const Problem&, const DeviceInfo& device) {
-  if (most_items(device) >= kSmallestGroup) return {};
-  return fmt::format("the device has no work-groups of {} work-items", kSmallestGroup);
+  return no_group(most_along_xy(device));
 }
 
 Reason refuses_row(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = refuses_long_row(problem, device)) return reason;
   const int n = problem.integer("n");
-  const Share share = share_row(n, device, {});
-  if (share.fits()) return {};
-  return fmt::format("n={} is over the {} elements that {} lanes hold", n, kHeld * share.lanes,
-                     share.lanes);
+  return not_held(n, hold_rows(n, group_items(device, {})));
 }
 
 void plan_long_row(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                    Plan& plan) {
-  const Share share = share_long_row(problem.integer("n"), device, wanted);
+  const HeldRows share = share_long_rows(problem.integer("n"), group_items(device, wanted));
   add_launch("layer_norm_row_long", problem, share, device, plan);
 }
 
 /// A row that the lanes of a smaller group cannot hold is read three times.
 void plan_row(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
               Plan& plan) {
-  const Share share = share_row(problem.integer("n"), device, wanted);
+  const HeldRows share = hold_rows(problem.integer("n"), group_items(device, wanted));
   if (!share.fits()) return plan_long_row(problem, device, wanted, plan);
   add_launch("layer_norm_row", problem, share, device, plan);
 }

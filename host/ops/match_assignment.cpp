@@ -56,10 +56,8 @@ Reason refuses(const Problem& p, const DeviceInfo& device) {
 
 /// As many lanes down as across in the largest group; a smaller one keeps those across.
 Group group_of(const DeviceInfo& device, const PlanOptions& options) {
-  constexpr std::int64_t kItems = kMostLanes * kMostLanes;
-  const std::int64_t wanted = options.max_work_group > 0 ? options.max_work_group : kItems;
-  const int items = floor_power_of_two(
-      std::max<std::int64_t>(std::min({wanted, kItems, most_items(device)}), kLeastGroup));
+  constexpr int kItems = kMostLanes * kMostLanes;
+  const int items = group_size(kItems, kLeastGroup, most_items(device), options);
   const int y = std::clamp(items / kMostLanes, kFewestLanes, kMostLanes);
   return {items / y, y};
 }

@@ -15,7 +15,6 @@ namespace clam {
 namespace {
 
 constexpr std::int64_t kMostCells = 2147483647;
-constexpr int kSmallestGroup = 16, kGroup = 64, kLargestGroup = 256;
 
 template <typename Legal>
 void check_numbers(const Problem& problem, const char* field, std::size_t count, const Legal& legal,
@@ -42,15 +41,6 @@ std::vector<TensorSpec> tensors(const Problem& p) {
   return {output("anchors", p.dtype(), {1, cells * multibox_prior_boxes(p), 4})};
 }
 
-std::int64_t most_items(const DeviceInfo& device) {
-  return std::min(device.max_work_group, device.max_work_items[0]);
-}
-
-Reason refuses(const Problem&, const DeviceInfo& device) {
-  if (most_items(device) >= kSmallestGroup) return {};
-  return fmt::format("the device has no work-groups of {} work-items", kSmallestGroup);
-}
-
 /// "0.2f,0.272f"; an option has no spaces.
 std::string literals(const std::vector<float>& numbers) {
   std::string text;
@@ -65,9 +55,7 @@ float step(float given, int cells) { return given > 0 ? given : 1.0f / static_ca
 
 void plan(const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
   const int h = p.integer("h"), w = p.integer("w");
-  const int wanted = options.max_work_group > 0 ? options.max_work_group : kGroup;
-  const int group = floor_power_of_two(std::max<std::int64_t>(
-      std::min<std::int64_t>({wanted, kLargestGroup, most_items(device)}), kSmallestGroup));
+  const int group = group_size(kUsualGroup, kSmallestGroup, most_along_x(device), options);
   const std::vector<float> steps = p.numbers("steps"), offsets = p.numbers("offsets");
   plan.launches = {group_launch(
       "multibox_prior.cl", "multibox_prior_boxes",
@@ -104,7 +92,7 @@ Op multibox_prior_op() {
                integer("clip", "1: corners are kept between 0 and 1", "0", 0, 1)};
   op.check = check;
   op.tensors = tensors;
-  op.variants = {{"multibox_prior_boxes", "the only one", refuses, plan}};
+  op.variants = {{"multibox_prior_boxes", "the only one", refuses_no_group, plan}};
   op.flops = flops;
   op.bytes = tensor_bytes;
   return op;

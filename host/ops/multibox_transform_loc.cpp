@@ -12,8 +12,6 @@
 namespace clam {
 namespace {
 
-constexpr int kSmallestGroup = 16, kGroup = 64, kLargestGroup = 256;
-
 void check(const Problem& problem, Schema::Values&) {
   check_classes(problem);
   check_variances(problem);
@@ -26,24 +24,9 @@ std::vector<TensorSpec> tensors(const Problem& p) {
           output("out", p.dtype(), {batch, n, 6}), output("count", Dtype::i32, {batch})};
 }
 
-std::int64_t most_items(const DeviceInfo& device) {
-  return std::min(device.max_work_group, device.max_work_items[0]);
-}
-
-Reason refuses(const Problem&, const DeviceInfo& device) {
-  if (most_items(device) >= kSmallestGroup) return {};
-  return fmt::format("the device has no work-groups of {} work-items", kSmallestGroup);
-}
-
-int group_items(const DeviceInfo& device, const PlanOptions& options) {
-  const int wanted = options.max_work_group > 0 ? options.max_work_group : kGroup;
-  const std::int64_t most = std::min<std::int64_t>({wanted, kLargestGroup, most_items(device)});
-  return floor_power_of_two(std::max<std::int64_t>(most, kSmallestGroup));
-}
-
 void plan(const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
   const int n = p.integer("n"), classes = p.integer("classes"), batch = p.integer("batch");
-  const int group = group_items(device, options);
+  const int group = group_size(kUsualGroup, kSmallestGroup, most_along_x(device), options);
   const std::vector<float> v = p.numbers("variances");
   const auto launch = [&](const char* kernel, std::vector<Arg> args) {
     return group_launch("multibox_transform_loc.cl", kernel,
@@ -76,7 +59,8 @@ Op multibox_transform_loc_op() {
                variances_field()};
   op.check = check;
   op.tensors = tensors;
-  op.variants = {{"multibox_transform_loc_two", "the only one: count, scatter", refuses, plan}};
+  op.variants = {
+      {"multibox_transform_loc_two", "the only one: count, scatter", refuses_no_group, plan}};
   op.flops = no_flops;
   op.bytes = tensor_bytes;
   return op;

@@ -6,6 +6,7 @@
 #include "ops/shared/activation.hpp"
 #include "ops/shared/launch.hpp"
 #include "shared/counts.hpp"
+#include "shared/per_axis.hpp"
 
 namespace clam {
 namespace {
@@ -17,12 +18,7 @@ constexpr int kVector = 4;   ///< elements of a vector
 
 void check(const Problem& problem, Schema::Values& values) {
   check_act(problem, values);
-  const int axis = problem.integer("axis");
-  const int extents = static_cast<int>(problem.shape("shape").size());
-  if (axis < -extents || axis >= extents) {
-    bad_field(problem, "axis", fmt::format("needs {} to {}", -extents, extents - 1));
-  }
-  values["axis"] = std::to_string(axis < 0 ? axis + extents : axis);
+  values["axis"] = std::to_string(positive_axis(problem, problem.shape("shape").size()));
 }
 
 /// The extents of a checked problem, in the ints of launches.
@@ -70,8 +66,6 @@ Reason refuses_last(const Problem& problem, const DeviceInfo&) {
   return "elements follow the axis";
 }
 
-Reason refuses_rows(const Problem&, const DeviceInfo&) { return {}; }
-
 void plan_last(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                Plan& plan) {
   const Extents of(problem);
@@ -103,7 +97,7 @@ Op scale_shift_op() {
   op.check = check;
   op.tensors = tensors;
   op.variants = {{"scale_shift_last", "the last axis", refuses_last, plan_last},
-                 {"scale_shift_rows", "any axis", refuses_rows, plan_rows}};
+                 {"scale_shift_rows", "any axis", refuses_nothing, plan_rows}};
   op.flops = flops;
   op.bytes = tensor_bytes;
   op.takes_native_exp2 = takes_exp;

@@ -47,26 +47,15 @@ std::vector<TensorSpec> tensors(const Problem& p) {
           output("data", p.dtype(), {batch, (classes - 1) * n, 6})};
 }
 
-std::int64_t most_items(const DeviceInfo& device) {
-  return std::min({device.max_work_group, device.max_work_items[0], device.max_work_items[1]});
-}
-
 Reason refuses(const Problem&, const DeviceInfo& device) {
-  if (most_items(device) >= kLanes) return {};
-  return fmt::format("{} work-items share an anchor, a group has at most {}", kLanes,
-                     most_items(device));
-}
-
-/// Of a group of 64 items, or of the caller's bound, but never less than one.
-int anchors_of_group(const DeviceInfo& device, const PlanOptions& options) {
-  constexpr int kItems = 64, kMostItems = 256;
-  const int wanted = options.max_work_group > 0 ? options.max_work_group : kItems;
-  const std::int64_t items = std::min<std::int64_t>({wanted, kMostItems, most_items(device)});
-  return floor_power_of_two(std::max<std::int64_t>(items / kLanes, 1));
+  const std::int64_t most = most_along_xy(device);
+  if (most >= kLanes) return {};
+  return fmt::format("{} work-items share an anchor, a group has at most {}", kLanes, most);
 }
 
 void plan(const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
-  const int n = p.integer("n"), anchors = anchors_of_group(device, options);
+  const int n = p.integer("n"),
+            anchors = group_size(kUsualGroup, kLanes, most_along_xy(device), options) / kLanes;
   const std::vector<float> v = p.numbers("variances");
   const Layout cls = layout(p, "cls", p.integer("classes")), box = layout(p, "box", 4);
   const bool loose = box.ld % 4 != 0 || box.offset % 4 != 0;

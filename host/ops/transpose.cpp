@@ -115,10 +115,6 @@ void plan_blocks(const Problem& problem, const DeviceInfo& device, const PlanOpt
                                 group, columns, rows, plane.z.extent, plane.arguments())};
 }
 
-std::int64_t most_items(const DeviceInfo& device) {
-  return std::min(device.max_work_group, device.max_work_items[0]);
-}
-
 void plan_tile(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                Plan& plan) {
   constexpr int kItems = 64;
@@ -155,8 +151,8 @@ Reason refuses_tile(const Problem& problem, const DeviceInfo& device) {
   const Turn turn(problem);
   if (Reason reason = has_too_many_axes(turn)) return reason;
   if (turn.keeps_innermost()) return "the innermost axis stays";
-  if (most_items(device) >= kTile) return {};
-  return fmt::format("the device has no work-groups of {} work-items", kTile);
+  static_assert(kTile == kSmallestGroup);
+  return refuses_no_group(problem, device);
 }
 
 Reason refuses_blocks(const Problem& problem, const DeviceInfo&) {

@@ -15,7 +15,6 @@ namespace clam {
 namespace {
 
 constexpr int kVector = 4;  ///< elements of an item
-constexpr int kSmallestGroup = 16, kGroup = 64, kLargestGroup = 256;
 
 std::vector<std::string> names() {
   std::vector<std::string> names;
@@ -42,15 +41,6 @@ std::vector<TensorSpec> unary_tensors(const Problem& problem) {
   return specs;
 }
 
-std::int64_t most_items(const DeviceInfo& device) {
-  return std::min(device.max_work_group, device.max_work_items[0]);
-}
-
-Reason refuses(const Problem&, const DeviceInfo& device) {
-  if (most_items(device) >= kSmallestGroup) return {};
-  return fmt::format("the device has no work-groups of {} work-items", kSmallestGroup);
-}
-
 /// The kernel's word for a function.
 std::string function_of(const std::string& op) {
   static const std::map<std::string, std::string> others{
@@ -73,9 +63,7 @@ std::string options_of(const Problem& problem, int group) {
 void plan_vector(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                  Plan& plan) {
   const auto n = static_cast<int>(count(problem.shape("shape")));
-  const int items = wanted.max_work_group > 0 ? wanted.max_work_group : kGroup;
-  const int group = floor_power_of_two(std::max<std::int64_t>(
-      std::min<std::int64_t>({items, kLargestGroup, most_items(device)}), kSmallestGroup));
+  const int group = group_size(kUsualGroup, kSmallestGroup, most_along_x(device), wanted);
   plan.launches = {group_launch(
       "unary.cl", "unary_vector", options_of(problem, group), {group, 1}, ceil_div(n, kVector), 1,
       1, arg_list("src", "dst", n, problem.number("scale"), problem.number("shift")))};
@@ -144,7 +132,7 @@ Op unary_op() {
                number("beta", "hard_sigmoid of 0 (0.5); most of clip (inf)", kOwnNumber)};
   op.check = check_unary;
   op.tensors = unary_tensors;
-  op.variants = {{"unary_vector", "the only one", refuses, plan_vector}};
+  op.variants = {{"unary_vector", "the only one", refuses_no_group, plan_vector}};
   op.flops = flops;
   op.bytes = tensor_bytes;
   return op;

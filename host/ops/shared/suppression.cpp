@@ -16,7 +16,6 @@
 namespace clam {
 namespace {
 
-constexpr int kSmallestGroup = 16, kLargestGroup = 256;
 constexpr int kSortGroup = 256, kGroup = 64;  ///< work-items, by default
 constexpr int kBlock = 1024;                  ///< rows that are sorted together
 constexpr int kCandidatesOfOne = 256;         ///< past them a mask is quicker
@@ -92,10 +91,8 @@ Reason no_room(const Problem& p, const std::vector<BufferSpec>& scratch, const D
 
 // ---- what the device can do ----
 
-Reason no_group(const DeviceInfo& device) {
-  if (std::min(device.max_work_group, device.max_work_items[0]) < kSmallestGroup) {
-    return fmt::format("the device has no work-groups of {} work-items", kSmallestGroup);
-  }
+Reason no_local_memory(const DeviceInfo& device) {
+  if (Reason reason = no_group(most_along_x(device))) return reason;
   if (device.local_mem_bytes >= kLocalBytes) return {};
   return fmt::format("the device has {} bytes of local memory, under the {} needed",
                      device.local_mem_bytes, kLocalBytes);
@@ -108,18 +105,8 @@ struct Groups {
   int sort, rest;
 
   Groups(const DeviceInfo& device, const PlanOptions& options)
-      : sort(choose(kSortGroup, device, options)), rest(choose(kGroup, device, options)) {}
-
-  static int choose(int preferred, const DeviceInfo& device, const PlanOptions& options) {
-    const int wanted = options.max_work_group > 0 ? options.max_work_group : preferred;
-    const std::int64_t bound = std::min<std::int64_t>(
-        {wanted, kLargestGroup, device.max_work_group, device.max_work_items[0]});
-    if (bound < kSmallestGroup) {
-      throw Unsupported(
-          fmt::format("nms: needs work-groups of {} work-items, not of {}", kSmallestGroup, bound));
-    }
-    return floor_power_of_two(bound);
-  }
+      : sort(group_along_x("nms", kSortGroup, device, options)),
+        rest(group_along_x("nms", kGroup, device, options)) {}
 };
 
 const char* half_option(const Problem& p) { return p.dtype() == Dtype::f16 ? " -DCLAM_F16" : ""; }
@@ -240,7 +227,7 @@ Reason suppression_in_one(const Problem& p, const Suppression& s, const DeviceIn
                        kCandidatesOfOne);
   }
   if (Reason reason = no_room(p, decision_buffers(s, 1), device)) return reason;
-  return no_group(device);
+  return no_local_memory(device);
 }
 
 Reason suppression_by_mask(const Problem& p, const Suppression& s, const DeviceInfo& device) {
@@ -251,7 +238,7 @@ Reason suppression_by_mask(const Problem& p, const Suppression& s, const DeviceI
   }
   if (Reason reason = mask_too_large(s, chunk.size, device)) return reason;
   if (Reason reason = no_room(p, buffers(s, chunk), device)) return reason;
-  return no_group(device);
+  return no_local_memory(device);
 }
 
 Reason suppression_in_chunks(const Problem& p, const Suppression& s, const DeviceInfo& device) {
@@ -262,7 +249,7 @@ Reason suppression_in_chunks(const Problem& p, const Suppression& s, const Devic
   }
   if (Reason reason = mask_too_large(s, chunks.size, device)) return reason;
   if (Reason reason = no_room(p, buffers(s, chunks), device)) return reason;
-  return no_group(device);
+  return no_local_memory(device);
 }
 
 void plan_in_one(const Problem& p, const FrontEnd& op, const DeviceInfo& device,
