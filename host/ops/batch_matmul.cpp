@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // batch_matmul.cpp - the fields of batch_matmul; batch_matmul_plan.cpp has how it is computed.
-#include "batch_matmul.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -136,8 +134,6 @@ double flops(const Problem& problem) {
 }
 
 }  // namespace
-
-Reason batch_matmul_not_offered(const Problem& problem) { return acc_not_offered(problem); }
 
 Op batch_matmul_op() {
   Op op;

@@ -105,8 +105,6 @@ double least_bytes(const Problem& problem) {
 
 }  // namespace
 
-Reason conv2d_not_offered(const Problem& problem) { return acc_not_offered(problem); }
-
 Op conv2d_op() {
   Op op;
   op.name = "conv2d";

@@ -8,10 +8,8 @@
 #include "clam/gpu.hpp"
 #include "conv2d_plan.hpp"
 
-namespace clam {
+namespace clam::conv2d_plan {
 namespace {
-
-using namespace conv2d_plan;
 
 constexpr int kMostTaps = 7;  ///< of a row or column of the filter
 constexpr int kMostStride = 4;
@@ -127,12 +125,8 @@ std::vector<Tile> tiles_of(const Problem& problem, const DeviceInfo& device,
   return tiles;
 }
 
-}  // namespace
-
-namespace conv2d_plan {
-
 Reason refuses_depthwise_nchw(const Problem& problem, const DeviceInfo& device) {
-  if (Reason reason = conv2d_not_offered(problem)) return reason;
+  if (Reason reason = acc_not_offered(problem)) return reason;
   const Conv2d conv(problem);
   if (conv.nhwc) return "this variant reads layout=nchw";
   const Gpu* gpu = gpu_of(device);
@@ -207,10 +201,15 @@ void plan_depthwise_nchw(const Problem& problem, const DeviceInfo& device,
                                        group, tile.tiles, conv.k, conv.n, std::move(args)));
 }
 
-std::vector<Tiling> depthwise_tilings(const Problem& problem, const DeviceInfo& device,
-                                      const PlanOptions& wanted) {
-  return tilings<tiles_of>(problem, device, wanted);
+}  // namespace
+
+Variant depthwise() {
+  return {"conv2d_depthwise",
+          "a filter for each channel; weights packed once",
+          refuses_depthwise_nchw,
+          plan_depthwise_nchw,
+          nullptr,
+          tilings<tiles_of>};
 }
 
-}  // namespace conv2d_plan
-}  // namespace clam
+}  // namespace clam::conv2d_plan

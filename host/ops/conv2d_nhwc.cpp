@@ -15,7 +15,7 @@ using namespace conv2d_plan;
 constexpr int kTile = kConvTile;  ///< channels, and pixels, of a tile
 
 Reason cannot_read(const Problem& problem) {
-  if (Reason reason = conv2d_not_offered(problem)) return reason;
+  if (Reason reason = acc_not_offered(problem)) return reason;
   if (!Conv2d(problem).nhwc) return "this variant reads layout=nhwc";
   return {};
 }

@@ -9,7 +9,7 @@
 namespace clam::conv2d_plan {
 
 Reason cannot_read_nchw(const Problem& problem) {
-  if (Reason reason = conv2d_not_offered(problem)) return reason;
+  if (Reason reason = acc_not_offered(problem)) return reason;
   if (Conv2d(problem).nhwc) return "this variant reads layout=nchw";
   return {};
 }

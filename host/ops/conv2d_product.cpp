@@ -440,8 +440,6 @@ void plan_choice(const Choice& choice, const Problem& problem, const DeviceInfo&
   plan.clocks = choice.clocks;
 }
 
-}  // namespace
-
 Reason refuses_product(const Problem& problem, const DeviceInfo& device) {
   return refuses(product_of_maps(Conv2d(problem)), problem, device);
 }
@@ -482,6 +480,20 @@ double product_rows_clocks(const Problem& problem, const DeviceInfo& device,
 std::vector<Tiling> product_rows_tilings(const Problem& problem, const DeviceInfo& device,
                                          const PlanOptions& wanted) {
   return tilings_of(product_of_rows(Conv2d(problem)), problem, device, wanted);
+}
+
+}  // namespace
+
+Timed product() {
+  return {{"conv2d_product", "any filter, as a product of weights and planes; weights packed once",
+           refuses_product, plan_product, nullptr, product_tilings},
+          product_clocks};
+}
+
+Timed product_rows() {
+  return {{"conv2d_product_rows", "a filter of several taps, whose rows are moved; the same",
+           refuses_product_rows, plan_product_rows, nullptr, product_rows_tilings},
+          product_rows_clocks};
 }
 
 }  // namespace clam::conv2d_plan

@@ -78,22 +78,8 @@ double clocks_of_x(const Conv2d& conv, const DeviceInfo& device) {
   return clocks_of(work, device).predicted;
 }
 
-}  // namespace
-
-Reason not_winograd(const Problem& problem) {
-  const Conv2d conv(problem);
-  if (conv.nhwc) return "conv2d_winograd reads layout=nchw";
-  if (conv.r != 3 || conv.s != 3)
-    return fmt::format("the filter is {}x{}, not 3x3", conv.r, conv.s);
-  if (conv.stride_h > 1 || conv.stride_w > 1) return "the stride is over 1";
-  if (conv.dilation_h > 1 || conv.dilation_w > 1) return "the dilation is over 1";
-  if (accumulator(problem) == Acc::f16) return "conv2d_winograd sums in float: use acc=chunk";
-  if (conv.groups > 1 && conv.cg() == 1) return "its groups have one channel";
-  return {};
-}
-
 Reason refuses_winograd(const Problem& problem, const DeviceInfo& device) {
-  if (Reason reason = conv2d_not_offered(problem)) return reason;
+  if (Reason reason = acc_not_offered(problem)) return reason;
   if (problem.choice("algo") == "direct") return "algo=direct asks for another sum";
   if (Reason reason = not_winograd(problem)) return reason;
   const Conv2d conv(problem);
@@ -142,9 +128,24 @@ void plan_winograd(const Problem& problem, const DeviceInfo& device, const PlanO
   plan.clocks = winograd_clocks(problem, device, wanted);
 }
 
-std::vector<Tiling> winograd_tilings(const Problem& problem, const DeviceInfo& device,
-                                     const PlanOptions& wanted) {
-  return tilings<winograd_cuts>(problem, device, wanted);
+}  // namespace
+
+Reason not_winograd(const Problem& problem) {
+  const Conv2d conv(problem);
+  if (conv.nhwc) return "conv2d_winograd reads layout=nchw";
+  if (conv.r != 3 || conv.s != 3)
+    return fmt::format("the filter is {}x{}, not 3x3", conv.r, conv.s);
+  if (conv.stride_h > 1 || conv.stride_w > 1) return "the stride is over 1";
+  if (conv.dilation_h > 1 || conv.dilation_w > 1) return "the dilation is over 1";
+  if (accumulator(problem) == Acc::f16) return "conv2d_winograd sums in float: use acc=chunk";
+  if (conv.groups > 1 && conv.cg() == 1) return "its groups have one channel";
+  return {};
+}
+
+Timed winograd() {
+  return {{"conv2d_winograd", "3x3, stride 1, by Winograd's F(2x2,3x3); weights packed once",
+           refuses_winograd, plan_winograd, nullptr, tilings<winograd_cuts>},
+          winograd_clocks};
 }
 
 }  // namespace clam::conv2d_plan

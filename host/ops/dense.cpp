@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // dense.cpp - the fields of dense; dense_plan.cpp has how it is computed.
-#include "dense.hpp"
-
 #include <cmath>
 #include <vector>
 
@@ -91,8 +89,6 @@ double flops(const Problem& problem) {
 }
 
 }  // namespace
-
-Reason dense_not_offered(const Problem& problem) { return acc_not_offered(problem); }
 
 Op dense_op() {
   Op op;
