@@ -43,18 +43,16 @@ void check_conv2d(const Problem& problem, Schema::Values& values) {
 
 std::vector<Field> conv2d_fields() {
   std::vector<Field> fields = convolution_extents();
-  const auto add = [&](std::vector<Field> more) {
-    fields.insert(fields.end(), more.begin(), more.end());
-  };
-  add({dtype_field(), acc_field()});
-  add(stride_fields("rows and columns of x from an output to the next"));
-  add(pad_fields("rows and columns around x that are left out of the sums", "x"));
-  add(dilation_fields("rows and columns of x from a tap to the next"));
-  add({extent("groups", "number of groups of a grouped convolution", "1"),
-       choice("layout", "order of the axes", {"nchw", "nhwc"}, "nchw"),
-       choice("algo", "how 3x3 filters are summed", {"auto", "winograd", "direct"}, "auto"),
-       flag("bias", "b[k] is added"),
-       flag("residual", "r, of y's shape, is added after the activation")});
+  append(fields, {dtype_field(), acc_field()});
+  append(fields, stride_fields("rows and columns of x from an output to the next"));
+  append(fields, pad_fields("rows and columns around x that are left out of the sums", "x"));
+  append(fields, dilation_fields("rows and columns of x from a tap to the next"));
+  append(fields,
+         {extent("groups", "number of groups of a grouped convolution", "1"),
+          choice("layout", "order of the axes", {"nchw", "nhwc"}, "nchw"),
+          choice("algo", "how 3x3 filters are summed", {"auto", "winograd", "direct"}, "auto"),
+          flag("bias", "b[k] is added"),
+          flag("residual", "r, of y's shape, is added after the activation")});
   return fields;
 }
 

@@ -49,18 +49,15 @@ void check(const Problem& problem, Schema::Values& values) {
 
 std::vector<Field> fields() {
   std::vector<Field> fields = convolution_extents();
-  const auto add = [&](std::vector<Field> more) {
-    fields.insert(fields.end(), more.begin(), more.end());
-  };
-  add({dtype_field()});
-  add(stride_fields("rows and columns of y from a pixel of x to the next"));
-  add(pad_fields("rows and columns around y that are cut off", "y"));
-  add({step_field("out_pad", "rows below y and columns right of it that are added", "0"),
-       step_field("out_pad_h", "rows alone; -1: as out_pad", "-1"),
-       step_field("out_pad_w", "columns alone; -1: as out_pad", "-1")});
-  add(dilation_fields("rows and columns of y from a tap to the next"));
-  add({extent("groups", "number of groups of a grouped convolution", "1"),
-       flag("bias", "b[k] is added")});
+  append(fields, {dtype_field()});
+  append(fields, stride_fields("rows and columns of y from a pixel of x to the next"));
+  append(fields, pad_fields("rows and columns around y that are cut off", "y"));
+  append(fields, {step_field("out_pad", "rows below y and columns right of it that are added", "0"),
+                  step_field("out_pad_h", "rows alone; -1: as out_pad", "-1"),
+                  step_field("out_pad_w", "columns alone; -1: as out_pad", "-1")});
+  append(fields, dilation_fields("rows and columns of y from a tap to the next"));
+  append(fields, {extent("groups", "number of groups of a grouped convolution", "1"),
+                  flag("bias", "b[k] is added")});
   return with_activation(std::move(fields));
 }
 

@@ -64,11 +64,7 @@ void check_window(const Problem& problem, const Pool2d& pool) {
 /// A window that takes the whole map is `global`, and so all its words are left out.
 void unite_words(const Pool2d& pool, Schema::Values& values) {
   const bool whole = !pool.pads() && pool.r == pool.h && pool.s == pool.w;
-  unite(values, "stride", {{"stride_h", pool.stride_h}, {"stride_w", pool.stride_w}}, "0", 1);
-  unite(
-      values, "pad",
-      {{"pad_t", pool.pad_t}, {"pad_l", pool.pad_l}, {"pad_b", pool.pad_b}, {"pad_r", pool.pad_r}},
-      "-1", 0);
+  pool.unite(values);
   if (pool.s == pool.r) values["s"] = "0";
   if (pool.max || !pool.pads()) values["count_include_pad"] = "0";
   if (!pool.overhangs()) values["ceil_mode"] = "0";
@@ -84,26 +80,22 @@ void check(const Problem& problem, Schema::Values& values) {
 }
 
 std::vector<Field> fields() {
-  return {extent("n", "images"),
-          extent("c", "channels"),
-          extent("h", "rows of x"),
-          extent("w", "columns of x"),
-          integer("r", "rows of the window", "0", 0),
-          integer("s", "columns of the window; 0: as many as rows", "0", 0),
-          dtype_field(),
-          choice("mode", "what of the window's elements", {"avg", "max"}, "avg"),
-          flag("global", "the window is the whole map"),
-          step_field("stride", "rows and columns of x from an output to the next", "1"),
-          step_field("stride_h", "rows alone; 0: as stride", "0"),
-          step_field("stride_w", "columns alone; 0: as stride", "0"),
-          step_field("pad", "rows and columns around x that windows reach over", "0"),
-          step_field("pad_t", "rows above x; -1: as pad", "-1"),
-          step_field("pad_l", "columns left of x; -1: as pad", "-1"),
-          step_field("pad_b", "rows below x; -1: as pad", "-1"),
-          step_field("pad_r", "columns right of x; -1: as pad", "-1"),
-          integer("count_include_pad", "1: a mean counts what is outside x as zeros", "0", 0, 1),
+  std::vector<Field> fields{extent("n", "images"),
+                            extent("c", "channels"),
+                            extent("h", "rows of x"),
+                            extent("w", "columns of x"),
+                            integer("r", "rows of the window", "0", 0),
+                            integer("s", "columns of the window; 0: as many as rows", "0", 0),
+                            dtype_field(),
+                            choice("mode", "what of the window's elements", {"avg", "max"}, "avg"),
+                            flag("global", "the window is the whole map")};
+  append(fields, stride_fields("rows and columns of x from an output to the next"));
+  append(fields, pad_fields("rows and columns around x that windows reach over", "x"));
+  append(fields,
+         {integer("count_include_pad", "1: a mean counts what is outside x as zeros", "0", 0, 1),
           integer("ceil_mode", "1: windows may reach beyond the pads below and right", "0", 0, 1),
-          choice("layout", "order of the axes", {"nchw", "nhwc"}, "nchw")};
+          choice("layout", "order of the axes", {"nchw", "nhwc"}, "nchw")});
+  return fields;
 }
 
 std::vector<TensorSpec> tensors(const Problem& problem) {
