@@ -84,14 +84,15 @@ std::string options_of(const Problem& problem, const BinaryAxes& axes, Group gro
   return options;
 }
 
-/// Items of `elements` each along the rows of c.
-void add_launch(const char* kernel, int elements, const Problem& problem, const DeviceInfo& device,
-                const PlanOptions& wanted, Plan& plan) {
+/// Items of `elements` each along the rows of c. A kernel is called as its variant.
+template <int elements>
+void plan_items(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+                Plan& plan) {
   const BinaryAxes axes(problem);
   const auto& [n0, n1, n2, n3] = axes.merged;
   const int columns = ceil_div(as_int(n0.extent), elements), rows = as_int(n1.extent);
   const Group group = lower_group(choose_group(columns, kLargestGroup, device, wanted), rows);
-  plan.launches = {group_launch("binary.cl", kernel,
+  plan.launches = {group_launch("binary.cl", plan.variant,
                                 options_of(problem, axes, group, elements == kVector), group,
                                 columns, rows, n2.extent * n3.extent,
                                 arg_list("a", "b", "c", as_int(n0.extent), rows, as_int(n2.extent),
@@ -107,16 +108,6 @@ Reason refuses_vector(const Problem& problem, const DeviceInfo& device) {
   const std::int64_t n = axes.merged[0].extent;
   if (axes.rank == 1 || n % kVector == 0) return {};
   return fmt::format("rows of {} elements do not all start on a vector of {}", n, kVector);
-}
-
-void plan_vector(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                 Plan& plan) {
-  add_launch("binary_vector", kVector, problem, device, wanted, plan);
-}
-
-void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                Plan& plan) {
-  add_launch("binary_plain", 1, problem, device, wanted, plan);
 }
 
 double flops(const Problem& problem) {
@@ -178,8 +169,8 @@ Op binary_op() {
   op.check = check_shapes;
   op.tensors = binary_tensors;
   op.variants = {{"binary_vector", "rows of whole vectors, or one row: four elements an item",
-                  refuses_vector, plan_vector},
-                 {"binary_plain", "any rows: an element an item", refuses_no_group, plan_plain}};
+                  refuses_vector, plan_items<kVector>},
+                 {"binary_plain", "any rows: an element an item", refuses_no_group, plan_items<1>}};
   op.flops = flops;
   op.bytes = tensor_bytes;
   return op;

@@ -290,14 +290,15 @@ void add_tiles(const char* kernel, const Tiles& tiles, const char* w,
 }
 
 /// Weights as they are: a batch_matmul of one batch item, whose mask has one row, the bias.
-void plan_raw(const char* kernel, Weights weights, const Problem& problem, const DeviceInfo& device,
-              const PlanOptions& wanted, Plan& plan) {
+template <Weights weights>
+void plan_raw(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+              Plan& plan) {
   Tiles tiles(problem, weights, device, wanted);
   const Dense& dense = tiles.dense;
   add_padding(tiles, plan);
   if (fixes_strides(dense)) tiles.options += kRaw.option("LDB", dense.w.ld);
   const int one_row = 0, one_item = 0;  // strides
-  add_tiles(kernel, tiles, "w",
+  add_tiles(kernel_of(weights), tiles, "w",
             {dense.m, dense.n, dense.k, dense.k2, tiles.x.ld, tiles.x2.ld, dense.w.ld, one_row,
              dense.r.ld, dense.y.ld, one_item, one_item, one_item, one_item, tiles.x.offset,
              tiles.x2.offset, dense.w.offset, dense.r.offset, dense.y.offset},
@@ -431,11 +432,6 @@ Reason refuses_nt(const Problem& problem, const DeviceInfo& device) {
   return cannot_vectorise_x(dense, device);
 }
 
-void plan_nt(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-             Plan& plan) {
-  plan_raw("batch_matmul_nt", Weights::rows, problem, device, wanted, plan);
-}
-
 Reason refuses_nn(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = acc_not_offered(problem)) return reason;
   const Dense dense(problem);
@@ -443,11 +439,6 @@ Reason refuses_nn(const Problem& problem, const DeviceInfo& device) {
   if (dense.n % kVector != 0) return fmt::format("n={} is no multiple of {}", dense.n, kVector);
   if (Reason reason = cannot_vectorise_w(dense)) return reason;
   return cannot_vectorise_x(dense, device);
-}
-
-void plan_nn(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-             Plan& plan) {
-  plan_raw("batch_matmul_nn", Weights::columns, problem, device, wanted, plan);
 }
 
 Reason refuses_plain(const Problem& problem, const DeviceInfo&) { return acc_not_offered(problem); }
@@ -475,10 +466,10 @@ std::vector<Variant> variants() {
            tilings<cuts_of<Weights::packed>>},
           {"dense_both_packed", "weights packed once, x each time", refuses_both_packed,
            plan_both_packed, nullptr, tilings<cuts_of<Weights::both_packed>>},
-          {"dense_nt", "weights that change, as w[n,k]", refuses_nt, plan_nt, nullptr,
-           tilings<cuts_of<Weights::rows>>},
-          {"dense_nn", "weights that change, as w[k,n]", refuses_nn, plan_nn, nullptr,
-           tilings<cuts_of<Weights::columns>>},
+          {"dense_nt", "weights that change, as w[n,k]", refuses_nt, plan_raw<Weights::rows>,
+           nullptr, tilings<cuts_of<Weights::rows>>},
+          {"dense_nn", "weights that change, as w[k,n]", refuses_nn, plan_raw<Weights::columns>,
+           nullptr, tilings<cuts_of<Weights::columns>>},
           {"dense_plain", "any stride, offset and extent", refuses_plain, plan_plain}};
 }
 

@@ -207,43 +207,28 @@ void plan_nhwc(const Problem& problem, const DeviceInfo& device, const PlanOptio
 
 // ---- variants ----
 
-Reason other_layout(const Pool2d& pool, bool nhwc) {
-  if (pool.nhwc == nhwc) return {};
+template <bool nhwc>
+Reason refuses_window(const Problem& problem, const DeviceInfo&) {
+  if (Pool2d(problem).nhwc == nhwc) return {};
   return std::string(nhwc ? "it reads nhwc, the layout is nchw"
                           : "it reads nchw, the layout is nhwc");
 }
 
-Reason refuses_global(const Problem& problem, const DeviceInfo& device, bool nhwc) {
-  const Pool2d pool(problem);
-  if (Reason reason = other_layout(pool, nhwc)) return reason;
-  if (!pool.global) return "the window is not the whole map";
+template <bool nhwc>
+Reason refuses_global(const Problem& problem, const DeviceInfo& device) {
+  if (Reason reason = refuses_window<nhwc>(problem, device)) return reason;
+  if (!problem.flag("global")) return "the window is not the whole map";
   return no_lanes(device);
 }
 
-Reason refuses_nchw_global(const Problem& problem, const DeviceInfo& device) {
-  return refuses_global(problem, device, false);
-}
-
-Reason refuses_nhwc_global(const Problem& problem, const DeviceInfo& device) {
-  return refuses_global(problem, device, true);
-}
-
-Reason refuses_window(const Problem& problem, const DeviceInfo&) {
-  return other_layout(Pool2d(problem), false);
-}
-
-Reason refuses_run(const Problem& problem, const DeviceInfo&) {
+Reason refuses_run(const Problem& problem, const DeviceInfo& device) {
   const Pool2d pool(problem);
-  if (Reason reason = other_layout(pool, false)) return reason;
+  if (Reason reason = refuses_window<false>(problem, device)) return reason;
   if (pool.r > kMostTaps || pool.s > kMostTaps) {
     return fmt::format("a window of {} x {} is over {} x {}", pool.r, pool.s, kMostTaps, kMostTaps);
   }
   if (pool.stride_h <= kMostStride) return {};
   return fmt::format("stride_h={} is over {}", pool.stride_h, kMostStride);
-}
-
-Reason refuses_nhwc(const Problem& problem, const DeviceInfo&) {
-  return other_layout(Pool2d(problem), true);
 }
 
 /// A sum or a comparison for every element of every window.
@@ -268,14 +253,14 @@ Op pool2d_op() {
   op.tensors = tensors;
   op.variants = {
       {"pool2d_global", "whole nchw maps: lanes along a map, in aligned vectors",
-       refuses_nchw_global, plan_global},
+       refuses_global<false>, plan_global},
       {"pool2d_run", "nchw, windows of up to 7 x 7: a column of outputs an item", refuses_run,
        plan_run},
-      {"pool2d_window", "nchw, any window: an output an item", refuses_window, plan_window},
-      {"pool2d_nhwc_global", "whole nhwc maps: lanes down a map", refuses_nhwc_global,
+      {"pool2d_window", "nchw, any window: an output an item", refuses_window<false>, plan_window},
+      {"pool2d_nhwc_global", "whole nhwc maps: lanes down a map", refuses_global<true>,
        plan_nhwc_global},
-      {"pool2d_nhwc", "nhwc, any window: one or four channels of an output an item", refuses_nhwc,
-       plan_nhwc}};
+      {"pool2d_nhwc", "nhwc, any window: one or four channels of an output an item",
+       refuses_window<true>, plan_nhwc}};
   op.flops = flops;
   op.bytes = tensor_bytes;
   op.least_bytes = least_bytes;

@@ -206,31 +206,24 @@ void plan_places(const Problem& problem, const DeviceInfo& device, const PlanOpt
 
 // ---- variants ----
 
-Reason other_mode(const Resize& resize, bool linear) {
-  if (resize.linear == linear) return {};
+template <bool linear>
+Reason refuses_mode(const Problem& problem, const DeviceInfo&) {
+  if (Resize(problem).linear == linear) return {};
   return std::string(linear ? "mode is nearest" : "mode is linear");
 }
 
-Reason refuses_repeat(const Problem& problem, const DeviceInfo&) {
+Reason refuses_repeat(const Problem& problem, const DeviceInfo& device) {
+  if (Reason reason = refuses_mode<false>(problem, device)) return reason;
   const Resize resize(problem);
-  if (Reason reason = other_mode(resize, false)) return reason;
   if (repeats(resize, resize.rows) && repeats(resize, resize.columns)) return {};
   return "not every element is repeated 1, 2, 4 or 8 times in a row";
 }
 
-Reason refuses_nearest(const Problem& problem, const DeviceInfo&) {
-  return other_mode(Resize(problem), false);
-}
-
-Reason refuses_double(const Problem& problem, const DeviceInfo&) {
+Reason refuses_double(const Problem& problem, const DeviceInfo& device) {
+  if (Reason reason = refuses_mode<true>(problem, device)) return reason;
   const Resize resize(problem);
-  if (Reason reason = other_mode(resize, true)) return reason;
   if (is_double(resize, resize.rows) && is_double(resize, resize.columns)) return {};
   return "outputs do not lie at i / 2 - 1 / 4 along both axes";
-}
-
-Reason refuses_linear(const Problem& problem, const DeviceInfo&) {
-  return other_mode(Resize(problem), true);
 }
 
 /// linear: four products and three sums an output.
@@ -287,10 +280,10 @@ Op resize_op() {
   op.tensors = tensors;
   op.variants = {{"resize_repeat", "nearest: each element 1, 2, 4 or 8 times in a row",
                   refuses_repeat, plan_repeat},
-                 {"resize_nearest", "nearest, any places", refuses_nearest, plan_places},
+                 {"resize_nearest", "nearest, any places", refuses_mode<false>, plan_places},
                  {"resize_double", "linear: twice the rows and columns, at i / 2 - 1 / 4",
                   refuses_double, plan_double},
-                 {"resize_linear", "linear, any places", refuses_linear, plan_places}};
+                 {"resize_linear", "linear, any places", refuses_mode<true>, plan_places}};
   op.flops = flops;
   op.bytes = tensor_bytes;
   op.least_bytes = least_bytes;

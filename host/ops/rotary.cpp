@@ -126,8 +126,8 @@ int choose_heads(const Rotary& rotary, int items, const DeviceInfo& device) {
   return best;
 }
 
-void add_launch(const char* kernel, const Problem& problem, const DeviceInfo& device,
-                const PlanOptions& wanted, Plan& plan) {
+/// Of either kernel, which is called as its variant.
+void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted, Plan& plan) {
   const Rotary rotary(problem);
   const int unit = unit_of(problem);
   const Layout src = layout(problem, "src"), dst = layout(problem, "dst");
@@ -137,23 +137,13 @@ void add_launch(const char* kernel, const Problem& problem, const DeviceInfo& de
   const int heads = choose_heads(rotary, items, device);
   const Group group = lower_group(choose_group(items, kAcross, device, wanted), rotary.n);
   plan.launches = {
-      group_launch("rotary.cl", kernel,
+      group_launch("rotary.cl", plan.variant,
                    fmt::format("{}-DROTARY_UNIT={} -DROTARY_HEADS={} -DROTARY_LX={} -DROTARY_LY={}",
                                dtype_option(problem.dtype()), unit, heads, group.x, group.y),
                    group, items, rotary.n, rotary.matrices / heads,
                    arg_list("src", "cos", "sin", "dst", rotary.n, rotary.d, rotary.rotary_dim,
                             items, as_int(src.ld), step(src.head), as_int(src.offset),
                             as_int(dst.ld), step(dst.head), as_int(dst.offset)))};
-}
-
-void plan_adjacent(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                   Plan& plan) {
-  add_launch("rotary_adjacent", problem, device, wanted, plan);
-}
-
-void plan_halves(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                 Plan& plan) {
-  add_launch("rotary_halves", problem, device, wanted, plan);
 }
 
 Reason refuses_adjacent(const Problem& problem, const DeviceInfo&) {
@@ -181,9 +171,8 @@ Op rotary_op() {
   op.fields = fields();
   op.check = check;
   op.tensors = tensors;
-  op.variants = {
-      {"rotary_adjacent", "pairs side by side", refuses_adjacent, plan_adjacent},
-      {"rotary_halves", "pairs halves of rotary_dim apart", refuses_halves, plan_halves}};
+  op.variants = {{"rotary_adjacent", "pairs side by side", refuses_adjacent, plan},
+                 {"rotary_halves", "pairs halves of rotary_dim apart", refuses_halves, plan}};
   op.flops = flops;
   op.bytes = tensor_bytes;
   return op;

@@ -33,7 +33,7 @@ struct Chunks {
 
 std::int64_t blocks(const Suppression& s) { return (s.n + kBlock - 1) / kBlock; }
 
-Chunks one_chunk(const Suppression& s) { return {(s.top() + 31) / 32 * 32, 1}; }
+Chunks one_chunk(const Suppression& s, const DeviceInfo&) { return {(s.top() + 31) / 32 * 32, 1}; }
 
 std::int64_t mask_bytes(const Suppression& s, std::int64_t size) {
   return s.sets * size * size / 8;
@@ -182,18 +182,19 @@ struct Launcher {
   Decided decided() const { return {groups.rest, s.top(), chunks.count}; }
 };
 
-void plan_chunks(const Problem& p, const FrontEnd& op, const Groups& groups, const Chunks& chunks,
-                 Plan& plan) {
-  const Suppression s = op.asks(p);
-  const Launcher launcher{p, s, groups, chunks};
-  plan.buffers = buffers(s, chunks);
+void add_one(const Launcher& launcher, Plan& plan) {
+  plan.buffers = decision_buffers(launcher.s, 1);
+  plan.launches = {launcher.one()};
+}
+
+void add_chunks(const Launcher& launcher, Plan& plan) {
+  plan.buffers = buffers(launcher.s, launcher.chunks);
   plan.launches = {launcher.sort(), launcher.place()};
-  for (int chunk = 0; chunk < chunks.count; ++chunk) {
+  for (int chunk = 0; chunk < launcher.chunks.count; ++chunk) {
     if (chunk > 0) plan.launches.push_back(launcher.meet(chunk));
     plan.launches.push_back(launcher.mask(chunk));
     plan.launches.push_back(launcher.walk(chunk));
   }
-  plan.launches.push_back(op.output(p, launcher.decided()));
 }
 
 }  // namespace
@@ -231,7 +232,7 @@ Reason suppression_in_one(const Problem& p, const Suppression& s, const DeviceIn
 }
 
 Reason suppression_by_mask(const Problem& p, const Suppression& s, const DeviceInfo& device) {
-  const Chunks chunk = one_chunk(s);
+  const Chunks chunk = one_chunk(s, device);
   if (s.top() > kLargestChunk) {
     return fmt::format("mask of {} candidates would take {} bytes, over the limit of {}", s.top(),
                        mask_bytes(s, chunk.size), mask_bytes(s, kLargestChunk));
@@ -252,35 +253,19 @@ Reason suppression_in_chunks(const Problem& p, const Suppression& s, const Devic
   return no_local_memory(device);
 }
 
-void plan_in_one(const Problem& p, const FrontEnd& op, const DeviceInfo& device,
-                 const PlanOptions& options, Plan& plan) {
-  const Suppression s = op.asks(p);
-  const Launcher launcher{p, s, Groups(device, options), one_chunk(s)};
-  plan.buffers = decision_buffers(s, 1);
-  plan.launches = {launcher.one(), op.output(p, launcher.decided())};
-}
-
-void plan_by_mask(const Problem& p, const FrontEnd& op, const DeviceInfo& device,
-                  const PlanOptions& options, Plan& plan) {
-  plan_chunks(p, op, Groups(device, options), one_chunk(op.asks(p)), plan);
-}
-
-void plan_in_chunks(const Problem& p, const FrontEnd& op, const DeviceInfo& device,
-                    const PlanOptions& options, Plan& plan) {
-  plan_chunks(p, op, Groups(device, options), several_chunks(op.asks(p), device), plan);
-}
-
 using Supports = Reason (*)(const Problem&, const Suppression&, const DeviceInfo&);
-using Planner = void (*)(const Problem&, const FrontEnd&, const DeviceInfo&, const PlanOptions&,
-                         Plan&);
+using Cut = Chunks (*)(const Suppression&, const DeviceInfo&);
 
-Variant variant(const char* name, const char* about, const FrontEnd& op, Supports refuses,
-                Planner planner) {
+Variant variant(const char* name, const char* about, const FrontEnd& op, Supports refuses, Cut cut,
+                void (*add)(const Launcher&, Plan&)) {
   return {
       name, about,
       [=](const Problem& p, const DeviceInfo& device) { return refuses(p, op.asks(p), device); },
       [=](const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
-        planner(p, op, device, options, plan);
+        const Suppression s = op.asks(p);
+        const Launcher launcher{p, s, Groups(device, options), cut(s, device)};
+        add(launcher, plan);
+        plan.launches.push_back(op.output(p, launcher.decided()));
       }};
 }
 
@@ -288,11 +273,11 @@ Variant variant(const char* name, const char* about, const FrontEnd& op, Support
 
 std::vector<Variant> suppression_variants(const FrontEnd& op) {
   return {variant("nms_one", "two launches, for up to 256 candidates of 1024 rows", op,
-                  suppression_in_one, plan_in_one),
+                  suppression_in_one, one_chunk, add_one),
           variant("nms_mask", "five launches, for up to 4096 candidates", op, suppression_by_mask,
-                  plan_by_mask),
+                  one_chunk, add_chunks),
           variant("nms_chunks", "three launches a chunk of candidates, for any number", op,
-                  suppression_in_chunks, plan_in_chunks)};
+                  suppression_in_chunks, several_chunks, add_chunks)};
 }
 
 // ---- outputs ----
