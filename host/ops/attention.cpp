@@ -8,7 +8,6 @@
 #include <array>
 #include <cmath>
 
-#include "clam/error.hpp"
 #include "ops/shared/launch.hpp"
 #include "ops/shared/places.hpp"
 #include "ops/shared/tiling.hpp"

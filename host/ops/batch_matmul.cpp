@@ -6,9 +6,7 @@
 #include <cmath>
 
 #include "batch_matmul_plan.hpp"
-#include "clam/error.hpp"
 #include "ops/shared/activation.hpp"
-#include "ops/shared/places.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {

@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "ops/shared/activation.hpp"
-#include "ops/shared/launch.hpp"
 #include "ops/shared/matrix_tiling.hpp"
 
 namespace clam::batch_matmul_plan {

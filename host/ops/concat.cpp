@@ -4,11 +4,9 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <functional>
 #include <numeric>
 
-#include "clam/error.hpp"
 #include "ops/shared/launch.hpp"
 #include "shared/copy_unit.hpp"
 #include "shared/counts.hpp"

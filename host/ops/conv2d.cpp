@@ -2,9 +2,6 @@
 // conv2d.cpp - the fields of conv2d.
 #include <fmt/core.h>
 
-#include <algorithm>
-
-#include "clam/error.hpp"
 #include "conv2d_plan.hpp"
 #include "conv2d_problem.hpp"
 #include "ops/shared/accumulator.hpp"

@@ -3,10 +3,8 @@
 #include <cmath>
 #include <vector>
 
-#include "clam/error.hpp"
 #include "dense_plan.hpp"
 #include "ops/shared/activation.hpp"
-#include "ops/shared/places.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {

@@ -7,7 +7,6 @@
 #include "clam/gpu.hpp"
 #include "ops/shared/activation.hpp"
 #include "ops/shared/group_order.hpp"
-#include "ops/shared/launch.hpp"
 #include "ops/shared/matrix_tiling.hpp"
 
 namespace clam::dense_plan {

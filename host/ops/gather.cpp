@@ -4,9 +4,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
-#include "clam/error.hpp"
 #include "ops/shared/launch.hpp"
 #include "shared/copy_unit.hpp"
 #include "shared/counts.hpp"

@@ -8,9 +8,9 @@
 
 #include <algorithm>
 
-#include "clam/error.hpp"
 #include "clam/op.hpp"
 #include "ops/shared/launch.hpp"
+#include "shared/copy_unit.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {
@@ -81,19 +81,13 @@ Reason two_outdone(const Problem& p, const DeviceInfo& device, const PlanOptions
   return fmt::format("on a CPU get_valid_counts_three is quicker for n over {}", kRowsOfTwoOnCpu);
 }
 
-/// The widest step that divides a row.
-int copy_unit(const Problem& p) {
-  int unit = 16;
-  while (p.integer("e") * size_of(p.dtype()) % unit != 0) unit /= 2;
-  return unit;
-}
-
 /// On a CPU an item takes a word of rows: no branch a row, and less to share.
 std::string build_options(const Problem& p, const DeviceInfo& device, int group) {
   const bool f16 = p.dtype() == Dtype::f16;
   const bool pair = !f16 && p.integer("e") % 2 == 0 && p.integer("id_index") == 0 &&
                     p.integer("score_index") == 1;
-  return fmt::format("-DGVC_WG={} -DGVC_UNIT={}{}{}{}", group, copy_unit(p),
+  return fmt::format("-DGVC_WG={} -DGVC_UNIT={}{}{}{}", group,
+                     copy_unit({p.integer("e")}, p.dtype()) * size_of(p.dtype()),
                      pair ? " -DGVC_PAIR=1" : "",
                      device.type == "cpu" ? fmt::format(" -DGVC_RUN={}", kRowsPerWord) : "",
                      f16 ? " -DCLAM_F16" : "");
@@ -102,12 +96,8 @@ std::string build_options(const Problem& p, const DeviceInfo& device, int group)
 /// A launch of `groups` work-groups for each batch item.
 Launch launch(const Problem& p, const DeviceInfo& device, const char* kernel, int group,
               std::int64_t groups, std::vector<Arg> args) {
-  return {"get_valid_counts.cl",
-          kernel,
-          build_options(p, device, group),
-          {groups * group, p.integer("batch"), 1},
-          {group, 1, 1},
-          std::move(args)};
+  return group_launch("get_valid_counts.cl", kernel, build_options(p, device, group), {group, 1},
+                      as_int(groups * group), p.integer("batch"), 1, std::move(args));
 }
 
 Launch count_launch(const Problem& p, const DeviceInfo& device, int group) {

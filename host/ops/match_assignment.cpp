@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "clam/error.hpp"
 #include "clam/op.hpp"
 #include "ops/shared/launch.hpp"
 #include "shared/counts.hpp"

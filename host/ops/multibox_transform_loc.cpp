@@ -2,8 +2,6 @@
 // multibox_transform_loc: its Problem line, and its plan.
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "clam/op.hpp"
 #include "ops/shared/boxes.hpp"
 #include "ops/shared/launch.hpp"

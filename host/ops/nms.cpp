@@ -2,8 +2,6 @@
 // nms: its Problem line, and what it asks of the core.
 #include "nms.hpp"
 
-#include <fmt/core.h>
-
 #include "ops/shared/suppression.hpp"
 #include "shared/counts.hpp"
 

@@ -40,14 +40,12 @@ std::vector<TensorSpec> onnx_nms_tensors(const Problem& p) {
 Launch write_output(const Problem& p, const Decided& decided) {
   const Suppression s = onnx_nms_asks(p);
   const std::int64_t most = onnx_nms_most(p);
-  return {"onnx_nms.cl",
-          "onnx_nms_selected",
-          fmt::format("-DONNX_NMS_WG={}", decided.group),
-          {(most + decided.group - 1) / decided.group * decided.group, s.sets, 1},
-          {decided.group, 1, 1},
-          arg_list("selected", "selected_count", "rows", "kept", "totals", as_int(s.sets),
-                   as_int(s.sets / s.items), as_int(decided.top), as_int(most),
-                   as_int(decided.chunks))};
+  return group_launch("onnx_nms.cl", "onnx_nms_selected",
+                      fmt::format("-DONNX_NMS_WG={}", decided.group), {decided.group, 1},
+                      as_int(most), as_int(s.sets), 1,
+                      arg_list("selected", "selected_count", "rows", "kept", "totals",
+                               as_int(s.sets), as_int(s.sets / s.items), as_int(decided.top),
+                               as_int(most), as_int(decided.chunks)));
 }
 
 }  // namespace

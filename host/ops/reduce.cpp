@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "clam/error.hpp"
 #include "ops/shared/lanes.hpp"
 #include "ops/shared/launch.hpp"
 #include "shared/counts.hpp"

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "clam/error.hpp"
 #include "ops/shared/lanes.hpp"
 #include "ops/shared/launch.hpp"
 #include "shared/counts.hpp"
@@ -68,23 +67,21 @@ std::vector<TensorSpec> softmax_tensors(const Problem& problem) {
 struct Softmax {
   int outer, n, inner;  ///< outer: that the mask has, else all
   int blocks;
-  bool mask, mask_along_axis;
+  bool mask;
   int mask_step, mask_period;  ///< see softmax.cl
   float scale;
 
-  explicit Softmax(const Problem& problem) : Softmax(SoftmaxRows(problem), problem) {}
-
- private:
-  Softmax(const SoftmaxRows& rows, const Problem& problem)
-      : outer(static_cast<int>(rows.outer / rows.blocks)),
-        n(static_cast<int>(rows.n)),
-        inner(static_cast<int>(rows.inner)),
-        blocks(static_cast<int>(rows.blocks)),
-        mask(rows.mask > 0),
-        mask_along_axis(rows.mask_along_axis),
-        mask_step(mask && !mask_along_axis ? 0 : inner),
-        mask_period(mask && !mask_along_axis ? static_cast<int>(rows.mask) : inner),
-        scale(problem.number("scale")) {}
+  explicit Softmax(const Problem& problem) : scale(problem.number("scale")) {
+    const SoftmaxRows rows(problem);
+    outer = as_int(rows.outer / rows.blocks);
+    n = as_int(rows.n);
+    inner = as_int(rows.inner);
+    blocks = as_int(rows.blocks);
+    mask = rows.mask > 0;
+    const bool repeats = mask && !rows.mask_along_axis;
+    mask_step = repeats ? 0 : inner;
+    mask_period = repeats ? as_int(rows.mask) : inner;
+  }
 };
 
 /// For rows in one piece: as few lanes as hold a row, and as many rows as fill a group.

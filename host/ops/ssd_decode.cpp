@@ -2,10 +2,6 @@
 // ssd_decode: its Problem line, and its plan.
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <cmath>
-
-#include "clam/error.hpp"
 #include "clam/op.hpp"
 #include "ops/shared/boxes.hpp"
 #include "ops/shared/launch.hpp"

@@ -2,8 +2,6 @@
 // convolution.hpp - the words that conv2d and conv_transpose have in common.
 #pragma once
 
-#include <map>
-#include <string>
 #include <vector>
 
 #include "sides.hpp"

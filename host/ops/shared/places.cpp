@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "clam/error.hpp"
-
 namespace clam {
 
 std::int64_t given_or(const Problem& problem, const std::string& field, std::int64_t otherwise) {

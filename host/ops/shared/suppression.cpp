@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include "clam/error.hpp"
+#include "copy_unit.hpp"
 #include "launch.hpp"
 
 namespace clam {
@@ -285,30 +285,24 @@ std::vector<Variant> suppression_variants(const FrontEnd& op) {
 Launch rows_output(const Problem& p, const Suppression& s, const Decided& decided, bool compact,
                    BoxForm form) {
   constexpr int kRowsPerItem = 4;
-  int unit = 16;
-  while (s.e * size_of(p.dtype()) % unit != 0) unit /= 2;
-  const std::int64_t rows = kRowsPerItem * decided.group;
+  const int bytes = copy_unit({s.e}, p.dtype()) * size_of(p.dtype());
   const char* to[] = {"", " -DNMS_TO=1", " -DNMS_TO=2"};
-  return {"nms_output.cl",
-          "nms_rows",
-          fmt::format("-DNMS_WG={} -DNMS_UNIT={}{}{}", decided.group, unit,
-                      to[static_cast<int>(form)], half_option(p)),
-          {(s.n + rows - 1) / rows * decided.group, s.sets, 1},
-          {decided.group, 1, 1},
-          arg_list(s.boxes, "out", "rows", "candidates", "keep", "kept", "totals", as_int(s.n), s.e,
-                   as_int(decided.top), as_int(decided.chunks), compact ? 1 : 0, s.coord_start)};
+  return group_launch(
+      "nms_output.cl", "nms_rows",
+      fmt::format("-DNMS_WG={} -DNMS_UNIT={}{}{}", decided.group, bytes, to[static_cast<int>(form)],
+                  half_option(p)),
+      {decided.group, 1}, ceil_div(as_int(s.n), kRowsPerItem), as_int(s.sets), 1,
+      arg_list(s.boxes, "out", "rows", "candidates", "keep", "kept", "totals", as_int(s.n), s.e,
+               as_int(decided.top), as_int(decided.chunks), compact ? 1 : 0, s.coord_start));
 }
 
 /// No element of data is touched, so one program serves every dtype.
 Launch indices_output(const Suppression& s, const Decided& decided, const std::string& indices,
                       const std::string& to, const std::string& count) {
-  return {"nms_output.cl",
-          "nms_indices",
-          fmt::format("-DNMS_WG={}", decided.group),
-          {(s.n + decided.group - 1) / decided.group * decided.group, s.sets, 1},
-          {decided.group, 1, 1},
-          arg_list(buffer_if(!indices.empty(), indices), to, count, "rows", "kept", "totals",
-                   as_int(s.n), as_int(decided.top), as_int(decided.chunks))};
+  return group_launch("nms_output.cl", "nms_indices", fmt::format("-DNMS_WG={}", decided.group),
+                      {decided.group, 1}, as_int(s.n), as_int(s.sets), 1,
+                      arg_list(buffer_if(!indices.empty(), indices), to, count, "rows", "kept",
+                               "totals", as_int(s.n), as_int(decided.top), as_int(decided.chunks)));
 }
 
 }  // namespace clam
