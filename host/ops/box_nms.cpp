@@ -77,16 +77,10 @@ BoxForm box_nms_form(const Problem& p) {
 }
 
 Op box_nms_op() {
-  Op op;
-  op.name = "box_nms";
-  op.about = "non-maximum suppression of rows, as MXNet's box_nms defines it";
-  op.fields = box_nms_fields();
-  op.check = check_box_nms;
-  op.tensors = box_nms_tensors;
-  op.variants = suppression_variants({box_nms_asks, write_output});
-  op.flops = no_flops;
-  op.bytes = tensor_bytes;
-  return op;
+  return suppression_op(
+      {"box_nms", "non-maximum suppression of rows, as MXNet's box_nms defines it",
+       box_nms_fields(), check_box_nms, box_nms_tensors},
+      {box_nms_asks, write_output});
 }
 
 }  // namespace clam

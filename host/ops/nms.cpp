@@ -84,16 +84,10 @@ Suppression nms_asks(const Problem& p) {
 }
 
 Op nms_op() {
-  Op op;
-  op.name = "nms";
-  op.about = "non-maximum suppression of count[b] rows, as TVM's non_max_suppression defines it";
-  op.fields = nms_fields();
-  op.check = check_nms;
-  op.tensors = nms_tensors;
-  op.variants = suppression_variants({nms_asks, write_output});
-  op.flops = no_flops;
-  op.bytes = tensor_bytes;
-  return op;
+  return suppression_op(
+      {"nms", "non-maximum suppression of count[b] rows, as TVM's non_max_suppression defines it",
+       nms_fields(), check_nms, nms_tensors},
+      {nms_asks, write_output});
 }
 
 }  // namespace clam

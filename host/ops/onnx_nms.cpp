@@ -72,16 +72,10 @@ Suppression onnx_nms_asks(const Problem& p) {
 }
 
 Op onnx_nms_op() {
-  Op op;
-  op.name = "onnx_nms";
-  op.about = "non-maximum suppression by class, as ONNX's NonMaxSuppression defines it";
-  op.fields = onnx_nms_fields();
-  op.check = check_onnx_nms;
-  op.tensors = onnx_nms_tensors;
-  op.variants = suppression_variants({onnx_nms_asks, write_output});
-  op.flops = no_flops;
-  op.bytes = tensor_bytes;
-  return op;
+  return suppression_op(
+      {"onnx_nms", "non-maximum suppression by class, as ONNX's NonMaxSuppression defines it",
+       onnx_nms_fields(), check_onnx_nms, onnx_nms_tensors},
+      {onnx_nms_asks, write_output});
 }
 
 }  // namespace clam

@@ -41,16 +41,10 @@ Suppression torchvision_nms_asks(const Problem& p) {
 }
 
 Op torchvision_nms_op() {
-  Op op;
-  op.name = "torchvision_nms";
-  op.about = "row numbers of kept boxes by falling score, as torchvision.ops.nms";
-  op.fields = torchvision_nms_fields();
-  op.check = check_torchvision_nms;
-  op.tensors = torchvision_nms_tensors;
-  op.variants = suppression_variants({torchvision_nms_asks, write_output});
-  op.flops = no_flops;
-  op.bytes = tensor_bytes;
-  return op;
+  return suppression_op(
+      {"torchvision_nms", "row numbers of kept boxes by falling score, as torchvision.ops.nms",
+       torchvision_nms_fields(), check_torchvision_nms, torchvision_nms_tensors},
+      {torchvision_nms_asks, write_output});
 }
 
 }  // namespace clam

@@ -9,8 +9,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "copy_unit.hpp"
+#include "counts.hpp"
 #include "launch.hpp"
 
 namespace clam {
@@ -271,13 +273,18 @@ Variant variant(const char* name, const char* about, const FrontEnd& op, Support
 
 }  // namespace
 
-std::vector<Variant> suppression_variants(const FrontEnd& op) {
-  return {variant("nms_one", "two launches, for up to 256 candidates of 1024 rows", op,
-                  suppression_in_one, one_chunk, add_one),
-          variant("nms_mask", "five launches, for up to 4096 candidates", op, suppression_by_mask,
-                  one_chunk, add_chunks),
-          variant("nms_chunks", "three launches a chunk of candidates, for any number", op,
-                  suppression_in_chunks, several_chunks, add_chunks)};
+Op suppression_op(Schema words, const FrontEnd& front) {
+  Op op;
+  static_cast<Schema&>(op) = std::move(words);
+  op.variants = {variant("nms_one", "two launches, for up to 256 candidates of 1024 rows", front,
+                         suppression_in_one, one_chunk, add_one),
+                 variant("nms_mask", "five launches, for up to 4096 candidates", front,
+                         suppression_by_mask, one_chunk, add_chunks),
+                 variant("nms_chunks", "three launches a chunk of candidates, for any number",
+                         front, suppression_in_chunks, several_chunks, add_chunks)};
+  op.flops = no_flops;
+  op.bytes = tensor_bytes;
+  return op;
 }
 
 // ---- outputs ----
