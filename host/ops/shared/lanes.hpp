@@ -38,7 +38,7 @@ struct HeldRows {
 HeldRows hold_rows(int n, int items);
 /// The same for rows of any length, a group each, which are not held.
 HeldRows share_long_rows(int n, int items);
-/// The reason why they do not.
+/// The reason why lanes do not hold their rows.
 Reason not_held(int n, const HeldRows& share);
 
 }  // namespace clam
