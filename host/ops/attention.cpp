@@ -8,8 +8,7 @@
 #include <array>
 #include <cmath>
 
-#include "clam/error.hpp"
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
 #include "ops/shared/places.hpp"
 #include "ops/shared/tiling.hpp"
 #include "shared/counts.hpp"
@@ -18,8 +17,6 @@ namespace clam {
 namespace {
 
 constexpr int kVector = 4;  ///< elements of a vector, keys of a unit
-
-using Values = std::map<std::string, std::string, std::less<>>;
 
 // ---- the problem ----
 
@@ -59,7 +56,7 @@ Heads heads_of(const Problem& problem, const std::string& name) {
 }
 
 /// A row stride holds a row. Strides are left out where they are the default, or of one item.
-void check_strides(const Problem& problem, Values& values, const std::string& name) {
+void check_strides(const Problem& problem, Schema::Values& values, const std::string& name) {
   const Heads it = heads_of(problem, name);
   check_row_stride(problem, values, name, it.columns);
   if (it.heads == 1 || it.head == it.rows * it.ld) values["head" + name] = "0";
@@ -67,7 +64,7 @@ void check_strides(const Problem& problem, Values& values, const std::string& na
   if (it.batch == 1 || it.stride == usual) values["stride" + name] = "0";
 }
 
-void check_attention(const Problem& problem, Values& values) {
+void check_attention(const Problem& problem, Schema::Values& values) {
   const int heads = problem.integer("heads"), kv_heads = problem.integer("kv_heads");
   check_acc(problem);
   if (!std::isfinite(problem.number("scale"))) bad_field(problem, "scale", "needs a finite number");
@@ -139,7 +136,7 @@ std::vector<TensorSpec> attention_tensors(const Problem& problem) {
   Shape shape{at.nq, at.nk};
   if (mask == "bqk") shape = {at.batch, at.nq, at.nk};
   if (mask == "bhqk") shape = {at.batch, at.heads, at.nq, at.nk};
-  if (mask != "none") specs.push_back({"mask", Role::input, problem.dtype(), shape, {}, 0});
+  if (mask != "none") specs.push_back(input("mask", problem.dtype(), shape));
   specs.push_back(spec_of(problem, "o", Role::output));
   return specs;
 }
@@ -191,7 +188,7 @@ Cut cut_in(int rows, const Problem& problem, const DeviceInfo& device, const Pla
   constexpr int kMostLanes = 64, kMostTiles = 4;
   const AttentionExtents at(problem);
   const int items = most_items(device, wanted);
-  const int vectors = ceil_div(static_cast<int>(at.dv), kVector);
+  const int vectors = ceil_div(as_int(at.dv), kVector);
   Cut cut;
   cut.rows = rows;
   cut.lanes = std::min({round_up(vectors, 4), kMostLanes, std::max(items / 4 * 4, 4)});
@@ -207,12 +204,12 @@ Cut cut_in(int rows, const Problem& problem, const DeviceInfo& device, const Pla
 
 Work work_of(const Problem& problem, const Cut& cut, const Cost& cost) {
   const AttentionExtents at(problem);
-  const auto units = ceil_div(static_cast<int>(at.nk), kVector);
+  const auto units = ceil_div(as_int(at.nk), kVector);
   const double blocks = ceil_div(units, cut.lanes);
-  const double fours = ceil_div(static_cast<int>(at.d), 4);
+  const double fours = ceil_div(as_int(at.d), 4);
   Work work;
   work.items = static_cast<double>(at.batch * at.heads * cut.pieces) *
-               ceil_div(static_cast<int>(at.nq), cut.rows) * cut.lanes;
+               ceil_div(as_int(at.nq), cut.rows) * cut.lanes;
   const std::vector<double>& of = cost.numbers;
   work.instructions = blocks * (fours * of.at(0) + of.at(2)) + units * of.at(1) + of.at(3);
   return work;
@@ -240,8 +237,8 @@ Cut choose_cut(const Problem& problem, const DeviceInfo& device, const PlanOptio
 
 /// Of every kernel.
 std::string group_options(const Problem& problem, const Cut& cut) {
-  const char* storage = problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "";
-  return fmt::format("{}-DATT_TILES={} -DATT_LANES={}", storage, cut.tiles, cut.lanes);
+  return fmt::format("{}-DATT_TILES={} -DATT_LANES={}", dtype_option(problem.dtype()), cut.tiles,
+                     cut.lanes);
 }
 
 /// Of the kernels that compute o.
@@ -290,15 +287,9 @@ std::vector<Arg> arguments(const Problem& problem, const std::array<std::string,
     for (const std::size_t shared : {1, 2}) tensors[shared] = from_the_last(tensors[shared]);
   }
   const std::array<std::int64_t, 2> mask = mask_strides(problem);
-  std::vector<Arg> args;
-  for (const std::string& source : sources) args.emplace_back(BufferArg{source});
-  if (problem.choice("mask") == "none") {
-    args.emplace_back(NullArg{});
-  } else {
-    args.emplace_back(BufferArg{"mask"});
-  }
-  args.emplace_back(BufferArg{"o"});
-  const auto add = [&](std::int64_t value) { args.emplace_back(static_cast<int>(value)); };
+  std::vector<Arg> args = arg_list(sources[0], sources[1], sources[2],
+                                   buffer_if(problem.choice("mask") != "none", "mask"), "o");
+  const auto add = [&](std::int64_t value) { args.emplace_back(as_int(value)); };
   for (const std::int64_t extent : {at.nq, at.nk, d, at.dv}) add(extent);
   for (const Heads& tensor : tensors) add(tensor.ld);
   for (const Heads& tensor : tensors) add(tensor.head);
@@ -351,17 +342,17 @@ std::array<Operand, 3> operands(const Problem& problem, int lanes) {
 void add_padding(const Operand& operand, const Problem& problem, const Cut& cut, Plan& plan) {
   if (!operand.padded()) return;
   const Heads &raw = operand.raw, &read = operand.read;
-  std::vector<Arg> args{BufferArg{operand.name}, BufferArg{operand.source}};
+  std::vector<Arg> args = arg_list(operand.name, operand.source);
   for (const std::int64_t value :
        {raw.heads, raw.rows, raw.columns, read.rows, raw.ld, raw.head, raw.stride, raw.offset}) {
-    args.emplace_back(static_cast<int>(value));
+    args.emplace_back(as_int(value));
   }
   plan.buffers.push_back(
       {operand.source, BufferSpec::Role::scratch, operand.bytes(problem.dtype())});
   plan.launches.push_back(launch("attention_pad.cl", "attention_pad", group_options(problem, cut),
-                                 cut, round_up(static_cast<int>(read.ld) / kVector, cut.tiles),
-                                 round_up(static_cast<int>(read.rows), cut.lanes),
-                                 raw.batch * raw.heads, std::move(args)));
+                                 cut, round_up(as_int(read.ld) / kVector, cut.tiles),
+                                 round_up(as_int(read.rows), cut.lanes), raw.batch * raw.heads,
+                                 std::move(args)));
 }
 
 // ---- variants ----
@@ -406,7 +397,7 @@ void plan_online(const Problem& problem, const DeviceInfo& device, const PlanOpt
   for (const Operand& operand : {q, k, v}) {
     add_padding(operand, problem, cut, plan);
   }
-  const int tiles = ceil_div(static_cast<int>(at.nq), cut.rows);
+  const int tiles = ceil_div(as_int(at.nq), cut.rows);
   plan.launches.push_back(
       launch("attention.cl", "attention_online", options, cut, round_up(tiles, cut.tiles),
              cut.lanes * at.heads, at.batch * cut.pieces,
@@ -419,14 +410,14 @@ void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOpti
                 Plan& plan) {
   const AttentionExtents at(problem);
   Cut cut = cut_in(1, problem, device, wanted);
-  cut.pieces = ceil_div(static_cast<int>(at.dv), cut.lanes);
-  plan.launches.push_back(launch(
-      "attention_plain.cl", "attention_plain", common_options(problem, cut, device), cut,
-      round_up(static_cast<int>(at.nq), cut.tiles), cut.lanes * at.heads, at.batch * cut.pieces,
-      arguments(problem, {"q", "k", "v"},
-                {heads_of(problem, "q"), heads_of(problem, "k"), heads_of(problem, "v"),
-                 heads_of(problem, "o")},
-                at.d)));
+  cut.pieces = ceil_div(as_int(at.dv), cut.lanes);
+  plan.launches.push_back(
+      launch("attention_plain.cl", "attention_plain", common_options(problem, cut, device), cut,
+             round_up(as_int(at.nq), cut.tiles), cut.lanes * at.heads, at.batch * cut.pieces,
+             arguments(problem, {"q", "k", "v"},
+                       {heads_of(problem, "q"), heads_of(problem, "k"), heads_of(problem, "v"),
+                        heads_of(problem, "o")},
+                       at.d)));
 }
 
 }  // namespace
@@ -449,25 +440,22 @@ Reason attention_not_offered(const Problem& problem) {
   return "scores and outputs are summed in float or in chunks: use acc=f32 or acc=chunk";
 }
 
-const Op& attention_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "attention";
-    op.about = "o = softmax(scale * q k^T + mask) v, head by head";
-    op.fields = attention_fields();
-    op.check = check_attention;
-    op.tensors = attention_tensors;
-    op.variants = {{"attention_online", "blocks of keys, maxima and sums brought up to date",
-                    refuses_online, plan_online, nullptr, tilings<cuts_of>},
-                   {"attention_plain", "any stride, offset and extent, no scratch", refuses_plain,
-                    plan_plain}};
-    op.flops = flops;
-    op.bytes = tensor_bytes;
-    op.least_flops = least_flops;
-    op.takes_native_exp2 = [](const Problem&) { return true; };
-    op.sums_products = true;
-    return op;
-  }();
+Op attention_op() {
+  Op op;
+  op.name = "attention";
+  op.about = "o = softmax(scale * q k^T + mask) v, head by head";
+  op.fields = attention_fields();
+  op.check = check_attention;
+  op.tensors = attention_tensors;
+  op.variants = {
+      {"attention_online", "blocks of keys, maxima and sums brought up to date", refuses_online,
+       plan_online, nullptr, tilings<cuts_of>},
+      {"attention_plain", "any stride, offset and extent, no scratch", refuses_plain, plan_plain}};
+  op.flops = flops;
+  op.bytes = tensor_bytes;
+  op.least_flops = least_flops;
+  op.takes_native_exp2 = [](const Problem&) { return true; };
+  op.sums_products = true;
   return op;
 }
 

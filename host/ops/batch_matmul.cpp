@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: MIT
 // batch_matmul.cpp - the fields of batch_matmul; batch_matmul_plan.cpp has how it is computed.
-#include "batch_matmul.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "batch_matmul_plan.hpp"
-#include "clam/error.hpp"
 #include "ops/shared/activation.hpp"
-#include "ops/shared/places.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {
 namespace {
 
 using batch_matmul_plan::items_of;
-
-using Values = std::map<std::string, std::string, std::less<>>;
 
 /// Row and batch stride of a tensor, with defaults filled in. 64 bits: nothing is checked yet.
 struct Strides {
@@ -33,14 +27,14 @@ Strides strides(const Problem& problem, const std::string& name, std::int64_t ro
 
 /// A row stride holds a row. Strides are left out where they are the default, and a batch stride
 /// also where there is one item.
-void check_strides(const Problem& problem, Values& values, const std::string& name, int items,
-                   std::int64_t rows, std::int64_t columns) {
+void check_strides(const Problem& problem, Schema::Values& values, const std::string& name,
+                   int items, std::int64_t rows, std::int64_t columns) {
   const Strides given = strides(problem, name, rows, columns);
   check_row_stride(problem, values, name, columns);
   if (items == 1 || given.batch == rows * given.row) values["stride" + name] = "0";
 }
 
-void check_items(const Problem& problem, Values& values, const std::string& field) {
+void check_items(const Problem& problem, Schema::Values& values, const std::string& field) {
   const int items = problem.integer(field), batch = problem.integer("batch");
   if (items > 1 && items != batch) {
     bad_field(problem, field, fmt::format("needs 1 or the batch, {}", batch));
@@ -64,7 +58,7 @@ void check_distinct(const Problem& problem) {
                         last, n, (batch - 1) * std::max(c.batch, n) + n));
 }
 
-void check_batch_matmul(const Problem& problem, Values& values) {
+void check_batch_matmul(const Problem& problem, Schema::Values& values) {
   const std::int64_t m = problem.integer("m"), n = problem.integer("n"), k = problem.integer("k");
   const bool ta = problem.integer("ta") == 1, tb = problem.integer("tb") == 1;
   check_acc(problem);
@@ -126,8 +120,8 @@ std::vector<TensorSpec> batch_matmul_tensors(const Problem& problem) {
       spec("a", Role::input, items_of(problem, "batch_a"), ta ? k : m, ta ? m : k),
       spec("b", Role::input, items_of(problem, "batch_b"), tb ? n : k, tb ? k : n)};
   const std::string& mask = problem.choice("mask");
-  if (mask == "mn") specs.push_back({"mask", Role::input, dtype, {m, n}, {}, 0});
-  if (mask == "bmn") specs.push_back({"mask", Role::input, dtype, {batch, m, n}, {}, 0});
+  if (mask == "mn") specs.push_back(input("mask", dtype, {m, n}));
+  if (mask == "bmn") specs.push_back(input("mask", dtype, {batch, m, n}));
   specs.push_back(spec("c", Role::output, batch, m, n));
   return specs;
 }
@@ -139,23 +133,18 @@ double flops(const Problem& problem) {
 
 }  // namespace
 
-Reason batch_matmul_not_offered(const Problem& problem) { return acc_not_offered(problem); }
-
-const Op& batch_matmul_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "batch_matmul";
-    op.about = "c[i,m,n] = act(scale * sum_k a[i,m,k] * b[i,k,n] + mask[m,n])";
-    op.fields = with_activation(batch_matmul_fields(), "batch_a");
-    op.check = check_batch_matmul;
-    op.tensors = batch_matmul_tensors;
-    op.variants = batch_matmul_plan::variants();
-    op.flops = flops;
-    op.bytes = tensor_bytes;
-    op.takes_native_exp2 = takes_exp;
-    op.sums_products = true;
-    return op;
-  }();
+Op batch_matmul_op() {
+  Op op;
+  op.name = "batch_matmul";
+  op.about = "c[i,m,n] = act(scale * sum_k a[i,m,k] * b[i,k,n] + mask[m,n])";
+  op.fields = with_activation(batch_matmul_fields(), "batch_a");
+  op.check = check_batch_matmul;
+  op.tensors = batch_matmul_tensors;
+  op.variants = batch_matmul_plan::variants();
+  op.flops = flops;
+  op.bytes = tensor_bytes;
+  op.takes_native_exp2 = takes_exp;
+  op.sums_products = true;
   return op;
 }
 

@@ -79,7 +79,7 @@ std::string tile_options(const BatchMatmul& product, const MatrixCut& cut,
 /// All launches of a problem take these, whether they use them or not, so that they share programs.
 std::string common_options(const Problem& problem, Group group, const DeviceInfo& device) {
   const BatchMatmul product(problem);
-  std::string options = product.dtype == Dtype::f16 ? "-DCLAM_F16 " : "";
+  std::string options = dtype_option(product.dtype);
   options += fmt::format("-DBMM_LX={} -DBMM_LY={}", group.x, group.y);
   if (product.acc != Acc::f32)
     options += product.acc == Acc::chunk ? " -DBMM_ACC=1" : " -DBMM_ACC=2";
@@ -97,18 +97,12 @@ std::string fixed_strides(const BatchMatmul& product, const Stack& a, const Stac
 Launch launch(std::string kernel, const std::string& options, Group group, int columns, int rows,
               int items, std::vector<Arg> args, int parts = 1) {
   const bool transposed = kernel == "batch_matmul_tn" || kernel == "batch_matmul_tt";
-  return {transposed ? "batch_matmul_transposed.cl" : "batch_matmul.cl",
-          std::move(kernel),
-          options,
-          {round_up(columns, group.x), round_up(rows, group.y), items * parts},
-          {group.x, group.y, parts},
-          std::move(args)};
+  return group_launch(transposed ? "batch_matmul_transposed.cl" : "batch_matmul.cl",
+                      std::move(kernel), options, group, columns, rows, items, std::move(args),
+                      parts);
 }
 
-Arg mask_argument(const BatchMatmul& product) {
-  if (product.mask == "none") return NullArg{};
-  return BufferArg{"mask"};
-}
+Arg mask_argument(const BatchMatmul& product) { return buffer_if(product.mask != "none", "mask"); }
 
 /// The arguments of a kernel that computes c: buffers, ints, scale.
 std::vector<Arg> arguments(const BatchMatmul& product, std::vector<Arg> buffers,
@@ -159,8 +153,8 @@ void add_padding(const Operand& operand, Dtype dtype, const std::string& options
   plan.buffers.push_back({operand.source, BufferSpec::Role::scratch, operand.bytes(dtype)});
   plan.launches.push_back(launch("batch_matmul_pad", options, group, read.ld / 4, read.rows,
                                  raw.items,
-                                 {BufferArg{operand.name}, BufferArg{operand.source}, raw.rows,
-                                  raw.columns, read.rows, raw.ld, raw.stride, raw.offset}));
+                                 arg_list(operand.name, operand.source, raw.rows, raw.columns,
+                                          read.rows, raw.ld, raw.stride, raw.offset)));
 }
 
 // ---- variants ----
@@ -196,18 +190,16 @@ Reason refuses_tiles(const Problem& problem, const DeviceInfo& device) {
 std::vector<Arg> transposed_arguments(const BatchMatmul& product, const Operand& a,
                                       const Operand& b) {
   const Stack &c = product.c, &ra = a.read, &rb = b.read;
-  return arguments(
-      product, {BufferArg{a.source}, BufferArg{b.source}, mask_argument(product), BufferArg{"c"}},
-      {product.m, product.n, round_up(product.k, 4), ra.ld, rb.ld, c.ld, ra.stride, rb.stride,
-       product.mask_stride(), c.stride, ra.offset, rb.offset, c.offset});
+  return arguments(product, arg_list(a.source, b.source, mask_argument(product), "c"),
+                   {product.m, product.n, round_up(product.k, 4), ra.ld, rb.ld, c.ld, ra.stride,
+                    rb.stride, product.mask_stride(), c.stride, ra.offset, rb.offset, c.offset});
 }
 
 /// Of batch_matmul_nt and _nn, without a second source and without a residual.
 std::vector<Arg> tile_arguments(const BatchMatmul& product, const Operand& a, const Operand& b) {
   const Stack &c = product.c, &ra = a.read, &rb = b.read;
   return arguments(product,
-                   {BufferArg{a.source}, NullArg{}, BufferArg{b.source}, mask_argument(product),
-                    NullArg{}, BufferArg{"c"}},
+                   arg_list(a.source, NullArg{}, b.source, mask_argument(product), NullArg{}, "c"),
                    {product.m, product.n, round_up(product.k, 4), 0, ra.ld, 0, rb.ld, product.n, 0,
                     c.ld, ra.stride, rb.stride, product.mask_stride(), c.stride, ra.offset, 0,
                     rb.offset, 0, c.offset});
@@ -242,11 +234,11 @@ void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOpti
   const std::string options = common_options(problem, group, device);
   const int a_m = product.ta ? 1 : a.ld, a_k = product.ta ? a.ld : 1;
   const int b_k = product.tb ? 1 : b.ld, b_n = product.tb ? b.ld : 1;
-  plan.launches.push_back(launch(
-      plan.variant, options, group, product.n, product.m, product.batch,
-      arguments(product, {BufferArg{"a"}, BufferArg{"b"}, mask_argument(product), BufferArg{"c"}},
-                {product.m, product.n, product.k, a_m, a_k, b_k, b_n, c.ld, a.stride, b.stride,
-                 product.mask_stride(), c.stride, a.offset, b.offset, c.offset})));
+  plan.launches.push_back(
+      launch(plan.variant, options, group, product.n, product.m, product.batch,
+             arguments(product, arg_list("a", "b", mask_argument(product), "c"),
+                       {product.m, product.n, product.k, a_m, a_k, b_k, b_n, c.ld, a.stride,
+                        b.stride, product.mask_stride(), c.stride, a.offset, b.offset, c.offset})));
 }
 
 }  // namespace

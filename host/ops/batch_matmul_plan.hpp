@@ -7,6 +7,8 @@
 
 #include "clam/op.hpp"
 #include "ops/shared/accumulator.hpp"
+#include "ops/shared/launch.hpp"
+#include "ops/shared/places.hpp"
 
 namespace clam::batch_matmul_plan {
 
@@ -22,21 +24,13 @@ struct Stack {
 /// The same from a problem's words, by the name of its tensor.
 inline Stack stack(const Problem& problem, const std::string& name, int items, int rows,
                    int columns) {
-  const int given = problem.integer("ld" + name), ld = given == 0 ? columns : given;
-  const int stride = problem.integer("stride" + name);
-  return {items,
-          rows,
-          columns,
-          ld,
-          items == 1    ? 0
-          : stride == 0 ? rows * ld
-                        : stride,
-          problem.integer("off" + name)};
+  const std::int64_t ld = given_or(problem, "ld" + name, columns);
+  const std::int64_t stride = items == 1 ? 0 : given_or(problem, "stride" + name, rows * ld);
+  return {items, rows, columns, as_int(ld), as_int(stride), problem.integer("off" + name)};
 }
 
 inline int items_of(const Problem& problem, const char* field) {
-  const int items = problem.integer(field);
-  return items == 0 ? problem.integer("batch") : items;
+  return as_int(given_or(problem, field, problem.integer("batch")));
 }
 
 /// The extents, and where the matrices lie.

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {
@@ -14,7 +14,6 @@ namespace {
 
 constexpr int kVector = 4;  ///< elements of an item of binary_vector
 constexpr std::size_t kMostExtents = 4;
-constexpr int kSmallestGroup = 16, kLargestGroup = 256;
 
 /// Words of a Problem line, and the functions of binary.cl.
 struct Word {
@@ -42,7 +41,7 @@ std::int64_t extent_from_end(const Shape& shape, std::size_t i) {
 
 // ---- the problem ----
 
-void check_shapes(const Problem& problem, std::map<std::string, std::string, std::less<>>& values) {
+void check_shapes(const Problem& problem, Schema::Values& values) {
   const Shape a = binary_shape_a(problem), b = binary_shape_b(problem);
   if (a.size() > kMostExtents) bad_field(problem, "shape", "needs up to 4 extents");
   if (b.size() > kMostExtents) bad_field(problem, "shape_b", "needs up to 4 extents");
@@ -60,13 +59,10 @@ void check_shapes(const Problem& problem, std::map<std::string, std::string, std
 }
 
 std::vector<TensorSpec> binary_tensors(const Problem& problem) {
-  using Role = TensorSpec::Role;
   const Dtype dtype = problem.dtype();
   const Shape a = binary_shape_a(problem), b = binary_shape_b(problem);
   const Shape c = BinaryAxes(problem).shape;
-  std::vector<TensorSpec> specs{{"a", Role::input, dtype, a, {}, 0},
-                                {"b", Role::input, dtype, b, {}, 0},
-                                {"c", Role::output, dtype, c, {}, 0}};
+  std::vector<TensorSpec> specs{input("a", dtype, a), input("b", dtype, b), output("c", dtype, c)};
   if (a == c) {
     specs.back().may_be = "a";
   } else if (b == c) {
@@ -79,7 +75,7 @@ std::vector<TensorSpec> binary_tensors(const Problem& problem) {
 
 std::string options_of(const Problem& problem, const BinaryAxes& axes, Group group, bool vectors) {
   const BinaryAxis& row = axes.merged[0];
-  std::string options = problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "";
+  std::string options = dtype_option(problem.dtype());
   options += fmt::format("-DBINARY_OP={} -DBINARY_X={} -DBINARY_Y={} -DBINARY_RANK={}",
                          function_of(problem), group.x, group.y, axes.rank);
   if (row.step_a == 0) options += " -DBINARY_A=0";
@@ -88,47 +84,30 @@ std::string options_of(const Problem& problem, const BinaryAxes& axes, Group gro
   return options;
 }
 
-/// Items of `elements` each along the rows of c.
-void add_launch(const char* kernel, int elements, const Problem& problem, const DeviceInfo& device,
-                const PlanOptions& wanted, Plan& plan) {
+/// Items of `elements` each along the rows of c. A kernel is called as its variant.
+template <int elements>
+void plan_items(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+                Plan& plan) {
   const BinaryAxes axes(problem);
   const auto& [n0, n1, n2, n3] = axes.merged;
-  const auto number = [](std::int64_t value) { return static_cast<int>(value); };
-  const int columns = ceil_div(number(n0.extent), elements), rows = number(n1.extent);
+  const int columns = ceil_div(as_int(n0.extent), elements), rows = as_int(n1.extent);
   const Group group = lower_group(choose_group(columns, kLargestGroup, device, wanted), rows);
-  plan.launches = {{"binary.cl",
-                    kernel,
-                    options_of(problem, axes, group, elements == kVector),
-                    {round_up(columns, group.x), round_up(rows, group.y), n2.extent * n3.extent},
-                    {group.x, group.y, 1},
-                    {BufferArg{"a"}, BufferArg{"b"}, BufferArg{"c"}, number(n0.extent), rows,
-                     number(n2.extent), number(n1.step_a), number(n2.step_a), number(n3.step_a),
-                     number(n1.step_b), number(n2.step_b), number(n3.step_b)}}};
+  plan.launches = {group_launch("binary.cl", plan.variant,
+                                options_of(problem, axes, group, elements == kVector), group,
+                                columns, rows, n2.extent * n3.extent,
+                                arg_list("a", "b", "c", as_int(n0.extent), rows, as_int(n2.extent),
+                                         as_int(n1.step_a), as_int(n2.step_a), as_int(n3.step_a),
+                                         as_int(n1.step_b), as_int(n2.step_b), as_int(n3.step_b)))};
 }
 
 // ---- variants ----
 
-Reason refuses_plain(const Problem&, const DeviceInfo& device) {
-  if (std::min(device.max_work_group, device.max_work_items[0]) >= kSmallestGroup) return {};
-  return fmt::format("the device has no work-groups of {} work-items", kSmallestGroup);
-}
-
 Reason refuses_vector(const Problem& problem, const DeviceInfo& device) {
-  if (Reason reason = refuses_plain(problem, device)) return reason;
+  if (Reason reason = refuses_no_group(problem, device)) return reason;
   const BinaryAxes axes(problem);
   const std::int64_t n = axes.merged[0].extent;
   if (axes.rank == 1 || n % kVector == 0) return {};
   return fmt::format("rows of {} elements do not all start on a vector of {}", n, kVector);
-}
-
-void plan_vector(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                 Plan& plan) {
-  add_launch("binary_vector", kVector, problem, device, wanted, plan);
-}
-
-void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                Plan& plan) {
-  add_launch("binary_plain", 1, problem, device, wanted, plan);
 }
 
 double flops(const Problem& problem) {
@@ -178,25 +157,22 @@ std::array<std::int64_t, 2> BinaryAxes::operands(std::int64_t i) const {
   return at;
 }
 
-const Op& binary_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "binary";
-    op.about = "c = a op b, element by element, each repeated along the axes that it does not have";
-    op.fields = {
-        choice("op", "the operation", words(), ""), shape("shape", "extents of a, up to 4"),
-        dtype_field(),
-        shape("shape_b", "extents of b; the same from the last one on, or 1 in either; none: a's",
-              "none")};
-    op.check = check_shapes;
-    op.tensors = binary_tensors;
-    op.variants = {{"binary_vector", "rows of whole vectors, or one row: four elements an item",
-                    refuses_vector, plan_vector},
-                   {"binary_plain", "any rows: an element an item", refuses_plain, plan_plain}};
-    op.flops = flops;
-    op.bytes = tensor_bytes;
-    return op;
-  }();
+Op binary_op() {
+  Op op;
+  op.name = "binary";
+  op.about = "c = a op b, element by element, each repeated along the axes that it does not have";
+  op.fields = {
+      choice("op", "the operation", words(), ""), shape("shape", "extents of a, up to 4"),
+      dtype_field(),
+      shape("shape_b", "extents of b; the same from the last one on, or 1 in either; none: a's",
+            "none")};
+  op.check = check_shapes;
+  op.tensors = binary_tensors;
+  op.variants = {{"binary_vector", "rows of whole vectors, or one row: four elements an item",
+                  refuses_vector, plan_items<kVector>},
+                 {"binary_plain", "any rows: an element an item", refuses_no_group, plan_items<1>}};
+  op.flops = flops;
+  op.bytes = tensor_bytes;
   return op;
 }
 

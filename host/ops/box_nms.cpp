@@ -10,9 +10,7 @@
 namespace clam {
 namespace {
 
-using Values = std::map<std::string, std::string, std::less<>>;
-
-void check_box_nms(const Problem& p, Values&) {
+void check_box_nms(const Problem& p, Schema::Values&) {
   check_row(p);
   if (p.integer("topk") == 0) bad_field(p, "topk", "needs 1 or more, or -1 for all rows");
   if (p.integer("background_id") != -1 && p.integer("id_index") < 0) {
@@ -41,13 +39,11 @@ std::vector<Field> box_nms_fields() {
 }
 
 std::vector<TensorSpec> box_nms_tensors(const Problem& p) {
-  using Role = TensorSpec::Role;
   const Shape shape{p.integer("batch"), p.integer("n"), p.integer("e")};
-  return {{"data", Role::input, p.dtype(), shape, {}, 0},
-          {"out", Role::output, p.dtype(), shape, {}, 0}};
+  return {input("data", p.dtype(), shape), output("out", p.dtype(), shape)};
 }
 
-Launch output(const Problem& p, const Decided& decided) {
+Launch write_output(const Problem& p, const Decided& decided) {
   return rows_output(p, box_nms_asks(p), decided, true, box_nms_form(p));
 }
 
@@ -80,20 +76,11 @@ BoxForm box_nms_form(const Problem& p) {
   return to == "center" ? BoxForm::to_center : BoxForm::to_corner;
 }
 
-const Op& box_nms_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "box_nms";
-    op.about = "non-maximum suppression of rows, as MXNet's box_nms defines it";
-    op.fields = box_nms_fields();
-    op.check = check_box_nms;
-    op.tensors = box_nms_tensors;
-    op.variants = suppression_variants({box_nms_asks, output});
-    op.flops = no_flops;
-    op.bytes = tensor_bytes;
-    return op;
-  }();
-  return op;
+Op box_nms_op() {
+  return suppression_op(
+      {"box_nms", "non-maximum suppression of rows, as MXNet's box_nms defines it",
+       box_nms_fields(), check_box_nms, box_nms_tensors},
+      {box_nms_asks, write_output});
 }
 
 }  // namespace clam

@@ -4,14 +4,13 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <functional>
 #include <numeric>
 
-#include "clam/error.hpp"
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
 #include "shared/copy_unit.hpp"
 #include "shared/counts.hpp"
+#include "shared/per_axis.hpp"
 
 namespace clam {
 namespace {
@@ -30,23 +29,19 @@ std::vector<Shape> shapes_of(const Problem& problem) {
   return shapes;
 }
 
-void check(const Problem& problem, std::map<std::string, std::string, std::less<>>& values) {
+void check(const Problem& problem, Schema::Values& values) {
   const std::vector<Shape> shapes = shapes_of(problem);
   const Shape& a = shapes.front();
-  const int axes = static_cast<int>(a.size()), axis = problem.integer("axis");
-  if (axis < -axes || axis >= axes) {
-    bad_field(problem, "axis", fmt::format("needs {} to {}", -axes, axes - 1));
-  }
-  const int positive = axis < 0 ? axis + axes : axis;
+  const std::size_t axis = positive_axis(problem, a.size());
   for (std::size_t input = 1; input < shapes.size(); ++input) {
     Shape alike = shapes[input];
-    if (alike.size() == a.size()) alike[positive] = a[positive];
+    if (alike.size() == a.size()) alike[axis] = a[axis];
     if (alike == a) continue;
     bad_field(
         problem, field_of(kInputs[input]),
         alike.empty() ? "shape_d needs it" : "needs the extents of shape_a but along the axis");
   }
-  values["axis"] = std::to_string(positive);
+  values["axis"] = std::to_string(axis);
 }
 
 std::vector<Field> fields() {
@@ -60,19 +55,16 @@ std::vector<Field> fields() {
 }
 
 std::vector<TensorSpec> tensors(const Problem& problem) {
-  using Role = TensorSpec::Role;
   const std::vector<Shape> shapes = shapes_of(problem);
-  const int axis = problem.integer("axis");
-  const auto at =
-      static_cast<std::size_t>(axis < 0 ? axis + static_cast<int>(shapes.front().size()) : axis);
+  const std::size_t axis = positive_axis(problem, shapes.front().size());
   std::vector<TensorSpec> specs;
   Shape all = shapes.front();
-  all[at] = 0;
-  for (std::size_t input = 0; input < shapes.size(); ++input) {
-    specs.push_back({kInputs[input], Role::input, problem.dtype(), shapes[input], {}, 0});
-    all[at] += shapes[input][at];
+  all[axis] = 0;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    specs.push_back(input(kInputs[i], problem.dtype(), shapes[i]));
+    all[axis] += shapes[i][axis];
   }
-  specs.push_back({"dst", Role::output, problem.dtype(), all, {}, 0});
+  specs.push_back(output("dst", problem.dtype(), all));
   return specs;
 }
 
@@ -94,26 +86,20 @@ void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& w
     n += width;
     common = std::gcd(common, width);
   }
-  const int rows = static_cast<int>(concat.rows), unit = copy_unit({common}, problem.dtype()),
-            units = static_cast<int>(n) / unit;
+  const int rows = as_int(concat.rows), unit = copy_unit({common}, problem.dtype()),
+            units = as_int(n) / unit;
   const Group group = lower_group(choose_group(units, kAcross, device, wanted), rows);
   const std::size_t given = concat.widths.size(), most = given == 2 ? 2 : std::size(kInputs);
   std::vector<Arg> args;
-  for (std::size_t i = 0; i < most; ++i) {
-    args.push_back(i < given ? Arg(BufferArg{kInputs[i]}) : Arg(NullArg{}));
-  }
+  for (std::size_t i = 0; i < most; ++i) args.push_back(buffer_if(i < given, kInputs[i]));
   args.insert(args.end(), {BufferArg{"dst"}, rows});
   for (std::size_t i = 0; i < most; ++i) {
-    args.push_back(i < given ? static_cast<int>(concat.widths[i]) : 0);
+    args.emplace_back(i < given ? as_int(concat.widths[i]) : 0);
   }
-  plan.launches.push_back(
-      {"concat.cl",
-       given == 2 ? "concat_rows" : "concat_four",
-       fmt::format("{}-DCONCAT_UNIT={} -DCONCAT_LX={} -DCONCAT_LY={}",
-                   problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "", unit, group.x, group.y),
-       {round_up(units, group.x), round_up(rows, group.y), 1},
-       {group.x, group.y, 1},
-       std::move(args)});
+  plan.launches = {group_launch("concat.cl", given == 2 ? "concat_rows" : "concat_four",
+                                fmt::format("{}-DCONCAT_UNIT={} -DCONCAT_LX={} -DCONCAT_LY={}",
+                                            dtype_option(problem.dtype()), unit, group.x, group.y),
+                                group, units, rows, 1, std::move(args))};
 }
 
 }  // namespace
@@ -126,20 +112,17 @@ Concat::Concat(const Problem& problem) {
   }
 }
 
-const Op& concat_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "concat";
-    op.about = "dst = a, b, c and d, one behind the other along an axis";
-    op.fields = fields();
-    op.check = check;
-    op.tensors = tensors;
-    op.variants = {{"concat_rows", "two inputs: in units of up to 16 bytes", refuses_two, plan},
-                   {"concat_four", "three or four: the same", refuses_more, plan}};
-    op.flops = no_flops;
-    op.bytes = tensor_bytes;
-    return op;
-  }();
+Op concat_op() {
+  Op op;
+  op.name = "concat";
+  op.about = "dst = a, b, c and d, one behind the other along an axis";
+  op.fields = fields();
+  op.check = check;
+  op.tensors = tensors;
+  op.variants = {{"concat_rows", "two inputs: in units of up to 16 bytes", refuses_two, plan},
+                 {"concat_four", "three or four: the same", refuses_more, plan}};
+  op.flops = no_flops;
+  op.bytes = tensor_bytes;
   return op;
 }
 

@@ -2,9 +2,6 @@
 // conv2d.cpp - the fields of conv2d.
 #include <fmt/core.h>
 
-#include <algorithm>
-
-#include "clam/error.hpp"
 #include "conv2d_plan.hpp"
 #include "conv2d_problem.hpp"
 #include "ops/shared/accumulator.hpp"
@@ -16,8 +13,6 @@ namespace {
 
 // ---- the problem ----
 
-using Values = std::map<std::string, std::string, std::less<>>;
-
 /// The filter lies within the padded input at least once.
 void check_extent(const Problem& problem, const std::string& field, int taps, std::int64_t reach,
                   std::int64_t padded, const char* what) {
@@ -27,7 +22,7 @@ void check_extent(const Problem& problem, const std::string& field, int taps, st
                         taps, reach, what, padded));
 }
 
-void check_conv2d(const Problem& problem, Values& values) {
+void check_conv2d(const Problem& problem, Schema::Values& values) {
   check_acc(problem);
   check_act(problem, values);
   check_convolution(problem, values);
@@ -45,37 +40,30 @@ void check_conv2d(const Problem& problem, Values& values) {
 
 std::vector<Field> conv2d_fields() {
   std::vector<Field> fields = convolution_extents();
-  const auto add = [&](std::vector<Field> more) {
-    fields.insert(fields.end(), more.begin(), more.end());
-  };
-  add({dtype_field(), acc_field()});
-  add(stride_fields("rows and columns of x from an output to the next"));
-  add(pad_fields("rows and columns around x that are left out of the sums", "x"));
-  add(dilation_fields("rows and columns of x from a tap to the next"));
-  add({extent("groups", "number of groups of a grouped convolution", "1"),
-       choice("layout", "order of the axes", {"nchw", "nhwc"}, "nchw"),
-       choice("algo", "how 3x3 filters are summed", {"auto", "winograd", "direct"}, "auto"),
-       flag("bias", "b[k] is added"),
-       flag("residual", "r, of y's shape, is added after the activation")});
+  append(fields, {dtype_field(), acc_field()});
+  append(fields, stride_fields("rows and columns of x from an output to the next"));
+  append(fields, pad_fields("rows and columns around x that are left out of the sums", "x"));
+  append(fields, dilation_fields("rows and columns of x from a tap to the next"));
+  append(fields,
+         {extent("groups", "number of groups of a grouped convolution", "1"),
+          choice("layout", "order of the axes", {"nchw", "nhwc"}, "nchw"),
+          choice("algo", "how 3x3 filters are summed", {"auto", "winograd", "direct"}, "auto"),
+          flag("bias", "b[k] is added"),
+          flag("residual", "r, of y's shape, is added after the activation")});
   return fields;
 }
 
 std::vector<TensorSpec> conv2d_tensors(const Problem& problem) {
-  using Role = TensorSpec::Role;
   const Conv2d conv(problem);
-  const auto spec = [&](const char* name, Role role, int images, int channels, int rows,
-                        int columns) {
-    const Shape shape =
-        conv.nhwc ? Shape{images, rows, columns, channels} : Shape{images, channels, rows, columns};
-    return TensorSpec{name, role, conv.dtype, shape, {}, 0};
+  const auto shape = [&](int images, int channels, int rows, int columns) {
+    return conv.nhwc ? Shape{images, rows, columns, channels}
+                     : Shape{images, channels, rows, columns};
   };
-  std::vector<TensorSpec> specs{spec("x", Role::input, conv.n, conv.c, conv.h, conv.w),
-                                spec("w", Role::input, conv.k, conv.cg(), conv.r, conv.s)};
-  if (conv.bias) specs.push_back({"b", Role::input, conv.dtype, {conv.k}, {}, 0});
-  if (conv.residual) {
-    specs.push_back(spec("r", Role::input, conv.n, conv.k, conv.oh(), conv.ow()));
-  }
-  specs.push_back(spec("y", Role::output, conv.n, conv.k, conv.oh(), conv.ow()));
+  std::vector<TensorSpec> specs{input("x", conv.dtype, shape(conv.n, conv.c, conv.h, conv.w)),
+                                input("w", conv.dtype, shape(conv.k, conv.cg(), conv.r, conv.s))};
+  if (conv.bias) specs.push_back(input("b", conv.dtype, {conv.k}));
+  if (conv.residual) specs.push_back(input("r", conv.dtype, conv.y_shape()));
+  specs.push_back(output("y", conv.dtype, conv.y_shape()));
   if (conv.residual) specs.back().may_be = "r";
   return specs;
 }
@@ -112,25 +100,20 @@ double least_bytes(const Problem& problem) {
 
 }  // namespace
 
-Reason conv2d_not_offered(const Problem& problem) { return acc_not_offered(problem); }
-
-const Op& conv2d_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "conv2d";
-    op.about = "y[n,k,oy,ox] = act(sum_c,r,s w[k,c,r,s] * x[n,c,iy,ix] + b[k]) + r[n,k,oy,ox]";
-    op.fields = with_activation(conv2d_fields());
-    op.check = check_conv2d;
-    op.tensors = conv2d_tensors;
-    op.variants = variants();
-    op.flops = flops;
-    op.bytes = tensor_bytes;
-    op.least_flops = least_flops;
-    op.least_bytes = least_bytes;
-    op.takes_native_exp2 = takes_exp;
-    op.sums_products = true;
-    return op;
-  }();
+Op conv2d_op() {
+  Op op;
+  op.name = "conv2d";
+  op.about = "y[n,k,oy,ox] = act(sum_c,r,s w[k,c,r,s] * x[n,c,iy,ix] + b[k]) + r[n,k,oy,ox]";
+  op.fields = with_activation(conv2d_fields());
+  op.check = check_conv2d;
+  op.tensors = conv2d_tensors;
+  op.variants = variants();
+  op.flops = flops;
+  op.bytes = tensor_bytes;
+  op.least_flops = least_flops;
+  op.least_bytes = least_bytes;
+  op.takes_native_exp2 = takes_exp;
+  op.sums_products = true;
   return op;
 }
 

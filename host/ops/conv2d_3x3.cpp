@@ -114,8 +114,6 @@ std::vector<RowsCut> rows_cuts(const Problem& problem, const DeviceInfo& device,
   return cuts;
 }
 
-}  // namespace
-
 Reason refuses_3x3(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = cannot_read_nchw(problem)) return reason;
   if (Reason reason = sums_in_half_throughout(problem)) return reason;
@@ -138,15 +136,12 @@ void plan_3x3(const Problem& problem, const DeviceInfo& device, const PlanOption
                           fixed_map(conv, cut.parts > 1 && parts_need_fixed_map(chunk)),
                           split_addresses(device)));
   add_pack(conv, {cut.lx, cut.ly}, cut.rows, plan);
-  plan.launches.push_back(
-      {"conv2d_3x3.cl",
-       "conv2d_3x3",
-       text,
-       {round_up(cut.columns, cut.lx), round_up(cut.rows, cut.ly), conv.n * cut.parts},
-       {cut.lx, cut.ly, cut.parts},
-       arguments(
-           conv, "w_packed",
-           {conv.groups, conv.cg(), conv.h, conv.w, conv.kg(), conv.oh(), conv.ow(), conv.pad_t})});
+  plan.launches.push_back(group_launch(
+      "conv2d_3x3.cl", "conv2d_3x3", text, {cut.lx, cut.ly}, cut.columns, cut.rows, conv.n,
+      arguments(
+          conv, "w_packed",
+          {conv.groups, conv.cg(), conv.h, conv.w, conv.kg(), conv.oh(), conv.ow(), conv.pad_t}),
+      cut.parts));
   plan.clocks = cut.clocks.predicted;
 }
 
@@ -154,9 +149,12 @@ double clocks_3x3(const Problem& problem, const DeviceInfo& device, const PlanOp
   return choose(rows_cuts(problem, device, wanted), wanted).clocks.predicted;
 }
 
-std::vector<Tiling> tilings_3x3(const Problem& problem, const DeviceInfo& device,
-                                const PlanOptions& wanted) {
-  return tilings<rows_cuts>(problem, device, wanted);
+}  // namespace
+
+Timed three_by_three() {
+  return {{"conv2d_3x3", "3x3, stride 1 or 2, aligned rows; weights packed once", refuses_3x3,
+           plan_3x3, nullptr, tilings<rows_cuts>},
+          clocks_3x3};
 }
 
 }  // namespace clam::conv2d_plan

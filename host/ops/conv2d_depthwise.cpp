@@ -8,10 +8,8 @@
 #include "clam/gpu.hpp"
 #include "conv2d_plan.hpp"
 
-namespace clam {
+namespace clam::conv2d_plan {
 namespace {
-
-using namespace conv2d_plan;
 
 constexpr int kMostTaps = 7;  ///< of a row or column of the filter
 constexpr int kMostStride = 4;
@@ -127,12 +125,8 @@ std::vector<Tile> tiles_of(const Problem& problem, const DeviceInfo& device,
   return tiles;
 }
 
-}  // namespace
-
-namespace conv2d_plan {
-
 Reason refuses_depthwise_nchw(const Problem& problem, const DeviceInfo& device) {
-  if (Reason reason = conv2d_not_offered(problem)) return reason;
+  if (Reason reason = acc_not_offered(problem)) return reason;
   const Conv2d conv(problem);
   if (conv.nhwc) return "this variant reads layout=nchw";
   const Gpu* gpu = gpu_of(device);
@@ -167,19 +161,15 @@ void plan_depthwise_nchw(const Problem& problem, const DeviceInfo& device,
   const Acc acc = accumulator(problem);
   const int taps = conv.r * conv.s;
   const bool half = acc == Acc::f16 || (acc == Acc::chunk && taps <= products_in_half(acc));
-  std::string text = conv.dtype == Dtype::f16 ? "-DCLAM_F16 " : "";
-  text += fmt::format("-DCONV2D_LX={} -DCONV2D_LY={}", tile.lx, tile.ly);
-  text += fmt::format(" -DCONV2D_R={} -DCONV2D_S={}", conv.r, conv.s);
+  const Group group{tile.lx, tile.ly};
+  std::string text = fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={} -DCONV2D_R={} -DCONV2D_S={}",
+                                 dtype_option(conv.dtype), group.x, group.y, conv.r, conv.s);
   if (half) text += " -DCONV2D_CHUNK=1";
   const int packed = packed_of(conv);
   plan.buffers.push_back({"w_packed", BufferSpec::Role::packed,
                           std::int64_t{conv.k} * packed * size_of(half ? Dtype::f16 : Dtype::f32)});
-  plan.pack.push_back({"conv2d_depthwise.cl",
-                       "conv2d_depthwise_pack",
-                       text,
-                       {round_up(packed, tile.lx), round_up(conv.k, tile.ly), 1},
-                       {tile.lx, tile.ly, 1},
-                       {BufferArg{"w"}, BufferArg{"w_packed"}, conv.k}});
+  plan.pack.push_back(group_launch("conv2d_depthwise.cl", "conv2d_depthwise_pack", text, group,
+                                   packed, conv.k, 1, arg_list("w", "w_packed", conv.k)));
   text = fmt::format("-DCONV2D_LX={} -DCONV2D_LY={}", tile.lx, tile.ly);
   const auto add = [&](const char* name, int value, int otherwise) {
     if (value != otherwise) text += fmt::format(" -DCONV2D_{}={}", name, value);
@@ -205,19 +195,21 @@ void plan_depthwise_nchw(const Problem& problem, const DeviceInfo& device,
   add("CHUNK", half, 0);
   std::vector<Arg> args = arguments(
       conv, "w_packed", {conv.k, conv.h, conv.w, conv.oh(), conv.ow(), tile.tiles, tile.across});
-  args.push_back(1.0f / static_cast<float>(tile.across));
-  plan.launches.push_back({"conv2d_depthwise.cl",
-                           "conv2d_depthwise",
-                           options(problem, device, text + split_addresses(device)),
-                           {round_up(tile.tiles, tile.lx), round_up(conv.k, tile.ly), conv.n},
-                           {tile.lx, tile.ly, 1},
-                           std::move(args)});
+  args.emplace_back(1.0f / static_cast<float>(tile.across));
+  plan.launches.push_back(group_launch("conv2d_depthwise.cl", "conv2d_depthwise",
+                                       options(problem, device, text + split_addresses(device)),
+                                       group, tile.tiles, conv.k, conv.n, std::move(args)));
 }
 
-std::vector<Tiling> depthwise_tilings(const Problem& problem, const DeviceInfo& device,
-                                      const PlanOptions& wanted) {
-  return tilings<tiles_of>(problem, device, wanted);
+}  // namespace
+
+Variant depthwise() {
+  return {"conv2d_depthwise",
+          "a filter for each channel; weights packed once",
+          refuses_depthwise_nchw,
+          plan_depthwise_nchw,
+          nullptr,
+          tilings<tiles_of>};
 }
 
-}  // namespace conv2d_plan
-}  // namespace clam
+}  // namespace clam::conv2d_plan

@@ -13,29 +13,22 @@ using namespace conv2d_plan;
 
 // ---- the choice ----
 
-/// Variants that are compared by their clocks.
-struct Timed {
-  const char* name;
-  Reason (*refuses)(const Problem&, const DeviceInfo&);
-  double (*clocks)(const Problem&, const DeviceInfo&, const PlanOptions&);
-};
-
-constexpr Timed kTimed[] = {{"conv2d_winograd", refuses_winograd, winograd_clocks},
-                            {"conv2d_product", refuses_product, product_clocks},
-                            {"conv2d_product_rows", refuses_product_rows, product_rows_clocks},
-                            {"conv2d_3x3", refuses_3x3, clocks_3x3}};
-
-/// Whether a variant after kTimed[at] is predicted to be faster.
-template <int at>
-Reason outdone(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
-  if (problem.choice("algo") == "winograd") return {};
-  const double own = kTimed[at].clocks(problem, device, wanted);
-  for (const Timed* other = kTimed + at + 1; other != std::end(kTimed); ++other) {
-    if (other->refuses(problem, device)) continue;
-    if (other->clocks(problem, device, wanted) >= own) continue;
-    return fmt::format("{} is predicted to be faster", other->name);
+/// Variants leave a problem to a later one of `timed` that is predicted to be faster.
+void compare(std::vector<Timed>& timed) {
+  for (auto own = timed.begin(); own + 1 != timed.end(); ++own) {
+    own->variant.outdone =
+        [clocks = own->clocks, others = std::vector<Timed>(own + 1, timed.end())](
+            const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) -> Reason {
+      if (problem.choice("algo") == "winograd") return {};
+      const double least = clocks(problem, device, wanted);
+      for (const Timed& other : others) {
+        if (other.variant.refuses(problem, device)) continue;
+        if (other.clocks(problem, device, wanted) >= least) continue;
+        return fmt::format("{} is predicted to be faster", other.variant.name);
+      }
+      return {};
+    };
   }
-  return {};
 }
 
 // ---- conv2d_plain ----
@@ -49,28 +42,22 @@ void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOpti
                 Plan& plan) {
   const Conv2d conv(problem);
   const int lx = std::min(4, group_items(device, wanted)), ly = group_items(device, wanted) / lx;
-  plan.launches.push_back(
-      {"conv2d.cl",
-       "conv2d_plain",
-       options(problem, device, fmt::format("-DCONV2D_LX={} -DCONV2D_LY={}", lx, ly)),
-       {round_up(conv.ow(), lx), round_up(conv.oh(), ly), std::int64_t{conv.n} * conv.k},
-       {lx, ly, 1},
-       any_filter_arguments(conv, "w")});
+  plan.launches.push_back(group_launch(
+      "conv2d.cl", "conv2d_plain",
+      options(problem, device, fmt::format("-DCONV2D_LX={} -DCONV2D_LY={}", lx, ly)), {lx, ly},
+      conv.ow(), conv.oh(), std::int64_t{conv.n} * conv.k, any_filter_arguments(conv, "w")));
 }
 
 }  // namespace
 
 std::vector<Variant> conv2d_nchw_variants() {
-  return {{"conv2d_winograd", "3x3, stride 1, by Winograd's F(2x2,3x3); weights packed once",
-           refuses_winograd, plan_winograd, outdone<0>, winograd_tilings},
-          {"conv2d_product", "any filter, as a product of weights and planes; weights packed once",
-           refuses_product, plan_product, outdone<1>, product_tilings},
-          {"conv2d_product_rows", "a filter of several taps, whose rows are moved; the same",
-           refuses_product_rows, plan_product_rows, outdone<2>, product_rows_tilings},
-          {"conv2d_depthwise", "a filter for each channel; weights packed once",
-           refuses_depthwise_nchw, plan_depthwise_nchw, nullptr, depthwise_tilings},
-          {"conv2d_3x3", "3x3, stride 1 or 2, aligned rows; weights packed once", refuses_3x3,
-           plan_3x3, nullptr, tilings_3x3},
+  std::vector<Timed> timed{winograd(), product(), product_rows(), three_by_three()};
+  compare(timed);
+  return {timed[0].variant,
+          timed[1].variant,
+          timed[2].variant,
+          depthwise(),
+          timed[3].variant,
           {"conv2d_plain", "any filter; weights that change", refuses_plain, plan_plain}};
 }
 

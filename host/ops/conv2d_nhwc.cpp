@@ -15,7 +15,7 @@ using namespace conv2d_plan;
 constexpr int kTile = kConvTile;  ///< channels, and pixels, of a tile
 
 Reason cannot_read(const Problem& problem) {
-  if (Reason reason = conv2d_not_offered(problem)) return reason;
+  if (Reason reason = acc_not_offered(problem)) return reason;
   if (!Conv2d(problem).nhwc) return "this variant reads layout=nhwc";
   return {};
 }
@@ -31,12 +31,8 @@ std::string group_options(Group group) {
 
 Launch launch(const char* kernel, const std::string& options, Group group, int columns, int rows,
               int depth, std::vector<Arg> args) {
-  return {"conv2d_nhwc.cl",
-          kernel,
-          options,
-          {round_up(columns, group.x), round_up(rows, group.y), depth},
-          {group.x, group.y, 1},
-          std::move(args)};
+  return group_launch("conv2d_nhwc.cl", kernel, options, group, columns, rows, depth,
+                      std::move(args));
 }
 
 // ---- conv2d_nhwc_depthwise ----
@@ -71,7 +67,7 @@ void plan_depthwise(const Problem& problem, const DeviceInfo& device, const Plan
   plan.buffers.push_back(
       {"w_packed", BufferSpec::Role::packed, std::int64_t{9} * conv.c * size_of(conv.dtype)});
   plan.pack.push_back(launch("conv2d_nhwc_transpose", text, group, conv.c, 9, 1,
-                             {BufferArg{"w"}, BufferArg{"w_packed"}, conv.c}));
+                             arg_list("w", "w_packed", conv.c)));
   plan.launches.push_back(
       launch("conv2d_nhwc_depthwise", text, group, conv.c / kTile,
              ceil_div(conv.ow(), run) * conv.oh(), conv.n,

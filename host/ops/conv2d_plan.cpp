@@ -9,14 +9,13 @@
 namespace clam::conv2d_plan {
 
 Reason cannot_read_nchw(const Problem& problem) {
-  if (Reason reason = conv2d_not_offered(problem)) return reason;
+  if (Reason reason = acc_not_offered(problem)) return reason;
   if (Conv2d(problem).nhwc) return "this variant reads layout=nchw";
   return {};
 }
 
 std::string options(const Problem& problem, const DeviceInfo& device, const std::string& geometry) {
-  std::string text = problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "";
-  return text + geometry + epilogue_options(problem, device);
+  return dtype_option(problem.dtype()) + geometry + epilogue_options(problem, device);
 }
 
 std::string epilogue_options(const Problem& problem, const DeviceInfo& device) {
@@ -26,22 +25,16 @@ std::string epilogue_options(const Problem& problem, const DeviceInfo& device) {
   return text + act_options(problem, "CONV2D_ACT", device);
 }
 
-Arg optional_buffer(bool present, const char* name) {
-  if (present) return BufferArg{name};
-  return NullArg{};
-}
-
 std::vector<Arg> arguments(const Conv2d& conv, const char* weights,
                            std::initializer_list<int> ints) {
-  std::vector<Arg> args{BufferArg{"x"}, BufferArg{weights}, optional_buffer(conv.bias, "b"),
-                        optional_buffer(conv.residual, "r"), BufferArg{"y"}};
+  std::vector<Arg> args =
+      arg_list("x", weights, buffer_if(conv.bias, "b"), buffer_if(conv.residual, "r"), "y");
   args.insert(args.end(), ints.begin(), ints.end());
   return args;
 }
 
 int group_items(const DeviceInfo& device, const PlanOptions& wanted) {
-  const Group group = choose_group(1, 1, device, wanted);
-  return group.y;
+  return choose_group(1, 1, device, wanted).y;
 }
 
 Reason sums_in_half_throughout(const Problem& problem) {
@@ -74,17 +67,14 @@ Reason not_pointwise(const Conv2d& conv) {
 
 void add_pack(const Conv2d& conv, Group group, int rows, Plan& plan) {
   const auto taps = static_cast<int>(conv.products());
-  const std::int64_t padded = round_up(rows, group.y);
-  plan.buffers.push_back({"w_packed", BufferSpec::Role::packed,
-                          padded * kConvTile * conv.products() * size_of(conv.dtype)});
+  plan.buffers.push_back(
+      {"w_packed", BufferSpec::Role::packed,
+       std::int64_t{round_up(rows, group.y)} * kConvTile * conv.products() * size_of(conv.dtype)});
   // No more options than it looks at: plans of other kernels share its program.
-  plan.pack.push_back({"conv2d.cl",
-                       "conv2d_pack",
-                       fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={}",
-                                   conv.dtype == Dtype::f16 ? "-DCLAM_F16 " : "", group.x, group.y),
-                       {round_up(taps, group.x), padded, 1},
-                       {group.x, group.y, 1},
-                       {BufferArg{"w"}, BufferArg{"w_packed"}, conv.groups, conv.kg(), taps}});
+  plan.pack.push_back(group_launch(
+      "conv2d.cl", "conv2d_pack",
+      fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={}", dtype_option(conv.dtype), group.x, group.y),
+      group, taps, rows, 1, arg_list("w", "w_packed", conv.groups, conv.kg(), taps)));
 }
 
 Reason packed_too_large(const Conv2d& conv, const DeviceInfo& device) {

@@ -9,7 +9,7 @@
 #include "clam/plan.hpp"
 #include "conv2d_problem.hpp"
 #include "ops/shared/accumulator.hpp"
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
 #include "ops/shared/tiling.hpp"
 
 namespace clam {
@@ -18,9 +18,6 @@ constexpr int kConvTile = Conv2d::kTile;
 constexpr int kConvHighest = 16;  ///< tiles of a group along the channels
 
 namespace conv2d_plan {
-
-/// The buffer, or null where it is absent.
-Arg optional_buffer(bool present, const char* name);
 
 /// Why kernels for layout=nchw cannot compute the problem, on any device; empty when they can.
 Reason cannot_read_nchw(const Problem& problem);
@@ -59,43 +56,19 @@ int group_items(const DeviceInfo& device, const PlanOptions& wanted);
 void add_pack(const Conv2d& conv, Group group, int rows, Plan& plan);
 Reason packed_too_large(const Conv2d& conv, const DeviceInfo& device);
 
-// conv2d_product: planes are x or maps; conv2d_product_rows: they are rows. Clocks are those of all
-// launches.
-Reason refuses_product(const Problem& problem, const DeviceInfo& device);
-Reason refuses_product_rows(const Problem& problem, const DeviceInfo& device);
-void plan_product(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                  Plan& plan);
-void plan_product_rows(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                       Plan& plan);
-double product_clocks(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted);
-double product_rows_clocks(const Problem& problem, const DeviceInfo& device,
-                           const PlanOptions& wanted);
-
-// conv2d_3x3.
-Reason refuses_3x3(const Problem& problem, const DeviceInfo& device);
-void plan_3x3(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-              Plan& plan);
-double clocks_3x3(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted);
-
-// conv2d_depthwise.
-Reason refuses_depthwise_nchw(const Problem& problem, const DeviceInfo& device);
-void plan_depthwise_nchw(const Problem& problem, const DeviceInfo& device,
-                         const PlanOptions& wanted, Plan& plan);
-
 /// Why Winograd's sum cannot compute the problem, on any device; empty when it can.
 Reason not_winograd(const Problem& problem);
-Reason refuses_winograd(const Problem& problem, const DeviceInfo& device);
-void plan_winograd(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                   Plan& plan);
-/// Clocks of its launches.
-double winograd_clocks(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted);
 
-// Variant::tilings of the variants.
-std::vector<Tiling> winograd_tilings(const Problem&, const DeviceInfo&, const PlanOptions&);
-std::vector<Tiling> product_tilings(const Problem&, const DeviceInfo&, const PlanOptions&);
-std::vector<Tiling> product_rows_tilings(const Problem&, const DeviceInfo&, const PlanOptions&);
-std::vector<Tiling> tilings_3x3(const Problem&, const DeviceInfo&, const PlanOptions&);
-std::vector<Tiling> depthwise_tilings(const Problem&, const DeviceInfo&, const PlanOptions&);
+/// A variant for layout=nchw that is compared with others by the clocks of its launches.
+struct Timed {
+  Variant variant;
+  double (*clocks)(const Problem&, const DeviceInfo&, const PlanOptions&);
+};
+Timed winograd();
+Timed product();       ///< planes are x or maps
+Timed product_rows();  ///< planes are rows
+Timed three_by_three();
+Variant depthwise();
 
 }  // namespace conv2d_plan
 

@@ -55,7 +55,4 @@ struct Conv2d : Convolution {
   static std::int64_t reach(int taps, int dilation) { return (taps - 1LL) * dilation + 1; }
 };
 
-/// Why no kernel computes the problem, on any device; empty when one does.
-Reason conv2d_not_offered(const Problem& problem);
-
 }  // namespace clam

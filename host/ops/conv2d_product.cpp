@@ -254,41 +254,23 @@ Launch product_launch(const Problem& problem, const Product& product, const Prod
   const int size = static_cast<int>(size_of(kind.dtype));
   const std::string options = fmt::format(
       "{}-DCONV2D_LX={} -DCONV2D_LY={} -DCONV2D_PARTS={} -DCONV2D_VECTORS={}{}{}{}{}{}{}{}{}",
-      kind.dtype == Dtype::f16 ? "-DCLAM_F16 " : "", cut.lx, cut.ly, cut.parts, cut.vectors,
+      dtype_option(kind.dtype), cut.lx, cut.ly, cut.parts, cut.vectors,
       cut.channels == kTile ? "" : fmt::format(" -DCONV2D_CHANNELS={}", cut.channels),
       sums_option(kind.acc), flag(is_whole(product, kind, cut), "WHOLE"),
       flag(product.flat(), "FLAT"), flag(product.loose, "LOOSE"),
       flag(product.groups > 1, "GROUPED"), split_addresses(device),
       epilogue_options(problem, device));
   const int second = cut.vectors == 1 ? 0 : product.vectors / 2 * kTile * size;
-  return {"conv2d_product.cl",
-          "conv2d_product",
-          options,
-          {round_up(ceil_div(product.vectors, cut.vectors), cut.lx),
-           round_up(ceil_div(product.k, cut.channels), cut.ly),
-           std::int64_t{product.groups} * product.images * cut.parts},
-          {cut.lx, cut.ly, cut.parts},
-          {BufferArg{planes},
-           BufferArg{"w_packed"},
-           optional_buffer(conv.bias, "b"),
-           optional_buffer(conv.residual, "r"),
-           BufferArg{"y"},
-           product.groups,
-           product.planes,
-           cut.range,
-           product.plane * size,
-           product.vectors,
-           second,
-           product.taps,
-           product.step * size,
-           product.turn,
-           product.phases,
-           product.wrap * size,
-           product.k,
-           product.map,
-           product.width,
-           product.row,
-           product.next}};
+  return group_launch(
+      "conv2d_product.cl", "conv2d_product", options, {cut.lx, cut.ly},
+      ceil_div(product.vectors, cut.vectors), ceil_div(product.k, cut.channels),
+      std::int64_t{product.groups} * product.images,
+      arg_list(planes, "w_packed", buffer_if(conv.bias, "b"), buffer_if(conv.residual, "r"), "y",
+               product.groups, product.planes, cut.range, product.plane * size, product.vectors,
+               second, product.taps, product.step * size, product.turn, product.phases,
+               product.wrap * size, product.k, product.map, product.width, product.row,
+               product.next),
+      cut.parts);
 }
 
 // ---- the variants ----
@@ -407,11 +389,10 @@ Launch moving_launch(const Conv2d& conv, const Choice& choice, const DeviceInfo&
   const int ly = items / lx;
   Launch launch{"conv2d_move.cl",
                 rows ? "conv2d_move_rows" : "conv2d_move_maps",
-                fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={}",
-                            conv.dtype == Dtype::f16 ? "-DCLAM_F16 " : "", lx, ly),
+                fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={}", dtype_option(conv.dtype), lx, ly),
                 {round_up(vectors, lx), (blocks + ly - 1) / ly * ly, conv.n},
                 {lx, ly, 1},
-                {BufferArg{"x"}, BufferArg{"planes"}, conv.c, conv.h, conv.w}};
+                arg_list("x", "planes", conv.c, conv.h, conv.w)};
   if (rows) {
     for (const int value : {conv.s, product.phases, lines, pitch, conv.stride_w, conv.dilation_w}) {
       launch.args.emplace_back(value);
@@ -435,14 +416,12 @@ void add_packed_weights(const Product& product, const ProductKind& kind, const P
   plan.buffers.push_back(
       {"w_packed", BufferSpec::Role::packed, packed_bytes(product, kind, cut.fours())});
   plan.pack.push_back(
-      {"conv2d_product.cl",
-       "conv2d_product_pack",
-       fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={}{}",
-                   kind.dtype == Dtype::f16 ? "-DCLAM_F16 " : "", lx, ly, sums_option(kind.acc)),
-       {round_up(taps, lx), round_up(ceil_div(product.k, kTile), ly), product.groups},
-       {lx, ly, 1},
-       {BufferArg{"w"}, BufferArg{"w_packed"}, product.k, product.planes, cut.range, product.taps,
-        product.columns}});
+      group_launch("conv2d_product.cl", "conv2d_product_pack",
+                   fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={}{}", dtype_option(kind.dtype), lx,
+                               ly, sums_option(kind.acc)),
+                   {lx, ly}, taps, ceil_div(product.k, kTile), product.groups,
+                   arg_list("w", "w_packed", product.k, product.planes, cut.range, product.taps,
+                            product.columns)));
 }
 
 void plan_choice(const Choice& choice, const Problem& problem, const DeviceInfo& device,
@@ -460,8 +439,6 @@ void plan_choice(const Choice& choice, const Problem& problem, const DeviceInfo&
       product_launch(problem, choice.product, choice.cut, moves ? "planes" : "x", device));
   plan.clocks = choice.clocks;
 }
-
-}  // namespace
 
 Reason refuses_product(const Problem& problem, const DeviceInfo& device) {
   return refuses(product_of_maps(Conv2d(problem)), problem, device);
@@ -503,6 +480,20 @@ double product_rows_clocks(const Problem& problem, const DeviceInfo& device,
 std::vector<Tiling> product_rows_tilings(const Problem& problem, const DeviceInfo& device,
                                          const PlanOptions& wanted) {
   return tilings_of(product_of_rows(Conv2d(problem)), problem, device, wanted);
+}
+
+}  // namespace
+
+Timed product() {
+  return {{"conv2d_product", "any filter, as a product of weights and planes; weights packed once",
+           refuses_product, plan_product, nullptr, product_tilings},
+          product_clocks};
+}
+
+Timed product_rows() {
+  return {{"conv2d_product_rows", "a filter of several taps, whose rows are moved; the same",
+           refuses_product_rows, plan_product_rows, nullptr, product_rows_tilings},
+          product_rows_clocks};
 }
 
 }  // namespace clam::conv2d_plan

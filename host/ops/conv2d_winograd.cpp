@@ -78,24 +78,8 @@ double clocks_of_x(const Conv2d& conv, const DeviceInfo& device) {
   return clocks_of(work, device).predicted;
 }
 
-std::string storage(const Conv2d& conv) { return conv.dtype == Dtype::f16 ? "-DCLAM_F16 " : ""; }
-
-}  // namespace
-
-Reason not_winograd(const Problem& problem) {
-  const Conv2d conv(problem);
-  if (conv.nhwc) return "conv2d_winograd reads layout=nchw";
-  if (conv.r != 3 || conv.s != 3)
-    return fmt::format("the filter is {}x{}, not 3x3", conv.r, conv.s);
-  if (conv.stride_h > 1 || conv.stride_w > 1) return "the stride is over 1";
-  if (conv.dilation_h > 1 || conv.dilation_w > 1) return "the dilation is over 1";
-  if (accumulator(problem) == Acc::f16) return "conv2d_winograd sums in float: use acc=chunk";
-  if (conv.groups > 1 && conv.cg() == 1) return "its groups have one channel";
-  return {};
-}
-
 Reason refuses_winograd(const Problem& problem, const DeviceInfo& device) {
-  if (Reason reason = conv2d_not_offered(problem)) return reason;
+  if (Reason reason = acc_not_offered(problem)) return reason;
   if (problem.choice("algo") == "direct") return "algo=direct asks for another sum";
   if (Reason reason = not_winograd(problem)) return reason;
   const Conv2d conv(problem);
@@ -118,41 +102,50 @@ void plan_winograd(const Problem& problem, const DeviceInfo& device, const PlanO
   const int rows = round_up(ceil_div(conv.kg(), kConvTile), cut.ly);
   plan.buffers.push_back({"w_packed", BufferSpec::Role::packed, 4 * packed_floats(conv, cut.ly)});
   plan.buffers.push_back({"v", BufferSpec::Role::scratch, tiles.bytes(conv)});
-  plan.pack.push_back(
-      {"conv2d_winograd.cl",
-       "conv2d_winograd_pack",
-       fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={}", storage(conv), cut.lx, cut.ly),
-       {round_up(conv.cg(), cut.lx), rows * kConvTile, conv.groups},
-       {cut.lx, cut.ly, 1},
-       {BufferArg{"w"}, BufferArg{"w_packed"}, conv.kg(), conv.cg()}});
+  plan.pack.push_back(group_launch(
+      "conv2d_winograd.cl", "conv2d_winograd_pack",
+      fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={}", dtype_option(conv.dtype), cut.lx, cut.ly),
+      {cut.lx, cut.ly}, conv.cg(), rows * kConvTile, conv.groups,
+      arg_list("w", "w_packed", conv.kg(), conv.cg())));
   const Group group = choose_group(tiles.vectors * kConvTile, 64, device, wanted);
-  plan.launches.push_back(
-      {"conv2d_winograd.cl",
-       "conv2d_winograd_x",
-       fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={}", storage(conv), group.x, group.y),
-       {round_up(tiles.vectors * kConvTile, group.x), round_up(conv.c, group.y), 1},
-       {group.x, group.y, 1},
-       {BufferArg{"x"}, BufferArg{"v"}, conv.n, conv.c, conv.h, conv.w, tiles.down, tiles.across,
-        tiles.vectors, conv.pad_t, conv.pad_l}});
-  plan.launches.push_back(
-      {"conv2d_winograd.cl",
-       "conv2d_winograd",
-       options(problem, device,
-               fmt::format("-DCONV2D_LX={} -DCONV2D_LY={} -DCONV2D_PLACES={} "
-                           "-DCONV2D_VECTORS={}{}",
-                           cut.lx, cut.ly, cut.places, cut.vectors, split_addresses(device))),
-       {round_up(ceil_div(tiles.vectors, cut.vectors), cut.lx), rows,
-        std::int64_t{conv.groups} * cut.places},
-       {cut.lx, cut.ly, cut.places},
-       {BufferArg{"v"}, BufferArg{"w_packed"}, optional_buffer(conv.bias, "b"),
-        optional_buffer(conv.residual, "r"), BufferArg{"y"}, conv.n, conv.groups, conv.cg(),
-        conv.kg(), tiles.vectors, conv.oh(), conv.ow(), tiles.down, tiles.across}});
+  plan.launches.push_back(group_launch(
+      "conv2d_winograd.cl", "conv2d_winograd_x",
+      fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={}", dtype_option(conv.dtype), group.x, group.y),
+      group, tiles.vectors * kConvTile, conv.c, 1,
+      arg_list("x", "v", conv.n, conv.c, conv.h, conv.w, tiles.down, tiles.across, tiles.vectors,
+               conv.pad_t, conv.pad_l)));
+  plan.launches.push_back(group_launch(
+      "conv2d_winograd.cl", "conv2d_winograd",
+      options(problem, device,
+              fmt::format("-DCONV2D_LX={} -DCONV2D_LY={} -DCONV2D_PLACES={} "
+                          "-DCONV2D_VECTORS={}{}",
+                          cut.lx, cut.ly, cut.places, cut.vectors, split_addresses(device))),
+      {cut.lx, cut.ly}, ceil_div(tiles.vectors, cut.vectors), rows, conv.groups,
+      arg_list("v", "w_packed", buffer_if(conv.bias, "b"), buffer_if(conv.residual, "r"), "y",
+               conv.n, conv.groups, conv.cg(), conv.kg(), tiles.vectors, conv.oh(), conv.ow(),
+               tiles.down, tiles.across),
+      cut.places));
   plan.clocks = winograd_clocks(problem, device, wanted);
 }
 
-std::vector<Tiling> winograd_tilings(const Problem& problem, const DeviceInfo& device,
-                                     const PlanOptions& wanted) {
-  return tilings<winograd_cuts>(problem, device, wanted);
+}  // namespace
+
+Reason not_winograd(const Problem& problem) {
+  const Conv2d conv(problem);
+  if (conv.nhwc) return "conv2d_winograd reads layout=nchw";
+  if (conv.r != 3 || conv.s != 3)
+    return fmt::format("the filter is {}x{}, not 3x3", conv.r, conv.s);
+  if (conv.stride_h > 1 || conv.stride_w > 1) return "the stride is over 1";
+  if (conv.dilation_h > 1 || conv.dilation_w > 1) return "the dilation is over 1";
+  if (accumulator(problem) == Acc::f16) return "conv2d_winograd sums in float: use acc=chunk";
+  if (conv.groups > 1 && conv.cg() == 1) return "its groups have one channel";
+  return {};
+}
+
+Timed winograd() {
+  return {{"conv2d_winograd", "3x3, stride 1, by Winograd's F(2x2,3x3); weights packed once",
+           refuses_winograd, plan_winograd, nullptr, tilings<winograd_cuts>},
+          winograd_clocks};
 }
 
 }  // namespace clam::conv2d_plan

@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "ops/shared/activation.hpp"
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
 #include "ops/shared/tiling.hpp"
 #include "shared/counts.hpp"
 
@@ -49,29 +49,24 @@ void check(const Problem& problem, Schema::Values& values) {
 
 std::vector<Field> fields() {
   std::vector<Field> fields = convolution_extents();
-  const auto add = [&](std::vector<Field> more) {
-    fields.insert(fields.end(), more.begin(), more.end());
-  };
-  add({dtype_field()});
-  add(stride_fields("rows and columns of y from a pixel of x to the next"));
-  add(pad_fields("rows and columns around y that are cut off", "y"));
-  add({step_field("out_pad", "rows below y and columns right of it that are added", "0"),
-       step_field("out_pad_h", "rows alone; -1: as out_pad", "-1"),
-       step_field("out_pad_w", "columns alone; -1: as out_pad", "-1")});
-  add(dilation_fields("rows and columns of y from a tap to the next"));
-  add({extent("groups", "number of groups of a grouped convolution", "1"),
-       flag("bias", "b[k] is added")});
+  append(fields, {dtype_field()});
+  append(fields, stride_fields("rows and columns of y from a pixel of x to the next"));
+  append(fields, pad_fields("rows and columns around y that are cut off", "y"));
+  append(fields, {step_field("out_pad", "rows below y and columns right of it that are added", "0"),
+                  step_field("out_pad_h", "rows alone; -1: as out_pad", "-1"),
+                  step_field("out_pad_w", "columns alone; -1: as out_pad", "-1")});
+  append(fields, dilation_fields("rows and columns of y from a tap to the next"));
+  append(fields, {extent("groups", "number of groups of a grouped convolution", "1"),
+                  flag("bias", "b[k] is added")});
   return with_activation(std::move(fields));
 }
 
 std::vector<TensorSpec> tensors(const Problem& problem) {
-  using Role = TensorSpec::Role;
   const ConvTranspose conv(problem);
-  std::vector<TensorSpec> specs{
-      {"x", Role::input, conv.dtype, {conv.n, conv.c, conv.h, conv.w}, {}, 0},
-      {"w", Role::input, conv.dtype, {conv.c, conv.kg(), conv.r, conv.s}, {}, 0}};
-  if (conv.bias) specs.push_back({"b", Role::input, conv.dtype, {conv.k}, {}, 0});
-  specs.push_back({"y", Role::output, conv.dtype, conv.y_shape(), {}, 0});
+  std::vector<TensorSpec> specs{input("x", conv.dtype, {conv.n, conv.c, conv.h, conv.w}),
+                                input("w", conv.dtype, {conv.c, conv.kg(), conv.r, conv.s})};
+  if (conv.bias) specs.push_back(input("b", conv.dtype, {conv.k}));
+  specs.push_back(output("y", conv.dtype, conv.y_shape()));
   return specs;
 }
 
@@ -90,14 +85,9 @@ double least_flops(const Problem& problem) {
 // ---- launches ----
 
 std::string options(const Problem& problem, const DeviceInfo& device, const std::string& geometry) {
-  return (problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "") + geometry +
+  return dtype_option(problem.dtype()) + geometry +
          (problem.flag("bias") ? " -DCONVT_BIAS=1" : "") +
          act_options(problem, "CONVT_ACT", device);
-}
-
-Arg bias_of(const ConvTranspose& conv) {
-  if (conv.bias) return BufferArg{"b"};
-  return NullArg{};
 }
 
 /// The group whose columns leave the fewest items beyond the last of `columns`.
@@ -111,25 +101,19 @@ Group group_of(int columns, const DeviceInfo& device, const PlanOptions& wanted)
   return best;
 }
 
-Reason never(const Problem&, const DeviceInfo&) { return {}; }
-
 void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                 Plan& plan) {
   const ConvTranspose conv(problem);
   const Group group = group_of(conv.ow(), device, wanted);
   const int step_h = conv.stride_h / std::gcd(conv.stride_h, conv.dilation_h);
   const int step_w = conv.stride_w / std::gcd(conv.stride_w, conv.dilation_w);
-  plan.launches = {
-      {"conv_transpose.cl",
-       "conv_transpose_plain",
-       options(problem, device, fmt::format("-DCONVT_LX={} -DCONVT_LY={}", group.x, group.y)),
-       {round_up(conv.ow(), group.x), round_up(conv.oh(), group.y), std::int64_t{conv.n} * conv.k},
-       {group.x, group.y, 1},
-       {BufferArg{"x"}, BufferArg{"w"}, bias_of(conv),   BufferArg{"y"},  conv.groups,
-        conv.cg(),      conv.h,         conv.w,          conv.kg(),       conv.r,
-        conv.s,         conv.oh(),      conv.ow(),       conv.stride_h,   conv.stride_w,
-        conv.pad_t,     conv.pad_l,     conv.dilation_h, conv.dilation_w, step_h,
-        step_w}}};
+  plan.launches = {group_launch(
+      "conv_transpose.cl", "conv_transpose_plain",
+      options(problem, device, fmt::format("-DCONVT_LX={} -DCONVT_LY={}", group.x, group.y)), group,
+      conv.ow(), conv.oh(), std::int64_t{conv.n} * conv.k,
+      arg_list("x", "w", buffer_if(conv.bias, "b"), "y", conv.groups, conv.cg(), conv.h, conv.w,
+               conv.kg(), conv.r, conv.s, conv.oh(), conv.ow(), conv.stride_h, conv.stride_w,
+               conv.pad_t, conv.pad_l, conv.dilation_h, conv.dilation_w, step_h, step_w))};
 }
 
 // ---- conv_transpose_phases ----
@@ -181,49 +165,40 @@ void plan_phases(const Problem& problem, const DeviceInfo& device, const PlanOpt
   const Group packing = choose_group(taps, 16, device, wanted);
   // No more options than it looks at: plans of other filters share its program.
   plan.pack = {
-      {"conv_transpose.cl",
-       "conv_transpose_pack",
-       fmt::format("{}-DCONVT_LX={} -DCONVT_LY={} -DCONVT_CHANNELS={}",
-                   conv.dtype == Dtype::f16 ? "-DCLAM_F16 " : "", packing.x, packing.y, channels),
-       {round_up(taps, packing.x), round_up(conv.groups * tiles, packing.y), 1},
-       {packing.x, packing.y, 1},
-       {BufferArg{"w"}, BufferArg{"w_packed"}, conv.groups, conv.cg(), conv.kg(), conv.r, conv.s}}};
-  plan.launches = {
-      {"conv_transpose_phases.cl",
-       "conv_transpose_phases",
-       options(problem, device,
-               geometry + (splits_addresses(device) ? " -DCONVT_SPLIT=1" : "") +
-                   (loose ? " -DCONVT_LOOSE=1" : "") + (whole ? " -DCONVT_WHOLE=1" : "")),
-       {round_up(columns, group.x), round_up(conv.oh(), group.y),
-        std::int64_t{conv.n} * conv.groups * tiles},
-       {group.x, group.y, 1},
-       {BufferArg{"x"}, BufferArg{"w_packed"}, bias_of(conv), BufferArg{"y"}, conv.groups,
-        conv.cg(), conv.h, conv.w, conv.kg(), conv.r, conv.oh(), conv.ow(), conv.stride_h,
-        conv.pad_t}}};
+      group_launch("conv_transpose.cl", "conv_transpose_pack",
+                   fmt::format("{}-DCONVT_LX={} -DCONVT_LY={} -DCONVT_CHANNELS={}",
+                               dtype_option(conv.dtype), packing.x, packing.y, channels),
+                   packing, taps, conv.groups * tiles, 1,
+                   arg_list("w", "w_packed", conv.groups, conv.cg(), conv.kg(), conv.r, conv.s))};
+  plan.launches = {group_launch(
+      "conv_transpose_phases.cl", "conv_transpose_phases",
+      options(problem, device,
+              geometry + (splits_addresses(device) ? " -DCONVT_SPLIT=1" : "") +
+                  (loose ? " -DCONVT_LOOSE=1" : "") + (whole ? " -DCONVT_WHOLE=1" : "")),
+      group, columns, conv.oh(), std::int64_t{conv.n} * conv.groups * tiles,
+      arg_list("x", "w_packed", buffer_if(conv.bias, "b"), "y", conv.groups, conv.cg(), conv.h,
+               conv.w, conv.kg(), conv.r, conv.oh(), conv.ow(), conv.stride_h, conv.pad_t))};
 }
 
 }  // namespace
 
-const Op& conv_transpose_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "conv_transpose";
-    op.about =
-        "y[n,k,iy*stride+r-pad,ix*stride+s-pad] sums w[c,k,r,s] * x[n,c,iy,ix]; act(y + b[k])";
-    op.fields = fields();
-    op.check = check;
-    op.tensors = tensors;
-    op.variants = {{"conv_transpose_phases",
-                    "stride_w up to 4, filters that take neighbouring columns of x; weights packed "
-                    "once",
-                    refuses_phases, plan_phases},
-                   {"conv_transpose_plain", "any filter; weights that change", never, plan_plain}};
-    op.flops = flops;
-    op.bytes = tensor_bytes;
-    op.least_flops = least_flops;
-    op.takes_native_exp2 = takes_exp;
-    return op;
-  }();
+Op conv_transpose_op() {
+  Op op;
+  op.name = "conv_transpose";
+  op.about = "y[n,k,iy*stride+r-pad,ix*stride+s-pad] sums w[c,k,r,s] * x[n,c,iy,ix]; act(y + b[k])";
+  op.fields = fields();
+  op.check = check;
+  op.tensors = tensors;
+  op.variants = {
+      {"conv_transpose_phases",
+       "stride_w up to 4, filters that take neighbouring columns of x; weights packed "
+       "once",
+       refuses_phases, plan_phases},
+      {"conv_transpose_plain", "any filter; weights that change", refuses_nothing, plan_plain}};
+  op.flops = flops;
+  op.bytes = tensor_bytes;
+  op.least_flops = least_flops;
+  op.takes_native_exp2 = takes_exp;
   return op;
 }
 

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: MIT
 // dense.cpp - the fields of dense; dense_plan.cpp has how it is computed.
-#include "dense.hpp"
-
 #include <cmath>
 #include <vector>
 
-#include "clam/error.hpp"
 #include "dense_plan.hpp"
 #include "ops/shared/activation.hpp"
-#include "ops/shared/places.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {
 namespace {
-
-using Values = std::map<std::string, std::string, std::less<>>;
 
 /// Words that say how a tensor lies need the tensor.
 void check_presence(const Problem& problem, bool present, const std::string& name,
@@ -24,7 +18,7 @@ void check_presence(const Problem& problem, bool present, const std::string& nam
   }
 }
 
-void check_dense(const Problem& problem, Values& values) {
+void check_dense(const Problem& problem, Schema::Values& values) {
   const std::int64_t n = problem.integer("n"), k = problem.integer("k"), k2 = problem.integer("k2");
   check_acc(problem);
   check_act(problem, values);
@@ -80,7 +74,7 @@ std::vector<TensorSpec> dense_tensors(const Problem& problem) {
   if (k2 > 0) specs.push_back(spec("x2", Role::input, {m, k2}));
   specs.push_back(spec("w", Role::input,
                        problem.integer("trans_w") == 1 ? Shape{n, k + k2} : Shape{k + k2, n}));
-  if (problem.flag("bias")) specs.push_back({"b", Role::input, dtype, {n}, {}, 0});
+  if (problem.flag("bias")) specs.push_back(input("b", dtype, {n}));
   if (problem.flag("residual")) specs.push_back(spec("r", Role::input, {m, n}));
   specs.push_back(spec("y", Role::output, {m, n}));
   if (problem.flag("residual")) specs.back().may_be = "r";
@@ -94,23 +88,18 @@ double flops(const Problem& problem) {
 
 }  // namespace
 
-Reason dense_not_offered(const Problem& problem) { return acc_not_offered(problem); }
-
-const Op& dense_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "dense";
-    op.about = "y[m,n] = act(alpha * sum_k x[m,k] * w[n,k] + b[n]) + r[m,n]; k runs on in x2";
-    op.fields = with_activation(dense_fields(), "ldx");
-    op.check = check_dense;
-    op.tensors = dense_tensors;
-    op.variants = dense_plan::variants();
-    op.flops = flops;
-    op.bytes = tensor_bytes;
-    op.takes_native_exp2 = takes_exp;
-    op.sums_products = true;
-    return op;
-  }();
+Op dense_op() {
+  Op op;
+  op.name = "dense";
+  op.about = "y[m,n] = act(alpha * sum_k x[m,k] * w[n,k] + b[n]) + r[m,n]; k runs on in x2";
+  op.fields = with_activation(dense_fields(), "ldx");
+  op.check = check_dense;
+  op.tensors = dense_tensors;
+  op.variants = dense_plan::variants();
+  op.flops = flops;
+  op.bytes = tensor_bytes;
+  op.takes_native_exp2 = takes_exp;
+  op.sums_products = true;
   return op;
 }
 

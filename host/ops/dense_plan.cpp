@@ -172,7 +172,7 @@ constexpr Kernels kRaw{"batch_matmul.cl", "BMM", "MASK", "LDA", "LDA2"};
 std::string common_options(const Kernels& kernels, const Problem& problem, const Cut& cut,
                            const DeviceInfo& device) {
   const Dense dense(problem);
-  std::string options = dense.dtype == Dtype::f16 ? "-DCLAM_F16 " : "";
+  std::string options = dtype_option(dense.dtype);
   options += fmt::format("-D{0}_LX={1} -D{0}_LY={2} -D{0}_M0={3}", kernels.prefix, cut.group.x,
                          cut.group.y, cut.rows);
   if (cut.columns != kVector) options += kernels.option("N0", cut.columns);
@@ -253,7 +253,7 @@ void add_padding(const Tiles& tiles, Plan& plan) {
   for (const Source& source : {dense.x, dense.x2}) {
     if (!source.needs_padding()) continue;
     plan.buffers.push_back({source.padded, BufferSpec::Role::scratch, dense.padded_bytes(source)});
-    std::vector<Arg> args{BufferArg{source.name}, BufferArg{source.padded}, dense.m, source.k};
+    std::vector<Arg> args = arg_list(source.name, source.padded, dense.m, source.k);
     if (raw) args.insert(args.end(), {dense.m, source.at.ld, 0});
     if (!raw) args.emplace_back(source.at.ld);
     args.emplace_back(source.at.offset);
@@ -265,20 +265,13 @@ void add_padding(const Tiles& tiles, Plan& plan) {
 
 /// The arguments of a kernel that computes y: the buffers that it reads sums from, those of what
 /// follows a sum, ints, alpha. An empty name is a null.
-std::vector<Arg> arguments(const Dense& dense, std::initializer_list<std::string> read,
+std::vector<Arg> arguments(const Dense& dense, std::initializer_list<const char*> read,
                            std::initializer_list<int> ints) {
   std::vector<Arg> args;
-  const auto add = [&](const std::string& name) {
-    if (name.empty()) {
-      args.emplace_back(NullArg{});
-    } else {
-      args.emplace_back(BufferArg{name});
-    }
-  };
-  for (const std::string& name : read) add(name);
-  add(dense.bias ? "b" : "");
-  add(dense.residual ? "r" : "");
-  add("y");
+  for (const char* name : read) args.push_back(buffer_if(*name, name));
+  for (const Arg& arg : arg_list(buffer_if(dense.bias, "b"), buffer_if(dense.residual, "r"), "y")) {
+    args.push_back(arg);
+  }
   args.insert(args.end(), ints.begin(), ints.end());
   args.push_back(dense.alpha);
   return args;
@@ -287,7 +280,7 @@ std::vector<Arg> arguments(const Dense& dense, std::initializer_list<std::string
 void add_tiles(const char* kernel, const Tiles& tiles, const char* w,
                std::initializer_list<int> ints, const DeviceInfo& device, Plan& plan) {
   const Dense& dense = tiles.dense;
-  const std::string x2 = dense.k2 > 0 ? dense.x2.read_from() : "";
+  const char* x2 = dense.k2 > 0 ? dense.x2.read_from() : "";
   plan.launches.push_back(launch(
       tiles.kernels.file, kernel, tiles.options, tiles.cut.group,
       ceil_div(dense.n, tiles.cut.columns), ceil_div(dense.m, tiles.cut.rows),
@@ -296,14 +289,15 @@ void add_tiles(const char* kernel, const Tiles& tiles, const char* w,
 }
 
 /// Weights as they are: a batch_matmul of one batch item, whose mask has one row, the bias.
-void plan_raw(const char* kernel, Weights weights, const Problem& problem, const DeviceInfo& device,
-              const PlanOptions& wanted, Plan& plan) {
+template <Weights weights>
+void plan_raw(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+              Plan& plan) {
   Tiles tiles(problem, weights, device, wanted);
   const Dense& dense = tiles.dense;
   add_padding(tiles, plan);
   if (fixes_strides(dense)) tiles.options += kRaw.option("LDB", dense.w.ld);
   const int one_row = 0, one_item = 0;  // strides
-  add_tiles(kernel, tiles, "w",
+  add_tiles(kernel_of(weights), tiles, "w",
             {dense.m, dense.n, dense.k, dense.k2, tiles.x.ld, tiles.x2.ld, dense.w.ld, one_row,
              dense.r.ld, dense.y.ld, one_item, one_item, one_item, one_item, tiles.x.offset,
              tiles.x2.offset, dense.w.offset, dense.r.offset, dense.y.offset},
@@ -354,8 +348,8 @@ void add_packed_w(const Dense& dense, const Cut& cut, const std::string& options
   plan.pack.push_back(launch(kPacked.file, "dense_pack_w", options, cut.group,
                              ceil_div(dense.n, cut.panel()) * cut.panel() / kVector,
                              dense.padded_k(),
-                             {BufferArg{"w"}, BufferArg{"w_packed"}, dense.n, dense.k, dense.k2,
-                              dense.step_n(), dense.step_k(), dense.w.offset}));
+                             arg_list("w", "w_packed", dense.n, dense.k, dense.k2, dense.step_n(),
+                                      dense.step_k(), dense.w.offset)));
 }
 
 void plan_packed(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
@@ -413,9 +407,9 @@ void plan_both_packed(const Problem& problem, const DeviceInfo& device, const Pl
   add_packed_w(dense, cut, options, summed_dtype(dense), plan);
   plan.buffers.push_back({"x_packed", BufferSpec::Role::scratch,
                           packed_bytes(dense, dense.m, cut.rows, summed_dtype(dense))});
-  plan.launches.push_back(launch(
-      kPacked.file, "dense_pack_x_panels", options, cut.group, k / 4, tiles * cut.rows / 4,
-      {BufferArg{"x"}, BufferArg{"x_packed"}, dense.m, dense.k, dense.x.at.ld, dense.x.at.offset}));
+  plan.launches.push_back(
+      launch(kPacked.file, "dense_pack_x_panels", options, cut.group, k / 4, tiles * cut.rows / 4,
+             arg_list("x", "x_packed", dense.m, dense.k, dense.x.at.ld, dense.x.at.offset)));
   plan.launches.push_back(launch(
       kPacked.file, "dense_both_packed", options, cut.group, ceil_div(dense.n, cut.columns), tiles,
       arguments(dense, {"x_packed", "w_packed"},
@@ -437,11 +431,6 @@ Reason refuses_nt(const Problem& problem, const DeviceInfo& device) {
   return cannot_vectorise_x(dense, device);
 }
 
-void plan_nt(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-             Plan& plan) {
-  plan_raw("batch_matmul_nt", Weights::rows, problem, device, wanted, plan);
-}
-
 Reason refuses_nn(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = acc_not_offered(problem)) return reason;
   const Dense dense(problem);
@@ -449,11 +438,6 @@ Reason refuses_nn(const Problem& problem, const DeviceInfo& device) {
   if (dense.n % kVector != 0) return fmt::format("n={} is no multiple of {}", dense.n, kVector);
   if (Reason reason = cannot_vectorise_w(dense)) return reason;
   return cannot_vectorise_x(dense, device);
-}
-
-void plan_nn(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-             Plan& plan) {
-  plan_raw("batch_matmul_nn", Weights::columns, problem, device, wanted, plan);
 }
 
 Reason refuses_plain(const Problem& problem, const DeviceInfo&) { return acc_not_offered(problem); }
@@ -481,10 +465,10 @@ std::vector<Variant> variants() {
            tilings<cuts_of<Weights::packed>>},
           {"dense_both_packed", "weights packed once, x each time", refuses_both_packed,
            plan_both_packed, nullptr, tilings<cuts_of<Weights::both_packed>>},
-          {"dense_nt", "weights that change, as w[n,k]", refuses_nt, plan_nt, nullptr,
-           tilings<cuts_of<Weights::rows>>},
-          {"dense_nn", "weights that change, as w[k,n]", refuses_nn, plan_nn, nullptr,
-           tilings<cuts_of<Weights::columns>>},
+          {"dense_nt", "weights that change, as w[n,k]", refuses_nt, plan_raw<Weights::rows>,
+           nullptr, tilings<cuts_of<Weights::rows>>},
+          {"dense_nn", "weights that change, as w[k,n]", refuses_nn, plan_raw<Weights::columns>,
+           nullptr, tilings<cuts_of<Weights::columns>>},
           {"dense_plain", "any stride, offset and extent", refuses_plain, plan_plain}};
 }
 

@@ -8,7 +8,8 @@
 
 #include "clam/op.hpp"
 #include "ops/shared/accumulator.hpp"
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
+#include "ops/shared/places.hpp"
 
 namespace clam::dense_plan {
 
@@ -23,8 +24,7 @@ struct Matrix {
 };
 
 inline Matrix matrix(const Problem& problem, const std::string& name, int row) {
-  const int ld = problem.integer("ld" + name);
-  return {ld == 0 ? row : ld, problem.integer("off" + name)};
+  return {as_int(given_or(problem, "ld" + name, row)), problem.integer("off" + name)};
 }
 
 /// A matrix with rows of k, and the buffer that it is copied into where its rows are not whole,

@@ -4,12 +4,10 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
-#include "clam/error.hpp"
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
 #include "shared/copy_unit.hpp"
 #include "shared/counts.hpp"
+#include "shared/per_axis.hpp"
 
 namespace clam {
 namespace {
@@ -17,12 +15,8 @@ namespace {
 constexpr int kAcross = 64;  ///< items side by side along a slice at most
 constexpr int kMostAxes = 8;
 
-void check(const Problem& problem, std::map<std::string, std::string, std::less<>>& values) {
-  const int axes = static_cast<int>(problem.shape("shape").size()), axis = problem.integer("axis");
-  if (axis < -axes || axis >= axes) {
-    bad_field(problem, "axis", fmt::format("needs {} to {}", -axes, axes - 1));
-  }
-  values["axis"] = std::to_string(axis < 0 ? axis + axes : axis);
+void check(const Problem& problem, Schema::Values& values) {
+  values["axis"] = std::to_string(positive_axis(problem, problem.shape("shape").size()));
 }
 
 std::vector<Field> fields() {
@@ -33,33 +27,25 @@ std::vector<Field> fields() {
 }
 
 std::vector<TensorSpec> tensors(const Problem& problem) {
-  using Role = TensorSpec::Role;
   const Shape shape = problem.shape("shape");
-  const int axis = problem.integer("axis"), count = problem.integer("count");
+  const int count = problem.integer("count");
   Shape gathered = shape;
-  gathered[static_cast<std::size_t>(axis < 0 ? axis + static_cast<int>(shape.size()) : axis)] =
-      count;
-  return {{"src", Role::input, problem.dtype(), shape, {}, 0},
-          {"index", Role::input, Dtype::i32, {count}, {}, 0},
-          {"dst", Role::output, problem.dtype(), gathered, {}, 0}};
+  gathered[positive_axis(problem, shape.size())] = count;
+  return {input("src", problem.dtype(), shape), input("index", Dtype::i32, {count}),
+          output("dst", problem.dtype(), gathered)};
 }
-
-Reason refuses(const Problem&, const DeviceInfo&) { return {}; }
 
 void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted, Plan& plan) {
   const Gather gather(problem);
-  const int count = static_cast<int>(gather.count), inner = static_cast<int>(gather.inner),
+  const int count = as_int(gather.count), inner = as_int(gather.inner),
             unit = copy_unit({inner}, problem.dtype()), units = inner / unit;
   const Group group = lower_group(choose_group(units, kAcross, device, wanted), count);
-  plan.launches.push_back(
-      {"gather.cl",
-       "gather_slices",
-       fmt::format("{}-DGATHER_UNIT={} -DGATHER_LX={} -DGATHER_LY={}",
-                   problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "", unit, group.x, group.y),
-       {round_up(units, group.x), round_up(count, group.y), gather.outer},
-       {group.x, group.y, 1},
-       {BufferArg{"src"}, BufferArg{"index"}, BufferArg{"dst"}, static_cast<int>(gather.extent),
-        count, inner}});
+  plan.launches = {
+      group_launch("gather.cl", "gather_slices",
+                   fmt::format("{}-DGATHER_UNIT={} -DGATHER_LX={} -DGATHER_LY={}",
+                               dtype_option(problem.dtype()), unit, group.x, group.y),
+                   group, units, count, gather.outer,
+                   arg_list("src", "index", "dst", as_int(gather.extent), count, inner))};
 }
 
 /// src is read where it is gathered alone.
@@ -81,19 +67,17 @@ Gather::Gather(const Problem& problem)
   }
 }
 
-const Op& gather_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "gather";
-    op.about = "dst = the slices of src along an axis that an index names";
-    op.fields = fields();
-    op.check = check;
-    op.tensors = tensors;
-    op.variants = {{"gather_slices", "the only one: in units of up to 16 bytes", refuses, plan}};
-    op.flops = no_flops;
-    op.bytes = bytes;
-    return op;
-  }();
+Op gather_op() {
+  Op op;
+  op.name = "gather";
+  op.about = "dst = the slices of src along an axis that an index names";
+  op.fields = fields();
+  op.check = check;
+  op.tensors = tensors;
+  op.variants = {
+      {"gather_slices", "the only one: in units of up to 16 bytes", refuses_nothing, plan}};
+  op.flops = no_flops;
+  op.bytes = bytes;
   return op;
 }
 

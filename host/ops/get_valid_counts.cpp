@@ -8,15 +8,15 @@
 
 #include <algorithm>
 
-#include "clam/error.hpp"
 #include "clam/op.hpp"
+#include "ops/shared/launch.hpp"
+#include "shared/copy_unit.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {
 namespace {
 
 constexpr std::int64_t kLargestInt = 2147483647;
-constexpr int kSmallestGroup = 16, kLargestGroup = 256;
 constexpr int kRowsPerItem = 4, kRowsPerWord = 32, kWordBytes = 8;
 
 constexpr int kRowsOfOne = 2048;  ///< past them two launches are quicker
@@ -26,7 +26,7 @@ constexpr int kRowsOfTwo = 4096 * kRowsPerItem * kGroup;
 /// On a CPU, which takes the barriers of a sum one by one, a third launch is quicker past these.
 constexpr int kRowsOfTwoOnCpu = 64 * kRowsPerItem * kGroup;
 
-void check(const Problem& p, std::map<std::string, std::string, std::less<>>&) {
+void check(const Problem& p, Schema::Values&) {
   const int e = p.integer("e");
   if (e < 5) bad_field(p, "e", "needs at least 5: a score and four coordinates");
   const std::string range = fmt::format("needs an index under e={}", e);
@@ -43,12 +43,9 @@ void check(const Problem& p, std::map<std::string, std::string, std::less<>>&) {
 }
 
 std::vector<TensorSpec> tensors(const Problem& p) {
-  using Role = TensorSpec::Role;
   const std::int64_t batch = p.integer("batch"), n = p.integer("n"), e = p.integer("e");
-  return {{"data", Role::input, p.dtype(), {batch, n, e}, {}, 0},
-          {"count", Role::output, Dtype::i32, {batch}, {}, 0},
-          {"out", Role::output, p.dtype(), {batch, n, e}, {}, 0},
-          {"indices", Role::output, Dtype::i32, {batch, n}, {}, 0}};
+  return {input("data", p.dtype(), {batch, n, e}), output("count", Dtype::i32, {batch}),
+          output("out", p.dtype(), {batch, n, e}), output("indices", Dtype::i32, {batch, n})};
 }
 
 std::int64_t group_count(const Problem& p, int group) {
@@ -61,19 +58,14 @@ std::int64_t word_bytes(const Problem& p, int group) {
   return p.integer("batch") * group_count(p, group) * words * kWordBytes;
 }
 
-Reason no_group(const DeviceInfo& device) {
-  if (std::min(device.max_work_group, device.max_work_items[0]) >= kSmallestGroup) return {};
-  return fmt::format("the device has no work-groups of {} work-items", kSmallestGroup);
-}
-
 Reason refuses_one(const Problem& p, const DeviceInfo& device) {
-  if (p.integer("n") <= kRowsOfOne) return no_group(device);
+  if (p.integer("n") <= kRowsOfOne) return refuses_no_group(p, device);
   return fmt::format("n={} is over {}: too long for one work-group", p.integer("n"), kRowsOfOne);
 }
 
 Reason refuses_three(const Problem& p, const DeviceInfo& device) {
   const std::int64_t bytes = word_bytes(p, kLargestGroup);
-  if (bytes <= std::min(kLargestInt, device.max_alloc_bytes)) return no_group(device);
+  if (bytes <= std::min(kLargestInt, device.max_alloc_bytes)) return refuses_no_group(p, device);
   return fmt::format("its scratch buffer may need {} bytes, over the limit of the device or of int",
                      bytes);
 }
@@ -89,33 +81,13 @@ Reason two_outdone(const Problem& p, const DeviceInfo& device, const PlanOptions
   return fmt::format("on a CPU get_valid_counts_three is quicker for n over {}", kRowsOfTwoOnCpu);
 }
 
-/// The largest legal group within the caller's bound, or within `preferred` if there is none.
-int choose_group(int preferred, const DeviceInfo& device, const PlanOptions& options) {
-  const std::int64_t bound =
-      std::min<std::int64_t>({options.max_work_group ? options.max_work_group : preferred,
-                              device.max_work_group, device.max_work_items[0]});
-  if (bound < kSmallestGroup) {
-    throw Unsupported(fmt::format("get_valid_counts: needs work-groups of {} work-items, not of {}",
-                                  kSmallestGroup, bound));
-  }
-  int group = kLargestGroup;
-  while (group > bound) group /= 2;
-  return group;
-}
-
-/// The widest step that divides a row.
-int copy_unit(const Problem& p) {
-  int unit = 16;
-  while (p.integer("e") * size_of(p.dtype()) % unit != 0) unit /= 2;
-  return unit;
-}
-
 /// On a CPU an item takes a word of rows: no branch a row, and less to share.
 std::string build_options(const Problem& p, const DeviceInfo& device, int group) {
   const bool f16 = p.dtype() == Dtype::f16;
   const bool pair = !f16 && p.integer("e") % 2 == 0 && p.integer("id_index") == 0 &&
                     p.integer("score_index") == 1;
-  return fmt::format("-DGVC_WG={} -DGVC_UNIT={}{}{}{}", group, copy_unit(p),
+  return fmt::format("-DGVC_WG={} -DGVC_UNIT={}{}{}{}", group,
+                     copy_unit({p.integer("e")}, p.dtype()) * size_of(p.dtype()),
                      pair ? " -DGVC_PAIR=1" : "",
                      device.type == "cpu" ? fmt::format(" -DGVC_RUN={}", kRowsPerWord) : "",
                      f16 ? " -DCLAM_F16" : "");
@@ -124,25 +96,21 @@ std::string build_options(const Problem& p, const DeviceInfo& device, int group)
 /// A launch of `groups` work-groups for each batch item.
 Launch launch(const Problem& p, const DeviceInfo& device, const char* kernel, int group,
               std::int64_t groups, std::vector<Arg> args) {
-  return {"get_valid_counts.cl",
-          kernel,
-          build_options(p, device, group),
-          {groups * group, p.integer("batch"), 1},
-          {group, 1, 1},
-          std::move(args)};
+  return group_launch("get_valid_counts.cl", kernel, build_options(p, device, group), {group, 1},
+                      as_int(groups * group), p.integer("batch"), 1, std::move(args));
 }
 
 Launch count_launch(const Problem& p, const DeviceInfo& device, int group) {
   return launch(
       p, device, "get_valid_counts_count", group, group_count(p, group),
-      {BufferArg{"data"}, BufferArg{"words"}, BufferArg{"counts"}, p.integer("n"), p.integer("e"),
-       p.integer("id_index"), p.integer("score_index"), p.number("score_threshold")});
+      arg_list("data", "words", "counts", p.integer("n"), p.integer("e"), p.integer("id_index"),
+               p.integer("score_index"), p.number("score_threshold")));
 }
 
 Launch scatter_launch(const Problem& p, const DeviceInfo& device, int group, const char* counts) {
-  return launch(p, device, "get_valid_counts_scatter", group, group_count(p, group),
-                {BufferArg{"data"}, BufferArg{"count"}, BufferArg{"out"}, BufferArg{"indices"},
-                 BufferArg{"words"}, BufferArg{counts}, p.integer("n"), p.integer("e")});
+  return launch(
+      p, device, "get_valid_counts_scatter", group, group_count(p, group),
+      arg_list("data", "count", "out", "indices", "words", counts, p.integer("n"), p.integer("e")));
 }
 
 std::vector<BufferSpec> scratch(const Problem& p, int group) {
@@ -152,28 +120,28 @@ std::vector<BufferSpec> scratch(const Problem& p, int group) {
 }
 
 void plan_one(const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
-  plan.launches = {
-      launch(p, device, "get_valid_counts_one", choose_group(kLargestGroup, device, options), 1,
-             {BufferArg{"data"}, BufferArg{"count"}, BufferArg{"out"}, BufferArg{"indices"},
-              p.integer("n"), p.integer("e"), p.integer("id_index"), p.integer("score_index"),
-              p.number("score_threshold")})};
+  plan.launches = {launch(
+      p, device, "get_valid_counts_one",
+      group_along_x("get_valid_counts", kLargestGroup, device, options), 1,
+      arg_list("data", "count", "out", "indices", p.integer("n"), p.integer("e"),
+               p.integer("id_index"), p.integer("score_index"), p.number("score_threshold")))};
 }
 
 void plan_two(const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
-  const int group = choose_group(kGroup, device, options);
+  const int group = group_along_x("get_valid_counts", kGroup, device, options);
   plan.buffers = scratch(p, group);
   plan.launches = {count_launch(p, device, group), scatter_launch(p, device, group, "counts")};
 }
 
 void plan_three(const Problem& p, const DeviceInfo& device, const PlanOptions& options,
                 Plan& plan) {
-  const int group = choose_group(kGroup, device, options);
+  const int group = group_along_x("get_valid_counts", kGroup, device, options);
   const auto groups = static_cast<int>(group_count(p, group));
   plan.buffers = scratch(p, group);
   plan.buffers.push_back(
       {"before", BufferSpec::Role::scratch, 4 * p.integer("batch") * (groups + 1LL)});
-  const Launch scan = launch(p, device, "get_valid_counts_scan", group, 1,
-                             {BufferArg{"counts"}, BufferArg{"before"}, groups});
+  const Launch scan =
+      launch(p, device, "get_valid_counts_scan", group, 1, arg_list("counts", "before", groups));
   Launch scatter = scatter_launch(p, device, group, "before");
   scatter.options += " -DGVC_SCANNED=1";
   plan.launches = {count_launch(p, device, group), scan, scatter};
@@ -181,30 +149,27 @@ void plan_three(const Problem& p, const DeviceInfo& device, const PlanOptions& o
 
 }  // namespace
 
-const Op& get_valid_counts_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "get_valid_counts";
-    op.about =
-        "keeps the rows with score > score_threshold and id >= 0, in order; the rest becomes -1";
-    op.fields = {extent("batch", "independent sets of rows", "1"),
-                 extent("n", "rows of a set"),
-                 extent("e", "elements of a row, 5 or more", "6"),
-                 dtype_field(),
-                 number("score_threshold", "a valid row has a higher score", "0"),
-                 integer("id_index", "element that holds the class; -1: there is none", "0", -1),
-                 integer("score_index", "element that holds the score", "1", 0)};
-    op.check = check;
-    op.tensors = tensors;
-    op.variants = {{"get_valid_counts_one", "one launch, for few rows", refuses_one, plan_one},
-                   {"get_valid_counts_two", "two launches, for up to a million rows", refuses_two,
-                    plan_two, two_outdone},
-                   {"get_valid_counts_three", "one launch more, so that work stays linear in n",
-                    refuses_three, plan_three}};
-    op.flops = no_flops;
-    op.bytes = tensor_bytes;
-    return op;
-  }();
+Op get_valid_counts_op() {
+  Op op;
+  op.name = "get_valid_counts";
+  op.about =
+      "keeps the rows with score > score_threshold and id >= 0, in order; the rest becomes -1";
+  op.fields = {extent("batch", "independent sets of rows", "1"),
+               extent("n", "rows of a set"),
+               extent("e", "elements of a row, 5 or more", "6"),
+               dtype_field(),
+               number("score_threshold", "a valid row has a higher score", "0"),
+               integer("id_index", "element that holds the class; -1: there is none", "0", -1),
+               integer("score_index", "element that holds the score", "1", 0)};
+  op.check = check;
+  op.tensors = tensors;
+  op.variants = {{"get_valid_counts_one", "one launch, for few rows", refuses_one, plan_one},
+                 {"get_valid_counts_two", "two launches, for up to a million rows", refuses_two,
+                  plan_two, two_outdone},
+                 {"get_valid_counts_three", "one launch more, so that work stays linear in n",
+                  refuses_three, plan_three}};
+  op.flops = no_flops;
+  op.bytes = tensor_bytes;
   return op;
 }
 

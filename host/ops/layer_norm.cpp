@@ -7,17 +7,14 @@
 
 #include "clam/op.hpp"
 #include "ops/shared/activation.hpp"
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/lanes.hpp"
+#include "ops/shared/launch.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {
 namespace {
 
-constexpr int kHeld = 16;        ///< elements of a row that a lane holds in registers
-constexpr int kVector = 4;       ///< elements of a vector load
-constexpr int kFewestLanes = 4;  ///< of a row: they read each other's partial results as a vector
-constexpr int kSmallestGroup = 16;
-constexpr int kLargestGroup = 64;  ///< more lanes would add up more terms than the bound allows
+constexpr int kMostItems = 64;  ///< of a group: more would add up more terms than the bound allows
 
 // ---- the problem ----
 
@@ -28,100 +25,61 @@ void check_layer_norm(const Problem& problem, Schema::Values& values) {
 }
 
 std::vector<TensorSpec> layer_norm_tensors(const Problem& problem) {
-  using Role = TensorSpec::Role;
   const Dtype dtype = problem.dtype();
   const Shape shape{problem.integer("rows"), problem.integer("n")}, row{problem.integer("n")};
-  std::vector<TensorSpec> specs{{"src", Role::input, dtype, shape, {}, 0},
-                                {"gamma", Role::input, dtype, row, {}, 0},
-                                {"beta", Role::input, dtype, row, {}, 0},
-                                {"dst", Role::output, dtype, shape, {}, 0}};
+  std::vector<TensorSpec> specs{input("src", dtype, shape), input("gamma", dtype, row),
+                                input("beta", dtype, row), output("dst", dtype, shape)};
   specs.back().may_be = "src";
   return specs;
 }
 
 // ---- launches ----
 
-/// How a group shares rows.
-struct Share {
-  int unit, lanes, rows;
-  int held;  ///< units of a lane
-  bool fits() const { return held * unit <= kHeld; }
-};
-
-/// Of a group, and along either of its axes.
-std::int64_t most_items(const DeviceInfo& device) {
-  return std::min({device.max_work_group, device.max_work_items[0], device.max_work_items[1]});
-}
-
 /// Items of a group: what the caller allows, else as many as may be.
 int group_items(const DeviceInfo& device, const PlanOptions& options) {
-  const int wanted = options.max_work_group > 0 ? options.max_work_group : kLargestGroup;
-  return floor_power_of_two(std::max<std::int64_t>(
-      std::min<std::int64_t>({wanted, kLargestGroup, most_items(device)}), kSmallestGroup));
+  const std::int64_t most = std::min<std::int64_t>(kMostItems, most_along_xy(device));
+  return group_size(kMostItems, kSmallestGroup, most, options);
 }
 
-/// As few lanes as hold a row, and as many rows as fill a group.
-Share share_row(int n, const DeviceInfo& device, const PlanOptions& options) {
-  const int items = group_items(device, options);
-  Share share{n % kVector == 0 ? kVector : 1, kFewestLanes, 1, 0};
-  const int units = n / share.unit;
-  while (share.lanes < items && ceil_div(units, share.lanes) * share.unit > kHeld) share.lanes *= 2;
-  share.held = ceil_div(units, share.lanes);
-  share.rows = items / share.lanes;
-  return share;
-}
-
-/// A row a group.
-Share share_long_row(int n, const DeviceInfo& device, const PlanOptions& options) {
-  return {n % kVector == 0 ? kVector : 1, group_items(device, options), 1, 0};
-}
-
-std::string options_of(const Problem& problem, const Share& share, const DeviceInfo& device) {
-  std::string options = problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "";
+std::string options_of(const Problem& problem, const HeldRows& share, const DeviceInfo& device) {
+  std::string options = dtype_option(problem.dtype());
   options += fmt::format("-DLAYER_NORM_UNIT={} -DLAYER_NORM_LANES={} -DLAYER_NORM_ROWS={}",
                          share.unit, share.lanes, share.rows);
   if (share.held > 0) options += fmt::format(" -DLAYER_NORM_HELD={}", share.held);
   return options + act_options(problem, "LAYER_NORM_ACT", device);
 }
 
-void add_launch(const char* kernel, const Problem& problem, const Share& share,
+void add_launch(const char* kernel, const Problem& problem, const HeldRows& share,
                 const DeviceInfo& device, Plan& plan) {
   const int rows = problem.integer("rows"), n = problem.integer("n");
-  plan.launches.push_back({"layer_norm.cl",
-                           kernel,
-                           options_of(problem, share, device),
-                           {share.lanes, round_up(rows, share.rows), 1},
-                           {share.lanes, share.rows, 1},
-                           {BufferArg{"src"}, BufferArg{"gamma"}, BufferArg{"beta"},
-                            BufferArg{"dst"}, rows, n, problem.number("eps")}});
+  plan.launches = {
+      group_launch("layer_norm.cl", kernel, options_of(problem, share, device),
+                   {share.lanes, share.rows}, share.lanes, rows, 1,
+                   arg_list("src", "gamma", "beta", "dst", rows, n, problem.number("eps")))};
 }
 
 // ---- variants ----
 
 Reason refuses_long_row(const Problem&, const DeviceInfo& device) {
-  if (most_items(device) >= kSmallestGroup) return {};
-  return fmt::format("the device has no work-groups of {} work-items", kSmallestGroup);
+  return no_group(most_along_xy(device));
 }
 
 Reason refuses_row(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = refuses_long_row(problem, device)) return reason;
   const int n = problem.integer("n");
-  const Share share = share_row(n, device, {});
-  if (share.fits()) return {};
-  return fmt::format("n={} is over the {} elements that {} lanes hold", n, kHeld * share.lanes,
-                     share.lanes);
+  return not_held(n, hold_rows(n, group_items(device, {})));
 }
 
 void plan_long_row(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                    Plan& plan) {
-  const Share share = share_long_row(problem.integer("n"), device, wanted);
+  const HeldRows share = share_long_rows(problem.integer("n"), group_items(device, wanted));
   add_launch("layer_norm_row_long", problem, share, device, plan);
 }
 
 /// A row that the lanes of a smaller group cannot hold is read three times.
 void plan_row(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
               Plan& plan) {
-  const Share share = share_row(problem.integer("n"), device, wanted);
+  const HeldRows share = hold_rows(problem.integer("n"), group_items(device, wanted));
   if (!share.fits()) return plan_long_row(problem, device, wanted, plan);
   add_launch("layer_norm_row", problem, share, device, plan);
 }
@@ -134,24 +92,21 @@ double flops(const Problem& problem) {
 
 }  // namespace
 
-const Op& layer_norm_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "layer_norm";
-    op.about = "dst = act((src - mean) / sqrt(variance + eps) * gamma + beta), row by row";
-    op.fields =
-        with_activation({extent("rows", "rows of src and dst"), extent("n", "elements of a row"),
-                         dtype_field(), number("eps", "added to the variance", "1e-05")});
-    op.check = check_layer_norm;
-    op.tensors = layer_norm_tensors;
-    op.variants = {{"layer_norm_row", "rows held in registers: one read", refuses_row, plan_row},
-                   {"layer_norm_row_long", "rows of any length: three reads", refuses_long_row,
-                    plan_long_row}};
-    op.flops = flops;
-    op.bytes = tensor_bytes;
-    op.takes_native_exp2 = takes_exp;
-    return op;
-  }();
+Op layer_norm_op() {
+  Op op;
+  op.name = "layer_norm";
+  op.about = "dst = act((src - mean) / sqrt(variance + eps) * gamma + beta), row by row";
+  op.fields =
+      with_activation({extent("rows", "rows of src and dst"), extent("n", "elements of a row"),
+                       dtype_field(), number("eps", "added to the variance", "1e-05")});
+  op.check = check_layer_norm;
+  op.tensors = layer_norm_tensors;
+  op.variants = {
+      {"layer_norm_row", "rows held in registers: one read", refuses_row, plan_row},
+      {"layer_norm_row_long", "rows of any length: three reads", refuses_long_row, plan_long_row}};
+  op.flops = flops;
+  op.bytes = tensor_bytes;
+  op.takes_native_exp2 = takes_exp;
   return op;
 }
 

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
 #include "ops/shared/tiling.hpp"
 #include "shared/counts.hpp"
 #include "shared/sides.hpp"
@@ -42,8 +42,7 @@ std::vector<Field> fields() {
 
 std::vector<TensorSpec> tensors(const Problem& p) {
   const Shape shape{p.integer("n"), p.integer("c"), p.integer("h"), p.integer("w")};
-  return {{"x", TensorSpec::Role::input, p.dtype(), shape, {}, 0},
-          {"y", TensorSpec::Role::output, p.dtype(), shape, {}, 0}};
+  return {input("x", p.dtype(), shape), output("y", p.dtype(), shape)};
 }
 
 // ---- launches ----
@@ -70,15 +69,12 @@ int choose_run(const Lrn& lrn, int unit, const DeviceInfo& device) {
 /// `rows`: items along the channels; `length`: the argument behind the extents.
 void add_launch(const char* kernel, const Lrn& lrn, const std::string& options, int unit, int rows,
                 int length, const Group& group, Plan& plan) {
-  plan.launches.push_back(
-      {"lrn.cl",
-       kernel,
-       fmt::format("{}-DLRN_UNIT={} -DLRN_LX={} -DLRN_LY={}{}", options, unit, group.x, group.y,
-                   lrn.three_quarters() ? " -DLRN_THREE_QUARTERS=1" : ""),
-       {round_up(lrn.pixels / unit, group.x), round_up(rows, group.y), lrn.n},
-       {group.x, group.y, 1},
-       {BufferArg{"x"}, BufferArg{"y"}, lrn.c, lrn.pixels, length, lrn.scale(), lrn.beta,
-        lrn.bias}});
+  plan.launches = {
+      group_launch("lrn.cl", kernel,
+                   fmt::format("{}-DLRN_UNIT={} -DLRN_LX={} -DLRN_LY={}{}", options, unit, group.x,
+                               group.y, lrn.three_quarters() ? " -DLRN_THREE_QUARTERS=1" : ""),
+                   group, lrn.pixels / unit, rows, lrn.n,
+                   arg_list("x", "y", lrn.c, lrn.pixels, length, lrn.scale(), lrn.beta, lrn.bias))};
 }
 
 int unit_of(const Lrn& lrn) { return lrn.pixels % kVector == 0 ? kVector : 1; }
@@ -87,22 +83,19 @@ Group group_of(const Lrn& lrn, int rows, const DeviceInfo& device, const PlanOpt
   return lower_group(choose_group(lrn.pixels / unit_of(lrn), kAcross, device, wanted), rows);
 }
 
-std::string half(const Problem& problem) {
-  return problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "";
-}
-
 void plan_run(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
               Plan& plan) {
   const Lrn lrn(problem);
   const int unit = unit_of(lrn), run = choose_run(lrn, unit, device), rows = ceil_div(lrn.c, run);
-  add_launch("lrn_run", lrn, fmt::format("{}-DLRN_SIZE={} ", half(problem), lrn.size), unit, rows,
+  add_launch("lrn_run", lrn,
+             fmt::format("{}-DLRN_SIZE={} ", dtype_option(problem.dtype()), lrn.size), unit, rows,
              run, group_of(lrn, rows, device, wanted), plan);
 }
 
 void plan_window(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                  Plan& plan) {
   const Lrn lrn(problem);
-  add_launch("lrn_window", lrn, half(problem), unit_of(lrn), lrn.c, lrn.size,
+  add_launch("lrn_window", lrn, dtype_option(problem.dtype()), unit_of(lrn), lrn.c, lrn.size,
              group_of(lrn, lrn.c, device, wanted), plan);
 }
 
@@ -114,8 +107,6 @@ Reason refuses_run(const Problem& problem, const DeviceInfo&) {
   return fmt::format("size={} is over the {} channels that an item holds", size, kMostHeld);
 }
 
-Reason refuses_window(const Problem&, const DeviceInfo&) { return {}; }
-
 /// A product and a sum for each channel of the window, then a product, a sum, a power, a product.
 double flops(const Problem& problem) {
   const Lrn lrn(problem);
@@ -124,22 +115,19 @@ double flops(const Problem& problem) {
 
 }  // namespace
 
-const Op& lrn_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "lrn";
-    op.about = "y = x / (bias + alpha / size * sum of x^2 over size channels)^beta";
-    op.fields = fields();
-    op.check = check;
-    op.tensors = tensors;
-    op.variants = {
-        {"lrn_run", "up to 8 channels: an item walks over channels and holds a window", refuses_run,
-         plan_run},
-        {"lrn_window", "any number of channels: a channel an item", refuses_window, plan_window}};
-    op.flops = flops;
-    op.bytes = tensor_bytes;
-    return op;
-  }();
+Op lrn_op() {
+  Op op;
+  op.name = "lrn";
+  op.about = "y = x / (bias + alpha / size * sum of x^2 over size channels)^beta";
+  op.fields = fields();
+  op.check = check;
+  op.tensors = tensors;
+  op.variants = {
+      {"lrn_run", "up to 8 channels: an item walks over channels and holds a window", refuses_run,
+       plan_run},
+      {"lrn_window", "any number of channels: a channel an item", refuses_nothing, plan_window}};
+  op.flops = flops;
+  op.bytes = tensor_bytes;
   return op;
 }
 

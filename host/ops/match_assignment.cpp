@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "clam/error.hpp"
 #include "clam/op.hpp"
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {
@@ -17,7 +16,7 @@ constexpr int kFewestLanes = 4;  ///< of a line: they read each other's findings
 constexpr int kMostLanes = 16;   ///< items side by side, which fill a cache line
 constexpr int kLeastGroup = kFewestLanes * kFewestLanes;
 
-void check(const Problem& p, std::map<std::string, std::string, std::less<>>&) {
+void check(const Problem& p, Schema::Values&) {
   count({p.integer("m"), p.integer("n")});
   const float threshold = p.number("threshold");
   if (!(threshold >= 0) || !std::isfinite(threshold)) {
@@ -32,14 +31,12 @@ std::vector<Field> fields() {
 }
 
 std::vector<TensorSpec> tensors(const Problem& p) {
-  using Role = TensorSpec::Role;
   const std::int64_t m = p.integer("m"), n = p.integer("n");
   const Dtype dtype = p.dtype();
-  return {
-      {"sim", Role::input, dtype, {m, n}, {}, 0},   {"z0", Role::input, dtype, {m}, {}, 0},
-      {"z1", Role::input, dtype, {n}, {}, 0},       {"scores", Role::output, dtype, {m, n}, {}, 0},
-      {"m0", Role::output, Dtype::i32, {m}, {}, 0}, {"m1", Role::output, Dtype::i32, {n}, {}, 0},
-      {"s0", Role::output, dtype, {m}, {}, 0},      {"s1", Role::output, dtype, {n}, {}, 0}};
+  return {input("sim", dtype, {m, n}),   input("z0", dtype, {m}),
+          input("z1", dtype, {n}),       output("scores", dtype, {m, n}),
+          output("m0", Dtype::i32, {m}), output("m1", Dtype::i32, {n}),
+          output("s0", dtype, {m}),      output("s1", dtype, {n})};
 }
 
 /// Of a group, and along either of its axes.
@@ -58,10 +55,8 @@ Reason refuses(const Problem& p, const DeviceInfo& device) {
 
 /// As many lanes down as across in the largest group; a smaller one keeps those across.
 Group group_of(const DeviceInfo& device, const PlanOptions& options) {
-  constexpr std::int64_t kItems = kMostLanes * kMostLanes;
-  const std::int64_t wanted = options.max_work_group > 0 ? options.max_work_group : kItems;
-  const int items = floor_power_of_two(
-      std::max<std::int64_t>(std::min({wanted, kItems, most_items(device)}), kLeastGroup));
+  constexpr int kItems = kMostLanes * kMostLanes;
+  const int items = group_size(kItems, kLeastGroup, most_items(device), options);
   const int y = std::clamp(items / kMostLanes, kFewestLanes, kMostLanes);
   return {items / y, y};
 }
@@ -70,15 +65,10 @@ void plan(const Problem& p, const DeviceInfo& device, const PlanOptions& wanted,
   const int m = p.integer("m"), n = p.integer("n");
   const Group group = group_of(device, wanted);
   const std::string options =
-      fmt::format("{}-DMATCH_LX={} -DMATCH_LY={}", p.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "",
-                  group.x, group.y);
+      fmt::format("{}-DMATCH_LX={} -DMATCH_LY={}", dtype_option(p.dtype()), group.x, group.y);
   const auto add = [&](const char* kernel, int across, int down, std::vector<Arg> args) {
-    plan.launches.push_back({"match_assignment.cl",
-                             kernel,
-                             options,
-                             {across * group.x, down * group.y, 1},
-                             {group.x, group.y, 1},
-                             std::move(args)});
+    plan.launches.push_back(group_launch("match_assignment.cl", kernel, options, group,
+                                         across * group.x, down * group.y, 1, std::move(args)));
   };
   const auto scratch = [&](const char* name, std::int64_t bytes) {
     plan.buffers.push_back({name, BufferSpec::Role::scratch, bytes});
@@ -86,15 +76,14 @@ void plan(const Problem& p, const DeviceInfo& device, const PlanOptions& wanted,
   scratch("rows", 8LL * m);
   scratch("columns", 8LL * n);
   scratch("best", 4LL * m);
-  const BufferArg sim{"sim"}, rows{"rows"}, columns{"columns"}, best{"best"}, m0{"m0"}, s0{"s0"};
   const int row_groups = ceil_div(m, group.y), column_groups = ceil_div(n, group.x);
   add("match_assignment_statistics", row_groups + column_groups, 1,
-      {sim, BufferArg{"z0"}, BufferArg{"z1"}, rows, columns, m, n});
+      arg_list("sim", "z0", "z1", "rows", "columns", m, n));
   add("match_assignment_scores", 1, row_groups,
-      {sim, rows, columns, BufferArg{"scores"}, m0, s0, best, m, n});
+      arg_list("sim", "rows", "columns", "scores", "m0", "s0", "best", m, n));
   add("match_assignment_matches", column_groups, 1,
-      {sim, rows, columns, best, m0, BufferArg{"m1"}, s0, BufferArg{"s1"}, m, n,
-       p.number("threshold")});
+      arg_list("sim", "rows", "columns", "best", "m0", "m1", "s0", "s1", m, n,
+               p.number("threshold")));
 }
 
 /// Of an element: a comparison, a difference, an exponential and a sum in either direction, four
@@ -103,22 +92,19 @@ double flops(const Problem& problem) { return 14.0 * problem.integer("m") * prob
 
 }  // namespace
 
-const Op& match_assignment_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "match_assignment";
-    op.about =
-        "scores = log_softmax(sim, rows) + log_softmax(sim, columns) + log sigmoid(z0) + log "
-        "sigmoid(z1), and the mutual best of rows and columns";
-    op.fields = fields();
-    op.check = check;
-    op.tensors = tensors;
-    op.variants = {{"match_assignment_scores",
-                    "the only one: statistics, scores by rows, matches by columns", refuses, plan}};
-    op.flops = flops;
-    op.bytes = tensor_bytes;
-    return op;
-  }();
+Op match_assignment_op() {
+  Op op;
+  op.name = "match_assignment";
+  op.about =
+      "scores = log_softmax(sim, rows) + log_softmax(sim, columns) + log sigmoid(z0) + log "
+      "sigmoid(z1), and the mutual best of rows and columns";
+  op.fields = fields();
+  op.check = check;
+  op.tensors = tensors;
+  op.variants = {{"match_assignment_scores",
+                  "the only one: statistics, scores by rows, matches by columns", refuses, plan}};
+  op.flops = flops;
+  op.bytes = tensor_bytes;
   return op;
 }
 

@@ -7,14 +7,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
 #include "runtime/number_text.hpp"
+#include "shared/counts.hpp"
 
 namespace clam {
 namespace {
 
 constexpr std::int64_t kMostCells = 2147483647;
-constexpr int kSmallestGroup = 16, kGroup = 64, kLargestGroup = 256;
 
 template <typename Legal>
 void check_numbers(const Problem& problem, const char* field, std::size_t count, const Legal& legal,
@@ -24,7 +24,7 @@ void check_numbers(const Problem& problem, const char* field, std::size_t count,
   if (!all || (count > 0 && numbers.size() != count)) bad_field(problem, field, rule);
 }
 
-void check(const Problem& problem, std::map<std::string, std::string, std::less<>>&) {
+void check(const Problem& problem, Schema::Values&) {
   const auto finite = [](float number) { return std::isfinite(number); };
   const auto positive = [](float number) { return std::isfinite(number) && number > 0; };
   for (const char* field : {"sizes", "ratios"}) {
@@ -38,21 +38,7 @@ std::vector<TensorSpec> tensors(const Problem& p) {
   // No more than a tensor may have, so that the product stays one: that is refused all the same.
   const std::int64_t cells =
       std::min(std::int64_t{1} * p.integer("h") * p.integer("w"), kMostCells);
-  return {{"anchors",
-           TensorSpec::Role::output,
-           p.dtype(),
-           {1, cells * multibox_prior_boxes(p), 4},
-           {},
-           0}};
-}
-
-std::int64_t most_items(const DeviceInfo& device) {
-  return std::min(device.max_work_group, device.max_work_items[0]);
-}
-
-Reason refuses(const Problem&, const DeviceInfo& device) {
-  if (most_items(device) >= kSmallestGroup) return {};
-  return fmt::format("the device has no work-groups of {} work-items", kSmallestGroup);
+  return {output("anchors", p.dtype(), {1, cells * multibox_prior_boxes(p), 4})};
 }
 
 /// "0.2f,0.272f"; an option has no spaces.
@@ -69,20 +55,16 @@ float step(float given, int cells) { return given > 0 ? given : 1.0f / static_ca
 
 void plan(const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
   const int h = p.integer("h"), w = p.integer("w");
-  const int wanted = options.max_work_group > 0 ? options.max_work_group : kGroup;
-  const int group = floor_power_of_two(std::max<std::int64_t>(
-      std::min<std::int64_t>({wanted, kLargestGroup, most_items(device)}), kSmallestGroup));
+  const int group = group_size(kUsualGroup, kSmallestGroup, most_along_x(device), options);
   const std::vector<float> steps = p.numbers("steps"), offsets = p.numbers("offsets");
-  plan.launches = {
-      {"multibox_prior.cl",
-       "multibox_prior_boxes",
-       fmt::format("{}-DMULTIBOX_PRIOR_WG={} -DMULTIBOX_PRIOR_SIZES={} -DMULTIBOX_PRIOR_RATIOS={}",
-                   p.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "", group,
-                   literals(p.numbers("sizes")), literals(p.numbers("ratios"))),
-       {round_up(w * multibox_prior_boxes(p), group), h, 1},
-       {group, 1, 1},
-       {BufferArg{"anchors"}, h, w, step(steps[0], h), step(steps[1], w), offsets[0], offsets[1],
-        p.integer("clip")}}};
+  plan.launches = {group_launch(
+      "multibox_prior.cl", "multibox_prior_boxes",
+      fmt::format("{}-DMULTIBOX_PRIOR_WG={} -DMULTIBOX_PRIOR_SIZES={} -DMULTIBOX_PRIOR_RATIOS={}",
+                  dtype_option(p.dtype()), group, literals(p.numbers("sizes")),
+                  literals(p.numbers("ratios"))),
+      {group, 1}, w * multibox_prior_boxes(p), h, 1,
+      arg_list("anchors", h, w, step(steps[0], h), step(steps[1], w), offsets[0], offsets[1],
+               p.integer("clip")))};
 }
 
 /// A sum an element.
@@ -90,34 +72,29 @@ double flops(const Problem& problem) {
   return static_cast<double>(count(problem.tensors()[0].shape));
 }
 
-double bytes(const Problem& problem) { return static_cast<double>(problem.tensors()[0].bytes()); }
-
 }  // namespace
 
 int multibox_prior_boxes(const Problem& p) {
   return static_cast<int>(p.numbers("sizes").size() + p.numbers("ratios").size()) - 1;
 }
 
-const Op& multibox_prior_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "multibox_prior";
-    op.about = "the corners of every cell's boxes: one a size, and one a ratio but the first";
-    op.fields = {extent("h", "rows of the feature map"),
-                 extent("w", "columns of the feature map"),
-                 dtype_field(),
-                 numbers("sizes", "of the boxes, in heights of the map", "1"),
-                 numbers("ratios", "of width to height", "1"),
-                 numbers("steps", "of y and x between cells; 0 or less: 1/h and 1/w", "-1x-1"),
-                 numbers("offsets", "of the centre in its cell, of y and x", "0.5x0.5"),
-                 integer("clip", "1: corners are kept between 0 and 1", "0", 0, 1)};
-    op.check = check;
-    op.tensors = tensors;
-    op.variants = {{"multibox_prior_boxes", "the only one", refuses, plan}};
-    op.flops = flops;
-    op.bytes = bytes;
-    return op;
-  }();
+Op multibox_prior_op() {
+  Op op;
+  op.name = "multibox_prior";
+  op.about = "the corners of every cell's boxes: one a size, and one a ratio but the first";
+  op.fields = {extent("h", "rows of the feature map"),
+               extent("w", "columns of the feature map"),
+               dtype_field(),
+               numbers("sizes", "of the boxes, in heights of the map", "1"),
+               numbers("ratios", "of width to height", "1"),
+               numbers("steps", "of y and x between cells; 0 or less: 1/h and 1/w", "-1x-1"),
+               numbers("offsets", "of the centre in its cell, of y and x", "0.5x0.5"),
+               integer("clip", "1: corners are kept between 0 and 1", "0", 0, 1)};
+  op.check = check;
+  op.tensors = tensors;
+  op.variants = {{"multibox_prior_boxes", "the only one", refuses_no_group, plan}};
+  op.flops = flops;
+  op.bytes = tensor_bytes;
   return op;
 }
 

@@ -2,93 +2,65 @@
 // multibox_transform_loc: its Problem line, and its plan.
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "clam/op.hpp"
 #include "ops/shared/boxes.hpp"
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {
 namespace {
 
-constexpr int kSmallestGroup = 16, kGroup = 64, kLargestGroup = 256;
-
-void check(const Problem& problem, std::map<std::string, std::string, std::less<>>&) {
+void check(const Problem& problem, Schema::Values&) {
   check_classes(problem);
   check_variances(problem);
 }
 
 std::vector<TensorSpec> tensors(const Problem& p) {
-  using Role = TensorSpec::Role;
   const std::int64_t batch = p.integer("batch"), n = p.integer("n");
-  return {{"cls_prob", Role::input, p.dtype(), {batch, p.integer("classes"), n}, {}, 0},
-          {"loc", Role::input, p.dtype(), {batch, 4 * n}, {}, 0},
-          {"anchors", Role::input, p.dtype(), {1, n, 4}, {}, 0},
-          {"out", Role::output, p.dtype(), {batch, n, 6}, {}, 0},
-          {"count", Role::output, Dtype::i32, {batch}, {}, 0}};
-}
-
-std::int64_t most_items(const DeviceInfo& device) {
-  return std::min(device.max_work_group, device.max_work_items[0]);
-}
-
-Reason refuses(const Problem&, const DeviceInfo& device) {
-  if (most_items(device) >= kSmallestGroup) return {};
-  return fmt::format("the device has no work-groups of {} work-items", kSmallestGroup);
-}
-
-int group_items(const DeviceInfo& device, const PlanOptions& options) {
-  const int wanted = options.max_work_group > 0 ? options.max_work_group : kGroup;
-  const std::int64_t most = std::min<std::int64_t>({wanted, kLargestGroup, most_items(device)});
-  return floor_power_of_two(std::max<std::int64_t>(most, kSmallestGroup));
+  return {input("cls_prob", p.dtype(), {batch, p.integer("classes"), n}),
+          input("loc", p.dtype(), {batch, 4 * n}), input("anchors", p.dtype(), {1, n, 4}),
+          output("out", p.dtype(), {batch, n, 6}), output("count", Dtype::i32, {batch})};
 }
 
 void plan(const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
   const int n = p.integer("n"), classes = p.integer("classes"), batch = p.integer("batch");
-  const int group = group_items(device, options);
+  const int group = group_size(kUsualGroup, kSmallestGroup, most_along_x(device), options);
   const std::vector<float> v = p.numbers("variances");
-  const auto launch = [&](const char* kernel, std::vector<Arg> args) -> Launch {
-    const char* half = p.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "";
-    return {
-        "multibox_transform_loc.cl",    kernel,        fmt::format("{}-DMTL_WG={}", half, group),
-        {round_up(n, group), batch, 1}, {group, 1, 1}, std::move(args)};
+  const auto launch = [&](const char* kernel, std::vector<Arg> args) {
+    return group_launch("multibox_transform_loc.cl", kernel,
+                        fmt::format("{}-DMTL_WG={}", dtype_option(p.dtype()), group), {group, 1}, n,
+                        batch, 1, std::move(args));
   };
   using Role = BufferSpec::Role;
   plan.buffers = {{"best", Role::scratch, std::int64_t{4} * batch * n},
                   {"counts", Role::scratch, std::int64_t{4} * batch * ceil_div(n, group)}};
-  plan.launches = {
-      launch("multibox_transform_loc_count",
-             {BufferArg{"cls_prob"}, BufferArg{"best"}, BufferArg{"counts"}, n, classes,
-              p.number("threshold")}),
-      launch("multibox_transform_loc_scatter",
-             {BufferArg{"cls_prob"}, BufferArg{"loc"}, BufferArg{"anchors"}, BufferArg{"out"},
-              BufferArg{"count"}, BufferArg{"best"}, BufferArg{"counts"}, n, classes,
-              p.integer("clip"), v[0], v[1], v[2], v[3]})};
+  plan.launches = {launch("multibox_transform_loc_count", arg_list("cls_prob", "best", "counts", n,
+                                                                   classes, p.number("threshold"))),
+                   launch("multibox_transform_loc_scatter",
+                          arg_list("cls_prob", "loc", "anchors", "out", "count", "best", "counts",
+                                   n, classes, p.integer("clip"), v[0], v[1], v[2], v[3]))};
 }
 
 }  // namespace
 
-const Op& multibox_transform_loc_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "multibox_transform_loc";
-    op.about =
-        "rows (class, score, box) of the anchors whose best class reaches the threshold, in order";
-    op.fields = {extent("batch", "independent images", "1"),
-                 extent("classes", "scores of an anchor, with the background"),
-                 extent("n", "anchors"),
-                 dtype_field(),
-                 number("threshold", "the lowest score of a class", "0.01"),
-                 integer("clip", "1: corners are kept between 0 and 1", "1", 0, 1),
-                 variances_field()};
-    op.check = check;
-    op.tensors = tensors;
-    op.variants = {{"multibox_transform_loc_two", "the only one: count, scatter", refuses, plan}};
-    op.flops = no_flops;
-    op.bytes = tensor_bytes;
-    return op;
-  }();
+Op multibox_transform_loc_op() {
+  Op op;
+  op.name = "multibox_transform_loc";
+  op.about =
+      "rows (class, score, box) of the anchors whose best class reaches the threshold, in order";
+  op.fields = {extent("batch", "independent images", "1"),
+               extent("classes", "scores of an anchor, with the background"),
+               extent("n", "anchors"),
+               dtype_field(),
+               number("threshold", "the lowest score of a class", "0.01"),
+               integer("clip", "1: corners are kept between 0 and 1", "1", 0, 1),
+               variances_field()};
+  op.check = check;
+  op.tensors = tensors;
+  op.variants = {
+      {"multibox_transform_loc_two", "the only one: count, scatter", refuses_no_group, plan}};
+  op.flops = no_flops;
+  op.bytes = tensor_bytes;
   return op;
 }
 

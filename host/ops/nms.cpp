@@ -2,20 +2,16 @@
 // nms: its Problem line, and what it asks of the core.
 #include "nms.hpp"
 
-#include <fmt/core.h>
-
 #include "ops/shared/suppression.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {
 namespace {
 
-using Values = std::map<std::string, std::string, std::less<>>;
-
 // ---- the problem ----
 
 /// A limit of 0 or less is none, and indices are compacted anyway.
-void check_nms(const Problem& p, Values& values) {
+void check_nms(const Problem& p, Schema::Values& values) {
   check_row(p);
   for (const char* limit : {"max_output_size", "top_k"}) {
     if (p.integer(limit) <= 0) values[limit] = "-1";
@@ -44,23 +40,22 @@ std::vector<Field> nms_fields() {
 }
 
 std::vector<TensorSpec> nms_tensors(const Problem& p) {
-  using Role = TensorSpec::Role;
   const std::int64_t batch = p.integer("batch"), n = p.integer("n"), e = p.integer("e");
-  std::vector<TensorSpec> specs{{"data", Role::input, p.dtype(), {batch, n, e}, {}, 0},
-                                {"count", Role::input, Dtype::i32, {batch}, {}, 0}};
+  std::vector<TensorSpec> specs{input("data", p.dtype(), {batch, n, e}),
+                                input("count", Dtype::i32, {batch})};
   if (p.flag("return_indices")) {
-    specs.push_back({"indices", Role::input, Dtype::i32, {batch, n}, {}, 0});
-    specs.push_back({"box_indices", Role::output, Dtype::i32, {batch, n}, {}, 0});
-    specs.push_back({"box_count", Role::output, Dtype::i32, {batch, 1}, {}, 0});
+    specs.push_back(input("indices", Dtype::i32, {batch, n}));
+    specs.push_back(output("box_indices", Dtype::i32, {batch, n}));
+    specs.push_back(output("box_count", Dtype::i32, {batch, 1}));
   } else {
-    specs.push_back({"out", Role::output, p.dtype(), {batch, n, e}, {}, 0});
+    specs.push_back(output("out", p.dtype(), {batch, n, e}));
   }
   return specs;
 }
 
 // ---- the plan ----
 
-Launch output(const Problem& p, const Decided& decided) {
+Launch write_output(const Problem& p, const Decided& decided) {
   const Suppression s = nms_asks(p);
   if (!p.flag("return_indices")) {
     return rows_output(p, s, decided, p.flag("invalid_to_bottom"), BoxForm::as_is);
@@ -88,20 +83,11 @@ Suppression nms_asks(const Problem& p) {
   return s;
 }
 
-const Op& nms_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "nms";
-    op.about = "non-maximum suppression of count[b] rows, as TVM's non_max_suppression defines it";
-    op.fields = nms_fields();
-    op.check = check_nms;
-    op.tensors = nms_tensors;
-    op.variants = suppression_variants({nms_asks, output});
-    op.flops = no_flops;
-    op.bytes = tensor_bytes;
-    return op;
-  }();
-  return op;
+Op nms_op() {
+  return suppression_op(
+      {"nms", "non-maximum suppression of count[b] rows, as TVM's non_max_suppression defines it",
+       nms_fields(), check_nms, nms_tensors},
+      {nms_asks, write_output});
 }
 
 }  // namespace clam

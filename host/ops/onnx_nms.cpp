@@ -6,15 +6,14 @@
 
 #include <algorithm>
 
+#include "ops/shared/launch.hpp"
 #include "ops/shared/suppression.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {
 namespace {
 
-using Values = std::map<std::string, std::string, std::less<>>;
-
-void check_onnx_nms(const Problem& p, Values&) {
+void check_onnx_nms(const Problem& p, Schema::Values&) {
   const float threshold = p.number("iou_threshold");
   if (!(threshold >= 0 && threshold <= 1)) bad_field(p, "iou_threshold", "needs 0 to 1");
 }
@@ -31,27 +30,22 @@ std::vector<Field> onnx_nms_fields() {
 }
 
 std::vector<TensorSpec> onnx_nms_tensors(const Problem& p) {
-  using Role = TensorSpec::Role;
   const std::int64_t batch = p.integer("batch"), classes = p.integer("classes"), n = p.integer("n");
   const std::int64_t sets = p.integer("max_output") > 0 ? batch * classes : 1;
-  return {{"boxes", Role::input, p.dtype(), {batch, n, 4}, {}, 0},
-          {"scores", Role::input, p.dtype(), {batch, classes, n}, {}, 0},
-          {"selected", Role::output, Dtype::i32, {sets * onnx_nms_most(p), 3}, {}, 0},
-          {"selected_count", Role::output, Dtype::i32, {1}, {}, 0}};
+  return {input("boxes", p.dtype(), {batch, n, 4}), input("scores", p.dtype(), {batch, classes, n}),
+          output("selected", Dtype::i32, {sets * onnx_nms_most(p), 3}),
+          output("selected_count", Dtype::i32, {1})};
 }
 
-Launch output(const Problem& p, const Decided& decided) {
+Launch write_output(const Problem& p, const Decided& decided) {
   const Suppression s = onnx_nms_asks(p);
-  const auto narrow = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
   const std::int64_t most = onnx_nms_most(p);
-  return {"onnx_nms.cl",
-          "onnx_nms_selected",
-          fmt::format("-DONNX_NMS_WG={}", decided.group),
-          {(most + decided.group - 1) / decided.group * decided.group, s.sets, 1},
-          {decided.group, 1, 1},
-          {BufferArg{"selected"}, BufferArg{"selected_count"}, BufferArg{"rows"}, BufferArg{"kept"},
-           BufferArg{"totals"}, narrow(s.sets), narrow(s.sets / s.items), narrow(decided.top),
-           narrow(most), narrow(decided.chunks)}};
+  return group_launch("onnx_nms.cl", "onnx_nms_selected",
+                      fmt::format("-DONNX_NMS_WG={}", decided.group), {decided.group, 1},
+                      as_int(most), as_int(s.sets), 1,
+                      arg_list("selected", "selected_count", "rows", "kept", "totals",
+                               as_int(s.sets), as_int(s.sets / s.items), as_int(decided.top),
+                               as_int(most), as_int(decided.chunks)));
 }
 
 }  // namespace
@@ -77,20 +71,11 @@ Suppression onnx_nms_asks(const Problem& p) {
   return s;
 }
 
-const Op& onnx_nms_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "onnx_nms";
-    op.about = "non-maximum suppression by class, as ONNX's NonMaxSuppression defines it";
-    op.fields = onnx_nms_fields();
-    op.check = check_onnx_nms;
-    op.tensors = onnx_nms_tensors;
-    op.variants = suppression_variants({onnx_nms_asks, output});
-    op.flops = no_flops;
-    op.bytes = tensor_bytes;
-    return op;
-  }();
-  return op;
+Op onnx_nms_op() {
+  return suppression_op(
+      {"onnx_nms", "non-maximum suppression by class, as ONNX's NonMaxSuppression defines it",
+       onnx_nms_fields(), check_onnx_nms, onnx_nms_tensors},
+      {onnx_nms_asks, write_output});
 }
 
 }  // namespace clam

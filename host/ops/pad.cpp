@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
 #include "shared/copy_unit.hpp"
 #include "shared/counts.hpp"
 #include "shared/per_axis.hpp"
@@ -59,14 +59,12 @@ void check(const Problem& problem, Schema::Values& values) {
 }
 
 std::vector<TensorSpec> tensors(const Problem& problem) {
-  using Role = TensorSpec::Role;
   const Shape shape = problem.shape("shape");
   const std::vector<int> before = per_axis(problem, "before", shape.size()),
                          after = per_axis(problem, "after", shape.size());
   Shape padded = shape;
   for (std::size_t i = 0; i < shape.size(); ++i) padded[i] += std::int64_t{before[i]} + after[i];
-  return {{"src", Role::input, problem.dtype(), shape, {}, 0},
-          {"dst", Role::output, problem.dtype(), padded, {}, 0}};
+  return {input("src", problem.dtype(), shape), output("dst", problem.dtype(), padded)};
 }
 
 /// Whether elements beyond an edge follow each other as in src, so that runs of them can be taken.
@@ -90,34 +88,25 @@ void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& w
             [](const PadAxis& a, const PadAxis& b) { return a.padded() > b.padded(); });
   outer.resize(kMostAxes - 1);
   const PadAxis &row = outer[0], &z = outer[1], &plane = outer[2];
-  const auto number = [](std::int64_t value) { return static_cast<int>(value); };
   const bool in_runs = keeps_runs(problem) || inner.extent == inner.padded();
   const int unit =
       in_runs ? copy_unit({inner.extent, inner.before, inner.after}, problem.dtype()) : 1;
-  const int n = number(inner.padded()), rows = number(row.padded());
+  const int n = as_int(inner.padded()), rows = as_int(row.padded());
   const Group group = lower_group(choose_group(n / unit, kAcross, device, wanted), rows);
-  std::vector<Arg> args{BufferArg{"src"},
-                        BufferArg{"dst"},
-                        static_cast<int>(fill_of(problem)),
-                        n,
-                        rows,
-                        number(plane.padded()),
-                        number(inner.extent),
-                        number(inner.before)};
+  std::vector<Arg> args =
+      arg_list("src", "dst", static_cast<int>(fill_of(problem)), n, rows, as_int(plane.padded()),
+               as_int(inner.extent), as_int(inner.before));
   for (const PadAxis& axis : outer) {
     for (const std::int64_t value : {axis.extent, axis.before, axis.src, axis.dst}) {
-      args.push_back(number(value));
+      args.emplace_back(as_int(value));
     }
   }
   const auto mode = std::find(std::begin(kModes), std::end(kModes), problem.choice("mode"));
-  plan.launches.push_back({"pad.cl",
-                           "pad_rows",
-                           fmt::format("{}-DPAD_MODE={} -DPAD_UNIT={} -DPAD_LX={} -DPAD_LY={}",
-                                       problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "",
-                                       mode - kModes, unit, group.x, group.y),
-                           {round_up(n / unit, group.x), round_up(rows, group.y), z.padded()},
-                           {group.x, group.y, 1},
-                           std::move(args)});
+  plan.launches = {group_launch(
+      "pad.cl", "pad_rows",
+      fmt::format("{}-DPAD_MODE={} -DPAD_UNIT={} -DPAD_LX={} -DPAD_LY={}",
+                  dtype_option(problem.dtype()), mode - kModes, unit, group.x, group.y),
+      group, n / unit, rows, z.padded(), std::move(args))};
 }
 
 }  // namespace
@@ -145,26 +134,22 @@ Pad::Pad(const Problem& problem) {
   if (axes.empty()) axes.push_back({1, 0, 0, 1, 1});
 }
 
-const Op& pad_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "pad";
-    op.about = "dst = src with elements before and after it along each axis";
-    op.fields = {
-        shape("shape", "extents of src"),
-        integers("before", "elements added before src along each axis, or one for all", "0",
-                 -2147483647),
-        integers("after", "and after it", "0", -2147483647),
-        choice("mode", "what they are", {std::begin(kModes), std::end(kModes)}, "constant"),
-        number("value", "that they are where mode=constant", "0"),
-        moved_dtype_field()};
-    op.check = check;
-    op.tensors = tensors;
-    op.variants = {{"pad_rows", "the only one: in units of up to 16 bytes", refuses, plan}};
-    op.flops = no_flops;
-    op.bytes = tensor_bytes;
-    return op;
-  }();
+Op pad_op() {
+  Op op;
+  op.name = "pad";
+  op.about = "dst = src with elements before and after it along each axis";
+  op.fields = {shape("shape", "extents of src"),
+               integers("before", "elements added before src along each axis, or one for all", "0",
+                        -2147483647),
+               integers("after", "and after it", "0", -2147483647),
+               choice("mode", "what they are", {std::begin(kModes), std::end(kModes)}, "constant"),
+               number("value", "that they are where mode=constant", "0"),
+               moved_dtype_field()};
+  op.check = check;
+  op.tensors = tensors;
+  op.variants = {{"pad_rows", "the only one: in units of up to 16 bytes", refuses, plan}};
+  op.flops = no_flops;
+  op.bytes = tensor_bytes;
   return op;
 }
 

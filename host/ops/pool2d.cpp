@@ -6,9 +6,8 @@
 
 #include <algorithm>
 
-#include "clam/error.hpp"
-#include "ops/shared/geometry.hpp"
 #include "ops/shared/lanes.hpp"
+#include "ops/shared/launch.hpp"
 #include "ops/shared/tiling.hpp"
 #include "shared/counts.hpp"
 
@@ -19,8 +18,6 @@ constexpr int kVector = 4;      ///< elements of a vector load
 constexpr int kAcross = 16;     ///< items side by side, which fill a cache line
 constexpr int kMostTaps = 7;    ///< rows and columns of a window that an item unrolls
 constexpr int kMostStride = 4;  ///< its rows from an output to the next
-
-using Values = std::map<std::string, std::string, std::less<>>;
 
 // ---- the problem ----
 
@@ -64,13 +61,9 @@ void check_window(const Problem& problem, const Pool2d& pool) {
 }
 
 /// A window that takes the whole map is `global`, and so all its words are left out.
-void unite_words(const Pool2d& pool, Values& values) {
+void unite_words(const Pool2d& pool, Schema::Values& values) {
   const bool whole = !pool.pads() && pool.r == pool.h && pool.s == pool.w;
-  unite(values, "stride", {{"stride_h", pool.stride_h}, {"stride_w", pool.stride_w}}, "0", 1);
-  unite(
-      values, "pad",
-      {{"pad_t", pool.pad_t}, {"pad_l", pool.pad_l}, {"pad_b", pool.pad_b}, {"pad_r", pool.pad_r}},
-      "-1", 0);
+  pool.unite(values);
   if (pool.s == pool.r) values["s"] = "0";
   if (pool.max || !pool.pads()) values["count_include_pad"] = "0";
   if (!pool.overhangs()) values["ceil_mode"] = "0";
@@ -79,63 +72,55 @@ void unite_words(const Pool2d& pool, Values& values) {
   values["global"] = values["stride"] = "1";
 }
 
-void check(const Problem& problem, Values& values) {
+void check(const Problem& problem, Schema::Values& values) {
   const Pool2d pool(problem);
   pool.global ? check_global(problem) : check_window(problem, pool);
   unite_words(pool, values);
 }
 
 std::vector<Field> fields() {
-  return {extent("n", "images"),
-          extent("c", "channels"),
-          extent("h", "rows of x"),
-          extent("w", "columns of x"),
-          integer("r", "rows of the window", "0", 0),
-          integer("s", "columns of the window; 0: as many as rows", "0", 0),
-          dtype_field(),
-          choice("mode", "what of the window's elements", {"avg", "max"}, "avg"),
-          flag("global", "the window is the whole map"),
-          step_field("stride", "rows and columns of x from an output to the next", "1"),
-          step_field("stride_h", "rows alone; 0: as stride", "0"),
-          step_field("stride_w", "columns alone; 0: as stride", "0"),
-          step_field("pad", "rows and columns around x that windows reach over", "0"),
-          step_field("pad_t", "rows above x; -1: as pad", "-1"),
-          step_field("pad_l", "columns left of x; -1: as pad", "-1"),
-          step_field("pad_b", "rows below x; -1: as pad", "-1"),
-          step_field("pad_r", "columns right of x; -1: as pad", "-1"),
-          integer("count_include_pad", "1: a mean counts what is outside x as zeros", "0", 0, 1),
+  std::vector<Field> fields{extent("n", "images"),
+                            extent("c", "channels"),
+                            extent("h", "rows of x"),
+                            extent("w", "columns of x"),
+                            integer("r", "rows of the window", "0", 0),
+                            integer("s", "columns of the window; 0: as many as rows", "0", 0),
+                            dtype_field(),
+                            choice("mode", "what of the window's elements", {"avg", "max"}, "avg"),
+                            flag("global", "the window is the whole map")};
+  append(fields, stride_fields("rows and columns of x from an output to the next"));
+  append(fields, pad_fields("rows and columns around x that windows reach over", "x"));
+  append(fields,
+         {integer("count_include_pad", "1: a mean counts what is outside x as zeros", "0", 0, 1),
           integer("ceil_mode", "1: windows may reach beyond the pads below and right", "0", 0, 1),
-          choice("layout", "order of the axes", {"nchw", "nhwc"}, "nchw")};
+          choice("layout", "order of the axes", {"nchw", "nhwc"}, "nchw")});
+  return fields;
 }
 
 std::vector<TensorSpec> tensors(const Problem& problem) {
   const Pool2d pool(problem);
-  return {{"x", TensorSpec::Role::input, pool.dtype, pool.shape(pool.h, pool.w), {}, 0},
-          {"y", TensorSpec::Role::output, pool.dtype, pool.shape(pool.oh(), pool.ow()), {}, 0}};
+  return {input("x", pool.dtype, pool.shape(pool.h, pool.w)),
+          output("y", pool.dtype, pool.shape(pool.oh(), pool.ow()))};
 }
 
 // ---- launches ----
 
 std::string common_options(const Pool2d& pool) {
-  return fmt::format("{}{}", pool.dtype == Dtype::f16 ? "-DCLAM_F16 " : "",
-                     pool.max ? "-DPOOL2D_MAX=1 " : "");
+  return std::string(dtype_option(pool.dtype)) + (pool.max ? "-DPOOL2D_MAX=1 " : "");
 }
-
-int as_int(std::int64_t value) { return static_cast<int>(value); }
 
 void plan_global(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                  Plan& plan) {
   const Pool2d pool(problem);
   const Share share = share_pieces(pool.pixels(), pool.maps(), device, wanted);
   const int maps = as_int(pool.maps());
-  plan.launches.push_back(
-      {"pool2d.cl",
-       "pool2d_global",
-       fmt::format("{}-DPOOL2D_LANES={} -DPOOL2D_MAPS={}", common_options(pool), share.lanes,
-                   share.rows),
-       {share.lanes, std::int64_t{ceil_div(maps, share.rows)} * share.rows, 1},
-       {share.lanes, share.rows, 1},
-       {BufferArg{"x"}, BufferArg{"y"}, maps, as_int(pool.pixels()), pool.scale()}});
+  plan.launches.push_back({"pool2d.cl",
+                           "pool2d_global",
+                           fmt::format("{}-DPOOL2D_LANES={} -DPOOL2D_MAPS={}", common_options(pool),
+                                       share.lanes, share.rows),
+                           {share.lanes, std::int64_t{ceil_div(maps, share.rows)} * share.rows, 1},
+                           {share.lanes, share.rows, 1},
+                           arg_list("x", "y", maps, as_int(pool.pixels()), pool.scale())});
 }
 
 int unit_of(const Pool2d& pool) { return pool.c % kVector == 0 ? kVector : 1; }
@@ -148,14 +133,11 @@ void plan_nhwc_global(const Problem& problem, const DeviceInfo& device, const Pl
   const int columns = std::min({kAcross, power_of_two_over(units), items / kFewestLanes});
   const int lanes =
       std::max(kFewestLanes, std::min(items / columns, power_of_two_over(pool.pixels())));
-  plan.launches.push_back(
-      {"pool2d.cl",
-       "pool2d_nhwc_global",
-       fmt::format("{}-DPOOL2D_UNIT={} -DPOOL2D_LANES={} -DPOOL2D_MAPS={}", common_options(pool),
-                   unit, lanes, columns),
-       {round_up(units, columns), lanes, pool.n},
-       {columns, lanes, 1},
-       {BufferArg{"x"}, BufferArg{"y"}, as_int(pool.pixels()), pool.c, pool.scale()}});
+  plan.launches = {group_launch("pool2d.cl", "pool2d_nhwc_global",
+                                fmt::format("{}-DPOOL2D_UNIT={} -DPOOL2D_LANES={} -DPOOL2D_MAPS={}",
+                                            common_options(pool), unit, lanes, columns),
+                                {columns, lanes}, units, lanes, pool.n,
+                                arg_list("x", "y", as_int(pool.pixels()), pool.c, pool.scale()))};
 }
 
 std::string window_options(const Pool2d& pool, const Group& group) {
@@ -187,16 +169,14 @@ void plan_run(const Problem& problem, const DeviceInfo& device, const PlanOption
   const int oh = pool.oh(), ow = pool.ow(), run = choose_run(pool, device);
   const int tiles = ceil_div(oh, run);
   const Group group = lower_group(choose_group(ow, kAcross, device, wanted), tiles);
-  plan.launches.push_back(
-      {"pool2d.cl",
-       "pool2d_run",
-       fmt::format("{} -DPOOL2D_R={} -DPOOL2D_S={} -DPOOL2D_STRIDE={} -DPOOL2D_RUN={}{}",
-                   window_options(pool, group), pool.r, pool.s, pool.stride_h, run,
-                   pool.pads() || pool.overhangs() ? "" : " -DPOOL2D_PAD=0"),
-       {round_up(ow, group.x), round_up(tiles, group.y), pool.maps()},
-       {group.x, group.y, 1},
-       {BufferArg{"x"}, BufferArg{"y"}, pool.h, pool.w, oh, ow, pool.stride_w, pool.pad_t,
-        pool.pad_l, pool.h + pool.pad_b, pool.w + pool.pad_r, pool.scale()}});
+  plan.launches = {group_launch(
+      "pool2d.cl", "pool2d_run",
+      fmt::format("{} -DPOOL2D_R={} -DPOOL2D_S={} -DPOOL2D_STRIDE={} -DPOOL2D_RUN={}{}",
+                  window_options(pool, group), pool.r, pool.s, pool.stride_h, run,
+                  pool.pads() || pool.overhangs() ? "" : " -DPOOL2D_PAD=0"),
+      group, ow, tiles, pool.maps(),
+      arg_list("x", "y", pool.h, pool.w, oh, ow, pool.stride_w, pool.pad_t, pool.pad_l,
+               pool.h + pool.pad_b, pool.w + pool.pad_r, pool.scale()))};
 }
 
 void plan_window(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
@@ -204,14 +184,10 @@ void plan_window(const Problem& problem, const DeviceInfo& device, const PlanOpt
   const Pool2d pool(problem);
   const int oh = pool.oh(), ow = pool.ow();
   const Group group = lower_group(choose_group(ow, kAcross, device, wanted), oh);
-  plan.launches.push_back({"pool2d.cl",
-                           "pool2d_window",
-                           window_options(pool, group),
-                           {round_up(ow, group.x), round_up(oh, group.y), pool.maps()},
-                           {group.x, group.y, 1},
-                           {BufferArg{"x"}, BufferArg{"y"}, pool.h, pool.w, pool.r, pool.s, oh, ow,
-                            pool.stride_h, pool.stride_w, pool.pad_t, pool.pad_l,
-                            pool.h + pool.pad_b, pool.w + pool.pad_r, pool.scale()}});
+  plan.launches = {group_launch(
+      "pool2d.cl", "pool2d_window", window_options(pool, group), group, ow, oh, pool.maps(),
+      arg_list("x", "y", pool.h, pool.w, pool.r, pool.s, oh, ow, pool.stride_h, pool.stride_w,
+               pool.pad_t, pool.pad_l, pool.h + pool.pad_b, pool.w + pool.pad_r, pool.scale()))};
 }
 
 void plan_nhwc(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
@@ -219,56 +195,39 @@ void plan_nhwc(const Problem& problem, const DeviceInfo& device, const PlanOptio
   const Pool2d pool(problem);
   const int oh = pool.oh(), ow = pool.ow(), unit = unit_of(pool), units = pool.c / unit;
   const Group group = lower_group(choose_group(units, kAcross, device, wanted), ow);
-  plan.launches.push_back(
-      {"pool2d.cl",
-       "pool2d_nhwc",
-       fmt::format("{} -DPOOL2D_UNIT={}", window_options(pool, group), unit),
-       {round_up(units, group.x), round_up(ow, group.y), std::int64_t{pool.n} * oh},
-       {group.x, group.y, 1},
-       {BufferArg{"x"}, BufferArg{"y"}, pool.c, pool.h, pool.w, pool.r, pool.s, oh, ow,
-        pool.stride_h, pool.stride_w, pool.pad_t, pool.pad_l, pool.h + pool.pad_b,
-        pool.w + pool.pad_r, pool.scale()}});
+  plan.launches = {
+      group_launch("pool2d.cl", "pool2d_nhwc",
+                   fmt::format("{} -DPOOL2D_UNIT={}", window_options(pool, group), unit), group,
+                   units, ow, std::int64_t{pool.n} * oh,
+                   arg_list("x", "y", pool.c, pool.h, pool.w, pool.r, pool.s, oh, ow, pool.stride_h,
+                            pool.stride_w, pool.pad_t, pool.pad_l, pool.h + pool.pad_b,
+                            pool.w + pool.pad_r, pool.scale()))};
 }
 
 // ---- variants ----
 
-Reason other_layout(const Pool2d& pool, bool nhwc) {
-  if (pool.nhwc == nhwc) return {};
+template <bool nhwc>
+Reason refuses_window(const Problem& problem, const DeviceInfo&) {
+  if (Pool2d(problem).nhwc == nhwc) return {};
   return std::string(nhwc ? "it reads nhwc, the layout is nchw"
                           : "it reads nchw, the layout is nhwc");
 }
 
-Reason refuses_global(const Problem& problem, const DeviceInfo& device, bool nhwc) {
-  const Pool2d pool(problem);
-  if (Reason reason = other_layout(pool, nhwc)) return reason;
-  if (!pool.global) return "the window is not the whole map";
+template <bool nhwc>
+Reason refuses_global(const Problem& problem, const DeviceInfo& device) {
+  if (Reason reason = refuses_window<nhwc>(problem, device)) return reason;
+  if (!problem.flag("global")) return "the window is not the whole map";
   return no_lanes(device);
 }
 
-Reason refuses_nchw_global(const Problem& problem, const DeviceInfo& device) {
-  return refuses_global(problem, device, false);
-}
-
-Reason refuses_nhwc_global(const Problem& problem, const DeviceInfo& device) {
-  return refuses_global(problem, device, true);
-}
-
-Reason refuses_window(const Problem& problem, const DeviceInfo&) {
-  return other_layout(Pool2d(problem), false);
-}
-
-Reason refuses_run(const Problem& problem, const DeviceInfo&) {
+Reason refuses_run(const Problem& problem, const DeviceInfo& device) {
   const Pool2d pool(problem);
-  if (Reason reason = other_layout(pool, false)) return reason;
+  if (Reason reason = refuses_window<false>(problem, device)) return reason;
   if (pool.r > kMostTaps || pool.s > kMostTaps) {
     return fmt::format("a window of {} x {} is over {} x {}", pool.r, pool.s, kMostTaps, kMostTaps);
   }
   if (pool.stride_h <= kMostStride) return {};
   return fmt::format("stride_h={} is over {}", pool.stride_h, kMostStride);
-}
-
-Reason refuses_nhwc(const Problem& problem, const DeviceInfo&) {
-  return other_layout(Pool2d(problem), true);
 }
 
 /// A sum or a comparison for every element of every window.
@@ -284,29 +243,26 @@ double least_bytes(const Problem& problem) {
 
 }  // namespace
 
-const Op& pool2d_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "pool2d";
-    op.about = "y = mean or max of the elements of a window of x";
-    op.fields = fields();
-    op.check = check;
-    op.tensors = tensors;
-    op.variants = {
-        {"pool2d_global", "whole nchw maps: lanes along a map, in aligned vectors",
-         refuses_nchw_global, plan_global},
-        {"pool2d_run", "nchw, windows of up to 7 x 7: a column of outputs an item", refuses_run,
-         plan_run},
-        {"pool2d_window", "nchw, any window: an output an item", refuses_window, plan_window},
-        {"pool2d_nhwc_global", "whole nhwc maps: lanes down a map", refuses_nhwc_global,
-         plan_nhwc_global},
-        {"pool2d_nhwc", "nhwc, any window: one or four channels of an output an item", refuses_nhwc,
-         plan_nhwc}};
-    op.flops = flops;
-    op.bytes = tensor_bytes;
-    op.least_bytes = least_bytes;
-    return op;
-  }();
+Op pool2d_op() {
+  Op op;
+  op.name = "pool2d";
+  op.about = "y = mean or max of the elements of a window of x";
+  op.fields = fields();
+  op.check = check;
+  op.tensors = tensors;
+  op.variants = {
+      {"pool2d_global", "whole nchw maps: lanes along a map, in aligned vectors",
+       refuses_global<false>, plan_global},
+      {"pool2d_run", "nchw, windows of up to 7 x 7: a column of outputs an item", refuses_run,
+       plan_run},
+      {"pool2d_window", "nchw, any window: an output an item", refuses_window<false>, plan_window},
+      {"pool2d_nhwc_global", "whole nhwc maps: lanes down a map", refuses_global<true>,
+       plan_nhwc_global},
+      {"pool2d_nhwc", "nhwc, any window: one or four channels of an output an item",
+       refuses_window<true>, plan_nhwc}};
+  op.flops = flops;
+  op.bytes = tensor_bytes;
+  op.least_bytes = least_bytes;
   return op;
 }
 

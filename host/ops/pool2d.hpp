@@ -11,27 +11,22 @@
 namespace clam {
 
 /// The extents of a checked problem, with every word that stands for several taken apart.
-struct Pool2d {
+struct Pool2d : Sides {
   int n, c, h, w;
   bool global;
-  int r, s, stride_h, stride_w, pad_t, pad_l, pad_b, pad_r;
+  int r, s;
   bool max, include_pad, ceil, nhwc;
   Dtype dtype;
 
   explicit Pool2d(const Problem& problem)
-      : n(problem.integer("n")),
+      : Sides(problem),
+        n(problem.integer("n")),
         c(problem.integer("c")),
         h(problem.integer("h")),
         w(problem.integer("w")),
         global(problem.flag("global")),
         r(global ? h : problem.integer("r")),
         s(global ? w : or_else(problem, "s", 0, r)),
-        stride_h(or_else(problem, "stride_h", 0, problem.integer("stride"))),
-        stride_w(or_else(problem, "stride_w", 0, problem.integer("stride"))),
-        pad_t(or_else(problem, "pad_t", -1, problem.integer("pad"))),
-        pad_l(or_else(problem, "pad_l", -1, problem.integer("pad"))),
-        pad_b(or_else(problem, "pad_b", -1, problem.integer("pad"))),
-        pad_r(or_else(problem, "pad_r", -1, problem.integer("pad"))),
         max(problem.choice("mode") == "max"),
         include_pad(problem.integer("count_include_pad") == 1),
         ceil(problem.integer("ceil_mode") == 1),

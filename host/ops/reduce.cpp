@@ -6,9 +6,8 @@
 
 #include <algorithm>
 
-#include "clam/error.hpp"
-#include "ops/shared/geometry.hpp"
 #include "ops/shared/lanes.hpp"
+#include "ops/shared/launch.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {
@@ -46,18 +45,15 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
   const Shape src = problem.shape("shape");
   Shape dst = src;
   for (const int axis : problem.axes("axes")) dst[static_cast<std::size_t>(axis)] = 1;
-  return {{"src", TensorSpec::Role::input, problem.dtype(), src, {}, 0},
-          {"dst", TensorSpec::Role::output, problem.dtype(), dst, {}, 0}};
+  return {input("src", problem.dtype(), src), output("dst", problem.dtype(), dst)};
 }
 
 // ---- launches ----
 
-int as_int(std::int64_t value) { return static_cast<int>(value); }
-
 std::string options_of(const Problem& problem, int unit, int lanes, int rows) {
   const auto form = std::find_if(std::begin(kForms), std::end(kForms),
                                  [&](const Form& one) { return one.op == problem.choice("op"); });
-  std::string options = problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "";
+  std::string options = dtype_option(problem.dtype());
   if (form->merge) options += fmt::format("-DREDUCE_MERGE={} ", form->merge);
   if (form->term) options += fmt::format("-DREDUCE_TERM={} ", form->term);
   if (form->root) options += "-DREDUCE_ROOT=1 ";
@@ -74,13 +70,10 @@ void plan_row(const Problem& problem, const DeviceInfo& device, const PlanOption
   const Reduction r(problem);
   const Share share = share_pieces(r.r2, r.outer * r.blocks, device, wanted);
   const int rows = std::min(share.rows, power_of_two_over(r.blocks));
-  plan.launches.push_back({"reduce.cl",
-                           "reduce_row",
-                           options_of(problem, 1, share.lanes, rows),
-                           {share.lanes, round_up(as_int(r.blocks), rows), r.outer},
-                           {share.lanes, rows, 1},
-                           {BufferArg{"src"}, BufferArg{"dst"}, as_int(r.r1), as_int(r.blocks),
-                            as_int(r.r2), scale_of(problem, r)}});
+  plan.launches = {group_launch(
+      "reduce.cl", "reduce_row", options_of(problem, 1, share.lanes, rows), {share.lanes, rows},
+      share.lanes, as_int(r.blocks), r.outer,
+      arg_list("src", "dst", as_int(r.r1), as_int(r.blocks), as_int(r.r2), scale_of(problem, r)))};
 }
 
 /// Lanes share a column only where columns are too few to keep a device busy.
@@ -96,13 +89,13 @@ void plan_column(const Problem& problem, const DeviceInfo& device, const PlanOpt
   const int rows = std::min({power_of_two_over(units), shared ? kAcross : kItems, most});
   int lanes = 1;
   while (2 * lanes * rows <= most && r.r2 > kFew * lanes && items * lanes < kBusy) lanes *= 2;
-  plan.launches.push_back({"reduce.cl",
-                           "reduce_column",
-                           options_of(problem, unit, lanes, rows),
-                           {round_up(units, rows), lanes * r.blocks, r.outer},
-                           {rows, lanes, 1},
-                           {BufferArg{"src"}, BufferArg{"dst"}, as_int(r.r1), as_int(r.r2),
-                            as_int(r.c), scale_of(problem, r)}});
+  plan.launches.push_back(
+      {"reduce.cl",
+       "reduce_column",
+       options_of(problem, unit, lanes, rows),
+       {round_up(units, rows), lanes * r.blocks, r.outer},
+       {rows, lanes, 1},
+       arg_list("src", "dst", as_int(r.r1), as_int(r.r2), as_int(r.c), scale_of(problem, r))});
 }
 
 // ---- variants ----
@@ -134,23 +127,19 @@ Reduction::Extents Reduction::extents(const Problem& problem) {
   return extents;
 }
 
-const Op& reduce_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "reduce";
-    op.about =
-        "dst = the sum, mean, maximum, ... of src along some axes, which stay as extents of 1";
-    op.fields = fields();
-    op.check = check;
-    op.tensors = tensors;
-    op.variants = {
-        {"reduce_row", "results of elements side by side: lanes along them, in aligned vectors",
-         refuses_row, plan_row},
-        {"reduce_column", "any: items along what stays, in vectors", refuses_column, plan_column}};
-    op.flops = flops;
-    op.bytes = tensor_bytes;
-    return op;
-  }();
+Op reduce_op() {
+  Op op;
+  op.name = "reduce";
+  op.about = "dst = the sum, mean, maximum, ... of src along some axes, which stay as extents of 1";
+  op.fields = fields();
+  op.check = check;
+  op.tensors = tensors;
+  op.variants = {
+      {"reduce_row", "results of elements side by side: lanes along them, in aligned vectors",
+       refuses_row, plan_row},
+      {"reduce_column", "any: items along what stays, in vectors", refuses_column, plan_column}};
+  op.flops = flops;
+  op.bytes = tensor_bytes;
   return op;
 }
 

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <vector>
 
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {
@@ -68,13 +68,12 @@ std::vector<Field> fields() {
 }
 
 std::vector<TensorSpec> tensors(const Problem& problem) {
-  using Role = TensorSpec::Role;
   const Resize resize(problem);
   const Shape x{resize.n, resize.c, resize.rows.extent, resize.columns.extent};
   const Shape y{resize.n, resize.c, resize.rows.outputs, resize.columns.outputs};
-  std::vector<TensorSpec> specs{{"x", Role::input, resize.dtype, x, {}, 0}};
-  if (resize.residual) specs.push_back({"r", Role::input, resize.dtype, y, {}, 0});
-  specs.push_back({"y", Role::output, resize.dtype, y, {}, 0});
+  std::vector<TensorSpec> specs{input("x", resize.dtype, x)};
+  if (resize.residual) specs.push_back(input("r", resize.dtype, y));
+  specs.push_back(output("y", resize.dtype, y));
   if (resize.residual) specs.back().may_be = "r";
   return specs;
 }
@@ -134,8 +133,6 @@ bool is_double(const Resize& resize, const ResizeAxis& axis) {
 
 // ---- launches ----
 
-int as_int(std::int64_t value) { return static_cast<int>(value); }
-
 /// Outputs of an item: a vector where rows of y are whole vectors.
 int unit_of(const Resize& resize) {
   const int ow = resize.columns.outputs;
@@ -147,17 +144,13 @@ void add_launch(const char* kernel, const Resize& resize, int rows, int maps,
                 const PlanOptions& wanted, Plan& plan) {
   const int unit = unit_of(resize), units = resize.columns.outputs / unit;
   const Group group = lower_group(choose_group(units, kAcross, device, wanted), rows);
-  args.insert(args.begin(),
-              {BufferArg{"x"}, resize.residual ? Arg{BufferArg{"r"}} : NullArg{}, BufferArg{"y"}});
-  plan.launches.push_back(
-      {"resize.cl",
-       kernel,
-       fmt::format("{}{}-DRESIZE_UNIT={}{} -DRESIZE_LX={} -DRESIZE_LY={}",
-                   resize.dtype == Dtype::f16 ? "-DCLAM_F16 " : "",
-                   resize.residual ? "-DRESIZE_RESIDUAL=1 " : "", unit, options, group.x, group.y),
-       {round_up(units, group.x), round_up(rows, group.y), maps},
-       {group.x, group.y, 1},
-       std::move(args)});
+  args.insert(args.begin(), {BufferArg{"x"}, buffer_if(resize.residual, "r"), BufferArg{"y"}});
+  plan.launches = {group_launch(
+      "resize.cl", kernel,
+      fmt::format("{}{}-DRESIZE_UNIT={}{} -DRESIZE_LX={} -DRESIZE_LY={}",
+                  dtype_option(resize.dtype), resize.residual ? "-DRESIZE_RESIDUAL=1 " : "", unit,
+                  options, group.x, group.y),
+      group, units, rows, maps, std::move(args))};
 }
 
 void plan_repeat(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
@@ -213,31 +206,24 @@ void plan_places(const Problem& problem, const DeviceInfo& device, const PlanOpt
 
 // ---- variants ----
 
-Reason other_mode(const Resize& resize, bool linear) {
-  if (resize.linear == linear) return {};
+template <bool linear>
+Reason refuses_mode(const Problem& problem, const DeviceInfo&) {
+  if (Resize(problem).linear == linear) return {};
   return std::string(linear ? "mode is nearest" : "mode is linear");
 }
 
-Reason refuses_repeat(const Problem& problem, const DeviceInfo&) {
+Reason refuses_repeat(const Problem& problem, const DeviceInfo& device) {
+  if (Reason reason = refuses_mode<false>(problem, device)) return reason;
   const Resize resize(problem);
-  if (Reason reason = other_mode(resize, false)) return reason;
   if (repeats(resize, resize.rows) && repeats(resize, resize.columns)) return {};
   return "not every element is repeated 1, 2, 4 or 8 times in a row";
 }
 
-Reason refuses_nearest(const Problem& problem, const DeviceInfo&) {
-  return other_mode(Resize(problem), false);
-}
-
-Reason refuses_double(const Problem& problem, const DeviceInfo&) {
+Reason refuses_double(const Problem& problem, const DeviceInfo& device) {
+  if (Reason reason = refuses_mode<true>(problem, device)) return reason;
   const Resize resize(problem);
-  if (Reason reason = other_mode(resize, true)) return reason;
   if (is_double(resize, resize.rows) && is_double(resize, resize.columns)) return {};
   return "outputs do not lie at i / 2 - 1 / 4 along both axes";
-}
-
-Reason refuses_linear(const Problem& problem, const DeviceInfo&) {
-  return other_mode(Resize(problem), true);
 }
 
 /// linear: four products and three sums an output.
@@ -285,25 +271,22 @@ ResizePlaces resize_places(const Resize& resize, const ResizeAxis& axis) {
   return {mul / common, floor_div(add, common), den / common};
 }
 
-const Op& resize_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "resize";
-    op.about = "y = x with other numbers of rows and columns, nearest or linear";
-    op.fields = fields();
-    op.check = check;
-    op.tensors = tensors;
-    op.variants = {{"resize_repeat", "nearest: each element 1, 2, 4 or 8 times in a row",
-                    refuses_repeat, plan_repeat},
-                   {"resize_nearest", "nearest, any places", refuses_nearest, plan_places},
-                   {"resize_double", "linear: twice the rows and columns, at i / 2 - 1 / 4",
-                    refuses_double, plan_double},
-                   {"resize_linear", "linear, any places", refuses_linear, plan_places}};
-    op.flops = flops;
-    op.bytes = tensor_bytes;
-    op.least_bytes = least_bytes;
-    return op;
-  }();
+Op resize_op() {
+  Op op;
+  op.name = "resize";
+  op.about = "y = x with other numbers of rows and columns, nearest or linear";
+  op.fields = fields();
+  op.check = check;
+  op.tensors = tensors;
+  op.variants = {{"resize_repeat", "nearest: each element 1, 2, 4 or 8 times in a row",
+                  refuses_repeat, plan_repeat},
+                 {"resize_nearest", "nearest, any places", refuses_mode<false>, plan_places},
+                 {"resize_double", "linear: twice the rows and columns, at i / 2 - 1 / 4",
+                  refuses_double, plan_double},
+                 {"resize_linear", "linear, any places", refuses_mode<true>, plan_places}};
+  op.flops = flops;
+  op.bytes = tensor_bytes;
+  op.least_bytes = least_bytes;
   return op;
 }
 

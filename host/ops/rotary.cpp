@@ -6,8 +6,7 @@
 
 #include <algorithm>
 
-#include "clam/error.hpp"
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
 #include "ops/shared/places.hpp"
 #include "ops/shared/tiling.hpp"
 #include "shared/counts.hpp"
@@ -17,8 +16,6 @@ namespace {
 
 constexpr int kVector = 4;   ///< elements of a vector load
 constexpr int kAcross = 16;  ///< items side by side in a group at most
-
-using Values = std::map<std::string, std::string, std::less<>>;
 
 /// From a row to the next, from a matrix to the next, and the first element, in elements.
 struct Layout {
@@ -38,7 +35,7 @@ Layout layout(const Problem& problem, const std::string& name) {
 
 /// A row stride holds a row. Strides are left out where they are the default, or of one item. A
 /// kernel knows one stride of all matrices, so with heads in longer rows there is one batch.
-void check_strides(const Problem& problem, Values& values, const std::string& name) {
+void check_strides(const Problem& problem, Schema::Values& values, const std::string& name) {
   check_row_stride(problem, values, name, problem.integer("d"));
   const Layout it = layout(problem, name);
   const std::int64_t matrices = std::int64_t{problem.integer("batch")} * problem.integer("heads");
@@ -49,7 +46,7 @@ void check_strides(const Problem& problem, Values& values, const std::string& na
   }
 }
 
-void check(const Problem& problem, Values& values) {
+void check(const Problem& problem, Schema::Values& values) {
   const std::int64_t matrices = std::int64_t{problem.integer("batch")} * problem.integer("heads");
   if (matrices > 2147483647) bad_field(problem, "heads", "batch * heads is over 2147483647");
   count({matrices, problem.integer("n"), problem.integer("d")});
@@ -87,21 +84,17 @@ std::vector<Field> fields() {
 }
 
 std::vector<TensorSpec> tensors(const Problem& problem) {
-  using Role = TensorSpec::Role;
-  const int n = problem.integer("n"), d = problem.integer("d");
-  const Shape table{n, d};
-  const auto heads = [&](const char* name, Role role) {
-    const int count = problem.integer("heads");
-    const Layout at = layout(problem, name);
-    TensorSpec spec{name, role,     problem.dtype(), {problem.integer("batch"), count, n, d},
-                    {},   at.offset};
-    if (at.ld != d || at.head != at.ld * n) spec.strides = {at.head * count, at.head, at.ld, 1};
+  const int heads = problem.integer("heads"), n = problem.integer("n"), d = problem.integer("d");
+  const Shape shape{problem.integer("batch"), heads, n, d}, table{n, d};
+  const auto placed = [&](TensorSpec spec) {
+    const Layout at = layout(problem, spec.name);
+    if (at.ld != d || at.head != at.ld * n) spec.strides = {at.head * heads, at.head, at.ld, 1};
+    spec.offset = at.offset;
     return spec;
   };
-  std::vector<TensorSpec> specs{heads("src", Role::input),
-                                {"cos", Role::input, problem.dtype(), table, {}, 0},
-                                {"sin", Role::input, problem.dtype(), table, {}, 0},
-                                heads("dst", Role::output)};
+  const Dtype dtype = problem.dtype();
+  std::vector<TensorSpec> specs{placed(input("src", dtype, shape)), input("cos", dtype, table),
+                                input("sin", dtype, table), placed(output("dst", dtype, shape))};
   if (layout(problem, "src") == layout(problem, "dst")) specs.back().may_be = "src";
   return specs;
 }
@@ -132,38 +125,24 @@ int choose_heads(const Rotary& rotary, int items, const DeviceInfo& device) {
   return best;
 }
 
-void add_launch(const char* kernel, const Problem& problem, const DeviceInfo& device,
-                const PlanOptions& wanted, Plan& plan) {
+/// Of either kernel, which is called as its variant.
+void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted, Plan& plan) {
   const Rotary rotary(problem);
   const int unit = unit_of(problem);
   const Layout src = layout(problem, "src"), dst = layout(problem, "dst");
-  const auto number = [](std::int64_t elements) { return static_cast<int>(elements); };
-  const auto step = [&](std::int64_t head) { return rotary.matrices == 1 ? 0 : number(head); };
+  const auto step = [&](std::int64_t head) { return rotary.matrices == 1 ? 0 : as_int(head); };
   const int width = rotary.halves ? 2 * unit : std::max(2, unit);  // rotated elements of an item
   const int items = rotary.rotary_dim / width + (rotary.d - rotary.rotary_dim) / unit;
   const int heads = choose_heads(rotary, items, device);
   const Group group = lower_group(choose_group(items, kAcross, device, wanted), rotary.n);
-  plan.launches.push_back(
-      {"rotary.cl",
-       kernel,
-       fmt::format("{}-DROTARY_UNIT={} -DROTARY_HEADS={} -DROTARY_LX={} -DROTARY_LY={}",
-                   problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "", unit, heads, group.x,
-                   group.y),
-       {round_up(items, group.x), round_up(rotary.n, group.y), rotary.matrices / heads},
-       {group.x, group.y, 1},
-       {BufferArg{"src"}, BufferArg{"cos"}, BufferArg{"sin"}, BufferArg{"dst"}, rotary.n, rotary.d,
-        rotary.rotary_dim, items, number(src.ld), step(src.head), number(src.offset),
-        number(dst.ld), step(dst.head), number(dst.offset)}});
-}
-
-void plan_adjacent(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                   Plan& plan) {
-  add_launch("rotary_adjacent", problem, device, wanted, plan);
-}
-
-void plan_halves(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                 Plan& plan) {
-  add_launch("rotary_halves", problem, device, wanted, plan);
+  plan.launches = {
+      group_launch("rotary.cl", plan.variant,
+                   fmt::format("{}-DROTARY_UNIT={} -DROTARY_HEADS={} -DROTARY_LX={} -DROTARY_LY={}",
+                               dtype_option(problem.dtype()), unit, heads, group.x, group.y),
+                   group, items, rotary.n, rotary.matrices / heads,
+                   arg_list("src", "cos", "sin", "dst", rotary.n, rotary.d, rotary.rotary_dim,
+                            items, as_int(src.ld), step(src.head), as_int(src.offset),
+                            as_int(dst.ld), step(dst.head), as_int(dst.offset)))};
 }
 
 Reason refuses_adjacent(const Problem& problem, const DeviceInfo&) {
@@ -184,21 +163,17 @@ double flops(const Problem& problem) {
 
 }  // namespace
 
-const Op& rotary_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "rotary";
-    op.about = "dst = src * cos + rotate(src) * sin";
-    op.fields = fields();
-    op.check = check;
-    op.tensors = tensors;
-    op.variants = {
-        {"rotary_adjacent", "pairs side by side", refuses_adjacent, plan_adjacent},
-        {"rotary_halves", "pairs halves of rotary_dim apart", refuses_halves, plan_halves}};
-    op.flops = flops;
-    op.bytes = tensor_bytes;
-    return op;
-  }();
+Op rotary_op() {
+  Op op;
+  op.name = "rotary";
+  op.about = "dst = src * cos + rotate(src) * sin";
+  op.fields = fields();
+  op.check = check;
+  op.tensors = tensors;
+  op.variants = {{"rotary_adjacent", "pairs side by side", refuses_adjacent, plan},
+                 {"rotary_halves", "pairs halves of rotary_dim apart", refuses_halves, plan}};
+  op.flops = flops;
+  op.bytes = tensor_bytes;
   return op;
 }
 

@@ -4,8 +4,9 @@
 
 #include "clam/op.hpp"
 #include "ops/shared/activation.hpp"
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
 #include "shared/counts.hpp"
+#include "shared/per_axis.hpp"
 
 namespace clam {
 namespace {
@@ -17,12 +18,7 @@ constexpr int kVector = 4;   ///< elements of a vector
 
 void check(const Problem& problem, Schema::Values& values) {
   check_act(problem, values);
-  const int axis = problem.integer("axis");
-  const int extents = static_cast<int>(problem.shape("shape").size());
-  if (axis < -extents || axis >= extents) {
-    bad_field(problem, "axis", fmt::format("needs {} to {}", -extents, extents - 1));
-  }
-  values["axis"] = std::to_string(axis < 0 ? axis + extents : axis);
+  values["axis"] = std::to_string(positive_axis(problem, problem.shape("shape").size()));
 }
 
 /// The extents of a checked problem, in the ints of launches.
@@ -39,13 +35,10 @@ struct Extents {
 };
 
 std::vector<TensorSpec> tensors(const Problem& problem) {
-  using Role = TensorSpec::Role;
   const Dtype dtype = problem.dtype();
   const Shape shape = problem.shape("shape"), channels{Extents(problem).n};
-  std::vector<TensorSpec> specs{{"src", Role::input, dtype, shape, {}, 0},
-                                {"scale", Role::input, dtype, channels, {}, 0},
-                                {"shift", Role::input, dtype, channels, {}, 0},
-                                {"dst", Role::output, dtype, shape, {}, 0}};
+  std::vector<TensorSpec> specs{input("src", dtype, shape), input("scale", dtype, channels),
+                                input("shift", dtype, channels), output("dst", dtype, shape)};
   specs.back().may_be = "src";
   return specs;
 }
@@ -60,23 +53,18 @@ void add_launch(const char* kernel, const Problem& problem, int columns, int row
   const Group group = lower_group(choose_group(units, kAcross, device, wanted), rows);
   args.insert(args.begin(),
               {BufferArg{"src"}, BufferArg{"scale"}, BufferArg{"shift"}, BufferArg{"dst"}});
-  plan.launches.push_back(
-      {"scale_shift.cl",
-       kernel,
-       fmt::format("{}-DSCALE_SHIFT_UNIT={} -DSCALE_SHIFT_LX={} -DSCALE_SHIFT_LY={}{}",
-                   problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "", unit, group.x, group.y,
-                   act_options(problem, "SCALE_SHIFT_ACT", device)),
-       {round_up(units, group.x), round_up(rows, group.y), planes},
-       {group.x, group.y, 1},
-       std::move(args)});
+  plan.launches = {
+      group_launch("scale_shift.cl", kernel,
+                   fmt::format("{}-DSCALE_SHIFT_UNIT={} -DSCALE_SHIFT_LX={} -DSCALE_SHIFT_LY={}{}",
+                               dtype_option(problem.dtype()), unit, group.x, group.y,
+                               act_options(problem, "SCALE_SHIFT_ACT", device)),
+                   group, units, rows, planes, std::move(args))};
 }
 
 Reason refuses_last(const Problem& problem, const DeviceInfo&) {
   if (Extents(problem).inner == 1) return {};
   return "elements follow the axis";
 }
-
-Reason refuses_rows(const Problem&, const DeviceInfo&) { return {}; }
 
 void plan_last(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                Plan& plan) {
@@ -99,23 +87,20 @@ double flops(const Problem& problem) {
 
 }  // namespace
 
-const Op& scale_shift_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "scale_shift";
-    op.about = "dst = act(src * scale[c] + shift[c]), c being the place along an axis";
-    op.fields = with_activation(
-        {shape("shape", "extents of src and dst"), dtype_field(),
-         integer("axis", "of scale and shift; negative ones count from the end", "1", -8, 7)});
-    op.check = check;
-    op.tensors = tensors;
-    op.variants = {{"scale_shift_last", "the last axis", refuses_last, plan_last},
-                   {"scale_shift_rows", "any axis", refuses_rows, plan_rows}};
-    op.flops = flops;
-    op.bytes = tensor_bytes;
-    op.takes_native_exp2 = takes_exp;
-    return op;
-  }();
+Op scale_shift_op() {
+  Op op;
+  op.name = "scale_shift";
+  op.about = "dst = act(src * scale[c] + shift[c]), c being the place along an axis";
+  op.fields = with_activation(
+      {shape("shape", "extents of src and dst"), dtype_field(),
+       integer("axis", "of scale and shift; negative ones count from the end", "1", -8, 7)});
+  op.check = check;
+  op.tensors = tensors;
+  op.variants = {{"scale_shift_last", "the last axis", refuses_last, plan_last},
+                 {"scale_shift_rows", "any axis", refuses_nothing, plan_rows}};
+  op.flops = flops;
+  op.bytes = tensor_bytes;
+  op.takes_native_exp2 = takes_exp;
   return op;
 }
 

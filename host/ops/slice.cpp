@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
 #include "shared/copy_unit.hpp"
 #include "shared/counts.hpp"
 #include "shared/per_axis.hpp"
@@ -39,9 +39,8 @@ void check(const Problem& problem, Schema::Values& values) {
 }
 
 std::vector<TensorSpec> tensors(const Problem& problem) {
-  using Role = TensorSpec::Role;
-  return {{"src", Role::input, problem.dtype(), problem.shape("shape"), {}, 0},
-          {"dst", Role::output, problem.dtype(), problem.shape("count"), {}, 0}};
+  return {input("src", problem.dtype(), problem.shape("shape")),
+          output("dst", problem.dtype(), problem.shape("count"))};
 }
 
 Reason refuses(const Problem& problem, const DeviceInfo&) {
@@ -59,23 +58,20 @@ void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& w
             [](const SliceAxis& a, const SliceAxis& b) { return a.extent > b.extent; });
   outer.resize(kMostAxes - 1);
   const SliceAxis &row = outer[0], &z = outer[1], &plane = outer[2];
-  const auto number = [](std::int64_t value) { return static_cast<int>(value); };
   const int unit =
       inner.src == 1
           ? copy_unit({inner.extent, slice.first, row.src, z.src, plane.src}, problem.dtype())
           : 1;
-  const int n = number(inner.extent), rows = number(row.extent);
+  const int n = as_int(inner.extent), rows = as_int(row.extent);
   const Group group = lower_group(choose_group(n / unit, kAcross, device, wanted), rows);
-  plan.launches.push_back(
-      {"slice.cl",
-       "slice_rows",
-       fmt::format("{}-DSLICE_UNIT={} -DSLICE_LX={} -DSLICE_LY={}",
-                   problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "", unit, group.x, group.y),
-       {round_up(n / unit, group.x), round_up(rows, group.y), z.extent},
-       {group.x, group.y, 1},
-       {BufferArg{"src"}, BufferArg{"dst"}, n, rows, number(plane.extent), number(slice.first),
-        number(inner.src), number(row.src), number(z.src), number(plane.src), number(row.dst),
-        number(z.dst), number(plane.dst)}});
+  plan.launches = {
+      group_launch("slice.cl", "slice_rows",
+                   fmt::format("{}-DSLICE_UNIT={} -DSLICE_LX={} -DSLICE_LY={}",
+                               dtype_option(problem.dtype()), unit, group.x, group.y),
+                   group, n / unit, rows, z.extent,
+                   arg_list("src", "dst", n, rows, as_int(plane.extent), as_int(slice.first),
+                            as_int(inner.src), as_int(row.src), as_int(z.src), as_int(plane.src),
+                            as_int(row.dst), as_int(z.dst), as_int(plane.dst)))};
 }
 
 /// src is read where it is taken alone, an element that is repeated once.
@@ -110,24 +106,21 @@ Slice::Slice(const Problem& problem) {
   if (axes.empty()) axes.push_back({1, 1, 1});
 }
 
-const Op& slice_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "slice";
-    op.about = "dst[i, j, ...] = src[start + i * step, ...] along each axis";
-    op.fields = {shape("shape", "extents of src"),
-                 integers("start", "the first element along each axis, or one for all", "0", 0),
-                 shape("count", "extents of dst"),
-                 integers("step", "from one to the next along each axis, or one for all; 0 repeats",
-                          "1", -2147483647),
-                 moved_dtype_field()};
-    op.check = check;
-    op.tensors = tensors;
-    op.variants = {{"slice_rows", "the only one: in units of up to 16 bytes", refuses, plan}};
-    op.flops = no_flops;
-    op.bytes = bytes;
-    return op;
-  }();
+Op slice_op() {
+  Op op;
+  op.name = "slice";
+  op.about = "dst[i, j, ...] = src[start + i * step, ...] along each axis";
+  op.fields = {shape("shape", "extents of src"),
+               integers("start", "the first element along each axis, or one for all", "0", 0),
+               shape("count", "extents of dst"),
+               integers("step", "from one to the next along each axis, or one for all; 0 repeats",
+                        "1", -2147483647),
+               moved_dtype_field()};
+  op.check = check;
+  op.tensors = tensors;
+  op.variants = {{"slice_rows", "the only one: in units of up to 16 bytes", refuses, plan}};
+  op.flops = no_flops;
+  op.bytes = bytes;
   return op;
 }
 

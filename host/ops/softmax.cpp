@@ -7,21 +7,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "clam/error.hpp"
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/lanes.hpp"
+#include "ops/shared/launch.hpp"
 #include "shared/counts.hpp"
+#include "shared/per_axis.hpp"
 
 namespace clam {
 namespace {
 
-constexpr int kHeld = 16;        ///< elements of a row that a lane holds in registers
-constexpr int kVector = 4;       ///< elements of a vector load
-constexpr int kFewestLanes = 4;  ///< of a row: they read each other's partial results as a vector
-constexpr int kLargestGroup = 256;
 constexpr int kAcross = 16;      ///< items side by side across rows, which fill a cache line
 constexpr double kMostUlp = 16;  ///< of native_exp2: beyond it exp2 is used
-
-using Values = std::map<std::string, std::string, std::less<>>;
 
 std::int64_t product(const Shape& shape, std::size_t begin, std::size_t end) {
   std::int64_t product = 1;
@@ -29,22 +24,7 @@ std::int64_t product(const Shape& shape, std::size_t begin, std::size_t end) {
   return product;
 }
 
-std::size_t axis_of(const Problem& problem, const Shape& shape) {
-  const int axis = problem.integer("axis");
-  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<int>(shape.size()) : axis);
-}
-
 // ---- the problem ----
-
-void check_axis(const Problem& problem, Values& values) {
-  const int axis = problem.integer("axis");
-  const int extents = static_cast<int>(problem.shape("shape").size());
-  if (axis < -extents || axis >= extents) {
-    bad_field(problem, "axis", fmt::format("needs {} to {}", -extents, extents - 1));
-  }
-  const int positive = axis < 0 ? axis + extents : axis;
-  values["axis"] = positive == extents - 1 ? "-1" : std::to_string(positive);
-}
 
 void check_mask(const Problem& problem) {
   const Shape shape = problem.shape("shape"), mask = problem.shape("mask");
@@ -52,9 +32,11 @@ void check_mask(const Problem& problem) {
   bad_field(problem, "mask", "needs the last extents of shape=" + to_string(shape));
 }
 
-void check_softmax(const Problem& problem, Values& values) {
+void check_softmax(const Problem& problem, Schema::Values& values) {
   count(problem.shape("shape"));
-  check_axis(problem, values);
+  const std::size_t extents = problem.shape("shape").size();
+  const std::size_t axis = positive_axis(problem, extents);
+  values["axis"] = axis == extents - 1 ? "-1" : std::to_string(axis);
   check_mask(problem);
   if (!std::isfinite(problem.number("scale"))) bad_field(problem, "scale", "needs a finite number");
 }
@@ -70,12 +52,11 @@ std::vector<Field> softmax_fields() {
 }
 
 std::vector<TensorSpec> softmax_tensors(const Problem& problem) {
-  using Role = TensorSpec::Role;
   const Dtype dtype = problem.dtype();
   const Shape shape = problem.shape("shape"), mask = problem.shape("mask");
-  std::vector<TensorSpec> specs{{"src", Role::input, dtype, shape, {}, 0}};
-  if (!mask.empty()) specs.push_back({"mask", Role::input, dtype, mask, {}, 0});
-  specs.push_back({"dst", Role::output, dtype, shape, {}, 0});
+  std::vector<TensorSpec> specs{input("src", dtype, shape)};
+  if (!mask.empty()) specs.push_back(input("mask", dtype, mask));
+  specs.push_back(output("dst", dtype, shape));
   specs.back().may_be = "src";
   return specs;
 }
@@ -86,82 +67,49 @@ std::vector<TensorSpec> softmax_tensors(const Problem& problem) {
 struct Softmax {
   int outer, n, inner;  ///< outer: that the mask has, else all
   int blocks;
-  bool mask, mask_along_axis;
+  bool mask;
   int mask_step, mask_period;  ///< see softmax.cl
   float scale;
 
-  explicit Softmax(const Problem& problem) : Softmax(SoftmaxRows(problem), problem) {}
-
- private:
-  Softmax(const SoftmaxRows& rows, const Problem& problem)
-      : outer(static_cast<int>(rows.outer / rows.blocks)),
-        n(static_cast<int>(rows.n)),
-        inner(static_cast<int>(rows.inner)),
-        blocks(static_cast<int>(rows.blocks)),
-        mask(rows.mask > 0),
-        mask_along_axis(rows.mask_along_axis),
-        mask_step(mask && !mask_along_axis ? 0 : inner),
-        mask_period(mask && !mask_along_axis ? static_cast<int>(rows.mask) : inner),
-        scale(problem.number("scale")) {}
+  explicit Softmax(const Problem& problem) : scale(problem.number("scale")) {
+    const SoftmaxRows rows(problem);
+    outer = as_int(rows.outer / rows.blocks);
+    n = as_int(rows.n);
+    inner = as_int(rows.inner);
+    blocks = as_int(rows.blocks);
+    mask = rows.mask > 0;
+    const bool repeats = mask && !rows.mask_along_axis;
+    mask_step = repeats ? 0 : inner;
+    mask_period = repeats ? as_int(rows.mask) : inner;
+  }
 };
-
-/// How a group shares rows.
-struct Share {
-  int unit, lanes, rows;
-  int held;  ///< units of a lane
-  bool fits() const { return held * unit <= kHeld; }
-};
-
-/// Of a group, and along either of its axes.
-std::int64_t most_items(const DeviceInfo& device) {
-  return std::min({device.max_work_group, device.max_work_items[0], device.max_work_items[1]});
-}
-
-/// Items of a group: what the caller allows, else `wanted`; the lanes of a row at the least.
-int group_items(int wanted, const DeviceInfo& device, const PlanOptions& options) {
-  const int items = options.max_work_group > 0 ? options.max_work_group : wanted;
-  return std::max(
-      kFewestLanes,
-      floor_power_of_two(std::min<std::int64_t>({items, kLargestGroup, most_items(device)})));
-}
-
-/// The smallest power of two that is no less than `value`.
-int power_of_two_over(int value) {
-  const int below = floor_power_of_two(value);
-  return below == value ? value : 2 * below;
-}
 
 /// For rows in one piece: as few lanes as hold a row, and as many rows as fill a group.
-Share share_row(const Softmax& softmax, const DeviceInfo& device, const PlanOptions& options) {
+HeldRows share_row(const Softmax& softmax, const DeviceInfo& device, const PlanOptions& options) {
   constexpr int kItems = 64;
-  const int items = group_items(kItems, device, options);
-  Share share{softmax.n % kVector == 0 ? kVector : 1, kFewestLanes, 1, 0};
-  const int units = softmax.n / share.unit;
-  while (share.lanes < items && ceil_div(units, share.lanes) * share.unit > kHeld) share.lanes *= 2;
-  share.held = ceil_div(units, share.lanes);
-  share.rows = items / share.lanes;
+  HeldRows share = hold_rows(softmax.n, group_items(kItems, device, options));
   // Rows past the mask's last one would be computed for nothing in every block.
   if (softmax.blocks > 1) share.rows = std::min(share.rows, power_of_two_over(softmax.outer));
   return share;
 }
 
 /// For long rows in one piece: a group each; a large one where every lane has several units.
-Share share_long_row(const Softmax& softmax, const DeviceInfo& device, const PlanOptions& options) {
-  constexpr int kItems = 64, kSeveral = 4;
-  const int unit = softmax.n % kVector == 0 ? kVector : 1;
-  const bool large = softmax.n / unit >= kSeveral * kLargestGroup;
-  return {unit, group_items(large ? kLargestGroup : kItems, device, options), 1, 0};
+HeldRows share_long_row(const Softmax& softmax, const DeviceInfo& device,
+                        const PlanOptions& options) {
+  constexpr int kItems = 64, kSeveral = 4, kVector = 4;
+  const int units = softmax.n % kVector == 0 ? softmax.n / kVector : softmax.n;
+  const bool large = units >= kSeveral * kLargestGroup;
+  return share_long_rows(softmax.n, group_items(large ? kLargestGroup : kItems, device, options));
 }
 
 /// For rows across the memory: items side by side fill a cache line, lanes the rest of the group.
-Share share_column(const Softmax& softmax, const DeviceInfo& device, const PlanOptions& options) {
+HeldRows share_column(const Softmax& softmax, const DeviceInfo& device,
+                      const PlanOptions& options) {
   const int items = group_items(kLargestGroup, device, options);
-  Share share{1, kFewestLanes, 1, 0};
+  HeldRows share{1, kFewestLanes, 1, 0};
   share.rows = std::min({kAcross, power_of_two_over(softmax.inner), items / kFewestLanes});
-  while (2 * share.lanes * share.rows <= items && ceil_div(softmax.n, share.lanes) > kHeld) {
-    share.lanes *= 2;
-  }
-  share.held = ceil_div(softmax.n, share.lanes);
+  const auto hold = [&] { share.held = ceil_div(softmax.n, share.lanes); };
+  for (hold(); 2 * share.lanes * share.rows <= items && !share.fits(); hold()) share.lanes *= 2;
   return share;
 }
 
@@ -169,8 +117,8 @@ bool use_native(const DeviceInfo& device) {
   return device.native_exp2_ulp > 0 && device.native_exp2_ulp <= kMostUlp;
 }
 
-std::string options_of(const Problem& problem, const Share& share, const DeviceInfo& device) {
-  std::string options = problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "";
+std::string options_of(const Problem& problem, const HeldRows& share, const DeviceInfo& device) {
+  std::string options = dtype_option(problem.dtype());
   options += fmt::format("-DSOFTMAX_UNIT={} -DSOFTMAX_LANES={} -DSOFTMAX_ROWS={}", share.unit,
                          share.lanes, share.rows);
   if (share.held > 0) options += fmt::format(" -DSOFTMAX_HELD={}", share.held);
@@ -185,25 +133,21 @@ std::string options_of(const Problem& problem, const Share& share, const DeviceI
 }
 
 std::vector<Arg> arguments(const Softmax& softmax, std::initializer_list<int> ints) {
-  std::vector<Arg> args{BufferArg{"src"}, NullArg{}, BufferArg{"dst"}};
-  if (softmax.mask) args[1] = BufferArg{"mask"};
+  std::vector<Arg> args{BufferArg{"src"}, buffer_if(softmax.mask, "mask"), BufferArg{"dst"}};
   args.insert(args.end(), ints.begin(), ints.end());
-  args.push_back(softmax.scale);
+  args.emplace_back(softmax.scale);
   return args;
 }
 
-void add_rows(const char* kernel, const Problem& problem, const Share& share,
+void add_rows(const char* kernel, const Problem& problem, const HeldRows& share,
               const DeviceInfo& device, Plan& plan) {
   const Softmax softmax(problem);
-  plan.launches.push_back({"softmax.cl",
-                           kernel,
-                           options_of(problem, share, device),
-                           {share.lanes, round_up(softmax.outer, share.rows), softmax.blocks},
-                           {share.lanes, share.rows, 1},
-                           arguments(softmax, {softmax.outer, softmax.n})});
+  plan.launches = {group_launch("softmax.cl", kernel, options_of(problem, share, device),
+                                {share.lanes, share.rows}, share.lanes, softmax.outer,
+                                softmax.blocks, arguments(softmax, {softmax.outer, softmax.n}))};
 }
 
-void add_columns(const char* kernel, const Problem& problem, const Share& share,
+void add_columns(const char* kernel, const Problem& problem, const HeldRows& share,
                  const DeviceInfo& device, Plan& plan) {
   const Softmax softmax(problem);
   const std::int64_t lanes = std::int64_t{share.lanes} * softmax.blocks;
@@ -218,23 +162,11 @@ void add_columns(const char* kernel, const Problem& problem, const Share& share,
 
 // ---- variants ----
 
-Reason group_too_small(const DeviceInfo& device) {
-  if (most_items(device) >= kFewestLanes) return {};
-  return fmt::format("{} lanes share a row, a group has at most {} items", kFewestLanes,
-                     most_items(device));
-}
-
-Reason not_held(const Softmax& softmax, const Share& share) {
-  if (share.fits()) return {};
-  return fmt::format("n={} is over the {} elements that {} lanes hold", softmax.n,
-                     kHeld * share.lanes, share.lanes);
-}
-
 bool in_one_piece(const Softmax& softmax) { return softmax.inner == 1 && softmax.mask_step == 1; }
 
 Reason refuses_long_row(const Problem& problem, const DeviceInfo& device) {
   const Softmax softmax(problem);
-  if (in_one_piece(softmax)) return group_too_small(device);
+  if (in_one_piece(softmax)) return no_lanes(device, "row");
   if (softmax.inner == 1) return "the mask does not reach as far as the axis";
   return fmt::format("elements of a row lie {} apart, not side by side", softmax.inner);
 }
@@ -242,18 +174,18 @@ Reason refuses_long_row(const Problem& problem, const DeviceInfo& device) {
 Reason refuses_row(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = refuses_long_row(problem, device)) return reason;
   const Softmax softmax(problem);
-  return not_held(softmax, share_row(softmax, device, {}));
+  return not_held(softmax.n, share_row(softmax, device, {}));
 }
 
 Reason refuses_long_column(const Problem& problem, const DeviceInfo& device) {
-  if (!in_one_piece(Softmax(problem))) return group_too_small(device);
+  if (!in_one_piece(Softmax(problem))) return no_lanes(device, "row");
   return "a row lies in one piece, and so does its mask";
 }
 
 Reason refuses_column(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = refuses_long_column(problem, device)) return reason;
   const Softmax softmax(problem);
-  return not_held(softmax, share_column(softmax, device, {}));
+  return not_held(softmax.n, share_column(softmax, device, {}));
 }
 
 void plan_long_row(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
@@ -265,21 +197,21 @@ void plan_long_row(const Problem& problem, const DeviceInfo& device, const PlanO
 /// A row that the lanes of a smaller group cannot hold is read twice.
 void plan_row(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
               Plan& plan) {
-  const Share share = share_row(Softmax(problem), device, wanted);
+  const HeldRows share = share_row(Softmax(problem), device, wanted);
   if (!share.fits()) return plan_long_row(problem, device, wanted, plan);
   add_rows("softmax_row", problem, share, device, plan);
 }
 
 void plan_long_column(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                       Plan& plan) {
-  Share share = share_column(Softmax(problem), device, wanted);
+  HeldRows share = share_column(Softmax(problem), device, wanted);
   if (!share.fits()) share.held = 0;  // else it stays, and both kernels are built at once
   add_columns("softmax_column_long", problem, share, device, plan);
 }
 
 void plan_column(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                  Plan& plan) {
-  const Share share = share_column(Softmax(problem), device, wanted);
+  const HeldRows share = share_column(Softmax(problem), device, wanted);
   if (!share.fits()) return plan_long_column(problem, device, wanted, plan);
   add_columns("softmax_column", problem, share, device, plan);
 }
@@ -293,7 +225,7 @@ double flops(const Problem& problem) {
 
 SoftmaxRows::SoftmaxRows(const Problem& problem) {
   const Shape shape = problem.shape("shape"), mask_shape = problem.shape("mask");
-  const std::size_t axis = axis_of(problem, shape);
+  const std::size_t axis = positive_axis(problem, shape.size());
   outer = product(shape, 0, axis);
   n = shape[axis];
   inner = product(shape, axis + 1, shape.size());
@@ -304,27 +236,24 @@ SoftmaxRows::SoftmaxRows(const Problem& problem) {
   if (mask_along_axis) blocks = product(shape, 0, leading);
 }
 
-const Op& softmax_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "softmax";
-    op.about = "dst = exp(x - max x) / sum exp(x - max x) along an axis, x = scale * src + mask";
-    op.fields = softmax_fields();
-    op.check = check_softmax;
-    op.tensors = softmax_tensors;
-    op.variants = {{"softmax_row", "rows in one piece, each held in registers: one read",
-                    refuses_row, plan_row},
-                   {"softmax_row_long", "rows in one piece of any length: two reads",
-                    refuses_long_row, plan_long_row},
-                   {"softmax_column", "rows across the memory, held in registers: one read",
-                    refuses_column, plan_column},
-                   {"softmax_column_long", "rows across the memory of any length: two reads",
-                    refuses_long_column, plan_long_column}};
-    op.flops = flops;
-    op.bytes = tensor_bytes;
-    op.takes_native_exp2 = [](const Problem&) { return true; };
-    return op;
-  }();
+Op softmax_op() {
+  Op op;
+  op.name = "softmax";
+  op.about = "dst = exp(x - max x) / sum exp(x - max x) along an axis, x = scale * src + mask";
+  op.fields = softmax_fields();
+  op.check = check_softmax;
+  op.tensors = softmax_tensors;
+  op.variants = {
+      {"softmax_row", "rows in one piece, each held in registers: one read", refuses_row, plan_row},
+      {"softmax_row_long", "rows in one piece of any length: two reads", refuses_long_row,
+       plan_long_row},
+      {"softmax_column", "rows across the memory, held in registers: one read", refuses_column,
+       plan_column},
+      {"softmax_column_long", "rows across the memory of any length: two reads",
+       refuses_long_column, plan_long_column}};
+  op.flops = flops;
+  op.bytes = tensor_bytes;
+  op.takes_native_exp2 = [](const Problem&) { return true; };
   return op;
 }
 

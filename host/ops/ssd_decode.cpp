@@ -2,13 +2,9 @@
 // ssd_decode: its Problem line, and its plan.
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <cmath>
-
-#include "clam/error.hpp"
 #include "clam/op.hpp"
 #include "ops/shared/boxes.hpp"
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
 #include "ops/shared/places.hpp"
 #include "shared/counts.hpp"
 
@@ -16,8 +12,6 @@ namespace clam {
 namespace {
 
 constexpr int kLanes = 4;  ///< work-items that share an anchor
-
-using Values = std::map<std::string, std::string, std::less<>>;
 
 /// Where an input of so many elements an anchor lies: from an anchor to the next, and the first.
 struct Layout {
@@ -28,7 +22,7 @@ Layout layout(const Problem& problem, const std::string& name, int row) {
   return {given_or(problem, "ld" + name, row), problem.integer("off" + name)};
 }
 
-void check(const Problem& problem, Values& values) {
+void check(const Problem& problem, Schema::Values& values) {
   check_classes(problem);
   check_variances(problem);
   check_row_stride(problem, values, "cls", problem.integer("classes"));
@@ -36,59 +30,41 @@ void check(const Problem& problem, Values& values) {
 }
 
 std::vector<TensorSpec> tensors(const Problem& p) {
-  using Role = TensorSpec::Role;
   const std::int64_t batch = p.integer("batch"), n = p.integer("n"), classes = p.integer("classes");
   const auto of_anchors = [&](const char* name, int row) {
     const Layout at = layout(p, name, row);
-    TensorSpec spec{name, Role::input, p.dtype(), {batch, n, row}, {}, at.offset};
+    TensorSpec spec = input(name, p.dtype(), {batch, n, row});
+    spec.offset = at.offset;
     if (at.ld != row) spec.strides = {n * at.ld, at.ld, 1};
     return spec;
   };
-  return {of_anchors("cls", p.integer("classes")),
-          of_anchors("box", 4),
-          {"anchors", Role::input, p.dtype(), {1, n, 4}, {}, 0},
-          {"data", Role::output, p.dtype(), {batch, (classes - 1) * n, 6}, {}, 0}};
-}
-
-std::int64_t most_items(const DeviceInfo& device) {
-  return std::min({device.max_work_group, device.max_work_items[0], device.max_work_items[1]});
+  return {of_anchors("cls", p.integer("classes")), of_anchors("box", 4),
+          input("anchors", p.dtype(), {1, n, 4}),
+          output("data", p.dtype(), {batch, (classes - 1) * n, 6})};
 }
 
 Reason refuses(const Problem&, const DeviceInfo& device) {
-  if (most_items(device) >= kLanes) return {};
-  return fmt::format("{} work-items share an anchor, a group has at most {}", kLanes,
-                     most_items(device));
-}
-
-/// Of a group of 64 items, or of the caller's bound, but never less than one.
-int anchors_of_group(const DeviceInfo& device, const PlanOptions& options) {
-  constexpr int kItems = 64, kMostItems = 256;
-  const int wanted = options.max_work_group > 0 ? options.max_work_group : kItems;
-  const std::int64_t items = std::min<std::int64_t>({wanted, kMostItems, most_items(device)});
-  return floor_power_of_two(std::max<std::int64_t>(items / kLanes, 1));
+  const std::int64_t most = most_along_xy(device);
+  if (most >= kLanes) return {};
+  return fmt::format("{} work-items share an anchor, a group has at most {}", kLanes, most);
 }
 
 void plan(const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
-  const int n = p.integer("n"), anchors = anchors_of_group(device, options);
+  const int n = p.integer("n"),
+            anchors = group_size(kUsualGroup, kLanes, most_along_xy(device), options) / kLanes;
   const std::vector<float> v = p.numbers("variances");
   const Layout cls = layout(p, "cls", p.integer("classes")), box = layout(p, "box", 4);
   const bool loose = box.ld % 4 != 0 || box.offset % 4 != 0;
-  const std::string defines =
-      fmt::format("{}-DSSD_DECODE_ANCHORS={}{}", p.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "",
-                  anchors, loose ? " -DSSD_DECODE_UNIT=1" : "");
-  std::vector<Arg> args{
-      BufferArg{"cls"},     BufferArg{"box"},     BufferArg{"anchors"}, BufferArg{"data"}, n,
-      p.integer("classes"), p.number("threshold")};
+  const std::string defines = fmt::format("{}-DSSD_DECODE_ANCHORS={}{}", dtype_option(p.dtype()),
+                                          anchors, loose ? " -DSSD_DECODE_UNIT=1" : "");
+  std::vector<Arg> args =
+      arg_list("cls", "box", "anchors", "data", n, p.integer("classes"), p.number("threshold"));
   args.insert(args.end(), v.begin(), v.end());
   for (const std::int64_t place : {cls.ld, cls.offset, box.ld, box.offset}) {
-    args.push_back(static_cast<int>(place));
+    args.emplace_back(as_int(place));
   }
-  plan.launches = {{"ssd_decode.cl",
-                    "ssd_decode_rows",
-                    defines,
-                    {kLanes, round_up(n, anchors), p.integer("batch")},
-                    {kLanes, anchors, 1},
-                    std::move(args)}};
+  plan.launches = {group_launch("ssd_decode.cl", "ssd_decode_rows", defines, {kLanes, anchors},
+                                kLanes, n, p.integer("batch"), std::move(args))};
 }
 
 /// Of a score a comparison, a difference, an exponential, a sum and a product; of a box 16.
@@ -99,33 +75,30 @@ double flops(const Problem& p) {
 
 }  // namespace
 
-const Op& ssd_decode_op() {
-  static const Op op = [] {
-    const auto place = [](const char* name, const char* about) {
-      return integer(name, about, "0", 0);
-    };
-    Op op;
-    op.name = "ssd_decode";
-    op.about =
-        "rows (id, score, box) of every class and anchor: softmax of the scores, boxes from "
-        "offsets";
-    op.fields = {extent("batch", "independent images", "1"),
-                 extent("classes", "scores of an anchor, with the background"),
-                 extent("n", "anchors"),
-                 dtype_field(),
-                 number("threshold", "a class has a higher score, else id -1", "0.01"),
-                 variances_field(),
-                 place("ldcls", "from an anchor's scores to the next's, in elements; 0: classes"),
-                 place("ldbox", "from an anchor's offsets to the next's; 0: 4"),
-                 place("offcls", "first element of cls"),
-                 place("offbox", "first element of box")};
-    op.check = check;
-    op.tensors = tensors;
-    op.variants = {{"ssd_decode_rows", "the only one", refuses, plan}};
-    op.flops = flops;
-    op.bytes = tensor_bytes;
-    return op;
-  }();
+Op ssd_decode_op() {
+  const auto place = [](const char* name, const char* about) {
+    return integer(name, about, "0", 0);
+  };
+  Op op;
+  op.name = "ssd_decode";
+  op.about =
+      "rows (id, score, box) of every class and anchor: softmax of the scores, boxes from "
+      "offsets";
+  op.fields = {extent("batch", "independent images", "1"),
+               extent("classes", "scores of an anchor, with the background"),
+               extent("n", "anchors"),
+               dtype_field(),
+               number("threshold", "a class has a higher score, else id -1", "0.01"),
+               variances_field(),
+               place("ldcls", "from an anchor's scores to the next's, in elements; 0: classes"),
+               place("ldbox", "from an anchor's offsets to the next's; 0: 4"),
+               place("offcls", "first element of cls"),
+               place("offbox", "first element of box")};
+  op.check = check;
+  op.tensors = tensors;
+  op.variants = {{"ssd_decode_rows", "the only one", refuses, plan}};
+  op.flops = flops;
+  op.bytes = tensor_bytes;
   return op;
 }
 

@@ -10,9 +10,7 @@
 namespace clam {
 namespace {
 
-using Values = std::map<std::string, std::string, std::less<>>;
-
-void check_torchvision_nms(const Problem&, Values&) {}
+void check_torchvision_nms(const Problem&, Schema::Values&) {}
 
 std::vector<Field> torchvision_nms_fields() {
   return {extent("n", "boxes"), dtype_field(),
@@ -20,15 +18,12 @@ std::vector<Field> torchvision_nms_fields() {
 }
 
 std::vector<TensorSpec> torchvision_nms_tensors(const Problem& p) {
-  using Role = TensorSpec::Role;
   const std::int64_t n = p.integer("n");
-  return {{"boxes", Role::input, p.dtype(), {n, 4}, {}, 0},
-          {"scores", Role::input, p.dtype(), {n}, {}, 0},
-          {"keep_rows", Role::output, Dtype::i32, {n}, {}, 0},
-          {"keep_count", Role::output, Dtype::i32, {1}, {}, 0}};
+  return {input("boxes", p.dtype(), {n, 4}), input("scores", p.dtype(), {n}),
+          output("keep_rows", Dtype::i32, {n}), output("keep_count", Dtype::i32, {1})};
 }
 
-Launch output(const Problem& p, const Decided& decided) {
+Launch write_output(const Problem& p, const Decided& decided) {
   return indices_output(torchvision_nms_asks(p), decided, "", "keep_rows", "keep_count");
 }
 
@@ -45,20 +40,11 @@ Suppression torchvision_nms_asks(const Problem& p) {
   return s;
 }
 
-const Op& torchvision_nms_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "torchvision_nms";
-    op.about = "row numbers of kept boxes by falling score, as torchvision.ops.nms";
-    op.fields = torchvision_nms_fields();
-    op.check = check_torchvision_nms;
-    op.tensors = torchvision_nms_tensors;
-    op.variants = suppression_variants({torchvision_nms_asks, output});
-    op.flops = no_flops;
-    op.bytes = tensor_bytes;
-    return op;
-  }();
-  return op;
+Op torchvision_nms_op() {
+  return suppression_op(
+      {"torchvision_nms", "row numbers of kept boxes by falling score, as torchvision.ops.nms",
+       torchvision_nms_fields(), check_torchvision_nms, torchvision_nms_tensors},
+      {torchvision_nms_asks, write_output});
 }
 
 }  // namespace clam

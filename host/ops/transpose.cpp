@@ -6,8 +6,7 @@
 
 #include <algorithm>
 
-#include "clam/error.hpp"
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
 #include "shared/copy_unit.hpp"
 #include "shared/counts.hpp"
 
@@ -19,7 +18,7 @@ constexpr int kTile = 16;    ///< rows and columns of a group's tile
 constexpr int kAcross = 64;  ///< items side by side along a row at most
 constexpr std::size_t kMostAxes = 4;
 
-void check(const Problem& problem, std::map<std::string, std::string, std::less<>>&) {
+void check(const Problem& problem, Schema::Values&) {
   const Shape shape = problem.shape("shape");
   if (problem.axes("perm").size() == shape.size()) return;
   bad_field(problem, "perm", fmt::format("needs the {} axes of shape", shape.size()));
@@ -36,13 +35,10 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
   for (const int axis : problem.axes("perm")) {
     turned.push_back(shape[static_cast<std::size_t>(axis)]);
   }
-  return {{"src", TensorSpec::Role::input, problem.dtype(), shape, {}, 0},
-          {"dst", TensorSpec::Role::output, problem.dtype(), turned, {}, 0}};
+  return {input("src", problem.dtype(), shape), output("dst", problem.dtype(), turned)};
 }
 
 // ---- launches ----
-
-int as_int(std::int64_t value) { return static_cast<int>(value); }
 
 /// An axis of a launch: its extent, and the elements from one of it to the next.
 struct Axis {
@@ -65,8 +61,8 @@ std::vector<Axis> outer_axes(const Turn& turn, std::initializer_list<int> plane,
 }
 
 std::string options_of(const Problem& problem, const std::string& unit, const Group& group) {
-  return fmt::format("{}{}-DTRANSPOSE_LX={} -DTRANSPOSE_LY={}",
-                     problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "", unit, group.x, group.y);
+  return fmt::format("{}{}-DTRANSPOSE_LX={} -DTRANSPOSE_LY={}", dtype_option(problem.dtype()), unit,
+                     group.x, group.y);
 }
 
 void plan_rows(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
@@ -78,13 +74,12 @@ void plan_rows(const Problem& problem, const DeviceInfo& device, const PlanOptio
   const Axis &row = axes[0], &z = axes[1], &plane = axes[2];
   const int unit = copy_unit({n}, problem.dtype());
   const Group group = lower_group(choose_group(n / unit, kAcross, device, wanted), row.extent);
-  plan.launches.push_back({"transpose.cl",
-                           "transpose_rows",
-                           options_of(problem, fmt::format("-DTRANSPOSE_UNIT={} ", unit), group),
-                           {round_up(n / unit, group.x), round_up(row.extent, group.y), z.extent},
-                           {group.x, group.y, 1},
-                           {BufferArg{"src"}, BufferArg{"dst"}, n, row.extent, plane.extent,
-                            row.src, z.src, plane.src, row.dst, z.dst, plane.dst}});
+  plan.launches = {
+      group_launch("transpose.cl", "transpose_rows",
+                   options_of(problem, fmt::format("-DTRANSPOSE_UNIT={} ", unit), group), group,
+                   n / unit, row.extent, z.extent,
+                   arg_list("src", "dst", n, row.extent, plane.extent, row.src, z.src, plane.src,
+                            row.dst, z.dst, plane.dst))};
 }
 
 /// The axes that are innermost in src and in dst, and the rest of a launch that turns them.
@@ -105,17 +100,8 @@ struct Plane {
     plane = axes[1];
   }
   std::vector<Arg> arguments() const {
-    return {BufferArg{"src"},
-            BufferArg{"dst"},
-            a,
-            b,
-            plane.extent,
-            src_b,
-            z.src,
-            plane.src,
-            dst_a,
-            z.dst,
-            plane.dst};
+    return arg_list("src", "dst", a, b, plane.extent, src_b, z.src, plane.src, dst_a, z.dst,
+                    plane.dst);
   }
 };
 
@@ -124,16 +110,8 @@ void plan_blocks(const Problem& problem, const DeviceInfo& device, const PlanOpt
   const Plane plane{Turn(problem)};
   const int columns = plane.a / kBlock, rows = plane.b / kBlock;
   const Group group = lower_group(choose_group(columns, kBlock, device, wanted), rows);
-  plan.launches.push_back({"transpose.cl",
-                           "transpose_blocks",
-                           options_of(problem, "", group),
-                           {round_up(columns, group.x), round_up(rows, group.y), plane.z.extent},
-                           {group.x, group.y, 1},
-                           plane.arguments()});
-}
-
-std::int64_t most_items(const DeviceInfo& device) {
-  return std::min(device.max_work_group, device.max_work_items[0]);
+  plan.launches = {group_launch("transpose.cl", "transpose_blocks", options_of(problem, "", group),
+                                group, columns, rows, plane.z.extent, plane.arguments())};
 }
 
 void plan_tile(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
@@ -172,8 +150,8 @@ Reason refuses_tile(const Problem& problem, const DeviceInfo& device) {
   const Turn turn(problem);
   if (Reason reason = has_too_many_axes(turn)) return reason;
   if (turn.keeps_innermost()) return "the innermost axis stays";
-  if (most_items(device) >= kTile) return {};
-  return fmt::format("the device has no work-groups of {} work-items", kTile);
+  static_assert(kTile == kSmallestGroup);
+  return refuses_no_group(problem, device);
 }
 
 Reason refuses_blocks(const Problem& problem, const DeviceInfo&) {
@@ -236,23 +214,19 @@ std::vector<std::int64_t> Turn::dst_steps() const {
   return steps;
 }
 
-const Op& transpose_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "transpose";
-    op.about = "dst = src with its axes in another order";
-    op.fields = fields();
-    op.check = check;
-    op.tensors = tensors;
-    op.variants = {
-        {"transpose_rows", "the innermost axis stays: copied in wide units", refuses_rows,
-         plan_rows},
-        {"transpose_blocks", "it moves: blocks of 4 x 4 in registers", refuses_blocks, plan_blocks},
-        {"transpose_tile", "it moves: tiles of 16 x 16 in local memory", refuses_tile, plan_tile}};
-    op.flops = no_flops;
-    op.bytes = tensor_bytes;
-    return op;
-  }();
+Op transpose_op() {
+  Op op;
+  op.name = "transpose";
+  op.about = "dst = src with its axes in another order";
+  op.fields = fields();
+  op.check = check;
+  op.tensors = tensors;
+  op.variants = {
+      {"transpose_rows", "the innermost axis stays: copied in wide units", refuses_rows, plan_rows},
+      {"transpose_blocks", "it moves: blocks of 4 x 4 in registers", refuses_blocks, plan_blocks},
+      {"transpose_tile", "it moves: tiles of 16 x 16 in local memory", refuses_tile, plan_tile}};
+  op.flops = no_flops;
+  op.bytes = tensor_bytes;
   return op;
 }
 

@@ -8,13 +8,13 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/shared/geometry.hpp"
+#include "ops/shared/launch.hpp"
+#include "shared/counts.hpp"
 
 namespace clam {
 namespace {
 
 constexpr int kVector = 4;  ///< elements of an item
-constexpr int kSmallestGroup = 16, kGroup = 64, kLargestGroup = 256;
 
 std::vector<std::string> names() {
   std::vector<std::string> names;
@@ -34,21 +34,11 @@ void check_unary(const Problem& problem, Schema::Values& values) {
 }
 
 std::vector<TensorSpec> unary_tensors(const Problem& problem) {
-  using Role = TensorSpec::Role;
   const Shape shape = problem.shape("shape");
-  std::vector<TensorSpec> specs{{"src", Role::input, problem.dtype(), shape, {}, 0},
-                                {"dst", Role::output, problem.dtype(), shape, {}, 0}};
+  std::vector<TensorSpec> specs{input("src", problem.dtype(), shape),
+                                output("dst", problem.dtype(), shape)};
   specs.back().may_be = "src";
   return specs;
-}
-
-std::int64_t most_items(const DeviceInfo& device) {
-  return std::min(device.max_work_group, device.max_work_items[0]);
-}
-
-Reason refuses(const Problem&, const DeviceInfo& device) {
-  if (most_items(device) >= kSmallestGroup) return {};
-  return fmt::format("the device has no work-groups of {} work-items", kSmallestGroup);
 }
 
 /// The kernel's word for a function.
@@ -61,7 +51,7 @@ std::string function_of(const std::string& op) {
 
 std::string options_of(const Problem& problem, int group) {
   const UnaryRange& range = unary_range(problem);
-  std::string options = problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "";
+  std::string options = dtype_option(problem.dtype());
   options += fmt::format("-DUNARY_WG={} -DUNARY_OP={}", group, function_of(range.op));
   options += number_option("ALPHA", problem, "alpha", range.alpha);
   options += number_option("BETA", problem, "beta", range.beta);
@@ -73,25 +63,15 @@ std::string options_of(const Problem& problem, int group) {
 void plan_vector(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                  Plan& plan) {
   const auto n = static_cast<int>(count(problem.shape("shape")));
-  const int items = wanted.max_work_group > 0 ? wanted.max_work_group : kGroup;
-  const int group = floor_power_of_two(std::max<std::int64_t>(
-      std::min<std::int64_t>({items, kLargestGroup, most_items(device)}), kSmallestGroup));
-  plan.launches = {
-      {"unary.cl",
-       "unary_vector",
-       options_of(problem, group),
-       {round_up(ceil_div(n, kVector), group), 1, 1},
-       {group, 1, 1},
-       {BufferArg{"src"}, BufferArg{"dst"}, n, problem.number("scale"), problem.number("shift")}}};
+  const int group = group_size(kUsualGroup, kSmallestGroup, most_along_x(device), wanted);
+  plan.launches = {group_launch(
+      "unary.cl", "unary_vector", options_of(problem, group), {group, 1}, ceil_div(n, kVector), 1,
+      1, arg_list("src", "dst", n, problem.number("scale"), problem.number("shift")))};
 }
 
 /// A function counts as one operation, and so do a product and a sum before it.
 double flops(const Problem& problem) {
   return (is_affine(problem) ? 3 : 1) * static_cast<double>(count(problem.shape("shape")));
-}
-
-double bytes(const Problem& problem) {
-  return 2.0 * static_cast<double>(count(problem.shape("shape"))) * size_of(problem.dtype());
 }
 
 }  // namespace
@@ -136,28 +116,25 @@ const UnaryRange& unary_range(const Problem& problem) {
                        [&](const UnaryRange& range) { return problem.choice("op") == range.op; });
 }
 
-const Op& unary_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "unary";
-    op.about = "dst = op(scale * src + shift), element by element";
-    op.fields = {choice("op", "the function", names(), ""),
-                 shape("shape", "extents of src and dst"),
-                 dtype_field(),
-                 number("scale", "factor of src", "1"),
-                 number("shift", "added to it", "0"),
-                 number("alpha",
-                        "slope of leaky_relu below 0 (0.01) or of hard_sigmoid (0.2); factor of "
-                        "elu (1); exponent of pow (2); least of clip (-inf)",
-                        kOwnNumber),
-                 number("beta", "hard_sigmoid of 0 (0.5); most of clip (inf)", kOwnNumber)};
-    op.check = check_unary;
-    op.tensors = unary_tensors;
-    op.variants = {{"unary_vector", "the only one", refuses, plan_vector}};
-    op.flops = flops;
-    op.bytes = bytes;
-    return op;
-  }();
+Op unary_op() {
+  Op op;
+  op.name = "unary";
+  op.about = "dst = op(scale * src + shift), element by element";
+  op.fields = {choice("op", "the function", names(), ""),
+               shape("shape", "extents of src and dst"),
+               dtype_field(),
+               number("scale", "factor of src", "1"),
+               number("shift", "added to it", "0"),
+               number("alpha",
+                      "slope of leaky_relu below 0 (0.01) or of hard_sigmoid (0.2); factor of "
+                      "elu (1); exponent of pow (2); least of clip (-inf)",
+                      kOwnNumber),
+               number("beta", "hard_sigmoid of 0 (0.5); most of clip (inf)", kOwnNumber)};
+  op.check = check_unary;
+  op.tensors = unary_tensors;
+  op.variants = {{"unary_vector", "the only one", refuses_no_group, plan_vector}};
+  op.flops = flops;
+  op.bytes = tensor_bytes;
   return op;
 }
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "clam/op.hpp"
-#include "ops/shared/geometry.hpp"
 #include "ops/shared/lanes.hpp"
+#include "ops/shared/launch.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {
@@ -30,18 +30,12 @@ void check(const Problem& problem, Schema::Values&) {
 }
 
 std::vector<TensorSpec> tensors(const Problem& p) {
-  using Role = TensorSpec::Role;
   const std::int64_t batch = p.integer("batch"), n = p.integer("n"), classes = p.integer("classes");
   const Shape src = is_rows(p) ? Shape{batch, n, 5 + classes} : Shape{batch, 4 + classes, n};
-  return {{"src", Role::input, p.dtype(), src, {}, 0},
-          {"data", Role::output, p.dtype(), {batch, n, 6}, {}, 0}};
+  return {input("src", p.dtype(), src), output("data", p.dtype(), {batch, n, 6})};
 }
 
 // ---- launches ----
-
-std::string half(const Problem& problem) {
-  return problem.dtype() == Dtype::f16 ? "-DCLAM_F16 " : "";
-}
 
 /// Boxes of an item.
 int unit_of(const Problem& p) { return p.integer("n") % kVector == 0 ? kVector : 1; }
@@ -50,24 +44,20 @@ void plan_columns(const Problem& p, const DeviceInfo& device, const PlanOptions&
                   Plan& plan) {
   const int n = p.integer("n"), unit = unit_of(p);
   const int items = choose_group(n / unit, kItems, device, wanted).x;
-  plan.launches = {
-      {"yolo_decode.cl",
-       "yolo_decode_columns",
-       fmt::format("{}-DYOLO_DECODE_UNIT={} -DYOLO_DECODE_WG={}", half(p), unit, items),
-       {round_up(n / unit, items), p.integer("batch"), 1},
-       {items, 1, 1},
-       {BufferArg{"src"}, BufferArg{"data"}, n, p.integer("classes")}}};
+  plan.launches = {group_launch("yolo_decode.cl", "yolo_decode_columns",
+                                fmt::format("{}-DYOLO_DECODE_UNIT={} -DYOLO_DECODE_WG={}",
+                                            dtype_option(p.dtype()), unit, items),
+                                {items, 1}, n / unit, p.integer("batch"), 1,
+                                arg_list("src", "data", n, p.integer("classes")))};
 }
 
 void plan_rows(const Problem& p, const DeviceInfo& device, const PlanOptions& wanted, Plan& plan) {
   const int rows = p.integer("batch") * p.integer("n"), items = group_items(kItems, device, wanted);
   const int boxes = items / kFewestLanes;
-  plan.launches = {{"yolo_decode.cl",
-                    "yolo_decode_rows",
-                    fmt::format("{}-DYOLO_DECODE_ROWS={}", half(p), boxes),
-                    {kFewestLanes, round_up(rows, boxes), 1},
-                    {kFewestLanes, boxes, 1},
-                    {BufferArg{"src"}, BufferArg{"data"}, rows, p.integer("classes")}}};
+  plan.launches = {group_launch(
+      "yolo_decode.cl", "yolo_decode_rows",
+      fmt::format("{}-DYOLO_DECODE_ROWS={}", dtype_option(p.dtype()), boxes), {kFewestLanes, boxes},
+      kFewestLanes, rows, 1, arg_list("src", "data", rows, p.integer("classes")))};
 }
 
 Reason refuses_columns(const Problem& problem, const DeviceInfo&) {
@@ -88,25 +78,21 @@ double flops(const Problem& p) {
 
 }  // namespace
 
-const Op& yolo_decode_op() {
-  static const Op op = [] {
-    Op op;
-    op.name = "yolo_decode";
-    op.about = "rows (id, score, box) of every box of a YOLO head: its best class, its corners";
-    op.fields = {extent("batch", "independent images", "1"), extent("n", "boxes"),
-                 extent("classes", "scores of a box"), dtype_field(),
-                 choice("form", "v8: [4 + classes, n]; v5: [n, 5 + classes] with objectness",
-                        {"v5", "v8"}, "v8")};
-    op.check = check;
-    op.tensors = tensors;
-    op.variants = {
-        {"yolo_decode_columns", "form=v8: an item walks down classes", refuses_columns,
-         plan_columns},
-        {"yolo_decode_rows", "form=v5: four items share a box", refuses_rows, plan_rows}};
-    op.flops = flops;
-    op.bytes = tensor_bytes;
-    return op;
-  }();
+Op yolo_decode_op() {
+  Op op;
+  op.name = "yolo_decode";
+  op.about = "rows (id, score, box) of every box of a YOLO head: its best class, its corners";
+  op.fields = {extent("batch", "independent images", "1"), extent("n", "boxes"),
+               extent("classes", "scores of a box"), dtype_field(),
+               choice("form", "v8: [4 + classes, n]; v5: [n, 5 + classes] with objectness",
+                      {"v5", "v8"}, "v8")};
+  op.check = check;
+  op.tensors = tensors;
+  op.variants = {
+      {"yolo_decode_columns", "form=v8: an item walks down classes", refuses_columns, plan_columns},
+      {"yolo_decode_rows", "form=v5: four items share a box", refuses_rows, plan_rows}};
+  op.flops = flops;
+  op.bytes = tensor_bytes;
   return op;
 }
 

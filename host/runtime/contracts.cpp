@@ -8,11 +8,14 @@
 
 #include "clam/error.hpp"
 #include "embedded.hpp"
+#include "text.hpp"
+#include "words.hpp"
 
 namespace clam {
 namespace {
 
 constexpr std::string_view kBlank = " \t\r";
+constexpr Words<6> kKindWords{"in", "out", "inout", "scratch", "local", "scalar"};
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(kBlank);
@@ -42,11 +45,7 @@ std::vector<std::string> sizes_of(std::string_view text) {
 
 std::vector<std::string> split_commas(std::string_view text) {
   std::vector<std::string> parts;
-  for (std::size_t comma = 0; comma != text.npos; text.remove_prefix(comma + 1)) {
-    comma = text.find(',');
-    parts.emplace_back(trimmed(text.substr(0, comma)));
-    if (comma == text.npos) break;
-  }
+  for (const std::string_view part : split(text, ',')) parts.emplace_back(trimmed(part));
   return parts;
 }
 
@@ -175,10 +174,8 @@ class TagReader {
   }
 
   ArgTag::Kind buffer_kind(const std::string& word, const std::string& arg) const {
-    using Kind = ArgTag::Kind;
-    for (const Kind kind : {Kind::in, Kind::out, Kind::inout, Kind::scratch, Kind::local}) {
-      if (word == name(kind)) return kind;
-    }
+    const auto kind = find_word<ArgTag::Kind>(kKindWords, word);
+    if (kind && *kind != ArgTag::Kind::scalar) return *kind;
     reject(fmt::format("argument {}: '{}' is none of in out inout scratch local int float", arg,
                        word.substr(0, 40)));
   }
@@ -203,9 +200,8 @@ class TagReader {
     const std::size_t at = rest.find(" if ");
     const std::string condition(at == rest.npos ? "1" : trimmed(rest.substr(at + 4)));
     for (const std::string& name : split_commas(rest.substr(0, at))) {
-      const auto is_it = [&](const ArgTag& arg) { return arg.name == name; };
-      const auto arg = std::find_if(kernel.args.begin(), kernel.args.end(), is_it);
-      if (arg == kernel.args.end() || arg->kind == ArgTag::Kind::scalar) {
+      ArgTag* arg = find_by_name(kernel.args, name);
+      if (!arg || arg->kind == ArgTag::Kind::scalar) {
         reject(fmt::format("//@null: kernel {} has no buffer '{}'", kernel.name, name));
       }
       if (!arg->null_if.empty()) reject(fmt::format("//@null names {} twice", name));
@@ -223,9 +219,8 @@ class TagReader {
   }
 
   void read_loops_of(std::string_view rest) {
-    const auto is_it = [&](const KernelTags& kernel) { return kernel.name == rest; };
-    const auto kernel = std::find_if(tags_.kernels.begin(), tags_.kernels.end(), is_it);
-    if (kernel == tags_.kernels.end()) {
+    KernelTags* kernel = find_by_name(tags_.kernels, rest);
+    if (!kernel) {
       reject(fmt::format("//@loops needs the name of a kernel above, not '{}'", rest));
     }
     if (!kernel->loops.empty()) reject(fmt::format("//@loops {} is there twice", rest));
@@ -292,36 +287,14 @@ nlohmann::json to_json(const KernelTags& kernel) {
 
 }  // namespace
 
-const char* name(ArgTag::Kind kind) {
-  switch (kind) {
-    case ArgTag::Kind::in:
-      return "in";
-    case ArgTag::Kind::out:
-      return "out";
-    case ArgTag::Kind::inout:
-      return "inout";
-    case ArgTag::Kind::scratch:
-      return "scratch";
-    case ArgTag::Kind::local:
-      return "local";
-    case ArgTag::Kind::scalar:
-      return "scalar";
-  }
-  throw std::logic_error("unknown kind of argument");
-}
+const char* name(ArgTag::Kind kind) { return word_of(kKindWords, kind); }
 
 const DefineTag* FileTags::define(std::string_view wanted) const {
-  for (const DefineTag& define : defines) {
-    if (define.name == wanted) return &define;
-  }
-  return nullptr;
+  return find_by_name(defines, wanted);
 }
 
 const KernelTags* FileTags::kernel(std::string_view wanted) const {
-  for (const KernelTags& kernel : kernels) {
-    if (kernel.name == wanted) return &kernel;
-  }
-  return nullptr;
+  return find_by_name(kernels, wanted);
 }
 
 FileTags read_tags(const KernelSource& source) { return TagReader(source).finish(); }

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "clam/error.hpp"
+#include "text.hpp"
 
 namespace clam {
 namespace {
@@ -40,13 +41,6 @@ void for_each_fact(Info& info, Visit&& visit) {
   visit("fma_f32", info.fma_f32);
   visit("native_exp2_ulp", info.native_exp2_ulp);
   visit("extensions", info.extensions);
-}
-
-/// Drivers' strings may hold anything; JSON and a terminal may not.
-std::string printable(const std::string& text) {
-  std::string clean;
-  for (const char c : text) clean += (c >= ' ' && c <= '~') ? c : '?';
-  return clean;
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include "text.hpp"
+
 namespace clam {
 namespace {
 
@@ -28,9 +30,7 @@ BuildFailure::BuildFailure(std::string file, std::string options, std::string de
 
 std::string in_quotes(std::string_view word) {
   constexpr std::size_t kLongest = 60;
-  std::string text = "'";
-  for (const char c : word.substr(0, kLongest)) text += (c >= ' ' && c <= '~') ? c : '?';
-  return text + (word.size() > kLongest ? "...'" : "'");
+  return "'" + printable(word.substr(0, kLongest)) + (word.size() > kLongest ? "...'" : "'");
 }
 
 const char* cl_status_name(int code) {

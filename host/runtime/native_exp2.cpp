@@ -11,6 +11,7 @@
 
 #include "atomic_file.hpp"
 #include "clam/error.hpp"
+#include "text.hpp"
 
 namespace clam {
 namespace {
@@ -33,8 +34,7 @@ std::string identity(const DeviceInfo& info) {
   for (const std::string& part :
        {info.name, info.vendor, info.platform, info.platform_version, info.device_version,
         info.driver_version, info.opencl_c_version}) {
-    for (const char c : part) text += c >= ' ' && c <= '~' ? c : '?';
-    text += '\n';
+    text += printable(part) + '\n';
   }
   return text;
 }

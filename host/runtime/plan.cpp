@@ -6,6 +6,7 @@
 
 #include "clam/error.hpp"
 #include "number_text.hpp"
+#include "words.hpp"
 
 namespace clam {
 namespace {
@@ -93,17 +94,11 @@ void check(const Plan& plan, const Launch& launch) {
 }  // namespace
 
 const TensorSpec* Plan::tensor(const std::string& name) const {
-  for (const TensorSpec& spec : tensors) {
-    if (spec.name == name) return &spec;
-  }
-  return nullptr;
+  return find_by_name(tensors, name);
 }
 
 const BufferSpec* Plan::buffer(const std::string& name) const {
-  for (const BufferSpec& spec : buffers) {
-    if (spec.name == name) return &spec;
-  }
-  return nullptr;
+  return find_by_name(buffers, name);
 }
 
 void check(const Plan& plan) {
@@ -120,8 +115,7 @@ void check(const Plan& plan) {
       throw BadArgument(fmt::format("plan: '{}' names a tensor and a buffer", buffer.name));
     }
   }
-  for (const Launch& launch : plan.pack) check(plan, launch);
-  for (const Launch& launch : plan.launches) check(plan, launch);
+  for (const Launch* launch : launches_of(plan)) check(plan, *launch);
 }
 
 std::string to_text(const Plan& plan) {

@@ -12,6 +12,8 @@
 
 #include "clam/error.hpp"
 #include "number_text.hpp"
+#include "text.hpp"
+#include "words.hpp"
 
 namespace clam {
 namespace {
@@ -28,19 +30,9 @@ std::vector<std::string_view> split_words(std::string_view text) {
   return words;
 }
 
-const Field* find_field(const Schema& schema, std::string_view name) {
-  for (const Field& field : schema.fields) {
-    if (field.name == name) return &field;
-  }
-  return nullptr;
-}
-
 std::string known_words(const Schema& schema) {
   std::string words;
-  for (const Field& field : schema.fields) {
-    words += words.empty() ? "" : " ";
-    words += field.name;
-  }
+  for (const Field& field : schema.fields) words += (words.empty() ? "" : " ") + field.name;
   return words;
 }
 
@@ -86,44 +78,41 @@ std::string canonical_choice(const Schema& schema, const Field& field, std::stri
   bad_value(schema, field, text, "knows" + choices);
 }
 
-/// Extents between the letters x.
+/// Parts between separators, each in its own canonical form.
+template <typename Canonical>
+std::string canonical_parts(const Schema& schema, const Field& field, std::string_view text,
+                            char separator, int most, const char* what,
+                            const Canonical& canonical) {
+  std::string all;
+  int parts = 0;
+  for (const std::string_view part : split(text, separator)) {
+    if (parts == most) {
+      bad_value(schema, field, text, fmt::format("needs 1 to {} {}", most, what));
+    }
+    if (parts++ > 0) all += separator;
+    all += canonical(schema, field, part);
+  }
+  return all;
+}
+
 std::string canonical_shape(const Schema& schema, const Field& field, std::string_view text) {
   constexpr int kMostExtents = 8;
   if (text == "none" && field.fallback == "none") return "none";
-  std::string canonical;
-  int extents = 0;
-  for (std::size_t at = 0; at <= text.size(); ++extents) {
-    const std::size_t end = std::min(text.find('x', at), text.size());
+  constexpr const char* kExtents = "extents of 1 to 2147483647, like 4x192x192";
+  const auto canonical_extent = [&](const Schema&, const Field&, std::string_view part) {
     int extent = 0;
-    const char* stop = text.data() + end;
-    const auto [read, error] = std::from_chars(text.data() + at, stop, extent);
-    if (error != std::errc() || read != stop || extent < 1 || extents == kMostExtents) {
-      bad_value(
-          schema, field, text,
-          fmt::format("needs 1 to {} extents of 1 to 2147483647, like 4x192x192", kMostExtents));
+    const char* stop = part.data() + part.size();
+    const auto [read, error] = std::from_chars(part.data(), stop, extent);
+    if (error != std::errc() || read != stop || extent < 1) {
+      bad_value(schema, field, text, fmt::format("needs 1 to {} {}", kMostExtents, kExtents));
     }
-    canonical += (canonical.empty() ? "" : "x") + std::to_string(extent);
-    at = end + 1;
-  }
-  return canonical;
+    return std::to_string(extent);
+  };
+  return canonical_parts(schema, field, text, 'x', kMostExtents, kExtents, canonical_extent);
 }
 
-/// Numbers between the letters x.
 std::string canonical_numbers(const Schema& schema, const Field& field, std::string_view text) {
-  constexpr int kMostNumbers = 16;
-  std::string canonical;
-  int numbers = 0;
-  for (std::size_t at = 0; at <= text.size(); ++numbers) {
-    const std::size_t end = std::min(text.find('x', at), text.size());
-    if (numbers == kMostNumbers) {
-      bad_value(schema, field, text,
-                fmt::format("needs 1 to {} numbers, like 0.1x0.2", kMostNumbers));
-    }
-    canonical +=
-        (canonical.empty() ? "" : "x") + canonical_number(schema, field, text.substr(at, end - at));
-    at = end + 1;
-  }
-  return canonical;
+  return canonical_parts(schema, field, text, 'x', 16, "numbers, like 0.1x0.2", canonical_number);
 }
 
 /// Digits between hyphens; empty where there is anything else.
@@ -147,22 +136,9 @@ std::string canonical_axes(const Schema& schema, const Field& field, std::string
   return std::string(text);
 }
 
-/// Whole numbers between commas.
 std::string canonical_integers(const Schema& schema, const Field& field, std::string_view text) {
-  constexpr int kMostIntegers = 8;
-  std::string canonical;
-  int integers = 0;
-  for (std::size_t at = 0; at <= text.size(); ++integers) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    if (integers == kMostIntegers) {
-      bad_value(schema, field, text,
-                fmt::format("needs 1 to {} whole numbers, like 0,9,-2", kMostIntegers));
-    }
-    canonical += (canonical.empty() ? "" : ",") +
-                 canonical_integer(schema, field, text.substr(at, end - at));
-    at = end + 1;
-  }
-  return canonical;
+  return canonical_parts(schema, field, text, ',', 8, "whole numbers, like 0,9,-2",
+                         canonical_integer);
 }
 
 std::string canonical_subset(const Schema& schema, const Field& field, std::string_view text) {
@@ -261,7 +237,7 @@ Problem Problem::parse(std::string_view text) {
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::size_t equals = words[i].find('=');
     const std::string_view word = words[i].substr(0, equals);
-    const Field* field = find_field(schema, word);
+    const Field* field = find_by_name(schema.fields, word);
     if (!field) {
       throw BadArgument(fmt::format("{}: unknown word {}; it knows {}", schema.name,
                                     in_quotes(word), known_words(schema)));
@@ -281,7 +257,7 @@ Problem Problem::parse(std::string_view text) {
 Problem Problem::make(const Schema& schema, const std::map<std::string, std::string>& values) {
   Problem problem(schema);
   for (const auto& [key, value] : values) {
-    if (!find_field(schema, key)) {
+    if (!find_by_name(schema.fields, key)) {
       throw BadArgument(fmt::format("{}: unknown word {}; it knows {}", schema.name, in_quotes(key),
                                     known_words(schema)));
     }
@@ -330,30 +306,13 @@ nlohmann::json Problem::to_json() const {
   nlohmann::json json{{"op", schema_->name}};
   for (const Field& field : schema_->fields) {
     const std::string& text = values_.at(field.name);
-    switch (field.kind) {
-      case Field::Kind::extent:
-      case Field::Kind::integer:
-        json[field.name] = integer(field.name);
-        break;
-      case Field::Kind::number:
-        // Text for infinities: JSON has no word for them.
-        if (std::isfinite(number(field.name))) {
-          json[field.name] = nlohmann::json::parse(text);
-        } else {
-          json[field.name] = text;
-        }
-        break;
-      case Field::Kind::flag:
-        json[field.name] = text == "1";
-        break;
-      case Field::Kind::choice:
-      case Field::Kind::shape:
-      case Field::Kind::numbers:
-      case Field::Kind::axes:
-      case Field::Kind::integers:
-      case Field::Kind::subset:
-        json[field.name] = text;
-    }
+    const bool is_number = field.kind == Field::Kind::extent ||
+                           field.kind == Field::Kind::integer || field.kind == Field::Kind::number;
+    nlohmann::json& value = json[field.name];
+    // Text for infinities: JSON has no word for them.
+    if (is_number) value = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (field.kind == Field::Kind::flag) value = text == "1";
+    if (value.is_null() || value.is_discarded()) value = text;
   }
   return json;
 }
@@ -370,7 +329,7 @@ std::string Problem::text() const {
 }
 
 const std::string& Problem::value(std::string_view field, Field::Kind kind) const {
-  const Field* found = find_field(*schema_, field);
+  const Field* found = find_by_name(schema_->fields, field);
   const auto reads = [&](Field::Kind one, Field::Kind as) {
     return found && found->kind == one && kind == as;
   };
@@ -399,8 +358,8 @@ std::vector<std::int64_t> Problem::shape(std::string_view field) const {
   const std::string& text = value(field, Field::Kind::shape);
   std::vector<std::int64_t> extents;
   if (text == "none") return extents;
-  for (std::size_t at = 0; at <= text.size(); at = std::min(text.find('x', at), text.size()) + 1) {
-    extents.push_back(std::stoi(text.substr(at)));
+  for (const std::string_view part : split(text, 'x')) {
+    extents.push_back(std::stoi(std::string(part)));
   }
   return extents;
 }
@@ -421,8 +380,8 @@ std::vector<int> Problem::axes(std::string_view field) const {
 std::vector<int> Problem::integers(std::string_view field) const {
   const std::string& text = value(field, Field::Kind::integers);
   std::vector<int> integers;
-  for (std::size_t at = 0; at <= text.size(); at = std::min(text.find(',', at), text.size()) + 1) {
-    integers.push_back(std::stoi(text.substr(at)));
+  for (const std::string_view part : split(text, ',')) {
+    integers.push_back(std::stoi(std::string(part)));
   }
   return integers;
 }

@@ -59,17 +59,27 @@ bool packs_alike(const Plan& one, const Plan& other) {
   return packing(one) == packing(other);
 }
 
+/// Where a buffer lies: the memory that it is a part of, and its first byte there.
+struct Place {
+  cl_mem memory;
+  std::int64_t begin;
+};
+
+Place place_of(const cl::Buffer& buffer) {
+  if (const cl_mem whole = buffer.getInfo<CL_MEM_ASSOCIATED_MEMOBJECT>()()) {
+    return {whole, static_cast<std::int64_t>(buffer.getInfo<CL_MEM_OFFSET>())};
+  }
+  return {buffer(), 0};
+}
+
 /// The part of a buffer from `offset` on. A sub-buffer cannot be cut again, but its parent can.
 cl::Buffer region(const cl::Buffer& buffer, std::int64_t offset) {
   if (offset == 0) return buffer;
-  const auto skipped = static_cast<std::size_t>(offset);
-  cl_buffer_region region{skipped, buffer.getInfo<CL_MEM_SIZE>() - skipped};
-  cl::Buffer parent = buffer;
-  if (const cl_mem whole = buffer.getInfo<CL_MEM_ASSOCIATED_MEMOBJECT>()()) {
-    region.origin += buffer.getInfo<CL_MEM_OFFSET>();
-    parent = cl::Buffer(whole, true);
-  }
-  return parent.createSubBuffer(0, CL_BUFFER_CREATE_TYPE_REGION, &region);  // flags as its own
+  const Place place = place_of(buffer);
+  const cl_buffer_region region{static_cast<std::size_t>(place.begin + offset),
+                                buffer.getInfo<CL_MEM_SIZE>() - static_cast<std::size_t>(offset)};
+  // flags as its own
+  return cl::Buffer(place.memory, true).createSubBuffer(0, CL_BUFFER_CREATE_TYPE_REGION, &region);
 }
 
 /// The buffer of a name: the executable's own, or the caller's, which must be large enough.
@@ -99,19 +109,6 @@ void require_bound(const std::vector<Launch>& launches, const Plan& plan, const 
       }
     }
   }
-}
-
-/// Where a tensor's buffer lies: the memory that it is a part of, and its first byte there.
-struct Place {
-  cl_mem memory;
-  std::int64_t begin;
-};
-
-Place place_of(const cl::Buffer& buffer) {
-  if (const cl_mem whole = buffer.getInfo<CL_MEM_ASSOCIATED_MEMOBJECT>()()) {
-    return {whole, static_cast<std::int64_t>(buffer.getInfo<CL_MEM_OFFSET>())};
-  }
-  return {buffer(), 0};
 }
 
 void refuse_overlaps(const Plan& plan, const Bindings& bindings) {
@@ -211,43 +208,35 @@ void Runtime::set_plan_dir(const std::string& dir) {
 Executable Runtime::build(const Plan& plan) {
   Executable executable;
   executable.plan_ = plan;
-  const auto build_all = [&](const std::vector<Launch>& launches,
-                             std::vector<cl::Kernel>& kernels) {
-    for (const Launch& launch : launches) {
-      kernels.push_back(
-          programs_.kernel(options_.files.get(launch.file), launch.options, launch.kernel));
-      const cl_uint takes = kernels.back().getInfo<CL_KERNEL_NUM_ARGS>();
-      if (takes != launch.args.size()) {
-        throw BadArgument(fmt::format("{}: kernel {} takes {} arguments, the launch gives {}",
-                                      plan.problem, launch.kernel, takes, launch.args.size()));
-      }
+  for (const Launch* launch : launches_of(plan)) {
+    cl::Kernel kernel =
+        programs_.kernel(options_.files.get(launch->file), launch->options, launch->kernel);
+    const cl_uint takes = kernel.getInfo<CL_KERNEL_NUM_ARGS>();
+    if (takes != launch->args.size()) {
+      throw BadArgument(fmt::format("{}: kernel {} takes {} arguments, the launch gives {}",
+                                    plan.problem, launch->kernel, takes, launch->args.size()));
     }
-  };
-  build_all(plan.pack, executable.pack_);
-  build_all(plan.launches, executable.launches_);
+    executable.kernels_.push_back(std::move(kernel));
+  }
   return executable;
 }
 
 Reason Runtime::group_refused(const Executable& executable) const {
   const cl::Device device = queue_.getInfo<CL_QUEUE_DEVICE>();
-  const auto check = [&](const std::vector<Launch>& launches,
-                         const std::vector<cl::Kernel>& kernels) -> Reason {
-    for (std::size_t i = 0; i < launches.size(); ++i) {
-      // The device's own limit promises more than a register-heavy kernel gets (T860: 64 of 256).
-      const auto allowed =
-          static_cast<std::int64_t>(kernels[i].getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(device));
-      const std::int64_t wanted = launches[i].group_size();
-      if (wanted > allowed) {
-        return fmt::format(
-            "kernel {} needs {} work-items a group, but {} allows {}: plan with a "
-            "smaller PlanOptions::max_work_group",
-            launches[i].kernel, wanted, info_.name, allowed);
-      }
+  auto kernel = executable.kernels_.begin();
+  for (const Launch* launch : launches_of(executable.plan_)) {
+    // The device's own limit promises more than a register-heavy kernel gets (T860: 64 of 256).
+    const auto allowed =
+        static_cast<std::int64_t>(kernel++->getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(device));
+    const std::int64_t wanted = launch->group_size();
+    if (wanted > allowed) {
+      return fmt::format(
+          "kernel {} needs {} work-items a group, but {} allows {}: plan with a "
+          "smaller PlanOptions::max_work_group",
+          launch->kernel, wanted, info_.name, allowed);
     }
-    return {};
-  };
-  const Reason reason = check(executable.plan_.pack, executable.pack_);
-  return reason ? reason : check(executable.plan_.launches, executable.launches_);
+  }
+  return {};
 }
 
 void Runtime::allocate(Executable& executable) {
@@ -278,13 +267,7 @@ Plan Runtime::plan(const Problem& problem, const DeviceInfo& device, PlanOptions
 Executable Runtime::prepare(const Problem& problem, PlanOptions options) {
   require_sound();
   measure_for(problem);
-  Executable executable = prepare_with(problem, options);
-  executable.problem_ = problem;
-  executable.options_ = std::move(options);
-  return executable;
-}
-
-Executable Runtime::prepare_with(const Problem& problem, PlanOptions options) {
+  const PlanOptions given = options;
   for (;;) {
     Plan plan = this->plan(problem, info_, options);
     const auto learned = group_limit_.find(plan.variant);
@@ -297,6 +280,8 @@ Executable Runtime::prepare_with(const Problem& problem, PlanOptions options) {
       const Reason refused = group_refused(executable);
       if (!refused) {
         allocate(executable);
+        executable.problem_ = problem;
+        executable.options_ = given;
         return executable;
       }
       if (!has_half(plan)) throw Unsupported(fmt::format("{}: {}", plan.problem, *refused));
@@ -353,8 +338,8 @@ std::vector<LaunchTime> Runtime::pack(Executable& executable, const Bindings& bi
   const std::vector<LaunchTime> before = finish();
   for (bool all_run = false; !all_run;) {
     try {
-      for (std::size_t i = 0; i < executable.pack_.size(); ++i) {
-        launch(executable.plan_.pack[i], executable.pack_[i], executable, bindings);
+      for (std::size_t i = 0; i < executable.plan_.pack.size(); ++i) {
+        launch(executable.plan_.pack[i], executable.kernels_[i], executable, bindings);
       }
       all_run = true;
     } catch (const GroupRefused&) {
@@ -373,8 +358,9 @@ void Runtime::enqueue(Executable& executable, const Bindings& bindings) {
   refuse_overlaps(executable.plan_, bindings);
   for (;;) {
     try {
-      for (std::size_t i = 0; i < executable.launches_.size(); ++i) {
-        launch(executable.plan_.launches[i], executable.launches_[i], executable, bindings);
+      auto kernel = executable.kernels_.begin() + executable.plan_.pack.size();
+      for (const Launch& one : executable.plan_.launches) {
+        launch(one, *kernel++, executable, bindings);
       }
       return;
     } catch (const GroupRefused&) {
@@ -439,9 +425,9 @@ Bound Runtime::bind(const Executable& executable, const Bindings& bindings) {
   if (executable.problem_ && has_half(plan)) {
     bound.half_group_ = static_cast<int>(largest_group(plan) / 2);
   }
-  for (std::size_t i = 0; i < plan.launches.size(); ++i) {
-    const Launch& launch = plan.launches[i];
-    cl::Kernel kernel(executable.launches_[i].getInfo<CL_KERNEL_PROGRAM>(), launch.kernel.c_str());
+  auto built = executable.kernels_.begin() + plan.pack.size();
+  for (const Launch& launch : plan.launches) {
+    cl::Kernel kernel(built++->getInfo<CL_KERNEL_PROGRAM>(), launch.kernel.c_str());
     for (cl::Buffer& buffer : set_arguments(launch, kernel, executable, bindings)) {
       bound.buffers_.push_back(std::move(buffer));
     }

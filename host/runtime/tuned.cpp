@@ -9,13 +9,13 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "atomic_file.hpp"
 #include "clam/error.hpp"
 #include "clam/gpu.hpp"
 #include "clam/op.hpp"
 #include "embedded.hpp"
+#include "text.hpp"
 
 namespace clam {
 namespace {
@@ -44,13 +44,9 @@ void for_each_key(Row& row, Visit&& visit) {
   visit("date", row.date);
 }
 
-/// A table is shown on terminals; drivers' strings may hold anything.
-std::string printable(std::string text) {
-  for (char& c : text) c = c >= ' ' && c <= '~' ? c : '?';
-  return text;
+void read_value(const json& value, std::string& text) {
+  text = printable(value.get<std::string>());
 }
-
-void read_value(const json& value, std::string& text) { text = printable(value); }
 
 void read_value(const json& value, std::int64_t& count) {
   if (!value.is_number_integer() || value.get_to(count) < 1) throw BadArgument("not a count");
@@ -338,11 +334,9 @@ const TunedFlush* Tuned::flush_of(const DeviceInfo& device) const {
 }
 
 bool Tuned::is_of_today(const TunedRow& row) const {
-  std::istringstream parts(row.kernels + "+");
-  for (std::string part; std::getline(parts, part, '+');) {
-    if (today_.count(part) == 0) return false;
-  }
-  return true;
+  const std::vector<std::string_view> parts = split(row.kernels, '+');
+  return std::all_of(parts.begin(), parts.end(),
+                     [&](std::string_view part) { return today_.count(std::string(part)) > 0; });
 }
 
 }  // namespace clam

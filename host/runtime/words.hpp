@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// words.hpp - the words of an enumeration that counts from 0, as a list in its order.
+// words.hpp - the words of an enumeration that counts from 0, as a list in its order; and things
+// that have a name.
 #pragma once
 
 #include <fmt/core.h>
@@ -28,6 +29,14 @@ std::optional<Enum> find_word(const Words<N>& words, std::string_view word) {
   const auto found = std::find(words.begin(), words.end(), word);
   if (found == words.end()) return std::nullopt;
   return static_cast<Enum>(found - words.begin());
+}
+
+/// The item of this name, or null.
+template <typename Items>
+auto find_by_name(Items& items, std::string_view name) {
+  const auto found =
+      std::find_if(items.begin(), items.end(), [&](const auto& item) { return item.name == name; });
+  return found == items.end() ? nullptr : &*found;
 }
 
 /// Throws BadArgument "unknown WHAT 'NAME'; OWNER knows A B C".

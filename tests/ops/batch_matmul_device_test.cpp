@@ -11,7 +11,6 @@
 #include "clam/gpu.hpp"
 #include "clam/planner.hpp"
 #include "op_device.hpp"
-#include "ops/batch_matmul.hpp"
 #include "ops/shared/activation.hpp"
 #include "test_device.hpp"
 

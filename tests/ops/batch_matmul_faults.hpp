@@ -8,7 +8,6 @@
 #include "check/op_proof.hpp"
 #include "check/ops/batch_matmul_data.hpp"
 #include "check/ops/shared/activate.hpp"
-#include "ops/batch_matmul.hpp"
 #include "ops/shared/activation.hpp"
 
 namespace clam::batch_matmul_faults {

@@ -7,7 +7,6 @@
 
 #include "check/op_proof.hpp"
 #include "check/ops/shared/activate.hpp"
-#include "ops/dense.hpp"
 #include "ops/shared/activation.hpp"
 
 namespace clam::dense_faults {

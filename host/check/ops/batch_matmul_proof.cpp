@@ -8,7 +8,7 @@
 #include "batch_matmul_data.hpp"
 #include "check/op_proof.hpp"
 #include "clam/error.hpp"
-#include "ops/batch_matmul.hpp"
+#include "ops/shared/accumulator.hpp"
 #include "shared/matrix_product.hpp"
 #include "shared/product_sets.hpp"
 #include "shared/random.hpp"
@@ -18,7 +18,7 @@ namespace {
 
 Reference reference(const Problem& problem, const Tensors& inputs,
                     const ReferenceOptions& options) {
-  if (const Reason reason = batch_matmul_not_offered(problem)) {
+  if (const Reason reason = acc_not_offered(problem)) {
     throw Unsupported("batch_matmul: " + *reason);
   }
   const Shape shape{problem.integer("batch"), problem.integer("m"), problem.integer("n")};

@@ -8,7 +8,7 @@
 
 #include "check/op_proof.hpp"
 #include "clam/error.hpp"
-#include "ops/dense.hpp"
+#include "ops/shared/accumulator.hpp"
 #include "shared/matrix_product.hpp"
 #include "shared/product_sets.hpp"
 #include "shared/random.hpp"
@@ -30,7 +30,7 @@ std::vector<double> side_by_side(const std::vector<double>& a, const std::vector
 
 Reference reference(const Problem& problem, const Tensors& inputs,
                     const ReferenceOptions& options) {
-  if (const Reason reason = dense_not_offered(problem)) throw Unsupported("dense: " + *reason);
+  if (const Reason reason = acc_not_offered(problem)) throw Unsupported("dense: " + *reason);
   MatrixProduct product(problem, "alpha", inputs.at("x"), inputs.at("w"));
   if (problem.integer("k2") > 0) {
     product.k += static_cast<std::size_t>(problem.integer("k2"));

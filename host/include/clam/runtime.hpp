@@ -44,7 +44,7 @@ class Executable {
   Plan plan_;
   std::optional<Problem> problem_;  ///< what it was planned from; none for a foreign plan
   PlanOptions options_;
-  std::vector<cl::Kernel> pack_, launches_;
+  std::vector<cl::Kernel> kernels_;  ///< in the order of launches_of()
   Bindings own_;
 };
 
@@ -152,7 +152,6 @@ class Runtime {
 
  private:
   Executable build(const Plan& plan);
-  Executable prepare_with(const Problem& problem, PlanOptions options);
   void halve_group(const Plan& plan);
   Executable smaller_than(const Executable& executable);
   void plan_smaller(Executable& executable, const Bindings& bindings);

@@ -7,28 +7,26 @@
 #include <limits>
 #include <stdexcept>
 
+#include "runtime/words.hpp"
+
 namespace clam {
 namespace {
 
-const std::vector<std::string>& acc_names() {
-  static const std::vector<std::string> names{"f32", "chunk", "f16"};  // in the order of Acc
-  return names;
-}
+constexpr Words<3> kAccWords{"f32", "chunk", "f16"};
 
 }  // namespace
 
 Field acc_field() {
-  return choice("acc", "accumulator; chunk: half for up to 32 products, then float", acc_names(),
-                "f32");
+  return choice("acc", "accumulator; chunk: half for up to 32 products, then float",
+                {kAccWords.begin(), kAccWords.end()}, "f32");
 }
 
 Acc accumulator(const Problem& problem) {
   if (!op_of(problem).sums_products) return Acc::f32;
-  const std::string& word = problem.choice("acc");
-  return word == "f32" ? Acc::f32 : word == "chunk" ? Acc::chunk : Acc::f16;
+  return *find_word<Acc>(kAccWords, problem.choice("acc"));
 }
 
-const std::string& name(Acc acc) { return acc_names().at(static_cast<std::size_t>(acc)); }
+const char* name(Acc acc) { return word_of(kAccWords, acc); }
 
 int products_in_half(Acc acc) {
   switch (acc) {

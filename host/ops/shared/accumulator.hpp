@@ -24,7 +24,7 @@ Field acc_field();
 /// f32 where the op has no such field.
 Acc accumulator(const Problem& problem);
 /// "f32", "chunk", "f16".
-const std::string& name(Acc acc);
+const char* name(Acc acc);
 /// The most products of one sum in half: for HalfSummation.
 int products_in_half(Acc acc);
 

@@ -2,8 +2,6 @@
 // convolution.hpp - the words that conv2d and conv_transpose have in common.
 #pragma once
 
-#include <map>
-#include <string>
 #include <vector>
 
 #include "sides.hpp"
@@ -11,9 +9,9 @@
 namespace clam {
 
 /// Those words of a checked problem, with each that stands for several taken apart.
-struct Convolution {
+struct Convolution : Sides {
   int n, c, h, w, k, r, s;
-  int stride_h, stride_w, pad_t, pad_l, pad_b, pad_r, dilation_h, dilation_w, groups;
+  int dilation_h, dilation_w, groups;
   bool bias;
   Dtype dtype;
 
@@ -26,15 +24,11 @@ struct Convolution {
 
 /// n, c, h, w, k, r and s.
 std::vector<Field> convolution_extents();
-/// stride, pad and dilation, each followed by its sides, and what the first of them says. `map`:
-/// what has the pads, x or y.
-std::vector<Field> stride_fields(const char* stride);
-std::vector<Field> pad_fields(const char* pad, const char* map);
+/// dilation, followed by its sides, and what the first of them says.
 std::vector<Field> dilation_fields(const char* dilation);
 
 /// Rules of the problem, for an op's `check`: groups divide c and k. Afterwards what can be said in
 /// two ways has one text.
-void check_convolution(const Problem& problem,
-                       std::map<std::string, std::string, std::less<>>& values);
+void check_convolution(const Problem& problem, Schema::Values& values);
 
 }  // namespace clam

@@ -1,10 +1,21 @@
 // SPDX-License-Identifier: MIT
-// counts.hpp - what most ops say for Op::flops and Op::bytes.
+// counts.hpp - what most ops say for Op::tensors, Op::flops and Op::bytes.
 #pragma once
+
+#include <string>
+#include <utility>
 
 #include "clam/op.hpp"
 
 namespace clam {
+
+/// A tensor that lies dense, from the start of its buffer on.
+inline TensorSpec input(std::string name, Dtype dtype, Shape shape) {
+  return {std::move(name), TensorSpec::Role::input, dtype, std::move(shape), {}, 0};
+}
+inline TensorSpec output(std::string name, Dtype dtype, Shape shape) {
+  return {std::move(name), TensorSpec::Role::output, dtype, std::move(shape), {}, 0};
+}
 
 /// It copies or compares; or how much it computes depends on the data, so that nothing can be said
 /// of a problem.

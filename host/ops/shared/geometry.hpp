@@ -13,6 +13,25 @@ int ceil_div(int value, int divisor);
 /// The largest power of two up to `value`, which is at least 1.
 int floor_power_of_two(std::int64_t value);
 
+constexpr int kSmallestGroup = 16, kUsualGroup = 64, kLargestGroup = 256;  ///< work-items
+
+/// The most work-items of a group that lie along x, and of one where they may lie along x or y.
+std::int64_t most_along_x(const DeviceInfo& device);
+std::int64_t most_along_xy(const DeviceInfo& device);
+
+/// Work-items of a group: as many as the caller allows, else `wanted`. They are `fewest` at the
+/// least, `most` and kLargestGroup at the most, and a power of two.
+int group_size(int wanted, int fewest, std::int64_t most, const PlanOptions& options);
+/// The same along x, for kernels that need kSmallestGroup: throws Unsupported "OP: ..." where the
+/// caller or the device allows fewer.
+int group_along_x(const char* op, int wanted, const DeviceInfo& device, const PlanOptions& options);
+
+/// The reason why a device with groups of `most` has none of kSmallestGroup.
+Reason no_group(std::int64_t most);
+/// For Variant::refuses: of kernels with such groups along x, and of those for any problem.
+Reason refuses_no_group(const Problem&, const DeviceInfo& device);
+Reason refuses_nothing(const Problem&, const DeviceInfo&);
+
 /// Work-items of a group along the first two dimensions of a launch.
 struct Group {
   int x, y;

@@ -8,9 +8,10 @@
 namespace clam {
 namespace {
 
-std::int64_t most_items(const DeviceInfo& device) {
-  return std::min({device.max_work_group, device.max_work_items[0], device.max_work_items[1]});
-}
+constexpr int kHeld = 16;  ///< elements of a row that a lane holds in registers
+
+/// Elements of a load: a vector where rows are whole vectors.
+int unit_of(int n) { return n % 4 == 0 ? 4 : 1; }
 
 }  // namespace
 
@@ -20,16 +21,13 @@ int power_of_two_over(std::int64_t value) {
 }
 
 int group_items(int wanted, const DeviceInfo& device, const PlanOptions& options) {
-  const int items = options.max_work_group > 0 ? options.max_work_group : wanted;
-  return std::max(
-      kFewestLanes,
-      floor_power_of_two(std::min<std::int64_t>({items, kLargestGroup, most_items(device)})));
+  return group_size(wanted, kFewestLanes, most_along_xy(device), options);
 }
 
-Reason no_lanes(const DeviceInfo& device) {
-  if (most_items(device) >= kFewestLanes) return {};
-  return fmt::format("{} lanes share a result, a group has at most {} items", kFewestLanes,
-                     most_items(device));
+Reason no_lanes(const DeviceInfo& device, const char* what) {
+  const std::int64_t most = most_along_xy(device);
+  if (most >= kFewestLanes) return {};
+  return fmt::format("{} lanes share a {}, a group has at most {} items", kFewestLanes, what, most);
 }
 
 Share share_pieces(std::int64_t elements, std::int64_t results, const DeviceInfo& device,
@@ -45,6 +43,25 @@ Share share_pieces(std::int64_t elements, std::int64_t results, const DeviceInfo
     lanes *= 2;
   }
   return {lanes, std::min(items / lanes, power_of_two_over(results))};
+}
+
+bool HeldRows::fits() const { return held * unit <= kHeld; }
+
+HeldRows hold_rows(int n, int items) {
+  HeldRows share{unit_of(n), kFewestLanes, 1, 0};
+  const int units = n / share.unit;
+  while (share.lanes < items && ceil_div(units, share.lanes) * share.unit > kHeld) share.lanes *= 2;
+  share.held = ceil_div(units, share.lanes);
+  share.rows = items / share.lanes;
+  return share;
+}
+
+HeldRows share_long_rows(int n, int items) { return {unit_of(n), items, 1, 0}; }
+
+Reason not_held(int n, const HeldRows& share) {
+  if (share.fits()) return {};
+  return fmt::format("n={} is over the {} elements that {} lanes hold", n, kHeld * share.lanes,
+                     share.lanes);
 }
 
 }  // namespace clam

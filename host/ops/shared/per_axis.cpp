@@ -8,6 +8,14 @@
 
 namespace clam {
 
+std::size_t positive_axis(const Problem& problem, std::size_t axes) {
+  const int count = static_cast<int>(axes), axis = problem.integer("axis");
+  if (axis < -count || axis >= count) {
+    bad_field(problem, "axis", fmt::format("needs {} to {}", -count, count - 1));
+  }
+  return static_cast<std::size_t>(axis < 0 ? axis + count : axis);
+}
+
 std::vector<int> per_axis(const Problem& problem, const char* field, std::size_t axes) {
   std::vector<int> numbers = problem.integers(field);
   if (numbers.size() == 1) numbers.resize(axes, numbers.front());

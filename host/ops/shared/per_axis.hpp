@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// per_axis.hpp - words of a problem that have a number for each axis of its shape; a single number
-// stands for all of them.
+// per_axis.hpp - words of a problem that name an axis of its shape, or have a number for each axis;
+// a single number stands for all of them.
 #pragma once
 
 #include <vector>
@@ -8,6 +8,10 @@
 #include "clam/problem.hpp"
 
 namespace clam {
+
+/// The field `axis`, counted from the first of `axes` on; negative ones count from the end. Throws
+/// BadArgument where there is none such.
+std::size_t positive_axis(const Problem& problem, std::size_t axes);
 
 /// The field's number for each of the axes.
 std::vector<int> per_axis(const Problem& problem, const char* field, std::size_t axes);

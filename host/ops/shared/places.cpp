@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "clam/error.hpp"
-
 namespace clam {
 
 std::int64_t given_or(const Problem& problem, const std::string& field, std::int64_t otherwise) {
@@ -14,9 +12,8 @@ std::int64_t given_or(const Problem& problem, const std::string& field, std::int
   return given == 0 ? otherwise : given;
 }
 
-void check_row_stride(const Problem& problem,
-                      std::map<std::string, std::string, std::less<>>& values,
-                      const std::string& name, std::int64_t row) {
+void check_row_stride(const Problem& problem, Schema::Values& values, const std::string& name,
+                      std::int64_t row) {
   const std::int64_t stride = given_or(problem, "ld" + name, row);
   if (stride < row) {
     bad_field(problem, "ld" + name, fmt::format("is under the {} elements of a row", row));

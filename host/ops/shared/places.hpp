@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -16,9 +14,8 @@ namespace clam {
 std::int64_t given_or(const Problem& problem, const std::string& field, std::int64_t otherwise);
 
 /// A row stride, the field "ld" + name, holds a row. It is left out where it is the row's length.
-void check_row_stride(const Problem& problem,
-                      std::map<std::string, std::string, std::less<>>& values,
-                      const std::string& name, std::int64_t row);
+void check_row_stride(const Problem& problem, Schema::Values& values, const std::string& name,
+                      std::int64_t row);
 
 /// An axis of a tensor, and the word of the problem that says its stride, in elements.
 struct StridedAxis {

@@ -9,14 +9,15 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
-#include "clam/error.hpp"
-#include "geometry.hpp"
+#include "copy_unit.hpp"
+#include "counts.hpp"
+#include "launch.hpp"
 
 namespace clam {
 namespace {
 
-constexpr int kSmallestGroup = 16, kLargestGroup = 256;
 constexpr int kSortGroup = 256, kGroup = 64;  ///< work-items, by default
 constexpr int kBlock = 1024;                  ///< rows that are sorted together
 constexpr int kCandidatesOfOne = 256;         ///< past them a mask is quicker
@@ -34,7 +35,7 @@ struct Chunks {
 
 std::int64_t blocks(const Suppression& s) { return (s.n + kBlock - 1) / kBlock; }
 
-Chunks one_chunk(const Suppression& s) { return {(s.top() + 31) / 32 * 32, 1}; }
+Chunks one_chunk(const Suppression& s, const DeviceInfo&) { return {(s.top() + 31) / 32 * 32, 1}; }
 
 std::int64_t mask_bytes(const Suppression& s, std::int64_t size) {
   return s.sets * size * size / 8;
@@ -92,10 +93,8 @@ Reason no_room(const Problem& p, const std::vector<BufferSpec>& scratch, const D
 
 // ---- what the device can do ----
 
-Reason no_group(const DeviceInfo& device) {
-  if (std::min(device.max_work_group, device.max_work_items[0]) < kSmallestGroup) {
-    return fmt::format("the device has no work-groups of {} work-items", kSmallestGroup);
-  }
+Reason no_local_memory(const DeviceInfo& device) {
+  if (Reason reason = no_group(most_along_x(device))) return reason;
   if (device.local_mem_bytes >= kLocalBytes) return {};
   return fmt::format("the device has {} bytes of local memory, under the {} needed",
                      device.local_mem_bytes, kLocalBytes);
@@ -108,18 +107,8 @@ struct Groups {
   int sort, rest;
 
   Groups(const DeviceInfo& device, const PlanOptions& options)
-      : sort(choose(kSortGroup, device, options)), rest(choose(kGroup, device, options)) {}
-
-  static int choose(int preferred, const DeviceInfo& device, const PlanOptions& options) {
-    const int wanted = options.max_work_group > 0 ? options.max_work_group : preferred;
-    const std::int64_t bound = std::min<std::int64_t>(
-        {wanted, kLargestGroup, device.max_work_group, device.max_work_items[0]});
-    if (bound < kSmallestGroup) {
-      throw Unsupported(
-          fmt::format("nms: needs work-groups of {} work-items, not of {}", kSmallestGroup, bound));
-    }
-    return floor_power_of_two(bound);
-  }
+      : sort(group_along_x("nms", kSortGroup, device, options)),
+        rest(group_along_x("nms", kGroup, device, options)) {}
 };
 
 const char* half_option(const Problem& p) { return p.dtype() == Dtype::f16 ? " -DCLAM_F16" : ""; }
@@ -131,15 +120,14 @@ struct Launcher {
   Groups groups;
   Chunks chunks;
 
-  static std::int32_t narrow(std::int64_t value) { return static_cast<std::int32_t>(value); }
-  std::int32_t n() const { return narrow(s.n); }
-  std::int32_t top() const { return narrow(s.top()); }
-  std::int32_t size() const { return narrow(chunks.size); }
-  std::int32_t count() const { return narrow(chunks.count); }
+  std::int32_t n() const { return as_int(s.n); }
+  std::int32_t top() const { return as_int(s.top()); }
+  std::int32_t size() const { return as_int(chunks.size); }
+  std::int32_t count() const { return as_int(chunks.count); }
   std::int64_t groups_of(std::int64_t items) const {
     return (items + groups.rest - 1) / groups.rest;
   }
-  Arg valid() const { return s.count.empty() ? Arg{NullArg{}} : Arg{BufferArg{s.count}}; }
+  Arg valid() const { return buffer_if(!s.count.empty(), s.count); }
 
   std::string options() const {
     return fmt::format("-DNMS_SORT_WG={} -DNMS_WG={}{}{}{}{}", groups.sort, groups.rest,
@@ -155,78 +143,60 @@ struct Launcher {
 
   Launch sort() const {
     return launch("nms_sort", groups.sort, blocks(s), s.sets, 1,
-                  {BufferArg{s.scores}, valid(), BufferArg{"keys"}, BufferArg{"found"}, n(),
-                   s.score_step, s.score_index, s.background_index, s.background, s.score_min});
+                  arg_list(s.scores, valid(), "keys", "found", n(), s.score_step, s.score_index,
+                           s.background_index, s.background, s.score_min));
   }
 
   Launch place() const {
     return launch("nms_place", groups.rest, groups_of(std::min<std::int64_t>(s.top(), kBlock)),
                   blocks(s), s.sets,
-                  {BufferArg{s.boxes}, valid(), BufferArg{"keys"}, BufferArg{"found"},
-                   BufferArg{"candidate_boxes"}, BufferArg{"classes"}, BufferArg{"rows"},
-                   BufferArg{"candidates"}, n(), s.e, top(), s.coord_start, s.id_index,
-                   narrow(s.sets / s.items)});
+                  arg_list(s.boxes, valid(), "keys", "found", "candidate_boxes", "classes", "rows",
+                           "candidates", n(), s.e, top(), s.coord_start, s.id_index,
+                           as_int(s.sets / s.items)));
   }
 
   Launch meet(int chunk) const {
     return launch("nms_meet", groups.rest, groups_of(chunks.size), s.sets, 1,
-                  {BufferArg{"candidate_boxes"}, BufferArg{"classes"}, BufferArg{"candidates"},
-                   BufferArg{"kept"}, BufferArg{"totals"}, BufferArg{"dead"}, top(), size(),
-                   count(), chunk, s.iou_threshold});
+                  arg_list("candidate_boxes", "classes", "candidates", "kept", "totals", "dead",
+                           top(), size(), count(), chunk, s.iou_threshold));
   }
 
   Launch mask(int chunk) const {
     return launch("nms_mask", groups.rest, groups_of(chunks.size), chunks.size / 32, s.sets,
-                  {BufferArg{"candidate_boxes"}, BufferArg{"classes"}, BufferArg{"candidates"},
-                   BufferArg{"mask"}, top(), size(), chunk, s.iou_threshold});
+                  arg_list("candidate_boxes", "classes", "candidates", "mask", top(), size(), chunk,
+                           s.iou_threshold));
   }
 
   Launch walk(int chunk) const {
-    const Arg dead = chunks.count > 1 ? Arg{BufferArg{"dead"}} : Arg{NullArg{}};
     return launch("nms_walk", groups.rest, 1, s.sets, 1,
-                  {BufferArg{"candidates"}, BufferArg{"mask"}, dead, BufferArg{"keep"},
-                   BufferArg{"kept"}, BufferArg{"totals"}, top(), size(), count(), chunk, s.limit});
+                  arg_list("candidates", "mask", buffer_if(chunks.count > 1, "dead"), "keep",
+                           "kept", "totals", top(), size(), count(), chunk, s.limit));
   }
 
   Launch one() const {
-    return launch("nms_one", groups.sort, 1, s.sets / s.items, s.items,
-                  {BufferArg{s.scores},
-                   BufferArg{s.boxes},
-                   valid(),
-                   BufferArg{"rows"},
-                   BufferArg{"candidates"},
-                   BufferArg{"keep"},
-                   BufferArg{"kept"},
-                   BufferArg{"totals"},
-                   n(),
-                   s.score_step,
-                   s.score_index,
-                   s.background_index,
-                   s.background,
-                   s.score_min,
-                   s.e,
-                   top(),
-                   s.coord_start,
-                   s.id_index,
-                   s.limit,
-                   s.iou_threshold});
+    return launch(
+        "nms_one", groups.sort, 1, s.sets / s.items, s.items,
+        arg_list(s.scores, s.boxes, valid(), "rows", "candidates", "keep", "kept", "totals", n(),
+                 s.score_step, s.score_index, s.background_index, s.background, s.score_min, s.e,
+                 top(), s.coord_start, s.id_index, s.limit, s.iou_threshold));
   }
 
   Decided decided() const { return {groups.rest, s.top(), chunks.count}; }
 };
 
-void plan_chunks(const Problem& p, const FrontEnd& op, const Groups& groups, const Chunks& chunks,
-                 Plan& plan) {
-  const Suppression s = op.asks(p);
-  const Launcher launcher{p, s, groups, chunks};
-  plan.buffers = buffers(s, chunks);
+void add_one(const Launcher& launcher, Plan& plan) {
+  plan.buffers = decision_buffers(launcher.s, 1);
+  plan.launches = {launcher.one()};
+}
+
+void add_chunks(const Launcher& launcher, Plan& plan) {
+  plan.buffers = buffers(launcher.s, launcher.chunks);
   plan.launches = {launcher.sort(), launcher.place()};
-  for (int chunk = 0; chunk < chunks.count; ++chunk) {
+  for (int chunk = 0; chunk < launcher.chunks.count; ++chunk) {
     if (chunk > 0) plan.launches.push_back(launcher.meet(chunk));
     plan.launches.push_back(launcher.mask(chunk));
     plan.launches.push_back(launcher.walk(chunk));
   }
-  plan.launches.push_back(op.output(p, launcher.decided()));
 }
 
 }  // namespace
@@ -260,18 +230,18 @@ Reason suppression_in_one(const Problem& p, const Suppression& s, const DeviceIn
                        kCandidatesOfOne);
   }
   if (Reason reason = no_room(p, decision_buffers(s, 1), device)) return reason;
-  return no_group(device);
+  return no_local_memory(device);
 }
 
 Reason suppression_by_mask(const Problem& p, const Suppression& s, const DeviceInfo& device) {
-  const Chunks chunk = one_chunk(s);
+  const Chunks chunk = one_chunk(s, device);
   if (s.top() > kLargestChunk) {
     return fmt::format("mask of {} candidates would take {} bytes, over the limit of {}", s.top(),
                        mask_bytes(s, chunk.size), mask_bytes(s, kLargestChunk));
   }
   if (Reason reason = mask_too_large(s, chunk.size, device)) return reason;
   if (Reason reason = no_room(p, buffers(s, chunk), device)) return reason;
-  return no_group(device);
+  return no_local_memory(device);
 }
 
 Reason suppression_in_chunks(const Problem& p, const Suppression& s, const DeviceInfo& device) {
@@ -282,50 +252,39 @@ Reason suppression_in_chunks(const Problem& p, const Suppression& s, const Devic
   }
   if (Reason reason = mask_too_large(s, chunks.size, device)) return reason;
   if (Reason reason = no_room(p, buffers(s, chunks), device)) return reason;
-  return no_group(device);
-}
-
-void plan_in_one(const Problem& p, const FrontEnd& op, const DeviceInfo& device,
-                 const PlanOptions& options, Plan& plan) {
-  const Suppression s = op.asks(p);
-  const Launcher launcher{p, s, Groups(device, options), one_chunk(s)};
-  plan.buffers = decision_buffers(s, 1);
-  plan.launches = {launcher.one(), op.output(p, launcher.decided())};
-}
-
-void plan_by_mask(const Problem& p, const FrontEnd& op, const DeviceInfo& device,
-                  const PlanOptions& options, Plan& plan) {
-  plan_chunks(p, op, Groups(device, options), one_chunk(op.asks(p)), plan);
-}
-
-void plan_in_chunks(const Problem& p, const FrontEnd& op, const DeviceInfo& device,
-                    const PlanOptions& options, Plan& plan) {
-  plan_chunks(p, op, Groups(device, options), several_chunks(op.asks(p), device), plan);
+  return no_local_memory(device);
 }
 
 using Supports = Reason (*)(const Problem&, const Suppression&, const DeviceInfo&);
-using Planner = void (*)(const Problem&, const FrontEnd&, const DeviceInfo&, const PlanOptions&,
-                         Plan&);
+using Cut = Chunks (*)(const Suppression&, const DeviceInfo&);
 
-Variant variant(const char* name, const char* about, const FrontEnd& op, Supports refuses,
-                Planner planner) {
+Variant variant(const char* name, const char* about, const FrontEnd& op, Supports refuses, Cut cut,
+                void (*add)(const Launcher&, Plan&)) {
   return {
       name, about,
       [=](const Problem& p, const DeviceInfo& device) { return refuses(p, op.asks(p), device); },
       [=](const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
-        planner(p, op, device, options, plan);
+        const Suppression s = op.asks(p);
+        const Launcher launcher{p, s, Groups(device, options), cut(s, device)};
+        add(launcher, plan);
+        plan.launches.push_back(op.output(p, launcher.decided()));
       }};
 }
 
 }  // namespace
 
-std::vector<Variant> suppression_variants(const FrontEnd& op) {
-  return {variant("nms_one", "two launches, for up to 256 candidates of 1024 rows", op,
-                  suppression_in_one, plan_in_one),
-          variant("nms_mask", "five launches, for up to 4096 candidates", op, suppression_by_mask,
-                  plan_by_mask),
-          variant("nms_chunks", "three launches a chunk of candidates, for any number", op,
-                  suppression_in_chunks, plan_in_chunks)};
+Op suppression_op(Schema words, const FrontEnd& front) {
+  Op op;
+  static_cast<Schema&>(op) = std::move(words);
+  op.variants = {variant("nms_one", "two launches, for up to 256 candidates of 1024 rows", front,
+                         suppression_in_one, one_chunk, add_one),
+                 variant("nms_mask", "five launches, for up to 4096 candidates", front,
+                         suppression_by_mask, one_chunk, add_chunks),
+                 variant("nms_chunks", "three launches a chunk of candidates, for any number",
+                         front, suppression_in_chunks, several_chunks, add_chunks)};
+  op.flops = no_flops;
+  op.bytes = tensor_bytes;
+  return op;
 }
 
 // ---- outputs ----
@@ -333,33 +292,24 @@ std::vector<Variant> suppression_variants(const FrontEnd& op) {
 Launch rows_output(const Problem& p, const Suppression& s, const Decided& decided, bool compact,
                    BoxForm form) {
   constexpr int kRowsPerItem = 4;
-  int unit = 16;
-  while (s.e * size_of(p.dtype()) % unit != 0) unit /= 2;
-  const std::int64_t rows = kRowsPerItem * decided.group;
+  const int bytes = copy_unit({s.e}, p.dtype()) * size_of(p.dtype());
   const char* to[] = {"", " -DNMS_TO=1", " -DNMS_TO=2"};
-  return {"nms_output.cl",
-          "nms_rows",
-          fmt::format("-DNMS_WG={} -DNMS_UNIT={}{}{}", decided.group, unit,
-                      to[static_cast<int>(form)], half_option(p)),
-          {(s.n + rows - 1) / rows * decided.group, s.sets, 1},
-          {decided.group, 1, 1},
-          {BufferArg{s.boxes}, BufferArg{"out"}, BufferArg{"rows"}, BufferArg{"candidates"},
-           BufferArg{"keep"}, BufferArg{"kept"}, BufferArg{"totals"}, Launcher::narrow(s.n), s.e,
-           Launcher::narrow(decided.top), Launcher::narrow(decided.chunks), compact ? 1 : 0,
-           s.coord_start}};
+  return group_launch(
+      "nms_output.cl", "nms_rows",
+      fmt::format("-DNMS_WG={} -DNMS_UNIT={}{}{}", decided.group, bytes, to[static_cast<int>(form)],
+                  half_option(p)),
+      {decided.group, 1}, ceil_div(as_int(s.n), kRowsPerItem), as_int(s.sets), 1,
+      arg_list(s.boxes, "out", "rows", "candidates", "keep", "kept", "totals", as_int(s.n), s.e,
+               as_int(decided.top), as_int(decided.chunks), compact ? 1 : 0, s.coord_start));
 }
 
 /// No element of data is touched, so one program serves every dtype.
 Launch indices_output(const Suppression& s, const Decided& decided, const std::string& indices,
                       const std::string& to, const std::string& count) {
-  return {"nms_output.cl",
-          "nms_indices",
-          fmt::format("-DNMS_WG={}", decided.group),
-          {(s.n + decided.group - 1) / decided.group * decided.group, s.sets, 1},
-          {decided.group, 1, 1},
-          {indices.empty() ? Arg{NullArg{}} : Arg{BufferArg{indices}}, BufferArg{to},
-           BufferArg{count}, BufferArg{"rows"}, BufferArg{"kept"}, BufferArg{"totals"},
-           Launcher::narrow(s.n), Launcher::narrow(decided.top), Launcher::narrow(decided.chunks)}};
+  return group_launch("nms_output.cl", "nms_indices", fmt::format("-DNMS_WG={}", decided.group),
+                      {decided.group, 1}, as_int(s.n), as_int(s.sets), 1,
+                      arg_list(buffer_if(!indices.empty(), indices), to, count, "rows", "kept",
+                               "totals", as_int(s.n), as_int(decided.top), as_int(decided.chunks)));
 }
 
 }  // namespace clam

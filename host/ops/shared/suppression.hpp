@@ -53,8 +53,8 @@ struct FrontEnd {
   Launch (*output)(const Problem&, const Decided&);
 };
 
-/// The three variants of an op; the names are those of the core's main kernels.
-std::vector<Variant> suppression_variants(const FrontEnd&);
+/// An op of such words, in three variants; the names are those of the core's main kernels.
+Op suppression_op(Schema words, const FrontEnd& front);
 
 /// What becomes of the coordinates of a row that is kept.
 enum class BoxForm { as_is, to_center, to_corner };

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// launch.hpp - the launches of plans: whole groups of work-items, options and arguments.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "geometry.hpp"
+
+namespace clam {
+
+/// What kernels take of extents, strides and places: those of a checked problem are ints.
+inline int as_int(std::int64_t value) { return static_cast<int>(value); }
+
+/// "-DCLAM_F16 " where tensors are stored in half; kernels take it before their other options.
+const char* dtype_option(Dtype dtype);
+
+/// The buffer, or a null where it is absent.
+Arg buffer_if(bool present, const std::string& name);
+
+inline Arg arg_of(const char* buffer) { return BufferArg{buffer}; }
+inline Arg arg_of(const std::string& buffer) { return BufferArg{buffer}; }
+inline Arg arg_of(int value) { return value; }
+inline Arg arg_of(float value) { return value; }
+inline Arg arg_of(const Arg& arg) { return arg; }
+
+/// Arguments in the order of a kernel: a text is the name of a buffer.
+template <typename... Values>
+std::vector<Arg> arg_list(const Values&... values) {
+  return {arg_of(values)...};
+}
+
+/// Groups that cover so many work-items along x and y, one behind the other along z. `parts`: items
+/// of a group along z, each time.
+Launch group_launch(const char* file, std::string kernel, std::string options, Group group,
+                    int columns, int rows, std::int64_t depth, std::vector<Arg> args,
+                    int parts = 1);
+
+}  // namespace clam
