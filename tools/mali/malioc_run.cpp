@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 // malioc_run.cpp - asks Arm's offline compiler, where somebody installed it.
 #include <fmt/core.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <sstream>
 
 #include "clam/error.hpp"
@@ -31,16 +29,6 @@ std::string definitions(const std::string& options) {
 }
 
 }  // namespace
-
-std::string find_malioc() {
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path ? path : "");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string program = folder + "/malioc";
-    if (!folder.empty() && ::access(program.c_str(), X_OK) == 0) return program;
-  }
-  return "";
-}
 
 MaliocReport ask_malioc(const std::string& malioc, const Gpu& gpu, const KernelSource& source,
                         const std::string& options, const std::string& kernel) {
