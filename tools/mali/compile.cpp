@@ -19,6 +19,7 @@
 #include "process/scratch_folder.hpp"
 #include "runtime/atomic_file.hpp"
 #include "runtime/cache_folder.hpp"
+#include "runtime/words.hpp"
 #include "starts_with.hpp"
 
 namespace clam::mali {
@@ -350,19 +351,8 @@ std::string version_of(const std::vector<std::string>& command, std::chrono::sec
 }  // namespace
 
 const char* name(KernelCode::Status status) {
-  switch (status) {
-    case Status::compiled:
-      return "compiled";
-    case Status::refused:
-      return "refused";
-    case Status::unread:
-      return "unread";
-    case Status::crashed:
-      return "crashed";
-    case Status::hung:
-      return "hung";
-  }
-  throw std::logic_error("unknown status of a kernel");
+  static constexpr Words<5> kStatuses{"compiled", "refused", "unread", "crashed", "hung"};
+  return word_of(kStatuses, status);
 }
 
 std::vector<Program> programs_of(const std::vector<Plan>& plans) {
@@ -391,17 +381,22 @@ bool matches(const std::string& pattern, const std::string& file, const std::str
   return false;
 }
 
-std::vector<Program> matching(std::vector<Program> programs, const std::string& pattern) {
-  std::vector<Program> kept;
-  for (Program& program : programs) {
-    std::vector<std::string> kernels;
+std::vector<Program> kept(const std::vector<Program>& programs, const Keeps& keeps) {
+  std::vector<Program> rest;
+  for (const Program& program : programs) {
+    Program left{program.file, program.options, {}};
     for (const std::string& kernel : program.kernels) {
-      if (matches(pattern, program.file, kernel)) kernels.push_back(kernel);
+      if (keeps(program, kernel)) left.kernels.push_back(kernel);
     }
-    program.kernels = std::move(kernels);
-    if (!program.kernels.empty()) kept.push_back(std::move(program));
+    if (!left.kernels.empty()) rest.push_back(std::move(left));
   }
-  return kept;
+  return rest;
+}
+
+std::vector<Program> matching(const std::vector<Program>& programs, const std::string& pattern) {
+  return kept(programs, [&](const Program& program, const std::string& kernel) {
+    return matches(pattern, program.file, kernel);
+  });
 }
 
 namespace {
@@ -424,8 +419,7 @@ std::string compiler_script() {
 }  // namespace
 
 Mesa parse_mesa(const std::string& word) {
-  if (word == "debian13") return Mesa::debian13;
-  if (word == "testing") return Mesa::testing;
+  if (const auto mesa = find_word<Mesa>(Words<2>{"debian13", "testing"}, word)) return *mesa;
   throw BadArgument(
       fmt::format("there is no Mesa {}: there are debian13 and testing", in_quotes(word)));
 }
@@ -459,14 +453,11 @@ std::vector<KernelCode> Compiler::compile(const std::vector<Program>& programs) 
   std::vector<KernelCode> codes;
   for (const Program& program : programs) {
     for (const std::string& kernel : program.kernels) {
-      codes.push_back({program.file,
-                       program.options,
-                       kernel,
-                       Status::compiled,
-                       "",
-                       "",
-                       {},
-                       fingerprint(program, kernel)});
+      KernelCode& code = codes.emplace_back();
+      code.file = program.file;
+      code.options = program.options;
+      code.kernel = kernel;
+      code.fingerprint = fingerprint(program, kernel);
     }
   }
   std::deque<Job> jobs;

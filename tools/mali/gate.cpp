@@ -2,7 +2,6 @@
 #include "gate.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -262,23 +261,16 @@ int leave_out_unchanged(std::vector<Program>& programs, const Expectations& expe
     }
   }
   int left_out = 0;
-  for (Program& program : programs) {
-    const auto needs_compiling = [&](const std::string& kernel) {
-      const auto then = expectations.figures.find({gpu, program.file, kernel, program.options});
-      const std::string& now = own[{&program, kernel}];
-      if (then == expectations.figures.end() || then->second.fingerprint != now) return true;
-      if (!then->second.full_occupancy && !expectations.half_reason(gpu, kernel)) return true;
-      return std::stoul(hash_text(now + all).substr(0, 4), nullptr, 16) % kSample == 0;
-    };
-    std::vector<std::string> kept;
-    std::copy_if(program.kernels.begin(), program.kernels.end(), std::back_inserter(kept),
-                 needs_compiling);
-    left_out += static_cast<int>(program.kernels.size() - kept.size());
-    program.kernels = std::move(kept);
-  }
-  programs.erase(std::remove_if(programs.begin(), programs.end(),
-                                [](const Program& program) { return program.kernels.empty(); }),
-                 programs.end());
+  programs = kept(programs, [&](const Program& program, const std::string& kernel) {
+    const auto then = expectations.figures.find({gpu, program.file, kernel, program.options});
+    const std::string& now = own.at({&program, kernel});
+    const bool is_known = then != expectations.figures.end() && then->second.fingerprint == now &&
+                          (then->second.full_occupancy || expectations.half_reason(gpu, kernel));
+    const bool is_drawn =
+        is_known && std::stoul(hash_text(now + all).substr(0, 4), nullptr, 16) % kSample == 0;
+    left_out += is_known && !is_drawn;
+    return !is_known || is_drawn;
+  });
   return left_out;
 }
 
