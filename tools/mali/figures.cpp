@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "check/manifest.hpp"
 #include "clam/error.hpp"
 #include "clam/gpu.hpp"
 
@@ -33,11 +34,8 @@ using Defines = std::map<std::string, std::string>;
 
 Defines read_defines(const std::string& options) {
   Defines defines;
-  std::istringstream words(options);
-  for (std::string word; words >> word;) {
-    if (word.compare(0, 2, "-D") != 0) continue;
-    const std::size_t equals = std::min(word.find('='), word.size());
-    defines[word.substr(2, equals - 2)] = word.substr(std::min(equals + 1, word.size()));
+  for (const BuildOption& option : build_options(options)) {
+    if (option.is_define()) defines[option.name] = option.value;
   }
   return defines;
 }
