@@ -15,6 +15,7 @@
 #include "clam/clam.hpp"
 #include "runtime/contracts.hpp"
 #include "runtime/embedded.hpp"
+#include "runtime/overlap.hpp"
 
 /// Changes no more once it is made, so threads share it.
 struct clam_plan {
@@ -132,15 +133,6 @@ DeviceInfo device_of(const char* facts) {
   } catch (const nlohmann::json::exception& error) {
     throw BadArgument(fmt::format("the facts of the device are no JSON: {}", error.what()));
   }
-}
-
-std::vector<std::int64_t> strides_of(const TensorSpec& spec) {
-  if (!spec.strides.empty()) return spec.strides;
-  std::vector<std::int64_t> strides(spec.shape.size(), 1);
-  for (std::size_t axis = strides.size(); axis-- > 1;) {
-    strides[axis - 1] = strides[axis] * spec.shape[axis];
-  }
-  return strides;
 }
 
 std::unique_ptr<clam_plan> handle_of(const Problem& problem, PlanOptions options, bool is_for_here,
