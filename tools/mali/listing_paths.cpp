@@ -140,12 +140,6 @@ std::vector<Counts> own_trips(const Shader& shader) {
   return trips;
 }
 
-void expect_loop(const Shader& shader, std::size_t loop) {
-  if (loop >= shader.loops.size())
-    throw BadArgument(fmt::format("kernel '{}' has no loop {}: it has {}", shader.kernel, loop,
-                                  shader.loops.size()));
-}
-
 void expect_trips(const Shader& shader, const std::vector<double>& trips) {
   if (shader.blocks.empty())
     throw BadArgument(fmt::format("kernel '{}' has no listing to walk through", shader.kernel));
@@ -160,16 +154,10 @@ void expect_trips(const Shader& shader, const std::vector<double>& trips) {
 
 }  // namespace
 
-Counts listed(const Shader& shader, std::size_t loop) {
-  expect_loop(shader, loop);
-  Counts counts;
-  for (int block = shader.loops[loop].first; block <= shader.loops[loop].last; ++block)
-    counts += shader.blocks[static_cast<std::size_t>(block)].counts;
-  return counts;
-}
-
 Counts own_trip(const Shader& shader, std::size_t loop) {
-  expect_loop(shader, loop);
+  if (loop >= shader.loops.size())
+    throw BadArgument(fmt::format("kernel '{}' has no loop {}: it has {}", shader.kernel, loop,
+                                  shader.loops.size()));
   return own_trips(shader)[loop];
 }
 
