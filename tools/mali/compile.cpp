@@ -35,10 +35,6 @@ constexpr int kFormat = 1;
 // As much longer than for a kernel a compiler is waited for until it begins.
 constexpr int kStartsIn = 3;
 
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 std::string first_line(std::string_view text) {
   return std::string(text.substr(0, text.find('\n')));
 }
@@ -241,11 +237,11 @@ class Run {
       }
     }
     const Loss loss = loss_of(process, read, patience, transcript);
-    if (in_job) {
-      lose(loss, transcript);
-    } else if (!any_done) {
-      throw_no_start(loss);
-    }
+    if (in_job) return lose(loss, transcript);
+    if (any_done) return;
+    if (loss.code == 77) throw Unsupported(loss.words);
+    throw DeviceError(
+        fmt::format("the Mali compiler for {} does not start: {}", gpu_.key, loss.reason));
   }
 
   Loss loss_of(Process& process, Process::Read read, std::chrono::seconds patience,
@@ -317,12 +313,6 @@ class Run {
     }
   }
 
-  [[noreturn]] void throw_no_start(const Loss& loss) {
-    if (loss.code == 77) throw Unsupported(loss.words);
-    throw DeviceError(
-        fmt::format("the Mali compiler for {} does not start: {}", gpu_.key, loss.reason));
-  }
-
   const CompilerOptions& options_;
   const Gpu& gpu_;
   std::deque<Job> jobs_;
@@ -359,17 +349,15 @@ std::vector<Program> programs_of(const std::vector<Plan>& plans) {
   std::vector<Program> programs;
   std::map<std::pair<std::string, std::string>, std::size_t> places;
   for (const Plan& plan : plans) {
-    for (const auto* launches : {&plan.pack, &plan.launches}) {
-      for (const Launch& launch : *launches) {
-        const auto [place, is_new] =
-            places.emplace(std::pair(launch.file, launch.options), programs.size());
-        if (is_new) programs.push_back({launch.file, launch.options, {}});
-        std::vector<std::string>& kernels = programs[place->second].kernels;
-        if (!contains(kernels, launch.kernel)) kernels.push_back(launch.kernel);
-      }
+    for (const Launch* launch : launches_of(plan)) {
+      const auto [place, is_new] =
+          places.emplace(std::pair(launch->file, launch->options), programs.size());
+      if (is_new) programs.push_back({launch->file, launch->options, {}});
+      std::vector<std::string>& kernels = programs[place->second].kernels;
+      const auto at = std::lower_bound(kernels.begin(), kernels.end(), launch->kernel);
+      if (at == kernels.end() || *at != launch->kernel) kernels.insert(at, launch->kernel);
     }
   }
-  for (Program& program : programs) std::sort(program.kernels.begin(), program.kernels.end());
   return programs;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "costs.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -137,7 +137,10 @@ std::optional<double> executed_by(const Plan& plan, const std::vector<KernelCode
   }
 }
 
-double rounded(double number) { return std::round(number * 10) / 10; }
+Numbers rounded(Numbers numbers) {
+  for (double& number : numbers) number = std::round(number * 10) / 10;
+  return numbers;
+}
 
 }  // namespace
 
@@ -219,9 +222,7 @@ std::string with_costs(const std::string& text, const std::vector<CostRow>& rows
       }
       if (measured.spills) row.erase(compiler);
       if (measured.numbers.empty()) continue;
-      json numbers = json::array();
-      for (const double number : measured.numbers) numbers.push_back(rounded(number));
-      row[compiler] = numbers;
+      row[compiler] = rounded(measured.numbers);
     }
     const bool has_numbers =
         row.contains("Mesa 25") || row.contains("Mesa 26") || row.contains("other");
@@ -229,15 +230,10 @@ std::string with_costs(const std::string& text, const std::vector<CostRow>& rows
     std::string line;
     for (const char* key : {"kernel", "dtype", "acc", "tile", "Mesa 25", "Mesa 26", "other"}) {
       if (!row.contains(key)) continue;
-      std::string numbers = row[key].dump();
-      if (row[key].is_array()) {
-        numbers.clear();
-        for (const json& number : row[key]) {
-          numbers += fmt::format("{}{:g}", numbers.empty() ? "" : ", ", number.get<double>());
-        }
-        numbers = "[" + numbers + "]";
-      }
-      line += fmt::format("{}\"{}\": {}", line.empty() ? "" : ", ", key, numbers);
+      const std::string value =
+          row[key].is_array() ? fmt::format("[{:g}]", fmt::join(row[key].get<Numbers>(), ", "))
+                              : row[key].dump();
+      line += fmt::format("{}\"{}\": {}", line.empty() ? "" : ", ", key, value);
     }
     out += fmt::format("{}    {{{}}}", separator, line);
     separator = ",\n";

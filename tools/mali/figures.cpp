@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "figures.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -64,12 +64,11 @@ std::string short_define(const Defines& defines, const std::string& name) {
 }
 
 std::string tile_of(const Defines& defines) {
-  std::string tile;
+  std::vector<std::string> words;
   for (const char* name : kTileDefines) {
-    const std::string word = short_define(defines, name);
-    if (!word.empty()) tile += (tile.empty() ? "" : " ") + word;
+    if (defines.count(name) > 0) words.push_back(short_define(defines, name));
   }
-  return tile;
+  return fmt::format("{}", fmt::join(words, " "));
 }
 
 /// Multiply-adds an instruction of the hot loop.
@@ -241,9 +240,7 @@ std::string compilers_text(const std::vector<const Gpu*>& columns,
                            const Expectations& expectations) {
   std::set<std::string> versions;
   for (const Gpu* gpu : columns) versions.insert(expectations.compilers.at(gpu->key));
-  std::string text;
-  for (const std::string& version : versions) text += (text.empty() ? "" : ", ") + version;
-  return text;
+  return fmt::format("{}", fmt::join(versions, ", "));
 }
 
 std::string row_text(const Op& op, const Row& row, const std::vector<const Gpu*>& columns,

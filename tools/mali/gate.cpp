@@ -74,10 +74,8 @@ using KernelKey = std::tuple<std::string, std::string, std::string>;  // file, k
 
 std::vector<KernelKey> kernels_of(const Plan& plan) {
   std::vector<KernelKey> kernels;
-  for (const auto* launches : {&plan.pack, &plan.launches}) {
-    for (const Launch& launch : *launches) {
-      kernels.emplace_back(launch.file, launch.kernel, launch.options);
-    }
+  for (const Launch* launch : launches_of(plan)) {
+    kernels.emplace_back(launch->file, launch->kernel, launch->options);
   }
   return kernels;
 }
@@ -95,14 +93,11 @@ std::vector<DtypedKernel> dtyped_kernels(const Plan& plan) {
   return kernels;
 }
 
-void add_kernels(const Plan& plan, std::set<DtypedKernel>& seen) {
-  for (const DtypedKernel& kernel : dtyped_kernels(plan)) seen.insert(kernel);
-}
-
-bool brings_new(const Plan& plan, const std::set<DtypedKernel>& seen) {
-  const std::vector<DtypedKernel> own = dtyped_kernels(plan);
-  return std::any_of(own.begin(), own.end(),
-                     [&](const DtypedKernel& kernel) { return seen.count(kernel) == 0; });
+/// Whether one of them was not seen before.
+bool add_kernels(const Plan& plan, std::set<DtypedKernel>& seen) {
+  bool brings_new = false;
+  for (const DtypedKernel& kernel : dtyped_kernels(plan)) brings_new |= seen.insert(kernel).second;
+  return brings_new;
 }
 
 /// Plans with a kernel that none before has in its dtype, then the others; as many as fit.
@@ -119,7 +114,8 @@ std::vector<Plan> first_of_each(const std::vector<Plan>& plans, std::size_t most
     add_kernels(plan, seen);
   };
   for (const Plan& plan : plans) {
-    if (brings_new(plan, seen)) take(plan);
+    std::set<DtypedKernel> with_its_own = seen;
+    if (add_kernels(plan, with_its_own)) take(plan);
   }
   for (const Plan& plan : plans) take(plan);
   return chosen;
@@ -193,8 +189,7 @@ std::vector<Plan> ssd_head_plans(const DeviceInfo& device) {
 void add_new(const std::vector<Plan>& plans, std::set<DtypedKernel>& seen,
              std::vector<Plan>& chosen) {
   for (const Plan& plan : plans) {
-    if (brings_new(plan, seen)) chosen.push_back(plan);
-    add_kernels(plan, seen);
+    if (add_kernels(plan, seen)) chosen.push_back(plan);
   }
 }
 
