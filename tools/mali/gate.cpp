@@ -245,9 +245,7 @@ std::vector<Plan> once_plans(const Gpu& gpu) {
 }
 
 int leave_out_unchanged(std::vector<Program>& programs, const Expectations& expectations,
-                        const std::string& gpu,
-                        const std::function<std::string(const Program& program,
-                                                        const std::string& kernel)>& fingerprint) {
+                        const std::string& gpu, const Fingerprint& fingerprint) {
   std::string all;
   std::map<std::pair<const Program*, std::string>, std::string> own;
   for (const Program& program : programs) {
