@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -42,15 +43,13 @@ std::vector<Probe> two_probes(const std::string& line, const char* extent, int a
 
 /// Blocks have as many units of 4 keys as v has vectors of columns.
 std::vector<Probe> attention_probes() {
-  struct Extents {
-    int nk, d, dv;
-  };
+  using Extents = std::array<int, 3>;
   std::vector<Probe> probes;
-  for (const Extents& at :
+  for (const auto& [nk, d, dv] :
        {Extents{256, 64, 64}, Extents{512, 64, 64}, Extents{256, 128, 64}, Extents{256, 64, 32}}) {
-    const double units = at.nk / 4.0, blocks = units / (at.dv / 4.0);
-    probes.push_back({fmt::format("attention heads=4 nq=64 nk={} d={} dv={}", at.nk, at.d, at.dv),
-                      {blocks * at.d / 4, units, blocks, 1}});
+    const double units = nk / 4.0, blocks = units / (dv / 4.0);
+    probes.push_back({fmt::format("attention heads=4 nq=64 nk={} d={} dv={}", nk, d, dv),
+                      {blocks * d / 4, units, blocks, 1}});
   }
   return probes;
 }

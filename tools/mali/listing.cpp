@@ -43,11 +43,9 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 
 /// The word that a kernel's name is: letters, digits and underscores.
 std::string_view leading_name(std::string_view text) {
-  const auto in_name = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  };
-  return text.substr(0, static_cast<std::size_t>(
-                            std::find_if_not(text.begin(), text.end(), in_name) - text.begin()));
+  constexpr const char* kInNames =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  return text.substr(0, text.find_first_not_of(kInNames));
 }
 
 /// The entry's name, or nothing when the line declares no entry.
