@@ -92,12 +92,7 @@ mali_kernel_driver() {
   fi
   for link in "$sysroot"/sys/class/drm/renderD*/device/driver; do
     name=$(readlink "$link") || continue
-    case ${name##*/} in
-      panfrost | panthor)
-        echo "${name##*/}"
-        return
-        ;;
-    esac
+    [[ ${name##*/} =~ ^(panfrost|panthor)$ ]] && echo "${name##*/}" && return
   done
   return 1
 }
@@ -110,27 +105,22 @@ vendor_opencl() {
   for file in "$sysroot"/usr/{lib,local/lib}/{,*/,*/*/}libOpenCL.so*; do
     [[ -e $file || -L $file ]] || continue
     owner=$(dpkg-query -S "${file#"$sysroot"}" 2>/dev/null | sed 's/:.*//') || owner=
-    case $owner in
-      ocl-icd-libopencl1 | ocl-icd-opencl-dev) ;;
-      *)
-        printf '%s\n' "$file"
-        return
-        ;;
-    esac
+    [[ $owner =~ ^ocl-icd-(libopencl1|opencl-dev)$ ]] || { printf '%s\n' "$file" && return; }
+  done
+  return 1
+}
+
+# first_that TEST FILE...: the first file that `test` says yes to: -r, it can be read; -e, it is there.
+first_that() {
+  local file
+  for file in "${@:2}"; do
+    test "$1" "$file" && printf '%s\n' "$file" && return
   done
   return 1
 }
 
 # The .icd file of one driver, by a part of its name: pocl, rusticl.
-icd_of() {
-  local file
-  for file in "$sysroot"/etc/OpenCL/vendors/*"$1"*.icd; do
-    [[ -r $file ]] || continue
-    printf '%s\n' "$file"
-    return
-  done
-  return 1
-}
+icd_of() { first_that -r "$sysroot"/etc/OpenCL/vendors/*"$1"*.icd; }
 
 # Mesa's rusticl is on this machine and knows fp16 on llvmpipe (from Mesa 25 on).
 # Where no dpkg tells the version, a rusticl that is there is taken to be recent.
@@ -143,15 +133,7 @@ own_rusticl() {
 }
 
 # The device file that this board's OpenCL driver opens, if it is there.
-mali_device_file() {
-  local file
-  for file in "$sysroot"/dev/mali0 "$sysroot"/dev/dri/renderD*; do
-    [[ -e $file ]] || continue
-    printf '%s\n' "$file"
-    return
-  done
-  return 1
-}
+mali_device_file() { first_that -e "$sysroot"/dev/mali0 "$sysroot"/dev/dri/renderD*; }
 
 # What to do when OpenCL does not see this board's Mali, as one sentence.
 mali_missing() {

@@ -15,6 +15,7 @@
 #include "clam/clam.hpp"
 #include "runtime/contracts.hpp"
 #include "runtime/embedded.hpp"
+#include "runtime/overlap.hpp"
 
 /// Changes no more once it is made, so threads share it.
 struct clam_plan {
@@ -54,9 +55,11 @@ namespace {
 
 using namespace clam;
 
-/// As much of it as the caller's struct holds; a character is not cut in two.
-void write(clam_error* error, clam_status status, int cl_status, std::string_view text) noexcept {
-  if (!error || error->size < sizeof error->size) return;
+/// The status, and as much of the error as the caller's struct holds; a character is not cut in
+/// two.
+clam_status failed(clam_error* error, clam_status status, std::string_view text,
+                   int cl_status = 0) noexcept {
+  if (!error || error->size < sizeof error->size) return status;
   clam_error whole{error->size, status, cl_status, {}};
   const std::size_t size = std::min(error->size, sizeof whole), head = offsetof(clam_error, text);
   if (size > head) {
@@ -65,37 +68,31 @@ void write(clam_error* error, clam_status status, int cl_status, std::string_vie
     std::memcpy(whole.text, text.data(), length);
   }
   std::memcpy(error, &whole, size);
+  return status;
 }
 
 /// Calls `work`, and makes what it throws a status.
 template <typename Work>
 clam_status guarded(clam_error* error, Work work) noexcept {
-  clam_status status = CLAM_FAILED;
-  int cl_status = 0;
-  std::string_view text = "the host has no memory left";
-  const auto fail = [&] { return write(error, status, cl_status, text), status; };
   try {
     work();
     return CLAM_OK;
   } catch (const BadArgument& bad) {
-    return status = CLAM_BAD_ARGUMENT, text = bad.what(), fail();
+    return failed(error, CLAM_BAD_ARGUMENT, bad.what());
   } catch (const Unsupported& reason) {
-    return status = CLAM_UNSUPPORTED, text = reason.what(), fail();
+    return failed(error, CLAM_UNSUPPORTED, reason.what());
   } catch (const BuildFailure& failure) {
-    status = CLAM_BUILD_FAILED, cl_status = failure.code, text = failure.what();
-    return fail();
+    return failed(error, CLAM_BUILD_FAILED, failure.what(), failure.code);
   } catch (const DeviceError& failure) {
-    status = CLAM_DEVICE_FAILED, cl_status = failure.code, text = failure.what();
-    return fail();
+    return failed(error, CLAM_DEVICE_FAILED, failure.what(), failure.code);
   } catch (const cl::Error& failure) {
-    status = CLAM_DEVICE_FAILED, cl_status = failure.err(), text = failure.what();
-    return fail();
+    return failed(error, CLAM_DEVICE_FAILED, failure.what(), failure.err());
   } catch (const std::bad_alloc&) {
-    return fail();
+    return failed(error, CLAM_FAILED, "the host has no memory left");
   } catch (const std::exception& other) {
-    return text = other.what(), fail();
+    return failed(error, CLAM_FAILED, other.what());
   } catch (...) {
-    return text = "something was thrown that is no error of clam", fail();
+    return failed(error, CLAM_FAILED, "something was thrown that is no error of clam");
   }
 }
 
@@ -138,15 +135,6 @@ DeviceInfo device_of(const char* facts) {
   }
 }
 
-std::vector<std::int64_t> strides_of(const TensorSpec& spec) {
-  if (!spec.strides.empty()) return spec.strides;
-  std::vector<std::int64_t> strides(spec.shape.size(), 1);
-  for (std::size_t axis = strides.size(); axis-- > 1;) {
-    strides[axis - 1] = strides[axis] * spec.shape[axis];
-  }
-  return strides;
-}
-
 std::unique_ptr<clam_plan> handle_of(const Problem& problem, PlanOptions options, bool is_for_here,
                                      Plan plan) {
   auto made = std::make_unique<clam_plan>(
@@ -187,18 +175,6 @@ bool packs(const Plan& plan, const std::string& tensor) {
     }
   }
   return false;
-}
-
-nlohmann::json ops_json() {
-  nlohmann::json ops = nlohmann::json::array();
-  for (const Op* op : all_ops()) ops.push_back(to_json(*op));
-  return {{"ops", std::move(ops)}};
-}
-
-nlohmann::json contracts() {
-  std::vector<KernelSource> sources;
-  for (const std::string& file : embedded_files()) sources.push_back(KernelFiles().get(file));
-  return manifest_json(sources);
 }
 
 /// Made at the first call; each `make` has a text of its own.
@@ -248,11 +224,19 @@ cl::Buffer buffer_of(Runtime& runtime, const char* tensor, cl_mem memory) {
 const char* clam_version() { return CLAM_VERSION; }
 
 const char* clam_ops() {
-  return text_of([] { return ops_json(); });
+  return text_of([] {
+    nlohmann::json all;
+    for (const Op* op : all_ops()) all["ops"].push_back(to_json(*op));
+    return all;
+  });
 }
 
 const char* clam_manifest() {
-  return text_of([] { return contracts(); });
+  return text_of([] {
+    std::vector<KernelSource> sources;
+    for (const std::string& file : embedded_files()) sources.push_back(KernelFiles().get(file));
+    return manifest_json(sources);
+  });
 }
 
 const char* clam_source(const char* file) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // manifest.cpp - formulas of tags, and a plan's launches held against them.
+#include "manifest.hpp"
+
 #include <fmt/core.h>
 
 #include <charconv>
 #include <cmath>
+#include <sstream>
 
 #include "clam/error.hpp"
-#include "manifest.hpp"
 
 namespace clam {
 namespace {
@@ -141,13 +143,8 @@ Names defines_of(const FileTags& tags, const Launch& launch) {
   for (const DefineTag& define : tags.defines) {
     set_number(names, define.name, define.is_switch() ? "0" : define.fallback);
   }
-  const auto options = launch.options + " ";
-  for (std::size_t at = 0, end; (end = options.find(' ', at)) != options.npos; at = end + 1) {
-    const std::string option = options.substr(at, end - at);
-    const std::size_t equals = option.find('=');
-    if (option.substr(0, 2) != "-D") continue;
-    set_number(names, option.substr(2, equals - 2),
-               equals == option.npos ? "1" : option.substr(equals + 1));
+  for (const BuildOption& option : build_options(launch.options)) {
+    if (option.is_define()) set_number(names, option.name, option.value);
   }
   return names;
 }
@@ -165,14 +162,12 @@ Names names_of(const FileTags& tags, const KernelTags& kernel, const Launch& lau
   return names;
 }
 
-Reason bad_option(const FileTags& tags, const std::string& option) {
-  if (option.substr(0, 4) == "-cl-") return {};
-  if (option.substr(0, 2) != "-D") return fmt::format("option '{}' is no -D", option);
-  const std::size_t equals = option.find('=');
-  const std::string name = option.substr(2, equals - 2);
+Reason bad_option(const FileTags& tags, const BuildOption& option) {
+  if (option.word.substr(0, 4) == "-cl-") return {};
+  if (!option.is_define()) return fmt::format("option '{}' is no -D", option.word);
+  const auto& [word, name, value] = option;
   const DefineTag* define = tags.define(name);
   if (!define) return fmt::format("option {} is no //@define of {}", name, tags.file);
-  const std::string value = equals == option.npos ? "1" : option.substr(equals + 1);
   if (define->is_switch()) {
     if (value == "1") return {};
     return fmt::format("{} is on or off, not {}", name, value);
@@ -187,10 +182,8 @@ Reason bad_option(const FileTags& tags, const std::string& option) {
 }
 
 Reason bad_options(const FileTags& tags, const Launch& launch) {
-  const std::string options = launch.options + " ";
-  for (std::size_t at = 0, end; (end = options.find(' ', at)) != options.npos; at = end + 1) {
-    if (end == at) continue;
-    if (Reason reason = bad_option(tags, options.substr(at, end - at))) return reason;
+  for (const BuildOption& option : build_options(launch.options)) {
+    if (Reason reason = bad_option(tags, option)) return reason;
   }
   return {};
 }
@@ -320,6 +313,17 @@ std::vector<Trips> trips(const FileTags& tags, const Launch& launch) {
     trips.push_back(one);
   }
   return trips;
+}
+
+std::vector<BuildOption> build_options(const std::string& options) {
+  std::vector<BuildOption> all;
+  std::istringstream words(options);
+  for (BuildOption option; words >> option.word; all.push_back(option)) {
+    const std::size_t equals = option.word.find('=');
+    option.name = option.is_define() ? option.word.substr(2, equals - 2) : "";
+    option.value = equals == option.word.npos ? "1" : option.word.substr(equals + 1);
+  }
+  return all;
 }
 
 Reason contradiction(const FileTags& tags, const Plan& plan, const Launch& launch) {

@@ -18,6 +18,13 @@ namespace clam {
 /// the needs that are formulas. Empty if all agree.
 Reason contradiction(const FileTags& tags, const Plan& plan, const Launch& launch);
 
+/// A word of build options. Of "-DNAME=VALUE" it has the name and the value, of "-DNAME" 1.
+struct BuildOption {
+  std::string word, name, value;
+  bool is_define() const { return word.compare(0, 2, "-D") == 0; }
+};
+std::vector<BuildOption> build_options(const std::string& options);
+
 /// The defines of the launch and its arguments that are numbers, by their names in the tags. Throws
 /// BadArgument where the kernel is not tagged.
 std::map<std::string, double, std::less<>> values_of(const FileTags& tags, const Launch& launch);

@@ -35,17 +35,16 @@ std::vector<Bytes> rows(const PlacedTensor& tensor) {
   return rows;
 }
 
-/// The distance between neighbours of an axis, in elements.
-std::int64_t stride(const TensorSpec& spec, std::size_t axis) {
-  if (!spec.strides.empty()) return spec.strides[axis];
-  std::int64_t stride = 1;
-  for (std::size_t inner = axis + 1; inner < spec.shape.size(); ++inner) {
-    stride *= spec.shape[inner];
-  }
-  return stride;
-}
-
 }  // namespace
+
+std::vector<std::int64_t> strides_of(const TensorSpec& spec) {
+  if (!spec.strides.empty()) return spec.strides;
+  std::vector<std::int64_t> strides(spec.shape.size(), 1);
+  for (std::size_t axis = strides.size(); axis-- > 1;) {
+    strides[axis - 1] = strides[axis] * spec.shape[axis];
+  }
+  return strides;
+}
 
 bool share_bytes(const PlacedTensor& a, const PlacedTensor& b) {
   if (!meet(extent(a), extent(b))) return false;
@@ -66,8 +65,9 @@ bool share_bytes(const PlacedTensor& a, const PlacedTensor& b) {
 bool coincide(const PlacedTensor& a, const PlacedTensor& b) {
   if (a.spec->dtype != b.spec->dtype || a.spec->shape != b.spec->shape) return false;
   if (extent(a).first != extent(b).first) return false;
-  for (std::size_t axis = 0; axis < a.spec->shape.size(); ++axis) {
-    if (a.spec->shape[axis] > 1 && stride(*a.spec, axis) != stride(*b.spec, axis)) return false;
+  const std::vector<std::int64_t> ours = strides_of(*a.spec), theirs = strides_of(*b.spec);
+  for (std::size_t axis = 0; axis < ours.size(); ++axis) {
+    if (a.spec->shape[axis] > 1 && ours[axis] != theirs[axis]) return false;
   }
   return true;
 }

@@ -7,6 +7,9 @@
 
 namespace clam {
 
+/// Of every axis the distance between neighbours, in elements, also where the tensor is dense.
+std::vector<std::int64_t> strides_of(const TensorSpec& spec);
+
 /// A tensor and the byte of some memory at which its buffer begins.
 struct PlacedTensor {
   const TensorSpec* spec;

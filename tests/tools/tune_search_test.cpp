@@ -196,7 +196,7 @@ TEST(tune_search, times_that_drift_leave_the_same_winner) {
 // ---- progress ----
 
 TEST(tune_search, progress_is_one_line) {
-  Progress progress;
+  Found progress;
   progress.done = 3, progress.of = 17, progress.bad = 1;
   progress.best = {"dense_packed", "M0=4,N0=8", 1};
   progress.us = 41.23, progress.untuned_us = 49.6, progress.share = 0.831;
@@ -212,7 +212,7 @@ TEST(tune_search, tells_of_each_candidate) {
   SimulatedBoard board(all);
   std::vector<int> done;
   SearchOptions options;
-  options.progress = [&](const Progress& progress) {
+  options.progress = [&](const Found& progress) {
     done.push_back(progress.done);
     EXPECT_EQ(progress.of, 9);
     EXPECT_EQ(board.asked.size(), done.size());

@@ -55,7 +55,7 @@ class Moments {
     State state(path, kKey);
     SearchOptions options;
     options.stop = [this] { return pass() && by_ == By::stop; };
-    options.progress = [this](const Progress&) { pass(); };
+    options.progress = [this](const Found&) { pass(); };
     const Measure measure = [&](const Candidate& candidate, const Candidate* rival) {
       std::ofstream(log_, std::ios::app) << candidate.words() << "\n";
       pass();

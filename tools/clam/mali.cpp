@@ -21,6 +21,7 @@
 #include "mali_models.hpp"
 #include "mali_report.hpp"
 #include "process/clean_end.hpp"
+#include "process/isolate.hpp"
 #include "runtime/atomic_file.hpp"
 
 namespace clam::cli {
@@ -207,7 +208,7 @@ class OneGpu {
 
   /// A second opinion where Arm's own compiler is installed; one that it lacks stays empty.
   void ask_malioc_too(const KernelFiles& files) {
-    const std::string malioc = mali::find_malioc();
+    const std::string malioc = find_program("malioc");
     if (malioc.empty()) return;
     for (const mali::KernelCode& code : report_.kernels) {
       try {

@@ -13,7 +13,6 @@
 
 #include "case_child.hpp"
 #include "clam/error.hpp"
-#include "mali/malioc.hpp"
 #include "process/clean_end.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
@@ -113,7 +112,7 @@ Bundle bundle_of_file(const RecordRequest& request) {
 
 /// What Arm's offline compiler says of the file, where it is installed.
 void add_listing(const std::string& folder, const Bundle& bundle) {
-  const std::string malioc = mali::find_malioc();
+  const std::string malioc = find_program("malioc");
   if (malioc.empty()) return;
   const Fate fate =
       run_isolated({malioc, "--opencl", bundle.file}, std::chrono::seconds(60), {folder, {}, {}});

@@ -51,15 +51,10 @@ std::vector<Problem> problems_of(const TuneRequest& request) {
   if (request.words.empty() == request.workload.empty()) {
     throw BadArgument("tune what? Give a problem or --workload W, one of the two");
   }
+  if (!request.workload.empty()) return read_workload(request.workload).problems();
   std::vector<Problem> problems;
   for (const std::string& line : problem_lines(request.words)) {
     problems.push_back(Problem::parse(line));
-  }
-  if (request.workload.empty()) return problems;
-  for (const Workload::Node& node : read_workload(request.workload).nodes) {
-    if (!node.problem) continue;
-    if (std::find(problems.begin(), problems.end(), *node.problem) != problems.end()) continue;
-    problems.push_back(*node.problem);
   }
   return problems;
 }
@@ -202,8 +197,8 @@ class Tuner {
     tune::SearchOptions options;
     options.all = request_.all;
     options.stop = [this] { return is_over(); };
-    options.progress = [&](const tune::Progress& progress) {
-      cli_.out.notice(fmt::format("{}{}: {}{}", which, problem.text(), to_text(progress), left()));
+    options.progress = [&](const tune::Found& found) {
+      cli_.out.notice(fmt::format("{}{}: {}{}", which, problem.text(), to_text(found), left()));
     };
     tuning.found = tune::search(candidates, std::ref(measuring), state, options);
     tuning.times = tune::ranked_times(problem.text(), candidates, state.records());

@@ -13,6 +13,7 @@
 #include "runtime/atomic_file.hpp"
 #include "runtime/contracts.hpp"
 #include "runtime/embedded.hpp"
+#include "runtime/overlap.hpp"
 #include "text.hpp"
 
 namespace clam {
@@ -41,14 +42,9 @@ std::string tables_of(const Bundle& bundle) {
 std::string layouts_of(const Plan& plan) {
   std::string rows;
   for (const TensorSpec& spec : plan.tensors) {
-    std::vector<std::int64_t> strides = spec.strides;
-    std::int64_t step = 1;
-    for (std::size_t axis = spec.shape.size(); spec.strides.empty() && axis-- > 0;
-         step *= spec.shape[axis])
-      strides.insert(strides.begin(), step);
-    rows +=
-        fmt::format("    {{{}, {{{}}}, {{{}}}, {}}},  // {}\n", spec.shape.size(),
-                    fmt::join(spec.shape, ", "), fmt::join(strides, ", "), spec.offset, spec.name);
+    rows += fmt::format("    {{{}, {{{}}}, {{{}}}, {}}},  // {}\n", spec.shape.size(),
+                        fmt::join(spec.shape, ", "), fmt::join(strides_of(spec), ", "), spec.offset,
+                        spec.name);
   }
   for (const BufferSpec& spec : plan.buffers) {
     const bool is_packed = spec.role == BufferSpec::Role::packed;

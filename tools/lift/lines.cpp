@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
+#include "check/manifest.hpp"
 #include "clam/error.hpp"
 #include "expression.hpp"
-#include "process/isolate.hpp"
 
 namespace clam {
 
@@ -159,12 +159,12 @@ bool fits(const std::string& name, const std::string& part) {
 std::string defines_of(std::string options, std::string& others) {
   std::string text;
   for (std::size_t at; (at = options.find("-D ")) != options.npos;) options.erase(at + 2, 1);
-  for (const std::string& word : words_of_command(options)) {
-    const std::size_t sign = std::min(word.find('='), word.size());
-    const std::string value = sign < word.size() ? word.substr(sign + 1) : "1";
-    const bool defines = word.rfind("-D", 0) == 0;
-    if (!defines) others += (others.empty() ? "" : " ") + word;
-    if (defines) text += "#define " + word.substr(2, sign - 2) + " " + value + "\n";
+  for (const BuildOption& option : build_options(options)) {
+    if (option.is_define()) {
+      text += "#define " + option.name + " " + option.value + "\n";
+    } else {
+      others += (others.empty() ? "" : " ") + option.word;
+    }
   }
   return text;
 }

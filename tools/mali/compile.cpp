@@ -19,6 +19,7 @@
 #include "process/scratch_folder.hpp"
 #include "runtime/atomic_file.hpp"
 #include "runtime/cache_folder.hpp"
+#include "runtime/words.hpp"
 #include "starts_with.hpp"
 
 namespace clam::mali {
@@ -33,10 +34,6 @@ constexpr int kFormat = 1;
 
 // As much longer than for a kernel a compiler is waited for until it begins.
 constexpr int kStartsIn = 3;
-
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 std::string first_line(std::string_view text) {
   return std::string(text.substr(0, text.find('\n')));
@@ -240,11 +237,11 @@ class Run {
       }
     }
     const Loss loss = loss_of(process, read, patience, transcript);
-    if (in_job) {
-      lose(loss, transcript);
-    } else if (!any_done) {
-      throw_no_start(loss);
-    }
+    if (in_job) return lose(loss, transcript);
+    if (any_done) return;
+    if (loss.code == 77) throw Unsupported(loss.words);
+    throw DeviceError(
+        fmt::format("the Mali compiler for {} does not start: {}", gpu_.key, loss.reason));
   }
 
   Loss loss_of(Process& process, Process::Read read, std::chrono::seconds patience,
@@ -316,12 +313,6 @@ class Run {
     }
   }
 
-  [[noreturn]] void throw_no_start(const Loss& loss) {
-    if (loss.code == 77) throw Unsupported(loss.words);
-    throw DeviceError(
-        fmt::format("the Mali compiler for {} does not start: {}", gpu_.key, loss.reason));
-  }
-
   const CompilerOptions& options_;
   const Gpu& gpu_;
   std::deque<Job> jobs_;
@@ -350,36 +341,23 @@ std::string version_of(const std::vector<std::string>& command, std::chrono::sec
 }  // namespace
 
 const char* name(KernelCode::Status status) {
-  switch (status) {
-    case Status::compiled:
-      return "compiled";
-    case Status::refused:
-      return "refused";
-    case Status::unread:
-      return "unread";
-    case Status::crashed:
-      return "crashed";
-    case Status::hung:
-      return "hung";
-  }
-  throw std::logic_error("unknown status of a kernel");
+  static constexpr Words<5> kStatuses{"compiled", "refused", "unread", "crashed", "hung"};
+  return word_of(kStatuses, status);
 }
 
 std::vector<Program> programs_of(const std::vector<Plan>& plans) {
   std::vector<Program> programs;
   std::map<std::pair<std::string, std::string>, std::size_t> places;
   for (const Plan& plan : plans) {
-    for (const auto* launches : {&plan.pack, &plan.launches}) {
-      for (const Launch& launch : *launches) {
-        const auto [place, is_new] =
-            places.emplace(std::pair(launch.file, launch.options), programs.size());
-        if (is_new) programs.push_back({launch.file, launch.options, {}});
-        std::vector<std::string>& kernels = programs[place->second].kernels;
-        if (!contains(kernels, launch.kernel)) kernels.push_back(launch.kernel);
-      }
+    for (const Launch* launch : launches_of(plan)) {
+      const auto [place, is_new] =
+          places.emplace(std::pair(launch->file, launch->options), programs.size());
+      if (is_new) programs.push_back({launch->file, launch->options, {}});
+      std::vector<std::string>& kernels = programs[place->second].kernels;
+      const auto at = std::lower_bound(kernels.begin(), kernels.end(), launch->kernel);
+      if (at == kernels.end() || *at != launch->kernel) kernels.insert(at, launch->kernel);
     }
   }
-  for (Program& program : programs) std::sort(program.kernels.begin(), program.kernels.end());
   return programs;
 }
 
@@ -391,17 +369,22 @@ bool matches(const std::string& pattern, const std::string& file, const std::str
   return false;
 }
 
-std::vector<Program> matching(std::vector<Program> programs, const std::string& pattern) {
-  std::vector<Program> kept;
-  for (Program& program : programs) {
-    std::vector<std::string> kernels;
+std::vector<Program> kept(const std::vector<Program>& programs, const Keeps& keeps) {
+  std::vector<Program> rest;
+  for (const Program& program : programs) {
+    Program left{program.file, program.options, {}};
     for (const std::string& kernel : program.kernels) {
-      if (matches(pattern, program.file, kernel)) kernels.push_back(kernel);
+      if (keeps(program, kernel)) left.kernels.push_back(kernel);
     }
-    program.kernels = std::move(kernels);
-    if (!program.kernels.empty()) kept.push_back(std::move(program));
+    if (!left.kernels.empty()) rest.push_back(std::move(left));
   }
-  return kept;
+  return rest;
+}
+
+std::vector<Program> matching(const std::vector<Program>& programs, const std::string& pattern) {
+  return kept(programs, [&](const Program& program, const std::string& kernel) {
+    return matches(pattern, program.file, kernel);
+  });
 }
 
 namespace {
@@ -424,8 +407,7 @@ std::string compiler_script() {
 }  // namespace
 
 Mesa parse_mesa(const std::string& word) {
-  if (word == "debian13") return Mesa::debian13;
-  if (word == "testing") return Mesa::testing;
+  if (const auto mesa = find_word<Mesa>(Words<2>{"debian13", "testing"}, word)) return *mesa;
   throw BadArgument(
       fmt::format("there is no Mesa {}: there are debian13 and testing", in_quotes(word)));
 }
@@ -459,14 +441,11 @@ std::vector<KernelCode> Compiler::compile(const std::vector<Program>& programs) 
   std::vector<KernelCode> codes;
   for (const Program& program : programs) {
     for (const std::string& kernel : program.kernels) {
-      codes.push_back({program.file,
-                       program.options,
-                       kernel,
-                       Status::compiled,
-                       "",
-                       "",
-                       {},
-                       fingerprint(program, kernel)});
+      KernelCode& code = codes.emplace_back();
+      code.file = program.file;
+      code.options = program.options;
+      code.kernel = kernel;
+      code.fingerprint = fingerprint(program, kernel);
     }
   }
   std::deque<Job> jobs;

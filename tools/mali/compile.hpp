@@ -25,8 +25,11 @@ std::vector<Program> programs_of(const std::vector<Plan>& plans);
 
 /// Whether a pattern with * and ? is of the kernel, its file or the file's stem; "" is of all.
 bool matches(const std::string& pattern, const std::string& file, const std::string& kernel);
-/// The programs with those of their kernels that match.
-std::vector<Program> matching(std::vector<Program> programs, const std::string& pattern);
+/// The programs with those of their kernels that `keeps` is true for, or that match. One without
+/// any goes.
+using Keeps = std::function<bool(const Program& program, const std::string& kernel)>;
+std::vector<Program> kept(const std::vector<Program>& programs, const Keeps& keeps);
+std::vector<Program> matching(const std::vector<Program>& programs, const std::string& pattern);
 
 /// What became of one kernel.
 struct KernelCode {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "costs.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -31,58 +33,46 @@ int word_of(const std::string& tile, const std::string& name, int otherwise) {
   return at == std::string::npos ? otherwise : std::atoi(tile.c_str() + at + name.size() + 1);
 }
 
-std::vector<Probe> matrix_probes(const std::string& line) {
+/// The line with two extents, of which one trip of the loop takes `step`.
+std::vector<Probe> two_probes(const std::string& line, const char* extent, int a, int b, int step) {
   std::vector<Probe> probes;
-  for (const int k : {256, 512}) probes.push_back({fmt::format("{} k={}", line, k), {k / 4.0, 1}});
-  return probes;
-}
-
-std::vector<Probe> conv2d_probes(const std::string& line, int unit) {
-  std::vector<Probe> probes;
-  for (const int c : {7 * unit, 13 * unit}) {
-    probes.push_back({fmt::format("{} c={}", line, c), {1.0 * c, 1}});
-  }
+  for (const int n : {a, b})
+    probes.push_back({fmt::format("{} {}={}", line, extent, n), {1.0 * n / step, 1}});
   return probes;
 }
 
 /// Blocks have as many units of 4 keys as v has vectors of columns.
 std::vector<Probe> attention_probes() {
-  struct Extents {
-    int nk, d, dv;
-  };
+  using Extents = std::array<int, 3>;
   std::vector<Probe> probes;
-  for (const Extents& at :
+  for (const auto& [nk, d, dv] :
        {Extents{256, 64, 64}, Extents{512, 64, 64}, Extents{256, 128, 64}, Extents{256, 64, 32}}) {
-    const double units = at.nk / 4.0, blocks = units / (at.dv / 4.0);
-    probes.push_back({fmt::format("attention heads=4 nq=64 nk={} d={} dv={}", at.nk, at.d, at.dv),
-                      {blocks * at.d / 4, units, blocks, 1}});
+    const double units = nk / 4.0, blocks = units / (dv / 4.0);
+    probes.push_back({fmt::format("attention heads=4 nq=64 nk={} d={} dv={}", nk, d, dv),
+                      {blocks * d / 4, units, blocks, 1}});
   }
   return probes;
 }
 
 /// As many as the row has numbers, or one more: conv2d_product computes what lies around its loop.
 std::vector<Probe> probes_of(const CostRow& row) {
-  const int tap = 32;  // whole trips of the loop
   // Row strides that do not follow k: a kernel with them as constants is compiled once.
-  if (row.kernel.rfind("dense_", 0) == 0) return matrix_probes("dense m=96 n=256 ldx=512 bias");
-  if (row.kernel == "batch_matmul_nn") return matrix_probes("batch_matmul m=96 n=256 lda=512");
-  if (row.kernel == "batch_matmul_nt") {
-    return matrix_probes("batch_matmul m=96 n=256 tb=1 lda=512 ldb=512");
-  }
-  if (row.kernel == "batch_matmul_tn") return matrix_probes("batch_matmul m=96 n=256 ta=1");
-  if (row.kernel == "batch_matmul_tt") {
-    return matrix_probes("batch_matmul m=96 n=256 ta=1 tb=1 ldb=512");
-  }
+  static const std::map<std::string, const char*> kLines{
+      {"dense", "dense m=96 n=256 ldx=512 bias"},
+      {"batch_matmul_nn", "batch_matmul m=96 n=256 lda=512"},
+      {"batch_matmul_nt", "batch_matmul m=96 n=256 tb=1 lda=512 ldb=512"},
+      {"batch_matmul_tn", "batch_matmul m=96 n=256 ta=1"},
+      {"batch_matmul_tt", "batch_matmul m=96 n=256 ta=1 tb=1 ldb=512"},
+      {"conv2d_product", "conv2d h=32 w=32 k=64 r=1 bias"},
+      {"conv2d_winograd", "conv2d h=32 w=32 k=64 r=3 pad=1 algo=winograd bias"},
+      {"conv2d_3x3", "conv2d h=64 w=64 k=64 r=3 pad=1 algo=direct bias"}};
   if (row.kernel == "attention_online") return attention_probes();
-  if (row.kernel == "conv2d_product") return conv2d_probes("conv2d h=32 w=32 k=64 r=1 bias", tap);
-  if (row.kernel == "conv2d_winograd") {
-    return conv2d_probes("conv2d h=32 w=32 k=64 r=3 pad=1 algo=winograd bias", tap);
-  }
-  if (row.kernel == "conv2d_3x3") {
-    return conv2d_probes("conv2d h=64 w=64 k=64 r=3 pad=1 algo=direct bias",
-                         word_of(row.tile, "CHUNK", tap));
-  }
-  return {};
+  const bool is_dense = row.kernel.rfind("dense_", 0) == 0;
+  const auto line = kLines.find(is_dense ? "dense" : row.kernel);
+  if (line == kLines.end()) return {};
+  if (row.kernel.rfind("conv2d", 0) != 0) return two_probes(line->second, "k", 256, 512, 4);
+  const int tap = word_of(row.tile, "CHUNK", 32);  // whole trips of the loop
+  return two_probes(line->second, "c", 7 * tap, 13 * tap, 1);
 }
 
 /// The plan of a probe, with the row's tile whole.
@@ -91,10 +81,9 @@ Plan plan_of(const Probe& probe, const CostRow& row) {
   const Problem problem = Problem::parse(
       fmt::format("{} dtype={}{}", probe.line, row.dtype, sums ? " acc=" + row.acc : ""));
   PlanOptions wanted;
-  const bool raw = row.kernel.rfind("conv2d", 0) != 0 && row.kernel != "attention_online";
   wanted.variant = row.kernel;
   wanted.tile = row.tile;
-  if (raw || row.kernel == "conv2d_product" || row.kernel == "conv2d_3x3")
+  if (row.kernel != "conv2d_winograd" && row.kernel != "attention_online")
     wanted.tile += ",PARTS=1";
   return make_plan(problem, gpu_device(find_gpu("g610")), wanted);
 }
@@ -147,7 +136,10 @@ std::optional<double> executed_by(const Plan& plan, const std::vector<KernelCode
   }
 }
 
-double rounded(double number) { return std::round(number * 10) / 10; }
+Numbers rounded(Numbers numbers) {
+  for (double& number : numbers) number = std::round(number * 10) / 10;
+  return numbers;
+}
 
 }  // namespace
 
@@ -229,9 +221,7 @@ std::string with_costs(const std::string& text, const std::vector<CostRow>& rows
       }
       if (measured.spills) row.erase(compiler);
       if (measured.numbers.empty()) continue;
-      json numbers = json::array();
-      for (const double number : measured.numbers) numbers.push_back(rounded(number));
-      row[compiler] = numbers;
+      row[compiler] = rounded(measured.numbers);
     }
     const bool has_numbers =
         row.contains("Mesa 25") || row.contains("Mesa 26") || row.contains("other");
@@ -239,15 +229,10 @@ std::string with_costs(const std::string& text, const std::vector<CostRow>& rows
     std::string line;
     for (const char* key : {"kernel", "dtype", "acc", "tile", "Mesa 25", "Mesa 26", "other"}) {
       if (!row.contains(key)) continue;
-      std::string numbers = row[key].dump();
-      if (row[key].is_array()) {
-        numbers.clear();
-        for (const json& number : row[key]) {
-          numbers += fmt::format("{}{:g}", numbers.empty() ? "" : ", ", number.get<double>());
-        }
-        numbers = "[" + numbers + "]";
-      }
-      line += fmt::format("{}\"{}\": {}", line.empty() ? "" : ", ", key, numbers);
+      const std::string value =
+          row[key].is_array() ? fmt::format("[{:g}]", fmt::join(row[key].get<Numbers>(), ", "))
+                              : row[key].dump();
+      line += fmt::format("{}\"{}\": {}", line.empty() ? "" : ", ", key, value);
     }
     out += fmt::format("{}    {{{}}}", separator, line);
     separator = ",\n";

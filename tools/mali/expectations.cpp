@@ -89,10 +89,6 @@ void read_figures(Line& line, const std::string& issued, const std::string& gpu,
   if (!expectations.figures.emplace(key, figures).second) line.fail("this kernel is there twice");
 }
 
-std::string options_or_none(const std::string& options) {
-  return options.empty() ? "" : "  " + options;
-}
-
 template <typename... Parts>
 Judgement judgement(Verdict verdict, fmt::format_string<Parts...> format, Parts&&... parts) {
   return {verdict, fmt::format(format, std::forward<Parts>(parts)...)};
@@ -241,11 +237,11 @@ std::string to_text(const Expectations& expectations) {
       gpu = key.gpu;
       text += fmt::format("\ngpu {}  {}\n", gpu, expectations.compilers.at(gpu));
     }
-    text += fmt::format("{:>6} {:>9}  {}  {:<32}  {}:{}{}\n", figures.issued,
+    text += fmt::format("{:>6} {:>9}  {}  {:<32}  {}:{}{}{}\n", figures.issued,
                         fmt::format("{}/{}", figures.loop_mac, figures.loop_issued),
                         figures.full_occupancy ? "full" : "half",
                         figures.fingerprint.empty() ? "-" : figures.fingerprint, key.file,
-                        key.kernel, options_or_none(key.options));
+                        key.kernel, key.options.empty() ? "" : "  ", key.options);
   }
   return text;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "figures.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "check/manifest.hpp"
 #include "clam/error.hpp"
 #include "clam/gpu.hpp"
 
@@ -33,11 +34,8 @@ using Defines = std::map<std::string, std::string>;
 
 Defines read_defines(const std::string& options) {
   Defines defines;
-  std::istringstream words(options);
-  for (std::string word; words >> word;) {
-    if (word.compare(0, 2, "-D") != 0) continue;
-    const std::size_t equals = std::min(word.find('='), word.size());
-    defines[word.substr(2, equals - 2)] = word.substr(std::min(equals + 1, word.size()));
+  for (const BuildOption& option : build_options(options)) {
+    if (option.is_define()) defines[option.name] = option.value;
   }
   return defines;
 }
@@ -66,12 +64,11 @@ std::string short_define(const Defines& defines, const std::string& name) {
 }
 
 std::string tile_of(const Defines& defines) {
-  std::string tile;
+  std::vector<std::string> words;
   for (const char* name : kTileDefines) {
-    const std::string word = short_define(defines, name);
-    if (!word.empty()) tile += (tile.empty() ? "" : " ") + word;
+    if (defines.count(name) > 0) words.push_back(short_define(defines, name));
   }
-  return tile;
+  return fmt::format("{}", fmt::join(words, " "));
 }
 
 /// Multiply-adds an instruction of the hot loop.
@@ -243,9 +240,7 @@ std::string compilers_text(const std::vector<const Gpu*>& columns,
                            const Expectations& expectations) {
   std::set<std::string> versions;
   for (const Gpu* gpu : columns) versions.insert(expectations.compilers.at(gpu->key));
-  std::string text;
-  for (const std::string& version : versions) text += (text.empty() ? "" : ", ") + version;
-  return text;
+  return fmt::format("{}", fmt::join(versions, ", "));
 }
 
 std::string row_text(const Op& op, const Row& row, const std::vector<const Gpu*>& columns,

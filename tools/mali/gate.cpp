@@ -2,7 +2,6 @@
 #include "gate.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -75,10 +74,8 @@ using KernelKey = std::tuple<std::string, std::string, std::string>;  // file, k
 
 std::vector<KernelKey> kernels_of(const Plan& plan) {
   std::vector<KernelKey> kernels;
-  for (const auto* launches : {&plan.pack, &plan.launches}) {
-    for (const Launch& launch : *launches) {
-      kernels.emplace_back(launch.file, launch.kernel, launch.options);
-    }
+  for (const Launch* launch : launches_of(plan)) {
+    kernels.emplace_back(launch->file, launch->kernel, launch->options);
   }
   return kernels;
 }
@@ -96,14 +93,11 @@ std::vector<DtypedKernel> dtyped_kernels(const Plan& plan) {
   return kernels;
 }
 
-void add_kernels(const Plan& plan, std::set<DtypedKernel>& seen) {
-  for (const DtypedKernel& kernel : dtyped_kernels(plan)) seen.insert(kernel);
-}
-
-bool brings_new(const Plan& plan, const std::set<DtypedKernel>& seen) {
-  const std::vector<DtypedKernel> own = dtyped_kernels(plan);
-  return std::any_of(own.begin(), own.end(),
-                     [&](const DtypedKernel& kernel) { return seen.count(kernel) == 0; });
+/// Whether one of them was not seen before.
+bool add_kernels(const Plan& plan, std::set<DtypedKernel>& seen) {
+  bool brings_new = false;
+  for (const DtypedKernel& kernel : dtyped_kernels(plan)) brings_new |= seen.insert(kernel).second;
+  return brings_new;
 }
 
 /// Plans with a kernel that none before has in its dtype, then the others; as many as fit.
@@ -120,7 +114,8 @@ std::vector<Plan> first_of_each(const std::vector<Plan>& plans, std::size_t most
     add_kernels(plan, seen);
   };
   for (const Plan& plan : plans) {
-    if (brings_new(plan, seen)) take(plan);
+    std::set<DtypedKernel> with_its_own = seen;
+    if (add_kernels(plan, with_its_own)) take(plan);
   }
   for (const Plan& plan : plans) take(plan);
   return chosen;
@@ -194,8 +189,7 @@ std::vector<Plan> ssd_head_plans(const DeviceInfo& device) {
 void add_new(const std::vector<Plan>& plans, std::set<DtypedKernel>& seen,
              std::vector<Plan>& chosen) {
   for (const Plan& plan : plans) {
-    if (brings_new(plan, seen)) chosen.push_back(plan);
-    add_kernels(plan, seen);
+    if (add_kernels(plan, seen)) chosen.push_back(plan);
   }
 }
 
@@ -251,9 +245,7 @@ std::vector<Plan> once_plans(const Gpu& gpu) {
 }
 
 int leave_out_unchanged(std::vector<Program>& programs, const Expectations& expectations,
-                        const std::string& gpu,
-                        const std::function<std::string(const Program& program,
-                                                        const std::string& kernel)>& fingerprint) {
+                        const std::string& gpu, const Fingerprint& fingerprint) {
   std::string all;
   std::map<std::pair<const Program*, std::string>, std::string> own;
   for (const Program& program : programs) {
@@ -262,23 +254,16 @@ int leave_out_unchanged(std::vector<Program>& programs, const Expectations& expe
     }
   }
   int left_out = 0;
-  for (Program& program : programs) {
-    const auto needs_compiling = [&](const std::string& kernel) {
-      const auto then = expectations.figures.find({gpu, program.file, kernel, program.options});
-      const std::string& now = own[{&program, kernel}];
-      if (then == expectations.figures.end() || then->second.fingerprint != now) return true;
-      if (!then->second.full_occupancy && !expectations.half_reason(gpu, kernel)) return true;
-      return std::stoul(hash_text(now + all).substr(0, 4), nullptr, 16) % kSample == 0;
-    };
-    std::vector<std::string> kept;
-    std::copy_if(program.kernels.begin(), program.kernels.end(), std::back_inserter(kept),
-                 needs_compiling);
-    left_out += static_cast<int>(program.kernels.size() - kept.size());
-    program.kernels = std::move(kept);
-  }
-  programs.erase(std::remove_if(programs.begin(), programs.end(),
-                                [](const Program& program) { return program.kernels.empty(); }),
-                 programs.end());
+  programs = kept(programs, [&](const Program& program, const std::string& kernel) {
+    const auto then = expectations.figures.find({gpu, program.file, kernel, program.options});
+    const std::string& now = own.at({&program, kernel});
+    const bool is_known = then != expectations.figures.end() && then->second.fingerprint == now &&
+                          (then->second.full_occupancy || expectations.half_reason(gpu, kernel));
+    const bool is_drawn =
+        is_known && std::stoul(hash_text(now + all).substr(0, 4), nullptr, 16) % kSample == 0;
+    left_out += is_known && !is_drawn;
+    return !is_known || is_drawn;
+  });
   return left_out;
 }
 

@@ -34,10 +34,9 @@ std::vector<Plan> once_plans(const Gpu& gpu);
 
 /// Leaves out of the programs the kernels that have the fingerprint of their figures, and gives
 /// their number. One in kSample of these stays, drawn by all fingerprints together.
+using Fingerprint = std::function<std::string(const Program& program, const std::string& kernel)>;
 int leave_out_unchanged(std::vector<Program>& programs, const Expectations& expectations,
-                        const std::string& gpu,
-                        const std::function<std::string(const Program& program,
-                                                        const std::string& kernel)>& fingerprint);
+                        const std::string& gpu, const Fingerprint& fingerprint);
 
 constexpr int kSample = 40;
 constexpr int kFewKernels = 24;

@@ -92,11 +92,10 @@ std::string only_kernels(std::string_view text, const std::vector<std::string>& 
 std::string code_of(std::string_view text, const std::string& kernel) {
   const std::string cut = only_kernels(text, {kernel});
   std::string code;
-  for (std::size_t at = 0; at < cut.size();) {
-    const std::size_t after = skip_dead_text(cut, at);
-    const bool is_comment = after != at && cut[at] == '/';
-    if (!is_comment) code.append(cut, at, std::max(after, at + 1) - at);
-    at = std::max(after, at + 1);
+  for (std::size_t at = 0, after; at < cut.size(); at = after) {
+    after = std::max(skip_dead_text(cut, at), at + 1);
+    const bool is_comment = after > at + 1 && cut[at] == '/';
+    if (!is_comment) code.append(cut, at, after - at);
     if (code.empty() || code.back() != '\n') continue;
     code.pop_back();
     code.erase(code.find_last_not_of(" \t\n") + 1);

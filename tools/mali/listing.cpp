@@ -43,11 +43,9 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 
 /// The word that a kernel's name is: letters, digits and underscores.
 std::string_view leading_name(std::string_view text) {
-  const auto in_name = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  };
-  return text.substr(0, static_cast<std::size_t>(
-                            std::find_if_not(text.begin(), text.end(), in_name) - text.begin()));
+  constexpr const char* kInNames =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  return text.substr(0, text.find_first_not_of(kInNames));
 }
 
 /// The entry's name, or nothing when the line declares no entry.
@@ -231,52 +229,13 @@ Mnemonic UnitTable::find(std::string_view word) const {
                   in_quotes(word)));
 }
 
-Counts& Counts::operator+=(const Counts& other) {
-  issued += other.issued;
-  fma += other.fma, cvt += other.cvt, sfu += other.sfu;
-  load_store += other.load_store, texture += other.texture, control += other.control;
-  mac += other.mac;
-  loads += other.loads, stores += other.stores;
-  load_bytes += other.load_bytes, store_bytes += other.store_bytes;
-  return *this;
-}
-
-Counts& Counts::operator*=(double factor) {
-  issued *= factor;
-  fma *= factor, cvt *= factor, sfu *= factor;
-  load_store *= factor, texture *= factor, control *= factor;
-  mac *= factor;
-  loads *= factor, stores *= factor;
-  load_bytes *= factor, store_bytes *= factor;
-  return *this;
-}
-
 namespace {
 
-void count_unit(Unit unit, Counts& counts) {
-  switch (unit) {
-    case Unit::fma:
-      counts.fma += 1;
-      break;
-    case Unit::cvt:
-      counts.cvt += 1;
-      break;
-    case Unit::sfu:
-      counts.sfu += 1;
-      break;
-    case Unit::load_store:
-      counts.load_store += 1;
-      break;
-    case Unit::texture:
-      counts.texture += 1;
-      break;
-    case Unit::control:
-      counts.control += 1;
-      break;
-    case Unit::none:
-      break;
-  }
-}
+/// The first are those of units, in the order of Unit.
+constexpr double Counts::*kCounts[] = {
+    &Counts::fma,     &Counts::cvt,     &Counts::sfu,        &Counts::load_store,
+    &Counts::texture, &Counts::control, &Counts::issued,     &Counts::mac,
+    &Counts::loads,   &Counts::stores,  &Counts::load_bytes, &Counts::store_bytes};
 
 /// Bytes of the last word of "LOAD.i128".
 double bytes_of(std::string_view name) {
@@ -285,8 +244,18 @@ double bytes_of(std::string_view name) {
 
 }  // namespace
 
+Counts& Counts::operator+=(const Counts& other) {
+  for (const auto count : kCounts) this->*count += other.*count;
+  return *this;
+}
+
+Counts& Counts::operator*=(double factor) {
+  for (const auto count : kCounts) this->*count *= factor;
+  return *this;
+}
+
 void count_instruction(const Mnemonic& mnemonic, Counts& counts) {
-  count_unit(mnemonic.unit, counts);
+  if (mnemonic.unit != Unit::none) counts.*kCounts[static_cast<std::size_t>(mnemonic.unit)] += 1;
   const std::string_view name = mnemonic.name;
   const std::string_view base = name.substr(0, name.find('.'));
   if (name == "FMA.f32") counts.mac += 1;

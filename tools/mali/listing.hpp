@@ -68,8 +68,6 @@ bool ends_listing(std::string_view line);
 /// listing and the SHADER-DB line. Throws BadArgument where one of them is missing.
 std::string essence(std::string_view dump);
 
-/// Everything listed in a loop, once, the loops inside it and every side of its branches included.
-Counts listed(const Shader& shader, std::size_t loop);
 /// What one trip of a loop executes, with the loops inside it left out: of every branch the longer
 /// side that leads back to the loop's start.
 Counts own_trip(const Shader& shader, std::size_t loop);

@@ -24,7 +24,7 @@ std::vector<int> blocks_by_step(const std::vector<Step>& steps) {
   std::vector<bool> starts(steps.size() + 1, false);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const bool branches = steps[i].target != Step::kNowhere;
-    if (branches) starts[static_cast<std::size_t>(steps[i].target)] = true;
+    if (branches) nth(starts, steps[i].target) = true;
     if (branches || !steps[i].falls) starts[i + 1] = true;
   }
   std::vector<int> block(steps.size() + 1, 0);
@@ -38,13 +38,12 @@ void fill_blocks(const std::vector<Step>& steps, Shader& shader) {
   const std::vector<int> block = blocks_by_step(steps);
   shader.blocks.resize(static_cast<std::size_t>(block.back()) + 1);
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    Block& here = shader.blocks[static_cast<std::size_t>(block[i])];
+    Block& here = nth(shader.blocks, block[i]);
     here.counts += steps[i].counts;
     shader.whole += steps[i].counts;
     if (block[i + 1] == block[i]) continue;
     if (steps[i].falls) here.next.push_back(block[i + 1]);
-    if (steps[i].target != Step::kNowhere)
-      here.next.push_back(block[static_cast<std::size_t>(steps[i].target)]);
+    if (steps[i].target != Step::kNowhere) here.next.push_back(nth(block, steps[i].target));
   }
 }
 
@@ -53,11 +52,11 @@ std::vector<bool> reachable(const Shader& shader) {
   std::vector<int> open = {0};
   seen[0] = true;
   while (!open.empty()) {
-    const Block& block = shader.blocks[static_cast<std::size_t>(open.back())];
+    const Block& block = nth(shader.blocks, open.back());
     open.pop_back();
     for (const int next : block.next) {
-      if (seen[static_cast<std::size_t>(next)]) continue;
-      seen[static_cast<std::size_t>(next)] = true;
+      if (nth(seen, next)) continue;
+      nth(seen, next) = true;
       open.push_back(next);
     }
   }
@@ -67,16 +66,15 @@ std::vector<bool> reachable(const Shader& shader) {
 void fill_loops(const std::vector<bool>& seen, Shader& shader) {
   std::map<int, int> last_by_first;
   for (int from = 0; from < static_cast<int>(shader.blocks.size()); ++from) {
-    if (!seen[static_cast<std::size_t>(from)]) continue;
-    for (const int to : shader.blocks[static_cast<std::size_t>(from)].next)
+    if (!nth(seen, from)) continue;
+    for (const int to : nth(shader.blocks, from).next)
       if (to <= from) last_by_first[to] = from;
   }
   std::vector<int> around;  // the loops that the next one may be in
   for (const auto& [first, last] : last_by_first) {
-    while (!around.empty() && shader.loops[static_cast<std::size_t>(around.back())].last < first)
-      around.pop_back();
+    while (!around.empty() && nth(shader.loops, around.back()).last < first) around.pop_back();
     const int parent = around.empty() ? -1 : around.back();
-    if (parent >= 0 && shader.loops[static_cast<std::size_t>(parent)].last < last)
+    if (parent >= 0 && nth(shader.loops, parent).last < last)
       fail(shader, "has loops that overlap");
     around.push_back(static_cast<int>(shader.loops.size()));
     if (static_cast<int>(around.size()) > kDeepestNest) fail(shader, "nests its loops too deeply");
@@ -96,10 +94,10 @@ std::vector<int> innermost_loops(const Shader& shader) {
 void expect_loops_entered_at_first(const std::vector<bool>& seen, const Shader& shader) {
   const std::vector<int> innermost = innermost_loops(shader);
   for (int from = 0; from < static_cast<int>(shader.blocks.size()); ++from) {
-    if (!seen[static_cast<std::size_t>(from)]) continue;
-    for (const int to : shader.blocks[static_cast<std::size_t>(from)].next) {
-      for (int i = innermost[static_cast<std::size_t>(to)]; i >= 0;) {
-        const Loop& loop = shader.loops[static_cast<std::size_t>(i)];
+    if (!nth(seen, from)) continue;
+    for (const int to : nth(shader.blocks, from).next) {
+      for (int i = nth(innermost, to); i >= 0;) {
+        const Loop& loop = nth(shader.loops, i);
         if ((from < loop.first || from > loop.last) && to != loop.first)
           fail(shader, "jumps into the middle of a loop");
         i = loop.parent;

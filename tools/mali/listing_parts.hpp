@@ -68,6 +68,12 @@ std::vector<Step> bifrost_steps(const Cut& cut);
 /// out of the listing or into a loop, loops that overlap, no way to the end.
 void build_blocks(const std::vector<Step>& steps, Shader& shader);
 
+/// Element `i` of a list. Numbers of blocks and loops have a sign, for -1 is none.
+template <typename List>
+decltype(auto) nth(List& list, int i) {
+  return list[static_cast<std::size_t>(i)];
+}
+
 /// The number that a text begins with. Throws BadArgument, saying what it should be.
 int leading_int(std::string_view text, std::string_view what);
 

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "clam/error.hpp"
-#include "listing.hpp"
+#include "listing_parts.hpp"
 
 namespace clam::mali {
 namespace {
@@ -42,7 +42,7 @@ class Walker {
   explicit Walker(const Shader& shader)
       : shader_(shader), exits_(shader.loops.size()), loop_at_(shader.blocks.size(), -1) {
     for (std::size_t i = 0; i < shader.loops.size(); ++i)
-      loop_at_[static_cast<std::size_t>(shader.loops[i].first)] = static_cast<int>(i);
+      nth(loop_at_, shader.loops[i].first) = static_cast<int>(i);
     for (const Block& block : shader.blocks)
       listed_.push_back(listed_.back() + block.counts.issued);
   }
@@ -54,7 +54,7 @@ class Walker {
     at[0] = Counts{};
     for (int block = stretch.first, after = 0; block <= stretch.last; block = after) {
       const Exits steps = steps_from(block, stretch, after);
-      const Way& here = at[static_cast<std::size_t>(block - stretch.first)];
+      const Way& here = nth(at, block - stretch.first);
       if (!here) continue;
       Exits& exits = in_first_half(after, stretch) ? found.early : found.late;
       for (const auto& [to, cost] : steps) {
@@ -62,7 +62,7 @@ class Walker {
         if (to == stretch.first) {
           keep_longer(found.back, there);
         } else if (to > stretch.first && to <= stretch.last) {
-          keep_longer(at[static_cast<std::size_t>(to - stretch.first)], there);
+          keep_longer(nth(at, to - stretch.first), there);
         } else {
           keep_longer(exits, to, there);
         }
@@ -80,12 +80,12 @@ class Walker {
   /// The ways on from a block, or from the loop that begins there; `after`: what to look at next.
   Exits steps_from(int block, const Loop& stretch, int& after) const {
     after = block + 1;
-    const int loop = loop_at_[static_cast<std::size_t>(block)];
-    if (loop >= 0 && !(block == stretch.first && is(stretch, loop))) {
-      after = shader_.loops[static_cast<std::size_t>(loop)].last + 1;
-      return exits_[static_cast<std::size_t>(loop)];
+    const int loop = nth(loop_at_, block);
+    if (loop >= 0 && &stretch != &nth(shader_.loops, loop)) {
+      after = nth(shader_.loops, loop).last + 1;
+      return nth(exits_, loop);
     }
-    const Block& here = shader_.blocks[static_cast<std::size_t>(block)];
+    const Block& here = nth(shader_.blocks, block);
     Exits steps;
     for (const int to : here.next) steps.emplace(to, here.counts);
     if (here.next.empty()) steps.emplace(end(), here.counts);
@@ -94,14 +94,8 @@ class Walker {
 
   /// Of the stretch, not more than half is listed before block `after`.
   bool in_first_half(int after, const Loop& stretch) const {
-    const auto listed = [&](int block) { return listed_[static_cast<std::size_t>(block)]; };
-    return 2 * (listed(after) - listed(stretch.first)) <=
-           listed(stretch.last + 1) - listed(stretch.first);
-  }
-
-  bool is(const Loop& stretch, int loop) const {
-    const Loop& other = shader_.loops[static_cast<std::size_t>(loop)];
-    return &stretch == &other;
+    const double before = nth(listed_, stretch.first);
+    return 2 * (nth(listed_, after) - before) <= nth(listed_, stretch.last + 1) - before;
   }
 
   const Shader& shader_;
@@ -140,12 +134,6 @@ std::vector<Counts> own_trips(const Shader& shader) {
   return trips;
 }
 
-void expect_loop(const Shader& shader, std::size_t loop) {
-  if (loop >= shader.loops.size())
-    throw BadArgument(fmt::format("kernel '{}' has no loop {}: it has {}", shader.kernel, loop,
-                                  shader.loops.size()));
-}
-
 void expect_trips(const Shader& shader, const std::vector<double>& trips) {
   if (shader.blocks.empty())
     throw BadArgument(fmt::format("kernel '{}' has no listing to walk through", shader.kernel));
@@ -160,16 +148,10 @@ void expect_trips(const Shader& shader, const std::vector<double>& trips) {
 
 }  // namespace
 
-Counts listed(const Shader& shader, std::size_t loop) {
-  expect_loop(shader, loop);
-  Counts counts;
-  for (int block = shader.loops[loop].first; block <= shader.loops[loop].last; ++block)
-    counts += shader.blocks[static_cast<std::size_t>(block)].counts;
-  return counts;
-}
-
 Counts own_trip(const Shader& shader, std::size_t loop) {
-  expect_loop(shader, loop);
+  if (loop >= shader.loops.size())
+    throw BadArgument(fmt::format("kernel '{}' has no loop {}: it has {}", shader.kernel, loop,
+                                  shader.loops.size()));
   return own_trips(shader)[loop];
 }
 

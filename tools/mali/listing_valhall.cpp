@@ -107,8 +107,8 @@ std::vector<Step> valhall_steps(const Cut& cut) {
   std::vector<Step> steps(cut.rows.size());
   std::vector<std::string_view> words;
   for (int at = 0; at < size; ++at) {
-    const std::string_view row = cut.rows[static_cast<std::size_t>(at)];
-    Step& step = steps[static_cast<std::size_t>(at)];
+    const std::string_view row = nth(cut.rows, at);
+    Step& step = nth(steps, at);
     words.push_back(row.substr(0, row.find(' ')));
     const Mnemonic found = units().find(words.back());
     step.counts.issued = 1;

@@ -28,10 +28,8 @@ struct MaliocReport {
 /// Throws BadArgument naming the key that is missing or wrong, or with malioc's own error.
 std::vector<MaliocReport> parse_malioc(std::string_view json);
 
-/// The path of malioc where it is on PATH, else empty.
-std::string find_malioc();
-/// One kernel's report for the GPU. The options' definitions are written into the file that malioc
-/// gets. Throws DeviceError with its words where it gives no report.
+/// One kernel's report for the GPU, by the program `malioc`. The options' definitions are written
+/// into the file that malioc gets. Throws DeviceError with its words where it gives no report.
 MaliocReport ask_malioc(const std::string& malioc, const Gpu& gpu, const KernelSource& source,
                         const std::string& options, const std::string& kernel);
 

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
 // malioc_run.cpp - asks Arm's offline compiler, where somebody installed it.
 #include <fmt/core.h>
-#include <unistd.h>
 
-#include <cstdlib>
-#include <sstream>
-
+#include "check/manifest.hpp"
 #include "clam/error.hpp"
 #include "kernel_text.hpp"
 #include "malioc.hpp"
@@ -14,50 +11,26 @@
 #include "runtime/atomic_file.hpp"
 
 namespace clam::mali {
-namespace {
-
-/// "-DA=1 -DB" as "#define A 1" lines; other options have no such form and are left out.
-std::string definitions(const std::string& options) {
-  std::istringstream words(options);
-  std::string text;
-  for (std::string word; words >> word;) {
-    if (word.substr(0, 2) != "-D") continue;
-    const std::size_t equals = word.find('=');
-    const std::string name = word.substr(2, equals - 2);
-    text +=
-        fmt::format("#define {} {}\n", name, equals == word.npos ? "1" : word.substr(equals + 1));
-  }
-  return text;
-}
-
-}  // namespace
-
-std::string find_malioc() {
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path ? path : "");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string program = folder + "/malioc";
-    if (!folder.empty() && ::access(program.c_str(), X_OK) == 0) return program;
-  }
-  return "";
-}
 
 MaliocReport ask_malioc(const std::string& malioc, const Gpu& gpu, const KernelSource& source,
                         const std::string& options, const std::string& kernel) {
   const ScratchFolder folder;
   const std::string file = folder.file(kernel + ".cl");
-  write_file(file,
-             definitions(options + " " + source.options) + only_kernels(source.text, {kernel}));
+  std::string text;
+  for (const BuildOption& option : build_options(options + " " + source.options)) {
+    if (option.is_define()) text += fmt::format("#define {} {}\n", option.name, option.value);
+  }
+  write_file(file, text + only_kernels(source.text, {kernel}));
   Process process(
       {malioc, "--format", "json", "-c", fmt::format("Mali-{}", gpu.model), "--opencl", file}, {});
-  std::string text, line;
+  std::string report, line;
   constexpr std::chrono::seconds kPatience(60);
   while (process.read_line(line, kPatience) == Process::Read::line) {
-    if (text.empty() && line.find('{') == line.npos) continue;  // what it says before its report
-    text += line + "\n";
+    if (report.empty() && line.find('{') == line.npos) continue;  // what it says before its report
+    report += line + "\n";
   }
   try {
-    return parse_malioc(text).front();
+    return parse_malioc(report).front();
   } catch (const BadArgument& error) {
     throw DeviceError(
         fmt::format("malioc gives no report of {} for {}: {}", kernel, gpu.key, error.what()));

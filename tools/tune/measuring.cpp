@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
 
 #include "clam/error.hpp"
 #include "clam/planner.hpp"
@@ -25,8 +26,6 @@ std::vector<std::string> program(const char* name) {
   return words;
 }
 
-Fate fate_of(const clam::Fate& ended) { return ended.hung ? Fate::hung : Fate::crashed; }
-
 Trial bad(Fate fate, std::string why) {
   Trial trial;
   trial.fate = fate;
@@ -34,35 +33,45 @@ Trial bad(Fate fate, std::string why) {
   return trial;
 }
 
-/// The same under a limit of memory, which a shell sets. What it prints on its standard error is
-/// about candidates that may fail, so it goes to a file.
-clam::Fate run(std::vector<std::string> words, const MeasuringOptions& options,
-               const std::string& errors, int limits = 1) {
+/// What came of a process.
+struct Ended {
+  clam::Fate fate;
+  json document;                         ///< that it wrote; null: none
+  std::string said = "it said nothing";  ///< the last line of its standard error
+};
+
+/// Runs a program whose last word is the file that it writes, under a limit of memory, which a
+/// shell sets. What it prints on its standard error is about candidates that may fail, so it goes
+/// to a file.
+Ended run(std::vector<std::string> words, const MeasuringOptions& options, int limits = 1) {
+  const ScratchFolder folder;
+  const std::string file = folder.file("document.json");
+  words.push_back(file);
   if (options.memory_mb > 0) {
     const std::string limit = fmt::format("ulimit -v {}; exec \"$@\"", options.memory_mb * 1000);
     words.insert(words.begin(), {"/bin/sh", "-c", limit, "sh"});
   }
   Surroundings around;
-  around.errors_file = errors;
-  return run_isolated(words, std::chrono::seconds(options.limit_s * limits), around);
-}
-
-/// What a program said last.
-std::string last_line(const std::string& text) {
-  const std::size_t end = text.find_last_not_of('\n');
-  if (end == text.npos) return "it said nothing";
-  const std::size_t before = text.rfind('\n', end);
-  const std::size_t first = before == text.npos ? 0 : before + 1;
-  return text.substr(first, end + 1 - first);
+  around.errors_file = folder.file("errors");
+  Ended ended;
+  ended.fate = run_isolated(words, std::chrono::seconds(options.limit_s * limits), around);
+  std::istringstream errors(read_file(around.errors_file));
+  for (std::string line; std::getline(errors, line);) {
+    if (!line.empty()) ended.said = line;
+  }
+  if (std::filesystem::exists(file)) ended.document = json::parse(read_file(file), nullptr, false);
+  return ended;
 }
 
 /// Of a process that wrote no result. Throws NotMeasured where nothing could run: no device, or no
 /// such program.
-Trial without_result(const clam::Fate& ended, const std::string& errors) {
-  const std::string said = last_line(read_file(errors));
-  if (ended.code == 77 || ended.code == 126 || ended.code == 127) throw NotMeasured(said);
-  return bad(Fate::refused, fmt::format("its process ended with {}: {}", ended.code, said));
+Trial without_result(const Ended& ended) {
+  const int code = ended.fate.code;
+  if (code == 77 || code == 126 || code == 127) throw NotMeasured(ended.said);
+  return bad(Fate::refused, fmt::format("its process ended with {}: {}", code, ended.said));
 }
+
+Fate fate_of(const Ended& ended) { return ended.fate.hung ? Fate::hung : Fate::crashed; }
 
 bool can_plan(const Problem& problem, const DeviceInfo& device, const Candidate& candidate) {
   try {
@@ -140,18 +149,13 @@ std::vector<Problem> edges_of(const Problem& problem, const DeviceInfo& device,
 }
 
 nlohmann::json measure_launches(const MeasuringOptions& options) {
-  const ScratchFolder folder;
-  const std::string file = folder.file("launches.json");
   std::vector<std::string> words = program("clam-bench");
-  words.insert(words.end(), {"--only-launches", file, "--device", options.device, "--time",
-                             fmt::format("{}", options.seconds)});
-  const clam::Fate ended = run(words, options, folder.file("errors"));
-  if (const Reason misfortune = ended.misfortune()) throw DeviceError(*misfortune, 0);
-  try {
-    return json::parse(read_file(file));
-  } catch (const std::exception&) {
-    throw DeviceError(last_line(read_file(folder.file("errors"))), 0);
-  }
+  words.insert(words.end(), {"--device", options.device, "--time",
+                             fmt::format("{}", options.seconds), "--only-launches"});
+  const Ended ended = run(words, options);
+  if (const Reason misfortune = ended.fate.misfortune()) throw DeviceError(*misfortune, 0);
+  if (!ended.document.is_object()) throw DeviceError(ended.said, 0);
+  return ended.document;
 }
 
 std::string launches_text(const nlohmann::json& costs) {
@@ -176,11 +180,9 @@ Trial Measuring::operator()(const Candidate& candidate, const Candidate* rival) 
 }
 
 Trial Measuring::verify(const Candidate& candidate) const {
-  const ScratchFolder folder;
-  const std::string file = folder.file("verify.json");
   const std::vector<Problem> problems = edges_of(problem_, device_, candidate);
   std::vector<std::string> words = program("clam");
-  words.insert(words.end(), {"--device", options_.device, "--quiet", "--json", file, "verify"});
+  words.insert(words.end(), {"--device", options_.device, "--quiet", "verify"});
   for (const Problem& problem : problems) words.push_back(problem.text());
   words.insert(words.end(), {"--variant", candidate.variant});
   if (!candidate.tile.empty()) words.insert(words.end(), {"--tile", candidate.tile});
@@ -191,24 +193,24 @@ Trial Measuring::verify(const Candidate& candidate) const {
   } else {
     words.push_back("--no-isolate");
   }
+  words.push_back("--json");
   const int limits = static_cast<int>(problems.size()) * (records ? 3 : 1);
-  const clam::Fate ended = run(words, options_, folder.file("errors"), limits);
-  if (const Reason misfortune = ended.misfortune()) return bad(fate_of(ended), *misfortune);
+  const Ended ended = run(words, options_, limits);
+  if (const Reason misfortune = ended.fate.misfortune()) return bad(fate_of(ended), *misfortune);
   try {
-    const json report = json::parse(read_file(file));
-    for (const json& row : report.at("results")) {
+    const json& results = ended.document.at("results");
+    for (const json& row : results) {
       const std::string status = row.at("status"), why = row.value("reason", "");
       const std::string where = row.at("problem").get<std::string>() + ": " + why;
       // Of an edge of few elements no data may tell a constant from a result.
-      if (status == "pass" || (status == "BLIND" && &row != &report.at("results").front()))
-        continue;
+      if (status == "pass" || (status == "BLIND" && &row != &results.front())) continue;
       if (why.rfind("its process was ended", 0) == 0) return bad(Fate::crashed, where);
       if (why.rfind("its process gave no result", 0) == 0) return bad(Fate::hung, where);
       if (status == "skip" || status == "ERROR") return bad(Fate::refused, where);
       return bad(Fate::wrong, where);
     }
   } catch (const std::exception&) {
-    return without_result(ended, folder.file("errors"));
+    return without_result(ended);
   }
   return {};
 }
@@ -222,14 +224,12 @@ std::vector<std::string> Measuring::bench_words() const {
 
 /// The peaks that rows are held against, once for all candidates.
 void Measuring::measure_limits() {
-  const ScratchFolder folder;
-  const std::string file = folder.file("bench.json");
   std::vector<std::string> words = bench_words();
-  words.insert(words.end(), {"--quick", "--json", file});
-  run(words, options_, folder.file("errors"));
+  words.insert(words.end(), {"--quick", "--json"});
+  const Ended ended = run(words, options_);
   limits_ = json::object();
   try {
-    const json document = json::parse(read_file(file)).at("clam");
+    const json& document = ended.document.at("clam");
     limits_ = document.at("limits");
     for (const json& row : document.at("rows")) floor_us_ = row.value("floor_us", floor_us_);
   } catch (const std::exception&) {  // each run measures its own then
@@ -238,20 +238,18 @@ void Measuring::measure_limits() {
 
 Trial Measuring::time(const Candidate& candidate, const Candidate* rival) {
   if (limits_.is_null()) measure_limits();
-  const ScratchFolder folder;
-  const std::string file = folder.file("bench.json");
   std::vector<std::string> words = bench_words();
   for (const Candidate* each : {rival, &candidate}) {
     if (!each) continue;
     words.insert(words.end(),
                  {"--variant", each->variant + (each->tile.empty() ? "" : ":") + each->tile});
   }
-  words.insert(words.end(), {"--json", file});
   if (!limits_.empty()) words.insert(words.end(), {"--limits", limits_.dump()});
-  const clam::Fate ended = run(words, options_, folder.file("errors"));
-  if (const Reason misfortune = ended.misfortune()) return bad(fate_of(ended), *misfortune);
+  words.push_back("--json");
+  const Ended ended = run(words, options_);
+  if (const Reason misfortune = ended.fate.misfortune()) return bad(fate_of(ended), *misfortune);
+  document_ = ended.document;
   try {
-    document_ = json::parse(read_file(file));
     const json* own = row_of(document_, candidate);
     Trial trial = judged(own);
     if (trial.fate != Fate::fine) return trial;
@@ -267,7 +265,7 @@ Trial Measuring::time(const Candidate& candidate, const Candidate* rival) {
     other->at("rounds_us").get_to(trial.rival_rounds_us);
     return trial;
   } catch (const std::exception&) {
-    return without_result(ended, folder.file("errors"));
+    return without_result(ended);
   }
 }
 

@@ -95,19 +95,19 @@ Trial measured(Record& record, const Candidate* rival, const Measure& measure, S
 
 }  // namespace
 
-std::string to_text(const Progress& progress) {
-  std::string text = fmt::format("{} of {}: ", progress.done, progress.of);
-  if (progress.best.variant.empty()) {
+std::string to_text(const Found& found) {
+  std::string text = fmt::format("{} of {}: ", found.done, found.of);
+  if (found.best.variant.empty()) {
     text += "none is right yet";
   } else {
-    text += fmt::format("best {} {:.2f} us", progress.best.words(), progress.us);
-    if (progress.untuned_us > 0) {
-      text += progress.share == 1 ? ", the untuned plan"
-                                  : fmt::format(", {:.2f} of the untuned plan", progress.share);
+    text += fmt::format("best {} {:.2f} us", found.best.words(), found.us);
+    if (found.untuned_us > 0) {
+      text += found.share == 1 ? ", the untuned plan"
+                               : fmt::format(", {:.2f} of the untuned plan", found.share);
     }
   }
-  if (progress.bad > 0) text += fmt::format("; {} bad", progress.bad);
-  if (progress.unsteady > 0) text += fmt::format("; {} unsteady", progress.unsteady);
+  if (found.bad > 0) text += fmt::format("; {} bad", found.bad);
+  if (found.unsteady > 0) text += fmt::format("; {} unsteady", found.unsteady);
   return text;
 }
 

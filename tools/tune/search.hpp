@@ -30,7 +30,7 @@ class NotMeasured : public Error {
 /// `rival`: the best so far; null as long as there is none.
 using Measure = std::function<Trial(const Candidate& candidate, const Candidate* rival)>;
 
-struct Progress {
+struct Found {
   int done = 0, of = 0, bad = 0;
   int unsteady = 0;       ///< whose clock moved each time
   std::string why;        ///< the first one is bad, or nothing could be measured
@@ -38,19 +38,16 @@ struct Progress {
   double us = 0;          ///< of the best, when it was measured
   double untuned_us = 0;  ///< of the model's own choice; 0: not measured, or bad
   double share = 1;       ///< time of the best over that of the model's choice, from runs with both
+  bool stopped = false;   ///< by `stop`, with candidates left
 };
 /// "3 of 17: best dense_packed M0=4,N0=8 41.23 us, 0.83 of the untuned plan; 1 bad"
-std::string to_text(const Progress& progress);
+std::string to_text(const Found& found);
 
 struct SearchOptions {
   bool all = false;                               ///< all are measured, whatever is predicted
   int most = 20;                                  ///< else so many at most
   std::function<bool()> stop;                     ///< asked before each trial
-  std::function<void(const Progress&)> progress;  ///< called after each candidate
-};
-
-struct Found : Progress {
-  bool stopped = false;  ///< by `stop`, with candidates left
+  std::function<void(const Found&)> progress;     ///< called after each candidate
 };
 
 /// Those that a search measures, in order: the first as it comes, then by prediction. Without
