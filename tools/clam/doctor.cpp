@@ -77,15 +77,8 @@ doctor::SelfTest run_self_test(const Cli& cli) {
 
 std::string coloured(const Output& out, const Finding& finding) {
   const std::string word = fmt::format("{:<6}", name(finding.level));
-  switch (finding.level) {
-    case Finding::Level::ok:
-      return out.green(word);
-    case Finding::Level::note:
-      return out.yellow(word);
-    case Finding::Level::fault:
-      return out.red(word);
-  }
-  return word;
+  if (finding.level == Finding::Level::ok) return out.green(word);
+  return finding.level == Finding::Level::note ? out.yellow(word) : out.red(word);
 }
 
 void print(Output& out, const Findings& findings) {

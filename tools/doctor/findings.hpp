@@ -50,12 +50,4 @@ Finding examine_self_test(const SelfTest& test);
 /// The Mali that OpenCL shows, else the device that clam would use; nullptr: there is none.
 const nlohmann::json* device_of(const Looked& looked);
 
-/// A text that a driver prints when it does not work.
-struct Symptom {
-  const char* words;
-  const char* cause;
-  const char* command;  ///< empty: the caller knows better
-};
-const Symptom* symptom_of(const std::string& errors);
-
 }  // namespace clam::doctor

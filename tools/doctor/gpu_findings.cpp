@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "findings.hpp"
+#include "runtime/words.hpp"
 
 namespace clam::doctor {
 namespace {
@@ -109,15 +110,8 @@ Findings examine_clocks(const Board& board) {
 }
 
 const char* name(Finding::Level level) {
-  switch (level) {
-    case Level::ok:
-      return "ok";
-    case Level::note:
-      return "note";
-    case Level::fault:
-      return "FAULT";
-  }
-  return "";
+  constexpr Words<3> kLevels{"ok", "note", "FAULT"};
+  return word_of(kLevels, level);
 }
 
 nlohmann::json to_json(const Finding& finding) {
