@@ -221,6 +221,11 @@ void conclude(VerifyRow& row) {
 
 const char* word(Status status) { return word_of(kStatusWords, status); }
 
+Status status_of(const std::string& word) {
+  if (const auto status = find_word<Status>(kStatusWords, word)) return *status;
+  throw BadArgument(fmt::format("'{}' is no status of a row", word));
+}
+
 bool is_bad(Status status) {
   return status == Status::fail || status == Status::blind || status == Status::constant ||
          status == Status::error;
