@@ -72,9 +72,8 @@ std::vector<MaliProblem> problems_of(const Workload& workload, const MaliRequest
   std::vector<MaliProblem> problems;
   for (const Workload::Node& node : workload.nodes) {
     if (!node.problem || !node.folded_into.empty()) continue;
-    const Problem problem = as_asked(*node.problem, request);
     const double calls = node.calls > 0 ? static_cast<double>(node.calls) : 1;
-    problems.push_back({problem.text(), problem, node.name, calls});
+    problems.push_back({as_asked(*node.problem, request), node.name, calls});
   }
   return problems;
 }
@@ -99,8 +98,7 @@ Asked read_words(const MaliRequest& request) {
     if (request.judges()) throw BadArgument("a gate takes a pattern of kernels, not problems");
     if (asked.workload) throw BadArgument("give problems or --workload, one of the two");
     for (const std::string& line : problem_lines(request.words)) {
-      const Problem problem = as_asked(parse_as(line, request.dtype), request);
-      asked.problems.push_back({problem.text(), problem, "", 1});
+      asked.problems.push_back({as_asked(parse_as(line, request.dtype), request), "", 1});
     }
   } else if (request.words.size() == 1) {
     asked.pattern = request.words[0];
@@ -140,15 +138,15 @@ class Progress {
 
 class OneGpu {
  public:
-  OneGpu(const Gpu& gpu, const MaliRequest& request, const Asked& asked)
-      : request_(request), asked_(asked), device_(gpu_device(gpu)) {
+  OneGpu(const Gpu& gpu, const KernelFiles& files, const MaliRequest& request, const Asked& asked)
+      : files_(files), request_(request), asked_(asked), device_(gpu_device(gpu)) {
     report_.gpu = &gpu;
   }
 
-  MaliReport compile(const KernelFiles& files, mali::CompilerOptions options, Progress& progress) {
+  MaliReport compile(mali::CompilerOptions options, Progress& progress) {
     const std::string key = report_.gpu->key;
     options.progress = [&](int done, int total) { progress.report(key, done, total); };
-    mali::Compiler compiler(*report_.gpu, files, options);
+    mali::Compiler compiler(*report_.gpu, files_, options);
     report_.compiler = compiler.version();
     const std::vector<Plan> plans = wanted_plans();
     auto programs = mali::matching(mali::programs_of(plans), asked_.pattern);
@@ -160,11 +158,11 @@ class OneGpu {
     }
     report_.kernels = compiler.compile(programs);
     if (request_.judges()) {
-      check_tags(plans, files);
+      check_tags(plans);
     } else {
-      ask_malioc_too(files);
+      ask_malioc_too();
     }
-    for (const MaliProblem& problem : asked_.problems) report_.rows.push_back(row(problem, files));
+    for (const MaliProblem& problem : asked_.problems) report_.rows.push_back(row(problem));
     return std::move(report_);
   }
 
@@ -185,20 +183,18 @@ class OneGpu {
   }
 
   /// Every launch must be one whose time can be predicted: its loops are those of its tags.
-  void check_tags(const std::vector<Plan>& plans, const KernelFiles& files) {
+  void check_tags(const std::vector<Plan>& plans) {
     if (report_.gpu->family == Gpu::Family::midgard) return;  // its listings show no loops
     for (const Plan& plan : plans) {
-      for (const auto* launches : {&plan.pack, &plan.launches}) {
-        for (const Launch& launch : *launches) check_tags_of(launch, plan, files);
-      }
+      for (const Launch* launch : launches_of(plan)) check_tags_of(*launch, plan);
     }
   }
 
-  void check_tags_of(const Launch& launch, const Plan& plan, const KernelFiles& files) {
+  void check_tags_of(const Launch& launch, const Plan& plan) {
     const mali::KernelCode* code = find_code(launch);
-    if (!code || code->status != mali::KernelCode::Status::compiled) return;
+    if (!code) return;
     try {
-      mali::predict(launch, plan, {&code->shader, &tags_of(code->file, files)}, *report_.gpu);
+      mali::predict(launch, plan, {&code->shader, &tags_of(code->file)}, *report_.gpu);
     } catch (const BadArgument& error) {
       const std::size_t i = static_cast<std::size_t>(code - report_.kernels.data());
       report_.wrong_tags[i] = error.what();
@@ -206,12 +202,12 @@ class OneGpu {
   }
 
   /// A second opinion where Arm's own compiler is installed; one that it lacks stays empty.
-  void ask_malioc_too(const KernelFiles& files) {
+  void ask_malioc_too() {
     const std::string malioc = mali::find_malioc();
     if (malioc.empty()) return;
     for (const mali::KernelCode& code : report_.kernels) {
       try {
-        report_.malioc.push_back(mali::ask_malioc(malioc, *report_.gpu, files.get(code.file),
+        report_.malioc.push_back(mali::ask_malioc(malioc, *report_.gpu, files_.get(code.file),
                                                   code.options, code.kernel));
       } catch (const DeviceError& error) {
         report_.malioc.emplace_back();
@@ -220,28 +216,27 @@ class OneGpu {
     }
   }
 
+  /// Null where it was not compiled.
   const mali::KernelCode* find_code(const Launch& launch) const {
     for (const mali::KernelCode& code : report_.kernels) {
       if (code.file == launch.file && code.options == launch.options &&
           code.kernel == launch.kernel) {
-        return &code;
+        return code.status == mali::KernelCode::Status::compiled ? &code : nullptr;
       }
     }
     return nullptr;
   }
 
-  const FileTags& tags_of(const std::string& file, const KernelFiles& files) {
+  const FileTags& tags_of(const std::string& file) {
     auto tags = tags_.find(file);
-    if (tags == tags_.end()) tags = tags_.emplace(file, read_tags(files.get(file))).first;
+    if (tags == tags_.end()) tags = tags_.emplace(file, read_tags(files_.get(file))).first;
     return tags->second;
   }
 
-  mali::Compiled find(const Launch& launch, const KernelFiles& files) {
+  mali::Compiled find(const Launch& launch) {
     const mali::KernelCode* code = find_code(launch);
-    if (!code || code->status != mali::KernelCode::Status::compiled) {
-      throw Unsupported(fmt::format("kernel {} was not compiled", launch.kernel));
-    }
-    return {&code->shader, &tags_of(code->file, files)};
+    if (!code) throw Unsupported(fmt::format("kernel {} was not compiled", launch.kernel));
+    return {&code->shader, &tags_of(code->file)};
   }
 
   /// The workload's first column, where it is of this GPU and these problems are in its dtype.
@@ -259,14 +254,14 @@ class OneGpu {
     return op_of(problem).sums_products ? flops_of(problem) / 2 : 0;
   }
 
-  MaliRow row(const MaliProblem& asked, const KernelFiles& files) {
+  MaliRow row(const MaliProblem& asked) {
     MaliRow row{&asked, "", "", std::nullopt, 0, published(asked)};
     try {
       const Plan plan = make_plan(asked.problem, device_, options_);
       row.variant = plan.variant;
       row.floor_us = mali::floor_us(asked.problem, *report_.gpu);
       row.time = mali::predict(
-          plan, products(asked.problem), [&](const Launch& launch) { return find(launch, files); },
+          plan, products(asked.problem), [&](const Launch& launch) { return find(launch); },
           *report_.gpu);
     } catch (const Unsupported& error) {
       row.reason = error.what();
@@ -276,6 +271,7 @@ class OneGpu {
     return row;
   }
 
+  const KernelFiles& files_;
   const MaliRequest& request_;
   const Asked& asked_;
   DeviceInfo device_;
@@ -311,7 +307,7 @@ std::vector<MaliReport> compile_all(Cli& cli, const MaliRequest& request, const 
   parallel_for(static_cast<std::int64_t>(gpus.size()), [&](std::int64_t i) {
     const std::size_t at = static_cast<std::size_t>(i);
     try {
-      reports[at] = OneGpu(*gpus[at], request, asked).compile(files, options, progress);
+      reports[at] = OneGpu(*gpus[at], files, request, asked).compile(options, progress);
     } catch (const Error& error) {
       reports[at].gpu = gpus[at];
       reports[at].failure = std::current_exception();
@@ -354,12 +350,16 @@ void expect_file_of_its_own(const MaliRequest& request) {
   }
 }
 
+/// `others`: what beside a gate, GPUs and words may not stand there.
+void refuse_more(const MaliRequest& request, const std::string& others, const char* sentence) {
+  const bool more = request.judges() || request.gpus || !request.words.empty() || !others.empty();
+  if (more) throw BadArgument(sentence);
+}
+
 /// The tables of a page, from the expectations alone: no compiler is asked.
 int write_figures(Cli& cli, const MaliRequest& request) {
-  const bool asks_more =
-      request.judges() || request.gpus || !request.words.empty() ||
-      !(request.workload + request.dtype + request.acc + request.asm_dir).empty();
-  if (asks_more) throw BadArgument("--figures takes --expectations and no other word");
+  refuse_more(request, request.workload + request.dtype + request.acc + request.asm_dir,
+              "--figures takes --expectations and no other word");
   const std::string& file = request.gate.expectations;
   const mali::Expectations expectations = mali::parse_expectations(read_file(file), file);
   const std::string text = read_file(request.figures);
@@ -372,10 +372,9 @@ int write_figures(Cli& cli, const MaliRequest& request) {
 
 /// The rows of kernels/costs.json, as the compiler that is asked for has them.
 int write_costs(Cli& cli, const MaliRequest& request) {
-  const bool asks_more =
-      request.judges() || request.gpus || !request.words.empty() ||
-      !(request.workload + request.dtype + request.acc + request.asm_dir + request.figures).empty();
-  if (asks_more) throw BadArgument("--costs takes --mesa and no other word");
+  refuse_more(request,
+              request.workload + request.dtype + request.acc + request.asm_dir + request.figures,
+              "--costs takes --mesa and no other word");
   const CleanEnd clean_end;
   const std::string text = read_file(request.costs);
   const KernelFiles files = KernelFiles::from_environment();
@@ -401,11 +400,8 @@ int write_costs(Cli& cli, const MaliRequest& request) {
 
 /// The table of a page that has a line for each embedded workload, or for --workload alone.
 int write_models(Cli& cli, const MaliRequest& request) {
-  const bool asks_more = request.judges() || request.gpus || !request.words.empty() ||
-                         !(request.asm_dir + request.figures + request.costs).empty();
-  if (asks_more) {
-    throw BadArgument("--models takes --measured, --workload, --dtype, --acc and --mesa only");
-  }
+  refuse_more(request, request.asm_dir + request.figures + request.costs,
+              "--models takes --measured, --workload, --dtype, --acc and --mesa only");
   const CleanEnd clean_end;
   const std::string text = read_file(request.models);
   const auto page = [&](const std::string& table) {

@@ -3,7 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace clam::cli {
@@ -73,7 +72,7 @@ std::string interval_text(const mali::Interval& us) {
 std::string row_line(const MaliRow& row) {
   const MaliProblem& asked = *row.asked;
   const std::string what =
-      fmt::format("{}{}{}", asked.node, asked.node.empty() ? "" : ": ", asked.text);
+      fmt::format("{}{}{}", asked.node, asked.node.empty() ? "" : ": ", asked.problem.text());
   if (!row.time)
     return fmt::format("{:>18} {:>8} {:>6} {:>8} {:>6}  {}: {}\n", "-", "-", "-", "-", "-", what,
                        row.reason);
@@ -163,7 +162,7 @@ json launch_json(const mali::LaunchTime& launch) {
 }
 
 json row_json(const MaliRow& row) {
-  json result{{"problem", row.asked->text}, {"calls", row.asked->calls}};
+  json result{{"problem", row.asked->problem.text()}, {"calls", row.asked->calls}};
   if (!row.asked->node.empty()) result["node"] = row.asked->node;
   if (!row.published.empty()) result["published"] = row.published;
   if (!row.time) {

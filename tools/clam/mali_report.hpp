@@ -7,7 +7,6 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "check/model_time.hpp"
@@ -22,7 +21,6 @@ namespace clam::cli {
 
 /// A problem, or a node of a workload, that was asked about.
 struct MaliProblem {
-  std::string text;  ///< the problem line
   Problem problem;
   std::string node;  ///< of a workload; else empty
   double calls = 1;  ///< in one run of the model
