@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bundle/last_words.hpp"
+#include "case_child.hpp"
 #include "cli.hpp"
 #include "doctor/findings.hpp"
 #include "process/isolate.hpp"
@@ -36,12 +37,8 @@ struct Child {
 
   Child(const Cli& cli, const std::vector<std::string>& command) {
     const ScratchFolder scratch;
-    std::vector<std::string> words = own_command();
-    words.insert(words.end(), {"--quiet", "--json", "-"});
-    if (!cli.device.empty()) words.insert(words.end(), {"--device", cli.device});
-    words.insert(words.end(), command.begin(), command.end());
     const Surroundings around{"", scratch.file("errors"), {}};
-    fate = run_isolated(words, patience(), around);
+    fate = run_isolated(child_words(cli.device, command), patience(), around);
     errors = read_file(around.errors_file);
   }
 };
