@@ -103,18 +103,16 @@ int diagnose_board(Cli& cli, bool) {
     findings.push_back(examine_self_test(run_self_test(cli)));
   }
   int faults = 0, notes = 0;
-  json list = json::array();
   for (const Finding& finding : findings) {
     faults += finding.level == Finding::Level::fault;
     notes += finding.level == Finding::Level::note;
-    list.push_back(to_json(finding));
   }
   print(cli.out, findings);
   cli.out.line(fmt::format("{} fault{}, {} note{}", faults, faults == 1 ? "" : "s", notes,
                            notes == 1 ? "" : "s"));
   cli.out.json({{"clam_doctor", 1},
                 {"version", CLAM_VERSION},
-                {"findings", list},
+                {"findings", findings},
                 {"faults", faults},
                 {"notes", notes},
                 {"info", looked.info}});

@@ -22,7 +22,7 @@ struct Finding {
   std::string command;  ///< what to type; empty where all is well, or nothing mends it
 };
 const char* name(Finding::Level level);
-nlohmann::json to_json(const Finding& finding);
+void to_json(nlohmann::json& json, const Finding& finding);
 
 using Findings = std::vector<Finding>;
 

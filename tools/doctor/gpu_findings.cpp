@@ -114,8 +114,8 @@ const char* name(Finding::Level level) {
   return word_of(kLevels, level);
 }
 
-nlohmann::json to_json(const Finding& finding) {
-  return {{"level", name(finding.level)},
+void to_json(nlohmann::json& json, const Finding& finding) {
+  json = {{"level", name(finding.level)},
           {"topic", finding.topic},
           {"id", finding.id},
           {"text", finding.text},
