@@ -239,7 +239,7 @@ std::string coloured(const Output& out, Status status, const std::string& text) 
 
 void print_row(Output& out, const Session& session, const VerifyRequest& request,
                const VerifyRow& row) {
-  if (out.quiet() && !row.is_bad()) return;
+  if (out.quiet() && !is_bad(row.status)) return;
   const bool plain = row.status == Status::pass;
   out.text(line_text(out, row) + (plain ? "" : details(session, request, row)));
 }

@@ -67,8 +67,6 @@ struct VerifyRow {
   Status status = Status::waiting;
   std::string reason = {};
   std::vector<Verification> sets = {};
-
-  bool is_bad() const { return clam::cli::is_bad(status); }
 };
 
 /// The rows that the command line names, without those of `graph`, the workload's graph when it is
