@@ -18,7 +18,6 @@
 #include "mali/figures.hpp"
 #include "mali/gate.hpp"
 #include "mali_gate.hpp"
-#include "mali_models.hpp"
 #include "mali_report.hpp"
 #include "process/clean_end.hpp"
 #include "runtime/atomic_file.hpp"
@@ -423,8 +422,8 @@ int write_models(Cli& cli, const MaliRequest& request) {
     asked.problems = problems_of(*asked.workload, request);
     cli.out.notice(name);
     const std::vector<MaliReport> reports = compile_all(cli, request, asked);
-    lines.push_back(
-        {asked.workload->name, ModelSums(reports[0].rows), measured_us(*asked.workload, measured)});
+    lines.push_back({asked.workload->name, ModelSums(reports[0].rows),
+                     measured_us(asked.workload->name, asked.problems, measured)});
   }
   write_file(request.models, page(models_table(lines)));
   cli.out.note(fmt::format("{} now has {} lines of models", request.models, lines.size()));

@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace clam::cli {
@@ -93,6 +95,8 @@ std::string sums_text(const ModelSums& sums, const Workload& workload) {
                  : "") +
          to_text(sums.time);
 }
+
+std::string ms(double us) { return fmt::format("{:.{}f}", us / 1000, us < 10000 ? 2 : 1); }
 
 // ---- JSON ----
 
@@ -267,6 +271,40 @@ json to_json(const MaliReport& report, const Workload* workload) {
         {{"node", node.node}, {"us", node.excess()}});
   }
   return result;
+}
+
+std::optional<double> measured_us(const std::string& workload,
+                                  const std::vector<MaliProblem>& nodes,
+                                  const std::vector<ReportRow>& rows) {
+  std::map<std::string, double> us_of;  // by node
+  for (const ReportRow& row : rows) {
+    if (row.status != ReportRow::Status::ok || !row.us) continue;
+    for (const std::string& node : row.nodes) us_of.emplace(node, *row.us);
+  }
+  double sum = 0;
+  for (const MaliProblem& node : nodes) {
+    const auto us = us_of.find(workload + ": " + node.node);
+    if (us == us_of.end()) return {};
+    sum += us->second * node.calls;
+  }
+  return sum;
+}
+
+std::string models_table(const std::vector<ModelLine>& lines) {
+  const bool measured = std::any_of(lines.begin(), lines.end(),
+                                    [](const ModelLine& line) { return line.measured_us; });
+  std::string table =
+      fmt::format("| model | nodes | predicted ms, {} | floor ms |{}\n|---|---|---|---|{}\n",
+                  mali::kPredictedFor, measured ? " measured ms |" : "", measured ? "---|" : "");
+  for (const ModelLine& line : lines) {
+    const ModelSums& sums = line.predicted;
+    table += fmt::format(
+        "| {} | {} | {} to {}{} | {} |", line.name, sums.nodes, ms(sums.us.low), ms(sums.us.high),
+        sums.left_out ? fmt::format(", without {} nodes", sums.left_out) : "", ms(sums.floor_us()));
+    if (measured) table += line.measured_us ? fmt::format(" {} |", ms(*line.measured_us)) : " - |";
+    table += "\n";
+  }
+  return table;
 }
 
 }  // namespace clam::cli
