@@ -29,7 +29,7 @@ struct MaliRequest {
   std::vector<std::string> words;
   std::optional<std::string> gpus;
   std::string workload, dtype, acc, asm_dir, figures, costs, models, measured, mesa = "debian13";
-  bool judges_all = false, once = false, changed = false;
+  bool judges_all = false;
   GateRequest gate;
 
   bool judges() const { return judges_all || gate.accept; }
@@ -82,7 +82,7 @@ Asked read_words(const MaliRequest& request) {
   if (request.judges() && !(request.workload + request.dtype + request.acc).empty()) {
     throw BadArgument("a gate has its own plans: no --workload, no --dtype and no --acc");
   }
-  if ((request.once || request.changed) && !request.judges()) {
+  if (request.gate.has_gaps() && !request.judges()) {
     throw BadArgument("--once and --changed go with --gate or --accept");
   }
   // A bad file is refused before long work.
@@ -149,7 +149,7 @@ class OneGpu {
     report_.compiler = compiler.version();
     const std::vector<Plan> plans = wanted_plans();
     auto programs = mali::matching(mali::programs_of(plans), asked_.pattern);
-    if (request_.changed) {
+    if (request_.gate.changed) {
       report_.unchanged = mali::leave_out_unchanged(programs, asked_.expectations, key,
                                                     [&](const auto& program, const auto& kernel) {
                                                       return compiler.fingerprint(program, kernel);
@@ -167,7 +167,7 @@ class OneGpu {
 
  private:
   std::vector<Plan> wanted_plans() const {
-    if (request_.once) return mali::once_plans(*report_.gpu);
+    if (request_.gate.once) return mali::once_plans(*report_.gpu);
     if (request_.judges()) return mali::gate_plans(*report_.gpu);
     if (asked_.problems.empty()) return mali::every_plan(*report_.gpu);
     std::vector<Plan> plans;
@@ -449,10 +449,7 @@ int run_mali(Cli& cli, const MaliRequest& request) {
   }
   int code = kFine;
   if (request.judges()) {
-    GateRequest gate = request.gate;
-    gate.pattern = asked.pattern;
-    gate.has_gaps = request.once || request.changed;
-    code = judge(cli, gate, asked.expectations, reports);
+    code = judge(cli, request.gate, asked.pattern, asked.expectations, reports);
   } else {
     const bool lines = workload && reports.size() > 1;
     if (lines) print_gpus(cli.out, reports, *workload);
@@ -494,9 +491,9 @@ void add_mali(CLI::App& app, Cli& cli) {
                   "--dtype f16");
   sub->add_option("--asm", request->asm_dir, "write the listings into this folder");
   sub->add_flag("--gate", request->judges_all, "compare every kernel with the expectations");
-  sub->add_flag("--once", request->once,
+  sub->add_flag("--once", request->gate.once,
                 "of a gate: each kernel once in each dtype and with each accumulator");
-  sub->add_flag("--changed", request->changed,
+  sub->add_flag("--changed", request->gate.changed,
                 "of a gate: only kernels whose code, tags, options or compiler are not those of "
                 "their expectation, and one in forty of the others");
   sub->add_flag("--accept", request->gate.accept,

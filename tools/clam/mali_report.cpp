@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 
 namespace clam::cli {
@@ -65,12 +64,6 @@ std::string kernel_line(Output& out, const MaliReport& report, std::size_t i) {
 
 // ---- predictions ----
 
-double middle(const mali::Interval& interval) { return (interval.low + interval.high) / 2; }
-
-std::string interval_text(const mali::Interval& us) {
-  return fmt::format("{:.0f} to {:.0f}", us.low, us.high);
-}
-
 std::string row_line(const MaliRow& row) {
   const MaliProblem& asked = *row.asked;
   const std::string what =
@@ -79,11 +72,12 @@ std::string row_line(const MaliRow& row) {
     return fmt::format("{:>18} {:>8} {:>6} {:>8} {:>6}  {}: {}\n", "-", "-", "-", "-", "-", what,
                        row.reason);
   const mali::PlanTime& time = *row.time;
-  return fmt::format(
-      "{:>18} {:>8.0f} {:>6} {:>8} {:>6}  {}  [{}]{}\n", interval_text(time.us), row.floor_us,
-      time.mac > 0 ? fmt::format("{:.2f}", time.mac_per_issued()) : "-", time.launches.size(),
-      asked.node.empty() ? "-" : fmt::format("{:g}", asked.calls), what, row.variant,
-      row.published.empty() ? "" : "  " + row.published);
+  return fmt::format("{:>18} {:>8.0f} {:>6} {:>8} {:>6}  {}  [{}]{}\n",
+                     fmt::format("{:.0f} to {:.0f}", time.us.low, time.us.high), row.floor_us,
+                     time.mac > 0 ? fmt::format("{:.2f}", time.mac_per_issued()) : "-",
+                     time.launches.size(),
+                     asked.node.empty() ? "-" : fmt::format("{:g}", asked.calls), what, row.variant,
+                     row.published.empty() ? "" : "  " + row.published);
 }
 
 std::string sums_text(const ModelSums& sums, const Workload& workload) {
@@ -202,9 +196,10 @@ ModelSums::ModelSums(const std::vector<MaliRow>& rows) : nodes(rows.size()) {
       continue;
     }
     const MaliProblem& asked = *row.asked;
-    us += {asked.calls * row.time->us.low, asked.calls * row.time->us.high};
+    const auto [low, high] = row.time->us;
+    us += {asked.calls * low, asked.calls * high};
     times.push_back(
-        {asked.node, asked.problem.schema().name, asked.calls, middle(row.time->us), row.floor_us});
+        {asked.node, asked.problem.schema().name, asked.calls, (low + high) / 2, row.floor_us});
   }
   time = model_time(std::move(times));
 }

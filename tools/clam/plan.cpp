@@ -5,7 +5,6 @@
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "clam/error.hpp"
 #include "clam/gpu.hpp"
