@@ -61,6 +61,9 @@ DeviceInfo planned_for(Cli& cli, const PlanRequest& request);
 void add_plan_options(CLI::App* sub, PlanRequest& request);
 /// Throws BadArgument and Unsupported. `why`: gets the reasons.
 Plan make_plan(Cli& cli, const PlanRequest& request, std::string* why = nullptr);
+/// Nothing where no variant fits; why, whoever runs the problem is told.
+std::optional<Plan> try_plan(const Problem& problem, const DeviceInfo& device,
+                             const PlanOptions& options);
 /// As find_gpu, with the nearest key for a misspelt one.
 const Gpu& gpu_named(const std::string& key);
 

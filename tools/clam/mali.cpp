@@ -172,11 +172,7 @@ class OneGpu {
     if (asked_.problems.empty()) return mali::every_plan(*report_.gpu);
     std::vector<Plan> plans;
     for (const MaliProblem& asked : asked_.problems) {
-      try {
-        plans.push_back(make_plan(asked.problem, device_, options_));
-      } catch (const Unsupported&) {
-        // Said in the problem's own line.
-      }
+      if (auto plan = try_plan(asked.problem, device_, options_)) plans.push_back(std::move(*plan));
     }
     return plans;
   }

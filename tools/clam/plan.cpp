@@ -78,6 +78,15 @@ Plan make_plan(Cli& cli, const PlanRequest& request, std::string* why) {
   return make_plan(problem, device, options);
 }
 
+std::optional<Plan> try_plan(const Problem& problem, const DeviceInfo& device,
+                             const PlanOptions& options) {
+  try {
+    return make_plan(problem, device, options);
+  } catch (const Unsupported&) {
+    return std::nullopt;
+  }
+}
+
 void add_plan_options(CLI::App* sub, PlanRequest& request) {
   sub->add_option("problem", request.words, "a problem line");
   sub->add_option("--variant", request.options.variant, "plan this variant, not the preferred one");

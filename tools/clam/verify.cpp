@@ -129,11 +129,8 @@ std::vector<Plan> plans_of(const std::vector<VerifyRow>& rows, const VerifyReque
                            const Runtime& runtime, const DeviceInfo& device) {
   std::vector<Plan> plans;
   for (const VerifyRow& row : rows) {
-    try {
-      plans.push_back(runtime.plan(row.problem, device, {row.variant, 0, request.tile}));
-    } catch (const Unsupported&) {
-      // Said in the row's own line.
-    }
+    const PlanOptions options{row.variant, 0, request.tile, runtime.tuned()};
+    if (auto plan = try_plan(row.problem, device, options)) plans.push_back(std::move(*plan));
   }
   return plans;
 }

@@ -9,7 +9,6 @@
 
 #include "check/workload.hpp"
 #include "clam/error.hpp"
-#include "clam/planner.hpp"
 #include "process/shell_quoted.hpp"
 #include "runtime/words.hpp"
 
@@ -98,15 +97,6 @@ bool knows(const Op& op, const VerifyRequest& request) {
       fmt::format("no op has both variant '{}' and data set '{}'", request.variant, request.set));
 }
 
-bool can_plan(const Problem& problem, const DeviceInfo& device, const std::string& variant) {
-  try {
-    make_plan(problem, device, {variant, 0});
-    return true;
-  } catch (const Unsupported&) {
-    return false;
-  }
-}
-
 constexpr Words<8> kStatusWords{"not run", "pass", "FAIL",  "BLIND",
                                 "CONST",   "skip", "ERROR", "on cpu"};
 std::string repeat_command(const Session& session, const VerifyRequest& request,
@@ -192,7 +182,7 @@ Rows rows_on(const DeviceInfo& device, const VerifyRequest& request, const Rows&
     const std::size_t before = chosen.size();
     if (request.variant == "all") {
       for (const Variant& each : op_of(row.problem).variants) {
-        if (!can_plan(row.problem, device, each.name)) continue;
+        if (!try_plan(row.problem, device, {each.name, 0})) continue;
         chosen.push_back(row);
         chosen.back().variant = each.name;
       }
@@ -244,17 +234,21 @@ void print_row(Output& out, const Session& session, const VerifyRequest& request
   out.text(line_text(out, row) + (plain ? "" : details(session, request, row)));
 }
 
+nlohmann::json verdicts_json(const std::map<std::string, Verdict>& verdicts) {
+  nlohmann::json outputs = nlohmann::json::object();
+  for (const auto& [name, verdict] : verdicts) outputs[name] = to_json(verdict);
+  return outputs;
+}
+
 nlohmann::json row_json(const Session& session, const VerifyRequest& request,
                         const VerifyRow& row) {
   nlohmann::json sets = nlohmann::json::array();
   for (const Verification& each : row.sets) {
-    nlohmann::json outputs = nlohmann::json::object();
-    for (const auto& [name, verdict] : each.outputs) outputs[name] = to_json(verdict);
     sets.push_back({{"data_set", each.data_set},
                     {"pass", each.pass()},
                     {"reason", each.reason()},
                     {"fault", each.fault ? nlohmann::json(*each.fault) : nlohmann::json()},
-                    {"outputs", outputs},
+                    {"outputs", verdicts_json(each.outputs)},
                     {"repeat", repeat_command(session, request, row, each.data_set)}});
   }
   return {{"problem", row.text},
