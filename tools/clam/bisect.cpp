@@ -18,9 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-struct BisectRequest {
-  VerifyRequest graph;
-  std::vector<std::string> parameters;
+struct BisectRequest : VerifyRequest {
   int runs = 20;
 };
 
@@ -32,14 +30,14 @@ struct Search {
 };
 
 GraphCheck select(const BisectRequest& request, const std::string& mode) {
-  if (request.graph.workload.empty()) throw BadArgument("bisect what? Give --workload NAME");
-  if (!read_workload(request.graph.workload, request.graph.parameters).has_graph()) {
+  if (request.workload.empty()) throw BadArgument("bisect what? Give --workload NAME");
+  if (!read_workload(request.workload, request.parameters).has_graph()) {
     throw BadArgument(
         fmt::format("bisect needs a graph, but no node of {} names its tensors; `clam verify "
                     "--workload` compares each node alone with its reference",
-                    request.graph.workload));
+                    request.workload));
   }
-  VerifyRequest graph = request.graph;
+  VerifyRequest graph = request;
   graph.mode = mode;
   return *GraphCheck::select(graph);
 }
@@ -62,7 +60,7 @@ Search search(Cli& cli, Session& session, const BisectRequest& request, const st
 
 std::string next_command(const Session& session, const BisectRequest& request,
                          const Culprit& culprit) {
-  VerifyRequest graph = request.graph;
+  VerifyRequest graph = request;
   graph.mode = "chained";
   graph.on_cpu = culprit.also;
   graph.on_cpu.insert(graph.on_cpu.begin(), culprit.node);
@@ -110,23 +108,12 @@ json to_json(const Culprit& culprit) {
           {"sentence", culprit.sentence()}};
 }
 
-/// The guilty node on the inputs that it had, as a bundle.
-void record_culprit(Cli& cli, const BisectRequest& request, const Culprit& culprit) {
-  Failure failure;
-  failure.name = culprit.node;
-  failure.problem = culprit.problem;
-  failure.variant = culprit.variant;
-  failure.inputs = culprit.inputs;
-  record_failure(cli, request.graph.record_failures, failure);
-}
-
 /// Each node alone; where all are right so, as a chain.
-int run_bisect(Cli& cli, const BisectRequest& request) {
+int run_bisect(Cli& cli, BisectRequest& request) {
+  for (const std::string& text : request.sets) take_parameter(text, request);
   const CleanEnd clean_end;
   select(request, "isolated");  // refuses what does not fit together before a device opens
-  if (!request.graph.record_failures.empty()) {
-    make_folder(request.graph.record_failures);
-  }
+  if (!request.record_failures.empty()) make_folder(request.record_failures);
   Session session(cli);
   cli.out.line("device " + session.title());
   Search found = search(cli, session, request, "isolated");
@@ -139,10 +126,14 @@ int run_bisect(Cli& cli, const BisectRequest& request) {
   report["graph"] = found.check.json(session);
   report["culprit"] = nullptr;
   if (found.culprit) {
-    print(cli.out, session, request, *found.culprit);
-    report["culprit"] = to_json(*found.culprit);
-    report["next"] = next_command(session, request, *found.culprit);
-    if (!request.graph.record_failures.empty()) record_culprit(cli, request, *found.culprit);
+    const Culprit& culprit = *found.culprit;
+    print(cli.out, session, request, culprit);
+    report["culprit"] = to_json(culprit);
+    report["next"] = next_command(session, request, culprit);
+    if (!request.record_failures.empty()) {  // on the inputs that it had
+      record_failure(cli, request.record_failures,
+                     {culprit.node, culprit.problem, culprit.variant, "", "", culprit.inputs});
+    }
   } else if (found.code == kFine) {
     cli.out.line(cli.out.green("no node is wrong") + ": each is right, alone and in the chain");
   }
@@ -155,25 +146,20 @@ int run_bisect(Cli& cli, const BisectRequest& request) {
 void add_bisect(CLI::App& app, Cli& cli) {
   auto request = std::make_shared<BisectRequest>();
   CLI::App* sub = app.add_subcommand("bisect", "find the first wrong node of a graph");
-  sub->add_option("--workload", request->graph.workload,
+  sub->add_option("--workload", request->workload,
                   "the layers of a model that name their tensors: a name or a file");
-  sub->add_option("--set", request->parameters, "NAME=VALUE, a parameter of the workload")
+  sub->add_option("--set", request->sets, "NAME=VALUE, a parameter of the workload")
       ->allow_extra_args(false);
-  sub->add_option("--tensors", request->graph.tensors,
+  sub->add_option("--tensors", request->tensors,
                   "folder of NAME.npy files for the inputs of the graph (default: generated)");
-  sub->add_option("--dtype", request->graph.dtype, "run in this dtype, not that of the problems");
-  sub->add_option("--seed", request->graph.seed, "seed of the data (default 1)")
+  sub->add_option("--dtype", request->dtype, "run in this dtype, not that of the problems");
+  sub->add_option("--seed", request->seed, "seed of the data (default 1)")
       ->check(CLI::NonNegativeNumber);
   sub->add_option("--runs", request->runs, "how often the wrong node is run alone (default 20)")
       ->check(CLI::Range(1, 10000));
-  sub->add_option("--record-failures", request->graph.record_failures,
+  sub->add_option("--record-failures", request->record_failures,
                   "write a bundle of the wrong node into this folder, as `clam record` does");
-  sub->callback([&cli, request] {
-    cli.command = [&cli, request] {
-      for (const std::string& text : request->parameters) take_parameter(text, request->graph);
-      return run_bisect(cli, *request);
-    };
-  });
+  on_run(sub, cli, request, run_bisect);
 }
 
 }  // namespace clam::cli

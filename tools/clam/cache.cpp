@@ -41,29 +41,24 @@ json contents_json(const Contents& contents) {
           {"bytes", contents.bytes}};
 }
 
-int clear(Cli& cli, CacheFolder& folder) {
-  const Contents removed = folder.clear();
-  cli.out.line(fmt::format("removed {}, {}, from {}", entries_text(removed),
-                           megabytes(removed.bytes), folder.dir()));
-  json report{{"clam_cache", 1}, {"version", CLAM_VERSION}, {"removed", contents_json(removed)}};
-  report.update(cache_json());
-  cli.out.json(report);
-  return kFine;
-}
-
 int cache(Cli& cli, bool clears) {
   CacheFolder folder(ProgramCache::default_dir(), ProgramCache::limit_from_environment());
-  if (clears && !folder.dir().empty()) return clear(cli, folder);
-  const Contents contents = folder.contents();
-  const bool is_off = folder.dir().empty();
-  cli.out.line(fmt::format("place    {}", is_off ? kOff : folder.dir()));
-  if (!is_off) {
+  json report{{"clam_cache", 1}, {"version", CLAM_VERSION}};
+  if (folder.dir().empty()) {
+    cli.out.line(fmt::format("place    {}", kOff));
+  } else if (clears) {
+    const Contents removed = folder.clear();
+    cli.out.line(fmt::format("removed {}, {}, from {}", entries_text(removed),
+                             megabytes(removed.bytes), folder.dir()));
+    report["removed"] = contents_json(removed);
+  } else {
+    const Contents contents = folder.contents();
+    cli.out.line(fmt::format("place    {}", folder.dir()));
     cli.out.line(fmt::format("entries  {}", entries_text(contents)));
     cli.out.line(fmt::format("size     {}", megabytes(contents.bytes)));
     cli.out.line(fmt::format("limit    {}; what was not used for the longest time goes first",
                              limit_text(folder)));
   }
-  json report{{"clam_cache", 1}, {"version", CLAM_VERSION}};
   report.update(cache_json());
   cli.out.json(report);
   return kFine;

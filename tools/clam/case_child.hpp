@@ -35,6 +35,11 @@ Plan plan_in_child(const std::string& device, const DeviceInfo& facts, const Pro
 /// What that process does.
 int serve_plan(Cli& cli, const Problem& problem, const PlanOptions& options);
 
+/// What starts this program again with a command, its JSON on standard output, on the device "P:D";
+/// empty: the one that is chosen there.
+std::vector<std::string> child_words(const std::string& device,
+                                     const std::vector<std::string>& command);
+
 /// "0:0", as --device takes it.
 std::string device_id(const DeviceEntry& entry);
 /// "0:0 Mali-G610 (ARM Platform, driver 2.0)"

@@ -24,26 +24,11 @@ struct Cli {
   std::function<int()> command;  ///< set by the subcommand that the command line names
 };
 
-void add_info(CLI::App& app, Cli& cli);
-void add_doctor(CLI::App& app, Cli& cli);
-void add_list(CLI::App& app, Cli& cli);
-void add_plan(CLI::App& app, Cli& cli);
-void add_lift(CLI::App& app, Cli& cli);
-void add_manifest(CLI::App& app, Cli& cli);
-void add_verify(CLI::App& app, Cli& cli);
-void add_run(CLI::App& app, Cli& cli);
-void add_mali(CLI::App& app, Cli& cli);
-void add_diagnose(CLI::App& app, Cli& cli);
-void add_bisect(CLI::App& app, Cli& cli);
-void add_probe(CLI::App& app, Cli& cli);
-void add_report(CLI::App& app, Cli& cli);
-void add_record(CLI::App& app, Cli& cli);
-void add_replay(CLI::App& app, Cli& cli);
-void add_shrink(CLI::App& app, Cli& cli);
-void add_watch(CLI::App& app, Cli& cli);
-void add_judge(CLI::App& app, Cli& cli);
-void add_tune(CLI::App& app, Cli& cli);
-void add_cache(CLI::App& app, Cli& cli);
+/// Adds a subcommand.
+using AddCommand = void(CLI::App& app, Cli& cli);
+AddCommand add_info, add_doctor, add_list, add_plan, add_lift, add_manifest, add_verify, add_run,
+    add_mali, add_diagnose, add_bisect, add_probe, add_report, add_record, add_replay, add_shrink,
+    add_watch, add_judge, add_tune, add_cache;
 
 /// What the subcommand does, once the command line is read.
 template <typename Request, typename Run>
@@ -76,6 +61,9 @@ DeviceInfo planned_for(Cli& cli, const PlanRequest& request);
 void add_plan_options(CLI::App* sub, PlanRequest& request);
 /// Throws BadArgument and Unsupported. `why`: gets the reasons.
 Plan make_plan(Cli& cli, const PlanRequest& request, std::string* why = nullptr);
+/// Nothing where no variant fits; why, whoever runs the problem is told.
+std::optional<Plan> try_plan(const Problem& problem, const DeviceInfo& device,
+                             const PlanOptions& options);
 /// As find_gpu, with the nearest key for a misspelt one.
 const Gpu& gpu_named(const std::string& key);
 

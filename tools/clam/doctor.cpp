@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bundle/last_words.hpp"
+#include "case_child.hpp"
 #include "cli.hpp"
 #include "doctor/findings.hpp"
 #include "process/isolate.hpp"
@@ -36,12 +37,8 @@ struct Child {
 
   Child(const Cli& cli, const std::vector<std::string>& command) {
     const ScratchFolder scratch;
-    std::vector<std::string> words = own_command();
-    words.insert(words.end(), {"--quiet", "--json", "-"});
-    if (!cli.device.empty()) words.insert(words.end(), {"--device", cli.device});
-    words.insert(words.end(), command.begin(), command.end());
     const Surroundings around{"", scratch.file("errors"), {}};
-    fate = run_isolated(words, patience(), around);
+    fate = run_isolated(child_words(cli.device, command), patience(), around);
     errors = read_file(around.errors_file);
   }
 };
@@ -77,15 +74,8 @@ doctor::SelfTest run_self_test(const Cli& cli) {
 
 std::string coloured(const Output& out, const Finding& finding) {
   const std::string word = fmt::format("{:<6}", name(finding.level));
-  switch (finding.level) {
-    case Finding::Level::ok:
-      return out.green(word);
-    case Finding::Level::note:
-      return out.yellow(word);
-    case Finding::Level::fault:
-      return out.red(word);
-  }
-  return word;
+  if (finding.level == Finding::Level::ok) return out.green(word);
+  return finding.level == Finding::Level::note ? out.yellow(word) : out.red(word);
 }
 
 void print(Output& out, const Findings& findings) {
@@ -113,18 +103,16 @@ int diagnose_board(Cli& cli, bool) {
     findings.push_back(examine_self_test(run_self_test(cli)));
   }
   int faults = 0, notes = 0;
-  json list = json::array();
   for (const Finding& finding : findings) {
     faults += finding.level == Finding::Level::fault;
     notes += finding.level == Finding::Level::note;
-    list.push_back(to_json(finding));
   }
   print(cli.out, findings);
   cli.out.line(fmt::format("{} fault{}, {} note{}", faults, faults == 1 ? "" : "s", notes,
                            notes == 1 ? "" : "s"));
   cli.out.json({{"clam_doctor", 1},
                 {"version", CLAM_VERSION},
-                {"findings", list},
+                {"findings", findings},
                 {"faults", faults},
                 {"notes", notes},
                 {"info", looked.info}});

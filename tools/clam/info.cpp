@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "case_child.hpp"
 #include "clam/error.hpp"
 #include "clam/gpu.hpp"
 #include "clam/kernels.hpp"
@@ -19,18 +20,6 @@ namespace clam::cli {
 namespace {
 
 using nlohmann::json;
-
-std::string id(const DeviceEntry& entry) {
-  return fmt::format("{}:{}", entry.platform, entry.index);
-}
-
-/// All devices, or the one that --device asks for; `chosen` is the one that commands would use.
-std::vector<DeviceEntry> wanted_devices(const Cli& cli, std::string& chosen) {
-  const DeviceEntry best = select_device(cli.device);
-  chosen = id(best);
-  if (!cli.device.empty()) return {best};
-  return list_devices();
-}
 
 /// Which OpenCL library is in use, and why not those before it.
 std::string library_text() {
@@ -138,29 +127,31 @@ int info(Cli& cli, bool names_only) {
   const std::shared_ptr<const Tuned> tuned = Tuned::from_environment(files);
   json result = own_json(files, *tuned);
   if (!names_only) print_own(cli, files, *tuned);
-  std::vector<DeviceEntry> entries;
-  std::string chosen;
+  DeviceEntry chosen;  // what commands would use
   try {
-    entries = wanted_devices(cli, chosen);
+    chosen = select_device(cli.device);
   } catch (const NoDevice& error) {
     cli.out.json(result);
     cli.out.error(error.what());
     return kNothingRan;
   }
+  const std::vector<DeviceEntry> entries =
+      cli.device.empty() ? list_devices() : std::vector{chosen};
   for (const DeviceEntry& entry : entries) {
+    const std::string id = device_id(entry);
     const DeviceInfo facts = query_device(entry.device);
     const Identity who = identify(facts);
     const json history = probe_history(facts);
-    const bool is_chosen = id(entry) == chosen;
+    const bool is_chosen = id == device_id(chosen);
     if (names_only) {
-      cli.out.line(fmt::format("{} {}", id(entry), facts.name));
+      cli.out.line(fmt::format("{} {}", id, facts.name));
     } else {
-      cli.out.line(fmt::format("\ndevice {}{}", id(entry), is_chosen ? " (chosen)" : ""));
+      cli.out.line(fmt::format("\ndevice {}{}", id, is_chosen ? " (chosen)" : ""));
       cli.out.text(indented(identity_text(who, history) + history_text(history) +
                             tuned_text(facts, *tuned) + to_text(facts)));
     }
     json device = to_json(facts);
-    device["id"] = id(entry);
+    device["id"] = id;
     device["chosen"] = is_chosen;
     device["identity"] = to_json(who);
     device["probes"] = history;

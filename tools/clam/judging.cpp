@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "judging.hpp"
 
-#include "bundle/proof.hpp"
 #include "clam/error.hpp"
 #include "prove.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // list.cpp - `clam list`: the ops, what a problem line of each may say, and the tiles of a problem.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -16,6 +16,10 @@ namespace {
 
 using nlohmann::json;
 
+struct ListRequest : PlanRequest {
+  bool tiles = false;
+};
+
 const char* check_name(Check check) {
   return check == Check::exact ? "exact" : check == Check::zero_mean ? "zero_mean" : "hard";
 }
@@ -28,24 +32,25 @@ std::string usage(const Field& field) {
 }
 
 std::string field_text(const Field& field) {
-  std::string values;
-  for (const std::string& choice : field.choices) values += (values.empty() ? "" : "|") + choice;
-  const bool required = field.fallback.empty() && field.kind != Field::Kind::flag;
-  const bool shows_default = !required && field.kind != Field::Kind::flag;
-  return fmt::format("  {:<16} {:<8} {}{}{}\n", field.name, name(field.kind), field.about,
-                     values.empty() ? "" : ": " + values,
-                     required        ? " (required)"
-                     : shows_default ? fmt::format(" (default {})", field.fallback)
-                                     : "");
+  std::string text = fmt::format("  {:<16} {:<8} {}", field.name, name(field.kind), field.about);
+  if (!field.choices.empty()) text += fmt::format(": {}", fmt::join(field.choices, "|"));
+  if (field.kind == Field::Kind::flag) return text + "\n";
+  if (field.fallback.empty()) return text + " (required)\n";
+  return text + fmt::format(" (default {})\n", field.fallback);
+}
+
+/// The op's case with the largest measure.
+template <typename Measure>
+Problem largest(const Op& op, const Measure& measure) {
+  const std::vector<Problem> problems = problems_of(proof_of(op).cases, "f32");
+  return *std::max_element(
+      problems.begin(), problems.end(),
+      [&](const Problem& a, const Problem& b) { return measure(a) < measure(b); });
 }
 
 /// The case with the most tensors, to show them by.
 Problem example(const Op& op) {
-  const std::vector<Problem> problems = problems_of(proof_of(op).cases, "f32");
-  return *std::max_element(problems.begin(), problems.end(),
-                           [&](const Problem& a, const Problem& b) {
-                             return op.tensors(a).size() < op.tensors(b).size();
-                           });
+  return largest(op, [&](const Problem& problem) { return op.tensors(problem).size(); });
 }
 
 std::string tensor_text(const TensorSpec& spec) {
@@ -89,19 +94,12 @@ json op_json(const Op& op) {
   return result;
 }
 
-struct ListRequest : PlanRequest {
-  bool tiles = false;
-};
-
 // ---- tiles ----
 
 /// Of an op alone its largest case, which most tiles fit.
 Problem problem_of(const std::string& line) {
   if (line.find_first_of(" \t") != line.npos) return Problem::parse(line);
-  const std::vector<Problem> problems = problems_of(proof_of(find_op(line)).cases, "f32");
-  return *std::max_element(
-      problems.begin(), problems.end(),
-      [](const Problem& a, const Problem& b) { return flops_of(a) < flops_of(b); });
+  return largest(find_op(line), flops_of);
 }
 
 std::string tiles_text(const std::vector<tune::Listed>& all) {

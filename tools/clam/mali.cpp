@@ -18,7 +18,6 @@
 #include "mali/figures.hpp"
 #include "mali/gate.hpp"
 #include "mali_gate.hpp"
-#include "mali_models.hpp"
 #include "mali_report.hpp"
 #include "process/clean_end.hpp"
 #include "process/isolate.hpp"
@@ -31,7 +30,7 @@ struct MaliRequest {
   std::vector<std::string> words;
   std::optional<std::string> gpus;
   std::string workload, dtype, acc, asm_dir, figures, costs, models, measured, mesa = "debian13";
-  bool judges_all = false, once = false, changed = false;
+  bool judges_all = false;
   GateRequest gate;
 
   bool judges() const { return judges_all || gate.accept; }
@@ -73,9 +72,8 @@ std::vector<MaliProblem> problems_of(const Workload& workload, const MaliRequest
   std::vector<MaliProblem> problems;
   for (const Workload::Node& node : workload.nodes) {
     if (!node.problem || !node.folded_into.empty()) continue;
-    const Problem problem = as_asked(*node.problem, request);
     const double calls = node.calls > 0 ? static_cast<double>(node.calls) : 1;
-    problems.push_back({problem.text(), problem, node.name, calls});
+    problems.push_back({as_asked(*node.problem, request), node.name, calls});
   }
   return problems;
 }
@@ -85,7 +83,7 @@ Asked read_words(const MaliRequest& request) {
   if (request.judges() && !(request.workload + request.dtype + request.acc).empty()) {
     throw BadArgument("a gate has its own plans: no --workload, no --dtype and no --acc");
   }
-  if ((request.once || request.changed) && !request.judges()) {
+  if (request.gate.has_gaps() && !request.judges()) {
     throw BadArgument("--once and --changed go with --gate or --accept");
   }
   // A bad file is refused before long work.
@@ -100,8 +98,7 @@ Asked read_words(const MaliRequest& request) {
     if (request.judges()) throw BadArgument("a gate takes a pattern of kernels, not problems");
     if (asked.workload) throw BadArgument("give problems or --workload, one of the two");
     for (const std::string& line : problem_lines(request.words)) {
-      const Problem problem = as_asked(parse_as(line, request.dtype), request);
-      asked.problems.push_back({problem.text(), problem, "", 1});
+      asked.problems.push_back({as_asked(parse_as(line, request.dtype), request), "", 1});
     }
   } else if (request.words.size() == 1) {
     asked.pattern = request.words[0];
@@ -141,19 +138,19 @@ class Progress {
 
 class OneGpu {
  public:
-  OneGpu(const Gpu& gpu, const MaliRequest& request, const Asked& asked)
-      : request_(request), asked_(asked), device_(gpu_device(gpu)) {
+  OneGpu(const Gpu& gpu, const KernelFiles& files, const MaliRequest& request, const Asked& asked)
+      : files_(files), request_(request), asked_(asked), device_(gpu_device(gpu)) {
     report_.gpu = &gpu;
   }
 
-  MaliReport compile(const KernelFiles& files, mali::CompilerOptions options, Progress& progress) {
+  MaliReport compile(mali::CompilerOptions options, Progress& progress) {
     const std::string key = report_.gpu->key;
     options.progress = [&](int done, int total) { progress.report(key, done, total); };
-    mali::Compiler compiler(*report_.gpu, files, options);
+    mali::Compiler compiler(*report_.gpu, files_, options);
     report_.compiler = compiler.version();
     const std::vector<Plan> plans = wanted_plans();
     auto programs = mali::matching(mali::programs_of(plans), asked_.pattern);
-    if (request_.changed) {
+    if (request_.gate.changed) {
       report_.unchanged = mali::leave_out_unchanged(programs, asked_.expectations, key,
                                                     [&](const auto& program, const auto& kernel) {
                                                       return compiler.fingerprint(program, kernel);
@@ -161,45 +158,39 @@ class OneGpu {
     }
     report_.kernels = compiler.compile(programs);
     if (request_.judges()) {
-      check_tags(plans, files);
+      check_tags(plans);
     } else {
-      ask_malioc_too(files);
+      ask_malioc_too();
     }
-    for (const MaliProblem& problem : asked_.problems) report_.rows.push_back(row(problem, files));
+    for (const MaliProblem& problem : asked_.problems) report_.rows.push_back(row(problem));
     return std::move(report_);
   }
 
  private:
   std::vector<Plan> wanted_plans() const {
-    if (request_.once) return mali::once_plans(*report_.gpu);
+    if (request_.gate.once) return mali::once_plans(*report_.gpu);
     if (request_.judges()) return mali::gate_plans(*report_.gpu);
     if (asked_.problems.empty()) return mali::every_plan(*report_.gpu);
     std::vector<Plan> plans;
     for (const MaliProblem& asked : asked_.problems) {
-      try {
-        plans.push_back(make_plan(asked.problem, device_, options_));
-      } catch (const Unsupported&) {
-        // Said in the problem's own line.
-      }
+      if (auto plan = try_plan(asked.problem, device_, options_)) plans.push_back(std::move(*plan));
     }
     return plans;
   }
 
   /// Every launch must be one whose time can be predicted: its loops are those of its tags.
-  void check_tags(const std::vector<Plan>& plans, const KernelFiles& files) {
+  void check_tags(const std::vector<Plan>& plans) {
     if (report_.gpu->family == Gpu::Family::midgard) return;  // its listings show no loops
     for (const Plan& plan : plans) {
-      for (const auto* launches : {&plan.pack, &plan.launches}) {
-        for (const Launch& launch : *launches) check_tags_of(launch, plan, files);
-      }
+      for (const Launch* launch : launches_of(plan)) check_tags_of(*launch, plan);
     }
   }
 
-  void check_tags_of(const Launch& launch, const Plan& plan, const KernelFiles& files) {
+  void check_tags_of(const Launch& launch, const Plan& plan) {
     const mali::KernelCode* code = find_code(launch);
-    if (!code || code->status != mali::KernelCode::Status::compiled) return;
+    if (!code) return;
     try {
-      mali::predict(launch, plan, {&code->shader, &tags_of(code->file, files)}, *report_.gpu);
+      mali::predict(launch, plan, {&code->shader, &tags_of(code->file)}, *report_.gpu);
     } catch (const BadArgument& error) {
       const std::size_t i = static_cast<std::size_t>(code - report_.kernels.data());
       report_.wrong_tags[i] = error.what();
@@ -207,12 +198,12 @@ class OneGpu {
   }
 
   /// A second opinion where Arm's own compiler is installed; one that it lacks stays empty.
-  void ask_malioc_too(const KernelFiles& files) {
+  void ask_malioc_too() {
     const std::string malioc = find_program("malioc");
     if (malioc.empty()) return;
     for (const mali::KernelCode& code : report_.kernels) {
       try {
-        report_.malioc.push_back(mali::ask_malioc(malioc, *report_.gpu, files.get(code.file),
+        report_.malioc.push_back(mali::ask_malioc(malioc, *report_.gpu, files_.get(code.file),
                                                   code.options, code.kernel));
       } catch (const DeviceError& error) {
         report_.malioc.emplace_back();
@@ -221,28 +212,27 @@ class OneGpu {
     }
   }
 
+  /// Null where it was not compiled.
   const mali::KernelCode* find_code(const Launch& launch) const {
     for (const mali::KernelCode& code : report_.kernels) {
       if (code.file == launch.file && code.options == launch.options &&
           code.kernel == launch.kernel) {
-        return &code;
+        return code.status == mali::KernelCode::Status::compiled ? &code : nullptr;
       }
     }
     return nullptr;
   }
 
-  const FileTags& tags_of(const std::string& file, const KernelFiles& files) {
+  const FileTags& tags_of(const std::string& file) {
     auto tags = tags_.find(file);
-    if (tags == tags_.end()) tags = tags_.emplace(file, read_tags(files.get(file))).first;
+    if (tags == tags_.end()) tags = tags_.emplace(file, read_tags(files_.get(file))).first;
     return tags->second;
   }
 
-  mali::Compiled find(const Launch& launch, const KernelFiles& files) {
+  mali::Compiled find(const Launch& launch) {
     const mali::KernelCode* code = find_code(launch);
-    if (!code || code->status != mali::KernelCode::Status::compiled) {
-      throw Unsupported(fmt::format("kernel {} was not compiled", launch.kernel));
-    }
-    return {&code->shader, &tags_of(code->file, files)};
+    if (!code) throw Unsupported(fmt::format("kernel {} was not compiled", launch.kernel));
+    return {&code->shader, &tags_of(code->file)};
   }
 
   /// The workload's first column, where it is of this GPU and these problems are in its dtype.
@@ -260,14 +250,14 @@ class OneGpu {
     return op_of(problem).sums_products ? flops_of(problem) / 2 : 0;
   }
 
-  MaliRow row(const MaliProblem& asked, const KernelFiles& files) {
+  MaliRow row(const MaliProblem& asked) {
     MaliRow row{&asked, "", "", std::nullopt, 0, published(asked)};
     try {
       const Plan plan = make_plan(asked.problem, device_, options_);
       row.variant = plan.variant;
       row.floor_us = mali::floor_us(asked.problem, *report_.gpu);
       row.time = mali::predict(
-          plan, products(asked.problem), [&](const Launch& launch) { return find(launch, files); },
+          plan, products(asked.problem), [&](const Launch& launch) { return find(launch); },
           *report_.gpu);
     } catch (const Unsupported& error) {
       row.reason = error.what();
@@ -277,6 +267,7 @@ class OneGpu {
     return row;
   }
 
+  const KernelFiles& files_;
   const MaliRequest& request_;
   const Asked& asked_;
   DeviceInfo device_;
@@ -312,7 +303,7 @@ std::vector<MaliReport> compile_all(Cli& cli, const MaliRequest& request, const 
   parallel_for(static_cast<std::int64_t>(gpus.size()), [&](std::int64_t i) {
     const std::size_t at = static_cast<std::size_t>(i);
     try {
-      reports[at] = OneGpu(*gpus[at], request, asked).compile(files, options, progress);
+      reports[at] = OneGpu(*gpus[at], files, request, asked).compile(options, progress);
     } catch (const Error& error) {
       reports[at].gpu = gpus[at];
       reports[at].failure = std::current_exception();
@@ -355,12 +346,16 @@ void expect_file_of_its_own(const MaliRequest& request) {
   }
 }
 
+/// `others`: what beside a gate, GPUs and words may not stand there.
+void refuse_more(const MaliRequest& request, const std::string& others, const char* sentence) {
+  const bool more = request.judges() || request.gpus || !request.words.empty() || !others.empty();
+  if (more) throw BadArgument(sentence);
+}
+
 /// The tables of a page, from the expectations alone: no compiler is asked.
 int write_figures(Cli& cli, const MaliRequest& request) {
-  const bool asks_more =
-      request.judges() || request.gpus || !request.words.empty() ||
-      !(request.workload + request.dtype + request.acc + request.asm_dir).empty();
-  if (asks_more) throw BadArgument("--figures takes --expectations and no other word");
+  refuse_more(request, request.workload + request.dtype + request.acc + request.asm_dir,
+              "--figures takes --expectations and no other word");
   const std::string& file = request.gate.expectations;
   const mali::Expectations expectations = mali::parse_expectations(read_file(file), file);
   const std::string text = read_file(request.figures);
@@ -373,10 +368,9 @@ int write_figures(Cli& cli, const MaliRequest& request) {
 
 /// The rows of kernels/costs.json, as the compiler that is asked for has them.
 int write_costs(Cli& cli, const MaliRequest& request) {
-  const bool asks_more =
-      request.judges() || request.gpus || !request.words.empty() ||
-      !(request.workload + request.dtype + request.acc + request.asm_dir + request.figures).empty();
-  if (asks_more) throw BadArgument("--costs takes --mesa and no other word");
+  refuse_more(request,
+              request.workload + request.dtype + request.acc + request.asm_dir + request.figures,
+              "--costs takes --mesa and no other word");
   const CleanEnd clean_end;
   const std::string text = read_file(request.costs);
   const KernelFiles files = KernelFiles::from_environment();
@@ -402,11 +396,8 @@ int write_costs(Cli& cli, const MaliRequest& request) {
 
 /// The table of a page that has a line for each embedded workload, or for --workload alone.
 int write_models(Cli& cli, const MaliRequest& request) {
-  const bool asks_more = request.judges() || request.gpus || !request.words.empty() ||
-                         !(request.asm_dir + request.figures + request.costs).empty();
-  if (asks_more) {
-    throw BadArgument("--models takes --measured, --workload, --dtype, --acc and --mesa only");
-  }
+  refuse_more(request, request.asm_dir + request.figures + request.costs,
+              "--models takes --measured, --workload, --dtype, --acc and --mesa only");
   const CleanEnd clean_end;
   const std::string text = read_file(request.models);
   const auto page = [&](const std::string& table) {
@@ -428,8 +419,8 @@ int write_models(Cli& cli, const MaliRequest& request) {
     asked.problems = problems_of(*asked.workload, request);
     cli.out.notice(name);
     const std::vector<MaliReport> reports = compile_all(cli, request, asked);
-    lines.push_back(
-        {asked.workload->name, ModelSums(reports[0].rows), measured_us(*asked.workload, measured)});
+    lines.push_back({asked.workload->name, ModelSums(reports[0].rows),
+                     measured_us(asked.workload->name, asked.problems, measured)});
   }
   write_file(request.models, page(models_table(lines)));
   cli.out.note(fmt::format("{} now has {} lines of models", request.models, lines.size()));
@@ -455,10 +446,7 @@ int run_mali(Cli& cli, const MaliRequest& request) {
   }
   int code = kFine;
   if (request.judges()) {
-    GateRequest gate = request.gate;
-    gate.pattern = asked.pattern;
-    gate.has_gaps = request.once || request.changed;
-    code = judge(cli, gate, asked.expectations, reports);
+    code = judge(cli, request.gate, asked.pattern, asked.expectations, reports);
   } else {
     const bool lines = workload && reports.size() > 1;
     if (lines) print_gpus(cli.out, reports, *workload);
@@ -499,9 +487,9 @@ void add_mali(CLI::App& app, Cli& cli) {
                   "--dtype f16");
   sub->add_option("--asm", request->asm_dir, "write the listings into this folder");
   sub->add_flag("--gate", request->judges_all, "compare every kernel with the expectations");
-  sub->add_flag("--once", request->once,
+  sub->add_flag("--once", request->gate.once,
                 "for a gate: each kernel once in each dtype and with each accumulator");
-  sub->add_flag("--changed", request->changed,
+  sub->add_flag("--changed", request->gate.changed,
                 "for a gate: only kernels whose code, tags, options or compiler differ from their "
                 "expectation, and one in forty of the others");
   sub->add_flag("--accept", request->gate.accept,

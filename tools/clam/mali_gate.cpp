@@ -78,12 +78,12 @@ bool is_needed(const mali::Expectations::Cannot& line, const MaliReport& report)
 /// what is mended. Where only some kernels are asked for, their lines alone, and of the same
 /// compiler.
 mali::Expectations accepted(mali::Expectations expectations, const std::vector<MaliReport>& reports,
-                            const GateRequest& request) {
+                            const GateRequest& request, const std::string& pattern) {
   using Verdict = mali::Judgement::Verdict;
   for (const MaliReport& report : reports) {
     const std::string gpu = report.gpu->key;
     std::string& compiler = expectations.compilers[gpu];
-    const bool are_all = request.pattern.empty() && !request.has_gaps;
+    const bool are_all = pattern.empty() && !request.has_gaps();
     if (!are_all && !compiler.empty() && compiler != report.compiler) {
       throw BadArgument(
           fmt::format("the figures of {} are of {}, and this is {}: accept them all, "
@@ -92,8 +92,8 @@ mali::Expectations accepted(mali::Expectations expectations, const std::vector<M
     }
     compiler = report.compiler;
     for (auto at = expectations.figures.begin(); at != expectations.figures.end();) {
-      const bool goes = !request.has_gaps && at->first.gpu == gpu &&
-                        mali::matches(request.pattern, at->first.file, at->first.kernel);
+      const bool goes = !request.has_gaps() && at->first.gpu == gpu &&
+                        mali::matches(pattern, at->first.file, at->first.kernel);
       at = goes ? expectations.figures.erase(at) : std::next(at);
     }
     auto& cannot = expectations.cannot;
@@ -121,10 +121,10 @@ mali::Expectations read_expectations(const GateRequest& request) {
   return mali::parse_expectations(read_file(request.expectations), request.expectations);
 }
 
-int judge(Cli& cli, const GateRequest& request, mali::Expectations expectations,
-          std::vector<MaliReport>& reports) {
+int judge(Cli& cli, const GateRequest& request, const std::string& pattern,
+          mali::Expectations expectations, std::vector<MaliReport>& reports) {
   if (request.accept) {
-    expectations = accepted(std::move(expectations), reports, request);
+    expectations = accepted(std::move(expectations), reports, request, pattern);
     write_file(request.expectations, mali::to_text(expectations));
     cli.out.note(fmt::format("{} has the figures of now: read it before it is committed",
                              request.expectations));

@@ -13,15 +13,17 @@ namespace clam::cli {
 struct GateRequest {
   std::string expectations = "tests/mali/mali_expectations.txt";  ///< path of the file
   bool accept = false;  ///< write what the kernels are now, then judge
-  std::string pattern;  ///< the kernels that the reports are limited to; empty: all
-  bool has_gaps = false;  ///< the reports lack some of them, whose lines stay as they are
+  bool once = false, changed = false;  ///< once_plans, leave_out_unchanged
+
+  /// The reports lack some kernels, whose lines stay as they are.
+  bool has_gaps() const { return once || changed; }
 };
 
 /// Throws BadArgument for a file that is not there, unless it is to be written, or cannot be read.
 mali::Expectations read_expectations(const GateRequest& request);
 /// Fills the reports' judgements, prints what is not as expected and the line "N passed, N failed,
-/// N skipped"; gives the exit code.
-int judge(Cli& cli, const GateRequest& request, mali::Expectations expectations,
-          std::vector<MaliReport>& reports);
+/// N skipped"; gives the exit code. `pattern`: of the kernels in the reports; empty: all.
+int judge(Cli& cli, const GateRequest& request, const std::string& pattern,
+          mali::Expectations expectations, std::vector<MaliReport>& reports);
 
 }  // namespace clam::cli

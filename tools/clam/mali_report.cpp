@@ -64,25 +64,20 @@ std::string kernel_line(Output& out, const MaliReport& report, std::size_t i) {
 
 // ---- predictions ----
 
-double middle(const mali::Interval& interval) { return (interval.low + interval.high) / 2; }
-
-std::string interval_text(const mali::Interval& us) {
-  return fmt::format("{:.0f} to {:.0f}", us.low, us.high);
-}
-
 std::string row_line(const MaliRow& row) {
   const MaliProblem& asked = *row.asked;
   const std::string what =
-      fmt::format("{}{}{}", asked.node, asked.node.empty() ? "" : ": ", asked.text);
+      fmt::format("{}{}{}", asked.node, asked.node.empty() ? "" : ": ", asked.problem.text());
   if (!row.time)
     return fmt::format("{:>18} {:>8} {:>6} {:>8} {:>6}  {}: {}\n", "-", "-", "-", "-", "-", what,
                        row.reason);
   const mali::PlanTime& time = *row.time;
-  return fmt::format(
-      "{:>18} {:>8.0f} {:>6} {:>8} {:>6}  {}  [{}]{}\n", interval_text(time.us), row.floor_us,
-      time.mac > 0 ? fmt::format("{:.2f}", time.mac_per_issued()) : "-", time.launches.size(),
-      asked.node.empty() ? "-" : fmt::format("{:g}", asked.calls), what, row.variant,
-      row.published.empty() ? "" : "  " + row.published);
+  return fmt::format("{:>18} {:>8.0f} {:>6} {:>8} {:>6}  {}  [{}]{}\n",
+                     fmt::format("{:.0f} to {:.0f}", time.us.low, time.us.high), row.floor_us,
+                     time.mac > 0 ? fmt::format("{:.2f}", time.mac_per_issued()) : "-",
+                     time.launches.size(),
+                     asked.node.empty() ? "-" : fmt::format("{:g}", asked.calls), what, row.variant,
+                     row.published.empty() ? "" : "  " + row.published);
 }
 
 std::string sums_text(const ModelSums& sums, const Workload& workload) {
@@ -94,6 +89,8 @@ std::string sums_text(const ModelSums& sums, const Workload& workload) {
                  : "") +
          to_text(sums.time);
 }
+
+std::string ms(double us) { return fmt::format("{:.{}f}", us / 1000, us < 10000 ? 2 : 1); }
 
 // ---- JSON ----
 
@@ -163,7 +160,7 @@ json launch_json(const mali::LaunchTime& launch) {
 }
 
 json row_json(const MaliRow& row) {
-  json result{{"problem", row.asked->text}, {"calls", row.asked->calls}};
+  json result{{"problem", row.asked->problem.text()}, {"calls", row.asked->calls}};
   if (!row.asked->node.empty()) result["node"] = row.asked->node;
   if (!row.published.empty()) result["published"] = row.published;
   if (!row.time) {
@@ -199,9 +196,10 @@ ModelSums::ModelSums(const std::vector<MaliRow>& rows) : nodes(rows.size()) {
       continue;
     }
     const MaliProblem& asked = *row.asked;
-    us += {asked.calls * row.time->us.low, asked.calls * row.time->us.high};
+    const auto [low, high] = row.time->us;
+    us += {asked.calls * low, asked.calls * high};
     times.push_back(
-        {asked.node, asked.problem.schema().name, asked.calls, middle(row.time->us), row.floor_us});
+        {asked.node, asked.problem.schema().name, asked.calls, (low + high) / 2, row.floor_us});
   }
   time = model_time(std::move(times));
 }
@@ -268,6 +266,40 @@ json to_json(const MaliReport& report, const Workload* workload) {
         {{"node", node.node}, {"us", node.excess()}});
   }
   return result;
+}
+
+std::optional<double> measured_us(const std::string& workload,
+                                  const std::vector<MaliProblem>& nodes,
+                                  const std::vector<ReportRow>& rows) {
+  std::map<std::string, double> us_of;  // by node
+  for (const ReportRow& row : rows) {
+    if (row.status != ReportRow::Status::ok || !row.us) continue;
+    for (const std::string& node : row.nodes) us_of.emplace(node, *row.us);
+  }
+  double sum = 0;
+  for (const MaliProblem& node : nodes) {
+    const auto us = us_of.find(workload + ": " + node.node);
+    if (us == us_of.end()) return {};
+    sum += us->second * node.calls;
+  }
+  return sum;
+}
+
+std::string models_table(const std::vector<ModelLine>& lines) {
+  const bool measured = std::any_of(lines.begin(), lines.end(),
+                                    [](const ModelLine& line) { return line.measured_us; });
+  std::string table =
+      fmt::format("| model | nodes | predicted ms, {} | floor ms |{}\n|---|---|---|---|{}\n",
+                  mali::kPredictedFor, measured ? " measured ms |" : "", measured ? "---|" : "");
+  for (const ModelLine& line : lines) {
+    const ModelSums& sums = line.predicted;
+    table += fmt::format(
+        "| {} | {} | {} to {}{} | {} |", line.name, sums.nodes, ms(sums.us.low), ms(sums.us.high),
+        sums.left_out ? fmt::format(", without {} nodes", sums.left_out) : "", ms(sums.floor_us()));
+    if (measured) table += line.measured_us ? fmt::format(" {} |", ms(*line.measured_us)) : " - |";
+    table += "\n";
+  }
+  return table;
 }
 
 }  // namespace clam::cli

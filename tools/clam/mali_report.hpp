@@ -7,7 +7,6 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "check/model_time.hpp"
@@ -17,12 +16,12 @@
 #include "mali/malioc.hpp"
 #include "mali/predict.hpp"
 #include "output.hpp"
+#include "report/report.hpp"
 
 namespace clam::cli {
 
 /// A problem, or a node of a workload, that was asked about.
 struct MaliProblem {
-  std::string text;  ///< the problem line
   Problem problem;
   std::string node;  ///< of a workload; else empty
   double calls = 1;  ///< in one run of the model
@@ -73,5 +72,21 @@ void print_predictions(Output& out, const MaliReport& report, const Workload* wo
 /// One line a GPU: the sum of the workload's nodes.
 void print_gpus(Output& out, const std::vector<MaliReport>& reports, const Workload& workload);
 nlohmann::json to_json(const MaliReport& report, const Workload* workload);
+
+/// A model in one line.
+struct ModelLine {
+  std::string name;
+  ModelSums predicted;
+  std::optional<double> measured_us;
+};
+
+/// Microseconds of one run of the model by the rows of a results file: each node's median, as often
+/// as one run has it. Nothing where a node has no row that is OK.
+std::optional<double> measured_us(const std::string& workload,
+                                  const std::vector<MaliProblem>& nodes,
+                                  const std::vector<ReportRow>& rows);
+
+/// A Markdown table, in milliseconds: predicted, floor and, where any line has it, measured.
+std::string models_table(const std::vector<ModelLine>& lines);
 
 }  // namespace clam::cli

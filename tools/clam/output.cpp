@@ -78,9 +78,7 @@ void Output::json(const nlohmann::json& value) {
 }
 
 void Output::note(std::string_view text) {
-  if (quiet_) return;
-  clear_progress();
-  write_all(STDERR_FILENO, fmt::format("clam: {}\n", text));
+  if (!quiet_) error(text);
 }
 
 void Output::error(std::string_view sentence) {

@@ -5,7 +5,6 @@
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "clam/error.hpp"
 #include "clam/gpu.hpp"
@@ -77,6 +76,15 @@ Plan make_plan(Cli& cli, const PlanRequest& request, std::string* why) {
   for (const std::string& note : options.tuned->notes()) cli.out.note(note);
   if (why) *why = explain_plan(problem, device, options);
   return make_plan(problem, device, options);
+}
+
+std::optional<Plan> try_plan(const Problem& problem, const DeviceInfo& device,
+                             const PlanOptions& options) {
+  try {
+    return make_plan(problem, device, options);
+  } catch (const Unsupported&) {
+    return std::nullopt;
+  }
 }
 
 void add_plan_options(CLI::App* sub, PlanRequest& request) {

@@ -20,7 +20,7 @@ struct Failure {
   int limit_s = 60;
   /// The plan of this device is recorded and run here; null: that of the one here.
   const DeviceInfo* planned_for = nullptr;
-  std::string planned_as;  ///< "Mali-G610"
+  std::string planned_as = {};  ///< "Mali-G610"
 };
 
 /// Writes it as a folder in `folder`, named after what it is. What cannot be is a note.

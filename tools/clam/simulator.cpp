@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "case_child.hpp"
 #include "clam/error.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
@@ -83,8 +84,7 @@ std::optional<DeviceInfo> simulated_device(const std::string& oclgrind, int limi
   std::vector<std::string> words = simulator_words(oclgrind, scratch.file("report"));
   // Where it does not start, the loader's complaint is of no use to anyone.
   words.insert(words.begin(), {"/bin/sh", "-c", "exec \"$0\" \"$@\" 2>/dev/null"});
-  for (const std::string& word : own_command()) words.push_back(word);
-  words.insert(words.end(), {"--quiet", "--json", "-", "--device", "0:0", "info"});
+  for (const std::string& word : child_words("0:0", {"info"})) words.push_back(word);
   const Fate fate = run_isolated(words, std::chrono::seconds(limit_s));
   const nlohmann::json answer = fate.answer();
   if (!answer.contains("devices")) return std::nullopt;

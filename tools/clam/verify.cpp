@@ -10,7 +10,6 @@
 #include "clam/error.hpp"
 #include "clam/gpu.hpp"
 #include "clam/kernels.hpp"
-#include "clam/planner.hpp"
 #include "process/clean_end.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
@@ -38,14 +37,6 @@ std::vector<std::string> words_of(const Session& session, const VerifyRequest& r
   return words;
 }
 
-Status status_of(const std::string& text) {
-  for (const Status status :
-       {Status::pass, Status::fail, Status::blind, Status::skip, Status::error, Status::waiting}) {
-    if (text == word(status)) return status;
-  }
-  throw BadArgument(fmt::format("'{}' is no status of a row", text));
-}
-
 Verification verification_of(const nlohmann::json& set) {
   Verification verification;
   verification.data_set = set.at("data_set").get<std::string>();
@@ -56,8 +47,8 @@ Verification verification_of(const nlohmann::json& set) {
   return verification;
 }
 
-void fail(VerifyRow& row, const std::string& reason) {
-  row.status = Status::error;
+void end(VerifyRow& row, Status status, const std::string& reason) {
+  row.status = status;
   row.reason = reason;
 }
 
@@ -82,12 +73,14 @@ void run_row_isolated(const Session& session, const VerifyRequest& request, Veri
   const std::string file = folder.file("row.json");  // what a kernel prints is not in it
   const Fate fate =
       run_isolated(words_of(session, request, row, file), std::chrono::seconds(request.limit_s));
-  if (const Reason misfortune = fate.misfortune()) return fail(row, *misfortune);
+  if (const Reason misfortune = fate.misfortune()) {
+    return end(row, Status::error, *misfortune);
+  }
   try {
     take_result(nlohmann::json::parse(read_file(file)).at("results").at(0), row);
   } catch (const std::exception& error) {  // what went wrong there has been said on stderr
-    fail(row,
-         fmt::format("its process ended with {} and gave no result ({})", fate.code, error.what()));
+    end(row, Status::error,
+        fmt::format("its process ended with {} and gave no result ({})", fate.code, error.what()));
   }
 }
 
@@ -126,11 +119,9 @@ void run_row(Session& session, const VerifyRequest& request, VerifyRow& row) {
     }
     conclude(row);
   } catch (const Unsupported& error) {
-    row.status = Status::skip;
-    row.reason = error.what();
+    end(row, Status::skip, error.what());
   } catch (const DeviceError& error) {
-    row.status = Status::error;
-    row.reason = error.what();
+    end(row, Status::error, error.what());
   }
 }
 
@@ -138,11 +129,8 @@ std::vector<Plan> plans_of(const std::vector<VerifyRow>& rows, const VerifyReque
                            const Runtime& runtime, const DeviceInfo& device) {
   std::vector<Plan> plans;
   for (const VerifyRow& row : rows) {
-    try {
-      plans.push_back(runtime.plan(row.problem, device, {row.variant, 0, request.tile}));
-    } catch (const Unsupported&) {
-      // Said in the row's own line.
-    }
+    const PlanOptions options{row.variant, 0, request.tile, runtime.tuned()};
+    if (auto plan = try_plan(row.problem, device, options)) plans.push_back(std::move(*plan));
   }
   return plans;
 }
@@ -205,7 +193,22 @@ void run_rows(Cli& cli, Session& session, const VerifyRequest& request,
   }
 }
 
-int run_verify(Cli& cli, const VerifyRequest& request) {
+/// `--set` names the data set, or with NAME=VALUE sets a parameter of the workload.
+void take_sets(VerifyRequest& request) {
+  for (const std::string& text : request.sets) {
+    if (text.find('=') == text.npos) {
+      request.set = text;
+    } else {
+      take_parameter(text, request);
+    }
+  }
+  if (!request.parameters.empty() && request.workload.empty()) {
+    throw BadArgument("--set NAME=VALUE goes with --workload, whose parameter it sets");
+  }
+}
+
+int run_verify(Cli& cli, VerifyRequest& request) {
+  take_sets(request);
   const CleanEnd clean_end;
   std::optional<GraphCheck> graph = GraphCheck::select(request);
   std::vector<VerifyRow> rows = select_rows(request, graph ? &graph->graph() : nullptr);
@@ -213,6 +216,7 @@ int run_verify(Cli& cli, const VerifyRequest& request) {
   if (!request.record_failures.empty()) make_folder(request.record_failures);
   Session session(cli);
   const DeviceInfo device = planned_for(session.runtime().device(), request);
+  const DeviceInfo* other = request.gpu.empty() ? nullptr : &device;
   rows = rows_on(device, request, rows);
   if (!isolates(session, request)) {
     session.build(plans_of(rows, request, session.runtime(), device));
@@ -225,12 +229,11 @@ int run_verify(Cli& cli, const VerifyRequest& request) {
   cli.out.line(fmt::format("device {}{}", session.title(), planned));
   run_rows(cli, session, request, rows);
   if (graph && !session.runtime().tainted()) {
-    graph->run(session, cli.out, request.gpu.empty() ? nullptr : &device);
+    graph->run(session, cli.out, other);
     graph->print(session, cli.out);
   }
   if (!request.record_failures.empty()) {
-    record_failures(cli, request, rows, graph ? &*graph : nullptr,
-                    request.gpu.empty() ? nullptr : &device);
+    record_failures(cli, request, rows, graph ? &*graph : nullptr, other);
   }
   const Totals totals(rows, graph);
   const std::string unsupported = graph ? graph->unsupported() : "";
@@ -239,32 +242,17 @@ int run_verify(Cli& cli, const VerifyRequest& request) {
   return totals.code();
 }
 
-/// `--set` names the data set, or with NAME=VALUE sets a parameter of the workload.
-void take_sets(const std::vector<std::string>& texts, VerifyRequest& request) {
-  for (const std::string& text : texts) {
-    if (text.find('=') == text.npos) {
-      request.set = text;
-    } else {
-      take_parameter(text, request);
-    }
-  }
-  if (!request.parameters.empty() && request.workload.empty()) {
-    throw BadArgument("--set NAME=VALUE goes with --workload, whose parameter it sets");
-  }
-}
-
 }  // namespace
 
 void add_verify(CLI::App& app, Cli& cli) {
   auto request = std::make_shared<VerifyRequest>();
-  auto sets = std::make_shared<std::vector<std::string>>();
   CLI::App* sub = app.add_subcommand("verify", "compare problems with their references");
   sub->add_option("problem", request->words, "problem lines, each in quotes");
   sub->add_flag("--all", request->all,
                 "verify every case of every op, in every dtype of the device");
   sub->add_option("--workload", request->workload,
                   "the layers of a model: a name, a file or a folder");
-  sub->add_option("--set", *sets,
+  sub->add_option("--set", request->sets,
                   "data set to use (default: all); or NAME=VALUE, a parameter of the workload")
       ->allow_extra_args(false);
   sub->add_option("--mode", request->mode,
@@ -301,12 +289,7 @@ void add_verify(CLI::App& app, Cli& cli) {
       "`clam record` does");
   sub->add_option("--limit", request->limit_s, "seconds for such a process (default 300)")
       ->check(CLI::Range(1, 86400));
-  sub->callback([&cli, request, sets] {
-    cli.command = [&cli, request, sets] {
-      take_sets(*sets, *request);
-      return run_verify(cli, *request);
-    };
-  });
+  on_run(sub, cli, request, run_verify);
 }
 
 }  // namespace clam::cli

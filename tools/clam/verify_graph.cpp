@@ -116,12 +116,6 @@ nlohmann::json to_json(const PassReport& whole) {
           {"same_bits", whole.pass()}};
 }
 
-nlohmann::json verdicts_json(const std::map<std::string, Verdict>& verdicts) {
-  nlohmann::json outputs = nlohmann::json::object();
-  for (const auto& [name, verdict] : verdicts) outputs[name] = to_json(verdict);
-  return outputs;
-}
-
 }  // namespace
 
 std::string repeat_command(const Session& session, const VerifyRequest& request) {

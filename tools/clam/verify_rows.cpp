@@ -9,7 +9,6 @@
 
 #include "check/workload.hpp"
 #include "clam/error.hpp"
-#include "clam/planner.hpp"
 #include "process/shell_quoted.hpp"
 #include "runtime/words.hpp"
 
@@ -98,15 +97,6 @@ bool knows(const Op& op, const VerifyRequest& request) {
       fmt::format("no op has both variant '{}' and data set '{}'", request.variant, request.set));
 }
 
-bool can_plan(const Problem& problem, const DeviceInfo& device, const std::string& variant) {
-  try {
-    make_plan(problem, device, {variant, 0});
-    return true;
-  } catch (const Unsupported&) {
-    return false;
-  }
-}
-
 constexpr Words<8> kStatusWords{"not run", "pass", "FAIL",  "BLIND",
                                 "CONST",   "skip", "ERROR", "on cpu"};
 std::string repeat_command(const Session& session, const VerifyRequest& request,
@@ -192,7 +182,7 @@ Rows rows_on(const DeviceInfo& device, const VerifyRequest& request, const Rows&
     const std::size_t before = chosen.size();
     if (request.variant == "all") {
       for (const Variant& each : op_of(row.problem).variants) {
-        if (!can_plan(row.problem, device, each.name)) continue;
+        if (!try_plan(row.problem, device, {each.name, 0})) continue;
         chosen.push_back(row);
         chosen.back().variant = each.name;
       }
@@ -221,6 +211,11 @@ void conclude(VerifyRow& row) {
 
 const char* word(Status status) { return word_of(kStatusWords, status); }
 
+Status status_of(const std::string& word) {
+  if (const auto status = find_word<Status>(kStatusWords, word)) return *status;
+  throw BadArgument(fmt::format("'{}' is no status of a row", word));
+}
+
 bool is_bad(Status status) {
   return status == Status::fail || status == Status::blind || status == Status::constant ||
          status == Status::error;
@@ -234,22 +229,26 @@ std::string coloured(const Output& out, Status status, const std::string& text) 
 
 void print_row(Output& out, const Session& session, const VerifyRequest& request,
                const VerifyRow& row) {
-  if (out.quiet() && !row.is_bad()) return;
+  if (out.quiet() && !is_bad(row.status)) return;
   const bool plain = row.status == Status::pass;
   out.text(line_text(out, row) + (plain ? "" : details(session, request, row)));
+}
+
+nlohmann::json verdicts_json(const std::map<std::string, Verdict>& verdicts) {
+  nlohmann::json outputs = nlohmann::json::object();
+  for (const auto& [name, verdict] : verdicts) outputs[name] = to_json(verdict);
+  return outputs;
 }
 
 nlohmann::json row_json(const Session& session, const VerifyRequest& request,
                         const VerifyRow& row) {
   nlohmann::json sets = nlohmann::json::array();
   for (const Verification& each : row.sets) {
-    nlohmann::json outputs = nlohmann::json::object();
-    for (const auto& [name, verdict] : each.outputs) outputs[name] = to_json(verdict);
     sets.push_back({{"data_set", each.data_set},
                     {"pass", each.pass()},
                     {"reason", each.reason()},
                     {"fault", each.fault ? nlohmann::json(*each.fault) : nlohmann::json()},
-                    {"outputs", outputs},
+                    {"outputs", verdicts_json(each.outputs)},
                     {"repeat", repeat_command(session, request, row, each.data_set)}});
   }
   return {{"problem", row.text},

@@ -19,6 +19,7 @@ struct VerifyRequest {
   std::vector<std::string> words;
   bool all = false;
   std::string workload;
+  std::vector<std::string> sets;  ///< --set as given: data sets and parameters
   std::string set = "all", variant, tile, dtype;
   Parameters parameters;  ///< of the workload, in place of its own
   std::string gpu;        ///< plans are those for this Mali, where it is named
@@ -52,6 +53,8 @@ enum class Status {
 };
 /// "pass", "FAIL", ...
 const char* word(Status status);
+/// Throws BadArgument for another word.
+Status status_of(const std::string& word);
 bool is_bad(Status status);
 /// `text` in the colour of the verdict.
 std::string coloured(const Output& out, Status status, const std::string& text);
@@ -64,8 +67,6 @@ struct VerifyRow {
   Status status = Status::waiting;
   std::string reason = {};
   std::vector<Verification> sets = {};
-
-  bool is_bad() const { return clam::cli::is_bad(status); }
 };
 
 /// The rows that the command line names, without those of `graph`, the workload's graph when it is
@@ -81,6 +82,8 @@ void conclude(VerifyRow& row);
 
 void print_row(Output& out, const Session& session, const VerifyRequest& request,
                const VerifyRow& row);
+/// By output.
+nlohmann::json verdicts_json(const std::map<std::string, Verdict>& verdicts);
 nlohmann::json row_json(const Session& session, const VerifyRequest& request, const VerifyRow& row);
 
 }  // namespace clam::cli

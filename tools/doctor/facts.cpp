@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <iterator>
 #include <sstream>
 
 namespace clam::doctor {
@@ -29,10 +30,10 @@ constexpr Soc kSocs[] = {
     {"google,gs101", "Tensor", "Mali-G78", ""},
     {"google,gs201", "Tensor G2", "Mali-G710", ""},
     {"google,zuma", "Tensor G3", "Mali-G715", ""},
+    {"cix,sky1", "CIX P1", "Mali-G720", ""},
 };
-/// Booted by ACPI, it has no device tree.
-constexpr Soc kCix{"cix,sky1", "CIX P1", "Mali-G720", ""};
-constexpr const char* kCixDevice = "CIXH5000:00";
+/// Of the last one. Booted by ACPI, it has no device tree.
+constexpr const char* kCixDevice = "/sys/devices/platform/CIXH5000:00";
 
 /// The device tree's words end with zeros: "rockchip,rk3588s" is an RK3588 too.
 const Soc* soc_of(const Machine& machine) {
@@ -41,9 +42,7 @@ const Soc* soc_of(const Machine& machine) {
   for (const Soc& soc : kSocs) {
     if (words.find(soc.word) != std::string::npos) return &soc;
   }
-  const bool cix = words.find(kCix.word) != std::string::npos ||
-                   !machine.matching(std::string("/sys/devices/platform/") + kCixDevice).empty();
-  return cix ? &kCix : nullptr;
+  return machine.matching(kCixDevice).empty() ? nullptr : std::end(kSocs) - 1;
 }
 
 bool is_mali_driver(const std::string& name) {
@@ -52,9 +51,8 @@ bool is_mali_driver(const std::string& name) {
 
 /// The GPU among the devices, and who drives it.
 void find_device(const Machine& machine, Facts& facts) {
-  for (const char* pattern :
-       {"/sys/devices/platform/*.gpu*", "/sys/devices/platform/*/*.gpu*",
-        "/sys/devices/platform/*.mali", "/sys/devices/platform/CIXH5000:00"}) {
+  for (const char* pattern : {"/sys/devices/platform/*.gpu*", "/sys/devices/platform/*/*.gpu*",
+                              "/sys/devices/platform/*.mali", kCixDevice}) {
     for (const std::string& folder : machine.matching(pattern)) {
       const std::string driver = machine.link_name(folder + "/driver");
       if (!driver.empty() && !is_mali_driver(driver)) continue;

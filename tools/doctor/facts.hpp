@@ -3,7 +3,6 @@
 // user.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -22,7 +22,7 @@ struct Finding {
   std::string command;  ///< what to type; empty where all is well, or nothing mends it
 };
 const char* name(Finding::Level level);
-nlohmann::json to_json(const Finding& finding);
+void to_json(nlohmann::json& json, const Finding& finding);
 
 using Findings = std::vector<Finding>;
 
@@ -49,13 +49,5 @@ Finding examine_self_test(const SelfTest& test);
 
 /// The Mali that OpenCL shows, else the device that clam would use; nullptr: there is none.
 const nlohmann::json* device_of(const Looked& looked);
-
-/// A text that a driver prints when it does not work.
-struct Symptom {
-  const char* words;
-  const char* cause;
-  const char* command;  ///< empty: the caller knows better
-};
-const Symptom* symptom_of(const std::string& errors);
 
 }  // namespace clam::doctor

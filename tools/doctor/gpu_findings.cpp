@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "findings.hpp"
+#include "runtime/words.hpp"
 
 namespace clam::doctor {
 namespace {
@@ -109,19 +110,12 @@ Findings examine_clocks(const Board& board) {
 }
 
 const char* name(Finding::Level level) {
-  switch (level) {
-    case Level::ok:
-      return "ok";
-    case Level::note:
-      return "note";
-    case Level::fault:
-      return "FAULT";
-  }
-  return "";
+  constexpr Words<3> kLevels{"ok", "note", "FAULT"};
+  return word_of(kLevels, level);
 }
 
-nlohmann::json to_json(const Finding& finding) {
-  return {{"level", name(finding.level)},
+void to_json(nlohmann::json& json, const Finding& finding) {
+  json = {{"level", name(finding.level)},
           {"topic", finding.topic},
           {"id", finding.id},
           {"text", finding.text},

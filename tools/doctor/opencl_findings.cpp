@@ -2,6 +2,7 @@
 // opencl_findings.cpp - which OpenCL library shows the Mali, and why another does not.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "clam/gpu.hpp"
@@ -34,6 +35,32 @@ constexpr const char* kEnableMesa = "export RUSTICL_ENABLE=panfrost";
 
 bool holds(const std::string& text, const char* words) {
   return text.find(words) != std::string::npos;
+}
+
+/// A text that a driver prints when it does not work.
+struct Symptom {
+  const char* words;
+  const char* cause;
+  const char* command;  ///< empty: the caller knows better
+};
+
+const Symptom* symptom_of(const std::string& errors) {
+  static constexpr Symptom kSymptoms[] = {
+      {"is not of a compatible version (user",
+       "libmali and the kernel driver are of different releases", ""},
+      {"is not compatible with this Mali GPU device", "libmali is for another GPU", ""},
+      {"is not compatible with any of the Mali GPUs",
+       "libmali is for another GPU or kernel driver, or may not open the device", ""},
+      {"Failed creating base context during opening of kernel driver",
+       "libmali cannot use the kernel driver: there are two libmali, or it is for another one",
+       "sudo apt purge 'libmali*'"},
+      {"Failed to load firmware image", "the GPU's firmware is missing",
+       "sudo install -D mali_csffw.bin /lib/firmware/mali_csffw.bin && sudo reboot"},
+  };
+  for (const Symptom& symptom : kSymptoms) {
+    if (holds(errors, symptom.words)) return &symptom;
+  }
+  return nullptr;
 }
 
 bool is_libmali(const std::string& file) { return holds(file, "mali") || holds(file, "Mali"); }
@@ -85,19 +112,14 @@ Findings examine_doubles(const Machine& machine) {
   return findings;
 }
 
-std::string tried_text(const Looked& looked) {
-  std::string text;
-  if (!looked.info.contains("opencl")) return text;
-  for (const json& attempt : looked.info["opencl"]["tried"]) {
-    const std::string file = attempt["file"];
-    if (file.empty()) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", file,
-                        attempt["outcome"].get<std::string>());
-  }
-  return text;
+/// Whether a file was tried, and this came of it.
+bool tried(const Looked& looked, const char* outcome) {
+  if (!looked.info.contains("opencl")) return false;
+  const json& all = looked.info["opencl"]["tried"];
+  return std::any_of(all.begin(), all.end(), [&](const json& attempt) {
+    return attempt["file"] != "" && holds(attempt["outcome"], outcome);
+  });
 }
-
-bool tried(const Looked& looked, const char* outcome) { return holds(tried_text(looked), outcome); }
 
 Finding crashed(const Machine& machine, const Facts& facts, const Looked& looked) {
   const Symptom* symptom = symptom_of(looked.errors);
@@ -278,25 +300,6 @@ Finding examine_self_test(const SelfTest& test) {
   }
   return {Level::fault, "self-test", "self-test", fmt::format("{}: {}", test.problem, test.reason),
           fmt::format("clam record \"{}\" -o case", test.problem)};
-}
-
-const Symptom* symptom_of(const std::string& errors) {
-  static constexpr Symptom kSymptoms[] = {
-      {"is not of a compatible version (user",
-       "libmali and the kernel driver are of different releases", ""},
-      {"is not compatible with this Mali GPU device", "libmali is for another GPU", ""},
-      {"is not compatible with any of the Mali GPUs",
-       "libmali is for another GPU or kernel driver, or may not open the device", ""},
-      {"Failed creating base context during opening of kernel driver",
-       "libmali cannot use the kernel driver: there are two libmali, or it is for another one",
-       "sudo apt purge 'libmali*'"},
-      {"Failed to load firmware image", "the GPU's firmware is missing",
-       "sudo install -D mali_csffw.bin /lib/firmware/mali_csffw.bin && sudo reboot"},
-  };
-  for (const Symptom& symptom : kSymptoms) {
-    if (holds(errors, symptom.words)) return &symptom;
-  }
-  return nullptr;
 }
 
 }  // namespace clam::doctor

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "board.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -33,17 +34,13 @@ bool has_word(const std::string& list, const std::string& wanted) {
 
 /// A governor for each policy, each once: "performance, schedutil".
 std::optional<std::string> governors(const std::vector<ClockDomain>& domains) {
-  std::vector<std::string> found;
+  std::set<std::string> found;
   for (const ClockDomain& domain : domains) {
     if (domain.part == ClockDomain::Part::cpu && !domain.governor.empty()) {
-      found.push_back(domain.governor);
+      found.insert(domain.governor);
     }
   }
-  std::sort(found.begin(), found.end());
-  found.erase(std::unique(found.begin(), found.end()), found.end());
-  std::string text;
-  for (const std::string& governor : found) text += (text.empty() ? "" : ", ") + governor;
-  return found.empty() ? std::nullopt : std::optional(text);
+  return found.empty() ? std::nullopt : std::optional(fmt::format("{}", fmt::join(found, ", ")));
 }
 
 /// Held at its top by any governor that keeps to one frequency.

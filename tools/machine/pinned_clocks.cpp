@@ -41,15 +41,6 @@ std::vector<Setting> values_of(const Machine& machine, const std::vector<Setting
 
 }  // namespace
 
-std::string pin_command(const ClockDomain& domain) {
-  std::string command;
-  for (const Setting& setting : domain.pins) {
-    command += fmt::format("{}echo {} | sudo tee {}", command.empty() ? "" : " && ", setting.value,
-                           setting.file);
-  }
-  return command;
-}
-
 PinnedClocks::PinnedClocks(const Machine& machine, const std::vector<ClockDomain>& domains) {
   std::vector<Setting> settings;
   for (const ClockDomain& domain : domains) {

@@ -29,7 +29,4 @@ class PinnedClocks {
   int open_ = -1;  ///< the guard waits until nobody has it open
 };
 
-/// What a person types to pin a domain.
-std::string pin_command(const ClockDomain& domain);
-
 }  // namespace clam
