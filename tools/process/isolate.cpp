@@ -52,9 +52,7 @@ std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe
 
 std::vector<std::string> own_command() {
   const char* emulator = std::getenv("CLAM_EMULATOR");
-  std::istringstream stream(emulator ? emulator : "");
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
+  std::vector<std::string> words = words_of_command(emulator ? emulator : "");
   words.push_back(own_program());
   return words;
 }
