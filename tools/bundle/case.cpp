@@ -11,6 +11,7 @@
 #include <limits>
 #include <string_view>
 
+#include "check/compare.hpp"
 #include "check/verify.hpp"
 #include "clam/error.hpp"
 #include "runtime/atomic_file.hpp"
@@ -159,21 +160,6 @@ void build_all(Runtime& runtime, const cl::Device& device, const Bundle& bundle,
 }
 
 // ---- the result ----
-
-/// As in verification (host/check/compare.cpp), of one element.
-double error_ratio(Dtype dtype, double out, double expected, double bound) {
-  const double largest = dtype == Dtype::f16 ? 65504.0 : std::numeric_limits<float>::max();
-  if (std::isinf(bound)) return 0;
-  if (std::isnan(expected) || std::isnan(out))
-    return std::isnan(expected) && std::isnan(out) ? 0 : kInfinity;
-  if (std::isinf(out)) {
-    const bool same_side = std::signbit(out) == std::signbit(expected);
-    return same_side && std::fabs(expected) + bound > largest ? 0 : kInfinity;
-  }
-  const double error = std::fabs(out - expected);
-  if (error == 0) return 0;
-  return bound > 0 ? error / bound : kInfinity;
-}
 
 /// Holds an output against what is expected of it; the first wrong element of all outputs is kept.
 void judge(const TensorSpec& spec, const HostTensor& out, const Bundle& bundle, Seen& seen) {
