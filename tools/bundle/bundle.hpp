@@ -142,9 +142,10 @@ class StagedFolder {
   std::optional<PassingFolder> passing_;
 };
 
-/// The folders of bundles in a folder, by name. Throws BadArgument where there is none; `command`:
-/// what takes one bundle.
-std::vector<std::string> bundles_in(const std::string& folder, const char* command);
+/// The folders of bundles that a command is asked for: by name, or with `all` those in a folder,
+/// sorted. Throws BadArgument where it is both or neither, or there are none in that folder.
+std::vector<std::string> bundles_for(const char* command, const std::vector<std::string>& folders,
+                                     const std::string& all);
 
 // Parts of a bundle.
 

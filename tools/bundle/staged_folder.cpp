@@ -28,6 +28,23 @@ void sync_folder(const std::string& path) {
   ::close(fd);
 }
 
+/// `command`: what takes one bundle.
+std::vector<std::string> bundles_in(const std::string& folder, const char* command) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) throw BadArgument(folder + " is no folder");
+  std::vector<std::string> found;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (StagedFolder::is_unfinished(entry.path().string())) continue;
+    if (fs::exists(entry.path() / "case.json", error)) found.push_back(entry.path().string());
+  }
+  if (found.empty() && fs::exists(fs::path(folder) / "case.json", error)) {
+    throw BadArgument(fmt::format("{0} is a bundle itself: clam {1} {0}", folder, command));
+  }
+  if (found.empty()) throw BadArgument(folder + " has no bundles in it");
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
 }  // namespace
 
 std::string without_slash(std::string path) {
@@ -90,20 +107,13 @@ void StagedFolder::publish() {
   if (replaces) fs::remove_all(old, ignored);
 }
 
-std::vector<std::string> bundles_in(const std::string& folder, const char* command) {
-  std::error_code error;
-  if (!fs::is_directory(folder, error)) throw BadArgument(folder + " is no folder");
-  std::vector<std::string> found;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (StagedFolder::is_unfinished(entry.path().string())) continue;
-    if (fs::exists(entry.path() / "case.json", error)) found.push_back(entry.path().string());
+std::vector<std::string> bundles_for(const char* command, const std::vector<std::string>& folders,
+                                     const std::string& all) {
+  if (folders.empty() == all.empty()) {
+    throw BadArgument(
+        fmt::format("{} what? Give bundles, or --all FOLDER, one of the two", command));
   }
-  if (found.empty() && fs::exists(fs::path(folder) / "case.json", error)) {
-    throw BadArgument(fmt::format("{0} is a bundle itself: clam {1} {0}", folder, command));
-  }
-  if (found.empty()) throw BadArgument(folder + " has no bundles in it");
-  std::sort(found.begin(), found.end());
-  return found;
+  return all.empty() ? folders : bundles_in(all, command);
 }
 
 }  // namespace clam
