@@ -98,10 +98,7 @@ bool for_each_argument(Shrinking& shrinking, const Step& step) {
 }
 
 std::string shown(const HostTensor& tensor) {
-  for (std::int64_t i = 1; i < tensor.size(); ++i) {
-    if (tensor.bits(i) != tensor.bits(0)) return "as recorded";
-  }
-  return "all " + value_text(tensor.dtype(), tensor.bits(0));
+  return is_constant(tensor) ? "all " + value_text(tensor.dtype(), tensor.bits(0)) : "as recorded";
 }
 
 /// To the first value with which it still fails.

@@ -56,6 +56,9 @@ struct Making {
   Bundle with_inputs(const Bundle& like) const;
 };
 
+/// The problem of clam's that a case is of, if it is of one.
+std::optional<Problem> problem_of(const Bundle& bundle);
+
 /// Nothing, and why in `why_not`, where the case is none of a problem, or its plan or what is
 /// expected are not what this clam makes of it.
 std::optional<Making> making_of(const Bundle& bundle, std::string& why_not,

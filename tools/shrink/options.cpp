@@ -114,16 +114,6 @@ Said groups_said(const Plan& plan) {
       [](const Launch& launch) { return fmt::format("{}", fmt::join(launch.local, "x")); });
 }
 
-}  // namespace
-
-void tell_changes(Shrinking& shrinking, const Bundle& before) {
-  const Plan &old = *before.plan, now = *shrinking.smallest().plan;
-  tell(shrinking, options_said(old), options_said(now));
-  tell(shrinking, groups_said(old), groups_said(now));
-}
-
-namespace {
-
 bool shrink_each(Shrinking& shrinking, bool all) {
   bool smaller = false;
   for (const Build& build : builds_of(shrinking.smallest())) {
@@ -133,6 +123,12 @@ bool shrink_each(Shrinking& shrinking, bool all) {
 }
 
 }  // namespace
+
+void tell_changes(Shrinking& shrinking, const Bundle& before) {
+  const Plan &old = *before.plan, now = *shrinking.smallest().plan;
+  tell(shrinking, options_said(old), options_said(now));
+  tell(shrinking, groups_said(old), groups_said(now));
+}
 
 bool shrink_options(Shrinking& shrinking) {
   return shrink_each(shrinking, shrinking.smallest().build_only());

@@ -38,6 +38,8 @@ bool shrink_values(Shrinking& shrinking);
 bool shrink_buffers(Shrinking& shrinking);
 /// 0, 1, and values that the tensor has: first of all that of the element `wrong_at`, if it is one.
 std::vector<std::uint32_t> values_to_try(const HostTensor& tensor, std::int64_t wrong_at);
+/// Whether it is one value throughout, bit for bit.
+bool is_constant(const HostTensor& tensor);
 /// The value of these bits.
 std::string value_text(Dtype dtype, std::uint32_t bits);
 /// Inputs of a plan of others, to zeros, where nothing is compared.
