@@ -17,6 +17,9 @@
 #include "tokens/tokens.hpp"
 
 namespace clam {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Shrunk, from, steps, notes, complete)
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -76,10 +79,8 @@ json case_json(const Bundle& bundle) {
     written["options"] = bundle.options;
   }
   if (bundle.shrunk) {
-    written["shrunk"] = {{"from", anonymous(bundle.shrunk->from)},
-                         {"steps", bundle.shrunk->steps},
-                         {"notes", bundle.shrunk->notes},
-                         {"complete", bundle.shrunk->complete}};
+    written["shrunk"] = *bundle.shrunk;
+    written["shrunk"]["from"] = anonymous(bundle.shrunk->from);
   }
   return written;
 }
@@ -139,12 +140,7 @@ void read_case(const std::string& folder, Bundle& bundle) {
   bundle.one_in = std::clamp(read.value("one_in", 1), 1, kMostRuns);
   bundle.device = device_from_json(read.at("device"));
   bundle.seen = seen_from_json(read.at("seen"));
-  if (read.contains("shrunk")) {
-    const json& shrunk = read.at("shrunk");
-    bundle.shrunk = {
-        shrunk.at("from").get<std::string>(), shrunk.at("steps").get<std::vector<std::string>>(),
-        shrunk.at("notes").get<std::vector<std::string>>(), shrunk.at("complete").get<bool>()};
-  }
+  if (read.contains("shrunk")) bundle.shrunk = read.at("shrunk").get<Shrunk>();
   if (read.at("kind") == "build") {
     bundle.file = read.at("file").get<std::string>();
     bundle.options = read.value("options", "");
@@ -169,7 +165,6 @@ bool asks_for_half(const std::string& text) {
 constexpr Words<6> kOutcomeWords{"right",   "wrong", "build failed",
                                  "crashed", "hung",  "device error"};
 
-/// JSON has no word for inf and nan.
 /// A sentence, not a log; and where it ends, no character of several bytes is cut in two.
 std::string shortened(const std::string& reason) {
   constexpr std::size_t kMost = 4096;

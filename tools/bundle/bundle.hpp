@@ -156,6 +156,8 @@ std::string replay_tables(const Bundle& bundle);
 std::string readme_text(const Bundle& bundle, const std::string& folder, bool single_file);
 /// The device, its loader and kernel driver, clocks, and the kernel log's lines on GPU faults.
 std::string device_text(const DeviceInfo& device);
+/// A number as replay.c prints it, without the sign that some NaN have.
+std::string value_text(double value);
 /// Without the person's home folder and name, anybody else's home, and the machine's name.
 std::string anonymous(std::string text);
 /// Accounts and machines of this name are everywhere: on every system, on a board as its vendor

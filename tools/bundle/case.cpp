@@ -23,11 +23,6 @@ using Outcome = Seen::Outcome;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// A number as replay.c prints it, without the sign that some NaN have.
-std::string number_text(double value) {
-  return std::isnan(value) ? "nan" : fmt::format("{:.9g}", value);
-}
-
 // ---- building ----
 
 /// Where the last ".cl" of a path ends that has no letter behind it; 0: there is none.
@@ -186,7 +181,7 @@ void judge(const TensorSpec& spec, const HostTensor& out, const Bundle& bundle, 
       exact ? " bit for bit" : fmt::format(" +- {:.3g}", bounded->second.get(first_place));
   seen.reason += fmt::format("{}{}[{}] is {}, expected {}{}; {} of {} elements are wrong",
                              seen.reason.empty() ? "" : "; ", spec.name, first_place,
-                             number_text(value), number_text(right), within, wrong, out.size());
+                             value_text(value), value_text(right), within, wrong, out.size());
 }
 
 Tensors dense_inputs(const Bundle& bundle) {
@@ -235,6 +230,10 @@ CaseRun attempt(const cl::Device& device, const Bundle& bundle, const std::strin
 }
 
 }  // namespace
+
+std::string value_text(double value) {
+  return std::isnan(value) ? "nan" : fmt::format("{:.9g}", value);
+}
 
 Seen hold_outputs(const Bundle& bundle, const Tensors& outputs) {
   Seen seen;

@@ -136,7 +136,7 @@ bool keep_few(Shrinking& shrinking, Making& making, const TensorSpec& spec) {
 std::string value_text(Dtype dtype, std::uint32_t bits) {
   HostTensor one(dtype, {1});
   one.set_bits(0, bits);
-  return std::isnan(one.get(0)) ? "nan" : fmt::format("{:.9g}", one.get(0));
+  return value_text(one.get(0));
 }
 
 std::vector<std::uint32_t> values_to_try(const HostTensor& tensor, std::int64_t wrong_at) {
