@@ -23,15 +23,6 @@ namespace {
 using nlohmann::json;
 using Outcome = Seen::Outcome;
 
-std::vector<std::string> words_of(const std::string& device,
-                                  const std::vector<std::string>& command) {
-  std::vector<std::string> words = own_command();
-  if (!device.empty()) words.insert(words.end(), {"--device", device});
-  words.insert(words.end(), {"--quiet", "--json", "-"});
-  words.insert(words.end(), command.begin(), command.end());
-  return words;
-}
-
 /// With it Mesa's Mali compilers print their listings.
 constexpr const char* kListings = "BIFROST_MESA_DEBUG";
 
@@ -51,6 +42,15 @@ Seen misfortune_of(const Fate& fate, const std::string& errors) {
 
 }  // namespace
 
+std::vector<std::string> words_again(const std::string& device,
+                                     const std::vector<std::string>& command) {
+  std::vector<std::string> words = own_command();
+  if (!device.empty()) words.insert(words.end(), {"--device", device});
+  words.insert(words.end(), {"--quiet", "--json", "-"});
+  words.insert(words.end(), command.begin(), command.end());
+  return words;
+}
+
 std::string device_id(const DeviceEntry& entry) {
   return fmt::format("{}:{}", entry.platform, entry.index);
 }
@@ -65,7 +65,7 @@ CaseRun try_case(const std::string& device, const std::string& folder, int limit
   namespace fs = std::filesystem;
   const ScratchFolder scratch;  // compilers that crash leave files where they are
   std::vector<std::string> words =
-      words_of(device, {"replay", fs::absolute(folder).string(), "--here"});
+      words_again(device, {"replay", fs::absolute(folder).string(), "--here"});
   const std::string& keep = wishes.keep;
   words.insert(words.begin(), wishes.through.begin(), wishes.through.end());
   if (!keep.empty()) words.insert(words.end(), {"--keep", fs::absolute(keep).string()});
@@ -132,7 +132,7 @@ int serve_case(Cli& cli, const std::string& folder, const CaseWishes& wishes) {
 
 Plan plan_in_child(const std::string& device, const DeviceInfo& facts, const Problem& problem,
                    const PlanOptions& options, int limit_s) {
-  std::vector<std::string> words = words_of(device, {"record", problem.text(), "--plan-only"});
+  std::vector<std::string> words = words_again(device, {"record", problem.text(), "--plan-only"});
   if (!options.variant.empty()) words.insert(words.end(), {"--variant", options.variant});
   if (!options.tile.empty()) words.insert(words.end(), {"--tile", options.tile});
   const Fate fate = run_isolated(words, std::chrono::seconds(limit_s));

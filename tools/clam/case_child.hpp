@@ -35,6 +35,11 @@ Plan plan_in_child(const std::string& device, const DeviceInfo& facts, const Pro
 /// What that process does.
 int serve_plan(Cli& cli, const Problem& problem, const PlanOptions& options);
 
+/// What runs this program once more, on the device "P:D" or the one that is chosen there: the words
+/// of `command`, whose result comes on standard output as JSON.
+std::vector<std::string> words_again(const std::string& device,
+                                     const std::vector<std::string>& command);
+
 /// "0:0", as --device takes it.
 std::string device_id(const DeviceEntry& entry);
 /// "0:0 Mali-G610 (ARM Platform, driver 2.0)"

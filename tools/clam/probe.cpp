@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "bundle/last_words.hpp"
+#include "case_child.hpp"
 #include "check/clock.hpp"
 #include "clam/error.hpp"
 #include "clam/op.hpp"
@@ -202,9 +203,7 @@ int list(Cli& cli) {
 
 /// What another process of this program made of the probe.
 ProbeResult isolated(const Row& row, const ProbeRequest& request, const std::string& device) {
-  std::vector<std::string> words = own_command();
-  words.insert(words.end(), {"--device", device, "--quiet", "--json", "-", "probe", row.probe.name,
-                             "--no-isolate"});
+  std::vector<std::string> words = words_again(device, {"probe", row.probe.name, "--no-isolate"});
   if (request.destructive) words.push_back("--destructive");
   const int limit = request.limit_s ? request.limit_s : row.probe.limit_s;
   const ScratchFolder folder;  // drivers that crash leave files where they are
@@ -319,7 +318,7 @@ int probe(Cli& cli, const ProbeRequest& request) {
   for (Probe& wanted : wanted_probes(request)) rows.push_back({std::move(wanted), {}, 0, {}});
   const DeviceEntry entry = select_device(cli.device);
   const DeviceInfo info = query_device(entry.device);
-  const std::string device = fmt::format("{}:{}", entry.platform, entry.index);
+  const std::string device = device_id(entry);
   json report{{"clam_probe", 1},          {"version", CLAM_VERSION},
               {"device_id", device},      {"device", clam::to_json(info)},
               {"counts", json::object()}, {"probes", json::array()}};

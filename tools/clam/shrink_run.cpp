@@ -11,7 +11,6 @@
 #include "check/npy.hpp"
 #include "check/op_proof.hpp"
 #include "clam/error.hpp"
-#include "process/interruption.hpp"
 #include "process/isolate.hpp"
 #include "process/process.hpp"
 #include "process/scratch_folder.hpp"
@@ -161,31 +160,25 @@ bool Runner::still_fails(Bundle& bundle) {
   return false;
 }
 
-bool Runner::fails_by_judges(Bundle& bundle) {
-  const ScratchFolder folder;
-  try {
-    // Of the larger case; they need not have the size of this one.
-    bundle.expected.clear(), bundle.bounds.clear();
-    write_case(folder.path(), bundle);
-    ++runs_;
-    return judges_.find_wrong({"", device_}, folder.path(), limit_s(), bundle) &&
-           !Interruption::came() && fault_of(bundle.seen) == fault_;
-  } catch (const BadArgument&) {  // no case
-    return false;
-  }
+/// Whether it was seen to fail, and how: that is in the bundle then.
+bool Runner::is_wrong(const std::string& folder, Bundle& bundle) {
+  if (!judges_.empty()) return judges_.find_wrong({"", device_}, folder, limit_s(), bundle);
+  const ScratchFolder log;
+  const CaseRun run = try_case(device_, folder, limit_s(), {log.path(), "", 0});
+  if (run.cannot || run.seen.right()) return false;
+  bundle.seen = run.seen;
+  return true;
 }
 
 bool Runner::fails(Bundle& bundle) {
-  if (!judges_.empty()) return fails_by_judges(bundle);
-  const ScratchFolder folder, log;
+  const ScratchFolder folder;
   try {
+    // Of the larger case; they need not have the size of this one.
+    if (!judges_.empty()) bundle.expected.clear(), bundle.bounds.clear();
     write_case(folder.path(), bundle);
     ++runs_;
-    const CaseRun run = try_case(device_, folder.path(), limit_s(), {log.path(), "", 0});
-    if (Interruption::came()) return false;
-    if (run.cannot || run.seen.right() || fault_of(run.seen) != fault_) return false;
-    bundle.seen = run.seen;
-    return true;
+    return is_wrong(folder.path(), bundle) && !Interruption::came() &&
+           fault_of(bundle.seen) == fault_;
   } catch (const BadArgument&) {  // no case: too large, or a launch that its kernel refuses
     return false;
   }
@@ -212,10 +205,8 @@ Expecting expect_apart(std::function<bool()> over) {
                                   const ReferenceOptions& options, Bundle& bundle) {
     const ScratchFolder folder;
     ask(folder.path(), problem, inputs, options, bundle);
-    std::vector<std::string> words = own_command();
-    words.insert(words.end(),
-                 {"--quiet", "--json", "-", "shrink", folder.path(), "--reference-only"});
-    Process process(words, {}, Process::Errors::own);
+    Process process(words_again("", {"shrink", folder.path(), "--reference-only"}), {},
+                    Process::Errors::own);
     std::string said;
     if (!await_end(process, over, said)) {
       throw Unsupported("its reference takes longer than there is time");
@@ -234,13 +225,7 @@ Expecting expect_apart(std::function<bool()> over) {
 
 int serve_reference(Cli& cli, const std::string& folder) {
   try {
-    const Bundle bundle = answer(folder);
-    for (const auto& [name, tensor] : bundle.expected) {
-      write_npy(in(folder, name, ".expected.npy"), tensor);
-    }
-    for (const auto& [name, tensor] : bundle.bounds) {
-      write_npy(in(folder, name, ".bound.npy"), tensor);
-    }
+    write_tensors(folder, answer(folder));
     cli.out.json(json::object());
   } catch (const std::exception& error) {
     cli.out.json({{"refused", error.what()}});

@@ -9,6 +9,7 @@
 #include "bundle/bundle.hpp"
 #include "check/clock.hpp"
 #include "cli.hpp"
+#include "process/interruption.hpp"
 #include "shrink/making.hpp"
 #include "shrink_judges.hpp"
 
@@ -69,8 +70,7 @@ class Runner {
   bool is_over() const { return Interruption::came() || left_s() <= 0; }
   int limit_s() const;
   bool fails(Bundle& bundle);
-
-  bool fails_by_judges(Bundle& bundle);
+  bool is_wrong(const std::string& folder, Bundle& bundle);
 
   const ShrinkRequest* request_;
   Judges judges_;
