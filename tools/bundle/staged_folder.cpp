@@ -28,23 +28,6 @@ void sync_folder(const std::string& path) {
   ::close(fd);
 }
 
-/// `command`: what takes one bundle.
-std::vector<std::string> bundles_in(const std::string& folder, const char* command) {
-  std::error_code error;
-  if (!fs::is_directory(folder, error)) throw BadArgument(folder + " is no folder");
-  std::vector<std::string> found;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (StagedFolder::is_unfinished(entry.path().string())) continue;
-    if (fs::exists(entry.path() / "case.json", error)) found.push_back(entry.path().string());
-  }
-  if (found.empty() && fs::exists(fs::path(folder) / "case.json", error)) {
-    throw BadArgument(fmt::format("{0} is a bundle itself: clam {1} {0}", folder, command));
-  }
-  if (found.empty()) throw BadArgument(folder + " has no bundles in it");
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
 }  // namespace
 
 std::string without_slash(std::string path) {
@@ -113,7 +96,20 @@ std::vector<std::string> bundles_for(const char* command, const std::vector<std:
     throw BadArgument(
         fmt::format("{} what? Give bundles, or --all FOLDER, one of the two", command));
   }
-  return all.empty() ? folders : bundles_in(all, command);
+  if (all.empty()) return folders;
+  std::error_code error;
+  if (!fs::is_directory(all, error)) throw BadArgument(all + " is no folder");
+  std::vector<std::string> found;
+  for (const auto& entry : fs::directory_iterator(all)) {
+    if (StagedFolder::is_unfinished(entry.path().string())) continue;
+    if (fs::exists(entry.path() / "case.json", error)) found.push_back(entry.path().string());
+  }
+  if (found.empty() && fs::exists(fs::path(all) / "case.json", error)) {
+    throw BadArgument(fmt::format("{0} is a bundle itself: clam {1} {0}", all, command));
+  }
+  if (found.empty()) throw BadArgument(all + " has no bundles in it");
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
 }  // namespace clam
