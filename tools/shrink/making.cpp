@@ -111,18 +111,6 @@ void take_data(const Making& making, bool expects, Bundle& bundle) {
       bundle);
 }
 
-/// Whether `holds`; false where there is no such problem or plan.
-template <typename Holds>
-bool if_possible(const Holds& holds) {
-  try {
-    return holds();
-  } catch (const BadArgument&) {
-    return false;
-  } catch (const Unsupported&) {
-    return false;
-  }
-}
-
 }  // namespace
 
 void expect_here(const Problem& problem, const Tensors& inputs, const ReferenceOptions& options,
