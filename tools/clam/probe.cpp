@@ -85,22 +85,19 @@ std::string readme_of(const Probe& probe, const std::string& detail, const Devic
       probe.reported_on, probe.source, kProgram, probe.name, CLAM_VERSION);
 }
 
-/// The program that shows a fault of the API itself; empty where the probe has none.
+/// The program that shows a fault of the API itself. Throws Unsupported where the probe has none.
 std::string program_of(const Probe& probe) {
   try {
     return probe_file(probe.name, kProgram);
   } catch (const BadArgument&) {
-    return "";
+    throw Unsupported(
+        fmt::format("it is about the API itself; `clam probe {}` is what repeats it", probe.name));
   }
 }
 
 void write_program(const Probe& probe, const std::string& detail, const DeviceInfo& device,
                    const std::string& folder) {
   const std::string program = program_of(probe);
-  if (program.empty()) {
-    throw Unsupported(
-        fmt::format("it is about the API itself; `clam probe {}` is what repeats it", probe.name));
-  }
   StagedFolder staged(folder, true, "device.txt");
   write_file(staged.path() + "/" + kProgram, program);
   write_file(staged.path() + "/device.txt", device_text(device));
