@@ -119,6 +119,8 @@ void write_readme(const std::string& folder, const Bundle& bundle);
 /// Throws BadArgument naming what is missing or damaged.
 Bundle read_bundle(const std::string& folder);
 
+/// A file of a folder.
+std::string path_in(const std::string& folder, const std::string& file);
 /// "a/b/" and "a/b" are one folder.
 std::string without_slash(std::string path);
 

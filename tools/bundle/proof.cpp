@@ -22,10 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-std::string in(const std::string& folder, const std::string& file) {
-  return (fs::path(folder) / file).string();
-}
-
 /// What strangers wrote, made anonymous; facts of the device and this file's own words are not, or
 /// a person or machine called as one of them would damage the file.
 json to_json(const ProofRow& row) {
@@ -176,7 +172,7 @@ std::vector<std::string> files_run(const Bundle& bundle, const std::string& fold
   add(bundle.inputs, ".npy");
   add(bundle.expected, ".expected.npy");
   add(bundle.bounds, ".bound.npy");
-  const auto is_gone = [&](const std::string& file) { return !fs::exists(in(folder, file)); };
+  const auto is_gone = [&](const std::string& file) { return !fs::exists(path_in(folder, file)); };
   files.erase(std::remove_if(files.begin(), files.end(), is_gone), files.end());
   std::sort(files.begin(), files.end());
   return files;
@@ -185,13 +181,13 @@ std::vector<std::string> files_run(const Bundle& bundle, const std::string& fold
 std::string hash_of_files(const Bundle& bundle, const std::string& folder) {
   std::string lines;
   for (const std::string& file : files_run(bundle, folder)) {
-    lines += fmt::format("{}  {}\n", hash_text(read_file(in(folder, file))), file);
+    lines += fmt::format("{}  {}\n", hash_text(read_file(path_in(folder, file))), file);
   }
   return hash_text(lines);
 }
 
 Proof read_proof(const std::string& folder) {
-  const std::string path = in(folder, "proof.json");
+  const std::string path = path_in(folder, "proof.json");
   Proof proof;
   if (!fs::exists(path)) return proof;
   try {
@@ -207,7 +203,7 @@ Proof read_proof(const std::string& folder) {
 void write_proof(const std::string& folder, const Proof& proof) {
   json rows = json::array();
   for (const ProofRow& row : proof.rows) rows.push_back(to_json(row));
-  write_file(in(folder, "proof.json"), json_text({{"clam_proof", 1}, {"rows", rows}}));
+  write_file(path_in(folder, "proof.json"), json_text({{"clam_proof", 1}, {"rows", rows}}));
 }
 
 std::string proof_text(const Bundle& bundle, const Proof& proof, const std::string& folder) {

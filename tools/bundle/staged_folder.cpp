@@ -30,6 +30,10 @@ void sync_folder(const std::string& path) {
 
 }  // namespace
 
+std::string path_in(const std::string& folder, const std::string& file) {
+  return (fs::path(folder) / file).string();
+}
+
 std::string without_slash(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   return path;

@@ -26,10 +26,6 @@ using Role = TensorSpec::Role;
 
 constexpr const char* kQuestion = "question.json";
 
-std::string in(const std::string& folder, const std::string& name, const char* ending = "") {
-  return (fs::path(folder) / (name + ending)).string();
-}
-
 void ask(const std::string& folder, const Problem& problem, const Tensors& inputs,
          const ReferenceOptions& options, const Bundle& bundle) {
   const json question{{"problem", problem.text()},
@@ -37,8 +33,8 @@ void ask(const std::string& folder, const Problem& problem, const Tensors& input
                       {"denormals", options.denormals},
                       {"native_exp2_ulp", options.native_exp2_ulp},
                       {"plan", to_json(*bundle.plan)}};
-  write_file(in(folder, kQuestion), question.dump());
-  for (const auto& [name, tensor] : inputs) write_npy(in(folder, name, ".npy"), tensor);
+  write_file(path_in(folder, kQuestion), question.dump());
+  for (const auto& [name, tensor] : inputs) write_npy(path_in(folder, name + ".npy"), tensor);
 }
 
 /// What it printed, once it has ended; whether it did before the search was over.
@@ -57,19 +53,19 @@ void take_answer(const std::string& folder, Bundle& bundle) {
   bundle.expected.clear();
   bundle.bounds.clear();
   for (const TensorSpec& spec : bundle.plan->tensors) {
-    const std::string expected = in(folder, spec.name, ".expected.npy"),
-                      bound = in(folder, spec.name, ".bound.npy");
+    const std::string expected = path_in(folder, spec.name + ".expected.npy"),
+                      bound = path_in(folder, spec.name + ".bound.npy");
     if (fs::exists(expected)) bundle.expected[spec.name] = read_npy(expected);
     if (fs::exists(bound)) bundle.bounds[spec.name] = read_npy(bound);
   }
 }
 
 Bundle answer(const std::string& folder) {
-  const json question = json::parse(read_file(in(folder, kQuestion)));
+  const json question = json::parse(read_file(path_in(folder, kQuestion)));
   const Problem problem = Problem::parse(question.at("problem").get<std::string>());
   Tensors inputs;
   for (const TensorSpec& spec : problem.tensors()) {
-    if (spec.role == Role::input) inputs[spec.name] = read_npy(in(folder, spec.name, ".npy"));
+    if (spec.role == Role::input) inputs[spec.name] = read_npy(path_in(folder, spec.name + ".npy"));
   }
   ReferenceOptions options;
   options.check = question.at("check").get<Check>();
