@@ -79,8 +79,6 @@ Bundle answer(const std::string& folder) {
 
 }  // namespace
 
-double ShrinkRequest::seconds() const { return seconds_since(start); }
-
 // ---- does it fail here? ----
 
 int Reproduction::tries() const {

@@ -23,7 +23,7 @@ struct ShrinkRequest {
   Clock::time_point start{};  ///< of the command
 
   int step_limit_s() const { return limit_s > 0 ? limit_s : 20; }
-  double seconds() const;
+  double seconds() const { return seconds_since(start); }
 };
 
 /// The failure as this device shows it.
