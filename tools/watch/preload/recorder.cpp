@@ -151,21 +151,21 @@ std::int64_t bytes_of(const Memory& memory) {
 
 }  // namespace
 
-std::unique_ptr<Request> Request::from_environment() {
+std::unique_ptr<Recorder> Recorder::from_environment() {
   const char* text = std::getenv("CLAM_WATCH");
   const json asked = json::parse(text ? text : "", nullptr, false);
   if (!asked.is_object()) return nullptr;
-  auto request = std::make_unique<Request>();
-  request->folder = asked.at("folder").get<std::string>();
+  Request request;
+  request.folder = asked.at("folder").get<std::string>();
   if (asked.contains("kernel")) {
     // clam watch has refused what is no expression.
     const std::string pattern = asked.at("kernel").get<std::string>();
-    ::regcomp(&request->kernel.emplace(), pattern.c_str(), REG_EXTENDED | REG_NOSUB);
+    ::regcomp(&request.kernel.emplace(), pattern.c_str(), REG_EXTENDED | REG_NOSUB);
   }
-  request->launch = asked.value("launch", std::int64_t{0});
-  request->limit = asked.at("limit").get<std::int64_t>();
-  request->checker = asked.value("checker", std::int64_t{0});
-  return request;
+  request.launch = asked.value("launch", std::int64_t{0});
+  request.limit = asked.at("limit").get<std::int64_t>();
+  request.checker = asked.value("checker", std::int64_t{0});
+  return std::make_unique<Recorder>(request);
 }
 
 Recorder::Recorder(const Request& request) : request_(request) {
