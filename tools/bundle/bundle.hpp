@@ -134,8 +134,6 @@ class StagedFolder {
   StagedFolder(const StagedFolder&) = delete;
   StagedFolder& operator=(const StagedFolder&) = delete;
   const std::string& path() const { return path_; }
-  /// Whether this is the temporary name of one, left by a process that was killed.
-  static bool is_unfinished(const std::string& path);
   void clear();
   void publish();
 

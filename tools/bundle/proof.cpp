@@ -135,6 +135,23 @@ std::string reports(const Proof& proof) {
   return text;
 }
 
+/// The files that are run, by name: kernels, plan, options and tensors.
+std::vector<std::string> files_run(const Bundle& bundle, const std::string& folder) {
+  std::vector<std::string> files{"options.txt"};
+  for (const auto& [file, text] : bundle.kernels) files.push_back(file);
+  if (bundle.plan) files.push_back("plan.json");
+  const auto add = [&](const auto& tensors, const char* ending) {
+    for (const auto& [name, tensor] : tensors) files.push_back(name + ending);
+  };
+  add(bundle.inputs, ".npy");
+  add(bundle.expected, ".expected.npy");
+  add(bundle.bounds, ".bound.npy");
+  const auto is_gone = [&](const std::string& file) { return !fs::exists(path_in(folder, file)); };
+  files.erase(std::remove_if(files.begin(), files.end(), is_gone), files.end());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 }  // namespace
 
 bool same_driver(const DeviceInfo& a, const DeviceInfo& b) {
@@ -160,22 +177,6 @@ void Proof::add(ProofRow row) {
   } else if (!is_lucky(row, *same)) {
     *same = std::move(row);
   }
-}
-
-std::vector<std::string> files_run(const Bundle& bundle, const std::string& folder) {
-  std::vector<std::string> files{"options.txt"};
-  for (const auto& [file, text] : bundle.kernels) files.push_back(file);
-  if (bundle.plan) files.push_back("plan.json");
-  const auto add = [&](const auto& tensors, const char* ending) {
-    for (const auto& [name, tensor] : tensors) files.push_back(name + ending);
-  };
-  add(bundle.inputs, ".npy");
-  add(bundle.expected, ".expected.npy");
-  add(bundle.bounds, ".bound.npy");
-  const auto is_gone = [&](const std::string& file) { return !fs::exists(path_in(folder, file)); };
-  files.erase(std::remove_if(files.begin(), files.end(), is_gone), files.end());
-  std::sort(files.begin(), files.end());
-  return files;
 }
 
 std::string hash_of_files(const Bundle& bundle, const std::string& folder) {

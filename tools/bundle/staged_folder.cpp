@@ -68,10 +68,6 @@ StagedFolder::~StagedFolder() {
   if (!path_.empty()) fs::remove_all(path_, ignored);
 }
 
-bool StagedFolder::is_unfinished(const std::string& path) {
-  return fs::path(path).filename().string().find(kTemporary) != std::string::npos;
-}
-
 void StagedFolder::clear() {
   for (const auto& entry : fs::directory_iterator(path_)) fs::remove_all(entry.path());
 }
@@ -105,7 +101,8 @@ std::vector<std::string> bundles_for(const char* command, const std::vector<std:
   if (!fs::is_directory(all, error)) throw BadArgument(all + " is no folder");
   std::vector<std::string> found;
   for (const auto& entry : fs::directory_iterator(all)) {
-    if (StagedFolder::is_unfinished(entry.path().string())) continue;
+    // What a process that was killed has left is none.
+    if (entry.path().filename().string().find(kTemporary) != std::string::npos) continue;
     if (fs::exists(entry.path() / "case.json", error)) found.push_back(entry.path().string());
   }
   if (found.empty() && fs::exists(fs::path(all) / "case.json", error)) {

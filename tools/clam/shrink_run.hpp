@@ -20,7 +20,7 @@ struct ShrinkRequest {
   int limit_s = 0, time_s = 300, times = 3;  ///< limit_s 0: none was given
   bool force = false, single_file = false, proof = true, reference_only = false;
   std::vector<std::string> with;  ///< commands that run a program on another driver
-  Clock::time_point start{};  ///< of the command
+  Clock::time_point start{};      ///< of the command
 
   int step_limit_s() const { return limit_s > 0 ? limit_s : 20; }
   double seconds() const { return seconds_since(start); }
