@@ -27,21 +27,6 @@ double ulp(Dtype dtype, double value) {
   return std::ldexp(1.0, std::max(std::ilogb(value) - digits + 1, lowest));
 }
 
-/// |out - ref| / bound; 0 when both are the same special value, infinite when only one is. Within
-/// an infinite bound (a sum that may overflow on its way) lies everything, NaN too.
-double error_ratio(Dtype dtype, double out, double reference, double bound) {
-  if (std::isinf(bound)) return 0;
-  if (std::isnan(reference) || std::isnan(out))
-    return std::isnan(reference) == std::isnan(out) ? 0 : kInfinity;
-  if (std::isinf(out)) {
-    const bool same_side = std::signbit(out) == std::signbit(reference);
-    return same_side && std::fabs(reference) + bound > largest_finite(dtype) ? 0 : kInfinity;
-  }
-  const double error = std::fabs(out - reference);
-  if (error == 0) return 0;
-  return bound > 0 ? error / bound : kInfinity;
-}
-
 /// The largest error_ratio of elements [begin, end) of the output that have a second value, beside
 /// `values`.
 double worst_ratio(const HostTensor& output, const Expected& expected,
@@ -186,6 +171,19 @@ void for_each_field(Any& v, const Visit& visit) {
 }
 
 }  // namespace
+
+double error_ratio(Dtype dtype, double out, double reference, double bound) {
+  if (std::isinf(bound)) return 0;
+  if (std::isnan(reference) || std::isnan(out))
+    return std::isnan(reference) == std::isnan(out) ? 0 : kInfinity;
+  if (std::isinf(out)) {
+    const bool same_side = std::signbit(out) == std::signbit(reference);
+    return same_side && std::fabs(reference) + bound > largest_finite(dtype) ? 0 : kInfinity;
+  }
+  const double error = std::fabs(out - reference);
+  if (error == 0) return 0;
+  return bound > 0 ? error / bound : kInfinity;
+}
 
 std::uint32_t poison_bits(Dtype dtype, int iteration) {
   const auto salt = static_cast<std::uint32_t>(iteration);

@@ -17,6 +17,10 @@ namespace clam {
 std::uint32_t poison_bits(Dtype dtype, int iteration = 0);
 void fill_poison(HostTensor& tensor, int iteration = 0);
 
+/// |out - ref| / bound of an element; 0 when both are the same special value, infinite when only
+/// one is. Within an infinite bound (a sum that may overflow on its way) lies everything, NaN too.
+double error_ratio(Dtype dtype, double out, double reference, double bound);
+
 struct Verdict {
   bool pass = false;
   bool blind = false;      ///< bounds are so wide that zeros would pass in over 10 % of elements

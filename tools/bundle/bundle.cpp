@@ -17,6 +17,9 @@
 #include "tokens/tokens.hpp"
 
 namespace clam {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Shrunk, from, steps, notes, complete)
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -25,10 +28,6 @@ using Role = TensorSpec::Role;
 using Outcome = Seen::Outcome;
 
 constexpr int kVersion = 1;
-
-std::string in(const std::string& folder, const std::string& file) {
-  return (fs::path(folder) / file).string();
-}
 
 /// A kernel file has a plain name of its own, unlike those of the bundle's other files.
 void require_kernel_names(const Bundle& bundle) {
@@ -76,10 +75,8 @@ json case_json(const Bundle& bundle) {
     written["options"] = bundle.options;
   }
   if (bundle.shrunk) {
-    written["shrunk"] = {{"from", anonymous(bundle.shrunk->from)},
-                         {"steps", bundle.shrunk->steps},
-                         {"notes", bundle.shrunk->notes},
-                         {"complete", bundle.shrunk->complete}};
+    written["shrunk"] = *bundle.shrunk;
+    written["shrunk"]["from"] = anonymous(bundle.shrunk->from);
   }
   return written;
 }
@@ -98,33 +95,33 @@ HostTensor read_part(const std::string& path, const TensorSpec& spec, Dtype dtyp
 }
 
 void read_tensors(const std::string& folder, Bundle& bundle) {
-  const auto has = [&](const std::string& file) { return fs::exists(in(folder, file)); };
+  const auto has = [&](const std::string& file) { return fs::exists(path_in(folder, file)); };
   for (const TensorSpec& spec : bundle.plan->tensors) {
     const std::string before = spec.name + ".npy";
     if (spec.role == Role::input || has(before)) {
-      bundle.inputs[spec.name] = read_part(in(folder, before), spec, spec.dtype);
+      bundle.inputs[spec.name] = read_part(path_in(folder, before), spec, spec.dtype);
     }
     if (spec.role == Role::input) continue;
     const std::string expected = spec.name + ".expected.npy", bound = spec.name + ".bound.npy",
                       given = spec.name + ".given.npy";
-    if (has(given)) bundle.given[spec.name] = read_part(in(folder, given), spec, spec.dtype);
+    if (has(given)) bundle.given[spec.name] = read_part(path_in(folder, given), spec, spec.dtype);
     if (!has(expected)) continue;
     const bool exact = !has(bound);
     const Dtype dtype = exact || spec.dtype == Dtype::i32 ? spec.dtype : Dtype::f32;
-    bundle.expected[spec.name] = read_part(in(folder, expected), spec, dtype);
-    if (!exact) bundle.bounds[spec.name] = read_part(in(folder, bound), spec, Dtype::f32);
+    bundle.expected[spec.name] = read_part(path_in(folder, expected), spec, dtype);
+    if (!exact) bundle.bounds[spec.name] = read_part(path_in(folder, bound), spec, Dtype::f32);
   }
 }
 
 void read_case(const std::string& folder, Bundle& bundle) {
-  const json read = read_json(in(folder, "case.json"));
+  const json read = read_json(path_in(folder, "case.json"));
   const int version = read.is_object() ? read.value("clam_bundle", 0) : 0;
   if (version > kVersion) {
     throw BadArgument(fmt::format("a newer clam wrote it ({}): this one reads version {}, not {}",
                                   read.value("clam", "of no version"), kVersion, version));
   }
   if (version != kVersion) {
-    throw BadArgument(in(folder, "case.json") + ": this is no case of a bundle");
+    throw BadArgument(path_in(folder, "case.json") + ": this is no case of a bundle");
   }
   bundle.problem = read.at("problem").get<std::string>();
   bundle.variant = read.value("variant", "");
@@ -139,17 +136,12 @@ void read_case(const std::string& folder, Bundle& bundle) {
   bundle.one_in = std::clamp(read.value("one_in", 1), 1, kMostRuns);
   bundle.device = device_from_json(read.at("device"));
   bundle.seen = seen_from_json(read.at("seen"));
-  if (read.contains("shrunk")) {
-    const json& shrunk = read.at("shrunk");
-    bundle.shrunk = {
-        shrunk.at("from").get<std::string>(), shrunk.at("steps").get<std::vector<std::string>>(),
-        shrunk.at("notes").get<std::vector<std::string>>(), shrunk.at("complete").get<bool>()};
-  }
+  if (read.contains("shrunk")) bundle.shrunk = read.at("shrunk").get<Shrunk>();
   if (read.at("kind") == "build") {
     bundle.file = read.at("file").get<std::string>();
     bundle.options = read.value("options", "");
   } else {
-    bundle.plan = plan_from_json(read_json(in(folder, "plan.json")));
+    bundle.plan = plan_from_json(read_json(path_in(folder, "plan.json")));
     require_plain_names(*bundle.plan);
   }
 }
@@ -169,7 +161,6 @@ bool asks_for_half(const std::string& text) {
 constexpr Words<6> kOutcomeWords{"right",   "wrong", "build failed",
                                  "crashed", "hung",  "device error"};
 
-/// JSON has no word for inf and nan.
 /// A sentence, not a log; and where it ends, no character of several bytes is cut in two.
 std::string shortened(const std::string& reason) {
   constexpr std::size_t kMost = 4096;
@@ -240,54 +231,55 @@ HostTensor from_buffer(const TensorSpec& spec, const HostTensor& span) {
 }
 
 void write_tensors(const std::string& folder, const Bundle& bundle) {
-  for (const auto& [name, tensor] : bundle.inputs) write_npy(in(folder, name + ".npy"), tensor);
+  for (const auto& [name, tensor] : bundle.inputs)
+    write_npy(path_in(folder, name + ".npy"), tensor);
   for (const auto& [name, tensor] : bundle.expected)
-    write_npy(in(folder, name + ".expected.npy"), tensor);
+    write_npy(path_in(folder, name + ".expected.npy"), tensor);
   for (const auto& [name, tensor] : bundle.bounds)
-    write_npy(in(folder, name + ".bound.npy"), tensor);
+    write_npy(path_in(folder, name + ".bound.npy"), tensor);
   for (const auto& [name, tensor] : bundle.given)
-    write_npy(in(folder, name + ".given.npy"), tensor);
+    write_npy(path_in(folder, name + ".given.npy"), tensor);
 }
 
 void write_case(const std::string& folder, const Bundle& bundle) {
   require_kernel_names(bundle);
-  for (const auto& [file, text] : bundle.kernels) write_file(in(folder, file), text);
+  for (const auto& [file, text] : bundle.kernels) write_file(path_in(folder, file), text);
   if (bundle.plan) {
     require_plain_names(*bundle.plan);
     refuse_large(bundle.plan->tensors);
     Plan plan = *bundle.plan;
     plan.problem = anonymous(plan.problem);
     plan.variant = anonymous(plan.variant);
-    write_file(in(folder, "plan.json"), json_text(to_json(plan)));
+    write_file(path_in(folder, "plan.json"), json_text(to_json(plan)));
     write_tensors(folder, bundle);
   }
   std::string options;
   for (const Build& build : builds_of(bundle)) {
     options += fmt::format("{}: {}\n", build.file, build.options.empty() ? "none" : build.options);
   }
-  write_file(in(folder, "options.txt"), options);
-  write_file(in(folder, "case.json"), json_text(case_json(bundle)));
+  write_file(path_in(folder, "options.txt"), options);
+  write_file(path_in(folder, "case.json"), json_text(case_json(bundle)));
 }
 
 void finish_case(const std::string& folder, const Bundle& bundle, bool single_file) {
-  write_file(in(folder, "case.json"), json_text(case_json(bundle)));
-  write_file(in(folder, "device.txt"), device_text(bundle.device));
-  write_file(in(folder, "replay.c"), replay_source(bundle, folder, single_file));
-  write_file(in(folder, "README.md"), readme_text(bundle, folder, single_file));
+  write_file(path_in(folder, "case.json"), json_text(case_json(bundle)));
+  write_file(path_in(folder, "device.txt"), device_text(bundle.device));
+  write_file(path_in(folder, "replay.c"), replay_source(bundle, folder, single_file));
+  write_file(path_in(folder, "README.md"), readme_text(bundle, folder, single_file));
 }
 
 bool is_single_file(const std::string& folder) {
-  const std::string program = in(folder, "replay.c");
+  const std::string program = path_in(folder, "replay.c");
   return fs::exists(program) &&
          read_file(program).find("struct embedded embedded[]") != std::string::npos;
 }
 
 void write_readme(const std::string& folder, const Bundle& bundle) {
-  write_file(in(folder, "README.md"), readme_text(bundle, folder, is_single_file(folder)));
+  write_file(path_in(folder, "README.md"), readme_text(bundle, folder, is_single_file(folder)));
 }
 
 Bundle read_bundle(const std::string& folder) {
-  if (!fs::exists(in(folder, "case.json"))) {
+  if (!fs::exists(path_in(folder, "case.json"))) {
     throw BadArgument(fmt::format("{} is no bundle: it has no case.json", folder));
   }
   try {
@@ -295,7 +287,7 @@ Bundle read_bundle(const std::string& folder) {
     read_case(folder, bundle);
     require_kernel_names(bundle);
     for (const Build& build : builds_of(bundle)) {
-      bundle.kernels[build.file] = read_file(in(folder, build.file));
+      bundle.kernels[build.file] = read_file(path_in(folder, build.file));
     }
     if (bundle.plan) read_tensors(folder, bundle);
     return bundle;

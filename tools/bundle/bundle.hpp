@@ -119,6 +119,8 @@ void write_readme(const std::string& folder, const Bundle& bundle);
 /// Throws BadArgument naming what is missing or damaged.
 Bundle read_bundle(const std::string& folder);
 
+/// A file of a folder.
+std::string path_in(const std::string& folder, const std::string& file);
 /// "a/b/" and "a/b" are one folder.
 std::string without_slash(std::string path);
 
@@ -132,8 +134,6 @@ class StagedFolder {
   StagedFolder(const StagedFolder&) = delete;
   StagedFolder& operator=(const StagedFolder&) = delete;
   const std::string& path() const { return path_; }
-  /// Whether this is the temporary name of one, left by a process that was killed.
-  static bool is_unfinished(const std::string& path);
   void clear();
   void publish();
 
@@ -142,9 +142,10 @@ class StagedFolder {
   std::optional<PassingFolder> passing_;
 };
 
-/// The folders of bundles in a folder, by name. Throws BadArgument where there is none; `command`:
-/// what takes one bundle.
-std::vector<std::string> bundles_in(const std::string& folder, const char* command);
+/// The folders of bundles that a command is asked for: by name, or with `all` those in a folder,
+/// sorted. Throws BadArgument where it is both or neither, or there are none in that folder.
+std::vector<std::string> bundles_for(const char* command, const std::vector<std::string>& folders,
+                                     const std::string& all);
 
 // Parts of a bundle.
 
@@ -155,6 +156,8 @@ std::string replay_tables(const Bundle& bundle);
 std::string readme_text(const Bundle& bundle, const std::string& folder, bool single_file);
 /// The device, its loader and kernel driver, clocks, and the kernel log's lines on GPU faults.
 std::string device_text(const DeviceInfo& device);
+/// A number as replay.c prints it, without the sign that some NaN have.
+std::string value_text(double value);
 /// Without the person's home folder and name, anybody else's home, and the machine's name.
 std::string anonymous(std::string text);
 /// Accounts and machines of this name are everywhere: on every system, on a board as its vendor

@@ -11,6 +11,7 @@
 #include <limits>
 #include <string_view>
 
+#include "check/compare.hpp"
 #include "check/verify.hpp"
 #include "clam/error.hpp"
 #include "runtime/atomic_file.hpp"
@@ -21,11 +22,6 @@ namespace {
 using Outcome = Seen::Outcome;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-/// A number as replay.c prints it, without the sign that some NaN have.
-std::string number_text(double value) {
-  return std::isnan(value) ? "nan" : fmt::format("{:.9g}", value);
-}
 
 // ---- building ----
 
@@ -160,21 +156,6 @@ void build_all(Runtime& runtime, const cl::Device& device, const Bundle& bundle,
 
 // ---- the result ----
 
-/// As in verification (host/check/compare.cpp), of one element.
-double error_ratio(Dtype dtype, double out, double expected, double bound) {
-  const double largest = dtype == Dtype::f16 ? 65504.0 : std::numeric_limits<float>::max();
-  if (std::isinf(bound)) return 0;
-  if (std::isnan(expected) || std::isnan(out))
-    return std::isnan(expected) && std::isnan(out) ? 0 : kInfinity;
-  if (std::isinf(out)) {
-    const bool same_side = std::signbit(out) == std::signbit(expected);
-    return same_side && std::fabs(expected) + bound > largest ? 0 : kInfinity;
-  }
-  const double error = std::fabs(out - expected);
-  if (error == 0) return 0;
-  return bound > 0 ? error / bound : kInfinity;
-}
-
 /// Holds an output against what is expected of it; the first wrong element of all outputs is kept.
 void judge(const TensorSpec& spec, const HostTensor& out, const Bundle& bundle, Seen& seen) {
   const auto wanted = bundle.expected.find(spec.name), bounded = bundle.bounds.find(spec.name);
@@ -200,7 +181,7 @@ void judge(const TensorSpec& spec, const HostTensor& out, const Bundle& bundle, 
       exact ? " bit for bit" : fmt::format(" +- {:.3g}", bounded->second.get(first_place));
   seen.reason += fmt::format("{}{}[{}] is {}, expected {}{}; {} of {} elements are wrong",
                              seen.reason.empty() ? "" : "; ", spec.name, first_place,
-                             number_text(value), number_text(right), within, wrong, out.size());
+                             value_text(value), value_text(right), within, wrong, out.size());
 }
 
 Tensors dense_inputs(const Bundle& bundle) {
@@ -249,6 +230,10 @@ CaseRun attempt(const cl::Device& device, const Bundle& bundle, const std::strin
 }
 
 }  // namespace
+
+std::string value_text(double value) {
+  return std::isnan(value) ? "nan" : fmt::format("{:.9g}", value);
+}
 
 Seen hold_outputs(const Bundle& bundle, const Tensors& outputs) {
   Seen seen;

@@ -22,10 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-std::string in(const std::string& folder, const std::string& file) {
-  return (fs::path(folder) / file).string();
-}
-
 /// What strangers wrote, made anonymous; facts of the device and this file's own words are not, or
 /// a person or machine called as one of them would damage the file.
 json to_json(const ProofRow& row) {
@@ -139,6 +135,23 @@ std::string reports(const Proof& proof) {
   return text;
 }
 
+/// The files that are run, by name: kernels, plan, options and tensors.
+std::vector<std::string> files_run(const Bundle& bundle, const std::string& folder) {
+  std::vector<std::string> files{"options.txt"};
+  for (const auto& [file, text] : bundle.kernels) files.push_back(file);
+  if (bundle.plan) files.push_back("plan.json");
+  const auto add = [&](const auto& tensors, const char* ending) {
+    for (const auto& [name, tensor] : tensors) files.push_back(name + ending);
+  };
+  add(bundle.inputs, ".npy");
+  add(bundle.expected, ".expected.npy");
+  add(bundle.bounds, ".bound.npy");
+  const auto is_gone = [&](const std::string& file) { return !fs::exists(path_in(folder, file)); };
+  files.erase(std::remove_if(files.begin(), files.end(), is_gone), files.end());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 }  // namespace
 
 bool same_driver(const DeviceInfo& a, const DeviceInfo& b) {
@@ -166,32 +179,16 @@ void Proof::add(ProofRow row) {
   }
 }
 
-std::vector<std::string> files_run(const Bundle& bundle, const std::string& folder) {
-  std::vector<std::string> files{"options.txt"};
-  for (const auto& [file, text] : bundle.kernels) files.push_back(file);
-  if (bundle.plan) files.push_back("plan.json");
-  const auto add = [&](const auto& tensors, const char* ending) {
-    for (const auto& [name, tensor] : tensors) files.push_back(name + ending);
-  };
-  add(bundle.inputs, ".npy");
-  add(bundle.expected, ".expected.npy");
-  add(bundle.bounds, ".bound.npy");
-  const auto is_gone = [&](const std::string& file) { return !fs::exists(in(folder, file)); };
-  files.erase(std::remove_if(files.begin(), files.end(), is_gone), files.end());
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
 std::string hash_of_files(const Bundle& bundle, const std::string& folder) {
   std::string lines;
   for (const std::string& file : files_run(bundle, folder)) {
-    lines += fmt::format("{}  {}\n", hash_text(read_file(in(folder, file))), file);
+    lines += fmt::format("{}  {}\n", hash_text(read_file(path_in(folder, file))), file);
   }
   return hash_text(lines);
 }
 
 Proof read_proof(const std::string& folder) {
-  const std::string path = in(folder, "proof.json");
+  const std::string path = path_in(folder, "proof.json");
   Proof proof;
   if (!fs::exists(path)) return proof;
   try {
@@ -207,7 +204,7 @@ Proof read_proof(const std::string& folder) {
 void write_proof(const std::string& folder, const Proof& proof) {
   json rows = json::array();
   for (const ProofRow& row : proof.rows) rows.push_back(to_json(row));
-  write_file(in(folder, "proof.json"), json_text({{"clam_proof", 1}, {"rows", rows}}));
+  write_file(path_in(folder, "proof.json"), json_text({{"clam_proof", 1}, {"rows", rows}}));
 }
 
 std::string proof_text(const Bundle& bundle, const Proof& proof, const std::string& folder) {

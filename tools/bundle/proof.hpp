@@ -42,8 +42,6 @@ struct Proof {
 
 /// One hash over the hashes of the files that are run: what `xxh128sum FILES | xxh128sum` prints.
 std::string hash_of_files(const Bundle& bundle, const std::string& folder);
-/// Those files, by name: kernels, plan, options and tensors.
-std::vector<std::string> files_run(const Bundle& bundle, const std::string& folder);
 
 /// Without rows where there is no proof.json. Throws BadArgument where it is damaged.
 Proof read_proof(const std::string& folder);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // readme.cpp - the page of a bundle that a driver's author reads first.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -19,10 +19,6 @@ namespace fs = std::filesystem;
 std::string device_line(const DeviceInfo& device) {
   return fmt::format("{} ({}, {}, driver {})", device.name, device.platform, device.device_version,
                      device.driver_version);
-}
-
-std::string number_text(double value) {
-  return std::isnan(value) ? "nan" : fmt::format("{:.9g}", value);
 }
 
 /// One sentence: what is wrong.
@@ -54,10 +50,9 @@ std::string seen_text(const Bundle& bundle) {
       fmt::format("Seen on {}: **{}**", device_line(bundle.device), bundle.seen_text());
   text += seen.reason.empty() ? ".\n" : fmt::format(".\n\n    {}\n", anonymous(seen.reason));
   if (!seen.first_wrong) return text;
-  text +=
-      fmt::format("\nThe first wrong element is {}[{}]: {}, where {} is right",
-                  seen.first_wrong->tensor, seen.first_wrong->index,
-                  number_text(seen.first_wrong->value), number_text(seen.first_wrong->expected));
+  text += fmt::format("\nThe first wrong element is {}[{}]: {}, where {} is right",
+                      seen.first_wrong->tensor, seen.first_wrong->index,
+                      value_text(seen.first_wrong->value), value_text(seen.first_wrong->expected));
   if (std::isfinite(seen.worst_ratio)) {
     text += fmt::format("; the worst is {:.3g} times its bound off", seen.worst_ratio);
   }

@@ -30,6 +30,10 @@ void sync_folder(const std::string& path) {
 
 }  // namespace
 
+std::string path_in(const std::string& folder, const std::string& file) {
+  return (fs::path(folder) / file).string();
+}
+
 std::string without_slash(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   return path;
@@ -64,10 +68,6 @@ StagedFolder::~StagedFolder() {
   if (!path_.empty()) fs::remove_all(path_, ignored);
 }
 
-bool StagedFolder::is_unfinished(const std::string& path) {
-  return fs::path(path).filename().string().find(kTemporary) != std::string::npos;
-}
-
 void StagedFolder::clear() {
   for (const auto& entry : fs::directory_iterator(path_)) fs::remove_all(entry.path());
 }
@@ -90,18 +90,25 @@ void StagedFolder::publish() {
   if (replaces) fs::remove_all(old, ignored);
 }
 
-std::vector<std::string> bundles_in(const std::string& folder, const char* command) {
+std::vector<std::string> bundles_for(const char* command, const std::vector<std::string>& folders,
+                                     const std::string& all) {
+  if (folders.empty() == all.empty()) {
+    throw BadArgument(
+        fmt::format("{} what? Give bundles, or --all FOLDER, one of the two", command));
+  }
+  if (all.empty()) return folders;
   std::error_code error;
-  if (!fs::is_directory(folder, error)) throw BadArgument(folder + " is no folder");
+  if (!fs::is_directory(all, error)) throw BadArgument(all + " is no folder");
   std::vector<std::string> found;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (StagedFolder::is_unfinished(entry.path().string())) continue;
+  for (const auto& entry : fs::directory_iterator(all)) {
+    // What a process that was killed has left is none.
+    if (entry.path().filename().string().find(kTemporary) != std::string::npos) continue;
     if (fs::exists(entry.path() / "case.json", error)) found.push_back(entry.path().string());
   }
-  if (found.empty() && fs::exists(fs::path(folder) / "case.json", error)) {
-    throw BadArgument(fmt::format("{0} is a bundle itself: clam {1} {0}", folder, command));
+  if (found.empty() && fs::exists(fs::path(all) / "case.json", error)) {
+    throw BadArgument(fmt::format("{0} is a bundle itself: clam {1} {0}", all, command));
   }
-  if (found.empty()) throw BadArgument(folder + " has no bundles in it");
+  if (found.empty()) throw BadArgument(all + " has no bundles in it");
   std::sort(found.begin(), found.end());
   return found;
 }

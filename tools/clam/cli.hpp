@@ -18,6 +18,12 @@ namespace clam::cli {
 
 enum ExitCode { kFine = 0, kCheckFailed = 1, kBadUsage = 2, kDeviceFailed = 3, kNothingRan = 77 };
 
+/// The exit code of a command that did several things, of those of each: it is bad as the worst,
+/// and fine where one ran.
+inline int code_of_all(int code, int of_one) {
+  return code == kNothingRan || (of_one != kNothingRan && of_one > code) ? of_one : code;
+}
+
 struct Cli {
   Output out;
   std::string device;            ///< --device: "P:D", part of a name, or empty

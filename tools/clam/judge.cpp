@@ -199,23 +199,14 @@ json row_json(const Row& row) {
           {"drivers", drivers}};
 }
 
-int code_of(const std::vector<Row>& rows) {
-  const auto any = [&](auto matches) { return std::any_of(rows.begin(), rows.end(), matches); };
-  if (any([](const Row& row) { return row.verdict == Verdict::unreadable; })) return kBadUsage;
-  if (any([](const Row& row) {
-        return row.verdict != Verdict::right && row.verdict != Verdict::cannot;
-      })) {
-    return kCheckFailed;
-  }
-  return any([](const Row& row) { return row.verdict == Verdict::right; }) ? kFine : kNothingRan;
+int code_of(Verdict verdict) {
+  if (verdict == Verdict::unreadable) return kBadUsage;
+  if (verdict == Verdict::cannot) return kNothingRan;
+  return verdict == Verdict::right ? kFine : kCheckFailed;
 }
 
 int run_judge(Cli& cli, const JudgeRequest& request) {
-  std::vector<std::string> folders = request.folders;
-  if (folders.empty() == request.all.empty()) {
-    throw BadArgument("judge what? Give bundles, or --all FOLDER, one of the two");
-  }
-  if (!request.all.empty()) folders = bundles_in(request.all, "judge");
+  const std::vector<std::string> folders = bundles_for("judge", request.folders, request.all);
   if (!request.expect.empty() && folders.size() > 1) {
     throw BadArgument("--expect: give one bundle, since the outputs of others differ");
   }
@@ -227,17 +218,18 @@ int run_judge(Cli& cli, const JudgeRequest& request) {
         "there is no driver to ask: name one with --with \"tools/with-driver pocl\", or install "
         "Oclgrind");
   }
-  std::vector<Row> rows;
+  int code = kNothingRan, number = 0;
   json report{{"clam_judge", 1}, {"version", CLAM_VERSION}, {"results", json::array()}};
   for (const std::string& folder : folders) {
     if (Interruption::came()) break;
-    const std::string which = fmt::format("[{}/{}] ", rows.size() + 1, folders.size());
-    rows.push_back(judge_folder(cli, request, drivers, folder, which));
-    print(cli.out, rows.back());
-    report["results"].push_back(row_json(rows.back()));
+    const std::string which = fmt::format("[{}/{}] ", ++number, folders.size());
+    const Row row = judge_folder(cli, request, drivers, folder, which);
+    print(cli.out, row);
+    report["results"].push_back(row_json(row));
+    code = code_of_all(code, code_of(row.verdict));
   }
   cli.out.json(report);
-  return code_of(rows);
+  return code;
 }
 
 }  // namespace

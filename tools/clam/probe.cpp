@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "bundle/last_words.hpp"
+#include "case_child.hpp"
 #include "check/clock.hpp"
 #include "clam/error.hpp"
 #include "clam/op.hpp"
@@ -84,22 +85,19 @@ std::string readme_of(const Probe& probe, const std::string& detail, const Devic
       probe.reported_on, probe.source, kProgram, probe.name, CLAM_VERSION);
 }
 
-/// The program that shows a fault of the API itself; empty where the probe has none.
+/// The program that shows a fault of the API itself. Throws Unsupported where the probe has none.
 std::string program_of(const Probe& probe) {
   try {
     return probe_file(probe.name, kProgram);
   } catch (const BadArgument&) {
-    return "";
+    throw Unsupported(
+        fmt::format("it is about the API itself; `clam probe {}` is what repeats it", probe.name));
   }
 }
 
 void write_program(const Probe& probe, const std::string& detail, const DeviceInfo& device,
                    const std::string& folder) {
   const std::string program = program_of(probe);
-  if (program.empty()) {
-    throw Unsupported(
-        fmt::format("it is about the API itself; `clam probe {}` is what repeats it", probe.name));
-  }
   StagedFolder staged(folder, true, "device.txt");
   write_file(staged.path() + "/" + kProgram, program);
   write_file(staged.path() + "/device.txt", device_text(device));
@@ -202,9 +200,7 @@ int list(Cli& cli) {
 
 /// What another process of this program made of the probe.
 ProbeResult isolated(const Row& row, const ProbeRequest& request, const std::string& device) {
-  std::vector<std::string> words = own_command();
-  words.insert(words.end(), {"--device", device, "--quiet", "--json", "-", "probe", row.probe.name,
-                             "--no-isolate"});
+  std::vector<std::string> words = child_words(device, {"probe", row.probe.name, "--no-isolate"});
   if (request.destructive) words.push_back("--destructive");
   const int limit = request.limit_s ? request.limit_s : row.probe.limit_s;
   const ScratchFolder folder;  // drivers that crash leave files where they are
@@ -319,7 +315,7 @@ int probe(Cli& cli, const ProbeRequest& request) {
   for (Probe& wanted : wanted_probes(request)) rows.push_back({std::move(wanted), {}, 0, {}});
   const DeviceEntry entry = select_device(cli.device);
   const DeviceInfo info = query_device(entry.device);
-  const std::string device = fmt::format("{}:{}", entry.platform, entry.index);
+  const std::string device = device_id(entry);
   json report{{"clam_probe", 1},          {"version", CLAM_VERSION},
               {"device_id", device},      {"device", clam::to_json(info)},
               {"counts", json::object()}, {"probes", json::array()}};

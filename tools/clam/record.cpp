@@ -2,6 +2,7 @@
 // record.cpp - `clam record`: a case as a folder for a driver's authors.
 #include "record.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -255,11 +256,7 @@ void keep_proof(const std::string& replaced, const std::string& folder, const Bu
 std::string recording_date() {
   const char* fixed = std::getenv("SOURCE_DATE_EPOCH");
   const std::time_t now = fixed ? std::strtoll(fixed, nullptr, 10) : std::time(nullptr);
-  std::tm utc{};
-  ::gmtime_r(&now, &utc);
-  char text[32] = "";
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text;
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
 }
 
 Bundle record(Cli& cli, const RecordRequest& request) {

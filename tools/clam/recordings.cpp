@@ -78,11 +78,15 @@ void Recordings::look() {
   const bool is_settled = now - changed_at_ > std::chrono::seconds(1);
   const bool is_waiting = !in_flight_.empty() && hung_ != in_flight_;
   if (is_settled && !is_waiting && !request_.check) return;
+  each_recorded([this](const watch::Recorded& each) { look_at(each); });
+}
+
+void Recordings::each_recorded(const std::function<void(const watch::Recorded&)>& act) {
   for (const watch::Recorded& each : watch::find_recorded(raw_)) {
     try {
-      look_at(each);
-    } catch (const std::exception& problem) {  // it may end meanwhile, and the program goes on
-      cli_.out.note(problem.what());
+      act(each);
+    } catch (const std::exception& error) {  // it may end meanwhile; the others are looked at
+      cli_.out.note(error.what());
     }
   }
 }
@@ -111,17 +115,9 @@ void Recordings::write_hung(const watch::Recorded& each) {
 }
 
 void Recordings::finish() {
-  for (const watch::Recorded& each : watch::find_recorded(raw_)) {
-    try {
-      if (request_.check && !each.in_flight) {
-        check(each);
-      } else {
-        write(each);
-      }
-    } catch (const std::exception& error) {  // the others are written
-      cli_.out.note(error.what());
-    }
-  }
+  each_recorded([this](const watch::Recorded& each) {
+    request_.check && !each.in_flight ? check(each) : write(each);
+  });
 }
 
 Bundle Recordings::read(const watch::Recorded& each) {

@@ -48,6 +48,8 @@ class Recordings {
   std::string summary() const;
 
  private:
+  /// What it throws is a note.
+  void each_recorded(const std::function<void(const watch::Recorded&)>& act);
   void look_at(const watch::Recorded& each);
   void write_hung(const watch::Recorded& each);
   void write(const watch::Recorded& each);

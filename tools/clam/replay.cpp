@@ -11,6 +11,7 @@
 #include "process/clean_end.hpp"
 #include "prove.hpp"
 #include "runtime/words.hpp"
+#include "simulator.hpp"
 
 namespace clam::cli {
 namespace {
@@ -173,23 +174,16 @@ json row_json(const Row& row) {
   return written;
 }
 
-int code_of(const std::vector<Row>& rows) {
-  const auto any = [&](auto matches) { return std::any_of(rows.begin(), rows.end(), matches); };
-  if (any([](const Row& row) { return row.verdict == Verdict::unreadable; })) return kBadUsage;
-  if (any([](const Row& row) { return row.verdict != Verdict::cannot && !is_good(row.verdict); })) {
-    return kCheckFailed;
-  }
-  return any([](const Row& row) { return is_good(row.verdict); }) ? kFine : kNothingRan;
+int code_of(Verdict verdict) {
+  if (verdict == Verdict::unreadable) return kBadUsage;
+  if (verdict == Verdict::cannot) return kNothingRan;
+  return is_good(verdict) ? kFine : kCheckFailed;
 }
 
 int run_replay(Cli& cli, const ReplayRequest& request) {
-  std::vector<std::string> folders = request.folders;
-  if (request.here) return serve_case(cli, folders.at(0), request.wishes);
+  if (request.here) return serve_case(cli, request.folders.at(0), request.wishes);
   const CleanEnd clean_end;
-  if (folders.empty() == request.all.empty()) {
-    throw BadArgument("replay what? Give bundles, or --all FOLDER, one of the two");
-  }
-  if (!request.all.empty()) folders = bundles_in(request.all, "replay");
+  const std::vector<std::string> folders = bundles_for("replay", request.folders, request.all);
   Here here;
   json report{{"clam_replay", 1}, {"version", CLAM_VERSION}, {"results", json::array()}};
   try {
@@ -200,18 +194,19 @@ int run_replay(Cli& cli, const ReplayRequest& request) {
   } catch (const NoDevice& error) {
     here.none = error.what();
   }
-  std::vector<Row> rows;
+  int code = kNothingRan, number = 0;
   for (const std::string& folder : folders) {
-    const std::string which = fmt::format("[{}/{}] ", rows.size() + 1, folders.size());
+    const std::string which = fmt::format("[{}/{}] ", ++number, folders.size());
     cli.out.progress(which + folder);
-    rows.push_back(replay(request, folder, here, [&](int run, int runs) {
+    const Row row = replay(request, folder, here, [&](int run, int runs) {
       if (runs > 1) cli.out.progress(fmt::format("{}run {} of {}, {}", which, run, runs, folder));
-    }));
-    print(cli.out, rows.back());
-    report["results"].push_back(row_json(rows.back()));
+    });
+    print(cli.out, row);
+    report["results"].push_back(row_json(row));
+    code = code_of_all(code, code_of(row.verdict));
   }
   cli.out.json(report);
-  return code_of(rows);
+  return code;
 }
 
 }  // namespace

@@ -20,20 +20,6 @@ namespace {
 
 using Role = TensorSpec::Role;
 
-std::vector<std::string> tensor_names(const std::vector<TensorSpec>& tensors, Role role) {
-  std::vector<std::string> names;
-  for (const TensorSpec& spec : tensors) {
-    if (spec.role == role) names.push_back(spec.name);
-  }
-  return names;
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
-}
-
 // ---- what a request leaves open ----
 
 /// The problem of a line without a dtype in one that it can have; the names of its tensors and
@@ -120,7 +106,7 @@ Tensors make_run_inputs(const RunRequest& request, RunJob& job) {
   }
   if (!missing.empty()) {
     throw BadArgument(
-        fmt::format("inputs without a file: {}; add --in {}=FILE.npy{}", joined(missing),
+        fmt::format("inputs without a file: {}; add --in {}=FILE.npy{}", fmt::join(missing, " "),
                     missing[0], job.problem ? ", or --fill SET to make up what is not given" : ""));
   }
   return inputs;
@@ -208,7 +194,10 @@ std::map<std::string, std::string> files_by_tensor(const char* option,
                                                    const std::vector<std::string>& texts,
                                                    const std::vector<TensorSpec>& tensors,
                                                    TensorSpec::Role role) {
-  const std::vector<std::string> names = tensor_names(tensors, role);
+  std::vector<std::string> names;
+  for (const TensorSpec& spec : tensors) {
+    if (spec.role == role) names.push_back(spec.name);
+  }
   std::map<std::string, std::string> files;
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
@@ -218,7 +207,7 @@ std::map<std::string, std::string> files_by_tensor(const char* option,
     const std::string tensor = text.substr(0, equals);
     if (std::find(names.begin(), names.end(), tensor) == names.end()) {
       throw BadArgument(fmt::format("{} {}: there is no tensor '{}' here, only {}{}", option, text,
-                                    tensor, joined(names), did_you_mean(tensor, names)));
+                                    tensor, fmt::join(names, " "), did_you_mean(tensor, names)));
     }
     if (!files.emplace(tensor, text.substr(equals + 1)).second) {
       throw BadArgument(fmt::format("{}: {} is given twice", option, tensor));

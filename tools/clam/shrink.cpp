@@ -165,14 +165,9 @@ void prove(Cli& cli, const ShrinkRequest& request, const DeviceEntry& entry,
 /// Those that say what is right, where a wrong result is of no problem of clam's.
 Judges judges_for(const ShrinkRequest& request, const DeviceEntry& entry, const DeviceInfo& facts,
                   const Bundle& small) {
-  if (!small.seen.first_wrong) return {};
-  try {
-    Problem::parse(small.problem);
-    return {};
-  } catch (const BadArgument&) {
-    return {request.with,   facts.platform,         {"", device_id(entry)},
-            request.folder, request.step_limit_s(), small};
-  }
+  if (!small.seen.first_wrong || problem_of(small)) return {};
+  return {request.with,   facts.platform,         {"", device_id(entry)},
+          request.folder, request.step_limit_s(), small};
 }
 
 void search(Cli& cli, Shrinking& shrinking, Runner& runner, const Judges& judges,

@@ -11,7 +11,6 @@
 #include "check/npy.hpp"
 #include "check/op_proof.hpp"
 #include "clam/error.hpp"
-#include "process/interruption.hpp"
 #include "process/isolate.hpp"
 #include "process/process.hpp"
 #include "process/scratch_folder.hpp"
@@ -27,10 +26,6 @@ using Role = TensorSpec::Role;
 
 constexpr const char* kQuestion = "question.json";
 
-std::string in(const std::string& folder, const std::string& name, const char* ending = "") {
-  return (fs::path(folder) / (name + ending)).string();
-}
-
 void ask(const std::string& folder, const Problem& problem, const Tensors& inputs,
          const ReferenceOptions& options, const Bundle& bundle) {
   const json question{{"problem", problem.text()},
@@ -38,8 +33,8 @@ void ask(const std::string& folder, const Problem& problem, const Tensors& input
                       {"denormals", options.denormals},
                       {"native_exp2_ulp", options.native_exp2_ulp},
                       {"plan", to_json(*bundle.plan)}};
-  write_file(in(folder, kQuestion), question.dump());
-  for (const auto& [name, tensor] : inputs) write_npy(in(folder, name, ".npy"), tensor);
+  write_file(path_in(folder, kQuestion), question.dump());
+  for (const auto& [name, tensor] : inputs) write_npy(path_in(folder, name + ".npy"), tensor);
 }
 
 /// What it printed, once it has ended; whether it did before the search was over.
@@ -58,19 +53,19 @@ void take_answer(const std::string& folder, Bundle& bundle) {
   bundle.expected.clear();
   bundle.bounds.clear();
   for (const TensorSpec& spec : bundle.plan->tensors) {
-    const std::string expected = in(folder, spec.name, ".expected.npy"),
-                      bound = in(folder, spec.name, ".bound.npy");
+    const std::string expected = path_in(folder, spec.name + ".expected.npy"),
+                      bound = path_in(folder, spec.name + ".bound.npy");
     if (fs::exists(expected)) bundle.expected[spec.name] = read_npy(expected);
     if (fs::exists(bound)) bundle.bounds[spec.name] = read_npy(bound);
   }
 }
 
 Bundle answer(const std::string& folder) {
-  const json question = json::parse(read_file(in(folder, kQuestion)));
+  const json question = json::parse(read_file(path_in(folder, kQuestion)));
   const Problem problem = Problem::parse(question.at("problem").get<std::string>());
   Tensors inputs;
   for (const TensorSpec& spec : problem.tensors()) {
-    if (spec.role == Role::input) inputs[spec.name] = read_npy(in(folder, spec.name, ".npy"));
+    if (spec.role == Role::input) inputs[spec.name] = read_npy(path_in(folder, spec.name + ".npy"));
   }
   ReferenceOptions options;
   options.check = question.at("check").get<Check>();
@@ -83,8 +78,6 @@ Bundle answer(const std::string& folder) {
 }
 
 }  // namespace
-
-double ShrinkRequest::seconds() const { return seconds_since(start); }
 
 // ---- does it fail here? ----
 
@@ -161,31 +154,25 @@ bool Runner::still_fails(Bundle& bundle) {
   return false;
 }
 
-bool Runner::fails_by_judges(Bundle& bundle) {
-  const ScratchFolder folder;
-  try {
-    // Of the larger case; they need not have the size of this one.
-    bundle.expected.clear(), bundle.bounds.clear();
-    write_case(folder.path(), bundle);
-    ++runs_;
-    return judges_.find_wrong({"", device_}, folder.path(), limit_s(), bundle) &&
-           !Interruption::came() && fault_of(bundle.seen) == fault_;
-  } catch (const BadArgument&) {  // no case
-    return false;
-  }
+/// Whether it was seen to fail, and how: that is in the bundle then.
+bool Runner::is_wrong(const std::string& folder, Bundle& bundle) {
+  if (!judges_.empty()) return judges_.find_wrong({"", device_}, folder, limit_s(), bundle);
+  const ScratchFolder log;
+  const CaseRun run = try_case(device_, folder, limit_s(), {log.path(), "", 0});
+  if (run.cannot || run.seen.right()) return false;
+  bundle.seen = run.seen;
+  return true;
 }
 
 bool Runner::fails(Bundle& bundle) {
-  if (!judges_.empty()) return fails_by_judges(bundle);
-  const ScratchFolder folder, log;
+  const ScratchFolder folder;
   try {
+    // Of the larger case; they need not have the size of this one.
+    if (!judges_.empty()) bundle.expected.clear(), bundle.bounds.clear();
     write_case(folder.path(), bundle);
     ++runs_;
-    const CaseRun run = try_case(device_, folder.path(), limit_s(), {log.path(), "", 0});
-    if (Interruption::came()) return false;
-    if (run.cannot || run.seen.right() || fault_of(run.seen) != fault_) return false;
-    bundle.seen = run.seen;
-    return true;
+    return is_wrong(folder.path(), bundle) && !Interruption::came() &&
+           fault_of(bundle.seen) == fault_;
   } catch (const BadArgument&) {  // no case: too large, or a launch that its kernel refuses
     return false;
   }
@@ -212,10 +199,8 @@ Expecting expect_apart(std::function<bool()> over) {
                                   const ReferenceOptions& options, Bundle& bundle) {
     const ScratchFolder folder;
     ask(folder.path(), problem, inputs, options, bundle);
-    std::vector<std::string> words = own_command();
-    words.insert(words.end(),
-                 {"--quiet", "--json", "-", "shrink", folder.path(), "--reference-only"});
-    Process process(words, {}, Process::Errors::own);
+    Process process(child_words("", {"shrink", folder.path(), "--reference-only"}), {},
+                    Process::Errors::own);
     std::string said;
     if (!await_end(process, over, said)) {
       throw Unsupported("its reference takes longer than there is time");
@@ -234,13 +219,7 @@ Expecting expect_apart(std::function<bool()> over) {
 
 int serve_reference(Cli& cli, const std::string& folder) {
   try {
-    const Bundle bundle = answer(folder);
-    for (const auto& [name, tensor] : bundle.expected) {
-      write_npy(in(folder, name, ".expected.npy"), tensor);
-    }
-    for (const auto& [name, tensor] : bundle.bounds) {
-      write_npy(in(folder, name, ".bound.npy"), tensor);
-    }
+    write_tensors(folder, answer(folder));
     cli.out.json(json::object());
   } catch (const std::exception& error) {
     cli.out.json({{"refused", error.what()}});

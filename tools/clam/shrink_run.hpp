@@ -9,6 +9,7 @@
 #include "bundle/bundle.hpp"
 #include "check/clock.hpp"
 #include "cli.hpp"
+#include "process/interruption.hpp"
 #include "shrink/making.hpp"
 #include "shrink_judges.hpp"
 
@@ -19,10 +20,10 @@ struct ShrinkRequest {
   int limit_s = 0, time_s = 300, times = 3;  ///< limit_s 0: none was given
   bool force = false, single_file = false, proof = true, reference_only = false;
   std::vector<std::string> with;  ///< commands that run a program on another driver
-  Clock::time_point start{};  ///< of the command
+  Clock::time_point start{};      ///< of the command
 
   int step_limit_s() const { return limit_s > 0 ? limit_s : 20; }
-  double seconds() const;
+  double seconds() const { return seconds_since(start); }
 };
 
 /// The failure as this device shows it.
@@ -69,8 +70,7 @@ class Runner {
   bool is_over() const { return Interruption::came() || left_s() <= 0; }
   int limit_s() const;
   bool fails(Bundle& bundle);
-
-  bool fails_by_judges(Bundle& bundle);
+  bool is_wrong(const std::string& folder, Bundle& bundle);
 
   const ShrinkRequest* request_;
   Judges judges_;

@@ -147,22 +147,18 @@ std::string bound_text(const Tensors& bounds) {
   return text;
 }
 
-Judgement by_reference(const Bundle& bundle, const std::vector<Answer>& answers,
-                       const Tensors& reference) {
-  Judgement judgement;
-  const Tensors bounds = tolerances(bundle, answers);
-  if (bounds.empty()) {  // nobody has a result
-    judgement.seen = hold_all(answers, bundle);
-    judgement.basis = "No driver has a result that could be held against what is right";
-    return judgement;
-  }
-  judgement.decided = true;
-  const Bundle wanted = expecting(bundle, reference, bounds);
-  judgement.expected = wanted.expected;
-  judgement.bounds = wanted.bounds;
-  judgement.seen = hold_all(answers, wanted);
-  judgement.basis = "What is right was given. " + bound_text(bounds);
-  return judgement;
+/// Nobody knows what is right: the answers are held against what `wanted` expects.
+Judgement undecided(const std::vector<Answer>& answers, const Bundle& wanted,
+                    const std::string& basis) {
+  return {false, hold_all(answers, wanted), {}, {}, basis};
+}
+
+/// These outputs are right.
+Judgement decided(const Bundle& bundle, const std::vector<Answer>& answers, const Tensors& outputs,
+                  const Tensors& bounds, const std::string& basis) {
+  const Bundle wanted = expecting(bundle, outputs, bounds);
+  return {true, hold_all(answers, wanted), wanted.expected, wanted.bounds,
+          basis + " " + bound_text(bounds)};
 }
 
 /// An output of words that drivers differ in, and nobody can say how far; empty: there is none.
@@ -191,37 +187,32 @@ std::string why_not(const std::vector<Answer>& answers, const Vote& vote) {
 
 Judgement judge(const Bundle& bundle, const std::vector<Answer>& answers,
                 const Tensors& reference) {
-  if (!reference.empty()) return by_reference(bundle, answers, reference);
-  Judgement judgement;
   Tensors bounds = tolerances(bundle, answers);
+  if (!reference.empty()) {
+    if (!bounds.empty()) {
+      return decided(bundle, answers, reference, bounds, "What is right was given.");
+    }
+    return undecided(answers, bundle,
+                     "No driver has a result that could be held against what is right");
+  }
   const Groups groups = groups_of(bundle, answers, bounds);
   const Vote vote = count_voices(answers, groups);
+  if (vote.of == 0) return undecided(answers, bundle, why_not(answers, vote));
   const std::string words = differing_words(bundle, answers);
-  judgement.decided = vote.of >= 2 && vote.of > vote.against && words.empty();
-  if (vote.of == 0) {
-    judgement.seen = hold_all(answers, bundle);
-    judgement.basis = why_not(answers, vote);
-    return judgement;
-  }
-  if (!judgement.decided) {
+  if (vote.of < 2 || vote.of <= vote.against || !words.empty()) {
     const auto first = std::find_if(answers.begin(), answers.end(),
                                     [](const Answer& answer) { return answer.has_outputs(); });
-    judgement.seen = hold_all(answers, expecting(bundle, first->runs[0], bounds));
-    judgement.basis =
+    return undecided(
+        answers, expecting(bundle, first->runs[0], bounds),
         words.empty() ? why_not(answers, vote)
                       : "The drivers differ in " + words +
-                            ", whose doubles or structures clam cannot tell apart from a rounding";
-    return judgement;
+                            ", whose doubles or structures clam cannot tell apart from a rounding");
   }
+  const std::vector<std::size_t>& agreeing = groups[vote.centre];
   const Tensors& outputs = answers[vote.centre].runs[0];
-  widen(answers, groups[vote.centre], outputs, bounds);
-  const Bundle wanted = expecting(bundle, outputs, bounds);
-  judgement.expected = wanted.expected;
-  judgement.bounds = wanted.bounds;
-  judgement.seen = hold_all(answers, wanted);
-  judgement.basis = fmt::format("What is right is what {} agree upon. {}",
-                                names_of(answers, groups[vote.centre]), bound_text(bounds));
-  return judgement;
+  widen(answers, agreeing, outputs, bounds);
+  return decided(bundle, answers, outputs, bounds,
+                 "What is right is what " + names_of(answers, agreeing) + " agree upon.");
 }
 
 }  // namespace clam

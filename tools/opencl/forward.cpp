@@ -40,33 +40,25 @@ struct Signature<R(A...)> {
 
 }  // namespace
 
+// EACH_n(DO, name): DO(name, 0), DO(name, 1) and so on, n of them.
+#define EACH_1(DO, name) DO(name, 0)
+#define EACH_2(DO, name) EACH_1(DO, name), DO(name, 1)
+#define EACH_3(DO, name) EACH_2(DO, name), DO(name, 2)
+#define EACH_4(DO, name) EACH_3(DO, name), DO(name, 3)
+#define EACH_5(DO, name) EACH_4(DO, name), DO(name, 4)
+#define EACH_6(DO, name) EACH_5(DO, name), DO(name, 5)
+#define EACH_7(DO, name) EACH_6(DO, name), DO(name, 6)
+#define EACH_8(DO, name) EACH_7(DO, name), DO(name, 7)
+#define EACH_9(DO, name) EACH_8(DO, name), DO(name, 8)
+#define EACH_10(DO, name) EACH_9(DO, name), DO(name, 9)
 #define PARAMETER(name, i) Signature<decltype(name)>::Parameter<i> a##i
-#define PARAMETERS_1(name) PARAMETER(name, 0)
-#define PARAMETERS_2(name) PARAMETERS_1(name), PARAMETER(name, 1)
-#define PARAMETERS_3(name) PARAMETERS_2(name), PARAMETER(name, 2)
-#define PARAMETERS_4(name) PARAMETERS_3(name), PARAMETER(name, 3)
-#define PARAMETERS_5(name) PARAMETERS_4(name), PARAMETER(name, 4)
-#define PARAMETERS_6(name) PARAMETERS_5(name), PARAMETER(name, 5)
-#define PARAMETERS_7(name) PARAMETERS_6(name), PARAMETER(name, 6)
-#define PARAMETERS_8(name) PARAMETERS_7(name), PARAMETER(name, 7)
-#define PARAMETERS_9(name) PARAMETERS_8(name), PARAMETER(name, 8)
-#define PARAMETERS_10(name) PARAMETERS_9(name), PARAMETER(name, 9)
-#define ARGUMENTS_1 a0
-#define ARGUMENTS_2 ARGUMENTS_1, a1
-#define ARGUMENTS_3 ARGUMENTS_2, a2
-#define ARGUMENTS_4 ARGUMENTS_3, a3
-#define ARGUMENTS_5 ARGUMENTS_4, a4
-#define ARGUMENTS_6 ARGUMENTS_5, a5
-#define ARGUMENTS_7 ARGUMENTS_6, a6
-#define ARGUMENTS_8 ARGUMENTS_7, a7
-#define ARGUMENTS_9 ARGUMENTS_8, a8
-#define ARGUMENTS_10 ARGUMENTS_9, a9
+#define ARGUMENT(name, i) a##i
 
 // FORWARD(name, number of its parameters)
-#define FORWARD_OR(name, count, status)                                       \
-  Signature<decltype(name)>::Result name(PARAMETERS_##count(name)) {          \
-    static void* const found = clam::opencl::function(#name);                 \
-    return Signature<decltype(name)>::call(found, status, ARGUMENTS_##count); \
+#define FORWARD_OR(name, count, status)                                                  \
+  Signature<decltype(name)>::Result name(EACH_##count(PARAMETER, name)) {                \
+    static void* const found = clam::opencl::function(#name);                            \
+    return Signature<decltype(name)>::call(found, status, EACH_##count(ARGUMENT, name)); \
   }
 #define FORWARD(name, count) FORWARD_OR(name, count, CL_INVALID_OPERATION)
 

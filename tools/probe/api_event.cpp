@@ -63,37 +63,29 @@ std::string garbage(const Times& times) {
   return fmt::format("the event says {:.0f} ns, and the host saw {:.0f}", ns, times.wall_ns);
 }
 
-ProbeResult event_garbage(const Stage& stage) {
+std::string no_time(const Times& times) {
+  const LaunchTime& time = times.device;
+  if (time.started != 0 && time.started != time.ended) return "";
+  return fmt::format("started {}, ended {} ns, and the host saw {:.0f} ns", time.started,
+                     time.ended, times.wall_ns);
+}
+
+/// The first launch that there is something to say about.
+ProbeResult look_at_launches(const Stage& stage, std::string (*what_is_wrong)(const Times&)) {
   int launch = 0;
   for (const Times& times : time_launches(stage)) {
     ++launch;
-    const std::string what = garbage(times);
+    const std::string what = what_is_wrong(times);
     if (!what.empty()) return bug(fmt::format("launch {}: {}", launch, what));
   }
   return ok();
 }
 
-ProbeResult event_zero_time(const Stage& stage) {
-  int launch = 0;
-  for (const Times& times : time_launches(stage)) {
-    ++launch;
-    const LaunchTime& time = times.device;
-    if (time.started == 0 || time.started == time.ended) {
-      return bug(fmt::format("launch {}: started {}, ended {} ns, and the host saw {:.0f} ns",
-                             launch, time.started, time.ended, times.wall_ns));
-    }
-  }
-  return ok();
-}
+ProbeResult event_garbage(const Stage& stage) { return look_at_launches(stage, garbage); }
+ProbeResult event_zero_time(const Stage& stage) { return look_at_launches(stage, no_time); }
 
 void CL_CALLBACK note_callback(cl_event, cl_int, void* flag) {
   static_cast<std::atomic<bool>*>(flag)->store(true);
-}
-
-bool comes(const std::atomic<bool>& flag, std::chrono::seconds patience) {
-  const Clock::time_point until = Clock::now() + patience;
-  while (!flag && Clock::now() < until) Clock::sleep_for(std::chrono::milliseconds(5));
-  return flag;
 }
 
 /// OpenCL promises the callback only for what was flushed, so needing that is no fault.
@@ -104,13 +96,14 @@ ProbeResult callback_without_flush(const Stage& stage) {
   cl::Event event;
   stage.queue.enqueueNDRangeKernel(kernel, cl::NullRange, kCounts, kCounts, nullptr, &event);
   event.setCallback(CL_COMPLETE, note_callback, &called);
-  if (comes(called, std::chrono::seconds(2))) return ok();
+  const auto is_called = [] { return called.load(); };
+  if (comes(is_called, std::chrono::seconds(2))) return ok();
   stage.queue.flush();
-  if (comes(called, std::chrono::seconds(3))) {
+  if (comes(is_called, std::chrono::seconds(3))) {
     return ok("it comes only after a clFlush, as OpenCL allows");
   }
   stage.queue.finish();
-  if (comes(called, std::chrono::seconds(3))) {
+  if (comes(is_called, std::chrono::seconds(3))) {
     return bug("it comes only after clFinish, not after a clFlush");
   }
   return bug("it never comes, not even after clFinish");

@@ -19,12 +19,9 @@ ProbeResult group_size_lie(const Stage& stage) {
   const cl::Buffer dst = stage.zeros(items);
   kernel.setArg(0, dst);
   kernel.setArg(1, kRounds);
-  try {
-    stage.queue.enqueueNDRangeKernel(kernel, cl::NullRange, items, most);
-    stage.queue.finish();
-  } catch (const cl::Error& error) {
-    return bug(fmt::format("a group of {}, which the kernel is said to allow, gave {}", most,
-                           describe(error)));
+  if (const Reason why = stage.refusal(kernel, items, most)) {
+    return bug(
+        fmt::format("a group of {}, which the kernel is said to allow, gave {}", most, *why));
   }
   // Rotations move values about; their sum stays: 16 lanes of 8 vectors that begin at i + lane + k.
   const std::vector<cl_int> sums = stage.read(dst, items);
@@ -51,12 +48,9 @@ ProbeResult local_size_lie(const Stage& stage) {
   kernel.setArg(0, wrong);
   kernel.setArg(1, cl::Local(ints * sizeof(cl_int)));
   kernel.setArg(2, static_cast<cl_int>(ints));
-  try {
-    stage.queue.enqueueNDRangeKernel(kernel, cl::NullRange, kLanes, kLanes);
-    stage.queue.finish();
-  } catch (const cl::Error& error) {
+  if (const Reason why = stage.refusal(kernel, kLanes, kLanes)) {
     return bug(fmt::format("{} bytes of local memory, of {} that the device says it has, gave {}",
-                           ints * sizeof(cl_int), bytes, describe(error)));
+                           ints * sizeof(cl_int), bytes, *why));
   }
   const std::string what = wrong_count(stage.read(wrong, kLanes), 0);
   return what.empty() ? ok() : bug("ints that came out wrong, by work-item: " + what);

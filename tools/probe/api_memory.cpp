@@ -91,13 +91,7 @@ ProbeResult oob_read(const Stage& stage) {
   guilty.setArg(0, src);
   guilty.setArg(1, dst);
   guilty.setArg(2, kFar);
-  std::string refused;
-  try {
-    stage.queue.enqueueNDRangeKernel(guilty, cl::NullRange, kCounts, kCounts);
-    stage.queue.finish();
-  } catch (const cl::Error& error) {
-    refused = "the read itself gave " + describe(error);
-  }
+  const Reason refused = stage.refusal(guilty, kCounts, kCounts);
   try {
     other.enqueueNDRangeKernel(innocent, cl::NullRange, kCounts, kCounts);
     other.finish();
@@ -108,7 +102,7 @@ ProbeResult oob_read(const Stage& stage) {
   } catch (const cl::Error& error) {
     return bug("after it another queue of the context gave " + describe(error));
   }
-  return ok(refused);
+  return refused ? ok("the read itself gave " + *refused) : ok();
 }
 
 }  // namespace

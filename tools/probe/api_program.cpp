@@ -45,14 +45,6 @@ ProbeResult link_program(const Stage& stage) {
   return judged(wrong_count(stage.read(dst, kCounts), 42));
 }
 
-std::string run_once(const Stage& stage, const cl::Program& program) {
-  const cl::Buffer counts = stage.zeros(kCounts);
-  cl::Kernel kernel(program, "add_one");
-  kernel.setArg(0, counts);
-  stage.queue.enqueueNDRangeKernel(kernel, cl::NullRange, kCounts, kCounts);
-  return wrong_count(stage.read(counts, kCounts), 1);
-}
-
 /// Of the stage's device; empty where the driver gives none.
 std::vector<unsigned char> binary_of(const cl::Program& program) {
   const auto binaries = program.getInfo<CL_PROGRAM_BINARIES>();
@@ -75,13 +67,13 @@ cl::Program load(const Stage& stage, const std::vector<unsigned char>& binary) {
 ProbeResult binary_reload(const Stage& stage) {
   cl::Program program(stage.context, std::string(kAddOne));
   program.build({stage.device}, "");
-  std::string wrong = run_once(stage, program);
+  std::string wrong = stage.run_add_one(program);
   if (!wrong.empty()) return bug("from source, " + wrong);
   const std::vector<unsigned char> binary = binary_of(program);
   if (binary.empty()) return skip("the device's driver gives no binary");
   cl::Program again = load(stage, binary);
   again.build({stage.device}, "");
-  wrong = run_once(stage, again);
+  wrong = stage.run_add_one(again);
   return wrong.empty() ? ok() : bug("from its own binary, " + wrong);
 }
 

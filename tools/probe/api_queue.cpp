@@ -107,15 +107,6 @@ ProbeResult profiling_finish_hang(const Stage& stage) {
   return judged(wrong_count(stage.read(counts, kCounts), kRounds * kEach));
 }
 
-bool comes(const std::future<void>& end, Clock::duration patience) {
-  const Clock::time_point until = Clock::now() + patience;
-  while (end.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
-    if (Clock::now() >= until) return false;
-    Clock::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
-}
-
 /// The second queue waits for an event of the first, which nobody flushed. OpenCL asks for the
 /// flush, so a driver that needs it is in the right; one that hangs in spite of it is not.
 ProbeResult cross_queue_event(const Stage& stage) {
@@ -136,11 +127,14 @@ ProbeResult cross_queue_event(const Stage& stage) {
       done->set_exception(std::current_exception());
     }
   }).detach();
+  const auto is_finished = [&] {
+    return finished.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  };
   std::string note;
-  if (!comes(finished, kPatience)) {
+  if (!comes(is_finished, kPatience)) {
     note = "only once the first queue is flushed, as OpenCL allows";
     stage.queue.flush();
-    if (!comes(finished, kLongPatience)) {
+    if (!comes(is_finished, kLongPatience)) {
       return hang("clFinish does not return, even when the first queue is flushed");
     }
   }

@@ -29,8 +29,8 @@ std::string hash_of(const DeviceInfo& device) {
   return hash_text(text);
 }
 
-}  // namespace
-
+/// Beside the folder of built programs, a file for each device and driver; "" where nothing is kept
+/// (CLAM_CACHE_DIR=off).
 std::string history_file(const DeviceInfo& device) {
   const fs::path programs = ProgramCache::default_dir();
   if (programs.empty()) return "";
@@ -40,6 +40,8 @@ std::string history_file(const DeviceInfo& device) {
   const fs::path folder = (is_default ? programs.parent_path() : programs) / "probes";
   return (folder / (hash_of(device) + ".json")).string();
 }
+
+}  // namespace
 
 json probe_history(const DeviceInfo& device) {
   try {

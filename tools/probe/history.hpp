@@ -10,10 +10,6 @@
 
 namespace clam {
 
-/// Beside the folder of built programs, a file for each device and driver; "" where nothing is kept
-/// (CLAM_CACHE_DIR=off).
-std::string history_file(const DeviceInfo& device);
-
 /// {"local-atomic": {"verdict": "OK", "detail": "", "date": "2026-11-22"}, ...}; empty without a
 /// file, or with a damaged one.
 nlohmann::json probe_history(const DeviceInfo& device);

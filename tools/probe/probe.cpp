@@ -172,6 +172,30 @@ std::vector<cl_int> Stage::read(const cl::Buffer& buffer, std::size_t count) con
   return values;
 }
 
+Reason Stage::refusal(const cl::Kernel& kernel, std::size_t global, std::size_t local) const {
+  try {
+    queue.enqueueNDRangeKernel(kernel, cl::NullRange, global, local);
+    queue.finish();
+    return {};
+  } catch (const cl::Error& error) {
+    return describe(error);
+  }
+}
+
+std::string Stage::run_add_one(const cl::Program& program) const {
+  const cl::Buffer counts = zeros(kCounts);
+  cl::Kernel kernel(program, "add_one");
+  kernel.setArg(0, counts);
+  queue.enqueueNDRangeKernel(kernel, cl::NullRange, kCounts, kCounts);
+  return wrong_count(read(counts, kCounts), 1);
+}
+
+bool comes(const std::function<bool()>& it, Clock::duration patience) {
+  const Clock::time_point until = Clock::now() + patience;
+  while (!it() && Clock::now() < until) Clock::sleep_for(std::chrono::milliseconds(1));
+  return it();
+}
+
 std::string wrong_count(const std::vector<cl_int>& counts, cl_int expected) {
   const auto wrong = std::find_if(counts.begin(), counts.end(),
                                   [expected](cl_int count) { return count != expected; });

@@ -2,11 +2,14 @@
 // stage.hpp - what a probe works on: a context and a queue of its own.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "check/clock.hpp"
+#include "clam/op.hpp"
 #include "clam/tensor.hpp"
 #include "probe.hpp"
 
@@ -32,6 +35,10 @@ struct Stage {
   /// `count` zeros.
   cl::Buffer zeros(std::size_t count) const;
   std::vector<cl_int> read(const cl::Buffer& buffer, std::size_t count) const;
+  /// Launches it and waits for its end; what OpenCL says against one of both, if it does.
+  Reason refusal(const cl::Kernel& kernel, std::size_t global, std::size_t local) const;
+  /// What is wrong after a launch of add_one of this program; empty where nothing is.
+  std::string run_add_one(const cl::Program& program) const;
 };
 
 inline constexpr std::size_t kCounts = 64;  ///< work-items of add_one, and ints of its buffer
@@ -40,6 +47,9 @@ inline constexpr const char* kAddOne =
     "__kernel void add_one(__global int* counts) {\n"
     "  counts[get_global_id(0)] += 1;\n"
     "}\n";
+
+/// Waits for it, at most so long.
+bool comes(const std::function<bool()>& it, Clock::duration patience);
 
 /// Empty when every int is `expected`; else a sentence about the first that is not.
 std::string wrong_count(const std::vector<cl_int>& counts, cl_int expected);

@@ -28,6 +28,20 @@ bool is_program(const std::string& path) {
   return std::filesystem::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
 }
 
+/// Variables that name a folder from here, as it is called from elsewhere.
+std::vector<std::string> folders_by_full_name() {
+  namespace fs = std::filesystem;
+  std::vector<std::string> settings;
+  for (const char* name : {"CLAM_KERNEL_DIR", "CLAM_TUNED_DIR", "CLAM_PROBE_DIR", "CLAM_CACHE_DIR",
+                           "OCL_ICD_VENDORS"}) {
+    const char* value = std::getenv(name);
+    std::error_code error;
+    if (!value || !*value || *value == '/' || !fs::is_directory(value, error)) continue;
+    settings.push_back(fmt::format("{}={}", name, fs::absolute(value).string()));
+  }
+  return settings;
+}
+
 }  // namespace
 
 Reason Fate::misfortune() const {
@@ -52,30 +66,10 @@ std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe
 
 std::vector<std::string> own_command() {
   const char* emulator = std::getenv("CLAM_EMULATOR");
-  std::istringstream stream(emulator ? emulator : "");
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
+  std::vector<std::string> words = words_of_command(emulator ? emulator : "");
   words.push_back(own_program());
   return words;
 }
-
-namespace {
-
-/// Variables that name a folder from here, as it is called from elsewhere.
-std::vector<std::string> folders_by_full_name() {
-  namespace fs = std::filesystem;
-  std::vector<std::string> settings;
-  for (const char* name : {"CLAM_KERNEL_DIR", "CLAM_TUNED_DIR", "CLAM_PROBE_DIR", "CLAM_CACHE_DIR",
-                           "OCL_ICD_VENDORS"}) {
-    const char* value = std::getenv(name);
-    std::error_code error;
-    if (!value || !*value || *value == '/' || !fs::is_directory(value, error)) continue;
-    settings.push_back(fmt::format("{}={}", name, fs::absolute(value).string()));
-  }
-  return settings;
-}
-
-}  // namespace
 
 Fate run_isolated(const std::vector<std::string>& words, std::chrono::milliseconds limit,
                   const Surroundings& around) {

@@ -64,13 +64,10 @@ Making with_zeros(Making making, const TensorSpec& spec, const HostTensor& whole
 /// Whether it still fails with zeros outside of `kept`, tried without a step.
 bool holds_with(Shrinking& shrinking, const Making& making, const TensorSpec& spec,
                 const HostTensor& whole, const Parts& kept) {
-  if (shrinking.over()) return false;
-  try {
+  return !shrinking.over() && if_possible([&] {
     Bundle candidate = with_zeros(making, spec, whole, kept).with_inputs(shrinking.smallest());
     return shrinking.still_fails(candidate);
-  } catch (const BadArgument&) {
-    return false;
-  }
+  });
 }
 
 /// The one element that it fails by, looked for in halves; nothing where there is no such one.
@@ -117,15 +114,12 @@ bool keep_few(Shrinking& shrinking, Making& making, const TensorSpec& spec) {
   const auto holds = [&](const Parts& kept) {
     if (shrinking.over()) return false;
     const Making smaller = with_zeros(making, spec, whole, kept);
-    try {
-      const Bundle candidate = smaller.with_inputs(shrinking.smallest());
-      const std::string to = fmt::format("zeros but for {} of {}", kept.size(), whole.size());
-      if (!shrinking.take(candidate, spec.name, from, to)) return false;
-    } catch (const BadArgument&) {  // no input that the problem has a result for
-      return false;
-    }
-    making = smaller;
-    return true;
+    const std::string to = fmt::format("zeros but for {} of {}", kept.size(), whole.size());
+    const bool taken = if_possible([&] {
+      return shrinking.take(smaller.with_inputs(shrinking.smallest()), spec.name, from, to);
+    });
+    if (taken) making = smaller;
+    return taken;
   };
   return needed(static_cast<std::size_t>(whole.size()), holds).size() <
          static_cast<std::size_t>(whole.size());
@@ -136,7 +130,7 @@ bool keep_few(Shrinking& shrinking, Making& making, const TensorSpec& spec) {
 std::string value_text(Dtype dtype, std::uint32_t bits) {
   HostTensor one(dtype, {1});
   one.set_bits(0, bits);
-  return std::isnan(one.get(0)) ? "nan" : fmt::format("{:.9g}", one.get(0));
+  return value_text(one.get(0));
 }
 
 std::vector<std::uint32_t> values_to_try(const HostTensor& tensor, std::int64_t wrong_at) {

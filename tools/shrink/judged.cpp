@@ -85,23 +85,20 @@ bool shrink_real(Shrinking& shrinking, std::size_t number, std::size_t argument)
   return false;
 }
 
-template <typename Step>
-bool for_each_argument(Shrinking& shrinking, const Step& step) {
+bool for_each_argument(Shrinking& shrinking,
+                       bool (*step)(Shrinking&, std::size_t launch, std::size_t argument)) {
   bool smaller = false;
   Bundle bundle = shrinking.smallest();
   const std::size_t launches = launches_of(*bundle.plan).size();
   for (std::size_t number = 0; number < launches; ++number) {
     const std::size_t arguments = launch_in(bundle, number).args.size();
-    for (std::size_t i = 0; i < arguments; ++i) smaller = step(number, i) || smaller;
+    for (std::size_t i = 0; i < arguments; ++i) smaller = step(shrinking, number, i) || smaller;
   }
   return smaller;
 }
 
 std::string shown(const HostTensor& tensor) {
-  for (std::int64_t i = 1; i < tensor.size(); ++i) {
-    if (tensor.bits(i) != tensor.bits(0)) return "as recorded";
-  }
-  return "all " + value_text(tensor.dtype(), tensor.bits(0));
+  return is_constant(tensor) ? "all " + value_text(tensor.dtype(), tensor.bits(0)) : "as recorded";
 }
 
 /// To the first value with which it still fails.
@@ -153,17 +150,11 @@ bool shrink_sizes(Shrinking& shrinking) {
     }
     smaller = shrink_offset(shrinking, number) || smaller;
   }
-  return for_each_argument(shrinking,
-                           [&](std::size_t number, std::size_t argument) {
-                             return shrink_whole(shrinking, number, argument);
-                           }) ||
-         smaller;
+  return for_each_argument(shrinking, shrink_whole) || smaller;
 }
 
 bool shrink_values(Shrinking& shrinking) {
-  bool smaller = for_each_argument(shrinking, [&](std::size_t number, std::size_t argument) {
-    return shrink_real(shrinking, number, argument);
-  });
+  bool smaller = for_each_argument(shrinking, shrink_real);
   for (const auto& [name, tensor] : Bundle(shrinking.smallest()).inputs) {
     smaller = shrink_input(shrinking, name) || smaller;
   }

@@ -7,6 +7,14 @@
 #include "lift/lines.hpp"
 
 namespace clam {
+namespace {
+
+/// Nothing behind it may stand without it: the head of a function, an expression that goes on.
+bool goes_on(const std::string& line) {
+  return line.find_first_of(";{}#") == line.npos && line.find_first_not_of(" \t\r\n") != line.npos;
+}
+
+}  // namespace
 
 Lines lines_of(const std::string& text) {
   Lines lines;
@@ -72,15 +80,6 @@ std::size_t closing(const Lines& lines, std::size_t i) {
   }
   return lines.size();
 }
-
-namespace {
-
-/// Nothing behind it may stand without it: the head of a function, an expression that goes on.
-bool goes_on(const std::string& line) {
-  return line.find_first_of(";{}#") == line.npos && line.find_first_not_of(" \t\r\n") != line.npos;
-}
-
-}  // namespace
 
 Level level_of(const Lines& lines, int depth) {
   Level level;

@@ -10,6 +10,7 @@
 #include "bundle/case.hpp"
 #include "clam/error.hpp"
 #include "clam/planner.hpp"
+#include "steps.hpp"
 
 namespace clam {
 namespace {
@@ -72,13 +73,6 @@ bool find_plan(const Plan& recorded, Making& making) {
   return false;
 }
 
-bool is_constant(const HostTensor& tensor) {
-  for (std::int64_t i = 1; i < tensor.size(); ++i) {
-    if (tensor.bits(i) != tensor.bits(0)) return false;
-  }
-  return true;
-}
-
 /// Of each input: is it of the data set, one value throughout, or as it was given?
 void find_sources(const Bundle& bundle, Making& making) {
   Tensors made;
@@ -115,18 +109,6 @@ void take_data(const Making& making, bool expects, Bundle& bundle) {
       making.problem, inputs,
       reference_options(check_of(making), making.recorded, bundle.plan ? bundle.plan->variant : ""),
       bundle);
-}
-
-/// Whether `holds`; false where there is no such problem or plan.
-template <typename Holds>
-bool if_possible(const Holds& holds) {
-  try {
-    return holds();
-  } catch (const BadArgument&) {
-    return false;
-  } catch (const Unsupported&) {
-    return false;
-  }
 }
 
 }  // namespace
@@ -212,7 +194,12 @@ Bundle Making::with_inputs(const Bundle& like) const {
   return made;
 }
 
-namespace {
+bool is_constant(const HostTensor& tensor) {
+  for (std::int64_t i = 1; i < tensor.size(); ++i) {
+    if (tensor.bits(i) != tensor.bits(0)) return false;
+  }
+  return true;
+}
 
 std::optional<Problem> problem_of(const Bundle& bundle) {
   try {
@@ -221,8 +208,6 @@ std::optional<Problem> problem_of(const Bundle& bundle) {
     return std::nullopt;
   }
 }
-
-}  // namespace
 
 std::optional<Making> making_of(const Bundle& bundle, std::string& why_not,
                                 const Expecting& expecting) {

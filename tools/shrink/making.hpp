@@ -9,6 +9,7 @@
 #include <string>
 
 #include "check/op_proof.hpp"
+#include "clam/error.hpp"
 #include "clam/op.hpp"
 #include "shrinking.hpp"
 
@@ -56,10 +57,26 @@ struct Making {
   Bundle with_inputs(const Bundle& like) const;
 };
 
+/// The problem of clam's that a case is of, if it is of one.
+std::optional<Problem> problem_of(const Bundle& bundle);
+
 /// Nothing, and why in `why_not`, where the case is none of a problem, or its plan or what is
 /// expected are not what this clam makes of it.
 std::optional<Making> making_of(const Bundle& bundle, std::string& why_not,
                                 const Expecting& expecting = expect_here);
+
+/// Whether `holds`; false where there is no such problem, plan or input, or no time for what is
+/// right.
+template <typename Holds>
+bool if_possible(const Holds& holds) {
+  try {
+    return holds();
+  } catch (const BadArgument&) {
+    return false;
+  } catch (const Unsupported&) {
+    return false;
+  }
+}
 
 /// As Shrinking::take, of a case made again: `making` becomes `smaller` where it still fails. A
 /// problem that has no such case does not fail.

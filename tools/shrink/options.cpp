@@ -122,22 +122,13 @@ void tell_changes(Shrinking& shrinking, const Bundle& before) {
   tell(shrinking, groups_said(old), groups_said(now));
 }
 
-namespace {
-
-bool shrink_each(Shrinking& shrinking, bool all) {
+bool shrink_options(Shrinking& shrinking, bool all) {
   bool smaller = false;
+  all = all || shrinking.smallest().build_only();
   for (const Build& build : builds_of(shrinking.smallest())) {
     smaller = shrink_options_of(shrinking, build, all) || smaller;
   }
   return smaller;
 }
-
-}  // namespace
-
-bool shrink_options(Shrinking& shrinking) {
-  return shrink_each(shrinking, shrinking.smallest().build_only());
-}
-
-bool shrink_all_options(Shrinking& shrinking) { return shrink_each(shrinking, true); }
 
 }  // namespace clam

@@ -22,14 +22,17 @@ std::string text_of(const Problem& problem, const Field& field) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-/// A problem with some of its fields changed; nothing where the op gives it no meaning.
+/// With some fields of the problem changed; nothing where the op gives that no meaning.
 using Changes = std::map<std::string, std::string>;
-std::optional<Problem> changed(const Problem& problem, const Changes& changes) {
+std::optional<Making> changed(const Making& making, const Changes& changes) {
+  const Problem& problem = making.problem;
   std::map<std::string, std::string> values;
   for (const Field& field : problem.schema().fields) values[field.name] = text_of(problem, field);
   for (const auto& [field, value] : changes) values[field] = value;
   try {
-    return Problem::make(op_of(problem), values);
+    Making other = making;
+    other.problem = Problem::make(op_of(problem), values);
+    return other;
   } catch (const BadArgument&) {
     return std::nullopt;
   }
@@ -38,11 +41,9 @@ std::optional<Problem> changed(const Problem& problem, const Changes& changes) {
 /// One try: the problem with these changes.
 bool take_problem(Shrinking& shrinking, Making& making, const Changes& changes,
                   const std::string& what, const std::string& from, const std::string& to) {
-  const std::optional<Problem> problem = changed(making.problem, changes);
-  if (!problem || *problem == making.problem) return false;
-  Making smaller = making;
-  smaller.problem = *problem;
-  return take(shrinking, making, smaller, what, from, to);
+  const std::optional<Making> smaller = changed(making, changes);
+  return smaller && !(smaller->problem == making.problem) &&
+         take(shrinking, making, *smaller, what, from, to);
 }
 
 /// The next number from `value` on, below `now`, that the variant takes: many take multiples only.
@@ -53,11 +54,8 @@ std::optional<std::int64_t> fitting(const Shrinking& shrinking, const Making& ma
     const std::int64_t rounded = (value + unit - 1) / unit * unit;
     if (shrinking.over()) return std::nullopt;
     if (rounded >= now) continue;
-    const std::optional<Problem> problem = changed(making.problem, with(rounded));
-    if (!problem) continue;
-    Making smaller = making;
-    smaller.problem = *problem;
-    if (smaller.has_plan(shrinking.smallest())) return rounded;
+    const std::optional<Making> smaller = changed(making, with(rounded));
+    if (smaller && smaller->has_plan(shrinking.smallest())) return rounded;
   }
   return std::nullopt;
 }

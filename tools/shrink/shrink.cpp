@@ -35,7 +35,7 @@ void shrink_judged(Shrinking& shrinking, bool is_checked) {
     again = shrink_sizes(shrinking);
     again = shrink_values(shrinking) || again;
     again = shrink_statements(shrinking) || again;
-    again = shrink_all_options(shrinking) || again;
+    again = shrink_options(shrinking, true) || again;
     if (is_checked) again = shrink_buffers(shrinking) || again;
   }
   if (!is_checked) {

@@ -13,8 +13,8 @@ bool shrink_to_build(Shrinking& shrinking);
 /// Launches that the failure does not need.
 bool shrink_launches(Shrinking& shrinking);
 /// Build options that it does not need. Where kernels run, only those that change nothing of what
-/// they compute.
-bool shrink_options(Shrinking& shrinking);
+/// they compute; with `all` whatever they change.
+bool shrink_options(Shrinking& shrinking, bool all = false);
 /// Whether results may be held to the same bounds without this word of the options. A definition
 /// may go only where the text is surely the same for the compiler without it: of a name that
 /// stands nowhere, or of the value that the file gives the name itself where it has none.
@@ -25,8 +25,6 @@ void tell_changes(Shrinking& shrinking, const Bundle& before);
 bool shrink_text(Shrinking& shrinking);
 /// The same by whole statements, for what must still run: far fewer cases that no compiler takes.
 bool shrink_statements(Shrinking& shrinking);
-/// Options, whatever they change.
-bool shrink_all_options(Shrinking& shrinking);
 
 // Of a plan whose expectation is found anew for each case.
 
@@ -38,6 +36,8 @@ bool shrink_values(Shrinking& shrinking);
 bool shrink_buffers(Shrinking& shrinking);
 /// 0, 1, and values that the tensor has: first of all that of the element `wrong_at`, if it is one.
 std::vector<std::uint32_t> values_to_try(const HostTensor& tensor, std::int64_t wrong_at);
+/// Whether it is one value throughout, bit for bit.
+bool is_constant(const HostTensor& tensor);
 /// The value of these bits.
 std::string value_text(Dtype dtype, std::uint32_t bits);
 /// Inputs of a plan of others, to zeros, where nothing is compared.

@@ -23,12 +23,8 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using Role = TensorSpec::Role;
 
-std::string in(const std::string& folder, const std::string& file) {
-  return (fs::path(folder) / file).string();
-}
-
 json read_launch(const std::string& folder) {
-  const json launch = json::parse(read_file(in(folder, "launch.json")), nullptr, false);
+  const json launch = json::parse(read_file(path_in(folder, "launch.json")), nullptr, false);
   if (launch.is_object() && launch.value("clam_watch", 0) == 1) return launch;
   throw BadArgument(folder + ": this is no launch that clam watch wrote");
 }
@@ -160,7 +156,7 @@ void take_tensors(const Recorded& recorded, Bundle& bundle) {
   for (std::size_t i = 0; i < bundle.plan->tensors.size(); ++i) {
     const TensorSpec& spec = bundle.plan->tensors[i];
     const auto file = [&](const char* ending) {
-      return in(recorded.folder, std::to_string(i) + ending);
+      return path_in(recorded.folder, std::to_string(i) + ending);
     };
     bundle.inputs[spec.name] = read_tensor(file(".before"), spec);
     if (spec.role == Role::output && fs::exists(file(".after"))) {
@@ -198,7 +194,7 @@ Bundle read_recorded(const Recorded& recorded, const std::string& program,
     plan.launches = {launch_of(from, plan.tensors)};
     Launch& launch = plan.launches[0];
     const Source source =
-        stand_alone({read_file(in(recorded.folder, "kernel.cl")), launch.options});
+        stand_alone({read_file(path_in(recorded.folder, "kernel.cl")), launch.options});
     launch.options = source.options;
     plan.variant = launch.kernel;
     plan.problem = fmt::format("{}, launch {} of {}", plan.variant, recorded.number, program);
@@ -219,7 +215,7 @@ Bundle read_recorded(const Recorded& recorded, const std::string& program,
         bundle.opaque.push_back(bundle.plan->tensors[i].name);
       }
     }
-    const std::string error = in(recorded.folder, "error.txt");
+    const std::string error = path_in(recorded.folder, "error.txt");
     if (recorded.in_flight) {
       bundle.seen.outcome = Seen::Outcome::crashed;
       bundle.seen.reason = "the program ended while this launch ran";

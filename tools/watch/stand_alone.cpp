@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "stand_alone.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <sstream>
@@ -9,6 +8,7 @@
 
 #include "bundle/bundle.hpp"
 #include "runtime/atomic_file.hpp"
+#include "tokens/tokens.hpp"
 
 namespace clam::watch {
 namespace {
@@ -100,38 +100,20 @@ class Includer {
   std::size_t bytes_ = 0;
 };
 
-/// Comments and texts in quotes without names; code stays, where a name may be a variable's.
-std::string without_names(const std::string& text) {
-  std::string result;
-  for (std::size_t at = 0; at < text.size();) {
-    const char quote = text[at] == '"' || text[at] == '\'' ? text[at] : 0;
-    const bool line = text.compare(at, 2, "//") == 0, block = text.compare(at, 2, "/*") == 0;
-    if (quote == 0 && !line && !block) {
-      result += text[at++];
-      continue;
-    }
-    std::size_t end = at + 1;
-    if (line) {
-      end = text.find('\n', at);
-    } else if (block) {
-      end = text.find("*/", at + 2);
-      end = end == text.npos ? end : end + 2;
-    } else {
-      while (end < text.size() && text[end] != quote && text[end] != '\n') {
-        end += text[end] == '\\' ? 2 : 1;
-      }
-      ++end;
-    }
-    end = std::min(end, text.size());
-    result += anonymous(text.substr(at, end - at));
-    at = end;
-  }
-  return result;
-}
-
-/// The same of a word of options: a path, or a text in quotes.
+/// Comments, texts in quotes and paths without names; other words stay, where a name may be a
+/// variable's.
 std::string word_without_names(const std::string& word) {
   return word.find_first_of("/\"'") == word.npos ? word : anonymous(word);
+}
+
+std::string without_names(const std::string& text) {
+  Tokens tokens = tokens_of(text);
+  for (Token& token : tokens) {
+    for (std::string* part : {&token.before, &token.text, &token.after}) {
+      *part = word_without_names(*part);
+    }
+  }
+  return text_of(tokens);
 }
 
 }  // namespace

@@ -18,14 +18,9 @@ namespace {
 struct State {
   std::mutex mutex;
   std::unordered_map<cl_kernel, Kernel> kernels;
-  std::set<cl_event> open_events;      ///< that the program made, and has yet to end
-  std::unique_ptr<Recorder> recorder;  ///< none: nothing is asked for
-
-  State() {
-    if (const auto request = Request::from_environment()) {
-      recorder = std::make_unique<Recorder>(*request);
-    }
-  }
+  std::set<cl_event> open_events;  ///< that the program made, and has yet to end
+  /// None: nothing is asked for.
+  std::unique_ptr<Recorder> recorder = Recorder::from_environment();
 };
 
 /// Never destroyed: a program may call while it ends.

@@ -53,9 +53,8 @@ std::string question(const std::string& type, cl_uint index) {
 const char* answer(cl_program program, cl_device_id device, cl_uint index) {
   cl_kernel kernel = REAL(clCreateKernel)(program, own_kernel(index).c_str(), nullptr);
   if (!kernel) return kElements[0];
-  std::array<std::size_t, 3> group{};
-  REAL(clGetKernelWorkGroupInfo)
-  (kernel, device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof group, group.data(), nullptr);
+  const auto group = value_of<std::array<std::size_t, 3>>(
+      REAL(clGetKernelWorkGroupInfo), CL_KERNEL_COMPILE_WORK_GROUP_SIZE, kernel, device);
   REAL(clReleaseKernel)(kernel);
   return group[0] >= 1 && group[0] <= kElements.size() ? kElements[group[0] - 1] : kElements[0];
 }
@@ -75,8 +74,7 @@ void name_elements(cl_program program, cl_device_id device, Kernel& known) {
     asked.push_back(i);
   }
   if (asked.empty()) return;
-  cl_context context = nullptr;
-  REAL(clGetProgramInfo)(program, CL_PROGRAM_CONTEXT, sizeof context, &context, nullptr);
+  const auto context = value_of<cl_context>(REAL(clGetProgramInfo), CL_PROGRAM_CONTEXT, program);
   const char* whole = text.c_str();
   cl_program asking = REAL(clCreateProgramWithSource)(context, 1, &whole, nullptr, nullptr);
   if (!asking) return;

@@ -10,21 +10,6 @@
 namespace watch {
 namespace {
 
-template <typename Query>
-std::string text_of(Query query) {
-  std::size_t size = 0;
-  if (query(0, nullptr, &size) != CL_SUCCESS || size == 0) return "";
-  std::string text(size, '\0');
-  if (query(size, text.data(), nullptr) != CL_SUCCESS) return "";
-  return text.substr(0, text.find('\0'));
-}
-
-std::string parameter_text(cl_kernel kernel, cl_uint index, cl_kernel_arg_info what) {
-  return text_of([&](std::size_t size, void* value, std::size_t* needed) {
-    return REAL(clGetKernelArgInfo)(kernel, index, what, size, value, needed);
-  });
-}
-
 template <typename T>
 bool get(cl_kernel kernel, cl_uint index, cl_kernel_arg_info what, T& value) {
   return REAL(clGetKernelArgInfo)(kernel, index, what, sizeof value, &value, nullptr) == CL_SUCCESS;
@@ -38,8 +23,8 @@ bool read_parameter(cl_kernel kernel, cl_uint index, Parameter& parameter) {
   if (!get(kernel, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER, space)) return false;
   get(kernel, index, CL_KERNEL_ARG_ACCESS_QUALIFIER, access);
   get(kernel, index, CL_KERNEL_ARG_TYPE_QUALIFIER, type);
-  parameter.name = parameter_text(kernel, index, CL_KERNEL_ARG_NAME);
-  parameter.type = parameter_text(kernel, index, CL_KERNEL_ARG_TYPE_NAME);
+  parameter.name = text_of(REAL(clGetKernelArgInfo), CL_KERNEL_ARG_NAME, kernel, index);
+  parameter.type = text_of(REAL(clGetKernelArgInfo), CL_KERNEL_ARG_TYPE_NAME, kernel, index);
   using Kind = Parameter::Kind;
   const bool in_memory =
       space == CL_KERNEL_ARG_ADDRESS_GLOBAL || space == CL_KERNEL_ARG_ADDRESS_CONSTANT;
@@ -54,8 +39,7 @@ bool read_parameter(cl_kernel kernel, cl_uint index, Parameter& parameter) {
 }
 
 bool read_parameters(cl_kernel kernel, std::vector<Parameter>& parameters) {
-  cl_uint count = 0;
-  REAL(clGetKernelInfo)(kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, nullptr);
+  const auto count = value_of<cl_uint>(REAL(clGetKernelInfo), CL_KERNEL_NUM_ARGS, kernel);
   parameters.assign(count, {});
   for (cl_uint i = 0; i < count; ++i) {
     if (!read_parameter(kernel, i, parameters[i])) return false;
@@ -65,8 +49,7 @@ bool read_parameters(cl_kernel kernel, std::vector<Parameter>& parameters) {
 
 /// Of the same source, built for the sake of the parameters alone.
 bool read_parameters_again(cl_program program, cl_device_id device, Kernel& known) {
-  cl_context context = nullptr;
-  REAL(clGetProgramInfo)(program, CL_PROGRAM_CONTEXT, sizeof context, &context, nullptr);
+  const auto context = value_of<cl_context>(REAL(clGetProgramInfo), CL_PROGRAM_CONTEXT, program);
   const char* text = known.source.c_str();
   cl_program again = REAL(clCreateProgramWithSource)(context, 1, &text, nullptr, nullptr);
   if (!again) return false;
@@ -79,13 +62,6 @@ bool read_parameters_again(cl_program program, cl_device_id device, Kernel& know
   }
   REAL(clReleaseProgram)(again);
   return read;
-}
-
-cl_device_id device_of(cl_program program) {
-  std::vector<cl_device_id> devices(64);
-  REAL(clGetProgramInfo)
-  (program, CL_PROGRAM_DEVICES, devices.size() * sizeof devices[0], devices.data(), nullptr);
-  return devices[0];
 }
 
 /// The buffer beneath a sub-buffer, and where that begins.
@@ -142,20 +118,13 @@ Launch::Launch(cl_uint count, const size_t* offsets, const size_t* globals, cons
 
 void describe(cl_kernel kernel, Kernel& known) {
   known.is_described = true;
-  cl_program program = nullptr;
-  REAL(clGetKernelInfo)(kernel, CL_KERNEL_PROGRAM, sizeof program, &program, nullptr);
-  known.name = text_of([&](std::size_t size, void* value, std::size_t* needed) {
-    return REAL(clGetKernelInfo)(kernel, CL_KERNEL_FUNCTION_NAME, size, value, needed);
-  });
-  known.source = text_of([&](std::size_t size, void* value, std::size_t* needed) {
-    return REAL(clGetProgramInfo)(program, CL_PROGRAM_SOURCE, size, value, needed);
-  });
+  const auto program = value_of<cl_program>(REAL(clGetKernelInfo), CL_KERNEL_PROGRAM, kernel);
+  using Devices = std::array<cl_device_id, 64>;
+  const auto device = value_of<Devices>(REAL(clGetProgramInfo), CL_PROGRAM_DEVICES, program)[0];
+  known.name = text_of(REAL(clGetKernelInfo), CL_KERNEL_FUNCTION_NAME, kernel);
+  known.source = text_of(REAL(clGetProgramInfo), CL_PROGRAM_SOURCE, program);
   known.source_hash = std::to_string(std::hash<std::string>{}(known.source));
-  const cl_device_id device = device_of(program);
-  known.options = text_of([&](std::size_t size, void* value, std::size_t* needed) {
-    return REAL(clGetProgramBuildInfo)(program, device, CL_PROGRAM_BUILD_OPTIONS, size, value,
-                                       needed);
-  });
+  known.options = text_of(REAL(clGetProgramBuildInfo), CL_PROGRAM_BUILD_OPTIONS, program, device);
   if (known.source.empty()) {
     known.refused =
         "its program was made of a binary, of SPIR-V or by linking, not of a source (if the "

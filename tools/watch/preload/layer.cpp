@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // layer.cpp - this library as a layer of the ICD loader (OPENCL_LAYERS), for programs that the
 // dynamic linker's preloading does not reach. The functions that are followed are the same.
-#include "layer.hpp"
-
 #include <cstring>
+
+#include "calls.hpp"
 
 #if __has_include(<CL/cl_layer.h>)
 #include <CL/cl_layer.h>

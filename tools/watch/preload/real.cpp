@@ -11,7 +11,6 @@
 #include <initializer_list>
 
 #include "calls.hpp"
-#include "layer.hpp"
 
 namespace watch {
 namespace {

@@ -4,10 +4,31 @@
 
 #include <CL/cl.h>
 
+#include <string>
+
 namespace watch {
 
 /// What the program would have called. Ends the process with a sentence where no OpenCL is loaded.
 void* real_function(const char* name);
+
+/// What OpenCL says of an object, where it is a value:
+/// value_of<cl_context>(REAL(clGetProgramInfo), CL_PROGRAM_CONTEXT, program).
+template <typename T, typename Get, typename What, typename... Of>
+T value_of(Get get, What what, Of... of) {
+  T value{};
+  get(of..., what, sizeof value, &value, nullptr);
+  return value;
+}
+
+/// The same where it is a text; empty where there is none.
+template <typename Get, typename What, typename... Of>
+std::string text_of(Get get, What what, Of... of) {
+  std::size_t size = 0;
+  if (get(of..., what, 0, nullptr, &size) != CL_SUCCESS || size == 0) return "";
+  std::string text(size, '\0');
+  if (get(of..., what, size, text.data(), nullptr) != CL_SUCCESS) return "";
+  return text.substr(0, text.find('\0'));
+}
 
 }  // namespace watch
 

@@ -54,12 +54,6 @@ std::string key_or_reason(const Kernel& kernel, const Launch& launch) {
   }
 }
 
-std::string device_text(cl_device_id device, cl_device_info what) {
-  char text[1024] = "";
-  REAL(clGetDeviceInfo)(device, what, sizeof text - 1, text, nullptr);
-  return text;
-}
-
 json arguments_json(const Kernel& kernel, const Memory& memory) {
   json all = json::array();
   for (cl_uint i = 0; i < kernel.parameters.size(); ++i) {
@@ -82,19 +76,12 @@ json arguments_json(const Kernel& kernel, const Memory& memory) {
   return all;
 }
 
-std::string platform_name(cl_device_id device) {
-  cl_platform_id platform = nullptr;
-  char text[1024] = "";
-  REAL(clGetDeviceInfo)(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, nullptr);
-  REAL(clGetPlatformInfo)(platform, CL_PLATFORM_NAME, sizeof text - 1, text, nullptr);
-  return text;
-}
-
 /// What a launch is, and on which device.
 json launch_json(cl_command_queue queue, const Kernel& kernel, const Launch& launch,
                  const Memory& memory, std::int64_t number) {
-  cl_device_id device = nullptr;
-  REAL(clGetCommandQueueInfo)(queue, CL_QUEUE_DEVICE, sizeof device, &device, nullptr);
+  const auto get = REAL(clGetDeviceInfo);
+  const auto device = value_of<cl_device_id>(REAL(clGetCommandQueueInfo), CL_QUEUE_DEVICE, queue);
+  const auto platform = value_of<cl_platform_id>(get, CL_DEVICE_PLATFORM, device);
   json buffers = json::array();
   for (const Range& range : memory.ranges) {
     buffers.push_back({{"bytes", range.bytes}, {"only_read", range.only_read}});
@@ -109,9 +96,9 @@ json launch_json(cl_command_queue queue, const Kernel& kernel, const Launch& lau
           {"local", launch.local},
           {"arguments", arguments_json(kernel, memory)},
           {"buffers", buffers},
-          {"platform", platform_name(device)},
-          {"device", device_text(device, CL_DEVICE_NAME)},
-          {"driver", device_text(device, CL_DRIVER_VERSION)}};
+          {"platform", text_of(REAL(clGetPlatformInfo), CL_PLATFORM_NAME, platform)},
+          {"device", text_of(get, CL_DEVICE_NAME, device)},
+          {"driver", text_of(get, CL_DRIVER_VERSION, device)}};
 }
 
 void write_file(const fs::path& path, const void* bytes, std::size_t size) {
@@ -128,8 +115,7 @@ bool read_range(cl_command_queue queue, const Range& range, std::vector<char>& b
                                 bytes.data(), 0, nullptr, nullptr) == CL_SUCCESS) {
     return true;
   }
-  cl_context context = nullptr;
-  REAL(clGetCommandQueueInfo)(queue, CL_QUEUE_CONTEXT, sizeof context, &context, nullptr);
+  const auto context = value_of<cl_context>(REAL(clGetCommandQueueInfo), CL_QUEUE_CONTEXT, queue);
   cl_mem copy = REAL(clCreateBuffer)(context, CL_MEM_READ_WRITE, range.bytes, nullptr, nullptr);
   if (!copy) return false;
   const bool done = REAL(clEnqueueCopyBuffer)(queue, range.memory, copy, range.first, 0,
@@ -165,21 +151,21 @@ std::int64_t bytes_of(const Memory& memory) {
 
 }  // namespace
 
-std::unique_ptr<Request> Request::from_environment() {
+std::unique_ptr<Recorder> Recorder::from_environment() {
   const char* text = std::getenv("CLAM_WATCH");
   const json asked = json::parse(text ? text : "", nullptr, false);
   if (!asked.is_object()) return nullptr;
-  auto request = std::make_unique<Request>();
-  request->folder = asked.at("folder").get<std::string>();
+  Request request;
+  request.folder = asked.at("folder").get<std::string>();
   if (asked.contains("kernel")) {
     // clam watch has refused what is no expression.
     const std::string pattern = asked.at("kernel").get<std::string>();
-    ::regcomp(&request->kernel.emplace(), pattern.c_str(), REG_EXTENDED | REG_NOSUB);
+    ::regcomp(&request.kernel.emplace(), pattern.c_str(), REG_EXTENDED | REG_NOSUB);
   }
-  request->launch = asked.value("launch", std::int64_t{0});
-  request->limit = asked.at("limit").get<std::int64_t>();
-  request->checker = asked.value("checker", std::int64_t{0});
-  return request;
+  request.launch = asked.value("launch", std::int64_t{0});
+  request.limit = asked.at("limit").get<std::int64_t>();
+  request.checker = asked.value("checker", std::int64_t{0});
+  return std::make_unique<Recorder>(request);
 }
 
 Recorder::Recorder(const Request& request) : request_(request) {

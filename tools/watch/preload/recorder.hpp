@@ -26,14 +26,13 @@ struct Request {
   /// The process that checks each launch and removes its folder; the program waits for that. 0:
   /// nobody.
   std::int64_t checker = 0;
-
-  /// nullptr where it asks for nothing.
-  static std::unique_ptr<Request> from_environment();
 };
 
 class Recorder {
  public:
   explicit Recorder(const Request& request);
+  /// nullptr where CLAM_WATCH asks for nothing.
+  static std::unique_ptr<Recorder> from_environment();
   /// The number of this launch, from 1, if it is one to be written; else 0. By one thread at a
   /// time.
   std::int64_t number_if_wanted(const Kernel& kernel, const Launch& launch);
