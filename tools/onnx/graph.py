@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """The graph that the passes rewrite: nodes of the model, then fewer and larger ones."""
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,6 +30,15 @@ class Node:
 
     def attr(self, name: str, default: Any = None) -> Any:
         return self.attrs.get(name, default)
+
+    def beside(self, op: str, inputs: list[str], outputs: list[str], attrs: dict[str, Any] | None = None) -> "Node":
+        """A further node that stands for the same ones of the model."""
+        return Node(op, inputs, outputs, attrs or {}, list(self.sources), self.main)
+
+
+def line(scale: Any, shift: Any, axis: int | None = None) -> dict[str, Any]:
+    """What an Affine does: x * scale + shift, with one number each or one a channel of `axis`."""
+    return dict(scale=np.float64(scale), shift=np.float64(shift), axis=axis)
 
 
 @dataclass
@@ -122,6 +130,11 @@ class Graph:
             new.sources += [s for s in node.sources if s not in new.sources]
         new.main = max(new.sources) if main is None else main
         return self.add(new)
+
+    def unite(self, before: Node, after: Node, kept: Node, inputs: list[str] | None = None, **attrs: Any) -> Node:
+        """Two nodes, one behind the other, as one: that of them which is `kept`, with more attributes."""
+        new = Node(kept.op, inputs or before.inputs, after.outputs, {**kept.attrs, **attrs})
+        return self.replace([before, after], new, kept.main)
 
     def redirect(self, name: str, source: str) -> None:
         """Whoever read `name` reads `source`. An output of the model stays, as a view."""
@@ -229,6 +242,3 @@ class Graph:
         if node.op == "Gemm":
             return size * self.shape(node.inputs[0])[0 if node.attr("transA") else 1]
         return 0
-
-    def count_heavy(self) -> Counter:
-        return Counter(o.op for o in self.originals if o.became != "constant")
