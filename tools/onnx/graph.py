@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The graph that the passes rewrite: nodes of the model, then fewer and larger ones."""
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +34,15 @@ class Node:
     def beside(self, op: str, inputs: list[str], outputs: list[str], attrs: dict[str, Any] | None = None) -> "Node":
         """A further node that stands for the same ones of the model."""
         return Node(op, inputs, outputs, attrs or {}, list(self.sources), self.main)
+
+
+def fresh(near: str, *taken: Container[str]) -> str:
+    """The name itself, or NAME_2, NAME_3, ...: one that is not taken."""
+    name, count = near, 1
+    while any(name in names for names in taken):
+        count += 1
+        name = f"{near}_{count}"
+    return name
 
 
 def line(scale: Any, shift: Any, axis: int | None = None) -> dict[str, Any]:
@@ -158,11 +167,7 @@ class Graph:
         o.became, o.into, o.why = became, into, why
 
     def new_const(self, near: str, values: np.ndarray) -> str:
-        name = near
-        count = 1
-        while name in self.consts or name in self.recording:
-            count += 1
-            name = f"{near}_{count}"
+        name = fresh(near, self.consts, self.recording)
         self.consts[name] = values
         return name
 

@@ -27,10 +27,8 @@ def pool(e: Emitter, node: Node) -> None:
              zip((h, w), (top, left), (bottom, right), (found["r"], found["s"]), found["stride"])]
     ceil = exact != list(made[2:])
     include = mode == "avg" and node.attr("count_include_pad", 0) and (any(found["pads"]) or ceil)
-    del found["dilation"]
-    problem = spell.problem("pool2d", n=n, c=c, h=h, w=w, r=found["r"],
-                            s=found["s"] if found["s"] != found["r"] else None, mode=mode,
-                            **geometry.fields({**found, "dilation": [1, 1]}), count_include_pad=1 if include else None,
+    problem = spell.problem("pool2d", n=n, c=c, h=h, w=w, **geometry.sizes(found), mode=mode,
+                            **geometry.fields(found), count_include_pad=1 if include else None,
                             ceil_mode=1 if ceil else None)
     e.launch(node, problem, {"x": e.read(node.inputs[0], (n, c, h, w))}, {"y": (node.output, made)})
 
@@ -204,8 +202,8 @@ def expand(e: Emitter, node: Node) -> None:
 
 
 MAPPERS: dict[str, Mapper] = {
-    "Conv": mappers.conv, "FreeConv": mappers.conv, "ConvTranspose": mappers.conv_transpose,
-    "FreeConvTranspose": mappers.conv_transpose, "Dense": mappers.dense, "Gemm": mappers.dense,
+    **{op: mappers.conv for op in ("Conv", "FreeConv", "ConvTranspose", "FreeConvTranspose")},
+    "Dense": mappers.dense, "Gemm": mappers.dense,
     "MatMul": mappers.batch_matmul, "Attention": mappers.attention, "LayerNorm": mappers.layer_norm,
     "Softmax": mappers.softmax, "LogSoftmax": mappers.softmax, "Act": mappers.unary, "Affine": mappers.affine,
     **{op: mappers.binary for op in ("Add", "Sub", "Mul", "Div", "Max", "Min")},
