@@ -10,7 +10,6 @@
 
 #include "check/clock.hpp"
 #include "clam/error.hpp"
-#include "runtime/embedded.hpp"
 #include "statistics.hpp"
 #include "stopwatch.hpp"
 
@@ -44,6 +43,12 @@ void summarise(Peaks& peaks) {
     if (row.name == "write") peaks.gb_per_s_write = row.giga;
   }
   peaks.last_cache_bytes = last_cache_of(peaks.rows);
+}
+
+/// The arguments from `first` on.
+template <typename... Args>
+void set_args(cl::Kernel& kernel, cl_uint first, const Args&... args) {
+  (kernel.setArg(first++, args), ...);
 }
 
 /// The multiply-adds of one width.
@@ -125,17 +130,15 @@ class Workbench {
   cl::Buffer src_, dst_;
 };
 
-std::string embedded_source() { return std::string(embedded_peaks().front().text); }
-
 Workbench::Workbench(Runtime& runtime, const PeakOptions& options, Peaks& peaks)
     : runtime_(runtime),
       options_(options),
       peaks_(peaks),
-      source_{"peaks.cl", options.source.empty() ? embedded_source() : options.source, "embedded",
-              ""},
+      source_(peaks_source()),
       programs_(runtime.context(), runtime.queue().getInfo<CL_QUEUE_DEVICE>(), runtime.device(),
                 ProgramCache::default_dir(), ProgramCache::limit_from_environment()),
       watch_(runtime) {
+  if (!options.source.empty()) source_.text = options.source;
   if (peaks.round_trip_us) watch_.allow(*peaks.round_trip_us * 1e3);
 }
 
@@ -236,11 +239,8 @@ double Workbench::count(MultiplyAdds& adds) {
   const cl::Buffer to = buffer(bytes);
   poison(to, bytes);
   cl::Kernel& kernel = adds.work.kernel;
-  kernel.setArg(0, from);
-  kernel.setArg(1, to);
-  kernel.setArg(4, cl_int{kRounds});
-  kernel.setArg(5, 1.0f);
-  kernel.setArg(6, 1.0f);
+  set_args(kernel, 0, from, to);
+  set_args(kernel, 4, cl_int{kRounds}, 1.0f, 1.0f);
   const double ns = watch_.best_ns(adds.work, window());
   check<Value>(to, count, [&](std::size_t i) {
     return number<Value>(static_cast<int>(i % static_cast<std::size_t>(adds.lanes)) + adds.steps);
@@ -258,15 +258,13 @@ double Workbench::multiply_adds(const std::string& dtype, const std::string& fun
 /// Every width, by the quicker function: fma() is in software where the hardware has none.
 void Workbench::all_multiply_adds(const std::string& dtype) {
   constexpr int kFirst = 4;
-  double fma = 0, mad = 0;
   const auto measure = [&](const std::string& function, int width) {
     double giga = 0;
     attempt(fmt::format("{} {} of {}", dtype, function, width),
             [&] { giga = multiply_adds(dtype, function, width); });
     return giga;
   };
-  fma = measure("fma", kFirst);
-  mad = measure("mad", kFirst);
+  const double fma = measure("fma", kFirst), mad = measure("mad", kFirst);
   for (const int width : {1, 2, 8, 16}) measure(mad > 1.2 * fma ? "mad" : "fma", width);
 }
 
@@ -292,9 +290,7 @@ void Workbench::prepare_memory() {
   const std::size_t items = static_cast<std::size_t>(largest) / sizeof(Place);
   const std::size_t group = group_of(fill, 256, items);
   const cl::Buffer marks = buffer(static_cast<std::int64_t>(items / group * sizeof(cl_int)));
-  fill.setArg(0, src);
-  fill.setArg(1, marks);
-  fill.setArg(2, 0);
+  set_args(fill, 0, src, marks, 0);
   cl::Event event;
   runtime_.queue().enqueueNDRangeKernel(fill, cl::NullRange, {items, 1}, {group, 1}, nullptr,
                                         &event);
@@ -378,14 +374,7 @@ void Workbench::build() {
   const cl::Buffer from = source(starts);
   const cl::Buffer to = buffer(kStarts * std::int64_t{sizeof(cl_float)}),
                    marks = buffer(sizeof(cl_int));
-  const auto set = [&](cl_uint index, const auto& value) { fma.setArg(index, value); };
-  set(0, from);
-  set(1, to);
-  set(2, marks);
-  set(3, cl_int{0});
-  set(4, cl_int{1});
-  set(5, 1.0f);
-  set(6, 1.0f);
+  set_args(fma, 0, from, to, marks, cl_int{0}, cl_int{1}, 1.0f, 1.0f);
   cl::Event event;
   runtime_.queue().enqueueNDRangeKernel(fma, cl::NullRange, {1, 1}, {1, 1}, nullptr, &event);
   watch_.wait(event);
