@@ -30,14 +30,10 @@ void skip(const Reason& reason) {
   if (reason) throw Unsupported(*reason);
 }
 
-/// Any of 0..n-1 (the standard's distributions differ from one library to the next).
-std::size_t pick(std::mt19937_64& random, std::size_t n) {
-  return static_cast<std::size_t>(random() % n);
-}
-
+/// In one order for one seed: the standard's distributions differ from one library to the next.
 template <typename T>
 void shuffle(std::vector<T>& values, std::mt19937_64& random) {
-  for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[pick(random, i)]);
+  for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[random() % i]);
 }
 
 double sum(const std::vector<double>& values) {

@@ -15,11 +15,6 @@
 namespace clam::bench {
 namespace {
 
-bool has_variant(const Op& op, const std::string& name) {
-  return std::any_of(op.variants.begin(), op.variants.end(),
-                     [&](const Variant& variant) { return variant.name == name; });
-}
-
 std::string default_variant(const Problem& problem, const DeviceInfo& device,
                             const std::shared_ptr<const Tuned>& tuned) {
   try {
@@ -112,8 +107,10 @@ class Selector {
     const std::string variant = name_of(way);
     std::string known;
     for (const Op* op : all_ops()) {
-      if (has_variant(*op, variant)) return;
-      for (const Variant& each : op->variants) known += " " + each.name;
+      for (const Variant& each : op->variants) {
+        if (each.name == variant) return;
+        known += " " + each.name;
+      }
     }
     if (way == "all") return;
     throw BadArgument(
