@@ -209,6 +209,51 @@ std::string microseconds(double us) {
   return fmt::format(us < 10 ? "{:.3f}" : us < 1000 ? "{:.1f}" : "{:.0f}", us);
 }
 
+/// Rows that a filter left out are as if not there.
+Comparison compare_runs(const std::string& a_name, const json& a, const std::string& b_name,
+                        const json& b) {
+  const Run before = run_of(a_name, a), after = run_of(b_name, b);
+  Comparison comparison{a_name, b_name, {}, {}};
+  if (before.device != after.device) {
+    comparison.notes.push_back(
+        fmt::format("A was measured on {}, B on {}: they are compared all the same", before.device,
+                    after.device));
+  }
+  for (const auto& [name, row] : after.rows) {
+    const Run::Row* old = find(before.rows, name);
+    if (!old || (validity(*old->said) == "skipped" && validity(*row) == "skipped")) continue;
+    comparison.rows.push_back(compare_row(name, *old->said, before, *row, after));
+  }
+  if (comparison.rows.empty()) {
+    throw BadArgument(
+        fmt::format("{} and {} have no measured row in common; measure the same "
+                    "problems in both runs",
+                    a_name, b_name));
+  }
+  note_missing(comparison, before, after);
+  note_missing(comparison, after, before);
+  return comparison;
+}
+
+/// The last of several runs against the same A: in it only rows are FAST or SLOW that are so in
+/// each, and none is SAME that is FAST or SLOW in another; but one that is INVALID in any of them
+/// is that.
+Comparison agreed(const std::vector<Comparison>& runs) {
+  if (runs.empty()) throw BadArgument("there is no run to compare");
+  Comparison last = runs.back();
+  for (auto earlier = runs.begin(); earlier + 1 != runs.end(); ++earlier) {
+    for (const std::string& note : earlier->notes) note_once(last, note);
+    note_once(last, fmt::format("verdicts are those of {}; where {} disagrees, they are UNSURE",
+                                last.b, earlier->b));
+    for (ComparedRow& row : last.rows) agree(row, *earlier);
+    for (const ComparedRow& row : earlier->rows) {
+      if (row.judgement.change != Change::failed || find(last.rows, row.name)) continue;
+      last.rows.push_back(failed_in(*earlier, row));
+    }
+  }
+  return last;
+}
+
 }  // namespace
 
 Timing Timing::of(const std::vector<double>& samples_us, const std::vector<double>& rounds_us) {
@@ -252,47 +297,6 @@ int Comparison::count(Change change) const {
   return static_cast<int>(std::count_if(rows.begin(), rows.end(), [&](const ComparedRow& row) {
     return row.judgement.change == change;
   }));
-}
-
-Comparison compare_runs(const std::string& a_name, const json& a, const std::string& b_name,
-                        const json& b) {
-  const Run before = run_of(a_name, a), after = run_of(b_name, b);
-  Comparison comparison{a_name, b_name, {}, {}};
-  if (before.device != after.device) {
-    comparison.notes.push_back(
-        fmt::format("A was measured on {}, B on {}: they are compared all the same", before.device,
-                    after.device));
-  }
-  for (const auto& [name, row] : after.rows) {
-    const Run::Row* old = find(before.rows, name);
-    if (!old || (validity(*old->said) == "skipped" && validity(*row) == "skipped")) continue;
-    comparison.rows.push_back(compare_row(name, *old->said, before, *row, after));
-  }
-  if (comparison.rows.empty()) {
-    throw BadArgument(
-        fmt::format("{} and {} have no measured row in common; measure the same "
-                    "problems in both runs",
-                    a_name, b_name));
-  }
-  note_missing(comparison, before, after);
-  note_missing(comparison, after, before);
-  return comparison;
-}
-
-Comparison agreed(const std::vector<Comparison>& runs) {
-  if (runs.empty()) throw BadArgument("there is no run to compare");
-  Comparison last = runs.back();
-  for (auto earlier = runs.begin(); earlier + 1 != runs.end(); ++earlier) {
-    for (const std::string& note : earlier->notes) note_once(last, note);
-    note_once(last, fmt::format("verdicts are those of {}; where {} disagrees, they are UNSURE",
-                                last.b, earlier->b));
-    for (ComparedRow& row : last.rows) agree(row, *earlier);
-    for (const ComparedRow& row : earlier->rows) {
-      if (row.judgement.change != Change::failed || find(last.rows, row.name)) continue;
-      last.rows.push_back(failed_in(*earlier, row));
-    }
-  }
-  return last;
 }
 
 Comparison compare_files(const std::vector<std::string>& files) {

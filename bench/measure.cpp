@@ -125,10 +125,6 @@ Meter::~Meter() { runtime_.bound_flight(most_in_flight_); }
 
 Limits Meter::limits() const { return options_.limits ? *options_.limits : Limits{}; }
 
-void Meter::tell(const std::string& what) const {
-  if (options_.progress) options_.progress(what);
-}
-
 Meter::Entry* Meter::entry_of(std::size_t row) {
   const auto found = std::find_if(group_.begin(), group_.end(),
                                   [&](const auto& entry) { return entry->row == row; });
@@ -173,7 +169,7 @@ void Meter::fail(Entry& entry, const std::string& reason) {
 }
 
 void Meter::add_to_group(std::size_t row) {
-  tell(fmt::format("making ready: {}", selection_.rows[row].name));
+  options_.progress(fmt::format("making ready: {}", selection_.rows[row].name));
   asked_[row] = true;
   group_.push_back(std::make_unique<Entry>(row, results_[row]));
   Entry& entry = *group_.back();
@@ -272,7 +268,7 @@ void Meter::run_rounds(std::vector<Entry*> entries) {
   int rounds = 0;
   for (const Entry* entry : entries) rounds = std::max(rounds, entry->rounds);
   for (int round = 0; round < rounds; ++round) {
-    tell(fmt::format("round {} of {}, rows: {}", round + 1, rounds, entries.size()));
+    options_.progress(fmt::format("round {} of {}, rows: {}", round + 1, rounds, entries.size()));
     shuffle(entries, order_);
     for (Entry* entry : entries) {
       if (!entry->subject || round >= entry->rounds) continue;
@@ -366,7 +362,7 @@ void Meter::measure_group() {
     entry->result.other_load = share;
     if (entry->subject) guard(*entry, [&] { conclude(*entry); });
   }
-  tell("");
+  options_.progress("");
 }
 
 /// Rows take turns here too: each is visited a few times, in a new order each time.
@@ -379,13 +375,13 @@ void Meter::visit_all() {
   for (int visit = 0; visit < options_.visits; ++visit) {
     shuffle(rows, order_);
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      tell(fmt::format("visit {} of {}, row {} of {}: {}", visit + 1, options_.visits, i + 1,
-                       rows.size(), selection_.rows[rows[i]].name));
+      options_.progress(fmt::format("visit {} of {}, row {} of {}: {}", visit + 1, options_.visits,
+                                    i + 1, rows.size(), selection_.rows[rows[i]].name));
       this->visit(rows[i]);
     }
   }
   for (const std::size_t row : rows) fold(results_[row].passes, passes[row]);
-  tell("");
+  options_.progress("");
 }
 
 void Meter::visit(std::size_t row) {

@@ -36,7 +36,8 @@ struct MeterOptions {
   ClockWatch* clock = nullptr;
   std::function<Result(const Row&)> elsewhere;  ///< measures a row in another process; or empty
   int visits = 1;                               ///< of each row there
-  std::function<void(const std::string&)> progress = {};     ///< told what is being done
+  /// Told what is being done.
+  std::function<void(const std::string&)> progress = [](const std::string&) {};
   std::function<std::unique_ptr<Subject>(const Row&)> make;  ///< for tests; else a plain Subject
 };
 
@@ -77,7 +78,6 @@ class Meter {
   void guard(Entry& entry, const std::function<void()>& step);
   void stop(Entry& entry, Outcome outcome, const std::string& reason);
   void fail(Entry& entry, const std::string& reason);
-  void tell(const std::string& what) const;
   Entry* entry_of(std::size_t row);
   Limits limits() const;
   Claim claim_of(const Entry& entry) const;
