@@ -112,7 +112,8 @@ Meter::Meter(Runtime& runtime, const Selection& selection, std::vector<Result>& 
       wanted_(selection.rows.size(), true),
       asked_(selection.rows.size(), false),
       most_in_flight_(runtime.max_in_flight()),
-      order_(options_.seed) {
+      order_(options_.seed),
+      given_(selection.rows.size(), 0) {
   if (!options_.make) {
     options_.make = [this](const Row& row) { return std::make_unique<Subject>(runtime_, row); };
   }
@@ -375,25 +376,21 @@ void Meter::visit_all() {
   for (int visit = 0; visit < options_.visits; ++visit) {
     shuffle(rows, order_);
     for (std::size_t i = 0; i < rows.size(); ++i) {
+      Result& result = results_[rows[i]];
       options_.progress(fmt::format("visit {} of {}, row {} of {}: {}", visit + 1, options_.visits,
                                     i + 1, rows.size(), selection_.rows[rows[i]].name));
-      this->visit(rows[i]);
+      if (result.was_run() && !result.valid()) continue;  // nothing makes up for that
+      Result next = options_.elsewhere(selection_.rows[rows[i]]);
+      if (next.valid()) watch_clock(next);
+      if (result.valid() && next.valid()) {
+        join(result, next);
+      } else {
+        result = std::move(next);
+      }
     }
   }
   for (const std::size_t row : rows) fold(results_[row].passes, passes[row]);
   options_.progress("");
-}
-
-void Meter::visit(std::size_t row) {
-  Result& result = results_[row];
-  if (result.was_run() && !result.valid()) return;  // nothing makes up for that
-  Result next = options_.elsewhere(selection_.rows[row]);
-  if (next.valid()) watch_clock(next);
-  if (result.valid() && next.valid()) {
-    join(result, next);
-  } else {
-    result = std::move(next);
-  }
 }
 
 /// The other process saw the clock of its own row alone; here it is held against the first row's.
@@ -406,17 +403,12 @@ void Meter::watch_clock(Result& next) {
   if (mark && !known) next.marks.insert(next.marks.begin(), *mark);
 }
 
-/// Every row once for each repetition that Google Benchmark asks for.
-void Meter::measure_elsewhere(std::size_t row) {
-  if (given_.empty()) given_.assign(selection_.rows.size(), 0);
-  if (given_[row]++ == passes_) {
-    ++passes_;
-    visit_all();
-  }
-}
-
 void Meter::measure(std::size_t row) {
-  if (options_.elsewhere) return measure_elsewhere(row);
+  if (options_.elsewhere) {
+    if (given_[row]++ < passes_) return;
+    ++passes_;
+    return visit_all();
+  }
   if (!entry_of(row)) begin_group(row);
   Entry& entry = *entry_of(row);
   if (entry.given == entry.passes) measure_group();

@@ -66,9 +66,7 @@ class Meter {
   void make_ready(Entry& entry);
   void bound_flight(Entry& entry);
   void measure_group();
-  void measure_elsewhere(std::size_t row);
   void visit_all();
-  void visit(std::size_t row);
   void watch_clock(Result& next);
   void run_rounds(std::vector<Entry*> entries);
   void run_round(Entry& entry);
@@ -95,7 +93,7 @@ class Meter {
   std::vector<std::unique_ptr<Entry>> group_;
   std::unique_ptr<EmptyLaunches> empty_;  ///< made when condition 5 first needs it
   std::vector<int> given_;                ///< elsewhere: how often each row was asked for
-  int passes_ = 0;                        ///< and how often all were measured
+  int passes_ = 0;  ///< and how often all were measured, each once for all that is asked
   int poison_ = 0;                        ///< counts timed rounds: each has its own
   std::string first_error_;               ///< of the device
 };

@@ -127,7 +127,7 @@ std::string Table::published_cell(const Block& block, const Line& line,
 
 std::string Table::name_of(const Block& block, const Line& line) {
   const Workload::Node* node = block.node(line);
-  return node ? title(*node) : line.node;
+  return node ? title(*node) : "";
 }
 
 std::size_t Table::name_width(const Block& block) {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """How each node of the rewritten graph is said as a problem line of clam."""
 import math
+from itertools import groupby
 
 import numpy as np
 
@@ -317,15 +318,7 @@ def binary(e: Emitter, node: Node) -> None:
 
 def _together(shapes: list[tuple[int, ...]]) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
     """The operands with neighbouring axes as one, where both have them or the same one lacks them."""
-    groups: list[list[int]] = []
-    last = None
-    for pair in zip(*shapes):
-        if pair == (1, 1):
-            continue
-        kind = (pair[0] == 1, pair[1] == 1)
-        if kind == last:
-            groups[-1] = [x * y for x, y in zip(groups[-1], pair)]
-        else:
-            groups.append(list(pair))
-        last = kind
-    return tuple(max(g) for g in groups), [tuple(g[at] for g in groups) for at in (0, 1)]
+    pairs = [pair for pair in zip(*shapes) if pair != (1, 1)]
+    runs = [[*run] for _, run in groupby(pairs, lambda pair: (pair[0] == 1, pair[1] == 1))]
+    merged = [tuple(math.prod(pair[at] for pair in run) for run in runs) for at in (0, 1)]
+    return tuple(map(max, *merged)), merged

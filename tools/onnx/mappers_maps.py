@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The same for what works on maps, and for what moves elements."""
 import math
+from itertools import groupby
 
 import numpy as np
 
@@ -65,13 +66,8 @@ def reduce(e: Emitter, node: Node) -> None:
 
 def _runs(shape: tuple[int, ...], axes: list[int]) -> tuple[tuple[int, ...], list[int]]:
     """Neighbouring axes that are all reduced, or all kept, as one."""
-    runs: list[tuple[int, bool]] = []
-    for axis, extent in enumerate(shape):
-        kind = axis in axes
-        if runs and runs[-1][1] == kind:
-            runs[-1] = (runs[-1][0] * extent, kind)
-        else:
-            runs.append((extent, kind))
+    runs = [(math.prod(shape[axis] for axis in run), kind)
+            for kind, run in groupby(range(len(shape)), lambda axis: axis in axes)]
     return tuple(x for x, _ in runs), [at for at, (_, kind) in enumerate(runs) if kind]
 
 
