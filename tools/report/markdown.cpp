@@ -91,7 +91,7 @@ std::string facts_line(const ReportBoard::Facts& facts) {
   for (const auto& [title, value] : facts.lines) {
     line += fmt::format("{}{} {}", line.empty() ? "" : ", ", title, value);
   }
-  return line.empty() ? facts.instead : line;
+  return line;
 }
 
 /// One line each for the device with its driver, its clocks and its peaks.
