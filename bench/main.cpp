@@ -28,7 +28,6 @@
 #include "reporter.hpp"
 #include "rows.hpp"
 #include "runtime/atomic_file.hpp"
-#include "surroundings.hpp"
 #include "table.hpp"
 
 namespace clam::bench {

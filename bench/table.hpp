@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "measure.hpp"
+#include "peaks.hpp"
 #include "rows.hpp"
-#include "surroundings.hpp"
 
 namespace clam::bench {
 
