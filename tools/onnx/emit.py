@@ -84,6 +84,9 @@ class Emitter:
     def integer(self, name: str) -> bool:
         return not self.graph.is_float(name)
 
+    def dtype(self, name: str) -> str:
+        return "i32" if self.integer(name) else "f32"
+
     def _in_one_piece(self, name: str) -> None:
         if name in self.tensors:
             return

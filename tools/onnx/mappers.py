@@ -18,10 +18,6 @@ def need_float(e: Emitter, node: Node, operands: int = 1) -> None:
             raise Unsupported(f"'{name}' holds whole numbers; clam computes with f32 and f16")
 
 
-def dtype_of(e: Emitter, name: str) -> str:
-    return "i32" if e.integer(name) else "f32"
-
-
 def act_fields(node: Node) -> dict:
     return spell.fused_act(node.attr("act"), node.attr("act_scale", 1.0), node.attr("act_shift", 0.0))
 

@@ -9,7 +9,7 @@ import geometry
 import mappers
 import spell
 from emit import Emitter, Mapper, Node
-from mappers import dtype_of, need_float
+from mappers import need_float
 from problems import Unsupported
 
 
@@ -137,7 +137,7 @@ def concat(e: Emitter, node: Node) -> None:
         made = node.output if last else e.graph.new_tensor(f"{node.output}.{at}", more_shape)
         parts = [(left, width), *more]
         shapes = {f"shape_{key}": spell.extents(used(w)) for key, (_, w) in zip("abcd", parts)}
-        problem = spell.problem("concat", dtype_of(e, node.output), axis=axis if own else 1, **shapes)
+        problem = spell.problem("concat", e.dtype(node.output), axis=axis if own else 1, **shapes)
         e.launch(node, problem, {key: e.read(name, used(w)) for key, (name, w) in zip("abcd", parts)},
                  {"dst": (made, used(whole))}, last)
         left, width = made, whole
@@ -156,7 +156,7 @@ def gather(e: Emitter, node: Node) -> None:
             raise Unsupported("computed indices that count from the end")
         read = e.read(index, (count,))
     made = (*shape[:axis], count, *shape[axis + 1:])
-    problem = spell.problem("gather", dtype_of(e, node.output), shape=spell.extents(shape), axis=axis or None,
+    problem = spell.problem("gather", e.dtype(node.output), shape=spell.extents(shape), axis=axis or None,
                             count=count)
     e.launch(node, problem, {"src": e.read(node.inputs[0], shape), "index": read}, {"dst": (node.output, made)})
 
@@ -179,7 +179,7 @@ def pad(e: Emitter, node: Node) -> None:
         raise Unsupported("it takes elements away")
     mode = node.attr("mode", b"constant").decode()
     before, after = pads[:len(shape)], pads[len(shape):]
-    problem = spell.problem("pad", dtype_of(e, node.output), shape=spell.extents(shape), before=spell.listed(before),
+    problem = spell.problem("pad", e.dtype(node.output), shape=spell.extents(shape), before=spell.listed(before),
                             after=spell.listed(after), mode=mode if mode != "constant" else None,
                             value=value if mode == "constant" and value else None)
     e.launch(node, problem, {"src": e.read(node.inputs[0], shape)},

@@ -89,8 +89,7 @@ def materialise(emitter: "Emitter", node: Node, name: str) -> None:
     graph = emitter.graph
     emitter.dummies.pop(name, None)
     source = node.inputs[0]
-    dtype = "i32" if emitter.integer(name) else "f32"
-    shape = graph.shape(source)
+    dtype, shape = emitter.dtype(name), graph.shape(source)
     if node.op == "Transpose":
         perm = list(node.attr("perm", list(range(len(shape)))[::-1]))
         merged, order = merge_axes(shape, perm)
