@@ -52,31 +52,27 @@ bool beyond_load(const Ratio& ratio, const Timing& a, const Timing& b) {
   return ratio.value > 1 ? ratio.value * left(b) > kEffect : ratio.value < left(a) / kEffect;
 }
 
-Judgement failed(const std::string& why) {
-  Judgement judgement;
-  judgement.change = Change::failed;
-  judgement.why = why;
-  return judgement;
-}
-
-Judgement unsure(const std::string& why) {
-  Judgement judgement;
-  judgement.why = why;
-  return judgement;
-}
+/// Without figures.
+Judgement judged(Change change, const std::string& why) { return {change, {}, 1, why}; }
 
 /// One of the two files.
 struct Run {
+  struct Row {
+    std::string name;
+    const json* said;
+  };
   std::string file, device;
   bool on_cpu = false;
-  std::vector<std::pair<std::string, const json*>> rows;  ///< by name, those that were asked for
-
-  const json* find(const std::string& row) const {
-    const auto same = [&](const auto& each) { return each.first == row; };
-    const auto found = std::find_if(rows.begin(), rows.end(), same);
-    return found == rows.end() ? nullptr : found->second;
-  }
+  std::vector<Row> rows;  ///< those that were asked for
 };
+
+/// The row of this name; null where there is none.
+template <typename Row>
+const Row* find(const std::vector<Row>& rows, const std::string& name) {
+  const auto named = [&](const Row& each) { return each.name == name; };
+  const auto found = std::find_if(rows.begin(), rows.end(), named);
+  return found == rows.end() ? nullptr : &*found;
+}
 
 std::string validity(const json& row) { return row.value("validity", std::string("skipped")); }
 
@@ -121,9 +117,9 @@ ComparedRow compare_row(const std::string& name, const json& a, const Run& run_a
   if (was == "OK" && is == "OK") {
     row.judgement = judge_change(before, after);
   } else if (is == "INVALID" && was == "OK") {
-    row.judgement = failed(b.value("reason", std::string()));
+    row.judgement = judged(Change::failed, b.value("reason", std::string()));
   } else {
-    row.judgement = unsure(fmt::format("was {}, is {}", was, is));
+    row.judgement = judged(Change::unsure, fmt::format("was {}, is {}", was, is));
   }
   return row;
 }
@@ -162,7 +158,7 @@ Run run_of(const std::string& file, const json& document) {
       const json& row = rows[i];
       const std::string name = row.at("name");
       validity(row), row.value("reason", std::string());
-      if (row.value("outcome", std::string()) != "not run") run.rows.emplace_back(name, &row);
+      if (row.value("outcome", std::string()) != "not run") run.rows.push_back({name, &row});
     });
   }
   return run;
@@ -171,19 +167,13 @@ Run run_of(const std::string& file, const json& document) {
 void note_missing(Comparison& comparison, const Run& run, const Run& other) {
   int count = 0;
   std::string first;
-  for (const auto& [name, row] : run.rows) {
-    if (other.find(name)) continue;
-    if (count++ == 0) first = name;
+  for (const Run::Row& row : run.rows) {
+    if (find(other.rows, row.name)) continue;
+    if (count++ == 0) first = row.name;
   }
   if (count == 0) return;
   comparison.notes.push_back(fmt::format("only in {}: {}{}", run.file, first,
                                          count > 1 ? fmt::format(" and {} more", count - 1) : ""));
-}
-
-const ComparedRow* find(const Comparison& run, const std::string& row) {
-  const auto named = [&](const ComparedRow& each) { return each.name == row; };
-  const auto found = std::find_if(run.rows.begin(), run.rows.end(), named);
-  return found == run.rows.end() ? nullptr : &*found;
 }
 
 /// INVALID, with the file where it is.
@@ -194,7 +184,7 @@ ComparedRow failed_in(const Comparison& run, ComparedRow row) {
 
 /// What becomes of a row of the last run, for what an earlier one says of it.
 void agree(ComparedRow& row, const Comparison& earlier) {
-  const ComparedRow* before = find(earlier, row.name);
+  const ComparedRow* before = find(earlier.rows, row.name);
   const Change is = row.judgement.change;
   const Change was = before ? before->judgement.change : Change::unsure;
   if (is == was || is == Change::failed) return;
@@ -219,6 +209,51 @@ std::string microseconds(double us) {
   return fmt::format(us < 10 ? "{:.3f}" : us < 1000 ? "{:.1f}" : "{:.0f}", us);
 }
 
+/// Rows that a filter left out are as if not there.
+Comparison compare_runs(const std::string& a_name, const json& a, const std::string& b_name,
+                        const json& b) {
+  const Run before = run_of(a_name, a), after = run_of(b_name, b);
+  Comparison comparison{a_name, b_name, {}, {}};
+  if (before.device != after.device) {
+    comparison.notes.push_back(
+        fmt::format("A was measured on {}, B on {}: they are compared all the same", before.device,
+                    after.device));
+  }
+  for (const auto& [name, row] : after.rows) {
+    const Run::Row* old = find(before.rows, name);
+    if (!old || (validity(*old->said) == "skipped" && validity(*row) == "skipped")) continue;
+    comparison.rows.push_back(compare_row(name, *old->said, before, *row, after));
+  }
+  if (comparison.rows.empty()) {
+    throw BadArgument(
+        fmt::format("{} and {} have no measured row in common; measure the same "
+                    "problems in both runs",
+                    a_name, b_name));
+  }
+  note_missing(comparison, before, after);
+  note_missing(comparison, after, before);
+  return comparison;
+}
+
+/// The last of several runs against the same A: in it only rows are FAST or SLOW that are so in
+/// each, and none is SAME that is FAST or SLOW in another; but one that is INVALID in any of them
+/// is that.
+Comparison agreed(const std::vector<Comparison>& runs) {
+  if (runs.empty()) throw BadArgument("there is no run to compare");
+  Comparison last = runs.back();
+  for (auto earlier = runs.begin(); earlier + 1 != runs.end(); ++earlier) {
+    for (const std::string& note : earlier->notes) note_once(last, note);
+    note_once(last, fmt::format("verdicts are those of {}; where {} disagrees, they are UNSURE",
+                                last.b, earlier->b));
+    for (ComparedRow& row : last.rows) agree(row, *earlier);
+    for (const ComparedRow& row : earlier->rows) {
+      if (row.judgement.change != Change::failed || find(last.rows, row.name)) continue;
+      last.rows.push_back(failed_in(*earlier, row));
+    }
+  }
+  return last;
+}
+
 }  // namespace
 
 Timing Timing::of(const std::vector<double>& samples_us, const std::vector<double>& rounds_us) {
@@ -228,7 +263,7 @@ Timing Timing::of(const std::vector<double>& samples_us, const std::vector<doubl
 
 Judgement judge_change(const Timing& a, const Timing& b) {
   if (std::min(a.samples_us.size(), b.samples_us.size()) < kFewest) {
-    return unsure(fmt::format("fewer than {} samples", kFewest));
+    return judged(Change::unsure, fmt::format("fewer than {} samples", kFewest));
   }
   Judgement judgement;
   judgement.ratio = ratio_of(a, b);
@@ -262,47 +297,6 @@ int Comparison::count(Change change) const {
   return static_cast<int>(std::count_if(rows.begin(), rows.end(), [&](const ComparedRow& row) {
     return row.judgement.change == change;
   }));
-}
-
-Comparison compare_runs(const std::string& a_name, const json& a, const std::string& b_name,
-                        const json& b) {
-  const Run before = run_of(a_name, a), after = run_of(b_name, b);
-  Comparison comparison{a_name, b_name, {}, {}};
-  if (before.device != after.device) {
-    comparison.notes.push_back(
-        fmt::format("A was measured on {}, B on {}: they are compared all the same", before.device,
-                    after.device));
-  }
-  for (const auto& [name, row] : after.rows) {
-    const json* old = before.find(name);
-    if (!old || (validity(*old) == "skipped" && validity(*row) == "skipped")) continue;
-    comparison.rows.push_back(compare_row(name, *old, before, *row, after));
-  }
-  if (comparison.rows.empty()) {
-    throw BadArgument(
-        fmt::format("{} and {} have no measured row in common; measure the same "
-                    "problems in both runs",
-                    a_name, b_name));
-  }
-  note_missing(comparison, before, after);
-  note_missing(comparison, after, before);
-  return comparison;
-}
-
-Comparison agreed(const std::vector<Comparison>& runs) {
-  if (runs.empty()) throw BadArgument("there is no run to compare");
-  Comparison last = runs.back();
-  for (auto earlier = runs.begin(); earlier + 1 != runs.end(); ++earlier) {
-    for (const std::string& note : earlier->notes) note_once(last, note);
-    note_once(last, fmt::format("verdicts are those of {}; where {} disagrees, they are UNSURE",
-                                last.b, earlier->b));
-    for (ComparedRow& row : last.rows) agree(row, *earlier);
-    for (const ComparedRow& row : earlier->rows) {
-      if (row.judgement.change != Change::failed || find(last, row.name)) continue;
-      last.rows.push_back(failed_in(*earlier, row));
-    }
-  }
-  return last;
 }
 
 Comparison compare_files(const std::vector<std::string>& files) {

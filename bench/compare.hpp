@@ -58,20 +58,12 @@ struct Comparison {
   bool regressed() const { return count(Change::slow) + count(Change::failed) > 0; }
 };
 
-/// Throws BadArgument when one of them is no file of --json that is read here, when a part of it is
-/// damaged, and when there is nothing to compare. Rows that a filter left out are as if not there.
-Comparison compare_runs(const std::string& a_name, const nlohmann::json& a,
-                        const std::string& b_name, const nlohmann::json& b);
-
 std::string to_text(const Comparison& comparison);
 nlohmann::json to_json(const Comparison& comparison);
 
-/// Several runs against the same A: the last one, in which only rows are FAST or SLOW that are so
-/// in each, and none is SAME that is FAST or SLOW in another; but one that is INVALID in any of
-/// them is that. Throws BadArgument where there is none.
-Comparison agreed(const std::vector<Comparison>& runs);
-
-/// A, and one or more runs to compare with it. Throws BadArgument for a file that cannot be read.
+/// A, and one or more runs to compare with it: of several what all of them agree on. Throws
+/// BadArgument when one of them is no file of --json that is read here, when a part of it is
+/// damaged, and when there is nothing to compare.
 Comparison compare_files(const std::vector<std::string>& files);
 
 }  // namespace clam::bench

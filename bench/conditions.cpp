@@ -31,19 +31,15 @@ Reason memory_below_the_peak(const Claim& claim, const Limits& limits) {
 
 double longest_s(const std::vector<LaunchTime>& times) {
   double longest = 0;
-  for (const LaunchTime& time : times) {
-    longest = std::max(longest, time.ns());
-  }
+  for (const LaunchTime& time : times) longest = std::max(longest, time.ns());
   return longest * 1e-9;
 }
 
 /// By its arithmetic, or by moving what it must.
 double least_s(const Problem& problem, const Limits& limits) {
-  const bool half = problem.dtype() == Dtype::f16;
-  const double gflops = half ? std::max(limits.gflops_f16, limits.gflops_f32) : limits.gflops_f32;
-  const auto least = [](double work, double giga) { return giga > 0 ? work / giga * 1e-9 : 0; };
-  return std::max(least(least_flops_of(problem), gflops),
-                  least(least_bytes_of(problem), limits.best_gb_per_s));
+  const Peak peak{limits.gflops_f32, std::max(limits.gflops_f16, limits.gflops_f32),
+                  limits.best_gb_per_s};
+  return 1e-3 * floor_ms(problem, peak, least_flops_of(problem), least_bytes_of(problem));
 }
 
 constexpr const char* kAdvice =

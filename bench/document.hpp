@@ -7,13 +7,19 @@
 #include <vector>
 
 #include "compare.hpp"
+#include "machine/board.hpp"
 #include "measure.hpp"
 #include "options.hpp"
 #include "peaks.hpp"
 #include "rows.hpp"
-#include "surroundings.hpp"
 
 namespace clam::bench {
+
+/// What was measured around the rows.
+struct Surroundings {
+  Peaks peaks;
+  BoardState before, after;
+};
 
 /// `google`: Google Benchmark's JSON, or empty when nothing was run.
 std::string make_document(const std::string& google, const Options& options,

@@ -6,10 +6,10 @@
 #include <optional>
 #include <utility>
 
+#include "document.hpp"
 #include "machine/board.hpp"
 #include "measure.hpp"
 #include "peaks.hpp"
-#include "surroundings.hpp"
 #include "table.hpp"
 
 namespace clam::bench {

@@ -28,7 +28,6 @@
 #include "reporter.hpp"
 #include "rows.hpp"
 #include "runtime/atomic_file.hpp"
-#include "surroundings.hpp"
 #include "table.hpp"
 
 namespace clam::bench {
@@ -375,22 +374,18 @@ int run(const Options& options) {
   return benchmark::RunSpecifiedBenchmarks() > 0 ? 0 : 2;
 }
 
-int guarded(const Options& options) {
-  try {
-    return run(options);
-  } catch (...) {
-    return exit_code_of_exception([](const std::string& what) {
-      std::fflush(stdout);
-      fmt::print(stderr, "clam-bench: {}\n", what);
-    });
-  }
-}
-
 }  // namespace
 }  // namespace clam::bench
 
 int main(int argc, char** argv) {
   clam::bench::Options options;
   if (const auto code = clam::bench::parse_options(argc, argv, options)) return *code;
-  return clam::bench::guarded(options);
+  try {
+    return clam::bench::run(options);
+  } catch (...) {
+    return clam::exit_code_of_exception([](const std::string& what) {
+      std::fflush(stdout);
+      fmt::print(stderr, "clam-bench: {}\n", what);
+    });
+  }
 }

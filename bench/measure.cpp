@@ -30,14 +30,10 @@ void skip(const Reason& reason) {
   if (reason) throw Unsupported(*reason);
 }
 
-/// Any of 0..n-1 (the standard's distributions differ from one library to the next).
-std::size_t pick(std::mt19937_64& random, std::size_t n) {
-  return static_cast<std::size_t>(random() % n);
-}
-
+/// In one order for one seed: the standard's distributions differ from one library to the next.
 template <typename T>
 void shuffle(std::vector<T>& values, std::mt19937_64& random) {
-  for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[pick(random, i)]);
+  for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[random() % i]);
 }
 
 double sum(const std::vector<double>& values) {
@@ -116,7 +112,8 @@ Meter::Meter(Runtime& runtime, const Selection& selection, std::vector<Result>& 
       wanted_(selection.rows.size(), true),
       asked_(selection.rows.size(), false),
       most_in_flight_(runtime.max_in_flight()),
-      order_(options_.seed) {
+      order_(options_.seed),
+      given_(selection.rows.size(), 0) {
   if (!options_.make) {
     options_.make = [this](const Row& row) { return std::make_unique<Subject>(runtime_, row); };
   }
@@ -128,10 +125,6 @@ Meter::Meter(Runtime& runtime, const Selection& selection, std::vector<Result>& 
 Meter::~Meter() { runtime_.bound_flight(most_in_flight_); }
 
 Limits Meter::limits() const { return options_.limits ? *options_.limits : Limits{}; }
-
-void Meter::tell(const std::string& what) const {
-  if (options_.progress) options_.progress(what);
-}
 
 Meter::Entry* Meter::entry_of(std::size_t row) {
   const auto found = std::find_if(group_.begin(), group_.end(),
@@ -177,7 +170,7 @@ void Meter::fail(Entry& entry, const std::string& reason) {
 }
 
 void Meter::add_to_group(std::size_t row) {
-  tell(fmt::format("making ready: {}", selection_.rows[row].name));
+  options_.progress(fmt::format("making ready: {}", selection_.rows[row].name));
   asked_[row] = true;
   group_.push_back(std::make_unique<Entry>(row, results_[row]));
   Entry& entry = *group_.back();
@@ -276,7 +269,7 @@ void Meter::run_rounds(std::vector<Entry*> entries) {
   int rounds = 0;
   for (const Entry* entry : entries) rounds = std::max(rounds, entry->rounds);
   for (int round = 0; round < rounds; ++round) {
-    tell(fmt::format("round {} of {}, rows: {}", round + 1, rounds, entries.size()));
+    options_.progress(fmt::format("round {} of {}, rows: {}", round + 1, rounds, entries.size()));
     shuffle(entries, order_);
     for (Entry* entry : entries) {
       if (!entry->subject || round >= entry->rounds) continue;
@@ -370,7 +363,7 @@ void Meter::measure_group() {
     entry->result.other_load = share;
     if (entry->subject) guard(*entry, [&] { conclude(*entry); });
   }
-  tell("");
+  options_.progress("");
 }
 
 /// Rows take turns here too: each is visited a few times, in a new order each time.
@@ -383,25 +376,21 @@ void Meter::visit_all() {
   for (int visit = 0; visit < options_.visits; ++visit) {
     shuffle(rows, order_);
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      tell(fmt::format("visit {} of {}, row {} of {}: {}", visit + 1, options_.visits, i + 1,
-                       rows.size(), selection_.rows[rows[i]].name));
-      this->visit(rows[i]);
+      Result& result = results_[rows[i]];
+      options_.progress(fmt::format("visit {} of {}, row {} of {}: {}", visit + 1, options_.visits,
+                                    i + 1, rows.size(), selection_.rows[rows[i]].name));
+      if (result.was_run() && !result.valid()) continue;  // nothing makes up for that
+      Result next = options_.elsewhere(selection_.rows[rows[i]]);
+      if (next.valid()) watch_clock(next);
+      if (result.valid() && next.valid()) {
+        join(result, next);
+      } else {
+        result = std::move(next);
+      }
     }
   }
   for (const std::size_t row : rows) fold(results_[row].passes, passes[row]);
-  tell("");
-}
-
-void Meter::visit(std::size_t row) {
-  Result& result = results_[row];
-  if (result.was_run() && !result.valid()) return;  // nothing makes up for that
-  Result next = options_.elsewhere(selection_.rows[row]);
-  if (next.valid()) watch_clock(next);
-  if (result.valid() && next.valid()) {
-    join(result, next);
-  } else {
-    result = std::move(next);
-  }
+  options_.progress("");
 }
 
 /// The other process saw the clock of its own row alone; here it is held against the first row's.
@@ -414,17 +403,12 @@ void Meter::watch_clock(Result& next) {
   if (mark && !known) next.marks.insert(next.marks.begin(), *mark);
 }
 
-/// Every row once for each repetition that Google Benchmark asks for.
-void Meter::measure_elsewhere(std::size_t row) {
-  if (given_.empty()) given_.assign(selection_.rows.size(), 0);
-  if (given_[row]++ == passes_) {
-    ++passes_;
-    visit_all();
-  }
-}
-
 void Meter::measure(std::size_t row) {
-  if (options_.elsewhere) return measure_elsewhere(row);
+  if (options_.elsewhere) {
+    if (given_[row]++ < passes_) return;
+    ++passes_;
+    return visit_all();
+  }
   if (!entry_of(row)) begin_group(row);
   Entry& entry = *entry_of(row);
   if (entry.given == entry.passes) measure_group();

@@ -36,7 +36,8 @@ struct MeterOptions {
   ClockWatch* clock = nullptr;
   std::function<Result(const Row&)> elsewhere;  ///< measures a row in another process; or empty
   int visits = 1;                               ///< of each row there
-  std::function<void(const std::string&)> progress = {};     ///< told what is being done
+  /// Told what is being done.
+  std::function<void(const std::string&)> progress = [](const std::string&) {};
   std::function<std::unique_ptr<Subject>(const Row&)> make;  ///< for tests; else a plain Subject
 };
 
@@ -65,9 +66,7 @@ class Meter {
   void make_ready(Entry& entry);
   void bound_flight(Entry& entry);
   void measure_group();
-  void measure_elsewhere(std::size_t row);
   void visit_all();
-  void visit(std::size_t row);
   void watch_clock(Result& next);
   void run_rounds(std::vector<Entry*> entries);
   void run_round(Entry& entry);
@@ -77,7 +76,6 @@ class Meter {
   void guard(Entry& entry, const std::function<void()>& step);
   void stop(Entry& entry, Outcome outcome, const std::string& reason);
   void fail(Entry& entry, const std::string& reason);
-  void tell(const std::string& what) const;
   Entry* entry_of(std::size_t row);
   Limits limits() const;
   Claim claim_of(const Entry& entry) const;
@@ -95,7 +93,7 @@ class Meter {
   std::vector<std::unique_ptr<Entry>> group_;
   std::unique_ptr<EmptyLaunches> empty_;  ///< made when condition 5 first needs it
   std::vector<int> given_;                ///< elsewhere: how often each row was asked for
-  int passes_ = 0;                        ///< and how often all were measured
+  int passes_ = 0;  ///< and how often all were measured, each once for all that is asked
   int poison_ = 0;                        ///< counts timed rounds: each has its own
   std::string first_error_;               ///< of the device
 };

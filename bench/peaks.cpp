@@ -10,7 +10,6 @@
 
 #include "check/clock.hpp"
 #include "clam/error.hpp"
-#include "runtime/embedded.hpp"
 #include "statistics.hpp"
 #include "stopwatch.hpp"
 
@@ -46,6 +45,12 @@ void summarise(Peaks& peaks) {
   peaks.last_cache_bytes = last_cache_of(peaks.rows);
 }
 
+/// The arguments from `first` on.
+template <typename... Args>
+void set_args(cl::Kernel& kernel, cl_uint first, const Args&... args) {
+  (kernel.setArg(first++, args), ...);
+}
+
 /// The multiply-adds of one width.
 struct MultiplyAdds {
   std::string dtype, function;  ///< "fma", "mad"
@@ -60,17 +65,181 @@ struct MultiplyAdds {
   }
 };
 
+/// The bits of small whole numbers.
+cl_half half_of(int value) {
+  if (value == 0) return 0;
+  const int exponent = static_cast<int>(std::log2(value));
+  return static_cast<cl_half>(((exponent + 15) << 10) |
+                              ((value - (1 << exponent)) << (10 - exponent)));
+}
+
+template <typename Value>
+Value number(int value) {
+  if constexpr (sizeof(Value) == 2) return half_of(value);
+  return static_cast<Value>(value);
+}
+
 /// All measurements of one run.
 class Workbench {
  public:
-  Workbench(Runtime& runtime, const PeakOptions& options, Peaks& peaks);
+  Workbench(Runtime& runtime, const PeakOptions& options, Peaks& peaks)
+      : runtime_(runtime),
+        options_(options),
+        peaks_(peaks),
+        source_(peaks_source()),
+        programs_(runtime.context(), runtime.queue().getInfo<CL_QUEUE_DEVICE>(), runtime.device(),
+                  ProgramCache::default_dir(), ProgramCache::limit_from_environment()),
+        watch_(runtime) {
+    if (!options.source.empty()) source_.text = options.source;
+    if (peaks.round_trip_us) watch_.allow(*peaks.round_trip_us * 1e3);
+  }
 
-  void launches();
-  double multiply_adds(const std::string& dtype, const std::string& function, int width);
-  void all_multiply_adds(const std::string& dtype);
-  void memory(const std::string& kind, std::int64_t bytes);
-  void transfers();
-  void build();
+  /// Does it, unless the time is used up. What it measured and cannot be believed is `refused`.
+  template <typename Measure>
+  void attempt(const std::string& name, const Measure& measure) {
+    // Of a device so slow that a single launch takes long.
+    const double patience = 3 * options_.seconds + 5;
+    const double spent_ns = nanoseconds_since(start_) - building_ns_ - watch_.building_ns();
+    if (spent_ns > patience * 1e9) return;
+    if (name.rfind(options_.only, 0) != 0) return;
+    if (options_.progress) options_.progress(name);
+    try {
+      measure();
+    } catch (const cl::Error& error) {
+      peaks_.refused.push_back(fmt::format("{}: {}", name, describe(error)));
+    } catch (const Error& error) {  // rows are measured without the peak
+      peaks_.refused.push_back(fmt::format("{}: {}", name, error.what()));
+    }
+  }
+
+  void launches() {
+    cl::Kernel nothing = kernel("peak_nothing");
+    const cl::Buffer marks = buffer(sizeof(cl_int));
+    nothing.setArg(0, marks);
+    cl_int token = 0;
+    const auto batch = [&](int count) {
+      nothing.setArg(1, ++token);
+      const Clock::time_point start = Clock::now();
+      cl::Event event;
+      for (int i = 0; i < count; ++i) {
+        runtime_.queue().enqueueNDRangeKernel(nothing, cl::NullRange, {1}, {1}, nullptr, &event);
+      }
+      watch_.wait(event);
+      const double ns = nanoseconds_since(start);
+      cl_int seen = 0;
+      runtime_.queue().enqueueReadBuffer(marks, CL_TRUE, 0, sizeof seen, &seen);
+      if (seen != token) throw Refused("an empty kernel did not run");
+      return ns / count;
+    };
+    const auto typical = [&](int count) {
+      constexpr std::size_t kLeast = 11;
+      batch(count);
+      std::vector<double> times;
+      const Clock::time_point start = Clock::now();
+      while (times.size() < kLeast || nanoseconds_since(start) < window() * 1e9) {
+        times.push_back(batch(count));
+      }
+      return median(times) * 1e-3;
+    };
+    peaks_.launch_us = typical(kBatch);
+    peaks_.round_trip_us = typical(1);
+    watch_.allow(*peaks_.round_trip_us * 1e3);
+  }
+
+  double multiply_adds(const std::string& dtype, const std::string& function, int width) {
+    MultiplyAdds adds = prepare(dtype, function, width);
+    return dtype == "f16" ? count<cl_half>(adds) : count<cl_float>(adds);
+  }
+
+  /// Every width, by the quicker function: fma() is in software where the hardware has none.
+  void all_multiply_adds(const std::string& dtype) {
+    constexpr int kFirst = 4;
+    const auto measure = [&](const std::string& function, int width) {
+      double giga = 0;
+      attempt(fmt::format("{} {} of {}", dtype, function, width),
+              [&] { giga = multiply_adds(dtype, function, width); });
+      return giga;
+    };
+    const double fma = measure("fma", kFirst), mad = measure("mad", kFirst);
+    for (const int width : {1, 2, 8, 16}) measure(mad > 1.2 * fma ? "mad" : "fma", width);
+  }
+
+  /// Steps of four, from 16 KiB to well beyond the caches that the driver tells of.
+  std::vector<std::int64_t> sizes() const {
+    const DeviceInfo& device = runtime_.device();
+    std::int64_t largest = options_.largest_bytes;
+    if (largest == 0) largest = std::max(std::int64_t{64} << 20, 4 * device.global_cache_bytes);
+    largest = std::min({largest, device.max_alloc_bytes / 4, device.global_mem_bytes / 4});
+    std::vector<std::int64_t> sizes;
+    for (std::int64_t bytes = 16 << 10; bytes <= largest; bytes *= 4) sizes.push_back(bytes);
+    // The last step may end within the caches, and the largest lies beyond them.
+    constexpr std::int64_t kWhole = 1 << 20;
+    if (largest >= 2 * sizes.back()) sizes.push_back(largest / kWhole * kWhole);
+    return sizes;
+  }
+
+  void memory(const std::string& kind, std::int64_t bytes) {
+    if (!src_()) prepare_memory();
+    const bool copies = kind == "copy", reads = kind == "read", writes = kind == "write";
+    const bool together = reads && on_cpu();
+    const auto places = static_cast<std::size_t>(copies ? bytes / 2 : bytes) / sizeof(Place);
+    Work work;
+    work.kernel = kernel("peak_" + kind, together ? "-DPEAK_TOGETHER=1" : "");
+    work.items = reads ? places / kReadPlaces : places;
+    work.group = group_of(work.kernel, reads ? 64 : 256, work.items);
+    work.marks = writes ? 1 : 2;
+    // What is written is the source of the others: after a refused write it is made anew.
+    const cl::Buffer to = writes ? std::exchange(src_, {}) : dst_;
+    if (!writes) work.kernel.setArg(0, src_);
+    work.kernel.setArg(work.marks - 1, to);
+    poison(to, static_cast<std::int64_t>(work.items * sizeof(Place)));
+    const double ns = watch_.best_ns(work, window());
+    const std::size_t group = work.group;
+    check<Place>(to, work.items, [&](std::size_t i) {
+      const std::size_t first =
+          together ? i * kReadPlaces : i / group * group * kReadPlaces + i % group;
+      float sum = reads ? 0 : pattern(i);
+      for (std::size_t k = 0; reads && k < kReadPlaces; ++k) {
+        sum += pattern(first + k * (together ? 1 : group));
+      }
+      return Place{sum, sum, sum, sum};
+    });
+    if (writes) src_ = to;
+    peaks_.rows.push_back({kind, "", 0, bytes, ns * 1e-3, double(bytes) / ns});
+  }
+
+  void transfers() {
+    const std::int64_t bytes = std::min<std::int64_t>(sizes().back(), 16 << 20);
+    const TransferRates rates = measure_transfers(runtime_, watch_, bytes, window());
+    peaks_.upload_gb_per_s = rates.upload;
+    peaks_.download_gb_per_s = rates.download;
+    peaks_.map_gb_per_s = rates.map;
+  }
+
+  /// A program that nobody built before: a number of its own is in its code, which the marks show.
+  void build() {
+    const auto unique = Clock::now().time_since_epoch().count() & 0xffffff;
+    const cl::Device device = runtime_.queue().getInfo<CL_QUEUE_DEVICE>();
+    const Clock::time_point start = Clock::now();
+    cl::Program program(runtime_.context(), source_.text);
+    program.build({device}, fmt::format("-DPEAK_UNIQUE={}", unique).c_str());
+    cl::Kernel fma(program, "peak_fma");
+    const std::vector<cl_float> starts(kStarts, 0.0f);
+    const cl::Buffer from = source(starts);
+    const cl::Buffer to = buffer(kStarts * std::int64_t{sizeof(cl_float)}),
+                     marks = buffer(sizeof(cl_int));
+    set_args(fma, 0, from, to, marks, cl_int{0}, cl_int{1}, 1.0f, 1.0f);
+    cl::Event event;
+    runtime_.queue().enqueueNDRangeKernel(fma, cl::NullRange, {1, 1}, {1, 1}, nullptr, &event);
+    watch_.wait(event);
+    const double ns = nanoseconds_since(start);
+    cl_int seen = 0;
+    runtime_.queue().enqueueReadBuffer(marks, CL_TRUE, 0, sizeof seen, &seen);
+    if (seen != unique + kRound) {
+      throw Refused("the program that ran is not the one that was built");
+    }
+    peaks_.build_ms = ns * 1e-6;
+  }
 
   /// After the last of them.
   void end() {
@@ -78,17 +247,73 @@ class Workbench {
     summarise(peaks_);
   }
 
-  std::vector<std::int64_t> sizes() const;
-  /// Does it, unless the time is used up. What it measured and cannot be believed is `refused`.
-  template <typename Measure>
-  void attempt(const std::string& name, const Measure& measure);
-
  private:
-  MultiplyAdds prepare(const std::string& dtype, const std::string& function, int width);
+  MultiplyAdds prepare(const std::string& dtype, const std::string& function, int width) {
+    const bool half = dtype == "f16", cpu = on_cpu();
+    // A CPU hides its latency by chains alone, a GPU by warps, which many registers make fewer.
+    const int enough = cpu ? 8 : std::clamp(16 / width, 1, 8);
+    const int chains = options_.chains > 0 ? options_.chains : enough;
+    const bool straight = half && !cpu;
+    MultiplyAdds adds{dtype, function, width, chains * width};
+    adds.steps = kRound * (straight ? kStraightRounds : kRounds);
+    Work& work = adds.work;
+    work.kernel = kernel(
+        "peak_fma", fmt::format("{}{}{}-DPEAK_WIDTH={} -DPEAK_CHAINS={}", half ? "-DCLAM_F16 " : "",
+                                straight ? "-DPEAK_STRAIGHT=1 " : "",
+                                function == "mad" ? "-DPEAK_MAD=1 " : "", width, chains));
+    work.group = group_of(work.kernel, cpu ? 16 : 64, 64);
+    const auto units = static_cast<std::size_t>(runtime_.device().compute_units);
+    work.items = cpu ? 2 * work.group * units : 256 * units;
+    work.items -= work.items % work.group;
+    work.mark = adds.steps;  // chain 0 starts at 0
+    work.marks = 2;
+    return adds;
+  }
+
+  /// Each lane counts from its own start. Returns GFLOP/s.
   template <typename Value>
-  double count(MultiplyAdds& adds);
-  void prepare_memory();
-  cl::Kernel kernel(const std::string& name, const std::string& options = "");
+  double count(MultiplyAdds& adds) {
+    std::vector<Value> start;
+    for (int i = 0; i < kStarts; ++i) start.push_back(number<Value>(i));
+    const cl::Buffer from = source(start);
+    const std::size_t count = adds.work.items * static_cast<std::size_t>(adds.lanes);
+    const auto bytes = static_cast<std::int64_t>(count * sizeof(Value));
+    const cl::Buffer to = buffer(bytes);
+    poison(to, bytes);
+    cl::Kernel& kernel = adds.work.kernel;
+    set_args(kernel, 0, from, to);
+    set_args(kernel, 4, cl_int{kRounds}, 1.0f, 1.0f);
+    const double ns = watch_.best_ns(adds.work, window());
+    check<Value>(to, count, [&](std::size_t i) {
+      return number<Value>(static_cast<int>(i % static_cast<std::size_t>(adds.lanes)) + adds.steps);
+    });
+    const double giga = 2.0 * double(adds.steps) * double(count) / ns;
+    peaks_.rows.push_back({adds.name(), adds.dtype, adds.width, 0, ns * 1e-3, giga});
+    return giga;
+  }
+
+  void prepare_memory() {
+    const std::int64_t largest = sizes().back();
+    const cl::Buffer src = buffer(largest);
+    dst_ = buffer(largest / 2);
+    cl::Kernel fill = kernel("peak_write");
+    const std::size_t items = static_cast<std::size_t>(largest) / sizeof(Place);
+    const std::size_t group = group_of(fill, 256, items);
+    const cl::Buffer marks = buffer(static_cast<std::int64_t>(items / group * sizeof(cl_int)));
+    set_args(fill, 0, src, marks, 0);
+    cl::Event event;
+    runtime_.queue().enqueueNDRangeKernel(fill, cl::NullRange, {items, 1}, {group, 1}, nullptr,
+                                          &event);
+    watch_.wait(event);
+    src_ = src;
+  }
+
+  cl::Kernel kernel(const std::string& name, const std::string& options = "") {
+    const Clock::time_point start = Clock::now();
+    cl::Kernel built = programs_.kernel(source_, options, name);
+    building_ns_ += nanoseconds_since(start);
+    return built;
+  }
   cl::Buffer buffer(std::int64_t bytes) {
     return {runtime_.context(), CL_MEM_READ_WRITE, static_cast<cl::size_type>(bytes)};
   }
@@ -105,9 +330,31 @@ class Workbench {
                                        static_cast<cl::size_type>(bytes));
     runtime_.queue().finish();
   }
+
+  /// Reads a part after the other, so that the host needs little memory.
   template <typename Value, typename Expect>
-  void check(const cl::Buffer& buffer, std::size_t count, const Expect& expect);
-  std::size_t group_of(const cl::Kernel& kernel, std::size_t wanted, std::size_t items) const;
+  void check(const cl::Buffer& buffer, std::size_t count, const Expect& expect) {
+    constexpr std::size_t kPart = std::size_t{1} << 20;
+    std::vector<Value> part(std::min(count, kPart));
+    for (std::size_t begin = 0; begin < count; begin += part.size()) {
+      const std::size_t size = std::min(part.size(), count - begin);
+      runtime_.queue().enqueueReadBuffer(buffer, CL_TRUE, begin * sizeof(Value),
+                                         size * sizeof(Value), part.data());
+      for (std::size_t i = 0; i < size; ++i) {
+        if (part[i] == expect(begin + i)) continue;
+        throw Refused(
+            fmt::format("element {} of {} is not what was to be computed", begin + i, count));
+      }
+    }
+  }
+
+  std::size_t group_of(const cl::Kernel& kernel, std::size_t wanted, std::size_t items) const {
+    const cl::Device device = runtime_.queue().getInfo<CL_QUEUE_DEVICE>();
+    std::size_t group = std::min(wanted, items);
+    const std::size_t allowed = kernel.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(device);
+    while (group > allowed) group /= 2;
+    return group;
+  }
   bool on_cpu() const {
     const std::string& type = options_.device_type;
     return (type.empty() ? runtime_.device().type : type) == "cpu";
@@ -124,285 +371,6 @@ class Workbench {
   double building_ns_ = 0;
   cl::Buffer src_, dst_;
 };
-
-std::string embedded_source() { return std::string(embedded_peaks().front().text); }
-
-Workbench::Workbench(Runtime& runtime, const PeakOptions& options, Peaks& peaks)
-    : runtime_(runtime),
-      options_(options),
-      peaks_(peaks),
-      source_{"peaks.cl", options.source.empty() ? embedded_source() : options.source, "embedded",
-              ""},
-      programs_(runtime.context(), runtime.queue().getInfo<CL_QUEUE_DEVICE>(), runtime.device(),
-                ProgramCache::default_dir(), ProgramCache::limit_from_environment()),
-      watch_(runtime) {
-  if (peaks.round_trip_us) watch_.allow(*peaks.round_trip_us * 1e3);
-}
-
-template <typename Measure>
-void Workbench::attempt(const std::string& name, const Measure& measure) {
-  // Of a device so slow that a single launch takes long.
-  const double patience = 3 * options_.seconds + 5;
-  const double spent_ns = nanoseconds_since(start_) - building_ns_ - watch_.building_ns();
-  if (spent_ns > patience * 1e9) return;
-  if (name.rfind(options_.only, 0) != 0) return;
-  if (options_.progress) options_.progress(name);
-  try {
-    measure();
-  } catch (const cl::Error& error) {
-    peaks_.refused.push_back(fmt::format("{}: {}", name, describe(error)));
-  } catch (const Error& error) {  // rows are measured without the peak
-    peaks_.refused.push_back(fmt::format("{}: {}", name, error.what()));
-  }
-}
-
-cl::Kernel Workbench::kernel(const std::string& name, const std::string& options) {
-  const Clock::time_point start = Clock::now();
-  cl::Kernel built = programs_.kernel(source_, options, name);
-  building_ns_ += nanoseconds_since(start);
-  return built;
-}
-
-std::size_t Workbench::group_of(const cl::Kernel& kernel, std::size_t wanted,
-                                std::size_t items) const {
-  const cl::Device device = runtime_.queue().getInfo<CL_QUEUE_DEVICE>();
-  std::size_t group = std::min(wanted, items);
-  const std::size_t allowed = kernel.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(device);
-  while (group > allowed) group /= 2;
-  return group;
-}
-
-/// Reads a part after the other, so that the host needs little memory.
-template <typename Value, typename Expect>
-void Workbench::check(const cl::Buffer& buffer, std::size_t count, const Expect& expect) {
-  constexpr std::size_t kPart = std::size_t{1} << 20;
-  std::vector<Value> part(std::min(count, kPart));
-  for (std::size_t begin = 0; begin < count; begin += part.size()) {
-    const std::size_t size = std::min(part.size(), count - begin);
-    runtime_.queue().enqueueReadBuffer(buffer, CL_TRUE, begin * sizeof(Value), size * sizeof(Value),
-                                       part.data());
-    for (std::size_t i = 0; i < size; ++i) {
-      if (part[i] == expect(begin + i)) continue;
-      throw Refused(
-          fmt::format("element {} of {} is not what was to be computed", begin + i, count));
-    }
-  }
-}
-
-/// The bits of small whole numbers.
-cl_half half_of(int value) {
-  if (value == 0) return 0;
-  const int exponent = static_cast<int>(std::log2(value));
-  return static_cast<cl_half>(((exponent + 15) << 10) |
-                              ((value - (1 << exponent)) << (10 - exponent)));
-}
-
-template <typename Value>
-Value number(int value) {
-  if constexpr (sizeof(Value) == 2) return half_of(value);
-  return static_cast<Value>(value);
-}
-
-MultiplyAdds Workbench::prepare(const std::string& dtype, const std::string& function, int width) {
-  const bool half = dtype == "f16", cpu = on_cpu();
-  // A CPU hides its latency by chains alone. A GPU does by warps, which many registers make fewer.
-  const int enough = cpu ? 8 : std::clamp(16 / width, 1, 8);
-  const int chains = options_.chains > 0 ? options_.chains : enough;
-  const bool straight = half && !cpu;
-  MultiplyAdds adds{dtype, function, width, chains * width};
-  adds.steps = kRound * (straight ? kStraightRounds : kRounds);
-  Work& work = adds.work;
-  work.kernel = kernel(
-      "peak_fma", fmt::format("{}{}{}-DPEAK_WIDTH={} -DPEAK_CHAINS={}", half ? "-DCLAM_F16 " : "",
-                              straight ? "-DPEAK_STRAIGHT=1 " : "",
-                              function == "mad" ? "-DPEAK_MAD=1 " : "", width, chains));
-  work.group = group_of(work.kernel, cpu ? 16 : 64, 64);
-  const auto units = static_cast<std::size_t>(runtime_.device().compute_units);
-  work.items = cpu ? 2 * work.group * units : 256 * units;
-  work.items -= work.items % work.group;
-  work.mark = adds.steps;  // chain 0 starts at 0
-  work.marks = 2;
-  return adds;
-}
-
-/// Each lane counts from its own start. Returns GFLOP/s.
-template <typename Value>
-double Workbench::count(MultiplyAdds& adds) {
-  std::vector<Value> start;
-  for (int i = 0; i < kStarts; ++i) start.push_back(number<Value>(i));
-  const cl::Buffer from = source(start);
-  const std::size_t count = adds.work.items * static_cast<std::size_t>(adds.lanes);
-  const auto bytes = static_cast<std::int64_t>(count * sizeof(Value));
-  const cl::Buffer to = buffer(bytes);
-  poison(to, bytes);
-  cl::Kernel& kernel = adds.work.kernel;
-  kernel.setArg(0, from);
-  kernel.setArg(1, to);
-  kernel.setArg(4, cl_int{kRounds});
-  kernel.setArg(5, 1.0f);
-  kernel.setArg(6, 1.0f);
-  const double ns = watch_.best_ns(adds.work, window());
-  check<Value>(to, count, [&](std::size_t i) {
-    return number<Value>(static_cast<int>(i % static_cast<std::size_t>(adds.lanes)) + adds.steps);
-  });
-  const double giga = 2.0 * double(adds.steps) * double(count) / ns;
-  peaks_.rows.push_back({adds.name(), adds.dtype, adds.width, 0, ns * 1e-3, giga});
-  return giga;
-}
-
-double Workbench::multiply_adds(const std::string& dtype, const std::string& function, int width) {
-  MultiplyAdds adds = prepare(dtype, function, width);
-  return dtype == "f16" ? count<cl_half>(adds) : count<cl_float>(adds);
-}
-
-/// Every width, by the quicker function: fma() is in software where the hardware has none.
-void Workbench::all_multiply_adds(const std::string& dtype) {
-  constexpr int kFirst = 4;
-  double fma = 0, mad = 0;
-  const auto measure = [&](const std::string& function, int width) {
-    double giga = 0;
-    attempt(fmt::format("{} {} of {}", dtype, function, width),
-            [&] { giga = multiply_adds(dtype, function, width); });
-    return giga;
-  };
-  fma = measure("fma", kFirst);
-  mad = measure("mad", kFirst);
-  for (const int width : {1, 2, 8, 16}) measure(mad > 1.2 * fma ? "mad" : "fma", width);
-}
-
-/// Steps of four, from 16 KiB to well beyond the caches that the driver tells of.
-std::vector<std::int64_t> Workbench::sizes() const {
-  const DeviceInfo& device = runtime_.device();
-  std::int64_t largest = options_.largest_bytes;
-  if (largest == 0) largest = std::max(std::int64_t{64} << 20, 4 * device.global_cache_bytes);
-  largest = std::min({largest, device.max_alloc_bytes / 4, device.global_mem_bytes / 4});
-  std::vector<std::int64_t> sizes;
-  for (std::int64_t bytes = 16 << 10; bytes <= largest; bytes *= 4) sizes.push_back(bytes);
-  // The last step may end within the caches, and the largest lies beyond them.
-  constexpr std::int64_t kWhole = 1 << 20;
-  if (largest >= 2 * sizes.back()) sizes.push_back(largest / kWhole * kWhole);
-  return sizes;
-}
-
-void Workbench::prepare_memory() {
-  const std::int64_t largest = sizes().back();
-  const cl::Buffer src = buffer(largest);
-  dst_ = buffer(largest / 2);
-  cl::Kernel fill = kernel("peak_write");
-  const std::size_t items = static_cast<std::size_t>(largest) / sizeof(Place);
-  const std::size_t group = group_of(fill, 256, items);
-  const cl::Buffer marks = buffer(static_cast<std::int64_t>(items / group * sizeof(cl_int)));
-  fill.setArg(0, src);
-  fill.setArg(1, marks);
-  fill.setArg(2, 0);
-  cl::Event event;
-  runtime_.queue().enqueueNDRangeKernel(fill, cl::NullRange, {items, 1}, {group, 1}, nullptr,
-                                        &event);
-  watch_.wait(event);
-  src_ = src;
-}
-
-void Workbench::memory(const std::string& kind, std::int64_t bytes) {
-  if (!src_()) prepare_memory();
-  const bool copies = kind == "copy", reads = kind == "read", writes = kind == "write";
-  const bool together = reads && on_cpu();
-  const auto places = static_cast<std::size_t>(copies ? bytes / 2 : bytes) / sizeof(Place);
-  Work work;
-  work.kernel = kernel("peak_" + kind, together ? "-DPEAK_TOGETHER=1" : "");
-  work.items = reads ? places / kReadPlaces : places;
-  work.group = group_of(work.kernel, reads ? 64 : 256, work.items);
-  work.marks = writes ? 1 : 2;
-  // What is written is the source of the others: a refused write leaves none, and it is made anew.
-  const cl::Buffer to = writes ? std::exchange(src_, {}) : dst_;
-  if (!writes) work.kernel.setArg(0, src_);
-  work.kernel.setArg(work.marks - 1, to);
-  poison(to, static_cast<std::int64_t>(work.items * sizeof(Place)));
-  const double ns = watch_.best_ns(work, window());
-  const std::size_t group = work.group;
-  check<Place>(to, work.items, [&](std::size_t i) {
-    const std::size_t first =
-        together ? i * kReadPlaces : i / group * group * kReadPlaces + i % group;
-    float sum = reads ? 0 : pattern(i);
-    for (std::size_t k = 0; reads && k < kReadPlaces; ++k) {
-      sum += pattern(first + k * (together ? 1 : group));
-    }
-    return Place{sum, sum, sum, sum};
-  });
-  if (writes) src_ = to;
-  peaks_.rows.push_back({kind, "", 0, bytes, ns * 1e-3, double(bytes) / ns});
-}
-
-void Workbench::launches() {
-  cl::Kernel nothing = kernel("peak_nothing");
-  const cl::Buffer marks = buffer(sizeof(cl_int));
-  nothing.setArg(0, marks);
-  cl_int token = 0;
-  const auto batch = [&](int count) {
-    nothing.setArg(1, ++token);
-    const Clock::time_point start = Clock::now();
-    cl::Event event;
-    for (int i = 0; i < count; ++i) {
-      runtime_.queue().enqueueNDRangeKernel(nothing, cl::NullRange, {1}, {1}, nullptr, &event);
-    }
-    watch_.wait(event);
-    const double ns = nanoseconds_since(start);
-    cl_int seen = 0;
-    runtime_.queue().enqueueReadBuffer(marks, CL_TRUE, 0, sizeof seen, &seen);
-    if (seen != token) throw Refused("an empty kernel did not run");
-    return ns / count;
-  };
-  const auto typical = [&](int count) {
-    constexpr std::size_t kLeast = 11;
-    batch(count);
-    std::vector<double> times;
-    const Clock::time_point start = Clock::now();
-    while (times.size() < kLeast || nanoseconds_since(start) < window() * 1e9) {
-      times.push_back(batch(count));
-    }
-    return median(times) * 1e-3;
-  };
-  peaks_.launch_us = typical(kBatch);
-  peaks_.round_trip_us = typical(1);
-  watch_.allow(*peaks_.round_trip_us * 1e3);
-}
-
-/// A program that nobody built before: a number of its own is in its code, which the marks show.
-void Workbench::build() {
-  const auto unique = Clock::now().time_since_epoch().count() & 0xffffff;
-  const cl::Device device = runtime_.queue().getInfo<CL_QUEUE_DEVICE>();
-  const Clock::time_point start = Clock::now();
-  cl::Program program(runtime_.context(), source_.text);
-  program.build({device}, fmt::format("-DPEAK_UNIQUE={}", unique).c_str());
-  cl::Kernel fma(program, "peak_fma");
-  const std::vector<cl_float> starts(kStarts, 0.0f);
-  const cl::Buffer from = source(starts);
-  const cl::Buffer to = buffer(kStarts * std::int64_t{sizeof(cl_float)}),
-                   marks = buffer(sizeof(cl_int));
-  const auto set = [&](cl_uint index, const auto& value) { fma.setArg(index, value); };
-  set(0, from);
-  set(1, to);
-  set(2, marks);
-  set(3, cl_int{0});
-  set(4, cl_int{1});
-  set(5, 1.0f);
-  set(6, 1.0f);
-  cl::Event event;
-  runtime_.queue().enqueueNDRangeKernel(fma, cl::NullRange, {1, 1}, {1, 1}, nullptr, &event);
-  watch_.wait(event);
-  const double ns = nanoseconds_since(start);
-  cl_int seen = 0;
-  runtime_.queue().enqueueReadBuffer(marks, CL_TRUE, 0, sizeof seen, &seen);
-  if (seen != unique + kRound) throw Refused("the program that ran is not the one that was built");
-  peaks_.build_ms = ns * 1e-6;
-}
-
-void Workbench::transfers() {
-  const std::int64_t bytes = std::min<std::int64_t>(sizes().back(), 16 << 20);
-  const TransferRates rates = measure_transfers(runtime_, watch_, bytes, window());
-  peaks_.upload_gb_per_s = rates.upload;
-  peaks_.download_gb_per_s = rates.download;
-  peaks_.map_gb_per_s = rates.map;
-}
 
 }  // namespace
 

@@ -78,6 +78,9 @@ Peaks larger_of(const Peaks& a, const Peaks& b);
 nlohmann::json to_json(const Peaks& peaks);
 /// The inverse. Throws nlohmann's exceptions for another text.
 Peaks peaks_from_json(const nlohmann::json& json);
+/// The least time of a call by the measured peaks: by the arithmetic that no kernel can do without,
+/// or by moving once what it must. Nothing where the peaks bound nothing.
+std::optional<double> floor_us(const Problem& problem, const MeasuredPeak& peak);
 /// Two lines or three for the head of the table.
 std::string to_text(const Peaks& peaks);
 

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "clam/op.hpp"
 #include "peaks.hpp"
 
 namespace clam::bench {
@@ -120,6 +121,12 @@ MeasuredPeak Peaks::measured() const {
     if (row.moves()) peak.rates.push_back({double(row.bytes), row.giga});
   }
   return peak;
+}
+
+std::optional<double> floor_us(const Problem& problem, const MeasuredPeak& peak) {
+  const double bytes = least_bytes_of(problem);
+  const double us = 1e3 * floor_ms(problem, peak.of(bytes), least_flops_of(problem), bytes);
+  return us > 0 ? std::optional(us) : std::nullopt;
 }
 
 json to_json(const Peaks& peaks) {

@@ -15,11 +15,6 @@
 namespace clam::bench {
 namespace {
 
-bool has_variant(const Op& op, const std::string& name) {
-  return std::any_of(op.variants.begin(), op.variants.end(),
-                     [&](const Variant& variant) { return variant.name == name; });
-}
-
 std::string default_variant(const Problem& problem, const DeviceInfo& device,
                             const std::shared_ptr<const Tuned>& tuned) {
   try {
@@ -75,7 +70,7 @@ class Selector {
     Block block{std::move(workload), {}};
     for (std::size_t i = 0; i < block.workload.nodes.size(); ++i) {
       const Workload::Node& node = block.workload.nodes[i];
-      if (node.problem) add_lines(*node.problem, node.name, i, block);
+      if (node.problem) add_lines(*node.problem, i, block);
     }
     selection_.blocks.push_back(std::move(block));
   }
@@ -84,7 +79,7 @@ class Selector {
   void add_quick() {
     Block listed;
     for (const auto& [workload, node] : quick_nodes()) {
-      add_lines(problem_of(workload, node), node, 0, listed);
+      add_lines(problem_of(workload, node), {}, listed);
     }
     const std::size_t rows = selection_.rows.size();
     for (const std::string& workload : workload_names()) {
@@ -101,7 +96,7 @@ class Selector {
   void add_problems(const std::vector<std::string>& lines) {
     if (lines.empty()) return;
     Block block;
-    for (const std::string& line : lines) add_lines(Problem::parse(line), "", 0, block);
+    for (const std::string& line : lines) add_lines(Problem::parse(line), {}, block);
     selection_.blocks.push_back(std::move(block));
   }
 
@@ -112,8 +107,10 @@ class Selector {
     const std::string variant = name_of(way);
     std::string known;
     for (const Op* op : all_ops()) {
-      if (has_variant(*op, variant)) return;
-      for (const Variant& each : op->variants) known += " " + each.name;
+      for (const Variant& each : op->variants) {
+        if (each.name == variant) return;
+        known += " " + each.name;
+      }
     }
     if (way == "all") return;
     throw BadArgument(
@@ -134,13 +131,13 @@ class Selector {
     return ways;
   }
 
-  void add_lines(const Problem& problem, const std::string& node, std::size_t index, Block& block) {
+  void add_lines(const Problem& problem, std::optional<std::size_t> node, Block& block) {
     std::vector<Problem> typed;
     for (const std::string& dtype : options_.dtypes) typed.push_back(problem.in_float(dtype));
     if (typed.empty()) typed.push_back(problem);
     for (const Problem& each : typed) {
       for (const std::string& way : ways_of(op_of(each))) {
-        block.lines.push_back({row_of(each, way), node, index});
+        block.lines.push_back({row_of(each, way), node});
       }
     }
   }
@@ -221,7 +218,8 @@ std::string to_text(const Selection& selection) {
     const Workload& workload = block.workload;
     if (!workload.name.empty()) text += fmt::format("{}: {}\n", workload.name, workload.title);
     for (const Line& line : block.lines) {
-      text += fmt::format("  {:<24}{}\n", line.node, selection.rows[line.row].name);
+      const Workload::Node* node = block.node(line);
+      text += fmt::format("  {:<24}{}\n", node ? node->name : "", selection.rows[line.row].name);
     }
   }
   return text;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,7 @@ struct Row {
 /// A node of a workload, shown with the result of its row.
 struct Line {
   std::size_t row;
-  std::string node;       ///< empty for a problem of the command line
-  std::size_t index = 0;  ///< of the node in its workload
+  std::optional<std::size_t> node;  ///< of its workload; nothing for a problem of the command line
 };
 
 struct Block {
@@ -39,7 +39,7 @@ struct Block {
   std::vector<Line> lines;
 
   const Workload::Node* node(const Line& line) const {
-    return line.node.empty() ? nullptr : &workload.nodes[line.index];
+    return line.node ? &workload.nodes[*line.node] : nullptr;
   }
 };
 

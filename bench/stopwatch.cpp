@@ -21,87 +21,11 @@ constexpr cl_int kTokens = 1 << 16;  // between those of two launches: more than
 
 std::size_t groups(const Work& work) { return work.items / work.group; }
 
-/// The runtime keeps its program, as each row may ask for it.
-cl::Kernel empty_kernel(Runtime& runtime) {
-  const KernelSource source{"peaks.cl", std::string(embedded_peaks().front().text), "embedded", ""};
-  return runtime.programs().kernel(source, "", "peak_nothing");
-}
-
-/// A buffer, what is sent to it, and what came back.
-class Transfers {
- public:
-  Transfers(Runtime& runtime, const Stopwatch& watch, std::size_t size, double seconds)
-      : queue_(runtime.queue()),
-        watch_(watch),
-        there_(runtime.context(), CL_MEM_READ_WRITE, size),
-        here_(size),
-        back_(size),
-        ns_(seconds * 1e9) {}
-
-  double upload() {
-    return best_rate([&] {
-      const double ns = timed([&] { write(); });
-      read();
-      return ns;
-    });
-  }
-  double download() {
-    return best_rate([&] {
-      write();
-      return timed([&] { read(); });
-    });
-  }
-  double map() {
-    return best_rate([&] {
-      const double ns = timed([&] { write_mapped(); });
-      read();
-      return ns;
-    });
-  }
-
- private:
-  /// `move` sends and fetches, and returns the nanoseconds of the one that counts.
-  template <typename Move>
-  double best_rate(const Move& move) {
-    constexpr int kFewest = 3;
-    constexpr double kPatience = 10;  // windows, of a machine where one takes long
-    double best = 0;
-    const Clock::time_point start = Clock::now();
-    for (int i = 0; i < kFewest || nanoseconds_since(start) < ns_; ++i) {
-      if (i > 0 && nanoseconds_since(start) > kPatience * ns_) break;
-      std::memset(here_.data(), ++turn_, here_.size());
-      std::memset(back_.data(), 0, back_.size());
-      best = std::max(best, double(here_.size()) / move());
-      if (here_ != back_) throw Refused("what came back is not what was sent");
-    }
-    return best;
-  }
-  template <typename Step>
-  static double timed(const Step& step) {
-    const Clock::time_point start = Clock::now();
-    step();
-    return nanoseconds_since(start);
-  }
-
-  void write() { queue_.enqueueWriteBuffer(there_, CL_TRUE, 0, here_.size(), here_.data()); }
-  void read() { queue_.enqueueReadBuffer(there_, CL_TRUE, 0, back_.size(), back_.data()); }
-  void write_mapped() {
-    void* mapped = queue_.enqueueMapBuffer(there_, CL_TRUE, CL_MAP_WRITE, 0, here_.size());
-    std::memcpy(mapped, here_.data(), here_.size());
-    cl::Event event;
-    queue_.enqueueUnmapMemObject(there_, mapped, nullptr, &event);
-    watch_.wait(event);
-  }
-
-  const cl::CommandQueue& queue_;
-  const Stopwatch& watch_;
-  cl::Buffer there_;
-  std::vector<std::uint8_t> here_, back_;
-  std::uint8_t turn_ = 0;
-  double ns_;
-};
-
 }  // namespace
+
+KernelSource peaks_source() {
+  return {"peaks.cl", std::string(embedded_peaks().front().text), "embedded", ""};
+}
 
 double nanoseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
@@ -191,7 +115,8 @@ void Stopwatch::check_marks(const Work& work, std::size_t passes) {
 EmptyLaunches::EmptyLaunches(Runtime& runtime)
     : runtime_(runtime),
       watch_(runtime),
-      kernel_(empty_kernel(runtime)),
+      // The runtime keeps its program, as each row may ask for it.
+      kernel_(runtime.programs().kernel(peaks_source(), "", "peak_nothing")),
       marks_(runtime.context(), CL_MEM_READ_WRITE, sizeof(cl_int)) {
   kernel_.setArg(0, marks_);
   kernel_.setArg(1, cl_int{1});
@@ -217,12 +142,40 @@ double EmptyLaunches::run(std::int64_t launches) {
 
 TransferRates measure_transfers(Runtime& runtime, const Stopwatch& watch, std::int64_t bytes,
                                 double seconds) {
-  Transfers transfers(runtime, watch, static_cast<std::size_t>(bytes), seconds);
-  TransferRates rates;
-  rates.upload = transfers.upload();
-  rates.download = transfers.download();
-  rates.map = transfers.map();
-  return rates;
+  constexpr int kFewest = 3;
+  constexpr double kPatience = 10;  // windows, of a machine where one takes long
+  const cl::CommandQueue& queue = runtime.queue();
+  const auto size = static_cast<std::size_t>(bytes);
+  const cl::Buffer there(runtime.context(), CL_MEM_READ_WRITE, size);
+  std::vector<std::uint8_t> here(size), back(size);
+  std::uint8_t turn = 0;
+  const auto write = [&] { queue.enqueueWriteBuffer(there, CL_TRUE, 0, size, here.data()); };
+  const auto write_mapped = [&] {
+    void* mapped = queue.enqueueMapBuffer(there, CL_TRUE, CL_MAP_WRITE, 0, size);
+    std::memcpy(mapped, here.data(), size);
+    cl::Event event;
+    queue.enqueueUnmapMemObject(there, mapped, nullptr, &event);
+    watch.wait(event);
+  };
+  // Sends by `send` and fetches, and counts one of them.
+  const auto best_rate = [&](const auto& send, bool counts_sending) {
+    double best = 0;
+    const Clock::time_point first = Clock::now();
+    for (int i = 0; i < kFewest || nanoseconds_since(first) < seconds * 1e9; ++i) {
+      if (i > 0 && nanoseconds_since(first) > kPatience * seconds * 1e9) break;
+      std::memset(here.data(), ++turn, size);
+      std::memset(back.data(), 0, size);
+      const Clock::time_point start = Clock::now();
+      send();
+      const double sending_ns = nanoseconds_since(start);
+      const Clock::time_point sent = Clock::now();
+      queue.enqueueReadBuffer(there, CL_TRUE, 0, size, back.data());
+      best = std::max(best, double(size) / (counts_sending ? sending_ns : nanoseconds_since(sent)));
+      if (here != back) throw Refused("what came back is not what was sent");
+    }
+    return best;
+  };
+  return {best_rate(write, true), best_rate(write, false), best_rate(write_mapped, true)};
 }
 
 }  // namespace clam::bench

@@ -18,6 +18,9 @@ class Refused : public Error {
   using Error::Error;
 };
 
+/// peaks.cl, as it is embedded.
+KernelSource peaks_source();
+
 /// Nanoseconds on the host's clock.
 double nanoseconds_since(Clock::time_point start);
 

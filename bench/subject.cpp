@@ -2,6 +2,7 @@
 #include "subject.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "check/op_proof.hpp"
 #include "statistics.hpp"
@@ -59,24 +60,12 @@ std::int64_t bytes_of(const Reference& reference) {
 }  // namespace
 
 Subject::Subject(Runtime& runtime, const Row& row)
-    : runtime_(runtime),
-      problem_(row.problem),
-      set_(usual_data_set(row.problem)),
-      trial_(runtime, row.problem, row.options()) {
-  prepare();
-}
+    : Subject(runtime, row, Trial(runtime, row.problem, row.options())) {}
 
-Subject::Subject(Runtime& runtime, const Row& row, const Plan& plan)
-    : runtime_(runtime),
-      problem_(row.problem),
-      set_(usual_data_set(row.problem)),
-      trial_(runtime, plan) {
-  prepare();
-}
-
-void Subject::prepare() {
-  const Tensors inputs = make_inputs(problem_, set_, kSeed);
-  reference_ = reference_of(problem_, inputs,
+Subject::Subject(Runtime& runtime, const Row& row, Trial trial)
+    : runtime_(runtime), set_(usual_data_set(row.problem)), trial_(std::move(trial)) {
+  const Tensors inputs = make_inputs(row.problem, set_, kSeed);
+  reference_ = reference_of(row.problem, inputs,
                             reference_options(set_.check, runtime_.device(), plan().variant));
   trial_.upload(inputs);
   packing_ = measure_packing(trial_);

@@ -27,7 +27,7 @@ class Subject {
  public:
   Subject(Runtime& runtime, const Row& row);
   /// The row's problem by another plan than its own.
-  Subject(Runtime& runtime, const Row& row, const Plan& plan);
+  Subject(Runtime& runtime, const Row& row, Trial trial);
   virtual ~Subject() = default;
 
   virtual void poison(int group);
@@ -53,10 +53,7 @@ class Subject {
   Trial& trial() { return trial_; }
 
  private:
-  void prepare();
-
   Runtime& runtime_;
-  Problem problem_;
   const DataSet& set_;
   Trial trial_;
   Reference reference_;

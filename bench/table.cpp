@@ -7,6 +7,7 @@
 #include <cctype>
 #include <map>
 #include <sstream>
+#include <utility>
 
 #include "check/model_time.hpp"
 
@@ -36,13 +37,13 @@ std::string problem_cell(const Row& row, const Result& result) {
   return fmt::format("{}, {}{}", row.problem.text(), result.variant, marks);
 }
 
-}  // namespace
-
+/// "Mali-G610 r0p0 (ARM Platform, driver 3.0; gpu, 4 compute units)"
 std::string describe_device(const DeviceInfo& device) {
   return fmt::format("{} ({}, driver {}; {}, {} compute units)", device.name, device.platform,
                      device.driver_version, device.type, device.compute_units);
 }
 
+/// Whether the published device ("Mali-G610 MP4 (RK3588)") is of the model and size of this one.
 bool same_device(const std::string& published, const DeviceInfo& device) {
   std::istringstream words(published);
   std::string model, size;
@@ -52,16 +53,19 @@ bool same_device(const std::string& published, const DeviceInfo& device) {
   return size.substr(2) == std::to_string(device.compute_units);
 }
 
+/// Why the row failed or was skipped, without the problem it starts with.
 std::string short_reason(const Row& row, const Result& result) {
   const std::string start = row.problem.text() + ": ";
   return result.reason.rfind(start, 0) == 0 ? result.reason.substr(start.size()) : result.reason;
 }
 
+}  // namespace
+
 Table::Table(const Selection& selection, const std::vector<Result>& results,
              const DeviceInfo& device, std::FILE* out)
     : selection_(selection), results_(results), device_(device), out_(out), shown_block_(kNoBlock) {
   for (std::size_t row = 0; selection.once && row < selection.rows.size(); ++row) {
-    places_.push_back({kNoBlock, row});
+    places_.push_back({0, row});
   }
   for (std::size_t b = 0; !selection.once && b < selection.blocks.size(); ++b) {
     for (std::size_t l = 0; l < selection.blocks[b].lines.size(); ++l) places_.push_back({b, l});
@@ -123,7 +127,7 @@ std::string Table::published_cell(const Block& block, const Line& line,
 
 std::string Table::name_of(const Block& block, const Line& line) {
   const Workload::Node* node = block.node(line);
-  return node ? title(*node) : line.node;
+  return node ? title(*node) : "";
 }
 
 std::size_t Table::name_width(const Block& block) {
@@ -142,7 +146,13 @@ std::size_t Table::column_width(const Block& block, const Workload::Column& colu
   return width;
 }
 
-void Table::show_head(const Block& block) {
+void Table::show_head(const Place& place) {
+  if (std::exchange(shown_block_, place.block) == place.block) return;
+  if (selection_.once) {
+    fmt::print(out_, "\n{}  problem, variant: nodes that are this problem\n", kFigures);
+    return;
+  }
+  const Block& block = selection_.blocks[place.block];
   const Workload& workload = block.workload;
   fmt::print(out_, "\n{}\n",
              workload.name.empty() ? "problems of the command line"
@@ -174,29 +184,21 @@ void Table::show_invalid(const std::string& start, const Row& row, const Result&
              short_reason(row, result));
 }
 
-void Table::show_once(std::size_t index) {
+void Table::show(const Place& place) {
+  const std::size_t index = row_of(place);
   const Row& row = selection_.rows[index];
   const Result& result = results_[index];
   if (!result.was_run()) return;
-  if (!any_shown_) {
-    fmt::print(out_, "\n{}  problem, variant: nodes that are this problem\n", kFigures);
+  show_head(place);
+  if (selection_.once) {
+    if (result.outcome != Outcome::fine) return show_invalid("", row, result);
+    const std::string nodes = nodes_of(selection_, index);
+    fmt::print(out_, "{}  {}{}\n", figures_of(row, result), problem_cell(row, result),
+               nodes.empty() ? "" : ": " + nodes);
+    return;
   }
-  any_shown_ = true;
-  if (result.outcome != Outcome::fine) return show_invalid("", row, result);
-  const std::string nodes = nodes_of(selection_, index);
-  fmt::print(out_, "{}  {}{}\n", figures_of(row, result), problem_cell(row, result),
-             nodes.empty() ? "" : ": " + nodes);
-}
-
-void Table::show(const Place& place) {
-  if (selection_.once) return show_once(place.line);
   const Block& block = selection_.blocks[place.block];
   const Line& line = block.lines[place.line];
-  const Row& row = selection_.rows[line.row];
-  const Result& result = results_[line.row];
-  if (!result.was_run()) return;
-  if (shown_block_ != place.block) show_head(block);
-  shown_block_ = place.block;
   const Workload::Node* node = block.node(line);
   const std::string name = fmt::format("{:<{}} ", name_of(block, line), name_width(block));
   if (result.outcome != Outcome::fine) return show_invalid(name, row, result);

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "measure.hpp"
+#include "peaks.hpp"
 #include "rows.hpp"
-#include "surroundings.hpp"
 
 namespace clam::bench {
 
@@ -34,15 +34,15 @@ class Table {
   void foot();
 
  private:
-  /// A line of a block; or where rows are shown once, a row.
+  /// A line of a block; or where rows are shown once, a row of the one table.
   struct Place {
     std::size_t block, line;
   };
   std::size_t row_of(const Place& place) const;
   void show(const Place& place);
-  void show_once(std::size_t row);
   void show_invalid(const std::string& start, const Row& row, const Result& result);
-  void show_head(const Block& block);
+  /// Unless it was printed last.
+  void show_head(const Place& place);
   void show_farthest();
   void show_models();
   std::string figures_of(const Row& row, const Result& result) const;
@@ -60,16 +60,6 @@ class Table {
   std::vector<Place> places_;  ///< all, in order
   std::size_t next_ = 0;       ///< the first place that is not shown
   std::size_t shown_block_;    ///< whose head was printed last
-  bool any_shown_ = false;     ///< of a selection whose rows are shown once
 };
-
-/// "Mali-G610 r0p0 (ARM Platform, driver 3.0; gpu, 4 compute units)"
-std::string describe_device(const DeviceInfo& device);
-
-/// Whether the published device ("Mali-G610 MP4 (RK3588)") is of the model and size of this one.
-bool same_device(const std::string& published, const DeviceInfo& device);
-
-/// Why the row failed or was skipped, without the problem it starts with.
-std::string short_reason(const Row& row, const Result& result);
 
 }  // namespace clam::bench

@@ -25,14 +25,14 @@ Result measure(Runtime& runtime, const Row& row, const std::optional<OpenBlas>& 
   if (openblas) {
     if (auto side = make_openblas(task, *openblas)) sides.push_back(std::move(side));
   }
-  take_turns(sides, turns);
+  const std::vector<double> us = take_turns(sides, turns);
   Result result;
   result.variant = task.trial.plan().variant;
   result.routine = clblast_routine(row.problem);
   result.flops = flops_of(row.problem);
-  result.clam_us = sides[0]->median_us();
-  result.clblast_us = sides[1]->median_us();
-  if (sides.size() > 2) result.openblas_us = sides[2]->median_us();
+  result.clam_us = us[0];
+  result.clblast_us = us[1];
+  if (us.size() > 2) result.openblas_us = us[2];
   return result;
 }
 
@@ -83,7 +83,7 @@ int measure_rows(const Options& options, const std::vector<Row>& rows) {
   runtime.set_plan_dir(options.forms);
   std::optional<OpenBlas> openblas;
   if (runtime.device().type == "cpu") openblas = OpenBlas::load();
-  const std::string about = openblas ? openblas->about() : "";
+  const std::string about = openblas ? openblas->about : "";
   print_head(runtime, options, about);
   std::vector<Result> results;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -112,22 +112,18 @@ int run(const Options& options) {
   return 0;
 }
 
-int guarded(const Options& options) {
-  try {
-    return run(options);
-  } catch (...) {
-    return exit_code_of_exception([](const std::string& what) {
-      std::fflush(stdout);
-      fmt::print(stderr, "clam-bench-peers: {}\n", what);
-    });
-  }
-}
-
 }  // namespace
 }  // namespace clam::peers
 
 int main(int argc, char** argv) {
   clam::peers::Options options;
   if (const auto code = clam::peers::parse_options(argc, argv, options)) return *code;
-  return clam::peers::guarded(options);
+  try {
+    return clam::peers::run(options);
+  } catch (...) {
+    return clam::exit_code_of_exception([](const std::string& what) {
+      std::fflush(stdout);
+      fmt::print(stderr, "clam-bench-peers: {}\n", what);
+    });
+  }
 }

@@ -36,7 +36,7 @@ class OpenBlasSide : public Side {
   OpenBlasSide(Task& task, const OpenBlas& library, Product product)
       : Side("OpenBLAS", task.plain),
         task_(task),
-        sgemm_(library.sgemm()),
+        sgemm_(library.sgemm),
         product_(std::move(product)),
         a_(image(spec(product_.a), task.inputs.at(product_.a.tensor))),
         b_(image(spec(product_.b), task.inputs.at(product_.b.tensor))),
@@ -90,11 +90,11 @@ std::optional<OpenBlas> OpenBlas::load() {
   void* library = ::dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
   if (!library) return std::nullopt;
   OpenBlas blas;
-  blas.sgemm_ = symbol<Sgemm>(library, "cblas_sgemm");
+  blas.sgemm = symbol<Sgemm>(library, "cblas_sgemm");
   const auto config = symbol<const char* (*)()>(library, "openblas_get_config");
   const auto threads = symbol<int (*)()>(library, "openblas_get_num_threads");
-  if (!blas.sgemm_ || !config || !threads) return std::nullopt;
-  blas.about_ = fmt::format("{}; {} threads", config(), threads());
+  if (!blas.sgemm || !config || !threads) return std::nullopt;
+  blas.about = fmt::format("{}; {} threads", config(), threads());
   return blas;
 }
 

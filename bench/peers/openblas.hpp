@@ -10,8 +10,7 @@
 namespace clam::peers {
 
 /// The library, loaded at run time, so that the program also starts where it is missing.
-class OpenBlas {
- public:
+struct OpenBlas {
   using Sgemm = void (*)(int order, int transpose_a, int transpose_b, int m, int n, int k,
                          float alpha, const float* a, int lda, const float* b, int ldb, float beta,
                          float* c, int ldc);
@@ -19,12 +18,8 @@ class OpenBlas {
   /// Nothing where it is not on this machine.
   static std::optional<OpenBlas> load();
 
-  const std::string& about() const { return about_; }  ///< its version, kernels and threads
-  Sgemm sgemm() const { return sgemm_; }
-
- private:
-  Sgemm sgemm_ = nullptr;
-  std::string about_;
+  Sgemm sgemm = nullptr;
+  std::string about;  ///< its version, kernels and threads
 };
 
 /// Null where the problem is no matrix product.

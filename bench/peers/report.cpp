@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "runtime/atomic_file.hpp"
@@ -18,6 +19,40 @@ constexpr Words<5> kOutcomeWords{"fine", "no peer", "check failed", "skipped", "
 
 constexpr const char* kAll = "all";
 constexpr std::size_t kNodeWidth = 16;
+
+/// Of a peer's ratios: their geometric mean, and the least with its node.
+struct Mean {
+  int count = 0, below_one = 0;
+  double logs = 0, least = 0;
+  std::string least_node;
+
+  void add(double ratio, const std::string& node) {
+    if (count == 0 || ratio < least) least = ratio, least_node = node;
+    ++count;
+    below_one += ratio < 1;
+    logs += std::log(ratio);
+  }
+  double geometric() const { return std::exp(logs / count); }
+};
+
+/// Means by op, and "all" of them.
+struct Summary {
+  std::map<std::string, Mean> clblast, openblas;
+};
+
+Summary summarise(const std::vector<Row>& rows, const std::vector<Result>& results) {
+  Summary summary;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (results[i].clblast_us == 0) continue;
+    const std::string node = rows[i].node.empty() ? rows[i].problem.text() : rows[i].node;
+    for (const std::string& group : {rows[i].problem.schema().name, std::string(kAll)}) {
+      summary.clblast[group].add(results[i].clblast_ratio(), node);
+      if (results[i].openblas_us == 0) continue;
+      summary.openblas[group].add(results[i].openblas_ratio(), node);
+    }
+  }
+  return summary;
+}
 
 double gflops(const Result& result, double us) { return result.flops / us * 1e-3; }
 
@@ -106,30 +141,6 @@ json to_json(const Row& row, const Result& result) {
 }
 
 }  // namespace
-
-void Mean::add(double ratio, const std::string& node) {
-  if (count == 0 || ratio < least) least = ratio, least_node = node;
-  ++count;
-  below_one += ratio < 1;
-  logs += std::log(ratio);
-}
-
-double Mean::geometric() const { return std::exp(logs / count); }
-
-Summary summarise(const std::vector<Row>& rows, const std::vector<Result>& results) {
-  Summary summary;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    if (results[i].clblast_us == 0) continue;
-    for (const std::string& group : {rows[i].problem.schema().name, std::string(kAll)}) {
-      summary.clblast[group].add(results[i].clblast_ratio(), name_of(rows[i]));
-      if (results[i].openblas_us == 0) continue;
-      summary.openblas[group].add(results[i].openblas_ratio(), name_of(rows[i]));
-    }
-  }
-  return summary;
-}
-
-std::string name_of(const Row& row) { return row.node.empty() ? row.problem.text() : row.node; }
 
 void print_head(const Runtime& runtime, const Options& options, const std::string& openblas) {
   const DeviceInfo& device = runtime.device();

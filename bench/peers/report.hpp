@@ -2,7 +2,6 @@
 // report.hpp - rows of clam beside its peers: the table, the means and the JSON document.
 #pragma once
 
-#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -35,23 +34,6 @@ struct Result {
   double openblas_ratio() const { return openblas_us / clam_us; }
 };
 
-/// Of a peer's ratios: their geometric mean, and the least with its node.
-struct Mean {
-  int count = 0, below_one = 0;
-  double logs = 0, least = 0;
-  std::string least_node;
-
-  void add(double ratio, const std::string& node);
-  double geometric() const;
-};
-
-/// Means by op, and "all" of them.
-struct Summary {
-  std::map<std::string, Mean> clblast, openblas;
-};
-Summary summarise(const std::vector<Row>& rows, const std::vector<Result>& results);
-
-std::string name_of(const Row& row);
 void print_head(const Runtime& runtime, const Options& options, const std::string& openblas);
 /// `previous`: the row printed before, or null; a new workload gets a heading.
 void print_row(const Row& row, const Row* previous, const Result& result);

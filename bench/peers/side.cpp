@@ -63,7 +63,7 @@ double Side::median_us() const {
   return sorted[sorted.size() / 2];
 }
 
-void take_turns(const Sides& sides, int turns) {
+std::vector<double> take_turns(const Sides& sides, int turns) {
   std::vector<int> calls;
   for (const auto& side : sides) {
     side->seconds(1);  // builds, first touch
@@ -72,6 +72,9 @@ void take_turns(const Sides& sides, int turns) {
   for (int turn = 1; turn <= turns; ++turn) {
     for (std::size_t i = 0; i < sides.size(); ++i) sides[i]->take_turn(turn, calls[i]);
   }
+  std::vector<double> us;
+  for (const auto& side : sides) us.push_back(side->median_us());
+  return us;
 }
 
 }  // namespace clam::peers

@@ -79,6 +79,7 @@ class PlanSide : public Side {
 using Sides = std::vector<std::unique_ptr<Side>>;
 
 /// A B A B, so that a change of clock or load meets all alike; each for the same time a turn.
-void take_turns(const Sides& sides, int turns);
+/// Returns the median of each in microseconds.
+std::vector<double> take_turns(const Sides& sides, int turns);
 
 }  // namespace clam::peers

@@ -14,69 +14,46 @@ using Role = TensorSpec::Role;
 
 constexpr std::int64_t kScanGroup = 256;
 
-class ScanForm {
- public:
-  ScanForm(const Problem& problem, const DeviceInfo& device)
-      : batch_(problem.integer("batch")),
-        n_(problem.integer("n")),
-        e_(problem.integer("e")),
-        group_(std::min(kScanGroup, device.max_work_group)) {
-    const std::int64_t bytes = 4LL * batch_ * n_;
-    plan_.problem = problem.text();
-    plan_.variant = "scan_form";
-    plan_.device = device;
-    plan_.tensors = problem.tensors();
-    plan_.buffers = {{"flags", BufferSpec::Role::scratch, bytes},
-                     {"sums", BufferSpec::Role::scratch, bytes}};
-    mark(problem);
-    scan();
-    move();
-  }
-  Plan take() { return std::move(plan_); }
-
- private:
-  /// A work-item for each of `items`, in each batch item.
-  void launch(const char* kernel, std::int64_t items, std::vector<Arg> args) {
-    plan_.launches.push_back({"scan_form.cl",
-                              kernel,
-                              "",
-                              {(items + group_ - 1) / group_ * group_, batch_, 1},
-                              {group_, 1, 1},
-                              std::move(args)});
-  }
-  void mark(const Problem& problem) {
-    launch("scan_flags", n_,
-           {BufferArg{"data"}, BufferArg{"flags"}, n_, e_, problem.integer("id_index"),
-            problem.integer("score_index"), problem.number("score_threshold")});
-    launch("scan_copy", n_, {BufferArg{"flags"}, BufferArg{"sums"}, n_});
-  }
-  void level(const char* kernel, std::int64_t width) {
-    launch(kernel, (n_ + width - 1) / width,
-           {BufferArg{"sums"}, n_, static_cast<std::int32_t>(width)});
-  }
-  void scan() {
-    std::int64_t width = 2;
-    for (; width / 2 < n_; width *= 2) level("scan_up", width);
-    launch("scan_root", 1, {BufferArg{"sums"}, BufferArg{"count"}, n_});
-    while ((width /= 2) >= 2) level("scan_down", width);
-  }
-  void move() {
-    launch("scan_fill", n_, {BufferArg{"out"}, BufferArg{"indices"}, n_, e_});
-    launch("scan_scatter", n_,
-           {BufferArg{"data"}, BufferArg{"flags"}, BufferArg{"sums"}, BufferArg{"out"},
-            BufferArg{"indices"}, n_, e_});
-  }
-
-  std::int32_t batch_, n_, e_;
-  std::int64_t group_;
-  Plan plan_;
-};
+/// A work-item for each of `items`, in each batch item.
+Launch launch_of(const char* file, const char* kernel, std::int64_t items, std::int64_t batch,
+                 std::int64_t group, std::vector<Arg> args) {
+  const std::int64_t rounded = (items + group - 1) / group * group;
+  return {file, kernel, "", {rounded, batch, 1}, {group, 1, 1}, std::move(args)};
+}
 
 /// get_valid_counts of float rows by a tree in global memory: flags, a copy of them, ceil(log2 n)
 /// launches up the tree, its root, as many down, -1 everywhere, the rows that are valid: 39
 /// launches for n=122640.
 Plan scan_form(const Problem& problem, const DeviceInfo& device) {
-  return ScanForm(problem, device).take();
+  const std::int32_t batch = problem.integer("batch"), n = problem.integer("n"),
+                     e = problem.integer("e");
+  const std::int64_t bytes = 4LL * batch * n, group = std::min(kScanGroup, device.max_work_group);
+  Plan plan;
+  plan.problem = problem.text();
+  plan.variant = "scan_form";
+  plan.device = device;
+  plan.tensors = problem.tensors();
+  plan.buffers = {{"flags", BufferSpec::Role::scratch, bytes},
+                  {"sums", BufferSpec::Role::scratch, bytes}};
+  const auto launch = [&](const char* kernel, std::int64_t items, std::vector<Arg> args) {
+    plan.launches.push_back(
+        launch_of("scan_form.cl", kernel, items, batch, group, std::move(args)));
+  };
+  const BufferArg data{"data"}, flags{"flags"}, sums{"sums"}, out{"out"}, indices{"indices"};
+  const auto level = [&](const char* kernel, std::int64_t width) {
+    launch(kernel, (n + width - 1) / width, {sums, n, static_cast<std::int32_t>(width)});
+  };
+  launch("scan_flags", n,
+         {data, flags, n, e, problem.integer("id_index"), problem.integer("score_index"),
+          problem.number("score_threshold")});
+  launch("scan_copy", n, {flags, sums, n});
+  std::int64_t width = 2;
+  for (; width / 2 < n; width *= 2) level("scan_up", width);
+  launch("scan_root", 1, {sums, BufferArg{"count"}, n});
+  while ((width /= 2) >= 2) level("scan_down", width);
+  launch("scan_fill", n, {out, indices, n, e});
+  launch("scan_scatter", n, {data, flags, sums, out, indices, n, e});
+  return plan;
 }
 
 constexpr std::int64_t kGroup = 64;
@@ -95,12 +72,7 @@ Plan floor_plan(const char* kernel, std::vector<TensorSpec> tensors, std::int64_
   Plan plan;
   plan.problem = plan.variant = kernel;
   plan.tensors = std::move(tensors);
-  plan.launches = {{"floor.cl",
-                    kernel,
-                    "",
-                    {(items + kGroup - 1) / kGroup * kGroup, 1, 1},
-                    {kGroup, 1, 1},
-                    std::move(args)}};
+  plan.launches = {launch_of("floor.cl", kernel, items, 1, kGroup, std::move(args))};
   return plan;
 }
 
@@ -124,10 +96,21 @@ Subject one_launch(Runtime& runtime) {
   return {runtime, plan, {}, {{"dst", {dst, {}, {}}}}};
 }
 
-Result result_of(const Task& task, const Side& clam) {
+/// The plans in turns. Returns the median of each in microseconds.
+std::vector<double> medians_of(const std::vector<std::pair<const char*, Subject*>>& subjects,
+                               int turns) {
+  Sides sides;
+  for (const auto& [name, subject] : subjects) {
+    sides.push_back(std::make_unique<PlanSide>(name, *subject));
+  }
+  return take_turns(sides, turns);
+}
+
+Result result_of(const Task& task, double us, std::vector<Yardstick> yardsticks) {
   Result result;
   result.variant = task.trial.plan().variant;
-  result.clam_us = clam.median_us();
+  result.clam_us = us;
+  result.yardsticks = std::move(yardsticks);
   return result;
 }
 
@@ -138,23 +121,18 @@ Result measure_counts(Runtime& runtime, const Row& row, int turns) {
   double bytes = bytes_of(row.problem);
   bytes += static_cast<double>(task.trial.plan().tensor("data")->bytes());
   Subject copy = copy_of(runtime, bytes), launch = one_launch(runtime);
-  Sides sides;
-  sides.push_back(std::make_unique<PlanSide>("clam", task));
-  sides.push_back(std::make_unique<PlanSide>("scan_form", form));
-  sides.push_back(std::make_unique<PlanSide>("floor_copy", copy));
-  sides.push_back(std::make_unique<PlanSide>("floor_launch", launch));
-  take_turns(sides, turns);
-  Result result = result_of(task, *sides[0]);
-  const double copy_us = sides[2]->median_us(), launch_us = sides[3]->median_us();
-  result.yardsticks = {
-      {"scan_form", fmt::format("a tree, {} launches", form.trial.plan().launches.size()),
-       sides[1]->median_us(), 0},
-      // The copy has a launch of its own.
-      {"floor",
-       fmt::format("{:.1f} MB copied in {:.1f} us, {} launches of {:.1f} us", bytes * 1e-6,
-                   copy_us - launch_us, kCountsLaunches, launch_us),
-       copy_us + (kCountsLaunches - 1) * launch_us, kCountsBar}};
-  return result;
+  const std::vector<double> us = medians_of(
+      {{"clam", &task}, {"scan_form", &form}, {"floor_copy", &copy}, {"floor_launch", &launch}},
+      turns);
+  return result_of(
+      task, us[0],
+      {{"scan_form", fmt::format("a tree, {} launches", form.trial.plan().launches.size()), us[1],
+        0},
+       // The copy has a launch of its own.
+       {"floor",
+        fmt::format("{:.1f} MB copied in {:.1f} us, {} launches of {:.1f} us", bytes * 1e-6,
+                    us[2] - us[3], kCountsLaunches, us[3]),
+        us[2] + (kCountsLaunches - 1) * us[3], kCountsBar}});
 }
 
 /// The rows that get_valid_counts would have found for it.
@@ -167,19 +145,14 @@ Problem counts_before(const Problem& nms) {
 Result measure_nms(Runtime& runtime, const Row& row, int turns) {
   Task task(runtime, row.problem, row.set), counts(runtime, counts_before(row.problem), row.set);
   Subject launch = one_launch(runtime);
-  Sides sides;
-  sides.push_back(std::make_unique<PlanSide>("clam", task));
-  sides.push_back(std::make_unique<PlanSide>("get_valid_counts", counts));
-  sides.push_back(std::make_unique<PlanSide>("floor_launch", launch));
-  take_turns(sides, turns);
-  Result result = result_of(task, *sides[0]);
-  const double counts_us = sides[1]->median_us(), launch_us = sides[2]->median_us();
+  const std::vector<double> us = medians_of(
+      {{"clam", &task}, {"get_valid_counts", &counts}, {"floor_launch", &launch}}, turns);
   const auto launches = task.trial.plan().launches.size();
-  result.yardsticks = {{"floor",
-                        fmt::format("get_valid_counts in {:.1f} us, {} launches of {:.1f} us",
-                                    counts_us, launches, launch_us),
-                        counts_us + static_cast<double>(launches) * launch_us, kNmsBar}};
-  return result;
+  return result_of(task, us[0],
+                   {{"floor",
+                     fmt::format("get_valid_counts in {:.1f} us, {} launches of {:.1f} us", us[1],
+                                 launches, us[2]),
+                     us[1] + static_cast<double>(launches) * us[2], kNmsBar}});
 }
 
 }  // namespace

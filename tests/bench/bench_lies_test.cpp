@@ -108,7 +108,7 @@ TEST(bench_lies_scripted, half_the_global_size) {
     Plan plan = make_plan(row.problem, runtime.device());
     Launch& launch = plan.launches.back();
     launch.global[0] = launch.global[0] / launch.local[0] / 2 * launch.local[0];
-    return std::make_unique<Subject>(runtime, row, plan);
+    return std::make_unique<Subject>(runtime, row, Trial(runtime, plan));
   };
   expect_invalid(measure({kOther}, runtime(), make).at(0), "condition 2, written");
   expect_caught(launch_lie("half", {{"kernel", "dense_packed"}}), "condition 2, written");

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from graph import Graph, Node
+from graph import Graph, Node, line
 from spell import Act
 
 MOST_NODES = 14
@@ -84,18 +84,17 @@ def _put(graph: Graph, inner: list[Node], x: str, last: Node) -> bool:
     sources = sorted({s for node in inner for s in node.sources})
     shape = graph.shape(last.output)
     if before != 1:
-        x = _line(graph, x, graph.new_tensor(last.output + ".before", shape), before, 0, sources)
+        x = _add_line(graph, x, graph.new_tensor(last.output + ".before", shape), before, 0, sources)
     plain = (scale, shift) == (1, 0)
     made = last.output if plain else graph.new_tensor(last.output + ".act", shape)
     graph.add(Node("Act", [x], [made], {"act": Act(kind)}, sources, last.sources[-1]))
     if not plain:
-        _line(graph, made, last.output, scale, shift, sources)
+        _add_line(graph, made, last.output, scale, shift, sources)
     return True
 
 
-def _line(graph: Graph, source: str, made: str, scale: float, shift: float, sources: list[int]) -> str:
-    attrs = dict(scale=np.float64(scale), shift=np.float64(shift), axis=None)
-    graph.add(Node("Affine", [source], [made], attrs, list(sources), sources[-1]))
+def _add_line(graph: Graph, source: str, made: str, scale: float, shift: float, sources: list[int]) -> str:
+    graph.add(Node("Affine", [source], [made], line(scale, shift), list(sources), sources[-1]))
     return made
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import views
-from graph import Graph, Node
+from graph import Graph, Node, fresh
 from problems import Unsupported
 
 
@@ -69,21 +69,23 @@ class Emitter:
 
     def weights(self, near: str, values: np.ndarray) -> str:
         """An input of the graph that no tensor of the model is."""
-        name, count = near, 1
-        while name in self.tensors or name in self.graph.recording:
-            count += 1
-            name = f"{near}_{count}"
-        self.tensors[name] = Tensor(values.shape, values.dtype.kind != "f", values)
+        name = fresh(near, self.tensors, self.graph.recording)
+        self._give(name, values)
         return name
+
+    def _give(self, name: str, values: np.ndarray) -> None:
+        self.tensors[name] = Tensor(values.shape or (1,), values.dtype.kind != "f", values)
 
     def stand_in(self, name: str) -> None:
         """Of an unsupported node: what was recorded."""
         if name not in self.tensors and name in self.graph.recording:
-            value = self.graph.recording.value(name)
-            self.tensors[name] = Tensor(value.shape or (1,), value.dtype.kind != "f", value)
+            self._give(name, self.graph.recording.value(name))
 
     def integer(self, name: str) -> bool:
         return not self.graph.is_float(name)
+
+    def dtype(self, name: str) -> str:
+        return "i32" if self.integer(name) else "f32"
 
     def _in_one_piece(self, name: str) -> None:
         if name in self.tensors:
@@ -92,7 +94,7 @@ class Emitter:
         if value is not None:
             if value.size == 0:
                 raise Unsupported(f"'{name}' has no elements")
-            self.tensors[name] = Tensor(value.shape or (1,), value.dtype.kind != "f", value)
+            self._give(name, value)
             return
         node = self.graph.maker.get(name)
         if node is None or node.op not in views.OPS:
@@ -168,9 +170,7 @@ class Emitter:
     def launch(self, node: Node, problem: str, inputs: dict[str, str],
                outputs: dict[str, tuple[str, tuple[int, ...]]], last: bool = True) -> None:
         """Adds a launch. An output whose shape is not the model's is made under another name, with a view."""
-        made = {}
-        for key, (name, shape) in outputs.items():
-            made[key] = self._made(name, tuple(shape))
+        made = {key: self._made(name, tuple(shape)) for key, (name, shape) in outputs.items()}
         main = self.graph.originals[node.main]
         own = next(iter(outputs.values()))[0]
         name = (self.graph.originals[max(node.sources)].name or own) if last else own
@@ -211,7 +211,6 @@ class Emitter:
             self.graph.fate(source, "view", node.output)
         return True
 
-
     def _holders(self, names: list[str]) -> list[str]:
         """With a tensor in place of views that follow each other and are all of it."""
         result: list[str] = []
@@ -241,14 +240,13 @@ def emit(graph: Graph, mappers: dict[str, Mapper]) -> Emitter:
     for name in graph.model.shapes:
         emitter.stand_in(name)
     for node in graph.order():
-        if node.op in views.OPS and views.refusal(graph, node) is None:
-            continue  # when it is read
         try:
             if node.op in views.OPS:
-                raise Unsupported(views.refusal(graph, node))
-            if node.op not in mappers:
+                views.check(graph, node)  # it is made when it is read
+            elif node.op in mappers:
+                mappers[node.op](emitter, node)
+            else:
                 raise Unsupported(f"there is no op for {node.op}")
-            mappers[node.op](emitter, node)
         except Unsupported as reason:
             emitter.give_up(node, str(reason))
     graph.outputs = [name for name in graph.outputs if _readable(emitter, name)]

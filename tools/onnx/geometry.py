@@ -43,6 +43,11 @@ def window(graph: Graph, node: Node, kernel: list[int]) -> dict[str, Any]:
     return dict(r=r, s=s, stride=stride, dilation=dilation, pads=[top, left, bottom, right])
 
 
+def sizes(found: dict[str, Any]) -> dict[str, Any]:
+    """r, and s where it is another."""
+    return {"r": found["r"], "s": found["s"] if found["s"] != found["r"] else None}
+
+
 def fields(found: dict[str, Any]) -> dict[str, Any]:
     """The same as fields of a problem line, the shortest way."""
     result: dict[str, Any] = {}

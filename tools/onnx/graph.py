@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The graph that the passes rewrite: nodes of the model, then fewer and larger ones."""
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +30,24 @@ class Node:
 
     def attr(self, name: str, default: Any = None) -> Any:
         return self.attrs.get(name, default)
+
+    def beside(self, op: str, inputs: list[str], outputs: list[str], attrs: dict[str, Any] | None = None) -> "Node":
+        """A further node that stands for the same ones of the model."""
+        return Node(op, inputs, outputs, attrs or {}, list(self.sources), self.main)
+
+
+def fresh(near: str, *taken: Container[str]) -> str:
+    """The name itself, or NAME_2, NAME_3, ...: one that is not taken."""
+    name, count = near, 1
+    while any(name in names for names in taken):
+        count += 1
+        name = f"{near}_{count}"
+    return name
+
+
+def line(scale: Any, shift: Any, axis: int | None = None) -> dict[str, Any]:
+    """What an Affine does: x * scale + shift, with one number each or one a channel of `axis`."""
+    return dict(scale=np.float64(scale), shift=np.float64(shift), axis=axis)
 
 
 @dataclass
@@ -123,6 +140,11 @@ class Graph:
         new.main = max(new.sources) if main is None else main
         return self.add(new)
 
+    def unite(self, before: Node, after: Node, kept: Node, inputs: list[str] | None = None, **attrs: Any) -> Node:
+        """Two nodes, one behind the other, as one: that of them which is `kept`, with more attributes."""
+        new = Node(kept.op, inputs or before.inputs, after.outputs, {**kept.attrs, **attrs})
+        return self.replace([before, after], new, kept.main)
+
     def redirect(self, name: str, source: str) -> None:
         """Whoever read `name` reads `source`. An output of the model stays, as a view."""
         for node in set(self.readers.get(name, ())):
@@ -145,11 +167,7 @@ class Graph:
         o.became, o.into, o.why = became, into, why
 
     def new_const(self, near: str, values: np.ndarray) -> str:
-        name = near
-        count = 1
-        while name in self.consts or name in self.recording:
-            count += 1
-            name = f"{near}_{count}"
+        name = fresh(near, self.consts, self.recording)
         self.consts[name] = values
         return name
 
@@ -229,6 +247,3 @@ class Graph:
         if node.op == "Gemm":
             return size * self.shape(node.inputs[0])[0 if node.attr("transA") else 1]
         return 0
-
-    def count_heavy(self) -> Counter:
-        return Counter(o.op for o in self.originals if o.became != "constant")

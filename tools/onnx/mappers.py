@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """How each node of the rewritten graph is said as a problem line of clam."""
 import math
+from itertools import groupby
 
 import numpy as np
 
@@ -15,10 +16,6 @@ def need_float(e: Emitter, node: Node, operands: int = 1) -> None:
     for name in (node.output, *filter(None, node.inputs[:operands])):
         if e.integer(name):
             raise Unsupported(f"'{name}' holds whole numbers; clam computes with f32 and f16")
-
-
-def dtype_of(e: Emitter, name: str) -> str:
-    return "i32" if e.integer(name) else "f32"
 
 
 def act_fields(node: Node) -> dict:
@@ -50,47 +47,29 @@ def folded_bias(e: Emitter, node: Node) -> dict[str, str]:
 
 
 def conv(e: Emitter, node: Node) -> None:
+    """A convolution, or a transposed one; `free` where its weights change."""
     need_float(e, node)
-    free = node.op == "FreeConv"
+    free, transposed = node.op.startswith("Free"), node.op.endswith("ConvTranspose")
     shape = e.graph.shape(node.inputs[1] if free else node.attrs["weights"])
     n, c, h, w = geometry.planes(e.graph.shape(node.inputs[0]))
-    found = geometry.window(e.graph, node, list(shape[2:]))
-    k, (_, _, oh, ow) = shape[0], geometry.planes(e.graph.shape(node.output))
-    groups = node.attr("group", 1)
-    weights = e.read(node.inputs[1]) if free else folded_weights(e, node, 0)
-    full = (k, c // groups, found["r"], found["s"])
-    inputs = {"x": e.read(node.inputs[0], (n, c, h, w)), "w": e.read(weights, full)}
-    if free:
-        inputs.update({"b": e.read(node.inputs[2], (k,))} if len(node.inputs) > 2 and node.inputs[2] else {})
+    made = geometry.planes(e.graph.shape(node.output))
+    groups, more = node.attr("group", 1), [0, 0]
+    if transposed:
+        found, more = geometry.transposed(e.graph, node, list(shape[2:]))
     else:
+        found = geometry.window(e.graph, node, list(shape[2:]))
+    weights = e.read(node.inputs[1]) if free else folded_weights(e, node, int(transposed))
+    inputs = {"x": e.read(node.inputs[0], (n, c, h, w)), "w": e.read(weights, (*shape[:2], found["r"], found["s"]))}
+    if not free:
         inputs.update(folded_bias(e, node))
+    elif len(node.inputs) > 2 and node.inputs[2]:
+        inputs["b"] = e.read(node.inputs[2], (made[1],))
     if "residual" in node.attrs:
-        inputs["r"] = e.read(node.attrs["residual"], (n, k, oh, ow))
-    problem = spell.problem("conv2d", n=n, c=c, h=h, w=w, k=k, r=found["r"],
-                            s=found["s"] if found["s"] != found["r"] else None, **geometry.fields(found),
-                            groups=groups, bias="b" in inputs, residual="r" in inputs, **act_fields(node))
-    e.launch(node, problem, inputs, {"y": (node.output, (n, k, oh, ow))})
-
-
-def conv_transpose(e: Emitter, node: Node) -> None:
-    need_float(e, node)
-    free = node.op == "FreeConvTranspose"
-    shape = e.graph.shape(node.inputs[1] if free else node.attrs["weights"])
-    n, c, h, w = geometry.planes(e.graph.shape(node.inputs[0]))
-    found, more = geometry.transposed(e.graph, node, list(shape[2:]))
-    groups = node.attr("group", 1)
-    k, made = shape[1] * groups, geometry.planes(e.graph.shape(node.output))
-    weights = e.read(node.inputs[1]) if free else folded_weights(e, node, 1)
-    inputs = {"x": e.read(node.inputs[0], (n, c, h, w)),
-              "w": e.read(weights, (c, k // groups, found["r"], found["s"]))}
-    if free:
-        inputs.update({"b": e.read(node.inputs[2], (k,))} if len(node.inputs) > 2 and node.inputs[2] else {})
-    else:
-        inputs.update(folded_bias(e, node))
+        inputs["r"] = e.read(node.attrs["residual"], made)
     out = {"out_pad_h": more[0], "out_pad_w": more[1]} if more[0] != more[1] else {"out_pad": more[0] or None}
-    problem = spell.problem("conv_transpose", n=n, c=c, h=h, w=w, k=k, r=found["r"],
-                            s=found["s"] if found["s"] != found["r"] else None, **geometry.fields(found), **out,
-                            groups=groups, bias="b" in inputs, **act_fields(node))
+    problem = spell.problem("conv_transpose" if transposed else "conv2d", n=n, c=c, h=h, w=w, k=made[1],
+                            **geometry.sizes(found), **geometry.fields(found), **out, groups=groups,
+                            bias="b" in inputs, residual="r" in inputs, **act_fields(node))
     e.launch(node, problem, inputs, {"y": (node.output, made)})
 
 
@@ -335,15 +314,7 @@ def binary(e: Emitter, node: Node) -> None:
 
 def _together(shapes: list[tuple[int, ...]]) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
     """The operands with neighbouring axes as one, where both have them or the same one lacks them."""
-    groups: list[list[int]] = []
-    last = None
-    for pair in zip(*shapes):
-        if pair == (1, 1):
-            continue
-        kind = (pair[0] == 1, pair[1] == 1)
-        if kind == last:
-            groups[-1] = [x * y for x, y in zip(groups[-1], pair)]
-        else:
-            groups.append(list(pair))
-        last = kind
-    return tuple(max(g) for g in groups), [tuple(g[at] for g in groups) for at in (0, 1)]
+    pairs = [pair for pair in zip(*shapes) if pair != (1, 1)]
+    runs = [[*run] for _, run in groupby(pairs, lambda pair: (pair[0] == 1, pair[1] == 1))]
+    merged = [tuple(math.prod(pair[at] for pair in run) for run in runs) for at in (0, 1)]
+    return tuple(map(max, *merged)), merged

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The same for what works on maps, and for what moves elements."""
 import math
+from itertools import groupby
 
 import numpy as np
 
@@ -8,7 +9,7 @@ import geometry
 import mappers
 import spell
 from emit import Emitter, Mapper, Node
-from mappers import dtype_of, need_float
+from mappers import need_float
 from problems import Unsupported
 
 
@@ -27,10 +28,8 @@ def pool(e: Emitter, node: Node) -> None:
              zip((h, w), (top, left), (bottom, right), (found["r"], found["s"]), found["stride"])]
     ceil = exact != list(made[2:])
     include = mode == "avg" and node.attr("count_include_pad", 0) and (any(found["pads"]) or ceil)
-    del found["dilation"]
-    problem = spell.problem("pool2d", n=n, c=c, h=h, w=w, r=found["r"],
-                            s=found["s"] if found["s"] != found["r"] else None, mode=mode,
-                            **geometry.fields({**found, "dilation": [1, 1]}), count_include_pad=1 if include else None,
+    problem = spell.problem("pool2d", n=n, c=c, h=h, w=w, **geometry.sizes(found), mode=mode,
+                            **geometry.fields(found), count_include_pad=1 if include else None,
                             ceil_mode=1 if ceil else None)
     e.launch(node, problem, {"x": e.read(node.inputs[0], (n, c, h, w))}, {"y": (node.output, made)})
 
@@ -67,13 +66,8 @@ def reduce(e: Emitter, node: Node) -> None:
 
 def _runs(shape: tuple[int, ...], axes: list[int]) -> tuple[tuple[int, ...], list[int]]:
     """Neighbouring axes that are all reduced, or all kept, as one."""
-    runs: list[tuple[int, bool]] = []
-    for axis, extent in enumerate(shape):
-        kind = axis in axes
-        if runs and runs[-1][1] == kind:
-            runs[-1] = (runs[-1][0] * extent, kind)
-        else:
-            runs.append((extent, kind))
+    runs = [(math.prod(shape[axis] for axis in run), kind)
+            for kind, run in groupby(range(len(shape)), lambda axis: axis in axes)]
     return tuple(x for x, _ in runs), [at for at, (_, kind) in enumerate(runs) if kind]
 
 
@@ -143,7 +137,7 @@ def concat(e: Emitter, node: Node) -> None:
         made = node.output if last else e.graph.new_tensor(f"{node.output}.{at}", more_shape)
         parts = [(left, width), *more]
         shapes = {f"shape_{key}": spell.extents(used(w)) for key, (_, w) in zip("abcd", parts)}
-        problem = spell.problem("concat", dtype_of(e, node.output), axis=axis if own else 1, **shapes)
+        problem = spell.problem("concat", e.dtype(node.output), axis=axis if own else 1, **shapes)
         e.launch(node, problem, {key: e.read(name, used(w)) for key, (name, w) in zip("abcd", parts)},
                  {"dst": (made, used(whole))}, last)
         left, width = made, whole
@@ -162,7 +156,7 @@ def gather(e: Emitter, node: Node) -> None:
             raise Unsupported("computed indices that count from the end")
         read = e.read(index, (count,))
     made = (*shape[:axis], count, *shape[axis + 1:])
-    problem = spell.problem("gather", dtype_of(e, node.output), shape=spell.extents(shape), axis=axis or None,
+    problem = spell.problem("gather", e.dtype(node.output), shape=spell.extents(shape), axis=axis or None,
                             count=count)
     e.launch(node, problem, {"src": e.read(node.inputs[0], shape), "index": read}, {"dst": (node.output, made)})
 
@@ -185,7 +179,7 @@ def pad(e: Emitter, node: Node) -> None:
         raise Unsupported("it takes elements away")
     mode = node.attr("mode", b"constant").decode()
     before, after = pads[:len(shape)], pads[len(shape):]
-    problem = spell.problem("pad", dtype_of(e, node.output), shape=spell.extents(shape), before=spell.listed(before),
+    problem = spell.problem("pad", e.dtype(node.output), shape=spell.extents(shape), before=spell.listed(before),
                             after=spell.listed(after), mode=mode if mode != "constant" else None,
                             value=value if mode == "constant" and value else None)
     e.launch(node, problem, {"src": e.read(node.inputs[0], shape)},
@@ -204,8 +198,8 @@ def expand(e: Emitter, node: Node) -> None:
 
 
 MAPPERS: dict[str, Mapper] = {
-    "Conv": mappers.conv, "FreeConv": mappers.conv, "ConvTranspose": mappers.conv_transpose,
-    "FreeConvTranspose": mappers.conv_transpose, "Dense": mappers.dense, "Gemm": mappers.dense,
+    **{op: mappers.conv for op in ("Conv", "FreeConv", "ConvTranspose", "FreeConvTranspose")},
+    "Dense": mappers.dense, "Gemm": mappers.dense,
     "MatMul": mappers.batch_matmul, "Attention": mappers.attention, "LayerNorm": mappers.layer_norm,
     "Softmax": mappers.softmax, "LogSoftmax": mappers.softmax, "Act": mappers.unary, "Affine": mappers.affine,
     **{op: mappers.binary for op in ("Add", "Sub", "Mul", "Div", "Max", "Min")},

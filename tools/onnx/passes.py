@@ -2,11 +2,12 @@
 """Passes over the graph: all arithmetic by constants becomes Affine, all functions Act; then both go into the
 node before them. An Affine is x * scale + shift, with one number or one a channel of `axis`."""
 import math
+from typing import Any
 
 import numpy as np
 
 from cones import fold_cones
-from graph import Graph, Node
+from graph import Graph, Node, line
 from patterns import fold_attention, fold_layer_norm, line_of
 from spell import FUSED, Act, make_clip
 from views import to_picks
@@ -61,12 +62,10 @@ def _chain(graph: Graph, node: Node, op: str) -> None:
         last = count == len(node.inputs) and node.op != "Mean"
         shape = np.broadcast_shapes(graph.shape(left), graph.shape(right))
         made = node.output if last else graph.new_tensor(f"{node.output}.{count}", shape)
-        graph.add(Node(op, [left, right], [made], {}, list(node.sources), node.main))
+        graph.add(node.beside(op, [left, right], [made]))
         left = made
     if node.op == "Mean":
-        scale = np.float64(1 / len(node.inputs))
-        graph.add(Node("Affine", [left], node.outputs, dict(scale=scale, shift=np.float64(0), axis=None),
-                       list(node.sources), node.main))
+        graph.add(node.beside("Affine", [left], node.outputs, line(1 / len(node.inputs), 0)))
 
 
 def split_gemm(graph: Graph) -> None:
@@ -79,8 +78,8 @@ def split_gemm(graph: Graph) -> None:
             continue
         inner = graph.new_tensor(node.output + ".product", graph.shape(node.output))
         graph.remove(node)
-        graph.add(Node("Gemm", node.inputs[:2], [inner], node.attrs, list(node.sources), node.main))
-        graph.add(Node("Add", [inner, summand], node.outputs, {}, list(node.sources), node.main))
+        graph.add(node.beside("Gemm", node.inputs[:2], [inner], node.attrs))
+        graph.add(node.beside("Add", [inner, summand], node.outputs))
 
 
 def to_weights(graph: Graph) -> None:
@@ -105,7 +104,7 @@ def to_weights(graph: Graph) -> None:
             axis = len(graph.shape(node.output)) - 1
             attrs = {"weights": node.inputs[1], "turned": turned, "channels": outputs, "axis": axis}
             beta, alpha, op = node.attr("beta", 1.0), node.attr("alpha", 1.0), "Dense"
-        attrs.update(scale=np.full(outputs, float(alpha)), shift=np.zeros(outputs), biased=bias is not None)
+        attrs.update(scale=np.full(outputs, float(alpha)), shift=np.zeros(outputs))
         if bias is not None:
             attrs["shift"] = attrs["shift"] + beta * bias.astype(np.float64).reshape(-1)
         graph.replace([node], Node(op, node.inputs[:1], node.outputs, attrs), node.main)
@@ -143,21 +142,20 @@ def to_affine(graph: Graph) -> None:
             scale = gamma / np.sqrt(variance + node.attr("epsilon", 1e-5))
             _affine(graph, node, node.inputs[0], scale, beta - mean * scale, 1)
         elif node.op == "Neg":
-            _affine(graph, node, node.inputs[0], np.float64(-1), np.float64(0), None)
+            _affine(graph, node, node.inputs[0], -1, 0, None)
         elif node.op == "HardSigmoid":
             _hard_sigmoid(graph, node)
         else:
             _by_constant(graph, node)
 
 
-def _affine(graph: Graph, node: Node, source: str, scale: np.ndarray, shift: np.ndarray, axis: int | None) -> None:
-    graph.replace([node], Node("Affine", [source], [node.output], dict(scale=scale, shift=shift, axis=axis)))
+def _affine(graph: Graph, node: Node, source: str, scale: Any, shift: Any, axis: int | None) -> None:
+    graph.replace([node], Node("Affine", [source], [node.output], line(scale, shift, axis)))
 
 
 def _hard_sigmoid(graph: Graph, node: Node) -> None:
     inner = graph.new_tensor(node.output + ".line", graph.shape(node.output))
-    line = dict(scale=np.float64(node.attr("alpha", 0.2)), shift=np.float64(node.attr("beta", 0.5)), axis=None)
-    graph.add(Node("Affine", node.inputs[:1], [inner], line, list(node.sources), node.main))
+    graph.add(node.beside("Affine", node.inputs[:1], [inner], line(node.attr("alpha", 0.2), node.attr("beta", 0.5))))
     graph.replace([node], Node("Act", [inner], [node.output], {"act": Act("Clip", 0.0, 1.0)}))
 
 
@@ -228,11 +226,10 @@ def merge_affine(graph: Graph) -> None:
             scale = before.attrs["scale"] * node.attrs["scale"]
             shift = before.attrs["shift"] * node.attrs["scale"] + node.attrs["shift"]
             axis = node.attrs["axis"] if before.attrs["axis"] is None else before.attrs["axis"]
-            node = graph.replace([before, node], Node("Affine", before.inputs, node.outputs,
-                                                      dict(scale=scale, shift=shift, axis=axis)))
+            node = graph.replace([before, node], Node("Affine", before.inputs, node.outputs, line(scale, shift, axis)))
             before = graph.made_by(node.inputs[0], "Affine")
-        line = line_of(node)
-        if line and abs(line[0] - 1) <= NEAR and line[1] == 0:
+        numbers = line_of(node)
+        if numbers and abs(numbers[0] - 1) <= NEAR and numbers[1] == 0:
             graph.drop(node, node.inputs[0])
 
 
@@ -251,8 +248,7 @@ def fold_gates(graph: Graph) -> None:
             if gate == x or not graph.private(gate) or graph.shape(x) != graph.shape(node.output):
                 continue
             more = graph.new_tensor(gate + ".more", graph.shape(gate))
-            graph.add(Node("Affine", [gate], [more], dict(scale=np.float64(1), shift=np.float64(1), axis=None),
-                           list(times.sources), times.main))
+            graph.add(times.beside("Affine", [gate], [more], line(1, 1)))
             graph.replace([times, node], Node("Mul", [x, more], node.outputs))
             break
 
@@ -260,17 +256,17 @@ def fold_gates(graph: Graph) -> None:
 def move_into_act(graph: Graph) -> None:
     """A line behind a clip is a line before a clip with other bounds; so is a factor behind a Relu."""
     for node in graph.find("Affine"):
-        line, before = line_of(node), graph.made_by(node.inputs[0], "Act")
-        if line is None or line[0] <= 0 or before is None or not graph.private(before.output):
+        numbers, before = line_of(node), graph.made_by(node.inputs[0], "Act")
+        if numbers is None or numbers[0] <= 0 or before is None or not graph.private(before.output):
             continue
-        (scale, shift), act = line, before.attrs["act"]
+        (scale, shift), act = numbers, before.attrs["act"]
         if act.kind in ("Clip", "Relu6"):
             low, high = (0.0, 6.0) if act.kind == "Relu6" else (act.a, act.b)
             act = make_clip(low * scale + shift, high * scale + shift)
         elif act.kind not in ("Relu", "LeakyRelu") or shift != 0:
             continue
         inner = graph.new_tensor(node.output + ".line", graph.shape(node.output))
-        graph.add(Node("Affine", before.inputs, [inner], dict(node.attrs), list(node.sources), node.main))
+        graph.add(node.beside("Affine", before.inputs, [inner], dict(node.attrs)))
         graph.replace([before, node], Node("Act", [inner], node.outputs, {"act": act}))
 
 
@@ -279,16 +275,14 @@ def fold_scale_of_product(graph: Graph) -> None:
     for node in graph.find("MatMul", "Softmax", "LogSoftmax"):
         for place, name in enumerate(node.inputs):
             before = graph.made_by(name, "Affine")
-            line = line_of(before)
-            if line and line[1] == 0 and graph.private(name):
-                attrs = {**node.attrs, "scale": node.attr("scale", 1.0) * line[0]}
+            numbers = line_of(before)
+            if numbers and numbers[1] == 0 and graph.private(name):
                 inputs = [before.inputs[0] if at == place else i for at, i in enumerate(node.inputs)]
-                node = graph.replace([before, node], Node(node.op, inputs, node.outputs, attrs), node.main)
+                node = graph.unite(before, node, node, inputs, scale=node.attr("scale", 1.0) * numbers[0])
         after = graph.reader(node.output)
-        line = line_of(after)
-        if node.op == "MatMul" and line and line[1] == 0:
-            attrs = {**node.attrs, "scale": node.attr("scale", 1.0) * line[0]}
-            graph.replace([node, after], Node("MatMul", node.inputs, after.outputs, attrs), node.main)
+        numbers = line_of(after)
+        if node.op == "MatMul" and numbers and numbers[1] == 0:
+            graph.unite(node, after, node, scale=node.attr("scale", 1.0) * numbers[0])
 
 
 def fold_into_weights(graph: Graph) -> None:
@@ -300,9 +294,8 @@ def fold_into_weights(graph: Graph) -> None:
             continue
         if axis not in (None, before.attrs["axis"]):
             continue
-        attrs = {**before.attrs, "biased": True, "scale": before.attrs["scale"] * node.attrs["scale"],
-                 "shift": before.attrs["shift"] * node.attrs["scale"] + node.attrs["shift"]}
-        graph.replace([before, node], Node(before.op, before.inputs, node.outputs, attrs), before.main)
+        graph.unite(before, node, before, scale=before.attrs["scale"] * node.attrs["scale"],
+                    shift=before.attrs["shift"] * node.attrs["scale"] + node.attrs["shift"])
 
 
 def fold_act(graph: Graph) -> None:
@@ -311,22 +304,19 @@ def fold_act(graph: Graph) -> None:
         before = graph.maker.get(node.inputs[0])
         if before is None or not graph.private(node.inputs[0]) or before.attr("act"):
             continue
-        line = line_of(before)
-        if line is not None:
-            attrs = {**node.attrs, "scale": line[0], "shift": line[1]}
-            graph.replace([before, node], Node("Act", before.inputs, node.outputs, attrs), node.main)
+        numbers = line_of(before)
+        if numbers is not None:
+            graph.unite(before, node, node, scale=numbers[0], shift=numbers[1])
         elif before.op in TAKES_ACT and node.attrs["act"].kind in FUSED:
-            attrs = {**before.attrs, "act": node.attrs["act"]}
-            graph.replace([before, node], Node(before.op, before.inputs, node.outputs, attrs), before.main)
+            graph.unite(before, node, before, act=node.attrs["act"])
 
 
 def scale_after_act(graph: Graph) -> None:
     """A line of one number behind the function of a convolution or a product is its act_scale and act_shift."""
     for node in graph.find("Affine"):
-        line, before = line_of(node), graph.made_by(node.inputs[0], "Conv", "Dense")
-        if line and before is not None and graph.private(before.output) and len(before.inputs) == 1:
-            attrs = {**before.attrs, "act_scale": line[0], "act_shift": line[1]}
-            graph.replace([before, node], Node(before.op, before.inputs, node.outputs, attrs), before.main)
+        numbers, before = line_of(node), graph.made_by(node.inputs[0], "Conv", "Dense")
+        if numbers and before is not None and graph.private(before.output) and len(before.inputs) == 1:
+            graph.unite(before, node, before, act_scale=numbers[0], act_shift=numbers[1])
 
 
 def fold_residual(graph: Graph) -> None:
@@ -343,6 +333,5 @@ def fold_residual(graph: Graph) -> None:
                 continue
             if value is not None and value.shape != shape:
                 other = graph.new_const(node.output + ".r", np.broadcast_to(value, shape))
-            attrs = {**before.attrs, "residual": other}
-            graph.replace([before, node], Node(before.op, [before.inputs[0], other], node.outputs, attrs), before.main)
+            graph.unite(before, node, before, [before.inputs[0], other], residual=other)
             break

@@ -2,7 +2,7 @@
 """Layer normalisation and attention, as exporters write them."""
 import numpy as np
 
-from graph import Graph, Node
+from graph import Graph, Node, line
 
 
 def fold_layer_norm(graph: Graph) -> None:
@@ -44,9 +44,8 @@ def _instance_norm(graph: Graph, node: Node) -> None:
         return
     inner = graph.new_tensor(node.output + ".norm", shape)
     norm = _attrs(int(np.prod(shape[2:])), node.attr("epsilon", 1e-5), -1)
-    graph.add(Node("LayerNorm", node.inputs[:1], [inner], norm, list(node.sources), node.main))
-    line = dict(scale=gamma.astype(np.float64), shift=beta.astype(np.float64), axis=1)
-    graph.replace([node], Node("Affine", [inner], node.outputs, line))
+    graph.add(node.beside("LayerNorm", node.inputs[:1], [inner], norm))
+    graph.replace([node], Node("Affine", [inner], node.outputs, line(gamma, beta, 1)))
 
 
 def _mean_of(graph: Graph, name: str) -> tuple[Node, str] | None:
@@ -129,9 +128,9 @@ def line_of(node: Node | None) -> tuple[float, float] | None:
 def _factor(graph: Graph, name: str) -> tuple[float, str, list[Node]]:
     """Goes back over factors of one number that nobody else reads."""
     factor, nodes = 1.0, []
-    while (line := line_of(graph.made_by(name, "Affine"))) and line[1] == 0 and graph.private(name):
+    while (numbers := line_of(graph.made_by(name, "Affine"))) and numbers[1] == 0 and graph.private(name):
         node = graph.maker[name]
-        factor, name = factor * line[0], node.inputs[0]
+        factor, name = factor * numbers[0], node.inputs[0]
         nodes.append(node)
     return factor, name, nodes
 

@@ -37,14 +37,12 @@ def to_picks(graph: Graph) -> None:
             graph.replace([node], Node("Pick", node.inputs[:1], node.outputs, attrs))
 
 
-def refusal(graph: Graph, node: Node) -> str | None:
-    """Why a node of OPS cannot be said by strides, or None."""
-    if node.op in ("Slice", "Split"):
-        if any(i and graph.const(i) is None for i in node.inputs[1:]):
-            return f"what {node.op} takes changes with the inputs"
+def check(graph: Graph, node: Node) -> None:
+    """Refuses a node of OPS that cannot be said by strides."""
+    if node.op in ("Slice", "Split") and any(i and graph.const(i) is None for i in node.inputs[1:]):
+        raise Unsupported(f"what {node.op} takes changes with the inputs")
     if 0 in graph.shape(node.outputs[0]):
-        return "it makes no elements"
-    return None
+        raise Unsupported("it makes no elements")
 
 
 def slices_of(graph: Graph, node: Node, name: str) -> list[slice]:
@@ -91,8 +89,7 @@ def materialise(emitter: "Emitter", node: Node, name: str) -> None:
     graph = emitter.graph
     emitter.dummies.pop(name, None)
     source = node.inputs[0]
-    dtype = "i32" if emitter.integer(name) else "f32"
-    shape = graph.shape(source)
+    dtype, shape = emitter.dtype(name), graph.shape(source)
     if node.op == "Transpose":
         perm = list(node.attr("perm", list(range(len(shape)))[::-1]))
         merged, order = merge_axes(shape, perm)

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "mali/predicted_for.hpp"
+#include "part.hpp"
 #include "report.hpp"
 
 namespace clam {
@@ -29,26 +30,14 @@ std::string clamped(const std::string& text, std::size_t width) {
 
 /// Text as it is: nothing in it is Markdown, HTML, a cell's end or a person's name.
 std::string plain(const std::string& text) {
-  std::string safe;
-  for (const char c : text) {
-    if (c == '<') {
-      safe += "&lt;";
-    } else if (c == '&') {
-      safe += "&amp;";
-    } else {
-      if (std::string_view("\\`*_[]|~@#").find(c) != std::string_view::npos) safe += '\\';
-      safe += c;
-    }
-  }
-  return safe;
+  std::map<char, std::string> as = {{'<', "&lt;"}, {'&', "&amp;"}};
+  for (const char c : std::string("\\`*_[]|~@#")) as[c] = std::string("\\") + c;
+  return respelled(text, as);
 }
 
 /// `code`; of a table even there a bar ends the cell.
-std::string code(std::string text) {
-  std::replace(text.begin(), text.end(), '`', '\'');
-  std::string safe = "`";
-  for (const char c : text) safe += c == '|' ? "\\|" : std::string(1, c);
-  return safe + "`";
+std::string code(const std::string& text) {
+  return "`" + respelled(text, {{'`', "'"}, {'|', "\\|"}}) + "`";
 }
 
 std::string figure(const ReportRow::Figure& value) {
@@ -102,7 +91,7 @@ std::string facts_line(const ReportBoard::Facts& facts) {
   for (const auto& [title, value] : facts.lines) {
     line += fmt::format("{}{} {}", line.empty() ? "" : ", ", title, value);
   }
-  return line.empty() ? facts.instead : line;
+  return line;
 }
 
 /// One line each for the device with its driver, its clocks and its peaks.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // page.cpp - the page of `clam report`: one file that holds its data, style and scripts.
-#include <fmt/core.h>
-
 #include "mali/predicted_for.hpp"
+#include "part.hpp"
 #include "report.hpp"
 #include "runtime/embedded.hpp"
 
@@ -20,39 +19,13 @@ std::string_view file_of_page(std::string_view name) {
 }
 
 std::string escaped(const std::string& text) {
-  std::string safe;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        safe += "&amp;";
-        break;
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '"':
-        safe += "&quot;";
-        break;
-      default:
-        safe += c;
-    }
-  }
-  return safe;
+  return respelled(text, {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}});
 }
 
 /// JSON that cannot end the script element it stands in: no '<', and ASCII alone.
 std::string for_script(const json& value) {
-  std::string safe;
-  for (const char c : value.dump(-1, ' ', true, json::error_handler_t::replace)) {
-    if (c == '<' || c == '>' || c == '&') {
-      safe += fmt::format("\\u{:04x}", static_cast<int>(c));
-    } else {
-      safe += c;
-    }
-  }
-  return safe;
+  const std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
+  return respelled(text, {{'<', "\\u003c"}, {'>', "\\u003e"}, {'&', "\\u0026"}});
 }
 
 /// Figures that are there; the page tells the absent from zero.

@@ -64,17 +64,15 @@ function factsGroup(facts) {
 /// What was measured for the peaks, by width and size.
 function peakRows(board) {
   if (board.peak_rows.length === 0) return null;
-  const head = make("tr", {}, ...["what", "dtype", "bytes", "us", "GFLOP/s", "GB/s"].map(
-      (title, i) => make("th", {scope: "col", class: i < 2 ? "words" : ""}, title)));
-  const body = make("tbody");
-  for (const row of board.peak_rows) {
-    body.append(make("tr", {}, make("th", {scope: "row", class: "words"}, String(row.name)),
-                     make("td", {class: "words"}, String(row.dtype ?? "")),
-                     ...[row.bytes, row.us, row.gflop_per_s, row.gb_per_s].map(
-                         (value, i) => make("td", {}, i === 0 ? String(value ?? "") : figure(value)))));
-  }
+  const number = (title, key, text = figure) => ({title, cell: (row) => text(row[key])});
+  const columns = [
+    {title: "what", words: true, head: true, cell: (row) => [row.name]},
+    {title: "dtype", words: true, cell: (row) => row.dtype},
+    number("bytes", "bytes", (bytes) => String(bytes ?? "")), number("us", "us"), number("GFLOP/s", "gflop_per_s"),
+    number("GB/s", "gb_per_s")
+  ];
   return make("details", {}, make("summary", {}, "How the peaks were measured"),
-              scrolling("Peaks of " + board.label, make("table", {}, make("thead", {}, head), body)));
+              scrolling("Peaks of " + board.label, sortableTable(columns, board.peak_rows, () => "").table));
 }
 
 /// The peaks that no row could be held against: a device that lies has one sentence for each.
@@ -137,6 +135,11 @@ function headerCell(column, sort) {
   cell.append(button);
   return cell;
 }
+
+/// A column of what lines have under a key.
+const plainColumn = (title, key, more = {}) => ({
+  title, value: (line) => line[key], cell: (line) => [line[key]], ...more
+});
 
 /// A table of `columns` {title, value(line), cell(line), words, head}; `draw(lines)` fills it anew.
 function sortableTable(columns, lines, rowClass) {
@@ -203,7 +206,7 @@ function columnsOfRows() {
     {title: "Problem", words: true, head: true, value: (row) => row.name, cell: problemCell},
     {title: "Board", words: true, value: (row) => boards[row.board].label,
      cell: (row) => boards[row.board].label, only: several},
-    {title: "dtype", words: true, value: (row) => row.dtype, cell: (row) => row.dtype},
+    plainColumn("dtype", "dtype", {words: true}),
     number("us", "us"),
     {title: "95 %", value: (row) => row.low, key: "low",
      cell: (row) => shownFigure(row, interval(row.low, row.high))},
@@ -234,7 +237,7 @@ function showSideBySide() {
   };
   const times = (line) => has(time(line, 0)) && has(time(line, 1)) ? time(line, 1) / time(line, 0) : undefined;
   const columns = [
-    {title: "Problem", words: true, head: true, value: (line) => line.name, cell: (line) => [line.name]},
+    plainColumn("Problem", "name", {words: true, head: true}),
     ...boards.map((board, i) => ({title: board.label, value: (line) => time(line, i),
                                   cell: (line) => sideCell(line.rows[i])}))
   ];
@@ -259,7 +262,7 @@ function shareCell(part, whole) {
 
 function modelColumns(first, more, whole) {
   return [
-    {title: first, words: true, head: true, value: (line) => line.name, cell: (line) => [line.name]}, ...more,
+    plainColumn(first, "name", {words: true, head: true}), ...more,
     {title: "ms", value: (line) => line.us, cell: (line) => milliseconds(line.us, whole)},
     {title: "share", value: (line) => line.us, cell: (line) => shareCell(line.us, whole), class: "share"},
     {title: "floor ms", value: (line) => line.floor_us, cell: (line) => milliseconds(line.floor_us, whole)}
@@ -268,10 +271,8 @@ function modelColumns(first, more, whole) {
 
 /// By op, and the nodes farthest above their floor, side by side where there is room.
 function modelCard(board, model) {
-  const number = (title, key) => ({title, value: (line) => line[key], cell: (line) => String(line[key])});
-  const op = {title: "op", words: true, value: (line) => line.op, cell: (line) => line.op};
-  const ops = modelColumns("op", [number("nodes", "nodes")], model.us);
-  const nodes = modelColumns("node", [op, number("calls", "calls")], model.us);
+  const ops = modelColumns("op", [plainColumn("nodes", "nodes")], model.us);
+  const nodes = modelColumns("node", [plainColumn("op", "op", {words: true}), plainColumn("calls", "calls")], model.us);
   const title = model.name + (several ? " on " + board.label : "");
   const kind = has(model.floor_us) ? "farthest above their floor" : "that take most";
   const table = (name, columns, lines) => make(
@@ -376,10 +377,9 @@ const charts = [];
 function theme() {
   const style = getComputedStyle(document.documentElement);
   const of = (name) => style.getPropertyValue(name).trim();
-  const isDark = dark.matches && !printing;
   return printing ? {ink: "#000000", quiet: "#444444", line: "#cccccc", bad: "#a00000", series: colours.light}
                   : {ink: of("--ink"), quiet: of("--quiet"), line: of("--line"), bad: of("--bad"),
-                     series: isDark ? colours.dark : colours.light};
+                     series: dark.matches ? colours.dark : colours.light};
 }
 
 /// Draws into the figure, now and whenever light turns to dark or to paper. `config(theme)` makes
@@ -448,17 +448,18 @@ function roofDatasets(look, from, to) {
 
 /// Points by op, or by board where there are several; hollow in f16, a cross where INVALID.
 function pointDatasets(look, points) {
+  const point = (row) => ({x: row.flop_per_byte, y: row.gflop_per_s, row});
   const keys = unique(points.map((row) => several ? row.board : row.op));
   const sets = keys.map((key, i) => {
     const colour = look.series[(several ? key : i) % look.series.length];
     const mine = points.filter((row) => row.status === "OK" && (several ? row.board : row.op) === key);
-    return {label: several ? boards[key].label : key, data: mine.map((row) => ({x: row.flop_per_byte, y: row.gflop_per_s, row})),
+    return {label: several ? boards[key].label : key, data: mine.map(point),
             pointStyle: shapes[(i + Math.floor(i / look.series.length)) % shapes.length], radius: 4.5, hoverRadius: 6,
             borderColor: colour, backgroundColor: mine.map((row) => row.dtype === "f16" ? "transparent" : colour + "b0")};
   });
   const wrong = points.filter((row) => row.status === "INVALID");
   if (wrong.length > 0) {
-    sets.push({label: "INVALID", data: wrong.map((row) => ({x: row.flop_per_byte, y: row.gflop_per_s, row})),
+    sets.push({label: "INVALID", data: wrong.map(point),
                pointStyle: "crossRot", radius: 7, borderWidth: 2.5, borderColor: look.bad, backgroundColor: look.bad});
   }
   return sets.filter((set) => set.data.length > 0);
@@ -467,8 +468,7 @@ function pointDatasets(look, points) {
 function rooflineSentence(points) {
   const measured = rows.filter((row) => has(row.us));
   const without = measured.length - points.length;
-  const roofs = boards.some((board) => has(board.peaks?.gb_per_s_copy) || has(board.peaks?.gflops_f32) ||
-                                       has(board.peaks?.gflops_f16));
+  const roofs = boards.some((board) => has(board.peaks));
   return "Each point is a row. " +
       (roofs ? "Lines are peaks measured in the same run; a point above the slope has its data in a cache."
              : "Peaks were not measured in this run, so there are no lines.") +

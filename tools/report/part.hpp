@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -41,22 +42,19 @@ class Part {
 
   std::vector<Part> objects(const std::string& key) const {
     std::vector<Part> parts;
-    const json* found = find(key);
-    if (found && !found->is_array()) wrong(key, "a list");
-    for (std::size_t i = 0; found && i < found->size(); ++i) {
-      parts.emplace_back((*found)[i], fmt::format("{}.{}[{}]", where_, key, i));
-      if (!(*found)[i].is_object()) wrong(fmt::format("{}[{}]", key, i), "an object");
+    for (const auto& item : list(key, "a list")) {
+      const std::string name = fmt::format("{}[{}]", key, parts.size());
+      if (!item.is_object()) wrong(name, "an object");
+      parts.emplace_back(item, where_ + "." + name);
     }
     return parts;
   }
 
   std::vector<std::string> texts(const std::string& key) const {
     std::vector<std::string> texts;
-    const json* found = find(key);
-    if (found && !found->is_array()) wrong(key, "a list");
-    for (std::size_t i = 0; found && i < found->size(); ++i) {
-      if (!(*found)[i].is_string()) wrong(fmt::format("{}[{}]", key, i), "a text");
-      texts.push_back((*found)[i].get<std::string>());
+    for (const auto& item : list(key, "a list")) {
+      if (!item.is_string()) wrong(fmt::format("{}[{}]", key, texts.size()), "a text");
+      texts.push_back(item.get<std::string>());
     }
     return texts;
   }
@@ -71,11 +69,9 @@ class Part {
   /// An empty list where there is none.
   std::vector<double> figures(const std::string& key) const {
     std::vector<double> figures;
-    const json* found = find(key);
-    if (found && !found->is_array()) wrong(key, "a list of numbers");
-    for (std::size_t i = 0; found && i < found->size(); ++i) {
-      if (!(*found)[i].is_number()) wrong(key, "a list of numbers");
-      figures.push_back((*found)[i].get<double>());
+    for (const auto& item : list(key, "a list of numbers")) {
+      if (!item.is_number()) wrong(key, "a list of numbers");
+      figures.push_back(item.get<double>());
     }
     return figures;
   }
@@ -111,6 +107,14 @@ class Part {
     return found == value_->end() ? nullptr : &*found;
   }
 
+  /// An empty one where there is none.
+  const json& list(const std::string& key, const char* wanted) const {
+    static const json none = json::array();
+    const json* found = find(key);
+    if (found && !found->is_array()) wrong(key, wanted);
+    return found ? *found : none;
+  }
+
   [[noreturn]] void wrong(const std::string& key, const char* wanted) const {
     throw BadArgument(fmt::format("{}.{} is not {}", where_, key, wanted));
   }
@@ -142,13 +146,20 @@ inline nlohmann::json parse_json_file(const std::string& path, const char* write
   }
 }
 
+/// The text with some characters as others; those that `as` does not have stay.
+inline std::string respelled(const std::string& text, const std::map<char, std::string>& as) {
+  std::string result;
+  for (const char c : text) {
+    const auto found = as.find(c);
+    result += found == as.end() ? std::string(1, c) : found->second;
+  }
+  return result;
+}
+
 /// The lines of a board's card.
 ReportBoard::Facts device_facts(const Part& device, const ReportBoard& board,
                                 const std::vector<std::string>& replaced);
 ReportBoard::Facts clock_facts(const Part& board);
 ReportBoard::Facts peak_facts(const Part& peaks);
-
-/// Its predicted_us, where it has one.
-void take_prediction(const Part& part, ReportRow& row);
 
 }  // namespace clam

@@ -95,7 +95,8 @@ ReportRow read_row(const Part& part) {
   row.low = us.figure("low"), row.high = us.figure("high");
   row.gflop_per_s = part.figure("gflop_per_s"), row.gb_per_s = part.figure("gb_per_s");
   row.of_peak = part.figure("of_peak");
-  take_prediction(part, row);
+  const Part predicted = part.object("predicted_us");
+  row.predicted_low = predicted.figure("low"), row.predicted_high = predicted.figure("high");
   row.launches = part.figure("launches");
   row.flop_per_byte = ratio(part.figure("flops"), part.figure("bytes"));
   if (!row.flop_per_byte) row.flop_per_byte = ratio(row.gflop_per_s, row.gb_per_s);
@@ -206,27 +207,24 @@ bool is_plain(const std::string& text) {
 using Prediction =
     std::pair<std::string, std::string>;  ///< a problem, and the variant that takes it
 
-/// The rows of one GPU. A problem of several nodes stands there once a node, always with the same
-/// time.
-std::map<Prediction, ReportRow> predictions_of(const Part& gpu) {
-  std::map<Prediction, ReportRow> predictions;
+/// The times of one GPU, from and to. A problem of several nodes stands there once a node, always
+/// with the same time.
+std::map<Prediction, std::vector<double>> predictions_of(const Part& gpu) {
+  std::map<Prediction, std::vector<double>> predictions;
   for (const Part& problem : gpu.objects("problems")) {
     const std::vector<double> us = problem.figures("predicted_us");
     if (us.size() != 2) continue;
-    ReportRow row;
-    row.predicted_low = us[0], row.predicted_high = us[1];
-    predictions[{problem.needed_text("problem"), problem.text("variant")}] = row;
+    predictions[{problem.needed_text("problem"), problem.text("variant")}] = us;
   }
   return predictions;
 }
 
-int add_to(ReportBoard& board, const std::map<Prediction, ReportRow>& predictions) {
+int add_to(ReportBoard& board, const std::map<Prediction, std::vector<double>>& predictions) {
   int added = 0;
   for (ReportRow& row : board.rows) {
     const auto found = predictions.find({row.problem, row.variant});
     if (found == predictions.end()) continue;
-    row.predicted_low = found->second.predicted_low;
-    row.predicted_high = found->second.predicted_high;
+    row.predicted_low = found->second[0], row.predicted_high = found->second[1];
     ++added;
   }
   return added;
@@ -318,11 +316,6 @@ bool runs_clam_bench(std::string_view line) {
   return true;
 }
 
-void take_prediction(const Part& part, ReportRow& row) {
-  const Part predicted = part.object("predicted_us");
-  row.predicted_low = predicted.figure("low"), row.predicted_high = predicted.figure("high");
-}
-
 void add_predictions(const std::string& path, std::vector<ReportBoard>& boards) {
   const nlohmann::json document = parse_json_file(path, "clam mali --json");
   if (!document.is_object() || !document.contains("clam_mali")) {
@@ -332,7 +325,7 @@ void add_predictions(const std::string& path, std::vector<ReportBoard>& boards) 
   std::string names;
   for (const Part& gpu : Part(document, path).objects("gpus")) {
     const std::string key = gpu.needed_text("gpu");
-    const std::map<Prediction, ReportRow> predictions = predictions_of(gpu);
+    const auto predictions = predictions_of(gpu);
     names += std::string(names.empty() ? "Mali-" : ", Mali-") +
              of_file(path, [&] { return find_gpu(key).model; });
     for (ReportBoard& board : boards) {

@@ -38,6 +38,17 @@ std::vector<std::string> parts_of(const std::string& text, char between) {
   return parts;
 }
 
+/// The words that hold, with one blank between; drivers put several there.
+std::string words_that(const std::string& text,
+                       const std::function<bool(const std::string&)>& holds) {
+  std::string kept;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (holds(word)) kept += (kept.empty() ? "" : " ") + word;
+  }
+  return kept;
+}
+
 /// What an address, a path, a serial number or an account looks like.
 bool tells_who(const std::string& word) {
   constexpr std::size_t kSerial = 12;  // digits; a driver's own version has a hash in hex, and dots
@@ -60,13 +71,9 @@ bool tells_who(const std::string& word) {
 
 /// A driver's text, less the words that tell of a person or a machine.
 std::string driver_text(const std::string& text) {
-  std::string kept;
-  std::istringstream words(anonymous(text));
-  for (std::string word; words >> word;) {
-    if (tells_who(word) || word == "USER" || word == "HOST") continue;
-    kept += (kept.empty() ? "" : " ") + word;
-  }
-  return kept;
+  return words_that(anonymous(text), [](const std::string& word) {
+    return !tells_who(word) && word != "USER" && word != "HOST";
+  });
 }
 
 /// Words that clam itself writes into rows.
@@ -103,11 +110,10 @@ std::string mark(const std::string& text) {
       "load",  "%",       "the",  "of",    "processors", "programs", "took"};
   std::string bare = text;
   std::replace(bare.begin(), bare.end(), ',', ' ');
-  std::istringstream stream(bare);
-  for (std::string word; stream >> word;) {
-    if (!words.count(word) && !is_numbers(word)) return "";
-  }
-  return text;
+  const auto strange = [](const std::string& word) {
+    return !words.count(word) && !is_numbers(word);
+  };
+  return words_that(bare, strange).empty() ? text : "";
 }
 
 /// "performance, schedutil"
@@ -265,16 +271,10 @@ json device_of(const json& device, Sieve& sieve) {
     const std::string before = value.get<std::string>();
     std::string after = driver_text(before);
     if (key == "extensions") {
-      std::istringstream words(after);
-      after.clear();
-      for (std::string word; words >> word;) {
-        if (word.rfind("cl_", 0) == 0) after += (after.empty() ? "" : " ") + word;
-      }
+      after = words_that(after, [](const std::string& word) { return word.rfind("cl_", 0) == 0; });
     }
-    std::istringstream all(before);
-    std::string one_blank;  // drivers put several between words
-    for (std::string word; all >> word;) one_blank += (one_blank.empty() ? "" : " ") + word;
-    if (after != one_blank) sieve.leave_out("clam.device." + key);
+    const std::string all = words_that(before, [](const std::string&) { return true; });
+    if (after != all) sieve.leave_out("clam.device." + key);
     value = after;
   }
   return known;
