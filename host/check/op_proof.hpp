@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -29,7 +30,7 @@ struct DataSet {
   std::string name;  ///< "exact", "zero_mean", "positive", ...
   Check check;
   std::string about;  ///< which faults the data provokes
-  void (*fill)(const Problem&, std::uint64_t seed, Tensors& inputs);
+  std::function<void(const Problem&, std::uint64_t seed, Tensors& inputs)> fill;
 };
 
 /// A number, and how far from it a device may be.

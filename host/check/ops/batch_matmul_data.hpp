@@ -52,13 +52,6 @@ inline void share_places(const Problem& problem, Tensors& inputs) {
   }
 }
 
-/// A set for one product, made one for batches.
-template <void (*fill)(const Problem&, std::uint64_t, Tensors&)>
-void shared(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  fill(problem, seed, inputs);
-  share_places(problem, inputs);
-}
-
 /// The last product is never 0, and columns of a pair differ in it alone, so that a product left
 /// out and columns in the wrong place show at any extent.
 inline void mark_last_product(const Places& at, HostTensor& a, HostTensor& b) {
@@ -117,10 +110,8 @@ inline void mark_mask(HostTensor& mask) {
 /// marks; theirs are -1 and 1, lest a sum of zeros has the sign of its products on some devices.
 inline void exact(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   if (overlaps(problem)) {
-    product_sets::fill(seed, inputs, [](Random& random, const std::string&, std::int64_t) {
-      return 2 * random.integer(0, 1) - 1;
-    });
-    return;
+    return fill_all(seed, inputs,
+                    [](Random& random, std::int64_t) { return 2 * random.integer(0, 1) - 1; });
   }
   product_sets::ternary(seed, inputs);
   const Places at(problem);

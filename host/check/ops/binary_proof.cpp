@@ -13,8 +13,8 @@
 #include "check/op_proof.hpp"
 #include "check/parallel.hpp"
 #include "ops/binary.hpp"
+#include "shared/fill.hpp"
 #include "shared/numbers.hpp"
-#include "shared/random.hpp"
 #include "shared/summation.hpp"
 
 namespace clam::binary {
@@ -101,22 +101,9 @@ Reference reference(const Problem& problem, const Tensors& inputs,
 
 // ---- data sets and cases ----
 
-template <typename Number>
-void fill(std::uint64_t seed, Tensors& inputs, const Number& number) {
-  Random random(seed);
-  for (const char* name : {"a", "b"}) {
-    HostTensor& tensor = inputs.at(name);
-    for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, number(random));
-  }
-}
-
-void zero_mean(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill(seed, inputs, [](Random& random) { return random.normal(); });
-}
-
 void wide(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   const int most = problem.dtype() == Dtype::f16 ? 7 : 60;  // so that products stay finite
-  fill(seed, inputs, [most](Random& random) {
+  fill_all(seed, inputs, [most](Random& random, std::int64_t) {
     const double size = std::exp2(most * (2 * random.uniform() - 1));
     return random.integer(0, 1) == 0 ? size : -size;
   });
@@ -129,7 +116,7 @@ void special(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   const bool half = problem.dtype() == Dtype::f16;
   const double tiny = half ? 0x1p-24 : 0x1p-140, most = half ? 65504 : 0x1.fffffep+127;
   const double values[] = {kNan, kInfinity, -kInfinity, 0, -0.0, tiny, -tiny, most, -most, 1};
-  zero_mean(problem, seed, inputs);
+  fill_normal(problem, seed, inputs);
   Random random(seed + 1);
   for (auto& [name, tensor] : inputs) {
     if (tensor.size() < kFewest) continue;
@@ -157,7 +144,7 @@ OpProof proof() {
   OpProof proof{
       "binary",
       {
-          {"zero_mean", Check::hard, "N(0,1)", zero_mean},
+          {"zero_mean", Check::hard, "N(0,1)", fill_normal},
           {"wide", Check::hard, "numbers of all sizes and both signs", wide},
           {"special", Check::hard,
            "NaN, infinities, zeros, denormals and the largest numbers among them", special},

@@ -18,8 +18,8 @@
 #include "check/op_proof.hpp"
 #include "check/parallel.hpp"
 #include "shared/activate.hpp"
+#include "shared/fill.hpp"
 #include "shared/numbers.hpp"
-#include "shared/random.hpp"
 #include "shared/summation.hpp"
 
 namespace clam::layer_norm {
@@ -110,19 +110,16 @@ template <typename X>
 void fill(const Problem& problem, std::uint64_t seed, Tensors& inputs, const X& x) {
   const int n = problem.integer("n");
   Random random(seed);
-  HostTensor& src = inputs.at("src");
-  for (std::int64_t at = 0; at < src.size(); ++at) src.set(at, x(random, at / n, at % n));
+  fill_tensor(inputs.at("src"), random,
+              [&](Random&, std::int64_t at) { return x(random, at / n, at % n); });
   for (const char* name : {"gamma", "beta"}) {
-    HostTensor& tensor = inputs.at(name);
-    for (std::int64_t i = 0; i < n; ++i) {
-      tensor.set(i, (random.integer(0, 1) == 0 ? 1 : -1) * (0.25 + random.uniform()));
-    }
+    fill_tensor(inputs.at(name), random,
+                [&](Random&, std::int64_t) { return away_from_zero(random); });
   }
 }
 
 void zero_mean(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  fill(problem, seed, inputs,
-       [](Random& random, std::int64_t, std::int64_t) { return random.normal(); });
+  fill(problem, seed, inputs, normal);
 }
 
 void offset(const Problem& problem, std::uint64_t seed, Tensors& inputs) {

@@ -17,7 +17,6 @@
 #include "ops/pool2d.hpp"
 #include "shared/fill.hpp"
 #include "shared/numbers.hpp"
-#include "shared/random.hpp"
 #include "shared/summation.hpp"
 
 namespace clam::pool2d {
@@ -117,10 +116,6 @@ void exact(const Problem&, std::uint64_t seed, Tensors& inputs) {
   fill_all(seed, inputs, [](Random& random, std::int64_t) { return random.integer(-8, 8); });
 }
 
-void zero_mean(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill_all(seed, inputs, [](Random& random, std::int64_t) { return random.normal(); });
-}
-
 void positive(const Problem&, std::uint64_t seed, Tensors& inputs) {
   fill_all(seed, inputs, [](Random& random, std::int64_t) { return 1 + random.uniform(); });
 }
@@ -133,13 +128,7 @@ void outliers(const Problem&, std::uint64_t seed, Tensors& inputs) {
 }
 
 void special(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill_all(seed, inputs, [](Random& random, std::int64_t i) {
-    const double x = random.normal();
-    if (i % 97 == 11) return kNan;
-    if (i % 89 == 31) return kInfinity;
-    if (i % 53 == 23) return -kInfinity;
-    return i % 7 == 3 ? -0.0 : x;
-  });
+  fill_all(seed, inputs, special_at);
 }
 
 std::string random_case(Random& random) {
@@ -163,7 +152,7 @@ OpProof proof() {
           {"exact", Check::exact,
            "whole numbers up to 8: sums are exact, and the mean rounds twice", exact},
           {"zero_mean", Check::hard, "x of N(0,1); an all-zero or constant output fails",
-           zero_mean},
+           fill_normal},
           {"positive", Check::hard, "x from 1 to 2; a half accumulator fails", positive},
           {"outliers", Check::hard, "N(0,1) with numbers of 1000 in between", outliers},
           {"special", Check::hard, "NaN, infinities and -0 in places", special},

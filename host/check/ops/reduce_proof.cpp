@@ -18,8 +18,8 @@
 
 #include "check/op_proof.hpp"
 #include "ops/reduce.hpp"
+#include "shared/fill.hpp"
 #include "shared/numbers.hpp"
-#include "shared/random.hpp"
 #include "shared/summation.hpp"
 
 namespace clam::reduce {
@@ -153,11 +153,10 @@ void fill(const Problem& problem, std::uint64_t seed, Tensors& inputs, double sp
           const Value& value) {
   const bool factors = problem.choice("op") == "prod";
   Random random(seed);
-  HostTensor& src = inputs.at("src");
-  for (std::int64_t i = 0; i < src.size(); ++i) {
+  fill_tensor(inputs.at("src"), random, [&](Random&, std::int64_t) {
     const double sign = random.integer(0, 1) ? 1 : -1;
-    src.set(i, factors ? sign * std::exp(spread * random.normal()) : value(random));
-  }
+    return factors ? sign * std::exp(spread * random.normal()) : value(random);
+  });
 }
 
 void exact(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
@@ -165,7 +164,7 @@ void exact(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
 }
 
 void zero_mean(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  fill(problem, seed, inputs, 0.1, [](Random& random) { return random.normal(); });
+  fill(problem, seed, inputs, 0.1, normal);
 }
 
 void positive(const Problem& problem, std::uint64_t seed, Tensors& inputs) {

@@ -23,7 +23,6 @@
 #include "shared/copy_sets.hpp"
 #include "shared/fill.hpp"
 #include "shared/numbers.hpp"
-#include "shared/random.hpp"
 #include "shared/summation.hpp"
 
 namespace clam::resize {
@@ -146,10 +145,6 @@ Reference reference(const Problem& problem, const Tensors& inputs,
 
 // ---- data sets and cases ----
 
-void zero_mean(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill_all(seed, inputs, [](Random& random, std::int64_t) { return random.normal(); });
-}
-
 void outliers(const Problem&, std::uint64_t seed, Tensors& inputs) {
   fill_all(seed, inputs, [](Random& random, std::int64_t) {
     const double x = random.normal();
@@ -165,13 +160,7 @@ void special(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
     });
     return;
   }
-  fill_all(seed, inputs, [](Random& random, std::int64_t i) {
-    const double x = random.normal();
-    if (i % 97 == 11) return kNan;
-    if (i % 89 == 31) return kInfinity;
-    if (i % 53 == 23) return -kInfinity;
-    return i % 7 == 3 ? -0.0 : x;
-  });
+  fill_all(seed, inputs, special_at);
 }
 
 const char* const kCoords[] = {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel",
@@ -251,7 +240,7 @@ OpProof proof() {
   OpProof proof{
       "resize",
       {
-          {"zero_mean", Check::hard, "N(0,1): a wrong place or fraction shows", zero_mean},
+          {"zero_mean", Check::hard, "N(0,1): a wrong place or fraction shows", fill_normal},
           {"outliers", Check::hard, "N(0,1) with numbers of 1000 in between", outliers},
           {"special", Check::hard,
            "NaN, infinities and -0 in places; any bits where they are moved", special},

@@ -15,8 +15,8 @@
 #include "check/op_proof.hpp"
 #include "check/parallel.hpp"
 #include "shared/activate.hpp"
+#include "shared/fill.hpp"
 #include "shared/numbers.hpp"
-#include "shared/random.hpp"
 #include "shared/summation.hpp"
 
 namespace clam::scale_shift {
@@ -62,11 +62,6 @@ Reference reference(const Problem& problem, const Tensors& inputs,
 
 // ---- data sets and cases ----
 
-/// Of both signs and not near 0.
-double away_from_zero(Random& random) {
-  return (random.integer(0, 1) == 0 ? 1 : -1) * (0.25 + random.uniform());
-}
-
 /// Each channel has a scale and a shift; src is x(random, i, -shift / scale).
 template <typename X>
 void fill(const Problem& problem, std::uint64_t seed, Tensors& inputs, const X& x) {
@@ -76,15 +71,14 @@ void fill(const Problem& problem, std::uint64_t seed, Tensors& inputs, const X& 
     scale.set(c, away_from_zero(random));
     shift.set(c, away_from_zero(random));
   }
-  const std::int64_t step = step_of(problem);
-  for (std::int64_t i = 0; i < src.size(); ++i) {
+  fill_tensor(src, random, [&, step = step_of(problem)](Random&, std::int64_t i) {
     const std::int64_t c = i / step % scale.size();
-    src.set(i, x(random, i, -shift.get(c) / scale.get(c)));
-  }
+    return x(random, i, -shift.get(c) / scale.get(c));
+  });
 }
 
 void zero_mean(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  fill(problem, seed, inputs, [](Random& random, std::int64_t, double) { return random.normal(); });
+  fill(problem, seed, inputs, normal);
 }
 
 void cancelling(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
@@ -95,12 +89,8 @@ void cancelling(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
 void special(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   const double most = problem.dtype() == Dtype::f16 ? 65504 : 3e38;
   fill(problem, seed, inputs, [most](Random& random, std::int64_t i, double) {
-    const double x = random.normal();
-    if (i % 97 == 11) return kNan;
-    if (i % 89 == 31) return kInfinity;
-    if (i % 53 == 23) return -kInfinity;
-    if (i % 41 == 17) return most;
-    return i % 7 == 3 ? -0.0 : x;
+    const double x = special_at(random, i);
+    return i % 41 == 17 && std::isfinite(x) ? most : x;
   });
 }
 

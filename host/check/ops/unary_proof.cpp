@@ -32,8 +32,8 @@
 #include "check/parallel.hpp"
 #include "ops/unary.hpp"
 #include "shared/activate.hpp"
+#include "shared/fill.hpp"
 #include "shared/numbers.hpp"
-#include "shared/random.hpp"
 #include "shared/summation.hpp"
 
 namespace clam::unary {
@@ -209,12 +209,10 @@ template <typename Z>
 void fill(const Problem& problem, std::uint64_t seed, Tensors& inputs, const Z& z) {
   const auto scale = static_cast<double>(problem.number("scale"));
   const auto shift = static_cast<double>(problem.number("shift"));
-  Random random(seed);
-  HostTensor& src = inputs.at("src");
-  for (std::int64_t i = 0; i < src.size(); ++i) {
+  fill_all(seed, inputs, [&](Random& random, std::int64_t) {
     const double argument = z(random);
-    src.set(i, scale == 0 ? argument : (argument - shift) / scale);
-  }
+    return scale == 0 ? argument : (argument - shift) / scale;
+  });
 }
 
 void middle(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
