@@ -27,10 +27,12 @@ enum class Check {
 
 /// A named way to fill an op's inputs.
 struct DataSet {
+  using Fill = std::function<void(const Problem&, std::uint64_t seed, Tensors& inputs)>;
+
   std::string name;  ///< "exact", "zero_mean", "positive", ...
   Check check;
   std::string about;  ///< which faults the data provokes
-  std::function<void(const Problem&, std::uint64_t seed, Tensors& inputs)> fill;
+  Fill fill;
 };
 
 /// A number, and how far from it a device may be.

@@ -62,7 +62,7 @@ std::string random_case(Random& random) {
 OpProof proof() {
   OpProof proof{
       "gather",
-      copy_data::sets<fill_index>(),
+      copy_data::sets(fill_index),
       reference,
       // In units of 1, 2, 4 and 8 elements; around groups along a slice and across.
       {"shape=192x256 axis=0 count=100", "shape=1 axis=0 count=1", "shape=7 axis=0 count=33",

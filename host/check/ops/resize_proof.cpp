@@ -155,10 +155,7 @@ void outliers(const Problem&, std::uint64_t seed, Tensors& inputs) {
 void special(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   const Resize resize(problem);
   if (!resize.linear && !resize.residual) {
-    copy_data::fill(problem.dtype(), seed, inputs, [](Random& random, std::int64_t) {
-      return static_cast<std::uint32_t>(random.bits());
-    });
-    return;
+    return copy_data::fill(problem.dtype(), seed, inputs, copy_data::any_bits);
   }
   fill_all(seed, inputs, special_at);
 }

@@ -42,7 +42,7 @@ inline void outliers(const Problem& problem, std::uint64_t seed, Tensors& inputs
 
 /// All four, with the op's own exact set: -1, 0 and 1 in places such that a product left out or in
 /// the wrong place shows.
-inline std::vector<DataSet> all(void (*exact)(const Problem&, std::uint64_t, Tensors&)) {
+inline std::vector<DataSet> all(const DataSet::Fill& exact) {
   return {
       {"zero_mean", Check::zero_mean, "N(0,1); an all-zero or constant output fails", fill_normal},
       {"exact", Check::exact,
