@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT
 // manifest.cpp - formulas of tags, and a plan's launches held against them.
-#include <fmt/core.h>
+#include "manifest.hpp"
 
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
+#include <sstream>
 
 #include "clam/error.hpp"
-#include "manifest.hpp"
 
 namespace clam {
 namespace {
@@ -135,19 +140,27 @@ void set_number(Names& names, const std::string& name, const std::string& text) 
   if (error == std::errc() && end == text.data() + text.size()) names[name] = value;
 }
 
+std::vector<std::string> options_of(const Launch& launch) {
+  std::istringstream words(launch.options);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+/// The name and the value of -DNAME=VALUE, which is 1 where it is not there; else no name.
+std::pair<std::string, std::string> define_in(const std::string& option) {
+  if (option.substr(0, 2) != "-D") return {};
+  const std::size_t equals = option.find('=');
+  return {option.substr(2, equals - 2), equals == option.npos ? "1" : option.substr(equals + 1)};
+}
+
 /// The defines that are numbers, by a launch's options.
 Names defines_of(const FileTags& tags, const Launch& launch) {
   Names names;
   for (const DefineTag& define : tags.defines) {
     set_number(names, define.name, define.is_switch() ? "0" : define.fallback);
   }
-  const auto options = launch.options + " ";
-  for (std::size_t at = 0, end; (end = options.find(' ', at)) != options.npos; at = end + 1) {
-    const std::string option = options.substr(at, end - at);
-    const std::size_t equals = option.find('=');
-    if (option.substr(0, 2) != "-D") continue;
-    set_number(names, option.substr(2, equals - 2),
-               equals == option.npos ? "1" : option.substr(equals + 1));
+  for (const std::string& option : options_of(launch)) {
+    const auto [name, value] = define_in(option);
+    set_number(names, name, value);
   }
   return names;
 }
@@ -168,31 +181,16 @@ Names names_of(const FileTags& tags, const KernelTags& kernel, const Launch& lau
 Reason bad_option(const FileTags& tags, const std::string& option) {
   if (option.substr(0, 4) == "-cl-") return {};
   if (option.substr(0, 2) != "-D") return fmt::format("option '{}' is no -D", option);
-  const std::size_t equals = option.find('=');
-  const std::string name = option.substr(2, equals - 2);
+  const auto [name, value] = define_in(option);
   const DefineTag* define = tags.define(name);
   if (!define) return fmt::format("option {} is no //@define of {}", name, tags.file);
-  const std::string value = equals == option.npos ? "1" : option.substr(equals + 1);
   if (define->is_switch()) {
     if (value == "1") return {};
     return fmt::format("{} is on or off, not {}", name, value);
   }
-  std::string legal;
-  for (const std::string& one : define->values) {
-    if (one == value) return {};
-    legal += (legal.empty() ? "" : ",") + one;
-  }
-  if (define->values.empty()) return {};
-  return fmt::format("{}={} is not in {{{}}}", name, value, legal);
-}
-
-Reason bad_options(const FileTags& tags, const Launch& launch) {
-  const std::string options = launch.options + " ";
-  for (std::size_t at = 0, end; (end = options.find(' ', at)) != options.npos; at = end + 1) {
-    if (end == at) continue;
-    if (Reason reason = bad_option(tags, options.substr(at, end - at))) return reason;
-  }
-  return {};
+  const std::vector<std::string>& legal = define->values;
+  if (legal.empty() || std::find(legal.begin(), legal.end(), value) != legal.end()) return {};
+  return fmt::format("{}={} is not in {{{}}}", name, value, fmt::join(legal, ","));
 }
 
 Reason bad_null(const ArgTag& tag, const Names& names) {
@@ -261,7 +259,9 @@ Reason bad_need(std::string_view needs, const Names& names) {
 Reason bad_kernel(const FileTags& tags, const Plan& plan, const Launch& launch) {
   const KernelTags* kernel = tags.kernel(launch.kernel);
   if (!kernel) return std::string("it is not tagged");
-  if (Reason reason = bad_options(tags, launch)) return reason;
+  for (const std::string& option : options_of(launch)) {
+    if (Reason reason = bad_option(tags, option)) return reason;
+  }
   if (kernel->args.size() != launch.args.size()) {
     return fmt::format("{} arguments, the tags have {}", launch.args.size(), kernel->args.size());
   }
