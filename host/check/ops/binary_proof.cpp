@@ -116,7 +116,7 @@ void special(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   const bool half = problem.dtype() == Dtype::f16;
   const double tiny = half ? 0x1p-24 : 0x1p-140, most = half ? 65504 : 0x1.fffffep+127;
   const double values[] = {kNan, kInfinity, -kInfinity, 0, -0.0, tiny, -tiny, most, -most, 1};
-  fill_normal(problem, seed, inputs);
+  fill_all(seed, inputs, normal);
   Random random(seed + 1);
   for (auto& [name, tensor] : inputs) {
     if (tensor.size() < kFewest) continue;
@@ -144,7 +144,7 @@ OpProof proof() {
   OpProof proof{
       "binary",
       {
-          {"zero_mean", Check::hard, "N(0,1)", fill_normal},
+          {"zero_mean", Check::hard, "N(0,1)", filled(normal)},
           {"wide", Check::hard, "numbers of all sizes and both signs", wide},
           {"special", Check::hard,
            "NaN, infinities, zeros, denormals and the largest numbers among them", special},

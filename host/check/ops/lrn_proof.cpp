@@ -94,10 +94,6 @@ void outliers(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   });
 }
 
-void special(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill_all(seed, inputs, special_at);
-}
-
 std::string random_case(Random& random) {
   const char* of_power[] = {"", " beta=0.5", " alpha=0.3 bias=2", " beta=1.5 alpha=1e-3"};
   return fmt::format("lrn n={} c={} h={} w={} size={}{}", random.integer(1, 3),
@@ -111,12 +107,12 @@ OpProof proof() {
   OpProof proof{
       "lrn",
       {{"balanced", Check::hard, "zero mean; squares count as much as bias", balanced},
-       {"zero_mean", Check::hard, "x of N(0,1): mostly bias counts", fill_normal},
+       {"zero_mean", Check::hard, "x of N(0,1): mostly bias counts", filled(normal)},
        {"positive", Check::hard, "squares of 1 to 4 times bias; a half accumulator fails",
         positive},
        {"outliers", Check::hard, "large numbers among small ones: nothing of them may stay behind",
         outliers},
-       {"special", Check::hard, "NaN, infinities and -0 in places", special}},
+       {"special", Check::hard, "NaN, infinities and -0 in places", filled(special_at)}},
       reference,
       {
           // What AlexNet and GoogLeNet run.

@@ -300,7 +300,7 @@ OpProof proof() {
   OpProof proof{
       "match_assignment",
       {{"zero_mean", Check::hard, "sim of N(0,1): few stand out, nearly all are under 0.1",
-        fill_normal},
+        filled(normal)},
        {"matched", Check::hard, "most rows have a match, on both sides of the threshold", matched},
        {"spread", Check::hard, "sim around 1000: an error that grows with the maximum shows",
         spread},

@@ -112,23 +112,13 @@ Reference reference(const Problem& problem, const Tensors& inputs,
 
 // ---- data sets and cases ----
 
-void exact(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill_all(seed, inputs, [](Random& random, std::int64_t) { return random.integer(-8, 8); });
-}
+double exact(Random& random, std::int64_t) { return random.integer(-8, 8); }
 
-void positive(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill_all(seed, inputs, [](Random& random, std::int64_t) { return 1 + random.uniform(); });
-}
+double positive(Random& random, std::int64_t) { return 1 + random.uniform(); }
 
-void outliers(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill_all(seed, inputs, [](Random& random, std::int64_t) {
-    const double x = random.normal();
-    return random.integer(0, 31) == 0 ? 1000 * x : x;
-  });
-}
-
-void special(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill_all(seed, inputs, special_at);
+double outliers(Random& random, std::int64_t) {
+  const double x = random.normal();
+  return random.integer(0, 31) == 0 ? 1000 * x : x;
 }
 
 std::string random_case(Random& random) {
@@ -150,12 +140,12 @@ OpProof proof() {
       "pool2d",
       {
           {"exact", Check::exact,
-           "whole numbers up to 8: sums are exact, and the mean rounds twice", exact},
+           "whole numbers up to 8: sums are exact, and the mean rounds twice", filled(exact)},
           {"zero_mean", Check::hard, "x of N(0,1); an all-zero or constant output fails",
-           fill_normal},
-          {"positive", Check::hard, "x from 1 to 2; a half accumulator fails", positive},
-          {"outliers", Check::hard, "N(0,1) with numbers of 1000 in between", outliers},
-          {"special", Check::hard, "NaN, infinities and -0 in places", special},
+           filled(normal)},
+          {"positive", Check::hard, "x from 1 to 2; a half accumulator fails", filled(positive)},
+          {"outliers", Check::hard, "N(0,1) with numbers of 1000 in between", filled(outliers)},
+          {"special", Check::hard, "NaN, infinities and -0 in places", filled(special_at)},
       },
       reference,
       // A map has 16 to 256 lanes of vectors; a group has 4 maps of 16 lanes. Windows: 4

@@ -149,37 +149,27 @@ Reference reference(const Problem& problem, const Tensors& inputs,
 
 /// Factors of a product are near 1, so that it stays a float; `value` is of the others.
 template <typename Value>
-void fill(const Problem& problem, std::uint64_t seed, Tensors& inputs, double spread,
-          const Value& value) {
-  const bool factors = problem.choice("op") == "prod";
-  Random random(seed);
-  fill_tensor(inputs.at("src"), random, [&](Random&, std::int64_t) {
-    const double sign = random.integer(0, 1) ? 1 : -1;
-    return factors ? sign * std::exp(spread * random.normal()) : value(random);
-  });
+DataSet::Fill fill(double spread, const Value& value) {
+  return [=](const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+    const bool factors = problem.choice("op") == "prod";
+    fill_all(seed, inputs, [&](Random& random, std::int64_t) -> double {
+      const double sign = random.integer(0, 1) ? 1 : -1;
+      return factors ? sign * std::exp(spread * random.normal()) : value(random);
+    });
+  };
 }
 
-void exact(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  fill(problem, seed, inputs, 0, [](Random& random) { return random.integer(-8, 8); });
-}
+double whole(Random& random) { return random.integer(-8, 8); }
 
-void zero_mean(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  fill(problem, seed, inputs, 0.1, normal);
-}
+double positive(Random& random) { return 1 + random.uniform(); }
 
-void positive(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  fill(problem, seed, inputs, 0.05, [](Random& random) { return 1 + random.uniform(); });
-}
-
-void outliers(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  fill(problem, seed, inputs, 0.02, [](Random& random) {
-    const double x = random.normal();
-    return random.integer(0, 31) == 0 ? 100 * x : x;
-  });
+double outliers(Random& random) {
+  const double x = random.normal();
+  return random.integer(0, 31) == 0 ? 100 * x : x;
 }
 
 void special(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  zero_mean(problem, seed, inputs);
+  fill(0.1, normal)(problem, seed, inputs);
   HostTensor& src = inputs.at("src");
   for (std::int64_t i = 0; i < src.size(); ++i) {
     if (i % 97 == 11) src.set(i, kNan);
@@ -209,10 +199,11 @@ std::string random_case(Random& random) {
 OpProof proof() {
   OpProof proof{
       "reduce",
-      {{"exact", Check::exact, "whole numbers up to 8: sums are exact; factors of -1 and 1", exact},
-       {"zero_mean", Check::zero_mean, "x of N(0,1)", zero_mean},
-       {"positive", Check::hard, "x from 1 to 2; a half accumulator fails", positive},
-       {"outliers", Check::hard, "N(0,1) with numbers of 100 in between", outliers},
+      {{"exact", Check::exact, "whole numbers up to 8: sums are exact; factors of -1 and 1",
+        fill(0, whole)},
+       {"zero_mean", Check::zero_mean, "x of N(0,1)", fill(0.1, normal)},
+       {"positive", Check::hard, "x from 1 to 2; a half accumulator fails", fill(0.05, positive)},
+       {"outliers", Check::hard, "N(0,1) with numbers of 100 in between", fill(0.02, outliers)},
        {"special", Check::hard, "NaN, infinities and -0 in places", special}},
       reference,
       // A group has 4 rows of 16 lanes, or up to 64 columns.

@@ -145,11 +145,9 @@ Reference reference(const Problem& problem, const Tensors& inputs,
 
 // ---- data sets and cases ----
 
-void outliers(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill_all(seed, inputs, [](Random& random, std::int64_t) {
-    const double x = random.normal();
-    return random.integer(0, 7) == 0 ? 1000 * x : x;
-  });
+double outliers(Random& random, std::int64_t) {
+  const double x = random.normal();
+  return random.integer(0, 7) == 0 ? 1000 * x : x;
 }
 
 void special(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
@@ -237,8 +235,8 @@ OpProof proof() {
   OpProof proof{
       "resize",
       {
-          {"zero_mean", Check::hard, "N(0,1): a wrong place or fraction shows", fill_normal},
-          {"outliers", Check::hard, "N(0,1) with numbers of 1000 in between", outliers},
+          {"zero_mean", Check::hard, "N(0,1): a wrong place or fraction shows", filled(normal)},
+          {"outliers", Check::hard, "N(0,1) with numbers of 1000 in between", filled(outliers)},
           {"special", Check::hard,
            "NaN, infinities and -0 in places; any bits where they are moved", special},
       },

@@ -128,7 +128,7 @@ OpProof proof() {
       {
           {"exact", Check::exact, "small whole numbers", exact},
           // Every element has a cosine and a sine of its own, as no model has them.
-          {"zero_mean", Check::hard, "N(0,1), tables too: a wrong column shows", fill_normal},
+          {"zero_mean", Check::hard, "N(0,1), tables too: a wrong column shows", filled(normal)},
           {"angles", Check::hard, "cosines and sines of the angles of models", angles},
           {"special", Check::hard, "NaN, infinities and -0 in places", special},
       },

@@ -64,34 +64,32 @@ Reference reference(const Problem& problem, const Tensors& inputs,
 
 /// Each channel has a scale and a shift; src is x(random, i, -shift / scale).
 template <typename X>
-void fill(const Problem& problem, std::uint64_t seed, Tensors& inputs, const X& x) {
-  Random random(seed);
-  HostTensor &src = inputs.at("src"), &scale = inputs.at("scale"), &shift = inputs.at("shift");
-  for (std::int64_t c = 0; c < scale.size(); ++c) {
-    scale.set(c, away_from_zero(random));
-    shift.set(c, away_from_zero(random));
-  }
-  fill_tensor(src, random, [&, step = step_of(problem)](Random&, std::int64_t i) {
-    const std::int64_t c = i / step % scale.size();
-    return x(random, i, -shift.get(c) / scale.get(c));
-  });
+DataSet::Fill fill(const X& x) {
+  return [x](const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+    Random random(seed);
+    HostTensor &src = inputs.at("src"), &scale = inputs.at("scale"), &shift = inputs.at("shift");
+    for (std::int64_t c = 0; c < scale.size(); ++c) {
+      scale.set(c, away_from_zero(random));
+      shift.set(c, away_from_zero(random));
+    }
+    fill_tensor(src, random, [&, step = step_of(problem)](Random&, std::int64_t i) {
+      const std::int64_t c = i / step % scale.size();
+      return x(random, i, -shift.get(c) / scale.get(c));
+    });
+  };
 }
 
-void zero_mean(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  fill(problem, seed, inputs, normal);
-}
-
-void cancelling(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  fill(problem, seed, inputs,
-       [](Random& random, std::int64_t, double zero) { return zero * (1 + random.normal() / 16); });
+double cancelling(Random& random, std::int64_t, double zero) {
+  return zero * (1 + random.normal() / 16);
 }
 
 void special(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   const double most = problem.dtype() == Dtype::f16 ? 65504 : 3e38;
-  fill(problem, seed, inputs, [most](Random& random, std::int64_t i, double) {
+  const auto element = [most](Random& random, std::int64_t i, double) {
     const double x = special_at(random, i);
     return i % 41 == 17 && std::isfinite(x) ? most : x;
-  });
+  };
+  fill(element)(problem, seed, inputs);
 }
 
 std::string random_case(Random& random) {
@@ -134,9 +132,9 @@ OpProof proof() {
   OpProof proof{
       "scale_shift",
       {
-          {"zero_mean", Check::hard, "src of N(0,1), scale and shift not near 0", zero_mean},
+          {"zero_mean", Check::hard, "src of N(0,1), scale and shift not near 0", fill(normal)},
           {"cancelling", Check::hard, "shift nearly cancels the product: a rounded one fails",
-           cancelling},
+           fill(cancelling)},
           {"special", Check::hard, "NaN, infinities, -0 and the largest numbers in places",
            special},
       },

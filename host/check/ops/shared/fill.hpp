@@ -38,8 +38,12 @@ void fill_all(std::uint64_t seed, Tensors& inputs, const Value& value) {
   for (auto& [name, tensor] : inputs) fill_tensor(tensor, random, value);
 }
 
-inline void fill_normal(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill_all(seed, inputs, normal);
+/// The same as a data set's fill.
+template <typename Value>
+DataSet::Fill filled(const Value& value) {
+  return [value](const Problem&, std::uint64_t seed, Tensors& inputs) {
+    fill_all(seed, inputs, value);
+  };
 }
 
 }  // namespace clam

@@ -18,9 +18,7 @@ inline void ternary(std::uint64_t seed, Tensors& inputs) {
   fill_all(seed, inputs, [](Random& random, std::int64_t) { return random.integer(-1, 1); });
 }
 
-inline void positive(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill_all(seed, inputs, [](Random& random, std::int64_t) { return 0.5 + random.uniform(); });
-}
+inline double positive(Random& random, std::int64_t) { return 0.5 + random.uniform(); }
 
 /// The first operand holds one outlier in 64; elsewhere they would overflow the products of half
 /// numbers. For sums in half: what outliers of both signs leave of each other, their worst case
@@ -44,13 +42,14 @@ inline void outliers(const Problem& problem, std::uint64_t seed, Tensors& inputs
 /// the wrong place shows.
 inline std::vector<DataSet> all(const DataSet::Fill& exact) {
   return {
-      {"zero_mean", Check::zero_mean, "N(0,1); an all-zero or constant output fails", fill_normal},
+      {"zero_mean", Check::zero_mean, "N(0,1); an all-zero or constant output fails",
+       filled(normal)},
       {"exact", Check::exact,
        "-1, 0 and 1, so that the sum is exact. The result is exact too where nothing after the sum "
        "rounds (act none, relu or relu6, a factor that is a power of two)",
        exact},
       {"positive", Check::hard,
-       "0.5 to 1.5; sums in half lose accuracy, and fail unless acc allows them", positive},
+       "0.5 to 1.5; sums in half lose accuracy, and fail unless acc allows them", filled(positive)},
       {"outliers", Check::hard,
        "N(0,1) with one in 64 of the first operand a thousand times larger; for half sums "
        "positive, and at most 16 in a sum",
