@@ -8,7 +8,6 @@
 #include <numeric>
 #include <set>
 
-#include "clam/error.hpp"
 #include "clam/planner.hpp"
 #include "clock.hpp"
 #include "launch_guard.hpp"

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <map>
-#include <string>
-#include <vector>
 
 #include "check/op_proof.hpp"
 #include "shared/product_sets.hpp"

@@ -31,11 +31,6 @@ Function find_function(const std::string& op) {
   return [](double a, double b) { return a < b || std::isnan(a) ? a : b; };
 }
 
-double rounded(double value, Dtype dtype) {
-  return dtype == Dtype::f16 ? round_to_half(value)
-                             : static_cast<double>(static_cast<float>(value));
-}
-
 struct Operation {
   Function function;
   bool quotient, denormals;
@@ -49,7 +44,7 @@ struct Operation {
 
   double value(double a, double b) const {
     const double result = function(a, b);
-    return quotient ? result : rounded(result, dtype);
+    return quotient ? result : rounded_to(dtype, result);
   }
 
   double bound(double value) const {
@@ -84,18 +79,17 @@ Reference reference(const Problem& problem, const Tensors& inputs,
   Expected c = Expected::of_size(size);
   if (!operation.denormals) c.other.resize(c.value.size());
   constexpr std::int64_t kSlice = 4096;  // a thread's share at a time
-  parallel_for((size + kSlice - 1) / kSlice, [&](std::int64_t slice) {
-    for (std::int64_t i = slice * kSlice; i < std::min((slice + 1) * kSlice, size); ++i) {
-      const auto [of_a, of_b] = axes.operands(i);
-      const double x = a.get(of_a), y = b.get(of_b);
-      const auto at = static_cast<std::size_t>(i);
-      c.value[at] = operation.value(x, y);
-      c.bound[at] = operation.bound(c.value[at]);
-      if (operation.denormals) continue;
-      c.other[at] = operation.with_zeros(x, y);
-      if (operation.is_nan_with_zeros(x, y)) c.bound[at] = kInfinity;
-    }
-  });
+  const auto set = [&](std::int64_t i) {
+    const auto [of_a, of_b] = axes.operands(i);
+    const double x = a.get(of_a), y = b.get(of_b);
+    const auto at = static_cast<std::size_t>(i);
+    c.value[at] = operation.value(x, y);
+    c.bound[at] = operation.bound(c.value[at]);
+    if (operation.denormals) return;
+    c.other[at] = operation.with_zeros(x, y);
+    if (operation.is_nan_with_zeros(x, y)) c.bound[at] = kInfinity;
+  };
+  parallel_for(size, set, kSlice);
   return {{"c", std::move(c)}};
 }
 

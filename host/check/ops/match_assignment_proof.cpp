@@ -22,7 +22,6 @@
 #include <vector>
 
 #include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "shared/decode_box.hpp"
 #include "shared/fill.hpp"
 #include "shared/numbers.hpp"

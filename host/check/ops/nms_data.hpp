@@ -2,9 +2,6 @@
 // nms_data.hpp - what the data sets of nms are made of.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "check/op_proof.hpp"
 #include "ops/shared/suppression.hpp"
 #include "shared/box_sets.hpp"

@@ -56,10 +56,6 @@ struct Context {
   double term(double x) const { return squares() ? x * x : op == "l1" ? std::fabs(x) : x; }
   /// What is lost among denormals; f16 keeps its own.
   double crumb() const { return dtype == Dtype::f16 ? 0x1p-25 : denormals ? 0x1p-149 : kSmallest; }
-  double rounded(double value) const {
-    return dtype == Dtype::f16 ? round_to_half(value)
-                               : static_cast<double>(static_cast<float>(value));
-  }
 };
 
 Bounded extreme(const Context& context, double value) {
@@ -72,7 +68,7 @@ Bounded product(const Context& context, const Terms& terms) {
   const bool lost = terms.shrunk < kSmallest;
   if (terms.grown > kMost || (lost && !std::isfinite(value))) return {value, kInfinity};
   if (!std::isfinite(value)) return {value, 0};
-  if (context.check == Check::exact) return {context.rounded(value), 0};
+  if (context.check == Check::exact) return {rounded_to(context.dtype, value), 0};
   return {value, ((terms.n - 1) * kFloat + unit_roundoff(context.dtype)) * std::fabs(value) +
                      (lost ? kSmallest * terms.grown : 0) + context.crumb()};
 }
@@ -107,7 +103,7 @@ Bounded total(const Context& context, const Terms& terms) {
   if (context.op == "l2") return root(context, value, error);
   if (error == 0) {
     const float rounded = static_cast<float>(terms.sum) * scale;
-    return {context.rounded(static_cast<double>(rounded)), 0};
+    return {rounded_to(context.dtype, static_cast<double>(rounded)), 0};
   }
   // 1 / n, where n itself may round, and the product.
   const double roundings = !mean ? 0 : terms.n > 0x1p24 ? 3 : 2;

@@ -124,12 +124,11 @@ Reference reference(const Problem& problem, const Tensors& inputs,
   const std::vector<Parts> columns = parts_of(resize, resize.columns);
   const std::int64_t oh = resize.rows.outputs, ow = resize.columns.outputs;
   if (!resize.linear && !resize.residual) {
-    return {{"y", copied(resize.dtype, problem.tensors().back().shape, [&](std::int64_t i) {
-               const std::int64_t row = rows[static_cast<std::size_t>(i / ow % oh)].a;
-               const std::int64_t column = columns[static_cast<std::size_t>(i % ow)].a;
-               return x.bits((i / ow / oh * resize.rows.extent + row) * resize.columns.extent +
-                             column);
-             })}};
+    return copied(problem, [&](std::int64_t i) {
+      const std::int64_t row = rows[static_cast<std::size_t>(i / ow % oh)].a;
+      const std::int64_t column = columns[static_cast<std::size_t>(i % ow)].a;
+      return x.bits((i / ow / oh * resize.rows.extent + row) * resize.columns.extent + column);
+    });
   }
   Expected y = Expected::of_size(resize.outputs());
   parallel_for(resize.maps(), [&](std::int64_t map) {

@@ -7,7 +7,6 @@
 // activation is exact. A device that takes denormals for 0 may do so to each operand and to z.
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>

@@ -192,13 +192,11 @@ Reference reference(const Problem& problem, const Tensors& inputs,
   Expected dst = Expected::of_size(src.size());
   if (!in.denormals || in.affine) dst.other.resize(dst.value.size());
   constexpr std::int64_t kSlice = 4096;  // a thread's share at a time
-  parallel_for((src.size() + kSlice - 1) / kSlice, [&](std::int64_t slice) {
-    const std::int64_t end = std::min((slice + 1) * kSlice, src.size());
-    for (std::int64_t i = slice * kSlice; i < end; ++i) {
-      dst.set(i, element(in, src.get(i)));
-      if (!dst.other.empty()) dst.other[static_cast<std::size_t>(i)] = other_value(in, src.get(i));
-    }
-  });
+  const auto set = [&](std::int64_t i) {
+    dst.set(i, element(in, src.get(i)));
+    if (!dst.other.empty()) dst.other[static_cast<std::size_t>(i)] = other_value(in, src.get(i));
+  };
+  parallel_for(src.size(), set, kSlice);
   return {{"dst", std::move(dst)}};
 }
 

@@ -46,13 +46,13 @@ inline std::vector<DataSet> sets(const DataSet::Fill& rest = nothing) {
 
 }  // namespace copy_data
 
-/// The element-wise result of a copy: element i of the output is `from(i)`'s bits.
+/// The result of a copy: element i of the op's output is `from(i)`'s bits.
 template <typename From>
-Expected copied(Dtype dtype, const Shape& shape, const From& from) {
-  Expected expected;
-  expected.exact = HostTensor(dtype, shape);
-  for (std::int64_t i = 0; i < expected.exact.size(); ++i) expected.exact.set_bits(i, from(i));
-  return expected;
+Reference copied(const Problem& problem, const From& from) {
+  const TensorSpec spec = problem.tensors().back();
+  HostTensor dst(spec.dtype, spec.shape);
+  for (std::int64_t i = 0; i < dst.size(); ++i) dst.set_bits(i, from(i));
+  return {{spec.name, {std::move(dst)}}};
 }
 
 }  // namespace clam
