@@ -7,9 +7,7 @@
 #include "check/op_proof.hpp"
 #include "shared/product_sets.hpp"
 
-namespace clam {
-
-namespace batch_matmul_data {
+namespace clam::batch_matmul_data {
 
 /// Where elements of a and b lie in their dense tensors.
 struct Places {
@@ -118,6 +116,4 @@ inline void exact(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   if (inputs.count("mask")) mark_mask(inputs.at("mask"));
 }
 
-}  // namespace batch_matmul_data
-
-}  // namespace clam
+}  // namespace clam::batch_matmul_data
