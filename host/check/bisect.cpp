@@ -21,11 +21,6 @@ constexpr int kIteration = 1;
 struct Data {
   Tensors inputs;
   Reference reference;
-
-  Data(const Problem& problem, Tensors tensors, const DeviceInfo& device,
-       const std::string& variant)
-      : inputs(std::move(tensors)),
-        reference(reference_of(problem, inputs, reference_options(Check::hard, device, variant))) {}
 };
 
 /// What the run gave to the node: both inputs of an isolated one, or the device's own.
@@ -57,7 +52,9 @@ std::vector<Data> data_of(const Problem& problem, const std::vector<Tensors>& in
                           const DeviceInfo& device, const std::string& variant) {
   std::vector<Data> data;
   for (const Tensors& each : inputs) {
-    data.emplace_back(problem, converted(problem, each), device, variant);
+    const Tensors own = converted(problem, each);
+    data.push_back(
+        {own, reference_of(problem, own, reference_options(Check::hard, device, variant))});
   }
   return data;
 }

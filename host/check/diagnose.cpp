@@ -352,13 +352,12 @@ void Examination::find_large() {
 
 // ---- from signs to findings ----
 
-/// The problems of the two ops on rows like these, for command lines, and what they advise. The op
-/// is nms where the rows are said to be its own, else get_valid_counts.
-struct Commands {
-  std::string counts, nms;
-  bool of_nms;
-
-  Commands(const BoxRows& boxes, BoxOrigin origin) : of_nms(origin == BoxOrigin::nms) {
+/// Writes findings. What it advises has the problems of the two ops on rows like these: of nms
+/// where the rows are said to be its own, else of get_valid_counts.
+class Report {
+ public:
+  Report(const BoxRows& boxes, BoxOrigin origin, Diagnosis& diagnosis)
+      : of_nms_(origin == BoxOrigin::nms), findings_(diagnosis.findings) {
     const BoxFormat& f = boxes.format();
     const auto word = [](const char* key, std::int64_t value, std::int64_t usual) {
       return value == usual ? std::string() : fmt::format(" {}={}", key, value);
@@ -366,138 +365,86 @@ struct Commands {
     const std::string extents = word("batch", boxes.batch(), 1) + word("n", boxes.n(), 0) +
                                 word("e", boxes.e(), 6) + " dtype=" + name(boxes.dtype());
     const std::string row = word("score_index", f.score_index, 1) + word("id_index", f.id_index, 0);
-    counts = "\"get_valid_counts" + extents + row + "\"";
-    nms = "\"nms" + extents + " top_k=400" + word("coord_start", f.coord_start, 2) + row + "\"";
+    counts_ = "\"get_valid_counts" + extents + row + "\"";
+    nms_ = "\"nms" + extents + " top_k=400" + word("coord_start", f.coord_start, 2) + row + "\"";
   }
-
-  std::string probe_nms() const {
-    return fmt::format("probe the driver with `clam verify {} --variant all`", nms);
-  }
-  std::string probe() const {
-    if (of_nms) return probe_nms();
-    return fmt::format("probe the driver with `clam verify {} --variant all`", counts);
-  }
-  std::string rerun() const {
-    if (of_nms) {
-      return fmt::format(
-          "run the rows that went into nms through `clam run {} --in data=INPUT.npy --in "
-          "count=COUNT.npy --check`",
-          nms);
-    }
-    return fmt::format(
-        "run the rows that went into get_valid_counts through `clam run {} --in "
-        "data=INPUT.npy --check`",
-        counts);
-  }
-};
-
-/// "3 rows hold", "1 row holds"
-std::string rows_text(std::size_t count, const char* plural, const char* singular) {
-  return count == 1 ? fmt::format("1 row {}", singular) : fmt::format("{} rows {}", count, plural);
-}
-
-class Report {
- public:
-  Report(const Commands& commands, Diagnosis& diagnosis)
-      : commands_(commands), findings_(diagnosis.findings) {}
 
   void constant(const Rows& valid) {
-    add("constant", Sure::likely,
-        valid.size() == 1 ? "the only valid row is one value again and again"
-                          : fmt::format("all {} valid rows are the same", valid.size()),
-        valid,
-        "the kernel did not run, or wrote elsewhere: check the status of the launch, then " +
-            commands_.probe());
+    findings_.push_back(
+        {"constant", Sure::likely,
+         valid.size() == 1 ? "the only valid row is one value again and again"
+                           : fmt::format("all {} valid rows are the same", valid.size()),
+         valid,
+         "the kernel did not run, or wrote elsewhere: check the status of the launch, then " +
+             probe()});
   }
   void values(const Signs& signs) {
-    add("half_overflow", Sure::likely,
-        rows_text(signs.half_end.size(), "hold", "holds") +
-            " 65504 or an infinity: half ends there, and something was computed in half that does "
-            "not fit",
-        signs.half_end,
-        "compute areas and exponents in float, as nms does here: " + commands_.probe_nms() +
+    add("half_overflow", Sure::likely, signs.half_end, "hold", "holds",
+        " 65504 or an infinity: half ends there, and something was computed in half that does not "
+        "fit",
+        "compute areas and exponents in float, as nms does here: " + probe(nms_) +
             ", and diagnose the rows before that step");
-    add("not_finite", Sure::certain,
-        rows_text(signs.not_finite.size(), "hold", "holds") + " NaN or an infinity",
-        signs.not_finite,
+    add("not_finite", Sure::certain, signs.not_finite, "hold", "holds", " NaN or an infinity",
         "get_valid_counts and nms copy rows and make no such value: diagnose the rows that went "
         "in, and if those are fine, " +
-            commands_.probe());
+            probe());
     const std::string logits = "; where scores are no probabilities, this says nothing";
-    add("stale_rows", signs.foreign_twice ? Sure::likely : Sure::hint,
-        rows_text(signs.foreign.size(), "look like rows", "looks like one") +
-            " of another tensor: a score over 1, a class that is no whole number, or corners in "
-            "the "
-            "wrong order within 0..2. Places that were not written still hold earlier data" +
+    add("stale_rows", signs.foreign_twice ? Sure::likely : Sure::hint, signs.foreign,
+        "look like rows", "looks like one",
+        " of another tensor: a score over 1, a class that is no whole number, or corners in the "
+        "wrong order within 0..2. Places that were not written still hold earlier data" +
             (signs.foreign_twice ? "" : logits),
-        signs.foreign,
         std::string("rows past the count are read") +
-            (commands_.of_nms ? "" : ", or rows are lost by the scan") + ": " + commands_.rerun() +
-            ", and " + commands_.probe());
+            (of_nms_ ? "" : ", or rows are lost by the scan") + ": " + rerun_and_probe());
   }
   void corners(const Signs& signs) {
-    add("torn_rows", Sure::certain,
-        rows_text(signs.torn.size(), "begin", "begins") + " as one of the good rows and end" +
-            (signs.torn.size() == 1 ? "s" : "") + " as another: two work-items wrote one place",
-        signs.torn, two_writers());
+    add("torn_rows", Sure::certain, signs.torn, "begin", "begins",
+        std::string(" as one of the good rows and end") + (signs.torn.size() == 1 ? "s" : "") +
+            " as another: two work-items wrote one place",
+        two_writers());
     const auto turned = static_cast<std::int64_t>(signs.turned.size());
     if (turned > signs.upright) {
-      add("not_corners", Sure::hint,
-          rows_text(signs.turned.size(), "are", "is") +
-              " turned over (x1 < x0 or y1 < y0), most of all: these may be centres and sizes, or "
-              "another --coord-start",
-          signs.turned, "turn them into corners x0, y0, x1, y1 before get_valid_counts and nms");
+      add("not_corners", Sure::hint, signs.turned, "are", "is",
+          " turned over (x1 < x0 or y1 < y0), most of all: these may be centres and sizes, or "
+          "another --coord-start",
+          "turn them into corners x0, y0, x1, y1 before get_valid_counts and nms");
     } else {
-      add("torn_rows", Sure::hint,
-          rows_text(signs.turned.size(), "are", "is") +
-              " turned over (x1 < x0 or y1 < y0), as when corners are those of two boxes: two "
-              "work-items wrote one place",
-          signs.turned, two_writers());
+      add("torn_rows", Sure::hint, signs.turned, "are", "is",
+          " turned over (x1 < x0 or y1 < y0), as when corners are those of two boxes: two "
+          "work-items wrote one place",
+          two_writers());
     }
-    add("large_boxes", Sure::hint,
-        rows_text(signs.large.size(), "are", "is") +
-            fmt::format(" more than {} times as large as all others, as when corners are those of "
-                        "two boxes",
-                        kFarLarger),
-        signs.large, two_writers());
+    add("large_boxes", Sure::hint, signs.large, "are", "is",
+        fmt::format(" more than {} times as large as all others, as when corners are those of two "
+                    "boxes",
+                    kFarLarger),
+        two_writers());
   }
   void places(const Signs& signs, bool with_good) {
-    add("copies", with_good ? Sure::certain : Sure::likely,
-        rows_text(signs.copies.size(), "are copies of rows", "is a copy of a row") +
-            " further up: two places were given to one row, or old rows were left standing",
-        signs.copies, two_writers());
-    add("too_many_rows", Sure::certain,
-        rows_text(signs.extra.size(), "are", "is") + " valid beyond the number of good ones",
-        signs.extra,
-        (commands_.of_nms ? "" : "compare `count` with the valid rows of the input: ") +
-            commands_.rerun() + ", and " + commands_.probe());
+    add("copies", with_good ? Sure::certain : Sure::likely, signs.copies, "are copies of rows",
+        "is a copy of a row",
+        " further up: two places were given to one row, or old rows were left standing",
+        two_writers());
+    add("too_many_rows", Sure::certain, signs.extra, "are", "is",
+        " valid beyond the number of good ones",
+        (of_nms_ ? "" : "compare `count` with the valid rows of the input: ") + rerun_and_probe());
     add("rows_behind_the_end", signs.surely_counts || with_good ? Sure::certain : Sure::hint,
-        rows_text(signs.behind.size(), "are", "is") +
-            " valid behind rows of -1, which get_valid_counts puts behind all valid ones",
-        signs.behind,
-        "the scan of its counts is wrong: " + commands_.probe() +
+        signs.behind, "are", "is",
+        " valid behind rows of -1, which get_valid_counts puts behind all valid ones",
+        "the scan of its counts is wrong: " + probe() +
             "; if these are rows of nms, say --format nms");
     add("not_by_score", signs.surely_nms || with_good ? Sure::certain : Sure::likely,
-        rows_text(signs.ascending.size(), "have", "has") +
-            " a higher score than the row before: the sort is wrong",
-        signs.ascending,
-        commands_.probe_nms() +
-            "; if these are rows of get_valid_counts, say --format get_valid_counts");
+        signs.ascending, "have", "has", " a higher score than the row before: the sort is wrong",
+        probe(nms_) + "; if these are rows of get_valid_counts, say --format get_valid_counts");
   }
   void differences(const Signs& signs) {
-    add("out_of_order", Sure::certain,
-        rows_text(signs.moved.size(), "stand", "stands") +
-            " behind a row that it comes before among the good ones: get_valid_counts keeps the "
-            "order of its input, and nms that of equal scores",
-        signs.moved,
-        commands_.of_nms
-            ? commands_.probe()
-            : commands_.probe() + ", and `clam verify " + commands_.nms + " --variant all`");
-    add("unlike_good", Sure::hint,
-        rows_text(signs.unlike.size(), "are", "is") +
-            " none of the good ones, bit for bit, for no known reason",
-        signs.unlike,
-        "if both came from the same input, " + commands_.probe() +
+    add("out_of_order", Sure::certain, signs.moved, "stand", "stands",
+        " behind a row that it comes before among the good ones: get_valid_counts keeps the order "
+        "of its input, and nms that of equal scores",
+        probe() + (of_nms_ ? "" : ", and `clam verify " + nms_ + " --variant all`"));
+    add("unlike_good", Sure::hint, signs.unlike, "are", "is",
+        " none of the good ones, bit for bit, for no known reason",
+        "if both came from the same input, " + probe() +
             "; else make the good ones from this one's input, by `clam run` on a stand-in driver");
     if (signs.lost == 0) return;
     findings_.push_back(
@@ -506,21 +453,36 @@ class Report {
          fmt::format("{} of the good rows {} not here, the first is row {} of its file", signs.lost,
                      signs.lost == 1 ? "is" : "are", signs.first_lost),
          {},
-         "another row took their places: " + commands_.rerun() + ", and " + commands_.probe()});
+         "another row took their places: " + rerun_and_probe()});
   }
 
  private:
-  void add(const char* signature, Sure sure, const std::string& what, const Rows& rows,
-           const std::string& next) {
-    if (!rows.empty()) findings_.push_back({signature, sure, what, rows, next});
+  /// The sentence begins with how many rows there are, and the verb: "3 rows hold", "1 row holds".
+  void add(const char* signature, Sure sure, const Rows& rows, const char* plural,
+           const char* singular, const std::string& what, const std::string& next) {
+    if (rows.empty()) return;
+    const std::string begin = rows.size() == 1 ? fmt::format("1 row {}", singular)
+                                               : fmt::format("{} rows {}", rows.size(), plural);
+    findings_.push_back({signature, sure, begin + what, rows, next});
+  }
+  static std::string probe(const std::string& problem) {
+    return "probe the driver with `clam verify " + problem + " --variant all`";
+  }
+  std::string probe() const { return probe(of_nms_ ? nms_ : counts_); }
+  std::string rerun_and_probe() const {
+    const std::string through =
+        of_nms_ ? "nms through `clam run " + nms_ + " --in data=INPUT.npy --in count=COUNT.npy"
+                : "get_valid_counts through `clam run " + counts_ + " --in data=INPUT.npy";
+    return "run the rows that went into " + through + " --check`, and " + probe();
   }
   std::string two_writers() const {
-    return std::string(commands_.of_nms ? "a sort" : "a scan") +
+    return std::string(of_nms_ ? "a sort" : "a scan") +
            " whose barrier does not order the memory it shares assigns one place to two rows: " +
-           commands_.rerun() + ", and " + commands_.probe();
+           rerun_and_probe();
   }
 
-  const Commands& commands_;
+  bool of_nms_;
+  std::string counts_, nms_;
   std::vector<Finding>& findings_;
 };
 
@@ -552,8 +514,7 @@ Diagnosis diagnose(const BoxRows& boxes, const BoxRows* good, BoxOrigin origin) 
     diagnosis.filled += boxes.is_filled(row);
   }
   diagnosis.valid = static_cast<std::int64_t>(valid.size());
-  const Commands commands(boxes, origin);
-  Report report(commands, diagnosis);
+  Report report(boxes, origin, diagnosis);
   Examination examination(boxes, good, origin);
   if (examination.is_constant()) {
     report.constant(valid);

@@ -135,8 +135,8 @@ class Builder {
       const Dtype type = follows ? parse_dtype(dtype) : said.dtype;
       const auto made = graph_.tensors.find(name);
       if (made == graph_.tensors.end()) {
-        graph_.tensors[name] = {type,         said.shape, "",         said.fill,   said.scale,
-                                said.view_of, said.first, said.parts, said.values, said.recorded};
+        graph_.tensors[name] = {said, ""};
+        graph_.tensors[name].dtype = type;
         if (!said.fill.empty()) check_fill(workload_.name, name, said.fill, said.shape);
         continue;
       }

@@ -16,17 +16,9 @@ namespace clam {
 /// Which tensor feeds which node. No control flow, and no shape is inferred: the nodes' Problems
 /// say what their tensors are, and the names must agree with that.
 struct Graph {
-  struct Tensor {
-    Dtype dtype = Dtype::f32;
-    Shape shape;
+  /// Where the file says nothing of it, its dtype and shape are those of its maker's output.
+  struct Tensor : Workload::Tensor {
     std::string maker;  ///< the node that writes it; empty: it is an input of the graph, or a view
-    std::string fill;   ///< of an input: how it is made up; empty: it is read from a file
-    double scale = 1;   ///< factor of what `fill` makes
-    std::string view_of;             ///< the tensor whose bytes it has in another shape; or empty
-    std::int64_t first = 0;          ///< of a view: its first element there
-    std::vector<std::string> parts;  ///< its bytes are theirs, one behind the other; or empty
-    StoredTensor values;             ///< of an input: the file that it is read from
-    StoredTensor recorded;           ///< what another program computed for it
 
     bool is_input() const { return maker.empty() && view_of.empty() && parts.empty(); }
     std::int64_t bytes() const { return count(shape) * size_of(dtype); }

@@ -8,7 +8,6 @@
 #include <numeric>
 #include <set>
 
-#include "clam/error.hpp"
 #include "clam/planner.hpp"
 #include "clock.hpp"
 #include "launch_guard.hpp"
@@ -143,30 +142,6 @@ std::set<std::string> packed_by(const Plan& plan, const Graph& graph, const Grap
   return packed;
 }
 
-/// Gives out buffers, node by node.
-class Sharing {
- public:
-  void take(const std::string& tensor, std::int64_t bytes) {
-    if (shared_.of.count(tensor)) return;
-    const auto found = best_fit(free_, shared_.bytes, bytes);
-    std::size_t buffer = shared_.bytes.size();
-    if (found == free_.end()) {
-      shared_.bytes.push_back(bytes);
-    } else {
-      buffer = *found;
-      free_.erase(found);
-      shared_.bytes[buffer] = std::max(shared_.bytes[buffer], bytes);
-    }
-    shared_.of[tensor] = buffer;
-  }
-  void give_back(const std::string& tensor) { free_.push_back(shared_.of.at(tensor)); }
-  SharedBuffers result() && { return std::move(shared_); }
-
- private:
-  SharedBuffers shared_;
-  std::vector<std::size_t> free_;
-};
-
 }  // namespace
 
 std::int64_t SharedBuffers::total() const {
@@ -182,18 +157,31 @@ SharedBuffers share_buffers(const Graph& graph, const std::map<std::string, Plac
   const auto is_input = [&](const std::string& name) {
     return graph.tensors.at(graph.holder(name)).is_input();
   };
-  Sharing sharing;
+  SharedBuffers shared;
+  std::vector<std::size_t> free;
+  const auto take = [&](const std::string& name) {
+    if (shared.of.count(name)) return;
+    const std::int64_t bytes = graph.tensors.at(name).bytes();
+    const auto found = best_fit(free, shared.bytes, bytes);
+    std::size_t buffer = shared.bytes.size();
+    if (found == free.end()) {
+      shared.bytes.push_back(bytes);
+    } else {
+      buffer = *found;
+      free.erase(found);
+      shared.bytes[buffer] = std::max(shared.bytes[buffer], bytes);
+    }
+    shared.of[name] = buffer;
+  };
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Touched touched = touched_by(graph, places, graph.nodes[i]);
     // What it writes first: a node never writes over what it reads.
-    for (const std::string& name : touched.written) {
-      sharing.take(name, graph.tensors.at(name).bytes());
-    }
+    for (const std::string& name : touched.written) take(name);
     for (const auto& [name, user] : last) {
-      if (user == i && !is_input(name)) sharing.give_back(name);
+      if (user == i && !is_input(name)) free.push_back(shared.of.at(name));
     }
   }
-  return std::move(sharing).result();
+  return shared;
 }
 
 void enqueue_move(Runtime& runtime, const Graph::Move& move, int element_size,

@@ -140,17 +140,11 @@ void compare_with_recorded(const Graph& graph, const Graph::Node& node, const Te
 
 /// The nodes that read them get what is recorded, not what a reference made.
 void take_recorded(const Graph& graph, const Graph::Node& node, Tensors& tensors) {
-  Tensors outputs;
-  for (const TensorSpec& spec : node.problem.tensors()) {
-    if (spec.role != TensorSpec::Role::output) continue;
-    const std::string& name = node.outputs.at(spec.name);
+  for (const auto& [own, name] : node.outputs) {
     const Graph::Tensor& tensor = graph.tensors.at(name);
-    outputs[spec.name] =
-        gathered(tensor.recorded.exists() ? load(tensor.recorded, tensor.dtype, tensor.shape)
-                                          : tensors.at(name),
-                 spec);
+    if (tensor.recorded.exists()) tensors[name] = load(tensor.recorded, tensor.dtype, tensor.shape);
   }
-  put_outputs(graph, node, outputs, tensors);
+  put_outputs(graph, node, outputs_of(node, tensors), tensors);
 }
 
 /// The inputs of a node and, unless what is recorded suffices, what the reference makes of them.

@@ -24,6 +24,16 @@ int pattern(const TensorSpec& spec) {
   return spec.dtype == Dtype::i32 ? 0xA5 : 0xFF;
 }
 
+/// Throws DeviceError that names what the device cannot do.
+template <typename Action>
+void attempt(const std::string& what, const Action& action) {
+  try {
+    action();
+  } catch (const cl::Error& error) {
+    throw DeviceError(fmt::format("cannot {}: {}", what, describe(error)), error.err());
+  }
+}
+
 /// A simulator sees itself what happens outside a buffer; bands would hide it.
 std::int64_t guard_bytes(const DeviceInfo& device) {
   if (device.name.find("Oclgrind") != std::string::npos) return 0;
@@ -34,21 +44,15 @@ std::int64_t guard_bytes(const DeviceInfo& device) {
 
 GuardedBuffer::GuardedBuffer(Runtime& runtime, const TensorSpec& spec)
     : runtime_(&runtime), spec_(spec), guard_(guard_bytes(runtime.device())) {
-  try {
+  attempt(fmt::format("allocate {} bytes for tensor {}", spec.bytes(), spec.name), [&] {
     whole_ = cl::Buffer(runtime.context(), CL_MEM_READ_WRITE,
                         static_cast<cl::size_type>(2 * guard_ + spec.bytes()));
-    if (guard_ == 0) {
-      window_ = whole_;
-      return;
-    }
+    window_ = whole_;
+    if (guard_ == 0) return;
     cl_buffer_region region{static_cast<std::size_t>(guard_),
                             static_cast<std::size_t>(spec.bytes())};
     window_ = whole_.createSubBuffer(CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region);
-  } catch (const cl::Error& error) {
-    throw DeviceError(fmt::format("cannot allocate {} bytes for tensor {}: {}", spec.bytes(),
-                                  spec.name, describe(error)),
-                      error.err());
-  }
+  });
 }
 
 std::vector<std::uint8_t> GuardedBuffer::image(const HostTensor& tensor) const {
@@ -91,12 +95,9 @@ void GuardedBuffer::upload(const HostTensor& tensor) {
   }
   expected_ = image(tensor);
   refuse_shared_places(tensor);
-  try {
+  attempt("write tensor " + spec_.name, [&] {
     runtime_->queue().enqueueWriteBuffer(whole_, CL_TRUE, 0, expected_.size(), expected_.data());
-  } catch (const cl::Error& error) {
-    throw DeviceError(fmt::format("cannot write tensor {}: {}", spec_.name, describe(error)),
-                      error.err());
-  }
+  });
 }
 
 void GuardedBuffer::poison(int iteration) {
@@ -107,12 +108,9 @@ void GuardedBuffer::poison(int iteration) {
 
 HostTensor GuardedBuffer::download() {
   seen_.resize(static_cast<std::size_t>(2 * guard_ + spec_.bytes()));
-  try {
+  attempt("read tensor " + spec_.name, [&] {
     runtime_->queue().enqueueReadBuffer(whole_, CL_TRUE, 0, seen_.size(), seen_.data());
-  } catch (const cl::Error& error) {
-    throw DeviceError(fmt::format("cannot read tensor {}: {}", spec_.name, describe(error)),
-                      error.err());
-  }
+  });
   HostTensor tensor(spec_.dtype, spec_.shape);
   const auto size = static_cast<std::size_t>(size_of(spec_.dtype));
   for (std::int64_t i = 0; i < tensor.size(); ++i) {

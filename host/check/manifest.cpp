@@ -3,7 +3,9 @@
 #include "manifest.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <sstream>
@@ -172,20 +174,9 @@ Reason bad_option(const FileTags& tags, const BuildOption& option) {
     if (value == "1") return {};
     return fmt::format("{} is on or off, not {}", name, value);
   }
-  std::string legal;
-  for (const std::string& one : define->values) {
-    if (one == value) return {};
-    legal += (legal.empty() ? "" : ",") + one;
-  }
-  if (define->values.empty()) return {};
-  return fmt::format("{}={} is not in {{{}}}", name, value, legal);
-}
-
-Reason bad_options(const FileTags& tags, const Launch& launch) {
-  for (const BuildOption& option : build_options(launch.options)) {
-    if (Reason reason = bad_option(tags, option)) return reason;
-  }
-  return {};
+  const std::vector<std::string>& legal = define->values;
+  if (legal.empty() || std::find(legal.begin(), legal.end(), value) != legal.end()) return {};
+  return fmt::format("{}={} is not in {{{}}}", name, value, fmt::join(legal, ","));
 }
 
 Reason bad_null(const ArgTag& tag, const Names& names) {
@@ -254,7 +245,9 @@ Reason bad_need(std::string_view needs, const Names& names) {
 Reason bad_kernel(const FileTags& tags, const Plan& plan, const Launch& launch) {
   const KernelTags* kernel = tags.kernel(launch.kernel);
   if (!kernel) return std::string("it is not tagged");
-  if (Reason reason = bad_options(tags, launch)) return reason;
+  for (const BuildOption& option : build_options(launch.options)) {
+    if (Reason reason = bad_option(tags, option)) return reason;
+  }
   if (kernel->args.size() != launch.args.size()) {
     return fmt::format("{} arguments, the tags have {}", launch.args.size(), kernel->args.size());
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -26,10 +27,12 @@ enum class Check {
 
 /// A named way to fill an op's inputs.
 struct DataSet {
+  using Fill = std::function<void(const Problem&, std::uint64_t seed, Tensors& inputs)>;
+
   std::string name;  ///< "exact", "zero_mean", "positive", ...
   Check check;
   std::string about;  ///< which faults the data provokes
-  void (*fill)(const Problem&, std::uint64_t seed, Tensors& inputs);
+  Fill fill;
 };
 
 /// A number, and how far from it a device may be.

@@ -27,8 +27,8 @@
 #include "clam/error.hpp"
 #include "ops/attention.hpp"
 #include "shared/epilogue.hpp"
+#include "shared/fill.hpp"
 #include "shared/numbers.hpp"
-#include "shared/random.hpp"
 
 namespace clam::attention {
 namespace {
@@ -238,7 +238,7 @@ double usual(const AttentionExtents& at) {
 }
 
 /// Fills q, k and v by their functions of (random, row, column), a row being any head's, and a mask
-/// by mask(random).
+/// by mask(random, i).
 template <typename Q, typename K, typename V, typename Mask>
 void fill(std::uint64_t seed, Tensors& inputs, const Q& q, const K& k, const V& v,
           const Mask& mask) {
@@ -246,27 +246,22 @@ void fill(std::uint64_t seed, Tensors& inputs, const Q& q, const K& k, const V& 
   const auto fill_rows = [&](const char* name, const auto& number) {
     HostTensor& tensor = inputs.at(name);
     const std::int64_t columns = tensor.shape().back();
-    for (std::int64_t i = 0; i < tensor.size(); ++i) {
-      tensor.set(i, number(random, i / columns, i % columns));
-    }
+    fill_tensor(tensor, random,
+                [&](Random&, std::int64_t i) { return number(random, i / columns, i % columns); });
   };
   fill_rows("q", q);
   fill_rows("k", k);
   fill_rows("v", v);
-  if (!inputs.count("mask")) return;
-  HostTensor& added = inputs.at("mask");
-  for (std::int64_t i = 0; i < added.size(); ++i) added.set(i, mask(random));
+  if (inputs.count("mask")) fill_tensor(inputs.at("mask"), random, mask);
 }
 
-double normal(Random& random) { return random.normal(); }
-double any_normal(Random& random, std::int64_t, std::int64_t) { return random.normal(); }
+/// N(0,1) times a factor.
+auto scaled_normal(double factor) {
+  return [factor](Random& random, std::int64_t, std::int64_t) { return factor * random.normal(); };
+}
 
 void zero_mean(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  const double factor = usual(AttentionExtents(problem));
-  fill(
-      seed, inputs,
-      [=](Random& random, std::int64_t, std::int64_t) { return factor * random.normal(); },
-      any_normal, any_normal, normal);
+  fill(seed, inputs, scaled_normal(usual(AttentionExtents(problem))), normal, normal, normal);
 }
 
 /// Bit `column` of a code for `row`, as -1 or 1: rows of different codes have small products.
@@ -292,18 +287,15 @@ void exact(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
       [](Random& random, std::int64_t, std::int64_t) {
         return random.integer(1, 8) * (2 * random.integer(0, 1) - 1);
       },
-      [](Random& random) { return random.integer(-1, 1); });
+      [](Random& random, std::int64_t) { return random.integer(-1, 1); });
 }
 
 void positive(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   const double factor = usual(AttentionExtents(problem));
-  const auto number = [](Random& random, std::int64_t, std::int64_t) {
-    return 0.5 + random.uniform();
-  };
+  const auto number = [](Random& random, const auto&...) { return 0.5 + random.uniform(); };
   fill(
-      seed, inputs,
-      [=](Random& random, std::int64_t, std::int64_t) { return factor * (0.5 + random.uniform()); },
-      number, number, [](Random& random) { return random.uniform(); });
+      seed, inputs, [&](Random& random, const auto&...) { return factor * number(random); }, number,
+      number, [](Random& random, std::int64_t) { return random.uniform(); });
 }
 
 /// Scores around a number between 500 and 1000, in every row another one and in odd rows negative;
@@ -332,13 +324,10 @@ void spread(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
 /// all of v is positive, lest what outliers leave of each other hides in their worst case.
 void outliers(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   const AttentionExtents at(problem);
-  const double factor = usual(at);
   const bool half = accumulator(problem) != Acc::f32;
   const auto one_in = static_cast<int>(std::max<std::int64_t>(64, at.nk / 16));
   fill(
-      seed, inputs,
-      [=](Random& random, std::int64_t, std::int64_t) { return factor * random.normal(); },
-      any_normal,
+      seed, inputs, scaled_normal(usual(at)), normal,
       [=](Random& random, std::int64_t, std::int64_t) {
         const double size = random.integer(0, one_in - 1) == 0 ? 1000 : 1;
         const double number = random.normal();

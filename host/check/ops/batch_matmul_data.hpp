@@ -3,15 +3,11 @@
 #pragma once
 
 #include <map>
-#include <string>
-#include <vector>
 
 #include "check/op_proof.hpp"
 #include "shared/product_sets.hpp"
 
-namespace clam {
-
-namespace batch_matmul_data {
+namespace clam::batch_matmul_data {
 
 /// Where elements of a and b lie in their dense tensors.
 struct Places {
@@ -50,13 +46,6 @@ inline void share_places(const Problem& problem, Tensors& inputs) {
     for (std::int64_t i = 0; i < tensor.size(); ++i) numbers[spec.position(i)] = tensor.get(i);
     for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, numbers.at(spec.position(i)));
   }
-}
-
-/// A set for one product, made one for batches.
-template <void (*fill)(const Problem&, std::uint64_t, Tensors&)>
-void shared(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  fill(problem, seed, inputs);
-  share_places(problem, inputs);
 }
 
 /// The last product is never 0, and columns of a pair differ in it alone, so that a product left
@@ -117,10 +106,8 @@ inline void mark_mask(HostTensor& mask) {
 /// marks; theirs are -1 and 1, lest a sum of zeros has the sign of its products on some devices.
 inline void exact(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   if (overlaps(problem)) {
-    product_sets::fill(seed, inputs, [](Random& random, const std::string&, std::int64_t) {
-      return 2 * random.integer(0, 1) - 1;
-    });
-    return;
+    return fill_all(seed, inputs,
+                    [](Random& random, std::int64_t) { return 2 * random.integer(0, 1) - 1; });
   }
   product_sets::ternary(seed, inputs);
   const Places at(problem);
@@ -129,6 +116,4 @@ inline void exact(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   if (inputs.count("mask")) mark_mask(inputs.at("mask"));
 }
 
-}  // namespace batch_matmul_data
-
-}  // namespace clam
+}  // namespace clam::batch_matmul_data

@@ -32,13 +32,14 @@ Reference reference(const Problem& problem, const Tensors& inputs,
 
 // ---- data sets and cases ----
 
+/// The sets for one product, made ones for batches.
 std::vector<DataSet> data_sets() {
-  using batch_matmul_data::shared;
-  std::vector<DataSet> sets = product_sets::all(shared<batch_matmul_data::exact>);
+  std::vector<DataSet> sets = product_sets::all(batch_matmul_data::exact);
   for (DataSet& set : sets) {
-    if (set.fill == product_sets::zero_mean) set.fill = shared<product_sets::zero_mean>;
-    if (set.fill == product_sets::positive) set.fill = shared<product_sets::positive>;
-    if (set.fill == product_sets::outliers) set.fill = shared<product_sets::outliers>;
+    set.fill = [fill = set.fill](const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+      fill(problem, seed, inputs);
+      batch_matmul_data::share_places(problem, inputs);
+    };
   }
   return sets;
 }

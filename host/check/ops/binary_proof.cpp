@@ -13,8 +13,8 @@
 #include "check/op_proof.hpp"
 #include "check/parallel.hpp"
 #include "ops/binary.hpp"
+#include "shared/fill.hpp"
 #include "shared/numbers.hpp"
-#include "shared/random.hpp"
 #include "shared/summation.hpp"
 
 namespace clam::binary {
@@ -31,11 +31,6 @@ Function find_function(const std::string& op) {
   return [](double a, double b) { return a < b || std::isnan(a) ? a : b; };
 }
 
-double rounded(double value, Dtype dtype) {
-  return dtype == Dtype::f16 ? round_to_half(value)
-                             : static_cast<double>(static_cast<float>(value));
-}
-
 struct Operation {
   Function function;
   bool quotient, denormals;
@@ -49,7 +44,7 @@ struct Operation {
 
   double value(double a, double b) const {
     const double result = function(a, b);
-    return quotient ? result : rounded(result, dtype);
+    return quotient ? result : rounded_to(dtype, result);
   }
 
   double bound(double value) const {
@@ -84,39 +79,25 @@ Reference reference(const Problem& problem, const Tensors& inputs,
   Expected c = Expected::of_size(size);
   if (!operation.denormals) c.other.resize(c.value.size());
   constexpr std::int64_t kSlice = 4096;  // a thread's share at a time
-  parallel_for((size + kSlice - 1) / kSlice, [&](std::int64_t slice) {
-    for (std::int64_t i = slice * kSlice; i < std::min((slice + 1) * kSlice, size); ++i) {
-      const auto [of_a, of_b] = axes.operands(i);
-      const double x = a.get(of_a), y = b.get(of_b);
-      const auto at = static_cast<std::size_t>(i);
-      c.value[at] = operation.value(x, y);
-      c.bound[at] = operation.bound(c.value[at]);
-      if (operation.denormals) continue;
-      c.other[at] = operation.with_zeros(x, y);
-      if (operation.is_nan_with_zeros(x, y)) c.bound[at] = kInfinity;
-    }
-  });
+  const auto set = [&](std::int64_t i) {
+    const auto [of_a, of_b] = axes.operands(i);
+    const double x = a.get(of_a), y = b.get(of_b);
+    const auto at = static_cast<std::size_t>(i);
+    c.value[at] = operation.value(x, y);
+    c.bound[at] = operation.bound(c.value[at]);
+    if (operation.denormals) return;
+    c.other[at] = operation.with_zeros(x, y);
+    if (operation.is_nan_with_zeros(x, y)) c.bound[at] = kInfinity;
+  };
+  parallel_for(size, set, kSlice);
   return {{"c", std::move(c)}};
 }
 
 // ---- data sets and cases ----
 
-template <typename Number>
-void fill(std::uint64_t seed, Tensors& inputs, const Number& number) {
-  Random random(seed);
-  for (const char* name : {"a", "b"}) {
-    HostTensor& tensor = inputs.at(name);
-    for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, number(random));
-  }
-}
-
-void zero_mean(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill(seed, inputs, [](Random& random) { return random.normal(); });
-}
-
 void wide(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   const int most = problem.dtype() == Dtype::f16 ? 7 : 60;  // so that products stay finite
-  fill(seed, inputs, [most](Random& random) {
+  fill_all(seed, inputs, [most](Random& random, std::int64_t) {
     const double size = std::exp2(most * (2 * random.uniform() - 1));
     return random.integer(0, 1) == 0 ? size : -size;
   });
@@ -129,7 +110,7 @@ void special(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   const bool half = problem.dtype() == Dtype::f16;
   const double tiny = half ? 0x1p-24 : 0x1p-140, most = half ? 65504 : 0x1.fffffep+127;
   const double values[] = {kNan, kInfinity, -kInfinity, 0, -0.0, tiny, -tiny, most, -most, 1};
-  zero_mean(problem, seed, inputs);
+  fill_all(seed, inputs, normal);
   Random random(seed + 1);
   for (auto& [name, tensor] : inputs) {
     if (tensor.size() < kFewest) continue;
@@ -157,7 +138,7 @@ OpProof proof() {
   OpProof proof{
       "binary",
       {
-          {"zero_mean", Check::hard, "N(0,1)", zero_mean},
+          {"zero_mean", Check::hard, "N(0,1)", filled(normal)},
           {"wide", Check::hard, "numbers of all sizes and both signs", wide},
           {"special", Check::hard,
            "NaN, infinities, zeros, denormals and the largest numbers among them", special},

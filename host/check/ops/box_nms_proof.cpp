@@ -104,7 +104,7 @@ void background(const Problem& p, std::uint64_t seed, Tensors& inputs) {
 }
 
 std::vector<DataSet> data_sets() {
-  std::vector<DataSet> sets = suppression_data_sets<rows_of, special>();
+  std::vector<DataSet> sets = suppression_data_sets(rows_of, special);
   sets.push_back({"background", Check::exact, "the best third of the rows is of the class to drop",
                   background});
   return sets;

@@ -12,15 +12,13 @@ namespace {
 
 Reference reference(const Problem& problem, const Tensors& inputs, const ReferenceOptions&) {
   const Concat concat(problem);
-  const TensorSpec spec = problem.tensors().back();
-  const std::int64_t n = count(spec.shape) / concat.rows;
-  Expected dst = copied(spec.dtype, spec.shape, [&](std::int64_t i) {
+  const std::int64_t n = count(problem.tensors().back().shape) / concat.rows;
+  return copied(problem, [&](std::int64_t i) {
     std::int64_t at = i % n;
     std::size_t input = 0;
     while (at >= concat.widths[input]) at -= concat.widths[input++];
     return inputs.at(std::string(1, "abcd"[input])).bits(i / n * concat.widths[input] + at);
   });
-  return {{"dst", std::move(dst)}};
 }
 
 std::string random_case(Random& random) {

@@ -100,9 +100,7 @@ Reference reference(const Problem& problem, const Tensors& inputs,
       y.set(row * ow + ox, in.epilogue.finish(total, bias, nullptr, options.check, crumbs[of_k]));
     }
   });
-  if (options.check == Check::exact && in.epilogue.stays_exact(conv.products())) {
-    Epilogue::make_exact(y, problem.dtype(), conv.y_shape());
-  }
+  in.epilogue.make_exact(y, options.check, conv.products(), conv.y_shape());
   return {{"y", std::move(y)}};
 }
 

@@ -13,16 +13,14 @@ namespace {
 
 Reference reference(const Problem& problem, const Tensors& inputs, const ReferenceOptions&) {
   const Gather gather(problem);
-  const TensorSpec spec = problem.tensors().back();
   const HostTensor &src = inputs.at("src"), &index = inputs.at("index");
-  Expected dst = copied(spec.dtype, spec.shape, [&](std::int64_t i) {
+  return copied(problem, [&](std::int64_t i) {
     const std::int64_t inner = i % gather.inner, j = i / gather.inner % gather.count;
     const std::int64_t outer = i / gather.inner / gather.count;
     const auto named = static_cast<std::int64_t>(index.get(j));
     const std::int64_t slice = std::clamp<std::int64_t>(named, 0, gather.extent - 1);
     return src.bits((outer * gather.extent + slice) * gather.inner + inner);
   });
-  return {{"dst", std::move(dst)}};
 }
 
 // ---- data sets and cases ----
@@ -62,7 +60,7 @@ std::string random_case(Random& random) {
 OpProof proof() {
   OpProof proof{
       "gather",
-      copy_data::sets<fill_index>(),
+      copy_data::sets(fill_index),
       reference,
       // In units of 1, 2, 4 and 8 elements; around groups along a slice and across.
       {"shape=192x256 axis=0 count=100", "shape=1 axis=0 count=1", "shape=7 axis=0 count=33",

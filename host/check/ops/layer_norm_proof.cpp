@@ -18,8 +18,8 @@
 #include "check/op_proof.hpp"
 #include "check/parallel.hpp"
 #include "shared/activate.hpp"
+#include "shared/fill.hpp"
 #include "shared/numbers.hpp"
-#include "shared/random.hpp"
 #include "shared/summation.hpp"
 
 namespace clam::layer_norm {
@@ -105,66 +105,52 @@ Reference reference(const Problem& problem, const Tensors& inputs,
 
 // ---- data sets and cases ----
 
-/// Fills src by x(random, row, i), gamma and beta by numbers of both signs that are not near 0.
+/// Fills src by x(random, row, i, n), gamma and beta by numbers of both signs that are not near 0.
 template <typename X>
-void fill(const Problem& problem, std::uint64_t seed, Tensors& inputs, const X& x) {
-  const int n = problem.integer("n");
-  Random random(seed);
-  HostTensor& src = inputs.at("src");
-  for (std::int64_t at = 0; at < src.size(); ++at) src.set(at, x(random, at / n, at % n));
-  for (const char* name : {"gamma", "beta"}) {
-    HostTensor& tensor = inputs.at(name);
-    for (std::int64_t i = 0; i < n; ++i) {
-      tensor.set(i, (random.integer(0, 1) == 0 ? 1 : -1) * (0.25 + random.uniform()));
+DataSet::Fill fill(const X& x) {
+  return [x](const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+    const std::int64_t n = problem.integer("n");
+    Random random(seed);
+    fill_tensor(inputs.at("src"), random,
+                [&](Random&, std::int64_t at) { return x(random, at / n, at % n, n); });
+    for (const char* name : {"gamma", "beta"}) {
+      fill_tensor(inputs.at(name), random,
+                  [&](Random&, std::int64_t) { return away_from_zero(random); });
     }
-  }
+  };
 }
 
-void zero_mean(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  fill(problem, seed, inputs,
-       [](Random& random, std::int64_t, std::int64_t) { return random.normal(); });
+double offset(Random& random, std::int64_t row, std::int64_t, std::int64_t) {
+  return (row % 2 == 0 ? 100 : -100) + random.normal();
 }
 
-void offset(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  fill(problem, seed, inputs, [](Random& random, std::int64_t row, std::int64_t) {
-    return (row % 2 == 0 ? 100 : -100) + random.normal();
-  });
-}
-
-void outliers(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+double outliers(Random& random, std::int64_t, std::int64_t, std::int64_t n) {
   // Of a row of one element nothing but its rounding would be left.
-  const double large = problem.integer("n") == 1 ? 1 : 1000;
-  fill(problem, seed, inputs, [large](Random& random, std::int64_t, std::int64_t) {
-    return (random.integer(0, 63) == 0 ? large : 1) * random.normal();
-  });
+  const double large = n == 1 ? 1 : 1000;
+  return (random.integer(0, 63) == 0 ? large : 1) * random.normal();
 }
 
 /// The last element of a row is as large as the root of all others' squares.
-void peaked(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  const int n = problem.integer("n");
-  fill(problem, seed, inputs, [n](Random& random, std::int64_t row, std::int64_t i) {
-    const double peak = (row % 2 == 0 ? 1 : -1) * std::sqrt(static_cast<double>(n));
-    return i == n - 1 ? peak : random.normal();
-  });
+double peaked(Random& random, std::int64_t row, std::int64_t i, std::int64_t n) {
+  const double peak = (row % 2 == 0 ? 1 : -1) * std::sqrt(static_cast<double>(n));
+  return i == n - 1 ? peak : random.normal();
 }
 
 void flat(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  fill(problem, seed, inputs, [seed](Random& random, std::int64_t row, std::int64_t) {
+  const auto element = [seed](Random& random, std::int64_t row, std::int64_t, std::int64_t) {
     Random of_row(seed ^ static_cast<std::uint64_t>(row + 1) << 20);
     const double number = of_row.uniform() / 4;
     return row % 3 == 2 ? number + random.normal() / 1024 : number;
-  });
+  };
+  fill(element)(problem, seed, inputs);
 }
 
 /// Of four rows one holds a NaN, one +inf, one -inf.
-void not_finite(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  const int n = problem.integer("n");
-  fill(problem, seed, inputs, [n](Random& random, std::int64_t row, std::int64_t i) {
-    const double x = random.normal();
-    if (i != row * 31 % n) return x;
-    if (row % 4 == 1) return kNan;
-    return row % 4 == 2 ? kInfinity : row % 4 == 3 ? -kInfinity : x;
-  });
+double not_finite(Random& random, std::int64_t row, std::int64_t i, std::int64_t n) {
+  const double x = random.normal();
+  if (i != row * 31 % n) return x;
+  if (row % 4 == 1) return kNan;
+  return row % 4 == 2 ? kInfinity : row % 4 == 3 ? -kInfinity : x;
 }
 
 std::string random_case(Random& random) {
@@ -179,14 +165,16 @@ OpProof proof() {
   OpProof proof{
       "layer_norm",
       {
-          {"zero_mean", Check::hard, "N(0,1); an all-zero or constant output fails", zero_mean},
+          {"zero_mean", Check::hard, "N(0,1); an all-zero or constant output fails", fill(normal)},
           {"offset", Check::hard,
            "rows around +-100 with deviation 1; a variance of the squares less the square fails",
-           offset},
-          {"outliers", Check::hard, "N(0,1) with one in 64 a thousand times larger", outliers},
-          {"peaked", Check::hard, "the last element weighs as much as all others together", peaked},
+           fill(offset)},
+          {"outliers", Check::hard, "N(0,1) with one in 64 a thousand times larger",
+           fill(outliers)},
+          {"peaked", Check::hard, "the last element weighs as much as all others together",
+           fill(peaked)},
           {"flat", Check::hard, "rows of one number, and of nearly one: eps shows", flat},
-          {"not_finite", Check::hard, "rows with NaN, +inf or -inf", not_finite},
+          {"not_finite", Check::hard, "rows with NaN, +inf or -inf", fill(not_finite)},
       },
       reference,
       // A lane holds up to 4 vectors or 16 elements; 4 to 64 lanes share a row; a group has 64

@@ -21,7 +21,6 @@
 #include "ops/lrn.hpp"
 #include "shared/fill.hpp"
 #include "shared/numbers.hpp"
-#include "shared/random.hpp"
 #include "shared/summation.hpp"
 
 namespace clam::lrn {
@@ -82,10 +81,6 @@ void balanced(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   fill_all(seed, inputs, [&](Random& random, std::int64_t) { return size * random.normal(); });
 }
 
-void zero_mean(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill_all(seed, inputs, [](Random& random, std::int64_t) { return random.normal(); });
-}
-
 void positive(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   const double size = large(problem);
   fill_all(seed, inputs,
@@ -96,16 +91,6 @@ void outliers(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   const double size = large(problem);
   fill_all(seed, inputs, [&](Random& random, std::int64_t) {
     return (random.integer(0, 31) == 0 ? 30 * size : size / 30) * random.normal();
-  });
-}
-
-void special(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill_all(seed, inputs, [](Random& random, std::int64_t i) {
-    const double x = random.normal();
-    if (i % 97 == 11) return kNan;
-    if (i % 89 == 31) return kInfinity;
-    if (i % 53 == 23) return -kInfinity;
-    return i % 7 == 3 ? -0.0 : x;
   });
 }
 
@@ -122,12 +107,12 @@ OpProof proof() {
   OpProof proof{
       "lrn",
       {{"balanced", Check::hard, "zero mean; squares count as much as bias", balanced},
-       {"zero_mean", Check::hard, "x of N(0,1): mostly bias counts", zero_mean},
+       {"zero_mean", Check::hard, "x of N(0,1): mostly bias counts", filled(normal)},
        {"positive", Check::hard, "squares of 1 to 4 times bias; a half accumulator fails",
         positive},
        {"outliers", Check::hard, "large numbers among small ones: nothing of them may stay behind",
         outliers},
-       {"special", Check::hard, "NaN, infinities and -0 in places", special}},
+       {"special", Check::hard, "NaN, infinities and -0 in places", filled(special_at)}},
       reference,
       {
           // What AlexNet and GoogLeNet run.

@@ -22,10 +22,9 @@
 #include <vector>
 
 #include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "shared/decode_box.hpp"
+#include "shared/fill.hpp"
 #include "shared/numbers.hpp"
-#include "shared/random.hpp"
 
 namespace clam::match_assignment {
 namespace {
@@ -230,19 +229,9 @@ void fill(std::uint64_t seed, Tensors& inputs, const Element& element, const Cer
   Random random(seed);
   HostTensor& sim = inputs.at("sim");
   const std::int64_t n = sim.shape()[1];
-  for (std::int64_t at = 0; at < sim.size(); ++at) sim.set(at, element(random, at / n, at % n));
-  for (const char* name : {"z0", "z1"}) {
-    HostTensor& tensor = inputs.at(name);
-    for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, z(random, i));
-  }
-}
-
-double normal(Random& random, std::int64_t) { return random.normal(); }
-
-void zero_mean(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill(
-      seed, inputs, [](Random& random, std::int64_t, std::int64_t) { return random.normal(); },
-      normal);
+  fill_tensor(sim, random,
+              [&](Random&, std::int64_t at) { return element(random, at / n, at % n); });
+  for (const char* name : {"z0", "z1"}) fill_tensor(inputs.at(name), random, z);
 }
 
 /// Three rows of four have a column that stands out, each its own; the last row and the last column
@@ -310,7 +299,7 @@ OpProof proof() {
   OpProof proof{
       "match_assignment",
       {{"zero_mean", Check::hard, "sim of N(0,1): few stand out, nearly all are under 0.1",
-        zero_mean},
+        filled(normal)},
        {"matched", Check::hard, "most rows have a match, on both sides of the threshold", matched},
        {"spread", Check::hard, "sim around 1000: an error that grows with the maximum shows",
         spread},

@@ -10,8 +10,8 @@
 #include "check/op_proof.hpp"
 #include "check/parallel.hpp"
 #include "shared/decode_box.hpp"
+#include "shared/fill.hpp"
 #include "shared/numbers.hpp"
-#include "shared/random.hpp"
 
 namespace clam::multibox_transform_loc {
 namespace {
@@ -79,7 +79,7 @@ void fill_boxes(Random& random, Tensors& inputs) {
     const double corners[] = {x - w / 2, y - h / 2, x + w / 2, y + h / 2};
     for (int j = 0; j < 4; ++j) anchors.set(i + j, corners[j]);
   }
-  for (std::int64_t i = 0; i < loc.size(); ++i) loc.set(i, random.normal());
+  fill_tensor(loc, random, normal);
 }
 
 /// Anchors with valid(random, batch item, anchor) have a score that reaches the threshold, the

@@ -2,16 +2,11 @@
 // nms_data.hpp - what the data sets of nms are made of.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "check/op_proof.hpp"
 #include "ops/shared/suppression.hpp"
 #include "shared/box_sets.hpp"
 
-namespace clam {
-
-namespace nms_data {
+namespace clam::nms_data {
 
 /// Where the rows of an op go that has `data` of n rows of e elements, and perhaps `count` and
 /// `indices`. Elements without a meaning get their number; indices are distinct and far from row
@@ -51,6 +46,4 @@ inline void special(const Problem& p, std::uint64_t seed, Tensors& inputs) {
   }
 }
 
-}  // namespace nms_data
-
-}  // namespace clam
+}  // namespace clam::nms_data

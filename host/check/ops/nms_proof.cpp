@@ -83,7 +83,7 @@ std::string random_case(Random& random) {
 OpProof proof() {
   OpProof proof{
       "nms",
-      suppression_data_sets<nms_data::rows, nms_data::special>(),
+      suppression_data_sets(nms_data::rows, nms_data::special),
       reference,
       // All are compared bit for bit.
       // One below, at and above every boundary: a word of 32 candidates, the 256 candidates of the

@@ -78,7 +78,7 @@ std::string random_case(Random& random) {
 OpProof proof() {
   OpProof proof{
       "onnx_nms",
-      suppression_data_sets<rows, special>(),
+      suppression_data_sets(rows, special),
       reference,
       // Fewer, as many and more sets than a group of the output adds up at a time; each way through
       // the core; outputs that are full and empty.

@@ -17,7 +17,6 @@
 #include "ops/pool2d.hpp"
 #include "shared/fill.hpp"
 #include "shared/numbers.hpp"
-#include "shared/random.hpp"
 #include "shared/summation.hpp"
 
 namespace clam::pool2d {
@@ -81,9 +80,7 @@ Bounded mean(const Pool2d& pool, const Window& window, const ReferenceOptions& o
   const bool exact = options.check == Check::exact && window.magnitudes < 0x1p24;
   if (exact && !pool.counts()) {
     const float rounded = static_cast<float>(window.sum) * pool.scale();
-    return {pool.dtype == Dtype::f16 ? round_to_half(static_cast<double>(rounded))
-                                     : static_cast<double>(rounded),
-            0};
+    return {rounded_to(pool.dtype, static_cast<double>(rounded)), 0};
   }
   const double sum = exact ? 0 : (window.elements - 1) * kFloat * window.magnitudes / n;
   // In f32 the last rounding is that to the output.
@@ -113,33 +110,13 @@ Reference reference(const Problem& problem, const Tensors& inputs,
 
 // ---- data sets and cases ----
 
-void exact(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill_all(seed, inputs, [](Random& random, std::int64_t) { return random.integer(-8, 8); });
-}
+double exact(Random& random, std::int64_t) { return random.integer(-8, 8); }
 
-void zero_mean(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill_all(seed, inputs, [](Random& random, std::int64_t) { return random.normal(); });
-}
+double positive(Random& random, std::int64_t) { return 1 + random.uniform(); }
 
-void positive(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill_all(seed, inputs, [](Random& random, std::int64_t) { return 1 + random.uniform(); });
-}
-
-void outliers(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill_all(seed, inputs, [](Random& random, std::int64_t) {
-    const double x = random.normal();
-    return random.integer(0, 31) == 0 ? 1000 * x : x;
-  });
-}
-
-void special(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill_all(seed, inputs, [](Random& random, std::int64_t i) {
-    const double x = random.normal();
-    if (i % 97 == 11) return kNan;
-    if (i % 89 == 31) return kInfinity;
-    if (i % 53 == 23) return -kInfinity;
-    return i % 7 == 3 ? -0.0 : x;
-  });
+double outliers(Random& random, std::int64_t) {
+  const double x = random.normal();
+  return random.integer(0, 31) == 0 ? 1000 * x : x;
 }
 
 std::string random_case(Random& random) {
@@ -161,12 +138,12 @@ OpProof proof() {
       "pool2d",
       {
           {"exact", Check::exact,
-           "whole numbers up to 8: sums are exact, and the mean rounds twice", exact},
+           "whole numbers up to 8: sums are exact, and the mean rounds twice", filled(exact)},
           {"zero_mean", Check::hard, "x of N(0,1); an all-zero or constant output fails",
-           zero_mean},
-          {"positive", Check::hard, "x from 1 to 2; a half accumulator fails", positive},
-          {"outliers", Check::hard, "N(0,1) with numbers of 1000 in between", outliers},
-          {"special", Check::hard, "NaN, infinities and -0 in places", special},
+           filled(normal)},
+          {"positive", Check::hard, "x from 1 to 2; a half accumulator fails", filled(positive)},
+          {"outliers", Check::hard, "N(0,1) with numbers of 1000 in between", filled(outliers)},
+          {"special", Check::hard, "NaN, infinities and -0 in places", filled(special_at)},
       },
       reference,
       // A map has 16 to 256 lanes of vectors; a group has 4 maps of 16 lanes. Windows: 4

@@ -18,8 +18,8 @@
 
 #include "check/op_proof.hpp"
 #include "ops/reduce.hpp"
+#include "shared/fill.hpp"
 #include "shared/numbers.hpp"
-#include "shared/random.hpp"
 #include "shared/summation.hpp"
 
 namespace clam::reduce {
@@ -56,10 +56,6 @@ struct Context {
   double term(double x) const { return squares() ? x * x : op == "l1" ? std::fabs(x) : x; }
   /// What is lost among denormals; f16 keeps its own.
   double crumb() const { return dtype == Dtype::f16 ? 0x1p-25 : denormals ? 0x1p-149 : kSmallest; }
-  double rounded(double value) const {
-    return dtype == Dtype::f16 ? round_to_half(value)
-                               : static_cast<double>(static_cast<float>(value));
-  }
 };
 
 Bounded extreme(const Context& context, double value) {
@@ -72,7 +68,7 @@ Bounded product(const Context& context, const Terms& terms) {
   const bool lost = terms.shrunk < kSmallest;
   if (terms.grown > kMost || (lost && !std::isfinite(value))) return {value, kInfinity};
   if (!std::isfinite(value)) return {value, 0};
-  if (context.check == Check::exact) return {context.rounded(value), 0};
+  if (context.check == Check::exact) return {rounded_to(context.dtype, value), 0};
   return {value, ((terms.n - 1) * kFloat + unit_roundoff(context.dtype)) * std::fabs(value) +
                      (lost ? kSmallest * terms.grown : 0) + context.crumb()};
 }
@@ -107,7 +103,7 @@ Bounded total(const Context& context, const Terms& terms) {
   if (context.op == "l2") return root(context, value, error);
   if (error == 0) {
     const float rounded = static_cast<float>(terms.sum) * scale;
-    return {context.rounded(static_cast<double>(rounded)), 0};
+    return {rounded_to(context.dtype, static_cast<double>(rounded)), 0};
   }
   // 1 / n, where n itself may round, and the product.
   const double roundings = !mean ? 0 : terms.n > 0x1p24 ? 3 : 2;
@@ -149,38 +145,27 @@ Reference reference(const Problem& problem, const Tensors& inputs,
 
 /// Factors of a product are near 1, so that it stays a float; `value` is of the others.
 template <typename Value>
-void fill(const Problem& problem, std::uint64_t seed, Tensors& inputs, double spread,
-          const Value& value) {
-  const bool factors = problem.choice("op") == "prod";
-  Random random(seed);
-  HostTensor& src = inputs.at("src");
-  for (std::int64_t i = 0; i < src.size(); ++i) {
-    const double sign = random.integer(0, 1) ? 1 : -1;
-    src.set(i, factors ? sign * std::exp(spread * random.normal()) : value(random));
-  }
+DataSet::Fill fill(double spread, const Value& value) {
+  return [=](const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+    const bool factors = problem.choice("op") == "prod";
+    fill_all(seed, inputs, [&](Random& random, std::int64_t) -> double {
+      const double sign = random.integer(0, 1) ? 1 : -1;
+      return factors ? sign * std::exp(spread * random.normal()) : value(random);
+    });
+  };
 }
 
-void exact(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  fill(problem, seed, inputs, 0, [](Random& random) { return random.integer(-8, 8); });
-}
+double whole(Random& random) { return random.integer(-8, 8); }
 
-void zero_mean(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  fill(problem, seed, inputs, 0.1, [](Random& random) { return random.normal(); });
-}
+double positive(Random& random) { return 1 + random.uniform(); }
 
-void positive(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  fill(problem, seed, inputs, 0.05, [](Random& random) { return 1 + random.uniform(); });
-}
-
-void outliers(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  fill(problem, seed, inputs, 0.02, [](Random& random) {
-    const double x = random.normal();
-    return random.integer(0, 31) == 0 ? 100 * x : x;
-  });
+double outliers(Random& random) {
+  const double x = random.normal();
+  return random.integer(0, 31) == 0 ? 100 * x : x;
 }
 
 void special(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  zero_mean(problem, seed, inputs);
+  fill(0.1, normal)(problem, seed, inputs);
   HostTensor& src = inputs.at("src");
   for (std::int64_t i = 0; i < src.size(); ++i) {
     if (i % 97 == 11) src.set(i, kNan);
@@ -210,10 +195,11 @@ std::string random_case(Random& random) {
 OpProof proof() {
   OpProof proof{
       "reduce",
-      {{"exact", Check::exact, "whole numbers up to 8: sums are exact; factors of -1 and 1", exact},
-       {"zero_mean", Check::zero_mean, "x of N(0,1)", zero_mean},
-       {"positive", Check::hard, "x from 1 to 2; a half accumulator fails", positive},
-       {"outliers", Check::hard, "N(0,1) with numbers of 100 in between", outliers},
+      {{"exact", Check::exact, "whole numbers up to 8: sums are exact; factors of -1 and 1",
+        fill(0, whole)},
+       {"zero_mean", Check::zero_mean, "x of N(0,1)", fill(0.1, normal)},
+       {"positive", Check::hard, "x from 1 to 2; a half accumulator fails", fill(0.05, positive)},
+       {"outliers", Check::hard, "N(0,1) with numbers of 100 in between", fill(0.02, outliers)},
        {"special", Check::hard, "NaN, infinities and -0 in places", special}},
       reference,
       // A group has 4 rows of 16 lanes, or up to 64 columns.

@@ -23,7 +23,6 @@
 #include "shared/copy_sets.hpp"
 #include "shared/fill.hpp"
 #include "shared/numbers.hpp"
-#include "shared/random.hpp"
 #include "shared/summation.hpp"
 
 namespace clam::resize {
@@ -125,12 +124,11 @@ Reference reference(const Problem& problem, const Tensors& inputs,
   const std::vector<Parts> columns = parts_of(resize, resize.columns);
   const std::int64_t oh = resize.rows.outputs, ow = resize.columns.outputs;
   if (!resize.linear && !resize.residual) {
-    return {{"y", copied(resize.dtype, problem.tensors().back().shape, [&](std::int64_t i) {
-               const std::int64_t row = rows[static_cast<std::size_t>(i / ow % oh)].a;
-               const std::int64_t column = columns[static_cast<std::size_t>(i % ow)].a;
-               return x.bits((i / ow / oh * resize.rows.extent + row) * resize.columns.extent +
-                             column);
-             })}};
+    return copied(problem, [&](std::int64_t i) {
+      const std::int64_t row = rows[static_cast<std::size_t>(i / ow % oh)].a;
+      const std::int64_t column = columns[static_cast<std::size_t>(i % ow)].a;
+      return x.bits((i / ow / oh * resize.rows.extent + row) * resize.columns.extent + column);
+    });
   }
   Expected y = Expected::of_size(resize.outputs());
   parallel_for(resize.maps(), [&](std::int64_t map) {
@@ -146,32 +144,17 @@ Reference reference(const Problem& problem, const Tensors& inputs,
 
 // ---- data sets and cases ----
 
-void zero_mean(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill_all(seed, inputs, [](Random& random, std::int64_t) { return random.normal(); });
-}
-
-void outliers(const Problem&, std::uint64_t seed, Tensors& inputs) {
-  fill_all(seed, inputs, [](Random& random, std::int64_t) {
-    const double x = random.normal();
-    return random.integer(0, 7) == 0 ? 1000 * x : x;
-  });
+double outliers(Random& random, std::int64_t) {
+  const double x = random.normal();
+  return random.integer(0, 7) == 0 ? 1000 * x : x;
 }
 
 void special(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   const Resize resize(problem);
   if (!resize.linear && !resize.residual) {
-    copy_data::fill(problem.dtype(), seed, inputs, [](Random& random, std::int64_t) {
-      return static_cast<std::uint32_t>(random.bits());
-    });
-    return;
+    return copy_data::fill(problem.dtype(), seed, inputs, copy_data::any_bits);
   }
-  fill_all(seed, inputs, [](Random& random, std::int64_t i) {
-    const double x = random.normal();
-    if (i % 97 == 11) return kNan;
-    if (i % 89 == 31) return kInfinity;
-    if (i % 53 == 23) return -kInfinity;
-    return i % 7 == 3 ? -0.0 : x;
-  });
+  fill_all(seed, inputs, special_at);
 }
 
 const char* const kCoords[] = {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel",
@@ -251,8 +234,8 @@ OpProof proof() {
   OpProof proof{
       "resize",
       {
-          {"zero_mean", Check::hard, "N(0,1): a wrong place or fraction shows", zero_mean},
-          {"outliers", Check::hard, "N(0,1) with numbers of 1000 in between", outliers},
+          {"zero_mean", Check::hard, "N(0,1): a wrong place or fraction shows", filled(normal)},
+          {"outliers", Check::hard, "N(0,1) with numbers of 1000 in between", filled(outliers)},
           {"special", Check::hard,
            "NaN, infinities and -0 in places; any bits where they are moved", special},
       },

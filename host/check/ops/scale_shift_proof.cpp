@@ -7,7 +7,6 @@
 // activation is exact. A device that takes denormals for 0 may do so to each operand and to z.
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -15,8 +14,8 @@
 #include "check/op_proof.hpp"
 #include "check/parallel.hpp"
 #include "shared/activate.hpp"
+#include "shared/fill.hpp"
 #include "shared/numbers.hpp"
-#include "shared/random.hpp"
 #include "shared/summation.hpp"
 
 namespace clam::scale_shift {
@@ -62,46 +61,34 @@ Reference reference(const Problem& problem, const Tensors& inputs,
 
 // ---- data sets and cases ----
 
-/// Of both signs and not near 0.
-double away_from_zero(Random& random) {
-  return (random.integer(0, 1) == 0 ? 1 : -1) * (0.25 + random.uniform());
-}
-
 /// Each channel has a scale and a shift; src is x(random, i, -shift / scale).
 template <typename X>
-void fill(const Problem& problem, std::uint64_t seed, Tensors& inputs, const X& x) {
-  Random random(seed);
-  HostTensor &src = inputs.at("src"), &scale = inputs.at("scale"), &shift = inputs.at("shift");
-  for (std::int64_t c = 0; c < scale.size(); ++c) {
-    scale.set(c, away_from_zero(random));
-    shift.set(c, away_from_zero(random));
-  }
-  const std::int64_t step = step_of(problem);
-  for (std::int64_t i = 0; i < src.size(); ++i) {
-    const std::int64_t c = i / step % scale.size();
-    src.set(i, x(random, i, -shift.get(c) / scale.get(c)));
-  }
+DataSet::Fill fill(const X& x) {
+  return [x](const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+    Random random(seed);
+    HostTensor &src = inputs.at("src"), &scale = inputs.at("scale"), &shift = inputs.at("shift");
+    for (std::int64_t c = 0; c < scale.size(); ++c) {
+      scale.set(c, away_from_zero(random));
+      shift.set(c, away_from_zero(random));
+    }
+    fill_tensor(src, random, [&, step = step_of(problem)](Random&, std::int64_t i) {
+      const std::int64_t c = i / step % scale.size();
+      return x(random, i, -shift.get(c) / scale.get(c));
+    });
+  };
 }
 
-void zero_mean(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  fill(problem, seed, inputs, [](Random& random, std::int64_t, double) { return random.normal(); });
-}
-
-void cancelling(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  fill(problem, seed, inputs,
-       [](Random& random, std::int64_t, double zero) { return zero * (1 + random.normal() / 16); });
+double cancelling(Random& random, std::int64_t, double zero) {
+  return zero * (1 + random.normal() / 16);
 }
 
 void special(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   const double most = problem.dtype() == Dtype::f16 ? 65504 : 3e38;
-  fill(problem, seed, inputs, [most](Random& random, std::int64_t i, double) {
-    const double x = random.normal();
-    if (i % 97 == 11) return kNan;
-    if (i % 89 == 31) return kInfinity;
-    if (i % 53 == 23) return -kInfinity;
-    if (i % 41 == 17) return most;
-    return i % 7 == 3 ? -0.0 : x;
-  });
+  const auto element = [most](Random& random, std::int64_t i, double) {
+    const double x = special_at(random, i);
+    return i % 41 == 17 && std::isfinite(x) ? most : x;
+  };
+  fill(element)(problem, seed, inputs);
 }
 
 std::string random_case(Random& random) {
@@ -144,9 +131,9 @@ OpProof proof() {
   OpProof proof{
       "scale_shift",
       {
-          {"zero_mean", Check::hard, "src of N(0,1), scale and shift not near 0", zero_mean},
+          {"zero_mean", Check::hard, "src of N(0,1), scale and shift not near 0", fill(normal)},
           {"cancelling", Check::hard, "shift nearly cancels the product: a rounded one fails",
-           cancelling},
+           fill(cancelling)},
           {"special", Check::hard, "NaN, infinities, -0 and the largest numbers in places",
            special},
       },

@@ -19,8 +19,8 @@
 #include "check/op_proof.hpp"
 #include "check/parallel.hpp"
 #include "ops/softmax.hpp"
+#include "shared/fill.hpp"
 #include "shared/numbers.hpp"
-#include "shared/random.hpp"
 #include "shared/summation.hpp"
 
 namespace clam::softmax {
@@ -121,7 +121,7 @@ Reference reference(const Problem& problem, const Tensors& inputs,
 
 // ---- data sets and cases ----
 
-/// Fills src so that scale * src is x(random, row, i), and the mask by mask(random).
+/// Fills src so that scale * src is x(random, row, i), and the mask by mask(random, i).
 template <typename X, typename Mask>
 void fill(const Problem& problem, std::uint64_t seed, Tensors& inputs, const X& x,
           const Mask& mask) {
@@ -130,22 +130,15 @@ void fill(const Problem& problem, std::uint64_t seed, Tensors& inputs, const X& 
   const double scale = static_cast<double>(problem.number("scale"));
   const double factor = scale == 0 ? 1 : std::clamp(1 / scale, -kMost, kMost);
   Random random(seed);
-  HostTensor& src = inputs.at("src");
-  for (std::int64_t at = 0; at < src.size(); ++at) {
+  fill_tensor(inputs.at("src"), random, [&](Random&, std::int64_t at) {
     const std::int64_t row = at / (rows.n * rows.inner) * rows.inner + at % rows.inner;
-    src.set(at, factor * x(random, row, at / rows.inner % rows.n));
-  }
-  if (rows.mask == 0) return;
-  HostTensor& added = inputs.at("mask");
-  for (std::int64_t at = 0; at < added.size(); ++at) added.set(at, mask(random));
+    return factor * x(random, row, at / rows.inner % rows.n);
+  });
+  if (rows.mask > 0) fill_tensor(inputs.at("mask"), random, mask);
 }
 
-double normal(Random& random) { return random.normal(); }
-
 void zero_mean(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  fill(
-      problem, seed, inputs,
-      [](Random& random, std::int64_t, std::int64_t) { return random.normal(); }, normal);
+  fill(problem, seed, inputs, normal, normal);
 }
 
 /// A row lies around a number of its own between 500 and 1000, or between their opposites.
@@ -175,7 +168,7 @@ void peaked(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
         const double x = 0.1 * random.normal();
         return i == at ? x + peak + (tiny && row % 3 == 1 ? 20 : 0) : x;
       },
-      [](Random& random) { return 0.1 * random.normal(); });
+      [](Random& random, std::int64_t) { return 0.1 * random.normal(); });
 }
 
 /// -inf in places, also in the mask; and of eight rows one of nothing but -inf, one with a NaN, one
@@ -196,7 +189,7 @@ void masked(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
         if (row % 8 == 6) return special ? x : -kInfinity;
         return out && rows.n > 1 ? -kInfinity : x;
       },
-      [&](Random& random) {
+      [&](Random& random, std::int64_t) {
         const double x = random.normal();
         return random.integer(0, 7) == 0 && rows.n > 1 ? -kInfinity : x;
       });

@@ -22,8 +22,8 @@
 #include "check/op_proof.hpp"
 #include "check/parallel.hpp"
 #include "shared/decode_box.hpp"
+#include "shared/fill.hpp"
 #include "shared/numbers.hpp"
-#include "shared/random.hpp"
 
 namespace clam::ssd_decode {
 namespace {
@@ -94,11 +94,10 @@ Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOpti
 
 /// Anchors of an image of 512 pixels, and offsets of N(0,1).
 void fill_boxes(Random& random, Tensors& inputs) {
-  HostTensor &anchors = inputs.at("anchors"), &box = inputs.at("box");
-  for (std::int64_t i = 0; i < anchors.size(); ++i) {
-    anchors.set(i, i % 4 < 2 ? 512 * random.uniform() : 10 + 300 * random.uniform());
-  }
-  for (std::int64_t i = 0; i < box.size(); ++i) box.set(i, random.normal());
+  fill_tensor(inputs.at("anchors"), random, [&](Random&, std::int64_t i) {
+    return i % 4 < 2 ? 512 * random.uniform() : 10 + 300 * random.uniform();
+  });
+  fill_tensor(inputs.at("box"), random, normal);
 }
 
 /// Boxes as above; score(random, anchor over all images, class) is a class score.
@@ -106,9 +105,9 @@ template <typename Score>
 void fill(const Problem& p, std::uint64_t seed, Tensors& inputs, Score score) {
   Random random(seed);
   fill_boxes(random, inputs);
-  HostTensor& cls = inputs.at("cls");
   const std::int64_t classes = p.integer("classes");
-  for (std::int64_t i = 0; i < cls.size(); ++i) cls.set(i, score(random, i / classes, i % classes));
+  fill_tensor(inputs.at("cls"), random,
+              [&](Random&, std::int64_t i) { return score(random, i / classes, i % classes); });
 }
 
 /// Most anchors are background, one in ten has a class.
@@ -121,7 +120,7 @@ void detector(const Problem& p, std::uint64_t seed, Tensors& inputs) {
 }
 
 void zero_mean(const Problem& p, std::uint64_t seed, Tensors& inputs) {
-  fill(p, seed, inputs, [](Random& random, std::int64_t, std::int64_t) { return random.normal(); });
+  fill(p, seed, inputs, normal);
 }
 
 /// The scores of an anchor lie around a number of its own, up to 1000 from zero.

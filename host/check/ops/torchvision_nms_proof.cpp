@@ -53,7 +53,7 @@ std::string random_case(Random& random) {
 
 OpProof proof() {
   OpProof proof{"torchvision_nms",
-                suppression_data_sets<rows, special>(),
+                suppression_data_sets(rows, special),
                 reference,
                 // Each way through the core, by its boundaries.
                 {"n=1000 iou_threshold={0.25,0.14285715}", "n=700 iou_threshold={0,1}",

@@ -32,8 +32,8 @@
 #include "check/parallel.hpp"
 #include "ops/unary.hpp"
 #include "shared/activate.hpp"
+#include "shared/fill.hpp"
 #include "shared/numbers.hpp"
-#include "shared/random.hpp"
 #include "shared/summation.hpp"
 
 namespace clam::unary {
@@ -192,13 +192,11 @@ Reference reference(const Problem& problem, const Tensors& inputs,
   Expected dst = Expected::of_size(src.size());
   if (!in.denormals || in.affine) dst.other.resize(dst.value.size());
   constexpr std::int64_t kSlice = 4096;  // a thread's share at a time
-  parallel_for((src.size() + kSlice - 1) / kSlice, [&](std::int64_t slice) {
-    const std::int64_t end = std::min((slice + 1) * kSlice, src.size());
-    for (std::int64_t i = slice * kSlice; i < end; ++i) {
-      dst.set(i, element(in, src.get(i)));
-      if (!dst.other.empty()) dst.other[static_cast<std::size_t>(i)] = other_value(in, src.get(i));
-    }
-  });
+  const auto set = [&](std::int64_t i) {
+    dst.set(i, element(in, src.get(i)));
+    if (!dst.other.empty()) dst.other[static_cast<std::size_t>(i)] = other_value(in, src.get(i));
+  };
+  parallel_for(src.size(), set, kSlice);
   return {{"dst", std::move(dst)}};
 }
 
@@ -209,12 +207,10 @@ template <typename Z>
 void fill(const Problem& problem, std::uint64_t seed, Tensors& inputs, const Z& z) {
   const auto scale = static_cast<double>(problem.number("scale"));
   const auto shift = static_cast<double>(problem.number("shift"));
-  Random random(seed);
-  HostTensor& src = inputs.at("src");
-  for (std::int64_t i = 0; i < src.size(); ++i) {
+  fill_all(seed, inputs, [&](Random& random, std::int64_t) {
     const double argument = z(random);
-    src.set(i, scale == 0 ? argument : (argument - shift) / scale);
-  }
+    return scale == 0 ? argument : (argument - shift) / scale;
+  });
 }
 
 void middle(const Problem& problem, std::uint64_t seed, Tensors& inputs) {

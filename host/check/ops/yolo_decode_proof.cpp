@@ -15,8 +15,8 @@
 #include "check/op_proof.hpp"
 #include "check/parallel.hpp"
 #include "shared/decode_box.hpp"
+#include "shared/fill.hpp"
 #include "shared/numbers.hpp"
-#include "shared/random.hpp"
 
 namespace clam::yolo_decode {
 namespace {
@@ -143,7 +143,7 @@ void detector(const Problem& p, std::uint64_t seed, Tensors& inputs) {
 }
 
 void zero_mean(const Problem& p, std::uint64_t seed, Tensors& inputs) {
-  fill(p, seed, inputs, [](Random& random, std::int64_t, std::int64_t) { return random.normal(); });
+  fill(p, seed, inputs, normal);
 }
 
 /// Scores are quarters, so that some of a box are equal.

@@ -54,10 +54,10 @@ void fill(const Rows& rows, std::uint64_t seed, const Valid& valid, const Make& 
     const int count = std::clamp<int>(valid(item), 0, rows.n);
     if (rows.count) rows.count(item, count);
     for (int row = 0; row < rows.n; ++row) {
-      const auto other = [&] {
-        return rows.count ? rest(random, item, row) : minus_one(random, 0, 0);
-      };
-      rows.put(item, row, row < count ? make(random, item, row) : other());
+      rows.put(item, row,
+               row < count  ? make(random, item, row)
+               : rows.count ? rest(random, item, row)
+                            : minus_one(random, item, row));
     }
   }
 }
@@ -96,11 +96,10 @@ class Detector {
 
 /// As get_valid_counts leaves them: a share of the rows, up to some 2000, then -1.
 inline void boxes(const Rows& rows, std::uint64_t seed) {
-  const int n = rows.n;
   fill(
       rows, seed,
-      [n](int item) {
-        return std::min(static_cast<int>(0.3 * (1 + item % 3) * n) + 1, 2000 + 37 * item);
+      [&](int item) {
+        return std::min(static_cast<int>(0.3 * (1 + item % 3) * rows.n) + 1, 2000 + 37 * item);
       },
       Detector(seed), minus_one);
 }
@@ -111,46 +110,39 @@ inline void at_most(const Rows& rows, std::uint64_t seed, int count) {
       rows, seed, [count](int) { return count; }, Detector(seed), decoy);
 }
 
-inline void none(const Rows& rows, std::uint64_t seed) { at_most(rows, seed, 0); }
-inline void one(const Rows& rows, std::uint64_t seed) { at_most(rows, seed, 1); }
-inline void few(const Rows& rows, std::uint64_t seed) { at_most(rows, seed, 400); }
 inline void every(const Rows& rows, std::uint64_t seed) { at_most(rows, seed, rows.n); }
+
+/// A detector's boxes with scores of score(random).
+template <typename Valid, typename Score>
+void scored(const Rows& rows, std::uint64_t seed, const Valid& valid, const Score& score) {
+  const Detector detector(seed);
+  const auto make = [&](Random& random, int item, int row) {
+    Row made = detector(random, item, row);
+    made.score = score(random);
+    return made;
+  };
+  fill(rows, seed, valid, make, decoy);
+}
 
 /// Five scores for all, of which two are 0.
 inline void ties(const Rows& rows, std::uint64_t seed) {
-  const int n = rows.n;
-  const Detector detector(seed);
-  fill(
-      rows, seed, [n](int item) { return n - n / 10 * (1 + item % 3); },
-      [&](Random& random, int item, int row) {
-        constexpr double kScores[] = {-0.0, 0.0, 0.25, 0.5, -0.5};
-        Row made = detector(random, item, row);
-        made.score = kScores[random.integer(0, 4)];
-        return made;
-      },
-      decoy);
+  constexpr double kScores[] = {-0.0, 0.0, 0.25, 0.5, -0.5};
+  scored(
+      rows, seed, [&](int item) { return rows.n - rows.n / 10 * (1 + item % 3); },
+      [&](Random& random) { return kScores[random.integer(0, 4)]; });
 }
 
 inline void equal(const Rows& rows, std::uint64_t seed) {
-  const int n = rows.n;
-  const Detector detector(seed);
-  fill(
-      rows, seed, [n](int) { return n; },
-      [&](Random& random, int item, int row) {
-        Row made = detector(random, item, row);
-        made.score = 0.75;
-        return made;
-      },
-      decoy);
+  scored(
+      rows, seed, [&](int) { return rows.n; }, [](Random&) { return 0.75; });
 }
 
 /// Groups of four boxes with corners on a grid of halves, so that overlaps are ratios of small
 /// integers (1/2, 1/4, 1/7 among them) without any rounding. The first two of a group are a pair
 /// with one of these.
 inline void boundary(const Rows& rows, std::uint64_t seed) {
-  const int n = rows.n;
   fill(
-      rows, seed, [n](int) { return n; },
+      rows, seed, [&](int) { return rows.n; },
       [](Random& random, int, int row) {
         const int group = row / 4;
         const double x = 8 * (group % 64), y = 8 * (group / 64 % 64);
@@ -172,9 +164,8 @@ inline void boundary(const Rows& rows, std::uint64_t seed) {
 
 /// Boxes of a side of 300 to 500: their areas overflow half.
 inline void large(const Rows& rows, std::uint64_t seed) {
-  const int n = rows.n;
   fill(
-      rows, seed, [n](int item) { return n - item % 3 * (n / 3); },
+      rows, seed, [&](int item) { return rows.n - item % 3 * (rows.n / 3); },
       [](Random& random, int, int) {
         const double x = 200 * random.uniform(), y = 200 * random.uniform();
         return Row{static_cast<double>(random.integer(0, 19)),
@@ -242,35 +233,33 @@ inline void negate_sizes(HostTensor& data, int e, int coord_start) {
 
 }  // namespace box_sets
 
-/// Fills rows, where RowsOf says they go, with one of the sets above.
-template <box_sets::Rows (*RowsOf)(const Problem&, Tensors&),
-          void (*Make)(const box_sets::Rows&, std::uint64_t seed)>
-void fill_rows(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  Make(RowsOf(problem, inputs), seed);
-}
-
-/// The data sets of an op whose `RowsOf` says where rows go, and whose `Special` fills the one of
-/// bits that a careless comparison or copy gets wrong.
-template <box_sets::Rows (*RowsOf)(const Problem&, Tensors&),
-          void (*Special)(const Problem&, std::uint64_t, Tensors&)>
-std::vector<DataSet> suppression_data_sets() {
+/// The data sets of an op: rows_of() says where rows go, and special() fills the one of bits that a
+/// careless comparison or copy gets wrong.
+inline std::vector<DataSet> suppression_data_sets(box_sets::Rows (*rows_of)(const Problem&,
+                                                                            Tensors&),
+                                                  const DataSet::Fill& special) {
   using namespace box_sets;
-  constexpr Check kExact = Check::exact;
+  const auto set = [=](const char* name, const char* about, const auto& make) -> DataSet {
+    return {name, Check::exact, about,
+            [=](const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+              make(rows_of(problem, inputs), seed);
+            }};
+  };
+  const auto at_most = [](int count) {
+    return [count](const Rows& rows, std::uint64_t seed) { box_sets::at_most(rows, seed, count); };
+  };
   return {
-      {"boxes", kExact, "a detector's boxes, as get_valid_counts leaves them",
-       fill_rows<RowsOf, boxes>},
-      {"none", kExact, "no row is valid; those past the count must not be read",
-       fill_rows<RowsOf, none>},
-      {"one", kExact, "one row is valid", fill_rows<RowsOf, one>},
-      {"few", kExact, "400 rows are valid", fill_rows<RowsOf, few>},
-      {"every", kExact, "every row is valid", fill_rows<RowsOf, every>},
-      {"ties", kExact, "five scores for all rows, 0 and -0 among them", fill_rows<RowsOf, ties>},
-      {"equal", kExact, "one score for all rows: the order is that of rows",
-       fill_rows<RowsOf, equal>},
-      {"boundary", kExact, "overlaps of exactly 1/2, 1/4 and 1/7", fill_rows<RowsOf, boundary>},
-      {"large", kExact, "boxes whose areas overflow half", fill_rows<RowsOf, large>},
-      {"special", kExact,
-       "NaN, infinities, -0, denormals, boxes turned over and flat, counts out of range", Special},
+      set("boxes", "a detector's boxes, as get_valid_counts leaves them", boxes),
+      set("none", "no row is valid; those past the count must not be read", at_most(0)),
+      set("one", "one row is valid", at_most(1)),
+      set("few", "400 rows are valid", at_most(400)),
+      set("every", "every row is valid", every),
+      set("ties", "five scores for all rows, 0 and -0 among them", ties),
+      set("equal", "one score for all rows: the order is that of rows", equal),
+      set("boundary", "overlaps of exactly 1/2, 1/4 and 1/7", boundary),
+      set("large", "boxes whose areas overflow half", large),
+      {"special", Check::exact,
+       "NaN, infinities, -0, denormals, boxes turned over and flat, counts out of range", special},
   };
 }
 

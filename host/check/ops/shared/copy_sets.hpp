@@ -24,35 +24,35 @@ void fill(Dtype dtype, std::uint64_t seed, Tensors& inputs, const Value& value) 
   }
 }
 
+inline std::uint32_t any_bits(Random& random, std::int64_t) {
+  return static_cast<std::uint32_t>(random.bits());
+}
+
 inline void nothing(const Problem&, std::uint64_t, Tensors&) {}
 
-/// `rest` fills the inputs that are not moved, such as indices.
-template <void (*rest)(const Problem&, std::uint64_t seed, Tensors&) = nothing>
-std::vector<DataSet> sets() {
-  return {{"bits", Check::exact, "any bits, NaN and denormals among them",
-           [](const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-             fill(problem.dtype(), seed, inputs, [](Random& random, std::int64_t) {
-               return static_cast<std::uint32_t>(random.bits());
-             });
-             rest(problem, seed, inputs);
-           }},
-          {"numbered", Check::exact, "element i has the bits of i: a wrong place shows",
-           [](const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-             fill(problem.dtype(), seed, inputs,
-                  [](Random&, std::int64_t i) { return static_cast<std::uint32_t>(i); });
-             rest(problem, seed, inputs);
-           }}};
+/// rest() fills the inputs that are not moved, such as indices.
+inline std::vector<DataSet> sets(const DataSet::Fill& rest = nothing) {
+  const auto set = [rest](const char* name, const char* about, const auto& value) -> DataSet {
+    return {name, Check::exact, about,
+            [=](const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+              fill(problem.dtype(), seed, inputs, value);
+              rest(problem, seed, inputs);
+            }};
+  };
+  return {set("bits", "any bits, NaN and denormals among them", any_bits),
+          set("numbered", "element i has the bits of i: a wrong place shows",
+              [](Random&, std::int64_t i) { return static_cast<std::uint32_t>(i); })};
 }
 
 }  // namespace copy_data
 
-/// The element-wise result of a copy: element i of the output is `from(i)`'s bits.
+/// The result of a copy: element i of the op's output is `from(i)`'s bits.
 template <typename From>
-Expected copied(Dtype dtype, const Shape& shape, const From& from) {
-  Expected expected;
-  expected.exact = HostTensor(dtype, shape);
-  for (std::int64_t i = 0; i < expected.exact.size(); ++i) expected.exact.set_bits(i, from(i));
-  return expected;
+Reference copied(const Problem& problem, const From& from) {
+  const TensorSpec spec = problem.tensors().back();
+  HostTensor dst(spec.dtype, spec.shape);
+  for (std::int64_t i = 0; i < dst.size(); ++i) dst.set_bits(i, from(i));
+  return {{spec.name, {std::move(dst)}}};
 }
 
 }  // namespace clam

@@ -74,7 +74,9 @@ void Epilogue::require_exact_operands(const Tensors& inputs, std::int64_t produc
   }
 }
 
-void Epilogue::make_exact(Expected& output, Dtype dtype, const Shape& shape) {
+void Epilogue::make_exact(Expected& output, Check check, std::int64_t products,
+                          const Shape& shape) const {
+  if (check != Check::exact || !stays_exact(products)) return;
   output.exact = HostTensor(dtype, shape);
   for (std::int64_t i = 0; i < output.exact.size(); ++i) {
     output.exact.set(i, output.value[static_cast<std::size_t>(i)]);

@@ -27,9 +27,6 @@ struct Epilogue {
   Bounded finish(Summation sum, const double* addend, const double* residual, Check check,
                  double crumb) const;
 
-  /// Nothing that follows an exact sum of `products` products of -1, 0 and 1 rounds.
-  bool stays_exact(std::int64_t products) const;
-
   /// The least error allowed: half the smallest number of dtype; for f32 on a device that takes
   /// denormals for zero, 2^-126 * (1 + magnitudes), the sum of the magnitudes of one operand. What
   /// denormals cost inside a sum of halves, 2^-25 a product, comes with the sum (HalfSummation).
@@ -39,8 +36,12 @@ struct Epilogue {
   /// products is exact in the accumulator.
   void require_exact_operands(const Tensors& inputs, std::int64_t products) const;
 
-  /// Turns values into bits where nothing rounds: `output` becomes bit-exact.
-  static void make_exact(Expected& output, Dtype dtype, const Shape& shape);
+  /// For an exact check, turns values into bits where nothing rounds: `output` becomes bit-exact.
+  void make_exact(Expected& output, Check check, std::int64_t products, const Shape& shape) const;
+
+ private:
+  /// Nothing that follows an exact sum of `products` products of -1, 0 and 1 rounds.
+  bool stays_exact(std::int64_t products) const;
 };
 
 /// The tensor's elements, widened.

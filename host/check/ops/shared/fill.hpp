@@ -2,18 +2,48 @@
 // fill.hpp - inputs of a data set, element by element.
 #pragma once
 
-#include "clam/tensor.hpp"
+#include "check/op_proof.hpp"
+#include "numbers.hpp"
 #include "random.hpp"
 
 namespace clam {
+
+/// N(0,1), wherever the element is.
+inline constexpr auto normal = [](Random& random, const auto&...) { return random.normal(); };
+
+/// Of both signs and not near 0.
+inline double away_from_zero(Random& random) {
+  return (random.integer(0, 1) == 0 ? 1 : -1) * (0.25 + random.uniform());
+}
+
+/// N(0,1) with NaN, infinities and -0 in places.
+inline double special_at(Random& random, std::int64_t i) {
+  const double x = random.normal();
+  if (i % 97 == 11) return kNan;
+  if (i % 89 == 31) return kInfinity;
+  if (i % 53 == 23) return -kInfinity;
+  return i % 7 == 3 ? -0.0 : x;
+}
+
+/// Element i of the tensor becomes value(random, i).
+template <typename Value>
+void fill_tensor(HostTensor& tensor, Random& random, const Value& value) {
+  for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, value(random, i));
+}
 
 /// Element i of every input becomes value(random, i).
 template <typename Value>
 void fill_all(std::uint64_t seed, Tensors& inputs, const Value& value) {
   Random random(seed);
-  for (auto& [name, tensor] : inputs) {
-    for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, value(random, i));
-  }
+  for (auto& [name, tensor] : inputs) fill_tensor(tensor, random, value);
+}
+
+/// The same as a data set's fill.
+template <typename Value>
+DataSet::Fill filled(const Value& value) {
+  return [value](const Problem&, std::uint64_t seed, Tensors& inputs) {
+    fill_all(seed, inputs, value);
+  };
 }
 
 }  // namespace clam

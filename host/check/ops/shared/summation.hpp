@@ -24,6 +24,12 @@ inline double unit_roundoff(Dtype dtype) {
   return dtype == Dtype::f16 ? std::ldexp(1.0, -11) : std::ldexp(1.0, -24);
 }
 
+/// The number of the dtype that is nearest to a value.
+inline double rounded_to(Dtype dtype, double value) {
+  return dtype == Dtype::f16 ? round_to_half(value)
+                             : static_cast<double>(static_cast<float>(value));
+}
+
 class Summation {
  public:
   Summation() = default;
