@@ -8,7 +8,6 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "clam/error.hpp"
 #include "number_text.hpp"
@@ -281,42 +280,6 @@ Problem Problem::make(const Schema& schema, const std::map<std::string, std::str
   return problem;
 }
 
-Problem Problem::from_json(const nlohmann::json& json) {
-  if (!json.is_object() || !json.contains("op") || !json["op"].is_string()) {
-    throw BadArgument("a problem in JSON needs the key \"op\"");
-  }
-  const Schema& schema = find_schema(json["op"].get<std::string>());
-  std::map<std::string, std::string> values;
-  for (const auto& [key, value] : json.items()) {
-    if (key == "op") continue;
-    if (value.is_boolean()) {
-      values[key] = value.get<bool>() ? "1" : "0";
-    } else if (value.is_number_float()) {
-      values[key] = number_text(value.get<float>());
-    } else if (value.is_string()) {
-      values[key] = value.get<std::string>();
-    } else {
-      values[key] = value.dump();
-    }
-  }
-  return make(schema, values);
-}
-
-nlohmann::json Problem::to_json() const {
-  nlohmann::json json{{"op", schema_->name}};
-  for (const Field& field : schema_->fields) {
-    const std::string& text = values_.at(field.name);
-    const bool is_number = field.kind == Field::Kind::extent ||
-                           field.kind == Field::Kind::integer || field.kind == Field::Kind::number;
-    nlohmann::json& value = json[field.name];
-    // Text for infinities: JSON has no word for them.
-    if (is_number) value = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-    if (field.kind == Field::Kind::flag) value = text == "1";
-    if (value.is_null() || value.is_discarded()) value = text;
-  }
-  return json;
-}
-
 std::string Problem::text() const {
   std::string text = schema_->name;
   for (const Field& field : schema_->fields) {
@@ -326,6 +289,13 @@ std::string Problem::text() const {
                                             : fmt::format(" {}={}", field.name, value);
   }
   return text;
+}
+
+const std::string& Problem::text_of(std::string_view field) const {
+  const auto found = values_.find(field);
+  if (found == values_.end())
+    throw std::logic_error(fmt::format("{} has no field {}", schema_->name, field));
+  return found->second;
 }
 
 const std::string& Problem::value(std::string_view field, Field::Kind kind) const {
@@ -398,10 +368,8 @@ Problem Problem::in_float(std::string_view dtype) const {
 }
 
 void bad_field(const Problem& problem, std::string_view field, std::string_view rule) {
-  const nlohmann::json json = problem.to_json();
-  const nlohmann::json& value = json.at(std::string(field));
-  throw BadArgument(fmt::format("{}: {}={}, {}", problem.schema().name, field,
-                                value.is_string() ? value.get<std::string>() : value.dump(), rule));
+  throw BadArgument(
+      fmt::format("{}: {}={}, {}", problem.schema().name, field, problem.text_of(field), rule));
 }
 
 }  // namespace clam

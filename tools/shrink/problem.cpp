@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "clam/error.hpp"
 #include "making.hpp"
@@ -15,19 +14,13 @@ namespace {
 
 using Kind = Field::Kind;
 
-/// A field as it is written in the problem's line; a flag as 0 or 1.
-std::string text_of(const Problem& problem, const Field& field) {
-  const nlohmann::json value = problem.to_json().at(field.name);
-  if (value.is_boolean()) return value.get<bool>() ? "1" : "0";
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
 /// With some fields of the problem changed; nothing where the op gives that no meaning.
 using Changes = std::map<std::string, std::string>;
 std::optional<Making> changed(const Making& making, const Changes& changes) {
   const Problem& problem = making.problem;
   std::map<std::string, std::string> values;
-  for (const Field& field : problem.schema().fields) values[field.name] = text_of(problem, field);
+  for (const Field& field : problem.schema().fields)
+    values[field.name] = problem.text_of(field.name);
   for (const auto& [field, value] : changes) values[field] = value;
   try {
     Making other = making;
@@ -68,7 +61,7 @@ bool drop_word(Shrinking& shrinking, Making& making, const Field& field) {
   if (field.kind == Kind::extent) return false;  // it goes to 1 below
   const bool is_flag = field.kind == Kind::flag;
   return take_problem(shrinking, making, {{field.name, field.fallback}}, field.name,
-                      is_flag ? "given" : text_of(making.problem, field),
+                      is_flag ? "given" : making.problem.text_of(field.name),
                       is_flag ? "left out" : field.fallback);
 }
 

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -85,7 +84,6 @@ class Problem {
   /// Parses a Problem line and applies the rules of the op. Throws a BadArgument that names the op,
   /// the wrong word and the words that the op knows.
   static Problem parse(std::string_view text);
-  static Problem from_json(const nlohmann::json& json);
   /// Makes a Problem from names and values of fields. A flag's value is "1" or "0".
   static Problem make(const Schema& schema, const std::map<std::string, std::string>& values);
 
@@ -93,9 +91,10 @@ class Problem {
   /// The tensors that the Problem reads and writes.
   std::vector<TensorSpec> tensors() const { return schema_->tensors(*this); }
   std::string text() const;
-  nlohmann::json to_json() const;
 
   // Values of fields. A field that the op does not have gives a std::logic_error.
+  /// As a Problem line writes it, if it is the fallback too. A flag's is "1" or "0".
+  const std::string& text_of(std::string_view field) const;
   int integer(std::string_view field) const;
   float number(std::string_view field) const;  ///< nan if it is a default that is a word
   bool flag(std::string_view field) const;
