@@ -1254,6 +1254,17 @@ copy_project() {
   cp -r "$tree"/{CMakeLists.txt,kernels,host,tests,bench} "$box/tree/"
 }
 
+# A room whose function returns something else would link, since the linker does not see what it returns.
+test_new_op_writes_the_function_that_the_build_declares() {
+  copy_project
+  run new-op shiny
+  code_is 0
+  grep -qF 'string(APPEND op_declarations "Op ${op}_op();' "$tree/CMakeLists.txt" || wrong "ops are declared otherwise"
+  printf '#include "clam/op.hpp"\nnamespace clam {\nOp shiny_op();\n}\n#include "ops/shiny.cpp"\n' >"$box/room.cpp"
+  g++ -std=c++17 -fsyntax-only -I "$box/tree/host" -I "$box/tree/host/include" -I "$box/tree/host/ops" "$box/room.cpp" ||
+    wrong "what new-op writes is not what the build declares"
+}
+
 test_new_op_refuses_what_is_no_name_or_exists() {
   copy_project
   run new-op
