@@ -52,9 +52,10 @@ std::vector<Data> data_of(const Problem& problem, const std::vector<Tensors>& in
                           const DeviceInfo& device, const std::string& variant) {
   std::vector<Data> data;
   for (const Tensors& each : inputs) {
-    const Tensors own = converted(problem, each);
-    data.push_back(
-        {own, reference_of(problem, own, reference_options(Check::hard, device, variant))});
+    Tensors own = converted(problem, each);
+    Reference reference =
+        reference_of(problem, own, reference_options(Check::hard, device, variant));
+    data.push_back({std::move(own), std::move(reference)});
   }
   return data;
 }

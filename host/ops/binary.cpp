@@ -103,7 +103,7 @@ void plan_items(const Problem& problem, const DeviceInfo& device, const PlanOpti
 // ---- variants ----
 
 Reason refuses_vector(const Problem& problem, const DeviceInfo& device) {
-  if (Reason reason = refuses_no_group(problem, device)) return reason;
+  if (Reason reason = refuses_small_groups(problem, device)) return reason;
   const BinaryAxes axes(problem);
   const std::int64_t n = axes.merged[0].extent;
   if (axes.rank == 1 || n % kVector == 0) return {};
@@ -168,9 +168,10 @@ Op binary_op() {
             "none")};
   op.check = check_shapes;
   op.tensors = binary_tensors;
-  op.variants = {{"binary_vector", "rows of whole vectors, or one row: four elements an item",
-                  refuses_vector, plan_items<kVector>},
-                 {"binary_plain", "any rows: an element an item", refuses_no_group, plan_items<1>}};
+  op.variants = {
+      {"binary_vector", "rows of whole vectors, or one row: four elements an item", refuses_vector,
+       plan_items<kVector>},
+      {"binary_plain", "any rows: an element an item", refuses_small_groups, plan_items<1>}};
   op.flops = flops;
   op.bytes = tensor_bytes;
   return op;

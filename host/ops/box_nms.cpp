@@ -43,7 +43,7 @@ std::vector<TensorSpec> box_nms_tensors(const Problem& p) {
   return {input("data", p.dtype(), shape), output("out", p.dtype(), shape)};
 }
 
-Launch write_output(const Problem& p, const Decided& decided) {
+Launch output_launch(const Problem& p, const Decided& decided) {
   return rows_output(p, box_nms_asks(p), decided, true, box_nms_form(p));
 }
 
@@ -80,7 +80,7 @@ Op box_nms_op() {
   return suppression_op(
       {"box_nms", "non-maximum suppression of rows, as MXNet's box_nms defines it",
        box_nms_fields(), check_box_nms, box_nms_tensors},
-      {box_nms_asks, write_output});
+      {box_nms_asks, output_launch});
 }
 
 }  // namespace clam

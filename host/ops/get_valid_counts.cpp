@@ -59,13 +59,14 @@ std::int64_t word_bytes(const Problem& p, int group) {
 }
 
 Reason refuses_one(const Problem& p, const DeviceInfo& device) {
-  if (p.integer("n") <= kRowsOfOne) return refuses_no_group(p, device);
+  if (p.integer("n") <= kRowsOfOne) return refuses_small_groups(p, device);
   return fmt::format("n={} is over {}: too long for one work-group", p.integer("n"), kRowsOfOne);
 }
 
 Reason refuses_three(const Problem& p, const DeviceInfo& device) {
   const std::int64_t bytes = word_bytes(p, kLargestGroup);
-  if (bytes <= std::min(kLargestInt, device.max_alloc_bytes)) return refuses_no_group(p, device);
+  if (bytes <= std::min(kLargestInt, device.max_alloc_bytes))
+    return refuses_small_groups(p, device);
   return fmt::format("its scratch buffer may need {} bytes, over the limit of the device or of int",
                      bytes);
 }

@@ -92,7 +92,7 @@ Op multibox_prior_op() {
                integer("clip", "1: corners are kept between 0 and 1", "0", 0, 1)};
   op.check = check;
   op.tensors = tensors;
-  op.variants = {{"multibox_prior_boxes", "the only one", refuses_no_group, plan}};
+  op.variants = {{"multibox_prior_boxes", "the only one", refuses_small_groups, plan}};
   op.flops = flops;
   op.bytes = tensor_bytes;
   return op;

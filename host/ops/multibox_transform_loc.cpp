@@ -58,7 +58,7 @@ Op multibox_transform_loc_op() {
   op.check = check;
   op.tensors = tensors;
   op.variants = {
-      {"multibox_transform_loc_two", "the only one: count, scatter", refuses_no_group, plan}};
+      {"multibox_transform_loc_two", "the only one: count, scatter", refuses_small_groups, plan}};
   op.flops = no_flops;
   op.bytes = tensor_bytes;
   return op;

@@ -55,7 +55,7 @@ std::vector<TensorSpec> nms_tensors(const Problem& p) {
 
 // ---- the plan ----
 
-Launch write_output(const Problem& p, const Decided& decided) {
+Launch output_launch(const Problem& p, const Decided& decided) {
   const Suppression s = nms_asks(p);
   if (!p.flag("return_indices")) {
     return rows_output(p, s, decided, p.flag("invalid_to_bottom"), BoxForm::as_is);
@@ -87,7 +87,7 @@ Op nms_op() {
   return suppression_op(
       {"nms", "non-maximum suppression of count[b] rows, as TVM's non_max_suppression defines it",
        nms_fields(), check_nms, nms_tensors},
-      {nms_asks, write_output});
+      {nms_asks, output_launch});
 }
 
 }  // namespace clam

@@ -37,7 +37,7 @@ std::vector<TensorSpec> onnx_nms_tensors(const Problem& p) {
           output("selected_count", Dtype::i32, {1})};
 }
 
-Launch write_output(const Problem& p, const Decided& decided) {
+Launch output_launch(const Problem& p, const Decided& decided) {
   const Suppression s = onnx_nms_asks(p);
   const std::int64_t most = onnx_nms_most(p);
   return group_launch("onnx_nms.cl", "onnx_nms_selected",
@@ -75,7 +75,7 @@ Op onnx_nms_op() {
   return suppression_op(
       {"onnx_nms", "non-maximum suppression by class, as ONNX's NonMaxSuppression defines it",
        onnx_nms_fields(), check_onnx_nms, onnx_nms_tensors},
-      {onnx_nms_asks, write_output});
+      {onnx_nms_asks, output_launch});
 }
 
 }  // namespace clam

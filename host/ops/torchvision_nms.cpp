@@ -23,7 +23,7 @@ std::vector<TensorSpec> torchvision_nms_tensors(const Problem& p) {
           output("keep_rows", Dtype::i32, {n}), output("keep_count", Dtype::i32, {1})};
 }
 
-Launch write_output(const Problem& p, const Decided& decided) {
+Launch output_launch(const Problem& p, const Decided& decided) {
   return indices_output(torchvision_nms_asks(p), decided, "", "keep_rows", "keep_count");
 }
 
@@ -44,7 +44,7 @@ Op torchvision_nms_op() {
   return suppression_op(
       {"torchvision_nms", "row numbers of kept boxes by falling score, as torchvision.ops.nms",
        torchvision_nms_fields(), check_torchvision_nms, torchvision_nms_tensors},
-      {torchvision_nms_asks, write_output});
+      {torchvision_nms_asks, output_launch});
 }
 
 }  // namespace clam

@@ -151,7 +151,7 @@ Reason refuses_tile(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = has_too_many_axes(turn)) return reason;
   if (turn.keeps_innermost()) return "the innermost axis stays";
   static_assert(kTile == kSmallestGroup);
-  return refuses_no_group(problem, device);
+  return refuses_small_groups(problem, device);
 }
 
 Reason refuses_blocks(const Problem& problem, const DeviceInfo&) {

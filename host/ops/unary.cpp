@@ -132,7 +132,7 @@ Op unary_op() {
                number("beta", "hard_sigmoid of 0 (0.5); most of clip (inf)", kOwnNumber)};
   op.check = check_unary;
   op.tensors = unary_tensors;
-  op.variants = {{"unary_vector", "the only one", refuses_no_group, plan_vector}};
+  op.variants = {{"unary_vector", "the only one", refuses_small_groups, plan_vector}};
   op.flops = flops;
   op.bytes = tensor_bytes;
   return op;

@@ -505,6 +505,17 @@ TEST(bundle_proof_device, a_simulator_that_crashes_says_nothing_of_the_kernel) {
   EXPECT_FALSE(contains(recorded.out, "Oclgrind reports")) << recorded.out;
 }
 
+TEST(bundle_proof_device, what_cannot_run_in_a_simulator_is_not_right_there) {
+  CLAM_NEEDS_DEVICE();
+  if (contains(runtime().device().driver_version, "Oclgrind")) GTEST_SKIP() << "this is Oclgrind";
+  const TemporaryFolder folder;
+  const std::string reason = "the device has no cl_khr_fp16";
+  const Finished recorded = record_in_fake(folder, "echo '{\"cannot\": \"" + reason + "\"}'");
+  ASSERT_EQ(recorded.code, 0) << recorded.err;
+  EXPECT_EQ(simulator_row(folder.file("case")).cannot.value_or("it ran"), reason);
+  EXPECT_FALSE(contains(recorded.out, "Oclgrind reports nothing")) << recorded.out;
+}
+
 TEST(bundle_proof_device, a_row_that_cannot_be_had_leaves_what_was_recorded) {
   CLAM_NEEDS_DEVICE();
   if (contains(runtime().device().driver_version, "Oclgrind")) GTEST_SKIP() << "this is Oclgrind";

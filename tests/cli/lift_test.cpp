@@ -400,8 +400,8 @@ TEST(lift_device, every_variant_gives_these_bits) {
   for (const Op* op : all_ops()) {
     for (const char* dtype : {"f32", "f16"}) {
       if (dtype == std::string("f16") && !here.fp16) continue;
-      for (const Bundle& bundle : of_this_run(bundles_of(*op, dtype, devices)))
-        expect_same_bits(bundle);
+      const std::vector<Bundle> bundles = of_this_run(bundles_of(*op, dtype, devices));
+      for (const Bundle& bundle : test::of_this_run(bundles)) expect_same_bits(bundle);
     }
   }
 }

@@ -24,9 +24,10 @@ using Outcome = Seen::Outcome;
 
 constexpr int kSimulatorLimit_s = 60;  // nobody asked for it by name, and it is slow
 
-/// A simulator that crashes or is too slow says nothing of the kernel; its report may.
+/// A simulator that crashes or is too slow says nothing of the kernel; its report may. What cannot
+/// run in it has its own reason.
 void excuse_simulator(int limit_s, ProofRow& row) {
-  row.cannot = excuse_of_simulator(row.seen, limit_s);
+  if (!row.cannot) row.cannot = excuse_of_simulator(row.seen, limit_s);
   if (row.cannot) row.seen = {};
 }
 

@@ -93,7 +93,7 @@ class Problem {
   std::string text() const;
 
   // Values of fields. A field that the op does not have gives a std::logic_error.
-  /// As a Problem line writes it, if it is the fallback too. A flag's is "1" or "0".
+  /// As a Problem line writes it, also where it is the fallback. A flag's is "1" or "0".
   const std::string& text_of(std::string_view field) const;
   int integer(std::string_view field) const;
   float number(std::string_view field) const;  ///< nan if it is a default that is a word

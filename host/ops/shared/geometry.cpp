@@ -49,7 +49,7 @@ Reason no_group(std::int64_t most) {
   return fmt::format("the device has no work-groups of {} work-items", kSmallestGroup);
 }
 
-Reason refuses_no_group(const Problem&, const DeviceInfo& device) {
+Reason refuses_small_groups(const Problem&, const DeviceInfo& device) {
   return no_group(most_along_x(device));
 }
 

@@ -28,8 +28,9 @@ int group_along_x(const char* op, int wanted, const DeviceInfo& device, const Pl
 
 /// The reason why a device with groups of `most` has none of kSmallestGroup.
 Reason no_group(std::int64_t most);
-/// For Variant::refuses: of kernels with such groups along x, and of those for any problem.
-Reason refuses_no_group(const Problem&, const DeviceInfo& device);
+/// A Variant::refuses of kernels that need kSmallestGroup along x.
+Reason refuses_small_groups(const Problem&, const DeviceInfo& device);
+/// A Variant::refuses of kernels that take any problem on any device.
 Reason refuses_nothing(const Problem&, const DeviceInfo&);
 
 /// Work-items of a group along the first two dimensions of a launch.

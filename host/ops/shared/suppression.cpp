@@ -93,7 +93,7 @@ Reason no_room(const Problem& p, const std::vector<BufferSpec>& scratch, const D
 
 // ---- what the device can do ----
 
-Reason no_local_memory(const DeviceInfo& device) {
+Reason device_too_small(const DeviceInfo& device) {
   if (Reason reason = no_group(most_along_x(device))) return reason;
   if (device.local_mem_bytes >= kLocalBytes) return {};
   return fmt::format("the device has {} bytes of local memory, under the {} needed",
@@ -230,7 +230,7 @@ Reason suppression_in_one(const Problem& p, const Suppression& s, const DeviceIn
                        kCandidatesOfOne);
   }
   if (Reason reason = no_room(p, decision_buffers(s, 1), device)) return reason;
-  return no_local_memory(device);
+  return device_too_small(device);
 }
 
 Reason suppression_by_mask(const Problem& p, const Suppression& s, const DeviceInfo& device) {
@@ -241,7 +241,7 @@ Reason suppression_by_mask(const Problem& p, const Suppression& s, const DeviceI
   }
   if (Reason reason = mask_too_large(s, chunk.size, device)) return reason;
   if (Reason reason = no_room(p, buffers(s, chunk), device)) return reason;
-  return no_local_memory(device);
+  return device_too_small(device);
 }
 
 Reason suppression_in_chunks(const Problem& p, const Suppression& s, const DeviceInfo& device) {
@@ -252,7 +252,7 @@ Reason suppression_in_chunks(const Problem& p, const Suppression& s, const Devic
   }
   if (Reason reason = mask_too_large(s, chunks.size, device)) return reason;
   if (Reason reason = no_room(p, buffers(s, chunks), device)) return reason;
-  return no_local_memory(device);
+  return device_too_small(device);
 }
 
 using Supports = Reason (*)(const Problem&, const Suppression&, const DeviceInfo&);
