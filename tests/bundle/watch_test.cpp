@@ -552,6 +552,10 @@ queue = cl.CommandQueue(context)
 source = """// written by janedoe in /home/jane-laptop/kernels, /Users/janemac/kernels, HOME/janes-kernels
 // on HOST, for root-of-jane's /home/jane.doe@corp.example/x
 #line 3 "/home/jane-builder/by.cl"
+#pragma jane '/home/jane-pragma/x'
+#if 0
+#error Jane's file: /home/jane-error/k.cl
+#endif
 #include "parts.h"
 __constant char where[] = "/home/jane-string/by.cl";
 /* janedoe /home/jane-comment */
@@ -577,11 +581,11 @@ queue.finish()
   ASSERT_EQ(watched.code, 0) << watched.out << watched.err;
   ASSERT_EQ(names_in(work + "/seen"), std::vector<std::string>{"001-by"}) << watched.err;
   std::vector<std::string> secrets{
-      "janedoe",      "janes-home",   "secret-project", "janes-headers", "secret-tmp",
-      "jane-laptop",  "janemac",      "jane.doe",       "corp.example",  "jane-builder",
-      "jane-string",  "jane-comment", "jane-include",   "jane-define",   "secret-api-key",
-      "secret-token", "jdoe",         "/data/",         folder.path(),   "program.py --",
-      "/home/",       "/Users/"};
+      "janedoe",     "janes-home",     "secret-project", "janes-headers", "secret-tmp",
+      "jane-laptop", "janemac",        "jane.doe",       "corp.example",  "jane-builder",
+      "jane-pragma", "jane-error",     "jane-string",    "jane-comment",  "jane-include",
+      "jane-define", "secret-api-key", "secret-token",   "jdoe",          "/data/",
+      folder.path(), "program.py --",  "/home/",         "/Users/"};
   if (has_host) secrets.push_back(host);
   EXPECT_GE(secrets.size(), 20u);
   for (const auto& [name, text] : files_of(work + "/seen/001-by")) {
@@ -590,7 +594,7 @@ queue.finish()
   }
   // Where they were known, so that the test could have seen them.
   const Bundle bundle = read_bundle(work + "/seen/001-by");
-  EXPECT_EQ(bundle.callers[0], "program.py:18 in janes_part");
+  EXPECT_EQ(bundle.callers[0], "program.py:22 in janes_part");
   EXPECT_TRUE(contains(bundle.kernels.at("by.cl"), "int max)")) << "code keeps its names";
   EXPECT_TRUE(contains(bundle.kernels.at("by.cl"), "#define BY 3")) << bundle.kernels.at("by.cl");
   EXPECT_EQ(run_clam({"replay", work + "/seen/001-by", "--limit", "1000"}).code, 0);

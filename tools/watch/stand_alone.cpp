@@ -100,20 +100,32 @@ class Includer {
   std::size_t bytes_ = 0;
 };
 
-/// Comments, texts in quotes and paths without names; other words stay, where a name may be a
-/// variable's.
+/// Comments, texts in quotes and the paths of options without names; other words stay, where a name
+/// may be a variable's.
 std::string word_without_names(const std::string& word) {
   return word.find_first_of("/\"'") == word.npos ? word : anonymous(word);
 }
 
+/// Their words are prose or paths, with quotes as in prose.
+bool is_prose(const Tokens& line) {
+  static const std::set<std::string> words{"error", "warning", "pragma", "line", "include"};
+  return words.count(directive_of(line)) > 0;
+}
+
 std::string without_names(const std::string& text) {
-  Tokens tokens = tokens_of(text);
-  for (Token& token : tokens) {
-    for (std::string* part : {&token.before, &token.text, &token.after}) {
-      *part = word_without_names(*part);
+  std::string result;
+  for (const Tokens& line : lines_in(tokens_of(text))) {
+    if (is_prose(line)) {
+      result += anonymous(text_of(line));
+      continue;
+    }
+    for (const Token& token : line) {
+      for (const std::string& part : {token.before, token.text, token.after}) {
+        result += part == "/" ? part : word_without_names(part);
+      }
     }
   }
-  return text_of(tokens);
+  return result;
 }
 
 }  // namespace
