@@ -93,7 +93,7 @@ class Meter {
   std::vector<std::unique_ptr<Entry>> group_;
   std::unique_ptr<EmptyLaunches> empty_;  ///< made when condition 5 first needs it
   std::vector<int> given_;                ///< elsewhere: how often each row was asked for
-  int passes_ = 0;  ///< and how often all were measured, each once for all that is asked
+  int passes_ = 0;                        ///< elsewhere: how often all rows were measured
   int poison_ = 0;                        ///< counts timed rounds: each has its own
   std::string first_error_;               ///< of the device
 };

@@ -26,7 +26,7 @@ struct Packing {
 class Subject {
  public:
   Subject(Runtime& runtime, const Row& row);
-  /// The row's problem by another plan than its own.
+  /// The row's problem by a Trial of any plan.
   Subject(Runtime& runtime, const Row& row, Trial trial);
   virtual ~Subject() = default;
 

@@ -25,9 +25,9 @@ std::vector<Program> programs_of(const std::vector<Plan>& plans);
 
 /// Whether a pattern with * and ? is of the kernel, its file or the file's stem; "" is of all.
 bool matches(const std::string& pattern, const std::string& file, const std::string& kernel);
-/// The programs with those of their kernels that `keeps` is true for, or that match. One without
-/// any goes.
 using Keeps = std::function<bool(const Program& program, const std::string& kernel)>;
+/// The programs with those of their kernels that `keeps` is true for, or that match. A program
+/// without any is left out.
 std::vector<Program> kept(const std::vector<Program>& programs, const Keeps& keeps);
 std::vector<Program> matching(const std::vector<Program>& programs, const std::string& pattern);
 
