@@ -97,8 +97,9 @@ struct Operands {
   }
 };
 
-/// Sums of outputs side by side, so few that they stay in registers.
-constexpr int kSums = 4;
+/// Sums of outputs side by side, which a compiler adds in one instruction.
+constexpr size_t kSums = 8;
+using Lanes = std::array<double, kSums>;
 using Sums = std::array<Summation, kSums>;
 constexpr int kDenseParts = 4;       ///< of a sum of nhwc 1x1, which the kernels of dense compute
 constexpr std::int64_t kPiece = 32;  ///< outputs of a row that a thread takes at a time
@@ -116,49 +117,62 @@ struct Extents {
   }
 };
 
+/// Sums of any kind side by side.
+template <typename Sum>
+class Each {
+ public:
+  explicit Each(const Sum& zero) : sums_(kSums, zero) {}
+  void add(const Lanes& terms) {
+    for (size_t j = 0; j < kSums; ++j) sums_[j].add(terms[j]);
+  }
+  void add(size_t j, double term) { sums_[j].add(term); }
+  void end_part() {
+    for (Sum& sum : sums_) sum.end_part();
+  }
+  Sums totals(Check check) const {
+    Sums totals;
+    for (size_t j = 0; j < kSums; ++j) totals[j] = sums_[j].total(check);
+    return totals;
+  }
+
+ private:
+  std::vector<Sum> sums_;
+};
+
 /// Sums whose partial sums are taken as the mean over all orders: for data of zero mean.
-class SumInMeanOrder {
+class InMeanOrder {
  public:
-  void add(double term) {
-    sum_ += term;
-    squares_ += term * term;
-    ++terms_;
+  void add(const Lanes& terms) {
+    for (size_t j = 0; j < kSums; ++j) add(j, terms[j]);
   }
-  Summation total(Check) const { return {sum_, mean_of_squares(terms_, squares_, sum_), 0}; }
+  void add(size_t j, double term) {
+    sums_[j] += term;
+    squares_[j] += term * term;
+    ++counts_[j];
+  }
+  Sums totals(Check) const {
+    Sums totals;
+    for (size_t j = 0; j < kSums; ++j) {
+      totals[j] = {sums_[j], mean_of_squares(counts_[j], squares_[j], sums_[j]), 0};
+    }
+    return totals;
+  }
 
  private:
-  double sum_ = 0, squares_ = 0, terms_ = 0;
+  Lanes sums_{}, squares_{}, counts_{};
 };
-
-/// The terms of a sum, in the order of w; those that padding leaves out are 0.
-class Terms {
- public:
-  void add(double term) {
-    terms_.push_back(term);
-    sum_ += term;
-  }
-  double at(std::int32_t place) const { return terms_[static_cast<size_t>(place)]; }
-  double sum() const { return sum_; }
-
- private:
-  double sum_ = 0;
-  std::vector<double> terms_;
-};
-
-/// Numbers of sums side by side, which a compiler adds in one instruction.
-using Lanes = std::array<double, kSums>;
 
 /// The magnitudes of all partial sums in an order, added up. Adding 0 does not round.
-Lanes magnitudes(const std::array<Terms, kSums>& sums, const Order& order) {
+Lanes magnitudes(const std::vector<Lanes>& terms, const Order& order) {
   Lanes all{}, total{};
   size_t i = 0;
   for (const size_t end : order.ends) {
     Lanes part{};
     for (; i < end; ++i) {
+      const Lanes& term = terms[static_cast<size_t>(order.places[i])];
       for (size_t j = 0; j < kSums; ++j) {
-        const double term = sums[j].at(order.places[i]);
-        part[j] += term;
-        all[j] += term == 0 ? 0 : std::fabs(part[j]);
+        part[j] += term[j];
+        all[j] += term[j] == 0 ? 0 : std::fabs(part[j]);
       }
     }
     for (size_t j = 0; j < kSums; ++j) {
@@ -169,21 +183,37 @@ Lanes magnitudes(const std::array<Terms, kSums>& sums, const Order& order) {
   return all;
 }
 
-/// The worst case of sums in all orders that kernels use.
-Sums totals(const std::array<Terms, kSums>& sums, const std::vector<Order>& orders) {
-  Lanes worst{};
-  for (const Order& order : orders) {
-    const Lanes all = magnitudes(sums, order);
-    for (size_t j = 0; j < kSums; ++j) worst[j] = std::max(worst[j], all[j]);
+/// The worst case of sums in all orders that kernels use. Terms come in the order of w; those that
+/// padding leaves out are 0.
+class InAllOrders {
+ public:
+  explicit InAllOrders(const std::vector<Order>& orders) : orders_(&orders) {
+    terms_.reserve(orders.front().places.size());
   }
-  Sums result;
-  for (size_t j = 0; j < kSums; ++j) result[j] = Summation(sums[j].sum(), 0, worst[j]);
-  return result;
-}
+  void add(const Lanes& terms) {
+    terms_.push_back(terms);
+    for (size_t j = 0; j < kSums; ++j) sums_[j] += terms[j];
+  }
+  Sums totals(Check) const {
+    Lanes worst{};
+    for (const Order& order : *orders_) {
+      const Lanes all = magnitudes(terms_, order);
+      for (size_t j = 0; j < kSums; ++j) worst[j] = std::max(worst[j], all[j]);
+    }
+    Sums totals;
+    for (size_t j = 0; j < kSums; ++j) totals[j] = Summation(sums_[j], 0, worst[j]);
+    return totals;
+  }
 
-/// Channel k, row oy and columns from ox on of image n; each sum begun as `zero`.
-template <typename Sum>
-Sums sum(const Operands& in, const Extents& extents, Check check, const Sum& zero, std::int64_t n,
+ private:
+  const std::vector<Order>* orders_;
+  Lanes sums_{};
+  std::vector<Lanes> terms_;
+};
+
+/// Channel k, row oy and columns from ox on of image n; `sums` has none of their terms yet.
+template <typename SideBySide>
+Sums sum(const Operands& in, const Extents& extents, Check check, SideBySide sums, std::int64_t n,
          std::int64_t k, std::int64_t oy, std::int64_t ox) {
   const Conv2d& conv = in.conv;
   const std::int64_t h = extents.h, w = extents.w, stride = conv.stride_w;
@@ -191,37 +221,42 @@ Sums sum(const Operands& in, const Extents& extents, Check check, const Sum& zer
   // From a pixel, and from a channel, to the next.
   const std::int64_t pixel = conv.nhwc ? conv.c : 1, channel = conv.nhwc ? 1 : h * w;
   const std::int64_t first = n * conv.c * h * w + k / conv.kg() * conv.cg() * channel;
-  std::array<Sum, kSums> sums{zero, zero, zero, zero};
   // A kernel of layout=nchw may multiply padding by a weight that is not finite.
   std::array<bool, kSums> unknown{};
   const auto add = [&](std::int64_t c, std::int64_t r, std::int64_t s, double factor) {
-    constexpr bool takes_all = std::is_same_v<Sum, Terms>;
+    constexpr bool takes_all = std::is_same_v<SideBySide, InAllOrders>;
     const std::int64_t iy = oy * conv.stride_h - conv.pad_t + r * conv.dilation_h;
     const bool row_inside = iy >= 0 && iy < h;
     const bool asks = conv.nhwc || std::isfinite(factor);
     if (!row_inside && !takes_all && asks) return;
     const std::int64_t ix = ox * stride - conv.pad_l + s * conv.dilation_w;
     const double* x = in.x.data() + first + c * channel + (iy * w + ix) * pixel;
-    const bool all_inside = row_inside && ix >= 0 && ix + (kSums - 1) * stride < w;
-    for (int j = 0; j < kSums; ++j) {
-      const std::int64_t at = ix + j * stride;
-      const bool inside = all_inside || (row_inside && at >= 0 && at < w);
-      if (inside) {
-        sums[j].add(factor * x[j * stride * pixel]);
-        continue;
+    const auto step = stride * pixel;
+    Lanes terms{};
+    if (row_inside && ix >= 0 && ix + (std::int64_t{kSums} - 1) * stride < w) {
+      for (size_t j = 0; j < kSums; ++j) {
+        terms[j] = factor * x[static_cast<std::int64_t>(j) * step];
       }
-      if (takes_all) sums[j].add(0);
-      if (!asks) unknown[j] = true;
+      return sums.add(terms);
     }
+    for (size_t j = 0; j < kSums; ++j) {
+      const std::int64_t at = ix + static_cast<std::int64_t>(j) * stride;
+      const bool inside = row_inside && at >= 0 && at < w;
+      if (inside) terms[j] = factor * x[static_cast<std::int64_t>(j) * step];
+      if constexpr (!takes_all) {
+        if (inside) sums.add(j, terms[j]);
+      }
+      if (!inside && !asks) unknown[j] = true;
+    }
+    if constexpr (takes_all) sums.add(terms);
   };
   if (conv.nhwc) {
     for (std::int64_t r = 0; r < conv.r; ++r) {
       for (std::int64_t s = 0; s < conv.s; ++s) {
         for (std::int64_t c = 0; c < conv.cg(); ++c) {
           add(c, r, s, *weight++);
-          if constexpr (std::is_same_v<Sum, SumInParts>) {
-            if (!ends_part(c, conv.cg(), kDenseParts, 4)) continue;
-            for (Sum& each : sums) each.end_part();
+          if constexpr (std::is_same_v<SideBySide, Each<SumInParts>>) {
+            if (ends_part(c, conv.cg(), kDenseParts, 4)) sums.end_part();
           }
         }
       }
@@ -233,12 +268,7 @@ Sums sum(const Operands& in, const Extents& extents, Check check, const Sum& zer
       }
     }
   }
-  Sums result;
-  if constexpr (std::is_same_v<Sum, Terms>) {
-    result = totals(sums, in.orders);
-  } else {
-    for (size_t j = 0; j < kSums; ++j) result[j] = sums[j].total(check);
-  }
+  Sums result = sums.totals(check);
   for (size_t j = 0; j < kSums; ++j) {
     if (unknown[j]) result[j] = Summation(0, std::numeric_limits<double>::infinity());
   }
@@ -248,17 +278,16 @@ Sums sum(const Operands& in, const Extents& extents, Check check, const Sum& zer
 /// The same with the accumulator that the problem asks for. Only the worst case asks for parts.
 Sums sum(const Operands& in, const Extents& extents, Check check, std::int64_t n, std::int64_t k,
          std::int64_t oy, std::int64_t ox) {
+  const auto with = [&](auto sums) {
+    return sum(in, extents, check, std::move(sums), n, k, oy, ox);
+  };
   const Acc acc = in.epilogue.acc;
-  if (acc != Acc::f32) {
-    return sum(in, extents, check, HalfSummation(products_in_half(acc)), n, k, oy, ox);
-  }
+  if (acc != Acc::f32) return with(Each(HalfSummation(products_in_half(acc))));
   if (in.conv.nhwc) {
     const bool in_parts = check == Check::hard && in.conv.r == 1 && in.conv.s == 1;
-    return in_parts ? sum(in, extents, check, SumInParts(), n, k, oy, ox)
-                    : sum(in, extents, check, Summation(), n, k, oy, ox);
+    return in_parts ? with(Each(SumInParts())) : with(Each(Summation()));
   }
-  if (check != Check::hard) return sum(in, extents, check, SumInMeanOrder(), n, k, oy, ox);
-  return sum(in, extents, check, Terms(), n, k, oy, ox);
+  return check == Check::hard ? with(InAllOrders(in.orders)) : with(InMeanOrder());
 }
 
 Reference reference(const Problem& problem, const Tensors& inputs,
@@ -281,7 +310,7 @@ Reference reference(const Problem& problem, const Tensors& inputs,
     const std::int64_t n = task / pieces / extents.oh, oy = task / pieces % extents.oh;
     const std::int64_t begin = task % pieces * kPiece, end = std::min(begin + kPiece, extents.ow);
     for (std::int64_t k = 0; k < conv.k; ++k) {
-      for (std::int64_t ox = begin; ox < end; ox += kSums) {
+      for (std::int64_t ox = begin; ox < end; ox += std::int64_t{kSums}) {
         Sums sums = sum(in, extents, options.check, n, k, oy, ox);
         for (std::int64_t j = 0; j < std::min<std::int64_t>(kSums, end - ox); ++j) {
           const std::int64_t pixel = (n * extents.oh + oy) * extents.ow + ox + j;
