@@ -23,8 +23,8 @@
 //
 // A work-item computes a tile of CONV2D_CHANNELS channels x CONV2D_VECTORS vectors of 4 pixels. The
 // second vector lies half of all vectors behind the first. Where their number is odd, the last item
-// has one. With CONV2D_LOOSE a plane need not be whole vectors, and is read by elements. The last
-// vector of a map starts 4 pixels before its end.
+// has one. With CONV2D_LOOSE the last vector of a row starts 4 pixels before its end. So a row need
+// not be whole vectors, nor be aligned.
 //
 // A launch has `n` products of each group: images, or 1 where a plane has the maps of all images.
 //
@@ -41,7 +41,7 @@
 //@define CONV2D_VECTORS   1 {1,2}        vectors of 4 pixels in a tile
 //@define CONV2D_WHOLE     0 {0,1}        parts are whole trips of 8, 32 or 16 planes
 //@define CONV2D_FLAT      0 {0,1}        a plane's vectors are those of a map of y
-//@define CONV2D_LOOSE     0 {0,1}        a plane is a map of y that need not be whole vectors
+//@define CONV2D_LOOSE     0 {0,1,2}      rows of 4 pixels or more, maybe no whole vectors; 1: one row
 //@define CONV2D_GROUPED   0 {0,1}        there are groups of channels
 //@define CONV2D_SPLIT     0 {0,1}        addresses in two halves
 //@define CONV2D_BIAS      0 {0,1}        b is added
@@ -243,6 +243,14 @@ void store4(float4 v, __global char* p, uint at) {
 }
 //@end
 
+//@shared loose
+// Four elements from any element on. Mesa's compilers for Mali load or store them in one
+// instruction. vload4 and vstore4 take four, and their addresses.
+typedef struct __attribute__((packed, aligned(sizeof(T)))) {
+  T4 of;
+} Loose4;
+//@end
+
 // ---- addresses that a loop moves along ----
 
 //@shared address
@@ -298,6 +306,11 @@ S4 load_t(__global const T4* p) {
 }
 //@end
 
+S4 load_loose(__global const Loose4* p) {
+  const T4 v = p->of;
+  return (S4)((S)v.x, (S)v.y, (S)v.z, (S)v.w);
+}
+
 #define CHANNELS CONV2D_CHANNELS
 #define WEIGHT_STEP (CHANNELS * CONV2D_LY * (uint)sizeof(S))
 #define SUMS (CHANNELS * CONV2D_VECTORS)
@@ -349,8 +362,7 @@ S4 load_t(__global const T4* p) {
 #define FIRST NEXT
 #endif
 #if CONV2D_LOOSE
-#define PIXEL(v, i) (S)*(__global const T*)PLACE(x, v * in.second + i * SIZE)
-#define PIXELS(v) (S4)(PIXEL(v, 0), PIXEL(v, 1), PIXEL(v, 2), PIXEL(v, 3))
+#define PIXELS(v) load_loose((__global const Loose4*)PLACE(x, v * in.second))
 #else
 #define PIXELS(v) load_t((__global const T4*)PLACE(x, v * in.second))
 #endif
@@ -468,30 +480,48 @@ typedef struct {
   int channels, width, row, next;
 } Outputs;
 
-// The byte of a map where a vector of pixels lies. Its pixels from `from` on, and before `end`, are
-// stored.
+// The byte of a map where a vector of pixels lies, and that of a plane. Its pixels from `from` on,
+// and before `end`, are stored.
 typedef struct {
-  uint at;
+  uint at, x;
   int from, end;
 } Place;
 
 Place place_of(int v, int stored, Outputs out) {
-  Place place = {4 * v * SIZE, 0, stored ? 4 : 0};
+  Place place = {4 * v * SIZE, 4 * v * SIZE, 0, stored ? 4 : 0};
+#if !CONV2D_FLAT
+  const int row = CONV2D_LOOSE == 1 ? 0 : divide(v, out.row), column = 4 * (v - row * out.row);
 #if CONV2D_LOOSE
-  const int start = min(4 * v, out.width - 4);
-  place.at = start * SIZE;
-  place.from = 4 * v - start;
-#elif !CONV2D_FLAT
-  const int row = divide(v, out.row), column = 4 * (v - row * out.row);
-  place.at = (row * out.next + column) * SIZE;
+  const int start = min(column, out.width - 4);
+  place.from = column - start;
+  place.x -= place.from * SIZE;
+#else
+  const int start = column;
   place.end = stored ? out.width - column : 0;
+#endif
+  place.at = (row * out.next + start) * SIZE;
 #endif
   return place;
 }
 
 #if !CONV2D_FLAT
-#define IS_STORED(pixel) \
-  ((!CONV2D_LOOSE || place.from <= pixel) && (CONV2D_LOOSE || pixel < place.end))
+#if CONV2D_LOOSE
+float4 load4_loose(__global const char* p, uint at) {
+  const T4 v = ((__global const Loose4*)(p + at))->of;
+  return (float4)((float)v.x, (float)v.y, (float)v.z, (float)v.w);
+}
+
+void store4_loose(float4 v, __global char* p, uint at) {
+  ((__global Loose4*)(p + at))->of = (T4)((T)v.x, (T)v.y, (T)v.z, (T)v.w);
+}
+
+// Where vectors overlap, both work-items store the same bits, unless they add r to them, which may
+// be y.
+#define IS_WHOLE (!CONV2D_RESIDUAL || place.from <= 0)
+#define IS_STORED(pixel) (place.from <= pixel)
+#else
+#define IS_STORED(pixel) (pixel < place.end)
+#endif
 #define ADD_R(of, pixel) \
   if (IS_STORED(pixel)) v.of += load1(out.r, at + pixel * SIZE);
 #define STORE(of, pixel) \
@@ -515,6 +545,13 @@ void finish(float4 sum, float bias, uint at, Place place, Outputs out) {
   if (CONV2D_RESIDUAL) v += load4(out.r, at);
   store4(v, out.y, at);
 #else
+#if CONV2D_LOOSE
+  if (IS_WHOLE) {
+    if (CONV2D_RESIDUAL) v += load4_loose(out.r, at);
+    store4_loose(v, out.y, at);
+    return;
+  }
+#endif
   if (CONV2D_RESIDUAL) {
     EACH_PIXEL(ADD_R)
   }
@@ -620,13 +657,9 @@ __kernel GROUP void conv2d_product(__global const T* p, __global const S* wp, __
                        k - channel, width, row, next};
   const Place place0 = place_of(first, CONV2D_VECTORS == 1 || own < middle, out);
   const Place place1 = place_of(first + middle, own < tiles, out);
-#if CONV2D_LOOSE
-  const uint x_at = (z * planes + begin) * plane + place0.at;
-  const Planes in = {plane, place1.at - place0.at, taps, tap_step, turn, phases, wrap};
-#else
-  const uint x_at = (z * planes + begin) * plane + first * 4 * SIZE;
-  const Planes in = {plane, second, taps, tap_step, turn, phases, wrap};
-#endif
+  const uint x_at = (z * planes + begin) * plane + place0.x;
+  const Planes in = {plane, CONV2D_LOOSE ? place1.x - place0.x : (uint)second, taps, tap_step,
+                     turn, phases, wrap};
   // A loop's limit may lie a plane behind the last of them.
   if (ends_above(p, (uint)(z * planes + planes + 1) * (uint)plane) ||
       ends_above(wp, w_at + taps * count * WEIGHT_STEP)) {

@@ -27,7 +27,7 @@ struct Product {
   int columns = 1;                                   ///< planes that are columns of the filter
   int k = 0, map = 0, width = 0, row = 0, next = 0;  ///< channels of a group; y
 
-  bool loose = false;  ///< a plane is a map of y that is no whole vectors
+  int loose = 0;  ///< 1: a plane is one row of y that is no whole vectors; 2: it has several rows
 
   /// Vectors of a plane are those of a map of y.
   bool flat() const { return vectors * 4 == map; }
@@ -39,6 +39,7 @@ struct ProductKind {
   Dtype dtype;
   Acc acc;
   double activation;  ///< instructions of Mesa's compilers for the activation of four outputs
+  bool residual;
 
   std::int64_t weight_size() const { return acc == Acc::f32 ? 4 : 2; }
 };
@@ -57,9 +58,6 @@ constexpr double kLongActivation = 100;  ///< instructions; shorter ones spare t
 /// Planes of a trip of the kernel's loop.
 int trip_of(Acc acc) { return acc == Acc::f32 ? 8 : acc == Acc::chunk ? kChunk : 16; }
 
-/// More of them where a vector is read by elements.
-constexpr double kLooseVector = 9;
-
 std::string sums_option(Acc acc) {
   return acc == Acc::f32 ? "" : fmt::format(" -DCONV2D_ACC={}", static_cast<int>(acc));
 }
@@ -71,7 +69,8 @@ bool is_whole(const Product& product, const ProductKind& kind, const ProductCut&
 /// From the sums to the outputs of a work-item.
 double instructions_of_end(const Product& product, const ProductKind& kind, const ProductCut& cut) {
   constexpr double kFinish = 25, kEdge = 45, kPlace = 25, kHandOn = 28, kTake = 9;
-  const double finish = kFinish + kind.activation + (product.flat() ? 0 : kEdge);
+  const bool stores_whole = product.flat() || (product.loose > 0 && !kind.residual);
+  const double finish = kFinish + kind.activation + (stores_whole ? 0 : kEdge);
   const double place = product.flat() ? 0 : kPlace * cut.vectors;
   if (cut.parts == 1) return place + cut.sums() * finish;
   return place + kHandOn * cut.sums() / kTile +
@@ -93,7 +92,7 @@ Work work_of(const Product& product, const ProductKind& kind, const ProductCut& 
   const int rows = ceil_div(ceil_div(product.k, cut.channels), cut.ly);
   const int range = std::min(cut.range, product.planes);
   const double rest = is_whole(product, kind, cut) ? 0 : range % trip_of(kind.acc) / 4 + range % 4;
-  const double plane = cost.numbers.at(0) + (product.loose ? kLooseVector * cut.vectors : 0);
+  const double plane = cost.numbers.at(0);
   const double element = size_of(kind.dtype), vector = kTile * element * cut.vectors;
   const double outputs = 1.0 * product.groups * product.images * product.k * product.map;
   Work work;
@@ -117,7 +116,6 @@ Reason cannot_have(const Product& product, const ProductKind& kind, const Produc
   }
   if (cut.sums() == kTile) return {};
   if (cut.channels > kTile && most_parts < 2) return "a group of one work-item packs 4 channels";
-  if (cut.vectors > 1 && product.loose) return "vectors of such maps are read by elements";
   const bool has_rest = cut.parts > 1 && !is_whole(product, kind, cut);
   if (kind.activation >= kLongActivation || has_rest) return "so many sums would spill";
   return {};
@@ -136,10 +134,12 @@ Product product_of_x(const Conv2d& conv) {
   product.planes = conv.cg();
   product.plane = product.map = product.width = product.next = conv.h * conv.w;
   product.vectors = product.row = ceil_div(product.map, kTile);
-  product.loose = product.map % kTile != 0;
+  product.loose = product.map % kTile != 0 ? 1 : 0;
   product.k = conv.kg();
   return product;
 }
+
+int loose_rows(const Product& product) { return product.flat() || product.width < kTile ? 0 : 2; }
 
 /// Rows of x, moved by each column of the filter, whose rows are taps.
 Product product_of_rows(const Conv2d& conv) {
@@ -165,6 +165,7 @@ Product product_of_rows(const Conv2d& conv) {
   product.k = conv.kg();
   product.map = conv.oh() * conv.ow();
   product.width = product.next = conv.ow();
+  product.loose = loose_rows(product);
   return product;
 }
 
@@ -185,6 +186,7 @@ Product product_of_maps(const Conv2d& conv) {
   const std::int64_t plane = std::int64_t{product.vectors} * kTile, line = 64 / size_of(conv.dtype);
   product.plane = bounded(plane * size_of(conv.dtype) % kSetBytes == 0 ? plane + line : plane);
   product.k = conv.kg();
+  product.loose = loose_rows(product);
   return product;
 }
 
@@ -241,7 +243,11 @@ ProductKind kind_of(const Problem& problem, const DeviceInfo& device) {
   const std::string& act = problem.choice("act");
   const bool is_plain = !takes_exp(problem) && act != "tanh" && act != "exp";
   const bool is_short = (act == "silu" || act == "sigmoid") && takes_native(problem, device);
-  return {problem.dtype(), accumulator(problem), is_plain ? kPlain : is_short ? kNative : kExp};
+  return {problem.dtype(), accumulator(problem),
+          is_plain   ? kPlain
+          : is_short ? kNative
+                     : kExp,
+          problem.flag("residual")};
 }
 
 Launch product_launch(const Problem& problem, const Product& product, const ProductCut& cut,
@@ -257,7 +263,8 @@ Launch product_launch(const Problem& problem, const Product& product, const Prod
       dtype_option(kind.dtype), cut.lx, cut.ly, cut.parts, cut.vectors,
       cut.channels == kTile ? "" : fmt::format(" -DCONV2D_CHANNELS={}", cut.channels),
       sums_option(kind.acc), flag(is_whole(product, kind, cut), "WHOLE"),
-      flag(product.flat(), "FLAT"), flag(product.loose, "LOOSE"),
+      flag(product.flat(), "FLAT"),
+      product.loose > 0 ? fmt::format(" -DCONV2D_LOOSE={}", product.loose) : "",
       flag(product.groups > 1, "GROUPED"), split_addresses(device),
       epilogue_options(problem, device));
   const int second = cut.vectors == 1 ? 0 : product.vectors / 2 * kTile * size;
