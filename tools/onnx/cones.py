@@ -8,7 +8,6 @@ import math
 import numpy as np
 
 from graph import Graph, Node, line
-from spell import Act
 
 MOST_NODES = 14
 ERF = np.vectorize(math.erf, otypes=[float])
@@ -32,11 +31,11 @@ EVALUATE = {
     "Softplus": lambda node, a: np.log1p(np.exp(a)), "Log": lambda node, a: np.log(a),
 }
 KNOWN = {
-    "HardSwish": lambda x: x * np.clip(x / 6 + 0.5, 0, 1),
-    "Silu": lambda x: x * _sigmoid(x),
-    "Gelu": lambda x: x * (1 + ERF(x / math.sqrt(2))) / 2,
-    "GeluTanh": lambda x: x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2,
-    "Mish": lambda x: x * np.tanh(np.log1p(np.exp(x))),
+    "hard_swish": lambda x: x * np.clip(x / 6 + 0.5, 0, 1),
+    "silu": lambda x: x * _sigmoid(x),
+    "gelu": lambda x: x * (1 + ERF(x / math.sqrt(2))) / 2,
+    "gelu_tanh": lambda x: x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2,
+    "mish": lambda x: x * np.tanh(np.log1p(np.exp(x))),
 }
 QUICK = 1.702  # of x * sigmoid(1.702 x), a GELU of some exports
 POINTS = np.concatenate([np.linspace(-9, 9, 181), [-3.01, -2.99, 2.99, 3.01, 0.013]])
@@ -87,7 +86,7 @@ def _put(graph: Graph, inner: list[Node], x: str, last: Node) -> bool:
         x = _add_line(graph, x, graph.new_tensor(last.output + ".before", shape), before, 0, sources)
     plain = (scale, shift) == (1, 0)
     made = last.output if plain else graph.new_tensor(last.output + ".act", shape)
-    graph.add(Node("Act", [x], [made], {"act": Act(kind)}, sources, last.sources[-1]))
+    graph.add(Node("Act", [x], [made], {"act": (kind,)}, sources, last.sources[-1]))
     if not plain:
         _add_line(graph, made, last.output, scale, shift, sources)
     return True
@@ -109,7 +108,7 @@ def _evaluate(graph: Graph, inner: list[Node], x: str, last: Node) -> np.ndarray
 def _known(values: np.ndarray) -> tuple[str, float, float, float] | None:
     if np.shape(values) != POINTS.shape or not np.isfinite(values).all():
         return None
-    for kind, before in [*((k, 1.0) for k in KNOWN), ("Silu", QUICK)]:
+    for kind, before in [*((k, 1.0) for k in KNOWN), ("silu", QUICK)]:
         function = KNOWN[kind](POINTS * before)
         matrix = np.stack([function, np.ones_like(function)], 1)
         (scale, shift), *_ = np.linalg.lstsq(matrix, values, rcond=None)

@@ -3,9 +3,11 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+import spell
 import views
 from graph import Graph, Node, fresh
 from problems import Unsupported
@@ -83,9 +85,6 @@ class Emitter:
 
     def integer(self, name: str) -> bool:
         return not self.graph.is_float(name)
-
-    def dtype(self, name: str) -> str:
-        return "i32" if self.integer(name) else "f32"
 
     def _in_one_piece(self, name: str) -> None:
         if name in self.tensors:
@@ -167,9 +166,10 @@ class Emitter:
 
     # ---- launches
 
-    def launch(self, node: Node, problem: str, inputs: dict[str, str],
-               outputs: dict[str, tuple[str, tuple[int, ...]]], last: bool = True) -> None:
+    def launch(self, node: Node, op: str, inputs: dict[str, str], outputs: dict[str, tuple[str, tuple[int, ...]]], /,
+               last: bool = True, **fields: Any) -> None:
         """Adds a launch. An output whose shape is not the model's is made under another name, with a view."""
+        problem = spell.problem(op, "f32" if self.graph.is_float(node.output) else "i32", fields)
         made = {key: self._made(name, tuple(shape)) for key, (name, shape) in outputs.items()}
         main = self.graph.originals[node.main]
         own = next(iter(outputs.values()))[0]
@@ -234,7 +234,7 @@ class Emitter:
 Mapper = Callable[[Emitter, Node], None]
 
 
-def emit(graph: Graph, mappers: dict[str, Mapper]) -> Emitter:
+def emit(graph: Graph, mappers: dict[str, tuple[Mapper, int]]) -> Emitter:
     """Maps every node. One that cannot be mapped leaves its recorded outputs as inputs of the graph."""
     emitter = Emitter(graph)
     for name in graph.model.shapes:
@@ -244,7 +244,9 @@ def emit(graph: Graph, mappers: dict[str, Mapper]) -> Emitter:
             if node.op in views.OPS:
                 views.check(graph, node)  # it is made when it is read
             elif node.op in mappers:
-                mappers[node.op](emitter, node)
+                mapper, floats = mappers[node.op]
+                _need_floats(emitter, [node.output, *node.inputs][:floats])
+                mapper(emitter, node)
             else:
                 raise Unsupported(f"there is no op for {node.op}")
         except Unsupported as reason:
@@ -252,6 +254,12 @@ def emit(graph: Graph, mappers: dict[str, Mapper]) -> Emitter:
     graph.outputs = [name for name in graph.outputs if _readable(emitter, name)]
     _settle(emitter)
     return emitter
+
+
+def _need_floats(emitter: Emitter, names: list[str]) -> None:
+    for name in filter(None, names):
+        if emitter.integer(name):
+            raise Unsupported(f"'{name}' holds whole numbers; clam computes with f32 and f16")
 
 
 def _readable(emitter: Emitter, name: str) -> bool:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Windows of convolutions and poolings: what ONNX says in several ways, as clam's fields."""
+import math
 from typing import Any
-
-import numpy as np
 
 from graph import Graph, Node
 from problems import Unsupported
@@ -29,9 +28,7 @@ def window(graph: Graph, node: Node, kernel: list[int]) -> dict[str, Any]:
     stride, dilation = _two(node.attr("strides"), axes, 1), _two(node.attr("dilations"), axes, 1)
     r, s = _two(kernel, axes, 1)
     auto = node.attr("auto_pad", b"NOTSET").decode()
-    pads = node.attr("pads") if auto == "NOTSET" else None
-    if pads is None:
-        pads = [0] * 2 * axes
+    pads = (node.attr("pads") if auto == "NOTSET" else None) or [0] * 2 * axes
     top, left, bottom, right = pads if axes == 2 else (0, pads[0], 0, pads[1])
     if auto.startswith("SAME"):
         sides = []
@@ -43,14 +40,9 @@ def window(graph: Graph, node: Node, kernel: list[int]) -> dict[str, Any]:
     return dict(r=r, s=s, stride=stride, dilation=dilation, pads=[top, left, bottom, right])
 
 
-def sizes(found: dict[str, Any]) -> dict[str, Any]:
-    """r, and s where it is another."""
-    return {"r": found["r"], "s": found["s"] if found["s"] != found["r"] else None}
-
-
-def fields(found: dict[str, Any]) -> dict[str, Any]:
-    """The same as fields of a problem line, the shortest way."""
-    result: dict[str, Any] = {}
+def fields(found: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """The same as fields of a problem line, the shortest way; `more` follow the sizes."""
+    result = {"r": found["r"], "s": found["s"] if found["s"] != found["r"] else None, **more}
     for name in ("stride", "dilation"):
         h, w = found[name]
         if h == w:
@@ -87,4 +79,4 @@ def transposed(graph: Graph, node: Node, kernel: list[int]) -> tuple[dict[str, A
 
 def squeezed(shape: tuple[int, ...], most: int = 4) -> tuple[int, ...]:
     """The same elements in at most so many axes, for ops that go element by element."""
-    return shape if 0 < len(shape) <= most else (int(np.prod(shape, dtype=np.int64)),)
+    return shape if 0 < len(shape) <= most else (math.prod(shape),)

@@ -28,6 +28,10 @@ class Node:
     def output(self) -> str:
         return self.outputs[0]
 
+    def input(self, place: int) -> str:
+        """Empty where it is left out."""
+        return self.inputs[place] if place < len(self.inputs) else ""
+
     def attr(self, name: str, default: Any = None) -> Any:
         return self.attrs.get(name, default)
 
@@ -101,6 +105,11 @@ class Graph:
     def scalar(self, name: str) -> float | None:
         value = self.const(name)
         return float(value.reshape(-1)[0]) if value is not None and value.size == 1 else None
+
+    def axes_of(self, node: Node) -> list[int] | None:
+        """From its attribute, or from its second input."""
+        given = self.const(node.input(1))
+        return node.attr("axes") if given is None else given.tolist()
 
     def private(self, name: str) -> bool:
         """One node alone reads it, once, and it is no output of the model."""

@@ -12,12 +12,6 @@ from patterns import mask_kind
 from problems import Unsupported
 
 
-def need_float(e: Emitter, node: Node, operands: int = 1) -> None:
-    for name in (node.output, *filter(None, node.inputs[:operands])):
-        if e.integer(name):
-            raise Unsupported(f"'{name}' holds whole numbers; clam computes with f32 and f16")
-
-
 def act_fields(node: Node) -> dict:
     return spell.fused_act(node.attr("act"), node.attr("act_scale", 1.0), node.attr("act_shift", 0.0))
 
@@ -48,12 +42,11 @@ def folded_bias(e: Emitter, node: Node) -> dict[str, str]:
 
 def conv(e: Emitter, node: Node) -> None:
     """A convolution, or a transposed one; `free` where its weights change."""
-    need_float(e, node)
     free, transposed = node.op.startswith("Free"), node.op.endswith("ConvTranspose")
     shape = e.graph.shape(node.inputs[1] if free else node.attrs["weights"])
     n, c, h, w = geometry.planes(e.graph.shape(node.inputs[0]))
     made = geometry.planes(e.graph.shape(node.output))
-    groups, more = node.attr("group", 1), [0, 0]
+    more = [0, 0]
     if transposed:
         found, more = geometry.transposed(e.graph, node, list(shape[2:]))
     else:
@@ -62,47 +55,26 @@ def conv(e: Emitter, node: Node) -> None:
     inputs = {"x": e.read(node.inputs[0], (n, c, h, w)), "w": e.read(weights, (*shape[:2], found["r"], found["s"]))}
     if not free:
         inputs.update(folded_bias(e, node))
-    elif len(node.inputs) > 2 and node.inputs[2]:
+    elif node.input(2):
         inputs["b"] = e.read(node.inputs[2], (made[1],))
     if "residual" in node.attrs:
         inputs["r"] = e.read(node.attrs["residual"], made)
     out = {"out_pad_h": more[0], "out_pad_w": more[1]} if more[0] != more[1] else {"out_pad": more[0] or None}
-    problem = spell.problem("conv_transpose" if transposed else "conv2d", n=n, c=c, h=h, w=w, k=made[1],
-                            **geometry.sizes(found), **geometry.fields(found), **out, groups=groups,
-                            bias="b" in inputs, residual="r" in inputs, **act_fields(node))
-    e.launch(node, problem, inputs, {"y": (node.output, made)})
+    e.launch(node, "conv_transpose" if transposed else "conv2d", inputs, {"y": (node.output, made)}, n=n, c=c, h=h, w=w,
+             k=made[1], **geometry.fields(found), **out, groups=node.attr("group", 1), bias="b" in inputs,
+             residual="r" in inputs, **act_fields(node))
 
 
 def dense(e: Emitter, node: Node) -> None:
-    need_float(e, node, 2)
     shape, made = e.graph.shape(node.inputs[0]), e.graph.shape(node.output)
-    if node.op == "Gemm":
-        _free_gemm(e, node)
-        return
-    n, k = node.attrs["channels"], shape[-1]
-    m = int(np.prod(shape[:-1], dtype=np.int64))
+    m, n, k = math.prod(shape[:-1]), node.attrs["channels"], shape[-1]
     turned = node.attrs["turned"]
     inputs = {"x": e.read(node.inputs[0], (m, k)), "w": folded_weights(e, node, 0 if turned else 1),
               **folded_bias(e, node)}
     if "residual" in node.attrs:
         inputs["r"] = e.read(node.attrs["residual"], (m, n))
-    problem = spell.problem("dense", m=m, n=n, k=k, trans_w=int(turned), bias="b" in inputs, residual="r" in inputs,
-                            **act_fields(node))
-    e.launch(node, problem, inputs, {"y": (node.output, made if len(made) == 2 else (m, n))})
-
-
-def _free_gemm(e: Emitter, node: Node) -> None:
-    """Both sides change, or the left is turned: a product of matrices."""
-    if len(node.inputs) > 2 and node.inputs[2]:
-        raise Unsupported("beta is not 1, and C changes")
-    m, n = e.graph.shape(node.output)
-    ta, tb = int(node.attr("transA", 0)), int(node.attr("transB", 0))
-    k = e.graph.shape(node.inputs[0])[0 if ta else 1]
-    problem = spell.problem("batch_matmul", m=m, n=n, k=k, ta=ta or None, tb=tb or None,
-                            scale=float(node.attr("alpha", 1.0)))
-    a, b = ((1, k, m) if ta else (1, m, k)), ((1, n, k) if tb else (1, k, n))
-    e.launch(node, problem, {"a": e.read(node.inputs[0], a), "b": e.read(node.inputs[1], b)},
-             {"c": (node.output, (1, m, n))})
+    e.launch(node, "dense", inputs, {"y": (node.output, made if len(made) == 2 else (m, n))}, m=m, n=n, k=k,
+             trans_w=int(turned), bias="b" in inputs, residual="r" in inputs, **act_fields(node))
 
 
 def _matrix(e: Emitter, name: str, rows: int, columns: int, batch: int) -> tuple[str, dict, int] | None:
@@ -127,54 +99,47 @@ def _matrix(e: Emitter, name: str, rows: int, columns: int, batch: int) -> tuple
 
 
 def batch_matmul(e: Emitter, node: Node) -> None:
-    need_float(e, node, 2)
-    left, right = (e.graph.shape(i) for i in node.inputs)
-    if len(left) == 1 or len(right) == 1:
-        left, right = ((1, *left) if len(left) == 1 else left), ((*right, 1) if len(right) == 1 else right)
+    """Of a MatMul, or of a Gemm whose both sides change or whose left is turned."""
+    if node.input(2):
+        raise Unsupported("beta is not 1, and C changes")
+    turns = [int(node.attr(name, 0)) for name in ("transA", "transB")]
+    left, right = (e.graph.shape(i)[::-1] if turned else e.graph.shape(i) for i, turned in zip(node.inputs, turns))
+    left, right = ((1, *left) if len(left) == 1 else left), ((*right, 1) if len(right) == 1 else right)
     made = e.graph.shape(node.output)
     m, k, n = left[-2], left[-1], right[-1]
-    batches = [int(np.prod(s[:-2], dtype=np.int64)) for s in (left, right)]
+    batches = [math.prod(s[:-2]) for s in (left, right)]
     if batches[1] == 1 and batches[0] > 1:
         m, batches[0] = m * batches[0], 1
     batch = max(batches)
     padded = [(1,) * (max(len(left), len(right)) - len(s)) + s[:-2] for s in (left, right)]
     if 1 not in batches and padded[0] != padded[1]:
         raise Unsupported("matrices of one operand are repeated along some axes only")
-    inputs, fields = {}, {}
-    for key, name, rows, columns, own in (("a", node.inputs[0], m, k, batches[0]),
-                                          ("b", node.inputs[1], k, n, batches[1])):
-        at = _matrix(e, name, rows, columns, own) if len(e.graph.shape(name)) > 1 and m == left[-2] else None
-        fields["batch_" + key] = 1 if own == 1 and batch > 1 else None
-        plain = at is None or not any(at[1].values())
-        turned = at[2] if at else 0
-        if at is None:
-            inputs[key] = e.read(name, (own, rows, columns))
-        elif plain:
-            inputs[key] = e.read(at[0], (own, columns, rows) if turned else (own, rows, columns))
-        else:
-            inputs[key] = flat(e, at[0])
-            fields.update({f"{field}{key}": value for field, value in at[1].items()})
-        fields["t" + key] = turned or None
-    order = ("ta", "tb", "scale", "act", *spell.ACT_FIELDS, "batch_a", "batch_b", "lda", "ldb", "stridea", "strideb",
-             "offa", "offb")
-    fields.update(scale=float(node.attr("scale", 1.0)), **spell.fused_act(node.attr("act")))
-    problem = spell.problem("batch_matmul", batch=batch, m=m, n=n, k=k, **{f: fields.get(f) for f in order})
+    inputs, fields = {}, dict.fromkeys(("ta", "tb", "scale", "act", *spell.ACT_FIELDS, "batch_a", "batch_b", "lda", "ldb",
+                                        "stridea", "strideb", "offa", "offb"))
+    fields.update(scale=float(node.attr("scale", node.attr("alpha", 1.0))), **spell.fused_act(node.attr("act")))
+    for key, name, turned, rows, columns, own in zip("ab", node.inputs, turns, (m, k), (k, n), batches):
+        lies = node.op == "MatMul" and len(e.graph.shape(name)) > 1 and m == left[-2]
+        base, said, turned = (_matrix(e, name, rows, columns, own) if lies else None) or (name, {}, turned)
+        plain = (own, columns, rows) if turned else (own, rows, columns)
+        inputs[key] = flat(e, base) if any(said.values()) else e.read(base, plain)
+        fields.update({field + key: value for field, value in said.items()})
+        fields.update({"t" + key: turned or None, "batch_" + key: 1 if own == 1 and batch > 1 else None})
     own = len(made) == 3 and m == left[-2]
-    e.launch(node, problem, inputs, {"c": (node.output, made if own else (batch, m, n))})
+    e.launch(node, "batch_matmul", inputs, {"c": (node.output, made if own else (batch, m, n))}, batch=batch, m=m, n=n, k=k,
+             **fields)
 
 
 def flat(e: Emitter, name: str) -> str:
     """In one row: then any stride is of whole rows."""
-    return e.read(name, (int(np.prod(e.tensors[name].shape, dtype=np.int64)),))
+    return e.read(name, (math.prod(e.tensors[name].shape),))
 
 
 def attention(e: Emitter, node: Node) -> None:
-    need_float(e, node, 4)
     shapes = [e.graph.shape(i) for i in node.inputs[:3]]
-    q, k, v = ((1,) * (4 - len(s)) + s for s in shapes)
+    q, _, v = ((1,) * (4 - len(s)) + s for s in shapes)
     batch, heads, nq, d = q
     nk, dv = v[2], v[3]
-    inputs, fields = {}, {}
+    inputs, fields = {}, dict.fromkeys(f + key for f in ("ld", "head", "stride", "off") for key in "qkvo")
     for key, name, (rows, columns) in zip("qkv", node.inputs, ((nq, d), (nk, d), (nk, dv))):
         at = _heads(e, name, key == "k")
         if at is None:
@@ -184,8 +149,7 @@ def attention(e: Emitter, node: Node) -> None:
         said = {"ld": by_row if by_row != columns and rows > 1 else None,
                 "head": by_head if heads > 1 and by_head != rows * by_row else None,
                 "stride": by_batch if batch > 1 and by_batch != heads * by_head else None, "off": first or None}
-        strided = any(said.values())
-        inputs[key] = flat(e, base) if strided else e.read(base, (batch, heads, rows, columns))
+        inputs[key] = flat(e, base) if any(said.values()) else e.read(base, (batch, heads, rows, columns))
         fields.update({f + key: value for f, value in said.items()})
     mask = _mask(e, node, inputs, (batch, heads, nq, nk)) if node.attrs["masked"] else None
     out, shape = node.output, (batch, heads, nq, dv)
@@ -193,11 +157,8 @@ def attention(e: Emitter, node: Node) -> None:
         fields.update(ldo=heads * dv, heado=dv, strideo=nq * heads * dv if batch > 1 else None)
         shape = e.graph.shape(out)
     scale = node.attrs["scale"]
-    order = [f + key for f in ("ld", "head", "stride", "off") for key in "qkvo"]
-    problem = spell.problem("attention", batch=batch, heads=heads, nq=nq, nk=nk, d=d, dv=dv if dv != d else None,
-                            scale=None if abs(scale * math.sqrt(d) - 1) < 1e-7 else scale, mask=mask,
-                            **{f: fields.get(f) for f in order})
-    e.launch(node, problem, inputs, {"o": (out, shape)})
+    e.launch(node, "attention", inputs, {"o": (out, shape)}, batch=batch, heads=heads, nq=nq, nk=nk, d=d,
+             dv=dv if dv != d else None, scale=None if abs(scale * math.sqrt(d) - 1) < 1e-7 else scale, mask=mask, **fields)
 
 
 def _heads(e: Emitter, name: str, turned: bool) -> tuple[str, int, tuple[int, int, int]] | None:
@@ -219,9 +180,9 @@ def _turned_key(e: Emitter, node: Node, name: str, shape: tuple[int, ...]) -> tu
     batch, heads, d, nk = shape
     made = e.graph.new_tensor(name + ".turned", (batch * heads, nk, d))
     inner = Node("Transpose", [name], [made], {}, list(node.sources), node.main)
-    problem = spell.problem("transpose", shape=spell.extents((batch * heads, d, nk)), perm="0-2-1")
-    e.launch(inner, problem, {"src": e.read(name, (batch * heads, d, nk))},
-             {"dst": (made, (batch * heads, nk, d))}, last=False)
+    shape = batch * heads, d, nk
+    e.launch(inner, "transpose", {"src": e.read(name, shape)}, {"dst": (made, (batch * heads, nk, d))}, last=False,
+             shape=shape, perm=[0, 2, 1])
     return made, 0, (heads * nk * d, nk * d, d)
 
 
@@ -244,43 +205,35 @@ def _mask(e: Emitter, node: Node, inputs: dict[str, str], scores: tuple[int, ...
 # ---- rows, norms, elementwise
 
 def layer_norm(e: Emitter, node: Node) -> None:
-    need_float(e, node)
-    shape, n = e.graph.shape(node.inputs[0]), node.attrs["n"]
-    rows = int(np.prod(shape, dtype=np.int64)) // n
+    n = node.attrs["n"]
+    rows = math.prod(e.graph.shape(node.inputs[0])) // n
     inputs = {"src": e.read(node.inputs[0], (rows, n)),
               "gamma": e.weights(node.output + ".gamma", node.attrs["scale"].astype(np.float32)),
               "beta": e.weights(node.output + ".beta", node.attrs["shift"].astype(np.float32))}
-    problem = spell.problem("layer_norm", rows=rows, n=n, eps=float(np.float32(node.attrs["eps"])), **act_fields(node))
-    e.launch(node, problem, inputs, {"dst": (node.output, (rows, n))})
+    e.launch(node, "layer_norm", inputs, {"dst": (node.output, (rows, n))}, rows=rows, n=n,
+             eps=float(np.float32(node.attrs["eps"])), **act_fields(node))
 
 
 def softmax(e: Emitter, node: Node) -> None:
-    need_float(e, node)
-    shape = e.graph.shape(node.inputs[0])
-    if e.graph.opset >= 13:
-        axis = node.attr("axis", -1) % len(shape)
-        outer, n, inner = (math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1:]))
-    else:
-        axis = node.attr("axis", 1) % len(shape)
-        outer, n, inner = math.prod(shape[:axis]), math.prod(shape[axis:]), 1
-    own = len(shape) <= 4 and n == shape[axis]
-    used = shape if own else (outer, n) if inner == 1 else (outer, n, inner)
-    last = math.prod(shape[axis + 1:]) == 1 and axis == len(shape) - 1 if own else inner == 1
-    problem = spell.problem("softmax", shape=spell.extents(used), axis=None if last else axis if own else 1,
-                            log=1 if node.op == "LogSoftmax" else None, scale=float(node.attr("scale", 1.0)))
-    e.launch(node, problem, {"src": e.read(node.inputs[0], used)}, {"dst": (node.output, used)})
+    shape, old = e.graph.shape(node.inputs[0]), e.graph.opset < 13
+    axis = node.attr("axis", 1 if old else -1) % len(shape)
+    n, inner = (math.prod(shape[axis:]), 1) if old else (shape[axis], math.prod(shape[axis + 1:]))
+    used, at = shape, axis
+    if len(shape) > 4 or n != shape[axis]:
+        used, at = (math.prod(shape[:axis]), n, *([inner] if inner != 1 else [])), 1
+    e.launch(node, "softmax", {"src": e.read(node.inputs[0], used)}, {"dst": (node.output, used)}, shape=used,
+             axis=at if at != len(used) - 1 else None, log=1 if node.op == "LogSoftmax" else None,
+             scale=float(node.attr("scale", 1.0)))
 
 
 def unary(e: Emitter, node: Node) -> None:
-    need_float(e, node)
-    shape = geometry.squeezed(e.graph.shape(node.output))
-    problem = spell.problem("unary", **{"op": "", "shape": spell.extents(shape), **spell.unary_act(node.attrs["act"])},
-                            scale=float(node.attr("scale", 1.0)), shift=float(node.attr("shift", 0.0)))
-    e.launch(node, problem, {"src": e.read(node.inputs[0], shape)}, {"dst": (node.output, shape)})
+    shape, (op, *numbers) = geometry.squeezed(e.graph.shape(node.output)), node.attrs["act"]
+    e.launch(node, "unary", {"src": e.read(node.inputs[0], shape)}, {"dst": (node.output, shape)}, op=op, shape=shape,
+             **dict(zip(("alpha", "beta"), numbers)), scale=float(node.attr("scale", 1.0)),
+             shift=float(node.attr("shift", 0.0)))
 
 
 def affine(e: Emitter, node: Node) -> None:
-    need_float(e, node)
     shape, axis = e.graph.shape(node.output), node.attrs["axis"]
     if axis is None:
         used, at = (1, math.prod(shape)), 0
@@ -291,12 +244,10 @@ def affine(e: Emitter, node: Node) -> None:
     scale, shift = (np.broadcast_to(node.attrs[key], (used[at],)).astype(np.float32) for key in ("scale", "shift"))
     inputs = {"src": e.read(node.inputs[0], used), "scale": e.weights(node.output + ".scale", scale),
               "shift": e.weights(node.output + ".shift", shift)}
-    problem = spell.problem("scale_shift", shape=spell.extents(used), axis=at, **act_fields(node))
-    e.launch(node, problem, inputs, {"dst": (node.output, used)})
+    e.launch(node, "scale_shift", inputs, {"dst": (node.output, used)}, shape=used, axis=at, **act_fields(node))
 
 
 def binary(e: Emitter, node: Node) -> None:
-    need_float(e, node, 2)
     made = e.graph.shape(node.output)
     a, b = (e.graph.shape(i) for i in node.inputs)
     if a == b:
@@ -306,10 +257,9 @@ def binary(e: Emitter, node: Node) -> None:
         if len(made) > 4:
             raise Unsupported(f"operands of {len(made)} axes that are not alike")
     a, b = a or (1,), b or (1,)
-    problem = spell.problem("binary", op=node.op.lower(), shape=spell.extents(a),
-                            shape_b=spell.extents(b) if a != b else None)
-    e.launch(node, problem, {"a": e.read(node.inputs[0], a), "b": e.read(node.inputs[1], b)},
-             {"c": (node.output, made or (1,))})
+    inputs = {"a": e.read(node.inputs[0], a), "b": e.read(node.inputs[1], b)}
+    e.launch(node, "binary", inputs, {"c": (node.output, made or (1,))}, op=node.op.lower(), shape=a,
+             shape_b=b if a != b else None)
 
 
 def _together(shapes: list[tuple[int, ...]]) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:

@@ -9,12 +9,10 @@ import geometry
 import mappers
 import spell
 from emit import Emitter, Mapper, Node
-from mappers import need_float
 from problems import Unsupported
 
 
 def pool(e: Emitter, node: Node) -> None:
-    need_float(e, node)
     if any(e.graph.readers.get(o) or o in e.graph.outputs for o in node.outputs[1:]):
         raise Unsupported("the places of the largest elements are read")
     n, c, h, w = geometry.planes(e.graph.shape(node.inputs[0]))
@@ -28,27 +26,21 @@ def pool(e: Emitter, node: Node) -> None:
              zip((h, w), (top, left), (bottom, right), (found["r"], found["s"]), found["stride"])]
     ceil = exact != list(made[2:])
     include = mode == "avg" and node.attr("count_include_pad", 0) and (any(found["pads"]) or ceil)
-    problem = spell.problem("pool2d", n=n, c=c, h=h, w=w, **geometry.sizes(found), mode=mode,
-                            **geometry.fields(found), count_include_pad=1 if include else None,
-                            ceil_mode=1 if ceil else None)
-    e.launch(node, problem, {"x": e.read(node.inputs[0], (n, c, h, w))}, {"y": (node.output, made)})
+    fields = geometry.fields(found, mode=mode)
+    e.launch(node, "pool2d", {"x": e.read(node.inputs[0], (n, c, h, w))}, {"y": (node.output, made)}, n=n, c=c, h=h, w=w,
+             **fields, count_include_pad=1 if include else None, ceil_mode=1 if ceil else None)
 
 
 def global_pool(e: Emitter, node: Node) -> None:
-    need_float(e, node)
     n, c, h, w = geometry.planes(e.graph.shape(node.inputs[0]))
-    problem = spell.problem("pool2d", n=n, c=c, h=h, w=w, mode="max" if "Max" in node.op else "avg", **{"global": True})
-    e.launch(node, problem, {"x": e.read(node.inputs[0], (n, c, h, w))}, {"y": (node.output, (n, c, 1, 1))})
+    e.launch(node, "pool2d", {"x": e.read(node.inputs[0], (n, c, h, w))}, {"y": (node.output, (n, c, 1, 1))}, n=n, c=c,
+             h=h, w=w, mode="max" if "Max" in node.op else "avg", **{"global": True})
 
 
 def reduce(e: Emitter, node: Node) -> None:
-    need_float(e, node)
-    shape = e.graph.shape(node.inputs[0])
-    axes = node.attr("axes")
-    if axes is None and len(node.inputs) > 1 and node.inputs[1]:
-        if e.graph.const(node.inputs[1]) is None:
-            raise Unsupported("its axes change with the inputs")
-        axes = e.graph.const(node.inputs[1]).tolist()
+    shape, axes = e.graph.shape(node.inputs[0]), e.graph.axes_of(node)
+    if axes is None and node.input(1):
+        raise Unsupported("its axes change with the inputs")
     if not axes and node.attr("noop_with_empty_axes"):
         raise Unsupported("it reduces nothing")
     axes = sorted(a % len(shape) for a in axes) if axes else list(range(len(shape)))
@@ -59,9 +51,9 @@ def reduce(e: Emitter, node: Node) -> None:
     used, reduced = _runs(shape, axes) if len(shape) > 4 else (shape, axes)
     if len(used) > 4:
         raise Unsupported(f"it reduces {len(used)} axes that cannot be merged")
-    problem = spell.problem("reduce", op=what, shape=spell.extents(used), axes=spell.axes(reduced))
     made = tuple(1 if a in reduced else x for a, x in enumerate(used))
-    e.launch(node, problem, {"src": e.read(node.inputs[0], used)}, {"dst": (node.output, made)})
+    e.launch(node, "reduce", {"src": e.read(node.inputs[0], used)}, {"dst": (node.output, made)}, op=what, shape=used,
+             axes=reduced)
 
 
 def _runs(shape: tuple[int, ...], axes: list[int]) -> tuple[tuple[int, ...], list[int]]:
@@ -72,15 +64,13 @@ def _runs(shape: tuple[int, ...], axes: list[int]) -> tuple[tuple[int, ...], lis
 
 
 def lrn(e: Emitter, node: Node) -> None:
-    need_float(e, node)
-    n, c, h, w = geometry.planes(e.graph.shape(node.inputs[0]))
-    problem = spell.problem("lrn", n=n, c=c, h=h, w=w, size=node.attr("size"), alpha=float(node.attr("alpha", 1e-4)),
-                            beta=float(node.attr("beta", 0.75)), bias=float(node.attr("bias", 1.0)))
-    e.launch(node, problem, {"x": e.read(node.inputs[0], (n, c, h, w))}, {"y": (node.output, (n, c, h, w))})
+    n, c, h, w = shape = geometry.planes(e.graph.shape(node.inputs[0]))
+    e.launch(node, "lrn", {"x": e.read(node.inputs[0], shape)}, {"y": (node.output, shape)}, n=n, c=c, h=h, w=w,
+             size=node.attr("size"), alpha=float(node.attr("alpha", 1e-4)), beta=float(node.attr("beta", 0.75)),
+             bias=float(node.attr("bias", 1.0)))
 
 
 def resize(e: Emitter, node: Node) -> None:
-    need_float(e, node)
     shape, made = (geometry.planes(e.graph.shape(name)) for name in (node.inputs[0], node.output))
     mode = node.attrs["mode"].decode()
     coord = node.attr("coordinate_transformation_mode", b"half_pixel").decode()
@@ -98,9 +88,8 @@ def resize(e: Emitter, node: Node) -> None:
     inputs = {"x": e.read(node.inputs[0], shape)}
     if "residual" in node.attrs:
         inputs["r"] = e.read(node.attrs["residual"], made)
-    problem = spell.problem("resize", n=n, c=c, h=h, w=w, oh=made[2], ow=made[3], mode=mode, coord=coord,
-                            nearest=nearest if mode == "nearest" else None, **fields, residual="r" in inputs)
-    e.launch(node, problem, inputs, {"y": (node.output, made)})
+    e.launch(node, "resize", inputs, {"y": (node.output, made)}, n=n, c=c, h=h, w=w, oh=made[2], ow=made[3], mode=mode,
+             coord=coord, nearest=nearest if mode == "nearest" else None, **fields, residual="r" in inputs)
 
 
 def _scales(node: Node, shape: tuple[int, ...]) -> list[float]:
@@ -136,10 +125,9 @@ def concat(e: Emitter, node: Node) -> None:
         more_shape = (*shape[:axis], whole, *shape[axis + 1:])
         made = node.output if last else e.graph.new_tensor(f"{node.output}.{at}", more_shape)
         parts = [(left, width), *more]
-        shapes = {f"shape_{key}": spell.extents(used(w)) for key, (_, w) in zip("abcd", parts)}
-        problem = spell.problem("concat", e.dtype(node.output), axis=axis if own else 1, **shapes)
-        e.launch(node, problem, {key: e.read(name, used(w)) for key, (name, w) in zip("abcd", parts)},
-                 {"dst": (made, used(whole))}, last)
+        e.launch(node, "concat", {key: e.read(name, used(w)) for key, (name, w) in zip("abcd", parts)},
+                 {"dst": (made, used(whole))}, last, axis=axis if own else 1,
+                 **{f"shape_{key}": used(w) for key, (_, w) in zip("abcd", parts)})
         left, width = made, whole
 
 
@@ -156,9 +144,8 @@ def gather(e: Emitter, node: Node) -> None:
             raise Unsupported("computed indices that count from the end")
         read = e.read(index, (count,))
     made = (*shape[:axis], count, *shape[axis + 1:])
-    problem = spell.problem("gather", e.dtype(node.output), shape=spell.extents(shape), axis=axis or None,
-                            count=count)
-    e.launch(node, problem, {"src": e.read(node.inputs[0], shape), "index": read}, {"dst": (node.output, made)})
+    e.launch(node, "gather", {"src": e.read(node.inputs[0], shape), "index": read}, {"dst": (node.output, made)},
+             shape=shape, axis=axis or None, count=count)
 
 
 def pad(e: Emitter, node: Node) -> None:
@@ -179,31 +166,29 @@ def pad(e: Emitter, node: Node) -> None:
         raise Unsupported("it takes elements away")
     mode = node.attr("mode", b"constant").decode()
     before, after = pads[:len(shape)], pads[len(shape):]
-    problem = spell.problem("pad", e.dtype(node.output), shape=spell.extents(shape), before=spell.listed(before),
-                            after=spell.listed(after), mode=mode if mode != "constant" else None,
-                            value=value if mode == "constant" and value else None)
-    e.launch(node, problem, {"src": e.read(node.inputs[0], shape)},
-             {"dst": (node.output, tuple(b + x + a for b, x, a in zip(before, shape, after)))})
+    made = tuple(b + x + a for b, x, a in zip(before, shape, after))
+    e.launch(node, "pad", {"src": e.read(node.inputs[0], shape)}, {"dst": (node.output, made)}, shape=shape, before=before,
+             after=after, mode=mode if mode != "constant" else None,
+             value=value if mode == "constant" and value else None)
 
 
 def expand(e: Emitter, node: Node) -> None:
     """Repeats along axes: the sum with zeros of the wanted shape."""
-    need_float(e, node)
     shape, made = e.graph.shape(node.inputs[0]), e.graph.shape(node.output)
     if len(made) > 4:
         raise Unsupported(f"it makes {len(made)} axes")
     zeros = e.weights(node.output + ".zeros", np.zeros(made, np.float32))
-    problem = spell.problem("binary", op="add", shape=spell.extents(shape or (1,)), shape_b=spell.extents(made))
-    e.launch(node, problem, {"a": e.read(node.inputs[0], shape or (1,)), "b": zeros}, {"c": (node.output, made)})
+    e.launch(node, "binary", {"a": e.read(node.inputs[0], shape or (1,)), "b": zeros}, {"c": (node.output, made)}, op="add",
+             shape=shape or (1,), shape_b=made)
 
 
-MAPPERS: dict[str, Mapper] = {
-    **{op: mappers.conv for op in ("Conv", "FreeConv", "ConvTranspose", "FreeConvTranspose")},
-    "Dense": mappers.dense, "Gemm": mappers.dense,
-    "MatMul": mappers.batch_matmul, "Attention": mappers.attention, "LayerNorm": mappers.layer_norm,
-    "Softmax": mappers.softmax, "LogSoftmax": mappers.softmax, "Act": mappers.unary, "Affine": mappers.affine,
-    **{op: mappers.binary for op in ("Add", "Sub", "Mul", "Div", "Max", "Min")},
-    "MaxPool": pool, "AveragePool": pool, "GlobalAveragePool": global_pool, "GlobalMaxPool": global_pool,
-    **{op: reduce for op in ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin")},
-    "LRN": lrn, "Resize": resize, "Concat": concat, "Gather": gather, "Pad": pad, "Expand": expand,
-}
+# The mapper of each op, and how many of its output and inputs have to be floats.
+MAPPERS: dict[str, tuple[Mapper, int]] = {op: (mapper, floats) for mapper, floats, ops in (
+    (mappers.conv, 2, ("Conv", "FreeConv", "ConvTranspose", "FreeConvTranspose")),
+    (mappers.dense, 3, ("Dense",)), (mappers.batch_matmul, 3, ("MatMul", "Gemm")), (mappers.attention, 5, ("Attention",)),
+    (mappers.layer_norm, 2, ("LayerNorm",)), (mappers.softmax, 2, ("Softmax", "LogSoftmax")),
+    (mappers.unary, 2, ("Act",)), (mappers.affine, 2, ("Affine",)),
+    (mappers.binary, 3, ("Add", "Sub", "Mul", "Div", "Max", "Min")),
+    (pool, 2, ("MaxPool", "AveragePool")), (global_pool, 2, ("GlobalAveragePool", "GlobalMaxPool")),
+    (reduce, 2, ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin")), (lrn, 2, ("LRN",)), (resize, 2, ("Resize",)),
+    (expand, 2, ("Expand",)), (concat, 0, ("Concat",)), (gather, 0, ("Gather",)), (pad, 0, ("Pad",))) for op in ops}

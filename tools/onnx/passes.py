@@ -9,12 +9,15 @@ import numpy as np
 from cones import fold_cones
 from graph import Graph, Node, line
 from patterns import fold_attention, fold_layer_norm, line_of
-from spell import FUSED, Act, make_clip
+from spell import FUSED, make_clip
 from views import to_picks
 
 INTO = {"Conv", "ConvTranspose", "Dense"}  # weights that an Affine can change
 TAKES_ACT = INTO | {"LayerNorm", "MatMul", "Affine"}
 TAKES_RESIDUAL = {"Conv", "Dense", "Resize"}
+PLAIN = {"Relu": "relu", "Sigmoid": "sigmoid", "Tanh": "tanh", "Exp": "exp", "Log": "log", "Erf": "erf", "Sqrt": "sqrt",
+         "Sin": "sin", "Cos": "cos", "Abs": "abs", "Reciprocal": "reciprocal", "Softplus": "softplus", "Mish": "mish",
+         "HardSwish": "hard_swish", "Swish": "silu"}  # functions without numbers
 NEAR = 2e-6  # a factor this near to 1 comes from rounded constants
 
 
@@ -156,7 +159,7 @@ def _affine(graph: Graph, node: Node, source: str, scale: Any, shift: Any, axis:
 def _hard_sigmoid(graph: Graph, node: Node) -> None:
     inner = graph.new_tensor(node.output + ".line", graph.shape(node.output))
     graph.add(node.beside("Affine", node.inputs[:1], [inner], line(node.attr("alpha", 0.2), node.attr("beta", 0.5))))
-    graph.replace([node], Node("Act", [inner], [node.output], {"act": Act("Clip", 0.0, 1.0)}))
+    graph.replace([node], Node("Act", [inner], [node.output], {"act": ("clip", 0.0, 1.0)}))
 
 
 def _by_constant(graph: Graph, node: Node) -> None:
@@ -188,34 +191,30 @@ def _channel(value: tuple[int, ...], shape: tuple[int, ...]) -> int | None:
 
 def to_act(graph: Graph) -> None:
     """Functions of one tensor as Act nodes. Clip may have its bounds as inputs."""
-    for node in graph.find("Relu", "Sigmoid", "Tanh", "Exp", "Log", "Erf", "Sqrt", "Sin", "Cos", "Abs", "Reciprocal",
-                           "Softplus", "Mish", "HardSwish", "LeakyRelu", "Elu", "Clip", "Gelu", "Pow", "PRelu",
-                           "Swish"):
+    for node in graph.find(*PLAIN, "LeakyRelu", "Elu", "Clip", "Gelu", "Pow", "PRelu"):
         act = _act_of(graph, node) if graph.is_float(node.output) else None
         if act is not None:
             graph.replace([node], Node("Act", node.inputs[:1], [node.output], {"act": act}))
 
 
-def _act_of(graph: Graph, node: Node) -> Act | None:
+def _act_of(graph: Graph, node: Node) -> tuple | None:
     if node.op == "Clip":
         bounds = [-math.inf, math.inf]
         for place, name in enumerate(("min", "max")):
-            given = node.inputs[place + 1] if len(node.inputs) > place + 1 else ""
+            given = node.input(place + 1)
             number = graph.scalar(given) if given else node.attr(name, bounds[place])
             if number is None:
                 return None
             bounds[place] = math.copysign(math.inf, number) if abs(number) >= 3.4e38 else number
         return make_clip(*bounds)
-    if node.op == "LeakyRelu":
-        return Act("LeakyRelu", node.attr("alpha", 0.01))
-    if node.op == "Elu":
-        return Act("Elu", node.attr("alpha", 1.0))
     if node.op in ("PRelu", "Pow"):
         number = graph.scalar(node.inputs[1])
-        return None if number is None else Act("LeakyRelu" if node.op == "PRelu" else "Pow", number)
+        return None if number is None else ("leaky_relu" if node.op == "PRelu" else "pow", number)
     if node.op == "Gelu":
-        return Act("GeluTanh" if node.attr("approximate") == b"tanh" else "Gelu")
-    return Act("Silu" if node.op == "Swish" else node.op)
+        return ("gelu_tanh" if node.attr("approximate") == b"tanh" else "gelu",)
+    if node.op in PLAIN:
+        return (PLAIN[node.op],)
+    return ("leaky_relu", node.attr("alpha", 0.01)) if node.op == "LeakyRelu" else ("elu", node.attr("alpha", 1.0))
 
 
 def merge_affine(graph: Graph) -> None:
@@ -260,10 +259,10 @@ def move_into_act(graph: Graph) -> None:
         if numbers is None or numbers[0] <= 0 or before is None or not graph.private(before.output):
             continue
         (scale, shift), act = numbers, before.attrs["act"]
-        if act.kind in ("Clip", "Relu6"):
-            low, high = (0.0, 6.0) if act.kind == "Relu6" else (act.a, act.b)
+        if act[0] in ("clip", "relu6"):
+            low, high = act[1:] or (0.0, 6.0)
             act = make_clip(low * scale + shift, high * scale + shift)
-        elif act.kind not in ("Relu", "LeakyRelu") or shift != 0:
+        elif act[0] not in ("relu", "leaky_relu") or shift != 0:
             continue
         inner = graph.new_tensor(node.output + ".line", graph.shape(node.output))
         graph.add(node.beside("Affine", before.inputs, [inner], dict(node.attrs)))
@@ -307,7 +306,7 @@ def fold_act(graph: Graph) -> None:
         numbers = line_of(before)
         if numbers is not None:
             graph.unite(before, node, node, scale=numbers[0], shift=numbers[1])
-        elif before.op in TAKES_ACT and node.attrs["act"].kind in FUSED:
+        elif before.op in TAKES_ACT and node.attrs["act"][0] in FUSED:
             graph.unite(before, node, before, act=node.attrs["act"])
 
 

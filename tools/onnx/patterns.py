@@ -53,9 +53,7 @@ def _mean_of(graph: Graph, name: str) -> tuple[Node, str] | None:
     node = graph.made_by(name, "ReduceMean")
     if node is None or not node.attr("keepdims", 1):
         return None
-    axes = node.attr("axes")
-    if axes is None and len(node.inputs) > 1 and graph.const(node.inputs[1]) is not None:
-        axes = graph.const(node.inputs[1]).tolist()
+    axes = graph.axes_of(node)
     last = len(graph.shape(node.inputs[0])) - 1
     return (node, node.inputs[0]) if axes is not None and [a % (last + 1) for a in axes] == [last] else None
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Operations that move no element, or that only say where elements lie: what numpy does with strides."""
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-import spell
 from graph import Graph, Node
 from problems import Unsupported
 
@@ -89,31 +89,22 @@ def materialise(emitter: "Emitter", node: Node, name: str) -> None:
     graph = emitter.graph
     emitter.dummies.pop(name, None)
     source = node.inputs[0]
-    dtype, shape = emitter.dtype(name), graph.shape(source)
+    shape = graph.shape(source)
     if node.op == "Transpose":
-        perm = list(node.attr("perm", list(range(len(shape)))[::-1]))
-        merged, order = merge_axes(shape, perm)
-        problem = spell.problem("transpose", dtype, shape=spell.extents(merged), perm=spell.axes(order))
-        if len(merged) > 4:
-            raise Unsupported(f"a transpose of {len(merged)} axes that cannot be merged")
-        made = tuple(merged[axis] for axis in order)
+        shape, order = merge_axes(shape, node.attr("perm", list(range(len(shape)))[::-1]))
+        if len(shape) > 4:
+            raise Unsupported(f"a transpose of {len(shape)} axes that cannot be merged")
+        op, made, fields = "transpose", tuple(shape[axis] for axis in order), dict(perm=order)
     else:
         slices = slices_of(graph, node, name)
-        counts = [len(range(s.start, s.stop, s.step)) for s in slices]
-        starts = spell.listed([s.start for s in slices])
-        problem = spell.problem("slice", dtype, shape=spell.extents(shape), start=starts,
-                                count=spell.extents(counts), step=_steps(slices))
-        merged, made = list(shape), tuple(counts)
-    emitter.launch(node, problem, {"src": emitter.read(source, tuple(merged))}, {"dst": (name, made)},
-                   last=len(node.outputs) == 1)
+        op, made = "slice", tuple(len(range(s.start, s.stop, s.step)) for s in slices)
+        steps = [s.step for s in slices]
+        fields = dict(start=[s.start for s in slices], count=made, step=steps if set(steps) != {1} else None)
+    emitter.launch(node, op, {"src": emitter.read(source, shape)},
+                   {"dst": (name, made)}, last=len(node.outputs) == 1, shape=shape, **fields)
 
 
-def _steps(slices: list[slice]) -> str | None:
-    steps = [s.step for s in slices]
-    return None if set(steps) == {1} else spell.listed(steps)
-
-
-def merge_axes(shape: tuple[int, ...], perm: list[int]) -> tuple[list[int], list[int]]:
+def merge_axes(shape: tuple[int, ...], perm: list[int]) -> tuple[tuple[int, ...], list[int]]:
     """The same transposition without axes of one element, and with those that stay together as one."""
     order = [axis for axis in perm if shape[axis] != 1]
     kept = sorted(order)
@@ -125,6 +116,6 @@ def merge_axes(shape: tuple[int, ...], perm: list[int]) -> tuple[list[int], list
         else:
             groups.append([axis])
     if not groups:
-        return [1], [0]
+        return (1,), [0]
     sources = sorted(groups)
-    return [int(np.prod([shape[a] for a in g])) for g in sources], [sources.index(g) for g in groups]
+    return tuple(math.prod(shape[a] for a in g) for g in sources), [sources.index(g) for g in groups]
