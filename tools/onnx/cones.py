@@ -43,7 +43,7 @@ POINTS = np.concatenate([np.linspace(-9, 9, 181), [-3.01, -2.99, 2.99, 3.01, 0.0
 
 def fold_cones(graph: Graph) -> None:
     for last in reversed(graph.order()):
-        if id(last) in graph.live and last.op in EVALUATE and graph.is_float(last.output):
+        if last in graph.live and last.op in EVALUATE and graph.is_float(last.output):
             _fold_at(graph, last)
 
 
@@ -78,23 +78,15 @@ def _put(graph: Graph, inner: list[Node], x: str, last: Node) -> bool:
     if found is None:
         return False
     kind, before, scale, shift = found
-    for node in inner:
-        graph.remove(node)
-    sources = sorted({s for node in inner for s in node.sources})
-    shape = graph.shape(last.output)
-    if before != 1:
-        x = _add_line(graph, x, graph.new_tensor(last.output + ".before", shape), before, 0, sources)
-    plain = (scale, shift) == (1, 0)
+    shape, plain = graph.shape(last.output), (scale, shift) == (1, 0)
+    read = x if before == 1 else graph.new_tensor(last.output + ".before", shape)
     made = last.output if plain else graph.new_tensor(last.output + ".act", shape)
-    graph.add(Node("Act", [x], [made], {"act": (kind,)}, sources, last.sources[-1]))
+    act = graph.replace(inner, Node("Act", [read], [made], {"act": (kind,)}), last.main)
+    if before != 1:
+        graph.add(act.beside("Affine", [x], [read], line(before, 0)))
     if not plain:
-        _add_line(graph, made, last.output, scale, shift, sources)
+        graph.add(act.beside("Affine", [made], last.outputs, line(scale, shift)))
     return True
-
-
-def _add_line(graph: Graph, source: str, made: str, scale: float, shift: float, sources: list[int]) -> str:
-    graph.add(Node("Affine", [source], [made], line(scale, shift), list(sources), sources[-1]))
-    return made
 
 
 def _evaluate(graph: Graph, inner: list[Node], x: str, last: Node) -> np.ndarray:

@@ -25,33 +25,13 @@ class Tensor:
     part_of: str = ""
 
 
-@dataclass
-class Launch:
-    name: str
-    what: str
-    problem: str
-    inputs: dict[str, str]
-    outputs: dict[str, str]
-
-
-@dataclass
-class Strided:
-    """How a tensor lies within another one, in elements."""
-
-    base: str
-    first: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-
-
 class Emitter:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.tensors: dict[str, Tensor] = {}
-        self.launches: list[Launch] = []
+        self.launches: list[dict] = []  # as they are written, with the names of the model
         self.names: set[str] = set()
         self.dummies: dict[str, tuple[str, np.ndarray]] = {}  # the base of a tensor, and where it lies in that
-        self.bases: dict[str, np.ndarray] = {}
 
     # ---- tensors that are read
 
@@ -95,8 +75,8 @@ class Emitter:
                 raise Unsupported(f"'{name}' has no elements")
             self._give(name, value)
             return
-        node = self.graph.maker.get(name)
-        if node is None or node.op not in views.OPS:
+        node = self.graph.made_by(name, *views.OPS)
+        if node is None:
             if name not in self.graph.recording:
                 raise Unsupported(f"'{name}' is not there")
             self.stand_in(name)  # an input of the model
@@ -104,7 +84,7 @@ class Emitter:
         base, dummy = self._dummy(name)
         if dummy.flags.c_contiguous:
             held = self.tensors[base]
-            first = held.first + views.first_of(dummy, self.bases[base])
+            first = held.first + views.first_of(dummy, self.dummies[base][1])
             self.tensors[name] = Tensor(dummy.shape or (1,), held.integer, view_of=held.view_of or base, first=first,
                                         known=True)
             self._view_fate(node, name)
@@ -120,49 +100,42 @@ class Emitter:
             self.give_up(node, str(reason))
 
     def give_up(self, node: Node, why: str) -> None:
-        for source in node.sources:
-            self.graph.fate(source, "unsupported", "", why)
+        self.graph.fate(node, "unsupported", "", why)
         for name in filter(None, node.outputs):
             self.stand_in(name)
 
     def _view_fate(self, node: Node, into: str) -> None:
-        for source in node.sources:
-            if self.graph.originals[source].became != "mapped":
-                self.graph.fate(source, "view", into)
+        self.graph.fate(node, "view", into, over=("", "fused", "view", "unsupported"))
 
     # ---- where a tensor lies, without moving it
 
-    def lies(self, name: str) -> Strided:
+    def lies(self, name: str) -> tuple[str, int, tuple[int, ...], tuple[int, ...]]:
+        """The tensor that holds it, its first element there, its shape and strides in elements."""
         base, dummy = self._dummy(name)
-        node = self.graph.maker.get(name)
-        while node is not None and node.op in views.OPS and name not in self.bases:
+        while (node := self.graph.made_by(name, *views.OPS)) and self.dummies.get(name, ("",))[0] != name:
             self._view_fate(node, base)
             name = node.inputs[0]
-            node = self.graph.maker.get(name)
-        return Strided(base, views.first_of(dummy, self.bases[base]), dummy.shape, dummy.strides)
+        return base, views.first_of(dummy, self.dummies[base][1]), dummy.shape, dummy.strides
 
     def _dummy(self, name: str) -> tuple[str, np.ndarray]:
         """An array of bytes that nobody touches, whose strides say where the tensor's elements lie."""
         if name in self.dummies:
             return self.dummies[name]
-        node = self.graph.maker.get(name)
-        if name not in self.tensors and node is not None and node.op in views.OPS:
+        node = self.graph.made_by(name, *views.OPS)
+        if name not in self.tensors and node:
             base, source = self._dummy(node.inputs[0])
             try:
                 self.dummies[name] = base, views.apply(self.graph, node, name, source)
             except views.NeedsOnePiece:
-                self._in_one_piece(node.inputs[0])
-                base = node.inputs[0]
-                self.dummies[base] = base, self._base(base)
-                self.dummies[name] = base, views.apply(self.graph, node, name, self.dummies[base][1])
-        else:
-            self._in_one_piece(name)
-            self.dummies[name] = name, self._base(name)
-        return self.dummies[name]
+                base, source = self._base(node.inputs[0])
+                self.dummies[name] = base, views.apply(self.graph, node, name, source)
+            return self.dummies[name]
+        return self._base(name)
 
-    def _base(self, name: str) -> np.ndarray:
-        self.bases[name] = np.empty(self.graph.shape(name), np.uint8)
-        return self.bases[name]
+    def _base(self, name: str) -> tuple[str, np.ndarray]:
+        self._in_one_piece(name)
+        self.dummies[name] = name, np.empty(self.graph.shape(name), np.uint8)
+        return self.dummies[name]
 
     # ---- launches
 
@@ -177,10 +150,12 @@ class Emitter:
         while name in self.names:
             name += "_"
         self.names.add(name)
-        self.launches.append(Launch(name, f"{main.op} {main.name}".strip(), problem, inputs, made))
+        self.launches.append({"name": name, "what": f"{main.op} {main.name}".strip(), "problem": problem, "calls": 1,
+                              "inputs": inputs, "outputs": made})
         for source in node.sources:
-            if self.graph.originals[source].became in ("", "fused", "view"):
-                self.graph.fate(source, "mapped" if source == node.main else "fused", name)
+            o = self.graph.originals[source]
+            if o.became in ("", "fused", "view"):
+                o.became, o.into, o.why = "mapped" if source == node.main else "fused", name, ""
 
     def _made(self, name: str, shape: tuple[int, ...]) -> str:
         known = name in self.graph.recording
@@ -207,8 +182,7 @@ class Emitter:
         for name in held:
             self.tensors[name].part_of = node.output
         self.tensors[node.output] = Tensor(shape, self.integer(node.output), parts=tuple(held), known=True)
-        for source in node.sources:
-            self.graph.fate(source, "view", node.output)
+        self.graph.fate(node, "view", node.output)
         return True
 
     def _holders(self, names: list[str]) -> list[str]:
@@ -252,7 +226,8 @@ def emit(graph: Graph, mappers: dict[str, tuple[Mapper, int]]) -> Emitter:
         except Unsupported as reason:
             emitter.give_up(node, str(reason))
     graph.outputs = [name for name in graph.outputs if _readable(emitter, name)]
-    _settle(emitter)
+    for node in graph.order():
+        graph.fate(node, "view", node.output, over=("",))
     return emitter
 
 
@@ -269,11 +244,3 @@ def _readable(emitter: Emitter, name: str) -> bool:
     except Unsupported:
         return False
     return True
-
-
-def _settle(emitter: Emitter) -> None:
-    """Every node of the model has become something."""
-    for node in emitter.graph.order():
-        for source in node.sources:
-            if not emitter.graph.originals[source].became:
-                emitter.graph.fate(source, "view", node.output)

@@ -80,7 +80,7 @@ class Writer:
         self.folder = folder
         self.whole = whole  # what ONNX Runtime made is recorded for each tensor, else for outputs alone
         self.count = 0
-        self.names = Names([*emitter.tensors, *(launch.name for launch in emitter.launches)])
+        self.names = Names([*emitter.tensors, *(launch["name"] for launch in emitter.launches)])
         self.needed = self._needed()
         self.inputs = [name for name in emitter.graph.model.shapes if name in self.needed]
 
@@ -88,8 +88,11 @@ class Writer:
         graph = self.emitter.graph
         os.makedirs(os.path.join(self.folder, "tensors"))
         tensors = {self.tensor(name): self._entry(name, self.emitter.tensors[name]) for name in self.needed}
-        nodes = [self._node(launch) for launch in self.emitter.launches]
-        kept = {launch.name for launch in self.emitter.launches}
+        launches = self.emitter.launches
+        nodes = [{**launch, "name": self.names.of("node", launch["name"]),
+                  **{side: {key: self.tensor(name) for key, name in launch[side].items()} for side in ("inputs", "outputs")}}
+                 for launch in launches]
+        kept = {launch["name"] for launch in launches}
         originals = [{"name": o.name or next(filter(None, o.outputs), ""), "op": o.op, "became": o.became,
                       **({"into": self.names.of("node" if o.into in kept else "tensor", o.into)} if o.into else {}),
                       **({"why": o.why} if o.why else {}), "products": o.products} for o in graph.originals]
@@ -114,7 +117,7 @@ class Writer:
         graph = self.emitter.graph
         wanted = {*graph.outputs}
         for launch in self.emitter.launches:
-            wanted.update(launch.inputs.values(), launch.outputs.values())
+            wanted.update(launch["inputs"].values(), launch["outputs"].values())
         wanted |= {name for name, t in self.emitter.tensors.items()
                    if self.whole and t.known and t.values is None and name not in graph.model.shapes}
         todo = list(wanted)
@@ -153,8 +156,3 @@ class Writer:
             while block := written.read(1 << 20):
                 hasher.update(block)
         return {"file": file, "bytes": os.path.getsize(path), "xxh3": hasher.hexdigest()}
-
-    def _node(self, launch) -> dict:
-        return {"name": self.names.of("node", launch.name), "what": launch.what, "problem": launch.problem, "calls": 1,
-                "inputs": {key: self.tensor(name) for key, name in launch.inputs.items()},
-                "outputs": {key: self.tensor(name) for key, name in launch.outputs.items()}}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The graph that the passes rewrite: nodes of the model, then fewer and larger ones."""
+import math
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -77,7 +78,7 @@ class Graph:
         self.maker: dict[str, Node] = {}
         self.readers: dict[str, list[Node]] = {}
         self.rank: dict[str, int] = {}  # where in the model's order a tensor is made
-        self.live: dict[int, Node] = {}
+        self.live: dict[Node, None] = {}
         self._read_model(model, recording)
 
     # ---- what is known of a tensor
@@ -86,21 +87,22 @@ class Graph:
         """Its value, where no input of the model changes it."""
         return self.consts.get(name)
 
-    def shape(self, name: str) -> tuple[int, ...]:
+    def _fact(self, name: str) -> tuple[tuple[int, ...] | None, str]:
+        """Shape, and kind of numpy's type."""
         if name in self.made_shapes:
-            return self.made_shapes[name]
+            return self.made_shapes[name], "f"
         if name in self.consts:
-            return self.consts[name].shape
-        if name not in self.recording:
+            return self.consts[name].shape, self.consts[name].dtype.kind
+        return self.recording.fact(name) if name in self.recording else (None, "")
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        shape = self._fact(name)[0]
+        if shape is None:
             raise Unsupported(f"'{name}' is no tensor")
-        return self.recording.fact(name)[0]
+        return shape
 
     def is_float(self, name: str) -> bool:
-        if name in self.made_shapes:
-            return True
-        if name in self.consts:
-            return self.consts[name].dtype.kind == "f"
-        return name in self.recording and self.recording.fact(name)[1] == "f"
+        return self._fact(name)[1] == "f"
 
     def scalar(self, name: str) -> float | None:
         value = self.const(name)
@@ -122,10 +124,14 @@ class Graph:
         node = self.maker.get(name)
         return node if node is not None and node.op in ops else None
 
+    def before(self, node: Node, *ops: str) -> Node | None:
+        """The node of these ops that makes its first input, which nobody else reads."""
+        return self.made_by(node.inputs[0], *ops) if self.private(node.inputs[0]) else None
+
     # ---- rewriting
 
     def add(self, node: Node) -> Node:
-        self.live[id(node)] = node
+        self.live[node] = None
         for name in node.outputs:
             if name:
                 self.maker[name] = node
@@ -134,7 +140,7 @@ class Graph:
         return node
 
     def remove(self, node: Node) -> None:
-        del self.live[id(node)]
+        del self.live[node]
         for name in node.outputs:
             if self.maker.get(name) is node:
                 del self.maker[name]
@@ -168,12 +174,14 @@ class Graph:
             return
         self.remove(node)
         self.redirect(node.output, source)
-        for original in node.sources:
-            self.fate(original, "dropped", source)
+        self.fate(node, "dropped", source)
 
-    def fate(self, original: int, became: str, into: str = "", why: str = "") -> None:
-        o = self.originals[original]
-        o.became, o.into, o.why = became, into, why
+    def fate(self, node: Node, became: str, into: str = "", why: str = "", over: Container[str] | None = None) -> None:
+        """What the model's nodes behind `node` became, whatever they were, or where they were one of `over`."""
+        for source in node.sources:
+            o = self.originals[source]
+            if over is None or o.became in over:
+                o.became, o.into, o.why = became, into, why
 
     def new_const(self, near: str, values: np.ndarray) -> str:
         name = fresh(near, self.consts, self.recording)
@@ -189,26 +197,23 @@ class Graph:
 
     def order(self) -> list[Node]:
         """The nodes, each behind those that make its inputs, else in the model's order."""
-        done: set[int] = set()
-        result: list[Node] = []
-        for first in sorted(self.live.values(), key=lambda node: max(node.sources)):
-            stack = [first]
-            while stack:
-                node = stack[-1]
-                needed = [self.maker[i] for i in node.inputs if i in self.maker and id(self.maker[i]) not in done]
-                if id(node) in done:
-                    stack.pop()
-                elif needed:
-                    stack.extend(needed)
-                else:
-                    done.add(id(node))
-                    result.append(stack.pop())
-        return result
+        done: dict[Node, None] = {}
+
+        def finish(node: Node) -> None:
+            for name in reversed(node.inputs):
+                if name in self.maker and self.maker[name] not in done:
+                    finish(self.maker[name])
+            done[node] = None
+
+        for node in sorted(self.live, key=lambda node: max(node.sources)):
+            if node not in done:
+                finish(node)
+        return list(done)
 
     def find(self, *ops: str) -> Iterable[Node]:
         """Nodes of these ops that are still there when their turn comes."""
         for node in self.order():
-            if node.op in ops and id(node) in self.live:
+            if node.op in ops and node in self.live:
                 yield node
 
     # ---- the model's nodes
@@ -223,7 +228,7 @@ class Graph:
             for name in node.outputs:
                 self.rank[name] = index
             if self._is_constant(node):
-                self.fate(index, "constant", next(filter(None, node.outputs)))
+                self.fate(node, "constant", next(filter(None, node.outputs)))
                 self.consts.update({o: self.recording.value(o) for o in node.outputs if o in self.recording})
             else:
                 self.originals[index].products = self._products(node)
@@ -239,20 +244,15 @@ class Graph:
         for node in reversed(self.order()):
             if not any(self.readers.get(o) or o in self.outputs for o in node.outputs):
                 self.remove(node)
-                self.fate(node.sources[0], "dropped")
+                self.fate(node, "dropped")
 
     def _products(self, node: Node) -> int:
         """Multiply-adds of a convolution or a product."""
         if not all(i in self.recording for i in node.inputs[:2]) or node.output not in self.recording:
             return 0
-        size = int(np.prod(self.shape(node.output), dtype=np.int64))
-        if node.op == "Conv":
-            return size * int(np.prod(self.shape(node.inputs[1])[1:]))
-        if node.op == "ConvTranspose":
-            read = int(np.prod(self.shape(node.inputs[0]), dtype=np.int64))
-            return read * int(np.prod(self.shape(node.inputs[1])[1:]))
-        if node.op == "MatMul":
-            return size * self.shape(node.inputs[0])[-1]
-        if node.op == "Gemm":
-            return size * self.shape(node.inputs[0])[0 if node.attr("transA") else 1]
+        if node.op in ("Conv", "ConvTranspose"):
+            per_window = node.output if node.op == "Conv" else node.inputs[0]
+            return math.prod(self.shape(per_window)) * math.prod(self.shape(node.inputs[1])[1:])
+        if node.op in ("MatMul", "Gemm"):
+            return math.prod(self.shape(node.output)) * self.shape(node.inputs[0])[0 if node.attr("transA") else -1]
         return 0

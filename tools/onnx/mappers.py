@@ -81,21 +81,21 @@ def _matrix(e: Emitter, name: str, rows: int, columns: int, batch: int) -> tuple
     """An operand of batch_matmul where it lies: its tensor, its stride fields, and whether it is turned."""
     if e.graph.const(name) is not None:
         return None
-    at = e.lies(name)
-    outer = [(x, s) for x, s in zip(at.shape[:-2], at.strides[:-2]) if x != 1]
+    base, first, shape, strides = e.lies(name)
+    outer = [(x, s) for x, s in zip(shape[:-2], strides[:-2]) if x != 1]
     for (_, step), (inner, small) in zip(outer, outer[1:]):
         if step != inner * small:
             return None
-    by_row, by_column = at.strides[-2:]
+    by_row, by_column = strides[-2:]
     turned = int(by_column != 1 and columns > 1)
-    if min(at.strides) < 0 or (turned and by_row != 1 and rows > 1):
+    if min(strides) < 0 or (turned and by_row != 1 and rows > 1):
         return None
     step = max(by_column if turned else by_row, rows if turned else columns)
     stride = outer[-1][1] if outer else 0
     own = step * (columns if turned else rows)
     fields = {"ld": step if step != (rows if turned else columns) else None,
-              "stride": stride if batch > 1 and stride != own else None, "off": at.first or None}
-    return at.base, fields, turned
+              "stride": stride if batch > 1 and stride != own else None, "off": first or None}
+    return base, fields, turned
 
 
 def batch_matmul(e: Emitter, node: Node) -> None:
@@ -165,15 +165,15 @@ def _heads(e: Emitter, name: str, turned: bool) -> tuple[str, int, tuple[int, in
     """Where q, k or v lies, if its rows are in one piece: the tensor, the first element, strides."""
     if e.graph.const(name) is not None:
         return None
-    at = e.lies(name)
-    strides = (0,) * (4 - len(at.shape)) + at.strides
-    extents = (1,) * (4 - len(at.shape)) + at.shape
+    base, first, shape, own = e.lies(name)
+    strides = (0,) * (4 - len(shape)) + own
+    extents = (1,) * (4 - len(shape)) + shape
     row, column = (3, 2) if turned else (2, 3)
     if min(strides) < 0 or (strides[column] != 1 and extents[column] > 1):
         return None
     if extents[row] > 1 and strides[row] < extents[column]:
         return None
-    return at.base, at.first, (strides[0], strides[1], strides[row])
+    return base, first, (strides[0], strides[1], strides[row])
 
 
 def _turned_key(e: Emitter, node: Node, name: str, shape: tuple[int, ...]) -> tuple[str, int, tuple[int, int, int]]:
