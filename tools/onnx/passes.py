@@ -30,20 +30,20 @@ def rewrite(graph: Graph) -> None:
 
 def drop_same(graph: Graph) -> None:
     """Identity, Dropout, a Cast between floats, and operations that change nothing."""
-    for node in graph.find("Identity", "Dropout", "Cast", "Expand", "Concat", "Sum", "Max", "Min", "Mean", "CastLike"):
-        source = node.inputs[0]
-        if node.op in ("Concat", "Sum", "Max", "Min", "Mean"):
-            same = len(node.inputs) == 1
-        elif node.op in ("Cast", "CastLike"):
-            same = graph.is_float(source) and graph.is_float(node.output)
-        elif node.op == "Expand":
-            same = graph.shape(source) == graph.shape(node.output)
-        else:
-            same = not any(graph.readers.get(o) or o in graph.outputs for o in node.outputs[1:])
-            if len(node.inputs) > 2 and node.inputs[2]:
-                same = same and graph.scalar(node.inputs[2]) == 0  # training_mode of Dropout
-        if same:
-            graph.drop(node, source)
+    def alone(node: Node) -> bool:
+        return len(node.inputs) == 1
+
+    def floats(node: Node) -> bool:
+        return graph.is_float(node.inputs[0]) and graph.is_float(node.output)
+
+    same = {"Identity": lambda node: True, "Cast": floats, "CastLike": floats, "Concat": alone, "Sum": alone, "Max": alone,
+            "Min": alone, "Mean": alone,
+            "Expand": lambda node: graph.shape(node.inputs[0]) == graph.shape(node.output),
+            "Dropout": lambda node: not any(graph.readers.get(o) or o in graph.outputs for o in node.outputs[1:])
+            and (not node.input(2) or graph.scalar(node.inputs[2]) == 0)}  # training_mode
+    for node in graph.find(*same):
+        if same[node.op](node):
+            graph.drop(node, node.inputs[0])
 
 
 def split_sums(graph: Graph) -> None:
@@ -74,7 +74,7 @@ def _chain(graph: Graph, node: Node, op: str) -> None:
 def split_gemm(graph: Graph) -> None:
     """A Gemm whose C is a matrix, or changes, is one without C, and an Add."""
     for node in graph.find("Gemm"):
-        summand = node.inputs[2] if len(node.inputs) > 2 else ""
+        summand = node.input(2)
         c = graph.const(summand)
         plain = c is not None and _by_last(c.shape, graph.shape(node.output)[1])
         if not summand or plain or node.attr("beta", 1.0) != 1:
@@ -88,26 +88,22 @@ def split_gemm(graph: Graph) -> None:
 def to_weights(graph: Graph) -> None:
     """Conv, ConvTranspose, Gemm, and MatMul by a constant as nodes with weights, a factor and a bias."""
     for node in graph.find("Conv", "ConvTranspose", "Gemm", "MatMul"):
-        weights = graph.const(node.inputs[1]) if len(node.inputs) > 1 else None
-        bias_name = node.inputs[2] if len(node.inputs) > 2 else ""
-        bias = graph.const(bias_name) if bias_name else None
-        if weights is None or weights.dtype.kind != "f" or (bias_name and bias is None):
+        weights, bias = graph.const(node.inputs[1]), graph.const(node.input(2))
+        if weights is None or weights.dtype.kind != "f" or (node.input(2) and bias is None):
             node.op = {"Conv": "FreeConv", "ConvTranspose": "FreeConvTranspose"}.get(node.op, node.op)
             continue
         if node.op in ("Conv", "ConvTranspose"):
             groups = node.attr("group", 1)
             outputs = weights.shape[0] if node.op == "Conv" else weights.shape[1] * groups
-            attrs = {**node.attrs, "weights": node.inputs[1], "channels": outputs, "axis": 1}
-            beta, alpha, op = 1.0, 1.0, node.op
+            op, alpha, beta, attrs = node.op, 1.0, 1.0, {**node.attrs, "axis": 1}
         else:
             turned = bool(node.attr("transB", 0))
             if weights.ndim != 2 or node.attr("transA") or len(graph.shape(node.inputs[0])) < 2:
                 continue
             outputs = weights.shape[0 if turned else 1]
-            axis = len(graph.shape(node.output)) - 1
-            attrs = {"weights": node.inputs[1], "turned": turned, "channels": outputs, "axis": axis}
-            beta, alpha, op = node.attr("beta", 1.0), node.attr("alpha", 1.0), "Dense"
-        attrs.update(scale=np.full(outputs, float(alpha)), shift=np.zeros(outputs))
+            op, alpha, beta = "Dense", node.attr("alpha", 1.0), node.attr("beta", 1.0)
+            attrs = {"turned": turned, "axis": len(graph.shape(node.output)) - 1}
+        attrs.update(weights=node.inputs[1], channels=outputs, scale=np.full(outputs, float(alpha)), shift=np.zeros(outputs))
         if bias is not None:
             attrs["shift"] = attrs["shift"] + beta * bias.astype(np.float64).reshape(-1)
         graph.replace([node], Node(op, node.inputs[:1], node.outputs, attrs), node.main)
@@ -133,23 +129,21 @@ def to_resize(graph: Graph) -> None:
 
 def to_affine(graph: Graph) -> None:
     """BatchNormalization, Neg, and Add, Sub, Mul or Div with constants of one number, or one a channel."""
-    for node in graph.find("BatchNormalization", "Neg", "Add", "Sub", "Mul", "Div", "HardSigmoid"):
-        if not graph.is_float(node.output):
-            continue
-        if node.op == "BatchNormalization":
-            values = [graph.const(i) for i in node.inputs[1:]]
-            if any(v is None for v in values) or node.attr("training_mode") or any(
-                    graph.readers.get(o) for o in node.outputs[1:]):
-                continue
-            gamma, beta, mean, variance = (v.astype(np.float64) for v in values)
-            scale = gamma / np.sqrt(variance + node.attr("epsilon", 1e-5))
-            _affine(graph, node, node.inputs[0], scale, beta - mean * scale, 1)
-        elif node.op == "Neg":
-            _affine(graph, node, node.inputs[0], -1, 0, None)
-        elif node.op == "HardSigmoid":
-            _hard_sigmoid(graph, node)
-        else:
-            _by_constant(graph, node)
+    forms = {"BatchNormalization": _batch_norm, "Neg": lambda graph, node: _affine(graph, node, node.inputs[0], -1, 0, None),
+             "HardSigmoid": _hard_sigmoid, **dict.fromkeys(("Add", "Sub", "Mul", "Div"), _by_constant)}
+    for node in graph.find(*forms):
+        if graph.is_float(node.output):
+            forms[node.op](graph, node)
+
+
+def _batch_norm(graph: Graph, node: Node) -> None:
+    values = [graph.const(i) for i in node.inputs[1:]]
+    if any(v is None for v in values) or node.attr("training_mode") or any(
+            graph.readers.get(o) for o in node.outputs[1:]):
+        return
+    gamma, beta, mean, variance = (v.astype(np.float64) for v in values)
+    scale = gamma / np.sqrt(variance + node.attr("epsilon", 1e-5))
+    _affine(graph, node, node.inputs[0], scale, beta - mean * scale, 1)
 
 
 def _affine(graph: Graph, node: Node, source: str, scale: Any, shift: Any, axis: int | None) -> None:
@@ -220,13 +214,9 @@ def _act_of(graph: Graph, node: Node) -> tuple | None:
 def merge_affine(graph: Graph) -> None:
     """Two lines one behind the other are one; a line that changes nothing goes."""
     for node in graph.find("Affine"):
-        before = graph.made_by(node.inputs[0], "Affine")
-        while before is not None and graph.private(before.output) and _same_axis(before, node):
-            scale = before.attrs["scale"] * node.attrs["scale"]
-            shift = before.attrs["shift"] * node.attrs["scale"] + node.attrs["shift"]
+        while (before := graph.before(node, "Affine")) and _same_axis(before, node):
             axis = node.attrs["axis"] if before.attrs["axis"] is None else before.attrs["axis"]
-            node = graph.replace([before, node], Node("Affine", before.inputs, node.outputs, line(scale, shift, axis)))
-            before = graph.made_by(node.inputs[0], "Affine")
+            node = graph.unite(before, node, node, **_both(before, node), axis=axis)
         numbers = line_of(node)
         if numbers and abs(numbers[0] - 1) <= NEAR and numbers[1] == 0:
             graph.drop(node, node.inputs[0])
@@ -234,6 +224,12 @@ def merge_affine(graph: Graph) -> None:
 
 def _same_axis(one: Node, two: Node) -> bool:
     return None in (one.attrs["axis"], two.attrs["axis"]) or one.attrs["axis"] == two.attrs["axis"]
+
+
+def _both(before: Node, after: Node) -> dict[str, Any]:
+    """Two lines as one."""
+    scale = after.attrs["scale"]
+    return dict(scale=before.attrs["scale"] * scale, shift=before.attrs["shift"] * scale + after.attrs["shift"])
 
 
 def fold_gates(graph: Graph) -> None:
@@ -255,8 +251,8 @@ def fold_gates(graph: Graph) -> None:
 def move_into_act(graph: Graph) -> None:
     """A line behind a clip is a line before a clip with other bounds; so is a factor behind a Relu."""
     for node in graph.find("Affine"):
-        numbers, before = line_of(node), graph.made_by(node.inputs[0], "Act")
-        if numbers is None or numbers[0] <= 0 or before is None or not graph.private(before.output):
+        numbers, before = line_of(node), graph.before(node, "Act")
+        if numbers is None or numbers[0] <= 0 or before is None:
             continue
         (scale, shift), act = numbers, before.attrs["act"]
         if act[0] in ("clip", "relu6"):
@@ -287,34 +283,28 @@ def fold_scale_of_product(graph: Graph) -> None:
 def fold_into_weights(graph: Graph) -> None:
     """An Affine behind a convolution or a product by weights changes these; one behind a norm, its own line."""
     for node in graph.find("Affine"):
-        before = graph.made_by(node.inputs[0], *INTO, "LayerNorm")
-        axis = node.attrs["axis"]
-        if before is None or not graph.private(before.output) or before.attr("act") or len(before.inputs) > 1:
-            continue
-        if axis not in (None, before.attrs["axis"]):
-            continue
-        graph.unite(before, node, before, scale=before.attrs["scale"] * node.attrs["scale"],
-                    shift=before.attrs["shift"] * node.attrs["scale"] + node.attrs["shift"])
+        before = graph.before(node, *INTO, "LayerNorm")
+        if before and _same_axis(before, node) and not before.attr("act") and len(before.inputs) == 1:
+            graph.unite(before, node, before, **_both(before, node))
 
 
 def fold_act(graph: Graph) -> None:
     """A function goes into the node before it. Behind a line of one number, the line goes into the function."""
     for node in graph.find("Act"):
-        before = graph.maker.get(node.inputs[0])
-        if before is None or not graph.private(node.inputs[0]) or before.attr("act"):
+        before = graph.before(node, *TAKES_ACT)
+        if before is None or before.attr("act"):
             continue
-        numbers = line_of(before)
-        if numbers is not None:
+        if numbers := line_of(before):
             graph.unite(before, node, node, scale=numbers[0], shift=numbers[1])
-        elif before.op in TAKES_ACT and node.attrs["act"][0] in FUSED:
+        elif node.attrs["act"][0] in FUSED:
             graph.unite(before, node, before, act=node.attrs["act"])
 
 
 def scale_after_act(graph: Graph) -> None:
     """A line of one number behind the function of a convolution or a product is its act_scale and act_shift."""
     for node in graph.find("Affine"):
-        numbers, before = line_of(node), graph.made_by(node.inputs[0], "Conv", "Dense")
-        if numbers and before is not None and graph.private(before.output) and len(before.inputs) == 1:
+        numbers, before = line_of(node), graph.before(node, "Conv", "Dense")
+        if numbers and before and len(before.inputs) == 1:
             graph.unite(before, node, before, act_scale=numbers[0], act_shift=numbers[1])
 
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Layer normalisation and attention, as exporters write them."""
+import math
+
 import numpy as np
 
 from graph import Graph, Node, line
@@ -8,13 +10,10 @@ from graph import Graph, Node, line
 def fold_layer_norm(graph: Graph) -> None:
     """LayerNormalization over the last axis, and (x - mean) / sqrt(mean((x - mean)^2) + eps) written out: a Div by
     Sqrt, or a Mul by the Reciprocal of one. Factor and summand by column follow as an Affine."""
-    for node in graph.find("Div", "Mul", "LayerNormalization", "InstanceNormalization"):
-        if node.op == "LayerNormalization":
-            _norm_node(graph, node)
-        elif node.op == "InstanceNormalization":
-            _instance_norm(graph, node)
-        else:
-            _written_out(graph, node)
+    forms = {"LayerNormalization": _norm_node, "InstanceNormalization": _instance_norm, "Div": _written_out,
+             "Mul": _written_out}
+    for node in graph.find(*forms):
+        forms[node.op](graph, node)
 
 
 def _attrs(n: int, eps: float, axis: int) -> dict:
@@ -23,16 +22,13 @@ def _attrs(n: int, eps: float, axis: int) -> dict:
 
 def _norm_node(graph: Graph, node: Node) -> None:
     shape = graph.shape(node.inputs[0])
-    first = node.attr("axis", -1) % len(shape)
-    values = [graph.const(i).astype(np.float64).reshape(-1) if i and graph.const(i) is not None else None
-              for i in node.inputs[1:]]
-    if values[0] is None or (len(node.inputs) > 2 and node.inputs[2] and values[1] is None) or any(
-            graph.readers.get(o) for o in node.outputs[1:]):
+    gamma, beta = graph.const(node.inputs[1]), graph.const(node.input(2))
+    if gamma is None or (node.input(2) and beta is None) or any(graph.readers.get(o) for o in node.outputs[1:]):
         return
-    n = int(np.prod(shape[first:]))
+    n = math.prod(shape[node.attr("axis", -1) % len(shape):])
     attrs = _attrs(n, node.attr("epsilon", 1e-5), len(shape) - 1)
-    attrs["scale"] = attrs["scale"] * values[0]
-    attrs["shift"] = attrs["shift"] + (values[1] if len(values) > 1 and values[1] is not None else 0)
+    attrs["scale"] = attrs["scale"] * gamma.reshape(-1)
+    attrs["shift"] = attrs["shift"] + (0 if beta is None else beta.reshape(-1))
     graph.replace([node], Node("LayerNorm", node.inputs[:1], node.outputs[:1], attrs))
 
 
@@ -43,7 +39,7 @@ def _instance_norm(graph: Graph, node: Node) -> None:
     if gamma is None or beta is None:
         return
     inner = graph.new_tensor(node.output + ".norm", shape)
-    norm = _attrs(int(np.prod(shape[2:])), node.attr("epsilon", 1e-5), -1)
+    norm = _attrs(math.prod(shape[2:]), node.attr("epsilon", 1e-5), -1)
     graph.add(node.beside("LayerNorm", node.inputs[:1], [inner], norm))
     graph.replace([node], Node("Affine", [inner], node.outputs, line(gamma, beta, 1)))
 
@@ -97,8 +93,7 @@ def _written_out(graph: Graph, node: Node) -> None:
     one, two = _centred(graph, d), _centred(graph, square.inputs[0])
     if one is None or two is None or one[1] != two[1]:
         return
-    inner = [*nodes, plus, variance[0], square, *one[0], *two[0], node]
-    inner = list({id(n): n for n in inner}.values())
+    inner = list(dict.fromkeys([*nodes, plus, variance[0], square, *one[0], *two[0], node]))
     if any(r not in inner for n in inner if n is not node for r in graph.readers[n.output]):
         return
     shape = graph.shape(one[1])
