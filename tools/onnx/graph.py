@@ -220,7 +220,7 @@ class Graph:
 
     def _read_model(self, model: Model, recording: Recording) -> None:
         self.consts.update(model.weights)
-        self.consts.update({name: recording.held[name] for name in model.fixed})
+        self.consts.update({name: recording.value(name) for name in model.fixed})
         for index, proto in enumerate(model.proto.graph.node):
             node = Node(proto.op_type, list(proto.input), list(proto.output),
                         {a.name: helper.get_attribute_value(a) for a in proto.attribute}, [index], index)

@@ -66,9 +66,7 @@ def _pairs(flag: str, given: list[str]) -> dict[str, str]:
 
 
 def _shapes(options: argparse.Namespace, arrays: dict[str, str]) -> dict[str, tuple[int, ...]]:
-    shapes = {}
-    for name, path in arrays.items():
-        shapes[name] = record.load_array(name, path).shape
+    shapes = {name: record.load_array(name, path).shape for name, path in arrays.items()}
     for name, text in _pairs("shape", options.shape).items():
         try:
             shapes[name] = tuple(int(extent) for extent in text.split("x"))
@@ -90,9 +88,7 @@ def run(options: argparse.Namespace) -> None:
     if options.replace and os.path.lexists(options.replace) and not options.force:
         raise Refused(f"'{options.replace}' is there already: take another name, or replace it by --force")
     loaded = model.load(_file_of(options.model), _shapes(options, arrays), options.reseed)
-    unknown = {*arrays, *images} - set(loaded.shapes)
-    if unknown:
-        raise Refused(f"the model has no input '{min(unknown)}': its inputs are {', '.join(loaded.shapes)}")
+    model.require_inputs([*arrays, *images], loaded.shapes)
     model.fix_parameters(loaded, arrays)
     if options.replace and loaded.fixed:
         raise Refused(f"--replace: input '{min(loaded.fixed)}' says a shape or axes, which cannot change any more: "

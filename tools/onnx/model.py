@@ -3,7 +3,7 @@
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +11,7 @@ import onnx
 import onnxruntime
 from onnx import NodeProto, helper, numpy_helper
 
-from problems import Refused
+from problems import Refused, refusing
 
 DOMAINS = {"", "ai.onnx", "ai.onnx.ml", "com.microsoft"}
 CONTROL_FLOW = {"If", "Loop", "Scan", "SequenceMap"}
@@ -72,19 +72,14 @@ def _read(path: str) -> onnx.ModelProto:
         raise Refused(f"'{path}' is no ONNX file, or is cut short: export or copy it again") from None
     if not proto.graph.node or not proto.opset_import:
         raise Refused(f"'{path}' holds no ONNX graph with nodes: export it again")
-    try:
+    with refusing(f"weights of '{path}' lie in another file that cannot be read: put it beside the model"):
         onnx.load_external_data_for_model(proto, os.path.dirname(path) or ".")
-    except Exception as error:
-        raise Refused(f"weights of '{path}' lie in another file that cannot be read: put it beside the model "
-                      f"({_one_line(error)})") from None
     _check_texts(proto)
     for value in proto.graph.output:  # the checker wants a shape, which is found out later
         if value.type.HasField("tensor_type"):
             value.type.tensor_type.shape.SetInParent()
-    try:
+    with refusing(f"'{path}' is no valid ONNX model: export it again"):
         onnx.checker.check_model(proto)
-    except Exception as error:
-        raise Refused(f"'{path}' is no valid ONNX model: export it again ({_one_line(error)})") from None
     return proto
 
 
@@ -96,10 +91,6 @@ def _check_texts(proto: onnx.ModelProto) -> None:
         texts += [node.name, node.op_type, node.domain, *node.input, *node.output, *(a.name for a in node.attribute)]
     if not all(isinstance(text, str) for text in [*texts, proto.producer_name, proto.producer_version]):
         raise Refused("a name in the model is no UTF-8 text: export or copy it again")
-
-
-def _one_line(error: BaseException) -> str:
-    return re.sub(r"\s+", " ", str(error)).strip()[:300]
 
 
 def _check_opsets(proto: onnx.ModelProto) -> None:
@@ -130,12 +121,9 @@ def _check_nodes(proto: onnx.ModelProto) -> None:
 def _fix_shapes(model: Model, given: dict[str, tuple[int, ...]]) -> None:
     graph = model.proto.graph
     held = {t.name for t in graph.initializer}
-    inputs = [i for i in graph.input if i.name not in held]
-    unknown = set(given) - {i.name for i in inputs}
-    if unknown:
-        raise Refused(f"the model has no input '{min(unknown)}': its inputs are "
-                      + ", ".join(i.name for i in inputs))
-    for value in inputs:
+    inputs = {i.name: i for i in graph.input if i.name not in held}
+    require_inputs(given, inputs)
+    for value in inputs.values():
         if not value.type.HasField("tensor_type"):
             raise Refused(f"input '{value.name}' is no tensor: export the model with tensors as inputs")
         tensor = value.type.tensor_type
@@ -162,6 +150,12 @@ def _fix_shapes(model: Model, given: dict[str, tuple[int, ...]]) -> None:
     for value in graph.output:
         if value.type.HasField("tensor_type"):
             value.type.tensor_type.ClearField("shape")
+
+
+def require_inputs(named: Iterable[str], inputs: Iterable[str]) -> None:
+    unknown = {*named} - {*inputs}
+    if unknown:
+        raise Refused(f"the model has no input '{min(unknown)}': its inputs are {', '.join(inputs)}")
 
 
 def _open_shape(name: str, said: list[int]) -> str:
@@ -197,11 +191,11 @@ def quiet_options(level: onnxruntime.GraphOptimizationLevel) -> onnxruntime.Sess
     return options
 
 
-def rebuild(repeated, items: list) -> None:
-    """Puts copies of the items in the place of what a repeated field holds."""
-    copies = [type(item).FromString(item.SerializeToString()) for item in items]
-    del repeated[:]
-    repeated.extend(copies)
+def drop(repeated, names: Container[str]) -> None:
+    """Takes what has these names out of a repeated field."""
+    for at in reversed(range(len(repeated))):
+        if repeated[at].name in names:
+            del repeated[at]
 
 
 def add_weight(model: Model, name: str, values: np.ndarray) -> None:
@@ -215,18 +209,13 @@ def add_weight(model: Model, name: str, values: np.ndarray) -> None:
         graph.input.append(helper.make_tensor_value_info(name, kind, values.shape))
 
 
-def _array_of(tensor: onnx.TensorProto) -> np.ndarray:
-    try:
-        return numpy_helper.to_array(tensor)
-    except Exception as error:
-        raise Refused(f"the weights '{tensor.name}' are damaged: export or copy the model again "
-                      f"({_one_line(error)})") from None
-
-
 def _take_weights(model: Model) -> None:
     graph = model.proto.graph
-    arrays = {t.name: _array_of(t) for t in graph.initializer}
-    rebuild(graph.input, [i for i in graph.input if i.name not in arrays])
+    arrays = {}
+    for tensor in graph.initializer:
+        with refusing(f"the weights '{tensor.name}' are damaged: export or copy the model again"):
+            arrays[tensor.name] = numpy_helper.to_array(tensor)
+    drop(graph.input, arrays)
     del graph.initializer[:]
     model.proto.ir_version = max(model.proto.ir_version, 8)  # older ones list all weights as inputs
     for name, values in arrays.items():

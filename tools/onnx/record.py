@@ -7,8 +7,8 @@ import numpy as np
 import onnx
 import onnxruntime
 
-from model import Model, _one_line, quiet_options
-from problems import Refused
+from model import Model, quiet_options
+from problems import Refused, refusing
 
 BATCH = 512 << 20  # bytes of tensors that one run keeps
 LARGEST = 1 << 30  # bytes of a tensor
@@ -16,17 +16,16 @@ MEAN = np.array([0.485, 0.456, 0.406])  # of ImageNet
 DEVIATION = np.array([0.229, 0.224, 0.225])
 
 
-class Recording:
-    """Values by name; those that ONNX Runtime made lie in files of `folder`."""
+class Recording(dict[str, np.ndarray | str]):
+    """Values by name; larger ones that ONNX Runtime made lie in files of `folder`."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
-        self.held: dict[str, np.ndarray] = {}
-        self.files: dict[str, str] = {}
         self.facts: dict[str, tuple[tuple[int, ...], str]] = {}  # shape, and kind of numpy's type
 
     def value(self, name: str) -> np.ndarray:
-        return self.held[name] if name in self.held else np.load(self.files[name], mmap_mode="r")
+        held = self[name]
+        return np.load(held, mmap_mode="r") if isinstance(held, str) else held
 
     def fact(self, name: str) -> tuple[tuple[int, ...], str]:
         if name not in self.facts:
@@ -34,15 +33,10 @@ class Recording:
             self.facts[name] = value.shape, value.dtype.kind
         return self.facts[name]
 
-    def __contains__(self, name: str) -> bool:
-        return name in self.held or name in self.files
-
     def keep(self, name: str, value: np.ndarray) -> None:
-        if value.size <= 1 << 12:
-            self.held[name] = value
-            return
-        self.files[name] = os.path.join(self.folder, f"{len(self.files)}.npy")
-        np.save(self.files[name], value)
+        self[name] = value if value.size <= 1 << 12 else os.path.join(self.folder, f"{len(self)}.npy")
+        if value.size > 1 << 12:
+            np.save(self[name], value)
 
 
 def make_inputs(model: Model, arrays: dict[str, str], images: dict[str, str], seed: int) -> dict[str, np.ndarray]:
@@ -59,11 +53,9 @@ def make_inputs(model: Model, arrays: dict[str, str], images: dict[str, str], se
 
 
 def load_array(name: str, path: str) -> np.ndarray:
-    try:
+    with refusing(f"--input {name}={path} cannot be read: give a .npy file"):
         array = np.load(path, allow_pickle=False)
         return array if isinstance(array, np.ndarray) else array[array.files[0]]
-    except Exception as error:
-        raise Refused(f"--input {name}={path} cannot be read: give a .npy file ({_one_line(error)})") from None
 
 
 def _from_file(model: Model, name: str, path: str) -> np.ndarray:
@@ -77,10 +69,8 @@ def from_image(name: str, shape: tuple[int, ...], path: str) -> np.ndarray:
     from PIL import Image
     if len(shape) != 4 or shape[0] != 1 or shape[1] != 3:
         raise Refused(f"--image is for an input of 1x3 planes, and '{name}' has other extents: use --input")
-    try:
+    with refusing(f"--image {name}={path} cannot be read: give a PNG or JPEG"):
         image = Image.open(path).convert("RGB").resize((shape[3], shape[2]), Image.Resampling.BILINEAR)
-    except Exception as error:
-        raise Refused(f"--image {name}={path} cannot be read: give a PNG or JPEG ({_one_line(error)})") from None
     return ((np.asarray(image) / 255 - MEAN) / DEVIATION).transpose(2, 0, 1)[None].astype(np.float32)
 
 
@@ -99,12 +89,12 @@ def _noise(model: Model, name: str, random: np.random.Generator) -> np.ndarray:
 
 def record(model: Model, inputs: dict[str, np.ndarray], folder: str) -> Recording:
     recording = Recording(folder)
-    recording.held.update(inputs)
+    recording.update(inputs)
     for batch in _batches(model):
         for name, value in zip(batch, _run(model, inputs, batch)):
             if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
                 recording.keep(name, value)
-    recording.held.update(model.weights)
+    recording.update(model.weights)
     return recording
 
 
@@ -116,12 +106,10 @@ def _run(model: Model, inputs: dict[str, np.ndarray], names: list[str]) -> list[
         proto.graph.output.add().name = name
     off = quiet_options(onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL)
     fed = {i.name: inputs.get(i.name, model.weights.get(i.name)) for i in proto.graph.input}
-    try:
+    with refusing("ONNX Runtime cannot run the model with these inputs: give others by --shape or --input, or export it "
+                  "again"):
         session = onnxruntime.InferenceSession(proto.SerializeToString(), off, ["CPUExecutionProvider"])
         return session.run(names, fed)
-    except Exception as error:
-        raise Refused("ONNX Runtime cannot run the model with these inputs: give others by --shape or --input, or "
-                      f"export it again ({_one_line(error)})") from None
 
 
 def _batches(model: Model) -> list[list[str]]:

@@ -16,8 +16,8 @@ from emit import Emitter
 from folder import Writer
 from graph import Graph
 from mappers_maps import MAPPERS
-from model import Model, _one_line
-from problems import Refused
+from model import Model
+from problems import Refused, refusing
 
 
 @dataclass
@@ -153,10 +153,9 @@ def _is_made(emitter: Emitter, name: str) -> bool:
 def save(proto: onnx.ModelProto, path: str) -> None:
     partial = f"{path}.partial-{os.getpid()}"
     try:
-        onnx.save(proto, partial)
-        os.replace(partial, path)
-    except Exception as error:  # protobuf has several kinds
-        raise Refused(f"--replace {path} cannot be written: {_one_line(error)}") from None
+        with refusing(f"--replace {path} cannot be written", ": {}"):
+            onnx.save(proto, partial)
+            os.replace(partial, path)
     finally:
         with contextlib.suppress(OSError):
             os.remove(partial)

@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from model import Model, add_weight, rebuild
+from model import Model, add_weight, drop
 
 PRODUCTS = {"Conv", "ConvTranspose", "Gemm", "MatMul"}
 
@@ -21,9 +21,10 @@ def reseed(model: Model, seed: int) -> None:
             role = _role(node, position, readers)
             if name in constants and role:
                 made[name] = _values(random, role, constants.pop(name), node)
-    rebuild(graph.node, [n for n in graph.node if not (n.op_type == "ConstantOfShape" and n.output[0] in made)])
-    rebuild(graph.initializer, [t for t in graph.initializer if t.name not in made])
-    rebuild(graph.input, [i for i in graph.input if i.name not in made])
+    for node in [n for n in graph.node if n.op_type == "ConstantOfShape" and n.output[0] in made]:
+        graph.node.remove(node)
+    drop(graph.initializer, made)
+    drop(graph.input, made)
     for name, values in made.items():
         add_weight(model, name, values)
 
