@@ -12,6 +12,7 @@ import onnxruntime
 import xxhash
 
 from emit import Emitter, Tensor
+from graph import fresh
 from problems import Refused
 
 
@@ -63,14 +64,11 @@ class Names:
 
     def of(self, kind: str, name: str) -> str:
         if (kind, name) not in self.made:
-            word = first = self.clean(name)
-            count = 1
-            while word != name and (word in self.plain or word in self.changed):
-                count += 1
-                word = f"{first}_{count}"
-            self.made[kind, name] = word
+            word = self.clean(name)
             if word != name:
+                word = fresh(word, self.plain, self.changed)
                 self.changed[word] = name
+            self.made[kind, name] = word
         return self.made[kind, name]
 
 

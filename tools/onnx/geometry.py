@@ -77,6 +77,6 @@ def transposed(graph: Graph, node: Node, kernel: list[int]) -> tuple[dict[str, A
     return found, more
 
 
-def squeezed(shape: tuple[int, ...], most: int = 4) -> tuple[int, ...]:
-    """The same elements in at most so many axes, for ops that go element by element."""
-    return shape if 0 < len(shape) <= most else (math.prod(shape),)
+def squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The same elements in at most four axes, for ops that go element by element."""
+    return shape if 0 < len(shape) <= 4 else (math.prod(shape),)

@@ -191,13 +191,12 @@ def _mask(e: Emitter, node: Node, inputs: dict[str, str], scores: tuple[int, ...
     batch, heads, nq, nk = scores
     own = scores[4 - len(e.graph.shape(node.inputs[0])):]
     kind = mask_kind(e.graph, name, own)
-    shape = {"qk": (nq, nk), "bqk": (batch, nq, nk), "bhqk": scores}[kind]
+    shape, part = {"qk": ((nq, nk), (0, 0)), "bqk": ((batch, nq, nk), np.s_[:, 0]), "bhqk": (scores, ...)}[kind]
     value = e.graph.const(name)
     if value is None:
         inputs["mask"] = e.read(name, shape)
     else:
-        wide = np.broadcast_to(value, own).reshape(scores)
-        wide = {"qk": wide[0, 0], "bqk": wide[:, 0], "bhqk": wide}[kind]
+        wide = np.broadcast_to(value, own).reshape(scores)[part]
         inputs["mask"] = e.weights(node.output + ".mask", np.ascontiguousarray(wide, np.float32))
     return kind
 

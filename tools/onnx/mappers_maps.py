@@ -113,22 +113,21 @@ def concat(e: Emitter, node: Node) -> None:
     held = [e.read(name) for name in names]
     if e.join(node, held, axis):
         return
-    widths = [e.graph.shape(name)[axis] for name in names]
-    outer, inner = math.prod(shape[:axis]), math.prod(shape[axis + 1:])
     own = len(shape) <= 4
-    used = lambda width: (*shape[:axis], width, *shape[axis + 1:]) if own else (outer, width * inner)  # noqa: E731
-    left, width = names[0], widths[0]
+
+    def used(name: str) -> tuple[int, ...]:
+        extents = e.graph.shape(name)
+        return extents if own else (math.prod(shape[:axis]), math.prod(extents[axis:]))
+
+    left = names[0]
     for at in range(1, len(names), spell.CONCAT_MOST - 1):
-        more = list(zip(names[at:], widths[at:]))[:spell.CONCAT_MOST - 1]
-        whole = width + sum(w for _, w in more)
-        last = at + len(more) == len(names)
-        more_shape = (*shape[:axis], whole, *shape[axis + 1:])
-        made = node.output if last else e.graph.new_tensor(f"{node.output}.{at}", more_shape)
-        parts = [(left, width), *more]
-        e.launch(node, "concat", {key: e.read(name, used(w)) for key, (name, w) in zip("abcd", parts)},
-                 {"dst": (made, used(whole))}, last, axis=axis if own else 1,
-                 **{f"shape_{key}": used(w) for key, (_, w) in zip("abcd", parts)})
-        left, width = made, whole
+        parts, last = [left, *names[at:at + spell.CONCAT_MOST - 1]], at + spell.CONCAT_MOST > len(names)
+        whole = (*shape[:axis], sum(e.graph.shape(name)[axis] for name in parts), *shape[axis + 1:])
+        made = node.output if last else e.graph.new_tensor(f"{node.output}.{at}", whole)
+        e.launch(node, "concat", {key: e.read(name, used(name)) for key, name in zip("abcd", parts)},
+                 {"dst": (made, used(made))}, last, axis=axis if own else 1,
+                 **{f"shape_{key}": used(name) for key, name in zip("abcd", parts)})
+        left = made
 
 
 def gather(e: Emitter, node: Node) -> None:
@@ -150,22 +149,17 @@ def gather(e: Emitter, node: Node) -> None:
 
 def pad(e: Emitter, node: Node) -> None:
     shape = e.graph.shape(node.inputs[0])
-    given = [e.graph.const(i) if i else None for i in node.inputs[1:]]
-    if any(i and v is None for i, v in zip(node.inputs[1:], given)):
+    if any(i and e.graph.const(i) is None for i in node.inputs[1:]):
         raise Unsupported("what it pads changes with the inputs")
-    pads = list(node.attr("pads") or given[0].tolist())
-    filled = given[1] if len(given) > 1 else None
-    value = float(node.attr("value", 0.0) if filled is None else filled.reshape(-1)[0])
-    if len(given) > 2 and given[2] is not None:
-        axes = [a % len(shape) for a in given[2].tolist()]
-        wide = [0] * 2 * len(shape)
-        for at, axis in enumerate(axes):
-            wide[axis], wide[axis + len(shape)] = pads[at], pads[at + len(axes)]
-        pads = wide
+    pads, axes = node.attr("pads") or e.graph.const(node.inputs[1]).tolist(), e.graph.const(node.input(3))
+    value = float(node.attr("value", e.graph.scalar(node.input(2)) or 0.0))
+    axes = range(len(shape)) if axes is None else axes.tolist()
+    before, after = [0] * len(shape), [0] * len(shape)
+    for axis, less, more in zip(axes, pads, pads[len(axes):]):
+        before[axis], after[axis] = less, more
     if min(pads) < 0:
         raise Unsupported("it takes elements away")
     mode = node.attr("mode", b"constant").decode()
-    before, after = pads[:len(shape)], pads[len(shape):]
     made = tuple(b + x + a for b, x, a in zip(before, shape, after))
     e.launch(node, "pad", {"src": e.read(node.inputs[0], shape)}, {"dst": (node.output, made)}, shape=shape, before=before,
              after=after, mode=mode if mode != "constant" else None,

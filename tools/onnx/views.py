@@ -33,7 +33,7 @@ def to_picks(graph: Graph) -> None:
         extent = graph.shape(node.inputs[0])[axis]
         numbers = [int(i) + (extent if i < 0 else 0) for i in index.reshape(-1)]
         if index.ndim <= 1 and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
-            attrs = dict(pick=axis, first=numbers[0], last=numbers[-1] + 1, single=index.ndim == 0)
+            attrs = dict(pick=axis, first=numbers[0], last=numbers[-1] + 1)
             graph.replace([node], Node("Pick", node.inputs[:1], node.outputs, attrs))
 
 
@@ -57,12 +57,9 @@ def slices_of(graph: Graph, node: Node, name: str) -> list[slice]:
         result[axis] = slice(sum(sizes[:at]), sum(sizes[:at + 1]), 1)
     else:
         said = [graph.const(i).reshape(-1).tolist() if i else None for i in node.inputs[1:]]
-        if not said:
-            said = [node.attr("starts"), node.attr("ends"), node.attr("axes")]
-        starts, ends = said[:2]
-        axes = said[2] if len(said) > 2 and said[2] is not None else list(range(len(starts)))
-        steps = said[3] if len(said) > 3 and said[3] is not None else [1] * len(starts)
-        for start, end, axis, step in zip(starts, ends, axes, steps):
+        said = said or [node.attr(name) for name in ("starts", "ends", "axes")]
+        starts, ends, axes, steps = [*said, None, None][:4]
+        for start, end, axis, step in zip(starts, ends, axes or range(len(starts)), steps or [1] * len(starts)):
             result[axis % len(shape)] = slice(*slice(start, end, step).indices(shape[axis]))
     return result
 
@@ -75,9 +72,7 @@ def _index(slices: list[slice]) -> tuple[slice, ...]:
 def apply(graph: Graph, node: Node, name: str, source: np.ndarray) -> np.ndarray:
     if node.op == "Transpose":
         return source.transpose(node.attr("perm", list(range(source.ndim))[::-1]))
-    part = source
-    if node.op not in RESHAPES:
-        part = source[_index(slices_of(graph, node, name))]
+    part = source if node.op in RESHAPES else source[_index(slices_of(graph, node, name))]
     try:
         return np.reshape(part, graph.shape(name), copy=False)
     except ValueError:
