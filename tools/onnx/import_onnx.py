@@ -110,8 +110,7 @@ def run(options: argparse.Namespace) -> None:
         found = summary.counts(emitter)
         if options.replace:
             split = replace.Split(writer)
-            split.write(folder, options.folder)
-            replaced, found["replaced"] = split.model(), split.counts()
+            replaced, found["replaced"] = split.write(folder, options.folder), split.counts()
         if options.json:
             try:
                 with open(options.json, "w", encoding="utf-8") as out:

@@ -4,7 +4,6 @@ import contextlib
 import os
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 import onnx
@@ -18,19 +17,6 @@ from graph import Graph
 from mappers_maps import MAPPERS
 from model import Model
 from problems import Refused, refusing
-
-
-@dataclass
-class Part:
-    """Nodes of the model that become one: what they make for others, and what has been imported."""
-
-    makes: list[str]
-    writer: Writer
-    folder: str = ""
-
-    @property
-    def outputs(self) -> list[str]:
-        return [name for name in self.writer.emitter.graph.outputs if name in self.makes]
 
 
 class Split:
@@ -59,20 +45,19 @@ class Split:
         self.levels, self.parts, found = self._levels(), {}, set()
         for level in sorted({self.levels[i] for i in self.needed if i not in self.kept}):
             nodes = [i for i in self.needed if self.levels[i] == level and i not in self.kept]
-            inside = {*nodes}
+            inside, writer = {*nodes}, self.whole
             reads = dict.fromkeys(name for i in nodes for name in self.nodes[i].input if name and self.graph.const(name) is None
                                   and self.maker.get(name) not in inside)
             makes = [o for i in nodes for o in self.nodes[i].output if o in self.ends or self.readers.get(o, set()) - inside]
             for name in (*reads, *makes):
                 if not self._is_tensor_of_floats(name):
                     found |= {self.maker.get(name), *self.readers.get(name, ())} & inside
-            self.parts[level] = Part(makes, self.whole)
             if self.kept and not found:
-                emitter = self._import(nodes, reads, makes)
-                found |= {i for i, o in zip(nodes, emitter.graph.originals) if o.became == "unsupported"}
-                self.parts[level].writer = Writer(emitter, "", whole=False)
+                writer = Writer(self._import(nodes, reads, makes), "", whole=False)
+                found |= {i for i, o in zip(nodes, writer.emitter.graph.originals) if o.became == "unsupported"}
             if not found:
-                found |= {self.maker[name] for name in makes if not _is_made(self.parts[level].writer.emitter, name)}
+                found |= {self.maker[name] for name in makes if not _is_made(writer.emitter, name)}
+            self.parts[level] = writer
         return found
 
     def _levels(self) -> dict[int, int]:
@@ -98,19 +83,16 @@ class Split:
         passes.rewrite(part)
         return emit.emit(part, MAPPERS)
 
-    def write(self, folder: str, called: str) -> None:
-        """The parts, in `folder`, which will be called otherwise. One that is the whole model is there already."""
-        for number, part in enumerate(self.parts.values(), 1):
-            part.folder = os.path.join(called, f"part{number}") if self.kept else called
+    def write(self, folder: str, called: str) -> onnx.ModelProto:
+        """Writes the parts into `folder`, which will be called otherwise. One that is the whole model is there already."""
+        whole, recording, nodes, workloads = self.graph.model.proto, self.graph.recording, [], {}
+        for number, (level, part) in enumerate(self.parts.items(), 1):
+            workloads[level] = self._workload(part, os.path.join(called, f"part{number}") if self.kept else called)
             if self.kept:
-                part.writer.folder = os.path.join(folder, f"part{number}")
-                title = f"Part {number} of {self.graph.model.file}"
-                part.writer.write(f"{title}, which ONNX Runtime runs with the others.", title, self.graph.model.file)
-
-    def model(self) -> onnx.ModelProto:
-        whole, recording, nodes = self.graph.model.proto, self.graph.recording, []
+                part.folder, title = os.path.join(folder, f"part{number}"), f"Part {number} of {self.graph.model.file}"
+                part.write(f"{title}, which ONNX Runtime runs with the others.", title, self.graph.model.file)
         for level in sorted({*self.levels.values()}):
-            nodes += self._workload(self.parts[level]) if level in self.parts else []
+            nodes += workloads.get(level, [])
             nodes += [self.nodes[i] for i in self.needed if self.levels[i] == level and i in self.kept]
         read = dict.fromkeys([*(name for node in nodes for name in node.input), *self.ends])
         weights = [numpy_helper.from_array(np.asarray(self.graph.consts[name]), name) for name in read if name in self.graph.consts]
@@ -123,18 +105,19 @@ class Split:
         return helper.make_model(graph, opset_imports=[*whole.opset_import, helper.make_opsetid("com.clam", 1)],
                                  ir_version=whole.ir_version, producer_name="clam")
 
-    def _workload(self, part: Part) -> list[NodeProto]:
+    def _workload(self, part: Writer, folder: str) -> list[NodeProto]:
         """The node, between casts of what is no f32."""
         before, after, names = [], [], {}
-        for name in (*part.writer.inputs, *part.outputs):
+        outputs = [name for name in part.emitter.graph.outputs if name in self.maker]
+        for name in (*part.inputs, *outputs):
             kind = self.graph.recording.value(name).dtype
             names[name] = name if kind == np.float32 else f"{name}.as_f32"
-            if kind != np.float32 and name in part.makes:
+            if kind != np.float32 and name in outputs:
                 after.append(helper.make_node("Cast", [names[name]], [name], to=helper.np_dtype_to_tensor_dtype(kind)))
             elif kind != np.float32:
                 before.append(helper.make_node("Cast", [name], [names[name]], to=onnx.TensorProto.FLOAT))
-        node = helper.make_node("Workload", [names[n] for n in part.writer.inputs], [names[n] for n in part.outputs],
-                                os.path.basename(part.folder), domain="com.clam", folder=part.folder)
+        node = helper.make_node("Workload", [names[n] for n in part.inputs], [names[n] for n in outputs],
+                                os.path.basename(folder), domain="com.clam", folder=folder)
         return [*before, node, *after]
 
     def counts(self) -> dict:
