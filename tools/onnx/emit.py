@@ -22,7 +22,6 @@ class Tensor:
     first: int = 0
     parts: tuple[str, ...] = ()
     known: bool = False  # the model has this tensor, so its value was recorded
-    part_of: str = ""
 
 
 class Emitter:
@@ -31,6 +30,7 @@ class Emitter:
         self.tensors: dict[str, Tensor] = {}
         self.launches: list[dict] = []  # as they are written, with the names of the model
         self.names: set[str] = set()
+        self.joined: set[str] = set()  # tensors that are parts of another one
         self.dummies: dict[str, tuple[str, np.ndarray]] = {}  # the base of a tensor, and where it lies in that
 
     # ---- tensors that are read
@@ -62,9 +62,6 @@ class Emitter:
         """Of an unsupported node: what was recorded."""
         if name not in self.tensors and name in self.graph.recording:
             self._give(name, self.graph.recording.value(name))
-
-    def integer(self, name: str) -> bool:
-        return not self.graph.is_float(name)
 
     def _in_one_piece(self, name: str) -> None:
         if name in self.tensors:
@@ -160,7 +157,7 @@ class Emitter:
     def _made(self, name: str, shape: tuple[int, ...]) -> str:
         known = name in self.graph.recording
         right = self.graph.shape(name) or (1,)
-        integer = self.integer(name)
+        integer = not self.graph.is_float(name)
         if shape == right:
             self.tensors[name] = Tensor(shape, integer, known=known)
             return name
@@ -177,11 +174,10 @@ class Emitter:
         held = self._holders(names)
         for name in held:
             tensor = self.tensors[name]
-            if tensor.values is not None or tensor.view_of or tensor.part_of or held.count(name) > 1:
+            if tensor.values is not None or tensor.view_of or name in self.joined or held.count(name) > 1:
                 return False
-        for name in held:
-            self.tensors[name].part_of = node.output
-        self.tensors[node.output] = Tensor(shape, self.integer(node.output), parts=tuple(held), known=True)
+        self.joined |= {*held}
+        self.tensors[node.output] = Tensor(shape, not self.graph.is_float(node.output), parts=tuple(held), known=True)
         self.graph.fate(node, "view", node.output)
         return True
 
@@ -233,7 +229,7 @@ def emit(graph: Graph, mappers: dict[str, tuple[Mapper, int]]) -> Emitter:
 
 def _need_floats(emitter: Emitter, names: list[str]) -> None:
     for name in filter(None, names):
-        if emitter.integer(name):
+        if not emitter.graph.is_float(name):
             raise Unsupported(f"'{name}' holds whole numbers; clam computes with f32 and f16")
 
 

@@ -86,11 +86,9 @@ class Writer:
         graph = self.emitter.graph
         os.makedirs(os.path.join(self.folder, "tensors"))
         tensors = {self.tensor(name): self._entry(name, self.emitter.tensors[name]) for name in self.needed}
-        launches = self.emitter.launches
-        nodes = [{**launch, "name": self.names.of("node", launch["name"]),
-                  **{side: {key: self.tensor(name) for key, name in launch[side].items()} for side in ("inputs", "outputs")}}
-                 for launch in launches]
-        kept = {launch["name"] for launch in launches}
+        nodes = [{**launch, "name": self.names.of("node", launch["name"]), "inputs": self._tensors(launch["inputs"]),
+                  "outputs": self._tensors(launch["outputs"])} for launch in self.emitter.launches]
+        kept = {launch["name"] for launch in self.emitter.launches}
         originals = [{"name": o.name or next(filter(None, o.outputs), ""), "op": o.op, "became": o.became,
                       **({"into": self.names.of("node" if o.into in kept else "tensor", o.into)} if o.into else {}),
                       **({"why": o.why} if o.why else {}), "products": o.products} for o in graph.originals]
@@ -108,6 +106,9 @@ class Writer:
 
     def tensor(self, name: str) -> str:
         return self.names.of("tensor", name)
+
+    def _tensors(self, names: dict[str, str]) -> dict[str, str]:
+        return {key: self.tensor(name) for key, name in names.items()}
 
     def _needed(self) -> list[str]:
         """What launches and the model's outputs use, with what that lies in; in the order of the making. An input

@@ -183,11 +183,6 @@ class Graph:
             if over is None or o.became in over:
                 o.became, o.into, o.why = became, into, why
 
-    def new_const(self, near: str, values: np.ndarray) -> str:
-        name = fresh(near, self.consts, self.recording)
-        self.consts[name] = values
-        return name
-
     def new_tensor(self, near: str, shape: tuple[int, ...]) -> str:
         name = near
         while name in self.made_shapes or name in self.recording:

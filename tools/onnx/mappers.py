@@ -33,11 +33,16 @@ def folded_weights(e: Emitter, node: Node, axis: int) -> str:
     return e.weights(node.output + ".w", (values * by).astype(np.float32))
 
 
-def folded_bias(e: Emitter, node: Node) -> dict[str, str]:
-    shift = node.attrs["shift"]
-    if not shift.any():
-        return {}
-    return {"b": e.weights(node.output + ".b", shift.astype(np.float32))}
+def added(e: Emitter, node: Node, made: tuple[int, ...]) -> dict[str, str]:
+    """The bias by channel, and the residual, where the node has them."""
+    inputs = {}
+    if node.op.startswith("Free") and node.input(2):
+        inputs["b"] = e.read(node.inputs[2], (made[1],))
+    elif np.any(node.attr("shift")):
+        inputs["b"] = e.weights(node.output + ".b", node.attrs["shift"].astype(np.float32))
+    if "residual" in node.attrs:
+        inputs["r"] = e.read(node.attrs["residual"], made)
+    return inputs
 
 
 def conv(e: Emitter, node: Node) -> None:
@@ -46,22 +51,12 @@ def conv(e: Emitter, node: Node) -> None:
     shape = e.graph.shape(node.inputs[1] if free else node.attrs["weights"])
     n, c, h, w = geometry.planes(e.graph.shape(node.inputs[0]))
     made = geometry.planes(e.graph.shape(node.output))
-    more = [0, 0]
-    if transposed:
-        found, more = geometry.transposed(e.graph, node, list(shape[2:]))
-    else:
-        found = geometry.window(e.graph, node, list(shape[2:]))
+    found = geometry.window(e.graph, node, list(shape[2:]))
     weights = e.read(node.inputs[1]) if free else folded_weights(e, node, int(transposed))
-    inputs = {"x": e.read(node.inputs[0], (n, c, h, w)), "w": e.read(weights, (*shape[:2], found["r"], found["s"]))}
-    if not free:
-        inputs.update(folded_bias(e, node))
-    elif node.input(2):
-        inputs["b"] = e.read(node.inputs[2], (made[1],))
-    if "residual" in node.attrs:
-        inputs["r"] = e.read(node.attrs["residual"], made)
-    out = {"out_pad_h": more[0], "out_pad_w": more[1]} if more[0] != more[1] else {"out_pad": more[0] or None}
+    inputs = {"x": e.read(node.inputs[0], (n, c, h, w)), "w": e.read(weights, (*shape[:2], found["r"], found["s"])),
+              **added(e, node, made)}
     e.launch(node, "conv_transpose" if transposed else "conv2d", inputs, {"y": (node.output, made)}, n=n, c=c, h=h, w=w,
-             k=made[1], **geometry.fields(found), **out, groups=node.attr("group", 1), bias="b" in inputs,
+             k=made[1], **geometry.fields(found), groups=node.attr("group", 1), bias="b" in inputs,
              residual="r" in inputs, **act_fields(node))
 
 
@@ -70,9 +65,7 @@ def dense(e: Emitter, node: Node) -> None:
     m, n, k = math.prod(shape[:-1]), node.attrs["channels"], shape[-1]
     turned = node.attrs["turned"]
     inputs = {"x": e.read(node.inputs[0], (m, k)), "w": folded_weights(e, node, 0 if turned else 1),
-              **folded_bias(e, node)}
-    if "residual" in node.attrs:
-        inputs["r"] = e.read(node.attrs["residual"], (m, n))
+              **added(e, node, (m, n))}
     e.launch(node, "dense", inputs, {"y": (node.output, made if len(made) == 2 else (m, n))}, m=m, n=n, k=k,
              trans_w=int(turned), bias="b" in inputs, residual="r" in inputs, **act_fields(node))
 
@@ -114,8 +107,8 @@ def batch_matmul(e: Emitter, node: Node) -> None:
     padded = [(1,) * (max(len(left), len(right)) - len(s)) + s[:-2] for s in (left, right)]
     if 1 not in batches and padded[0] != padded[1]:
         raise Unsupported("matrices of one operand are repeated along some axes only")
-    inputs, fields = {}, dict.fromkeys(("ta", "tb", "scale", "act", *spell.ACT_FIELDS, "batch_a", "batch_b", "lda", "ldb",
-                                        "stridea", "strideb", "offa", "offb"))
+    order = "ta tb scale act act_alpha act_beta batch_a batch_b lda ldb stridea strideb offa offb"
+    inputs, fields = {}, dict.fromkeys(order.split())
     fields.update(scale=float(node.attr("scale", node.attr("alpha", 1.0))), **spell.fused_act(node.attr("act")))
     for key, name, turned, rows, columns, own in zip("ab", node.inputs, turns, (m, k), (k, n), batches):
         lies = node.op == "MatMul" and len(e.graph.shape(name)) > 1 and m == left[-2]
@@ -125,8 +118,8 @@ def batch_matmul(e: Emitter, node: Node) -> None:
         fields.update({field + key: value for field, value in said.items()})
         fields.update({"t" + key: turned or None, "batch_" + key: 1 if own == 1 and batch > 1 else None})
     own = len(made) == 3 and m == left[-2]
-    e.launch(node, "batch_matmul", inputs, {"c": (node.output, made if own else (batch, m, n))}, batch=batch, m=m, n=n, k=k,
-             **fields)
+    e.launch(node, "batch_matmul", inputs, {"c": (node.output, made if own else (batch, m, n))}, batch=batch, m=m, n=n,
+             k=k, **fields)
 
 
 def flat(e: Emitter, name: str) -> str:
@@ -157,8 +150,9 @@ def attention(e: Emitter, node: Node) -> None:
         fields.update(ldo=heads * dv, heado=dv, strideo=nq * heads * dv if batch > 1 else None)
         shape = e.graph.shape(out)
     scale = node.attrs["scale"]
+    usual = abs(scale * math.sqrt(d) - 1) < 1e-7
     e.launch(node, "attention", inputs, {"o": (out, shape)}, batch=batch, heads=heads, nq=nq, nk=nk, d=d,
-             dv=dv if dv != d else None, scale=None if abs(scale * math.sqrt(d) - 1) < 1e-7 else scale, mask=mask, **fields)
+             dv=dv if dv != d else None, scale=None if usual else scale, mask=mask, **fields)
 
 
 def _heads(e: Emitter, name: str, turned: bool) -> tuple[str, int, tuple[int, int, int]] | None:

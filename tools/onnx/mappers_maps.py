@@ -27,8 +27,8 @@ def pool(e: Emitter, node: Node) -> None:
     ceil = exact != list(made[2:])
     include = mode == "avg" and node.attr("count_include_pad", 0) and (any(found["pads"]) or ceil)
     fields = geometry.fields(found, mode=mode)
-    e.launch(node, "pool2d", {"x": e.read(node.inputs[0], (n, c, h, w))}, {"y": (node.output, made)}, n=n, c=c, h=h, w=w,
-             **fields, count_include_pad=1 if include else None, ceil_mode=1 if ceil else None)
+    e.launch(node, "pool2d", {"x": e.read(node.inputs[0], (n, c, h, w))}, {"y": (node.output, made)}, n=n, c=c, h=h,
+             w=w, **fields, count_include_pad=1 if include else None, ceil_mode=1 if ceil else None)
 
 
 def global_pool(e: Emitter, node: Node) -> None:
@@ -85,9 +85,7 @@ def resize(e: Emitter, node: Node) -> None:
     fields = {f"scale_{name}": scale for name, scale, before, after in scales
               if abs(scale * before - after) > 1e-6 * after}
     n, c, h, w = shape
-    inputs = {"x": e.read(node.inputs[0], shape)}
-    if "residual" in node.attrs:
-        inputs["r"] = e.read(node.attrs["residual"], made)
+    inputs = {"x": e.read(node.inputs[0], shape), **mappers.added(e, node, made)}
     e.launch(node, "resize", inputs, {"y": (node.output, made)}, n=n, c=c, h=h, w=w, oh=made[2], ow=made[3], mode=mode,
              coord=coord, nearest=nearest if mode == "nearest" else None, **fields, residual="r" in inputs)
 
@@ -161,8 +159,8 @@ def pad(e: Emitter, node: Node) -> None:
         raise Unsupported("it takes elements away")
     mode = node.attr("mode", b"constant").decode()
     made = tuple(b + x + a for b, x, a in zip(before, shape, after))
-    e.launch(node, "pad", {"src": e.read(node.inputs[0], shape)}, {"dst": (node.output, made)}, shape=shape, before=before,
-             after=after, mode=mode if mode != "constant" else None,
+    e.launch(node, "pad", {"src": e.read(node.inputs[0], shape)}, {"dst": (node.output, made)}, shape=shape,
+             before=before, after=after, mode=mode if mode != "constant" else None,
              value=value if mode == "constant" and value else None)
 
 
@@ -172,16 +170,16 @@ def expand(e: Emitter, node: Node) -> None:
     if len(made) > 4:
         raise Unsupported(f"it makes {len(made)} axes")
     zeros = e.weights(node.output + ".zeros", np.zeros(made, np.float32))
-    e.launch(node, "binary", {"a": e.read(node.inputs[0], shape or (1,)), "b": zeros}, {"c": (node.output, made)}, op="add",
-             shape=shape or (1,), shape_b=made)
+    e.launch(node, "binary", {"a": e.read(node.inputs[0], shape or (1,)), "b": zeros}, {"c": (node.output, made)},
+             op="add", shape=shape or (1,), shape_b=made)
 
 
 # The mapper of each op, and how many of its output and inputs have to be floats.
 MAPPERS: dict[str, tuple[Mapper, int]] = {op: (mapper, floats) for mapper, floats, ops in (
     (mappers.conv, 2, ("Conv", "FreeConv", "ConvTranspose", "FreeConvTranspose")),
-    (mappers.dense, 3, ("Dense",)), (mappers.batch_matmul, 3, ("MatMul", "Gemm")), (mappers.attention, 5, ("Attention",)),
-    (mappers.layer_norm, 2, ("LayerNorm",)), (mappers.softmax, 2, ("Softmax", "LogSoftmax")),
-    (mappers.unary, 2, ("Act",)), (mappers.affine, 2, ("Affine",)),
+    (mappers.dense, 3, ("Dense",)), (mappers.batch_matmul, 3, ("MatMul", "Gemm")),
+    (mappers.attention, 5, ("Attention",)), (mappers.layer_norm, 2, ("LayerNorm",)),
+    (mappers.softmax, 2, ("Softmax", "LogSoftmax")), (mappers.unary, 2, ("Act",)), (mappers.affine, 2, ("Affine",)),
     (mappers.binary, 3, ("Add", "Sub", "Mul", "Div", "Max", "Min")),
     (pool, 2, ("MaxPool", "AveragePool")), (global_pool, 2, ("GlobalAveragePool", "GlobalMaxPool")),
     (reduce, 2, ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin")), (lrn, 2, ("LRN",)), (resize, 2, ("Resize",)),

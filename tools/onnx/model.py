@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Loads and checks a model, and makes what is open in it definite: shapes, weights, local functions."""
+import contextlib
 import os
 import re
 import tempfile
@@ -141,9 +142,7 @@ def _fix_shapes(model: Model, given: dict[str, tuple[int, ...]]) -> None:
                           "fewer than 2^31")
         if tensor.elem_type not in helper.get_all_tensor_dtypes():
             raise Refused(f"input '{value.name}' has an unknown type: export the model again")
-        tensor.shape.ClearField("dim")
-        for extent in shape:
-            tensor.shape.dim.add().dim_value = extent
+        tensor.CopyFrom(helper.make_tensor_type_proto(tensor.elem_type, shape).tensor_type)
         model.shapes[value.name] = shape
         model.types[value.name] = np.dtype(helper.tensor_dtype_to_np_dtype(tensor.elem_type))
     del graph.value_info[:]
@@ -171,24 +170,23 @@ def _text(shape: list[int] | tuple[int, ...]) -> str:
 def _fold_control_flow(model: Model) -> None:
     """ONNX Runtime takes the branch of an If whose condition is constant. Nothing else may be left."""
     with tempfile.TemporaryDirectory() as folder:
-        options = quiet_options(onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC)
-        options.optimized_model_filepath = os.path.join(folder, "folded.onnx")
-        try:
-            onnxruntime.InferenceSession(model.proto.SerializeToString(), options, ["CPUExecutionProvider"])
-            model.proto = onnx.load(options.optimized_model_filepath)
-        except Exception:
-            pass
+        folded = os.path.join(folder, "folded.onnx")
+        with contextlib.suppress(Exception):
+            session(model.proto, onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC, folded)
+            model.proto = onnx.load(folded)
     for node in model.proto.graph.node:
         if node.op_type in CONTROL_FLOW:
             raise Refused(f"{called(node)} is control flow that the input's shape does not decide: export the "
                           "model traced, without branches and loops")
 
 
-def quiet_options(level: onnxruntime.GraphOptimizationLevel) -> onnxruntime.SessionOptions:
+def session(proto: onnx.ModelProto, level: onnxruntime.GraphOptimizationLevel,
+            optimized: str = "") -> onnxruntime.InferenceSession:
+    """A quiet one; what it makes of the model goes into the file `optimized`."""
     options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = level
-    options.log_severity_level = 4
-    return options
+    options.graph_optimization_level, options.log_severity_level = level, 4
+    options.optimized_model_filepath = optimized
+    return onnxruntime.InferenceSession(proto.SerializeToString(), options, ["CPUExecutionProvider"])
 
 
 def drop(repeated, names: Container[str]) -> None:

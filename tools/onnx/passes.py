@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cones import fold_cones
-from graph import Graph, Node, line
+from graph import Graph, Node, fresh, line
 from patterns import fold_attention, fold_layer_norm, line_of
 from spell import FUSED, make_clip
 from views import to_picks
@@ -36,8 +36,8 @@ def drop_same(graph: Graph) -> None:
     def floats(node: Node) -> bool:
         return graph.is_float(node.inputs[0]) and graph.is_float(node.output)
 
-    same = {"Identity": lambda node: True, "Cast": floats, "CastLike": floats, "Concat": alone, "Sum": alone, "Max": alone,
-            "Min": alone, "Mean": alone,
+    same = {"Cast": floats, "CastLike": floats, "Concat": alone, "Sum": alone, "Max": alone, "Min": alone,
+            "Mean": alone, "Identity": lambda node: True,
             "Expand": lambda node: graph.shape(node.inputs[0]) == graph.shape(node.output),
             "Dropout": lambda node: not any(graph.readers.get(o) or o in graph.outputs for o in node.outputs[1:])
             and (not node.input(2) or graph.scalar(node.inputs[2]) == 0)}  # training_mode
@@ -103,7 +103,8 @@ def to_weights(graph: Graph) -> None:
             outputs = weights.shape[0 if turned else 1]
             op, alpha, beta = "Dense", node.attr("alpha", 1.0), node.attr("beta", 1.0)
             attrs = {"turned": turned, "axis": len(graph.shape(node.output)) - 1}
-        attrs.update(weights=node.inputs[1], channels=outputs, scale=np.full(outputs, float(alpha)), shift=np.zeros(outputs))
+        attrs.update(weights=node.inputs[1], channels=outputs, scale=np.full(outputs, float(alpha)),
+                     shift=np.zeros(outputs))
         if bias is not None:
             attrs["shift"] = attrs["shift"] + beta * bias.astype(np.float64).reshape(-1)
         graph.replace([node], Node(op, node.inputs[:1], node.outputs, attrs), node.main)
@@ -129,8 +130,9 @@ def to_resize(graph: Graph) -> None:
 
 def to_affine(graph: Graph) -> None:
     """BatchNormalization, Neg, and Add, Sub, Mul or Div with constants of one number, or one a channel."""
-    forms = {"BatchNormalization": _batch_norm, "Neg": lambda graph, node: _affine(graph, node, node.inputs[0], -1, 0, None),
-             "HardSigmoid": _hard_sigmoid, **dict.fromkeys(("Add", "Sub", "Mul", "Div"), _by_constant)}
+    forms = {"BatchNormalization": _batch_norm, "HardSigmoid": _hard_sigmoid,
+             "Neg": lambda graph, node: _affine(graph, node, node.inputs[0], -1, 0, None),
+             **dict.fromkeys(("Add", "Sub", "Mul", "Div"), _by_constant)}
     for node in graph.find(*forms):
         if graph.is_float(node.output):
             forms[node.op](graph, node)
@@ -321,6 +323,7 @@ def fold_residual(graph: Graph) -> None:
             if graph.shape(name) != shape or (value is None and graph.shape(other) != shape):
                 continue
             if value is not None and value.shape != shape:
-                other = graph.new_const(node.output + ".r", np.broadcast_to(value, shape))
+                other = fresh(node.output + ".r", graph.consts, graph.recording)
+                graph.consts[other] = np.broadcast_to(value, shape)
             graph.unite(before, node, before, [before.inputs[0], other], residual=other)
             break

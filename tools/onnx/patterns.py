@@ -44,23 +44,20 @@ def _instance_norm(graph: Graph, node: Node) -> None:
     graph.replace([node], Node("Affine", [inner], node.outputs, line(gamma, beta, 1)))
 
 
-def _mean_of(graph: Graph, name: str) -> tuple[Node, str] | None:
-    """The ReduceMean over the last axis that makes `name`, with what it reads."""
+def _mean_of(graph: Graph, name: str) -> Node | None:
+    """The ReduceMean over the last axis that makes `name`."""
     node = graph.made_by(name, "ReduceMean")
     if node is None or not node.attr("keepdims", 1):
         return None
-    axes = graph.axes_of(node)
-    last = len(graph.shape(node.inputs[0])) - 1
-    return (node, node.inputs[0]) if axes is not None and [a % (last + 1) for a in axes] == [last] else None
+    axes, rank = graph.axes_of(node), len(graph.shape(node.inputs[0]))
+    return node if axes is not None and [a % rank for a in axes] == [rank - 1] else None
 
 
-def _centred(graph: Graph, name: str) -> tuple[list[Node], str] | None:
-    """x - mean(x): its nodes, and x."""
+def _centred(graph: Graph, name: str) -> list[Node] | None:
+    """The nodes of x - mean(x); both read x first."""
     less = graph.made_by(name, "Sub")
     mean = _mean_of(graph, less.inputs[1]) if less else None
-    if mean is None or mean[1] != less.inputs[0]:
-        return None
-    return [less, mean[0]], less.inputs[0]
+    return [less, mean] if mean and mean.inputs[0] == less.inputs[0] else None
 
 
 def _deviation(graph: Graph, node: Node) -> tuple[list[Node], str, str] | None:
@@ -86,18 +83,19 @@ def _written_out(graph: Graph, node: Node) -> None:
     plus = graph.made_by(under_root, "Add")
     eps = graph.scalar(plus.inputs[1]) if plus else None
     variance = _mean_of(graph, plus.inputs[0]) if eps is not None else None
-    square = graph.made_by(variance[1], "Pow", "Mul") if variance else None
+    square = graph.made_by(variance.inputs[0], "Pow", "Mul") if variance else None
     if square is None or (graph.scalar(square.inputs[1]) != 2 if square.op == "Pow"
                           else square.inputs[0] != square.inputs[1]):
         return
     one, two = _centred(graph, d), _centred(graph, square.inputs[0])
-    if one is None or two is None or one[1] != two[1]:
+    if one is None or two is None or one[0].inputs[0] != two[0].inputs[0]:
         return
-    inner = list(dict.fromkeys([*nodes, plus, variance[0], square, *one[0], *two[0], node]))
+    inner = list(dict.fromkeys([*nodes, plus, variance, square, *one, *two, node]))
     if any(r not in inner for n in inner if n is not node for r in graph.readers[n.output]):
         return
-    shape = graph.shape(one[1])
-    graph.replace(inner, Node("LayerNorm", [one[1]], node.outputs, _attrs(shape[-1], eps, len(shape) - 1)))
+    x = one[0].inputs[0]
+    shape = graph.shape(x)
+    graph.replace(inner, Node("LayerNorm", [x], node.outputs, _attrs(shape[-1], eps, len(shape) - 1)))
 
 
 # ---- attention

@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 import onnxruntime
 
-from model import Model, quiet_options
+from model import Model, session
 from problems import Refused, refusing
 
 BATCH = 512 << 20  # bytes of tensors that one run keeps
@@ -104,12 +104,10 @@ def _run(model: Model, inputs: dict[str, np.ndarray], names: list[str]) -> list[
     del proto.graph.output[:]
     for name in names:
         proto.graph.output.add().name = name
-    off = quiet_options(onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL)
     fed = {i.name: inputs.get(i.name, model.weights.get(i.name)) for i in proto.graph.input}
-    with refusing("ONNX Runtime cannot run the model with these inputs: give others by --shape or --input, or export it "
-                  "again"):
-        session = onnxruntime.InferenceSession(proto.SerializeToString(), off, ["CPUExecutionProvider"])
-        return session.run(names, fed)
+    with refusing("ONNX Runtime cannot run the model with these inputs: give others by --shape or --input, or export "
+                  "it again"):
+        return session(proto, onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL).run(names, fed)
 
 
 def _batches(model: Model) -> list[list[str]]:

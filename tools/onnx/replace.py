@@ -84,7 +84,7 @@ class Split:
         return emit.emit(part, MAPPERS)
 
     def write(self, folder: str, called: str) -> onnx.ModelProto:
-        """Writes the parts into `folder`, which will be called otherwise. One that is the whole model is there already."""
+        """The parts in `folder`, which will be called otherwise. One that is the whole model is there already."""
         whole, recording, nodes, workloads = self.graph.model.proto, self.graph.recording, [], {}
         for number, (level, part) in enumerate(self.parts.items(), 1):
             workloads[level] = self._workload(part, os.path.join(called, f"part{number}") if self.kept else called)

@@ -2,7 +2,6 @@
 """Replaces weights that are one number throughout, as in the light models of the onnx package, by noise."""
 import numpy as np
 import onnx
-from onnx import helper
 
 from model import Model, add_weight, drop
 
@@ -51,11 +50,10 @@ def _role(node: onnx.NodeProto, position: int, readers: dict[str, str]) -> str:
 def _values(random: np.random.Generator, role: str, shape: tuple[int, ...], node: onnx.NodeProto) -> np.ndarray:
     noise = random.standard_normal(shape, np.float32)
     if role == "weight":
-        attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
         if node.op_type in ("Conv", "ConvTranspose"):
-            summed = np.prod(shape[1:] if node.op_type == "Conv" else (shape[0], *shape[2:]))
+            summed = np.prod(shape) / shape[0 if node.op_type == "Conv" else 1]
         else:
-            summed = shape[-1] if attributes.get("transB") else shape[0]
+            summed = shape[-1 if any(a.name == "transB" and a.i for a in node.attribute) else 0]
         return noise * np.float32(np.sqrt(2 / summed))
     return {"shift": noise * np.float32(0.1), "scale": 1 + noise * np.float32(0.1),
             "variance": np.exp(noise * np.float32(0.1))}[role]

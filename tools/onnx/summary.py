@@ -16,11 +16,10 @@ def counts(emitter: Emitter) -> dict:
     became = Counter(o.became for o in originals)
     products = sum(o.products for o in originals)
     done = sum(o.products for o in originals if o.became != "unsupported")
-    missing: dict[str, dict[str, int]] = {}
+    missing: dict[str, Counter] = {}
     for o in originals:
         if o.became == "unsupported":
-            reasons = missing.setdefault(o.op, {})
-            reasons[o.why] = reasons.get(o.why, 0) + 1
+            missing.setdefault(o.op, Counter())[o.why] += 1
     return {"nodes": len(originals), "became": {kind: became[kind] for kind in KINDS},
             "launches": len(emitter.launches),
             "heavy": sum(o.op in HEAVY and o.became != "constant" for o in originals),
