@@ -6,14 +6,16 @@ from itertools import groupby
 import numpy as np
 
 import geometry
-import spell
 from emit import Emitter, Node
 from patterns import mask_kind
 from problems import Unsupported
 
 
 def act_fields(node: Node) -> dict:
-    return spell.fused_act(node.attr("act"), node.attr("act_scale", 1.0), node.attr("act_shift", 0.0))
+    """Of act(...) * scale + shift within another op; alpha and beta are the least and the most of clip."""
+    scale, shift = node.attr("act_scale", 1.0), node.attr("act_shift", 0.0)
+    act = zip(("act", "act_alpha", "act_beta"), node.attr("act", ()))
+    return {**dict(act), "act_scale": scale if scale != 1 else None, "act_shift": shift or None}
 
 
 # ---- convolutions and products
@@ -109,7 +111,7 @@ def batch_matmul(e: Emitter, node: Node) -> None:
         raise Unsupported("matrices of one operand are repeated along some axes only")
     order = "ta tb scale act act_alpha act_beta batch_a batch_b lda ldb stridea strideb offa offb"
     inputs, fields = {}, dict.fromkeys(order.split())
-    fields.update(scale=float(node.attr("scale", node.attr("alpha", 1.0))), **spell.fused_act(node.attr("act")))
+    fields.update(scale=float(node.attr("scale", node.attr("alpha", 1.0))), **act_fields(node))
     for key, name, turned, rows, columns, own in zip("ab", node.inputs, turns, (m, k), (k, n), batches):
         lies = node.op == "MatMul" and len(e.graph.shape(name)) > 1 and m == left[-2]
         base, said, turned = (_matrix(e, name, rows, columns, own) if lies else None) or (name, {}, turned)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How clam's problem lines are spelled: the one place that knows names of fields and their defaults."""
+"""How clam's problem lines are spelled: what of a launch's fields is written, and how."""
 import math
 from typing import Any
 
@@ -7,7 +7,6 @@ import numpy as np
 
 # An activation is clam's name of it, and its numbers: ("clip", 0, 6). These may stand in another op.
 FUSED = {"relu", "relu6", "silu", "gelu", "gelu_tanh", "sigmoid", "tanh", "exp", "hard_swish", "clip", "leaky_relu"}
-ACT_FIELDS = ("act_alpha", "act_beta")  # of a fused one; least and most of clip
 REQUIRED = {"n", "c", "h", "w", "k", "r", "s", "m", "oh", "ow", "batch", "heads", "nq", "nk", "d", "rows", "size", "op",
             "shape", "axis", "perm", "shape_a", "shape_b"}
 CONCAT_MOST = 4  # inputs of a concat node
@@ -27,12 +26,6 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 
 def make_clip(low: float, high: float) -> tuple:
     return {(0, math.inf): ("relu",), (0, 6): ("relu6",)}.get((low, high), ("clip", low, high))
-
-
-def fused_act(act: tuple | None, scale: float = 1, shift: float = 0) -> dict[str, Any]:
-    """Fields of act(...) * scale + shift within another op."""
-    return {**dict(zip(("act", *ACT_FIELDS), act or ())), "act_scale": scale if scale != 1 else None,
-            "act_shift": shift or None}
 
 
 def number(value: float) -> str:
