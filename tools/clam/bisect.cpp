@@ -144,8 +144,8 @@ int run_bisect(Cli& cli, BisectRequest& request) {
 }  // namespace
 
 void add_bisect(CLI::App& app, Cli& cli) {
-  auto request = std::make_shared<BisectRequest>();
-  CLI::App* sub = app.add_subcommand("bisect", "find the first wrong node of a graph");
+  const auto [sub, request] = add_command<BisectRequest>(
+      app, cli, "bisect", "find the first wrong node of a graph", run_bisect);
   sub->add_option("--workload", request->workload,
                   "the layers of a model that name their tensors: a name or a file");
   sub->add_option("--set", request->sets, "NAME=VALUE, a parameter of the workload")
@@ -159,7 +159,6 @@ void add_bisect(CLI::App& app, Cli& cli) {
       ->check(CLI::Range(1, 10000));
   sub->add_option("--record-failures", request->record_failures,
                   "write a bundle of the wrong node into this folder, as `clam record` does");
-  on_run(sub, cli, request, run_bisect);
 }
 
 }  // namespace clam::cli

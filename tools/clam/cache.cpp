@@ -83,11 +83,10 @@ json cache_json() {
 }
 
 void add_cache(CLI::App& app, Cli& cli) {
-  auto clears = std::make_shared<bool>(false);
-  CLI::App* sub = app.add_subcommand(
-      "cache", "the folder of built programs: where it is, how large, how to empty it");
+  const auto [sub, clears] = add_command<bool>(
+      app, cli, "cache", "the folder of built programs: where it is, how large, how to empty it",
+      cache);
   sub->add_flag("--clear", *clears, "remove what is in it");
-  on_run(sub, cli, clears, cache);
 }
 
 }  // namespace clam::cli

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "clam/gpu.hpp"
@@ -36,11 +37,16 @@ AddCommand add_info, add_doctor, add_list, add_plan, add_lift, add_manifest, add
     add_mali, add_diagnose, add_bisect, add_probe, add_report, add_record, add_replay, add_shrink,
     add_watch, add_judge, add_tune, add_cache;
 
-/// What the subcommand does, once the command line is read.
+/// The subcommand, and the request that its options fill: `run` gets it, once the command line is
+/// read.
 template <typename Request, typename Run>
-void on_run(CLI::App* sub, Cli& cli, const std::shared_ptr<Request>& request, Run run) {
+std::pair<CLI::App*, Request*> add_command(CLI::App& app, Cli& cli, const char* name,
+                                           const char* about, Run run) {
+  CLI::App* sub = app.add_subcommand(name, about);
+  const auto request = std::make_shared<Request>();
   sub->callback(
       [&cli, request, run] { cli.command = [&cli, request, run] { return run(cli, *request); }; });
+  return {sub, request.get()};
 }
 
 /// Problem lines from command-line words. A line may come whole, in quotes, or as words of its own:

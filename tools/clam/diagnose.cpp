@@ -137,8 +137,8 @@ int diagnose_file(Cli& cli, const DiagnoseRequest& request) {
 }  // namespace
 
 void add_diagnose(CLI::App& app, Cli& cli) {
-  auto request = std::make_shared<DiagnoseRequest>();
-  CLI::App* sub = app.add_subcommand("diagnose", "name the known fault that wrong boxes show");
+  const auto [sub, request] = add_command<DiagnoseRequest>(
+      app, cli, "diagnose", "name the known fault that wrong boxes show", diagnose_file);
   sub->add_option("boxes", request->boxes,
                   "BOXES.npy, f32 or f16 of shape [n, e] or [batch, n, e]");
   sub->add_option("good", request->good, "GOOD.npy, the rows as they should be");
@@ -152,7 +152,6 @@ void add_diagnose(CLI::App& app, Cli& cli) {
                   "what wrote the rows: get_valid_counts, nms, or rows (default: inferred from "
                   "their order)");
   sub->add_option("--svg", request->svg, "draw the boxes to this file, suspect ones in red");
-  on_run(sub, cli, request, diagnose_file);
 }
 
 }  // namespace clam::cli

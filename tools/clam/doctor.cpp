@@ -122,9 +122,9 @@ int diagnose_board(Cli& cli, bool) {
 }  // namespace
 
 void add_doctor(CLI::App& app, Cli& cli) {
-  CLI::App* sub = app.add_subcommand(
-      "doctor", "can this board run clam? What is wrong, and what to type; then a test launch");
-  on_run(sub, cli, std::make_shared<bool>(), diagnose_board);
+  add_command<bool>(app, cli, "doctor",
+                    "can this board run clam? What is wrong, and what to type; then a test launch",
+                    diagnose_board);
 }
 
 }  // namespace clam::cli

@@ -165,10 +165,9 @@ int info(Cli& cli, bool names_only) {
 }  // namespace
 
 void add_info(CLI::App& app, Cli& cli) {
-  auto names_only = std::make_shared<bool>(false);
-  CLI::App* sub = app.add_subcommand("info", "OpenCL devices, replaced kernels, program cache");
+  const auto [sub, names_only] =
+      add_command<bool>(app, cli, "info", "OpenCL devices, replaced kernels, program cache", info);
   sub->add_flag("-l,--list", *names_only, "one line per device: P:D and its name");
-  on_run(sub, cli, names_only, info);
 }
 
 }  // namespace clam::cli

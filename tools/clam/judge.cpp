@@ -235,9 +235,9 @@ int run_judge(Cli& cli, const JudgeRequest& request) {
 }  // namespace
 
 void add_judge(CLI::App& app, Cli& cli) {
-  auto request = std::make_shared<JudgeRequest>();
-  CLI::App* sub = app.add_subcommand(
-      "judge", "find the right results of bundles of `clam watch`, by other drivers");
+  const auto [sub, request] = add_command<JudgeRequest>(
+      app, cli, "judge", "find the right results of bundles of `clam watch`, by other drivers",
+      run_judge);
   sub->add_option("bundle", request->folders, "folders that clam watch wrote");
   sub->add_option("--all", request->all, "every bundle in this folder");
   sub->add_option(
@@ -253,7 +253,6 @@ void add_judge(CLI::App& app, Cli& cli) {
   sub->add_flag("--here,!--no-here", request->here, "run on the devices of this machine (default)");
   sub->add_flag("--simulator,!--no-simulator", request->simulator,
                 "run in Oclgrind, if it is installed (default)");
-  on_run(sub, cli, request, run_judge);
 }
 
 }  // namespace clam::cli

@@ -42,13 +42,12 @@ int lift(Cli& cli, const LiftRequest& request) {
 }  // namespace
 
 void add_lift(CLI::App& app, Cli& cli) {
-  auto request = std::make_shared<LiftRequest>();
-  CLI::App* sub = app.add_subcommand(
-      "lift", "write a problem's kernels, launches and a C host, for another runtime");
+  const auto [sub, request] = add_command<LiftRequest>(
+      app, cli, "lift", "write a problem's kernels, launches and a C host, for another runtime",
+      lift);
   add_plan_options(sub, *request);
   sub->add_option("-o,--output", request->target, "the folder to write");
   sub->add_flag("--force", request->force, "replace a lifted problem that is there");
-  on_run(sub, cli, request, lift);
 }
 
 }  // namespace clam::cli

@@ -156,8 +156,8 @@ int list(Cli& cli, const ListRequest& request) {
 }  // namespace
 
 void add_list(CLI::App& app, Cli& cli) {
-  auto request = std::make_shared<ListRequest>();
-  CLI::App* sub = app.add_subcommand("list", "the ops; with names, everything about those ops");
+  const auto [sub, request] = add_command<ListRequest>(
+      app, cli, "list", "the ops; with names, everything about those ops", list);
   sub->add_option("op", request->words, "ops to show in full; with --tiles, problem lines too");
   CLI::Option* tiles =
       sub->add_flag("--tiles", request->tiles, "the variants and tiles of a problem, as predicted");
@@ -165,7 +165,6 @@ void add_list(CLI::App& app, Cli& cli) {
       ->needs(tiles);
   sub->add_flag("--generic", request->generic, "tiles for a generic device, without using a device")
       ->needs(tiles);
-  on_run(sub, cli, request, list);
 }
 
 }  // namespace clam::cli

@@ -469,9 +469,9 @@ int run_mali(Cli& cli, const MaliRequest& request) {
 }  // namespace
 
 void add_mali(CLI::App& app, Cli& cli) {
-  auto request = std::make_shared<MaliRequest>();
-  CLI::App* sub = app.add_subcommand(
-      "mali", "compile kernels with Mesa's Mali compilers: figures, listings, predicted times");
+  const auto [sub, request] = add_command<MaliRequest>(
+      app, cli, "mali",
+      "compile kernels with Mesa's Mali compilers: figures, listings, predicted times", run_mali);
   sub->add_option("what", request->words,
                   "a pattern of kernels such as 'dense*', or problem lines; without: every kernel");
   sub->add_option("--gpu", request->gpus, "GPUs, such as g610,g52, or all (default g610)");
@@ -515,7 +515,6 @@ void add_mali(CLI::App& app, Cli& cli) {
       "  spills    SPILLS:FILLS+BYTES of scratch memory\n\n"
       "A predicted time is for Mesa's compiler, not Arm's, and was never run.\n"
       "Environment: CLAM_MALI_COMPILER runs the compilers, in place of tools/mali/compile.");
-  on_run(sub, cli, request, run_mali);
 }
 
 }  // namespace clam::cli

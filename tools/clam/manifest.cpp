@@ -16,15 +16,10 @@ KernelSource source_of(const KernelFiles& files, const std::string& file) {
   return {file, read_file(file), file, ""};
 }
 
-int manifest(Cli& cli, std::vector<std::string> names) {
-  const KernelFiles files = KernelFiles::from_environment();
-  if (names.empty()) names = embedded_files();
-  std::vector<KernelSource> sources;
-  for (const std::string& name : names) sources.push_back(source_of(files, name));
-  if (!cli.out.wants_json()) cli.out.set_json("-");
-  cli.out.json(manifest_json(sources));
-  return kFine;
-}
+struct ManifestRequest {
+  std::vector<std::string> names;
+  std::string folder;  ///< to be synced, in place of a manifest
+};
 
 int sync(Cli& cli, const std::string& folder) {
   const std::vector<std::string> changed = sync_shared_text(folder);
@@ -34,24 +29,31 @@ int sync(Cli& cli, const std::string& folder) {
   return kFine;
 }
 
+int manifest(Cli& cli, const ManifestRequest& request) {
+  if (!request.folder.empty()) return sync(cli, request.folder);
+  const KernelFiles files = KernelFiles::from_environment();
+  std::vector<KernelSource> sources;
+  for (const std::string& name : request.names.empty() ? embedded_files() : request.names) {
+    sources.push_back(source_of(files, name));
+  }
+  if (!cli.out.wants_json()) cli.out.set_json("-");
+  cli.out.json(manifest_json(sources));
+  return kFine;
+}
+
 }  // namespace
 
 void add_manifest(CLI::App& app, Cli& cli) {
-  auto names = std::make_shared<std::vector<std::string>>();
-  CLI::App* sub = app.add_subcommand("manifest", "contracts of the kernels, as JSON");
-  sub->add_option("file", *names, "kernel files: built-in names, or paths; all when none is named");
-  auto folder = std::make_shared<std::string>();
+  const auto [sub, request] = add_command<ManifestRequest>(
+      app, cli, "manifest", "contracts of the kernels, as JSON", manifest);
+  sub->add_option("file", request->names,
+                  "kernel files: built-in names, or paths; all when none is named");
   sub->add_option(
-         "--sync", *folder,
+         "--sync", request->folder,
          "replace the text between //@shared NAME and //@end in all files of this folder by "
          "FOLDER/shared/NAME.cl")
       ->type_name("FOLDER")
       ->excludes("file");
-  sub->callback([&cli, names, folder] {
-    cli.command = [&cli, names, folder] {
-      return folder->empty() ? manifest(cli, *names) : sync(cli, *folder);
-    };
-  });
 }
 
 }  // namespace clam::cli

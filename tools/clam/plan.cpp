@@ -97,8 +97,8 @@ void add_plan_options(CLI::App* sub, PlanRequest& request) {
 }
 
 void add_plan(CLI::App& app, Cli& cli) {
-  auto request = std::make_shared<ToldRequest>();
-  CLI::App* sub = app.add_subcommand("plan", "how a problem would be computed, launch by launch");
+  const auto [sub, request] = add_command<ToldRequest>(
+      app, cli, "plan", "how a problem would be computed, launch by launch", plan);
   add_plan_options(sub, *request);
   sub->add_option("--max-work-group", request->options.max_work_group,
                   "at most this many work-items per group")
@@ -106,7 +106,6 @@ void add_plan(CLI::App& app, Cli& cli) {
   sub->add_flag("--why", request->why,
                 "say why each variant is chosen or not, which measured row applies, and the clocks "
                 "of each tile");
-  on_run(sub, cli, request, plan);
 }
 
 }  // namespace clam::cli

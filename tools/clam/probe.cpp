@@ -340,9 +340,8 @@ int probe(Cli& cli, const ProbeRequest& request) {
 }  // namespace
 
 void add_probe(CLI::App& app, Cli& cli) {
-  auto request = std::make_shared<ProbeRequest>();
-  CLI::App* sub =
-      app.add_subcommand("probe", "look for known faults of drivers; without a name, list them");
+  const auto [sub, request] = add_command<ProbeRequest>(
+      app, cli, "probe", "look for known faults of drivers; without a name, list them", probe);
   sub->add_option("name", request->names, "probes to run");
   sub->add_flag("--all", request->all, "run every probe");
   sub->add_flag("--destructive", request->destructive,
@@ -354,7 +353,6 @@ void add_probe(CLI::App& app, Cli& cli) {
                   "write each fault as a folder in this folder, for the driver's authors");
   sub->add_flag("--isolate,!--no-isolate", request->isolate,
                 "run each probe in a process of its own (default); --no-isolate is for a debugger");
-  on_run(sub, cli, request, probe);
 }
 
 }  // namespace clam::cli

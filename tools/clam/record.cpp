@@ -301,9 +301,8 @@ Bundle record_bundle(Cli& cli, Bundle bundle, const DeviceEntry& entry, const st
 }
 
 void add_record(CLI::App& app, Cli& cli) {
-  auto request = std::make_shared<RecordRequest>();
-  CLI::App* sub =
-      app.add_subcommand("record", "write a case as a folder that others can run without clam");
+  const auto [sub, request] = add_command<RecordRequest>(
+      app, cli, "record", "write a case as a folder that others can run without clam", run_record);
   sub->add_option("problem", request->run.words, "a problem line");
   sub->add_option("--plan", request->run.plan_file,
                   "record this plan (JSON), also one of another runtime, with the .cl files in its "
@@ -341,7 +340,6 @@ void add_record(CLI::App& app, Cli& cli) {
                   "llvmpipe\"; may be given many times")
       ->allow_extra_args(false);
   sub->add_flag("--plan-only", request->plan_only)->group("");
-  on_run(sub, cli, request, run_record);
 }
 
 }  // namespace clam::cli

@@ -212,8 +212,8 @@ int run_replay(Cli& cli, const ReplayRequest& request) {
 }  // namespace
 
 void add_replay(CLI::App& app, Cli& cli) {
-  auto request = std::make_shared<ReplayRequest>();
-  CLI::App* sub = app.add_subcommand("replay", "run bundles of `clam record` again: fixed or not?");
+  const auto [sub, request] = add_command<ReplayRequest>(
+      app, cli, "replay", "run bundles of `clam record` again: fixed or not?", run_replay);
   sub->add_option("bundle", request->folders, "folders that clam record wrote");
   sub->add_option("--all", request->all, "every bundle in this folder");
   sub->add_option("--times", request->times,
@@ -228,7 +228,6 @@ void add_replay(CLI::App& app, Cli& cli) {
   sub->add_option("--keep", request->wishes.keep)->group("");
   sub->add_option("--outputs", request->wishes.outputs)->group("");
   sub->add_option("--nudges", request->wishes.nudges)->group("");
-  on_run(sub, cli, request, run_replay);
 }
 
 }  // namespace clam::cli

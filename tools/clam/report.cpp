@@ -94,8 +94,8 @@ int report_files(Cli& cli, const ReportRequest& request) {
 }  // namespace
 
 void add_report(CLI::App& app, Cli& cli) {
-  auto request = std::make_shared<ReportRequest>();
-  CLI::App* sub = app.add_subcommand("report", "a page, or a table, of what clam-bench measured");
+  const auto [sub, request] = add_command<ReportRequest>(
+      app, cli, "report", "a page, or a table, of what clam-bench measured", report_files);
   sub->add_option("files", request->files, "files of clam-bench --json, one for each board");
   sub->add_option("-o,--output", request->page,
                   "write a page to this file; it needs no other file");
@@ -111,7 +111,6 @@ void add_report(CLI::App& app, Cli& cli) {
       ->type_name("FILE");
   sub->add_flag("--markdown", request->markdown,
                 "write a table for an issue instead; without -o to standard output");
-  on_run(sub, cli, request, report_files);
 }
 
 }  // namespace clam::cli

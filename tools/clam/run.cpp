@@ -272,8 +272,8 @@ int run(Cli& cli, const RunRequest& request) {
 }  // namespace
 
 void add_run(CLI::App& app, Cli& cli) {
-  auto request = std::make_shared<RunRequest>();
-  CLI::App* sub = app.add_subcommand("run", "run a problem, a plan or a model on your own tensors");
+  const auto [sub, request] = add_command<RunRequest>(
+      app, cli, "run", "run a problem, a plan or a model on your own tensors", run);
   sub->add_option("problem", request->words,
                   "a problem line; without a dtype, that of the --in tensors is taken");
   sub->add_option("--plan", request->plan_file,
@@ -293,7 +293,6 @@ void add_run(CLI::App& app, Cli& cli) {
   sub->add_option("--picture", request->picture,
                   "with --svg: draw this PNG or JPEG, of the model's input size, behind the boxes");
   sub->add_flag("--check", request->check, "compare the outputs with the reference");
-  on_run(sub, cli, request, run);
 }
 
 }  // namespace clam::cli

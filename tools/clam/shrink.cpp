@@ -243,9 +243,9 @@ int run_shrink(Cli& cli, ShrinkRequest request) {
 }  // namespace
 
 void add_shrink(CLI::App& app, Cli& cli) {
-  auto request = std::make_shared<ShrinkRequest>();
-  CLI::App* sub =
-      app.add_subcommand("shrink", "make a bundle of `clam record` smaller while it still fails");
+  const auto [sub, request] = add_command<ShrinkRequest>(
+      app, cli, "shrink", "make a bundle of `clam record` smaller while it still fails",
+      run_shrink);
   sub->add_option("bundle", request->folder, "a folder that clam record wrote; it stays as it is")
       ->required();
   sub->add_option("-o,--output", request->target, "the folder to write (default: BUNDLE-small)");
@@ -272,7 +272,6 @@ void add_shrink(CLI::App& app, Cli& cli) {
                 "run the smallest bundle on every other device of this machine, and in Oclgrind if "
                 "it is installed (default)");
   sub->add_flag("--reference-only", request->reference_only)->group("");
-  on_run(sub, cli, request, run_shrink);
 }
 
 }  // namespace clam::cli

@@ -332,9 +332,8 @@ int run_tune(Cli& cli, TuneRequest request) {
 }  // namespace
 
 void add_tune(CLI::App& app, Cli& cli) {
-  auto request = std::make_shared<TuneRequest>();
-  CLI::App* sub =
-      app.add_subcommand("tune", "find the fastest way to compute problems on this device");
+  const auto [sub, request] = add_command<TuneRequest>(
+      app, cli, "tune", "find the fastest way to compute problems on this device", run_tune);
   sub->add_option("problem", request->words, "problem lines");
   sub->add_option("--workload", request->workload, "all problems of a workload: its name or file");
   sub->add_option("-o,--output", request->target,
@@ -373,7 +372,6 @@ void add_tune(CLI::App& app, Cli& cli) {
                   "rows/ with the tuned and the untuned plan timed in one run");
   sub->add_option("--state", request->state,
                   "folder that keeps what was measured (default: tune in the cache)");
-  on_run(sub, cli, request, run_tune);
 }
 
 }  // namespace clam::cli

@@ -245,8 +245,8 @@ int run_verify(Cli& cli, VerifyRequest& request) {
 }  // namespace
 
 void add_verify(CLI::App& app, Cli& cli) {
-  auto request = std::make_shared<VerifyRequest>();
-  CLI::App* sub = app.add_subcommand("verify", "compare problems with their references");
+  const auto [sub, request] = add_command<VerifyRequest>(
+      app, cli, "verify", "compare problems with their references", run_verify);
   sub->add_option("problem", request->words, "problem lines, each in quotes");
   sub->add_flag("--all", request->all,
                 "verify every case of every op, in every dtype of the device");
@@ -289,7 +289,6 @@ void add_verify(CLI::App& app, Cli& cli) {
       "`clam record` does");
   sub->add_option("--limit", request->limit_s, "seconds for such a process (default 300)")
       ->check(CLI::Range(1, 86400));
-  on_run(sub, cli, request, run_verify);
 }
 
 }  // namespace clam::cli

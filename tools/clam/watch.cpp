@@ -189,9 +189,8 @@ int run_watch(Cli& cli, const WatchRequest& request) {
 }  // namespace
 
 void add_watch(CLI::App& app, Cli& cli) {
-  auto request = std::make_shared<WatchRequest>();
-  CLI::App* sub =
-      app.add_subcommand("watch", "record the OpenCL launches of any program as bundles");
+  const auto [sub, request] = add_command<WatchRequest>(
+      app, cli, "watch", "record the OpenCL launches of any program as bundles", run_watch);
   sub->add_option("program", request->words, "the program and its arguments, after --")->required();
   sub->add_option("-o,--output", request->target, "the folder to write, with one bundle per launch")
       ->required();
@@ -218,7 +217,6 @@ void add_watch(CLI::App& app, Cli& cli) {
                   "\"tools/with-driver pocl\" (default: another platform of this machine, else "
                   "Oclgrind)")
       ->allow_extra_args(false);
-  on_run(sub, cli, request, run_watch);
 }
 
 }  // namespace clam::cli
