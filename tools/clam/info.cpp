@@ -16,6 +16,11 @@
 #include "opencl/search.hpp"
 #include "probe/history.hpp"
 
+namespace clam::opencl {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Attempt, library, file, outcome)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Search, taken, tried)
+}  // namespace clam::opencl
+
 namespace clam::cli {
 namespace {
 
@@ -33,16 +38,6 @@ std::string library_text() {
                         has_file ? " (" + attempt.file + ")" : "", attempt.outcome);
   }
   return text;
-}
-
-json library_json() {
-  const opencl::Search& search = opencl::search();
-  json tried = json::array();
-  for (const opencl::Attempt& attempt : search.tried) {
-    tried.push_back(
-        {{"library", attempt.library}, {"file", attempt.file}, {"outcome", attempt.outcome}});
-  }
-  return {{"taken", search.taken}, {"tried", tried}};
 }
 
 /// How many rows of the device plans take, and why not the first of the others.
@@ -84,7 +79,7 @@ json own_json(const KernelFiles& files, const Tuned& tuned) {
           {"cache_dir", ProgramCache::default_dir()},
           {"cache", cache_json()},
           {"kernel_files", kernels},
-          {"opencl", library_json()},
+          {"opencl", opencl::search()},
           {"kernel_overrides", files.overrides()},
           {"tuned_notes", tuned.notes()},
           {"devices", json::array()}};

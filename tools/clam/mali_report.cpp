@@ -6,6 +6,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+namespace clam::mali {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Counts, issued, fma, cvt, sfu, load_store, texture, control, mac,
+                                   loads, stores, load_bytes, store_bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MaliocReport, total_cycles, longest_path_cycles, bound_by,
+                                   work_registers, occupancy_percent, spills)
+}  // namespace clam::mali
+
 namespace clam::cli {
 namespace {
 
@@ -94,21 +101,6 @@ std::string ms(double us) { return fmt::format("{:.{}f}", us / 1000, us < 10000 
 
 // ---- JSON ----
 
-json counts_json(const mali::Counts& counts) {
-  return {{"issued", counts.issued},
-          {"fma", counts.fma},
-          {"cvt", counts.cvt},
-          {"sfu", counts.sfu},
-          {"load_store", counts.load_store},
-          {"texture", counts.texture},
-          {"control", counts.control},
-          {"mac", counts.mac},
-          {"loads", counts.loads},
-          {"stores", counts.stores},
-          {"load_bytes", counts.load_bytes},
-          {"store_bytes", counts.store_bytes}};
-}
-
 json kernel_json(const MaliReport& report, std::size_t i) {
   const mali::KernelCode& code = report.kernels[i];
   json result{{"file", code.file},
@@ -124,7 +116,7 @@ json kernel_json(const MaliReport& report, std::size_t i) {
     return result;
   }
   const mali::Shader& shader = code.shader;
-  result["whole"] = counts_json(shader.whole);
+  result["whole"] = shader.whole;
   result["full_occupancy"] = shader.full_occupancy();
   result["spills"] = shader.spills;
   result["fills"] = shader.fills;
@@ -132,17 +124,12 @@ json kernel_json(const MaliReport& report, std::size_t i) {
   result["hot_loop"] = mali::hot_loop(shader);
   result["loops"] = json::array();
   for (std::size_t loop = 0; loop < shader.loops.size(); ++loop) {
-    json trip = counts_json(mali::own_trip(shader, loop));
+    json trip = mali::own_trip(shader, loop);
     trip["inside"] = shader.loops[loop].parent;
     result["loops"].push_back(std::move(trip));
   }
   if (!report.malioc.empty() && report.malioc[i]) {
-    result["malioc"] = {{"total_cycles", report.malioc[i]->total_cycles},
-                        {"longest_path_cycles", report.malioc[i]->longest_path_cycles},
-                        {"bound_by", report.malioc[i]->bound_by},
-                        {"work_registers", report.malioc[i]->work_registers},
-                        {"occupancy_percent", report.malioc[i]->occupancy_percent},
-                        {"spills", report.malioc[i]->spills}};
+    result["malioc"] = *report.malioc[i];
   }
   return result;
 }

@@ -24,6 +24,11 @@
 #include "runtime/atomic_file.hpp"
 #include "session.hpp"
 
+namespace clam {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Probe, name, symptom, source, reported_on, advice, needs,
+                                   destructive)
+}  // namespace clam
+
 namespace clam::cli {
 namespace {
 
@@ -177,22 +182,12 @@ std::vector<Probe> wanted_probes(const ProbeRequest& request) {
   return wanted;
 }
 
-json to_json(const Probe& probe) {
-  return {{"name", probe.name},
-          {"symptom", probe.symptom},
-          {"source", probe.source},
-          {"reported_on", probe.reported_on},
-          {"advice", probe.advice},
-          {"needs", probe.needs},
-          {"destructive", probe.destructive}};
-}
-
 int list(Cli& cli) {
   json report{{"clam_probes", 1}, {"version", CLAM_VERSION}, {"probes", json::array()}};
   for (const Probe& probe : all_probes()) {
     cli.out.line(fmt::format("{:<23} {}{}", probe.name, probe.symptom,
                              probe.destructive ? " (with --destructive)" : ""));
-    report["probes"].push_back(to_json(probe));
+    report["probes"].push_back(probe);
   }
   cli.out.json(report);
   return kFine;
@@ -263,7 +258,7 @@ void print(Output& out, const Row& row) {
 }
 
 json to_json(const Row& row) {
-  json result = to_json(row.probe);
+  json result = row.probe;
   result["verdict"] = word(row.result.verdict);
   result["detail"] = row.result.detail;
   result["seconds"] = row.seconds;

@@ -23,7 +23,7 @@ struct WatchRequest {
 };
 
 struct Written {
-  std::string folder, problem, seen;
+  std::string bundle, problem, seen;
 };
 
 /// Makes bundles of the folders that the library writes into `raw`. With --check each is first held

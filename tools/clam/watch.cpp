@@ -25,6 +25,9 @@
 #include "runtime/atomic_file.hpp"
 
 namespace clam::cli {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Written, bundle, problem, seen)
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -161,10 +164,8 @@ int run_watch(Cli& cli, const WatchRequest& request) {
   const bool seen = saw_opencl(raw);
   std::error_code ignored;
   fs::remove_all(raw, ignored);
-  json rows = json::array();
   for (const Written& each : recordings.written()) {
-    cli.out.line(fmt::format("{}  {}: {}", each.folder, each.problem, each.seen));
-    rows.push_back({{"bundle", each.folder}, {"problem", each.problem}, {"seen", each.seen}});
+    cli.out.line(fmt::format("{}  {}: {}", each.bundle, each.problem, each.seen));
   }
   std::string end = recordings.summary();
   const bool nothing = recordings.written().empty() && recordings.checked() == 0;
@@ -180,7 +181,7 @@ int run_watch(Cli& cli, const WatchRequest& request) {
                 {"version", CLAM_VERSION},
                 {"program", code},
                 {"checked", recordings.checked()},
-                {"bundles", rows}});
+                {"bundles", recordings.written()}});
   if (nothing) return kNothingRan;
   const bool bad = code != 0 || (request.check && !recordings.written().empty());
   return bad ? kCheckFailed : kFine;
