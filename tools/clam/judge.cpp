@@ -12,7 +12,7 @@
 #include "check/npy.hpp"
 #include "clam/error.hpp"
 #include "judging.hpp"
-#include "process/interruption.hpp"
+#include "process/clean_end.hpp"
 #include "prove.hpp"
 #include "run_job.hpp"
 #include "runtime/words.hpp"

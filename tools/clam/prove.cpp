@@ -13,7 +13,6 @@
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
 #include "record.hpp"
-#include "simulator.hpp"
 
 namespace clam::cli {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "case_child.hpp"
 #include "clam/error.hpp"
+#include "drivers.hpp"
 #include "process/clean_end.hpp"
 #include "prove.hpp"
 #include "runtime/words.hpp"
-#include "simulator.hpp"
 
 namespace clam::cli {
 namespace {

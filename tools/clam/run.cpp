@@ -14,7 +14,6 @@
 #include "check/verify.hpp"
 #include "clam/error.hpp"
 #include "clam/planner.hpp"
-#include "run_graph.hpp"
 #include "run_job.hpp"
 #include "runtime/atomic_file.hpp"
 #include "session.hpp"

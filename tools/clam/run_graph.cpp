@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "run_graph.hpp"
-
+// run_graph.cpp - `clam run --workload`: the graph of a workload as a whole.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include "check/graph_run.hpp"
 #include "check/npy.hpp"
 #include "clam/error.hpp"
+#include "run_job.hpp"
 #include "runtime/atomic_file.hpp"
 #include "session.hpp"
 #include "tensor_summary.hpp"

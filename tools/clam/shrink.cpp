@@ -10,7 +10,7 @@
 
 #include "case_child.hpp"
 #include "clam/error.hpp"
-#include "process/interruption.hpp"
+#include "process/clean_end.hpp"
 #include "prove.hpp"
 #include "record.hpp"
 #include "shrink_run.hpp"

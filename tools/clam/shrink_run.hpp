@@ -9,7 +9,7 @@
 #include "bundle/bundle.hpp"
 #include "check/clock.hpp"
 #include "cli.hpp"
-#include "process/interruption.hpp"
+#include "process/clean_end.hpp"
 #include "shrink/making.hpp"
 #include "shrink_judges.hpp"
 

@@ -20,7 +20,7 @@
 #include "clam/program_cache.hpp"
 #include "clam/tuned.hpp"
 #include "cli.hpp"
-#include "process/interruption.hpp"
+#include "process/clean_end.hpp"
 #include "runtime/atomic_file.hpp"
 #include "tune/measuring.hpp"
 #include "tune/model_rank.hpp"

@@ -19,7 +19,6 @@
 #include "clam/error.hpp"
 #include "cli.hpp"
 #include "process/clean_end.hpp"
-#include "process/interruption.hpp"
 #include "process/isolate.hpp"
 #include "recordings.hpp"
 #include "runtime/atomic_file.hpp"

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <new>
@@ -47,15 +48,26 @@ void remove_patiently(const std::string& folder) {
   ::_exit(128 + signal);
 }
 
+/// Ignored is what a shell has it for a job in the background.
+auto handler_of(int signal) {
+  struct sigaction now {};
+  ::sigaction(signal, nullptr, &now);
+  return now.sa_handler;
+}
+
+volatile sig_atomic_t interrupted = 0;
+
+void interrupt(int) { interrupted = 1; }
+
+constexpr std::array kSignals{SIGINT, SIGTERM};
+
 }  // namespace
 
 CleanEnd::CleanEnd() {
   ::sigemptyset(&signals_);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction now {};
-    ::sigaction(signal, nullptr, &now);
-    // Ignored as a shell has it for a job in the background; sigwait would see it all the same.
-    if (now.sa_handler != SIG_IGN) ::sigaddset(&signals_, signal);
+    // sigwait would see it all the same.
+    if (handler_of(signal) != SIG_IGN) ::sigaddset(&signals_, signal);
   }
   ::pthread_sigmask(SIG_BLOCK, &signals_, &before_);
   thread_ = std::thread([this] { wait_for_signal(); });
@@ -93,6 +105,24 @@ PassingFolder::~PassingFolder() {
 }
 
 std::unique_lock<std::mutex> hold_end() { return std::unique_lock(passing().mutex); }
+
+Interruption::Interruption() {
+  interrupted = 0;
+  for (const int signal : kSignals) {
+    if (handler_of(signal) == SIG_IGN) continue;
+    struct sigaction action {};
+    action.sa_handler = interrupt;
+    ::sigaction(signal, &action, nullptr);
+  }
+}
+
+Interruption::~Interruption() {
+  for (const int signal : kSignals) {
+    if (handler_of(signal) == interrupt) ::signal(signal, SIG_DFL);
+  }
+}
+
+bool Interruption::came() { return interrupted != 0; }
 
 int exit_code_of_exception(const std::function<void(const std::string& sentence)>& say) {
   constexpr int kBadUsage = 2, kDeviceFailed = 3, kNothingRan = 77;

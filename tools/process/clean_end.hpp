@@ -48,6 +48,19 @@ class PassingFolder {
   std::string path_;
 };
 
+/// While it lives, SIGINT and SIGTERM are only noted, so that what there is so far is written and
+/// no temporary folder is left.
+class Interruption {
+ public:
+  Interruption();
+  ~Interruption();
+  Interruption(const Interruption&) = delete;
+  Interruption& operator=(const Interruption&) = delete;
+  /// Whether there was one. What a process of a case came to then is no result: the terminal ends
+  /// it, too.
+  static bool came();
+};
+
 /// The exit code that stands for the exception in flight, after `say` got one sentence about it.
 int exit_code_of_exception(const std::function<void(const std::string& sentence)>& say);
 

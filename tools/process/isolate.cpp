@@ -13,7 +13,7 @@
 
 #include "check/clock.hpp"
 #include "clam/error.hpp"
-#include "interruption.hpp"
+#include "clean_end.hpp"
 #include "process.hpp"
 #include "runtime/atomic_file.hpp"
 

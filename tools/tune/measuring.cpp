@@ -9,7 +9,7 @@
 
 #include "clam/error.hpp"
 #include "clam/planner.hpp"
-#include "process/interruption.hpp"
+#include "process/clean_end.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
 #include "runtime/atomic_file.hpp"
