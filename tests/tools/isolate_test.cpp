@@ -34,9 +34,9 @@ TEST(isolate, what_a_process_prints_and_how_it_ended_comes_back) {
 
 TEST(isolate, it_works_where_it_is_told) {
   const TemporaryFolder folder;
-  const Fate fate = run_isolated({"/bin/sh", "-c", "pwd"}, kAmple, {folder.path(), {}, {}});
+  const Fate fate = run_isolated({"/bin/sh", "-c", "pwd"}, kAmple, {folder.path()});
   EXPECT_EQ(fate.out, folder.path() + "\n");
-  EXPECT_EQ(run_isolated({"/bin/sh", "-c", "pwd"}, kAmple, {"/nowhere", {}, {}}).code, 126);
+  EXPECT_EQ(run_isolated({"/bin/sh", "-c", "pwd"}, kAmple, {"/nowhere"}).code, 126);
 }
 
 TEST(isolate, a_crash_is_a_sentence) {
@@ -61,30 +61,25 @@ TEST(isolate_scripted, what_never_ends_is_ended) {
 TEST(isolate, what_never_stops_printing_is_ended_and_little_of_it_kept) {
   for (const char* script : {"exec yes", "exec tr '\\0' x < /dev/zero", "yes >&2 & exec sleep 100",
                              "yes >&2 & exec tr '\\0' x < /dev/zero"}) {
-    const TemporaryFolder folder;
-    const Fate fate = run_isolated({"/bin/sh", "-c", script}, milliseconds(1000),
-                                   {"", folder.file("errors"), {}});
+    const Fate fate = run_isolated({"/bin/sh", "-c", script}, milliseconds(1000), {"", true});
     EXPECT_TRUE(fate.hung) << script;
     EXPECT_LE(fate.out.size(), std::size_t{33} << 20) << script;
-    EXPECT_LE(read_file(folder.file("errors")).size(), std::size_t{1} << 20) << script;
+    EXPECT_LE(fate.errors.size(), std::size_t{1} << 20) << script;
   }
 }
 
 TEST(isolate, of_errors_the_end_is_kept_also_where_nobody_waits_for_output) {
-  const TemporaryFolder folder;
   for (const char* before : {"", "exec >&-; "}) {
     const Fate fate = run_isolated(
         {"/bin/sh", "-c",
          before + std::string("echo first >&2; yes | head -c 5000000 >&2; echo last >&2; exit 3")},
-        kAmple, {"", folder.file("errors"), {}});
+        kAmple, {"", true});
     EXPECT_EQ(fate.code, 3);
-    const std::string errors = read_file(folder.file("errors"));
-    EXPECT_EQ(errors.size(), std::size_t{1} << 20);
-    EXPECT_EQ(errors.substr(errors.size() - 7), "y\nlast\n");
+    EXPECT_EQ(fate.errors.size(), std::size_t{1} << 20);
+    EXPECT_EQ(fate.errors.substr(fate.errors.size() - 7), "y\nlast\n");
   }
-  const Fate quiet =
-      run_isolated({"/bin/sh", "-c", "echo one >&2"}, kAmple, {"", folder.file("errors"), {}});
-  EXPECT_EQ(read_file(folder.file("errors")), "one\n");
+  const Fate quiet = run_isolated({"/bin/sh", "-c", "echo one >&2"}, kAmple, {"", true});
+  EXPECT_EQ(quiet.errors, "one\n");
   EXPECT_EQ(quiet.out, "");
 }
 

@@ -73,13 +73,13 @@ CaseRun try_case(const std::string& device, const std::string& folder, int limit
     words.insert(words.end(), {"--outputs", fs::absolute(wishes.outputs).string(), "--nudges",
                                std::to_string(wishes.nudges)});
   }
-  Surroundings around{scratch.path(), scratch.file("errors"), {}};
+  Surroundings around{scratch.path(), true};
   if (!wishes.through.empty()) around.folder.clear();  // its name may be relative
   if (!keep.empty() && !std::getenv(kListings)) {
     around.environment.push_back(std::string(kListings) + "=shaders");
   }
   const Fate fate = run_isolated(words, std::chrono::seconds(limit_s), around);
-  const std::string errors = steady(read_file(around.errors_file));
+  const std::string errors = steady(fate.errors);
   if (!keep.empty() && !errors.empty()) {
     write_file((fs::path(keep) / "driver.log").string(), errors);
   }

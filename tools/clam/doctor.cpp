@@ -14,8 +14,6 @@
 #include "cli.hpp"
 #include "doctor/findings.hpp"
 #include "process/isolate.hpp"
-#include "process/scratch_folder.hpp"
-#include "runtime/atomic_file.hpp"
 
 namespace clam::cli {
 namespace {
@@ -30,42 +28,35 @@ std::chrono::seconds patience() {
   return std::chrono::seconds(std::getenv("CLAM_EMULATOR") ? 600 : 30);
 }
 
-/// clam with these words, and what its driver printed.
-struct Child {
-  Fate fate;
-  std::string errors;
-
-  Child(const Cli& cli, const std::vector<std::string>& command) {
-    const ScratchFolder scratch;
-    const Surroundings around{"", scratch.file("errors"), {}};
-    fate = run_isolated(child_words(cli.device, command), patience(), around);
-    errors = read_file(around.errors_file);
-  }
-};
+/// clam with these words; what its driver prints is kept.
+Fate run_clam(const Cli& cli, const std::vector<std::string>& command) {
+  return run_isolated(child_words(cli.device, command), patience(), {"", true});
+}
 
 doctor::Looked look(const Cli& cli) {
-  const Child child(cli, {"info"});
-  doctor::Looked looked{child.fate.answer(), "", child.errors};
-  if (const Reason misfortune = child.fate.misfortune()) {
+  const Fate fate = run_clam(cli, {"info"});
+  doctor::Looked looked{fate.answer(), "", fate.errors};
+  if (const Reason misfortune = fate.misfortune()) {
     looked.end = *misfortune;
   } else if (looked.info.is_null()) {
-    looked.end = fmt::format("its process ended with exit code {}", child.fate.code);  // as search.cpp does
+    looked.end =
+        fmt::format("its process ended with exit code {}", fate.code);  // as search.cpp does
   }
   return looked;
 }
 
 doctor::SelfTest run_self_test(const Cli& cli) {
-  const Child child(cli, {"run", kTestProblem, "--fill", "zero_mean", "--check"});
+  const Fate fate = run_clam(cli, {"run", kTestProblem, "--fill", "zero_mean", "--check"});
   doctor::SelfTest test;
   test.problem = kTestProblem;
-  test.right = child.fate.code == kFine;
-  if (const Reason misfortune = child.fate.misfortune()) {
-    const std::string cause = cause_of(child.errors);
+  test.right = fate.code == kFine;
+  if (const Reason misfortune = fate.misfortune()) {
+    const std::string cause = cause_of(fate.errors);
     test.reason = *misfortune + (cause.empty() ? "" : "; " + cause);
   } else if (!test.right) {
-    test.reason = child.errors.substr(0, child.errors.find('\n'));
+    test.reason = fate.errors.substr(0, fate.errors.find('\n'));
   }
-  const json answer = child.fate.answer();
+  const json answer = fate.answer();
   double ns = 0;
   for (const json& launch : answer.value("launch_ns", json::array())) ns += launch.get<double>();
   if (ns > 0) test.us = ns * 1e-3;

@@ -199,8 +199,7 @@ ProbeResult isolated(const Row& row, const ProbeRequest& request, const std::str
   if (request.destructive) words.push_back("--destructive");
   const int limit = request.limit_s ? request.limit_s : row.probe.limit_s;
   const ScratchFolder folder;  // drivers that crash leave files where they are
-  const Fate fate =
-      run_isolated(words, std::chrono::seconds(limit), {folder.path(), folder.file("errors"), {}});
+  const Fate fate = run_isolated(words, std::chrono::seconds(limit), {folder.path(), true});
   const json report = fate.answer();
   const bool told = report.contains("probes");
   ProbeResult result;
@@ -214,7 +213,7 @@ ProbeResult isolated(const Row& row, const ProbeRequest& request, const std::str
                                         (result.detail.empty() ? "" : ": " + result.detail) +
                                         "; but then "
                                   : "";
-    const std::string cause = cause_of(steady(read_file(folder.file("errors"))));
+    const std::string cause = cause_of(steady(fate.errors));
     return {fate.hung ? Verdict::hang : Verdict::crash,
             seen + *misfortune + (cause.empty() ? "" : "; " + cause)};
   }

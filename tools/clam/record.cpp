@@ -116,7 +116,7 @@ void add_listing(const std::string& folder, const Bundle& bundle) {
   const std::string malioc = find_program("malioc");
   if (malioc.empty()) return;
   const Fate fate =
-      run_isolated({malioc, "--opencl", bundle.file}, std::chrono::seconds(60), {folder, {}, {}});
+      run_isolated({malioc, "--opencl", bundle.file}, std::chrono::seconds(60), {folder});
   if (!fate.out.empty())
     write_file((fs::path(folder) / "listing.txt").string(), anonymous(fate.out));
 }

@@ -15,7 +15,6 @@
 #include "clam/error.hpp"
 #include "clean_end.hpp"
 #include "process.hpp"
-#include "runtime/atomic_file.hpp"
 
 namespace clam {
 namespace {
@@ -78,8 +77,8 @@ Fate run_isolated(const std::vector<std::string>& words, std::chrono::millisecon
   if (!around.folder.empty()) {
     for (std::string& setting : folders_by_full_name()) environment.push_back(std::move(setting));
   }
-  const bool keeps = !around.errors_file.empty();
-  Process process(words, environment, keeps ? Process::Errors::kept : Process::Errors::own,
+  Process process(words, environment,
+                  around.keeps_errors ? Process::Errors::kept : Process::Errors::own,
                   around.folder);
   Fate fate;
   fate.limit = limit;
@@ -101,7 +100,7 @@ Fate run_isolated(const std::vector<std::string>& words, std::chrono::millisecon
     break;
   }
   fate.code = process.wait();
-  if (keeps) write_file(around.errors_file, process.errors());
+  fate.errors = process.errors();
   return fate;
 }
 

@@ -16,7 +16,8 @@ struct Fate {
   int code = 0;       ///< exit code, or 128 + the signal that ended it
   bool hung = false;  ///< it was ended, because its time was over
   std::chrono::milliseconds limit{};
-  std::string out;  ///< what it printed on standard output, the first 16 MiB of it
+  std::string out;     ///< what it printed on standard output, the first 16 MiB of it
+  std::string errors;  ///< the last MiB of its standard error, where it is kept
 
   /// Empty where it ended by itself; else a sentence: the signal, or how long it was waited for.
   Reason misfortune() const;
@@ -36,10 +37,9 @@ std::vector<std::string> own_command();
 
 /// Of a process: what it does not have from this one.
 struct Surroundings {
-  std::string folder;       ///< it works there; empty: where this process does
-  std::string errors_file;  ///< gets the last MiB of its standard error; empty: that goes where
-                            ///< this one's goes
-  std::vector<std::string> environment;  ///< "NAME=VALUE"
+  std::string folder = {};    ///< it works there; empty: where this process does
+  bool keeps_errors = false;  ///< else its standard error goes where this one's goes
+  std::vector<std::string> environment = {};  ///< "NAME=VALUE"
 };
 
 /// Runs words[0] until it ends, or `limit` is over. Throws IoError where it cannot be started.

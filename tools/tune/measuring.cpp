@@ -41,8 +41,8 @@ struct Ended {
 };
 
 /// Runs a program whose last word is the file that it writes, under a limit of memory, which a
-/// shell sets. What it prints on its standard error is about candidates that may fail, so it goes
-/// to a file.
+/// shell sets. What it prints on its standard error is about candidates that may fail, so it is
+/// kept apart.
 Ended run(std::vector<std::string> words, const MeasuringOptions& options, int limits = 1) {
   const ScratchFolder folder;
   const std::string file = folder.file("document.json");
@@ -51,11 +51,9 @@ Ended run(std::vector<std::string> words, const MeasuringOptions& options, int l
     const std::string limit = fmt::format("ulimit -v {}; exec \"$@\"", options.memory_mb * 1000);
     words.insert(words.begin(), {"/bin/sh", "-c", limit, "sh"});
   }
-  Surroundings around;
-  around.errors_file = folder.file("errors");
   Ended ended;
-  ended.fate = run_isolated(words, std::chrono::seconds(options.limit_s * limits), around);
-  std::istringstream errors(read_file(around.errors_file));
+  ended.fate = run_isolated(words, std::chrono::seconds(options.limit_s * limits), {"", true});
+  std::istringstream errors(ended.fate.errors);
   for (std::string line; std::getline(errors, line);) {
     if (!line.empty()) ended.said = line;
   }
