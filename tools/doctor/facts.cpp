@@ -7,6 +7,8 @@
 #include <iterator>
 #include <sstream>
 
+#include "runtime/text.hpp"
+
 namespace clam::doctor {
 namespace {
 
@@ -90,12 +92,8 @@ User user_of(const Machine& machine) {
 std::string group_name(const Machine& machine, unsigned id) {
   std::istringstream lines(machine.text("/etc/group").value_or(""));
   for (std::string line; std::getline(lines, line);) {
-    std::istringstream fields(line);
-    std::string name, secret, number;
-    std::getline(fields, name, ':');
-    std::getline(fields, secret, ':');
-    std::getline(fields, number, ':');
-    if (number == std::to_string(id)) return name;
+    const auto fields = split(line, ':');  // name, secret, number, members
+    if (fields.size() > 2 && fields[2] == std::to_string(id)) return std::string(fields[0]);
   }
   return "";
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "runtime/text.hpp"
 #include "starts_with.hpp"
 
 namespace clam::mali {
@@ -106,11 +107,8 @@ std::string code_of(std::string_view text, const std::string& kernel) {
 
 std::string tags_of(std::string_view text) {
   std::string tags;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view line = text.substr(at, end - at);
+  for (const std::string_view line : split(text, '\n')) {
     if (starts_with(line, "//@")) tags.append(line) += '\n';
-    at = end + 1;
   }
   return tags;
 }

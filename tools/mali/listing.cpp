@@ -11,6 +11,7 @@
 #include "clam/error.hpp"
 #include "clam/op.hpp"
 #include "listing_parts.hpp"
+#include "runtime/text.hpp"
 #include "starts_with.hpp"
 
 namespace clam::mali {
@@ -29,16 +30,6 @@ std::string_view without_blanks_at_ends(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r");
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    lines.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return lines;
 }
 
 /// The word that a kernel's name is: letters, digits and underscores.
@@ -112,7 +103,7 @@ Family family_of(const Cut& cut) {
 
 /// Lines up to the SHADER-DB line, which is left out; it goes to `figures`.
 std::vector<std::string_view> lines_of_shader(std::string_view text, std::string_view& figures) {
-  std::vector<std::string_view> lines = lines_of(text);
+  std::vector<std::string_view> lines = split(text, '\n');
   const auto last = std::find_if(lines.begin(), lines.end(), ends_listing);
   if (last == lines.end())
     throw BadArgument("the listing has no SHADER-DB line of a kernel: the compiler did not finish");
@@ -207,11 +198,8 @@ void expect_figure(const Cut& cut, std::string_view name, double count) {
 
 UnitTable::UnitTable(std::initializer_list<Row> rows) {
   for (const Row& row : rows) {
-    std::string_view names = row.names;
-    while (!names.empty()) {
-      const std::size_t end = std::min(names.find(' '), names.size());
-      if (end > 0) units_.emplace(names.substr(0, end), row.unit);
-      names.remove_prefix(std::min(end + 1, names.size()));
+    for (const std::string_view name : split(row.names, ' ')) {
+      if (!name.empty()) units_.emplace(name, row.unit);
     }
   }
 }
