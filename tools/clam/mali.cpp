@@ -187,7 +187,7 @@ class OneGpu {
   }
 
   void check_tags_of(const Launch& launch, const Plan& plan) {
-    const mali::KernelCode* code = find_code(launch);
+    const mali::KernelCode* code = mali::find_code(report_.kernels, launch);
     if (!code) return;
     try {
       mali::predict(launch, plan, {&code->shader, &tags_of(code->file)}, *report_.gpu);
@@ -212,17 +212,6 @@ class OneGpu {
     }
   }
 
-  /// Null where it was not compiled.
-  const mali::KernelCode* find_code(const Launch& launch) const {
-    for (const mali::KernelCode& code : report_.kernels) {
-      if (code.file == launch.file && code.options == launch.options &&
-          code.kernel == launch.kernel) {
-        return code.status == mali::KernelCode::Status::compiled ? &code : nullptr;
-      }
-    }
-    return nullptr;
-  }
-
   const FileTags& tags_of(const std::string& file) {
     auto tags = tags_.find(file);
     if (tags == tags_.end()) tags = tags_.emplace(file, read_tags(files_.get(file))).first;
@@ -230,7 +219,7 @@ class OneGpu {
   }
 
   mali::Compiled find(const Launch& launch) {
-    const mali::KernelCode* code = find_code(launch);
+    const mali::KernelCode* code = mali::find_code(report_.kernels, launch);
     if (!code) throw Unsupported(fmt::format("kernel {} was not compiled", launch.kernel));
     return {&code->shader, &tags_of(code->file)};
   }

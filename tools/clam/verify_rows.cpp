@@ -77,15 +77,10 @@ Rows named_rows(const VerifyRequest& request, const Graph* graph) {
   return rows;
 }
 
-template <typename Items>
-bool has(const Items& items, const std::string& name) {
-  return std::any_of(items.begin(), items.end(), [&](const auto& i) { return i.name == name; });
-}
-
 bool knows(const Op& op, const VerifyRequest& request) {
   const bool any_variant = request.variant.empty() || request.variant == "all";
-  return (any_variant || has(op.variants, request.variant)) &&
-         (request.set == "all" || has(proof_of(op).data_sets, request.set));
+  return (any_variant || find_by_name(op.variants, request.variant)) &&
+         (request.set == "all" || find_by_name(proof_of(op).data_sets, request.set));
 }
 
 /// Says which of the two words the op does not know.

@@ -345,6 +345,14 @@ const char* name(KernelCode::Status status) {
   return word_of(kStatuses, status);
 }
 
+const KernelCode* find_code(const std::vector<KernelCode>& codes, const Launch& launch) {
+  const auto found = std::find_if(codes.begin(), codes.end(), [&](const KernelCode& code) {
+    return code.file == launch.file && code.options == launch.options &&
+           code.kernel == launch.kernel && code.status == KernelCode::Status::compiled;
+  });
+  return found == codes.end() ? nullptr : &*found;
+}
+
 std::vector<Program> programs_of(const std::vector<Plan>& plans) {
   std::vector<Program> programs;
   std::map<std::pair<std::string, std::string>, std::size_t> places;

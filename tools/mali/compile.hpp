@@ -43,6 +43,8 @@ struct KernelCode {
   std::string fingerprint{};  ///< Compiler::fingerprint
 };
 const char* name(KernelCode::Status status);
+/// The one that a launch runs; null where it was not compiled.
+const KernelCode* find_code(const std::vector<KernelCode>& codes, const Launch& launch);
 
 struct CompilerOptions {
   /// Runs the compiler: `WORDS... --version` prints which it is, `WORDS... JOBS` compiles (the form

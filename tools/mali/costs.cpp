@@ -96,16 +96,6 @@ json table_of(const std::string& text) {
   return table;
 }
 
-const KernelCode* code_of(const Launch& launch, const std::vector<KernelCode>& codes) {
-  for (const KernelCode& code : codes) {
-    if (code.file == launch.file && code.kernel == launch.kernel &&
-        code.options == launch.options && code.status == KernelCode::Status::compiled) {
-      return &code;
-    }
-  }
-  return nullptr;
-}
-
 /// Where a compiler merged loops, so that tags do not count them: what the hot loop of a product of
 /// matrices has for 4 k, and around it what Mesa 25 has. Nothing for other kernels.
 Numbers of_hot_loop(const CostRow& row, const KernelCode& code, const Numbers& of_mesa25) {
@@ -121,7 +111,7 @@ Numbers of_hot_loop(const CostRow& row, const KernelCode& code, const Numbers& o
 std::optional<double> executed_by(const Plan& plan, const std::vector<KernelCode>& codes,
                                   const KernelFiles& files, CostRow& row) {
   const Launch& launch = plan.launches.back();
-  const KernelCode* code = code_of(launch, codes);
+  const KernelCode* code = find_code(codes, launch);
   if (!code) {
     row.not_measured = "it is not compiled";
     return std::nullopt;
@@ -199,7 +189,7 @@ std::vector<CostRow> measure_costs(const std::string& text, Compiler& compiler,
     if (!job.row.spills && right.size() == job.probes.size()) {
       job.row.numbers = solve(equations, right);
       job.row.numbers.resize(job.of_mesa25.size());
-    } else if (const KernelCode* code = code_of(job.plans[0].launches.back(), codes);
+    } else if (const KernelCode* code = find_code(codes, job.plans[0].launches.back());
                code && !job.row.spills) {
       job.row.numbers = of_hot_loop(job.row, *code, job.of_mesa25);
     }
