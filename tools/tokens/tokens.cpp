@@ -30,8 +30,24 @@ std::size_t end_of_string(const std::string& text, std::size_t at) {
   return std::min(at + 1, text.size());
 }
 
-/// Behind what begins at a place: a token, a comment, or blanks.
-std::size_t end_of(const std::string& text, std::size_t at) {
+}  // namespace
+
+bool Token::is_one_of(const std::vector<const char*>& words) const {
+  return std::any_of(words.begin(), words.end(), [&](const char* word) { return is(word); });
+}
+
+bool Token::starts_line() const {
+  for (std::size_t at = 0; (at = before.find('\n', at)) != before.npos; ++at) {
+    if (at == 0 || before[at - 1] != '\\') return true;
+  }
+  return false;
+}
+
+int Token::depth() const {
+  return is_one_of({"(", "[", "{"}) ? 1 : is_one_of({")", "]", "}"}) ? -1 : 0;
+}
+
+std::size_t behind_token(const std::string& text, std::size_t at) {
   const auto end_of_all = [&](bool (*holds)(char)) {
     return static_cast<std::size_t>(
         std::find_if_not(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(), holds) -
@@ -50,28 +66,11 @@ std::size_t end_of(const std::string& text, std::size_t at) {
   return at + (is_pair ? 2 : 1);
 }
 
-}  // namespace
-
-bool Token::is_one_of(const std::vector<const char*>& words) const {
-  return std::any_of(words.begin(), words.end(), [&](const char* word) { return is(word); });
-}
-
-bool Token::starts_line() const {
-  for (std::size_t at = 0; (at = before.find('\n', at)) != before.npos; ++at) {
-    if (at == 0 || before[at - 1] != '\\') return true;
-  }
-  return false;
-}
-
-int Token::depth() const {
-  return is_one_of({"(", "[", "{"}) ? 1 : is_one_of({")", "]", "}"}) ? -1 : 0;
-}
-
 Tokens tokens_of(const std::string& text) {
   Tokens tokens;
   Token token;
   for (std::size_t at = 0, end; at < text.size(); at = end) {
-    end = end_of(text, at);
+    end = behind_token(text, at);
     token.text = text.substr(at, end - at);
     const bool is_comment = token.text.rfind("//", 0) == 0 || token.text.rfind("/*", 0) == 0;
     if (is_comment && !tokens.empty() && !token.starts_line()) {

@@ -25,6 +25,8 @@ using Tokens = std::vector<Token>;
 
 Tokens tokens_of(const std::string& text);
 std::string text_of(const Tokens& tokens);
+/// Behind what begins at a place: a token, a comment, or blanks.
+std::size_t behind_token(const std::string& text, std::size_t at);
 /// The last one is empty.
 std::vector<Tokens> lines_in(const Tokens& tokens);
 /// "define" of a line "#define ..."; empty where it is none of the preprocessor's.
