@@ -29,10 +29,8 @@ struct Times {
 
 std::vector<Times> time_launches(const Stage& stage) {
   constexpr int kLaunches = 20, kRounds = 1000;
-  cl::Kernel kernel = stage.kernel(kWork, "work");
   const cl::Buffer dst = stage.zeros(kItems);
-  kernel.setArg(0, dst);
-  kernel.setArg(1, kRounds);
+  const cl::Kernel kernel = with(stage.kernel(kWork, "work"), dst, kRounds);
   std::vector<Times> all;
   for (int launch = 0; launch < kLaunches; ++launch) {
     const Clock::time_point start = Clock::now();

@@ -13,13 +13,11 @@ namespace {
 ProbeResult group_size_lie(const Stage& stage) {
   constexpr std::size_t kGroups = 4;
   constexpr cl_int kRounds = 64;
-  cl::Kernel kernel = stage.own_kernel("rotate_all");
+  const cl::Kernel kernel = stage.own_kernel("rotate_all");
   const std::size_t most = kernel.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(stage.device);
   const std::size_t items = kGroups * most;
   const cl::Buffer dst = stage.zeros(items);
-  kernel.setArg(0, dst);
-  kernel.setArg(1, kRounds);
-  if (const Reason why = stage.refusal(kernel, items, most)) {
+  if (const Reason why = stage.refusal(with(kernel, dst, kRounds), items, most)) {
     return bug(
         fmt::format("a group of {}, which the kernel is said to allow, gave {}", most, *why));
   }
@@ -40,14 +38,12 @@ ProbeResult group_size_lie(const Stage& stage) {
 /// All local memory that the device says it has, written and read across the group.
 ProbeResult local_size_lie(const Stage& stage) {
   constexpr std::size_t kLanes = 64;
-  cl::Kernel kernel = stage.own_kernel("fill_local");
+  const cl::Kernel kernel = stage.own_kernel("fill_local");
   const auto bytes = static_cast<std::size_t>(stage.info.local_mem_bytes);
   const auto taken = kernel.getWorkGroupInfo<CL_KERNEL_LOCAL_MEM_SIZE>(stage.device);
   const std::size_t ints = (bytes - taken) / sizeof(cl_int) / kLanes * kLanes;
   const cl::Buffer wrong = stage.zeros(kLanes);
-  kernel.setArg(0, wrong);
-  kernel.setArg(1, cl::Local(ints * sizeof(cl_int)));
-  kernel.setArg(2, static_cast<cl_int>(ints));
+  with(kernel, wrong, cl::Local(ints * sizeof(cl_int)), static_cast<cl_int>(ints));
   if (const Reason why = stage.refusal(kernel, kLanes, kLanes)) {
     return bug(fmt::format("{} bytes of local memory, of {} that the device says it has, gave {}",
                            ints * sizeof(cl_int), bytes, *why));

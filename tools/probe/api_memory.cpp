@@ -67,9 +67,7 @@ ProbeResult subbuffer_image(const Stage& stage) {
   if (status != CL_SUCCESS) throw cl::Error(status, "clCreateImage");
 
   const cl::Buffer copy(stage.context, CL_MEM_READ_WRITE, bytes);
-  cl::Kernel kernel = stage.own_kernel("copy_image");
-  kernel.setArg(0, image);
-  kernel.setArg(1, copy);
+  const cl::Kernel kernel = with(stage.own_kernel("copy_image"), image, copy);
   stage.queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(width, kHeight));
   std::vector<float> seen(floats, -1);
   stage.queue.enqueueReadBuffer(copy, CL_TRUE, 0, bytes, seen.data());
@@ -86,11 +84,8 @@ ProbeResult oob_read(const Stage& stage) {
   const cl::CommandQueue other(stage.context, stage.device);
   const cl::Buffer counts = stage.zeros(kCounts);
   const cl::Kernel innocent = stage.add_one(counts);
-  cl::Kernel guilty = stage.own_kernel("read_far");
   const cl::Buffer src = stage.zeros(kCounts), dst = stage.zeros(kCounts);
-  guilty.setArg(0, src);
-  guilty.setArg(1, dst);
-  guilty.setArg(2, kFar);
+  const cl::Kernel guilty = with(stage.own_kernel("read_far"), src, dst, kFar);
   const Reason refused = stage.refusal(guilty, kCounts, kCounts);
   try {
     other.enqueueNDRangeKernel(innocent, cl::NullRange, kCounts, kCounts);

@@ -39,8 +39,7 @@ ProbeResult link_program(const Stage& stage) {
                            log.substr(0, log.find('\n'))));
   }
   const cl::Buffer dst = stage.zeros(kCounts);
-  cl::Kernel kernel(linked, "go");
-  kernel.setArg(0, dst);
+  const cl::Kernel kernel = with(cl::Kernel(linked, "go"), dst);
   stage.queue.enqueueNDRangeKernel(kernel, cl::NullRange, kCounts, kCounts);
   return judged(wrong_count(stage.read(dst, kCounts), 42));
 }
@@ -90,8 +89,7 @@ double seconds_until_run(const Stage& stage, cl::Program& program, const std::st
     *early = binary_of(program);
     aside = Clock::now() - before;
   }
-  cl::Kernel kernel(program, "much");
-  kernel.setArg(0, dst);
+  const cl::Kernel kernel = with(cl::Kernel(program, "much"), dst);
   stage.queue.enqueueNDRangeKernel(kernel, cl::NullRange, kCounts, kCounts);
   stage.queue.finish();
   return std::chrono::duration<double>(Clock::now() - start - aside).count();
@@ -161,8 +159,7 @@ ProbeResult printf_silent(const Stage& stage) {
   const cl::Buffer value = stage.zeros(1);
   const std::vector<cl_int> answer{42};
   stage.queue.enqueueWriteBuffer(value, CL_TRUE, 0, sizeof(cl_int), answer.data());
-  cl::Kernel kernel = stage.own_kernel("speak");
-  kernel.setArg(0, value);
+  const cl::Kernel kernel = with(stage.own_kernel("speak"), value);
   CapturedOutput output;
   if (!output.works()) return skip("no temporary file to catch its output");
   stage.queue.enqueueNDRangeKernel(kernel, cl::NullRange, 1, 1);

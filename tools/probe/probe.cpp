@@ -154,9 +154,7 @@ cl::Kernel Stage::own_kernel(const std::string& name) const {
 }
 
 cl::Kernel Stage::add_one(const cl::Buffer& counts) const {
-  cl::Kernel result = kernel(kAddOne, "add_one");
-  result.setArg(0, counts);
-  return result;
+  return with(kernel(kAddOne, "add_one"), counts);
 }
 
 cl::Buffer Stage::zeros(std::size_t count) const {
@@ -184,8 +182,7 @@ Reason Stage::refusal(const cl::Kernel& kernel, std::size_t global, std::size_t 
 
 std::string Stage::run_add_one(const cl::Program& program) const {
   const cl::Buffer counts = zeros(kCounts);
-  cl::Kernel kernel(program, "add_one");
-  kernel.setArg(0, counts);
+  const cl::Kernel kernel = with(cl::Kernel(program, "add_one"), counts);
   queue.enqueueNDRangeKernel(kernel, cl::NullRange, kCounts, kCounts);
   return wrong_count(read(counts, kCounts), 1);
 }

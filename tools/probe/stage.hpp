@@ -48,6 +48,13 @@ inline constexpr const char* kAddOne =
     "  counts[get_global_id(0)] += 1;\n"
     "}\n";
 
+/// The kernel with these arguments set; the buffers must outlive its launches.
+template <typename... Args>
+cl::Kernel with(cl::Kernel kernel, const Args&... args) {
+  cl_uint place = 0;
+  (kernel.setArg(place++, args), ...);
+  return kernel;
+}
 /// Waits for it, at most so long.
 bool comes(const std::function<bool()>& it, Clock::duration patience);
 
