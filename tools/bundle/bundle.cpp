@@ -19,6 +19,9 @@
 namespace clam {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Shrunk, from, steps, notes, complete)
+/// What a case may have, or what it is where it has it not.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Bundle, variant, data_set, seed, recorded, noted,
+                                                judged, callers, opaque, limit_s, one_in)
 
 namespace {
 
@@ -124,16 +127,8 @@ void read_case(const std::string& folder, Bundle& bundle) {
     throw BadArgument(path_in(folder, "case.json") + ": this is no case of a bundle");
   }
   bundle.problem = read.at("problem").get<std::string>();
-  bundle.variant = read.value("variant", "");
-  bundle.data_set = read.value("data_set", "");
-  bundle.seed = read.value("seed", std::uint64_t{1});
-  bundle.recorded = read.value("recorded", "");
-  bundle.noted = read.value("noted", "");
-  bundle.judged = read.value("judged", true);
-  bundle.callers = read.value("callers", std::vector<std::string>{});
-  bundle.opaque = read.value("opaque", std::vector<std::string>{});
-  bundle.limit_s = read.value("limit_s", 0);
-  bundle.one_in = std::clamp(read.value("one_in", 1), 1, kMostRuns);
+  from_json(read, bundle);
+  bundle.one_in = std::clamp(bundle.one_in, 1, kMostRuns);
   bundle.device = device_from_json(read.at("device"));
   bundle.seen = seen_from_json(read.at("seen"));
   if (read.contains("shrunk")) bundle.shrunk = read.at("shrunk").get<Shrunk>();

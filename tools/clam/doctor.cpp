@@ -63,15 +63,12 @@ doctor::SelfTest run_self_test(const Cli& cli) {
   return test;
 }
 
-std::string coloured(const Output& out, const Finding& finding) {
-  const std::string word = fmt::format("{:<6}", name(finding.level));
-  if (finding.level == Finding::Level::ok) return out.green(word);
-  return finding.level == Finding::Level::note ? out.yellow(word) : out.red(word);
-}
-
 void print(Output& out, const Findings& findings) {
   for (const Finding& finding : findings) {
-    out.line(fmt::format("{}{:<14} {}", coloured(out, finding), finding.topic, finding.text));
+    const std::string word =
+        out.marked(fmt::format("{:<6}", name(finding.level)), finding.level == Finding::Level::ok,
+                   finding.level == Finding::Level::fault);
+    out.line(fmt::format("{}{:<14} {}", word, finding.topic, finding.text));
     if (!finding.command.empty()) out.line(fmt::format("{:<20} type: {}", "", finding.command));
   }
 }

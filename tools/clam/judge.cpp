@@ -162,11 +162,8 @@ void print(Output& out, const Row& row) {
   const std::string word = fmt::format("{:<13}", word_of(kVerdictWords, row.verdict));
   const bool yellow = row.verdict == Verdict::undecided || row.verdict == Verdict::cannot;
   const bool says_why = yellow || row.verdict == Verdict::unreadable;
-  out.line(fmt::format("{}  {}{}",
-                       good     ? out.green(word)
-                       : yellow ? out.yellow(word)
-                                : out.red(word),
-                       row.folder, says_why ? ": " + row.reason : ""));
+  out.line(fmt::format("{}  {}{}", out.marked(word, good, !yellow), row.folder,
+                       says_why ? ": " + row.reason : ""));
   if (good) return;
   for (std::size_t i = 0; i < row.judged.answers.size(); ++i) {
     const Answer& answer = row.judged.answers[i];

@@ -41,6 +41,10 @@ class Output {
   std::string green(std::string_view text) const { return coloured(text, "32"); }
   std::string red(std::string_view text) const { return coloured(text, "31"); }
   std::string yellow(std::string_view text) const { return coloured(text, "33"); }
+  /// By a verdict that may be neither.
+  std::string marked(std::string_view text, bool good, bool bad) const {
+    return good ? green(text) : bad ? red(text) : yellow(text);
+  }
 
   /// Where a program that is run may print: standard output, unless the JSON goes there.
   int descriptor_for_programs() const { return json_is_output() ? 2 : stdout_; }

@@ -243,11 +243,9 @@ void print(Output& out, const Row& row) {
   const std::string verdict = fmt::format("{:<5}", word(result.verdict));
   const bool skipped = result.verdict == Verdict::skip;
   out.line(fmt::format("{} {:<23} {}{}; reported on {} ({})",
-                       result.bad() ? out.red(verdict)
-                       : skipped    ? out.yellow(verdict)
-                                    : out.green(verdict),
-                       row.probe.name, skipped ? fmt::format("({}) ", result.detail) : "",
-                       row.probe.symptom, row.probe.reported_on, row.probe.source));
+                       out.marked(verdict, !result.bad() && !skipped, result.bad()), row.probe.name,
+                       skipped ? fmt::format("({}) ", result.detail) : "", row.probe.symptom,
+                       row.probe.reported_on, row.probe.source));
   if (!result.bad()) {
     if (!skipped && !result.detail.empty()) out.line(fmt::format("{:<6}{}", "", result.detail));
     return;

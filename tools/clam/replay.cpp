@@ -150,12 +150,9 @@ Row replay(const ReplayRequest& request, const std::string& folder, const Here& 
 void print(Output& out, const Row& row) {
   if (out.quiet() && is_good(row.verdict) && row.not_proved.empty()) return;
   const std::string verdict = fmt::format("{:<17}", word(row.verdict));
-  const bool yellow = row.verdict == Verdict::cannot;
-  out.line(fmt::format("{}  {}{}{}",
-                       is_good(row.verdict) ? out.green(verdict)
-                       : yellow             ? out.yellow(verdict)
-                                            : out.red(verdict),
-                       row.folder, row.reason.empty() ? "" : ": ", row.reason));
+  const bool bad = row.verdict != Verdict::cannot;
+  out.line(fmt::format("{}  {}{}{}", out.marked(verdict, is_good(row.verdict), bad), row.folder,
+                       row.reason.empty() ? "" : ": ", row.reason));
   if (!row.proof.empty()) out.line("  " + row.proof);
   if (!row.not_proved.empty()) out.note("this is not in its proof: " + row.not_proved);
 }

@@ -274,7 +274,7 @@ std::string GraphCheck::header() const {
 }
 
 std::string GraphCheck::line(const Output& out, const NodeVerdict& node) const {
-  std::string text = coloured(out, node.status, fmt::format("{:<7}", word(node.status))) + " ";
+  std::string text = marked_word(out, node.status) + " ";
   if (!node.result) return text + fmt::format("{}: {}\n", node.node, node.problem);
   const NodeResult& result = *node.result;
   const auto* output = shown(result.on_cpu()              ? result.chain

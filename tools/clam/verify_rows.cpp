@@ -116,7 +116,7 @@ const Verification* shown_set(const VerifyRow& row) {
 }
 
 std::string line_text(const Output& out, const VerifyRow& row) {
-  const std::string verdict = coloured(out, row.status, fmt::format("{:<7}", word(row.status)));
+  const std::string verdict = marked_word(out, row.status);
   const Verification* set = shown_set(row);
   std::string line = fmt::format(
       "{} {:>8}  {:<12} {:<26} {}", verdict, set ? fmt::format("{:.3g}", set->worst_ratio()) : "-",
@@ -211,15 +211,13 @@ Status status_of(const std::string& word) {
   throw BadArgument(fmt::format("'{}' is no status of a row", word));
 }
 
+std::string marked_word(const Output& out, Status status) {
+  return out.marked(fmt::format("{:<7}", word(status)), status == Status::pass, is_bad(status));
+}
+
 bool is_bad(Status status) {
   return status == Status::fail || status == Status::blind || status == Status::constant ||
          status == Status::error;
-}
-
-std::string coloured(const Output& out, Status status, const std::string& text) {
-  return status == Status::pass ? out.green(text)
-         : is_bad(status)       ? out.red(text)
-                                : out.yellow(text);
 }
 
 void print_row(Output& out, const Session& session, const VerifyRequest& request,

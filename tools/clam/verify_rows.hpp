@@ -56,8 +56,8 @@ const char* word(Status status);
 /// Throws BadArgument for another word.
 Status status_of(const std::string& word);
 bool is_bad(Status status);
-/// `text` in the colour of the verdict.
-std::string coloured(const Output& out, Status status, const std::string& text);
+/// Its word, as wide as all are and in its colour.
+std::string marked_word(const Output& out, Status status);
 
 struct VerifyRow {
   Problem problem;
