@@ -148,8 +148,7 @@ void add_bisect(CLI::App& app, Cli& cli) {
       app, cli, "bisect", "find the first wrong node of a graph", run_bisect);
   sub->add_option("--workload", request->workload,
                   "the layers of a model that name their tensors: a name or a file");
-  sub->add_option("--set", request->sets, "NAME=VALUE, a parameter of the workload")
-      ->allow_extra_args(false);
+  add_repeatable(sub, "--set", request->sets, "NAME=VALUE, a parameter of the workload");
   sub->add_option("--tensors", request->tensors,
                   "folder of NAME.npy files for the inputs of the graph (default: generated)");
   sub->add_option("--dtype", request->dtype, "run in this dtype, not that of the problems");

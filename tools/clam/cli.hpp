@@ -49,6 +49,12 @@ std::pair<CLI::App*, Request*> add_command(CLI::App& app, Cli& cli, const char* 
   return {sub, request.get()};
 }
 
+/// An option that may be given many times, with one value each time.
+inline CLI::Option* add_repeatable(CLI::App* sub, const char* name,
+                                   std::vector<std::string>& values, const char* about) {
+  return sub->add_option(name, values, about)->allow_extra_args(false);
+}
+
 /// Problem lines from command-line words. A line may come whole, in quotes, or as words of its own:
 /// a word that is no op's name belongs to the line before it.
 std::vector<std::string> problem_lines(const std::vector<std::string>& words);

@@ -237,14 +237,11 @@ void add_judge(CLI::App& app, Cli& cli) {
       run_judge);
   sub->add_option("bundle", request->folders, "folders that clam watch wrote");
   sub->add_option("--all", request->all, "every bundle in this folder");
-  sub->add_option(
-         "--with", request->with,
-         "a command that runs a program on another driver: \"tools/with-driver llvmpipe\"; "
-         "may be given many times")
-      ->allow_extra_args(false);
-  sub->add_option("--expect", request->expect,
-                  "NAME=FILE.npy, a right output, which takes precedence over all drivers")
-      ->allow_extra_args(false);
+  add_repeatable(sub, "--with", request->with,
+                 "a command that runs a program on another driver: \"tools/with-driver llvmpipe\"; "
+                 "may be given many times");
+  add_repeatable(sub, "--expect", request->expect,
+                 "NAME=FILE.npy, a right output, which takes precedence over all drivers");
   sub->add_option("--limit", request->limit_s, "seconds a run may take on a driver (default 60)")
       ->check(CLI::Range(1, 86400));
   sub->add_flag("--here,!--no-here", request->here, "run on the devices of this machine (default)");

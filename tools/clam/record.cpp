@@ -307,11 +307,9 @@ void add_record(CLI::App& app, Cli& cli) {
   sub->add_option("--plan", request->run.plan_file,
                   "record this plan (JSON), also one of another runtime, with the .cl files in its "
                   "folder");
-  sub->add_option("--in", request->run.in, "NAME=FILE.npy, an input; may be given many times")
-      ->allow_extra_args(false);
-  sub->add_option("--expect", request->expect,
-                  "NAME=FILE.npy, the right output, bit for bit (default: the reference's)")
-      ->allow_extra_args(false);
+  add_repeatable(sub, "--in", request->run.in, "NAME=FILE.npy, an input; may be given many times");
+  add_repeatable(sub, "--expect", request->expect,
+                 "NAME=FILE.npy, the right output, bit for bit (default: the reference's)");
   sub->add_option("--fill", request->run.fill,
                   "data set for the inputs (default: all, until one fails)");
   sub->add_option("--seed", request->run.seed, "seed of the data (default 1)")
@@ -335,10 +333,9 @@ void add_record(CLI::App& app, Cli& cli) {
   sub->add_flag("--proof,!--no-proof", request->proof,
                 "run the same files on every other device of this machine, and in Oclgrind if it "
                 "is installed (default)");
-  sub->add_option("--prove-with", request->prove_with,
-                  "also run the bundle through this command, such as \"tools/with-driver "
-                  "llvmpipe\"; may be given many times")
-      ->allow_extra_args(false);
+  add_repeatable(sub, "--prove-with", request->prove_with,
+                 "also run the bundle through this command, such as \"tools/with-driver "
+                 "llvmpipe\"; may be given many times");
   sub->add_flag("--plan-only", request->plan_only)->group("");
 }
 

@@ -99,11 +99,10 @@ void add_report(CLI::App& app, Cli& cli) {
   sub->add_option("files", request->files, "files of clam-bench --json, one for each board");
   sub->add_option("-o,--output", request->page,
                   "write a page to this file; it needs no other file");
-  sub->add_option(
-         "--predicted", request->predicted,
-         "a file of clam mali --json, with predictions for rows of its GPU; may be given many "
-         "times")
-      ->allow_extra_args(false);
+  add_repeatable(
+      sub, "--predicted", request->predicted,
+      "a file of clam mali --json, with predictions for rows of its GPU; may be given many "
+      "times");
   sub->add_option(
          "--submit", request->submit,
          "write a copy of this results file without names of persons, machines or places (-o: its "

@@ -264,10 +264,9 @@ void add_shrink(CLI::App& app, Cli& cli) {
                   "runs without a failure until a step counts as right (default 3; more for a rare "
                   "fault)")
       ->check(CLI::Range(1, 10000));
-  sub->add_option("--with", request->with,
-                  "for a kernel that is not clam's: a command that runs a program on another "
-                  "driver, to find what is right (\"tools/with-driver pocl\")")
-      ->allow_extra_args(false);
+  add_repeatable(sub, "--with", request->with,
+                 "for a kernel that is not clam's: a command that runs a program on another "
+                 "driver, to find what is right (\"tools/with-driver pocl\")");
   sub->add_flag("--proof,!--no-proof", request->proof,
                 "run the smallest bundle on every other device of this machine, and in Oclgrind if "
                 "it is installed (default)");

@@ -252,15 +252,13 @@ void add_verify(CLI::App& app, Cli& cli) {
                 "verify every case of every op, in every dtype of the device");
   sub->add_option("--workload", request->workload,
                   "the layers of a model: a name, a file or a folder");
-  sub->add_option("--set", request->sets,
-                  "data set to use (default: all); or NAME=VALUE, a parameter of the workload")
-      ->allow_extra_args(false);
+  add_repeatable(sub, "--set", request->sets,
+                 "data set to use (default: all); or NAME=VALUE, a parameter of the workload");
   sub->add_option("--mode", request->mode,
                   "for a graph: isolated gives each node the reference's inputs, chained what the "
                   "device computed before");
-  sub->add_option("--on-cpu", request->on_cpu, "nodes of the graph that the reference computes")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  add_repeatable(sub, "--on-cpu", request->on_cpu, "nodes of the graph that the reference computes")
+      ->delimiter(',');
   sub->add_option("--tensors", request->tensors,
                   "folder of NAME.npy files for the inputs of the graph (default: generated)");
   sub->add_option("--oracle", request->oracle,

@@ -212,11 +212,10 @@ void add_watch(CLI::App& app, Cli& cli) {
   sub->add_flag(
       "--check", request->check,
       "compare each launch with a second driver while the program runs; write those that differ");
-  sub->add_option("--with", request->with,
-                  "for --check: a command that runs a program on another driver, "
-                  "\"tools/with-driver pocl\" (default: another platform of this machine, else "
-                  "Oclgrind)")
-      ->allow_extra_args(false);
+  add_repeatable(sub, "--with", request->with,
+                 "for --check: a command that runs a program on another driver, "
+                 "\"tools/with-driver pocl\" (default: another platform of this machine, else "
+                 "Oclgrind)");
 }
 
 }  // namespace clam::cli
