@@ -77,15 +77,13 @@ int diagnose_board(Cli& cli, bool) {
   const Machine machine;
   const doctor::Facts facts = doctor::read_facts(machine);
   Findings findings;
-  const auto add = [&](Findings more) {
-    for (Finding& each : more) findings.push_back(std::move(each));
-  };
-  add(examine_gpu(facts));
+  append(findings, examine_gpu(facts));
   cli.out.progress("looking for OpenCL devices");
   const doctor::Looked looked = look(cli);
-  add(examine_opencl(machine, facts, looked));
-  add(examine_device(looked));
-  if (!facts.device.empty() || !facts.driver.empty()) add(doctor::examine_clocks(Board(machine)));
+  append(findings, examine_opencl(machine, facts, looked));
+  append(findings, examine_device(looked));
+  if (!facts.device.empty() || !facts.driver.empty())
+    append(findings, doctor::examine_clocks(Board(machine)));
   if (doctor::device_of(looked)) {
     cli.out.progress("running one launch");
     findings.push_back(examine_self_test(run_self_test(cli)));

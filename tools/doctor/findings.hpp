@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "facts.hpp"
@@ -21,10 +22,17 @@ struct Finding {
   std::string text;     ///< one sentence
   std::string command;  ///< what to type; empty where all is well, or nothing mends it
 };
+/// That all is well with it.
+inline Finding ok(std::string topic, std::string text) {
+  return {Finding::Level::ok, std::move(topic), "", std::move(text), ""};
+}
 const char* name(Finding::Level level);
 void to_json(nlohmann::json& json, const Finding& finding);
 
 using Findings = std::vector<Finding>;
+inline void append(Findings& all, const Findings& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
 
 /// How a process that looks for the devices ended.
 struct Looked {

@@ -17,12 +17,9 @@ std::string drivers_words(const std::string& driver) {
 Finding gpu_finding(const Facts& facts) {
   const std::string board = facts.board.empty() ? "this machine" : facts.board;
   if (facts.soc) {
-    return {Level::ok, "GPU", "",
-            fmt::format("{} is an {} with a {}", board, facts.soc->name, facts.soc->gpu), ""};
+    return ok("GPU", fmt::format("{} is an {} with a {}", board, facts.soc->name, facts.soc->gpu));
   }
-  if (!facts.driver.empty()) {
-    return {Level::ok, "GPU", "", fmt::format("{} has a Mali", board), ""};
-  }
+  if (!facts.driver.empty()) return ok("GPU", fmt::format("{} has a Mali", board));
   return {Level::note, "GPU", "no-mali",
           "no Mali is seen here: clam runs on whatever OpenCL device there is", "clam info -l"};
 }
@@ -49,7 +46,7 @@ Finding driver_finding(const Facts& facts) {
   std::string text = drivers_words(facts.driver);
   if (!facts.version.empty() && facts.arms_driver()) text += ", version " + facts.version;
   if (!facts.device.empty()) text += ", has " + facts.device;
-  return {Level::ok, "kernel driver", "", text, ""};
+  return ok("kernel driver", text);
 }
 
 Finding node_finding(const Facts& facts) {
@@ -64,7 +61,7 @@ Finding node_finding(const Facts& facts) {
                             : "docker run --device /dev/dri ..."};
   }
   for (const Node& node : facts.nodes) {
-    if (node.may_open) return {Level::ok, "device node", "", "you may open " + node.path, ""};
+    if (node.may_open) return ok("device node", "you may open " + node.path);
   }
   const Node& node = facts.nodes.front();
   return {Level::fault, "device node", "node-closed", "you may not open " + node.path,
@@ -91,9 +88,8 @@ Findings examine_clocks(const Board& board) {
     findings.push_back({Level::note, "clocks", "no-clock", "the GPU's clock is not shown here",
                         "sudo grep -i gpu /sys/kernel/debug/clk/clk_summary"});
   } else if (state.unpinned.empty()) {
-    findings.push_back({Level::ok, "clocks", "",
-                        fmt::format("held at their top, the GPU at {:.0f} MHz", *state.gpu_mhz),
-                        ""});
+    findings.push_back(
+        ok("clocks", fmt::format("held at their top, the GPU at {:.0f} MHz", *state.gpu_mhz)));
   }
   for (const std::string& line : state.unpinned) {
     findings.push_back({Level::note, "clocks", "unpinned", line, "tools/bench --pin --quick"});

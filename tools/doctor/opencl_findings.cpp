@@ -189,8 +189,7 @@ bool is_mali(const json& device) {
 
 Finding shown(const Looked& looked, const json& device) {
   const std::string taken = looked.info["opencl"]["taken"];
-  return {Level::ok, kTopic, "",
-          fmt::format("{} shows {}", taken, device["name"].get<std::string>()), ""};
+  return ok(kTopic, fmt::format("{} shows {}", taken, device["name"].get<std::string>()));
 }
 
 /// Other programs look in the folder of .icd files alone.
@@ -239,13 +238,12 @@ Findings examine_opencl(const Machine& machine, const Facts& facts, const Looked
     findings.push_back(crashed(machine, facts, looked));
   } else if (found) {
     findings.push_back(shown(looked, *device));
-    for (Finding& each : examine_taken(looked)) findings.push_back(std::move(each));
+    append(findings, examine_taken(looked));
   } else {
     findings.push_back(without_mali(machine, facts, looked));
   }
-  for (Findings more : {examine_icd_files(machine), examine_doubles(machine)}) {
-    for (Finding& each : more) findings.push_back(std::move(each));
-  }
+  append(findings, examine_icd_files(machine));
+  append(findings, examine_doubles(machine));
   return findings;
 }
 
@@ -255,7 +253,7 @@ Findings examine_device(const Looked& looked) {
   if (!device) return findings;
   const DeviceInfo facts = device_from_json(*device);
   const bool rusticl = holds(facts.platform, "rusticl");
-  findings.push_back(facts.fp16 ? Finding{Level::ok, "fp16", "", "the driver has it", ""}
+  findings.push_back(facts.fp16 ? ok("fp16", "the driver has it")
                      : rusticl  ? Finding{Level::note, "fp16", "no-fp16",
                                          "Mesa before 25.2 has it only when it is asked",
                                          "export RUSTICL_FEATURES=fp16"}
@@ -275,11 +273,9 @@ Findings examine_device(const Looked& looked) {
   }
   const JobLimit limit = job_limit(facts);
   if (limit.seconds > 0) {
-    findings.push_back(
-        {Level::ok, "time limit", "",
-         fmt::format("{} ends a launch after {:.2g} s; clam stays below half of that", limit.driver,
-                     limit.seconds),
-         ""});
+    findings.push_back(ok(
+        "time limit", fmt::format("{} ends a launch after {:.2g} s; clam stays below half of that",
+                                  limit.driver, limit.seconds)));
   }
   if (who.gpu->quirks.empty()) return findings;
   std::string faults;
@@ -293,10 +289,8 @@ Findings examine_device(const Looked& looked) {
 
 Finding examine_self_test(const SelfTest& test) {
   if (test.right) {
-    return {Level::ok, "self-test", "",
-            test.us ? fmt::format("{}: right, in {:.0f} us", test.problem, *test.us)
-                    : fmt::format("{}: right", test.problem),
-            ""};
+    return ok("self-test", test.us ? fmt::format("{}: right, in {:.0f} us", test.problem, *test.us)
+                                   : fmt::format("{}: right", test.problem));
   }
   return {Level::fault, "self-test", "self-test", fmt::format("{}: {}", test.problem, test.reason),
           fmt::format("clam record \"{}\" -o case", test.problem)};
