@@ -172,8 +172,7 @@ json report(Session& session, const Job& job, const Result& result) {
                                  {"shape", values.shape()},
                                  {"summary", Summary(values, 0).text()}});
   }
-  report["recorded"] = json::object();
-  for (const auto& [name, verdict] : result.recorded) report["recorded"][name] = to_json(verdict);
+  report["recorded"] = result.recorded;
   return report;
 }
 

@@ -3,12 +3,20 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "check/compare.hpp"
 #include "clam/runtime.hpp"
 #include "cli.hpp"
+
+namespace clam {
+
+/// For reports that have one by each output.
+inline void to_json(nlohmann::json& json, const Verdict& verdict) { json = to_json(verdict); }
+
+}  // namespace clam
 
 namespace clam::cli {
 

@@ -349,9 +349,9 @@ nlohmann::json GraphCheck::json(const Session& session) const {
         line["of_peak"] = floor_ms(graph_.node(node.node).problem, *peak_) / result.ms;
       }
       line["two_inputs_one_output"] = result.constant.has_value();
-      line["own"] = verdicts_json(result.own.outputs);
-      line["chain"] = verdicts_json(result.chain);
-      line["recorded"] = verdicts_json(result.recorded);
+      line["own"] = result.own.outputs;
+      line["chain"] = result.chain;
+      line["recorded"] = result.recorded;
       if (!result.chain.empty()) line["chain_rms"] = result.grown();
     }
     lines.push_back(line);

@@ -227,12 +227,6 @@ void print_row(Output& out, const Session& session, const VerifyRequest& request
   out.text(line_text(out, row) + (plain ? "" : details(session, request, row)));
 }
 
-nlohmann::json verdicts_json(const std::map<std::string, Verdict>& verdicts) {
-  nlohmann::json outputs = nlohmann::json::object();
-  for (const auto& [name, verdict] : verdicts) outputs[name] = to_json(verdict);
-  return outputs;
-}
-
 nlohmann::json row_json(const Session& session, const VerifyRequest& request,
                         const VerifyRow& row) {
   nlohmann::json sets = nlohmann::json::array();
@@ -241,7 +235,7 @@ nlohmann::json row_json(const Session& session, const VerifyRequest& request,
                     {"pass", each.pass()},
                     {"reason", each.reason()},
                     {"fault", each.fault ? nlohmann::json(*each.fault) : nlohmann::json()},
-                    {"outputs", verdicts_json(each.outputs)},
+                    {"outputs", each.outputs},
                     {"repeat", repeat_command(session, request, row, each.data_set)}});
   }
   return {{"problem", row.text},

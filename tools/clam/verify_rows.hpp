@@ -82,8 +82,6 @@ void conclude(VerifyRow& row);
 
 void print_row(Output& out, const Session& session, const VerifyRequest& request,
                const VerifyRow& row);
-/// By output.
-nlohmann::json verdicts_json(const std::map<std::string, Verdict>& verdicts);
 nlohmann::json row_json(const Session& session, const VerifyRequest& request, const VerifyRow& row);
 
 }  // namespace clam::cli
