@@ -11,7 +11,7 @@
 #include "bundle/proof.hpp"
 #include "check/npy.hpp"
 #include "clam/error.hpp"
-#include "judging.hpp"
+#include "drivers.hpp"
 #include "process/clean_end.hpp"
 #include "prove.hpp"
 #include "run_job.hpp"

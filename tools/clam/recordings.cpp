@@ -7,7 +7,6 @@
 
 #include "bundle/proof.hpp"
 #include "clam/error.hpp"
-#include "judging.hpp"
 #include "process/scratch_folder.hpp"
 #include "record.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "judging.hpp"
+#include "drivers.hpp"
 #include "watch/recorded.hpp"
 
 namespace clam::cli {
