@@ -171,16 +171,14 @@ int leading_int(std::string_view text, std::string_view what) {
 
 double figure(const Cut& cut, std::string_view name) {
   const std::string_view new_name = new_name_of(name);
-  for (std::size_t begin = 0; begin < cut.figures.size();) {
-    const std::size_t end = std::min(cut.figures.find(", ", begin), cut.figures.size());
-    const std::string part(cut.figures.substr(begin, end - begin));
+  for (const std::string_view one : split(cut.figures, ',')) {
+    const std::string part(without_blanks_at_ends(one));
     const std::size_t blank = std::min(part.find(' '), part.size());
     char* stop = nullptr;
     const double value = std::strtod(part.c_str(), &stop);
     const std::string_view own = std::string_view(part).substr(std::min(blank + 1, part.size()));
     const bool is_number = stop == part.c_str() + blank && std::isfinite(value);
     if ((own == name || own == new_name) && is_number) return value;
-    begin = end + 2;
   }
   throw BadArgument(
       fmt::format("kernel '{}': its SHADER-DB line has no figure '{}'", cut.kernel, name));
