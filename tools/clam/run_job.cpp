@@ -12,7 +12,6 @@
 #include "check/manifest.hpp"
 #include "check/npy.hpp"
 #include "clam/error.hpp"
-#include "cli.hpp"
 #include "runtime/atomic_file.hpp"
 
 namespace clam::cli {

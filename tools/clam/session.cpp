@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 
