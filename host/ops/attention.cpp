@@ -441,18 +441,14 @@ Reason attention_not_offered(const Problem& problem) {
 }
 
 Op attention_op() {
-  Op op;
-  op.name = "attention";
-  op.about = "o = softmax(scale * q k^T + mask) v, head by head";
-  op.fields = attention_fields();
-  op.check = check_attention;
-  op.tensors = attention_tensors;
-  op.variants = {
-      {"attention_online", "blocks of keys, maxima and sums brought up to date", refuses_online,
-       plan_online, nullptr, tilings<cuts_of>},
-      {"attention_plain", "any stride, offset and extent, no scratch", refuses_plain, plan_plain}};
-  op.flops = flops;
-  op.bytes = tensor_bytes;
+  Op op{
+      {"attention", "o = softmax(scale * q k^T + mask) v, head by head", attention_fields(),
+       check_attention, attention_tensors},
+      {{"attention_online", "blocks of keys, maxima and sums brought up to date", refuses_online,
+        plan_online, nullptr, tilings<cuts_of>},
+       {"attention_plain", "any stride, offset and extent, no scratch", refuses_plain, plan_plain}},
+      flops,
+      tensor_bytes};
   op.least_flops = least_flops;
   op.takes_native_exp2 = [](const Problem&) { return true; };
   op.sums_products = true;

@@ -134,15 +134,12 @@ double flops(const Problem& problem) {
 }  // namespace
 
 Op batch_matmul_op() {
-  Op op;
-  op.name = "batch_matmul";
-  op.about = "c[i,m,n] = act(scale * sum_k a[i,m,k] * b[i,k,n] + mask[m,n])";
-  op.fields = with_activation(batch_matmul_fields(), "batch_a");
-  op.check = check_batch_matmul;
-  op.tensors = batch_matmul_tensors;
-  op.variants = batch_matmul_plan::variants();
-  op.flops = flops;
-  op.bytes = tensor_bytes;
+  Op op{
+      {"batch_matmul", "c[i,m,n] = act(scale * sum_k a[i,m,k] * b[i,k,n] + mask[m,n])",
+       with_activation(batch_matmul_fields(), "batch_a"), check_batch_matmul, batch_matmul_tensors},
+      batch_matmul_plan::variants(),
+      flops,
+      tensor_bytes};
   op.takes_native_exp2 = takes_exp;
   op.sums_products = true;
   return op;

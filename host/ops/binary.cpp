@@ -158,23 +158,20 @@ std::array<std::int64_t, 2> BinaryAxes::operands(std::int64_t i) const {
 }
 
 Op binary_op() {
-  Op op;
-  op.name = "binary";
-  op.about = "c = a op b, element by element, each repeated along the axes that it does not have";
-  op.fields = {
-      choice("op", "the operation", words(), ""), shape("shape", "extents of a, up to 4"),
-      dtype_field(),
-      shape("shape_b", "extents of b; the same from the last one on, or 1 in either; none: a's",
-            "none")};
-  op.check = check_shapes;
-  op.tensors = binary_tensors;
-  op.variants = {
-      {"binary_vector", "rows of whole vectors, or one row: four elements an item", refuses_vector,
-       plan_items<kVector>},
-      {"binary_plain", "any rows: an element an item", refuses_small_groups, plan_items<1>}};
-  op.flops = flops;
-  op.bytes = tensor_bytes;
-  return op;
+  return {
+      {"binary",
+       "c = a op b, element by element, each repeated along the axes that it does not have",
+       {choice("op", "the operation", words(), ""), shape("shape", "extents of a, up to 4"),
+        dtype_field(),
+        shape("shape_b", "extents of b; the same from the last one on, or 1 in either; none: a's",
+              "none")},
+       check_shapes,
+       binary_tensors},
+      {{"binary_vector", "rows of whole vectors, or one row: four elements an item", refuses_vector,
+        plan_items<kVector>},
+       {"binary_plain", "any rows: an element an item", refuses_small_groups, plan_items<1>}},
+      flops,
+      tensor_bytes};
 }
 
 }  // namespace clam

@@ -113,17 +113,12 @@ Concat::Concat(const Problem& problem) {
 }
 
 Op concat_op() {
-  Op op;
-  op.name = "concat";
-  op.about = "dst = a, b, c and d, one behind the other along an axis";
-  op.fields = fields();
-  op.check = check;
-  op.tensors = tensors;
-  op.variants = {{"concat_rows", "two inputs: in units of up to 16 bytes", refuses_two, plan},
-                 {"concat_four", "three or four: the same", refuses_more, plan}};
-  op.flops = no_flops;
-  op.bytes = tensor_bytes;
-  return op;
+  return {{"concat", "dst = a, b, c and d, one behind the other along an axis", fields(), check,
+           tensors},
+          {{"concat_rows", "two inputs: in units of up to 16 bytes", refuses_two, plan},
+           {"concat_four", "three or four: the same", refuses_more, plan}},
+          no_flops,
+          tensor_bytes};
 }
 
 }  // namespace clam

@@ -101,15 +101,11 @@ double least_bytes(const Problem& problem) {
 }  // namespace
 
 Op conv2d_op() {
-  Op op;
-  op.name = "conv2d";
-  op.about = "y[n,k,oy,ox] = act(sum_c,r,s w[k,c,r,s] * x[n,c,iy,ix] + b[k]) + r[n,k,oy,ox]";
-  op.fields = with_activation(conv2d_fields());
-  op.check = check_conv2d;
-  op.tensors = conv2d_tensors;
-  op.variants = variants();
-  op.flops = flops;
-  op.bytes = tensor_bytes;
+  Op op{{"conv2d", "y[n,k,oy,ox] = act(sum_c,r,s w[k,c,r,s] * x[n,c,iy,ix] + b[k]) + r[n,k,oy,ox]",
+         with_activation(conv2d_fields()), check_conv2d, conv2d_tensors},
+        variants(),
+        flops,
+        tensor_bytes};
   op.least_flops = least_flops;
   op.least_bytes = least_bytes;
   op.takes_native_exp2 = takes_exp;

@@ -183,20 +183,16 @@ void plan_phases(const Problem& problem, const DeviceInfo& device, const PlanOpt
 }  // namespace
 
 Op conv_transpose_op() {
-  Op op;
-  op.name = "conv_transpose";
-  op.about = "y[n,k,iy*stride+r-pad,ix*stride+s-pad] sums w[c,k,r,s] * x[n,c,iy,ix]; act(y + b[k])";
-  op.fields = fields();
-  op.check = check;
-  op.tensors = tensors;
-  op.variants = {
-      {"conv_transpose_phases",
-       "stride_w up to 4, filters that take neighbouring columns of x; weights packed "
-       "once",
-       refuses_phases, plan_phases},
-      {"conv_transpose_plain", "any filter; weights that change", refuses_nothing, plan_plain}};
-  op.flops = flops;
-  op.bytes = tensor_bytes;
+  Op op{{"conv_transpose",
+         "y[n,k,iy*stride+r-pad,ix*stride+s-pad] sums w[c,k,r,s] * x[n,c,iy,ix]; act(y + b[k])",
+         fields(), check, tensors},
+        {{"conv_transpose_phases",
+          "stride_w up to 4, filters that take neighbouring columns of x; weights packed "
+          "once",
+          refuses_phases, plan_phases},
+         {"conv_transpose_plain", "any filter; weights that change", refuses_nothing, plan_plain}},
+        flops,
+        tensor_bytes};
   op.least_flops = least_flops;
   op.takes_native_exp2 = takes_exp;
   return op;

@@ -89,15 +89,11 @@ double flops(const Problem& problem) {
 }  // namespace
 
 Op dense_op() {
-  Op op;
-  op.name = "dense";
-  op.about = "y[m,n] = act(alpha * sum_k x[m,k] * w[n,k] + b[n]) + r[m,n]; k runs on in x2";
-  op.fields = with_activation(dense_fields(), "ldx");
-  op.check = check_dense;
-  op.tensors = dense_tensors;
-  op.variants = dense_plan::variants();
-  op.flops = flops;
-  op.bytes = tensor_bytes;
+  Op op{{"dense", "y[m,n] = act(alpha * sum_k x[m,k] * w[n,k] + b[n]) + r[m,n]; k runs on in x2",
+         with_activation(dense_fields(), "ldx"), check_dense, dense_tensors},
+        dense_plan::variants(),
+        flops,
+        tensor_bytes};
   op.takes_native_exp2 = takes_exp;
   op.sums_products = true;
   return op;

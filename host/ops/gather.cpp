@@ -68,17 +68,11 @@ Gather::Gather(const Problem& problem)
 }
 
 Op gather_op() {
-  Op op;
-  op.name = "gather";
-  op.about = "dst = the slices of src along an axis that an index names";
-  op.fields = fields();
-  op.check = check;
-  op.tensors = tensors;
-  op.variants = {
-      {"gather_slices", "the only one: in units of up to 16 bytes", refuses_nothing, plan}};
-  op.flops = no_flops;
-  op.bytes = bytes;
-  return op;
+  return {{"gather", "dst = the slices of src along an axis that an index names", fields(), check,
+           tensors},
+          {{"gather_slices", "the only one: in units of up to 16 bytes", refuses_nothing, plan}},
+          no_flops,
+          bytes};
 }
 
 }  // namespace clam

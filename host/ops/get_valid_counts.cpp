@@ -151,27 +151,22 @@ void plan_three(const Problem& p, const DeviceInfo& device, const PlanOptions& o
 }  // namespace
 
 Op get_valid_counts_op() {
-  Op op;
-  op.name = "get_valid_counts";
-  op.about =
-      "keeps the rows with score > score_threshold and id >= 0, in order; the rest becomes -1";
-  op.fields = {extent("batch", "independent sets of rows", "1"),
-               extent("n", "rows of a set"),
-               extent("e", "elements of a row, 5 or more", "6"),
-               dtype_field(),
-               number("score_threshold", "a valid row has a higher score", "0"),
-               integer("id_index", "element that holds the class; -1: there is none", "0", -1),
-               integer("score_index", "element that holds the score", "1", 0)};
-  op.check = check;
-  op.tensors = tensors;
-  op.variants = {{"get_valid_counts_one", "one launch, for few rows", refuses_one, plan_one},
-                 {"get_valid_counts_two", "two launches, for up to a million rows", refuses_two,
-                  plan_two, two_outdone},
-                 {"get_valid_counts_three", "one launch more, so that work stays linear in n",
-                  refuses_three, plan_three}};
-  op.flops = no_flops;
-  op.bytes = tensor_bytes;
-  return op;
+  return {{"get_valid_counts",
+           "keeps the rows with score > score_threshold and id >= 0, in order; the rest becomes -1",
+           {extent("batch", "independent sets of rows", "1"), extent("n", "rows of a set"),
+            extent("e", "elements of a row, 5 or more", "6"), dtype_field(),
+            number("score_threshold", "a valid row has a higher score", "0"),
+            integer("id_index", "element that holds the class; -1: there is none", "0", -1),
+            integer("score_index", "element that holds the score", "1", 0)},
+           check,
+           tensors},
+          {{"get_valid_counts_one", "one launch, for few rows", refuses_one, plan_one},
+           {"get_valid_counts_two", "two launches, for up to a million rows", refuses_two, plan_two,
+            two_outdone},
+           {"get_valid_counts_three", "one launch more, so that work stays linear in n",
+            refuses_three, plan_three}},
+          no_flops,
+          tensor_bytes};
 }
 
 }  // namespace clam

@@ -93,19 +93,15 @@ double flops(const Problem& problem) {
 }  // namespace
 
 Op layer_norm_op() {
-  Op op;
-  op.name = "layer_norm";
-  op.about = "dst = act((src - mean) / sqrt(variance + eps) * gamma + beta), row by row";
-  op.fields =
-      with_activation({extent("rows", "rows of src and dst"), extent("n", "elements of a row"),
-                       dtype_field(), number("eps", "added to the variance", "1e-05")});
-  op.check = check_layer_norm;
-  op.tensors = layer_norm_tensors;
-  op.variants = {
-      {"layer_norm_row", "rows held in registers: one read", refuses_row, plan_row},
-      {"layer_norm_row_long", "rows of any length: three reads", refuses_long_row, plan_long_row}};
-  op.flops = flops;
-  op.bytes = tensor_bytes;
+  Op op{
+      {"layer_norm", "dst = act((src - mean) / sqrt(variance + eps) * gamma + beta), row by row",
+       with_activation({extent("rows", "rows of src and dst"), extent("n", "elements of a row"),
+                        dtype_field(), number("eps", "added to the variance", "1e-05")}),
+       check_layer_norm, layer_norm_tensors},
+      {{"layer_norm_row", "rows held in registers: one read", refuses_row, plan_row},
+       {"layer_norm_row_long", "rows of any length: three reads", refuses_long_row, plan_long_row}},
+      flops,
+      tensor_bytes};
   op.takes_native_exp2 = takes_exp;
   return op;
 }

@@ -116,19 +116,14 @@ double flops(const Problem& problem) {
 }  // namespace
 
 Op lrn_op() {
-  Op op;
-  op.name = "lrn";
-  op.about = "y = x / (bias + alpha / size * sum of x^2 over size channels)^beta";
-  op.fields = fields();
-  op.check = check;
-  op.tensors = tensors;
-  op.variants = {
-      {"lrn_run", "up to 8 channels: an item walks over channels and holds a window", refuses_run,
-       plan_run},
-      {"lrn_window", "any number of channels: a channel an item", refuses_nothing, plan_window}};
-  op.flops = flops;
-  op.bytes = tensor_bytes;
-  return op;
+  return {
+      {"lrn", "y = x / (bias + alpha / size * sum of x^2 over size channels)^beta", fields(), check,
+       tensors},
+      {{"lrn_run", "up to 8 channels: an item walks over channels and holds a window", refuses_run,
+        plan_run},
+       {"lrn_window", "any number of channels: a channel an item", refuses_nothing, plan_window}},
+      flops,
+      tensor_bytes};
 }
 
 }  // namespace clam

@@ -93,19 +93,14 @@ double flops(const Problem& problem) { return 14.0 * problem.integer("m") * prob
 }  // namespace
 
 Op match_assignment_op() {
-  Op op;
-  op.name = "match_assignment";
-  op.about =
-      "scores = log_softmax(sim, rows) + log_softmax(sim, columns) + log sigmoid(z0) + log "
-      "sigmoid(z1), and the mutual best of rows and columns";
-  op.fields = fields();
-  op.check = check;
-  op.tensors = tensors;
-  op.variants = {{"match_assignment_scores",
-                  "the only one: statistics, scores by rows, matches by columns", refuses, plan}};
-  op.flops = flops;
-  op.bytes = tensor_bytes;
-  return op;
+  return {{"match_assignment",
+           "scores = log_softmax(sim, rows) + log_softmax(sim, columns) + log sigmoid(z0) + log "
+           "sigmoid(z1), and the mutual best of rows and columns",
+           fields(), check, tensors},
+          {{"match_assignment_scores",
+            "the only one: statistics, scores by rows, matches by columns", refuses, plan}},
+          flops,
+          tensor_bytes};
 }
 
 }  // namespace clam

@@ -79,23 +79,19 @@ int multibox_prior_boxes(const Problem& p) {
 }
 
 Op multibox_prior_op() {
-  Op op;
-  op.name = "multibox_prior";
-  op.about = "the corners of every cell's boxes: one a size, and one a ratio but the first";
-  op.fields = {extent("h", "rows of the feature map"),
-               extent("w", "columns of the feature map"),
-               dtype_field(),
-               numbers("sizes", "of the boxes, in heights of the map", "1"),
-               numbers("ratios", "of width to height", "1"),
-               numbers("steps", "of y and x between cells; 0 or less: 1/h and 1/w", "-1x-1"),
-               numbers("offsets", "of the centre in its cell, of y and x", "0.5x0.5"),
-               integer("clip", "1: corners are kept between 0 and 1", "0", 0, 1)};
-  op.check = check;
-  op.tensors = tensors;
-  op.variants = {{"multibox_prior_boxes", "the only one", refuses_small_groups, plan}};
-  op.flops = flops;
-  op.bytes = tensor_bytes;
-  return op;
+  return {{"multibox_prior",
+           "the corners of every cell's boxes: one a size, and one a ratio but the first",
+           {extent("h", "rows of the feature map"), extent("w", "columns of the feature map"),
+            dtype_field(), numbers("sizes", "of the boxes, in heights of the map", "1"),
+            numbers("ratios", "of width to height", "1"),
+            numbers("steps", "of y and x between cells; 0 or less: 1/h and 1/w", "-1x-1"),
+            numbers("offsets", "of the centre in its cell, of y and x", "0.5x0.5"),
+            integer("clip", "1: corners are kept between 0 and 1", "0", 0, 1)},
+           check,
+           tensors},
+          {{"multibox_prior_boxes", "the only one", refuses_small_groups, plan}},
+          flops,
+          tensor_bytes};
 }
 
 }  // namespace clam

@@ -44,24 +44,18 @@ void plan(const Problem& p, const DeviceInfo& device, const PlanOptions& options
 }  // namespace
 
 Op multibox_transform_loc_op() {
-  Op op;
-  op.name = "multibox_transform_loc";
-  op.about =
-      "rows (class, score, box) of the anchors whose best class reaches the threshold, in order";
-  op.fields = {extent("batch", "independent images", "1"),
-               extent("classes", "scores of an anchor, with the background"),
-               extent("n", "anchors"),
-               dtype_field(),
-               number("threshold", "the lowest score of a class", "0.01"),
-               integer("clip", "1: corners are kept between 0 and 1", "1", 0, 1),
-               variances_field()};
-  op.check = check;
-  op.tensors = tensors;
-  op.variants = {
-      {"multibox_transform_loc_two", "the only one: count, scatter", refuses_small_groups, plan}};
-  op.flops = no_flops;
-  op.bytes = tensor_bytes;
-  return op;
+  return {
+      {"multibox_transform_loc",
+       "rows (class, score, box) of the anchors whose best class reaches the threshold, in order",
+       {extent("batch", "independent images", "1"),
+        extent("classes", "scores of an anchor, with the background"), extent("n", "anchors"),
+        dtype_field(), number("threshold", "the lowest score of a class", "0.01"),
+        integer("clip", "1: corners are kept between 0 and 1", "1", 0, 1), variances_field()},
+       check,
+       tensors},
+      {{"multibox_transform_loc_two", "the only one: count, scatter", refuses_small_groups, plan}},
+      no_flops,
+      tensor_bytes};
 }
 
 }  // namespace clam

@@ -135,22 +135,19 @@ Pad::Pad(const Problem& problem) {
 }
 
 Op pad_op() {
-  Op op;
-  op.name = "pad";
-  op.about = "dst = src with elements before and after it along each axis";
-  op.fields = {shape("shape", "extents of src"),
-               integers("before", "elements added before src along each axis, or one for all", "0",
-                        -2147483647),
-               integers("after", "and after it", "0", -2147483647),
-               choice("mode", "what they are", {std::begin(kModes), std::end(kModes)}, "constant"),
-               number("value", "that they are where mode=constant", "0"),
-               moved_dtype_field()};
-  op.check = check;
-  op.tensors = tensors;
-  op.variants = {{"pad_rows", "the only one: in units of up to 16 bytes", refuses, plan}};
-  op.flops = no_flops;
-  op.bytes = tensor_bytes;
-  return op;
+  return {{"pad",
+           "dst = src with elements before and after it along each axis",
+           {shape("shape", "extents of src"),
+            integers("before", "elements added before src along each axis, or one for all", "0",
+                     -2147483647),
+            integers("after", "and after it", "0", -2147483647),
+            choice("mode", "what they are", {std::begin(kModes), std::end(kModes)}, "constant"),
+            number("value", "that they are where mode=constant", "0"), moved_dtype_field()},
+           check,
+           tensors},
+          {{"pad_rows", "the only one: in units of up to 16 bytes", refuses, plan}},
+          no_flops,
+          tensor_bytes};
 }
 
 }  // namespace clam

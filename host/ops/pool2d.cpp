@@ -244,24 +244,19 @@ double least_bytes(const Problem& problem) {
 }  // namespace
 
 Op pool2d_op() {
-  Op op;
-  op.name = "pool2d";
-  op.about = "y = mean or max of the elements of a window of x";
-  op.fields = fields();
-  op.check = check;
-  op.tensors = tensors;
-  op.variants = {
-      {"pool2d_global", "whole nchw maps: lanes along a map, in aligned vectors",
-       refuses_global<false>, plan_global},
-      {"pool2d_run", "nchw, windows of up to 7 x 7: a column of outputs an item", refuses_run,
-       plan_run},
-      {"pool2d_window", "nchw, any window: an output an item", refuses_window<false>, plan_window},
-      {"pool2d_nhwc_global", "whole nhwc maps: lanes down a map", refuses_global<true>,
-       plan_nhwc_global},
-      {"pool2d_nhwc", "nhwc, any window: one or four channels of an output an item",
-       refuses_window<true>, plan_nhwc}};
-  op.flops = flops;
-  op.bytes = tensor_bytes;
+  Op op{
+      {"pool2d", "y = mean or max of the elements of a window of x", fields(), check, tensors},
+      {{"pool2d_global", "whole nchw maps: lanes along a map, in aligned vectors",
+        refuses_global<false>, plan_global},
+       {"pool2d_run", "nchw, windows of up to 7 x 7: a column of outputs an item", refuses_run,
+        plan_run},
+       {"pool2d_window", "nchw, any window: an output an item", refuses_window<false>, plan_window},
+       {"pool2d_nhwc_global", "whole nhwc maps: lanes down a map", refuses_global<true>,
+        plan_nhwc_global},
+       {"pool2d_nhwc", "nhwc, any window: one or four channels of an output an item",
+        refuses_window<true>, plan_nhwc}},
+      flops,
+      tensor_bytes};
   op.least_bytes = least_bytes;
   return op;
 }

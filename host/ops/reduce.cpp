@@ -128,19 +128,15 @@ Reduction::Extents Reduction::extents(const Problem& problem) {
 }
 
 Op reduce_op() {
-  Op op;
-  op.name = "reduce";
-  op.about = "dst = the sum, mean, maximum, ... of src along some axes, which stay as extents of 1";
-  op.fields = fields();
-  op.check = check;
-  op.tensors = tensors;
-  op.variants = {
-      {"reduce_row", "results of elements side by side: lanes along them, in aligned vectors",
-       refuses_row, plan_row},
-      {"reduce_column", "any: items along what stays, in vectors", refuses_column, plan_column}};
-  op.flops = flops;
-  op.bytes = tensor_bytes;
-  return op;
+  return {
+      {"reduce",
+       "dst = the sum, mean, maximum, ... of src along some axes, which stay as extents of 1",
+       fields(), check, tensors},
+      {{"reduce_row", "results of elements side by side: lanes along them, in aligned vectors",
+        refuses_row, plan_row},
+       {"reduce_column", "any: items along what stays, in vectors", refuses_column, plan_column}},
+      flops,
+      tensor_bytes};
 }
 
 }  // namespace clam

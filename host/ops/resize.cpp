@@ -272,20 +272,16 @@ ResizePlaces resize_places(const Resize& resize, const ResizeAxis& axis) {
 }
 
 Op resize_op() {
-  Op op;
-  op.name = "resize";
-  op.about = "y = x with other numbers of rows and columns, nearest or linear";
-  op.fields = fields();
-  op.check = check;
-  op.tensors = tensors;
-  op.variants = {{"resize_repeat", "nearest: each element 1, 2, 4 or 8 times in a row",
-                  refuses_repeat, plan_repeat},
-                 {"resize_nearest", "nearest, any places", refuses_mode<false>, plan_places},
-                 {"resize_double", "linear: twice the rows and columns, at i / 2 - 1 / 4",
-                  refuses_double, plan_double},
-                 {"resize_linear", "linear, any places", refuses_mode<true>, plan_places}};
-  op.flops = flops;
-  op.bytes = tensor_bytes;
+  Op op{{"resize", "y = x with other numbers of rows and columns, nearest or linear", fields(),
+         check, tensors},
+        {{"resize_repeat", "nearest: each element 1, 2, 4 or 8 times in a row", refuses_repeat,
+          plan_repeat},
+         {"resize_nearest", "nearest, any places", refuses_mode<false>, plan_places},
+         {"resize_double", "linear: twice the rows and columns, at i / 2 - 1 / 4", refuses_double,
+          plan_double},
+         {"resize_linear", "linear, any places", refuses_mode<true>, plan_places}},
+        flops,
+        tensor_bytes};
   op.least_bytes = least_bytes;
   return op;
 }

@@ -164,17 +164,11 @@ double flops(const Problem& problem) {
 }  // namespace
 
 Op rotary_op() {
-  Op op;
-  op.name = "rotary";
-  op.about = "dst = src * cos + rotate(src) * sin";
-  op.fields = fields();
-  op.check = check;
-  op.tensors = tensors;
-  op.variants = {{"rotary_adjacent", "pairs side by side", refuses_adjacent, plan},
-                 {"rotary_halves", "pairs halves of rotary_dim apart", refuses_halves, plan}};
-  op.flops = flops;
-  op.bytes = tensor_bytes;
-  return op;
+  return {{"rotary", "dst = src * cos + rotate(src) * sin", fields(), check, tensors},
+          {{"rotary_adjacent", "pairs side by side", refuses_adjacent, plan},
+           {"rotary_halves", "pairs halves of rotary_dim apart", refuses_halves, plan}},
+          flops,
+          tensor_bytes};
 }
 
 }  // namespace clam

@@ -88,18 +88,15 @@ double flops(const Problem& problem) {
 }  // namespace
 
 Op scale_shift_op() {
-  Op op;
-  op.name = "scale_shift";
-  op.about = "dst = act(src * scale[c] + shift[c]), c being the place along an axis";
-  op.fields = with_activation(
-      {shape("shape", "extents of src and dst"), dtype_field(),
-       integer("axis", "of scale and shift; negative ones count from the end", "1", -8, 7)});
-  op.check = check;
-  op.tensors = tensors;
-  op.variants = {{"scale_shift_last", "the last axis", refuses_last, plan_last},
-                 {"scale_shift_rows", "any axis", refuses_nothing, plan_rows}};
-  op.flops = flops;
-  op.bytes = tensor_bytes;
+  Op op{{"scale_shift", "dst = act(src * scale[c] + shift[c]), c being the place along an axis",
+         with_activation(
+             {shape("shape", "extents of src and dst"), dtype_field(),
+              integer("axis", "of scale and shift; negative ones count from the end", "1", -8, 7)}),
+         check, tensors},
+        {{"scale_shift_last", "the last axis", refuses_last, plan_last},
+         {"scale_shift_rows", "any axis", refuses_nothing, plan_rows}},
+        flops,
+        tensor_bytes};
   op.takes_native_exp2 = takes_exp;
   return op;
 }

@@ -107,21 +107,19 @@ Slice::Slice(const Problem& problem) {
 }
 
 Op slice_op() {
-  Op op;
-  op.name = "slice";
-  op.about = "dst[i, j, ...] = src[start + i * step, ...] along each axis";
-  op.fields = {shape("shape", "extents of src"),
-               integers("start", "the first element along each axis, or one for all", "0", 0),
-               shape("count", "extents of dst"),
-               integers("step", "from one to the next along each axis, or one for all; 0 repeats",
-                        "1", -2147483647),
-               moved_dtype_field()};
-  op.check = check;
-  op.tensors = tensors;
-  op.variants = {{"slice_rows", "the only one: in units of up to 16 bytes", refuses, plan}};
-  op.flops = no_flops;
-  op.bytes = bytes;
-  return op;
+  return {{"slice",
+           "dst[i, j, ...] = src[start + i * step, ...] along each axis",
+           {shape("shape", "extents of src"),
+            integers("start", "the first element along each axis, or one for all", "0", 0),
+            shape("count", "extents of dst"),
+            integers("step", "from one to the next along each axis, or one for all; 0 repeats", "1",
+                     -2147483647),
+            moved_dtype_field()},
+           check,
+           tensors},
+          {{"slice_rows", "the only one: in units of up to 16 bytes", refuses, plan}},
+          no_flops,
+          bytes};
 }
 
 }  // namespace clam

@@ -237,22 +237,19 @@ SoftmaxRows::SoftmaxRows(const Problem& problem) {
 }
 
 Op softmax_op() {
-  Op op;
-  op.name = "softmax";
-  op.about = "dst = exp(x - max x) / sum exp(x - max x) along an axis, x = scale * src + mask";
-  op.fields = softmax_fields();
-  op.check = check_softmax;
-  op.tensors = softmax_tensors;
-  op.variants = {
-      {"softmax_row", "rows in one piece, each held in registers: one read", refuses_row, plan_row},
-      {"softmax_row_long", "rows in one piece of any length: two reads", refuses_long_row,
-       plan_long_row},
-      {"softmax_column", "rows across the memory, held in registers: one read", refuses_column,
-       plan_column},
-      {"softmax_column_long", "rows across the memory of any length: two reads",
-       refuses_long_column, plan_long_column}};
-  op.flops = flops;
-  op.bytes = tensor_bytes;
+  Op op{
+      {"softmax", "dst = exp(x - max x) / sum exp(x - max x) along an axis, x = scale * src + mask",
+       softmax_fields(), check_softmax, softmax_tensors},
+      {{"softmax_row", "rows in one piece, each held in registers: one read", refuses_row,
+        plan_row},
+       {"softmax_row_long", "rows in one piece of any length: two reads", refuses_long_row,
+        plan_long_row},
+       {"softmax_column", "rows across the memory, held in registers: one read", refuses_column,
+        plan_column},
+       {"softmax_column_long", "rows across the memory of any length: two reads",
+        refuses_long_column, plan_long_column}},
+      flops,
+      tensor_bytes};
   op.takes_native_exp2 = [](const Problem&) { return true; };
   return op;
 }

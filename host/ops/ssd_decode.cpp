@@ -79,27 +79,21 @@ Op ssd_decode_op() {
   const auto place = [](const char* name, const char* about) {
     return integer(name, about, "0", 0);
   };
-  Op op;
-  op.name = "ssd_decode";
-  op.about =
-      "rows (id, score, box) of every class and anchor: softmax of the scores, boxes from "
-      "offsets";
-  op.fields = {extent("batch", "independent images", "1"),
-               extent("classes", "scores of an anchor, with the background"),
-               extent("n", "anchors"),
-               dtype_field(),
-               number("threshold", "a class has a higher score, else id -1", "0.01"),
-               variances_field(),
-               place("ldcls", "from an anchor's scores to the next's, in elements; 0: classes"),
-               place("ldbox", "from an anchor's offsets to the next's; 0: 4"),
-               place("offcls", "first element of cls"),
-               place("offbox", "first element of box")};
-  op.check = check;
-  op.tensors = tensors;
-  op.variants = {{"ssd_decode_rows", "the only one", refuses, plan}};
-  op.flops = flops;
-  op.bytes = tensor_bytes;
-  return op;
+  return {{"ssd_decode",
+           "rows (id, score, box) of every class and anchor: softmax of the scores, boxes from "
+           "offsets",
+           {extent("batch", "independent images", "1"),
+            extent("classes", "scores of an anchor, with the background"), extent("n", "anchors"),
+            dtype_field(), number("threshold", "a class has a higher score, else id -1", "0.01"),
+            variances_field(),
+            place("ldcls", "from an anchor's scores to the next's, in elements; 0: classes"),
+            place("ldbox", "from an anchor's offsets to the next's; 0: 4"),
+            place("offcls", "first element of cls"), place("offbox", "first element of box")},
+           check,
+           tensors},
+          {{"ssd_decode_rows", "the only one", refuses, plan}},
+          flops,
+          tensor_bytes};
 }
 
 }  // namespace clam

@@ -215,19 +215,14 @@ std::vector<std::int64_t> Turn::dst_steps() const {
 }
 
 Op transpose_op() {
-  Op op;
-  op.name = "transpose";
-  op.about = "dst = src with its axes in another order";
-  op.fields = fields();
-  op.check = check;
-  op.tensors = tensors;
-  op.variants = {
-      {"transpose_rows", "the innermost axis stays: copied in wide units", refuses_rows, plan_rows},
-      {"transpose_blocks", "it moves: blocks of 4 x 4 in registers", refuses_blocks, plan_blocks},
-      {"transpose_tile", "it moves: tiles of 16 x 16 in local memory", refuses_tile, plan_tile}};
-  op.flops = no_flops;
-  op.bytes = tensor_bytes;
-  return op;
+  return {
+      {"transpose", "dst = src with its axes in another order", fields(), check, tensors},
+      {{"transpose_rows", "the innermost axis stays: copied in wide units", refuses_rows,
+        plan_rows},
+       {"transpose_blocks", "it moves: blocks of 4 x 4 in registers", refuses_blocks, plan_blocks},
+       {"transpose_tile", "it moves: tiles of 16 x 16 in local memory", refuses_tile, plan_tile}},
+      no_flops,
+      tensor_bytes};
 }
 
 }  // namespace clam

@@ -117,25 +117,21 @@ const UnaryRange& unary_range(const Problem& problem) {
 }
 
 Op unary_op() {
-  Op op;
-  op.name = "unary";
-  op.about = "dst = op(scale * src + shift), element by element";
-  op.fields = {choice("op", "the function", names(), ""),
-               shape("shape", "extents of src and dst"),
-               dtype_field(),
-               number("scale", "factor of src", "1"),
-               number("shift", "added to it", "0"),
-               number("alpha",
-                      "slope of leaky_relu below 0 (0.01) or of hard_sigmoid (0.2); factor of "
-                      "elu (1); exponent of pow (2); least of clip (-inf)",
-                      kOwnNumber),
-               number("beta", "hard_sigmoid of 0 (0.5); most of clip (inf)", kOwnNumber)};
-  op.check = check_unary;
-  op.tensors = unary_tensors;
-  op.variants = {{"unary_vector", "the only one", refuses_small_groups, plan_vector}};
-  op.flops = flops;
-  op.bytes = tensor_bytes;
-  return op;
+  return {
+      {"unary",
+       "dst = op(scale * src + shift), element by element",
+       {choice("op", "the function", names(), ""), shape("shape", "extents of src and dst"),
+        dtype_field(), number("scale", "factor of src", "1"), number("shift", "added to it", "0"),
+        number("alpha",
+               "slope of leaky_relu below 0 (0.01) or of hard_sigmoid (0.2); factor of "
+               "elu (1); exponent of pow (2); least of clip (-inf)",
+               kOwnNumber),
+        number("beta", "hard_sigmoid of 0 (0.5); most of clip (inf)", kOwnNumber)},
+       check_unary,
+       unary_tensors},
+      {{"unary_vector", "the only one", refuses_small_groups, plan_vector}},
+      flops,
+      tensor_bytes};
 }
 
 }  // namespace clam

@@ -79,21 +79,19 @@ double flops(const Problem& p) {
 }  // namespace
 
 Op yolo_decode_op() {
-  Op op;
-  op.name = "yolo_decode";
-  op.about = "rows (id, score, box) of every box of a YOLO head: its best class, its corners";
-  op.fields = {extent("batch", "independent images", "1"), extent("n", "boxes"),
-               extent("classes", "scores of a box"), dtype_field(),
-               choice("form", "v8: [4 + classes, n]; v5: [n, 5 + classes] with objectness",
-                      {"v5", "v8"}, "v8")};
-  op.check = check;
-  op.tensors = tensors;
-  op.variants = {
-      {"yolo_decode_columns", "form=v8: an item walks down classes", refuses_columns, plan_columns},
-      {"yolo_decode_rows", "form=v5: four items share a box", refuses_rows, plan_rows}};
-  op.flops = flops;
-  op.bytes = tensor_bytes;
-  return op;
+  return {{"yolo_decode",
+           "rows (id, score, box) of every box of a YOLO head: its best class, its corners",
+           {extent("batch", "independent images", "1"), extent("n", "boxes"),
+            extent("classes", "scores of a box"), dtype_field(),
+            choice("form", "v8: [4 + classes, n]; v5: [n, 5 + classes] with objectness",
+                   {"v5", "v8"}, "v8")},
+           check,
+           tensors},
+          {{"yolo_decode_columns", "form=v8: an item walks down classes", refuses_columns,
+            plan_columns},
+           {"yolo_decode_rows", "form=v5: four items share a box", refuses_rows, plan_rows}},
+          flops,
+          tensor_bytes};
 }
 
 }  // namespace clam
