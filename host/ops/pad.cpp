@@ -16,7 +16,6 @@ namespace clam {
 namespace {
 
 constexpr int kAcross = 64;  ///< items side by side along a row at most
-constexpr std::size_t kMostAxes = 4;
 constexpr const char* kModes[] = {"constant", "edge", "reflect", "wrap"};  // as in pad.cl
 
 /// The number in the dtype of the tensors; a half twice, so that it fills a word.
@@ -74,32 +73,24 @@ bool keeps_runs(const Problem& problem) {
 }
 
 Reason refuses(const Problem& problem, const DeviceInfo&) {
-  const std::size_t axes = Pad(problem).axes.size();
-  if (axes <= kMostAxes) return {};
-  return fmt::format("{} axes are left where those that are not padded are one; {} can be", axes,
-                     kMostAxes);
+  return too_many_axes(Pad(problem).axes.size(), "are not padded");
 }
 
 void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted, Plan& plan) {
   const Pad pad(problem);
   const PadAxis& inner = pad.axes.front();
-  std::vector<PadAxis> outer(pad.axes.begin() + 1, pad.axes.end());
-  std::sort(outer.begin(), outer.end(),
-            [](const PadAxis& a, const PadAxis& b) { return a.padded() > b.padded(); });
-  outer.resize(kMostAxes - 1);
+  const std::vector<PadAxis> outer = outer_axes<PadAxis>(
+      {pad.axes.begin() + 1, pad.axes.end()}, [](const PadAxis& axis) { return axis.padded(); });
   const PadAxis &row = outer[0], &z = outer[1], &plane = outer[2];
   const bool in_runs = keeps_runs(problem) || inner.extent == inner.padded();
   const int unit =
       in_runs ? copy_unit({inner.extent, inner.before, inner.after}, problem.dtype()) : 1;
   const int n = as_int(inner.padded()), rows = as_int(row.padded());
   const Group group = lower_group(choose_group(n / unit, kAcross, device, wanted), rows);
-  std::vector<Arg> args =
-      arg_list("src", "dst", static_cast<int>(fill_of(problem)), n, rows, as_int(plane.padded()),
-               as_int(inner.extent), as_int(inner.before));
+  std::vector<Arg> args = arg_list("src", "dst", static_cast<int>(fill_of(problem)), n, rows,
+                                   plane.padded(), inner.extent, inner.before);
   for (const PadAxis& axis : outer) {
-    for (const std::int64_t value : {axis.extent, axis.before, axis.src, axis.dst}) {
-      args.emplace_back(as_int(value));
-    }
+    append_args(args, axis.extent, axis.before, axis.src, axis.dst);
   }
   const auto mode = std::find(std::begin(kModes), std::end(kModes), problem.choice("mode"));
   plan.launches = {group_launch(

@@ -4,10 +4,7 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "ops/shared/launch.hpp"
-#include "shared/copy_unit.hpp"
 #include "shared/counts.hpp"
 #include "shared/per_axis.hpp"
 
@@ -15,7 +12,6 @@ namespace clam {
 namespace {
 
 constexpr int kAcross = 64;  ///< items side by side along a row at most
-constexpr std::size_t kMostAxes = 4;
 
 void check(const Problem& problem, Schema::Values& values) {
   const Shape shape = problem.shape("shape"), count = problem.shape("count");
@@ -44,40 +40,35 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
 }
 
 Reason refuses(const Problem& problem, const DeviceInfo&) {
-  const std::size_t axes = Slice(problem).axes.size();
-  if (axes <= kMostAxes) return {};
-  return fmt::format("{} axes are left where those that lie as one are one; {} can be", axes,
-                     kMostAxes);
+  return too_many_axes(Slice(problem).axes.size(), "lie as one");
 }
 
 void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted, Plan& plan) {
   const Slice slice(problem);
-  const SliceAxis& inner = slice.axes.front();
-  std::vector<SliceAxis> outer(slice.axes.begin() + 1, slice.axes.end());
-  std::sort(outer.begin(), outer.end(),
-            [](const SliceAxis& a, const SliceAxis& b) { return a.extent > b.extent; });
-  outer.resize(kMostAxes - 1);
-  const SliceAxis &row = outer[0], &z = outer[1], &plane = outer[2];
+  const CopyAxis& inner = slice.axes.front();
+  const std::vector<CopyAxis> outer = outer_axes<CopyAxis>(
+      {slice.axes.begin() + 1, slice.axes.end()}, [](const CopyAxis& axis) { return axis.extent; });
+  const CopyAxis &row = outer[0], &z = outer[1], &plane = outer[2];
   const int unit =
       inner.src == 1
           ? copy_unit({inner.extent, slice.first, row.src, z.src, plane.src}, problem.dtype())
           : 1;
-  const int n = as_int(inner.extent), rows = as_int(row.extent);
-  const Group group = lower_group(choose_group(n / unit, kAcross, device, wanted), rows);
+  const std::int64_t units = inner.extent / unit;
+  const Group group =
+      lower_group(choose_group(as_int(units), kAcross, device, wanted), as_int(row.extent));
   plan.launches = {
       group_launch("slice.cl", "slice_rows",
                    fmt::format("{}-DSLICE_UNIT={} -DSLICE_LX={} -DSLICE_LY={}",
                                dtype_option(problem.dtype()), unit, group.x, group.y),
-                   group, n / unit, rows, z.extent,
-                   arg_list("src", "dst", n, rows, as_int(plane.extent), as_int(slice.first),
-                            as_int(inner.src), as_int(row.src), as_int(z.src), as_int(plane.src),
-                            as_int(row.dst), as_int(z.dst), as_int(plane.dst)))};
+                   group, units, row.extent, z.extent,
+                   arg_list("src", "dst", inner.extent, row.extent, plane.extent, slice.first,
+                            inner.src, row.src, z.src, plane.src, row.dst, z.dst, plane.dst))};
 }
 
 /// src is read where it is taken alone, an element that is repeated once.
 double bytes(const Problem& problem) {
   double read = 1, written = 1;
-  for (const SliceAxis& axis : Slice(problem).axes) {
+  for (const CopyAxis& axis : Slice(problem).axes) {
     written *= static_cast<double>(axis.extent);
     if (axis.src != 0) read *= static_cast<double>(axis.extent);
   }
@@ -87,23 +78,15 @@ double bytes(const Problem& problem) {
 }  // namespace
 
 Slice::Slice(const Problem& problem) {
-  const Shape shape = problem.shape("shape"), count = problem.shape("count");
+  const Shape shape = problem.shape("shape");
   const std::vector<int> start = per_axis(problem, "start", shape.size()),
                          step = per_axis(problem, "step", shape.size());
-  std::int64_t of_src = 1, of_dst = 1;
-  for (std::size_t i = shape.size(); i-- > 0;) {
-    const SliceAxis axis{count[i], step[i] * of_src, of_dst};
-    first += start[i] * of_src;
-    of_src *= shape[i];
-    of_dst *= count[i];
-    if (axis.extent == 1) continue;
-    if (!axes.empty() && axis.src == axes.back().src * axes.back().extent) {
-      axes.back().extent *= axis.extent;
-    } else {
-      axes.push_back(axis);
-    }
+  std::vector<std::int64_t> steps = dense_steps(shape);
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    first += start[i] * steps[i];
+    steps[i] *= step[i];
   }
-  if (axes.empty()) axes.push_back({1, 1, 1});
+  axes = copy_axes(problem.shape("count"), steps);
 }
 
 Op slice_op() {

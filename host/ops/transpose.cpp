@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "ops/shared/launch.hpp"
-#include "shared/copy_unit.hpp"
 #include "shared/counts.hpp"
 
 namespace clam {
@@ -16,7 +15,6 @@ namespace {
 constexpr int kBlock = 4;    ///< rows and columns of an item's block
 constexpr int kTile = 16;    ///< rows and columns of a group's tile
 constexpr int kAcross = 64;  ///< items side by side along a row at most
-constexpr std::size_t kMostAxes = 4;
 
 void check(const Problem& problem, Schema::Values&) {
   const Shape shape = problem.shape("shape");
@@ -40,24 +38,12 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
 
 // ---- launches ----
 
-/// An axis of a launch: its extent, and the elements from one of it to the next.
-struct Axis {
-  int extent = 1, src = 0, dst = 0;
-};
+bool is_innermost(const CopyAxis& axis) { return axis.dst == 1; }
 
-/// The axes but those of `plane`, the largest first; those that are not there have one element.
-std::vector<Axis> outer_axes(const Turn& turn, std::initializer_list<int> plane,
-                             std::size_t wanted) {
-  const std::vector<std::int64_t> src = turn.src_steps(), dst = turn.dst_steps();
-  std::vector<Axis> axes;
-  for (std::size_t i = 0; i < turn.extents.size(); ++i) {
-    if (std::find(plane.begin(), plane.end(), static_cast<int>(i)) != plane.end()) continue;
-    axes.push_back({as_int(turn.extents[i]), as_int(src[i]), as_int(dst[i])});
-  }
-  std::sort(axes.begin(), axes.end(),
-            [](const Axis& one, const Axis& other) { return one.extent > other.extent; });
-  axes.resize(wanted);
-  return axes;
+/// Those but the innermost, the largest first.
+std::vector<CopyAxis> outer(const std::vector<CopyAxis>& axes) {
+  return outer_axes<CopyAxis>({axes.begin(), axes.end() - 1},
+                              [](const CopyAxis& axis) { return axis.extent; });
 }
 
 std::string options_of(const Problem& problem, const std::string& unit, const Group& group) {
@@ -67,37 +53,34 @@ std::string options_of(const Problem& problem, const std::string& unit, const Gr
 
 void plan_rows(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                Plan& plan) {
-  const Turn turn(problem);
-  const int last = static_cast<int>(turn.extents.size()) - 1;
-  const int n = last < 0 ? 1 : as_int(turn.extents.back());
-  const std::vector<Axis> axes = outer_axes(turn, {last}, 3);
-  const Axis &row = axes[0], &z = axes[1], &plane = axes[2];
-  const int unit = copy_unit({n}, problem.dtype());
-  const Group group = lower_group(choose_group(n / unit, kAcross, device, wanted), row.extent);
+  const std::vector<CopyAxis> turned = transpose_axes(problem), axes = outer(turned);
+  const CopyAxis &row = axes[0], &z = axes[1], &plane = axes[2];
+  const std::int64_t n = turned.back().extent;
+  const int unit = copy_unit({n}, problem.dtype()), rows = as_int(row.extent);
+  const Group group = lower_group(choose_group(as_int(n) / unit, kAcross, device, wanted), rows);
   plan.launches = {
       group_launch("transpose.cl", "transpose_rows",
                    options_of(problem, fmt::format("-DTRANSPOSE_UNIT={} ", unit), group), group,
-                   n / unit, row.extent, z.extent,
-                   arg_list("src", "dst", n, row.extent, plane.extent, row.src, z.src, plane.src,
-                            row.dst, z.dst, plane.dst))};
+                   n / unit, rows, z.extent,
+                   arg_list("src", "dst", n, rows, plane.extent, row.src, z.src, plane.src, row.dst,
+                            z.dst, plane.dst))};
 }
 
 /// The axes that are innermost in src and in dst, and the rest of a launch that turns them.
 struct Plane {
-  int a, b, src_b, dst_a;
-  Axis z, plane;
+  int a, b;
+  std::int64_t src_b, dst_a;
+  CopyAxis z, plane;
 
-  explicit Plane(const Turn& turn) {
-    const int innermost = static_cast<int>(turn.extents.size()) - 1;
-    const auto of_a = static_cast<std::size_t>(innermost),
-               of_b = static_cast<std::size_t>(turn.perm.back());
-    a = as_int(turn.extents[of_a]);
-    b = as_int(turn.extents[of_b]);
-    src_b = as_int(turn.src_steps()[of_b]);
-    dst_a = as_int(turn.dst_steps()[of_a]);
-    const std::vector<Axis> axes = outer_axes(turn, {innermost, turn.perm.back()}, 2);
-    z = axes[0];
-    plane = axes[1];
+  explicit Plane(std::vector<CopyAxis> axes)
+      : a(as_int(axes.back().extent)), dst_a(axes.back().dst) {
+    const auto of_b = std::find_if(axes.begin(), axes.end(), is_innermost);
+    b = as_int(of_b->extent);
+    src_b = of_b->src;
+    axes.erase(of_b);
+    const std::vector<CopyAxis> others = outer(axes);
+    z = others[0];
+    plane = others[1];
   }
   std::vector<Arg> arguments() const {
     return arg_list("src", "dst", a, b, plane.extent, src_b, z.src, plane.src, dst_a, z.dst,
@@ -107,7 +90,7 @@ struct Plane {
 
 void plan_blocks(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                  Plan& plan) {
-  const Plane plane{Turn(problem)};
+  const Plane plane(transpose_axes(problem));
   const int columns = plane.a / kBlock, rows = plane.b / kBlock;
   const Group group = lower_group(choose_group(columns, kBlock, device, wanted), rows);
   plan.launches = {group_launch("transpose.cl", "transpose_blocks", options_of(problem, "", group),
@@ -117,7 +100,7 @@ void plan_blocks(const Problem& problem, const DeviceInfo& device, const PlanOpt
 void plan_tile(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                Plan& plan) {
   constexpr int kItems = 64;
-  const Plane plane{Turn(problem)};
+  const Plane plane(transpose_axes(problem));
   const int items = wanted.max_work_group > 0 ? wanted.max_work_group : kItems;
   const std::int64_t rows = std::min<std::int64_t>(
       {items / kTile, kTile, device.max_work_group / kTile, device.max_work_items[1]});
@@ -133,32 +116,29 @@ void plan_tile(const Problem& problem, const DeviceInfo& device, const PlanOptio
 
 // ---- variants ----
 
-Reason has_too_many_axes(const Turn& turn) {
-  if (turn.extents.size() <= kMostAxes) return {};
-  return fmt::format("{} axes are left where those that stay together are one; {} can be",
-                     turn.extents.size(), kMostAxes);
-}
-
 Reason refuses_rows(const Problem& problem, const DeviceInfo&) {
-  const Turn turn(problem);
-  if (Reason reason = has_too_many_axes(turn)) return reason;
-  if (turn.keeps_innermost()) return {};
+  const std::vector<CopyAxis> axes = transpose_axes(problem);
+  if (Reason reason = too_many_axes(axes.size(), "stay together")) return reason;
+  if (is_innermost(axes.back())) return {};
   return "the innermost axis moves";
 }
 
+Reason refuses_turned(const std::vector<CopyAxis>& axes) {
+  if (Reason reason = too_many_axes(axes.size(), "stay together")) return reason;
+  if (is_innermost(axes.back())) return "the innermost axis stays";
+  return {};
+}
+
 Reason refuses_tile(const Problem& problem, const DeviceInfo& device) {
-  const Turn turn(problem);
-  if (Reason reason = has_too_many_axes(turn)) return reason;
-  if (turn.keeps_innermost()) return "the innermost axis stays";
+  if (Reason reason = refuses_turned(transpose_axes(problem))) return reason;
   static_assert(kTile == kSmallestGroup);
   return refuses_small_groups(problem, device);
 }
 
 Reason refuses_blocks(const Problem& problem, const DeviceInfo&) {
-  const Turn turn(problem);
-  if (Reason reason = has_too_many_axes(turn)) return reason;
-  if (turn.keeps_innermost()) return "the innermost axis stays";
-  const Plane plane(turn);
+  const std::vector<CopyAxis> axes = transpose_axes(problem);
+  if (Reason reason = refuses_turned(axes)) return reason;
+  const Plane plane(axes);
   if (plane.a % kBlock == 0 && plane.b % kBlock == 0) return {};
   return fmt::format("{} x {} elements are no number of blocks of {} x {}", plane.b, plane.a,
                      kBlock, kBlock);
@@ -166,52 +146,19 @@ Reason refuses_blocks(const Problem& problem, const DeviceInfo&) {
 
 }  // namespace
 
-Turn::Turn(const Problem& problem) {
+std::vector<CopyAxis> transpose_axes(const Problem& problem) {
   const Shape shape = problem.shape("shape");
-  const std::vector<int> order = problem.axes("perm");
-  std::vector<int> kept;  // axes of src of more than one element, in the order of dst
-  for (const int axis : order) {
-    if (shape[static_cast<std::size_t>(axis)] > 1) kept.push_back(axis);
+  const std::vector<std::int64_t> steps = dense_steps(shape);
+  Shape turned;
+  std::vector<std::int64_t> src;
+  for (const int axis : problem.axes("perm")) {
+    turned.push_back(shape[static_cast<std::size_t>(axis)]);
+    src.push_back(steps[static_cast<std::size_t>(axis)]);
   }
-  // Whether the axis of src goes on with the axis before it, in src as in dst.
-  const auto follows = [&](std::size_t i) {
-    if (i == 0 || kept[i] < kept[i - 1]) return false;
-    return std::all_of(shape.begin() + kept[i - 1] + 1, shape.begin() + kept[i],
-                       [](std::int64_t extent) { return extent == 1; });
-  };
-  std::vector<std::pair<int, std::int64_t>>
-      runs;  // first axis of src, elements; in the order of dst
-  for (std::size_t i = 0; i < kept.size(); ++i) {
-    const std::int64_t extent = shape[static_cast<std::size_t>(kept[i])];
-    if (follows(i)) {
-      runs.back().second *= extent;
-    } else {
-      runs.emplace_back(kept[i], extent);
-    }
-  }
-  auto in_src = runs;
-  std::sort(in_src.begin(), in_src.end());
-  for (const auto& run : in_src) extents.push_back(run.second);
-  for (const auto& run : runs) {
-    perm.push_back(static_cast<int>(std::find(in_src.begin(), in_src.end(), run) - in_src.begin()));
-  }
-}
-
-std::vector<std::int64_t> Turn::src_steps() const {
-  std::vector<std::int64_t> steps(extents.size(), 1);
-  for (std::size_t i = extents.size(); i-- > 1;) steps[i - 1] = steps[i] * extents[i];
-  return steps;
-}
-
-std::vector<std::int64_t> Turn::dst_steps() const {
-  std::vector<std::int64_t> steps(extents.size(), 1);
-  std::int64_t step = 1;
-  for (std::size_t i = perm.size(); i-- > 0;) {
-    const auto axis = static_cast<std::size_t>(perm[i]);
-    steps[axis] = step;
-    step *= extents[axis];
-  }
-  return steps;
+  std::vector<CopyAxis> axes = copy_axes(turned, src);
+  std::sort(axes.begin(), axes.end(),
+            [](const CopyAxis& one, const CopyAxis& other) { return one.src > other.src; });
+  return axes;
 }
 
 Op transpose_op() {

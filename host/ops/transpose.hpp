@@ -4,22 +4,11 @@
 
 #include <vector>
 
-#include "clam/op.hpp"
+#include "shared/copy_unit.hpp"
 
 namespace clam {
 
-/// A transpose without axes of one element, and with axes that stay together as one.
-struct Turn {
-  Shape extents;          ///< of src, in its order
-  std::vector<int> perm;  ///< axes of src in the order of dst
-  explicit Turn(const Problem& problem);
-
-  bool keeps_innermost() const {
-    return perm.empty() || perm.back() == static_cast<int>(perm.size()) - 1;
-  }
-  /// Elements from one of an axis to the next, by axis of src.
-  std::vector<std::int64_t> src_steps() const;
-  std::vector<std::int64_t> dst_steps() const;
-};
+/// The axes of a transpose in the order of src, the innermost last.
+std::vector<CopyAxis> transpose_axes(const Problem& problem);
 
 }  // namespace clam

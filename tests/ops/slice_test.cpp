@@ -59,7 +59,7 @@ TEST(slice, axes_that_lie_as_one_are_one) {
   const auto axes = [](const std::string& words) {
     const Slice slice(parse(words));
     std::string text = std::to_string(slice.first);
-    for (const SliceAxis& axis : slice.axes) {
+    for (const CopyAxis& axis : slice.axes) {
       text += fmt::format(" {}:{}:{}", axis.extent, axis.src, axis.dst);
     }
     return text;

@@ -51,20 +51,21 @@ TEST(transpose, bad_arguments_say_what_is_wrong) {
 
 TEST(transpose, axes_that_stay_together_are_one) {
   const auto turn = [](const std::string& words) {
-    const Turn turn(parse(words));
-    std::string text = turn.extents.empty() ? "" : to_string(turn.extents);
-    for (const int axis : turn.perm) text += " " + std::to_string(axis);
+    std::string text;
+    for (const CopyAxis& axis : transpose_axes(parse(words))) {
+      text += fmt::format("{}{}:{}:{}", text.empty() ? "" : " ", axis.extent, axis.src, axis.dst);
+    }
     return text;
   };
-  EXPECT_EQ(turn("shape=1x1 perm=1-0"), "");
-  EXPECT_EQ(turn("shape=2x3x4 perm=0-1-2"), "24 0");
-  EXPECT_EQ(turn("shape=2x3x4 perm=2-0-1"), "6x4 1 0");
-  EXPECT_EQ(turn("shape=2x3x4x5 perm=0-2-3-1"), "2x3x20 0 2 1");
-  EXPECT_EQ(turn("shape=2x1x4x5 perm=2-0-1-3"), "2x4x5 1 0 2");
-  EXPECT_EQ(turn("shape=2x3x1x5 perm=0-1-3-2"), "30 0");
-  EXPECT_EQ(turn("shape=2x3x4x5 perm=3-2-1-0"), "2x3x4x5 3 2 1 0");
-  EXPECT_EQ(turn("shape=1x4x34x28x28 perm=0-2-1-3-4"), "4x34x784 1 0 2");
-  EXPECT_EQ(turn("shape=1x5x6x2x7x2 perm=0-1-3-5-2-4"), "5x6x2x7x2 0 2 4 1 3");
+  EXPECT_EQ(turn("shape=1x1 perm=1-0"), "1:1:1");
+  EXPECT_EQ(turn("shape=2x3x4 perm=0-1-2"), "24:1:1");
+  EXPECT_EQ(turn("shape=2x3x4 perm=2-0-1"), "6:4:1 4:1:6");
+  EXPECT_EQ(turn("shape=2x3x4x5 perm=0-2-3-1"), "2:60:60 3:20:1 20:1:3");
+  EXPECT_EQ(turn("shape=2x1x4x5 perm=2-0-1-3"), "2:20:5 4:5:10 5:1:1");
+  EXPECT_EQ(turn("shape=2x3x1x5 perm=0-1-3-2"), "30:1:1");
+  EXPECT_EQ(turn("shape=2x3x4x5 perm=3-2-1-0"), "2:60:1 3:20:2 4:5:6 5:1:24");
+  EXPECT_EQ(turn("shape=1x4x34x28x28 perm=0-2-1-3-4"), "4:26656:784 34:784:3136 784:1:1");
+  EXPECT_EQ(turn("shape=1x5x6x2x7x2 perm=0-1-3-5-2-4"), "5:168:168 6:28:7 2:14:84 7:2:1 2:1:42");
 }
 
 TEST(transpose, variants_refuse_with_a_reason) {

@@ -9,10 +9,6 @@
 
 namespace clam {
 
-int round_up(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
-
-int ceil_div(int value, int divisor) { return (value + divisor - 1) / divisor; }
-
 int floor_power_of_two(std::int64_t value) {
   int power = 1;
   while (power * 2 <= value) power *= 2;

@@ -8,8 +8,14 @@
 
 namespace clam {
 
-int round_up(int value, int multiple);
-int ceil_div(int value, int divisor);
+template <typename Int>
+Int ceil_div(Int value, int divisor) {
+  return (value + divisor - 1) / divisor;
+}
+template <typename Int>
+Int round_up(Int value, int multiple) {
+  return ceil_div(value, multiple) * multiple;
+}
 /// The largest power of two up to `value`, which is at least 1.
 int floor_power_of_two(std::int64_t value);
 

@@ -13,7 +13,8 @@ Arg buffer_if(bool present, const std::string& name) {
 }
 
 Launch group_launch(const char* file, std::string kernel, std::string options, Group group,
-                    int columns, int rows, std::int64_t depth, std::vector<Arg> args, int parts) {
+                    std::int64_t columns, std::int64_t rows, std::int64_t depth,
+                    std::vector<Arg> args, int parts) {
   return {file,
           std::move(kernel),
           std::move(options),

@@ -22,6 +22,7 @@ Arg buffer_if(bool present, const std::string& name);
 inline Arg arg_of(const char* buffer) { return BufferArg{buffer}; }
 inline Arg arg_of(const std::string& buffer) { return BufferArg{buffer}; }
 inline Arg arg_of(int value) { return value; }
+inline Arg arg_of(std::int64_t value) { return as_int(value); }
 inline Arg arg_of(float value) { return value; }
 inline Arg arg_of(const Arg& arg) { return arg; }
 
@@ -31,10 +32,16 @@ std::vector<Arg> arg_list(const Values&... values) {
   return {arg_of(values)...};
 }
 
+/// Behind those that are there.
+template <typename... Values>
+void append_args(std::vector<Arg>& args, const Values&... values) {
+  (args.push_back(arg_of(values)), ...);
+}
+
 /// Groups that cover so many work-items along x and y, one behind the other along z. `parts`: items
 /// of a group along z, each time.
 Launch group_launch(const char* file, std::string kernel, std::string options, Group group,
-                    int columns, int rows, std::int64_t depth, std::vector<Arg> args,
-                    int parts = 1);
+                    std::int64_t columns, std::int64_t rows, std::int64_t depth,
+                    std::vector<Arg> args, int parts = 1);
 
 }  // namespace clam
