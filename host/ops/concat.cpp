@@ -4,7 +4,6 @@
 
 #include <fmt/core.h>
 
-#include <functional>
 #include <numeric>
 
 #include "ops/shared/launch.hpp"
@@ -106,9 +105,9 @@ void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& w
 
 Concat::Concat(const Problem& problem) {
   for (const Shape& shape : shapes_of(problem)) {
-    const auto axis = shape.begin() + problem.integer("axis");
-    rows = std::accumulate(shape.begin(), axis, std::int64_t{1}, std::multiplies<>());
-    widths.push_back(std::accumulate(axis, shape.end(), std::int64_t{1}, std::multiplies<>()));
+    const AroundAxis around(problem, shape);
+    rows = around.outer;
+    widths.push_back(around.n * around.inner);
   }
 }
 

@@ -7,7 +7,6 @@
 #include "ops/shared/launch.hpp"
 #include "shared/copy_unit.hpp"
 #include "shared/counts.hpp"
-#include "shared/per_axis.hpp"
 
 namespace clam {
 namespace {
@@ -40,12 +39,11 @@ void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& w
   const int count = as_int(gather.count), inner = as_int(gather.inner),
             unit = copy_unit({inner}, problem.dtype()), units = inner / unit;
   const Group group = lower_group(choose_group(units, kAcross, device, wanted), count);
-  plan.launches = {
-      group_launch("gather.cl", "gather_slices",
-                   fmt::format("{}-DGATHER_UNIT={} -DGATHER_LX={} -DGATHER_LY={}",
-                               dtype_option(problem.dtype()), unit, group.x, group.y),
-                   group, units, count, gather.outer,
-                   arg_list("src", "index", "dst", as_int(gather.extent), count, inner))};
+  plan.launches = {group_launch("gather.cl", "gather_slices",
+                                fmt::format("{}-DGATHER_UNIT={} -DGATHER_LX={} -DGATHER_LY={}",
+                                            dtype_option(problem.dtype()), unit, group.x, group.y),
+                                group, units, count, gather.outer,
+                                arg_list("src", "index", "dst", gather.n, count, inner))};
 }
 
 /// src is read where it is gathered alone.
@@ -57,15 +55,6 @@ double bytes(const Problem& problem) {
 }
 
 }  // namespace
-
-Gather::Gather(const Problem& problem)
-    : outer(1), extent(1), inner(1), count(problem.integer("count")) {
-  const Shape shape = problem.shape("shape");
-  const auto axis = static_cast<std::size_t>(problem.integer("axis"));
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    (i < axis ? outer : i == axis ? extent : inner) *= shape[i];
-  }
-}
 
 Op gather_op() {
   return {{"gather", "dst = the slices of src along an axis that an index names", fields(), check,

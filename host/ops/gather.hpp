@@ -2,14 +2,15 @@
 // gather.hpp - what the plans of gather share with its reference.
 #pragma once
 
-#include "clam/op.hpp"
+#include "shared/per_axis.hpp"
 
 namespace clam {
 
 /// Element (o, j, i) of dst is element (o, index[j], i) of src.
-struct Gather {
-  std::int64_t outer, extent, inner, count;
-  explicit Gather(const Problem& problem);
+struct Gather : AroundAxis {
+  std::int64_t count;
+  explicit Gather(const Problem& problem)
+      : AroundAxis(problem, problem.shape("shape")), count(problem.integer("count")) {}
 };
 
 }  // namespace clam

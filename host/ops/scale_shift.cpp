@@ -21,22 +21,11 @@ void check(const Problem& problem, Schema::Values& values) {
   values["axis"] = std::to_string(positive_axis(problem, problem.shape("shape").size()));
 }
 
-/// The extents of a checked problem, in the ints of launches.
-struct Extents {
-  int outer = 1, n = 1, inner = 1;  ///< before the axis, along it, after it
-
-  explicit Extents(const Problem& problem) {
-    const Shape shape = problem.shape("shape");
-    const auto axis = static_cast<std::size_t>(problem.integer("axis"));
-    for (std::size_t i = 0; i < shape.size(); ++i) {
-      (i < axis ? outer : i == axis ? n : inner) *= static_cast<int>(shape[i]);
-    }
-  }
-};
+AroundAxis extents_of(const Problem& problem) { return {problem, problem.shape("shape")}; }
 
 std::vector<TensorSpec> tensors(const Problem& problem) {
   const Dtype dtype = problem.dtype();
-  const Shape shape = problem.shape("shape"), channels{Extents(problem).n};
+  const Shape shape = problem.shape("shape"), channels{extents_of(problem).n};
   std::vector<TensorSpec> specs{input("src", dtype, shape), input("scale", dtype, channels),
                                 input("shift", dtype, channels), output("dst", dtype, shape)};
   specs.back().may_be = "src";
@@ -46,11 +35,11 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
 // ---- launches ----
 
 /// Rows of `columns` elements, `rows` of them in each of `planes`.
-void add_launch(const char* kernel, const Problem& problem, int columns, int rows, int planes,
-                std::vector<Arg> args, const DeviceInfo& device, const PlanOptions& wanted,
-                Plan& plan) {
-  const int unit = columns % kVector == 0 ? kVector : 1, units = columns / unit;
-  const Group group = lower_group(choose_group(units, kAcross, device, wanted), rows);
+void add_launch(const char* kernel, const Problem& problem, std::int64_t columns, std::int64_t rows,
+                std::int64_t planes, std::vector<Arg> args, const DeviceInfo& device,
+                const PlanOptions& wanted, Plan& plan) {
+  const int unit = columns % kVector == 0 ? kVector : 1, units = as_int(columns) / unit;
+  const Group group = lower_group(choose_group(units, kAcross, device, wanted), as_int(rows));
   args.insert(args.begin(),
               {BufferArg{"src"}, BufferArg{"scale"}, BufferArg{"shift"}, BufferArg{"dst"}});
   plan.launches = {
@@ -62,22 +51,22 @@ void add_launch(const char* kernel, const Problem& problem, int columns, int row
 }
 
 Reason refuses_last(const Problem& problem, const DeviceInfo&) {
-  if (Extents(problem).inner == 1) return {};
+  if (extents_of(problem).inner == 1) return {};
   return "elements follow the axis";
 }
 
 void plan_last(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                Plan& plan) {
-  const Extents of(problem);
-  add_launch("scale_shift_last", problem, of.n, of.outer, 1, {of.n, of.outer}, device, wanted,
-             plan);
+  const AroundAxis of = extents_of(problem);
+  add_launch("scale_shift_last", problem, of.n, of.outer, 1, arg_list(of.n, of.outer), device,
+             wanted, plan);
 }
 
 void plan_rows(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                Plan& plan) {
-  const Extents of(problem);
-  add_launch("scale_shift_rows", problem, of.inner, of.n, of.outer, {of.n, of.inner}, device,
-             wanted, plan);
+  const AroundAxis of = extents_of(problem);
+  add_launch("scale_shift_rows", problem, of.inner, of.n, of.outer, arg_list(of.n, of.inner),
+             device, wanted, plan);
 }
 
 /// A product and a sum.

@@ -10,19 +10,12 @@
 #include "ops/shared/lanes.hpp"
 #include "ops/shared/launch.hpp"
 #include "shared/counts.hpp"
-#include "shared/per_axis.hpp"
 
 namespace clam {
 namespace {
 
 constexpr int kAcross = 16;      ///< items side by side across rows, which fill a cache line
 constexpr double kMostUlp = 16;  ///< of native_exp2: beyond it exp2 is used
-
-std::int64_t product(const Shape& shape, std::size_t begin, std::size_t end) {
-  std::int64_t product = 1;
-  for (std::size_t i = begin; i < end; ++i) product *= shape[i];
-  return product;
-}
 
 // ---- the problem ----
 
@@ -63,52 +56,32 @@ std::vector<TensorSpec> softmax_tensors(const Problem& problem) {
 
 // ---- launches ----
 
-/// The problem in the ints of launches.
-struct Softmax {
-  int outer, n, inner;  ///< outer: that the mask has, else all
-  int blocks;
-  bool mask;
-  int mask_step, mask_period;  ///< see softmax.cl
-  float scale;
-
-  explicit Softmax(const Problem& problem) : scale(problem.number("scale")) {
-    const SoftmaxRows rows(problem);
-    outer = as_int(rows.outer / rows.blocks);
-    n = as_int(rows.n);
-    inner = as_int(rows.inner);
-    blocks = as_int(rows.blocks);
-    mask = rows.mask > 0;
-    const bool repeats = mask && !rows.mask_along_axis;
-    mask_step = repeats ? 0 : inner;
-    mask_period = repeats ? as_int(rows.mask) : inner;
-  }
-};
-
 /// For rows in one piece: as few lanes as hold a row, and as many rows as fill a group.
-HeldRows share_row(const Softmax& softmax, const DeviceInfo& device, const PlanOptions& options) {
+HeldRows share_row(const SoftmaxRows& rows, const DeviceInfo& device, const PlanOptions& options) {
   constexpr int kItems = 64;
-  HeldRows share = hold_rows(softmax.n, group_items(kItems, device, options));
+  HeldRows share = hold_rows(as_int(rows.n), group_items(kItems, device, options));
   // Rows past the mask's last one would be computed for nothing in every block.
-  if (softmax.blocks > 1) share.rows = std::min(share.rows, power_of_two_over(softmax.outer));
+  if (rows.blocks > 1) share.rows = std::min(share.rows, power_of_two_over(rows.masked()));
   return share;
 }
 
 /// For long rows in one piece: a group each; a large one where every lane has several units.
-HeldRows share_long_row(const Softmax& softmax, const DeviceInfo& device,
+HeldRows share_long_row(const SoftmaxRows& rows, const DeviceInfo& device,
                         const PlanOptions& options) {
   constexpr int kItems = 64, kSeveral = 4, kVector = 4;
-  const int units = softmax.n % kVector == 0 ? softmax.n / kVector : softmax.n;
+  const std::int64_t units = rows.n % kVector == 0 ? rows.n / kVector : rows.n;
   const bool large = units >= kSeveral * kLargestGroup;
-  return share_long_rows(softmax.n, group_items(large ? kLargestGroup : kItems, device, options));
+  return share_long_rows(as_int(rows.n),
+                         group_items(large ? kLargestGroup : kItems, device, options));
 }
 
 /// For rows across the memory: items side by side fill a cache line, lanes the rest of the group.
-HeldRows share_column(const Softmax& softmax, const DeviceInfo& device,
+HeldRows share_column(const SoftmaxRows& rows, const DeviceInfo& device,
                       const PlanOptions& options) {
   const int items = group_items(kLargestGroup, device, options);
   HeldRows share{1, kFewestLanes, 1, 0};
-  share.rows = std::min({kAcross, power_of_two_over(softmax.inner), items / kFewestLanes});
-  const auto hold = [&] { share.held = ceil_div(softmax.n, share.lanes); };
+  share.rows = std::min({kAcross, power_of_two_over(rows.inner), items / kFewestLanes});
+  const auto hold = [&] { share.held = as_int(ceil_div(rows.n, share.lanes)); };
   for (hold(); 2 * share.lanes * share.rows <= items && !share.fits(); hold()) share.lanes *= 2;
   return share;
 }
@@ -132,86 +105,80 @@ std::string options_of(const Problem& problem, const HeldRows& share, const Devi
   return options;
 }
 
-std::vector<Arg> arguments(const Softmax& softmax, std::initializer_list<int> ints) {
-  std::vector<Arg> args{BufferArg{"src"}, buffer_if(softmax.mask, "mask"), BufferArg{"dst"}};
-  args.insert(args.end(), ints.begin(), ints.end());
-  args.emplace_back(softmax.scale);
-  return args;
-}
-
 void add_rows(const char* kernel, const Problem& problem, const HeldRows& share,
               const DeviceInfo& device, Plan& plan) {
-  const Softmax softmax(problem);
+  const SoftmaxRows rows(problem);
   plan.launches = {group_launch("softmax.cl", kernel, options_of(problem, share, device),
-                                {share.lanes, share.rows}, share.lanes, softmax.outer,
-                                softmax.blocks, arguments(softmax, {softmax.outer, softmax.n}))};
+                                {share.lanes, share.rows}, share.lanes, rows.masked(), rows.blocks,
+                                arg_list("src", buffer_if(rows.mask > 0, "mask"), "dst",
+                                         rows.masked(), rows.n, problem.number("scale")))};
 }
 
 void add_columns(const char* kernel, const Problem& problem, const HeldRows& share,
                  const DeviceInfo& device, Plan& plan) {
-  const Softmax softmax(problem);
-  const std::int64_t lanes = std::int64_t{share.lanes} * softmax.blocks;
-  plan.launches.push_back({"softmax.cl",
-                           kernel,
-                           options_of(problem, share, device),
-                           {round_up(softmax.inner, share.rows), lanes, softmax.outer},
-                           {share.rows, share.lanes, 1},
-                           arguments(softmax, {softmax.outer, softmax.n, softmax.inner,
-                                               softmax.mask_step, softmax.mask_period})});
+  const SoftmaxRows rows(problem);
+  plan.launches.push_back(
+      {"softmax.cl",
+       kernel,
+       options_of(problem, share, device),
+       {round_up(rows.inner, share.rows), share.lanes * rows.blocks, rows.masked()},
+       {share.rows, share.lanes, 1},
+       arg_list("src", buffer_if(rows.mask > 0, "mask"), "dst", rows.masked(), rows.n, rows.inner,
+                rows.mask_step(), rows.mask_period(), problem.number("scale"))});
 }
 
 // ---- variants ----
 
-bool in_one_piece(const Softmax& softmax) { return softmax.inner == 1 && softmax.mask_step == 1; }
+bool in_one_piece(const SoftmaxRows& rows) { return rows.inner == 1 && rows.mask_step() == 1; }
 
 Reason refuses_long_row(const Problem& problem, const DeviceInfo& device) {
-  const Softmax softmax(problem);
-  if (in_one_piece(softmax)) return no_lanes(device, "row");
-  if (softmax.inner == 1) return "the mask does not reach as far as the axis";
-  return fmt::format("elements of a row lie {} apart, not side by side", softmax.inner);
+  const SoftmaxRows rows(problem);
+  if (in_one_piece(rows)) return no_lanes(device, "row");
+  if (rows.inner == 1) return "the mask does not reach as far as the axis";
+  return fmt::format("elements of a row lie {} apart, not side by side", rows.inner);
 }
 
 Reason refuses_row(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = refuses_long_row(problem, device)) return reason;
-  const Softmax softmax(problem);
-  return not_held(softmax.n, share_row(softmax, device, {}));
+  const SoftmaxRows rows(problem);
+  return not_held(as_int(rows.n), share_row(rows, device, {}));
 }
 
 Reason refuses_long_column(const Problem& problem, const DeviceInfo& device) {
-  if (!in_one_piece(Softmax(problem))) return no_lanes(device, "row");
+  if (!in_one_piece(SoftmaxRows(problem))) return no_lanes(device, "row");
   return "a row lies in one piece, and so does its mask";
 }
 
 Reason refuses_column(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = refuses_long_column(problem, device)) return reason;
-  const Softmax softmax(problem);
-  return not_held(softmax.n, share_column(softmax, device, {}));
+  const SoftmaxRows rows(problem);
+  return not_held(as_int(rows.n), share_column(rows, device, {}));
 }
 
 void plan_long_row(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                    Plan& plan) {
-  add_rows("softmax_row_long", problem, share_long_row(Softmax(problem), device, wanted), device,
-           plan);
+  add_rows("softmax_row_long", problem, share_long_row(SoftmaxRows(problem), device, wanted),
+           device, plan);
 }
 
 /// A row that the lanes of a smaller group cannot hold is read twice.
 void plan_row(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
               Plan& plan) {
-  const HeldRows share = share_row(Softmax(problem), device, wanted);
+  const HeldRows share = share_row(SoftmaxRows(problem), device, wanted);
   if (!share.fits()) return plan_long_row(problem, device, wanted, plan);
   add_rows("softmax_row", problem, share, device, plan);
 }
 
 void plan_long_column(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                       Plan& plan) {
-  HeldRows share = share_column(Softmax(problem), device, wanted);
+  HeldRows share = share_column(SoftmaxRows(problem), device, wanted);
   if (!share.fits()) share.held = 0;  // else it stays, and both kernels are built at once
   add_columns("softmax_column_long", problem, share, device, plan);
 }
 
 void plan_column(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                  Plan& plan) {
-  const HeldRows share = share_column(Softmax(problem), device, wanted);
+  const HeldRows share = share_column(SoftmaxRows(problem), device, wanted);
   if (!share.fits()) return plan_long_column(problem, device, wanted, plan);
   add_columns("softmax_column", problem, share, device, plan);
 }
@@ -223,17 +190,12 @@ double flops(const Problem& problem) {
 
 }  // namespace
 
-SoftmaxRows::SoftmaxRows(const Problem& problem) {
+SoftmaxRows::SoftmaxRows(const Problem& problem) : AroundAxis(problem, problem.shape("shape")) {
   const Shape shape = problem.shape("shape"), mask_shape = problem.shape("mask");
-  const std::size_t axis = positive_axis(problem, shape.size());
-  outer = product(shape, 0, axis);
-  n = shape[axis];
-  inner = product(shape, axis + 1, shape.size());
   if (mask_shape.empty()) return;
   mask = count(mask_shape);
-  const std::size_t leading = shape.size() - mask_shape.size();
-  mask_along_axis = leading <= axis;
-  if (mask_along_axis) blocks = product(shape, 0, leading);
+  mask_along_axis = shape.size() - mask_shape.size() <= positive_axis(problem, shape.size());
+  if (mask_along_axis) blocks = count(shape) / mask;
 }
 
 Op softmax_op() {

@@ -18,8 +18,8 @@ Reference reference(const Problem& problem, const Tensors& inputs, const Referen
     const std::int64_t inner = i % gather.inner, j = i / gather.inner % gather.count;
     const std::int64_t outer = i / gather.inner / gather.count;
     const auto named = static_cast<std::int64_t>(index.get(j));
-    const std::int64_t slice = std::clamp<std::int64_t>(named, 0, gather.extent - 1);
-    return src.bits((outer * gather.extent + slice) * gather.inner + inner);
+    const std::int64_t slice = std::clamp<std::int64_t>(named, 0, gather.n - 1);
+    return src.bits((outer * gather.n + slice) * gather.inner + inner);
   });
 }
 
@@ -27,7 +27,7 @@ Reference reference(const Problem& problem, const Tensors& inputs, const Referen
 
 /// The first and the last slice, then any, some of them again.
 void fill_index(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  const int last = static_cast<int>(Gather(problem).extent) - 1;
+  const int last = static_cast<int>(Gather(problem).n) - 1;
   Random random(seed);
   HostTensor& index = inputs.at("index");
   for (std::int64_t j = 0; j < index.size(); ++j) {
@@ -37,7 +37,7 @@ void fill_index(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
 
 /// Kernels clamp such an index; where the host has it, it is refused.
 Reason bad_inputs(const Problem& problem, const Tensors& inputs) {
-  const std::int64_t extent = Gather(problem).extent;
+  const std::int64_t extent = Gather(problem).n;
   const HostTensor& index = inputs.at("index");
   for (std::int64_t j = 0; j < index.size(); ++j) {
     const double named = index.get(j);

@@ -13,6 +13,7 @@
 
 #include "check/op_proof.hpp"
 #include "check/parallel.hpp"
+#include "ops/shared/per_axis.hpp"
 #include "shared/activate.hpp"
 #include "shared/fill.hpp"
 #include "shared/numbers.hpp"
@@ -23,11 +24,7 @@ namespace {
 
 /// From a channel of src to the next: the extents behind the axis.
 std::int64_t step_of(const Problem& problem) {
-  const Shape shape = problem.shape("shape");
-  std::int64_t step = 1;
-  for (std::size_t i = shape.size() - 1; i > static_cast<std::size_t>(problem.integer("axis")); --i)
-    step *= shape[i];
-  return step;
+  return AroundAxis(problem, problem.shape("shape")).inner;
 }
 
 Reference reference(const Problem& problem, const Tensors& inputs,

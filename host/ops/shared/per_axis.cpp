@@ -16,6 +16,13 @@ std::size_t positive_axis(const Problem& problem, std::size_t axes) {
   return static_cast<std::size_t>(axis < 0 ? axis + count : axis);
 }
 
+AroundAxis::AroundAxis(const Problem& problem, const Shape& shape) {
+  const std::size_t axis = positive_axis(problem, shape.size());
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    (i < axis ? outer : i == axis ? n : inner) *= shape[i];
+  }
+}
+
 std::vector<int> per_axis(const Problem& problem, const char* field, std::size_t axes) {
   std::vector<int> numbers = problem.integers(field);
   if (numbers.size() == 1) numbers.resize(axes, numbers.front());

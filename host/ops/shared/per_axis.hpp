@@ -13,6 +13,12 @@ namespace clam {
 /// BadArgument where there is none such.
 std::size_t positive_axis(const Problem& problem, std::size_t axes);
 
+/// The extents of a shape before that axis, along it and behind it, each as one.
+struct AroundAxis {
+  std::int64_t outer = 1, n = 1, inner = 1;
+  AroundAxis(const Problem& problem, const Shape& shape);
+};
+
 /// The field's number for each of the axes.
 std::vector<int> per_axis(const Problem& problem, const char* field, std::size_t axes);
 
