@@ -289,15 +289,11 @@ std::vector<Arg> arguments(const Problem& problem, const std::array<std::string,
   const std::array<std::int64_t, 2> mask = mask_strides(problem);
   std::vector<Arg> args = arg_list(sources[0], sources[1], sources[2],
                                    buffer_if(problem.choice("mask") != "none", "mask"), "o");
-  const auto add = [&](std::int64_t value) { args.emplace_back(as_int(value)); };
-  for (const std::int64_t extent : {at.nq, at.nk, d, at.dv}) add(extent);
-  for (const Heads& tensor : tensors) add(tensor.ld);
-  for (const Heads& tensor : tensors) add(tensor.head);
-  add(mask[0]);
-  for (const Heads& tensor : tensors) add(tensor.stride);
-  add(mask[1]);
-  for (const Heads& tensor : tensors) add(tensor.offset);
-  args.emplace_back(at.scale);
+  const auto& [q, k, v, o] = tensors;
+  append_args(args, at.nq, at.nk, d, at.dv, q.ld, k.ld, v.ld, o.ld);
+  append_args(args, q.head, k.head, v.head, o.head, mask[0]);
+  append_args(args, q.stride, k.stride, v.stride, o.stride, mask[1]);
+  append_args(args, q.offset, k.offset, v.offset, o.offset, at.scale);
   return args;
 }
 
@@ -325,7 +321,7 @@ Operand operand(const Problem& problem, const char* name, std::int64_t least_row
   }
   Heads read = raw;
   read.rows = std::max(raw.rows, least_rows);
-  read.columns = read.ld = (raw.columns + kVector - 1) / kVector * kVector;
+  read.columns = read.ld = round_up(raw.columns, kVector);
   read.head = read.rows * read.ld;
   read.stride = read.heads * read.head;
   read.offset = 0;
@@ -342,17 +338,13 @@ std::array<Operand, 3> operands(const Problem& problem, int lanes) {
 void add_padding(const Operand& operand, const Problem& problem, const Cut& cut, Plan& plan) {
   if (!operand.padded()) return;
   const Heads &raw = operand.raw, &read = operand.read;
-  std::vector<Arg> args = arg_list(operand.name, operand.source);
-  for (const std::int64_t value :
-       {raw.heads, raw.rows, raw.columns, read.rows, raw.ld, raw.head, raw.stride, raw.offset}) {
-    args.emplace_back(as_int(value));
-  }
   plan.buffers.push_back(
       {operand.source, BufferSpec::Role::scratch, operand.bytes(problem.dtype())});
-  plan.launches.push_back(launch("attention_pad.cl", "attention_pad", group_options(problem, cut),
-                                 cut, round_up(as_int(read.ld) / kVector, cut.tiles),
-                                 round_up(as_int(read.rows), cut.lanes), raw.batch * raw.heads,
-                                 std::move(args)));
+  plan.launches.push_back(launch(
+      "attention_pad.cl", "attention_pad", group_options(problem, cut), cut,
+      round_up(read.ld / kVector, cut.tiles), round_up(read.rows, cut.lanes), raw.batch * raw.heads,
+      arg_list(operand.name, operand.source, raw.heads, raw.rows, raw.columns, read.rows, raw.ld,
+               raw.head, raw.stride, raw.offset)));
 }
 
 // ---- variants ----

@@ -95,9 +95,8 @@ void plan_items(const Problem& problem, const DeviceInfo& device, const PlanOpti
   plan.launches = {group_launch("binary.cl", plan.variant,
                                 options_of(problem, axes, group, elements == kVector), group,
                                 columns, rows, n2.extent * n3.extent,
-                                arg_list("a", "b", "c", as_int(n0.extent), rows, as_int(n2.extent),
-                                         as_int(n1.step_a), as_int(n2.step_a), as_int(n3.step_a),
-                                         as_int(n1.step_b), as_int(n2.step_b), as_int(n3.step_b)))};
+                                arg_list("a", "b", "c", n0.extent, rows, n2.extent, n1.step_a,
+                                         n2.step_a, n3.step_a, n1.step_b, n2.step_b, n3.step_b))};
 }
 
 // ---- variants ----

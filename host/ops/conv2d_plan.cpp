@@ -79,7 +79,7 @@ void add_pack(const Conv2d& conv, Group group, int rows, Plan& plan) {
 
 Reason packed_too_large(const Conv2d& conv, const DeviceInfo& device) {
   const std::int64_t tiles = std::int64_t{conv.groups} * ceil_div(conv.kg(), kConvTile);
-  const std::int64_t rows = (tiles + kConvHighest - 1) / kConvHighest * kConvHighest;
+  const std::int64_t rows = round_up(tiles, kConvHighest);
   return too_large("packed w", rows * kConvTile * conv.products() * size_of(conv.dtype), device);
 }
 

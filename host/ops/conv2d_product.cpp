@@ -397,21 +397,17 @@ Launch moving_launch(const Conv2d& conv, const Choice& choice, const DeviceInfo&
   Launch launch{"conv2d_move.cl",
                 rows ? "conv2d_move_rows" : "conv2d_move_maps",
                 fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={}", dtype_option(conv.dtype), lx, ly),
-                {round_up(vectors, lx), (blocks + ly - 1) / ly * ly, conv.n},
+                {round_up(vectors, lx), round_up(blocks, ly), conv.n},
                 {lx, ly, 1},
                 arg_list("x", "planes", conv.c, conv.h, conv.w)};
   if (rows) {
-    for (const int value : {conv.s, product.phases, lines, pitch, conv.stride_w, conv.dilation_w}) {
-      launch.args.emplace_back(value);
-    }
+    append_args(launch.args, conv.s, product.phases, lines, pitch, conv.stride_w, conv.dilation_w);
   } else {
-    for (const int value : {conv.r, conv.s, conv.ow(), pitch, conv.stride_h, conv.stride_w,
-                            conv.dilation_h, conv.dilation_w}) {
-      launch.args.emplace_back(value);
-    }
+    append_args(launch.args, conv.r, conv.s, conv.ow(), pitch, conv.stride_h, conv.stride_w,
+                conv.dilation_h, conv.dilation_w);
   }
-  for (const int value : {conv.pad_t, conv.pad_l, choice.each}) launch.args.emplace_back(value);
-  if (!rows) launch.args.emplace_back(product.plane);
+  append_args(launch.args, conv.pad_t, conv.pad_l, choice.each);
+  if (!rows) append_args(launch.args, product.plane);
   return launch;
 }
 

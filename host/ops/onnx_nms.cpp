@@ -41,11 +41,10 @@ Launch output_launch(const Problem& p, const Decided& decided) {
   const Suppression s = onnx_nms_asks(p);
   const std::int64_t most = onnx_nms_most(p);
   return group_launch("onnx_nms.cl", "onnx_nms_selected",
-                      fmt::format("-DONNX_NMS_WG={}", decided.group), {decided.group, 1},
-                      as_int(most), as_int(s.sets), 1,
-                      arg_list("selected", "selected_count", "rows", "kept", "totals",
-                               as_int(s.sets), as_int(s.sets / s.items), as_int(decided.top),
-                               as_int(most), as_int(decided.chunks)));
+                      fmt::format("-DONNX_NMS_WG={}", decided.group), {decided.group, 1}, most,
+                      s.sets, 1,
+                      arg_list("selected", "selected_count", "rows", "kept", "totals", s.sets,
+                               s.sets / s.items, decided.top, most, decided.chunks));
 }
 
 }  // namespace

@@ -120,7 +120,7 @@ void plan_global(const Problem& problem, const DeviceInfo& device, const PlanOpt
                                        share.lanes, share.rows),
                            {share.lanes, std::int64_t{ceil_div(maps, share.rows)} * share.rows, 1},
                            {share.lanes, share.rows, 1},
-                           arg_list("x", "y", maps, as_int(pool.pixels()), pool.scale())});
+                           arg_list("x", "y", maps, pool.pixels(), pool.scale())});
 }
 
 int unit_of(const Pool2d& pool) { return pool.c % kVector == 0 ? kVector : 1; }
@@ -137,7 +137,7 @@ void plan_nhwc_global(const Problem& problem, const DeviceInfo& device, const Pl
                                 fmt::format("{}-DPOOL2D_UNIT={} -DPOOL2D_LANES={} -DPOOL2D_MAPS={}",
                                             common_options(pool), unit, lanes, columns),
                                 {columns, lanes}, units, lanes, pool.n,
-                                arg_list("x", "y", as_int(pool.pixels()), pool.c, pool.scale()))};
+                                arg_list("x", "y", pool.pixels(), pool.c, pool.scale()))};
 }
 
 std::string window_options(const Pool2d& pool, const Group& group) {

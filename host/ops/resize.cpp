@@ -173,12 +173,8 @@ void plan_double(const Problem& problem, const DeviceInfo& device, const PlanOpt
 void append_axis(const Resize& resize, const ResizeAxis& axis, std::vector<Arg>& args) {
   const ResizePlaces places = resize_places(resize, axis);
   const std::int64_t first = floor_div(places.add, places.den);
-  for (const std::int64_t value :
-       {std::int64_t{axis.extent}, places.mul / places.den, places.mul % places.den, first,
-        places.add - first * places.den, places.den}) {
-    args.emplace_back(as_int(value));
-  }
-  args.emplace_back(1.0f / static_cast<float>(places.den));
+  append_args(args, axis.extent, places.mul / places.den, places.mul % places.den, first,
+              places.add - first * places.den, places.den, 1.0f / static_cast<float>(places.den));
 }
 
 /// Maps of an item: its places are reckoned once for all of them.

@@ -135,14 +135,13 @@ void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& w
   const int items = rotary.rotary_dim / width + (rotary.d - rotary.rotary_dim) / unit;
   const int heads = choose_heads(rotary, items, device);
   const Group group = lower_group(choose_group(items, kAcross, device, wanted), rotary.n);
-  plan.launches = {
-      group_launch("rotary.cl", plan.variant,
-                   fmt::format("{}-DROTARY_UNIT={} -DROTARY_HEADS={} -DROTARY_LX={} -DROTARY_LY={}",
-                               dtype_option(problem.dtype()), unit, heads, group.x, group.y),
-                   group, items, rotary.n, rotary.matrices / heads,
-                   arg_list("src", "cos", "sin", "dst", rotary.n, rotary.d, rotary.rotary_dim,
-                            items, as_int(src.ld), step(src.head), as_int(src.offset),
-                            as_int(dst.ld), step(dst.head), as_int(dst.offset)))};
+  plan.launches = {group_launch(
+      "rotary.cl", plan.variant,
+      fmt::format("{}-DROTARY_UNIT={} -DROTARY_HEADS={} -DROTARY_LX={} -DROTARY_LY={}",
+                  dtype_option(problem.dtype()), unit, heads, group.x, group.y),
+      group, items, rotary.n, rotary.matrices / heads,
+      arg_list("src", "cos", "sin", "dst", rotary.n, rotary.d, rotary.rotary_dim, items, src.ld,
+               step(src.head), src.offset, dst.ld, step(dst.head), dst.offset))};
 }
 
 Reason refuses_adjacent(const Problem& problem, const DeviceInfo&) {

@@ -58,11 +58,8 @@ void plan(const Problem& p, const DeviceInfo& device, const PlanOptions& options
   const std::string defines = fmt::format("{}-DSSD_DECODE_ANCHORS={}{}", dtype_option(p.dtype()),
                                           anchors, loose ? " -DSSD_DECODE_UNIT=1" : "");
   std::vector<Arg> args =
-      arg_list("cls", "box", "anchors", "data", n, p.integer("classes"), p.number("threshold"));
-  args.insert(args.end(), v.begin(), v.end());
-  for (const std::int64_t place : {cls.ld, cls.offset, box.ld, box.offset}) {
-    args.emplace_back(as_int(place));
-  }
+      arg_list("cls", "box", "anchors", "data", n, p.integer("classes"), p.number("threshold"),
+               v[0], v[1], v[2], v[3], cls.ld, cls.offset, box.ld, box.offset);
   plan.launches = {group_launch("ssd_decode.cl", "ssd_decode_rows", defines, {kLanes, anchors},
                                 kLanes, n, p.integer("batch"), std::move(args))};
 }

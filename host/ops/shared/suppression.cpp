@@ -33,7 +33,7 @@ struct Chunks {
   std::int64_t size, count;
 };
 
-std::int64_t blocks(const Suppression& s) { return (s.n + kBlock - 1) / kBlock; }
+std::int64_t blocks(const Suppression& s) { return ceil_div(s.n, kBlock); }
 
 Chunks one_chunk(const Suppression& s, const DeviceInfo&) { return {(s.top() + 31) / 32 * 32, 1}; }
 
@@ -120,13 +120,7 @@ struct Launcher {
   Groups groups;
   Chunks chunks;
 
-  std::int32_t n() const { return as_int(s.n); }
-  std::int32_t top() const { return as_int(s.top()); }
-  std::int32_t size() const { return as_int(chunks.size); }
-  std::int32_t count() const { return as_int(chunks.count); }
-  std::int64_t groups_of(std::int64_t items) const {
-    return (items + groups.rest - 1) / groups.rest;
-  }
+  std::int64_t groups_of(std::int64_t items) const { return ceil_div(items, groups.rest); }
   Arg valid() const { return buffer_if(!s.count.empty(), s.count); }
 
   std::string options() const {
@@ -143,42 +137,42 @@ struct Launcher {
 
   Launch sort() const {
     return launch("nms_sort", groups.sort, blocks(s), s.sets, 1,
-                  arg_list(s.scores, valid(), "keys", "found", n(), s.score_step, s.score_index,
+                  arg_list(s.scores, valid(), "keys", "found", s.n, s.score_step, s.score_index,
                            s.background_index, s.background, s.score_min));
   }
 
   Launch place() const {
-    return launch("nms_place", groups.rest, groups_of(std::min<std::int64_t>(s.top(), kBlock)),
-                  blocks(s), s.sets,
-                  arg_list(s.boxes, valid(), "keys", "found", "candidate_boxes", "classes", "rows",
-                           "candidates", n(), s.e, top(), s.coord_start, s.id_index,
-                           as_int(s.sets / s.items)));
+    return launch(
+        "nms_place", groups.rest, groups_of(std::min<std::int64_t>(s.top(), kBlock)), blocks(s),
+        s.sets,
+        arg_list(s.boxes, valid(), "keys", "found", "candidate_boxes", "classes", "rows",
+                 "candidates", s.n, s.e, s.top(), s.coord_start, s.id_index, s.sets / s.items));
   }
 
   Launch meet(int chunk) const {
     return launch("nms_meet", groups.rest, groups_of(chunks.size), s.sets, 1,
                   arg_list("candidate_boxes", "classes", "candidates", "kept", "totals", "dead",
-                           top(), size(), count(), chunk, s.iou_threshold));
+                           s.top(), chunks.size, chunks.count, chunk, s.iou_threshold));
   }
 
   Launch mask(int chunk) const {
     return launch("nms_mask", groups.rest, groups_of(chunks.size), chunks.size / 32, s.sets,
-                  arg_list("candidate_boxes", "classes", "candidates", "mask", top(), size(), chunk,
-                           s.iou_threshold));
+                  arg_list("candidate_boxes", "classes", "candidates", "mask", s.top(), chunks.size,
+                           chunk, s.iou_threshold));
   }
 
   Launch walk(int chunk) const {
     return launch("nms_walk", groups.rest, 1, s.sets, 1,
                   arg_list("candidates", "mask", buffer_if(chunks.count > 1, "dead"), "keep",
-                           "kept", "totals", top(), size(), count(), chunk, s.limit));
+                           "kept", "totals", s.top(), chunks.size, chunks.count, chunk, s.limit));
   }
 
   Launch one() const {
     return launch(
         "nms_one", groups.sort, 1, s.sets / s.items, s.items,
-        arg_list(s.scores, s.boxes, valid(), "rows", "candidates", "keep", "kept", "totals", n(),
+        arg_list(s.scores, s.boxes, valid(), "rows", "candidates", "keep", "kept", "totals", s.n,
                  s.score_step, s.score_index, s.background_index, s.background, s.score_min, s.e,
-                 top(), s.coord_start, s.id_index, s.limit, s.iou_threshold));
+                 s.top(), s.coord_start, s.id_index, s.limit, s.iou_threshold));
   }
 
   Decided decided() const { return {groups.rest, s.top(), chunks.count}; }
@@ -294,22 +288,21 @@ Launch rows_output(const Problem& p, const Suppression& s, const Decided& decide
   constexpr int kRowsPerItem = 4;
   const int bytes = copy_unit({s.e}, p.dtype()) * size_of(p.dtype());
   const char* to[] = {"", " -DNMS_TO=1", " -DNMS_TO=2"};
-  return group_launch(
-      "nms_output.cl", "nms_rows",
-      fmt::format("-DNMS_WG={} -DNMS_UNIT={}{}{}", decided.group, bytes, to[static_cast<int>(form)],
-                  half_option(p)),
-      {decided.group, 1}, ceil_div(as_int(s.n), kRowsPerItem), as_int(s.sets), 1,
-      arg_list(s.boxes, "out", "rows", "candidates", "keep", "kept", "totals", as_int(s.n), s.e,
-               as_int(decided.top), as_int(decided.chunks), compact ? 1 : 0, s.coord_start));
+  return group_launch("nms_output.cl", "nms_rows",
+                      fmt::format("-DNMS_WG={} -DNMS_UNIT={}{}{}", decided.group, bytes,
+                                  to[static_cast<int>(form)], half_option(p)),
+                      {decided.group, 1}, ceil_div(s.n, kRowsPerItem), s.sets, 1,
+                      arg_list(s.boxes, "out", "rows", "candidates", "keep", "kept", "totals", s.n,
+                               s.e, decided.top, decided.chunks, compact ? 1 : 0, s.coord_start));
 }
 
 /// No element of data is touched, so one program serves every dtype.
 Launch indices_output(const Suppression& s, const Decided& decided, const std::string& indices,
                       const std::string& to, const std::string& count) {
   return group_launch("nms_output.cl", "nms_indices", fmt::format("-DNMS_WG={}", decided.group),
-                      {decided.group, 1}, as_int(s.n), as_int(s.sets), 1,
+                      {decided.group, 1}, s.n, s.sets, 1,
                       arg_list(buffer_if(!indices.empty(), indices), to, count, "rows", "kept",
-                               "totals", as_int(s.n), as_int(decided.top), as_int(decided.chunks)));
+                               "totals", s.n, decided.top, decided.chunks));
 }
 
 }  // namespace clam
