@@ -328,14 +328,18 @@ bool is_read_slowly(const Product& product, const Conv2d& conv, const DeviceInfo
 
 constexpr double kSlowReads = 2;  ///< how much longer a product takes then
 
+Product product_of(Form form, const Conv2d& conv) {
+  return form == Form::x      ? product_of_x(conv)
+         : form == Form::rows ? product_of_rows(conv)
+                              : product_of_maps(conv);
+}
+
 Choice choose_form(Form form, const Problem& problem, const DeviceInfo& device,
                    const PlanOptions& wanted) {
   const Conv2d conv(problem);
   Choice choice;
   choice.form = form;
-  choice.product = form == Form::x      ? product_of_x(conv)
-                   : form == Form::rows ? product_of_rows(conv)
-                                        : product_of_maps(conv);
+  choice.product = product_of(form, conv);
   choice.cut =
       choose(product_cuts(choice.product, kind_of(problem, device), device, wanted), wanted);
   choice.clocks = choice.cut.clocks.predicted;
@@ -349,9 +353,11 @@ Choice choose_form(Form form, const Problem& problem, const DeviceInfo& device,
   return choice;
 }
 
-/// Planes that are maps, or x where it is faster, whatever tile is asked for.
+/// Planes that are rows; else maps, or x where it is faster, whatever tile is asked for.
+template <bool rows>
 Form form_of(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
   const Conv2d conv(problem);
+  if (rows) return Form::rows;
   if (!is_pointwise(conv) || conv.h * conv.w < kTile) return Form::maps;
   PlanOptions untiled = wanted;
   untiled.tile.clear();
@@ -359,25 +365,23 @@ Form form_of(const Problem& problem, const DeviceInfo& device, const PlanOptions
   return choose_form(Form::x, problem, device, untiled).clocks <= maps ? Form::x : Form::maps;
 }
 
-Choice choose_maps(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
-  return choose_form(form_of(problem, device, wanted), problem, device, wanted);
+template <bool rows>
+Choice choice_of(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
+  return choose_form(form_of<rows>(problem, device, wanted), problem, device, wanted);
 }
 
-Reason refuses(const Product& product, const Problem& problem, const DeviceInfo& device) {
+template <bool rows>
+Reason refuses_product(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = cannot_read_nchw(problem)) return reason;
   const Conv2d conv(problem);
+  if (rows && conv.r == 1 && conv.s == 1) return "the filter is 1x1";
   if (conv.groups > 1 && conv.cg() == 1 && conv.kg() == 1) return "it is a filter for each channel";
+  const Product product = product_of(rows ? Form::rows : Form::maps, conv);
   if (Reason reason = too_large("planes", product.elements() * size_of(conv.dtype), device)) {
     return reason;
   }
   return too_large("packed w", packed_bytes(product, kind_of(problem, device), kConvHighest),
                    device);
-}
-
-std::vector<Tiling> tilings_of(const Product& product, const Problem& problem,
-                               const DeviceInfo& device, const PlanOptions& wanted) {
-  const auto cuts = product_cuts(product, kind_of(problem, device), device, wanted);
-  return {cuts.begin(), cuts.end()};
 }
 
 /// The launch that writes the planes.
@@ -427,11 +431,12 @@ void add_packed_weights(const Product& product, const ProductKind& kind, const P
                             product.columns)));
 }
 
-void plan_choice(const Choice& choice, const Problem& problem, const DeviceInfo& device,
-                 const PlanOptions& wanted, Plan& plan) {
+template <bool rows>
+void plan_product(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
+                  Plan& plan) {
   const Conv2d conv(problem);
-  const ProductKind kind = kind_of(problem, device);
-  add_packed_weights(choice.product, kind, choice.cut, plan);
+  const Choice choice = choice_of<rows>(problem, device, wanted);
+  add_packed_weights(choice.product, kind_of(problem, device), choice.cut, plan);
   const bool moves = choice.form != Form::x;
   if (moves) {
     plan.buffers.push_back(
@@ -443,60 +448,34 @@ void plan_choice(const Choice& choice, const Problem& problem, const DeviceInfo&
   plan.clocks = choice.clocks;
 }
 
-Reason refuses_product(const Problem& problem, const DeviceInfo& device) {
-  return refuses(product_of_maps(Conv2d(problem)), problem, device);
-}
-
-void plan_product(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                  Plan& plan) {
-  plan_choice(choose_maps(problem, device, wanted), problem, device, wanted, plan);
-}
-
+template <bool rows>
 double product_clocks(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
-  return choose_maps(problem, device, wanted).clocks;
+  return choice_of<rows>(problem, device, wanted).clocks;
 }
 
-std::vector<Tiling> product_tilings(const Problem& problem, const DeviceInfo& device,
-                                    const PlanOptions& wanted) {
-  const Conv2d conv(problem);
-  const bool is_x = form_of(problem, device, wanted) == Form::x;
-  return tilings_of(is_x ? product_of_x(conv) : product_of_maps(conv), problem, device, wanted);
+template <bool rows>
+std::vector<ProductCut> cuts_of(const Problem& problem, const DeviceInfo& device,
+                                const PlanOptions& wanted) {
+  const Product product = product_of(form_of<rows>(problem, device, wanted), Conv2d(problem));
+  return product_cuts(product, kind_of(problem, device), device, wanted);
 }
 
-Reason refuses_product_rows(const Problem& problem, const DeviceInfo& device) {
-  const Conv2d conv(problem);
-  if (Reason reason = cannot_read_nchw(problem)) return reason;
-  if (conv.r == 1 && conv.s == 1) return "the filter is 1x1";
-  return refuses(product_of_rows(conv), problem, device);
-}
-
-void plan_product_rows(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                       Plan& plan) {
-  plan_choice(choose_form(Form::rows, problem, device, wanted), problem, device, wanted, plan);
-}
-
-double product_rows_clocks(const Problem& problem, const DeviceInfo& device,
-                           const PlanOptions& wanted) {
-  return choose_form(Form::rows, problem, device, wanted).clocks;
-}
-
-std::vector<Tiling> product_rows_tilings(const Problem& problem, const DeviceInfo& device,
-                                         const PlanOptions& wanted) {
-  return tilings_of(product_of_rows(Conv2d(problem)), problem, device, wanted);
+template <bool rows>
+Timed timed(const char* name, const char* about) {
+  return {{name, about, refuses_product<rows>, plan_product<rows>, nullptr, tilings<cuts_of<rows>>},
+          product_clocks<rows>};
 }
 
 }  // namespace
 
 Timed product() {
-  return {{"conv2d_product", "any filter, as a product of weights and planes; weights packed once",
-           refuses_product, plan_product, nullptr, product_tilings},
-          product_clocks};
+  return timed<false>("conv2d_product",
+                      "any filter, as a product of weights and planes; weights packed once");
 }
 
 Timed product_rows() {
-  return {{"conv2d_product_rows", "a filter of several taps, whose rows are moved; the same",
-           refuses_product_rows, plan_product_rows, nullptr, product_rows_tilings},
-          product_rows_clocks};
+  return timed<true>("conv2d_product_rows",
+                     "a filter of several taps, whose rows are moved; the same");
 }
 
 }  // namespace clam::conv2d_plan

@@ -53,17 +53,12 @@ std::vector<TensorSpec> tensors(const Problem& p) {
 int choose_run(const Lrn& lrn, int unit, const DeviceInfo& device) {
   constexpr int kFewest = 4;
   const double step = unit * (2.0 * lrn.size + (lrn.three_quarters() ? 8 : 130)) + 25;
-  int best = lrn.c;
-  double least = 0;
-  for (int run = lrn.c;; run = ceil_div(run, 2)) {
+  std::vector<int> runs{lrn.c};
+  while (runs.back() > kFewest) runs.push_back(ceil_div(runs.back(), 2));
+  return quickest(runs, [&](int run) {
     const double items = double(lrn.n) * (lrn.pixels / unit) * ceil_div(lrn.c, run);
-    const double clocks = predicted_clocks(items, 40 + 10.0 * lrn.size + run * step, device);
-    if (least == 0 || clocks < least) {
-      least = clocks;
-      best = run;
-    }
-    if (run <= kFewest) return best;
-  }
+    return predicted_clocks(items, 40 + 10.0 * lrn.size + run * step, device);
+  });
 }
 
 /// `rows`: items along the channels; `length`: the argument behind the extents.

@@ -150,17 +150,11 @@ std::string window_options(const Pool2d& pool, const Group& group) {
 /// instructions, an output a dozen, and an item 40 before it has read anything (listings of a
 /// G610).
 int choose_run(const Pool2d& pool, const DeviceInfo& device) {
-  int best = 1;
-  double least = 0;
-  for (const int run : {4, 2, 1}) {
+  return quickest({4, 2, 1}, [&](int run) {
     const double loads = ((run - 1.0) * pool.stride_h + pool.r) * pool.s;
     const double items = static_cast<double>(pool.maps()) * pool.ow() * ceil_div(pool.oh(), run);
-    const double clocks = predicted_clocks(items, 6 * loads + 12 * run + 40, device);
-    if (least > 0 && clocks >= least) continue;
-    least = clocks;
-    best = run;
-  }
-  return best;
+    return predicted_clocks(items, 6 * loads + 12 * run + 40, device);
+  });
 }
 
 void plan_run(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,

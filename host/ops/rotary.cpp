@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "ops/shared/launch.hpp"
 #include "ops/shared/places.hpp"
@@ -112,17 +113,11 @@ int unit_of(const Problem& problem) {
 /// Matrices of an item: as many as the time model likes. An item takes 26 instructions, and 47 more
 /// a matrix (listings of a G610).
 int choose_heads(const Rotary& rotary, int items, const DeviceInfo& device) {
-  int best = 1;
-  double least = 0;
-  for (const int heads : {4, 2, 1}) {
-    if (rotary.matrices % heads != 0) continue;
+  return quickest({4, 2, 1}, [&](int heads) {
+    if (rotary.matrices % heads != 0) return HUGE_VAL;
     const double all = static_cast<double>(rotary.matrices / heads) * rotary.n * items;
-    const double clocks = predicted_clocks(all, 26 + 47.0 * heads, device);
-    if (least > 0 && clocks >= least) continue;
-    least = clocks;
-    best = heads;
-  }
-  return best;
+    return predicted_clocks(all, 26 + 47.0 * heads, device);
+  });
 }
 
 /// Of either kernel, which is called as its variant.

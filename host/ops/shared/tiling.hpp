@@ -3,6 +3,7 @@
 // take, and the choice. What a tile costs is data, kernels/costs.json.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,13 @@ Clocks clocks_of(const Work& work, const DeviceInfo& device);
 
 /// The same of work-items that only compute.
 double predicted_clocks(double items, double instructions, const DeviceInfo& device);
+
+/// The first of the candidates that takes the least clocks.
+template <typename ClocksOf>
+int quickest(const std::vector<int>& candidates, const ClocksOf& clocks) {
+  return *std::min_element(candidates.begin(), candidates.end(),
+                           [&](int one, int other) { return clocks(one) < clocks(other); });
+}
 
 /// The GPU that identify() names, or null. A plan asks for it with each tile that it weighs, so the
 /// last answer of a thread is kept.
