@@ -166,6 +166,8 @@ bool fixes_strides(const Problem& problem) { return flops(problem) >= 2 << 22; }
 /// How work-items share a head.
 struct Cut : Tiling {
   int rows = 1, tiles = 1, lanes = 1, pieces = 1;
+
+  Group group() const { return {tiles, lanes}; }
 };
 
 /// Of a group, and along either of its axes.
@@ -243,16 +245,13 @@ std::string group_options(const Problem& problem, const Cut& cut) {
 
 /// Of the kernels that compute o.
 std::string common_options(const Problem& problem, const Cut& cut, const DeviceInfo& device) {
-  constexpr double kMostUlp = 16;  // of native_exp2: beyond it exp2 is used
   const AttentionExtents at(problem);
   std::string options = group_options(problem, cut);
   if (cut.pieces > 1) options += fmt::format(" -DATT_PIECES={}", cut.pieces);
   if (at.heads != at.kv_heads) options += fmt::format(" -DATT_SHARE={}", at.heads / at.kv_heads);
   if (problem.choice("mask") != "none") options += " -DATT_MASK=1";
   if (at.causal) options += " -DATT_CAUSAL=1";
-  if (device.native_exp2_ulp > 0 && device.native_exp2_ulp <= kMostUlp) {
-    options += " -DATT_NATIVE=1";
-  }
+  if (exponentiates_natively(device)) options += " -DATT_NATIVE=1";
   return options;
 }
 
@@ -297,11 +296,6 @@ std::vector<Arg> arguments(const Problem& problem, const std::array<std::string,
   return args;
 }
 
-Launch launch(const char* file, const char* kernel, const std::string& options, const Cut& cut,
-              std::int64_t x, std::int64_t y, std::int64_t z, std::vector<Arg> args) {
-  return {file, kernel, options, {x, y, z}, {cut.tiles, cut.lanes, 1}, std::move(args)};
-}
-
 // ---- padding ----
 
 /// An operand of attention_online: read as it is, or copied into whole, aligned rows first.
@@ -340,11 +334,11 @@ void add_padding(const Operand& operand, const Problem& problem, const Cut& cut,
   const Heads &raw = operand.raw, &read = operand.read;
   plan.buffers.push_back(
       {operand.source, BufferSpec::Role::scratch, operand.bytes(problem.dtype())});
-  plan.launches.push_back(launch(
-      "attention_pad.cl", "attention_pad", group_options(problem, cut), cut,
-      round_up(read.ld / kVector, cut.tiles), round_up(read.rows, cut.lanes), raw.batch * raw.heads,
-      arg_list(operand.name, operand.source, raw.heads, raw.rows, raw.columns, read.rows, raw.ld,
-               raw.head, raw.stride, raw.offset)));
+  plan.launches.push_back(
+      group_launch("attention_pad.cl", "attention_pad", group_options(problem, cut), cut.group(),
+                   read.ld / kVector, read.rows, raw.batch * raw.heads,
+                   arg_list(operand.name, operand.source, raw.heads, raw.rows, raw.columns,
+                            read.rows, raw.ld, raw.head, raw.stride, raw.offset)));
 }
 
 // ---- variants ----
@@ -389,12 +383,11 @@ void plan_online(const Problem& problem, const DeviceInfo& device, const PlanOpt
   for (const Operand& operand : {q, k, v}) {
     add_padding(operand, problem, cut, plan);
   }
-  const int tiles = ceil_div(as_int(at.nq), cut.rows);
   plan.launches.push_back(
-      launch("attention.cl", "attention_online", options, cut, round_up(tiles, cut.tiles),
-             cut.lanes * at.heads, at.batch * cut.pieces,
-             arguments(problem, {q.source, k.source, v.source},
-                       {q.read, k.read, v.read, heads_of(problem, "o")}, q.read.columns)));
+      group_launch("attention.cl", "attention_online", options, cut.group(),
+                   ceil_div(at.nq, cut.rows), cut.lanes * at.heads, at.batch * cut.pieces,
+                   arguments(problem, {q.source, k.source, v.source},
+                             {q.read, k.read, v.read, heads_of(problem, "o")}, q.read.columns)));
   plan.clocks = cut.clocks.predicted;
 }
 
@@ -403,13 +396,13 @@ void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOpti
   const AttentionExtents at(problem);
   Cut cut = cut_in(1, problem, device, wanted);
   cut.pieces = ceil_div(as_int(at.dv), cut.lanes);
-  plan.launches.push_back(
-      launch("attention_plain.cl", "attention_plain", common_options(problem, cut, device), cut,
-             round_up(as_int(at.nq), cut.tiles), cut.lanes * at.heads, at.batch * cut.pieces,
-             arguments(problem, {"q", "k", "v"},
-                       {heads_of(problem, "q"), heads_of(problem, "k"), heads_of(problem, "v"),
-                        heads_of(problem, "o")},
-                       at.d)));
+  plan.launches = {group_launch("attention_plain.cl", "attention_plain",
+                                common_options(problem, cut, device), cut.group(), at.nq,
+                                cut.lanes * at.heads, at.batch * cut.pieces,
+                                arguments(problem, {"q", "k", "v"},
+                                          {heads_of(problem, "q"), heads_of(problem, "k"),
+                                           heads_of(problem, "v"), heads_of(problem, "o")},
+                                          at.d))};
 }
 
 }  // namespace

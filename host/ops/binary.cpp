@@ -62,13 +62,11 @@ std::vector<TensorSpec> binary_tensors(const Problem& problem) {
   const Dtype dtype = problem.dtype();
   const Shape a = binary_shape_a(problem), b = binary_shape_b(problem);
   const Shape c = BinaryAxes(problem).shape;
-  std::vector<TensorSpec> specs{input("a", dtype, a), input("b", dtype, b), output("c", dtype, c)};
-  if (a == c) {
-    specs.back().may_be = "a";
-  } else if (b == c) {
-    specs.back().may_be = "b";
-  }
-  return specs;
+  return {input("a", dtype, a), input("b", dtype, b),
+          output("c", dtype, c,
+                 a == c   ? "a"
+                 : b == c ? "b"
+                          : "")};
 }
 
 // ---- launches ----

@@ -63,8 +63,7 @@ std::vector<TensorSpec> conv2d_tensors(const Problem& problem) {
                                 input("w", conv.dtype, shape(conv.k, conv.cg(), conv.r, conv.s))};
   if (conv.bias) specs.push_back(input("b", conv.dtype, {conv.k}));
   if (conv.residual) specs.push_back(input("r", conv.dtype, conv.y_shape()));
-  specs.push_back(output("y", conv.dtype, conv.y_shape()));
-  if (conv.residual) specs.back().may_be = "r";
+  specs.push_back(output("y", conv.dtype, conv.y_shape(), conv.residual ? "r" : ""));
   return specs;
 }
 

@@ -398,21 +398,19 @@ Launch moving_launch(const Conv2d& conv, const Choice& choice, const DeviceInfo&
     if (round_up(vectors, less) < round_up(vectors, lx)) lx = less;
   }
   const int ly = items / lx;
-  Launch launch{"conv2d_move.cl",
-                rows ? "conv2d_move_rows" : "conv2d_move_maps",
-                fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={}", dtype_option(conv.dtype), lx, ly),
-                {round_up(vectors, lx), round_up(blocks, ly), conv.n},
-                {lx, ly, 1},
-                arg_list("x", "planes", conv.c, conv.h, conv.w)};
+  std::vector<Arg> args = arg_list("x", "planes", conv.c, conv.h, conv.w);
   if (rows) {
-    append_args(launch.args, conv.s, product.phases, lines, pitch, conv.stride_w, conv.dilation_w);
+    append_args(args, conv.s, product.phases, lines, pitch, conv.stride_w, conv.dilation_w);
   } else {
-    append_args(launch.args, conv.r, conv.s, conv.ow(), pitch, conv.stride_h, conv.stride_w,
+    append_args(args, conv.r, conv.s, conv.ow(), pitch, conv.stride_h, conv.stride_w,
                 conv.dilation_h, conv.dilation_w);
   }
-  append_args(launch.args, conv.pad_t, conv.pad_l, choice.each);
-  if (!rows) append_args(launch.args, product.plane);
-  return launch;
+  append_args(args, conv.pad_t, conv.pad_l, choice.each);
+  if (!rows) append_args(args, product.plane);
+  return group_launch(
+      "conv2d_move.cl", rows ? "conv2d_move_rows" : "conv2d_move_maps",
+      fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={}", dtype_option(conv.dtype), lx, ly), {lx, ly},
+      vectors, blocks, conv.n, std::move(args));
 }
 
 /// The launch that packs the weights, and their buffer.

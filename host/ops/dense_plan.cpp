@@ -420,22 +420,18 @@ void plan_both_packed(const Problem& problem, const DeviceInfo& device, const Pl
 
 // ---- w as it is ----
 
-Reason refuses_nt(const Problem& problem, const DeviceInfo& device) {
+template <Weights weights>
+Reason refuses_raw(const Problem& problem, const DeviceInfo& device) {
+  constexpr bool rows = weights == Weights::rows;
   if (Reason reason = acc_not_offered(problem)) return reason;
   const Dense dense(problem);
-  if (!dense.trans_w) return "w lies as w[k,n]";
-  if (dense.n < kVector) {
+  if (dense.trans_w != rows) return rows ? "w lies as w[k,n]" : "w lies as w[n,k]";
+  if (rows && dense.n < kVector) {
     return fmt::format("n={} is under the {} columns of a tile", dense.n, kVector);
   }
-  if (Reason reason = cannot_vectorise_w(dense)) return reason;
-  return cannot_vectorise_x(dense, device);
-}
-
-Reason refuses_nn(const Problem& problem, const DeviceInfo& device) {
-  if (Reason reason = acc_not_offered(problem)) return reason;
-  const Dense dense(problem);
-  if (dense.trans_w) return "w lies as w[n,k]";
-  if (dense.n % kVector != 0) return fmt::format("n={} is no multiple of {}", dense.n, kVector);
+  if (!rows && dense.n % kVector != 0) {
+    return fmt::format("n={} is no multiple of {}", dense.n, kVector);
+  }
   if (Reason reason = cannot_vectorise_w(dense)) return reason;
   return cannot_vectorise_x(dense, device);
 }
@@ -465,10 +461,10 @@ std::vector<Variant> variants() {
            tilings<cuts_of<Weights::packed>>},
           {"dense_both_packed", "weights packed once, x each time", refuses_both_packed,
            plan_both_packed, nullptr, tilings<cuts_of<Weights::both_packed>>},
-          {"dense_nt", "weights that change, as w[n,k]", refuses_nt, plan_raw<Weights::rows>,
-           nullptr, tilings<cuts_of<Weights::rows>>},
-          {"dense_nn", "weights that change, as w[k,n]", refuses_nn, plan_raw<Weights::columns>,
-           nullptr, tilings<cuts_of<Weights::columns>>},
+          {"dense_nt", "weights that change, as w[n,k]", refuses_raw<Weights::rows>,
+           plan_raw<Weights::rows>, nullptr, tilings<cuts_of<Weights::rows>>},
+          {"dense_nn", "weights that change, as w[k,n]", refuses_raw<Weights::columns>,
+           plan_raw<Weights::columns>, nullptr, tilings<cuts_of<Weights::columns>>},
           {"dense_plain", "any stride, offset and extent", refuses_plain, plan_plain}};
 }
 

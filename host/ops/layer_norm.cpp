@@ -27,10 +27,8 @@ void check_layer_norm(const Problem& problem, Schema::Values& values) {
 std::vector<TensorSpec> layer_norm_tensors(const Problem& problem) {
   const Dtype dtype = problem.dtype();
   const Shape shape{problem.integer("rows"), problem.integer("n")}, row{problem.integer("n")};
-  std::vector<TensorSpec> specs{input("src", dtype, shape), input("gamma", dtype, row),
-                                input("beta", dtype, row), output("dst", dtype, shape)};
-  specs.back().may_be = "src";
-  return specs;
+  return {input("src", dtype, shape), input("gamma", dtype, row), input("beta", dtype, row),
+          output("dst", dtype, shape, "src")};
 }
 
 // ---- launches ----

@@ -113,14 +113,11 @@ void plan_global(const Problem& problem, const DeviceInfo& device, const PlanOpt
                  Plan& plan) {
   const Pool2d pool(problem);
   const Share share = share_pieces(pool.pixels(), pool.maps(), device, wanted);
-  const int maps = as_int(pool.maps());
-  plan.launches.push_back({"pool2d.cl",
-                           "pool2d_global",
-                           fmt::format("{}-DPOOL2D_LANES={} -DPOOL2D_MAPS={}", common_options(pool),
-                                       share.lanes, share.rows),
-                           {share.lanes, std::int64_t{ceil_div(maps, share.rows)} * share.rows, 1},
-                           {share.lanes, share.rows, 1},
-                           arg_list("x", "y", maps, pool.pixels(), pool.scale())});
+  plan.launches = {group_launch("pool2d.cl", "pool2d_global",
+                                fmt::format("{}-DPOOL2D_LANES={} -DPOOL2D_MAPS={}",
+                                            common_options(pool), share.lanes, share.rows),
+                                {share.lanes, share.rows}, share.lanes, pool.maps(), 1,
+                                arg_list("x", "y", pool.maps(), pool.pixels(), pool.scale()))};
 }
 
 int unit_of(const Pool2d& pool) { return pool.c % kVector == 0 ? kVector : 1; }

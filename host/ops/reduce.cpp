@@ -72,7 +72,7 @@ void plan_row(const Problem& problem, const DeviceInfo& device, const PlanOption
   const int rows = std::min(share.rows, power_of_two_over(r.blocks));
   plan.launches = {
       group_launch("reduce.cl", "reduce_row", options_of(problem, 1, share.lanes, rows),
-                   {share.lanes, rows}, share.lanes, as_int(r.blocks), r.outer,
+                   {share.lanes, rows}, share.lanes, r.blocks, r.outer,
                    arg_list("src", "dst", r.r1, r.blocks, r.r2, scale_of(problem, r)))};
 }
 
@@ -89,12 +89,9 @@ void plan_column(const Problem& problem, const DeviceInfo& device, const PlanOpt
   const int rows = std::min({power_of_two_over(units), shared ? kAcross : kItems, most});
   int lanes = 1;
   while (2 * lanes * rows <= most && r.r2 > kFew * lanes && items * lanes < kBusy) lanes *= 2;
-  plan.launches.push_back({"reduce.cl",
-                           "reduce_column",
-                           options_of(problem, unit, lanes, rows),
-                           {round_up(units, rows), lanes * r.blocks, r.outer},
-                           {rows, lanes, 1},
-                           arg_list("src", "dst", r.r1, r.r2, r.c, scale_of(problem, r))});
+  plan.launches = {group_launch(
+      "reduce.cl", "reduce_column", options_of(problem, unit, lanes, rows), {rows, lanes}, units,
+      lanes * r.blocks, r.outer, arg_list("src", "dst", r.r1, r.r2, r.c, scale_of(problem, r)))};
 }
 
 // ---- variants ----

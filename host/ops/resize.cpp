@@ -73,8 +73,7 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
   const Shape y{resize.n, resize.c, resize.rows.outputs, resize.columns.outputs};
   std::vector<TensorSpec> specs{input("x", resize.dtype, x)};
   if (resize.residual) specs.push_back(input("r", resize.dtype, y));
-  specs.push_back(output("y", resize.dtype, y));
-  if (resize.residual) specs.back().may_be = "r";
+  specs.push_back(output("y", resize.dtype, y, resize.residual ? "r" : ""));
   return specs;
 }
 

@@ -26,10 +26,8 @@ AroundAxis extents_of(const Problem& problem) { return {problem, problem.shape("
 std::vector<TensorSpec> tensors(const Problem& problem) {
   const Dtype dtype = problem.dtype();
   const Shape shape = problem.shape("shape"), channels{extents_of(problem).n};
-  std::vector<TensorSpec> specs{input("src", dtype, shape), input("scale", dtype, channels),
-                                input("shift", dtype, channels), output("dst", dtype, shape)};
-  specs.back().may_be = "src";
-  return specs;
+  return {input("src", dtype, shape), input("scale", dtype, channels),
+          input("shift", dtype, channels), output("dst", dtype, shape, "src")};
 }
 
 // ---- launches ----

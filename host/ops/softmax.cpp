@@ -14,8 +14,7 @@
 namespace clam {
 namespace {
 
-constexpr int kAcross = 16;      ///< items side by side across rows, which fill a cache line
-constexpr double kMostUlp = 16;  ///< of native_exp2: beyond it exp2 is used
+constexpr int kAcross = 16;  ///< items side by side across rows, which fill a cache line
 
 // ---- the problem ----
 
@@ -49,8 +48,7 @@ std::vector<TensorSpec> softmax_tensors(const Problem& problem) {
   const Shape shape = problem.shape("shape"), mask = problem.shape("mask");
   std::vector<TensorSpec> specs{input("src", dtype, shape)};
   if (!mask.empty()) specs.push_back(input("mask", dtype, mask));
-  specs.push_back(output("dst", dtype, shape));
-  specs.back().may_be = "src";
+  specs.push_back(output("dst", dtype, shape, "src"));
   return specs;
 }
 
@@ -86,10 +84,6 @@ HeldRows share_column(const SoftmaxRows& rows, const DeviceInfo& device,
   return share;
 }
 
-bool use_native(const DeviceInfo& device) {
-  return device.native_exp2_ulp > 0 && device.native_exp2_ulp <= kMostUlp;
-}
-
 std::string options_of(const Problem& problem, const HeldRows& share, const DeviceInfo& device) {
   std::string options = dtype_option(problem.dtype());
   options += fmt::format("-DSOFTMAX_UNIT={} -DSOFTMAX_LANES={} -DSOFTMAX_ROWS={}", share.unit,
@@ -101,7 +95,7 @@ std::string options_of(const Problem& problem, const HeldRows& share, const Devi
     options += " -DSOFTMAX_SCALE=1";
   }
   if (problem.integer("log") == 1) options += " -DSOFTMAX_LOG=1";
-  if (use_native(device)) options += " -DSOFTMAX_NATIVE=1";
+  if (exponentiates_natively(device)) options += " -DSOFTMAX_NATIVE=1";
   return options;
 }
 
@@ -117,14 +111,11 @@ void add_rows(const char* kernel, const Problem& problem, const HeldRows& share,
 void add_columns(const char* kernel, const Problem& problem, const HeldRows& share,
                  const DeviceInfo& device, Plan& plan) {
   const SoftmaxRows rows(problem);
-  plan.launches.push_back(
-      {"softmax.cl",
-       kernel,
-       options_of(problem, share, device),
-       {round_up(rows.inner, share.rows), share.lanes * rows.blocks, rows.masked()},
-       {share.rows, share.lanes, 1},
-       arg_list("src", buffer_if(rows.mask > 0, "mask"), "dst", rows.masked(), rows.n, rows.inner,
-                rows.mask_step(), rows.mask_period(), problem.number("scale"))});
+  plan.launches = {group_launch(
+      "softmax.cl", kernel, options_of(problem, share, device), {share.rows, share.lanes},
+      rows.inner, share.lanes * rows.blocks, rows.masked(),
+      arg_list("src", buffer_if(rows.mask > 0, "mask"), "dst", rows.masked(), rows.n, rows.inner,
+               rows.mask_step(), rows.mask_period(), problem.number("scale")))};
 }
 
 // ---- variants ----

@@ -105,13 +105,9 @@ void plan_tile(const Problem& problem, const DeviceInfo& device, const PlanOptio
   const std::int64_t rows = std::min<std::int64_t>(
       {items / kTile, kTile, device.max_work_group / kTile, device.max_work_items[1]});
   const Group group{kTile, floor_power_of_two(std::max<std::int64_t>(rows, 1))};
-  plan.launches.push_back(
-      {"transpose.cl",
-       "transpose_tile",
-       options_of(problem, "", group),
-       {round_up(plane.a, kTile), ceil_div(plane.b, kTile) * group.y, plane.z.extent},
-       {group.x, group.y, 1},
-       plane.arguments()});
+  plan.launches = {group_launch("transpose.cl", "transpose_tile", options_of(problem, "", group),
+                                group, plane.a, ceil_div(plane.b, kTile) * group.y, plane.z.extent,
+                                plane.arguments())};
 }
 
 // ---- variants ----

@@ -35,10 +35,7 @@ void check_unary(const Problem& problem, Schema::Values& values) {
 
 std::vector<TensorSpec> unary_tensors(const Problem& problem) {
   const Shape shape = problem.shape("shape");
-  std::vector<TensorSpec> specs{input("src", problem.dtype(), shape),
-                                output("dst", problem.dtype(), shape)};
-  specs.back().may_be = "src";
-  return specs;
+  return {input("src", problem.dtype(), shape), output("dst", problem.dtype(), shape, "src")};
 }
 
 /// The kernel's word for a function.

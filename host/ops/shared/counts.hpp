@@ -13,8 +13,10 @@ namespace clam {
 inline TensorSpec input(std::string name, Dtype dtype, Shape shape) {
   return {std::move(name), TensorSpec::Role::input, dtype, std::move(shape), {}, 0};
 }
-inline TensorSpec output(std::string name, Dtype dtype, Shape shape) {
-  return {std::move(name), TensorSpec::Role::output, dtype, std::move(shape), {}, 0};
+/// `may_be`: the input that it may overwrite; empty: none.
+inline TensorSpec output(std::string name, Dtype dtype, Shape shape, std::string may_be = "") {
+  return {std::move(name),  TensorSpec::Role::output, dtype, std::move(shape), {}, 0,
+          std::move(may_be)};
 }
 
 /// It copies or compares; or how much it computes depends on the data, so that nothing can be said

@@ -16,6 +16,11 @@ inline int as_int(std::int64_t value) { return static_cast<int>(value); }
 /// "-DCLAM_F16 " where tensors are stored in half; kernels take it before their other options.
 const char* dtype_option(Dtype dtype);
 
+/// Whether kernels whose bounds follow native_exp2 take it: of 16 ulp or less, else exp2.
+inline bool exponentiates_natively(const DeviceInfo& device) {
+  return device.native_exp2_ulp > 0 && device.native_exp2_ulp <= 16;
+}
+
 /// The buffer, or a null where it is absent.
 Arg buffer_if(bool present, const std::string& name);
 

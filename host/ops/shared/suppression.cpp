@@ -132,7 +132,7 @@ struct Launcher {
   /// A launch of nms.cl: x groups of `group` items, y and z groups of one.
   Launch launch(const char* kernel, int group, std::int64_t x, std::int64_t y, std::int64_t z,
                 std::vector<Arg> args) const {
-    return {"nms.cl", kernel, options(), {x * group, y, z}, {group, 1, 1}, std::move(args)};
+    return group_launch("nms.cl", kernel, options(), {group, 1}, x * group, y, z, std::move(args));
   }
 
   Launch sort() const {
