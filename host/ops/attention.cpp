@@ -116,14 +116,10 @@ std::vector<Field> attention_fields() {
 
 TensorSpec spec_of(const Problem& problem, const char* name, TensorSpec::Role role) {
   const Heads it = heads_of(problem, name);
-  const std::string word(name);
-  const bool dense = problem.integer("ld" + word) == 0 && problem.integer("head" + word) == 0 &&
-                     problem.integer("stride" + word) == 0;
-  std::vector<std::int64_t> steps;
-  if (!dense) steps = {it.stride, it.head, it.ld, 1};
-  return {
-      name,     role, problem.dtype(), {it.batch, it.heads, it.rows, it.columns}, std::move(steps),
-      it.offset};
+  return placed(
+      problem,
+      {name, role, problem.dtype(), {it.batch, it.heads, it.rows, it.columns}, {}, it.offset},
+      {"ld", "head", "stride"}, {it.stride, it.head, it.ld, 1});
 }
 
 std::vector<TensorSpec> attention_tensors(const Problem& problem) {

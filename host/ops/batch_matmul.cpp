@@ -73,9 +73,6 @@ void check_batch_matmul(const Problem& problem, Schema::Values& values) {
 }
 
 std::vector<Field> batch_matmul_fields() {
-  const auto place = [](const char* name, const char* about) {
-    return integer(name, about, "0", 0);
-  };
   return {extent("batch", "matrices of a, b and c", "1"),
           extent("m", "rows of c"),
           extent("n", "columns of c"),
@@ -101,28 +98,21 @@ std::vector<Field> batch_matmul_fields() {
 }
 
 std::vector<TensorSpec> batch_matmul_tensors(const Problem& problem) {
-  using Role = TensorSpec::Role;
   const std::int64_t batch = problem.integer("batch");
   const std::int64_t m = problem.integer("m"), n = problem.integer("n"), k = problem.integer("k");
   const Dtype dtype = problem.dtype();
-  const auto spec = [&](const char* name, Role role, std::int64_t items, std::int64_t rows,
-                        std::int64_t columns) {
-    const std::string word(name);
-    const bool dense = problem.integer("ld" + word) == 0 && problem.integer("stride" + word) == 0;
-    const Strides given = strides(problem, name, rows, columns);
-    std::vector<std::int64_t> steps;
-    if (!dense) steps = {given.batch, given.row, 1};
-    return TensorSpec{
-        name, role, dtype, {items, rows, columns}, std::move(steps), problem.integer("off" + word)};
+  const auto spec = [&](const TensorSpec& dense) {
+    const Strides given = strides(problem, dense.name, dense.shape[1], dense.shape[2]);
+    return placed(problem, dense, {"ld", "stride"}, {given.batch, given.row, 1});
   };
   const bool ta = problem.integer("ta") == 1, tb = problem.integer("tb") == 1;
   std::vector<TensorSpec> specs{
-      spec("a", Role::input, items_of(problem, "batch_a"), ta ? k : m, ta ? m : k),
-      spec("b", Role::input, items_of(problem, "batch_b"), tb ? n : k, tb ? k : n)};
+      spec(input("a", dtype, {items_of(problem, "batch_a"), ta ? k : m, ta ? m : k})),
+      spec(input("b", dtype, {items_of(problem, "batch_b"), tb ? n : k, tb ? k : n}))};
   const std::string& mask = problem.choice("mask");
   if (mask == "mn") specs.push_back(input("mask", dtype, {m, n}));
   if (mask == "bmn") specs.push_back(input("mask", dtype, {batch, m, n}));
-  specs.push_back(spec("c", Role::output, batch, m, n));
+  specs.push_back(spec(output("c", dtype, {batch, m, n})));
   return specs;
 }
 

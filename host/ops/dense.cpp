@@ -33,9 +33,6 @@ void check_dense(const Problem& problem, Schema::Values& values) {
 }
 
 std::vector<Field> dense_fields() {
-  const auto stride = [](const char* name, const char* about) {
-    return integer(name, about, "0", 0);
-  };
   return {extent("m", "rows of x and y"),
           extent("n", "columns of y"),
           extent("k", "products of a sum"),
@@ -46,38 +43,32 @@ std::vector<Field> dense_fields() {
           number("alpha", "factor of the sum", "1"),
           flag("bias", "b[n] is added"),
           flag("residual", "r[m,n] is added after the activation"),
-          stride("ldx", "row stride of x, in elements; 0: its row's length"),
-          stride("ldx2", "row stride of x2"),
-          stride("ldw", "row stride of w"),
-          stride("ldr", "row stride of r"),
-          stride("ldy", "row stride of y"),
-          stride("offx", "first element of x"),
-          stride("offx2", "first element of x2"),
-          stride("offw", "first element of w"),
-          stride("offr", "first element of r"),
-          stride("offy", "first element of y")};
+          place("ldx", "row stride of x, in elements; 0: its row's length"),
+          place("ldx2", "row stride of x2"),
+          place("ldw", "row stride of w"),
+          place("ldr", "row stride of r"),
+          place("ldy", "row stride of y"),
+          place("offx", "first element of x"),
+          place("offx2", "first element of x2"),
+          place("offw", "first element of w"),
+          place("offr", "first element of r"),
+          place("offy", "first element of y")};
 }
 
 std::vector<TensorSpec> dense_tensors(const Problem& problem) {
-  using Role = TensorSpec::Role;
   const std::int64_t m = problem.integer("m"), n = problem.integer("n");
   const std::int64_t k = problem.integer("k"), k2 = problem.integer("k2");
   const Dtype dtype = problem.dtype();
-  const auto spec = [&](const char* name, Role role, Shape shape) {
-    const std::int64_t ld = problem.integer(std::string("ld") + name);
-    const std::int64_t offset = problem.integer(std::string("off") + name);
-    std::vector<std::int64_t> strides;
-    if (ld != 0) strides = {ld, 1};
-    return TensorSpec{name, role, dtype, std::move(shape), std::move(strides), offset};
+  const auto spec = [&](const TensorSpec& dense) {
+    return placed(problem, dense, {"ld"}, {problem.integer("ld" + dense.name), 1});
   };
-  std::vector<TensorSpec> specs{spec("x", Role::input, {m, k})};
-  if (k2 > 0) specs.push_back(spec("x2", Role::input, {m, k2}));
-  specs.push_back(spec("w", Role::input,
-                       problem.integer("trans_w") == 1 ? Shape{n, k + k2} : Shape{k + k2, n}));
+  const bool trans_w = problem.integer("trans_w") == 1, residual = problem.flag("residual");
+  std::vector<TensorSpec> specs{spec(input("x", dtype, {m, k}))};
+  if (k2 > 0) specs.push_back(spec(input("x2", dtype, {m, k2})));
+  specs.push_back(spec(input("w", dtype, trans_w ? Shape{n, k + k2} : Shape{k + k2, n})));
   if (problem.flag("bias")) specs.push_back(input("b", dtype, {n}));
-  if (problem.flag("residual")) specs.push_back(spec("r", Role::input, {m, n}));
-  specs.push_back(spec("y", Role::output, {m, n}));
-  if (problem.flag("residual")) specs.back().may_be = "r";
+  if (residual) specs.push_back(spec(input("r", dtype, {m, n})));
+  specs.push_back(spec(output("y", dtype, {m, n}, residual ? "r" : "")));
   return specs;
 }
 

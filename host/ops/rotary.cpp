@@ -65,9 +65,6 @@ void check(const Problem& problem, Schema::Values& values) {
 }
 
 std::vector<Field> fields() {
-  const auto place = [](const char* name, const char* about) {
-    return integer(name, about, "0", 0);
-  };
   return {extent("batch", "stacks of heads"),
           extent("heads", "matrices that share the tables"),
           extent("n", "positions: rows of a matrix"),
@@ -87,17 +84,14 @@ std::vector<Field> fields() {
 std::vector<TensorSpec> tensors(const Problem& problem) {
   const int heads = problem.integer("heads"), n = problem.integer("n"), d = problem.integer("d");
   const Shape shape{problem.integer("batch"), heads, n, d}, table{n, d};
-  const auto placed = [&](TensorSpec spec) {
-    const Layout at = layout(problem, spec.name);
-    if (at.ld != d || at.head != at.ld * n) spec.strides = {at.head * heads, at.head, at.ld, 1};
-    spec.offset = at.offset;
-    return spec;
+  const auto spec = [&](const TensorSpec& dense) {
+    const Layout at = layout(problem, dense.name);
+    return placed(problem, dense, {"ld", "head"}, {at.head * heads, at.head, at.ld, 1});
   };
   const Dtype dtype = problem.dtype();
-  std::vector<TensorSpec> specs{placed(input("src", dtype, shape)), input("cos", dtype, table),
-                                input("sin", dtype, table), placed(output("dst", dtype, shape))};
-  if (layout(problem, "src") == layout(problem, "dst")) specs.back().may_be = "src";
-  return specs;
+  const bool alike = layout(problem, "src") == layout(problem, "dst");
+  return {spec(input("src", dtype, shape)), input("cos", dtype, table), input("sin", dtype, table),
+          spec(output("dst", dtype, shape, alike ? "src" : ""))};
 }
 
 // ---- launches ----

@@ -32,11 +32,8 @@ void check(const Problem& problem, Schema::Values& values) {
 std::vector<TensorSpec> tensors(const Problem& p) {
   const std::int64_t batch = p.integer("batch"), n = p.integer("n"), classes = p.integer("classes");
   const auto of_anchors = [&](const char* name, int row) {
-    const Layout at = layout(p, name, row);
-    TensorSpec spec = input(name, p.dtype(), {batch, n, row});
-    spec.offset = at.offset;
-    if (at.ld != row) spec.strides = {n * at.ld, at.ld, 1};
-    return spec;
+    const std::int64_t ld = layout(p, name, row).ld;
+    return placed(p, input(name, p.dtype(), {batch, n, row}), {"ld"}, {n * ld, ld, 1});
   };
   return {of_anchors("cls", p.integer("classes")), of_anchors("box", 4),
           input("anchors", p.dtype(), {1, n, 4}),
@@ -73,9 +70,6 @@ double flops(const Problem& p) {
 }  // namespace
 
 Op ssd_decode_op() {
-  const auto place = [](const char* name, const char* about) {
-    return integer(name, about, "0", 0);
-  };
   return {{"ssd_decode",
            "rows (id, score, box) of every class and anchor: softmax of the scores, boxes from "
            "offsets",

@@ -7,6 +7,8 @@
 
 namespace clam {
 
+Field place(const char* name, const char* about) { return integer(name, about, "0", 0); }
+
 std::int64_t given_or(const Problem& problem, const std::string& field, std::int64_t otherwise) {
   const int given = problem.integer(field);
   return given == 0 ? otherwise : given;
@@ -19,6 +21,16 @@ void check_row_stride(const Problem& problem, Schema::Values& values, const std:
     bad_field(problem, "ld" + name, fmt::format("is under the {} elements of a row", row));
   }
   if (stride == row) values["ld" + name] = "0";
+}
+
+TensorSpec placed(const Problem& problem, TensorSpec spec, std::initializer_list<const char*> words,
+                  std::vector<std::int64_t> strides) {
+  const bool is_strided = std::any_of(words.begin(), words.end(), [&](const char* word) {
+    return problem.integer(word + spec.name) != 0;
+  });
+  if (is_strided) spec.strides = std::move(strides);
+  spec.offset = problem.integer("off" + spec.name);
+  return spec;
 }
 
 void require_distinct(const Problem& problem, const std::string& output, std::int64_t columns,

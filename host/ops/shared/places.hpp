@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -10,12 +11,20 @@
 
 namespace clam {
 
+/// A field that says where a tensor lies, in elements; 0: as usual.
+Field place(const char* name, const char* about);
+
 /// The field's number, or what stands for it where it is 0.
 std::int64_t given_or(const Problem& problem, const std::string& field, std::int64_t otherwise);
 
 /// A row stride, the field "ld" + name, holds a row. It is left out where it is the row's length.
 void check_row_stride(const Problem& problem, Schema::Values& values, const std::string& name,
                       std::int64_t row);
+
+/// The tensor from the element on that the field "off" + name says, and with such strides unless
+/// the fields of all those words + name are 0.
+TensorSpec placed(const Problem& problem, TensorSpec spec, std::initializer_list<const char*> words,
+                  std::vector<std::int64_t> strides);
 
 /// An axis of a tensor, and the word of the problem that says its stride, in elements.
 struct StridedAxis {
