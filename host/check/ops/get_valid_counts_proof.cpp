@@ -9,6 +9,7 @@
 #include "check/op_proof.hpp"
 #include "check/parallel.hpp"
 #include "shared/box_sets.hpp"
+#include "shared/fill.hpp"
 
 namespace clam::get_valid_counts {
 namespace {
@@ -47,54 +48,43 @@ Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOpti
 /// Boxes of a detector, of which those with valid(random, batch item, row) are valid. Of the others
 /// half have no class, where there are classes, and half too low a score.
 template <typename Valid>
-void fill(const Problem& p, std::uint64_t seed, Tensors& inputs, const Valid& valid) {
-  Random random(seed);
-  HostTensor& data = inputs.at("data");
-  const int n = p.integer("n"), e = p.integer("e"), id_index = p.integer("id_index");
-  const double threshold = static_cast<double>(p.number("score_threshold"));
-  const double step = std::max(1.0, std::fabs(threshold));
-  for (int row = 0; row < p.integer("batch") * n; ++row) {
-    const bool is_valid = valid(random, row / n, row % n);
-    const bool no_class = !is_valid && id_index >= 0 && random.integer(0, 1) == 0;
-    const double score = random.uniform(), id = random.integer(0, 19);
-    for (int i = 0; i < e; ++i) {
-      double value = 300 * random.normal();  // a coordinate
-      if (i == id_index) value = no_class ? -1 : id;
-      if (i == p.integer("score_index")) {
-        value = is_valid || no_class ? threshold + step * (0.1 + score) : threshold - step * score;
+DataSet::Fill fill(const Valid& valid) {
+  return [valid](const Problem& p, std::uint64_t seed, Tensors& inputs) {
+    Random random(seed);
+    HostTensor& data = inputs.at("data");
+    const int n = p.integer("n"), e = p.integer("e"), id_index = p.integer("id_index");
+    const double threshold = static_cast<double>(p.number("score_threshold"));
+    const double step = std::max(1.0, std::fabs(threshold));
+    for (int row = 0; row < p.integer("batch") * n; ++row) {
+      const bool is_valid = valid(random, row / n, row % n);
+      const bool no_class = !is_valid && id_index >= 0 && random.integer(0, 1) == 0;
+      const double score = random.uniform(), id = random.integer(0, 19);
+      for (int i = 0; i < e; ++i) {
+        double value = 300 * random.normal();  // a coordinate
+        if (i == id_index) value = no_class ? -1 : id;
+        if (i == p.integer("score_index")) {
+          value =
+              is_valid || no_class ? threshold + step * (0.1 + score) : threshold - step * score;
+        }
+        data.set(static_cast<std::int64_t>(row) * e + i, value);
       }
-      data.set(static_cast<std::int64_t>(row) * e + i, value);
     }
-  }
-}
-
-/// The share grows from one batch item to the next, so that their counts differ.
-void mixed(const Problem& p, std::uint64_t seed, Tensors& inputs) {
-  fill(p, seed, inputs,
-       [](Random& random, int item, int) { return random.uniform() < 0.3 * (1 + item % 3); });
-}
-
-void none(const Problem& p, std::uint64_t seed, Tensors& inputs) {
-  fill(p, seed, inputs, [](Random&, int, int) { return false; });
-}
-
-void all(const Problem& p, std::uint64_t seed, Tensors& inputs) {
-  fill(p, seed, inputs, [](Random&, int, int) { return true; });
+  };
 }
 
 /// Exactly `count` rows of each batch item (or all of them), evenly spread from a random start.
-void spread(const Problem& p, std::uint64_t seed, Tensors& inputs, std::int64_t count) {
-  const std::int64_t n = p.integer("n"), kept = std::min(count, n);
-  const auto shift = static_cast<std::int64_t>(Random(seed).bits() % static_cast<std::uint64_t>(n));
-  fill(p, seed, inputs, [=](Random&, int item, int row) {
-    const std::int64_t at = (row + shift + item) % n;
-    return (at + 1) * kept / n > at * kept / n;
-  });
+DataSet::Fill spread(std::int64_t count) {
+  return [count](const Problem& p, std::uint64_t seed, Tensors& inputs) {
+    const std::int64_t n = p.integer("n"), kept = std::min(count, n);
+    const auto shift =
+        static_cast<std::int64_t>(Random(seed).bits() % static_cast<std::uint64_t>(n));
+    const auto valid = [=](Random&, int item, int row) {
+      const std::int64_t at = (row + shift + item) % n;
+      return (at + 1) * kept / n > at * kept / n;
+    };
+    fill(valid)(p, seed, inputs);
+  };
 }
-
-void one(const Problem& p, std::uint64_t seed, Tensors& inputs) { spread(p, seed, inputs, 1); }
-
-void few(const Problem& p, std::uint64_t seed, Tensors& inputs) { spread(p, seed, inputs, 400); }
 
 /// Every element is special, or the threshold, or its neighbour.
 void special(const Problem& p, std::uint64_t seed, Tensors& inputs) {
@@ -125,11 +115,11 @@ OpProof proof() {
       // All are compared bit for bit.
       {
           {"mixed", Check::exact, "30 % of the rows are valid; 60 and 90 in further batch items",
-           mixed},
-          {"none", Check::exact, "no row is valid: everything is filled", none},
-          {"every", Check::exact, "every row is valid: nothing is filled", all},
-          {"one", Check::exact, "one row is valid", one},
-          {"few", Check::exact, "400 rows are valid, as after a detector's threshold", few},
+           fill(valid_rows::mixed)},
+          {"none", Check::exact, "no row is valid: everything is filled", fill(valid_rows::none)},
+          {"every", Check::exact, "every row is valid: nothing is filled", fill(valid_rows::every)},
+          {"one", Check::exact, "one row is valid", spread(1)},
+          {"few", Check::exact, "400 rows are valid, as after a detector's threshold", spread(400)},
           {"special", Check::exact,
            "NaN with payload, infinities, -0, denormals, the threshold itself", special},
       },

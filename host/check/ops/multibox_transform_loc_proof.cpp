@@ -85,36 +85,22 @@ void fill_boxes(Random& random, Tensors& inputs) {
 /// Anchors with valid(random, batch item, anchor) have a score that reaches the threshold, the
 /// others none. The background is the best of all.
 template <typename Valid>
-void fill(const Problem& p, std::uint64_t seed, Tensors& inputs, const Valid& valid) {
-  Random random(seed);
-  fill_boxes(random, inputs);
-  HostTensor& cls = inputs.at("cls_prob");
-  const int n = p.integer("n"), classes = p.integer("classes");
-  const double threshold = std::clamp(static_cast<double>(p.number("threshold")), -0.9, 1e4);
-  for (int b = 0; b < p.integer("batch"); ++b) {
-    for (int i = 0; i < n; ++i) {
+DataSet::Fill fill(const Valid& valid) {
+  return [valid](const Problem& p, std::uint64_t seed, Tensors& inputs) {
+    Random random(seed);
+    fill_boxes(random, inputs);
+    HostTensor& cls = inputs.at("cls_prob");
+    const int n = p.integer("n"), classes = p.integer("classes");
+    const double threshold = std::clamp(static_cast<double>(p.number("threshold")), -0.9, 1e4);
+    for (int i = 0; i < p.integer("batch") * n; ++i) {
       const double low = threshold - 0.05, high = threshold + 0.9 * random.uniform() + 0.001;
-      const int own = valid(random, b, i) ? random.integer(1, classes - 1) : 0;
+      const int own = valid(random, i / n, i % n) ? random.integer(1, classes - 1) : 0;
       for (int c = 0; c < classes; ++c) {
         const double score = c == 0 ? 2 + threshold : c == own ? high : low - random.uniform() / 20;
-        cls.set((static_cast<std::int64_t>(b) * classes + c) * n + i, score);
+        cls.set((std::int64_t{1} * (i / n) * classes + c) * n + i % n, score);
       }
     }
-  }
-}
-
-/// The share grows from one batch item to the next, so that their counts differ.
-void mixed(const Problem& p, std::uint64_t seed, Tensors& inputs) {
-  fill(p, seed, inputs,
-       [](Random& random, int item, int) { return random.uniform() < 0.3 * (1 + item % 3); });
-}
-
-void none(const Problem& p, std::uint64_t seed, Tensors& inputs) {
-  fill(p, seed, inputs, [](Random&, int, int) { return false; });
-}
-
-void every(const Problem& p, std::uint64_t seed, Tensors& inputs) {
-  fill(p, seed, inputs, [](Random&, int, int) { return true; });
+  };
 }
 
 /// Many equal scores; the threshold and its neighbours; NaN, infinities, denormals, -0, -1 and
@@ -151,9 +137,12 @@ OpProof proof() {
       "multibox_transform_loc",
       {
           {"mixed", Check::hard,
-           "30 % of the anchors have a class; 60 and 90 in further batch items", mixed},
-          {"none", Check::hard, "no anchor has a class: everything is filled", none},
-          {"every", Check::hard, "every anchor has a class: nothing is filled", every},
+           "30 % of the anchors have a class; 60 and 90 in further batch items",
+           fill(valid_rows::mixed)},
+          {"none", Check::hard, "no anchor has a class: everything is filled",
+           fill(valid_rows::none)},
+          {"every", Check::hard, "every anchor has a class: nothing is filled",
+           fill(valid_rows::every)},
           {"special", Check::hard,
            "equal scores, the threshold's neighbours, NaN, infinities, denormals", special},
       },

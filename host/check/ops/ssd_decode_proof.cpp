@@ -100,62 +100,57 @@ void fill_boxes(Random& random, Tensors& inputs) {
   fill_tensor(inputs.at("box"), random, normal);
 }
 
-/// Boxes as above; score(random, anchor over all images, class) is a class score.
+/// Boxes as above; score(random, anchor over all images, class, classes) is a class score.
 template <typename Score>
-void fill(const Problem& p, std::uint64_t seed, Tensors& inputs, Score score) {
-  Random random(seed);
-  fill_boxes(random, inputs);
-  const std::int64_t classes = p.integer("classes");
-  fill_tensor(inputs.at("cls"), random,
-              [&](Random&, std::int64_t i) { return score(random, i / classes, i % classes); });
+DataSet::Fill fill(const Score& score) {
+  return [score](const Problem& p, std::uint64_t seed, Tensors& inputs) {
+    Random random(seed);
+    fill_boxes(random, inputs);
+    const std::int64_t classes = p.integer("classes");
+    fill_tensor(inputs.at("cls"), random, [&](Random&, std::int64_t i) {
+      return score(random, i / classes, i % classes, classes);
+    });
+  };
 }
 
 /// Most anchors are background, one in ten has a class.
-void detector(const Problem& p, std::uint64_t seed, Tensors& inputs) {
-  const std::int64_t classes = p.integer("classes");
-  fill(p, seed, inputs, [=](Random& random, std::int64_t anchor, std::int64_t c) {
-    const std::int64_t own = anchor % 10 == 3 ? 1 + anchor * 7919 % (classes - 1) : 0;
-    return (c == own ? 9 : 0) + random.normal();
-  });
-}
-
-void zero_mean(const Problem& p, std::uint64_t seed, Tensors& inputs) {
-  fill(p, seed, inputs, normal);
+double detector(Random& random, std::int64_t anchor, std::int64_t c, std::int64_t classes) {
+  const std::int64_t own = anchor % 10 == 3 ? 1 + anchor * 7919 % (classes - 1) : 0;
+  return (c == own ? 9 : 0) + random.normal();
 }
 
 /// The scores of an anchor lie around a number of its own, up to 1000 from zero.
-void spread(const Problem& p, std::uint64_t seed, Tensors& inputs) {
-  fill(p, seed, inputs, [](Random& random, std::int64_t anchor, std::int64_t) {
-    return (anchor % 2 == 0 ? 1 : -1) * static_cast<double>(500 + anchor * 31 % 500) +
-           random.normal();
-  });
+double spread(Random& random, std::int64_t anchor, std::int64_t, std::int64_t) {
+  return (anchor % 2 == 0 ? 1 : -1) * static_cast<double>(500 + anchor * 31 % 500) +
+         random.normal();
 }
 
 /// The softmax of every anchor's last class is the threshold, but for the rounding of scores.
 void threshold(const Problem& p, std::uint64_t seed, Tensors& inputs) {
   const double wanted = static_cast<double>(p.number("threshold"));
-  const std::int64_t classes = p.integer("classes");
   const double odds = wanted > 0 && wanted < 1 ? wanted / (1 - wanted) : 1;
   double others = 0;
-  fill(p, seed, inputs, [=](Random& random, std::int64_t, std::int64_t c) mutable {
+  const auto score = [&](Random& random, std::int64_t, std::int64_t c, std::int64_t classes) {
     if (c == 0) others = 0;
     const double x = c + 1 == classes ? std::log(odds * others) : 0.25 * random.integer(-8, 8);
     others += std::exp(x);
     return x;
-  });
+  };
+  fill(score)(p, seed, inputs);
 }
 
 /// Of eight anchors one has a NaN among its scores, one +inf, one -inf, one nothing but -inf; one
 /// has infinite or NaN offsets, one offsets whose exponential is infinite.
+double special_score(Random& random, std::int64_t anchor, std::int64_t c, std::int64_t classes) {
+  const double x = random.normal();
+  const bool here = c == anchor * 31 % classes;
+  if (anchor % 8 == 4) return -kInfinity;
+  if (!here || anchor % 8 > 4 || anchor % 8 == 0) return x;
+  return anchor % 8 == 1 ? kNan : anchor % 8 == 2 ? kInfinity : -kInfinity;
+}
+
 void special(const Problem& p, std::uint64_t seed, Tensors& inputs) {
-  const std::int64_t classes = p.integer("classes");
-  fill(p, seed, inputs, [=](Random& random, std::int64_t anchor, std::int64_t c) {
-    const double x = random.normal();
-    const bool here = c == anchor * 31 % classes;
-    if (anchor % 8 == 4) return -kInfinity;
-    if (!here || anchor % 8 > 4 || anchor % 8 == 0) return x;
-    return anchor % 8 == 1 ? kNan : anchor % 8 == 2 ? kInfinity : -kInfinity;
-  });
+  fill(special_score)(p, seed, inputs);
   HostTensor& box = inputs.at("box");
   const double values[] = {kInfinity, -kInfinity, kNan, 0};
   for (std::int64_t i = 0; i < box.size(); ++i) {
@@ -182,9 +177,9 @@ OpProof proof() {
   OpProof proof{
       "ssd_decode",
       {
-          {"detector", Check::hard, "most anchors are background", detector},
-          {"zero_mean", Check::hard, "scores of N(0,1)", zero_mean},
-          {"spread", Check::hard, "scores around +-500 to 1000", spread},
+          {"detector", Check::hard, "most anchors are background", fill(detector)},
+          {"zero_mean", Check::hard, "scores of N(0,1)", fill(normal)},
+          {"spread", Check::hard, "scores around +-500 to 1000", fill(spread)},
           {"threshold", Check::hard, "a score of every anchor is the threshold", threshold},
           {"special", Check::hard, "scores and offsets of NaN, +inf, -inf; exp overflows", special},
       },

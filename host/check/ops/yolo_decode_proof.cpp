@@ -37,10 +37,10 @@ class Boxes {
   }
   std::int64_t numbers() const { return numbers_; }
   std::int64_t first_score() const { return rows_ ? 5 : 4; }
-  /// Calls visit(box, k, place) for each number of `boxes` boxes.
+  /// Calls visit(box, k, place) for each number of src.
   template <typename Visit>
-  void for_each(std::int64_t boxes, const Visit& visit) const {
-    for (std::int64_t box = 0; box < boxes; ++box) {
+  void for_each(const HostTensor& src, const Visit& visit) const {
+    for (std::int64_t box = 0; box < src.size() / numbers_; ++box) {
       for (std::int64_t k = 0; k < numbers_; ++k) visit(box, k, at(box, k));
     }
   }
@@ -117,62 +117,55 @@ Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOpti
 
 // ---- data sets and cases ----
 
-/// Boxes of an image of 640 pixels; score(random, box, class) is a score, and so is objectness,
-/// whose class is -1.
+/// Boxes of an image of 640 pixels; score(random, box, class, classes) is a score, and so is
+/// objectness, whose class is -1.
 template <typename Score>
-void fill(const Problem& p, std::uint64_t seed, Tensors& inputs, const Score& score) {
-  Random random(seed);
-  HostTensor& src = inputs.at("src");
-  const Boxes boxes(p);
-  boxes.for_each(p.integer("batch") * static_cast<std::int64_t>(p.integer("n")),
-                 [&](std::int64_t box, std::int64_t k, std::int64_t at) {
-                   src.set(at, k < 2   ? 640 * random.uniform()
-                               : k < 4 ? 4 + 300 * random.uniform()
-                                       : score(random, box, k - boxes.first_score()));
-                 });
+DataSet::Fill fill(const Score& score) {
+  return [score](const Problem& p, std::uint64_t seed, Tensors& inputs) {
+    Random random(seed);
+    const Boxes boxes(p);
+    HostTensor& src = inputs.at("src");
+    const std::int64_t classes = p.integer("classes");
+    boxes.for_each(src, [&](std::int64_t box, std::int64_t k, std::int64_t at) {
+      src.set(at, k < 2   ? 640 * random.uniform()
+                  : k < 4 ? 4 + 300 * random.uniform()
+                          : score(random, box, k - boxes.first_score(), classes));
+    });
+  };
 }
 
 /// Most boxes have small scores, one in ten a class.
-void detector(const Problem& p, std::uint64_t seed, Tensors& inputs) {
-  const std::int64_t classes = p.integer("classes");
-  fill(p, seed, inputs, [=](Random& random, std::int64_t box, std::int64_t c) {
-    const bool found = box % 10 == 3;
-    if (c < 0) return found ? 1 - random.uniform() / 8 : random.uniform() / 64;
-    return found && c == box * 7919 % classes ? 1 - random.uniform() / 4 : random.uniform() / 32;
-  });
-}
-
-void zero_mean(const Problem& p, std::uint64_t seed, Tensors& inputs) {
-  fill(p, seed, inputs, normal);
+double detector(Random& random, std::int64_t box, std::int64_t c, std::int64_t classes) {
+  const bool found = box % 10 == 3;
+  if (c < 0) return found ? 1 - random.uniform() / 8 : random.uniform() / 64;
+  return found && c == box * 7919 % classes ? 1 - random.uniform() / 4 : random.uniform() / 32;
 }
 
 /// Scores are quarters, so that some of a box are equal.
-void ties(const Problem& p, std::uint64_t seed, Tensors& inputs) {
-  fill(p, seed, inputs,
-       [](Random& random, std::int64_t, std::int64_t) { return 0.25 * random.integer(1, 4); });
+double ties(Random& random, std::int64_t, std::int64_t, std::int64_t) {
+  return 0.25 * random.integer(1, 4);
 }
+
+constexpr double kSpecial[] = {kNan, kInfinity, -kInfinity};
 
 /// Of eight boxes one has a NaN among its scores, one +inf, one -inf, one a bad objectness; one has
 /// a corner or a size that is no number, one the largest.
+double special_score(Random& random, std::int64_t box, std::int64_t c, std::int64_t classes) {
+  const double x = random.normal();
+  const std::int64_t kind = box % 8;
+  if (kind == 4 && c < 0) return kSpecial[box / 8 % 3];
+  return kind < 1 || kind > 3 || c != box * 31 % classes ? x : kSpecial[kind - 1];
+}
+
 void special(const Problem& p, std::uint64_t seed, Tensors& inputs) {
-  const std::int64_t classes = p.integer("classes");
-  const double values[] = {kNan, kInfinity, -kInfinity};
-  fill(p, seed, inputs, [=](Random& random, std::int64_t box, std::int64_t c) {
-    const double x = random.normal();
-    const std::int64_t kind = box % 8;
-    if (kind == 4 && c < 0) return values[box / 8 % 3];
-    if (kind < 1 || kind > 3 || c != box * 31 % classes) return x;
-    return values[kind - 1];
-  });
+  fill(special_score)(p, seed, inputs);
   HostTensor& src = inputs.at("src");
   const double most = p.dtype() == Dtype::f16 ? 65504 : 3e38;
-  const Boxes boxes(p);
-  boxes.for_each(src.size() / boxes.numbers(),
-                 [&](std::int64_t box, std::int64_t k, std::int64_t at) {
-                   if (k >= 4) return;
-                   if (box % 8 == 5 && k == box / 8 % 4) src.set(at, values[box / 32 % 3]);
-                   if (box % 8 == 6) src.set(at, (box / 8 + k) % 2 == 0 ? most : -most);
-                 });
+  Boxes(p).for_each(src, [&](std::int64_t box, std::int64_t k, std::int64_t at) {
+    if (k >= 4) return;
+    if (box % 8 == 5 && k == box / 8 % 4) src.set(at, kSpecial[box / 32 % 3]);
+    if (box % 8 == 6) src.set(at, (box / 8 + k) % 2 == 0 ? most : -most);
+  });
 }
 
 std::string random_case(Random& random) {
@@ -187,9 +180,9 @@ OpProof proof() {
   OpProof proof{
       "yolo_decode",
       {
-          {"detector", Check::hard, "most boxes have small scores", detector},
-          {"zero_mean", Check::hard, "scores of N(0,1), half of them negative", zero_mean},
-          {"ties", Check::hard, "several scores of a box are the largest", ties},
+          {"detector", Check::hard, "most boxes have small scores", fill(detector)},
+          {"zero_mean", Check::hard, "scores of N(0,1), half of them negative", fill(normal)},
+          {"ties", Check::hard, "several scores of a box are the largest", fill(ties)},
           {"special", Check::hard, "NaN and infinities in scores and boxes; corners overflow",
            special},
       },

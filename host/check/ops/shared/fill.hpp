@@ -25,6 +25,16 @@ inline double special_at(Random& random, std::int64_t i) {
   return i % 7 == 3 ? -0.0 : x;
 }
 
+/// Which rows of a batch item are to be valid.
+namespace valid_rows {
+
+/// The share grows from one item to the next, so that their counts differ.
+inline bool mixed(Random& random, int item, int) { return random.uniform() < 0.3 * (1 + item % 3); }
+inline bool none(Random&, int, int) { return false; }
+inline bool every(Random&, int, int) { return true; }
+
+}  // namespace valid_rows
+
 /// Element i of the tensor becomes value(random, i).
 template <typename Value>
 void fill_tensor(HostTensor& tensor, Random& random, const Value& value) {
