@@ -77,53 +77,39 @@ Bounded exponential(Bounded score, bool denormals) {
   return {value, value * relative + (denormals ? 0x1p-148 : 0x1p-126)};
 }
 
-/// The scores, and which of them may be the largest of their row or column.
-class Scores {
- public:
-  Scores(std::int64_t m, std::int64_t n) : m_(m), n_(n), of_(static_cast<std::size_t>(m * n)) {}
+/// The rows or the columns of sim: how many, how long, and from a line and an element to the next.
+struct Lines {
+  std::int64_t count, length, line_step, step;
 
-  Bounded& at(std::int64_t i, std::int64_t j) { return of_[static_cast<std::size_t>(i * n_ + j)]; }
-
-  /// The columns that may hold the largest of each row, the reference's own first; with `exact`
-  /// that one alone.
-  std::vector<std::vector<std::int64_t>> best_columns(bool exact) const {
-    return best(m_, n_, n_, 1, exact);
+  std::size_t at(std::int64_t line, std::int64_t i) const {
+    return static_cast<std::size_t>(line * line_step + i * step);
   }
-  /// The rows that may hold the largest of each column.
-  std::vector<std::vector<std::int64_t>> best_rows(bool exact) const {
-    return best(n_, m_, 1, n_, exact);
-  }
-
- private:
-  std::vector<std::vector<std::int64_t>> best(std::int64_t lines, std::int64_t length,
-                                              std::int64_t line_step, std::int64_t step,
-                                              bool exact) const {
-    std::vector<std::vector<std::int64_t>> all(static_cast<std::size_t>(lines));
-    for (std::int64_t line = 0; line < lines; ++line) {
-      const auto of = [&](std::int64_t i) {
-        return of_[static_cast<std::size_t>(line * line_step + i * step)];
-      };
-      std::int64_t own = -1;
-      double sure = -HUGE_VAL;  // the largest score is no less
-      for (std::int64_t i = 0; i < length; ++i) {
-        if (!std::isfinite(of(i).value)) continue;
-        if (own < 0 || of(i).value > of(own).value) own = i;
-        sure = std::fmax(sure, of(i).value - of(i).error);
-      }
-      if (own < 0) continue;
-      auto& found = all[static_cast<std::size_t>(line)];
-      found.push_back(own);
-      for (std::int64_t i = 0; i < length && !exact; ++i) {
-        const bool may = std::isfinite(of(i).value) && of(i).value + of(i).error >= sure;
-        if (may && i != own) found.push_back(i);
-      }
-    }
-    return all;
-  }
-
-  std::int64_t m_, n_;
-  std::vector<Bounded> of_;
 };
+using Indices = std::vector<std::int64_t>;
+
+/// The elements that may be the largest of each line, the reference's own first; with `exact` that
+/// one alone.
+std::vector<Indices> best(const Lines& lines, const std::vector<Bounded>& scores, bool exact) {
+  std::vector<Indices> all(static_cast<std::size_t>(lines.count));
+  for (std::int64_t line = 0; line < lines.count; ++line) {
+    const auto of = [&](std::int64_t i) { return scores[lines.at(line, i)]; };
+    std::int64_t own = -1;
+    double sure = -HUGE_VAL;  // the largest score is no less
+    for (std::int64_t i = 0; i < lines.length; ++i) {
+      if (!std::isfinite(of(i).value)) continue;
+      if (own < 0 || of(i).value > of(own).value) own = i;
+      sure = std::fmax(sure, of(i).value - of(i).error);
+    }
+    if (own < 0) continue;
+    Indices& found = all[static_cast<std::size_t>(line)];
+    found.push_back(own);
+    for (std::int64_t i = 0; i < lines.length && !exact; ++i) {
+      const bool may = std::isfinite(of(i).value) && of(i).value + of(i).error >= sure;
+      if (may && i != own) found.push_back(i);
+    }
+  }
+  return all;
+}
 
 /// What may be right for a row or column: matches and their scores.
 struct Sides {
@@ -141,13 +127,12 @@ struct Sides {
 /// A line whose largest may be any of `best`, each of which may be mutual with the lines of
 /// `theirs`. `score_of(other)` is exp of the score shared with it.
 template <typename ScoreOf>
-void judge_line(std::int64_t line, const std::vector<std::int64_t>& best,
-                const std::vector<std::vector<std::int64_t>>& theirs, double threshold, Dtype dtype,
-                const ScoreOf& score_of, Sides& sides) {
+void judge_line(std::int64_t line, const Indices& best, const std::vector<Indices>& theirs,
+                double threshold, Dtype dtype, const ScoreOf& score_of, Sides& sides) {
   const auto at = static_cast<std::size_t>(line);
   std::vector<double> matches, scores;
   for (const std::int64_t other : best) {
-    const std::vector<std::int64_t>& back = theirs[static_cast<std::size_t>(other)];
+    const Indices& back = theirs[static_cast<std::size_t>(other)];
     const bool may = std::find(back.begin(), back.end(), line) != back.end();
     const bool first = may && back.front() == line;
     const auto none = [&] { matches.push_back(-1), scores.push_back(0); };
@@ -170,50 +155,49 @@ void judge_line(std::int64_t line, const std::vector<std::int64_t>& best,
   sides.score.also[at].assign(scores.begin() + 1, scores.end());
 }
 
-std::vector<Line> lines_of(const HostTensor& sim, const HostTensor& z, std::int64_t step,
-                           std::int64_t length, std::int64_t length_step) {
-  std::vector<Line> lines;
-  for (std::int64_t line = 0; line < z.size(); ++line) {
+std::vector<Line> sums_of(const Lines& lines, const HostTensor& sim, const HostTensor& z) {
+  std::vector<Line> sums;
+  for (std::int64_t line = 0; line < lines.count; ++line) {
     std::vector<double> x;
-    for (std::int64_t i = 0; i < length; ++i) x.push_back(sim.get(line * step + i * length_step));
-    lines.emplace_back(x, z.get(line));
+    for (std::int64_t i = 0; i < lines.length; ++i) {
+      x.push_back(sim.get(static_cast<std::int64_t>(lines.at(line, i))));
+    }
+    sums.emplace_back(x, z.get(line));
   }
-  return lines;
+  return sums;
 }
 
 Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOptions& options) {
   const std::int64_t m = p.integer("m"), n = p.integer("n");
   const auto threshold = static_cast<double>(p.number("threshold"));
   const HostTensor& sim = inputs.at("sim");
-  const std::vector<Line> rows = lines_of(sim, inputs.at("z0"), n, n, 1),
-                          columns = lines_of(sim, inputs.at("z1"), 1, m, n);
-  Scores scores(m, n);
-  Expected stored_scores;
-  for (std::int64_t i = 0; i < m; ++i) {
-    for (std::int64_t j = 0; j < n; ++j) {
-      scores.at(i, j) = score(sim.get(i * n + j), rows[static_cast<std::size_t>(i)],
-                              columns[static_cast<std::size_t>(j)]);
-      const Bounded out = stored(scores.at(i, j), p.dtype());
-      stored_scores.value.push_back(out.value);
-      stored_scores.bound.push_back(out.error);
-    }
+  const Lines rows{m, n, n, 1}, columns{n, m, 1, n};
+  const std::vector<Line> of_row = sums_of(rows, sim, inputs.at("z0")),
+                          of_column = sums_of(columns, sim, inputs.at("z1"));
+  std::vector<Bounded> scores;
+  Expected stored_scores = Expected::of_size(m * n);
+  for (std::int64_t at = 0; at < m * n; ++at) {
+    scores.push_back(score(sim.get(at), of_row[static_cast<std::size_t>(at / n)],
+                           of_column[static_cast<std::size_t>(at % n)]));
+    stored_scores.set(at, stored(scores.back(), p.dtype()));
   }
   const bool exact = options.check == Check::exact;
-  const auto best_columns = scores.best_columns(exact), best_rows = scores.best_rows(exact);
-  const auto shared = [&](std::int64_t i, std::int64_t j) {
-    return exponential(scores.at(i, j), options.denormals);
+  const std::vector<Indices> best_columns = best(rows, scores, exact),
+                             best_rows = best(columns, scores, exact);
+  const auto judged = [&](const Lines& lines, const std::vector<Indices>& best,
+                          const std::vector<Indices>& theirs) {
+    Sides sides(lines.count);
+    for (std::int64_t line = 0; line < lines.count; ++line) {
+      const auto shared = [&](std::int64_t other) {
+        return exponential(scores[lines.at(line, other)], options.denormals);
+      };
+      judge_line(line, best[static_cast<std::size_t>(line)], theirs, threshold, p.dtype(), shared,
+                 sides);
+    }
+    return sides;
   };
-  Sides of_rows(m), of_columns(n);
-  for (std::int64_t i = 0; i < m; ++i) {
-    judge_line(
-        i, best_columns[static_cast<std::size_t>(i)], best_rows, threshold, p.dtype(),
-        [&](std::int64_t j) { return shared(i, j); }, of_rows);
-  }
-  for (std::int64_t j = 0; j < n; ++j) {
-    judge_line(
-        j, best_rows[static_cast<std::size_t>(j)], best_columns, threshold, p.dtype(),
-        [&](std::int64_t i) { return shared(i, j); }, of_columns);
-  }
+  Sides of_rows = judged(rows, best_columns, best_rows),
+        of_columns = judged(columns, best_rows, best_columns);
   return {{"scores", std::move(stored_scores)},
           {"m0", std::move(of_rows.match)},
           {"m1", std::move(of_columns.match)},
