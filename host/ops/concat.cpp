@@ -85,20 +85,16 @@ void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& w
     n += width;
     common = std::gcd(common, width);
   }
-  const int rows = as_int(concat.rows), unit = copy_unit({common}, problem.dtype()),
-            units = as_int(n) / unit;
-  const Group group = lower_group(choose_group(units, kAcross, device, wanted), rows);
+  const int unit = copy_unit({common}, problem.dtype());
   const std::size_t given = concat.widths.size(), most = given == 2 ? 2 : std::size(kInputs);
   std::vector<Arg> args;
   for (std::size_t i = 0; i < most; ++i) args.push_back(buffer_if(i < given, kInputs[i]));
-  args.insert(args.end(), {BufferArg{"dst"}, rows});
-  for (std::size_t i = 0; i < most; ++i) {
-    args.emplace_back(i < given ? as_int(concat.widths[i]) : 0);
-  }
-  plan.launches = {group_launch("concat.cl", given == 2 ? "concat_rows" : "concat_four",
-                                fmt::format("{}-DCONCAT_UNIT={} -DCONCAT_LX={} -DCONCAT_LY={}",
-                                            dtype_option(problem.dtype()), unit, group.x, group.y),
-                                group, units, rows, 1, std::move(args))};
+  append_args(args, "dst", concat.rows);
+  for (std::size_t i = 0; i < most; ++i) append_args(args, i < given ? concat.widths[i] : 0);
+  plan.launches = {
+      row_launch("concat", given == 2 ? "concat_rows" : "concat_four",
+                 fmt::format("{}-DCONCAT_UNIT={} ", dtype_option(problem.dtype()), unit), kAcross,
+                 {n / unit, concat.rows, 1}, std::move(args), device, wanted)};
 }
 
 }  // namespace

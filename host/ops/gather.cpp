@@ -36,14 +36,12 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
 
 void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted, Plan& plan) {
   const Gather gather(problem);
-  const int count = as_int(gather.count), inner = as_int(gather.inner),
-            unit = copy_unit({inner}, problem.dtype()), units = inner / unit;
-  const Group group = lower_group(choose_group(units, kAcross, device, wanted), count);
-  plan.launches = {group_launch("gather.cl", "gather_slices",
-                                fmt::format("{}-DGATHER_UNIT={} -DGATHER_LX={} -DGATHER_LY={}",
-                                            dtype_option(problem.dtype()), unit, group.x, group.y),
-                                group, units, count, gather.outer,
-                                arg_list("src", "index", "dst", gather.n, count, inner))};
+  const int unit = copy_unit({gather.inner}, problem.dtype());
+  plan.launches = {row_launch(
+      "gather", "gather_slices",
+      fmt::format("{}-DGATHER_UNIT={} ", dtype_option(problem.dtype()), unit), kAcross,
+      {gather.inner / unit, gather.count, gather.outer},
+      arg_list("src", "index", "dst", gather.n, gather.count, gather.inner), device, wanted)};
 }
 
 /// src is read where it is gathered alone.

@@ -61,37 +61,33 @@ int choose_run(const Lrn& lrn, int unit, const DeviceInfo& device) {
   });
 }
 
-/// `rows`: items along the channels; `length`: the argument behind the extents.
-void add_launch(const char* kernel, const Lrn& lrn, const std::string& options, int unit, int rows,
-                int length, const Group& group, Plan& plan) {
-  plan.launches = {
-      group_launch("lrn.cl", kernel,
-                   fmt::format("{}-DLRN_UNIT={} -DLRN_LX={} -DLRN_LY={}{}", options, unit, group.x,
-                               group.y, lrn.three_quarters() ? " -DLRN_THREE_QUARTERS=1" : ""),
-                   group, lrn.pixels / unit, rows, lrn.n,
-                   arg_list("x", "y", lrn.c, lrn.pixels, length, lrn.scale(), lrn.beta, lrn.bias))};
-}
-
 int unit_of(const Lrn& lrn) { return lrn.pixels % kVector == 0 ? kVector : 1; }
 
-Group group_of(const Lrn& lrn, int rows, const DeviceInfo& device, const PlanOptions& wanted) {
-  return lower_group(choose_group(lrn.pixels / unit_of(lrn), kAcross, device, wanted), rows);
+/// `rows`: items along the channels; `length`: the argument behind the extents.
+void add_launch(const char* kernel, const Lrn& lrn, const std::string& options, int rows,
+                int length, const DeviceInfo& device, const PlanOptions& wanted, Plan& plan) {
+  const int unit = unit_of(lrn);
+  plan.launches = {
+      row_launch("lrn", kernel, fmt::format("{}-DLRN_UNIT={} ", options, unit), kAcross,
+                 {lrn.pixels / unit, rows, lrn.n},
+                 arg_list("x", "y", lrn.c, lrn.pixels, length, lrn.scale(), lrn.beta, lrn.bias),
+                 device, wanted, lrn.three_quarters() ? " -DLRN_THREE_QUARTERS=1" : "")};
 }
 
 void plan_run(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
               Plan& plan) {
   const Lrn lrn(problem);
-  const int unit = unit_of(lrn), run = choose_run(lrn, unit, device), rows = ceil_div(lrn.c, run);
+  const int run = choose_run(lrn, unit_of(lrn), device);
   add_launch("lrn_run", lrn,
-             fmt::format("{}-DLRN_SIZE={} ", dtype_option(problem.dtype()), lrn.size), unit, rows,
-             run, group_of(lrn, rows, device, wanted), plan);
+             fmt::format("{}-DLRN_SIZE={} ", dtype_option(problem.dtype()), lrn.size),
+             ceil_div(lrn.c, run), run, device, wanted, plan);
 }
 
 void plan_window(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                  Plan& plan) {
   const Lrn lrn(problem);
-  add_launch("lrn_window", lrn, dtype_option(problem.dtype()), unit_of(lrn), lrn.c, lrn.size,
-             group_of(lrn, lrn.c, device, wanted), plan);
+  add_launch("lrn_window", lrn, dtype_option(problem.dtype()), lrn.c, lrn.size, device, wanted,
+             plan);
 }
 
 // ---- variants ----

@@ -85,19 +85,17 @@ void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& w
   const bool in_runs = keeps_runs(problem) || inner.extent == inner.padded();
   const int unit =
       in_runs ? copy_unit({inner.extent, inner.before, inner.after}, problem.dtype()) : 1;
-  const int n = as_int(inner.padded()), rows = as_int(row.padded());
-  const Group group = lower_group(choose_group(n / unit, kAcross, device, wanted), rows);
-  std::vector<Arg> args = arg_list("src", "dst", static_cast<int>(fill_of(problem)), n, rows,
-                                   plane.padded(), inner.extent, inner.before);
+  std::vector<Arg> args = arg_list("src", "dst", static_cast<int>(fill_of(problem)), inner.padded(),
+                                   row.padded(), plane.padded(), inner.extent, inner.before);
   for (const PadAxis& axis : outer) {
     append_args(args, axis.extent, axis.before, axis.src, axis.dst);
   }
   const auto mode = std::find(std::begin(kModes), std::end(kModes), problem.choice("mode"));
-  plan.launches = {group_launch(
-      "pad.cl", "pad_rows",
-      fmt::format("{}-DPAD_MODE={} -DPAD_UNIT={} -DPAD_LX={} -DPAD_LY={}",
-                  dtype_option(problem.dtype()), mode - kModes, unit, group.x, group.y),
-      group, n / unit, rows, z.padded(), std::move(args))};
+  plan.launches = {row_launch("pad", "pad_rows",
+                              fmt::format("{}-DPAD_MODE={} -DPAD_UNIT={} ",
+                                          dtype_option(problem.dtype()), mode - kModes, unit),
+                              kAcross, {inner.padded() / unit, row.padded(), z.padded()},
+                              std::move(args), device, wanted)};
 }
 
 }  // namespace

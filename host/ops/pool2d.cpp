@@ -137,10 +137,9 @@ void plan_nhwc_global(const Problem& problem, const DeviceInfo& device, const Pl
                                 arg_list("x", "y", pool.pixels(), pool.c, pool.scale()))};
 }
 
-std::string window_options(const Pool2d& pool, const Group& group) {
-  return fmt::format("{}{}-DPOOL2D_LX={} -DPOOL2D_LY={}", common_options(pool),
-                     pool.counts() ? fmt::format("-DPOOL2D_COUNT={} ", pool.counts()) : "", group.x,
-                     group.y);
+std::string window_options(const Pool2d& pool) {
+  return common_options(pool) +
+         (pool.counts() ? fmt::format("-DPOOL2D_COUNT={} ", pool.counts()) : "");
 }
 
 /// Outputs of an item of pool2d_run: as many as the time model likes. A load takes six
@@ -158,41 +157,37 @@ void plan_run(const Problem& problem, const DeviceInfo& device, const PlanOption
               Plan& plan) {
   const Pool2d pool(problem);
   const int oh = pool.oh(), ow = pool.ow(), run = choose_run(pool, device);
-  const int tiles = ceil_div(oh, run);
-  const Group group = lower_group(choose_group(ow, kAcross, device, wanted), tiles);
-  plan.launches = {group_launch(
-      "pool2d.cl", "pool2d_run",
-      fmt::format("{} -DPOOL2D_R={} -DPOOL2D_S={} -DPOOL2D_STRIDE={} -DPOOL2D_RUN={}{}",
-                  window_options(pool, group), pool.r, pool.s, pool.stride_h, run,
-                  pool.pads() || pool.overhangs() ? "" : " -DPOOL2D_PAD=0"),
-      group, ow, tiles, pool.maps(),
+  plan.launches = {row_launch(
+      "pool2d", "pool2d_run", window_options(pool), kAcross, {ow, ceil_div(oh, run), pool.maps()},
       arg_list("x", "y", pool.h, pool.w, oh, ow, pool.stride_w, pool.pad_t, pool.pad_l,
-               pool.h + pool.pad_b, pool.w + pool.pad_r, pool.scale()))};
+               pool.h + pool.pad_b, pool.w + pool.pad_r, pool.scale()),
+      device, wanted,
+      fmt::format(" -DPOOL2D_R={} -DPOOL2D_S={} -DPOOL2D_STRIDE={} -DPOOL2D_RUN={}{}", pool.r,
+                  pool.s, pool.stride_h, run,
+                  pool.pads() || pool.overhangs() ? "" : " -DPOOL2D_PAD=0"))};
 }
 
 void plan_window(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                  Plan& plan) {
   const Pool2d pool(problem);
   const int oh = pool.oh(), ow = pool.ow();
-  const Group group = lower_group(choose_group(ow, kAcross, device, wanted), oh);
-  plan.launches = {group_launch(
-      "pool2d.cl", "pool2d_window", window_options(pool, group), group, ow, oh, pool.maps(),
+  plan.launches = {row_launch(
+      "pool2d", "pool2d_window", window_options(pool), kAcross, {ow, oh, pool.maps()},
       arg_list("x", "y", pool.h, pool.w, pool.r, pool.s, oh, ow, pool.stride_h, pool.stride_w,
-               pool.pad_t, pool.pad_l, pool.h + pool.pad_b, pool.w + pool.pad_r, pool.scale()))};
+               pool.pad_t, pool.pad_l, pool.h + pool.pad_b, pool.w + pool.pad_r, pool.scale()),
+      device, wanted)};
 }
 
 void plan_nhwc(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                Plan& plan) {
   const Pool2d pool(problem);
-  const int oh = pool.oh(), ow = pool.ow(), unit = unit_of(pool), units = pool.c / unit;
-  const Group group = lower_group(choose_group(units, kAcross, device, wanted), ow);
-  plan.launches = {
-      group_launch("pool2d.cl", "pool2d_nhwc",
-                   fmt::format("{} -DPOOL2D_UNIT={}", window_options(pool, group), unit), group,
-                   units, ow, std::int64_t{pool.n} * oh,
-                   arg_list("x", "y", pool.c, pool.h, pool.w, pool.r, pool.s, oh, ow, pool.stride_h,
-                            pool.stride_w, pool.pad_t, pool.pad_l, pool.h + pool.pad_b,
-                            pool.w + pool.pad_r, pool.scale()))};
+  const int oh = pool.oh(), ow = pool.ow(), unit = unit_of(pool);
+  plan.launches = {row_launch("pool2d", "pool2d_nhwc", window_options(pool), kAcross,
+                              {pool.c / unit, ow, std::int64_t{pool.n} * oh},
+                              arg_list("x", "y", pool.c, pool.h, pool.w, pool.r, pool.s, oh, ow,
+                                       pool.stride_h, pool.stride_w, pool.pad_t, pool.pad_l,
+                                       pool.h + pool.pad_b, pool.w + pool.pad_r, pool.scale()),
+                              device, wanted, fmt::format(" -DPOOL2D_UNIT={}", unit))};
 }
 
 // ---- variants ----

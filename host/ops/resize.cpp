@@ -138,24 +138,22 @@ int unit_of(const Resize& resize) {
   return ow % 4 == 0 ? 4 : ow % 2 == 0 ? 2 : 1;
 }
 
-void add_launch(const char* kernel, const Resize& resize, int rows, int maps,
+void add_launch(const char* kernel, const Resize& resize, int rows, std::int64_t maps,
                 const std::string& options, std::vector<Arg> args, const DeviceInfo& device,
                 const PlanOptions& wanted, Plan& plan) {
-  const int unit = unit_of(resize), units = resize.columns.outputs / unit;
-  const Group group = lower_group(choose_group(units, kAcross, device, wanted), rows);
+  const int unit = unit_of(resize);
   args.insert(args.begin(), {BufferArg{"x"}, buffer_if(resize.residual, "r"), BufferArg{"y"}});
-  plan.launches = {group_launch(
-      "resize.cl", kernel,
-      fmt::format("{}{}-DRESIZE_UNIT={}{} -DRESIZE_LX={} -DRESIZE_LY={}",
-                  dtype_option(resize.dtype), resize.residual ? "-DRESIZE_RESIDUAL=1 " : "", unit,
-                  options, group.x, group.y),
-      group, units, rows, maps, std::move(args))};
+  plan.launches = {row_launch(
+      "resize", kernel,
+      fmt::format("{}{}-DRESIZE_UNIT={}{} ", dtype_option(resize.dtype),
+                  resize.residual ? "-DRESIZE_RESIDUAL=1 " : "", unit, options),
+      kAcross, {resize.columns.outputs / unit, rows, maps}, std::move(args), device, wanted)};
 }
 
 void plan_repeat(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                  Plan& plan) {
   const Resize resize(problem);
-  add_launch("resize_repeat", resize, resize.rows.extent, as_int(resize.maps()),
+  add_launch("resize_repeat", resize, resize.rows.extent, resize.maps(),
              fmt::format(" -DRESIZE_H={} -DRESIZE_W={}", repeats(resize, resize.rows),
                          repeats(resize, resize.columns)),
              {resize.rows.extent, resize.columns.extent}, device, wanted, plan);
@@ -164,7 +162,7 @@ void plan_repeat(const Problem& problem, const DeviceInfo& device, const PlanOpt
 void plan_double(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                  Plan& plan) {
   const Resize resize(problem);
-  add_launch("resize_double", resize, resize.rows.extent + 1, as_int(resize.maps()), "",
+  add_launch("resize_double", resize, resize.rows.extent + 1, resize.maps(), "",
              {resize.rows.extent, resize.columns.extent}, device, wanted, plan);
 }
 
@@ -195,8 +193,8 @@ void plan_places(const Problem& problem, const DeviceInfo& device, const PlanOpt
   append_axis(resize, resize.rows, args);
   append_axis(resize, resize.columns, args);
   add_launch(resize.linear ? "resize_linear" : "resize_nearest", resize, resize.rows.outputs,
-             as_int(resize.maps() / maps), fmt::format(" -DRESIZE_MAPS={}", maps), std::move(args),
-             device, wanted, plan);
+             resize.maps() / maps, fmt::format(" -DRESIZE_MAPS={}", maps), std::move(args), device,
+             wanted, plan);
 }
 
 // ---- variants ----

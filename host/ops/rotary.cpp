@@ -123,14 +123,14 @@ void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& w
   const int width = rotary.halves ? 2 * unit : std::max(2, unit);  // rotated elements of an item
   const int items = rotary.rotary_dim / width + (rotary.d - rotary.rotary_dim) / unit;
   const int heads = choose_heads(rotary, items, device);
-  const Group group = lower_group(choose_group(items, kAcross, device, wanted), rotary.n);
-  plan.launches = {group_launch(
-      "rotary.cl", plan.variant,
-      fmt::format("{}-DROTARY_UNIT={} -DROTARY_HEADS={} -DROTARY_LX={} -DROTARY_LY={}",
-                  dtype_option(problem.dtype()), unit, heads, group.x, group.y),
-      group, items, rotary.n, rotary.matrices / heads,
-      arg_list("src", "cos", "sin", "dst", rotary.n, rotary.d, rotary.rotary_dim, items, src.ld,
-               step(src.head), src.offset, dst.ld, step(dst.head), dst.offset))};
+  plan.launches = {
+      row_launch("rotary", plan.variant,
+                 fmt::format("{}-DROTARY_UNIT={} -DROTARY_HEADS={} ", dtype_option(problem.dtype()),
+                             unit, heads),
+                 kAcross, {items, rotary.n, rotary.matrices / heads},
+                 arg_list("src", "cos", "sin", "dst", rotary.n, rotary.d, rotary.rotary_dim, items,
+                          src.ld, step(src.head), src.offset, dst.ld, step(dst.head), dst.offset),
+                 device, wanted)};
 }
 
 Reason refuses_adjacent(const Problem& problem, const DeviceInfo&) {

@@ -32,20 +32,17 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
 
 // ---- launches ----
 
-/// Rows of `columns` elements, `rows` of them in each of `planes`.
-void add_launch(const char* kernel, const Problem& problem, std::int64_t columns, std::int64_t rows,
-                std::int64_t planes, std::vector<Arg> args, const DeviceInfo& device,
-                const PlanOptions& wanted, Plan& plan) {
-  const int unit = columns % kVector == 0 ? kVector : 1, units = as_int(columns) / unit;
-  const Group group = lower_group(choose_group(units, kAcross, device, wanted), as_int(rows));
+/// `items`: elements of src.
+void add_launch(const char* kernel, const Problem& problem, Items items, std::vector<Arg> args,
+                const DeviceInfo& device, const PlanOptions& wanted, Plan& plan) {
+  const int unit = items.columns % kVector == 0 ? kVector : 1;
+  items.columns /= unit;
   args.insert(args.begin(),
               {BufferArg{"src"}, BufferArg{"scale"}, BufferArg{"shift"}, BufferArg{"dst"}});
-  plan.launches = {
-      group_launch("scale_shift.cl", kernel,
-                   fmt::format("{}-DSCALE_SHIFT_UNIT={} -DSCALE_SHIFT_LX={} -DSCALE_SHIFT_LY={}{}",
-                               dtype_option(problem.dtype()), unit, group.x, group.y,
-                               act_options(problem, "SCALE_SHIFT_ACT", device)),
-                   group, units, rows, planes, std::move(args))};
+  plan.launches = {row_launch(
+      "scale_shift", kernel,
+      fmt::format("{}-DSCALE_SHIFT_UNIT={} ", dtype_option(problem.dtype()), unit), kAcross, items,
+      std::move(args), device, wanted, act_options(problem, "SCALE_SHIFT_ACT", device))};
 }
 
 Reason refuses_last(const Problem& problem, const DeviceInfo&) {
@@ -56,14 +53,14 @@ Reason refuses_last(const Problem& problem, const DeviceInfo&) {
 void plan_last(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                Plan& plan) {
   const AroundAxis of = extents_of(problem);
-  add_launch("scale_shift_last", problem, of.n, of.outer, 1, arg_list(of.n, of.outer), device,
+  add_launch("scale_shift_last", problem, {of.n, of.outer, 1}, arg_list(of.n, of.outer), device,
              wanted, plan);
 }
 
 void plan_rows(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                Plan& plan) {
   const AroundAxis of = extents_of(problem);
-  add_launch("scale_shift_rows", problem, of.inner, of.n, of.outer, arg_list(of.n, of.inner),
+  add_launch("scale_shift_rows", problem, {of.inner, of.n, of.outer}, arg_list(of.n, of.inner),
              device, wanted, plan);
 }
 

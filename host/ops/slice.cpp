@@ -53,16 +53,12 @@ void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& w
       inner.src == 1
           ? copy_unit({inner.extent, slice.first, row.src, z.src, plane.src}, problem.dtype())
           : 1;
-  const std::int64_t units = inner.extent / unit;
-  const Group group =
-      lower_group(choose_group(as_int(units), kAcross, device, wanted), as_int(row.extent));
-  plan.launches = {
-      group_launch("slice.cl", "slice_rows",
-                   fmt::format("{}-DSLICE_UNIT={} -DSLICE_LX={} -DSLICE_LY={}",
-                               dtype_option(problem.dtype()), unit, group.x, group.y),
-                   group, units, row.extent, z.extent,
-                   arg_list("src", "dst", inner.extent, row.extent, plane.extent, slice.first,
-                            inner.src, row.src, z.src, plane.src, row.dst, z.dst, plane.dst))};
+  plan.launches = {row_launch(
+      "slice", "slice_rows", fmt::format("{}-DSLICE_UNIT={} ", dtype_option(problem.dtype()), unit),
+      kAcross, {inner.extent / unit, row.extent, z.extent},
+      arg_list("src", "dst", inner.extent, row.extent, plane.extent, slice.first, inner.src,
+               row.src, z.src, plane.src, row.dst, z.dst, plane.dst),
+      device, wanted)};
 }
 
 /// src is read where it is taken alone, an element that is repeated once.

@@ -46,24 +46,19 @@ std::vector<CopyAxis> outer(const std::vector<CopyAxis>& axes) {
                               [](const CopyAxis& axis) { return axis.extent; });
 }
 
-std::string options_of(const Problem& problem, const std::string& unit, const Group& group) {
-  return fmt::format("{}{}-DTRANSPOSE_LX={} -DTRANSPOSE_LY={}", dtype_option(problem.dtype()), unit,
-                     group.x, group.y);
-}
-
 void plan_rows(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                Plan& plan) {
   const std::vector<CopyAxis> turned = transpose_axes(problem), axes = outer(turned);
   const CopyAxis &row = axes[0], &z = axes[1], &plane = axes[2];
   const std::int64_t n = turned.back().extent;
-  const int unit = copy_unit({n}, problem.dtype()), rows = as_int(row.extent);
-  const Group group = lower_group(choose_group(as_int(n) / unit, kAcross, device, wanted), rows);
+  const int unit = copy_unit({n}, problem.dtype());
   plan.launches = {
-      group_launch("transpose.cl", "transpose_rows",
-                   options_of(problem, fmt::format("-DTRANSPOSE_UNIT={} ", unit), group), group,
-                   n / unit, rows, z.extent,
-                   arg_list("src", "dst", n, rows, plane.extent, row.src, z.src, plane.src, row.dst,
-                            z.dst, plane.dst))};
+      row_launch("transpose", "transpose_rows",
+                 fmt::format("{}-DTRANSPOSE_UNIT={} ", dtype_option(problem.dtype()), unit),
+                 kAcross, {n / unit, row.extent, z.extent},
+                 arg_list("src", "dst", n, row.extent, plane.extent, row.src, z.src, plane.src,
+                          row.dst, z.dst, plane.dst),
+                 device, wanted)};
 }
 
 /// The axes that are innermost in src and in dst, and the rest of a launch that turns them.
@@ -91,10 +86,9 @@ struct Plane {
 void plan_blocks(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                  Plan& plan) {
   const Plane plane(transpose_axes(problem));
-  const int columns = plane.a / kBlock, rows = plane.b / kBlock;
-  const Group group = lower_group(choose_group(columns, kBlock, device, wanted), rows);
-  plan.launches = {group_launch("transpose.cl", "transpose_blocks", options_of(problem, "", group),
-                                group, columns, rows, plane.z.extent, plane.arguments())};
+  plan.launches = {row_launch("transpose", "transpose_blocks", dtype_option(problem.dtype()),
+                              kBlock, {plane.a / kBlock, plane.b / kBlock, plane.z.extent},
+                              plane.arguments(), device, wanted)};
 }
 
 void plan_tile(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
@@ -105,7 +99,9 @@ void plan_tile(const Problem& problem, const DeviceInfo& device, const PlanOptio
   const std::int64_t rows = std::min<std::int64_t>(
       {items / kTile, kTile, device.max_work_group / kTile, device.max_work_items[1]});
   const Group group{kTile, floor_power_of_two(std::max<std::int64_t>(rows, 1))};
-  plan.launches = {group_launch("transpose.cl", "transpose_tile", options_of(problem, "", group),
+  plan.launches = {group_launch("transpose.cl", "transpose_tile",
+                                fmt::format("{}-DTRANSPOSE_LX={} -DTRANSPOSE_LY={}",
+                                            dtype_option(problem.dtype()), group.x, group.y),
                                 group, plane.a, ceil_div(plane.b, kTile) * group.y, plane.z.extent,
                                 plane.arguments())};
 }

@@ -49,4 +49,15 @@ Launch group_launch(const char* file, std::string kernel, std::string options, G
                     std::int64_t columns, std::int64_t rows, std::int64_t depth,
                     std::vector<Arg> args, int parts = 1);
 
+/// Items in rows, and so many planes of these.
+struct Items {
+  std::int64_t columns, rows, planes;
+};
+
+/// A launch of OP.cl in groups of which up to `across` items lie side by side. Behind `options`
+/// follow the sides of a group, "-DOP_LX=16 -DOP_LY=4", and then `more`.
+Launch row_launch(std::string op, std::string kernel, const std::string& options, int across,
+                  const Items& items, std::vector<Arg> args, const DeviceInfo& device,
+                  const PlanOptions& wanted, const std::string& more = "");
+
 }  // namespace clam
