@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // box_nms: its Problem line, and what it asks of the core of nms.
-#include "box_nms.hpp"
-
 #include <limits>
 
 #include "ops/shared/suppression.hpp"

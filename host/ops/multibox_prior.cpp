@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // multibox_prior: its Problem line, and its plan.
-#include "multibox_prior.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -34,11 +32,15 @@ void check(const Problem& problem, Schema::Values&) {
   check_numbers(problem, "offsets", 2, finite, "needs two finite numbers, of y and x");
 }
 
+int boxes_of_cell(const Problem& p) {
+  return static_cast<int>(p.numbers("sizes").size() + p.numbers("ratios").size()) - 1;
+}
+
 std::vector<TensorSpec> tensors(const Problem& p) {
   // No more than a tensor may have, so that the product stays one: that is refused all the same.
   const std::int64_t cells =
       std::min(std::int64_t{1} * p.integer("h") * p.integer("w"), kMostCells);
-  return {output("anchors", p.dtype(), {1, cells * multibox_prior_boxes(p), 4})};
+  return {output("anchors", p.dtype(), {1, cells * boxes_of_cell(p), 4})};
 }
 
 /// "0.2f,0.272f"; an option has no spaces.
@@ -62,7 +64,7 @@ void plan(const Problem& p, const DeviceInfo& device, const PlanOptions& options
       fmt::format("{}-DMULTIBOX_PRIOR_WG={} -DMULTIBOX_PRIOR_SIZES={} -DMULTIBOX_PRIOR_RATIOS={}",
                   dtype_option(p.dtype()), group, literals(p.numbers("sizes")),
                   literals(p.numbers("ratios"))),
-      {group, 1}, w * multibox_prior_boxes(p), h, 1,
+      {group, 1}, w * boxes_of_cell(p), h, 1,
       arg_list("anchors", h, w, step(steps[0], h), step(steps[1], w), offsets[0], offsets[1],
                p.integer("clip")))};
 }
@@ -73,10 +75,6 @@ double flops(const Problem& problem) {
 }
 
 }  // namespace
-
-int multibox_prior_boxes(const Problem& p) {
-  return static_cast<int>(p.numbers("sizes").size() + p.numbers("ratios").size()) - 1;
-}
 
 Op multibox_prior_op() {
   return {{"multibox_prior",

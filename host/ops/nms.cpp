@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // nms: its Problem line, and what it asks of the core.
-#include "nms.hpp"
-
 #include "ops/shared/suppression.hpp"
 #include "shared/counts.hpp"
 

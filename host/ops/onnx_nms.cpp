@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // onnx_nms: its Problem line, what it asks of the core of nms, and the launch of its output.
-#include "onnx_nms.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>

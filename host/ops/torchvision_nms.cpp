@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // torchvision_nms: its Problem line, and what it asks of the core of nms.
-#include "torchvision_nms.hpp"
-
 #include <limits>
 
 #include "ops/shared/suppression.hpp"

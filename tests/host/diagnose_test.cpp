@@ -11,7 +11,7 @@
 #include "check/op_proof.hpp"
 #include "check/ops/shared/box_sets.hpp"
 #include "check/ops/shared/random.hpp"
-#include "ops/nms.hpp"
+#include "ops/shared/suppression.hpp"
 #include "pattern.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "ops/box_nms.hpp"
-
 #include <cmath>
 
 #include "check/op_proof.hpp"
 #include "op_device.hpp"
+#include "ops/shared/suppression.hpp"
 #include "test_errors.hpp"
 
 namespace clam::box_nms_test {

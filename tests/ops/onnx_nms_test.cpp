@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "ops/onnx_nms.hpp"
-
 #include <cmath>
 
 #include "check/op_proof.hpp"
 #include "check/ops/shared/box_sets.hpp"
 #include "clam/planner.hpp"
 #include "op_device.hpp"
+#include "ops/shared/suppression.hpp"
 #include "test_errors.hpp"
 
 namespace clam::onnx_nms_test {

@@ -6,7 +6,6 @@
 
 #include "check/op_proof.hpp"
 #include "nms_data.hpp"
-#include "ops/box_nms.hpp"
 #include "shared/numbers.hpp"
 #include "shared/suppression_reference.hpp"
 

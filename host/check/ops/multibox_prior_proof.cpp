@@ -15,7 +15,6 @@
 
 #include "check/op_proof.hpp"
 #include "check/parallel.hpp"
-#include "ops/multibox_prior.hpp"
 #include "shared/decode_box.hpp"
 #include "shared/numbers.hpp"
 #include "shared/random.hpp"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "check/op_proof.hpp"
-#include "ops/shared/suppression.hpp"
 #include "shared/box_sets.hpp"
 
 namespace clam::nms_data {

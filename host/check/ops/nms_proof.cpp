@@ -7,7 +7,6 @@
 #include "check/op_proof.hpp"
 #include "check/parallel.hpp"
 #include "nms_data.hpp"
-#include "ops/nms.hpp"
 #include "shared/box_sets.hpp"
 #include "shared/suppression_reference.hpp"
 

@@ -6,7 +6,6 @@
 
 #include "check/op_proof.hpp"
 #include "nms_data.hpp"
-#include "ops/onnx_nms.hpp"
 #include "shared/suppression_reference.hpp"
 
 namespace clam::onnx_nms {

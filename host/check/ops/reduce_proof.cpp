@@ -17,7 +17,6 @@
 #include <limits>
 
 #include "check/op_proof.hpp"
-#include "ops/reduce.hpp"
 #include "shared/fill.hpp"
 #include "shared/numbers.hpp"
 #include "shared/summation.hpp"

@@ -5,7 +5,6 @@
 
 #include "check/op_proof.hpp"
 #include "nms_data.hpp"
-#include "ops/torchvision_nms.hpp"
 #include "shared/suppression_reference.hpp"
 
 namespace clam::torchvision_nms {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "check/op_proof.hpp"
-#include "ops/transpose.hpp"
 #include "shared/copy_sets.hpp"
 
 namespace clam::transpose {

@@ -36,6 +36,15 @@ struct Suppression {
   std::int64_t top() const { return n < top_k ? n : top_k; }
 };
 
+/// What each op asks, and what more its reference must know of it.
+Suppression nms_asks(const Problem& problem);
+Suppression onnx_nms_asks(const Problem& problem);
+std::int64_t onnx_nms_most(const Problem& problem);  ///< boxes that a class keeps, at least 1
+Suppression torchvision_nms_asks(const Problem& problem);
+Suppression box_nms_asks(const Problem& problem);
+enum class BoxForm { as_is, to_center, to_corner };
+BoxForm box_nms_form(const Problem& problem);  ///< what becomes of the coordinates of a kept row
+
 /// Rules of the fields e, coord_start, score_index and id_index of an op whose rows hold all.
 void check_row(const Problem&);
 
@@ -56,8 +65,6 @@ struct FrontEnd {
 /// An op of such words, in three variants; the names are those of the core's main kernels.
 Op suppression_op(Schema words, const FrontEnd& front);
 
-/// What becomes of the coordinates of a row that is kept.
-enum class BoxForm { as_is, to_center, to_corner };
 /// The launch of nms_output.cl that writes rows of `boxes` to `out`.
 Launch rows_output(const Problem&, const Suppression&, const Decided&, bool compact, BoxForm form);
 /// The one that writes, of each set, `indices` (empty: row numbers) of kept rows, and their number.
