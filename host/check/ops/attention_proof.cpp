@@ -32,7 +32,6 @@
 
 namespace clam::attention {
 namespace {
-constexpr double kLargest = 0x1.fffffep127;
 constexpr std::int64_t kFewestKeys = 16;  ///< of a block
 
 struct Operands {

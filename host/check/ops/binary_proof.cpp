@@ -103,21 +103,14 @@ void wide(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   });
 }
 
-/// One in four is not finite, a zero, a denormal number or as large as may be; not of a few
-/// numbers, whose repetition could make all of c zero.
+/// One in four is not finite, a zero, a denormal number or as large as may be.
 void special(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  constexpr std::int64_t kFewest = 16;
   const bool half = problem.dtype() == Dtype::f16;
-  const double tiny = half ? 0x1p-24 : 0x1p-140, most = half ? 65504 : 0x1.fffffep+127;
+  const double tiny = half ? 0x1p-24 : 0x1p-140, most = half ? 65504 : kLargest;
   const double values[] = {kNan, kInfinity, -kInfinity, 0, -0.0, tiny, -tiny, most, -most, 1};
   fill_all(seed, inputs, normal);
   Random random(seed + 1);
-  for (auto& [name, tensor] : inputs) {
-    if (tensor.size() < kFewest) continue;
-    for (std::int64_t i = 0; i < tensor.size(); ++i) {
-      if (random.integer(0, 3) == 0) tensor.set(i, values[random.integer(0, 9)]);
-    }
-  }
+  for (auto& [name, tensor] : inputs) sprinkle(tensor, random, values);
 }
 
 std::string random_case(Random& random) {

@@ -12,12 +12,11 @@
 namespace clam::box_nms {
 namespace {
 
-/// The four coordinates of a kept row, as its output has them. In float, operation by operation.
-void convert(BoxForm form, const DeviceFloat& a, const HostTensor& data, std::int64_t from,
-             HostTensor& out, std::int64_t to) {
+/// Makes the four coordinates of a kept row what its output has. In float, operation by operation.
+void convert(BoxForm form, const DeviceFloat& a, HostTensor& out, std::int64_t at) {
   for (int axis = 0; axis < 2; ++axis) {
-    const float first = a(static_cast<float>(data.get(from + axis)));
-    const float second = a(static_cast<float>(data.get(from + axis + 2)));
+    const float first = a(static_cast<float>(out.get(at + axis)));
+    const float second = a(static_cast<float>(out.get(at + axis + 2)));
     float low, high;
     if (form == BoxForm::to_center) {
       low = a(0.5f * a(first + second));
@@ -27,8 +26,8 @@ void convert(BoxForm form, const DeviceFloat& a, const HostTensor& data, std::in
       low = a(first - half);
       high = a(first + half);
     }
-    out.set(to + axis, static_cast<double>(low));
-    out.set(to + axis + 2, static_cast<double>(high));
+    out.set(at + axis, static_cast<double>(low));
+    out.set(at + axis + 2, static_cast<double>(high));
   }
 }
 
@@ -45,22 +44,14 @@ Expected by_value(const HostTensor& exact, const ReferenceOptions& options) {
 Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOptions& options) {
   const Suppression s = box_nms_asks(p);
   const BoxForm form = box_nms_form(p);
-  const HostTensor& data = inputs.at("data");
   const std::vector<Selected> sets = select(s, inputs, options);
   HostTensor out(p.dtype(), {s.sets, s.n, s.e});
-  for (std::int64_t i = 0; i < out.size(); ++i) out.set(i, -1);
   for (std::int64_t b = 0; b < s.sets; ++b) {
     const Selected& selected = sets[static_cast<std::size_t>(b)];
-    std::int64_t to = b * s.n * s.e;
-    for (std::size_t c = 0; c < selected.rows.size(); ++c) {
-      if (!selected.keep[c]) continue;
-      const std::int64_t from = (b * s.n + selected.rows[c]) * s.e;
-      for (std::int64_t i = 0; i < s.e; ++i) out.set_bits(to + i, data.bits(from + i));
-      if (form != BoxForm::as_is) {
-        convert(form, DeviceFloat{options.denormals}, data, from + s.coord_start, out,
-                to + s.coord_start);
-      }
-      to += s.e;
+    write_rows(s, true, inputs.at("data"), b, selected, out);
+    const auto kept = static_cast<std::int64_t>(selected.kept.size());
+    for (std::int64_t row = b * s.n; form != BoxForm::as_is && row < b * s.n + kept; ++row) {
+      convert(form, DeviceFloat{options.denormals}, out, row * s.e + s.coord_start);
     }
   }
   return {{"out", form == BoxForm::as_is ? Expected{out} : by_value(out, options)}};

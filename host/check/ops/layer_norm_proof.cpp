@@ -13,7 +13,6 @@
 #include <fmt/core.h>
 
 #include <cmath>
-#include <limits>
 
 #include "check/op_proof.hpp"
 #include "check/parallel.hpp"
@@ -66,8 +65,7 @@ struct Row {
     const double off = (additions + 9) * kFloat * variance + mean_error * mean_error + kSmallest;
     factor = 1 / std::sqrt(variance + in.eps);
     factor_error = (off / (variance + in.eps) + kFloat) / 2 + 4 * kFloat;
-    constexpr double kMost = static_cast<double>(std::numeric_limits<float>::max()) / 2;
-    overflows = std::isfinite(magnitudes) && n * std::max(magnitudes, variance) > kMost;
+    overflows = std::isfinite(magnitudes) && n * std::max(magnitudes, variance) > kLargest / 2;
   }
 };
 

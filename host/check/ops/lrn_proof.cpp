@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "check/op_proof.hpp"
 #include "check/parallel.hpp"
@@ -26,8 +25,6 @@
 namespace clam::lrn {
 namespace {
 
-constexpr double kMost = static_cast<double>(std::numeric_limits<float>::max());
-
 /// x / s^beta. `squares`: the sum of those of `channels` elements.
 Bounded element(const Lrn& lrn, Dtype dtype, double x, double squares, int channels,
                 bool denormals) {
@@ -38,7 +35,7 @@ Bounded element(const Lrn& lrn, Dtype dtype, double x, double squares, int chann
   // Squares, scale and bias below the smallest normal float may count as 0.
   const double lost = kSmallest * (channels * alpha / lrn.size + squares + 2);
   const double of_s = ((channels + 2) * kFloat * mean + kFloat * s + lost) / s;
-  if (std::max(squares, s) > kMost || factor > kMost || of_s > 0.5) return {value, kInfinity};
+  if (std::max(squares, s) > kLargest || factor > kLargest || of_s > 0.5) return {value, kInfinity};
   const double exponent = std::fabs(beta * std::log2(s));
   const double own = lrn.three_quarters() ? 13 : 7 * std::log(2) * exponent + 6;
   const double of_factor = std::expm1(-beta * std::log1p(-of_s)) + own * kFloat;

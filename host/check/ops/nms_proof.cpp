@@ -13,28 +13,14 @@
 namespace clam::nms {
 namespace {
 
-/// Writes the rows of candidates, those that are not kept as -1 or, `compact`, not at all.
-void write_rows(const Suppression& s, bool compact, const HostTensor& data, std::int64_t b,
-                const Selected& selected, HostTensor& out) {
-  std::int64_t place = 0;
-  for (std::int64_t i = b * s.n * s.e; i < (b + 1) * s.n * s.e; ++i) out.set(i, -1);
-  for (std::size_t c = 0; c < selected.rows.size(); ++c) {
-    const bool keep = selected.keep[c];
-    const std::int64_t from = (b * s.n + selected.rows[c]) * s.e, to = (b * s.n + place) * s.e;
-    for (std::int64_t i = 0; keep && i < s.e; ++i) out.set_bits(to + i, data.bits(from + i));
-    place += keep || !compact;
-  }
-}
-
 void write_indices(const Suppression& s, const HostTensor& indices, std::int64_t b,
                    const Selected& selected, HostTensor& box_indices, HostTensor& box_count) {
-  std::int64_t place = 0;
-  for (std::int64_t i = 0; i < s.n; ++i) box_indices.set(b * s.n + i, -1);
-  for (std::size_t c = 0; c < selected.rows.size(); ++c) {
-    if (!selected.keep[c]) continue;
-    box_indices.set_bits(b * s.n + place++, indices.bits(b * s.n + selected.rows[c]));
+  std::int64_t place = b * s.n;
+  for (std::int64_t i = place; i < (b + 1) * s.n; ++i) box_indices.set(i, -1);
+  for (const std::int64_t row : selected.kept) {
+    box_indices.set_bits(place++, indices.bits(b * s.n + row));
   }
-  box_count.set(b, static_cast<double>(place));
+  box_count.set(b, static_cast<double>(selected.kept.size()));
 }
 
 Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOptions& options) {

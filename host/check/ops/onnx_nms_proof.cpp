@@ -18,12 +18,10 @@ Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOpti
   for (std::int64_t i = 0; i < selected.size(); ++i) selected.set(i, -1);
   std::int64_t place = 0;
   for (std::int64_t set = 0; set < s.sets; ++set) {
-    const Selected& of_set = sets[static_cast<std::size_t>(set)];
-    for (std::size_t c = 0; c < of_set.rows.size(); ++c) {
-      if (!of_set.keep[c]) continue;
+    for (const std::int64_t row : sets[static_cast<std::size_t>(set)].kept) {
       selected.set(3 * place, static_cast<double>(set / p.integer("classes")));
       selected.set(3 * place + 1, static_cast<double>(set % p.integer("classes")));
-      selected.set(3 * place + 2, static_cast<double>(of_set.rows[c]));
+      selected.set(3 * place + 2, static_cast<double>(row));
       ++place;
     }
   }

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "check/op_proof.hpp"
 #include "check/parallel.hpp"
@@ -67,11 +66,10 @@ Bounded largest(const Pool2d& pool, const Window& window, const ReferenceOptions
 }
 
 Bounded mean(const Pool2d& pool, const Window& window, const ReferenceOptions& options) {
-  constexpr double kMost = static_cast<double>(std::numeric_limits<float>::max());
   const double n = pool.include_pad ? window.counted : window.elements;
   const double value = window.sum / n, size = std::fabs(value);
   if (!std::isfinite(value)) return {value, 0};
-  if (window.magnitudes > kMost) return {value, kInfinity};
+  if (window.magnitudes > kLargest) return {value, kInfinity};
   int exponent = 0;
   const bool whole = std::frexp(n, &exponent) == 0.5;                      // 1 / n is not rounded
   const double last = pool.counts() ? 5 : whole ? 0 : n > 0x1p24 ? 3 : 2;  // n itself may round

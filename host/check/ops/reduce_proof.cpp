@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "check/op_proof.hpp"
 #include "shared/fill.hpp"
@@ -23,8 +22,6 @@
 
 namespace clam::reduce {
 namespace {
-
-constexpr double kMost = static_cast<double>(std::numeric_limits<float>::max());
 
 /// The terms of a result.
 struct Terms {
@@ -65,7 +62,7 @@ Bounded product(const Context& context, const Terms& terms) {
   const double value = terms.product;
   // A product on the way may be beyond the largest float, or be lost below the smallest.
   const bool lost = terms.shrunk < kSmallest;
-  if (terms.grown > kMost || (lost && !std::isfinite(value))) return {value, kInfinity};
+  if (terms.grown > kLargest || (lost && !std::isfinite(value))) return {value, kInfinity};
   if (!std::isfinite(value)) return {value, 0};
   if (context.check == Check::exact) return {rounded_to(context.dtype, value), 0};
   return {value, ((terms.n - 1) * kFloat + unit_roundoff(context.dtype)) * std::fabs(value) +
@@ -97,7 +94,7 @@ Bounded total(const Context& context, const Terms& terms) {
   const float scale = mean ? 1.0f / static_cast<float>(terms.n) : 1.0f;
   const double value = mean ? terms.sum / terms.n : terms.sum;
   if (!std::isfinite(value)) return {value, 0};
-  if (terms.magnitudes > kMost) return {value, kInfinity};
+  if (terms.magnitudes > kLargest) return {value, kInfinity};
   const double error = sum_error(context, terms);
   if (context.op == "l2") return root(context, value, error);
   if (error == 0) {

@@ -232,20 +232,15 @@ void wide(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
 
 /// One in four is not finite, a zero, a denormal number, outside of many functions' domains, or as
 /// large as may be; of sin and cos, whose results are then chance if scale or shift round, less.
-/// Not of a few numbers, whose results could all be zero.
 void special(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  constexpr std::int64_t kFewest = 16;
   const bool half = problem.dtype() == Dtype::f16;
   const double tiny = half ? 0x1p-24 : is_affine(problem) ? 0x1p-100 : 0x1p-140;
   const bool periodic = problem.choice("op") == "sin" || problem.choice("op") == "cos";
-  const double most = periodic ? 1000 : half ? 65504 : 0x1.fffffep+127;
+  const double most = periodic ? 1000 : half ? 65504 : kLargest;
   const double values[] = {kNan, kInfinity, -kInfinity, 0, -0.0, tiny, -tiny, most, -most, -1};
   middle(problem, seed, inputs);
   Random random(seed + 1);
-  HostTensor& src = inputs.at("src");
-  for (std::int64_t i = 0; src.size() >= kFewest && i < src.size(); ++i) {
-    if (random.integer(0, 3) == 0) src.set(i, values[random.integer(0, 9)]);
-  }
+  sprinkle(inputs.at("src"), random, values);
 }
 
 /// An item has 4 elements, a group 16 to 256 items.

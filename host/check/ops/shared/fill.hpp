@@ -48,6 +48,15 @@ void fill_all(std::uint64_t seed, Tensors& inputs, const Value& value) {
   for (auto& [name, tensor] : inputs) fill_tensor(tensor, random, value);
 }
 
+/// One element in four becomes one of the values. Not of a few elements, whose results could then
+/// all be zero.
+inline void sprinkle(HostTensor& tensor, Random& random, const double (&values)[10]) {
+  constexpr std::int64_t kFewest = 16;
+  for (std::int64_t i = 0; tensor.size() >= kFewest && i < tensor.size(); ++i) {
+    if (random.integer(0, 3) == 0) tensor.set(i, values[random.integer(0, 9)]);
+  }
+}
+
 /// The same as a data set's fill.
 template <typename Value>
 DataSet::Fill filled(const Value& value) {

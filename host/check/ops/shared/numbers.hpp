@@ -9,12 +9,12 @@ namespace clam {
 
 constexpr double kFloat = 0x1p-24;      ///< unit roundoff of float, in which kernels compute
 constexpr double kSmallest = 0x1p-126;  ///< the smallest normal float: less may count as 0
+constexpr double kLargest = 0x1.fffffep+127;  ///< the largest float
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 /// Infinite where it is beyond the largest float.
 inline double in_float(double value) {
-  constexpr double kLargest = static_cast<double>(std::numeric_limits<float>::max());
   return std::fabs(value) > kLargest ? std::copysign(kInfinity, value) : value;
 }
 

@@ -139,9 +139,24 @@ std::vector<Selected> select(const Suppression& s, const Tensors& inputs,
     const std::vector<Candidate> all = candidates(s, inputs, set, a);
     Selected& selected = sets[static_cast<std::size_t>(set)];
     selected.keep = walk(s, all, rules);
-    for (const Candidate& c : all) selected.rows.push_back(c.row);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      selected.rows.push_back(all[i].row);
+      if (selected.keep[i]) selected.kept.push_back(all[i].row);
+    }
   });
   return sets;
+}
+
+void write_rows(const Suppression& s, bool compact, const HostTensor& data, std::int64_t set,
+                const Selected& selected, HostTensor& out) {
+  std::int64_t place = 0;
+  for (std::int64_t i = set * s.n * s.e; i < (set + 1) * s.n * s.e; ++i) out.set(i, -1);
+  for (std::size_t c = 0; c < selected.rows.size(); ++c) {
+    const bool keep = selected.keep[c];
+    const std::int64_t from = (set * s.n + selected.rows[c]) * s.e, to = (set * s.n + place) * s.e;
+    for (std::int64_t i = 0; keep && i < s.e; ++i) out.set_bits(to + i, data.bits(from + i));
+    place += keep || !compact;
+  }
 }
 
 }  // namespace clam
