@@ -82,9 +82,8 @@ Bounded element(const Operands& in, const Row& row, double x, std::int64_t colum
   const double off = row.mean_error + std::fabs(difference) * (2 * kFloat + row.factor_error);
   double error = row.factor * std::fabs(gamma) * off + kFloat * std::fabs(z);
   if (!in.denormals) error += kSmallest * (2 + std::fabs(gamma));
-  const double crumb = in.dtype == Dtype::f16 ? 0x1p-25 : in.denormals ? 0x1p-149 : kSmallest;
-  return {value,
-          activation_error(in.act, z, error) + unit_roundoff(in.dtype) * std::fabs(value) + crumb};
+  return {value, activation_error(in.act, z, error) + unit_roundoff(in.dtype) * std::fabs(value) +
+                     crumb(in.dtype, in.denormals)};
 }
 
 Reference reference(const Problem& problem, const Tensors& inputs,

@@ -40,8 +40,8 @@ Bounded element(const Lrn& lrn, Dtype dtype, double x, double squares, int chann
   const double own = lrn.three_quarters() ? 13 : 7 * std::log(2) * exponent + 6;
   const double of_factor = std::expm1(-beta * std::log1p(-of_s)) + own * kFloat;
   const double last = kFloat + unit_roundoff(dtype);
-  const double crumb = dtype == Dtype::f16 ? 0x1p-25 : denormals ? 0x1p-149 : 2 * kSmallest;
-  return {value, (of_factor + last) * std::fabs(value) + std::fabs(x) * kSmallest + crumb};
+  const double lost_at_end = crumb(dtype, denormals, 0x1p-149, 2 * kSmallest);
+  return {value, (of_factor + last) * std::fabs(value) + std::fabs(x) * kSmallest + lost_at_end};
 }
 
 Reference reference(const Problem& problem, const Tensors& inputs,

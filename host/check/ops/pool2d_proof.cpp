@@ -54,12 +54,6 @@ Window window_of(const Pool2d& pool, const HostTensor& x, std::int64_t map, int 
   return window;
 }
 
-/// What is lost among f32 denormals, where the device has none: each element, the sum, the mean.
-double crumb(const Pool2d& pool, const ReferenceOptions& options) {
-  if (pool.dtype == Dtype::f16) return 0x1p-25;
-  return options.denormals ? 0x1p-149 : 0x1p-125;
-}
-
 Bounded largest(const Pool2d& pool, const Window& window, const ReferenceOptions& options) {
   const bool flushes = pool.dtype == Dtype::f32 && !options.denormals;
   return {window.largest, flushes ? 0x1p-126 : 0};
@@ -83,7 +77,9 @@ Bounded mean(const Pool2d& pool, const Window& window, const ReferenceOptions& o
   const double sum = exact ? 0 : (window.elements - 1) * kFloat * window.magnitudes / n;
   // In f32 the last rounding is that to the output.
   const double own = pool.dtype == Dtype::f32 && last > 0 ? last - 1 : last;
-  return {value, sum + (own * kFloat + unit_roundoff(pool.dtype)) * size + crumb(pool, options)};
+  // Where a device has no denormals, each element, the sum and the mean may be lost.
+  const double lost = crumb(pool.dtype, options.denormals, 0x1p-149, 0x1p-125);
+  return {value, sum + (own * kFloat + unit_roundoff(pool.dtype)) * size + lost};
 }
 
 Reference reference(const Problem& problem, const Tensors& inputs,

@@ -50,8 +50,7 @@ struct Context {
 
   bool squares() const { return op == "sum_square" || op == "l2"; }
   double term(double x) const { return squares() ? x * x : op == "l1" ? std::fabs(x) : x; }
-  /// What is lost among denormals; f16 keeps its own.
-  double crumb() const { return dtype == Dtype::f16 ? 0x1p-25 : denormals ? 0x1p-149 : kSmallest; }
+  double crumb() const { return clam::crumb(dtype, denormals); }
 };
 
 Bounded extreme(const Context& context, double value) {

@@ -89,12 +89,6 @@ Bounded between(const Bounded& a, const Bounded& b, double f) {
   return {value, (1 - f) * a.error + f * b.error + kFloat * own};
 }
 
-/// What denormals may cost: seven numbers that a device takes for 0, or as many roundings.
-double crumb(const Resize& resize, const ReferenceOptions& options) {
-  if (resize.dtype == Dtype::f16) return 0x1p-25;
-  return options.denormals ? 0x1p-147 : 0x1p-123;
-}
-
 Bounded element(const Resize& resize, const HostTensor& x, std::int64_t map, const Parts& down,
                 const Parts& across) {
   const auto at = [&](std::int64_t row, std::int64_t column) {
@@ -113,7 +107,8 @@ Bounded finished(const Resize& resize, Bounded sum, const double* residual,
   }
   if (!std::isfinite(sum.value)) return {sum.value, 0};
   if (resize.dtype == Dtype::f16) sum.error += unit_roundoff(Dtype::f16) * std::fabs(sum.value);
-  return {sum.value, sum.error + crumb(resize, options)};
+  // Denormals may cost seven numbers that a device takes for 0, or as many roundings.
+  return {sum.value, sum.error + crumb(resize.dtype, options.denormals, 0x1p-147, 0x1p-123)};
 }
 
 Reference reference(const Problem& problem, const Tensors& inputs,

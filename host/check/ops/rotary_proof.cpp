@@ -18,12 +18,6 @@
 namespace clam::rotary {
 namespace {
 
-/// What is lost among f32 denormals where the device has none, in the operands or the products.
-double crumb(Dtype dtype, const ReferenceOptions& options, double factors) {
-  if (dtype == Dtype::f16) return 0x1p-25;
-  return options.denormals ? 3 * 0x1p-149 : (3 + factors) * 0x1p-126;
-}
-
 Reference reference(const Problem& problem, const Tensors& inputs,
                     const ReferenceOptions& options) {
   const Rotary rotary(problem);
@@ -40,8 +34,10 @@ Reference reference(const Problem& problem, const Tensors& inputs,
       }
       const double sign = rotary.is_first(j) ? -1 : 1, c = cos.get(place), s = sin.get(place);
       const double a = src.get(at) * c, b = sign * src.get(at - j + rotary.partner(j)) * s;
-      const double error = u * (std::fabs(a) + std::fabs(b)) + last * std::fabs(a + b) +
-                           crumb(dtype, options, std::fabs(c) + std::fabs(s));
+      // Denormals may be lost in the operands or the products.
+      const double lost = crumb(dtype, options.denormals, 3 * 0x1p-149,
+                                (3 + (std::fabs(c) + std::fabs(s))) * 0x1p-126);
+      const double error = u * (std::fabs(a) + std::fabs(b)) + last * std::fabs(a + b) + lost;
       const bool is_exact = options.check == Check::exact || !std::isfinite(a + b);
       dst.set(at, {a + b, is_exact ? 0 : error});
     }

@@ -33,7 +33,6 @@ Reference reference(const Problem& problem, const Tensors& inputs,
                    &shift = inputs.at("shift");
   const Act act(problem);
   const Dtype dtype = problem.dtype();
-  const double crumb = dtype == Dtype::f16 ? 0x1p-25 : options.denormals ? 0x1p-149 : kSmallest;
   const double last = dtype == Dtype::f32 && is_exact(act) ? 0 : unit_roundoff(dtype);
   const std::int64_t step = step_of(problem), n = scale.size();
   Expected dst = Expected::of_size(src.size());
@@ -48,7 +47,8 @@ Reference reference(const Problem& problem, const Tensors& inputs,
       } else if (!std::isfinite(z)) {
         error = activation_error(act, z, 0) + last * std::fabs(value);
       } else {
-        error = activation_error(act, z, error) + last * std::fabs(value) + crumb;
+        error = activation_error(act, z, error) + last * std::fabs(value) +
+                crumb(dtype, options.denormals);
       }
       dst.set(i, {value, error});
     }

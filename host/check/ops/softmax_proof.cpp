@@ -51,9 +51,7 @@ struct Operands {
         scale(static_cast<double>(problem.number("scale"))),
         exp_error(std::max(6.0, 2 * options.native_exp2_ulp)),
         exact_at_zero(options.native_exp2_ulp <= 0),
-        crumb(dtype == Dtype::f16 ? 0x1p-25
-              : options.denormals ? (1 + exp_error / 2) * 0x1p-149
-                                  : 0x1p-126) {}
+        crumb(clam::crumb(dtype, options.denormals, (1 + exp_error / 2) * 0x1p-149)) {}
 
   bool x_rounds() const { return mask || !(scale == 0 || is_power_of_two(scale)); }
 

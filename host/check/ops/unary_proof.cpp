@@ -163,14 +163,12 @@ Bounded element(const Operands& in, double x) {
     const double relative = kFloat * function.own(0) + unit_roundoff(in.dtype);
     return {value, std::isfinite(value) ? relative * std::fabs(value) : 0};
   }
-  const double crumb = in.dtype == Dtype::f16 ? 0x1p-25
-                       : in.denormals         ? (1 + function.own(z) / 2) * 0x1p-149
-                                              : kSmallest;
+  const double lost = crumb(in.dtype, in.denormals, (1 + function.own(z) / 2) * 0x1p-149);
   const double moved =
       in.affine ? kFloat * std::fabs(z) + (in.denormals ? 0x1p-149 : kSmallest) : 0;
   const double own = kFloat * function.own(z) * std::fabs(value) + function.lost(z);
   return {value,
-          passed_on(function, z, moved) + own + unit_roundoff(in.dtype) * std::fabs(value) + crumb};
+          passed_on(function, z, moved) + own + unit_roundoff(in.dtype) * std::fabs(value) + lost};
 }
 
 /// What is as right; NaN where there is no such number. A device may take denormal numbers for 0,

@@ -55,8 +55,7 @@ bool Epilogue::stays_exact(std::int64_t products) const {
 }
 
 double Epilogue::crumb(bool denormals, double magnitudes) const {
-  if (dtype == Dtype::f16) return 0x1p-25;
-  return denormals ? 0x1p-149 : 0x1p-126 * (1 + magnitudes);
+  return clam::crumb(dtype, denormals, 0x1p-149, 0x1p-126 * (1 + magnitudes));
 }
 
 void Epilogue::require_exact_operands(const Tensors& inputs, std::int64_t products) const {

@@ -30,6 +30,13 @@ inline double rounded_to(Dtype dtype, double value) {
                              : static_cast<double>(static_cast<float>(value));
 }
 
+/// The least error allowed: half the smallest half; for f32 what is lost where a device keeps
+/// denormals, half of the smallest or more, and where it takes them for 0.
+inline double crumb(Dtype dtype, bool denormals, double kept = 0x1p-149, double lost = 0x1p-126) {
+  if (dtype == Dtype::f16) return 0x1p-25;
+  return denormals ? kept : lost;
+}
+
 class Summation {
  public:
   Summation() = default;
