@@ -229,10 +229,6 @@ std::vector<Cut> cuts_of(const Problem& problem, const DeviceInfo& device,
   return cuts;
 }
 
-Cut choose_cut(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
-  return choose(cuts_of(problem, device, wanted), wanted);
-}
-
 /// Of every kernel.
 std::string group_options(const Problem& problem, const Cut& cut) {
   return fmt::format("{}-DATT_TILES={} -DATT_LANES={}", dtype_option(problem.dtype()), cut.tiles,
@@ -365,7 +361,7 @@ Reason refuses_online(const Problem& problem, const DeviceInfo& device) {
 void plan_online(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                  Plan& plan) {
   const AttentionExtents at(problem);
-  const Cut cut = choose_cut(problem, device, wanted);
+  const Cut cut = choose(cuts_of(problem, device, wanted), wanted);
   const auto [q, k, v] = operands(problem, cut.lanes);
   std::string options = common_options(problem, cut, device);
   if (accumulator(problem) == Acc::chunk) options += " -DATT_ACC=1";

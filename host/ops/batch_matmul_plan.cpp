@@ -224,8 +224,6 @@ void plan_tiles(const Problem& problem, const DeviceInfo& device, const PlanOpti
   plan.clocks = cut.clocks.predicted;
 }
 
-Reason refuses_plain(const Problem& problem, const DeviceInfo&) { return acc_not_offered(problem); }
-
 void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                 Plan& plan) {
   const BatchMatmul product(problem);
@@ -252,7 +250,7 @@ std::vector<Variant> variants() {
            tilings<cuts_of>},
           {"batch_matmul_tt", "a[k,m] and b[n,k]", refuses_tiles<true, true>, plan_tiles, nullptr,
            tilings<cuts_of>},
-          {"batch_matmul_plain", "any stride, offset and extent", refuses_plain, plan_plain}};
+          {"batch_matmul_plain", "any stride, offset and extent", refuses_acc, plan_plain}};
 }
 
 }  // namespace clam::batch_matmul_plan

@@ -18,6 +18,10 @@ std::string options(const Problem& problem, const DeviceInfo& device, const std:
   return dtype_option(problem.dtype()) + geometry + epilogue_options(problem, device);
 }
 
+std::string group_options(Dtype dtype, Group group) {
+  return fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={}", dtype_option(dtype), group.x, group.y);
+}
+
 std::string epilogue_options(const Problem& problem, const DeviceInfo& device) {
   std::string text;
   if (problem.flag("bias")) text += " -DCONV2D_BIAS=1";
@@ -71,10 +75,9 @@ void add_pack(const Conv2d& conv, Group group, int rows, Plan& plan) {
       {"w_packed", BufferSpec::Role::packed,
        std::int64_t{round_up(rows, group.y)} * kConvTile * conv.products() * size_of(conv.dtype)});
   // No more options than it looks at: plans of other kernels share its program.
-  plan.pack.push_back(group_launch(
-      "conv2d.cl", "conv2d_pack",
-      fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={}", dtype_option(conv.dtype), group.x, group.y),
-      group, taps, rows, 1, arg_list("w", "w_packed", conv.groups, conv.kg(), taps)));
+  plan.pack.push_back(group_launch("conv2d.cl", "conv2d_pack", group_options(conv.dtype, group),
+                                   group, taps, rows, 1,
+                                   arg_list("w", "w_packed", conv.groups, conv.kg(), taps)));
 }
 
 Reason packed_too_large(const Conv2d& conv, const DeviceInfo& device) {

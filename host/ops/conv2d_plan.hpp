@@ -25,6 +25,9 @@ Reason cannot_read_nchw(const Problem& problem);
 /// What all kernels of conv2d take: dtype, then `geometry`, then what follows the sum.
 std::string options(const Problem& problem, const DeviceInfo& device, const std::string& geometry);
 
+/// dtype and the sides of a group, which all kernels take first.
+std::string group_options(Dtype dtype, Group group);
+
 /// Those alone that say what follows the sum, each after a space.
 std::string epilogue_options(const Problem& problem, const DeviceInfo& device);
 

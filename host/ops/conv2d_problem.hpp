@@ -26,14 +26,9 @@ struct Conv2d : Convolution {
 
   /// Input channels that each part of a sum takes, where it is summed in parts.
   int part() const { return ((cg() + kParts - 1) / kParts + kTile - 1) / kTile * kTile; }
-  /// Rows and columns of x with its padding, less those from the first tap to the last.
-  std::int64_t free_h() const { return padded(h, pad_t, pad_b) - reach(r, dilation_h); }
-  std::int64_t free_w() const { return padded(w, pad_l, pad_r) - reach(s, dilation_w); }
-  int oh() const { return static_cast<int>(free_h() / stride_h) + 1; }
-  int ow() const { return static_cast<int>(free_w() / stride_w) + 1; }
+  int oh() const { return steps(padded(h, pad_t, pad_b) - reach(r, dilation_h), stride_h) + 1; }
+  int ow() const { return steps(padded(w, pad_l, pad_r) - reach(s, dilation_w), stride_w) + 1; }
   std::int64_t outputs() const { return std::int64_t{n} * k * oh() * ow(); }
-  /// Products of an output, those that padding leaves out included.
-  std::int64_t products() const { return std::int64_t{cg()} * r * s; }
 
   /// Where channel c of a pixel lies in x, and a tap of input channel c in w.
   std::int64_t x_at(std::int64_t image, std::int64_t channel, std::int64_t pixel) const {
@@ -52,6 +47,7 @@ struct Conv2d : Convolution {
   static std::int64_t padded(int extent, int before, int after) {
     return std::int64_t{extent} + before + after;
   }
+  static int steps(std::int64_t free, int stride) { return static_cast<int>(free / stride); }
   static std::int64_t reach(int taps, int dilation) { return (taps - 1LL) * dilation + 1; }
 };
 

@@ -407,10 +407,9 @@ Launch moving_launch(const Conv2d& conv, const Choice& choice, const DeviceInfo&
   }
   append_args(args, conv.pad_t, conv.pad_l, choice.each);
   if (!rows) append_args(args, product.plane);
-  return group_launch(
-      "conv2d_move.cl", rows ? "conv2d_move_rows" : "conv2d_move_maps",
-      fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={}", dtype_option(conv.dtype), lx, ly), {lx, ly},
-      vectors, blocks, conv.n, std::move(args));
+  return group_launch("conv2d_move.cl", rows ? "conv2d_move_rows" : "conv2d_move_maps",
+                      group_options(conv.dtype, {lx, ly}), {lx, ly}, vectors, blocks, conv.n,
+                      std::move(args));
 }
 
 /// The launch that packs the weights, and their buffer.
@@ -420,13 +419,11 @@ void add_packed_weights(const Product& product, const ProductKind& kind, const P
   const int lx = std::max(cut.lx * kTile / cut.channels, 1), ly = cut.fours();
   plan.buffers.push_back(
       {"w_packed", BufferSpec::Role::packed, packed_bytes(product, kind, cut.fours())});
-  plan.pack.push_back(
-      group_launch("conv2d_product.cl", "conv2d_product_pack",
-                   fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={}{}", dtype_option(kind.dtype), lx,
-                               ly, sums_option(kind.acc)),
-                   {lx, ly}, taps, ceil_div(product.k, kTile), product.groups,
-                   arg_list("w", "w_packed", product.k, product.planes, cut.range, product.taps,
-                            product.columns)));
+  plan.pack.push_back(group_launch("conv2d_product.cl", "conv2d_product_pack",
+                                   group_options(kind.dtype, {lx, ly}) + sums_option(kind.acc),
+                                   {lx, ly}, taps, ceil_div(product.k, kTile), product.groups,
+                                   arg_list("w", "w_packed", product.k, product.planes, cut.range,
+                                            product.taps, product.columns)));
 }
 
 template <bool rows>

@@ -102,18 +102,16 @@ void plan_winograd(const Problem& problem, const DeviceInfo& device, const PlanO
   const int rows = round_up(ceil_div(conv.kg(), kConvTile), cut.ly);
   plan.buffers.push_back({"w_packed", BufferSpec::Role::packed, 4 * packed_floats(conv, cut.ly)});
   plan.buffers.push_back({"v", BufferSpec::Role::scratch, tiles.bytes(conv)});
-  plan.pack.push_back(group_launch(
-      "conv2d_winograd.cl", "conv2d_winograd_pack",
-      fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={}", dtype_option(conv.dtype), cut.lx, cut.ly),
-      {cut.lx, cut.ly}, conv.cg(), rows * kConvTile, conv.groups,
-      arg_list("w", "w_packed", conv.kg(), conv.cg())));
+  plan.pack.push_back(group_launch("conv2d_winograd.cl", "conv2d_winograd_pack",
+                                   group_options(conv.dtype, {cut.lx, cut.ly}), {cut.lx, cut.ly},
+                                   conv.cg(), rows * kConvTile, conv.groups,
+                                   arg_list("w", "w_packed", conv.kg(), conv.cg())));
   const Group group = choose_group(tiles.vectors * kConvTile, 64, device, wanted);
-  plan.launches.push_back(group_launch(
-      "conv2d_winograd.cl", "conv2d_winograd_x",
-      fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={}", dtype_option(conv.dtype), group.x, group.y),
-      group, tiles.vectors * kConvTile, conv.c, 1,
-      arg_list("x", "v", conv.n, conv.c, conv.h, conv.w, tiles.down, tiles.across, tiles.vectors,
-               conv.pad_t, conv.pad_l)));
+  plan.launches.push_back(
+      group_launch("conv2d_winograd.cl", "conv2d_winograd_x", group_options(conv.dtype, group),
+                   group, tiles.vectors * kConvTile, conv.c, 1,
+                   arg_list("x", "v", conv.n, conv.c, conv.h, conv.w, tiles.down, tiles.across,
+                            tiles.vectors, conv.pad_t, conv.pad_l)));
   plan.launches.push_back(group_launch(
       "conv2d_winograd.cl", "conv2d_winograd",
       options(problem, device,

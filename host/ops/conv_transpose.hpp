@@ -26,8 +26,6 @@ struct ConvTranspose : Convolution {
   std::int64_t outputs() const { return std::int64_t{n} * k * oh() * ow(); }
   Shape y_shape() const { return {n, k, oh(), ow()}; }
 
-  /// The most products that an output may sum.
-  std::int64_t products() const { return std::int64_t{cg()} * r * s; }
   /// Where a pixel lies in x, and a tap of input channel `channel` of the group of `out` in w.
   std::int64_t x_at(std::int64_t image, std::int64_t channel, std::int64_t pixel) const {
     return (image * c + channel) * h * w + pixel;

@@ -436,8 +436,6 @@ Reason refuses_raw(const Problem& problem, const DeviceInfo& device) {
   return cannot_vectorise_x(dense, device);
 }
 
-Reason refuses_plain(const Problem& problem, const DeviceInfo&) { return acc_not_offered(problem); }
-
 void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
                 Plan& plan) {
   const Dense dense(problem);
@@ -465,7 +463,7 @@ std::vector<Variant> variants() {
            plan_raw<Weights::rows>, nullptr, tilings<cuts_of<Weights::rows>>},
           {"dense_nn", "weights that change, as w[k,n]", refuses_raw<Weights::columns>,
            plan_raw<Weights::columns>, nullptr, tilings<cuts_of<Weights::columns>>},
-          {"dense_plain", "any stride, offset and extent", refuses_plain, plan_plain}};
+          {"dense_plain", "any stride, offset and extent", refuses_acc, plan_plain}};
 }
 
 }  // namespace clam::dense_plan

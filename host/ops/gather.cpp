@@ -18,13 +18,6 @@ void check(const Problem& problem, Schema::Values& values) {
   values["axis"] = std::to_string(positive_axis(problem, problem.shape("shape").size()));
 }
 
-std::vector<Field> fields() {
-  return {shape("shape", "extents of src"), moved_dtype_field(),
-          integer("axis", "along which slices are gathered; negative ones count from the end", "0",
-                  -kMostAxes, kMostAxes - 1),
-          extent("count", "slices of dst: indices")};
-}
-
 std::vector<TensorSpec> tensors(const Problem& problem) {
   const Shape shape = problem.shape("shape");
   const int count = problem.integer("count");
@@ -55,7 +48,13 @@ double bytes(const Problem& problem) {
 }  // namespace
 
 Op gather_op() {
-  return {{"gather", "dst = the slices of src along an axis that an index names", fields(), check,
+  return {{"gather",
+           "dst = the slices of src along an axis that an index names",
+           {shape("shape", "extents of src"), moved_dtype_field(),
+            integer("axis", "along which slices are gathered; negative ones count from the end",
+                    "0", -kMostAxes, kMostAxes - 1),
+            extent("count", "slices of dst: indices")},
+           check,
            tensors},
           {{"gather_slices", "the only one: in units of up to 16 bytes", refuses_nothing, plan}},
           no_flops,

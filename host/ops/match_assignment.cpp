@@ -24,12 +24,6 @@ void check(const Problem& p, Schema::Values&) {
   }
 }
 
-std::vector<Field> fields() {
-  return {extent("m", "points of the first set: rows of sim"),
-          extent("n", "points of the second set: columns of sim"), dtype_field(),
-          number("threshold", "a match has a higher exp of its score", "0.1")};
-}
-
 std::vector<TensorSpec> tensors(const Problem& p) {
   const std::int64_t m = p.integer("m"), n = p.integer("n");
   const Dtype dtype = p.dtype();
@@ -96,7 +90,11 @@ Op match_assignment_op() {
   return {{"match_assignment",
            "scores = log_softmax(sim, rows) + log_softmax(sim, columns) + log sigmoid(z0) + log "
            "sigmoid(z1), and the mutual best of rows and columns",
-           fields(), check, tensors},
+           {extent("m", "points of the first set: rows of sim"),
+            extent("n", "points of the second set: columns of sim"), dtype_field(),
+            number("threshold", "a match has a higher exp of its score", "0.1")},
+           check,
+           tensors},
           {{"match_assignment_scores",
             "the only one: statistics, scores by rows, matches by columns", refuses, plan}},
           flops,

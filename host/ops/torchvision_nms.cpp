@@ -10,11 +10,6 @@ namespace {
 
 void check_torchvision_nms(const Problem&, Schema::Values&) {}
 
-std::vector<Field> torchvision_nms_fields() {
-  return {extent("n", "boxes"), dtype_field(),
-          number("iou_threshold", "a kept box suppresses later ones that overlap it more", "0.5")};
-}
-
 std::vector<TensorSpec> torchvision_nms_tensors(const Problem& p) {
   const std::int64_t n = p.integer("n");
   return {input("boxes", p.dtype(), {n, 4}), input("scores", p.dtype(), {n}),
@@ -40,8 +35,12 @@ Suppression torchvision_nms_asks(const Problem& p) {
 
 Op torchvision_nms_op() {
   return suppression_op(
-      {"torchvision_nms", "row numbers of kept boxes by falling score, as torchvision.ops.nms",
-       torchvision_nms_fields(), check_torchvision_nms, torchvision_nms_tensors},
+      {"torchvision_nms",
+       "row numbers of kept boxes by falling score, as torchvision.ops.nms",
+       {extent("n", "boxes"), dtype_field(),
+        number("iou_threshold", "a kept box suppresses later ones that overlap it more", "0.5")},
+       check_torchvision_nms,
+       torchvision_nms_tensors},
       {torchvision_nms_asks, output_launch});
 }
 

@@ -22,11 +22,6 @@ void check(const Problem& problem, Schema::Values&) {
   bad_field(problem, "perm", fmt::format("needs the {} axes of shape", shape.size()));
 }
 
-std::vector<Field> fields() {
-  return {shape("shape", "extents of src"), axes("perm", "which axis of src each axis of dst is"),
-          moved_dtype_field()};
-}
-
 std::vector<TensorSpec> tensors(const Problem& problem) {
   const Shape shape = problem.shape("shape");
   Shape turned;
@@ -155,7 +150,12 @@ std::vector<CopyAxis> transpose_axes(const Problem& problem) {
 
 Op transpose_op() {
   return {
-      {"transpose", "dst = src with its axes in another order", fields(), check, tensors},
+      {"transpose",
+       "dst = src with its axes in another order",
+       {shape("shape", "extents of src"), axes("perm", "which axis of src each axis of dst is"),
+        moved_dtype_field()},
+       check,
+       tensors},
       {{"transpose_rows", "the innermost axis stays: copied in wide units", refuses_rows,
         plan_rows},
        {"transpose_blocks", "it moves: blocks of 4 x 4 in registers", refuses_blocks, plan_blocks},

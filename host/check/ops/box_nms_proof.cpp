@@ -71,12 +71,10 @@ box_sets::Rows rows_of(const Problem& p, Tensors& inputs) {
 }
 
 void special(const Problem& p, std::uint64_t seed, Tensors& inputs) {
-  const int e = p.integer("e"), coord = p.integer("coord_start");
-  if (p.choice("in_format") == "corner") return nms_data::special(p, seed, inputs);
   box_sets::every(rows_of(p, inputs), seed);
   Random random(seed);
-  box_sets::negate_sizes(inputs.at("data"), e, coord);
-  box_sets::make_special_rows(inputs.at("data"), random, e, coord);
+  box_sets::make_special_boxes(inputs.at("data"), random, p.integer("e"), p.integer("coord_start"),
+                               p.choice("in_format") == "center");
 }
 
 /// Every third row is of the class that is dropped, and has the best score of all.

@@ -35,8 +35,8 @@ inline box_sets::Rows rows(const Problem& p, Tensors& inputs) {
 inline void special(const Problem& p, std::uint64_t seed, Tensors& inputs) {
   box_sets::every(rows(p, inputs), seed);
   Random random(seed);
-  box_sets::turn_boxes(inputs.at("data"), p.integer("e"), p.integer("coord_start"));
-  box_sets::make_special_rows(inputs.at("data"), random, p.integer("e"), p.integer("coord_start"));
+  box_sets::make_special_boxes(inputs.at("data"), random, p.integer("e"), p.integer("coord_start"),
+                               false);
   constexpr int kFar = 2147483647;
   const int n = p.integer("n");
   const int counts[] = {n < kFar - 1000 ? n + 1000 : kFar, -5, n, kFar, -kFar};

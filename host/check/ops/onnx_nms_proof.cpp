@@ -52,12 +52,7 @@ box_sets::Rows rows(const Problem& p, Tensors& inputs) {
 void special(const Problem& p, std::uint64_t seed, Tensors& inputs) {
   box_sets::every(rows(p, inputs), seed);
   Random random(seed);
-  if (p.flag("center")) {
-    box_sets::negate_sizes(inputs.at("boxes"), 4, 0);
-  } else {
-    box_sets::turn_boxes(inputs.at("boxes"), 4, 0);
-  }
-  box_sets::make_special_rows(inputs.at("boxes"), random, 4, 0);
+  box_sets::make_special_boxes(inputs.at("boxes"), random, 4, 0, p.flag("center"));
   box_sets::make_special(inputs.at("scores"), random);
 }
 

@@ -36,8 +36,7 @@ box_sets::Rows rows(const Problem& p, Tensors& inputs) {
 void special(const Problem& p, std::uint64_t seed, Tensors& inputs) {
   box_sets::every(rows(p, inputs), seed);
   Random random(seed);
-  box_sets::turn_boxes(inputs.at("boxes"), 4, 0);
-  box_sets::make_special_rows(inputs.at("boxes"), random, 4, 0);
+  box_sets::make_special_boxes(inputs.at("boxes"), random, 4, 0, false);
   box_sets::make_special(inputs.at("scores"), random);
 }
 

@@ -54,6 +54,8 @@ Reason acc_not_offered(const Problem& problem) {
       kHalfProducts, products);
 }
 
+Reason refuses_acc(const Problem& problem, const DeviceInfo&) { return acc_not_offered(problem); }
+
 std::int64_t products_of_sum(const Problem& problem) {
   const Op& op = op_of(problem);
   double sums = 0;

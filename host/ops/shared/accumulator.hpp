@@ -34,6 +34,9 @@ void check_acc(const Problem& problem);
 /// Why no kernel keeps the sum so, on any device; empty when one may.
 Reason acc_not_offered(const Problem& problem);
 
+/// The same as a Variant::refuses.
+Reason refuses_acc(const Problem& problem, const DeviceInfo&);
+
 /// Products of one output, padding and zeros included, of an op with `sums_products`.
 std::int64_t products_of_sum(const Problem& problem);
 

@@ -20,6 +20,8 @@ struct Convolution : Sides {
   /// Channels of a group of channels.
   int cg() const { return c / groups; }
   int kg() const { return k / groups; }
+  /// Products of an output, those that padding leaves out included.
+  std::int64_t products() const { return std::int64_t{cg()} * r * s; }
 };
 
 /// n, c, h, w, k, r and s.

@@ -231,6 +231,14 @@ inline void negate_sizes(HostTensor& data, int e, int coord_start) {
   }
 }
 
+/// Turns boxes over or, where they are (middle x, y, width, height), negates sizes, and then makes
+/// special rows.
+inline void make_special_boxes(HostTensor& data, Random& random, int e, int coord_start,
+                               bool centered) {
+  (centered ? negate_sizes : turn_boxes)(data, e, coord_start);
+  make_special_rows(data, random, e, coord_start);
+}
+
 }  // namespace box_sets
 
 /// The data sets of an op: rows_of() says where rows go, and special() fills the one of bits that a
