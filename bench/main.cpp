@@ -191,12 +191,6 @@ int exit_code(const std::vector<Result>& results) {
   return any(Outcome::fine) ? 0 : 77;
 }
 
-void run_google(Reporter& reporter, const Options& options) {
-  FileReporter file(reporter, options.google_flag("benchmark_out_format").value_or("json"));
-  const bool out = options.google_flag("benchmark_out").has_value();
-  benchmark::RunSpecifiedBenchmarks(&reporter, out ? &file : nullptr);
-}
-
 /// The device, with what runs on it.
 class Opened {
  public:
@@ -286,7 +280,9 @@ int measure_rows(const Options& options) {
 
   const std::string format = options.google_flag("benchmark_format").value_or("console");
   Table table(selection, results, runtime.device(), format == "console" ? stdout : stderr);
-  Reporter reporter(selection, results, table, format);
+  Reporter reporter(selection, results, &table, format);
+  Reporter file(selection, results, nullptr,
+                options.google_flag("benchmark_out_format").value_or("json"));
   table.head(runtime.files().overrides());
   for (const std::string& note : runtime.tuned()->notes()) table.say(note);
   say_order(table, how);
@@ -295,7 +291,8 @@ int measure_rows(const Options& options) {
   }
   if (choose(meter, options) == 0) return 2;
   frame.open(table);
-  run_google(reporter, options);
+  const bool out = options.google_flag("benchmark_out").has_value();
+  benchmark::RunSpecifiedBenchmarks(&reporter, out ? &file : nullptr);
   frame.close(table);
   table.foot();
   std::fflush(stdout);

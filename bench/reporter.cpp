@@ -9,18 +9,13 @@ namespace clam::bench {
 namespace {
 
 std::unique_ptr<benchmark::BenchmarkReporter> standard_reporter(const std::string& format) {
-  std::unique_ptr<benchmark::BenchmarkReporter> reporter;
-  if (format == "json") reporter = std::make_unique<benchmark::JSONReporter>();
+  if (format == "json") return std::make_unique<benchmark::JSONReporter>();
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
   // Deprecated for years, and still the one way to the csv that --benchmark_format promises.
-  if (format == "csv") reporter = std::make_unique<benchmark::CSVReporter>();
+  if (format == "csv") return std::make_unique<benchmark::CSVReporter>();
 #pragma GCC diagnostic pop
-  if (reporter) {
-    reporter->SetOutputStream(&std::cout);
-    reporter->SetErrorStream(&std::cerr);
-  }
-  return reporter;
+  return nullptr;
 }
 
 /// The variation of counters that are all 0 is 0/0, and JSON has no word for that.
@@ -32,16 +27,22 @@ void drop_not_finite(benchmark::UserCounters& counters) {
 
 }  // namespace
 
-Reporter::Reporter(const Selection& selection, std::vector<Result>& results, Table& table,
+Reporter::Reporter(const Selection& selection, const std::vector<Result>& results, Table* table,
                    const std::string& format)
     : results_(results), table_(table), standard_(standard_reporter(format)) {
+  if (!standard_ && !table_) standard_ = std::make_unique<benchmark::ConsoleReporter>();
   for (std::size_t i = 0; i < selection.rows.size(); ++i) rows_[selection.rows[i].name] = i;
   json_.SetOutputStream(&json_text_);
   json_.SetErrorStream(&std::cerr);
 }
 
 bool Reporter::ReportContext(const Context& context) {
-  return json_.ReportContext(context) && (!standard_ || standard_->ReportContext(context));
+  if (!json_.ReportContext(context)) return false;
+  if (!standard_) return true;
+  // Google Benchmark opens the file of --benchmark_out, and gives it to this reporter.
+  standard_->SetOutputStream(&GetOutputStream());
+  standard_->SetErrorStream(&GetErrorStream());
+  return standard_->ReportContext(context);
 }
 
 /// A run was played from what had been measured: it carries the means, and is told the counts.
@@ -74,33 +75,14 @@ void Reporter::ReportRuns(const std::vector<Run>& runs) {
   const std::vector<Run> kept = renamed(runs);
   if (kept.empty()) return;
   json_.ReportRuns(kept);
-  if (standard_) standard_->ReportRuns(kept);
+  if (standard_) return standard_->ReportRuns(kept);
   const auto row = rows_.find(kept.front().run_name.function_name);
-  if (row == rows_.end()) return;
-  if (!standard_) table_.row_done(row->second);
+  if (row != rows_.end()) table_->row_done(row->second);
 }
 
 void Reporter::Finalize() {
   json_.Finalize();
   if (standard_) standard_->Finalize();
 }
-
-FileReporter::FileReporter(const Reporter& reporter, const std::string& format)
-    : reporter_(reporter), standard_(standard_reporter(format)) {
-  if (!standard_) standard_ = std::make_unique<benchmark::ConsoleReporter>();
-}
-
-bool FileReporter::ReportContext(const Context& context) {
-  standard_->SetOutputStream(&GetOutputStream());
-  standard_->SetErrorStream(&GetErrorStream());
-  return standard_->ReportContext(context);
-}
-
-void FileReporter::ReportRuns(const std::vector<Run>& runs) {
-  const std::vector<Run> kept = reporter_.renamed(runs);
-  if (!kept.empty()) standard_->ReportRuns(kept);
-}
-
-void FileReporter::Finalize() { standard_->Finalize(); }
 
 }  // namespace clam::bench

@@ -17,8 +17,9 @@ namespace clam::bench {
 /// Reports carry names without Google Benchmark's endings (/manual_time), and no skipped rows.
 class Reporter : public benchmark::BenchmarkReporter {
  public:
-  /// `format`: of --benchmark_format; "console" shows the table while rows come in.
-  Reporter(const Selection& selection, std::vector<Result>& results, Table& table,
+  /// `format`: of --benchmark_format, or of --benchmark_out_format where there is no table; with a
+  /// table "console" shows it while rows come in.
+  Reporter(const Selection& selection, const std::vector<Result>& results, Table* table,
            const std::string& format);
 
   bool ReportContext(const Context& context) override;
@@ -28,31 +29,16 @@ class Reporter : public benchmark::BenchmarkReporter {
   /// Google Benchmark's JSON; empty when nothing was run.
   std::string json() const { return json_text_.str(); }
 
-  /// The runs as they are to be reported anywhere.
-  std::vector<Run> renamed(const std::vector<Run>& runs) const;
-
  private:
+  std::vector<Run> renamed(const std::vector<Run>& runs) const;
   void put_measured(Run& run, const Result& result) const;
 
-  std::vector<Result>& results_;
-  Table& table_;
+  const std::vector<Result>& results_;
+  Table* table_;
   std::map<std::string, std::size_t> rows_;  ///< by name
   std::ostringstream json_text_;
   benchmark::JSONReporter json_;
-  std::unique_ptr<benchmark::BenchmarkReporter> standard_;  ///< prints json or csv
-};
-
-/// For the file of --benchmark_out, which Google Benchmark opens and gives to it.
-class FileReporter : public benchmark::BenchmarkReporter {
- public:
-  FileReporter(const Reporter& reporter, const std::string& format);
-  bool ReportContext(const Context& context) override;
-  void ReportRuns(const std::vector<Run>& runs) override;
-  void Finalize() override;
-
- private:
-  const Reporter& reporter_;
-  std::unique_ptr<benchmark::BenchmarkReporter> standard_;
+  std::unique_ptr<benchmark::BenchmarkReporter> standard_;  ///< prints what the table does not
 };
 
 }  // namespace clam::bench
