@@ -66,14 +66,6 @@ struct Run {
   std::vector<Row> rows;  ///< those that were asked for
 };
 
-/// The row of this name; null where there is none.
-template <typename Row>
-const Row* find(const std::vector<Row>& rows, const std::string& name) {
-  const auto named = [&](const Row& each) { return each.name == name; };
-  const auto found = std::find_if(rows.begin(), rows.end(), named);
-  return found == rows.end() ? nullptr : &*found;
-}
-
 std::string validity(const json& row) { return row.value("validity", std::string("skipped")); }
 
 /// Whatever `read` finds wrong is said of the file, and of the part of it.
@@ -168,7 +160,7 @@ void note_missing(Comparison& comparison, const Run& run, const Run& other) {
   int count = 0;
   std::string first;
   for (const Run::Row& row : run.rows) {
-    if (find(other.rows, row.name)) continue;
+    if (find_by_name(other.rows, row.name)) continue;
     if (count++ == 0) first = row.name;
   }
   if (count == 0) return;
@@ -184,7 +176,7 @@ ComparedRow failed_in(const Comparison& run, ComparedRow row) {
 
 /// What becomes of a row of the last run, for what an earlier one says of it.
 void agree(ComparedRow& row, const Comparison& earlier) {
-  const ComparedRow* before = find(earlier.rows, row.name);
+  const ComparedRow* before = find_by_name(earlier.rows, row.name);
   const Change is = row.judgement.change;
   const Change was = before ? before->judgement.change : Change::unsure;
   if (is == was || is == Change::failed) return;
@@ -220,7 +212,7 @@ Comparison compare_runs(const std::string& a_name, const json& a, const std::str
                     after.device));
   }
   for (const auto& [name, row] : after.rows) {
-    const Run::Row* old = find(before.rows, name);
+    const Run::Row* old = find_by_name(before.rows, name);
     if (!old || (validity(*old->said) == "skipped" && validity(*row) == "skipped")) continue;
     comparison.rows.push_back(compare_row(name, *old->said, before, *row, after));
   }
@@ -247,7 +239,7 @@ Comparison agreed(const std::vector<Comparison>& runs) {
                                 last.b, earlier->b));
     for (ComparedRow& row : last.rows) agree(row, *earlier);
     for (const ComparedRow& row : earlier->rows) {
-      if (row.judgement.change != Change::failed || find(last.rows, row.name)) continue;
+      if (row.judgement.change != Change::failed || find_by_name(last.rows, row.name)) continue;
       last.rows.push_back(failed_in(*earlier, row));
     }
   }

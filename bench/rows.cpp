@@ -11,6 +11,7 @@
 #include "clam/plan.hpp"
 #include "clam/planner.hpp"
 #include "runtime/embedded.hpp"
+#include "runtime/words.hpp"
 
 namespace clam::bench {
 namespace {
@@ -145,10 +146,10 @@ class Selector {
   std::size_t row_of(const Problem& problem, const std::string& way) {
     const bool plain = way.empty() || way == default_variant(problem, device_, tuned_);
     const std::string name = plain ? problem.text() : problem.text() + "/" + way;
-    const auto same = [&](const Row& row) { return row.name == name; };
     auto& rows = selection_.rows;
-    const auto found = std::find_if(rows.begin(), rows.end(), same);
-    if (found != rows.end()) return static_cast<std::size_t>(found - rows.begin());
+    if (const Row* known = find_by_name(rows, name)) {
+      return static_cast<std::size_t>(known - rows.data());
+    }
     const std::string variant = plain ? "" : name_of(way);
     rows.push_back(
         {name, problem, variant, way.substr(std::min(name_of(way).size() + 1, way.size()))});

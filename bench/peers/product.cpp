@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "product.hpp"
 
-#include <algorithm>
 #include <set>
 
 #include "clam/op.hpp"
 #include "ops/conv2d_problem.hpp"
+#include "runtime/words.hpp"
 
 namespace clam::peers {
 namespace {
@@ -17,8 +17,7 @@ std::size_t extent(const Problem& problem, const char* name) {
 /// Of a tensor of two axes, or of three with the items first.
 Matrix matrix(const Problem& problem, const std::string& tensor, bool transposed = false) {
   const std::vector<TensorSpec> specs = problem.tensors();
-  const TensorSpec& spec = *std::find_if(specs.begin(), specs.end(),
-                                         [&](const auto& each) { return each.name == tensor; });
+  const TensorSpec& spec = *find_by_name(specs, tensor);
   const std::size_t axes = spec.shape.size();
   const std::int64_t columns = spec.shape[axes - 1], rows = spec.shape[axes - 2];
   const std::int64_t ld = spec.strides.empty() ? columns : spec.strides[axes - 2];
@@ -28,27 +27,22 @@ Matrix matrix(const Problem& problem, const std::string& tensor, bool transposed
           static_cast<std::size_t>(stride), transposed};
 }
 
+Product product(const Problem& problem, std::size_t batch, float alpha, Matrix a, Matrix b,
+                Matrix c) {
+  return {batch, extent(problem, "m"), extent(problem, "n"), extent(problem, "k"),
+          alpha, std::move(a),         std::move(b),         std::move(c)};
+}
+
 std::optional<Product> of_dense(const Problem& problem) {
   if (problem.integer("k2") > 0) return std::nullopt;
-  return Product{1,
-                 extent(problem, "m"),
-                 extent(problem, "n"),
-                 extent(problem, "k"),
-                 problem.number("alpha"),
-                 matrix(problem, "x"),
-                 matrix(problem, "w", problem.integer("trans_w") == 1),
-                 matrix(problem, "y")};
+  return product(problem, 1, problem.number("alpha"), matrix(problem, "x"),
+                 matrix(problem, "w", problem.integer("trans_w") == 1), matrix(problem, "y"));
 }
 
 Product of_batch_matmul(const Problem& problem) {
-  return {extent(problem, "batch"),
-          extent(problem, "m"),
-          extent(problem, "n"),
-          extent(problem, "k"),
-          problem.number("scale"),
-          matrix(problem, "a", problem.integer("ta") == 1),
-          matrix(problem, "b", problem.integer("tb") == 1),
-          matrix(problem, "c")};
+  return product(problem, extent(problem, "batch"), problem.number("scale"),
+                 matrix(problem, "a", problem.integer("ta") == 1),
+                 matrix(problem, "b", problem.integer("tb") == 1), matrix(problem, "c"));
 }
 
 /// Channels by channels times channels by pixels, an image an item; with the channels last, all
@@ -58,27 +52,14 @@ std::optional<Product> of_conv2d(const Problem& problem) {
   const bool single = conv.r == 1 && conv.s == 1 && conv.groups == 1 && conv.stride_h == 1 &&
                       conv.stride_w == 1 && conv.oh() == conv.h && conv.ow() == conv.w;
   if (!single) return std::nullopt;
-  const auto images = static_cast<std::size_t>(conv.n), from = static_cast<std::size_t>(conv.c);
-  const auto to = static_cast<std::size_t>(conv.k);
-  const std::size_t pixels = extent(problem, "h") * extent(problem, "w");
+  const std::size_t images = extent(problem, "n"), from = extent(problem, "c");
+  const std::size_t to = extent(problem, "k"), pixels = extent(problem, "h") * extent(problem, "w");
   if (conv.nhwc) {
-    return Product{1,
-                   images * pixels,
-                   to,
-                   from,
-                   1,
-                   {"x", 0, from, 0, false},
-                   {"w", 0, from, 0, true},
-                   {"y", 0, to, 0, false}};
+    const Matrix x{"x", 0, from}, w{"w", 0, from, 0, true}, y{"y", 0, to};
+    return Product{1, images * pixels, to, from, 1, x, w, y};
   }
-  return Product{images,
-                 to,
-                 pixels,
-                 from,
-                 1,
-                 {"w", 0, from, 0, false},
-                 {"x", 0, pixels, from * pixels, false},
-                 {"y", 0, pixels, to * pixels, false}};
+  const Matrix w{"w", 0, from}, x{"x", 0, pixels, from * pixels}, y{"y", 0, pixels, to * pixels};
+  return Product{images, to, pixels, from, 1, w, x, y};
 }
 
 }  // namespace

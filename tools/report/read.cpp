@@ -11,7 +11,6 @@
 #include "clam/gpu.hpp"
 #include "part.hpp"
 #include "report.hpp"
-#include "runtime/atomic_file.hpp"
 #include "runtime/words.hpp"
 
 namespace clam {
@@ -123,10 +122,8 @@ ReportBoard::Model model_of(const Part& workload, const std::vector<ReportRow>& 
   std::vector<NodeTime> nodes;
   for (const Part& node : workload.objects("nodes")) {
     if (!node.text("folded_into").empty() || node.text("name").empty()) continue;
-    const std::string name = node.text("row");
-    const auto row = std::find_if(rows.begin(), rows.end(),
-                                  [&](const ReportRow& each) { return each.name == name; });
-    if (row == rows.end() || row->status != ReportRow::Status::ok || !row->us) {
+    const ReportRow* row = find_by_name(rows, node.text("row"));
+    if (!row || row->status != ReportRow::Status::ok || !row->us) {
       ++model.left_out;
       continue;
     }
