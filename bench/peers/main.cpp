@@ -31,8 +31,8 @@ Result measure(Runtime& runtime, const Row& row, const std::optional<OpenBlas>& 
   result.routine = clblast_routine(row.problem);
   result.flops = flops_of(row.problem);
   result.clam_us = us[0];
-  result.clblast_us = us[1];
-  if (us.size() > 2) result.openblas_us = us[2];
+  result.peers_us["clblast"] = us[1];
+  if (us.size() > 2) result.peers_us["openblas"] = us[2];
   return result;
 }
 

@@ -35,23 +35,22 @@ struct Mean {
   double geometric() const { return std::exp(logs / count); }
 };
 
-/// Means by op, and "all" of them.
-struct Summary {
-  std::map<std::string, Mean> clblast, openblas;
-};
+/// By op, and "all" of them.
+using Means = std::map<std::string, Mean>;
 
-Summary summarise(const std::vector<Row>& rows, const std::vector<Result>& results) {
-  Summary summary;
+/// Of one peer's times over clam's: above 1, clam is faster.
+Means means_of(const std::string& peer, const std::vector<Row>& rows,
+               const std::vector<Result>& results) {
+  Means means;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    if (results[i].clblast_us == 0) continue;
+    const auto us = results[i].peers_us.find(peer);
+    if (us == results[i].peers_us.end()) continue;
     const std::string node = rows[i].node.empty() ? rows[i].problem.text() : rows[i].node;
     for (const std::string& group : {rows[i].problem.schema().name, std::string(kAll)}) {
-      summary.clblast[group].add(results[i].clblast_ratio(), node);
-      if (results[i].openblas_us == 0) continue;
-      summary.openblas[group].add(results[i].openblas_ratio(), node);
+      means[group].add(us->second / results[i].clam_us, node);
     }
   }
-  return summary;
+  return means;
 }
 
 double gflops(const Result& result, double us) { return result.flops / us * 1e-3; }
@@ -64,7 +63,7 @@ const char* word(Outcome outcome) {
                                             : name(outcome);
 }
 
-void print_means(const char* peer, const std::map<std::string, Mean>& means) {
+void print_means(const char* peer, const Means& means) {
   if (means.empty()) return;
   fmt::print("\n{}'s time / clam's (above 1: clam is faster)\n", peer);
   const auto print = [](const std::string& op, const Mean& mean) {
@@ -94,7 +93,7 @@ void print_yardsticks(const Row& row, const Result& result) {
   }
 }
 
-json to_json(const std::map<std::string, Mean>& means) {
+json to_json(const Means& means) {
   json value = json::object();
   for (const auto& [op, mean] : means) {
     value[op] = {{"count", mean.count},
@@ -128,15 +127,11 @@ json to_json(const Row& row, const Result& result) {
   }
   value["flops"] = result.flops;
   value["clam"] = {{"us", result.clam_us}, {"gflop_per_s", gflops(result, result.clam_us)}};
-  value["clblast"] = {{"routine", result.routine},
-                      {"us", result.clblast_us},
-                      {"gflop_per_s", gflops(result, result.clblast_us)},
-                      {"over_clam", result.clblast_ratio()}};
-  if (result.openblas_us > 0) {
-    value["openblas"] = {{"us", result.openblas_us},
-                         {"gflop_per_s", gflops(result, result.openblas_us)},
-                         {"over_clam", result.openblas_ratio()}};
+  for (const auto& [peer, us] : result.peers_us) {
+    value[peer] = {
+        {"us", us}, {"gflop_per_s", gflops(result, us)}, {"over_clam", us / result.clam_us}};
   }
+  value["clblast"]["routine"] = result.routine;
   return value;
 }
 
@@ -171,21 +166,22 @@ void print_row(const Row& row, const Row* previous, const Result& result) {
   } else if (!result.yardsticks.empty()) {
     print_yardsticks(row, result);
   } else {
-    const bool openblas = result.openblas_us > 0;
+    const double clblast_us = result.peers_us.at("clblast");
+    const auto openblas = result.peers_us.find("openblas");
+    const bool both = openblas != result.peers_us.end();
     fmt::print("{:<{}} {:>10.1f} {:>8.2f} {:>10.1f} {:>8.2f} {:>7.2f} {:>9} {:>7}  {}, {}, {}\n",
-               node, kNodeWidth, result.clam_us, gflops(result, result.clam_us), result.clblast_us,
-               gflops(result, result.clblast_us), result.clblast_ratio(),
-               openblas ? fmt::format("{:.1f}", result.openblas_us) : "-",
-               openblas ? fmt::format("{:.2f}", result.openblas_ratio()) : "-", row.problem.text(),
-               result.variant, result.routine);
+               node, kNodeWidth, result.clam_us, gflops(result, result.clam_us), clblast_us,
+               gflops(result, clblast_us), clblast_us / result.clam_us,
+               both ? fmt::format("{:.1f}", openblas->second) : "-",
+               both ? fmt::format("{:.2f}", openblas->second / result.clam_us) : "-",
+               row.problem.text(), result.variant, result.routine);
   }
   std::fflush(stdout);
 }
 
 void print_foot(const std::vector<Row>& rows, const std::vector<Result>& results) {
-  const Summary summary = summarise(rows, results);
-  print_means("CLBlast", summary.clblast);
-  print_means("OpenBLAS", summary.openblas);
+  print_means("CLBlast", means_of("clblast", rows, results));
+  print_means("OpenBLAS", means_of("openblas", rows, results));
   std::map<Outcome, int> counts;
   for (const Result& result : results) ++counts[result.outcome];
   fmt::print("\n{} compared, {} without a peer, {} skipped, {} failed\n", counts[Outcome::fine],
@@ -196,15 +192,14 @@ void print_foot(const std::vector<Row>& rows, const std::vector<Result>& results
 
 std::string make_document(Runtime& runtime, const Options& options, const std::string& openblas,
                           const std::vector<Row>& rows, const std::vector<Result>& results) {
-  const Summary summary = summarise(rows, results);
-  json document = {
-      {"version", CLAM_VERSION},
-      {"device", clam::to_json(runtime.device())},
-      {"replaced_kernels", runtime.files().overrides()},
-      {"turns", options.turns},
-      {"rows", json::array()},
-      {"over_clam",
-       {{"clblast", to_json(summary.clblast)}, {"openblas", to_json(summary.openblas)}}}};
+  json document = {{"version", CLAM_VERSION},
+                   {"device", clam::to_json(runtime.device())},
+                   {"replaced_kernels", runtime.files().overrides()},
+                   {"turns", options.turns},
+                   {"rows", json::array()},
+                   {"over_clam",
+                    {{"clblast", to_json(means_of("clblast", rows, results))},
+                     {"openblas", to_json(means_of("openblas", rows, results))}}}};
   if (!openblas.empty()) document["openblas"] = openblas;
   for (std::size_t i = 0; i < results.size(); ++i) {
     document["rows"].push_back(to_json(rows[i], results[i]));

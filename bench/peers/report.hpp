@@ -2,7 +2,7 @@
 // report.hpp - rows of clam beside its peers: the table, the means and the JSON document.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,14 +24,9 @@ struct Result {
   Outcome outcome = Outcome::fine;
   std::string reason;  ///< unless fine
   std::string variant, routine;
-  double flops = 0;
-  double clam_us = 0, clblast_us = 0;
-  double openblas_us = 0;             ///< 0: it was not measured
-  std::vector<Yardstick> yardsticks;  ///< of the tail, which has no times of libraries
-
-  /// A peer's time over clam's: above 1, clam is faster.
-  double clblast_ratio() const { return clblast_us / clam_us; }
-  double openblas_ratio() const { return openblas_us / clam_us; }
+  double flops = 0, clam_us = 0;
+  std::map<std::string, double> peers_us;  ///< "clblast", and "openblas" where it is here
+  std::vector<Yardstick> yardsticks;       ///< of the tail, which has no times of libraries
 };
 
 void print_head(const Runtime& runtime, const Options& options, const std::string& openblas);
