@@ -14,9 +14,7 @@
 
 #include "check/clock.hpp"
 #include "clam/clam.hpp"
-#include "clam/planner.hpp"
 #include "compare.hpp"
-#include "conditions.hpp"
 #include "document.hpp"
 #include "frame.hpp"
 #include "launch_policy.hpp"
@@ -111,6 +109,10 @@ std::optional<double> google_seconds(const Options& options) {
   return seconds;
 }
 
+void show_progress(const std::string& what) {
+  fmt::print(stderr, "\r\033[K{}", what.substr(0, 78));
+}
+
 MeterOptions meter_options(const Options& options) {
   MeterOptions how;
   if (options.quick) {
@@ -121,11 +123,7 @@ MeterOptions meter_options(const Options& options) {
   }
   how.seconds = options.seconds.value_or(google_seconds(options).value_or(how.seconds));
   how.seed = options.seed;
-  if (::isatty(STDERR_FILENO)) {
-    how.progress = [](const std::string& what) {
-      fmt::print(stderr, "\r\033[K{}", what.substr(0, 78));
-    };
-  }
+  if (::isatty(STDERR_FILENO)) how.progress = show_progress;
   return how;
 }
 
@@ -160,7 +158,7 @@ PeakOptions peak_options(const Options& options, const MeterOptions& rows) {
   how.seconds = rows.seconds < kQuickSeconds ? kShortest : options.quick ? kQuick : kUsual;
   if (::isatty(STDERR_FILENO)) {
     how.progress = [](const std::string& what) {
-      fmt::print(stderr, "\r\033[K{}", what.empty() ? "" : "peaks: " + what);
+      show_progress(what.empty() ? "" : "peaks: " + what);
     };
   }
   return how;
@@ -308,17 +306,17 @@ int list_devices() {
   return 0;
 }
 
-int measure_only_peaks(const Options& options) {
+/// What a process that measures no rows was told to.
+int measure_only(const Options& options) {
   Opened opened(options.device);
-  const PeakOptions how = peak_options(options, meter_options(options));
-  write_file(options.only_peaks, to_json(measure_peaks(opened.runtime(), how)).dump());
-  return 0;
-}
-
-int measure_only_launches(const Options& options) {
-  Opened opened(options.device);
-  const auto costs = measure_launches(opened.runtime(), meter_options(options).seconds);
-  write_file(options.only_launches, to_json(costs).dump());
+  const MeterOptions rows = meter_options(options);
+  if (!options.only_peaks.empty()) {
+    const Peaks peaks = measure_peaks(opened.runtime(), peak_options(options, rows));
+    write_file(options.only_peaks, to_json(peaks).dump());
+  } else {
+    const auto costs = measure_launches(opened.runtime(), rows.seconds);
+    write_file(options.only_launches, to_json(costs).dump());
+  }
   return 0;
 }
 
@@ -350,8 +348,7 @@ int compare(const Options& options) {
 
 int run(const Options& options) {
   if (!options.compare.empty()) return compare(options);
-  if (!options.only_peaks.empty()) return measure_only_peaks(options);
-  if (!options.only_launches.empty()) return measure_only_launches(options);
+  if (!options.only_peaks.empty() || !options.only_launches.empty()) return measure_only(options);
   if (options.list_devices) return list_devices();
   // Wrong input is said before a device is asked for.
   const Selection selection = select_rows(options, generic_device());

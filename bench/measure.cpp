@@ -11,9 +11,7 @@
 
 #include "check/clock.hpp"
 #include "clam/error.hpp"
-#include "clam/planner.hpp"
 #include "clam/tuned.hpp"
-#include "conditions.hpp"
 #include "process/other_load.hpp"
 
 namespace clam::bench {
@@ -71,7 +69,6 @@ struct Meter::Entry {
   std::int64_t batch = 1;            ///< iterations
   int in_flight = 1;                 ///< launches at most
   int rounds = 1;
-  int passes = 0, given = 0;                  ///< times it was measured, and asked for
   std::vector<std::vector<double>> of_round;  ///< us of the iterations
   std::size_t passed_rounds = 0;              ///< those of earlier passes
   std::vector<Span> spans;
@@ -126,10 +123,9 @@ Meter::~Meter() { runtime_.bound_flight(most_in_flight_); }
 
 Limits Meter::limits() const { return options_.limits ? *options_.limits : Limits{}; }
 
-Meter::Entry* Meter::entry_of(std::size_t row) {
-  const auto found = std::find_if(group_.begin(), group_.end(),
-                                  [&](const auto& entry) { return entry->row == row; });
-  return found == group_.end() ? nullptr : found->get();
+bool Meter::is_in_group(std::size_t row) const {
+  return std::any_of(group_.begin(), group_.end(),
+                     [&](const auto& entry) { return entry->row == row; });
 }
 
 void Meter::stop(Entry& entry, Outcome outcome, const std::string& reason) {
@@ -172,6 +168,7 @@ void Meter::fail(Entry& entry, const std::string& reason) {
 void Meter::add_to_group(std::size_t row) {
   options_.progress(fmt::format("making ready: {}", selection_.rows[row].name));
   asked_[row] = true;
+  given_[row] = 0;
   group_.push_back(std::make_unique<Entry>(row, results_[row]));
   Entry& entry = *group_.back();
   if (entry.result.was_run() && !entry.result.valid()) return;  // nothing makes up for that
@@ -220,6 +217,7 @@ void Meter::bound_flight(Entry& entry) {
 /// The row and those after it, as many as fit.
 void Meter::begin_group(std::size_t first) {
   group_.clear();  // its buffers go before new ones come
+  passes_ = 0;
   const Clock::time_point start = Clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   std::int64_t bytes = 0;
@@ -353,7 +351,6 @@ void Meter::conclude(Entry& entry) {
 void Meter::measure_group() {
   std::vector<Entry*> entries;
   for (const auto& entry : group_) {
-    ++entry->passes;
     if (entry->subject) entries.push_back(entry.get());
   }
   const OtherLoad load;
@@ -404,15 +401,11 @@ void Meter::watch_clock(Result& next) {
 }
 
 void Meter::measure(std::size_t row) {
-  if (options_.elsewhere) {
-    if (given_[row]++ < passes_) return;
-    ++passes_;
-    return visit_all();
-  }
-  if (!entry_of(row)) begin_group(row);
-  Entry& entry = *entry_of(row);
-  if (entry.given == entry.passes) measure_group();
-  ++entry.given;
+  if (!options_.elsewhere && !is_in_group(row)) begin_group(row);
+  if (given_[row]++ < passes_) return;
+  ++passes_;
+  if (options_.elsewhere) return visit_all();
+  measure_group();
 }
 
 void Meter::set_choosing(bool choosing) {

@@ -76,7 +76,7 @@ class Meter {
   void guard(Entry& entry, const std::function<void()>& step);
   void stop(Entry& entry, Outcome outcome, const std::string& reason);
   void fail(Entry& entry, const std::string& reason);
-  Entry* entry_of(std::size_t row);
+  bool is_in_group(std::size_t row) const;
   Limits limits() const;
   Claim claim_of(const Entry& entry) const;
   double share_that_must_agree(const Result& result) const;
@@ -92,8 +92,8 @@ class Meter {
   std::mt19937_64 order_;
   std::vector<std::unique_ptr<Entry>> group_;
   std::unique_ptr<EmptyLaunches> empty_;  ///< made when condition 5 first needs it
-  std::vector<int> given_;                ///< elsewhere: how often each row was asked for
-  int passes_ = 0;                        ///< elsewhere: how often all rows were measured
+  std::vector<int> given_;                ///< how often each row was asked for
+  int passes_ = 0;                        ///< how often its group was measured; elsewhere all rows
   int poison_ = 0;                        ///< counts timed rounds: each has its own
   std::string first_error_;               ///< of the device
 };
