@@ -14,6 +14,10 @@
 #include "runtime/atomic_file.hpp"
 
 namespace clam::bench {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Packing::Times, median, min)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Packing, launches, bytes, us)
+
 namespace {
 
 using nlohmann::json;
@@ -31,12 +35,6 @@ std::string command(const Row& row, const Options& options) {
   const std::string device = options.device.empty() && asked ? asked : options.device;
   if (!device.empty()) words += " --device " + shell_quoted(device);
   return words;
-}
-
-json to_json(const Packing& packing) {
-  return {{"launches", packing.launches},
-          {"bytes", packing.bytes},
-          {"us", {{"median", packing.us}, {"min", packing.us_min}}}};
 }
 
 /// Of an INVALID row.
@@ -104,7 +102,7 @@ json to_json(const Row& row, const Result& result, const Options& options,
   if (result.other_load) value["other_load"] = *result.other_load;
   if (result.flops > 0) value["flops"] = result.flops;
   value["bytes"] = result.bytes;
-  if (result.packing.launches > 0) value["pack"] = to_json(result.packing);
+  if (result.packing.launches > 0) value["pack"] = result.packing;
   value["gb_per_s"] = result.gb_per_s();
   if (result.flops > 0) value["gflop_per_s"] = result.gflops();
   return value;
@@ -171,11 +169,6 @@ Claimed claimed_from_json(const json& claimed) {
   return result;
 }
 
-Packing packing_from_json(const json& pack) {
-  return {pack.at("launches").get<std::int64_t>(), pack.at("bytes").get<std::int64_t>(),
-          pack.at("us").at("median").get<double>(), pack.at("us").at("min").get<double>()};
-}
-
 void take_times(const json& row, Result& result) {
   const json& us = row.at("us");
   result.iterations = row.at("iterations").get<std::int64_t>();
@@ -190,7 +183,7 @@ void take_times(const json& row, Result& result) {
   result.passes = {{result.iterations, result.us_mean, row.at("host_us").get<double>()}};
   result.flops = row.value("flops", 0.0);
   row.at("bytes").get_to(result.bytes);
-  if (row.contains("pack")) result.packing = packing_from_json(row.at("pack"));
+  if (row.contains("pack")) row.at("pack").get_to(result.packing);
   if (row.contains("gpu_mhz")) result.gpu_mhz = row.at("gpu_mhz").get<double>();
   if (row.contains("other_load")) result.other_load = row.at("other_load").get<double>();
 }

@@ -46,7 +46,7 @@ void set_counters(benchmark::State& state, const Result& result) {
   state.counters["us"] = result.us;
   state.counters["us_min"] = result.us_min;
   state.counters["cv_iterations"] = result.cv;
-  state.counters["pack_us"] = result.packing.us;
+  state.counters["pack_us"] = result.packing.us.median;
 }
 
 Claimed claimed_by(const Batch& batch) {

@@ -77,19 +77,10 @@ std::string size_text(std::int64_t bytes) {
                            : fmt::format("{} MiB", bytes >> 20);
 }
 
-/// Calls `visit` with the name of each limit and where it is.
-template <typename Visit>
-void each_limit(const Visit& visit) {
-  visit("gflops_f32", &Limits::gflops_f32);
-  visit("gflops_f16", &Limits::gflops_f16);
-  visit("gb_per_s", &Limits::gb_per_s);
-  visit("last_cache_bytes", &Limits::last_cache_bytes);
-  visit("launch_us", &Limits::launch_us);
-  visit("round_trip_us", &Limits::round_trip_us);
-  visit("best_gb_per_s", &Limits::best_gb_per_s);
-}
-
 }  // namespace
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Limits, gflops_f32, gflops_f16, gb_per_s, last_cache_bytes,
+                                   launch_us, round_trip_us, best_gb_per_s)
 
 std::optional<std::int64_t> find_last_cache(const std::vector<MeasuredPeak::Rate>& rates) {
   constexpr double kShows = 1.5;  // noise alone does not make such a step
@@ -202,21 +193,14 @@ Limits limits_of(const Peaks& peaks) {
 }
 
 Limits larger_of(const Limits& a, const Limits& b) {
-  Limits larger;
-  each_limit([&](const char*, auto limit) { larger.*limit = std::max(a.*limit, b.*limit); });
+  json larger = a;
+  const json other = b;
+  for (auto& [name, limit] : larger.items()) limit = std::max<json>(limit, other.at(name));
   return larger;
 }
 
-json to_json(const Limits& limits) {
-  json value;
-  each_limit([&](const char* name, auto limit) { value[name] = limits.*limit; });
-  return value;
-}
+json to_json(const Limits& limits) { return limits; }
 
-Limits limits_from_json(const json& value) {
-  Limits limits;
-  each_limit([&](const char* name, auto limit) { value.at(name).get_to(limits.*limit); });
-  return limits;
-}
+Limits limits_from_json(const json& value) { return value; }
 
 }  // namespace clam::bench

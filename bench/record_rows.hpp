@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "conditions.hpp"
 #include "measure.hpp"
 #include "options.hpp"
 #include "rows.hpp"

@@ -49,8 +49,8 @@ void join(Result& result, const Result& next) {
       result.marks.push_back(mark);
     }
   }
-  result.packing.us = std::min(result.packing.us, next.packing.us);
-  result.packing.us_min = std::min(result.packing.us_min, next.packing.us_min);
+  const Packing::Times &pack = result.packing.us, &next_pack = next.packing.us;
+  result.packing.us = {std::min(pack.median, next_pack.median), std::min(pack.min, next_pack.min)};
   result.other_load = std::max(result.other_load, next.other_load);
   result.error_over_bound = std::max(result.error_over_bound, next.error_over_bound);
 }

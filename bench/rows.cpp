@@ -8,7 +8,6 @@
 
 #include "clam/error.hpp"
 #include "clam/op.hpp"
-#include "clam/plan.hpp"
 #include "clam/planner.hpp"
 #include "runtime/embedded.hpp"
 #include "runtime/words.hpp"

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <deque>
 #include <optional>
-#include <vector>
 
 #include "runtime/embedded.hpp"
 

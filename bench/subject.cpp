@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "check/op_proof.hpp"
 #include "statistics.hpp"
 #include "stopwatch.hpp"
 
@@ -33,8 +32,7 @@ Packing measure_packing(Trial& trial) {
     require(events_are_times(batch));
     times_us.push_back(batch.events_ns() * 1e-3);
   }
-  packing.us = median(times_us);
-  packing.us_min = *std::min_element(times_us.begin(), times_us.end());
+  packing.us = {median(times_us), *std::min_element(times_us.begin(), times_us.end())};
   return packing;
 }
 

@@ -16,9 +16,13 @@ namespace clam::bench {
 
 /// Packing of constant inputs: once for a model, so apart from the times of a row.
 struct Packing {
+  /// Of all runs of the pack launches.
+  struct Times {
+    double median = 0, min = 0;
+  };
   std::int64_t launches = 0;  ///< 0: the plan packs nothing
   std::int64_t bytes = 0;     ///< of the packed buffers
-  double us = 0, us_min = 0;  ///< median and minimum of all runs of the pack launches
+  Times us = {};
 };
 
 /// What a Meter asks of the device goes through the virtual functions: tests override them to play

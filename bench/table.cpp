@@ -173,7 +173,7 @@ void Table::show_head(const Place& place) {
 /// The cells that every row has, under kFigures.
 std::string Table::figures_of(const Row& row, const Result& result) const {
   return fmt::format("{:>10} {:>8} {:>8} {:>8} {:>6} {:>8} {:>9.3f}", number(result.us),
-                     result.packing.launches > 0 ? number(result.packing.us) : "-",
+                     result.packing.launches > 0 ? number(result.packing.us.median) : "-",
                      result.flops > 0 ? number(result.gflops()) : "-", number(result.gb_per_s()),
                      of_peak_cell(row, result), result.launches, result.error_over_bound);
 }

@@ -2,7 +2,6 @@
 // product.hpp - the matrix product that a problem is, for libraries that know products alone.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 

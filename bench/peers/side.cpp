@@ -7,7 +7,6 @@
 #include <chrono>
 
 #include "check/clock.hpp"
-#include "check/op_proof.hpp"
 
 namespace clam::peers {
 namespace {

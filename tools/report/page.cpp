@@ -6,6 +6,9 @@
 #include "runtime/embedded.hpp"
 
 namespace clam {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReportBoard::Facts, title, lines, instead)
+
 namespace {
 
 using nlohmann::json;
@@ -85,12 +88,8 @@ json to_json(const ReportBoard& board) {
   json value = {
       {"label", board.label},         {"name", board.name},         {"path", board.path},
       {"date", board.date},           {"warnings", board.warnings}, {"peaks", board.peaks},
-      {"peak_rows", board.peak_rows}, {"refused", board.refused},   {"facts", json::array()},
+      {"peak_rows", board.peak_rows}, {"refused", board.refused},   {"facts", board.facts},
       {"rows", json::array()},        {"models", json::array()}};
-  for (const ReportBoard::Facts& facts : board.facts) {
-    value["facts"].push_back(
-        {{"title", facts.title}, {"lines", facts.lines}, {"instead", facts.instead}});
-  }
   for (const ReportRow& row : board.rows) value["rows"].push_back(to_json(row));
   for (const ReportBoard::Model& model : board.models) value["models"].push_back(to_json(model));
   return value;
