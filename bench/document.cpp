@@ -17,6 +17,9 @@ namespace clam::bench {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Packing::Times, median, min)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Packing, launches, bytes, us)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Result::Times, median, mean, min, cv, low, high)
+// What a row has only if it is fine, and then always.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Result, iterations, us, samples_us, rounds_us, marks, bytes)
 
 namespace {
 
@@ -43,8 +46,8 @@ json claimed_json(const Result& result) {
                 {"wall_us", result.claimed.wall_us},
                 {"bytes", result.bytes},
                 {"timestamps_ns", json::array()}};
-  if (result.us > 0) {
-    value["us"] = result.us;
+  if (result.us.median > 0) {
+    value["us"] = result.us.median;
     value["iterations"] = result.iterations;
   }
   if (result.flops > 0) value["flops"] = result.flops;
@@ -85,23 +88,16 @@ json to_json(const Row& row, const Result& result, const Options& options,
   }
   if (!result.claimed.times.empty()) value["claimed"] = claimed_json(result);
   if (result.outcome != Outcome::fine) return value;
-  value["iterations"] = result.iterations;
-  value["us"] = {{"median", result.us},        {"mean", result.us_mean},
-                 {"min", result.us_min},       {"cv", result.cv},
-                 {"low", result.interval.low}, {"high", result.interval.high}};
-  value["samples_us"] = result.samples_us;
-  value["rounds_us"] = result.rounds_us;
-  value["marks"] = result.marks;
+  value.update(json(result));
   if (const auto floor = floor_us(row.problem, peak)) {
     value["floor_us"] = *floor;
-    value["of_peak"] = *floor / result.us;
+    value["of_peak"] = *floor / result.us.median;
   }
   value["host_us"] = host_us(result);
   if (result.gpu_mhz) value["gpu_mhz"] = *result.gpu_mhz;
   if (result.isolated) value["isolated"] = true;
   if (result.other_load) value["other_load"] = *result.other_load;
   if (result.flops > 0) value["flops"] = result.flops;
-  value["bytes"] = result.bytes;
   if (result.packing.launches > 0) value["pack"] = result.packing;
   value["gb_per_s"] = result.gb_per_s();
   if (result.flops > 0) value["gflop_per_s"] = result.gflops();
@@ -170,19 +166,9 @@ Claimed claimed_from_json(const json& claimed) {
 }
 
 void take_times(const json& row, Result& result) {
-  const json& us = row.at("us");
-  result.iterations = row.at("iterations").get<std::int64_t>();
-  result.us = us.at("median").get<double>();
-  result.us_min = us.at("min").get<double>();
-  result.cv = us.at("cv").get<double>();
-  result.interval = {us.at("low").get<double>(), us.at("high").get<double>()};
-  row.at("samples_us").get_to(result.samples_us);
-  row.at("rounds_us").get_to(result.rounds_us);
-  row.at("marks").get_to(result.marks);
-  result.us_mean = us.at("mean").get<double>();
-  result.passes = {{result.iterations, result.us_mean, row.at("host_us").get<double>()}};
+  row.get_to(result);
+  result.passes = {{result.iterations, result.us.mean, row.at("host_us").get<double>()}};
   result.flops = row.value("flops", 0.0);
-  row.at("bytes").get_to(result.bytes);
   if (row.contains("pack")) row.at("pack").get_to(result.packing);
   if (row.contains("gpu_mhz")) result.gpu_mhz = row.at("gpu_mhz").get<double>();
   if (row.contains("other_load")) result.other_load = row.at("other_load").get<double>();
@@ -238,7 +224,7 @@ Result result_from_json(const json& row) {
   if (row.contains("claimed")) {
     const json& claimed = row.at("claimed");
     result.claimed = claimed_from_json(claimed);
-    result.us = claimed.value("us", 0.0);
+    result.us.median = claimed.value("us", 0.0);
     result.iterations = claimed.value("iterations", std::int64_t{0});
     result.flops = claimed.value("flops", 0.0);
     result.bytes = claimed.value("bytes", 0.0);

@@ -43,9 +43,9 @@ void set_counters(benchmark::State& state, const Result& result) {
   state.counters["GB/s"] = result.gb_per_s();
   state.counters["launches"] = double(result.launches);
   state.counters["err/bound"] = result.error_over_bound;
-  state.counters["us"] = result.us;
-  state.counters["us_min"] = result.us_min;
-  state.counters["cv_iterations"] = result.cv;
+  state.counters["us"] = result.us.median;
+  state.counters["us_min"] = result.us.min;
+  state.counters["cv_iterations"] = result.us.cv;
   state.counters["pack_us"] = result.packing.us.median;
 }
 
@@ -295,7 +295,7 @@ void Meter::summarise(Entry& entry) {
 
 Claim Meter::claim_of(const Entry& entry) const {
   const Problem& problem = selection_.rows[entry.row].problem;
-  return {entry.result.us, least_flops_of(problem), least_bytes_of(problem),
+  return {entry.result.us.median, least_flops_of(problem), least_bytes_of(problem),
           problem.dtype() == Dtype::f16};
 }
 
@@ -312,7 +312,7 @@ std::vector<std::string> Meter::marks_of(const Entry& entry) const {
   std::vector<std::string> marks;
   if (const auto moved = clock_mark(result.clock_moved)) marks.push_back(*moved);
   if (entry.work.finding == Finding::too_short) marks.push_back(kTooShort);
-  if (is_launch_bound(result.us, result.launches, limits())) marks.push_back("launch-bound");
+  if (is_launch_bound(result.us.median, result.launches, limits())) marks.push_back("launch-bound");
   if (options_.limits && lacks_a_peak(claim_of(entry), limits())) {
     marks.push_back("no peak to compare with, as none is known");
   }

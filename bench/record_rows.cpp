@@ -41,12 +41,12 @@ std::string peaks_text(const Limits& limits) {
 }
 
 std::string claim_text(const Result& result) {
-  if (result.us <= 0) return "";
+  if (result.us.median <= 0) return "";
   const std::string gflops =
       result.flops > 0 ? fmt::format("{:.4g} GFLOP/s and ", result.gflops()) : "";
   return fmt::format(
       "By its events an iteration takes {:.4g} us (median of {}), which is {}{:.4g} GB/s.\n",
-      result.us, result.iterations, gflops, result.gb_per_s());
+      result.us.median, result.iterations, gflops, result.gb_per_s());
 }
 
 std::string timestamps_text(const Claimed& claimed) {

@@ -22,27 +22,28 @@ Outcome parse_outcome(const std::string& text) {
 }
 
 void summarise(const std::vector<double>& all_us, Result& result) {
-  result.us = median(all_us);
-  result.us_mean = std::accumulate(all_us.begin(), all_us.end(), 0.0) / double(all_us.size());
-  result.us_min = *std::min_element(all_us.begin(), all_us.end());
-  result.cv = variation(all_us);
+  Result::Times& us = result.us;
+  us.median = median(all_us);
+  us.mean = std::accumulate(all_us.begin(), all_us.end(), 0.0) / double(all_us.size());
+  us.min = *std::min_element(all_us.begin(), all_us.end());
+  us.cv = variation(all_us);
   // Iterations of one round share the machine's state: they are not so many independent samples.
   constexpr std::size_t kRoundsOfAnInterval = 6;  // fewer cannot give 95 %
-  result.interval =
+  const Interval interval =
       median_interval(result.rounds_us.size() >= kRoundsOfAnInterval ? result.rounds_us : all_us);
-  result.interval.low = std::min(result.interval.low, result.us);
-  result.interval.high = std::max(result.interval.high, result.us);
+  us.low = std::min(interval.low, us.median);
+  us.high = std::max(interval.high, us.median);
 }
 
 void join(Result& result, const Result& next) {
-  const double least = std::min(result.us_min, next.us_min);
+  const double least = std::min(result.us.min, next.us.min);
   std::vector<double> samples = result.samples_us;
   samples.insert(samples.end(), next.samples_us.begin(), next.samples_us.end());
   result.rounds_us.insert(result.rounds_us.end(), next.rounds_us.begin(), next.rounds_us.end());
   result.passes.insert(result.passes.end(), next.passes.begin(), next.passes.end());
   result.iterations += next.iterations;
   summarise(samples, result);
-  result.us_min = least;  // it may not be among the samples
+  result.us.min = least;  // it may not be among the samples
   result.samples_us = thin_out(samples, kMostSamples);
   for (const std::string& mark : next.marks) {
     if (std::find(result.marks.begin(), result.marks.end(), mark) == result.marks.end()) {

@@ -35,18 +35,23 @@ struct Claimed {
 
 /// What is known about a row after its last pass.
 struct Result {
+  /// Of the iterations, in us.
+  struct Times {
+    double median = 0, mean = 0, min = 0;
+    double cv = 0;             ///< deviation / mean
+    double low = 0, high = 0;  ///< 95 % interval of the median
+  };
+
   Outcome outcome = Outcome::not_run;
   std::string reason;              ///< one sentence unless fine
   std::vector<std::string> marks;  ///< "launch-bound": worth knowing, and no fault
   std::string variant;
   std::string kernel_hash;  ///< of the files that its launches come from, joined by +
   std::string data_set;
-  std::int64_t launches = 0;          ///< of one iteration
-  std::int64_t iterations = 0;        ///< of all passes
-  double us = 0, us_min = 0, cv = 0;  ///< median, minimum, deviation/mean of the iterations
-  double us_mean = 0;
+  std::int64_t launches = 0;    ///< of one iteration
+  std::int64_t iterations = 0;  ///< of all passes
+  Times us;
   bool isolated = false;           ///< measured in processes of its own
-  Interval interval;               ///< 95 % of the median, in us
   std::vector<double> samples_us;  ///< of iterations, evenly over all rounds, in their order
   std::vector<double> rounds_us;   ///< the median of each round
   std::vector<Pass> passes;
@@ -59,8 +64,8 @@ struct Result {
   double clock_moved = 0;         ///< worst of all rounds, see ClockWatch
   std::optional<double> gpu_mhz;  ///< after the last round
 
-  double gflops() const { return us > 0 ? flops / us * 1e-3 : 0; }
-  double gb_per_s() const { return us > 0 ? bytes / us * 1e-3 : 0; }
+  double gflops() const { return us.median > 0 ? flops / us.median * 1e-3 : 0; }
+  double gb_per_s() const { return us.median > 0 ? bytes / us.median * 1e-3 : 0; }
   /// Of what was run: all conditions hold.
   bool valid() const { return outcome == Outcome::fine; }
   bool was_run() const { return outcome != Outcome::not_run && outcome != Outcome::skipped; }

@@ -104,7 +104,7 @@ void Table::peaks_again(const Peaks& peaks) {
 
 std::string Table::of_peak_cell(const Row& row, const Result& result) const {
   const auto floor = floor_us(row.problem, peak_);
-  return floor ? fmt::format("{:.1f}", 100 * *floor / result.us) : "-";
+  return floor ? fmt::format("{:.1f}", 100 * *floor / result.us.median) : "-";
 }
 
 void Table::say(const std::string& line) {
@@ -119,8 +119,8 @@ std::string Table::published_cell(const Block& block, const Line& line,
   if (const auto time = published_time(block.workload, *node, column)) {
     const std::string us = (time->at_least ? ">" : "") + number(time->us);
     const Result& result = results_[line.row];
-    if (result.us <= 0 || !same_device(block.workload.published_device, device_)) return us;
-    return fmt::format("{} ({:.2f}x)", us, time->us / result.us);
+    if (result.us.median <= 0 || !same_device(block.workload.published_device, device_)) return us;
+    return fmt::format("{} ({:.2f}x)", us, time->us / result.us.median);
   }
   return "-";
 }
@@ -172,7 +172,7 @@ void Table::show_head(const Place& place) {
 
 /// The cells that every row has, under kFigures.
 std::string Table::figures_of(const Row& row, const Result& result) const {
-  return fmt::format("{:>10} {:>8} {:>8} {:>8} {:>6} {:>8} {:>9.3f}", number(result.us),
+  return fmt::format("{:>10} {:>8} {:>8} {:>8} {:>6} {:>8} {:>9.3f}", number(result.us.median),
                      result.packing.launches > 0 ? number(result.packing.us.median) : "-",
                      result.flops > 0 ? number(result.gflops()) : "-", number(result.gb_per_s()),
                      of_peak_cell(row, result), result.launches, result.error_over_bound);
@@ -233,7 +233,7 @@ void Table::show_farthest() {
   std::vector<std::pair<double, std::size_t>> shares;
   for (std::size_t i = 0; i < results_.size(); ++i) {
     const auto floor = floor_us(selection_.rows[i].problem, peak_);
-    if (results_[i].valid() && floor) shares.emplace_back(*floor / results_[i].us, i);
+    if (results_[i].valid() && floor) shares.emplace_back(*floor / results_[i].us.median, i);
   }
   if (shares.size() <= kFarthest) return;
   std::sort(shares.begin(), shares.end());
@@ -259,7 +259,7 @@ void Table::show_models() {
       if (!result.valid()) continue;
       const Problem& problem = selection_.rows[line.row].problem;
       nodes.push_back({node->name, problem.schema().name, std::max(1.0, double(node->calls)),
-                       result.us, floor_us(problem, peak_)});
+                       result.us.median, floor_us(problem, peak_)});
     }
     if (nodes.size() < 2) continue;
     const ModelTime time = model_time(std::move(nodes));

@@ -208,7 +208,7 @@ TEST(bench_board_device, table_and_file_tell_of_the_clock_and_of_the_peaks) {
   for (bench::Result& result : results) {
     result.outcome = bench::Outcome::fine;
     result.variant = "v";
-    result.us = 1e4;
+    result.us.median = 1e4;
   }
   results[0].marks = {"clock moved 5.2 %"};
   results[0].gpu_mhz = 806;

@@ -76,7 +76,7 @@ TEST(bench_isolated_scripted, a_row_comes_back_from_its_json) {
   const json row = measured({"--no-isolate"}).first.at(0);
   const bench::Result result = bench::result_from_json(row);
   EXPECT_TRUE(result.valid());
-  EXPECT_EQ(result.us, row.at("us").at("median").get<double>());
+  EXPECT_EQ(result.us.median, row.at("us").at("median").get<double>());
   EXPECT_EQ(result.samples_us.size(), row.at("samples_us").size());
   EXPECT_EQ(result.verification.outputs.size(), 1u);
   EXPECT_GT(result.packing.launches, 0);
@@ -112,14 +112,14 @@ TEST(bench_isolated, two_visits_are_joined) {
   b.rounds_us = {4.5};
   a.iterations = 3;
   b.iterations = 2;
-  a.us_min = 0.5;
-  b.us_min = 4;
+  a.us.min = 0.5;
+  b.us.min = 4;
   a.marks = {"launch-bound"};
   b.marks = {"launch-bound", "clock moved 5.2 %"};
   join(a, b);
-  EXPECT_EQ(a.us, 3);
-  EXPECT_EQ(a.us_mean, 3);
-  EXPECT_EQ(a.us_min, 0.5);
+  EXPECT_EQ(a.us.median, 3);
+  EXPECT_EQ(a.us.mean, 3);
+  EXPECT_EQ(a.us.min, 0.5);
   EXPECT_EQ(a.iterations, 5);
   EXPECT_EQ(a.samples_us.size(), 5u);
   EXPECT_EQ(a.rounds_us, (std::vector<double>{2, 4.5}));

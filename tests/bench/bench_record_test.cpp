@@ -97,7 +97,7 @@ TEST(bench_record, the_note_has_what_the_row_claims) {
   bench::Result result;
   result.outcome = bench::Outcome::check_failed;
   result.reason = "condition 4, peak: 7122.0 GFLOP/s, but the device does 461.0 at most";
-  result.us = 2;
+  result.us.median = 2;
   result.iterations = 80;
   result.flops = 14244e3;
   result.bytes = 20e3;

@@ -145,7 +145,7 @@ TEST(bench_device, the_page_shows_what_an_invalid_row_claims) {
   wrong.data_set = "zero_mean";
   wrong.kernel_hash = "00112233445566778899aabbccddeeff";
   wrong.launches = 1;
-  wrong.us = 37.5;
+  wrong.us.median = 37.5;
   wrong.iterations = 80;
   wrong.flops = 268435456;
   wrong.bytes = 3145728;
