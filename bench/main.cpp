@@ -320,26 +320,25 @@ int measure_only(const Options& options) {
   return 0;
 }
 
-/// A run agrees with itself.
-void require_distinct(const std::vector<std::string>& runs) {
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      std::error_code none;
-      if (!std::filesystem::equivalent(runs[i], runs[j], none)) continue;
-      throw BadArgument(runs[i] + " is compared twice: give each run once");
-    }
-  }
+bool is_same_file(const std::string& a, const std::string& b) {
+  std::error_code none;
+  return std::filesystem::equivalent(a, b, none);
 }
 
 int compare(const Options& options) {
-  require_distinct({options.compare.begin() + 1, options.compare.end()});
-  for (const std::string& file : options.compare) {
-    std::error_code none;
-    if (!std::filesystem::equivalent(file, options.json, none)) continue;
+  const std::vector<std::string>& files = options.compare;
+  for (std::size_t i = 1; i < files.size(); ++i) {  // a run agrees with itself
+    for (std::size_t j = 1; j < i; ++j) {
+      if (!is_same_file(files[i], files[j])) continue;
+      throw BadArgument(files[i] + " is compared twice: give each run once");
+    }
+  }
+  for (const std::string& file : files) {
+    if (!is_same_file(file, options.json)) continue;
     throw BadArgument(file + " is compared: let --json name another file");
   }
   if (!options.json.empty()) require_writable(options.json);
-  const Comparison comparison = compare_files(options.compare);
+  const Comparison comparison = compare_files(files);
   fmt::print("{}", to_text(comparison));
   std::fflush(stdout);
   if (!options.json.empty()) write_file(options.json, to_json(comparison).dump(2) + "\n");

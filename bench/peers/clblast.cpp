@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "clblast.hpp"
-
 #include <fmt/core.h>
 
-#include "check/op_proof.hpp"
+#include "libraries.hpp"
 #include "ops/conv2d_problem.hpp"
 #include "product.hpp"
 

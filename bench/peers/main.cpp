@@ -5,8 +5,7 @@
 
 #include <algorithm>
 
-#include "clblast.hpp"
-#include "openblas.hpp"
+#include "libraries.hpp"
 #include "options.hpp"
 #include "process/clean_end.hpp"
 #include "report.hpp"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "openblas.hpp"
-
 #include <dlfcn.h>
 #include <fmt/core.h>
 
@@ -8,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "libraries.hpp"
 #include "product.hpp"
 
 namespace clam::peers {

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: MIT
-// openblas.hpp - OpenBLAS as a side, on the cores of the host, where its library is found.
+// libraries.hpp - the libraries beside clam: CLBlast's Gemm, GemmStridedBatched and Convgemm, and
+// OpenBLAS on the cores of the host, where its library is found.
 #pragma once
 
-#include <memory>
 #include <optional>
 
 #include "side.hpp"
 
 namespace clam::peers {
+
+/// Empty, or why CLBlast cannot compute the problem, which is bare().
+Reason clblast_lacks(const Problem& problem);
+/// The routine of CLBlast that computes it.
+std::string clblast_routine(const Problem& problem);
+std::unique_ptr<Side> make_clblast(Task& task);
 
 /// The library, loaded at run time, so that the program also starts where it is missing.
 struct OpenBlas {
