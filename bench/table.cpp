@@ -59,6 +59,17 @@ std::string short_reason(const Row& row, const Result& result) {
   return result.reason.rfind(start, 0) == 0 ? result.reason.substr(start.size()) : result.reason;
 }
 
+std::string name_of(const Block& block, const Line& line) {
+  const Workload::Node* node = block.node(line);
+  return node ? title(*node) : "";
+}
+
+std::size_t name_width(const Block& block) {
+  std::size_t width = std::string("node").size();
+  for (const Line& line : block.lines) width = std::max(width, name_of(block, line).size());
+  return width;
+}
+
 }  // namespace
 
 Table::Table(const Selection& selection, const std::vector<Result>& results,
@@ -123,17 +134,6 @@ std::string Table::published_cell(const Block& block, const Line& line,
     return fmt::format("{} ({:.2f}x)", us, time->us / result.us.median);
   }
   return "-";
-}
-
-std::string Table::name_of(const Block& block, const Line& line) {
-  const Workload::Node* node = block.node(line);
-  return node ? title(*node) : "";
-}
-
-std::size_t Table::name_width(const Block& block) {
-  std::size_t width = std::string("node").size();
-  for (const Line& line : block.lines) width = std::max(width, name_of(block, line).size());
-  return width;
 }
 
 std::size_t Table::column_width(const Block& block, const Workload::Column& column) const {

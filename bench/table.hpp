@@ -48,8 +48,6 @@ class Table {
   std::string figures_of(const Row& row, const Result& result) const;
   std::string of_peak_cell(const Row& row, const Result& result) const;
   std::string published_cell(const Block& block, const Line& line, const std::string& column) const;
-  static std::string name_of(const Block& block, const Line& line);
-  static std::size_t name_width(const Block& block);
   std::size_t column_width(const Block& block, const Workload::Column& column) const;
 
   const Selection& selection_;

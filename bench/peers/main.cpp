@@ -35,13 +35,6 @@ Result measure(Runtime& runtime, const Row& row, const std::optional<OpenBlas>& 
   return result;
 }
 
-Result failure(Outcome outcome, const std::string& reason) {
-  Result result;
-  result.outcome = outcome;
-  result.reason = reason;
-  return result;
-}
-
 /// Empty, or why there is nothing to compare with.
 Reason lacks(const Problem& problem) {
   return tail_sets(problem).empty() ? clblast_lacks(problem) : Reason();
@@ -50,17 +43,17 @@ Reason lacks(const Problem& problem) {
 /// A row that fails does not end the run, unless the queue is lost.
 Result guarded_measure(Runtime& runtime, const Row& row, const std::optional<OpenBlas>& openblas,
                        int turns) {
-  if (const Reason reason = lacks(row.problem)) return failure(Outcome::no_peer, *reason);
+  if (const Reason reason = lacks(row.problem)) return {Outcome::no_peer, *reason};
   try {
     if (!tail_sets(row.problem).empty()) return measure_tail(runtime, row, turns);
     return measure(runtime, row, openblas, turns);
   } catch (const Unsupported& error) {
-    return failure(Outcome::unsupported, error.what());
+    return {Outcome::unsupported, error.what()};
   } catch (const DeviceError& error) {
     if (runtime.tainted()) throw;
-    return failure(Outcome::device_error, error.what());
+    return {Outcome::device_error, error.what()};
   } catch (const Error& error) {
-    return failure(Outcome::check_failed, error.what());
+    return {Outcome::check_failed, error.what()};
   }
 }
 

@@ -23,10 +23,10 @@ struct Yardstick {
 struct Result {
   Outcome outcome = Outcome::fine;
   std::string reason;  ///< unless fine
-  std::string variant, routine;
+  std::string variant = {}, routine = {};
   double flops = 0, clam_us = 0;
-  std::map<std::string, double> peers_us;  ///< "clblast", and "openblas" where it is here
-  std::vector<Yardstick> yardsticks;       ///< of the tail, which has no times of libraries
+  std::map<std::string, double> peers_us = {};  ///< "clblast", and "openblas" where it is here
+  std::vector<Yardstick> yardsticks = {};       ///< of the tail, which has no times of libraries
 };
 
 void print_head(const Runtime& runtime, const Options& options, const std::string& openblas);

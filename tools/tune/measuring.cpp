@@ -26,13 +26,6 @@ std::vector<std::string> program(const char* name) {
   return words;
 }
 
-Trial bad(Fate fate, std::string why) {
-  Trial trial;
-  trial.fate = fate;
-  trial.why = std::move(why);
-  return trial;
-}
-
 /// What came of a process.
 struct Ended {
   clam::Fate fate;
@@ -66,7 +59,7 @@ Ended run(std::vector<std::string> words, const MeasuringOptions& options, int l
 Trial without_result(const Ended& ended) {
   const int code = ended.fate.code;
   if (code == 77 || code == 126 || code == 127) throw NotMeasured(ended.said);
-  return bad(Fate::refused, fmt::format("its process ended with {}: {}", code, ended.said));
+  return {Fate::refused, fmt::format("its process ended with {}: {}", code, ended.said)};
 }
 
 Fate fate_of(const Ended& ended) { return ended.fate.hung ? Fate::hung : Fate::crashed; }
@@ -115,15 +108,16 @@ bool clock_moved(const json& row) {
 /// What a row says of a candidate, without its times. Only condition 3 is about its results; the
 /// others are about times, which may hold in another run.
 Trial judged(const json* row) {
-  if (!row) return bad(Fate::refused, "clam-bench gave no row of it");
+  if (!row) return {Fate::refused, "clam-bench gave no row of it"};
   const std::string outcome = row->at("outcome"), reason = row->value("reason", "");
-  if (outcome == "skipped") return bad(Fate::refused, reason);
-  if (outcome == "device error") return bad(Fate::crashed, reason);
+  if (outcome == "skipped") return {Fate::refused, reason};
+  if (outcome == "device error") return {Fate::crashed, reason};
   if (outcome != "fine") {
     const bool wrong = reason.find("condition 3") != std::string::npos;
-    return bad(wrong ? Fate::wrong : Fate::unsteady, reason);
+    return {wrong ? Fate::wrong : Fate::unsteady, reason};
   }
-  return clock_moved(*row) ? bad(Fate::unsteady, "the clock moved") : Trial();
+  if (clock_moved(*row)) return {Fate::unsteady, "the clock moved"};
+  return {};
 }
 
 }  // namespace
@@ -194,7 +188,7 @@ Trial Measuring::verify(const Candidate& candidate) const {
   words.push_back("--json");
   const int limits = static_cast<int>(problems.size()) * (records ? 3 : 1);
   const Ended ended = run(words, options_, limits);
-  if (const Reason misfortune = ended.fate.misfortune()) return bad(fate_of(ended), *misfortune);
+  if (const Reason misfortune = ended.fate.misfortune()) return {fate_of(ended), *misfortune};
   try {
     const json& results = ended.document.at("results");
     for (const json& row : results) {
@@ -202,10 +196,10 @@ Trial Measuring::verify(const Candidate& candidate) const {
       const std::string where = row.at("problem").get<std::string>() + ": " + why;
       // Of an edge of few elements no data may tell a constant from a result.
       if (status == "pass" || (status == "BLIND" && &row != &results.front())) continue;
-      if (why.rfind("its process was ended", 0) == 0) return bad(Fate::crashed, where);
-      if (why.rfind("its process gave no result", 0) == 0) return bad(Fate::hung, where);
-      if (status == "skip" || status == "ERROR") return bad(Fate::refused, where);
-      return bad(Fate::wrong, where);
+      if (why.rfind("its process was ended", 0) == 0) return {Fate::crashed, where};
+      if (why.rfind("its process gave no result", 0) == 0) return {Fate::hung, where};
+      if (status == "skip" || status == "ERROR") return {Fate::refused, where};
+      return {Fate::wrong, where};
     }
   } catch (const std::exception&) {
     return without_result(ended);
@@ -245,7 +239,7 @@ Trial Measuring::time(const Candidate& candidate, const Candidate* rival) {
   if (!limits_.empty()) words.insert(words.end(), {"--limits", limits_.dump()});
   words.push_back("--json");
   const Ended ended = run(words, options_);
-  if (const Reason misfortune = ended.fate.misfortune()) return bad(fate_of(ended), *misfortune);
+  if (const Reason misfortune = ended.fate.misfortune()) return {fate_of(ended), *misfortune};
   document_ = ended.document;
   try {
     const json* own = row_of(document_, candidate);
@@ -258,7 +252,7 @@ Trial Measuring::time(const Candidate& candidate, const Candidate* rival) {
     const json* other = row_of(document_, *rival);
     // The best so far was fine before, so what is wrong with this run is no fault of the candidate.
     const Trial rivals = judged(other);
-    if (rivals.fate != Fate::fine) return bad(Fate::unsteady, rivals.why);
+    if (rivals.fate != Fate::fine) return {Fate::unsteady, rivals.why};
     other->at("samples_us").get_to(trial.rival_samples_us);
     other->at("rounds_us").get_to(trial.rival_rounds_us);
     return trial;

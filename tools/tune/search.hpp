@@ -15,8 +15,8 @@ namespace clam::tune {
 /// What became of measuring a candidate, and of the best so far beside it in the same run.
 struct Trial {
   Fate fate = Fate::fine;  ///< unsteady: the clock moved, so it is measured again
-  std::string why;         ///< of another fate
-  std::vector<double> samples_us, rounds_us, rival_samples_us, rival_rounds_us;
+  std::string why = {};    ///< of another fate
+  std::vector<double> samples_us = {}, rounds_us = {}, rival_samples_us = {}, rival_rounds_us = {};
   double us = 0;  ///< median; 0: that of the samples
 };
 
