@@ -20,7 +20,7 @@ struct Options {
   bool quick = false, pin = false, list = false, list_devices = false;
   std::optional<bool> isolate;  ///< each row in a process of its own; unset: as the device is
   int limit_s = 300;            ///< of such a process
-  std::optional<double> launch_limit_s;  ///< see launch_limit.hpp; unset: as the device is
+  std::optional<double> launch_limit_s;  ///< see conditions.hpp; unset: as the device is
   std::string record_failures;      ///< folder for a bundle of each row that fails; empty: none
   std::string limits;               ///< given to such a process, in JSON: what it need not measure
   std::vector<std::string> google;  ///< --benchmark_* and --v, as given

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <deque>
 #include <optional>
 
@@ -137,44 +136,6 @@ double EmptyLaunches::run(std::int64_t launches) {
   }
   while (!in_flight.empty()) retire();
   return nanoseconds_since(start) * 1e-3;
-}
-
-TransferRates measure_transfers(Runtime& runtime, const Stopwatch& watch, std::int64_t bytes,
-                                double seconds) {
-  constexpr int kFewest = 3;
-  constexpr double kPatience = 10;  // windows, of a machine where one takes long
-  const cl::CommandQueue& queue = runtime.queue();
-  const auto size = static_cast<std::size_t>(bytes);
-  const cl::Buffer there(runtime.context(), CL_MEM_READ_WRITE, size);
-  std::vector<std::uint8_t> here(size), back(size);
-  std::uint8_t turn = 0;
-  const auto write = [&] { queue.enqueueWriteBuffer(there, CL_TRUE, 0, size, here.data()); };
-  const auto write_mapped = [&] {
-    void* mapped = queue.enqueueMapBuffer(there, CL_TRUE, CL_MAP_WRITE, 0, size);
-    std::memcpy(mapped, here.data(), size);
-    cl::Event event;
-    queue.enqueueUnmapMemObject(there, mapped, nullptr, &event);
-    watch.wait(event);
-  };
-  // Sends by `send` and fetches, and counts one of them.
-  const auto best_rate = [&](const auto& send, bool counts_sending) {
-    double best = 0;
-    const Clock::time_point first = Clock::now();
-    for (int i = 0; i < kFewest || nanoseconds_since(first) < seconds * 1e9; ++i) {
-      if (i > 0 && nanoseconds_since(first) > kPatience * seconds * 1e9) break;
-      std::memset(here.data(), ++turn, size);
-      std::memset(back.data(), 0, size);
-      const Clock::time_point start = Clock::now();
-      send();
-      const double sending_ns = nanoseconds_since(start);
-      const Clock::time_point sent = Clock::now();
-      queue.enqueueReadBuffer(there, CL_TRUE, 0, size, back.data());
-      best = std::max(best, double(size) / (counts_sending ? sending_ns : nanoseconds_since(sent)));
-      if (here != back) throw Refused("what came back is not what was sent");
-    }
-    return best;
-  };
-  return {best_rate(write, true), best_rate(write, false), best_rate(write_mapped, true)};
 }
 
 }  // namespace clam::bench
