@@ -113,11 +113,6 @@ void Table::peaks_again(const Peaks& peaks) {
              to_text(peaks));
 }
 
-std::string Table::of_peak_cell(const Row& row, const Result& result) const {
-  const auto floor = floor_us(row.problem, peak_);
-  return floor ? fmt::format("{:.1f}", 100 * *floor / result.us.median) : "-";
-}
-
 void Table::say(const std::string& line) {
   fmt::print(out_, "{}\n", line);
   std::fflush(out_);
@@ -172,10 +167,12 @@ void Table::show_head(const Place& place) {
 
 /// The cells that every row has, under kFigures.
 std::string Table::figures_of(const Row& row, const Result& result) const {
+  const auto floor = floor_us(row.problem, peak_);
   return fmt::format("{:>10} {:>8} {:>8} {:>8} {:>6} {:>8} {:>9.3f}", number(result.us.median),
                      result.packing.launches > 0 ? number(result.packing.us.median) : "-",
                      result.flops > 0 ? number(result.gflops()) : "-", number(result.gb_per_s()),
-                     of_peak_cell(row, result), result.launches, result.error_over_bound);
+                     floor ? fmt::format("{:.1f}", 100 * *floor / result.us.median) : "-",
+                     result.launches, result.error_over_bound);
 }
 
 void Table::show_invalid(const std::string& start, const Row& row, const Result& result) {

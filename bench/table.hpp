@@ -46,7 +46,6 @@ class Table {
   void show_farthest();
   void show_models();
   std::string figures_of(const Row& row, const Result& result) const;
-  std::string of_peak_cell(const Row& row, const Result& result) const;
   std::string published_cell(const Block& block, const Line& line, const std::string& column) const;
   std::size_t column_width(const Block& block, const Workload::Column& column) const;
 

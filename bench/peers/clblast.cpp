@@ -25,8 +25,6 @@ class ClBlastSide : public Side {
       : Side("CLBlast", task.plain),
         task_(task),
         product_(product_of(task.problem)),
-        routine_(clblast_routine(task.problem)),
-        bindings_(task.trial.bindings()),
         y_(task.runtime, *task.trial.plan().tensor(task.output)),
         queue_(task.runtime.queue()()) {}
 
@@ -36,26 +34,27 @@ class ClBlastSide : public Side {
                               : product_->batch > 1 ? multiply_stack(*product_)
                                                     : multiply(*product_);
     if (status == StatusCode::kSuccess) return;
-    throw DeviceError(
-        fmt::format("CLBlast: {} ended with status {}", routine_, static_cast<int>(status)));
+    throw DeviceError(fmt::format("CLBlast: {} ended with status {}",
+                                  clblast_routine(task_.problem), static_cast<int>(status)));
   }
   void wait() override { task_.runtime.queue().finish(); }
   void poison(int turn) override { y_.poison(turn); }
   Tensors outputs() override { return {{task_.output, y_.download()}}; }
   Reason trespass() const override { return y_.trespass(); }
 
-  cl_mem buffer(const Matrix& matrix) { return bindings_.at(matrix.tensor)(); }
+  cl_mem buffer(const std::string& tensor) const { return task_.trial.bindings().at(tensor)(); }
 
   StatusCode multiply(const Product& p) {
     return clblast::Gemm<float>(kRowMajor, transpose(p.a), transpose(p.b), p.m, p.n, p.k, p.alpha,
-                                buffer(p.a), p.a.offset, p.a.ld, buffer(p.b), p.b.offset, p.b.ld,
-                                0.0f, y_.buffer()(), p.c.offset, p.c.ld, &queue_);
+                                buffer(p.a.tensor), p.a.offset, p.a.ld, buffer(p.b.tensor),
+                                p.b.offset, p.b.ld, 0.0f, y_.buffer()(), p.c.offset, p.c.ld,
+                                &queue_);
   }
   StatusCode multiply_stack(const Product& p) {
     return clblast::GemmStridedBatched<float>(
-        kRowMajor, transpose(p.a), transpose(p.b), p.m, p.n, p.k, p.alpha, buffer(p.a), p.a.offset,
-        p.a.ld, p.a.stride, buffer(p.b), p.b.offset, p.b.ld, p.b.stride, 0.0f, y_.buffer()(),
-        p.c.offset, p.c.ld, p.c.stride, p.batch, &queue_);
+        kRowMajor, transpose(p.a), transpose(p.b), p.m, p.n, p.k, p.alpha, buffer(p.a.tensor),
+        p.a.offset, p.a.ld, p.a.stride, buffer(p.b.tensor), p.b.offset, p.b.ld, p.b.stride, 0.0f,
+        y_.buffer()(), p.c.offset, p.c.ld, p.c.stride, p.batch, &queue_);
   }
   StatusCode convolve() {
     const Conv2d conv(task_.problem);
@@ -64,13 +63,11 @@ class ClBlastSide : public Side {
         clblast::KernelMode::kCrossCorrelation, size(conv.c), size(conv.h), size(conv.w),
         size(conv.r), size(conv.s), size(conv.pad_t), size(conv.pad_l), size(conv.stride_h),
         size(conv.stride_w), size(conv.dilation_h), size(conv.dilation_w), size(conv.k),
-        size(conv.n), bindings_.at("x")(), 0, bindings_.at("w")(), 0, y_.buffer()(), 0, &queue_);
+        size(conv.n), buffer("x"), 0, buffer("w"), 0, y_.buffer()(), 0, &queue_);
   }
 
   Task& task_;
   std::optional<Product> product_;
-  std::string routine_;
-  Bindings bindings_;
   GuardedBuffer y_;
   cl_command_queue queue_;
 };
