@@ -55,6 +55,15 @@ TEST(bench, made_up_results_follow_the_schema) {
   EXPECT_EQ(faults(files), "");
 }
 
+TEST(bench, a_board_whose_clocks_may_move_follows_the_schema) {
+  CLAM_NEEDS_JSONSCHEMA();
+  json results = json::parse(read_file(kMadeUp));
+  results["clam"]["board"]["before"]["unpinned"] = {"the governor of the GPU is simple_ondemand"};
+  const TemporaryFolder folder;
+  write_file(folder.file("moving.json"), results.dump());
+  EXPECT_EQ(faults({folder.file("moving.json")}), "");
+}
+
 TEST(bench, the_schema_refuses_broken_results) {
   CLAM_NEEDS_JSONSCHEMA();
   const struct {
