@@ -3,6 +3,7 @@
 
 The nodes between x and the result are evaluated on numbers. If that is s * f(x) + t of a known f, they are
 one node. So no written order has to be listed."""
+import functools
 import math
 
 import numpy as np
@@ -23,8 +24,8 @@ def _clip(node: Node, x: np.ndarray, low: float | None = None, high: float | Non
 
 EVALUATE = {
     "Add": lambda node, a, b: a + b, "Sub": lambda node, a, b: a - b, "Mul": lambda node, a, b: a * b,
-    "Div": lambda node, a, b: a / b, "Pow": lambda node, a, b: a**b, "Max": lambda node, a, b: np.maximum(a, b),
-    "Min": lambda node, a, b: np.minimum(a, b), "Neg": lambda node, a: -a, "Tanh": lambda node, a: np.tanh(a),
+    "Div": lambda node, a, b: a / b, "Pow": lambda node, a, b: a**b, "Max": lambda node, *all: functools.reduce(np.maximum, all),
+    "Min": lambda node, *all: functools.reduce(np.minimum, all), "Neg": lambda node, a: -a, "Tanh": lambda node, a: np.tanh(a),
     "Erf": lambda node, a: ERF(a), "Sigmoid": lambda node, a: _sigmoid(a), "Exp": lambda node, a: np.exp(a),
     "Relu": lambda node, a: np.maximum(a, 0), "Clip": _clip, "Reciprocal": lambda node, a: 1 / a,
     "HardSigmoid": lambda node, a: np.clip(a * node.attr("alpha", 0.2) + node.attr("beta", 0.5), 0, 1),

@@ -153,6 +153,11 @@ class Sums(Case):
         n.Sum(["x", "z", "u"], "a"), n.Max(["a", "x", "z"], "b"), n.Mean(["a", "b", "x"], "y")
         self.check(n.model("y"), *["binary op=add"] * 4, *["binary op=max"] * 2, "scale_shift axis=0")
 
+    def test_the_largest_of_a_tensor_and_two_numbers(self):
+        n = Net(x=(1, 2, 3, 4))
+        n.Max(["x", F(-0.25), F(-0.5)], "a"), n.Min(["a", F(0.5), F(0.25)], "y")
+        self.check(n.model("y"), *["binary op=max"] * 2, *["binary op=min"] * 2)
+
     def test_resize_and_add(self):
         n = Net(x=(1, 3, 4, 5), z=(1, 3, 8, 15))
         n.Resize(["x", "", F([1, 1, 2, 3])], "a", mode="nearest", coordinate_transformation_mode="asymmetric",
