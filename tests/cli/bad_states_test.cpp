@@ -81,10 +81,9 @@ TEST_F(bad_state_scripted, a_home_that_cannot_be_written) {
 TEST_F(bad_state_scripted, no_folder_for_temporary_files) {
   const std::vector<std::string> nowhere = {"TMPDIR=/dev/null/tmp"};
   EXPECT_EQ(run_clam({"verify", kProblem, "--no-isolate"}, nowhere).code, 0);
-  for (const std::vector<std::string>& command :
-       {std::vector<std::string>{"doctor"}, {"record", kProblem, "-o", folder.file("case")}}) {
-    expect_refusal(run_clam(command, nowhere), 2, "temporary folder");
-  }
+  EXPECT_EQ(run_clam({"doctor"}, nowhere).code, 0);
+  expect_refusal(run_clam({"record", kProblem, "-o", folder.file("case")}, nowhere), 2,
+                 "temporary folder");
   EXPECT_FALSE(fs::exists(folder.file("case")));
 }
 
