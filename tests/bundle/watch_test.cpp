@@ -9,6 +9,7 @@
 #include "bundle/bundle.hpp"
 #include "bundle_runs.hpp"
 #include "c_compiler.hpp"
+#include "pattern.hpp"
 #include "watched_runs.hpp"
 
 namespace clam::test {
@@ -586,11 +587,12 @@ queue.finish()
       "jane-pragma", "jane-error",     "jane-string",    "jane-comment",  "jane-include",
       "jane-define", "secret-api-key", "secret-token",   "jdoe",          "/data/",
       folder.path(), "program.py --",  "/home/",         "/Users/"};
-  if (has_host) secrets.push_back(host);
   EXPECT_GE(secrets.size(), 20u);
   for (const auto& [name, text] : files_of(work + "/seen/001-by")) {
     for (const std::string& secret : secrets)
       EXPECT_FALSE(contains(text, secret)) << secret << " in " << name << ":\n" << text;
+    // Other words may have a short name of a host in them.
+    if (has_host) EXPECT_FALSE(has_pattern(text, fmt::format("\\b{}\\b", host))) << text;
   }
   // Where they were known, so that the test could have seen them.
   const Bundle bundle = read_bundle(work + "/seen/001-by");
