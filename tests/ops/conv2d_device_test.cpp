@@ -383,14 +383,15 @@ TEST_F(conv2d_broken, broken_kernels_are_caught) {
   const char *one = "conv2d c=5 h=6 w=8 k=9 r=1", *three = "conv2d n=2 c=4 h=5 w=8 k=6 r=3 pad=1";
   const char* one_parts = "conv2d c=256 h=4 w=4 k=5 r=1";
   const char* product_taps = "conv2d c=40 h=9 w=8 k=5 r=3 pad=1";
-  const char* product_tail = "conv2d c=6 h=9 w=7 k=5 r=3 pad=1";
+  const char* product_tail = "conv2d c=6 h=9 w=3 k=5 r=3 pad=1";
+  const char* loose = "conv2d c=6 h=9 w=7 k=5 r=3 pad=1 bias residual";
   const char* strided = "conv2d c=3 h=7 w=12 k=5 r=3 stride=2 pad=1";
   const char* grouped = "conv2d c=6 h=5 w=8 k=10 r=3 pad=1 groups=2";
   const char* each = "conv2d n=2 c=5 h=6 w=8 k=5 r=3 pad=1 groups=5 bias act=relu";
   const FileFault faults[] = {
       {product,
-       {"wrong tile", "+ first * 4 * SIZE", "+ first / 2 * 8 * SIZE", one, "conv2d_product",
-        "exact"}},
+       {"wrong tile", "= {4 * v * SIZE, 4 * v * SIZE,", "= {4 * v * SIZE, v / 2 * 8 * SIZE,", one,
+        "conv2d_product", "exact"}},
       {product,
        {"dropped last plane of a tap", "(uint)planes * in.plane",
         "(uint)(planes / 2 * 2) * in.plane", "conv2d c=13 h=6 w=8 k=9 r=1", "conv2d_product",
@@ -421,8 +422,14 @@ TEST_F(conv2d_broken, broken_kernels_are_caught) {
        {"wrong group of channels", "(panel * planes + begin)", "(panel % 2 * planes + begin)",
         "conv2d c=6 h=5 w=8 k=30 r=3 pad=1 groups=3", "conv2d_product", "exact"}},
       {product,
-       {"tail pixels stored", "pixel < place.end)", "pixel < 4)", product_tail, "conv2d_product",
-        "exact"}},
+       {"tail pixels stored", "pixel < place.end)", "pixel < 4)", product_tail,
+        "conv2d_product_rows", "exact"}},
+      {product,
+       {"last vector of a row behind its end", "min(column, out.width - 4)", "column", loose,
+        "conv2d_product", "exact"}},
+      {product,
+       {"pixel left out where vectors overlap", "(place.from <= pixel)", "(place.from < pixel)",
+        loose, "conv2d_product", "exact"}},
       {move,
        {"row not moved", "iy >= 0 && iy < h", "iy >= 1 && iy < h", product_taps,
         "conv2d_product_rows", "exact"}},
