@@ -131,6 +131,14 @@ TEST_F(conv2d_device, split_addresses_give_the_same_bits_on_either_way) {
   }
 }
 
+/// Of vectors that overlap, each adds r to its own pixels alone.
+TEST_F(conv2d_product_device, a_residual_on_y_is_added_once) {
+  const Problem problem = parse("conv2d c=6 h=9 w=7 k=5 r=3 pad=1 residual");
+  Trial trial(test::runtime(), problem, {"conv2d_product"});
+  ASSERT_TRUE(test::contains(trial.plan().launches.back().options, "CONV2D_LOOSE=2"));
+  test::expect_pass_in_place(trial, sample_of(problem, data_set("exact"), test::seed()));
+}
+
 TEST_F(conv2d_product_device, tiles_of_two_vectors_are_right_at_the_end_of_a_map) {
   const std::vector<std::string> others = {"h=1 w=4", "h=1 w=5", "h=4 w=32", "h=7 w=7"};
   std::vector<std::string> maps = test::of_this_run(others);

@@ -2,7 +2,6 @@
 // every_op_device_test.cpp - what the kernels of each op must hold: all cases, with all data sets,
 // in all variants and groups of all sizes; random problems; runs after one another and in place.
 #include <cmath>
-#include <cstring>
 #include <optional>
 #include <sstream>
 
@@ -263,51 +262,12 @@ TEST_OF_EVERY_OP(OpDevice, groups_of_every_size_pass) {
 
 // ---- one run after another ----
 
-/// The tensor of a plan on which an output may lie, element on element; else null.
-const TensorSpec* place_of(const Plan& plan, const TensorSpec& output) {
-  const TensorSpec* place = output.may_be.empty() ? nullptr : plan.tensor(output.may_be);
-  const bool is_alike = place && place->shape == output.shape && place->strides == output.strides &&
-                        place->offset == output.offset;
-  return is_alike ? place : nullptr;
-}
-
-HostTensor read(const cl::Buffer& buffer, const TensorSpec& spec) {
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(spec.bytes()));
-  test::runtime().queue().enqueueReadBuffer(buffer, CL_TRUE, 0, bytes.size(), bytes.data());
-  HostTensor tensor(spec.dtype, spec.shape);
-  const auto size = static_cast<std::size_t>(size_of(spec.dtype));
-  for (std::int64_t i = 0; i < tensor.size(); ++i) {
-    std::memcpy(tensor.data() + static_cast<std::size_t>(i) * size,
-                bytes.data() + static_cast<std::size_t>(spec.position(i)) * size, size);
-  }
-  return tensor;
-}
-
-/// An output on the input that it may overwrite.
-void expect_pass_in_place(Trial& trial, const test::Sample& sample) {
-  const Reference reference =
-      test::OpDevice::expected_of(trial, sample.inputs, sample.check, sample.reference);
-  for (const TensorSpec& output : trial.plan().tensors) {
-    const TensorSpec* place = place_of(trial.plan(), output);
-    if (!place) continue;
-    trial.upload(sample.inputs);
-    Executable executable = test::runtime().prepare(trial.plan());
-    Bindings bindings = trial.bindings();
-    bindings[output.name] = bindings[place->name];
-    test::runtime().pack(executable, bindings);
-    test::runtime().enqueue(executable, bindings);
-    test::runtime().finish();
-    const Verdict verdict = compare(read(bindings[place->name], output), reference.at(output.name));
-    EXPECT_TRUE(verdict.pass) << output.name << " on " << place->name << ": " << verdict.reason;
-  }
-}
-
 /// Whether it launches a kernel that `seen` lacks, or one whose output may lie on an input where
 /// `seen` has none that does.
 bool tells_more(const Plan& plan, std::set<std::string>& seen) {
   bool more = test::launches_new_kernel(plan, seen);
   for (const TensorSpec& output : plan.tensors) {
-    if (!place_of(plan, output)) continue;
+    if (!test::place_of(plan, output)) continue;
     const std::string& kernel = plan.launches.back().kernel;
     more |= seen.insert(kernel + ": " + output.name + " on " + output.may_be).second;
   }
@@ -332,7 +292,7 @@ void expect_repeats(Trial& trial, const std::vector<test::Sample>& samples) {
   }
   trial.run(2);
   EXPECT_TRUE(trial.download() == first.back()) << "not packed again";
-  for (const test::Sample& sample : samples) expect_pass_in_place(trial, sample);
+  for (const test::Sample& sample : samples) test::expect_pass_in_place(trial, sample);
 }
 
 TEST_OF_EVERY_OP(OpDevice, runs_repeat_their_bits_and_outputs_lie_where_they_may) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -148,5 +149,45 @@ class OpDevice : public testing::Test {
  protected:
   void SetUp() override { CLAM_NEEDS_DEVICE(); }
 };
+
+/// The tensor of a plan on which an output may lie, element on element; else null.
+inline const TensorSpec* place_of(const Plan& plan, const TensorSpec& output) {
+  const TensorSpec* place = output.may_be.empty() ? nullptr : plan.tensor(output.may_be);
+  const bool is_alike = place && place->shape == output.shape && place->strides == output.strides &&
+                        place->offset == output.offset;
+  return is_alike ? place : nullptr;
+}
+
+inline HostTensor read_back(const cl::Buffer& buffer, const TensorSpec& spec) {
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(spec.bytes()));
+  runtime().queue().enqueueReadBuffer(buffer, CL_TRUE, 0, bytes.size(), bytes.data());
+  HostTensor tensor(spec.dtype, spec.shape);
+  const auto size = static_cast<std::size_t>(size_of(spec.dtype));
+  for (std::int64_t i = 0; i < tensor.size(); ++i) {
+    std::memcpy(tensor.data() + static_cast<std::size_t>(i) * size,
+                bytes.data() + static_cast<std::size_t>(spec.position(i)) * size, size);
+  }
+  return tensor;
+}
+
+/// An output on the input that it may overwrite.
+inline void expect_pass_in_place(Trial& trial, const Sample& sample) {
+  const Reference reference =
+      OpDevice::expected_of(trial, sample.inputs, sample.check, sample.reference);
+  for (const TensorSpec& output : trial.plan().tensors) {
+    const TensorSpec* place = place_of(trial.plan(), output);
+    if (!place) continue;
+    trial.upload(sample.inputs);
+    Executable executable = runtime().prepare(trial.plan());
+    Bindings bindings = trial.bindings();
+    bindings[output.name] = bindings[place->name];
+    runtime().pack(executable, bindings);
+    runtime().enqueue(executable, bindings);
+    runtime().finish();
+    const Verdict verdict =
+        compare(read_back(bindings[place->name], output), reference.at(output.name));
+    EXPECT_TRUE(verdict.pass) << output.name << " on " << place->name << ": " << verdict.reason;
+  }
+}
 
 }  // namespace clam::test
