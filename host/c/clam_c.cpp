@@ -101,25 +101,42 @@ void require(const void* given, const char* what) {
     throw BadArgument(fmt::format("{} is NULL, which this function cannot do without", what));
 }
 
-/// The caller's options: what its version does not have is zero.
+/// The caller's options: what its version does not have is zero. `least`: the size of version 0.1.
 template <typename Options>
-Options known(const Options* given) {
+Options known(const Options* given, std::size_t least) {
   Options options{};
   if (!given) return options;
-  if (given->size < sizeof options) {
+  if (given->size < least || given->size % alignof(Options) != 0) {
     throw BadArgument(
         "the options have no size: set their field `size` to the sizeof of the struct");
   }
   const auto* bytes = reinterpret_cast<const unsigned char*>(given);
-  if (std::any_of(bytes + sizeof options, bytes + given->size,
-                  [](auto byte) { return byte != 0; })) {
+  const std::size_t size = std::min(given->size, sizeof options);
+  if (std::any_of(bytes + size, bytes + given->size, [](auto byte) { return byte != 0; })) {
     throw BadArgument("this libclam.so is older than clam.h, and lacks an option that is set");
   }
-  std::memcpy(&options, given, sizeof options);
+  std::memcpy(&options, given, size);
   return options;
 }
 
 std::string text_or_empty(const char* text) { return text ? text : ""; }
+
+/// The folder that an option names, or empty. Throws BadArgument where it is none.
+std::string folder_of(const char* option, const char* path) {
+  const std::string folder = text_or_empty(path);
+  std::error_code none;
+  if (!folder.empty() && !std::filesystem::is_directory(folder, none)) {
+    throw BadArgument(fmt::format("{} {} is no folder", option, in_quotes(folder)));
+  }
+  return folder;
+}
+
+/// Null without a folder. Tables there that cannot be used are left out: `clam plan --why` says
+/// why.
+std::shared_ptr<const Tuned> tuned_of(const char* path, const KernelFiles& files = {}) {
+  const std::string folder = folder_of("tuned_dir", path);
+  return folder.empty() ? nullptr : Tuned::with_folder(folder, files);
+}
 
 DeviceInfo device_of(const char* facts) {
   const std::string text = text_or_empty(facts);
@@ -146,19 +163,15 @@ std::unique_ptr<clam_plan> handle_of(const Problem& problem, PlanOptions options
 
 RuntimeOptions options_of(const clam_runtime_options* given) {
   constexpr int kMostInFlight = 1 << 16;
-  const clam_runtime_options wanted = known(given);
+  const clam_runtime_options wanted = known(given, offsetof(clam_runtime_options, tuned_dir));
   if (wanted.cache_limit < 0 || wanted.max_in_flight < 0 || wanted.launches_a_flush < -1 ||
       wanted.max_in_flight > kMostInFlight) {
     throw BadArgument(fmt::format("an option is negative, or over {} launches are to be in flight",
                                   kMostInFlight));
   }
   RuntimeOptions options;
-  const std::string kernels = text_or_empty(wanted.kernel_dir);
-  std::error_code none;
-  if (!kernels.empty() && !std::filesystem::is_directory(kernels, none)) {
-    throw BadArgument(fmt::format("kernel_dir {} is no folder", in_quotes(kernels)));
-  }
-  options.files = KernelFiles(kernels);
+  options.files = KernelFiles(folder_of("kernel_dir", wanted.kernel_dir));
+  options.tuned = tuned_of(wanted.tuned_dir, options.files);
   options.cache_dir = text_or_empty(wanted.cache_dir);
   if (wanted.cache_limit > 0) options.cache_limit = wanted.cache_limit;
   if (wanted.max_in_flight > 0) options.max_in_flight = wanted.max_in_flight;
@@ -253,12 +266,13 @@ clam_status clam_plan_create(const char* problem, cl_device_id device, const cha
     require(plan, "plan");
     *plan = nullptr;
     require(problem, "problem");
-    const clam_plan_options wanted = known(options);
+    const clam_plan_options wanted = known(options, offsetof(clam_plan_options, tuned_dir));
     if (wanted.max_work_group < 0) throw BadArgument("max_work_group is negative");
     PlanOptions choices;
     choices.variant = text_or_empty(wanted.variant);
     choices.tile = text_or_empty(wanted.tile);
     choices.max_work_group = wanted.max_work_group;
+    choices.tuned = tuned_of(wanted.tuned_dir);
     const Problem parsed = Problem::parse(problem);
     const DeviceInfo info = device ? query_device(cl::Device(device, true)) : device_of(facts);
     Plan made = make_plan(parsed, info, choices);

@@ -111,6 +111,12 @@ void require_bound(const std::vector<Launch>& launches, const Plan& plan, const 
   }
 }
 
+void require_packed(bool is_packed, const Plan& plan) {
+  if (is_packed || plan.pack.empty()) return;
+  throw BadArgument(fmt::format("{}: its constant inputs are not packed: call Runtime::pack first",
+                                plan.problem));
+}
+
 void refuse_overlaps(const Plan& plan, const Bindings& bindings) {
   for (const TensorSpec& output : plan.tensors) {
     const auto bound = bindings.find(output.name);
@@ -313,6 +319,7 @@ void Runtime::plan_smaller(Executable& executable, const Bindings& bindings) {
         smaller.own_[buffer.name] = executable.own_.at(buffer.name);
       }
     }
+    smaller.is_packed_ = executable.is_packed_;
   } else {
     pack(smaller, bindings);
   }
@@ -348,6 +355,7 @@ std::vector<LaunchTime> Runtime::pack(Executable& executable, const Bindings& bi
     }
   }
   const std::vector<LaunchTime> times = finish();
+  executable.is_packed_ = true;
   times_ = before;
   return times;
 }
@@ -355,6 +363,7 @@ std::vector<LaunchTime> Runtime::pack(Executable& executable, const Bindings& bi
 void Runtime::enqueue(Executable& executable, const Bindings& bindings) {
   require_sound();
   require_bound(executable.plan_.launches, executable.plan_, executable.own_, bindings);
+  require_packed(executable.is_packed_, executable.plan_);
   refuse_overlaps(executable.plan_, bindings);
   for (;;) {
     try {
@@ -418,6 +427,7 @@ Bound Runtime::bind(const Executable& executable, const Bindings& bindings) {
   require_sound();
   const Plan& plan = executable.plan_;
   require_bound(plan.launches, plan, executable.own_, bindings);
+  require_packed(executable.is_packed_, plan);
   refuse_overlaps(plan, bindings);
   Bound bound;
   bound.problem_ = plan.problem;

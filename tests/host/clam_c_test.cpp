@@ -11,6 +11,9 @@
 
 #include "c_compiler.hpp"
 #include "clam/clam.h"
+#include "clam/gpu.hpp"
+#include "clam/planner.hpp"
+#include "clam/tuned.hpp"
 #include "contains.hpp"
 #include "pattern.hpp"
 #include "scripted.hpp"
@@ -148,11 +151,41 @@ TEST(clam_c, a_struct_is_read_by_its_size) {
     EXPECT_EQ(unsized.status, CLAM_BAD_ARGUMENT);
     EXPECT_TRUE(contains(unsized.error.text, "set their field `size`")) << unsized.error.text;
   }
+  clam_plan_options older{};
+  older.size = offsetof(clam_plan_options, tuned_dir);  // its caller has no such field
+  older.tuned_dir = reinterpret_cast<const char*>(8);
+  EXPECT_EQ(Planned(kDense, &older).status, CLAM_OK);
   clam_tensor tensor{};
   tensor.rank = 77;
   tensor.size = offsetof(clam_tensor, rank) + 2;
   EXPECT_EQ(clam_plan_tensor(dense.plan, 0, &tensor, nullptr), CLAM_BAD_ARGUMENT);
   EXPECT_EQ(tensor.rank, 77);
+}
+
+/// A table with the one row that the fastest way to compute kDense on this device is `variant`.
+void write_row(const TemporaryFolder& folder, const DeviceInfo& device, const char* variant) {
+  const Plan plan = make_plan(Problem::parse(kDense), device, {variant});
+  TunedRow row = tuned_row(plan, "", {});
+  row.us = 1;
+  row.date = "2026-11-28";
+  write_file(folder.file("table.json"), to_json(TunedTable{{row}}).dump());
+}
+
+TEST(clam_c, a_plan_takes_the_measured_rows_of_a_folder) {
+  const TemporaryFolder folder;
+  write_row(folder, gpu_device(find_gpu("g610")), "dense_nt");
+  clam_plan_options options{};
+  options.size = sizeof options;
+  const Planned as_predicted(kDense, &options, "g610");
+  options.tuned_dir = folder.path().c_str();
+  const Planned as_measured(kDense, &options, "g610");
+  EXPECT_TRUE(contains(clam_plan_json(as_predicted.plan), "\"variant\": \"dense_packed\""));
+  EXPECT_TRUE(contains(clam_plan_json(as_measured.plan), "\"variant\": \"dense_nt\""));
+  options.tuned_dir = "/nowhere";
+  const Planned nowhere(kDense, &options, "g610");
+  EXPECT_EQ(nowhere.status, CLAM_BAD_ARGUMENT);
+  EXPECT_TRUE(contains(nowhere.error.text, "tuned_dir '/nowhere' is no folder"))
+      << nowhere.error.text;
 }
 
 TEST(clam_c, an_error_fits_the_callers_struct) {
@@ -328,16 +361,38 @@ TEST(clam_c_device, refuses_what_is_of_another_context_or_no_buffer) {
 
 TEST(clam_c_device, refuses_options_that_cannot_be) {
   CLAM_NEEDS_DEVICE();
-  clam_runtime_options wrong[3] = {};
+  clam_runtime_options wrong[4] = {};
   wrong[0].kernel_dir = "/nowhere";
   wrong[1].cache_limit = -1;
   wrong[2].max_in_flight = 2147483647;
+  wrong[3].tuned_dir = "/nowhere";
   for (clam_runtime_options& options : wrong) {
     options.size = sizeof options;
     clam_runtime* own = nullptr;
     EXPECT_EQ(clam_runtime_create(runtime().queue()(), &options, &own, nullptr), CLAM_BAD_ARGUMENT);
     EXPECT_EQ(own, nullptr);
   }
+}
+
+TEST(clam_c_device, a_runtime_takes_the_measured_rows_of_a_folder) {
+  CLAM_NEEDS_DEVICE();
+  const TemporaryFolder folder;
+  write_row(folder, runtime().device(), "dense_nt");
+  clam_runtime_options options{};
+  options.size = sizeof options;
+  options.tuned_dir = folder.path().c_str();
+  clam_error error = no_error();
+  clam_runtime* own = nullptr;
+  ASSERT_EQ(clam_runtime_create(runtime().queue()(), &options, &own, &error), CLAM_OK)
+      << error.text;
+  const cl::Device device = runtime().queue().getInfo<CL_QUEUE_DEVICE>();
+  const Planned dense(kDense, nullptr, nullptr, device());
+  clam_executable* executable = nullptr;
+  EXPECT_EQ(clam_prepare(own, dense.plan, &executable, &error), CLAM_OK) << error.text;
+  EXPECT_TRUE(
+      contains(clam_plan_json(clam_executable_plan(executable)), "\"variant\": \"dense_nt\""));
+  clam_executable_destroy(executable);
+  clam_runtime_destroy(own);
 }
 
 TEST(clam_c_device, refuses_a_queue_that_is_out_of_order) {

@@ -324,8 +324,13 @@ TEST_F(runtime_device, pack_launches_run_apart_and_are_timed_apart) {
   Executable executable = runtime_->prepare(plan);
   EXPECT_EQ(executable.device_bytes(), 64);
   const Bindings bindings{{"src", buffer(16)}, {"dst", buffer(16)}};
+  const char* missing = "are not packed: call Runtime::pack first";
+  EXPECT_THROWS_SAYING(runtime_->enqueue(executable, bindings), BadArgument, missing);
+  EXPECT_THROWS_SAYING(runtime_->bind(executable, bindings), BadArgument, missing);
+  const Bindings packs{{"src", bindings.at("src")}};
+  EXPECT_EQ(runtime_->pack(executable, packs).size(), 1u);
   runtime_->enqueue(executable, bindings);
-  EXPECT_EQ(runtime_->pack(executable, {{"src", bindings.at("src")}}).size(), 1u);
+  EXPECT_EQ(runtime_->pack(executable, packs).size(), 1u);
   EXPECT_EQ(runtime_->finish().size(), 1u) << "the enqueued launch's time is kept";
 }
 

@@ -63,9 +63,11 @@ typedef struct clam_executable clam_executable;
 
 typedef struct clam_plan_options {
   size_t size;            /* sizeof(clam_plan_options) */
-  const char *variant;    /* NULL: the fastest that fits, by kernels/tuned, else as predicted */
+  const char *variant;    /* NULL: the fastest that fits, as was measured, else as predicted */
   const char *tile;       /* "M0=4,N0=8"; NULL: the same */
   int32_t max_work_group; /* most work-items of a group; 0: the variant's default */
+  const char
+      *tuned_dir; /* a folder of measured rows (`clam tune`); NULL: the runtime's, else none */
 } clam_plan_options;
 
 typedef struct clam_runtime_options {
@@ -74,7 +76,8 @@ typedef struct clam_runtime_options {
   int64_t cache_limit;      /* most bytes there; 0: 128 MB */
   const char *kernel_dir;   /* .cl files that replace built-in ones by name; NULL: none */
   int32_t max_in_flight;    /* most unfinished launches; 0: 32 */
-  int32_t launches_a_flush; /* 0: by kernels/tuned, else 8; -1: only before waits */
+  int32_t launches_a_flush; /* 0: as was measured, else 8; -1: only before waits */
+  const char *tuned_dir;    /* a folder of measured rows (`clam tune`), read once; NULL: none */
 } clam_runtime_options;
 
 /* A tensor of a plan, and its place in the caller's buffer. Its pointers are valid as long as the

@@ -46,6 +46,7 @@ class Executable {
   PlanOptions options_;
   std::vector<cl::Kernel> kernels_;  ///< in the order of launches_of()
   Bindings own_;
+  bool is_packed_ = false;
 };
 
 /// The launches of an Executable with all arguments set, on kernels of its own. It keeps them and
@@ -108,15 +109,15 @@ class Runtime {
   Executable prepare(const Plan& plan);
 
   /// Runs the pack launches, waits, and returns their times. Only the tensors that they name must
-  /// be bound.
+  /// be bound. Call it before the first `enqueue` or `bind`, and again when those tensors change.
   std::vector<LaunchTime> pack(Executable& executable, const Bindings& bindings);
   /// Enqueues the launches. It returns when all are enqueued and at most max_in_flight are
-  /// unfinished. Throws BadArgument when a tensor is not bound or its buffer is too small, or when
-  /// an argument does not suit the kernel. An output may overlap another tensor only if the plan
-  /// allows it (TensorSpec::may_be); else that is a BadArgument too. A driver may refuse a group
-  /// size that it promised. Then an Executable that was prepared from a Problem is planned again
-  /// with half that size. If that changes the packed buffers, they are packed again, so the weights
-  /// must be bound.
+  /// unfinished. Throws BadArgument when a tensor is not bound or its buffer is too small, when
+  /// pack launches have not run, or when an argument does not suit the kernel. An output may
+  /// overlap another tensor only if the plan allows it (TensorSpec::may_be); else that is a
+  /// BadArgument too. A driver may refuse a group size that it promised. Then an Executable that
+  /// was prepared from a Problem is planned again with half that size. If that changes the packed
+  /// buffers, they are packed again, so the weights must be bound.
   void enqueue(Executable& executable, const Bindings& bindings);
   /// Checks the bindings and sets the arguments, as `enqueue` does, but once for many calls. Throws
   /// BadArgument as `enqueue` does.

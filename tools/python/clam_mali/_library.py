@@ -94,10 +94,11 @@ def call(function: str, *arguments: Any) -> None:
 def options(struct: str, **values: Any) -> tuple[Any, list]:
     """A struct of options with its size, and what must be kept alive as long as it is used."""
     ffi, _ = library()
-    kept = {name: ffi.new("char[]", os.fsencode(value) if isinstance(value, os.PathLike) else text_of(value, name))
-            for name, value in values.items() if value is not None}
-    made = ffi.new(struct + " *", {"size": ffi.sizeof(struct), **kept})
-    return made, list(kept.values())
+    fields = {name: value if isinstance(value, int) else
+              ffi.new("char[]", os.fsencode(value) if isinstance(value, os.PathLike) else text_of(value, name))
+              for name, value in values.items() if value is not None}
+    made = ffi.new(struct + " *", {"size": ffi.sizeof(struct), **fields})
+    return made, list(fields.values())
 
 
 def created(struct: str, destroy: str, create: Callable[[Any], None]) -> Any:
@@ -108,11 +109,12 @@ def created(struct: str, destroy: str, create: Callable[[Any], None]) -> Any:
     return ffi.gc(out[0], getattr(lib, destroy))
 
 
-def plan_handle(text: str, device: Any = None, variant: str | None = None, tile: str | None = None) -> Any:
+def plan_handle(text: str, device: Any = None, variant: str | None = None, tile: str | None = None,
+                tuned_dir: str | None = None) -> Any:
     """A clam_plan *, for the device that `plan` names."""
     ffi, _ = library()
     problem = text_of(text, "the problem")
-    wanted, kept = options("clam_plan_options", variant=variant, tile=tile)
+    wanted, kept = options("clam_plan_options", variant=variant, tile=tile, tuned_dir=tuned_dir)
     facts, here = ffi.NULL, ffi.NULL
     if isinstance(device, (str, dict)):
         facts = ffi.new("char[]", text_of(device if isinstance(device, str) else json.dumps(device), "the device"))
@@ -168,13 +170,15 @@ def source(file: str) -> str:
     return ffi.string(text).decode()
 
 
-def plan(text: str, device: Any = None, variant: str | None = None, tile: str | None = None) -> dict[str, Any]:
+def plan(text: str, device: Any = None, variant: str | None = None, tile: str | None = None,
+         tuned_dir: str | None = None) -> dict[str, Any]:
     """How a problem is computed: its launches, with kernels, options, sizes and arguments.
 
     `device`: a pyopencl.Device, a key such as "g610", or the facts of a device as a dict. None: a generic one.
+    `tuned_dir`: a folder of rows that `clam tune` measured.
 
     >>> made = plan("softmax shape=4x192 dtype=f32")
     >>> [tensor["name"] for tensor in made["tensors"]], made["launches"][0]["file"]
     (['src', 'dst'], 'softmax.cl')
     """
-    return plan_json(plan_handle(text, device, variant, tile))
+    return plan_json(plan_handle(text, device, variant, tile, tuned_dir))

@@ -45,12 +45,16 @@ class Runtime:
 
     `cache_dir`: where built programs are kept between processes. None: in memory alone.
     `kernel_dir`: .cl files that replace built-in ones of the same name.
+    `tuned_dir`: a folder of rows that `clam tune` measured, which plans take.
+    `launches_a_flush`: the queue is flushed after so many. 0: as was measured, else 8. -1: only before waits.
     """
 
-    def __init__(self, queue: Any, cache_dir: str | None = None, kernel_dir: str | None = None):
+    def __init__(self, queue: Any, cache_dir: str | None = None, kernel_dir: str | None = None,
+                 tuned_dir: str | None = None, launches_a_flush: int = 0):
         handle = handle_of(queue, "CommandQueue", "the queue")
         self.queue = queue
-        wanted, kept = options("clam_runtime_options", cache_dir=cache_dir, kernel_dir=kernel_dir)
+        wanted, kept = options("clam_runtime_options", cache_dir=cache_dir, kernel_dir=kernel_dir,
+                               tuned_dir=tuned_dir, launches_a_flush=launches_a_flush)
         self._handle = created("clam_runtime", "clam_runtime_destroy", lambda out: call(
             "clam_runtime_create", handle, wanted, out))
         del kept
