@@ -48,8 +48,7 @@ class Tuned {
                                    "tune",    kDense,
                                    "-o",      folder_.file("tuned"),
                                    "--state", folder_.file("state"),
-                                   "--time",  "0.002",
-                                   "--all"};
+                                   "--time",  "0.002"};
     words.insert(words.end(), more.begin(), more.end());
     finished = run_clam(words, environment);
     const json report = json::parse(finished.out, nullptr, false);
@@ -108,11 +107,11 @@ TEST(cli_tune_scripted, a_clock_that_sinks_gives_the_same_winner) {
   json script = with_a_fast_tile();
   script["costs"][0].update({{"options", "*DENSE_M0=6*"}, {"us", 86}});
   Tuned before, meanwhile;
-  const std::string winner = tile_of(before.run_on(steady.on(script)));
+  const std::string winner = tile_of(before.run_on(steady.on(script), {"--all"}));
   EXPECT_TRUE(contains(winner, "M0=6")) << before.finished.err;
   const double seconds = std::chrono::duration<double>(steady.passed()).count();
   script["noise"]["slower_a_second"] = 2 / seconds;
-  const json result = meanwhile.run_on(sinking.on(script));
+  const json result = meanwhile.run_on(sinking.on(script), {"--all"});
   ASSERT_FALSE(result.is_null()) << meanwhile.finished.err;
   EXPECT_EQ(tile_of(result), winner) << result << meanwhile.finished.err;
   EXPECT_GT(result.at("us"), result.at("untuned_us")) << "it was slower than the first one before";

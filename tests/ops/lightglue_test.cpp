@@ -186,7 +186,7 @@ class lightglue_device : public test::OpDevice {
     if (const char* asked = std::getenv("CLAM_TEST_POINTS")) return {std::atoi(asked)};
     if (!std::getenv("CLAM_TEST_FULL")) return {40};
     if (runs_again() || dtype == "f16") return {192};
-    if (!test::is_weekly()) return {192, 187};
+    if (!test::is_weekly()) return {187};
     return {192, 187, 512};
   }
 
