@@ -234,12 +234,15 @@ int ends_above(__global const void* base, uint bytes) {
 //@end
 
 //@shared divide
-// a / b for a >= 0, b >= 1. Division of integers takes Mali compilers 80 instructions.
+// a / b for a >= 0, b >= 1. Division of integers takes Mali compilers 80 instructions, and 1.0f / b
+// takes them 14. half_recip takes one, and is within 2^-10 on any device. A step of Newton makes
+// that 2^-20; 2^-18 is taken off, so that both quotients are too small, by less than 2 in the end.
 int divide(int a, int b) {
-  const float inverse = 1.0f / (float)b;
+  const float of = (float)b, near = half_recip(of);
+  const float inverse = fma(near, fma(-of, near, 0x1.ffff8p-1f), near);
   const int about = (int)((float)a * inverse), left = a - about * b;
-  const int closer = about + (int)((float)left * inverse), rest = a - closer * b;
-  return closer + (rest >= b) - (rest < 0);
+  const int closer = about + (int)((float)left * inverse);
+  return closer + (a - closer * b >= b);
 }
 //@end
 
@@ -426,6 +429,16 @@ void sum_slowly(__local float4* m, __global const char* x, __global const char* 
 
 // ---- y ----
 
+#ifdef CLAM_F16
+typedef half2 T2;
+#else
+typedef float2 T2;
+#endif
+
+typedef struct __attribute__((packed, aligned(sizeof(T)))) {
+  T2 of;
+} Loose2;
+
 typedef struct {
   __global const char* r;
   __global char* y;
@@ -433,29 +446,75 @@ typedef struct {
   float bias;
 } Outputs;
 
-// One pixel of y.
-void finish(float sum, uint at, Outputs out) {
-  float v = CONV2D_ACT(sum + out.bias);
-  if (CONV2D_RESIDUAL) v += load1(out.r, at);
-  store1(v, out.y, at);
+// A pixel of y, or two neighbours of a row. Mesa's compilers store both in one instruction.
+void finish(float2 sum, int both, uint at, Outputs out) {
+  float2 v = (float2)(CONV2D_ACT(sum.x + out.bias), CONV2D_ACT(sum.y + out.bias));
+  if (both) {
+    if (CONV2D_RESIDUAL) {
+      const T2 r = ((__global const Loose2*)(out.r + at))->of;
+      v += (float2)((float)r.x, (float)r.y);
+    }
+    ((__global Loose2*)(out.y + at))->of = (T2)((T)v.x, (T)v.y);
+  } else {
+    if (CONV2D_RESIDUAL) v.x += load1(out.r, at);
+    store1(v.x, out.y, at);
+  }
 }
 
-// A^T M A of one tile of an output channel, if it is the item's own and lies in one of n images.
-void finish_tile(__local const float* m, int is_own, Tile tile, int n, int channels, int channel,
+// The rows of A^T M A of one tile of an output channel, if it lies in one of n images.
+void finish_tile(float2 upper, float2 lower, Tile tile, int n, int channels, int channel,
                  Outputs out) {
-  if (!is_own || tile.image >= n) return;
-  const int place = 16 * LANES, oy = 2 * tile.row, ox = 2 * tile.column;
-  const int rows = out.oh - oy, columns = out.ow - ox;
-  uint at = (((tile.image * channels + channel) * out.oh + oy) * out.ow + ox) * SIZE;
-#define ROW(i) \
-  (float4)(m[4 * i * place], m[(4 * i + 1) * place], m[(4 * i + 2) * place], m[(4 * i + 3) * place])
-  const float4 m1 = ROW(1), m2 = ROW(2), t0 = ROW(0) + m1 + m2, t1 = m1 - m2 - ROW(3);
-  finish(t0.x + t0.y + t0.z, at, out);
-  if (columns > 1) finish(t0.y - t0.z - t0.w, at + SIZE, out);
-  if (rows < 2) return;
-  at += out.ow * SIZE;
-  finish(t1.x + t1.y + t1.z, at, out);
-  if (columns > 1) finish(t1.y - t1.z - t1.w, at + SIZE, out);
+  if (tile.image >= n) return;
+  const int oy = 2 * tile.row, ox = 2 * tile.column, both = ox + 1 < out.ow;
+  const uint at = (((tile.image * channels + channel) * out.oh + oy) * out.ow + ox) * SIZE;
+  finish(upper, both, at, out);
+  if (oy + 1 < out.oh) finish(lower, both, at + out.ow * SIZE, out);
+}
+
+Tile next_of(Tile tile, int down, int across) {
+  const int is_last = ++tile.column == across;
+  tile.column = is_last ? 0 : tile.column;
+  tile.row += is_last;
+  const int is_end = tile.row == down;
+  tile.row = is_end ? 0 : tile.row;
+  tile.image += is_end;
+  return tile;
+}
+
+// An item finishes as many neighbouring tiles of one vector as it has vectors.
+#if CONV2D_VECTORS == 1
+typedef float Tiles;
+#define OF_FIRST(tiles) (tiles)
+#else
+typedef float2 Tiles;
+#define OF_FIRST(tiles) (tiles).x
+#endif
+
+// m has M of the tiles at the first place.
+void finish_tiles(__local const Tiles* m, Tile tile, int down, int across, int n, int channels,
+                  int channel, Outputs out) {
+  const int place = 16 * LANES / CONV2D_VECTORS;
+  Tiles upper[4], lower[4];
+  for (int j = 0; j < 4; ++j) {
+    const Tiles m1 = m[(4 + j) * place], m2 = m[(8 + j) * place];
+    upper[j] = m[j * place] + m1 + m2;
+    lower[j] = m1 - m2 - m[(12 + j) * place];
+  }
+  const Tiles a = upper[0] + upper[1] + upper[2], b = upper[1] - upper[2] - upper[3];
+  const Tiles c = lower[0] + lower[1] + lower[2], d = lower[1] - lower[2] - lower[3];
+  finish_tile((float2)(OF_FIRST(a), OF_FIRST(b)), (float2)(OF_FIRST(c), OF_FIRST(d)), tile, n,
+              channels, channel, out);
+#if CONV2D_VECTORS == 2
+  finish_tile((float2)(a.y, b.y), (float2)(c.y, d.y), next_of(tile, down, across), n, channels,
+              channel, out);
+#endif
+}
+
+// Whether the item at place p finishes tiles: `own` is the place of its vectors among `columns`, of
+// which `middle` have a second one.
+int finishes(uint p, int own, int middle, int columns, int k) {
+  const int j = (int)get_global_id(1) * 4 + p / 4;
+  return j < k && own < (p / 2 % CONV2D_VECTORS == CONV2D_VECTORS - 1 ? columns : middle);
 }
 
 // A loop of one trip, or one over the vectors, would stay in the code that Mesa's compilers make of
@@ -502,6 +561,8 @@ __kernel GROUP void conv2d_winograd(__global const float* v, __global const floa
   const int panel = g * (int)get_num_groups(1) + (int)get_group_id(1);
   const uint channel = vectors * 4 * FLOATS, place = groups * c * channel;
   uint p = z;
+  // Before the loops for Mesa 25's register allocator: later it costs each trip 15 moves.
+  int is_own = finishes(p, own, middle, columns, k);
   // Every item stays, for the barrier; those without tiles share the last one's work.
   EACH_PLACE {
     const uint v_at = p * place + g * c * channel + first * 4 * FLOATS;
@@ -520,17 +581,15 @@ __kernel GROUP void conv2d_winograd(__global const float* v, __global const floa
   // An absent b is a 0 that no compiler knows: a sum of zeros stays +0.
   Outputs out = {(__global const char*)r, (__global char*)y, oh, ow, as_float(k >> 31)};
   EACH_PLACE {
+    const int tiles = 4 / CONV2D_VECTORS, vector = p / 2 % CONV2D_VECTORS, tile = p % tiles;
     const int j = (int)get_global_id(1) * 4 + p / 4;
-    if (CONV2D_BIAS && j < k) out.bias = load1((__global const char*)b, (g * k + j) * SIZE);
-#define FINISH(q, is_own)                                                                \
-  finish_tile((__local const float*)m + (((q) * 64 + p / 4) * LANES + lane) * 4 + p % 4, \
-              j < k && (is_own),                                                         \
-              tile_of((first + (q) * middle) * 4 + p % 4, down, across), n, groups * k,  \
-              g * k + j, out);
-    FINISH(0, own < (CONV2D_VECTORS == 2 ? middle : columns))
-#if CONV2D_VECTORS == 2
-    FINISH(1, own < columns)
-#endif
+    if (CONV2D_PLACES < 16) is_own = finishes(p, own, middle, columns, k);
+    if (is_own) {
+      if (CONV2D_BIAS) out.bias = load1((__global const char*)b, (g * k + j) * SIZE);
+      finish_tiles((__local const Tiles*)m + ((vector * 64 + p / 4) * LANES + lane) * tiles + tile,
+                   tile_of((first + vector * middle) * 4 + tile * CONV2D_VECTORS, down, across),
+                   down, across, n, groups * k, g * k + j, out);
+    }
   }
 }
 

@@ -101,7 +101,8 @@ void require(const void* given, const char* what) {
     throw BadArgument(fmt::format("{} is NULL, which this function cannot do without", what));
 }
 
-/// The caller's options: what its version does not have is zero. `least`: the size of version 0.1.
+/// The caller's options: what its version does not have is zero. `least`: a smaller struct has no
+/// size that is right.
 template <typename Options>
 Options known(const Options* given, std::size_t least) {
   Options options{};

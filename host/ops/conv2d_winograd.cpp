@@ -68,7 +68,7 @@ std::vector<WinogradCut> winograd_cuts(const Problem& problem, const DeviceInfo&
 
 /// Clocks of the launch that writes V.
 double clocks_of_x(const Conv2d& conv, const DeviceInfo& device) {
-  constexpr double kInstructions = 300;
+  constexpr double kInstructions = 520;
   const Tiles tiles(conv);
   const double x = 1.0 * conv.n * conv.c * conv.h * conv.w * size_of(conv.dtype);
   Work work;

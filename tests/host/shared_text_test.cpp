@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "check/ops/shared/random.hpp"
 #include "clam/error.hpp"
 #include "clam/kernels.hpp"
 #include "contains.hpp"
@@ -149,6 +150,66 @@ TEST(shared_text, a_copy_by_hand_is_seen_and_a_shared_one_is_none) {
             "a.cl and b.cl have: float f(float x) {");
   const std::string shared = "//@shared f\n" + function + "//@end\n";
   EXPECT_EQ(copies({{"a.cl", shared}, {"b.cl", shared}}), std::vector<std::string>());
+}
+
+// ---- divide ----
+
+/// Dividends and divisors up to the largest int: multiples, and what lies next to them.
+struct Divisions {
+  std::vector<cl_int> a, b;
+
+  Divisions() {
+    Random random(seed());
+    for (int i = 0; i < 31 * 200; ++i) {
+      const int power = 1 << (i % 31), high = power - 1 + power;
+      const int divisor = i < 62 ? power - i / 31 : random.integer(power, high);
+      if (divisor < 1) continue;
+      const int most = kLargest / divisor;
+      for (const std::int64_t of : {random.integer(0, most - 1), 1, most}) {
+        for (const int more : {-1, 0, 1}) add(of * divisor + more, divisor);
+      }
+      add(kLargest, divisor);
+    }
+    add(kLargest, kLargest);
+  }
+
+ private:
+  static constexpr int kLargest = 2147483647;
+  void add(std::int64_t dividend, int divisor) {
+    if (dividend < 0 || dividend > kLargest) return;
+    a.push_back(static_cast<cl_int>(dividend));
+    b.push_back(divisor);
+  }
+};
+
+/// How many quotients of shared/divide.cl are wrong, where half_recip is off by the factor `off`.
+int wrong_quotients(const std::string& off) {
+  const Divisions all;
+  std::string text = source("divide") +
+                     "__kernel void each(__global int* a, __global int* b) {\n"
+                     "  const int i = get_global_id(0);\n  b[i] = divide(a[i], b[i]);\n}\n";
+  const std::string call = "half_recip(of)";
+  text.replace(text.find(call), call.size(), off + " * " + call);
+  cl::Program program(runtime().context(), text);
+  program.build("-cl-std=CL1.2");
+  cl::CommandQueue queue = runtime().queue();
+  std::vector<cl_int> quotients = all.b;
+  const cl::Buffer a(queue, all.a.begin(), all.a.end(), true);
+  const cl::Buffer b(queue, quotients.begin(), quotients.end(), false);
+  cl::KernelFunctor<cl::Buffer, cl::Buffer> each(program, "each");
+  each(cl::EnqueueArgs(queue, cl::NDRange(quotients.size())), a, b);
+  cl::copy(queue, b, quotients.begin(), quotients.end());
+  int wrong = 0;
+  for (std::size_t i = 0; i < quotients.size(); ++i) wrong += quotients[i] != all.a[i] / all.b[i];
+  return wrong;
+}
+
+/// OpenCL allows half_recip an error of 8192 ulp, which is 2^-10.
+TEST(shared_text_device, divide_is_exact_with_the_worst_reciprocal_and_not_with_one_a_tenth_off) {
+  CLAM_NEEDS_DEVICE();
+  for (const char* off : {"1.0f", "1.00097f", "0.99903f"})
+    EXPECT_EQ(wrong_quotients(off), 0) << off;
+  EXPECT_GT(wrong_quotients("1.1f"), 0);
 }
 
 }  // namespace

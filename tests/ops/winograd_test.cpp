@@ -156,19 +156,53 @@ TEST_F(conv2d_device, winograd_by_split_addresses_gives_the_same_bits_on_either_
   }
 }
 
+/// A plan whose work-items finish two neighbouring tiles, which lie in two rows or images at times.
+Plan plan_of_pairs(int max_work_group = 0) {
+  return make_plan(conv("n=2 c=11 h=9 w=9 k=6 r=3 pad=1 algo=winograd bias residual"),
+                   gpu_device(find_gpu("g610")),
+                   {"conv2d_winograd", max_work_group, "VECTORS=2,LX=1"});
+}
+
+TEST_F(conv2d_device, winograd_finishes_pairs_of_tiles_across_rows_and_images) {
+  const Problem problem = Problem::parse(plan_of_pairs().problem);
+  for (const int group : {0, 4, 1}) {
+    SCOPED_TRACE(group);
+    Trial trial(test::runtime(), plan_of_pairs(group));
+    for (const test::Sample& sample : samples_of(problem)) {
+      expect_pass(trial, sample);
+      test::expect_pass_in_place(trial, sample);
+    }
+  }
+}
+
+TEST_F(winograd_broken, a_pair_that_stays_in_its_row_or_image_is_caught) {
+  const Problem problem = Problem::parse(plan_of_pairs().problem);
+  const test::Sample sample = sample_of(problem, data_set("exact"), test::seed());
+  for (const char* next : {"tile.row += is_last;", "tile.image += is_end;"}) {
+    const test::TemporaryFolder folder;
+    test::break_kernel(folder, "conv2d_winograd.cl", next, "");
+    const auto broken = test::runtime_with_kernels(folder);
+    Trial trial(*broken, plan_of_pairs());
+    EXPECT_FALSE(compare_all(sample.reference, run(trial, sample.inputs), {}, 1).pass()) << next;
+  }
+}
+
 TEST_F(winograd_broken, faults_of_winograd_are_caught) {
   const char* file = "conv2d_winograd.cl";
   const char* line = "conv2d n=2 c=11 h=5 w=7 k=6 r=3 pad=1 algo=winograd bias act=relu";
   const char* variant = "conv2d_winograd";
   const test::KernelFault faults[] = {
       {"wrong sign in B", "t.z - t.y", "t.y - t.z", line, variant, "exact"},
-      {"wrong sign in A", "m1 - m2 - ROW(3)", "m1 - m2 + ROW(3)", line, variant, "exact"},
+      {"wrong sign in A", "m1 - m2 - m[(12", "m1 - m2 + m[(12", line, variant, "exact"},
       {"a filter without its middle", "half_b[s] = 0.5f * b", "half_b[s] = 0.25f * b", line,
        variant, "exact"},
       {"dropped channels after the last eight", "while (BEFORE(x, end)) {",
        "while (0 && BEFORE(x, end)) {", line, variant, "exact"},
       {"right padding read", "ix < w &&", "ix <= w &&", line, variant, "exact"},
-      {"no second row", "if (rows < 2) return;", "if (rows < 4) return;", line, variant, "exact"},
+      {"no second row", "oy + 1 < out.oh", "oy + 3 < out.oh", line, variant, "exact"},
+      {"no second column", "both = ox + 1 < out.ow", "both = ox + 3 < out.ow", line, variant,
+       "exact"},
+
       {"last channel not packed", "inside = j < k,", "inside = j < k - 1,", line, variant, "exact"},
       {"V as far off as halves are", "return (float4)(t.x - t.z, t.y + t.z,",
        "return (float4)((t.x - t.z) * 1.0005f, t.y + t.z,", line, variant, "zero_mean"}};

@@ -66,8 +66,7 @@ typedef struct clam_plan_options {
   const char *variant;    /* NULL: the fastest that fits, as was measured, else as predicted */
   const char *tile;       /* "M0=4,N0=8"; NULL: the same */
   int32_t max_work_group; /* most work-items of a group; 0: the variant's default */
-  const char
-      *tuned_dir; /* a folder of measured rows (`clam tune`); NULL: the runtime's, else none */
+  const char *tuned_dir;  /* a folder of rows that `clam tune` measured; NULL: the built-in ones */
 } clam_plan_options;
 
 typedef struct clam_runtime_options {
@@ -77,7 +76,7 @@ typedef struct clam_runtime_options {
   const char *kernel_dir;   /* .cl files that replace built-in ones by name; NULL: none */
   int32_t max_in_flight;    /* most unfinished launches; 0: 32 */
   int32_t launches_a_flush; /* 0: as was measured, else 8; -1: only before waits */
-  const char *tuned_dir;    /* a folder of measured rows (`clam tune`), read once; NULL: none */
+  const char *tuned_dir;    /* as for a plan; clam_prepare takes it for a plan without one */
 } clam_runtime_options;
 
 /* A tensor of a plan, and its place in the caller's buffer. Its pointers are valid as long as the
@@ -105,8 +104,9 @@ const char *clam_manifest(void);
 const char *clam_source(const char *file);
 
 /* Plans a problem. `device` is a device of this machine, or NULL. Then `facts` is a key such as
- * "g610", or the JSON of `clam info --json -`; both NULL plan for a generic device.
- * `options` may be NULL. Any thread. */
+ * "g610", or the JSON of `clam info --json -`; both NULL plan for a generic device. Rows of
+ * tuned_dir count if they were measured with the built-in kernels. `options` may be NULL. Any
+ * thread. */
 clam_status clam_plan_create(const char *problem, cl_device_id device, const char *facts,
                              const clam_plan_options *options, clam_plan **plan, clam_error *error);
 /* The plan as JSON, as `clam plan --json -` writes it. It lives as long as the plan. Any thread. */

@@ -109,6 +109,9 @@ def refusals():
     refused(clam.BadArgument, "tuned_dir", lambda: clam.Runtime(queue, tuned_dir="/nowhere"))
     refused(clam.BadArgument, "tuned_dir", lambda: clam.plan(DENSE, tuned_dir="/nowhere"))
     refused(clam.BadArgument, "negative", lambda: clam.Runtime(queue, launches_a_flush=-2))
+    for launches in 2**40, 1.5, "8":
+        refused(clam.BadArgument, "a number of launches", lambda: clam.Runtime(queue, launches_a_flush=launches))
+    refused(clam.BadArgument, "variant is a text, not int", lambda: clam.plan(DENSE, variant=7))
     dense = clam.Runtime(queue, kernel_dir=clam.KERNELS, launches_a_flush=1).prepare(DENSE)
     refused(clam.BadArgument, "must be a pyopencl.MemoryObject, not ndarray", lambda: dense.bind("x", x))
     refused(clam.BadArgument, "must be a pyopencl.Event, not Context", lambda: dense.enqueue([queue.context]))

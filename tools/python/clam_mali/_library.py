@@ -94,11 +94,10 @@ def call(function: str, *arguments: Any) -> None:
 def options(struct: str, **values: Any) -> tuple[Any, list]:
     """A struct of options with its size, and what must be kept alive as long as it is used."""
     ffi, _ = library()
-    fields = {name: value if isinstance(value, int) else
-              ffi.new("char[]", os.fsencode(value) if isinstance(value, os.PathLike) else text_of(value, name))
-              for name, value in values.items() if value is not None}
-    made = ffi.new(struct + " *", {"size": ffi.sizeof(struct), **fields})
-    return made, list(fields.values())
+    kept = {name: ffi.new("char[]", os.fsencode(value) if isinstance(value, os.PathLike) else text_of(value, name))
+            for name, value in values.items() if value is not None}
+    made = ffi.new(struct + " *", {"size": ffi.sizeof(struct), **kept})
+    return made, list(kept.values())
 
 
 def created(struct: str, destroy: str, create: Callable[[Any], None]) -> Any:

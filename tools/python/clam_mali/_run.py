@@ -54,7 +54,11 @@ class Runtime:
         handle = handle_of(queue, "CommandQueue", "the queue")
         self.queue = queue
         wanted, kept = options("clam_runtime_options", cache_dir=cache_dir, kernel_dir=kernel_dir,
-                               tuned_dir=tuned_dir, launches_a_flush=launches_a_flush)
+                               tuned_dir=tuned_dir)
+        try:
+            wanted.launches_a_flush = launches_a_flush
+        except (TypeError, OverflowError):
+            raise BadArgument(f"launches_a_flush is a number of launches, not {launches_a_flush!r}") from None
         self._handle = created("clam_runtime", "clam_runtime_destroy", lambda out: call(
             "clam_runtime_create", handle, wanted, out))
         del kept
