@@ -48,17 +48,6 @@ bool is_about_groups(const BuildFailure& failure) {
   return false;
 }
 
-bool packs_alike(const Plan& one, const Plan& other) {
-  const auto packing = [](const Plan& plan) {
-    nlohmann::json json = to_json(plan).at("pack");
-    for (const BufferSpec& buffer : plan.buffers) {
-      if (buffer.role == BufferSpec::Role::packed) json.push_back({buffer.name, buffer.bytes});
-    }
-    return json;
-  };
-  return packing(one) == packing(other);
-}
-
 /// Where a buffer lies: the memory that it is a part of, and its first byte there.
 struct Place {
   cl_mem memory;
@@ -310,19 +299,9 @@ Executable Runtime::smaller_than(const Executable& executable) {
   return prepare(*executable.problem_, executable.options_);
 }
 
-/// What was packed stays where the smaller plan packs alike.
 void Runtime::plan_smaller(Executable& executable, const Bindings& bindings) {
   Executable smaller = smaller_than(executable);
-  if (packs_alike(executable.plan_, smaller.plan_)) {
-    for (const BufferSpec& buffer : smaller.plan_.buffers) {
-      if (buffer.role == BufferSpec::Role::packed) {
-        smaller.own_[buffer.name] = executable.own_.at(buffer.name);
-      }
-    }
-    smaller.is_packed_ = executable.is_packed_;
-  } else {
-    pack(smaller, bindings);
-  }
+  if (!smaller.plan_.pack.empty()) pack(smaller, bindings);
   executable = std::move(smaller);
 }
 

@@ -431,29 +431,6 @@ TEST(runtime_scripted, a_driver_that_refuses_a_group_gets_half_of_it) {
   expect_half_the_group(dense, "clEnqueueNDRangeKernel", "dense_packed");
 }
 
-/// What was packed for the plan of larger groups is packed for that of smaller ones.
-TEST(runtime_scripted, after_a_refused_group_nothing_is_packed_again) {
-  CLAM_ON_SCRIPTED_DEVICE();
-  const Problem problem = Problem::parse("dense m=64 n=64 k=64 dtype=f32 bias");
-  const Plan first = make_plan(problem, test::runtime().device());
-  test::scripted::play(test::scripted::lying("clEnqueueNDRangeKernel", "refuse",
-                                             {{"options", first.launches[0].options},
-                                              {"kernel", "dense_packed"},
-                                              {"status", CL_INVALID_WORK_GROUP_SIZE}}));
-  const auto own = test::fresh_runtime(RuntimeOptions());
-  Bindings bindings;
-  for (const TensorSpec& spec : first.tensors) {
-    bindings[spec.name] =
-        cl::Buffer(own->context(), CL_MEM_READ_WRITE, static_cast<cl::size_type>(spec.bytes()));
-  }
-  Executable dense = own->prepare(problem);
-  own->pack(dense, bindings);
-  own->enqueue(dense, bindings);  // with half the group
-  own->enqueue(dense, bindings);
-  own->finish();
-  EXPECT_EQ(own->counters().groups_halved, 1);
-}
-
 TEST(runtime_scripted, a_bound_call_says_that_it_must_be_bound_again) {
   CLAM_ON_SCRIPTED_DEVICE();
   const Problem problem = Problem::parse("unary op=exp shape=4096 dtype=f32");

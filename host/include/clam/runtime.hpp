@@ -116,8 +116,8 @@ class Runtime {
   /// pack launches have not run, or when an argument does not suit the kernel. An output may
   /// overlap another tensor only if the plan allows it (TensorSpec::may_be); else that is a
   /// BadArgument too. A driver may refuse a group size that it promised. Then an Executable that
-  /// was prepared from a Problem is planned again with half that size. If that changes the packed
-  /// buffers, they are packed again, so the weights must be bound.
+  /// was prepared from a Problem is planned again with half that size. Its weights are packed
+  /// again, so they must be bound.
   void enqueue(Executable& executable, const Bindings& bindings);
   /// Checks the bindings and sets the arguments, as `enqueue` does, but once for many calls. Throws
   /// BadArgument as `enqueue` does.
@@ -126,7 +126,7 @@ class Runtime {
   /// last one. Flush the queue before you wait for that event: some drivers start nothing before a
   /// flush. The call looks up no name and allocates nothing. The times of its launches are not in
   /// the result of `finish`: read them from the event. Throws Unsupported if the driver refuses a
-  /// group size that it promised: then call `prepare` and `bind` again, which take half that size.
+  /// group size that it promised: then call `prepare`, `pack` and `bind` again, which take half.
   cl::Event enqueue(const Bound& bound, const std::vector<cl::Event>& wait_for = {});
   /// Waits for all launches and checks the execution status of each event. Returns the times of all
   /// launches since the last `finish`, in order of launch. The times are kept until then, so call
