@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs the tests of the importer, or those whose name has a word: a line each, and the sum as the last line."""
 import sys
+import time
 import unittest
 
 
@@ -8,12 +9,18 @@ class Result(unittest.TextTestResult):
     def words(self, test) -> str:
         return test.id().split(".test_")[-1].replace("_", " ") if ".test_" in test.id() else test.id()
 
+    def startTest(self, test) -> None:  # noqa: N802
+        super().startTest(test)
+        self.start = time.monotonic()
+
     def stopTest(self, test) -> None:  # noqa: N802
         super().stopTest(test)
         bad = [t for t, _ in self.failures + self.errors if t is test or getattr(t, "test_case", None) is test]
         skipped = [why for t, why in self.skipped if t is test]
         line = "FAILED  " if bad else "skipped " if skipped else "ok      "
-        print(line + self.words(test) + "".join(f": {why}" for why in skipped), flush=True)
+        seconds = time.monotonic() - self.start
+        took = f" ({seconds:.0f} s)" if seconds >= 2 else ""
+        print(line + self.words(test) + took + "".join(f": {why}" for why in skipped), flush=True)
 
 
 def main() -> int:
