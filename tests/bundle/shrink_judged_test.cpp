@@ -211,6 +211,7 @@ void expect_a_tenth(Lying& lying, const std::vector<std::string>& program, const
               std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   EXPECT_LE(10 * lines(small), lines(lying.seen)) << shrunk.out;
   EXPECT_TRUE(contains(read_bundle(small).kernels.at(name + ".cl"), misread));
+  if (std::string(oclgrind) == "off") return;  // what is left may read what nobody wrote
   EXPECT_EQ(run_clam({"replay", small}).code, 0) << "right without the board";
 }
 
