@@ -77,13 +77,15 @@
 #error "conv2d_winograd.cl: CONV2D_VECTORS must be 1 or 2"
 #endif
 
-//@shared element
+//@shared element2
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half T;
+typedef half2 T2;
 typedef half4 T4;
 #else
 typedef float T;
+typedef float2 T2;
 typedef float4 T4;
 #endif
 //@end
@@ -429,12 +431,7 @@ void sum_slowly(__local float4* m, __global const char* x, __global const char* 
 
 // ---- y ----
 
-#ifdef CLAM_F16
-typedef half2 T2;
-#else
-typedef float2 T2;
-#endif
-
+// Two elements at an address that is a multiple of one alone.
 typedef struct __attribute__((packed, aligned(sizeof(T)))) {
   T2 of;
 } Loose2;
@@ -511,7 +508,7 @@ void finish_tiles(__local const Tiles* m, Tile tile, int down, int across, int n
 }
 
 // Whether the item at place p finishes tiles: `own` is the place of its vectors among `columns`, of
-// which `middle` have a second one.
+// which `middle` have two vectors.
 int finishes(uint p, int own, int middle, int columns, int k) {
   const int j = (int)get_global_id(1) * 4 + p / 4;
   return j < k && own < (p / 2 % CONV2D_VECTORS == CONV2D_VECTORS - 1 ? columns : middle);
