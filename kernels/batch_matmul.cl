@@ -42,9 +42,9 @@
 //@define CLAM_F16     off                          store tensors as half
 //@define CLAM_NATIVE  off                          activations by native_exp2 and native_recip
 //@define BMM_ACC      0 {0,1,2}                    sums in float, chunks, half
-//@define BMM_M0       4 {1,2,4,6,8}                rows of a tile
+//@define BMM_M0       4 {1,2,4,5,6,8}              rows of a tile
 //@define BMM_N0       4 {4,8}                      columns of a tile of _nn
-//@define BMM_K0       4 {4,8}                      k a trip, but for chunks
+//@define BMM_K0       4 {4,8,16}                   k a trip, but for chunks
 //@define BMM_LX       16 {1,2,4,8,16}              work-items of a group along n
 //@define BMM_LY       4 {1,2,4,8,16,32,64,128,256} work-items of a group along m
 //@define BMM_PARTS    1 {1,2,4}                    work-items that share a tile's k
@@ -113,14 +113,20 @@
 #if BMM_ACC != 0 && !defined(CLAM_F16)
 #error "batch_matmul.cl: BMM_ACC 1 and 2 sum in half, and need CLAM_F16"
 #endif
-#if BMM_M0 != 1 && BMM_M0 != 2 && BMM_M0 != 4 && BMM_M0 != 6 && BMM_M0 != 8
-#error "batch_matmul.cl: BMM_M0 must be 1, 2, 4, 6 or 8"
+#if BMM_M0 != 1 && BMM_M0 != 2 && BMM_M0 != 4 && BMM_M0 != 5 && BMM_M0 != 6 && BMM_M0 != 8
+#error "batch_matmul.cl: BMM_M0 must be 1, 2, 4, 5, 6 or 8"
+#endif
+#if BMM_M0 == 5 && BMM_ACC != 0
+#error "batch_matmul.cl: a tile of 5 rows has sums in float, BMM_ACC 0"
 #endif
 #if BMM_N0 != 4 && BMM_N0 != 8
 #error "batch_matmul.cl: BMM_N0 must be 4 or 8"
 #endif
-#if BMM_K0 != 4 && BMM_K0 != 8
-#error "batch_matmul.cl: BMM_K0 must be 4 or 8"
+#if BMM_K0 != 4 && BMM_K0 != 8 && BMM_K0 != 16
+#error "batch_matmul.cl: BMM_K0 must be 4, 8 or 16"
+#endif
+#if BMM_K0 == 16 && BMM_ACC == 2
+#error "batch_matmul.cl: BMM_K0 must be 4 or 8 where sums are half"
 #endif
 #if BMM_LX < 1 || BMM_LX > 16 || BMM_LX & (BMM_LX - 1)
 #error "batch_matmul.cl: BMM_LX must be a power of two up to 16"
@@ -150,13 +156,15 @@
 #error "batch_matmul.cl: BMM_WHOLE must be 0 or 1"
 #endif
 
-//@shared element
+//@shared element2
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half T;
+typedef half2 T2;
 typedef half4 T4;
 #else
 typedef float T;
+typedef float2 T2;
 typedef float4 T4;
 #endif
 //@end
@@ -354,6 +362,8 @@ S4 load_t(__global const T4* p) {
 #define EACH_ROW(DO, v, a) DO(0, v, a) DO(1, v, a)
 #elif ROWS == 4
 #define EACH_ROW(DO, v, a) DO(0, v, a) DO(1, v, a) DO(2, v, a) DO(3, v, a)
+#elif ROWS == 5
+#define EACH_ROW(DO, v, a) DO(0, v, a) DO(1, v, a) DO(2, v, a) DO(3, v, a) DO(4, v, a)
 #elif ROWS == 6
 #define EACH_ROW(DO, v, a) \
   DO(0, v, a) DO(1, v, a) DO(2, v, a) DO(3, v, a) DO(4, v, a) DO(5, v, a)
@@ -422,8 +432,10 @@ S4 load_t(__global const T4* p) {
 #else
 #if K0 == 4
 #define TRIP(FOUR) FOUR(NEXT, 0)
-#else
+#elif K0 == 8
 #define TRIP(FOUR) FOUR(NEXT, 0) FOUR(NEXT, 4)
+#else
+#define TRIP(FOUR) FOUR(NEXT, 0) FOUR(NEXT, 4) FOUR(NEXT, 8) FOUR(NEXT, 12)
 #endif
 #define SUM_K(FOUR, END_TRIP, x_step, w_step, k)                  \
   {                                                               \
@@ -541,6 +553,7 @@ int second_ends_above(Source second) {
 #define FIRST(i, v, k_of) FIRST_BY(i, v, x##i.k_of)
 #define NEXT(i, v, k_of) NEXT_BY(i, v, x##i.k_of)
 #define WITH_W(v, ADD, k_of, k_at) LOAD_W(v, k_at) EACH_ROW(ADD, v, k_of)
+#if ROWS != 5
 #define FOUR_K(ADD, k_at)                          \
   {                                                \
     EACH_ROW(LOAD_X, k_at, )                       \
@@ -549,6 +562,28 @@ int second_ends_above(Source second) {
     { EACH_VECTOR(WITH_W, NEXT, z, (k_at) + 2) }   \
     { EACH_VECTOR(WITH_W, NEXT, w, (k_at) + 3) }   \
   }
+#else
+// Beside ten vectors of sums there are registers for four k of one row, and for two of the others.
+#define LOAD_TWO(i, k_at) \
+  const float2 x##i = load_two((__global const T2*)PLACE(x, x_at##i + (k_at) * SIZE));
+#define TWO_K(ADD, half_of_x0, k_at)                                            \
+  {                                                                             \
+    const float2 x0 = half_of_x0;                                               \
+    LOAD_TWO(1, k_at) LOAD_TWO(2, k_at) LOAD_TWO(3, k_at) LOAD_TWO(4, k_at)     \
+    { EACH_VECTOR(WITH_W, ADD, x, k_at) }                                       \
+    { EACH_VECTOR(WITH_W, NEXT, y, (k_at) + 1) }                                \
+  }
+#define FOUR_K(ADD, k_at)                                                       \
+  {                                                                             \
+    const float4 four = load_t((__global const T4*)PLACE(x, x_at0 + (k_at) * SIZE)); \
+    TWO_K(ADD, four.xy, k_at) TWO_K(NEXT, four.zw, (k_at) + 2)                  \
+  }
+
+float2 load_two(__global const T2* p) {
+  const T2 v = *p;
+  return (float2)((float)v.x, (float)v.y);
+}
+#endif
 
 // The k of x, then those of x2. For Mesa's register allocator: the place of x2 is computed behind
 // the first loop, which has no register for it. The maximum, which is the row, keeps compilers from
@@ -1070,14 +1105,14 @@ __kernel FLAT_GROUP void batch_matmul_pad(__global const T* src, __global T* dst
 
 //@loops batch_matmul_nt
 //@loop   floor(k/(BMM_K0*BMM_PARTS))..k/BMM_K0-floor(k/(BMM_K0*BMM_PARTS))*(BMM_PARTS-1) if (BMM_ACC!=1)*(BMM_K2*(BMM_PARTS>1)==0)  over the k of a part
-//@loop   0..min(k,k+k2-floor((k+k2)/(BMM_K0*BMM_PARTS))*BMM_K0*(BMM_PARTS-1))/BMM_K0 if (BMM_ACC!=1)*BMM_K2*(BMM_PARTS>1)  over those of x in a part
+//@loop   k/(BMM_K0*BMM_PARTS) if (BMM_ACC!=1)*BMM_K2*(BMM_PARTS>1)  over those of x in a part, by the mean of the parts
 //@loop   k2/BMM_K0 if (BMM_ACC!=1)*BMM_K2*(BMM_PARTS==1)  over the k of x2
-//@loop   0..min(k2,k+k2-floor((k+k2)/(BMM_K0*BMM_PARTS))*BMM_K0*(BMM_PARTS-1))/BMM_K0 if (BMM_ACC!=1)*BMM_K2*(BMM_PARTS>1)  over those of x2 in a part
+//@loop   k2/(BMM_K0*BMM_PARTS) if (BMM_ACC!=1)*BMM_K2*(BMM_PARTS>1)  over those of x2 in a part
 //@loop   floor(k/(32*BMM_PARTS))..floor(k/32)-floor(k/(32*BMM_PARTS))*(BMM_PARTS-1) if (BMM_ACC==1)*(BMM_K2*(BMM_PARTS>1)==0)  over the chunks of a part
-//@loop   0..min(floor(k/32),ceil((k+k2)/32)-floor((k+k2)/(32*BMM_PARTS))*(BMM_PARTS-1)) if (BMM_ACC==1)*BMM_K2*(BMM_PARTS>1)  over those of x in a part
+//@loop   floor(k/32)/BMM_PARTS if (BMM_ACC==1)*BMM_K2*(BMM_PARTS>1)  over those of x in a part, by the mean of the parts
 //@loop   0..(k-floor(k/32)*32)/4 if BMM_ACC==1  over the k that are left, four a trip
 //@loop   floor(k2/32) if (BMM_ACC==1)*BMM_K2*(BMM_PARTS==1)  over the chunks of x2
-//@loop   0..min(floor(k2/32),ceil((k+k2)/32)-floor((k+k2)/(32*BMM_PARTS))*(BMM_PARTS-1)) if (BMM_ACC==1)*BMM_K2*(BMM_PARTS>1)  over those of x2 in a part
+//@loop   floor(k2/32)/BMM_PARTS if (BMM_ACC==1)*BMM_K2*(BMM_PARTS>1)  over those of x2 in a part
 //@loop   (k2-floor(k2/32)*32)/4 if (BMM_ACC==1)*BMM_K2*(BMM_PARTS==1)  over the k that are left
 //@loop   0..min(k2/4,7) if (BMM_ACC==1)*BMM_K2*(BMM_PARTS>1)  over those of a part
 //@loop   0*k if BMM_SPLIT*(BMM_M0*BMM_N0>4)  over the sums of a tile that lies across 4 GiB
@@ -1087,14 +1122,14 @@ __kernel FLAT_GROUP void batch_matmul_pad(__global const T* src, __global T* dst
 
 //@loops batch_matmul_nn
 //@loop   floor(k/(BMM_K0*BMM_PARTS))..k/BMM_K0-floor(k/(BMM_K0*BMM_PARTS))*(BMM_PARTS-1) if (BMM_ACC!=1)*(BMM_K2*(BMM_PARTS>1)==0)  over the k of a part
-//@loop   0..min(k,k+k2-floor((k+k2)/(BMM_K0*BMM_PARTS))*BMM_K0*(BMM_PARTS-1))/BMM_K0 if (BMM_ACC!=1)*BMM_K2*(BMM_PARTS>1)  over those of x in a part
+//@loop   k/(BMM_K0*BMM_PARTS) if (BMM_ACC!=1)*BMM_K2*(BMM_PARTS>1)  over those of x in a part, by the mean of the parts
 //@loop   k2/BMM_K0 if (BMM_ACC!=1)*BMM_K2*(BMM_PARTS==1)  over the k of x2
-//@loop   0..min(k2,k+k2-floor((k+k2)/(BMM_K0*BMM_PARTS))*BMM_K0*(BMM_PARTS-1))/BMM_K0 if (BMM_ACC!=1)*BMM_K2*(BMM_PARTS>1)  over those of x2 in a part
+//@loop   k2/(BMM_K0*BMM_PARTS) if (BMM_ACC!=1)*BMM_K2*(BMM_PARTS>1)  over those of x2 in a part
 //@loop   floor(k/(32*BMM_PARTS))..floor(k/32)-floor(k/(32*BMM_PARTS))*(BMM_PARTS-1) if (BMM_ACC==1)*(BMM_K2*(BMM_PARTS>1)==0)  over the chunks of a part
-//@loop   0..min(floor(k/32),ceil((k+k2)/32)-floor((k+k2)/(32*BMM_PARTS))*(BMM_PARTS-1)) if (BMM_ACC==1)*BMM_K2*(BMM_PARTS>1)  over those of x in a part
+//@loop   floor(k/32)/BMM_PARTS if (BMM_ACC==1)*BMM_K2*(BMM_PARTS>1)  over those of x in a part, by the mean of the parts
 //@loop   0..(k-floor(k/32)*32)/4 if BMM_ACC==1  over the k that are left, four a trip
 //@loop   floor(k2/32) if (BMM_ACC==1)*BMM_K2*(BMM_PARTS==1)  over the chunks of x2
-//@loop   0..min(floor(k2/32),ceil((k+k2)/32)-floor((k+k2)/(32*BMM_PARTS))*(BMM_PARTS-1)) if (BMM_ACC==1)*BMM_K2*(BMM_PARTS>1)  over those of x2 in a part
+//@loop   floor(k2/32)/BMM_PARTS if (BMM_ACC==1)*BMM_K2*(BMM_PARTS>1)  over those of x2 in a part
 //@loop   (k2-floor(k2/32)*32)/4 if (BMM_ACC==1)*BMM_K2*(BMM_PARTS==1)  over the k that are left
 //@loop   0..min(k2/4,7) if (BMM_ACC==1)*BMM_K2*(BMM_PARTS>1)  over those of a part
 //@loop   0*k if BMM_SPLIT*(BMM_M0*BMM_N0>4)  over the sums of a tile that lies across 4 GiB

@@ -311,6 +311,8 @@ S4 load_t(__global const T4* p) {
 #define EACH_ROW(DO, v, a) DO(0, v, a) DO(1, v, a)
 #elif ROWS == 4
 #define EACH_ROW(DO, v, a) DO(0, v, a) DO(1, v, a) DO(2, v, a) DO(3, v, a)
+#elif ROWS == 5
+#define EACH_ROW(DO, v, a) DO(0, v, a) DO(1, v, a) DO(2, v, a) DO(3, v, a) DO(4, v, a)
 #elif ROWS == 6
 #define EACH_ROW(DO, v, a) \
   DO(0, v, a) DO(1, v, a) DO(2, v, a) DO(3, v, a) DO(4, v, a) DO(5, v, a)
@@ -379,8 +381,10 @@ S4 load_t(__global const T4* p) {
 #else
 #if K0 == 4
 #define TRIP(FOUR) FOUR(NEXT, 0)
-#else
+#elif K0 == 8
 #define TRIP(FOUR) FOUR(NEXT, 0) FOUR(NEXT, 4)
+#else
+#define TRIP(FOUR) FOUR(NEXT, 0) FOUR(NEXT, 4) FOUR(NEXT, 8) FOUR(NEXT, 12)
 #endif
 #define SUM_K(FOUR, END_TRIP, x_step, w_step, k)                  \
   {                                                               \

@@ -32,7 +32,7 @@ int most_sums(const Problem& problem, const DeviceInfo& device) {
   const std::string& act = problem.choice("act");
   const bool long_activation = act == "gelu" || act == "tanh";
   if (long_activation || (product.tb && product.acc != Acc::f32)) return 16;  // even and odd apart
-  if (product.ta || fixes_strides(product)) return 32;
+  if (product.ta || fixes_strides(product)) return 40;
   return product.tb || is_widened(product) || !is_mali(device) ? 24 : 16;
 }
 
@@ -71,6 +71,9 @@ std::string tile_options(const BatchMatmul& product, const MatrixCut& cut,
                          const DeviceInfo& device) {
   std::string options = fmt::format(" -DBMM_M0={}", cut.rows);
   if (cut.columns != kColumns) options += fmt::format(" -DBMM_N0={}", cut.columns);
+  // The end of a trip costs as much as a load or two.
+  const bool long_trip = !product.ta && product.acc == Acc::f32 && fixes_strides(product);
+  if (long_trip && product.k % 16 == 0) options += " -DBMM_K0=16";
   if (cut.parts > 1) options += fmt::format(" -DBMM_PARTS={}", cut.parts);
   if (splits_addresses(device) && !(product.ta && product.tb)) options += " -DBMM_SPLIT=1";
   return options;

@@ -61,11 +61,13 @@ bool has_long_activation(const Problem& problem, const DeviceInfo& device) {
 /// Sums that do not spill. There are fewer beside a long activation or beside strides, and on a
 /// Midgard at all.
 int most_sums(const Problem& problem, Weights weights, const DeviceInfo& device) {
-  constexpr int kFew = 16, kSome = 24, kAny = 0;
+  constexpr int kFew = 16, kSome = 24, kMany = 32, kAny = 0;
   const Gpu* gpu = gpu_of(device);
   const bool midgard = gpu && gpu->family == Gpu::Family::midgard;
   if (midgard || has_long_activation(problem, device)) return kFew;
-  if (weights == Weights::both_packed || fixes_strides(Dense(problem))) return kAny;
+  const Dense dense(problem);
+  if (weights == Weights::both_packed) return kAny;
+  if (fixes_strides(dense)) return dense.k2 > 0 ? kMany : kAny;
   if (is_mali(device)) return kFew;
   return weights == Weights::packed ? kAny : kSome;
 }
@@ -105,6 +107,7 @@ TiledProduct product_of(const Problem& problem, Weights weights, const DeviceInf
                                         : dense.dtype);
   if (weights == Weights::packed && stores_halves(dense)) product.widening = 4;
   product.shares_k = !both;
+  product.lowers_groups = fixes_strides(dense);
   // By the listings, one row leaves the loop a register to spare, but two do in chunks.
   if (dense.acc != Acc::chunk) product.most_lanes = kPanelLanes;
   if (weights == Weights::rows) {
@@ -115,17 +118,18 @@ TiledProduct product_of(const Problem& problem, Weights weights, const DeviceInf
   return product;
 }
 
-/// A longer trip pays where loads leave it the registers. With acc=f16 it loads eight k of x at
-/// once.
-bool sums_eight_k(const Dense& dense, const Cut& cut, Weights weights) {
-  for (const Source& source : {dense.x, dense.x2}) {
-    if (source.padded_k() % 8 != 0) return false;
-    const Matrix x = source.as_read();
-    if (dense.acc == Acc::f16 && weights == Weights::packed && (x.ld | x.offset) % 8 != 0) {
-      return false;
-    }
-  }
-  return cut.columns != kVector || weights == Weights::both_packed;
+/// The k of a trip. The end of a trip costs as much as a load or two. With acc=f16 a longer one
+/// pays where loads leave it the registers; it loads eight k of x at once.
+int trip_of(const Dense& dense, const Cut& cut, Weights weights) {
+  const auto may_be = [&](int trip) {
+    return (dense.x.padded_k() | dense.x2.padded_k()) % trip == 0;
+  };
+  if (dense.acc == Acc::f32 && fixes_strides(dense) && may_be(16)) return 16;
+  if (cut.columns == kVector && weights != Weights::both_packed) return 4;
+  const Matrix x = dense.x.as_read(), x2 = dense.x2.as_read();
+  const bool in_eights = (x.ld | x.offset | x2.ld | x2.offset) % 8 == 0;
+  if (dense.acc == Acc::f16 && weights == Weights::packed && !in_eights) return 4;
+  return may_be(8) ? 8 : 4;
 }
 
 /// Groups of rows that follow one another.
@@ -143,7 +147,7 @@ Cut choose_cut(const Problem& problem, Weights weights, const DeviceInfo& device
                const PlanOptions& wanted) {
   const TiledProduct product = product_of(problem, weights, device);
   Cut cut{choose(matrix_cuts(product, device, wanted), wanted)};
-  if (sums_eight_k(Dense(problem), cut, weights)) cut.trip = 8;
+  cut.trip = trip_of(Dense(problem), cut, weights);
   if (product.in_panels) cut.band = band_of(product, cut, device);
   return cut;
 }

@@ -9,6 +9,8 @@
 #define EACH_ROW(DO, v, a) DO(0, v, a) DO(1, v, a)
 #elif ROWS == 4
 #define EACH_ROW(DO, v, a) DO(0, v, a) DO(1, v, a) DO(2, v, a) DO(3, v, a)
+#elif ROWS == 5
+#define EACH_ROW(DO, v, a) DO(0, v, a) DO(1, v, a) DO(2, v, a) DO(3, v, a) DO(4, v, a)
 #elif ROWS == 6
 #define EACH_ROW(DO, v, a) \
   DO(0, v, a) DO(1, v, a) DO(2, v, a) DO(3, v, a) DO(4, v, a) DO(5, v, a)

@@ -56,6 +56,7 @@ int second_ends_above(Source second) {
 #define FIRST(i, v, k_of) FIRST_BY(i, v, x##i.k_of)
 #define NEXT(i, v, k_of) NEXT_BY(i, v, x##i.k_of)
 #define WITH_W(v, ADD, k_of, k_at) LOAD_W(v, k_at) EACH_ROW(ADD, v, k_of)
+#if ROWS != 5
 #define FOUR_K(ADD, k_at)                          \
   {                                                \
     EACH_ROW(LOAD_X, k_at, )                       \
@@ -64,6 +65,28 @@ int second_ends_above(Source second) {
     { EACH_VECTOR(WITH_W, NEXT, z, (k_at) + 2) }   \
     { EACH_VECTOR(WITH_W, NEXT, w, (k_at) + 3) }   \
   }
+#else
+// Beside ten vectors of sums there are registers for four k of one row, and for two of the others.
+#define LOAD_TWO(i, k_at) \
+  const float2 x##i = load_two((__global const T2*)PLACE(x, x_at##i + (k_at) * SIZE));
+#define TWO_K(ADD, half_of_x0, k_at)                                            \
+  {                                                                             \
+    const float2 x0 = half_of_x0;                                               \
+    LOAD_TWO(1, k_at) LOAD_TWO(2, k_at) LOAD_TWO(3, k_at) LOAD_TWO(4, k_at)     \
+    { EACH_VECTOR(WITH_W, ADD, x, k_at) }                                       \
+    { EACH_VECTOR(WITH_W, NEXT, y, (k_at) + 1) }                                \
+  }
+#define FOUR_K(ADD, k_at)                                                       \
+  {                                                                             \
+    const float4 four = load_t((__global const T4*)PLACE(x, x_at0 + (k_at) * SIZE)); \
+    TWO_K(ADD, four.xy, k_at) TWO_K(NEXT, four.zw, (k_at) + 2)                  \
+  }
+
+float2 load_two(__global const T2* p) {
+  const T2 v = *p;
+  return (float2)((float)v.x, (float)v.y);
+}
+#endif
 
 // The k of x, then those of x2. For Mesa's register allocator: the place of x2 is computed behind
 // the first loop, which has no register for it. The maximum, which is the row, keeps compilers from

@@ -52,8 +52,10 @@
 #else
 #if K0 == 4
 #define TRIP(FOUR) FOUR(NEXT, 0)
-#else
+#elif K0 == 8
 #define TRIP(FOUR) FOUR(NEXT, 0) FOUR(NEXT, 4)
+#else
+#define TRIP(FOUR) FOUR(NEXT, 0) FOUR(NEXT, 4) FOUR(NEXT, 8) FOUR(NEXT, 12)
 #endif
 #define SUM_K(FOUR, END_TRIP, x_step, w_step, k)                  \
   {                                                               \

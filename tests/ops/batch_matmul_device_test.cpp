@@ -76,9 +76,9 @@ struct TileCase {
 };
 
 // n=128 is one panel of tiles of 8 columns.
-const TileCase kTiles[] = {{"nt", "n=15 k=36 tb=1", 4, {1, 2, 4, 6, 8}},
-                           {"nn", "n=16 k=36", 4, {1, 2, 4, 6, 8}},
-                           {"nn", "n=128 k=36", 8, {4}},
+const TileCase kTiles[] = {{"nt", "n=15 k=36 tb=1", 4, {1, 2, 4, 5, 6, 8}},
+                           {"nn", "n=16 k=36", 4, {1, 2, 4, 5, 6, 8}},
+                           {"nn", "n=128 k=36", 8, {4, 5}},
                            {"tn", "n=16 k=36 ta=1", 4, {4, 8}},
                            {"tn", "n=128 k=36 ta=1", 8, {4}},
                            {"tn", "n=15 k=370 ta=1", 4, {4, 8}}};
@@ -89,6 +89,7 @@ TEST_F(batch_matmul_device, every_tile_is_right_at_its_edges) {
         problem_of(fmt::format("batch=2 m={} {}{}", m, tile.rest, sum.second), sum.first);
     const std::string variant = std::string("batch_matmul_") + tile.how;
     if (find_variant(op_of(problem), variant).refuses(problem, test::runtime().device())) return;
+    if (rows == 5 && !sum.second.empty()) return;  // its sums are float
     SCOPED_TRACE(fmt::format("{} {} tile {}x{}", problem.text(), variant, rows, tile.columns));
     const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
     const Plan plan = make_plan(problem, test::runtime().device(), {variant});
@@ -110,6 +111,7 @@ TEST_F(batch_matmul_device, plans_for_a_mali_are_right_here_too) {
   const std::vector<std::string> all = {"batch=4 m=193 n=192 k=64 tb=1 mask=mn scale=0.125",
                                         "m=193 n=196 k=260 tb=1",
                                         "m=193 n=196 k=260",
+                                        "m=320 n=512 k=64",
                                         "batch=4 m=193 n=64 k=196",
                                         "batch=4 m=193 n=66 k=196",
                                         "batch=3 m=195 n=128 k=68 ta=1",

@@ -9,6 +9,7 @@
 
 #include "clam/gpu.hpp"
 #include "clam/planner.hpp"
+#include "contains.hpp"
 #include "op_device.hpp"
 #include "ops/shared/activation.hpp"
 #include "test_device.hpp"
@@ -65,7 +66,7 @@ TEST_F(dense_device, every_tile_height_is_right_at_its_edges) {
                                                        {"dense_nt", "n=15 k=12"},
                                                        {"dense_nn", "n=16 k=12 trans_w=0"}};
   for (const auto& [variant, rest] : kinds) {
-    for (const int rows : {1, 2, 4, 6}) {
+    for (const int rows : {1, 2, 4, 5, 6}) {
       for (const int m : {rows, rows + 1, 2 * rows - 1, 2 * rows, 3 * rows + 1}) {
         const Problem problem = parse(fmt::format("dense m={} {}", m, rest));
         SCOPED_TRACE(fmt::format("{} {} rows {}", problem.text(), variant, rows));
@@ -233,6 +234,27 @@ TEST_F(dense_device, plans_for_a_mali_are_right_here_too) {
   expect_right_here(test::of_this_run(kOfAMali));
 }
 
+/// Trips of 16 k, of which the last part has one more; rows in front of a tile that is moved up.
+TEST_F(dense_device, tiles_of_five_rows_in_parts_are_right_here_too) {
+  const DeviceInfo mali = gpu_device(find_gpu("g610"));
+  for (const std::string& dtype : dtypes()) {
+    for (const char* words : {"m=97 n=132 k=336 bias", "m=96 n=128 k=352 residual act=relu"}) {
+      const Problem problem = parse(std::string("dense ") + words, dtype);
+      for (const int parts : {1, 2, 4}) {
+        const Plan plan =
+            make_plan(problem, mali, {"dense_packed", 0, fmt::format("M0=5,N0=8,PARTS={}", parts)});
+        SCOPED_TRACE(fmt::format("{} in {} parts", problem.text(), parts));
+        EXPECT_TRUE(test::contains(plan.launches.back().options, "DENSE_K0=16"));
+        for (const char* set : {"exact", "zero_mean"}) {
+          const Tensors inputs = make_inputs(problem, data_set(set), test::seed());
+          Trial trial(test::runtime(), plan);
+          expect_pass(trial, inputs, expected(problem, inputs, data_set(set).check));
+        }
+      }
+    }
+  }
+}
+
 TEST_F(dense_device, a_malis_plans_of_all_cases_are_right_here_too) {
   expect_right_here(proof_of(find_op("dense")).cases);
 }
@@ -327,6 +349,26 @@ TEST_F(dense_broken, groups_that_leave_their_band_are_caught) {
     const auto broken = test::runtime_with_kernels(folder);
     const Plan plan = plans_in_bands("f32", 2).front();
     const Problem problem = Problem::parse(plan.problem);
+    const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
+    Trial trial(*broken, plan);
+    const Reference reference = expected(problem, inputs, Check::exact);
+    EXPECT_FALSE(compare_all(reference, run(trial, inputs), {}, 1).pass()) << to;
+  }
+}
+
+TEST_F(dense_broken, tiles_of_five_rows_gone_wrong_are_caught) {
+  for (const auto& [from, to] : {std::pair("TWO_K(NEXT, four.zw, (k_at) + 2)",  // k that come again
+                                           "TWO_K(NEXT, four.xy, (k_at) + 2)"),
+                                 std::pair("LOAD_TWO(3, k_at) LOAD_TWO(4, k_at)",  // another k
+                                           "LOAD_TWO(3, k_at) LOAD_TWO(4, (k_at) & 8)"),
+                                 std::pair("FOUR(NEXT, 8) FOUR(NEXT, 12)\n#endif",  // of a trip
+                                           "FOUR(NEXT, 8) FOUR(NEXT, 8)\n#endif")}) {
+    const test::TemporaryFolder folder;
+    test::break_kernel(folder, "dense.cl", from, to);
+    const auto broken = test::runtime_with_kernels(folder);
+    const Problem problem = parse("dense m=96 n=128 k=352");
+    const Plan plan =
+        make_plan(problem, gpu_device(find_gpu("g610")), {"dense_packed", 0, "M0=5,N0=8,PARTS=1"});
     const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
     Trial trial(*broken, plan);
     const Reference reference = expected(problem, inputs, Check::exact);
