@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -45,21 +46,20 @@ const Gpu* gpu_of(std::string_view key) {
 }
 
 // No <cctype>: it depends on the locale and may not be given a negative char.
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
-bool is_word(char c) { return is_digit(c) || (upper(c) >= 'A' && upper(c) <= 'Z'); }
+bool is_word(char c) { return (c >= '0' && c <= '9') || (upper(c) >= 'A' && upper(c) <= 'Z'); }
 
 /// The number that all of `digits` says, at most 9999; -1 when it is none.
 int number(std::string_view digits) {
-  int value = digits.empty() ? -1 : 0;
-  for (const char c : digits) {
-    if (!is_digit(c)) return -1;
-    value = std::min(value * 10 + (c - '0'), 9999);
-  }
-  return value;
+  int value = -1;
+  const char* const end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, value);
+  if (digits.empty() || stop != end) return -1;
+  return error == std::errc() ? std::min(value, 9999) : 9999;
 }
 
-/// What a device's name holds: its words in capitals, "MP4" and the like taken off and counted.
+/// What a Mali's name holds: its words in capitals, "MP4" and the like taken off and counted. Of
+/// another device, the cores alone.
 struct Name {
   bool mali = false;
   std::int64_t cores = 0;
@@ -85,13 +85,14 @@ Name read_name(const std::string& text) {
       word.clear();
     }
   }
+  if (!name.mali) name.words.clear();
   return name;
 }
 
 const Gpu* by_model(const Name& name) {
   for (const std::string& word : name.words) {
     for (const Gpu& gpu : all_gpus()) {
-      if (name.mali && word == gpu.model) return &gpu;
+      if (word == gpu.model) return &gpu;
     }
   }
   return nullptr;
@@ -100,7 +101,7 @@ const Gpu* by_model(const Name& name) {
 const Gpu* by_alias(const Name& name) {
   for (const std::string& word : name.words) {
     for (const Alias& alias : kAliases) {
-      if (name.mali && word == alias.word) return gpu_of(alias.key);
+      if (word == alias.word) return gpu_of(alias.key);
     }
   }
   return nullptr;
@@ -113,7 +114,7 @@ const Gpu* by_nearest_model(const Name& name) {
   for (const std::string& word : name.words) {
     const std::string_view digits = std::string_view(word).substr(1);
     const int wanted = number(digits.substr(0, digits.find_first_not_of("0123456789")));
-    if (!name.mali || wanted < 10) continue;
+    if (wanted < 10) continue;
     for (const Gpu& gpu : all_gpus()) {
       const int away = std::abs(wanted - number(std::string_view(gpu.model).substr(1)));
       if (word[0] == gpu.model[0] && (!nearest || away < least)) nearest = &gpu, least = away;
@@ -157,8 +158,6 @@ const Gpu* by_architecture(std::uint32_t vendor_id) {
   return nullptr;
 }
 
-bool is_midgard(const Gpu* gpu) { return gpu && gpu->family == Gpu::Family::midgard; }
-
 std::string cores_text(std::int64_t cores) {
   if (cores == 0) return "cores unknown";
   return fmt::format("{} core{}", cores, cores == 1 ? "" : "s");
@@ -185,34 +184,30 @@ std::string Identity::text() const {
 }
 
 Identity identify(const DeviceInfo& device) {
+  using By = Identity::By;
   const Name name = read_name(device.name);
   const bool plausible = device.compute_units >= 1 && device.compute_units <= kMostCores;
+  const std::int64_t cores = plausible ? device.compute_units : name.cores;
   const bool arm = device.vendor == "ARM" && device.platform == "ARM Platform";
   const std::string its_id = fmt::format("its id 0x{:08x}", device.vendor_id);
   const std::string its_name = "its name " + in_quotes(device.name);
-  Identity who;
-  who.cores = plausible ? device.compute_units : name.cores;
-  const auto is = [&](const Gpu* gpu, Identity::By by, const std::string& from) {
-    if (gpu) who.gpu = gpu, who.by = by, who.from = from;
-    return gpu != nullptr;
-  };
-  const Gpu* named = by_model(name);
-  const Gpu* coded = by_alias(name);
-  // Midgard's ids know no architecture: that of a T604 would pass for a Bifrost's.
-  const Gpu* nearest = by_nearest_model(name);
-  if (arm && is(by_id(device.vendor_id, who.cores, named), Identity::By::id, "by " + its_id)) {
+  const Gpu *named = by_model(name), *coded = by_alias(name), *nearest = by_nearest_model(name);
+  if (const Gpu* gpu = arm ? by_id(device.vendor_id, cores, named) : nullptr) {
     const Gpu* told = named ? named : coded;
-    if (told && told != who.gpu) who.from += "; " + its_name + " says otherwise";
-    return who;
+    const bool differs = told && told != gpu;
+    return {gpu, By::id, cores,
+            "by " + its_id + (differs ? "; " + its_name + " says otherwise" : "")};
   }
-  is(named, Identity::By::name, "by " + its_name) ||
-      is(coded, Identity::By::guess, "a guess from " + its_name) ||
-      is(is_midgard(nearest) ? nearest : nullptr, Identity::By::guess,
-         "a guess from " + its_name) ||
-      is(arm ? by_architecture(device.vendor_id) : nullptr, Identity::By::guess,
-         "a guess from " + its_id) ||
-      is(nearest, Identity::By::guess, "a guess from " + its_name);
-  return who;
+  if (named) return {named, By::name, cores, "by " + its_name};
+  // Midgard's ids know no architecture: that of a T604 would pass for a Bifrost's.
+  const bool is_midgard = nearest && nearest->family == Gpu::Family::midgard;
+  if (arm && !coded && !is_midgard) {
+    const Gpu* kin = by_architecture(device.vendor_id);
+    if (kin) return {kin, By::guess, cores, "a guess from " + its_id};
+  }
+  const Gpu* guess = coded ? coded : nearest;
+  if (guess) return {guess, By::guess, cores, "a guess from " + its_name};
+  return {nullptr, By::nothing, cores, ""};
 }
 
 nlohmann::json to_json(const Identity& who) {
