@@ -4,11 +4,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "clam/error.hpp"
+#include "text.hpp"
 #include "words.hpp"
 
 namespace clam {
@@ -51,11 +51,11 @@ bool is_word(char c) { return (c >= '0' && c <= '9') || (upper(c) >= 'A' && uppe
 
 /// The number that all of `digits` says, at most 9999; -1 when it is none.
 int number(std::string_view digits) {
-  int value = -1;
-  const char* const end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, value);
-  if (digits.empty() || stop != end) return -1;
-  return error == std::errc() ? std::min(value, 9999) : 9999;
+  constexpr int kMost = 9999;
+  int value = 0;
+  const std::errc error = read_number(digits, value);
+  if (error == std::errc::result_out_of_range) return kMost;
+  return error == std::errc() ? std::min(value, kMost) : -1;
 }
 
 /// What a Mali's name holds: its words in capitals, "MP4" and the like taken off and counted. Of

@@ -8,6 +8,7 @@
 #include "clam/error.hpp"
 #include "clam/plan.hpp"
 #include "number_text.hpp"
+#include "text.hpp"
 
 namespace clam {
 namespace {
@@ -57,8 +58,7 @@ float read_float(const json& value) {
   if (value.is_number()) return value.get<float>();
   const std::string text = value.get<std::string>();
   float number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) {
+  if (read_number(text, number) != std::errc()) {
     throw BadArgument(fmt::format("plan: '{}' is no float", text));
   }
   return number;

@@ -4,15 +4,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "atomic_file.hpp"
 #include "cache_folder.hpp"
 #include "clam/error.hpp"
+#include "text.hpp"
 
 namespace clam {
 namespace {
@@ -75,9 +74,8 @@ std::int64_t ProgramCache::limit_from_environment() {
   const char* text = std::getenv("CLAM_CACHE_MB");
   if (!text || !*text) return kDefaultLimit;
   std::int64_t megabytes = -1;
-  const char* const end = text + std::strlen(text);
-  const auto [stop, error] = std::from_chars(text, end, megabytes);
-  if (error != std::errc() || stop != end || megabytes < 0 || megabytes > kMostMegabytes) {
+  const std::errc error = read_number(text, megabytes);
+  if (error != std::errc() || megabytes < 0 || megabytes > kMostMegabytes) {
     throw BadArgument(
         fmt::format("CLAM_CACHE_MB='{}': needs a whole number of megabytes, 0 (keep nothing) to {}",
                     text, kMostMegabytes));
