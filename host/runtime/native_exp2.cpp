@@ -17,7 +17,7 @@ namespace clam {
 namespace {
 
 constexpr double kWrong = 1e6;
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+using Limits = std::numeric_limits<float>;
 
 // A probe, no kernel of the suite: it is built here alone and never planned for.
 const char* const kProbe =
@@ -105,14 +105,8 @@ std::vector<float> run_probe(const cl::CommandQueue& queue, const std::vector<fl
 std::vector<float> exp2_arguments() {
   constexpr int kUniform = 1 << 16, kSmall = 1 << 14;
   constexpr double kDeepest = -150;
-  std::vector<float> arguments{0.0f,
-                               -0.0f,
-                               -kInfinity,
-                               std::numeric_limits<float>::quiet_NaN(),
-                               -std::numeric_limits<float>::max(),
-                               -1e9f,
-                               -1e4f,
-                               -300.0f};
+  std::vector<float> arguments{
+      0.0f, -0.0f, -Limits::infinity(), Limits::quiet_NaN(), -Limits::max(), -1e9f, -1e4f, -300.0f};
   for (int i = 1; i <= kUniform; ++i) {
     arguments.push_back(static_cast<float>(kDeepest * i / kUniform));
   }

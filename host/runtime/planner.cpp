@@ -13,14 +13,6 @@
 namespace clam {
 namespace {
 
-/// The variants to try, in order: the one asked for, or all.
-std::vector<const Variant*> candidates(const Op& op, const PlanOptions& options) {
-  if (!options.variant.empty()) return {&find_variant(op, options.variant)};
-  std::vector<const Variant*> all;
-  for (const Variant& variant : op.variants) all.push_back(&variant);
-  return all;
-}
-
 Reason cannot_store(const Problem& problem, const DeviceInfo& device) {
   if (problem.dtype() == Dtype::f16 && !device.fp16) return "the device has no cl_khr_fp16";
   for (const TensorSpec& spec : problem.tensors()) {
@@ -72,11 +64,14 @@ Reason is_too_long(const Variant& variant, const Problem& problem, const DeviceI
 Plan model_plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& options) {
   std::string reasons;
   std::optional<Plan> too_long;
-  for (const Variant* variant : candidates(op_of(problem), options)) {
-    Reason reason = cannot_run(*variant, problem, device);
-    if (!reason) reason = is_outdone(*variant, problem, device, options);
+  const Op& op = op_of(problem);
+  const Variant* wanted = options.variant.empty() ? nullptr : &find_variant(op, options.variant);
+  for (const Variant& variant : op.variants) {
+    if (wanted && wanted != &variant) continue;
+    Reason reason = cannot_run(variant, problem, device);
+    if (!reason) reason = is_outdone(variant, problem, device, options);
     if (!reason) {
-      Plan plan = plan_variant(*variant, problem, device, options);
+      Plan plan = plan_variant(variant, problem, device, options);
       if (!predicted_too_long(problem, plan, device)) return plan;
       if (!too_long) too_long = std::move(plan);  // unless a later one stays below the limit
       continue;

@@ -9,9 +9,12 @@
 #include <nlohmann/json.hpp>
 
 #include "clam/error.hpp"
+#include "words.hpp"
 
 namespace clam {
 namespace {
+
+constexpr Words<3> kDtypeWords{"f32", "f16", "i32"};
 
 /// Rounds a double to half in one step. Going through float would round twice, so values that lie
 /// between two halves are first made odd in float's last bit (round to odd keeps the direction).
@@ -37,16 +40,12 @@ Imath::half half_from_bits(std::uint16_t bits) {
 
 }  // namespace
 
-const char* name(Dtype dtype) {
-  return dtype == Dtype::f32 ? "f32" : dtype == Dtype::f16 ? "f16" : "i32";
-}
+const char* name(Dtype dtype) { return word_of(kDtypeWords, dtype); }
 
 int size_of(Dtype dtype) { return dtype == Dtype::f16 ? 2 : 4; }
 
 Dtype parse_dtype(std::string_view word) {
-  for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::i32}) {
-    if (word == name(dtype)) return dtype;
-  }
+  if (const auto dtype = find_word<Dtype>(kDtypeWords, word)) return *dtype;
   throw BadArgument(fmt::format("unknown dtype {}; clam knows f32 f16 i32", in_quotes(word)));
 }
 
