@@ -5,12 +5,12 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include "atomic_file.hpp"
 #include "clam/error.hpp"
 #include "embedded.hpp"
+#include "text.hpp"
 
 namespace clam {
 namespace {
@@ -69,12 +69,12 @@ KernelFiles::KernelFiles(std::string override_dir, std::string plan_dir)
     : override_dir_(std::move(override_dir)), plan_dir_(std::move(plan_dir)) {}
 
 KernelFiles KernelFiles::from_environment() {
-  const char* dir = std::getenv("CLAM_KERNEL_DIR");
+  const std::string dir = environment("CLAM_KERNEL_DIR");
   std::error_code error;
-  if (dir && *dir && !std::filesystem::is_directory(dir, error)) {
+  if (!dir.empty() && !std::filesystem::is_directory(dir, error)) {
     throw BadArgument(fmt::format("CLAM_KERNEL_DIR={} is no folder", dir));
   }
-  return KernelFiles(dir ? dir : "");
+  return KernelFiles(dir);
 }
 
 KernelFiles KernelFiles::with_plan_dir(std::string plan_dir) const {

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 
 #include "clam/error.hpp"
+#include "text.hpp"
 
 namespace clam {
 namespace {
@@ -131,8 +131,7 @@ std::vector<DeviceEntry> list_devices() {
 }
 
 DeviceEntry select_device(const std::string& wanted) {
-  const char* variable = std::getenv("CLAM_DEVICE");
-  const std::string choice = !wanted.empty() ? wanted : variable ? variable : "";
+  const std::string choice = wanted.empty() ? environment("CLAM_DEVICE") : wanted;
   const std::vector<DeviceEntry> entries = list_devices();
   if (entries.empty()) {
     throw NoDevice(

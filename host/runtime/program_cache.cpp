@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -71,8 +70,8 @@ ProgramCache::~ProgramCache() = default;
 
 std::int64_t ProgramCache::limit_from_environment() {
   constexpr std::int64_t kMostMegabytes = 1000000;
-  const char* text = std::getenv("CLAM_CACHE_MB");
-  if (!text || !*text) return kDefaultLimit;
+  const std::string text = environment("CLAM_CACHE_MB");
+  if (text.empty()) return kDefaultLimit;
   std::int64_t megabytes = -1;
   const std::errc error = read_number(text, megabytes);
   if (error != std::errc() || megabytes < 0 || megabytes > kMostMegabytes) {
@@ -84,16 +83,12 @@ std::int64_t ProgramCache::limit_from_environment() {
 }
 
 std::string ProgramCache::default_dir() {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::string(value ? value : "");
-  };
-  const std::string own = variable("CLAM_CACHE_DIR");
+  const std::string own = environment("CLAM_CACHE_DIR"), cache = environment("XDG_CACHE_HOME"),
+                    home = environment("HOME");
   if (own == "off") return "";
   if (!own.empty()) return own;
-  if (!variable("XDG_CACHE_HOME").empty()) return variable("XDG_CACHE_HOME") + "/clam/programs";
-  if (!variable("HOME").empty()) return variable("HOME") + "/.cache/clam/programs";
-  return "";
+  if (!cache.empty()) return cache + "/clam/programs";
+  return home.empty() ? "" : home + "/.cache/clam/programs";
 }
 
 std::string ProgramCache::key(const KernelSource& source, const std::string& options) const {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// text.hpp - texts in parts, as numbers, and as JSON and a terminal may hold them.
+// text.hpp - texts in parts, as numbers, of the environment, and as JSON and a terminal may hold
+// them.
 #pragma once
 
 #include <charconv>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -27,6 +29,12 @@ std::errc read_number(std::string_view text, Number& number) {
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, number);
   return error == std::errc() && stop != end ? std::errc::invalid_argument : error;
+}
+
+/// Of a variable of the environment; empty where it is not set.
+inline std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
 }
 
 /// The text, with '?' for what cannot be printed: drivers' strings may hold anything.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -248,8 +247,8 @@ std::shared_ptr<const Tuned> Tuned::with_folder(const std::string& dir, const Ke
 }
 
 std::shared_ptr<const Tuned> Tuned::from_environment(const KernelFiles& files) {
-  const char* dir = std::getenv("CLAM_TUNED_DIR");
-  return dir && *dir ? with_folder(dir, files) : built_in(files);
+  const std::string dir = environment("CLAM_TUNED_DIR");
+  return dir.empty() ? built_in(files) : with_folder(dir, files);
 }
 
 void Tuned::add(const std::string& text, const std::string& table) {
