@@ -252,40 +252,35 @@ class TagReader {
   int line_ = 0;
 };
 
-nlohmann::json to_json(const DefineTag& define) {
-  nlohmann::json json{{"name", define.name}, {"default", define.fallback}, {"about", define.about}};
+}  // namespace
+
+// The library of JSON finds these by their arguments, so they are in no unnamed namespace.
+
+static void to_json(nlohmann::json& json, const DefineTag& define) {
+  json = {{"name", define.name}, {"default", define.fallback}, {"about", define.about}};
   if (define.is_switch()) {
     json["values"] = {"off", "on"};
   } else if (!define.values.empty()) {
     json["values"] = define.values;
   }
-  return json;
 }
 
-nlohmann::json to_json(const ArgTag& arg) {
-  nlohmann::json json{
-      {"name", arg.name}, {"kind", name(arg.kind)}, {"type", arg.type}, {"about", arg.about}};
+static void to_json(nlohmann::json& json, const ArgTag& arg) {
+  json = {{"name", arg.name}, {"kind", name(arg.kind)}, {"type", arg.type}, {"about", arg.about}};
   if (arg.kind != ArgTag::Kind::scalar) json["size"] = arg.size;
   if (!arg.null_if.empty()) json["null_if"] = arg.null_if;
-  return json;
 }
 
-nlohmann::json to_json(const LoopTag& loop) {
-  nlohmann::json json{{"least", loop.least}, {"most", loop.most}, {"about", loop.about}};
+static void to_json(nlohmann::json& json, const LoopTag& loop) {
+  json = {{"least", loop.least}, {"most", loop.most}, {"about", loop.about}};
   if (!loop.condition.empty()) json["if"] = loop.condition;
-  return json;
 }
 
-nlohmann::json to_json(const KernelTags& kernel) {
-  nlohmann::json args = nlohmann::json::array(), loops = nlohmann::json::array();
-  for (const ArgTag& arg : kernel.args) args.push_back(to_json(arg));
-  for (const LoopTag& loop : kernel.loops) loops.push_back(to_json(loop));
-  return {{"name", kernel.name},      {"about", kernel.about},   {"arguments", args},
+static void to_json(nlohmann::json& json, const KernelTags& kernel) {
+  json = {{"name", kernel.name},      {"about", kernel.about},   {"arguments", kernel.args},
           {"layout", kernel.layouts}, {"global", kernel.global}, {"local", kernel.local},
-          {"needs", kernel.needs},    {"loops", loops}};
+          {"needs", kernel.needs},    {"loops", kernel.loops}};
 }
-
-}  // namespace
 
 const char* name(ArgTag::Kind kind) { return word_of(kKindWords, kind); }
 
@@ -300,11 +295,8 @@ const KernelTags* FileTags::kernel(std::string_view wanted) const {
 FileTags read_tags(const KernelSource& source) { return TagReader(source).finish(); }
 
 nlohmann::json to_json(const FileTags& tags) {
-  nlohmann::json defines = nlohmann::json::array(), kernels = nlohmann::json::array();
-  for (const DefineTag& define : tags.defines) defines.push_back(to_json(define));
-  for (const KernelTags& kernel : tags.kernels) kernels.push_back(to_json(kernel));
-  return {{"file", tags.file},   {"origin", tags.origin}, {"xxh3", tags.hash},
-          {"about", tags.about}, {"defines", defines},    {"kernels", kernels}};
+  return {{"file", tags.file},   {"origin", tags.origin},   {"xxh3", tags.hash},
+          {"about", tags.about}, {"defines", tags.defines}, {"kernels", tags.kernels}};
 }
 
 std::string kernels_version() {

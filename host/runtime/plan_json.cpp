@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // plan_json.cpp - the versioned JSON form of a Plan, read by other hosts too.
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -16,12 +17,6 @@ namespace {
 using nlohmann::json;
 
 constexpr int kVersion = 1;
-
-std::string hex_text(const std::vector<std::uint8_t>& bytes) {
-  std::string text;
-  for (const std::uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
-  return text;
-}
 
 /// Two digits a byte, in the order of memory.
 std::vector<std::uint8_t> read_hex(const std::string& text) {
@@ -49,7 +44,9 @@ json arg_json(const Arg& arg) {
     json operator()(float value) const { return {{"float", number_text(value)}}; }
     json operator()(const LocalArg& a) const { return {{"local_bytes", a.bytes}}; }
     json operator()(const NullArg&) const { return {{"none", true}}; }
-    json operator()(const BytesArg& a) const { return {{"bytes", hex_text(a.bytes)}}; }
+    json operator()(const BytesArg& a) const {
+      return {{"bytes", fmt::format("{:02x}", fmt::join(a.bytes, ""))}};
+    }
   };
   return std::visit(Writer{}, arg);
 }
@@ -81,17 +78,6 @@ Arg read_arg(const json& arg) {
   if (arg.contains("bytes")) return BytesArg{read_hex(arg.at("bytes").get<std::string>())};
   if (arg.contains("image")) throw Unsupported("plan: image arguments are not supported");
   throw BadArgument("plan: unknown form of argument: " + arg.dump());
-}
-
-json launch_json(const Launch& launch) {
-  json args = json::array();
-  for (const Arg& arg : launch.args) args.push_back(arg_json(arg));
-  json written{{"file", launch.file},     {"kernel", launch.kernel}, {"options", launch.options},
-               {"global", launch.global}, {"local", launch.local},   {"args", args}};
-  const Launch usual;
-  if (launch.offset != usual.offset) written["offset"] = launch.offset;
-  if (launch.dimensions != usual.dimensions) written["dimensions"] = launch.dimensions;
-  return written;
 }
 
 Launch read_launch(const json& from) {
@@ -134,23 +120,29 @@ Plan read_plan(const json& from) {
 
 }  // namespace
 
+// The library of JSON finds these by their arguments, so they are in no unnamed namespace.
+
+static void to_json(json& written, const BufferSpec& spec) {
+  const bool is_packed = spec.role == BufferSpec::Role::packed;
+  written = {
+      {"name", spec.name}, {"role", is_packed ? "packed" : "scratch"}, {"bytes", spec.bytes}};
+}
+
+static void to_json(json& written, const Launch& launch) {
+  json args = json::array();
+  for (const Arg& arg : launch.args) args.push_back(arg_json(arg));
+  written = {{"file", launch.file},     {"kernel", launch.kernel}, {"options", launch.options},
+             {"global", launch.global}, {"local", launch.local},   {"args", args}};
+  const Launch usual;
+  if (launch.offset != usual.offset) written["offset"] = launch.offset;
+  if (launch.dimensions != usual.dimensions) written["dimensions"] = launch.dimensions;
+}
+
 nlohmann::json to_json(const Plan& plan) {
-  json buffers = json::array(), pack = json::array(), launches = json::array();
-  for (const BufferSpec& spec : plan.buffers) {
-    buffers.push_back({{"name", spec.name},
-                       {"role", spec.role == BufferSpec::Role::packed ? "packed" : "scratch"},
-                       {"bytes", spec.bytes}});
-  }
-  for (const Launch& launch : plan.pack) pack.push_back(launch_json(launch));
-  for (const Launch& launch : plan.launches) launches.push_back(launch_json(launch));
-  return {{"clam_plan", kVersion},
-          {"problem", plan.problem},
-          {"variant", plan.variant},
-          {"device", to_json(plan.device)},
-          {"tensors", plan.tensors},
-          {"buffers", buffers},
-          {"pack", pack},
-          {"launches", launches}};
+  return {{"clam_plan", kVersion},   {"problem", plan.problem},
+          {"variant", plan.variant}, {"device", to_json(plan.device)},
+          {"tensors", plan.tensors}, {"buffers", plan.buffers},
+          {"pack", plan.pack},       {"launches", plan.launches}};
 }
 
 Plan plan_from_json(const nlohmann::json& from) {
