@@ -91,18 +91,6 @@ const cl::Buffer& resolve(const std::string& name, const Plan& plan, const Bindi
   return found->second;
 }
 
-/// Throws before the first of these launches where a buffer that any of them names is not there.
-void require_bound(const std::vector<Launch>& launches, const Plan& plan, const Bindings& own,
-                   const Bindings& bindings) {
-  for (const Launch& launch : launches) {
-    for (const Arg& arg : launch.args) {
-      if (const auto* buffer = std::get_if<BufferArg>(&arg)) {
-        resolve(buffer->name, plan, own, bindings);
-      }
-    }
-  }
-}
-
 void refuse_overlaps(const Plan& plan, const Bindings& bindings) {
   for (const TensorSpec& output : plan.tensors) {
     const auto bound = bindings.find(output.name);
@@ -305,16 +293,19 @@ Executable Runtime::prepare(const Plan& foreign) {
 
 std::vector<LaunchTime> Runtime::pack(Executable& executable, const Bindings& bindings) {
   require_sound();
-  require_bound(executable.plan_.pack, executable.plan_, executable.own_, bindings);
+  const auto call = [&] {
+    return bound(executable, executable.plan_.pack, executable.kernels_.data(), bindings);
+  };
+  Bound packing = call();
   const std::vector<LaunchTime> before = finish();
-  for (bool all_run = false; !all_run;) {
+  for (;;) {
     try {
-      run(bound(executable, executable.plan_.pack, executable.kernels_.data(), bindings), {},
-          profiling_);
-      all_run = true;
+      run(packing, {}, profiling_);
+      break;
     } catch (const GroupRefused&) {
       finish();
       executable = prepare(*executable.problem_, executable.options_);
+      packing = call();
     }
   }
   const std::vector<LaunchTime> times = finish();
@@ -323,24 +314,12 @@ std::vector<LaunchTime> Runtime::pack(Executable& executable, const Bindings& bi
   return times;
 }
 
-void Runtime::require_ready(const Executable& executable, const Bindings& bindings) const {
-  const Plan& plan = executable.plan_;
-  require_sound();
-  require_bound(plan.launches, plan, executable.own_, bindings);
-  if (!executable.is_packed_ && !plan.pack.empty()) {
-    throw BadArgument(fmt::format(
-        "{}: its constant inputs are not packed: call Runtime::pack first", plan.problem));
-  }
-  refuse_overlaps(plan, bindings);
-}
-
 void Runtime::enqueue(Executable& executable, const Bindings& bindings) {
-  require_ready(executable, bindings);
+  require_sound();
   for (;;) {
     try {
-      const Plan& plan = executable.plan_;
-      cl::Kernel* kernels = executable.kernels_.data() + plan.pack.size();
-      run(bound(executable, plan.launches, kernels, bindings), {}, profiling_);
+      cl::Kernel* kernels = executable.kernels_.data() + executable.plan_.pack.size();
+      run(bound_call(executable, kernels, bindings), {}, profiling_);
       return;
     } catch (const GroupRefused&) {
       Executable smaller = prepare(*executable.problem_, executable.options_);
@@ -410,15 +389,28 @@ Bound Runtime::bound(const Executable& executable, const std::vector<Launch>& la
   return bound;
 }
 
+/// The launches of a call. Throws BadArgument where they must not run so.
+Bound Runtime::bound_call(const Executable& executable, cl::Kernel* kernels,
+                          const Bindings& bindings) const {
+  const Plan& plan = executable.plan_;
+  Bound call = bound(executable, plan.launches, kernels, bindings);
+  if (!executable.is_packed_ && !plan.pack.empty()) {
+    throw BadArgument(fmt::format(
+        "{}: its constant inputs are not packed: call Runtime::pack first", plan.problem));
+  }
+  refuse_overlaps(plan, bindings);
+  return call;
+}
+
 Bound Runtime::bind(const Executable& executable, const Bindings& bindings) {
-  require_ready(executable, bindings);
+  require_sound();
   const Plan& plan = executable.plan_;
   std::vector<cl::Kernel> kernels;
   for (std::size_t i = 0; i < plan.launches.size(); ++i) {
     const cl::Kernel& built = executable.kernels_[plan.pack.size() + i];
     kernels.emplace_back(built.getInfo<CL_KERNEL_PROGRAM>(), plan.launches[i].kernel.c_str());
   }
-  return bound(executable, plan.launches, kernels.data(), bindings);
+  return bound_call(executable, kernels.data(), bindings);
 }
 
 cl::Event Runtime::enqueue(const Bound& bound, const std::vector<cl::Event>& wait_for) {

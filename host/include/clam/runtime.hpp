@@ -159,9 +159,10 @@ class Runtime {
   Reason group_refused(const Executable& executable) const;
   void set_arguments(const Launch& launch, cl::Kernel& kernel, const Executable& executable,
                      const Bindings& bindings, std::vector<cl::Buffer>& alive) const;
-  void require_ready(const Executable& executable, const Bindings& bindings) const;
   Bound bound(const Executable& executable, const std::vector<Launch>& launches,
               cl::Kernel* kernels, const Bindings& bindings) const;
+  Bound bound_call(const Executable& executable, cl::Kernel* kernels,
+                   const Bindings& bindings) const;
   cl::Event run(const Bound& bound, const std::vector<cl::Event>& wait_for, bool keeps_times);
   cl::Event submit(const Bound::Step& step, const std::vector<cl::Event>* wait_for,
                    bool keeps_times);
