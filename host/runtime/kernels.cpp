@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "atomic_file.hpp"
 #include "clam/error.hpp"
@@ -22,17 +23,14 @@ bool is_file(const std::filesystem::path& path) {
 }
 
 /// The .cl files of a folder that have no embedded namesake: perhaps misspelt.
-std::vector<std::string> strangers(const std::string& dir) {
-  std::vector<std::string> names;
+std::set<std::string> strangers(const std::string& dir) {
+  std::set<std::string> names;
   if (dir.empty()) return names;
-  const std::vector<std::string> known = embedded_files();
   for (const auto& entry : std::filesystem::directory_iterator(dir)) {
     const std::string name = entry.path().filename().string();
-    const bool is_kernel = entry.path().extension() == ".cl";
-    if (is_kernel && std::find(known.begin(), known.end(), name) == known.end())
-      names.push_back(name);
+    const bool is_known = find_by_name(embedded_kernels(), name);
+    if (entry.path().extension() == ".cl" && !is_known) names.insert(name);
   }
-  std::sort(names.begin(), names.end());
   return names;
 }
 

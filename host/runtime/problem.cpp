@@ -31,17 +31,15 @@ std::vector<std::string_view> split_words(std::string_view text) {
   return words;
 }
 
-std::string known_words(const Schema& schema) {
-  std::string words;
-  for (const Field& field : schema.fields) words += (words.empty() ? "" : " ") + field.name;
-  return words;
-}
-
 /// The field that a word names.
 const Field& field_of(const Schema& schema, std::string_view word) {
-  if (const Field* field = find_by_name(schema.fields, word)) return *field;
-  throw BadArgument(fmt::format("{}: unknown word {}; it knows {}", schema.name, in_quotes(word),
-                                known_words(schema)));
+  std::string known;
+  for (const Field& field : schema.fields) {
+    if (field.name == word) return field;
+    known += " " + field.name;
+  }
+  throw BadArgument(
+      fmt::format("{}: unknown word {}; it knows{}", schema.name, in_quotes(word), known));
 }
 
 /// What a field was given.
@@ -126,12 +124,11 @@ std::string canonical_numbers(const Given& given) {
 /// Digits between hyphens; empty where there is anything else.
 std::string axes_of(std::string_view text) {
   std::string digits;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const bool good = at % 2 == 0 ? text[at] >= '0' && text[at] <= '7' : text[at] == '-';
-    if (!good) return {};
-    if (at % 2 == 0) digits += text[at];
+  for (const std::string_view part : split(text, '-')) {
+    if (part.size() != 1 || part[0] < '0' || part[0] > '7') return {};
+    digits += part;
   }
-  return text.size() % 2 == 1 ? digits : std::string();
+  return digits;
 }
 
 /// Each of 0 to n-1 once.
