@@ -167,17 +167,15 @@ class TagReader {
       arg.type = kind;
       arg.about = after;
     } else {
-      arg.kind = buffer_kind(kind, arg.name);
+      const auto known = find_word<ArgTag::Kind>(kKindWords, kind);
+      if (!known || *known == ArgTag::Kind::scalar) {
+        reject(fmt::format("argument {}: '{}' is none of in out inout scratch local int float",
+                           arg.name, kind.substr(0, 40)));
+      }
+      arg.kind = *known;
       read_type(after, arg);
     }
     kernel.args.push_back(std::move(arg));
-  }
-
-  ArgTag::Kind buffer_kind(const std::string& word, const std::string& arg) const {
-    const auto kind = find_word<ArgTag::Kind>(kKindWords, word);
-    if (kind && *kind != ArgTag::Kind::scalar) return *kind;
-    reject(fmt::format("argument {}: '{}' is none of in out inout scratch local int float", arg,
-                       word.substr(0, 40)));
   }
 
   void read_type(std::string_view rest, ArgTag& arg) const {

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -172,11 +173,9 @@ void Runtime::bound_flight(int launches) {
   if (launches < 1) throw BadArgument("max_in_flight must be at least 1");
   if (flying_ > 0) flush();
   for (; flying_ > static_cast<std::size_t>(launches); ++counters_.waits) retire_oldest();
-  std::vector<InFlight> ring(static_cast<std::size_t>(launches));
-  for (std::size_t i = 0; i < flying_; ++i) {
-    ring[i] = std::move(in_flight_[(oldest_ + i) % in_flight_.size()]);
-  }
-  in_flight_ = std::move(ring);
+  const auto oldest = in_flight_.begin() + static_cast<std::ptrdiff_t>(oldest_);
+  std::rotate(in_flight_.begin(), oldest, in_flight_.end());
+  in_flight_.resize(static_cast<std::size_t>(launches));
   oldest_ = 0;
   options_.max_in_flight = launches;
 }

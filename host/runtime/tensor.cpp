@@ -88,8 +88,7 @@ std::int64_t TensorSpec::position(std::int64_t i) const {
 }
 
 bool TensorSpec::operator==(const TensorSpec& other) const {
-  return name == other.name && role == other.role && dtype == other.dtype && shape == other.shape &&
-         strides == other.strides && offset == other.offset && may_be == other.may_be;
+  return nlohmann::json(*this) == nlohmann::json(other);
 }
 
 void to_json(nlohmann::json& json, const TensorSpec& spec) {
