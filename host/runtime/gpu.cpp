@@ -38,13 +38,6 @@ constexpr Alias kAliases[] = {
     {"TODX", "g710"}, {"TGRX", "g510"}, {"TVAX", "g310"}, {"LODX", "g610"}, {"TTUX", "g715"},
     {"LTUX", "g615"}, {"TTIX", "g720"}, {"LTIX", "g620"}, {"G1", "g720"}};
 
-const Gpu* gpu_of(std::string_view key) {
-  for (const Gpu& gpu : all_gpus()) {
-    if (gpu.key == key) return &gpu;
-  }
-  return nullptr;
-}
-
 // No <cctype>: it depends on the locale and may not be given a negative char.
 char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 bool is_word(char c) { return (c >= '0' && c <= '9') || (upper(c) >= 'A' && upper(c) <= 'Z'); }
@@ -101,7 +94,7 @@ const Gpu* by_model(const Name& name) {
 const Gpu* by_alias(const Name& name) {
   for (const std::string& word : name.words) {
     for (const Alias& alias : kAliases) {
-      if (word == alias.word) return gpu_of(alias.key);
+      if (word == alias.word) return &find_gpu(alias.key);
     }
   }
   return nullptr;
@@ -139,7 +132,7 @@ const Gpu* by_id(std::uint32_t vendor_id, std::int64_t cores, const Gpu* named) 
   }
   for (const OtherId& other : kOtherIds) {
     if (other.arch_major != id.arch_major || other.product != id.product) continue;
-    const Gpu* gpu = gpu_of(other.key);
+    const Gpu* gpu = &find_gpu(other.key);
     if (named && (named == gpu || named == found)) return named;
     if (cores <= other.most_cores) found = gpu;
   }
@@ -168,9 +161,11 @@ std::string cores_text(std::int64_t cores) {
 const char* name(Gpu::Family family) { return word_of(kGpuFamilyWords, family); }
 
 const Gpu& find_gpu(std::string_view key) {
-  if (const Gpu* gpu = gpu_of(key)) return *gpu;
   std::string known;
-  for (const Gpu& gpu : all_gpus()) known += std::string(" ") + gpu.key;
+  for (const Gpu& gpu : all_gpus()) {
+    if (gpu.key == key) return gpu;
+    known += std::string(" ") + gpu.key;
+  }
   throw BadArgument(fmt::format("unknown GPU {}; clam knows{}", in_quotes(key), known));
 }
 
