@@ -145,12 +145,6 @@ CacheFolder::Contents sum_of(const std::vector<Entry>& entries) {
   throw IoError(fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(error)));
 }
 
-std::string temporary_folder(const fs::path& target) {
-  std::string path = target.string() + kTemporary;
-  if (!::mkdtemp(path.data())) fail("write in", target.parent_path(), errno);
-  return path;
-}
-
 /// Returns whether it is gone; errno says why not.
 bool remove_folder(const fs::path& folder) {
   for (const fs::path& file : children(folder)) ::unlink(file.c_str());
@@ -185,12 +179,6 @@ void remove_left_overs(const fs::path& dir) {
   }
 }
 
-/// Some file systems know no locks, such as NFS without its lock service. Entries are renamed into
-/// their places there too, so a reader finds them whole; the bound may be missed for a while.
-bool is_not_supported(int error) {
-  return error == ENOLCK || error == EOPNOTSUPP || error == ENOSYS || error == EINVAL;
-}
-
 }  // namespace
 
 // ---- the lock ----
@@ -208,7 +196,10 @@ class CacheFolder::Lock {
     const auto end = std::chrono::steady_clock::now() + patience;
     while (::flock(file_, (kind == Kind::write ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0) {
       const int error = errno;
-      if (is_not_supported(error)) return;
+      // Some file systems know no locks, such as NFS without its lock service. Entries are renamed
+      // into their places there too, so a reader finds them whole; the bound may be missed for a
+      // while.
+      if (error == ENOLCK || error == EOPNOTSUPP || error == ENOSYS || error == EINVAL) return;
       const bool is_held = error == EWOULDBLOCK || error == EINTR;
       if (is_held && std::chrono::steady_clock::now() < end) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -284,7 +275,9 @@ void CacheFolder::store_program(const std::string& hash, const Files& files) {
   make_private_folder(dir_);
   Lock lock = locked();
   if (!make_room(lock, bytes)) return;
-  const std::string target = program(hash), temporary = temporary_folder(target);
+  const std::string target = program(hash);
+  std::string temporary = target + kTemporary;
+  if (!::mkdtemp(temporary.data())) fail("write in", fs::path(target).parent_path(), errno);
   try {
     for (const auto& [name, text] : files) write_file((fs::path(temporary) / name).string(), text);
     if (const auto old = folder_at(target)) remove_entry(*old);

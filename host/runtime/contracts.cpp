@@ -57,11 +57,10 @@ class TagReader {
     tags_.origin = source.origin;
     tags_.hash = source.hash();
     std::string_view text = source.text;
-    while (!text.empty()) {
-      const std::size_t end = std::min(text.find('\n'), text.size());
+    if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+    for (const std::string_view line : split(text, '\n')) {
       ++line_;
-      read_line(trimmed(text.substr(0, end)));
-      text.remove_prefix(std::min(end + 1, text.size()));
+      read_line(trimmed(line));
     }
   }
 
@@ -85,17 +84,13 @@ class TagReader {
     if (line.substr(0, 3) == "//@") return read_tag(line.substr(3));
     if (line.substr(0, 2) != "//") return comment_.clear();
     const std::string_view words = trimmed(line.substr(2));
-    read_title(words);
-    if (!comment_.empty() && !words.empty()) comment_ += ' ';
-    comment_ += words;
-  }
-
-  /// The title is the comment's line "FILE - what it computes".
-  void read_title(std::string_view words) {
+    // The title is the comment's line "FILE - what it computes".
     const std::string start = tags_.file.substr(tags_.file.rfind('/') + 1) + " - ";
     if (tags_.about.empty() && words.substr(0, start.size()) == start) {
       tags_.about = words.substr(start.size());
     }
+    if (!comment_.empty() && !words.empty()) comment_ += ' ';
+    comment_ += words;
   }
 
   void read_tag(std::string_view rest) {

@@ -10,7 +10,6 @@
 #include <limits>
 
 #include "atomic_file.hpp"
-#include "clam/error.hpp"
 #include "text.hpp"
 
 namespace clam {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // plan_json.cpp - the versioned JSON form of a Plan, read by other hosts too.
-#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <charconv>
@@ -10,6 +9,7 @@
 #include "clam/plan.hpp"
 #include "number_text.hpp"
 #include "text.hpp"
+#include "words.hpp"
 
 namespace clam {
 namespace {
@@ -17,6 +17,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kVersion = 1;
+constexpr Words<2> kBufferRoleWords{"scratch", "packed"};
 
 /// Two digits a byte, in the order of memory.
 std::vector<std::uint8_t> read_hex(const std::string& text) {
@@ -94,14 +95,13 @@ Launch read_launch(const json& from) {
 }
 
 BufferSpec read_buffer(const json& from) {
-  const std::string role = from.at("role").get<std::string>();
-  if (role != "scratch" && role != "packed") {
+  const std::string word = from.at("role").get<std::string>();
+  const auto role = find_word<BufferSpec::Role>(kBufferRoleWords, word);
+  if (!role) {
     throw BadArgument(
-        fmt::format("plan: role '{}' of a buffer is neither scratch nor packed", role));
+        fmt::format("plan: role '{}' of a buffer is neither scratch nor packed", word));
   }
-  return {from.at("name").get<std::string>(),
-          role == "packed" ? BufferSpec::Role::packed : BufferSpec::Role::scratch,
-          from.at("bytes").get<std::int64_t>()};
+  return {from.at("name").get<std::string>(), *role, from.at("bytes").get<std::int64_t>()};
 }
 
 Plan read_plan(const json& from) {
@@ -123,9 +123,8 @@ Plan read_plan(const json& from) {
 // The library of JSON finds these by their arguments, so they are in no unnamed namespace.
 
 static void to_json(json& written, const BufferSpec& spec) {
-  const bool is_packed = spec.role == BufferSpec::Role::packed;
   written = {
-      {"name", spec.name}, {"role", is_packed ? "packed" : "scratch"}, {"bytes", spec.bytes}};
+      {"name", spec.name}, {"role", word_of(kBufferRoleWords, spec.role)}, {"bytes", spec.bytes}};
 }
 
 static void to_json(json& written, const Launch& launch) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "clam/error.hpp"
 #include "clam/planner.hpp"
@@ -120,8 +119,9 @@ LaunchTime LaunchTime::of(const cl::Event& event) {
 }
 
 std::int64_t Executable::device_bytes() const {
-  return std::accumulate(plan_.buffers.begin(), plan_.buffers.end(), std::int64_t{0},
-                         [](std::int64_t sum, const BufferSpec& b) { return sum + b.bytes; });
+  std::int64_t bytes = 0;
+  for (const BufferSpec& buffer : plan_.buffers) bytes += buffer.bytes;
+  return bytes;
 }
 
 RuntimeOptions RuntimeOptions::from_environment() {
