@@ -25,14 +25,6 @@ std::string device_text(const DeviceInfo& info, const std::string& binary) {
                      hash_text(binary), to_text(info));
 }
 
-std::string read_or_empty(const std::string& path) {
-  try {
-    return read_file(path);
-  } catch (const Error&) {
-    return "";
-  }
-}
-
 /// The binary for one of the program's devices; empty when the driver keeps it to itself.
 std::string binary_of(const cl::Program& program, const cl::Device& device) {
   const std::vector<cl::Device> devices = program.getInfo<CL_PROGRAM_DEVICES>();
@@ -161,21 +153,23 @@ bool ProgramCache::load(const KernelSource& source, const std::string& options,
                         const std::string& dir, Entry& entry) {
   std::error_code error;
   if (!fs::exists(dir, error)) return false;
-  const std::string binary = read_or_empty(dir + "/program.bin");
-  const bool whole = !binary.empty() && read_or_empty(dir + "/source.cl") == source.text &&
-                     read_or_empty(dir + "/options.txt") == options + "\n" &&
-                     read_or_empty(dir + "/device.txt") == device_text(info_, binary);
-  if (whole) {
-    try {
+  try {
+    const std::string binary = read_file(dir + "/program.bin");
+    const bool whole = !binary.empty() && read_file(dir + "/source.cl") == source.text &&
+                       read_file(dir + "/options.txt") == options + "\n" &&
+                       read_file(dir + "/device.txt") == device_text(info_, binary);
+    if (whole) {
       entry.program = cl::Program(context_, {device_}, {{binary.begin(), binary.end()}});
       entry.program.build({device_}, options.c_str());
       entry.stored = true;
       disk_->mark_used(dir);
       ++counters_.from_disk;
       return true;
-    } catch (const cl::Error&) {
-      // The driver refuses its own binary: built from source instead, and rewritten.
     }
+  } catch (const Error&) {
+    // One of its files cannot be read.
+  } catch (const cl::Error&) {
+    // The driver refuses its own binary: built from source instead, and rewritten.
   }
   // Another process may have removed it since: then nothing was wrong with it.
   counters_.binaries_refused += fs::exists(dir, error);
