@@ -92,17 +92,17 @@ const cl::Buffer& resolve(const std::string& name, const Plan& plan, const Bindi
 }
 
 void refuse_overlaps(const Plan& plan, const Bindings& bindings) {
-  for (const TensorSpec& output : plan.tensors) {
-    const auto bound = bindings.find(output.name);
-    if (output.role != TensorSpec::Role::output || bound == bindings.end()) continue;
-    if (!bound->second()) continue;
-    const Place place = place_of(bound->second);
-    for (const TensorSpec& other : plan.tensors) {
-      const auto its = bindings.find(other.name);
-      if (&other == &output || its == bindings.end() || !its->second()) continue;
-      const Place its_place = place_of(its->second);
-      if (place.memory != its_place.memory) continue;
-      if (Reason reason = overlap({&output, place.begin}, {&other, its_place.begin})) {
+  std::vector<std::pair<const TensorSpec*, Place>> bound;
+  for (const TensorSpec& spec : plan.tensors) {
+    const auto found = bindings.find(spec.name);
+    if (found != bindings.end() && found->second())
+      bound.emplace_back(&spec, place_of(found->second));
+  }
+  for (const auto& [output, place] : bound) {
+    for (const auto& [other, its] : bound) {
+      if (output->role != TensorSpec::Role::output || other == output) continue;
+      if (place.memory != its.memory) continue;
+      if (Reason reason = overlap({output, place.begin}, {other, its.begin})) {
         throw BadArgument(fmt::format("{}: {}", plan.problem, *reason));
       }
     }
