@@ -69,11 +69,8 @@ DeviceInfo generic_device() {
 nlohmann::json to_json(const DeviceInfo& info) {
   nlohmann::json json = nlohmann::json::object();
   for_each_fact(info, [&](const char* key, const auto& value) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>) {
-      json[key] = printable(value);
-    } else {
-      json[key] = value;
-    }
+    json[key] = value;
+    if (json[key].is_string()) json[key] = printable(json[key].get<std::string>());
   });
   return json;
 }

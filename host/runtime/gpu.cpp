@@ -151,11 +151,6 @@ const Gpu* by_architecture(std::uint32_t vendor_id) {
   return nullptr;
 }
 
-std::string cores_text(std::int64_t cores) {
-  if (cores == 0) return "cores unknown";
-  return fmt::format("{} core{}", cores, cores == 1 ? "" : "s");
-}
-
 }  // namespace
 
 const char* name(Gpu::Family family) { return word_of(kGpuFamilyWords, family); }
@@ -171,9 +166,11 @@ const Gpu& find_gpu(std::string_view key) {
 
 std::string Identity::text() const {
   if (!gpu) return "no Mali that clam knows";
+  const std::string its_cores =
+      cores == 0 ? "cores unknown" : fmt::format("{} core{}", cores, cores == 1 ? "" : "s");
   return fmt::format(
       "{}Mali-{}, {}, {}, {}, {:g} fp32 and {:g} fp16 multiply-adds a core and clock ({})",
-      by == By::guess ? "perhaps like " : "", gpu->model, name(gpu->family), cores_text(cores),
+      by == By::guess ? "perhaps like " : "", gpu->model, name(gpu->family), its_cores,
       gpu->warp == 1 ? "no warps" : fmt::format("warps of {}", gpu->warp), gpu->fma_f32,
       gpu->fma_f16, from);
 }

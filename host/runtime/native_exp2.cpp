@@ -130,12 +130,11 @@ double largest_exp2_error(const std::vector<float>& arguments, const std::vector
 }
 
 double measure_native_exp2(const cl::CommandQueue& queue, const DeviceInfo& info) {
-  constexpr double kCannot = -1;
   try {
     const std::vector<float> arguments = exp2_arguments();
     return largest_exp2_error(arguments, run_probe(queue, arguments), info.denormals_f32);
   } catch (const cl::Error&) {
-    return kCannot;
+    return -1;
   }
 }
 

@@ -2,7 +2,7 @@
 #include "clam/tensor.hpp"
 
 #include <Imath/half.h>
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <cmath>
 #include <cstring>
@@ -63,10 +63,7 @@ std::int64_t count(const Shape& shape) {
 }
 
 std::string to_string(const Shape& shape) {
-  std::string text;
-  for (const std::int64_t extent : shape)
-    text += (text.empty() ? "" : "x") + std::to_string(extent);
-  return text.empty() ? "scalar" : text;
+  return shape.empty() ? "scalar" : fmt::format("{}", fmt::join(shape, "x"));
 }
 
 std::int64_t TensorSpec::span() const {
