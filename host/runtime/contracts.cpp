@@ -143,8 +143,7 @@ class TagReader {
     kernel.name = take_word(rest);
     if (kernel.name.empty() || !rest.empty()) reject("//@kernel needs one name");
     if (tags_.kernel(kernel.name)) reject(fmt::format("kernel {} is there twice", kernel.name));
-    kernel.about = std::move(comment_);
-    comment_.clear();
+    kernel.about = std::exchange(comment_, {});
     tags_.kernels.push_back(std::move(kernel));
   }
 

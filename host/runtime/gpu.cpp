@@ -116,22 +116,17 @@ const Gpu* by_nearest_model(const Name& name) {
   return nearest;
 }
 
-/// The GPU_ID register: architecture and product; up to Midgard the product alone.
-struct GpuId {
-  explicit GpuId(std::uint32_t id)
-      : arch_major(id >> 28), product(arch_major == 0 ? id >> 16 : (id >> 16) & 0xf) {}
-  std::uint32_t arch_major, product;
-};
-
 /// `named` decides where one id has several names, else the number of cores does.
 const Gpu* by_id(std::uint32_t vendor_id, std::int64_t cores, const Gpu* named) {
-  const GpuId id(vendor_id);
+  // The GPU_ID register: architecture and product; up to Midgard the product alone.
+  const std::uint32_t arch_major = vendor_id >> 28, upper = vendor_id >> 16;
+  const std::uint32_t product = arch_major == 0 ? upper : upper & 0xf;
   const Gpu* found = nullptr;
   for (const Gpu& gpu : all_gpus()) {
-    if (gpu.arch_major == id.arch_major && gpu.product == id.product) found = &gpu;
+    if (gpu.arch_major == arch_major && gpu.product == product) found = &gpu;
   }
   for (const OtherId& other : kOtherIds) {
-    if (other.arch_major != id.arch_major || other.product != id.product) continue;
+    if (other.arch_major != arch_major || other.product != product) continue;
     const Gpu* gpu = &find_gpu(other.key);
     if (named && (named == gpu || named == found)) return named;
     if (cores <= other.most_cores) found = gpu;
@@ -142,11 +137,11 @@ const Gpu* by_id(std::uint32_t vendor_id, std::int64_t cores, const Gpu* named) 
 /// A GPU of the same architecture, or of the one that came before. From arch 14 on the register
 /// has 64 bits and says nothing here.
 const Gpu* by_architecture(std::uint32_t vendor_id) {
-  const GpuId id(vendor_id);
   constexpr std::uint32_t kFirst = 6, kLast = 13;
-  if (id.arch_major < kFirst || id.arch_major > kLast) return nullptr;
+  const std::uint32_t arch_major = vendor_id >> 28;
+  if (arch_major < kFirst || arch_major > kLast) return nullptr;
   for (const Gpu& gpu : all_gpus()) {
-    if (gpu.arch_major <= id.arch_major) return &gpu;
+    if (gpu.arch_major <= arch_major) return &gpu;
   }
   return nullptr;
 }

@@ -72,8 +72,7 @@ double error_of(float argument, float result, bool denormals) {
   const double exact = std::exp2(static_cast<double>(argument)), there = result;
   if (!(there >= 0)) return kWrong;
   if (argument <= kNothing) return there == 0 ? 0 : kWrong;  // activations multiply it by that
-  const bool tiny = exact < (denormals ? 0x1p-149 : kSmallest);
-  if (tiny) return there <= kSmallest ? 0 : kWrong;
+  if (exact < (denormals ? 0x1p-149 : kSmallest)) return there <= kSmallest ? 0 : kWrong;
   return std::min(in_ulp(there, exact), kWrong);
 }
 

@@ -148,11 +148,10 @@ std::string driver_family(const DeviceInfo& device) {
 }
 
 std::string kernels_hash(const Plan& plan, const KernelFiles& files) {
-  std::vector<std::string> seen;
+  std::set<std::string> seen;
   std::string hashes;
   for (const Launch& launch : plan.launches) {
-    if (std::find(seen.begin(), seen.end(), launch.file) != seen.end()) continue;
-    seen.push_back(launch.file);
+    if (!seen.insert(launch.file).second) continue;
     hashes += (hashes.empty() ? "" : "+") + hash_with_options(files.get(launch.file));
   }
   return hashes;
