@@ -58,10 +58,8 @@ void read_value(const json& value, double& number) {
 
 void read_value(const json& value, int& launches_a_flush) {
   const auto count = value.get<std::int64_t>();
-  if (count == 0 || count < TunedFlush::kWhenWaiting || count > 1000000 ||
-      !value.is_number_integer()) {
-    throw BadArgument("not a count of launches");
-  }
+  const bool is_known = count >= TunedFlush::kWhenWaiting && count <= 1000000;
+  if (!value.is_number_integer() || !is_known || count == 0) throw BadArgument("not a count");
   launches_a_flush = static_cast<int>(count);
 }
 
