@@ -16,6 +16,7 @@
 #include "runtime/contracts.hpp"
 #include "runtime/embedded.hpp"
 #include "runtime/overlap.hpp"
+#include "runtime/words.hpp"
 
 /// Changes no more once it is made, so threads share it.
 struct clam_plan {
@@ -254,10 +255,8 @@ const char* clam_manifest() {
 }
 
 const char* clam_source(const char* file) {
-  for (const EmbeddedFile& embedded : embedded_kernels()) {
-    if (file && embedded.name == file) return embedded.text.data();  // a zero follows it
-  }
-  return nullptr;
+  const EmbeddedFile* found = file ? find_by_name(embedded_kernels(), file) : nullptr;
+  return found ? found->text.data() : nullptr;  // a zero follows it
 }
 
 clam_status clam_plan_create(const char* problem, cl_device_id device, const char* facts,

@@ -22,38 +22,23 @@ namespace {
   throw IoError(fmt::format("cannot write {}: {}", path, std::strerror(error)));
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  bool close() {
-    const int fd = fd_;
-    fd_ = -1;
-    return ::close(fd) == 0;
-  }
-
- private:
-  int fd_;
-};
-
-void write_all(int fd, std::string_view bytes, const std::string& path) {
+/// Returns 0, or the system's error.
+int write_all(int file, std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    const ssize_t written = ::write(file, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail(path, errno);
+    if (written < 0) return errno;
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }
+  return 0;
 }
 
 void write_in_place(const std::string& path, std::string_view bytes) {
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (file.get() < 0) fail(path, errno);
-  write_all(file.get(), bytes, path);
+  const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (file < 0) fail(path, errno);
+  const int error = write_all(file, bytes);
+  ::close(file);
+  if (error != 0) fail(path, error);
 }
 
 }  // namespace
@@ -65,18 +50,16 @@ void write_file(const std::string& path, std::string_view bytes) {
     return write_in_place(path, bytes);
   }
   std::string temporary = path + ".XXXXXX";
-  Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
-  if (file.get() < 0) fail(path, errno);
-  try {
-    write_all(file.get(), bytes, path);
-    ::fchmod(file.get(), 0644);
-    if (::fsync(file.get()) != 0) fail(path, errno);
-    if (!file.close()) fail(path, errno);
-    if (::rename(temporary.c_str(), path.c_str()) != 0) fail(path, errno);
-  } catch (...) {
-    ::unlink(temporary.c_str());
-    throw;
-  }
+  const int file = ::mkostemp(temporary.data(), O_CLOEXEC);
+  if (file < 0) fail(path, errno);
+  int error = write_all(file, bytes);
+  ::fchmod(file, 0644);
+  if (error == 0 && ::fsync(file) != 0) error = errno;
+  if (::close(file) != 0 && error == 0) error = errno;
+  if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
+  if (error == 0) return;
+  ::unlink(temporary.c_str());
+  fail(path, error);
 }
 
 std::string json_text(const nlohmann::json& value) {

@@ -16,6 +16,7 @@
 #include <optional>
 #include <string_view>
 #include <thread>
+#include <tuple>
 
 #include "atomic_file.hpp"
 #include "clam/error.hpp"
@@ -52,9 +53,8 @@ std::string_view final_name(std::string_view name) {
 }
 
 bool is_listing(std::string_view name) {
-  const std::size_t end = name.rfind(kListing);
-  return end != name.npos && end + std::strlen(kListing) == name.size() &&
-         is_hash(name.substr(0, end));
+  constexpr std::size_t kHash = 32;
+  return is_hash(name.substr(0, kHash)) && name.substr(kHash) == kListing;
 }
 
 // ---- what lies there ----
@@ -66,9 +66,8 @@ struct Entry {
   struct timespec used;
 
   bool operator<(const Entry& other) const {
-    if (used.tv_sec != other.used.tv_sec) return used.tv_sec < other.used.tv_sec;
-    if (used.tv_nsec != other.used.tv_nsec) return used.tv_nsec < other.used.tv_nsec;
-    return path < other.path;
+    return std::tie(used.tv_sec, used.tv_nsec, path) <
+           std::tie(other.used.tv_sec, other.used.tv_nsec, other.path);
   }
 };
 
@@ -118,17 +117,16 @@ std::vector<fs::path> listings_in(const fs::path& dir) {
   return status && S_ISDIR(status->st_mode) ? children(dir / kListings) : std::vector<fs::path>();
 }
 
-std::vector<Entry> find_entries(const fs::path& dir) {
+/// The entries; or else what was to become one, or had been one.
+std::vector<Entry> find_entries(const fs::path& dir, bool left_overs = false) {
   std::vector<Entry> entries;
-  const auto add = [&](const std::optional<Entry>& entry) {
-    if (entry) entries.push_back(*entry);
+  const auto add = [&](const fs::path& path, auto is_name, auto entry_at) {
+    const std::string name = path.filename().string();
+    if (!is_name(left_overs ? final_name(name) : name)) return;
+    if (const std::optional<Entry> entry = entry_at(path)) entries.push_back(*entry);
   };
-  for (const fs::path& path : children(dir)) {
-    if (is_hash(path.filename().string())) add(folder_at(path));
-  }
-  for (const fs::path& path : listings_in(dir)) {
-    if (is_listing(path.filename().string())) add(file_at(path));
-  }
+  for (const fs::path& path : children(dir)) add(path, is_hash, folder_at);
+  for (const fs::path& path : listings_in(dir)) add(path, is_listing, file_at);
   return entries;
 }
 
@@ -145,12 +143,6 @@ CacheFolder::Contents sum_of(const std::vector<Entry>& entries) {
 
 [[noreturn]] void fail(const std::string& what, const fs::path& path, int error) {
   throw IoError(fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(error)));
-}
-
-std::string temporary_folder(const fs::path& target) {
-  std::string path = target.string() + kTemporary;
-  if (!::mkdtemp(path.data())) fail("write in", target.parent_path(), errno);
-  return path;
 }
 
 /// Returns whether it is gone; errno says why not.
@@ -178,20 +170,13 @@ void remove_entry(const Entry& entry) {
 
 /// What a process left that ended while it wrote or removed. Under the lock there is no other.
 void remove_left_overs(const fs::path& dir) {
-  for (const fs::path& path : children(dir)) {
-    const bool is_ours = is_hash(final_name(path.filename().string())) && folder_at(path);
-    if (is_ours) remove_folder(path);
+  for (const Entry& entry : find_entries(dir, true)) {
+    if (entry.is_program) {
+      remove_folder(entry.path);
+    } else {
+      ::unlink(entry.path.c_str());
+    }
   }
-  for (const fs::path& path : listings_in(dir)) {
-    const bool is_ours = is_listing(final_name(path.filename().string())) && file_at(path);
-    if (is_ours) ::unlink(path.c_str());
-  }
-}
-
-/// Some file systems know no locks, such as NFS without its lock service. Entries are renamed into
-/// their places there too, so a reader finds them whole; the bound may be missed for a while.
-bool is_not_supported(int error) {
-  return error == ENOLCK || error == EOPNOTSUPP || error == ENOSYS || error == EINVAL;
 }
 
 }  // namespace
@@ -211,7 +196,10 @@ class CacheFolder::Lock {
     const auto end = std::chrono::steady_clock::now() + patience;
     while (::flock(file_, (kind == Kind::write ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0) {
       const int error = errno;
-      if (is_not_supported(error)) return;
+      // Some file systems know no locks, such as NFS without its lock service. Entries are renamed
+      // into their places there too, so a reader finds them whole; the bound may be missed for a
+      // while.
+      if (error == ENOLCK || error == EOPNOTSUPP || error == ENOSYS || error == EINVAL) return;
       const bool is_held = error == EWOULDBLOCK || error == EINTR;
       if (is_held && std::chrono::steady_clock::now() < end) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -287,7 +275,9 @@ void CacheFolder::store_program(const std::string& hash, const Files& files) {
   make_private_folder(dir_);
   Lock lock = locked();
   if (!make_room(lock, bytes)) return;
-  const std::string target = program(hash), temporary = temporary_folder(target);
+  const std::string target = program(hash);
+  std::string temporary = target + kTemporary;
+  if (!::mkdtemp(temporary.data())) fail("write in", fs::path(target).parent_path(), errno);
   try {
     for (const auto& [name, text] : files) write_file((fs::path(temporary) / name).string(), text);
     if (const auto old = folder_at(target)) remove_entry(*old);

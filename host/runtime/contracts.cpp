@@ -57,11 +57,10 @@ class TagReader {
     tags_.origin = source.origin;
     tags_.hash = source.hash();
     std::string_view text = source.text;
-    while (!text.empty()) {
-      const std::size_t end = std::min(text.find('\n'), text.size());
+    if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+    for (const std::string_view line : split(text, '\n')) {
       ++line_;
-      read_line(trimmed(text.substr(0, end)));
-      text.remove_prefix(std::min(end + 1, text.size()));
+      read_line(trimmed(line));
     }
   }
 
@@ -85,17 +84,13 @@ class TagReader {
     if (line.substr(0, 3) == "//@") return read_tag(line.substr(3));
     if (line.substr(0, 2) != "//") return comment_.clear();
     const std::string_view words = trimmed(line.substr(2));
-    read_title(words);
-    if (!comment_.empty() && !words.empty()) comment_ += ' ';
-    comment_ += words;
-  }
-
-  /// The title is the comment's line "FILE - what it computes".
-  void read_title(std::string_view words) {
+    // The title is the comment's line "FILE - what it computes".
     const std::string start = tags_.file.substr(tags_.file.rfind('/') + 1) + " - ";
     if (tags_.about.empty() && words.substr(0, start.size()) == start) {
       tags_.about = words.substr(start.size());
     }
+    if (!comment_.empty() && !words.empty()) comment_ += ' ';
+    comment_ += words;
   }
 
   void read_tag(std::string_view rest) {
@@ -148,8 +143,7 @@ class TagReader {
     kernel.name = take_word(rest);
     if (kernel.name.empty() || !rest.empty()) reject("//@kernel needs one name");
     if (tags_.kernel(kernel.name)) reject(fmt::format("kernel {} is there twice", kernel.name));
-    kernel.about = std::move(comment_);
-    comment_.clear();
+    kernel.about = std::exchange(comment_, {});
     tags_.kernels.push_back(std::move(kernel));
   }
 
@@ -167,17 +161,15 @@ class TagReader {
       arg.type = kind;
       arg.about = after;
     } else {
-      arg.kind = buffer_kind(kind, arg.name);
+      const auto known = find_word<ArgTag::Kind>(kKindWords, kind);
+      if (!known || *known == ArgTag::Kind::scalar) {
+        reject(fmt::format("argument {}: '{}' is none of in out inout scratch local int float",
+                           arg.name, kind.substr(0, 40)));
+      }
+      arg.kind = *known;
       read_type(after, arg);
     }
     kernel.args.push_back(std::move(arg));
-  }
-
-  ArgTag::Kind buffer_kind(const std::string& word, const std::string& arg) const {
-    const auto kind = find_word<ArgTag::Kind>(kKindWords, word);
-    if (kind && *kind != ArgTag::Kind::scalar) return *kind;
-    reject(fmt::format("argument {}: '{}' is none of in out inout scratch local int float", arg,
-                       word.substr(0, 40)));
   }
 
   void read_type(std::string_view rest, ArgTag& arg) const {
@@ -252,40 +244,35 @@ class TagReader {
   int line_ = 0;
 };
 
-nlohmann::json to_json(const DefineTag& define) {
-  nlohmann::json json{{"name", define.name}, {"default", define.fallback}, {"about", define.about}};
+}  // namespace
+
+// The library of JSON finds these by their arguments, so they are in no unnamed namespace.
+
+static void to_json(nlohmann::json& json, const DefineTag& define) {
+  json = {{"name", define.name}, {"default", define.fallback}, {"about", define.about}};
   if (define.is_switch()) {
     json["values"] = {"off", "on"};
   } else if (!define.values.empty()) {
     json["values"] = define.values;
   }
-  return json;
 }
 
-nlohmann::json to_json(const ArgTag& arg) {
-  nlohmann::json json{
-      {"name", arg.name}, {"kind", name(arg.kind)}, {"type", arg.type}, {"about", arg.about}};
+static void to_json(nlohmann::json& json, const ArgTag& arg) {
+  json = {{"name", arg.name}, {"kind", name(arg.kind)}, {"type", arg.type}, {"about", arg.about}};
   if (arg.kind != ArgTag::Kind::scalar) json["size"] = arg.size;
   if (!arg.null_if.empty()) json["null_if"] = arg.null_if;
-  return json;
 }
 
-nlohmann::json to_json(const LoopTag& loop) {
-  nlohmann::json json{{"least", loop.least}, {"most", loop.most}, {"about", loop.about}};
+static void to_json(nlohmann::json& json, const LoopTag& loop) {
+  json = {{"least", loop.least}, {"most", loop.most}, {"about", loop.about}};
   if (!loop.condition.empty()) json["if"] = loop.condition;
-  return json;
 }
 
-nlohmann::json to_json(const KernelTags& kernel) {
-  nlohmann::json args = nlohmann::json::array(), loops = nlohmann::json::array();
-  for (const ArgTag& arg : kernel.args) args.push_back(to_json(arg));
-  for (const LoopTag& loop : kernel.loops) loops.push_back(to_json(loop));
-  return {{"name", kernel.name},      {"about", kernel.about},   {"arguments", args},
+static void to_json(nlohmann::json& json, const KernelTags& kernel) {
+  json = {{"name", kernel.name},      {"about", kernel.about},   {"arguments", kernel.args},
           {"layout", kernel.layouts}, {"global", kernel.global}, {"local", kernel.local},
-          {"needs", kernel.needs},    {"loops", loops}};
+          {"needs", kernel.needs},    {"loops", kernel.loops}};
 }
-
-}  // namespace
 
 const char* name(ArgTag::Kind kind) { return word_of(kKindWords, kind); }
 
@@ -300,11 +287,8 @@ const KernelTags* FileTags::kernel(std::string_view wanted) const {
 FileTags read_tags(const KernelSource& source) { return TagReader(source).finish(); }
 
 nlohmann::json to_json(const FileTags& tags) {
-  nlohmann::json defines = nlohmann::json::array(), kernels = nlohmann::json::array();
-  for (const DefineTag& define : tags.defines) defines.push_back(to_json(define));
-  for (const KernelTags& kernel : tags.kernels) kernels.push_back(to_json(kernel));
-  return {{"file", tags.file},   {"origin", tags.origin}, {"xxh3", tags.hash},
-          {"about", tags.about}, {"defines", defines},    {"kernels", kernels}};
+  return {{"file", tags.file},   {"origin", tags.origin},   {"xxh3", tags.hash},
+          {"about", tags.about}, {"defines", tags.defines}, {"kernels", tags.kernels}};
 }
 
 std::string kernels_version() {

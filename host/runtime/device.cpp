@@ -69,11 +69,8 @@ DeviceInfo generic_device() {
 nlohmann::json to_json(const DeviceInfo& info) {
   nlohmann::json json = nlohmann::json::object();
   for_each_fact(info, [&](const char* key, const auto& value) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>) {
-      json[key] = printable(value);
-    } else {
-      json[key] = value;
-    }
+    json[key] = value;
+    if (json[key].is_string()) json[key] = printable(json[key].get<std::string>());
   });
   return json;
 }
@@ -119,11 +116,8 @@ DeviceInfo parse_device(const std::string& text) {
     const std::size_t start = line.find_first_not_of(' ', colon + 1);
     const std::string value = start == std::string::npos ? "" : line.substr(start);
     if (!defaults.contains(key)) throw BadArgument(fmt::format("device: unknown key '{}'", key));
-    if (defaults[key].is_string()) {
-      json[key] = value;
-      continue;
-    }
-    json[key] = nlohmann::json::parse(value, nullptr, false);
+    const bool is_text = defaults[key].is_string();
+    json[key] = is_text ? nlohmann::json(value) : nlohmann::json::parse(value, nullptr, false);
     if (json[key].is_discarded()) {
       throw BadArgument(fmt::format("device: {} has no value that can be read: '{}'", key, value));
     }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "clam/error.hpp"
+#include "text.hpp"
 #include "words.hpp"
 
 namespace clam {
@@ -37,29 +38,21 @@ constexpr Alias kAliases[] = {
     {"TODX", "g710"}, {"TGRX", "g510"}, {"TVAX", "g310"}, {"LODX", "g610"}, {"TTUX", "g715"},
     {"LTUX", "g615"}, {"TTIX", "g720"}, {"LTIX", "g620"}, {"G1", "g720"}};
 
-const Gpu* gpu_of(std::string_view key) {
-  for (const Gpu& gpu : all_gpus()) {
-    if (gpu.key == key) return &gpu;
-  }
-  return nullptr;
-}
-
 // No <cctype>: it depends on the locale and may not be given a negative char.
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
-bool is_word(char c) { return is_digit(c) || (upper(c) >= 'A' && upper(c) <= 'Z'); }
+bool is_word(char c) { return (c >= '0' && c <= '9') || (upper(c) >= 'A' && upper(c) <= 'Z'); }
 
 /// The number that all of `digits` says, at most 9999; -1 when it is none.
 int number(std::string_view digits) {
-  int value = digits.empty() ? -1 : 0;
-  for (const char c : digits) {
-    if (!is_digit(c)) return -1;
-    value = std::min(value * 10 + (c - '0'), 9999);
-  }
-  return value;
+  constexpr int kMost = 9999;
+  int value = 0;
+  const std::errc error = read_number(digits, value);
+  if (error == std::errc::result_out_of_range) return kMost;
+  return error == std::errc() ? std::min(value, kMost) : -1;
 }
 
-/// What a device's name holds: its words in capitals, "MP4" and the like taken off and counted.
+/// What a Mali's name holds: its words in capitals, "MP4" and the like taken off and counted. Of
+/// another device, the cores alone.
 struct Name {
   bool mali = false;
   std::int64_t cores = 0;
@@ -85,13 +78,14 @@ Name read_name(const std::string& text) {
       word.clear();
     }
   }
+  if (!name.mali) name.words.clear();
   return name;
 }
 
 const Gpu* by_model(const Name& name) {
   for (const std::string& word : name.words) {
     for (const Gpu& gpu : all_gpus()) {
-      if (name.mali && word == gpu.model) return &gpu;
+      if (word == gpu.model) return &gpu;
     }
   }
   return nullptr;
@@ -100,7 +94,7 @@ const Gpu* by_model(const Name& name) {
 const Gpu* by_alias(const Name& name) {
   for (const std::string& word : name.words) {
     for (const Alias& alias : kAliases) {
-      if (name.mali && word == alias.word) return gpu_of(alias.key);
+      if (word == alias.word) return &find_gpu(alias.key);
     }
   }
   return nullptr;
@@ -113,7 +107,7 @@ const Gpu* by_nearest_model(const Name& name) {
   for (const std::string& word : name.words) {
     const std::string_view digits = std::string_view(word).substr(1);
     const int wanted = number(digits.substr(0, digits.find_first_not_of("0123456789")));
-    if (!name.mali || wanted < 10) continue;
+    if (wanted < 10) continue;
     for (const Gpu& gpu : all_gpus()) {
       const int away = std::abs(wanted - number(std::string_view(gpu.model).substr(1)));
       if (word[0] == gpu.model[0] && (!nearest || away < least)) nearest = &gpu, least = away;
@@ -122,23 +116,18 @@ const Gpu* by_nearest_model(const Name& name) {
   return nearest;
 }
 
-/// The GPU_ID register: architecture and product; up to Midgard the product alone.
-struct GpuId {
-  explicit GpuId(std::uint32_t id)
-      : arch_major(id >> 28), product(arch_major == 0 ? id >> 16 : (id >> 16) & 0xf) {}
-  std::uint32_t arch_major, product;
-};
-
 /// `named` decides where one id has several names, else the number of cores does.
 const Gpu* by_id(std::uint32_t vendor_id, std::int64_t cores, const Gpu* named) {
-  const GpuId id(vendor_id);
+  // The GPU_ID register: architecture and product; up to Midgard the product alone.
+  const std::uint32_t arch_major = vendor_id >> 28, upper = vendor_id >> 16;
+  const std::uint32_t product = arch_major == 0 ? upper : upper & 0xf;
   const Gpu* found = nullptr;
   for (const Gpu& gpu : all_gpus()) {
-    if (gpu.arch_major == id.arch_major && gpu.product == id.product) found = &gpu;
+    if (gpu.arch_major == arch_major && gpu.product == product) found = &gpu;
   }
   for (const OtherId& other : kOtherIds) {
-    if (other.arch_major != id.arch_major || other.product != id.product) continue;
-    const Gpu* gpu = gpu_of(other.key);
+    if (other.arch_major != arch_major || other.product != product) continue;
+    const Gpu* gpu = &find_gpu(other.key);
     if (named && (named == gpu || named == found)) return named;
     if (cores <= other.most_cores) found = gpu;
   }
@@ -148,20 +137,13 @@ const Gpu* by_id(std::uint32_t vendor_id, std::int64_t cores, const Gpu* named) 
 /// A GPU of the same architecture, or of the one that came before. From arch 14 on the register
 /// has 64 bits and says nothing here.
 const Gpu* by_architecture(std::uint32_t vendor_id) {
-  const GpuId id(vendor_id);
   constexpr std::uint32_t kFirst = 6, kLast = 13;
-  if (id.arch_major < kFirst || id.arch_major > kLast) return nullptr;
+  const std::uint32_t arch_major = vendor_id >> 28;
+  if (arch_major < kFirst || arch_major > kLast) return nullptr;
   for (const Gpu& gpu : all_gpus()) {
-    if (gpu.arch_major <= id.arch_major) return &gpu;
+    if (gpu.arch_major <= arch_major) return &gpu;
   }
   return nullptr;
-}
-
-bool is_midgard(const Gpu* gpu) { return gpu && gpu->family == Gpu::Family::midgard; }
-
-std::string cores_text(std::int64_t cores) {
-  if (cores == 0) return "cores unknown";
-  return fmt::format("{} core{}", cores, cores == 1 ? "" : "s");
 }
 
 }  // namespace
@@ -169,50 +151,50 @@ std::string cores_text(std::int64_t cores) {
 const char* name(Gpu::Family family) { return word_of(kGpuFamilyWords, family); }
 
 const Gpu& find_gpu(std::string_view key) {
-  if (const Gpu* gpu = gpu_of(key)) return *gpu;
   std::string known;
-  for (const Gpu& gpu : all_gpus()) known += std::string(" ") + gpu.key;
+  for (const Gpu& gpu : all_gpus()) {
+    if (gpu.key == key) return gpu;
+    known += std::string(" ") + gpu.key;
+  }
   throw BadArgument(fmt::format("unknown GPU {}; clam knows{}", in_quotes(key), known));
 }
 
 std::string Identity::text() const {
   if (!gpu) return "no Mali that clam knows";
+  const std::string its_cores =
+      cores == 0 ? "cores unknown" : fmt::format("{} core{}", cores, cores == 1 ? "" : "s");
   return fmt::format(
       "{}Mali-{}, {}, {}, {}, {:g} fp32 and {:g} fp16 multiply-adds a core and clock ({})",
-      by == By::guess ? "perhaps like " : "", gpu->model, name(gpu->family), cores_text(cores),
+      by == By::guess ? "perhaps like " : "", gpu->model, name(gpu->family), its_cores,
       gpu->warp == 1 ? "no warps" : fmt::format("warps of {}", gpu->warp), gpu->fma_f32,
       gpu->fma_f16, from);
 }
 
 Identity identify(const DeviceInfo& device) {
+  using By = Identity::By;
   const Name name = read_name(device.name);
   const bool plausible = device.compute_units >= 1 && device.compute_units <= kMostCores;
+  const std::int64_t cores = plausible ? device.compute_units : name.cores;
   const bool arm = device.vendor == "ARM" && device.platform == "ARM Platform";
   const std::string its_id = fmt::format("its id 0x{:08x}", device.vendor_id);
   const std::string its_name = "its name " + in_quotes(device.name);
-  Identity who;
-  who.cores = plausible ? device.compute_units : name.cores;
-  const auto is = [&](const Gpu* gpu, Identity::By by, const std::string& from) {
-    if (gpu) who.gpu = gpu, who.by = by, who.from = from;
-    return gpu != nullptr;
-  };
-  const Gpu* named = by_model(name);
-  const Gpu* coded = by_alias(name);
-  // Midgard's ids know no architecture: that of a T604 would pass for a Bifrost's.
-  const Gpu* nearest = by_nearest_model(name);
-  if (arm && is(by_id(device.vendor_id, who.cores, named), Identity::By::id, "by " + its_id)) {
+  const Gpu *named = by_model(name), *coded = by_alias(name), *nearest = by_nearest_model(name);
+  if (const Gpu* gpu = arm ? by_id(device.vendor_id, cores, named) : nullptr) {
     const Gpu* told = named ? named : coded;
-    if (told && told != who.gpu) who.from += "; " + its_name + " says otherwise";
-    return who;
+    const bool differs = told && told != gpu;
+    return {gpu, By::id, cores,
+            "by " + its_id + (differs ? "; " + its_name + " says otherwise" : "")};
   }
-  is(named, Identity::By::name, "by " + its_name) ||
-      is(coded, Identity::By::guess, "a guess from " + its_name) ||
-      is(is_midgard(nearest) ? nearest : nullptr, Identity::By::guess,
-         "a guess from " + its_name) ||
-      is(arm ? by_architecture(device.vendor_id) : nullptr, Identity::By::guess,
-         "a guess from " + its_id) ||
-      is(nearest, Identity::By::guess, "a guess from " + its_name);
-  return who;
+  if (named) return {named, By::name, cores, "by " + its_name};
+  // Midgard's ids know no architecture: that of a T604 would pass for a Bifrost's.
+  const bool is_midgard = nearest && nearest->family == Gpu::Family::midgard;
+  if (arm && !coded && !is_midgard) {
+    const Gpu* kin = by_architecture(device.vendor_id);
+    if (kin) return {kin, By::guess, cores, "a guess from " + its_id};
+  }
+  const Gpu* guess = coded ? coded : nearest;
+  if (guess) return {guess, By::guess, cores, "a guess from " + its_name};
+  return {nullptr, By::nothing, cores, ""};
 }
 
 nlohmann::json to_json(const Identity& who) {

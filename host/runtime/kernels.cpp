@@ -5,39 +5,32 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
+#include <set>
 
 #include "atomic_file.hpp"
 #include "clam/error.hpp"
 #include "embedded.hpp"
+#include "text.hpp"
+#include "words.hpp"
 
 namespace clam {
 namespace {
 
-bool has_folder(const std::string& file) { return file.find('/') != std::string::npos; }
-
-std::string join(const std::string& dir, const std::string& file) {
-  return dir.empty() ? "" : (std::filesystem::path(dir) / file).string();
-}
-
-bool is_file(const std::string& path) {
+bool is_file(const std::filesystem::path& path) {
   std::error_code error;
-  return !path.empty() && std::filesystem::exists(path, error);
+  return std::filesystem::exists(path, error);
 }
 
 /// The .cl files of a folder that have no embedded namesake: perhaps misspelt.
-std::vector<std::string> strangers(const std::string& dir) {
-  std::vector<std::string> names;
+std::set<std::string> strangers(const std::string& dir) {
+  std::set<std::string> names;
   if (dir.empty()) return names;
-  const std::vector<std::string> known = embedded_files();
   for (const auto& entry : std::filesystem::directory_iterator(dir)) {
     const std::string name = entry.path().filename().string();
-    const bool is_kernel = entry.path().extension() == ".cl";
-    if (is_kernel && std::find(known.begin(), known.end(), name) == known.end())
-      names.push_back(name);
+    const bool is_known = find_by_name(embedded_kernels(), name);
+    if (entry.path().extension() == ".cl" && !is_known) names.insert(name);
   }
-  std::sort(names.begin(), names.end());
   return names;
 }
 
@@ -69,12 +62,12 @@ KernelFiles::KernelFiles(std::string override_dir, std::string plan_dir)
     : override_dir_(std::move(override_dir)), plan_dir_(std::move(plan_dir)) {}
 
 KernelFiles KernelFiles::from_environment() {
-  const char* dir = std::getenv("CLAM_KERNEL_DIR");
+  const std::string dir = environment("CLAM_KERNEL_DIR");
   std::error_code error;
-  if (dir && *dir && !std::filesystem::is_directory(dir, error)) {
+  if (!dir.empty() && !std::filesystem::is_directory(dir, error)) {
     throw BadArgument(fmt::format("CLAM_KERNEL_DIR={} is no folder", dir));
   }
-  return KernelFiles(dir ? dir : "");
+  return KernelFiles(dir);
 }
 
 KernelFiles KernelFiles::with_plan_dir(std::string plan_dir) const {
@@ -83,18 +76,20 @@ KernelFiles KernelFiles::with_plan_dir(std::string plan_dir) const {
 
 KernelSource KernelFiles::get(const std::string& file) const {
   for (const std::string& dir : {plan_dir_, override_dir_}) {
-    const std::string path = join(dir, file);
-    if (!is_file(path)) continue;
+    const std::filesystem::path path = std::filesystem::path(dir) / file;
+    if (dir.empty() || !is_file(path)) continue;
     const std::string options = std::filesystem::path(path).replace_extension(".options").string();
-    return {file, read_file(path), path, is_file(options) ? one_line(read_file(options)) : ""};
+    return {file, read_file(path.string()), path.string(),
+            is_file(options) ? one_line(read_file(options)) : ""};
   }
-  for (const EmbeddedFile& embedded : embedded_kernels()) {
-    if (embedded.name == file) return {file, std::string(embedded.text), "embedded", ""};
+  if (const EmbeddedFile* embedded = find_by_name(embedded_kernels(), file)) {
+    return {file, std::string(embedded->text), "embedded", ""};
   }
+  const bool has_folder = file.find('/') != file.npos;
   throw BadArgument(
       fmt::format("kernel file '{}' is not embedded{}{}", file,
                   plan_dir_.empty() ? "" : " and not in " + plan_dir_,
-                  override_dir_.empty() || has_folder(file) ? "" : " and not in " + override_dir_));
+                  override_dir_.empty() || has_folder ? "" : " and not in " + override_dir_));
 }
 
 std::vector<std::string> KernelFiles::overrides() const {

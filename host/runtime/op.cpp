@@ -14,26 +14,26 @@ namespace {
 constexpr Words<10> kFieldKindWords{"extent", "integer", "number", "flag",     "choice",
                                     "shape",  "numbers", "axes",   "integers", "subset"};
 
-nlohmann::json to_json(const Field& field) {
-  nlohmann::json result{{"name", field.name}, {"kind", name(field.kind)}, {"about", field.about}};
-  if (!field.fallback.empty()) result["default"] = field.fallback;
-  if (!field.choices.empty()) result["choices"] = field.choices;
+}  // namespace
+
+// The library of JSON finds these by their arguments, so they are in no unnamed namespace.
+
+static void to_json(nlohmann::json& json, const Field& field) {
+  json = {{"name", field.name}, {"kind", name(field.kind)}, {"about", field.about}};
+  if (!field.fallback.empty()) json["default"] = field.fallback;
+  if (!field.choices.empty()) json["choices"] = field.choices;
   if (field.kind == Field::Kind::integer || field.kind == Field::Kind::integers)
-    result["min"] = field.min, result["max"] = field.max;
-  return result;
+    json["min"] = field.min, json["max"] = field.max;
 }
 
-}  // namespace
+static void to_json(nlohmann::json& json, const Variant& variant) {
+  json = {{"name", variant.name}, {"about", variant.about}};
+}
 
 const char* name(Field::Kind kind) { return word_of(kFieldKindWords, kind); }
 
 nlohmann::json to_json(const Op& op) {
-  nlohmann::json fields = nlohmann::json::array(), variants = nlohmann::json::array();
-  for (const Field& field : op.fields) fields.push_back(to_json(field));
-  for (const Variant& variant : op.variants) {
-    variants.push_back({{"name", variant.name}, {"about", variant.about}});
-  }
-  return {{"name", op.name}, {"about", op.about}, {"fields", fields}, {"variants", variants}};
+  return {{"name", op.name}, {"about", op.about}, {"fields", op.fields}, {"variants", op.variants}};
 }
 
 const Op& find_op(std::string_view name) {

@@ -5,16 +5,15 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 
 #include "clam/error.hpp"
+#include "text.hpp"
 
 namespace clam {
 namespace {
 
 std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text;
 }
 
@@ -131,8 +130,7 @@ std::vector<DeviceEntry> list_devices() {
 }
 
 DeviceEntry select_device(const std::string& wanted) {
-  const char* variable = std::getenv("CLAM_DEVICE");
-  const std::string choice = !wanted.empty() ? wanted : variable ? variable : "";
+  const std::string choice = wanted.empty() ? environment("CLAM_DEVICE") : wanted;
   const std::vector<DeviceEntry> entries = list_devices();
   if (entries.empty()) {
     throw NoDevice(

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "clam/plan.hpp"
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include "clam/error.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // plan_json.cpp - the versioned JSON form of a Plan, read by other hosts too.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -8,6 +8,8 @@
 #include "clam/error.hpp"
 #include "clam/plan.hpp"
 #include "number_text.hpp"
+#include "text.hpp"
+#include "words.hpp"
 
 namespace clam {
 namespace {
@@ -15,12 +17,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kVersion = 1;
-
-std::string hex_text(const std::vector<std::uint8_t>& bytes) {
-  std::string text;
-  for (const std::uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
-  return text;
-}
+constexpr Words<2> kBufferRoleWords{"scratch", "packed"};
 
 /// Two digits a byte, in the order of memory.
 std::vector<std::uint8_t> read_hex(const std::string& text) {
@@ -48,7 +45,9 @@ json arg_json(const Arg& arg) {
     json operator()(float value) const { return {{"float", number_text(value)}}; }
     json operator()(const LocalArg& a) const { return {{"local_bytes", a.bytes}}; }
     json operator()(const NullArg&) const { return {{"none", true}}; }
-    json operator()(const BytesArg& a) const { return {{"bytes", hex_text(a.bytes)}}; }
+    json operator()(const BytesArg& a) const {
+      return {{"bytes", fmt::format("{:02x}", fmt::join(a.bytes, ""))}};
+    }
   };
   return std::visit(Writer{}, arg);
 }
@@ -57,8 +56,7 @@ float read_float(const json& value) {
   if (value.is_number()) return value.get<float>();
   const std::string text = value.get<std::string>();
   float number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) {
+  if (read_number(text, number) != std::errc()) {
     throw BadArgument(fmt::format("plan: '{}' is no float", text));
   }
   return number;
@@ -83,17 +81,6 @@ Arg read_arg(const json& arg) {
   throw BadArgument("plan: unknown form of argument: " + arg.dump());
 }
 
-json launch_json(const Launch& launch) {
-  json args = json::array();
-  for (const Arg& arg : launch.args) args.push_back(arg_json(arg));
-  json written{{"file", launch.file},     {"kernel", launch.kernel}, {"options", launch.options},
-               {"global", launch.global}, {"local", launch.local},   {"args", args}};
-  const Launch usual;
-  if (launch.offset != usual.offset) written["offset"] = launch.offset;
-  if (launch.dimensions != usual.dimensions) written["dimensions"] = launch.dimensions;
-  return written;
-}
-
 Launch read_launch(const json& from) {
   Launch launch;
   launch.file = from.at("file").get<std::string>();
@@ -108,14 +95,13 @@ Launch read_launch(const json& from) {
 }
 
 BufferSpec read_buffer(const json& from) {
-  const std::string role = from.at("role").get<std::string>();
-  if (role != "scratch" && role != "packed") {
+  const std::string word = from.at("role").get<std::string>();
+  const auto role = find_word<BufferSpec::Role>(kBufferRoleWords, word);
+  if (!role) {
     throw BadArgument(
-        fmt::format("plan: role '{}' of a buffer is neither scratch nor packed", role));
+        fmt::format("plan: role '{}' of a buffer is neither scratch nor packed", word));
   }
-  return {from.at("name").get<std::string>(),
-          role == "packed" ? BufferSpec::Role::packed : BufferSpec::Role::scratch,
-          from.at("bytes").get<std::int64_t>()};
+  return {from.at("name").get<std::string>(), *role, from.at("bytes").get<std::int64_t>()};
 }
 
 Plan read_plan(const json& from) {
@@ -134,23 +120,28 @@ Plan read_plan(const json& from) {
 
 }  // namespace
 
+// The library of JSON finds these by their arguments, so they are in no unnamed namespace.
+
+static void to_json(json& written, const BufferSpec& spec) {
+  written = {
+      {"name", spec.name}, {"role", word_of(kBufferRoleWords, spec.role)}, {"bytes", spec.bytes}};
+}
+
+static void to_json(json& written, const Launch& launch) {
+  json args = json::array();
+  for (const Arg& arg : launch.args) args.push_back(arg_json(arg));
+  written = {{"file", launch.file},     {"kernel", launch.kernel}, {"options", launch.options},
+             {"global", launch.global}, {"local", launch.local},   {"args", args}};
+  const Launch usual;
+  if (launch.offset != usual.offset) written["offset"] = launch.offset;
+  if (launch.dimensions != usual.dimensions) written["dimensions"] = launch.dimensions;
+}
+
 nlohmann::json to_json(const Plan& plan) {
-  json buffers = json::array(), pack = json::array(), launches = json::array();
-  for (const BufferSpec& spec : plan.buffers) {
-    buffers.push_back({{"name", spec.name},
-                       {"role", spec.role == BufferSpec::Role::packed ? "packed" : "scratch"},
-                       {"bytes", spec.bytes}});
-  }
-  for (const Launch& launch : plan.pack) pack.push_back(launch_json(launch));
-  for (const Launch& launch : plan.launches) launches.push_back(launch_json(launch));
-  return {{"clam_plan", kVersion},
-          {"problem", plan.problem},
-          {"variant", plan.variant},
-          {"device", to_json(plan.device)},
-          {"tensors", plan.tensors},
-          {"buffers", buffers},
-          {"pack", pack},
-          {"launches", launches}};
+  return {{"clam_plan", kVersion},   {"problem", plan.problem},
+          {"variant", plan.variant}, {"device", to_json(plan.device)},
+          {"tensors", plan.tensors}, {"buffers", plan.buffers},
+          {"pack", plan.pack},       {"launches", plan.launches}};
 }
 
 Plan plan_from_json(const nlohmann::json& from) {

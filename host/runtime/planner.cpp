@@ -13,15 +13,7 @@
 namespace clam {
 namespace {
 
-/// The variants to try, in order: the one asked for, or all.
-std::vector<const Variant*> candidates(const Op& op, const PlanOptions& options) {
-  if (!options.variant.empty()) return {&find_variant(op, options.variant)};
-  std::vector<const Variant*> all;
-  for (const Variant& variant : op.variants) all.push_back(&variant);
-  return all;
-}
-
-Reason cannot_store(const Problem& problem, const DeviceInfo& device) {
+Reason cannot_run(const Variant& variant, const Problem& problem, const DeviceInfo& device) {
   if (problem.dtype() == Dtype::f16 && !device.fp16) return "the device has no cl_khr_fp16";
   for (const TensorSpec& spec : problem.tensors()) {
     if (spec.bytes() > device.max_alloc_bytes) {
@@ -29,11 +21,6 @@ Reason cannot_store(const Problem& problem, const DeviceInfo& device) {
                          spec.bytes(), device.max_alloc_bytes);
     }
   }
-  return {};
-}
-
-Reason cannot_run(const Variant& variant, const Problem& problem, const DeviceInfo& device) {
-  if (Reason reason = cannot_store(problem, device)) return reason;
   return variant.refuses(problem, device);
 }
 
@@ -72,11 +59,14 @@ Reason is_too_long(const Variant& variant, const Problem& problem, const DeviceI
 Plan model_plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& options) {
   std::string reasons;
   std::optional<Plan> too_long;
-  for (const Variant* variant : candidates(op_of(problem), options)) {
-    Reason reason = cannot_run(*variant, problem, device);
-    if (!reason) reason = is_outdone(*variant, problem, device, options);
+  const Op& op = op_of(problem);
+  const Variant* wanted = options.variant.empty() ? nullptr : &find_variant(op, options.variant);
+  for (const Variant& variant : op.variants) {
+    if (wanted && wanted != &variant) continue;
+    Reason reason = cannot_run(variant, problem, device);
+    if (!reason) reason = is_outdone(variant, problem, device, options);
     if (!reason) {
-      Plan plan = plan_variant(*variant, problem, device, options);
+      Plan plan = plan_variant(variant, problem, device, options);
       if (!predicted_too_long(problem, plan, device)) return plan;
       if (!too_long) too_long = std::move(plan);  // unless a later one stays below the limit
       continue;
@@ -155,23 +145,20 @@ std::string rows_text(const Problem& problem, const DeviceInfo& device,
       options.variant.empty() ? "" : " and this variant");
 }
 
-/// Empty where there is no plan.
-std::string chosen_variant(const Problem& problem, const DeviceInfo& device,
-                           const PlanOptions& options) {
+/// An empty plan where `make` finds none.
+template <typename Make>
+Plan plan_or_none(Make make, const Problem& problem, const DeviceInfo& device,
+                  const PlanOptions& options) {
   try {
-    return make_plan(problem, device, options).variant;
+    return make(problem, device, options);
   } catch (const Unsupported&) {
-    return "";
+    return {};
   }
 }
 
 /// 0 where there is no plan, or its tile was not chosen by predicted clocks.
 double predicted_clocks_of(const Problem& problem, const DeviceInfo& device) {
-  try {
-    return model_plan(problem, device, {}).clocks;
-  } catch (const Unsupported&) {
-    return 0;
-  }
+  return plan_or_none(model_plan, problem, device, {}).clocks;
 }
 
 std::string compare_accumulators(const Problem& problem, const DeviceInfo& device) {
@@ -235,7 +222,7 @@ Reason row_refused(const TunedRow& row, const DeviceInfo& device, const Tuned& r
 std::string explain_plan(const Problem& problem, const DeviceInfo& device,
                          const PlanOptions& options) {
   std::string text, tilings;
-  const std::string chosen = chosen_variant(problem, device, options);
+  const std::string chosen = plan_or_none(make_plan, problem, device, options).variant;
   for (const Variant& variant : op_of(problem).variants) {
     const Reason reason = cannot_run(variant, problem, device);
     Reason outdone;

@@ -17,6 +17,8 @@
 namespace clam {
 namespace {
 
+using Kind = Field::Kind;
+
 std::vector<std::string_view> split_words(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n";
   std::vector<std::string_view> words;
@@ -29,191 +31,184 @@ std::vector<std::string_view> split_words(std::string_view text) {
   return words;
 }
 
-std::string known_words(const Schema& schema) {
-  std::string words;
-  for (const Field& field : schema.fields) words += (words.empty() ? "" : " ") + field.name;
-  return words;
+/// The field that a word names.
+const Field& field_of(const Schema& schema, std::string_view word) {
+  std::string known;
+  for (const Field& field : schema.fields) {
+    if (field.name == word) return field;
+    known += " " + field.name;
+  }
+  throw BadArgument(
+      fmt::format("{}: unknown word {}; it knows{}", schema.name, in_quotes(word), known));
 }
 
-[[noreturn]] void bad_value(const Schema& schema, const Field& field, std::string_view value,
-                            std::string_view rule) {
-  throw BadArgument(fmt::format("{}: {}={}, {}", schema.name, field.name, in_quotes(value), rule));
-}
+/// What a field was given.
+struct Given {
+  const Schema& schema;
+  const Field& field;
+  std::string_view text;
 
-std::string canonical_integer(const Schema& schema, const Field& field, std::string_view text) {
-  const bool is_extent = field.kind == Field::Kind::extent;
-  const std::int64_t low = is_extent ? 1 : field.min;
-  const std::int64_t high = is_extent ? 2147483647 : field.max;
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc::result_out_of_range ||
-      (error == std::errc() && (value < low || value > high))) {
-    bad_value(schema, field, text, fmt::format("needs {} to {}", low, high));
+  [[noreturn]] void refuse(std::string_view rule) const {
+    throw BadArgument(fmt::format("{}: {}={}, {}", schema.name, field.name, in_quotes(text), rule));
   }
-  if (error != std::errc() || end != text.data() + text.size()) {
-    bad_value(schema, field, text, "needs a whole number");
+};
+
+std::string canonical_integer(const Given& given) {
+  const bool is_extent = given.field.kind == Kind::extent;
+  const std::int64_t low = is_extent ? 1 : given.field.min;
+  const std::int64_t high = is_extent ? 2147483647 : given.field.max;
+  std::int64_t value = low;
+  const std::errc error = read_number(given.text, value);
+  if (error == std::errc::result_out_of_range || value < low || value > high) {
+    given.refuse(fmt::format("needs {} to {}", low, high));
   }
+  if (error != std::errc()) given.refuse("needs a whole number");
   return std::to_string(value);
 }
 
-std::string canonical_number(const Schema& schema, const Field& field, std::string_view text) {
-  if (text == field.fallback) return field.fallback;
+std::string canonical_number(const Given& given) {
+  if (given.text == given.field.fallback) return given.field.fallback;
   float value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc::result_out_of_range)
-    bad_value(schema, field, text, "does not fit a float");
-  if (error != std::errc() || end != text.data() + text.size() || std::isnan(value)) {
-    bad_value(schema, field, text, "needs a number, inf or -inf");
-  }
+  const std::errc error = read_number(given.text, value);
+  if (error == std::errc::result_out_of_range) given.refuse("does not fit a float");
+  if (error != std::errc() || std::isnan(value)) given.refuse("needs a number, inf or -inf");
   return number_text(value == 0 ? 0.0f : value);  // -0 and 0 are one number here
 }
 
-std::string canonical_choice(const Schema& schema, const Field& field, std::string_view text) {
+std::string canonical_flag(const Given& given) {
+  if (given.text != "0" && given.text != "1") given.refuse("is a flag: write it or leave it out");
+  return std::string(given.text);
+}
+
+std::string canonical_choice(const Given& given) {
   std::string choices;
-  for (const std::string& choice : field.choices) {
-    if (text == choice) return choice;
+  for (const std::string& choice : given.field.choices) {
+    if (given.text == choice) return choice;
     choices += " " + choice;
   }
-  bad_value(schema, field, text, "knows" + choices);
+  given.refuse("knows" + choices);
 }
 
 /// Parts between separators, each in its own canonical form.
 template <typename Canonical>
-std::string canonical_parts(const Schema& schema, const Field& field, std::string_view text,
-                            char separator, int most, const char* what,
+std::string canonical_parts(const Given& given, char separator, int most, const char* what,
                             const Canonical& canonical) {
   std::string all;
   int parts = 0;
-  for (const std::string_view part : split(text, separator)) {
-    if (parts == most) {
-      bad_value(schema, field, text, fmt::format("needs 1 to {} {}", most, what));
-    }
+  for (const std::string_view part : split(given.text, separator)) {
+    if (parts == most) given.refuse(fmt::format("needs 1 to {} {}", most, what));
     if (parts++ > 0) all += separator;
-    all += canonical(schema, field, part);
+    all += canonical(Given{given.schema, given.field, part});
   }
   return all;
 }
 
-std::string canonical_shape(const Schema& schema, const Field& field, std::string_view text) {
+std::string canonical_shape(const Given& given) {
   constexpr int kMostExtents = 8;
-  if (text == "none" && field.fallback == "none") return "none";
+  if (given.text == "none" && given.field.fallback == "none") return "none";
   constexpr const char* kExtents = "extents of 1 to 2147483647, like 4x192x192";
-  const auto canonical_extent = [&](const Schema&, const Field&, std::string_view part) {
+  const auto canonical_extent = [&](const Given& part) {
     int extent = 0;
-    const char* stop = part.data() + part.size();
-    const auto [read, error] = std::from_chars(part.data(), stop, extent);
-    if (error != std::errc() || read != stop || extent < 1) {
-      bad_value(schema, field, text, fmt::format("needs 1 to {} {}", kMostExtents, kExtents));
+    if (read_number(part.text, extent) != std::errc() || extent < 1) {
+      given.refuse(fmt::format("needs 1 to {} {}", kMostExtents, kExtents));
     }
     return std::to_string(extent);
   };
-  return canonical_parts(schema, field, text, 'x', kMostExtents, kExtents, canonical_extent);
+  return canonical_parts(given, 'x', kMostExtents, kExtents, canonical_extent);
 }
 
-std::string canonical_numbers(const Schema& schema, const Field& field, std::string_view text) {
-  return canonical_parts(schema, field, text, 'x', 16, "numbers, like 0.1x0.2", canonical_number);
+std::string canonical_numbers(const Given& given) {
+  return canonical_parts(given, 'x', 16, "numbers, like 0.1x0.2", canonical_number);
 }
 
 /// Digits between hyphens; empty where there is anything else.
 std::string axes_of(std::string_view text) {
   std::string digits;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const bool good = at % 2 == 0 ? text[at] >= '0' && text[at] <= '7' : text[at] == '-';
-    if (!good) return {};
-    if (at % 2 == 0) digits += text[at];
+  for (const std::string_view part : split(text, '-')) {
+    if (part.size() != 1 || part[0] < '0' || part[0] > '7') return {};
+    digits += part;
   }
-  return text.size() % 2 == 1 ? digits : std::string();
+  return digits;
 }
 
 /// Each of 0 to n-1 once.
-std::string canonical_axes(const Schema& schema, const Field& field, std::string_view text) {
-  std::string digits = axes_of(text);
+std::string canonical_axes(const Given& given) {
+  std::string digits = axes_of(given.text);
   std::sort(digits.begin(), digits.end());
   if (digits.empty() || digits != std::string("01234567").substr(0, digits.size())) {
-    bad_value(schema, field, text, "needs the axes from 0 on, each once, like 0-2-1");
+    given.refuse("needs the axes from 0 on, each once, like 0-2-1");
   }
-  return std::string(text);
+  return std::string(given.text);
 }
 
-std::string canonical_integers(const Schema& schema, const Field& field, std::string_view text) {
-  return canonical_parts(schema, field, text, ',', 8, "whole numbers, like 0,9,-2",
-                         canonical_integer);
+std::string canonical_integers(const Given& given) {
+  return canonical_parts(given, ',', 8, "whole numbers, like 0,9,-2", canonical_integer);
 }
 
-std::string canonical_subset(const Schema& schema, const Field& field, std::string_view text) {
-  const std::string digits = axes_of(text);
+std::string canonical_subset(const Given& given) {
+  const std::string digits = axes_of(given.text);
   if (digits.empty() ||
       std::adjacent_find(digits.begin(), digits.end(), std::greater_equal<>()) != digits.end()) {
-    bad_value(schema, field, text, "needs axes in ascending order, like 1-3");
+    given.refuse("needs axes in ascending order, like 1-3");
   }
-  return std::string(text);
+  return std::string(given.text);
 }
 
-std::string canonical(const Schema& schema, const Field& field, std::string_view text) {
-  switch (field.kind) {
-    case Field::Kind::extent:
-    case Field::Kind::integer:
-      return canonical_integer(schema, field, text);
-    case Field::Kind::number:
-      return canonical_number(schema, field, text);
-    case Field::Kind::flag:
-      if (text != "0" && text != "1")
-        bad_value(schema, field, text, "is a flag: write it or leave it out");
-      return std::string(text);
-    case Field::Kind::choice:
-      return canonical_choice(schema, field, text);
-    case Field::Kind::shape:
-      return canonical_shape(schema, field, text);
-    case Field::Kind::numbers:
-      return canonical_numbers(schema, field, text);
-    case Field::Kind::axes:
-      return canonical_axes(schema, field, text);
-    case Field::Kind::integers:
-      return canonical_integers(schema, field, text);
-    case Field::Kind::subset:
-      return canonical_subset(schema, field, text);
+/// By the kind of the field.
+constexpr std::string (*kCanonical[])(const Given&) = {
+    canonical_integer, canonical_integer, canonical_number, canonical_flag,     canonical_choice,
+    canonical_shape,   canonical_numbers, canonical_axes,   canonical_integers, canonical_subset};
+
+/// As a getter reads the field.
+Kind read_as(Kind kind) {
+  return kind == Kind::extent ? Kind::integer : kind == Kind::subset ? Kind::axes : kind;
+}
+
+/// Of a canonical text, which has one character between two numbers.
+template <typename Number>
+std::vector<Number> numbers_in(const std::string& text) {
+  std::vector<Number> numbers;
+  for (const char *at = text.data(), *end = at + text.size(); at < end; ++at) {
+    at = std::from_chars(at, end, numbers.emplace_back()).ptr;
   }
-  throw std::logic_error("unknown kind of field");
+  return numbers;
 }
 
 }  // namespace
 
 Field extent(std::string name, std::string about, std::string fallback) {
-  return {std::move(name), Field::Kind::extent, std::move(fallback), std::move(about), {}};
+  return {std::move(name), Kind::extent, std::move(fallback), std::move(about), {}};
 }
 Field integer(std::string name, std::string about, std::string fallback, std::int64_t min,
               std::int64_t max) {
-  return {
-      std::move(name), Field::Kind::integer, std::move(fallback), std::move(about), {}, min, max};
+  return {std::move(name), Kind::integer, std::move(fallback), std::move(about), {}, min, max};
 }
 Field number(std::string name, std::string about, std::string fallback) {
-  return {std::move(name), Field::Kind::number, std::move(fallback), std::move(about), {}};
+  return {std::move(name), Kind::number, std::move(fallback), std::move(about), {}};
 }
 Field flag(std::string name, std::string about) {
-  return {std::move(name), Field::Kind::flag, "0", std::move(about), {}};
+  return {std::move(name), Kind::flag, "0", std::move(about), {}};
 }
 Field choice(std::string name, std::string about, std::vector<std::string> choices,
              std::string fallback) {
-  return {std::move(name), Field::Kind::choice, std::move(fallback), std::move(about),
-          std::move(choices)};
+  return {std::move(name), Kind::choice, std::move(fallback), std::move(about), std::move(choices)};
 }
 Field shape(std::string name, std::string about, std::string fallback) {
-  return {std::move(name), Field::Kind::shape, std::move(fallback), std::move(about), {}};
+  return {std::move(name), Kind::shape, std::move(fallback), std::move(about), {}};
 }
 Field numbers(std::string name, std::string about, std::string fallback) {
-  return {std::move(name), Field::Kind::numbers, std::move(fallback), std::move(about), {}};
+  return {std::move(name), Kind::numbers, std::move(fallback), std::move(about), {}};
 }
 Field axes(std::string name, std::string about, std::string fallback) {
-  return {std::move(name), Field::Kind::axes, std::move(fallback), std::move(about), {}};
+  return {std::move(name), Kind::axes, std::move(fallback), std::move(about), {}};
 }
 Field integers(std::string name, std::string about, std::string fallback, std::int64_t min,
                std::int64_t max) {
-  return {
-      std::move(name), Field::Kind::integers, std::move(fallback), std::move(about), {}, min, max};
+  return {std::move(name), Kind::integers, std::move(fallback), std::move(about), {}, min, max};
 }
 
 Field subset(std::string name, std::string about) {
-  return {std::move(name), Field::Kind::subset, "", std::move(about), {}};
+  return {std::move(name), Kind::subset, "", std::move(about), {}};
 }
 Field dtype_field() {
   Field field = choice("dtype", "how tensors are stored", {"f32", "f16"}, "");
@@ -236,16 +231,11 @@ Problem Problem::parse(std::string_view text) {
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::size_t equals = words[i].find('=');
     const std::string_view word = words[i].substr(0, equals);
-    const Field* field = find_by_name(schema.fields, word);
-    if (!field) {
-      throw BadArgument(fmt::format("{}: unknown word {}; it knows {}", schema.name,
-                                    in_quotes(word), known_words(schema)));
-    }
-    if (equals == std::string_view::npos && field->kind != Field::Kind::flag) {
+    const Field& field = field_of(schema, word);
+    if (equals == word.npos && field.kind != Kind::flag) {
       throw BadArgument(fmt::format("{}: {} needs a value: {}=...", schema.name, word, word));
     }
-    const std::string_view value =
-        equals == std::string_view::npos ? std::string_view("1") : words[i].substr(equals + 1);
+    const std::string_view value = equals == word.npos ? "1" : words[i].substr(equals + 1);
     if (!values.emplace(word, value).second) {
       throw BadArgument(fmt::format("{}: {} is given twice", schema.name, word));
     }
@@ -255,12 +245,7 @@ Problem Problem::parse(std::string_view text) {
 
 Problem Problem::make(const Schema& schema, const std::map<std::string, std::string>& values) {
   Problem problem(schema);
-  for (const auto& [key, value] : values) {
-    if (!find_by_name(schema.fields, key)) {
-      throw BadArgument(fmt::format("{}: unknown word {}; it knows {}", schema.name, in_quotes(key),
-                                    known_words(schema)));
-    }
-  }
+  for (const auto& [key, value] : values) field_of(schema, key);
   for (const Field& field : schema.fields) {
     const auto given = values.find(field.name);
     if (given == values.end() && field.fallback.empty()) {
@@ -268,7 +253,9 @@ Problem Problem::make(const Schema& schema, const std::map<std::string, std::str
           fmt::format("{}: {} is missing ({})", schema.name, field.name, field.about));
     }
     problem.values_[field.name] =
-        given == values.end() ? field.fallback : canonical(schema, field, given->second);
+        given == values.end()
+            ? field.fallback
+            : kCanonical[static_cast<std::size_t>(field.kind)]({schema, field, given->second});
   }
   schema.check(problem, problem.values_);
   for (const TensorSpec& spec : problem.tensors()) {
@@ -285,8 +272,7 @@ std::string Problem::text() const {
   for (const Field& field : schema_->fields) {
     const std::string& value = values_.at(field.name);
     if (value == field.fallback && !field.always_written) continue;
-    text += field.kind == Field::Kind::flag ? " " + field.name
-                                            : fmt::format(" {}={}", field.name, value);
+    text += field.kind == Kind::flag ? " " + field.name : fmt::format(" {}={}", field.name, value);
   }
   return text;
 }
@@ -300,60 +286,37 @@ const std::string& Problem::text_of(std::string_view field) const {
 
 const std::string& Problem::value(std::string_view field, Field::Kind kind) const {
   const Field* found = find_by_name(schema_->fields, field);
-  const auto reads = [&](Field::Kind one, Field::Kind as) {
-    return found && found->kind == one && kind == as;
-  };
-  const bool alike = reads(kind, kind) || reads(Field::Kind::extent, Field::Kind::integer) ||
-                     reads(Field::Kind::subset, Field::Kind::axes);
-  if (!alike) {
+  if (!found || read_as(found->kind) != kind) {
     throw std::logic_error(fmt::format("{} has no such field: {}", schema_->name, field));
   }
   return values_.find(field)->second;
 }
 
 int Problem::integer(std::string_view field) const {
-  return std::stoi(value(field, Field::Kind::integer));
+  return std::stoi(value(field, Kind::integer));
 }
 float Problem::number(std::string_view field) const {
-  const std::string& text = value(field, Field::Kind::number);
+  const std::string& text = value(field, Kind::number);
   float number = std::numeric_limits<float>::quiet_NaN();
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
 }
-bool Problem::flag(std::string_view field) const { return value(field, Field::Kind::flag) == "1"; }
+bool Problem::flag(std::string_view field) const { return value(field, Kind::flag) == "1"; }
 const std::string& Problem::choice(std::string_view field) const {
-  return value(field, Field::Kind::choice);
+  return value(field, Kind::choice);
 }
 std::vector<std::int64_t> Problem::shape(std::string_view field) const {
-  const std::string& text = value(field, Field::Kind::shape);
-  std::vector<std::int64_t> extents;
-  if (text == "none") return extents;
-  for (const std::string_view part : split(text, 'x')) {
-    extents.push_back(std::stoi(std::string(part)));
-  }
-  return extents;
+  const std::string& text = value(field, Kind::shape);
+  return text == "none" ? std::vector<std::int64_t>() : numbers_in<std::int64_t>(text);
 }
 std::vector<float> Problem::numbers(std::string_view field) const {
-  const std::string& text = value(field, Field::Kind::numbers);
-  std::vector<float> numbers;
-  for (const char *at = text.data(), *end = at + text.size(); at < end; ++at) {
-    at = std::from_chars(at, end, numbers.emplace_back()).ptr;
-  }
-  return numbers;
+  return numbers_in<float>(value(field, Kind::numbers));
 }
 std::vector<int> Problem::axes(std::string_view field) const {
-  const std::string& text = value(field, Field::Kind::axes);
-  std::vector<int> axes;
-  for (std::size_t at = 0; at < text.size(); at += 2) axes.push_back(text[at] - '0');
-  return axes;
+  return numbers_in<int>(value(field, Kind::axes));
 }
 std::vector<int> Problem::integers(std::string_view field) const {
-  const std::string& text = value(field, Field::Kind::integers);
-  std::vector<int> integers;
-  for (const std::string_view part : split(text, ',')) {
-    integers.push_back(std::stoi(std::string(part)));
-  }
-  return integers;
+  return numbers_in<int>(value(field, Kind::integers));
 }
 Dtype Problem::dtype() const { return parse_dtype(choice("dtype")); }
 

@@ -4,15 +4,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "atomic_file.hpp"
 #include "cache_folder.hpp"
 #include "clam/error.hpp"
+#include "text.hpp"
 
 namespace clam {
 namespace {
@@ -25,14 +23,6 @@ constexpr int kFormat = 1;
 std::string device_text(const DeviceInfo& info, const std::string& binary) {
   return fmt::format("format: {}\nprogram.bin: {} bytes, xxh3 {}\n{}", kFormat, binary.size(),
                      hash_text(binary), to_text(info));
-}
-
-std::string read_or_empty(const std::string& path) {
-  try {
-    return read_file(path);
-  } catch (const Error&) {
-    return "";
-  }
 }
 
 /// The binary for one of the program's devices; empty when the driver keeps it to itself.
@@ -72,12 +62,11 @@ ProgramCache::~ProgramCache() = default;
 
 std::int64_t ProgramCache::limit_from_environment() {
   constexpr std::int64_t kMostMegabytes = 1000000;
-  const char* text = std::getenv("CLAM_CACHE_MB");
-  if (!text || !*text) return kDefaultLimit;
+  const std::string text = environment("CLAM_CACHE_MB");
+  if (text.empty()) return kDefaultLimit;
   std::int64_t megabytes = -1;
-  const char* const end = text + std::strlen(text);
-  const auto [stop, error] = std::from_chars(text, end, megabytes);
-  if (error != std::errc() || stop != end || megabytes < 0 || megabytes > kMostMegabytes) {
+  const std::errc error = read_number(text, megabytes);
+  if (error != std::errc() || megabytes < 0 || megabytes > kMostMegabytes) {
     throw BadArgument(
         fmt::format("CLAM_CACHE_MB='{}': needs a whole number of megabytes, 0 (keep nothing) to {}",
                     text, kMostMegabytes));
@@ -86,16 +75,12 @@ std::int64_t ProgramCache::limit_from_environment() {
 }
 
 std::string ProgramCache::default_dir() {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::string(value ? value : "");
-  };
-  const std::string own = variable("CLAM_CACHE_DIR");
+  const std::string own = environment("CLAM_CACHE_DIR"), cache = environment("XDG_CACHE_HOME"),
+                    home = environment("HOME");
   if (own == "off") return "";
   if (!own.empty()) return own;
-  if (!variable("XDG_CACHE_HOME").empty()) return variable("XDG_CACHE_HOME") + "/clam/programs";
-  if (!variable("HOME").empty()) return variable("HOME") + "/.cache/clam/programs";
-  return "";
+  if (!cache.empty()) return cache + "/clam/programs";
+  return home.empty() ? "" : home + "/.cache/clam/programs";
 }
 
 std::string ProgramCache::key(const KernelSource& source, const std::string& options) const {
@@ -168,21 +153,23 @@ bool ProgramCache::load(const KernelSource& source, const std::string& options,
                         const std::string& dir, Entry& entry) {
   std::error_code error;
   if (!fs::exists(dir, error)) return false;
-  const std::string binary = read_or_empty(dir + "/program.bin");
-  const bool whole = !binary.empty() && read_or_empty(dir + "/source.cl") == source.text &&
-                     read_or_empty(dir + "/options.txt") == options + "\n" &&
-                     read_or_empty(dir + "/device.txt") == device_text(info_, binary);
-  if (whole) {
-    try {
+  try {
+    const std::string binary = read_file(dir + "/program.bin");
+    const bool whole = !binary.empty() && read_file(dir + "/source.cl") == source.text &&
+                       read_file(dir + "/options.txt") == options + "\n" &&
+                       read_file(dir + "/device.txt") == device_text(info_, binary);
+    if (whole) {
       entry.program = cl::Program(context_, {device_}, {{binary.begin(), binary.end()}});
       entry.program.build({device_}, options.c_str());
       entry.stored = true;
       disk_->mark_used(dir);
       ++counters_.from_disk;
       return true;
-    } catch (const cl::Error&) {
-      // The driver refuses its own binary: built from source instead, and rewritten.
     }
+  } catch (const Error&) {
+    // One of its files cannot be read.
+  } catch (const cl::Error&) {
+    // The driver refuses its own binary: built from source instead, and rewritten.
   }
   // Another process may have removed it since: then nothing was wrong with it.
   counters_.binaries_refused += fs::exists(dir, error);

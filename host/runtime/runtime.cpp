@@ -3,8 +3,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "clam/error.hpp"
 #include "clam/planner.hpp"
@@ -22,19 +22,22 @@ cl::NDRange range(const std::array<std::int64_t, 3>& size, int dimensions) {
   return dimensions == 2 ? cl::NDRange(at(0), at(1)) : cl::NDRange(at(0), at(1), at(2));
 }
 
-std::int64_t largest_group(const Plan& plan) {
+int largest_group(const Plan& plan) {
   std::int64_t largest = 1;
   for (const Launch* launch : launches_of(plan)) {
     largest = std::max(largest, launch->group_size());
   }
-  return largest;
+  return static_cast<int>(largest);
 }
 
-constexpr std::int64_t kSmallestGroup = 16;
+/// What to try after the plan's group; 0: nothing smaller helps.
+int half_group(const Plan& plan) {
+  constexpr int kSmallest = 16;
+  const int half = largest_group(plan) / 2;
+  return half >= kSmallest ? half : 0;
+}
 
-bool has_half(const Plan& plan) { return largest_group(plan) / 2 >= kSmallestGroup; }
-
-/// A driver refused a launch for its group, and did nothing.
+/// A driver refused a launch for its group, and did nothing. The next plan has half of it.
 struct GroupRefused {};
 
 /// Whether a kernel does not build for the group that it requires: by the driver's status, or its
@@ -88,36 +91,18 @@ const cl::Buffer& resolve(const std::string& name, const Plan& plan, const Bindi
   return found->second;
 }
 
-/// Throws before the first of these launches where a buffer that any of them names is not there.
-void require_bound(const std::vector<Launch>& launches, const Plan& plan, const Bindings& own,
-                   const Bindings& bindings) {
-  for (const Launch& launch : launches) {
-    for (const Arg& arg : launch.args) {
-      if (const auto* buffer = std::get_if<BufferArg>(&arg)) {
-        resolve(buffer->name, plan, own, bindings);
-      }
-    }
-  }
-}
-
-void require_packed(bool is_packed, const Plan& plan) {
-  if (is_packed || plan.pack.empty()) return;
-  throw BadArgument(fmt::format("{}: its constant inputs are not packed: call Runtime::pack first",
-                                plan.problem));
-}
-
 void refuse_overlaps(const Plan& plan, const Bindings& bindings) {
-  for (const TensorSpec& output : plan.tensors) {
-    const auto bound = bindings.find(output.name);
-    if (output.role != TensorSpec::Role::output || bound == bindings.end()) continue;
-    if (!bound->second()) continue;
-    const Place place = place_of(bound->second);
-    for (const TensorSpec& other : plan.tensors) {
-      const auto its = bindings.find(other.name);
-      if (&other == &output || its == bindings.end() || !its->second()) continue;
-      const Place its_place = place_of(its->second);
-      if (place.memory != its_place.memory) continue;
-      if (Reason reason = overlap({&output, place.begin}, {&other, its_place.begin})) {
+  std::vector<std::pair<const TensorSpec*, Place>> bound;
+  for (const TensorSpec& spec : plan.tensors) {
+    const auto found = bindings.find(spec.name);
+    if (found != bindings.end() && found->second())
+      bound.emplace_back(&spec, place_of(found->second));
+  }
+  for (const auto& [output, place] : bound) {
+    for (const auto& [other, its] : bound) {
+      if (output->role != TensorSpec::Role::output || other == output) continue;
+      if (place.memory != its.memory) continue;
+      if (Reason reason = overlap({output, place.begin}, {other, its.begin})) {
         throw BadArgument(fmt::format("{}: {}", plan.problem, *reason));
       }
     }
@@ -134,8 +119,9 @@ LaunchTime LaunchTime::of(const cl::Event& event) {
 }
 
 std::int64_t Executable::device_bytes() const {
-  return std::accumulate(plan_.buffers.begin(), plan_.buffers.end(), std::int64_t{0},
-                         [](std::int64_t sum, const BufferSpec& b) { return sum + b.bytes; });
+  std::int64_t bytes = 0;
+  for (const BufferSpec& buffer : plan_.buffers) bytes += buffer.bytes;
+  return bytes;
 }
 
 RuntimeOptions RuntimeOptions::from_environment() {
@@ -187,11 +173,9 @@ void Runtime::bound_flight(int launches) {
   if (launches < 1) throw BadArgument("max_in_flight must be at least 1");
   if (flying_ > 0) flush();
   for (; flying_ > static_cast<std::size_t>(launches); ++counters_.waits) retire_oldest();
-  std::vector<InFlight> ring(static_cast<std::size_t>(launches));
-  for (std::size_t i = 0; i < flying_; ++i) {
-    ring[i] = std::move(in_flight_[(oldest_ + i) % in_flight_.size()]);
-  }
-  in_flight_ = std::move(ring);
+  const auto oldest = in_flight_.begin() + static_cast<std::ptrdiff_t>(oldest_);
+  std::rotate(in_flight_.begin(), oldest, in_flight_.end());
+  in_flight_.resize(static_cast<std::size_t>(launches));
   oldest_ = 0;
   options_.max_in_flight = launches;
 }
@@ -279,30 +263,18 @@ Executable Runtime::prepare(const Problem& problem, PlanOptions options) {
         executable.options_ = given;
         return executable;
       }
-      if (!has_half(plan)) throw Unsupported(fmt::format("{}: {}", plan.problem, *refused));
+      if (half_group(plan) == 0) throw Unsupported(fmt::format("{}: {}", plan.problem, *refused));
     } catch (const BuildFailure& failure) {
-      if (!is_about_groups(failure) || !has_half(plan)) throw;
+      if (!is_about_groups(failure) || half_group(plan) == 0) throw;
     }
-    halve_group(plan);
-    options.max_work_group = group_limit_[plan.variant];
+    options.max_work_group = half_group(plan);
+    learn_limit(plan.variant, options.max_work_group);
   }
 }
 
-void Runtime::halve_group(const Plan& plan) {
-  group_limit_[plan.variant] = static_cast<int>(largest_group(plan) / 2);
+void Runtime::learn_limit(const std::string& variant, int group) {
+  group_limit_[variant] = group;
   ++counters_.groups_halved;
-}
-
-/// The same with half the group, where the driver refused a launch.
-Executable Runtime::smaller_than(const Executable& executable) {
-  halve_group(executable.plan_);
-  return prepare(*executable.problem_, executable.options_);
-}
-
-void Runtime::plan_smaller(Executable& executable, const Bindings& bindings) {
-  Executable smaller = smaller_than(executable);
-  if (!smaller.plan_.pack.empty()) pack(smaller, bindings);
-  executable = std::move(smaller);
 }
 
 Executable Runtime::prepare(const Plan& foreign) {
@@ -320,17 +292,19 @@ Executable Runtime::prepare(const Plan& foreign) {
 
 std::vector<LaunchTime> Runtime::pack(Executable& executable, const Bindings& bindings) {
   require_sound();
-  require_bound(executable.plan_.pack, executable.plan_, executable.own_, bindings);
+  const auto call = [&] {
+    return bound(executable, executable.plan_.pack, executable.kernels_.data(), bindings);
+  };
+  Bound packing = call();
   const std::vector<LaunchTime> before = finish();
-  for (bool all_run = false; !all_run;) {
+  for (;;) {
     try {
-      for (std::size_t i = 0; i < executable.plan_.pack.size(); ++i) {
-        launch(executable.plan_.pack[i], executable.kernels_[i], executable, bindings);
-      }
-      all_run = true;
+      run(packing, {}, profiling_);
+      break;
     } catch (const GroupRefused&) {
       finish();
-      executable = smaller_than(executable);
+      executable = prepare(*executable.problem_, executable.options_);
+      packing = call();
     }
   }
   const std::vector<LaunchTime> times = finish();
@@ -341,31 +315,27 @@ std::vector<LaunchTime> Runtime::pack(Executable& executable, const Bindings& bi
 
 void Runtime::enqueue(Executable& executable, const Bindings& bindings) {
   require_sound();
-  require_bound(executable.plan_.launches, executable.plan_, executable.own_, bindings);
-  require_packed(executable.is_packed_, executable.plan_);
-  refuse_overlaps(executable.plan_, bindings);
   for (;;) {
     try {
-      auto kernel = executable.kernels_.begin() + executable.plan_.pack.size();
-      for (const Launch& one : executable.plan_.launches) {
-        launch(one, *kernel++, executable, bindings);
-      }
+      cl::Kernel* kernels = executable.kernels_.data() + executable.plan_.pack.size();
+      run(bound_call(executable, kernels, bindings), {}, profiling_);
       return;
     } catch (const GroupRefused&) {
-      plan_smaller(executable, bindings);
+      Executable smaller = prepare(*executable.problem_, executable.options_);
+      if (!smaller.plan_.pack.empty()) pack(smaller, bindings);
+      executable = std::move(smaller);
     }
   }
 }
 
-std::vector<cl::Buffer> Runtime::set_arguments(const Launch& launch, cl::Kernel& kernel,
-                                               const Executable& executable,
-                                               const Bindings& bindings) const {
+void Runtime::set_arguments(const Launch& launch, cl::Kernel& kernel, const Executable& executable,
+                            const Bindings& bindings, std::vector<cl::Buffer>& alive) const {
   struct Setter {
     cl::Kernel& kernel;
     const Executable& executable;
     const Bindings& bindings;
+    std::vector<cl::Buffer>& alive;
     cl_uint index = 0;
-    std::vector<cl::Buffer> alive{};
     void operator()(const BufferArg& a) {
       alive.push_back(
           region(resolve(a.name, executable.plan(), executable.own_, bindings), a.offset));
@@ -382,7 +352,7 @@ std::vector<cl::Buffer> Runtime::set_arguments(const Launch& launch, cl::Kernel&
     }
     void operator()(const BytesArg& a) { kernel.setArg(index, a.bytes.size(), a.bytes.data()); }
   };
-  Setter setter{kernel, executable, bindings};
+  Setter setter{kernel, executable, bindings, alive};
   try {
     for (const Arg& arg : launch.args) {
       std::visit(setter, arg);
@@ -393,75 +363,84 @@ std::vector<cl::Buffer> Runtime::set_arguments(const Launch& launch, cl::Kernel&
                                   executable.plan().problem, setter.index, launch.kernel,
                                   describe(error)));
   }
-  return setter.alive;
 }
 
 Bound::Step::Step(cl::Kernel own, const Launch& launch)
-    : kernel(std::move(own)), global(range(launch.global, launch.dimensions)) {
+    : kernel(std::move(own)),
+      global(range(launch.global, launch.dimensions)),
+      name(launch.file + ":" + launch.kernel) {
   if (launch.offset != Launch().offset) offset = range(launch.offset, launch.dimensions);
   if (launch.group_size() > 0) local = range(launch.local, launch.dimensions);
+}
+
+/// Sets the arguments of the launches on these kernels. That does not retain their buffers,
+/// enqueueing does.
+Bound Runtime::bound(const Executable& executable, const std::vector<Launch>& launches,
+                     cl::Kernel* kernels, const Bindings& bindings) const {
+  Bound bound;
+  bound.problem_ = executable.plan_.problem;
+  bound.variant_ = executable.plan_.variant;
+  if (executable.problem_) bound.half_group_ = half_group(executable.plan_);
+  for (const Launch& launch : launches) {
+    set_arguments(launch, *kernels, executable, bindings, bound.buffers_);
+    bound.steps_.emplace_back(*kernels++, launch);
+  }
+  return bound;
+}
+
+/// The launches of a call. Throws BadArgument where they must not run so.
+Bound Runtime::bound_call(const Executable& executable, cl::Kernel* kernels,
+                          const Bindings& bindings) const {
+  const Plan& plan = executable.plan_;
+  Bound call = bound(executable, plan.launches, kernels, bindings);
+  if (!executable.is_packed_ && !plan.pack.empty()) {
+    throw BadArgument(fmt::format(
+        "{}: its constant inputs are not packed: call Runtime::pack first", plan.problem));
+  }
+  refuse_overlaps(plan, bindings);
+  return call;
 }
 
 Bound Runtime::bind(const Executable& executable, const Bindings& bindings) {
   require_sound();
   const Plan& plan = executable.plan_;
-  require_bound(plan.launches, plan, executable.own_, bindings);
-  require_packed(executable.is_packed_, plan);
-  refuse_overlaps(plan, bindings);
-  Bound bound;
-  bound.problem_ = plan.problem;
-  bound.variant_ = plan.variant;
-  if (executable.problem_ && has_half(plan)) {
-    bound.half_group_ = static_cast<int>(largest_group(plan) / 2);
+  std::vector<cl::Kernel> kernels;
+  for (std::size_t i = 0; i < plan.launches.size(); ++i) {
+    const cl::Kernel& built = executable.kernels_[plan.pack.size() + i];
+    kernels.emplace_back(built.getInfo<CL_KERNEL_PROGRAM>(), plan.launches[i].kernel.c_str());
   }
-  auto built = executable.kernels_.begin() + plan.pack.size();
-  for (const Launch& launch : plan.launches) {
-    cl::Kernel kernel(built++->getInfo<CL_KERNEL_PROGRAM>(), launch.kernel.c_str());
-    for (cl::Buffer& buffer : set_arguments(launch, kernel, executable, bindings)) {
-      bound.buffers_.push_back(std::move(buffer));
-    }
-    bound.steps_.emplace_back(std::move(kernel), launch);
-  }
-  return bound;
+  return bound_call(executable, kernels.data(), bindings);
 }
 
 cl::Event Runtime::enqueue(const Bound& bound, const std::vector<cl::Event>& wait_for) {
   require_sound();
+  try {
+    return run(bound, wait_for, false);
+  } catch (const GroupRefused&) {
+    throw Unsupported(bound.problem_ +
+                      ": the driver refuses its groups; prepare and bind it again");
+  }
+}
+
+cl::Event Runtime::run(const Bound& bound, const std::vector<cl::Event>& wait_for,
+                       bool keeps_times) {
   const std::vector<cl::Event>* before = wait_for.empty() ? nullptr : &wait_for;
   cl::Event last;
   for (const Bound::Step& step : bound.steps_) {
     try {
-      last = submit(step, before, false);
+      last = submit(step, before, keeps_times);
     } catch (const cl::Error& error) {
+      // The call's own refusal: nothing was enqueued, and the queue is as it was.
       if (error.err() == CL_INVALID_WORK_GROUP_SIZE && bound.half_group_ > 0) {
-        group_limit_[bound.variant_] = bound.half_group_;
-        ++counters_.groups_halved;
-        throw Unsupported(bound.problem_ +
-                          ": the driver refuses its groups; prepare and bind it again");
+        learn_limit(bound.variant_, bound.half_group_);
+        throw GroupRefused{};
       }
-      taint(fmt::format("{}: launch of {} failed: {}", bound.problem_,
-                        step.kernel.getInfo<CL_KERNEL_FUNCTION_NAME>(), describe(error)),
+      taint(fmt::format("{}: launch of {} failed: {}", bound.problem_, step.name, describe(error)),
             error.err());
     }
     before = nullptr;
   }
   return last;
-}
-
-void Runtime::launch(const Launch& launch, cl::Kernel& kernel, const Executable& executable,
-                     const Bindings& bindings) {
-  // Setting an argument does not retain its buffer, enqueueing does.
-  const std::vector<cl::Buffer> alive = set_arguments(launch, kernel, executable, bindings);
-  try {
-    submit({kernel, launch}, nullptr, profiling_);
-  } catch (const cl::Error& error) {
-    // The call's own refusal: nothing was enqueued, and the queue is as it was.
-    const bool can_halve = executable.problem_ && has_half(executable.plan_);
-    if (error.err() == CL_INVALID_WORK_GROUP_SIZE && can_halve) throw GroupRefused{};
-    taint(fmt::format("{}: launch of {}:{} failed: {}", executable.plan_.problem, launch.file,
-                      launch.kernel, describe(error)),
-          error.err());
-  }
 }
 
 cl::Event Runtime::submit(const Bound::Step& step, const std::vector<cl::Event>* wait_for,

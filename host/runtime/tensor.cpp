@@ -2,16 +2,19 @@
 #include "clam/tensor.hpp"
 
 #include <Imath/half.h>
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "clam/error.hpp"
+#include "words.hpp"
 
 namespace clam {
 namespace {
+
+constexpr Words<3> kDtypeWords{"f32", "f16", "i32"};
 
 /// Rounds a double to half in one step. Going through float would round twice, so values that lie
 /// between two halves are first made odd in float's last bit (round to odd keeps the direction).
@@ -37,16 +40,12 @@ Imath::half half_from_bits(std::uint16_t bits) {
 
 }  // namespace
 
-const char* name(Dtype dtype) {
-  return dtype == Dtype::f32 ? "f32" : dtype == Dtype::f16 ? "f16" : "i32";
-}
+const char* name(Dtype dtype) { return word_of(kDtypeWords, dtype); }
 
 int size_of(Dtype dtype) { return dtype == Dtype::f16 ? 2 : 4; }
 
 Dtype parse_dtype(std::string_view word) {
-  for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::i32}) {
-    if (word == name(dtype)) return dtype;
-  }
+  if (const auto dtype = find_word<Dtype>(kDtypeWords, word)) return *dtype;
   throw BadArgument(fmt::format("unknown dtype {}; clam knows f32 f16 i32", in_quotes(word)));
 }
 
@@ -64,10 +63,7 @@ std::int64_t count(const Shape& shape) {
 }
 
 std::string to_string(const Shape& shape) {
-  std::string text;
-  for (const std::int64_t extent : shape)
-    text += (text.empty() ? "" : "x") + std::to_string(extent);
-  return text.empty() ? "scalar" : text;
+  return shape.empty() ? "scalar" : fmt::format("{}", fmt::join(shape, "x"));
 }
 
 std::int64_t TensorSpec::span() const {
@@ -89,8 +85,7 @@ std::int64_t TensorSpec::position(std::int64_t i) const {
 }
 
 bool TensorSpec::operator==(const TensorSpec& other) const {
-  return name == other.name && role == other.role && dtype == other.dtype && shape == other.shape &&
-         strides == other.strides && offset == other.offset && may_be == other.may_be;
+  return nlohmann::json(*this) == nlohmann::json(other);
 }
 
 void to_json(nlohmann::json& json, const TensorSpec& spec) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -59,10 +58,8 @@ void read_value(const json& value, double& number) {
 
 void read_value(const json& value, int& launches_a_flush) {
   const auto count = value.get<std::int64_t>();
-  if (count == 0 || count < TunedFlush::kWhenWaiting || count > 1000000 ||
-      !value.is_number_integer()) {
-    throw BadArgument("not a count of launches");
-  }
+  const bool is_known = count >= TunedFlush::kWhenWaiting && count <= 1000000;
+  if (!value.is_number_integer() || !is_known || count == 0) throw BadArgument("not a count");
   launches_a_flush = static_cast<int>(count);
 }
 
@@ -108,19 +105,23 @@ struct Extents {
   }
 };
 
-/// Who made the times: only with the same of both is a row one of the device.
-struct Maker {
-  std::string gpu, driver;
-  std::int64_t cores;
+/// What a row of the device says before it is measured.
+TunedRow row_of(const DeviceInfo& device) {
+  const Identity who = identify(device);
+  const bool known = who.gpu && who.by != Identity::By::guess;
+  TunedRow row;
+  row.gpu = known ? who.gpu->key : printable(device.name);
+  row.cores = std::max<std::int64_t>(who.gpu ? who.cores : device.compute_units, 1);
+  row.driver = driver_family(device);
+  row.driver_version = printable(device.driver_version);
+  return row;
+}
 
-  explicit Maker(const DeviceInfo& device) : driver(driver_family(device)) {
-    const Identity who = identify(device);
-    const bool known = who.gpu && who.by != Identity::By::guess;
-    gpu = known ? who.gpu->key : printable(device.name);
-    cores = std::max<std::int64_t>(who.gpu ? who.cores : device.compute_units, 1);
-  }
-  bool made(const TunedRow& row) const { return row.gpu == gpu && row.driver == driver; }
-};
+/// Whether the same GPU and driver made the times: only then they are of use.
+template <typename Row>
+bool is_of(const TunedRow& here, const Row& row) {
+  return row.gpu == here.gpu && row.driver == here.driver;
+}
 
 double steps_between(std::int64_t a, std::int64_t b) {
   return std::fabs(std::log2(static_cast<double>(a) / static_cast<double>(b)));
@@ -145,31 +146,27 @@ std::string driver_family(const DeviceInfo& device) {
 }
 
 std::string kernels_hash(const Plan& plan, const KernelFiles& files) {
-  std::vector<std::string> seen;
+  std::set<std::string> seen;
   std::string hashes;
   for (const Launch& launch : plan.launches) {
-    if (std::find(seen.begin(), seen.end(), launch.file) != seen.end()) continue;
-    seen.push_back(launch.file);
+    if (!seen.insert(launch.file).second) continue;
     hashes += (hashes.empty() ? "" : "+") + hash_with_options(files.get(launch.file));
   }
   return hashes;
 }
 
 TunedRow tuned_row(const Plan& plan, const std::string& tile, const KernelFiles& files) {
-  const Maker maker(plan.device);
-  return {maker.gpu,
-          maker.cores,
-          maker.driver,
-          printable(plan.device.driver_version),
-          kernels_hash(plan, files),
-          plan.problem,
-          plan.variant,
-          tile};
+  TunedRow row = row_of(plan.device);
+  row.kernels = kernels_hash(plan, files);
+  row.problem = plan.problem;
+  row.variant = plan.variant;
+  row.tile = tile;
+  return row;
 }
 
 TunedFlush tuned_flush(const DeviceInfo& device, int launches_a_flush, double us) {
-  const Maker maker(device);
-  return {maker.gpu, maker.driver, printable(device.driver_version), launches_a_flush, us};
+  const TunedRow here = row_of(device);
+  return {here.gpu, here.driver, here.driver_version, launches_a_flush, us};
 }
 
 nlohmann::json to_json(const TunedTable& table) {
@@ -248,8 +245,8 @@ std::shared_ptr<const Tuned> Tuned::with_folder(const std::string& dir, const Ke
 }
 
 std::shared_ptr<const Tuned> Tuned::from_environment(const KernelFiles& files) {
-  const char* dir = std::getenv("CLAM_TUNED_DIR");
-  return dir && *dir ? with_folder(dir, files) : built_in(files);
+  const std::string dir = environment("CLAM_TUNED_DIR");
+  return dir.empty() ? built_in(files) : with_folder(dir, files);
 }
 
 void Tuned::add(const std::string& text, const std::string& table) {
@@ -283,10 +280,10 @@ void Tuned::add(const std::string& text, const std::string& table) {
 
 std::vector<const TunedRow*> Tuned::of(const DeviceInfo& device) const {
   std::vector<const TunedRow*> found;
-  const Maker maker(device);
+  const TunedRow here = row_of(device);
   for (const auto& [words, entries] : rows_) {
     for (const Entry& entry : entries) {
-      if (maker.made(entry.row)) found.push_back(&entry.row);
+      if (is_of(here, entry.row)) found.push_back(&entry.row);
     }
   }
   return found;
@@ -296,22 +293,21 @@ std::vector<TunedMatch> Tuned::matches(const Problem& problem, const DeviceInfo&
   const Extents extents(problem);
   const auto same_words = rows_.find(extents.words);
   if (same_words == rows_.end()) return {};
-  const Maker maker(device);
+  const TunedRow here = row_of(device);
   std::vector<TunedMatch> found;
   const auto& entries = same_words->second;
   for (auto at = entries.rbegin(); at != entries.rend(); ++at) {
     const Entry& entry = *at;
-    if (!maker.made(entry.row)) continue;
-    double distance = steps_between(entry.row.cores, maker.cores);
+    if (!is_of(here, entry.row)) continue;
+    double distance = steps_between(entry.row.cores, here.cores);
     for (std::size_t i = 0; i < extents.values.size(); ++i) {
       distance += steps_between(entry.extents[i], extents.values[i]);
     }
     found.push_back({&entry.row, &entry.table, distance});
   }
-  const std::string version = printable(device.driver_version);
   const auto is_before = [&](const TunedMatch& a, const TunedMatch& b) {
     const auto rank = [&](const TunedMatch& one) {
-      return std::make_pair(one.distance, one.row->driver_version != version);
+      return std::make_pair(one.distance, one.row->driver_version != here.driver_version);
     };
     return rank(a) != rank(b) ? rank(a) < rank(b) : a.row->date > b.row->date;
   };
@@ -321,10 +317,10 @@ std::vector<TunedMatch> Tuned::matches(const Problem& problem, const DeviceInfo&
 
 const TunedFlush* Tuned::flush_of(const DeviceInfo& device) const {
   if (launches_.empty()) return nullptr;
-  const TunedFlush here = tuned_flush(device, 0, 0);
+  const TunedRow here = row_of(device);
   const TunedFlush* found = nullptr;
   for (const TunedFlush& each : launches_) {
-    if (each.gpu != here.gpu || each.driver != here.driver) continue;
+    if (!is_of(here, each)) continue;
     const bool is_closer = each.driver_version == here.driver_version || !found ||
                            found->driver_version != here.driver_version;
     if (is_closer) found = &each;

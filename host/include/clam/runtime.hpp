@@ -57,6 +57,7 @@ class Bound {
   struct Step {
     cl::Kernel kernel;
     cl::NDRange offset, global, local;
+    std::string name;
     Step(cl::Kernel own, const Launch& launch);
   };
   std::string problem_, variant_;
@@ -153,16 +154,16 @@ class Runtime {
 
  private:
   Executable build(const Plan& plan);
-  void halve_group(const Plan& plan);
-  Executable smaller_than(const Executable& executable);
-  void plan_smaller(Executable& executable, const Bindings& bindings);
+  void learn_limit(const std::string& variant, int group);
   void allocate(Executable& executable);
   Reason group_refused(const Executable& executable) const;
-  std::vector<cl::Buffer> set_arguments(const Launch& launch, cl::Kernel& kernel,
-                                        const Executable& executable,
-                                        const Bindings& bindings) const;
-  void launch(const Launch& launch, cl::Kernel& kernel, const Executable& executable,
-              const Bindings& bindings);
+  void set_arguments(const Launch& launch, cl::Kernel& kernel, const Executable& executable,
+                     const Bindings& bindings, std::vector<cl::Buffer>& alive) const;
+  Bound bound(const Executable& executable, const std::vector<Launch>& launches,
+              cl::Kernel* kernels, const Bindings& bindings) const;
+  Bound bound_call(const Executable& executable, cl::Kernel* kernels,
+                   const Bindings& bindings) const;
+  cl::Event run(const Bound& bound, const std::vector<cl::Event>& wait_for, bool keeps_times);
   cl::Event submit(const Bound::Step& step, const std::vector<cl::Event>* wait_for,
                    bool keeps_times);
   void retire_oldest();

@@ -7,7 +7,7 @@ import os
 import pathlib
 import sys
 import threading
-from typing import Any, Callable
+from typing import Any
 
 _HERE = pathlib.Path(__file__).parent
 _OPENCL = "".join(f"typedef struct _{name} *{name};" for name in ("cl_mem", "cl_event", "cl_device_id", "cl_command_queue"))
@@ -100,12 +100,12 @@ def options(struct: str, **values: Any) -> tuple[Any, list]:
     return made, list(kept.values())
 
 
-def created(struct: str, destroy: str, create: Callable[[Any], None]) -> Any:
-    """A handle that `create` fills in, destroyed when it is collected."""
+def created(struct: str, create: str, *arguments: Any) -> Any:
+    """A handle that the function `create` of clam.h fills in, destroyed when it is collected."""
     ffi, lib = library()
     out = ffi.new(struct + " **")
-    create(out)
-    return ffi.gc(out[0], getattr(lib, destroy))
+    call(create, *arguments, out)
+    return ffi.gc(out[0], getattr(lib, struct + "_destroy"))
 
 
 def plan_handle(text: str, device: Any = None, variant: str | None = None, tile: str | None = None,
@@ -119,8 +119,7 @@ def plan_handle(text: str, device: Any = None, variant: str | None = None, tile:
         facts = ffi.new("char[]", text_of(device if isinstance(device, str) else json.dumps(device), "the device"))
     elif device is not None:
         here = handle_of(device, "Device", "the device")
-    handle = created("clam_plan", "clam_plan_destroy",
-                     lambda out: call("clam_plan_create", problem, here, facts, wanted, out))
+    handle = created("clam_plan", "clam_plan_create", problem, here, facts, wanted)
     del kept
     return handle
 

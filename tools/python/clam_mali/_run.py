@@ -59,8 +59,7 @@ class Runtime:
             wanted.launches_a_flush = launches_a_flush
         except (TypeError, OverflowError):
             raise BadArgument(f"launches_a_flush is a number of launches, not {launches_a_flush!r}") from None
-        self._handle = created("clam_runtime", "clam_runtime_destroy", lambda out: call(
-            "clam_runtime_create", handle, wanted, out))
+        self._handle = created("clam_runtime", "clam_runtime_create", handle, wanted)
         del kept
 
     def prepare(self, text: str, variant: str | None = None, tile: str | None = None) -> Executable:
@@ -78,8 +77,7 @@ class Executable:
     def __init__(self, runtime: Runtime, text: str, variant: str | None, tile: str | None):
         self.runtime = runtime
         planned = plan_handle(text, runtime.queue.device, variant, tile)
-        self._handle = created("clam_executable", "clam_executable_destroy",
-                               lambda out: call("clam_prepare", runtime._handle, planned, out))
+        self._handle = created("clam_executable", "clam_prepare", runtime._handle, planned)
         self.problem = plan_json(planned)["problem"]
         self.tensors = _tensors(planned)
         self._bound: dict[str, Any] = {}
