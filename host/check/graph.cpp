@@ -11,6 +11,7 @@
 #include "clam/error.hpp"
 #include "graph_fill.hpp"
 #include "npy.hpp"
+#include "runtime/words.hpp"
 
 namespace clam {
 namespace {
@@ -24,11 +25,11 @@ class Builder {
   Builder(const Workload& workload, const std::string& dtype) : workload_(workload) {
     graph_.name = workload.name;
     for (const Workload::Node& node : workload.nodes) {
-      if (node.in_graph()) pending_.push_back(made(node, dtype));
+      if (node.in_graph()) nodes_.push_back(made(node, dtype));
     }
-    for (const Pending& node : pending_) name_makers(node);
+    for (const Graph::Node& node : nodes_) name_makers(node);
     declare_tensors(dtype);
-    for (const Pending& node : pending_) require_sources(node);
+    for (const Graph::Node& node : nodes_) require_sources(node);
     require_readers();
     put_in_order();
     check_types();
@@ -39,15 +40,6 @@ class Builder {
   Graph take() { return std::move(graph_); }
 
  private:
-  /// A node before it has a place in the order.
-  struct Pending {
-    const Workload::Node* node;
-    Problem problem;
-    Names inputs, outputs;
-    std::vector<TensorSpec> specs;
-    bool placed = false;
-  };
-
   [[noreturn]] void fail(const std::string& node, const std::string& what) const {
     throw BadArgument(fmt::format("{}: node '{}': {}", workload_.name, node, what));
   }
@@ -67,21 +59,21 @@ class Builder {
     }
   }
 
-  Pending made(const Workload::Node& node, const std::string& dtype) const {
-    const Problem problem = node.problem->in_float(dtype);
-    Pending pending{&node, problem, node.inputs, node.outputs, problem.tensors()};
-    require_known(node, node.inputs, Role::input, pending.specs);
-    require_known(node, node.outputs, Role::output, pending.specs);
-    for (const TensorSpec& spec : pending.specs) {
+  Graph::Node made(const Workload::Node& node, const std::string& dtype) const {
+    Graph::Node made{node.name, node.problem->in_float(dtype), node.inputs, node.outputs, {}};
+    const std::vector<TensorSpec> specs = made.problem.tensors();
+    require_known(node, node.inputs, Role::input, specs);
+    require_known(node, node.outputs, Role::output, specs);
+    for (const TensorSpec& spec : specs) {
       if (spec.role == Role::output) {
         require_no_gaps(node, spec);
-        pending.outputs.emplace(spec.name, node.name + "." + spec.name);
+        made.outputs.emplace(spec.name, node.name + "." + spec.name);
       } else if (node.inputs.count(spec.name) == 0) {
         fail(node.name, fmt::format("its input '{}', {}, has no tensor", spec.name,
                                     type_text(spec.dtype, spec.shape)));
       }
     }
-    return pending;
+    return made;
   }
 
   /// Whoever reads the tensor reads what one node has written, wherever it looks.
@@ -92,19 +84,17 @@ class Builder {
                                 spec.name, count(spec.shape), spec.span()));
   }
 
-  void name_makers(const Pending& node) {
+  void name_makers(const Graph::Node& node) {
+    std::map<std::string, TensorSpec> specs;
+    for (const TensorSpec& spec : node.problem.tensors()) specs[spec.name] = spec;
     for (const auto& [own, name] : node.outputs) {
       Graph::Tensor tensor;
-      tensor.maker = node.node->name;
-      for (const TensorSpec& spec : node.specs) {
-        if (spec.role != Role::output || spec.name != own) continue;
-        tensor.dtype = spec.dtype;
-        tensor.shape = shape_of(name, spec);
-      }
+      tensor.maker = node.name;
+      tensor.dtype = specs.at(own).dtype;
+      tensor.shape = shape_of(name, specs.at(own));
       const auto [at, fresh] = graph_.tensors.emplace(name, tensor);
       if (fresh) continue;
-      fail(node.node->name,
-           fmt::format("'{}' is made by node '{}' already", name, at->second.maker));
+      fail(node.name, fmt::format("'{}' is made by node '{}' already", name, at->second.maker));
     }
   }
 
@@ -135,7 +125,7 @@ class Builder {
       const Dtype type = follows ? parse_dtype(dtype) : said.dtype;
       const auto made = graph_.tensors.find(name);
       if (made == graph_.tensors.end()) {
-        graph_.tensors[name] = {said, ""};
+        graph_.tensors[name] = {said, "", ""};
         graph_.tensors[name].dtype = type;
         if (!said.fill.empty()) check_fill(workload_.name, name, said.fill, said.shape);
         continue;
@@ -162,22 +152,23 @@ class Builder {
     std::int64_t elements = 0;
     for (const std::string& part : whole.parts) {
       const auto found = graph_.tensors.find(part);
-      const bool made = found != graph_.tensors.end() &&
-                        (!found->second.maker.empty() || !found->second.parts.empty());
-      if (!made) {
+      if (found == graph_.tensors.end() || !found->second.is_made()) {
         fail_tensor(name, fmt::format("has the part {}, which no node makes", in_quotes(part)));
       }
-      if (!whole_of_.emplace(part, name).second) {
+      Graph::Tensor& tensor = found->second;
+      if (!tensor.whole.empty()) {
         fail_tensor(name, fmt::format("has the part '{}', which is one of '{}' already", part,
-                                      whole_of_.at(part)));
+                                      tensor.whole));
       }
-      if (found->second.dtype != whole.dtype) {
+      if (tensor.dtype != whole.dtype) {
         fail_tensor(name, fmt::format("is {}, its part '{}' {}", clam::name(whole.dtype), part,
-                                      clam::name(found->second.dtype)));
+                                      clam::name(tensor.dtype)));
       }
-      elements += count(found->second.shape);
-      for (auto up = whole_of_.find(name); up != whole_of_.end(); up = whole_of_.find(up->second)) {
-        if (up->second == name) fail_tensor(name, "is a part of itself");
+      tensor.whole = name;
+      tensor.first = elements;
+      elements += count(tensor.shape);
+      for (auto up = &whole; !up->whole.empty(); up = &graph_.tensors.at(up->whole)) {
+        if (up->whole == name) fail_tensor(name, "is a part of itself");
       }
     }
     if (whole.parts.empty() || elements == count(whole.shape)) return;
@@ -203,25 +194,30 @@ class Builder {
                                   to_string(base->second.shape)));
   }
 
-  void require_sources(const Pending& node) const {
+  void require_sources(const Graph::Node& node) const {
     for (const auto& [own, name] : node.inputs) {
       if (graph_.tensors.count(name)) continue;
-      fail(node.node->name,
+      fail(node.name,
            fmt::format("its input '{}' reads '{}', which no node makes and \"tensors\" has not",
                        own, name));
     }
   }
 
-  /// A name that is nowhere else is a typing error.
-  void require_readers() const {
+  /// What nodes read, and what that is a view of.
+  std::set<std::string> all_read() const {
     std::set<std::string> read;
-    for (const Pending& node : pending_) {
+    for (const Graph::Node& node : nodes_) {
       for (const auto& [own, name] : node.inputs) read.insert({name, graph_.holder(name)});
     }
+    return read;
+  }
+
+  /// A name that is nowhere else is a typing error.
+  void require_readers() const {
+    const std::set<std::string> read = all_read();
     for (const auto& [name, said] : workload_.tensors) {
-      const bool made = !graph_.tensors.at(name).maker.empty() || !said.parts.empty();
-      if (made || read.count(name) || said.recorded.exists()) continue;
-      fail_tensor(name, "is read by no node, and made by none");
+      const bool known = graph_.tensors.at(name).is_made() || said.recorded.exists();
+      if (!known && !read.count(name)) fail_tensor(name, "is read by no node, and made by none");
     }
   }
 
@@ -235,7 +231,7 @@ class Builder {
     return nullptr;
   }
 
-  const std::string* awaited(const Pending& node) const {
+  const std::string* awaited(const Graph::Node& node) const {
     for (const auto& [own, name] : node.inputs) {
       if (const std::string* waits = awaited(graph_.holder(name))) return waits;
     }
@@ -244,41 +240,29 @@ class Builder {
 
   /// Each node as soon as those that it reads from are placed, else in the order of the file.
   void put_in_order() {
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (Pending& node : pending_) {
-        if (node.placed || awaited(node)) continue;
-        place(node);
-        moved = true;
-        break;
-      }
+    while (graph_.nodes.size() < nodes_.size()) {
+      const auto waits = [&](const Graph::Node& node) { return placed_.count(node.name) == 0; };
+      const auto next = std::find_if(nodes_.begin(), nodes_.end(), [&](const Graph::Node& node) {
+        return waits(node) && !awaited(node);
+      });
+      if (next == nodes_.end()) refuse_cycle(*std::find_if(nodes_.begin(), nodes_.end(), waits));
+      placed_.insert(next->name);
+      graph_.nodes.push_back(*next);
     }
-    refuse_cycle();
   }
 
-  /// Of nodes that wait for each other one that itself is waited for.
-  void refuse_cycle() const {
-    const auto waits = std::find_if(pending_.begin(), pending_.end(),
-                                    [](const Pending& node) { return !node.placed; });
-    if (waits == pending_.end()) return;
+  /// Of nodes that wait for each other, as `first` does, one that itself is waited for.
+  [[noreturn]] void refuse_cycle(const Graph::Node& first) const {
     std::set<std::string> passed;
-    const Pending* node = &*waits;
-    while (passed.insert(node->node->name).second) node = &maker_of(*awaited(*node));
+    const Graph::Node* node = &first;
+    while (passed.insert(node->name).second) node = &maker_of(*awaited(*node));
     const std::string& name = *awaited(*node);
-    fail(node->node->name, fmt::format("it reads '{}' of node '{}', which waits for it: a cycle",
-                                       name, maker_of(name).node->name));
+    fail(node->name, fmt::format("it reads '{}' of node '{}', which waits for it: a cycle", name,
+                                 maker_of(name).name));
   }
 
-  const Pending& maker_of(const std::string& tensor) const {
-    const std::string& maker = graph_.tensors.at(tensor).maker;
-    return *std::find_if(pending_.begin(), pending_.end(),
-                         [&](const Pending& node) { return node.node->name == maker; });
-  }
-
-  void place(Pending& node) {
-    node.placed = true;
-    placed_.insert(node.node->name);
-    graph_.nodes.push_back({node.node->name, node.problem, node.inputs, node.outputs, {}});
+  const Graph::Node& maker_of(const std::string& tensor) const {
+    return *find_by_name(nodes_, graph_.tensors.at(tensor).maker);
   }
 
   /// The tensor's bytes are there: what follows from that.
@@ -288,20 +272,18 @@ class Builder {
       if (tensor.view_of != name || tensor.first == 0) continue;
       moves.push_back({name, view, tensor.first, 0, count(tensor.shape)});
     }
-    const auto whole = whole_of_.find(name);
-    if (whole == whole_of_.end()) return;
-    const std::vector<std::string>& parts = graph_.tensors.at(whole->second).parts;
+    const std::string& whole = graph_.tensors.at(name).whole;
+    if (whole.empty()) return;
+    const std::vector<std::string>& parts = graph_.tensors.at(whole).parts;
     const bool all = std::all_of(parts.begin(), parts.end(), [&](const std::string& part) {
       return complete_.count(part) != 0;
     });
     if (!all) return;
-    std::int64_t first = 0;
     for (const std::string& part : parts) {
-      const std::int64_t elements = count(graph_.tensors.at(part).shape);
-      moves.push_back({part, whole->second, 0, first, elements});
-      first += elements;
+      const Graph::Tensor& tensor = graph_.tensors.at(part);
+      moves.push_back({part, whole, 0, tensor.first, count(tensor.shape)});
     }
-    complete(whole->second, moves);
+    complete(whole, moves);
   }
 
   void plan_moves() {
@@ -323,34 +305,29 @@ class Builder {
       if (!graph_.tensors.at(graph_.holder(name)).is_input()) graph_.outputs.push_back(name);
     }
     if (!workload_.model.outputs.empty()) return;
-    std::set<std::string> read;
-    for (const Graph::Node& node : graph_.nodes) {
-      for (const auto& [own, name] : node.inputs) read.insert(graph_.holder(name));
-    }
+    const std::set<std::string> read = all_read();
     for (const auto& [name, tensor] : graph_.tensors) {
-      const bool made = !tensor.maker.empty() || !tensor.parts.empty();
-      if (made && !read.count(name) && !whole_of_.count(name)) graph_.outputs.push_back(name);
+      const bool is_last = tensor.is_made() && tensor.whole.empty() && !read.count(name);
+      if (is_last) graph_.outputs.push_back(name);
     }
   }
 
   /// What is read at strides ends within the tensor, and its rows are whole rows of the tensor's.
-  void require_rows(const Pending& node, const TensorSpec& spec, const std::string& name,
+  void require_rows(const Graph::Node& node, const TensorSpec& spec, const std::string& name,
                     const Graph::Tensor& tensor) const {
     const std::string type = type_text(tensor.dtype, tensor.shape);
     if (spec.span() > count(tensor.shape)) {
-      fail(node.node->name,
-           fmt::format("its input '{}' reaches to element {}, the tensor '{}' is {}", spec.name,
-                       spec.span() - 1, name, type));
+      fail(node.name, fmt::format("its input '{}' reaches to element {}, the tensor '{}' is {}",
+                                  spec.name, spec.span() - 1, name, type));
     }
     if (is_whole_rows(spec, tensor.shape)) return;
-    fail(node.node->name,
-         fmt::format("its input '{}' has rows {} elements apart, the tensor '{}' is {}", spec.name,
-                     row_step(spec), name, type));
+    fail(node.name, fmt::format("its input '{}' has rows {} elements apart, the tensor '{}' is {}",
+                                spec.name, row_step(spec), name, type));
   }
 
   void check_types() const {
-    for (const Pending& node : pending_) {
-      for (const TensorSpec& spec : node.specs) {
+    for (const Graph::Node& node : nodes_) {
+      for (const TensorSpec& spec : node.problem.tensors()) {
         if (spec.role != Role::input) continue;
         const std::string& name = node.inputs.at(spec.name);
         const Graph::Tensor& tensor = graph_.tensors.at(name);
@@ -359,19 +336,18 @@ class Builder {
           continue;
         }
         if (tensor.dtype == spec.dtype && tensor.shape == spec.shape) continue;
-        fail(node.node->name, fmt::format("its input '{}' is {}, the tensor '{}' is {}", spec.name,
-                                          type_text(spec.dtype, spec.shape), name,
-                                          type_text(tensor.dtype, tensor.shape)));
+        fail(node.name, fmt::format("its input '{}' is {}, the tensor '{}' is {}", spec.name,
+                                    type_text(spec.dtype, spec.shape), name,
+                                    type_text(tensor.dtype, tensor.shape)));
       }
     }
   }
 
   const Workload& workload_;
   Graph graph_;
-  std::vector<Pending> pending_;
-  std::set<std::string> placed_;                 ///< nodes
-  std::set<std::string> complete_;               ///< tensors
-  std::map<std::string, std::string> whole_of_;  ///< of parts
+  std::vector<Graph::Node> nodes_;  ///< in the order of the file
+  std::set<std::string> placed_;    ///< nodes
+  std::set<std::string> complete_;  ///< tensors
 };
 
 HostTensor input_from(const std::string& file, const std::string& name, const Graph& graph) {

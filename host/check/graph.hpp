@@ -19,8 +19,10 @@ struct Graph {
   /// Where the file says nothing of it, its dtype and shape are those of its maker's output.
   struct Tensor : Workload::Tensor {
     std::string maker;  ///< the node that writes it; empty: it is an input of the graph, or a view
+    std::string whole;  ///< the tensor that it is a part of, from element `first` on; or empty
 
-    bool is_input() const { return maker.empty() && view_of.empty() && parts.empty(); }
+    bool is_made() const { return !maker.empty() || !parts.empty(); }
+    bool is_input() const { return !is_made() && view_of.empty(); }
     std::int64_t bytes() const { return count(shape) * size_of(dtype); }
   };
   /// Elements that have a second place: of a part in the whole, or of a tensor in a view of its

@@ -20,47 +20,15 @@ constexpr auto kEnough = std::chrono::seconds(2);
 
 using Places = std::map<std::string, Place>;
 
-/// Works out the places of a graph's tensors, each once.
-class Placing {
- public:
-  Placing(const Graph& graph, std::int64_t alignment) : graph_(graph), alignment_(alignment) {
-    for (const auto& [name, tensor] : graph.tensors) {
-      std::int64_t first = 0;
-      for (const std::string& part : tensor.parts) {
-        in_whole_[part] = {name, first * size_of(tensor.dtype)};
-        first += count(graph.tensors.at(part).shape);
-      }
-    }
-    for (const auto& [name, tensor] : graph.tensors) place(name);
-  }
-  Places result() && { return std::move(places_); }
-
- private:
-  Place place(const std::string& name) {
-    const auto known = places_.find(name);
-    if (known != places_.end()) return known->second;
-    const Graph::Tensor& tensor = graph_.tensors.at(name);
-    const auto whole = in_whole_.find(name);
-    Place found{name, 0};
-    if (!tensor.view_of.empty()) {
-      found = within(name, tensor.view_of, tensor.first * size_of(tensor.dtype));
-    } else if (whole != in_whole_.end()) {
-      found = within(name, whole->second.held_by, whole->second.offset);
-    }
-    return places_[name] = found;
-  }
-
-  Place within(const std::string& name, const std::string& other, std::int64_t offset) {
-    Place there = place(other);
-    there.offset += offset;
-    return there.offset % alignment_ == 0 ? there : Place{name, 0};
-  }
-
-  const Graph& graph_;
-  std::int64_t alignment_;
-  Places in_whole_;  ///< of parts: the whole, and where they begin there
-  Places places_;
-};
+/// The place of one tensor.
+Place place_of(const Graph& graph, const std::string& name, std::int64_t alignment) {
+  const Graph::Tensor& tensor = graph.tensors.at(name);
+  const std::string& around = tensor.view_of.empty() ? tensor.whole : tensor.view_of;
+  if (around.empty()) return {name, 0};
+  Place there = place_of(graph, around, alignment);
+  there.offset += tensor.first * size_of(tensor.dtype);
+  return there.offset % alignment == 0 ? there : Place{name, 0};
+}
 
 /// The elements are in both places already, for these are one.
 bool is_in_place(const Graph& graph, const Places& places, const Graph::Move& move) {
@@ -149,7 +117,9 @@ std::int64_t SharedBuffers::total() const {
 }
 
 std::map<std::string, Place> places(const Graph& graph, std::int64_t alignment) {
-  return Placing(graph, alignment).result();
+  Places places;
+  for (const auto& [name, tensor] : graph.tensors) places[name] = place_of(graph, name, alignment);
+  return places;
 }
 
 SharedBuffers share_buffers(const Graph& graph, const std::map<std::string, Place>& places) {
