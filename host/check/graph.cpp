@@ -10,6 +10,7 @@
 
 #include "clam/error.hpp"
 #include "graph_fill.hpp"
+#include "guarded_buffer.hpp"
 #include "npy.hpp"
 #include "runtime/words.hpp"
 
@@ -448,31 +449,12 @@ HostTensor reshaped(const HostTensor& tensor, const Shape& shape) {
   return result;
 }
 
-HostTensor gathered(const HostTensor& tensor, const TensorSpec& spec) {
-  if (spec.is_dense()) return reshaped(tensor, spec.shape);
-  HostTensor values(tensor.dtype(), spec.shape);
-  const std::int64_t size = size_of(tensor.dtype());
-  for (std::int64_t i = 0; i < values.size(); ++i) {
-    std::memcpy(values.data() + i * size, tensor.data() + spec.position(i) * size, size);
-  }
-  return values;
-}
-
-HostTensor scattered(const HostTensor& values, const TensorSpec& spec, const Shape& shape) {
-  if (spec.is_dense()) return reshaped(values, shape);
-  HostTensor tensor(values.dtype(), shape);
-  const std::int64_t size = size_of(values.dtype());
-  for (std::int64_t i = 0; i < values.size(); ++i) {
-    std::memcpy(tensor.data() + spec.position(i) * size, values.data() + i * size, size);
-  }
-  return tensor;
-}
-
 Tensors inputs_of(const Graph& graph, const Graph::Node& node, const Tensors& tensors) {
   Tensors inputs;
   for (const TensorSpec& spec : node.problem.tensors()) {
     if (spec.role != Role::input) continue;
-    inputs.emplace(spec.name, gathered(tensors.at(graph.held(node.inputs.at(spec.name))), spec));
+    const HostTensor& held = tensors.at(graph.held(node.inputs.at(spec.name)));
+    inputs.emplace(spec.name, gathered(held.data(), spec));
   }
   return inputs;
 }
@@ -481,18 +463,25 @@ Tensors outputs_of(const Graph::Node& node, const Tensors& tensors) {
   Tensors outputs;
   for (const TensorSpec& spec : node.problem.tensors()) {
     if (spec.role != Role::output) continue;
-    outputs.emplace(spec.name, gathered(tensors.at(node.outputs.at(spec.name)), spec));
+    outputs.emplace(spec.name, gathered(tensors.at(node.outputs.at(spec.name)).data(), spec));
   }
   return outputs;
 }
 
-void put_outputs(const Graph& graph, const Graph::Node& node, const Tensors& outputs,
-                 Tensors& tensors) {
+Tensors laid_out(const Graph& graph, const Graph::Node& node, const Tensors& outputs) {
+  Tensors tensors;
   for (const TensorSpec& spec : node.problem.tensors()) {
     if (spec.role != Role::output) continue;
     const std::string& name = node.outputs.at(spec.name);
-    tensors[name] = scattered(outputs.at(spec.name), spec, graph.tensors.at(name).shape);
+    HostTensor& tensor = tensors[name] = HostTensor(spec.dtype, graph.tensors.at(name).shape);
+    scatter(outputs.at(spec.name), spec, tensor.data());
   }
+  return tensors;
+}
+
+void put_outputs(const Graph& graph, const Graph::Node& node, const Tensors& outputs,
+                 Tensors& tensors) {
+  for (auto& [name, tensor] : laid_out(graph, node, outputs)) tensors[name] = tensor;
   move_all(graph, node.moves, tensors);
 }
 
@@ -500,7 +489,12 @@ Tensors rounded(const Graph::Node& node, const Reference& reference) {
   Tensors outputs;
   for (const TensorSpec& spec : node.problem.tensors()) {
     if (spec.role != Role::output) continue;
-    outputs.emplace(spec.name, as_tensor(reference.at(spec.name), spec.dtype, spec.shape));
+    const Expected& expected = reference.at(spec.name);
+    HostTensor& tensor = outputs[spec.name] = HostTensor(spec.dtype, spec.shape);
+    if (expected.bit_exact()) tensor = reshaped(expected.exact, spec.shape);
+    for (std::size_t i = 0; i < expected.value.size(); ++i) {
+      tensor.set(static_cast<std::int64_t>(i), expected.value[i]);
+    }
   }
   return outputs;
 }
@@ -517,15 +511,6 @@ Tensors run_references(const Graph& graph, const Tensors& inputs, const DeviceIn
   Tensors tensors = inputs;
   for (const Graph::Node& node : graph.nodes) reference_step(graph, node, device, tensors);
   return tensors;
-}
-
-HostTensor as_tensor(const Expected& expected, Dtype dtype, const Shape& shape) {
-  if (expected.bit_exact()) return reshaped(expected.exact, shape);
-  HostTensor tensor(dtype, shape);
-  for (std::int64_t i = 0; i < tensor.size(); ++i) {
-    tensor.set(i, expected.value[static_cast<std::size_t>(i)]);
-  }
-  return tensor;
 }
 
 }  // namespace clam

@@ -73,14 +73,11 @@ Tensors graph_inputs(const Graph& graph, std::uint64_t seed, const std::string& 
 /// The same bytes under another shape of as many elements, or the first of them.
 HostTensor reshaped(const HostTensor& tensor, const Shape& shape);
 
-/// The elements of a tensor that an op sees at its strides, and the tensor that it writes so.
-HostTensor gathered(const HostTensor& tensor, const TensorSpec& spec);
-HostTensor scattered(const HostTensor& values, const TensorSpec& spec, const Shape& shape);
-
 /// What a node reads, by the op's names; `tensors` are by the names of Graph::held.
 Tensors inputs_of(const Graph& graph, const Graph::Node& node, const Tensors& tensors);
-/// What it has written, and where that goes.
+/// What it has written, and where that goes: `laid_out` by the graph's names.
 Tensors outputs_of(const Graph::Node& node, const Tensors& tensors);
+Tensors laid_out(const Graph& graph, const Graph::Node& node, const Tensors& outputs);
 void put_outputs(const Graph& graph, const Graph::Node& node, const Tensors& outputs,
                  Tensors& tensors);
 /// A node's reference as tensors of the op's dtypes, by the op's names.
@@ -92,8 +89,5 @@ Reference reference_step(const Graph& graph, const Graph::Node& node, const Devi
                          Tensors& tensors, const std::string& variant = {});
 /// All steps: what the references make of the graph's inputs, by the graph's names, without views.
 Tensors run_references(const Graph& graph, const Tensors& inputs, const DeviceInfo& device);
-
-/// An output as a tensor of its dtype.
-HostTensor as_tensor(const Expected& expected, Dtype dtype, const Shape& shape);
 
 }  // namespace clam

@@ -303,12 +303,8 @@ void DeviceGraph::run_on_cpu(const Graph::Node& node) {
   }
   const Reference reference = reference_of(node.problem, inputs_of(*graph_, node, tensors),
                                            reference_options(Check::hard, runtime_->device(), ""));
-  const Tensors outputs = rounded(node, reference);
-  for (const TensorSpec& spec : node.problem.tensors()) {
-    if (spec.role != TensorSpec::Role::output) continue;
-    const std::string& name = node.outputs.at(spec.name);
-    buffers_.at(name).upload(
-        scattered(outputs.at(spec.name), spec, graph_->tensors.at(name).shape));
+  for (const auto& [name, tensor] : laid_out(*graph_, node, rounded(node, reference))) {
+    buffers_.at(name).upload(tensor);
   }
 }
 
