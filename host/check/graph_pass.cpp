@@ -154,8 +154,22 @@ SharedBuffers share_buffers(const Graph& graph, const std::map<std::string, Plac
   return shared;
 }
 
-void enqueue_move(Runtime& runtime, const Graph::Move& move, int element_size,
-                  const cl::Buffer& from, const cl::Buffer& to) {
+Executable prepared(Runtime& runtime, const Problem& problem, const PlanOptions& options,
+                    const DeviceInfo* planned_for) {
+  if (!planned_for) return runtime.prepare(problem, options);
+  return runtime.prepare(runtime.plan(problem, *planned_for, options));
+}
+
+Bindings bindings_of(const Graph::Node& node,
+                     const std::function<cl::Buffer(const std::string&)>& buffer_of) {
+  Bindings bindings;
+  for (const auto* side : {&node.inputs, &node.outputs}) {
+    for (const auto& [own, name] : *side) bindings[own] = buffer_of(name);
+  }
+  return bindings;
+}
+
+void Copy::enqueue(Runtime& runtime) const {
   const auto bytes = [&](std::int64_t elements) {
     return static_cast<std::size_t>(elements * element_size);
   };
@@ -173,19 +187,13 @@ GraphPass::GraphPass(Runtime& runtime, const Graph& graph, const PlanOptions& op
     buffers_.emplace_back(runtime.context(), CL_MEM_READ_WRITE, static_cast<std::size_t>(bytes));
   }
   for (const Graph::Node& node : graph.nodes) {
-    Step step{planned_for ? runtime.prepare(runtime.plan(node.problem, *planned_for, options))
-                          : runtime.prepare(node.problem, options),
-              {},
-              copies_of(node.moves),
-              {}};
+    Step step{prepared(runtime, node.problem, options, planned_for), {}, copies_of(node.moves), {}};
     require_short_launches(runtime, step.executable.plan());
     step.packed = packed_by(step.executable.plan(), graph, node);
     for (const std::string& name : step.packed) {
       step.packs_in_each_run = step.packs_in_each_run || !graph.tensors.at(name).is_input();
     }
-    for (const auto* side : {&node.inputs, &node.outputs}) {
-      for (const auto& [own, name] : *side) step.bindings[own] = buffer_of(name);
-    }
+    step.bindings = bindings_of(node, [&](const std::string& name) { return buffer_of(name); });
     steps_.push_back(std::move(step));
   }
 }
@@ -197,7 +205,7 @@ cl::Buffer GraphPass::buffer_of(const std::string& tensor) {
   return part_of(whole, place.offset, graph_->tensors.at(tensor).bytes());
 }
 
-std::vector<GraphPass::Copy> GraphPass::copies_of(const std::vector<Graph::Move>& moves) {
+std::vector<Copy> GraphPass::copies_of(const std::vector<Graph::Move>& moves) {
   std::vector<Copy> copies;
   for (const Graph::Move& move : moves) {
     if (is_in_place(*graph_, places_, move)) continue;
@@ -235,8 +243,7 @@ void GraphPass::write(const std::string& input, const void* values) {
       whole_buffer(place.held_by), CL_TRUE, static_cast<std::size_t>(place.offset),
       static_cast<std::size_t>(graph_->tensors.at(input).bytes()), values);
   for (const Copy& copy : copies_of(graph_->moves)) {
-    if (copy.move.from != input) continue;
-    enqueue_move(*runtime_, copy.move, copy.element_size, copy.from, copy.to);
+    if (copy.move.from == input) copy.enqueue(*runtime_);
   }
   for (Step& step : steps_) {
     if (step.packed.count(input)) runtime_->pack(step.executable, step.bindings);
@@ -248,9 +255,7 @@ GraphPass::Time GraphPass::run() {
   for (Step& step : steps_) {
     if (step.packs_in_each_run) runtime_->pack(step.executable, step.bindings);
     runtime_->enqueue(step.executable, step.bindings);
-    for (const Copy& copy : step.copies) {
-      enqueue_move(*runtime_, copy.move, copy.element_size, copy.from, copy.to);
-    }
+    for (const Copy& copy : step.copies) copy.enqueue(*runtime_);
   }
   const std::vector<LaunchTime> times = runtime_->finish();
   Time time;

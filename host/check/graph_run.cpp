@@ -98,25 +98,9 @@ Reason constant_output(const Tensors& first, const Tensors& second, const Refere
   return {};
 }
 
-/// Builds every kernel. To prepare a problem may measure the device, and bounds follow what that
-/// finds: the references come after it.
-void prepare_all(Runtime& runtime, const Graph& graph, const GraphOptions& options) {
-  for (const Graph::Node& node : graph.nodes) {
-    if (options.on_cpu.count(node.name) || options.planned_for) continue;
-    options.progress(node.name);
-    runtime.prepare(node.problem, {"", options.max_work_group});
-  }
-}
-
-Trial trial_of(Runtime& runtime, const Graph::Node& node, const GraphOptions& options) {
-  const PlanOptions plan{"", options.max_work_group};
-  if (!options.planned_for) return {runtime, node.problem, plan};
-  return {runtime, runtime.plan(node.problem, *options.planned_for, plan)};
-}
-
-HostTensor recorded(const Graph& graph, const std::string& name) {
-  const Graph::Tensor& tensor = graph.tensors.at(name);
-  return load(tensor.recorded, tensor.dtype == Dtype::i32 ? Dtype::i32 : Dtype::f32, tensor.shape);
+/// A node's kernels for the options' device.
+Executable prepare_node(Runtime& runtime, const Graph::Node& node, const GraphOptions& options) {
+  return prepared(runtime, node.problem, {"", options.max_work_group}, options.planned_for);
 }
 
 /// Every output of the node is recorded.
@@ -131,10 +115,12 @@ void compare_with_recorded(const Graph& graph, const Graph::Node& node, const Te
                            const Oracles& oracles, NodeResult& result) {
   if (!oracles.recorded) return;
   for (const auto& [own, name] : node.outputs) {
-    if (!graph.tensors.at(name).recorded.exists()) continue;
-    const HostTensor& output = made.at(name);
+    const Graph::Tensor& tensor = graph.tensors.at(name);
+    if (!tensor.recorded.exists()) continue;
+    const Dtype dtype = tensor.dtype == Dtype::i32 ? Dtype::i32 : Dtype::f32;
+    const HostTensor recorded = load(tensor.recorded, dtype, tensor.shape);
     result.recorded[own] =
-        compare_recorded(output, recorded(graph, name), oracles.share(output.dtype()), kIteration);
+        compare_recorded(made.at(name), recorded, oracles.share(tensor.dtype), kIteration);
   }
 }
 
@@ -163,43 +149,41 @@ struct Step {
   }
 };
 
-Tensors run_alone(Trial& trial, const Step& step, NodeResult& result) {
-  const DeviceInfo& device = trial.plan().device;
-  trial.upload(step.inputs);
-  result.ms = milliseconds(trial.run(kIteration));
-  result.variant = trial.plan().variant;
-  Tensors outputs = trial.download();
-  result.own = compare_all(step.reference, outputs, trial.trespass(), kIteration, &device);
-  return outputs;
-}
-
-/// On both inputs. The result is that of the first, or of the second where that alone fails.
-Tensors run_twice(Trial trial, const Step& first, const Step& second, NodeResult& result) {
-  Tensors outputs = run_alone(trial, first, result);
-  NodeResult again = result;
-  const Tensors others = run_alone(trial, second, again);
-  if (result.own.pass() && !again.own.pass()) result.own = std::move(again.own);
-  result.constant = constant_output(outputs, others, first.reference, second.reference);
-  return outputs;
-}
-
 /// The node on its inputs in `run`, and on the second ones if there are any.
 NodeResult run_isolated(Runtime& runtime, const Graph& graph, const Graph::Node& node,
                         const GraphOptions& options, const std::string& variant, GraphRun& run) {
   const DeviceInfo& device = runtime.device();
   NodeResult result;
   result.node = node.name;
-  const Step first(graph, node, device, run.reference, variant, options.oracles);
-  std::optional<Step> other;
-  if (!run.second.empty()) other.emplace(graph, node, device, run.second, variant, options.oracles);
+  std::vector<Step> steps;
+  const auto add_step = [&](Tensors& chain) {
+    steps.emplace_back(graph, node, device, chain, variant, options.oracles);
+  };
+  add_step(run.reference);
+  if (!run.second.empty()) add_step(run.second);
   if (options.on_cpu.count(node.name)) {
     put_outputs(graph, node, outputs_of(node, run.reference), run.device);
     return result;
   }
-  Trial trial = trial_of(runtime, node, options);
-  const Tensors outputs =
-      other ? run_twice(std::move(trial), first, *other, result) : run_alone(trial, first, result);
-  put_outputs(graph, node, outputs, run.device);
+  Trial trial(runtime, prepare_node(runtime, node, options));
+  result.variant = trial.plan().variant;
+  std::vector<Tensors> outputs;
+  for (const Step& step : steps) {
+    trial.upload(step.inputs);
+    const double ms = milliseconds(trial.run(kIteration));
+    outputs.push_back(trial.download());
+    Verification own = compare_all(step.reference, outputs.back(), trial.trespass(), kIteration,
+                                   &trial.plan().device);
+    const bool first = outputs.size() == 1;
+    if (first) result.ms = ms;
+    // The result is that of the first inputs, or of the second where those alone fail.
+    if (first || (result.own.pass() && !own.pass())) result.own = std::move(own);
+  }
+  if (steps.size() > 1) {
+    result.constant =
+        constant_output(outputs[0], outputs[1], steps[0].reference, steps[1].reference);
+  }
+  put_outputs(graph, node, outputs[0], run.device);
   compare_with_recorded(graph, node, run.device, options.oracles, result);
   return result;
 }
@@ -240,7 +224,13 @@ GraphRun verify_isolated(Runtime& runtime, const Graph& graph, const Tensors& in
   for (const auto& [node, plan] : plans_of(runtime, graph, options, false)) {
     variants[node] = plan.variant;
   }
-  prepare_all(runtime, graph, options);
+  // To prepare a problem may measure the device, and bounds follow what that finds: all kernels are
+  // built before the references.
+  for (const Graph::Node& node : graph.nodes) {
+    if (options.on_cpu.count(node.name) || options.planned_for) continue;
+    options.progress(node.name);
+    prepare_node(runtime, node, options);
+  }
   GraphRun run{{}, inputs, second, inputs, {}};
   for (const Graph::Node& node : graph.nodes) {
     options.progress(node.name);
@@ -252,10 +242,7 @@ GraphRun verify_isolated(Runtime& runtime, const Graph& graph, const Tensors& in
 DeviceGraph::DeviceGraph(Runtime& runtime, const Graph& graph, GraphOptions options)
     : runtime_(&runtime), graph_(&graph), options_(std::move(options)) {
   for (const auto& [name, plan] : plans_of(runtime, graph, options_, true)) {
-    const Problem& problem = graph.node(name).problem;
-    executables_.emplace(name, options_.planned_for
-                                   ? runtime.prepare(plan)
-                                   : runtime.prepare(problem, {"", options_.max_work_group}));
+    executables_.emplace(name, prepare_node(runtime, graph.node(name), options_));
     require_short_launches(runtime, executables_.at(name).plan());
   }
   place_tensors();
@@ -285,16 +272,6 @@ void DeviceGraph::upload(const Tensors& inputs) {
   }
 }
 
-Bindings DeviceGraph::bindings(const Graph::Node& node) const {
-  Bindings bindings;
-  for (const auto* side : {&node.inputs, &node.outputs}) {
-    for (const auto& [own, name] : *side) {
-      bindings[own] = buffers_.at(graph_->held(name)).buffer();
-    }
-  }
-  return bindings;
-}
-
 void DeviceGraph::run_on_cpu(const Graph::Node& node) {
   Tensors tensors;
   for (const auto& [own, name] : node.inputs) {
@@ -317,13 +294,15 @@ std::vector<double> DeviceGraph::run(int iteration) {
     if (found == executables_.end()) {
       run_on_cpu(node);
     } else {
-      const Bindings tensors = bindings(node);
+      const Bindings tensors = bindings_of(
+          node, [&](const std::string& name) { return buffers_.at(graph_->held(name)).buffer(); });
       if (!found->second.plan().pack.empty()) runtime_->pack(found->second, tensors);
       runtime_->enqueue(found->second, tensors);
     }
     for (const Graph::Move& move : node.moves) {
-      enqueue_move(*runtime_, move, size_of(graph_->tensors.at(move.to).dtype),
-                   buffers_.at(move.from).buffer(), buffers_.at(move.to).buffer());
+      const Copy copy{move, buffers_.at(move.from).buffer(), buffers_.at(move.to).buffer(),
+                      size_of(graph_->tensors.at(move.to).dtype)};
+      copy.enqueue(*runtime_);
     }
   }
   const std::vector<LaunchTime> times = runtime_->finish();

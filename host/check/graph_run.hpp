@@ -83,7 +83,6 @@ class DeviceGraph {
   void place_tensors();
   void place(const std::string& tensor);
   void run_on_cpu(const Graph::Node& node);
-  Bindings bindings(const Graph::Node& node) const;
 
   Runtime* runtime_;
   const Graph* graph_;

@@ -8,21 +8,11 @@
 
 namespace clam {
 
-Trial::Trial(Runtime& runtime, const Problem& problem, const PlanOptions& options)
-    : runtime_(&runtime), executable_(runtime.prepare(problem, options)) {
+Trial::Trial(Runtime& runtime, Executable executable)
+    : runtime_(&runtime), executable_(std::move(executable)) {
   require_short_launches(runtime, plan());
-  allocate();
-}
-
-Trial::Trial(Runtime& runtime, const Plan& plan)
-    : runtime_(&runtime), executable_(runtime.prepare(plan)) {
-  require_short_launches(runtime, plan);
-  allocate();
-}
-
-void Trial::allocate() {
   for (const TensorSpec& spec : plan().tensors) {
-    const auto placed = buffers_.emplace(spec.name, GuardedBuffer(*runtime_, spec)).first;
+    const auto placed = buffers_.emplace(spec.name, GuardedBuffer(runtime, spec)).first;
     bindings_[spec.name] = placed->second.buffer();
   }
 }

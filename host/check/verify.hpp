@@ -17,8 +17,10 @@ namespace clam {
 /// so long that the driver ends it (launch_guard.hpp).
 class Trial {
  public:
-  Trial(Runtime& runtime, const Problem& problem, const PlanOptions& options = {});
-  Trial(Runtime& runtime, const Plan& plan);
+  Trial(Runtime& runtime, Executable executable);
+  Trial(Runtime& runtime, const Problem& problem, const PlanOptions& options = {})
+      : Trial(runtime, runtime.prepare(problem, options)) {}
+  Trial(Runtime& runtime, const Plan& plan) : Trial(runtime, runtime.prepare(plan)) {}
   /// And packs. An output of these names holds the tensor before each run, in place of poison.
   void upload(const Tensors& inputs);
   /// Runs the pack launches. Returns their times.
@@ -34,7 +36,6 @@ class Trial {
   const Bindings& bindings() const { return bindings_; }
 
  private:
-  void allocate();
   Runtime* runtime_;
   Executable executable_;
   std::map<std::string, GuardedBuffer> buffers_;
