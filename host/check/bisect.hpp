@@ -30,8 +30,8 @@ struct Culprit {
   int runs = 0;
   int wrong = 0;     ///< of these runs
   int distinct = 0;  ///< results that differ in a bit
-  std::vector<Attempt> attempts;
-  std::vector<std::string> also;  ///< nodes behind it that are wrong on right inputs too
+  std::vector<Attempt> attempts = {};
+  std::vector<std::string> also = {};  ///< nodes behind it that are wrong on right inputs too
 
   bool deterministic() const { return distinct == 1; }
   /// The verdict, in one sentence.
