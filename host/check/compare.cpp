@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "clam/error.hpp"
-#include "op_proof.hpp"
 
 namespace clam {
 namespace {

@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "clam/error.hpp"
-#include "clam/tensor.hpp"
 #include "runtime/atomic_file.hpp"
 
 namespace clam {

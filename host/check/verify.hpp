@@ -58,14 +58,17 @@ struct Verification {
 /// launch.
 Verification compare_all(const Reference& reference, const Tensors& outputs, Reason trespass,
                          int iteration, const DeviceInfo* device = nullptr);
-/// The same. The reference is computed from the inputs, for the check of the data set.
-Verification judge(const Problem& problem, const std::string& variant, const DataSet& set,
-                   const Tensors& inputs, const Tensors& outputs, Reason trespass,
-                   const DeviceInfo& device, int iteration = 0);
-/// Prepares, runs and compares every element.
-Verification verify(Runtime& runtime, const Problem& problem, const DataSet& set,
-                    std::uint64_t seed, const PlanOptions& options = {});
+/// Runs, and compares every element with the reference, for the check of the data set.
+Verification verify(Runtime& runtime, Trial trial, const DataSet& set, std::uint64_t seed);
+/// The same for a problem, which it prepares.
+inline Verification verify(Runtime& runtime, const Problem& problem, const DataSet& set,
+                           std::uint64_t seed, const PlanOptions& options = {}) {
+  return verify(runtime, Trial(runtime, problem, options), set, seed);
+}
 /// The same for a plan, also one for another device.
-Verification verify(Runtime& runtime, const Plan& plan, const DataSet& set, std::uint64_t seed);
+inline Verification verify(Runtime& runtime, const Plan& plan, const DataSet& set,
+                           std::uint64_t seed) {
+  return verify(runtime, Trial(runtime, plan), set, seed);
+}
 
 }  // namespace clam
