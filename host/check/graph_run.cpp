@@ -25,23 +25,24 @@ const DeviceInfo& planned_for(const Runtime& runtime, const GraphOptions& option
 }
 
 /// A tensor that the device cannot hold, or all of a node's, or (`together`) all of the graph's.
-void require_room(const Graph& graph, const std::vector<std::pair<std::string, Plan>>& plans,
-                  const DeviceInfo& device, bool together) {
+void require_room(const Graph& graph, const std::vector<Plan>& plans, const DeviceInfo& device,
+                  bool together) {
   std::int64_t all = 0;
   std::set<std::string> placed;
-  for (const auto& [node, plan] : plans) {
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (plans[i].variant.empty()) continue;  // on the CPU
+    const Graph::Node& node = graph.nodes[i];
     std::int64_t own = 0;
-    for (const BufferSpec& buffer : plan.buffers) own += buffer.bytes;
+    for (const BufferSpec& buffer : plans[i].buffers) own += buffer.bytes;
     all += own;
-    const Graph::Node& names = graph.node(node);
-    for (const auto* side : {&names.inputs, &names.outputs}) {
+    for (const auto* side : {&node.inputs, &node.outputs}) {
       for (const auto& [op_name, name] : *side) {
         const std::string& held = together ? graph.held(name) : name;
         const std::int64_t bytes = graph.tensors.at(held).bytes();
         own += bytes;
         if (placed.insert(held).second) all += bytes;
         if (bytes <= device.max_alloc_bytes) continue;
-        refuse(graph, node,
+        refuse(graph, node.name,
                fmt::format("its tensor '{}' has {} bytes, a buffer of the device at "
                            "most {}",
                            held, bytes, device.max_alloc_bytes));
@@ -49,22 +50,23 @@ void require_room(const Graph& graph, const std::vector<std::pair<std::string, P
     }
     const std::int64_t needed = together ? all : own;
     if (needed <= device.global_mem_bytes) continue;
-    refuse(graph, node,
+    refuse(graph, node.name,
            fmt::format("{} bytes are needed{}, the device has {}", needed,
                        together ? " up to here" : "", device.global_mem_bytes));
   }
 }
 
-/// Every node that runs on the device, before any does.
-std::vector<std::pair<std::string, Plan>> plans_of(const Runtime& runtime, const Graph& graph,
-                                                   const GraphOptions& options, bool together) {
+/// Of every node, before any runs; without a variant for those on the CPU.
+std::vector<Plan> plans_of(const Runtime& runtime, const Graph& graph, const GraphOptions& options,
+                           bool together) {
   for (const std::string& node : options.on_cpu) graph.node(node);
-  std::vector<std::pair<std::string, Plan>> plans;
+  std::vector<Plan> plans;
   for (const Graph::Node& node : graph.nodes) {
+    Plan& plan = plans.emplace_back();
     if (options.on_cpu.count(node.name)) continue;
     try {
-      plans.emplace_back(node.name, runtime.plan(node.problem, planned_for(runtime, options),
-                                                 {"", options.max_work_group}));
+      plan =
+          runtime.plan(node.problem, planned_for(runtime, options), {"", options.max_work_group});
     } catch (const Unsupported& error) {
       refuse(graph, node.name, error.what());
     }
@@ -220,10 +222,7 @@ double NodeResult::grown() const {
 
 GraphRun verify_isolated(Runtime& runtime, const Graph& graph, const Tensors& inputs,
                          const Tensors& second, const GraphOptions& options) {
-  std::map<std::string, std::string> variants;
-  for (const auto& [node, plan] : plans_of(runtime, graph, options, false)) {
-    variants[node] = plan.variant;
-  }
+  const std::vector<Plan> plans = plans_of(runtime, graph, options, false);
   // To prepare a problem may measure the device, and bounds follow what that finds: all kernels are
   // built before the references.
   for (const Graph::Node& node : graph.nodes) {
@@ -232,18 +231,22 @@ GraphRun verify_isolated(Runtime& runtime, const Graph& graph, const Tensors& in
     prepare_node(runtime, node, options);
   }
   GraphRun run{{}, inputs, second, inputs, {}};
-  for (const Graph::Node& node : graph.nodes) {
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Graph::Node& node = graph.nodes[i];
     options.progress(node.name);
-    run.nodes.push_back(run_isolated(runtime, graph, node, options, variants[node.name], run));
+    run.nodes.push_back(run_isolated(runtime, graph, node, options, plans[i].variant, run));
   }
   return run;
 }
 
 DeviceGraph::DeviceGraph(Runtime& runtime, const Graph& graph, GraphOptions options)
     : runtime_(&runtime), graph_(&graph), options_(std::move(options)) {
-  for (const auto& [name, plan] : plans_of(runtime, graph, options_, true)) {
-    executables_.emplace(name, prepare_node(runtime, graph.node(name), options_));
-    require_short_launches(runtime, executables_.at(name).plan());
+  plans_of(runtime, graph, options_, true);
+  for (const Graph::Node& node : graph.nodes) {
+    Executable& executable = executables_.emplace_back();
+    if (options_.on_cpu.count(node.name)) continue;
+    executable = prepare_node(runtime, node, options_);
+    require_short_launches(runtime, executable.plan());
   }
   place_tensors();
 }
@@ -289,15 +292,15 @@ std::vector<double> DeviceGraph::run(int iteration) {
   for (auto& [name, buffer] : buffers_) {
     if (buffer.spec().role == TensorSpec::Role::output) buffer.poison(iteration);
   }
-  for (const Graph::Node& node : graph_->nodes) {
-    const auto found = executables_.find(node.name);
-    if (found == executables_.end()) {
+  for (std::size_t i = 0; i < executables_.size(); ++i) {
+    const Graph::Node& node = graph_->nodes[i];
+    if (options_.on_cpu.count(node.name)) {
       run_on_cpu(node);
     } else {
       const Bindings tensors = bindings_of(
           node, [&](const std::string& name) { return buffers_.at(graph_->held(name)).buffer(); });
-      if (!found->second.plan().pack.empty()) runtime_->pack(found->second, tensors);
-      runtime_->enqueue(found->second, tensors);
+      if (!executables_[i].plan().pack.empty()) runtime_->pack(executables_[i], tensors);
+      runtime_->enqueue(executables_[i], tensors);
     }
     for (const Graph::Move& move : node.moves) {
       const Copy copy{move, buffers_.at(move.from).buffer(), buffers_.at(move.to).buffer(),
@@ -309,11 +312,8 @@ std::vector<double> DeviceGraph::run(int iteration) {
   require_not_ended(runtime_->device(), "the graph", times);
   std::vector<double> ms;
   auto next = times.begin();
-  for (const Graph::Node& node : graph_->nodes) {
-    const auto found = executables_.find(node.name);
-    const std::size_t launches =
-        found == executables_.end() ? 0 : found->second.plan().launches.size();
-    const auto end = next + static_cast<std::ptrdiff_t>(launches);
+  for (const Executable& executable : executables_) {
+    const auto end = next + static_cast<std::ptrdiff_t>(executable.plan().launches.size());
     ms.push_back(milliseconds({next, end}));
     next = end;
   }
@@ -343,8 +343,7 @@ Reason DeviceGraph::trespass(const Graph::Node& node) const {
 }
 
 std::string DeviceGraph::variant(std::size_t node) const {
-  const auto found = executables_.find(graph_->nodes.at(node).name);
-  return found == executables_.end() ? "" : found->second.plan().variant;
+  return executables_.at(node).plan().variant;
 }
 
 namespace {

@@ -87,7 +87,7 @@ class DeviceGraph {
   Runtime* runtime_;
   const Graph* graph_;
   GraphOptions options_;
-  std::map<std::string, Executable> executables_;
+  std::vector<Executable> executables_;  ///< of every node; on the CPU: nothing is launched
   std::map<std::string, GuardedBuffer> buffers_;
 };
 
