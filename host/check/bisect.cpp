@@ -78,18 +78,16 @@ std::size_t first_wrong(Trial& trial, const std::vector<Data>& data, Attempt& at
 /// The node's problem in `dtype`, by every variant of its op.
 void try_variants(Runtime& runtime, const Problem& problem, const std::vector<Tensors>& inputs,
                   std::vector<Attempt>& attempts) {
-  std::vector<Data> shared;  // made when a variant takes the problem
+  std::map<std::string, std::vector<Data>> data_by;  // the variant with bounds of its own, or ""
   for (const Variant& variant : op_of(problem).variants) {
     Attempt attempt;
     attempt.dtype = problem.dtype();
     attempt.variant = variant.name;
     try {
       Trial trial(runtime, problem, {variant.name, 0});
-      const bool own = has_own_bound(problem, variant.name);
-      std::vector<Data> data;
-      if (own || shared.empty()) data = data_of(problem, inputs, runtime.device(), variant.name);
-      if (!own && shared.empty()) shared = data;
-      first_wrong(trial, own ? data : shared, attempt);
+      std::vector<Data>& data = data_by[has_own_bound(problem, variant.name) ? variant.name : ""];
+      if (data.empty()) data = data_of(problem, inputs, runtime.device(), variant.name);
+      first_wrong(trial, data, attempt);
     } catch (const Unsupported& error) {
       attempt.reason = error.what();
     } catch (const BuildFailure& error) {

@@ -363,18 +363,17 @@ HostTensor input_from(const std::string& file, const std::string& name, const Gr
 HostTensor input(const Graph& graph, const std::string& name, std::uint64_t seed,
                  const std::string& folder) {
   const Graph::Tensor& tensor = graph.tensors.at(name);
-  const auto fail = [&](const std::string& what) {
-    throw BadArgument(fmt::format("{}: node '{}': its tensor '{}', {}, {}", graph.name,
-                                  graph.reader(name), name, type_text(tensor.dtype, tensor.shape),
-                                  what));
-  };
   const std::string file = folder + "/" + name + ".npy";
   const bool given = !folder.empty() && std::filesystem::exists(file);
   if (given) return input_from(file, name, graph);
   if (tensor.values.exists()) return load(tensor.values, tensor.dtype, tensor.shape);
   if (tensor.fill.empty()) {
-    fail(folder.empty() ? fmt::format("has no fill; give a folder with {}.npy", name)
-                        : fmt::format("is not there: {} is missing", file));
+    const std::string what = folder.empty()
+                                 ? fmt::format("has no fill; give a folder with {}.npy", name)
+                                 : fmt::format("is not there: {} is missing", file);
+    throw BadArgument(fmt::format("{}: node '{}': its tensor '{}', {}, {}", graph.name,
+                                  graph.reader(name), name, type_text(tensor.dtype, tensor.shape),
+                                  what));
   }
   HostTensor values(tensor.dtype, tensor.shape);
   make_up(values, name, tensor.fill, tensor.scale, seed);
