@@ -254,16 +254,13 @@ Verdict compare_recorded(const HostTensor& output, const HostTensor& recorded, d
   constexpr double kFloor = 1e-6;
   if (output.dtype() == Dtype::i32) return compare(output, {recorded}, iteration);
   Expected expected = Expected::of_size(recorded.size());
-  double squares = 0;
-  std::int64_t finite = 0;
+  Moments sums;
   for (std::int64_t i = 0; i < recorded.size(); ++i) {
     const double value = recorded.get(i);
     expected.value[static_cast<std::size_t>(i)] = value;
-    if (!std::isfinite(value)) continue;
-    squares += value * value;
-    ++finite;
+    if (std::isfinite(value)) sums.add(value, value);
   }
-  const double rms = finite ? std::sqrt(squares / static_cast<double>(finite)) : 0;
+  const double rms = sums.n > 0 ? std::sqrt(sums.ref2 / static_cast<double>(sums.n)) : 0;
   const double allowed = std::max(share * rms, kFloor);
   std::fill(expected.bound.begin(), expected.bound.end(), allowed);
   Verdict verdict = compare(output, expected, iteration);

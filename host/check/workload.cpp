@@ -15,6 +15,7 @@
 #include "object_reader.hpp"
 #include "runtime/atomic_file.hpp"
 #include "runtime/embedded.hpp"
+#include "runtime/words.hpp"
 
 namespace clam {
 namespace {
@@ -340,9 +341,7 @@ std::string stem(std::string_view file) { return std::string(file.substr(0, file
 }  // namespace
 
 const Workload::Node* Workload::node(std::string_view wanted) const {
-  const auto found =
-      std::find_if(nodes.begin(), nodes.end(), [&](const Node& n) { return n.name == wanted; });
-  return found == nodes.end() ? nullptr : &*found;
+  return find_by_name(nodes, wanted);
 }
 
 bool Workload::has_graph() const {
