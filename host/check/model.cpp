@@ -120,8 +120,8 @@ ImportedModel read_model(const json& value, const std::string& where) {
   reader.only({"file", "opset", "producer", "onnxruntime", "inputs", "outputs", "names", "nodes"});
   ImportedModel model;
   model.file = reader.text("file");
-  model.opset = reader.whole("opset");
-  model.onnxruntime = reader.text("onnxruntime");
+  reader.whole("opset");
+  reader.text("onnxruntime");
   model.inputs = reader.names("inputs");
   model.outputs = reader.names("outputs");
   if (!reader.at("nodes").is_array()) reader.fail("nodes", "needs a list");

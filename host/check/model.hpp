@@ -40,8 +40,7 @@ struct ImportedModel {
 
     bool is_supported() const { return became != "unsupported"; }
   };
-  std::string file, onnxruntime;
-  std::int64_t opset = 0;
+  std::string file;
   std::vector<std::string> inputs, outputs;  ///< tensors of the graph
   std::vector<Node> nodes;
 
