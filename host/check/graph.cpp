@@ -506,10 +506,4 @@ Reference reference_step(const Graph& graph, const Graph::Node& node, const Devi
   return reference;
 }
 
-Tensors run_references(const Graph& graph, const Tensors& inputs, const DeviceInfo& device) {
-  Tensors tensors = inputs;
-  for (const Graph::Node& node : graph.nodes) reference_step(graph, node, device, tensors);
-  return tensors;
-}
-
 }  // namespace clam

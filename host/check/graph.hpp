@@ -87,7 +87,5 @@ Tensors rounded(const Graph::Node& node, const Reference& reference);
 /// at a time, for values and bounds of a whole model are many times its tensors.
 Reference reference_step(const Graph& graph, const Graph::Node& node, const DeviceInfo& device,
                          Tensors& tensors, const std::string& variant = {});
-/// All steps: what the references make of the graph's inputs, by the graph's names, without views.
-Tensors run_references(const Graph& graph, const Tensors& inputs, const DeviceInfo& device);
 
 }  // namespace clam
