@@ -126,10 +126,9 @@ bool in_pixels(const BoxRows& boxes) {
 struct Signs {
   Rows half_end, not_finite, foreign, torn, turned, large, copies, behind, extra, ascending, moved,
       unlike;
-  bool foreign_twice = false;                      ///< a row shows in two ways that it is no box
-  bool surely_nms = false, surely_counts = false;  ///< the order that ascending, behind contradict
-  std::int64_t upright = 0;                        ///< boxes that are not turned over
-  std::int64_t lost = 0, first_lost = -1;          ///< rows of the good ones
+  bool foreign_twice = false;              ///< a row shows in two ways that it is no box
+  std::int64_t upright = 0;                ///< boxes that are not turned over
+  std::int64_t lost = 0, first_lost = -1;  ///< rows of the good ones
 };
 
 class Examination {
@@ -268,9 +267,6 @@ class Examination {
     } else if (origin_ == BoxOrigin::rows) {
       nms = found.nearly_by_score();
       counts = !nms && !found.by_score();
-    } else {
-      signs_.surely_nms = nms;
-      signs_.surely_counts = counts;
     }
     const auto append = [](Rows& list, const Rows& rows) {
       list.insert(list.end(), rows.begin(), rows.end());
@@ -347,7 +343,9 @@ class Examination {
 class Report {
  public:
   Report(const BoxRows& boxes, BoxOrigin origin, Diagnosis& diagnosis)
-      : of_nms_(origin == BoxOrigin::nms), findings_(diagnosis.findings) {
+      : of_nms_(origin == BoxOrigin::nms),
+        of_counts_(origin == BoxOrigin::get_valid_counts),
+        findings_(diagnosis.findings) {
     const BoxFormat& f = boxes.format();
     const auto word = [](const char* key, std::int64_t value, std::int64_t usual) {
       return value == usual ? std::string() : fmt::format(" {}={}", key, value);
@@ -418,13 +416,12 @@ class Report {
     add("too_many_rows", Sure::certain, signs.extra, "are", "is",
         " valid beyond the number of good ones",
         (of_nms_ ? "" : "compare `count` with the valid rows of the input: ") + rerun_and_probe());
-    add("rows_behind_the_end", signs.surely_counts || with_good ? Sure::certain : Sure::hint,
-        signs.behind, "are", "is",
-        " valid behind rows of -1, which get_valid_counts puts behind all valid ones",
+    add("rows_behind_the_end", of_counts_ || with_good ? Sure::certain : Sure::hint, signs.behind,
+        "are", "is", " valid behind rows of -1, which get_valid_counts puts behind all valid ones",
         "the scan of its counts is wrong: " + probe() +
             "; if these are rows of nms, say --format nms");
-    add("not_by_score", signs.surely_nms || with_good ? Sure::certain : Sure::likely,
-        signs.ascending, "have", "has", " a higher score than the row before: the sort is wrong",
+    add("not_by_score", of_nms_ || with_good ? Sure::certain : Sure::likely, signs.ascending,
+        "have", "has", " a higher score than the row before: the sort is wrong",
         probe(nms_) + "; if these are rows of get_valid_counts, say --format get_valid_counts");
   }
   void differences(const Signs& signs) {
@@ -471,7 +468,7 @@ class Report {
            rerun_and_probe();
   }
 
-  bool of_nms_;
+  bool of_nms_, of_counts_;  ///< surely
   std::string counts_, nms_;
   std::vector<Finding>& findings_;
 };

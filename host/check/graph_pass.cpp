@@ -37,7 +37,7 @@ bool is_in_place(const Graph& graph, const Places& places, const Graph::Move& mo
          from.offset + move.from_first * size == to.offset + move.to_first * size;
 }
 
-/// The tensors with buffers that a node writes and reads, and its moves.
+/// The tensors with buffers that a node and its moves write and read.
 struct Touched {
   std::set<std::string> written, read;
 };
@@ -58,17 +58,14 @@ Touched touched_by(const Graph& graph, const Places& places, const Graph::Node& 
 /// reads, and outputs of the graph, have none.
 std::map<std::string, std::size_t> last_uses(const Graph& graph, const Places& places) {
   std::map<std::string, std::size_t> last;
-  std::set<std::string> read;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Touched touched = touched_by(graph, places, graph.nodes[i]);
-    for (const std::string& name : touched.written) last[name] = i;
     for (const std::string& name : touched.read) last[name] = i;
-    read.insert(touched.read.begin(), touched.read.end());
+    for (const std::string& name : touched.written) {
+      if (last.count(name) > 0) last[name] = i;
+    }
   }
-  for (const std::string& name : graph.outputs) read.erase(places.at(name).held_by);
-  for (auto each = last.begin(); each != last.end();) {
-    each = read.count(each->first) ? std::next(each) : last.erase(each);
-  }
+  for (const std::string& name : graph.outputs) last.erase(places.at(name).held_by);
   return last;
 }
 
