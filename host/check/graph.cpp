@@ -314,32 +314,29 @@ class Builder {
   }
 
   /// What is read at strides ends within the tensor, and its rows are whole rows of the tensor's.
-  void require_rows(const Graph::Node& node, const TensorSpec& spec, const std::string& name,
-                    const Graph::Tensor& tensor) const {
-    const std::string type = type_text(tensor.dtype, tensor.shape);
-    if (spec.span() > count(tensor.shape)) {
-      fail(node.name, fmt::format("its input '{}' reaches to element {}, the tensor '{}' is {}",
-                                  spec.name, spec.span() - 1, name, type));
+  void check_type(const Graph::Node& node, const TensorSpec& spec) const {
+    const std::string& name = node.inputs.at(spec.name);
+    const Graph::Tensor& tensor = graph_.tensors.at(name);
+    const auto refuse = [&](const std::string& what) {
+      fail(node.name, fmt::format("its input '{}' {}, the tensor '{}' is {}", spec.name, what, name,
+                                  type_text(tensor.dtype, tensor.shape)));
+    };
+    if (tensor.dtype != spec.dtype || (spec.is_dense() && tensor.shape != spec.shape)) {
+      refuse("is " + type_text(spec.dtype, spec.shape));
     }
-    if (is_whole_rows(spec, tensor.shape)) return;
-    fail(node.name, fmt::format("its input '{}' has rows {} elements apart, the tensor '{}' is {}",
-                                spec.name, row_step(spec), name, type));
+    if (spec.is_dense()) return;
+    if (spec.span() > count(tensor.shape)) {
+      refuse(fmt::format("reaches to element {}", spec.span() - 1));
+    }
+    if (!is_whole_rows(spec, tensor.shape)) {
+      refuse(fmt::format("has rows {} elements apart", row_step(spec)));
+    }
   }
 
   void check_types() const {
     for (const Graph::Node& node : nodes_) {
       for (const TensorSpec& spec : node.problem.tensors()) {
-        if (spec.role != Role::input) continue;
-        const std::string& name = node.inputs.at(spec.name);
-        const Graph::Tensor& tensor = graph_.tensors.at(name);
-        if (tensor.dtype == spec.dtype && !spec.is_dense()) {
-          require_rows(node, spec, name, tensor);
-          continue;
-        }
-        if (tensor.dtype == spec.dtype && tensor.shape == spec.shape) continue;
-        fail(node.name, fmt::format("its input '{}' is {}, the tensor '{}' is {}", spec.name,
-                                    type_text(spec.dtype, spec.shape), name,
-                                    type_text(tensor.dtype, tensor.shape)));
+        if (spec.role == Role::input) check_type(node, spec);
       }
     }
   }
