@@ -348,29 +348,25 @@ class Builder {
   std::set<std::string> complete_;  ///< tensors
 };
 
-HostTensor input_from(const std::string& file, const std::string& name, const Graph& graph) {
-  const Graph::Tensor& tensor = graph.tensors.at(name);
-  HostTensor values = read_npy(file);
-  if (values.dtype() == tensor.dtype && values.shape() == tensor.shape) return values;
-  throw BadArgument(fmt::format("{}: node '{}': its tensor '{}' is {}, {} holds {}", graph.name,
-                                graph.reader(name), name, type_text(tensor.dtype, tensor.shape),
-                                file, type_text(values.dtype(), values.shape())));
-}
-
 HostTensor input(const Graph& graph, const std::string& name, std::uint64_t seed,
                  const std::string& folder) {
   const Graph::Tensor& tensor = graph.tensors.at(name);
+  const std::string type = type_text(tensor.dtype, tensor.shape);
+  const auto fail = [&](const std::string& what) {
+    throw BadArgument(fmt::format("{}: node '{}': its tensor '{}'{}", graph.name,
+                                  graph.reader(name), name, what));
+  };
   const std::string file = folder + "/" + name + ".npy";
-  const bool given = !folder.empty() && std::filesystem::exists(file);
-  if (given) return input_from(file, name, graph);
+  if (!folder.empty() && std::filesystem::exists(file)) {
+    const HostTensor values = read_npy(file);
+    const std::string holds = type_text(values.dtype(), values.shape());
+    if (holds != type) fail(fmt::format(" is {}, {} holds {}", type, file, holds));
+    return values;
+  }
   if (tensor.values.exists()) return load(tensor.values, tensor.dtype, tensor.shape);
   if (tensor.fill.empty()) {
-    const std::string what = folder.empty()
-                                 ? fmt::format("has no fill; give a folder with {}.npy", name)
-                                 : fmt::format("is not there: {} is missing", file);
-    throw BadArgument(fmt::format("{}: node '{}': its tensor '{}', {}, {}", graph.name,
-                                  graph.reader(name), name, type_text(tensor.dtype, tensor.shape),
-                                  what));
+    fail(folder.empty() ? fmt::format(", {}, has no fill; give a folder with {}.npy", type, name)
+                        : fmt::format(", {}, is not there: {} is missing", type, file));
   }
   HostTensor values(tensor.dtype, tensor.shape);
   make_up(values, name, tensor.fill, tensor.scale, seed);
