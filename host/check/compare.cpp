@@ -131,16 +131,11 @@ std::string failure(const Verdict& verdict, bool exact) {
                        exact ? " bit for bit" : fmt::format(" +- {:.3g}", verdict.worst_bound),
                        100 * verdict.fraction_over);
   }
+  if (!verdict.blind) return "";
   const bool zeros = verdict.reference_variance == 0 && verdict.worst_reference == 0;
-  if (verdict.blind && zeros) {
-    return "this check proves nothing, because the right result is zero everywhere: use another "
-           "data set";
-  }
-  if (verdict.blind) {
-    return "this check proves nothing, because zeros would be within the bounds: use another data "
-           "set";
-  }
-  return "";
+  return fmt::format(
+      "this check proves nothing, because {}: use another data set",
+      zeros ? "the right result is zero everywhere" : "zeros would be within the bounds");
 }
 
 /// Calls visit(key, field) for every field: its key in JSON is its name.
