@@ -31,8 +31,6 @@ void Trial::upload(const Tensors& inputs) {
   pack();
 }
 
-std::vector<LaunchTime> Trial::pack() { return runtime_->pack(executable_, bindings_); }
-
 void Trial::poison(int iteration) {
   for (auto& [name, buffer] : buffers_) {
     if (buffer.spec().role != TensorSpec::Role::output) continue;
@@ -40,8 +38,6 @@ void Trial::poison(int iteration) {
     before == before_.end() ? buffer.poison(iteration) : buffer.upload(before->second);
   }
 }
-
-void Trial::enqueue() { runtime_->enqueue(executable_, bindings_); }
 
 std::vector<LaunchTime> Trial::run(int iteration) {
   poison(iteration);
@@ -66,8 +62,6 @@ Reason Trial::trespass() const {
   }
   return {};
 }
-
-bool Verification::pass() const { return reason().empty(); }
 
 std::string Verification::reason() const {
   if (fault) return *fault;

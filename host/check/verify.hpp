@@ -24,9 +24,9 @@ class Trial {
   /// And packs. An output of these names holds the tensor before each run, in place of poison.
   void upload(const Tensors& inputs);
   /// Runs the pack launches. Returns their times.
-  std::vector<LaunchTime> pack();
+  std::vector<LaunchTime> pack() { return runtime_->pack(executable_, bindings_); }
   void poison(int iteration = 0);
-  void enqueue();
+  void enqueue() { runtime_->enqueue(executable_, bindings_); }
   /// poison, enqueue, finish. Returns the launches' times. Throws Unsupported where one took so
   /// long that the driver has ended it: such a result is not judged.
   std::vector<LaunchTime> run(int iteration = 0);
@@ -48,7 +48,7 @@ struct Verification {
   std::string problem, variant, data_set;
   std::map<std::string, Verdict> outputs;
   Reason fault;  ///< memory around a tensor or an input overwritten, or an output missing
-  bool pass() const;
+  bool pass() const { return reason().empty(); }
   std::string reason() const;  ///< empty, or "y: ..." of the first output that fails
   double worst_ratio() const;
 };
