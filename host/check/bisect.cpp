@@ -80,9 +80,7 @@ void try_variants(Runtime& runtime, const Problem& problem, const std::vector<Te
                   std::vector<Attempt>& attempts) {
   std::map<std::string, std::vector<Data>> data_by;  // the variant with bounds of its own, or ""
   for (const Variant& variant : op_of(problem).variants) {
-    Attempt attempt;
-    attempt.dtype = problem.dtype();
-    attempt.variant = variant.name;
+    Attempt attempt{problem.dtype(), variant.name};
     try {
       Trial trial(runtime, problem, {variant.name, 0});
       std::vector<Data>& data = data_by[has_own_bound(problem, variant.name) ? variant.name : ""];

@@ -16,8 +16,8 @@ struct Attempt {
   Dtype dtype = Dtype::f32;
   std::string variant;
   Outcome outcome = Outcome::refused;
-  std::string reason;      ///< why wrong, or why it cannot be tried
-  double worst_ratio = 0;  ///< largest error over its bound; of what was tried
+  std::string reason = {};  ///< why wrong, or why it cannot be tried
+  double worst_ratio = 0;   ///< largest error over its bound; of what was tried
 };
 const char* name(Attempt::Outcome outcome);
 

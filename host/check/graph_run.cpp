@@ -155,8 +155,7 @@ struct Step {
 NodeResult run_isolated(Runtime& runtime, const Graph& graph, const Graph::Node& node,
                         const GraphOptions& options, const std::string& variant, GraphRun& run) {
   const DeviceInfo& device = runtime.device();
-  NodeResult result;
-  result.node = node.name;
+  NodeResult result{node.name};
   std::vector<Step> steps;
   const auto add_step = [&](Tensors& chain) {
     steps.emplace_back(graph, node, device, chain, variant, options.oracles);
@@ -360,10 +359,7 @@ GraphRun run_chained(Runtime& runtime, const Graph& graph, const Tensors& inputs
     const Graph::Node& node = graph.nodes[i];
     options.progress(node.name);
     const std::string variant = device.variant(i);
-    NodeResult result;
-    result.node = node.name;
-    result.variant = variant;
-    result.ms = ms[i];
+    NodeResult result{node.name, variant, ms[i]};
     compare_with_recorded(graph, node, run.device, options.oracles, result);
     result.own.fault = device.trespass(node);
     const Tensors outputs = outputs_of(node, run.device);

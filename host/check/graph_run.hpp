@@ -39,17 +39,17 @@ bool is_only_blind(const Verification& verification);
 
 /// The result of a node.
 struct NodeResult {
-  std::string node, variant;  ///< no variant: on the CPU
-  double ms = 0;              ///< of its launches, by their events; 0 on the CPU
+  std::string node, variant = {};  ///< no variant: on the CPU
+  double ms = 0;                   ///< of its launches, by their events; 0 on the CPU
 
   /// Each output compared, under its bound, with the reference of the inputs that the node had.
-  Verification own;
+  Verification own = {};
   /// Chained: each output compared with the references' own chain, in which no device took part.
   /// There is no bound for that, so these only say how errors grow.
-  std::map<std::string, Verdict> chain;
+  std::map<std::string, Verdict> chain = {};
   /// Each output that is recorded, compared with that.
-  std::map<std::string, Verdict> recorded;
-  Reason constant;  ///< isolated: two inputs, one output
+  std::map<std::string, Verdict> recorded = {};
+  Reason constant = {};  ///< isolated: two inputs, one output
 
   bool on_cpu() const { return variant.empty(); }
   /// The first output that is not what is recorded; else empty.
