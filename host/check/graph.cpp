@@ -303,7 +303,7 @@ class Builder {
       if (found == graph_.tensors.end()) {
         fail_tensor(name, "is an output of the model, and made by no node");
       }
-      if (!graph_.tensors.at(graph_.holder(name)).is_input()) graph_.outputs.push_back(name);
+      if (!graph_.is_of_input(name)) graph_.outputs.push_back(name);
     }
     if (!workload_.model.outputs.empty()) return;
     const std::set<std::string> read = all_read();

@@ -52,6 +52,10 @@ struct Graph {
   const std::string& holder(const std::string& tensor) const;
   /// The tensor that has them at its beginning: a view of another one's middle is held apart.
   const std::string& held(const std::string& tensor) const;
+  /// Its bytes are those of an input.
+  bool is_of_input(const std::string& tensor) const {
+    return tensors.at(holder(tensor)).is_input();
+  }
   /// A node that reads the tensor or a view of it; empty when none does.
   std::string reader(const std::string& tensor) const;
 };

@@ -120,9 +120,6 @@ std::map<std::string, Place> places(const Graph& graph, std::int64_t alignment) 
 
 SharedBuffers share_buffers(const Graph& graph, const std::map<std::string, Place>& places) {
   const std::map<std::string, std::size_t> last = last_uses(graph, places);
-  const auto is_input = [&](const std::string& name) {
-    return graph.tensors.at(graph.holder(name)).is_input();
-  };
   SharedBuffers shared;
   std::vector<std::size_t> free;
   const auto take = [&](const std::string& name) {
@@ -144,7 +141,7 @@ SharedBuffers share_buffers(const Graph& graph, const std::map<std::string, Plac
     // What it writes first: a node never writes over what it reads.
     for (const std::string& name : touched.written) take(name);
     for (const auto& [name, user] : last) {
-      if (user == i && !is_input(name)) free.push_back(shared.of.at(name));
+      if (user == i && !graph.is_of_input(name)) free.push_back(shared.of.at(name));
     }
   }
   return shared;

@@ -43,9 +43,8 @@ void require_room(const Graph& graph, const std::vector<Plan>& plans, const Devi
         if (placed.insert(held).second) all += bytes;
         if (bytes <= device.max_alloc_bytes) continue;
         refuse(graph, node.name,
-               fmt::format("its tensor '{}' has {} bytes, a buffer of the device at "
-                           "most {}",
-                           held, bytes, device.max_alloc_bytes));
+               fmt::format("its tensor '{}' has {} bytes, a buffer of the device at most {}", held,
+                           bytes, device.max_alloc_bytes));
       }
     }
     const std::int64_t needed = together ? all : own;
@@ -263,8 +262,7 @@ void DeviceGraph::place_tensors() {
 void DeviceGraph::place(const std::string& name) {
   if (buffers_.count(name)) return;
   const Graph::Tensor& tensor = graph_->tensors.at(name);
-  const bool input = graph_->tensors.at(graph_->holder(name)).is_input();
-  const auto role = input ? TensorSpec::Role::input : TensorSpec::Role::output;
+  const auto role = graph_->is_of_input(name) ? TensorSpec::Role::input : TensorSpec::Role::output;
   buffers_.emplace(name, GuardedBuffer(*runtime_, {name, role, tensor.dtype, tensor.shape, {}, 0}));
 }
 
@@ -333,7 +331,7 @@ Reason DeviceGraph::trespass(const Graph::Node& node) const {
   std::vector<std::string> names;
   for (const auto& [own, name] : node.outputs) names.push_back(name);
   for (const auto& [own, name] : node.inputs) {
-    if (graph_->tensors.at(graph_->holder(name)).is_input()) names.push_back(graph_->held(name));
+    if (graph_->is_of_input(name)) names.push_back(graph_->held(name));
   }
   for (const std::string& name : names) {
     if (const Reason reason = buffers_.at(name).trespass()) return reason;

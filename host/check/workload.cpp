@@ -416,8 +416,7 @@ Workload read_workload(const std::string& name_or_path, const Parameters& parame
                        !std::filesystem::is_directory(name_or_path);
   if (is_name) {
     throw BadArgument(
-        fmt::format("unknown workload '{}'; there is {}, or give the path of a file "
-                    "or folder",
+        fmt::format("unknown workload '{}'; there is {}, or give the path of a file or folder",
                     name_or_path.substr(0, 60), fmt::join(workload_names(), " ")));
   }
   if (!std::filesystem::is_directory(name_or_path)) {
