@@ -279,9 +279,7 @@ class Examination {
   /// Rows that stand behind one which they stand before among the good ones.
   void find_moved(std::int64_t item, const Rows& valid, const Counts& good) {
     Counts places;
-    for (const std::int64_t row : rows_of(*good_, item)) {
-      places.emplace(good_bits_->row(row), row);
-    }
+    for (const std::int64_t row : rows_of(*good_, item)) places.emplace(good_bits_->row(row), row);
     std::int64_t last = -1;
     for (const std::int64_t row : valid) {
       const auto place = places.find(bits_.row(row));

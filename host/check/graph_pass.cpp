@@ -7,7 +7,6 @@
 #include <limits>
 #include <numeric>
 
-#include "clam/planner.hpp"
 #include "clock.hpp"
 #include "launch_guard.hpp"
 

@@ -8,7 +8,6 @@
 #include <limits>
 
 #include "clam/error.hpp"
-#include "clam/planner.hpp"
 #include "launch_guard.hpp"
 
 namespace clam {
@@ -246,24 +245,19 @@ DeviceGraph::DeviceGraph(Runtime& runtime, const Graph& graph, GraphOptions opti
     executable = prepare_node(runtime, node, options_);
     require_short_launches(runtime, executable.plan());
   }
-  place_tensors();
-}
-
-void DeviceGraph::place_tensors() {
-  for (const Graph::Node& node : graph_->nodes) {
+  // What is an input, or a view of one, is uploaded.
+  const auto place = [&](const std::string& name) {
+    if (buffers_.count(name)) return;
+    const Graph::Tensor& tensor = graph.tensors.at(name);
+    const auto role = graph.is_of_input(name) ? TensorSpec::Role::input : TensorSpec::Role::output;
+    buffers_.emplace(name, GuardedBuffer(runtime, {name, role, tensor.dtype, tensor.shape, {}, 0}));
+  };
+  for (const Graph::Node& node : graph.nodes) {
     for (const auto* side : {&node.inputs, &node.outputs}) {
-      for (const auto& [own, name] : *side) place(graph_->held(name));
+      for (const auto& [own, name] : *side) place(graph.held(name));
     }
     for (const Graph::Move& move : node.moves) place(move.to);
   }
-}
-
-/// What is an input, or a view of one, is uploaded.
-void DeviceGraph::place(const std::string& name) {
-  if (buffers_.count(name)) return;
-  const Graph::Tensor& tensor = graph_->tensors.at(name);
-  const auto role = graph_->is_of_input(name) ? TensorSpec::Role::input : TensorSpec::Role::output;
-  buffers_.emplace(name, GuardedBuffer(*runtime_, {name, role, tensor.dtype, tensor.shape, {}, 0}));
 }
 
 void DeviceGraph::upload(const Tensors& inputs) {

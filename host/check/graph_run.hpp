@@ -80,8 +80,6 @@ class DeviceGraph {
   std::string variant(std::size_t node) const;  ///< empty: on the CPU
 
  private:
-  void place_tensors();
-  void place(const std::string& tensor);
   void run_on_cpu(const Graph::Node& node);
 
   Runtime* runtime_;
