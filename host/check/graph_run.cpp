@@ -15,10 +15,6 @@ namespace {
 
 constexpr int kIteration = 1;
 
-const DeviceInfo& planned_for(const Runtime& runtime, const GraphOptions& options) {
-  return options.planned_for ? *options.planned_for : runtime.device();
-}
-
 [[noreturn]] void refuse(const Graph& graph, const std::string& node, const std::string& reason) {
   throw Unsupported(fmt::format("{}: node '{}': {}", graph.name, node, reason));
 }
@@ -57,19 +53,19 @@ void require_room(const Graph& graph, const std::vector<Plan>& plans, const Devi
 /// Of every node, before any runs; without a variant for those on the CPU.
 std::vector<Plan> plans_of(const Runtime& runtime, const Graph& graph, const GraphOptions& options,
                            bool together) {
+  const DeviceInfo& device = options.planned_for ? *options.planned_for : runtime.device();
   for (const std::string& node : options.on_cpu) graph.node(node);
   std::vector<Plan> plans;
   for (const Graph::Node& node : graph.nodes) {
     Plan& plan = plans.emplace_back();
     if (options.on_cpu.count(node.name)) continue;
     try {
-      plan =
-          runtime.plan(node.problem, planned_for(runtime, options), {"", options.max_work_group});
+      plan = runtime.plan(node.problem, device, {"", options.max_work_group});
     } catch (const Unsupported& error) {
       refuse(graph, node.name, error.what());
     }
   }
-  require_room(graph, plans, planned_for(runtime, options), together);
+  require_room(graph, plans, device, together);
   return plans;
 }
 
