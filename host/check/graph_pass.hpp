@@ -33,14 +33,14 @@ struct SharedBuffers {
 };
 SharedBuffers share_buffers(const Graph& graph, const std::map<std::string, Place>& places);
 
-/// `planned_for` null: the runtime's own device.
+/// A problem that is ready to run, planned for another device or, where that is null, the own one.
 Executable prepared(Runtime& runtime, const Problem& problem, const PlanOptions& options,
                     const DeviceInfo* planned_for);
-/// By the names of the op; `buffer_of` takes those of the graph.
+/// The buffers of a node by the names of its op; `buffer_of` takes those of the graph.
 Bindings bindings_of(const Graph::Node& node,
                      const std::function<cl::Buffer(const std::string&)>& buffer_of);
 
-/// A move between two buffers.
+/// A move between two buffers, in the order of the queue.
 struct Copy {
   Graph::Move move;
   cl::Buffer from, to;
