@@ -31,28 +31,16 @@ std::vector<Tensors> inputs_in(const Graph& graph, const Graph::Node& node, cons
   return inputs;
 }
 
-/// The same numbers in the dtypes of another problem of the op.
-Tensors converted(const Problem& problem, const Tensors& tensors) {
-  Tensors inputs;
-  for (const TensorSpec& spec : problem.tensors()) {
-    if (spec.role != TensorSpec::Role::input) continue;
-    const HostTensor& from = tensors.at(spec.name);
-    if (from.dtype() == spec.dtype) {
-      inputs.emplace(spec.name, from);
-      continue;
-    }
-    HostTensor to(spec.dtype, spec.shape);
-    for (std::int64_t i = 0; i < to.size(); ++i) to.set(i, from.get(i));
-    inputs.emplace(spec.name, std::move(to));
-  }
-  return inputs;
-}
-
+/// The same numbers in the dtypes of the problem, which may be another one of the op.
 std::vector<Data> data_of(const Problem& problem, const std::vector<Tensors>& inputs,
                           const DeviceInfo& device, const std::string& variant) {
   std::vector<Data> data;
   for (const Tensors& each : inputs) {
-    Tensors own = converted(problem, each);
+    Tensors own;
+    for (const TensorSpec& spec : problem.tensors()) {
+      if (spec.role != TensorSpec::Role::input) continue;
+      own[spec.name] = converted(each.at(spec.name), spec.dtype);
+    }
     Reference reference =
         reference_of(problem, own, reference_options(Check::hard, device, variant));
     data.push_back({std::move(own), std::move(reference)});
@@ -64,24 +52,20 @@ bool is_wrong(const Verification& verification) {
   return !verification.pass() && !is_only_blind(verification);
 }
 
-/// A run on data that were uploaded before.
-struct Run {
-  Tensors outputs;
-  Verification verification;
-
-  Run(Trial& trial, const Data& data) {
-    trial.run(kIteration);
-    outputs = trial.download();
-    verification = compare_all(data.reference, outputs, trial.trespass(), kIteration);
-  }
-};
+/// A run on data that were uploaded before, which leaves its outputs.
+Verification run_once(Trial& trial, const Data& data, Tensors& outputs) {
+  trial.run(kIteration);
+  outputs = trial.download();
+  return compare_all(data.reference, outputs, trial.trespass(), kIteration);
+}
 
 /// Runs the data one after another until one comes out wrong, and returns its place, or the end.
 std::size_t first_wrong(Trial& trial, const std::vector<Data>& data, Attempt& attempt) {
   attempt.outcome = Outcome::right;
+  Tensors outputs;
   for (std::size_t i = 0; i < data.size(); ++i) {
     trial.upload(data[i].inputs);
-    const Verification result = Run(trial, data[i]).verification;
+    const Verification result = run_once(trial, data[i], outputs);
     attempt.worst_ratio = std::max(attempt.worst_ratio, result.worst_ratio());
     if (!is_wrong(result)) continue;
     attempt.outcome = Outcome::wrong;
@@ -94,18 +78,14 @@ std::size_t first_wrong(Trial& trial, const std::vector<Data>& data, Attempt& at
 /// The node's problem in `dtype`, by every variant of its op.
 void try_variants(Runtime& runtime, const Problem& problem, const std::vector<Tensors>& inputs,
                   std::vector<Attempt>& attempts) {
-  std::vector<Data> shared;  // made when a variant takes the problem
+  std::map<std::string, std::vector<Data>> data_by;  // the variant with bounds of its own, or ""
   for (const Variant& variant : op_of(problem).variants) {
-    Attempt attempt;
-    attempt.dtype = problem.dtype();
-    attempt.variant = variant.name;
+    Attempt attempt{problem.dtype(), variant.name};
     try {
       Trial trial(runtime, problem, {variant.name, 0});
-      const bool own = has_own_bound(problem, variant.name);
-      std::vector<Data> data;
-      if (own || shared.empty()) data = data_of(problem, inputs, runtime.device(), variant.name);
-      if (!own && shared.empty()) shared = data;
-      first_wrong(trial, own ? data : shared, attempt);
+      std::vector<Data>& data = data_by[has_own_bound(problem, variant.name) ? variant.name : ""];
+      if (data.empty()) data = data_of(problem, inputs, runtime.device(), variant.name);
+      first_wrong(trial, data, attempt);
     } catch (const Unsupported& error) {
       attempt.reason = error.what();
     } catch (const BuildFailure& error) {
@@ -144,10 +124,10 @@ void repeat(Runtime& runtime, const Problem& problem, const std::vector<Tensors>
   trial.upload(chosen.inputs);
   std::vector<Tensors> results;
   for (int i = 0; i < culprit.runs; ++i) {
-    Run run(trial, chosen);
-    culprit.wrong += is_wrong(run.verification);
-    const auto same = std::find(results.begin(), results.end(), run.outputs);
-    if (same == results.end()) results.push_back(std::move(run.outputs));
+    Tensors outputs;
+    culprit.wrong += is_wrong(run_once(trial, chosen, outputs));
+    const auto same = std::find(results.begin(), results.end(), outputs);
+    if (same == results.end()) results.push_back(std::move(outputs));
   }
   culprit.distinct = static_cast<int>(results.size());
 }
@@ -206,15 +186,11 @@ std::optional<Culprit> find_culprit(Runtime& runtime, const Graph& graph, const 
       culprit->also.push_back(result.node);
       continue;
     }
-    culprit.emplace();
-    culprit->node = result.node;
-    culprit->problem = graph.node(result.node).problem.text();
-    culprit->variant = result.variant;
-    culprit->reason = result.constant        ? *result.constant
-                      : is_wrong(result.own) ? result.own.reason()
-                                             : *result.unlike_recorded();
-    culprit->chained = run.chained;
-    culprit->runs = runs;
+    const std::string reason = result.constant        ? *result.constant
+                               : is_wrong(result.own) ? result.own.reason()
+                                                      : *result.unlike_recorded();
+    const std::string problem = graph.node(result.node).problem.text();
+    culprit = Culprit{result.node, problem, result.variant, reason, {}, run.chained, runs};
   }
   if (!culprit) return culprit;
   const Graph::Node& node = graph.node(culprit->node);

@@ -16,8 +16,8 @@ struct Attempt {
   Dtype dtype = Dtype::f32;
   std::string variant;
   Outcome outcome = Outcome::refused;
-  std::string reason;      ///< why wrong, or why it cannot be tried
-  double worst_ratio = 0;  ///< largest error over its bound; of what was tried
+  std::string reason = {};  ///< why wrong, or why it cannot be tried
+  double worst_ratio = 0;   ///< largest error over its bound; of what was tried
 };
 const char* name(Attempt::Outcome outcome);
 
@@ -30,8 +30,8 @@ struct Culprit {
   int runs = 0;
   int wrong = 0;     ///< of these runs
   int distinct = 0;  ///< results that differ in a bit
-  std::vector<Attempt> attempts;
-  std::vector<std::string> also;  ///< nodes behind it that are wrong on right inputs too
+  std::vector<Attempt> attempts = {};
+  std::vector<std::string> also = {};  ///< nodes behind it that are wrong on right inputs too
 
   bool deterministic() const { return distinct == 1; }
   /// The verdict, in one sentence.

@@ -26,19 +26,13 @@ constexpr const char* kRed = "#d00000";
 /// Text between tags or in quotes: what XML means something by is written out, and what a file must
 /// not hold is a question mark.
 std::string escaped(const std::string& text) {
+  static const std::map<char, const char*> kMarkup = {
+      {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}};
   std::string safe;
   for (const char c : text.substr(0, kLongestLine)) {
+    const auto markup = kMarkup.find(c);
     const bool printable = c >= ' ' && c <= '~';
-    if (c == '&')
-      safe += "&amp;";
-    else if (c == '<')
-      safe += "&lt;";
-    else if (c == '>')
-      safe += "&gt;";
-    else if (c == '"')
-      safe += "&quot;";
-    else
-      safe += printable ? c : '?';
+    safe += markup != kMarkup.end() ? markup->second : std::string(1, printable ? c : '?');
   }
   return text.size() > kLongestLine ? safe + "..." : safe;
 }
@@ -176,17 +170,17 @@ class Legend {
  public:
   explicit Legend(double y) : y_(y) {}
 
-  void entry(const std::string& swatch, const std::string& words) {
-    place(24, words);
-    svg_ += fmt::format("<rect {} x=\"{:.1f}\" y=\"{:.1f}\" width=\"18\" height=\"10\"/>\n", swatch,
-                        x_, y_ - 10);
-    svg_ += text(x_ + 24, y_, words);
-    x_ = end_;
-  }
-  void words(const std::string& words) {
-    place(0, words);
-    svg_ += text(x_, y_, words);
-    x_ = end_;
+  /// `swatch`: attributes of its rectangle; empty: there is none.
+  void entry(const std::string& words, const std::string& swatch = "") {
+    const double indent = swatch.empty() ? 0 : 24;
+    const double width = indent + kLetter * static_cast<double>(words.size());
+    if (x_ + width > kWidth - kMargin) new_line();
+    if (!swatch.empty()) {
+      svg_ += fmt::format("<rect {} x=\"{:.1f}\" y=\"{:.1f}\" width=\"18\" height=\"10\"/>\n",
+                          swatch, x_, y_ - 10);
+    }
+    svg_ += text(x_ + indent, y_, words);
+    x_ += width + kMargin;
   }
   void new_line() {
     if (x_ > kMargin) x_ = kMargin, y_ += kLine;
@@ -195,26 +189,20 @@ class Legend {
   double y() const { return y_; }
 
  private:
-  void place(double swatch, const std::string& words) {
-    const double width = swatch + kLetter * static_cast<double>(words.size());
-    if (x_ + width > kWidth - kMargin) new_line();
-    end_ = x_ + width + kMargin;
-  }
-
   std::string svg_;
-  double x_ = kMargin, y_, end_ = kMargin;
+  double x_ = kMargin, y_;
 };
 
 Legend legend(const BoxPicture& picture, const Totals& totals, std::size_t drawn, double y) {
   Legend legend(y);
   if (totals.suspect > 0) {
-    legend.entry("class=\"red\"", fmt::format("{} {}", totals.suspect, picture.suspect));
+    legend.entry(fmt::format("{} {}", totals.suspect, picture.suspect), "class=\"red\"");
   }
-  legend.entry("class=\"black\"", fmt::format("{} {}", totals.kept, picture.kept));
+  legend.entry(fmt::format("{} {}", totals.kept, picture.kept), "class=\"black\"");
   if (totals.suppressed > 0) {
-    legend.entry("class=\"grey\"", fmt::format("{} {}", totals.suppressed, picture.suppressed));
+    legend.entry(fmt::format("{} {}", totals.suppressed, picture.suppressed), "class=\"grey\"");
   }
-  if (totals.kept > 0 && picture.has_classes) legend.words("labels are class: score");
+  if (totals.kept > 0 && picture.has_classes) legend.entry("labels are class: score");
   legend.new_line();
   std::vector<std::pair<double, std::size_t>> classes(totals.classes.begin(), totals.classes.end());
   std::stable_sort(classes.begin(), classes.end(),
@@ -222,11 +210,11 @@ Legend legend(const BoxPicture& picture, const Totals& totals, std::size_t drawn
   const std::size_t listed = picture.has_classes ? std::min(classes.size(), kMostClasses) : 0;
   for (std::size_t i = 0; i < listed; ++i) {
     const auto& [id, count] = classes[i];
-    legend.entry(fmt::format("stroke=\"{}\" stroke-width=\"2\"", kColours[colour_index(id)]),
-                 fmt::format("class {:g}: {}", id, count));
+    legend.entry(fmt::format("class {:g}: {}", id, count),
+                 fmt::format("stroke=\"{}\" stroke-width=\"2\"", kColours[colour_index(id)]));
   }
   if (listed > 0 && listed < classes.size()) {
-    legend.words(fmt::format("and {} more", classes.size() - listed));
+    legend.entry(fmt::format("and {} more", classes.size() - listed));
   }
   legend.new_line();
   std::vector<std::string> notes = picture.notes;
@@ -237,7 +225,7 @@ Legend legend(const BoxPicture& picture, const Totals& totals, std::size_t drawn
   if (drawn < finite)
     notes.push_back(fmt::format("{} of {} boxes drawn, the best by score", drawn, finite));
   for (const std::string& note : notes) {
-    legend.words(note);
+    legend.entry(note);
     legend.new_line();
   }
   return legend;

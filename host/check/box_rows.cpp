@@ -15,21 +15,16 @@ void check_format(const std::string& name, const BoxFormat& format, std::int64_t
   const auto reject = [&](const std::string& why) {
     throw BadArgument(fmt::format("{}: {}, in rows of {} elements", name, why, e));
   };
-  const auto in_box = [&](int index) {
-    return index >= format.coord_start && index < format.coord_start + 4;
+  const auto check_index = [&](const char* word, int index, int least, const char* hint) {
+    const bool in_box = index >= format.coord_start && index < format.coord_start + 4;
+    if (index >= least && index < e && !in_box) return;
+    reject(fmt::format("{} {} is outside, or among the coordinates{}", word, index, hint));
   };
   if (format.coord_start < 0 || format.coord_start > e - 4) {
     reject(fmt::format("coord-start {} leaves no room for four coordinates", format.coord_start));
   }
-  if (format.score_index < 0 || format.score_index >= e || in_box(format.score_index)) {
-    reject(fmt::format("score-index {} is outside, or among the coordinates", format.score_index));
-  }
-  if (format.id_index < -1 || format.id_index >= e || in_box(format.id_index)) {
-    reject(
-        fmt::format("id-index {} is outside, or among the coordinates; -1 says that there is no "
-                    "class",
-                    format.id_index));
-  }
+  check_index("score-index", format.score_index, 0, "");
+  check_index("id-index", format.id_index, -1, "; -1 says that there is no class");
   if (format.id_index == format.score_index) reject("id-index and score-index are the same");
 }
 

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <time.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <thread>
 

@@ -5,19 +5,14 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <optional>
-#include <ratio>
 
 namespace clam {
 
-/// In the manner of std::chrono's clocks.
+/// As much of std::chrono's clocks as its time points need.
 struct Clock {
-  using rep = std::int64_t;
-  using period = std::nano;
   using duration = std::chrono::nanoseconds;
   using time_point = std::chrono::time_point<Clock>;
-  static constexpr bool is_steady = true;
 
   static time_point now();
   /// Whether the OpenCL library brings it. Such a clock stands still where nothing uses OpenCL.

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "clam/error.hpp"
-#include "op_proof.hpp"
 
 namespace clam {
 namespace {
@@ -27,49 +26,32 @@ double ulp(Dtype dtype, double value) {
   return std::ldexp(1.0, std::max(std::ilogb(value) - digits + 1, lowest));
 }
 
-/// The largest error_ratio of elements [begin, end) of the output that have a second value, beside
-/// `values`.
-double worst_ratio(const HostTensor& output, const Expected& expected,
-                   const std::vector<double>& values, std::size_t begin, std::size_t end) {
-  double worst = 0;
-  for (std::size_t i = begin; i < end; ++i) {
-    if (std::isnan(expected.other[i])) continue;
-    const double out = output.get(static_cast<std::int64_t>(i));
-    worst = std::max(worst, error_ratio(output.dtype(), out, values[i], expected.bound[i]));
-  }
-  return worst;
-}
-
-/// Of an element's values that are right, the one that the output is nearest to.
-double nearest_value(const HostTensor& output, const Expected& expected, std::size_t i) {
-  const double out = output.get(static_cast<std::int64_t>(i)), bound = expected.bound[i];
-  double nearest = expected.value[i];
-  for (const double value : expected.also[i]) {
-    if (error_ratio(output.dtype(), out, value, bound) <
-        error_ratio(output.dtype(), out, nearest, bound)) {
-      nearest = value;
-    }
-  }
-  return nearest;
-}
-
 /// What the output is held against: the first values, but where elements of one choice have second
 /// ones, those of the two that are nearer, and where elements have more, the nearest.
 std::vector<double> nearer_values(const HostTensor& output, const Expected& expected) {
+  const auto ratio = [&](std::size_t i, double value) {
+    const double out = output.get(static_cast<std::int64_t>(i));
+    return error_ratio(output.dtype(), out, value, expected.bound[i]);
+  };
   std::vector<double> values = expected.value;
   const std::vector<double>& other = expected.other;
   for (std::size_t begin = 0; begin < other.size(); begin += expected.together) {
     const std::size_t end = std::min(begin + expected.together, other.size());
-    if (worst_ratio(output, expected, other, begin, end) >=
-        worst_ratio(output, expected, expected.value, begin, end)) {
-      continue;
+    double worst_first = 0, worst_second = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      if (std::isnan(other[i])) continue;
+      worst_first = std::max(worst_first, ratio(i, expected.value[i]));
+      worst_second = std::max(worst_second, ratio(i, other[i]));
     }
     for (std::size_t i = begin; i < end; ++i) {
-      if (!std::isnan(other[i])) values[i] = other[i];
+      if (worst_second < worst_first && !std::isnan(other[i])) values[i] = other[i];
     }
   }
   for (std::size_t i = 0; i < expected.also.size(); ++i) {
-    if (!expected.also[i].empty()) values[i] = nearest_value(output, expected, i);
+    if (!expected.also[i].empty()) values[i] = expected.value[i];
+    for (const double value : expected.also[i]) {
+      if (ratio(i, value) < ratio(i, values[i])) values[i] = value;
+    }
   }
   return values;
 }
@@ -132,16 +114,11 @@ std::string failure(const Verdict& verdict, bool exact) {
                        exact ? " bit for bit" : fmt::format(" +- {:.3g}", verdict.worst_bound),
                        100 * verdict.fraction_over);
   }
+  if (!verdict.blind) return "";
   const bool zeros = verdict.reference_variance == 0 && verdict.worst_reference == 0;
-  if (verdict.blind && zeros) {
-    return "this check proves nothing, because the right result is zero everywhere: use another "
-           "data set";
-  }
-  if (verdict.blind) {
-    return "this check proves nothing, because zeros would be within the bounds: use another data "
-           "set";
-  }
-  return "";
+  return fmt::format(
+      "this check proves nothing, because {}: use another data set",
+      zeros ? "the right result is zero everywhere" : "zeros would be within the bounds");
 }
 
 /// Calls visit(key, field) for every field: its key in JSON is its name.
@@ -255,16 +232,13 @@ Verdict compare_recorded(const HostTensor& output, const HostTensor& recorded, d
   constexpr double kFloor = 1e-6;
   if (output.dtype() == Dtype::i32) return compare(output, {recorded}, iteration);
   Expected expected = Expected::of_size(recorded.size());
-  double squares = 0;
-  std::int64_t finite = 0;
+  Moments sums;
   for (std::int64_t i = 0; i < recorded.size(); ++i) {
     const double value = recorded.get(i);
     expected.value[static_cast<std::size_t>(i)] = value;
-    if (!std::isfinite(value)) continue;
-    squares += value * value;
-    ++finite;
+    if (std::isfinite(value)) sums.add(value, value);
   }
-  const double rms = finite ? std::sqrt(squares / static_cast<double>(finite)) : 0;
+  const double rms = sums.n > 0 ? std::sqrt(sums.ref2 / static_cast<double>(sums.n)) : 0;
   const double allowed = std::max(share * rms, kFloor);
   std::fill(expected.bound.begin(), expected.bound.end(), allowed);
   Verdict verdict = compare(output, expected, iteration);

@@ -8,10 +8,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 
 #include "clam/error.hpp"
+#include "runtime/words.hpp"
 
 namespace clam {
 namespace {
@@ -63,6 +66,13 @@ class RowBits {
 /// A number by key: how often it is there, or where.
 using Counts = std::unordered_map<std::string_view, std::int64_t>;
 
+/// The rows of a batch item.
+Rows rows_of(const BoxRows& boxes, std::int64_t item) {
+  Rows rows(static_cast<std::size_t>(boxes.n()));
+  std::iota(rows.begin(), rows.end(), item * boxes.n());
+  return rows;
+}
+
 struct Item {
   Rows valid;
   Rows behind;             ///< valid rows behind a filled one
@@ -82,7 +92,7 @@ Item look_through(const BoxRows& boxes, std::int64_t item, const std::vector<cha
   Item found;
   bool filled = false, any = false;
   double last = 0;
-  for (std::int64_t row = item * boxes.n(); row < (item + 1) * boxes.n(); ++row) {
+  for (const std::int64_t row : rows_of(boxes, item)) {
     if (!boxes.is_valid(row)) {
       filled = filled || boxes.is_filled(row);
       continue;
@@ -116,10 +126,9 @@ bool in_pixels(const BoxRows& boxes) {
 struct Signs {
   Rows half_end, not_finite, foreign, torn, turned, large, copies, behind, extra, ascending, moved,
       unlike;
-  bool foreign_twice = false;                      ///< a row shows in two ways that it is no box
-  bool surely_nms = false, surely_counts = false;  ///< the order that ascending, behind contradict
-  std::int64_t upright = 0;                        ///< boxes that are not turned over
-  std::int64_t lost = 0, first_lost = -1;          ///< rows of the good ones
+  bool foreign_twice = false;              ///< a row shows in two ways that it is no box
+  std::int64_t upright = 0;                ///< boxes that are not turned over
+  std::int64_t lost = 0, first_lost = -1;  ///< rows of the good ones
 };
 
 class Examination {
@@ -132,11 +141,26 @@ class Examination {
         bits_(boxes, half_),
         in_pixels_(in_pixels(good ? *good : boxes)),
         explained_(static_cast<std::size_t>(boxes.rows())) {
-    if (good) good_bits_.emplace_back(*good, half_);
+    if (good) good_bits_.emplace(*good, half_);
   }
 
-  /// Every row alike, where they cannot be: the value, or nothing.
-  bool is_constant() const;
+  /// Every valid row alike, where they cannot be.
+  bool is_constant(const Rows& valid) const {
+    if (valid.empty()) return false;
+    const std::int64_t first = valid[0];
+    for (const std::int64_t row : valid) {
+      if (bits_.row(row) != bits_.row(first)) return false;
+    }
+    for (std::int64_t item = 0; item < boxes_.batch(); ++item) {
+      if (good_rows(item).count(bits_.row(first)) > 0) return false;
+    }
+    bool one_value = true;
+    for (std::int64_t i = 1; i < boxes_.e(); ++i) {
+      one_value = one_value && bits_.part(first, i, i + 1) == bits_.part(first, 0, 1);
+    }
+    return one_value || static_cast<std::int64_t>(valid.size()) >= boxes_.batch() * kFewestAlike;
+  }
+
   const Signs& signs() {
     for (std::int64_t item = 0; item < boxes_.batch(); ++item) examine(item);
     find_large();
@@ -144,15 +168,155 @@ class Examination {
   }
 
  private:
-  void examine(std::int64_t item);
-  Counts good_rows(std::int64_t item) const;
-  void find_torn(std::int64_t item, const Rows& candidates);
-  void judge_row(std::int64_t row);
-  void judge_order(std::int64_t item);
-  void find_moved(std::int64_t item, const Rows& valid);
-  void find_copies(const Rows& valid, const Counts& good);
-  void find_lost(std::int64_t item);
-  void find_large();
+  void examine(std::int64_t item) {
+    const Counts good = good_rows(item);
+    Rows valid, strange;
+    for (const std::int64_t row : rows_of(boxes_, item)) {
+      if (boxes_.is_filled(row)) continue;
+      if (boxes_.is_valid(row)) valid.push_back(row);
+      if (good.count(bits_.row(row)) == 0) strange.push_back(row);
+    }
+    find_torn(item, strange);
+    for (const std::int64_t row : strange) {
+      if (!is_explained(row)) judge_row(row);
+    }
+    find_copies(valid, good);
+    const Item wanted = good_ ? look_through(*good_, item, {}) : Item();
+    judge_order(item, wanted, good);
+    if (!good_) return;
+    for (std::size_t i = wanted.valid.size(); i < valid.size(); ++i) {
+      signs_.extra.push_back(valid[i]);
+    }
+    for (const std::int64_t row : strange) {
+      if (!is_explained(row) && boxes_.is_valid(row)) note(signs_.unlike, row);
+    }
+    find_lost(item);
+  }
+
+  /// Those of this batch item, filled ones too.
+  Counts good_rows(std::int64_t item) const {
+    Counts counts;
+    if (!good_) return counts;
+    for (const std::int64_t row : rows_of(*good_, item)) ++counts[good_bits_->row(row)];
+    return counts;
+  }
+
+  /// Rows whose first elements are those of one good row, and whose others are those of another.
+  void find_torn(std::int64_t item, const Rows& candidates) {
+    if (!good_ || candidates.empty()) return;
+    const std::int64_t last = std::min(boxes_.e() - kFewestOfPart, kMostOfHead);
+    for (std::int64_t cut = kFewestOfPart; cut <= last; ++cut) {
+      Counts heads, tails;
+      for (const std::int64_t row : rows_of(*good_, item)) {
+        if (good_->is_filled(row)) continue;  // -1 begins and ends what some kernels leave of a row
+        ++heads[good_bits_->part(row, 0, cut)];
+        ++tails[good_bits_->part(row, cut, good_->e())];
+      }
+      for (const std::int64_t row : candidates) {
+        if (!is_explained(row) && heads.count(bits_.part(row, 0, cut)) > 0 &&
+            tails.count(bits_.part(row, cut, boxes_.e())) > 0) {
+          note(signs_.torn, row);
+        }
+      }
+    }
+    std::sort(signs_.torn.begin(), signs_.torn.end());
+  }
+
+  /// What a row shows by itself.
+  void judge_row(std::int64_t row) {
+    bool finite = true, at_half_end = false;
+    for (std::int64_t i = 0; i < boxes_.e(); ++i) {
+      const double value = boxes_.element(row, i);
+      at_half_end = at_half_end || std::fabs(value) == kHalfEnd ||
+                    (boxes_.dtype() == Dtype::f16 && std::isinf(value));
+      finite = finite && std::isfinite(value);
+    }
+    if (at_half_end) return note(signs_.half_end, row);
+    if (!finite) return note(signs_.not_finite, row);
+    if (!boxes_.is_valid(row)) return;
+    const Box box = boxes_.box(row);
+    const bool other_range =
+        box.reach() <= kMostOfOther && (in_pixels_ || box.reach() > kMostNormalised);
+    const int ways = (box.score > kMostScore) + (box.id != std::floor(box.id)) +
+                     (other_range && (box.is_turned_over() || box.score > kMostScore));
+    signs_.foreign_twice = signs_.foreign_twice || ways > 1;
+    if (ways > 0) return note(signs_.foreign, row);
+    if (good_) return;  // the shape of a box says less than that it is none of the good ones
+    if (box.is_turned_over()) return note(signs_.turned, row);
+    ++signs_.upright;
+  }
+
+  void find_copies(const Rows& valid, const Counts& good) {
+    Counts seen;
+    for (const std::int64_t row : valid) {
+      if (is_explained(row)) continue;
+      const auto allowed = good.find(bits_.row(row));
+      if (++seen[bits_.row(row)] > (allowed == good.end() ? 1 : allowed->second)) {
+        note(signs_.copies, row);
+      }
+    }
+  }
+
+  /// `wanted` and `good` are of the good rows.
+  void judge_order(std::int64_t item, const Item& wanted, const Counts& good) {
+    const Item found = look_through(boxes_, item, explained_);
+    bool nms = origin_ == BoxOrigin::nms, counts = origin_ == BoxOrigin::get_valid_counts;
+    if (origin_ == BoxOrigin::rows && good_) {
+      nms = wanted.by_score() && wanted.pairs > 0;
+      counts = wanted.behind.empty();
+    } else if (origin_ == BoxOrigin::rows) {
+      nms = found.nearly_by_score();
+      counts = !nms && !found.by_score();
+    }
+    const auto append = [](Rows& list, const Rows& rows) {
+      list.insert(list.end(), rows.begin(), rows.end());
+    };
+    if (nms) append(signs_.ascending, found.ascending);
+    if (counts) append(signs_.behind, found.behind);
+    if (good_ && !(nms && !found.by_score())) find_moved(item, found.valid, good);
+  }
+
+  /// Rows that stand behind one which they stand before among the good ones.
+  void find_moved(std::int64_t item, const Rows& valid, const Counts& good) {
+    Counts places;
+    for (const std::int64_t row : rows_of(*good_, item)) places.emplace(good_bits_->row(row), row);
+    std::int64_t last = -1;
+    for (const std::int64_t row : valid) {
+      const auto place = places.find(bits_.row(row));
+      // Of rows that are there more than once, nobody can tell which one this is.
+      if (is_explained(row) || place == places.end() || good.at(place->first) > 1) continue;
+      if (place->second < last) signs_.moved.push_back(row);
+      last = place->second;
+    }
+  }
+
+  void find_lost(std::int64_t item) {
+    Counts here;
+    for (const std::int64_t row : rows_of(boxes_, item)) ++here[bits_.row(row)];
+    for (const std::int64_t row : rows_of(*good_, item)) {
+      if (!good_->is_valid(row) || here[good_bits_->row(row)]-- > 0) continue;
+      if (signs_.lost++ == 0) signs_.first_lost = row;
+    }
+  }
+
+  /// Boxes far larger than all others, when they are few: corners of two boxes span such a one.
+  void find_large() {
+    std::vector<std::pair<double, std::int64_t>> sides;
+    for (std::int64_t row = 0; row < boxes_.rows(); ++row) {
+      if (boxes_.is_valid(row) && !is_explained(row))
+        sides.emplace_back(boxes_.box(row).side(), row);
+    }
+    if (good_ || sides.size() < kFewestToCompare) return;
+    std::sort(sides.rbegin(), sides.rend());
+    const std::size_t most = std::max<std::size_t>(1, sides.size() / kLargeShare);
+    std::size_t large = 0;
+    for (std::size_t i = 1; i <= most; ++i) {
+      if (sides[i - 1].first > kFarLarger * sides[i].first) large = i;
+    }
+    for (std::size_t i = 0; i < large; ++i) signs_.large.push_back(sides[i].second);
+    std::sort(signs_.large.begin(), signs_.large.end());
+  }
+
   void note(Rows& list, std::int64_t row) {
     list.push_back(row);
     explained_[static_cast<std::size_t>(row)] = 1;
@@ -164,191 +328,11 @@ class Examination {
   BoxOrigin origin_;
   bool half_;
   RowBits bits_;
-  std::vector<RowBits> good_bits_;  ///< one, or none
+  std::optional<RowBits> good_bits_;
   bool in_pixels_;
   std::vector<char> explained_;  ///< by row: a list names it already
   Signs signs_;
 };
-
-bool Examination::is_constant() const {
-  std::int64_t first = -1, valid = 0;
-  for (std::int64_t row = 0; row < boxes_.rows(); ++row) {
-    if (!boxes_.is_valid(row)) continue;
-    if (first < 0) first = row;
-    if (bits_.row(row) != bits_.row(first)) return false;
-    ++valid;
-  }
-  if (valid == 0) return false;
-  bool one_value = true;
-  for (std::int64_t i = 1; i < boxes_.e(); ++i) {
-    one_value = one_value && bits_.part(first, i, i + 1) == bits_.part(first, 0, 1);
-  }
-  if (good_) {
-    for (std::int64_t row = 0; row < good_->rows(); ++row) {
-      if (good_bits_[0].row(row) == bits_.row(first)) return false;
-    }
-  }
-  return valid >= boxes_.batch() * kFewestAlike || one_value;
-}
-
-/// Those of this batch item, filled ones too.
-Counts Examination::good_rows(std::int64_t item) const {
-  Counts counts;
-  for (std::int64_t i = 0; good_ && i < good_->n(); ++i) {
-    ++counts[good_bits_[0].row(item * good_->n() + i)];
-  }
-  return counts;
-}
-
-void Examination::examine(std::int64_t item) {
-  const Counts good = good_rows(item);
-  Rows valid, strange;
-  for (std::int64_t row = item * boxes_.n(); row < (item + 1) * boxes_.n(); ++row) {
-    if (boxes_.is_filled(row)) continue;
-    if (boxes_.is_valid(row)) valid.push_back(row);
-    if (good.count(bits_.row(row)) == 0) strange.push_back(row);
-  }
-  find_torn(item, strange);
-  for (const std::int64_t row : strange) {
-    if (!is_explained(row)) judge_row(row);
-  }
-  find_copies(valid, good);
-  judge_order(item);
-  if (!good_) return;
-  const auto good_valid = static_cast<std::int64_t>(look_through(*good_, item, {}).valid.size());
-  for (std::size_t i = static_cast<std::size_t>(good_valid); i < valid.size(); ++i) {
-    signs_.extra.push_back(valid[i]);
-  }
-  for (const std::int64_t row : strange) {
-    if (!is_explained(row) && boxes_.is_valid(row)) note(signs_.unlike, row);
-  }
-  find_lost(item);
-}
-
-/// Rows whose first elements are those of one good row, and whose others are those of another.
-void Examination::find_torn(std::int64_t item, const Rows& candidates) {
-  if (!good_ || candidates.empty()) return;
-  const std::int64_t last = std::min(boxes_.e() - kFewestOfPart, kMostOfHead);
-  for (std::int64_t cut = kFewestOfPart; cut <= last; ++cut) {
-    Counts heads, tails;
-    for (std::int64_t i = 0; i < good_->n(); ++i) {
-      const std::int64_t row = item * good_->n() + i;
-      if (good_->is_filled(row)) continue;  // -1 begins and ends what some kernels leave of a row
-      ++heads[good_bits_[0].part(row, 0, cut)];
-      ++tails[good_bits_[0].part(row, cut, good_->e())];
-    }
-    for (const std::int64_t row : candidates) {
-      if (!is_explained(row) && heads.count(bits_.part(row, 0, cut)) > 0 &&
-          tails.count(bits_.part(row, cut, boxes_.e())) > 0) {
-        note(signs_.torn, row);
-      }
-    }
-  }
-  std::sort(signs_.torn.begin(), signs_.torn.end());
-}
-
-/// What a row shows by itself.
-void Examination::judge_row(std::int64_t row) {
-  bool finite = true, at_half_end = false;
-  for (std::int64_t i = 0; i < boxes_.e(); ++i) {
-    const double value = boxes_.element(row, i);
-    at_half_end = at_half_end || std::fabs(value) == kHalfEnd ||
-                  (boxes_.dtype() == Dtype::f16 && std::isinf(value));
-    finite = finite && std::isfinite(value);
-  }
-  if (at_half_end) return note(signs_.half_end, row);
-  if (!finite) return note(signs_.not_finite, row);
-  if (!boxes_.is_valid(row)) return;
-  const Box box = boxes_.box(row);
-  const bool other_range =
-      box.reach() <= kMostOfOther && (in_pixels_ || box.reach() > kMostNormalised);
-  const int ways = (box.score > kMostScore) + (box.id != std::floor(box.id)) +
-                   (other_range && (box.is_turned_over() || box.score > kMostScore));
-  signs_.foreign_twice = signs_.foreign_twice || ways > 1;
-  if (ways > 0) return note(signs_.foreign, row);
-  if (good_) return;  // the shape of a box says less than that it is none of the good ones
-  if (box.is_turned_over()) return note(signs_.turned, row);
-  ++signs_.upright;
-}
-
-void Examination::find_copies(const Rows& valid, const Counts& good) {
-  Counts seen;
-  for (const std::int64_t row : valid) {
-    if (is_explained(row)) continue;
-    const auto allowed = good.find(bits_.row(row));
-    if (++seen[bits_.row(row)] > (allowed == good.end() ? 1 : allowed->second)) {
-      note(signs_.copies, row);
-    }
-  }
-}
-
-void Examination::judge_order(std::int64_t item) {
-  const Item found = look_through(boxes_, item, explained_);
-  bool nms = origin_ == BoxOrigin::nms, counts = origin_ == BoxOrigin::get_valid_counts;
-  if (origin_ == BoxOrigin::rows && good_) {
-    const Item wanted = look_through(*good_, item, {});
-    nms = wanted.by_score() && wanted.pairs > 0;
-    counts = wanted.behind.empty();
-  } else if (origin_ == BoxOrigin::rows) {
-    nms = found.nearly_by_score();
-    counts = !nms && !found.by_score();
-  } else {
-    signs_.surely_nms = nms;
-    signs_.surely_counts = counts;
-  }
-  const auto append = [](Rows& list, const Rows& rows) {
-    list.insert(list.end(), rows.begin(), rows.end());
-  };
-  if (nms) append(signs_.ascending, found.ascending);
-  if (counts) append(signs_.behind, found.behind);
-  if (good_ && !(nms && !found.by_score())) find_moved(item, found.valid);
-}
-
-/// Rows that stand behind one which they stand before among the good ones.
-void Examination::find_moved(std::int64_t item, const Rows& valid) {
-  Counts places, often;
-  for (std::int64_t i = 0; i < good_->n(); ++i) {
-    const std::string_view bits = good_bits_[0].row(item * good_->n() + i);
-    places.emplace(bits, i);
-    ++often[bits];
-  }
-  std::int64_t last = -1;
-  for (const std::int64_t row : valid) {
-    const auto place = places.find(bits_.row(row));
-    // Of rows that are there more than once, nobody can tell which one this is.
-    if (is_explained(row) || place == places.end() || often.at(place->first) > 1) continue;
-    if (place->second < last) signs_.moved.push_back(row);
-    last = place->second;
-  }
-}
-
-void Examination::find_lost(std::int64_t item) {
-  Counts here;
-  for (std::int64_t row = item * boxes_.n(); row < (item + 1) * boxes_.n(); ++row) {
-    ++here[bits_.row(row)];
-  }
-  for (std::int64_t row = item * good_->n(); row < (item + 1) * good_->n(); ++row) {
-    if (!good_->is_valid(row) || here[good_bits_[0].row(row)]-- > 0) continue;
-    if (signs_.lost++ == 0) signs_.first_lost = row;
-  }
-}
-
-/// Boxes far larger than all others, when they are few: corners of two boxes span such a one.
-void Examination::find_large() {
-  std::vector<std::pair<double, std::int64_t>> sides;
-  for (std::int64_t row = 0; row < boxes_.rows(); ++row) {
-    if (boxes_.is_valid(row) && !is_explained(row)) sides.emplace_back(boxes_.box(row).side(), row);
-  }
-  if (good_ || sides.size() < kFewestToCompare) return;
-  std::sort(sides.rbegin(), sides.rend());
-  const std::size_t most = std::max<std::size_t>(1, sides.size() / kLargeShare);
-  std::size_t large = 0;
-  for (std::size_t i = 1; i <= most; ++i) {
-    if (sides[i - 1].first > kFarLarger * sides[i].first) large = i;
-  }
-  for (std::size_t i = 0; i < large; ++i) signs_.large.push_back(sides[i].second);
-  std::sort(signs_.large.begin(), signs_.large.end());
-}
 
 // ---- from signs to findings ----
 
@@ -357,7 +341,9 @@ void Examination::find_large() {
 class Report {
  public:
   Report(const BoxRows& boxes, BoxOrigin origin, Diagnosis& diagnosis)
-      : of_nms_(origin == BoxOrigin::nms), findings_(diagnosis.findings) {
+      : of_nms_(origin == BoxOrigin::nms),
+        of_counts_(origin == BoxOrigin::get_valid_counts),
+        findings_(diagnosis.findings) {
     const BoxFormat& f = boxes.format();
     const auto word = [](const char* key, std::int64_t value, std::int64_t usual) {
       return value == usual ? std::string() : fmt::format(" {}={}", key, value);
@@ -428,13 +414,12 @@ class Report {
     add("too_many_rows", Sure::certain, signs.extra, "are", "is",
         " valid beyond the number of good ones",
         (of_nms_ ? "" : "compare `count` with the valid rows of the input: ") + rerun_and_probe());
-    add("rows_behind_the_end", signs.surely_counts || with_good ? Sure::certain : Sure::hint,
-        signs.behind, "are", "is",
-        " valid behind rows of -1, which get_valid_counts puts behind all valid ones",
+    add("rows_behind_the_end", of_counts_ || with_good ? Sure::certain : Sure::hint, signs.behind,
+        "are", "is", " valid behind rows of -1, which get_valid_counts puts behind all valid ones",
         "the scan of its counts is wrong: " + probe() +
             "; if these are rows of nms, say --format nms");
-    add("not_by_score", signs.surely_nms || with_good ? Sure::certain : Sure::likely,
-        signs.ascending, "have", "has", " a higher score than the row before: the sort is wrong",
+    add("not_by_score", of_nms_ || with_good ? Sure::certain : Sure::likely, signs.ascending,
+        "have", "has", " a higher score than the row before: the sort is wrong",
         probe(nms_) + "; if these are rows of get_valid_counts, say --format get_valid_counts");
   }
   void differences(const Signs& signs) {
@@ -481,7 +466,7 @@ class Report {
            rerun_and_probe();
   }
 
-  bool of_nms_;
+  bool of_nms_, of_counts_;  ///< surely
   std::string counts_, nms_;
   std::vector<Finding>& findings_;
 };
@@ -489,15 +474,14 @@ class Report {
 }  // namespace
 
 BoxOrigin parse_box_origin(const std::string& word) {
-  if (word == "rows") return BoxOrigin::rows;
-  if (word == "get_valid_counts") return BoxOrigin::get_valid_counts;
-  if (word == "nms") return BoxOrigin::nms;
+  constexpr Words<3> kWords{"rows", "get_valid_counts", "nms"};
+  if (const auto origin = find_word<BoxOrigin>(kWords, word)) return *origin;
   throw BadArgument(
       fmt::format("unknown format {}; clam knows rows, get_valid_counts and nms", in_quotes(word)));
 }
 
 const char* name(Finding::Sure sure) {
-  return sure == Sure::hint ? "hint" : sure == Sure::likely ? "likely" : "certain";
+  return word_of(Words<3>{"hint", "likely", "certain"}, sure);
 }
 
 Diagnosis diagnose(const BoxRows& boxes, const BoxRows* good, BoxOrigin origin) {
@@ -516,7 +500,7 @@ Diagnosis diagnose(const BoxRows& boxes, const BoxRows* good, BoxOrigin origin) 
   diagnosis.valid = static_cast<std::int64_t>(valid.size());
   Report report(boxes, origin, diagnosis);
   Examination examination(boxes, good, origin);
-  if (examination.is_constant()) {
+  if (examination.is_constant(valid)) {
     report.constant(valid);
     return diagnosis;
   }

@@ -10,7 +10,9 @@
 
 #include "clam/error.hpp"
 #include "graph_fill.hpp"
+#include "guarded_buffer.hpp"
 #include "npy.hpp"
+#include "runtime/words.hpp"
 
 namespace clam {
 namespace {
@@ -24,11 +26,11 @@ class Builder {
   Builder(const Workload& workload, const std::string& dtype) : workload_(workload) {
     graph_.name = workload.name;
     for (const Workload::Node& node : workload.nodes) {
-      if (node.in_graph()) pending_.push_back(made(node, dtype));
+      if (node.in_graph()) nodes_.push_back(made(node, dtype));
     }
-    for (const Pending& node : pending_) name_makers(node);
+    for (const Graph::Node& node : nodes_) name_makers(node);
     declare_tensors(dtype);
-    for (const Pending& node : pending_) require_sources(node);
+    for (const Graph::Node& node : nodes_) require_sources(node);
     require_readers();
     put_in_order();
     check_types();
@@ -39,15 +41,6 @@ class Builder {
   Graph take() { return std::move(graph_); }
 
  private:
-  /// A node before it has a place in the order.
-  struct Pending {
-    const Workload::Node* node;
-    Problem problem;
-    Names inputs, outputs;
-    std::vector<TensorSpec> specs;
-    bool placed = false;
-  };
-
   [[noreturn]] void fail(const std::string& node, const std::string& what) const {
     throw BadArgument(fmt::format("{}: node '{}': {}", workload_.name, node, what));
   }
@@ -67,21 +60,21 @@ class Builder {
     }
   }
 
-  Pending made(const Workload::Node& node, const std::string& dtype) const {
-    const Problem problem = node.problem->in_float(dtype);
-    Pending pending{&node, problem, node.inputs, node.outputs, problem.tensors()};
-    require_known(node, node.inputs, Role::input, pending.specs);
-    require_known(node, node.outputs, Role::output, pending.specs);
-    for (const TensorSpec& spec : pending.specs) {
+  Graph::Node made(const Workload::Node& node, const std::string& dtype) const {
+    Graph::Node made{node.name, node.problem->in_float(dtype), node.inputs, node.outputs, {}};
+    const std::vector<TensorSpec> specs = made.problem.tensors();
+    require_known(node, node.inputs, Role::input, specs);
+    require_known(node, node.outputs, Role::output, specs);
+    for (const TensorSpec& spec : specs) {
       if (spec.role == Role::output) {
         require_no_gaps(node, spec);
-        pending.outputs.emplace(spec.name, node.name + "." + spec.name);
+        made.outputs.emplace(spec.name, node.name + "." + spec.name);
       } else if (node.inputs.count(spec.name) == 0) {
         fail(node.name, fmt::format("its input '{}', {}, has no tensor", spec.name,
                                     type_text(spec.dtype, spec.shape)));
       }
     }
-    return pending;
+    return made;
   }
 
   /// Whoever reads the tensor reads what one node has written, wherever it looks.
@@ -92,19 +85,17 @@ class Builder {
                                 spec.name, count(spec.shape), spec.span()));
   }
 
-  void name_makers(const Pending& node) {
+  void name_makers(const Graph::Node& node) {
+    std::map<std::string, TensorSpec> specs;
+    for (const TensorSpec& spec : node.problem.tensors()) specs[spec.name] = spec;
     for (const auto& [own, name] : node.outputs) {
       Graph::Tensor tensor;
-      tensor.maker = node.node->name;
-      for (const TensorSpec& spec : node.specs) {
-        if (spec.role != Role::output || spec.name != own) continue;
-        tensor.dtype = spec.dtype;
-        tensor.shape = shape_of(name, spec);
-      }
+      tensor.maker = node.name;
+      tensor.dtype = specs.at(own).dtype;
+      tensor.shape = shape_of(name, specs.at(own));
       const auto [at, fresh] = graph_.tensors.emplace(name, tensor);
       if (fresh) continue;
-      fail(node.node->name,
-           fmt::format("'{}' is made by node '{}' already", name, at->second.maker));
+      fail(node.name, fmt::format("'{}' is made by node '{}' already", name, at->second.maker));
     }
   }
 
@@ -135,7 +126,7 @@ class Builder {
       const Dtype type = follows ? parse_dtype(dtype) : said.dtype;
       const auto made = graph_.tensors.find(name);
       if (made == graph_.tensors.end()) {
-        graph_.tensors[name] = {said, ""};
+        graph_.tensors[name] = {said, "", ""};
         graph_.tensors[name].dtype = type;
         if (!said.fill.empty()) check_fill(workload_.name, name, said.fill, said.shape);
         continue;
@@ -162,22 +153,23 @@ class Builder {
     std::int64_t elements = 0;
     for (const std::string& part : whole.parts) {
       const auto found = graph_.tensors.find(part);
-      const bool made = found != graph_.tensors.end() &&
-                        (!found->second.maker.empty() || !found->second.parts.empty());
-      if (!made) {
+      if (found == graph_.tensors.end() || !found->second.is_made()) {
         fail_tensor(name, fmt::format("has the part {}, which no node makes", in_quotes(part)));
       }
-      if (!whole_of_.emplace(part, name).second) {
+      Graph::Tensor& tensor = found->second;
+      if (!tensor.whole.empty()) {
         fail_tensor(name, fmt::format("has the part '{}', which is one of '{}' already", part,
-                                      whole_of_.at(part)));
+                                      tensor.whole));
       }
-      if (found->second.dtype != whole.dtype) {
+      if (tensor.dtype != whole.dtype) {
         fail_tensor(name, fmt::format("is {}, its part '{}' {}", clam::name(whole.dtype), part,
-                                      clam::name(found->second.dtype)));
+                                      clam::name(tensor.dtype)));
       }
-      elements += count(found->second.shape);
-      for (auto up = whole_of_.find(name); up != whole_of_.end(); up = whole_of_.find(up->second)) {
-        if (up->second == name) fail_tensor(name, "is a part of itself");
+      tensor.whole = name;
+      tensor.first = elements;
+      elements += count(tensor.shape);
+      for (auto up = &whole; !up->whole.empty(); up = &graph_.tensors.at(up->whole)) {
+        if (up->whole == name) fail_tensor(name, "is a part of itself");
       }
     }
     if (whole.parts.empty() || elements == count(whole.shape)) return;
@@ -203,25 +195,30 @@ class Builder {
                                   to_string(base->second.shape)));
   }
 
-  void require_sources(const Pending& node) const {
+  void require_sources(const Graph::Node& node) const {
     for (const auto& [own, name] : node.inputs) {
       if (graph_.tensors.count(name)) continue;
-      fail(node.node->name,
+      fail(node.name,
            fmt::format("its input '{}' reads '{}', which no node makes and \"tensors\" has not",
                        own, name));
     }
   }
 
-  /// A name that is nowhere else is a typing error.
-  void require_readers() const {
+  /// What nodes read, and what that is a view of.
+  std::set<std::string> all_read() const {
     std::set<std::string> read;
-    for (const Pending& node : pending_) {
+    for (const Graph::Node& node : nodes_) {
       for (const auto& [own, name] : node.inputs) read.insert({name, graph_.holder(name)});
     }
+    return read;
+  }
+
+  /// A name that is nowhere else is a typing error.
+  void require_readers() const {
+    const std::set<std::string> read = all_read();
     for (const auto& [name, said] : workload_.tensors) {
-      const bool made = !graph_.tensors.at(name).maker.empty() || !said.parts.empty();
-      if (made || read.count(name) || said.recorded.exists()) continue;
-      fail_tensor(name, "is read by no node, and made by none");
+      const bool known = graph_.tensors.at(name).is_made() || said.recorded.exists();
+      if (!known && !read.count(name)) fail_tensor(name, "is read by no node, and made by none");
     }
   }
 
@@ -235,7 +232,7 @@ class Builder {
     return nullptr;
   }
 
-  const std::string* awaited(const Pending& node) const {
+  const std::string* awaited(const Graph::Node& node) const {
     for (const auto& [own, name] : node.inputs) {
       if (const std::string* waits = awaited(graph_.holder(name))) return waits;
     }
@@ -244,41 +241,29 @@ class Builder {
 
   /// Each node as soon as those that it reads from are placed, else in the order of the file.
   void put_in_order() {
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (Pending& node : pending_) {
-        if (node.placed || awaited(node)) continue;
-        place(node);
-        moved = true;
-        break;
-      }
+    while (graph_.nodes.size() < nodes_.size()) {
+      const auto waits = [&](const Graph::Node& node) { return placed_.count(node.name) == 0; };
+      const auto next = std::find_if(nodes_.begin(), nodes_.end(), [&](const Graph::Node& node) {
+        return waits(node) && !awaited(node);
+      });
+      if (next == nodes_.end()) refuse_cycle(*std::find_if(nodes_.begin(), nodes_.end(), waits));
+      placed_.insert(next->name);
+      graph_.nodes.push_back(*next);
     }
-    refuse_cycle();
   }
 
-  /// Of nodes that wait for each other one that itself is waited for.
-  void refuse_cycle() const {
-    const auto waits = std::find_if(pending_.begin(), pending_.end(),
-                                    [](const Pending& node) { return !node.placed; });
-    if (waits == pending_.end()) return;
+  /// Of nodes that wait for each other, as `first` does, one that itself is waited for.
+  [[noreturn]] void refuse_cycle(const Graph::Node& first) const {
     std::set<std::string> passed;
-    const Pending* node = &*waits;
-    while (passed.insert(node->node->name).second) node = &maker_of(*awaited(*node));
+    const Graph::Node* node = &first;
+    while (passed.insert(node->name).second) node = &maker_of(*awaited(*node));
     const std::string& name = *awaited(*node);
-    fail(node->node->name, fmt::format("it reads '{}' of node '{}', which waits for it: a cycle",
-                                       name, maker_of(name).node->name));
+    fail(node->name, fmt::format("it reads '{}' of node '{}', which waits for it: a cycle", name,
+                                 maker_of(name).name));
   }
 
-  const Pending& maker_of(const std::string& tensor) const {
-    const std::string& maker = graph_.tensors.at(tensor).maker;
-    return *std::find_if(pending_.begin(), pending_.end(),
-                         [&](const Pending& node) { return node.node->name == maker; });
-  }
-
-  void place(Pending& node) {
-    node.placed = true;
-    placed_.insert(node.node->name);
-    graph_.nodes.push_back({node.node->name, node.problem, node.inputs, node.outputs, {}});
+  const Graph::Node& maker_of(const std::string& tensor) const {
+    return *find_by_name(nodes_, graph_.tensors.at(tensor).maker);
   }
 
   /// The tensor's bytes are there: what follows from that.
@@ -288,20 +273,18 @@ class Builder {
       if (tensor.view_of != name || tensor.first == 0) continue;
       moves.push_back({name, view, tensor.first, 0, count(tensor.shape)});
     }
-    const auto whole = whole_of_.find(name);
-    if (whole == whole_of_.end()) return;
-    const std::vector<std::string>& parts = graph_.tensors.at(whole->second).parts;
+    const std::string& whole = graph_.tensors.at(name).whole;
+    if (whole.empty()) return;
+    const std::vector<std::string>& parts = graph_.tensors.at(whole).parts;
     const bool all = std::all_of(parts.begin(), parts.end(), [&](const std::string& part) {
       return complete_.count(part) != 0;
     });
     if (!all) return;
-    std::int64_t first = 0;
     for (const std::string& part : parts) {
-      const std::int64_t elements = count(graph_.tensors.at(part).shape);
-      moves.push_back({part, whole->second, 0, first, elements});
-      first += elements;
+      const Graph::Tensor& tensor = graph_.tensors.at(part);
+      moves.push_back({part, whole, 0, tensor.first, count(tensor.shape)});
     }
-    complete(whole->second, moves);
+    complete(whole, moves);
   }
 
   void plan_moves() {
@@ -320,84 +303,70 @@ class Builder {
       if (found == graph_.tensors.end()) {
         fail_tensor(name, "is an output of the model, and made by no node");
       }
-      if (!graph_.tensors.at(graph_.holder(name)).is_input()) graph_.outputs.push_back(name);
+      if (!graph_.is_of_input(name)) graph_.outputs.push_back(name);
     }
     if (!workload_.model.outputs.empty()) return;
-    std::set<std::string> read;
-    for (const Graph::Node& node : graph_.nodes) {
-      for (const auto& [own, name] : node.inputs) read.insert(graph_.holder(name));
-    }
+    const std::set<std::string> read = all_read();
     for (const auto& [name, tensor] : graph_.tensors) {
-      const bool made = !tensor.maker.empty() || !tensor.parts.empty();
-      if (made && !read.count(name) && !whole_of_.count(name)) graph_.outputs.push_back(name);
+      const bool is_last = tensor.is_made() && tensor.whole.empty() && !read.count(name);
+      if (is_last) graph_.outputs.push_back(name);
     }
   }
 
   /// What is read at strides ends within the tensor, and its rows are whole rows of the tensor's.
-  void require_rows(const Pending& node, const TensorSpec& spec, const std::string& name,
-                    const Graph::Tensor& tensor) const {
-    const std::string type = type_text(tensor.dtype, tensor.shape);
-    if (spec.span() > count(tensor.shape)) {
-      fail(node.node->name,
-           fmt::format("its input '{}' reaches to element {}, the tensor '{}' is {}", spec.name,
-                       spec.span() - 1, name, type));
+  void check_type(const Graph::Node& node, const TensorSpec& spec) const {
+    const std::string& name = node.inputs.at(spec.name);
+    const Graph::Tensor& tensor = graph_.tensors.at(name);
+    const auto refuse = [&](const std::string& what) {
+      fail(node.name, fmt::format("its input '{}' {}, the tensor '{}' is {}", spec.name, what, name,
+                                  type_text(tensor.dtype, tensor.shape)));
+    };
+    if (tensor.dtype != spec.dtype || (spec.is_dense() && tensor.shape != spec.shape)) {
+      refuse("is " + type_text(spec.dtype, spec.shape));
     }
-    if (is_whole_rows(spec, tensor.shape)) return;
-    fail(node.node->name,
-         fmt::format("its input '{}' has rows {} elements apart, the tensor '{}' is {}", spec.name,
-                     row_step(spec), name, type));
+    if (spec.is_dense()) return;
+    if (spec.span() > count(tensor.shape)) {
+      refuse(fmt::format("reaches to element {}", spec.span() - 1));
+    }
+    if (!is_whole_rows(spec, tensor.shape)) {
+      refuse(fmt::format("has rows {} elements apart", row_step(spec)));
+    }
   }
 
   void check_types() const {
-    for (const Pending& node : pending_) {
-      for (const TensorSpec& spec : node.specs) {
-        if (spec.role != Role::input) continue;
-        const std::string& name = node.inputs.at(spec.name);
-        const Graph::Tensor& tensor = graph_.tensors.at(name);
-        if (tensor.dtype == spec.dtype && !spec.is_dense()) {
-          require_rows(node, spec, name, tensor);
-          continue;
-        }
-        if (tensor.dtype == spec.dtype && tensor.shape == spec.shape) continue;
-        fail(node.node->name, fmt::format("its input '{}' is {}, the tensor '{}' is {}", spec.name,
-                                          type_text(spec.dtype, spec.shape), name,
-                                          type_text(tensor.dtype, tensor.shape)));
+    for (const Graph::Node& node : nodes_) {
+      for (const TensorSpec& spec : node.problem.tensors()) {
+        if (spec.role == Role::input) check_type(node, spec);
       }
     }
   }
 
   const Workload& workload_;
   Graph graph_;
-  std::vector<Pending> pending_;
-  std::set<std::string> placed_;                 ///< nodes
-  std::set<std::string> complete_;               ///< tensors
-  std::map<std::string, std::string> whole_of_;  ///< of parts
+  std::vector<Graph::Node> nodes_;  ///< in the order of the file
+  std::set<std::string> placed_;    ///< nodes
+  std::set<std::string> complete_;  ///< tensors
 };
-
-HostTensor input_from(const std::string& file, const std::string& name, const Graph& graph) {
-  const Graph::Tensor& tensor = graph.tensors.at(name);
-  HostTensor values = read_npy(file);
-  if (values.dtype() == tensor.dtype && values.shape() == tensor.shape) return values;
-  throw BadArgument(fmt::format("{}: node '{}': its tensor '{}' is {}, {} holds {}", graph.name,
-                                graph.reader(name), name, type_text(tensor.dtype, tensor.shape),
-                                file, type_text(values.dtype(), values.shape())));
-}
 
 HostTensor input(const Graph& graph, const std::string& name, std::uint64_t seed,
                  const std::string& folder) {
   const Graph::Tensor& tensor = graph.tensors.at(name);
+  const std::string type = type_text(tensor.dtype, tensor.shape);
   const auto fail = [&](const std::string& what) {
-    throw BadArgument(fmt::format("{}: node '{}': its tensor '{}', {}, {}", graph.name,
-                                  graph.reader(name), name, type_text(tensor.dtype, tensor.shape),
-                                  what));
+    throw BadArgument(fmt::format("{}: node '{}': its tensor '{}'{}", graph.name,
+                                  graph.reader(name), name, what));
   };
   const std::string file = folder + "/" + name + ".npy";
-  const bool given = !folder.empty() && std::filesystem::exists(file);
-  if (given) return input_from(file, name, graph);
+  if (!folder.empty() && std::filesystem::exists(file)) {
+    const HostTensor values = read_npy(file);
+    const std::string holds = type_text(values.dtype(), values.shape());
+    if (holds != type) fail(fmt::format(" is {}, {} holds {}", type, file, holds));
+    return values;
+  }
   if (tensor.values.exists()) return load(tensor.values, tensor.dtype, tensor.shape);
   if (tensor.fill.empty()) {
-    fail(folder.empty() ? fmt::format("has no fill; give a folder with {}.npy", name)
-                        : fmt::format("is not there: {} is missing", file));
+    fail(folder.empty() ? fmt::format(", {}, has no fill; give a folder with {}.npy", type, name)
+                        : fmt::format(", {}, is not there: {} is missing", type, file));
   }
   HostTensor values(tensor.dtype, tensor.shape);
   make_up(values, name, tensor.fill, tensor.scale, seed);
@@ -472,31 +441,12 @@ HostTensor reshaped(const HostTensor& tensor, const Shape& shape) {
   return result;
 }
 
-HostTensor gathered(const HostTensor& tensor, const TensorSpec& spec) {
-  if (spec.is_dense()) return reshaped(tensor, spec.shape);
-  HostTensor values(tensor.dtype(), spec.shape);
-  const std::int64_t size = size_of(tensor.dtype());
-  for (std::int64_t i = 0; i < values.size(); ++i) {
-    std::memcpy(values.data() + i * size, tensor.data() + spec.position(i) * size, size);
-  }
-  return values;
-}
-
-HostTensor scattered(const HostTensor& values, const TensorSpec& spec, const Shape& shape) {
-  if (spec.is_dense()) return reshaped(values, shape);
-  HostTensor tensor(values.dtype(), shape);
-  const std::int64_t size = size_of(values.dtype());
-  for (std::int64_t i = 0; i < values.size(); ++i) {
-    std::memcpy(tensor.data() + spec.position(i) * size, values.data() + i * size, size);
-  }
-  return tensor;
-}
-
 Tensors inputs_of(const Graph& graph, const Graph::Node& node, const Tensors& tensors) {
   Tensors inputs;
   for (const TensorSpec& spec : node.problem.tensors()) {
     if (spec.role != Role::input) continue;
-    inputs.emplace(spec.name, gathered(tensors.at(graph.held(node.inputs.at(spec.name))), spec));
+    const HostTensor& held = tensors.at(graph.held(node.inputs.at(spec.name)));
+    inputs.emplace(spec.name, gathered(held.data(), spec));
   }
   return inputs;
 }
@@ -505,18 +455,25 @@ Tensors outputs_of(const Graph::Node& node, const Tensors& tensors) {
   Tensors outputs;
   for (const TensorSpec& spec : node.problem.tensors()) {
     if (spec.role != Role::output) continue;
-    outputs.emplace(spec.name, gathered(tensors.at(node.outputs.at(spec.name)), spec));
+    outputs.emplace(spec.name, gathered(tensors.at(node.outputs.at(spec.name)).data(), spec));
   }
   return outputs;
 }
 
-void put_outputs(const Graph& graph, const Graph::Node& node, const Tensors& outputs,
-                 Tensors& tensors) {
+Tensors laid_out(const Graph& graph, const Graph::Node& node, const Tensors& outputs) {
+  Tensors tensors;
   for (const TensorSpec& spec : node.problem.tensors()) {
     if (spec.role != Role::output) continue;
     const std::string& name = node.outputs.at(spec.name);
-    tensors[name] = scattered(outputs.at(spec.name), spec, graph.tensors.at(name).shape);
+    HostTensor& tensor = tensors[name] = HostTensor(spec.dtype, graph.tensors.at(name).shape);
+    scatter(outputs.at(spec.name), spec, tensor.data());
   }
+  return tensors;
+}
+
+void put_outputs(const Graph& graph, const Graph::Node& node, const Tensors& outputs,
+                 Tensors& tensors) {
+  for (auto& [name, tensor] : laid_out(graph, node, outputs)) tensors[name] = tensor;
   move_all(graph, node.moves, tensors);
 }
 
@@ -524,7 +481,12 @@ Tensors rounded(const Graph::Node& node, const Reference& reference) {
   Tensors outputs;
   for (const TensorSpec& spec : node.problem.tensors()) {
     if (spec.role != Role::output) continue;
-    outputs.emplace(spec.name, as_tensor(reference.at(spec.name), spec.dtype, spec.shape));
+    const Expected& expected = reference.at(spec.name);
+    HostTensor& tensor = outputs[spec.name] = HostTensor(spec.dtype, spec.shape);
+    if (expected.bit_exact()) tensor = reshaped(expected.exact, spec.shape);
+    for (std::size_t i = 0; i < expected.value.size(); ++i) {
+      tensor.set(static_cast<std::int64_t>(i), expected.value[i]);
+    }
   }
   return outputs;
 }
@@ -535,21 +497,6 @@ Reference reference_step(const Graph& graph, const Graph::Node& node, const Devi
                                      reference_options(Check::hard, device, variant));
   put_outputs(graph, node, rounded(node, reference), tensors);
   return reference;
-}
-
-Tensors run_references(const Graph& graph, const Tensors& inputs, const DeviceInfo& device) {
-  Tensors tensors = inputs;
-  for (const Graph::Node& node : graph.nodes) reference_step(graph, node, device, tensors);
-  return tensors;
-}
-
-HostTensor as_tensor(const Expected& expected, Dtype dtype, const Shape& shape) {
-  if (expected.bit_exact()) return reshaped(expected.exact, shape);
-  HostTensor tensor(dtype, shape);
-  for (std::int64_t i = 0; i < tensor.size(); ++i) {
-    tensor.set(i, expected.value[static_cast<std::size_t>(i)]);
-  }
-  return tensor;
 }
 
 }  // namespace clam

@@ -19,8 +19,10 @@ struct Graph {
   /// Where the file says nothing of it, its dtype and shape are those of its maker's output.
   struct Tensor : Workload::Tensor {
     std::string maker;  ///< the node that writes it; empty: it is an input of the graph, or a view
+    std::string whole;  ///< the tensor that it is a part of, from element `first` on; or empty
 
-    bool is_input() const { return maker.empty() && view_of.empty() && parts.empty(); }
+    bool is_made() const { return !maker.empty() || !parts.empty(); }
+    bool is_input() const { return !is_made() && view_of.empty(); }
     std::int64_t bytes() const { return count(shape) * size_of(dtype); }
   };
   /// Elements that have a second place: of a part in the whole, or of a tensor in a view of its
@@ -50,6 +52,10 @@ struct Graph {
   const std::string& holder(const std::string& tensor) const;
   /// The tensor that has them at its beginning: a view of another one's middle is held apart.
   const std::string& held(const std::string& tensor) const;
+  /// Its bytes are those of an input.
+  bool is_of_input(const std::string& tensor) const {
+    return tensors.at(holder(tensor)).is_input();
+  }
   /// A node that reads the tensor or a view of it; empty when none does.
   std::string reader(const std::string& tensor) const;
 };
@@ -71,14 +77,11 @@ Tensors graph_inputs(const Graph& graph, std::uint64_t seed, const std::string& 
 /// The same bytes under another shape of as many elements, or the first of them.
 HostTensor reshaped(const HostTensor& tensor, const Shape& shape);
 
-/// The elements of a tensor that an op sees at its strides, and the tensor that it writes so.
-HostTensor gathered(const HostTensor& tensor, const TensorSpec& spec);
-HostTensor scattered(const HostTensor& values, const TensorSpec& spec, const Shape& shape);
-
 /// What a node reads, by the op's names; `tensors` are by the names of Graph::held.
 Tensors inputs_of(const Graph& graph, const Graph::Node& node, const Tensors& tensors);
-/// What it has written, and where that goes.
+/// What it has written, and where that goes: `laid_out` by the graph's names.
 Tensors outputs_of(const Graph::Node& node, const Tensors& tensors);
+Tensors laid_out(const Graph& graph, const Graph::Node& node, const Tensors& outputs);
 void put_outputs(const Graph& graph, const Graph::Node& node, const Tensors& outputs,
                  Tensors& tensors);
 /// A node's reference as tensors of the op's dtypes, by the op's names.
@@ -88,10 +91,5 @@ Tensors rounded(const Graph::Node& node, const Reference& reference);
 /// at a time, for values and bounds of a whole model are many times its tensors.
 Reference reference_step(const Graph& graph, const Graph::Node& node, const DeviceInfo& device,
                          Tensors& tensors, const std::string& variant = {});
-/// All steps: what the references make of the graph's inputs, by the graph's names, without views.
-Tensors run_references(const Graph& graph, const Tensors& inputs, const DeviceInfo& device);
-
-/// An output as a tensor of its dtype.
-HostTensor as_tensor(const Expected& expected, Dtype dtype, const Shape& shape);
 
 }  // namespace clam

@@ -14,6 +14,7 @@
 
 #include "check/ops/shared/random.hpp"
 #include "clam/error.hpp"
+#include "runtime/words.hpp"
 
 namespace clam {
 namespace {
@@ -129,46 +130,37 @@ double overlap(const Box& a, const Box& b) {
   return inter / (a.w * a.h + b.w * b.h - inter);
 }
 
-/// An image's objects, and of each anchor the one that it overlaps best.
-class Scene {
- public:
+/// An image's objects, their classes in [0, 1), and of each anchor the object that it overlaps
+/// best.
+struct Scene {
+  struct Match {
+    std::size_t object;
+    double overlap;
+    bool found() const { return overlap > 0.45; }
+  };
+  std::vector<Box> objects;
+  std::vector<double> classes;
+  std::vector<Match> matches;
+
   Scene(std::uint64_t seed, std::int64_t image) {
     constexpr int kObjects = 30;
     Random random(seed * 0x2545F491 + static_cast<std::uint64_t>(image));
     for (int i = 0; i < kObjects; ++i) {
       const double size = 40 * std::pow(7, random.uniform());  // 40 to 280
       const double stretch = std::pow(2, random.uniform() - 0.5);
-      objects_.push_back(
+      objects.push_back(
           {512 * random.uniform(), 512 * random.uniform(), size * stretch, size / stretch});
-      classes_.push_back(random.uniform());
+      classes.push_back(random.uniform());
     }
-    for (const Box& anchor : ssd_boxes()) matches_.push_back(match(anchor));
-  }
-
-  struct Match {
-    std::size_t object;
-    double overlap;
-    bool found() const { return overlap > 0.45; }
-  };
-  const Match& at(std::int64_t anchor) const { return matches_[static_cast<std::size_t>(anchor)]; }
-  const Box& object(const Match& match) const { return objects_[match.object]; }
-  const std::vector<Box>& objects() const { return objects_; }
-  /// In [0, 1).
-  double class_of(const Match& match) const { return classes_[match.object]; }
-
- private:
-  Match match(const Box& anchor) const {
-    Match best{0, 0};
-    for (std::size_t i = 0; i < objects_.size(); ++i) {
-      const double here = overlap(anchor, objects_[i]);
-      if (here > best.overlap) best = {i, here};
+    for (const Box& anchor : ssd_boxes()) {
+      Match best{0, 0};
+      for (std::size_t i = 0; i < objects.size(); ++i) {
+        const double here = overlap(anchor, objects[i]);
+        if (here > best.overlap) best = {i, here};
+      }
+      matches.push_back(best);
     }
-    return best;
   }
-
-  std::vector<Box> objects_;
-  std::vector<double> classes_;
-  std::vector<Match> matches_;
 };
 
 Reason needs_anchors(const Shape& shape) {
@@ -204,17 +196,18 @@ void ssd_anchors(std::uint64_t, std::uint64_t, HostTensor& tensor) {
 void ssd_scores(std::uint64_t own, std::uint64_t shared, HostTensor& tensor) {
   const std::int64_t classes = tensor.shape()[2];
   Random random(own);
+  std::int64_t row = 0;
   for (std::int64_t image = 0; image < tensor.shape()[0]; ++image) {
     const Scene scene(shared, image);
-    for (std::int64_t anchor = 0; anchor < kAnchors; ++anchor) {
-      const Scene::Match& match = scene.at(anchor);
-      const auto wanted =
-          1 + static_cast<std::int64_t>(scene.class_of(match) * static_cast<double>(classes - 1));
+    for (const Scene::Match& match : scene.matches) {
+      const double drawn = scene.classes[match.object];
+      const auto wanted = 1 + static_cast<std::int64_t>(drawn * static_cast<double>(classes - 1));
       for (std::int64_t c = 0; c < classes; ++c) {
         double score = random.normal() + (c == 0 ? kBackground : 0);
         if (match.found() && c == wanted) score += 2 + 12 * match.overlap;
-        tensor.set((image * kAnchors + anchor) * classes + c, score);
+        tensor.set(row * classes + c, score);
       }
+      ++row;
     }
   }
 }
@@ -227,7 +220,7 @@ void ssd_image(std::uint64_t own, std::uint64_t shared, HostTensor& tensor) {
   for (std::int64_t plane = 0; plane < tensor.shape()[0] * colours; ++plane) {
     std::vector<double> values(static_cast<std::size_t>(pixels));
     const Scene scene(shared, plane / colours);
-    for (const Box& box : scene.objects()) {
+    for (const Box& box : scene.objects) {
       const double value = 2 * random.uniform() - 1;
       for (std::int64_t i = 0; i < pixels; ++i) {
         const bool inside = std::fabs(static_cast<double>(i % kSide) - box.x) < box.w / 2 &&
@@ -252,17 +245,19 @@ void ssd_bias(std::uint64_t own, std::uint64_t, HostTensor& tensor) {
 /// Offsets as training encodes them (variances .1 .1 .2 .2), with noise; small where nothing is.
 void ssd_offsets(std::uint64_t own, std::uint64_t shared, HostTensor& tensor) {
   Random random(own);
+  std::int64_t row = 0;
   for (std::int64_t image = 0; image < tensor.shape()[0]; ++image) {
     const Scene scene(shared, image);
-    for (std::int64_t anchor = 0; anchor < kAnchors; ++anchor) {
-      const Scene::Match& match = scene.at(anchor);
-      const Box &from = ssd_boxes()[static_cast<std::size_t>(anchor)], &to = scene.object(match);
+    for (std::size_t anchor = 0; anchor < scene.matches.size(); ++anchor) {
+      const Scene::Match& match = scene.matches[anchor];
+      const Box &from = ssd_boxes()[anchor], &to = scene.objects[match.object];
       const double exact[] = {(to.x - from.x) / from.w / 0.1, (to.y - from.y) / from.h / 0.1,
                               std::log(to.w / from.w) / 0.2, std::log(to.h / from.h) / 0.2};
       for (int j = 0; j < 4; ++j) {
         const double noise = 0.3 * random.normal();
-        tensor.set(4 * (image * kAnchors + anchor) + j, noise + (match.found() ? exact[j] : 0));
+        tensor.set(4 * row + j, noise + (match.found() ? exact[j] : 0));
       }
+      ++row;
     }
   }
 }
@@ -272,14 +267,6 @@ std::uint64_t hash(const std::string& text) {
   std::uint64_t value = 0xCBF29CE484222325u;
   for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
   return value;
-}
-
-/// Null when there is no such way.
-const Fill* find_fill(const std::string& wanted) {
-  const std::vector<Fill>& fills = all_fills();
-  const auto found = std::find_if(fills.begin(), fills.end(),
-                                  [&](const Fill& fill) { return fill.name == wanted; });
-  return found == fills.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -309,7 +296,7 @@ void check_fill(const std::string& graph, const std::string& name, const std::st
   const auto fail = [&](const std::string& what) {
     throw BadArgument(fmt::format("{}: tensor '{}': {}", graph, name, what));
   };
-  const Fill* fill = find_fill(wanted);
+  const Fill* fill = find_by_name(all_fills(), wanted);
   if (!fill) {
     std::string known;
     for (const Fill& each : all_fills()) known += " " + each.name;
@@ -322,7 +309,7 @@ void check_fill(const std::string& graph, const std::string& name, const std::st
 
 void make_up(HostTensor& values, const std::string& name, const std::string& fill, double scale,
              std::uint64_t seed) {
-  find_fill(fill)->fill(seed ^ hash(name), seed, values);
+  find_by_name(all_fills(), fill)->fill(seed ^ hash(name), seed, values);
   if (scale == 1) return;
   for (std::int64_t i = 0; i < values.size(); ++i) values.set(i, scale * values.get(i));
 }

@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <set>
 
-#include "clam/planner.hpp"
 #include "clock.hpp"
 #include "launch_guard.hpp"
 
@@ -20,47 +18,15 @@ constexpr auto kEnough = std::chrono::seconds(2);
 
 using Places = std::map<std::string, Place>;
 
-/// Works out the places of a graph's tensors, each once.
-class Placing {
- public:
-  Placing(const Graph& graph, std::int64_t alignment) : graph_(graph), alignment_(alignment) {
-    for (const auto& [name, tensor] : graph.tensors) {
-      std::int64_t first = 0;
-      for (const std::string& part : tensor.parts) {
-        in_whole_[part] = {name, first * size_of(tensor.dtype)};
-        first += count(graph.tensors.at(part).shape);
-      }
-    }
-    for (const auto& [name, tensor] : graph.tensors) place(name);
-  }
-  Places result() && { return std::move(places_); }
-
- private:
-  Place place(const std::string& name) {
-    const auto known = places_.find(name);
-    if (known != places_.end()) return known->second;
-    const Graph::Tensor& tensor = graph_.tensors.at(name);
-    const auto whole = in_whole_.find(name);
-    Place found{name, 0};
-    if (!tensor.view_of.empty()) {
-      found = within(name, tensor.view_of, tensor.first * size_of(tensor.dtype));
-    } else if (whole != in_whole_.end()) {
-      found = within(name, whole->second.held_by, whole->second.offset);
-    }
-    return places_[name] = found;
-  }
-
-  Place within(const std::string& name, const std::string& other, std::int64_t offset) {
-    Place there = place(other);
-    there.offset += offset;
-    return there.offset % alignment_ == 0 ? there : Place{name, 0};
-  }
-
-  const Graph& graph_;
-  std::int64_t alignment_;
-  Places in_whole_;  ///< of parts: the whole, and where they begin there
-  Places places_;
-};
+/// The place of one tensor.
+Place place_of(const Graph& graph, const std::string& name, std::int64_t alignment) {
+  const Graph::Tensor& tensor = graph.tensors.at(name);
+  const std::string& around = tensor.view_of.empty() ? tensor.whole : tensor.view_of;
+  if (around.empty()) return {name, 0};
+  Place there = place_of(graph, around, alignment);
+  there.offset += tensor.first * size_of(tensor.dtype);
+  return there.offset % alignment == 0 ? there : Place{name, 0};
+}
 
 /// The elements are in both places already, for these are one.
 bool is_in_place(const Graph& graph, const Places& places, const Graph::Move& move) {
@@ -70,7 +36,7 @@ bool is_in_place(const Graph& graph, const Places& places, const Graph::Move& mo
          from.offset + move.from_first * size == to.offset + move.to_first * size;
 }
 
-/// The tensors with buffers that a node writes and reads, and its moves.
+/// The tensors with buffers that a node and its moves write and read.
 struct Touched {
   std::set<std::string> written, read;
 };
@@ -91,17 +57,14 @@ Touched touched_by(const Graph& graph, const Places& places, const Graph::Node& 
 /// reads, and outputs of the graph, have none.
 std::map<std::string, std::size_t> last_uses(const Graph& graph, const Places& places) {
   std::map<std::string, std::size_t> last;
-  std::set<std::string> read;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Touched touched = touched_by(graph, places, graph.nodes[i]);
-    for (const std::string& name : touched.written) last[name] = i;
     for (const std::string& name : touched.read) last[name] = i;
-    read.insert(touched.read.begin(), touched.read.end());
+    for (const std::string& name : touched.written) {
+      if (last.count(name) > 0) last[name] = i;
+    }
   }
-  for (const std::string& name : graph.outputs) read.erase(places.at(name).held_by);
-  for (auto each = last.begin(); each != last.end();) {
-    each = read.count(each->first) ? std::next(each) : last.erase(each);
-  }
+  for (const std::string& name : graph.outputs) last.erase(places.at(name).held_by);
   return last;
 }
 
@@ -149,14 +112,13 @@ std::int64_t SharedBuffers::total() const {
 }
 
 std::map<std::string, Place> places(const Graph& graph, std::int64_t alignment) {
-  return Placing(graph, alignment).result();
+  Places places;
+  for (const auto& [name, tensor] : graph.tensors) places[name] = place_of(graph, name, alignment);
+  return places;
 }
 
 SharedBuffers share_buffers(const Graph& graph, const std::map<std::string, Place>& places) {
   const std::map<std::string, std::size_t> last = last_uses(graph, places);
-  const auto is_input = [&](const std::string& name) {
-    return graph.tensors.at(graph.holder(name)).is_input();
-  };
   SharedBuffers shared;
   std::vector<std::size_t> free;
   const auto take = [&](const std::string& name) {
@@ -178,14 +140,28 @@ SharedBuffers share_buffers(const Graph& graph, const std::map<std::string, Plac
     // What it writes first: a node never writes over what it reads.
     for (const std::string& name : touched.written) take(name);
     for (const auto& [name, user] : last) {
-      if (user == i && !is_input(name)) free.push_back(shared.of.at(name));
+      if (user == i && !graph.is_of_input(name)) free.push_back(shared.of.at(name));
     }
   }
   return shared;
 }
 
-void enqueue_move(Runtime& runtime, const Graph::Move& move, int element_size,
-                  const cl::Buffer& from, const cl::Buffer& to) {
+Executable prepared(Runtime& runtime, const Problem& problem, const PlanOptions& options,
+                    const DeviceInfo* planned_for) {
+  if (!planned_for) return runtime.prepare(problem, options);
+  return runtime.prepare(runtime.plan(problem, *planned_for, options));
+}
+
+Bindings bindings_of(const Graph::Node& node,
+                     const std::function<cl::Buffer(const std::string&)>& buffer_of) {
+  Bindings bindings;
+  for (const auto* side : {&node.inputs, &node.outputs}) {
+    for (const auto& [own, name] : *side) bindings[own] = buffer_of(name);
+  }
+  return bindings;
+}
+
+void Copy::enqueue(Runtime& runtime) const {
   const auto bytes = [&](std::int64_t elements) {
     return static_cast<std::size_t>(elements * element_size);
   };
@@ -203,19 +179,13 @@ GraphPass::GraphPass(Runtime& runtime, const Graph& graph, const PlanOptions& op
     buffers_.emplace_back(runtime.context(), CL_MEM_READ_WRITE, static_cast<std::size_t>(bytes));
   }
   for (const Graph::Node& node : graph.nodes) {
-    Step step{planned_for ? runtime.prepare(runtime.plan(node.problem, *planned_for, options))
-                          : runtime.prepare(node.problem, options),
-              {},
-              copies_of(node.moves),
-              {}};
+    Step step{prepared(runtime, node.problem, options, planned_for), {}, copies_of(node.moves), {}};
     require_short_launches(runtime, step.executable.plan());
     step.packed = packed_by(step.executable.plan(), graph, node);
     for (const std::string& name : step.packed) {
       step.packs_in_each_run = step.packs_in_each_run || !graph.tensors.at(name).is_input();
     }
-    for (const auto* side : {&node.inputs, &node.outputs}) {
-      for (const auto& [own, name] : *side) step.bindings[own] = buffer_of(name);
-    }
+    step.bindings = bindings_of(node, [&](const std::string& name) { return buffer_of(name); });
     steps_.push_back(std::move(step));
   }
 }
@@ -227,7 +197,7 @@ cl::Buffer GraphPass::buffer_of(const std::string& tensor) {
   return part_of(whole, place.offset, graph_->tensors.at(tensor).bytes());
 }
 
-std::vector<GraphPass::Copy> GraphPass::copies_of(const std::vector<Graph::Move>& moves) {
+std::vector<Copy> GraphPass::copies_of(const std::vector<Graph::Move>& moves) {
   std::vector<Copy> copies;
   for (const Graph::Move& move : moves) {
     if (is_in_place(*graph_, places_, move)) continue;
@@ -265,8 +235,7 @@ void GraphPass::write(const std::string& input, const void* values) {
       whole_buffer(place.held_by), CL_TRUE, static_cast<std::size_t>(place.offset),
       static_cast<std::size_t>(graph_->tensors.at(input).bytes()), values);
   for (const Copy& copy : copies_of(graph_->moves)) {
-    if (copy.move.from != input) continue;
-    enqueue_move(*runtime_, copy.move, copy.element_size, copy.from, copy.to);
+    if (copy.move.from == input) copy.enqueue(*runtime_);
   }
   for (Step& step : steps_) {
     if (step.packed.count(input)) runtime_->pack(step.executable, step.bindings);
@@ -278,9 +247,7 @@ GraphPass::Time GraphPass::run() {
   for (Step& step : steps_) {
     if (step.packs_in_each_run) runtime_->pack(step.executable, step.bindings);
     runtime_->enqueue(step.executable, step.bindings);
-    for (const Copy& copy : step.copies) {
-      enqueue_move(*runtime_, copy.move, copy.element_size, copy.from, copy.to);
-    }
+    for (const Copy& copy : step.copies) copy.enqueue(*runtime_);
   }
   const std::vector<LaunchTime> times = runtime_->finish();
   Time time;

@@ -2,8 +2,8 @@
 // graph_pass.hpp - a graph as a model runs: all nodes one after another, tensors in shared buffers.
 #pragma once
 
+#include <functional>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -33,9 +33,21 @@ struct SharedBuffers {
 };
 SharedBuffers share_buffers(const Graph& graph, const std::map<std::string, Place>& places);
 
-/// Copies the elements of a move from one buffer to another, in the queue's order.
-void enqueue_move(Runtime& runtime, const Graph::Move& move, int element_size,
-                  const cl::Buffer& from, const cl::Buffer& to);
+/// A problem that is ready to run, planned for another device or, where that is null, the own one.
+Executable prepared(Runtime& runtime, const Problem& problem, const PlanOptions& options,
+                    const DeviceInfo* planned_for);
+/// The buffers of a node by the names of its op; `buffer_of` takes those of the graph.
+Bindings bindings_of(const Graph::Node& node,
+                     const std::function<cl::Buffer(const std::string&)>& buffer_of);
+
+/// A move between two buffers, in the order of the queue.
+struct Copy {
+  Graph::Move move;
+  cl::Buffer from, to;
+  int element_size;
+
+  void enqueue(Runtime& runtime) const;
+};
 
 /// A graph on a device, prepared to run as a whole. Nothing in between can be looked at afterwards.
 class GraphPass {
@@ -45,7 +57,7 @@ class GraphPass {
     double wall_ms = 0;  ///< from the first launch until the host knows that all are over
   };
 
-  /// `planned_for` null: the runtime's own device. Throws Unsupported where it cannot run a node.
+  /// Throws Unsupported where it cannot run a node.
   GraphPass(Runtime& runtime, const Graph& graph, const PlanOptions& options = {},
             const DeviceInfo* planned_for = nullptr);
   void upload(const Tensors& inputs);  ///< and packs
@@ -62,11 +74,6 @@ class GraphPass {
   const SharedBuffers& shared() const { return shared_; }
 
  private:
-  struct Copy {
-    Graph::Move move;
-    cl::Buffer from, to;
-    int element_size;
-  };
   struct Step {
     Executable executable;
     Bindings bindings;

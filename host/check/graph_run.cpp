@@ -8,7 +8,6 @@
 #include <limits>
 
 #include "clam/error.hpp"
-#include "clam/planner.hpp"
 #include "launch_guard.hpp"
 
 namespace clam {
@@ -16,60 +15,57 @@ namespace {
 
 constexpr int kIteration = 1;
 
-const DeviceInfo& planned_for(const Runtime& runtime, const GraphOptions& options) {
-  return options.planned_for ? *options.planned_for : runtime.device();
-}
-
 [[noreturn]] void refuse(const Graph& graph, const std::string& node, const std::string& reason) {
   throw Unsupported(fmt::format("{}: node '{}': {}", graph.name, node, reason));
 }
 
 /// A tensor that the device cannot hold, or all of a node's, or (`together`) all of the graph's.
-void require_room(const Graph& graph, const std::vector<std::pair<std::string, Plan>>& plans,
-                  const DeviceInfo& device, bool together) {
+void require_room(const Graph& graph, const std::vector<Plan>& plans, const DeviceInfo& device,
+                  bool together) {
   std::int64_t all = 0;
   std::set<std::string> placed;
-  for (const auto& [node, plan] : plans) {
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (plans[i].variant.empty()) continue;  // on the CPU
+    const Graph::Node& node = graph.nodes[i];
     std::int64_t own = 0;
-    for (const BufferSpec& buffer : plan.buffers) own += buffer.bytes;
+    for (const BufferSpec& buffer : plans[i].buffers) own += buffer.bytes;
     all += own;
-    const Graph::Node& names = graph.node(node);
-    for (const auto* side : {&names.inputs, &names.outputs}) {
+    for (const auto* side : {&node.inputs, &node.outputs}) {
       for (const auto& [op_name, name] : *side) {
         const std::string& held = together ? graph.held(name) : name;
         const std::int64_t bytes = graph.tensors.at(held).bytes();
         own += bytes;
         if (placed.insert(held).second) all += bytes;
         if (bytes <= device.max_alloc_bytes) continue;
-        refuse(graph, node,
-               fmt::format("its tensor '{}' has {} bytes, a buffer of the device at "
-                           "most {}",
-                           held, bytes, device.max_alloc_bytes));
+        refuse(graph, node.name,
+               fmt::format("its tensor '{}' has {} bytes, a buffer of the device at most {}", held,
+                           bytes, device.max_alloc_bytes));
       }
     }
     const std::int64_t needed = together ? all : own;
     if (needed <= device.global_mem_bytes) continue;
-    refuse(graph, node,
+    refuse(graph, node.name,
            fmt::format("{} bytes are needed{}, the device has {}", needed,
                        together ? " up to here" : "", device.global_mem_bytes));
   }
 }
 
-/// Every node that runs on the device, before any does.
-std::vector<std::pair<std::string, Plan>> plans_of(const Runtime& runtime, const Graph& graph,
-                                                   const GraphOptions& options, bool together) {
+/// Of every node, before any runs; without a variant for those on the CPU.
+std::vector<Plan> plans_of(const Runtime& runtime, const Graph& graph, const GraphOptions& options,
+                           bool together) {
+  const DeviceInfo& device = options.planned_for ? *options.planned_for : runtime.device();
   for (const std::string& node : options.on_cpu) graph.node(node);
-  std::vector<std::pair<std::string, Plan>> plans;
+  std::vector<Plan> plans;
   for (const Graph::Node& node : graph.nodes) {
+    Plan& plan = plans.emplace_back();
     if (options.on_cpu.count(node.name)) continue;
     try {
-      plans.emplace_back(node.name, runtime.plan(node.problem, planned_for(runtime, options),
-                                                 {"", options.max_work_group}));
+      plan = runtime.plan(node.problem, device, {"", options.max_work_group});
     } catch (const Unsupported& error) {
       refuse(graph, node.name, error.what());
     }
   }
-  require_room(graph, plans, planned_for(runtime, options), together);
+  require_room(graph, plans, device, together);
   return plans;
 }
 
@@ -98,25 +94,9 @@ Reason constant_output(const Tensors& first, const Tensors& second, const Refere
   return {};
 }
 
-/// Builds every kernel. To prepare a problem may measure the device, and bounds follow what that
-/// finds: the references come after it.
-void prepare_all(Runtime& runtime, const Graph& graph, const GraphOptions& options) {
-  for (const Graph::Node& node : graph.nodes) {
-    if (options.on_cpu.count(node.name) || options.planned_for) continue;
-    options.progress(node.name);
-    runtime.prepare(node.problem, {"", options.max_work_group});
-  }
-}
-
-Trial trial_of(Runtime& runtime, const Graph::Node& node, const GraphOptions& options) {
-  const PlanOptions plan{"", options.max_work_group};
-  if (!options.planned_for) return {runtime, node.problem, plan};
-  return {runtime, runtime.plan(node.problem, *options.planned_for, plan)};
-}
-
-HostTensor recorded(const Graph& graph, const std::string& name) {
-  const Graph::Tensor& tensor = graph.tensors.at(name);
-  return load(tensor.recorded, tensor.dtype == Dtype::i32 ? Dtype::i32 : Dtype::f32, tensor.shape);
+/// A node's kernels for the options' device.
+Executable prepare_node(Runtime& runtime, const Graph::Node& node, const GraphOptions& options) {
+  return prepared(runtime, node.problem, {"", options.max_work_group}, options.planned_for);
 }
 
 /// Every output of the node is recorded.
@@ -131,10 +111,12 @@ void compare_with_recorded(const Graph& graph, const Graph::Node& node, const Te
                            const Oracles& oracles, NodeResult& result) {
   if (!oracles.recorded) return;
   for (const auto& [own, name] : node.outputs) {
-    if (!graph.tensors.at(name).recorded.exists()) continue;
-    const HostTensor& output = made.at(name);
+    const Graph::Tensor& tensor = graph.tensors.at(name);
+    if (!tensor.recorded.exists()) continue;
+    const Dtype dtype = tensor.dtype == Dtype::i32 ? Dtype::i32 : Dtype::f32;
+    const HostTensor recorded = load(tensor.recorded, dtype, tensor.shape);
     result.recorded[own] =
-        compare_recorded(output, recorded(graph, name), oracles.share(output.dtype()), kIteration);
+        compare_recorded(made.at(name), recorded, oracles.share(tensor.dtype), kIteration);
   }
 }
 
@@ -163,43 +145,40 @@ struct Step {
   }
 };
 
-Tensors run_alone(Trial& trial, const Step& step, NodeResult& result) {
-  const DeviceInfo& device = trial.plan().device;
-  trial.upload(step.inputs);
-  result.ms = milliseconds(trial.run(kIteration));
-  result.variant = trial.plan().variant;
-  Tensors outputs = trial.download();
-  result.own = compare_all(step.reference, outputs, trial.trespass(), kIteration, &device);
-  return outputs;
-}
-
-/// On both inputs. The result is that of the first, or of the second where that alone fails.
-Tensors run_twice(Trial trial, const Step& first, const Step& second, NodeResult& result) {
-  Tensors outputs = run_alone(trial, first, result);
-  NodeResult again = result;
-  const Tensors others = run_alone(trial, second, again);
-  if (result.own.pass() && !again.own.pass()) result.own = std::move(again.own);
-  result.constant = constant_output(outputs, others, first.reference, second.reference);
-  return outputs;
-}
-
 /// The node on its inputs in `run`, and on the second ones if there are any.
 NodeResult run_isolated(Runtime& runtime, const Graph& graph, const Graph::Node& node,
                         const GraphOptions& options, const std::string& variant, GraphRun& run) {
   const DeviceInfo& device = runtime.device();
-  NodeResult result;
-  result.node = node.name;
-  const Step first(graph, node, device, run.reference, variant, options.oracles);
-  std::optional<Step> other;
-  if (!run.second.empty()) other.emplace(graph, node, device, run.second, variant, options.oracles);
+  NodeResult result{node.name};
+  std::vector<Step> steps;
+  const auto add_step = [&](Tensors& chain) {
+    steps.emplace_back(graph, node, device, chain, variant, options.oracles);
+  };
+  add_step(run.reference);
+  if (!run.second.empty()) add_step(run.second);
   if (options.on_cpu.count(node.name)) {
     put_outputs(graph, node, outputs_of(node, run.reference), run.device);
     return result;
   }
-  Trial trial = trial_of(runtime, node, options);
-  const Tensors outputs =
-      other ? run_twice(std::move(trial), first, *other, result) : run_alone(trial, first, result);
-  put_outputs(graph, node, outputs, run.device);
+  Trial trial(runtime, prepare_node(runtime, node, options));
+  result.variant = trial.plan().variant;
+  std::vector<Tensors> outputs;
+  for (const Step& step : steps) {
+    trial.upload(step.inputs);
+    const double ms = milliseconds(trial.run(kIteration));
+    outputs.push_back(trial.download());
+    Verification own = compare_all(step.reference, outputs.back(), trial.trespass(), kIteration,
+                                   &trial.plan().device);
+    const bool first = outputs.size() == 1;
+    if (first) result.ms = ms;
+    // The result is that of the first inputs, or of the second where those alone fail.
+    if (first || (result.own.pass() && !own.pass())) result.own = std::move(own);
+  }
+  if (steps.size() > 1) {
+    result.constant =
+        constant_output(outputs[0], outputs[1], steps[0].reference, steps[1].reference);
+  }
+  put_outputs(graph, node, outputs[0], run.device);
   compare_with_recorded(graph, node, run.device, options.oracles, result);
   return result;
 }
@@ -236,63 +215,51 @@ double NodeResult::grown() const {
 
 GraphRun verify_isolated(Runtime& runtime, const Graph& graph, const Tensors& inputs,
                          const Tensors& second, const GraphOptions& options) {
-  std::map<std::string, std::string> variants;
-  for (const auto& [node, plan] : plans_of(runtime, graph, options, false)) {
-    variants[node] = plan.variant;
-  }
-  prepare_all(runtime, graph, options);
-  GraphRun run{{}, inputs, second, inputs, {}};
+  const std::vector<Plan> plans = plans_of(runtime, graph, options, false);
+  // To prepare a problem may measure the device, and bounds follow what that finds: all kernels are
+  // built before the references.
   for (const Graph::Node& node : graph.nodes) {
+    if (options.on_cpu.count(node.name) || options.planned_for) continue;
     options.progress(node.name);
-    run.nodes.push_back(run_isolated(runtime, graph, node, options, variants[node.name], run));
+    prepare_node(runtime, node, options);
+  }
+  GraphRun run{{}, inputs, second, inputs, {}};
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Graph::Node& node = graph.nodes[i];
+    options.progress(node.name);
+    run.nodes.push_back(run_isolated(runtime, graph, node, options, plans[i].variant, run));
   }
   return run;
 }
 
 DeviceGraph::DeviceGraph(Runtime& runtime, const Graph& graph, GraphOptions options)
     : runtime_(&runtime), graph_(&graph), options_(std::move(options)) {
-  for (const auto& [name, plan] : plans_of(runtime, graph, options_, true)) {
-    const Problem& problem = graph.node(name).problem;
-    executables_.emplace(name, options_.planned_for
-                                   ? runtime.prepare(plan)
-                                   : runtime.prepare(problem, {"", options_.max_work_group}));
-    require_short_launches(runtime, executables_.at(name).plan());
+  plans_of(runtime, graph, options_, true);
+  for (const Graph::Node& node : graph.nodes) {
+    Executable& executable = executables_.emplace_back();
+    if (options_.on_cpu.count(node.name)) continue;
+    executable = prepare_node(runtime, node, options_);
+    require_short_launches(runtime, executable.plan());
   }
-  place_tensors();
-}
-
-void DeviceGraph::place_tensors() {
-  for (const Graph::Node& node : graph_->nodes) {
+  // What is an input, or a view of one, is uploaded.
+  const auto place = [&](const std::string& name) {
+    if (buffers_.count(name)) return;
+    const Graph::Tensor& tensor = graph.tensors.at(name);
+    const auto role = graph.is_of_input(name) ? TensorSpec::Role::input : TensorSpec::Role::output;
+    buffers_.emplace(name, GuardedBuffer(runtime, {name, role, tensor.dtype, tensor.shape, {}, 0}));
+  };
+  for (const Graph::Node& node : graph.nodes) {
     for (const auto* side : {&node.inputs, &node.outputs}) {
-      for (const auto& [own, name] : *side) place(graph_->held(name));
+      for (const auto& [own, name] : *side) place(graph.held(name));
     }
     for (const Graph::Move& move : node.moves) place(move.to);
   }
-}
-
-/// What is an input, or a view of one, is uploaded.
-void DeviceGraph::place(const std::string& name) {
-  if (buffers_.count(name)) return;
-  const Graph::Tensor& tensor = graph_->tensors.at(name);
-  const bool input = graph_->tensors.at(graph_->holder(name)).is_input();
-  const auto role = input ? TensorSpec::Role::input : TensorSpec::Role::output;
-  buffers_.emplace(name, GuardedBuffer(*runtime_, {name, role, tensor.dtype, tensor.shape, {}, 0}));
 }
 
 void DeviceGraph::upload(const Tensors& inputs) {
   for (auto& [name, buffer] : buffers_) {
     if (buffer.spec().role == TensorSpec::Role::input) buffer.upload(inputs.at(name));
   }
-}
-
-Bindings DeviceGraph::bindings(const Graph::Node& node) const {
-  Bindings bindings;
-  for (const auto* side : {&node.inputs, &node.outputs}) {
-    for (const auto& [own, name] : *side) {
-      bindings[own] = buffers_.at(graph_->held(name)).buffer();
-    }
-  }
-  return bindings;
 }
 
 void DeviceGraph::run_on_cpu(const Graph::Node& node) {
@@ -303,12 +270,8 @@ void DeviceGraph::run_on_cpu(const Graph::Node& node) {
   }
   const Reference reference = reference_of(node.problem, inputs_of(*graph_, node, tensors),
                                            reference_options(Check::hard, runtime_->device(), ""));
-  const Tensors outputs = rounded(node, reference);
-  for (const TensorSpec& spec : node.problem.tensors()) {
-    if (spec.role != TensorSpec::Role::output) continue;
-    const std::string& name = node.outputs.at(spec.name);
-    buffers_.at(name).upload(
-        scattered(outputs.at(spec.name), spec, graph_->tensors.at(name).shape));
+  for (const auto& [name, tensor] : laid_out(*graph_, node, rounded(node, reference))) {
+    buffers_.at(name).upload(tensor);
   }
 }
 
@@ -316,29 +279,28 @@ std::vector<double> DeviceGraph::run(int iteration) {
   for (auto& [name, buffer] : buffers_) {
     if (buffer.spec().role == TensorSpec::Role::output) buffer.poison(iteration);
   }
-  for (const Graph::Node& node : graph_->nodes) {
-    const auto found = executables_.find(node.name);
-    if (found == executables_.end()) {
+  for (std::size_t i = 0; i < executables_.size(); ++i) {
+    const Graph::Node& node = graph_->nodes[i];
+    if (options_.on_cpu.count(node.name)) {
       run_on_cpu(node);
     } else {
-      const Bindings tensors = bindings(node);
-      if (!found->second.plan().pack.empty()) runtime_->pack(found->second, tensors);
-      runtime_->enqueue(found->second, tensors);
+      const Bindings tensors = bindings_of(
+          node, [&](const std::string& name) { return buffers_.at(graph_->held(name)).buffer(); });
+      if (!executables_[i].plan().pack.empty()) runtime_->pack(executables_[i], tensors);
+      runtime_->enqueue(executables_[i], tensors);
     }
     for (const Graph::Move& move : node.moves) {
-      enqueue_move(*runtime_, move, size_of(graph_->tensors.at(move.to).dtype),
-                   buffers_.at(move.from).buffer(), buffers_.at(move.to).buffer());
+      const Copy copy{move, buffers_.at(move.from).buffer(), buffers_.at(move.to).buffer(),
+                      size_of(graph_->tensors.at(move.to).dtype)};
+      copy.enqueue(*runtime_);
     }
   }
   const std::vector<LaunchTime> times = runtime_->finish();
   require_not_ended(runtime_->device(), "the graph", times);
   std::vector<double> ms;
   auto next = times.begin();
-  for (const Graph::Node& node : graph_->nodes) {
-    const auto found = executables_.find(node.name);
-    const std::size_t launches =
-        found == executables_.end() ? 0 : found->second.plan().launches.size();
-    const auto end = next + static_cast<std::ptrdiff_t>(launches);
+  for (const Executable& executable : executables_) {
+    const auto end = next + static_cast<std::ptrdiff_t>(executable.plan().launches.size());
     ms.push_back(milliseconds({next, end}));
     next = end;
   }
@@ -359,7 +321,7 @@ Reason DeviceGraph::trespass(const Graph::Node& node) const {
   std::vector<std::string> names;
   for (const auto& [own, name] : node.outputs) names.push_back(name);
   for (const auto& [own, name] : node.inputs) {
-    if (graph_->tensors.at(graph_->holder(name)).is_input()) names.push_back(graph_->held(name));
+    if (graph_->is_of_input(name)) names.push_back(graph_->held(name));
   }
   for (const std::string& name : names) {
     if (const Reason reason = buffers_.at(name).trespass()) return reason;
@@ -368,8 +330,7 @@ Reason DeviceGraph::trespass(const Graph::Node& node) const {
 }
 
 std::string DeviceGraph::variant(std::size_t node) const {
-  const auto found = executables_.find(graph_->nodes.at(node).name);
-  return found == executables_.end() ? "" : found->second.plan().variant;
+  return executables_.at(node).plan().variant;
 }
 
 namespace {
@@ -386,10 +347,7 @@ GraphRun run_chained(Runtime& runtime, const Graph& graph, const Tensors& inputs
     const Graph::Node& node = graph.nodes[i];
     options.progress(node.name);
     const std::string variant = device.variant(i);
-    NodeResult result;
-    result.node = node.name;
-    result.variant = variant;
-    result.ms = ms[i];
+    NodeResult result{node.name, variant, ms[i]};
     compare_with_recorded(graph, node, run.device, options.oracles, result);
     result.own.fault = device.trespass(node);
     const Tensors outputs = outputs_of(node, run.device);

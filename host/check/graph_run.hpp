@@ -39,17 +39,17 @@ bool is_only_blind(const Verification& verification);
 
 /// The result of a node.
 struct NodeResult {
-  std::string node, variant;  ///< no variant: on the CPU
-  double ms = 0;              ///< of its launches, by their events; 0 on the CPU
+  std::string node, variant = {};  ///< no variant: on the CPU
+  double ms = 0;                   ///< of its launches, by their events; 0 on the CPU
 
   /// Each output compared, under its bound, with the reference of the inputs that the node had.
-  Verification own;
+  Verification own = {};
   /// Chained: each output compared with the references' own chain, in which no device took part.
   /// There is no bound for that, so these only say how errors grow.
-  std::map<std::string, Verdict> chain;
+  std::map<std::string, Verdict> chain = {};
   /// Each output that is recorded, compared with that.
-  std::map<std::string, Verdict> recorded;
-  Reason constant;  ///< isolated: two inputs, one output
+  std::map<std::string, Verdict> recorded = {};
+  Reason constant = {};  ///< isolated: two inputs, one output
 
   bool on_cpu() const { return variant.empty(); }
   /// The first output that is not what is recorded; else empty.
@@ -80,15 +80,12 @@ class DeviceGraph {
   std::string variant(std::size_t node) const;  ///< empty: on the CPU
 
  private:
-  void place_tensors();
-  void place(const std::string& tensor);
   void run_on_cpu(const Graph::Node& node);
-  Bindings bindings(const Graph::Node& node) const;
 
   Runtime* runtime_;
   const Graph* graph_;
   GraphOptions options_;
-  std::map<std::string, Executable> executables_;
+  std::vector<Executable> executables_;  ///< of every node; on the CPU: nothing is launched
   std::map<std::string, GuardedBuffer> buffers_;
 };
 

@@ -13,10 +13,6 @@ namespace {
 
 constexpr std::int64_t kGuardBytes = 4096;
 
-std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
 /// Bytes around and between elements: NaN or an odd number around inputs, so that a read outside
 /// shows; around outputs no NaN, which a kernel that reads one might write back unseen.
 int pattern(const TensorSpec& spec) {
@@ -37,10 +33,27 @@ void attempt(const std::string& what, const Action& action) {
 /// A simulator sees itself what happens outside a buffer; bands would hide it.
 std::int64_t guard_bytes(const DeviceInfo& device) {
   if (device.name.find("Oclgrind") != std::string::npos) return 0;
-  return round_up(kGuardBytes, device.mem_base_addr_align);
+  const std::int64_t align = device.mem_base_addr_align;
+  return (kGuardBytes + align - 1) / align * align;
 }
 
 }  // namespace
+
+HostTensor gathered(const std::uint8_t* base, const TensorSpec& spec) {
+  HostTensor tensor(spec.dtype, spec.shape);
+  const std::int64_t size = size_of(spec.dtype), run = spec.strides.empty() ? tensor.size() : 1;
+  for (std::int64_t i = 0; i < tensor.size(); i += run) {
+    std::memcpy(tensor.data() + i * size, base + spec.position(i) * size, run * size);
+  }
+  return tensor;
+}
+
+void scatter(const HostTensor& tensor, const TensorSpec& spec, std::uint8_t* base) {
+  const std::int64_t size = size_of(spec.dtype), run = spec.strides.empty() ? tensor.size() : 1;
+  for (std::int64_t i = 0; i < tensor.size(); i += run) {
+    std::memcpy(base + spec.position(i) * size, tensor.data() + i * size, run * size);
+  }
+}
 
 GuardedBuffer::GuardedBuffer(Runtime& runtime, const TensorSpec& spec)
     : runtime_(&runtime), spec_(spec), guard_(guard_bytes(runtime.device())) {
@@ -58,32 +71,19 @@ GuardedBuffer::GuardedBuffer(Runtime& runtime, const TensorSpec& spec)
 std::vector<std::uint8_t> GuardedBuffer::image(const HostTensor& tensor) const {
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(2 * guard_ + spec_.bytes()),
                                   static_cast<std::uint8_t>(pattern(spec_)));
-  std::uint8_t* base = bytes.data() + guard_;
-  if (spec_.strides.empty()) {
-    std::memcpy(base + spec_.offset * size_of(spec_.dtype), tensor.data(), tensor.bytes());
-    return bytes;
-  }
-  const auto size = static_cast<std::size_t>(size_of(spec_.dtype));
-  for (std::int64_t i = 0; i < tensor.size(); ++i) {
-    std::memcpy(base + static_cast<std::size_t>(spec_.position(i)) * size,
-                tensor.data() + static_cast<std::size_t>(i) * size, size);
-  }
+  scatter(tensor, spec_, bytes.data() + guard_);
   return bytes;
 }
 
 void GuardedBuffer::refuse_shared_places(const HostTensor& tensor) const {
   if (spec_.strides.empty()) return;
-  const auto size = static_cast<std::size_t>(size_of(spec_.dtype));
+  const HostTensor written = gathered(expected_.data() + guard_, spec_);
   for (std::int64_t i = 0; i < tensor.size(); ++i) {
-    const auto element = static_cast<std::size_t>(i),
-               place = static_cast<std::size_t>(spec_.position(i));
-    if (std::memcmp(expected_.data() + guard_ + place * size, tensor.data() + element * size,
-                    size) != 0) {
-      throw BadArgument(
-          fmt::format("tensor {}: element {} lies on another, which has another value; "
-                      "elements that share a place must be equal",
-                      spec_.name, i));
-    }
+    if (written.bits(i) == tensor.bits(i)) continue;
+    throw BadArgument(
+        fmt::format("tensor {}: element {} lies on another, which has another value; "
+                    "elements that share a place must be equal",
+                    spec_.name, i));
   }
 }
 
@@ -111,12 +111,7 @@ HostTensor GuardedBuffer::download() {
   attempt("read tensor " + spec_.name, [&] {
     runtime_->queue().enqueueReadBuffer(whole_, CL_TRUE, 0, seen_.size(), seen_.data());
   });
-  HostTensor tensor(spec_.dtype, spec_.shape);
-  const auto size = static_cast<std::size_t>(size_of(spec_.dtype));
-  for (std::int64_t i = 0; i < tensor.size(); ++i) {
-    std::memcpy(tensor.data() + static_cast<std::size_t>(i) * size,
-                seen_.data() + guard_ + static_cast<std::size_t>(spec_.position(i)) * size, size);
-  }
+  HostTensor tensor = gathered(seen_.data() + guard_, spec_);
   // An output's elements may change; an input's may not.
   if (spec_.role == TensorSpec::Role::output) expected_ = image(tensor);
   return tensor;

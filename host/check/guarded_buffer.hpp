@@ -11,6 +11,11 @@
 
 namespace clam {
 
+/// The tensor whose elements lie from `base` on, at the places of its spec.
+HostTensor gathered(const std::uint8_t* base, const TensorSpec& spec);
+/// Writes its elements to these places.
+void scatter(const HostTensor& tensor, const TensorSpec& spec, std::uint8_t* base);
+
 /// A tensor on the device between two guard bands. The bands, and gaps between strided rows, hold a
 /// pattern (NaN for floats). So a read outside changes the result, and a write outside is seen.
 class GuardedBuffer {

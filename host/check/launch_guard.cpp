@@ -38,13 +38,14 @@ Launch part_of(Launch launch, std::int64_t groups) {
 }
 
 /// The tensors of a plan with the op's usual data.
-class Data {
- public:
+struct Data {
+  std::vector<GuardedBuffer> buffers;
+  Bindings bindings;
+
   Data(Runtime& runtime, const Problem& problem, const Plan& plan) {
     const Tensors inputs = make_inputs(problem, usual_data_set(problem), 1);
     for (const TensorSpec& spec : plan.tensors) {
-      GuardedBuffer& buffer =
-          buffers_.emplace(spec.name, GuardedBuffer(runtime, spec)).first->second;
+      GuardedBuffer& buffer = buffers.emplace_back(runtime, spec);
       bindings[spec.name] = buffer.buffer();
       if (spec.role == TensorSpec::Role::output) {
         buffer.poison(0);
@@ -53,10 +54,6 @@ class Data {
       }
     }
   }
-  Bindings bindings;
-
- private:
-  std::map<std::string, GuardedBuffer> buffers_;
 };
 
 /// Runs the launches and returns the seconds that the last one took.

@@ -151,19 +151,6 @@ Names defines_of(const FileTags& tags, const Launch& launch) {
   return names;
 }
 
-/// The numbers that a launch gives to the names of its kernel's formulas.
-Names names_of(const FileTags& tags, const KernelTags& kernel, const Launch& launch) {
-  Names names = defines_of(tags, launch);
-  for (std::size_t i = 0; i < std::min(kernel.args.size(), launch.args.size()); ++i) {
-    if (const auto* whole = std::get_if<std::int32_t>(&launch.args[i]))
-      names[kernel.args[i].name] = *whole;
-    if (const auto* real = std::get_if<float>(&launch.args[i])) {
-      names[kernel.args[i].name] = static_cast<double>(*real);
-    }
-  }
-  return names;
-}
-
 Reason bad_option(const FileTags& tags, const BuildOption& option) {
   if (option.word.substr(0, 4) == "-cl-") return {};
   if (!option.is_define()) return fmt::format("option '{}' is no -D", option.word);
@@ -251,7 +238,7 @@ Reason bad_kernel(const FileTags& tags, const Plan& plan, const Launch& launch) 
   if (kernel->args.size() != launch.args.size()) {
     return fmt::format("{} arguments, the tags have {}", launch.args.size(), kernel->args.size());
   }
-  const Names names = names_of(tags, *kernel, launch);
+  const Names names = values_of(tags, launch);
   for (std::size_t i = 0; i < launch.args.size(); ++i) {
     if (Reason reason = bad_argument(kernel->args[i], names, plan, launch.args[i])) return reason;
   }
@@ -273,17 +260,25 @@ std::optional<double> evaluate(std::string_view formula, const Names& names) {
 
 Names values_of(const FileTags& tags, const Launch& launch) {
   const KernelTags* kernel = tags.kernel(launch.kernel);
-  if (kernel) return names_of(tags, *kernel, launch);
-  throw BadArgument(fmt::format("{}: kernel {}: it is not tagged", tags.file, launch.kernel));
+  if (!kernel) {
+    throw BadArgument(fmt::format("{}: kernel {}: it is not tagged", tags.file, launch.kernel));
+  }
+  Names names = defines_of(tags, launch);
+  for (std::size_t i = 0; i < std::min(kernel->args.size(), launch.args.size()); ++i) {
+    const std::string& name = kernel->args[i].name;
+    if (const auto* whole = std::get_if<std::int32_t>(&launch.args[i])) names[name] = *whole;
+    if (const auto* real = std::get_if<float>(&launch.args[i])) {
+      names[name] = static_cast<double>(*real);
+    }
+  }
+  return names;
 }
 
 std::vector<Trips> trips(const FileTags& tags, const Launch& launch) {
-  const KernelTags* kernel = tags.kernel(launch.kernel);
   const auto reject = [&](const std::string& why) {
     throw BadArgument(fmt::format("{}: kernel {}: {}", tags.file, launch.kernel, why));
   };
-  if (!kernel) reject("it is not tagged");
-  const Names names = names_of(tags, *kernel, launch), defines = defines_of(tags, launch);
+  const Names names = values_of(tags, launch), defines = defines_of(tags, launch);
   const auto number = [&](const std::string& formula, const Names& known, const char* what) {
     const std::optional<double> value = evaluate(formula, known);
     if (!value || *value < 0 || !std::isfinite(*value)) {
@@ -292,7 +287,7 @@ std::vector<Trips> trips(const FileTags& tags, const Launch& launch) {
     return *value;
   };
   std::vector<Trips> trips;
-  for (const LoopTag& loop : kernel->loops) {
+  for (const LoopTag& loop : tags.kernel(launch.kernel)->loops) {
     const bool there = loop.condition.empty() ||
                        number(loop.condition, defines, "condition of defines alone") != 0;
     if (!there) continue;

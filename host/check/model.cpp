@@ -71,23 +71,27 @@ StoredTensor read_stored_tensor(const json& value, const std::string& where,
   return stored;
 }
 
+HostTensor converted(const HostTensor& tensor, Dtype dtype) {
+  if (tensor.dtype() == dtype) return tensor;
+  HostTensor result(dtype, tensor.shape());
+  for (std::int64_t i = 0; i < result.size(); ++i) result.set(i, tensor.get(i));
+  return result;
+}
+
 HostTensor load(const StoredTensor& stored, Dtype dtype, const Shape& shape) {
   const std::string file = read_file(stored.file);
   if (hash_text(file) != stored.xxh3) {
     throw BadArgument(
         fmt::format("{} does not have the hash that workload.json says; {}", stored.file, kAgain));
   }
-  HostTensor values = parse_npy(file, stored.file);
+  const HostTensor values = parse_npy(file, stored.file);
   const bool whole = dtype == Dtype::i32;
   if (values.shape() != shape || whole != (values.dtype() == Dtype::i32)) {
     throw BadArgument(fmt::format("{} holds {}[{}], workload.json says {}[{}]; {}", stored.file,
                                   name(values.dtype()), to_string(values.shape()), name(dtype),
                                   to_string(shape), kAgain));
   }
-  if (values.dtype() == dtype) return values;
-  HostTensor rounded(dtype, shape);
-  for (std::int64_t i = 0; i < rounded.size(); ++i) rounded.set(i, values.get(i));
-  return rounded;
+  return converted(values, dtype);
 }
 
 std::int64_t ImportedModel::unsupported() const {
@@ -116,8 +120,8 @@ ImportedModel read_model(const json& value, const std::string& where) {
   reader.only({"file", "opset", "producer", "onnxruntime", "inputs", "outputs", "names", "nodes"});
   ImportedModel model;
   model.file = reader.text("file");
-  model.opset = reader.whole("opset");
-  model.onnxruntime = reader.text("onnxruntime");
+  reader.whole("opset");
+  reader.text("onnxruntime");
   model.inputs = reader.names("inputs");
   model.outputs = reader.names("outputs");
   if (!reader.at("nodes").is_array()) reader.fail("nodes", "needs a list");

@@ -25,6 +25,8 @@ struct StoredTensor {
 /// `folder` is put before the file's name. Throws BadArgument, also where the file's size differs.
 StoredTensor read_stored_tensor(const nlohmann::json& value, const std::string& where,
                                 const std::string& folder);
+/// The same numbers, rounded to `dtype`.
+HostTensor converted(const HostTensor& tensor, Dtype dtype);
 /// The file's numbers, rounded to `dtype`. Throws BadArgument for another hash, or shape.
 HostTensor load(const StoredTensor& stored, Dtype dtype, const Shape& shape);
 
@@ -38,8 +40,7 @@ struct ImportedModel {
 
     bool is_supported() const { return became != "unsupported"; }
   };
-  std::string file, onnxruntime;
-  std::int64_t opset = 0;
+  std::string file;
   std::vector<std::string> inputs, outputs;  ///< tensors of the graph
   std::vector<Node> nodes;
 

@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "clam/error.hpp"
-#include "clam/tensor.hpp"
 #include "runtime/atomic_file.hpp"
 
 namespace clam {
@@ -106,17 +105,13 @@ HostTensor convert(const std::string& path, const std::string& descr, const Shap
     return tensor;
   }
   for (std::int64_t i = 0; i < tensor.size(); ++i) {
-    if (dtype == Dtype::f32) {
-      double value;
-      std::memcpy(&value, data.data() + 8 * i, 8);
-      tensor.set(i, value);
-    } else {
-      std::int64_t value;
-      std::memcpy(&value, data.data() + 8 * i, 8);
-      if (value != static_cast<std::int32_t>(value))
-        reject(path, fmt::format("{} does not fit int32", value));
-      tensor.set(i, static_cast<double>(value));
-    }
+    double real;
+    std::int64_t whole;
+    std::memcpy(&real, data.data() + 8 * i, 8);
+    std::memcpy(&whole, data.data() + 8 * i, 8);
+    const bool fits = dtype == Dtype::f32 || whole == static_cast<std::int32_t>(whole);
+    if (!fits) reject(path, fmt::format("{} does not fit int32", whole));
+    tensor.set(i, dtype == Dtype::f32 ? real : static_cast<double>(whole));
   }
   return tensor;
 }

@@ -54,13 +54,11 @@ std::string ObjectReader::text(const char* key) const {
 
 std::vector<std::string> ObjectReader::names(const char* key) const {
   const json& list = at(key);
-  std::vector<std::string> names;
-  if (!list.is_array()) fail(key, "needs a list of names");
-  for (const json& name : list) {
-    if (!name.is_string()) fail(key, "needs a list of names");
-    names.push_back(name.get<std::string>());
-  }
-  return names;
+  const bool texts = list.is_array() && std::all_of(list.begin(), list.end(), [](const json& name) {
+                       return name.is_string();
+                     });
+  if (!texts) fail(key, "needs a list of names");
+  return list.get<std::vector<std::string>>();
 }
 
 std::int64_t ObjectReader::whole(const char* key, std::int64_t least) const {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <exception>
+#include <future>
 #include <thread>
 #include <vector>
 
@@ -18,25 +18,15 @@ void parallel_for(std::int64_t n, const Body& body, std::int64_t slice = 1) {
   const std::int64_t workers = std::min<std::int64_t>(
       (n + slice - 1) / slice, std::max(1u, std::thread::hardware_concurrency()));
   std::atomic<std::int64_t> next{0};
-  std::vector<std::exception_ptr> errors(
-      static_cast<std::size_t>(std::max<std::int64_t>(workers, 0)));
-  const auto work = [&](std::size_t worker) {
-    try {
-      for (std::int64_t begin; (begin = next.fetch_add(slice)) < n;) {
-        for (std::int64_t i = begin; i < std::min(begin + slice, n); ++i) body(i);
-      }
-    } catch (...) {
-      errors[worker] = std::current_exception();
+  const auto work = [&] {
+    for (std::int64_t begin; (begin = next.fetch_add(slice)) < n;) {
+      for (std::int64_t i = begin; i < std::min(begin + slice, n); ++i) body(i);
     }
   };
-  std::vector<std::thread> threads;
-  for (std::int64_t t = 1; t < workers; ++t)
-    threads.emplace_back(work, static_cast<std::size_t>(t));
-  if (workers > 0) work(0);
-  for (std::thread& thread : threads) thread.join();
-  for (const std::exception_ptr& error : errors) {
-    if (error) std::rethrow_exception(error);
-  }
+  std::vector<std::future<void>> others;  // waited for also where an exception leaves
+  for (std::int64_t t = 1; t < workers; ++t) others.push_back(std::async(std::launch::async, work));
+  work();
+  for (std::future<void>& other : others) other.get();
 }
 
 }  // namespace clam

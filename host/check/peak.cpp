@@ -28,8 +28,6 @@ double MeasuredPeak::gb_per_s(double bytes) const {
   return best;
 }
 
-Peak MeasuredPeak::of(const Problem& problem) const { return of(bytes_of(problem)); }
-
 Peak MeasuredPeak::of(double bytes) const {
   // Halves may be summed in float, which is the faster of the two where halves are emulated.
   return {gflops_f32, std::max(gflops_f16, gflops_f32), gb_per_s(bytes)};

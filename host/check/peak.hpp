@@ -28,9 +28,7 @@ struct MeasuredPeak {
   };
   std::vector<Rate> rates;
 
-  /// For a problem, by the bytes that it moves: what fits a cache may move as fast as the cache
-  /// did.
-  Peak of(const Problem& problem) const;
+  /// For a problem that moves so many bytes: what fits a cache may move as fast as the cache did.
   Peak of(double bytes) const;
   /// The best rate among sizes of a quarter of `bytes` and more. Sizes are steps of four, so a
   /// cache may hold more than the last size that was seen to fit.

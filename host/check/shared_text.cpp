@@ -27,11 +27,6 @@ std::string body_of(const std::string& name, const std::string& text) {
   return text.substr(head + 2);
 }
 
-std::string name_in(const std::string& line) {
-  const std::size_t begin = line.find_first_not_of(' ', kBegin.size());
-  return begin == line.npos ? "" : line.substr(begin);
-}
-
 }  // namespace
 
 std::string with_shared_text(const std::string& file, const std::string& text,
@@ -50,7 +45,7 @@ std::string with_shared_text(const std::string& file, const std::string& text,
     if (line == kEnd) open.clear();
     if (open.empty()) result += line + "\n";
     if (!begins) continue;
-    open = name_in(line);
+    open = line.substr(std::min(line.find_first_not_of(' ', kBegin.size()), line.size()));
     if (open.empty()) reject("//@shared needs a name");
     result += body_of(open, source(open));
   }

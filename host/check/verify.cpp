@@ -8,21 +8,11 @@
 
 namespace clam {
 
-Trial::Trial(Runtime& runtime, const Problem& problem, const PlanOptions& options)
-    : runtime_(&runtime), executable_(runtime.prepare(problem, options)) {
+Trial::Trial(Runtime& runtime, Executable executable)
+    : runtime_(&runtime), executable_(std::move(executable)) {
   require_short_launches(runtime, plan());
-  allocate();
-}
-
-Trial::Trial(Runtime& runtime, const Plan& plan)
-    : runtime_(&runtime), executable_(runtime.prepare(plan)) {
-  require_short_launches(runtime, plan);
-  allocate();
-}
-
-void Trial::allocate() {
   for (const TensorSpec& spec : plan().tensors) {
-    const auto placed = buffers_.emplace(spec.name, GuardedBuffer(*runtime_, spec)).first;
+    const auto placed = buffers_.emplace(spec.name, GuardedBuffer(runtime, spec)).first;
     bindings_[spec.name] = placed->second.buffer();
   }
 }
@@ -41,8 +31,6 @@ void Trial::upload(const Tensors& inputs) {
   pack();
 }
 
-std::vector<LaunchTime> Trial::pack() { return runtime_->pack(executable_, bindings_); }
-
 void Trial::poison(int iteration) {
   for (auto& [name, buffer] : buffers_) {
     if (buffer.spec().role != TensorSpec::Role::output) continue;
@@ -50,8 +38,6 @@ void Trial::poison(int iteration) {
     before == before_.end() ? buffer.poison(iteration) : buffer.upload(before->second);
   }
 }
-
-void Trial::enqueue() { runtime_->enqueue(executable_, bindings_); }
 
 std::vector<LaunchTime> Trial::run(int iteration) {
   poison(iteration);
@@ -76,8 +62,6 @@ Reason Trial::trespass() const {
   }
   return {};
 }
-
-bool Verification::pass() const { return reason().empty(); }
 
 std::string Verification::reason() const {
   if (fault) return *fault;
@@ -111,44 +95,24 @@ Verification compare_all(const Reference& reference, const Tensors& outputs, Rea
   return verification;
 }
 
-Verification judge(const Problem& problem, const std::string& variant, const DataSet& set,
-                   const Tensors& inputs, const Tensors& outputs, Reason trespass,
-                   const DeviceInfo& device, int iteration) {
-  const Reference reference =
-      reference_of(problem, inputs, reference_options(set.check, device, variant));
-  Verification verification =
-      compare_all(reference, outputs, std::move(trespass), iteration, &device);
-  verification.problem = problem.text();
-  verification.variant = variant;
-  verification.data_set = set.name;
-  return verification;
-}
-
-namespace {
-
-Verification run_and_judge(Runtime& runtime, Trial& trial, const DataSet& set, std::uint64_t seed) {
+Verification verify(Runtime& runtime, Trial trial, const DataSet& set, std::uint64_t seed) {
   constexpr int kIteration = 1;
+  const DeviceInfo& device = runtime.device();
+  const std::string& variant = trial.plan().variant;
   const Problem problem = Problem::parse(trial.plan().problem);
   const Tensors inputs = make_inputs(problem, set, seed);
   refuse_bad_inputs(problem, inputs);
   trial.upload(inputs);
   trial.run(kIteration);
   const Tensors outputs = trial.download();
-  return judge(problem, trial.plan().variant, set, inputs, outputs, trial.trespass(),
-               runtime.device(), kIteration);
-}
-
-}  // namespace
-
-Verification verify(Runtime& runtime, const Problem& problem, const DataSet& set,
-                    std::uint64_t seed, const PlanOptions& options) {
-  Trial trial(runtime, problem, options);
-  return run_and_judge(runtime, trial, set, seed);
-}
-
-Verification verify(Runtime& runtime, const Plan& plan, const DataSet& set, std::uint64_t seed) {
-  Trial trial(runtime, plan);
-  return run_and_judge(runtime, trial, set, seed);
+  const Reference reference =
+      reference_of(problem, inputs, reference_options(set.check, device, variant));
+  Verification verification =
+      compare_all(reference, outputs, trial.trespass(), kIteration, &device);
+  verification.problem = problem.text();
+  verification.variant = variant;
+  verification.data_set = set.name;
+  return verification;
 }
 
 }  // namespace clam

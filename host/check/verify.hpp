@@ -17,14 +17,16 @@ namespace clam {
 /// so long that the driver ends it (launch_guard.hpp).
 class Trial {
  public:
-  Trial(Runtime& runtime, const Problem& problem, const PlanOptions& options = {});
-  Trial(Runtime& runtime, const Plan& plan);
+  Trial(Runtime& runtime, Executable executable);
+  Trial(Runtime& runtime, const Problem& problem, const PlanOptions& options = {})
+      : Trial(runtime, runtime.prepare(problem, options)) {}
+  Trial(Runtime& runtime, const Plan& plan) : Trial(runtime, runtime.prepare(plan)) {}
   /// And packs. An output of these names holds the tensor before each run, in place of poison.
   void upload(const Tensors& inputs);
   /// Runs the pack launches. Returns their times.
-  std::vector<LaunchTime> pack();
+  std::vector<LaunchTime> pack() { return runtime_->pack(executable_, bindings_); }
   void poison(int iteration = 0);
-  void enqueue();
+  void enqueue() { runtime_->enqueue(executable_, bindings_); }
   /// poison, enqueue, finish. Returns the launches' times. Throws Unsupported where one took so
   /// long that the driver has ended it: such a result is not judged.
   std::vector<LaunchTime> run(int iteration = 0);
@@ -34,7 +36,6 @@ class Trial {
   const Bindings& bindings() const { return bindings_; }
 
  private:
-  void allocate();
   Runtime* runtime_;
   Executable executable_;
   std::map<std::string, GuardedBuffer> buffers_;
@@ -47,7 +48,7 @@ struct Verification {
   std::string problem, variant, data_set;
   std::map<std::string, Verdict> outputs;
   Reason fault;  ///< memory around a tensor or an input overwritten, or an output missing
-  bool pass() const;
+  bool pass() const { return reason().empty(); }
   std::string reason() const;  ///< empty, or "y: ..." of the first output that fails
   double worst_ratio() const;
 };
@@ -57,14 +58,17 @@ struct Verification {
 /// launch.
 Verification compare_all(const Reference& reference, const Tensors& outputs, Reason trespass,
                          int iteration, const DeviceInfo* device = nullptr);
-/// The same. The reference is computed from the inputs, for the check of the data set.
-Verification judge(const Problem& problem, const std::string& variant, const DataSet& set,
-                   const Tensors& inputs, const Tensors& outputs, Reason trespass,
-                   const DeviceInfo& device, int iteration = 0);
-/// Prepares, runs and compares every element.
-Verification verify(Runtime& runtime, const Problem& problem, const DataSet& set,
-                    std::uint64_t seed, const PlanOptions& options = {});
+/// Runs, and compares every element with the reference, for the check of the data set.
+Verification verify(Runtime& runtime, Trial trial, const DataSet& set, std::uint64_t seed);
+/// The same for a problem, which it prepares.
+inline Verification verify(Runtime& runtime, const Problem& problem, const DataSet& set,
+                           std::uint64_t seed, const PlanOptions& options = {}) {
+  return verify(runtime, Trial(runtime, problem, options), set, seed);
+}
 /// The same for a plan, also one for another device.
-Verification verify(Runtime& runtime, const Plan& plan, const DataSet& set, std::uint64_t seed);
+inline Verification verify(Runtime& runtime, const Plan& plan, const DataSet& set,
+                           std::uint64_t seed) {
+  return verify(runtime, Trial(runtime, plan), set, seed);
+}
 
 }  // namespace clam

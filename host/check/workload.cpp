@@ -15,6 +15,7 @@
 #include "object_reader.hpp"
 #include "runtime/atomic_file.hpp"
 #include "runtime/embedded.hpp"
+#include "runtime/words.hpp"
 
 namespace clam {
 namespace {
@@ -340,9 +341,7 @@ std::string stem(std::string_view file) { return std::string(file.substr(0, file
 }  // namespace
 
 const Workload::Node* Workload::node(std::string_view wanted) const {
-  const auto found =
-      std::find_if(nodes.begin(), nodes.end(), [&](const Node& n) { return n.name == wanted; });
-  return found == nodes.end() ? nullptr : &*found;
+  return find_by_name(nodes, wanted);
 }
 
 bool Workload::has_graph() const {
@@ -417,8 +416,7 @@ Workload read_workload(const std::string& name_or_path, const Parameters& parame
                        !std::filesystem::is_directory(name_or_path);
   if (is_name) {
     throw BadArgument(
-        fmt::format("unknown workload '{}'; there is {}, or give the path of a file "
-                    "or folder",
+        fmt::format("unknown workload '{}'; there is {}, or give the path of a file or folder",
                     name_or_path.substr(0, 60), fmt::join(workload_names(), " ")));
   }
   if (!std::filesystem::is_directory(name_or_path)) {

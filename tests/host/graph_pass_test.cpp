@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "check/graph_run.hpp"
+#include "run_references.hpp"
 #include "runtime/atomic_file.hpp"
 #include "tests/ops/op_device.hpp"
 #include "tiny_graph.hpp"
@@ -143,7 +144,7 @@ TEST_F(graph_pass_device, what_changes_is_packed_again) {
   for (const auto& [name, values] : others) pass.write(name, values.data());
   pass.poison();
   pass.run();
-  const HostTensor wanted = run_references(graph, others, test::runtime().device()).at("z");
+  const HostTensor wanted = test::run_references(graph, others, test::runtime().device()).at("z");
   EXPECT_TRUE(compare_recorded(pass.outputs().at("z"), wanted, 1e-4).pass);
 }
 

@@ -9,6 +9,7 @@
 
 #include "check/graph_fill.hpp"
 #include "check/npy.hpp"
+#include "run_references.hpp"
 #include "runtime/atomic_file.hpp"
 #include "test_errors.hpp"
 #include "tiny_graph.hpp"
@@ -72,7 +73,7 @@ TEST(graph, inputs_follow_the_seed_and_their_own_name) {
 
 TEST(graph, references_feed_each_other) {
   const Graph graph = graph_of(test::tiny_graph());
-  const Tensors chain = run_references(graph, graph_inputs(graph, 1), generic_device());
+  const Tensors chain = test::run_references(graph, graph_inputs(graph, 1), generic_device());
   const HostTensor& weights = chain.at("weights");
   double sum = 0;
   for (std::int64_t i = 0; i < 40; ++i) sum += weights.get(i);
@@ -210,7 +211,7 @@ TEST(graph, nodes_see_tensors_at_their_strides) {
   const Graph graph = graph_of(test::strided_graph());
   EXPECT_EQ(graph.tensors.at("qk").shape, (Shape{12, 32})) << "as the file says";
   EXPECT_EQ(graph.tensors.at("message").shape, Shape{192}) << "the file says nothing";
-  const Tensors tensors = run_references(graph, graph_inputs(graph, 1), generic_device());
+  const Tensors tensors = test::run_references(graph, graph_inputs(graph, 1), generic_device());
   const HostTensor &qkv = tensors.at("qkv"), &qk = tensors.at("qk"), &o = tensors.at("message");
   const Tensors attend = inputs_of(graph, graph.node("attend"), tensors);
   // image 1, head 1, point 2, element 3
@@ -238,7 +239,7 @@ TEST(graph, a_view_may_show_the_first_rows_alone) {
   workload["tensors"]["flat"]["shape"][0] = 8;
   workload["nodes"][0]["problem"] = "dense m=8 n=8 k=40 dtype=f32 act=exp";
   const Graph graph = graph_of(workload);
-  const Tensors tensors = run_references(graph, graph_inputs(graph, 1), generic_device());
+  const Tensors tensors = test::run_references(graph, graph_inputs(graph, 1), generic_device());
   const HostTensor seen = inputs_of(graph, graph.node("distance"), tensors).at("x");
   ASSERT_EQ(seen.shape(), (Shape{8, 40}));
   for (std::int64_t i = 0; i < seen.size(); ++i) {

@@ -11,6 +11,7 @@
 #include "check/graph_run.hpp"
 #include "contains.hpp"
 #include "model_folder.hpp"
+#include "run_references.hpp"
 #include "test_errors.hpp"
 #include "tests/ops/op_device.hpp"
 
@@ -41,7 +42,7 @@ TEST(model, references_make_what_is_recorded_of_parts_and_views) {
     const TemporaryFolder folder;
     const ModelFolder model(folder, side);
     const Graph graph = make_graph(read_workload(model.path()));
-    const Tensors made = run_references(graph, graph_inputs(graph, 1), generic_device());
+    const Tensors made = test::run_references(graph, graph_inputs(graph, 1), generic_device());
     for (const char* name : {"a", "b", "all", "middle", "positive", "y"}) {
       const HostTensor recorded = read_npy(model.file(name));
       EXPECT_TRUE(compare_recorded(made.at(name), recorded, 1e-6).pass) << name;

@@ -46,7 +46,7 @@ TEST(peak, a_measured_peak_bounds_problems_of_any_device) {
   const MeasuredPeak measured{100, 20, {{1 << 20, 50}, {1 << 24, 10}}};
   const auto least = [&](const char* line) {
     const Problem problem = Problem::parse(line);
-    return floor_ms(problem, measured.of(problem));
+    return floor_ms(problem, measured.of(bytes_of(problem)));
   };
   EXPECT_DOUBLE_EQ(least("dense m=512 n=512 k=512 dtype=f32"), 2.0 * 512 * 512 * 512 / 100e6);
   EXPECT_DOUBLE_EQ(least("dense m=512 n=512 k=512 dtype=f16"), 2.0 * 512 * 512 * 512 / 100e6)
@@ -54,7 +54,7 @@ TEST(peak, a_measured_peak_bounds_problems_of_any_device) {
   EXPECT_DOUBLE_EQ(least("transpose shape=256x256 perm=1-0 dtype=f32"), 2.0 * 262144 / 50e6);
   EXPECT_DOUBLE_EQ(least("transpose shape=4096x4096 perm=1-0 dtype=f32"), 2.0 * 67108864 / 10e6);
   const Problem problem = Problem::parse("dense m=512 n=512 k=512 dtype=f32");
-  EXPECT_EQ(floor_ms(problem, MeasuredPeak{}.of(problem)), 0) << "nothing is known";
+  EXPECT_EQ(floor_ms(problem, MeasuredPeak{}.of(bytes_of(problem))), 0) << "nothing is known";
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "check/graph_run.hpp"
 #include "op_device.hpp"
+#include "run_references.hpp"
 
 namespace clam::ssd_tail_test {
 namespace {
@@ -59,7 +60,7 @@ TEST(ssd_tail, anchors_are_those_of_the_six_maps) {
 TEST(ssd_tail, predictions_find_objects_many_times_over) {
   const Graph graph = tail("f32");
   for (const std::uint64_t seed : {1, 2, 3}) {
-    const Tensors chain = run_references(graph, graph_inputs(graph, seed), generic_device());
+    const Tensors chain = test::run_references(graph, graph_inputs(graph, seed), generic_device());
     const double valid = chain.at("valid_count").get(0);
     const HostTensor& boxes = chain.at("boxes");
     EXPECT_GT(valid, 300) << seed;

@@ -66,12 +66,6 @@ std::vector<std::string> input_names(const Job& job) {
   return names;
 }
 
-HostTensor converted(const HostTensor& from, Dtype dtype) {
-  HostTensor to(dtype, from.shape());
-  for (std::int64_t i = 0; i < to.size(); ++i) to.set(i, from.get(i));
-  return to;
-}
-
 /// What stands in for a node that is not supported was made from other inputs.
 void refuse_stale(const Job& job) {
   if (job.workload.model.unsupported() == 0) return;
