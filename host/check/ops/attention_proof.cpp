@@ -15,20 +15,12 @@
 //   with
 //                                 chunks, weights are rounded to half first
 //   the sum of weights            n + 2 blocks roundings of its value, and 6 for the division
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
 #include <functional>
-#include <vector>
 
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "clam/error.hpp"
 #include "ops/attention.hpp"
 #include "shared/epilogue.hpp"
-#include "shared/fill.hpp"
-#include "shared/numbers.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::attention {
 namespace {

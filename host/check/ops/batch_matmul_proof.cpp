@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: MIT
 // batch_matmul_proof.cpp - c[i,m,n] = act(scale * sum_k a[i,m,k] * b[i,k,n] + mask[m,n]) in
 // double, and how far from it a device may be.
-#include <fmt/core.h>
-
-#include <vector>
-
 #include "batch_matmul_data.hpp"
-#include "check/op_proof.hpp"
 #include "clam/error.hpp"
 #include "ops/shared/accumulator.hpp"
 #include "shared/matrix_product.hpp"
 #include "shared/product_sets.hpp"
-#include "shared/random.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::batch_matmul {
 namespace {

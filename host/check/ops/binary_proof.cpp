@@ -5,17 +5,8 @@
 // double has more than twice a float's digits, so rounding a double once more gives the float that
 // IEEE 754 asks for, and a float rounded once more the half. A quotient is within 2.5 ulp of a
 // float (OpenCL's table), 5 * 2^-24 of it, and then rounded to dtype.
-#include <fmt/core.h>
-
-#include <cmath>
-#include <string>
-
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "ops/binary.hpp"
-#include "shared/fill.hpp"
-#include "shared/numbers.hpp"
-#include "shared/summation.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::binary {
 namespace {

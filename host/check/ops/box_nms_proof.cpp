@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: MIT
 // box_nms_proof.cpp - the output of box_nms, from who is kept.
-#include <fmt/core.h>
-
-#include <vector>
-
-#include "check/op_proof.hpp"
 #include "nms_data.hpp"
-#include "shared/numbers.hpp"
+#include "shared/proof.hpp"
 #include "shared/suppression_reference.hpp"
 
 namespace clam::box_nms {

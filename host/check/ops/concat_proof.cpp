@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
 // concat_proof.cpp - concat, element by element: exact.
-
-#include <fmt/core.h>
-
-#include "check/op_proof.hpp"
 #include "ops/concat.hpp"
 #include "shared/copy_sets.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::concat {
 namespace {

@@ -2,26 +2,19 @@
 // conv2d_proof.cpp - y[n,k,oy,ox] = act(sum_c,r,s w[k,c,r,s] * x[n,c,iy,ix] + b[k]) + r in
 // double, with iy = oy * stride_h - pad_t + r * dilation_h and ix likewise; taps outside x are left
 // out of the sum. With it, how far from it a device may be.
-#include <fmt/core.h>
-
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 #include <set>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "clam/error.hpp"
 #include "conv2d_winograd_bound.hpp"
 #include "ops/conv2d_problem.hpp"
 #include "ops/shared/accumulator.hpp"
 #include "shared/convolution_sets.hpp"
 #include "shared/epilogue.hpp"
-#include "shared/random.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::conv2d {
 namespace {

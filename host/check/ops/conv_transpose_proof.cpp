@@ -2,17 +2,12 @@
 // conv_transpose_proof.cpp - y[n,k,oy,ox] = act(sum_r,c,s w[c,k,r,s] * x[n,c,iy,ix] + b[k]) in
 // double, over the taps with oy = iy * stride_h - pad_t + r * dilation_h and ox likewise. With it,
 // how far from it a device may be: kernels sum in the order of r, c, s.
-#include <fmt/core.h>
-
-#include <cmath>
 #include <limits>
-#include <vector>
 
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "ops/conv_transpose.hpp"
 #include "shared/convolution_sets.hpp"
 #include "shared/epilogue.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::conv_transpose {
 namespace {

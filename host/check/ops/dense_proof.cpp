@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: MIT
 // dense_proof.cpp - y[m,n] = act(alpha * sum_k x[m,k] * w[n,k] + b[n]) + r[m,n] in double, x2
 // behind x along k, and how far from it a device may be.
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <vector>
-
-#include "check/op_proof.hpp"
 #include "clam/error.hpp"
 #include "ops/shared/accumulator.hpp"
 #include "shared/matrix_product.hpp"
 #include "shared/product_sets.hpp"
-#include "shared/random.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::dense {
 namespace {

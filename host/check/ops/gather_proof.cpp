@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: MIT
 // gather_proof.cpp - gather, element by element: exact. Indices that name no slice are clamped.
-#include <fmt/core.h>
-
-#include <algorithm>
-
-#include "check/op_proof.hpp"
 #include "ops/gather.hpp"
 #include "shared/copy_sets.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::gather {
 namespace {

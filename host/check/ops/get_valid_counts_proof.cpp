@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: MIT
 // get_valid_counts_proof.cpp - get_valid_counts as its definition reads, bit for bit.
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
-#include <vector>
-
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "shared/box_sets.hpp"
-#include "shared/fill.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::get_valid_counts {
 namespace {

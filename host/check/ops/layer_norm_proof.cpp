@@ -10,16 +10,8 @@
 //   row r    relative (that / (v + eps) + u) / 2 + 4 u: the sum with eps, and 2 ulp of rsqrt y    r
 //   |gamma| (e_m + |d| (2 u + the relative error of r)) + u |y|, for two products and a sum
 // The activation passes that on, and the result is rounded to its dtype.
-#include <fmt/core.h>
-
-#include <cmath>
-
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "shared/activate.hpp"
-#include "shared/fill.hpp"
-#include "shared/numbers.hpp"
-#include "shared/summation.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::layer_norm {
 namespace {

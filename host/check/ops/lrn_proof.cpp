@@ -10,17 +10,8 @@
 //          else exp2(-beta * log2(s)): 3 ulp and a product of the exponent P, 7 u |P| log(2) of f,
 //          and 3 ulp
 //   y    a product, then the rounding to the dtype
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "ops/lrn.hpp"
-#include "shared/fill.hpp"
-#include "shared/numbers.hpp"
-#include "shared/summation.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::lrn {
 namespace {

@@ -15,16 +15,8 @@
 //
 // Which score is the largest of a line turns on that: an index is right where its score is within
 // both errors of the largest. Only data whose ties are exact (Check::exact) have one right index.
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
-#include <vector>
-
-#include "check/op_proof.hpp"
 #include "shared/decode_box.hpp"
-#include "shared/fill.hpp"
-#include "shared/numbers.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::match_assignment {
 namespace {

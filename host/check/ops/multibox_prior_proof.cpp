@@ -7,17 +7,10 @@
 //   corner   by another u |corner|
 // A size that is beyond the largest float on its way, in the order of the kernel, is infinite; or
 // not, as a compiler may halve a quotient before it divides.
-#include <fmt/core.h>
-
-#include <cmath>
 #include <tuple>
-#include <vector>
 
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "shared/decode_box.hpp"
-#include "shared/numbers.hpp"
-#include "shared/random.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::multibox_prior {
 namespace {

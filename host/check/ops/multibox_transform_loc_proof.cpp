@@ -2,16 +2,8 @@
 // multibox_transform_loc_proof.cpp - multibox_transform_loc as its definition reads. Scores are
 // compared and copied, so classes, rows and counts are exact; the boxes' bounds are those of
 // boxes.hpp.
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <vector>
-
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "shared/decode_box.hpp"
-#include "shared/fill.hpp"
-#include "shared/numbers.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::multibox_transform_loc {
 namespace {

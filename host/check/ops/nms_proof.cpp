@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: MIT
 // nms_proof.cpp - the outputs of nms, from who is kept.
-#include <fmt/core.h>
-
-#include <vector>
-
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "nms_data.hpp"
 #include "shared/box_sets.hpp"
+#include "shared/proof.hpp"
 #include "shared/suppression_reference.hpp"
 
 namespace clam::nms {

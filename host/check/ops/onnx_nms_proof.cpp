@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT
 // onnx_nms_proof.cpp - the outputs of onnx_nms, from who is kept.
-#include <fmt/core.h>
-
-#include <vector>
-
-#include "check/op_proof.hpp"
 #include "nms_data.hpp"
+#include "shared/proof.hpp"
 #include "shared/suppression_reference.hpp"
 
 namespace clam::onnx_nms {

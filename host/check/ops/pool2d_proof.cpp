@@ -6,17 +6,8 @@
 // sum is off by at most (n - 1) u sum|x_i| (Jeannerod and Rump, "Improved error bounds for inner
 // products in floating-point arithmetic", 2013). A mean multiplies it by a rounded 1 / n, or
 // divides it by n within 2.5 ulp: u |mean| and u |mean|, or 5 u |mean|. A largest element is exact.
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "ops/pool2d.hpp"
-#include "shared/fill.hpp"
-#include "shared/numbers.hpp"
-#include "shared/summation.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::pool2d {
 namespace {

@@ -10,15 +10,7 @@
 //   l2    takes a root: half of the relative error, and 3 ulp, 6 u |y|
 //   prod  rounds n - 1 times: (n - 1) u |y|
 // Largest and smallest elements are exact. The result is rounded to its dtype.
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "check/op_proof.hpp"
-#include "shared/fill.hpp"
-#include "shared/numbers.hpp"
-#include "shared/summation.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::reduce {
 namespace {

@@ -11,19 +11,9 @@
 //   (1 - f) e_a + f e_b + u (3 f |b - a| + 2 (1 - f) |a| + f |b| + |result|)
 // and nothing more than e_a where f is 0. A residual is one sum more. For f16 the result is rounded
 // again.
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
-#include <vector>
-
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "ops/resize.hpp"
 #include "shared/copy_sets.hpp"
-#include "shared/fill.hpp"
-#include "shared/numbers.hpp"
-#include "shared/summation.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::resize {
 namespace {

@@ -2,18 +2,8 @@
 // rotary_proof.cpp - rotary in double, and how far from it a device may be. Let u = 2^-24. Each
 // of the two products may be rounded, or one fused into the sum: u |src cos| + u |rotate(src) sin|;
 // the sum is rounded, u |dst|, which in f32 is the rounding to the output. What is copied is exact.
-#include <fmt/core.h>
-
-#include <cmath>
-#include <string>
-#include <vector>
-
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "ops/rotary.hpp"
-#include "shared/fill.hpp"
-#include "shared/numbers.hpp"
-#include "shared/summation.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::rotary {
 namespace {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 // slice_proof.cpp - slice, element by element: exact.
-#include <fmt/core.h>
-
-#include "check/op_proof.hpp"
 #include "ops/shared/per_axis.hpp"
 #include "shared/copy_sets.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::slice {
 namespace {

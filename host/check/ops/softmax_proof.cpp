@@ -10,18 +10,8 @@
 // relative to the terms: the sum is off by their mean, sum_j p_j (2 d_j + e), of which the first
 // part is at most 2 log(n). The logarithm of a sum turns its relative error into an absolute one:
 //   u * (d_i + 2 sum_j p_j d_j + e + n + 6 log(sum) + rounding of x), with 3 ulp for log.
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
-#include <vector>
-
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "ops/softmax.hpp"
-#include "shared/fill.hpp"
-#include "shared/numbers.hpp"
-#include "shared/summation.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::softmax {
 namespace {

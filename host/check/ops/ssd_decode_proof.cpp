@@ -14,16 +14,8 @@
 // covers products of such factors (N. Higham, Accuracy and Stability of Numerical Algorithms, 3.1).
 // Where it is that close to the threshold, both rows are right: (class - 1, score) and (-1, 0).
 // Boxes are those of boxes.hpp.
-#include <fmt/core.h>
-
-#include <cmath>
-#include <vector>
-
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "shared/decode_box.hpp"
-#include "shared/fill.hpp"
-#include "shared/numbers.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::ssd_decode {
 namespace {

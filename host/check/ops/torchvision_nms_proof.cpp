@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 // torchvision_nms_proof.cpp - the outputs of torchvision_nms, from who is kept.
-
-#include <fmt/core.h>
-
-#include "check/op_proof.hpp"
 #include "nms_data.hpp"
+#include "shared/proof.hpp"
 #include "shared/suppression_reference.hpp"
 
 namespace clam::torchvision_nms {

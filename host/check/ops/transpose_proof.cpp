@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
 // transpose_proof.cpp - transpose, element by element: exact.
-#include <fmt/core.h>
-
 #include <numeric>
-#include <vector>
 
-#include "check/op_proof.hpp"
 #include "shared/copy_sets.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::transpose {
 namespace {

@@ -20,21 +20,11 @@
 //   leaky_relu, hard_sigmoid, hard_swish       as activations
 // and gelu by 1e-6 + 4 u |z| (see activation.hpp). A device may take exp(-|z|) below 2^-126 for 0:
 // sigmoid is off by that then.
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
 #include <functional>
-#include <string>
-#include <vector>
 
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "ops/unary.hpp"
 #include "shared/activate.hpp"
-#include "shared/fill.hpp"
-#include "shared/numbers.hpp"
-#include "shared/summation.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::unary {
 namespace {

@@ -7,16 +7,8 @@
 //
 // A device that takes denormals for 0 may do so to each operand and result. Scores that are that
 // small are then equally large, and the class may be that of any.
-#include <fmt/core.h>
-
-#include <cmath>
-#include <vector>
-
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "shared/decode_box.hpp"
-#include "shared/fill.hpp"
-#include "shared/numbers.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::yolo_decode {
 namespace {
