@@ -65,17 +65,11 @@ Bounded element(const Operands& in, const Row& row, double x, std::int64_t colum
   const double gamma = in.gamma.get(column), beta = in.beta.get(column);
   const double difference = x - row.mean;
   const double z = difference * row.factor * gamma + beta;
-  const double value = activate(in.act, z);
-  if (row.overflows) return {value, kInfinity};
-  if (!std::isfinite(value)) return {value, 0};
-  if (!std::isfinite(z)) {
-    return {value, activation_error(in.act, z, 0) + unit_roundoff(in.dtype) * std::fabs(value)};
-  }
+  if (row.overflows) return {activate(in.act, z), kInfinity};
   const double off = row.mean_error + std::fabs(difference) * (2 * kFloat + row.factor_error);
   double error = row.factor * std::fabs(gamma) * off + kFloat * std::fabs(z);
   if (!in.denormals) error += kSmallest * (2 + std::fabs(gamma));
-  return {value, activation_error(in.act, z, error) + unit_roundoff(in.dtype) * std::fabs(value) +
-                     crumb(in.dtype, in.denormals)};
+  return activated(in.act, z, error, unit_roundoff(in.dtype), crumb(in.dtype, in.denormals));
 }
 
 Reference reference(const Problem& problem, const Tensors& inputs,

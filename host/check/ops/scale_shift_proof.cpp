@@ -29,18 +29,10 @@ Reference reference(const Problem& problem, const Tensors& inputs,
   parallel_for(src.size() / step, [&](std::int64_t row) {
     const double factor = scale.get(row % n), term = shift.get(row % n);
     for (std::int64_t i = row * step; i < (row + 1) * step; ++i) {
-      const double x = src.get(i), z = in_float(x * factor + term), value = activate(act, z);
-      double error = std::isfinite(z) ? kFloat * std::fabs(z) : 0;
+      const double x = src.get(i), z = in_float(x * factor + term);
+      double error = kFloat * std::fabs(z);
       if (!options.denormals) error += kSmallest * (2 + std::fabs(factor) + std::fabs(x));
-      if (!std::isfinite(value)) {
-        error = 0;
-      } else if (!std::isfinite(z)) {
-        error = activation_error(act, z, 0) + last * std::fabs(value);
-      } else {
-        error = activation_error(act, z, error) + last * std::fabs(value) +
-                crumb(dtype, options.denormals);
-      }
-      dst.set(i, {value, error});
+      dst.set(i, activated(act, z, error, last, crumb(dtype, options.denormals)));
     }
   });
   return {{"dst", std::move(dst)}};

@@ -148,4 +148,11 @@ double activation_error(const Act& act, double z, double error) {
   return scaled + kFloat * (std::fabs(activate(act, z)) + scaled);
 }
 
+Bounded activated(const Act& act, double z, double error, double last, double crumb) {
+  const double value = activate(act, z);
+  if (!std::isfinite(value)) return {value, 0};
+  const double lost = std::isfinite(z) ? crumb : 0;
+  return {value, activation_error(act, z, error) + last * std::fabs(value) + lost};
+}
+
 }  // namespace clam
