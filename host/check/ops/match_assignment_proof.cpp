@@ -17,28 +17,23 @@
 // both errors of the largest. Only data whose ties are exact (Check::exact) have one right index.
 #include "shared/decode_box.hpp"
 #include "shared/proof.hpp"
+#include "shared/softmax_sums.hpp"
 
 namespace clam::match_assignment {
 namespace {
 
 /// What a row or column adds to the scores of its elements.
 struct Line {
-  double m = -HUGE_VAL;
+  double m;            ///< NaN where it is not finite, and so are all scores then
   Bounded rest{0, 0};  ///< L - log(sigmoid(z))
 
   Line(const std::vector<double>& x, double z) {
-    for (const double value : x) m = std::isnan(value) ? kNan : value > m ? value : m;
-    if (!std::isfinite(m)) m = kNan;
-    double sum = 0, mean = 0;
-    for (const double value : x) {
-      const double e = std::exp(value - m);
-      sum += e;
-      mean += e == 0 ? 0 : e * (m - value);
-    }
-    const double log_sum = std::log(sum);
+    const SoftmaxSums sums(x);
+    m = std::isfinite(sums.m) ? sums.m : kNan;
+    const double log_sum = std::log(sums.sum);
     const double log_sigmoid = std::fmin(z, 0) - std::log1p(std::exp(-std::fabs(z)));
     rest.value = std::isnan(z) ? kNan : log_sum - log_sigmoid;
-    rest.error = kFloat * (sum_error(x.size(), mean / sum) + 6 * log_sum + 10 +
+    rest.error = kFloat * (sum_error(x.size(), sums.mean_difference) + 6 * log_sum + 10 +
                            std::fabs(log_sigmoid) + std::fabs(rest.value));
   }
 
@@ -106,13 +101,9 @@ std::vector<Indices> best(const Lines& lines, const std::vector<Bounded>& scores
 /// What may be right for a row or column: matches and their scores.
 struct Sides {
   Expected match, score;
-  explicit Sides(std::int64_t lines) {
-    const auto size = static_cast<std::size_t>(lines);
-    for (Expected* expected : {&match, &score}) {
-      expected->value.assign(size, 0);
-      expected->bound.assign(size, 0);
-      expected->also.resize(size);
-    }
+  explicit Sides(std::int64_t lines) : match(Expected::of_size(lines)) {
+    match.also.resize(match.value.size());
+    score = match;
   }
 };
 

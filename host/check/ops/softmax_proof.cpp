@@ -12,6 +12,7 @@
 //   u * (d_i + 2 sum_j p_j d_j + e + n + 6 log(sum) + rounding of x), with 3 ulp for log.
 #include "ops/softmax.hpp"
 #include "shared/proof.hpp"
+#include "shared/softmax_sums.hpp"
 
 namespace clam::softmax {
 namespace {
@@ -51,29 +52,7 @@ struct Operands {
   }
 };
 
-/// What the bounds of a row's elements share.
-struct RowSums {
-  double m = -kInfinity, sum = 0;
-  double mean_difference = 0, mean_size = 0;  ///< of d and |x|, weighted by p
-  std::int64_t numbers = 0;                   ///< elements that are not -inf
-
-  explicit RowSums(const std::vector<double>& x) {
-    for (const double value : x) m = std::isnan(value) ? kNan : value > m ? value : m;
-    if (!std::isfinite(m)) return;
-    for (const double value : x) {
-      if (std::isinf(value)) continue;
-      const double e = std::exp(value - m);
-      ++numbers;
-      sum += e;
-      mean_difference += e * (m - value);
-      mean_size += e * std::fabs(value);
-    }
-    mean_difference /= sum;
-    mean_size /= sum;
-  }
-};
-
-Bounded element(const Operands& in, const RowSums& row, double x) {
+Bounded element(const Operands& in, const SoftmaxSums& row, double x) {
   if (std::isnan(row.m) || row.m == kInfinity) return {kNan, 0};
   if (x == -kInfinity) return {in.log ? -kInfinity : 0, 0};
   const double d = row.m - x, u_out = unit_roundoff(in.dtype);
@@ -99,7 +78,7 @@ Reference reference(const Problem& problem, const Tensors& inputs,
     const std::int64_t first = row / inner * n * inner + row % inner;
     std::vector<double> x(static_cast<std::size_t>(n));
     for (std::int64_t i = 0; i < n; ++i) x[static_cast<std::size_t>(i)] = in.x(first + i * inner);
-    const RowSums sums(x);
+    const SoftmaxSums sums(x);
     for (std::int64_t i = 0; i < n; ++i) {
       dst.set(first + i * inner, element(in, sums, x[static_cast<std::size_t>(i)]));
     }

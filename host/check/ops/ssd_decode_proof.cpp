@@ -16,6 +16,7 @@
 // Boxes are those of boxes.hpp.
 #include "shared/decode_box.hpp"
 #include "shared/proof.hpp"
+#include "shared/softmax_sums.hpp"
 
 namespace clam::ssd_decode {
 namespace {
@@ -24,20 +25,13 @@ namespace {
 std::vector<Bounded> softmax(const std::vector<double>& x, bool denormals) {
   constexpr double kUlps = 3, kArgument = 2.25, kRest = 19, kLanes = 4;
   const double crumb = denormals ? (1 + kUlps) * 0x1p-149 : 0x1p-126;
-  double m = -HUGE_VAL, sum = 0, mean = 0;
-  for (const double value : x) m = std::isnan(value) ? kNan : value > m ? value : m;
-  if (m == -HUGE_VAL) return std::vector<Bounded>(x.size());
-  for (const double value : x) {
-    const double e = std::exp(value - m);
-    sum += e;
-    mean += e == 0 ? 0 : e * (m - value);
-  }
-  mean /= sum;
+  const SoftmaxSums sums(x);
+  if (sums.m == -kInfinity) return std::vector<Bounded>(x.size());
   const double rest = kRest + std::ceil(static_cast<double>(x.size()) / kLanes);
   std::vector<Bounded> scores;
   for (const double value : x) {
-    const double score = std::exp(value - m) / sum, d = score == 0 ? 0 : m - value;
-    const double k = (kArgument * (d + mean) + rest) * kFloat;
+    const double score = std::exp(value - sums.m) / sums.sum, d = score == 0 ? 0 : sums.m - value;
+    const double k = (kArgument * (d + sums.mean_difference) + rest) * kFloat;
     scores.push_back({score, score == 0 ? 0 : score * k / (1 - k) + crumb});
   }
   return scores;
