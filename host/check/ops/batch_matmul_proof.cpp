@@ -2,8 +2,6 @@
 // batch_matmul_proof.cpp - c[i,m,n] = act(scale * sum_k a[i,m,k] * b[i,k,n] + mask[m,n]) in
 // double, and how far from it a device may be.
 #include "batch_matmul_data.hpp"
-#include "clam/error.hpp"
-#include "ops/shared/accumulator.hpp"
 #include "shared/matrix_product.hpp"
 #include "shared/product_sets.hpp"
 #include "shared/proof.hpp"
@@ -13,9 +11,6 @@ namespace {
 
 Reference reference(const Problem& problem, const Tensors& inputs,
                     const ReferenceOptions& options) {
-  if (const Reason reason = acc_not_offered(problem)) {
-    throw Unsupported("batch_matmul: " + *reason);
-  }
   const Shape shape{problem.integer("batch"), problem.integer("m"), problem.integer("n")};
   MatrixProduct product(problem, "scale", inputs.at("a"), inputs.at("b"));
   product.batch = static_cast<std::size_t>(shape[0]);

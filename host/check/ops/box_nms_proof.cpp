@@ -29,10 +29,11 @@ void convert(BoxForm form, const DeviceFloat& a, HostTensor& out, std::int64_t a
 /// The values of `exact`: a NaN that was computed may have any payload. They have no margin, except
 /// that a device which is not held to denormals may keep or drop one.
 Expected by_value(const HostTensor& exact, const ReferenceOptions& options) {
-  Expected expected;
-  for (std::int64_t i = 0; i < exact.size(); ++i) expected.value.push_back(exact.get(i));
   const bool is_sharp = options.denormals || exact.dtype() == Dtype::f16;
-  expected.bound.assign(expected.value.size(), is_sharp ? 0 : 2 * kSmallest);
+  Expected expected = Expected::of_size(exact.size());
+  for (std::int64_t i = 0; i < exact.size(); ++i) {
+    expected.set(i, {exact.get(i), is_sharp ? 0 : 2 * kSmallest});
+  }
   return expected;
 }
 

@@ -8,10 +8,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "clam/error.hpp"
 #include "conv2d_winograd_bound.hpp"
 #include "ops/conv2d_problem.hpp"
-#include "ops/shared/accumulator.hpp"
 #include "shared/convolution_sets.hpp"
 #include "shared/epilogue.hpp"
 #include "shared/proof.hpp"
@@ -285,7 +283,6 @@ Sums sum(const Operands& in, const Extents& extents, Check check, std::int64_t n
 
 Reference reference(const Problem& problem, const Tensors& inputs,
                     const ReferenceOptions& options) {
-  if (const Reason reason = acc_not_offered(problem)) throw Unsupported("conv2d: " + *reason);
   const Operands in(problem, inputs);
   const Conv2d& conv = in.conv;
   const Extents extents(conv);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // dense_proof.cpp - y[m,n] = act(alpha * sum_k x[m,k] * w[n,k] + b[n]) + r[m,n] in double, x2
 // behind x along k, and how far from it a device may be.
-#include "clam/error.hpp"
-#include "ops/shared/accumulator.hpp"
 #include "shared/matrix_product.hpp"
 #include "shared/product_sets.hpp"
 #include "shared/proof.hpp"
@@ -24,7 +22,6 @@ std::vector<double> side_by_side(const std::vector<double>& a, const std::vector
 
 Reference reference(const Problem& problem, const Tensors& inputs,
                     const ReferenceOptions& options) {
-  if (const Reason reason = acc_not_offered(problem)) throw Unsupported("dense: " + *reason);
   MatrixProduct product(problem, "alpha", inputs.at("x"), inputs.at("w"));
   if (problem.integer("k2") > 0) {
     product.k += static_cast<std::size_t>(problem.integer("k2"));

@@ -64,22 +64,21 @@ double large(const Problem& problem) {
   return std::min(1000.0, std::sqrt(static_cast<double>(lrn.bias / lrn.alpha)));
 }
 
-void balanced(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  const double size = large(problem);
-  fill_all(seed, inputs, [&](Random& random, std::int64_t) { return size * random.normal(); });
+/// x is value(random, such a number).
+template <typename Value>
+DataSet::Fill fill(const Value& value) {
+  return [value](const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+    const double size = large(problem);
+    fill_all(seed, inputs, [&](Random& random, std::int64_t) { return value(random, size); });
+  };
 }
 
-void positive(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  const double size = large(problem);
-  fill_all(seed, inputs,
-           [&](Random& random, std::int64_t) { return size * (1 + random.uniform()); });
-}
+double balanced(Random& random, double size) { return size * random.normal(); }
 
-void outliers(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  const double size = large(problem);
-  fill_all(seed, inputs, [&](Random& random, std::int64_t) {
-    return (random.integer(0, 31) == 0 ? 30 * size : size / 30) * random.normal();
-  });
+double positive(Random& random, double size) { return size * (1 + random.uniform()); }
+
+double outliers(Random& random, double size) {
+  return (random.integer(0, 31) == 0 ? 30 * size : size / 30) * random.normal();
 }
 
 std::string random_case(Random& random) {
@@ -94,12 +93,12 @@ std::string random_case(Random& random) {
 OpProof proof() {
   OpProof proof{
       "lrn",
-      {{"balanced", Check::hard, "zero mean; squares count as much as bias", balanced},
+      {{"balanced", Check::hard, "zero mean; squares count as much as bias", fill(balanced)},
        {"zero_mean", Check::hard, "x of N(0,1): mostly bias counts", filled(normal)},
        {"positive", Check::hard, "squares of 1 to 4 times bias; a half accumulator fails",
-        positive},
+        fill(positive)},
        {"outliers", Check::hard, "large numbers among small ones: nothing of them may stay behind",
-        outliers},
+        fill(outliers)},
        {"special", Check::hard, "NaN, infinities and -0 in places", filled(special_at)}},
       reference,
       {

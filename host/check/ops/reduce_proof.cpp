@@ -146,11 +146,6 @@ double whole(Random& random) { return random.integer(-8, 8); }
 
 double positive(Random& random) { return 1 + random.uniform(); }
 
-double outliers(Random& random) {
-  const double x = random.normal();
-  return random.integer(0, 31) == 0 ? 100 * x : x;
-}
-
 void special(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   fill(0.1, normal)(problem, seed, inputs);
   HostTensor& src = inputs.at("src");
@@ -186,7 +181,8 @@ OpProof proof() {
         fill(0, whole)},
        {"zero_mean", Check::zero_mean, "x of N(0,1)", fill(0.1, normal)},
        {"positive", Check::hard, "x from 1 to 2; a half accumulator fails", fill(0.05, positive)},
-       {"outliers", Check::hard, "N(0,1) with numbers of 100 in between", fill(0.02, outliers)},
+       {"outliers", Check::hard, "N(0,1) with numbers of 100 in between",
+        fill(0.02, outliers(32, 100))},
        {"special", Check::hard, "NaN, infinities and -0 in places", special}},
       reference,
       // A group has 4 rows of 16 lanes, or up to 64 columns.

@@ -129,11 +129,6 @@ Reference reference(const Problem& problem, const Tensors& inputs,
 
 // ---- data sets and cases ----
 
-double outliers(Random& random, std::int64_t) {
-  const double x = random.normal();
-  return random.integer(0, 7) == 0 ? 1000 * x : x;
-}
-
 void special(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   const Resize resize(problem);
   if (!resize.linear && !resize.residual) {
@@ -220,7 +215,8 @@ OpProof proof() {
       "resize",
       {
           {"zero_mean", Check::hard, "N(0,1): a wrong place or fraction shows", filled(normal)},
-          {"outliers", Check::hard, "N(0,1) with numbers of 1000 in between", filled(outliers)},
+          {"outliers", Check::hard, "N(0,1) with numbers of 1000 in between",
+           filled(outliers(8, 1000))},
           {"special", Check::hard,
            "NaN, infinities and -0 in places; any bits where they are moved", special},
       },

@@ -20,6 +20,7 @@ struct Epilogue {
   Dtype dtype;
   Acc acc;  ///< of the sum; what follows it is float
 
+  /// Throws Unsupported where no kernel sums as the problem asks.
   explicit Epilogue(const Problem& problem, double factor = 1);
 
   /// An absent addend or residual is a null pointer. `crumb` is what denormals may cost: see below.

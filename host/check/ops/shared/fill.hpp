@@ -11,6 +11,14 @@ namespace clam {
 /// N(0,1), wherever the element is.
 inline constexpr auto normal = [](Random& random, const auto&...) { return random.normal(); };
 
+/// N(0,1), wherever the element is; one in so many is `factor` times larger.
+inline auto outliers(int one_in, double factor) {
+  return [=](Random& random, const auto&...) {
+    const double x = random.normal();
+    return random.integer(0, one_in - 1) == 0 ? factor * x : x;
+  };
+}
+
 /// Of both signs and not near 0.
 inline double away_from_zero(Random& random) {
   return (random.integer(0, 1) == 0 ? 1 : -1) * (0.25 + random.uniform());
