@@ -66,9 +66,7 @@ box_sets::Rows rows_of(const Problem& p, Tensors& inputs) {
   return rows;
 }
 
-void special(const Problem& p, std::uint64_t seed, Tensors& inputs) {
-  box_sets::every(rows_of(p, inputs), seed);
-  Random random(seed);
+void special(const Problem& p, Random& random, Tensors& inputs) {
   box_sets::make_special_boxes(inputs.at("data"), random, p.integer("e"), p.integer("coord_start"),
                                p.choice("in_format") == "center");
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // nms_proof.cpp - the outputs of nms, from who is kept.
 #include "nms_data.hpp"
-#include "shared/box_sets.hpp"
 #include "shared/proof.hpp"
 #include "shared/suppression_reference.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // onnx_nms_proof.cpp - the outputs of onnx_nms, from who is kept.
-#include "nms_data.hpp"
+#include "shared/box_sets.hpp"
 #include "shared/proof.hpp"
 #include "shared/suppression_reference.hpp"
 
@@ -32,22 +32,17 @@ box_sets::Rows rows(const Problem& p, Tensors& inputs) {
   const auto put = [&](int item, int row, const box_sets::Row& values) {
     const int n = p.integer("n"), classes = p.integer("classes");
     const box_sets::Box box = p.flag("center") ? box_sets::centered(values.box) : values.box;
-    for (int i = 0; i < 4; ++i) {
-      inputs.at("boxes").set((static_cast<std::int64_t>(item) * n + row) * 4 + i,
-                             box[static_cast<std::size_t>(i)]);
-    }
+    box_sets::put_box(inputs.at("boxes"), (std::int64_t{item} * n + row) * 4, box);
     for (int c = 0; c < classes; ++c) {
       const bool full = c == static_cast<int>(values.id) % classes || (row + c) % 5 == 0;
-      inputs.at("scores").set((static_cast<std::int64_t>(item) * classes + c) * n + row,
+      inputs.at("scores").set((std::int64_t{item} * classes + c) * n + row,
                               full ? values.score : values.score / 4);
     }
   };
   return {p.integer("batch"), p.integer("n"), put, nullptr};
 }
 
-void special(const Problem& p, std::uint64_t seed, Tensors& inputs) {
-  box_sets::every(rows(p, inputs), seed);
-  Random random(seed);
+void special(const Problem& p, Random& random, Tensors& inputs) {
   box_sets::make_special_boxes(inputs.at("boxes"), random, 4, 0, p.flag("center"));
   box_sets::make_special(inputs.at("scores"), random);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // torchvision_nms_proof.cpp - the outputs of torchvision_nms, from who is kept.
-#include "nms_data.hpp"
+#include "shared/box_sets.hpp"
 #include "shared/proof.hpp"
 #include "shared/suppression_reference.hpp"
 
@@ -22,17 +22,13 @@ Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOpti
 
 box_sets::Rows rows(const Problem& p, Tensors& inputs) {
   const auto put = [&](int, int row, const box_sets::Row& values) {
-    for (int i = 0; i < 4; ++i) {
-      inputs.at("boxes").set(std::int64_t{4} * row + i, values.box[static_cast<std::size_t>(i)]);
-    }
+    box_sets::put_box(inputs.at("boxes"), std::int64_t{4} * row, values.box);
     inputs.at("scores").set(row, values.score);
   };
   return {1, p.integer("n"), put, nullptr};
 }
 
-void special(const Problem& p, std::uint64_t seed, Tensors& inputs) {
-  box_sets::every(rows(p, inputs), seed);
-  Random random(seed);
+void special(const Problem&, Random& random, Tensors& inputs) {
   box_sets::make_special_boxes(inputs.at("boxes"), random, 4, 0, false);
   box_sets::make_special(inputs.at("scores"), random);
 }
