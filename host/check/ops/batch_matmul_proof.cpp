@@ -79,18 +79,12 @@ OpProof proof() {
           "batch=3 m=4 n=4 k=4 ta=1",
           "batch=3 m=8 n=7 k=8 ta=1 tb=1",
           // Around one group.
-          "batch=2 m=63 n=15 k=12 tb=1",
-          "batch=2 m=64 n=16 k=12 tb=1",
-          "batch=2 m=65 n=17 k=12 tb=1",
-          "batch=2 m=15 n=64 k=12",
-          "batch=2 m=17 n=68 k=12",
-          "batch=2 m=16 n=60 k=12 ta=1",
-          "batch=2 m=20 n=68 k=12 ta=1",
-          "batch=2 m=64 n=15 k=12 ta=1 tb=1",
-          "batch=2 m=68 n=17 k=12 ta=1 tb=1",
+          "batch=2 m={63 n=15,64 n=16,65 n=17} k=12 tb=1",
+          "batch=2 m={15 n=64,17 n=68} k=12",
+          "batch=2 m={16 n=60,20 n=68} k=12 ta=1",
+          "batch=2 m={64 n=15,68 n=17} k=12 ta=1 tb=1",
           // Higher tiles, around their last row and group.
-          "batch=3 m=96 n=132 k=8 tb=1 mask=bmn",
-          "batch=3 m=97 n=131 k=8 tb=1 mask=bmn",
+          "batch=3 m={96 n=132,97 n=131} k=8 tb=1 mask=bmn",
           "batch=2 m=191 n=192 k=8",
           "batch=2 m=193 n=192 k=12 mask=mn",
           "batch=5 m=188 n=196 k=8 ta=1",
@@ -112,8 +106,7 @@ OpProof proof() {
           "batch=4 m=192 n=192 k=64 tb=1 scale=0.125 lda=256 ldb=256 stridea=64 strideb=64",
           "batch=4 m=192 n=64 k=192 ldb=256 ldc=256 strideb=64 stridec=64",
           "batch=2 m=9 n=11 k=8 tb=1 lda=24 ldb=24 ldc=33 stridea=8 strideb=8 stridec=11 offa=8 "
-          "offb=8 "
-          "offc=11",
+          "offb=8 offc=11",
           "batch=3 m=12 n=8 k=12 ta=1 lda=36 ldb=24 ldc=24 stridea=12 strideb=8 stridec=8",
           // One matrix for all batch items.
           "batch=3 m=9 n=15 k=12 tb=1 batch_a=1",

@@ -143,8 +143,7 @@ OpProof proof() {
           "op=div shape=21 shape_b=33x21",
           "op=sub shape=20 shape_b=33x1",
           "op=sub shape=33x1 shape_b=1x21",
-          "op=max shape=1000x3 shape_b=3",
-          "op=max shape=3x1000 shape_b=3x1",
+          "op=max shape={1000x3 shape_b=3,3x1000 shape_b=3x1}",
           "op=add shape=70x65 shape_b=70x1",
           // Axes that stay apart, and some that do not.
           "op=add shape=2x8x5x5 shape_b=8x1x1",

@@ -122,8 +122,7 @@ OpProof proof() {
           "m=192 n=32 k=2",
           "m=192 n={1,256} k=256 bias",
           "m=192 n=256 k=512 bias residual",
-          "m=192 n=768 k=256 bias",
-          "m=192 n=512 k=512 bias",
+          "m=192 n={768 k=256,512 k=512} bias",
           // Slices of wider matrices, aligned and not.
           "m=9 n=16 k=12 ldx=16 ldw=20 ldy=24 offx=4 offw=8 offy=4",
           "m=9 n=15 k=12 ldx=13 ldw=15 ldy=21 offx=1 offw=3 offy=2",
@@ -133,8 +132,7 @@ OpProof proof() {
           // The other order of w.
           "m=9 n=16 k={12,11} trans_w=0",
           "m=9 n=15 k=12 trans_w=0",
-          "m=9 n=16 k=12 trans_w=0 ldw=24 offw=4",
-          "m=9 n=16 k=12 trans_w=0 ldw=23 offw=1",
+          "m=9 n=16 k=12 trans_w=0 ldw={24 offw=4,23 offw=1}",
           "m=193 n=256 k=16 trans_w=0",
           // What follows the sum.
           "m=9 n=15 k=24 alpha={0.5,-1.7}",
@@ -166,8 +164,7 @@ OpProof proof() {
           "m=9 n=16 k=12 k2=8 ldx=16 ldx2=20 offx2=4 ldw=24 offw=4 bias residual act=gelu",
           "m=9 n=15 k=8 k2=12 ldx2=13 offx2=3 trans_w=0 ldw=17 offw=1 alpha=0.5",
           "m=17 n=20 k=20 k2=4 trans_w=0",
-          "m=192 n=512 k=256 k2=256 bias",
-          "m=1 n=256 k=256 k2=256 bias",
+          "m={192 n=512,1 n=256} k=256 k2=256 bias",
           "m=9 n=16 k=36 k2=60 acc=chunk bias",
           "m=9 n=15 k=70 k2=5 acc=chunk act=silu",
           "m=9 n=16 k=64 k2=24 acc=f16",

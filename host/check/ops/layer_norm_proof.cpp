@@ -164,24 +164,12 @@ OpProof proof() {
       // items.
       {
           // Around what 4 lanes hold ...
-          "rows=1 n=1",
-          "rows=5 n=3",
-          "rows=17 n=4",
-          "rows=33 n=21",
-          "rows=16 n=63",
-          "rows=15 n=64",
-          "rows=1 n=65",
+          "rows={1 n=1,5 n=3,17 n=4,33 n=21,16 n=63,15 n=64,1 n=65}",
           // ... 16, 32 and 64 lanes, and a last unit that some lanes do not have.
-          "rows=5 n=192",
-          "rows=4 n=196",
-          "rows=3 n=255",
-          "rows=5 n=256",
+          "rows={5 n=192,4 n=196,3 n=255,5 n=256}",
           "rows=3 n={257,1021,1024}",
           // Rows that are too long to be held.
-          "rows=3 n=1025",
-          "rows=2 n=1028",
-          "rows=3 n=4999",
-          "rows=1 n=122640",
+          "rows={3 n=1025,2 n=1028,3 n=4999,1 n=122640}",
           // What models run.
           "rows=192 n=512 act=gelu",
           "rows=197 n=768",

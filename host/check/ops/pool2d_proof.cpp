@@ -131,9 +131,7 @@ OpProof proof() {
       // outputs below each other an item, groups 16 wide.
       {
           // What trackers and classifiers run.
-          "n=1 c=384 h=31 w=31 global",
-          "n=1 c=384 h=26 w=26 global",
-          "n=1 c=384 h=16 w=16 global",
+          "n=1 c=384 h={31 w=31,26 w=26,16 w=16} global",
           "n=1 c=64 h=7 w=7 global layout=nhwc",
           "n=1 c=13 h=28 w=30 r=3 stride=2 pad=1 mode=max",
           "n=1 c=5 h=35 w=35 r=3 pad=1",

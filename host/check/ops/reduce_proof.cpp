@@ -189,8 +189,7 @@ OpProof proof() {
       {
           // What models run: means of maps, of channels, of tokens.
           "op=mean shape=1x384x31x31 axes=2-3",
-          "op=mean shape=1x77x768 axes=1",
-          "op=mean shape=1x320x20x24 axes=1",
+          "op=mean shape={1x77x768,1x320x20x24} axes=1",
           "op=max shape=8x100x91 axes=2",
           "op=l2 shape=64x256 axes=1",
           "op=sum_square shape=4x3x40x40 axes=0-2-3",

@@ -195,8 +195,7 @@ std::vector<std::string> cases() {
       "c=1 h=48 w=15 oh=64 ow=20 scale_h=1.3333334 scale_w=1.3333334 coord=asymmetric "
       "nearest=floor",
       "c=1 h=4 w=9 oh=1 ow=24 scale_h=0.3 scale_w=2.7 mode=linear coord=align_corners",
-      "c=1 h=7 w=9 oh=3 ow=14 scale_h=0.4 scale_w=1.6 mode=linear coord=half_pixel_symmetric",
-      "c=1 h=7 w=9 oh=3 ow=14 scale_h=0.4 scale_w=1.6 coord=half_pixel_symmetric",
+      "c=1 h=7 w=9 oh=3 ow=14 scale_h=0.4 scale_w=1.6{ mode=linear,} coord=half_pixel_symmetric",
   };
   for (const char* coord : kCoords) {
     cases.push_back(fmt::format("c=1 h=6 w=10 oh={{1,9}} ow=25 mode=linear coord={}", coord));

@@ -84,10 +84,7 @@ std::string random_case(Random& random) {
 std::vector<std::string> cases() {
   std::vector<std::string> cases = {
       // What DenseNet runs.
-      "shape=1x64x28x28 act=relu",
-      "shape=1x33x14x14 act=relu",
-      "shape=2x17x7x7 act=relu",
-      "shape=1x7x7x96 axis=-1 act=relu",
+      "shape={1x64x28x28,1x33x14x14,2x17x7x7,1x7x7x96 axis=-1} act=relu",
       // Rows: one channel, one element, around a vector and a group; any axis.
       "shape={1,5,64} axis=0",
       "shape=3x1x8",

@@ -201,8 +201,7 @@ OpProof proof() {
           "shape={2x1025,2x1028,1x4999}",
           // What models run.
           "shape=1x4x192x192",
-          "shape=192x192 log=1",
-          "shape=192x192 axis=0 log=1",
+          "shape=192x192{, axis=0} log=1",
           "shape={1x6132x21,122640}",
           // Every axis, and rows across the memory around what lanes hold and groups are wide.
           "shape=2x3x4x5 axis={0,1,2}",
