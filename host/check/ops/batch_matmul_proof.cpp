@@ -34,22 +34,14 @@ std::vector<DataSet> data_sets() {
   return sets;
 }
 
-/// A place in wider matrices half of the time, and of these half with aligned rows.
-std::string random_place(Random& random, const char* name, int rows, int row) {
-  if (random.integer(0, 1) == 0) return "";
-  const int step = random.integer(0, 1) == 0 ? 4 : 1;
-  const int ld = (row + step - 1) / step * step + step * random.integer(0, 3);
-  return fmt::format(" ld{0}={1} off{0}={2} stride{0}={3}", name, ld, step * random.integer(0, 5),
-                     (rows * ld + step - 1) / step * step + step * random.integer(0, 3));
-}
-
 std::string random_case(Random& random) {
   const int m = random.integer(1, 70), n = random.integer(1, 70), k = random.integer(1, 70);
   const bool ta = random.integer(0, 1) == 1, tb = random.integer(0, 1) == 1;
   std::string line = fmt::format("batch_matmul batch={} m={} n={} k={} ta={} tb={}",
                                  random.integer(1, 4), m, n, k, ta ? 1 : 0, tb ? 1 : 0);
-  line += random_place(random, "a", ta ? k : m, ta ? m : k);
-  line += random_place(random, "b", tb ? n : k, tb ? k : n) + random_place(random, "c", m, n);
+  using product_sets::random_place;
+  line += random_place(random, "a", ta ? m : k, ta ? k : m);
+  line += random_place(random, "b", tb ? k : n, tb ? n : k) + random_place(random, "c", n, m);
   const char* const masks[] = {"none", "mn", "bmn"};
   line += fmt::format(" scale=0.3 mask={}", masks[random.integer(0, 2)]);
   if (random.integer(0, 3) == 0) line += " batch_a=1";

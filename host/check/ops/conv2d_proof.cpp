@@ -241,21 +241,18 @@ Sums sum(const Operands& in, const Extents& extents, Check check, SideBySide sum
     }
     if constexpr (takes_all) sums.add(terms);
   };
-  if (conv.nhwc) {
+  // Channels are the innermost loop of nhwc, else the outermost.
+  const std::int64_t channels = conv.cg(), outer = conv.nhwc ? 1 : channels,
+                     inner = conv.nhwc ? channels : 1;
+  for (std::int64_t i = 0; i < outer; ++i) {
     for (std::int64_t r = 0; r < conv.r; ++r) {
       for (std::int64_t s = 0; s < conv.s; ++s) {
-        for (std::int64_t c = 0; c < conv.cg(); ++c) {
+        for (std::int64_t c = i; c < i + inner; ++c) {
           add(c, r, s, *weight++);
           if constexpr (std::is_same_v<SideBySide, Each<SumInParts>>) {
-            if (ends_part(c, conv.cg(), kDenseParts, 4)) sums.end_part();
+            if (ends_part(c, channels, kDenseParts, 4)) sums.end_part();
           }
         }
-      }
-    }
-  } else {
-    for (std::int64_t c = 0; c < conv.cg(); ++c) {
-      for (std::int64_t r = 0; r < conv.r; ++r) {
-        for (std::int64_t s = 0; s < conv.s; ++s) add(c, r, s, *weight++);
       }
     }
   }

@@ -66,23 +66,16 @@ void exact(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   }
 }
 
-/// A slice of a wider matrix half of the time, and of these half with aligned rows.
-std::string random_slice(Random& random, const char* name, int row) {
-  if (random.integer(0, 1) == 0) return "";
-  const int step = random.integer(0, 1) == 0 ? 4 : 1;
-  const int ld = (row + step - 1) / step * step + step * random.integer(0, 3);
-  return fmt::format(" ld{}={} off{}={}", name, ld, name, step * random.integer(0, 5));
-}
-
 std::string random_case(Random& random) {
+  using product_sets::random_place;
   const int m = random.integer(1, 80), n = random.integer(1, 80), k = random.integer(1, 80);
   const bool trans_w = random.integer(0, 1) == 1;
   std::string line = fmt::format("dense m={} n={} k={} trans_w={}", m, n, k, trans_w ? 1 : 0);
-  if (random.integer(0, 1) == 1) line += " bias residual" + random_slice(random, "r", n);
+  if (random.integer(0, 1) == 1) line += " bias residual" + random_place(random, "r", n);
   const int k2 = random.integer(0, 1) * random.integer(1, 40);
-  if (k2 > 0) line += fmt::format(" k2={}", k2) + random_slice(random, "x2", k2);
-  return line + random_slice(random, "x", k) + random_slice(random, "w", trans_w ? k + k2 : n) +
-         random_slice(random, "y", n);
+  if (k2 > 0) line += fmt::format(" k2={}", k2) + random_place(random, "x2", k2);
+  return line + random_place(random, "x", k) + random_place(random, "w", trans_w ? k + k2 : n) +
+         random_place(random, "y", n);
 }
 
 }  // namespace
