@@ -65,8 +65,7 @@ OpProof proof() {
           "batch=2 m=1 n=9 k=2 tb=1",
           "batch=2 m=7 n=1 k=5 ta=1",
           "batch=3 m=5 n=7 k=1 ta=1 tb=1 mask=mn",
-          "batch=2 m=3 n=4 k=4 tb=1",
-          "batch=2 m=4 n=5 k=8 tb=1",
+          "batch=2 m={3 n=4 k=4,4 n=5 k=8} tb=1",
           "batch=2 m=5 n=8 k=4",
           "batch=3 m=4 n=4 k=4 ta=1",
           "batch=3 m=8 n=7 k=8 ta=1 tb=1",
@@ -104,8 +103,7 @@ OpProof proof() {
           "batch=3 m=9 n=15 k=12 tb=1 batch_a=1",
           "batch=3 m=9 n=15 k=12 tb=1 batch_b=1 mask=bmn",
           "batch=3 m=9 n=16 k=12 batch_a=1 batch_b=1",
-          "batch=3 m=43 n=41 k=33 ta=1 batch_a=1",
-          "batch=3 m=43 n=41 k=33 ta=1 tb=1 batch_b=1",
+          "batch=3 m=43 n=41 k=33 ta=1 {batch_a=1,tb=1 batch_b=1}",
           // Slices, aligned and not; batch items that overlap.
           "batch=2 m=9 n=16 k=12 lda=16 ldb=20 ldc=24 stridea=160 strideb=244 stridec=220 offa=4 "
           "offb=8 offc=4",

@@ -363,26 +363,16 @@ OpProof proof() {
           "c=65 h=4 w=17 k=17 r=1",
           "n=2 c=127 h=2 w=2 k=5 r=1",
           // 1x1 in tiles of two vectors: the last tile of a map whole, moved or missing.
-          "c=3 h=4 w=32 k=501 r=1",
-          "c=4 h=4 w=33 k=501 r=1",
-          "c=5 h=4 w=49 k=501 r=1",
+          "c={3 h=4 w=32,4 h=4 w=33,5 h=4 w=49} k=501 r=1",
           "n=2 c=6 h=12 w=12 k=260 r=1",
           // 3x3, stride 1: around a tile, and around a group along the map and the channels.
-          "c=1 h=1 w=4 k=1 r=3 pad=1",
-          "c=3 h=2 w=4 k=4 r=3 pad=1",
-          "n=2 c=5 h=3 w=8 k=5 r=3 pad=1",
-          "c=4 h=5 w=12 k=63 r=3 pad=1",
-          "c=5 h=16 w=16 k=13 r=3 pad=1",
-          "c=5 h=17 w=16 k=17 r=3 pad=1",
-          "c=3 h=33 w=32 k=149 r=3 pad=1",
+          "{c=1 h=1 w=4 k=1,c=3 h=2 w=4 k=4,n=2 c=5 h=3 w=8 k=5} r=3 pad=1",
+          "c={4 h=5 w=12 k=63,5 h=16 w=16 k=13,5 h=17 w=16 k=17,3 h=33 w=32 k=149} r=3 pad=1",
           // 3x3, stride 2: the last tile of a row may need one vector only.
-          "c=2 h=4 w=4 k=3 r=3 stride=2 pad=1",
-          "c=3 h=7 w=12 k=5 r=3 stride=2 pad=1",
-          "n=2 c=5 h=8 w=20 k=4 r=3 stride=2 pad=1",
+          "{c=2 h=4 w=4 k=3,c=3 h=7 w=12 k=5,n=2 c=5 h=8 w=20 k=4} r=3 stride=2 pad=1",
           "c=3 h=64 w=64 k=156 r=3 stride=2 pad=1 bias act=relu",
           // 3x3 in parts.
-          "c=63 h=4 w=4 k=6 r=3 pad=1",
-          "c=64 h=5 w=8 k=5 r=3 pad=1",
+          "c={63 h=4 w=4 k=6,64 h=5 w=8 k=5} r=3 pad=1",
           "n=2 c=65 h=4 w=4 k=7 r=3 stride=2 pad=1",
           // Pads that differ, and none where the kernels count on one.
           "c=3 h=6 w=8 k=5 r=3 pad_t=2 pad_l=1 pad_b=1",
@@ -390,8 +380,7 @@ OpProof proof() {
           "c=3 h=6 w=8 k=5 r=3 stride=2 pad_b=1 pad_r=1",
           "c=3 h=4 w=5 k=5 r=2 pad=3",
           // Inputs smaller than the filter.
-          "c=8 h=1 w=1 k=9 r=3 pad=1",
-          "c=33 h=2 w=2 k=84 r=3 pad=1",
+          "c={8 h=1 w=1 k=9,33 h=2 w=2 k=84} r=3 pad=1",
           "c=20 h=2 w=2 k=16 r=3 stride=2 pad=1",
           "c=3 h=2 w=3 k=4 r=7 pad=3",
           // Other filters, strides and dilations.
@@ -403,8 +392,7 @@ OpProof proof() {
           "c=3 h=11 w=13 k=5 r=2 stride=3",
           "c=3 h=32 w={32,64} k=5 r=2 pad_r=1 pad_b=1",
           "c=3 h=11 w=13 k=5 r=3 stride_h=2 stride_w=3 pad=1",
-          "c=3 h=9 w=12 k=5 r=3 pad=2 dilation=2",
-          "c=3 h=9 w=12 k=5 r=3 pad=1 dilation_w=3",
+          "c=3 h=9 w=12 k=5 r=3 pad={2 dilation=2,1 dilation_w=3}",
           // Groups of channels.
           "c=6 h=5 w=8 k=10 r=3 pad=1 groups=2",
           "n=2 c=12 h=4 w=6 k=6 r=3 groups=3",
@@ -434,10 +422,7 @@ OpProof proof() {
           "n=2 c=3 h=9 w=11 k=6 r=4 s=2 stride_h=3 stride_w=2 pad_l=3 pad_b=2 dilation_h=2 "
           "groups=3",
           // What models run, scaled down where they are large.
-          "c=16 h=32 w=32 k=84 r=3 pad=1 bias",
-          "c=96 h=8 w=8 k=126 r=3 pad=1 bias",
-          "c=128 h=4 w=4 k=24 r=3 pad=1 bias",
-          "c=256 h=1 w=1 k=16 r=3 pad=1 bias",
+          "c={16 h=32 w=32 k=84,96 h=8 w=8 k=126,128 h=4 w=4 k=24,256 h=1 w=1 k=16} r=3 pad=1 bias",
           "c=20 h=12 w=12 k=2084 r=1 bias act=silu",
           // What follows the sum.
           "n=2 c=5 h=4 w=4 k=7 r=3 pad=1 bias residual",
@@ -472,12 +457,10 @@ OpProof proof() {
           "c=6 h=66 w=80 k=65 r=3 stride=2 pad=1",
           "c=16 h=9 w=16 k=40 r=3 pad=1 acc=chunk",
           "n=2 c=12 h=8 w=12 k=9 r=3 stride=2 pad=1 acc=chunk",
-          "c=14 h=5 w=8 k=5 r=3 pad=1 acc=chunk",
-          "c=8 h=64 w=64 k=40 r=3 pad=1 acc=chunk",
+          "c={14 h=5 w=8 k=5,8 h=64 w=64 k=40} r=3 pad=1 acc=chunk",
           // Winograd: maps around a tile of 2x2 pixels and a vector of 4 tiles, of one image and of
           // two; pads that differ; around four channels, a trip of eight, and a group.
-          "c=1 h=1 w=1 k=1 r=3 pad=1 algo=winograd",
-          "c=3 h=2 w=1 k=4 r=3 pad=1 algo=winograd",
+          "c={1 h=1 w=1 k=1,3 h=2 w=1 k=4} r=3 pad=1 algo=winograd",
           "c=7 h=3 w=3 k=5 r=3 algo=winograd",
           "n=2 c=8 h=3 w=2 k=3 r=3 pad=1 algo=winograd bias residual act=relu",
           "c=9 h=4 w=5 k=9 r=3 pad=2 algo=winograd bias",
@@ -489,17 +472,13 @@ OpProof proof() {
           "c=5 h=6 w=7 k=6 r=3 pad=1 algo=direct",
           // layout=nhwc: around a tile of 4 channels x 4 pixels, a group of 16 tiles, the ends of
           // rows.
-          "c=1 h=1 w=1 k=1 r=1 layout=nhwc",
-          "c=4 h=4 w=4 k=3 r=1 layout=nhwc",
+          "c={1 h=1 w=1 k=1,4 h=4 w=4 k=3} r=1 layout=nhwc",
           "n=2 c=8 h=5 w=7 k=9 r=1 layout=nhwc bias act=silu",
           "n=2 c=13 h=5 w=7 k=9 r=1 layout=nhwc bias residual act=gelu",
-          "c=4 h=1 w=4 k=1 r=3 pad=1 layout=nhwc",
-          "n=2 c=4 h=3 w=5 k=5 r=3 pad=1 layout=nhwc",
-          "c=12 h=6 w=9 k=63 r=3 pad=1 layout=nhwc",
+          "{c=4 h=1 w=4 k=1,n=2 c=4 h=3 w=5 k=5,c=12 h=6 w=9 k=63} r=3 pad=1 layout=nhwc",
           "c=8 h=7 w=8 k=65 r=3 pad=1 layout=nhwc bias residual act=relu6",
           "c=8 h=8 w=13 k=17 r=3 stride=2 pad=1 layout=nhwc",
-          "c=16 h=64 w=64 k=8 r=3 pad=1 layout=nhwc",
-          "c=5 h=6 w=7 k=6 r=3 pad=1 layout=nhwc",
+          "c={16 h=64 w=64 k=8,5 h=6 w=7 k=6} r=3 pad=1 layout=nhwc",
           "c=4 h=6 w=8 k=5 r=3 pad_l=1 pad_r=2 layout=nhwc",
           "c=8 h=1 w=1 k=9 r=3 pad=1 layout=nhwc",
           "c=4 h=15 w=13 k=8 r=7 stride=2 pad=3 layout=nhwc",
