@@ -425,12 +425,11 @@ OpProof proof() {
           "heads=1 nq=2 nk=9 d=4 dv=36",
           "batch=2 heads=2 nq=5 nk=17 d=8 mask=bqk swap",
           "heads=2 nq=5 nk=37 d=36 acc=chunk",
-      }};
-  proof.group_cases = {"attention heads=1 nq=17 nk=65 d=64 mask=qk",
-                       "attention heads=2 nq=17 nk=65 d=64", "attention heads=2 nq=5 nk=75 d=80"};
+      },
+      {"heads=1 nq=17 nk=65 d=64 mask=qk", "heads=2 nq=17 nk=65 d=64", "heads=2 nq=5 nk=75 d=80"},
+      random_case};
   proof.bits_follow_group = true;
   proof.least_group = 4;
-  proof.random_case = random_case;
   return proof;
 }
 

@@ -145,12 +145,11 @@ OpProof proof() {
           "batch=2 m=31 n=35 k=33 ta=1",
           "batch=2 m=5 n=9 k=36 tb=1 acc=chunk scale=0.125",
           "batch=2 m=5 n=8 k=36 acc=f16",
-      }};
-  proof.group_cases = {
-      "batch_matmul batch=3 m=13 n=70 k=20 tb=1", "batch_matmul batch=2 m=9 n=15 k=12 tb=1",
-      "batch_matmul batch=2 m=41 n=39 k=43", "batch_matmul batch=3 m=12 n=68 k=20 ta=1"};
+      },
+      {"batch=3 m=13 n=70 k=20 tb=1", "batch=2 m=9 n=15 k=12 tb=1", "batch=2 m=41 n=39 k=43",
+       "batch=3 m=12 n=68 k=20 ta=1"},
+      random_case};
   proof.least_group = 1;
-  proof.random_case = random_case;
   proof.random_cases = 12;
   return proof;
 }

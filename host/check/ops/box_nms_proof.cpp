@@ -107,7 +107,7 @@ std::string random_case(Random& random) {
 }  // namespace
 
 OpProof proof() {
-  OpProof proof{
+  return {
       "box_nms",
       data_sets(),
       reference,
@@ -124,11 +124,10 @@ OpProof proof() {
        "n=700 valid_thresh=-inf", "n=700 iou_threshold={0,1}", "n=1000 iou_threshold=0.14285715",
        "n=4097 id_index=0", "n=2", "n=1 e=5 score_index=4 coord_start=0"},
       {"n=200 out_format=center", "batch=2 n=65 id_index=0 background_id=1",
-       "n=300 in_format=center out_format=corner", "n=1025 topk=40 id_index=0"}};
-  proof.group_cases = {"box_nms batch=3 n=250 id_index=0 background_id=2 out_format=center",
-                       "box_nms batch=2 n=1100 in_format=center out_format=corner"};
-  proof.random_case = random_case;
-  return proof;
+       "n=300 in_format=center out_format=corner", "n=1025 topk=40 id_index=0"},
+      {"batch=3 n=250 id_index=0 background_id=2 out_format=center",
+       "batch=2 n=1100 in_format=center out_format=corner"},
+      random_case};
 }
 
 }  // namespace clam::box_nms

@@ -512,18 +512,14 @@ OpProof proof() {
           "n=2 c=5 h=3 w=4 k=5 r=3 pad=1 algo=winograd bias residual act=relu",
           "c=4 h=4 w=5 k=6 r=3 pad=1 layout=nhwc bias",
           "c=4 h=3 w=9 k=4 r=3 pad=1 groups=4 layout=nhwc",
-      }};
-  proof.group_cases = {"conv2d c=37 h=4 w=20 k=13 r=1",
-                       "conv2d c=5 h=6 w=8 k=9 r=3 pad=1",
-                       "conv2d c=3 h=9 w=8 k=3 r=3 pad=1 groups=3",
-                       "conv2d c=11 h=4 w=8 k=5 r=1",
-                       "conv2d n=2 c=9 h=5 w=7 k=9 r=3 pad=1 algo=winograd bias",
-                       "conv2d c=24 h=4 w=4 k=6 r=1 bias residual",
-                       "conv2d n=2 c=5 h=4 w=4 k=7 r=3 pad=1 bias residual",
-                       "conv2d c=5 h=6 w=8 k=5 r=3 pad=1 groups=5 bias residual"};
+      },
+      {"c=37 h=4 w=20 k=13 r=1", "c=5 h=6 w=8 k=9 r=3 pad=1", "c=3 h=9 w=8 k=3 r=3 pad=1 groups=3",
+       "c=11 h=4 w=8 k=5 r=1", "n=2 c=9 h=5 w=7 k=9 r=3 pad=1 algo=winograd bias",
+       "c=24 h=4 w=4 k=6 r=1 bias residual", "n=2 c=5 h=4 w=4 k=7 r=3 pad=1 bias residual",
+       "c=5 h=6 w=8 k=5 r=3 pad=1 groups=5 bias residual"},
+      random_case};
   proof.least_group = 1;
   proof.own_bounds = {"conv2d_winograd"};
-  proof.random_case = random_case;
   proof.random_cases = 12;
   return proof;
 }

@@ -183,12 +183,11 @@ OpProof proof() {
           "c=3 h=3 w=5 k=3 r=3 stride=2 pad=1 out_pad=1",
           "c=5 h=2 w=5 k=2 r=4 stride=2 pad=1 bias",
           "n=2 c=4 h=3 w=4 k=2 r=3 s=2 stride_h=2 dilation_w=2 groups=2",
-      }};
-  proof.group_cases = {"conv_transpose c=5 h=6 w=20 k=5 r=2 stride=2 bias",
-                       "conv_transpose n=2 c=3 h=5 w=7 k=3 r=4 stride=2 pad=1",
-                       "conv_transpose c=3 h=5 w=7 k=3 r=3 stride=2 dilation=2"};
+      },
+      {"c=5 h=6 w=20 k=5 r=2 stride=2 bias", "n=2 c=3 h=5 w=7 k=3 r=4 stride=2 pad=1",
+       "c=3 h=5 w=7 k=3 r=3 stride=2 dilation=2"},
+      random_case};
   proof.least_group = 1;
-  proof.random_case = random_case;
   proof.random_cases = 12;
   return proof;
 }

@@ -167,11 +167,10 @@ OpProof proof() {
        "m=9 n=7 k=5 trans_w=0 ldw=9 offw=1", "m=5 n=9 k=257 bias", "m=5 n=12 k=260 trans_w=0",
        "m=5 n=12 k=260", "m=5 n=9 k=35 acc=chunk bias act=silu", "m=5 n=9 k=35 acc=f16",
        "m=5 n=9 k=4 k2=5 ldx2=7 offx2=1 bias", "m=5 n=12 k=8 k2=4 ldx2=8 trans_w=0",
-       "m=5 n=8 k=36 k2=40 acc=chunk"}};
-  proof.group_cases = {"dense m=13 n=70 k=20", "dense m=9 n=15 k=11",
-                       "dense m=97 n=101 k=8 residual"};
+       "m=5 n=8 k=36 k2=40 acc=chunk"},
+      {"m=13 n=70 k=20", "m=9 n=15 k=11", "m=97 n=101 k=8 residual"},
+      random_case};
   proof.least_group = 1;
-  proof.random_case = random_case;
   proof.random_cases = 10;
   return proof;
 }

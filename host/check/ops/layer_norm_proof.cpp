@@ -184,11 +184,10 @@ OpProof proof() {
           "rows=7 n=21 act={clip act_alpha=-0.5 act_beta=0.7,leaky_relu act_scale=-3 "
           "act_shift=0.2}",
       },
-      {"rows=1 n=1", "rows=17 n=21 eps=0.001", "rows=17 n=72 act=gelu", "rows=2 n=300"}};
-  proof.group_cases = {"layer_norm rows=5 n=192", "layer_norm rows=5 n=192 act=gelu",
-                       "layer_norm rows=3 n=1021", "layer_norm rows=5 n=1028"};
+      {"rows=1 n=1", "rows=17 n=21 eps=0.001", "rows=17 n=72 act=gelu", "rows=2 n=300"},
+      {"rows=5 n=192", "rows=5 n=192 act=gelu", "rows=3 n=1021", "rows=5 n=1028"},
+      random_case};
   proof.bits_follow_group = true;
-  proof.random_case = random_case;
   return proof;
 }
 

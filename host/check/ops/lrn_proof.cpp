@@ -120,10 +120,10 @@ OpProof proof() {
           "n=1 c=13 h=4 w=6 size=12 alpha=0.5 beta=1.25 bias=0.01",
       },
       {"n=2 c=6 h=3 w=3", "n=1 c=7 h=2 w=4 size=4 beta=0.5", "n=1 c=13 h=3 w=3 size=11",
-       "n=1 c=12 h=2 w=2 size=10 beta=0.5"}};
-  proof.group_cases = {"lrn n=1 c=33 h=9 w=9", "lrn n=2 c=40 h=12 w=12 size=10"};
+       "n=1 c=12 h=2 w=2 size=10 beta=0.5"},
+      {"n=1 c=33 h=9 w=9", "n=2 c=40 h=12 w=12 size=10"},
+      random_case};
   proof.least_group = 1;
-  proof.random_case = random_case;
   return proof;
 }
 

@@ -294,10 +294,10 @@ OpProof proof() {
           // The threshold.
           "m=20 n=30 threshold={0,0.7}",
       },
-      {"m=1 n=1", "m=9 n=20", "m=33 n=5"}};
-  proof.group_cases = {"match_assignment m=33 n=70", "match_assignment m=187 n=192"};
+      {"m=1 n=1", "m=9 n=20", "m=33 n=5"},
+      {"m=33 n=70", "m=187 n=192"},
+      random_case};
   proof.bits_follow_group = true;
-  proof.random_case = random_case;
   return proof;
 }
 

@@ -144,9 +144,9 @@ OpProof proof() {
        "classes=2 n=4097", "classes=3 n=300 threshold={0,-3,inf}",
        "classes=4 n=300 threshold=0.5 variances=1x0.5x0.25x-0.1",
        "batch=2 classes=5 n={1,2,15,16,17,63,64,65,127,128,129,255,256,257}"},
-      {"classes=2 n=1", "batch=2 classes=4 n=129", "classes=3 n=65 clip=0"}};
-  proof.group_cases = {"multibox_transform_loc batch=3 classes=5 n=1000"};
-  proof.random_case = random_case;
+      {"classes=2 n=1", "batch=2 classes=4 n=129", "classes=3 n=65 clip=0"},
+      {"batch=3 classes=5 n=1000"},
+      random_case};
   proof.random_cases = 15;
   return proof;
 }

@@ -59,7 +59,7 @@ std::string random_case(Random& random) {
 }  // namespace
 
 OpProof proof() {
-  OpProof proof{
+  return {
       "onnx_nms",
       suppression_data_sets(rows, special),
       reference,
@@ -79,11 +79,10 @@ OpProof proof() {
        "batch=2 classes=2 n=1 max_output=1 iou_threshold=0.5"},
       {"batch=2 classes=3 n=65 max_output=20 iou_threshold=0.5",
        "classes=2 n=300 max_output=40 iou_threshold=0.5 center", "classes=2 n=9",
-       "classes=1 n=1025 max_output=40 iou_threshold=0.5"}};
-  proof.group_cases = {"onnx_nms batch=2 classes=37 n=50 max_output=20 iou_threshold=0.5",
-                       "onnx_nms classes=2 n=1100 max_output=300 iou_threshold=0.4"};
-  proof.random_case = random_case;
-  return proof;
+       "classes=1 n=1025 max_output=40 iou_threshold=0.5"},
+      {"batch=2 classes=37 n=50 max_output=20 iou_threshold=0.5",
+       "classes=2 n=1100 max_output=300 iou_threshold=0.4"},
+      random_case};
 }
 
 }  // namespace clam::onnx_nms

@@ -193,14 +193,13 @@ OpProof proof() {
        "n=1 c=2 h=9 w=10 r=8 stride=3 pad=2 count_include_pad=1",
        "n=2 c=5 h=4 w=5 r=3 pad=1 layout=nhwc",
        "n=1 c=2 h=4 w=6 r=3 stride=2 pad=1 count_include_pad=1 ceil_mode=1",
-       "n=1 c=8 h=4 w=5 r=2 stride=2 layout=nhwc mode=max"}};
-  proof.group_cases = {"pool2d n=1 c=7 h=31 w=31 global", "pool2d n=1 c=384 h=31 w=31 global",
-                       "pool2d n=1 c=20 h=9 w=9 global layout=nhwc mode=max",
-                       "pool2d n=1 c=3 h=19 w=21 r=3 stride=2 pad=1",
-                       "pool2d n=1 c=20 h=9 w=9 r=3 layout=nhwc"};
+       "n=1 c=8 h=4 w=5 r=2 stride=2 layout=nhwc mode=max"},
+      {"n=1 c=7 h=31 w=31 global", "n=1 c=384 h=31 w=31 global",
+       "n=1 c=20 h=9 w=9 global layout=nhwc mode=max", "n=1 c=3 h=19 w=21 r=3 stride=2 pad=1",
+       "n=1 c=20 h=9 w=9 r=3 layout=nhwc"},
+      random_case};
   proof.bits_follow_group = true;
   proof.least_group = 4;
-  proof.random_case = random_case;
   return proof;
 }
 

@@ -210,12 +210,12 @@ OpProof proof() {
           "op=prod shape=500x8 axes=0",
       },
       {"op=sum shape=3x5 axes=1", "op=max shape=2x3x2x9 axes=1-3", "op=mean shape=6x3 axes=0",
-       "op=l2 shape=3x4 axes=0", "op=prod shape=2x3x2x3 axes=0-2", "op=min shape=9x4 axes=0"}};
-  proof.group_cases = {"reduce op=sum shape=9x961 axes=1", "reduce op=max shape=4x3x50x7 axes=1-3",
-                       "reduce op=mean shape=300x70 axes=0", "reduce op=sum shape=2x90x12 axes=1"};
+       "op=l2 shape=3x4 axes=0", "op=prod shape=2x3x2x3 axes=0-2", "op=min shape=9x4 axes=0"},
+      {"op=sum shape=9x961 axes=1", "op=max shape=4x3x50x7 axes=1-3", "op=mean shape=300x70 axes=0",
+       "op=sum shape=2x90x12 axes=1"},
+      random_case};
   proof.bits_follow_group = true;
   proof.least_group = 4;
-  proof.random_case = random_case;
   return proof;
 }
 

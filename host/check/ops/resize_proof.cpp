@@ -222,11 +222,10 @@ OpProof proof() {
       reference,
       cases(),
       {"c=2 h=3 w=5 oh=6 ow=10 mode={nearest,linear}", "c=2 h=3 w=5 oh=5 ow=8 residual",
-       "c=2 h=3 w=5 oh=4 ow=9 mode=linear"}};
-  proof.group_cases = {"resize c=2 h=5 w=33 oh=10 ow=132", "resize c=4 h=9 w=30 oh=32 ow=130",
-                       "resize c=2 h=17 w=34 oh=34 ow=68 mode=linear",
-                       "resize c=4 h=9 w=30 oh=32 ow=130 mode=linear residual"};
-  proof.random_case = random_case;
+       "c=2 h=3 w=5 oh=4 ow=9 mode=linear"},
+      {"c=2 h=5 w=33 oh=10 ow=132", "c=4 h=9 w=30 oh=32 ow=130",
+       "c=2 h=17 w=34 oh=34 ow=68 mode=linear", "c=4 h=9 w=30 oh=32 ow=130 mode=linear residual"},
+      random_case};
   proof.random_cases = 12;
   proof.least_group = 1;
   return proof;

@@ -71,11 +71,11 @@ OpProof proof() {
           "shape=2x3x4x5x2x3 start=0,0,1,0,0,0 count=2x3x2x5x2x3",
       },
       {"shape=5x3x7 start=4,0,6 count=3x2x3 step=-2,1,-3",
-       "shape=3x12x8 start=0,1,0 count=3x4x8 step=1,2,1"}};
-  proof.group_cases = {"slice shape=65x24 start=3,4 count=61x16",
-                       "slice shape=5x6x7x8 start=4,1,6,0 count=2x3x4x4 step=-3,2,-2,1"};
+       "shape=3x12x8 start=0,1,0 count=3x4x8 step=1,2,1"},
+      {"shape=65x24 start=3,4 count=61x16",
+       "shape=5x6x7x8 start=4,1,6,0 count=2x3x4x4 step=-3,2,-2,1"},
+      random_case};
   proof.least_group = 1;
-  proof.random_case = random_case;
   return proof;
 }
 

@@ -225,12 +225,12 @@ OpProof proof() {
           "shape=2x300x15 axis=1 mask=300x15 log=1",
       },
       {"shape=1x1", "shape=3x21 log=1", "shape=17x8 scale=0.5", "shape=2x3x20 mask=3x20",
-       "shape=1x1100", "shape=2x7x5 axis=1 mask=7x5", "shape=260x3 axis=0"}};
-  proof.group_cases = {"softmax shape=5x192", "softmax shape=5x1028", "softmax shape=19x40 axis=0",
-                       "softmax shape=5x65x17 axis=1", "softmax shape=257x33 axis=0"};
+       "shape=1x1100", "shape=2x7x5 axis=1 mask=7x5", "shape=260x3 axis=0"},
+      {"shape=5x192", "shape=5x1028", "shape=19x40 axis=0", "shape=5x65x17 axis=1",
+       "shape=257x33 axis=0"},
+      random_case};
   proof.bits_follow_group = true;
   proof.least_group = 4;
-  proof.random_case = random_case;
   return proof;
 }
 

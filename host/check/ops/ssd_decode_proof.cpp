@@ -178,10 +178,10 @@ OpProof proof() {
        "batch=2 classes=21 n=65 ldcls=25 ldbox=25 offbox=21",
        "batch=2 classes=4 n=17 ldcls=9 ldbox=8 offcls=3 offbox={0,4}"},
       {"classes=2 n=1", "batch=2 classes=6 n=33", "classes=21 n=17 threshold=0.05",
-       "batch=2 classes=6 n=5 ldcls=10 ldbox=10 offbox=6"}};
-  proof.group_cases = {"ssd_decode batch=2 classes=21 n=131"};
+       "batch=2 classes=6 n=5 ldcls=10 ldbox=10 offbox=6"},
+      {"batch=2 classes=21 n=131"},
+      random_case};
   proof.least_group = 4;
-  proof.random_case = random_case;
   proof.random_cases = 20;
   return proof;
 }

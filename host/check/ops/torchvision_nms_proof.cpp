@@ -41,16 +41,15 @@ std::string random_case(Random& random) {
 }  // namespace
 
 OpProof proof() {
-  OpProof proof{"torchvision_nms",
-                suppression_data_sets(rows, special),
-                reference,
-                // Each way through the core, by its boundaries.
-                {"n=1000 iou_threshold={0.25,0.14285715}", "n=700 iou_threshold={0,1}",
-                 "n={1,2,32,33,256,257,1024,1025,4096,4097}"},
-                {"n={200,300,1}"}};
-  proof.group_cases = {"torchvision_nms n=1100"};
-  proof.random_case = random_case;
-  return proof;
+  return {"torchvision_nms",
+          suppression_data_sets(rows, special),
+          reference,
+          // Each way through the core, by its boundaries.
+          {"n=1000 iou_threshold={0.25,0.14285715}", "n=700 iou_threshold={0,1}",
+           "n={1,2,32,33,256,257,1024,1025,4096,4097}"},
+          {"n={200,300,1}"},
+          {"n=1100"},
+          random_case};
 }
 
 }  // namespace clam::torchvision_nms
