@@ -2,12 +2,7 @@
 // binary.cpp - the fields of binary, how shapes broadcast, and how it is computed.
 #include "binary.hpp"
 
-#include <fmt/core.h>
-
-#include <algorithm>
-
-#include "ops/shared/launch.hpp"
-#include "shared/counts.hpp"
+#include "shared/op.hpp"
 
 namespace clam {
 namespace {
