@@ -2,6 +2,7 @@
 // multibox_transform_loc_proof.cpp - multibox_transform_loc as its definition reads. Scores are
 // compared and copied, so classes, rows and counts are exact; the boxes' bounds are those of
 // boxes.hpp.
+#include "shared/box_sets.hpp"
 #include "shared/decode_box.hpp"
 #include "shared/proof.hpp"
 
@@ -25,12 +26,6 @@ Label best_class(const Problem& p, const HostTensor& cls_prob, std::int64_t b, s
   return best;
 }
 
-/// The anchor of these corners by its centre and size.
-std::array<double, 4> centred(const std::array<double, 4>& corners) {
-  return {(corners[0] + corners[2]) / 2, (corners[1] + corners[3]) / 2, corners[2] - corners[0],
-          corners[3] - corners[1]};
-}
-
 Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOptions& options) {
   const std::int64_t batch = p.integer("batch"), n = p.integer("n");
   const std::vector<float> v = p.numbers("variances");
@@ -43,11 +38,12 @@ Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOpti
     for (std::int64_t i = 0; i < n; ++i) {
       const Label label = best_class(p, inputs.at("cls_prob"), b, i);
       if (label.id < 0) continue;
-      const std::array<Bounded, 4> box = decode_box({centred(load4(inputs.at("anchors"), i)),
-                                                     load4(inputs.at("loc"), b * n + i),
-                                                     {v[0], v[1], v[2], v[3]},
-                                                     true,
-                                                     options.denormals});
+      const std::array<Bounded, 4> box =
+          decode_box({box_sets::centered(load4(inputs.at("anchors"), i)),
+                      load4(inputs.at("loc"), b * n + i),
+                      {v[0], v[1], v[2], v[3]},
+                      true,
+                      options.denormals});
       std::int64_t at = 6 * (b * n + place++);
       out.set(at++, {static_cast<double>(label.id), 0});
       out.set(at++, {label.score, 0});
