@@ -10,8 +10,8 @@
 
 #include "conv2d_winograd_bound.hpp"
 #include "ops/conv2d_problem.hpp"
-#include "shared/convolution_sets.hpp"
 #include "shared/epilogue.hpp"
+#include "shared/product_sets.hpp"
 #include "shared/proof.hpp"
 
 namespace clam::conv2d {

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "ops/conv_transpose.hpp"
-#include "shared/convolution_sets.hpp"
 #include "shared/epilogue.hpp"
+#include "shared/product_sets.hpp"
 #include "shared/proof.hpp"
 
 namespace clam::conv_transpose {
