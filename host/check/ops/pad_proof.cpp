@@ -40,19 +40,19 @@ std::string random_case(Random& random) {
   const char* modes[] = {"constant", "edge", "reflect", "wrap"};
   const std::string mode = modes[random.integer(0, 3)];
   Shape shape;
-  std::string before, after;
+  std::vector<int> before, after;
   for (int axes = random.integer(1, 4); axes > 0; --axes) {
-    const char* comma = shape.empty() ? "" : ",";
     const int extent = random.integer(1, 12), most = mode == "reflect" ? extent - 1
                                                      : mode == "wrap"  ? extent
                                                                        : 5;
     const bool is_padded = random.integer(0, 1) == 1;
     shape.push_back(extent);
-    before += fmt::format("{}{}", comma, is_padded ? random.integer(0, most) : 0);
-    after += fmt::format("{}{}", comma, is_padded ? random.integer(0, most) : 0);
+    before.push_back(is_padded ? random.integer(0, most) : 0);
+    after.push_back(is_padded ? random.integer(0, most) : 0);
   }
-  return fmt::format("pad shape={} before={} after={} mode={}{}", to_string(shape), before, after,
-                     mode, mode == "constant" ? " value=-1.5" : "");
+  return fmt::format("pad shape={} before={} after={} mode={}{}", to_string(shape),
+                     fmt::join(before, ","), fmt::join(after, ","), mode,
+                     mode == "constant" ? " value=-1.5" : "");
 }
 
 }  // namespace

@@ -161,15 +161,13 @@ std::string random_case(Random& random) {
   const char* ops[] = {"sum", "mean", "max", "min", "prod", "l1", "l2", "sum_square"};
   const int rank = random.integer(1, 4), forced = random.integer(0, rank - 1);
   Shape shape;
-  std::string axes;
+  std::vector<int> axes;
   for (int axis = 0; axis < rank; ++axis) {
     shape.push_back(random.integer(1, 20));
-    if (axis == forced || random.integer(0, 1)) {
-      axes += fmt::format("{}{}", axes.empty() ? "" : "-", axis);
-    }
+    if (axis == forced || random.integer(0, 1)) axes.push_back(axis);
   }
   return fmt::format("reduce op={} shape={} axes={}", ops[random.integer(0, 7)], to_string(shape),
-                     axes);
+                     fmt::join(axes, "-"));
 }
 
 }  // namespace

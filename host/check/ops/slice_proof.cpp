@@ -24,20 +24,19 @@ Reference reference(const Problem& problem, const Tensors& inputs, const Referen
 
 std::string random_case(Random& random) {
   Shape shape, count;
-  std::string starts, steps;
+  std::vector<int> starts, steps;
   for (int axes = random.integer(1, 4); axes > 0; --axes) {
     const int extent = random.integer(1, 20), step = random.integer(-3, 3),
               most = step == 0 ? 20 : (extent - 1) / std::abs(step) + 1,
               taken = random.integer(0, 2) == 0 ? most : random.integer(1, most),
               reach = (taken - 1) * std::abs(step), low = random.integer(0, extent - 1 - reach);
-    const char* comma = shape.empty() ? "" : ",";
     shape.push_back(extent);
     count.push_back(taken);
-    starts += fmt::format("{}{}", comma, step < 0 ? low + reach : low);
-    steps += fmt::format("{}{}", comma, step);
+    starts.push_back(step < 0 ? low + reach : low);
+    steps.push_back(step);
   }
-  return fmt::format("slice shape={} start={} count={} step={}", to_string(shape), starts,
-                     to_string(count), steps);
+  return fmt::format("slice shape={} start={} count={} step={}", to_string(shape),
+                     fmt::join(starts, ","), to_string(count), fmt::join(steps, ","));
 }
 
 }  // namespace

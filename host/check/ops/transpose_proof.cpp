@@ -30,15 +30,13 @@ std::string random_case(Random& random) {
   std::vector<int> perm(static_cast<std::size_t>(random.integer(1, 4)));
   std::iota(perm.begin(), perm.end(), 0);
   Shape shape;
-  std::string order;
   for (std::size_t axis = 0; axis < perm.size(); ++axis) {
     const int last = static_cast<int>(perm.size()) - 1;
     std::swap(perm[axis],
               perm[static_cast<std::size_t>(random.integer(static_cast<int>(axis), last))]);
-    order += fmt::format("{}{}", axis ? "-" : "", perm[axis]);
     shape.push_back(random.integer(1, 24));
   }
-  return fmt::format("transpose shape={} perm={}", to_string(shape), order);
+  return fmt::format("transpose shape={} perm={}", to_string(shape), fmt::join(perm, "-"));
 }
 
 }  // namespace

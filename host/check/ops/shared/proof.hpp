@@ -3,7 +3,7 @@
 // all cores, and texts of problems.
 #pragma once
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
