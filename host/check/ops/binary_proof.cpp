@@ -27,12 +27,6 @@ struct Operation {
   bool quotient, denormals;
   Dtype dtype;
 
-  Operation(const Problem& problem, const ReferenceOptions& options)
-      : function(find_function(problem.choice("op"))),
-        quotient(problem.choice("op") == "div"),
-        denormals(options.denormals),
-        dtype(problem.dtype()) {}
-
   double value(double a, double b) const {
     const double result = function(a, b);
     return quotient ? result : rounded_to(dtype, result);
@@ -63,7 +57,8 @@ struct Operation {
 
 Reference reference(const Problem& problem, const Tensors& inputs,
                     const ReferenceOptions& options) {
-  const Operation operation(problem, options);
+  const std::string& op = problem.choice("op");
+  const Operation operation{find_function(op), op == "div", options.denormals, problem.dtype()};
   const BinaryAxes axes(problem);
   const HostTensor &a = inputs.at("a"), &b = inputs.at("b");
   const std::int64_t size = count(axes.shape);

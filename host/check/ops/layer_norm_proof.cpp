@@ -23,16 +23,6 @@ struct Operands {
   Act act;
   Dtype dtype;
   bool denormals;
-
-  Operands(const Problem& problem, const Tensors& inputs, const ReferenceOptions& options)
-      : src(inputs.at("src")),
-        gamma(inputs.at("gamma")),
-        beta(inputs.at("beta")),
-        n(problem.integer("n")),
-        eps(static_cast<double>(problem.number("eps"))),
-        act(problem),
-        dtype(problem.dtype()),
-        denormals(options.denormals) {}
 };
 
 /// What the elements of a row share.
@@ -74,7 +64,14 @@ Bounded element(const Operands& in, const Row& row, double x, std::int64_t colum
 
 Reference reference(const Problem& problem, const Tensors& inputs,
                     const ReferenceOptions& options) {
-  const Operands in(problem, inputs, options);
+  const Operands in{inputs.at("src"),
+                    inputs.at("gamma"),
+                    inputs.at("beta"),
+                    problem.integer("n"),
+                    static_cast<double>(problem.number("eps")),
+                    Act(problem),
+                    problem.dtype(),
+                    options.denormals};
   Expected dst = Expected::of_size(in.src.size());
   parallel_for(problem.integer("rows"), [&](std::int64_t i) {
     const Row row(in, i * in.n);

@@ -123,14 +123,6 @@ struct Operands {
   bool affine, denormals;
   Dtype dtype;
 
-  Operands(const Problem& problem, const ReferenceOptions& options)
-      : function(find_function(problem)),
-        scale(static_cast<double>(problem.number("scale"))),
-        shift(static_cast<double>(problem.number("shift"))),
-        affine(is_affine(problem)),
-        denormals(options.denormals),
-        dtype(problem.dtype()) {}
-
   /// The argument of x; infinite where it is beyond the largest float.
   double argument(double x) const { return in_float(affine ? scale * x + shift : x); }
 };
@@ -174,7 +166,12 @@ double other_value(const Operands& in, double x) {
 
 Reference reference(const Problem& problem, const Tensors& inputs,
                     const ReferenceOptions& options) {
-  const Operands in(problem, options);
+  const Operands in{find_function(problem),
+                    static_cast<double>(problem.number("scale")),
+                    static_cast<double>(problem.number("shift")),
+                    is_affine(problem),
+                    options.denormals,
+                    problem.dtype()};
   const HostTensor& src = inputs.at("src");
   Expected dst = Expected::of_size(src.size());
   if (!in.denormals || in.affine) dst.other.resize(dst.value.size());
