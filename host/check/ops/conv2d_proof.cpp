@@ -3,7 +3,6 @@
 // double, with iy = oy * stride_h - pad_t + r * dilation_h and ix likewise; taps outside x are left
 // out of the sum. With it, how far from it a device may be.
 #include <array>
-#include <limits>
 #include <set>
 #include <type_traits>
 #include <utility>
@@ -258,7 +257,7 @@ Sums sum(const Operands& in, const Extents& extents, Check check, SideBySide sum
   }
   Sums result = sums.totals(check);
   for (size_t j = 0; j < kSums; ++j) {
-    if (unknown[j]) result[j] = Summation(0, std::numeric_limits<double>::infinity());
+    if (unknown[j]) result[j] = Summation(0, kInfinity);
   }
   return result;
 }

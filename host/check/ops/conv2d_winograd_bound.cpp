@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "conv2d_winograd_bound.hpp"
 
-#include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
 
-#include "check/parallel.hpp"
-#include "shared/summation.hpp"
+#include "shared/proof.hpp"
 
 namespace clam {
 namespace {
@@ -37,7 +33,7 @@ class Arithmetic {
   double bound(Bounded a) const {
     const double u = unit_roundoff(Dtype::f32);
     const double bound = worst_ ? u * a.error : 6 * u * std::sqrt(a.error);
-    return std::isfinite(bound) ? bound : std::numeric_limits<double>::infinity();
+    return std::isfinite(bound) ? bound : kInfinity;
   }
 
  private:
@@ -45,7 +41,7 @@ class Arithmetic {
   Bounded rounded(double value, double error) const { return rounded(value, error, value); }
   Bounded rounded(double value, double error, double own) const {
     constexpr double kLargest = 0x1p127;
-    if (!(std::fabs(value) < kLargest)) error = std::numeric_limits<double>::infinity();
+    if (!(std::fabs(value) < kLargest)) error = kInfinity;
     return {value, error + power(std::max(std::fabs(own), least_))};
   }
 

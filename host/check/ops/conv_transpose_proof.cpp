@@ -2,8 +2,6 @@
 // conv_transpose_proof.cpp - y[n,k,oy,ox] = act(sum_r,c,s w[c,k,r,s] * x[n,c,iy,ix] + b[k]) in
 // double, over the taps with oy = iy * stride_h - pad_t + r * dilation_h and ox likewise. With it,
 // how far from it a device may be: kernels sum in the order of r, c, s.
-#include <limits>
-
 #include "ops/conv_transpose.hpp"
 #include "shared/epilogue.hpp"
 #include "shared/product_sets.hpp"
@@ -74,7 +72,7 @@ Summation sum(const Operands& in, std::int64_t n, std::int64_t k, std::int64_t o
       }
     }
   }
-  return unknown ? Summation(0, std::numeric_limits<double>::infinity()) : sum;
+  return unknown ? Summation(0, kInfinity) : sum;
 }
 
 Reference reference(const Problem& problem, const Tensors& inputs,

@@ -3,11 +3,10 @@
 // sets of every op in front of its core.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <functional>
 
-#include "fill.hpp"
+#include "proof.hpp"
 
 namespace clam {
 

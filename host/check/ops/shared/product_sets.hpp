@@ -2,16 +2,8 @@
 // product_sets.hpp - data sets for ops that sum products.
 #pragma once
 
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
-#include <string>
-#include <vector>
-
-#include "check/op_proof.hpp"
-#include "fill.hpp"
 #include "ops/shared/accumulator.hpp"
+#include "proof.hpp"
 
 namespace clam::product_sets {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// proof.hpp - what proofs are written with: numbers of data sets, sums and their errors, loops on
-// all cores, and texts of problems.
+// proof.hpp - what proofs are written with: inputs of a data set, element by element, sums and
+// their errors, loops on all cores, and texts of problems.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,5 +12,75 @@
 
 #include "check/op_proof.hpp"
 #include "check/parallel.hpp"
-#include "fill.hpp"
+#include "numbers.hpp"
+#include "random.hpp"
 #include "summation.hpp"
+
+namespace clam {
+
+/// N(0,1), wherever the element is.
+inline constexpr auto normal = [](Random& random, const auto&...) { return random.normal(); };
+
+/// N(0,1), wherever the element is; one in so many is `factor` times larger.
+inline auto outliers(int one_in, double factor) {
+  return [=](Random& random, const auto&...) {
+    const double x = random.normal();
+    return random.integer(0, one_in - 1) == 0 ? factor * x : x;
+  };
+}
+
+/// Of both signs and not near 0.
+inline double away_from_zero(Random& random) {
+  return (random.integer(0, 1) == 0 ? 1 : -1) * (0.25 + random.uniform());
+}
+
+/// N(0,1) with NaN, infinities and -0 in places.
+inline double special_at(Random& random, std::int64_t i) {
+  const double x = random.normal();
+  if (i % 97 == 11) return kNan;
+  if (i % 89 == 31) return kInfinity;
+  if (i % 53 == 23) return -kInfinity;
+  return i % 7 == 3 ? -0.0 : x;
+}
+
+/// Which rows of a batch item are to be valid.
+namespace valid_rows {
+
+/// The share grows from one item to the next, so that their counts differ.
+inline bool mixed(Random& random, int item, int) { return random.uniform() < 0.3 * (1 + item % 3); }
+inline bool none(Random&, int, int) { return false; }
+inline bool every(Random&, int, int) { return true; }
+
+}  // namespace valid_rows
+
+/// Element i of the tensor becomes value(random, i).
+template <typename Value>
+void fill_tensor(HostTensor& tensor, Random& random, const Value& value) {
+  for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, value(random, i));
+}
+
+/// Element i of every input becomes value(random, i).
+template <typename Value>
+void fill_all(std::uint64_t seed, Tensors& inputs, const Value& value) {
+  Random random(seed);
+  for (auto& [name, tensor] : inputs) fill_tensor(tensor, random, value);
+}
+
+/// One element in four becomes one of the values. Not of a few elements, whose results could then
+/// all be zero.
+inline void sprinkle(HostTensor& tensor, Random& random, const double (&values)[10]) {
+  constexpr std::int64_t kFewest = 16;
+  for (std::int64_t i = 0; tensor.size() >= kFewest && i < tensor.size(); ++i) {
+    if (random.integer(0, 3) == 0) tensor.set(i, values[random.integer(0, 9)]);
+  }
+}
+
+/// The same as a data set's fill.
+template <typename Value>
+DataSet::Fill filled(const Value& value) {
+  return [value](const Problem&, std::uint64_t seed, Tensors& inputs) {
+    fill_all(seed, inputs, value);
+  };
+}
+
+}  // namespace clam
