@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "epilogue.hpp"
 
-#include <fmt/core.h>
-
-#include <cmath>
-
 #include "clam/error.hpp"
-#include "numbers.hpp"
 
 namespace clam {
 

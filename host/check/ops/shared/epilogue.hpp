@@ -3,13 +3,9 @@
 // and how far from it a device may be.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "activate.hpp"
-#include "check/op_proof.hpp"
 #include "ops/shared/accumulator.hpp"
-#include "summation.hpp"
+#include "proof.hpp"
 
 namespace clam {
 

@@ -2,11 +2,7 @@
 // softmax_sums.hpp - what the elements of a softmax share.
 #pragma once
 
-#include <cmath>
-#include <cstdint>
-#include <vector>
-
-#include "numbers.hpp"
+#include "proof.hpp"
 
 namespace clam {
 

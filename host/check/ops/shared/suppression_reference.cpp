@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "suppression_reference.hpp"
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 
-#include "check/parallel.hpp"
+#include "proof.hpp"
 
 namespace clam {
 namespace {
