@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "activate.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <iterator>
 
-#include "numbers.hpp"
+#include "proof.hpp"
 
 namespace clam {
 namespace {

@@ -7,16 +7,27 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "check/op_proof.hpp"
 #include "check/parallel.hpp"
-#include "numbers.hpp"
 #include "random.hpp"
 #include "summation.hpp"
 
 namespace clam {
+
+constexpr double kFloat = 0x1p-24;            ///< unit roundoff of float, in which kernels compute
+constexpr double kSmallest = 0x1p-126;        ///< the smallest normal float: less may count as 0
+constexpr double kLargest = 0x1.fffffep+127;  ///< the largest float
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+/// Infinite where it is beyond the largest float.
+inline double in_float(double value) {
+  return std::fabs(value) > kLargest ? std::copysign(kInfinity, value) : value;
+}
 
 /// N(0,1), wherever the element is.
 inline constexpr auto normal = [](Random& random, const auto&...) { return random.normal(); };
