@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// proof.hpp - what proofs are written with: inputs of a data set, element by element, sums and
-// their errors, loops on all cores, and texts of problems.
+// proof.hpp - what proofs are written with: numbers, inputs element by element, sums and their
+// errors, loops on all cores, and texts of problems.
 #pragma once
 
 #include <fmt/format.h>
