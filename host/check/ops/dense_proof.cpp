@@ -89,28 +89,12 @@ OpProof proof() {
       // or 4 tiles wide and 4, 8 or 16 high.
       {
           // Small extents, around one tile.
-          "m=1 n=1 k=1",
-          "m=1 n=3 k=2",
-          "m=2 n=4 k=3",
-          "m=3 n=5 k=4",
-          "m=4 n=8 k=5",
-          "m=5 n=7 k=8",
-          "m=7 n=11 k=13",
+          "m={1 n=1 k=1,1 n=3 k=2,2 n=4 k=3,3 n=5 k=4,4 n=8 k=5,5 n=7 k=8,7 n=11 k=13}",
           // Around one group.
-          "m=15 n=15 k=16",
-          "m=16 n=16 k=17",
-          "m=17 n=17 k=20",
-          "m=3 n=63 k=12",
-          "m=4 n=64 k=31",
-          "m=5 n=65 k=12",
+          "m={15 n=15 k=16,16 n=16 k=17,17 n=17 k=20,3 n=63 k=12,4 n=64 k=31,5 n=65 k=12}",
           // Higher tiles, around their last row and group.
-          "m=96 n=100 k=12",
-          "m=97 n=101 k=8",
-          "m=127 n=192 k=9",
-          "m=129 n=191 k=16",
-          "m=191 n=259 k=8",
-          "m=192 n=260 k=13",
-          "m=193 n=257 k=12",
+          "m={96 n=100 k=12,97 n=101 k=8,127 n=192 k=9,129 n=191 k=16}",
+          "m={191 n=259 k=8,192 n=260 k=13,193 n=257 k=12}",
           // What models run.
           "m=192 n=32 k=2",
           "m=192 n={1,256} k=256 bias",
